@@ -1,0 +1,253 @@
+//! Exact decimal text to scaled integers: the slow, obvious parser.
+//!
+//! Every number a user can write (a trace's field, `--rtt 500ms`, `--rate 2.34Mbps`) goes through
+//! here or through a fast path that is checked against it. No floating point is involved, so
+//! `0.1` seconds is 100 000 000 ns and nothing else.
+
+/// Largest value any quantity of this crate may take, 2^63 − 1.
+pub(crate) const MAX: u64 = i64::MAX as u64;
+
+/// Significant digits kept; the rest only says whether the number was exact.
+///
+/// 27 digits times the largest factor used (2^30, for GiB) stay below 2^127.
+const KEPT_DIGITS: u32 = 27;
+
+/// A decimal number as written: ± mantissa × 10^exponent, and whether digits were left out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Decimal {
+    negative: bool,
+    mantissa: u128,
+    exponent: i64,
+    inexact: bool,
+}
+
+/// An integer made of a [`Decimal`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Scaled {
+    /// The value, rounded half away from zero.
+    pub(crate) value: u64,
+    /// Whether no rounding took place.
+    pub(crate) exact: bool,
+}
+
+impl Decimal {
+    /// Reads `[+-]digits[.digits][e[+-]digits]`; `None` where `text` is anything else.
+    pub(crate) fn parse(text: &[u8]) -> Option<Self> {
+        let (negative, rest) = match text {
+            [b'-', rest @ ..] => (true, rest),
+            [b'+', rest @ ..] => (false, rest),
+            _ => (false, text),
+        };
+        let mut number = Self {
+            negative,
+            mantissa: 0,
+            exponent: 0,
+            inexact: false,
+        };
+        let mut kept = 0;
+        let mut digits = 0usize;
+        let mut after_point = false;
+        let mut exponent_text = None;
+        for (at, &byte) in rest.iter().enumerate() {
+            match byte {
+                b'0'..=b'9' => {
+                    digits += 1;
+                    let digit = u128::from(byte - b'0');
+                    if kept < KEPT_DIGITS {
+                        number.mantissa = number.mantissa * 10 + digit;
+                        kept += u32::from(number.mantissa != 0);
+                        number.exponent -= i64::from(after_point);
+                    } else {
+                        number.inexact |= digit != 0;
+                        number.exponent += i64::from(!after_point);
+                    }
+                }
+                b'.' if !after_point => after_point = true,
+                b'e' | b'E' => {
+                    exponent_text = Some(&rest[at + 1..]);
+                    break;
+                }
+                _ => return None,
+            }
+        }
+        if digits == 0 {
+            return None;
+        }
+        if let Some(text) = exponent_text {
+            number.exponent = number.exponent.saturating_add(parse_exponent(text)?);
+        }
+        Some(number)
+    }
+
+    /// Whether the number is below zero; `-0` is not.
+    pub(crate) fn is_negative(&self) -> bool {
+        self.negative && !self.is_zero()
+    }
+
+    /// Whether the number is zero, however it was written.
+    pub(crate) fn is_zero(&self) -> bool {
+        self.mantissa == 0
+    }
+
+    /// The size of the number × `factor` × 10^`shift`; `None` above 2^63 − 1.
+    pub(crate) fn scaled(&self, factor: u64, shift: i64) -> Option<Scaled> {
+        let mantissa = self.mantissa * u128::from(factor);
+        if mantissa == 0 {
+            return Some(Scaled {
+                value: 0,
+                exact: true,
+            });
+        }
+        let exponent = self.exponent.saturating_add(shift);
+        let (value, exact) = if exponent >= 0 {
+            let power = 10u128.checked_pow(u32::try_from(exponent).ok()?)?;
+            (mantissa.checked_mul(power)?, !self.inexact)
+        } else {
+            match u32::try_from(exponent.unsigned_abs())
+                .ok()
+                .and_then(|k| 10u128.checked_pow(k))
+            {
+                Some(power) => {
+                    let rest = mantissa % power;
+                    let value = mantissa / power + u128::from(rest >= power - rest);
+                    (value, rest == 0 && !self.inexact)
+                }
+                // The mantissa is below 10^37, so it is less than half of the divisor.
+                None => (0, false),
+            }
+        };
+        let value = u64::try_from(value).ok().filter(|&value| value <= MAX)?;
+        Some(Scaled { value, exact })
+    }
+}
+
+/// Reads `[+-]digits`, holding sizes no double could have at ±10^9.
+fn parse_exponent(text: &[u8]) -> Option<i64> {
+    const LIMIT: i64 = 1_000_000_000;
+    let (negative, digits) = match text {
+        [b'-', rest @ ..] => (true, rest),
+        [b'+', rest @ ..] => (false, rest),
+        _ => (false, text),
+    };
+    if digits.is_empty() {
+        return None;
+    }
+    let mut value = 0i64;
+    for &byte in digits {
+        if !byte.is_ascii_digit() {
+            return None;
+        }
+        value = (value * 10 + i64::from(byte - b'0')).min(LIMIT);
+    }
+    Some(if negative { -value } else { value })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn nanos(text: &str) -> Option<Scaled> {
+        Decimal::parse(text.as_bytes())?.scaled(1, 9)
+    }
+
+    #[test]
+    fn plain_and_exponent_forms_agree() {
+        for text in [
+            "0.036",
+            "36e-3",
+            "3.6E-2",
+            ".036",
+            "+0.0360",
+            "36000000e-9",
+            "0.00036e2",
+        ] {
+            assert_eq!(
+                nanos(text),
+                Some(Scaled {
+                    value: 36_000_000,
+                    exact: true
+                }),
+                "{text}"
+            );
+        }
+    }
+
+    #[test]
+    fn more_decimals_round_half_away_from_zero() {
+        assert_eq!(
+            nanos("0.0000000005"),
+            Some(Scaled {
+                value: 1,
+                exact: false
+            })
+        );
+        assert_eq!(
+            nanos("0.00000000049999999999999999999999999999999"),
+            Some(Scaled {
+                value: 0,
+                exact: false
+            })
+        );
+        assert_eq!(
+            nanos("1.0000000015"),
+            Some(Scaled {
+                value: 1_000_000_002,
+                exact: false
+            })
+        );
+    }
+
+    #[test]
+    fn the_largest_value_is_taken_and_the_next_refused() {
+        assert_eq!(
+            nanos("9223372036.854775807"),
+            Some(Scaled {
+                value: MAX,
+                exact: true
+            })
+        );
+        assert_eq!(nanos("9223372036.854775808"), None);
+        assert_eq!(nanos("1e400"), None);
+        assert_eq!(
+            nanos("1e-400"),
+            Some(Scaled {
+                value: 0,
+                exact: false
+            })
+        );
+        assert_eq!(
+            nanos("0e999999999999999999999"),
+            Some(Scaled {
+                value: 0,
+                exact: true
+            })
+        );
+    }
+
+    #[test]
+    fn leading_zeros_and_long_tails_cost_no_precision() {
+        let text = format!("{}1.5{}", "0".repeat(100), "0".repeat(100));
+        assert_eq!(
+            nanos(&text),
+            Some(Scaled {
+                value: 1_500_000_000,
+                exact: true
+            })
+        );
+    }
+
+    #[test]
+    fn minus_zero_is_zero_and_a_tiny_negative_is_negative() {
+        assert!(!Decimal::parse(b"-0.000").unwrap().is_negative());
+        assert!(Decimal::parse(b"-1e-30").unwrap().is_negative());
+    }
+
+    #[test]
+    fn anything_else_is_not_a_number() {
+        for text in [
+            "", "-", ".", "e5", "1e", "1e+", "1.2.3", "0x10", "nan", "inf", "1_0", " 1", "1 ",
+        ] {
+            assert_eq!(Decimal::parse(text.as_bytes()), None, "{text:?}");
+        }
+    }
+}

@@ -1,0 +1,309 @@
+//! Order statistics of spans in bounded memory.
+
+use hdrhistogram::Histogram;
+use serde::Serialize;
+
+use crate::units::Span;
+
+/// Values kept one by one before the histogram takes over.
+pub const EXACT_UP_TO: usize = 1_000_000;
+
+/// Significant digits of the histogram: values within 0.1 %.
+const DIGITS: u8 = 3;
+
+/// Collects spans and answers with their order statistics: exact up to [`EXACT_UP_TO`] values, and
+/// within 0.1 % above.
+#[derive(Debug, Clone, Default)]
+pub struct Distribution {
+    exact: Vec<u64>,
+    histogram: Option<Histogram<u64>>,
+    count: u64,
+    sum: u128,
+    min: u64,
+    max: u64,
+}
+
+/// What a [`Distribution`] knows, in seconds; every value is `null` where nothing was collected.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Quantiles {
+    /// Smallest value.
+    pub min: Option<f64>,
+    /// Mean, rounded to whole nanoseconds.
+    pub mean: Option<f64>,
+    /// Median by nearest rank.
+    pub p50: Option<f64>,
+    /// 85th percentile by nearest rank.
+    pub p85: Option<f64>,
+    /// 95th percentile by nearest rank.
+    pub p95: Option<f64>,
+    /// 99th percentile by nearest rank.
+    pub p99: Option<f64>,
+    /// Largest value.
+    pub max: Option<f64>,
+}
+
+/// How far the percentiles may be off.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub enum Precision {
+    /// Not at all.
+    #[serde(rename = "exact")]
+    Exact,
+    /// By 0.1 % of the value.
+    #[serde(rename = "within 0.1 %")]
+    Histogram,
+}
+
+impl Distribution {
+    /// Collects `span`.
+    pub fn push(&mut self, span: Span) {
+        let nanos = span.as_nanos();
+        self.min = if self.count == 0 {
+            nanos
+        } else {
+            self.min.min(nanos)
+        };
+        self.max = self.max.max(nanos);
+        self.count += 1;
+        self.sum += u128::from(nanos);
+        match &mut self.histogram {
+            Some(histogram) => histogram.saturating_record(nanos),
+            None if self.exact.len() < EXACT_UP_TO => self.exact.push(nanos),
+            None => {
+                self.start_histogram();
+                if let Some(histogram) = &mut self.histogram {
+                    histogram.saturating_record(nanos);
+                }
+            }
+        }
+    }
+
+    /// Goes over from single values to the histogram.
+    fn start_histogram(&mut self) {
+        if self.histogram.is_some() {
+            return;
+        }
+        // Both bounds and the three digits are within what the constructor takes.
+        let Ok(mut histogram) = Histogram::new_with_bounds(1, Span::MAX.as_nanos(), DIGITS) else {
+            return;
+        };
+        self.exact
+            .drain(..)
+            .for_each(|value| histogram.saturating_record(value));
+        self.exact.shrink_to_fit();
+        self.histogram = Some(histogram);
+    }
+
+    /// Collects all that `other` has; as exact as the less exact of the two, or as their common size allows.
+    pub fn merge(&mut self, other: &Self) {
+        let (count, sum) = (self.count + other.count, self.sum + other.sum);
+        match &other.histogram {
+            None => other
+                .exact
+                .iter()
+                .filter_map(|nanos| Span::from_nanos(*nanos))
+                .for_each(|span| self.push(span)),
+            Some(theirs) => {
+                self.start_histogram();
+                if let Some(mine) = &mut self.histogram {
+                    for step in theirs.iter_recorded() {
+                        mine.saturating_record_n(step.value_iterated_to(), step.count_at_value());
+                    }
+                }
+                self.min = if self.count == 0 {
+                    other.min
+                } else {
+                    self.min.min(other.min)
+                };
+                self.max = self.max.max(other.max);
+            }
+        }
+        self.count = count;
+        self.sum = sum;
+    }
+
+    /// Values collected.
+    #[must_use]
+    pub fn count(&self) -> u64 {
+        self.count
+    }
+
+    /// How far the percentiles may be off.
+    #[must_use]
+    pub fn precision(&self) -> Precision {
+        if self.histogram.is_some() {
+            Precision::Histogram
+        } else {
+            Precision::Exact
+        }
+    }
+
+    /// Smallest value.
+    #[must_use]
+    pub fn min(&self) -> Option<Span> {
+        (self.count > 0)
+            .then(|| Span::from_nanos(self.min))
+            .flatten()
+    }
+
+    /// Largest value.
+    #[must_use]
+    pub fn max(&self) -> Option<Span> {
+        (self.count > 0)
+            .then(|| Span::from_nanos(self.max))
+            .flatten()
+    }
+
+    /// Mean, rounded half up to whole nanoseconds.
+    #[must_use]
+    pub fn mean(&self) -> Option<Span> {
+        let count = u128::from(self.count);
+        let mean = (self.sum + count / 2).checked_div(count)?;
+        Span::from_nanos(u64::try_from(mean).ok()?)
+    }
+
+    /// The `percent`-th percentiles by nearest rank: the ⌈percent · n / 100⌉-th smallest values.
+    #[must_use]
+    pub fn percentiles<const N: usize>(&self, percents: [u64; N]) -> [Option<Span>; N] {
+        if self.count == 0 {
+            return [None; N];
+        }
+        let ranks = percents.map(|percent| {
+            let rank = (u128::from(self.count) * u128::from(percent)).div_ceil(100);
+            u64::try_from(rank).unwrap_or(u64::MAX).clamp(1, self.count)
+        });
+        let values = match &self.histogram {
+            None => {
+                let mut sorted = self.exact.clone();
+                sorted.sort_unstable();
+                ranks.map(|rank| {
+                    usize::try_from(rank)
+                        .ok()
+                        .and_then(|rank| sorted.get(rank - 1))
+                        .copied()
+                })
+            }
+            Some(histogram) => ranks.map(|rank| self.nearest(histogram, rank)),
+        };
+        values.map(|value| value.and_then(Span::from_nanos))
+    }
+
+    fn nearest(&self, histogram: &Histogram<u64>, rank: u64) -> Option<u64> {
+        let mut below = 0;
+        for step in histogram.iter_recorded() {
+            below += step.count_since_last_iteration();
+            if below >= rank {
+                let value = histogram.median_equivalent(step.value_iterated_to());
+                return Some(value.clamp(self.min, self.max));
+            }
+        }
+        None
+    }
+
+    /// All order statistics, each value moved by `offset`, in seconds.
+    #[must_use]
+    pub fn quantiles(&self, offset: Span) -> Quantiles {
+        let seconds =
+            |span: Option<Span>| span.map(|span| span.saturating_add(offset).as_secs_f64());
+        let [p50, p85, p95, p99] = self.percentiles([50, 85, 95, 99]).map(seconds);
+        Quantiles {
+            min: seconds(self.min()),
+            mean: seconds(self.mean()),
+            p50,
+            p85,
+            p95,
+            p99,
+            max: seconds(self.max()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(values: impl IntoIterator<Item = u64>) -> Distribution {
+        let mut distribution = Distribution::default();
+        values
+            .into_iter()
+            .for_each(|nanos| distribution.push(Span::from_nanos(nanos).unwrap()));
+        distribution
+    }
+
+    #[test]
+    fn percentiles_are_by_nearest_rank() {
+        let [p50, p85, p100] = of([15, 20, 35, 40, 50]).percentiles([50, 85, 100]);
+        assert_eq!(
+            (p50, p85, p100),
+            (
+                Span::from_nanos(35),
+                Span::from_nanos(50),
+                Span::from_nanos(50)
+            )
+        );
+    }
+
+    #[test]
+    fn the_mean_rounds_half_up() {
+        assert_eq!(of([1, 2]).mean(), Span::from_nanos(2));
+        assert_eq!(of([1, 1, 2]).mean(), Span::from_nanos(1));
+    }
+
+    #[test]
+    fn nothing_collected_gives_nothing() {
+        let nothing = Distribution::default();
+        assert_eq!(nothing.quantiles(Span::from_millis(1)).min, None);
+        assert_eq!(nothing.mean(), None);
+        assert_eq!(nothing.percentiles([50]), [None]);
+    }
+
+    #[test]
+    fn merging_is_collecting_both() {
+        let (low, high) = (1..=700_000u64, 700_001..=1_500_000u64);
+        let mut merged = of(low.clone());
+        merged.merge(&of(high.clone()));
+        let at_once = of(low.chain(high));
+        assert_eq!(
+            (merged.count(), merged.mean(), merged.min(), merged.max()),
+            (
+                at_once.count(),
+                at_once.mean(),
+                at_once.min(),
+                at_once.max()
+            )
+        );
+        assert_eq!(merged.percentiles([50, 99]), at_once.percentiles([50, 99]));
+        let mut from_nothing = Distribution::default();
+        from_nothing.merge(&at_once);
+        assert_eq!(
+            (from_nothing.min(), from_nothing.percentiles([85])),
+            (at_once.min(), at_once.percentiles([85]))
+        );
+    }
+
+    #[test]
+    fn above_the_exact_limit_values_are_within_a_thousandth() {
+        let count = EXACT_UP_TO as u64 + 500_000;
+        // Every value from 250 ms on, 1 µs apart: the percentiles are known.
+        let value = |rank: u64| 250_000_000 + (rank - 1) * 1_000;
+        let distribution = of((1..=count).map(value));
+        assert_eq!(distribution.precision(), Precision::Histogram);
+        for (percent, got) in [50, 85, 95, 99]
+            .into_iter()
+            .zip(distribution.percentiles([50, 85, 95, 99]))
+        {
+            let (exact, got) = (
+                value((count * percent).div_ceil(100)),
+                got.unwrap().as_nanos(),
+            );
+            assert!(
+                got.abs_diff(exact) * 1000 <= exact,
+                "p{percent}: {got} for {exact}"
+            );
+        }
+        assert_eq!(distribution.max().unwrap().as_nanos(), value(count));
+        assert_eq!(
+            distribution.mean().unwrap().as_nanos(),
+            u64::midpoint(value(1), value(count))
+        );
+    }
+}

@@ -1,0 +1,40 @@
+//! Physical-layer traces into link-layer timelines.
+//!
+//! A trace tells, for each link-layer data unit (LLDU) that a physical layer sent, when it was sent
+//! and how long decoding took, or that it was erased. This crate computes what a reliability scheme
+//! makes of it: when each data LLDU would have reached the link layer of the other side.
+//!
+//! From the bottom to the top; each layer uses only what stands above it in this list:
+//! - [`units`]: time as integer nanoseconds, sizes, rates.
+//! - [`slot`], [`metadata`], [`error`]: the nouns of a trace.
+//! - [`text`], [`import`]: formats. They see no schemes.
+//! - [`scheme`], [`machine`]: schemes and the state machine that runs them. They see no formats.
+//! - [`walk`], [`summary`], [`stats`], [`channel`], [`synth`]: what commands are made of.
+//!
+//! Nothing here prints, exits, looks at the clock or reads the environment: input, arguments and
+//! seed determine every byte.
+
+#![cfg_attr(
+    test,
+    allow(clippy::unwrap_used, reason = "a test that cannot go on fails")
+)]
+
+pub mod channel;
+mod decimal;
+pub mod distribution;
+pub mod error;
+pub mod import;
+pub mod machine;
+pub mod metadata;
+pub mod rng;
+pub mod runs;
+pub mod scheme;
+pub mod slot;
+pub mod stats;
+pub mod summary;
+pub mod synth;
+pub mod text;
+pub mod units;
+pub mod walk;
+
+pub use error::{Error, ErrorKind, Position, Result};

@@ -1,0 +1,427 @@
+//! Link-layer reliability schemes by their text form (link-layer.md §2).
+//!
+//! One family, one file; [`FAMILIES`] is the registry. A family says how its text is to be read and
+//! which rules of the machine (`machine.rs`) it wants; the machine itself knows no names.
+
+mod arq;
+mod fec;
+mod frame_arq;
+mod harq;
+mod none;
+
+use std::fmt;
+use std::str::FromStr;
+
+/// Every scheme there is.
+static FAMILIES: [Family; 5] = [
+    none::FAMILY,
+    fec::FAMILY,
+    arq::FAMILY,
+    harq::FAMILY,
+    frame_arq::FAMILY,
+];
+
+/// Largest codeword, LLDUs.
+const MAX_CODEWORD: u64 = 65_535;
+/// Largest super-block I·N, LLDUs.
+const MAX_SUPER_BLOCK: u64 = 1 << 24;
+/// Largest NS.
+const MAX_EXTRA: u64 = 65_535;
+/// Largest R that is not unlimited.
+const MAX_ROUNDS: u64 = (1 << 32) - 2;
+
+/// What a family of schemes has in common.
+#[derive(Debug)]
+struct Family {
+    name: &'static str,
+    /// The accepted form, shown when a text is refused.
+    form: &'static str,
+    /// Whether the text holds `ND/N`; without it the codeword is 1/1.
+    codeword: bool,
+    /// The options it takes, beside `in-order`.
+    options: &'static [OptionKey],
+    /// Rounds when `rounds` is left out.
+    default_rounds: Rounds,
+    combining: Combining,
+}
+
+/// An option of a scheme's text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum OptionKey {
+    Extra,
+    Rounds,
+    Interleave,
+}
+
+impl OptionKey {
+    const ALL: [Self; 3] = [Self::Extra, Self::Rounds, Self::Interleave];
+
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Extra => "extra",
+            Self::Rounds => "rounds",
+            Self::Interleave => "interleave",
+        }
+    }
+}
+
+/// Largest number of retransmission rounds after the first transmission, R.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Rounds {
+    /// At most so many.
+    AtMost(u32),
+    /// As many as it takes.
+    Unlimited,
+}
+
+/// Which units count towards decoding, and what is sent again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Combining {
+    /// Units of all attempts count; what is missing is sent, plus NS (ARQ, HARQ-II).
+    Incremental,
+    /// Only units of one attempt count; all N are sent again (frame ARQ).
+    Discard,
+}
+
+/// A scheme with all its parameters, and the text it was read from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SchemeSpec {
+    text: String,
+    family: &'static str,
+    data_units: u32,
+    units: u32,
+    extra: u32,
+    rounds: Rounds,
+    interleave: u32,
+    combining: Combining,
+    in_order: bool,
+}
+
+impl SchemeSpec {
+    /// The text it was read from.
+    #[must_use]
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// Name of its family, the text before the first `:` or `,`.
+    #[must_use]
+    pub fn family(&self) -> &'static str {
+        self.family
+    }
+
+    /// Data units of a codeword, ND.
+    #[must_use]
+    pub fn data_units(&self) -> u32 {
+        self.data_units
+    }
+
+    /// All units of a codeword, N.
+    #[must_use]
+    pub fn units(&self) -> u32 {
+        self.units
+    }
+
+    /// Repair units sent above the request in each retransmission round, NS.
+    #[must_use]
+    pub fn extra(&self) -> u32 {
+        self.extra
+    }
+
+    /// Retransmission rounds allowed, R.
+    #[must_use]
+    pub fn rounds(&self) -> Rounds {
+        self.rounds
+    }
+
+    /// Interleaving depth in codewords, I.
+    #[must_use]
+    pub fn interleave(&self) -> u32 {
+        self.interleave
+    }
+
+    /// Which units count.
+    #[must_use]
+    pub fn combining(&self) -> Combining {
+        self.combining
+    }
+
+    /// Whether LLDUs are handed up in number order (link-layer.md §6).
+    #[must_use]
+    pub fn in_order(&self) -> bool {
+        self.in_order
+    }
+}
+
+impl fmt::Display for SchemeSpec {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.text)
+    }
+}
+
+/// Why a scheme's text was refused: the part at fault, why, and what is accepted.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SchemeError {
+    text: String,
+    part: String,
+    reason: String,
+    form: String,
+}
+
+impl fmt::Display for SchemeError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "in '{}': '{}' {}; expected {}",
+            self.text, self.part, self.reason, self.form
+        )
+    }
+}
+
+impl std::error::Error for SchemeError {}
+
+/// The accepted forms of all families, one a line of help.
+#[must_use]
+pub fn forms() -> Vec<String> {
+    FAMILIES
+        .iter()
+        .map(|family| format!("{}[,in-order]", family.form))
+        .collect()
+}
+
+impl FromStr for SchemeSpec {
+    type Err = SchemeError;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let name_ends = text.find([':', ',']).unwrap_or(text.len());
+        let name = &text[..name_ends];
+        let Some(family) = FAMILIES.iter().find(|family| family.name == name) else {
+            return Err(SchemeError {
+                text: text.to_owned(),
+                part: name.to_owned(),
+                reason: "is no scheme".to_owned(),
+                form: format!("one of {}", forms().join(", ")),
+            });
+        };
+        Parser { text, family }.parse(&text[name_ends..])
+    }
+}
+
+/// Reads what follows a family's name.
+struct Parser<'a> {
+    text: &'a str,
+    family: &'static Family,
+}
+
+impl Parser<'_> {
+    fn refuse(&self, part: &str, reason: impl Into<String>) -> SchemeError {
+        SchemeError {
+            text: self.text.to_owned(),
+            part: part.to_owned(),
+            reason: reason.into(),
+            form: format!("{}[,in-order]", self.family.form),
+        }
+    }
+
+    fn parse(&self, rest: &str) -> Result<SchemeSpec, SchemeError> {
+        let mut spec = SchemeSpec {
+            text: self.text.to_owned(),
+            family: self.family.name,
+            data_units: 1,
+            units: 1,
+            extra: 0,
+            rounds: self.family.default_rounds,
+            interleave: 1,
+            combining: self.family.combining,
+            in_order: false,
+        };
+        let mut seen = Vec::new();
+        let mut parts = match rest.strip_prefix(':') {
+            Some(parameters) => {
+                let mut parts = parameters.split(',');
+                let first = parts.next().unwrap_or("");
+                if self.family.codeword {
+                    (spec.data_units, spec.units) = self.codeword(first)?;
+                } else if first == "in-order" || first.is_empty() {
+                    return Err(self.refuse(first, "does not belong behind ':'"));
+                } else {
+                    self.option(first, &mut seen, &mut spec)?;
+                }
+                parts
+            }
+            None if self.family.codeword => {
+                return Err(self.refuse(self.family.name, "needs its codeword ND/N"));
+            }
+            None => {
+                let mut parts = rest.split(',');
+                parts.next();
+                if let Some(part) = parts.clone().next().filter(|part| *part != "in-order") {
+                    return Err(self.refuse(part, "does not belong here"));
+                }
+                parts
+            }
+        };
+        while let Some(part) = parts.next() {
+            if part == "in-order" {
+                if let Some(next) = parts.next() {
+                    return Err(self.refuse(next, "stands behind 'in-order', which must be last"));
+                }
+                spec.in_order = true;
+            } else {
+                self.option(part, &mut seen, &mut spec)?;
+            }
+        }
+        let super_block = u64::from(spec.interleave) * u64::from(spec.units);
+        if super_block > MAX_SUPER_BLOCK {
+            let part = format!("interleave={}", spec.interleave);
+            return Err(self.refuse(
+                &part,
+                format!("makes a super-block of {super_block} units, above 2^24"),
+            ));
+        }
+        Ok(spec)
+    }
+
+    fn codeword(&self, part: &str) -> Result<(u32, u32), SchemeError> {
+        let (data_units, units) = part
+            .split_once('/')
+            .ok_or_else(|| self.refuse(part, "is no codeword ND/N"))?;
+        let data_units = self.number(part, data_units, 1, MAX_CODEWORD)?;
+        let units = self.number(part, units, 1, MAX_CODEWORD)?;
+        if data_units > units {
+            return Err(self.refuse(part, "has more data units than units, ND > N"));
+        }
+        Ok((data_units, units))
+    }
+
+    fn option(
+        &self,
+        part: &str,
+        seen: &mut Vec<OptionKey>,
+        spec: &mut SchemeSpec,
+    ) -> Result<(), SchemeError> {
+        let (name, value) = part
+            .split_once('=')
+            .ok_or_else(|| self.refuse(part, "is no option"))?;
+        let key = OptionKey::ALL
+            .into_iter()
+            .find(|key| key.name() == name && self.family.options.contains(key))
+            .ok_or_else(|| self.refuse(part, format!("is no option of {}", self.family.name)))?;
+        if seen.contains(&key) {
+            return Err(self.refuse(part, "stands twice"));
+        }
+        seen.push(key);
+        match key {
+            OptionKey::Extra => spec.extra = self.number(part, value, 0, MAX_EXTRA)?,
+            OptionKey::Rounds => {
+                spec.rounds = Rounds::AtMost(self.number(part, value, 0, MAX_ROUNDS)?)
+            }
+            OptionKey::Interleave => {
+                spec.interleave = self.number(part, value, 1, MAX_SUPER_BLOCK)?
+            }
+        }
+        Ok(())
+    }
+
+    fn number(&self, part: &str, digits: &str, least: u64, most: u64) -> Result<u32, SchemeError> {
+        if digits.is_empty() || !digits.bytes().all(|b| b.is_ascii_digit()) {
+            return Err(self.refuse(part, "holds no whole number where one belongs"));
+        }
+        let value = digits
+            .parse::<u64>()
+            .ok()
+            .filter(|value| (least..=most).contains(value));
+        value
+            .and_then(|value| u32::try_from(value).ok())
+            .ok_or_else(|| self.refuse(part, format!("is out of range {least} to {most}")))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parse(text: &str) -> SchemeSpec {
+        text.parse().unwrap_or_else(|error| panic!("{error}"))
+    }
+
+    #[test]
+    fn every_form_of_the_specification_reads() {
+        let harq = parse("harq:10/12,rounds=2,extra=1,interleave=3,in-order");
+        assert_eq!(
+            (
+                harq.data_units(),
+                harq.units(),
+                harq.extra(),
+                harq.interleave()
+            ),
+            (10, 12, 1, 3)
+        );
+        assert_eq!((harq.rounds(), harq.in_order()), (Rounds::AtMost(2), true));
+        assert_eq!(parse("none").rounds(), Rounds::AtMost(0));
+        assert_eq!(parse("fec:10/12,interleave=4").rounds(), Rounds::AtMost(0));
+        assert_eq!(parse("arq").rounds(), Rounds::Unlimited);
+        assert_eq!(
+            parse("arq:rounds=4294967294").rounds(),
+            Rounds::AtMost(u32::MAX - 1)
+        );
+        assert_eq!(parse("frame-arq:10/12").combining(), Combining::Discard);
+        for text in [
+            "none,in-order",
+            "arq,in-order",
+            "arq:rounds=0,in-order",
+            "fec:1/1,in-order",
+            "frame-arq:5/9,rounds=1,in-order",
+        ] {
+            parse(text);
+        }
+    }
+
+    #[test]
+    fn anything_else_is_refused_by_the_part_at_fault() {
+        for (text, part) in [
+            ("", ""),
+            ("HARQ:10/12", "HARQ"),
+            ("harq", "harq"),
+            ("harq:", ""),
+            ("harq:10", "10"),
+            ("harq:12/10", "12/10"),
+            ("harq:0/10", "0/10"),
+            ("harq:10/65536", "10/65536"),
+            ("harq:10/12,rounds=2,rounds=2", "rounds=2"),
+            ("harq:10/12,rounds=-1", "rounds=-1"),
+            ("harq:10/12,rounds=4294967295", "rounds=4294967295"),
+            ("harq:10/12,in-order,rounds=1", "rounds=1"),
+            ("harq:10/12,in-order,in-order", "in-order"),
+            ("harq:10/12,", ""),
+            ("harq:10/12, rounds=1", " rounds=1"),
+            ("harq:+10/12", "+10/12"),
+            ("fec:10/12,rounds=1", "rounds=1"),
+            ("frame-arq:10/12,extra=1", "extra=1"),
+            ("frame-arq:10/12,interleave=2", "interleave=2"),
+            ("arq:", ""),
+            ("arq:in-order", "in-order"),
+            ("arq,rounds=1", "rounds=1"),
+            ("arq:rounds=1,in-order ", "in-order "),
+            ("none:rounds=0", "rounds=0"),
+            ("fec:60000/65535,interleave=257", "interleave=257"),
+            ("harq:10/12,interleave=0", "interleave=0"),
+        ] {
+            let error = text.parse::<SchemeSpec>().expect_err(text);
+            assert_eq!(error.part, part, "{text}: {error}");
+        }
+    }
+
+    #[test]
+    fn the_message_names_the_part_and_shows_the_form() {
+        let error = "harq:10/12,round=2"
+            .parse::<SchemeSpec>()
+            .unwrap_err()
+            .to_string();
+        assert!(
+            error.contains("'round=2'")
+                && error.contains("harq:ND/N[,extra=NS][,rounds=R][,interleave=I][,in-order]"),
+            "{error}"
+        );
+    }
+}

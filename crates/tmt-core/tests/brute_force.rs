@@ -1,0 +1,326 @@
+//! The walk and its summary against the naive model in `oracle/`, on random links and schemes
+//! (link-layer.md §2–§7 and §9).
+
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
+#[allow(
+    dead_code,
+    reason = "two test programs share the model, and neither needs all of it"
+)]
+mod oracle;
+
+use oracle::random::{self, Link};
+use oracle::{Code, Kind, TimeAndDelay};
+use proptest::prelude::*;
+use tmt_core::error::ErrorKind;
+use tmt_core::metadata::EndLine;
+use tmt_core::slot::{Fate, Lldu, Slot};
+use tmt_core::summary::LinkSummary;
+use tmt_core::text::{Options, Rows, TraceReader, encode};
+use tmt_core::units::{Span, Time};
+use tmt_core::walk::Walk;
+
+fn config(cases: u32) -> ProptestConfig {
+    ProptestConfig {
+        cases,
+        failure_persistence: None,
+        ..ProptestConfig::default()
+    }
+}
+
+fn slot((t, d): TimeAndDelay) -> Slot {
+    Slot::new(Time::from_nanos(t).unwrap(), Span::from_nanos(d).unwrap()).unwrap()
+}
+
+fn walk(code: &Code, link: &Link) -> Walk {
+    let span = |nanos| Span::from_nanos(nanos).unwrap();
+    Walk::new(
+        code.text.parse().unwrap(),
+        span(link.rtt),
+        span(link.feedback),
+    )
+}
+
+/// What the crate makes of `link`.
+fn real(code: &Code, link: &Link) -> (Vec<Lldu>, EndLine, LinkSummary) {
+    let mut walk = walk(code, link);
+    let mut lldus = Vec::new();
+    for &each in &link.trace {
+        walk.slot(&slot(each), &mut lldus).unwrap();
+    }
+    let end = walk.finish(&mut lldus);
+    (lldus, end, walk.summary())
+}
+
+/// What the model makes of it.
+fn model(code: &Code, link: &Link) -> (Vec<Lldu>, EndLine, LinkSummary) {
+    let story = oracle::saturated(code, &link.trace, link.rtt + link.feedback);
+    let rows = oracle::rows(code, &link.trace, &story);
+    let end = oracle::end_line(&link.trace, &rows);
+    let summary = oracle::summary(code, &link.trace, &story, &rows, link.rtt, link.feedback);
+    (rows, end, summary)
+}
+
+fn encoded(lldus: &[Lldu]) -> String {
+    let mut out = Vec::new();
+    encode::timeline_header(&mut out);
+    for lldu in lldus {
+        encode::lldu(lldu, &mut out);
+    }
+    String::from_utf8(out).unwrap()
+}
+
+proptest! {
+    #![proptest_config(config(10_000))]
+
+    #[test]
+    fn rows_equal(code in random::code(), link in random::link(400)) {
+        prop_assert_eq!(real(&code, &link).0, model(&code, &link).0);
+    }
+}
+
+proptest! {
+    #![proptest_config(config(2000))]
+
+    #[test]
+    fn written_rows_equal_byte_for_byte(code in random::code(), link in random::link(200)) {
+        prop_assert_eq!(encoded(&real(&code, &link).0), oracle::text(&model(&code, &link).0));
+    }
+
+    #[test]
+    fn summary_equals(code in random::code(), link in random::link(400)) {
+        prop_assert_eq!(real(&code, &link).2, model(&code, &link).2);
+    }
+
+    #[test]
+    fn end_line_equals(code in random::code(), link in random::link(400)) {
+        prop_assert_eq!(real(&code, &link).1, model(&code, &link).1);
+    }
+
+    #[test]
+    fn units_add_up_to_slots(code in random::code(), link in random::link(400)) {
+        let (rows, _, summary) = real(&code, &link);
+        prop_assert_eq!(summary.units_data + summary.units_repair + summary.units_repeated, link.trace.len() as u64);
+        prop_assert_eq!(summary.units_data, rows.len() as u64);
+        prop_assert_eq!(summary.delivered + summary.lost + summary.censored, rows.len() as u64);
+    }
+
+    #[test]
+    fn in_order_never_goes_back(code in random::code(), link in random::link(400)) {
+        let code = in_order(code);
+        let mut last = 0;
+        for lldu in real(&code, &link).0.iter().filter(|lldu| lldu.fate == Fate::Delivered) {
+            let delivery = lldu.tx_time.as_nanos() + lldu.decode_delay.as_nanos();
+            prop_assert!(delivery >= last, "{} after {}", delivery, last);
+            last = delivery;
+        }
+    }
+
+    #[test]
+    fn in_order_changes_no_fate_and_no_attempts_and_only_adds_delay(code in random::code(), link in random::link(400)) {
+        let without = Code { text: code.text.replace(",in-order", ""), ..code.clone() };
+        let (with, without) = (real(&in_order(code), &link).0, real(&without, &link).0);
+        prop_assert_eq!(with.len(), without.len());
+        for (with, without) in with.iter().zip(&without) {
+            prop_assert_eq!(Lldu { decode_delay: without.decode_delay, ..*with }, *without);
+            prop_assert!(with.decode_delay >= without.decode_delay);
+        }
+    }
+
+    #[test]
+    fn feeding_slot_by_slot_or_in_batches_gives_the_same(
+        code in random::code(), link in random::link(200), batch in 1usize..50,
+    ) {
+        let mut walk = walk(&code, &link);
+        let mut lldus = Vec::new();
+        for slots in link.trace.chunks(batch) {
+            let rows = rows_of(slots);
+            walk.rows(&rows, &mut lldus).unwrap();
+        }
+        let end = walk.finish(&mut lldus);
+        prop_assert_eq!((lldus, end, walk.summary()), real(&code, &link));
+    }
+
+    #[test]
+    fn a_row_once_handed_out_is_what_a_longer_trace_gives_too(
+        code in random::code(), link in random::link(200), part in 0.0f64..1.0,
+    ) {
+        // Rows come out when their story is complete: no later slot may change them.
+        let whole = real(&code, &link).0;
+        let mut walk = walk(&code, &link);
+        let mut early = Vec::new();
+        for &each in link.trace.iter().take(share(part, link.trace.len())) {
+            walk.slot(&slot(each), &mut early).unwrap();
+        }
+        prop_assert_eq!(&whole[..early.len()], &early[..]);
+    }
+}
+
+fn in_order(mut code: Code) -> Code {
+    if !code.in_order {
+        code.in_order = true;
+        code.text += ",in-order";
+    }
+    code
+}
+
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    clippy::cast_precision_loss,
+    reason = "a share of a few hundred"
+)]
+fn share(part: f64, whole: usize) -> usize {
+    (part * whole as f64) as usize
+}
+
+/// A batch as a reader makes it.
+fn rows_of(slots: &[TimeAndDelay]) -> Rows {
+    let mut text = Vec::new();
+    encode::trace_header(&mut text);
+    for &each in slots {
+        encode::slot(&slot(each), &mut text);
+    }
+    let mut rows = Rows::default();
+    TraceReader::new(&text[..], Options::default())
+        .unwrap()
+        .next_rows(&mut rows)
+        .unwrap();
+    rows
+}
+
+/// The model is only worth something if the links reach its corners.
+#[test]
+fn the_random_links_reach_every_corner() {
+    let mut seen = std::collections::BTreeMap::new();
+    let mut runner = proptest::test_runner::TestRunner::new(config(1500));
+    let cell = std::cell::RefCell::new(&mut seen);
+    let strategy = (random::code(), random::link(400));
+    let run = runner.run(&strategy, |(code, link)| {
+        let story = oracle::saturated(&code, &link.trace, link.rtt + link.feedback);
+        let rows = oracle::rows(&code, &link.trace, &story);
+        let fate = |fate| rows.iter().any(|row| row.fate == fate);
+        let mut seen = cell.borrow_mut();
+        let mut count =
+            |name: &'static str, met: bool| *seen.entry(name).or_insert(0) += u32::from(met);
+        count("lost", fate(Fate::Lost));
+        count("censored", fate(Fate::Censored));
+        count(
+            "recovered",
+            rows.iter()
+                .any(|row| row.fate == Fate::Delivered && row.attempts > 1),
+        );
+        count(
+            "many attempts",
+            rows.iter()
+                .any(|row| row.fate == Fate::Delivered && row.attempts > 5),
+        );
+        count(
+            "repeats",
+            story.sent.iter().any(|unit| unit.kind == Kind::Repeat),
+        );
+        count(
+            "interleaved",
+            code.interleave > 1 && story.sent.iter().any(|unit| unit.codeword > 3),
+        );
+        count(
+            "frames sent again",
+            code.frame
+                && code.n > 1
+                && rows
+                    .iter()
+                    .any(|row| row.fate == Fate::Delivered && row.attempts > 1),
+        );
+        count(
+            "failed after repeats",
+            rows.iter()
+                .any(|row| row.fate == Fate::Lost && row.attempts > 1),
+        );
+        count(
+            "own arrival after the codeword's",
+            code.nd > 1 && rows.iter().any(|row| row.decode_delay.as_nanos() > 1 << 39),
+        );
+        Ok(())
+    });
+    run.unwrap();
+    for (name, times) in seen {
+        assert!(times >= 30, "{name}: only {times} of 1500 links");
+    }
+}
+
+/// Two erased slots at `t` under each scheme that sends again; whether each was refused.
+fn refusals(t: u64, rtt: u64, feedback: u64) -> Vec<bool> {
+    let schemes = ["arq", "harq:1/2", "frame-arq:1/1,rounds=1"];
+    let refused = |scheme: &str| {
+        let span = |nanos| Span::from_nanos(nanos).unwrap();
+        let mut walk = Walk::new(scheme.parse().unwrap(), span(rtt), span(feedback));
+        let mut out = Vec::new();
+        let results = [0, 1].map(|_| walk.slot(&slot((t, 0)), &mut out));
+        for result in &results {
+            assert!(
+                matches!(result, Ok(()) | Err(ErrorKind::SumTooLarge { .. })),
+                "{scheme}: {result:?}"
+            );
+        }
+        results.iter().any(Result::is_err)
+    };
+    schemes.map(refused).to_vec()
+}
+
+/// §1: t + RTT + fb past 2^63 − 1 is refused, and the largest sum that is not past it is taken.
+#[test]
+fn a_repeat_ready_past_the_last_instant_is_refused_and_one_at_it_is_not() {
+    let last = i64::MAX.unsigned_abs();
+    for (t, rtt, feedback) in [
+        (last - 1000, 1000, 0),
+        (last - 1000, 500, 500),
+        (0, last, 0),
+        (0, 1, last - 1),
+        (last, 0, 0),
+    ] {
+        assert_eq!(
+            refusals(t, rtt, feedback),
+            [false; 3],
+            "{t} {rtt} {feedback}"
+        );
+    }
+    for (t, rtt, feedback) in [
+        (last - 1000, 1001, 0),
+        (last - 1000, 500, 501),
+        (1, last, 0),
+        (last, 0, 1),
+        (1, last, last),
+    ] {
+        assert_eq!(
+            refusals(t, rtt, feedback),
+            [true; 3],
+            "{t} {rtt} {feedback}"
+        );
+    }
+}
+
+#[test]
+fn a_round_trip_and_a_feedback_delay_that_are_too_long_only_together_are_refused() {
+    let last = i64::MAX.unsigned_abs();
+    for (rtt, feedback) in [(last, 1), (1, last), (last, last)] {
+        assert_eq!(refusals(0, rtt, feedback), [true; 3], "{rtt} {feedback}");
+    }
+}
+
+#[test]
+fn a_refused_repeat_is_told_with_the_line_and_row_of_its_slot() {
+    let text = "# a comment\n1,0.5\n\n9223372036,0.5\n# x\n9223372036.5,0\n";
+    let mut rows = Rows::default();
+    let mut reader = TraceReader::new(text.as_bytes(), Options::default()).unwrap();
+    assert!(reader.next_rows(&mut rows).unwrap());
+    let (rtt, mut out) = (Span::from_secs(1), Vec::new());
+    let mut walk = Walk::new("arq".parse().unwrap(), rtt, Span::ZERO);
+    let error = walk.rows(&rows, &mut out).unwrap_err();
+    let at = error.position().unwrap();
+    assert!(
+        matches!(error.kind(), ErrorKind::SumTooLarge { .. }),
+        "{error}"
+    );
+    assert_eq!((at.line, at.row), (6, 3));
+    assert_eq!(out.len(), 2, "the rows in front of it are known");
+}

@@ -1,0 +1,405 @@
+//! A model of link-layer.md §2–§7, §9 and §12 that is too simple to be wrong and too slow to be of
+//! use: whole arrays, linear searches, everything looked up again when it is needed.
+//!
+//! It was written from the specification alone. It shares the types of rows with the crate, and no
+//! line of its logic; nothing here may ever call the machine, the walk or the tally.
+
+pub(crate) mod random;
+
+use std::collections::BTreeMap;
+
+use tmt_core::distribution::{Precision, Quantiles};
+use tmt_core::metadata::EndLine;
+use tmt_core::slot::{Fate, Lldu};
+use tmt_core::summary::LinkSummary;
+use tmt_core::units::{Span, Time};
+
+/// A scheme by its numbers (§2), and the text that says the same.
+#[derive(Debug, Clone)]
+pub(crate) struct Code {
+    pub(crate) text: String,
+    pub(crate) nd: u32,
+    pub(crate) n: u32,
+    pub(crate) extra: u32,
+    /// R; `None` is unlimited.
+    pub(crate) rounds: Option<u32>,
+    pub(crate) interleave: u32,
+    /// `frame-arq`: the frame is sent whole and delivered whole, earlier attempts are discarded.
+    pub(crate) frame: bool,
+    pub(crate) in_order: bool,
+}
+
+/// A slot: t and d, zero for erased.
+pub(crate) type TimeAndDelay = (u64, u64);
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Kind {
+    Data,
+    Repair,
+    Repeat,
+}
+
+/// What one slot carried.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Sent {
+    pub(crate) slot: usize,
+    pub(crate) codeword: usize,
+    /// 1 for the codeword's first transmission.
+    pub(crate) attempt: u32,
+    pub(crate) kind: Kind,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Verdict {
+    Open,
+    Decoded { attempt: u32 },
+    Failed { given_up: u64 },
+}
+
+#[derive(Debug, Clone)]
+struct Codeword {
+    /// Data units it holds: ND, or fewer where the source had no more.
+    nd: usize,
+    /// Units of each attempt so far.
+    attempts: Vec<usize>,
+    verdict: Verdict,
+}
+
+impl Codeword {
+    fn attempt(&self) -> u32 {
+        u32::try_from(self.attempts.len()).unwrap()
+    }
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Repeat {
+    codeword: usize,
+    ready: u64,
+}
+
+/// Everything that was sent, and what became of each codeword.
+#[derive(Debug)]
+pub(crate) struct Story {
+    pub(crate) sent: Vec<Sent>,
+    codewords: Vec<Codeword>,
+}
+
+/// §3 under a saturated sender.
+pub(crate) fn saturated(code: &Code, trace: &[TimeAndDelay], wait: u64) -> Story {
+    walk(code, trace, wait, |_| {
+        vec![code.nd; code.interleave as usize]
+    })
+}
+
+/// §3 with `wait` = RTT + fb; `open` says, when a super-block is opened at some time, how many data
+/// units each of its codewords holds.
+pub(crate) fn walk(
+    code: &Code,
+    trace: &[TimeAndDelay],
+    wait: u64,
+    mut open: impl FnMut(u64) -> Vec<u32>,
+) -> Story {
+    let mut story = Story {
+        sent: Vec::new(),
+        codewords: Vec::new(),
+    };
+    let mut repeats: Vec<Repeat> = Vec::new();
+    // What is left of the current super-block, in the order in which it goes out.
+    let mut block: Vec<(usize, Kind)> = Vec::new();
+    for (slot, &(t, _)) in trace.iter().enumerate() {
+        let (codeword, kind) = if repeats.first().is_some_and(|head| head.ready <= t) {
+            (repeats.remove(0).codeword, Kind::Repeat)
+        } else {
+            if block.is_empty() {
+                block = open_block(code, &open(t), &mut story.codewords);
+            }
+            if block.is_empty() {
+                continue;
+            }
+            block.remove(0)
+        };
+        let attempt = story.codewords[codeword].attempt();
+        story.sent.push(Sent {
+            slot,
+            codeword,
+            attempt,
+            kind,
+        });
+        judge(code, trace, slot, codeword, wait, &mut story, &mut repeats);
+    }
+    story
+}
+
+/// Adds the codewords of a super-block and lists its units row by row.
+fn open_block(
+    code: &Code,
+    data_units: &[u32],
+    codewords: &mut Vec<Codeword>,
+) -> Vec<(usize, Kind)> {
+    let first = codewords.len();
+    let repair = (code.n - code.nd) as usize;
+    for &nd in data_units {
+        let nd = nd as usize;
+        codewords.push(Codeword {
+            nd,
+            attempts: vec![nd + repair],
+            verdict: Verdict::Open,
+        });
+    }
+    let mut units = Vec::new();
+    for row in 0..code.n as usize {
+        for (codeword, it) in codewords.iter().enumerate().skip(first) {
+            if row < it.nd {
+                units.push((codeword, Kind::Data));
+            } else if row < it.nd + repair {
+                units.push((codeword, Kind::Repair));
+            }
+        }
+    }
+    units
+}
+
+/// §3, *End of an attempt*.
+fn judge(
+    code: &Code,
+    trace: &[TimeAndDelay],
+    slot: usize,
+    codeword: usize,
+    wait: u64,
+    story: &mut Story,
+    repeats: &mut Vec<Repeat>,
+) {
+    let attempt = story.codewords[codeword].attempt();
+    let of_attempt = story
+        .sent
+        .iter()
+        .filter(|unit| unit.codeword == codeword && unit.attempt == attempt);
+    if of_attempt.count() < *story.codewords[codeword].attempts.last().unwrap() {
+        return;
+    }
+    let received = arrivals(code, trace, &story.sent, codeword, attempt).len();
+    let it = &mut story.codewords[codeword];
+    let used = attempt - 1;
+    if received >= it.nd {
+        it.verdict = Verdict::Decoded { attempt };
+    } else if code.rounds.is_none_or(|rounds| used < rounds) {
+        let again = if code.frame {
+            it.attempts[0]
+        } else {
+            (it.nd - received) + code.extra as usize
+        };
+        it.attempts.push(again);
+        for _ in 0..again {
+            repeats.push(Repeat {
+                codeword,
+                ready: trace[slot].0 + wait,
+            });
+        }
+    } else {
+        it.verdict = Verdict::Failed {
+            given_up: trace[slot].0,
+        };
+    }
+}
+
+/// Arrival times, sorted, of the units of `codeword` that count at the end of `attempt`.
+fn arrivals(
+    code: &Code,
+    trace: &[TimeAndDelay],
+    sent: &[Sent],
+    codeword: usize,
+    attempt: u32,
+) -> Vec<u64> {
+    let mut arrivals = Vec::new();
+    for unit in sent {
+        let counts = if code.frame {
+            unit.attempt == attempt
+        } else {
+            unit.attempt <= attempt
+        };
+        let (t, d) = trace[unit.slot];
+        if unit.codeword == codeword && counts && d > 0 {
+            arrivals.push(t + d);
+        }
+    }
+    arrivals.sort_unstable();
+    arrivals
+}
+
+/// §4, §5, §6 and §7: one row per data LLDU, in number order.
+pub(crate) fn rows(code: &Code, trace: &[TimeAndDelay], story: &Story) -> Vec<Lldu> {
+    let end = trace.last().unwrap().0;
+    let mut rows = Vec::new();
+    let mut in_order = 0;
+    for unit in story.sent.iter().filter(|unit| unit.kind == Kind::Data) {
+        let (t, d) = trace[unit.slot];
+        let it = &story.codewords[unit.codeword];
+        let (delay, attempts, fate) = match it.verdict {
+            _ if d > 0 && !code.frame => (d, 1, Fate::Delivered),
+            Verdict::Decoded { attempt } => {
+                let arrivals = arrivals(code, trace, &story.sent, unit.codeword, attempt);
+                (arrivals[it.nd - 1] - t, attempt, Fate::Delivered)
+            }
+            Verdict::Failed { .. } => (0, code.rounds.unwrap() + 1, Fate::Lost),
+            Verdict::Open => (0, it.attempt(), Fate::Censored),
+        };
+        let known = match (fate, it.verdict) {
+            (Fate::Delivered, _) => t + delay,
+            (Fate::Lost, Verdict::Failed { given_up }) => given_up,
+            _ => end,
+        };
+        in_order = if rows.is_empty() {
+            known
+        } else {
+            known.max(in_order)
+        };
+        let delay = if code.in_order && fate == Fate::Delivered {
+            in_order - t
+        } else {
+            delay
+        };
+        rows.push(Lldu {
+            tx_time: Time::from_nanos(t).unwrap(),
+            decode_delay: Span::from_nanos(delay).unwrap(),
+            attempts,
+            fate,
+        });
+    }
+    rows
+}
+
+/// The end line of §8 for a walk that used every slot.
+pub(crate) fn end_line(trace: &[TimeAndDelay], rows: &[Lldu]) -> EndLine {
+    let censored = rows.iter().find(|row| row.fate == Fate::Censored);
+    EndLine {
+        rows: rows.len() as u64,
+        slots: trace.len() as u64,
+        usable_until: censored.map_or(Time::from_nanos(trace.last().unwrap().0).unwrap(), |row| {
+            row.tx_time
+        }),
+    }
+}
+
+/// The rows as §7 and §8 write them, by the standard library's formatter.
+pub(crate) fn text(rows: &[Lldu]) -> String {
+    let seconds = |nanos: u64| format!("{}.{:09}", nanos / 1_000_000_000, nanos % 1_000_000_000);
+    let mut out = String::from("tx_time,decode_delay,attempts\n");
+    for row in rows {
+        let delay = match row.decode_delay.as_nanos() {
+            0 => "0".to_owned(),
+            nanos => seconds(nanos),
+        };
+        out += &format!(
+            "{},{delay},{}\n",
+            seconds(row.tx_time.as_nanos()),
+            row.attempts
+        );
+    }
+    out
+}
+
+/// §9.
+pub(crate) fn summary(
+    code: &Code,
+    trace: &[TimeAndDelay],
+    story: &Story,
+    rows: &[Lldu],
+    rtt: u64,
+    feedback: u64,
+) -> LinkSummary {
+    let units = |kind| story.sent.iter().filter(|unit| unit.kind == kind).count() as u64;
+    let fates = |fate| rows.iter().filter(|row| row.fate == fate).count() as u64;
+    let erased: Vec<bool> = trace.iter().map(|&(_, d)| d == 0).collect();
+    let missing: Vec<bool> = rows.iter().map(|row| row.fate != Fate::Delivered).collect();
+    let slots = trace.len() as u64;
+    let slots_erased = erased.iter().filter(|erased| **erased).count() as u64;
+    let (delivered, lost) = (fates(Fate::Delivered), fates(Fate::Lost));
+    let mut attempts = BTreeMap::new();
+    let mut delays = Vec::new();
+    for row in rows.iter().filter(|row| row.fate == Fate::Delivered) {
+        *attempts.entry(row.attempts).or_insert(0) += 1;
+        delays.push(row.decode_delay.as_nanos() + rtt / 2);
+    }
+    LinkSummary {
+        scheme: code.text.clone(),
+        rtt_ns: rtt,
+        feedback_delay_ns: feedback,
+        slots,
+        units_data: units(Kind::Data),
+        units_repair: units(Kind::Repair),
+        units_repeated: units(Kind::Repeat),
+        slots_erased,
+        erasure_ratio: ratio(slots_erased, slots),
+        delivered,
+        lost,
+        censored: fates(Fate::Censored),
+        efficiency: ratio(delivered, slots),
+        residual_loss: ratio(lost, delivered + lost),
+        delay_s: quantiles(delays),
+        delay_percentiles: Precision::Exact,
+        attempts,
+        bursts_before: runs(&erased, true),
+        gaps_before: runs(&erased, false),
+        bursts_after: runs(&missing, true),
+        gaps_after: runs(&missing, false),
+    }
+}
+
+#[expect(
+    clippy::cast_precision_loss,
+    reason = "a ratio is reported as a double"
+)]
+fn ratio(part: u64, whole: u64) -> Option<f64> {
+    if whole == 0 {
+        None
+    } else {
+        Some(part as f64 / whole as f64)
+    }
+}
+
+/// Lengths of the maximal runs of `wanted`: each position that starts one is searched for its end.
+fn runs(flags: &[bool], wanted: bool) -> BTreeMap<u64, u64> {
+    let mut lengths = BTreeMap::new();
+    for start in 0..flags.len() {
+        let starts = flags[start] == wanted && (start == 0 || flags[start - 1] != wanted);
+        if starts {
+            let length = flags[start..]
+                .iter()
+                .take_while(|flag| **flag == wanted)
+                .count() as u64;
+            *lengths.entry(length).or_insert(0) += 1;
+        }
+    }
+    lengths
+}
+
+#[expect(
+    clippy::cast_precision_loss,
+    reason = "seconds are reported as a double"
+)]
+fn quantiles(mut nanos: Vec<u64>) -> Quantiles {
+    nanos.sort_unstable();
+    let seconds = |nanos: u64| nanos as f64 / 1e9;
+    let count = nanos.len();
+    // Nearest rank: the smallest value with at least p % of all values at or below it.
+    let percentile = |p: usize| {
+        let value = nanos
+            .iter()
+            .enumerate()
+            .find(|(at, _)| (at + 1) * 100 >= p * count);
+        value.map(|(_, nanos)| seconds(*nanos))
+    };
+    let sum: u128 = nanos.iter().map(|nanos| u128::from(*nanos)).sum();
+    let twice = 2 * count as u128;
+    let mean =
+        (count > 0).then(|| seconds(u64::try_from((2 * sum + count as u128) / twice).unwrap()));
+    Quantiles {
+        min: nanos.first().map(|nanos| seconds(*nanos)),
+        mean,
+        p50: percentile(50),
+        p85: percentile(85),
+        p95: percentile(95),
+        p99: percentile(99),
+        max: nanos.last().map(|nanos| seconds(*nanos)),
+    }
+}

@@ -1,0 +1,415 @@
+//! The pull machine driven by a packet queue (link-layer.md §12): under a permanent backlog it gives
+//! the rows of the walk, and a queue that runs empty neither loses, doubles nor reorders anything.
+
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
+#[allow(
+    dead_code,
+    reason = "two test programs share the model, and neither needs all of it"
+)]
+mod oracle;
+
+use std::collections::VecDeque;
+
+use oracle::random::{self, Link};
+use oracle::{Code, TimeAndDelay};
+use proptest::prelude::*;
+use tmt_core::machine::{Machine, Unit, UnitKind, UnitSource};
+use tmt_core::slot::{Fate, Lldu, Slot};
+use tmt_core::text::encode;
+use tmt_core::units::{Span, Time};
+use tmt_core::walk::Walk;
+
+fn config(cases: u32) -> ProptestConfig {
+    ProptestConfig {
+        cases,
+        failure_persistence: None,
+        ..ProptestConfig::default()
+    }
+}
+
+fn slot((t, d): TimeAndDelay) -> Slot {
+    Slot::new(Time::from_nanos(t).unwrap(), Span::from_nanos(d).unwrap()).unwrap()
+}
+
+fn span(nanos: u64) -> Span {
+    Span::from_nanos(nanos).unwrap()
+}
+
+fn machine(scheme: &str, link: &Link) -> Machine {
+    Machine::new(
+        &scheme.parse().unwrap(),
+        span(link.rtt),
+        span(link.feedback),
+    )
+}
+
+/// A packet of the network layer, cut into LLDUs.
+#[derive(Debug)]
+struct Packet {
+    arrives: u64,
+    lldus: u32,
+}
+
+/// A first-in first-out queue of packets. A codeword may hold the end of one packet and the start of
+/// the next, and never holds a packet that has not arrived.
+#[derive(Debug, Default)]
+struct Queue {
+    packets: VecDeque<Packet>,
+    /// With this, a packet of so many LLDUs joins whenever the queue gets shorter than a codeword.
+    refill: Option<u32>,
+    joined: u64,
+    taken: u64,
+}
+
+impl Queue {
+    fn arrived(&self, now: u64) -> u64 {
+        let here = self
+            .packets
+            .iter()
+            .take_while(|packet| packet.arrives <= now);
+        here.map(|packet| u64::from(packet.lldus)).sum()
+    }
+}
+
+impl UnitSource for Queue {
+    fn next_codeword(&mut self, now: Time, most: u32) -> Option<u32> {
+        let now = now.as_nanos();
+        while let Some(lldus) = self.refill
+            && self.arrived(now) < u64::from(most)
+        {
+            self.packets.push_back(Packet {
+                arrives: now,
+                lldus,
+            });
+            self.joined += u64::from(lldus);
+        }
+        let mut took = 0;
+        while took < most {
+            let Some(packet) = self
+                .packets
+                .front_mut()
+                .filter(|packet| packet.arrives <= now)
+            else {
+                break;
+            };
+            let part = packet.lldus.min(most - took);
+            packet.lldus -= part;
+            took += part;
+            if packet.lldus == 0 {
+                self.packets.pop_front();
+            }
+        }
+        self.taken += u64::from(took);
+        (took > 0).then_some(took)
+    }
+}
+
+/// Drives the machine over the link; what each slot carried, and the rows.
+fn drive(
+    code: &Code,
+    link: &Link,
+    source: &mut impl UnitSource,
+) -> (Vec<Option<UnitKind>>, Vec<Lldu>) {
+    let mut machine = machine(&code.text, link);
+    let (mut carried, mut rows) = (Vec::new(), Vec::new());
+    for &each in &link.trace {
+        let slot = slot(each);
+        let unit = machine.next_unit(slot.tx_time(), source);
+        carried.push(unit.as_ref().map(Unit::kind));
+        if let Some(unit) = unit {
+            machine.on_outcome(unit, &slot, &mut rows).unwrap();
+        }
+    }
+    machine.finish(
+        Time::from_nanos(link.trace.last().unwrap().0).unwrap(),
+        &mut rows,
+    );
+    (carried, rows)
+}
+
+fn encoded(rows: &[Lldu]) -> Vec<u8> {
+    let mut out = Vec::new();
+    for row in rows {
+        encode::lldu(row, &mut out);
+    }
+    out
+}
+
+/// What the model says each slot carries.
+fn carried(slots: usize, story: &oracle::Story) -> Vec<Option<UnitKind>> {
+    let mut carried = vec![None; slots];
+    for unit in &story.sent {
+        carried[unit.slot] = Some(match unit.kind {
+            oracle::Kind::Data => UnitKind::Data,
+            oracle::Kind::Repair => UnitKind::Repair,
+            oracle::Kind::Repeat => UnitKind::Repeat,
+        });
+    }
+    carried
+}
+
+fn packets(link: &Link, gaps_and_sizes: &[(u64, u32)]) -> Vec<(u64, u32)> {
+    let mut arrives = link.trace[0].0;
+    let mut packets = Vec::new();
+    for &(gap, lldus) in gaps_and_sizes {
+        arrives += gap;
+        packets.push((arrives, lldus));
+    }
+    packets
+}
+
+fn queue(packets: &[(u64, u32)]) -> Queue {
+    let packets = packets
+        .iter()
+        .map(|&(arrives, lldus)| Packet { arrives, lldus })
+        .collect();
+    Queue {
+        packets,
+        ..Queue::default()
+    }
+}
+
+/// Packets that come in lumps and leave the link idle in between.
+fn arrivals() -> impl Strategy<Value = Vec<(u64, u32)>> {
+    let gap = prop_oneof![2 => Just(0), 4 => 1u64..200, 2 => 200u64..4_000];
+    prop::collection::vec((gap, prop_oneof![3 => 1u32..8, 1 => 8u32..60]), 0..30)
+}
+
+/// The super-blocks a queue gives the model: as many codewords as there are units for, the last short.
+fn supply<'a>(code: &'a Code, packets: &'a [(u64, u32)]) -> impl FnMut(u64) -> Vec<u32> + 'a {
+    let mut taken = 0;
+    move |now| {
+        let here: u32 = packets
+            .iter()
+            .filter(|packet| packet.0 <= now)
+            .map(|packet| packet.1)
+            .sum();
+        let mut block = Vec::new();
+        for _ in 0..code.interleave {
+            let codeword = code.nd.min(here - taken);
+            if codeword > 0 {
+                block.push(codeword);
+            }
+            taken += codeword;
+        }
+        block
+    }
+}
+
+proptest! {
+    #![proptest_config(config(2000))]
+
+    #[test]
+    fn a_permanent_backlog_gives_the_rows_of_the_walk(
+        code in random::code(), link in random::link(400), lldus in 1u32..2_000,
+    ) {
+        let mut queue = Queue { refill: Some(lldus), ..Queue::default() };
+        let (carried, rows) = drive(&code, &link, &mut queue);
+        let mut walk = Walk::new(code.text.parse().unwrap(), span(link.rtt), span(link.feedback));
+        let mut walked = Vec::new();
+        for &each in &link.trace {
+            walk.slot(&slot(each), &mut walked).unwrap();
+        }
+        walk.finish(&mut walked);
+        prop_assert!(carried.iter().all(Option::is_some), "a slot stayed idle under a backlog");
+        prop_assert_eq!(encoded(&rows), encoded(&walked));
+        prop_assert_eq!(rows, walked);
+        prop_assert!(queue.joined >= queue.taken);
+    }
+}
+
+proptest! {
+    #![proptest_config(config(1500))]
+
+    #[test]
+    fn a_queue_that_runs_empty_gives_the_rows_of_the_model(
+        code in random::code(), link in random::link(400), arrivals in arrivals(),
+    ) {
+        let packets = packets(&link, &arrivals);
+        let story = oracle::walk(&code, &link.trace, link.rtt + link.feedback, supply(&code, &packets));
+        let (slots, rows) = drive(&code, &link, &mut queue(&packets));
+        prop_assert_eq!(slots, carried(link.trace.len(), &story));
+        prop_assert_eq!(rows, oracle::rows(&code, &link.trace, &story));
+    }
+
+    #[test]
+    fn every_unit_taken_is_emitted_once_and_in_order_when_the_link_runs_dry(
+        code in random::code(), link in random::link(200), arrivals in arrivals(),
+    ) {
+        let packets = packets(&link, &arrivals);
+        let mut queue = queue(&packets);
+        let mut machine = machine(&code.text, &link);
+        let (mut rows, mut sent) = (Vec::new(), Vec::new());
+        let mut step = |at: TimeAndDelay, queue: &mut Queue| {
+            let slot = slot(at);
+            let unit = machine.next_unit(slot.tx_time(), queue)?;
+            if unit.kind() == UnitKind::Data {
+                sent.push(at.0);
+            }
+            machine.on_outcome(unit, &slot, &mut rows).unwrap();
+            Some(())
+        };
+        for &each in &link.trace {
+            step(each, &mut queue);
+        }
+        // Clean slots, each later than any arrival and any feedback, until none is used any more.
+        let wait = link.rtt + link.feedback + 1_000_000;
+        let mut t = link.trace.last().unwrap().0 + wait;
+        while step((t, 1), &mut queue).is_some() {
+            t += 1;
+        }
+        t += wait;
+        while step((t, 1), &mut queue).is_some() {
+            t += 1;
+        }
+        prop_assert_eq!(queue.taken, packets.iter().map(|packet| u64::from(packet.1)).sum::<u64>());
+        prop_assert_eq!(sent.len() as u64, queue.taken);
+        let emitted: Vec<u64> = rows.iter().map(|row| row.tx_time.as_nanos()).collect();
+        prop_assert_eq!(&emitted, &sent, "before finish");
+        machine.finish(Time::from_nanos(t).unwrap(), &mut rows);
+        prop_assert_eq!(rows.len(), sent.len(), "finish added rows");
+        prop_assert!(rows.iter().all(|row| row.fate != Fate::Censored));
+    }
+
+    #[test]
+    fn every_data_unit_sent_is_emitted_once_and_in_order_by_finish(
+        code in random::code(), link in random::link(200), arrivals in arrivals(),
+    ) {
+        let (slots, rows) = drive(&code, &link, &mut queue(&packets(&link, &arrivals)));
+        let sent: Vec<u64> =
+            link.trace.iter().zip(&slots).filter(|(_, kind)| **kind == Some(UnitKind::Data)).map(|(at, _)| at.0).collect();
+        let emitted: Vec<u64> = rows.iter().map(|row| row.tx_time.as_nanos()).collect();
+        prop_assert_eq!(emitted, sent);
+    }
+
+    #[test]
+    fn a_short_codeword_is_decoded_by_as_many_units_as_it_has_data(
+        nd in 2u32..12, short in 1u32..12, repair in 0u32..8, mask in any::<u32>(),
+    ) {
+        let short = short.min(nd - 1);
+        let units = short + repair;
+        let erased = |unit: u32| mask >> unit & 1 == 1;
+        let trace: Vec<TimeAndDelay> = (0..units).map(|unit| (u64::from(unit), u64::from(!erased(unit)))).collect();
+        let received = u32::try_from(trace.iter().filter(|slot| slot.1 > 0).count()).unwrap();
+        let code = Code {
+            text: format!("fec:{nd}/{}", nd + repair),
+            nd, n: nd + repair, extra: 0, rounds: Some(0), interleave: 1, frame: false, in_order: false,
+        };
+        let link = Link { trace, rtt: 0, feedback: 0 };
+        let (slots, rows) = drive(&code, &link, &mut queue(&[(0, short)]));
+        prop_assert!(slots.iter().all(Option::is_some), "a codeword of {} data units has {} units", short, units);
+        for (unit, row) in (0..units).zip(&rows) {
+            let delivered = !erased(unit) || received >= short;
+            prop_assert_eq!(row.fate, if delivered { Fate::Delivered } else { Fate::Lost });
+        }
+        prop_assert_eq!(rows.len(), short as usize);
+    }
+}
+
+/// Kinds of what the slots carry, one letter a slot.
+fn letters(slots: &[Option<UnitKind>]) -> String {
+    let letter = |kind: &Option<UnitKind>| match kind {
+        None => '.',
+        Some(UnitKind::Data) => 'd',
+        Some(UnitKind::Repair) => 'r',
+        Some(UnitKind::Repeat) => 'R',
+    };
+    slots.iter().map(letter).collect()
+}
+
+/// Slots 1 ns apart, an erased one for each `x`, the others with a delay of 1 ns.
+fn every_nanosecond(pattern: &str) -> Vec<TimeAndDelay> {
+    (0..)
+        .zip(pattern.chars())
+        .map(|(t, c)| (t, u64::from(c != 'x')))
+        .collect()
+}
+
+fn run(
+    scheme: &str,
+    rtt: u64,
+    pattern: &str,
+    packets: &[(u64, u32)],
+) -> (String, Vec<(u64, u64, u32)>) {
+    let code = Code {
+        text: scheme.to_owned(),
+        nd: 0,
+        n: 0,
+        extra: 0,
+        rounds: None,
+        interleave: 0,
+        frame: false,
+        in_order: false,
+    };
+    let link = Link {
+        trace: every_nanosecond(pattern),
+        rtt,
+        feedback: 0,
+    };
+    let (slots, rows) = drive(&code, &link, &mut queue(packets));
+    let rows = rows.iter().map(|row| {
+        (
+            row.tx_time.as_nanos(),
+            row.decode_delay.as_nanos(),
+            row.attempts,
+        )
+    });
+    (letters(&slots), rows.collect())
+}
+
+#[test]
+fn repeats_are_sent_when_nothing_is_queued_and_slots_before_they_are_ready_stay_idle() {
+    // The attempt ends in slot 2, one unit short; RTT 4, so the repeat is ready at 6. Slot 6 erases
+    // it; the next is ready at 10.
+    let (slots, rows) = run("harq:2/3", 4, "xx....x......", &[(0, 2)]);
+    assert_eq!(slots, "ddr...R...R..");
+    assert_eq!(rows, [(0, 11, 3), (1, 10, 3)]);
+}
+
+#[test]
+fn a_ready_repeat_goes_before_new_data_and_inside_a_super_block() {
+    let (slots, rows) = run("harq:2/2", 1, "x......", &[(0, 2), (1, 4)]);
+    // Judged in slot 1, ready at 2, when the queue holds two more codewords.
+    assert_eq!(slots, "ddRdddd");
+    assert_eq!(
+        rows,
+        [
+            (0, 3, 2),
+            (1, 1, 1),
+            (3, 1, 1),
+            (4, 1, 1),
+            (5, 1, 1),
+            (6, 1, 1)
+        ]
+    );
+}
+
+#[test]
+fn a_super_block_that_runs_out_of_data_goes_out_with_the_codewords_there_are() {
+    // Five LLDUs for 3 × 2/3: codewords of 2, 2 and 1 data units, each with one repair unit. Rows:
+    // d d d / d d r / r r; the last row has no unit of the short codeword.
+    let (slots, rows) = run("fec:2/3,interleave=3", 0, "x.x.x.....", &[(0, 5)]);
+    assert_eq!(slots, "dddddrrr..");
+    // Codeword 0 lost its first unit and is complete with slot 6; codeword 1 lost its second and is
+    // complete with slot 7; codeword 2 lost its only one and is complete with its repair in slot 5.
+    assert_eq!(
+        rows,
+        [(0, 7, 1), (1, 1, 1), (2, 4, 1), (3, 1, 1), (4, 4, 1)]
+    );
+}
+
+#[test]
+fn data_that_arrives_while_a_super_block_is_sent_waits_for_the_next() {
+    let (slots, rows) = run("fec:3/4", 0, "........", &[(0, 1), (1, 3)]);
+    assert_eq!(slots, "drdddr..");
+    assert_eq!(rows.len(), 4);
+}
+
+#[test]
+fn a_short_frame_is_sent_again_with_as_many_units_as_it_had() {
+    let (slots, rows) = run("frame-arq:4/6", 0, "xxx......", &[(0, 2)]);
+    // Two data and two repair units; three of them erased, so all four go again.
+    assert_eq!(slots, "ddrrRRRR.");
+    assert_eq!(rows, [(0, 6, 2), (1, 5, 2)]);
+}

@@ -1,0 +1,149 @@
+//! What the tests of text traces share: one way to read bytes, by whichever reader and in whichever
+//! pieces, into something that can be compared.
+
+use std::io::Read;
+
+use tmt_core::error::{Error, ErrorKind, Position};
+use tmt_core::text::{Decoder, Options, Rows, Tail, TraceReader};
+
+/// Everything a reader said about a text.
+#[derive(Debug, PartialEq)]
+pub(crate) struct Reading {
+    /// (t, d) of the rows in front of the end or of the error.
+    pub(crate) slots: Vec<(u64, u64)>,
+    pub(crate) attempts: Vec<u32>,
+    /// Line of each row.
+    pub(crate) lines: Vec<u64>,
+    pub(crate) head: Vec<(String, String)>,
+    pub(crate) end: Result<Tail, Refusal>,
+}
+
+/// An error in a form that can be compared.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Refusal {
+    pub(crate) kind: String,
+    pub(crate) at: Option<Position>,
+    pub(crate) message: String,
+}
+
+impl From<Error> for Refusal {
+    fn from(error: Error) -> Self {
+        Self {
+            kind: format!("{:?}", error.kind()),
+            at: error.position(),
+            message: error.to_string(),
+        }
+    }
+}
+
+impl Reading {
+    fn new(rows: &Rows, head: Vec<(String, String)>, end: Result<Tail, Error>) -> Self {
+        Self {
+            slots: slots(rows),
+            attempts: rows.attempts.clone(),
+            lines: (0..rows.slots.len())
+                .map(|index| rows.line(index))
+                .collect(),
+            head,
+            end: end.map_err(Refusal::from),
+        }
+    }
+}
+
+fn slots(rows: &Rows) -> Vec<(u64, u64)> {
+    rows.slots
+        .iter()
+        .map(|slot| (slot.tx_time().as_nanos(), slot.decode_delay().as_nanos()))
+        .collect()
+}
+
+/// The text in pieces of these lengths, again and again, through the push parser.
+pub(crate) fn decode(text: &[u8], pieces: &[usize], options: Options) -> Reading {
+    let mut decoder = Decoder::new(options);
+    let mut rows = Rows::default();
+    let mut rest = text;
+    let mut end = Ok(());
+    for &piece in pieces.iter().cycle() {
+        if rest.is_empty() || end.is_err() {
+            break;
+        }
+        let (piece, behind) = rest.split_at(piece.clamp(1, rest.len()));
+        rest = behind;
+        end = decoder.decode(piece, &mut rows);
+    }
+    let end = end.and_then(|()| decoder.finish(&mut rows));
+    let head = decoder
+        .metadata()
+        .iter()
+        .map(|(key, value)| (key.to_owned(), value.to_owned()))
+        .collect();
+    Reading::new(&rows, head, end)
+}
+
+/// The whole text at once.
+pub(crate) fn read(text: impl AsRef<[u8]>) -> Reading {
+    decode(text.as_ref(), &[usize::MAX], Options::default())
+}
+
+/// A file that hands out pieces of these lengths.
+struct Pieces<'a> {
+    text: &'a [u8],
+    pieces: std::iter::Cycle<std::slice::Iter<'a, usize>>,
+}
+
+impl Read for Pieces<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
+        let piece = self.pieces.next().map_or(1, |piece| (*piece).max(1));
+        let length = piece.min(buffer.len()).min(self.text.len());
+        buffer[..length].copy_from_slice(&self.text[..length]);
+        self.text = &self.text[length..];
+        Ok(length)
+    }
+}
+
+/// As [`decode`], through the reader that commands use.
+pub(crate) fn read_file(text: &[u8], pieces: &[usize], options: Options) -> Reading {
+    let file = Pieces {
+        text,
+        pieces: pieces.iter().cycle(),
+    };
+    let nothing = Reading::new(
+        &Rows::default(),
+        Vec::new(),
+        Err(Error::new(ErrorKind::EmptyTrace)),
+    );
+    let mut reader = match TraceReader::new(file, options) {
+        Ok(reader) => reader,
+        Err(error) => {
+            return Reading {
+                end: Err(error.into()),
+                ..nothing
+            };
+        }
+    };
+    let head = reader
+        .metadata()
+        .iter()
+        .map(|(key, value)| (key.to_owned(), value.to_owned()))
+        .collect();
+    let mut all = Reading { head, ..nothing };
+    let mut rows = Rows::default();
+    loop {
+        let more = reader.next_rows(&mut rows);
+        all.slots.extend(slots(&rows));
+        all.attempts.extend(&rows.attempts);
+        all.lines
+            .extend((0..rows.slots.len()).map(|index| rows.line(index)));
+        match more {
+            Ok(true) => {}
+            Ok(false) => {
+                all.end = Ok(reader.tail().unwrap());
+                return all;
+            }
+            Err(error) => {
+                all.end = Err(error.into());
+                return all;
+            }
+        }
+    }
+}
