@@ -1,0 +1,264 @@
+//! CUBIC, RFC 9438.
+//!
+//! Windows in segments, time in seconds. Named deviations:
+//! - slow start is RFC 5681's; HyStart++ (§4.10 allows either) is not here yet;
+//! - the window is cut from what is in flight (§4.6 as written), never undone (§4.9 is optional).
+
+use tmt_core::units::Time;
+
+use super::{AckEvent, Cause, CongestionControl, CongestionEvent, Entry, LEAST_SSTHRESH};
+use crate::num::cbrt;
+
+pub(super) const ENTRY: Entry = Entry {
+    name: "cubic",
+    parameters: &[("beta", 0.7, 0.1, 0.99), ("c", 0.4, 0.001, 100.0)],
+    make: |initial_window, parameters| {
+        Box::new(Cubic::new(initial_window, parameters[0], parameters[1]))
+    },
+};
+
+#[derive(Debug)]
+struct Cubic {
+    /// β_cubic, the factor of the window after a loss (§4.6); 0.7, in the papers 0.8.
+    beta: f64,
+    /// C, segments/s³ (§4.1.2).
+    c: f64,
+    cwnd: f64,
+    ssthresh: Option<f64>,
+    /// Window before the last cut, after fast convergence (§4.7).
+    w_max: f64,
+    /// Window before the last cut, as it was (§4.3).
+    cwnd_prior: f64,
+    /// Whether the last cut was a timeout's (§4.8).
+    after_timeout: bool,
+    /// The current stage of congestion avoidance; none until its first acknowledgement.
+    epoch: Option<Epoch>,
+}
+
+/// One stage of congestion avoidance.
+#[derive(Debug)]
+struct Epoch {
+    start: Time,
+    /// Origin of the cubic, segments.
+    w_max: f64,
+    /// Seconds from the start to the plateau, equation (2).
+    k: f64,
+    /// What Reno would have, §4.3.
+    w_est: f64,
+}
+
+impl Cubic {
+    fn new(initial_window: f64, beta: f64, c: f64) -> Self {
+        Self {
+            beta,
+            c,
+            cwnd: initial_window,
+            ssthresh: None,
+            w_max: 0.0,
+            cwnd_prior: 0.0,
+            after_timeout: false,
+            epoch: None,
+        }
+    }
+
+    /// α_cubic (§4.3): Reno's average window for this β; 1 once the Reno window is back where it was.
+    fn alpha(&self, w_est: f64) -> f64 {
+        if w_est >= self.cwnd_prior {
+            1.0
+        } else {
+            3.0 * (1.0 - self.beta) / (1.0 + self.beta)
+        }
+    }
+
+    fn start_epoch(&self, now: Time) -> Epoch {
+        // §4.2: after a cut the cubic has its plateau where the loss was; after a timeout (§4.8), or
+        // where slow start ended above it, the stage begins on the plateau.
+        if self.after_timeout || self.w_max <= self.cwnd {
+            Epoch {
+                start: now,
+                w_max: self.cwnd,
+                k: 0.0,
+                w_est: self.cwnd,
+            }
+        } else {
+            let k = cbrt((self.w_max - self.cwnd) / self.c);
+            Epoch {
+                start: now,
+                w_max: self.w_max,
+                k,
+                w_est: self.cwnd,
+            }
+        }
+    }
+}
+
+impl CongestionControl for Cubic {
+    fn on_ack(&mut self, ack: &AckEvent) {
+        if self.ssthresh.is_none_or(|ssthresh| self.cwnd < ssthresh) {
+            self.cwnd += 1.0;
+            return;
+        }
+        let acked = tmt_core::units::to_f64(ack.acked);
+        let mut epoch = match self.epoch.take() {
+            Some(epoch) => epoch,
+            None => self.start_epoch(ack.now),
+        };
+        epoch.w_est += self.alpha(epoch.w_est) * acked / self.cwnd;
+        let t = ack.now.since(epoch.start).as_secs_f64();
+        let rtt = ack.srtt.map_or(0.0, tmt_core::units::Span::as_secs_f64);
+        let w_cubic = |t: f64| {
+            let from_plateau = t - epoch.k;
+            self.c * from_plateau * from_plateau * from_plateau + epoch.w_max
+        };
+        if w_cubic(t) < epoch.w_est {
+            self.cwnd = self.cwnd.max(epoch.w_est);
+        } else {
+            // §4.2: the window one round trip ahead, held to at most half as much again.
+            let target = w_cubic(t + rtt).clamp(self.cwnd, 1.5 * self.cwnd);
+            self.cwnd += acked * (target - self.cwnd) / self.cwnd;
+        }
+        self.epoch = Some(epoch);
+    }
+
+    fn on_congestion(&mut self, event: &CongestionEvent) {
+        self.epoch = None;
+        if event.cause == Cause::RepeatedTimeout {
+            self.cwnd = 1.0;
+            return;
+        }
+        // §4.7: a flow that lost below its last maximum gives room to newer ones.
+        self.w_max = if self.cwnd < self.w_max {
+            self.cwnd * (1.0 + self.beta) / 2.0
+        } else {
+            self.cwnd
+        };
+        self.cwnd_prior = self.cwnd;
+        let ssthresh = (event.in_flight * self.beta).max(LEAST_SSTHRESH);
+        self.ssthresh = Some(ssthresh);
+        self.after_timeout = event.cause == Cause::Timeout;
+        self.cwnd = if self.after_timeout { 1.0 } else { ssthresh };
+    }
+
+    fn cwnd(&self) -> f64 {
+        self.cwnd
+    }
+
+    fn ssthresh(&self) -> Option<f64> {
+        self.ssthresh
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tmt_core::units::Span;
+
+    use super::*;
+
+    /// Acknowledges a window every `rtt` and gives the window after each round.
+    fn rounds(cc: &mut Cubic, rtt: Span, count: u32) -> Vec<f64> {
+        let mut now = Time::ZERO;
+        (0..count)
+            .map(|_| {
+                let acks = crate::num::whole(cc.cwnd());
+                for _ in 0..acks {
+                    cc.on_ack(&AckEvent {
+                        now,
+                        acked: 1,
+                        srtt: Some(rtt),
+                    });
+                }
+                now = now.saturating_add(rtt);
+                cc.cwnd()
+            })
+            .collect()
+    }
+
+    fn cut(cwnd: f64) -> Cubic {
+        let mut cc = Cubic::new(cwnd, 0.7, 0.4);
+        cc.on_congestion(&CongestionEvent {
+            now: Time::ZERO,
+            in_flight: cwnd,
+            cause: Cause::FastRetransmit,
+        });
+        cc
+    }
+
+    #[test]
+    fn the_window_follows_the_cubic_of_equation_1() {
+        // RTT 100 ms, W_max 1000: K = cbrt(1000·0.3/0.4) = 9.0856 s. Far above Reno, so the window after
+        // the round that ends at t is W_cubic(t), up to the fraction of a round by which targets lag.
+        let mut cc = cut(1000.0);
+        let windows = rounds(&mut cc, Span::from_millis(100), 120);
+        let k = cbrt(750.0);
+        for (round, window) in windows.iter().enumerate().skip(5) {
+            let t = f64::from(u32::try_from(round).unwrap()) * 0.1 + 0.1;
+            let expected = 0.4 * (t - k) * (t - k) * (t - k) + 1000.0;
+            assert!(
+                (window / expected - 1.0).abs() < 0.02,
+                "round {round}: {window} for {expected}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_cut_leaves_beta_of_what_was_in_flight() {
+        let cc = cut(100.0);
+        assert!((cc.cwnd() - 70.0).abs() < 1e-9);
+        assert!((cc.ssthresh().unwrap() - 70.0).abs() < 1e-9);
+    }
+
+    #[test]
+    fn fast_convergence_lowers_the_plateau_of_a_flow_that_lost_early() {
+        let mut cc = cut(100.0);
+        cc.on_congestion(&CongestionEvent {
+            now: Time::ZERO,
+            in_flight: 70.0,
+            cause: Cause::FastRetransmit,
+        });
+        // §4.7: W_max = cwnd · (1 + β)/2 = 70 · 0.85.
+        assert!((cc.w_max - 59.5).abs() < 1e-9);
+    }
+
+    #[test]
+    fn a_short_round_trip_grows_like_reno() {
+        // RTT 1 ms, window 10: the cubic is nearly flat, so α_cubic = 3·0.3/1.7 segments a round rule.
+        let mut cc = cut(10.0);
+        let windows = rounds(&mut cc, Span::from_millis(1), 4);
+        let expected = 7.0 + 4.0 * 3.0 * 0.3 / 1.7;
+        assert!((windows[3] - expected).abs() < 0.2, "{windows:?}");
+    }
+
+    #[test]
+    fn after_a_timeout_the_plateau_is_where_slow_start_ends() {
+        let mut cc = Cubic::new(100.0, 0.7, 0.4);
+        cc.on_congestion(&CongestionEvent {
+            now: Time::ZERO,
+            in_flight: 100.0,
+            cause: Cause::Timeout,
+        });
+        assert!((cc.cwnd() - 1.0).abs() < 1e-12);
+        let windows = rounds(&mut cc, Span::from_millis(100), 9);
+        // Slow start to 70 within eight rounds, then a flat start: no jump towards 100.
+        assert!(
+            (64.0..75.0).contains(&windows[7]) && windows[8] < 80.0,
+            "{windows:?}"
+        );
+    }
+
+    #[test]
+    fn ten_days_without_loss_neither_overflow_nor_lose_the_window() {
+        let mut cc = cut(100.0);
+        let now = Time::from_nanos(10 * 86_400 * 1_000_000_000).unwrap();
+        cc.on_ack(&AckEvent {
+            now: Time::ZERO,
+            acked: 1,
+            srtt: None,
+        });
+        cc.on_ack(&AckEvent {
+            now,
+            acked: 1,
+            srtt: None,
+        });
+        assert!(cc.cwnd().is_finite() && cc.cwnd() < 72.0, "{}", cc.cwnd());
+    }
+}

@@ -1,0 +1,106 @@
+//! NewReno's window: slow start and congestion avoidance of RFC 5681; recovery is the sender's (RFC 6582, 6675).
+//!
+//! Deviations: none. Growth is counted by acknowledgements, not bytes (RFC 5681 §3.1, equation 3 and the
+//! "at most SMSS per ACK" of slow start), so delayed acknowledgements slow it down, as in the papers.
+
+use super::{AckEvent, Cause, CongestionControl, CongestionEvent, Entry, LEAST_SSTHRESH};
+
+pub(super) const ENTRY: Entry = Entry {
+    name: "newreno",
+    parameters: &[],
+    make: |initial_window, _| Box::new(NewReno::new(initial_window)),
+};
+
+#[derive(Debug)]
+struct NewReno {
+    cwnd: f64,
+    ssthresh: Option<f64>,
+}
+
+impl NewReno {
+    fn new(initial_window: f64) -> Self {
+        Self {
+            cwnd: initial_window,
+            ssthresh: None,
+        }
+    }
+}
+
+impl CongestionControl for NewReno {
+    fn on_ack(&mut self, _ack: &AckEvent) {
+        if self.ssthresh.is_none_or(|ssthresh| self.cwnd < ssthresh) {
+            self.cwnd += 1.0;
+        } else {
+            self.cwnd += 1.0 / self.cwnd;
+        }
+    }
+
+    fn on_congestion(&mut self, event: &CongestionEvent) {
+        if event.cause == Cause::RepeatedTimeout {
+            self.cwnd = 1.0;
+            return;
+        }
+        // RFC 5681 equation (4).
+        let ssthresh = (event.in_flight / 2.0).max(LEAST_SSTHRESH);
+        self.ssthresh = Some(ssthresh);
+        self.cwnd = if event.cause == Cause::FastRetransmit {
+            ssthresh
+        } else {
+            1.0
+        };
+    }
+
+    fn cwnd(&self) -> f64 {
+        self.cwnd
+    }
+
+    fn ssthresh(&self) -> Option<f64> {
+        self.ssthresh
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tmt_core::units::Time;
+
+    use super::*;
+
+    const ACK: AckEvent = AckEvent {
+        now: Time::ZERO,
+        acked: 1,
+        srtt: None,
+    };
+
+    fn congestion(in_flight: f64, cause: Cause) -> CongestionEvent {
+        CongestionEvent {
+            now: Time::ZERO,
+            in_flight,
+            cause,
+        }
+    }
+
+    #[test]
+    fn slow_start_doubles_a_window_a_round() {
+        let mut cc = NewReno::new(2.0);
+        (0..2).for_each(|_| cc.on_ack(&ACK));
+        assert!((cc.cwnd() - 4.0).abs() < 1e-12);
+    }
+
+    #[test]
+    fn congestion_avoidance_adds_about_one_segment_a_round() {
+        let mut cc = NewReno::new(10.0);
+        cc.on_congestion(&congestion(20.0, Cause::FastRetransmit));
+        (0..10).for_each(|_| cc.on_ack(&ACK));
+        // Between 1 − 1/(2·10) and 1: the window grows while it is filled.
+        assert!((10.9..=11.0).contains(&cc.cwnd()), "{}", cc.cwnd());
+    }
+
+    #[test]
+    fn a_timeout_starts_from_one_segment_with_half_of_what_was_in_flight_as_threshold() {
+        let mut cc = NewReno::new(10.0);
+        cc.on_congestion(&congestion(20.0, Cause::Timeout));
+        assert_eq!((cc.cwnd(), cc.ssthresh()), (1.0, Some(10.0)));
+        cc.on_congestion(&congestion(1.0, Cause::Timeout));
+        assert_eq!(cc.ssthresh(), Some(2.0));
+    }
+}

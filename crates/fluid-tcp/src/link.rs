@@ -1,0 +1,48 @@
+//! Links: how long a packet takes to be sent, and what becomes of it (tcp.md §1).
+
+mod synthetic;
+mod timeline;
+
+use std::collections::BTreeMap;
+
+use tmt_core::units::Time;
+
+pub use synthetic::SyntheticLink;
+pub use timeline::TimelineLink;
+
+/// What a link does with one packet.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Service {
+    /// Its first bit, or first LLDU, goes out.
+    pub start: Time,
+    /// Its last bit, or last LLDU, has gone out: the next packet may follow.
+    pub end: Time,
+    /// It reaches the receiver; none where it is lost on the way.
+    pub arrival: Option<Time>,
+    /// Its first unit of link capacity: LLDU of the timeline, or ordinal of the packet.
+    pub first_unit: u64,
+    /// Its last.
+    pub last_unit: u64,
+}
+
+/// A link that serves one packet at a time.
+pub trait Link {
+    /// Serves the packet that reached the head of the queue at `now`; none when the link has come to its end.
+    fn serve(&mut self, now: Time) -> Option<Service>;
+
+    /// What the link was used for until `end`.
+    fn usage(&self, end: Time) -> Usage;
+}
+
+/// How much of a link was used.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Usage {
+    /// Share of the capacity used.
+    pub utilisation: Option<f64>,
+    /// Packets served, those lost on the way included.
+    pub packets_served: u64,
+    /// LLDUs used, on a timeline.
+    pub lldus_used: Option<u64>,
+    /// LLDUs used that were delivered, by the attempts they took; empty where that is not told.
+    pub attempts: BTreeMap<u32, u64>,
+}

@@ -1,0 +1,133 @@
+//! A link of constant rate that loses packets at random, in the manner of ns-2 (tcp.md §1).
+
+use tmt_core::channel::Channel;
+use tmt_core::units::{BitRate, Bytes, Span, Time, to_f64};
+
+use super::{Link, Service, Usage};
+
+/// One packet a service time; losses strike after the queue.
+#[derive(Debug)]
+pub struct SyntheticLink {
+    rate: u64,
+    /// Bits of a packet × 10^9: a service takes this many 1/rate ns.
+    work: u128,
+    /// What the services so far left over of whole nanoseconds, in 1/rate ns.
+    carried: u128,
+    propagation: Span,
+    channel: Option<Channel>,
+    served: u64,
+    lost: u64,
+    busy: Span,
+    last: Option<Service>,
+    started: Time,
+}
+
+impl SyntheticLink {
+    /// A link of `rate` for packets of `packet` bytes, `propagation` long; `channel` loses some.
+    ///
+    /// `None` for a rate or size of zero, or where one packet takes longer than 2^63 − 1 ns.
+    #[must_use]
+    pub fn new(
+        rate: BitRate,
+        packet: Bytes,
+        propagation: Span,
+        channel: Option<Channel>,
+        started: Time,
+    ) -> Option<Self> {
+        let work = u128::from(packet.0) * 8 * 1_000_000_000;
+        let fits = rate.0 > 0
+            && packet.0 > 0
+            && work / u128::from(rate.0) <= u128::from(Span::MAX.as_nanos());
+        fits.then_some(Self {
+            rate: rate.0,
+            work,
+            carried: 0,
+            propagation,
+            channel,
+            served: 0,
+            lost: 0,
+            busy: Span::ZERO,
+            last: None,
+            started,
+        })
+    }
+}
+
+impl Link for SyntheticLink {
+    fn serve(&mut self, now: Time) -> Option<Service> {
+        let rate = u128::from(self.rate);
+        let work = self.work + self.carried;
+        self.carried = work % rate;
+        let service = Span::from_nanos(u64::try_from(work / rate).ok()?)?;
+        let end = now.checked_add(service)?;
+        let lost = self.channel.as_mut().is_some_and(Channel::erases);
+        let arrival = if lost {
+            None
+        } else {
+            Some(end.checked_add(self.propagation)?)
+        };
+        let ordinal = self.served;
+        self.served += 1;
+        self.lost += u64::from(lost);
+        self.busy = self.busy.saturating_add(service);
+        let service = Service {
+            start: now,
+            end,
+            arrival,
+            first_unit: ordinal,
+            last_unit: ordinal,
+        };
+        self.last = Some(service);
+        Some(service)
+    }
+
+    fn usage(&self, end: Time) -> Usage {
+        // A service that the end of the run cuts off counts as far as it went.
+        let beyond = self.last.map_or(Span::ZERO, |service| {
+            service.end.since(end.max(service.start))
+        });
+        let length = end.since(self.started);
+        let used = self.busy.saturating_sub(beyond);
+        Usage {
+            utilisation: (!length.is_zero())
+                .then(|| to_f64(used.as_nanos()) / to_f64(length.as_nanos())),
+            packets_served: self.served,
+            ..Usage::default()
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn service_times_add_up_to_the_rate_exactly() {
+        // 12000 bits at 2.34 Mbps: 5128205.128 ns each; 1000 of them 5.128205128 s.
+        let mut link = SyntheticLink::new(
+            BitRate(2_340_000),
+            Bytes(1500),
+            Span::from_millis(250),
+            None,
+            Time::ZERO,
+        )
+        .unwrap();
+        let mut now = Time::ZERO;
+        for _ in 0..1000 {
+            let service = link.serve(now).unwrap();
+            assert!([5_128_205, 5_128_206].contains(&service.end.since(now).as_nanos()));
+            now = service.end;
+        }
+        assert_eq!(now.as_nanos(), 5_128_205_128);
+        assert_eq!(link.usage(now).utilisation, Some(1.0));
+    }
+
+    #[test]
+    fn a_service_cut_off_by_the_end_counts_in_part() {
+        let mut link =
+            SyntheticLink::new(BitRate(8), Bytes(1), Span::ZERO, None, Time::ZERO).unwrap();
+        link.serve(Time::ZERO).unwrap();
+        let half = Time::from_nanos(500_000_000).unwrap();
+        assert_eq!(link.usage(half).utilisation, Some(1.0));
+    }
+}

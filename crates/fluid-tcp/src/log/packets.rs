@@ -1,0 +1,183 @@
+//! `--packets`: the story of every copy of every packet, in the order of sending.
+
+use std::collections::VecDeque;
+use std::io::{self, Write};
+
+use tmt_core::metadata::Metadata;
+use tmt_core::text::encode;
+use tmt_core::units::Time;
+
+use super::{Field, Rows};
+use crate::link::Service;
+use crate::probe::{Copy, Probe};
+
+/// Columns of the log.
+const HEADER: &str = "flow,packet,copy,sent,enqueued,service_start,service_end,first_lldu,last_lldu,delivered,fate,acked\n";
+
+/// What became of a copy.
+#[derive(Debug, Clone, core::marker::Copy, PartialEq, Eq)]
+enum Fate {
+    /// The run ended before it was known.
+    Open,
+    Delivered,
+    /// Dropped at the full queue.
+    Queue,
+    /// Lost on the link.
+    Link,
+}
+
+/// One row in the making.
+#[derive(Debug, Clone)]
+struct Story {
+    copy: Copy,
+    sent: Time,
+    service: Option<Service>,
+    delivered: Option<Time>,
+    fate: Fate,
+    acked: Option<Time>,
+}
+
+/// Writes the log while the run goes on; rows leave once nothing more can happen to them.
+#[derive(Debug)]
+pub struct PacketLog<W> {
+    rows: Rows<W>,
+    /// Copies from the first whose story is not complete.
+    stories: VecDeque<Story>,
+    first: u64,
+    /// For each flow and each packet not yet acknowledged, from the lowest on, its copies.
+    unacked: Vec<(u64, VecDeque<Vec<u64>>)>,
+    /// Copies in service: their fate is told when they leave.
+    end: Time,
+}
+
+impl<W: Write> PacketLog<W> {
+    /// A log of a run that ends at `end`; writes the head.
+    pub fn new(output: W, head: &Metadata, flows: usize, end: Time) -> Self {
+        let mut rows = Rows::new(output);
+        encode::head(head, &mut rows.buffer);
+        rows.buffer.extend_from_slice(HEADER.as_bytes());
+        Self {
+            rows,
+            stories: VecDeque::new(),
+            first: 0,
+            unacked: vec![(0, VecDeque::new()); flows],
+            end,
+        }
+    }
+
+    /// Writes what is left and the end line.
+    ///
+    /// # Errors
+    /// The first error of the output.
+    pub fn finish(mut self) -> io::Result<W> {
+        while let Some(story) = self.stories.pop_front() {
+            self.write(&story);
+        }
+        let rows = self.rows.rows;
+        self.rows
+            .buffer
+            .extend_from_slice(format!("# end: rows={rows}\n").as_bytes());
+        self.rows.finish()
+    }
+
+    fn story(&mut self, ordinal: u64) -> Option<&mut Story> {
+        let index = usize::try_from(ordinal.checked_sub(self.first)?).ok()?;
+        self.stories.get_mut(index)
+    }
+
+    fn write_complete(&mut self) {
+        while let Some(story) = self.stories.front() {
+            if story.fate == Fate::Open || story.acked.is_none() {
+                return;
+            }
+            if let Some(story) = self.stories.pop_front() {
+                self.first += 1;
+                self.write(&story);
+            }
+        }
+    }
+
+    fn write(&mut self, story: &Story) {
+        let service = story.service;
+        // What lies behind the end of the run did not happen in it.
+        let within = |time: Option<Time>| time.filter(|time| *time <= self.end);
+        let fields = [
+            Field::Number(story.copy.flow as u64),
+            Field::Number(story.copy.packet),
+            Field::Number(u64::from(story.copy.copy)),
+            Field::Seconds(Some(story.sent)),
+            Field::Seconds(Some(story.sent)),
+            Field::Seconds(service.map(|service| service.start)),
+            Field::Seconds(service.map(|service| service.end)),
+            Field::Maybe(service.map(|service| service.first_unit)),
+            Field::Maybe(service.map(|service| service.last_unit)),
+            Field::Seconds(within(story.delivered)),
+            Field::Word(match story.fate {
+                Fate::Open => "open",
+                Fate::Delivered => "delivered",
+                Fate::Queue => "queue",
+                Fate::Link => "link",
+            }),
+            Field::Seconds(story.acked),
+        ];
+        self.rows.row(&fields);
+    }
+}
+
+impl<W: Write> Probe for PacketLog<W> {
+    fn on_sent(&mut self, now: Time, copy: Copy, enqueued: bool) {
+        let fate = if enqueued { Fate::Open } else { Fate::Queue };
+        self.stories.push_back(Story {
+            copy,
+            sent: now,
+            service: None,
+            delivered: None,
+            fate,
+            acked: None,
+        });
+        let (una, packets) = &mut self.unacked[copy.flow];
+        let index = usize::try_from(copy.packet.saturating_sub(*una)).unwrap_or(usize::MAX);
+        if index >= packets.len() {
+            packets.resize_with(index + 1, Vec::new);
+        }
+        packets[index].push(copy.ordinal);
+    }
+
+    fn on_service(&mut self, copy: Copy, service: &Service) {
+        let service = *service;
+        // A service that reaches beyond the run is told as far as it was begun.
+        if let Some(story) = self.story(copy.ordinal) {
+            story.service = Some(service);
+        }
+    }
+
+    fn on_departure(&mut self, copy: Copy, lost: bool) {
+        if lost && let Some(story) = self.story(copy.ordinal) {
+            story.fate = Fate::Link;
+        }
+        self.write_complete();
+    }
+
+    fn on_delivered(&mut self, now: Time, copy: Copy) {
+        if let Some(story) = self.story(copy.ordinal) {
+            story.delivered = Some(now);
+            story.fate = Fate::Delivered;
+        }
+        self.write_complete();
+    }
+
+    fn on_acked(&mut self, now: Time, flow: usize, next: u64) {
+        while self.unacked[flow].0 < next {
+            self.unacked[flow].0 += 1;
+            let Some(copies) = self.unacked[flow].1.pop_front() else {
+                break;
+            };
+            for ordinal in copies {
+                if let Some(story) = self.story(ordinal) {
+                    story.acked = Some(now);
+                }
+            }
+        }
+        self.write_complete();
+    }
+}

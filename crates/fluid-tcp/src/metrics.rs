@@ -1,0 +1,330 @@
+//! What a run reports (tcp.md §5, names of §7).
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+use tmt_core::distribution::{Distribution, Precision};
+use tmt_core::summary::ratio;
+use tmt_core::units::{Span, Time, to_f64};
+
+use crate::link::Usage;
+use crate::simulation::Setup;
+
+/// Counts of one flow while a run goes on.
+#[derive(Debug, Default)]
+pub(crate) struct FlowTally {
+    sent: u64,
+    retransmitted: u64,
+    dropped: u64,
+    lost: u64,
+    arrived: u64,
+    spurious: u64,
+    /// Packets by the number of times they were sent again.
+    retransmissions: BTreeMap<u32, u64>,
+    delay: Distribution,
+    queueing: Distribution,
+    completion: Option<Span>,
+}
+
+impl FlowTally {
+    pub(crate) fn on_sent(&mut self, copy: u32) {
+        self.sent += 1;
+        let again = copy - 1;
+        *self.retransmissions.entry(again).or_insert(0) += 1;
+        if again > 0 {
+            self.retransmitted += 1;
+            if let Some(before) = self.retransmissions.get_mut(&(again - 1)) {
+                *before -= 1;
+            }
+        }
+    }
+
+    pub(crate) fn on_dropped(&mut self) {
+        self.dropped += 1;
+    }
+
+    pub(crate) fn on_service(&mut self, waited: Span) {
+        self.queueing.push(waited);
+    }
+
+    pub(crate) fn on_lost(&mut self) {
+        self.lost += 1;
+    }
+
+    pub(crate) fn on_delivered(&mut self, delay: Span, duplicate: bool) {
+        self.arrived += 1;
+        self.spurious += u64::from(duplicate);
+        self.delay.push(delay);
+    }
+
+    /// Notes when the last packet was there; false if that was known.
+    pub(crate) fn complete(&mut self, after: Span) -> bool {
+        let first = self.completion.is_none();
+        self.completion.get_or_insert(after);
+        first
+    }
+}
+
+/// The metrics of one flow, or of all together.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Metrics {
+    /// Bits of all packets that reached the receiver, duplicates included, per second of the run.
+    pub throughput_bps: Option<f64>,
+    /// Bits of whole packets delivered in order, per second of the run.
+    pub goodput_bps: Option<f64>,
+    /// `goodput_bps` / the link's rate.
+    pub normalised_goodput: Option<f64>,
+    /// Share of the link's capacity used, lost packets included; of all flows together.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub link_utilisation: Option<f64>,
+    /// Copies of packets sent.
+    pub packets_sent: u64,
+    /// Copies that were not the first.
+    pub packets_retransmitted: u64,
+    /// Copies that the receiver had already.
+    pub packets_spurious: u64,
+    /// Copies dropped at the full queue.
+    pub packets_dropped: u64,
+    /// Copies lost on the link.
+    pub packets_lost: u64,
+    /// Packets delivered in order.
+    pub packets_delivered: u64,
+    /// Retransmission timeouts.
+    pub rto_events: u64,
+    /// Fast recoveries.
+    pub fast_recoveries: u64,
+    /// Share of the packets that were sent more than once.
+    pub retransmission_probability: Option<f64>,
+    /// Times the packet that was sent most was sent again.
+    pub max_retransmissions: u32,
+    /// Packets by the number of times they were sent again.
+    pub retransmissions: BTreeMap<u32, u64>,
+    /// Delay of delivered copies, sender to receiver.
+    #[serde(flatten)]
+    pub delay: Delays,
+    /// Time of served copies from the queue's end to the link.
+    #[serde(flatten)]
+    pub queueing_delay: QueueingDelays,
+    /// How far the percentiles may be off.
+    pub delay_percentiles: Precision,
+    /// From the flow's start to the in-order delivery of its last packet; of the last flow for all together.
+    pub completion_time_s: Option<f64>,
+}
+
+/// Order statistics under the names of tcp.md §7.
+macro_rules! delays {
+    ($(#[$doc:meta])* $name:ident: $min:ident $mean:ident $p50:ident $p85:ident $p95:ident $p99:ident $max:ident) => {
+        $(#[$doc])*
+        #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+        #[expect(missing_docs, reason = "the names say it: the order statistic, in seconds")]
+        pub struct $name {
+            pub $min: Option<f64>,
+            pub $mean: Option<f64>,
+            pub $p50: Option<f64>,
+            pub $p85: Option<f64>,
+            pub $p95: Option<f64>,
+            pub $p99: Option<f64>,
+            pub $max: Option<f64>,
+        }
+
+        impl From<&Distribution> for $name {
+            fn from(distribution: &Distribution) -> Self {
+                let q = distribution.quantiles(Span::ZERO);
+                Self { $min: q.min, $mean: q.mean, $p50: q.p50, $p85: q.p85, $p95: q.p95, $p99: q.p99, $max: q.max }
+            }
+        }
+    };
+}
+
+delays! {
+    /// Packet delay, s.
+    Delays: delay_min_s delay_mean_s delay_p50_s delay_p85_s delay_p95_s delay_p99_s delay_max_s
+}
+delays! {
+    /// Queueing delay, s.
+    QueueingDelays: queueing_delay_min_s queueing_delay_mean_s queueing_delay_p50_s queueing_delay_p85_s
+        queueing_delay_p95_s queueing_delay_p99_s queueing_delay_max_s
+}
+
+/// What a run gives.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct RunReport {
+    /// Length of the run, s.
+    pub duration_s: f64,
+    /// One a flow.
+    pub flows: Vec<Metrics>,
+    /// All flows together.
+    pub total: Total,
+}
+
+/// All flows together.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Total {
+    /// Sums, and order statistics over all packets.
+    #[serde(flatten)]
+    pub metrics: Metrics,
+    /// Jain's index of the flows' goodput.
+    pub jain_index: Option<f64>,
+    /// LLDUs the packets took, on a timeline.
+    pub lldus_used: Option<u64>,
+    /// LLDUs used and delivered, by the attempts they took.
+    pub link_attempts: BTreeMap<u32, u64>,
+    /// Packets the link served.
+    pub packets_served: u64,
+}
+
+impl RunReport {
+    pub(crate) fn new<'a>(
+        setup: &Setup,
+        end: Time,
+        usage: Usage,
+        flows: impl Iterator<Item = (&'a FlowTally, u64, u64, u64)>,
+    ) -> Self {
+        let duration = end.since(setup.begin);
+        let mut sum = Sum::default();
+        let flows: Vec<Metrics> = flows
+            .map(|(tally, delivered, rto_events, fast_recoveries)| {
+                sum.add(tally, delivered, rto_events, fast_recoveries);
+                metrics(
+                    setup,
+                    duration,
+                    tally,
+                    delivered,
+                    rto_events,
+                    fast_recoveries,
+                    None,
+                )
+            })
+            .collect();
+        let goodputs: Vec<f64> = flows.iter().filter_map(|flow| flow.goodput_bps).collect();
+        let all_done = flows.iter().all(|flow| flow.completion_time_s.is_some());
+        let mut metrics = metrics(
+            setup,
+            duration,
+            &sum.tally,
+            sum.delivered,
+            sum.rto_events,
+            sum.fast_recoveries,
+            usage.utilisation,
+        );
+        metrics.completion_time_s = metrics.completion_time_s.filter(|_| all_done);
+        let total = Total {
+            jain_index: jain_index(&goodputs),
+            lldus_used: usage.lldus_used,
+            link_attempts: usage.attempts,
+            packets_served: usage.packets_served,
+            metrics,
+        };
+        Self {
+            duration_s: duration.as_secs_f64(),
+            flows,
+            total,
+        }
+    }
+}
+
+/// Counts over all flows.
+#[derive(Debug, Default)]
+struct Sum {
+    tally: FlowTally,
+    delivered: u64,
+    rto_events: u64,
+    fast_recoveries: u64,
+}
+
+impl Sum {
+    fn add(&mut self, flow: &FlowTally, delivered: u64, rto_events: u64, fast_recoveries: u64) {
+        let sum = &mut self.tally;
+        sum.sent += flow.sent;
+        sum.retransmitted += flow.retransmitted;
+        sum.dropped += flow.dropped;
+        sum.lost += flow.lost;
+        sum.arrived += flow.arrived;
+        sum.spurious += flow.spurious;
+        for (again, packets) in &flow.retransmissions {
+            *sum.retransmissions.entry(*again).or_insert(0) += packets;
+        }
+        sum.delay.merge(&flow.delay);
+        sum.queueing.merge(&flow.queueing);
+        sum.completion = sum.completion.max(flow.completion);
+        self.delivered += delivered;
+        self.rto_events += rto_events;
+        self.fast_recoveries += fast_recoveries;
+    }
+}
+
+fn metrics(
+    setup: &Setup,
+    duration: Span,
+    tally: &FlowTally,
+    delivered: u64,
+    rto_events: u64,
+    fast_recoveries: u64,
+    link_utilisation: Option<f64>,
+) -> Metrics {
+    let packet_bits = to_f64(setup.packet.0) * 8.0;
+    let seconds = duration.as_secs_f64();
+    let rate =
+        |packets: u64| (!duration.is_zero()).then(|| to_f64(packets) * packet_bits / seconds);
+    let goodput_bps = rate(delivered);
+    let packets: u64 = tally.retransmissions.values().sum();
+    let once = tally.retransmissions.get(&0).copied().unwrap_or(0);
+    Metrics {
+        throughput_bps: rate(tally.arrived),
+        goodput_bps,
+        normalised_goodput: goodput_bps
+            .zip(setup.link_rate_bps)
+            .map(|(goodput, rate)| goodput / rate),
+        link_utilisation,
+        packets_sent: tally.sent,
+        packets_retransmitted: tally.retransmitted,
+        packets_spurious: tally.spurious,
+        packets_dropped: tally.dropped,
+        packets_lost: tally.lost,
+        packets_delivered: delivered,
+        rto_events,
+        fast_recoveries,
+        retransmission_probability: ratio(packets - once, packets),
+        max_retransmissions: tally.retransmissions.keys().last().copied().unwrap_or(0),
+        retransmissions: tally
+            .retransmissions
+            .iter()
+            .filter(|(_, n)| **n > 0)
+            .map(|(a, n)| (*a, *n))
+            .collect(),
+        delay: (&tally.delay).into(),
+        queueing_delay: (&tally.queueing).into(),
+        delay_percentiles: tally.delay.precision(),
+        completion_time_s: tally.completion.map(Span::as_secs_f64),
+    }
+}
+
+/// (Σx)² / (n Σx²): 1 where all have the same, 1/n where one has it all.
+fn jain_index(values: &[f64]) -> Option<f64> {
+    let sum: f64 = values.iter().sum();
+    let squares: f64 = values.iter().map(|x| x * x).sum();
+    (squares > 0.0).then(|| sum * sum / (to_f64(values.len() as u64) * squares))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn jains_index_is_one_for_equals_and_one_over_n_for_one_that_takes_all() {
+        assert_eq!(jain_index(&[3.0, 3.0, 3.0, 3.0]), Some(1.0));
+        assert_eq!(jain_index(&[5.0, 0.0, 0.0, 0.0]), Some(0.25));
+        assert_eq!(jain_index(&[0.0]), None);
+    }
+
+    #[test]
+    fn a_packet_counts_once_by_its_last_retransmission() {
+        let mut tally = FlowTally::default();
+        for copy in [1, 1, 1, 2, 2, 3] {
+            tally.on_sent(copy);
+        }
+        // Three packets: one sent once, one twice, one three times.
+        let counts: Vec<(u32, u64)> = tally.retransmissions.into_iter().collect();
+        assert_eq!(counts, [(0, 1), (1, 1), (2, 1)]);
+    }
+}

@@ -1,0 +1,145 @@
+//! Sets of packet numbers as disjoint ranges: what a receiver holds out of order, what a sender knows of it.
+
+use std::collections::BTreeMap;
+
+/// Disjoint, non-adjacent ranges [start, end).
+#[derive(Debug, Clone, Default)]
+pub(crate) struct RangeSet {
+    /// Start to end.
+    ranges: BTreeMap<u64, u64>,
+}
+
+impl RangeSet {
+    /// The range that holds `number`.
+    pub(crate) fn range_of(&self, number: u64) -> Option<(u64, u64)> {
+        self.ranges
+            .range(..=number)
+            .next_back()
+            .map(|(s, e)| (*s, *e))
+            .filter(|(_, end)| number < *end)
+    }
+
+    /// Whether `number` is in the set.
+    pub(crate) fn contains(&self, number: u64) -> bool {
+        self.range_of(number).is_some()
+    }
+
+    /// Adds [start, end) and calls `added` for each number that was not in the set.
+    pub(crate) fn insert(&mut self, start: u64, end: u64, mut added: impl FnMut(u64)) {
+        if start >= end {
+            return;
+        }
+        // Known blocks are reported over and over; telling that nothing is new must be cheap.
+        if self.range_of(start).is_some_and(|(_, known)| known >= end) {
+            return;
+        }
+        let (mut first, mut last) = (start, end);
+        let mut next = start;
+        while let Some((s, e)) = self.touching(first, last) {
+            (next..s.min(end)).for_each(&mut added);
+            next = next.max(e);
+            first = first.min(s);
+            last = last.max(e);
+            self.ranges.remove(&s);
+        }
+        (next..end).for_each(&mut added);
+        self.ranges.insert(first, last);
+    }
+
+    /// The lowest range that overlaps or borders on [start, end).
+    fn touching(&self, start: u64, end: u64) -> Option<(u64, u64)> {
+        let below = self
+            .ranges
+            .range(..start)
+            .next_back()
+            .filter(|(_, e)| **e >= start);
+        below
+            .or_else(|| self.ranges.range(start..=end).next())
+            .map(|(s, e)| (*s, *e))
+    }
+
+    /// Takes everything below `limit` out.
+    pub(crate) fn remove_below(&mut self, limit: u64) {
+        while let Some((&start, &end)) = self.ranges.first_key_value() {
+            if start >= limit {
+                return;
+            }
+            self.ranges.remove(&start);
+            if end > limit {
+                self.ranges.insert(limit, end);
+                return;
+            }
+        }
+    }
+
+    /// The `n`-th highest number of the set, from 1.
+    pub(crate) fn nth_highest(&self, n: u64) -> Option<u64> {
+        let mut left = n;
+        for (start, end) in self.ranges.iter().rev() {
+            let length = end - start;
+            if left <= length {
+                return Some(end - left);
+            }
+            left -= length;
+        }
+        None
+    }
+
+    /// The highest number of the set.
+    pub(crate) fn highest(&self) -> Option<u64> {
+        self.nth_highest(1)
+    }
+
+    /// Takes the lowest range out if it begins at `start`; its end.
+    pub(crate) fn take_first_if(&mut self, start: u64) -> Option<u64> {
+        let end = self
+            .ranges
+            .first_key_value()
+            .filter(|(s, _)| **s == start)
+            .map(|(_, end)| *end)?;
+        self.ranges.remove(&start);
+        Some(end)
+    }
+
+    /// Empties the set.
+    #[cfg(test)]
+    pub(crate) fn numbers(&self) -> Vec<u64> {
+        self.ranges
+            .iter()
+            .flat_map(|(start, end)| *start..*end)
+            .collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn it_is_a_set_of_numbers(inserts in proptest::collection::vec((0u64..60, 0u64..12), 1..40), limit in 0u64..70) {
+            let mut ranges = RangeSet::default();
+            let mut plain = BTreeSet::new();
+            for (start, length) in inserts {
+                let mut added = BTreeSet::new();
+                ranges.insert(start, start + length, |number| assert!(added.insert(number)));
+                let expected: BTreeSet<u64> = (start..start + length).filter(|n| plain.insert(*n)).collect();
+                prop_assert_eq!(added, expected);
+            }
+            prop_assert_eq!(ranges.numbers(), plain.iter().copied().collect::<Vec<_>>());
+            // Ranges that border on each other are one.
+            prop_assert!(ranges.ranges.iter().zip(ranges.ranges.iter().skip(1)).all(|((_, e), (s, _))| e < s));
+            for n in 1..=plain.len() as u64 + 1 {
+                let expected = plain.iter().rev().nth(usize::try_from(n).unwrap() - 1).copied();
+                prop_assert_eq!(ranges.nth_highest(n), expected);
+            }
+            ranges.remove_below(limit);
+            plain.retain(|n| *n >= limit);
+            prop_assert_eq!(ranges.numbers(), plain.into_iter().collect::<Vec<_>>());
+        }
+    }
+}

@@ -1,0 +1,215 @@
+//! The receiving end: cumulative and selective acknowledgements, delayed ones.
+
+use std::collections::VecDeque;
+
+use tmt_core::units::Time;
+
+use crate::endpoint::Endpoint;
+use crate::ranges::RangeSet;
+
+/// SACK blocks in an acknowledgement (RFC 2018 §3, with room for other options).
+const BLOCKS: usize = 3;
+
+/// Recent arrivals remembered to choose the blocks from.
+const REMEMBERED: usize = 16;
+
+/// An acknowledgement.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Ack {
+    /// The packet expected next; all before it have been received.
+    pub next: u64,
+    /// Ranges [start, end) received above `next`, the latest first; empty ones are none.
+    pub blocks: [(u64, u64); BLOCKS],
+}
+
+/// What came of a packet's arrival.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Arrival {
+    /// Whether the receiver had it already.
+    pub duplicate: bool,
+    /// The acknowledgement to send at once.
+    pub ack: Option<Ack>,
+}
+
+/// The receiver of one flow.
+#[derive(Debug)]
+pub struct Receiver {
+    endpoint: Endpoint,
+    next: u64,
+    above: RangeSet,
+    /// Latest out-of-order arrivals, the latest first.
+    recent: VecDeque<u64>,
+    /// In-order packets that no acknowledgement covers yet.
+    unacknowledged: u32,
+    deadline: Option<Time>,
+}
+
+impl Receiver {
+    /// A receiver that has nothing.
+    #[must_use]
+    pub fn new(endpoint: Endpoint) -> Self {
+        Self {
+            endpoint,
+            next: 0,
+            above: RangeSet::default(),
+            recent: VecDeque::new(),
+            unacknowledged: 0,
+            deadline: None,
+        }
+    }
+
+    /// The packet expected next: so many were received in order.
+    #[must_use]
+    pub fn next(&self) -> u64 {
+        self.next
+    }
+
+    /// When a delayed acknowledgement is due.
+    #[must_use]
+    pub fn deadline(&self) -> Option<Time> {
+        self.deadline
+    }
+
+    /// Packet `number` arrives.
+    pub fn on_packet(&mut self, now: Time, number: u64) -> Arrival {
+        if number < self.next || self.above.contains(number) {
+            return Arrival {
+                duplicate: true,
+                ack: Some(self.acknowledge()),
+            };
+        }
+        if number > self.next {
+            self.above.insert(number, number + 1, |_| {});
+            self.recent.push_front(number);
+            self.recent.truncate(REMEMBERED);
+            return Arrival {
+                duplicate: false,
+                ack: Some(self.acknowledge()),
+            };
+        }
+        self.next += 1;
+        self.unacknowledged += 1;
+        let filled_gap = match self.above.take_first_if(self.next) {
+            Some(end) => {
+                self.next = end;
+                true
+            }
+            None => false,
+        };
+        // RFC 5681 §4.2: at once when a gap is filled or there still is one, else every b-th packet.
+        let gaps = self.above.highest().is_some();
+        let ack = if filled_gap || gaps || self.unacknowledged >= self.endpoint.delayed_ack {
+            Some(self.acknowledge())
+        } else {
+            self.deadline
+                .get_or_insert(now.saturating_add(self.endpoint.delayed_ack_timer));
+            None
+        };
+        Arrival {
+            duplicate: false,
+            ack,
+        }
+    }
+
+    /// The timer of the delayed acknowledgement expires.
+    pub fn on_timer(&mut self, now: Time) -> Option<Ack> {
+        self.deadline
+            .filter(|deadline| *deadline <= now)
+            .map(|_| self.acknowledge())
+    }
+
+    fn acknowledge(&mut self) -> Ack {
+        self.unacknowledged = 0;
+        self.deadline = None;
+        let mut ack = Ack {
+            next: self.next,
+            blocks: Default::default(),
+        };
+        if !self.endpoint.sack {
+            return ack;
+        }
+        let mut count = 0;
+        let next = self.next;
+        self.recent.retain(|number| *number >= next);
+        for number in &self.recent {
+            if let Some(block) = self.above.range_of(*number)
+                && !ack.blocks[..count].contains(&block)
+            {
+                ack.blocks[count] = block;
+                count += 1;
+                if count == BLOCKS {
+                    break;
+                }
+            }
+        }
+        ack
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tmt_core::units::Span;
+
+    use super::*;
+    use crate::endpoint::Profile;
+
+    fn receiver(sack: bool, delayed_ack: u32) -> Receiver {
+        Receiver::new(Endpoint {
+            sack,
+            delayed_ack,
+            ..Profile::Rfc.endpoint()
+        })
+    }
+
+    fn at(millis: u32) -> Time {
+        Time::ZERO.checked_add(Span::from_millis(millis)).unwrap()
+    }
+
+    #[test]
+    fn every_second_packet_in_order_is_acknowledged_and_a_lone_one_by_the_timer() {
+        let mut receiver = receiver(true, 2);
+        assert_eq!(receiver.on_packet(at(0), 0).ack, None);
+        assert_eq!(receiver.on_packet(at(1), 1).ack.unwrap().next, 2);
+        assert_eq!(receiver.on_packet(at(2), 2).ack, None);
+        assert_eq!(receiver.deadline(), Some(at(102)));
+        assert_eq!(receiver.on_timer(at(101)), None);
+        assert_eq!(receiver.on_timer(at(102)).unwrap().next, 3);
+        assert_eq!(receiver.deadline(), None);
+    }
+
+    #[test]
+    fn a_gap_is_told_at_once_and_so_is_its_end() {
+        let mut receiver = receiver(true, 2);
+        receiver.on_packet(at(0), 0);
+        let ack = receiver.on_packet(at(1), 2).ack.unwrap();
+        assert_eq!((ack.next, ack.blocks[0]), (1, (2, 3)));
+        let ack = receiver.on_packet(at(2), 1).ack.unwrap();
+        assert_eq!((ack.next, ack.blocks[0]), (3, (0, 0)));
+    }
+
+    #[test]
+    fn the_first_block_holds_the_latest_arrival_and_there_are_at_most_three() {
+        let mut receiver = receiver(true, 1);
+        for number in [2, 4, 6, 8] {
+            receiver.on_packet(at(0), number);
+        }
+        let ack = receiver.on_packet(at(1), 3).ack.unwrap();
+        assert_eq!(ack.blocks, [(2, 5), (8, 9), (6, 7)]);
+    }
+
+    #[test]
+    fn a_duplicate_is_known_as_one() {
+        let mut receiver = receiver(true, 1);
+        receiver.on_packet(at(0), 0);
+        receiver.on_packet(at(0), 5);
+        assert!(receiver.on_packet(at(1), 0).duplicate);
+        assert!(receiver.on_packet(at(1), 5).duplicate);
+        assert!(!receiver.on_packet(at(1), 1).duplicate);
+    }
+
+    #[test]
+    fn without_sack_there_are_no_blocks() {
+        let mut receiver = receiver(false, 1);
+        assert_eq!(receiver.on_packet(at(0), 3).ack.unwrap(), Ack::default());
+    }
+}

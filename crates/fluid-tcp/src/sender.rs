@@ -1,0 +1,505 @@
+//! The sending end: what to send when, for any congestion control.
+//!
+//! Sequence numbers count packets. Specification: RFC 5681 and 6582 without SACK (`sender/partial.rs`),
+//! RFC 6675 with it (`sender/selective.rs`), 3042, 6298, 6937. Named deviations:
+//! - RFC 6675's rescue retransmission (rule 4 of NextSeg, optional) is not made;
+//! - the timer is restarted when a recovery begins, as ns-2 and Linux do;
+//! - a window is cut from at most itself, however much is outstanding;
+//! - the window grows only on acknowledgements that found the sender held back by it.
+//!
+//! The sender is pulled: after each event [`Sender::next_packet`] is called until it has none.
+
+mod partial;
+mod prr;
+mod selective;
+
+use std::collections::VecDeque;
+
+use tmt_core::units::{Span, Time, to_f64};
+
+use crate::congestion::{AckEvent, Cause, CongestionControl, CongestionEvent};
+use crate::endpoint::{CutFrom, Endpoint, Recovery, RttSampling};
+use crate::num::whole;
+use crate::ranges::RangeSet;
+use crate::receiver::Ack;
+use crate::rtt::RttEstimator;
+use prr::Prr;
+
+/// Duplicate acknowledgements, or packets known to have arrived above one, that make it lost.
+const DUP_THRESHOLD: u32 = 3;
+
+/// A packet on its way out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Transmission {
+    /// Packet number.
+    pub packet: u64,
+    /// 1 for the first transmission, 2 for the first retransmission …
+    pub copy: u32,
+}
+
+/// A packet that is outstanding.
+#[derive(Debug, Clone, Copy)]
+struct Outstanding {
+    sent: Time,
+    copies: u32,
+    sacked: bool,
+    lost: bool,
+    /// Sent again since it was found lost.
+    again: bool,
+}
+
+impl Outstanding {
+    /// RFC 6675's SetPipe: how often the packet counts as being in the network.
+    fn in_pipe(self) -> u64 {
+        if self.sacked {
+            0
+        } else {
+            u64::from(!self.lost) + u64::from(self.again)
+        }
+    }
+}
+
+/// What the sender is going through.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Phase {
+    Open,
+    /// Fast recovery until everything below `point` is acknowledged.
+    Recovery {
+        point: u64,
+    },
+    /// After a timeout, until everything below `point` is acknowledged.
+    Loss {
+        point: u64,
+    },
+}
+
+/// What a sender shows of itself.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Snapshot {
+    /// Congestion window, segments.
+    pub cwnd: f64,
+    /// Slow-start threshold, segments.
+    pub ssthresh: Option<f64>,
+    /// Smoothed round-trip time.
+    pub srtt: Option<Span>,
+    /// Retransmission timeout.
+    pub rto: Span,
+    /// Packets sent and not yet acknowledged.
+    pub in_flight: u64,
+}
+
+/// The sender of one flow.
+#[derive(Debug)]
+pub struct Sender {
+    endpoint: Endpoint,
+    cc: Box<dyn CongestionControl>,
+    rtt: RttEstimator,
+    /// Packets the application has; none for a source that never ends.
+    total: Option<u64>,
+    /// Lowest packet not acknowledged.
+    una: u64,
+    /// Without SACK, the packet that goes out next: below `high` after a timeout.
+    nxt: u64,
+    /// Packets sent at least once: all below this.
+    high: u64,
+    outstanding: VecDeque<Outstanding>,
+    phase: Phase,
+    dupacks: u32,
+    /// The first missing packet is sent whatever the window says.
+    retransmit_now: bool,
+    /// The window, and nothing else, kept the sender from sending at its last attempt.
+    held_by_cwnd: bool,
+    /// Packets of limited transmit, which do not count as in flight when the window is cut.
+    limited: u64,
+    /// After a timeout: duplicates of what was sent before it start no recovery (RFC 6582 §3.2).
+    recover: Option<u64>,
+    timed: Option<(u64, Time)>,
+    deadline: Option<Time>,
+    sacked: RangeSet,
+    sacked_count: u64,
+    /// Everything below this that was not received is lost.
+    lost_below: u64,
+    /// Lost packets below this have been sent again.
+    rtx_cursor: u64,
+    /// As `rtx_cursor`, for NextSeg's third rule.
+    extra_cursor: u64,
+    pipe: u64,
+    prr: Prr,
+    /// Without SACK: segments by which the window is inflated during recovery.
+    inflation: f64,
+    seen_partial: bool,
+    rto_events: u64,
+    fast_recoveries: u64,
+}
+
+impl Sender {
+    /// A sender of `total` packets, or of as many as fit.
+    #[must_use]
+    pub fn new(endpoint: Endpoint, cc: Box<dyn CongestionControl>, total: Option<u64>) -> Self {
+        Self {
+            rtt: RttEstimator::new(endpoint.rto),
+            endpoint,
+            cc,
+            total,
+            una: 0,
+            nxt: 0,
+            high: 0,
+            outstanding: VecDeque::new(),
+            phase: Phase::Open,
+            dupacks: 0,
+            retransmit_now: false,
+            held_by_cwnd: false,
+            limited: 0,
+            recover: None,
+            timed: None,
+            deadline: None,
+            sacked: RangeSet::default(),
+            sacked_count: 0,
+            lost_below: 0,
+            rtx_cursor: 0,
+            extra_cursor: 0,
+            pipe: 0,
+            prr: Prr::default(),
+            inflation: 0.0,
+            seen_partial: false,
+            rto_events: 0,
+            fast_recoveries: 0,
+        }
+    }
+
+    /// A round trip measured before the first data, by a handshake.
+    pub fn on_handshake(&mut self, rtt: Span) {
+        self.rtt.sample(rtt);
+    }
+
+    /// When the retransmission timer expires.
+    #[must_use]
+    pub fn deadline(&self) -> Option<Time> {
+        self.deadline
+    }
+
+    /// Lowest packet not acknowledged.
+    #[must_use]
+    pub fn una(&self) -> u64 {
+        self.una
+    }
+
+    /// Whether everything has been acknowledged.
+    #[must_use]
+    pub fn is_done(&self) -> bool {
+        self.total.is_some_and(|total| self.una >= total)
+    }
+
+    /// Retransmission timeouts so far.
+    #[must_use]
+    pub fn rto_events(&self) -> u64 {
+        self.rto_events
+    }
+
+    /// Fast recoveries so far.
+    #[must_use]
+    pub fn fast_recoveries(&self) -> u64 {
+        self.fast_recoveries
+    }
+
+    /// What the sender shows of itself.
+    #[must_use]
+    pub fn snapshot(&self) -> Snapshot {
+        Snapshot {
+            cwnd: self.cc.cwnd(),
+            ssthresh: self.cc.ssthresh(),
+            srtt: self.rtt.srtt(),
+            rto: self.rtt.rto(),
+            in_flight: self.high - self.una,
+        }
+    }
+
+    /// An acknowledgement arrives.
+    pub fn on_ack(&mut self, now: Time, ack: &Ack) {
+        let next = ack.next.min(self.high);
+        let newly_sacked = if self.endpoint.sack {
+            self.take_blocks(ack)
+        } else {
+            0
+        };
+        let acked = next.saturating_sub(self.una);
+        let mut delivered = newly_sacked;
+        if acked > 0 {
+            self.measure(now, next);
+            delivered += self.advance(next);
+        }
+        if self.endpoint.sack {
+            self.find_lost();
+        }
+        // RFC 6675 §2: with SACK an acknowledgement is a duplicate only if it tells something new.
+        let duplicate =
+            acked == 0 && self.high > self.una && (!self.endpoint.sack || newly_sacked > 0);
+        let mut restart = acked > 0;
+        match self.phase {
+            Phase::Open => {
+                if acked > 0 {
+                    self.dupacks = 0;
+                    self.limited = 0;
+                    self.grow(now, acked);
+                }
+                if duplicate {
+                    self.dupacks += 1;
+                }
+                if self.finds_loss() {
+                    self.enter_recovery(now, delivered);
+                    restart = true;
+                }
+            }
+            Phase::Recovery { point } if self.una >= point => self.leave_recovery(),
+            Phase::Recovery { .. } if self.endpoint.sack => self.in_recovery(delivered),
+            Phase::Recovery { .. } => {
+                if acked > 0 {
+                    // Impatient variant (RFC 6582 §4): only the first partial acknowledgement restarts the timer.
+                    restart = !self.seen_partial;
+                    self.on_partial(acked);
+                } else if duplicate {
+                    self.inflation += 1.0;
+                }
+            }
+            Phase::Loss { point } => {
+                if acked > 0 {
+                    self.grow(now, acked);
+                }
+                if self.una >= point {
+                    self.phase = Phase::Open;
+                    self.dupacks = 0;
+                }
+            }
+        }
+        if restart {
+            self.deadline = (self.high > self.una).then(|| self.rtt.deadline(now));
+        }
+    }
+
+    /// The retransmission timer may have expired; whether it has.
+    pub fn on_timer(&mut self, now: Time) -> bool {
+        if self.deadline.is_none_or(|deadline| deadline > now) {
+            return false;
+        }
+        self.rto_events += 1;
+        let again = matches!(self.phase, Phase::Loss { .. })
+            && self.outstanding.front().is_some_and(|o| o.copies > 1);
+        let (in_flight, cause) = match self.endpoint.cut_from {
+            CutFrom::Flight if again => (self.flight(), Cause::RepeatedTimeout),
+            CutFrom::Flight => (self.flight(), Cause::Timeout),
+            CutFrom::Window => (self.window(), Cause::Timeout),
+        };
+        self.rtt.back_off();
+        self.cc.on_congestion(&CongestionEvent {
+            now,
+            in_flight,
+            cause,
+        });
+        self.phase = Phase::Loss { point: self.high };
+        self.recover = Some(self.high);
+        self.dupacks = 0;
+        self.limited = 0;
+        self.inflation = 0.0;
+        self.retransmit_now = false;
+        self.timed = None;
+        if self.endpoint.sack {
+            self.lose_all();
+        } else {
+            self.nxt = self.una;
+        }
+        self.deadline = Some(self.rtt.deadline(now));
+        true
+    }
+
+    /// The next packet to be sent `now`; none when the window, or the application, has no more.
+    pub fn next_packet(&mut self, now: Time) -> Option<Transmission> {
+        let packet = if std::mem::take(&mut self.retransmit_now) {
+            self.una
+        } else if self.endpoint.sack {
+            self.choose_selective()?
+        } else {
+            self.choose_partial()?
+        };
+        Some(self.transmit(now, packet))
+    }
+
+    fn transmit(&mut self, now: Time, packet: u64) -> Transmission {
+        let copy = if packet == self.high {
+            self.high += 1;
+            self.pipe += 1;
+            self.outstanding.push_back(Outstanding {
+                sent: now,
+                copies: 1,
+                sacked: false,
+                lost: false,
+                again: false,
+            });
+            if self.endpoint.rtt_sampling == RttSampling::PerWindow {
+                self.timed.get_or_insert((packet, now));
+            }
+            1
+        } else {
+            // Karn: once something was sent again, a measurement under way could mean either.
+            self.timed = None;
+            let index = self.index(packet);
+            let before = self.outstanding[index];
+            let entry = &mut self.outstanding[index];
+            entry.copies += 1;
+            entry.sent = now;
+            entry.again = true;
+            let (was, is) = (before.in_pipe(), entry.in_pipe());
+            let copies = entry.copies;
+            self.pipe = self.pipe + is - was;
+            copies
+        };
+        if packet == self.nxt {
+            self.nxt += 1;
+        }
+        if matches!(self.phase, Phase::Recovery { .. }) {
+            self.prr.on_sent();
+        }
+        if self.deadline.is_none() {
+            self.deadline = Some(self.rtt.deadline(now));
+        }
+        Transmission { packet, copy }
+    }
+
+    /// Where packet `number` stands in `outstanding`.
+    fn index(&self, number: u64) -> usize {
+        usize::try_from(number - self.una).unwrap_or(usize::MAX)
+    }
+
+    /// Whether the application has a packet that was never sent, and the receiver room for it.
+    fn has_new_data(&self) -> bool {
+        self.total.is_none_or(|total| self.high < total)
+            && self.high - self.una < self.endpoint.rwnd
+    }
+
+    /// FlightSize, without limited transmit (RFC 5681 §3.2 step 2), and never above the window.
+    ///
+    /// Before a recovery the two are the same. In a long one with SACK new data goes out beyond what is
+    /// missing, and cutting from all of it would raise the threshold.
+    fn flight(&self) -> f64 {
+        to_f64((self.high - self.una).saturating_sub(self.limited)).min(self.cc.cwnd())
+    }
+
+    /// What the sender may have in flight.
+    fn window(&self) -> f64 {
+        self.cc.cwnd().min(to_f64(self.endpoint.rwnd))
+    }
+
+    fn grow(&mut self, now: Time, acked: u64) {
+        if self.held_by_cwnd {
+            self.cc.on_ack(&AckEvent {
+                now,
+                acked,
+                srtt: self.rtt.srtt(),
+            });
+        }
+    }
+
+    /// Takes the round-trip time of what is acknowledged up to `next`, never of what was sent twice.
+    fn measure(&mut self, now: Time, next: u64) {
+        match self.endpoint.rtt_sampling {
+            RttSampling::PerWindow => {
+                if let Some((packet, sent)) = self.timed
+                    && packet < next
+                {
+                    self.timed = None;
+                    self.rtt.sample(now.since(sent));
+                }
+            }
+            RttSampling::PerAck => {
+                let acked = self.outstanding.range(..self.index(next));
+                if acked.clone().any(|o| o.copies > 1) {
+                    return;
+                }
+                // What was received out of order was not acknowledged for waiting, not for travelling.
+                if let Some(first) = acked.into_iter().find(|o| !o.sacked) {
+                    self.rtt.sample(now.since(first.sent));
+                }
+            }
+        }
+    }
+
+    /// Everything below `next` is acknowledged; how many of these were not known to have arrived.
+    fn advance(&mut self, next: u64) -> u64 {
+        let mut delivered = 0;
+        while self.una < next {
+            self.una += 1;
+            let Some(entry) = self.outstanding.pop_front() else {
+                break;
+            };
+            self.pipe -= entry.in_pipe();
+            if entry.sacked {
+                self.sacked_count -= 1;
+            } else {
+                delivered += 1;
+            }
+        }
+        self.sacked.remove_below(next);
+        self.nxt = self.nxt.max(next);
+        delivered
+    }
+
+    /// Whether what is known calls for a fast retransmit.
+    fn finds_loss(&self) -> bool {
+        if self.high == self.una {
+            return false;
+        }
+        if self.endpoint.sack {
+            return self.una < self.lost_below;
+        }
+        self.dupacks >= DUP_THRESHOLD && self.recover.is_none_or(|point| self.una > point)
+    }
+
+    fn enter_recovery(&mut self, now: Time, delivered: u64) {
+        self.fast_recoveries += 1;
+        let in_flight = match self.endpoint.cut_from {
+            CutFrom::Flight => self.flight(),
+            CutFrom::Window => self.window(),
+        };
+        let outstanding = self.high - self.una;
+        self.cc.on_congestion(&CongestionEvent {
+            now,
+            in_flight,
+            cause: Cause::FastRetransmit,
+        });
+        self.phase = Phase::Recovery { point: self.high };
+        self.recover = None;
+        self.limited = 0;
+        self.seen_partial = false;
+        self.timed = None;
+        self.rtx_cursor = self.una;
+        self.extra_cursor = self.una;
+        if self.endpoint.sack && self.endpoint.recovery == Recovery::Prr {
+            self.prr = Prr::begin(outstanding);
+            self.in_recovery(delivered);
+            self.prr.allow_at_least_one();
+        } else {
+            // With SACK the packet may have been sent again already, in the recovery before this one.
+            self.retransmit_now =
+                !(self.endpoint.sack && self.outstanding.front().is_some_and(|o| o.again));
+        }
+        if !self.endpoint.sack {
+            self.inflation = f64::from(DUP_THRESHOLD);
+        }
+    }
+
+    fn leave_recovery(&mut self) {
+        self.phase = Phase::Open;
+        self.dupacks = 0;
+        self.inflation = 0.0;
+    }
+
+    /// Proportional rate reduction's share of an acknowledgement in recovery.
+    fn in_recovery(&mut self, delivered: u64) {
+        if self.endpoint.recovery == Recovery::Prr {
+            let ssthresh = whole(self.cc.cwnd());
+            self.prr.on_ack(delivered, self.pipe, ssthresh);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,88 @@
+//! Proportional rate reduction with the slow-start reduction bound (RFC 6937 §3).
+
+/// What PRR keeps during one recovery, packets.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Prr {
+    /// RecoverFS: outstanding when recovery began.
+    outstanding: u64,
+    delivered: u64,
+    out: u64,
+    /// sndcnt: packets that may still be sent on the last acknowledgement.
+    allowance: u64,
+}
+
+impl Prr {
+    pub(super) fn begin(outstanding: u64) -> Self {
+        Self {
+            outstanding: outstanding.max(1),
+            ..Self::default()
+        }
+    }
+
+    /// An acknowledgement told that `delivered` packets arrived; `pipe` is what is in the network now.
+    pub(super) fn on_ack(&mut self, delivered: u64, pipe: u64, ssthresh: u64) {
+        self.delivered += delivered;
+        self.allowance = if pipe > ssthresh {
+            // In proportion, so that the window is ssthresh when as much has arrived as was outstanding.
+            let share = u128::from(self.delivered) * u128::from(ssthresh);
+            let share = share.div_ceil(u128::from(self.outstanding));
+            u64::try_from(share)
+                .unwrap_or(u64::MAX)
+                .saturating_sub(self.out)
+        } else {
+            let bound = self.delivered.saturating_sub(self.out).max(delivered) + 1;
+            (ssthresh - pipe).min(bound)
+        };
+    }
+
+    /// The packet that recovery is about goes out in any case.
+    pub(super) fn allow_at_least_one(&mut self) {
+        self.allowance = self.allowance.max(1);
+    }
+
+    pub(super) fn allows(&self) -> bool {
+        self.allowance > 0
+    }
+
+    pub(super) fn on_sent(&mut self) {
+        self.out += 1;
+        self.allowance = self.allowance.saturating_sub(1);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_window_of_twenty_is_halved_by_sending_one_for_two() {
+        // RFC 6937 §3.1's example shape: 20 outstanding, one lost, ssthresh 10.
+        let mut prr = Prr::begin(20);
+        let mut pipe = 17;
+        prr.on_ack(3, pipe, 10);
+        prr.allow_at_least_one();
+        let mut sent = Vec::new();
+        for _ in 0..16 {
+            let mut count = 0;
+            while prr.allows() {
+                prr.on_sent();
+                pipe += 1;
+                count += 1;
+            }
+            sent.push(count);
+            pipe -= 1;
+            prr.on_ack(1, pipe, 10);
+        }
+        assert_eq!(sent.iter().sum::<i32>(), 10, "{sent:?}");
+        assert!(sent[1..].iter().all(|count| *count <= 1), "{sent:?}");
+        assert_eq!(pipe, 11 - 1 + 1, "{sent:?}");
+    }
+
+    #[test]
+    fn below_the_threshold_it_grows_no_faster_than_slow_start() {
+        let mut prr = Prr::begin(20);
+        prr.on_ack(1, 3, 10);
+        // delivered − out = 1, so at most two packets on one acknowledgement.
+        assert_eq!(prr.allowance, 2);
+    }
+}

@@ -1,0 +1,60 @@
+//! The commands. A new one is one file and one line in each of the three lists below.
+
+mod apply;
+mod convert;
+mod demo;
+mod inject;
+mod stats;
+mod synth;
+pub(crate) mod tcp;
+
+use clap::Subcommand;
+
+use crate::exit::Outcome;
+
+/// What `tmt` can do.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Show the whole chain on an embedded example, beside a published table
+    Demo(demo::Args),
+    /// Turn measured traces of other tools into PHY traces
+    Convert(convert::Args),
+    /// Make an error-free PHY trace of a constant rate
+    Synth(synth::Args),
+    /// Put erasures into a PHY trace
+    Inject(inject::Args),
+    /// Show what a trace is like: erasures, bursts, delays, rate
+    Stats(stats::Args),
+    /// Run a reliability scheme over a PHY trace: link-layer timeline out
+    Apply(apply::Args),
+    /// Run TCP flows over a link-layer timeline or a synthetic link
+    Tcp(Box<tcp::Args>),
+}
+
+impl Command {
+    /// The command's name, as it was typed.
+    pub(crate) fn name(&self) -> &'static str {
+        match self {
+            Self::Demo(_) => "demo",
+            Self::Convert(_) => "convert",
+            Self::Synth(_) => "synth",
+            Self::Inject(_) => "inject",
+            Self::Stats(_) => "stats",
+            Self::Apply(_) => "apply",
+            Self::Tcp(_) => "tcp",
+        }
+    }
+
+    /// Does it.
+    pub(crate) fn run(self) -> Outcome {
+        match self {
+            Self::Demo(args) => demo::run(&args),
+            Self::Convert(args) => convert::run(&args),
+            Self::Synth(args) => synth::run(&args),
+            Self::Inject(args) => inject::run(&args),
+            Self::Stats(args) => stats::run(&args),
+            Self::Apply(args) => apply::run(&args),
+            Self::Tcp(args) => tcp::run(&args),
+        }
+    }
+}

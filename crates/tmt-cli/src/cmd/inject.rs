@@ -1,0 +1,99 @@
+//! `tmt inject`: erasures of a Bernoulli or Gilbert–Elliott process, put into a trace.
+
+use tmt_core::channel::{Channel, ChannelSpec, GilbertElliott, probability};
+use tmt_core::slot::Slot;
+use tmt_core::text::Rows;
+
+use crate::exit::{Failure, Outcome, note};
+use crate::input::TraceArgs;
+use crate::output::TraceOutput;
+use crate::provenance;
+
+/// Flags of `tmt inject`.
+#[derive(Debug, clap::Args)]
+#[command(
+    after_help = "alpha and beta are the papers' PERSISTENCE probabilities, P(stay in good) and P(stay in bad): \
+                  bursts last 1/(1-beta) slots on average and a share (1-alpha)/(2-alpha-beta) of the slots meets \
+                  the bad state. netem's p and r are 1-alpha and 1-beta. A slot that is erased already stays so.\n\n\
+                  Example:\n  tmt inject --gilbert-elliott alpha=0.99,beta=0.8 --seed 7 phy.csv > bursty.csv"
+)]
+pub(crate) struct Args {
+    #[command(flatten)]
+    trace: TraceArgs,
+    #[command(flatten)]
+    process: Process,
+    /// Seed of the random numbers, told in the output's metadata
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+    /// Output file; stdout when left out or `-`
+    #[arg(short, long, value_name = "FILE")]
+    output: Option<String>,
+}
+
+/// The erasure process: one of the two.
+#[derive(Debug, clap::Args)]
+#[group(required = true, multiple = false)]
+struct Process {
+    /// Erase every slot with this probability, independently
+    #[arg(long, value_name = "P", value_parser = probability)]
+    bernoulli: Option<f64>,
+    /// Two states: persistence probabilities alpha=P(stay in good), beta=P(stay in bad), and erasure probabilities
+    /// pg (0 when left out) and pb (1) in them; start=stationary (when left out), good or bad
+    #[arg(long, value_name = "alpha=A,beta=B[,pg=PG,pb=PB][,start=S]")]
+    gilbert_elliott: Option<GilbertElliott>,
+}
+
+pub(crate) fn run(args: &Args) -> Outcome {
+    let (flag, spec) = match (args.process.bernoulli, args.process.gilbert_elliott) {
+        (Some(p), _) => (format!("--bernoulli {p}"), ChannelSpec::Bernoulli { p }),
+        (_, Some(channel)) => (
+            format!("--gilbert-elliott {channel}"),
+            ChannelSpec::GilbertElliott(channel),
+        ),
+        (None, None) => {
+            return Err(Failure::usage(
+                "one of --bernoulli and --gilbert-elliott is needed",
+            ));
+        }
+    };
+    let command = format!("tmt inject {flag} --seed {}", args.seed);
+    note!("inject", "{flag} --seed {}", args.seed);
+    let (name, mut reader) = args.trace.open("inject", false)?;
+    let mut head = if reader.metadata().is_head() {
+        reader.metadata().clone()
+    } else {
+        provenance::new_head(&command)
+    };
+    if i64::try_from(args.seed).is_err() {
+        return Err(Failure::usage("--seed: expected at most 2^63 - 1"));
+    }
+    head.set("seed", args.seed.to_string());
+    head.push("stage", command);
+    let mut output = TraceOutput::create(args.output.as_deref(), &head)?;
+    let mut channel = Channel::new(spec, args.seed);
+    let mut rows = Rows::default();
+    let mut erased = 0u64;
+    loop {
+        let read = reader.next_rows(&mut rows);
+        for slot in &rows.slots {
+            let slot = if channel.erases() {
+                Slot::erased(slot.tx_time())
+            } else {
+                *slot
+            };
+            erased += u64::from(slot.is_erased());
+            output.slot(&slot)?;
+        }
+        if !read.map_err(|error| Failure::input(&name, &error))? {
+            break;
+        }
+    }
+    let slots = output.rows();
+    let usable_until = reader
+        .tail()
+        .and_then(|tail| tail.end)
+        .map(|end| end.usable_until);
+    output.finish(usable_until)?;
+    note!("inject", "{erased} of {slots} slots are erased");
+    Ok(())
+}

@@ -1,0 +1,132 @@
+//! `tmt stats`: what a trace or timeline is like.
+
+use tmt_core::runs::RunLengths;
+use tmt_core::stats::{TraceStats, TraceTally};
+use tmt_core::summary::ratio;
+use tmt_core::text::Rows;
+use tmt_core::units::{Bytes, Span};
+
+use crate::exit::{Failure, Outcome, note};
+use crate::input::TraceArgs;
+use crate::output::{Output, json};
+use crate::table::{Report, millis, number, share};
+
+/// Flags of `tmt stats`.
+#[derive(Debug, clap::Args)]
+#[command(
+    after_help = "Example:\n  tmt stats --json phy.csv\n  tmt apply --scheme harq:10/12 < phy.csv | tmt stats"
+)]
+pub(crate) struct Args {
+    #[command(flatten)]
+    trace: TraceArgs,
+    /// Round-trip time of the link, half of which is part of the reported delay; else the metadata's
+    #[arg(long)]
+    rtt: Option<Span>,
+    /// Size of an LLDU, for the bit rate; else the metadata's
+    #[arg(long)]
+    lldu: Option<Bytes>,
+    /// Print JSON instead of a table
+    #[arg(long)]
+    json: bool,
+    /// Output file; stdout when left out or `-`
+    #[arg(short, long, value_name = "FILE")]
+    output: Option<String>,
+}
+
+pub(crate) fn run(args: &Args) -> Outcome {
+    let (name, mut reader) = args.trace.open("stats", true)?;
+    let mut tally = TraceTally::default();
+    let mut rows = Rows::default();
+    while reader
+        .next_rows(&mut rows)
+        .map_err(|error| Failure::input(&name, &error))?
+    {
+        for (index, slot) in rows.slots.iter().enumerate() {
+            tally.slot(slot, rows.attempts.get(index).copied());
+        }
+    }
+    if reader.tail().is_some_and(|tail| tail.cut) {
+        note!("stats", "{name} has no end line: it was cut (--allow-cut)");
+    }
+    let stats = tally.finish(reader.metadata(), args.rtt, args.lldu);
+    let mut output = Output::create(args.output.as_deref())?;
+    if args.json {
+        json(&mut output, &stats)?;
+    } else {
+        output.write(table(&stats).as_bytes())?;
+    }
+    output.finish()
+}
+
+fn table(stats: &TraceStats) -> String {
+    let mut report = Report::new(["", "value"]);
+    let mut row = |name: &str, value: String| report.row(name, [value]);
+    row("slots", stats.slots.to_string());
+    row("first slot s", format!("{:.9}", stats.first_s));
+    row("last slot s", format!("{:.9}", stats.last_s));
+    row(
+        "slot period, mean us",
+        number(stats.slot_period_s.map(|s| s * 1e6), 3),
+    );
+    row(
+        "slot period, longest ms",
+        millis(Some(stats.longest_slot_period_s)),
+    );
+    row("slots per second", number(stats.slots_per_s, 3));
+    row("rate bps", number(stats.rate_bps, 0));
+    row("slots erased", stats.slots_erased.to_string());
+    row("erasure ratio", share(stats.erasure_ratio));
+    row("P(received after received), alpha", share(stats.alpha));
+    row("P(erased after erased), beta", share(stats.beta));
+    for (name, lengths) in [("burst", &stats.bursts), ("gap", &stats.gaps)] {
+        row(
+            &format!("{name}s"),
+            lengths.values().sum::<u64>().to_string(),
+        );
+        row(
+            &format!("{name} length, mean"),
+            number(mean_length(lengths), 3),
+        );
+        row(
+            &format!("{name} length, longest"),
+            lengths
+                .keys()
+                .last()
+                .map_or("-".to_owned(), ToString::to_string),
+        );
+    }
+    let delays = [
+        ("decode delay", Some(stats.decode_delay_s)),
+        ("one-way delay", stats.delay_s),
+    ];
+    for (name, quantiles) in delays {
+        let Some(q) = quantiles else { continue };
+        let values = [
+            ("min", q.min),
+            ("mean", q.mean),
+            ("p50", q.p50),
+            ("p85", q.p85),
+            ("p95", q.p95),
+            ("p99", q.p99),
+            ("max", q.max),
+        ];
+        for (which, value) in values {
+            row(&format!("{name} {which} ms"), millis(value));
+        }
+    }
+    for (attempts, count) in &stats.attempts {
+        row(
+            &format!("received in attempt {attempts}"),
+            count.to_string(),
+        );
+    }
+    report.to_string()
+}
+
+/// Mean length of runs.
+fn mean_length(lengths: &RunLengths) -> Option<f64> {
+    ratio(
+        lengths.iter().map(|(length, count)| length * count).sum(),
+        lengths.values().sum(),
+    )
+}

@@ -1,0 +1,74 @@
+//! `tmt synth`: error-free slots of a constant rate.
+
+use tmt_core::synth::ConstantRate;
+use tmt_core::units::{BitRate, Bytes, Span};
+
+use crate::exit::{Failure, Outcome, note};
+use crate::output::TraceOutput;
+use crate::provenance;
+
+/// Flags of `tmt synth`.
+#[derive(Debug, clap::Args)]
+#[command(
+    after_help = "Example:\n  tmt synth --rate 2.34Mbps --lldu 33B --duration 500s --decode-delay 36ms \
+                        | tmt inject --bernoulli 0.01 | tmt apply --scheme arq > timeline.csv"
+)]
+pub(crate) struct Args {
+    /// Rate of the slots, LLDU headers included
+    #[arg(long)]
+    rate: BitRate,
+    /// Size of an LLDU, one to a slot
+    #[arg(long)]
+    lldu: Bytes,
+    /// Length of the trace; a slot belongs to it when it begins before its end
+    #[arg(long)]
+    duration: Span,
+    /// Delay from a slot's transmission to its decoding, propagation left out
+    #[arg(long)]
+    decode_delay: Span,
+    /// Round-trip time of the link, told to later stages as `rtt_ns`
+    #[arg(long)]
+    rtt: Option<Span>,
+    /// Depth of the physical-layer interleaver, told to later stages as `interleaver_ns`
+    #[arg(long)]
+    interleaver: Option<Span>,
+    /// Output file; stdout when left out or `-`
+    #[arg(short, long, value_name = "FILE")]
+    output: Option<String>,
+}
+
+pub(crate) fn run(args: &Args) -> Outcome {
+    let link = ConstantRate::new(args.rate, args.lldu, args.duration, args.decode_delay).ok_or_else(|| {
+        Failure::usage("--rate, --lldu and --decode-delay must be above zero (a delay of 0 means erased), and times below 2^63 ns")
+    })?;
+    if args.duration.is_zero() {
+        return Err(Failure::usage("--duration 0s leaves no slot: say more"));
+    }
+    let mut command = format!(
+        "tmt synth --rate {} --lldu {} --duration {} --decode-delay {}",
+        args.rate, args.lldu, args.duration, args.decode_delay
+    );
+    for (flag, value) in [("--rtt", args.rtt), ("--interleaver", args.interleaver)] {
+        if let Some(value) = value {
+            command.push_str(&format!(" {flag} {value}"));
+        }
+    }
+    let mut head = provenance::new_head(&command);
+    head.set("rate_bps", args.rate.0.to_string());
+    head.set("lldu_bytes", args.lldu.0.to_string());
+    if let Some(rtt) = args.rtt {
+        head.set("rtt_ns", rtt.as_nanos().to_string());
+    }
+    if let Some(interleaver) = args.interleaver {
+        head.set("interleaver_ns", interleaver.as_nanos().to_string());
+    }
+    head.push("stage", command);
+    let mut output = TraceOutput::create(args.output.as_deref(), &head)?;
+    for slot in link {
+        output.slot(&slot)?;
+    }
+    let slots = output.rows();
+    output.finish(None)?;
+    note!("synth", "{slots} slots");
+    Ok(())
+}

@@ -1,0 +1,251 @@
+//! The flags of `tmt tcp`, as typed.
+
+use std::str::FromStr;
+
+use fluid_tcp::congestion::Algorithm;
+use fluid_tcp::endpoint::{CutFrom, Profile, Recovery, RttSampling};
+use tmt_core::channel::ChannelSpec;
+use tmt_core::units::{BitRate, Bytes, Span};
+
+use super::flows::{FlowFlag, Start};
+use crate::input::TraceArgs;
+
+/// Flags of `tmt tcp`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = format!(
+    "Congestion controls:\n  {}\n\nExample:\n  tmt apply --scheme harq:10/12 < phy.csv | tmt tcp --cc cubic\n  \
+     tmt tcp --link synthetic --rate 2.34Mbps --rtt 500ms --loss bernoulli:1e-3 --cc newreno --duration 400s --seeds 10 --json",
+    Algorithm::forms().join("\n  ")
+))]
+pub(crate) struct Args {
+    #[command(flatten)]
+    pub(crate) trace: TraceArgs,
+    /// The link: the LLDUs of a timeline, or a constant rate
+    #[arg(long, value_parser = ["timeline", "synthetic"], default_value = "timeline")]
+    pub(crate) link: String,
+    /// Rate of the synthetic link
+    #[arg(long)]
+    pub(crate) rate: Option<BitRate>,
+    /// Packet losses of the synthetic link, after the queue: bernoulli:P or gilbert-elliott:alpha=A,beta=B[,…]
+    #[arg(long, value_name = "PROCESS")]
+    pub(crate) loss: Option<ChannelSpec>,
+    /// Round-trip time of the link, propagation only; else the metadata's, else 500ms
+    #[arg(long)]
+    pub(crate) rtt: Option<Span>,
+    /// Size of a packet
+    #[arg(long, default_value = "1500B")]
+    pub(crate) packet: Bytes,
+    /// Size of an LLDU on the timeline; else the metadata's, else 33B
+    #[arg(long)]
+    pub(crate) lldu: Option<Bytes>,
+    /// Part of an LLDU that is no packet's (1B when left out)
+    #[arg(long)]
+    pub(crate) lldu_header: Option<Bytes>,
+    /// What the queue holds, the packet in service included: packets (100pkt), bytes (64kB) or bandwidth-delay
+    /// products (1bdp, when left out: link rate x (RTT + typical decode delay or service time), 2 packets or more)
+    #[arg(long, value_name = "SIZE")]
+    pub(crate) buffer: Option<BufferFlag>,
+    /// Congestion control, with its parameters: cubic:beta=0.8,c=0.4
+    #[arg(long, default_value = "cubic")]
+    pub(crate) cc: Algorithm,
+    /// Settings of both ends, each of which a flag below can change: ns2 or rfc
+    #[arg(long, default_value = "rfc")]
+    pub(crate) profile: Profile,
+    /// Initial window, segments
+    #[arg(long, value_name = "SEGMENTS", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    pub(crate) iw: Option<u32>,
+    /// Selective acknowledgements
+    #[arg(long, value_name = "on|off")]
+    pub(crate) sack: Option<Switch>,
+    /// In-order packets to an acknowledgement, or off for one each
+    #[arg(long, value_name = "off|N")]
+    pub(crate) delayed_ack: Option<DelayedAck>,
+    /// Longest delay of an acknowledgement
+    #[arg(long)]
+    pub(crate) delayed_ack_timer: Option<Span>,
+    /// Retransmission timeout before the first measurement
+    #[arg(long)]
+    pub(crate) first_rto: Option<Span>,
+    /// Smallest retransmission timeout
+    #[arg(long)]
+    pub(crate) min_rto: Option<Span>,
+    /// Largest retransmission timeout
+    #[arg(long)]
+    pub(crate) max_rto: Option<Span>,
+    /// Clock granularity of round-trip times and timeouts; 0ns for none
+    #[arg(long)]
+    pub(crate) rto_tick: Option<Span>,
+    /// New data on the first two duplicate acknowledgements (RFC 3042)
+    #[arg(long, value_name = "on|off")]
+    pub(crate) limited_transmit: Option<Switch>,
+    /// How a fast recovery goes: halving, or prr (RFC 6937, with SACK)
+    #[arg(long, value_name = "halving|prr")]
+    pub(crate) recovery: Option<RecoveryFlag>,
+    /// Packets that measure the round-trip time: one at a time (window) or every acknowledged one (ack)
+    #[arg(long, value_name = "window|ack")]
+    pub(crate) rtt_sampling: Option<SamplingFlag>,
+    /// What a window is cut from: what is in flight (RFC 5681) or the window itself (ns-2)
+    #[arg(long, value_name = "flight|window")]
+    pub(crate) cut_from: Option<CutFlag>,
+    /// Receiver's window, such as 64pkt; no limit when left out
+    #[arg(long, value_name = "Npkt")]
+    pub(crate) rwnd: Option<Packets>,
+    /// One round trip before the first data
+    #[arg(long, value_name = "on|off")]
+    pub(crate) handshake: Option<Switch>,
+    /// Number of flows, all alike
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    pub(crate) flows: u32,
+    /// When the flows begin: a time, or a range 0s..5s to draw from
+    #[arg(long, value_name = "TIME|FROM..TO", default_value = "0s")]
+    pub(crate) start: Start,
+    /// Each flow transfers so much, in whole packets; without end when left out
+    #[arg(long)]
+    pub(crate) bytes: Option<Bytes>,
+    /// One flow of several that differ: cc=cubic,start=5s,bytes=1MB; may stand more than once
+    #[arg(long = "flow", value_name = "KEY=VALUE,…", conflicts_with_all = ["flows", "start", "bytes"])]
+    pub(crate) flow: Vec<FlowFlag>,
+    /// Length of the run; else that of the timeline
+    #[arg(long)]
+    pub(crate) duration: Option<Span>,
+    /// Begin the timeline anew whenever it ends; needs --duration
+    #[arg(long = "loop", requires = "duration")]
+    pub(crate) looped: bool,
+    /// Seed of all random numbers
+    #[arg(long, default_value_t = 1)]
+    pub(crate) seed: u64,
+    /// Runs, with seeds one after the other: mean and 95 % interval of every metric
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    pub(crate) seeds: u32,
+    /// Print JSON instead of a table
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// Write the senders' state (cwnd, ssthresh, srtt, rto, in flight, queue, delivered) as CSV
+    #[arg(long, value_name = "FILE")]
+    pub(crate) series: Option<String>,
+    /// Shortest time between two rows of the series; a row an event when left out
+    #[arg(long, requires = "series")]
+    pub(crate) series_interval: Option<Span>,
+    /// Write the story of every packet as CSV, for `tmt audit`
+    #[arg(long, value_name = "FILE")]
+    pub(crate) packets: Option<String>,
+    /// Output file; stdout when left out or `-`
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) output: Option<String>,
+}
+
+/// `on` or `off`.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Switch(pub(crate) bool);
+
+impl FromStr for Switch {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text {
+            "on" => Ok(Self(true)),
+            "off" => Ok(Self(false)),
+            _ => Err(format!("found '{text}', expected on or off")),
+        }
+    }
+}
+
+/// What `--delayed-ack` takes: packets an acknowledgement may cover.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct DelayedAck(pub(crate) u32);
+
+impl FromStr for DelayedAck {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text {
+            "off" => Ok(Self(1)),
+            _ => text
+                .parse()
+                .ok()
+                .filter(|packets| (1..=1_000).contains(packets))
+                .map(Self)
+                .ok_or_else(|| {
+                    format!("found '{text}', expected off or a number of packets from 1 to 1000")
+                }),
+        }
+    }
+}
+
+/// A number of packets, `64pkt`.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Packets(pub(crate) u64);
+
+impl FromStr for Packets {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        text.strip_suffix("pkt")
+            .and_then(|number| number.parse().ok())
+            .filter(|packets| (1..=1 << 40).contains(packets))
+            .map(Self)
+            .ok_or_else(|| format!("found '{text}', expected a number of packets such as 64pkt"))
+    }
+}
+
+/// What `--buffer` takes.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum BufferFlag {
+    Packets(u64),
+    Bytes(Bytes),
+    /// Bandwidth-delay products.
+    Bdp(f64),
+}
+
+impl FromStr for BufferFlag {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        if let Some(number) = text.strip_suffix("bdp") {
+            let products = number
+                .parse::<f64>()
+                .ok()
+                .filter(|products| *products > 0.0 && *products <= 1e6);
+            return products
+                .map(Self::Bdp)
+                .ok_or_else(|| format!("found '{text}', expected a number such as 1bdp"));
+        }
+        if text.ends_with("pkt") {
+            return Packets::from_str(text).map(|packets| Self::Packets(packets.0));
+        }
+        text.parse().map(Self::Bytes).map_err(|_| format!("found '{text}', expected packets, bytes or bandwidth-delay products: 100pkt, 64kB, 1bdp"))
+    }
+}
+
+/// A flag whose values have names.
+macro_rules! named {
+    ($(#[$doc:meta])* $flag:ident($value:ty): $($name:literal => $variant:expr),+) => {
+        $(#[$doc])*
+        #[derive(Debug, Clone, Copy)]
+        pub(crate) struct $flag(pub(crate) $value);
+
+        impl FromStr for $flag {
+            type Err = String;
+
+            fn from_str(text: &str) -> Result<Self, String> {
+                match text {
+                    $($name => Ok(Self($variant)),)+
+                    _ => Err(format!("found '{text}', expected one of {}", [$($name),+].join(", "))),
+                }
+            }
+        }
+    };
+}
+
+named! {
+    /// What `--recovery` takes.
+    RecoveryFlag(Recovery): "halving" => Recovery::Halving, "prr" => Recovery::Prr
+}
+named! {
+    /// What `--rtt-sampling` takes.
+    SamplingFlag(RttSampling): "window" => RttSampling::PerWindow, "ack" => RttSampling::PerAck
+}
+named! {
+    /// What `--cut-from` takes.
+    CutFlag(CutFrom): "flight" => CutFrom::Flight, "window" => CutFrom::Window
+}

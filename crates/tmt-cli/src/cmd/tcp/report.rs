@@ -1,0 +1,195 @@
+//! What `tmt tcp` prints: JSON by the names of tcp.md §7, or a table.
+
+use std::collections::BTreeMap;
+
+use fluid_tcp::metrics::{Metrics, RunReport, Total};
+use fluid_tcp::replicas::{Estimate, estimates};
+use serde::Serialize;
+use tmt_core::units::to_f64;
+
+use super::plan::{LinkPlan, Params, Plan};
+use crate::provenance::TOOL;
+use crate::table::{self, millis, number, share};
+
+/// The report of all runs.
+#[derive(Debug, Serialize)]
+pub(crate) struct Report {
+    tool: &'static str,
+    params: Params,
+    runs: Vec<Run>,
+    mean: BTreeMap<String, Estimate>,
+}
+
+/// One run.
+#[derive(Debug, Serialize)]
+struct Run {
+    seed: u64,
+    duration_s: f64,
+    flows: Vec<Metrics>,
+    total: RunTotal,
+}
+
+#[derive(Debug, Serialize)]
+struct RunTotal {
+    #[serde(flatten)]
+    total: Total,
+    /// IP bytes handed to the link / (slots used × LLDU bytes); null where the timeline tells no slots.
+    mean_coding_ratio: Option<f64>,
+}
+
+impl Report {
+    pub(crate) fn new(plan: &Plan, reports: Vec<(u64, RunReport)>) -> Self {
+        let runs: Vec<Run> = reports
+            .into_iter()
+            .map(|(seed, report)| Run {
+                seed,
+                duration_s: report.duration_s,
+                flows: report.flows,
+                total: RunTotal {
+                    mean_coding_ratio: mean_coding_ratio(plan, &report.total),
+                    total: report.total,
+                },
+            })
+            .collect();
+        let metrics: Vec<BTreeMap<String, f64>> =
+            runs.iter().map(|run| numbers(&run.total)).collect();
+        Self {
+            tool: TOOL,
+            params: plan.params.clone(),
+            mean: estimates(&metrics),
+            runs,
+        }
+    }
+
+    /// The report for people: all flows together, and each flow where they are few.
+    pub(crate) fn table(&self) -> String {
+        const SHOWN_FLOWS: usize = 6;
+        let [run] = &self.runs[..] else {
+            return self.means();
+        };
+        let shown = if run.flows.len() > 1 && run.flows.len() <= SHOWN_FLOWS {
+            &run.flows[..]
+        } else {
+            &[]
+        };
+        let mut headings = vec![String::new(), "total".to_owned()];
+        headings.extend(
+            (0..shown.len()).map(|flow| format!("flow {flow} {}", self.params.flows[flow].cc)),
+        );
+        let mut report = table::Report::new(headings);
+        let columns: Vec<&Metrics> = std::iter::once(&run.total.total.metrics)
+            .chain(shown)
+            .collect();
+        for (name, value) in rows() {
+            report.row(name, columns.iter().map(|metrics| value(metrics)));
+        }
+        let total = &run.total;
+        report.row("duration s", [format!("{:.3}", run.duration_s)]);
+        report.row("Jain's index", [number(total.total.jain_index, 4)]);
+        report.row("mean coding ratio", [number(total.mean_coding_ratio, 4)]);
+        for (attempts, count) in &total.total.link_attempts {
+            report.row(
+                &format!("LLDUs delivered in attempt {attempts}"),
+                [count.to_string()],
+            );
+        }
+        report.to_string()
+    }
+
+    fn means(&self) -> String {
+        let mut report = table::Report::new([
+            "".to_owned(),
+            format!("mean of {} runs", self.runs.len()),
+            "± 95 %".to_owned(),
+        ]);
+        for (name, estimate) in &self.mean {
+            report.row(
+                name,
+                [
+                    significant(estimate.mean),
+                    estimate.ci95.map_or("-".to_owned(), significant),
+                ],
+            );
+        }
+        report.to_string()
+    }
+}
+
+/// Six significant digits at least, whole numbers whole.
+fn significant(value: f64) -> String {
+    if value.abs() >= 1e5 {
+        format!("{value:.0}")
+    } else {
+        format!("{value:.6}")
+    }
+}
+
+type Row = (&'static str, fn(&Metrics) -> String);
+
+fn rows() -> Vec<Row> {
+    vec![
+        ("goodput kbps", |m| {
+            number(m.goodput_bps.map(|bps| bps / 1e3), 3)
+        }),
+        ("throughput kbps", |m| {
+            number(m.throughput_bps.map(|bps| bps / 1e3), 3)
+        }),
+        ("normalised goodput", |m| share(m.normalised_goodput)),
+        ("link utilisation", |m| share(m.link_utilisation)),
+        ("packets sent", |m| m.packets_sent.to_string()),
+        ("packets delivered", |m| m.packets_delivered.to_string()),
+        ("packets retransmitted", |m| {
+            m.packets_retransmitted.to_string()
+        }),
+        ("packets spurious", |m| m.packets_spurious.to_string()),
+        ("packets dropped at the queue", |m| {
+            m.packets_dropped.to_string()
+        }),
+        ("packets lost on the link", |m| m.packets_lost.to_string()),
+        ("RTO events", |m| m.rto_events.to_string()),
+        ("fast recoveries", |m| m.fast_recoveries.to_string()),
+        ("retransmission probability", |m| {
+            share(m.retransmission_probability)
+        }),
+        ("max retransmissions", |m| m.max_retransmissions.to_string()),
+        ("delay min ms", |m| millis(m.delay.delay_min_s)),
+        ("delay mean ms", |m| millis(m.delay.delay_mean_s)),
+        ("delay p50 ms", |m| millis(m.delay.delay_p50_s)),
+        ("delay p85 ms", |m| millis(m.delay.delay_p85_s)),
+        ("delay p95 ms", |m| millis(m.delay.delay_p95_s)),
+        ("delay p99 ms", |m| millis(m.delay.delay_p99_s)),
+        ("delay max ms", |m| millis(m.delay.delay_max_s)),
+        ("queueing delay mean ms", |m| {
+            millis(m.queueing_delay.queueing_delay_mean_s)
+        }),
+        ("queueing delay p95 ms", |m| {
+            millis(m.queueing_delay.queueing_delay_p95_s)
+        }),
+        ("queueing delay max ms", |m| {
+            millis(m.queueing_delay.queueing_delay_max_s)
+        }),
+        ("completion time s", |m| number(m.completion_time_s, 6)),
+    ]
+}
+
+/// The numbers of a run's total, by name.
+fn numbers(total: &RunTotal) -> BTreeMap<String, f64> {
+    let Ok(serde_json::Value::Object(fields)) = serde_json::to_value(total) else {
+        return BTreeMap::new();
+    };
+    fields
+        .into_iter()
+        .filter_map(|(name, value)| Some((name, value.as_f64()?)))
+        .collect()
+}
+
+/// tcp.md §5: what packets carried, over what the slots they took could carry.
+pub(crate) fn mean_coding_ratio(plan: &Plan, total: &Total) -> Option<f64> {
+    let LinkPlan::Timeline(link) = &plan.link else {
+        return None;
+    };
+    let end = link.end_line.filter(|end| end.rows > 0)?;
+    let slots = to_f64(total.lldus_used?) * to_f64(end.slots) / to_f64(end.rows);
+    let packets = to_f64(total.packets_served) * to_f64(plan.packet.0);
+    (slots > 0.0).then(|| packets / (slots * to_f64(link.lldu.0)))
+}

@@ -1,0 +1,127 @@
+//! Exit codes and the last words on stderr: 0 done, 1 bad data or I/O, 2 usage.
+
+use std::fmt;
+use std::io::{self, Write as _};
+use std::process::ExitCode;
+
+use clap::error::ErrorKind as ClapKind;
+use tmt_core::ErrorKind;
+
+/// Why a command did not do its work.
+#[derive(Debug)]
+pub(crate) enum Failure {
+    /// The flags do not make sense together.
+    Usage(String),
+    /// Bad data, or the system refused.
+    Failed {
+        /// File, line and column where they are known, then what was found and expected.
+        message: String,
+        /// What the user could do about it.
+        help: Option<String>,
+    },
+    /// Nobody reads what is written any more.
+    ClosedPipe,
+}
+
+/// The result of a command.
+pub(crate) type Outcome<T = ()> = Result<T, Failure>;
+
+impl Failure {
+    /// A refusal of flags.
+    pub(crate) fn usage(message: impl fmt::Display) -> Self {
+        Self::Usage(message.to_string())
+    }
+
+    /// A failure with its message.
+    pub(crate) fn failed(message: impl fmt::Display) -> Self {
+        Self::Failed {
+            message: message.to_string(),
+            help: None,
+        }
+    }
+
+    /// An error of the system about the file `name`.
+    pub(crate) fn io(name: &str, error: &io::Error) -> Self {
+        if error.kind() == io::ErrorKind::BrokenPipe {
+            Self::ClosedPipe
+        } else {
+            Self::failed(format!("{name}: {error}"))
+        }
+    }
+
+    /// An error in the input `name`.
+    pub(crate) fn input(name: &str, error: &tmt_core::Error) -> Self {
+        let mut message = name.to_owned();
+        if let Some(position) = error.position().filter(|position| position.line > 0) {
+            message.push_str(&format!(":{}", position.line));
+            if position.column > 0 {
+                message.push_str(&format!(":{}", position.column));
+            }
+        }
+        message.push_str(&format!(": {error}"));
+        Self::Failed {
+            message,
+            help: help(error.kind()).map(str::to_owned),
+        }
+    }
+}
+
+/// What to do about an error, where there is something to do.
+fn help(kind: &ErrorKind) -> Option<&'static str> {
+    Some(match kind {
+        ErrorKind::Cut { .. } => {
+            "the stage in front failed or was cut; with --allow-cut the rows that are there are used"
+        }
+        ErrorKind::RoundsToZero { .. } | ErrorKind::TooLarge { .. } => {
+            "numbers are seconds unless --unit says otherwise"
+        }
+        ErrorKind::MissingColumn { .. } => {
+            "a trace has the columns tx_time and decode_delay, in this order where there is no header"
+        }
+        ErrorKind::OutOfOrder { .. } => "sort the trace by transmission time",
+        _ => return None,
+    })
+}
+
+/// Prints what clap has to say; help and version are not errors.
+pub(crate) fn usage(error: &clap::Error) -> ExitCode {
+    let _ = error.print();
+    match error.kind() {
+        ClapKind::DisplayHelp | ClapKind::DisplayVersion => ExitCode::SUCCESS,
+        _ => ExitCode::from(2),
+    }
+}
+
+/// Prints why command `name` failed, if it did, and turns it into the exit code.
+pub(crate) fn code(name: &str, outcome: Outcome) -> ExitCode {
+    match outcome {
+        Ok(()) | Err(Failure::ClosedPipe) => ExitCode::SUCCESS,
+        Err(Failure::Usage(message)) => {
+            tell(format_args!("tmt {name}: {message}"));
+            tell(format_args!(
+                "help: tmt {name} --help shows every flag and an example"
+            ));
+            ExitCode::from(2)
+        }
+        Err(Failure::Failed { message, help }) => {
+            tell(format_args!("tmt {name}: {message}"));
+            if let Some(help) = help {
+                tell(format_args!("help: {help}"));
+            }
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// One line on stderr; a closed stderr is nobody's error.
+pub(crate) fn tell(line: fmt::Arguments<'_>) {
+    let _ = writeln!(io::stderr().lock(), "{line}");
+}
+
+/// One line on stderr about what command `name` does.
+macro_rules! note {
+    ($name:expr, $($text:tt)*) => {
+        $crate::exit::tell(format_args!("tmt {}: {}", $name, format_args!($($text)*)))
+    };
+}
+pub(crate) use note;

@@ -1,0 +1,65 @@
+//! Flags that take a quantity, and where the value that is used came from.
+
+use std::fmt;
+
+use tmt_core::metadata::Metadata;
+use tmt_core::units::Span;
+
+/// Where a value came from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Origin {
+    /// A flag was given.
+    Flag,
+    /// The head of the input.
+    Metadata,
+    /// Neither.
+    Default,
+}
+
+/// The papers' GEO round trip, used where nothing says another (link-layer.md §10).
+pub(crate) const DEFAULT_RTT: Span = Span::from_millis(500);
+
+/// A round-trip time with its origin, and what the head said where a flag overrode it.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Rtt {
+    pub(crate) value: Span,
+    pub(crate) origin: Origin,
+    pub(crate) overridden: Option<Span>,
+}
+
+impl Rtt {
+    /// The flag, else the head, else 500 ms.
+    pub(crate) fn resolve(flag: Option<Span>, head: &Metadata) -> Self {
+        match (flag, head.rtt()) {
+            (Some(value), told) => Self {
+                value,
+                origin: Origin::Flag,
+                overridden: told.filter(|told| *told != value),
+            },
+            (None, Some(value)) => Self {
+                value,
+                origin: Origin::Metadata,
+                overridden: None,
+            },
+            (None, None) => Self {
+                value: DEFAULT_RTT,
+                origin: Origin::Default,
+                overridden: None,
+            },
+        }
+    }
+}
+
+impl fmt::Display for Rtt {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "rtt {}", self.value)?;
+        match (self.origin, self.overridden) {
+            (Origin::Flag, None) => f.write_str(" (--rtt)"),
+            (Origin::Flag, Some(told)) => write!(f, " (--rtt; the metadata says {told})"),
+            (Origin::Metadata, _) => f.write_str(" (metadata)"),
+            (Origin::Default, _) => {
+                f.write_str(" (default, the papers' GEO link: neither --rtt nor metadata says)")
+            }
+        }
+    }
+}
