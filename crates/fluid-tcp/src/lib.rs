@@ -17,6 +17,7 @@
     allow(clippy::unwrap_used, reason = "a test that cannot go on fails")
 )]
 
+pub mod audit;
 pub mod congestion;
 pub mod endpoint;
 pub mod event;

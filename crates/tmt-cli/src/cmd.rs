@@ -1,8 +1,10 @@
 //! The commands. A new one is one file and one line in each of the three lists below.
 
 mod apply;
+mod audit;
 mod convert;
 mod demo;
+mod generate;
 mod inject;
 mod stats;
 mod synth;
@@ -29,6 +31,12 @@ pub(crate) enum Command {
     Apply(apply::Args),
     /// Run TCP flows over a link-layer timeline or a synthetic link
     Tcp(Box<tcp::Args>),
+    /// Check the packet log of a TCP run, independently of what made it
+    Audit(audit::Args),
+    /// Print shell completions
+    Completions(generate::CompletionsArgs),
+    /// Print a manual page
+    Man(generate::ManArgs),
 }
 
 impl Command {
@@ -42,6 +50,9 @@ impl Command {
             Self::Stats(_) => "stats",
             Self::Apply(_) => "apply",
             Self::Tcp(_) => "tcp",
+            Self::Audit(_) => "audit",
+            Self::Completions(_) => "completions",
+            Self::Man(_) => "man",
         }
     }
 
@@ -55,6 +66,9 @@ impl Command {
             Self::Stats(args) => stats::run(&args),
             Self::Apply(args) => apply::run(&args),
             Self::Tcp(args) => tcp::run(&args),
+            Self::Audit(args) => audit::run(&args),
+            Self::Completions(args) => generate::completions(&args),
+            Self::Man(args) => generate::man(&args),
         }
     }
 }

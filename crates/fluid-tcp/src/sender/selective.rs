@@ -17,6 +17,7 @@ impl Sender {
                 let entry = &mut outstanding[index];
                 *pipe -= entry.in_pipe();
                 entry.sacked = true;
+                entry.lost = false;
                 news += 1;
             });
         }

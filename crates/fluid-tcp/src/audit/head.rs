@@ -1,0 +1,194 @@
+//! The head of a packet log: what the run's link, queue and path were.
+
+use std::io::{self, Read};
+
+use tmt_core::metadata::Metadata;
+use tmt_core::units::{NANOS_PER_SECOND, Span, Time};
+
+use super::lines::{Line, Lines};
+use super::refusal::{Refusal, shown};
+use super::report::{Ledger, Rule};
+use super::row;
+
+/// The keys the audit reads; what else the head tells, stages of the timeline say, is let through.
+const KEYS: [&str; 10] = [
+    "tool",
+    "log",
+    "link",
+    "rtt_ns",
+    "packet_bytes",
+    "buffer",
+    "lldus_per_packet",
+    "rate_bps",
+    "flows",
+    "run_ends_ns",
+];
+
+/// The link that served the packets.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Link {
+    /// A link-layer timeline; each packet takes this many of its LLDUs.
+    Timeline { lldus_per_packet: u64 },
+    /// A constant rate, which makes a packet's service last this long.
+    Synthetic { service: ServiceTime },
+}
+
+/// How long one packet keeps the synthetic link: 8 · size · 10^9 / rate ns, whose fraction is carried.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct ServiceTime {
+    pub(super) floor: Span,
+    pub(super) ceil: Span,
+}
+
+/// What the rules need to know of the run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Head {
+    pub(super) link: Link,
+    /// Propagation from the gateway to the receiver, ⌊RTT/2⌋.
+    pub(super) forward: Span,
+    /// The rest of the RTT, which an ACK takes.
+    pub(super) back: Span,
+    /// Packets the queue holds, the one in service included.
+    pub(super) capacity_packets: u64,
+    pub(super) flows: u64,
+    pub(super) run_ends: Time,
+}
+
+/// Reads the head and the header; `None` where they leave nothing to audit by.
+pub(super) fn read<R: Read>(log: &mut Lines<R>, ledger: &mut Ledger) -> io::Result<Option<Head>> {
+    let mut metadata = Metadata::new();
+    let mut header_holds = false;
+    while let Some((number, line)) = log.next()? {
+        match line {
+            Line::Comment(text) => {
+                let entry = entry(&text, &metadata);
+                if let Some((key, value)) = ledger.take(Rule::Form, number, entry) {
+                    metadata.push(&key, value);
+                }
+            }
+            Line::Fields(fields) => {
+                let refusal = row::header_refusal(fields);
+                header_holds = refusal.is_none();
+                ledger.check(Rule::Form, number, header_holds, || {
+                    refusal.unwrap_or_default()
+                });
+                break;
+            }
+        }
+    }
+    if log.line() == 0 {
+        ledger.check(Rule::Form, 0, false, || {
+            Refusal::new("an empty log", "a head, a header and rows")
+        });
+        return Ok(None);
+    }
+    let head = ledger.take(Rule::Form, log.line(), Head::of(&metadata));
+    Ok(head.filter(|_| header_holds))
+}
+
+/// One line `# key: value` of the head; a key that is read stands once.
+fn entry(text: &str, known: &Metadata) -> Result<(String, String), Refusal> {
+    let expected = "a line '# key: value' with each key once";
+    let refusal = || Refusal::new(shown(format!("#{text}").as_bytes()), expected);
+    let (key, value) = text
+        .strip_prefix(' ')
+        .and_then(|text| text.split_once(": "))
+        .ok_or_else(refusal)?;
+    if KEYS.contains(&key) && known.get(key).is_some() {
+        return Err(refusal());
+    }
+    Ok((key.to_owned(), value.to_owned()))
+}
+
+impl Head {
+    fn of(metadata: &Metadata) -> Result<Self, Refusal> {
+        text(metadata, "tool")?;
+        if text(metadata, "log")? != "packets" {
+            return Err(unfit(metadata, "log", "packets"));
+        }
+        let packet_bytes = number(metadata, "packet_bytes", 1)?;
+        let link = match text(metadata, "link")? {
+            "timeline" => Link::Timeline {
+                lldus_per_packet: number(metadata, "lldus_per_packet", 1)?,
+            },
+            "synthetic" => {
+                let rate_bps = number(metadata, "rate_bps", 1)?;
+                Link::Synthetic {
+                    service: ServiceTime::of(packet_bytes, rate_bps)?,
+                }
+            }
+            _ => return Err(unfit(metadata, "link", "timeline or synthetic")),
+        };
+        let rtt = number(metadata, "rtt_ns", 0)?;
+        let run_ends = number(metadata, "run_ends_ns", 0)?;
+        let span = |nanos| Span::from_nanos(nanos).unwrap_or(Span::MAX);
+        Ok(Self {
+            link,
+            forward: span(rtt / 2),
+            back: span(rtt - rtt / 2),
+            capacity_packets: capacity(metadata, packet_bytes)?,
+            flows: number(metadata, "flows", 1)?,
+            run_ends: Time::from_nanos(run_ends).unwrap_or(Time::MAX),
+        })
+    }
+}
+
+impl ServiceTime {
+    fn of(packet_bytes: u64, rate_bps: u64) -> Result<Self, Refusal> {
+        // 2^63 bytes · 8 · 10^9 stays below 2^96.
+        let bits_nanos = u128::from(packet_bytes) * 8 * u128::from(NANOS_PER_SECOND);
+        let span = |nanos: u128| u64::try_from(nanos).ok().and_then(Span::from_nanos);
+        match (
+            span(bits_nanos / u128::from(rate_bps)),
+            span(bits_nanos.div_ceil(u128::from(rate_bps))),
+        ) {
+            (Some(floor), Some(ceil)) => Ok(Self { floor, ceil }),
+            _ => Err(Refusal::new(
+                format!("packets of {packet_bytes} B at {rate_bps} bit/s"),
+                "a service time of at most 2^63 - 1 ns",
+            )),
+        }
+    }
+}
+
+/// All packets are of one size, so a limit in bytes is one in whole packets.
+fn capacity(metadata: &Metadata, packet_bytes: u64) -> Result<u64, Refusal> {
+    let buffer = text(metadata, "buffer")?;
+    let packets = match (buffer.strip_suffix("pkt"), buffer.strip_suffix('B')) {
+        (Some(packets), _) => row::whole(packets.as_bytes()),
+        (None, Some(bytes)) => row::whole(bytes.as_bytes()).map(|bytes| bytes / packet_bytes),
+        (None, None) => None,
+    };
+    packets.ok_or_else(|| unfit(metadata, "buffer", "a whole number and its unit, pkt or B"))
+}
+
+fn text<'a>(metadata: &'a Metadata, key: &str) -> Result<&'a str, Refusal> {
+    metadata.get(key).ok_or_else(|| {
+        Refusal::new(
+            format!("a head without '{key}'"),
+            format!("a line '# {key}: …'"),
+        )
+    })
+}
+
+fn number(metadata: &Metadata, key: &str, least: u64) -> Result<u64, Refusal> {
+    row::whole(text(metadata, key)?.as_bytes())
+        .filter(|number| *number >= least)
+        .ok_or_else(|| {
+            unfit(
+                metadata,
+                key,
+                &format!("a whole number from {least} to 2^63 - 1"),
+            )
+        })
+}
+
+fn unfit(metadata: &Metadata, key: &str, expected: &str) -> Refusal {
+    Refusal::new(
+        format!(
+            "{key} {}",
+            shown(metadata.get(key).unwrap_or_default().as_bytes())
+        ),
+        expected,
+    )
+}

@@ -1,0 +1,62 @@
+//! What one row alone can show: rule `story`, and the times of rule `form`.
+
+use tmt_core::units::{Span, Time};
+
+use super::head::{Head, Link};
+use super::refusal::Refusal;
+use super::report::{Ledger, Rule};
+use super::row::Row;
+
+/// Nothing in the log lies behind the end of the run.
+///
+/// The end of a service may: the run can end while a packet is being sent.
+pub(super) fn check_run_end(row: &Row, run_ends: Time, ledger: &mut Ledger) {
+    let start = row.fate.service().map(|service| service.start);
+    let times = [
+        ("sent", Some(row.sent)),
+        ("service_start", start),
+        ("delivered", row.fate.delivered()),
+        ("acked", row.acked),
+    ];
+    for (name, time) in times {
+        let Some(time) = time else { continue };
+        ledger.check(Rule::Form, row.line, time <= run_ends, || {
+            Refusal::new(
+                format!("{name} {time}"),
+                format!("at most the end of the run, {run_ends}"),
+            )
+        });
+    }
+}
+
+/// sent ≤ enqueued ≤ service start ≤ service end < delivered.
+pub(super) fn check(row: &Row, head: &Head, ledger: &mut Ledger) {
+    let service = row.fate.service();
+    let times = [
+        ("sent", Some(row.sent)),
+        ("enqueued", Some(row.enqueued)),
+        ("service_start", service.map(|service| service.start)),
+        ("service_end", service.map(|service| service.end)),
+        ("delivered", row.fate.delivered()),
+    ];
+    // Decoding takes time on a timeline; a synthetic link of no RTT delivers when the last bit is out.
+    let may_coincide = matches!(head.link, Link::Synthetic { .. }) && head.forward == Span::ZERO;
+    for ((before, earlier), (name, later)) in times.into_iter().zip(times.into_iter().skip(1)) {
+        let (Some(earlier), Some(later)) = (earlier, later) else {
+            continue;
+        };
+        let strict = name == "delivered" && !may_coincide;
+        let holds = if strict {
+            earlier < later
+        } else {
+            earlier <= later
+        };
+        ledger.check(Rule::Story, row.line, holds, || {
+            let relation = if strict { "after" } else { "not before" };
+            Refusal::new(
+                format!("{name} {later}"),
+                format!("{relation} {before} {earlier}"),
+            )
+        });
+    }
+}

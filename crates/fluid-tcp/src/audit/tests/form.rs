@@ -1,0 +1,221 @@
+//! Rules `form` and `story`: what a row, the head and the end line show on their own.
+
+use super::logs::{SYNTHETIC, TIMELINE, TIMELINE_LOG, with};
+use super::{broken, on_synthetic, on_timeline, report, without_timeline};
+use crate::audit::Totals;
+
+#[test]
+fn form_asks_for_every_key_of_the_head() {
+    for (log, keys) in [
+        (
+            TIMELINE_LOG,
+            [
+                "lldus_per_packet: 2",
+                "packet_bytes: 1234",
+                "run_ends_ns: 280000000",
+            ],
+        ),
+        (
+            SYNTHETIC,
+            ["rate_bps: 8000000", "link: synthetic", "rtt_ns: 100000000"],
+        ),
+    ] {
+        let common = [
+            "tool: tmt 0.1.0",
+            "log: packets",
+            "buffer: 3pkt",
+            "flows: 2",
+        ];
+        for key in keys.iter().chain(&common) {
+            let line = format!("# {key}\n");
+            let report = report(&with(log, &[(&line, "")]), None);
+            assert!(!report.passed(), "{key}");
+            assert_eq!(
+                report.totals,
+                Totals::default(),
+                "nothing is read without a head"
+            );
+        }
+    }
+}
+
+#[test]
+fn form_refuses_values_of_the_head_that_cannot_be() {
+    for (right, wrong) in [
+        ("packet_bytes: 1234", "packet_bytes: 0"),
+        ("buffer: 3pkt", "buffer: 3"),
+        ("buffer: 3pkt", "buffer: 03pkt"),
+        ("flows: 2", "flows: 0"),
+        ("link: timeline", "link: coupled"),
+        ("log: packets", "log: series"),
+        ("rtt_ns: 100000000", "rtt_ns: 0.1"),
+        (
+            "run_ends_ns: 280000000",
+            "run_ends_ns: 99999999999999999999",
+        ),
+    ] {
+        assert_eq!(on_timeline(&[(right, wrong)]), ["form 13"], "{wrong}");
+    }
+    assert_eq!(
+        on_timeline(&[("# flows: 2\n", "# flows: 2\n# flows: 2\n")]),
+        ["form 11"]
+    );
+    assert_eq!(on_timeline(&[("# flows", "#flows")])[0], "form 10 13");
+    assert_eq!(
+        on_synthetic(&[("rate_bps: 8000000", "rate_bps: 0")]),
+        ["form 13"]
+    );
+}
+
+#[test]
+fn form_takes_further_keys_of_the_head() {
+    let stages = "# flows: 2\n# stage: synth\n# stage: apply\n# overlap: asap\n";
+    assert!(on_timeline(&[("# flows: 2\n", stages)]).is_empty());
+}
+
+#[test]
+fn form_wants_the_exact_header() {
+    assert_eq!(on_timeline(&[("flow,packet", "packet,flow")]), ["form 13"]);
+    assert_eq!(
+        on_timeline(&[("fate,acked\n", "fate,acked\r\n")]),
+        ["form 13"]
+    );
+}
+
+#[test]
+fn form_finds_a_log_that_was_cut() {
+    assert_eq!(on_timeline(&[("# end: rows=9\n", "")]), ["form 22"]);
+    assert_eq!(on_timeline(&[("rows=9", "rows=8")]), ["form 23"]);
+    assert_eq!(broken(&report("", None)), ["form 0"]);
+}
+
+#[test]
+fn form_takes_nothing_behind_the_end_line_and_no_other_comment() {
+    assert_eq!(
+        on_timeline(&[("rows=9\n", "rows=9\n# end: rows=9\n")]),
+        ["form 24"]
+    );
+    assert_eq!(
+        on_timeline(&[("0,0,1,", "# a remark\n0,0,1,")]),
+        ["form 14"]
+    );
+    let (cut, last) = TIMELINE_LOG.split_once("1,2,1").unwrap();
+    let (last, _) = last.split_once('\n').unwrap();
+    let late = format!("{cut}# end: rows=8\n1,2,1{last}\n");
+    assert_eq!(broken(&report(&late, Some(TIMELINE))), ["form 23"]);
+}
+
+#[test]
+fn form_finds_fields_that_do_not_read() {
+    for (right, wrong) in [
+        ("1,2,1,0.279000000,0.279000000", "1,2,1,0.279,0.279000000"),
+        ("1,2,1,0.279000000,0.279000000", "1,2,1,0.279000000,"),
+        ("1,2,1,0.279000000", "2,2,1,0.279000000"),
+        ("1,2,1,0.279000000", "1,2,0,0.279000000"),
+        ("1,2,1,0.279000000", "1,,1,0.279000000"),
+        (",open,\n# end", ",lost,\n# end"),
+        (",open,\n# end", ",open,,\n# end"),
+        (",open,\n# end", ",open\n# end"),
+        (",open,\n# end", ",\"open\",\n# end"),
+    ] {
+        assert_eq!(on_timeline(&[(right, wrong)]), ["form 22"], "{wrong}");
+    }
+}
+
+#[test]
+fn form_finds_a_fate_that_does_not_fit_its_fields() {
+    for fate in ["delivered", "link"] {
+        let fate = format!(",{fate},\n# end");
+        assert_eq!(
+            on_timeline(&[(",open,\n# end", &fate)]),
+            ["form 22"],
+            "{fate}"
+        );
+    }
+    let half = ",,,,12,13,,open,\n# end";
+    assert_eq!(on_timeline(&[(",,,,,,open,\n# end", half)]), ["form 22"]);
+    let arrived = ",,,,,0.280000000,open,\n# end";
+    assert_eq!(on_timeline(&[(",,,,,,open,\n# end", arrived)]), ["form 22"]);
+}
+
+#[test]
+fn form_finds_rows_out_of_order_and_times_behind_the_run() {
+    assert_eq!(
+        on_timeline(&[("0,2,1,0.225000000", "0,2,1,0.111999999")]),
+        ["form 21"]
+    );
+    assert_eq!(
+        without_timeline(&[
+            ("0.226000000", "0.281000000"),
+            ("0.226000000", "0.281000000")
+        ]),
+        ["form 17 20"]
+    );
+    assert_eq!(
+        on_timeline(&[(
+            "1,2,1,0.279000000,0.279000000",
+            "1,2,1,0.281000000,0.281000000"
+        )]),
+        ["form 22"]
+    );
+}
+
+#[test]
+fn story_finds_a_time_that_lies_before_its_cause() {
+    // Enqueued before it was sent; it had to wait for the link anyway.
+    assert_eq!(
+        on_synthetic(&[(
+            "1,0,1,0.000100000,0.000100000",
+            "1,0,1,0.000100000,0.000099999"
+        )]),
+        ["story 16"]
+    );
+    // Without the timeline nothing else can see that a service ended before it began.
+    assert_eq!(
+        without_timeline(&[("0.002000000,0.003000000", "0.002000000,0.001500000")]),
+        ["story 15"]
+    );
+}
+
+#[test]
+fn story_asks_for_a_delivery_after_its_service() {
+    // The same is also too early, as every delivery before the end of its service is.
+    assert_eq!(
+        without_timeline(&[("0.174000000", "0.113900000")]),
+        ["story 19", "early 19"]
+    );
+    assert_eq!(
+        without_timeline(&[("0.174000000", "0.114000000")]),
+        ["story 19", "early 19"]
+    );
+    let no_rtt = "# tool: t\n# log: packets\n# link: synthetic\n# rtt_ns: 0\n# packet_bytes: 1000\n\
+        # buffer: 1000B\n# rate_bps: 8000000\n# flows: 1\n# run_ends_ns: 2000000\n\
+        flow,packet,copy,sent,enqueued,service_start,service_end,first_lldu,last_lldu,delivered,fate,acked\n\
+        0,0,1,0.000000000,0.000000000,0.000000000,0.001000000,0,0,0.001000000,delivered,0.001000000\n\
+        # end: rows=1\n";
+    assert!(
+        report(no_rtt, None).passed(),
+        "without an RTT service and delivery end together"
+    );
+}
+
+#[test]
+fn blank_lines_are_passed_over_and_counted() {
+    let changes = [
+        ("0,2,1,", "\n\n0,2,1,"),
+        (",open,\n# end", ",open,\n\n# end"),
+    ];
+    assert_eq!(on_timeline(&changes), [""; 0]);
+    let changes = [changes[0], (",open,\n# end", ",what,\n# end")];
+    assert_eq!(on_timeline(&changes), ["form 24"]);
+}
+
+#[test]
+fn an_odd_rtt_gives_its_last_nanosecond_to_the_ack() {
+    let log = |acked: &str| {
+        let log = with(SYNTHETIC, &[("rtt_ns: 100000000", "rtt_ns: 100000001")]);
+        broken(&report(&with(&log, &[("0.101000000", acked)]), None))
+    };
+    assert_eq!(log("0.101000001"), ["acked 18 19"]);
+    assert_eq!(log("0.101000000"), ["acked 14 18 19"]);
+}

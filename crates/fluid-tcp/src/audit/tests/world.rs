@@ -1,0 +1,277 @@
+//! A little world that writes right logs at random: flows that send and send again, one queue, one
+//! link. It is written for the tests alone and knows nothing of the simulator.
+
+use std::collections::BTreeMap;
+use std::fmt::Write;
+
+/// What a world is like.
+#[derive(Debug, Clone)]
+pub(super) struct World {
+    pub(super) seed: u64,
+    /// Whether the link is a timeline, or else synthetic.
+    pub(super) timeline: bool,
+    pub(super) flows: u64,
+    pub(super) packets: u64,
+    /// How slowly new packets come.
+    pub(super) pace: u64,
+    pub(super) capacity: usize,
+    pub(super) rtt: u64,
+    /// One LLDU, or one packet, in this many is lost; 0 for none.
+    pub(super) loss: u64,
+    pub(super) run_ends: u64,
+}
+
+const LLDUS_PER_PACKET: usize = 3;
+const PACKET_BYTES: u64 = 1500;
+const RATE: u64 = 7_777_777;
+/// Times between events come in multiples of this, so that many fall on one instant.
+const TICK: u64 = 500_000;
+
+/// splitmix64: the next of a sequence of random numbers.
+fn random(state: &mut u64) -> u64 {
+    *state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
+    let mut z = *state;
+    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    z ^ (z >> 31)
+}
+
+fn seconds(nanos: u64) -> String {
+    format!("{}.{:09}", nanos / 1_000_000_000, nanos % 1_000_000_000)
+}
+
+fn field(nanos: Option<u64>) -> String {
+    nanos.map_or_else(String::new, seconds)
+}
+
+/// Start, end, first and last.
+type Service = (u64, u64, usize, usize);
+
+/// One copy as the world knows it, its future included.
+struct Copy {
+    key: (u64, u64),
+    number: u64,
+    sent: u64,
+    service: Option<Service>,
+    dropped: bool,
+    arrives: Option<u64>,
+}
+
+/// When the first copy of each packet arrives.
+type Arrivals = BTreeMap<(u64, u64), u64>;
+
+struct Link {
+    slots: Vec<(u64, u64)>,
+    next: usize,
+    free_at: u64,
+    /// What is left of a nanosecond, times the rate.
+    carry: u64,
+}
+
+impl World {
+    /// The log, and the timeline where the link is one.
+    pub(super) fn logs(&self) -> (String, Option<String>) {
+        let mut state = self.seed;
+        let mut link = self.link(&mut state);
+        let (copies, arrivals) = self.run(&mut link, &mut state);
+        let timeline = self.timeline.then(|| {
+            let mut text = "tx_time,decode_delay\n".to_owned();
+            for &(t, d) in &link.slots {
+                writeln!(
+                    text,
+                    "{},{}",
+                    seconds(t),
+                    if d == 0 { "0".to_owned() } else { seconds(d) }
+                )
+                .unwrap();
+            }
+            text
+        });
+        (self.text(&copies, &arrivals), timeline)
+    }
+
+    fn link(&self, state: &mut u64) -> Link {
+        let mut slots = Vec::new();
+        let mut t = 0;
+        while self.timeline && t < self.run_ends {
+            let lost = self.is_lost(state);
+            slots.push((
+                t,
+                if lost {
+                    0
+                } else {
+                    1 + random(state) % 40_000_000
+                },
+            ));
+            t += random(state) % 3 * TICK / 2;
+        }
+        Link {
+            slots,
+            next: 0,
+            free_at: 0,
+            carry: 0,
+        }
+    }
+
+    fn run(&self, link: &mut Link, state: &mut u64) -> (Vec<Copy>, Arrivals) {
+        let mut plans = BTreeMap::new();
+        for flow in 0..self.flows {
+            let mut at = random(state) % 10 * TICK;
+            for packet in 0..self.packets {
+                at += (random(state) % 40).saturating_sub(25) * TICK * self.pace;
+                plans.insert((at, plans.len()), (flow, packet, 1));
+            }
+        }
+        let mut order = plans.len();
+        let (mut copies, mut arrivals) = (Vec::new(), Arrivals::new());
+        let mut inside: Vec<u64> = Vec::new();
+        while let Some(((at, _), (flow, packet, number))) = plans.pop_first() {
+            let key = (flow, packet);
+            if at > self.run_ends || self.acked(&arrivals, key).is_some_and(|acked| acked <= at) {
+                continue;
+            }
+            // Most of what arrived on its own is not sent again, but some is.
+            let told = arrivals
+                .get(&key)
+                .is_some_and(|arrived| arrived + self.rtt <= at);
+            if told && !random(state).is_multiple_of(8) {
+                continue;
+            }
+            // Who leaves at this instant may have left or not.
+            let left = random(state).is_multiple_of(2);
+            inside.retain(|&end| end >= at);
+            let gone = inside.iter().filter(|&&end| end == at && left).count();
+            let dropped = inside.len() - gone >= self.capacity;
+            let (service, arrives) = if dropped {
+                (None, None)
+            } else {
+                self.serve(link, at, state)
+            };
+            if !dropped {
+                inside.push(service.map_or(u64::MAX, |(_, end, ..)| end));
+            }
+            if let Some(arrives) = arrives {
+                let first = arrivals.entry(key).or_insert(arrives);
+                *first = arrives.min(*first);
+            }
+            copies.push(Copy {
+                key,
+                number,
+                sent: at,
+                service,
+                dropped,
+                arrives,
+            });
+            plans.insert(
+                (at + self.rtt + 100 * TICK, order),
+                (flow, packet, number + 1),
+            );
+            order += 1;
+        }
+        (copies, arrivals)
+    }
+
+    /// When the sender has an ACK of the packet and all before it.
+    fn acked(&self, arrivals: &Arrivals, (flow, packet): (u64, u64)) -> Option<u64> {
+        let latest = (0..=packet).try_fold(0, |latest, packet| {
+            Some(latest.max(*arrivals.get(&(flow, packet))?))
+        });
+        latest.map(|latest| latest + self.rtt - self.rtt / 2)
+    }
+
+    fn is_lost(&self, state: &mut u64) -> bool {
+        self.loss > 0 && random(state).is_multiple_of(self.loss)
+    }
+
+    /// The service of the next packet in the queue, and when it arrives.
+    fn serve(&self, link: &mut Link, at: u64, state: &mut u64) -> (Option<Service>, Option<u64>) {
+        let at_head = at.max(link.free_at);
+        let (service, arrives) = if self.timeline {
+            let skipped = link.slots[link.next..]
+                .iter()
+                .take_while(|slot| slot.0 < at_head)
+                .count();
+            let first = link.next + skipped;
+            let Some(slots) = link.slots.get(first..first + LLDUS_PER_PACKET) else {
+                link.next = link.slots.len();
+                return (None, None);
+            };
+            link.next = first + LLDUS_PER_PACKET;
+            let whole = slots.iter().all(|slot| slot.1 > 0);
+            let arrives = slots
+                .iter()
+                .map(|slot| slot.0 + slot.1)
+                .max()
+                .filter(|_| whole);
+            (
+                (
+                    slots[0].0,
+                    slots[LLDUS_PER_PACKET - 1].0,
+                    first,
+                    link.next - 1,
+                ),
+                arrives,
+            )
+        } else {
+            let exact = PACKET_BYTES * 8 * 1_000_000_000 + link.carry;
+            link.carry = exact % RATE;
+            let end = at_head + exact / RATE;
+            link.next += 1;
+            let lost = self.is_lost(state);
+            (
+                (at_head, end, link.next - 1, link.next - 1),
+                (!lost).then_some(end),
+            )
+        };
+        link.free_at = service.1;
+        (Some(service), arrives.map(|arrives| arrives + self.rtt / 2))
+    }
+
+    fn text(&self, copies: &[Copy], arrivals: &Arrivals) -> String {
+        let mut text = format!(
+            "# tool: world\n# log: packets\n# link: {}\n# rtt_ns: {}\n# packet_bytes: {PACKET_BYTES}\n\
+             # buffer: {}pkt\n# lldus_per_packet: {LLDUS_PER_PACKET}\n# rate_bps: {RATE}\n# flows: {}\n\
+             # run_ends_ns: {}\n\
+             flow,packet,copy,sent,enqueued,service_start,service_end,first_lldu,last_lldu,delivered,fate,acked\n",
+            if self.timeline {
+                "timeline"
+            } else {
+                "synthetic"
+            },
+            self.rtt,
+            self.capacity,
+            self.flows,
+            self.run_ends,
+        );
+        for copy in copies {
+            let known = |time: &u64| *time <= self.run_ends;
+            let service = copy.service.filter(|(start, ..)| known(start));
+            let delivered = copy.arrives.filter(known);
+            let lost = copy.arrives.is_none() && service.is_some_and(|(_, end, ..)| known(&end));
+            let fate = match (copy.dropped, delivered) {
+                (true, _) => "queue",
+                (_, Some(_)) => "delivered",
+                _ if lost => "link",
+                _ => "open",
+            };
+            let (flow, packet) = copy.key;
+            let sent = seconds(copy.sent);
+            let (start, end) = (service.map(|s| s.0), service.map(|s| s.1));
+            let [first, last] = [service.map(|s| s.2), service.map(|s| s.3)]
+                .map(|at| at.map_or_else(String::new, |at| at.to_string()));
+            let acked = self.acked(arrivals, copy.key).filter(known);
+            writeln!(
+                text,
+                "{flow},{packet},{},{sent},{sent},{},{},{first},{last},{},{fate},{}",
+                copy.number,
+                field(start),
+                field(end),
+                field(delivered),
+                field(acked),
+            )
+            .unwrap();
+        }
+        writeln!(text, "# end: rows={}", copies.len()).unwrap();
+        text
+    }
+}

@@ -1,0 +1,178 @@
+//! Against what ns-2 gives on the same settings (fixtures/reference/peers/goodput.csv).
+
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
+use std::collections::BTreeMap;
+
+use fluid_tcp::endpoint::{Endpoint, Profile};
+use fluid_tcp::link::SyntheticLink;
+use fluid_tcp::metrics::RunReport;
+use fluid_tcp::probe::NoProbe;
+use fluid_tcp::rtt::RtoSettings;
+use fluid_tcp::simulation::{Flow, Setup, run};
+use tmt_core::channel::{Channel, ChannelSpec};
+use tmt_core::units::{BitRate, Bytes, Span, Time, to_f64};
+
+/// Means by (set, simulator, variant, loss, quantity).
+fn published() -> BTreeMap<[String; 5], f64> {
+    let table = include_str!("../../../fixtures/reference/peers/goodput.csv");
+    table
+        .lines()
+        .skip(1)
+        .map(|line| {
+            let fields: Vec<&str> = line.split(',').collect();
+            let [set, simulator, variant, loss, _seeds, quantity, mean, ..] = fields[..] else {
+                panic!("{line}")
+            };
+            let key = [set, simulator, variant, loss, quantity].map(str::to_owned);
+            (key, mean.parse().unwrap())
+        })
+        .collect()
+}
+
+fn simulate(setup: &Setup, rate: BitRate, p: f64, seed: u64) -> RunReport {
+    let channel = Channel::new(ChannelSpec::Bernoulli { p }, seed);
+    let link = SyntheticLink::new(
+        rate,
+        setup.packet,
+        setup.rtt.half(),
+        Some(channel),
+        setup.begin,
+    );
+    run(setup, link.unwrap(), &mut NoProbe)
+}
+
+fn flow(endpoint: Endpoint, start: Span) -> Flow {
+    Flow {
+        algorithm: "newreno".parse().unwrap(),
+        endpoint,
+        start,
+        packets: None,
+    }
+}
+
+/// Set A: `--rate 0.8Mbps --packet 1000B --rtt 490ms --buffer 40pkt --profile ns2 --sack off
+/// --delayed-ack 2 --delayed-ack-timer 100ms --min-rto 1s --rto-tick 100ms --limited-transmit off --iw 1`.
+fn set_a(p: f64, duration: Span, seeds: u64) -> f64 {
+    let rate = BitRate(800_000);
+    let profile = Profile::Ns2.endpoint();
+    let endpoint = Endpoint {
+        sack: false,
+        delayed_ack: 2,
+        delayed_ack_timer: Span::from_millis(100),
+        rto: RtoSettings {
+            min: Span::from_secs(1),
+            tick: Span::from_millis(100),
+            ..profile.rto
+        },
+        limited_transmit: false,
+        initial_window: 1,
+        ..profile
+    };
+    let setup = Setup {
+        flows: vec![flow(endpoint, Span::ZERO)],
+        packet: Bytes(1000),
+        rtt: Span::from_millis(490),
+        buffer: 40,
+        begin: Time::ZERO,
+        end: Time::ZERO.checked_add(duration).unwrap(),
+        link_rate_bps: Some(to_f64(rate.0)),
+    };
+    let goodputs = (1..=seeds).map(|seed| {
+        simulate(&setup, rate, p, seed)
+            .total
+            .metrics
+            .normalised_goodput
+            .unwrap()
+    });
+    goodputs.sum::<f64>() / to_f64(seeds)
+}
+
+/// The run's mean against the published one, within `tolerance` of it.
+fn compare_set_a(loss: &str, duration: Span, seeds: u64, tolerance: f64) {
+    let key = ["A", "ns-2", "Newreno", loss, "normalised_goodput"].map(str::to_owned);
+    let expected = published()[&key];
+    let ours = set_a(loss.parse().unwrap(), duration, seeds);
+    let deviation = ours / expected - 1.0;
+    assert!(
+        deviation.abs() <= tolerance,
+        "q = {loss}: {ours:.5} for {expected:.5}, {:+.2} %",
+        deviation * 100.0
+    );
+}
+
+#[test]
+fn newreno_without_losses_to_speak_of_is_within_five_percent_of_ns2() {
+    compare_set_a("1e-05", Span::from_secs(20_000), 1, 0.05);
+}
+
+#[test]
+fn newreno_at_one_loss_in_ten_thousand_is_within_five_percent_of_ns2() {
+    compare_set_a("0.0001", Span::from_secs(20_000), 2, 0.05);
+}
+
+#[test]
+fn newreno_at_one_loss_in_a_thousand_is_within_five_percent_of_ns2() {
+    compare_set_a("0.001", Span::from_secs(20_000), 4, 0.05);
+}
+
+#[test]
+fn newreno_at_one_loss_in_a_hundred_is_within_five_percent_of_ns2() {
+    compare_set_a("0.01", Span::from_secs(20_000), 4, 0.05);
+}
+
+#[test]
+fn newreno_at_one_loss_in_ten_is_within_fifteen_percent_of_ns2() {
+    compare_set_a("0.1", Span::from_secs(20_000), 4, 0.15);
+}
+
+/// Set D: 2 Mb/s, 480 ms in all, buffer 500, window 2000, delayed ACK, starts within 5 s, 2000 s.
+fn set_d(flows: u64) -> RunReport {
+    let endpoint = Endpoint {
+        delayed_ack: 2,
+        rwnd: 2000,
+        ..Profile::Ns2.endpoint()
+    };
+    let setup = Setup {
+        flows: (0..flows)
+            .map(|n| flow(endpoint, Span::from_millis(500).checked_mul(n).unwrap()))
+            .collect(),
+        packet: Bytes(1500),
+        rtt: Span::from_millis(480),
+        buffer: 500,
+        begin: Time::ZERO,
+        end: Time::ZERO.checked_add(Span::from_secs(2000)).unwrap(),
+        link_rate_bps: Some(2e6),
+    };
+    simulate(&setup, BitRate(2_000_000), 0.0, 1)
+}
+
+#[test]
+fn a_link_without_losses_is_used_as_much_as_in_ns2_by_one_flow_and_by_ten() {
+    for flows in [1, 10] {
+        let variant = format!("Newreno x{flows}");
+        let key = ["D", "ns-2", &variant, "0.0", "link_utilisation"].map(str::to_owned);
+        let expected = published()[&key];
+        let ours = set_d(flows).total.metrics.link_utilisation.unwrap();
+        assert!(
+            (ours / expected - 1.0).abs() <= 0.02,
+            "{flows} flows: {ours} for {expected}"
+        );
+    }
+}
+
+#[test]
+fn goodput_never_exceeds_the_link_and_falls_with_loss() {
+    let goodputs: Vec<f64> = [0.0, 1e-3, 1e-2, 1e-1, 1.0]
+        .iter()
+        .map(|p| set_a(*p, Span::from_secs(2_000), 1))
+        .collect();
+    assert!(
+        goodputs.windows(2).all(|pair| pair[0] > pair[1]),
+        "{goodputs:?}"
+    );
+    assert!(
+        goodputs[0] <= 1.0 && goodputs[4].abs() < f64::EPSILON,
+        "{goodputs:?}"
+    );
+}

@@ -1,0 +1,101 @@
+//! `tmt audit`: an independent check of a TCP run's packet log (tcp.md §6).
+
+use std::io::Read;
+
+use fluid_tcp::audit::{AuditError, AuditReport, audit};
+
+use crate::exit::{Failure, Outcome, tell};
+use crate::input::{self, Input};
+use crate::output::{Output, json};
+use crate::table::Report;
+
+/// Flags of `tmt audit`.
+#[derive(Debug, clap::Args)]
+#[command(
+    after_help = "Without --timeline the link's rules are checked as far as the log alone tells; with it, \
+                        every service and delivery is computed anew from the LLDUs. A log of a run with --loop is \
+                        checked without. Exit code 1 says that a rule was broken.\n\n\
+                        Example:\n  tmt tcp --cc cubic --packets packets.csv timeline.csv\n  \
+                        tmt audit --timeline timeline.csv packets.csv"
+)]
+pub(crate) struct Args {
+    /// The packet log of `tmt tcp --packets`; stdin when left out or `-`
+    #[arg(value_name = "PACKETS")]
+    packets: Option<String>,
+    /// The timeline the run was made on
+    #[arg(long, value_name = "TIMELINE")]
+    timeline: Option<String>,
+    /// Print JSON instead of a table
+    #[arg(long)]
+    json: bool,
+}
+
+pub(crate) fn run(args: &Args) -> Outcome {
+    let from_stdin = |path: Option<&str>| path.unwrap_or("-") == "-";
+    if args.timeline.is_some()
+        && from_stdin(args.packets.as_deref())
+        && from_stdin(args.timeline.as_deref())
+    {
+        return Err(Failure::usage(
+            "the packet log and --timeline cannot both be stdin",
+        ));
+    }
+    let Input { name, reader } = input::open("audit", args.packets.as_deref())?;
+    let timeline = args
+        .timeline
+        .as_deref()
+        .map(|path| input::open("audit", Some(path)))
+        .transpose()?;
+    let (timeline_name, timeline): (String, Option<Box<dyn Read + Send>>) = match timeline {
+        Some(input) => (input.name, Some(input.reader)),
+        None => (String::new(), None),
+    };
+    let report = audit(reader, timeline).map_err(|error| match error {
+        AuditError::Log(error) => Failure::io(&name, &error),
+        AuditError::Timeline(error) => Failure::input(&timeline_name, &error),
+        other => Failure::failed(format!("{name}: {other}")),
+    })?;
+    let mut output = Output::create(None)?;
+    if args.json {
+        json(&mut output, &report)?;
+    } else {
+        output.write(table(&report).as_bytes())?;
+    }
+    output.finish()?;
+    if report.passed() {
+        return Ok(());
+    }
+    for rule in &report.rules {
+        for violation in &rule.violations {
+            tell(format_args!(
+                "tmt audit: {name}:{}: {}: found {}, expected {}",
+                violation.line, rule.rule, violation.found, violation.expected
+            ));
+        }
+    }
+    let broken = report
+        .rules
+        .iter()
+        .filter(|rule| rule.violations_total > 0)
+        .count();
+    Err(Failure::failed(format!(
+        "{name}: {broken} of {} rules are broken",
+        report.rules.len()
+    )))
+}
+
+fn table(report: &AuditReport) -> String {
+    let mut table = Report::new(["rule", "checks", "broken"]);
+    for rule in &report.rules {
+        table.row(
+            rule.rule,
+            [rule.checks.to_string(), rule.violations_total.to_string()],
+        );
+    }
+    let verdict = if report.passed() {
+        "every rule holds"
+    } else {
+        "rules are broken"
+    };
+    format!("{table}{verdict}\n")
+}

@@ -1,0 +1,55 @@
+//! `tmt completions` and `tmt man`: made from the same definitions as `--help`.
+
+use clap::CommandFactory as _;
+use clap_complete::Shell;
+
+use crate::Cli;
+use crate::exit::{Failure, Outcome};
+use crate::output::Output;
+
+/// Flags of `tmt completions`.
+#[derive(Debug, clap::Args)]
+#[command(
+    after_help = "Example:\n  tmt completions bash > ~/.local/share/bash-completion/completions/tmt"
+)]
+pub(crate) struct CompletionsArgs {
+    /// The shell
+    shell: Shell,
+}
+
+/// Flags of `tmt man`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Example:\n  tmt man apply | man -l -\n  tmt man > tmt.1")]
+pub(crate) struct ManArgs {
+    /// The command; `tmt` itself when left out
+    command: Option<String>,
+}
+
+pub(crate) fn completions(args: &CompletionsArgs) -> Outcome {
+    let mut text = Vec::new();
+    clap_complete::generate(args.shell, &mut Cli::command(), "tmt", &mut text);
+    print(&text)
+}
+
+pub(crate) fn man(args: &ManArgs) -> Outcome {
+    let mut tmt = Cli::command();
+    tmt.build();
+    let command = match &args.command {
+        None => tmt,
+        Some(name) => {
+            let found = tmt.find_subcommand(name).cloned();
+            found.ok_or_else(|| Failure::usage(format!("'{name}' is no command of tmt")))?
+        }
+    };
+    let mut page = Vec::new();
+    clap_mangen::Man::new(command)
+        .render(&mut page)
+        .map_err(Failure::failed)?;
+    print(&page)
+}
+
+fn print(text: &[u8]) -> Outcome {
+    let mut output = Output::create(None)?;
+    output.write(text)?;
+    output.finish()
+}
