@@ -16,7 +16,7 @@
 //! flow the packets until a row sent after their ACK has come. A packet that is never acknowledged
 //! stays, and so do those of its flow behind it.
 //!
-//! Not covered, because a log does not tell it: a timeline repeated by `--loop`, a run whose times do
+//! Not covered, because a log does not tell it: where a timeline repeated by `--loop` was, a run whose times do
 //! not count from the timeline's zero, deliveries shifted by `--overlap shift`, drops by `CoDel`, and
 //! a proxy that acknowledges for the receiver.
 
@@ -63,6 +63,8 @@ pub enum AuditError {
     Timeline(tmt_core::Error),
     /// A timeline beside a log of the synthetic link, which has none.
     NeedlessTimeline,
+    /// A timeline beside a log of a run that went through it more than once.
+    LoopedTimeline,
 }
 
 impl fmt::Display for AuditError {
@@ -72,6 +74,9 @@ impl fmt::Display for AuditError {
             Self::Timeline(error) => write!(f, "{error}"),
             Self::NeedlessTimeline => f.write_str(
                 "found a timeline beside a log of the synthetic link, expected the log alone",
+            ),
+            Self::LoopedTimeline => f.write_str(
+                "found a timeline beside a log of a run with --loop, expected the log alone",
             ),
         }
     }
@@ -83,7 +88,7 @@ impl std::error::Error for AuditError {
         match self {
             Self::Log(error) => error.source(),
             Self::Timeline(error) => error.source(),
-            Self::NeedlessTimeline => None,
+            Self::NeedlessTimeline | Self::LoopedTimeline => None,
         }
     }
 }
@@ -98,7 +103,7 @@ impl std::error::Error for AuditError {
 /// missed; a log without a usable head or header gets no further than `form`.
 ///
 /// # Errors
-/// An input that cannot be read, a timeline that is none, or one beside a log of the synthetic link.
+/// An input that cannot be read, a timeline that is none, or one beside a log that cannot be held against it.
 pub fn audit<R: Read, T: Read>(log: R, timeline: Option<T>) -> Result<AuditReport, AuditError> {
     let mut ledger = Ledger::new();
     let mut log = Lines::new(log);
@@ -107,6 +112,9 @@ pub fn audit<R: Read, T: Read>(log: R, timeline: Option<T>) -> Result<AuditRepor
     };
     if timeline.is_some() && matches!(head.link, Link::Synthetic { .. }) {
         return Err(AuditError::NeedlessTimeline);
+    }
+    if timeline.is_some() && head.looped {
+        return Err(AuditError::LoopedTimeline);
     }
     let timeline = timeline
         .map(Cursor::new)
@@ -136,6 +144,8 @@ struct Auditor<T> {
     ended: bool,
     /// The latest time of sending.
     sent: Time,
+    /// The latest event, up to which the run must have gone on.
+    latest: Time,
     flows: BTreeMap<u64, Flow>,
     queue: Queue,
     server: Server<T>,
@@ -149,6 +159,7 @@ impl<T: Read> Auditor<T> {
             rows: 0,
             ended: false,
             sent: Time::ZERO,
+            latest: Time::ZERO,
             flows: BTreeMap::new(),
             queue: Queue::new(head.capacity_packets),
             server: Server::new(head, timeline),
@@ -197,6 +208,8 @@ impl<T: Read> Auditor<T> {
             )
         });
         self.sent = self.sent.max(row.sent);
+        let events = [Some(row.sent), row.fate.delivered(), row.acked];
+        self.latest = events.into_iter().flatten().fold(self.latest, Time::max);
         story::check_run_end(row, self.head.run_ends, ledger);
         story::check(row, &self.head, ledger);
         let flow = self.flows.entry(row.flow).or_default();
@@ -222,7 +235,7 @@ impl<T: Read> Auditor<T> {
         });
         let totals = Totals::of(flows.collect());
         self.queue.finish(ledger);
-        self.server.finish(ledger)?;
+        self.server.finish(self.latest, ledger)?;
         Ok(self.ledger.into_report(totals))
     }
 

@@ -13,14 +13,14 @@ use tmt_core::units::Time;
 
 /// Where rows go; the first error of the output is kept and ends the writing.
 #[derive(Debug)]
-struct Rows<W> {
+struct Table<W> {
     output: W,
     buffer: Vec<u8>,
     rows: u64,
     error: Option<io::Error>,
 }
 
-impl<W: Write> Rows<W> {
+impl<W: Write> Table<W> {
     fn new(output: W) -> Self {
         Self {
             output,
@@ -78,7 +78,7 @@ impl Field {
     fn write(self, out: &mut Vec<u8>) {
         match self {
             Self::Number(number) | Self::Maybe(Some(number)) => {
-                out.extend_from_slice(number.to_string().as_bytes())
+                out.extend_from_slice(number.to_string().as_bytes());
             }
             Self::Seconds(Some(time)) => encode::seconds(time.as_nanos(), out),
             Self::Real(Some(number)) => out.extend_from_slice(format!("{number:.6}").as_bytes()),

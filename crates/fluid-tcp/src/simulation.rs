@@ -47,7 +47,7 @@ pub struct Setup {
     pub link_rate_bps: Option<f64>,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Clone, core::marker::Copy)]
 enum Event {
     Start(usize),
     /// The link has sent the packet in service.

@@ -314,10 +314,10 @@ impl Parser<'_> {
         match key {
             OptionKey::Extra => spec.extra = self.number(part, value, 0, MAX_EXTRA)?,
             OptionKey::Rounds => {
-                spec.rounds = Rounds::AtMost(self.number(part, value, 0, MAX_ROUNDS)?)
+                spec.rounds = Rounds::AtMost(self.number(part, value, 0, MAX_ROUNDS)?);
             }
             OptionKey::Interleave => {
-                spec.interleave = self.number(part, value, 1, MAX_SUPER_BLOCK)?
+                spec.interleave = self.number(part, value, 1, MAX_SUPER_BLOCK)?;
             }
         }
         Ok(())

@@ -52,6 +52,8 @@ pub(super) struct Head {
     pub(super) capacity_packets: u64,
     pub(super) flows: u64,
     pub(super) run_ends: Time,
+    /// Whether the run went through its timeline more than once.
+    pub(super) looped: bool,
 }
 
 /// Reads the head and the header; `None` where they leave nothing to audit by.
@@ -129,6 +131,7 @@ impl Head {
             capacity_packets: capacity(metadata, packet_bytes)?,
             flows: number(metadata, "flows", 1)?,
             run_ends: Time::from_nanos(run_ends).unwrap_or(Time::MAX),
+            looped: metadata.get("looped") == Some("on"),
         })
     }
 }

@@ -1,9 +1,10 @@
-//! The link in the order in which it served packets: rules `slots` and `fifo`, and the times of
-//! rule `early` that need no timeline. What a timeline can tell besides is in `on_timeline`.
+//! The link in the order in which it served packets: rules `fifo`, `slots` and `early`. What the
+//! last two ask of each kind of link is in a file of its own.
 //!
 //! For hackers: rows come in order of sending. No packet is served before it is sent, so a row has
 //! its turn when one sent after its service began has been read.
 
+mod on_synthetic;
 mod on_timeline;
 
 use std::collections::BTreeMap;
@@ -12,7 +13,7 @@ use std::io::Read;
 use tmt_core::Result;
 use tmt_core::units::Time;
 
-use super::head::{Head, Link, ServiceTime};
+use super::head::{Head, Link};
 use super::refusal::Refusal;
 use super::report::{Ledger, Rule};
 use super::row::{Fate, Row, Service};
@@ -54,6 +55,8 @@ pub(super) struct Server<T> {
     tied: BTreeMap<u64, u64>,
     /// The first of those never served.
     waiting: Option<Waiting>,
+    /// Lines of those served and left open, and when they would have arrived.
+    open: Vec<(u64, Time)>,
 }
 
 impl<T: Read> Server<T> {
@@ -68,6 +71,7 @@ impl<T: Read> Server<T> {
             enqueued: Time::ZERO,
             tied: BTreeMap::new(),
             waiting: None,
+            open: Vec::new(),
         }
     }
 
@@ -111,12 +115,15 @@ impl<T: Read> Server<T> {
         Ok(())
     }
 
-    /// Replays what is left when the log has ended.
-    pub(super) fn finish(mut self, ledger: &mut Ledger) -> Result<()> {
+    /// Replays what is left when the log has ended; `latest` is the last event that it tells.
+    ///
+    /// The head says when the run had to end; it may have ended sooner, all its flows being done.
+    pub(super) fn finish(mut self, latest: Time, ledger: &mut Ledger) -> Result<()> {
         while let Some((_, served)) = self.ahead.pop_first() {
             self.on_service(&served, ledger)?;
         }
-        self.check_waiting(ledger)
+        self.check_open(latest, ledger);
+        self.check_waiting(latest, ledger)
     }
 
     /// Packets kept.
@@ -131,7 +138,7 @@ impl<T: Read> Server<T> {
         match self.head.link {
             Link::Synthetic { service } => {
                 self.check_ordinal(served, ledger);
-                check_rate(served, at_head, service, &self.head, ledger);
+                self.check_rate(served, at_head, service, ledger);
             }
             Link::Timeline { lldus_per_packet } => {
                 let slots_hold = self.check_lldus(served, lldus_per_packet, ledger);
@@ -206,44 +213,31 @@ impl<T: Read> Server<T> {
         });
     }
 
-    /// Synthetic link: services are numbered 0, 1, 2 …
-    fn check_ordinal(&self, served: &Served, ledger: &mut Ledger) {
-        let Service { first, last, .. } = served.service;
-        ledger.check(
-            Rule::Slots,
-            served.line,
-            (first, last) == (self.services, self.services),
-            || {
-                Refusal::new(
-                    format!("services {first} to {last}"),
-                    format!("service {}", self.services),
-                )
-            },
-        );
+    /// A copy that reaches the receiver at `arrives` is delivered then, unless the run ended first.
+    fn check_arrival(&mut self, served: &Served, arrives: Time, ledger: &mut Ledger) {
+        match served.fate {
+            Fate::Delivered { at, .. } => {
+                ledger.check(Rule::Early, served.line, at == arrives, || {
+                    Refusal::new(format!("delivered {at}"), format!("{arrives}"))
+                });
+            }
+            Fate::Open { .. } => self.open.push((served.line, arrives)),
+            Fate::LostOnLink { .. } | Fate::DroppedAtQueue => {}
+        }
     }
 
-    /// Timeline: LLDUs of the right number, none of them used before.
-    fn check_lldus(&self, served: &Served, lldus: u64, ledger: &mut Ledger) -> bool {
-        let Service { first, last, .. } = served.service;
-        let found = || format!("LLDUs {first} to {last}");
-        let whole = last >= first && last - first == lldus - 1;
-        let whole = ledger.check(Rule::Slots, served.line, whole, || {
-            Refusal::new(found(), format!("{lldus} LLDUs"))
-        });
-        let unused = ledger.check(Rule::Slots, served.line, first >= self.unused, || {
-            Refusal::new(
-                found(),
-                format!(
-                    "none below {}, which packets served before used",
-                    self.unused
-                ),
-            )
-        });
-        whole && unused
+    /// What is left open cannot have been settled before `latest`, the last event that the log tells.
+    fn check_open(&self, latest: Time, ledger: &mut Ledger) {
+        for &(line, arrives) in &self.open {
+            ledger.check(Rule::Early, line, arrives >= latest, || {
+                let found = format!("open, though the run went on until {latest}");
+                Refusal::new(found, format!("a fate by {arrives}"))
+            });
+        }
     }
 
-    /// Nobody waits beside a free link: what was never served could not have been.
-    fn check_waiting(&mut self, ledger: &mut Ledger) -> Result<()> {
+    /// Nobody waits beside a free link: what was never served cannot have been before `latest`.
+    fn check_waiting(&mut self, latest: Time, ledger: &mut Ledger) -> Result<()> {
         let Some(Waiting { line, enqueued, .. }) = self.waiting else {
             return Ok(());
         };
@@ -257,7 +251,7 @@ impl<T: Read> Server<T> {
                 .map(|stretch| (stretch.start, stretch.end)),
             (Link::Timeline { .. }, None) => return Ok(()),
         };
-        let could = whole_service.filter(|&(_, end)| end < self.head.run_ends);
+        let could = whole_service.filter(|&(_, end)| end < latest);
         ledger.check(Rule::Early, line, could.is_none(), || {
             let expected = could
                 .map(|(start, end)| format!("service {start} to {end}, when the link was free"));
@@ -265,46 +259,4 @@ impl<T: Read> Server<T> {
         });
         Ok(())
     }
-}
-
-/// Synthetic link: a packet is served as soon as it can be, at the link's rate, and arrives.
-fn check_rate(
-    served: &Served,
-    at_head: Time,
-    exact: ServiceTime,
-    head: &Head,
-    ledger: &mut Ledger,
-) {
-    let Service { start, end, .. } = served.service;
-    ledger.check(Rule::Early, served.line, start == at_head, || {
-        Refusal::new(
-            format!("service_start {start}"),
-            format!("{at_head}, when it reached the head of the queue"),
-        )
-    });
-    let ends = [exact.floor, exact.ceil].map(|span| start.saturating_add(span));
-    ledger.check(Rule::Early, served.line, ends.contains(&end), || {
-        Refusal::new(
-            format!("service_end {end}"),
-            format!("{} or {}", ends[0], ends[1]),
-        )
-    });
-    let arrives = end.saturating_add(head.forward);
-    check_arrival(served, arrives, head, ledger);
-}
-
-/// A copy that reaches the receiver at `arrives` is delivered then, unless the run ended or it was lost.
-fn check_arrival(served: &Served, arrives: Time, head: &Head, ledger: &mut Ledger) {
-    match served.fate {
-        Fate::Delivered { at, .. } => ledger.check(Rule::Early, served.line, at == arrives, || {
-            Refusal::new(format!("delivered {at}"), format!("{arrives}"))
-        }),
-        Fate::Open { .. } => {
-            ledger.check(Rule::Early, served.line, arrives >= head.run_ends, || {
-                let found = format!("open, though the run went on until {}", head.run_ends);
-                Refusal::new(found, format!("a fate by {arrives}"))
-            })
-        }
-        Fate::LostOnLink { .. } | Fate::DroppedAtQueue => true,
-    };
 }

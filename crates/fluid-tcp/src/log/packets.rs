@@ -7,7 +7,7 @@ use tmt_core::metadata::Metadata;
 use tmt_core::text::encode;
 use tmt_core::units::Time;
 
-use super::{Field, Rows};
+use super::{Field, Table};
 use crate::link::Service;
 use crate::probe::{Copy, Probe};
 
@@ -40,24 +40,23 @@ struct Story {
 /// Writes the log while the run goes on; rows leave once nothing more can happen to them.
 #[derive(Debug)]
 pub struct PacketLog<W> {
-    rows: Rows<W>,
+    table: Table<W>,
     /// Copies from the first whose story is not complete.
     stories: VecDeque<Story>,
     first: u64,
     /// For each flow and each packet not yet acknowledged, from the lowest on, its copies.
     unacked: Vec<(u64, VecDeque<Vec<u64>>)>,
-    /// Copies in service: their fate is told when they leave.
     end: Time,
 }
 
 impl<W: Write> PacketLog<W> {
     /// A log of a run that ends at `end`; writes the head.
     pub fn new(output: W, head: &Metadata, flows: usize, end: Time) -> Self {
-        let mut rows = Rows::new(output);
-        encode::head(head, &mut rows.buffer);
-        rows.buffer.extend_from_slice(HEADER.as_bytes());
+        let mut table = Table::new(output);
+        encode::head(head, &mut table.buffer);
+        table.buffer.extend_from_slice(HEADER.as_bytes());
         Self {
-            rows,
+            table,
             stories: VecDeque::new(),
             first: 0,
             unacked: vec![(0, VecDeque::new()); flows],
@@ -73,11 +72,11 @@ impl<W: Write> PacketLog<W> {
         while let Some(story) = self.stories.pop_front() {
             self.write(&story);
         }
-        let rows = self.rows.rows;
-        self.rows
+        let rows = self.table.rows;
+        self.table
             .buffer
             .extend_from_slice(format!("# end: rows={rows}\n").as_bytes());
-        self.rows.finish()
+        self.table.finish()
     }
 
     fn story(&mut self, ordinal: u64) -> Option<&mut Story> {
@@ -120,7 +119,7 @@ impl<W: Write> PacketLog<W> {
             }),
             Field::Seconds(story.acked),
         ];
-        self.rows.row(&fields);
+        self.table.row(&fields);
     }
 }
 

@@ -6,7 +6,7 @@ use tmt_core::metadata::Metadata;
 use tmt_core::text::encode;
 use tmt_core::units::{Span, Time};
 
-use super::{Field, Rows};
+use super::{Field, Table};
 use crate::probe::{Moment, Probe};
 use crate::sender::Snapshot;
 
@@ -16,7 +16,7 @@ const HEADER: &str = "time,flow,event,cwnd,ssthresh,srtt,rto,in_flight,queue,del
 /// Writes the series while the run goes on.
 #[derive(Debug)]
 pub struct Series<W> {
-    rows: Rows<W>,
+    table: Table<W>,
     /// Shortest time between two rows of a flow; none for a row an event.
     interval: Option<Span>,
     /// When each flow may write its next row.
@@ -26,11 +26,11 @@ pub struct Series<W> {
 impl<W: Write> Series<W> {
     /// A series of `flows` flows; writes the head.
     pub fn new(output: W, head: &Metadata, flows: usize, interval: Option<Span>) -> Self {
-        let mut rows = Rows::new(output);
-        encode::head(head, &mut rows.buffer);
-        rows.buffer.extend_from_slice(HEADER.as_bytes());
+        let mut table = Table::new(output);
+        encode::head(head, &mut table.buffer);
+        table.buffer.extend_from_slice(HEADER.as_bytes());
         Self {
-            rows,
+            table,
             interval,
             due: vec![Time::ZERO; flows],
         }
@@ -41,11 +41,11 @@ impl<W: Write> Series<W> {
     /// # Errors
     /// The first error of the output.
     pub fn finish(mut self) -> io::Result<W> {
-        let rows = self.rows.rows;
-        self.rows
+        let rows = self.table.rows;
+        self.table
             .buffer
             .extend_from_slice(format!("# end: rows={rows}\n").as_bytes());
-        self.rows.finish()
+        self.table.finish()
     }
 }
 
@@ -66,7 +66,7 @@ impl<W: Write> Probe for Series<W> {
             self.due[flow] = now.saturating_add(interval);
         }
         let seconds = |span: Span| Field::Seconds(Time::ZERO.checked_add(span));
-        self.rows.row(&[
+        self.table.row(&[
             Field::Seconds(Some(now)),
             Field::Number(flow as u64),
             Field::Word(match moment {

@@ -67,6 +67,14 @@ pub(crate) fn run(args: &Args) -> Outcome {
     if i64::try_from(args.seed).is_err() {
         return Err(Failure::usage("--seed: expected at most 2^63 - 1"));
     }
+    if let Some(told) = head.number("seed").filter(|told| *told != args.seed) {
+        note!(
+            "inject",
+            "the metadata says seed {told}, --seed {} wins",
+            args.seed
+        );
+        provenance::overridden(&mut head, "seed", "--seed", told, args.seed);
+    }
     head.set("seed", args.seed.to_string());
     head.push("stage", command);
     let mut output = TraceOutput::create(args.output.as_deref(), &head)?;

@@ -48,6 +48,19 @@ pub(crate) fn run(args: &Args) -> Outcome {
     if reader.tail().is_some_and(|tail| tail.cut) {
         note!("stats", "{name} has no end line: it was cut (--allow-cut)");
     }
+    let head = reader.metadata();
+    if let (Some(rtt), Some(told)) = (args.rtt, head.rtt().filter(|told| Some(*told) != args.rtt)) {
+        note!("stats", "the metadata says rtt {told}, --rtt {rtt} wins");
+    }
+    if let (Some(lldu), Some(told)) = (
+        args.lldu,
+        head.lldu_bytes().filter(|told| Some(*told) != args.lldu),
+    ) {
+        note!(
+            "stats",
+            "the metadata says an LLDU of {told}, --lldu {lldu} wins"
+        );
+    }
     let stats = tally.finish(reader.metadata(), args.rtt, args.lldu);
     let mut output = Output::create(args.output.as_deref())?;
     if args.json {

@@ -1,11 +1,11 @@
-//! Rule `early` on a timeline: what the log alone shows, and what the timeline itself says.
+//! Rules `slots` and `early` on a timeline: what the log alone shows, and what the timeline itself says.
 
 use std::io::Read;
 
 use tmt_core::Result;
 use tmt_core::units::{Span, Time};
 
-use super::{Served, Server, check_arrival};
+use super::{Served, Server};
 use crate::audit::head::Head;
 use crate::audit::refusal::Refusal;
 use crate::audit::report::{Ledger, Rule};
@@ -30,6 +30,26 @@ pub(super) fn check_bounds(served: &Served, at_head: Time, head: &Head, ledger: 
 }
 
 impl<T: Read> Server<T> {
+    /// LLDUs of the right number, none of them used before.
+    pub(super) fn check_lldus(&self, served: &Served, lldus: u64, ledger: &mut Ledger) -> bool {
+        let Service { first, last, .. } = served.service;
+        let found = || format!("LLDUs {first} to {last}");
+        let whole = last >= first && last - first == lldus - 1;
+        let whole = ledger.check(Rule::Slots, served.line, whole, || {
+            Refusal::new(found(), format!("{lldus} LLDUs"))
+        });
+        let unused = ledger.check(Rule::Slots, served.line, first >= self.unused, || {
+            Refusal::new(
+                found(),
+                format!(
+                    "none below {}, which packets served before used",
+                    self.unused
+                ),
+            )
+        });
+        whole && unused
+    }
+
     /// Holds a service whose LLDUs are in order against the timeline, where there is one.
     pub(super) fn check_stretch(
         &mut self,
@@ -103,12 +123,8 @@ impl<T: Read> Server<T> {
             }
         }
         if let Some(arrival) = stretch.arrival {
-            check_arrival(
-                served,
-                arrival.saturating_add(self.head.forward),
-                &self.head,
-                ledger,
-            );
+            let arrives = arrival.saturating_add(self.head.forward);
+            self.check_arrival(served, arrives, ledger);
         }
         Ok(())
     }

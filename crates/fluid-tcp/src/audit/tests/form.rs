@@ -202,7 +202,7 @@ fn story_asks_for_a_delivery_after_its_service() {
 #[test]
 fn blank_lines_are_passed_over_and_counted() {
     let changes = [
-        ("0,2,1,", "\n\n0,2,1,"),
+        ("1,2,1,", "\n\n1,2,1,"),
         (",open,\n# end", ",open,\n\n# end"),
     ];
     assert_eq!(on_timeline(&changes), [""; 0]);

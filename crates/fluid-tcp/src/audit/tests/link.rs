@@ -87,15 +87,36 @@ fn early_finds_a_fate_left_open_that_was_known() {
     ];
     assert_eq!(on_timeline(&rows), ["early 20"]);
     // Line 21 arrives at 0.291; what happens as the run ends may or may not be told.
-    let run_ends = "run_ends_ns: 280000000";
-    assert_eq!(
-        on_timeline(&[(run_ends, "run_ends_ns: 291000000")]),
-        [""; 0]
-    );
-    assert_eq!(
-        on_timeline(&[(run_ends, "run_ends_ns: 291000001")]),
-        ["early 21"]
-    );
+    let last_event = |nanos: u32| {
+        let sent = format!("1,2,1,0.{nanos},0.{nanos}");
+        on_timeline(&[
+            ("run_ends_ns: 280000000", "run_ends_ns: 400000000"),
+            ("1,2,1,0.279000000,0.279000000", &sent),
+        ])
+    };
+    assert_eq!(last_event(291_000_000), [""; 0]);
+    assert_eq!(last_event(291_000_001), ["early 21"]);
+}
+
+#[test]
+fn early_knows_from_any_event_that_the_run_went_on() {
+    // Nothing is sent after line 19, but an ACK comes back at 0.211.
+    let last = "0,2,1,0.213000000,0.213000000,0.213000000,0.214000000,5,5,,open,\n";
+    let rows = [
+        (last, ""),
+        ("4,4,0.162000000,delivered,0.212000000", "4,4,,open,"),
+        ("queue,0.212000000", "queue,"),
+        ("rows=7", "rows=6"),
+    ];
+    assert_eq!(on_synthetic(&rows), ["early 19"]);
+}
+
+#[test]
+fn early_lets_a_run_end_sooner_than_it_had_to() {
+    let sooner = ("run_ends_ns: 280000000", "run_ends_ns: 9000000000");
+    assert_eq!(on_timeline(&[sooner]), [""; 0]);
+    let sooner = ("run_ends_ns: 215000000", "run_ends_ns: 9000000000");
+    assert_eq!(on_synthetic(&[sooner]), [""; 0]);
 }
 
 #[test]
@@ -104,10 +125,14 @@ fn early_finds_a_packet_that_waits_beside_a_free_link() {
         on_timeline(&[("0.230000000,0.231000000,12,13,,open", ",,,,,open")]),
         ["early 21"]
     );
-    assert_eq!(
-        on_synthetic(&[("0.213000000,0.214000000,5,5,,open,", ",,,,,open,")]),
-        ["early 20"]
-    );
+    // The link was free for line 20 from 0.213 to 0.214, and the run went on.
+    let last_event = |nanos: u32| {
+        let row = format!(",,,,,open,\n1,2,1,0.{nanos},0.{nanos},,,,,,open,");
+        let waits = ("0.213000000,0.214000000,5,5,,open,", row.as_str());
+        on_synthetic(&[waits, ("rows=7", "rows=8")])
+    };
+    assert_eq!(last_event(214_000_000), [""; 0]);
+    assert_eq!(last_event(214_000_001), ["early 20"]);
 }
 
 #[test]

@@ -31,6 +31,8 @@ pub(crate) struct Plan {
     pub(crate) begin: Time,
     pub(crate) end: Time,
     pub(crate) link_rate_bps: Option<f64>,
+    /// Congestion control and both ends, in words.
+    pub(crate) settings: String,
     pub(crate) notes: Vec<String>,
 }
 
@@ -61,6 +63,10 @@ pub(crate) struct FlowPlan {
 
 /// What `--json` shows of the settings; every value that was used, wherever it came from.
 #[derive(Debug, Clone, Serialize)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "one field a flag, shown as JSON"
+)]
 pub(crate) struct Params {
     pub(crate) link: &'static str,
     pub(crate) rtt_ns: u64,
@@ -78,6 +84,9 @@ pub(crate) struct Params {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) lldus_per_packet: Option<u64>,
     pub(crate) link_rate_bps: Option<f64>,
+    /// What the metadata said where a flag won: key, told, used.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(crate) overridden: Vec<Overridden>,
     pub(crate) buffer_packets: u64,
     pub(crate) begin_s: f64,
     pub(crate) end_s: f64,
@@ -98,6 +107,15 @@ pub(crate) struct Params {
     pub(crate) rwnd_packets: u64,
     pub(crate) handshake: bool,
     pub(crate) flows: Vec<FlowParams>,
+}
+
+/// A flag that won over the metadata.
+#[derive(Debug, Clone, Serialize)]
+pub(crate) struct Overridden {
+    pub(crate) key: &'static str,
+    pub(crate) flag: &'static str,
+    pub(crate) told: u64,
+    pub(crate) used: u64,
 }
 
 /// What `--json` shows of one flow.
@@ -127,6 +145,7 @@ struct Link {
     own_delay: Span,
     lldu_header: Option<Bytes>,
     scheme: Option<String>,
+    overridden: Vec<Overridden>,
     notes: Vec<String>,
 }
 
@@ -159,7 +178,8 @@ pub(crate) fn resolve(args: &Args) -> Outcome<Plan> {
             ));
         }
     };
-    notes.push(profile_note(args, &endpoint));
+    let settings = profile_note(args, &endpoint);
+    notes.push(settings.clone());
     let mut params = params(args, &endpoint, &flows);
     params.rtt_ns = rtt.as_nanos();
     params.link_rate_bps = link.rate_bps;
@@ -167,6 +187,7 @@ pub(crate) fn resolve(args: &Args) -> Outcome<Plan> {
     params.begin_s = seconds(link.begin);
     params.end_s = seconds(end);
     params.scheme = link.scheme;
+    params.overridden = link.overridden;
     params.lldu_header_bytes = link.lldu_header.map(|bytes| bytes.0);
     match &link.plan {
         LinkPlan::Timeline(timeline) => {
@@ -189,6 +210,7 @@ pub(crate) fn resolve(args: &Args) -> Outcome<Plan> {
         begin: link.begin,
         end,
         link_rate_bps: link.rate_bps,
+        settings,
         notes,
     })
 }
@@ -232,6 +254,13 @@ impl Plan {
         head.set("flows", setup.flows.len().to_string());
         head.set("seed", seed.to_string());
         head.set("run_ends_ns", setup.end.as_nanos().to_string());
+        for flag in &self.params.overridden {
+            provenance::overridden(&mut head, flag.key, flag.flag, flag.told, flag.used);
+        }
+        if self.params.looped {
+            head.set("looped", "on");
+        }
+        head.set("settings", self.settings.clone());
         head
     }
 }
@@ -384,6 +413,7 @@ fn synthetic(args: &Args) -> Outcome<Link> {
         own_delay,
         lldu_header: None,
         scheme: None,
+        overridden: Vec::new(),
     })
 }
 
@@ -506,8 +536,33 @@ fn link_of(
         own_delay,
         lldu_header: Some(header),
         scheme: head.get("scheme").map(str::to_owned),
+        overridden: overridden(args, head),
         notes,
     })
+}
+
+/// Flags that differ from what the head says.
+fn overridden(args: &Args, head: &Metadata) -> Vec<Overridden> {
+    let rtt = args.rtt.zip(head.rtt()).map(|(used, told)| Overridden {
+        key: "rtt_ns",
+        flag: "--rtt",
+        told: told.as_nanos(),
+        used: used.as_nanos(),
+    });
+    let lldu = args
+        .lldu
+        .zip(head.lldu_bytes())
+        .map(|(used, told)| Overridden {
+            key: "lldu_bytes",
+            flag: "--lldu",
+            told: told.0,
+            used: used.0,
+        });
+    [rtt, lldu]
+        .into_iter()
+        .flatten()
+        .filter(|flag| flag.told != flag.used)
+        .collect()
 }
 
 /// Time from one round of a looped trace to the next: its length and one mean slot.
@@ -665,6 +720,7 @@ fn params(args: &Args, endpoint: &Endpoint, flows: &[FlowPlan]) -> Params {
         lldu_header_bytes: None,
         lldus_per_packet: None,
         link_rate_bps: None,
+        overridden: Vec::new(),
         buffer_packets: 0,
         begin_s: 0.0,
         end_s: 0.0,

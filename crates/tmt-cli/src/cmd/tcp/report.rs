@@ -98,7 +98,7 @@ impl Report {
 
     fn means(&self) -> String {
         let mut report = table::Report::new([
-            "".to_owned(),
+            String::new(),
             format!("mean of {} runs", self.runs.len()),
             "± 95 %".to_owned(),
         ]);

@@ -1,0 +1,207 @@
+//! Random runs, each written down packet by packet and checked by the auditor, and counted twice.
+
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
+use std::sync::Arc;
+
+use fluid_tcp::audit::{AuditReport, audit};
+use fluid_tcp::endpoint::{CutFrom, Endpoint, Profile, Recovery, RttSampling};
+use fluid_tcp::link::{Link, SyntheticLink, TimelineLink};
+use fluid_tcp::log::PacketLog;
+use fluid_tcp::metrics::RunReport;
+use fluid_tcp::simulation::{Flow, Setup, run};
+use fluid_tcp::timeline::Timeline;
+use proptest::prelude::*;
+use tmt_core::channel::{Channel, ChannelSpec};
+use tmt_core::metadata::Metadata;
+use tmt_core::slot::{Fate, Lldu};
+use tmt_core::text::encode;
+use tmt_core::units::{BitRate, Bytes, Span, Time};
+
+const PACKET: Bytes = Bytes(1500);
+
+/// Both ends of a flow, any way they can be set.
+fn endpoints() -> impl Strategy<Value = Endpoint> {
+    let switches = (
+        any::<bool>(),
+        any::<bool>(),
+        any::<bool>(),
+        any::<bool>(),
+        any::<bool>(),
+        any::<bool>(),
+    );
+    (
+        switches,
+        1u32..3,
+        1u32..12,
+        prop_oneof![1u64..40, Just(1 << 30)],
+    )
+        .prop_map(
+            |(
+                (ns2, sack, limited_transmit, per_window, from_window, handshake),
+                delayed_ack,
+                initial_window,
+                rwnd,
+            )| {
+                let profile = if ns2 { Profile::Ns2 } else { Profile::Rfc }.endpoint();
+                Endpoint {
+                    sack,
+                    recovery: if sack {
+                        profile.recovery
+                    } else {
+                        Recovery::Halving
+                    },
+                    limited_transmit,
+                    rtt_sampling: if per_window {
+                        RttSampling::PerWindow
+                    } else {
+                        RttSampling::PerAck
+                    },
+                    cut_from: if from_window {
+                        CutFrom::Window
+                    } else {
+                        CutFrom::Flight
+                    },
+                    handshake,
+                    delayed_ack,
+                    initial_window,
+                    rwnd,
+                    ..profile
+                }
+            },
+        )
+}
+
+fn flows() -> impl Strategy<Value = Vec<Flow>> {
+    let flow = (
+        endpoints(),
+        any::<bool>(),
+        0u32..3000,
+        prop::option::of(0u64..200),
+    )
+        .prop_map(|(endpoint, cubic, start, packets)| Flow {
+            algorithm: if cubic { "cubic" } else { "newreno" }.parse().unwrap(),
+            endpoint,
+            start: Span::from_millis(start),
+            packets,
+        });
+    prop::collection::vec(flow, 1..5)
+}
+
+fn setups() -> impl Strategy<Value = Setup> {
+    (flows(), 0u64..1_200_000_001, 1u64..120, 1u32..60).prop_map(|(flows, rtt, buffer, seconds)| {
+        Setup {
+            flows,
+            packet: PACKET,
+            rtt: Span::from_nanos(rtt).unwrap(),
+            buffer,
+            begin: Time::ZERO,
+            end: Time::ZERO.checked_add(Span::from_secs(seconds)).unwrap(),
+            link_rate_bps: None,
+        }
+    })
+}
+
+fn head(setup: &Setup, link: &str, key: &str, value: u64) -> Metadata {
+    let mut head = Metadata::new();
+    let entries = [
+        ("tool", "test".to_owned()),
+        ("log", "packets".to_owned()),
+        ("link", link.to_owned()),
+        ("rtt_ns", setup.rtt.as_nanos().to_string()),
+        ("packet_bytes", setup.packet.0.to_string()),
+        ("buffer", format!("{}pkt", setup.buffer)),
+        (key, value.to_string()),
+        ("flows", setup.flows.len().to_string()),
+        ("seed", "1".to_owned()),
+        ("run_ends_ns", setup.end.as_nanos().to_string()),
+    ];
+    for (key, value) in entries {
+        head.set(key, value);
+    }
+    head
+}
+
+fn audited(
+    setup: &Setup,
+    link: impl Link,
+    head: &Metadata,
+    timeline: Option<&[u8]>,
+) -> (RunReport, AuditReport) {
+    let mut log = PacketLog::new(Vec::new(), head, setup.flows.len(), setup.end);
+    let report = run(setup, link, &mut log);
+    let log = log.finish().unwrap();
+    (report, audit(&log[..], timeline).unwrap())
+}
+
+/// The auditor finds nothing, and counts what the run counted.
+fn agree(report: &RunReport, audit: &AuditReport) -> Result<(), TestCaseError> {
+    for rule in &audit.rules {
+        prop_assert_eq!(
+            rule.violations_total,
+            0,
+            "{}: {:?}",
+            rule.rule,
+            rule.violations.first()
+        );
+    }
+    let (metrics, counts) = (&report.total.metrics, &audit.totals.counts);
+    prop_assert_eq!(metrics.packets_sent, counts.copies_sent);
+    prop_assert_eq!(metrics.packets_retransmitted, counts.copies_retransmitted);
+    prop_assert_eq!(metrics.packets_dropped, counts.dropped_at_queue);
+    prop_assert_eq!(metrics.packets_spurious, counts.duplicates_received);
+    prop_assert_eq!(metrics.packets_delivered, counts.packets_delivered_in_order);
+    Ok(())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(200))]
+
+    #[test]
+    fn a_run_over_a_synthetic_link_passes_its_audit(
+        setup in setups(),
+        rate in 10_000u64..5_000_000,
+        p in prop_oneof![Just(0.0), 0.0..0.3f64, Just(1.0)],
+        seed: u64,
+    ) {
+        let channel = Channel::new(ChannelSpec::Bernoulli { p }, seed);
+        let link = SyntheticLink::new(BitRate(rate), PACKET, setup.rtt.half(), Some(channel), setup.begin).unwrap();
+        let (report, audit) = audited(&setup, link, &head(&setup, "synthetic", "rate_bps", rate), None);
+        agree(&report, &audit)?;
+    }
+
+    #[test]
+    fn a_run_over_a_timeline_passes_its_audit_slot_by_slot(
+        setup in setups(),
+        lldus in prop::collection::vec((0u64..20_000_000, 1u64..900_000_000, 0u8..100), 60..2500),
+        loss in 0u8..30,
+        per_packet in 1usize..50,
+        begins in 0u64..5_000_000_000,
+    ) {
+        let mut at = begins;
+        let rows: Vec<Lldu> = lldus.iter().map(|&(step, delay, fate)| {
+            // A third of the steps are none: slots may share an instant.
+            at += step.saturating_sub(6_000_000);
+            let lost = fate < loss;
+            Lldu {
+                tx_time: Time::from_nanos(at).unwrap(),
+                decode_delay: Span::from_nanos(if lost { 0 } else { delay }).unwrap(),
+                attempts: 1 + u32::from(fate % 3),
+                fate: if lost { Fate::Lost } else { Fate::Delivered },
+            }
+        }).collect();
+        let mut text = Vec::new();
+        encode::timeline_header(&mut text);
+        for row in &rows {
+            encode::lldu(row, &mut text);
+        }
+        let mut timeline = Timeline::default();
+        timeline.extend_lldus(&rows);
+        let begin = timeline.first().unwrap();
+        let setup = Setup { begin, end: timeline.last().unwrap(), ..setup };
+        let link = TimelineLink::new(Arc::new(timeline), rows.len(), per_packet, setup.rtt.half(), None).unwrap();
+        let head = head(&setup, "timeline", "lldus_per_packet", per_packet as u64);
+        let (report, audit) = audited(&setup, link, &head, Some(&text));
+        agree(&report, &audit)?;
+    }
+}
