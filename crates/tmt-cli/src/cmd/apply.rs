@@ -1,8 +1,10 @@
 //! `tmt apply`: reliability schemes over a PHY trace (link-layer.md §10).
 
 use std::collections::BTreeMap;
+use std::num::NonZero;
 
 use rayon::prelude::*;
+use rayon::{ThreadPool, ThreadPoolBuilder};
 use tmt_core::metadata::{EndLine, Metadata};
 use tmt_core::scheme::{self, SchemeSpec};
 use tmt_core::slot::Lldu;
@@ -110,22 +112,19 @@ pub(crate) fn run(args: &Args) -> Outcome {
             output,
         });
     }
-    let jobs = args.jobs.map_or(0, usize::from);
-    let pool = rayon::ThreadPoolBuilder::new()
-        .num_threads(jobs)
-        .build()
-        .map_err(Failure::failed)?;
+    let pool = pool(args.jobs, runs.len())?;
     let mut rows = Rows::default();
     loop {
         // Rows in front of a faulty one still count: what is written never depends on how it was read.
         let read = reader.next_rows(&mut rows);
-        if runs.len() == 1 {
-            runs[0].step(&name, &rows)?;
-        } else {
-            pool.install(|| {
-                runs.par_iter_mut()
-                    .try_for_each(|run| run.step(&name, &rows))
-            })?;
+        match &pool {
+            None => runs.iter_mut().try_for_each(|run| run.step(&name, &rows))?,
+            Some(pool) => {
+                pool.install(|| {
+                    runs.par_iter_mut()
+                        .try_for_each(|run| run.step(&name, &rows))
+                })?;
+            }
         }
         if !read.map_err(|error| Failure::input(&name, &error))? {
             break;
@@ -160,6 +159,20 @@ pub(crate) fn run(args: &Args) -> Outcome {
         summary_table(&summaries).to_string().trim_end()
     ));
     Ok(())
+}
+
+/// Threads for the schemes: no more than there are schemes to walk or cores to walk them; none for one.
+fn pool(jobs: Option<u16>, schemes: usize) -> Outcome<Option<ThreadPool>> {
+    let cores = std::thread::available_parallelism().map_or(1, NonZero::get);
+    let threads = jobs.map_or(cores, usize::from).min(schemes).min(cores);
+    if threads < 2 {
+        return Ok(None);
+    }
+    ThreadPoolBuilder::new()
+        .num_threads(threads)
+        .build()
+        .map(Some)
+        .map_err(Failure::failed)
 }
 
 impl Run {
