@@ -266,9 +266,10 @@ impl<L: Link, P: Probe> Run<'_, L, P> {
         };
         self.serving = true;
         self.probe.on_service(queued.copy, &service);
-        self.connections[queued.copy.flow]
-            .tally
-            .on_service(service.start.since(queued.sent));
+        if service.start <= self.setup.end {
+            let tally = &mut self.connections[queued.copy.flow].tally;
+            tally.on_service(service.start.since(queued.sent));
+        }
         self.events.schedule(
             service.end,
             Event::Departure {

@@ -177,6 +177,8 @@ proptest! {
         loss in 0u8..30,
         per_packet in 1usize..50,
         begins in 0u64..5_000_000_000,
+        // A run may end in the middle of the timeline, between two of its LLDUs.
+        ends in 1u64..=4,
     ) {
         let mut at = begins;
         let rows: Vec<Lldu> = lldus.iter().map(|&(step, delay, fate)| {
@@ -198,7 +200,9 @@ proptest! {
         let mut timeline = Timeline::default();
         timeline.extend_lldus(&rows);
         let begin = timeline.first().unwrap();
-        let setup = Setup { begin, end: timeline.last().unwrap(), ..setup };
+        let length = timeline.last().unwrap().since(begin).as_nanos();
+        let end = begin.checked_add(Span::from_nanos(length / ends).unwrap()).unwrap();
+        let setup = Setup { begin, end, ..setup };
         let link = TimelineLink::new(Arc::new(timeline), rows.len(), per_packet, setup.rtt.half(), None).unwrap();
         let head = head(&setup, "timeline", "lldus_per_packet", per_packet as u64);
         let (report, audit) = audited(&setup, link, &head, Some(&text));

@@ -27,7 +27,10 @@ pub struct TimelineLink {
     round: u64,
     next: usize,
     served: u64,
+    /// Attempts of the LLDUs of all packets but the last.
     attempts: BTreeMap<u32, u64>,
+    /// When the last packet's first LLDU goes out, and the attempts of those delivered.
+    last: Option<(Time, Vec<u32>)>,
 }
 
 impl TimelineLink {
@@ -56,6 +59,7 @@ impl TimelineLink {
             next: 0,
             served: 0,
             attempts: BTreeMap::new(),
+            last: None,
         })
     }
 
@@ -93,14 +97,29 @@ impl TimelineLink {
     }
 }
 
+/// Adds `attempts` to a histogram.
+fn count(histogram: &mut BTreeMap<u32, u64>, attempts: &[u32]) {
+    for attempts in attempts {
+        *histogram.entry(*attempts).or_insert(0) += 1;
+    }
+}
+
 impl Link for TimelineLink {
     fn serve(&mut self, now: Time) -> Option<Service> {
         self.seek(now)?;
         let usable = self.usable as u64;
         let first_unit = self.round * usable + self.next as u64;
         let start = self.tx_time(self.round, self.next)?;
+        let mut attempts = match self.last.take() {
+            Some((_, mut attempts)) => {
+                count(&mut self.attempts, &attempts);
+                attempts.clear();
+                attempts
+            }
+            None => Vec::new(),
+        };
         let (mut end, mut arrival) = (start, Some(start));
-        for taken in 0..self.lldus {
+        for _ in 0..self.lldus {
             if self.next == self.usable {
                 self.next_round()?;
             }
@@ -108,13 +127,10 @@ impl Link for TimelineLink {
             match self.timeline.delay(self.next) {
                 Some(delay) => {
                     arrival = arrival.map(|arrival| arrival.max(end.saturating_add(delay)));
-                    if let Some(attempts) = self.timeline.attempts(self.next) {
-                        *self.attempts.entry(attempts).or_insert(0) += 1;
-                    }
+                    attempts.extend(self.timeline.attempts(self.next));
                 }
                 None => arrival = None,
             }
-            debug_assert!(taken < self.lldus);
             self.next += 1;
         }
         let arrival = match arrival {
@@ -122,6 +138,7 @@ impl Link for TimelineLink {
             None => None,
         };
         self.served += 1;
+        self.last = Some((start, attempts));
         Some(Service {
             start,
             end,
@@ -132,7 +149,13 @@ impl Link for TimelineLink {
     }
 
     fn usage(&self, end: Time) -> Usage {
-        let used = self.served * self.lldus as u64;
+        // A packet that reached the head of the queue may wait for an LLDU behind the end.
+        let last = self.last.as_ref().filter(|(start, _)| *start <= end);
+        let unbegun = u64::from(self.last.is_some()) - u64::from(last.is_some());
+        let served = self.served - unbegun;
+        let mut attempts = self.attempts.clone();
+        count(&mut attempts, last.map_or(&[], |(_, attempts)| attempts));
+        let used = served * self.lldus as u64;
         let mut available = 0u64;
         let mut round = 0;
         while let Some(shift) = self.period.unwrap_or(Span::ZERO).checked_mul(round) {
@@ -147,9 +170,9 @@ impl Link for TimelineLink {
         Usage {
             // The packet in service at the end has taken LLDUs that lie behind it.
             utilisation: (available > 0).then(|| to_f64(used.min(available)) / to_f64(available)),
-            packets_served: self.served,
+            packets_served: served,
             lldus_used: Some(used),
-            attempts: self.attempts.clone(),
+            attempts,
         }
     }
 }

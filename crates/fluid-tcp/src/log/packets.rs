@@ -97,8 +97,8 @@ impl<W: Write> PacketLog<W> {
     }
 
     fn write(&mut self, story: &Story) {
-        let service = story.service;
         // What lies behind the end of the run did not happen in it.
+        let service = story.service.filter(|service| service.start <= self.end);
         let within = |time: Option<Time>| time.filter(|time| *time <= self.end);
         let fields = [
             Field::Number(story.copy.flow as u64),
@@ -143,10 +143,8 @@ impl<W: Write> Probe for PacketLog<W> {
     }
 
     fn on_service(&mut self, copy: Copy, service: &Service) {
-        let service = *service;
-        // A service that reaches beyond the run is told as far as it was begun.
         if let Some(story) = self.story(copy.ordinal) {
-            story.service = Some(service);
+            story.service = Some(*service);
         }
     }
 
