@@ -63,6 +63,14 @@ pub struct Endpoint {
 /// A receiver's window that never holds the sender back.
 const NO_RWND: u64 = 1 << 40;
 
+impl Endpoint {
+    /// The receiver's window, packets; none where it never holds the sender back.
+    #[must_use]
+    pub fn receiver_window(&self) -> Option<u64> {
+        (self.rwnd < NO_RWND).then_some(self.rwnd)
+    }
+}
+
 /// A named set of settings.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Profile {

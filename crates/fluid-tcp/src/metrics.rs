@@ -1,6 +1,7 @@
 //! What a run reports (tcp.md §5, names of §7).
 
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 
 use serde::Serialize;
 use tmt_core::distribution::{Distribution, Precision};
@@ -33,8 +34,11 @@ impl FlowTally {
         *self.retransmissions.entry(again).or_insert(0) += 1;
         if again > 0 {
             self.retransmitted += 1;
-            if let Some(before) = self.retransmissions.get_mut(&(again - 1)) {
-                *before -= 1;
+            if let Entry::Occupied(mut before) = self.retransmissions.entry(again - 1) {
+                *before.get_mut() -= 1;
+                if *before.get() == 0 {
+                    before.remove();
+                }
             }
         }
     }
@@ -74,9 +78,6 @@ pub struct Metrics {
     pub goodput_bps: Option<f64>,
     /// `goodput_bps` / the link's rate.
     pub normalised_goodput: Option<f64>,
-    /// Share of the link's capacity used, lost packets included; of all flows together.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub link_utilisation: Option<f64>,
     /// Copies of packets sent.
     pub packets_sent: u64,
     /// Copies that were not the first.
@@ -105,8 +106,10 @@ pub struct Metrics {
     /// Time of served copies from the queue's end to the link.
     #[serde(flatten)]
     pub queueing_delay: QueueingDelays,
-    /// How far the percentiles may be off.
+    /// How far the percentiles of the delay may be off.
     pub delay_percentiles: Precision,
+    /// How far those of the queueing delay may be off.
+    pub queueing_delay_percentiles: Precision,
     /// From the flow's start to the in-order delivery of its last packet; of the last flow for all together.
     pub completion_time_s: Option<f64>,
 }
@@ -163,6 +166,8 @@ pub struct Total {
     /// Sums, and order statistics over all packets.
     #[serde(flatten)]
     pub metrics: Metrics,
+    /// Share of the link's capacity used, lost packets included.
+    pub link_utilisation: Option<f64>,
     /// Jain's index of the flows' goodput.
     pub jain_index: Option<f64>,
     /// LLDUs the packets took, on a timeline.
@@ -192,7 +197,6 @@ impl RunReport {
                     delivered,
                     rto_events,
                     fast_recoveries,
-                    None,
                 )
             })
             .collect();
@@ -205,10 +209,10 @@ impl RunReport {
             sum.delivered,
             sum.rto_events,
             sum.fast_recoveries,
-            usage.utilisation,
         );
         metrics.completion_time_s = metrics.completion_time_s.filter(|_| all_done);
         let total = Total {
+            link_utilisation: usage.utilisation,
             jain_index: jain_index(&goodputs),
             lldus_used: usage.lldus_used,
             link_attempts: usage.attempts,
@@ -260,7 +264,6 @@ fn metrics(
     delivered: u64,
     rto_events: u64,
     fast_recoveries: u64,
-    link_utilisation: Option<f64>,
 ) -> Metrics {
     let packet_bits = to_f64(setup.packet.0) * 8.0;
     let seconds = duration.as_secs_f64();
@@ -275,7 +278,6 @@ fn metrics(
         normalised_goodput: goodput_bps
             .zip(setup.link_rate_bps)
             .map(|(goodput, rate)| goodput / rate),
-        link_utilisation,
         packets_sent: tally.sent,
         packets_retransmitted: tally.retransmitted,
         packets_spurious: tally.spurious,
@@ -295,6 +297,7 @@ fn metrics(
         delay: (&tally.delay).into(),
         queueing_delay: (&tally.queueing).into(),
         delay_percentiles: tally.delay.precision(),
+        queueing_delay_percentiles: tally.queueing.precision(),
         completion_time_s: tally.completion.map(Span::as_secs_f64),
     }
 }

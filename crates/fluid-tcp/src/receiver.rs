@@ -101,8 +101,9 @@ impl Receiver {
         let ack = if filled_gap || gaps || self.unacknowledged >= self.endpoint.delayed_ack {
             Some(self.acknowledge())
         } else {
-            self.deadline
-                .get_or_insert(now.saturating_add(self.endpoint.delayed_ack_timer));
+            self.deadline = self
+                .deadline
+                .or_else(|| now.checked_add(self.endpoint.delayed_ack_timer));
             None
         };
         Arrival {

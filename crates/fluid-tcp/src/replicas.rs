@@ -13,6 +13,8 @@ pub struct Estimate {
     pub mean: f64,
     /// Half-width of the 95 % interval by Student's t; null for a single run.
     pub ci95: Option<f64>,
+    /// Runs that have the metric: a transfer that did not end in one has no completion time there.
+    pub runs: usize,
 }
 
 /// Mean and interval of `values`; none where there are none.
@@ -28,7 +30,11 @@ pub fn estimate(values: &[f64]) -> Option<Estimate> {
         let t = StudentsT::new(0.0, 1.0, n - 1.0).map_or(f64::NAN, |t| t.inverse_cdf(0.975));
         t * (variance / n).sqrt()
     });
-    Some(Estimate { mean, ci95 })
+    Some(Estimate {
+        mean,
+        ci95,
+        runs: values.len(),
+    })
 }
 
 /// Estimates of all metrics, each by its name, over runs that were turned into name and value.

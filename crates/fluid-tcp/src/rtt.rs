@@ -86,10 +86,10 @@ impl RttEstimator {
             .min(self.settings.max)
     }
 
-    /// When a timer that is started `now` expires.
+    /// When a timer that is started `now` expires; never, where that is past 2^63 − 1 ns.
     #[must_use]
-    pub fn deadline(&self, now: Time) -> Time {
-        now.saturating_add(self.rto())
+    pub fn deadline(&self, now: Time) -> Option<Time> {
+        now.checked_add(self.rto())
     }
 }
 

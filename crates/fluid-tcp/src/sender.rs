@@ -4,6 +4,7 @@
 //! RFC 6675 with it (`sender/selective.rs`), 3042, 6298, 6937. Named deviations:
 //! - RFC 6675's rescue retransmission (rule 4 of NextSeg, optional) is not made;
 //! - the timer is restarted when a recovery begins, as ns-2 and Linux do;
+//! - with SACK a recovery sends its first packet anew only if the recovery before it did not;
 //! - a window is cut from at most itself, however much is outstanding;
 //! - the window grows only on acknowledgements that found the sender held back by it.
 //!
@@ -111,7 +112,7 @@ pub struct Sender {
     held_by_cwnd: bool,
     /// Packets of limited transmit, which do not count as in flight when the window is cut.
     limited: u64,
-    /// After a timeout: duplicates of what was sent before it start no recovery (RFC 6582 §3.2).
+    /// Without SACK: duplicates of what was sent before the last cut start no recovery (RFC 6582 §3.2).
     recover: Option<u64>,
     timed: Option<(u64, Time)>,
     deadline: Option<Time>,
@@ -272,7 +273,11 @@ impl Sender {
             }
         }
         if restart {
-            self.deadline = (self.high > self.una).then(|| self.rtt.deadline(now));
+            self.deadline = if self.high > self.una {
+                self.rtt.deadline(now)
+            } else {
+                None
+            };
         }
     }
 
@@ -307,7 +312,7 @@ impl Sender {
         } else {
             self.nxt = self.una;
         }
-        self.deadline = Some(self.rtt.deadline(now));
+        self.deadline = self.rtt.deadline(now);
         true
     }
 
@@ -359,7 +364,7 @@ impl Sender {
             self.prr.on_sent();
         }
         if self.deadline.is_none() {
-            self.deadline = Some(self.rtt.deadline(now));
+            self.deadline = self.rtt.deadline(now);
         }
         Transmission { packet, copy }
     }
@@ -466,7 +471,7 @@ impl Sender {
             cause: Cause::FastRetransmit,
         });
         self.phase = Phase::Recovery { point: self.high };
-        self.recover = None;
+        self.recover = Some(self.high);
         self.limited = 0;
         self.seen_partial = false;
         self.timed = None;

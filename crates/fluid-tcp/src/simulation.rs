@@ -102,6 +102,10 @@ struct Run<'a, L, P> {
     drops: u64,
     /// Flows that still have something to do.
     unfinished: usize,
+    /// Events under way that are no retransmission timers.
+    under_way: u64,
+    /// Whether the link has come to its end.
+    exhausted: bool,
 }
 
 /// Runs `setup` over `link` to its end, or until every flow has delivered all it had.
@@ -121,13 +125,20 @@ pub fn run<L: Link, P: Probe>(setup: &Setup, link: L, probe: &mut P) -> RunRepor
         sent: 0,
         drops: 0,
         unfinished: setup.flows.len(),
+        under_way: 0,
+        exhausted: false,
     };
     for flow in 0..run.connections.len() {
         let start = run.connections[flow].start;
-        run.events.schedule(start, Event::Start(flow));
+        run.schedule(Some(start), Event::Start(flow));
     }
     let mut now = setup.begin;
     while run.unfinished > 0 {
+        if run.exhausted && run.under_way == 0 {
+            // Only timers are left, and nothing they send would ever be served.
+            now = setup.end;
+            break;
+        }
         let Some((at, event)) = run.events.pop_until(setup.end) else {
             now = setup.end;
             break;
@@ -160,7 +171,16 @@ impl Connection {
 }
 
 impl<L: Link, P: Probe> Run<'_, L, P> {
+    /// Schedules `event`, unless it would be past 2^63 − 1 ns: that is never.
+    fn schedule(&mut self, at: Option<Time>, event: Event) {
+        if let Some(at) = at {
+            self.under_way += u64::from(!matches!(event, Event::Rto(_)));
+            self.events.schedule(at, event);
+        }
+    }
+
     fn take(&mut self, now: Time, event: Event) {
+        self.under_way -= u64::from(!matches!(event, Event::Rto(_)));
         match event {
             Event::Start(flow) => self.on_start(now, flow),
             Event::Departure { lost } => self.on_departure(now, lost),
@@ -180,8 +200,7 @@ impl<L: Link, P: Probe> Run<'_, L, P> {
         }
         if connection.handshake && !connection.started {
             connection.started = true;
-            self.events
-                .schedule(now.saturating_add(self.setup.rtt), Event::Start(flow));
+            self.schedule(now.checked_add(self.setup.rtt), Event::Start(flow));
             return;
         }
         if connection.handshake {
@@ -249,7 +268,7 @@ impl<L: Link, P: Probe> Run<'_, L, P> {
             && connection.rto_event.is_none_or(|event| event > deadline)
         {
             connection.rto_event = Some(deadline);
-            self.events.schedule(deadline, Event::Rto(flow));
+            self.schedule(Some(deadline), Event::Rto(flow));
         }
     }
 
@@ -262,6 +281,7 @@ impl<L: Link, P: Probe> Run<'_, L, P> {
             return;
         };
         let Some(service) = self.link.serve(now) else {
+            self.exhausted = true;
             return;
         };
         self.serving = true;
@@ -270,15 +290,15 @@ impl<L: Link, P: Probe> Run<'_, L, P> {
             let tally = &mut self.connections[queued.copy.flow].tally;
             tally.on_service(service.start.since(queued.sent));
         }
-        self.events.schedule(
-            service.end,
+        self.schedule(
+            Some(service.end),
             Event::Departure {
                 lost: service.arrival.is_none(),
             },
         );
         if let Some(arrival) = service.arrival {
-            self.events.schedule(
-                arrival,
+            self.schedule(
+                Some(arrival),
                 Event::Delivery {
                     copy: queued.copy,
                     sent: queued.sent,
@@ -337,14 +357,13 @@ impl<L: Link, P: Probe> Run<'_, L, P> {
                 .is_none_or(|event| event > deadline)
         {
             connection.delayed_ack_event = Some(deadline);
-            self.events.schedule(deadline, Event::DelayedAck(flow));
+            self.schedule(Some(deadline), Event::DelayedAck(flow));
         }
     }
 
     fn send_ack(&mut self, now: Time, flow: usize, ack: Ack) {
         let back = self.setup.rtt.saturating_sub(self.setup.rtt.half());
-        self.events
-            .schedule(now.saturating_add(back), Event::Ack { flow, ack });
+        self.schedule(now.checked_add(back), Event::Ack { flow, ack });
     }
 
     fn report(self, end: Time) -> RunReport {

@@ -153,7 +153,7 @@ fn a_link_without_losses_is_used_as_much_as_in_ns2_by_one_flow_and_by_ten() {
         let variant = format!("Newreno x{flows}");
         let key = ["D", "ns-2", &variant, "0.0", "link_utilisation"].map(str::to_owned);
         let expected = published()[&key];
-        let ours = set_d(flows).total.metrics.link_utilisation.unwrap();
+        let ours = set_d(flows).total.link_utilisation.unwrap();
         assert!(
             (ours / expected - 1.0).abs() <= 0.02,
             "{flows} flows: {ours} for {expected}"

@@ -36,6 +36,7 @@ fn main() -> ExitCode {
         Ok(cli) => cli,
         Err(error) => return exit::usage(&error),
     };
+    output::clean_up_on_signals();
     let name = cli.command.name();
     exit::code(name, cli.command.run())
 }

@@ -1,8 +1,10 @@
 //! Writing results so that a file is there whole or not at all.
 
+use std::collections::BTreeSet;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use tempfile::{Builder, NamedTempFile};
 use tmt_core::metadata::{EndLine, Metadata};
@@ -29,16 +31,85 @@ enum Target {
     },
 }
 
+/// Temporary files that a signal must not leave behind.
+static TEMPORARY: Mutex<BTreeSet<PathBuf>> = Mutex::new(BTreeSet::new());
+
+/// Takes temporary files away when the program is told to stop (SIGINT, SIGTERM, SIGHUP).
+pub(crate) fn clean_up_on_signals() {
+    // Without a handler a signal leaves a temporary file; that is no reason not to work.
+    let _ = ctrlc::set_handler(|| {
+        // A file that is being named right now is waited for, and is then whole.
+        let files = TEMPORARY.lock().unwrap_or_else(PoisonError::into_inner);
+        for file in files.iter() {
+            let _ = fs::remove_file(file);
+        }
+        std::process::exit(STOPPED);
+    });
+}
+
+/// Exit code of a program that a signal ended, as a shell tells it of SIGINT.
+const STOPPED: i32 = 130;
+
+fn temporary() -> MutexGuard<'static, BTreeSet<PathBuf>> {
+    TEMPORARY.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// What a path stands for, so that two names of one file are known as such; the file need not exist.
+pub(crate) fn identity(path: &str) -> PathBuf {
+    let path = behind_links(Path::new(path));
+    fs::canonicalize(&path).unwrap_or_else(|_| {
+        match (fs::canonicalize(folder_of(&path)), path.file_name()) {
+            (Ok(folder), Some(name)) => folder.join(name),
+            _ => path,
+        }
+    })
+}
+
+/// Refuses names of regular files that stand for one file; streams may be shared.
+pub(crate) fn refuse_twice<'a>(paths: impl IntoIterator<Item = &'a str>) -> Outcome {
+    let mut taken = BTreeSet::new();
+    for path in paths.into_iter().filter(|path| *path != "-") {
+        let is_stream = fs::metadata(path).is_ok_and(|metadata| !metadata.is_file());
+        if !is_stream && !taken.insert(identity(path)) {
+            return Err(Failure::usage(format!(
+                "{path} would be read or written twice"
+            )));
+        }
+    }
+    Ok(())
+}
+
+/// The path at the end of a chain of symbolic links, whether a file is there or not.
+fn behind_links(path: &Path) -> PathBuf {
+    const LONGEST_CHAIN: usize = 40;
+    let mut path = path.to_path_buf();
+    for _ in 0..LONGEST_CHAIN {
+        match fs::read_link(&path) {
+            Ok(target) => path = folder_of(&path).join(target),
+            Err(_) => break,
+        }
+    }
+    path
+}
+
+fn folder_of(path: &Path) -> &Path {
+    path.parent()
+        .filter(|folder| !folder.as_os_str().is_empty())
+        .unwrap_or(Path::new("."))
+}
+
 impl Output {
     /// Opens `path`, or stdout for none or `-`.
     ///
-    /// What exists and is no regular file (a pipe, a terminal, `/dev/null`) is written in place.
+    /// What exists and is no regular file (a pipe, a terminal, `/dev/null`) is written in place, and
+    /// so is what the shell has opened (`/dev/stdout`, `/dev/fd/3`).
     pub(crate) fn create(path: Option<&str>) -> Outcome<Self> {
-        let Some(path) = path.filter(|path| *path != "-") else {
+        let Some(path) = path.filter(|path| !matches!(*path, "-" | "/dev/stdout")) else {
             let stdout: Box<dyn Write + Send> = Box::new(io::stdout());
+            let target = Target::Stream(BufWriter::with_capacity(BUFFER, stdout));
             return Ok(Self {
                 name: "<stdout>".to_owned(),
-                target: Target::Stream(BufWriter::with_capacity(BUFFER, stdout)),
+                target,
             });
         };
         let target = Self::open(Path::new(path)).map_err(|error| Failure::io(path, &error))?;
@@ -49,43 +120,50 @@ impl Output {
     }
 
     fn open(path: &Path) -> io::Result<Target> {
+        let inherited = ["/dev/fd", "/dev/stderr", "/proc/self/fd"]
+            .iter()
+            .any(|place| path.starts_with(place));
         let existing = fs::metadata(path).ok();
-        if existing
-            .as_ref()
-            .is_some_and(|metadata| !metadata.is_file())
+        if inherited
+            || existing
+                .as_ref()
+                .is_some_and(|metadata| !metadata.is_file())
         {
-            let file: Box<dyn Write + Send> = Box::new(OpenOptions::new().write(true).open(path)?);
+            let file: Box<dyn Write + Send> = Box::new(OpenOptions::new().append(true).open(path)?);
             return Ok(Target::Stream(BufWriter::with_capacity(BUFFER, file)));
         }
-        // A symbolic link keeps pointing where it points: the file behind it is replaced.
-        let path = if existing.is_some() {
-            fs::canonicalize(path)?
-        } else {
-            path.to_path_buf()
-        };
+        // A symbolic link keeps pointing where it points: the file behind it is written.
+        let path = behind_links(path);
         if existing.is_some() {
             // A file that may not be written must not be replaced either.
             drop(OpenOptions::new().append(true).open(&path)?);
         }
-        let folder = path
-            .parent()
-            .filter(|folder| !folder.as_os_str().is_empty())
-            .unwrap_or(Path::new("."));
         let mut builder = Builder::new();
         builder.prefix(".tmt-").suffix(".tmp");
         #[cfg(unix)]
         {
             use std::os::unix::fs::PermissionsExt as _;
-            let mode = existing
-                .as_ref()
-                .map_or(0o666, |metadata| metadata.permissions().mode());
-            builder.permissions(fs::Permissions::from_mode(mode));
+            builder.permissions(fs::Permissions::from_mode(0o666));
         }
-        let file = builder.tempfile_in(folder)?;
+        let mut known = temporary();
+        let file = builder
+            .tempfile_in(folder_of(&path))
+            .map_err(without_temporary_name)?;
+        known.insert(file.path().to_path_buf());
+        drop(known);
+        if let Some(existing) = existing {
+            file.as_file().set_permissions(existing.permissions())?;
+        }
         Ok(Target::File {
             writer: BufWriter::with_capacity(BUFFER, file),
             path,
         })
+    }
+
+    /// Puts all that was written where it goes, so that nothing but the naming can still fail.
+    pub(crate) fn settle(&mut self) -> Outcome {
+        self.flush()
+            .map_err(|error| Failure::io(&self.name, &error))
     }
 
     /// Writes `bytes`.
@@ -98,19 +176,28 @@ impl Output {
     }
 
     /// Makes the output final: a file gets its name now.
-    pub(crate) fn finish(self) -> Outcome {
-        let done = match self.target {
-            Target::Stream(mut writer) => writer.flush(),
-            Target::File { writer, path } => writer
-                .into_inner()
-                .map_err(io::IntoInnerError::into_error)
-                .and_then(|file| {
-                    file.persist(path)
-                        .map(|_: File| ())
-                        .map_err(|error| error.error)
-                }),
+    pub(crate) fn finish(mut self) -> Outcome {
+        self.settle()?;
+        let Target::File { writer, path } = self.target else {
+            return Ok(());
         };
-        done.map_err(|error| Failure::io(&self.name, &error))
+        let file = writer
+            .into_inner()
+            .map_err(|error| Failure::io(&self.name, error.error()))?;
+        // Under the lock, so that a signal finds the file either temporary or named.
+        let mut known = temporary();
+        let old = file.path().to_path_buf();
+        let named = file.persist(path).map(|_: File| ());
+        known.remove(&old);
+        named.map_err(|error| Failure::io(&self.name, &error.error))
+    }
+}
+
+/// The system's own words, without the name of a file that the user never asked for.
+fn without_temporary_name(error: io::Error) -> io::Error {
+    match error.to_string().split_once(" at path ") {
+        Some((words, _)) => io::Error::new(error.kind(), words),
+        None => error,
     }
 }
 

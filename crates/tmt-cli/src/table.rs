@@ -2,6 +2,9 @@
 
 use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
 
+/// Attempts with a row of their own in a table; the JSON has them all.
+pub(crate) const SHOWN_ATTEMPTS: u32 = 6;
+
 /// A table with its header; the first column holds names, the others numbers.
 pub(crate) struct Report(Table);
 

@@ -5,7 +5,8 @@
 //! makes of it: when each data LLDU would have reached the link layer of the other side.
 //!
 //! From the bottom to the top; each layer uses only what stands above it in this list:
-//! - [`units`]: time as integer nanoseconds, sizes, rates.
+//! - [`units`] (and `decimal`): time as integer nanoseconds, sizes, rates, exact decimal text.
+//! - [`distribution`], [`runs`], [`rng`]: order statistics, run lengths, random numbers.
 //! - [`slot`], [`metadata`], [`error`]: the nouns of a trace.
 //! - [`text`], [`import`]: formats. They see no schemes.
 //! - [`scheme`], [`machine`]: schemes and the state machine that runs them. They see no formats.

@@ -15,8 +15,19 @@ const WHOLE_NUMBERS: [&str; 7] = [
     "propagation_removed_ns",
 ];
 
-/// Keys that may stand more than once.
-const REPEATED: [&str; 2] = ["stage", "overridden"];
+/// Keys that stand once; any other line `# key: value` may be somebody's note.
+const ONCE: [&str; 10] = [
+    "tool",
+    "command",
+    "scheme",
+    "seed",
+    "rate_bps",
+    "lldu_bytes",
+    "rtt_ns",
+    "interleaver_ns",
+    "feedback_delay_ns",
+    "propagation_removed_ns",
+];
 
 /// The lines `# key: value` in front of a trace, in the order in which they stand.
 ///
@@ -107,7 +118,9 @@ impl Metadata {
     }
 
     /// Takes in one comment line of the head, without its `#`; what is no `key: value` is left out.
-    pub(crate) fn read_line(&mut self, comment: &str) {
+    ///
+    /// Whether it was taken.
+    pub(crate) fn read_line(&mut self, comment: &str) -> bool {
         if let Some((key, value)) = comment.trim().split_once(':')
             && !key.is_empty()
             && key
@@ -115,7 +128,9 @@ impl Metadata {
                 .all(|b| b.is_ascii_alphanumeric() || b == b'_' || b == b'-')
         {
             self.entries.push((key.to_owned(), value.trim().to_owned()));
+            return true;
         }
+        false
     }
 
     /// Checks what the entries say; called only where there is a head, with the line of each.
@@ -139,8 +154,7 @@ impl Metadata {
                     position,
                 ))
             };
-            if !REPEATED.contains(&key.as_str()) && self.entries[..at].iter().any(|(k, _)| k == key)
-            {
+            if ONCE.contains(&key.as_str()) && self.entries[..at].iter().any(|(k, _)| k == key) {
                 return refuse("each key of the head once");
             }
             if WHOLE_NUMBERS.contains(&key.as_str())

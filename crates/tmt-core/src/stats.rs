@@ -32,10 +32,14 @@ pub struct TraceTally {
 pub struct TraceStats {
     /// Rows: slots of a PHY trace, or data LLDUs of a timeline.
     pub slots: u64,
-    /// Time of the first slot, s.
+    /// Time of the first slot, s; as near as a double comes.
     pub first_s: f64,
-    /// Time of the last slot, s.
+    /// Time of the last slot, s; as near as a double comes.
     pub last_s: f64,
+    /// Time of the first slot, ns.
+    pub first_ns: u64,
+    /// Time of the last slot, ns.
+    pub last_ns: u64,
     /// Mean time between slots, s; null for a single slot.
     pub slot_period_s: Option<f64>,
     /// Longest time between two slots, s.
@@ -109,6 +113,8 @@ impl TraceTally {
             slots: self.slots,
             first_s: self.first.since(Time::ZERO).as_secs_f64(),
             last_s: self.last.since(Time::ZERO).as_secs_f64(),
+            first_ns: self.first.as_nanos(),
+            last_ns: self.last.as_nanos(),
             slot_period_s: (steps > 0).then(|| length.as_secs_f64() / to_f64(steps)),
             longest_slot_period_s: self.longest_step.as_secs_f64(),
             slots_per_s,

@@ -1,6 +1,7 @@
 //! CUBIC, RFC 9438.
 //!
 //! Windows in segments, time in seconds. Named deviations:
+//! - an acknowledgement counts for as many as it acknowledges (§4.4 counts acknowledgements);
 //! - slow start is RFC 5681's; HyStart++ (§4.10 allows either) is not here yet;
 //! - the window is cut from what is in flight (§4.6 as written), never undone (§4.9 is optional).
 
@@ -115,7 +116,9 @@ impl CongestionControl for Cubic {
         } else {
             // §4.2: the window one round trip ahead, held to at most half as much again.
             let target = w_cubic(t + rtt).clamp(self.cwnd, 1.5 * self.cwnd);
-            self.cwnd += acked * (target - self.cwnd) / self.cwnd;
+            // One step an acknowledged segment, so that delayed acknowledgements cost nothing; an
+            // acknowledgement of many gets to the target and no further.
+            self.cwnd += (acked / self.cwnd).min(1.0) * (target - self.cwnd);
         }
         self.epoch = Some(epoch);
     }

@@ -27,10 +27,11 @@ pub struct TimelineLink {
     round: u64,
     next: usize,
     served: u64,
-    /// Attempts of the LLDUs of all packets but the last.
+    /// LLDUs of all packets but the last, and the attempts of those delivered.
+    used: u64,
     attempts: BTreeMap<u32, u64>,
-    /// When the last packet's first LLDU goes out, and the attempts of those delivered.
-    last: Option<(Time, Vec<u32>)>,
+    /// The last packet's LLDUs: when each goes out, and the attempts it took where that is told.
+    last: Vec<(Time, Option<u32>)>,
 }
 
 impl TimelineLink {
@@ -58,8 +59,9 @@ impl TimelineLink {
             round: 0,
             next: 0,
             served: 0,
+            used: 0,
             attempts: BTreeMap::new(),
-            last: None,
+            last: Vec::new(),
         })
     }
 
@@ -71,22 +73,49 @@ impl TimelineLink {
 
     /// Moves on to the first free LLDU sent at or after `now`.
     fn seek(&mut self, now: Time) -> Option<()> {
-        loop {
-            let shift = self.period.unwrap_or(Span::ZERO).checked_mul(self.round)?;
-            let free = &self.timeline.tx_times()[self.next..self.usable];
-            // Under load the next one will do; after a pause it may be far.
-            let is_before = |time: &Time| time.checked_add(shift).is_some_and(|time| time < now);
-            let skip = if free.first().is_some_and(is_before) {
-                free.partition_point(is_before)
-            } else {
-                0
-            };
-            self.next += skip;
-            if self.next < self.usable {
-                return Some(());
-            }
+        if self.next == self.usable {
             self.next_round()?;
         }
+        let rounds = self.rounds_before(now);
+        if self.period.is_some() && rounds > self.round {
+            self.round = rounds;
+            self.next = 0;
+        }
+        let shift = self.period.unwrap_or(Span::ZERO).checked_mul(self.round)?;
+        let free = &self.timeline.tx_times()[self.next..self.usable];
+        // Under load the next one will do; after a pause it may be far.
+        let is_before = |time: &Time| time.checked_add(shift).is_some_and(|time| time < now);
+        if free.first().is_some_and(is_before) {
+            self.next += free.partition_point(is_before);
+        }
+        (self.next < self.usable).then_some(())
+    }
+
+    /// Rounds of the trace whose LLDUs were all sent before `now`.
+    fn rounds_before(&self, now: Time) -> u64 {
+        let last = self.timeline.tx_time(self.usable - 1);
+        let beyond = now.since(last).as_nanos();
+        match self.period {
+            Some(period) => beyond.div_ceil(period.as_nanos()),
+            None => u64::from(beyond > 0),
+        }
+    }
+
+    /// LLDUs sent up to `end`.
+    fn available(&self, end: Time) -> u64 {
+        let after = end
+            .checked_add(Span::from_nanos(1).unwrap_or(Span::ZERO))
+            .unwrap_or(end);
+        let rounds = self.rounds_before(after);
+        if self.period.is_none() && rounds > 0 {
+            return self.usable as u64;
+        }
+        let Some(shift) = self.period.unwrap_or(Span::ZERO).checked_mul(rounds) else {
+            return 0;
+        };
+        let in_round = self.timeline.tx_times()[..self.usable]
+            .partition_point(|time| time.checked_add(shift).is_some_and(|time| time <= end));
+        rounds * self.usable as u64 + in_round as u64
     }
 
     fn next_round(&mut self) -> Option<()> {
@@ -97,11 +126,12 @@ impl TimelineLink {
     }
 }
 
-/// Adds `attempts` to a histogram.
-fn count(histogram: &mut BTreeMap<u32, u64>, attempts: &[u32]) {
-    for attempts in attempts {
-        *histogram.entry(*attempts).or_insert(0) += 1;
+/// Adds the attempts of `lldus` to a histogram; how many LLDUs there are.
+fn count(histogram: &mut BTreeMap<u32, u64>, lldus: &[(Time, Option<u32>)]) -> u64 {
+    for attempts in lldus.iter().filter_map(|(_, attempts)| *attempts) {
+        *histogram.entry(attempts).or_insert(0) += 1;
     }
+    lldus.len() as u64
 }
 
 impl Link for TimelineLink {
@@ -110,27 +140,20 @@ impl Link for TimelineLink {
         let usable = self.usable as u64;
         let first_unit = self.round * usable + self.next as u64;
         let start = self.tx_time(self.round, self.next)?;
-        let mut attempts = match self.last.take() {
-            Some((_, mut attempts)) => {
-                count(&mut self.attempts, &attempts);
-                attempts.clear();
-                attempts
-            }
-            None => Vec::new(),
-        };
+        self.used += count(&mut self.attempts, &self.last);
+        self.last.clear();
         let (mut end, mut arrival) = (start, Some(start));
         for _ in 0..self.lldus {
             if self.next == self.usable {
                 self.next_round()?;
             }
             end = self.tx_time(self.round, self.next)?;
-            match self.timeline.delay(self.next) {
-                Some(delay) => {
-                    arrival = arrival.map(|arrival| arrival.max(end.saturating_add(delay)));
-                    attempts.extend(self.timeline.attempts(self.next));
-                }
-                None => arrival = None,
-            }
+            let delay = self.timeline.delay(self.next);
+            arrival = arrival
+                .zip(delay)
+                .map(|(arrival, delay)| arrival.max(end.saturating_add(delay)));
+            let attempts = delay.and_then(|_| self.timeline.attempts(self.next));
+            self.last.push((end, attempts));
             self.next += 1;
         }
         let arrival = match arrival {
@@ -138,7 +161,6 @@ impl Link for TimelineLink {
             None => None,
         };
         self.served += 1;
-        self.last = Some((start, attempts));
         Some(Service {
             start,
             end,
@@ -149,28 +171,15 @@ impl Link for TimelineLink {
     }
 
     fn usage(&self, end: Time) -> Usage {
-        // A packet that reached the head of the queue may wait for an LLDU behind the end.
-        let last = self.last.as_ref().filter(|(start, _)| *start <= end);
-        let unbegun = u64::from(self.last.is_some()) - u64::from(last.is_some());
-        let served = self.served - unbegun;
+        // The last packet may go on behind the end, or wait there for its first LLDU.
+        let within = self.last.partition_point(|(time, _)| *time <= end);
         let mut attempts = self.attempts.clone();
-        count(&mut attempts, last.map_or(&[], |(_, attempts)| attempts));
-        let used = served * self.lldus as u64;
-        let mut available = 0u64;
-        let mut round = 0;
-        while let Some(shift) = self.period.unwrap_or(Span::ZERO).checked_mul(round) {
-            let in_round = self.timeline.tx_times()[..self.usable]
-                .partition_point(|time| time.checked_add(shift).is_some_and(|time| time <= end));
-            available += in_round as u64;
-            if in_round < self.usable || self.period.is_none() {
-                break;
-            }
-            round += 1;
-        }
+        let used = self.used + count(&mut attempts, &self.last[..within]);
+        let unbegun = u64::from(within == 0 && !self.last.is_empty());
+        let available = self.available(end);
         Usage {
-            // The packet in service at the end has taken LLDUs that lie behind it.
-            utilisation: (available > 0).then(|| to_f64(used.min(available)) / to_f64(available)),
-            packets_served: served,
+            utilisation: (available > 0).then(|| to_f64(used) / to_f64(available)),
+            packets_served: self.served - unbegun,
             lldus_used: Some(used),
             attempts,
         }

@@ -15,10 +15,10 @@ use tmt_core::walk::Walk;
 
 use crate::exit::{Failure, Outcome, note, tell};
 use crate::input::TraceArgs;
-use crate::output::{Output, TimelineOutput, json};
+use crate::output::{Output, TimelineOutput, json, refuse_twice};
 use crate::provenance;
 use crate::quantity::{Origin, Rtt};
-use crate::table::{Report, millis, share};
+use crate::table::{Report, SHOWN_ATTEMPTS, millis, share};
 
 /// Flags of `tmt apply`.
 #[derive(Debug, clap::Args)]
@@ -93,11 +93,49 @@ pub(crate) fn run(args: &Args) -> Outcome {
             "--summary - and the timeline cannot both go to stdout",
         ));
     }
+    if args
+        .summary
+        .as_ref()
+        .is_some_and(|summary| summary.contains("{scheme}"))
+    {
+        return Err(Failure::usage(
+            "--summary holds all schemes: {scheme} has no meaning there",
+        ));
+    }
+    let outputs = if args.summary_only {
+        &[][..]
+    } else {
+        &paths[..]
+    };
+    let files = outputs.iter().chain(&args.summary).chain(&args.trace.trace);
+    refuse_twice(files.map(String::as_str))?;
     let (name, mut reader) = args.trace.open("apply", false)?;
     let rtt = Rtt::resolve(args.rtt, reader.metadata());
     let feedback_delay = feedback_delay(args, reader.metadata())?;
     note!("apply", "{rtt}, feedback delay {}", feedback_delay.1);
+    if let Some(told) = reader
+        .metadata()
+        .number("feedback_delay_ns")
+        .and_then(Span::from_nanos)
+        && told != feedback_delay.0
+    {
+        note!(
+            "apply",
+            "the metadata says feedback delay {told}, of a scheme applied before"
+        );
+    }
+    if let Some(before) = reader.metadata().get("scheme") {
+        note!(
+            "apply",
+            "the input is a timeline of {before} already; its LLDUs are taken as slots"
+        );
+    }
 
+    let mut summary_file = args
+        .summary
+        .as_deref()
+        .map(|path| Output::create(Some(path)))
+        .transpose()?;
     let mut runs = Vec::new();
     for (scheme, path) in args.schemes.iter().zip(&paths) {
         let head = head(reader.metadata(), scheme, &rtt, feedback_delay.0);
@@ -120,10 +158,11 @@ pub(crate) fn run(args: &Args) -> Outcome {
         match &pool {
             None => runs.iter_mut().try_for_each(|run| run.step(&name, &rows))?,
             Some(pool) => {
-                pool.install(|| {
-                    runs.par_iter_mut()
-                        .try_for_each(|run| run.step(&name, &rows))
-                })?;
+                // All outcomes, so that the first one in the order of the schemes is told.
+                let step = |run: &mut Run| run.step(&name, &rows);
+                let outcomes: Vec<Outcome> =
+                    pool.install(|| runs.par_iter_mut().map(step).collect());
+                outcomes.into_iter().collect::<Outcome>()?;
             }
         }
         if !read.map_err(|error| Failure::input(&name, &error))? {
@@ -142,18 +181,13 @@ pub(crate) fn run(args: &Args) -> Outcome {
         summaries.push(summary);
         outputs.extend(output);
     }
-    let summary_file = match &args.summary {
-        Some(path) => {
-            let mut file = Output::create(Some(path))?;
-            json(&mut file, &summaries)?;
-            Some(file)
-        }
-        None => None,
-    };
-    // Everything has been written; only now do files get their names.
-    for output in outputs.into_iter().chain(summary_file) {
-        output.finish()?;
+    if let Some(file) = &mut summary_file {
+        json(file, &summaries)?;
     }
+    outputs.extend(summary_file);
+    // Files get their names only when everything is where it goes.
+    outputs.iter_mut().try_for_each(Output::settle)?;
+    outputs.into_iter().try_for_each(Output::finish)?;
     tell(format_args!(
         "{}",
         summary_table(&summaries).to_string().trim_end()
@@ -221,13 +255,6 @@ fn output_paths(args: &Args) -> Outcome<Vec<String>> {
             )));
         }
     }
-    if args
-        .summary
-        .as_ref()
-        .is_some_and(|summary| summary != "-" && paths.contains(summary))
-    {
-        return Err(Failure::usage("--summary and --output name the same file"));
-    }
     Ok(paths)
 }
 
@@ -269,6 +296,19 @@ fn head(input: &Metadata, scheme: &SchemeSpec, rtt: &Rtt, feedback_delay: Span) 
         return Metadata::new();
     }
     let mut head = input.clone();
+    let used = feedback_delay.as_nanos();
+    if let Some(told) = head
+        .number("feedback_delay_ns")
+        .filter(|told| *told != used)
+    {
+        provenance::overridden(
+            &mut head,
+            "feedback_delay_ns",
+            "--feedback-delay",
+            told,
+            used,
+        );
+    }
     head.set("scheme", scheme.text());
     head.set("rtt_ns", rtt.value.as_nanos().to_string());
     head.set("feedback_delay_ns", feedback_delay.as_nanos().to_string());
@@ -343,9 +383,6 @@ fn summary_table(summaries: &[LinkSummary]) -> Report {
     }
     report
 }
-
-/// Attempts with a row of their own in the table; the JSON has them all.
-const SHOWN_ATTEMPTS: u32 = 6;
 
 fn longest(length: Option<&u64>) -> String {
     length.map_or_else(|| "-".to_owned(), ToString::to_string)

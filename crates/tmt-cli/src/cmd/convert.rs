@@ -12,7 +12,7 @@ use tmt_core::units::{Bytes, Span, Time};
 
 use crate::exit::{Failure, Outcome, note};
 use crate::input::{self, is_file};
-use crate::output::TraceOutput;
+use crate::output::{TraceOutput, refuse_twice};
 use crate::provenance;
 
 /// Flags of `tmt convert`.
@@ -97,6 +97,8 @@ pub(crate) fn run(args: &Args) -> Outcome {
             "--decode-delay 0 would mean erased: say 1ns or more",
         ));
     }
+    let inputs = [&args.trace, &args.delay, &args.loss, &args.output];
+    refuse_twice(inputs.into_iter().flatten().map(String::as_str))?;
     match args.from.as_str() {
         "mahimahi" => mahimahi(args),
         _ => delay_loss(args),
@@ -217,6 +219,9 @@ fn delay_loss(args: &Args) -> Outcome {
     let interval = args.interval.ok_or_else(|| {
         Failure::usage("--from delay-loss needs --interval: the files hold no send times")
     })?;
+    if interval.is_zero() {
+        return Err(Failure::usage("--interval: expected more than 0s"));
+    }
     let reading = reading(args, interval)?;
     let (propagation, min) = match (&args.delay, args.propagation) {
         (None, None) => (None, false),

@@ -6,7 +6,7 @@ use tmt_core::text::Rows;
 
 use crate::exit::{Failure, Outcome, note};
 use crate::input::TraceArgs;
-use crate::output::TraceOutput;
+use crate::output::{TraceOutput, refuse_twice};
 use crate::provenance;
 
 /// Flags of `tmt inject`.
@@ -22,9 +22,9 @@ pub(crate) struct Args {
     trace: TraceArgs,
     #[command(flatten)]
     process: Process,
-    /// Seed of the random numbers, told in the output's metadata
-    #[arg(long, default_value_t = 1)]
-    seed: u64,
+    /// Seed of the random numbers (1 when left out), told in the output's metadata
+    #[arg(long, value_parser = clap::value_parser!(u64).range(..=i64::MAX as u64))]
+    seed: Option<u64>,
     /// Output file; stdout when left out or `-`
     #[arg(short, long, value_name = "FILE")]
     output: Option<String>,
@@ -43,6 +43,9 @@ struct Process {
     gilbert_elliott: Option<GilbertElliott>,
 }
 
+/// The seed when none is given.
+const DEFAULT_SEED: u64 = 1;
+
 pub(crate) fn run(args: &Args) -> Outcome {
     let (flag, spec) = match (args.process.bernoulli, args.process.gilbert_elliott) {
         (Some(p), _) => (format!("--bernoulli {p}"), ChannelSpec::Bernoulli { p }),
@@ -56,29 +59,44 @@ pub(crate) fn run(args: &Args) -> Outcome {
             ));
         }
     };
-    let command = format!("tmt inject {flag} --seed {}", args.seed);
-    note!("inject", "{flag} --seed {}", args.seed);
+    let seed = args.seed.unwrap_or(DEFAULT_SEED);
+    let command = format!("tmt inject {flag} --seed {seed}");
+    note!("inject", "{flag} --seed {seed}");
+    refuse_twice(
+        [&args.trace.trace, &args.output]
+            .into_iter()
+            .flatten()
+            .map(String::as_str),
+    )?;
     let (name, mut reader) = args.trace.open("inject", false)?;
     let mut head = if reader.metadata().is_head() {
         reader.metadata().clone()
     } else {
         provenance::new_head(&command)
     };
-    if i64::try_from(args.seed).is_err() {
-        return Err(Failure::usage("--seed: expected at most 2^63 - 1"));
+    let same = |stage: &str| {
+        stage.starts_with("tmt inject ") && stage.ends_with(&format!(" --seed {seed}"))
+    };
+    if head
+        .iter()
+        .any(|(key, stage)| key == "stage" && same(stage))
+    {
+        return Err(Failure::failed(format!(
+            "{name}: found an inject stage with seed {seed}, whose numbers would be drawn again; expected another --seed"
+        )));
     }
-    if let Some(told) = head.number("seed").filter(|told| *told != args.seed) {
+    if let (Some(used), Some(told)) = (args.seed, head.number("seed").filter(|told| *told != seed))
+    {
         note!(
             "inject",
-            "the metadata says seed {told}, --seed {} wins",
-            args.seed
+            "the metadata says seed {told}, --seed {used} wins"
         );
-        provenance::overridden(&mut head, "seed", "--seed", told, args.seed);
+        provenance::overridden(&mut head, "seed", "--seed", told, used);
     }
-    head.set("seed", args.seed.to_string());
+    head.set("seed", seed.to_string());
     head.push("stage", command);
     let mut output = TraceOutput::create(args.output.as_deref(), &head)?;
-    let mut channel = Channel::new(spec, args.seed);
+    let mut channel = Channel::new(spec, seed);
     let mut rows = Rows::default();
     let mut erased = 0u64;
     loop {
@@ -95,6 +113,9 @@ pub(crate) fn run(args: &Args) -> Outcome {
         if !read.map_err(|error| Failure::input(&name, &error))? {
             break;
         }
+    }
+    if reader.tail().is_some_and(|tail| tail.cut) {
+        note!("inject", "{name} has no end line: it was cut (--allow-cut)");
     }
     let slots = output.rows();
     let usable_until = reader

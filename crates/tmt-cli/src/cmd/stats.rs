@@ -3,13 +3,13 @@
 use tmt_core::runs::RunLengths;
 use tmt_core::stats::{TraceStats, TraceTally};
 use tmt_core::summary::ratio;
-use tmt_core::text::Rows;
+use tmt_core::text::{Rows, encode};
 use tmt_core::units::{Bytes, Span};
 
 use crate::exit::{Failure, Outcome, note};
 use crate::input::TraceArgs;
-use crate::output::{Output, json};
-use crate::table::{Report, millis, number, share};
+use crate::output::{Output, json, refuse_twice};
+use crate::table::{Report, SHOWN_ATTEMPTS, millis, number, share};
 
 /// Flags of `tmt stats`.
 #[derive(Debug, clap::Args)]
@@ -34,6 +34,12 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args) -> Outcome {
+    refuse_twice(
+        [&args.trace.trace, &args.output]
+            .into_iter()
+            .flatten()
+            .map(String::as_str),
+    )?;
     let (name, mut reader) = args.trace.open("stats", true)?;
     let mut tally = TraceTally::default();
     let mut rows = Rows::default();
@@ -75,8 +81,8 @@ fn table(stats: &TraceStats) -> String {
     let mut report = Report::new(["", "value"]);
     let mut row = |name: &str, value: String| report.row(name, [value]);
     row("slots", stats.slots.to_string());
-    row("first slot s", format!("{:.9}", stats.first_s));
-    row("last slot s", format!("{:.9}", stats.last_s));
+    row("first slot s", seconds(stats.first_ns));
+    row("last slot s", seconds(stats.last_ns));
     row(
         "slot period, mean us",
         number(stats.slot_period_s.map(|s| s * 1e6), 3),
@@ -127,13 +133,28 @@ fn table(stats: &TraceStats) -> String {
             row(&format!("{name} {which} ms"), millis(value));
         }
     }
-    for (attempts, count) in &stats.attempts {
+    for (attempts, count) in stats.attempts.range(..=SHOWN_ATTEMPTS) {
         row(
             &format!("received in attempt {attempts}"),
             count.to_string(),
         );
     }
+    let later: u64 = stats
+        .attempts
+        .range(SHOWN_ATTEMPTS + 1..)
+        .map(|(_, count)| count)
+        .sum();
+    if later > 0 {
+        row("received later", later.to_string());
+    }
     report.to_string()
+}
+
+/// A point in time as a trace writes it.
+fn seconds(nanos: u64) -> String {
+    let mut text = Vec::new();
+    encode::seconds(nanos, &mut text);
+    String::from_utf8_lossy(&text).into_owned()
 }
 
 /// Mean length of runs.

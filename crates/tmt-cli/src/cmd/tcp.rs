@@ -25,11 +25,13 @@ use crate::output::{Output, json};
 pub(crate) fn run(args: &Args) -> Outcome {
     let plan = plan::resolve(args)?;
     plan.tell();
+    let mut output = Output::create(args.output.as_deref())?;
+    let mut logs = Vec::new();
     let seeds: Vec<u64> = (args.seed..args.seed + u64::from(args.seeds)).collect();
     let reports: Vec<(u64, RunReport)> = if args.packets.is_some() || args.series.is_some() {
         seeds
             .iter()
-            .map(|seed| Ok((*seed, logged(args, &plan, *seed)?)))
+            .map(|seed| Ok((*seed, logged(args, &plan, *seed, &mut logs)?)))
             .collect::<Outcome<_>>()?
     } else {
         seeds
@@ -38,17 +40,19 @@ pub(crate) fn run(args: &Args) -> Outcome {
             .collect::<Outcome<_>>()?
     };
     let report = report::Report::new(&plan, reports);
-    let mut output = Output::create(args.output.as_deref())?;
     if args.json {
         json(&mut output, &report)?;
     } else {
         output.write(report.table().as_bytes())?;
     }
-    output.finish()
+    // Files get their names only when everything is where it goes.
+    logs.push(output);
+    logs.iter_mut().try_for_each(Output::settle)?;
+    logs.into_iter().try_for_each(Output::finish)
 }
 
-/// One run with its logs written.
-fn logged(args: &Args, plan: &Plan, seed: u64) -> Outcome<RunReport> {
+/// One run with its logs written; they are yet to be made final.
+fn logged(args: &Args, plan: &Plan, seed: u64, logs: &mut Vec<Output>) -> Outcome<RunReport> {
     let setup = plan.setup(seed);
     let open = |path: &Option<String>| {
         path.as_ref()
@@ -66,14 +70,16 @@ fn logged(args: &Args, plan: &Plan, seed: u64) -> Outcome<RunReport> {
     let report = plan.run(seed, &mut Both(&mut packets, &mut series))?;
     let name = |path: &Option<String>| path.clone().unwrap_or_default();
     if let Some(log) = packets {
-        log.finish()
-            .map_err(|error| Failure::io(&name(&args.packets), &error))?
-            .finish()?;
+        logs.push(
+            log.finish()
+                .map_err(|error| Failure::io(&name(&args.packets), &error))?,
+        );
     }
     if let Some(log) = series {
-        log.finish()
-            .map_err(|error| Failure::io(&name(&args.series), &error))?
-            .finish()?;
+        logs.push(
+            log.finish()
+                .map_err(|error| Failure::io(&name(&args.series), &error))?,
+        );
     }
     Ok(report)
 }

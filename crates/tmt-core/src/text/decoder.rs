@@ -14,8 +14,8 @@ use crate::units::{Span, Time};
 /// Longest line taken, bytes: no trace needs it, and no line may fill the memory.
 const LONGEST_LINE: usize = 1 << 20;
 
-/// Most lines a head may have.
-const LONGEST_HEAD: usize = 10_000;
+/// Most bytes of `key: value` lines a head may have; what a plain text has beyond is dropped.
+const LONGEST_HEAD: usize = 1 << 20;
 
 /// How a text is to be read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -91,6 +91,7 @@ pub struct Decoder {
     layout: Option<Layout>,
     head: Metadata,
     head_lines: Vec<u64>,
+    head_bytes: usize,
     has_head: bool,
     rows: u64,
     last_row_line: u64,
@@ -109,6 +110,7 @@ impl Decoder {
             layout: None,
             head: Metadata::new(),
             head_lines: Vec::new(),
+            head_bytes: 0,
             has_head: false,
             rows: 0,
             last_row_line: 0,
@@ -214,10 +216,14 @@ impl Decoder {
         if !self.has_head {
             return self.take_line(line, out);
         }
-        if self.end.is_none() && is_comment(line) && self.take_comment(line).is_ok() {
+        if self.end.is_some() {
+            return self.take_line(line, out);
+        }
+        if is_comment(line) && self.take_comment(line).is_ok() {
             // An end line cut inside its last number still parses, and tells a tenth of the time or less.
             let least = self.previous.as_nanos() / 2;
-            self.end = self.end.filter(|end| end.usable_until.as_nanos() >= least);
+            let whole = |until: u64| until == 0 || (least > 0 && until >= least);
+            self.end = self.end.filter(|end| whole(end.usable_until.as_nanos()));
         }
         Ok(())
     }
@@ -281,24 +287,22 @@ impl Decoder {
         let text = String::from_utf8_lossy(line.trim_ascii_start());
         let text = text.trim_start_matches('#').trim();
         if self.layout.is_none() {
-            let known = self.head.iter().count();
-            if known >= LONGEST_HEAD {
+            self.head_bytes += text.len();
+            if self.head_bytes <= LONGEST_HEAD {
+                if self.head.read_line(text) {
+                    self.head_lines.push(self.line);
+                }
+            } else if self.head.is_head() {
                 let kind = ErrorKind::Format {
-                    found: format!("a head of more than {LONGEST_HEAD} lines"),
+                    found: format!("a head of more than {LONGEST_HEAD} bytes"),
                     expected: "a text trace".to_owned(),
                 };
-                return Err(Error::at(
-                    kind,
-                    Position {
-                        line: self.line,
-                        column: 0,
-                        row: 0,
-                    },
-                ));
-            }
-            self.head.read_line(text);
-            if self.head.iter().count() > known {
-                self.head_lines.push(self.line);
+                let position = Position {
+                    line: self.line,
+                    column: 0,
+                    row: 0,
+                };
+                return Err(Error::at(kind, position));
             }
         } else if self.has_head
             && let Some(end) = text.strip_prefix("end:")

@@ -88,6 +88,12 @@ impl Layout {
     /// # Errors
     /// The column (from 1) of a duplicate, or 0 with the missing one.
     pub(super) fn of(line: &[u8]) -> Result<FirstLine, (usize, ErrorKind)> {
+        if let Some((_, name)) = BINARY.iter().find(|(magic, _)| line.starts_with(magic)) {
+            let found = format!("{name} data");
+            let expected =
+                "text: compressed and binary traces are not read yet, unpack them first".to_owned();
+            return Err((1, ErrorKind::Format { found, expected }));
+        }
         let separator = Separator::of(line);
         let first = separator
             .fields(line)
@@ -134,6 +140,14 @@ impl Layout {
         }))
     }
 }
+
+/// First bytes of files that are no text, told by name instead of by a missing column.
+const BINARY: [(&[u8], &str); 4] = [
+    (b"\x1f\x8b", "gzip"),
+    (b"\x28\xb5\x2f\xfd", "zstd"),
+    (b"ARROW1", "Arrow"),
+    (b"PAR1", "Parquet"),
+];
 
 /// The columns of a trace, by the names a header gives them.
 pub(super) const COLUMNS: [&str; 3] = ["tx_time", "decode_delay", "attempts"];

@@ -31,6 +31,20 @@ impl Start {
     }
 }
 
+impl Start {
+    /// The latest time at which the flow may begin.
+    pub(crate) fn latest(self) -> Span {
+        match self {
+            Self::At(span) | Self::Within(_, span) => span,
+        }
+    }
+
+    /// Whether the start is drawn.
+    pub(crate) fn is_drawn(self) -> bool {
+        matches!(self, Self::Within(from, to) if from < to)
+    }
+}
+
 impl FromStr for Start {
     type Err = String;
 

@@ -1,5 +1,6 @@
 //! The flags of `tmt tcp` resolved: every value with where it came from.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use fluid_tcp::endpoint::{CutFrom, Endpoint, Recovery, RttSampling};
@@ -16,6 +17,7 @@ use tmt_core::units::{BitRate, Bytes, Span, Time, to_f64};
 use super::args::{Args, BufferFlag};
 use super::flows::Start;
 use crate::exit::{Failure, Outcome};
+use crate::output::refuse_twice;
 use crate::provenance;
 use crate::quantity::{Origin, Rtt};
 
@@ -104,7 +106,7 @@ pub(crate) struct Params {
     pub(crate) recovery: &'static str,
     pub(crate) rtt_sampling: &'static str,
     pub(crate) cut_from: &'static str,
-    pub(crate) rwnd_packets: u64,
+    pub(crate) rwnd_packets: Option<u64>,
     pub(crate) handshake: bool,
     pub(crate) flows: Vec<FlowParams>,
 }
@@ -129,6 +131,9 @@ pub(crate) struct FlowParams {
 /// The papers' LLDU and its header (tcp.md §1).
 const DEFAULT_LLDU: Bytes = Bytes(33);
 const DEFAULT_HEADER: Bytes = Bytes(1);
+
+/// Shortest cap of the timeout: below it a run is nothing but timeouts.
+const LEAST_MAX_RTO: Span = Span::from_millis(1);
 
 /// Fewest packets of a queue that is sized by bandwidth and delay.
 const LEAST_BDP: u64 = 2;
@@ -178,6 +183,14 @@ pub(crate) fn resolve(args: &Args) -> Outcome<Plan> {
             ));
         }
     };
+    notes.extend(warnings(
+        args,
+        &endpoint,
+        &flows,
+        &link.plan,
+        buffer,
+        end.since(link.begin),
+    ));
     let settings = profile_note(args, &endpoint);
     notes.push(settings.clone());
     let mut params = params(args, &endpoint, &flows);
@@ -265,6 +278,39 @@ impl Plan {
     }
 }
 
+/// What is allowed and seldom meant.
+fn warnings(
+    args: &Args,
+    endpoint: &Endpoint,
+    flows: &[FlowPlan],
+    link: &LinkPlan,
+    buffer: u64,
+    length: Span,
+) -> Vec<String> {
+    let mut warnings = Vec::new();
+    if buffer < u64::from(endpoint.initial_window) {
+        let iw = endpoint.initial_window;
+        warnings.push(format!(
+            "the queue of {buffer} packets is smaller than the initial window of {iw}"
+        ));
+    }
+    let late = flows
+        .iter()
+        .filter(|flow| flow.start.latest() >= length)
+        .count();
+    if late > 0 {
+        warnings.push(format!(
+            "{late} flows may begin after the run of {length} has ended (--start)"
+        ));
+    }
+    let drawn = flows.iter().any(|flow| flow.start.is_drawn())
+        || matches!(link, LinkPlan::Synthetic { loss: Some(_), .. });
+    if args.seeds > 1 && !drawn {
+        warnings.push("nothing in these runs is random: every seed gives the same".to_owned());
+    }
+    warnings
+}
+
 /// Flags that do not go together, whatever the link.
 fn check(args: &Args) -> Outcome {
     if args.packet.0 == 0 {
@@ -287,10 +333,19 @@ fn check(args: &Args) -> Outcome {
             )));
         }
     }
-    if args.packets.is_some() && args.packets == args.series {
-        return Err(Failure::usage("--packets and --series name the same file"));
-    }
-    Ok(())
+    let fixed = [&args.trace.trace, &args.output]
+        .into_iter()
+        .flatten()
+        .cloned();
+    let logs = (args.seed..args.seed + u64::from(args.seeds)).flat_map(|seed| {
+        let expand = move |path: &String| path.replace("{seed}", &seed.to_string());
+        [&args.packets, &args.series]
+            .into_iter()
+            .flatten()
+            .map(expand)
+    });
+    let paths: Vec<String> = fixed.chain(logs).collect();
+    refuse_twice(paths.iter().map(String::as_str))
 }
 
 /// The profile with what flags change of it.
@@ -306,6 +361,21 @@ fn endpoint(args: &Args) -> Outcome<Endpoint> {
         return Err(Failure::usage(format!(
             "--max-rto {} is below --min-rto {}, or zero",
             endpoint.rto.max, endpoint.rto.min
+        )));
+    }
+    let (least, most) = (endpoint.rto.min, endpoint.rto.max);
+    if args
+        .first_rto
+        .is_some_and(|first| first < least || first > most)
+    {
+        return Err(Failure::usage(format!(
+            "--first-rto is not within {least} and {most}, --min-rto and --max-rto"
+        )));
+    }
+    endpoint.rto.first = endpoint.rto.first.clamp(least, most);
+    if most < LEAST_MAX_RTO {
+        return Err(Failure::usage(format!(
+            "--max-rto {most}: expected at least {LEAST_MAX_RTO}"
         )));
     }
     // A timeout of nothing would fire without time passing.
@@ -397,6 +467,11 @@ fn synthetic(args: &Args) -> Outcome<Link> {
         Failure::usage("--rate: expected a rate at which a packet takes less than 2^63 ns")
     })?;
     let rtt = Rtt::resolve(args.rtt, &Metadata::new());
+    if own_delay.is_zero() && rtt.value.is_zero() {
+        return Err(Failure::usage(
+            "--rate: at --rtt 0s a packet must take at least 1 ns, or no time would pass",
+        ));
+    }
     let loss = args
         .loss
         .map_or("no loss".to_owned(), |loss| format!("loss {loss}"));
@@ -482,9 +557,7 @@ fn link_of(
     // A looped trace repeats what is known; an unlooped one may be used to its last row, since what
     // is delivered after the end of the run does not count.
     let usable = if args.looped {
-        timeline
-            .tx_times()
-            .partition_point(|time| *time <= usable_until)
+        known_lldus(&timeline, usable_until)
     } else {
         timeline.len()
     };
@@ -563,6 +636,20 @@ fn overridden(args: &Args, head: &Metadata) -> Vec<Overridden> {
         .flatten()
         .filter(|flag| flag.told != flag.used)
         .collect()
+}
+
+/// LLDUs whose fate is known: up to the end of the run, where the first censored one may stand as lost.
+fn known_lldus(timeline: &Timeline, usable_until: Time) -> usize {
+    let mut known = timeline
+        .tx_times()
+        .partition_point(|time| *time <= usable_until);
+    while known > 0
+        && timeline.tx_time(known - 1) == usable_until
+        && timeline.delay(known - 1).is_none()
+    {
+        known -= 1;
+    }
+    known
 }
 
 /// Time from one round of a looped trace to the next: its length and one mean slot.
@@ -655,10 +742,15 @@ fn buffer(
 
 fn profile_note(args: &Args, endpoint: &Endpoint) -> String {
     let switch = |on: bool| if on { "on" } else { "off" };
+    let controls: BTreeSet<String> = args
+        .flow
+        .iter()
+        .map(|flow| flow.cc.as_ref().unwrap_or(&args.cc).to_string())
+        .collect();
     let control = if args.flow.is_empty() {
         args.cc.to_string()
     } else {
-        "as in --flow".to_owned()
+        controls.into_iter().collect::<Vec<_>>().join(" and ")
     };
     let delayed_ack = if endpoint.delayed_ack == 1 {
         "off".to_owned()
@@ -667,7 +759,7 @@ fn profile_note(args: &Args, endpoint: &Endpoint) -> String {
     };
     format!(
         "cc {control}, profile {}: sack {}, delayed ack {delayed_ack}, iw {}, rto {} at first, {} to {}, tick {}, \
-         limited transmit {}, recovery {}, rtt sampling {}, cut from {}",
+         limited transmit {}, recovery {}, rtt sampling {}, cut from {}, rwnd {}, handshake {}",
         args.profile.name(),
         switch(endpoint.sack),
         endpoint.initial_window,
@@ -679,6 +771,10 @@ fn profile_note(args: &Args, endpoint: &Endpoint) -> String {
         recovery_name(endpoint.recovery),
         sampling_name(endpoint.rtt_sampling),
         cut_name(endpoint.cut_from),
+        endpoint
+            .receiver_window()
+            .map_or("unlimited".to_owned(), |packets| format!("{packets}pkt")),
+        switch(endpoint.handshake),
     )
 }
 
@@ -738,7 +834,7 @@ fn params(args: &Args, endpoint: &Endpoint, flows: &[FlowPlan]) -> Params {
         recovery: recovery_name(endpoint.recovery),
         rtt_sampling: sampling_name(endpoint.rtt_sampling),
         cut_from: cut_name(endpoint.cut_from),
-        rwnd_packets: endpoint.rwnd,
+        rwnd_packets: endpoint.receiver_window(),
         handshake: endpoint.handshake,
         flows: flows
             .iter()

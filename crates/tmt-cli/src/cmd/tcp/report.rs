@@ -85,6 +85,7 @@ impl Report {
         }
         let total = &run.total;
         report.row("duration s", [format!("{:.3}", run.duration_s)]);
+        report.row("link utilisation", [share(total.total.link_utilisation)]);
         report.row("Jain's index", [number(total.total.jain_index, 4)]);
         report.row("mean coding ratio", [number(total.mean_coding_ratio, 4)]);
         for (attempts, count) in &total.total.link_attempts {
@@ -101,6 +102,7 @@ impl Report {
             String::new(),
             format!("mean of {} runs", self.runs.len()),
             "± 95 %".to_owned(),
+            "runs".to_owned(),
         ]);
         for (name, estimate) in &self.mean {
             report.row(
@@ -108,6 +110,7 @@ impl Report {
                 [
                     significant(estimate.mean),
                     estimate.ci95.map_or("-".to_owned(), significant),
+                    estimate.runs.to_string(),
                 ],
             );
         }
@@ -135,7 +138,6 @@ fn rows() -> Vec<Row> {
             number(m.throughput_bps.map(|bps| bps / 1e3), 3)
         }),
         ("normalised goodput", |m| share(m.normalised_goodput)),
-        ("link utilisation", |m| share(m.link_utilisation)),
         ("packets sent", |m| m.packets_sent.to_string()),
         ("packets delivered", |m| m.packets_delivered.to_string()),
         ("packets retransmitted", |m| {

@@ -1,0 +1,264 @@
+//! `tmt audit` over logs that `tmt tcp` wrote: honest ones pass, changed ones are caught.
+
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
+#[allow(
+    dead_code,
+    reason = "the test programs share the helper, and none needs all of it"
+)]
+mod common;
+
+use common::{Folder, bash, tmt, trace};
+
+/// A folder with a bursty timeline and the log of a run on it.
+fn logged() -> Folder {
+    let folder = Folder::new();
+    let chain = "tmt inject --gilbert-elliott alpha=0.99,beta=0.8 --seed 3 phy.csv \
+                 | tmt apply --scheme harq:10/12,rounds=1 -o timeline.csv && \
+                 tmt tcp --packet 500B --flows 2 --packets log.csv timeline.csv";
+    folder.write("phy.csv", trace(20_000, 30_000));
+    bash(&folder, chain).ok();
+    folder
+}
+
+/// The log with one row changed: the first for which `change` gives another.
+fn changed(folder: &Folder, change: impl Fn(&[&str]) -> Option<String>) -> String {
+    let mut done = false;
+    let log = folder.read("log.csv");
+    let lines = log.lines().map(|line| {
+        let fields: Vec<&str> = line.split(',').collect();
+        if done || line.starts_with(['#', 'f']) {
+            return line.to_owned();
+        }
+        match change(&fields) {
+            Some(other) => {
+                done = true;
+                other
+            }
+            None => line.to_owned(),
+        }
+    });
+    let text = lines.fold(String::new(), |text, line| text + &line + "\n");
+    assert!(done, "no row could be changed");
+    text
+}
+
+/// The row with field `index` replaced.
+fn with(fields: &[&str], index: usize, value: &str) -> String {
+    let mut fields = fields.to_vec();
+    fields[index] = value;
+    fields.join(",")
+}
+
+#[test]
+fn runs_of_every_kind_pass() {
+    let folder = logged();
+    for flags in [
+        "timeline.csv",
+        "--cc newreno --sack off --recovery halving timeline.csv",
+        "--profile ns2 --packet 40B timeline.csv",
+        "--packet 3000B --buffer 2pkt timeline.csv",
+        "--buffer 4kB --flows 20 --start 0s..5s --bytes 10kB timeline.csv",
+        "--handshake on --delayed-ack off --rwnd 3pkt timeline.csv",
+        "--flow cc=cubic,bytes=20kB --flow cc=newreno,start=5s timeline.csv",
+        "--rtt 1s --duration 10s timeline.csv",
+        "--rtt 0s timeline.csv",
+        "--link synthetic --rate 2Mbps --loss bernoulli:0.02 --duration 30s",
+        "--link synthetic --rate 2Mbps --loss gilbert-elliott:alpha=0.99,beta=0.9 --duration 30s --rtt 0s",
+        "--link synthetic --rate 200kbps --flows 50 --buffer 10pkt --duration 30s",
+        "--link synthetic --rate 1Mbps --loss bernoulli:1 --duration 100s",
+        "--link synthetic --rate 1Mbps --bytes 0B --duration 100s",
+    ] {
+        tmt("tcp --packets log.csv")
+            .arg_list(flags)
+            .within(&folder)
+            .run()
+            .ok();
+        let timeline = if flags.ends_with("timeline.csv") {
+            "--timeline timeline.csv"
+        } else {
+            ""
+        };
+        let audit = tmt("audit log.csv")
+            .arg_list(timeline)
+            .within(&folder)
+            .run();
+        assert_eq!(
+            audit.code,
+            Some(0),
+            "{flags}:\n{}{}",
+            audit.text(),
+            audit.stderr
+        );
+        assert!(
+            audit.text().ends_with("every rule holds\n"),
+            "{}",
+            audit.text()
+        );
+    }
+}
+
+#[test]
+fn a_run_that_ends_in_a_gap_of_the_timeline_passes() {
+    let folder = Folder::new();
+    // The fifth packet is next, and waits for an LLDU behind the end of the run.
+    folder.write(
+        "timeline.csv",
+        "# tool: hand 1\n# rtt_ns: 1000000\n# lldu_bytes: 1500\n# rate_bps: 12000000\n\
+         0,0.0001\n0.001,0.0001\n0.002,0.0001\n0.003,0.0001\n0.010,0.0001\n\
+         # end: rows=5 slots=5 usable_until_ns=5000000\n",
+    );
+    tmt("tcp --lldu-header 0B --buffer 10pkt --packets log.csv timeline.csv")
+        .within(&folder)
+        .run()
+        .ok();
+    tmt("audit --timeline timeline.csv log.csv")
+        .within(&folder)
+        .run()
+        .ok();
+    tmt("audit log.csv").within(&folder).run().ok();
+}
+
+#[test]
+fn a_looped_run_passes_without_its_timeline() {
+    let folder = logged();
+    tmt("tcp --loop --duration 70s --packet 500B --packets log.csv timeline.csv")
+        .within(&folder)
+        .run()
+        .ok();
+    tmt("audit log.csv").within(&folder).run().ok();
+}
+
+#[test]
+fn a_log_is_read_from_a_pipe_and_told_as_json() {
+    let folder = logged();
+    let log = folder.read("log.csv");
+    let report = tmt("audit --json --timeline timeline.csv")
+        .within(&folder)
+        .input(log)
+        .run()
+        .ok()
+        .json();
+    let rules = report["rules"].as_array().unwrap();
+    assert!(rules.len() >= 8, "{report}");
+    assert!(
+        rules.iter().all(|rule| rule["checks"].as_u64() > Some(0)),
+        "{report}"
+    );
+}
+
+#[test]
+fn a_changed_log_is_caught_at_its_line_under_the_rule_it_breaks() {
+    let folder = logged();
+    let early = |fields: &[&str]| {
+        let (whole, fraction) = fields[9].split_once('.')?;
+        let nanos = format!("{:09}", fraction.parse::<u64>().ok()?.checked_sub(1)?);
+        Some(with(fields, 9, &format!("{whole}.{nanos}")))
+    };
+    let delivered =
+        |fields: &[&str]| (fields[10] == "delivered" && !fields[11].is_empty()).then_some(());
+    let cases: [(&str, String); 8] = [
+        ("early", changed(&folder, early)),
+        (
+            "early",
+            changed(&folder, |fields| {
+                // A packet that the link lost is passed off as delivered.
+                (fields[10] == "link").then_some(())?;
+                Some(
+                    [&fields[..9], &[fields[6], "delivered", ""]]
+                        .concat()
+                        .join(","),
+                )
+            }),
+        ),
+        (
+            "slots",
+            changed(&folder, |fields| {
+                let first = fields[7].parse::<u64>().ok()?.checked_sub(1)?;
+                Some(with(fields, 7, &first.to_string()))
+            }),
+        ),
+        (
+            "causality",
+            changed(&folder, |fields| Some(with(fields, 2, "2"))),
+        ),
+        (
+            "queue",
+            changed(&folder, |fields| {
+                // The first packet meets an empty queue.
+                Some(
+                    [&fields[..5], &["", "", "", "", "", "queue", ""]]
+                        .concat()
+                        .join(","),
+                )
+            }),
+        ),
+        (
+            "acked",
+            changed(&folder, |fields| {
+                delivered(fields)?;
+                Some(with(fields, 11, fields[9]))
+            }),
+        ),
+        (
+            "form",
+            changed(&folder, |fields| Some(with(fields, 4, "soon"))),
+        ),
+        (
+            "story",
+            changed(&folder, |fields| {
+                delivered(fields)?;
+                Some(with(fields, 4, fields[9]))
+            }),
+        ),
+    ];
+    for (rule, log) in cases {
+        folder.write("changed.csv", &log);
+        let ran = tmt("audit --timeline timeline.csv changed.csv")
+            .within(&folder)
+            .run();
+        assert_eq!(ran.code, Some(1), "{rule}: a changed log passes");
+        let ran = ran.says(&[
+            "tmt audit: changed.csv:",
+            "rules are broken",
+            &format!(": {rule}: "),
+        ]);
+        assert!(ran.text().ends_with("rules are broken\n"));
+    }
+}
+
+#[test]
+fn a_log_that_was_cut_is_caught_wherever_it_was_cut() {
+    let folder = logged();
+    let log = folder.read("log.csv");
+    for length in (0..log.len() - 1).step_by(log.len() / 97) {
+        let ran = tmt("audit").input(&log.as_bytes()[..length]).run();
+        assert_eq!(
+            ran.code,
+            Some(1),
+            "cut after {length} bytes:\n{}",
+            ran.text()
+        );
+    }
+    let rows: Vec<&str> = log.lines().collect();
+    let end = rows.len() - 1;
+    let missing = [&rows[..end - 5], &rows[end - 4..]].concat().join("\n") + "\n";
+    tmt("audit").input(missing).run().fails(1, &[]);
+}
+
+#[test]
+fn another_timeline_than_the_runs_is_caught() {
+    let folder = logged();
+    tmt("apply --scheme arq -o other.csv phy.csv")
+        .within(&folder)
+        .run()
+        .ok();
+    tmt("audit --timeline other.csv log.csv")
+        .within(&folder)
+        .run()
+        .fails(1, &["rules are broken"]);
+    tmt("audit --timeline no-such.csv log.csv")
+        .within(&folder)
+        .run()
+        .fails(1, &["no-such.csv: No such file or directory"]);
+}

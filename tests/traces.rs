@@ -1,0 +1,239 @@
+//! Every measured trace that `tmt convert` reads, through the whole chain and the auditor, with the facts known of it.
+//!
+//! The traces are other people's: they are read where they are (`common::traces`), never copied.
+
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
+#[allow(
+    dead_code,
+    reason = "the test programs share the helper, and none needs all of it"
+)]
+mod common;
+
+use std::path::Path;
+
+use common::{Folder, tmt, traces};
+use serde_json::Value;
+
+const SCHEMES: [&str; 4] = [
+    "arq",
+    "harq:10/12",
+    "frame-arq:10/12,rounds=3",
+    "fec:10/12,interleave=2,in-order",
+];
+
+/// A share of a whole, in which a division may round the last digit up.
+fn is_share(value: &Value) -> bool {
+    value
+        .as_f64()
+        .is_some_and(|share| (0.0..=1.000_001).contains(&share))
+}
+
+fn number(value: &Value) -> u64 {
+    value.as_u64().unwrap()
+}
+
+/// Converts into `phy.csv` of a new folder and returns what `tmt stats` says of it.
+fn converted(arguments: &str, files: &[(&str, &Path)]) -> (Folder, Value) {
+    let folder = Folder::new();
+    let mut convert = tmt("convert -o phy.csv").arg_list(arguments);
+    for (flag, file) in files {
+        convert = convert.arg_list(flag).arg(file);
+    }
+    convert.within(&folder).run().ok();
+    let stats = tmt("stats --json phy.csv")
+        .within(&folder)
+        .run()
+        .ok()
+        .json();
+    (folder, stats)
+}
+
+/// Takes `phy.csv` through schemes, TCP and the auditor; `tcp` holds flags that say what an LLDU is.
+fn through_the_chain(folder: &Folder, stats: &Value, tcp: &str) {
+    let mut apply = tmt("apply -o {scheme}.csv --summary link.json");
+    for scheme in SCHEMES {
+        apply = apply.arg("--scheme").arg(scheme);
+    }
+    apply.arg("phy.csv").within(folder).run().ok();
+    let links: Value = serde_json::from_str(&folder.read("link.json")).unwrap();
+    let mut wrong = Vec::new();
+    for (scheme, link) in SCHEMES.into_iter().zip(links.as_array().unwrap()) {
+        let parts = ["units_data", "units_repair", "units_repeated"];
+        let units: u64 = parts.iter().map(|part| number(&link[part])).sum();
+        assert_eq!(units, number(&stats["slots"]), "{scheme}");
+        assert_eq!(link["slots_erased"], stats["slots_erased"], "{scheme}");
+        if link["slots_erased"] == 0 {
+            assert_eq!(
+                (&link["lost"], &link["units_repeated"]),
+                (&0.into(), &0.into())
+            );
+            assert_eq!(link["attempts"]["1"], link["delivered"], "{scheme}");
+        }
+        let name: String = scheme
+            .chars()
+            .map(|c| if ":/,=".contains(c) { '-' } else { c })
+            .collect();
+        for control in ["cubic", "newreno"] {
+            let what = format!("{scheme} {control}");
+            let run = tmt("tcp --json --packets log.csv --cc")
+                .arg(control)
+                .arg_list(tcp);
+            let run = run.arg(format!("{name}.csv")).within(folder).run().ok();
+            let report = run.json();
+            let total = &report["runs"][0]["total"];
+            assert!(number(&total["packets_delivered"]) > 100, "{what}: {total}");
+            for share in ["normalised_goodput", "link_utilisation"] {
+                assert!(is_share(&total[share]), "{what}: {share} {}", total[share]);
+            }
+            let audit = tmt("audit --timeline")
+                .arg(format!("{name}.csv"))
+                .arg("log.csv");
+            let audit = audit.within(folder).run();
+            if audit.code != Some(0) {
+                wrong.push(format!("{what}: {}", audit.stderr));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "the auditor found:\n{}", wrong.concat());
+}
+
+/// A delay of the statistics in ms, with one decimal.
+fn millis(stats: &Value, which: &str) -> String {
+    format!("{:.1}", stats["delay_s"][which].as_f64().unwrap() * 1e3)
+}
+
+/// A Starlink pair: lost packets, bursts of losses, and the delays in ms (smallest, median, largest).
+fn starlink(direction: &str, lost: u64, bursts: &[(&str, u64)], delays: [&str; 3]) {
+    let Some(folder) = traces() else { return };
+    let file = |kind: &str| {
+        folder.join(format!(
+            "ebpf-trace-emu/LEO_{direction}_{kind}-000001-12h.txt"
+        ))
+    };
+    let (scratch, stats) = converted(
+        "--from delay-loss --interval 10ms",
+        &[("--delay", &file("delay")), ("--loss", &file("loss"))],
+    );
+    assert_eq!(stats["slots"], 10_000);
+    assert_eq!(stats["slots_erased"], lost);
+    let found: Vec<(&str, u64)> = stats["bursts"]
+        .as_object()
+        .unwrap()
+        .iter()
+        .map(|(length, count)| (length.as_str(), number(count)))
+        .collect();
+    assert_eq!(found, bursts);
+    assert_eq!(
+        ["min", "p50", "max"].map(|which| millis(&stats, which)),
+        delays
+    );
+    assert_eq!(stats["last_s"], 99.99);
+    through_the_chain(&scratch, &stats, "--lldu 1500B --lldu-header 0B");
+}
+
+/// A mahimahi trace: opportunities, Mbps at 1500 B each, and the longest gap in ms.
+fn mahimahi(path: &str, opportunities: u64, mbps: &str, gap: u32) {
+    let Some(folder) = traces() else { return };
+    let (scratch, stats) = converted("--from mahimahi --rtt 60ms", &[("", &folder.join(path))]);
+    assert_eq!(stats["slots"], opportunities);
+    assert_eq!(stats["slots_erased"], 0);
+    let (slots, last) = (
+        stats["slots"].as_f64().unwrap(),
+        stats["last_s"].as_f64().unwrap(),
+    );
+    assert_eq!(format!("{:.2}", slots * 12_000.0 / last / 1e6), mbps);
+    let longest = stats["longest_slot_period_s"].as_f64().unwrap();
+    assert_eq!(
+        format!("{longest:.3}"),
+        format!("{:.3}", f64::from(gap) / 1e3)
+    );
+    through_the_chain(&scratch, &stats, "--lldu 1504B --lldu-header 0B");
+}
+
+#[test]
+fn the_starlink_uplink_is_what_is_known_of_it_and_passes_the_chain() {
+    starlink("uplink", 4, &[("1", 1), ("3", 1)], ["3.6", "19.2", "144.4"]);
+}
+
+#[test]
+fn the_starlink_downlink_is_what_is_known_of_it_and_passes_the_chain() {
+    starlink(
+        "downlink",
+        33,
+        &[("1", 24), ("2", 3), ("3", 1)],
+        ["10.1", "19.4", "90.5"],
+    );
+}
+
+#[test]
+fn the_delays_of_leocc_are_what_is_known_of_them_and_pass_the_chain() {
+    let Some(folder) = traces() else { return };
+    let (scratch, stats) = converted(
+        "--from delay-loss --interval 10ms --delay-unit ms",
+        &[("--delay", &folder.join("leocc/delay_example.txt"))],
+    );
+    assert_eq!(
+        (&stats["slots"], &stats["slots_erased"]),
+        (&11_999.into(), &0.into())
+    );
+    assert_eq!(
+        ["min", "p50", "max"].map(|which| millis(&stats, which)),
+        ["7.0", "11.0", "68.0"]
+    );
+    through_the_chain(&scratch, &stats, "--lldu 1500B --lldu-header 0B");
+}
+
+#[test]
+fn the_rate_of_leocc_is_what_is_known_of_it_and_passes_the_chain() {
+    mahimahi("leocc/bw_example.txt", 487_652, "48.74", 135);
+}
+
+#[test]
+fn att_lte_down_is_what_is_known_of_it_and_passes_the_chain() {
+    mahimahi("mahimahi/ATT-LTE-driving-2016.down", 45_604, "4.56", 1123);
+}
+
+#[test]
+fn att_lte_up_is_what_is_known_of_it_and_passes_the_chain() {
+    mahimahi("mahimahi/ATT-LTE-driving-2016.up", 19_101, "1.91", 4061);
+}
+
+#[test]
+fn verizon_lte_down_is_what_is_known_of_it_and_passes_the_chain() {
+    mahimahi("mahimahi/Verizon-LTE-short.down", 58_655, "5.03", 1447);
+}
+
+#[test]
+fn verizon_lte_up_is_what_is_known_of_it_and_passes_the_chain() {
+    mahimahi("mahimahi/Verizon-LTE-short.up", 69_367, "5.95", 1718);
+}
+
+#[test]
+fn tmobile_lte_down_is_what_is_known_of_it_and_passes_the_chain() {
+    mahimahi("mahimahi/TMobile-LTE-short.down", 194_846, "16.70", 917);
+}
+
+#[test]
+fn tmobile_umts_down_is_what_is_known_of_it_and_passes_the_chain() {
+    mahimahi("mahimahi/TMobile-UMTS-driving.down", 156_262, "2.02", 5753);
+}
+
+#[test]
+fn the_main_job_of_the_readme_gives_a_report() {
+    let Some(folder) = traces() else { return };
+    let file = |kind: &str| folder.join(format!("ebpf-trace-emu/LEO_uplink_{kind}-000001-12h.txt"));
+    let scratch = Folder::new();
+    let script = format!(
+        "tmt convert --from delay-loss --delay '{}' --loss '{}' --interval 10ms --propagation 3ms \
+         | tmt apply --scheme harq:10/12 --summary link.json \
+         | tmt tcp --cc cubic --lldu 1500B --lldu-header 0B --json",
+        file("delay").display(),
+        file("loss").display()
+    );
+    let report = common::bash(&scratch, &script).ok().json();
+    assert_eq!(report["params"]["rtt_ns"], 6_000_000);
+    // Ten of twelve slots of 1500 B every 10 ms carry data, 1 Mbps; the queue holds two packets.
+    let goodput = report["runs"][0]["total"]["goodput_bps"].as_f64().unwrap();
+    assert!((500_000.0..=1_000_000.0).contains(&goodput), "{goodput}");
+}
