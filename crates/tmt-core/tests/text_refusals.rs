@@ -10,7 +10,7 @@
 mod reading;
 
 use reading::{Refusal, decode, read, read_file};
-use tmt_core::text::Options;
+use tmt_core::text::{Options, Rows, TraceReader};
 
 /// Asserts that `text` is refused with a kind whose debug form starts with `kind`, at this line and
 /// column, however it is cut into pieces.
@@ -424,4 +424,37 @@ fn the_rows_in_front_of_an_error_are_handed_over() {
         ]
     );
     assert_eq!(got.end.unwrap_err().at.unwrap().row, 3);
+}
+
+#[test]
+fn notes_in_a_head_may_look_alike_and_keys_of_the_contract_may_not() {
+    let notes = "# tool: x\n# https://a\n# https://b\n# note: rain\n# note: snow\n";
+    let tail = "tx_time,decode_delay\n1,1\n# end: rows=1 slots=1 usable_until_ns=1000000000\n";
+    assert!(read(format!("{notes}{tail}")).end.is_ok());
+    refused(
+        &format!("# tool: x\n# rtt_ns: 1\n# rtt_ns: 2\n{tail}"),
+        "Metadata { key: \"rtt_ns\"",
+        3,
+        1,
+    );
+}
+
+#[test]
+fn a_row_behind_the_end_line_is_refused_with_and_without_its_line_end() {
+    let whole = "# tool: x\n1,1\n# end: rows=1 slots=1 usable_until_ns=1000000000\n";
+    refused(&format!("{whole}5,6\n"), "RowAfterEnd", 4, 1);
+    refused(&format!("{whole}5,6"), "RowAfterEnd", 4, 1);
+}
+
+#[test]
+fn a_plain_text_may_have_any_number_of_comments_and_a_head_only_so_many() {
+    let text = "# sky: clear over Livorno\n".repeat(100_000) + "1,1\n";
+    let mut reader = TraceReader::new(text.as_bytes(), Options::default()).unwrap();
+    let mut rows = Rows::default();
+    assert!(reader.next_rows(&mut rows).unwrap());
+    assert_eq!(rows.line(0), 100_001);
+    // Under a head they are kept and passed on.
+    let under_a_head = format!("# tool: x\n{text}");
+    let error = TraceReader::new(under_a_head.as_bytes(), Options::default()).unwrap_err();
+    assert!(error.to_string().contains("a head of more than"), "{error}");
 }

@@ -262,4 +262,31 @@ mod tests {
         assert_eq!(starts, [0, 10, 20, 80]);
         assert_eq!(link.usage(time(80)).utilisation, Some(4.0 / 9.0));
     }
+
+    #[test]
+    fn a_looped_trace_of_nanoseconds_is_not_walked_round_by_round() {
+        // 10^17 rounds to the packet: only arithmetic gets there.
+        let mut link = link(&[(0, 1), (1, 1)], 1, Some(span(3)));
+        let late = 300_000_000_000_000_002;
+        let service = link.serve(time(late)).unwrap();
+        assert_eq!(
+            (service.start, service.first_unit),
+            (time(late + 1), 200_000_000_000_000_002)
+        );
+        assert_eq!(link.available(time(late)), 200_000_000_000_000_002);
+    }
+
+    #[test]
+    fn only_what_lies_within_the_run_counts_as_used() {
+        let mut link = link(&[(0, 1), (10, 1), (20, 1), (30, 1)], 2, None);
+        link.serve(time(0)).unwrap();
+        link.serve(time(10)).unwrap();
+        let used = |end| {
+            let usage = link.usage(time(end));
+            (usage.lldus_used, usage.packets_served, usage.utilisation)
+        };
+        assert_eq!(used(15), (Some(2), 1, Some(1.0)));
+        assert_eq!(used(20), (Some(3), 2, Some(1.0)));
+        assert_eq!(used(30), (Some(4), 2, Some(1.0)));
+    }
 }

@@ -203,6 +203,36 @@ fn without_sack_duplicates_of_what_was_sent_before_a_timeout_start_no_recovery()
 }
 
 #[test]
+fn without_sack_the_duplicates_of_a_needless_recovery_start_no_next_one() {
+    // RFC 6582 §3.2 step 2. Packets 0 to 3 are late behind the other sixteen: nothing is lost.
+    let endpoint = Endpoint {
+        limited_transmit: false,
+        ..endpoint(false, Recovery::Halving, 20)
+    };
+    let mut sender = sender(endpoint, None);
+    drain(&mut sender, at(0));
+    let mut again = Vec::new();
+    for _ in 0..16 {
+        sender.on_ack(at(500), &ack(0, &[]));
+        again.extend(
+            drain(&mut sender, at(500))
+                .into_iter()
+                .filter(|(_, copy)| *copy > 1),
+        );
+    }
+    assert_eq!((again.len(), sender.fast_recoveries()), (1, 1));
+    // The late ones arrive and everything is acknowledged; what was sent twice makes duplicates.
+    sender.on_ack(at(600), &ack(20, &[]));
+    drain(&mut sender, at(600));
+    let una = sender.una();
+    for _ in 0..8 {
+        sender.on_ack(at(1100), &ack(una, &[]));
+        drain(&mut sender, at(1100));
+    }
+    assert_eq!(sender.fast_recoveries(), 1);
+}
+
+#[test]
 fn a_repeated_timeout_keeps_the_threshold_unless_the_profile_cuts_anew() {
     // RFC 5681 §3.1, last paragraph but one; ns-2 halves the window of one segment again.
     for (cut_from, expected) in [(CutFrom::Flight, 8.0), (CutFrom::Window, 2.0)] {

@@ -84,31 +84,7 @@ struct Run {
 }
 
 pub(crate) fn run(args: &Args) -> Outcome {
-    let paths = output_paths(args)?;
-    if args.summary.as_deref() == Some("-")
-        && !args.summary_only
-        && paths.iter().any(|path| path == "-")
-    {
-        return Err(Failure::usage(
-            "--summary - and the timeline cannot both go to stdout",
-        ));
-    }
-    if args
-        .summary
-        .as_ref()
-        .is_some_and(|summary| summary.contains("{scheme}"))
-    {
-        return Err(Failure::usage(
-            "--summary holds all schemes: {scheme} has no meaning there",
-        ));
-    }
-    let outputs = if args.summary_only {
-        &[][..]
-    } else {
-        &paths[..]
-    };
-    let files = outputs.iter().chain(&args.summary).chain(&args.trace.trace);
-    refuse_twice(files.map(String::as_str))?;
+    let paths = places(args)?;
     let (name, mut reader) = args.trace.open("apply", false)?;
     let rtt = Rtt::resolve(args.rtt, reader.metadata());
     let feedback_delay = feedback_delay(args, reader.metadata())?;
@@ -235,7 +211,37 @@ impl Run {
     }
 }
 
-/// Where each scheme's timeline goes.
+/// Where each scheme's timeline goes, when no file would be written twice or read and written.
+fn places(args: &Args) -> Outcome<Vec<String>> {
+    let paths = output_paths(args)?;
+    if args.summary.as_deref() == Some("-")
+        && !args.summary_only
+        && paths.iter().any(|path| path == "-")
+    {
+        return Err(Failure::usage(
+            "--summary - and the timeline cannot both go to stdout",
+        ));
+    }
+    if args
+        .summary
+        .as_ref()
+        .is_some_and(|summary| summary.contains("{scheme}"))
+    {
+        return Err(Failure::usage(
+            "--summary holds all schemes: {scheme} has no meaning there",
+        ));
+    }
+    let outputs = if args.summary_only {
+        &[][..]
+    } else {
+        &paths[..]
+    };
+    let files = outputs.iter().chain(&args.summary).chain(&args.trace.trace);
+    refuse_twice(files.map(String::as_str))?;
+    Ok(paths)
+}
+
+/// The output's name for each scheme.
 fn output_paths(args: &Args) -> Outcome<Vec<String>> {
     let pattern = args.output.as_deref().unwrap_or("-");
     let paths: Vec<String> = args
