@@ -1,7 +1,7 @@
 //! Congestion control: the trait, and the registry by name.
 //!
 //! A controller sees events and answers with a window; when and what to send is the sender's. A new
-//! one is one file in `congestion/` and one line in [`REGISTRY`].
+//! one is one file in `congestion/` and one line in `REGISTRY`.
 
 mod cubic;
 mod newreno;

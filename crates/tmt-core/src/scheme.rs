@@ -1,6 +1,6 @@
 //! Link-layer reliability schemes by their text form (link-layer.md §2).
 //!
-//! One family, one file; [`FAMILIES`] is the registry. A family says how its text is to be read and
+//! One family, one file; `FAMILIES` is the registry. A family says how its text is to be read and
 //! which rules of the machine (`machine.rs`) it wants; the machine itself knows no names.
 
 mod arq;

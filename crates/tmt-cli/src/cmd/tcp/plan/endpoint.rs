@@ -1,0 +1,137 @@
+//! Both ends: the profile, and what flags change of it.
+
+use std::collections::BTreeSet;
+
+use fluid_tcp::endpoint::{CutFrom, Endpoint, Recovery, RttSampling};
+use tmt_core::units::Span;
+
+use super::super::args::Args;
+use crate::exit::{Failure, Outcome};
+
+/// Shortest cap of the timeout: below it a run is nothing but timeouts.
+const LEAST_MAX_RTO: Span = Span::from_millis(1);
+
+/// The profile with what flags change of it.
+pub(super) fn endpoint(args: &Args) -> Outcome<Endpoint> {
+    let mut endpoint = args.profile.endpoint();
+    let set = |field: &mut Span, flag: Option<Span>| *field = flag.unwrap_or(*field);
+    set(&mut endpoint.delayed_ack_timer, args.delayed_ack_timer);
+    set(&mut endpoint.rto.first, args.first_rto);
+    set(&mut endpoint.rto.min, args.min_rto);
+    set(&mut endpoint.rto.max, args.max_rto);
+    set(&mut endpoint.rto.tick, args.rto_tick);
+    if endpoint.rto.max < endpoint.rto.min || endpoint.rto.max.is_zero() {
+        return Err(Failure::usage(format!(
+            "--max-rto {} is below --min-rto {}, or zero",
+            endpoint.rto.max, endpoint.rto.min
+        )));
+    }
+    let (least, most) = (endpoint.rto.min, endpoint.rto.max);
+    if args
+        .first_rto
+        .is_some_and(|first| first < least || first > most)
+    {
+        return Err(Failure::usage(format!(
+            "--first-rto is not within {least} and {most}, --min-rto and --max-rto"
+        )));
+    }
+    endpoint.rto.first = endpoint.rto.first.clamp(least, most);
+    if most < LEAST_MAX_RTO {
+        return Err(Failure::usage(format!(
+            "--max-rto {most}: expected at least {LEAST_MAX_RTO}"
+        )));
+    }
+    // A timeout of nothing would fire without time passing.
+    if endpoint.rto.min.is_zero() && endpoint.rto.tick.is_zero() {
+        return Err(Failure::usage(
+            "--min-rto 0s needs --rto-tick above 0ns: a timeout must take some time",
+        ));
+    }
+    if endpoint.rto.first.is_zero() {
+        return Err(Failure::usage("--first-rto: expected more than 0s"));
+    }
+    endpoint.initial_window = args.iw.unwrap_or(endpoint.initial_window);
+    endpoint.sack = args.sack.map_or(endpoint.sack, |switch| switch.0);
+    endpoint.delayed_ack = args
+        .delayed_ack
+        .map_or(endpoint.delayed_ack, |packets| packets.0);
+    endpoint.limited_transmit = args
+        .limited_transmit
+        .map_or(endpoint.limited_transmit, |switch| switch.0);
+    endpoint.rtt_sampling = args
+        .rtt_sampling
+        .map_or(endpoint.rtt_sampling, |sampling| sampling.0);
+    endpoint.cut_from = args.cut_from.map_or(endpoint.cut_from, |cut| cut.0);
+    endpoint.rwnd = args.rwnd.map_or(endpoint.rwnd, |packets| packets.0);
+    endpoint.handshake = args.handshake.map_or(endpoint.handshake, |switch| switch.0);
+    if let Some(recovery) = args.recovery {
+        if recovery.0 == Recovery::Prr && !endpoint.sack {
+            return Err(Failure::usage(
+                "--recovery prr needs --sack on: it counts what was selectively acknowledged",
+            ));
+        }
+        endpoint.recovery = recovery.0;
+    } else if !endpoint.sack {
+        endpoint.recovery = Recovery::Halving;
+    }
+    Ok(endpoint)
+}
+
+pub(super) fn profile_note(args: &Args, endpoint: &Endpoint) -> String {
+    let switch = |on: bool| if on { "on" } else { "off" };
+    let controls: BTreeSet<String> = args
+        .flow
+        .iter()
+        .map(|flow| flow.cc.as_ref().unwrap_or(&args.cc).to_string())
+        .collect();
+    let control = if args.flow.is_empty() {
+        args.cc.to_string()
+    } else {
+        controls.into_iter().collect::<Vec<_>>().join(" and ")
+    };
+    let delayed_ack = if endpoint.delayed_ack == 1 {
+        "off".to_owned()
+    } else {
+        format!("{} ({})", endpoint.delayed_ack, endpoint.delayed_ack_timer)
+    };
+    format!(
+        "cc {control}, profile {}: sack {}, delayed ack {delayed_ack}, iw {}, rto {} at first, {} to {}, tick {}, \
+         limited transmit {}, recovery {}, rtt sampling {}, cut from {}, rwnd {}, handshake {}",
+        args.profile.name(),
+        switch(endpoint.sack),
+        endpoint.initial_window,
+        endpoint.rto.first,
+        endpoint.rto.min,
+        endpoint.rto.max,
+        endpoint.rto.tick,
+        switch(endpoint.limited_transmit),
+        recovery_name(endpoint.recovery),
+        sampling_name(endpoint.rtt_sampling),
+        cut_name(endpoint.cut_from),
+        endpoint
+            .receiver_window()
+            .map_or("unlimited".to_owned(), |packets| format!("{packets}pkt")),
+        switch(endpoint.handshake),
+    )
+}
+
+pub(super) fn recovery_name(recovery: Recovery) -> &'static str {
+    match recovery {
+        Recovery::Halving => "halving",
+        Recovery::Prr => "prr",
+    }
+}
+
+pub(super) fn sampling_name(sampling: RttSampling) -> &'static str {
+    match sampling {
+        RttSampling::PerWindow => "window",
+        RttSampling::PerAck => "ack",
+    }
+}
+
+pub(super) fn cut_name(cut: CutFrom) -> &'static str {
+    match cut {
+        CutFrom::Flight => "flight",
+        CutFrom::Window => "window",
+    }
+}

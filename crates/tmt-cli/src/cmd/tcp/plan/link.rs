@@ -1,0 +1,281 @@
+//! The link of a run: a timeline with its rates, or a constant rate.
+
+use std::sync::Arc;
+
+use fluid_tcp::timeline::Timeline;
+use tmt_core::metadata::{EndLine, Metadata};
+use tmt_core::scheme::SchemeSpec;
+use tmt_core::text::Rows;
+use tmt_core::units::{Bytes, Span, Time, to_f64};
+
+use super::super::args::Args;
+use super::params::Overridden;
+use super::{LinkPlan, TimelinePlan};
+use crate::exit::{Failure, Outcome};
+use crate::quantity::{Origin, Rtt};
+
+/// The papers' LLDU and its header (tcp.md §1).
+const DEFAULT_LLDU: Bytes = Bytes(33);
+
+const DEFAULT_HEADER: Bytes = Bytes(1);
+
+/// The link, and what it says of itself.
+pub(super) struct Link {
+    pub(super) plan: LinkPlan,
+    pub(super) rtt: Rtt,
+    pub(super) begin: Time,
+    /// Last instant of the link; none for one that never ends.
+    pub(super) ends: Option<Time>,
+    pub(super) rate_bps: Option<f64>,
+    /// Delay of a packet that meets no queue, beside the RTT.
+    pub(super) own_delay: Span,
+    pub(super) lldu_header: Option<Bytes>,
+    pub(super) scheme: Option<String>,
+    pub(super) overridden: Vec<Overridden>,
+    pub(super) notes: Vec<String>,
+}
+
+pub(super) fn synthetic(args: &Args) -> Outcome<Link> {
+    let refused = [
+        ("TIMELINE", args.trace.trace.is_some()),
+        ("--lldu", args.lldu.is_some()),
+        ("--lldu-header", args.lldu_header.is_some()),
+        ("--loop", args.looped),
+        ("--allow-cut", args.trace.allow_cut),
+    ];
+    if let Some((flag, _)) = refused.iter().find(|(_, given)| *given) {
+        return Err(Failure::usage(format!(
+            "{flag} has no meaning with --link synthetic"
+        )));
+    }
+    let rate = args
+        .rate
+        .ok_or_else(|| Failure::usage("--link synthetic needs --rate"))?;
+    let work = u128::from(args.packet.0) * 8 * 1_000_000_000;
+    let service = work
+        .checked_div(u128::from(rate.0))
+        .and_then(|nanos| u64::try_from(nanos).ok())
+        .and_then(Span::from_nanos);
+    let own_delay = service.ok_or_else(|| {
+        Failure::usage("--rate: expected a rate at which a packet takes less than 2^63 ns")
+    })?;
+    let rtt = Rtt::resolve(args.rtt, &Metadata::new());
+    if own_delay.is_zero() && rtt.value.is_zero() {
+        return Err(Failure::usage(
+            "--rate: at --rtt 0s a packet must take at least 1 ns, or no time would pass",
+        ));
+    }
+    let loss = args
+        .loss
+        .map_or("no loss".to_owned(), |loss| format!("loss {loss}"));
+    Ok(Link {
+        notes: vec![format!("link synthetic, {rate}, {loss}, {rtt}")],
+        plan: LinkPlan::Synthetic {
+            rate,
+            loss: args.loss,
+        },
+        rtt,
+        begin: Time::ZERO,
+        ends: None,
+        rate_bps: Some(to_f64(rate.0)),
+        own_delay,
+        lldu_header: None,
+        scheme: None,
+        overridden: Vec::new(),
+    })
+}
+
+pub(super) fn timeline(args: &Args) -> Outcome<Link> {
+    for (flag, given) in [
+        ("--rate", args.rate.is_some()),
+        ("--loss", args.loss.is_some()),
+    ] {
+        if given {
+            return Err(Failure::usage(format!(
+                "{flag} has no meaning with --link timeline: the trace says"
+            )));
+        }
+    }
+    let (name, mut reader) = args.trace.open("tcp", true)?;
+    let mut timeline = Timeline::default();
+    let mut rows = Rows::default();
+    while reader
+        .next_rows(&mut rows)
+        .map_err(|error| Failure::input(&name, &error))?
+    {
+        timeline.extend(&rows);
+    }
+    let (head, tail) = (reader.metadata(), reader.tail());
+    let mut notes = Vec::new();
+    if tail.is_some_and(|tail| tail.cut) {
+        notes.push(format!("{name} has no end line: it was cut (--allow-cut)"));
+    }
+    let end_line = tail.and_then(|tail| tail.end);
+    link_of(args, &name, timeline, head, end_line, notes)
+}
+
+/// The link that a timeline with this head and end line makes.
+fn link_of(
+    args: &Args,
+    name: &str,
+    timeline: Timeline,
+    head: &Metadata,
+    end_line: Option<EndLine>,
+    mut notes: Vec<String>,
+) -> Outcome<Link> {
+    let rtt = Rtt::resolve(args.rtt, head);
+    let (lldu, lldu_origin) = match (args.lldu, head.lldu_bytes()) {
+        (Some(flag), Some(told)) if flag != told => {
+            (flag, format!("--lldu; the metadata says {told}"))
+        }
+        (Some(flag), _) => (flag, "--lldu".to_owned()),
+        (None, Some(told)) => (told, "metadata".to_owned()),
+        (None, None) => (DEFAULT_LLDU, "default, the papers' LLDU".to_owned()),
+    };
+    let (header, header_origin) = match args.lldu_header {
+        Some(flag) => (flag, "--lldu-header"),
+        None => (DEFAULT_HEADER, "default"),
+    };
+    let payload = lldu.0.checked_sub(header.0).filter(|payload| *payload > 0).ok_or_else(|| {
+        Failure::usage(format!("an LLDU of {lldu} with a header of {header} has no room for a packet: --lldu, --lldu-header"))
+    })?;
+    let per_packet = args.packet.0.div_ceil(payload);
+    let lldus_per_packet = usize::try_from(per_packet).unwrap_or(usize::MAX);
+    let (Some(begin), Some(last)) = (timeline.first(), timeline.last()) else {
+        return Err(Failure::failed(format!(
+            "{name}: found no row, expected at least one"
+        )));
+    };
+    let usable_until = end_line.map_or(last, |end| end.usable_until.max(begin));
+    // A looped trace repeats what is known; an unlooped one may be used to its last row, since what
+    // is delivered after the end of the run does not count.
+    let usable = if args.looped {
+        known_lldus(&timeline, usable_until)
+    } else {
+        timeline.len()
+    };
+    if usable < lldus_per_packet {
+        return Err(Failure::failed(format!(
+            "{name}: found {usable} LLDUs, expected at least the {per_packet} that a packet of {} needs",
+            args.packet
+        )));
+    }
+    let period = if args.looped {
+        Some(loop_period(name, &timeline, usable)?)
+    } else {
+        None
+    };
+    let (lldu_rate, rate_origin) = lldu_rate(head, &timeline);
+    let rate_bps = lldu_rate.map(|rate| rate * to_f64(payload) * 8.0);
+    let own_delay = timeline.median_delay().unwrap_or(Span::ZERO);
+    let rate_text = rate_bps.map_or("of unknown rate".to_owned(), |rate| {
+        format!("{:.6} Mbps for packets ({rate_origin})", rate / 1e6)
+    });
+    notes.push(format!("link timeline, {rate_text}, {rtt}"));
+    notes.push(format!(
+        "LLDU {lldu} ({lldu_origin}), header {header} ({header_origin}): {per_packet} LLDUs to a packet of {}",
+        args.packet
+    ));
+    if let (Origin::Flag, Some(told)) = (rtt.origin, rtt.overridden) {
+        notes.push(format!(
+            "the timeline was made for rtt {told}, the run uses --rtt {}",
+            rtt.value
+        ));
+    }
+    Ok(Link {
+        plan: LinkPlan::Timeline(TimelinePlan {
+            timeline: Arc::new(timeline),
+            usable,
+            lldus_per_packet,
+            lldu,
+            period,
+            end_line,
+        }),
+        rtt,
+        begin,
+        ends: if args.looped {
+            None
+        } else {
+            Some(usable_until)
+        },
+        rate_bps,
+        own_delay,
+        lldu_header: Some(header),
+        scheme: head.get("scheme").map(str::to_owned),
+        overridden: overridden(args, head),
+        notes,
+    })
+}
+
+/// Flags that differ from what the head says.
+fn overridden(args: &Args, head: &Metadata) -> Vec<Overridden> {
+    let rtt = args.rtt.zip(head.rtt()).map(|(used, told)| Overridden {
+        key: "rtt_ns",
+        flag: "--rtt",
+        told: told.as_nanos(),
+        used: used.as_nanos(),
+    });
+    let lldu = args
+        .lldu
+        .zip(head.lldu_bytes())
+        .map(|(used, told)| Overridden {
+            key: "lldu_bytes",
+            flag: "--lldu",
+            told: told.0,
+            used: used.0,
+        });
+    [rtt, lldu]
+        .into_iter()
+        .flatten()
+        .filter(|flag| flag.told != flag.used)
+        .collect()
+}
+
+/// LLDUs whose fate is known: up to the end of the run, where the first censored one may stand as lost.
+fn known_lldus(timeline: &Timeline, usable_until: Time) -> usize {
+    let mut known = timeline
+        .tx_times()
+        .partition_point(|time| *time <= usable_until);
+    while known > 0
+        && timeline.tx_time(known - 1) == usable_until
+        && timeline.delay(known - 1).is_none()
+    {
+        known -= 1;
+    }
+    known
+}
+
+/// Time from one round of a looped trace to the next: its length and one mean slot.
+fn loop_period(name: &str, timeline: &Timeline, usable: usize) -> Outcome<Span> {
+    let length = timeline.tx_time(usable - 1).since(timeline.tx_time(0));
+    let slot = length
+        .as_nanos()
+        .checked_div(usable as u64 - 1)
+        .unwrap_or(0);
+    Span::from_nanos(length.as_nanos() + slot)
+        .filter(|period| !period.is_zero())
+        .ok_or_else(|| {
+            Failure::failed(format!(
+                "{name}: found a timeline without length, expected one that --loop can repeat"
+            ))
+        })
+}
+
+/// Data LLDUs a second: from the head (rate and scheme), else from the first 10 000 rows.
+fn lldu_rate(head: &Metadata, timeline: &Timeline) -> (Option<f64>, &'static str) {
+    if let (Some(rate), Some(lldu)) = (head.rate(), head.lldu_bytes()) {
+        let slots = to_f64(rate.0) / (8.0 * to_f64(lldu.0));
+        match head.get("scheme").map(str::parse::<SchemeSpec>) {
+            None => return (Some(slots), "metadata"),
+            Some(Ok(scheme)) => {
+                let share = f64::from(scheme.data_units()) / f64::from(scheme.units());
+                return (
+                    Some(slots * share),
+                    "metadata, share of data units in the scheme included",
+                );
+            }
+            Some(Err(_)) => {}
+        }
+    }
+    (timeline.rate(), "first 10 000 rows")
+}

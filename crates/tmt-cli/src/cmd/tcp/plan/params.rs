@@ -1,0 +1,126 @@
+//! What `--json` shows of the settings.
+
+use fluid_tcp::endpoint::Endpoint;
+use serde::Serialize;
+use tmt_core::units::Time;
+
+use super::super::args::Args;
+use super::FlowPlan;
+use super::endpoint::{cut_name, recovery_name, sampling_name};
+
+/// What `--json` shows of the settings; every value that was used, wherever it came from.
+#[derive(Debug, Clone, Serialize)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "one field a flag, shown as JSON"
+)]
+pub(crate) struct Params {
+    pub(crate) link: &'static str,
+    pub(crate) rtt_ns: u64,
+    pub(crate) packet_bytes: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) rate_bps: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) loss: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) scheme: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) lldu_bytes: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) lldu_header_bytes: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) lldus_per_packet: Option<u64>,
+    pub(crate) link_rate_bps: Option<f64>,
+    /// What the metadata said where a flag won: key, told, used.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(crate) overridden: Vec<Overridden>,
+    pub(crate) buffer_packets: u64,
+    pub(crate) begin_s: f64,
+    pub(crate) end_s: f64,
+    pub(crate) looped: bool,
+    pub(crate) profile: &'static str,
+    pub(crate) sack: bool,
+    pub(crate) delayed_ack: u32,
+    pub(crate) delayed_ack_timer_ns: u64,
+    pub(crate) iw: u32,
+    pub(crate) first_rto_ns: u64,
+    pub(crate) min_rto_ns: u64,
+    pub(crate) max_rto_ns: u64,
+    pub(crate) rto_tick_ns: u64,
+    pub(crate) limited_transmit: bool,
+    pub(crate) recovery: &'static str,
+    pub(crate) rtt_sampling: &'static str,
+    pub(crate) cut_from: &'static str,
+    pub(crate) rwnd_packets: Option<u64>,
+    pub(crate) handshake: bool,
+    pub(crate) flows: Vec<FlowParams>,
+}
+
+/// A flag that won over the metadata.
+#[derive(Debug, Clone, Serialize)]
+pub(crate) struct Overridden {
+    pub(crate) key: &'static str,
+    pub(crate) flag: &'static str,
+    pub(crate) told: u64,
+    pub(crate) used: u64,
+}
+
+/// What `--json` shows of one flow.
+#[derive(Debug, Clone, Serialize)]
+pub(crate) struct FlowParams {
+    pub(crate) cc: String,
+    pub(crate) start: String,
+    pub(crate) packets: Option<u64>,
+}
+
+/// What the flags alone say; the link fills in the rest.
+pub(super) fn params(args: &Args, endpoint: &Endpoint, flows: &[FlowPlan]) -> Params {
+    Params {
+        link: if args.link == "timeline" {
+            "timeline"
+        } else {
+            "synthetic"
+        },
+        rtt_ns: 0,
+        packet_bytes: args.packet.0,
+        rate_bps: None,
+        loss: None,
+        scheme: None,
+        lldu_bytes: None,
+        lldu_header_bytes: None,
+        lldus_per_packet: None,
+        link_rate_bps: None,
+        overridden: Vec::new(),
+        buffer_packets: 0,
+        begin_s: 0.0,
+        end_s: 0.0,
+        looped: args.looped,
+        profile: args.profile.name(),
+        sack: endpoint.sack,
+        delayed_ack: endpoint.delayed_ack,
+        delayed_ack_timer_ns: endpoint.delayed_ack_timer.as_nanos(),
+        iw: endpoint.initial_window,
+        first_rto_ns: endpoint.rto.first.as_nanos(),
+        min_rto_ns: endpoint.rto.min.as_nanos(),
+        max_rto_ns: endpoint.rto.max.as_nanos(),
+        rto_tick_ns: endpoint.rto.tick.as_nanos(),
+        limited_transmit: endpoint.limited_transmit,
+        recovery: recovery_name(endpoint.recovery),
+        rtt_sampling: sampling_name(endpoint.rtt_sampling),
+        cut_from: cut_name(endpoint.cut_from),
+        rwnd_packets: endpoint.receiver_window(),
+        handshake: endpoint.handshake,
+        flows: flows
+            .iter()
+            .map(|plan| FlowParams {
+                cc: plan.flow.algorithm.to_string(),
+                start: plan.start.to_string(),
+                packets: plan.flow.packets,
+            })
+            .collect(),
+    }
+}
+
+pub(super) fn seconds(time: Time) -> f64 {
+    time.since(Time::ZERO).as_secs_f64()
+}
