@@ -56,6 +56,8 @@ pub struct Endpoint {
     pub cut_from: CutFrom,
     /// Receiver's window, packets.
     pub rwnd: u64,
+    /// Whether the congestion window grows only while it is what holds the sender back (RFC 7661 §4.4).
+    pub window_validation: bool,
     /// Whether one round trip passes before the first data.
     pub handshake: bool,
 }
@@ -110,6 +112,7 @@ impl Profile {
                 rtt_sampling: RttSampling::PerWindow,
                 cut_from: CutFrom::Window,
                 rwnd: NO_RWND,
+                window_validation: false,
                 handshake: false,
             },
             Self::Rfc => Endpoint {
@@ -128,6 +131,7 @@ impl Profile {
                 rtt_sampling: RttSampling::PerAck,
                 cut_from: CutFrom::Flight,
                 rwnd: NO_RWND,
+                window_validation: false,
                 handshake: false,
             },
         }

@@ -5,8 +5,7 @@
 //! - RFC 6675's rescue retransmission (rule 4 of NextSeg, optional) is not made;
 //! - the timer is restarted when a recovery begins, as ns-2 and Linux do;
 //! - with SACK a recovery sends its first packet anew only if the recovery before it did not;
-//! - a window is cut from at most itself, however much is outstanding;
-//! - the window grows only on acknowledgements that found the sender held back by it.
+//! - a window is cut from at most itself, however much is outstanding.
 //!
 //! The sender is pulled: after each event [`Sender::next_packet`] is called until it has none.
 
@@ -394,7 +393,7 @@ impl Sender {
     }
 
     fn grow(&mut self, now: Time, acked: u64) {
-        if self.held_by_cwnd {
+        if self.held_by_cwnd || !self.endpoint.window_validation {
             self.cc.on_ack(&AckEvent {
                 now,
                 acked,

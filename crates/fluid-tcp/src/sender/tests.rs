@@ -56,19 +56,20 @@ fn the_initial_window_goes_out_at_once_and_no_more() {
 }
 
 #[test]
-fn the_receivers_window_bounds_what_is_outstanding() {
-    let mut sender = sender(
-        Endpoint {
+fn the_receivers_window_bounds_what_is_outstanding_and_holds_cwnd_only_if_validated() {
+    for window_validation in [false, true] {
+        let endpoint = Endpoint {
             rwnd: 3,
+            window_validation,
             ..endpoint(true, Recovery::Prr, 10)
-        },
-        None,
-    );
-    assert_eq!(drain(&mut sender, at(0)).len(), 3);
-    sender.on_ack(at(500), &ack(1, &[]));
-    assert_eq!(drain(&mut sender, at(500)), [(3, 1)]);
-    // The window is not what held the sender back, so it does not grow.
-    assert!((sender.snapshot().cwnd - 10.0).abs() < 1e-12);
+        };
+        let mut sender = sender(endpoint, None);
+        assert_eq!(drain(&mut sender, at(0)).len(), 3);
+        sender.on_ack(at(500), &ack(1, &[]));
+        assert_eq!(drain(&mut sender, at(500)), [(3, 1)]);
+        let expected = if window_validation { 10.0 } else { 11.0 };
+        assert!((sender.snapshot().cwnd - expected).abs() < 1e-12);
+    }
 }
 
 #[test]
@@ -351,6 +352,7 @@ proptest! {
         delayed_ack in 1u32..4,
         initial_window in 1u32..12,
         rwnd in prop_oneof![1u64..20, Just(1 << 30)],
+        window_validation: bool,
         cubic: bool,
         total in 1u64..120,
         events in proptest::collection::vec((0u8..100, 0u32..400, 0u8..100), 1..200),
@@ -365,6 +367,7 @@ proptest! {
             delayed_ack,
             initial_window,
             rwnd,
+            window_validation,
             ..Profile::Rfc.endpoint()
         };
         let algorithm: Algorithm = if cubic { "cubic" } else { "newreno" }.parse().unwrap();

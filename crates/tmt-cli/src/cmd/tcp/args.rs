@@ -90,6 +90,9 @@ pub(crate) struct Args {
     /// Receiver's window, such as 64pkt; no limit when left out
     #[arg(long, value_name = "Npkt")]
     pub(crate) rwnd: Option<Packets>,
+    /// The window grows only while it is what holds the sender back (off when left out)
+    #[arg(long, value_name = "on|off")]
+    pub(crate) window_validation: Option<Switch>,
     /// One round trip before the first data
     #[arg(long, value_name = "on|off")]
     pub(crate) handshake: Option<Switch>,

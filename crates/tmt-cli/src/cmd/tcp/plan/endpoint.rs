@@ -63,6 +63,9 @@ pub(super) fn endpoint(args: &Args) -> Outcome<Endpoint> {
         .map_or(endpoint.rtt_sampling, |sampling| sampling.0);
     endpoint.cut_from = args.cut_from.map_or(endpoint.cut_from, |cut| cut.0);
     endpoint.rwnd = args.rwnd.map_or(endpoint.rwnd, |packets| packets.0);
+    endpoint.window_validation = args
+        .window_validation
+        .map_or(endpoint.window_validation, |switch| switch.0);
     endpoint.handshake = args.handshake.map_or(endpoint.handshake, |switch| switch.0);
     if let Some(recovery) = args.recovery {
         if recovery.0 == Recovery::Prr && !endpoint.sack {
@@ -96,7 +99,7 @@ pub(super) fn profile_note(args: &Args, endpoint: &Endpoint) -> String {
     };
     format!(
         "cc {control}, profile {}: sack {}, delayed ack {delayed_ack}, iw {}, rto {} at first, {} to {}, tick {}, \
-         limited transmit {}, recovery {}, rtt sampling {}, cut from {}, rwnd {}, handshake {}",
+         limited transmit {}, recovery {}, rtt sampling {}, cut from {}, rwnd {}, window validation {}, handshake {}",
         args.profile.name(),
         switch(endpoint.sack),
         endpoint.initial_window,
@@ -111,6 +114,7 @@ pub(super) fn profile_note(args: &Args, endpoint: &Endpoint) -> String {
         endpoint
             .receiver_window()
             .map_or("unlimited".to_owned(), |packets| format!("{packets}pkt")),
+        switch(endpoint.window_validation),
         switch(endpoint.handshake),
     )
 }

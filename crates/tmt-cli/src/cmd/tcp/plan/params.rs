@@ -52,6 +52,7 @@ pub(crate) struct Params {
     pub(crate) rtt_sampling: &'static str,
     pub(crate) cut_from: &'static str,
     pub(crate) rwnd_packets: Option<u64>,
+    pub(crate) window_validation: bool,
     pub(crate) handshake: bool,
     pub(crate) flows: Vec<FlowParams>,
 }
@@ -109,6 +110,7 @@ pub(super) fn params(args: &Args, endpoint: &Endpoint, flows: &[FlowPlan]) -> Pa
         rtt_sampling: sampling_name(endpoint.rtt_sampling),
         cut_from: cut_name(endpoint.cut_from),
         rwnd_packets: endpoint.receiver_window(),
+        window_validation: endpoint.window_validation,
         handshake: endpoint.handshake,
         flows: flows
             .iter()
