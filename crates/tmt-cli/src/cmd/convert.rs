@@ -171,32 +171,26 @@ fn mahimahi(args: &Args) -> Outcome {
     end(output, &input.name, &trace.findings())
 }
 
-/// Mean rate of a mahimahi trace, bit/s; none for a trace without length.
+/// Mean rate of a mahimahi trace, bit/s: all its opportunities in the period after which mahimahi
+/// repeats it, which is its last time.
 fn mahimahi_rate(path: &str) -> Outcome<Option<u64>> {
     let input = input::open("convert", Some(path))?;
-    let mut trace = Mahimahi::new(
-        BufReader::new(input.reader),
-        Span::from_nanos(NO_DELAY).unwrap_or(Span::MAX),
-    );
-    let (mut first, mut last, mut steps) = (None, Time::ZERO, 0u64);
+    let delay = Span::from_nanos(NO_DELAY).unwrap_or(Span::MAX);
+    let mut trace = Mahimahi::new(BufReader::new(input.reader), delay);
+    let (mut last, mut slots) = (Time::ZERO, 0u64);
     while let Some(slot) = trace
         .next_slot()
         .map_err(|error| Failure::input(path, &error))?
     {
-        steps += u64::from(first.is_some());
-        first.get_or_insert(slot.tx_time());
+        slots += 1;
         last = slot.tx_time();
     }
-    Ok(rate_bps(
-        OPPORTUNITY,
-        steps,
-        last.since(first.unwrap_or(last)),
-    ))
+    Ok(rate_bps(OPPORTUNITY, slots, last.since(Time::ZERO)))
 }
 
-/// 8 · `lldu` bytes a slot, `steps` slots in `length`; rounded to whole bit/s.
-fn rate_bps(lldu: Bytes, steps: u64, length: Span) -> Option<u64> {
-    let bits = u128::from(lldu.0) * 8 * u128::from(steps) * 1_000_000_000;
+/// 8 · `lldu` bytes a slot, `slots` of them in `length`; rounded to whole bit/s.
+fn rate_bps(lldu: Bytes, slots: u64, length: Span) -> Option<u64> {
+    let bits = u128::from(lldu.0) * 8 * u128::from(slots) * 1_000_000_000;
     let length = u128::from(length.as_nanos());
     (bits + length / 2)
         .checked_div(length)
