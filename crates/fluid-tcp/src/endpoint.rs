@@ -35,6 +35,10 @@ pub enum CutFrom {
 
 /// The settings of both ends of a flow.
 #[derive(Debug, Clone, Copy, PartialEq)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is a switch of a stack that is on or off by itself"
+)]
 pub struct Endpoint {
     /// Selective acknowledgements (RFC 2018, 6675); without them NewReno's partial ones (RFC 6582).
     pub sack: bool,

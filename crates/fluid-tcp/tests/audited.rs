@@ -155,8 +155,6 @@ fn agree(report: &RunReport, audit: &AuditReport) -> Result<(), TestCaseError> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(200))]
-
     #[test]
     fn a_run_over_a_synthetic_link_passes_its_audit(
         setup in setups(),

@@ -20,9 +20,10 @@ use tmt_core::text::{Options, Rows, TraceReader, encode};
 use tmt_core::units::{Span, Time};
 use tmt_core::walk::Walk;
 
+/// So many cases, or as many as `PROPTEST_CASES` asks for if that is more.
 fn config(cases: u32) -> ProptestConfig {
     ProptestConfig {
-        cases,
+        cases: cases.max(ProptestConfig::default().cases),
         failure_persistence: None,
         ..ProptestConfig::default()
     }

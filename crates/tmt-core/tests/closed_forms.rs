@@ -366,7 +366,7 @@ fn outcome(scheme: &str, link: &Link) -> (Vec<u8>, LinkSummary) {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 1000, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 1000.max(ProptestConfig::default().cases), failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn harq_without_rounds_is_fec_byte_for_byte(

@@ -18,9 +18,10 @@ use tmt_core::units::{Span, Time};
 
 const LARGEST: u64 = i64::MAX as u64;
 
+/// So many cases, or as many as `PROPTEST_CASES` asks for if that is more.
 fn config(cases: u32) -> ProptestConfig {
     ProptestConfig {
-        cases,
+        cases: cases.max(ProptestConfig::default().cases),
         failure_persistence: None,
         ..ProptestConfig::default()
     }

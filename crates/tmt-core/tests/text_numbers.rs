@@ -91,7 +91,7 @@ const UNITS: [(Unit, i64); 4] = [
 ];
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 20_000, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 20_000.max(ProptestConfig::default().cases), failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn numbers_are_what_string_arithmetic_says(text in number(), unit in 0..UNITS.len(), minus in any::<bool>()) {

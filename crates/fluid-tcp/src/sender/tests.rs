@@ -338,8 +338,6 @@ fn check(sender: &Sender) {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(300))]
-
     /// Whatever is lost, late, doubled or out of order: everything arrives, the books balance, and no
     /// window is cut twice without something new having been acknowledged in between.
     #[test]
