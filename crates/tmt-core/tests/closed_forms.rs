@@ -396,7 +396,10 @@ proptest! {
         let tail = if in_order { ",in-order" } else { "" };
         let whole = link.trace.len() / nd as usize * nd as usize;
         let link = Link { trace: link.trace[..whole].to_vec(), ..link };
-        prop_assume!(whole > 0);
+        // A trace shorter than one codeword has none to compare.
+        if whole == 0 {
+            return Ok(());
+        }
         let (fec, none) = (outcome(&format!("fec:{nd}/{nd}{tail}"), &link), outcome(&format!("none{tail}"), &link));
         if !in_order {
             prop_assert_eq!(&fec.0, &none.0);
