@@ -15,19 +15,8 @@ const WHOLE_NUMBERS: [&str; 7] = [
     "propagation_removed_ns",
 ];
 
-/// Keys that stand once; any other line `# key: value` may be somebody's note.
-const ONCE: [&str; 10] = [
-    "tool",
-    "command",
-    "scheme",
-    "seed",
-    "rate_bps",
-    "lldu_bytes",
-    "rtt_ns",
-    "interleaver_ns",
-    "feedback_delay_ns",
-    "propagation_removed_ns",
-];
+/// Keys that stand once beside these; any other line `# key: value` may be somebody's note.
+const TEXTS: [&str; 3] = ["tool", "command", "scheme"];
 
 /// The lines `# key: value` in front of a trace, in the order in which they stand.
 ///
@@ -139,6 +128,8 @@ impl Metadata {
     /// A key that stands twice, or a number that is none.
     pub(crate) fn check(&self, lines: &[u64]) -> Result<()> {
         for (at, (key, value)) in self.entries.iter().enumerate() {
+            let is_number = WHOLE_NUMBERS.contains(&key.as_str());
+            let once = is_number || TEXTS.contains(&key.as_str());
             let position = Position {
                 line: lines.get(at).copied().unwrap_or(0),
                 column: 1,
@@ -154,10 +145,10 @@ impl Metadata {
                     position,
                 ))
             };
-            if ONCE.contains(&key.as_str()) && self.entries[..at].iter().any(|(k, _)| k == key) {
+            if once && self.entries[..at].iter().any(|(k, _)| k == key) {
                 return refuse("each key of the head once");
             }
-            if WHOLE_NUMBERS.contains(&key.as_str())
+            if is_number
                 && !value
                     .parse::<u64>()
                     .is_ok_and(|number| i64::try_from(number).is_ok())

@@ -87,7 +87,6 @@ pub enum Combining {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SchemeSpec {
     text: String,
-    family: &'static str,
     data_units: u32,
     units: u32,
     extra: u32,
@@ -102,12 +101,6 @@ impl SchemeSpec {
     #[must_use]
     pub fn text(&self) -> &str {
         &self.text
-    }
-
-    /// Name of its family, the text before the first `:` or `,`.
-    #[must_use]
-    pub fn family(&self) -> &'static str {
-        self.family
     }
 
     /// Data units of a codeword, ND.
@@ -226,7 +219,6 @@ impl Parser<'_> {
     fn parse(&self, rest: &str) -> Result<SchemeSpec, SchemeError> {
         let mut spec = SchemeSpec {
             text: self.text.to_owned(),
-            family: self.family.name,
             data_units: 1,
             units: 1,
             extra: 0,

@@ -1,7 +1,7 @@
 //! The saturated walk over a PHY trace: what `tmt apply` computes (link-layer.md §3).
 
 use crate::error::{Error, ErrorKind, Position, Result};
-use crate::machine::{Machine, Saturated, UnitCounts};
+use crate::machine::{Machine, Saturated};
 use crate::metadata::EndLine;
 use crate::scheme::SchemeSpec;
 use crate::slot::{Fate, Lldu, Slot};
@@ -102,12 +102,6 @@ impl Walk {
             self.feedback_delay,
             self.machine.counts(),
         )
-    }
-
-    /// Units sent so far.
-    #[must_use]
-    pub fn counts(&self) -> UnitCounts {
-        self.machine.counts()
     }
 
     fn count(&mut self, lldus: &[Lldu]) {

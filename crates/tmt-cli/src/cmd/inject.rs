@@ -14,7 +14,8 @@ use crate::provenance;
 #[command(
     after_help = "alpha and beta are the papers' PERSISTENCE probabilities, P(stay in good) and P(stay in bad): \
                   bursts last 1/(1-beta) slots on average and a share (1-alpha)/(2-alpha-beta) of the slots meets \
-                  the bad state. netem's p and r are 1-alpha and 1-beta. A slot that is erased already stays so.\n\n\
+                  the bad state. netem's p and r are 1-alpha and 1-beta. A slot that is erased already stays so. A second inject over a \
+                  trace needs another --seed: with the same one it would draw the same numbers.\n\n\
                   Example:\n  tmt inject --gilbert-elliott alpha=0.99,beta=0.8 --seed 7 phy.csv > bursty.csv"
 )]
 pub(crate) struct Args {

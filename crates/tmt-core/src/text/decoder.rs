@@ -303,6 +303,10 @@ impl Decoder {
                     row: 0,
                 };
                 return Err(Error::at(kind, position));
+            } else {
+                // So much can only be a plain text's; from here on there is nothing to search.
+                self.head = Metadata::new();
+                self.head_lines.clear();
             }
         } else if self.has_head
             && let Some(end) = text.strip_prefix("end:")
