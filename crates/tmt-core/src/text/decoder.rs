@@ -1,18 +1,18 @@
 //! Bytes in, rows out: the push parser of text traces.
 //!
-//! For hackers: `decode` only cuts lines; what a line means is decided in `take_line`, and what the
-//! end of the input means in `finish`. Results depend on the bytes alone, never on how they were
-//! cut into calls of `decode` (a property in `tests/text.rs` says so).
+//! For hackers: the head is read line by line in `take_head_line`; behind it `decode` hands whole
+//! lines to a [`RowParser`], as anyone else may do on any thread, and [`Decoder::absorb`] puts what
+//! came of them in its place. What the end of the input means is decided in `finish`. Results
+//! depend on the bytes alone, never on how they were cut (properties in `tests/text.rs` and
+//! `tests/text_pieces.rs` say so).
 
-use super::field::{self, Unit, shown};
-use super::layout::{COLUMNS, FirstLine, Layout, Separator};
+use super::field::Unit;
+use super::layout::{FirstLine, Layout};
+use super::parser::{LONGEST_LINE, RowParser, comment, is_comment};
+use super::rows::{Flaw, Piece, Rows};
 use crate::error::{Error, ErrorKind, Position, Result};
 use crate::metadata::{EndLine, Metadata};
-use crate::slot::Slot;
-use crate::units::{Span, Time};
-
-/// Longest line taken, bytes: no trace needs it, and no line may fill the memory.
-const LONGEST_LINE: usize = 1 << 20;
+use crate::units::Time;
 
 /// Most bytes of `key: value` lines a head may have; what a plain text has beyond is dropped.
 const LONGEST_HEAD: usize = 1 << 20;
@@ -26,47 +26,6 @@ pub struct Options {
     pub allow_cut: bool,
     /// Whether the column `attempts` is read where there is one.
     pub attempts: bool,
-}
-
-/// A batch of rows, to be used again and again.
-#[derive(Debug, Clone, Default)]
-pub struct Rows {
-    /// The slots.
-    pub slots: Vec<Slot>,
-    /// Attempts of each slot's LLDU; empty where they were not read.
-    pub attempts: Vec<u32>,
-    /// (index, line) of the first row, and of each row whose line does not follow that of the row before.
-    lines: Vec<(usize, u64)>,
-}
-
-impl Rows {
-    /// Forgets the rows and keeps the memory.
-    pub fn clear(&mut self) {
-        self.slots.clear();
-        self.attempts.clear();
-        self.lines.clear();
-    }
-
-    /// Line of the input that holds row `index` of this batch.
-    #[must_use]
-    pub fn line(&self, index: usize) -> u64 {
-        let at = self.lines.partition_point(|&(first, _)| first <= index);
-        self.lines[..at]
-            .last()
-            .map_or(0, |&(first, line)| line + (index - first) as u64)
-    }
-
-    fn push(&mut self, slot: Slot, line: u64) {
-        let index = self.slots.len();
-        if self
-            .lines
-            .last()
-            .is_none_or(|&(first, first_line)| first_line + (index - first) as u64 != line)
-        {
-            self.lines.push((index, line));
-        }
-        self.slots.push(slot);
-    }
 }
 
 /// What was behind the last row.
@@ -88,7 +47,8 @@ pub struct Decoder {
     carry: Vec<u8>,
     /// Number of the line that is read next.
     line: u64,
-    layout: Option<Layout>,
+    /// Known once the head has been read.
+    parser: Option<RowParser>,
     head: Metadata,
     head_lines: Vec<u64>,
     head_bytes: usize,
@@ -107,7 +67,7 @@ impl Decoder {
             options,
             carry: Vec::new(),
             line: 1,
-            layout: None,
+            parser: None,
             head: Metadata::new(),
             head_lines: Vec::new(),
             head_bytes: 0,
@@ -124,38 +84,93 @@ impl Decoder {
     /// # Errors
     /// The first line that cannot be read; the rows before it are in `out`.
     pub fn decode(&mut self, mut bytes: &[u8], out: &mut Rows) -> Result<()> {
-        while let Some(length) = memchr::memchr(b'\n', bytes) {
+        // A line at a time while there is a head to read, or half a line from the call before.
+        while self.parser.is_none() || !self.carry.is_empty() {
+            let Some(length) = memchr::memchr(b'\n', bytes) else {
+                return self.keep(bytes);
+            };
             let (line, rest) = bytes.split_at(length);
             bytes = &rest[1..];
             if self.carry.is_empty() {
-                self.check_length(line.len())?;
                 self.take_line(line, out)?;
             } else {
-                self.check_length(self.carry.len() + line.len())?;
-                self.carry.extend_from_slice(line);
+                self.keep(line)?;
                 let line = std::mem::take(&mut self.carry);
                 let taken = self.take_line(&line, out);
                 self.carry = line;
                 self.carry.clear();
                 taken?;
             }
-            self.line += 1;
         }
-        self.check_length(self.carry.len() + bytes.len())?;
-        self.carry.extend_from_slice(bytes);
-        Ok(())
+        let whole = memchr::memrchr(b'\n', bytes).map_or(0, |last| last + 1);
+        if let Some(parser) = self.parser {
+            parser.parse(&bytes[..whole], out);
+            self.absorb(out)?;
+        }
+        self.keep(&bytes[whole..])
+    }
+
+    /// How the rows are read; `None` until the head has been read.
+    ///
+    /// Its pieces and what is handed to [`Decoder::decode`] must follow each other as in the input:
+    /// take [`Decoder::take_carry`] before the first piece.
+    #[must_use]
+    pub fn parser(&self) -> Option<RowParser> {
+        self.parser
+    }
+
+    /// Hands out the bytes behind the last line end, which no row has come of yet.
+    #[must_use]
+    pub fn take_carry(&mut self) -> Vec<u8> {
+        std::mem::take(&mut self.carry)
+    }
+
+    /// Takes the rows that a [`RowParser`] has put in `rows`: the piece of the text that comes next.
+    ///
+    /// # Errors
+    /// The first line that cannot be read, just as [`Decoder::decode`] says it; the rows before it
+    /// stay in `rows` and count, those behind it are dropped.
+    pub fn absorb(&mut self, rows: &mut Rows) -> Result<()> {
+        let lines = rows.piece_lines();
+        let Some(piece) = rows.close_piece(self.line) else {
+            return Ok(());
+        };
+        let start = piece.start;
+        let refused = self.judge(piece, lines, rows);
+        let refused = refused.map_err(|(taken, error)| {
+            rows.truncate(start + taken);
+            error
+        });
+        if let Some(last) = rows.slots[start..].last() {
+            self.rows += (rows.slots.len() - start) as u64;
+            self.previous = last.tx_time();
+            self.last_row_line = rows.line(rows.slots.len() - 1);
+        }
+        self.line += lines;
+        refused
     }
 
     /// Whether everything in front of the first row has been read.
     #[must_use]
     pub fn head_is_read(&self) -> bool {
-        self.layout.is_some()
+        self.parser.is_some()
     }
 
     /// The head; empty where the text has none, or where it has not been read yet.
     #[must_use]
     pub fn metadata(&self) -> &Metadata {
         &self.head
+    }
+
+    /// Takes `last`, what is left of the text behind the pieces that were absorbed, and finishes.
+    ///
+    /// Its last line may lack its LF; all of it may be empty.
+    ///
+    /// # Errors
+    /// As [`Decoder::decode`] and [`Decoder::finish`].
+    pub fn finish_with(&mut self, last: &[u8], out: &mut Rows) -> Result<Tail> {
+        self.decode(last, out)?;
+        self.finish(out)
     }
 
     /// Says that the text has ended.
@@ -167,7 +182,7 @@ impl Decoder {
         if !last.is_empty() {
             self.take_last_line(&last, out)?;
         }
-        if self.layout.is_none() {
+        if self.parser.is_none() {
             self.close_head()?;
         }
         let here = Position {
@@ -210,7 +225,7 @@ impl Decoder {
     /// The last line, when it has no line end: whole in a plain text, but under a head, whose
     /// writer ends every line, it is what a cut left over.
     fn take_last_line(&mut self, line: &[u8], out: &mut Rows) -> Result<()> {
-        if self.layout.is_none() && !is_comment(line) {
+        if self.parser.is_none() && !is_comment(line) {
             self.close_head()?;
         }
         if !self.has_head {
@@ -219,120 +234,130 @@ impl Decoder {
         if self.end.is_some() {
             return self.take_line(line, out);
         }
-        if is_comment(line) && self.take_comment(line).is_ok() {
+        if is_comment(line)
+            && let Some(end) = comment(line).strip_prefix("end:").and_then(EndLine::parse)
+        {
             // An end line cut inside its last number still parses, and tells a tenth of the time or less.
             let least = self.previous.as_nanos() / 2;
-            let whole = |until: u64| until == 0 || (least > 0 && until >= least);
-            self.end = self.end.filter(|end| whole(end.usable_until.as_nanos()));
+            let until = end.usable_until.as_nanos();
+            self.end = (until == 0 || (least > 0 && until >= least)).then_some(end);
         }
         Ok(())
     }
 
-    fn check_length(&self, length: usize) -> Result<()> {
-        if length > LONGEST_LINE {
-            let position = Position {
-                line: self.line,
-                column: 1,
-                row: 0,
+    /// Finds what is wrong with a piece of so many lines; an error comes with the rows in front of it.
+    fn judge(&mut self, piece: Piece, lines: u64, rows: &Rows) -> Result<(), (usize, Error)> {
+        let taken = rows.slots.len() - piece.start;
+        let at = |line: u64, column: u64| Position {
+            line,
+            column,
+            row: self.rows + 1,
+        };
+        if self.end.is_some() {
+            // The input has had its end line. Rows that were taken stand in front of another one.
+            if taken > 0 {
+                let place = at(rows.line(piece.start), 1);
+                return Err((0, Error::at(ErrorKind::RowAfterEnd, place)));
+            }
+            if let Some(end) = piece.end {
+                return Err((0, second_end(end.found, self.line + end.line)));
+            }
+        } else if let Some(first) = piece.first
+            && first.tx_time < self.previous
+        {
+            let kind = ErrorKind::OutOfOrder {
+                previous: self.previous,
+                found: first.tx_time,
             };
-            return Err(Error::at(
-                ErrorKind::LineTooLong {
-                    limit: LONGEST_LINE,
-                },
-                position,
-            ));
+            let place = at(self.line + first.line, first.column);
+            return Err((0, Error::at(kind, place)));
         }
+        let line = self.line + lines;
+        let row = self.rows + taken as u64 + 1;
+        let error = match piece.flaw {
+            None => {
+                self.end = self.end.or(piece.end.map(|end| end.end));
+                return Ok(());
+            }
+            Some(Flaw::Row(..)) if self.end.is_some() => {
+                let column = 1;
+                Error::at(ErrorKind::RowAfterEnd, Position { line, column, row })
+            }
+            Some(Flaw::Row(kind, column)) => Error::at(kind, Position { line, column, row }),
+            Some(Flaw::TooLong) => too_long(line),
+            Some(Flaw::BadEnd(found)) if self.end.is_none() => {
+                bad_end(found, "rows=N slots=M usable_until_ns=T", line)
+            }
+            Some(Flaw::BadEnd(found) | Flaw::SecondEnd(found)) => second_end(found, line),
+        };
+        Err((taken, error))
+    }
+
+    /// Keeps the beginning of a line until the rest of it comes.
+    fn keep(&mut self, bytes: &[u8]) -> Result<()> {
+        if self.carry.len() + bytes.len() > LONGEST_LINE {
+            return Err(too_long(self.line));
+        }
+        self.carry.extend_from_slice(bytes);
         Ok(())
     }
 
+    /// Takes one line without its LF: any of the head, and behind it one that is not empty.
     fn take_line(&mut self, line: &[u8], out: &mut Rows) -> Result<()> {
-        let line = line.strip_suffix(b"\r").unwrap_or(line);
+        if let Some(parser) = self.parser {
+            parser.parse(line, out);
+            return self.absorb(out);
+        }
+        if line.len() > LONGEST_LINE {
+            return Err(too_long(self.line));
+        }
         let line = if self.line == 1 {
             line.strip_prefix(b"\xef\xbb\xbf").unwrap_or(line)
         } else {
             line
         };
-        match line.first() {
-            // A row begins with a digit, so that is all the usual line is asked.
-            Some(b'0'..=b'9') => {}
-            _ if line.trim_ascii_start().is_empty() => return Ok(()),
-            _ if is_comment(line) => return self.take_comment(line),
-            _ => {}
-        }
-        if let Some(layout) = self.layout {
-            return self.take_row(layout, line, out);
-        }
-        self.close_head()?;
-        match Layout::of(line) {
-            Ok(FirstLine::Header(layout)) => {
-                self.layout = Some(layout);
-                Ok(())
+        // A carriage return in front of the LF; what parses rows takes it off itself.
+        let text = line.strip_suffix(b"\r").unwrap_or(line);
+        if is_comment(text) {
+            self.take_head_comment(text)?;
+        } else if !text.trim_ascii_start().is_empty() {
+            self.close_head()?;
+            let (first, layout) = match Layout::of(text) {
+                Ok(FirstLine::Header(layout)) => (&[][..], layout),
+                Ok(FirstLine::Row(layout)) => (line, layout),
+                Err((column, kind)) => {
+                    return Err(Error::at(kind, of_line(self.line, column as u64)));
+                }
+            };
+            let Options { unit, attempts, .. } = self.options;
+            let parser = RowParser::new(layout, unit, attempts, self.has_head);
+            self.parser = Some(parser);
+            if !first.is_empty() {
+                parser.parse(first, out);
+                return self.absorb(out);
             }
-            Ok(FirstLine::Row(layout)) => {
-                self.layout = Some(layout);
-                self.take_row(layout, line, out)
-            }
-            Err((column, kind)) => Err(Error::at(
-                kind,
-                Position {
-                    line: self.line,
-                    column: column as u64,
-                    row: 0,
-                },
-            )),
         }
+        self.line += 1;
+        Ok(())
     }
 
-    fn take_comment(&mut self, line: &[u8]) -> Result<()> {
-        let text = String::from_utf8_lossy(line.trim_ascii_start());
-        let text = text.trim_start_matches('#').trim();
-        if self.layout.is_none() {
-            self.head_bytes += text.len();
-            if self.head_bytes <= LONGEST_HEAD {
-                if self.head.read_line(text) {
-                    self.head_lines.push(self.line);
-                }
-            } else if self.head.is_head() {
-                let kind = ErrorKind::Format {
-                    found: format!("a head of more than {LONGEST_HEAD} bytes"),
-                    expected: "a text trace".to_owned(),
-                };
-                let position = Position {
-                    line: self.line,
-                    column: 0,
-                    row: 0,
-                };
-                return Err(Error::at(kind, position));
-            } else {
-                // So much can only be a plain text's; from here on there is nothing to search.
-                self.head = Metadata::new();
-                self.head_lines.clear();
+    fn take_head_comment(&mut self, line: &[u8]) -> Result<()> {
+        let text = comment(line);
+        self.head_bytes += text.len();
+        if self.head_bytes <= LONGEST_HEAD {
+            if self.head.read_line(&text) {
+                self.head_lines.push(self.line);
             }
-        } else if self.has_head
-            && let Some(end) = text.strip_prefix("end:")
-        {
-            let refuse = |expected| {
-                let kind = ErrorKind::Metadata {
-                    key: "end".to_owned(),
-                    found: shown(end.trim().as_bytes()),
-                    expected,
-                };
-                Err(Error::at(
-                    kind,
-                    Position {
-                        line: self.line,
-                        column: 1,
-                        row: 0,
-                    },
-                ))
+        } else if self.head.is_head() {
+            let kind = ErrorKind::Format {
+                found: format!("a head of more than {LONGEST_HEAD} bytes"),
+                expected: "a text trace".to_owned(),
             };
-            if self.end.is_some() {
-                return refuse("one end line");
-            }
-            match EndLine::parse(end) {
-                Some(end) => self.end = Some(end),
-                None => return refuse("rows=N slots=M usable_until_ns=T"),
-            }
+            return Err(Error::at(kind, of_line(self.line, 0)));
+        } else {
+            // So much can only be a plain text's; from here on there is nothing to search.
+            self.head = Metadata::new();
+            self.head_lines.clear();
         }
         Ok(())
     }
@@ -353,133 +378,31 @@ impl Decoder {
         }
         self.head.check(&self.head_lines)
     }
+}
 
-    fn take_row(&mut self, layout: Layout, line: &[u8], out: &mut Rows) -> Result<()> {
-        let row = self.rows + 1;
-        let at = |offset: usize| Position {
-            line: self.line,
-            column: offset as u64 + 1,
-            row,
-        };
-        if self.end.is_some() {
-            return Err(Error::at(ErrorKind::RowAfterEnd, at(0)));
-        }
-        let (tx_field, delay_field, attempts_field) = self.pick(layout, line, row)?;
-
-        let nanos = field::nanos(tx_field.1, self.options.unit, COLUMNS[0])
-            .map_err(|k| Error::at(k, at(tx_field.0)))?;
-        let tx_time = Time::from_nanos(nanos).unwrap_or(Time::MAX);
-        if tx_time < self.previous {
-            let kind = ErrorKind::OutOfOrder {
-                previous: self.previous,
-                found: tx_time,
-            };
-            return Err(Error::at(kind, at(tx_field.0)));
-        }
-        let nanos = field::delay_nanos(delay_field.1, self.options.unit)
-            .map_err(|k| Error::at(k, at(delay_field.0)))?;
-        let delay = Span::from_nanos(nanos).unwrap_or(Span::MAX);
-        let slot = Slot::new(tx_time, delay).ok_or_else(|| {
-            Error::at(
-                ErrorKind::SumTooLarge {
-                    sum: "tx_time + decode_delay",
-                },
-                at(delay_field.0),
-            )
-        })?;
-        if let Some((offset, text)) = attempts_field {
-            let attempts = std::str::from_utf8(text)
-                .ok()
-                .and_then(|text| text.parse().ok())
-                .filter(|&a| a > 0);
-            let attempts = attempts.ok_or_else(|| {
-                let kind = ErrorKind::Format {
-                    found: format!("attempts '{}'", shown(text)),
-                    expected: "a whole number from 1 to 4294967295".to_owned(),
-                };
-                Error::at(kind, at(offset))
-            })?;
-            out.attempts.push(attempts);
-        }
-        out.push(slot, self.line);
-        self.rows = row;
-        self.last_row_line = self.line;
-        self.previous = tx_time;
-        Ok(())
-    }
-
-    /// The fields that are read, each with its offset.
-    #[expect(
-        clippy::type_complexity,
-        reason = "three fields, the last of them optional, used once"
-    )]
-    fn pick<'a>(
-        &self,
-        layout: Layout,
-        line: &'a [u8],
-        row: u64,
-    ) -> Result<(
-        (usize, &'a [u8]),
-        (usize, &'a [u8]),
-        Option<(usize, &'a [u8])>,
-    )> {
-        let attempts_at = if self.options.attempts {
-            layout.attempts
-        } else {
-            None
-        };
-        if let (Separator::Byte(separator), 0, 1, None) = (
-            layout.separator,
-            layout.tx_time,
-            layout.decode_delay,
-            attempts_at,
-        ) && let Some(first) = memchr::memchr(separator, line)
-        {
-            let rest = &line[first + 1..];
-            let second = memchr::memchr(separator, rest).unwrap_or(rest.len());
-            let (tx, delay) = (&line[..first], &rest[..second]);
-            let blank = |field: &[u8]| {
-                field.first().is_none_or(|b| *b <= b' ') || field.last().is_none_or(|b| *b <= b' ')
-            };
-            if !blank(tx) && !blank(delay) {
-                return Ok(((0, tx), (first + 1, delay), None));
-            }
-        }
-        let (mut tx, mut delay, mut attempts) = (None, None, None);
-        for (index, field) in layout.separator.fields(line).enumerate() {
-            if index == layout.tx_time {
-                tx = Some(field);
-            } else if index == layout.decode_delay {
-                delay = Some(field);
-            } else if Some(index) == attempts_at {
-                attempts = Some(field);
-            }
-        }
-        let missing = |column: usize| {
-            let kind = ErrorKind::MissingColumn {
-                name: COLUMNS[column],
-                found: shown(line),
-            };
-            Error::at(
-                kind,
-                Position {
-                    line: self.line,
-                    column: line.len() as u64 + 1,
-                    row,
-                },
-            )
-        };
-        if attempts_at.is_some() && attempts.is_none() {
-            return Err(missing(2));
-        }
-        Ok((
-            tx.ok_or_else(|| missing(0))?,
-            delay.ok_or_else(|| missing(1))?,
-            attempts,
-        ))
+/// A line that is no row.
+fn of_line(line: u64, column: u64) -> Position {
+    Position {
+        line,
+        column,
+        row: 0,
     }
 }
 
-fn is_comment(line: &[u8]) -> bool {
-    line.trim_ascii_start().first() == Some(&b'#')
+fn too_long(line: u64) -> Error {
+    let limit = LONGEST_LINE;
+    Error::at(ErrorKind::LineTooLong { limit }, of_line(line, 1))
+}
+
+fn bad_end(found: String, expected: &'static str, line: u64) -> Error {
+    let kind = ErrorKind::Metadata {
+        key: "end".to_owned(),
+        found,
+        expected,
+    };
+    Error::at(kind, of_line(line, 1))
+}
+
+fn second_end(found: String, line: u64) -> Error {
+    bad_end(found, "one end line", line)
 }

@@ -59,7 +59,8 @@ impl FromStr for Unit {
     }
 }
 
-const POWERS_OF_TEN: [u64; 10] = [
+/// 10^0 to 10^9.
+pub(super) const POWERS_OF_TEN: [u64; 10] = [
     1,
     10,
     100,

@@ -2,7 +2,8 @@
 
 use std::io::Read;
 
-use super::decoder::{Decoder, Options, Rows, Tail};
+use super::decoder::{Decoder, Options, Tail};
+use super::rows::Rows;
 use crate::error::Result;
 use crate::metadata::Metadata;
 

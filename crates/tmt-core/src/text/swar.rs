@@ -1,0 +1,114 @@
+//! Eight characters of a number at a time, in one 64-bit word.
+//!
+//! A word holds its text in order: the first character is the lowest byte, on every platform.
+
+/// The digit zero, eight times over.
+const ZEROS: u64 = 0x3030_3030_3030_3030;
+
+/// The eight bytes of `text` from `at` on; `None` where there are fewer.
+#[inline]
+pub(super) fn word(text: &[u8], at: usize) -> Option<u64> {
+    let bytes = text.get(at..)?.first_chunk()?;
+    Some(u64::from_le_bytes(*bytes))
+}
+
+/// The lowest `length` bytes of a word set, the others clear; from 8 on all are set.
+#[inline]
+pub(super) const fn mask(length: usize) -> u64 {
+    if length >= 8 {
+        u64::MAX
+    } else {
+        (1 << (8 * length)) - 1
+    }
+}
+
+/// Eight characters less the digit zero each: what was a digit is now below ten.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Digits(u64);
+
+impl Digits {
+    #[inline]
+    pub(super) const fn of(word: u64) -> Self {
+        Self(word ^ ZEROS)
+    }
+
+    /// A bit of the top kind in every byte from the first that is no digit; what is set behind it
+    /// means nothing, since a sum may carry over.
+    #[inline]
+    const fn strangers(self) -> u64 {
+        (self.0.wrapping_add(0x7676_7676_7676_7676) | self.0) & 0x8080_8080_8080_8080
+    }
+
+    /// Whether the first `length` characters are digits, `length` given as [`mask`] of it.
+    #[inline]
+    pub(super) const fn fill(self, mask: u64) -> bool {
+        self.strangers() & mask == 0
+    }
+
+    /// How many digits stand in front of the first other character, 0 to 8.
+    #[inline]
+    pub(super) const fn count(self) -> usize {
+        (self.strangers().trailing_zeros() / 8) as usize
+    }
+
+    /// The digits moved behind `bits / 8` zeros; what does not fit behind them is lost.
+    #[inline]
+    pub(super) const fn moved(self, bits: u32) -> Self {
+        Self(self.0.wrapping_shl(bits))
+    }
+
+    /// The value of all eight digits.
+    #[inline]
+    pub(super) const fn value(self) -> u64 {
+        const PAIRS: u64 = 0x0000_00ff_0000_00ff;
+        // Neighbours become pairs, pairs of pairs meet in the upper half of a product.
+        let pairs = self.0.wrapping_mul(10).wrapping_add(self.0 >> 8);
+        let front = (pairs & PAIRS).wrapping_mul(100 + (1_000_000 << 32));
+        let back = ((pairs >> 16) & PAIRS).wrapping_mul(1 + (10_000 << 32));
+        front.wrapping_add(back) >> 32
+    }
+
+    /// The value of the first `length` digits, at most 7.
+    #[inline]
+    pub(super) const fn value_of(self, length: usize) -> u64 {
+        // Moved to the end of the word, with zeros in front. Two shifts, as one by 64 would be none.
+        Self(self.0 << 8 << (8 * (!length & 7))).value()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn a_word_is_what_its_characters_say(bytes in prop_oneof![
+            prop::array::uniform8(any::<u8>()),
+            prop::array::uniform8(b'0'..=b'9'),
+            prop::array::uniform8(b'-'..=b'<'),
+        ]) {
+            let digits = Digits::of(word(&bytes, 0).unwrap());
+            let count = bytes.iter().take_while(|byte| byte.is_ascii_digit()).count();
+            let value = |length: usize| bytes[..length].iter().fold(0, |value, byte| 10 * value + u64::from(byte - b'0'));
+            prop_assert_eq!(digits.count(), count);
+            for length in 0..=8 {
+                prop_assert_eq!(digits.fill(mask(length)), length <= count);
+            }
+            for length in 0..=count.min(7) {
+                prop_assert_eq!(digits.value_of(length), value(length));
+            }
+            if count == 8 {
+                prop_assert_eq!(digits.value(), value(8));
+            }
+        }
+    }
+
+    #[test]
+    fn a_word_needs_eight_bytes() {
+        assert_eq!(word(b"01234567", 1), None);
+        assert_eq!(word(b"01234567", 9), None);
+        assert_eq!(word(b"x\x01\0\0\0\0\0\0\0", 1), Some(1));
+    }
+}
