@@ -15,7 +15,9 @@ const DIGITS: u8 = 3;
 /// within 0.1 % above.
 #[derive(Debug, Clone, Default)]
 pub struct Distribution {
-    exact: Vec<u64>,
+    /// Single values, and values with how often they came in a row, up to [`EXACT_UP_TO`] together.
+    singles: Vec<u64>,
+    repeated: Vec<(u64, u64)>,
     histogram: Option<Histogram<u64>>,
     count: u64,
     sum: u128,
@@ -56,28 +58,48 @@ pub enum Precision {
 impl Distribution {
     /// Collects `span`.
     pub fn push(&mut self, span: Span) {
-        let nanos = span.as_nanos();
+        self.push_times(span.as_nanos(), 1);
+    }
+
+    /// Collects a span of each thing. Equal ones that follow each other cost little.
+    pub fn extend<T>(&mut self, things: &[T], span: impl Fn(&T) -> Span) {
+        let mut rest = things;
+        while let Some(first) = rest.first() {
+            let value = span(first);
+            let times = rest
+                .iter()
+                .position(|thing| span(thing) != value)
+                .unwrap_or(rest.len());
+            self.push_times(value.as_nanos(), times as u64);
+            rest = &rest[times..];
+        }
+    }
+
+    /// Collects a value that came so many times (at least once) in a row.
+    fn push_times(&mut self, nanos: u64, times: u64) {
         self.min = if self.count == 0 {
             nanos
         } else {
             self.min.min(nanos)
         };
         self.max = self.max.max(nanos);
-        self.count += 1;
-        self.sum += u128::from(nanos);
+        self.count += times;
+        self.sum += u128::from(nanos) * u128::from(times);
+        if self.histogram.is_none() && self.count > EXACT_UP_TO as u64 {
+            self.start_histogram();
+        }
         match &mut self.histogram {
-            Some(histogram) => histogram.saturating_record(nanos),
-            None if self.exact.len() < EXACT_UP_TO => self.exact.push(nanos),
-            None => {
-                self.start_histogram();
-                if let Some(histogram) = &mut self.histogram {
-                    histogram.saturating_record(nanos);
-                }
-            }
+            Some(histogram) => histogram.saturating_record_n(nanos, times),
+            None if times == 1 => self.singles.push(nanos),
+            None => match self.repeated.last_mut() {
+                Some((value, so_far)) if *value == nanos => *so_far += times,
+                _ => self.repeated.push((nanos, times)),
+            },
         }
     }
 
     /// Goes over from single values to the histogram.
+    #[cold]
     fn start_histogram(&mut self) {
         if self.histogram.is_some() {
             return;
@@ -86,11 +108,18 @@ impl Distribution {
         let Ok(mut histogram) = Histogram::new_with_bounds(1, Span::MAX.as_nanos(), DIGITS) else {
             return;
         };
-        self.exact
-            .drain(..)
-            .for_each(|value| histogram.saturating_record(value));
-        self.exact.shrink_to_fit();
+        for (value, times) in self.exact() {
+            histogram.saturating_record_n(value, times);
+        }
+        self.singles = Vec::new();
+        self.repeated = Vec::new();
         self.histogram = Some(histogram);
+    }
+
+    /// The values kept one by one, and how often each came.
+    fn exact(&self) -> impl Iterator<Item = (u64, u64)> {
+        let singles = self.singles.iter().map(|&value| (value, 1));
+        singles.chain(self.repeated.iter().copied())
     }
 
     /// Collects all that `other` has; as exact as the less exact of the two, or as their common size allows.
@@ -98,10 +127,8 @@ impl Distribution {
         let (count, sum) = (self.count + other.count, self.sum + other.sum);
         match &other.histogram {
             None => other
-                .exact
-                .iter()
-                .filter_map(|nanos| Span::from_nanos(*nanos))
-                .for_each(|span| self.push(span)),
+                .exact()
+                .for_each(|(nanos, times)| self.push_times(nanos, times)),
             Some(theirs) => {
                 self.start_histogram();
                 if let Some(mine) = &mut self.histogram {
@@ -172,19 +199,31 @@ impl Distribution {
             u64::try_from(rank).unwrap_or(u64::MAX).clamp(1, self.count)
         });
         let values = match &self.histogram {
-            None => {
-                let mut sorted = self.exact.clone();
-                sorted.sort_unstable();
-                ranks.map(|rank| {
-                    usize::try_from(rank)
-                        .ok()
-                        .and_then(|rank| sorted.get(rank - 1))
-                        .copied()
-                })
-            }
+            None => self.exact_ranks(ranks),
             Some(histogram) => ranks.map(|rank| self.nearest(histogram, rank)),
         };
         values.map(|value| value.and_then(Span::from_nanos))
+    }
+
+    /// The values of these ranks among those kept one by one.
+    fn exact_ranks<const N: usize>(&self, ranks: [u64; N]) -> [Option<u64>; N] {
+        let mut values = Vec::with_capacity(usize::try_from(self.count).unwrap_or(0));
+        values.extend_from_slice(&self.singles);
+        for &(value, times) in &self.repeated {
+            let times = usize::try_from(times).unwrap_or(0);
+            values.extend(std::iter::repeat_n(value, times));
+        }
+        // Each selection leaves what is above it behind it, where a higher rank has less to search.
+        let mut from = 0;
+        ranks.map(|rank| {
+            let place = usize::try_from(rank).ok()?.checked_sub(1)?;
+            if place < from {
+                from = 0;
+            }
+            let (_, value, _) = values.get_mut(from..)?.select_nth_unstable(place - from);
+            from = place;
+            Some(*value)
+        })
     }
 
     fn nearest(&self, histogram: &Histogram<u64>, rank: u64) -> Option<u64> {
@@ -220,6 +259,8 @@ impl Distribution {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    use proptest::prelude::*;
 
     fn of(values: impl IntoIterator<Item = u64>) -> Distribution {
         let mut distribution = Distribution::default();
@@ -305,5 +346,50 @@ mod tests {
             distribution.mean().unwrap().as_nanos(),
             u64::midpoint(value(1), value(count))
         );
+    }
+
+    proptest! {
+        #[test]
+        fn values_in_slices_are_values_one_by_one(
+            values in prop::collection::vec((prop_oneof![0u64..4, 1_000_000u64..1_000_100, any::<u32>().prop_map(u64::from)], 1usize..5), 0..60),
+            slice in 1usize..50, percents in prop::array::uniform4(0u64..=100),
+        ) {
+            let mut sorted: Vec<u64> = values.iter().flat_map(|&(value, times)| std::iter::repeat_n(value, times)).collect();
+            let mut distribution = Distribution::default();
+            for slice in sorted.chunks(slice) {
+                distribution.extend(slice, |nanos| Span::from_nanos(*nanos).unwrap());
+            }
+            let (one_by_one, mut merged) = (of(sorted.iter().copied()), of([]));
+            merged.merge(&distribution);
+            sorted.sort_unstable();
+            let count = sorted.len();
+            let sum: u128 = sorted.iter().map(|&nanos| u128::from(nanos)).sum();
+            for got in [&distribution, &one_by_one, &merged] {
+                prop_assert_eq!((got.count(), got.sum, got.precision()), (count as u64, sum, Precision::Exact));
+                prop_assert_eq!((got.min(), got.max()), (sorted.first().and_then(|n| Span::from_nanos(*n)), sorted.last().and_then(|n| Span::from_nanos(*n))));
+                // Nearest rank, in any order of asking.
+                let expected = percents.map(|percent| {
+                    let rank = (usize::try_from(percent).unwrap() * count).div_ceil(100).max(1);
+                    sorted.get(rank - 1).and_then(|nanos| Span::from_nanos(*nanos))
+                });
+                prop_assert_eq!(got.percentiles(percents), expected);
+            }
+        }
+    }
+
+    #[test]
+    fn the_limit_counts_values_and_not_their_runs() {
+        let limit = vec![7u64; EXACT_UP_TO];
+        let span = |nanos: &u64| Span::from_nanos(*nanos).unwrap();
+        let mut distribution = Distribution::default();
+        distribution.extend(&limit, span);
+        assert_eq!(distribution.precision(), Precision::Exact);
+        distribution.extend(&[8], span);
+        assert_eq!(distribution.precision(), Precision::Histogram);
+        assert_eq!(
+            (distribution.count(), distribution.max()),
+            (EXACT_UP_TO as u64 + 1, Span::from_nanos(8))
+        );
+        assert_eq!(distribution.percentiles([50, 99]), [Span::from_nanos(7); 2]);
     }
 }

@@ -3,15 +3,19 @@
 //! It is a *pull* machine (§12). Asked for the next unit at time t it answers a repeat, or takes new
 //! data from a [`UnitSource`], or nothing; told what became of the unit it updates the codeword and
 //! emits the LLDUs whose story is complete, in number order. It holds what is in flight and no more:
-//! codewords not yet judged, and LLDUs that wait for an earlier one.
+//! the super-block being sent, codewords that wait for repeats, and LLDUs that wait for an earlier one.
+//!
+//! Under a sender that always has data it can also be given slots by the thousand
+//! ([`Machine::saturated`]); the outcome is the same.
 
-mod codewords;
+mod block;
 mod pending;
+mod repeats;
+mod saturated;
 
-use std::collections::VecDeque;
-
-use codewords::{CodewordId, Codewords};
-use pending::Pending;
+use block::{Cell, Place, SuperBlock};
+use pending::{Pending, Waiting};
+use repeats::{CodewordId, Codewords, Repeats, Subject};
 
 use crate::error::ErrorKind;
 use crate::scheme::{Combining, Rounds, SchemeSpec};
@@ -37,11 +41,19 @@ impl UnitSource for Saturated {
     }
 }
 
-/// A unit on its way, to be handed back with its outcome.
+/// A unit on its way, to be handed back with its outcome before the next one is asked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Unit {
-    codeword: CodewordId,
     kind: UnitKind,
+    errand: Errand,
+}
+
+/// Where a unit comes from, and so where its outcome goes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Errand {
+    First(Place),
+    /// From the repeat queue; whether it is the last of its attempt.
+    Again(Subject, bool),
 }
 
 /// What a slot carries.
@@ -74,40 +86,25 @@ pub struct UnitCounts {
     pub repeated: u64,
 }
 
-/// Units of one codeword that wait to be sent again.
-#[derive(Debug, Clone, Copy)]
-struct Repeat {
-    ready: Time,
-    codeword: CodewordId,
-    units: u32,
-}
-
-/// Which unit of the super-block goes out next.
-#[derive(Debug, Default)]
-struct SuperBlock {
-    codewords: Vec<CodewordId>,
-    row: u32,
-    column: usize,
-    /// Rows of the longest codeword.
-    rows: u32,
-}
-
 /// The state machine of one scheme.
 #[derive(Debug)]
 pub struct Machine {
     data_units: u32,
-    repair_units: u32,
+    units: u32,
     extra: u32,
-    rounds: Option<u32>,
-    combining: Combining,
+    rounds: Rounds,
+    /// Whether units of one attempt alone count.
+    discards: bool,
     interleave: u32,
     /// RTT + fb: from the last unit of a failed attempt to the first repeat; none past 2^63 − 1 ns.
     repeat_after: Option<Span>,
-    super_block: SuperBlock,
-    repeats: VecDeque<Repeat>,
+    block: SuperBlock,
+    repeats: Repeats,
     codewords: Codewords,
     pending: Pending,
     counts: UnitCounts,
+    /// Arrivals of the codeword that is judged; kept for its memory.
+    arrivals: Vec<u64>,
 }
 
 impl Machine {
@@ -116,20 +113,18 @@ impl Machine {
     pub fn new(scheme: &SchemeSpec, rtt: Span, feedback_delay: Span) -> Self {
         Self {
             data_units: scheme.data_units(),
-            repair_units: scheme.units() - scheme.data_units(),
+            units: scheme.units(),
             extra: scheme.extra(),
-            rounds: match scheme.rounds() {
-                Rounds::AtMost(rounds) => Some(rounds),
-                Rounds::Unlimited => None,
-            },
-            combining: scheme.combining(),
+            rounds: scheme.rounds(),
+            discards: scheme.combining() == Combining::Discard,
             interleave: scheme.interleave(),
             repeat_after: rtt.checked_add(feedback_delay),
-            super_block: SuperBlock::default(),
-            repeats: VecDeque::new(),
+            block: SuperBlock::new(scheme.data_units(), scheme.units()),
+            repeats: Repeats::new(),
             codewords: Codewords::default(),
             pending: Pending::new(scheme.in_order()),
             counts: UnitCounts::default(),
+            arrivals: Vec::new(),
         }
     }
 
@@ -139,34 +134,40 @@ impl Machine {
         self.counts
     }
 
+    /// The last time of a slot that is certain not to be refused: a repeat asked for then is ready by
+    /// 2^63 − 1 ns, or none ever is. `None` where RTT and feedback delay alone are longer than that.
+    #[must_use]
+    pub fn repeats_fit_until(&self) -> Option<Time> {
+        if self.rounds == Rounds::AtMost(0) {
+            return Some(Time::MAX);
+        }
+        let last = Time::MAX.as_nanos();
+        self.repeat_after
+            .and_then(|after| Time::from_nanos(last - after.as_nanos()))
+    }
+
     /// The unit to be sent at `now`: a repeat that is ready, else new data, else none.
     pub fn next_unit(&mut self, now: Time, source: &mut impl UnitSource) -> Option<Unit> {
-        if let Some(head) = self.repeats.front_mut()
-            && head.ready <= now
+        if self.repeats.next_ready() <= now.as_nanos()
+            && let Some((subject, _, last)) = self.repeats.take(1)
         {
-            let codeword = head.codeword;
-            head.units -= 1;
-            if head.units == 0 {
-                self.repeats.pop_front();
-            }
             self.counts.repeated += 1;
             return Some(Unit {
-                codeword,
                 kind: UnitKind::Repeat,
+                errand: Errand::Again(subject, last),
             });
         }
-        if self.super_block.row == self.super_block.rows && !self.open_super_block(now, source) {
-            return None;
+        if self.block.is_sent() {
+            let next = |most| source.next_codeword(now, most);
+            if !self.block.open(self.interleave, next) {
+                return None;
+            }
         }
-        let (codeword, row) = self.next_place();
-        let kind = if row < self.codewords.get(codeword).data_units {
-            self.counts.data += 1;
-            UnitKind::Data
-        } else {
-            self.counts.repair += 1;
-            UnitKind::Repair
-        };
-        Some(Unit { codeword, kind })
+        let place = self.block.next_place();
+        Some(Unit {
+            kind: self.count_first(place),
+            errand: Errand::First(place),
+        })
     }
 
     /// What became of `unit`, sent in `slot`; LLDUs whose story is complete are appended to `out`.
@@ -179,24 +180,12 @@ impl Machine {
         slot: &Slot,
         out: &mut Vec<Lldu>,
     ) -> Result<(), ErrorKind> {
-        let codeword = self.codewords.get_mut(unit.codeword);
-        codeword.in_attempt -= 1;
-        if let Some(arrival) = slot.arrival() {
-            codeword.arrivals.push(arrival);
-        }
-        if unit.kind == UnitKind::Data {
-            // A unit that came through on its own is settled at once, except where frames are
-            // delivered whole or not at all.
-            if slot.is_erased() || self.combining == Combining::Discard {
-                codeword.waiting =
-                    Some(self.pending.push_waiting(slot.tx_time(), codeword.waiting));
-            } else {
-                self.pending
-                    .push_delivered(slot.tx_time(), slot.decode_delay());
+        match unit.errand {
+            Errand::First(_) if self.units == 1 => self.on_single(slot)?,
+            Errand::First(place) => self.on_first(place, unit.kind, slot)?,
+            Errand::Again(subject, last) => {
+                self.on_repeats(subject, std::slice::from_ref(slot), last)?;
             }
-        }
-        if codeword.in_attempt == 0 {
-            self.judge(unit.codeword, slot.tx_time())?;
         }
         self.pending.emit(out);
         Ok(())
@@ -204,105 +193,213 @@ impl Machine {
 
     /// Ends the trace, whose last slot was sent at `end`: what is not judged is censored.
     pub fn finish(&mut self, end: Time, out: &mut Vec<Lldu>) {
-        for codeword in self.codewords.take_in_flight() {
+        for (waiting, rounds) in self.repeats.singles() {
+            self.pending.censor(waiting, rounds.saturating_add(1), end);
+        }
+        for codeword in self.codewords.iter() {
             let attempts = codeword.rounds_used.saturating_add(1);
             self.pending.censor(codeword.waiting, attempts, end);
         }
+        self.pending.censor_rest(end);
         self.pending.emit(out);
     }
 
-    fn open_super_block(&mut self, now: Time, source: &mut impl UnitSource) -> bool {
-        let block = &mut self.super_block;
-        block.codewords.clear();
-        block.row = 0;
-        block.column = 0;
-        block.rows = 0;
-        for _ in 0..self.interleave {
-            let Some(data_units) = source.next_codeword(now, self.data_units) else {
-                break;
-            };
-            let data_units = data_units.clamp(1, self.data_units);
-            let units = data_units + self.repair_units;
-            block.rows = block.rows.max(units);
-            block.codewords.push(self.codewords.open(data_units, units));
+    /// Counts the unit at `place` of the super-block, and says what it is.
+    fn count_first(&mut self, place: Place) -> UnitKind {
+        if place.row < self.block.shape(place.column).0 {
+            self.counts.data += 1;
+            UnitKind::Data
+        } else {
+            self.counts.repair += 1;
+            UnitKind::Repair
         }
-        !block.codewords.is_empty()
     }
 
-    /// The codeword and row of the super-block's next unit, and the step to the one after it.
-    fn next_place(&mut self) -> (CodewordId, u32) {
-        let block = &mut self.super_block;
-        let place = (block.codewords[block.column], block.row);
-        // Shorter codewords have no unit in the last rows. One that is all sent may be closed already,
-        // but its place is not taken before the next super-block is opened.
-        loop {
-            block.column += 1;
-            if block.column == block.codewords.len() {
-                block.column = 0;
-                block.row += 1;
-            }
-            if block.row == block.rows
-                || self.codewords.get(block.codewords[block.column]).units > block.row
-            {
-                break;
-            }
+    /// A unit that is a codeword of its own.
+    fn on_single(&mut self, slot: &Slot) -> Result<(), ErrorKind> {
+        if slot.is_erased() {
+            return self.on_erased_single(slot.tx_time());
         }
-        place
+        self.pending.push_delivered(slot);
+        Ok(())
     }
 
-    /// The end of an attempt, whose last unit was sent at `now` (§3).
+    /// A codeword of one unit failed its first attempt, at `now`.
+    fn on_erased_single(&mut self, now: Time) -> Result<(), ErrorKind> {
+        let waiting = self.pending.push_waiting(now, Waiting::NONE);
+        if self.extra == 0 || self.discards {
+            self.repeat_single(waiting, 0, now)
+        } else {
+            self.arrivals.clear();
+            self.first_attempt_failed((1, 1), waiting, now)
+        }
+    }
+
+    /// A codeword of one unit that asks for one failed an attempt at `now`, after so many rounds.
+    fn repeat_single(
+        &mut self,
+        waiting: Waiting,
+        rounds_used: u32,
+        now: Time,
+    ) -> Result<(), ErrorKind> {
+        if self.gives_up_after(rounds_used) {
+            let attempts = rounds_used.saturating_add(1);
+            self.pending.lose(waiting, now, attempts);
+            return Ok(());
+        }
+        let ready = self.repeat_ready(now)?;
+        let subject = Subject::Single(waiting, rounds_used.saturating_add(1));
+        self.repeats.push(ready, subject, 1);
+        Ok(())
+    }
+
+    /// A unit of the super-block.
+    fn on_first(&mut self, place: Place, kind: UnitKind, slot: &Slot) -> Result<(), ErrorKind> {
+        let data = kind == UnitKind::Data;
+        let cell = if data && !self.discards {
+            Cell::of_data(slot, self.pending.next_number())
+        } else {
+            Cell::of(slot)
+        };
+        self.block.note(place, cell);
+        // A unit that came through on its own is settled at once, except where frames are delivered
+        // whole or not at all.
+        if data && self.discards {
+            self.block.waiting = self
+                .pending
+                .push_waiting(slot.tx_time(), self.block.waiting);
+        } else if data && slot.is_erased() {
+            self.pending.push_waiting(slot.tx_time(), Waiting::NONE);
+        } else if data {
+            self.pending.push_delivered(slot);
+        }
+        if place.row + 1 == self.block.shape(place.column).1 {
+            self.judge_first(place.column, slot.tx_time())?;
+        }
+        Ok(())
+    }
+
+    /// The end of a codeword's first attempt, whose last unit was sent at `now` (§3).
+    fn judge_first(&mut self, column: u32, now: Time) -> Result<(), ErrorKind> {
+        let cells = self.block.column(column);
+        let mut waiting = self.block.waiting;
+        if !self.discards && !cells.clone().any(|cell| cell.waiting().is_some()) {
+            // All data units came through on their own.
+            return Ok(());
+        }
+        self.arrivals.clear();
+        for cell in cells {
+            if let Some(arrival) = cell.arrival() {
+                self.arrivals.push(arrival);
+            } else if let Some(erased) = cell.waiting() {
+                waiting = self.pending.chain(erased, waiting);
+            }
+        }
+        let (data_units, units) = self.block.shape(column);
+        if let Some(complete) = nth_arrival(&mut self.arrivals, data_units) {
+            self.pending.deliver(waiting, complete, 1);
+            return Ok(());
+        }
+        self.first_attempt_failed((data_units, units), waiting, now)
+    }
+
+    /// A codeword of this shape failed its first attempt at `now`; `self.arrivals` are those it had.
+    #[cold]
+    fn first_attempt_failed(
+        &mut self,
+        shape: (u32, u32),
+        waiting: Waiting,
+        now: Time,
+    ) -> Result<(), ErrorKind> {
+        if self.gives_up_after(0) {
+            self.pending.lose(waiting, now, 1);
+            return Ok(());
+        }
+        let id = self.codewords.open(shape, waiting, &self.arrivals);
+        self.ask_again(id, now)
+    }
+
+    /// Outcomes of repeats of one codeword, the `last` of them the last of its attempt.
+    fn on_repeats(
+        &mut self,
+        subject: Subject,
+        slots: &[Slot],
+        last: bool,
+    ) -> Result<(), ErrorKind> {
+        let Some(now) = slots.last().map(Slot::tx_time) else {
+            return Ok(());
+        };
+        match subject {
+            Subject::Single(waiting, rounds) => match slots.iter().find_map(Slot::arrival) {
+                Some(arrival) => {
+                    let attempts = rounds.saturating_add(1);
+                    self.pending.deliver(waiting, arrival, attempts);
+                    Ok(())
+                }
+                None => self.repeat_single(waiting, rounds, now),
+            },
+            Subject::Codeword(id) => {
+                let arrivals = slots.iter().filter_map(Slot::arrival).map(Time::as_nanos);
+                self.codewords.get_mut(id).arrivals.extend(arrivals);
+                if last { self.judge(id, now) } else { Ok(()) }
+            }
+        }
+    }
+
+    /// The end of a later attempt, whose last unit was sent at `now`.
     fn judge(&mut self, id: CodewordId, now: Time) -> Result<(), ErrorKind> {
         let codeword = self.codewords.get_mut(id);
-        let needed = codeword.data_units as usize;
-        let received = codeword.arrivals.len();
-        if received >= needed {
-            if codeword.waiting.is_some() {
-                let (_, complete, _) = codeword.arrivals.select_nth_unstable(needed - 1);
-                let complete = *complete;
-                self.pending.deliver(
-                    codeword.waiting,
-                    complete,
-                    codeword.rounds_used.saturating_add(1),
-                );
-            }
-            self.codewords.close(id);
-            return Ok(());
+        let (waiting, rounds_used) = (codeword.waiting, codeword.rounds_used);
+        let attempts = rounds_used.saturating_add(1);
+        if let Some(complete) = nth_arrival(&mut codeword.arrivals, codeword.data_units) {
+            self.pending.deliver(waiting, complete, attempts);
+        } else if self.gives_up_after(rounds_used) {
+            self.pending.lose(waiting, now, attempts);
+        } else {
+            return self.ask_again(id, now);
         }
-        if self
-            .rounds
-            .is_some_and(|rounds| codeword.rounds_used >= rounds)
-        {
-            self.pending.lose(
-                codeword.waiting,
-                now,
-                codeword.rounds_used.saturating_add(1),
-            );
-            self.codewords.close(id);
-            return Ok(());
-        }
-        let ready = self
-            .repeat_after
+        self.codewords.close(id);
+        Ok(())
+    }
+
+    /// Asks for the repeats of a codeword that failed an attempt at `now`.
+    fn ask_again(&mut self, id: CodewordId, now: Time) -> Result<(), ErrorKind> {
+        let ready = self.repeat_ready(now)?;
+        let codeword = self.codewords.get_mut(id);
+        let units = if self.discards {
+            codeword.arrivals.clear();
+            codeword.units
+        } else {
+            let received = u32::try_from(codeword.arrivals.len()).unwrap_or(u32::MAX);
+            codeword.data_units.saturating_sub(received) + self.extra
+        };
+        codeword.rounds_used = codeword.rounds_used.saturating_add(1);
+        self.repeats.push(ready, Subject::Codeword(id), units);
+        Ok(())
+    }
+
+    fn gives_up_after(&self, rounds_used: u32) -> bool {
+        matches!(self.rounds, Rounds::AtMost(rounds) if rounds_used >= rounds)
+    }
+
+    fn repeat_ready(&self, now: Time) -> Result<Time, ErrorKind> {
+        self.repeat_after
             .and_then(|after| now.checked_add(after))
             .ok_or(ErrorKind::SumTooLarge {
                 sum: "tx_time + RTT + feedback delay",
-            })?;
-        let units = match self.combining {
-            Combining::Incremental => {
-                let missing = codeword.data_units - u32::try_from(received).unwrap_or(u32::MAX);
-                missing + self.extra
-            }
-            Combining::Discard => {
-                codeword.arrivals.clear();
-                codeword.units
-            }
-        };
-        codeword.rounds_used = codeword.rounds_used.saturating_add(1);
-        codeword.in_attempt = units;
-        self.repeats.push_back(Repeat {
-            ready,
-            codeword: id,
-            units,
-        });
-        Ok(())
+            })
     }
+}
+
+/// T_ND: the `needed`-th smallest arrival, where there are as many. They may be put in another order.
+fn nth_arrival(arrivals: &mut [u64], needed: u32) -> Option<Time> {
+    let nth = (needed as usize).checked_sub(1)?;
+    let complete = *arrivals.get(nth)?;
+    // Arrivals mostly are in the order of the slots.
+    let complete = if arrivals.is_sorted() {
+        complete
+    } else {
+        *arrivals.select_nth_unstable(nth).1
+    };
+    Time::from_nanos(complete)
 }

@@ -5,64 +5,179 @@ use std::collections::BTreeMap;
 /// Histogram of run lengths, length to count.
 pub type RunLengths = BTreeMap<u64, u64>;
 
-/// Counts maximal runs of two kinds of things that follow each other.
+/// Keys counted in an array; larger ones are rare and have a map.
+const SMALL: u64 = 1 << 10;
+
+/// How often each key came, for keys of which nearly all are small.
 #[derive(Debug, Clone, Default)]
-pub struct Runs {
-    /// Whether the current run is a burst, and its length so far.
-    current: Option<(bool, u64)>,
-    bursts: RunLengths,
-    gaps: RunLengths,
+pub(crate) struct Counts {
+    small: Vec<u64>,
+    large: BTreeMap<u64, u64>,
 }
 
-impl Runs {
-    /// Counts the next thing: part of a burst, or of a gap.
-    pub fn push(&mut self, burst: bool) {
-        match &mut self.current {
-            Some((kind, length)) if *kind == burst => *length += 1,
-            _ => {
-                self.close();
-                self.current = Some((burst, 1));
+impl Counts {
+    /// Counts `key` another `times`.
+    pub(crate) fn add(&mut self, key: u64, times: u64) {
+        match usize::try_from(key) {
+            Ok(place) if key < SMALL => {
+                if place >= self.small.len() {
+                    self.small.resize(place + 1, 0);
+                }
+                self.small[place] += times;
             }
+            _ => *self.large.entry(key).or_insert(0) += times,
         }
     }
 
-    /// Ends the last run, which counts too.
-    pub fn close(&mut self) {
-        if let Some((burst, length)) = self.current.take() {
-            let lengths = if burst {
+    /// The keys that came, in order, and how often.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (u64, u64)> {
+        let small = (0..).zip(self.small.iter().copied());
+        small
+            .filter(|&(_, count)| count > 0)
+            .chain(self.large.iter().map(|(&key, &count)| (key, count)))
+    }
+}
+
+/// Counts maximal runs of two kinds of things that follow each other.
+#[derive(Debug, Clone, Default)]
+pub struct Runs {
+    /// Whether the last run so far is a burst.
+    burst: bool,
+    /// Its length; zero where there is none.
+    length: u64,
+    bursts: Counts,
+    gaps: Counts,
+}
+
+impl Runs {
+    /// Counts the next `count` things: part of a burst, or of a gap.
+    pub fn push(&mut self, burst: bool, count: u64) {
+        if burst != self.burst {
+            self.close();
+            self.burst = burst;
+        }
+        self.length += count;
+    }
+
+    /// Counts the next things, of which `is_burst` tells; `on_run` is given each of their runs.
+    pub fn extend<'a, T>(
+        &mut self,
+        things: &'a [T],
+        is_burst: impl Fn(&T) -> bool,
+        mut on_run: impl FnMut(bool, &'a [T]),
+    ) {
+        let mut rest = things;
+        while let Some(first) = rest.first() {
+            let burst = is_burst(first);
+            let length = rest
+                .iter()
+                .position(|thing| is_burst(thing) != burst)
+                .unwrap_or(rest.len());
+            let (run, behind) = rest.split_at(length);
+            self.push(burst, length as u64);
+            on_run(burst, run);
+            rest = behind;
+        }
+    }
+
+    fn close(&mut self) {
+        if self.length > 0 {
+            let lengths = if self.burst {
                 &mut self.bursts
             } else {
                 &mut self.gaps
             };
-            *lengths.entry(length).or_insert(0) += 1;
+            lengths.add(self.length, 1);
+            self.length = 0;
         }
     }
 
-    /// Lengths of the bursts that have ended.
+    /// Whether the last thing was part of a burst; `None` before the first.
     #[must_use]
-    pub fn bursts(&self) -> &RunLengths {
-        &self.bursts
+    pub fn ends_in_burst(&self) -> Option<bool> {
+        (self.length > 0).then_some(self.burst)
     }
 
-    /// Lengths of the gaps that have ended.
+    /// Lengths of the bursts; the one at the end counts as far as it goes.
     #[must_use]
-    pub fn gaps(&self) -> &RunLengths {
-        &self.gaps
+    pub fn bursts(&self) -> RunLengths {
+        self.lengths(true)
+    }
+
+    /// Lengths of the gaps; the one at the end counts as far as it goes.
+    #[must_use]
+    pub fn gaps(&self) -> RunLengths {
+        self.lengths(false)
+    }
+
+    fn lengths(&self, bursts: bool) -> RunLengths {
+        let counts = if bursts { &self.bursts } else { &self.gaps };
+        let mut lengths: RunLengths = counts.iter().collect();
+        if self.length > 0 && self.burst == bursts {
+            *lengths.entry(self.length).or_insert(0) += 1;
+        }
+        lengths
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
 
     #[test]
     fn runs_at_both_ends_count() {
         let mut runs = Runs::default();
         for burst in [true, true, false, true, false, false, false] {
-            runs.push(burst);
+            runs.push(burst, 1);
         }
-        runs.close();
-        assert_eq!(runs.bursts(), &BTreeMap::from([(1, 1), (2, 1)]));
-        assert_eq!(runs.gaps(), &BTreeMap::from([(1, 1), (3, 1)]));
+        assert_eq!(runs.bursts(), BTreeMap::from([(1, 1), (2, 1)]));
+        assert_eq!(runs.gaps(), BTreeMap::from([(1, 1), (3, 1)]));
+        assert_eq!(runs.ends_in_burst(), Some(false));
+    }
+
+    #[test]
+    fn nothing_has_no_runs() {
+        let mut runs = Runs::default();
+        runs.extend(&[], |burst: &bool| *burst, |_, _| ());
+        assert_eq!((runs.bursts(), runs.gaps()), Default::default());
+        assert_eq!(runs.ends_in_burst(), None);
+    }
+
+    proptest! {
+        #[test]
+        fn runs_in_slices_are_the_runs_that_were_put_in(
+            lengths in prop::collection::vec(prop_oneof![8 => 1usize..20, 1 => 1000usize..1050, 1 => 3000usize..4000], 0..20),
+            burst_first in any::<bool>(), slice in 1usize..3000,
+        ) {
+            let (mut flags, mut expected) = (Vec::new(), [RunLengths::new(), RunLengths::new()]);
+            let mut burst = burst_first;
+            for &length in &lengths {
+                flags.extend(std::iter::repeat_n(burst, length));
+                *expected[usize::from(burst)].entry(length as u64).or_insert(0) += 1;
+                burst = !burst;
+            }
+            let (mut runs, mut seen) = (Runs::default(), Vec::new());
+            for slice in flags.chunks(slice) {
+                runs.extend(slice, |burst| *burst, |burst, run| {
+                    assert!(run.iter().all(|each| *each == burst));
+                    seen.extend_from_slice(run);
+                });
+            }
+            prop_assert_eq!([runs.gaps(), runs.bursts()], expected);
+            prop_assert_eq!(runs.ends_in_burst(), flags.last().copied());
+            prop_assert_eq!(seen, flags);
+        }
+
+        #[test]
+        fn counts_are_those_of_a_map(keys in prop::collection::vec((prop_oneof![0u64..5, 1020u64..1030, any::<u64>()], 1u64..4), 0..40)) {
+            let (mut counts, mut map) = (Counts::default(), BTreeMap::new());
+            for &(key, times) in &keys {
+                counts.add(key, times);
+                *map.entry(key).or_insert(0) += times;
+            }
+            prop_assert_eq!(counts.iter().collect::<BTreeMap<_, _>>(), map.clone());
+            prop_assert!(counts.iter().eq(map));
+        }
     }
 }

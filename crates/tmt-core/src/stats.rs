@@ -6,9 +6,9 @@ use serde::Serialize;
 
 use crate::distribution::{Distribution, Precision, Quantiles};
 use crate::metadata::Metadata;
-use crate::runs::{RunLengths, Runs};
+use crate::runs::{Counts, RunLengths, Runs};
 use crate::slot::Slot;
-use crate::summary::ratio;
+use crate::summary::{by_attempts, ratio};
 use crate::units::{Bytes, Span, Time, to_f64};
 
 /// Counts over a trace.
@@ -21,10 +21,7 @@ pub struct TraceTally {
     longest_step: Span,
     delay: Distribution,
     runs: Runs,
-    /// Steps between neighbours, by (erased before, erased now).
-    steps: [[u64; 2]; 2],
-    erased_before: Option<bool>,
-    attempts: BTreeMap<u32, u64>,
+    attempts: Counts,
 }
 
 /// The statistics of one trace.
@@ -75,40 +72,65 @@ pub struct TraceStats {
 }
 
 impl TraceTally {
-    /// Counts the next slot, with its attempts where the trace has them.
-    pub fn slot(&mut self, slot: &Slot, attempts: Option<u32>) {
-        let erased = slot.is_erased();
+    /// Counts the next slots, in the order of their times, with the attempts of each where the trace has
+    /// them and none where it has not.
+    pub fn slots(&mut self, slots: &[Slot], attempts: &[u32]) {
+        let (Some(first), Some(last)) = (slots.first(), slots.last()) else {
+            return;
+        };
         if self.slots == 0 {
-            self.first = slot.tx_time();
-        } else {
-            self.longest_step = self.longest_step.max(slot.tx_time().since(self.last));
+            self.first = first.tx_time();
+            self.last = self.first;
         }
-        self.last = slot.tx_time();
-        self.slots += 1;
-        self.runs.push(erased);
-        if let Some(before) = self.erased_before.replace(erased) {
-            self.steps[usize::from(before)][usize::from(erased)] += 1;
+        let mut before = self.last;
+        let mut longest = self.longest_step;
+        for slot in slots {
+            longest = longest.max(slot.tx_time().since(before));
+            before = slot.tx_time();
         }
-        if erased {
-            self.erased += 1;
-        } else {
-            self.delay.push(slot.decode_delay());
-            if let Some(attempts) = attempts {
-                *self.attempts.entry(attempts).or_insert(0) += 1;
+        self.longest_step = longest;
+        self.last = last.tx_time();
+        self.slots += slots.len() as u64;
+        let (mut erased, mut at) = (0, 0);
+        self.runs.extend(slots, Slot::is_erased, |burst, run| {
+            if burst {
+                erased += run.len() as u64;
+            } else {
+                self.delay.extend(run, Slot::decode_delay);
+                let theirs = attempts.get(at..at + run.len()).unwrap_or_default();
+                for alike in theirs.chunk_by(|a, b| a == b) {
+                    self.attempts.add(u64::from(alike[0]), alike.len() as u64);
+                }
             }
-        }
+            at += run.len();
+        });
+        self.erased += erased;
+    }
+
+    /// P(received after received) and P(erased after erased).
+    fn stays(&self) -> (Option<f64>, Option<f64>) {
+        let runs = |lengths: &RunLengths| lengths.values().sum::<u64>();
+        let (bursts, gaps) = (self.runs.bursts(), self.runs.gaps());
+        // All but the first of a run follow one of their kind; all but the trace's last are followed.
+        let stay = |count: u64, runs: u64, last: bool| {
+            ratio(count - runs, count.saturating_sub(u64::from(last)))
+        };
+        let ends = self.runs.ends_in_burst();
+        (
+            stay(self.slots - self.erased, runs(&gaps), ends == Some(false)),
+            stay(self.erased, runs(&bursts), ends == Some(true)),
+        )
     }
 
     /// The statistics; `rtt` and `lldu` win over what the head says.
     #[must_use]
-    pub fn finish(mut self, head: &Metadata, rtt: Option<Span>, lldu: Option<Bytes>) -> TraceStats {
-        self.runs.close();
+    pub fn finish(self, head: &Metadata, rtt: Option<Span>, lldu: Option<Bytes>) -> TraceStats {
         let rtt = rtt.or_else(|| head.rtt());
         let lldu = lldu.or_else(|| head.lldu_bytes());
         let length = self.last.since(self.first);
         let steps = self.slots.saturating_sub(1);
         let slots_per_s = (!length.is_zero()).then(|| to_f64(steps) / length.as_secs_f64());
-        let stays = |state: usize| ratio(self.steps[state][state], self.steps[state].iter().sum());
+        let (alpha, beta) = self.stays();
         TraceStats {
             slots: self.slots,
             first_s: self.first.since(Time::ZERO).as_secs_f64(),
@@ -124,15 +146,15 @@ impl TraceTally {
             lldu_bytes: lldu.map(|lldu| lldu.0),
             slots_erased: self.erased,
             erasure_ratio: ratio(self.erased, self.slots),
-            alpha: stays(0),
-            beta: stays(1),
+            alpha,
+            beta,
             decode_delay_s: self.delay.quantiles(Span::ZERO),
             delay_s: rtt.map(|rtt| self.delay.quantiles(rtt.half())),
             rtt_ns: rtt.map(Span::as_nanos),
             delay_percentiles: self.delay.precision(),
-            attempts: self.attempts,
-            bursts: self.runs.bursts().clone(),
-            gaps: self.runs.gaps().clone(),
+            attempts: by_attempts(&self.attempts),
+            bursts: self.runs.bursts(),
+            gaps: self.runs.gaps(),
         }
     }
 }
@@ -146,7 +168,7 @@ mod tests {
         for &(t, d) in slots {
             let slot =
                 Slot::new(Time::from_nanos(t).unwrap(), Span::from_nanos(d).unwrap()).unwrap();
-            tally.slot(&slot, None);
+            tally.slots(&[slot], &[]);
         }
         tally.finish(&Metadata::new(), None, Some(Bytes(125)))
     }

@@ -6,24 +6,68 @@ use serde::Serialize;
 
 use crate::distribution::{Distribution, Precision, Quantiles};
 use crate::machine::UnitCounts;
-use crate::runs::{RunLengths, Runs};
+use crate::runs::{Counts, RunLengths, Runs};
 use crate::scheme::SchemeSpec;
-use crate::slot::{Fate, Lldu};
+use crate::slot::{Fate, Lldu, Slot};
 use crate::units::{Span, to_f64};
 
-/// Counts while a walk goes on.
-#[derive(Debug, Default)]
-pub struct LinkTally {
-    propagation: Span,
+/// What the slots of a trace are like, whatever scheme goes over them.
+#[derive(Debug, Clone, Default)]
+pub struct SlotTally {
     slots: u64,
-    slots_erased: u64,
+    erased: u64,
+    runs: Runs,
+}
+
+impl SlotTally {
+    /// Counts the next slots.
+    pub fn slots(&mut self, slots: &[Slot]) {
+        self.slots += slots.len() as u64;
+        let mut erased = 0;
+        self.runs.extend(slots, Slot::is_erased, |burst, run| {
+            if burst {
+                erased += run.len() as u64;
+            }
+        });
+        self.erased += erased;
+    }
+}
+
+/// What became of the LLDUs of one scheme.
+#[derive(Debug, Clone, Default)]
+pub struct LlduTally {
     delivered: u64,
     lost: u64,
     censored: u64,
     delay: Distribution,
-    attempts: BTreeMap<u32, u64>,
-    before: Runs,
-    after: Runs,
+    attempts: Counts,
+    runs: Runs,
+}
+
+impl LlduTally {
+    /// Counts the next LLDUs.
+    pub fn lldus(&mut self, lldus: &[Lldu]) {
+        let mut rest = lldus;
+        while let Some(&Lldu { attempts, fate, .. }) = rest.first() {
+            let length = rest
+                .iter()
+                .position(|lldu| lldu.attempts != attempts || lldu.fate != fate)
+                .unwrap_or(rest.len());
+            let (alike, behind) = rest.split_at(length);
+            rest = behind;
+            let count = length as u64;
+            self.runs.push(fate != Fate::Delivered, count);
+            match fate {
+                Fate::Delivered => {
+                    self.delivered += count;
+                    self.attempts.add(u64::from(attempts), count);
+                    self.delay.extend(alike, |lldu| lldu.decode_delay);
+                }
+                Fate::Lost => self.lost += count,
+                Fate::Censored => self.censored += count,
+            }
+        }
+    }
 }
 
 /// The summary of one scheme over one trace; names and meaning as in link-layer.md §9.
@@ -73,76 +117,50 @@ pub struct LinkSummary {
     pub gaps_after: RunLengths,
 }
 
-impl LinkTally {
-    /// A tally for a link with this propagation delay, ⌊RTT/2⌋.
+impl LinkSummary {
+    /// The summary of `scheme` over a link with this RTT and extra feedback delay: the units it sent,
+    /// and all slots and LLDUs, those of [`Walk::finish`](crate::walk::Walk::finish) too.
     #[must_use]
-    pub fn new(propagation: Span) -> Self {
-        Self {
-            propagation,
-            ..Self::default()
-        }
-    }
-
-    /// Counts a slot.
-    pub fn slot(&mut self, erased: bool) {
-        self.slots += 1;
-        self.slots_erased += u64::from(erased);
-        self.before.push(erased);
-    }
-
-    /// Counts an LLDU.
-    pub fn lldu(&mut self, lldu: &Lldu) {
-        self.after.push(lldu.fate != Fate::Delivered);
-        match lldu.fate {
-            Fate::Delivered => {
-                self.delivered += 1;
-                self.delay.push(lldu.decode_delay);
-                *self.attempts.entry(lldu.attempts).or_insert(0) += 1;
-            }
-            Fate::Lost => self.lost += 1,
-            Fate::Censored => self.censored += 1,
-        }
-    }
-
-    /// Ends the last runs.
-    pub fn finish(&mut self) {
-        self.before.close();
-        self.after.close();
-    }
-
-    /// The summary, with what the walk alone knows.
-    #[must_use]
-    pub fn summary(
-        &self,
+    pub fn new(
         scheme: &SchemeSpec,
         rtt: Span,
         feedback_delay: Span,
         units: UnitCounts,
-    ) -> LinkSummary {
-        LinkSummary {
+        slots: &SlotTally,
+        lldus: &LlduTally,
+    ) -> Self {
+        Self {
             scheme: scheme.text().to_owned(),
             rtt_ns: rtt.as_nanos(),
             feedback_delay_ns: feedback_delay.as_nanos(),
-            slots: self.slots,
+            slots: slots.slots,
             units_data: units.data,
             units_repair: units.repair,
             units_repeated: units.repeated,
-            slots_erased: self.slots_erased,
-            erasure_ratio: ratio(self.slots_erased, self.slots),
-            delivered: self.delivered,
-            lost: self.lost,
-            censored: self.censored,
-            efficiency: ratio(self.delivered, self.slots),
-            residual_loss: ratio(self.lost, self.delivered + self.lost),
-            delay_s: self.delay.quantiles(self.propagation),
-            delay_percentiles: self.delay.precision(),
-            attempts: self.attempts.clone(),
-            bursts_before: self.before.bursts().clone(),
-            gaps_before: self.before.gaps().clone(),
-            bursts_after: self.after.bursts().clone(),
-            gaps_after: self.after.gaps().clone(),
+            slots_erased: slots.erased,
+            erasure_ratio: ratio(slots.erased, slots.slots),
+            delivered: lldus.delivered,
+            lost: lldus.lost,
+            censored: lldus.censored,
+            efficiency: ratio(lldus.delivered, slots.slots),
+            residual_loss: ratio(lldus.lost, lldus.delivered + lldus.lost),
+            delay_s: lldus.delay.quantiles(rtt.half()),
+            delay_percentiles: lldus.delay.precision(),
+            attempts: by_attempts(&lldus.attempts),
+            bursts_before: slots.runs.bursts(),
+            gaps_before: slots.runs.gaps(),
+            bursts_after: lldus.runs.bursts(),
+            gaps_after: lldus.runs.gaps(),
         }
     }
+}
+
+/// Counts by attempts, as they are reported.
+pub(crate) fn by_attempts(counts: &Counts) -> BTreeMap<u32, u64> {
+    counts
+        .iter()
+        .filter_map(|(attempts, count)| Some((u32::try_from(attempts).ok()?, count)))
+        .collect()
 }
 
 /// `part / whole`, or nothing where there is no whole.

@@ -1,26 +1,20 @@
 //! The saturated walk over a PHY trace: what `tmt apply` computes (link-layer.md §3).
 
-use crate::error::{Error, ErrorKind, Position, Result};
-use crate::machine::{Machine, Saturated};
+use crate::error::ErrorKind;
+use crate::machine::{Machine, UnitCounts};
 use crate::metadata::EndLine;
 use crate::scheme::SchemeSpec;
 use crate::slot::{Fate, Lldu, Slot};
-use crate::summary::{LinkSummary, LinkTally};
-use crate::text::Rows;
 use crate::units::{Span, Time};
 
 /// One scheme on its way along a trace.
 #[derive(Debug)]
 pub struct Walk {
     scheme: SchemeSpec,
-    rtt: Span,
-    feedback_delay: Span,
     machine: Machine,
-    tally: LinkTally,
     last_slot: Time,
     slots: u64,
     rows: u64,
-    first_censored: Option<Time>,
 }
 
 impl Walk {
@@ -29,14 +23,10 @@ impl Walk {
     pub fn new(scheme: SchemeSpec, rtt: Span, feedback_delay: Span) -> Self {
         Self {
             machine: Machine::new(&scheme, rtt, feedback_delay),
-            tally: LinkTally::new(rtt.half()),
             scheme,
-            rtt,
-            feedback_delay,
             last_slot: Time::ZERO,
             slots: 0,
             rows: 0,
-            first_censored: None,
         }
     }
 
@@ -46,71 +36,49 @@ impl Walk {
         &self.scheme
     }
 
-    /// Takes the next slots and appends the LLDUs whose story is complete to `out`.
-    ///
-    /// # Errors
-    /// A slot so late that its repeat would be past 2^63 − 1 ns.
-    pub fn rows(&mut self, rows: &Rows, out: &mut Vec<Lldu>) -> Result<()> {
-        for (index, slot) in rows.slots.iter().enumerate() {
-            if let Err(kind) = self.slot(slot, out) {
-                let position = Position {
-                    line: rows.line(index),
-                    column: 1,
-                    row: self.slots,
-                };
-                return Err(Error::at(kind, position));
-            }
-        }
-        Ok(())
+    /// Units sent so far.
+    #[must_use]
+    pub fn units(&self) -> UnitCounts {
+        self.machine.counts()
     }
 
-    /// Takes the next slot.
+    /// Slots sent at or before this time are never refused; `None` where any may be.
+    #[must_use]
+    pub fn repeats_fit_until(&self) -> Option<Time> {
+        self.machine.repeats_fit_until()
+    }
+
+    /// Takes the next slots, in the order of their times, and appends the LLDUs that are settled and
+    /// have no unsettled one in front of them to `out`.
     ///
     /// # Errors
-    /// As [`Walk::rows`].
-    pub fn slot(&mut self, slot: &Slot, out: &mut Vec<Lldu>) -> Result<(), ErrorKind> {
-        self.slots += 1;
-        self.last_slot = slot.tx_time();
-        self.tally.slot(slot.is_erased());
+    /// The index of the first slot so late that its repeat would be past 2^63 − 1 ns. What is in `out`
+    /// then does not depend on how the trace was cut into slices.
+    pub fn slots(&mut self, slots: &[Slot], out: &mut Vec<Lldu>) -> Result<(), (usize, ErrorKind)> {
         let from = out.len();
-        if let Some(unit) = self.machine.next_unit(slot.tx_time(), &mut Saturated) {
-            self.machine.on_outcome(unit, slot, out)?;
+        let walked = self.machine.saturated(slots, out);
+        let taken = walked
+            .as_ref()
+            .map_or_else(|(index, _)| index + 1, |()| slots.len());
+        if let Some(last) = slots[..taken].last() {
+            self.last_slot = last.tx_time();
         }
-        self.count(&out[from..]);
-        Ok(())
+        self.slots += taken as u64;
+        self.rows += (out.len() - from) as u64;
+        walked
     }
 
     /// Ends the trace and appends what is left.
     pub fn finish(&mut self, out: &mut Vec<Lldu>) -> EndLine {
         let from = out.len();
         self.machine.finish(self.last_slot, out);
-        self.count(&out[from..]);
-        self.tally.finish();
+        self.rows += (out.len() - from) as u64;
+        // Only the end of the trace censors.
+        let censored = out[from..].iter().find(|lldu| lldu.fate == Fate::Censored);
         EndLine {
             rows: self.rows,
             slots: self.slots,
-            usable_until: self.first_censored.unwrap_or(self.last_slot),
-        }
-    }
-
-    /// The summary of link-layer.md §9; whole once [`Walk::finish`] was called.
-    #[must_use]
-    pub fn summary(&self) -> LinkSummary {
-        self.tally.summary(
-            &self.scheme,
-            self.rtt,
-            self.feedback_delay,
-            self.machine.counts(),
-        )
-    }
-
-    fn count(&mut self, lldus: &[Lldu]) {
-        for lldu in lldus {
-            self.rows += 1;
-            if lldu.fate == Fate::Censored {
-                self.first_censored.get_or_insert(lldu.tx_time);
-            }
-            self.tally.lldu(lldu);
+            usable_until: censored.map_or(self.last_slot, |lldu| lldu.tx_time),
         }
     }
 }

@@ -15,8 +15,8 @@ use proptest::prelude::*;
 use tmt_core::error::ErrorKind;
 use tmt_core::metadata::EndLine;
 use tmt_core::slot::{Fate, Lldu, Slot};
-use tmt_core::summary::LinkSummary;
-use tmt_core::text::{Options, Rows, TraceReader, encode};
+use tmt_core::summary::{LinkSummary, LlduTally, SlotTally};
+use tmt_core::text::encode;
 use tmt_core::units::{Span, Time};
 use tmt_core::walk::Walk;
 
@@ -42,15 +42,34 @@ fn walk(code: &Code, link: &Link) -> Walk {
     )
 }
 
-/// What the crate makes of `link`.
-fn real(code: &Code, link: &Link) -> (Vec<Lldu>, EndLine, LinkSummary) {
+/// What the crate makes of `link`, given to it in slices of these lengths, over and over.
+fn in_slices(code: &Code, link: &Link, lengths: &[usize]) -> (Vec<Lldu>, EndLine, LinkSummary) {
     let mut walk = walk(code, link);
-    let mut lldus = Vec::new();
-    for &each in &link.trace {
-        walk.slot(&slot(each), &mut lldus).unwrap();
+    let (mut lldus, mut before, mut after) =
+        (Vec::new(), SlotTally::default(), LlduTally::default());
+    let slots: Vec<Slot> = link.trace.iter().copied().map(slot).collect();
+    let (mut rest, mut counted) = (&slots[..], 0);
+    for length in lengths.iter().cycle() {
+        let (slice, behind) = rest.split_at(rest.len().min(*length));
+        rest = behind;
+        walk.slots(slice, &mut lldus).unwrap();
+        before.slots(slice);
+        after.lldus(&lldus[counted..]);
+        counted = lldus.len();
+        if rest.is_empty() {
+            break;
+        }
     }
     let end = walk.finish(&mut lldus);
-    (lldus, end, walk.summary())
+    after.lldus(&lldus[counted..]);
+    let [rtt, feedback] = [link.rtt, link.feedback].map(|nanos| Span::from_nanos(nanos).unwrap());
+    let summary = LinkSummary::new(walk.scheme(), rtt, feedback, walk.units(), &before, &after);
+    (lldus, end, summary)
+}
+
+/// What the crate makes of `link` in one go.
+fn real(code: &Code, link: &Link) -> (Vec<Lldu>, EndLine, LinkSummary) {
+    in_slices(code, link, &[usize::MAX])
 }
 
 /// What the model makes of it.
@@ -129,17 +148,14 @@ proptest! {
     }
 
     #[test]
-    fn feeding_slot_by_slot_or_in_batches_gives_the_same(
-        code in random::code(), link in random::link(200), batch in 1usize..50,
+    fn feeding_slot_by_slot_or_in_slices_gives_the_same(
+        code in random::code(), link in random::link(400), lengths in prop::collection::vec(0usize..60, 1..8),
     ) {
-        let mut walk = walk(&code, &link);
-        let mut lldus = Vec::new();
-        for slots in link.trace.chunks(batch) {
-            let rows = rows_of(slots);
-            walk.rows(&rows, &mut lldus).unwrap();
-        }
-        let end = walk.finish(&mut lldus);
-        prop_assert_eq!((lldus, end, walk.summary()), real(&code, &link));
+        let mut lengths = lengths;
+        lengths.push(7);
+        let whole = real(&code, &link);
+        prop_assert_eq!(&in_slices(&code, &link, &lengths), &whole);
+        prop_assert_eq!(&in_slices(&code, &link, &[1]), &whole);
     }
 
     #[test]
@@ -151,7 +167,7 @@ proptest! {
         let mut walk = walk(&code, &link);
         let mut early = Vec::new();
         for &each in link.trace.iter().take(share(part, link.trace.len())) {
-            walk.slot(&slot(each), &mut early).unwrap();
+            walk.slots(&[slot(each)], &mut early).unwrap();
         }
         prop_assert_eq!(&whole[..early.len()], &early[..]);
     }
@@ -173,21 +189,6 @@ fn in_order(mut code: Code) -> Code {
 )]
 fn share(part: f64, whole: usize) -> usize {
     (part * whole as f64) as usize
-}
-
-/// A batch as a reader makes it.
-fn rows_of(slots: &[TimeAndDelay]) -> Rows {
-    let mut text = Vec::new();
-    encode::trace_header(&mut text);
-    for &each in slots {
-        encode::slot(&slot(each), &mut text);
-    }
-    let mut rows = Rows::default();
-    TraceReader::new(&text[..], Options::default())
-        .unwrap()
-        .next_rows(&mut rows)
-        .unwrap();
-    rows
 }
 
 /// The model is only worth something if the links reach its corners.
@@ -256,10 +257,10 @@ fn refusals(t: u64, rtt: u64, feedback: u64) -> Vec<bool> {
         let span = |nanos| Span::from_nanos(nanos).unwrap();
         let mut walk = Walk::new(scheme.parse().unwrap(), span(rtt), span(feedback));
         let mut out = Vec::new();
-        let results = [0, 1].map(|_| walk.slot(&slot((t, 0)), &mut out));
+        let results = [0, 1].map(|_| walk.slots(&[slot((t, 0))], &mut out));
         for result in &results {
             assert!(
-                matches!(result, Ok(()) | Err(ErrorKind::SumTooLarge { .. })),
+                matches!(result, Ok(()) | Err((0, ErrorKind::SumTooLarge { .. }))),
                 "{scheme}: {result:?}"
             );
         }
@@ -309,19 +310,56 @@ fn a_round_trip_and_a_feedback_delay_that_are_too_long_only_together_are_refused
 }
 
 #[test]
-fn a_refused_repeat_is_told_with_the_line_and_row_of_its_slot() {
-    let text = "# a comment\n1,0.5\n\n9223372036,0.5\n# x\n9223372036.5,0\n";
-    let mut rows = Rows::default();
-    let mut reader = TraceReader::new(text.as_bytes(), Options::default()).unwrap();
-    assert!(reader.next_rows(&mut rows).unwrap());
-    let (rtt, mut out) = (Span::from_secs(1), Vec::new());
-    let mut walk = Walk::new("arq".parse().unwrap(), rtt, Span::ZERO);
-    let error = walk.rows(&rows, &mut out).unwrap_err();
-    let at = error.position().unwrap();
-    assert!(
-        matches!(error.kind(), ErrorKind::SumTooLarge { .. }),
-        "{error}"
-    );
-    assert_eq!((at.line, at.row), (6, 3));
+fn a_refused_repeat_is_told_with_the_index_of_its_slot() {
+    let seconds = |t: u64, d| slot((t * 1_000_000_000, d));
+    let slots = [
+        seconds(1, 5),
+        seconds(9_223_372_036, 5),
+        seconds(9_223_372_036, 0),
+        seconds(9_223_372_036, 5),
+    ];
+    let mut out = Vec::new();
+    let mut walk = Walk::new("arq".parse().unwrap(), Span::from_secs(1), Span::ZERO);
+    let (index, kind) = walk.slots(&slots, &mut out).unwrap_err();
+    assert!(matches!(kind, ErrorKind::SumTooLarge { .. }), "{kind:?}");
+    assert_eq!(index, 2);
     assert_eq!(out.len(), 2, "the rows in front of it are known");
+}
+
+proptest! {
+    #![proptest_config(config(2000))]
+
+    #[test]
+    fn what_is_known_when_a_slot_is_refused_does_not_depend_on_the_slices(
+        code in random::code(), link in random::link(300), part in 0.0f64..1.0, length in 1usize..60,
+    ) {
+        // The last instant at which a repeat can be asked for lies inside the trace.
+        let slots: Vec<Slot> = link.trace.iter().copied().map(slot).collect();
+        let latest = slots[share(part, slots.len())].tx_time();
+        let rtt = Span::from_nanos(Time::MAX.as_nanos() - latest.as_nanos()).unwrap();
+        let new = || Walk::new(code.text.parse().unwrap(), rtt, Span::ZERO);
+        let run = |length: usize| {
+            let (mut walk, mut out) = (new(), Vec::new());
+            for (number, slice) in slots.chunks(length).enumerate() {
+                if let Err((index, _)) = walk.slots(slice, &mut out) {
+                    return (Some(number * length + index), out);
+                }
+            }
+            (None, out)
+        };
+        let by_one = run(1);
+        prop_assert_eq!(&run(length), &by_one);
+        prop_assert_eq!(&run(slots.len()), &by_one);
+        let fit = new().repeats_fit_until().unwrap();
+        prop_assert_eq!(fit, if code.rounds == Some(0) { Time::MAX } else { latest });
+        prop_assert!(by_one.0.is_none_or(|index| slots[index].tx_time() > fit));
+    }
+}
+
+#[test]
+fn no_time_is_sure_to_fit_where_the_feedback_alone_does_not() {
+    let [last, one] = [Span::MAX, Span::from_nanos(1).unwrap()];
+    let fit = |scheme: &str| Walk::new(scheme.parse().unwrap(), last, one).repeats_fit_until();
+    assert_eq!(fit("arq"), None);
+    assert_eq!(fit("fec:2/3"), Some(Time::MAX));
 }

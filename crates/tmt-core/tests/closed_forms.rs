@@ -17,7 +17,7 @@ use oracle::random::{self, Link};
 use proptest::prelude::*;
 use tmt_core::channel::{Channel, ChannelSpec};
 use tmt_core::slot::{Fate, Lldu, Slot};
-use tmt_core::summary::LinkSummary;
+use tmt_core::summary::{LinkSummary, LlduTally, SlotTally};
 use tmt_core::synth::ConstantRate;
 use tmt_core::text::encode;
 use tmt_core::units::{BitRate, Bytes, Span, Time, to_f64};
@@ -55,11 +55,20 @@ fn apply(scheme: &str, trace: &[Slot], rtt: u64, feedback: u64) -> (Vec<Lldu>, L
     let span = |nanos| Span::from_nanos(nanos).unwrap();
     let mut walk = Walk::new(scheme.parse().unwrap(), span(rtt), span(feedback));
     let mut lldus = Vec::new();
-    for slot in trace {
-        walk.slot(slot, &mut lldus).unwrap();
-    }
+    walk.slots(trace, &mut lldus).unwrap();
     walk.finish(&mut lldus);
-    (lldus, walk.summary())
+    let (mut before, mut after) = (SlotTally::default(), LlduTally::default());
+    before.slots(trace);
+    after.lldus(&lldus);
+    let summary = LinkSummary::new(
+        walk.scheme(),
+        span(rtt),
+        span(feedback),
+        walk.units(),
+        &before,
+        &after,
+    );
+    (lldus, summary)
 }
 
 /// Asserts that `measured` lies within `Z` standard errors of `expected`, and that so wide an

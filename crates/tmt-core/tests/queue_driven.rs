@@ -14,7 +14,7 @@ use std::collections::VecDeque;
 use oracle::random::{self, Link};
 use oracle::{Code, TimeAndDelay};
 use proptest::prelude::*;
-use tmt_core::machine::{Machine, Unit, UnitKind, UnitSource};
+use tmt_core::machine::{Machine, Saturated, Unit, UnitCounts, UnitKind, UnitSource};
 use tmt_core::slot::{Fate, Lldu, Slot};
 use tmt_core::text::encode;
 use tmt_core::units::{Span, Time};
@@ -209,14 +209,58 @@ proptest! {
         let (carried, rows) = drive(&code, &link, &mut queue);
         let mut walk = Walk::new(code.text.parse().unwrap(), span(link.rtt), span(link.feedback));
         let mut walked = Vec::new();
-        for &each in &link.trace {
-            walk.slot(&slot(each), &mut walked).unwrap();
-        }
+        let slots: Vec<Slot> = link.trace.iter().copied().map(slot).collect();
+        walk.slots(&slots, &mut walked).unwrap();
         walk.finish(&mut walked);
+        prop_assert_eq!(walk.units(), counts(&carried));
         prop_assert!(carried.iter().all(Option::is_some), "a slot stayed idle under a backlog");
         prop_assert_eq!(encoded(&rows), encoded(&walked));
         prop_assert_eq!(rows, walked);
         prop_assert!(queue.joined >= queue.taken);
+    }
+
+    #[test]
+    fn slots_in_slices_and_one_by_one_are_the_same_machine(
+        code in random::code(), link in random::link(400), steps in prop::collection::vec((0usize..50, 0usize..5), 1..9),
+    ) {
+        // The machine is driven unit by unit and by slices in turn: it may change hands anywhere.
+        let slots: Vec<Slot> = link.trace.iter().copied().map(slot).collect();
+        let (_, by_unit) = drive(&code, &link, &mut Saturated);
+        let (mut machine, mut rows, mut rest) = (machine(&code.text, &link), Vec::new(), &slots[..]);
+        let mut emitted_by_unit = Vec::new();
+        let mut other = self::machine(&code.text, &link);
+        for &(slice, single) in steps.iter().chain([(1, 1)].iter()).cycle() {
+            let (slice, behind) = rest.split_at(rest.len().min(slice));
+            let (singles, behind) = behind.split_at(behind.len().min(single));
+            machine.saturated(slice, &mut rows).unwrap();
+            one_by_one(&mut machine, singles, &mut rows);
+            one_by_one(&mut other, slice, &mut emitted_by_unit);
+            one_by_one(&mut other, singles, &mut emitted_by_unit);
+            prop_assert_eq!(machine.counts(), other.counts());
+            prop_assert_eq!(&rows, &emitted_by_unit, "as much is known at the end of each slice");
+            rest = behind;
+            if rest.is_empty() {
+                break;
+            }
+        }
+        machine.finish(slots.last().unwrap().tx_time(), &mut rows);
+        prop_assert_eq!(rows, by_unit);
+    }
+}
+
+fn one_by_one(machine: &mut Machine, slots: &[Slot], rows: &mut Vec<Lldu>) {
+    for slot in slots {
+        let unit = machine.next_unit(slot.tx_time(), &mut Saturated).unwrap();
+        machine.on_outcome(unit, slot, rows).unwrap();
+    }
+}
+
+fn counts(carried: &[Option<UnitKind>]) -> UnitCounts {
+    let count = |kind| carried.iter().filter(|unit| **unit == Some(kind)).count() as u64;
+    UnitCounts {
+        data: count(UnitKind::Data),
+        repair: count(UnitKind::Repair),
+        repeated: count(UnitKind::Repeat),
     }
 }
 

@@ -15,7 +15,7 @@ fn apply(trace: &[u8], scheme: &str, rtt_ns: u64, feedback_ns: u64) -> Vec<u8> {
     let mut reader = TraceReader::new(trace, Options::default()).unwrap();
     let (mut rows, mut lldus) = (Rows::default(), Vec::new());
     while reader.next_rows(&mut rows).unwrap() {
-        walk.rows(&rows, &mut lldus).unwrap();
+        walk.slots(&rows.slots, &mut lldus).unwrap();
     }
     walk.finish(&mut lldus);
     let mut out = Vec::new();

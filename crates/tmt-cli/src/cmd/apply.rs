@@ -8,10 +8,11 @@ use rayon::{ThreadPool, ThreadPoolBuilder};
 use tmt_core::metadata::{EndLine, Metadata};
 use tmt_core::scheme::{self, SchemeSpec};
 use tmt_core::slot::Lldu;
-use tmt_core::summary::LinkSummary;
+use tmt_core::summary::{LinkSummary, LlduTally, SlotTally};
 use tmt_core::text::Rows;
 use tmt_core::units::Span;
 use tmt_core::walk::Walk;
+use tmt_core::{Error, Position};
 
 use crate::exit::{Failure, Outcome, note, tell};
 use crate::input::TraceArgs;
@@ -79,6 +80,7 @@ impl std::str::FromStr for Feedback {
 /// One scheme at work, with where its timeline goes.
 struct Run {
     walk: Walk,
+    tally: LlduTally,
     lldus: Vec<Lldu>,
     output: Option<TimelineOutput>,
 }
@@ -122,25 +124,31 @@ pub(crate) fn run(args: &Args) -> Outcome {
         };
         runs.push(Run {
             walk: Walk::new(scheme.clone(), rtt.value, feedback_delay.0),
+            tally: LlduTally::default(),
             lldus: Vec::new(),
             output,
         });
     }
     let pool = pool(args.jobs, runs.len())?;
     let mut rows = Rows::default();
+    let (mut before, mut slots) = (SlotTally::default(), 0);
     loop {
         // Rows in front of a faulty one still count: what is written never depends on how it was read.
         let read = reader.next_rows(&mut rows);
         match &pool {
-            None => runs.iter_mut().try_for_each(|run| run.step(&name, &rows))?,
+            None => runs
+                .iter_mut()
+                .try_for_each(|run| run.step(&name, &rows, slots))?,
             Some(pool) => {
                 // All outcomes, so that the first one in the order of the schemes is told.
-                let step = |run: &mut Run| run.step(&name, &rows);
+                let step = |run: &mut Run| run.step(&name, &rows, slots);
                 let outcomes: Vec<Outcome> =
                     pool.install(|| runs.par_iter_mut().map(step).collect());
                 outcomes.into_iter().collect::<Outcome>()?;
             }
         }
+        before.slots(&rows.slots);
+        slots += rows.slots.len() as u64;
         if !read.map_err(|error| Failure::input(&name, &error))? {
             break;
         }
@@ -153,8 +161,15 @@ pub(crate) fn run(args: &Args) -> Outcome {
     let mut outputs = Vec::new();
     let mut summaries = Vec::new();
     for run in runs {
-        let (summary, output) = run.finish(told_end)?;
-        summaries.push(summary);
+        let (walk, after, output) = run.finish(told_end)?;
+        summaries.push(LinkSummary::new(
+            walk.scheme(),
+            rtt.value,
+            feedback_delay.0,
+            walk.units(),
+            &before,
+            &after,
+        ));
         outputs.extend(output);
     }
     if let Some(file) = &mut summary_file {
@@ -186,13 +201,22 @@ fn pool(jobs: Option<u16>, schemes: usize) -> Outcome<Option<ThreadPool>> {
 }
 
 impl Run {
-    fn step(&mut self, name: &str, rows: &Rows) -> Outcome {
-        let walked = self.walk.rows(rows, &mut self.lldus);
+    /// Takes rows, in front of which there were `before` in the input.
+    fn step(&mut self, name: &str, rows: &Rows, before: u64) -> Outcome {
+        let walked = self.walk.slots(&rows.slots, &mut self.lldus);
         self.drain()?;
-        walked.map_err(|error| Failure::input(name, &error))
+        walked.map_err(|(index, kind)| {
+            let position = Position {
+                line: rows.line(index),
+                column: 1,
+                row: before + index as u64 + 1,
+            };
+            Failure::input(name, &Error::at(kind, position))
+        })
     }
 
     fn drain(&mut self) -> Outcome {
+        self.tally.lldus(&self.lldus);
         if let Some(output) = &mut self.output {
             output.lldus(&self.lldus)?;
         }
@@ -200,14 +224,14 @@ impl Run {
         Ok(())
     }
 
-    fn finish(mut self, told: Option<EndLine>) -> Outcome<(LinkSummary, Option<Output>)> {
+    fn finish(mut self, told: Option<EndLine>) -> Outcome<(Walk, LlduTally, Option<Output>)> {
         let mut end = self.walk.finish(&mut self.lldus);
         self.drain()?;
         if let Some(told) = told {
             end.usable_until = end.usable_until.min(told.usable_until);
         }
         let output = self.output.map(|output| output.end(&end)).transpose()?;
-        Ok((self.walk.summary(), output))
+        Ok((self.walk, self.tally, output))
     }
 }
 

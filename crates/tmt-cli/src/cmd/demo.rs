@@ -15,7 +15,7 @@ use tmt_core::channel::{Channel, ChannelSpec, GilbertElliott, Start};
 use tmt_core::metadata::EndLine;
 use tmt_core::scheme::SchemeSpec;
 use tmt_core::slot::Slot;
-use tmt_core::summary::{LinkSummary, ratio};
+use tmt_core::summary::{LinkSummary, LlduTally, SlotTally, ratio};
 use tmt_core::synth::ConstantRate;
 use tmt_core::units::{BitRate, Bytes, Span, Time, to_f64};
 use tmt_core::walk::Walk;
@@ -106,14 +106,21 @@ fn chain(scheme: &'static str, slots: &[Slot]) -> Outcome<Chain> {
     let mut walk = Walk::new(spec, RTT, Span::ZERO);
     let mut lldus = Vec::new();
     let mut timeline = Timeline::default();
-    for slot in slots {
-        walk.slot(slot, &mut lldus)
-            .map_err(|kind| Failure::failed(tmt_core::Error::new(kind)))?;
-        timeline.extend_lldus(&lldus);
-        lldus.clear();
-    }
+    walk.slots(slots, &mut lldus)
+        .map_err(|(_, kind)| Failure::failed(tmt_core::Error::new(kind)))?;
     let end = walk.finish(&mut lldus);
     timeline.extend_lldus(&lldus);
+    let (mut before, mut after) = (SlotTally::default(), LlduTally::default());
+    before.slots(slots);
+    after.lldus(&lldus);
+    let link = LinkSummary::new(
+        walk.scheme(),
+        RTT,
+        Span::ZERO,
+        walk.units(),
+        &before,
+        &after,
+    );
     let tcp = tcp(timeline, &end, data_share)?;
     let lldus_used = to_f64(tcp.total.lldus_used.unwrap_or(0));
     let slots_used = lldus_used * ratio(end.slots, end.rows).unwrap_or(0.0);
@@ -121,7 +128,7 @@ fn chain(scheme: &'static str, slots: &[Slot]) -> Outcome<Chain> {
     let bits = slots_used * to_f64(LLDU.0) * 8.0;
     Ok(Chain {
         scheme,
-        link: walk.summary(),
+        link,
         mean_coding_ratio: (bits > 0.0).then(|| carried * 8.0 / bits),
         bandwidth_used: Some(bits / tcp.duration_s / to_f64(RATE.0)),
         tcp,

@@ -47,9 +47,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
         .next_rows(&mut rows)
         .map_err(|error| Failure::input(&name, &error))?
     {
-        for (index, slot) in rows.slots.iter().enumerate() {
-            tally.slot(slot, rows.attempts.get(index).copied());
-        }
+        tally.slots(&rows.slots, &rows.attempts);
     }
     if reader.tail().is_some_and(|tail| tail.cut) {
         note!("stats", "{name} has no end line: it was cut (--allow-cut)");
