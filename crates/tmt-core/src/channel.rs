@@ -6,7 +6,11 @@
 use std::fmt;
 use std::str::FromStr;
 
-use crate::rng::{Stream, Uniform};
+use crate::rng::{Limit, Stream, Uniform};
+
+mod piece;
+
+pub use piece::{Chain, ErasurePiece, Erasures};
 
 /// An erasure process, one draw a unit.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -70,6 +74,15 @@ impl GilbertElliott {
     pub fn p_bad(&self) -> Option<f64> {
         let leaving = (1.0 - self.alpha) + (1.0 - self.beta);
         (leaving > 0.0).then(|| (1.0 - self.alpha) / leaving)
+    }
+
+    /// Probability that the first unit meets the bad state.
+    fn p_bad_at_start(&self) -> f64 {
+        match self.start {
+            Start::Stationary => self.p_bad().unwrap_or(0.0),
+            Start::Good => 0.0,
+            Start::Bad => 1.0,
+        }
     }
 }
 
@@ -183,6 +196,8 @@ pub struct Channel {
     spec: ChannelSpec,
     state: Uniform,
     erasure: Uniform,
+    /// Whether the state alone tells what is erased, as in the papers: no second draw then.
+    state_decides: bool,
     /// Whether the last unit met the bad state.
     bad: bool,
     /// Index of the next unit.
@@ -193,13 +208,28 @@ impl Channel {
     /// The process under `seed`, before its first unit.
     #[must_use]
     pub fn new(spec: ChannelSpec, seed: u64) -> Self {
+        let state_decides = match spec {
+            ChannelSpec::Bernoulli { p } => Limit::new(p).is_certain(),
+            ChannelSpec::GilbertElliott(channel) => {
+                Limit::new(channel.pg).is_certain() && Limit::new(channel.pb).is_certain()
+            }
+        };
         Self {
             spec,
             state: Uniform::new(seed, Stream::ChannelState),
             erasure: Uniform::new(seed, Stream::ChannelErasure),
+            state_decides,
             bad: false,
             next: 0,
         }
+    }
+
+    /// The process under `seed` on the units `from` to `from + len − 1`, for either state in front of
+    /// them: pieces can be drawn in any order and at the same time, then [`ErasurePiece::resolve`]d
+    /// in theirs.
+    #[must_use]
+    pub fn piece(spec: ChannelSpec, seed: u64, from: u64, len: usize) -> ErasurePiece {
+        piece::draw(spec, seed, from, len)
     }
 
     /// Whether the next unit is erased.
@@ -209,18 +239,20 @@ impl Channel {
         let p = match self.spec {
             ChannelSpec::Bernoulli { p } => p,
             ChannelSpec::GilbertElliott(channel) => {
-                let p_bad = match (index, channel.start, self.bad) {
-                    (0, Start::Stationary, _) => channel.p_bad().unwrap_or(0.0),
-                    (0, Start::Good, _) => 0.0,
-                    (0, Start::Bad, _) => 1.0,
-                    (_, _, true) => channel.beta,
-                    (_, _, false) => 1.0 - channel.alpha,
+                let p_bad = match (index, self.bad) {
+                    (0, ..) => channel.p_bad_at_start(),
+                    (_, true) => channel.beta,
+                    (_, false) => 1.0 - channel.alpha,
                 };
                 self.bad = self.state.at(index) < p_bad;
                 if self.bad { channel.pb } else { channel.pg }
             }
         };
-        self.erasure.at(index) < p
+        if self.state_decides {
+            p > 0.0
+        } else {
+            self.erasure.at(index) < p
+        }
     }
 }
 

@@ -22,6 +22,9 @@ pub enum Stream {
     FlowStart = 3,
 }
 
+/// Numbers in [`Draws`], and bits in the masks made of them.
+pub const BATCH: usize = 64;
+
 /// Uniform numbers of one stream.
 #[derive(Debug, Clone)]
 pub struct Uniform {
@@ -44,25 +47,173 @@ impl Uniform {
 
     /// The number at `index`, uniform on [0, 1) in steps of 2^-53; the same whatever was drawn before.
     pub fn at(&mut self, index: u64) -> f64 {
+        self.seek(index);
+        self.next = index.wrapping_add(1);
+        unit_interval(self.rng.next_u64())
+    }
+
+    /// Draws the numbers at `from` and the 63 behind it: those of [`Uniform::at`], several times as fast.
+    pub fn draw(&mut self, from: u64, draws: &mut Draws) {
+        self.seek(from);
+        self.next = from.wrapping_add(BATCH as u64);
+        self.rng.fill_bytes(&mut draws.0);
+    }
+
+    fn seek(&mut self, index: u64) {
         if index != self.next {
             // Two 32-bit words a number.
             self.rng.set_word_pos(u128::from(index) * 2);
         }
-        self.next = index + 1;
-        unit_interval(self.rng.next_u64())
     }
 }
+
+/// 64 numbers that follow each other in a stream, as they come from the generator.
+#[derive(Debug, Clone)]
+pub struct Draws([u8; 8 * BATCH]);
+
+impl Draws {
+    /// Room for numbers, none drawn yet.
+    #[must_use]
+    pub fn new() -> Self {
+        Self([0; 8 * BATCH])
+    }
+
+    /// Which of the numbers are below `limit`: bit i for the one at `from` + i.
+    #[must_use]
+    pub fn below(&self, limit: Limit) -> u64 {
+        match limit {
+            Limit::Never => 0,
+            Limit::Always => u64::MAX,
+            Limit::Below(limit) => {
+                let (numbers, _) = self.0.as_chunks::<8>();
+                // From the last to the first, so that a comparison's carry goes straight into the mask.
+                numbers.iter().rev().fold(0, |mask, number| {
+                    mask << 1 | u64::from(u64::from_le_bytes(*number) < limit)
+                })
+            }
+        }
+    }
+}
+
+impl Default for Draws {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+/// A probability as the integer that a draw is held against.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Limit {
+    /// No number of [0, 1) is below it: a probability of 0.
+    Never,
+    /// The raw 64 bits that are below it; their lower 11 are zero.
+    Below(u64),
+    /// Every number of [0, 1) is below it: a probability of 1.
+    Always,
+}
+
+impl Limit {
+    /// The limit whose comparison has the outcome of `number < p` for every number of [`Uniform::at`].
+    #[must_use]
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "a whole number from 1 to 2^53 − 1 there"
+    )]
+    pub fn new(p: f64) -> Self {
+        if p >= 1.0 {
+            Self::Always
+        } else if p > 0.0 {
+            // A number is k · 2^-53, so it is below p exactly where k is below p · 2^53 rounded up;
+            // the product is exact, since only its exponent differs from that of p.
+            Self::Below(((p * NUMBERS).ceil() as u64) << UNUSED)
+        } else {
+            Self::Never
+        }
+    }
+
+    /// Whether the outcome is known without a draw.
+    #[must_use]
+    pub const fn is_certain(self) -> bool {
+        !matches!(self, Self::Below(_))
+    }
+}
+
+/// How many different numbers there are, 2^53.
+const NUMBERS: f64 = 9_007_199_254_740_992.0;
+
+/// Lower bits of a draw that its number leaves out.
+const UNUSED: u32 = 11;
 
 /// The upper 53 bits as a number on [0, 1).
 #[expect(clippy::cast_precision_loss, reason = "53 bits fit a double exactly")]
 fn unit_interval(bits: u64) -> f64 {
-    const STEP: f64 = 1.0 / (1u64 << 53) as f64;
-    (bits >> 11) as f64 * STEP
+    const STEP: f64 = 1.0 / NUMBERS;
+    (bits >> UNUSED) as f64 * STEP
 }
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
+
+    /// Probabilities, with the awkward ones often: the ends, their neighbours, multiples of 2^-53.
+    fn probability() -> impl Strategy<Value = f64> {
+        prop_oneof![
+            0.0..=1.0,
+            Just(0.0),
+            Just(1.0),
+            Just(f64::MIN_POSITIVE),
+            Just(1.0f64.next_down()),
+            (0u64..1 << 53).prop_map(|k| unit_interval(k << UNUSED)),
+        ]
+    }
+
+    proptest! {
+        #[test]
+        fn a_batch_holds_the_numbers_drawn_one_by_one(
+            seed: u64,
+            starts in prop::collection::vec(0u64..1000, 1..4),
+            p in probability(),
+        ) {
+            let mut batches = Uniform::new(seed, Stream::ChannelState);
+            let mut draws = Draws::new();
+            for from in starts {
+                batches.draw(from, &mut draws);
+                let mut one_by_one = Uniform::new(seed, Stream::ChannelState);
+                let expected = (0..64).fold(0, |mask, bit| {
+                    mask | u64::from(one_by_one.at(from + bit) < p) << bit
+                });
+                prop_assert_eq!(draws.below(Limit::new(p)), expected);
+                // And the single numbers go on where the batch has left off.
+                prop_assert_eq!(batches.at(from + 64).to_bits(), one_by_one.at(from + 64).to_bits());
+            }
+        }
+
+        #[test]
+        fn a_limit_parts_the_numbers_as_the_probability_does(
+            k in prop_oneof![0u64..20, 0u64..1 << 53, (1u64 << 53) - 20..1 << 53],
+            nudge in 0..3,
+            near in -2i64..=2,
+            unused in 0u64..1 << UNUSED,
+        ) {
+            // The numbers right beside p are those that rounding could put on the wrong side.
+            let number = unit_interval(k << UNUSED);
+            let p = match nudge {
+                0 => number,
+                1 => number.next_up(),
+                _ => number.next_down(),
+            };
+            let bits = k.saturating_add_signed(near).min((1 << 53) - 1) << UNUSED | unused;
+            let below = match Limit::new(p) {
+                Limit::Never => false,
+                Limit::Below(limit) => bits < limit,
+                Limit::Always => true,
+            };
+            prop_assert_eq!(below, unit_interval(bits) < p);
+        }
+    }
 
     #[test]
     fn any_order_gives_the_same_numbers() {
