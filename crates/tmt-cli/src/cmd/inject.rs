@@ -1,7 +1,6 @@
 //! `tmt inject`: erasures of a Bernoulli or Gilbert–Elliott process, put into a trace.
 
-use tmt_core::channel::{Channel, ChannelSpec, GilbertElliott, probability};
-use tmt_core::slot::Slot;
+use tmt_core::channel::{Chain, Channel, ChannelSpec, GilbertElliott, probability};
 use tmt_core::text::Rows;
 
 use crate::exit::{Failure, Outcome, note};
@@ -97,19 +96,15 @@ pub(crate) fn run(args: &Args) -> Outcome {
     head.set("seed", seed.to_string());
     head.push("stage", command);
     let mut output = TraceOutput::create(args.output.as_deref(), &head)?;
-    let mut channel = Channel::new(spec, seed);
+    let mut chain = Chain::default();
     let mut rows = Rows::default();
     let mut erased = 0u64;
     loop {
         let read = reader.next_rows(&mut rows);
+        let piece = Channel::piece(spec, seed, output.rows(), rows.slots.len());
+        erased += piece.resolve(&mut chain).apply(&mut rows.slots);
         for slot in &rows.slots {
-            let slot = if channel.erases() {
-                Slot::erased(slot.tx_time())
-            } else {
-                *slot
-            };
-            erased += u64::from(slot.is_erased());
-            output.slot(&slot)?;
+            output.slot(slot)?;
         }
         if !read.map_err(|error| Failure::input(&name, &error))? {
             break;

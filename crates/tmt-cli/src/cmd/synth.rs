@@ -37,6 +37,9 @@ pub(crate) struct Args {
     output: Option<String>,
 }
 
+/// Slots made at once.
+const PIECE: usize = 1 << 14;
+
 pub(crate) fn run(args: &Args) -> Outcome {
     let link = ConstantRate::new(args.rate, args.lldu, args.duration, args.decode_delay).ok_or_else(|| {
         Failure::usage("--rate, --lldu and --decode-delay must be above zero (a delay of 0 means erased), and times below 2^63 ns")
@@ -64,8 +67,13 @@ pub(crate) fn run(args: &Args) -> Outcome {
     }
     head.push("stage", command);
     let mut output = TraceOutput::create(args.output.as_deref(), &head)?;
-    for slot in link {
-        output.slot(&slot)?;
+    let mut piece = Vec::new();
+    while output.rows() < link.slots() {
+        piece.clear();
+        link.piece(output.rows(), PIECE, &mut piece);
+        for slot in &piece {
+            output.slot(slot)?;
+        }
     }
     let slots = output.rows();
     output.finish(None)?;
