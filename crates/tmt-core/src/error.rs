@@ -106,6 +106,46 @@ pub enum ErrorKind {
         /// What was expected.
         expected: String,
     },
+    /// A compressed or binary stream that ends in the middle.
+    CutStream {
+        /// Name of the format, such as `gzip`.
+        format: &'static str,
+        /// Whole rows in front of the cut, as far as whoever found it has counted.
+        rows: u64,
+    },
+    /// A compressed or binary stream that nobody can have written so.
+    Corrupt {
+        /// Name of the format, such as `gzip`.
+        format: &'static str,
+        /// What is wrong with it.
+        found: String,
+    },
+    /// A column of Arrow or Parquet whose type is not the contract's.
+    ColumnType {
+        /// The column's name.
+        name: &'static str,
+        /// The type found.
+        found: String,
+        /// The type expected.
+        expected: &'static str,
+    },
+    /// A column of doubles, and nobody said in which unit.
+    UnitMissing {
+        /// The column's name.
+        name: &'static str,
+    },
+    /// A unit given for a column of whole numbers, which are nanoseconds.
+    UnitOfIntegers {
+        /// The column's name.
+        name: &'static str,
+        /// The unit given.
+        unit: &'static str,
+    },
+    /// A row without a value in a column that needs one.
+    Null {
+        /// The column's name.
+        field: &'static str,
+    },
     /// The operating system refused.
     Io(std::io::Error),
 }
@@ -152,6 +192,22 @@ impl Error {
         self
     }
 
+    /// The same error, told by whoever knows that `rows` rows stand in front of those it counts.
+    ///
+    /// Blocks of a trace are decoded on their own and count from their own first row.
+    #[must_use]
+    pub fn behind_rows(mut self, rows: u64) -> Self {
+        if let ErrorKind::CutStream { rows: whole, .. } = &mut self.0.kind {
+            *whole += rows;
+        }
+        if let Some(position) = &mut self.0.position
+            && position.row > 0
+        {
+            position.row += rows;
+        }
+        self
+    }
+
     /// The input it was found in, by its role, where there are several.
     #[must_use]
     pub fn input(&self) -> Option<&'static str> {
@@ -173,7 +229,11 @@ impl Error {
 
 impl From<std::io::Error> for Error {
     fn from(error: std::io::Error) -> Self {
-        Self::new(ErrorKind::Io(error))
+        // What `Read` passes on may be an error of this crate, from the decompressor inside it.
+        match error.downcast::<Self>() {
+            Ok(own) => own,
+            Err(error) => Self::new(ErrorKind::Io(error)),
+        }
     }
 }
 
@@ -246,6 +306,36 @@ impl fmt::Display for Error {
             ErrorKind::Format { found, expected } => {
                 write!(f, "found {found}, expected {expected}")
             }
+            ErrorKind::CutStream { format, rows } => {
+                write!(
+                    f,
+                    "found the end of the {format} stream in the middle, after {rows} whole rows; expected the rest of it"
+                )
+            }
+            ErrorKind::Corrupt { format, found } => {
+                write!(
+                    f,
+                    "found a damaged {format} stream ({found}), expected one as it was written"
+                )
+            }
+            ErrorKind::ColumnType {
+                name,
+                found,
+                expected,
+            } => write!(f, "{name}: found a column of {found}, expected {expected}"),
+            ErrorKind::UnitMissing { name } => {
+                write!(
+                    f,
+                    "{name}: found a column of doubles, expected int64 (ns), or the unit of the doubles: give --unit s, ms, us or ns"
+                )
+            }
+            ErrorKind::UnitOfIntegers { name, unit } => {
+                write!(
+                    f,
+                    "{name}: found --unit {unit} for a column of int64, expected no unit or ns: whole numbers of Arrow and Parquet are nanoseconds"
+                )
+            }
+            ErrorKind::Null { field } => write!(f, "{field}: found null, expected a value"),
             ErrorKind::Io(error) => write!(f, "{error}"),
         }
     }

@@ -8,7 +8,8 @@
 //! - [`units`] (and `decimal`): time as integer nanoseconds, sizes, rates, exact decimal text.
 //! - [`distribution`], [`runs`], [`rng`]: order statistics, run lengths, random numbers.
 //! - [`slot`], [`metadata`], [`error`]: the nouns of a trace.
-//! - [`text`], [`import`]: formats. They see no schemes.
+//! - [`text`], [`import`]: formats of text. They see no schemes.
+//! - [`codec`], [`columns`], [`arrow`], [`parquet`]: compressed and binary formats. They see none either.
 //! - [`scheme`], [`machine`]: schemes and the state machine that runs them. They see no formats.
 //! - [`walk`], [`summary`], [`stats`], [`channel`], [`synth`]: what commands are made of.
 //!
@@ -20,13 +21,17 @@
     allow(clippy::unwrap_used, reason = "a test that cannot go on fails")
 )]
 
+pub mod arrow;
 pub mod channel;
+pub mod codec;
+pub mod columns;
 mod decimal;
 pub mod distribution;
 pub mod error;
 pub mod import;
 pub mod machine;
 pub mod metadata;
+pub mod parquet;
 pub mod rng;
 pub mod runs;
 pub mod scheme;

@@ -1,0 +1,415 @@
+//! Arrow IPC (link-layer.md §8): round trips, what other programs write, what is refused, streams
+//! cut at every byte and with flipped bits.
+
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
+#[allow(
+    dead_code,
+    reason = "the test programs share the helper, and none needs all of it"
+)]
+mod formats;
+
+use std::sync::Arc;
+
+use arrow_array::{
+    Array, ArrayRef, Float64Array, Int32Array, Int64Array, RecordBatch, StringArray, UInt32Array,
+};
+use arrow_ipc::CompressionType;
+use arrow_ipc::reader::StreamReader;
+use arrow_ipc::writer::{IpcWriteOptions, StreamWriter};
+use formats::{
+    Cells, Reading, Row, assert_rows, cells, config, end_line, fixture, fixture_rows, heads,
+    judged, kind_name, lines, lldu, options, read_arrow, refusal, rows, slot,
+};
+use proptest::prelude::*;
+use tmt_core::ErrorKind;
+use tmt_core::arrow::encode;
+use tmt_core::columns::{Next, Options};
+use tmt_core::metadata::Metadata;
+use tmt_core::slot::{Lldu, Slot};
+use tmt_core::text::Unit;
+
+/// A timeline in batches of these lengths.
+fn timeline(rows: &[Row], head: &Metadata, batch: usize) -> Vec<u8> {
+    let lldus: Vec<Lldu> = rows.iter().copied().map(lldu).collect();
+    let mut out = Vec::new();
+    encode::head::<Lldu>(head, &mut out);
+    for lldus in lldus.chunks(batch) {
+        encode::batch(lldus, &mut out);
+    }
+    let end = end_line(rows);
+    encode::end::<Lldu>(head.is_head().then_some(&end), &mut out);
+    out
+}
+
+fn head() -> Metadata {
+    let mut head = Metadata::new();
+    head.set("tool", "tmt 0.1.0");
+    head.push("stage", "synth");
+    head.set("seed", "1");
+    head.push("stage", "apply");
+    head
+}
+
+/// What the crate that others use writes of these columns.
+fn written(columns: Vec<(&str, ArrayRef)>, compression: Option<CompressionType>) -> Vec<u8> {
+    let columns = columns.into_iter().map(|(name, array)| (name, array, true));
+    let batch = RecordBatch::try_from_iter_with_nullable(columns).unwrap();
+    let options = IpcWriteOptions::default()
+        .try_with_compression(compression)
+        .unwrap();
+    let mut writer =
+        StreamWriter::try_new_with_options(Vec::new(), &batch.schema(), options).unwrap();
+    writer.write(&batch).unwrap();
+    writer.finish().unwrap();
+    writer.into_inner().unwrap()
+}
+
+fn integers(values: &[i64]) -> ArrayRef {
+    Arc::new(Int64Array::from(values.to_vec()))
+}
+
+fn doubles(values: &[f64]) -> ArrayRef {
+    Arc::new(Float64Array::from(values.to_vec()))
+}
+
+fn table(cells: &Cells, compression: Option<CompressionType>) -> Vec<u8> {
+    written(
+        vec![
+            (
+                "attempts",
+                Arc::new(UInt32Array::from(cells.attempts.clone())),
+            ),
+            (
+                "note",
+                Arc::new(StringArray::from(vec!["x"; cells.tx_time.len()])),
+            ),
+            (
+                "decode_delay",
+                Arc::new(Int64Array::from(cells.decode_delay.clone())),
+            ),
+            ("tx_time", Arc::new(Int64Array::from(cells.tx_time.clone()))),
+        ],
+        compression,
+    )
+}
+
+proptest! {
+    #![proptest_config(config(64))]
+
+    #[test]
+    fn a_timeline_comes_back(rows in rows(1500), head in heads(), batch in 1usize..1600) {
+        let reading = read_arrow(&timeline(&rows, &head, batch), options());
+        prop_assert_eq!(reading.end.as_ref().ok(), Some(&Next::End));
+        assert_rows(&reading, &rows);
+        prop_assert_eq!(reading.head, lines(&head));
+        prop_assert_eq!(reading.line, head.is_head().then(|| end_line(&rows)));
+    }
+
+    #[test]
+    fn a_trace_comes_back(rows in rows(1500), head in heads()) {
+        let slots: Vec<Slot> = rows.iter().copied().map(slot).collect();
+        let mut out = Vec::new();
+        encode::head::<Slot>(&head, &mut out);
+        encode::batch(&slots, &mut out);
+        encode::end::<Slot>(None, &mut out);
+        let reading = read_arrow(&out, options());
+        let expected = if head.is_head() { Next::Cut } else { Next::End };
+        prop_assert_eq!(reading.end.ok(), Some(expected));
+        prop_assert_eq!(reading.rows, rows.iter().map(|row| (row.0, row.1)).collect::<Vec<_>>());
+        prop_assert!(reading.attempts.is_empty());
+    }
+
+    #[test]
+    fn others_read_what_is_written(rows in rows(40), head in heads(), batch in 1usize..50) {
+        let bytes = timeline(&rows, &head, batch);
+        let reader = StreamReader::try_new(&bytes[..], None).unwrap();
+        let schema = reader.schema();
+        let names: Vec<_> = schema.fields().iter().map(|field| field.name().as_str()).collect();
+        prop_assert_eq!(names, ["tx_time", "decode_delay", "attempts"]);
+        let mut read = Vec::new();
+        for batch in reader {
+            let batch = batch.unwrap();
+            let column = |at: usize| batch.column(at).as_any().downcast_ref::<Int64Array>().unwrap().clone();
+            let attempts = batch.column(2).as_any().downcast_ref::<UInt32Array>().unwrap().clone();
+            for row in 0..batch.num_rows() {
+                let (t, d) = (column(0).value(row), column(1).value(row));
+                read.push((t.cast_unsigned(), d.cast_unsigned(), attempts.value(row)));
+            }
+        }
+        prop_assert_eq!(read, rows);
+    }
+
+    #[test]
+    fn the_first_row_that_cannot_be_is_told(cells in cells(1200), packed in 0usize..3) {
+        let compression = [None, Some(CompressionType::LZ4_FRAME), Some(CompressionType::ZSTD)][packed];
+        let reading = read_arrow(&table(&cells, compression), options());
+        let (good, wrong) = judged(&cells);
+        prop_assert_eq!(&reading.rows, &good);
+        prop_assert_eq!(reading.attempts.len(), good.len());
+        match wrong {
+            None => prop_assert_eq!(reading.end.ok(), Some(Next::End)),
+            Some(wrong) => {
+                let (kind, row) = refusal(&reading);
+                prop_assert_eq!((kind_name(kind), row), (wrong.to_owned(), good.len() as u64 + 1));
+            }
+        }
+    }
+
+    #[test]
+    fn a_flipped_bit_never_panics(place in any::<prop::sample::Index>(), bit in 0u8..8, which in 0usize..4) {
+        let mut bytes = match which {
+            0 => timeline(&fixture_rows(), &head(), 4),
+            1 => fixture("crowded.arrows"),
+            2 => fixture("zstd.feather"),
+            _ => fixture("lz4.feather"),
+        };
+        let place = place.index(bytes.len());
+        bytes[place] ^= 1 << bit;
+        let reading = read_arrow(&bytes, options());
+        prop_assert!(reading.rows.len() <= 1000);
+    }
+}
+
+/// A stream cut after `length` bytes; it holds a head, so that it cannot be whole without its end.
+fn check_cut(bytes: &[u8], length: usize, rows: &[Row]) -> Reading {
+    let reading = read_arrow(&bytes[..length], options());
+    assert!(reading.rows.len() <= rows.len());
+    assert_rows(&reading, &rows[..reading.rows.len()]);
+    match &reading.end {
+        Ok(end) => assert_eq!(*end, Next::Cut, "{length}"),
+        Err(error) => {
+            let counted = matches!(
+                error.kind(),
+                ErrorKind::CutStream { format: "Arrow", rows } if *rows == reading.rows.len() as u64
+            );
+            assert!(counted, "{length}: {error}");
+        }
+    }
+    reading
+}
+
+#[test]
+fn a_stream_cut_anywhere_says_so_behind_its_whole_batches() {
+    let rows = fixture_rows();
+    let bytes = timeline(&rows, &head(), 4);
+    let mut between = 0;
+    for length in 0..bytes.len() {
+        between += usize::from(check_cut(&bytes, length, &rows).end.is_ok());
+    }
+    // Behind the schema, three batches and the end line; and there it is cut no more but for the marker.
+    assert_eq!(between, 5);
+    assert_eq!(read_arrow(&bytes, options()).end.unwrap(), Next::End);
+}
+
+#[test]
+fn a_file_cut_anywhere_says_so() {
+    for name in ["lz4.feather", "zstd.feather", "polars.arrow"] {
+        let bytes = fixture(name);
+        for length in 0..bytes.len() {
+            check_cut(&bytes, length, &fixture_rows());
+        }
+    }
+}
+
+#[test]
+fn what_other_programs_write_is_read() {
+    for name in [
+        "crowded.arrows",
+        "lz4.feather",
+        "zstd.feather",
+        "polars.arrow",
+    ] {
+        let reading = read_arrow(&fixture(name), options());
+        assert_eq!(reading.end.as_ref().unwrap(), &Next::End, "{name}");
+        assert_rows(&reading, &fixture_rows());
+        assert!(reading.head.is_empty());
+    }
+}
+
+#[test]
+fn attempts_are_left_alone_where_nobody_wants_them() {
+    let columns = vec![
+        ("tx_time", integers(&[1])),
+        ("decode_delay", integers(&[0])),
+        ("attempts", doubles(&[0.5])),
+    ];
+    let bytes = written(columns, None);
+    let unwanted = Options::default();
+    assert_eq!(read_arrow(&bytes, unwanted).end.unwrap(), Next::End);
+    let wanted = read_arrow(&bytes, options());
+    let (kind, _) = refusal(&wanted);
+    assert!(matches!(
+        kind,
+        ErrorKind::ColumnType {
+            name: "attempts",
+            ..
+        }
+    ));
+}
+
+#[test]
+fn doubles_take_a_unit() {
+    for (unit, t, d) in [
+        (Unit::Seconds, [0.0, 0.1], [3e-9, 0.0]),
+        (Unit::Milliseconds, [0.0, 100.0], [3e-6, -0.0]),
+        (Unit::Microseconds, [0.0, 1e5], [3e-3, 0.0]),
+        (Unit::Nanoseconds, [0.4, 1e8], [2.5, 0.0]),
+    ] {
+        let columns = vec![("tx_time", doubles(&t)), ("decode_delay", doubles(&d))];
+        let bytes = written(columns, None);
+        let told = Options {
+            unit: Some(unit),
+            attempts: true,
+        };
+        let reading = read_arrow(&bytes, told);
+        assert_eq!(reading.end.unwrap(), Next::End, "{unit:?}");
+        assert_eq!(reading.rows, [(0, 3), (100_000_000, 0)], "{unit:?}");
+        let untold = read_arrow(&bytes, options());
+        let (kind, _) = refusal(&untold);
+        assert!(matches!(kind, ErrorKind::UnitMissing { name: "tx_time" }));
+        assert!(untold.end.unwrap_err().to_string().contains("--unit"));
+    }
+}
+
+#[test]
+fn doubles_that_are_no_times_are_refused_in_their_row() {
+    let told = Options {
+        unit: Some(Unit::Seconds),
+        attempts: false,
+    };
+    for (t, d, name) in [
+        (f64::NAN, 0.0, "NotANumber"),
+        (1.0, f64::INFINITY, "NotANumber"),
+        (-1.0, 0.0, "Negative"),
+        (1.0, -1e-300, "Negative"),
+        (1e10, 0.0, "TooLarge"),
+        (1.0, 1e-10, "RoundsToZero"),
+        (0.5, 0.0, "OutOfOrder"),
+        (9_223_372_036.0, 1.0, "SumTooLarge"),
+    ] {
+        let columns = vec![
+            ("tx_time", doubles(&[1.0, t, 9_223_372_036.0])),
+            ("decode_delay", doubles(&[0.25, d, 0.0])),
+        ];
+        let reading = read_arrow(&written(columns, None), told);
+        let (kind, row) = refusal(&reading);
+        assert_eq!((kind_name(kind).as_str(), row), (name, 2), "{t} {d}");
+        assert_eq!(reading.rows, [(1_000_000_000, 250_000_000)]);
+    }
+}
+
+#[test]
+fn columns_that_do_not_fit_are_refused_by_name() {
+    let short = || -> ArrayRef { Arc::new(Int32Array::from(vec![1])) };
+    let text = || -> ArrayRef { Arc::new(StringArray::from(vec!["1"])) };
+    let whole = || integers(&[1]);
+    let milliseconds = Options {
+        unit: Some(Unit::Milliseconds),
+        attempts: false,
+    };
+    for (columns, options, message) in [
+        (
+            vec![("tx_time", short()), ("decode_delay", whole())],
+            options(),
+            "tx_time: found a column of int32, expected int64 (ns)",
+        ),
+        (
+            vec![("tx_time", whole()), ("decode_delay", text())],
+            options(),
+            "decode_delay: found a column of utf8, expected int64 (ns)",
+        ),
+        (
+            vec![("tx_time", whole()), ("delay", whole())],
+            options(),
+            "found 'tx_time,delay', expected a column decode_delay",
+        ),
+        (
+            vec![
+                ("tx_time", whole()),
+                ("decode_delay", whole()),
+                ("tx_time", whole()),
+            ],
+            options(),
+            "found the column tx_time twice, expected every name once",
+        ),
+        (
+            vec![("tx_time", whole()), ("decode_delay", whole())],
+            milliseconds,
+            "tx_time: found --unit ms for a column of int64, expected no unit or ns: whole numbers of Arrow and Parquet are nanoseconds",
+        ),
+    ] {
+        let reading = read_arrow(&written(columns, None), options);
+        assert_eq!(reading.end.unwrap_err().to_string(), message);
+    }
+}
+
+#[test]
+fn an_end_line_is_held_to_its_word() {
+    let rows = fixture_rows();
+    let lldus: Vec<Lldu> = rows.iter().copied().map(lldu).collect();
+    let mut end = end_line(&rows);
+    end.rows += 1;
+    let mut out = Vec::new();
+    encode::head::<Lldu>(&head(), &mut out);
+    encode::batch(&lldus, &mut out);
+    let whole = out.len();
+    encode::end::<Lldu>(Some(&end), &mut out);
+    let reading = read_arrow(&out, options());
+    assert!(matches!(
+        refusal(&reading).0,
+        ErrorKind::RowCount { told: 11, read: 10 }
+    ));
+
+    // Without the marker, eight bytes, a batch may follow the end line.
+    out.truncate(out.len() - 8);
+    let batch = out[..whole].to_vec();
+    let mut schema = Vec::new();
+    encode::head::<Lldu>(&head(), &mut schema);
+    out.extend_from_slice(&batch[schema.len()..]);
+    let reading = read_arrow(&out, options());
+    let (kind, row) = refusal(&reading);
+    assert!(matches!(kind, ErrorKind::RowAfterEnd));
+    assert_eq!(row, 11);
+}
+
+#[test]
+fn a_table_without_rows_is_no_error_here() {
+    let empty = timeline(&[], &Metadata::new(), 1);
+    let reading = read_arrow(&empty, options());
+    assert_eq!(reading.end.unwrap(), Next::End);
+    assert!(reading.rows.is_empty());
+    let columns = vec![("tx_time", integers(&[])), ("decode_delay", integers(&[]))];
+    let reading = read_arrow(&written(columns, None), options());
+    assert_eq!(reading.end.unwrap(), Next::End);
+}
+
+#[test]
+fn what_stands_behind_the_end_of_a_stream_is_not_passed_over() {
+    let one = timeline(&fixture_rows(), &Metadata::new(), 4);
+    let reading = read_arrow(&[&one[..], &one].concat(), options());
+    assert!(matches!(refusal(&reading).0, ErrorKind::Corrupt { .. }));
+    assert_rows(&reading, &fixture_rows());
+}
+
+#[test]
+fn streams_of_long_ago_are_refused_with_words() {
+    let new = timeline(&fixture_rows(), &Metadata::new(), 4);
+    let old = &new[4..];
+    let kind = tmt_core::codec::recognise(old);
+    assert_eq!(kind, tmt_core::codec::Kind::ArrowBefore015);
+    let error = read_arrow(old, options()).end.unwrap_err();
+    assert!(error.to_string().contains("0.15"), "{error}");
+}
+
+#[test]
+fn what_a_header_claims_is_not_set_aside() {
+    // Two thousand million bytes of header, then one of body: neither comes.
+    let claims: [&[u8]; 2] = [
+        b"\xff\xff\xff\xff\xff\xff\xff\x7f",
+        b"\xff\xff\xff\xff\x08\0\0\0\0\0\0\0\0\0\0\0",
+    ];
+    for claim in claims {
+        assert!(read_arrow(claim, options()).end.is_err());
+    }
+}

@@ -1,0 +1,278 @@
+//! What the tests of binary formats share: traces, and one form of what a reader said.
+
+use std::path::PathBuf;
+
+use proptest::prelude::*;
+use tmt_core::arrow::{Batch, Stream};
+use tmt_core::columns::{Next, Options};
+use tmt_core::metadata::{EndLine, Metadata};
+use tmt_core::parquet::Reader;
+use tmt_core::slot::{Fate, Lldu, Slot};
+use tmt_core::units::{Span, Time};
+use tmt_core::{Error, ErrorKind, Position};
+
+pub(crate) const LARGEST: u64 = i64::MAX as u64;
+
+/// (t, d, attempts) of a row.
+pub(crate) type Row = (u64, u64, u32);
+
+/// Everything a reader said.
+#[derive(Debug)]
+pub(crate) struct Reading {
+    pub(crate) rows: Vec<(u64, u64)>,
+    pub(crate) attempts: Vec<u32>,
+    pub(crate) head: Vec<(String, String)>,
+    pub(crate) line: Option<EndLine>,
+    pub(crate) end: Result<Next, Error>,
+}
+
+/// So many cases, or as many as `PROPTEST_CASES` asks for if that is more.
+pub(crate) fn config(cases: u32) -> ProptestConfig {
+    ProptestConfig {
+        cases: cases.max(ProptestConfig::default().cases),
+        failure_persistence: None,
+        ..ProptestConfig::default()
+    }
+}
+
+/// Both options that matter: attempts are read.
+pub(crate) fn options() -> Options {
+    Options {
+        unit: None,
+        attempts: true,
+    }
+}
+
+/// Rows in order, from nothing to the largest times, more of them than are checked at a time.
+pub(crate) fn rows(most: usize) -> impl Strategy<Value = Vec<Row>> {
+    let time =
+        prop_oneof![8 => 0u64..100_000_000_000, 1 => 0..=LARGEST, 1 => LARGEST - 5..=LARGEST];
+    let delay = prop_oneof![2 => Just(0), 1 => Just(1), 4 => 1u64..3_000_000_000, 1 => 0..=LARGEST];
+    let attempts = prop_oneof![9 => 1u32..5, 1 => 1..=u32::MAX];
+    prop::collection::vec((time, delay, attempts), 0..most).prop_map(|mut rows| {
+        rows.sort_unstable();
+        for (t, d, _) in &mut rows {
+            *d = (*d).min(LARGEST - *t);
+        }
+        rows
+    })
+}
+
+/// The lines of a head, or none.
+pub(crate) fn heads() -> impl Strategy<Value = Metadata> {
+    let line = ("stage|overridden|note", "[a-zµ=]{1,6}( [a-z:.]{1,5})?");
+    let lines = prop::collection::vec(line, 0..6);
+    (lines, prop::option::of(0usize..6)).prop_map(|(lines, tool)| {
+        let mut head = Metadata::new();
+        let Some(tool) = tool else {
+            return head;
+        };
+        for (at, (key, value)) in lines.iter().enumerate() {
+            if at == tool {
+                head.push("tool", "tmt 0.1.0");
+            }
+            head.push(key, value.as_str());
+        }
+        if !head.is_head() {
+            head.push("tool", "tmt 0.1.0");
+        }
+        head
+    })
+}
+
+pub(crate) fn slot((t, d, _): Row) -> Slot {
+    Slot::new(Time::from_nanos(t).unwrap(), Span::from_nanos(d).unwrap()).unwrap()
+}
+
+pub(crate) fn lldu((t, d, attempts): Row) -> Lldu {
+    Lldu {
+        tx_time: Time::from_nanos(t).unwrap(),
+        decode_delay: Span::from_nanos(d).unwrap(),
+        attempts,
+        fate: Fate::Delivered,
+    }
+}
+
+pub(crate) fn end_line(rows: &[Row]) -> EndLine {
+    EndLine {
+        rows: rows.len() as u64,
+        slots: rows.len() as u64 + 3,
+        usable_until: Time::from_nanos(rows.last().map_or(0, |row| row.0)).unwrap(),
+    }
+}
+
+pub(crate) fn lines(head: &Metadata) -> Vec<(String, String)> {
+    head.iter()
+        .map(|(key, value)| (key.to_owned(), value.to_owned()))
+        .collect()
+}
+
+fn failed(error: Error) -> Reading {
+    Reading {
+        rows: Vec::new(),
+        attempts: Vec::new(),
+        head: Vec::new(),
+        line: None,
+        end: Err(error),
+    }
+}
+
+fn pairs(slots: &[Slot]) -> Vec<(u64, u64)> {
+    slots
+        .iter()
+        .map(|slot| (slot.tx_time().as_nanos(), slot.decode_delay().as_nanos()))
+        .collect()
+}
+
+/// Reads an Arrow stream or file to its end.
+pub(crate) fn read_arrow(bytes: &[u8], options: Options) -> Reading {
+    let mut stream = match Stream::new(bytes, options) {
+        Ok(stream) => stream,
+        Err(error) => return failed(error),
+    };
+    let mut batch = Batch::default();
+    let (mut slots, mut attempts) = (Vec::new(), Vec::new());
+    let end = loop {
+        match stream.next_batch(&mut batch) {
+            Ok(Next::Batch) => {
+                let before = slots.len() as u64;
+                if let Err(error) = stream.columns().append(&batch, &mut slots, &mut attempts) {
+                    break Err(error.behind_rows(before));
+                }
+            }
+            end => break end,
+        }
+    };
+    Reading {
+        rows: pairs(&slots),
+        attempts,
+        head: lines(stream.metadata()),
+        line: stream.end(),
+        end,
+    }
+}
+
+/// Reads a Parquet file to its end.
+pub(crate) fn read_parquet(bytes: &[u8], options: Options) -> Reading {
+    let mut reader = match Reader::new(bytes::Bytes::copy_from_slice(bytes), options) {
+        Ok(reader) => reader,
+        Err(error) => return failed(error),
+    };
+    let (mut slots, mut attempts) = (Vec::new(), Vec::new());
+    let end = loop {
+        match reader.append(&mut slots, &mut attempts) {
+            Ok(Next::Batch) => {}
+            end => break end,
+        }
+    };
+    Reading {
+        rows: pairs(&slots),
+        attempts,
+        head: lines(reader.metadata()),
+        line: reader.end(),
+        end,
+    }
+}
+
+/// A file of `fixtures/formats`.
+pub(crate) fn fixture(name: &str) -> Vec<u8> {
+    let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/formats");
+    std::fs::read(folder.join(name)).unwrap()
+}
+
+/// The rows that every file there holds.
+pub(crate) fn fixture_rows() -> Vec<Row> {
+    let delay = |j: u64| if j % 3 == 2 { 0 } else { 7 + j };
+    (0..10)
+        .map(|j| (1000 * j, delay(j), 1 + (j % 2) as u32))
+        .collect()
+}
+
+pub(crate) fn assert_rows(reading: &Reading, rows: &[Row]) {
+    let pairs: Vec<_> = rows.iter().map(|row| (row.0, row.1)).collect();
+    let attempts: Vec<_> = rows.iter().map(|row| row.2).collect();
+    assert_eq!(reading.rows, pairs);
+    assert_eq!(reading.attempts, attempts);
+}
+
+/// What is wrong, and in which row; the reading must have failed.
+pub(crate) fn refusal(reading: &Reading) -> (&ErrorKind, u64) {
+    let error = reading.end.as_ref().unwrap_err();
+    let row = error
+        .position()
+        .map_or(0, |position: Position| position.row);
+    (error.kind(), row)
+}
+
+/// What a table with columns of any kind is read as: one value or null a row.
+#[derive(Debug, Clone)]
+pub(crate) struct Cells {
+    pub(crate) tx_time: Vec<Option<i64>>,
+    pub(crate) decode_delay: Vec<Option<i64>>,
+    pub(crate) attempts: Vec<Option<u32>>,
+}
+
+/// Cells most of which are right.
+pub(crate) fn cells(most: usize) -> impl Strategy<Value = Cells> {
+    let odd = prop_oneof![
+        Just(None),
+        Just(Some(-1)),
+        Just(Some(i64::MIN)),
+        Just(Some(i64::MAX)),
+        Just(Some(0))
+    ];
+    let spoiled = prop::collection::vec((0..most, 0usize..3, odd), 0..3);
+    (rows(most), spoiled).prop_map(|(rows, spoiled)| {
+        let mut cells = Cells {
+            tx_time: rows.iter().map(|row| Some(row.0.cast_signed())).collect(),
+            decode_delay: rows.iter().map(|row| Some(row.1.cast_signed())).collect(),
+            attempts: rows.iter().map(|row| Some(row.2)).collect(),
+        };
+        for (at, column, value) in spoiled {
+            if at < rows.len() {
+                match column {
+                    0 => cells.tx_time[at] = value,
+                    1 => cells.decode_delay[at] = value,
+                    _ => cells.attempts[at] = value.map(|value| (value == i64::MAX).into()),
+                }
+            }
+        }
+        cells
+    })
+}
+
+/// Rows in front of the first that cannot be, and what is wrong with that: rule by rule, in plain words.
+pub(crate) fn judged(cells: &Cells) -> (Vec<(u64, u64)>, Option<&'static str>) {
+    let mut rows: Vec<(u64, u64)> = Vec::new();
+    for ((t, d), a) in cells
+        .tx_time
+        .iter()
+        .zip(&cells.decode_delay)
+        .zip(&cells.attempts)
+    {
+        let wrong = match (t, d, a) {
+            (None, ..) => Some("Null"),
+            (Some(..0), ..) => Some("Negative"),
+            (Some(t), ..) if rows.last().is_some_and(|last| t.cast_unsigned() < last.0) => {
+                Some("OutOfOrder")
+            }
+            (_, None, _) => Some("Null"),
+            (_, Some(..0), _) => Some("Negative"),
+            (Some(t), Some(d), _) if t.checked_add(*d).is_none() => Some("SumTooLarge"),
+            (_, _, None) => Some("Null"),
+            (_, _, Some(0)) => Some("Format"),
+            _ => None,
+        };
+        if wrong.is_some() {
+            return (rows, wrong);
+        }
+        rows.push((t.unwrap().cast_unsigned(), d.unwrap().cast_unsigned()));
+    }
+    (rows, None)
+}
+
+/// The name of an error's kind.
+pub(crate) fn kind_name(kind: &ErrorKind) -> String {
+    let text = format!("{kind:?}");
+    text.split([' ', '{', '(']).next().unwrap().to_owned()
+}

@@ -1,0 +1,274 @@
+//! Parquet (link-layer.md §8): round trips, what other programs write, what is refused, files cut
+//! at every byte and with flipped bits.
+
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
+#[allow(
+    dead_code,
+    reason = "the test programs share the helper, and none needs all of it"
+)]
+mod formats;
+
+use std::sync::Arc;
+
+use ::parquet::arrow::ArrowWriter;
+use arrow_array::{ArrayRef, Float64Array, Int64Array, RecordBatch, StringArray, UInt32Array};
+use formats::{
+    Cells, Row, assert_rows, cells, config, end_line, fixture, fixture_rows, heads, judged,
+    kind_name, lines, lldu, options, read_parquet, refusal, rows, slot,
+};
+use proptest::prelude::*;
+use tmt_core::ErrorKind;
+use tmt_core::columns::{Next, Options};
+use tmt_core::metadata::Metadata;
+use tmt_core::parquet::{ROW_GROUP, Writer};
+use tmt_core::slot::{Lldu, Slot};
+use tmt_core::text::Unit;
+
+/// A timeline that was handed over in blocks of this length.
+fn timeline(rows: &[Row], head: &Metadata, block: usize) -> Vec<u8> {
+    let lldus: Vec<Lldu> = rows.iter().copied().map(lldu).collect();
+    let mut writer = Writer::new(Vec::new(), head).unwrap();
+    for lldus in lldus.chunks(block) {
+        writer.rows(lldus).unwrap();
+    }
+    let end = end_line(rows);
+    writer.finish(head.is_head().then_some(&end)).unwrap()
+}
+
+fn head() -> Metadata {
+    let mut head = Metadata::new();
+    head.set("tool", "tmt 0.1.0");
+    head.push("stage", "synth");
+    head.set("seed", "1");
+    head.push("stage", "apply");
+    head
+}
+
+/// What the crate's own writer of tables makes of these columns.
+fn written(columns: Vec<(&str, ArrayRef)>) -> Vec<u8> {
+    let columns = columns.into_iter().map(|(name, array)| (name, array, true));
+    let batch = RecordBatch::try_from_iter_with_nullable(columns).unwrap();
+    let mut writer = ArrowWriter::try_new(Vec::new(), batch.schema(), None).unwrap();
+    writer.write(&batch).unwrap();
+    writer.into_inner().unwrap()
+}
+
+fn table(cells: &Cells) -> Vec<u8> {
+    let notes = StringArray::from(vec!["x"; cells.tx_time.len()]);
+    written(vec![
+        (
+            "attempts",
+            Arc::new(UInt32Array::from(cells.attempts.clone())),
+        ),
+        ("note", Arc::new(notes)),
+        (
+            "decode_delay",
+            Arc::new(Int64Array::from(cells.decode_delay.clone())),
+        ),
+        ("tx_time", Arc::new(Int64Array::from(cells.tx_time.clone()))),
+    ])
+}
+
+proptest! {
+    #![proptest_config(config(48))]
+
+    #[test]
+    fn a_timeline_comes_back(rows in rows(1500), head in heads(), block in 1usize..1600) {
+        let bytes = timeline(&rows, &head, block);
+        let reading = read_parquet(&bytes, options());
+        prop_assert_eq!(reading.end.as_ref().ok(), Some(&Next::End));
+        assert_rows(&reading, &rows);
+        prop_assert_eq!(reading.head, lines(&head));
+        prop_assert_eq!(reading.line, head.is_head().then(|| end_line(&rows)));
+        prop_assert_eq!(timeline(&rows, &head, 7), bytes);
+    }
+
+    #[test]
+    fn a_trace_comes_back(rows in rows(1500), head in heads()) {
+        let slots: Vec<Slot> = rows.iter().copied().map(slot).collect();
+        let mut writer = Writer::new(Vec::new(), &head).unwrap();
+        writer.rows(&slots).unwrap();
+        let reading = read_parquet(&writer.finish(None).unwrap(), options());
+        let expected = if head.is_head() { Next::Cut } else { Next::End };
+        prop_assert_eq!(reading.end.ok(), Some(expected));
+        prop_assert_eq!(reading.rows, rows.iter().map(|row| (row.0, row.1)).collect::<Vec<_>>());
+        prop_assert!(reading.attempts.is_empty());
+    }
+
+    #[test]
+    fn the_first_row_that_cannot_be_is_told(cells in cells(1200)) {
+        let reading = read_parquet(&table(&cells), options());
+        let (good, wrong) = judged(&cells);
+        prop_assert_eq!(&reading.rows, &good);
+        prop_assert_eq!(reading.attempts.len(), good.len());
+        match wrong {
+            None => prop_assert_eq!(reading.end.ok(), Some(Next::End)),
+            Some(wrong) => {
+                let (kind, row) = refusal(&reading);
+                prop_assert_eq!((kind_name(kind), row), (wrong.to_owned(), good.len() as u64 + 1));
+            }
+        }
+    }
+}
+
+#[test]
+fn a_flipped_bit_never_panics() {
+    // What the crate says on its way into the refusal is not for the test's output.
+    std::panic::set_hook(Box::new(|_| {}));
+    for bytes in [
+        timeline(&fixture_rows(), &head(), 4),
+        fixture("snappy.parquet"),
+        fixture("duckdb.parquet"),
+    ] {
+        for place in 0..bytes.len() {
+            for bit in 0..8 {
+                let mut bytes = bytes.clone();
+                bytes[place] ^= 1 << bit;
+                let reading = read_parquet(&bytes, options());
+                assert!(reading.rows.len() <= 1_000_000);
+            }
+        }
+    }
+    drop(std::panic::take_hook());
+}
+
+#[test]
+fn a_file_cut_anywhere_says_so() {
+    for bytes in [
+        timeline(&fixture_rows(), &head(), 4),
+        fixture("snappy.parquet"),
+        fixture("polars.parquet"),
+    ] {
+        for length in 0..bytes.len() {
+            let reading = read_parquet(&bytes[..length], options());
+            assert!(reading.rows.is_empty());
+            let (kind, _) = refusal(&reading);
+            assert!(
+                matches!(
+                    kind,
+                    ErrorKind::CutStream {
+                        format: "Parquet",
+                        rows: 0
+                    }
+                ),
+                "{length}: {kind:?}"
+            );
+        }
+    }
+}
+
+#[test]
+fn what_other_programs_write_is_read() {
+    for name in ["crowded.parquet", "polars.parquet", "duckdb.parquet"] {
+        let reading = read_parquet(&fixture(name), options());
+        assert_eq!(reading.end.as_ref().unwrap(), &Next::End, "{name}");
+        assert_rows(&reading, &fixture_rows());
+        assert!(reading.head.is_empty());
+    }
+    let reading = read_parquet(&fixture("snappy.parquet"), options());
+    assert_eq!(reading.end.as_ref().unwrap(), &Next::End);
+    assert_rows(&reading, &fixture_rows());
+    let expected = [
+        ("tool", "tmt 0.1.0"),
+        ("command", "synth"),
+        ("stage", "synth"),
+        ("stage", "apply"),
+        ("seed", "1"),
+    ];
+    let head: Vec<_> = reading
+        .head
+        .iter()
+        .map(|(k, v)| (k.as_str(), v.as_str()))
+        .collect();
+    assert_eq!(head, expected);
+    assert_eq!(reading.line.unwrap().rows, 10);
+}
+
+#[test]
+fn rows_of_several_row_groups_and_batches_are_one_trace() {
+    let rows: Vec<Row> = (0..ROW_GROUP as u64 + 5)
+        .map(|j| (10 * j, j % 3, 1))
+        .collect();
+    let reading = read_parquet(&timeline(&rows, &Metadata::new(), 100_000), options());
+    assert_eq!(reading.end.as_ref().unwrap(), &Next::End);
+    assert_rows(&reading, &rows);
+
+    // A time that goes back where one batch follows another.
+    let mut rows = rows;
+    rows[1 << 15].0 = 5;
+    let reading = read_parquet(&timeline(&rows, &Metadata::new(), 100_000), options());
+    let (kind, row) = refusal(&reading);
+    assert!(matches!(kind, ErrorKind::OutOfOrder { .. }), "{kind:?}");
+    assert_eq!((row, reading.rows.len()), ((1 << 15) + 1, 1 << 15));
+}
+
+#[test]
+fn doubles_take_a_unit() {
+    let doubles = |values: &[f64]| -> ArrayRef { Arc::new(Float64Array::from(values.to_vec())) };
+    let bytes = written(vec![
+        ("tx_time", doubles(&[0.0, 0.1, 0.2])),
+        ("decode_delay", doubles(&[3e-9, -0.0, 1e-10])),
+    ]);
+    let told = Options {
+        unit: Some(Unit::Seconds),
+        attempts: true,
+    };
+    let reading = read_parquet(&bytes, told);
+    assert_eq!(reading.rows, [(0, 3), (100_000_000, 0)]);
+    let (kind, row) = refusal(&reading);
+    assert!(matches!(kind, ErrorKind::RoundsToZero { .. }));
+    assert_eq!(row, 3);
+    let untold = read_parquet(&bytes, options());
+    assert!(matches!(
+        refusal(&untold).0,
+        ErrorKind::UnitMissing { name: "tx_time" }
+    ));
+}
+
+#[test]
+fn columns_that_do_not_fit_are_refused_by_name() {
+    let text: ArrayRef = Arc::new(StringArray::from(vec!["1"]));
+    let whole: ArrayRef = Arc::new(Int64Array::from(vec![1]));
+    let time: ArrayRef = Arc::new(arrow_array::TimestampNanosecondArray::from(vec![1]));
+    for (columns, message) in [
+        (
+            vec![("tx_time", whole.clone()), ("decode_delay", text)],
+            "decode_delay: found a column of utf8, expected int64 (ns)",
+        ),
+        (
+            vec![("tx_time", time), ("decode_delay", whole.clone())],
+            "tx_time: found a column of timestamp(ns), expected int64 (ns)",
+        ),
+        (
+            vec![("time", whole.clone()), ("decode_delay", whole)],
+            "found 'time,decode_delay', expected a column tx_time",
+        ),
+    ] {
+        let reading = read_parquet(&written(columns), options());
+        assert_eq!(reading.end.unwrap_err().to_string(), message);
+    }
+}
+
+#[test]
+fn an_end_line_is_held_to_its_word() {
+    let rows = fixture_rows();
+    let lldus: Vec<Lldu> = rows.iter().copied().map(lldu).collect();
+    let mut end = end_line(&rows);
+    end.rows += 1;
+    let mut writer = Writer::new(Vec::new(), &head()).unwrap();
+    writer.rows(&lldus).unwrap();
+    let reading = read_parquet(&writer.finish(Some(&end)).unwrap(), options());
+    assert_rows(&reading, &rows);
+    assert!(matches!(
+        refusal(&reading).0,
+        ErrorKind::RowCount { told: 11, read: 10 }
+    ));
+}
+
+#[test]
+fn a_table_without_rows_is_no_error_here() {
+    let reading = read_parquet(&timeline(&[], &Metadata::new(), 1), options());
+    assert_eq!(reading.end.unwrap(), Next::End);
+    assert!(reading.rows.is_empty());
+}
