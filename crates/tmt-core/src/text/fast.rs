@@ -12,10 +12,10 @@ use super::parser::LONGEST_LINE;
 use super::rows::Rows;
 use super::swar::{Digits, mask, word};
 use crate::slot::Slot;
-use crate::units::{Span, Time};
+use crate::units::{NANOS_PER_SECOND, Span, Time};
 
 /// Bytes looked at as one: more than the words that are read of a row in this module's loop.
-const WINDOW: usize = 64;
+const WINDOW: usize = 128;
 
 /// Up to sixteen bytes to be found again.
 #[derive(Debug, Clone, Copy)]
@@ -36,6 +36,8 @@ impl Pattern {
     /// Longest pattern, bytes.
     const LONGEST: usize = 16;
 
+    /// Keeps the first `length` bytes of `text`, at most 16.
+    #[inline]
     fn keep(&mut self, text: [u64; 2], length: usize) {
         if length != self.length {
             self.length = length;
@@ -50,23 +52,153 @@ impl Pattern {
     }
 }
 
-/// The whole part of the time before, its point included, and how many decimals were behind it.
+/// So many digits, and how they are made a number.
 #[derive(Debug, Clone, Copy)]
-struct WholePart {
-    pattern: Pattern,
-    nanos: u64,
-    /// Decimals, 1 to 9.
-    decimals: usize,
-    /// Mask of the first eight of them, the shift that moves them to a word's end, and their unit in ns.
+struct Run {
+    length: usize,
+    /// Mask of the first eight digits, and the bits by which they are moved to the end of a word.
     mask: u64,
     shift: u32,
+    /// What one of them is worth, ns.
     unit: u64,
 }
 
-/// All of a row behind its first separator, the line end included.
+impl Run {
+    fn new(length: usize, unit: u64) -> Self {
+        let mask = mask(length);
+        Self {
+            length,
+            mask,
+            shift: mask.leading_zeros(),
+            unit,
+        }
+    }
+}
+
+/// What a field looked like in the row before.
+#[derive(Debug, Clone, Copy)]
+struct Shape {
+    /// The text of the whole part with its point.
+    pattern: Pattern,
+    /// Its value, ns.
+    nanos: u64,
+    /// Its digits, 0 before the first field and where they are too many.
+    whole: Run,
+    /// Its decimals, at most 9; 0 where there is no point.
+    decimals: Run,
+    /// The last whole part that was no copy of the one before, ns.
+    parsed: u64,
+}
+
+impl Shape {
+    fn unknown() -> Self {
+        Self {
+            pattern: Pattern::NEVER,
+            nanos: 0,
+            whole: Run::new(0, 0),
+            decimals: Run::new(0, 0),
+            parsed: 0,
+        }
+    }
+
+    /// Remembers where the digits of a number stood that has so many decimals above a nanosecond.
+    fn keep(&mut self, number: &Number, decimals: usize) {
+        self.parsed = number.nanos - number.fraction;
+        self.pattern = Pattern::NEVER;
+        let fits = number.whole <= 16 && number.whole + decimals <= 19;
+        self.whole = Run::new(if fits { number.whole } else { 0 }, POWERS_OF_TEN[decimals]);
+        self.decimals = Run::new(number.decimals, POWERS_OF_TEN[decimals - number.decimals]);
+    }
+
+    /// The number at `at` and its length, if its digits stand where they stood in the row before.
+    #[expect(
+        clippy::inline_always,
+        reason = "two callers in the innermost loop, where a call costs as much as a field"
+    )]
+    #[inline(always)]
+    fn find(&mut self, window: &[u8; WINDOW], at: usize) -> Option<(u64, usize)> {
+        let text = load_two(window, at);
+        let (nanos, length) = if self.pattern.begins(text) {
+            (self.nanos, self.pattern.length)
+        } else {
+            self.find_whole(window, at, text)?
+        };
+        let from = at + length;
+        let run = &self.decimals;
+        let digits = Digits::of(load_two(window, from)[0]);
+        if run.length == 9 {
+            let last = window[(from + 8) & 127] ^ b'0';
+            if !digits.fill(u64::MAX) || last > 9 {
+                return None;
+            }
+            let fraction = digits.value() * 10 + u64::from(last);
+            Some((nanos + fraction, length + 9))
+        } else if run.length > 0 {
+            if !digits.fill(run.mask) {
+                return None;
+            }
+            let fraction = digits.moved(run.shift).value() * run.unit;
+            Some((nanos + fraction, length + run.length))
+        } else {
+            Some((nanos, length))
+        }
+    }
+
+    /// Another whole part with as many digits as before, its point included.
+    #[expect(clippy::inline_always, reason = "as `find`")]
+    #[inline(always)]
+    fn find_whole(
+        &mut self,
+        window: &[u8; WINDOW],
+        at: usize,
+        text: [u64; 2],
+    ) -> Option<(u64, usize)> {
+        let run = &self.whole;
+        let digits = Digits::of(text[0]);
+        let value = if run.length > 8 {
+            let rest = Run::new(run.length - 8, 0);
+            let behind = Digits::of(text[1]);
+            if !digits.fill(u64::MAX) || !behind.fill(rest.mask) {
+                return None;
+            }
+            digits.value() * POWERS_OF_TEN[rest.length & 15] + behind.moved(rest.shift).value()
+        } else {
+            if run.length == 0 || !digits.fill(run.mask) {
+                return None;
+            }
+            digits.moved(run.shift).value()
+        };
+        let nanos = value * run.unit;
+        if self.decimals.length == 0 {
+            return Some((nanos, run.length));
+        }
+        if window[(at + run.length) & 127] != b'.' {
+            return None;
+        }
+        let length = run.length + 1;
+        // Only what came twice will come again: milliseconds never do, and seconds nearly always.
+        if run.unit == NANOS_PER_SECOND && nanos == self.parsed {
+            self.keep_whole(text, length);
+        }
+        self.parsed = nanos;
+        Some((nanos, length))
+    }
+
+    /// Remembers the text of the whole part parsed last, its point included.
+    #[cold]
+    fn keep_whole(&mut self, text: [u64; 2], length: usize) {
+        if length <= Pattern::LONGEST {
+            self.pattern.keep(text, length);
+            self.nanos = self.parsed;
+        }
+    }
+}
+
+/// The end of a row: all behind its first separator, or all behind its delay.
 #[derive(Debug, Clone, Copy)]
 struct Ending {
     pattern: Pattern,
+    /// Nanoseconds, of no meaning behind the delay.
     delay: u64,
     attempts: u32,
 }
@@ -99,10 +231,15 @@ pub(super) struct Fast {
     /// Decimals that are whole nanoseconds.
     decimals: usize,
     attempts: bool,
-    whole: WholePart,
+    time: Shape,
+    delay: Shape,
     /// The last ending that was a delay, and the last that was an erasure.
     delivered: Ending,
     erased: Ending,
+    /// The last delay that was no copy of either, ns.
+    last: u64,
+    /// What was behind the last delay, the line end included.
+    tail: Ending,
 }
 
 impl Fast {
@@ -111,23 +248,19 @@ impl Fast {
         let usual = layout.tx_time == 0
             && layout.decode_delay == 1
             && attempts_at.is_none_or(|field| field == 2);
-        usual.then_some(Self {
+        usual.then(|| Self {
             separator: match layout.separator {
                 Separator::Byte(separator) => separator,
                 Separator::Spaces => b' ',
             },
             decimals: unit.decimals(),
             attempts: attempts_at.is_some(),
-            whole: WholePart {
-                pattern: Pattern::NEVER,
-                nanos: 0,
-                decimals: 1,
-                mask: 0,
-                shift: 0,
-                unit: 0,
-            },
+            time: Shape::unknown(),
+            delay: Shape::unknown(),
             delivered: Ending::NEVER,
             erased: Ending::NEVER,
+            last: 0,
+            tail: Ending::NEVER,
         })
     }
 
@@ -168,9 +301,9 @@ impl Fast {
     #[inline]
     fn row(&mut self, text: &[u8], at: usize) -> Option<(Slot, u32, usize)> {
         let window = text.get(at..)?.first_chunk()?;
-        let (time, offset) = match self.time_like_before(window) {
-            Some(found) => found,
-            None => self.time(text, at)?,
+        let (time, offset) = match self.time.find(window, 0) {
+            Some((time, length)) if window[length & 127] == self.separator => (time, length + 1),
+            _ => self.any_time(text, at)?,
         };
         let ending = load_two(window, offset);
         let (delay, attempts, length) = if self.delivered.pattern.begins(ending) {
@@ -180,82 +313,72 @@ impl Fast {
             let like = &self.erased;
             (like.delay, like.attempts, like.pattern.length)
         } else {
-            self.ending(text, at, offset, ending)?
+            let (delay, attempts, length) = match self.ending_like_before(window, offset) {
+                Some(found) => found,
+                None => self.any_ending(text, at, offset)?,
+            };
+            // As with whole parts: a delay that differs in every row is not worth a note.
+            if length <= Pattern::LONGEST && (delay == 0 || delay == self.last) {
+                let like = if delay == 0 {
+                    &mut self.erased
+                } else {
+                    &mut self.delivered
+                };
+                like.pattern.keep(ending, length);
+                like.delay = delay;
+                like.attempts = attempts;
+            }
+            self.last = delay;
+            (delay, attempts, length)
         };
         let slot = Slot::new(Time::from_nanos(time)?, Span::from_nanos(delay)?)?;
         Some((slot, attempts, offset + length))
     }
 
-    /// A time that differs from the one before behind the point only, and where the delay begins.
+    /// A delay with its digits where they were, and behind it the same: delay, attempts, length.
     #[inline]
-    fn time_like_before(&self, window: &[u8; WINDOW]) -> Option<(u64, usize)> {
-        let like = &self.whole;
-        if !like.pattern.begins(load_two(window, 0)) {
-            return None;
-        }
-        let from = like.pattern.length & 31;
-        let digits = Digits::of(load(window, from));
-        if like.decimals == 9 {
-            let last = window[from + 8] ^ b'0';
-            if !digits.fill(u64::MAX) || last > 9 || window[from + 9] != self.separator {
-                return None;
-            }
-            let fraction = digits.value() * 10 + u64::from(last);
-            Some((like.nanos + fraction, from + 10))
-        } else {
-            let decimals = like.decimals & 15;
-            if !digits.fill(like.mask) || window[from + decimals] != self.separator {
-                return None;
-            }
-            let fraction = digits.moved(like.shift).value() * like.unit;
-            Some((like.nanos + fraction, from + decimals + 1))
-        }
+    fn ending_like_before(
+        &mut self,
+        window: &[u8; WINDOW],
+        at: usize,
+    ) -> Option<(u64, u32, usize)> {
+        let (delay, length) = self.delay.find(window, at)?;
+        let tail = &self.tail;
+        tail.pattern
+            .begins(load_two(window, at + length))
+            .then_some((delay, tail.attempts, length + tail.pattern.length))
     }
 
     /// Any plain time, and where the delay begins.
-    fn time(&mut self, text: &[u8], at: usize) -> Option<(u64, usize)> {
+    #[inline(never)]
+    fn any_time(&mut self, text: &[u8], at: usize) -> Option<(u64, usize)> {
         let number = self.number(text, at)?;
-        let behind = number.length + 1;
         if text.get(at + number.length) != Some(&self.separator) {
             return None;
         }
-        let length = number.whole + 1;
-        if number.decimals > 0 && length <= Pattern::LONGEST {
-            let like = &mut self.whole;
-            like.pattern
-                .keep([word(text, at)?, word(text, at + 8)?], length);
-            like.nanos = number.nanos - number.fraction;
-            like.decimals = number.decimals;
-            like.mask = mask(number.decimals);
-            like.shift = mask(number.decimals).leading_zeros();
-            like.unit = POWERS_OF_TEN[self.decimals - number.decimals];
-        }
-        Some((number.nanos, behind))
+        self.time.keep(&number, self.decimals);
+        Some((number.nanos, number.length + 1))
     }
 
-    /// Any plain rest of a row that begins at `at`, `offset` behind it: delay, attempts, length.
-    fn ending(
-        &mut self,
-        text: &[u8],
-        at: usize,
-        offset: usize,
-        bytes: [u64; 2],
-    ) -> Option<(u64, u32, usize)> {
+    /// Any plain rest of a row that begins `offset` behind `at`: delay, attempts, length.
+    #[inline(never)]
+    fn any_ending(&mut self, text: &[u8], at: usize, offset: usize) -> Option<(u64, u32, usize)> {
         let from = at + offset;
         let number = self.number(text, from)?;
         let (attempts, length) = self.line_end(text, from, number.length)?;
         if offset + length > LONGEST_LINE {
             return None;
         }
-        if length <= Pattern::LONGEST {
-            let like = if number.nanos == 0 {
-                &mut self.erased
-            } else {
-                &mut self.delivered
-            };
-            like.pattern.keep(bytes, length);
-            like.delay = number.nanos;
-            like.attempts = attempts;
+        // Erasures are told by their own pattern; their zero says nothing about delays.
+        if number.nanos > 0 {
+            self.delay.keep(&number, self.decimals);
+        }
+        let tail = length - number.length;
+        if tail <= Pattern::LONGEST {
+            let behind = from + number.length;
+            let behind = [word(text, behind)?, word(text, behind + 8)?];
+            self.tail.pattern.keep(behind, tail);
+            self.tail.attempts = attempts;
         }
         Some((number.nanos, attempts, length))
     }
@@ -352,16 +475,10 @@ impl Fast {
     }
 }
 
-/// The eight bytes at `at`, at most 31: the bound is what spares a check.
-#[inline]
-fn load(window: &[u8; WINDOW], at: usize) -> u64 {
-    load_two(window, at)[0]
-}
-
-/// The sixteen bytes at `at`, at most 31.
+/// The sixteen bytes at `at`, at most 63: the bound is what spares a check.
 #[inline]
 fn load_two(window: &[u8; WINDOW], at: usize) -> [u64; 2] {
-    let at = at & 31;
+    let at = at & 63;
     [at, at + 8].map(|at| {
         window[at..]
             .first_chunk()
