@@ -9,7 +9,8 @@ use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_m
 use tmt_core::channel::Channel;
 use tmt_core::slot::{Lldu, Slot};
 use tmt_core::synth::ConstantRate;
-use tmt_core::text::{Options, Rows, TraceReader, encode};
+use tmt_core::text::encode;
+use tmt_core::trace::{Options, Rows, TraceReader};
 use tmt_core::units::{BitRate, Bytes, Span};
 use tmt_core::walk::Walk;
 

@@ -38,6 +38,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::io::{self, Read};
 
+use tmt_core::trace::TraceReader;
 use tmt_core::units::Time;
 
 pub use report::{AuditReport, RuleReport, VIOLATIONS_SHOWN, Violation};
@@ -104,7 +105,10 @@ impl std::error::Error for AuditError {
 ///
 /// # Errors
 /// An input that cannot be read, a timeline that is none, or one beside a log that cannot be held against it.
-pub fn audit<R: Read, T: Read>(log: R, timeline: Option<T>) -> Result<AuditReport, AuditError> {
+pub fn audit<R: Read>(
+    log: R,
+    timeline: Option<TraceReader<'_>>,
+) -> Result<AuditReport, AuditError> {
     let mut ledger = Ledger::new();
     let mut log = Lines::new(log);
     let Some(head) = head::read(&mut log, &mut ledger).map_err(AuditError::Log)? else {
@@ -136,7 +140,7 @@ pub fn audit<R: Read, T: Read>(log: R, timeline: Option<T>) -> Result<AuditRepor
 }
 
 /// The audit under way: hands each row to the parts that replay it.
-struct Auditor<T> {
+struct Auditor<'t> {
     head: Head,
     ledger: Ledger,
     rows: u64,
@@ -148,11 +152,11 @@ struct Auditor<T> {
     latest: Time,
     flows: BTreeMap<u64, Flow>,
     queue: Queue,
-    server: Server<T>,
+    server: Server<'t>,
 }
 
-impl<T: Read> Auditor<T> {
-    fn new(head: Head, timeline: Option<Cursor<T>>, ledger: Ledger) -> Self {
+impl<'t> Auditor<'t> {
+    fn new(head: Head, timeline: Option<Cursor<'t>>, ledger: Ledger) -> Self {
         Self {
             head,
             ledger,

@@ -3,9 +3,13 @@
 use std::fmt;
 use std::io::{self, Write as _};
 use std::process::ExitCode;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use clap::error::ErrorKind as ClapKind;
 use tmt_core::ErrorKind;
+use tmt_core::pipeline::StageError;
+
+use crate::progress;
 
 /// Why a command did not do its work.
 #[derive(Debug)]
@@ -49,13 +53,28 @@ impl Failure {
         }
     }
 
+    /// Why a pipeline from `input` to `outputs` stopped.
+    pub(crate) fn stage(input: &str, outputs: &[&str], error: &StageError) -> Self {
+        match error {
+            StageError::Input(error) => Self::input(input, error),
+            StageError::Output(index, error) => {
+                Self::io(outputs.get(*index).unwrap_or(&"<output>"), error)
+            }
+        }
+    }
+
     /// An error in the input `name`.
     pub(crate) fn input(name: &str, error: &tmt_core::Error) -> Self {
         let mut message = name.to_owned();
-        if let Some(position) = error.position().filter(|position| position.line > 0) {
-            message.push_str(&format!(":{}", position.line));
-            if position.column > 0 {
-                message.push_str(&format!(":{}", position.column));
+        if let Some(position) = error.position() {
+            if position.line > 0 {
+                message.push_str(&format!(":{}", position.line));
+                if position.column > 0 {
+                    message.push_str(&format!(":{}", position.column));
+                }
+            } else if position.row > 0 {
+                // A binary trace has rows and no lines.
+                message.push_str(&format!(": row {}", position.row));
             }
         }
         message.push_str(&format!(": {error}"));
@@ -113,15 +132,37 @@ pub(crate) fn code(name: &str, outcome: Outcome) -> ExitCode {
     }
 }
 
+/// Whether only errors are told.
+static QUIET: AtomicBool = AtomicBool::new(false);
+
+/// From here on only errors are told.
+pub(crate) fn be_quiet() {
+    QUIET.store(true, Ordering::Relaxed);
+}
+
+/// Whether only errors are told.
+pub(crate) fn is_quiet() -> bool {
+    QUIET.load(Ordering::Relaxed)
+}
+
+/// One line on stderr, unless only errors are told.
+pub(crate) fn say(line: fmt::Arguments<'_>) {
+    if !is_quiet() {
+        tell(line);
+    }
+}
+
 /// One line on stderr; a closed stderr is nobody's error.
 pub(crate) fn tell(line: fmt::Arguments<'_>) {
-    let _ = writeln!(io::stderr().lock(), "{line}");
+    progress::beside(|| {
+        let _ = writeln!(io::stderr().lock(), "{line}");
+    });
 }
 
 /// One line on stderr about what command `name` does.
 macro_rules! note {
     ($name:expr, $($text:tt)*) => {
-        $crate::exit::tell(format_args!("tmt {}: {}", $name, format_args!($($text)*)))
+        $crate::exit::say(format_args!("tmt {}: {}", $name, format_args!($($text)*)))
     };
 }
 pub(crate) use note;

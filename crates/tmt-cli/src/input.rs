@@ -1,11 +1,14 @@
 //! Opening what a command reads.
 
 use std::fs::File;
-use std::io::{self, IsTerminal as _, Read};
+use std::io::{self, IsTerminal as _, Read, Write as _};
 
-use tmt_core::text::{Options, TraceReader, Unit};
+use tmt_core::codec::{FIRST_BYTES, Kind, recognise};
+use tmt_core::text::Unit;
+use tmt_core::trace::{Options, TraceReader};
 
 use crate::exit::{Failure, Outcome, note};
+use crate::progress;
 
 /// Something to read, by the name messages give it.
 pub(crate) struct Input {
@@ -15,61 +18,95 @@ pub(crate) struct Input {
     pub(crate) reader: Box<dyn Read + Send>,
 }
 
-/// Flags of every command that reads a text trace.
+/// Flags of every command that reads a trace.
 #[derive(Debug, Clone, clap::Args)]
 pub(crate) struct TraceArgs {
-    /// The trace; stdin when left out or `-`
+    /// The trace: text, Arrow or Parquet, text and Arrow also as gzip or zstd, told by its content;
+    /// stdin when left out or `-`
     #[arg(value_name = "TRACE")]
     pub(crate) trace: Option<String>,
-    /// Unit of the input's numbers: s, ms, us or ns (output is always in seconds)
-    #[arg(long, value_name = "UNIT", default_value = "s")]
-    pub(crate) unit: Unit,
-    /// Accept a head without its end line, as `head -100000 trace` leaves it
+    /// Unit of the numbers of a text input (s when left out) and of doubles in Arrow and Parquet (which
+    /// need one): s, ms, us or ns. Output is always in seconds, that of Arrow and Parquet in ns
+    #[arg(long, value_name = "UNIT")]
+    pub(crate) unit: Option<Unit>,
+    /// Accept a head without its end line, as `head -100000 trace` leaves it, and a cut stream
     #[arg(long)]
     pub(crate) allow_cut: bool,
 }
 
 impl TraceArgs {
-    /// How the text is to be read.
-    pub(crate) fn options(&self, attempts: bool) -> Options {
-        Options {
-            unit: self.unit,
-            allow_cut: self.allow_cut,
-            attempts,
-        }
-    }
-
     /// Opens the trace and reads its head.
     pub(crate) fn open(
         &self,
         command: &str,
         attempts: bool,
-    ) -> Outcome<(String, TraceReader<Box<dyn Read + Send>>)> {
-        let Input { name, reader } = open(command, self.trace.as_deref())?;
-        let reader = TraceReader::new(reader, self.options(attempts))
-            .map_err(|error| Failure::input(&name, &error))?;
-        Ok((name, reader))
+    ) -> Outcome<(String, TraceReader<'static>)> {
+        let options = Options {
+            unit: self.unit,
+            allow_cut: self.allow_cut,
+            attempts,
+            ..Options::default()
+        };
+        open_trace(command, self.trace.as_deref(), options)
     }
 }
 
-/// Opens `path`, or stdin for none or `-`.
+/// Opens the trace at `path`, or stdin for none or `-`, and reads its head.
+pub(crate) fn open_trace(
+    command: &str,
+    path: Option<&str>,
+    options: Options,
+) -> Outcome<(String, TraceReader<'static>)> {
+    let Input { name, mut reader } = open(command, path)?;
+    let failed = |error: io::Error| Failure::io(&name, &error);
+    let mut first = Vec::new();
+    (&mut reader)
+        .take(FIRST_BYTES as u64)
+        .read_to_end(&mut first)
+        .map_err(failed)?;
+    let trace = if recognise(&first) != Kind::Parquet {
+        TraceReader::new(io::Cursor::new(first).chain(reader), options)
+    } else if let Some(path) = path.filter(|path| is_file(path)) {
+        TraceReader::parquet(File::open(path).map_err(failed)?, options)
+    } else {
+        // Its footer, which says where everything is, stands at the end: a pipe has to be kept to be read.
+        let mut file = tempfile::tempfile().map_err(failed)?;
+        file.write_all(&first)
+            .and_then(|()| io::copy(&mut reader, &mut file))
+            .map_err(failed)?;
+        TraceReader::parquet(file, options)
+    };
+    let trace = trace.map_err(|error| Failure::input(&name, &error))?;
+    Ok((name, trace))
+}
+
+/// Opens `path`, or stdin for none or `-`; on a terminal a bar shows how far it was read.
 pub(crate) fn open(command: &str, path: Option<&str>) -> Outcome<Input> {
     match path {
         None | Some("-") => {
             let stdin = io::stdin();
             if stdin.is_terminal() {
                 note!(command, "reads from the terminal; end with Ctrl-D");
+                return Ok(Input {
+                    name: "<stdin>".to_owned(),
+                    reader: Box::new(stdin),
+                });
             }
             Ok(Input {
                 name: "<stdin>".to_owned(),
-                reader: Box::new(stdin),
+                reader: progress::shown(stdin, None),
             })
         }
         Some(path) => {
             let file = File::open(path).map_err(|error| Failure::io(path, &error))?;
+            let length = file
+                .metadata()
+                .ok()
+                .filter(std::fs::Metadata::is_file)
+                .map(|metadata| metadata.len());
             Ok(Input {
                 name: path.to_owned(),
-                reader: Box::new(file),
+                reader: progress::shown(file, length),
             })
         }
     }

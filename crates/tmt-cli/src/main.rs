@@ -7,6 +7,7 @@ mod cmd;
 mod exit;
 mod input;
 mod output;
+mod progress;
 mod provenance;
 mod quantity;
 mod table;
@@ -14,8 +15,10 @@ mod table;
 use std::process::ExitCode;
 
 use clap::Parser;
+use rayon::ThreadPoolBuilder;
 
 use crate::cmd::Command;
+use crate::exit::Failure;
 
 /// From measured physical-layer traces to link-layer timelines to TCP.
 #[derive(Debug, Parser)]
@@ -27,6 +30,12 @@ use crate::cmd::Command;
                   Exit codes: 0 done (also when the reader of a pipe went away), 1 bad data or I/O, 2 usage."
 )]
 struct Cli {
+    /// Tell errors only: no notes, no tables on stderr, no progress
+    #[arg(short, long, global = true)]
+    quiet: bool,
+    /// Threads that work; all cores when left out. No byte of the output depends on it
+    #[arg(short, long, global = true, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
+    jobs: Option<u16>,
     #[command(subcommand)]
     command: Command,
 }
@@ -36,7 +45,19 @@ fn main() -> ExitCode {
         Ok(cli) => cli,
         Err(error) => return exit::usage(&error),
     };
+    if cli.quiet {
+        exit::be_quiet();
+    }
     output::clean_up_on_signals();
     let name = cli.command.name();
-    exit::code(name, cli.command.run())
+    // Everything runs on the pool's threads, so that no round of a pipeline has to wake one up first.
+    let pool = ThreadPoolBuilder::new()
+        .num_threads(cli.jobs.map_or(0, usize::from))
+        .build();
+    let outcome = match pool {
+        Ok(pool) => pool.install(|| cli.command.run()),
+        Err(error) => Err(Failure::failed(error)),
+    };
+    progress::clear();
+    exit::code(name, outcome)
 }

@@ -8,14 +8,13 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use tempfile::{Builder, NamedTempFile};
 use tmt_core::metadata::{EndLine, Metadata};
-use tmt_core::slot::{Lldu, Slot};
-use tmt_core::text::encode;
+use tmt_core::trace::{Compression, FORMS, Form, Format, Row, TraceWriter};
 use tmt_core::units::Time;
 
 use crate::exit::{Failure, Outcome};
 
-/// Bytes gathered before a write.
-const BUFFER: usize = 1 << 18;
+/// Bytes gathered before a write; blocks of rows are larger, and pass by.
+const BUFFER: usize = 1 << 16;
 
 /// An output that appears whole: a file under another name until [`Output::finish`], or a stream.
 pub(crate) struct Output {
@@ -217,104 +216,77 @@ impl Write for Output {
     }
 }
 
-/// A PHY trace on its way out: head, rows, end line.
-pub(crate) struct TraceOutput {
-    output: Output,
-    buffer: Vec<u8>,
-    rows: u64,
-    last: Time,
+/// Flags of every command that writes one trace.
+#[derive(Debug, Clone, clap::Args)]
+pub(crate) struct OutputArgs {
+    /// Output file; stdout when left out or `-`
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) output: Option<String>,
+    #[command(flatten)]
+    pub(crate) format: FormatArgs,
 }
 
-impl TraceOutput {
-    /// Opens `path` and writes the head.
-    pub(crate) fn create(path: Option<&str>, head: &Metadata) -> Outcome<Self> {
-        let mut buffer = Vec::with_capacity(BUFFER);
-        encode::head(head, &mut buffer);
-        encode::trace_header(&mut buffer);
-        Ok(Self {
-            output: Output::create(path)?,
-            buffer,
-            rows: 0,
-            last: Time::ZERO,
+/// The flag of every command that writes traces.
+#[derive(Debug, Clone, clap::Args)]
+pub(crate) struct FormatArgs {
+    /// Format of the output: csv, arrow or parquet, csv and arrow also with .gz or .zst behind; when left
+    /// out, what the output's name ends in, else csv
+    #[arg(long, value_name = "FORMAT", value_parser = FORMS.map(|(name, _)| name))]
+    format: Option<String>,
+}
+
+impl FormatArgs {
+    /// The form of the output at `path`: the flag's, in the compression that the name asks for where the
+    /// flag says none; else that of the name.
+    pub(crate) fn of(&self, path: Option<&str>) -> Outcome<Form> {
+        let by_name = path.and_then(Form::of_name);
+        let Some(flag) = &self.format else {
+            return Ok(by_name.unwrap_or_default());
+        };
+        let flag: Form = flag.parse().map_err(Failure::usage)?;
+        let Some(by_name) = by_name.filter(|_| flag.compression == Compression::None) else {
+            return Ok(flag);
+        };
+        if by_name.compression != Compression::None && flag.format == Format::Parquet {
+            return Err(Failure::usage(format!(
+                "--format parquet compresses its columns itself: expected a name for --output that asks for no {by_name}"
+            )));
+        }
+        Ok(Form {
+            format: flag.format,
+            compression: by_name.compression,
         })
     }
+}
 
-    /// Writes one slot.
-    pub(crate) fn slot(&mut self, slot: &Slot) -> Outcome {
-        encode::slot(slot, &mut self.buffer);
-        self.rows += 1;
-        self.last = slot.tx_time();
-        self.drain_when_full()
+impl OutputArgs {
+    /// The form of the output.
+    pub(crate) fn form(&self) -> Outcome<Form> {
+        self.format.of(self.output.as_deref())
     }
 
-    /// Rows written so far.
-    pub(crate) fn rows(&self) -> u64 {
-        self.rows
-    }
-
-    /// Writes the end line and makes the output final; `usable_until` where it is before the last slot.
-    pub(crate) fn finish(mut self, usable_until: Option<Time>) -> Outcome {
-        let usable_until = usable_until.map_or(self.last, |time| time.min(self.last));
-        encode::end(
-            &EndLine {
-                rows: self.rows,
-                slots: self.rows,
-                usable_until,
-            },
-            &mut self.buffer,
-        );
-        self.output.write(&self.buffer)?;
-        self.output.finish()
-    }
-
-    fn drain_when_full(&mut self) -> Outcome {
-        if self.buffer.len() >= BUFFER {
-            self.output.write(&self.buffer)?;
-            self.buffer.clear();
-        }
-        Ok(())
+    /// Opens the output for rows, with `head` in front.
+    pub(crate) fn create<T: Row>(&self, head: &Metadata) -> Outcome<TraceWriter<T, Output>> {
+        writer(self.output.as_deref(), self.form()?, head)
     }
 }
 
-/// A link-layer timeline on its way out; head and end line only where there is a head.
-pub(crate) struct TimelineOutput {
-    output: Output,
-    buffer: Vec<u8>,
-    has_head: bool,
+/// Opens `path` for rows in `form`, with `head` in front.
+pub(crate) fn writer<T: Row>(
+    path: Option<&str>,
+    form: Form,
+    head: &Metadata,
+) -> Outcome<TraceWriter<T, Output>> {
+    let name = path.unwrap_or("-");
+    TraceWriter::new(Output::create(path)?, form, head).map_err(|error| Failure::io(name, &error))
 }
 
-impl TimelineOutput {
-    /// Opens `path` and writes the head, if there is one.
-    pub(crate) fn create(path: Option<&str>, head: &Metadata) -> Outcome<Self> {
-        let mut buffer = Vec::with_capacity(BUFFER);
-        encode::head(head, &mut buffer);
-        encode::timeline_header(&mut buffer);
-        Ok(Self {
-            output: Output::create(path)?,
-            buffer,
-            has_head: head.is_head(),
-        })
-    }
-
-    /// Writes LLDUs.
-    pub(crate) fn lldus(&mut self, lldus: &[Lldu]) -> Outcome {
-        for lldu in lldus {
-            encode::lldu(lldu, &mut self.buffer);
-            if self.buffer.len() >= BUFFER {
-                self.output.write(&self.buffer)?;
-                self.buffer.clear();
-            }
-        }
-        Ok(())
-    }
-
-    /// Writes the end line where one belongs, and hands the output over to be made final.
-    pub(crate) fn end(mut self, end: &EndLine) -> Outcome<Output> {
-        if self.has_head {
-            encode::end(end, &mut self.buffer);
-        }
-        self.output.write(&self.buffer)?;
-        Ok(self.output)
+/// The end line of a PHY trace of `rows` slots, the last at `last`; `told` by the input where its own came earlier.
+pub(crate) fn end_of_slots(rows: u64, last: Time, told: Option<EndLine>) -> EndLine {
+    EndLine {
+        rows,
+        slots: rows,
+        usable_until: told.map_or(last, |told| told.usable_until.min(last)),
     }
 }
 

@@ -214,6 +214,12 @@ impl Error {
         self.0.input
     }
 
+    /// What was wrong, by itself.
+    #[must_use]
+    pub fn into_kind(self) -> ErrorKind {
+        self.0.kind
+    }
+
     /// What was wrong.
     #[must_use]
     pub fn kind(&self) -> &ErrorKind {

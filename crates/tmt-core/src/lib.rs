@@ -12,6 +12,8 @@
 //! - [`codec`], [`columns`], [`arrow`], [`parquet`]: compressed and binary formats. They see none either.
 //! - [`scheme`], [`machine`]: schemes and the state machine that runs them. They see no formats.
 //! - [`walk`], [`summary`], [`stats`], [`channel`], [`synth`]: what commands are made of.
+//! - [`trace`]: traces in any format, read and written piece by piece. It sees no schemes.
+//! - [`pipeline`]: all of it at the same time, on all cores.
 //!
 //! Nothing here prints, exits, looks at the clock or reads the environment: input, arguments and
 //! seed determine every byte.
@@ -32,6 +34,7 @@ pub mod import;
 pub mod machine;
 pub mod metadata;
 pub mod parquet;
+pub mod pipeline;
 pub mod rng;
 pub mod runs;
 pub mod scheme;
@@ -40,6 +43,7 @@ pub mod stats;
 pub mod summary;
 pub mod synth;
 pub mod text;
+pub mod trace;
 pub mod units;
 pub mod walk;
 

@@ -3,16 +3,15 @@
 //! [`Decoder`] is a push parser that never touches the operating system: bytes go in as they come,
 //! rows come out, and `finish` is the only end signal. Once it has read the head, [`RowParser`]
 //! parses pieces of whole lines on any thread, and [`Decoder::absorb`] takes them in their order.
-//! [`TraceReader`] drives it over anything that implements [`std::io::Read`]; [`encode`] holds the
-//! other direction.
+//! [`encode`] holds the other direction, [`bulk`] the same for many rows at once.
 
+pub mod bulk;
 mod decoder;
 pub mod encode;
 mod fast;
 mod field;
 mod layout;
 mod parser;
-mod reader;
 mod rows;
 mod swar;
 
@@ -20,5 +19,4 @@ pub use decoder::{Decoder, Options, Tail};
 pub use field::Unit;
 pub(crate) use field::shown;
 pub use parser::{LONGEST_LINE, RowParser};
-pub use reader::TraceReader;
 pub use rows::Rows;

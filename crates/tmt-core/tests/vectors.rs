@@ -5,7 +5,8 @@
 use std::fs;
 use std::path::Path;
 
-use tmt_core::text::{Options, Rows, TraceReader, encode};
+use tmt_core::text::encode;
+use tmt_core::trace::{Options, Rows, TraceReader};
 use tmt_core::units::Span;
 use tmt_core::walk::Walk;
 

@@ -8,8 +8,6 @@ mod on_synthetic;
 mod on_timeline;
 
 use std::collections::BTreeMap;
-use std::io::Read;
-
 use tmt_core::Result;
 use tmt_core::units::Time;
 
@@ -38,9 +36,9 @@ struct Waiting {
 }
 
 /// The link, replayed.
-pub(super) struct Server<T> {
+pub(super) struct Server<'t> {
     head: Head,
-    timeline: Option<Cursor<T>>,
+    timeline: Option<Cursor<'t>>,
     /// Rows whose turn has not come, by (service start, first LLDU, line).
     ahead: BTreeMap<(Time, u64, u64), Served>,
     /// The service before.
@@ -59,8 +57,8 @@ pub(super) struct Server<T> {
     open: Vec<(u64, Time)>,
 }
 
-impl<T: Read> Server<T> {
-    pub(super) fn new(head: Head, timeline: Option<Cursor<T>>) -> Self {
+impl<'t> Server<'t> {
+    pub(super) fn new(head: Head, timeline: Option<Cursor<'t>>) -> Self {
         Self {
             head,
             timeline,

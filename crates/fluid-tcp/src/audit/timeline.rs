@@ -1,9 +1,7 @@
 //! The timeline the link ran on, read once from front to back.
 
-use std::io::Read;
-
 use tmt_core::slot::Slot;
-use tmt_core::text::{Options, Rows, TraceReader};
+use tmt_core::trace::{Rows, TraceReader};
 use tmt_core::units::Time;
 use tmt_core::{Error, Result};
 
@@ -19,8 +17,8 @@ pub(super) struct Stretch {
 }
 
 /// A place on the timeline that moves forward only.
-pub(super) struct Cursor<R> {
-    reader: TraceReader<R>,
+pub(super) struct Cursor<'a> {
+    reader: TraceReader<'a>,
     rows: Rows,
     at: usize,
     /// LLDUs read, which is the index of the next.
@@ -31,15 +29,10 @@ pub(super) struct Cursor<R> {
     ended: bool,
 }
 
-impl<R: Read> Cursor<R> {
-    pub(super) fn new(input: R) -> Result<Self> {
-        // A cut timeline matters only to a packet that used what is missing, and that shows.
-        let options = Options {
-            allow_cut: true,
-            ..Options::default()
-        };
+impl<'a> Cursor<'a> {
+    pub(super) fn new(reader: TraceReader<'a>) -> Result<Self> {
         let mut cursor = Self {
-            reader: TraceReader::new(input, options)?,
+            reader,
             rows: Rows::default(),
             at: 0,
             read: 0,

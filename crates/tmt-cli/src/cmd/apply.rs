@@ -1,22 +1,16 @@
 //! `tmt apply`: reliability schemes over a PHY trace (link-layer.md §10).
 
 use std::collections::BTreeMap;
-use std::num::NonZero;
 
-use rayon::prelude::*;
-use rayon::{ThreadPool, ThreadPoolBuilder};
-use tmt_core::metadata::{EndLine, Metadata};
+use tmt_core::metadata::Metadata;
+use tmt_core::pipeline::{Apply, Lane};
 use tmt_core::scheme::{self, SchemeSpec};
-use tmt_core::slot::Lldu;
-use tmt_core::summary::{LinkSummary, LlduTally, SlotTally};
-use tmt_core::text::Rows;
+use tmt_core::summary::LinkSummary;
 use tmt_core::units::Span;
-use tmt_core::walk::Walk;
-use tmt_core::{Error, Position};
 
-use crate::exit::{Failure, Outcome, note, tell};
+use crate::exit::{Failure, Outcome, note, say};
 use crate::input::TraceArgs;
-use crate::output::{Output, TimelineOutput, json, refuse_twice};
+use crate::output::{self, FormatArgs, Output, json, refuse_twice};
 use crate::provenance;
 use crate::quantity::{Origin, Rtt};
 use crate::table::{Report, SHOWN_ATTEMPTS, millis, share};
@@ -44,15 +38,11 @@ pub(crate) struct Args {
     /// Write no timeline, only the summary
     #[arg(long, conflicts_with = "output")]
     summary_only: bool,
-    /// Format of the output
-    #[arg(long, value_parser = ["csv"], default_value = "csv")]
-    format: String,
+    #[command(flatten)]
+    format: FormatArgs,
     /// Write the summary as JSON, one object a scheme
     #[arg(long, value_name = "FILE")]
     summary: Option<String>,
-    /// Schemes walked at the same time; all cores when left out. The output never depends on it
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
-    jobs: Option<u16>,
     #[command(flatten)]
     trace: TraceArgs,
 }
@@ -75,14 +65,6 @@ impl std::str::FromStr for Feedback {
             .map(Self::Of)
             .map_err(|error| format!("{error}, or 'interleaver'"))
     }
-}
-
-/// One scheme at work, with where its timeline goes.
-struct Run {
-    walk: Walk,
-    tally: LlduTally,
-    lldus: Vec<Lldu>,
-    output: Option<TimelineOutput>,
 }
 
 pub(crate) fn run(args: &Args) -> Outcome {
@@ -114,125 +96,39 @@ pub(crate) fn run(args: &Args) -> Outcome {
         .as_deref()
         .map(|path| Output::create(Some(path)))
         .transpose()?;
-    let mut runs = Vec::new();
-    for (scheme, path) in args.schemes.iter().zip(&paths) {
+    let lanes = args.schemes.iter().zip(&paths).map(|(scheme, path)| {
         let head = head(reader.metadata(), scheme, &rtt, feedback_delay.0);
-        let output = if args.summary_only {
+        let writer = if args.summary_only {
             None
         } else {
-            Some(TimelineOutput::create(Some(path.as_str()), &head)?)
+            Some(output::writer(Some(path), args.format.of(Some(path))?, &head)?)
         };
-        runs.push(Run {
-            walk: Walk::new(scheme.clone(), rtt.value, feedback_delay.0),
-            tally: LlduTally::default(),
-            lldus: Vec::new(),
-            output,
-        });
+        Ok(Lane::new(scheme.clone(), rtt.value, feedback_delay.0, writer))
+    });
+    let lanes = lanes.collect::<Outcome<Vec<_>>>()?;
+    let places: Vec<&str> = paths.iter().map(String::as_str).collect();
+    let ends = Apply::new(lanes)
+        .run(&mut reader)
+        .map_err(|error| Failure::stage(&name, &places, &error))?;
+    if reader.tail().is_some_and(|tail| tail.cut) {
+        note!("apply", "{name} is cut (--allow-cut)");
     }
-    let pool = pool(args.jobs, runs.len())?;
-    let mut rows = Rows::default();
-    let (mut before, mut slots) = (SlotTally::default(), 0);
-    loop {
-        // Rows in front of a faulty one still count: what is written never depends on how it was read.
-        let read = reader.next_rows(&mut rows);
-        match &pool {
-            None => runs
-                .iter_mut()
-                .try_for_each(|run| run.step(&name, &rows, slots))?,
-            Some(pool) => {
-                // All outcomes, so that the first one in the order of the schemes is told.
-                let step = |run: &mut Run| run.step(&name, &rows, slots);
-                let outcomes: Vec<Outcome> =
-                    pool.install(|| runs.par_iter_mut().map(step).collect());
-                outcomes.into_iter().collect::<Outcome>()?;
-            }
-        }
-        before.slots(&rows.slots);
-        slots += rows.slots.len() as u64;
-        if !read.map_err(|error| Failure::input(&name, &error))? {
-            break;
-        }
-    }
-    let tail = reader.tail();
-    if tail.is_some_and(|tail| tail.cut) {
-        note!("apply", "{name} has no end line: it was cut (--allow-cut)");
-    }
-    let told_end = tail.and_then(|tail| tail.end);
-    let mut outputs = Vec::new();
-    let mut summaries = Vec::new();
-    for run in runs {
-        let (walk, after, output) = run.finish(told_end)?;
-        summaries.push(LinkSummary::new(
-            walk.scheme(),
-            rtt.value,
-            feedback_delay.0,
-            walk.units(),
-            &before,
-            &after,
-        ));
-        outputs.extend(output);
-    }
+    let (summaries, outputs): (Vec<LinkSummary>, Vec<Option<Output>>) = ends
+        .into_iter()
+        .map(|end| (end.summary, end.output))
+        .unzip();
     if let Some(file) = &mut summary_file {
         json(file, &summaries)?;
     }
-    outputs.extend(summary_file);
+    let mut outputs: Vec<Output> = outputs.into_iter().flatten().chain(summary_file).collect();
     // Files get their names only when everything is where it goes.
     outputs.iter_mut().try_for_each(Output::settle)?;
     outputs.into_iter().try_for_each(Output::finish)?;
-    tell(format_args!(
+    say(format_args!(
         "{}",
         summary_table(&summaries).to_string().trim_end()
     ));
     Ok(())
-}
-
-/// Threads for the schemes: no more than there are schemes to walk or cores to walk them; none for one.
-fn pool(jobs: Option<u16>, schemes: usize) -> Outcome<Option<ThreadPool>> {
-    let cores = std::thread::available_parallelism().map_or(1, NonZero::get);
-    let threads = jobs.map_or(cores, usize::from).min(schemes).min(cores);
-    if threads < 2 {
-        return Ok(None);
-    }
-    ThreadPoolBuilder::new()
-        .num_threads(threads)
-        .build()
-        .map(Some)
-        .map_err(Failure::failed)
-}
-
-impl Run {
-    /// Takes rows, in front of which there were `before` in the input.
-    fn step(&mut self, name: &str, rows: &Rows, before: u64) -> Outcome {
-        let walked = self.walk.slots(&rows.slots, &mut self.lldus);
-        self.drain()?;
-        walked.map_err(|(index, kind)| {
-            let position = Position {
-                line: rows.line(index),
-                column: 1,
-                row: before + index as u64 + 1,
-            };
-            Failure::input(name, &Error::at(kind, position))
-        })
-    }
-
-    fn drain(&mut self) -> Outcome {
-        self.tally.lldus(&self.lldus);
-        if let Some(output) = &mut self.output {
-            output.lldus(&self.lldus)?;
-        }
-        self.lldus.clear();
-        Ok(())
-    }
-
-    fn finish(mut self, told: Option<EndLine>) -> Outcome<(Walk, LlduTally, Option<Output>)> {
-        let mut end = self.walk.finish(&mut self.lldus);
-        self.drain()?;
-        if let Some(told) = told {
-            end.usable_until = end.usable_until.min(told.usable_until);
-        }
-        let output = self.output.map(|output| output.end(&end)).transpose()?;
-        Ok((self.walk, self.tally, output))
-    }
 }
 
 /// Where each scheme's timeline goes, when no file would be written twice or read and written.

@@ -1,8 +1,7 @@
 //! `tmt audit`: an independent check of a TCP run's packet log (tcp.md §6).
 
-use std::io::Read;
-
 use fluid_tcp::audit::{AuditError, AuditReport, audit};
+use tmt_core::trace::Options;
 
 use crate::exit::{Failure, Outcome, tell};
 use crate::input::{self, Input};
@@ -41,15 +40,18 @@ pub(crate) fn run(args: &Args) -> Outcome {
         ));
     }
     let Input { name, reader } = input::open("audit", args.packets.as_deref())?;
-    let timeline = args
+    // A cut timeline matters only to a packet that used what is missing, and that shows.
+    let options = Options {
+        allow_cut: true,
+        ..Options::default()
+    };
+    let (timeline_name, timeline) = args
         .timeline
         .as_deref()
-        .map(|path| input::open("audit", Some(path)))
-        .transpose()?;
-    let (timeline_name, timeline): (String, Option<Box<dyn Read + Send>>) = match timeline {
-        Some(input) => (input.name, Some(input.reader)),
-        None => (String::new(), None),
-    };
+        .map(|path| input::open_trace("audit", Some(path), options))
+        .transpose()?
+        .unzip();
+    let timeline_name = timeline_name.unwrap_or_default();
     let report = audit(reader, timeline).map_err(|error| match error {
         AuditError::Log(error) => Failure::io(&name, &error),
         AuditError::Timeline(error) => Failure::input(&timeline_name, &error),

@@ -6,13 +6,14 @@ use tmt_core::import::delay_loss::{DelayLoss, Reading};
 use tmt_core::import::mahimahi::{Mahimahi, OPPORTUNITY};
 use tmt_core::import::{FORMATS, Finding};
 use tmt_core::metadata::Metadata;
+use tmt_core::pipeline::{StageError, produce};
 use tmt_core::slot::Slot;
 use tmt_core::text::Unit;
 use tmt_core::units::{Bytes, Span, Time};
 
 use crate::exit::{Failure, Outcome, note};
 use crate::input::{self, is_file};
-use crate::output::{TraceOutput, refuse_twice};
+use crate::output::{Output, OutputArgs, end_of_slots, refuse_twice};
 use crate::provenance;
 
 /// Flags of `tmt convert`.
@@ -63,9 +64,8 @@ pub(crate) struct Args {
     /// delay-loss: size of a packet, told as `lldu_bytes` and used for `rate_bps`
     #[arg(long)]
     lldu: Option<Bytes>,
-    /// Output file; stdout when left out or `-`
-    #[arg(short, long, value_name = "FILE")]
-    output: Option<String>,
+    #[command(flatten)]
+    output: OutputArgs,
 }
 
 /// What `--propagation` takes.
@@ -97,7 +97,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
             "--decode-delay 0 would mean erased: say 1ns or more",
         ));
     }
-    let inputs = [&args.trace, &args.delay, &args.loss, &args.output];
+    let inputs = [&args.trace, &args.delay, &args.loss, &args.output.output];
     refuse_twice(inputs.into_iter().flatten().map(String::as_str))?;
     match args.from.as_str() {
         "mahimahi" => mahimahi(args),
@@ -162,13 +162,12 @@ fn mahimahi(args: &Args) -> Outcome {
     head.push("stage", command);
     let input = input::open("convert", path)?;
     let mut trace = Mahimahi::new(BufReader::new(input.reader), decode_delay);
-    let mut output = TraceOutput::create(args.output.as_deref(), &head)?;
-    write_slots(&mut output, || {
+    let rows = write_slots(args, &head, || {
         trace
             .next_slot()
             .map_err(|error| Failure::input(&input.name, &error))
     })?;
-    end(output, &input.name, &trace.findings())
+    end(rows, &input.name, &trace.findings())
 }
 
 /// Mean rate of a mahimahi trace, bit/s: all its opportunities in the period after which mahimahi
@@ -262,12 +261,10 @@ fn delay_loss(args: &Args) -> Outcome {
     head.push("stage", command);
 
     let mut pair = open_pair(args, reading)?;
-    let mut output = TraceOutput::create(args.output.as_deref(), &head)?;
-    write_slots(&mut output, || {
+    let rows = write_slots(args, &head, || {
         pair.next_slot().map_err(|error| pair_failure(args, &error))
     })?;
-    let findings = pair.findings();
-    end(output, "delay-loss", &findings)
+    end(rows, "delay-loss", &pair.findings())
 }
 
 /// How the files are to be read, before the propagation is known.
@@ -396,28 +393,66 @@ fn tell_rtt(head: &mut Metadata, rtt: Option<Span>, propagation: Option<Span>) {
     }
 }
 
-fn write_slots(
-    output: &mut TraceOutput,
-    mut next: impl FnMut() -> Outcome<Option<Slot>>,
-) -> Outcome {
-    while let Some(slot) = next()? {
-        output.slot(&slot)?;
-    }
-    Ok(())
+/// Rows that are all written, with the output that is yet to be made final.
+struct Written {
+    output: Output,
+    slots: u64,
 }
 
-/// Tells what was found and finishes; an input without a row is refused.
-fn end(output: TraceOutput, name: &str, findings: &[Finding]) -> Outcome {
+/// Slots taken from a converter at a time.
+const BATCH: usize = 1 << 14;
+
+fn write_slots(
+    args: &Args,
+    head: &Metadata,
+    mut next: impl FnMut() -> Outcome<Option<Slot>> + Send,
+) -> Outcome<Written> {
+    let mut writer = args.output.create(head)?;
+    let name = args.output.output.as_deref().unwrap_or("-");
+    let (mut slots, mut last) = (0u64, Time::ZERO);
+    let fill = |batch: &mut Vec<Slot>| -> Result<(), Stop> {
+        while batch.len() < BATCH
+            && let Some(slot) = next().map_err(Stop::Failure)?
+        {
+            slots += 1;
+            last = slot.tx_time();
+            batch.push(slot);
+        }
+        Ok(())
+    };
+    produce(&mut writer, fill).map_err(|stop| match stop {
+        Stop::Failure(failure) => failure,
+        Stop::Stage(error) => Failure::stage(name, &[name], &error),
+    })?;
+    let output = writer
+        .finish(&end_of_slots(slots, last, None))
+        .map_err(|error| Failure::io(name, &error))?;
+    Ok(Written { output, slots })
+}
+
+/// Why a conversion stopped.
+enum Stop {
+    Failure(Failure),
+    Stage(StageError),
+}
+
+impl From<StageError> for Stop {
+    fn from(error: StageError) -> Self {
+        Self::Stage(error)
+    }
+}
+
+/// Tells what was found and makes the output final; an input without a row is refused.
+fn end(written: Written, name: &str, findings: &[Finding]) -> Outcome {
     for finding in findings {
         note!("convert", "{finding}");
     }
-    let slots = output.rows();
-    if slots == 0 {
+    if written.slots == 0 {
         return Err(Failure::failed(format!(
             "{name}: found no row, expected at least one"
         )));
     }
-    output.finish(None)?;
-    note!("convert", "{slots} slots");
+    written.output.finish()?;
+    note!("convert", "{} slots", written.slots);
     Ok(())
 }

@@ -1,11 +1,11 @@
 //! `tmt inject`: erasures of a Bernoulli or Gilbert–Elliott process, put into a trace.
 
-use tmt_core::channel::{Chain, Channel, ChannelSpec, GilbertElliott, probability};
-use tmt_core::text::Rows;
+use tmt_core::channel::{ChannelSpec, GilbertElliott, probability};
+use tmt_core::pipeline::Inject;
 
 use crate::exit::{Failure, Outcome, note};
 use crate::input::TraceArgs;
-use crate::output::{TraceOutput, refuse_twice};
+use crate::output::{OutputArgs, refuse_twice};
 use crate::provenance;
 
 /// Flags of `tmt inject`.
@@ -25,9 +25,8 @@ pub(crate) struct Args {
     /// Seed of the random numbers (1 when left out), told in the output's metadata
     #[arg(long, value_parser = clap::value_parser!(u64).range(..=i64::MAX as u64))]
     seed: Option<u64>,
-    /// Output file; stdout when left out or `-`
-    #[arg(short, long, value_name = "FILE")]
-    output: Option<String>,
+    #[command(flatten)]
+    output: OutputArgs,
 }
 
 /// The erasure process: one of the two.
@@ -63,7 +62,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
     let command = format!("tmt inject {flag} --seed {seed}");
     note!("inject", "{flag} --seed {seed}");
     refuse_twice(
-        [&args.trace.trace, &args.output]
+        [&args.trace.trace, &args.output.output]
             .into_iter()
             .flatten()
             .map(String::as_str),
@@ -95,30 +94,20 @@ pub(crate) fn run(args: &Args) -> Outcome {
     }
     head.set("seed", seed.to_string());
     head.push("stage", command);
-    let mut output = TraceOutput::create(args.output.as_deref(), &head)?;
-    let mut chain = Chain::default();
-    let mut rows = Rows::default();
-    let mut erased = 0u64;
-    loop {
-        let read = reader.next_rows(&mut rows);
-        let piece = Channel::piece(spec, seed, output.rows(), rows.slots.len());
-        erased += piece.resolve(&mut chain).apply(&mut rows.slots);
-        for slot in &rows.slots {
-            output.slot(slot)?;
-        }
-        if !read.map_err(|error| Failure::input(&name, &error))? {
-            break;
-        }
-    }
+    let writer = args.output.create(&head)?;
+    let place = args.output.output.as_deref().unwrap_or("-");
+    let injected = Inject::new(spec, seed, writer)
+        .run(&mut reader)
+        .map_err(|error| Failure::stage(&name, &[place], &error))?;
     if reader.tail().is_some_and(|tail| tail.cut) {
-        note!("inject", "{name} has no end line: it was cut (--allow-cut)");
+        note!("inject", "{name} is cut (--allow-cut)");
     }
-    let slots = output.rows();
-    let usable_until = reader
-        .tail()
-        .and_then(|tail| tail.end)
-        .map(|end| end.usable_until);
-    output.finish(usable_until)?;
-    note!("inject", "{erased} of {slots} slots are erased");
+    injected.output.finish()?;
+    note!(
+        "inject",
+        "{} of {} slots are erased",
+        injected.erased,
+        injected.slots
+    );
     Ok(())
 }

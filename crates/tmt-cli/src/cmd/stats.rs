@@ -1,9 +1,10 @@
 //! `tmt stats`: what a trace or timeline is like.
 
+use tmt_core::pipeline::collect;
 use tmt_core::runs::RunLengths;
 use tmt_core::stats::{TraceStats, TraceTally};
 use tmt_core::summary::ratio;
-use tmt_core::text::{Rows, encode};
+use tmt_core::text::encode;
 use tmt_core::units::{Bytes, Span};
 
 use crate::exit::{Failure, Outcome, note};
@@ -42,15 +43,10 @@ pub(crate) fn run(args: &Args) -> Outcome {
     )?;
     let (name, mut reader) = args.trace.open("stats", true)?;
     let mut tally = TraceTally::default();
-    let mut rows = Rows::default();
-    while reader
-        .next_rows(&mut rows)
-        .map_err(|error| Failure::input(&name, &error))?
-    {
-        tally.slots(&rows.slots, &rows.attempts);
-    }
+    collect(&mut reader, |rows| tally.slots(&rows.slots, &rows.attempts))
+        .map_err(|error| Failure::input(&name, &error))?;
     if reader.tail().is_some_and(|tail| tail.cut) {
-        note!("stats", "{name} has no end line: it was cut (--allow-cut)");
+        note!("stats", "{name} is cut (--allow-cut)");
     }
     let head = reader.metadata();
     if let (Some(rtt), Some(told)) = (args.rtt, head.rtt().filter(|told| Some(*told) != args.rtt)) {

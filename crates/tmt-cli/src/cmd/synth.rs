@@ -1,10 +1,11 @@
 //! `tmt synth`: error-free slots of a constant rate.
 
+use tmt_core::pipeline::synthesise;
 use tmt_core::synth::ConstantRate;
-use tmt_core::units::{BitRate, Bytes, Span};
+use tmt_core::units::{BitRate, Bytes, Span, Time};
 
 use crate::exit::{Failure, Outcome, note};
-use crate::output::TraceOutput;
+use crate::output::{OutputArgs, end_of_slots};
 use crate::provenance;
 
 /// Flags of `tmt synth`.
@@ -32,13 +33,9 @@ pub(crate) struct Args {
     /// Depth of the physical-layer interleaver, told to later stages as `interleaver_ns`
     #[arg(long)]
     interleaver: Option<Span>,
-    /// Output file; stdout when left out or `-`
-    #[arg(short, long, value_name = "FILE")]
-    output: Option<String>,
+    #[command(flatten)]
+    output: OutputArgs,
 }
-
-/// Slots made at once.
-const PIECE: usize = 1 << 14;
 
 pub(crate) fn run(args: &Args) -> Outcome {
     let link = ConstantRate::new(args.rate, args.lldu, args.duration, args.decode_delay).ok_or_else(|| {
@@ -66,17 +63,17 @@ pub(crate) fn run(args: &Args) -> Outcome {
         head.set("interleaver_ns", interleaver.as_nanos().to_string());
     }
     head.push("stage", command);
-    let mut output = TraceOutput::create(args.output.as_deref(), &head)?;
-    let mut piece = Vec::new();
-    while output.rows() < link.slots() {
-        piece.clear();
-        link.piece(output.rows(), PIECE, &mut piece);
-        for slot in &piece {
-            output.slot(slot)?;
-        }
-    }
-    let slots = output.rows();
-    output.finish(None)?;
+    let mut writer = args.output.create(&head)?;
+    let name = args.output.output.as_deref().unwrap_or("-");
+    synthesise(&link, &mut writer).map_err(|error| Failure::stage(name, &[name], &error))?;
+    let slots = link.slots();
+    let mut last = Vec::new();
+    link.piece(slots.saturating_sub(1), 1, &mut last);
+    let last = last.last().map_or(Time::ZERO, tmt_core::slot::Slot::tx_time);
+    writer
+        .finish(&end_of_slots(slots, last, None))
+        .map_err(|error| Failure::io(name, &error))?
+        .finish()?;
     note!("synth", "{slots} slots");
     Ok(())
 }

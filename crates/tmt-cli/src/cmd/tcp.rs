@@ -8,7 +8,6 @@ mod report;
 pub(crate) use args::Args;
 use plan::{LinkPlan, Plan};
 
-use std::io::Write;
 use std::sync::Arc;
 
 use fluid_tcp::link::{SyntheticLink, TimelineLink};
@@ -112,13 +111,5 @@ impl Plan {
                 simulation::run(&setup, link, probe)
             }
         })
-    }
-}
-
-/// Writes to stderr what a user should know, one line each.
-pub(crate) fn tell_all(lines: &[String]) {
-    let mut stderr = std::io::stderr().lock();
-    for line in lines {
-        let _ = writeln!(stderr, "tmt tcp: {line}");
     }
 }

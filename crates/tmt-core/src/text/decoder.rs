@@ -136,6 +136,9 @@ impl Decoder {
             return Ok(());
         };
         let start = piece.start;
+        if start == 0 {
+            rows.stand_behind(self.rows);
+        }
         let refused = self.judge(piece, lines, rows);
         let refused = refused.map_err(|(taken, error)| {
             rows.truncate(start + taken);
@@ -148,6 +151,12 @@ impl Decoder {
         }
         self.line += lines;
         refused
+    }
+
+    /// Rows read so far.
+    #[must_use]
+    pub fn rows(&self) -> u64 {
+        self.rows
     }
 
     /// Whether everything in front of the first row has been read.

@@ -1,5 +1,6 @@
 //! Canonical text: seconds with nine decimals, LF, the head in front and the end line behind.
 
+pub use super::bulk::{lldus, slots};
 use crate::metadata::{EndLine, Metadata};
 use crate::slot::{Lldu, Slot};
 use crate::units::{NANOS_PER_SECOND, Span};

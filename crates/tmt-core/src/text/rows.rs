@@ -3,7 +3,7 @@
 //! A piece is parsed without knowing what stands in front of it, so its lines and rows count from
 //! its own start until [`super::Decoder::absorb`] gives them their place in the input.
 
-use crate::error::ErrorKind;
+use crate::error::{Error, ErrorKind};
 use crate::metadata::EndLine;
 use crate::slot::Slot;
 use crate::units::Time;
@@ -17,8 +17,12 @@ pub struct Rows {
     pub attempts: Vec<u32>,
     /// (index, line) of the first row, and of each row whose line does not follow that of the row before.
     lines: Vec<(usize, u64)>,
+    /// Rows of the input in front of the first.
+    before: u64,
     /// What was parsed and not absorbed yet.
     piece: Option<Piece>,
+    /// What is wrong behind the rows of a batch that is no text, its rows counted from the batch's first.
+    fault: Option<Error>,
 }
 
 /// What a piece of a text is beside its rows. Lines count from 0 at its first line.
@@ -74,7 +78,34 @@ impl Rows {
         self.slots.clear();
         self.attempts.clear();
         self.lines.clear();
+        self.before = 0;
         self.piece = None;
+        self.fault = None;
+    }
+
+    /// Number of row `index` of this batch in the input, counted from 1, once it has been absorbed.
+    #[must_use]
+    pub fn number(&self, index: usize) -> u64 {
+        self.before + index as u64 + 1
+    }
+
+    /// Says how many rows of the input stand in front of the first.
+    pub(crate) fn stand_behind(&mut self, rows: u64) {
+        self.before = rows;
+    }
+
+    /// Fills an empty batch with rows that have no lines; what is wrong with one waits to be absorbed.
+    pub(crate) fn fill(
+        &mut self,
+        append: impl FnOnce(&mut Vec<Slot>, &mut Vec<u32>) -> crate::Result<()>,
+    ) {
+        self.clear();
+        self.fault = append(&mut self.slots, &mut self.attempts).err();
+    }
+
+    /// What is wrong behind the rows that [`Rows::fill`] appended.
+    pub(crate) fn take_fault(&mut self) -> Option<Error> {
+        self.fault.take()
     }
 
     /// Line of the input that holds row `index` of this batch, once it has been absorbed; 0 for none.
@@ -141,7 +172,7 @@ impl Rows {
     }
 
     /// Drops the rows from `length` on.
-    pub(super) fn truncate(&mut self, length: usize) {
+    pub(crate) fn truncate(&mut self, length: usize) {
         self.slots.truncate(length);
         self.attempts.truncate(length);
         let entries = self.lines.partition_point(|&(first, _)| first < length);

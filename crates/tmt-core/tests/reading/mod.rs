@@ -4,7 +4,8 @@
 use std::io::Read;
 
 use tmt_core::error::{Error, ErrorKind, Position};
-use tmt_core::text::{Decoder, Options, Rows, Tail, TraceReader};
+use tmt_core::text::{Decoder, Options, Rows, Tail};
+use tmt_core::trace::{self, TraceReader};
 
 /// Everything a reader said about a text.
 #[derive(Debug, PartialEq)]
@@ -112,6 +113,13 @@ pub(crate) fn read_file(text: &[u8], pieces: &[usize], options: Options) -> Read
         Vec::new(),
         Err(Error::new(ErrorKind::EmptyTrace)),
     );
+    let options = trace::Options {
+        unit: Some(options.unit),
+        allow_cut: options.allow_cut,
+        attempts: options.attempts,
+        // Batches of other sizes than the pieces.
+        chunk: pieces.iter().sum::<usize>().clamp(1, 1 << 20),
+    };
     let mut reader = match TraceReader::new(file, options) {
         Ok(reader) => reader,
         Err(error) => {

@@ -1,7 +1,5 @@
 //! Rules `slots` and `early` on a synthetic link: services in a row, each of the exact length.
 
-use std::io::Read;
-
 use tmt_core::units::Time;
 
 use super::{Served, Server};
@@ -10,7 +8,7 @@ use crate::audit::refusal::Refusal;
 use crate::audit::report::{Ledger, Rule};
 use crate::audit::row::Service;
 
-impl<T: Read> Server<T> {
+impl Server<'_> {
     /// Services are numbered 0, 1, 2 …
     pub(super) fn check_ordinal(&self, served: &Served, ledger: &mut Ledger) {
         let Service { first, last, .. } = served.service;

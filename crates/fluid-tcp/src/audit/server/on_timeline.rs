@@ -1,7 +1,5 @@
 //! Rules `slots` and `early` on a timeline: what the log alone shows, and what the timeline itself says.
 
-use std::io::Read;
-
 use tmt_core::Result;
 use tmt_core::units::{Span, Time};
 
@@ -29,7 +27,7 @@ pub(super) fn check_bounds(served: &Served, at_head: Time, head: &Head, ledger: 
     }
 }
 
-impl<T: Read> Server<T> {
+impl Server<'_> {
     /// LLDUs of the right number, none of them used before.
     pub(super) fn check_lldus(&self, served: &Served, lldus: u64, ledger: &mut Ledger) -> bool {
         let Service { first, last, .. } = served.service;

@@ -4,14 +4,15 @@ use std::io::{Cursor, Read};
 
 use proptest::collection::vec;
 use proptest::prelude::*;
+use tmt_core::trace::{Options, TraceReader};
 
 use super::logs::{SYNTHETIC, TIMELINE, TIMELINE_LOG};
 use super::world::World;
-use super::{broken, report};
+use super::{broken, read, report};
 use crate::audit::lines::{Line, Lines};
 use crate::audit::report::Ledger;
 use crate::audit::row::Row;
-use crate::audit::{AuditReport, Auditor, audit, head, timeline};
+use crate::audit::{AuditReport, Auditor, head, timeline};
 
 /// Hands out few bytes at a time.
 struct Drip<'a>(&'a [u8], usize);
@@ -88,8 +89,11 @@ fn changed(text: &str, changes: &[Change]) -> Vec<u8> {
 }
 
 /// The report, or the error's words.
-fn outcome(log: impl Read, timeline: Option<impl Read>) -> Result<AuditReport, String> {
-    audit(log, timeline).map_err(|error| error.to_string())
+fn outcome<'t>(
+    log: impl Read,
+    timeline: Option<impl Read + Send + 't>,
+) -> Result<AuditReport, String> {
+    read(log, timeline).map_err(|error| error.to_string())
 }
 
 prop_compose! {
@@ -195,7 +199,10 @@ fn memory_is_bounded_by_what_is_under_way() {
         let mut ledger = Ledger::new();
         let mut lines = Lines::new(log.as_bytes());
         let head = head::read(&mut lines, &mut ledger).unwrap().unwrap();
-        let cursor = text.map(|text| timeline::Cursor::new(Cursor::new(text)).unwrap());
+        let cursor = text.map(|text| {
+            let reader = TraceReader::new(Cursor::new(text), Options::default()).unwrap();
+            timeline::Cursor::new(reader).unwrap()
+        });
         let mut auditor = Auditor::new(head, cursor, ledger);
         let (mut rows, mut most) = (0, 0);
         while let Some((number, line)) = lines.next().unwrap() {

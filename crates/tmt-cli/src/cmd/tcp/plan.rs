@@ -18,7 +18,7 @@ use tmt_core::units::{BitRate, Bytes, Span, Time};
 
 use super::args::Args;
 use super::flows::Start;
-use crate::exit::{Failure, Outcome};
+use crate::exit::{Failure, Outcome, note};
 use crate::output::refuse_twice;
 use crate::provenance;
 use buffer::buffer;
@@ -161,7 +161,9 @@ impl Plan {
 
     /// Says on stderr what was resolved.
     pub(crate) fn tell(&self) {
-        super::tell_all(&self.notes);
+        for line in &self.notes {
+            note!("tcp", "{line}");
+        }
     }
 
     /// The head of a run's log, with all that an auditor needs.

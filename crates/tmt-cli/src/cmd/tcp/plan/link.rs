@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use fluid_tcp::timeline::Timeline;
 use tmt_core::metadata::{EndLine, Metadata};
+use tmt_core::pipeline::collect;
 use tmt_core::scheme::SchemeSpec;
-use tmt_core::text::Rows;
 use tmt_core::units::{Bytes, Span, Time, to_f64};
 
 use super::super::args::Args;
@@ -98,17 +98,12 @@ pub(super) fn timeline(args: &Args) -> Outcome<Link> {
     }
     let (name, mut reader) = args.trace.open("tcp", true)?;
     let mut timeline = Timeline::default();
-    let mut rows = Rows::default();
-    while reader
-        .next_rows(&mut rows)
-        .map_err(|error| Failure::input(&name, &error))?
-    {
-        timeline.extend(&rows);
-    }
+    collect(&mut reader, |rows| timeline.extend(rows))
+        .map_err(|error| Failure::input(&name, &error))?;
     let (head, tail) = (reader.metadata(), reader.tail());
     let mut notes = Vec::new();
     if tail.is_some_and(|tail| tail.cut) {
-        notes.push(format!("{name} has no end line: it was cut (--allow-cut)"));
+        notes.push(format!("{name} is cut (--allow-cut)"));
     }
     let end_line = tail.and_then(|tail| tail.end);
     link_of(args, &name, timeline, head, end_line, notes)

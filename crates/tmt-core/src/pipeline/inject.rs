@@ -1,0 +1,175 @@
+//! Erasures put into a trace: drawn piece by piece on any thread, composed in order.
+
+use std::io::Write;
+
+use rayon::Scope;
+
+use super::{Stage, StageError, drive};
+use crate::channel::{Chain, Channel, ChannelSpec, ErasurePiece, Erasures};
+use crate::metadata::EndLine;
+use crate::slot::Slot;
+use crate::trace::{Rows, TraceReader, TraceWriter};
+use crate::units::Time;
+
+/// Slots on their way from drawing to writing.
+#[derive(Default)]
+struct Piece {
+    slots: Vec<Slot>,
+    drawn: Option<ErasurePiece>,
+    resolved: Option<Erasures>,
+    erased: u64,
+}
+
+/// Pieces in their order; those behind `used` are kept for their memory.
+#[derive(Default)]
+struct Pieces {
+    pieces: Vec<Piece>,
+    used: usize,
+}
+
+impl Pieces {
+    fn take(&mut self, count: usize) -> &mut [Piece] {
+        if self.pieces.len() < count {
+            self.pieces.resize_with(count, Piece::default);
+        }
+        self.used = count;
+        &mut self.pieces[..count]
+    }
+
+    fn used(&mut self) -> &mut [Piece] {
+        &mut self.pieces[..self.used]
+    }
+}
+
+/// A channel that is put over a trace.
+pub struct Inject<W: Write + Send> {
+    spec: ChannelSpec,
+    seed: u64,
+    writer: TraceWriter<Slot, W>,
+    /// The state behind the last piece that was resolved.
+    chain: Chain,
+    drawn: Pieces,
+    marked: Pieces,
+    ready: Pieces,
+    slots: u64,
+    erased: u64,
+    last: Time,
+}
+
+/// What came of it.
+pub struct Injected<W> {
+    /// The output, all written and yet to be closed.
+    pub output: W,
+    /// Slots of the trace.
+    pub slots: u64,
+    /// Slots erased, those that were before too.
+    pub erased: u64,
+}
+
+impl<W: Write + Send> Inject<W> {
+    /// The erasures of `spec` under `seed`, the trace with them going to `writer`.
+    #[must_use]
+    pub fn new(spec: ChannelSpec, seed: u64, writer: TraceWriter<Slot, W>) -> Self {
+        Self {
+            spec,
+            seed,
+            writer,
+            chain: Chain::default(),
+            drawn: Pieces::default(),
+            marked: Pieces::default(),
+            ready: Pieces::default(),
+            slots: 0,
+            erased: 0,
+            last: Time::ZERO,
+        }
+    }
+
+    /// Runs a trace through the channel, on the threads of the current rayon pool.
+    ///
+    /// # Errors
+    /// The first row that cannot be read, behind the rows in front of it; what the system says about the
+    /// output.
+    pub fn run(mut self, reader: &mut TraceReader<'_>) -> Result<Injected<W>, StageError> {
+        let faulty = match drive(reader, &mut self) {
+            Ok(()) => None,
+            Err(StageError::Input(error)) => Some(error),
+            Err(error) => return Err(error),
+        };
+        // What is drawn is marked, and what is marked is formatted.
+        for _ in 0..2 {
+            rayon::scope(|scope| self.spawn(&[], scope));
+            self.advance()?;
+        }
+        let output = |error| StageError::Output(0, error);
+        if let Some(error) = faulty {
+            self.writer.abandon().map_err(output)?;
+            return Err(StageError::Input(error));
+        }
+        let told = reader.tail().and_then(|tail| tail.end);
+        let end = EndLine {
+            rows: self.slots,
+            slots: self.slots,
+            usable_until: told.map_or(self.last, |told| told.usable_until.min(self.last)),
+        };
+        Ok(Injected {
+            output: self.writer.finish(&end).map_err(output)?,
+            slots: self.slots,
+            erased: self.erased,
+        })
+    }
+}
+
+impl<W: Write + Send> Stage for Inject<W> {
+    fn spawn<'s>(&'s mut self, batch: &'s [Rows], scope: &Scope<'s>) {
+        let Self {
+            writer,
+            drawn,
+            marked,
+            ready,
+            ..
+        } = self;
+        let ready = &ready.pieces[..ready.used];
+        writer.spawn(ready.iter().map(|piece| piece.slots.as_slice()), scope);
+        for piece in marked.used() {
+            scope.spawn(move |_| {
+                if let Some(erasures) = piece.resolved.take() {
+                    piece.erased = erasures.apply(&mut piece.slots);
+                }
+            });
+        }
+        for (rows, piece) in batch.iter().zip(drawn.take(batch.len())) {
+            let (spec, seed, from) = (self.spec, self.seed, self.slots);
+            self.slots += rows.slots.len() as u64;
+            if let Some(last) = rows.slots.last() {
+                self.last = last.tx_time();
+            }
+            scope.spawn(move |_| {
+                piece.slots.clone_from(&rows.slots);
+                piece.drawn = Some(Channel::piece(spec, seed, from, rows.slots.len()));
+            });
+        }
+    }
+
+    fn advance(&mut self) -> Result<(), StageError> {
+        self.writer
+            .advance()
+            .map_err(|error| StageError::Output(0, error))?;
+        for piece in self.drawn.used() {
+            piece.resolved = piece
+                .drawn
+                .take()
+                .map(|drawn| drawn.resolve(&mut self.chain));
+        }
+        self.erased += self
+            .marked
+            .used()
+            .iter_mut()
+            .map(|piece| std::mem::take(&mut piece.erased))
+            .sum::<u64>();
+        // drawn → marked → ready → drawn
+        std::mem::swap(&mut self.ready, &mut self.marked);
+        std::mem::swap(&mut self.marked, &mut self.drawn);
+        self.drawn.used = 0;
+        Ok(())
+    }
+}

@@ -1,0 +1,74 @@
+//! Rows that are made instead of read.
+
+use std::io::Write;
+
+use rayon::prelude::*;
+
+use super::StageError;
+use crate::slot::Slot;
+use crate::synth::ConstantRate;
+use crate::trace::TraceWriter;
+
+/// Writes what `fill` puts into an empty vector, call after call, until it puts nothing there.
+///
+/// While rows are written, the next ones are made. Returns the number of rows and the last of them.
+///
+/// # Errors
+/// The first error of `fill`, behind the rows in front of it, or what the system says about the output.
+pub fn produce<W: Write + Send, E: From<StageError> + Send>(
+    writer: &mut TraceWriter<Slot, W>,
+    mut fill: impl FnMut(&mut Vec<Slot>) -> Result<(), E> + Send,
+) -> Result<(), E> {
+    let (mut ready, mut next) = (Vec::new(), Vec::new());
+    loop {
+        let mut filled = Ok(());
+        rayon::scope(|scope| {
+            writer.spawn([&ready[..]], scope);
+            scope.spawn(|_| {
+                next.clear();
+                filled = fill(&mut next);
+            });
+        });
+        writer
+            .advance()
+            .map_err(|error| StageError::Output(0, error))?;
+        std::mem::swap(&mut ready, &mut next);
+        if filled.is_err() || ready.is_empty() {
+            rayon::scope(|scope| writer.spawn([&ready[..]], scope));
+            writer
+                .advance()
+                .map_err(|error| StageError::Output(0, error))?;
+            return filled;
+        }
+    }
+}
+
+/// Slots of a constant rate made in one piece.
+const PIECE: usize = 1 << 13;
+
+/// Pieces made in a round.
+const PIECES: usize = 8;
+
+/// Writes all slots of `link`.
+///
+/// # Errors
+/// What the system says about the output.
+pub fn synthesise<W: Write + Send>(
+    link: &ConstantRate,
+    writer: &mut TraceWriter<Slot, W>,
+) -> Result<(), StageError> {
+    let slots = link.slots();
+    let mut made = 0;
+    let mut pieces: Vec<Vec<Slot>> = vec![Vec::new(); PIECES];
+    produce(writer, |batch: &mut Vec<Slot>| {
+        pieces.par_iter_mut().enumerate().for_each(|(at, piece)| {
+            piece.clear();
+            let from = (made + (at * PIECE) as u64).min(slots);
+            let length = usize::try_from(slots - from).map_or(PIECE, |left| left.min(PIECE));
+            link.piece(from, length, piece);
+        });
+        pieces.iter().for_each(|piece| batch.extend_from_slice(piece));
+        made = (made + (PIECE * PIECES) as u64).min(slots);
+        Ok::<(), StageError>(())
+    })
+}

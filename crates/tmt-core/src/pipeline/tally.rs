@@ -1,0 +1,31 @@
+//! Rows that are only looked at, in order, by one consumer.
+
+use rayon::Scope;
+
+use super::{Stage, StageError, drive};
+use crate::trace::{Rows, TraceReader};
+
+/// The stage that hands rows to a closure.
+struct Collect<F>(F);
+
+impl<F: FnMut(&Rows) + Send> Stage for Collect<F> {
+    fn spawn<'s>(&'s mut self, batch: &'s [Rows], scope: &Scope<'s>) {
+        scope.spawn(|_| batch.iter().for_each(&mut self.0));
+    }
+
+    fn advance(&mut self) -> Result<(), StageError> {
+        Ok(())
+    }
+}
+
+/// Hands all rows of `reader` to `take`, in order, while the next ones are read and parsed.
+///
+/// # Errors
+/// The first row that cannot be read; the rows in front of it have been handed over.
+pub fn collect(reader: &mut TraceReader<'_>, take: impl FnMut(&Rows) + Send) -> crate::Result<()> {
+    match drive(reader, &mut Collect(take)) {
+        Err(StageError::Output(_, error)) => Err(error.into()),
+        Err(StageError::Input(error)) => Err(error),
+        Ok(()) => Ok(()),
+    }
+}

@@ -1,0 +1,399 @@
+//! The pipeline gives what the parts give one after the other, on any number of threads and whatever the
+//! size of its batches: the same rows, the same summaries, the same error behind the same bytes.
+
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
+use std::io::Write;
+use std::sync::{Arc, Mutex};
+
+use proptest::prelude::*;
+use rayon::{ThreadPool, ThreadPoolBuilder};
+use tmt_core::channel::{Channel, ChannelSpec};
+use tmt_core::metadata::{EndLine, Metadata};
+use tmt_core::pipeline::{Apply, Inject, Lane, StageError, collect};
+use tmt_core::slot::Slot;
+use tmt_core::summary::{LinkSummary, LlduTally, SlotTally};
+use tmt_core::text::encode;
+use tmt_core::trace::{Form, Options, Rows, TraceReader, TraceWriter};
+use tmt_core::units::{Span, Time};
+use tmt_core::walk::Walk;
+
+const THREADS: [usize; 4] = [1, 2, 3, 8];
+const CHUNKS: [usize; 5] = [1, 13, 997, 65_536, 1 << 20];
+const SCHEMES: [&str; 6] = [
+    "none",
+    "arq",
+    "harq:10/12",
+    "fec:3/5,interleave=7,in-order",
+    "frame-arq:5/9,rounds=1",
+    "harq:2/3,extra=1,rounds=2",
+];
+
+/// An output whose bytes can be looked at when it is gone.
+#[derive(Clone, Default)]
+struct Shared(Arc<Mutex<Vec<u8>>>);
+
+impl Shared {
+    fn bytes(&self) -> Vec<u8> {
+        self.0.lock().unwrap().clone()
+    }
+}
+
+impl Write for Shared {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        self.0.lock().unwrap().extend_from_slice(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
+}
+
+fn pool(threads: usize) -> ThreadPool {
+    ThreadPoolBuilder::new()
+        .num_threads(threads)
+        .build()
+        .unwrap()
+}
+
+fn options(chunk: usize) -> Options {
+    Options {
+        chunk,
+        ..Options::default()
+    }
+}
+
+/// What came of a run: the bytes of each output, and the summaries or the error.
+#[derive(Debug, PartialEq)]
+struct Outcome {
+    outputs: Vec<Vec<u8>>,
+    end: Result<Vec<LinkSummary>, String>,
+}
+
+fn words(error: &tmt_core::Error) -> String {
+    format!("{:?} {error}", error.position())
+}
+
+/// The parts, one after the other, on one thread.
+fn by_hand(trace: &[u8], schemes: &[&str], rtt: Span) -> Outcome {
+    let mut reader = match TraceReader::new(trace, options(1 << 20)) {
+        Ok(reader) => reader,
+        Err(error) => {
+            return Outcome {
+                outputs: Vec::new(),
+                end: Err(words(&error)),
+            };
+        }
+    };
+    let has_head = reader.metadata().is_head();
+    let (mut slots, mut numbers) = (Vec::new(), Vec::new());
+    let mut rows = Rows::default();
+    let mut error = loop {
+        match reader.next_rows(&mut rows) {
+            Ok(true) => {}
+            Ok(false) => break None,
+            Err(error) => break Some(words(&error)),
+        }
+        slots.extend_from_slice(&rows.slots);
+        numbers.extend((0..rows.slots.len()).map(|at| (rows.line(at), rows.number(at))));
+    };
+    // The first row at which any scheme fails is where all of them stop.
+    let mut walks: Vec<(Walk, Vec<_>)> = schemes
+        .iter()
+        .map(|scheme| (Walk::new(scheme.parse().unwrap(), rtt, Span::ZERO), Vec::new()))
+        .collect();
+    let mut tally = SlotTally::default();
+    'all: for (slot, (line, row)) in slots.iter().zip(numbers) {
+        let mut failed = None;
+        for (walk, lldus) in &mut walks {
+            if let Err((_, kind)) = walk.slots(std::slice::from_ref(slot), lldus) {
+                let position = tmt_core::Position {
+                    line,
+                    column: 1,
+                    row,
+                };
+                failed.get_or_insert(words(&tmt_core::Error::at(kind, position)));
+            }
+        }
+        if failed.is_some() {
+            error = failed;
+            break 'all;
+        }
+        tally.slots(std::slice::from_ref(slot));
+    }
+    let mut outputs = Vec::new();
+    let mut summaries = Vec::new();
+    for (mut walk, mut lldus) in walks {
+        let end = error.is_none().then(|| walk.finish(&mut lldus));
+        let mut text = Vec::new();
+        encode::head(reader.metadata(), &mut text);
+        encode::timeline_header(&mut text);
+        for lldu in &lldus {
+            encode::lldu(lldu, &mut text);
+        }
+        if let Some(mut end) = end {
+            if let Some(told) = reader.tail().and_then(|tail| tail.end) {
+                end.usable_until = end.usable_until.min(told.usable_until);
+            }
+            if has_head {
+                encode::end(&end, &mut text);
+            }
+            let mut counts = LlduTally::default();
+            counts.lldus(&lldus);
+            summaries.push(LinkSummary::new(
+                walk.scheme(),
+                rtt,
+                Span::ZERO,
+                walk.units(),
+                &tally,
+                &counts,
+            ));
+        }
+        outputs.push(text);
+    }
+    Outcome {
+        outputs,
+        end: error.map_or(Ok(summaries), Err),
+    }
+}
+
+/// The same through the pipeline.
+fn in_rounds(trace: &[u8], schemes: &[&str], rtt: Span, threads: usize, chunk: usize) -> Outcome {
+    let outputs: Vec<Shared> = schemes.iter().map(|_| Shared::default()).collect();
+    let end = pool(threads).install(|| {
+        let mut reader =
+            TraceReader::new(trace, options(chunk)).map_err(|error| (true, words(&error)))?;
+        let lanes = schemes.iter().zip(&outputs).map(|(scheme, output)| {
+            let writer =
+                TraceWriter::new(output.clone(), Form::default(), reader.metadata()).unwrap();
+            Lane::new(scheme.parse().unwrap(), rtt, Span::ZERO, Some(writer))
+        });
+        let apply = Apply::new(lanes.collect());
+        match apply.run(&mut reader) {
+            Ok(ends) => Ok(ends.into_iter().map(|end| end.summary).collect()),
+            Err(StageError::Input(error)) => Err((false, words(&error))),
+            Err(StageError::Output(_, error)) => panic!("{error}"),
+        }
+    });
+    let never_began = matches!(end, Err((true, _)));
+    Outcome {
+        outputs: if never_began {
+            Vec::new()
+        } else {
+            outputs.iter().map(Shared::bytes).collect()
+        },
+        end: end.map_err(|(_, words)| words),
+    }
+}
+
+/// A trace of many rows, with the gaps, bursts and jitter of a measured one.
+fn long_trace(rows: u64) -> String {
+    let mut text = String::from("tx_time,decode_delay\n");
+    let mut channel = Channel::new("gilbert-elliott:alpha=0.97,beta=0.7".parse().unwrap(), 5);
+    let mut nanos = 999_900_000u64;
+    for row in 0..rows {
+        nanos += 112_821 + row % 7 * 1_000;
+        let delay = if channel.erases() {
+            "0".to_owned()
+        } else {
+            format!("0.{:09}", 36_000_000 + row * 7_919 % 1_000_003)
+        };
+        text.push_str(&format!(
+            "{}.{:09},{delay}\n",
+            nanos / 1_000_000_000,
+            nanos % 1_000_000_000
+        ));
+    }
+    text
+}
+
+#[test]
+fn no_thread_and_no_chunk_changes_a_byte_or_a_count() {
+    let trace = long_trace(6_000);
+    let rtt = Span::from_millis(50);
+    let expected = by_hand(trace.as_bytes(), &SCHEMES, rtt);
+    assert!(expected.end.is_ok());
+    for threads in THREADS {
+        for chunk in CHUNKS {
+            let got = in_rounds(trace.as_bytes(), &SCHEMES, rtt, threads, chunk);
+            assert!(got == expected, "{threads} threads, chunks of {chunk} bytes");
+        }
+    }
+}
+
+#[test]
+fn a_trace_of_many_chunks_is_the_sum_of_its_parts() {
+    let trace = long_trace(150_000);
+    let rtt = Span::from_millis(500);
+    let expected = by_hand(trace.as_bytes(), &SCHEMES, rtt);
+    for threads in THREADS {
+        let got = in_rounds(trace.as_bytes(), &SCHEMES, rtt, threads, 300_000);
+        assert!(got == expected, "{threads} threads");
+    }
+}
+
+#[test]
+fn the_lowest_faulty_line_wins_and_nothing_behind_it_appears() {
+    let good = long_trace(3_000);
+    let lines: Vec<&str> = good.lines().collect();
+    for (at, bad) in [
+        (1, "x,0.1"),
+        (700, "1.5,-1"),
+        (1_500, "0.1,0.1"),
+        (2_999, "1.2.3,4"),
+    ] {
+        // A second fault stands behind the first.
+        let mut text = lines[..at].join("\n");
+        text.push_str(&format!("\n{bad}\n{}\nworse\n", lines[at..].join("\n")));
+        let expected = by_hand(text.as_bytes(), &SCHEMES, Span::from_millis(50));
+        assert!(expected.end.is_err());
+        for threads in THREADS {
+            for chunk in CHUNKS {
+                let got = in_rounds(text.as_bytes(), &SCHEMES, Span::from_millis(50), threads, chunk);
+                assert!(got == expected, "{bad}: {threads} threads, chunks of {chunk}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_row_that_one_scheme_cannot_walk_stops_all_of_them_there() {
+    // The sum with the RTT leaves its range, so whoever has to repeat then fails; others go on and must not.
+    let mut text = String::new();
+    for row in 0..300u64 {
+        let delay = if row % 9 == 4 { "0" } else { "0.036" };
+        text.push_str(&format!("9223372030.{row:09},{delay}\n"));
+    }
+    text.push_str("9223372036.5,0.1\n9223372036.5,0\n9223372036.6,0.1\n9223372036.6,0.1\nbad\n");
+    let rtt = Span::from_secs(2);
+    let expected = by_hand(text.as_bytes(), &SCHEMES, rtt);
+    assert!(expected.end.as_ref().is_err_and(|words| words.contains("RTT")));
+    for threads in THREADS {
+        for chunk in CHUNKS {
+            let got = in_rounds(text.as_bytes(), &SCHEMES, rtt, threads, chunk);
+            assert!(got == expected, "{threads} threads, chunks of {chunk}");
+        }
+    }
+}
+
+#[test]
+fn injected_erasures_are_those_of_the_serial_channel() {
+    let trace = long_trace(40_000);
+    for spec in [
+        "bernoulli:0.01",
+        "gilbert-elliott:alpha=0.99,beta=0.8",
+        "gilbert-elliott:alpha=0.9,beta=0.9,pg=0.1,pb=0.6,start=bad",
+    ] {
+        let spec: ChannelSpec = spec.parse().unwrap();
+        let mut reader = TraceReader::new(trace.as_bytes(), Options::default()).unwrap();
+        let mut channel = Channel::new(spec, 11);
+        let mut expected = Vec::new();
+        encode::trace_header(&mut expected);
+        let mut rows = Rows::default();
+        while reader.next_rows(&mut rows).unwrap() {
+            for slot in &rows.slots {
+                let erased = channel.erases();
+                let slot = if erased { Slot::erased(slot.tx_time()) } else { *slot };
+                encode::slot(&slot, &mut expected);
+            }
+        }
+        for threads in THREADS {
+            for chunk in [13 * 997, 65_536, 1 << 20] {
+                let output = Shared::default();
+                pool(threads).install(|| {
+                    let mut reader = TraceReader::new(trace.as_bytes(), options(chunk)).unwrap();
+                    let writer =
+                        TraceWriter::new(output.clone(), Form::default(), &Metadata::new()).unwrap();
+                    let injected = Inject::new(spec, 11, writer).run(&mut reader).unwrap();
+                    assert_eq!(injected.slots, 40_000);
+                });
+                assert!(output.bytes() == expected, "{spec}: {threads} threads, {chunk}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_block_is_the_same_whatever_the_trace_was_read_in() {
+    let trace = long_trace(90_000);
+    for form in ["csv.gz", "csv.zst", "arrow", "arrow.zst", "parquet"] {
+        let run = |threads: usize, chunk: usize| {
+            let output = Shared::default();
+            pool(threads).install(|| {
+                let mut reader = TraceReader::new(trace.as_bytes(), options(chunk)).unwrap();
+                let writer =
+                    TraceWriter::new(output.clone(), form.parse().unwrap(), &Metadata::new())
+                        .unwrap();
+                let lane = Lane::new(
+                    "harq:10/12".parse().unwrap(),
+                    Span::from_millis(500),
+                    Span::ZERO,
+                    Some(writer),
+                );
+                Apply::new(vec![lane]).run(&mut reader).unwrap();
+            });
+            output.bytes()
+        };
+        let expected = run(1, 1 << 20);
+        for threads in [2, 3, 8] {
+            for chunk in [70_001, 1 << 20, 5 << 20] {
+                assert!(run(threads, chunk) == expected, "{form}: {threads} threads, {chunk}");
+            }
+        }
+    }
+}
+
+proptest! {
+    #[test]
+    fn any_trace_at_any_chunk_is_walked_as_by_hand(
+        steps in prop::collection::vec((0u64..3_000_000, prop_oneof![Just(0u64), 1u64..90_000_000]), 1..400),
+        scheme in prop::sample::select(&SCHEMES[..]),
+        (threads, chunk, rtt) in (1usize..4, 1usize..3_000, 0u32..20),
+        (head, tail) in (any::<bool>(), prop_oneof![4 => Just(""), 1 => Just("1,0\n"), 1 => Just("oops\n")]),
+    ) {
+        let mut text = String::new();
+        if head {
+            text.push_str("# tool: test\n");
+        }
+        let mut nanos = 0;
+        for (step, delay) in &steps {
+            nanos += step;
+            text.push_str(&format!("{nanos},{delay}\n"));
+        }
+        text.push_str(tail);
+        if head {
+            let end = EndLine {
+                rows: steps.len() as u64,
+                slots: steps.len() as u64,
+                usable_until: Time::from_nanos(nanos).unwrap(),
+            };
+            encode_end(&end, &mut text);
+        }
+        // Nanoseconds as seconds: far apart, which no rule minds.
+        let rtt = Span::from_secs(rtt * 1_000);
+        let expected = by_hand(text.as_bytes(), &[scheme], rtt);
+        prop_assert_eq!(in_rounds(text.as_bytes(), &[scheme], rtt, threads, chunk), expected);
+    }
+
+    #[test]
+    fn rows_come_in_order_whatever_the_chunk(count in 1u64..2_000, chunk in 1usize..9_000, threads in 1usize..4) {
+        let trace = long_trace(count);
+        let mut seen = Vec::new();
+        pool(threads).install(|| {
+            let mut reader = TraceReader::new(trace.as_bytes(), options(chunk)).unwrap();
+            collect(&mut reader, |rows| {
+                seen.extend((0..rows.slots.len()).map(|at| (rows.line(at), rows.number(at))));
+            }).unwrap();
+            assert_eq!(reader.tail().unwrap().rows, count);
+        });
+        let expected: Vec<(u64, u64)> = (1..=count).map(|row| (row + 1, row)).collect();
+        prop_assert_eq!(seen, expected);
+    }
+}
+
+fn encode_end(end: &EndLine, text: &mut String) {
+    let mut bytes = Vec::new();
+    encode::end(end, &mut bytes);
+    text.push_str(std::str::from_utf8(&bytes).unwrap());
+}
