@@ -23,7 +23,7 @@ const BURSTY: &str = "gilbert-elliott:alpha=0.99,beta=0.8";
 const CHANNELS: [&str; 3] = [
     BURSTY,
     "gilbert-elliott:alpha=0.999,beta=0.9",
-    "bernoulli:p=0.1",
+    "bernoulli:0.1",
 ];
 
 /// Slots handed over at a time, as a reader would.

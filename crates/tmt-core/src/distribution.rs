@@ -1,15 +1,14 @@
 //! Order statistics of spans in bounded memory.
 
-use hdrhistogram::Histogram;
+mod buckets;
+
+use buckets::Buckets;
 use serde::Serialize;
 
 use crate::units::Span;
 
 /// Values kept one by one before the histogram takes over.
 pub const EXACT_UP_TO: usize = 1_000_000;
-
-/// Significant digits of the histogram: values within 0.1 %.
-const DIGITS: u8 = 3;
 
 /// Collects spans and answers with their order statistics: exact up to [`EXACT_UP_TO`] values, and
 /// within 0.1 % above.
@@ -18,7 +17,7 @@ pub struct Distribution {
     /// Single values, and values with how often they came in a row, up to [`EXACT_UP_TO`] together.
     singles: Vec<u64>,
     repeated: Vec<(u64, u64)>,
-    histogram: Option<Histogram<u64>>,
+    histogram: Option<Buckets>,
     count: u64,
     sum: u128,
     min: u64,
@@ -89,7 +88,7 @@ impl Distribution {
             self.start_histogram();
         }
         match &mut self.histogram {
-            Some(histogram) => histogram.saturating_record_n(nanos, times),
+            Some(histogram) => histogram.add(nanos, times),
             None if times == 1 => self.singles.push(nanos),
             None => match self.repeated.last_mut() {
                 Some((value, so_far)) if *value == nanos => *so_far += times,
@@ -104,12 +103,9 @@ impl Distribution {
         if self.histogram.is_some() {
             return;
         }
-        // Both bounds and the three digits are within what the constructor takes.
-        let Ok(mut histogram) = Histogram::new_with_bounds(1, Span::MAX.as_nanos(), DIGITS) else {
-            return;
-        };
+        let mut histogram = Buckets::default();
         for (value, times) in self.exact() {
-            histogram.saturating_record_n(value, times);
+            histogram.add(value, times);
         }
         self.singles = Vec::new();
         self.repeated = Vec::new();
@@ -132,9 +128,7 @@ impl Distribution {
             Some(theirs) => {
                 self.start_histogram();
                 if let Some(mine) = &mut self.histogram {
-                    for step in theirs.iter_recorded() {
-                        mine.saturating_record_n(step.value_iterated_to(), step.count_at_value());
-                    }
+                    mine.merge(theirs);
                 }
                 self.min = if self.count == 0 {
                     other.min
@@ -200,7 +194,10 @@ impl Distribution {
         });
         let values = match &self.histogram {
             None => self.exact_ranks(ranks),
-            Some(histogram) => ranks.map(|rank| self.nearest(histogram, rank)),
+            Some(histogram) => ranks.map(|rank| {
+                let value = histogram.nearest(rank)?;
+                Some(value.clamp(self.min, self.max))
+            }),
         };
         values.map(|value| value.and_then(Span::from_nanos))
     }
@@ -224,18 +221,6 @@ impl Distribution {
             from = place;
             Some(*value)
         })
-    }
-
-    fn nearest(&self, histogram: &Histogram<u64>, rank: u64) -> Option<u64> {
-        let mut below = 0;
-        for step in histogram.iter_recorded() {
-            below += step.count_since_last_iteration();
-            if below >= rank {
-                let value = histogram.median_equivalent(step.value_iterated_to());
-                return Some(value.clamp(self.min, self.max));
-            }
-        }
-        None
     }
 
     /// All order statistics, each value moved by `offset`, in seconds.

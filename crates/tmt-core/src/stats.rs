@@ -161,14 +161,18 @@ impl TraceTally {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
+
+    fn slot(&(t, d): &(u64, u64)) -> Slot {
+        Slot::new(Time::from_nanos(t).unwrap(), Span::from_nanos(d).unwrap()).unwrap()
+    }
 
     fn stats(slots: &[(u64, u64)]) -> TraceStats {
         let mut tally = TraceTally::default();
-        for &(t, d) in slots {
-            let slot =
-                Slot::new(Time::from_nanos(t).unwrap(), Span::from_nanos(d).unwrap()).unwrap();
-            tally.slots(&[slot], &[]);
+        for each in slots {
+            tally.slots(&[slot(each)], &[]);
         }
         tally.finish(&Metadata::new(), None, Some(Bytes(125)))
     }
@@ -193,5 +197,48 @@ mod tests {
             (None, None, None)
         );
         assert_eq!((stats.alpha, stats.beta), (None, None));
+    }
+
+    proptest! {
+        #[test]
+        fn slices_are_summed_up_as_pairs_of_neighbours_say(
+            rows in prop::collection::vec((0u64..50, prop_oneof![2 => Just(0u64), 3 => 1u64..4], 1u32..4), 1..60),
+            length in 1usize..70, with_attempts in any::<bool>(),
+        ) {
+            let mut t = 0;
+            let mut slots = Vec::new();
+            for &(step, delay, _) in &rows {
+                t += step;
+                slots.push((t, delay));
+            }
+            let theirs: Vec<u32> = rows.iter().map(|row| row.2).collect();
+            let mut tally = TraceTally::default();
+            for (slots, attempts) in slots.chunks(length).zip(theirs.chunks(length)) {
+                let slots: Vec<Slot> = slots.iter().map(slot).collect();
+                tally.slots(&slots, if with_attempts { attempts } else { &[] });
+            }
+            let got = tally.finish(&Metadata::new(), None, None);
+
+            let pairs = |from: bool, to: bool| {
+                let met = slots.windows(2).filter(|pair| (pair[0].1 == 0) == from && (pair[1].1 == 0) == to);
+                met.count() as u64
+            };
+            prop_assert_eq!(got.alpha, ratio(pairs(false, false), pairs(false, false) + pairs(false, true)));
+            prop_assert_eq!(got.beta, ratio(pairs(true, true), pairs(true, true) + pairs(true, false)));
+            let longest = slots.windows(2).map(|pair| pair[1].0 - pair[0].0).max().unwrap_or(0);
+            prop_assert_eq!(got.longest_slot_period_s, Span::from_nanos(longest).unwrap().as_secs_f64());
+            prop_assert_eq!((got.slots, got.first_ns, got.last_ns), (slots.len() as u64, slots[0].0, t));
+            prop_assert_eq!(got.slots_erased, slots.iter().filter(|slot| slot.1 == 0).count() as u64);
+            let mut attempts = BTreeMap::new();
+            let mut delay = Distribution::default();
+            for (slot, theirs) in slots.iter().zip(&theirs).filter(|(slot, _)| slot.1 > 0) {
+                delay.push(Span::from_nanos(slot.1).unwrap());
+                if with_attempts {
+                    *attempts.entry(*theirs).or_insert(0) += 1;
+                }
+            }
+            prop_assert_eq!(got.attempts, attempts);
+            prop_assert_eq!(got.decode_delay_s, delay.quantiles(Span::ZERO));
+        }
     }
 }

@@ -14,6 +14,7 @@ use std::collections::VecDeque;
 use oracle::random::{self, Link};
 use oracle::{Code, TimeAndDelay};
 use proptest::prelude::*;
+use tmt_core::channel::Channel;
 use tmt_core::machine::{Machine, Saturated, Unit, UnitCounts, UnitKind, UnitSource};
 use tmt_core::slot::{Fate, Lldu, Slot};
 use tmt_core::text::encode;
@@ -245,6 +246,59 @@ proptest! {
         }
         machine.finish(slots.last().unwrap().tx_time(), &mut rows);
         prop_assert_eq!(rows, by_unit);
+    }
+}
+
+/// Long enough for the memory of what is in flight to grow, and to be gone round many times.
+#[test]
+fn long_slices_and_one_by_one_are_the_same_machine() {
+    for (seed, channel) in (1u64..).zip(["gilbert-elliott:alpha=0.99,beta=0.8", "bernoulli:0.1"]) {
+        let mut channel = Channel::new(channel.parse().unwrap(), seed);
+        let slots: Vec<Slot> = (0..60_000u64)
+            .map(|index| {
+                // Delays are of a few lengths, so that arrivals overtake each other.
+                let delay = 36_000_000 + index * 7919 % 5 * 1_000_000;
+                slot((index * 112_820, if channel.erases() { 0 } else { delay }))
+            })
+            .collect();
+        for scheme in [
+            "none,in-order",
+            "fec:10/12",
+            "fec:1/1,interleave=5000",
+            "fec:2/3,interleave=3000",
+            "arq",
+            "arq:rounds=1,in-order",
+            "harq:10/12",
+            "harq:1/1,extra=2",
+            "harq:7/7,interleave=3,in-order",
+            "harq:900/1000,extra=3,rounds=2,interleave=7",
+            "frame-arq:10/12",
+            "frame-arq:300/310,rounds=3,in-order",
+        ] {
+            let link = Link {
+                trace: Vec::new(),
+                rtt: 500_000_000,
+                feedback: 0,
+            };
+            let (mut one, mut rows) = (machine(scheme, &link), Vec::new());
+            one_by_one(&mut one, &slots, &mut rows);
+            let known = rows.len();
+            one.finish(slots.last().unwrap().tx_time(), &mut rows);
+            for slice in [slots.len(), 10_007] {
+                let (mut other, mut sliced) = (machine(scheme, &link), Vec::new());
+                for slice in slots.chunks(slice) {
+                    other.saturated(slice, &mut sliced).unwrap();
+                }
+                assert_eq!(sliced.len(), known, "{scheme}");
+                other.finish(slots.last().unwrap().tx_time(), &mut sliced);
+                let first = rows.iter().zip(&sliced).position(|(a, b)| a != b);
+                assert!(
+                    first.is_none() && rows.len() == sliced.len(),
+                    "{scheme}: LLDU {first:?}"
+                );
+                assert_eq!(one.counts(), other.counts(), "{scheme}");
+            }
+        }
     }
 }
 

@@ -151,7 +151,10 @@ impl SuperBlock {
 
     /// The next unit's place, and the step to the one after it.
     pub(super) fn next_place(&mut self) -> Place {
-        let (row, column) = (self.position / self.columns, self.position % self.columns);
+        let (row, column) = match self.columns {
+            1 => (self.position, 0),
+            columns => (self.position / columns, self.position % columns),
+        };
         self.position += 1;
         // Shorter codewords have no unit in the last rows.
         while !self.is_full()
@@ -171,7 +174,10 @@ impl SuperBlock {
     /// Notes what became of the unit at `place`; units are noted in the order in which they are sent.
     pub(super) fn note(&mut self, place: Place, cell: Cell) {
         let at = place.row as usize * self.columns as usize + place.column as usize;
-        self.cells.resize(at, Cell::NONE);
+        if at > self.cells.len() {
+            // Places of short codewords are skipped.
+            self.cells.resize(at, Cell::NONE);
+        }
         self.cells.push(cell);
     }
 

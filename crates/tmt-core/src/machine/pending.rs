@@ -177,6 +177,9 @@ impl Pending {
 
     /// Hands over what is settled, as far as no LLDU in front of it is waiting.
     pub(super) fn emit(&mut self, out: &mut Vec<Lldu>) {
+        if self.ring[place(self.first, self.ring.len())].attempts == 0 && self.first != self.next {
+            return;
+        }
         while self.first != self.next {
             let from = place(self.first, self.ring.len());
             let straight = &self.ring[from..];
@@ -265,5 +268,36 @@ fn hand_up(lldu: &Lldu, latest: &mut Time) -> Lldu {
             Span::ZERO
         },
         ..*lldu
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_ring_grows_with_what_waits_and_not_with_what_has_gone_through() {
+        let slot =
+            |t: u64| Slot::new(Time::from_nanos(t).unwrap(), Span::from_nanos(1).unwrap()).unwrap();
+        let (mut pending, mut out) = (Pending::new(false), Vec::new());
+        for round in 0..50 {
+            let slots: Vec<Slot> = (round * 3000..round * 3000 + 3000).map(slot).collect();
+            let waiting = pending.push_waiting(slots[0].tx_time(), Waiting::NONE);
+            pending.push_all_delivered(&slots[1..], &mut out);
+            pending.emit(&mut out);
+            assert_eq!(
+                out.len() as u64,
+                round * 3000,
+                "nothing passes one that waits"
+            );
+            pending.deliver(waiting, slots[1].tx_time(), 2);
+            pending.emit(&mut out);
+        }
+        assert_eq!(pending.ring.len(), 4096);
+        assert!(
+            (0..)
+                .zip(&out)
+                .all(|(t, lldu)| lldu.tx_time.as_nanos() == t)
+        );
     }
 }
