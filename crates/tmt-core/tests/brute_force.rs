@@ -326,6 +326,25 @@ fn a_refused_repeat_is_told_with_the_index_of_its_slot() {
     assert_eq!(out.len(), 2, "the rows in front of it are known");
 }
 
+#[test]
+fn the_index_of_a_refused_slot_counts_from_the_start_of_a_long_slice() {
+    let slots: Vec<Slot> = (0..20_000)
+        .map(|t| slot((t, u64::from(t != 15_000))))
+        .collect();
+    for scheme in ["arq", "harq:3/3", "frame-arq:3/3"] {
+        let mut out = Vec::new();
+        let mut walk = Walk::new(scheme.parse().unwrap(), Span::MAX, Span::ZERO);
+        let (index, _) = walk.slots(&slots, &mut out).unwrap_err();
+        // The codewords of three end in slot 15,002.
+        assert_eq!(
+            index,
+            if scheme == "arq" { 15_000 } else { 15_002 },
+            "{scheme}"
+        );
+        assert_eq!(out.len(), 15_000, "{scheme}");
+    }
+}
+
 proptest! {
     #![proptest_config(config(2000))]
 
