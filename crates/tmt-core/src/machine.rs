@@ -147,6 +147,7 @@ impl Machine {
     }
 
     /// The unit to be sent at `now`: a repeat that is ready, else new data, else none.
+    #[inline]
     pub fn next_unit(&mut self, now: Time, source: &mut impl UnitSource) -> Option<Unit> {
         if self.repeats.next_ready() <= now.as_nanos()
             && let Some((subject, _, last)) = self.repeats.take(1)
@@ -174,6 +175,7 @@ impl Machine {
     ///
     /// # Errors
     /// A repeat would be ready later than 2^63 − 1 ns.
+    #[inline]
     pub fn on_outcome(
         &mut self,
         unit: Unit,
@@ -181,8 +183,8 @@ impl Machine {
         out: &mut Vec<Lldu>,
     ) -> Result<(), ErrorKind> {
         match unit.errand {
-            Errand::First(_) if self.units == 1 => self.on_single(slot)?,
-            Errand::First(place) => self.on_first(place, unit.kind, slot)?,
+            Errand::First(_) if self.units == 1 => self.on_single(slot, out)?,
+            Errand::First(place) => self.on_first(place, unit.kind, slot, out)?,
             Errand::Again(subject, last) => {
                 self.on_repeats(subject, std::slice::from_ref(slot), last)?;
             }
@@ -216,11 +218,11 @@ impl Machine {
     }
 
     /// A unit that is a codeword of its own.
-    fn on_single(&mut self, slot: &Slot) -> Result<(), ErrorKind> {
+    fn on_single(&mut self, slot: &Slot, out: &mut Vec<Lldu>) -> Result<(), ErrorKind> {
         if slot.is_erased() {
             return self.on_erased_single(slot.tx_time());
         }
-        self.pending.push_delivered(slot);
+        self.pending.push_delivered(slot, out);
         Ok(())
     }
 
@@ -254,7 +256,13 @@ impl Machine {
     }
 
     /// A unit of the super-block.
-    fn on_first(&mut self, place: Place, kind: UnitKind, slot: &Slot) -> Result<(), ErrorKind> {
+    fn on_first(
+        &mut self,
+        place: Place,
+        kind: UnitKind,
+        slot: &Slot,
+        out: &mut Vec<Lldu>,
+    ) -> Result<(), ErrorKind> {
         let data = kind == UnitKind::Data;
         let cell = if data && !self.discards {
             Cell::of_data(slot, self.pending.next_number())
@@ -271,7 +279,7 @@ impl Machine {
         } else if data && slot.is_erased() {
             self.pending.push_waiting(slot.tx_time(), Waiting::NONE);
         } else if data {
-            self.pending.push_delivered(slot);
+            self.pending.push_delivered(slot, out);
         }
         if place.row + 1 == self.block.shape(place.column).1 {
             self.judge_first(place.column, slot.tx_time())?;

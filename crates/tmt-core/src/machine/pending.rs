@@ -72,9 +72,15 @@ impl Pending {
         self.next
     }
 
-    /// Adds an LLDU that came through on its own.
-    pub(super) fn push_delivered(&mut self, slot: &Slot) {
-        self.push(delivered(slot));
+    /// Adds an LLDU that came through on its own, straight to `out` where none is in front of it.
+    pub(super) fn push_delivered(&mut self, slot: &Slot, out: &mut Vec<Lldu>) {
+        if self.first == self.next && !self.in_order {
+            out.push(delivered(slot));
+            self.first += 1;
+            self.next = self.first;
+        } else {
+            self.push(delivered(slot));
+        }
     }
 
     /// Adds LLDUs that came through on their own, straight to `out` where none is in front of them.
@@ -177,7 +183,8 @@ impl Pending {
 
     /// Hands over what is settled, as far as no LLDU in front of it is waiting.
     pub(super) fn emit(&mut self, out: &mut Vec<Lldu>) {
-        if self.ring[place(self.first, self.ring.len())].attempts == 0 && self.first != self.next {
+        // The usual case of a slot on its own.
+        if self.first == self.next || self.entry(self.first).attempts == 0 {
             return;
         }
         while self.first != self.next {

@@ -111,7 +111,7 @@ impl Machine {
                 self.block.open_full(self.interleave);
             }
             at += self
-                .fill::<FRAME>(rest, ready)
+                .fill::<FRAME>(rest, ready, out)
                 .map_err(|(i, kind)| (at + i, kind))?;
         }
         Ok(())
@@ -178,9 +178,10 @@ impl Machine {
         &mut self,
         slots: &[Slot],
         ready: u64,
+        out: &mut Vec<Lldu>,
     ) -> Result<usize, (usize, ErrorKind)> {
         if !self.block.is_full() {
-            return self.fill_short(slots);
+            return self.fill_short(slots, out);
         }
         let (last_row, end) = self.block.ends();
         let from = self.block.position();
@@ -238,10 +239,14 @@ impl Machine {
     }
 
     /// The next unit of a super-block with short codewords, which another source has left.
-    fn fill_short(&mut self, slots: &[Slot]) -> Result<usize, (usize, ErrorKind)> {
+    fn fill_short(
+        &mut self,
+        slots: &[Slot],
+        out: &mut Vec<Lldu>,
+    ) -> Result<usize, (usize, ErrorKind)> {
         let place = self.block.next_place();
         let kind = self.count_first(place);
-        self.on_first(place, kind, &slots[0])
+        self.on_first(place, kind, &slots[0], out)
             .map_err(|kind| (0, kind))?;
         Ok(1)
     }
