@@ -226,7 +226,7 @@ mod tests {
             prop_assert_eq!(got.alpha, ratio(pairs(false, false), pairs(false, false) + pairs(false, true)));
             prop_assert_eq!(got.beta, ratio(pairs(true, true), pairs(true, true) + pairs(true, false)));
             let longest = slots.windows(2).map(|pair| pair[1].0 - pair[0].0).max().unwrap_or(0);
-            prop_assert_eq!(got.longest_slot_period_s, Span::from_nanos(longest).unwrap().as_secs_f64());
+            prop_assert_eq!(Some(got.longest_slot_period_s), Span::from_nanos(longest).map(Span::as_secs_f64));
             prop_assert_eq!((got.slots, got.first_ns, got.last_ns), (slots.len() as u64, slots[0].0, t));
             prop_assert_eq!(got.slots_erased, slots.iter().filter(|slot| slot.1 == 0).count() as u64);
             let mut attempts = BTreeMap::new();

@@ -4,6 +4,7 @@ use super::block::{Cell, SuperBlock};
 use super::{Machine, nth_arrival};
 use crate::error::ErrorKind;
 use crate::slot::{Lldu, Slot};
+use crate::units::Time;
 
 /// Slots between two times of handing over what is settled, so that the ring does not grow with the
 /// slices.
@@ -159,8 +160,7 @@ impl Machine {
             }
             self.arrivals.clear();
             let arrivals = frame.iter().filter_map(Slot::arrival);
-            self.arrivals
-                .extend(arrivals.map(|arrival| arrival.as_nanos()));
+            self.arrivals.extend(arrivals.map(Time::as_nanos));
             let Some(complete) = nth_arrival(&mut self.arrivals, self.data_units) else {
                 break;
             };
