@@ -174,6 +174,14 @@ fn the_largest_times_are_taken_and_sums_past_them_are_refused_where_they_arise()
             1,
             &["<stdin>:1:1: found tx_time + RTT + feedback delay past"],
         );
+    // Comments and blank lines in front of the slot count as lines.
+    tmt("apply --scheme arq --rtt 1s")
+        .input("# a comment\n1,0.5\n\n9223372036,0.5\n# x\n9223372036.5,0\n")
+        .run()
+        .fails(
+            1,
+            &["<stdin>:6:1: found tx_time + RTT + feedback delay past"],
+        );
     tmt("stats --json").input(last).run().ok();
 }
 
