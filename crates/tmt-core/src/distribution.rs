@@ -103,7 +103,9 @@ impl Distribution {
         if self.histogram.is_some() {
             return;
         }
-        let mut histogram = Buckets::default();
+        let Some(mut histogram) = Buckets::new() else {
+            return;
+        };
         for (value, times) in self.exact() {
             histogram.add(value, times);
         }
