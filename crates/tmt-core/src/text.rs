@@ -3,9 +3,9 @@
 //! [`Decoder`] is a push parser that never touches the operating system: bytes go in as they come,
 //! rows come out, and `finish` is the only end signal. Once it has read the head, [`RowParser`]
 //! parses pieces of whole lines on any thread, and [`Decoder::absorb`] takes them in their order.
-//! [`encode`] holds the other direction, [`bulk`] the same for many rows at once.
+//! [`encode`] holds the other direction.
 
-pub mod bulk;
+mod bulk;
 mod decoder;
 pub mod encode;
 mod fast;

@@ -202,13 +202,13 @@ mod tests {
             }).collect();
             let (mut text, mut expected) = (before.clone(), before.clone());
             encode::lldus(&lldus, &mut text);
-            lldus.iter().for_each(|lldu| encode::lldu(lldu, &mut expected));
+            for lldu in &lldus { encode::lldu(lldu, &mut expected); }
             prop_assert_eq!(text, expected);
 
             let slots: Vec<Slot> = lldus.iter().filter_map(|lldu| Slot::new(lldu.tx_time, lldu.decode_delay)).collect();
             let (mut text, mut expected) = (before.clone(), before);
             encode::slots(&slots, &mut text);
-            slots.iter().for_each(|slot| encode::slot(slot, &mut expected));
+            for slot in &slots { encode::slot(slot, &mut expected); }
             prop_assert_eq!(text, expected);
         }
     }
@@ -223,7 +223,7 @@ mod tests {
             fate: Fate::Lost,
         };
         let mut text = Vec::new();
-        encode::lldus(&[lldu; 100], &mut text);
+        lldus(&[lldu; 100], &mut text);
         let row = "9223372036.854775807,9223372036.854775807,4294967295\n";
         assert_eq!(String::from_utf8(text).unwrap(), row.repeat(100));
     }

@@ -237,11 +237,12 @@ impl Decoder {
         if self.parser.is_none() && !is_comment(line) {
             self.close_head()?;
         }
-        if !self.has_head {
-            return self.take_line(line, out);
-        }
-        if self.end.is_some() {
-            return self.take_line(line, out);
+        if !self.has_head || self.end.is_some() {
+            let number = self.line;
+            let taken = self.take_line(line, out);
+            // No line end, no next line: an error about the whole text is told here.
+            self.line = number;
+            return taken;
         }
         if is_comment(line)
             && let Some(end) = comment(line).strip_prefix("end:").and_then(EndLine::parse)

@@ -157,10 +157,6 @@ impl RowParser {
     }
 
     /// The fields that are read: time, delay, attempts.
-    #[expect(
-        clippy::type_complexity,
-        reason = "three fields, the last of them optional, used once"
-    )]
     fn pick<'a>(
         &self,
         line: &'a [u8],

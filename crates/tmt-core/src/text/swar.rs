@@ -154,7 +154,11 @@ mod tests {
         for power in 0..=9 {
             let unit = 10u64.pow(power);
             for times in 0..1_000_000_000u64.div_ceil(unit).min(20_000) {
-                for value in [times * unit, (times * unit).saturating_sub(1), 1_000_000_000 - times * unit] {
+                for value in [
+                    times * unit,
+                    (times * unit).saturating_sub(1),
+                    1_000_000_000 - times * unit,
+                ] {
                     if value < 1_000_000_000 {
                         assert_eq!(nine(value), format!("{value:09}").into_bytes());
                     }

@@ -12,7 +12,7 @@ use crate::error::ErrorKind;
 use crate::metadata::{EndLine, Metadata};
 use crate::parquet;
 use crate::slot::{Lldu, Slot};
-use crate::text::{bulk, encode};
+use crate::text::encode;
 
 /// Rows of a block that stands by itself in the output (a compressed member, an Arrow batch); part of what
 /// is written, so the same whatever the trace was read in.
@@ -29,13 +29,13 @@ pub trait Row: columns::Row + Copy + Send + Sync + 'static {
 
 impl Row for Slot {
     fn text(rows: &[Self], out: &mut Vec<u8>) {
-        bulk::slots(rows, out);
+        encode::slots(rows, out);
     }
 }
 
 impl Row for Lldu {
     fn text(rows: &[Self], out: &mut Vec<u8>) {
-        bulk::lldus(rows, out);
+        encode::lldus(rows, out);
     }
 }
 

@@ -38,7 +38,7 @@ impl From<Error> for Refusal {
 }
 
 impl Reading {
-    fn new(rows: &Rows, head: Vec<(String, String)>, end: Result<Tail, Error>) -> Self {
+    pub(crate) fn new(rows: &Rows, head: Vec<(String, String)>, end: Result<Tail, Error>) -> Self {
         Self {
             slots: slots(rows),
             attempts: rows.attempts.clone(),
@@ -48,6 +48,14 @@ impl Reading {
             head,
             end: end.map_err(Refusal::from),
         }
+    }
+
+    /// Adds the rows of a later batch.
+    pub(crate) fn append(&mut self, rows: &Rows) {
+        self.slots.extend(slots(rows));
+        self.attempts.extend(&rows.attempts);
+        self.lines
+            .extend((0..rows.slots.len()).map(|index| rows.line(index)));
     }
 }
 
@@ -73,12 +81,15 @@ pub(crate) fn decode(text: &[u8], pieces: &[usize], options: Options) -> Reading
         end = decoder.decode(piece, &mut rows);
     }
     let end = end.and_then(|()| decoder.finish(&mut rows));
-    let head = decoder
-        .metadata()
-        .iter()
+    Reading::new(&rows, head(&decoder), end)
+}
+
+/// The head's lines.
+pub(crate) fn head(decoder: &Decoder) -> Vec<(String, String)> {
+    let lines = decoder.metadata().iter();
+    lines
         .map(|(key, value)| (key.to_owned(), value.to_owned()))
-        .collect();
-    Reading::new(&rows, head, end)
+        .collect()
 }
 
 /// The whole text at once.
@@ -138,10 +149,7 @@ pub(crate) fn read_file(text: &[u8], pieces: &[usize], options: Options) -> Read
     let mut rows = Rows::default();
     loop {
         let more = reader.next_rows(&mut rows);
-        all.slots.extend(slots(&rows));
-        all.attempts.extend(&rows.attempts);
-        all.lines
-            .extend((0..rows.slots.len()).map(|index| rows.line(index)));
+        all.append(&rows);
         match more {
             Ok(true) => {}
             Ok(false) => {
