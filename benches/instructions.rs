@@ -17,6 +17,9 @@ use tmt_core::walk::Walk;
 /// Slots each part works on; `.ci/instructions` reads it here.
 const SLOTS: usize = 100_000;
 
+/// Slots walked at a time, as a reader hands them over.
+const SLICE: usize = 1 << 13;
+
 /// Bursty weather on the link of the published figures.
 const WEATHER: &str = "gilbert-elliott:alpha=0.999,beta=0.9";
 
@@ -53,18 +56,20 @@ fn text() -> (Vec<u8>, Rows) {
 
 fn timeline() -> (Vec<Lldu>, Vec<u8>) {
     let mut lldus = Vec::new();
-    walk("harq:10/12", &rows(), &mut lldus);
+    walk("harq:10/12", &slots(), &mut lldus);
     let room = Vec::with_capacity(64 * lldus.len());
     (lldus, room)
 }
 
-fn to_walk() -> (Rows, Vec<Lldu>) {
-    (rows(), Vec::with_capacity(SLOTS))
+fn to_walk() -> (Vec<Slot>, Vec<Lldu>) {
+    (slots(), Vec::with_capacity(SLOTS))
 }
 
-fn walk(scheme: &str, rows: &Rows, lldus: &mut Vec<Lldu>) {
+fn walk(scheme: &str, slots: &[Slot], lldus: &mut Vec<Lldu>) {
     let mut walk = Walk::new(scheme.parse().unwrap(), Span::from_millis(500), Span::ZERO);
-    walk.rows(rows, lldus).unwrap();
+    for slice in slots.chunks(SLICE) {
+        walk.slots(slice, lldus).unwrap();
+    }
 }
 
 #[library_benchmark]
@@ -80,19 +85,17 @@ fn parse((text, mut rows): (Vec<u8>, Rows)) -> (Vec<u8>, Rows) {
 #[bench::arq("arq", to_walk())]
 #[bench::harq("harq:10/12", to_walk())]
 #[bench::frame_arq("frame-arq:10/12", to_walk())]
-fn apply(scheme: &str, (rows, mut lldus): (Rows, Vec<Lldu>)) -> (Rows, Vec<Lldu>) {
-    walk(scheme, black_box(&rows), &mut lldus);
+fn apply(scheme: &str, (slots, mut lldus): (Vec<Slot>, Vec<Lldu>)) -> (Vec<Slot>, Vec<Lldu>) {
+    walk(scheme, black_box(&slots), &mut lldus);
     assert!(!lldus.is_empty());
-    (rows, lldus)
+    (slots, lldus)
 }
 
 // A row each: there are ten data LLDUs to twelve slots and more.
 #[library_benchmark]
 #[bench::csv(timeline())]
 fn format((lldus, mut out): (Vec<Lldu>, Vec<u8>)) -> (Vec<Lldu>, Vec<u8>) {
-    for lldu in black_box(&lldus) {
-        encode::lldu(lldu, &mut out);
-    }
+    encode::lldus(black_box(&lldus), &mut out);
     assert!(!out.is_empty());
     (lldus, out)
 }

@@ -89,7 +89,7 @@ mod tests {
             (b"PAR1\x15\x04\x15\x20", Kind::Parquet),
             (b"tx_time,", Kind::Text),
             (b"# tool: ", Kind::Text),
-            (b"4\0\0\0000\0\0\0", Kind::Text),
+            (b"4\0\0\x000\0\0\0", Kind::Text),
             (b"\xef\xbb\xbf0,0\n", Kind::Text),
             (b"\x1f", Kind::Text),
             (b"", Kind::Text),

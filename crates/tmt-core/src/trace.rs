@@ -10,7 +10,7 @@ mod order;
 mod reader;
 mod writer;
 
+pub use crate::text::{Rows, Tail};
 pub use form::{Compression, FORMS, Form, Format};
 pub use reader::{Options, TraceReader, Work};
-pub use crate::text::{Rows, Tail};
 pub use writer::{Row, TraceWriter};

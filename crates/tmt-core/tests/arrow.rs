@@ -402,14 +402,42 @@ fn streams_of_long_ago_are_refused_with_words() {
     assert!(error.to_string().contains("0.15"), "{error}");
 }
 
+/// The only place where `bytes` hold `old`, with `new` in its stead.
+fn replaced(mut bytes: Vec<u8>, old: &[u8], new: &[u8]) -> Vec<u8> {
+    let mut places = (0..bytes.len()).filter(|&at| bytes[at..].starts_with(old));
+    let place = places.next().unwrap();
+    assert_eq!(places.next(), None);
+    bytes[place..place + new.len()].copy_from_slice(new);
+    bytes
+}
+
 #[test]
-fn what_a_header_claims_is_not_set_aside() {
-    // Two thousand million bytes of header, then one of body: neither comes.
-    let claims: [&[u8]; 2] = [
-        b"\xff\xff\xff\xff\xff\xff\xff\x7f",
-        b"\xff\xff\xff\xff\x08\0\0\0\0\0\0\0\0\0\0\0",
-    ];
-    for claim in claims {
-        assert!(read_arrow(claim, options()).end.is_err());
+fn what_a_header_claims_is_not_believed() {
+    // A header of 2 GiB, and a body of half the address space: neither comes.
+    let header = b"\xff\xff\xff\xff\xf8\xff\xff\x7f".to_vec();
+    let whole = timeline(&fixture_rows(), &Metadata::new(), 10);
+    // Ten rows: three columns, each filled up to a multiple of 64 bytes.
+    let body = replaced(
+        whole,
+        &(128i64 + 128 + 64).to_le_bytes(),
+        &i64::MAX.to_le_bytes(),
+    );
+    for claim in [header, body] {
+        let reading = read_arrow(&claim, options());
+        let (kind, _) = refusal(&reading);
+        assert!(matches!(kind, ErrorKind::CutStream { .. }), "{kind:?}");
     }
+
+    // What a compressed buffer says it holds: the frame behind it knows better.
+    let size = 0x50i64.to_le_bytes();
+    let frame = b"\x04\x22\x4d\x18";
+    let bytes = fixture("polars.arrow");
+    let place = (0..bytes.len())
+        .find(|&at| bytes[at..].starts_with(&[&size[..], frame].concat()))
+        .unwrap();
+    let mut lying = bytes;
+    lying[place..place + 8].copy_from_slice(&i64::MAX.to_le_bytes());
+    let reading = read_arrow(&lying, options());
+    assert_eq!(reading.end.as_ref().unwrap(), &Next::End);
+    assert_rows(&reading, &fixture_rows());
 }

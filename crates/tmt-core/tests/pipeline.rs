@@ -101,7 +101,12 @@ fn by_hand(trace: &[u8], schemes: &[&str], rtt: Span) -> Outcome {
     // The first row at which any scheme fails is where all of them stop.
     let mut walks: Vec<(Walk, Vec<_>)> = schemes
         .iter()
-        .map(|scheme| (Walk::new(scheme.parse().unwrap(), rtt, Span::ZERO), Vec::new()))
+        .map(|scheme| {
+            (
+                Walk::new(scheme.parse().unwrap(), rtt, Span::ZERO),
+                Vec::new(),
+            )
+        })
         .collect();
     let mut tally = SlotTally::default();
     'all: for (slot, (line, row)) in slots.iter().zip(numbers) {
@@ -217,7 +222,10 @@ fn no_thread_and_no_chunk_changes_a_byte_or_a_count() {
     for threads in THREADS {
         for chunk in CHUNKS {
             let got = in_rounds(trace.as_bytes(), &SCHEMES, rtt, threads, chunk);
-            assert!(got == expected, "{threads} threads, chunks of {chunk} bytes");
+            assert!(
+                got == expected,
+                "{threads} threads, chunks of {chunk} bytes"
+            );
         }
     }
 }
@@ -250,8 +258,17 @@ fn the_lowest_faulty_line_wins_and_nothing_behind_it_appears() {
         assert!(expected.end.is_err());
         for threads in THREADS {
             for chunk in CHUNKS {
-                let got = in_rounds(text.as_bytes(), &SCHEMES, Span::from_millis(50), threads, chunk);
-                assert!(got == expected, "{bad}: {threads} threads, chunks of {chunk}");
+                let got = in_rounds(
+                    text.as_bytes(),
+                    &SCHEMES,
+                    Span::from_millis(50),
+                    threads,
+                    chunk,
+                );
+                assert!(
+                    got == expected,
+                    "{bad}: {threads} threads, chunks of {chunk}"
+                );
             }
         }
     }
@@ -268,7 +285,12 @@ fn a_row_that_one_scheme_cannot_walk_stops_all_of_them_there() {
     text.push_str("9223372036.5,0.1\n9223372036.5,0\n9223372036.6,0.1\n9223372036.6,0.1\nbad\n");
     let rtt = Span::from_secs(2);
     let expected = by_hand(text.as_bytes(), &SCHEMES, rtt);
-    assert!(expected.end.as_ref().is_err_and(|words| words.contains("RTT")));
+    assert!(
+        expected
+            .end
+            .as_ref()
+            .is_err_and(|words| words.contains("RTT"))
+    );
     for threads in THREADS {
         for chunk in CHUNKS {
             let got = in_rounds(text.as_bytes(), &SCHEMES, rtt, threads, chunk);
@@ -294,7 +316,11 @@ fn injected_erasures_are_those_of_the_serial_channel() {
         while reader.next_rows(&mut rows).unwrap() {
             for slot in &rows.slots {
                 let erased = channel.erases();
-                let slot = if erased { Slot::erased(slot.tx_time()) } else { *slot };
+                let slot = if erased {
+                    Slot::erased(slot.tx_time())
+                } else {
+                    *slot
+                };
                 encode::slot(&slot, &mut expected);
             }
         }
@@ -304,11 +330,15 @@ fn injected_erasures_are_those_of_the_serial_channel() {
                 pool(threads).install(|| {
                     let mut reader = TraceReader::new(trace.as_bytes(), options(chunk)).unwrap();
                     let writer =
-                        TraceWriter::new(output.clone(), Form::default(), &Metadata::new()).unwrap();
+                        TraceWriter::new(output.clone(), Form::default(), &Metadata::new())
+                            .unwrap();
                     let injected = Inject::new(spec, 11, writer).run(&mut reader).unwrap();
                     assert_eq!(injected.slots, 40_000);
                 });
-                assert!(output.bytes() == expected, "{spec}: {threads} threads, {chunk}");
+                assert!(
+                    output.bytes() == expected,
+                    "{spec}: {threads} threads, {chunk}"
+                );
             }
         }
     }
@@ -338,7 +368,10 @@ fn a_block_is_the_same_whatever_the_trace_was_read_in() {
         let expected = run(1, 1 << 20);
         for threads in [2, 3, 8] {
             for chunk in [70_001, 1 << 20, 5 << 20] {
-                assert!(run(threads, chunk) == expected, "{form}: {threads} threads, {chunk}");
+                assert!(
+                    run(threads, chunk) == expected,
+                    "{form}: {threads} threads, {chunk}"
+                );
             }
         }
     }

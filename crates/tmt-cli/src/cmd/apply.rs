@@ -101,9 +101,18 @@ pub(crate) fn run(args: &Args) -> Outcome {
         let writer = if args.summary_only {
             None
         } else {
-            Some(output::writer(Some(path), args.format.of(Some(path))?, &head)?)
+            Some(output::writer(
+                Some(path),
+                args.format.of(Some(path))?,
+                &head,
+            )?)
         };
-        Ok(Lane::new(scheme.clone(), rtt.value, feedback_delay.0, writer))
+        Ok(Lane::new(
+            scheme.clone(),
+            rtt.value,
+            feedback_delay.0,
+            writer,
+        ))
     });
     let lanes = lanes.collect::<Outcome<Vec<_>>>()?;
     let places: Vec<&str> = paths.iter().map(String::as_str).collect();

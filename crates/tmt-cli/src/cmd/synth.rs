@@ -69,7 +69,9 @@ pub(crate) fn run(args: &Args) -> Outcome {
     let slots = link.slots();
     let mut last = Vec::new();
     link.piece(slots.saturating_sub(1), 1, &mut last);
-    let last = last.last().map_or(Time::ZERO, tmt_core::slot::Slot::tx_time);
+    let last = last
+        .last()
+        .map_or(Time::ZERO, tmt_core::slot::Slot::tx_time);
     writer
         .finish(&end_of_slots(slots, last, None))
         .map_err(|error| Failure::io(name, &error))?

@@ -71,7 +71,10 @@ impl<W: Write + Send> Apply<W> {
     /// All of `lanes` over one trace.
     #[must_use]
     pub fn new(lanes: Vec<Lane<W>>) -> Self {
-        let safe_until = lanes.iter().filter_map(|lane| lane.walk.repeats_fit_until()).min();
+        let safe_until = lanes
+            .iter()
+            .filter_map(|lane| lane.walk.repeats_fit_until())
+            .min();
         Self {
             lanes,
             slots: SlotTally::default(),
@@ -91,7 +94,9 @@ impl<W: Write + Send> Apply<W> {
                 self.rounds(1)?;
                 for (index, lane) in self.lanes.into_iter().enumerate() {
                     if let Some(writer) = lane.writer {
-                        writer.abandon().map_err(|error| StageError::Output(index, error))?;
+                        writer
+                            .abandon()
+                            .map_err(|error| StageError::Output(index, error))?;
                     }
                 }
                 Err(StageError::Input(error))
@@ -158,7 +163,15 @@ impl<W: Write + Send> Stage for Apply<W> {
         scope.spawn(move |_| batch.iter().for_each(|rows| slots.slots(&rows.slots)));
         let mut walks = Vec::new();
         for lane in &mut self.lanes {
-            let Lane { walk, tally, writer, walked, known, failed, .. } = lane;
+            let Lane {
+                walk,
+                tally,
+                writer,
+                walked,
+                known,
+                failed,
+                ..
+            } = lane;
             let known = &*known;
             if let Some(writer) = writer {
                 writer.spawn([&known[..]], scope);

@@ -143,7 +143,11 @@ impl Fetch<'_> {
 
 impl<'a> TextFetch<'a> {
     pub(super) fn new(input: Box<dyn Read + Send + 'a>, carry: Vec<u8>, chunk: usize) -> Self {
-        Self { input, carry, chunk }
+        Self {
+            input,
+            carry,
+            chunk,
+        }
     }
 
     fn fetch(&mut self, raw: &mut Raw) -> Result<Behind> {

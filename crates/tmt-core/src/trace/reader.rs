@@ -9,8 +9,8 @@ use super::fetch::{
 };
 use super::order::Order;
 use crate::arrow;
-use crate::columns;
 use crate::codec::{Decompressor, FIRST_BYTES, Kind, recognise};
+use crate::columns;
 use crate::error::{Error, ErrorKind, Result};
 use crate::metadata::Metadata;
 use crate::parquet::{self, ChunkReader};
@@ -147,7 +147,12 @@ impl<'a> TraceReader<'a> {
         let order = Order::new(reader.metadata().clone());
         let rows = rows_at_a_time(options);
         let fetch = Fetch::Parquet(ParquetFetch { reader, rows });
-        Ok(Self::of(options, fetch, Parse::Nothing, Absorb::Binary(order)))
+        Ok(Self::of(
+            options,
+            fetch,
+            Parse::Nothing,
+            Absorb::Binary(order),
+        ))
     }
 
     fn of(options: Options, fetch: Fetch<'a>, parse: Parse, absorb: Absorb) -> Self {
@@ -317,9 +322,7 @@ impl<'a> TraceReader<'a> {
             (Absorb::Text(decoder), Behind::Failed(error)) => {
                 cut_text(decoder, error, allow_cut, rows)
             }
-            (Absorb::Text(decoder), Behind::TextEnd(last)) => {
-                decoder.finish_with(&last, rows)
-            }
+            (Absorb::Text(decoder), Behind::TextEnd(last)) => decoder.finish_with(&last, rows),
             (Absorb::Text(decoder), _) => decoder.finish(rows),
             (Absorb::Binary(order), Behind::Failed(error)) => order.fail(error, allow_cut),
             (Absorb::Binary(order), Behind::End(end)) => order.finish(end, false),
@@ -343,12 +346,7 @@ fn rows_at_a_time(options: Options) -> u64 {
 }
 
 /// The end of a text whose stream failed: an error, unless it was only cut and that is allowed.
-fn cut_text(
-    decoder: &mut Decoder,
-    error: Error,
-    allow_cut: bool,
-    rows: &mut Rows,
-) -> Result<Tail> {
+fn cut_text(decoder: &mut Decoder, error: Error, allow_cut: bool, rows: &mut Rows) -> Result<Tail> {
     let cut = matches!(error.kind(), ErrorKind::CutStream { .. });
     if !cut || !allow_cut {
         return Err(error.behind_rows(decoder.rows()));
@@ -417,9 +415,7 @@ fn cut(content: &Content) -> Vec<Piece<'_>> {
     match content {
         Content::Nothing => Vec::new(),
         Content::Arrow { batches, used } => batches[..*used].iter().map(Piece::Arrow).collect(),
-        Content::Parquet { batches, used } => {
-            batches[..*used].iter().map(Piece::Parquet).collect()
-        }
+        Content::Parquet { batches, used } => batches[..*used].iter().map(Piece::Parquet).collect(),
         Content::Text { bytes, filled } => {
             let mut pieces = Vec::new();
             let mut rest = &bytes[..*filled];

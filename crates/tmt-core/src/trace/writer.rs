@@ -157,7 +157,9 @@ impl<T: Row, W: Write + Send> TraceWriter<T, W> {
         let mut writing = Blocks::default();
         let target = match form.format {
             Format::Csv | Format::Arrow => {
-                writing.blocks.push(Block::of_bytes(front::<T>(form, head), form)?);
+                writing
+                    .blocks
+                    .push(Block::of_bytes(front::<T>(form, head), form)?);
                 writing.used = 1;
                 Target::Bytes(output)
             }
@@ -180,12 +182,17 @@ impl<T: Row, W: Write + Send> TraceWriter<T, W> {
 
     /// Starts the tasks that format `rows`, the next ones in order, and that write what the call before
     /// formatted.
-    pub fn spawn<'s>(
-        &'s mut self,
-        rows: impl IntoIterator<Item = &'s [T]>,
-        scope: &Scope<'s>,
-    ) {
-        let Self { target, form, rest, joined, formatted, writing, outcome, .. } = self;
+    pub fn spawn<'s>(&'s mut self, rows: impl IntoIterator<Item = &'s [T]>, scope: &Scope<'s>) {
+        let Self {
+            target,
+            form,
+            rest,
+            joined,
+            formatted,
+            writing,
+            outcome,
+            ..
+        } = self;
         let form = *form;
         let output = match target {
             Target::Bytes(output) => output,

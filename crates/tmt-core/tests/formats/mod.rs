@@ -250,25 +250,45 @@ pub(crate) fn judged(cells: &Cells) -> (Vec<(u64, u64)>, Option<&'static str>) {
         .zip(&cells.decode_delay)
         .zip(&cells.attempts)
     {
-        let wrong = match (t, d, a) {
-            (None, ..) => Some("Null"),
-            (Some(..0), ..) => Some("Negative"),
-            (Some(t), ..) if rows.last().is_some_and(|last| t.cast_unsigned() < last.0) => {
-                Some("OutOfOrder")
-            }
-            (_, None, _) => Some("Null"),
-            (_, Some(..0), _) => Some("Negative"),
-            (Some(t), Some(d), _) if t.checked_add(*d).is_none() => Some("SumTooLarge"),
-            (_, _, None) => Some("Null"),
-            (_, _, Some(0)) => Some("Format"),
-            _ => None,
-        };
+        let previous = rows.last().map_or(0, |last| last.0);
+        let wrong = wrong_with(*t, *d, *a, previous);
         if wrong.is_some() {
             return (rows, wrong);
         }
         rows.push((t.unwrap().cast_unsigned(), d.unwrap().cast_unsigned()));
     }
     (rows, None)
+}
+
+fn wrong_with(
+    t: Option<i64>,
+    d: Option<i64>,
+    a: Option<u32>,
+    previous: u64,
+) -> Option<&'static str> {
+    let Some(t) = t else {
+        return Some("Null");
+    };
+    if t < 0 {
+        return Some("Negative");
+    }
+    if t.cast_unsigned() < previous {
+        return Some("OutOfOrder");
+    }
+    let Some(d) = d else {
+        return Some("Null");
+    };
+    if d < 0 {
+        return Some("Negative");
+    }
+    if t.checked_add(d).is_none() {
+        return Some("SumTooLarge");
+    }
+    match a {
+        None => Some("Null"),
+        Some(0) => Some("Format"),
+        Some(_) => None,
+    }
 }
 
 /// The name of an error's kind.
