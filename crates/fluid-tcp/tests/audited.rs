@@ -16,6 +16,7 @@ use tmt_core::channel::{Channel, ChannelSpec};
 use tmt_core::metadata::Metadata;
 use tmt_core::slot::{Fate, Lldu};
 use tmt_core::text::encode;
+use tmt_core::trace::{Options, TraceReader};
 use tmt_core::units::{BitRate, Bytes, Span, Time};
 
 const PACKET: Bytes = Bytes(1500);
@@ -131,6 +132,8 @@ fn audited(
     let mut log = PacketLog::new(Vec::new(), head, setup.flows.len(), setup.end);
     let report = run(setup, link, &mut log);
     let log = log.finish().unwrap();
+    let timeline =
+        timeline.map(|timeline| TraceReader::new(timeline, Options::default()).unwrap());
     (report, audit(&log[..], timeline).unwrap())
 }
 

@@ -67,9 +67,9 @@ pub fn synthesise<W: Write + Send>(
             let length = usize::try_from(slots - from).map_or(PIECE, |left| left.min(PIECE));
             link.piece(from, length, piece);
         });
-        pieces
-            .iter()
-            .for_each(|piece| batch.extend_from_slice(piece));
+        for piece in &pieces {
+            batch.extend_from_slice(piece);
+        }
         made = (made + (PIECE * PIECES) as u64).min(slots);
         Ok::<(), StageError>(())
     })

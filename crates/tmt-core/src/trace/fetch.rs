@@ -40,8 +40,7 @@ impl Content {
         match self {
             Self::Nothing => {}
             Self::Text { filled, .. } => *filled = 0,
-            Self::Arrow { used, .. } => *used = 0,
-            Self::Parquet { used, .. } => *used = 0,
+            Self::Arrow { used, .. } | Self::Parquet { used, .. } => *used = 0,
         }
     }
 }
