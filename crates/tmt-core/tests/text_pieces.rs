@@ -399,3 +399,61 @@ fn pieces_parsed_into_one_batch_are_absorbed_as_one() {
     let lines: Vec<u64> = (0..4).map(|index| rows.line(index)).collect();
     assert_eq!(lines, [2, 3, 6, 7]);
 }
+
+#[test]
+fn every_byte_in_every_place_of_a_row_means_what_it_means_alone() {
+    let options = Options {
+        attempts: true,
+        ..Options::default()
+    };
+    for row in ["1.000112820,0.036000001,1\n", "1.000112,0.03600,1\r\n"] {
+        for place in 0..row.len() {
+            for byte in 0..=u8::MAX {
+                let mut changed = row.as_bytes().to_vec();
+                changed[place] = byte;
+                let head = format!("tx_time,decode_delay,attempts\n{}", row.repeat(3));
+                let behind = row.replace("1.0", "9.0").repeat(6);
+                let text = [head.as_bytes(), &changed, behind.as_bytes()].concat();
+                let whole = decode(&text, &[usize::MAX], options);
+                assert_eq!(whole, decode(&text, &[1], options), "{byte} at {place}");
+            }
+        }
+    }
+}
+
+#[test]
+fn zeros_in_front_make_no_room_for_larger_numbers() {
+    let behind = "9000000000.000000000,0.1\n".repeat(10);
+    for (zeros, large) in [
+        ("00000000001.000000000", "99999999999.000000000"),
+        ("0000000000000001.5", "9999999999999999.5"),
+    ] {
+        let text = format!("{zeros},0.1\n{zeros},0.2\n{zeros},0.3\n{large},0.1\n{behind}");
+        let got = decode(text.as_bytes(), &[usize::MAX], Options::default());
+        assert_eq!(got.slots.len(), 3);
+        assert!(got.end.unwrap_err().kind.starts_with("TooLarge"), "{large}");
+    }
+}
+
+#[test]
+fn an_end_line_behind_another_is_one_too_many_even_where_it_cannot_be_read() {
+    let text = "# tool: x\n1,1\n# end: rows=1 slots=1 usable_until_ns=1000000000\n# end: of it\n";
+    for pieces in [&[usize::MAX][..], &[1], &[20]] {
+        for got in [
+            decode(text.as_bytes(), pieces, Options::default()),
+            in_pieces(text.as_bytes(), pieces, Options::default()),
+        ] {
+            let refusal = got.end.unwrap_err();
+            assert!(refusal.kind.contains("one end line"), "{refusal:?}");
+            assert_eq!(refusal.at.unwrap().line, 4);
+        }
+    }
+}
+
+#[test]
+fn a_last_line_without_its_line_end_begins_no_other() {
+    for text in ["tx_time,decode_delay\n#", "tx_time,decode_delay\n  "] {
+        let refusal = decode(text.as_bytes(), &[usize::MAX], Options::default()).end;
+        assert_eq!(refusal.unwrap_err().at.unwrap().line, 2, "{text}");
+    }
+}

@@ -14,7 +14,8 @@ use super::swar::{Digits, mask, word};
 use crate::slot::Slot;
 use crate::units::{NANOS_PER_SECOND, Span, Time};
 
-/// Bytes looked at as one: more than the words that are read of a row in this module's loop.
+/// Bytes looked at as one. No field's end is looked for behind byte 63: a time takes at most 28 bytes
+/// and its separator, a delay 27, and sixteen more are read from there.
 const WINDOW: usize = 128;
 
 /// Up to sixteen bytes to be found again.

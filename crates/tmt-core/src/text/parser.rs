@@ -2,7 +2,7 @@
 //!
 //! For hackers: [`RowParser::parse`] is the loop, `Fast` takes the usual rows, and everything else,
 //! what is wrong above all, is decided line by line in `take_line`. Both must agree on every line
-//! that `Fast` takes; `tests.rs` beside this file says so.
+//! that `Fast` takes; `tests/text_pieces.rs` says so.
 
 use std::borrow::Cow;
 
