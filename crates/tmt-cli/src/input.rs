@@ -80,6 +80,23 @@ pub(crate) fn open_trace(
     Ok((name, trace))
 }
 
+/// What to say of a trace whose end is missing, where that was allowed; to be asked when all of it was read.
+pub(crate) fn cut_note(name: &str, reader: &TraceReader<'_>) -> Option<String> {
+    let tail = reader.tail().filter(|tail| tail.cut)?;
+    Some(if tail.end.is_none() && reader.metadata().is_head() {
+        format!("{name} has no end line: it was cut (--allow-cut)")
+    } else {
+        format!("{name} was cut (--allow-cut)")
+    })
+}
+
+/// Says on stderr that a trace's end is missing, where it is.
+pub(crate) fn tell_cut(command: &str, name: &str, reader: &TraceReader<'_>) {
+    if let Some(words) = cut_note(name, reader) {
+        note!(command, "{words}");
+    }
+}
+
 /// Opens `path`, or stdin for none or `-`; on a terminal a bar shows how far it was read.
 pub(crate) fn open(command: &str, path: Option<&str>) -> Outcome<Input> {
     match path {

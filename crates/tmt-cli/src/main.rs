@@ -12,6 +12,7 @@ mod provenance;
 mod quantity;
 mod table;
 
+use std::num::NonZero;
 use std::process::ExitCode;
 
 use clap::Parser;
@@ -33,12 +34,16 @@ struct Cli {
     /// Tell errors only: no notes, no tables on stderr, no progress
     #[arg(short, long, global = true)]
     quiet: bool,
-    /// Threads that work; all cores when left out. No byte of the output depends on it
+    /// Threads that work, at most as many as there are cores, or 8; all cores when left out. No byte of
+    /// the output depends on it
     #[arg(short, long, global = true, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
     jobs: Option<u16>,
     #[command(subcommand)]
     command: Command,
 }
+
+/// Threads that `--jobs` may ask for where there are fewer cores.
+const LEAST_LIMIT: usize = 8;
 
 fn main() -> ExitCode {
     let cli = match Cli::try_parse() {
@@ -51,9 +56,11 @@ fn main() -> ExitCode {
     output::clean_up_on_signals();
     let name = cli.command.name();
     // Everything runs on the pool's threads, so that no round of a pipeline has to wake one up first.
-    let pool = ThreadPoolBuilder::new()
-        .num_threads(cli.jobs.map_or(0, usize::from))
-        .build();
+    let cores = std::thread::available_parallelism().map_or(1, NonZero::get);
+    let threads = cli
+        .jobs
+        .map_or(0, |jobs| usize::from(jobs).min(cores.max(LEAST_LIMIT)));
+    let pool = ThreadPoolBuilder::new().num_threads(threads).build();
     let outcome = match pool {
         Ok(pool) => pool.install(|| cli.command.run()),
         Err(error) => Err(Failure::failed(error)),

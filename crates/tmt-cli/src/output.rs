@@ -103,7 +103,7 @@ impl Output {
     /// What exists and is no regular file (a pipe, a terminal, `/dev/null`) is written in place, and
     /// so is what the shell has opened (`/dev/stdout`, `/dev/fd/3`).
     pub(crate) fn create(path: Option<&str>) -> Outcome<Self> {
-        let Some(path) = path.filter(|path| !matches!(*path, "-" | "/dev/stdout")) else {
+        let Some(path) = path.filter(|path| !is_stdout(path)) else {
             let stdout: Box<dyn Write + Send> = Box::new(io::stdout());
             let target = Target::Stream(BufWriter::with_capacity(BUFFER, stdout));
             return Ok(Self {
@@ -260,6 +260,11 @@ impl FormatArgs {
 }
 
 impl OutputArgs {
+    /// The output's name as messages have it.
+    pub(crate) fn name(&self) -> &str {
+        shown(self.output.as_deref())
+    }
+
     /// The form of the output.
     pub(crate) fn form(&self) -> Outcome<Form> {
         self.format.of(self.output.as_deref())
@@ -271,14 +276,23 @@ impl OutputArgs {
     }
 }
 
+/// The output's name as messages have it.
+pub(crate) fn shown(path: Option<&str>) -> &str {
+    path.filter(|path| !is_stdout(path)).unwrap_or("<stdout>")
+}
+
+fn is_stdout(path: &str) -> bool {
+    matches!(path, "-" | "/dev/stdout")
+}
+
 /// Opens `path` for rows in `form`, with `head` in front.
 pub(crate) fn writer<T: Row>(
     path: Option<&str>,
     form: Form,
     head: &Metadata,
 ) -> Outcome<TraceWriter<T, Output>> {
-    let name = path.unwrap_or("-");
-    TraceWriter::new(Output::create(path)?, form, head).map_err(|error| Failure::io(name, &error))
+    TraceWriter::new(Output::create(path)?, form, head)
+        .map_err(|error| Failure::io(shown(path), &error))
 }
 
 /// The end line of a PHY trace of `rows` slots, the last at `last`; `told` by the input where its own came earlier.

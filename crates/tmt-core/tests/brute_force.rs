@@ -246,7 +246,8 @@ fn the_random_links_reach_every_corner() {
     });
     run.unwrap();
     for (name, times) in seen {
-        assert!(times >= 30, "{name}: only {times} of 1500 links");
+        // The rarest is met some forty times on average.
+        assert!(times >= 10, "{name}: only {times} of 1500 links");
     }
 }
 

@@ -9,7 +9,7 @@ use tmt_core::summary::LinkSummary;
 use tmt_core::units::Span;
 
 use crate::exit::{Failure, Outcome, note, say};
-use crate::input::TraceArgs;
+use crate::input::{TraceArgs, tell_cut};
 use crate::output::{self, FormatArgs, Output, json, refuse_twice};
 use crate::provenance;
 use crate::quantity::{Origin, Rtt};
@@ -115,13 +115,11 @@ pub(crate) fn run(args: &Args) -> Outcome {
         ))
     });
     let lanes = lanes.collect::<Outcome<Vec<_>>>()?;
-    let places: Vec<&str> = paths.iter().map(String::as_str).collect();
+    let places: Vec<&str> = paths.iter().map(|path| output::shown(Some(path))).collect();
     let ends = Apply::new(lanes)
         .run(&mut reader)
         .map_err(|error| Failure::stage(&name, &places, &error))?;
-    if reader.tail().is_some_and(|tail| tail.cut) {
-        note!("apply", "{name} is cut (--allow-cut)");
-    }
+    tell_cut("apply", &name, &reader);
     let (summaries, outputs): (Vec<LinkSummary>, Vec<Option<Output>>) = ends
         .into_iter()
         .map(|end| (end.summary, end.output))

@@ -408,7 +408,7 @@ fn write_slots(
     mut next: impl FnMut() -> Outcome<Option<Slot>> + Send,
 ) -> Outcome<Written> {
     let mut writer = args.output.create(head)?;
-    let name = args.output.output.as_deref().unwrap_or("-");
+    let name = args.output.name();
     let (mut slots, mut last) = (0u64, Time::ZERO);
     let fill = |batch: &mut Vec<Slot>| -> Result<(), Stop> {
         while batch.len() < BATCH

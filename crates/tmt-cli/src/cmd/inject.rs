@@ -4,7 +4,7 @@ use tmt_core::channel::{ChannelSpec, GilbertElliott, probability};
 use tmt_core::pipeline::Inject;
 
 use crate::exit::{Failure, Outcome, note};
-use crate::input::TraceArgs;
+use crate::input::{TraceArgs, tell_cut};
 use crate::output::{OutputArgs, refuse_twice};
 use crate::provenance;
 
@@ -95,13 +95,11 @@ pub(crate) fn run(args: &Args) -> Outcome {
     head.set("seed", seed.to_string());
     head.push("stage", command);
     let writer = args.output.create(&head)?;
-    let place = args.output.output.as_deref().unwrap_or("-");
+    let place = args.output.name();
     let injected = Inject::new(spec, seed, writer)
         .run(&mut reader)
         .map_err(|error| Failure::stage(&name, &[place], &error))?;
-    if reader.tail().is_some_and(|tail| tail.cut) {
-        note!("inject", "{name} is cut (--allow-cut)");
-    }
+    tell_cut("inject", &name, &reader);
     injected.output.finish()?;
     note!(
         "inject",

@@ -8,7 +8,7 @@ use tmt_core::text::encode;
 use tmt_core::units::{Bytes, Span};
 
 use crate::exit::{Failure, Outcome, note};
-use crate::input::TraceArgs;
+use crate::input::{TraceArgs, tell_cut};
 use crate::output::{Output, json, refuse_twice};
 use crate::table::{Report, SHOWN_ATTEMPTS, millis, number, share};
 
@@ -45,9 +45,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
     let mut tally = TraceTally::default();
     collect(&mut reader, |rows| tally.slots(&rows.slots, &rows.attempts))
         .map_err(|error| Failure::input(&name, &error))?;
-    if reader.tail().is_some_and(|tail| tail.cut) {
-        note!("stats", "{name} is cut (--allow-cut)");
-    }
+    tell_cut("stats", &name, &reader);
     let head = reader.metadata();
     if let (Some(rtt), Some(told)) = (args.rtt, head.rtt().filter(|told| Some(*told) != args.rtt)) {
         note!("stats", "the metadata says rtt {told}, --rtt {rtt} wins");

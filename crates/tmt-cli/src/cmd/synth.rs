@@ -64,7 +64,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
     }
     head.push("stage", command);
     let mut writer = args.output.create(&head)?;
-    let name = args.output.output.as_deref().unwrap_or("-");
+    let name = args.output.name();
     synthesise(&link, &mut writer).map_err(|error| Failure::stage(name, &[name], &error))?;
     let slots = link.slots();
     let mut last = Vec::new();

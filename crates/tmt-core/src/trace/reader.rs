@@ -173,7 +173,7 @@ impl<'a> TraceReader<'a> {
         }
     }
 
-    /// Reads a text's head; rows that come along are the first batch.
+    /// Reads a text's head and first row; rows that come along are the first batch.
     fn text(mut input: Box<dyn Read + Send + 'a>, options: Options) -> Result<Self> {
         let mut decoder = Box::new(Decoder::new(text::Options {
             unit: options.unit.unwrap_or_default(),
@@ -183,7 +183,8 @@ impl<'a> TraceReader<'a> {
         let mut rows = Rows::default();
         let mut buffer = vec![0; HEAD_CHUNK.min(options.chunk.max(1))];
         let mut outcome = Ok(None);
-        while !decoder.head_is_read() && matches!(outcome, Ok(None)) {
+        // To the first row, so that whether that is faulty is known here, however much was read at a time.
+        while rows.slots.is_empty() && matches!(outcome, Ok(None)) {
             outcome = match read(&mut input, &mut buffer).map_err(Error::from) {
                 Ok(0) => decoder.finish(&mut rows).map(Some),
                 Ok(length) => decoder.decode(&buffer[..length], &mut rows).map(|()| None),

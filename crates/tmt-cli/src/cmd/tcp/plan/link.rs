@@ -12,6 +12,7 @@ use super::super::args::Args;
 use super::params::Overridden;
 use super::{LinkPlan, TimelinePlan};
 use crate::exit::{Failure, Outcome};
+use crate::input::cut_note;
 use crate::quantity::{Origin, Rtt};
 
 /// The papers' LLDU and its header (tcp.md §1).
@@ -102,9 +103,7 @@ pub(super) fn timeline(args: &Args) -> Outcome<Link> {
         .map_err(|error| Failure::input(&name, &error))?;
     let (head, tail) = (reader.metadata(), reader.tail());
     let mut notes = Vec::new();
-    if tail.is_some_and(|tail| tail.cut) {
-        notes.push(format!("{name} is cut (--allow-cut)"));
-    }
+    notes.extend(cut_note(&name, &reader));
     let end_line = tail.and_then(|tail| tail.end);
     link_of(args, &name, timeline, head, end_line, notes)
 }
