@@ -420,10 +420,17 @@ fn write_slots(
         }
         Ok(())
     };
-    produce(&mut writer, fill).map_err(|stop| match stop {
-        Stop::Failure(failure) => failure,
-        Stop::Stage(error) => Failure::stage(name, &[name], &error),
-    })?;
+    match produce(&mut writer, fill) {
+        Ok(()) => {}
+        Err(Stop::Failure(failure)) => {
+            // The slots in front of the fault were good.
+            writer
+                .abandon()
+                .map_err(|error| Failure::io(name, &error))?;
+            return Err(failure);
+        }
+        Err(Stop::Stage(error)) => return Err(Failure::stage(name, &[name], &error)),
+    }
     let output = writer
         .finish(&end_of_slots(slots, last, None))
         .map_err(|error| Failure::io(name, &error))?;

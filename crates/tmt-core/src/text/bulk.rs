@@ -43,6 +43,9 @@ pub fn lldus(lldus: &[Lldu], out: &mut Vec<u8>) {
 struct Writer {
     time: Seconds,
     delay: Seconds,
+    /// The delay of the row before, zero for none, and its digits behind the point.
+    delay_before: u64,
+    digits_before: ([u8; 8], u8),
 }
 
 impl Writer {
@@ -50,6 +53,8 @@ impl Writer {
         Self {
             time: Seconds::NONE,
             delay: Seconds::NONE,
+            delay_before: 0,
+            digits_before: ([b'0'; 8], b'0'),
         }
     }
 
@@ -84,13 +89,18 @@ impl Writer {
     #[inline(always)]
     fn times(&mut self, time: u64, delay: u64, behind: u8, row: &mut [u8; ROW]) -> usize {
         let fraction = self.time.fraction(time);
-        let at = self.time.write(fraction, b',', row, 0);
+        let at = self.time.write(nine_digits(fraction), b',', row, 0);
         if delay == 0 {
             put(row, at, [b'0', behind]);
             return at + 2;
         }
-        let fraction = self.delay.fraction(delay);
-        self.delay.write(fraction, behind, row, at)
+        // Many links have one delay for all that comes through at once.
+        if delay != self.delay_before {
+            let fraction = self.delay.fraction(delay);
+            self.digits_before = nine_digits(fraction);
+            self.delay_before = delay;
+        }
+        self.delay.write(self.digits_before, behind, row, at)
     }
 }
 
@@ -131,12 +141,17 @@ impl Seconds {
         self.text[..self.length].copy_from_slice(&text[..self.length]);
     }
 
-    /// Writes the time so far behind the seconds kept, and `behind`; says where they end.
+    /// Writes the seconds kept, the digits behind them, and `behind`; says where they end.
     #[inline]
-    fn write(&self, fraction: u64, behind: u8, row: &mut [u8; ROW], at: usize) -> usize {
+    fn write(
+        &self,
+        (eight, last): ([u8; 8], u8),
+        behind: u8,
+        row: &mut [u8; ROW],
+        at: usize,
+    ) -> usize {
         put(row, at, self.text);
         let at = at + self.length;
-        let (eight, last) = nine_digits(fraction);
         put(row, at, eight);
         put(row, at + 8, [last, behind]);
         at + 10
