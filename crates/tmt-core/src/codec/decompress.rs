@@ -2,14 +2,14 @@
 //!
 //! Members and frames that follow each other are one stream, as gzip(1) and zstd(1) have it; behind
 //! the last gzip member there may be zero bytes, which tapes and block devices leave. What is whole
-//! is handed out first; then [`Read::read`] fails with an [`Error`] inside the [`io::Error`], which
+//! is handed out first, the same bytes in whatever pieces they go in and out; then [`Read::read`] fails with an [`Error`] inside the [`io::Error`], which
 //! `Error::from` takes out again: [`ErrorKind::CutStream`] where the stream ends in the middle,
 //! [`ErrorKind::Corrupt`] where its bytes cannot be right.
 
 use std::fmt;
 use std::io::{self, Read};
 
-use flate2::{Decompress, FlushDecompress, Status};
+use flate2::{Decompress, DecompressError, FlushDecompress, Status};
 use zstd::stream::raw::{Decoder, Operation as _};
 
 use super::Kind;
@@ -26,6 +26,8 @@ pub struct Decompressor<R> {
     input: R,
     engine: Engine,
     place: Place,
+    /// What is wrong behind all that was handed out.
+    damage: Option<String>,
     buffer: Box<[u8]>,
     from: usize,
     to: usize,
@@ -34,8 +36,26 @@ pub struct Decompressor<R> {
 
 enum Engine {
     Gzip(Box<Decompress>),
-    Zstd(Decoder<'static>),
+    Zstd(BlockByBlock),
 }
+
+/// A zstd decoder that is handed no more than it takes for the next block.
+///
+/// Handed more, it would go on to what is behind and, where that is damaged, keep for itself what came of
+/// the block.
+struct BlockByBlock {
+    decoder: Decoder<'static>,
+    /// Bytes it may be handed next.
+    wanted: usize,
+    /// Whether it may still hold some of what came of a block.
+    holds: bool,
+}
+
+/// Bytes in front of a zstd frame that tell how long its header is.
+const ZSTD_START: usize = 5;
+
+/// Bytes in front of a block that tell how long it is.
+const BLOCK_HEADER: usize = 3;
 
 /// Where in the stream the next byte stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -57,6 +77,8 @@ struct Step {
     read: usize,
     written: usize,
     ended: bool,
+    /// What is wrong behind that.
+    damage: Option<String>,
 }
 
 impl<R: Read> Decompressor<R> {
@@ -71,7 +93,7 @@ impl<R: Read> Decompressor<R> {
     /// # Errors
     /// No memory for the decompressor.
     pub fn zstd(input: R) -> io::Result<Self> {
-        Ok(Self::new(input, Engine::Zstd(Decoder::new()?)))
+        Ok(Self::new(input, Engine::Zstd(BlockByBlock::new()?)))
     }
 
     fn new(input: R, engine: Engine) -> Self {
@@ -79,6 +101,7 @@ impl<R: Read> Decompressor<R> {
             input,
             engine,
             place: Place::Start,
+            damage: None,
             buffer: vec![0; CHUNK].into_boxed_slice(),
             from: 0,
             to: 0,
@@ -153,6 +176,9 @@ impl<R: Read> Read for Decompressor<R> {
             return Ok(0);
         }
         loop {
+            if let Some(found) = self.damage.take() {
+                return Err(self.corrupt(&found));
+            }
             match self.place {
                 Place::Failed => return Err(self.corrupt("nothing counts behind the damage")),
                 Place::Between | Place::Padding => {
@@ -164,18 +190,16 @@ impl<R: Read> Read for Decompressor<R> {
             }
             self.fill()?;
             self.place = Place::Inside;
-            let step = match self.engine.step(&self.buffer[self.from..self.to], out) {
-                Ok(step) => step,
-                Err(found) => return Err(self.corrupt(&found)),
-            };
+            let step = self.engine.step(&self.buffer[self.from..self.to], out);
             self.from += step.read;
+            self.damage = step.damage;
             if step.ended {
                 self.place = Place::Between;
             }
             if step.written > 0 {
                 return Ok(step.written);
             }
-            if !step.ended && step.read == 0 {
+            if !step.ended && step.read == 0 && self.damage.is_none() {
                 if self.input_ended {
                     return Err(self.cut());
                 }
@@ -212,31 +236,77 @@ impl Engine {
         }
     }
 
-    fn step(&mut self, input: &[u8], output: &mut [u8]) -> Result<Step, String> {
+    fn step(&mut self, input: &[u8], output: &mut [u8]) -> Step {
         match self {
             Self::Gzip(engine) => {
                 let (read, written) = (engine.total_in(), engine.total_out());
-                let status = engine
-                    .decompress(input, output, FlushDecompress::None)
-                    .map_err(|error| error.message().unwrap_or("no gzip").to_owned())?;
+                let status = engine.decompress(input, output, FlushDecompress::None);
                 // Differences of what one call did: they fit where the slices fit.
-                Ok(Step {
+                Step {
                     read: usize::try_from(engine.total_in() - read).unwrap_or(input.len()),
                     written: usize::try_from(engine.total_out() - written).unwrap_or(output.len()),
-                    ended: status == Status::StreamEnd,
-                })
+                    ended: matches!(status, Ok(Status::StreamEnd)),
+                    damage: status.err().map(|error| words(&error).to_owned()),
+                }
             }
-            Self::Zstd(engine) => {
-                let status = engine
-                    .run_on_buffers(input, output)
-                    .map_err(|error| error.to_string())?;
-                Ok(Step {
-                    read: status.bytes_read,
-                    written: status.bytes_written,
-                    ended: status.remaining == 0,
-                })
+            Self::Zstd(engine) => engine.step(input, output),
+        }
+    }
+}
+
+impl BlockByBlock {
+    fn new() -> io::Result<Self> {
+        Ok(Self {
+            decoder: Decoder::new()?,
+            wanted: ZSTD_START,
+            holds: false,
+        })
+    }
+
+    fn step(&mut self, input: &[u8], output: &mut [u8]) -> Step {
+        if self.holds {
+            let step = self.run(&[], output);
+            if step.written > 0 {
+                return step;
             }
         }
+        self.run(&input[..input.len().min(self.wanted)], output)
+    }
+
+    fn run(&mut self, input: &[u8], output: &mut [u8]) -> Step {
+        match self.decoder.run_on_buffers(input, output) {
+            Ok(status) => {
+                let ended = status.remaining == 0;
+                self.wanted = match status.remaining {
+                    0 => ZSTD_START,
+                    few @ 1..=BLOCK_HEADER => few,
+                    // It asks for a block together with the header of the one behind.
+                    more => more - BLOCK_HEADER,
+                };
+                self.holds = !ended && status.bytes_written == output.len();
+                Step {
+                    read: status.bytes_read,
+                    written: status.bytes_written,
+                    ended,
+                    damage: None,
+                }
+            }
+            Err(error) => Step {
+                read: 0,
+                written: 0,
+                ended: false,
+                damage: Some(error.to_string()),
+            },
+        }
+    }
+}
+
+/// What zlib says of a member, where that does not depend on the pieces in which it came.
+fn words(error: &DecompressError) -> &'static str {
+    match error.message() {
+        Some("incorrect data check") => "another checksum than it tells",
+        Some("incorrect length check") => "another length than it tells",
+        _ => "bytes that cannot be inflated",
     }
 }
 
