@@ -139,7 +139,8 @@ impl<R: Read> Stream<R> {
                 Frame::Message if self.take(batch)? => return Ok(Next::Batch),
                 Frame::Message => {}
                 Frame::EndOfStream => {
-                    self.pass_rest()?;
+                    self.pass_rest()
+                        .map_err(|error| error.behind_rows(self.rows))?;
                     return self.finish(Next::End);
                 }
                 Frame::Nothing => return self.finish(Next::Cut),
@@ -223,7 +224,7 @@ impl<R: Read> Stream<R> {
             last[from..].copy_from_slice(&rest[length - kept..]);
         }
         if self.is_file && &last != MAGIC {
-            return Err(cut().behind_rows(self.rows));
+            return Err(cut());
         }
         Ok(())
     }
