@@ -76,14 +76,20 @@ pub(crate) fn read<'a>(
     for key in order.split(' ') {
         if let Some(at) = of_key.get_mut(key).and_then(Vec::pop) {
             is_taken[at] = true;
-            head.push(key, lines[at].1);
+            push(&mut head, key, lines[at].1);
         }
     }
     for ((key, value), _) in lines.iter().zip(&is_taken).filter(|(_, taken)| !**taken) {
-        head.push(key, *value);
+        push(&mut head, key, value);
     }
     head.check(&[])?;
     Ok((head, end.map(end_line).transpose()?))
+}
+
+/// Adds a line just as a text's head would have it, a carriage return within it too.
+fn push(head: &mut Metadata, key: &str, value: &str) {
+    let is_line = head.read_line(&format!("{key}: {value}"));
+    debug_assert!(is_line, "{key} is no key");
 }
 
 /// The end line that `value` holds.
@@ -156,6 +162,14 @@ mod tests {
             let shuffled: Vec<_> = order.into_iter().map(|at| pairs[at].clone()).collect();
             prop_assert_eq!(back(&shuffled), head);
         }
+    }
+
+    #[test]
+    fn a_carriage_return_within_a_line_stays() {
+        let mut head = Metadata::new();
+        head.push("tool", "t");
+        assert!(head.read_line("note: a\rb"));
+        assert_eq!(back(&pairs(&head)), head);
     }
 
     #[test]
