@@ -163,6 +163,9 @@ fn places(args: &Args) -> Outcome<Vec<String>> {
     } else {
         &paths[..]
     };
+    for path in outputs {
+        args.format.of(Some(path))?;
+    }
     let files = outputs.iter().chain(&args.summary).chain(&args.trace.trace);
     refuse_twice(files.map(String::as_str))?;
     Ok(paths)

@@ -99,6 +99,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
     }
     let inputs = [&args.trace, &args.delay, &args.loss, &args.output.output];
     refuse_twice(inputs.into_iter().flatten().map(String::as_str))?;
+    args.output.form()?;
     match args.from.as_str() {
         "mahimahi" => mahimahi(args),
         _ => delay_loss(args),

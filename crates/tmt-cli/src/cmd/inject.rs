@@ -67,6 +67,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
             .flatten()
             .map(String::as_str),
     )?;
+    args.output.form()?;
     let (name, mut reader) = args.trace.open("inject", false)?;
     let mut head = if reader.metadata().is_head() {
         reader.metadata().clone()
