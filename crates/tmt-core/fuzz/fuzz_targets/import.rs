@@ -1,32 +1,10 @@
-//! Formats of other tools: nothing panics, and times never go back.
+//! Formats of other tools: the property is in `properties/import.rs`.
 #![no_main]
 
-use libfuzzer_sys::fuzz_target;
-use tmt_core::import::delay_loss::{DelayLoss, Reading};
-use tmt_core::import::mahimahi::Mahimahi;
-use tmt_core::text::Unit;
-use tmt_core::units::{Span, Time};
+#[allow(dead_code, reason = "each target runs one of them")]
+#[path = "../properties/mod.rs"]
+mod properties;
 
-fuzz_target!(|data: &[u8]| {
-    let one = Span::from_nanos(1).unwrap();
-    let mut last = Time::ZERO;
-    let mut trace = Mahimahi::new(data, one);
-    while let Ok(Some(slot)) = trace.next_slot() {
-        assert!(slot.tx_time() >= last);
-        last = slot.tx_time();
-    }
-    let (delay, loss) = data.split_at(data.len() / 2);
-    let reading = Reading {
-        interval: Span::from_millis(10),
-        unit: Unit::Nanoseconds,
-        round_trip: false,
-        lost: b'1',
-        propagation: one,
-        decode_delay: one,
-    };
-    let mut pair = DelayLoss::new(Some(delay), Some(loss), reading);
-    while let Ok(Some(slot)) = pair.next_slot() {
-        assert!(slot.is_erased() || slot.decode_delay() >= one);
-    }
-    let _ = pair.findings();
-});
+use libfuzzer_sys::fuzz_target;
+
+fuzz_target!(|data: &[u8]| properties::import::check(data));

@@ -1,24 +1,10 @@
-//! Texts a user writes: schemes, channels, quantities. Nothing panics; what reads is shown as it was.
+//! Texts a user writes: the property is in `properties/scheme.rs`.
 #![no_main]
 
-use libfuzzer_sys::fuzz_target;
-use tmt_core::channel::ChannelSpec;
-use tmt_core::scheme::SchemeSpec;
-use tmt_core::units::{BitRate, Bytes, Span};
+#[allow(dead_code, reason = "each target runs one of them")]
+#[path = "../properties/mod.rs"]
+mod properties;
 
-fuzz_target!(|text: &str| {
-    if let Ok(scheme) = text.parse::<SchemeSpec>() {
-        assert_eq!(scheme.to_string(), text);
-        assert!(scheme.data_units() >= 1 && scheme.data_units() <= scheme.units());
-    }
-    if let Ok(channel) = text.parse::<ChannelSpec>() {
-        assert_eq!(channel.to_string().parse(), Ok(channel));
-    }
-    if let Ok(span) = text.parse::<Span>() {
-        assert_eq!(span.to_string().parse(), Ok(span));
-    }
-    if let Ok(rate) = text.parse::<BitRate>() {
-        assert_eq!(rate.to_string().parse(), Ok(rate));
-    }
-    let _ = text.parse::<Bytes>();
-});
+use libfuzzer_sys::fuzz_target;
+
+fuzz_target!(|data: &[u8]| properties::scheme::check(data));

@@ -1,0 +1,71 @@
+//! gzip and zstd: what comes out of any bytes does not depend on how they go in and out, and blocks come back.
+
+use std::io::Read;
+
+use tmt_core::Error;
+use tmt_core::codec::{Compressor, Decompressor, Kind, recognise};
+
+use super::{Pieces, Refusal, refusal};
+
+/// Most bytes taken of what a few bytes claim to hold.
+const MOST: usize = 1 << 20;
+
+/// Whatever the bytes are, they come out alike in any pieces; compressed, they come back.
+pub(crate) fn check(data: &[u8]) {
+    for kind in [Kind::Gzip, Kind::Zstd] {
+        let whole = decompress(kind, data, data.len().max(1), MOST);
+        for (most, room) in [(1, MOST), (13, 100), (data.len().max(1), 7)] {
+            let other = decompress(kind, data, most, room);
+            if kind == Kind::Zstd && whole.1.is_err() {
+                // What zstd stores as it is comes out as it comes in; where the frame then turns out to be of
+                // another length than told, the last piece of it is kept.
+                let (one, other) = (&whole.0, &other.0);
+                assert!(one.starts_with(other) || other.starts_with(one));
+            } else {
+                assert_eq!(other.0, whole.0);
+            }
+            assert_eq!(other.1, whole.1);
+        }
+        let (front, back) = data.split_at(data.len() / 3);
+        let stream = compress(kind, &[front, back, b""]);
+        assert_eq!(recognise(&stream), kind);
+        let (out, end) = decompress(kind, &stream, 64, 1000);
+        assert!(end.is_ok() && out == data);
+    }
+}
+
+/// What comes out of `data`, handed in pieces of `most` bytes and out into `room` at a time.
+fn decompress(kind: Kind, data: &[u8], most: usize, room: usize) -> (Vec<u8>, Result<(), Refusal>) {
+    let input = Pieces { bytes: data, most };
+    let mut input = match kind {
+        Kind::Gzip => Decompressor::gzip(input),
+        _ => Decompressor::zstd(input).unwrap(),
+    };
+    let mut out = vec![0; MOST];
+    let mut length = 0;
+    while length < MOST {
+        let to = MOST.min(length + room);
+        match input.read(&mut out[length..to]) {
+            Ok(0) => break,
+            Ok(read) => length += read,
+            Err(error) => {
+                out.truncate(length);
+                return (out, Err(refusal(&Error::from(error))));
+            }
+        }
+    }
+    out.truncate(length);
+    (out, Ok(()))
+}
+
+fn compress(kind: Kind, blocks: &[&[u8]]) -> Vec<u8> {
+    let mut compressor = match kind {
+        Kind::Gzip => Compressor::gzip(),
+        _ => Compressor::zstd().unwrap(),
+    };
+    let mut out = Vec::new();
+    for block in blocks {
+        compressor.block(block, &mut out).unwrap();
+    }
+    out
+}

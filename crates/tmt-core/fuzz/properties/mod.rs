@@ -1,0 +1,80 @@
+//! What must hold for any bytes: one module a fuzz target, each with a function `check`.
+//!
+//! The targets run them on bytes that libFuzzer makes up, `tests/corpus.rs` on the files of `corpus/`.
+
+pub(crate) mod arrow;
+pub(crate) mod codec;
+pub(crate) mod import;
+pub(crate) mod parquet;
+pub(crate) mod scheme;
+pub(crate) mod text;
+pub(crate) mod trace;
+
+use std::io::Read;
+
+use tmt_core::Error;
+use tmt_core::error::Position;
+use tmt_core::metadata::Metadata;
+use tmt_core::slot::{Fate, Lldu, Slot};
+
+/// A target's name and its property.
+pub(crate) type Property = (&'static str, fn(&[u8]));
+
+/// Every target.
+pub(crate) const ALL: [Property; 7] = [
+    ("arrow", arrow::check),
+    ("codec", codec::check),
+    ("import", import::check),
+    ("parquet", parquet::check),
+    ("scheme", scheme::check),
+    ("text", text::check),
+    ("trace", trace::check),
+];
+
+/// What a reader says of an error, in a form that can be compared.
+type Refusal = (String, Option<Position>);
+
+fn refusal(error: &Error) -> Refusal {
+    (error.to_string(), error.position())
+}
+
+/// The lines of a head.
+fn lines(head: &Metadata) -> Vec<(String, String)> {
+    head.iter()
+        .map(|(key, value)| (key.to_owned(), value.to_owned()))
+        .collect()
+}
+
+/// The rows of a timeline.
+fn lldus(slots: &[Slot], attempts: &[u32]) -> Vec<Lldu> {
+    let rows = slots.iter().zip(attempts);
+    rows.map(|(slot, &attempts)| Lldu {
+        tx_time: slot.tx_time(),
+        decode_delay: slot.decode_delay(),
+        attempts,
+        fate: Fate::Delivered,
+    })
+    .collect()
+}
+
+/// Asserts that no time goes back.
+fn assert_in_order(slots: &[Slot]) {
+    let mut pairs = slots.iter().zip(slots.iter().skip(1));
+    assert!(pairs.all(|(one, next)| one.tx_time() <= next.tx_time()));
+}
+
+/// Bytes that come in pieces of at most so many.
+struct Pieces<'a> {
+    bytes: &'a [u8],
+    most: usize,
+}
+
+impl Read for Pieces<'_> {
+    fn read(&mut self, out: &mut [u8]) -> std::io::Result<usize> {
+        let length = self.most.min(out.len()).min(self.bytes.len());
+        let (piece, rest) = self.bytes.split_at(length);
+        out[..length].copy_from_slice(piece);
+        self.bytes = rest;
+        Ok(length)
+    }
+}

@@ -1,0 +1,151 @@
+//! Text traces: pieces do not matter, neither to the push parser nor to pieces parsed apart, and what is
+//! written reads back.
+
+use tmt_core::text::{Decoder, Options, Rows, Tail, Unit, encode};
+
+use super::{Refusal, assert_in_order, lines, lldus, refusal};
+
+/// Everything a reader said about a text.
+#[derive(Debug, PartialEq)]
+struct Reading {
+    rows: Vec<(u64, u64)>,
+    attempts: Vec<u32>,
+    /// Line of each row.
+    lines: Vec<u64>,
+    head: Vec<(String, String)>,
+    end: Result<Tail, Refusal>,
+}
+
+/// Whatever the bytes are, every way of reading them says the same.
+pub(crate) fn check(data: &[u8]) {
+    let forgiving = Options {
+        unit: Unit::Milliseconds,
+        allow_cut: true,
+        attempts: false,
+    };
+    let strict = Options {
+        attempts: true,
+        ..Options::default()
+    };
+    for options in [strict, forgiving] {
+        // A byte at a time every line comes alone, and is parsed by the slow, plain code.
+        let slow = decode(data.chunks(1), options);
+        assert_eq!(decode(std::iter::once(data), options), slow);
+        assert_eq!(decode(data.chunks(7), options), slow);
+        assert_eq!(apart(data, 1, options), slow);
+        assert_eq!(apart(data, 90, options), slow);
+    }
+    written_reads_back(data, strict);
+}
+
+fn decode<'a>(pieces: impl Iterator<Item = &'a [u8]>, options: Options) -> Reading {
+    let mut decoder = Decoder::new(options);
+    let mut rows = Rows::default();
+    let mut end = Ok(());
+    for piece in pieces {
+        end = end.and_then(|()| decoder.decode(piece, &mut rows));
+    }
+    let end = end.and_then(|()| decoder.finish(&mut rows));
+    let mut reading = nothing();
+    reading.take(&rows);
+    reading.head = lines(decoder.metadata());
+    reading.end = end.map_err(|error| refusal(&error));
+    reading
+}
+
+/// As [`decode`], with all behind the head parsed in pieces of whole lines, the last of them first.
+fn apart(data: &[u8], least: usize, options: Options) -> Reading {
+    let mut decoder = Decoder::new(options);
+    let mut rows = Rows::default();
+    let mut reading = nothing();
+    let mut rest = data;
+    let mut end = Ok(());
+    while end.is_ok() && !decoder.head_is_read() && !rest.is_empty() {
+        let (piece, behind) = rest.split_at(rest.len().min(5));
+        rest = behind;
+        end = decoder.decode(piece, &mut rows);
+    }
+    reading.take(&rows);
+    rows.clear();
+    let behind = [&decoder.take_carry(), rest].concat();
+    let mut rest = &behind[..];
+    if let (Ok(()), Some(parser)) = (&end, decoder.parser()) {
+        let mut pieces = Vec::new();
+        while let Some(more) = rest.iter().skip(least - 1).position(|byte| *byte == b'\n') {
+            let (piece, behind) = rest.split_at(least + more);
+            pieces.push((piece, Rows::default()));
+            rest = behind;
+        }
+        for (piece, rows) in pieces.iter_mut().rev() {
+            parser.parse(piece, rows);
+        }
+        for (_, rows) in &mut pieces {
+            if end.is_ok() {
+                end = decoder.absorb(rows);
+                reading.take(rows);
+            }
+        }
+    }
+    let end = end.and_then(|()| decoder.finish_with(rest, &mut rows));
+    reading.take(&rows);
+    reading.head = lines(decoder.metadata());
+    reading.end = end.map_err(|error| refusal(&error));
+    reading
+}
+
+fn written_reads_back(data: &[u8], options: Options) {
+    let mut decoder = Decoder::new(options);
+    let mut rows = Rows::default();
+    let end = decoder.decode(data, &mut rows);
+    let Ok(tail) = end.and_then(|()| decoder.finish(&mut rows)) else {
+        return;
+    };
+    assert_in_order(&rows.slots);
+    let mut text = Vec::new();
+    encode::head(decoder.metadata(), &mut text);
+    if rows.attempts.is_empty() {
+        encode::trace_header(&mut text);
+        for slot in &rows.slots {
+            encode::slot(slot, &mut text);
+        }
+    } else {
+        encode::timeline_header(&mut text);
+        encode::lldus(&lldus(&rows.slots, &rows.attempts), &mut text);
+    }
+    if let Some(end) = tail.end {
+        encode::end(&end, &mut text);
+    }
+    let again = decode(std::iter::once(&text[..]), options);
+    let first = decode(std::iter::once(data), options);
+    assert_eq!(again.rows, first.rows);
+    assert_eq!(again.attempts, first.attempts);
+    assert_eq!(again.head, first.head);
+    assert_eq!(again.end, first.end);
+}
+
+impl Reading {
+    /// Adds the rows of a batch.
+    fn take(&mut self, rows: &Rows) {
+        let slots = rows.slots.iter();
+        self.rows
+            .extend(slots.map(|slot| (slot.tx_time().as_nanos(), slot.decode_delay().as_nanos())));
+        self.attempts.extend(&rows.attempts);
+        self.lines
+            .extend((0..rows.slots.len()).map(|index| rows.line(index)));
+    }
+}
+
+fn nothing() -> Reading {
+    let tail = Tail {
+        rows: 0,
+        end: None,
+        cut: false,
+    };
+    Reading {
+        rows: Vec::new(),
+        attempts: Vec::new(),
+        lines: Vec::new(),
+        head: Vec::new(),
+        end: Ok(tail),
+    }
+}
