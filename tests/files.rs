@@ -91,6 +91,33 @@ fn a_run_that_is_terminated_leaves_nothing_behind() {
 }
 
 #[test]
+fn a_run_that_is_interrupted_in_the_middle_leaves_nothing_behind_in_any_form() {
+    for form in [
+        "csv",
+        "csv.gz",
+        "csv.zst",
+        "arrow",
+        "arrow.gz",
+        "arrow.zst",
+        "parquet",
+    ] {
+        let folder = Folder::new();
+        // Rows without end come in, and the signal when some have gone into the temporary file. (A program
+        // that a script starts in the background ignores SIGINT unless job control is on.)
+        let script = format!(
+            "set -m; tmt synth --rate 1Gbps --lldu 33B --duration 10h --decode-delay 1ms 2> /dev/null \
+             | tmt apply --scheme arq -o out.{form} 2> /dev/null & \
+             for i in $(seq 500); do find . -name '.tmt-*' -size +0 | grep -q . && break; sleep 0.01; done; \
+             find . -name '.tmt-*' -size +0 | grep -q . && echo under way; \
+             kill -INT -- -$!; wait $!; echo $?"
+        );
+        let ran = bash(&folder, &script).ok();
+        assert_eq!(ran.text(), "under way\n130\n", "{form}");
+        assert_eq!(folder.names(), [""; 0], "{form}");
+    }
+}
+
+#[test]
 fn a_place_that_cannot_be_written_is_refused_by_the_name_that_was_typed() {
     let folder = traces();
     folder.write("file", "");

@@ -132,8 +132,7 @@ fn audited(
     let mut log = PacketLog::new(Vec::new(), head, setup.flows.len(), setup.end);
     let report = run(setup, link, &mut log);
     let log = log.finish().unwrap();
-    let timeline =
-        timeline.map(|timeline| TraceReader::new(timeline, Options::default()).unwrap());
+    let timeline = timeline.map(|timeline| TraceReader::new(timeline, Options::default()).unwrap());
     (report, audit(&log[..], timeline).unwrap())
 }
 

@@ -1,0 +1,422 @@
+//! Every form of a trace at the command line: what one holds the others hold, by extension, by flag, by pipe.
+
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
+#[allow(
+    dead_code,
+    reason = "the test programs share the helper, and none needs all of it"
+)]
+mod common;
+
+use std::io::Read as _;
+use std::process::{Command, Stdio};
+
+use common::{Folder, bash, plain, project, tmt, trace};
+use tmt_core::codec::{Compressor, Decompressor, Kind, recognise};
+
+const FORMS: [&str; 7] = [
+    "csv",
+    "csv.gz",
+    "csv.zst",
+    "arrow",
+    "arrow.gz",
+    "arrow.zst",
+    "parquet",
+];
+
+/// Slots of a trace of three blocks, the last of them short.
+const SLOTS: u32 = 70_000;
+
+/// A folder with one trace in every form, `phy.csv` to `phy.parquet`.
+///
+/// The scheme `none` changes no row: it only adds the column of attempts.
+fn every_form(text: &str) -> Folder {
+    let folder = Folder::new();
+    for form in FORMS {
+        let name = format!("phy.{form}");
+        let run = tmt("apply --scheme none -o").arg(name);
+        run.input(text).within(&folder).run().ok();
+    }
+    folder
+}
+
+fn bytes(folder: &Folder, name: &str) -> Vec<u8> {
+    std::fs::read(folder.path(name)).unwrap()
+}
+
+/// What bytes are, and what is inside where something is.
+fn kinds(bytes: &[u8]) -> Vec<Kind> {
+    let kind = recognise(bytes);
+    let mut inner = Vec::new();
+    match kind {
+        Kind::Gzip => Decompressor::gzip(bytes).read_to_end(&mut inner).unwrap(),
+        Kind::Zstd => Decompressor::zstd(bytes)
+            .unwrap()
+            .read_to_end(&mut inner)
+            .unwrap(),
+        _ => return vec![kind],
+    };
+    vec![kind, recognise(&inner)]
+}
+
+/// The kinds that a form's name says.
+fn kinds_of(form: &str) -> Vec<Kind> {
+    let (format, compression) = form.split_once('.').unwrap_or((form, ""));
+    let format = match format {
+        "csv" => Kind::Text,
+        "arrow" => Kind::ArrowStream,
+        _ => Kind::Parquet,
+    };
+    match compression {
+        "gz" => vec![Kind::Gzip, format],
+        "zst" => vec![Kind::Zstd, format],
+        _ => vec![format],
+    }
+}
+
+#[test]
+fn every_form_holds_what_the_text_holds() {
+    for text in [trace(SLOTS, 97), plain(&trace(SLOTS, 97)), trace(1, 2)] {
+        let folder = every_form(&text);
+        let expected = tmt("stats --json phy.csv").within(&folder).run().ok();
+        for form in FORMS {
+            let name = format!("phy.{form}");
+            let bytes = bytes(&folder, &name);
+            assert_eq!(kinds(&bytes), kinds_of(form), "{form}");
+            let file = tmt("stats --json").arg(&name).within(&folder).run().ok();
+            assert_eq!(file.text(), expected.text(), "{form}");
+            let piped = tmt("stats --json").input(bytes).run().ok();
+            assert_eq!(piped.text(), expected.text(), "{form} through a pipe");
+        }
+    }
+}
+
+#[test]
+fn text_to_any_form_and_back_is_the_same_bytes() {
+    // Without a head no stage is told, so that `none` of a timeline without a head is that timeline.
+    let folder = every_form(&plain(&trace(SLOTS, 97)));
+    let expected = folder.read("phy.csv");
+    for form in FORMS {
+        let name = format!("phy.{form}");
+        let back = tmt("apply --scheme none").arg(name).within(&folder).run();
+        assert!(back.ok().text() == expected, "{form}");
+    }
+}
+
+#[test]
+fn head_and_end_line_come_back_too() {
+    let folder = every_form(&trace(SLOTS, 97));
+    let expected = tmt("apply --scheme none phy.csv")
+        .within(&folder)
+        .run()
+        .ok();
+    assert!(expected.text().contains("\n# site: Livorno\n"));
+    assert!(expected.text().contains("\n# end: rows=70000 "));
+    for form in FORMS {
+        let name = format!("phy.{form}");
+        let back = tmt("apply --scheme none").arg(name).within(&folder).run();
+        assert!(back.ok().text() == expected.text(), "{form}");
+    }
+}
+
+#[test]
+fn a_chain_runs_through_pipes_of_every_form() {
+    let folder = Folder::new();
+    folder.write("phy.csv", trace(SLOTS, 97));
+    let chain = |form: &str| {
+        format!(
+            "tmt inject --bernoulli 0.1 --format {form} < phy.csv | tmt apply --scheme arq --format {form} \
+             | tmt stats --json"
+        )
+    };
+    let expected = bash(&folder, &chain("csv")).ok();
+    for form in FORMS {
+        assert_eq!(
+            bash(&folder, &chain(form)).ok().text(),
+            expected.text(),
+            "{form}"
+        );
+    }
+    assert_eq!(folder.names(), ["phy.csv"]);
+}
+
+#[test]
+fn a_scheme_over_any_form_gives_the_timeline_of_the_text() {
+    let folder = every_form(&trace(SLOTS, 9));
+    for scheme in ["arq", "harq:10/12,interleave=2,in-order"] {
+        let apply = |name: &str| {
+            tmt("apply --summary summary.json --scheme")
+                .arg(scheme)
+                .arg(name)
+                .within(&folder)
+                .run()
+                .ok()
+        };
+        let expected = apply("phy.csv");
+        let summary = folder.read("summary.json");
+        for form in FORMS {
+            let found = apply(&format!("phy.{form}"));
+            assert!(found.text() == expected.text(), "{scheme} {form}");
+            assert_eq!(found.stderr, expected.stderr, "{scheme} {form}");
+            assert_eq!(folder.read("summary.json"), summary, "{scheme} {form}");
+        }
+    }
+}
+
+#[test]
+fn a_run_and_its_audit_take_timelines_of_every_form() {
+    let folder = Folder::new();
+    folder.write("phy.csv", trace(20_000, 9));
+    for form in FORMS {
+        let run = tmt("apply --scheme harq:10/12 phy.csv -o").arg(format!("line.{form}"));
+        run.within(&folder).run().ok();
+    }
+    let report = |form: &str| {
+        let run = tmt("tcp --json --cc cubic --packets log.csv").arg(format!("line.{form}"));
+        let report = run.within(&folder).run().ok();
+        let audit = tmt("audit log.csv --timeline").arg(format!("line.{form}"));
+        let audit = audit.within(&folder).run().ok();
+        assert!(audit.text().ends_with("every rule holds\n"), "{form}");
+        (report.stdout, folder.read("log.csv"), audit.stdout)
+    };
+    let expected = report("csv");
+    for form in FORMS {
+        assert!(report(form) == expected, "{form}");
+        // The auditor reads the timeline from a pipe as well.
+        let audit =
+            tmt("audit log.csv --timeline -").input(bytes(&folder, &format!("line.{form}")));
+        assert_eq!(
+            audit.within(&folder).run().ok().stdout,
+            expected.2,
+            "{form}"
+        );
+    }
+}
+
+#[test]
+fn no_byte_depends_on_the_jobs_or_on_the_pieces_of_a_pipe() {
+    let input = trace(SLOTS, 9);
+    for form in FORMS {
+        for command in ["inject --bernoulli 0.05", "apply --scheme harq:10/12"] {
+            let run = |jobs: &str, pieces: &[usize]| {
+                let run = tmt(command).arg_list(jobs).arg("--format").arg(form);
+                run.input(&*input).pieces(pieces).run().ok()
+            };
+            let expected = run("--jobs 1", &[usize::MAX]);
+            assert_eq!(kinds(&expected.stdout), kinds_of(form), "{form}");
+            for jobs in ["--jobs 2", "--jobs 3", "--jobs 8", ""] {
+                let found = run(jobs, &[7, 100_003, 1, 65_537]);
+                assert!(found.stdout == expected.stdout, "{command} {form} {jobs}");
+                assert_eq!(found.stderr, expected.stderr, "{command} {form} {jobs}");
+            }
+        }
+    }
+}
+
+#[test]
+fn no_result_depends_on_how_a_pipe_hands_out_a_binary_trace() {
+    let folder = every_form(&trace(SLOTS, 97));
+    let expected = tmt("stats --json phy.csv").within(&folder).run().ok();
+    for form in FORMS {
+        let bytes = bytes(&folder, &format!("phy.{form}"));
+        for (jobs, pieces) in [
+            ("--jobs 1", &[1, 4095][..]),
+            ("--jobs 2", &[3, 65_537, 8]),
+            ("--jobs 8", &[1 << 20]),
+        ] {
+            let run = tmt("stats --json").arg_list(jobs).input(&*bytes);
+            let found = run.pieces(pieces).run().ok();
+            assert_eq!(found.text(), expected.text(), "{form} {jobs} {pieces:?}");
+        }
+    }
+}
+
+#[test]
+fn the_form_is_that_of_the_flag_or_of_the_name() {
+    let small = trace(40, 7);
+    for (arguments, name, form) in [
+        ("", "x", "csv"),
+        ("", "x.txt", "csv"),
+        ("", "x.csv", "csv"),
+        ("", "x.gz", "csv.gz"),
+        ("", "x.CSV.ZST", "csv.zst"),
+        ("", "x.arrow", "arrow"),
+        ("", "x.arrows", "arrow"),
+        ("", "x.ipc.zst", "arrow.zst"),
+        ("", "x.parquet", "parquet"),
+        ("--format arrow", "x", "arrow"),
+        ("--format arrow", "x.csv", "arrow"),
+        ("--format arrow", "x.csv.gz", "arrow.gz"),
+        ("--format csv", "x.arrow.zst", "csv.zst"),
+        ("--format csv", "x.parquet", "csv"),
+        ("--format csv.gz", "x.csv", "csv.gz"),
+        ("--format csv.gz", "x.csv.zst", "csv.gz"),
+        ("--format parquet", "x", "parquet"),
+        ("--format parquet", "x.arrow", "parquet"),
+    ] {
+        for command in ["apply --scheme arq", "inject --bernoulli 0.1"] {
+            let folder = Folder::new();
+            let run = tmt(command).arg_list(arguments).arg("-o").arg(name);
+            run.input(&*small).within(&folder).run().ok();
+            assert_eq!(folder.names(), [name]);
+            let found = kinds(&bytes(&folder, name));
+            assert_eq!(found, kinds_of(form), "{command} {arguments} -o {name}");
+        }
+    }
+}
+
+#[test]
+fn a_name_that_asks_for_what_parquet_does_not_have_is_a_usage_error() {
+    let folder = Folder::new();
+    // Refused before anything is read: no input is there.
+    for command in [
+        "apply --scheme arq no-such.csv",
+        "apply --scheme arq --scheme none no-such.csv",
+        "inject --bernoulli 0.1 no-such.csv",
+        "convert --from mahimahi no-such.txt",
+        "synth --rate 264kbps --lldu 33B --duration 1s --decode-delay 1ms",
+    ] {
+        for name in ["{scheme}.csv.gz", "{scheme}.csv.zst", "{scheme}.gz"] {
+            let run = tmt(command).arg_list("--format parquet -o").arg(name);
+            let ran = run.within(&folder).run();
+            let words = "--format parquet compresses its columns itself";
+            let ran = ran.fails(2, &[words, "--output"]);
+            assert_eq!(ran.text(), "");
+            assert_eq!(folder.names(), [""; 0]);
+        }
+    }
+    let ran = tmt("apply --scheme arq --format parquet.gz no-such.csv").run();
+    ran.fails(2, &["parquet.gz", "csv.zst"]);
+}
+
+#[test]
+fn several_schemes_are_written_in_one_form() {
+    for (pattern, flags, form) in [
+        ("{scheme}.csv.gz", "", "csv.gz"),
+        ("{scheme}.parquet", "", "parquet"),
+        ("{scheme}", "--format arrow.zst", "arrow.zst"),
+    ] {
+        let folder = Folder::new();
+        let run = tmt("apply --scheme arq --scheme harq:2/3").arg_list(flags);
+        let run = run.arg("-o").arg(pattern).input(trace(SLOTS, 9));
+        run.within(&folder).run().ok();
+        for scheme in ["arq", "harq:2/3"] {
+            let name = pattern.replace("{scheme}", &scheme.replace([':', '/'], "-"));
+            let found = bytes(&folder, &name);
+            assert_eq!(kinds(&found), kinds_of(form), "{name}");
+            let alone = tmt("apply --format").arg(form).arg("--scheme").arg(scheme);
+            let alone = alone.input(trace(SLOTS, 9)).run().ok();
+            assert!(found == alone.stdout, "{name}");
+        }
+        assert_eq!(folder.names().len(), 2);
+    }
+}
+
+/// Whether a program can be started.
+fn installed(program: &str) -> bool {
+    let mut command = Command::new(program);
+    let streams = command.arg("--version").stdin(Stdio::null());
+    let is_there = streams
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .status()
+        .is_ok();
+    if !is_there {
+        eprintln!("skipped: no {program} here");
+    }
+    is_there
+}
+
+#[test]
+fn the_programs_of_the_compressed_forms_read_what_is_written() {
+    let folder = every_form(&trace(SLOTS, 97));
+    for (program, form, script) in [
+        (
+            "gzip",
+            "csv.gz",
+            "gzip -t phy.csv.gz && gzip -dc < phy.csv.gz",
+        ),
+        ("zcat", "csv.gz", "zcat phy.csv.gz"),
+        (
+            "zstd",
+            "csv.zst",
+            "zstd -qt phy.csv.zst && zstd -dc < phy.csv.zst",
+        ),
+        ("gzip", "arrow.gz", "gzip -dc < phy.arrow.gz"),
+        ("zstd", "arrow.zst", "zstd -dc < phy.arrow.zst"),
+    ] {
+        if installed(program) {
+            let (format, _) = form.split_once('.').unwrap();
+            let expected = bytes(&folder, &format!("phy.{format}"));
+            assert!(bash(&folder, script).ok().stdout == expected, "{script}");
+        }
+    }
+}
+
+#[test]
+fn what_those_programs_write_is_read() {
+    let folder = Folder::new();
+    folder.write("phy.csv", trace(SLOTS, 97));
+    let expected = tmt("stats --json phy.csv").within(&folder).run().ok();
+    for (program, script) in [
+        ("gzip", "gzip -c phy.csv | tmt stats --json"),
+        (
+            "gzip",
+            "gzip -9c phy.csv > a.gz; head -c 4096 /dev/zero >> a.gz; tmt stats --json a.gz",
+        ),
+        (
+            "gzip",
+            "(head -n 30000 phy.csv | gzip; tail -n +30001 phy.csv | gzip) | tmt stats --json",
+        ),
+        ("zstd", "zstd -qc phy.csv | tmt stats --json"),
+        ("zstd", "zstd -qc -19 --long phy.csv | tmt stats --json"),
+        (
+            "zstd",
+            "(head -n 30000 phy.csv | zstd -qc; tail -n +30001 phy.csv | zstd -qc) | tmt stats --json",
+        ),
+    ] {
+        if installed(program) {
+            let found = bash(&folder, script).ok();
+            assert_eq!(found.text(), expected.text(), "{script}");
+        }
+    }
+}
+
+#[test]
+fn members_and_frames_behind_each_other_are_one_trace() {
+    let text = trace(3000, 97);
+    let expected = tmt("apply --scheme arq").input(&*text).run().ok();
+    for mut compressor in [Compressor::gzip(), Compressor::zstd().unwrap()] {
+        // Cut within a row, an empty one between.
+        let (front, back) = text.as_bytes().split_at(text.len() / 2 + 3);
+        let mut stream = Vec::new();
+        for block in [front, b"", back] {
+            compressor.block(block, &mut stream).unwrap();
+        }
+        let found = tmt("apply --scheme arq").input(stream).run().ok();
+        assert_eq!(found.text(), expected.text(), "{compressor:?}");
+    }
+}
+
+#[test]
+fn tables_of_other_programs_are_read() {
+    for name in [
+        "crowded.arrows",
+        "crowded.parquet",
+        "duckdb.parquet",
+        "lz4.feather",
+        "polars.arrow",
+        "polars.parquet",
+        "snappy.parquet",
+        "zstd.feather",
+    ] {
+        let file = project("fixtures/formats").join(name);
+        let stats = tmt("stats --json").arg(&file).run().ok().json();
+        assert_eq!(stats["slots"], 10, "{name}");
+        assert_eq!(stats["slots_erased"], 3, "{name}");
+        let piped = tmt("stats --json")
+            .input(std::fs::read(&file).unwrap())
+            .run();
+        assert_eq!(piped.ok().json(), stats, "{name}");
+    }
+}

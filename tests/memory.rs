@@ -1,0 +1,100 @@
+//! Input that would fill the memory is refused in little of it.
+
+#![cfg(target_os = "linux")]
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
+#[allow(
+    dead_code,
+    reason = "the test programs share the helper, and none needs all of it"
+)]
+mod common;
+
+use std::fs;
+use std::io::Write as _;
+use std::process::{Command, Stdio};
+use std::thread;
+
+use common::{Folder, Ran, TMT, bash, finish};
+use tmt_core::codec::Compressor;
+
+/// Commands that read a trace.
+const READERS: [&str; 4] = [
+    "inject --bernoulli 0.1",
+    "stats",
+    "apply --scheme arq",
+    "tcp",
+];
+
+const GIGABYTE: usize = 1_000_000_000;
+const PIECE: usize = 1 << 16;
+const TOO_LONG: &str = "found a line of more than 1048576 bytes, expected a text trace";
+/// Most memory a run that refuses its input may have taken, kB.
+const LIMIT: u64 = 128 << 10;
+
+/// Peak of a process's memory so far, kB; none where it has ended.
+fn peak(process: u32) -> Option<u64> {
+    let status = fs::read_to_string(format!("/proc/{process}/status")).ok()?;
+    let line = status
+        .lines()
+        .find_map(|line| line.strip_prefix("VmHWM:"))?;
+    line.trim().strip_suffix(" kB")?.parse().ok()
+}
+
+/// A gigabyte of '1' behind `front`: what came of it, bytes that were taken, the highest peak seen, kB.
+fn endless_line(command: &str, front: &'static [u8]) -> (Ran, usize, u64) {
+    let mut child = Command::new(TMT)
+        .args(command.split(' '))
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut stdin = child.stdin.take().unwrap();
+    let process = child.id();
+    let writer = thread::spawn(move || {
+        let piece = vec![b'1'; PIECE];
+        let (mut written, mut highest) = (0, 0);
+        if stdin.write_all(front).is_err() {
+            return (written, highest);
+        }
+        while written < GIGABYTE && stdin.write_all(&piece).is_ok() {
+            written += PIECE;
+            highest = highest.max(peak(process).unwrap_or(0));
+        }
+        (written, highest)
+    });
+    let ran = finish(child);
+    let (written, highest) = writer.join().unwrap();
+    (ran, written, highest)
+}
+
+#[test]
+fn a_line_without_an_end_is_refused_before_it_fills_the_memory() {
+    for command in READERS {
+        for front in [&b""[..], b"tx_time,decode_delay\n0,1\n", b"# tool: x\n"] {
+            let (ran, written, highest) = endless_line(command, front);
+            ran.fails(1, &[TOO_LONG]);
+            assert!(written < GIGABYTE, "{command}: read to its end");
+            assert!(highest > 0 && highest < LIMIT, "{command}: {highest} kB");
+        }
+    }
+}
+
+#[test]
+fn a_line_without_an_end_in_a_small_file_is_refused_in_little_memory() {
+    let folder = Folder::new();
+    let mut gzip = Vec::new();
+    Compressor::gzip()
+        .block(&vec![b'1'; 1 << 20], &mut gzip)
+        .unwrap();
+    folder.write("x.gz", gzip.repeat(GIGABYTE >> 20));
+    let mut zstd = Vec::new();
+    let mut compressor = Compressor::zstd().unwrap();
+    compressor.block(&vec![b'1'; 1 << 20], &mut zstd).unwrap();
+    folder.write("x.zst", zstd.repeat(GIGABYTE >> 20));
+    for name in ["x.gz", "x.zst"] {
+        // 256 MB of addresses, most of which are the threads' stacks.
+        let script = format!("ulimit -v 262144; tmt --jobs 2 stats {name}");
+        bash(&folder, &script).fails(1, &[TOO_LONG]);
+    }
+}
