@@ -4,6 +4,7 @@
 //! [`ChunkReader`], such as a `File` or `Bytes`. The head and the end line are key-value pairs of
 //! the footer.
 
+mod dictionary;
 mod reader;
 mod writer;
 

@@ -272,3 +272,34 @@ fn a_table_without_rows_is_no_error_here() {
     assert_eq!(reading.end.unwrap(), Next::End);
     assert!(reading.rows.is_empty());
 }
+
+#[test]
+fn a_dictionary_that_claims_more_values_than_it_has_is_refused_for_that() {
+    let attempts: Vec<_> = (0u32..100)
+        .map(|row| (row.into(), 1, 1 + row % 3))
+        .collect();
+    let bytes = timeline(&attempts, &Metadata::new(), 100);
+    assert!(read_parquet(&bytes, options()).end.is_ok());
+    // The header of the page: of a dictionary (type 2), then the number of values, three, in its own part.
+    let header = [0x15, 0x04];
+    let part = [0x4c, 0x15, 0x06];
+    let at = bytes
+        .windows(2)
+        .enumerate()
+        .filter(|(_, window)| *window == header)
+        .find_map(|(from, _)| {
+            let near = bytes[from..from + 24].windows(3).position(|w| w == part);
+            near.map(|at| from + at + 2)
+        })
+        .unwrap();
+    let mut bytes = bytes;
+    // Still one byte: 63 values, where twelve bytes hold three.
+    bytes[at] = 0x7e;
+    let error = read_parquet(&bytes, options()).end.unwrap_err();
+    assert!(
+        error
+            .to_string()
+            .contains("a dictionary of more values than it holds"),
+        "{error}"
+    );
+}

@@ -2,9 +2,13 @@
 
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
 
 use ::parquet::arrow::ProjectionMask;
-use ::parquet::arrow::arrow_reader::{ParquetRecordBatchReader, ParquetRecordBatchReaderBuilder};
+use ::parquet::arrow::arrow_reader::{
+    ArrowReaderMetadata, ArrowReaderOptions, ParquetRecordBatchReader,
+    ParquetRecordBatchReaderBuilder,
+};
 use ::parquet::errors::{ParquetError, Result as ParquetResult};
 use ::parquet::file::metadata::ParquetMetaData;
 use ::parquet::file::reader::{ChunkReader, Length};
@@ -14,7 +18,7 @@ use arrow_array::{Array, ArrayRef, RecordBatch};
 use arrow_schema::DataType;
 use bytes::Bytes;
 
-use super::{FORMAT, corrupt, error};
+use super::{FORMAT, corrupt, dictionary, error};
 use crate::columns::{
     self, Column, CountValues, Counts, Next, Number, Options, Places, Times, Type, head,
 };
@@ -50,13 +54,14 @@ impl Reader {
     /// A file that is cut or damaged; no columns of the contract, or with other types; what the system says.
     pub fn new<T: ChunkReader + 'static>(input: T, options: Options) -> Result<Self> {
         check_ends(&input)?;
-        let builder = contained(|| ParquetRecordBatchReaderBuilder::try_new(Bounded(input)))?
+        let input = Bounded(Arc::new(input));
+        let footer = contained(|| ArrowReaderMetadata::load(&input, ArrowReaderOptions::new()))?
             .map_err(error)?;
-        check_footer(builder.metadata())?;
-        let fields = builder.schema().fields().iter();
+        check_footer(footer.metadata())?;
+        let fields = footer.schema().fields().iter();
         let columns = fields.map(|field| (field.name().clone(), column_type(field.data_type())));
         let mut places = Places::find(columns.collect(), options)?;
-        let pairs = builder.metadata().file_metadata().key_value_metadata();
+        let pairs = footer.metadata().file_metadata().key_value_metadata();
         let (metadata, end) = head::read(
             pairs
                 .into_iter()
@@ -65,14 +70,18 @@ impl Reader {
         )?;
         let mut wanted = vec![places.tx_time.0, places.decode_delay.0];
         wanted.extend(places.attempts);
-        let mask = ProjectionMask::roots(builder.parquet_schema(), wanted.iter().copied());
+        let pages = Arc::new(Bounded(Arc::clone(&input.0)));
+        contained(|| dictionary::check(&pages, footer.metadata(), &wanted))??;
+        let mask = ProjectionMask::roots(footer.parquet_schema(), wanted.iter().copied());
         // Columns are handed over in the file's order, whatever the order in which they were asked for.
         wanted.sort_unstable();
         let among = |at: usize| wanted.partition_point(|&other| other < at);
         places.tx_time.0 = among(places.tx_time.0);
         places.decode_delay.0 = among(places.decode_delay.0);
         places.attempts = places.attempts.map(among);
-        let builder = builder.with_projection(mask).with_batch_size(BATCH);
+        let builder = ParquetRecordBatchReaderBuilder::new_with_metadata(input, footer)
+            .with_projection(mask)
+            .with_batch_size(BATCH);
         Ok(Self {
             batches: contained(|| builder.build())?.map_err(error)?,
             metadata,
@@ -281,7 +290,7 @@ fn check_footer(metadata: &ParquetMetaData) -> Result<()> {
 /// An input that is never asked for what it has not.
 ///
 /// Reading a range sets memory aside for it first, and its length may be what a footer claims.
-struct Bounded<T>(T);
+struct Bounded<T>(Arc<T>);
 
 impl<T: ChunkReader> Length for Bounded<T> {
     fn len(&self) -> u64 {
