@@ -91,6 +91,10 @@ fn help(kind: &ErrorKind) -> Option<&'static str> {
         ErrorKind::Cut { .. } => {
             "the stage in front failed or was cut; with --allow-cut the rows that are there are used"
         }
+        // A Parquet file that is cut has lost its footer, and with it everything.
+        ErrorKind::CutStream { format, .. } if *format != "Parquet" => {
+            "with --allow-cut the whole rows in front of the cut are used"
+        }
         ErrorKind::RoundsToZero { .. } | ErrorKind::TooLarge { .. } => {
             "numbers are seconds unless --unit says otherwise"
         }
