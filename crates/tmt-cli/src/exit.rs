@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use clap::error::ErrorKind as ClapKind;
 use tmt_core::ErrorKind;
+use tmt_core::parquet::panics_are_contained;
 use tmt_core::pipeline::StageError;
 
 use crate::progress;
@@ -77,12 +78,19 @@ impl Failure {
                 message.push_str(&format!(": row {}", position.row));
             }
         }
-        message.push_str(&format!(": {error}"));
+        message.push_str(&format!(": {}", one_line(&error.to_string())));
         Self::Failed {
             message,
             help: help(error.kind()).map(str::to_owned),
         }
     }
+}
+
+/// `text` without line breaks and whatever else moves a terminal: names and values in it come from a file.
+fn one_line(text: &str) -> String {
+    let parts = text.split(char::is_control).map(str::trim);
+    let parts: Vec<&str> = parts.filter(|part| !part.is_empty()).collect();
+    parts.join(" ")
 }
 
 /// What to do about an error, where there is something to do.
@@ -134,6 +142,16 @@ pub(crate) fn code(name: &str, outcome: Outcome) -> ExitCode {
             ExitCode::FAILURE
         }
     }
+}
+
+/// Says nothing of a panic that is caught and becomes a refusal, with words of its own.
+pub(crate) fn leave_out_contained_panics() {
+    let told = std::panic::take_hook();
+    std::panic::set_hook(Box::new(move |panic| {
+        if !panics_are_contained() {
+            told(panic);
+        }
+    }));
 }
 
 /// Whether only errors are told.

@@ -9,7 +9,7 @@ mod reader;
 mod writer;
 
 pub use ::parquet::file::reader::{ChunkReader, Length};
-pub use reader::Reader;
+pub use reader::{Reader, panics_are_contained};
 pub use writer::{ROW_GROUP, Writer};
 
 use ::parquet::errors::ParquetError;

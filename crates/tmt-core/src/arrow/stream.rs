@@ -254,7 +254,12 @@ fn cut() -> Error {
 }
 
 pub(super) fn parse(header: &[u8]) -> Result<Message<'_>> {
-    root_as_message(header).map_err(|error| corrupt(format!("a message header: {error}")))
+    root_as_message(header).map_err(|error| {
+        // Behind its first line stands where in the header it was found, on lines of their own.
+        let words = error.to_string();
+        let first = words.lines().next().unwrap_or_default();
+        corrupt(format!("a message header: {}", first.trim_end_matches('.')))
+    })
 }
 
 /// Reads the length and the header behind `first`, the four bytes in front of every message.

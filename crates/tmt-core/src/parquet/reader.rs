@@ -1,5 +1,6 @@
 //! Rows from a Parquet file.
 
+use std::cell::Cell;
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -176,11 +177,26 @@ impl fmt::Debug for Reader {
     }
 }
 
+thread_local! {
+    static CONTAINED: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Whether this thread is at work in which a panic is caught and becomes a refusal.
+///
+/// For panic hooks, which are asked first and have nothing to say then.
+#[must_use]
+pub fn panics_are_contained() -> bool {
+    CONTAINED.get()
+}
+
 /// Does what may panic in the crate on pages that are damaged: a refusal then, and nothing further.
 ///
 /// Some of its decoders take a page's header at its word; which of them do is not ours to know.
 fn contained<T>(work: impl FnOnce() -> T) -> Result<T> {
-    catch_unwind(AssertUnwindSafe(work)).map_err(|_| corrupt("pages that cannot be decoded"))
+    CONTAINED.set(true);
+    let done = catch_unwind(AssertUnwindSafe(work));
+    CONTAINED.set(false);
+    done.map_err(|_| corrupt("pages that cannot be decoded"))
 }
 
 fn column_type(found: &DataType) -> Type {
