@@ -67,6 +67,8 @@ pub(crate) fn open_trace(
     let trace = if recognise(&first) != Kind::Parquet {
         TraceReader::new(io::Cursor::new(first).chain(reader), options)
     } else if let Some(path) = path.filter(|path| is_file(path)) {
+        // It is read here and there, of which no bar could tell how far it is.
+        progress::clear();
         TraceReader::parquet(File::open(path).map_err(failed)?, options)
     } else {
         // Its footer, which says where everything is, stands at the end: a pipe has to be kept to be read.

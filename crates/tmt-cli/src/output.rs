@@ -281,7 +281,8 @@ pub(crate) fn shown(path: Option<&str>) -> &str {
     path.filter(|path| !is_stdout(path)).unwrap_or("<stdout>")
 }
 
-fn is_stdout(path: &str) -> bool {
+/// Whether a path stands for the program's own output.
+pub(crate) fn is_stdout(path: &str) -> bool {
     matches!(path, "-" | "/dev/stdout")
 }
 

@@ -36,7 +36,7 @@ pub(crate) struct Args {
     #[arg(short, long, value_name = "FILE")]
     output: Option<String>,
     /// Write no timeline, only the summary
-    #[arg(long, conflicts_with = "output")]
+    #[arg(long, conflicts_with_all = ["output", "format"])]
     summary_only: bool,
     #[command(flatten)]
     format: FormatArgs,
@@ -141,9 +141,9 @@ pub(crate) fn run(args: &Args) -> Outcome {
 /// Where each scheme's timeline goes, when no file would be written twice or read and written.
 fn places(args: &Args) -> Outcome<Vec<String>> {
     let paths = output_paths(args)?;
-    if args.summary.as_deref() == Some("-")
+    if args.summary.as_deref().is_some_and(output::is_stdout)
         && !args.summary_only
-        && paths.iter().any(|path| path == "-")
+        && paths.iter().any(|path| output::is_stdout(path))
     {
         return Err(Failure::usage(
             "--summary - and the timeline cannot both go to stdout",

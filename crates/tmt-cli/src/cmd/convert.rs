@@ -396,7 +396,8 @@ fn tell_rtt(head: &mut Metadata, rtt: Option<Span>, propagation: Option<Span>) {
 
 /// Rows that are all written, with the output that is yet to be made final.
 struct Written {
-    output: Output,
+    /// None where there is no row.
+    output: Option<Output>,
     slots: u64,
 }
 
@@ -432,10 +433,20 @@ fn write_slots(
         }
         Err(Stop::Stage(error)) => return Err(Failure::stage(name, &[name], &error)),
     }
+    if slots == 0 {
+        // An input without a row is refused; nothing may look like a trace.
+        return Ok(Written {
+            output: None,
+            slots,
+        });
+    }
     let output = writer
         .finish(&end_of_slots(slots, last, None))
         .map_err(|error| Failure::io(name, &error))?;
-    Ok(Written { output, slots })
+    Ok(Written {
+        output: Some(output),
+        slots,
+    })
 }
 
 /// Why a conversion stopped.
@@ -455,12 +466,12 @@ fn end(written: Written, name: &str, findings: &[Finding]) -> Outcome {
     for finding in findings {
         note!("convert", "{finding}");
     }
-    if written.slots == 0 {
+    let Some(output) = written.output else {
         return Err(Failure::failed(format!(
             "{name}: found no row, expected at least one"
         )));
-    }
-    written.output.finish()?;
+    };
+    output.finish()?;
     note!("convert", "{} slots", written.slots);
     Ok(())
 }

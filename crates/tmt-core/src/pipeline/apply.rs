@@ -63,7 +63,7 @@ impl<W: Write + Send> Lane<W> {
 pub struct Apply<W: Write + Send> {
     lanes: Vec<Lane<W>>,
     slots: SlotTally,
-    /// The last time at which no walk can fail.
+    /// The last time at which no walk can fail; none where any slot may.
     safe_until: Option<Time>,
 }
 
@@ -73,8 +73,8 @@ impl<W: Write + Send> Apply<W> {
     pub fn new(lanes: Vec<Lane<W>>) -> Self {
         let safe_until = lanes
             .iter()
-            .filter_map(|lane| lane.walk.repeats_fit_until())
-            .min();
+            .map(|lane| lane.walk.repeats_fit_until())
+            .try_fold(Time::MAX, |least, until| Some(least.min(until?)));
         Self {
             lanes,
             slots: SlotTally::default(),
@@ -91,13 +91,10 @@ impl<W: Write + Send> Apply<W> {
         match drive(reader, &mut self) {
             Ok(()) => self.finish(reader.tail().and_then(|tail| tail.end)),
             Err(StageError::Input(error)) => {
-                self.rounds(1)?;
-                for (index, lane) in self.lanes.into_iter().enumerate() {
-                    if let Some(writer) = lane.writer {
-                        writer
-                            .abandon()
-                            .map_err(|error| StageError::Output(index, error))?;
-                    }
+                // What is wrong with the input is told, whatever becomes of the rows in front of it.
+                let _ = self.rounds(1);
+                for lane in self.lanes {
+                    let _ = lane.writer.map(TraceWriter::abandon);
                 }
                 Err(StageError::Input(error))
             }
@@ -156,9 +153,8 @@ impl<W: Write + Send> Apply<W> {
 impl<W: Write + Send> Stage for Apply<W> {
     fn spawn<'s>(&'s mut self, batch: &'s [Rows], scope: &Scope<'s>) {
         let last = batch.iter().rev().find_map(|rows| rows.slots.last());
-        let safe = self
-            .safe_until
-            .is_none_or(|until| last.is_none_or(|slot| slot.tx_time() <= until));
+        let safe =
+            last.is_none_or(|slot| self.safe_until.is_some_and(|until| slot.tx_time() <= until));
         let slots = &mut self.slots;
         scope.spawn(move |_| batch.iter().for_each(|rows| slots.slots(&rows.slots)));
         let mut walks = Vec::new();

@@ -11,7 +11,7 @@ use crate::trace::TraceWriter;
 
 /// Writes what `fill` puts into an empty vector, call after call, until it puts nothing there.
 ///
-/// While rows are written, the next ones are made. Returns the number of rows and the last of them.
+/// While rows are written, the next ones are made.
 ///
 /// # Errors
 /// The first error of `fill`, behind the rows in front of it, or what the system says about the output.

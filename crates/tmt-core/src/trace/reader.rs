@@ -90,6 +90,8 @@ pub struct TraceReader<'a> {
     handed: usize,
     /// What is wrong behind the batch.
     error: Option<Error>,
+    /// Nothing is handed over any more.
+    ended: bool,
     tail: Option<Tail>,
 }
 
@@ -169,6 +171,7 @@ impl<'a> TraceReader<'a> {
             batch_used: 0,
             handed: 0,
             error: None,
+            ended: false,
             tail: None,
         }
     }
@@ -274,9 +277,12 @@ impl<'a> TraceReader<'a> {
     /// What is wrong behind the batch that was used last.
     pub fn advance(&mut self) -> Result<bool> {
         if let Some(error) = self.error.take() {
+            self.ended = true;
+            self.batch_used = 0;
             return Err(error);
         }
-        if self.tail.is_some() {
+        if self.ended || self.tail.is_some() {
+            self.batch_used = 0;
             return Ok(false);
         }
         std::mem::swap(&mut self.batch, &mut self.pieces);

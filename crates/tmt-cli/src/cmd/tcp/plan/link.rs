@@ -43,6 +43,7 @@ pub(super) fn synthetic(args: &Args) -> Outcome<Link> {
         ("--lldu-header", args.lldu_header.is_some()),
         ("--loop", args.looped),
         ("--allow-cut", args.trace.allow_cut),
+        ("--unit", args.trace.unit.is_some()),
     ];
     if let Some((flag, _)) = refused.iter().find(|(_, given)| *given) {
         return Err(Failure::usage(format!(
