@@ -300,6 +300,68 @@ fn a_row_that_one_scheme_cannot_walk_stops_all_of_them_there() {
 }
 
 #[test]
+fn where_no_repeat_can_ever_be_ready_all_schemes_stop_at_the_first_one_too() {
+    // RTT and feedback together leave their range, so that the first slot erased is refused, wherever it stands.
+    let trace = long_trace(2_000);
+    let run = |threads: usize, chunk: usize| {
+        let outputs = [Shared::default(), Shared::default()];
+        let refused = pool(threads).install(|| {
+            let mut reader = TraceReader::new(trace.as_bytes(), options(chunk)).unwrap();
+            let lanes = ["none", "arq"]
+                .iter()
+                .zip(&outputs)
+                .map(|(scheme, output)| {
+                    let writer =
+                        TraceWriter::new(output.clone(), Form::default(), reader.metadata())
+                            .unwrap();
+                    Lane::new(scheme.parse().unwrap(), Span::MAX, Span::MAX, Some(writer))
+                });
+            let apply = Apply::new(lanes.collect());
+            match apply.run(&mut reader) {
+                Err(StageError::Input(error)) => words(&error),
+                _ => panic!("not refused"),
+            }
+        });
+        (refused, outputs.map(|output| output.bytes()))
+    };
+    let expected = run(1, 13);
+    let erased = trace.lines().position(|line| line.ends_with(",0")).unwrap();
+    // Without a scheme the erased slot itself is an LLDU, and the last.
+    assert_eq!(
+        expected.1[0].split(|byte| *byte == b'\n').count(),
+        erased + 2
+    );
+    for threads in THREADS {
+        for chunk in CHUNKS {
+            assert!(
+                run(threads, chunk) == expected,
+                "{threads} threads, chunks of {chunk}"
+            );
+        }
+    }
+}
+
+#[test]
+fn a_reader_hands_over_nothing_behind_a_fault() {
+    let mut text = long_trace(500);
+    text.push_str("oops\n");
+    text.push_str("9,0.1\n".repeat(500).as_str());
+    for chunk in CHUNKS {
+        let mut reader = TraceReader::new(text.as_bytes(), options(chunk)).unwrap();
+        let (mut rows, mut count) = (Rows::default(), 0);
+        while reader.next_rows(&mut rows).is_ok_and(|more| more) {
+            count += rows.slots.len();
+        }
+        assert_eq!((count, rows.slots.len()), (500, 0));
+        for _ in 0..5 {
+            assert!(matches!(reader.next_rows(&mut rows), Ok(false)));
+            assert!(rows.slots.is_empty());
+        }
+        assert!(reader.tail().is_none());
+    }
+}
+
+#[test]
 fn injected_erasures_are_those_of_the_serial_channel() {
     let trace = long_trace(40_000);
     for spec in [
