@@ -6,11 +6,12 @@
 //! - [`endpoint`], [`receiver`], [`sender`]: both ends of a flow, without a clock of their own.
 //! - [`link`], [`gateway`]: what a packet meets on its way.
 //! - [`simulation`], [`probe`], [`metrics`], [`replicas`]: a run, what watches it, what it gives.
+//! - [`model`]: closed forms of TCP and the fluid Monte-Carlo; they share nothing with the simulator.
 //! - [`log`]: runs written down; [`audit`] checks them and shares no code with what wrote them.
 //!
 //! A run is a pure function of its setup and seed. Windows are counted in segments, time in integer
 //! nanoseconds; floating point stays within what the standard guarantees on every platform
-//! (`num` holds the one exception).
+//! ([`num`] holds the one exception).
 
 #![cfg_attr(
     test,
@@ -25,7 +26,7 @@ pub mod gateway;
 pub mod link;
 pub mod log;
 pub mod metrics;
-pub mod num;
+pub mod model;
 pub mod probe;
 mod ranges;
 pub mod receiver;
@@ -34,3 +35,5 @@ pub mod rtt;
 pub mod sender;
 pub mod simulation;
 pub mod timeline;
+
+pub use tmt_core::num;

@@ -6,12 +6,14 @@
 //!
 //! From the bottom to the top; each layer uses only what stands above it in this list:
 //! - [`units`] (and `decimal`): time as integer nanoseconds, sizes, rates, exact decimal text.
+//! - [`num`]: transcendental mathematics.
 //! - [`distribution`], [`runs`], [`rng`]: order statistics, run lengths, random numbers.
 //! - [`slot`], [`metadata`], [`error`]: the nouns of a trace.
 //! - [`text`], [`import`]: formats of text. They see no schemes.
 //! - [`codec`], [`columns`], [`arrow`], [`parquet`]: compressed and binary formats. They see none either.
 //! - [`scheme`], [`machine`]: schemes and the state machine that runs them. They see no formats.
 //! - [`walk`], [`summary`], [`stats`], [`channel`], [`synth`]: what commands are made of.
+//! - [`model`]: closed forms of schemes and codes, by name. They see neither traces nor the machine.
 //! - [`trace`]: traces in any format, read and written piece by piece. It sees no schemes.
 //! - [`pipeline`]: all of it at the same time, on all cores.
 //!
@@ -33,6 +35,8 @@ pub mod error;
 pub mod import;
 pub mod machine;
 pub mod metadata;
+pub mod model;
+pub mod num;
 pub mod parquet;
 pub mod pipeline;
 pub mod rng;

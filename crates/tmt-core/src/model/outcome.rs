@@ -1,0 +1,152 @@
+//! What a model gives.
+
+use serde::ser::SerializeMap as _;
+use serde::{Serialize, Serializer};
+
+/// One result.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Quantity {
+    /// A number; infinities allowed.
+    Number(f64),
+    /// A whole number.
+    Count(u64),
+    /// Yes or no.
+    Truth(bool),
+    /// A word.
+    Word(String),
+    /// Numbers by place.
+    Array(Vec<f64>),
+    /// Numbers by key, keys rising.
+    Map(Vec<(u64, f64)>),
+}
+
+impl Serialize for Quantity {
+    /// Infinities become null.
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let finite = |number: f64| number.is_finite().then_some(number);
+        match self {
+            Self::Number(number) => finite(*number).serialize(serializer),
+            Self::Count(count) => count.serialize(serializer),
+            Self::Truth(truth) => truth.serialize(serializer),
+            Self::Word(word) => word.serialize(serializer),
+            Self::Array(numbers) => serializer.collect_seq(numbers.iter().map(|n| finite(*n))),
+            Self::Map(pairs) => {
+                let mut map = serializer.serialize_map(Some(pairs.len()))?;
+                for (key, number) in pairs {
+                    map.serialize_entry(key, &finite(*number))?;
+                }
+                map.end()
+            }
+        }
+    }
+}
+
+/// The results of a model, in the order in which they are shown, and what is to be said about them.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Outcome {
+    fields: Vec<(&'static str, Quantity)>,
+    remarks: Vec<String>,
+}
+
+impl Outcome {
+    /// No results yet.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    fn with(mut self, name: &'static str, quantity: Quantity) -> Self {
+        self.fields.push((name, quantity));
+        self
+    }
+
+    /// Adds a number; infinities are allowed, what is no number makes the model refuse.
+    #[must_use]
+    pub fn number(self, name: &'static str, number: f64) -> Self {
+        self.with(name, Quantity::Number(number))
+    }
+
+    /// Adds a whole number.
+    #[must_use]
+    pub fn count(self, name: &'static str, count: u64) -> Self {
+        self.with(name, Quantity::Count(count))
+    }
+
+    /// Adds a yes or no.
+    #[must_use]
+    pub fn truth(self, name: &'static str, truth: bool) -> Self {
+        self.with(name, Quantity::Truth(truth))
+    }
+
+    /// Adds a word.
+    #[must_use]
+    pub fn word(self, name: &'static str, word: impl Into<String>) -> Self {
+        self.with(name, Quantity::Word(word.into()))
+    }
+
+    /// Adds numbers by place.
+    #[must_use]
+    pub fn array(self, name: &'static str, numbers: Vec<f64>) -> Self {
+        self.with(name, Quantity::Array(numbers))
+    }
+
+    /// Adds numbers by key.
+    #[must_use]
+    pub fn map(self, name: &'static str, pairs: Vec<(u64, f64)>) -> Self {
+        self.with(name, Quantity::Map(pairs))
+    }
+
+    /// Says that the model is used outside of its assumptions, or what a limit means.
+    #[must_use]
+    pub fn remark(mut self, text: impl Into<String>) -> Self {
+        self.remarks.push(text.into());
+        self
+    }
+
+    /// The same, only where it applies.
+    #[must_use]
+    pub fn remark_if(self, applies: bool, text: &str) -> Self {
+        if applies { self.remark(text) } else { self }
+    }
+
+    /// Results by name.
+    #[must_use]
+    pub fn fields(&self) -> &[(&'static str, Quantity)] {
+        &self.fields
+    }
+
+    /// The number of this name; none where there is none.
+    #[must_use]
+    pub fn get(&self, name: &str) -> Option<f64> {
+        let found = self.fields.iter().find(|(known, _)| *known == name)?;
+        match &found.1 {
+            Quantity::Number(number) => Some(*number),
+            Quantity::Count(count) => Some(crate::units::to_f64(*count)),
+            _ => None,
+        }
+    }
+
+    /// What is to be said about the results.
+    #[must_use]
+    pub fn remarks(&self) -> &[String] {
+        &self.remarks
+    }
+
+    /// The first result that is no number.
+    pub(super) fn not_a_number(&self) -> Option<&'static str> {
+        let bad = |quantity: &Quantity| match quantity {
+            Quantity::Number(number) => number.is_nan(),
+            Quantity::Array(numbers) => numbers.iter().any(|number| number.is_nan()),
+            Quantity::Map(pairs) => pairs.iter().any(|(_, number)| number.is_nan()),
+            Quantity::Count(_) | Quantity::Truth(_) | Quantity::Word(_) => false,
+        };
+        let found = self.fields.iter().find(|(_, quantity)| bad(quantity));
+        found.map(|(name, _)| *name)
+    }
+}
+
+impl Serialize for Outcome {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_map(self.fields.iter().map(|(name, quantity)| (name, quantity)))
+    }
+}
