@@ -16,6 +16,7 @@ mod oracle;
 use oracle::random::{self, Link};
 use proptest::prelude::*;
 use tmt_core::channel::{Channel, ChannelSpec};
+use tmt_core::num::powi;
 use tmt_core::slot::{Fate, Lldu, Slot};
 use tmt_core::summary::{LinkSummary, LlduTally, SlotTally};
 use tmt_core::synth::ConstantRate;
@@ -96,7 +97,7 @@ fn binomial(n: u32, k: u32, p: f64) -> f64 {
     for i in 0..k {
         value *= f64::from(n - i) / f64::from(k - i) * p;
     }
-    value * (1.0 - p).powi(i32::try_from(n - k).unwrap())
+    value * powi(1.0 - p, u64::from(n - k))
 }
 
 /// Mean and variance of the data LLDUs that a systematic ND/N codeword loses.
@@ -256,7 +257,7 @@ fn the_attempts_of_arq_are_geometric() {
         let count = to_f64(early.len() as u64);
         let mut compared = 0;
         for attempts in 1..40u32 {
-            let share = p.powi(i32::try_from(attempts).unwrap() - 1) * (1.0 - p);
+            let share = powi(p, u64::from(attempts) - 1) * (1.0 - p);
             if share * count < 200.0 {
                 break;
             }
@@ -321,7 +322,7 @@ fn arq_with_rounds_loses_what_is_erased_in_every_attempt() {
         let early = early(&lldus, slots, 20_000_000);
         let lost = early.iter().filter(|lldu| lldu.fate == Fate::Lost);
         let count = to_f64(early.len() as u64);
-        let share = p.powi(rounds + 1);
+        let share = powi(p, rounds + 1);
         near(
             to_f64(lost.count() as u64) / count,
             share,
