@@ -4,6 +4,12 @@
 //! line in the registry: `MODELS` here for the link, `fluid_tcp::model::MODELS` for TCP. Nothing here
 //! sees a trace or the machine that runs schemes, so that the one can be checked by the other.
 
+pub mod arq;
+pub mod chain;
+pub mod fec;
+pub mod frame_arq;
+pub mod ge;
+pub mod harq;
 mod key;
 mod outcome;
 
@@ -13,7 +19,14 @@ pub use key::{Arguments, Domain, Key, Preset, Value};
 pub use outcome::{Outcome, Quantity};
 
 /// The models of the link; TCP's are in `fluid_tcp::model`.
-pub static MODELS: &[&Model] = &[];
+pub static MODELS: &[&Model] = &[
+    &ge::STATE,
+    &ge::COUNT,
+    &fec::MODEL,
+    &arq::MODEL,
+    &harq::MODEL,
+    &frame_arq::MODEL,
+];
 
 /// A result of a model.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -8,6 +8,8 @@ use serde::{Serialize, Serializer};
 pub enum Quantity {
     /// A number; infinities allowed.
     Number(f64),
+    /// Nothing: the number has no value for these arguments, and a remark says why.
+    Absent,
     /// A whole number.
     Count(u64),
     /// Yes or no.
@@ -26,6 +28,7 @@ impl Serialize for Quantity {
         let finite = |number: f64| number.is_finite().then_some(number);
         match self {
             Self::Number(number) => finite(*number).serialize(serializer),
+            Self::Absent => serializer.serialize_none(),
             Self::Count(count) => count.serialize(serializer),
             Self::Truth(truth) => truth.serialize(serializer),
             Self::Word(word) => word.serialize(serializer),
@@ -64,6 +67,12 @@ impl Outcome {
     #[must_use]
     pub fn number(self, name: &'static str, number: f64) -> Self {
         self.with(name, Quantity::Number(number))
+    }
+
+    /// Adds a number that has no value for some arguments; a remark is to say why.
+    #[must_use]
+    pub fn maybe(self, name: &'static str, number: Option<f64>) -> Self {
+        self.with(name, number.map_or(Quantity::Absent, Quantity::Number))
     }
 
     /// Adds a whole number.
@@ -138,7 +147,7 @@ impl Outcome {
             Quantity::Number(number) => number.is_nan(),
             Quantity::Array(numbers) => numbers.iter().any(|number| number.is_nan()),
             Quantity::Map(pairs) => pairs.iter().any(|(_, number)| number.is_nan()),
-            Quantity::Count(_) | Quantity::Truth(_) | Quantity::Word(_) => false,
+            Quantity::Absent | Quantity::Count(_) | Quantity::Truth(_) | Quantity::Word(_) => false,
         };
         let found = self.fields.iter().find(|(_, quantity)| bad(quantity));
         found.map(|(name, _)| *name)

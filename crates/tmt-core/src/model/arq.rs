@@ -1,0 +1,103 @@
+//! `arq`: selective repeat without a limit (models.md §1.4).
+
+use super::{Domain, Field, Key, Model, Outcome};
+
+const P: Key = Key::number(
+    "p",
+    0.05,
+    Domain::Probability,
+    "erasure probability of an LLDU",
+);
+/// Round-trip time.
+pub(super) const RTT: Key = Key::number(
+    "rtt",
+    0.5,
+    Domain::NonNegative,
+    "round-trip time of the link, s",
+);
+
+/// Delivered LLDUs a slot: 1 − p (papers/000 §3.5).
+#[must_use]
+pub fn efficiency(p: f64) -> f64 {
+    1.0 - p
+}
+
+/// Mean delay of an LLDU, s: RTT/2 + RTT·p/(1 − p) (papers/000 §3.5 as corrected by models.md K5).
+#[must_use]
+pub fn delay(p: f64, rtt: f64) -> f64 {
+    if rtt > 0.0 {
+        rtt / 2.0 + rtt * (p / (1.0 - p))
+    } else {
+        0.0
+    }
+}
+
+/// `tmt model arq`.
+pub static MODEL: Model = Model {
+    name: "arq",
+    about: "ARQ with unlimited selective repeats: efficiency and delay",
+    source: "papers/000 §3.4, §3.5; models.md §1.4",
+    notes: &[
+        "The channel is taken as memoryless over one round-trip time: bursts are short beside it",
+        "K5: the printed delay has p^(i−1), which charges a round trip to LLDUs received at the first try; \
+         figure 6b fits the form used here only",
+    ],
+    example: "p=0.05 rtt=0.5",
+    keys: &[P, RTT],
+    results: &[
+        Field::new("eta", "LLDUs delivered / LLDUs sent"),
+        Field::new("delay", "mean delay of an LLDU, propagation included, s"),
+        Field::new("mean_transmissions", "mean transmissions of an LLDU"),
+    ],
+    answer: |arguments| {
+        let (p, rtt) = (arguments.number(&P), arguments.number(&RTT));
+        Ok(Outcome::new()
+            .number("eta", efficiency(p))
+            .number("delay", delay(p, rtt))
+            .number("mean_transmissions", 1.0 / (1.0 - p))
+            .remark_if(
+                p >= 1.0,
+                "p = 1: nothing is ever delivered, delay and transmissions grow without bound",
+            ))
+    },
+};
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_published_delays_are_met() {
+        // models.md §1.6: alpha = .98, beta = .1, .5, .8, .9, .93.
+        let figures = [
+            (0.1, 0.9783, 0.2611),
+            (0.5, 0.9615, 0.2700),
+            (0.8, 0.9091, 0.3000),
+            (0.9, 0.8333, 0.3500),
+            (0.93, 0.7778, 0.3929),
+        ];
+        for (beta, eta, expected) in figures {
+            let p = 0.02 / (2.0 - 0.98 - beta);
+            assert!((efficiency(p) - eta).abs() < 5e-5);
+            assert!((delay(p, 0.5) - expected).abs() < 5e-5);
+        }
+    }
+
+    #[test]
+    fn the_delay_is_its_series() {
+        for p in [0.0, 1e-9, 0.1, 0.7] {
+            let mut series = 0.25;
+            for i in 1..400u32 {
+                series += crate::num::powi(p, u64::from(i)) * (1.0 - p) * f64::from(i) * 0.5;
+            }
+            assert!((delay(p, 0.5) / series - 1.0).abs() < 1e-12);
+        }
+        assert_eq!(
+            MODEL
+                .evaluate(&MODEL.arguments([("p", "1")]).unwrap())
+                .unwrap()
+                .get("delay"),
+            Some(f64::INFINITY)
+        );
+    }
+}

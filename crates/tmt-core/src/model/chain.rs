@@ -1,0 +1,436 @@
+//! The Gilbert–Elliott chain in closed form: erasures in n consecutive LLDUs (models.md §1.1, §1.2).
+
+use super::ModelError;
+use crate::num::{expm1, log1p, powi};
+
+/// Probabilities below this are taken as 0: far below anything a sum could show, far above the numbers that
+/// processors handle slowly.
+const NOTHING: f64 = 1e-300;
+
+/// A probability so small that what is conditional on it has reached its limit to the last digit.
+const RARE: f64 = 1e-100;
+
+/// A two-state erasure channel in its stationary law, one LLDU a step (papers/000 §3.3).
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Chain {
+    /// P(stay in good).
+    alpha: f64,
+    /// P(stay in bad).
+    beta: f64,
+    /// P(bad next | good now), 1 − alpha with digits of its own.
+    to_bad: f64,
+    /// P(good next | bad now), 1 − beta with digits of its own.
+    to_good: f64,
+    /// Erasure probability in the good state.
+    pg: f64,
+    /// Erasure probability in the bad state.
+    pb: f64,
+    /// Share of LLDUs sent in the bad state.
+    p_bad: f64,
+    /// Share of LLDUs sent in the good state.
+    p_good: f64,
+}
+
+impl Chain {
+    /// The channel with these probabilities of *staying* in good (`alpha`) and bad (`beta`), and of erasure in
+    /// either state; all in [0, 1].
+    ///
+    /// # Errors
+    /// alpha = beta = 1: neither state is ever left, and there is no stationary law.
+    pub fn new(alpha: f64, beta: f64, pg: f64, pb: f64) -> Result<Self, ModelError> {
+        Self::of([alpha, 1.0 - alpha], [beta, 1.0 - beta], [pg, pb])
+    }
+
+    /// The same by the probabilities of staying and leaving, each with its own digits.
+    fn of(
+        [alpha, to_bad]: [f64; 2],
+        [beta, to_good]: [f64; 2],
+        [pg, pb]: [f64; 2],
+    ) -> Result<Self, ModelError> {
+        let either = to_bad + to_good;
+        if either > 0.0 {
+            Ok(Self {
+                alpha,
+                beta,
+                to_bad,
+                to_good,
+                pg,
+                pb,
+                p_bad: to_bad / either,
+                p_good: to_good / either,
+            })
+        } else {
+            Err(ModelError::refused(
+                "alpha = beta = 1 leaves neither state: the channel has no stationary law, and p_bad is 0/0",
+            ))
+        }
+    }
+
+    /// Independent erasures of probability `p`, as a chain that forgets its state at every step.
+    ///
+    /// # Errors
+    /// None for a probability.
+    pub fn memoryless(p: f64) -> Result<Self, ModelError> {
+        Self::of([1.0 - p, p], [p, 1.0 - p], [0.0, 1.0])
+    }
+
+    /// The channel between LLDUs that stand `depth` apart (papers/000 eq 4, with its two lines swapped: K2).
+    #[must_use]
+    pub fn interleaved(self, depth: u64) -> Self {
+        if depth <= 1 {
+            return self;
+        }
+        let forgotten = self.forgotten(depth);
+        let kept = powi(self.rho(), depth);
+        Self {
+            alpha: self.p_good + kept * self.p_bad,
+            beta: self.p_bad + kept * self.p_good,
+            to_bad: self.p_bad * forgotten,
+            to_good: self.p_good * forgotten,
+            ..self
+        }
+    }
+
+    /// 1 − rho^depth.
+    fn forgotten(&self, depth: u64) -> f64 {
+        let either = self.to_bad + self.to_good;
+        if either < 1.0 {
+            -expm1(crate::units::to_f64(depth) * log1p(-either))
+        } else {
+            1.0 - powi(1.0 - either, depth)
+        }
+    }
+
+    /// Share of LLDUs sent in the bad state (papers/000 eq 3).
+    #[must_use]
+    pub fn p_bad(&self) -> f64 {
+        self.p_bad
+    }
+
+    /// Probability that an LLDU is erased.
+    #[must_use]
+    pub fn erasure_probability(&self) -> f64 {
+        self.p_good * self.pg + self.p_bad * self.pb
+    }
+
+    /// P(stay in good).
+    #[must_use]
+    pub fn alpha(&self) -> f64 {
+        self.alpha
+    }
+
+    /// P(stay in bad).
+    #[must_use]
+    pub fn beta(&self) -> f64 {
+        self.beta
+    }
+
+    /// Correlation of the states of neighbours, alpha + beta − 1.
+    #[must_use]
+    pub fn rho(&self) -> f64 {
+        self.alpha - self.to_good
+    }
+
+    /// Mean length of a stay in the bad state, LLDUs; infinite for beta = 1.
+    #[must_use]
+    pub fn mean_bad_run(&self) -> f64 {
+        1.0 / self.to_good
+    }
+
+    /// Mean length of a stay in the good state, LLDUs; infinite for alpha = 1.
+    #[must_use]
+    pub fn mean_good_run(&self) -> f64 {
+        1.0 / self.to_bad
+    }
+
+    /// The channel that stands for this one where it erases nothing: so close to it that what is
+    /// conditional on an erasure has reached its limit to the last digit.
+    pub(super) fn nearly(self) -> Self {
+        if self.erasure_probability() > 0.0 {
+            return self;
+        }
+        let pb = if self.pb > 0.0 { self.pb } else { RARE };
+        let to_bad = if self.to_bad > 0.0 { self.to_bad } else { RARE };
+        let good = [1.0 - to_bad, to_bad];
+        Self::of(good, [self.beta, self.to_good], [self.pg, pb]).unwrap_or(self)
+    }
+
+    /// Probability of erasure in each state, good first.
+    #[cfg(test)]
+    pub(super) fn erasing(&self) -> [f64; 2] {
+        [self.pg, self.pb]
+    }
+
+    /// The law of the state, good first.
+    pub(super) fn stationary(&self) -> [f64; 2] {
+        [self.p_good, self.p_bad]
+    }
+
+    /// One step of any measure over an LLDU that is erased for certain, times the probability of that.
+    pub(super) fn step_erased(&self, now: &Measure) -> Measure {
+        let certain = |p: f64| [0.0, p];
+        let mut next = Measure::new(now.good.len() - 2, [0.0; 2]);
+        self.step_with([certain(self.pg), certain(self.pb)], now, &mut next);
+        next
+    }
+
+    /// One step of any measure over (erasures so far, state of the next LLDU): `next` becomes what `now` is an
+    /// LLDU later. Both hold a 0 in front of the count 0.
+    pub(super) fn step(&self, now: &Measure, next: &mut Measure) {
+        let either = |p: f64| [1.0 - p, p];
+        self.step_with([either(self.pg), either(self.pb)], now, next);
+    }
+
+    /// One step, with the weights of an LLDU that gets through and of one that is erased, good first.
+    fn step_with(&self, [good, bad]: [[f64; 2]; 2], now: &Measure, next: &mut Measure) {
+        let (alpha, beta) = (self.alpha, self.beta);
+        // By what was (state, erased or not): how it reaches good, and how it reaches bad.
+        let to_good = [
+            good[0] * alpha,
+            good[1] * alpha,
+            bad[0] * self.to_good,
+            bad[1] * self.to_good,
+        ];
+        let to_bad = [
+            good[0] * self.to_bad,
+            good[1] * self.to_bad,
+            bad[0] * beta,
+            bad[1] * beta,
+        ];
+        let live = (now.live + 1).min(now.good.len());
+        let rows = now.good[1..live]
+            .iter()
+            .zip(&now.good[..live - 1])
+            .zip(now.bad[1..live].iter().zip(&now.bad[..live - 1]));
+        let out = next.good[1..live].iter_mut().zip(&mut next.bad[1..live]);
+        for (((g0, g1), (b0, b1)), (good, bad)) in rows.zip(out) {
+            *good = g0 * to_good[0] + g1 * to_good[1] + b0 * to_good[2] + b1 * to_good[3];
+            *bad = g0 * to_bad[0] + g1 * to_bad[1] + b0 * to_bad[2] + b1 * to_bad[3];
+        }
+        next.live = live;
+        next.forget_nothing();
+        next.end_with_nothing();
+    }
+}
+
+/// A measure over (erasures so far, state of the next LLDU), for counts up to a largest one.
+#[derive(Debug, Clone)]
+pub(super) struct Measure {
+    good: Vec<f64>,
+    bad: Vec<f64>,
+    /// Places in use: one more than the largest count, and the 0 in front.
+    live: usize,
+}
+
+impl Measure {
+    /// No erasures so far, with these weights of the next LLDU's state.
+    pub(super) fn new(most: usize, [good, bad]: [f64; 2]) -> Self {
+        let mut measure = Self {
+            good: vec![0.0; most + 2],
+            bad: vec![0.0; most + 2],
+            live: 2,
+        };
+        measure.good[1] = good;
+        measure.bad[1] = bad;
+        measure
+    }
+
+    fn forget_nothing(&mut self) {
+        while self.live > 2 && self.at(self.live - 2) < NOTHING {
+            self.live -= 1;
+            self.good[self.live] = 0.0;
+            self.bad[self.live] = 0.0;
+        }
+    }
+
+    /// What the next step reads behind the places in use may be left from earlier.
+    fn end_with_nothing(&mut self) {
+        if let (Some(good), Some(bad)) = (self.good.get_mut(self.live), self.bad.get_mut(self.live))
+        {
+            *good = 0.0;
+            *bad = 0.0;
+        }
+    }
+
+    /// Weights of both states at `count` erasures.
+    pub(super) fn states(&self, count: usize) -> [f64; 2] {
+        if count + 1 < self.live {
+            [self.good[count + 1], self.bad[count + 1]]
+        } else {
+            [0.0; 2]
+        }
+    }
+
+    /// Weight of `count` erasures.
+    pub(super) fn at(&self, count: usize) -> f64 {
+        let [good, bad] = self.states(count);
+        good + bad
+    }
+
+    /// Weight of at most `count` erasures.
+    pub(super) fn up_to(&self, count: usize) -> f64 {
+        let end = self.live.min(count.saturating_add(2));
+        self.good[1..end].iter().sum::<f64>() + self.bad[1..end].iter().sum::<f64>()
+    }
+
+    /// One more than the largest count that has a weight.
+    pub(super) fn counts(&self) -> usize {
+        self.live - 1
+    }
+
+    /// Adds another measure's weights times `factor`.
+    pub(super) fn add(&mut self, other: &Self, factor: f64) {
+        let places = other.live;
+        if places > self.live {
+            self.good[self.live..places].fill(0.0);
+            self.bad[self.live..places].fill(0.0);
+            self.live = places;
+        }
+        for (own, other) in self.good[..places].iter_mut().zip(&other.good[..places]) {
+            *own += factor * other;
+        }
+        for (own, other) in self.bad[..places].iter_mut().zip(&other.bad[..places]) {
+            *own += factor * other;
+        }
+        self.end_with_nothing();
+    }
+}
+
+/// The number of erasures in more and more consecutive LLDUs.
+#[derive(Debug, Clone)]
+pub(super) struct Census {
+    chain: Chain,
+    now: Measure,
+    spare: Measure,
+}
+
+impl Census {
+    /// Counts up to `most`, from these weights of the first LLDU's state on.
+    pub(super) fn new(chain: Chain, most: usize, start: [f64; 2]) -> Self {
+        Self {
+            chain,
+            now: Measure::new(most, start),
+            spare: Measure::new(most, [0.0; 2]),
+        }
+    }
+
+    /// Counts up to `most` from the stationary law on.
+    pub(super) fn stationary(chain: Chain, most: usize) -> Self {
+        Self::new(chain, most, chain.stationary())
+    }
+
+    /// One LLDU more.
+    pub(super) fn step(&mut self) {
+        self.chain.step(&self.now, &mut self.spare);
+        std::mem::swap(&mut self.now, &mut self.spare);
+    }
+
+    /// `lldus` more.
+    pub(super) fn after(mut self, lldus: usize) -> Self {
+        for _ in 0..lldus {
+            self.step();
+        }
+        self
+    }
+
+    /// The measure so far.
+    pub(super) fn measure(&self) -> &Measure {
+        &self.now
+    }
+
+    /// Probability of `count` erasures so far.
+    pub(super) fn at(&self, count: usize) -> f64 {
+        self.now.at(count)
+    }
+}
+
+/// P(m, n) for m = 0 … `most`: the probability of m erasures in `n` consecutive LLDUs (papers/000 §3.3).
+#[must_use]
+pub fn erasures(chain: Chain, n: usize, most: usize) -> Vec<f64> {
+    let most = most.min(n);
+    let census = Census::stationary(chain, most).after(n);
+    (0..=most).map(|count| census.at(count)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Sum over all sequences of states and erasures: P(m, n) without recursion.
+    fn by_force(chain: Chain, n: u32) -> Vec<f64> {
+        let mut law = vec![0.0; n as usize + 1];
+        let stay = [chain.alpha(), chain.beta()];
+        for states in 0..1u32 << n {
+            let state = |k: u32| (states >> k & 1) as usize;
+            let mut path = chain.stationary()[state(0)];
+            for k in 1..n {
+                let same = stay[state(k - 1)];
+                path *= if state(k) == state(k - 1) {
+                    same
+                } else {
+                    1.0 - same
+                };
+            }
+            for erased in 0..1u32 << n {
+                let chance = |k: u32| {
+                    let p = chain.erasing()[state(k)];
+                    if erased >> k & 1 == 1 { p } else { 1.0 - p }
+                };
+                law[erased.count_ones() as usize] += path * (0..n).map(chance).product::<f64>();
+            }
+        }
+        law
+    }
+
+    #[test]
+    fn the_recursion_is_the_sum_over_all_sequences() {
+        for (alpha, beta, pg, pb) in [
+            (0.99, 0.8, 0.0, 1.0),
+            (0.9, 0.3, 0.1, 0.7),
+            (0.2, 0.1, 0.05, 0.9),
+            (0.5, 0.5, 0.0, 1.0),
+            (0.0, 1.0, 0.0, 1.0),
+            (1.0, 0.0, 0.3, 1.0),
+        ] {
+            let chain = Chain::new(alpha, beta, pg, pb).unwrap();
+            let law = erasures(chain, 6, 6);
+            for (found, expected) in law.iter().zip(by_force(chain, 6)) {
+                assert!((found - expected).abs() < 3e-15, "{chain:?}: {law:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn interleaving_is_as_many_steps_of_the_chain() {
+        for (alpha, beta) in [(0.98, 0.9), (0.3, 0.2), (0.99, 0.8), (1.0, 0.4)] {
+            let chain = Chain::new(alpha, beta, 0.0, 1.0).unwrap();
+            // P(good after 5 steps | good now), by steps.
+            let mut good = 1.0;
+            for _ in 0..5 {
+                good = good * alpha + (1.0 - good) * (1.0 - beta);
+            }
+            let apart = chain.interleaved(5);
+            assert!((apart.alpha() - good).abs() < 1e-15);
+            assert!((apart.p_bad() - chain.p_bad()).abs() < 1e-16);
+            assert!((apart.rho() - powi(chain.rho(), 5)).abs() < 1e-15);
+            assert_eq!(chain.interleaved(1), chain);
+        }
+        // models.md K2, measured .9211 and .604.
+        let chain = Chain::new(0.98, 0.9, 0.0, 1.0).unwrap().interleaved(5);
+        assert!((chain.alpha() - 0.9213).abs() < 5e-5, "{}", chain.alpha());
+        assert!((chain.beta() - 0.606).abs() < 5e-4, "{}", chain.beta());
+    }
+
+    #[test]
+    fn rare_erasures_keep_their_digits() {
+        let chain = Chain::memoryless(1e-9).unwrap();
+        let law = erasures(chain, 12, 12);
+        // C(12, 3) p^3 (1 − p)^9.
+        let expected = 220.0 * 1e-27 * (1.0 - 9e-9);
+        assert!((law[3] / expected - 1.0).abs() < 1e-14);
+        let total: f64 = erasures(Chain::new(0.999, 0.7, 0.0, 1.0).unwrap(), 1000, 1000)
+            .iter()
+            .sum();
+        assert!((total - 1.0).abs() < 1e-12);
+    }
+}

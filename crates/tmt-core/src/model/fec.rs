@@ -1,0 +1,326 @@
+//! `fec`: block erasure codes over the channel, interleaved or not (models.md §1.3).
+
+use super::arq::RTT;
+use super::chain::{Census, Chain, Measure};
+use super::ge::{self, ALPHA, BETA, DEPTH, PB, PG};
+use super::{Arguments, Domain, Field, Key, Model, ModelError, Outcome};
+use crate::units::to_f64;
+
+/// Data LLDUs of a codeword.
+pub(super) const ND: Key =
+    Key::count("nd", 10, (1, 65_535), "data LLDUs of a codeword").alias(&["ND"]);
+/// Repair LLDUs of a codeword.
+pub(super) const NR: Key =
+    Key::count("nr", 2, (0, 65_534), "repair LLDUs of a codeword").alias(&["NR"]);
+/// Time of an LLDU.
+pub(super) const TP: Key =
+    Key::number("tp", 0.0, Domain::NonNegative, "time per LLDU, s").alias(&["TP"]);
+
+/// Most LLDUs of a codeword, as in a scheme's text.
+const MOST: u64 = 65_535;
+
+/// A block code ND/N and the channel between its LLDUs.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Code {
+    /// The channel between neighbours of one codeword (interleaving included).
+    pub chain: Chain,
+    /// Data LLDUs, at least 1.
+    pub data: usize,
+    /// Repair LLDUs.
+    pub repair: usize,
+}
+
+/// What happens to a codeword that is sent once.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Block {
+    /// P(at most NR erasures among N).
+    pub decode: f64,
+    /// P(more than NR erasures among N), with its own digits.
+    pub fail: f64,
+    /// Mean data LLDUs erased in codewords that fail, a codeword.
+    pub lost: f64,
+    /// Mean data LLDUs that get through in codewords that fail, a codeword.
+    pub kept: f64,
+}
+
+/// Recovery of data LLDUs by the codeword they are in.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Recovery {
+    /// P(the codeword decodes | a data LLDU of it is erased), averaged over the data LLDUs.
+    pub given_erased: f64,
+    /// Mean wait of a data LLDU for the end of the codeword, 0 where it needs none or in vain; LLDUs.
+    pub until_end: f64,
+    /// The same for the arrival of the ND-th LLDU of the codeword.
+    pub until_enough: f64,
+}
+
+impl Code {
+    /// LLDUs of a codeword.
+    #[must_use]
+    pub fn units(&self) -> usize {
+        self.data + self.repair
+    }
+
+    /// Calls `each` with the joint probability J(a, l) of `a` erasures among the data and `l` among the repair
+    /// LLDUs, for every pair that has one and a + l > NR.
+    pub(super) fn failures(&self, mut each: impl FnMut(usize, usize, f64)) {
+        let (data, good, bad) = self.joint();
+        for a in 0..data.counts() {
+            let [to_good, to_bad] = data.states(a);
+            let least = (self.repair + 1).saturating_sub(a);
+            for l in least..good.counts().max(bad.counts()) {
+                each(a, l, to_good * good.at(l) + to_bad * bad.at(l));
+            }
+        }
+    }
+
+    /// Erasures among the data by the state of the next LLDU, and among the repair from either state on.
+    fn joint(&self) -> (Measure, Measure, Measure) {
+        let data = Census::stationary(self.chain, self.data).after(self.data);
+        let repair = |start| {
+            let census = Census::new(self.chain, self.repair, start);
+            census.after(self.repair).measure().clone()
+        };
+        (
+            data.measure().clone(),
+            repair([1.0, 0.0]),
+            repair([0.0, 1.0]),
+        )
+    }
+
+    /// What happens to a codeword that is sent once.
+    #[must_use]
+    pub fn block(&self) -> Block {
+        let (data, good, bad) = self.joint();
+        let tails = [Tails::of(&good), Tails::of(&bad)];
+        self.block_of(data.counts(), |a| {
+            let [to_good, to_bad] = data.states(a);
+            // Enough erasures among the data alone, or so many more among the repair.
+            let more = (self.repair + 1).saturating_sub(a);
+            let allowed = self.repair.checked_sub(a);
+            [
+                to_good * tails[0].from(more) + to_bad * tails[1].from(more),
+                allowed.map_or(0.0, |most| {
+                    to_good * good.up_to(most) + to_bad * bad.up_to(most)
+                }),
+            ]
+        })
+    }
+
+    /// The same with the data and the repair LLDUs on independent stretches of the channel, as the paper's
+    /// factorisation P(a, ND)·P(l, NR) has it.
+    #[must_use]
+    pub fn block_of_products(&self) -> Block {
+        let data = Census::stationary(self.chain, self.data).after(self.data);
+        let repair = Census::stationary(self.chain, self.repair).after(self.repair);
+        let tails = Tails::of(repair.measure());
+        self.block_of(data.measure().counts(), |a| {
+            let weight = data.at(a);
+            let more = (self.repair + 1).saturating_sub(a);
+            let allowed = self.repair.checked_sub(a);
+            [
+                weight * tails.from(more),
+                allowed.map_or(0.0, |most| weight * repair.measure().up_to(most)),
+            ]
+        })
+    }
+
+    /// Sums over the erasures among the data; `shares` tells for a count P(it, and the codeword fails) and
+    /// P(it, and the codeword decodes).
+    fn block_of(&self, counts: usize, shares: impl Fn(usize) -> [f64; 2]) -> Block {
+        let mut block = Block {
+            decode: 0.0,
+            fail: 0.0,
+            lost: 0.0,
+            kept: 0.0,
+        };
+        for a in 0..counts {
+            let [fail, decode] = shares(a);
+            block.decode += decode;
+            block.fail += fail;
+            block.lost += of(a) * fail;
+            block.kept += of(self.data - a) * fail;
+        }
+        block
+    }
+
+    /// When erased data LLDUs are recovered; where nothing is ever erased, the limit for rare erasures.
+    #[must_use]
+    pub fn recovery(&self) -> Recovery {
+        let chain = self.chain.nearly();
+        let (units, most) = (self.units(), self.repair);
+        let mut plain = Measure::new(most, chain.stationary());
+        // Weighted by the erased data LLDUs so far, and by how far each of them is from the codeword's end.
+        let mut erased = Measure::new(most, [0.0; 2]);
+        let mut waits = Measure::new(most, [0.0; 2]);
+        let mut spare = plain.clone();
+        let mut saved = 0.0;
+        for k in 1..=units {
+            for measure in [&mut erased, &mut waits] {
+                chain.step(measure, &mut spare);
+                std::mem::swap(measure, &mut spare);
+            }
+            if k <= self.data {
+                let hit = chain.step_erased(&plain);
+                erased.add(&hit, 1.0);
+                waits.add(&hit, of(units - k));
+            }
+            chain.step(&plain, &mut spare);
+            std::mem::swap(&mut plain, &mut spare);
+            if (self.data..units).contains(&k) {
+                // All ND are there already with k LLDUs.
+                saved += erased.up_to(k - self.data);
+            }
+        }
+        let data = of(self.data);
+        let real = if self.chain == chain { 1.0 } else { 0.0 };
+        Recovery {
+            given_erased: erased.up_to(most) / (data * chain.erasure_probability()),
+            until_end: real * waits.up_to(most) / data,
+            until_enough: real * (waits.up_to(most) - saved) / data,
+        }
+    }
+
+    /// P(recover | erased) as printed: the other N − 1 LLDUs as if they were any N − 1 (papers/000 eq 2).
+    #[must_use]
+    pub fn printed_recovery(&self) -> f64 {
+        if self.repair == 0 {
+            return 0.0;
+        }
+        let others = Census::stationary(self.chain, self.repair).after(self.units() - 1);
+        others.measure().up_to(self.repair - 1)
+    }
+}
+
+/// P(at least so many) by count, summed from the end so that small tails keep their digits.
+struct Tails(Vec<f64>);
+
+impl Tails {
+    fn of(law: &Measure) -> Self {
+        let mut tails = vec![0.0; law.counts() + 1];
+        for count in (0..law.counts()).rev() {
+            tails[count] = tails[count + 1] + law.at(count);
+        }
+        Self(tails)
+    }
+
+    fn from(&self, count: usize) -> f64 {
+        self.0.get(count).copied().unwrap_or(0.0)
+    }
+}
+
+/// A count as a double.
+pub(super) fn of(count: usize) -> f64 {
+    to_f64(count as u64)
+}
+
+/// The code that the arguments say, on the channel between its LLDUs.
+pub(super) fn code(arguments: &Arguments) -> Result<Code, ModelError> {
+    let (data, repair) = (arguments.count(&ND), arguments.count(&NR));
+    if data + repair > MOST {
+        return Err(ModelError::refused(format!(
+            "nd + nr = {} LLDUs of a codeword, expected at most {MOST}",
+            data + repair
+        )));
+    }
+    Ok(Code {
+        chain: ge::interleaved(arguments)?,
+        data: arguments.size(&ND),
+        repair: arguments.size(&NR),
+    })
+}
+
+/// Data LLDUs delivered / LLDUs sent, counting by the number that get through alone (papers/000 eq 1 with K3).
+fn efficiency_by_count(code: &Code, decode: f64) -> f64 {
+    let units = code.units();
+    let law = Census::stationary(code.chain, units).after(units);
+    let undecoded: f64 = (1..code.data)
+        .map(|through| of(through) * law.at(units - through))
+        .sum();
+    (undecoded + of(code.data) * decode) / of(units)
+}
+
+/// What `delay` of interleaved codewords leaves out.
+const SPACING: &str = "depth > 1: delay and delay_exact count tp from one LLDU of a codeword to the next, as printed; \
+     LLDUs of an interleaved codeword stand depth · tp apart, which delay_nd counts";
+
+/// `tmt model fec`.
+pub static MODEL: Model = Model {
+    name: "fec",
+    about: "FEC and interleaved FEC: efficiency, residual loss, recovery delay",
+    source: "papers/000 §3.4, §3.5, equations (1), (2), (4); models.md §1.3",
+    notes: &[
+        "A systematic code: data LLDUs that got through count when decoding fails",
+        ge::STAYING,
+        ge::SWAPPED,
+        "K3: the first argument of P counts erasures, and blocks with more than ND received LLDUs count too; \
+         eta uses the joint law of data and repair LLDUs, eta_product the paper's factorisation, eta_count the \
+         printed sum with both corrections",
+        "K4: given that an LLDU is erased, the others of its block are not distributed as any N − 1 LLDUs: \
+         delay is the printed equation (2), delay_exact the exact one",
+    ],
+    example: "nd=10 nr=2 alpha=0.99 beta=0.8",
+    keys: &[ND, NR, RTT, TP, ALPHA, BETA, PG, PB, DEPTH],
+    results: &[
+        Field::new("erasure_prob", "probability that an LLDU is erased"),
+        Field::new("p_decode", "P(at most NR erasures among N)"),
+        Field::new("eta", "data LLDUs delivered / LLDUs sent"),
+        Field::new(
+            "eta_product",
+            "the same with data and repair LLDUs independent",
+        ),
+        Field::new("eta_allornothing", "the same, counting decoded blocks only"),
+        Field::new("eta_count", "the same by equation (1), corrected"),
+        Field::new("residual_loss", "data LLDUs lost / data LLDUs sent"),
+        Field::new(
+            "p_recover_given_erased_paper",
+            "P(recovered | erased) as printed",
+        ),
+        Field::new("p_recover_given_erased", "P(recovered | erased), exact"),
+        Field::new("delay", "mean delay of an LLDU by equation (2), s"),
+        Field::new(
+            "delay_exact",
+            "mean delay of an LLDU, recovery at the end of the block, s",
+        ),
+        Field::new("p_fail", "P(more than NR erasures among N)"),
+        Field::new(
+            "delay_nd",
+            "mean delay, recovery with the ND-th LLDU, depth · tp apart, s",
+        ),
+    ],
+    answer: |arguments| {
+        let code = code(arguments)?;
+        let (rtt, tp) = (arguments.number(&RTT), arguments.number(&TP));
+        let depth = to_f64(arguments.count(&DEPTH));
+        let (block, products) = (code.block(), code.block_of_products());
+        let recovery = code.recovery();
+        let printed = code.printed_recovery();
+        let (data, units) = (of(code.data), of(code.units()));
+        let p = code.chain.erasure_probability();
+        Ok(Outcome::new()
+            .number("erasure_prob", p)
+            .number("p_decode", block.decode)
+            .number("eta", (data * block.decode + block.kept) / units)
+            .number(
+                "eta_product",
+                (data * products.decode + products.kept) / units,
+            )
+            .number("eta_allornothing", data * block.decode / units)
+            .number("eta_count", efficiency_by_count(&code, block.decode))
+            .number("residual_loss", block.lost / data)
+            .number("p_recover_given_erased_paper", printed)
+            .number("p_recover_given_erased", recovery.given_erased)
+            .number("delay", rtt / 2.0 + p * printed * (units / 2.0) * tp)
+            .number("delay_exact", rtt / 2.0 + recovery.until_end * tp)
+            .number("p_fail", block.fail)
+            .number("delay_nd", rtt / 2.0 + recovery.until_enough * depth * tp)
+            .remark_if(
+                p <= 0.0,
+                "nothing is ever erased: p_recover_given_erased is the limit for rare erasures",
+            )
+            .remark_if(depth > 1.0 && tp > 0.0, SPACING))
+    },
+};
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,210 @@
+//! `frame-arq`: whole frames sent again (link-layer.md §3, without combining; papers/002 §2's frames).
+
+use super::arq::RTT;
+use super::chain::Census;
+use super::fec::{self, Code, ND, NR, TP, of};
+use super::ge::{self, ALPHA, BETA, DEPTH, PB, PG};
+use super::{Domain, Field, Key, Model, Outcome};
+use crate::num::{pow, whole};
+use crate::units::to_f64;
+
+const R: Key = Key::maybe(
+    "R",
+    Domain::Count(0, 1 << 32),
+    "rounds of repeats allowed; unlimited when left out",
+)
+.alias(&["r", "rounds"]);
+
+/// A frame that is sent until it is decoded or given up; attempts meet independent stretches of the channel.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct FrameArq {
+    /// P(an attempt fails), more than NR erasures among N.
+    pub fail: f64,
+    /// P(the frame is given up).
+    pub given_up: f64,
+    /// Mean attempts of a frame.
+    pub attempts: f64,
+    /// Mean attempts in vain before the one that delivers, of frames that are delivered.
+    pub in_vain: f64,
+    /// Mean LLDUs of an attempt that decodes, up to the ND-th received.
+    pub until_enough: f64,
+}
+
+impl FrameArq {
+    /// The law of frames of `code` with at most `rounds` repeats, or as many as it takes.
+    #[must_use]
+    pub fn new(code: &Code, rounds: Option<f64>) -> Self {
+        let block = code.block();
+        let fail = block.fail;
+        let given_up = rounds.map_or(0.0, |rounds| pow(fail, rounds + 1.0));
+        let through = block.decode;
+        // Of frames delivered, P(k in vain) = fail^k / Σ fail^i, i = 0 … R.
+        let (attempts, in_vain) = match rounds {
+            None => (1.0 / through, fail / through),
+            Some(rounds) => {
+                let (sum, weighted) = geometric(fail, whole(rounds) + 1);
+                (sum, weighted / sum)
+            }
+        };
+        // The ND-th has not been received within n LLDUs when more than n − ND of them are erased.
+        let mut census = Census::stationary(code.chain, code.repair).after(code.data);
+        let mut early = 0.0;
+        for erasures in 0..code.repair {
+            early += census.measure().up_to(erasures);
+            census.step();
+        }
+        Self {
+            fail,
+            given_up,
+            attempts,
+            in_vain,
+            until_enough: of(code.units()) - if through > 0.0 { early / through } else { 0.0 },
+        }
+    }
+}
+
+/// Σ x^k and Σ k x^k for k = 0 … terms − 1, by halves: sums of positive terms only.
+fn geometric(x: f64, terms: u64) -> (f64, f64) {
+    let (mut sum, mut weighted, mut power, mut done) = (0.0, 0.0, 1.0, 0);
+    for bit in (0..u64::BITS - terms.leading_zeros()).rev() {
+        // So many again behind those there are.
+        weighted += power * (weighted + to_f64(done) * sum);
+        sum += power * sum;
+        power *= power;
+        done *= 2;
+        if terms >> bit & 1 == 1 {
+            sum += power;
+            weighted += power * to_f64(done);
+            power *= x;
+            done += 1;
+        }
+    }
+    (sum, weighted)
+}
+
+/// `tmt model frame-arq`.
+pub static MODEL: Model = Model {
+    name: "frame-arq",
+    about: "frame ARQ: a frame of ND/N is sent again whole until it is decoded or given up",
+    source: "papers/002 §2 (frames of K out of N units); link-layer.md §2 to §4",
+    notes: &[
+        "Attempts meet independent stretches of the channel, a round-trip time apart; only LLDUs of one attempt count, \
+         and a frame is delivered whole or not at all",
+        "An attempt is sent without gaps: the wait for a free slot is left out",
+        ge::STAYING,
+    ],
+    example: "nd=10 nr=2 R=3 alpha=0.99 beta=0.8",
+    keys: &[ND, NR, R, RTT, TP, ALPHA, BETA, PG, PB, DEPTH],
+    results: &[
+        Field::new("p_decode", "P(an attempt decodes)"),
+        Field::new("p_fail", "P(an attempt does not decode)"),
+        Field::new("eta", "data LLDUs delivered / LLDUs sent"),
+        Field::new("residual_loss", "data LLDUs lost / data LLDUs sent"),
+        Field::new("mean_attempts", "mean attempts of a frame"),
+        Field::new(
+            "delay",
+            "mean delay of a delivered LLDU, up to the ND-th LLDU of its attempt, s",
+        ),
+    ],
+    answer: |arguments| {
+        let code = fec::code(arguments)?;
+        let rounds = arguments.maybe(&R);
+        let (rtt, tp) = (arguments.number(&RTT), arguments.number(&TP));
+        let spacing = tp * to_f64(arguments.count(&DEPTH));
+        let frame = FrameArq::new(&code, rounds);
+        let through = code.block().decode;
+        let (data, units) = (of(code.data), of(code.units()));
+        let again = rtt + (units - 1.0) * spacing;
+        let within = (frame.until_enough - f64::midpoint(data, 1.0)) * spacing;
+        let late = if again > 0.0 {
+            frame.in_vain * again
+        } else {
+            0.0
+        };
+        let delivers = through > 0.0;
+        Ok(Outcome::new()
+            .number("p_decode", through)
+            .number("p_fail", frame.fail)
+            .number("eta", data / units * through)
+            .number(
+                "residual_loss",
+                if rounds.is_none() && !delivers {
+                    1.0
+                } else {
+                    frame.given_up
+                },
+            )
+            .number("mean_attempts", frame.attempts)
+            .maybe("delay", delivers.then_some(rtt / 2.0 + late + within))
+            .remark_if(!delivers, "no attempt ever decodes: delay has no value"))
+    },
+};
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::model::chain::Chain;
+
+    fn code(p: f64, data: usize, repair: usize) -> Code {
+        Code {
+            chain: Chain::memoryless(p).unwrap(),
+            data,
+            repair,
+        }
+    }
+
+    #[test]
+    fn a_frame_of_one_is_arq() {
+        for p in [0.0, 1e-9, 0.1, 0.6] {
+            let frame = FrameArq::new(&code(p, 1, 0), None);
+            assert!((frame.attempts * (1.0 - p) - 1.0).abs() < 1e-14);
+            assert!((frame.in_vain - p / (1.0 - p)).abs() < 1e-14);
+            assert!((frame.until_enough - 1.0).abs() < 1e-14);
+        }
+    }
+
+    #[test]
+    fn the_place_of_the_last_needed_is_negative_binomial() {
+        // P(the third of three received stands at n) = C(n − 1, 2) (1 − p)^3 p^(n − 3), cut at n = 5.
+        let p: f64 = 0.3;
+        let frame = FrameArq::new(&code(p, 3, 2), None);
+        let weights = [1.0, 3.0 * p, 6.0 * p * p];
+        let mean =
+            (3.0 * weights[0] + 4.0 * weights[1] + 5.0 * weights[2]) / weights.iter().sum::<f64>();
+        assert!((frame.until_enough - mean).abs() < 1e-14);
+    }
+
+    #[test]
+    fn what_never_decodes_is_sent_as_often_as_allowed() {
+        let frame = FrameArq::new(&code(1.0, 4, 1), Some(5.0));
+        assert!((frame.attempts - 6.0).abs() < 1e-14);
+        assert!((frame.given_up - 1.0).abs() < 1e-14);
+        let outcome = MODEL
+            .evaluate(&MODEL.arguments([("beta", "1")]).unwrap())
+            .unwrap();
+        assert_eq!(outcome.get("mean_attempts"), Some(f64::INFINITY));
+        assert_eq!(outcome.get("delay"), None);
+        assert_eq!(outcome.get("residual_loss"), Some(1.0));
+    }
+
+    proptest! {
+        #[test]
+        fn attempts_are_the_sum_of_their_chances(p in 0.0..0.9f64, data in 1usize..9, repair in 0usize..5, rounds in 0u32..9) {
+            let code = code(p, data, repair);
+            let frame = FrameArq::new(&code, Some(f64::from(rounds)));
+            let (mut attempts, mut vain, mut delivered) = (0.0, 0.0, 0.0);
+            let mut reached = 1.0;
+            for k in 0..=rounds {
+                attempts += reached;
+                vain += f64::from(k) * reached * (1.0 - frame.fail);
+                delivered += reached * (1.0 - frame.fail);
+                reached *= frame.fail;
+            }
+            prop_assert!((frame.attempts - attempts).abs() < 1e-9 * attempts);
+            prop_assert!((frame.in_vain - vain / delivered).abs() < 1e-9 * (1.0 + vain / delivered));
+            prop_assert!((frame.given_up - reached).abs() < 1e-12);
+        }
+    }
+}

@@ -1,0 +1,190 @@
+//! `ge` and `ge-dist`: the Gilbert–Elliott channel and the number of its erasures (models.md §1.1, §1.2).
+
+use super::chain::{Chain, erasures};
+use super::{Arguments, Domain, Field, Key, Model, ModelError, Outcome};
+use crate::units::to_f64;
+
+/// P(stay in good).
+pub(super) const ALPHA: Key = Key::number(
+    "alpha",
+    0.99,
+    Domain::Probability,
+    "P(good next | good now), the probability of staying",
+);
+/// P(stay in bad).
+pub(super) const BETA: Key = Key::number(
+    "beta",
+    0.8,
+    Domain::Probability,
+    "P(bad next | bad now), the probability of staying",
+);
+/// Erasure probability in good.
+pub(super) const PG: Key = Key::number(
+    "pg",
+    0.0,
+    Domain::Probability,
+    "erasure probability in the good state",
+);
+/// Erasure probability in bad.
+pub(super) const PB: Key = Key::number(
+    "pb",
+    1.0,
+    Domain::Probability,
+    "erasure probability in the bad state",
+);
+/// Interleaving depth.
+pub(super) const DEPTH: Key = Key::count(
+    "depth",
+    1,
+    (1, 1 << 24),
+    "interleaving depth I: units of a codeword stand I LLDUs apart",
+)
+.alias(&["I", "interleave"]);
+const N: Key = Key::count("n", 10, (0, 65_535), "consecutive LLDUs");
+
+/// What the chain's persistence means, for the notes of every model on it.
+pub(super) const STAYING: &str = "K1: papers/000 §3.3 calls alpha and beta the probabilities of changing the state; its equation (3) \
+     and its ranges only fit the probabilities of staying, which they are here";
+/// The two lines of equation (4).
+pub(super) const SWAPPED: &str = "K2: the two lines of equation (4) as printed are swapped (for I = 1 they return beta as alpha_I)";
+
+/// The channel that the arguments say, before interleaving.
+pub(super) fn channel(arguments: &Arguments) -> Result<Chain, ModelError> {
+    Chain::new(
+        arguments.number(&ALPHA),
+        arguments.number(&BETA),
+        arguments.number(&PG),
+        arguments.number(&PB),
+    )
+}
+
+/// The channel between the units of one codeword.
+pub(super) fn interleaved(arguments: &Arguments) -> Result<Chain, ModelError> {
+    Ok(channel(arguments)?.interleaved(arguments.count(&DEPTH)))
+}
+
+/// `tmt model ge`.
+pub static STATE: Model = Model {
+    name: "ge",
+    about: "Gilbert–Elliott channel: shares, runs and erasure probability, also behind an interleaver",
+    source: "papers/000 §3.3, equations (3), (4); models.md §1.1",
+    notes: &[STAYING, SWAPPED],
+    example: "alpha=0.99 beta=0.9 depth=5",
+    keys: &[ALPHA, BETA, PG, PB, DEPTH],
+    results: &[
+        Field::new("p_bad", "share of LLDUs sent in the bad state"),
+        Field::new("erasure_prob", "probability that an LLDU is erased"),
+        Field::new("rho", "alpha + beta − 1, the correlation of neighbours"),
+        Field::new("mean_bad_run", "mean stay in the bad state, LLDUs"),
+        Field::new("mean_good_run", "mean stay in the good state, LLDUs"),
+        Field::new("alpha_I", "alpha between LLDUs I apart"),
+        Field::new("beta_I", "beta between LLDUs I apart"),
+        Field::new("rho_I", "rho between LLDUs I apart"),
+        Field::new(
+            "mean_bad_run_I",
+            "mean stay in the bad state behind the interleaver, LLDUs",
+        ),
+    ],
+    answer: |arguments| {
+        let chain = channel(arguments)?;
+        let apart = chain.interleaved(arguments.count(&DEPTH));
+        Ok(Outcome::new()
+            .number("p_bad", chain.p_bad())
+            .number("erasure_prob", chain.erasure_probability())
+            .number("rho", chain.rho())
+            .number("mean_bad_run", chain.mean_bad_run())
+            .number("mean_good_run", chain.mean_good_run())
+            .number("alpha_I", apart.alpha())
+            .number("beta_I", apart.beta())
+            .number("rho_I", apart.rho())
+            .number("mean_bad_run_I", apart.mean_bad_run()))
+    },
+};
+
+/// `tmt model ge-dist`.
+pub static COUNT: Model = Model {
+    name: "ge-dist",
+    about: "P(m, n): the number of erasures in n consecutive LLDUs of the channel",
+    source: "papers/000 §3.3; models.md §1.2",
+    notes: &[STAYING, SWAPPED],
+    example: "n=12 alpha=0.99 beta=0.8",
+    keys: &[N, ALPHA, BETA, PG, PB, DEPTH],
+    results: &[
+        Field::new("P", "probability of m erasures, m = 0 … n"),
+        Field::new("mean", "mean number of erasures"),
+        Field::new("var", "variance of the number of erasures"),
+    ],
+    answer: |arguments| {
+        let n = arguments.size(&N);
+        let chain = interleaved(arguments)?;
+        let law = erasures(chain, n, n);
+        let mean = to_f64(arguments.count(&N)) * chain.erasure_probability();
+        let var = law.iter().zip(0u64..).map(|(p, m)| {
+            let off = to_f64(m) - mean;
+            p * off * off
+        });
+        let var = var.sum();
+        Ok(Outcome::new()
+            .array("P", law)
+            .number("mean", mean)
+            .number("var", var))
+    },
+};
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::Quantity;
+
+    #[test]
+    fn the_published_ranges_are_met() {
+        // models.md §1.6: alpha, beta → p, mean burst.
+        for (alpha, beta, p, run) in [
+            ("0.99", "0.1", 0.0110, 1.11),
+            ("0.99", "0.98", 0.3333, 50.0),
+            ("0.98", "0.1", 0.0217, 1.11),
+            ("0.98", "0.93", 0.2222, 14.3),
+        ] {
+            let arguments = STATE.arguments([("alpha", alpha), ("beta", beta)]).unwrap();
+            let outcome = STATE.evaluate(&arguments).unwrap();
+            assert!((outcome.get("erasure_prob").unwrap() - p).abs() < 5e-5);
+            assert!((outcome.get("mean_bad_run").unwrap() - run).abs() < 0.05);
+        }
+    }
+
+    #[test]
+    fn what_stays_for_ever_has_no_law_or_an_infinite_run() {
+        let both = STATE.arguments([("alpha", "1"), ("beta", "1")]).unwrap();
+        assert!(STATE.evaluate(&both).is_err());
+        let good = STATE.arguments([("alpha", "1")]).unwrap();
+        let outcome = STATE.evaluate(&good).unwrap();
+        assert_eq!(outcome.get("mean_good_run"), Some(f64::INFINITY));
+        assert_eq!(outcome.get("erasure_prob"), Some(0.0));
+    }
+
+    #[test]
+    fn the_law_has_its_moments() {
+        for (alpha, beta, n) in [
+            ("0.99", "0.8", "200"),
+            ("0.3", "0.1", "50"),
+            ("0.5", "0.5", "9"),
+        ] {
+            let pairs = [("alpha", alpha), ("beta", beta), ("n", n)];
+            let arguments = COUNT.arguments(pairs).unwrap();
+            let outcome = COUNT.evaluate(&arguments).unwrap();
+            let Quantity::Array(law) = &outcome.fields()[0].1 else {
+                panic!("P is no array")
+            };
+            let mean: f64 = law.iter().zip(0u64..).map(|(p, m)| p * to_f64(m)).sum();
+            assert!((mean / outcome.get("mean").unwrap() - 1.0).abs() < 1e-12);
+            // Var = n p (1 − p) + 2 p (1 − p) Σ_{k<n} (n − k) rho^k for pg = 0, pb = 1.
+            let chain = interleaved(&arguments).unwrap();
+            let (p, n) = (chain.p_bad(), arguments.count(&N));
+            let pairs: f64 = (1..n)
+                .map(|k| to_f64(n - k) * crate::num::powi(chain.rho(), k))
+                .sum();
+            let var = p * (1.0 - p) * (to_f64(n) + 2.0 * pairs);
+            assert!((outcome.get("var").unwrap() / var - 1.0).abs() < 1e-11);
+        }
+    }
+}

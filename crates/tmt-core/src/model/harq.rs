@@ -1,0 +1,348 @@
+//! `harq`: HARQ-II with NS extra LLDUs in each of R rounds (models.md §1.5).
+
+use super::arq::RTT;
+use super::chain::{Census, Chain};
+use super::fec::{self, Code, ND, NR, TP, of};
+use super::ge::{self, ALPHA, BETA, DEPTH, PB, PG};
+use super::{Field, Key, Model, ModelError, Outcome};
+
+const NS: Key = Key::count("ns", 0, (0, 65_535), "extra repair LLDUs in each round").alias(&["NS"]);
+const R: Key = Key::count("R", 2, (0, 1000), "rounds of repeats allowed").alias(&["r", "rounds"]);
+const TRI: Key = Key::count(
+    "tri",
+    0,
+    (0, 1),
+    "1 adds the time to send a round's LLDUs, tp · E[m_i | round i happens], to each round's delay",
+);
+
+/// Most steps of the sums over rounds, some seconds of work.
+const MOST_WORK: f64 = 2e10;
+/// Most entries of the law of the LLDUs sent.
+const MOST_SENT: usize = 1 << 22;
+/// Paths less likely than this are left out of the law of the LLDUs sent.
+const UNLIKELY: f64 = 1e-30;
+
+/// Repeats of one codeword.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Repeats {
+    /// Extra repair LLDUs a round, NS.
+    pub extra: usize,
+    /// Rounds allowed, R.
+    pub rounds: usize,
+}
+
+/// What comes of a codeword that misses n LLDUs, for every n up to ND.
+#[derive(Debug)]
+struct Fates {
+    /// `decode[z][n]`: decoded exactly in round z + 1 from now.
+    decode: Vec<Vec<f64>>,
+    /// `fail[z][n]`: not decoded within z rounds.
+    fail: Vec<Vec<f64>>,
+    /// `sent[z][n]`: mean LLDUs sent in round z + 1, 0 where it does not happen.
+    sent: Vec<Vec<f64>>,
+}
+
+impl Fates {
+    /// All rounds at once: what is missing never grows, so that the fates of fewer are known before.
+    fn new(chain: Chain, data: usize, repeats: Repeats) -> Self {
+        let Repeats { extra, rounds } = repeats;
+        let column = || vec![vec![0.0; data + 1]; rounds];
+        let mut fates = Self {
+            decode: column(),
+            fail: vec![vec![1.0; data + 1]; rounds + 1],
+            sent: column(),
+        };
+        for fail in &mut fates.fail {
+            fail[0] = 0.0;
+        }
+        let mut census = Census::stationary(chain, data + extra).after(extra);
+        for missing in 1..=data {
+            census.step();
+            let law = census.measure();
+            let enough = law.up_to(extra);
+            // Missing LLDUs after the round, by the erasures in it.
+            let left = |of_rest: &[f64]| -> f64 {
+                let counts = extra + 1..law.counts();
+                counts
+                    .map(|count| law.at(count) * of_rest[count - extra])
+                    .sum()
+            };
+            for z in 0..rounds {
+                let [decode, sent] = if z == 0 {
+                    [enough, of(missing + extra)]
+                } else {
+                    [left(&fates.decode[z - 1]), left(&fates.sent[z - 1])]
+                };
+                fates.decode[z][missing] = decode;
+                fates.sent[z][missing] = sent;
+                fates.fail[z + 1][missing] = left(&fates.fail[z]);
+            }
+        }
+        fates
+    }
+}
+
+/// HARQ-II of one code on one channel; rounds meet independent stretches of it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Harq {
+    /// P(decoded exactly in round z), z = 0 … R; round 0 is the first transmission.
+    pub decode: Vec<f64>,
+    /// P(round z happens), z = 1 … R.
+    pub happens: Vec<f64>,
+    /// Mean LLDUs sent in round z, 0 where it does not happen, z = 1 … R.
+    pub sent: Vec<f64>,
+    /// Mean LLDUs sent a codeword.
+    pub mean_sent: f64,
+    /// Mean data LLDUs delivered a codeword.
+    pub mean_useful: f64,
+    /// The same with data and repair LLDUs independent in the term of codewords that fail.
+    pub mean_useful_of_products: f64,
+    /// Data LLDUs lost / data LLDUs sent.
+    pub residual_loss: f64,
+    /// Mean rounds that a data LLDU waits for, 0 where it needs none or in vain.
+    pub rounds_waited: f64,
+}
+
+impl Harq {
+    /// The law of `code` with `repeats` (papers/000 eq 5, 6 with K6 to K10, for any R).
+    #[must_use]
+    pub fn new(code: &Code, repeats: Repeats) -> Self {
+        let fates = Fates::new(code.chain, code.data, repeats);
+        let block = code.block();
+        // P(n missing after the first transmission), n = 0 for decoded.
+        let missing = first_missing(code);
+        let over = |values: &[f64]| -> f64 {
+            missing
+                .iter()
+                .zip(values)
+                .map(|(chance, value)| chance * value)
+                .sum()
+        };
+        let mut decode = vec![block.decode];
+        decode.extend(fates.decode.iter().map(|values| over(values)));
+        let happens = fates.fail[..repeats.rounds]
+            .iter()
+            .map(|values| over(values));
+        let sent: Vec<f64> = fates.sent.iter().map(|values| over(values)).collect();
+        let data = of(code.data);
+        let waits: Vec<f64> = (0..=code.data)
+            .map(|n| {
+                let rounds = fates.decode.iter().zip(1..);
+                rounds.map(|(decode, z)| of(z) * decode[n]).sum()
+            })
+            .collect();
+        let given_up = &fates.fail[repeats.rounds];
+        let (mut kept, mut lost, mut rounds_waited) = (0.0, 0.0, 0.0);
+        code.failures(|a, l, chance| {
+            let n = a + l - code.repair;
+            kept += of(code.data - a) * chance * given_up[n];
+            lost += of(a) * chance * given_up[n];
+            rounds_waited += of(a) / data * chance * waits[n];
+        });
+        let decoded: f64 = decode.iter().sum();
+        Self {
+            happens: happens.collect(),
+            mean_sent: of(code.units()) + sent.iter().sum::<f64>(),
+            mean_useful: data * decoded + kept,
+            mean_useful_of_products: data * decoded + kept_of_products(code, given_up),
+            residual_loss: lost / data,
+            rounds_waited,
+            decode,
+            sent,
+        }
+    }
+
+    /// P(decoded within R rounds).
+    #[must_use]
+    pub fn decoded(&self) -> f64 {
+        self.decode.iter().sum()
+    }
+
+    /// Data LLDUs delivered / LLDUs sent.
+    #[must_use]
+    pub fn efficiency(&self) -> f64 {
+        self.mean_useful / self.mean_sent
+    }
+
+    /// Mean LLDUs of each round, given that it happens, as far as rounds ever do.
+    #[must_use]
+    pub fn round_sizes(&self) -> Vec<f64> {
+        let rounds = self.sent.iter().zip(&self.happens);
+        rounds
+            .map_while(|(sent, happens)| (*happens > 0.0).then(|| sent / happens))
+            .collect()
+    }
+}
+
+/// P(n LLDUs are missing after the first transmission), n = 0 … ND.
+fn first_missing(code: &Code) -> Vec<f64> {
+    let units = code.units();
+    let law = Census::stationary(code.chain, units).after(units);
+    let mut missing: Vec<f64> = (code.repair..=units).map(|count| law.at(count)).collect();
+    missing[0] = law.measure().up_to(code.repair);
+    missing
+}
+
+/// Σ (ND − a) P(a, ND) P(l, NR) pfail(a + l − NR, R).
+fn kept_of_products(code: &Code, given_up: &[f64]) -> f64 {
+    let data = Census::stationary(code.chain, code.data).after(code.data);
+    let repair = Census::stationary(code.chain, code.repair).after(code.repair);
+    let mut kept = 0.0;
+    for a in 0..data.measure().counts() {
+        let weight = of(code.data - a) * data.at(a);
+        for l in (code.repair + 1).saturating_sub(a)..repair.measure().counts() {
+            kept += weight * repair.at(l) * given_up[a + l - code.repair];
+        }
+    }
+    kept
+}
+
+/// PS(j): the law of the LLDUs sent a codeword (papers/000 eq 6 for any R), paths below `UNLIKELY` left out;
+/// none where it would take more than some million entries.
+#[must_use]
+pub fn sent_law(code: &Code, repeats: Repeats) -> Option<Vec<(u64, f64)>> {
+    let Repeats { extra, rounds } = repeats;
+    let most = rounds.checked_mul(code.data + extra)?;
+    if most.checked_mul(code.data)? > MOST_SENT || (code.data + extra).pow(2) > MOST_SENT {
+        return None;
+    }
+    let mut rows = Vec::with_capacity(code.data);
+    let mut census = Census::stationary(code.chain, code.data + extra).after(extra);
+    for _ in 0..code.data {
+        census.step();
+        rows.push(census.measure().clone());
+    }
+    let mut law = vec![0.0; most + 1];
+    // By what is missing, then by the LLDUs sent in rounds so far.
+    let mut now = vec![vec![0.0; most + 1]; code.data + 1];
+    for (n, chance) in first_missing(code).into_iter().enumerate() {
+        now[n][0] = chance;
+    }
+    law[0] = std::mem::take(&mut now[0][0]);
+    for round in 1..=rounds {
+        let mut next = vec![vec![0.0; most + 1]; code.data + 1];
+        for (n, paths) in now.iter().enumerate().skip(1) {
+            let row = &rows[n - 1];
+            let enough = row.up_to(extra);
+            for (so_far, chance) in paths.iter().enumerate().filter(|(_, p)| **p > UNLIKELY) {
+                let sent = so_far + n + extra;
+                if round == rounds {
+                    law[sent] += chance;
+                    continue;
+                }
+                law[sent] += chance * enough;
+                for count in extra + 1..row.counts() {
+                    next[count - extra][sent] += chance * row.at(count);
+                }
+            }
+        }
+        now = next;
+    }
+    for paths in now {
+        for (sent, chance) in paths.into_iter().enumerate() {
+            law[sent] += chance;
+        }
+    }
+    let units = code.units() as u64;
+    let law = law.into_iter().zip(units..);
+    Some(law.filter(|(p, _)| *p > 0.0).map(|(p, j)| (j, p)).collect())
+}
+
+/// `tmt model harq`.
+pub static MODEL: Model = Model {
+    name: "harq",
+    about: "HARQ-II for any R and NS: efficiency, LLDUs sent, residual loss, delay",
+    source: "papers/000 §3.4, §3.5, equations (5), (6); models.md §1.5",
+    notes: &[
+        "Each round meets an independent stretch of the channel: it comes a round-trip time later, and bursts are \
+         short beside that; data LLDUs that got through count when decoding fails",
+        "p_decode is P(decoded within R rounds), the sum of Rz; Rz[0] is that of the code alone",
+        "K6, K7, K8, K9: printed limits of the sums in (5) and (6) are off; R complementary transmissions are \
+         R + 1 transmissions, and each round sends what the round before left missing plus NS",
+        "K10: (5) takes data and repair LLDUs as independent though they are contiguous; eta uses their joint law, \
+         eta_product the paper's product in the term of codewords that fail",
+        "K11: the printed delay is one of blocks (delay, delay_given_decoded); delay_lldu is that of LLDUs, as \
+         measured, in which erased and never recovered LLDUs count 0",
+        ge::STAYING,
+        "K12: 'NR-FEC=12, NR-HARQ=7' of §3.6.1 are N: FEC(10/12), HARQ(5/7)",
+    ],
+    example: "nd=38 nr=13 R=2 alpha=0.98 beta=0.9",
+    keys: &[ND, NR, NS, R, TRI, RTT, TP, ALPHA, BETA, PG, PB, DEPTH],
+    results: &[
+        Field::new("Rz", "P(decoded exactly in round z), z = 0 … R"),
+        Field::new("p_decode", "P(decoded within R rounds)"),
+        Field::new("mean_sent", "mean LLDUs sent a codeword"),
+        Field::new("mean_useful", "mean data LLDUs delivered a codeword"),
+        Field::new("eta", "mean_useful / mean_sent"),
+        Field::new(
+            "eta_product",
+            "the same with (5)'s product for codewords that fail",
+        ),
+        Field::new("PS", "P(j LLDUs are sent for a codeword), by j"),
+        Field::new(
+            "mean_round_size",
+            "mean LLDUs of round z given that it happens, z = 1 … R",
+        ),
+        Field::new("delay", "mean delay of a block as printed, cut at R, s"),
+        Field::new("delay_lldu", "mean delay of a data LLDU, s"),
+        Field::new(
+            "delay_given_decoded",
+            "mean delay of a block that is decoded, s",
+        ),
+        Field::new("residual_loss", "data LLDUs lost / data LLDUs sent"),
+    ],
+    answer: |arguments| {
+        let code = fec::code(arguments)?;
+        let repeats = Repeats {
+            extra: arguments.size(&NS),
+            rounds: arguments.size(&R),
+        };
+        let side = of(code.data) + of(repeats.extra);
+        if side * side * of(repeats.rounds + 1) > MOST_WORK {
+            return Err(ModelError::refused(format!(
+                "(nd + ns)² · (R + 1) = {:.1e} steps, expected at most {MOST_WORK:.0e}: lower R, nd or ns",
+                side * side * of(repeats.rounds + 1)
+            )));
+        }
+        let (rtt, tp) = (arguments.number(&RTT), arguments.number(&TP));
+        let harq = Harq::new(&code, repeats);
+        let sizes = harq.round_sizes();
+        let airtime = if arguments.count(&TRI) == 1 { tp } else { 0.0 };
+        let later = harq.decode[1..].iter().zip(&sizes).zip(1..);
+        let waits: f64 = later
+            .map(|((decoded, size), z)| decoded * of(z) * (rtt + airtime * size))
+            .sum();
+        let sent = sent_law(&code, repeats);
+        let (whole, decoded) = (sent.is_some(), harq.decoded());
+        let block = of(code.units()) * tp + rtt / 2.0;
+        let given = (decoded > 0.0).then(|| block + waits / decoded);
+        let lldu = rtt / 2.0 + code.recovery().until_end * tp + rtt * harq.rounds_waited;
+        let (useful, product) = (harq.mean_useful, harq.mean_useful_of_products);
+        let never = sizes.len() < repeats.rounds;
+        Ok(Outcome::new()
+            .array("Rz", harq.decode.clone())
+            .number("p_decode", decoded)
+            .number("mean_sent", harq.mean_sent)
+            .number("mean_useful", useful)
+            .number("eta", useful / harq.mean_sent)
+            .number("eta_product", product / harq.mean_sent)
+            .map("PS", sent.unwrap_or_default())
+            .array("mean_round_size", sizes)
+            .number("delay", block + waits)
+            .number("delay_lldu", lldu)
+            .maybe("delay_given_decoded", given)
+            .number("residual_loss", harq.residual_loss)
+            .remark_if(
+                never,
+                "mean_round_size ends before R: later rounds never happen",
+            )
+            .remark_if(!whole, "PS is left out: it would have some million entries")
+            .remark_if(
+                decoded <= 0.0,
+                "no codeword is ever decoded: delay_given_decoded has no value",
+            ))
+    },
+};
+
+#[cfg(test)]
+mod tests;
