@@ -6,6 +6,7 @@ mod convert;
 mod demo;
 mod generate;
 mod inject;
+mod model;
 mod stats;
 mod synth;
 pub(crate) mod tcp;
@@ -33,6 +34,8 @@ pub(crate) enum Command {
     Tcp(Box<tcp::Args>),
     /// Check the packet log of a TCP run, independently of what made it
     Audit(audit::Args),
+    /// Evaluate a closed form: link schemes, TCP, codes, splitting
+    Model(model::Args),
     /// Print shell completions
     Completions(generate::CompletionsArgs),
     /// Print a manual page
@@ -51,6 +54,7 @@ impl Command {
             Self::Apply(_) => "apply",
             Self::Tcp(_) => "tcp",
             Self::Audit(_) => "audit",
+            Self::Model(_) => "model",
             Self::Completions(_) => "completions",
             Self::Man(_) => "man",
         }
@@ -67,6 +71,7 @@ impl Command {
             Self::Apply(args) => apply::run(&args),
             Self::Tcp(args) => tcp::run(&args),
             Self::Audit(args) => audit::run(&args),
+            Self::Model(args) => model::run(&args),
             Self::Completions(args) => generate::completions(&args),
             Self::Man(args) => generate::man(&args),
         }

@@ -5,8 +5,11 @@ use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
 /// Attempts with a row of their own in a table; the JSON has them all.
 pub(crate) const SHOWN_ATTEMPTS: u32 = 6;
 
-/// A table with its header; the first column holds names, the others numbers.
-pub(crate) struct Report(Table);
+/// A table with its header; the first column holds names, the others numbers unless said otherwise.
+pub(crate) struct Report {
+    table: Table,
+    left: Vec<usize>,
+}
 
 impl Report {
     /// A table whose columns have these headings.
@@ -21,22 +24,31 @@ impl Report {
                 .map(Into::into)
                 .collect::<Vec<String>>(),
         );
-        Self(table)
+        Self {
+            table,
+            left: vec![0],
+        }
+    }
+
+    /// The same with words in a column.
+    pub(crate) fn left(mut self, column: usize) -> Self {
+        self.left.push(column);
+        self
     }
 
     /// Adds a row.
     pub(crate) fn row<S: Into<String>>(&mut self, name: &str, values: impl IntoIterator<Item = S>) {
         let mut cells = vec![name.to_owned()];
         cells.extend(values.into_iter().map(Into::into));
-        self.0.add_row(cells);
+        self.table.add_row(cells);
     }
 }
 
 impl std::fmt::Display for Report {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let mut table = self.0.clone();
+        let mut table = self.table.clone();
         for (index, column) in table.column_iter_mut().enumerate() {
-            let alignment = if index == 0 {
+            let alignment = if self.left.contains(&index) {
                 CellAlignment::Left
             } else {
                 CellAlignment::Right
@@ -64,4 +76,51 @@ pub(crate) fn millis(seconds: Option<f64>) -> String {
 /// A share shown with six decimals, or a dash.
 pub(crate) fn share(value: Option<f64>) -> String {
     number(value, 6)
+}
+
+/// `value` with six significant digits, zeros at the end left out.
+pub(crate) fn significant(value: f64) -> String {
+    if value.is_infinite() {
+        return if value > 0.0 { "inf" } else { "-inf" }.to_owned();
+    }
+    let scientific = format!("{value:.5e}");
+    let (digits, exponent) = scientific.split_once('e').unwrap_or((&scientific, "0"));
+    let exponent: i32 = exponent.parse().unwrap_or(0);
+    let trimmed = |text: &str| {
+        if text.contains('.') {
+            text.trim_end_matches('0').trim_end_matches('.').to_owned()
+        } else {
+            text.to_owned()
+        }
+    };
+    if (-4..9).contains(&exponent) {
+        let decimals = usize::try_from(5 - exponent).unwrap_or(0);
+        trimmed(&format!("{value:.decimals$}"))
+    } else {
+        format!("{}e{exponent}", trimmed(digits))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn six_digits_are_shown_and_no_more_than_needed() {
+        for (value, text) in [
+            (0.0, "0"),
+            (0.5, "0.5"),
+            (10.0, "10"),
+            (-0.25, "-0.25"),
+            (0.000_123_456_78, "0.000123457"),
+            (1e-9, "1e-9"),
+            (1.234_567_8e-7, "1.23457e-7"),
+            (0.999_999_99, "1"),
+            (123_456_789.0, "123456789"),
+            (1.5e12, "1.5e12"),
+            (f64::INFINITY, "inf"),
+        ] {
+            assert_eq!(significant(value), text);
+        }
+    }
 }

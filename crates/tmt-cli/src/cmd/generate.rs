@@ -19,10 +19,12 @@ pub(crate) struct CompletionsArgs {
 
 /// Flags of `tmt man`.
 #[derive(Debug, clap::Args)]
-#[command(after_help = "Example:\n  tmt man apply | man -l -\n  tmt man > tmt.1")]
+#[command(
+    after_help = "Example:\n  tmt man apply | man -l -\n  tmt man model harq | man -l -\n  tmt man > tmt.1"
+)]
 pub(crate) struct ManArgs {
-    /// The command; `tmt` itself when left out
-    command: Option<String>,
+    /// The command, and the command of it; `tmt` itself when left out
+    command: Vec<String>,
 }
 
 pub(crate) fn completions(args: &CompletionsArgs) -> Outcome {
@@ -34,15 +36,15 @@ pub(crate) fn completions(args: &CompletionsArgs) -> Outcome {
 pub(crate) fn man(args: &ManArgs) -> Outcome {
     let mut tmt = Cli::command();
     tmt.build();
-    let command = match &args.command {
-        None => tmt,
-        Some(name) => {
-            let found = tmt.find_subcommand(name).cloned();
-            found.ok_or_else(|| Failure::usage(format!("'{name}' is no command of tmt")))?
-        }
-    };
+    let mut command = &tmt;
+    for name in &args.command {
+        let found = command.find_subcommand(name);
+        command = found.ok_or_else(|| {
+            Failure::usage(format!("'{name}' is no command of {}", command.get_name()))
+        })?;
+    }
     let mut page = Vec::new();
-    clap_mangen::Man::new(command)
+    clap_mangen::Man::new(command.clone())
         .render(&mut page)
         .map_err(Failure::failed)?;
     print(&page)

@@ -20,8 +20,13 @@ pub enum Value {
 impl std::fmt::Display for Value {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
-            // Debug writes the fewest digits that read back as the same number, with an exponent where shorter.
-            Self::Number(number) => write!(f, "{number:?}"),
+            // The fewest digits that read back as the same number.
+            Self::Number(number)
+                if (1e-5..1e16).contains(&number.abs()) || number.abs() < f64::MIN_POSITIVE =>
+            {
+                write!(f, "{number}")
+            }
+            Self::Number(number) => write!(f, "{number:e}"),
             Self::Count(count) => write!(f, "{count}"),
             Self::Word(word) => f.write_str(word),
         }

@@ -1,0 +1,234 @@
+//! `tmt model`: closed forms by name, at one point or over a sweep.
+
+mod csv;
+mod help;
+mod show;
+mod sweep;
+
+use clap::{Arg, ArgMatches, FromArgMatches};
+use rayon::prelude::*;
+use serde::Serialize;
+use tmt_core::model::{Arguments, Model, ModelError, Outcome as Answer};
+
+use self::sweep::Sweep;
+use crate::exit::{Failure, Outcome, note};
+use crate::output::{Output, json};
+
+/// Every model, the link's first.
+pub(crate) fn models() -> impl Iterator<Item = &'static Model> {
+    let link = tmt_core::model::MODELS.iter();
+    link.chain(fluid_tcp::model::MODELS).copied()
+}
+
+/// Flags of `tmt model`, in front of the name or behind it.
+#[derive(Debug, clap::Args)]
+struct Flags {
+    /// List all models with their keys and results
+    #[arg(long)]
+    list: bool,
+    /// Take a key through FROM..TO (whole numbers), FROM..TO:COUNT, FROM..TO:log:COUNT or V1,V2,…; again for
+    /// another key, which then turns faster
+    #[arg(long, global = true, value_name = "KEY=RANGE")]
+    sweep: Vec<String>,
+    /// Print JSON instead of a table
+    #[arg(long, global = true)]
+    json: bool,
+    /// Print CSV instead of a table: all keys, then all results
+    #[arg(long, global = true, conflicts_with = "json")]
+    csv: bool,
+    /// Output file; stdout when left out or `-`
+    #[arg(short, long, global = true, value_name = "FILE")]
+    output: Option<String>,
+}
+
+/// The command line of `tmt model`: every model is a command of its own, with its own help.
+#[derive(Debug)]
+pub(crate) struct Args {
+    flags: Flags,
+    asked: Option<(&'static Model, Vec<String>)>,
+}
+
+/// Name of the positional argument of every model.
+const PAIRS: &str = "KEY=VALUE";
+
+impl FromArgMatches for Args {
+    fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
+        let asked = matches.subcommand().and_then(|(name, matches)| {
+            let model = models().find(|model| model.name == name)?;
+            let pairs = matches.get_many(PAIRS).unwrap_or_default().cloned();
+            Some((model, pairs.collect()))
+        });
+        Ok(Self {
+            flags: Flags::from_arg_matches(matches)?,
+            asked,
+        })
+    }
+
+    fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {
+        *self = Self::from_arg_matches(matches)?;
+        Ok(())
+    }
+}
+
+impl clap::Args for Args {
+    fn augment_args(command: clap::Command) -> clap::Command {
+        let of_model = |model: &'static Model| {
+            clap::Command::new(model.name)
+                .about(model.about)
+                .after_help(help::of(model))
+                .arg(
+                    Arg::new(PAIRS)
+                        .num_args(0..)
+                        .help("Values of keys; those left out are at their presets"),
+                )
+        };
+        <Flags as clap::Args>::augment_args(command)
+            .subcommands(models().map(of_model))
+            .subcommand_value_name("NAME")
+            .subcommand_help_heading("Models")
+            .disable_help_subcommand(true)
+            .args_conflicts_with_subcommands(false)
+            .after_help(
+                "Example:\n  tmt model harq nd=38 nr=13 alpha=0.98 beta=0.9\n  \
+                 tmt model fec --sweep beta=0.1..0.95:10\n  \
+                 tmt model barakat p=0.01 --sweep N=10..16 --csv > goodput.csv\n\n\
+                 tmt model NAME --help tells a model's keys, results, source and errata.",
+            )
+    }
+
+    fn augment_args_for_update(command: clap::Command) -> clap::Command {
+        Self::augment_args(command)
+    }
+}
+
+/// One point of a sweep, answered.
+#[derive(Debug, Serialize)]
+struct Point {
+    model: &'static str,
+    params: Arguments,
+    result: Option<Answer>,
+    /// What is to be said: an assumption that does not hold, or why there is no result.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    notes: Vec<String>,
+}
+
+impl Point {
+    fn new(model: &'static Model, params: Arguments) -> Result<Self, (Self, ModelError)> {
+        let mut point = Self {
+            model: model.name,
+            params,
+            result: None,
+            notes: Vec::new(),
+        };
+        match model.evaluate(&point.params) {
+            Ok(answer) => {
+                point.notes = answer.remarks().to_vec();
+                point.result = Some(answer);
+                Ok(point)
+            }
+            Err(error) => {
+                point.notes.push(format!("refused: {error}"));
+                Err((point, error))
+            }
+        }
+    }
+}
+
+pub(crate) fn run(args: &Args) -> Outcome {
+    let flags = &args.flags;
+    let Some((model, pairs)) = &args.asked else {
+        return if flags.list {
+            list(flags)
+        } else {
+            Err(Failure::usage(
+                "which model? tmt model --list shows them all",
+            ))
+        };
+    };
+    if flags.list {
+        return Err(Failure::usage("--list stands alone, without a model"));
+    }
+    let refuse = |error: &dyn std::fmt::Display| Failure::usage(format!("{}: {error}", model.name));
+    let fixed = model
+        .arguments(split(pairs).map_err(|error| refuse(&error))?)
+        .map_err(|error| refuse(&error))?;
+    let sweeps: Result<Vec<Sweep>, String> = flags
+        .sweep
+        .iter()
+        .map(|text| Sweep::parse(model, text))
+        .collect();
+    let sweeps = sweeps.map_err(|error| refuse(&error))?;
+    let all = sweep::points(&fixed, &sweeps).map_err(|error| refuse(&error))?;
+    let answered: Vec<_> = all
+        .into_par_iter()
+        .map(|params| Point::new(model, params))
+        .collect();
+    if answered.iter().all(Result::is_err)
+        && let Some(Err((_, error))) = answered.first()
+    {
+        return Err(refuse(error));
+    }
+    let points: Vec<Point> = answered
+        .into_iter()
+        .map(|answer| answer.unwrap_or_else(|(point, _)| point))
+        .collect();
+    tell_notes(&points, &sweeps);
+    let mut output = Output::create(flags.output.as_deref())?;
+    if flags.json {
+        match &points[..] {
+            [point] if sweeps.is_empty() => json(&mut output, point)?,
+            points => json(&mut output, &points)?,
+        }
+    } else if flags.csv {
+        output.write(&csv::of(model, &points)?)?;
+    } else if sweeps.is_empty() {
+        output.write(show::one(model, &points[0]).as_bytes())?;
+    } else {
+        output.write(show::many(model, &sweeps, &points).as_bytes())?;
+    }
+    output.finish()
+}
+
+/// `key=value` texts as pairs.
+fn split(pairs: &[String]) -> Result<Vec<(&str, &str)>, String> {
+    let split = |pair: &'_ String| -> Result<_, String> {
+        Err(format!("'{pair}': expected KEY=VALUE, such as p=0.01"))
+    };
+    pairs
+        .iter()
+        .map(|pair| pair.split_once('=').map_or_else(|| split(pair), Ok))
+        .collect()
+}
+
+/// Says each note once, with the number of points it is about.
+fn tell_notes(points: &[Point], sweeps: &[Sweep]) {
+    let mut told: Vec<(&str, usize)> = Vec::new();
+    for text in points.iter().flat_map(|point| &point.notes) {
+        match told.iter_mut().find(|(known, _)| known == text) {
+            Some((_, count)) => *count += 1,
+            None => told.push((text, 1)),
+        }
+    }
+    for (text, count) in told {
+        if sweeps.is_empty() {
+            note!("model", "{text}");
+        } else {
+            note!("model", "{count} of {} points: {text}", points.len());
+        }
+    }
+}
+
+fn list(flags: &Flags) -> Outcome {
+    if !flags.sweep.is_empty() {
+        return Err(Failure::usage("--sweep needs a model"));
+    }
+    let mut output = Output::create(flags.output.as_deref())?;
+    if flags.json {
+        json(&mut output, &show::descriptions())?;
+    } else if flags.csv {
+        output.write(&csv::list()?)?;
+    } else {
+        output.write(show::list().as_bytes())?;
+    }
+    output.finish()
+}

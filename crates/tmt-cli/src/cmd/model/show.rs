@@ -1,0 +1,195 @@
+//! Models as tables for people, and their descriptions.
+
+use serde::Serialize;
+use tmt_core::model::{Key, Model, Quantity, Value};
+
+use super::sweep::Sweep;
+use super::{Point, models};
+use crate::table::{Report, significant};
+
+/// Numbers of an array that are shown; JSON and CSV have them all.
+const SHOWN: usize = 12;
+
+fn value(value: Option<Value>) -> String {
+    match value {
+        None => "-".to_owned(),
+        Some(Value::Number(number)) => significant(number),
+        Some(other) => other.to_string(),
+    }
+}
+
+fn quantity(quantity: &Quantity) -> String {
+    let list = |shown: Vec<String>, all: usize| {
+        let more = if all > SHOWN {
+            format!(" … ({all})")
+        } else {
+            String::new()
+        };
+        format!("{}{more}", shown.join(" "))
+    };
+    match quantity {
+        Quantity::Number(number) => significant(*number),
+        Quantity::Absent => "-".to_owned(),
+        Quantity::Count(count) => count.to_string(),
+        Quantity::Truth(true) => "yes".to_owned(),
+        Quantity::Truth(false) => "no".to_owned(),
+        Quantity::Word(word) => word.clone(),
+        Quantity::Array(numbers) => {
+            let shown = numbers
+                .iter()
+                .take(SHOWN)
+                .map(|number| significant(*number));
+            list(shown.collect(), numbers.len())
+        }
+        Quantity::Map(pairs) => {
+            let shown = pairs.iter().take(SHOWN);
+            let shown = shown.map(|(key, number)| format!("{key}:{}", significant(*number)));
+            list(shown.collect(), pairs.len())
+        }
+    }
+}
+
+/// One point: keys, results, what they mean.
+pub(super) fn one(model: &Model, point: &Point) -> String {
+    let mut keys = Report::new(["key", "value", ""]).left(2);
+    for (key, given) in point.params.pairs() {
+        keys.row(key.name, [value(given), key.about.to_owned()]);
+    }
+    let mut results = Report::new(["result", "value", ""]).left(2);
+    let fields = point.result.iter().flat_map(|answer| answer.fields());
+    for ((name, found), field) in fields.zip(model.results) {
+        // An array would push everything else to the right: it stands behind what it is.
+        match found {
+            Quantity::Array(_) | Quantity::Map(_) => {
+                results.row(
+                    name,
+                    [
+                        String::new(),
+                        format!("{}: {}", field.about, quantity(found)),
+                    ],
+                );
+            }
+            _ => results.row(name, [quantity(found), field.about.to_owned()]),
+        }
+    }
+    let mut text = format!(
+        "{}: {}\nsource: {}\n\n{keys}\n{results}",
+        model.name, model.about, model.source
+    );
+    for note in &point.notes {
+        text.push_str(&format!("\nnote: {note}\n"));
+    }
+    text
+}
+
+/// A line a point: the swept keys and the results that are single values.
+pub(super) fn many(model: &Model, sweeps: &[Sweep], points: &[Point]) -> String {
+    let single = |index: usize| {
+        !points
+            .iter()
+            .filter_map(|point| point.result.as_ref())
+            .any(|answer| {
+                matches!(
+                    answer.fields()[index].1,
+                    Quantity::Array(_) | Quantity::Map(_)
+                )
+            })
+    };
+    let shown: Vec<usize> = (0..model.results.len())
+        .filter(|index| single(*index))
+        .collect();
+    let keys = sweeps.iter().map(|sweep| sweep.key.name);
+    let mut report = Report::new(keys.chain(shown.iter().map(|index| model.results[*index].name)));
+    let mut notes: Vec<&str> = Vec::new();
+    for point in points {
+        let given = |key: &Key| value(point.params.value(key));
+        let mut cells: Vec<String> = sweeps.iter().map(|sweep| given(sweep.key)).collect();
+        for index in &shown {
+            let field = point
+                .result
+                .as_ref()
+                .map(|answer| &answer.fields()[*index].1);
+            cells.push(field.map_or_else(|| "-".to_owned(), quantity));
+        }
+        for note in &point.notes {
+            if !notes.contains(&note.as_str()) {
+                notes.push(note);
+            }
+        }
+        let first = cells.remove(0);
+        report.row(&first, cells);
+    }
+    let mut text = report.to_string();
+    for note in notes {
+        text.push_str(&format!("\nnote: {note}\n"));
+    }
+    text
+}
+
+/// All models, a line each.
+pub(super) fn list() -> String {
+    let mut report = Report::new(["model", "what it answers", "keys"])
+        .left(1)
+        .left(2);
+    for model in models() {
+        let keys: Vec<&str> = model.keys.iter().map(|key| key.name).collect();
+        report.row(model.name, [model.about.to_owned(), keys.join(" ")]);
+    }
+    report.to_string()
+}
+
+/// A model's description in JSON.
+#[derive(Debug, Serialize)]
+pub(super) struct Description {
+    model: &'static str,
+    about: &'static str,
+    source: &'static str,
+    notes: &'static [&'static str],
+    example: &'static str,
+    keys: Vec<KeyDescription>,
+    results: Vec<FieldDescription>,
+}
+
+#[derive(Debug, Serialize)]
+struct KeyDescription {
+    key: &'static str,
+    aliases: &'static [&'static str],
+    preset: Option<String>,
+    expected: String,
+    about: &'static str,
+}
+
+#[derive(Debug, Serialize)]
+struct FieldDescription {
+    result: &'static str,
+    about: &'static str,
+}
+
+/// All models' descriptions.
+pub(super) fn descriptions() -> Vec<Description> {
+    let key = |key: &Key| KeyDescription {
+        key: key.name,
+        aliases: key.aliases,
+        preset: key.preset_text(),
+        expected: key.expected(),
+        about: key.about,
+    };
+    models()
+        .map(|model| Description {
+            model: model.name,
+            about: model.about,
+            source: model.source,
+            notes: model.notes,
+            example: model.example,
+            keys: model.keys.iter().map(key).collect(),
+            results: model
+                .results
+                .iter()
+                .map(|field| FieldDescription {
+                    result: field.name,
+                    about: field.about,
+                })
+                .collect(),
+        })
+        .collect()
+}

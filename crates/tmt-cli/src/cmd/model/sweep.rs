@@ -1,0 +1,198 @@
+//! `--sweep`: a key taken through a range or a list.
+
+use tmt_core::model::{Arguments, Domain, Key, Model, Value};
+use tmt_core::num::pow;
+use tmt_core::units::to_f64;
+
+/// Most points of one run.
+const MOST: usize = 1_000_000;
+
+const FORM: &str =
+    "KEY=FROM..TO (whole numbers), KEY=FROM..TO:COUNT, KEY=FROM..TO:log:COUNT or KEY=V1,V2,…";
+
+/// A key and the values it is taken through.
+#[derive(Debug)]
+pub(super) struct Sweep {
+    pub(super) key: &'static Key,
+    values: Vec<Value>,
+}
+
+impl Sweep {
+    /// What the text says for this model.
+    pub(super) fn parse(model: &Model, text: &str) -> Result<Self, String> {
+        let form = || format!("--sweep {text}: expected {FORM}");
+        let (name, range) = text.split_once('=').ok_or_else(form)?;
+        let key = model.key(name).map_err(|error| error.to_string())?;
+        let Some((from, rest)) = range.split_once("..") else {
+            let values = range.split(',').map(|text| key.parse(text));
+            let values = values.collect::<Result<_, _>>();
+            return Ok(Self {
+                key,
+                values: values.map_err(|error| error.to_string())?,
+            });
+        };
+        if matches!(key.domain, Domain::Word(_)) {
+            return Err(format!(
+                "--sweep {text}: {name} takes {}, list them with commas",
+                key.expected()
+            ));
+        }
+        let parts: Vec<&str> = rest.split(':').collect();
+        let number = |text: &str| text.parse::<f64>().ok().filter(|x| x.is_finite());
+        let (to, log, count) = match parts[..] {
+            [to] => (to, false, None),
+            [to, "log", count] => (to, true, Some(count)),
+            [to, "lin", count] | [to, count] => (to, false, Some(count)),
+            _ => return Err(form()),
+        };
+        let from = number(from).ok_or_else(form)?;
+        let to = number(to).ok_or_else(form)?;
+        let numbers = match count {
+            None => whole_steps(key, from, to).ok_or_else(|| {
+                format!("--sweep {text}: how many points? FROM..TO:COUNT or FROM..TO:log:COUNT")
+            })?,
+            Some(count) => {
+                let count: usize = count.parse().map_err(|_| form())?;
+                if !(2..=MOST).contains(&count) {
+                    return Err(format!("--sweep {text}: expected 2 to {MOST} points"));
+                }
+                if log && !(from > 0.0 && to > 0.0) {
+                    return Err(format!("--sweep {text}: a logarithmic range stays above 0"));
+                }
+                spaced(from, to, log, count)
+            }
+        };
+        Ok(Self {
+            key,
+            values: values(key, &numbers)?,
+        })
+    }
+
+    /// Values.
+    pub(super) fn len(&self) -> usize {
+        self.values.len()
+    }
+}
+
+/// Whole numbers from one to the other, for a key that takes them.
+fn whole_steps(key: &Key, from: f64, to: f64) -> Option<Vec<f64>> {
+    let Domain::Count(..) = key.domain else {
+        return None;
+    };
+    let steps = (to - from).abs();
+    (steps < to_f64(MOST as u64)).then(|| {
+        let step = if to < from { -1.0 } else { 1.0 };
+        let mut numbers = Vec::new();
+        for i in 0..=tmt_core::num::whole(steps) {
+            numbers.push(from + step * to_f64(i));
+        }
+        numbers
+    })
+}
+
+/// `count` points from one end to the other, both exactly.
+fn spaced(from: f64, to: f64, log: bool, count: usize) -> Vec<f64> {
+    let last = count - 1;
+    (0..count)
+        .map(|i| {
+            let share = to_f64(i as u64) / to_f64(last as u64);
+            match i {
+                0 => from,
+                _ if i == last => to,
+                _ if log => from * pow(to / from, share),
+                _ => from + (to - from) * share,
+            }
+        })
+        .collect()
+}
+
+/// The numbers as values of the key; whole ones are rounded, and stand once.
+fn values(key: &Key, numbers: &[f64]) -> Result<Vec<Value>, String> {
+    let mut values: Vec<Value> = Vec::new();
+    for number in numbers {
+        let number = match key.domain {
+            Domain::Count(..) => number.round(),
+            _ => *number,
+        };
+        let value = key
+            .value(number)
+            .ok_or_else(|| key.refusal(&number.to_string()).to_string())?;
+        if values.last() != Some(&value) {
+            values.push(value);
+        }
+    }
+    Ok(values)
+}
+
+/// All combinations, the last key turning fastest.
+pub(super) fn points(fixed: &Arguments, sweeps: &[Sweep]) -> Result<Vec<Arguments>, String> {
+    let total = sweeps
+        .iter()
+        .try_fold(1usize, |total, sweep| total.checked_mul(sweep.len()));
+    if total.is_none_or(|total| total > MOST) {
+        return Err(format!(
+            "these sweeps have more than {MOST} points together"
+        ));
+    }
+    let mut points = vec![fixed.clone()];
+    for sweep in sweeps {
+        let mut next = Vec::with_capacity(points.len() * sweep.len());
+        for point in &points {
+            for value in &sweep.values {
+                let mut point = point.clone();
+                point
+                    .give(sweep.key, *value)
+                    .map_err(|error| error.to_string())?;
+                next.push(point);
+            }
+        }
+        points = next;
+    }
+    Ok(points)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cmd::model::models;
+
+    fn swept(text: &str) -> Result<Vec<String>, String> {
+        let fec = models().find(|model| model.name == "fec").unwrap();
+        let sweep = Sweep::parse(fec, text)?;
+        Ok(sweep.values.iter().map(ToString::to_string).collect())
+    }
+
+    #[test]
+    fn ranges_and_lists_are_what_they_say() {
+        for (text, expected) in [
+            ("nd=3..6", "3 4 5 6"),
+            ("nd=6..3", "6 5 4 3"),
+            ("beta=0..1:5", "0 0.25 0.5 0.75 1"),
+            ("beta=0.1..0.3:lin:3", "0.1 0.2 0.3"),
+            ("beta=1e-4..1e-2:log:3", "0.0001 0.001 0.01"),
+            ("nd=1..10:log:5", "1 2 3 6 10"),
+            ("nr=1,5,2", "1 5 2"),
+            ("NR=7", "7"),
+        ] {
+            assert_eq!(swept(text).unwrap().join(" "), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_range_is_refused_with_its_form() {
+        for (text, word) in [
+            ("nd", "expected KEY=FROM..TO"),
+            ("nx=1..2", "did you mean"),
+            ("beta=0..1", "how many points?"),
+            ("beta=0..1:log:5", "stays above 0"),
+            ("beta=0..2:5", "a number from 0 to 1"),
+            ("beta=0..1:cubic:5", "expected KEY=FROM..TO"),
+            ("beta=0..1:1", "2 to 1000000 points"),
+            ("beta=a..1:5", "expected KEY=FROM..TO"),
+            ("nd=1,x", "a whole number"),
+        ] {
+            let error = swept(text).unwrap_err();
+            assert!(error.contains(word), "{text}: {error}");
+        }
+    }
+}
