@@ -213,34 +213,39 @@ pub fn sent_law(code: &Code, repeats: Repeats) -> Option<Vec<(u64, f64)>> {
         rows.push(census.measure().clone());
     }
     let mut law = vec![0.0; most + 1];
-    // By what is missing, then by the LLDUs sent in rounds so far.
-    let mut now = vec![vec![0.0; most + 1]; code.data + 1];
-    for (n, chance) in first_missing(code).into_iter().enumerate() {
-        now[n][0] = chance;
-    }
+    // By what is missing, the LLDUs sent in rounds so far and the chance of that.
+    let mut now: Vec<Vec<f64>> = first_missing(code)
+        .into_iter()
+        .map(|chance| vec![chance])
+        .collect();
     law[0] = std::mem::take(&mut now[0][0]);
     for round in 1..=rounds {
-        let mut next = vec![vec![0.0; most + 1]; code.data + 1];
+        let ends = round == rounds;
+        let reach = if ends {
+            0
+        } else {
+            round * (code.data + extra) + 1
+        };
+        let mut next = vec![vec![0.0; reach]; code.data + 1];
         for (n, paths) in now.iter().enumerate().skip(1) {
             let row = &rows[n - 1];
             let enough = row.up_to(extra);
             for (so_far, chance) in paths.iter().enumerate().filter(|(_, p)| **p > UNLIKELY) {
                 let sent = so_far + n + extra;
-                if round == rounds {
-                    law[sent] += chance;
-                    continue;
-                }
-                law[sent] += chance * enough;
-                for count in extra + 1..row.counts() {
-                    next[count - extra][sent] += chance * row.at(count);
+                law[sent] += if ends { *chance } else { chance * enough };
+                if !ends {
+                    for count in extra + 1..row.counts() {
+                        next[count - extra][sent] += chance * row.at(count);
+                    }
                 }
             }
         }
         now = next;
     }
-    for paths in now {
-        for (sent, chance) in paths.into_iter().enumerate() {
-            law[sent] += chance;
+    // Without rounds, what is missing stays so.
+    for paths in now.iter().skip(1) {
+        for chance in paths {
+            law[0] += chance;
         }
     }
     let units = code.units() as u64;

@@ -1,0 +1,84 @@
+//! Many LLDUs at once: the step as a 2 × 2 matrix of polynomials in the number of erasures, raised by squaring.
+//!
+//! All terms are positive, so that small probabilities keep their digits as they do step by step.
+
+use super::{Chain, Measure, NOTHING};
+
+/// Polynomials in the number of erasures, cut at the largest that matters, by (state now, state then).
+struct Leap([[Vec<f64>; 2]; 2]);
+
+/// Whether leaping over `lldus` with counts up to `most` takes less work than stepping.
+pub(super) fn pays(lldus: usize, most: usize) -> bool {
+    let doublings = (usize::BITS - lldus.leading_zeros()) as usize;
+    lldus > doublings.saturating_mul(most + 2)
+}
+
+/// The measure `lldus` later.
+pub(super) fn over(chain: &Chain, measure: &Measure, lldus: usize) -> Measure {
+    let places = measure.good.len() - 1;
+    let mut now = [measure.good[1..].to_vec(), measure.bad[1..].to_vec()];
+    for row in &mut now {
+        row[measure.live - 1..].fill(0.0);
+    }
+    let mut leap = Leap::one(chain, places);
+    let mut rest = lldus;
+    while rest > 0 {
+        if rest & 1 == 1 {
+            now = leap.of([&now[0], &now[1]], places);
+        }
+        rest >>= 1;
+        if rest > 0 {
+            leap = leap.twice(places);
+        }
+    }
+    let mut after = Measure::new(places - 1, [0.0; 2]);
+    let [good, bad] = now;
+    after.good[1..].copy_from_slice(&good);
+    after.bad[1..].copy_from_slice(&bad);
+    after.live = places + 1;
+    after.forget_nothing();
+    after
+}
+
+impl Leap {
+    /// One LLDU.
+    fn one(chain: &Chain, places: usize) -> Self {
+        let entry = |erased: f64, go: f64| {
+            let mut polynomial = vec![(1.0 - erased) * go, erased * go];
+            polynomial.resize(places.max(2), 0.0);
+            polynomial.truncate(places);
+            polynomial
+        };
+        Self([
+            [entry(chain.pg, chain.alpha), entry(chain.pg, chain.to_bad)],
+            [entry(chain.pb, chain.to_good), entry(chain.pb, chain.beta)],
+        ])
+    }
+
+    /// What these weights of the two states become.
+    fn of(&self, [good, bad]: [&[f64]; 2], places: usize) -> [Vec<f64>; 2] {
+        [0, 1].map(|then| {
+            let mut sum = vec![0.0; places];
+            add_product(good, &self.0[0][then], &mut sum);
+            add_product(bad, &self.0[1][then], &mut sum);
+            sum
+        })
+    }
+
+    /// Twice as many LLDUs.
+    fn twice(&self, places: usize) -> Self {
+        Self([0, 1].map(|now| {
+            let [to_good, to_bad] = &self.0[now];
+            self.of([to_good, to_bad], places)
+        }))
+    }
+}
+
+/// Adds the product of two polynomials to `sum`, cut at its length.
+fn add_product(a: &[f64], b: &[f64], sum: &mut [f64]) {
+    for (i, a) in a.iter().enumerate().filter(|(_, a)| **a > NOTHING) {
+        for (sum, b) in sum[i..].iter_mut().zip(b) {
+            *sum += a * b;
+        }
+    }
+}
