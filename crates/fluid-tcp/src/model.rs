@@ -3,10 +3,13 @@
 //! A model is one file and one line in `MODELS`. Windows are in segments, rates per second, times in
 //! seconds. Nothing here shares code with the simulator, so that the one can be checked by the other.
 
+pub mod congestion;
+pub mod relation15;
+
 use tmt_core::model::Model;
 
 /// The models of TCP.
-pub static MODELS: &[&Model] = &[];
+pub static MODELS: &[&Model] = &[&congestion::MODEL, &relation15::MODEL];
 
 #[cfg(test)]
 mod tests {

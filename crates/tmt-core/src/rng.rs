@@ -20,6 +20,10 @@ pub enum Stream {
     ChannelErasure = 2,
     /// Start times of flows.
     FlowStart = 3,
+    /// Segments up to the next loss of the fluid model of TCP, one draw a cycle.
+    FluidLoss = 4,
+    /// The connection that a loss of the fluid model hits, one draw a cycle.
+    FluidVictim = 5,
 }
 
 /// Numbers in [`Draws`], and bits in the masks made of them.

@@ -1,0 +1,277 @@
+//! Goodput of a link whose only losses are those of its full buffer (papers/003, eq (13)-(14)).
+
+use tmt_core::model::{Arguments, Domain, Field, Key, Model, ModelError, Outcome};
+use tmt_core::units::to_f64;
+
+/// A bottleneck with its buffer and the long-lived connections that share it.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Bottleneck {
+    /// Rate, segments/s; above 0.
+    pub mu: f64,
+    /// Latency of both ways, s; 0 or above.
+    pub tau: f64,
+    /// Buffer over bandwidth-delay product; 0 or above.
+    pub beta: f64,
+    /// Connections; 1 or more, whole.
+    pub connections: f64,
+    /// Segments an ACK stands for; above 0.
+    pub per_ack: f64,
+}
+
+impl Bottleneck {
+    /// Round trip without queueing, T = τ + 1/μ, s (papers/003, section II.A).
+    #[must_use]
+    pub fn round_trip(&self) -> f64 {
+        self.tau + 1.0 / self.mu
+    }
+
+    /// What the link holds, μ T = μ τ + 1, segments; never below 1.
+    #[must_use]
+    pub fn pipe(&self) -> f64 {
+        self.mu * self.tau + 1.0
+    }
+
+    /// What link and buffer hold together, w_max = μ T (1 + β), segments.
+    #[must_use]
+    pub fn most(&self) -> f64 {
+        self.pipe() * (1.0 + self.beta)
+    }
+
+    /// Segments from one congestion to the next, n = 3 b w_max² / (8 N): (1 − q_c)/q_c by eq (14).
+    #[must_use]
+    pub fn cycle(&self) -> f64 {
+        let most = self.most();
+        3.0 * self.per_ack / (8.0 * self.connections) * most * most
+    }
+
+    /// Congestions a segment, q_c of eq (14).
+    #[must_use]
+    pub fn congestion_rate(&self) -> f64 {
+        1.0 / (1.0 + self.cycle())
+    }
+
+    /// Share of segments that congestion takes: N of a cycle's n + N, q_c N / (1 − q_c + N q_c) (C2).
+    #[must_use]
+    pub fn congestion_loss(&self) -> f64 {
+        self.connections / (self.cycle() + self.connections)
+    }
+
+    /// Goodput over μ when congestion is the only loss: eq (13) for β ≤ 1, the relation below (14) from there on.
+    ///
+    /// Both are divided by (μ T)², so that no link is too large for them; they meet at β = 1.
+    #[must_use]
+    pub fn congestion_goodput(&self) -> f64 {
+        let Self { beta, .. } = *self;
+        // Time to send a lost segment of each connection again, over what the link holds.
+        let resend = self.connections / self.pipe() * (self.connections / self.pipe());
+        let squared = (1.0 + beta) * (1.0 + beta);
+        if beta <= 1.0 {
+            let growth = self.per_ack * (1.0 + beta + beta * beta);
+            3.0 * self.per_ack * squared / (4.0 * (2.0 * resend + growth))
+        } else {
+            1.0 / (1.0 + 8.0 * resend / (3.0 * self.per_ack * squared))
+        }
+    }
+}
+
+/// μ, for every model of this bottleneck.
+pub(super) const MU: Key =
+    Key::number("mu", 100.0, Domain::Positive, "bottleneck rate, segments/s").alias(&["rate"]);
+/// τ.
+pub(super) const TAU: Key = Key::number(
+    "tau",
+    0.5,
+    Domain::NonNegative,
+    "latency of both ways, s; T = tau + 1/mu is the round trip without queueing",
+)
+.alias(&["latency"]);
+/// β.
+pub(super) const BETA: Key = Key::number(
+    "beta",
+    0.8,
+    Domain::NonNegative,
+    "buffer over bandwidth-delay product, B/(mu T)",
+)
+.alias(&["buffer"]);
+/// N.
+pub(super) const N: Key = Key::count(
+    "N",
+    1,
+    (1, 1_000_000_000_000),
+    "connections that share the link",
+)
+.alias(&["n", "connections"]);
+/// b.
+pub(super) const B: Key =
+    Key::number("b", 2.0, Domain::Positive, "segments an ACK stands for").alias(&["per_ack"]);
+
+/// What is said where the windows are too small for a fluid.
+pub(super) const THIN: &str = "fewer than 10 segments of a connection are in flight: the fluid model is made for 10 and \
+     more, and knows no timeouts, so that the real goodput is below this";
+
+const KEYS: [Key; 5] = [MU, TAU, BETA, N, B];
+
+/// The model's face.
+pub(crate) static MODEL: Model = Model {
+    name: "congestion",
+    about: "goodput of long-lived connections that lose segments by a full buffer only",
+    source: "Celandroni 2006 (papers/003), section II.A, eq (13), (14) and the relation between them",
+    notes: &[
+        "Reno without timeouts: windows grow by 1/b a round trip, and all halve when the buffer is full.",
+        "C1: the printed length of the first phase lacks the factor b; (13) itself has it.",
+        "C2: q_c of (14) counts congestions a segment; N segments are lost at each, so that the loss rate is \
+         q_c_segments = N q_c / (1 - q_c + N q_c).",
+        "C3: the printed relations in front of (2) and (8) have dw/dt on both sides; (1/w) da/dt is meant.",
+    ],
+    example: "mu=10 b=1 beta=0.8",
+    keys: &KEYS,
+    results: &[
+        Field::new("T", "round trip without queueing, s"),
+        Field::new("lambda_c", "goodput, segments/s"),
+        Field::new("norm", "goodput over mu"),
+        Field::new("q_c", "congestions a segment"),
+        Field::new("omega_max", "windows that fill link and buffer, segments"),
+        Field::new("seg_per_cycle", "segments from one congestion to the next"),
+        Field::new("q_c_segments", "share of segments lost by congestion"),
+    ],
+    answer,
+};
+
+fn answer(arguments: &Arguments) -> Result<Outcome, ModelError> {
+    let link = Bottleneck {
+        mu: arguments.number(&MU),
+        tau: arguments.number(&TAU),
+        beta: arguments.number(&BETA),
+        connections: to_f64(arguments.count(&N)),
+        per_ack: arguments.number(&B),
+    };
+    let norm = link.congestion_goodput();
+    let thin = link.most() < 10.0 * link.connections;
+    Ok(Outcome::new()
+        .number("T", link.round_trip())
+        .number("lambda_c", norm * link.mu)
+        .number("norm", norm)
+        .number("q_c", link.congestion_rate())
+        .number("omega_max", link.most())
+        .number("seg_per_cycle", link.cycle())
+        .number("q_c_segments", link.congestion_loss())
+        .remark_if(thin, THIN))
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn link(mu: f64, beta: f64, connections: f64, per_ack: f64) -> Bottleneck {
+        Bottleneck {
+            mu,
+            tau: 0.5,
+            beta,
+            connections,
+            per_ack,
+        }
+    }
+
+    #[test]
+    fn the_papers_three_links() {
+        // papers/003, section II.A: 71 %, 97 %, 98 %; models.md §3.1 has four digits.
+        for (beta, expected) in [(0.0, 0.7105), (0.8, 0.9737), (1.0, 0.9818)] {
+            let norm = link(10.0, beta, 1.0, 1.0).congestion_goodput();
+            assert!((norm - expected).abs() < 0.5e-4, "{beta}: {norm}");
+        }
+    }
+
+    #[test]
+    fn three_connections_on_either_side_of_beta_1() {
+        // models.md §3.3.
+        for (beta, expected) in [(0.5, 0.962_383), (1.5, 0.999_262)] {
+            let norm = link(100.0, beta, 3.0, 2.0).congestion_goodput();
+            assert!((norm - expected).abs() < 0.5e-6, "{beta}: {norm}");
+        }
+    }
+
+    /// The cycle walked segment by segment: windows grow by N/(b w) a segment, the link sends w a round
+    /// trip until it is full, and μ a second from there on.
+    fn walked(link: &Bottleneck) -> (f64, f64) {
+        let (mut window, mut sent, mut time) = (link.most() / 2.0, 0.0, 0.0);
+        let step = 1e-3;
+        while window < link.most() {
+            let rate = (window / link.round_trip()).min(link.mu);
+            time += step / rate;
+            sent += step;
+            window += step * link.connections / (link.per_ack * window);
+        }
+        time += link.connections / link.mu;
+        (sent, sent / time / link.mu)
+    }
+
+    #[test]
+    fn both_relations_are_those_of_a_cycle_walked_in_steps() {
+        for beta in [0.0, 0.3, 1.0, 1.7] {
+            for (connections, per_ack) in [(1.0, 1.0), (3.0, 2.0)] {
+                let link = link(60.0, beta, connections, per_ack);
+                let (sent, norm) = walked(&link);
+                assert!((link.cycle() / sent - 1.0).abs() < 1e-3);
+                assert!((link.congestion_goodput() / norm - 1.0).abs() < 1e-4);
+            }
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn printed_forms_agree(
+            mu in 0.1..1e4f64, beta in 0.0..3.0f64, n in 1u64..1000, b in 1u64..4,
+        ) {
+            let (n, b) = (to_f64(n), to_f64(b));
+            let link = link(mu, beta, n, b);
+            let square = (mu * link.round_trip()) * (mu * link.round_trip());
+            let top = 3.0 * b * (1.0 + beta) * (1.0 + beta) * square;
+            let norm = if beta <= 1.0 {
+                top / (4.0 * (2.0 * n * n + b * (1.0 + beta + beta * beta) * square))
+            } else {
+                top / (8.0 * n * n + top)
+            };
+            prop_assert!((link.congestion_goodput() / norm - 1.0).abs() < 1e-12);
+            prop_assert!((link.congestion_rate() * (8.0 * n + top) / (8.0 * n) - 1.0).abs() < 1e-12);
+            let q_c = link.congestion_rate();
+            let lost = n * q_c / (1.0 - q_c + n * q_c);
+            prop_assert!((link.congestion_loss() / lost - 1.0).abs() < 1e-9);
+        }
+
+        #[test]
+        fn a_larger_buffer_is_never_worse(mu in 1.0..1e4f64, beta in 0.0..3.0f64, more in 0.0..1.0f64) {
+            let at = |beta| link(mu, beta, 1.0, 2.0).congestion_goodput();
+            prop_assert!(at(beta + more) >= at(beta) * (1.0 - 1e-12));
+        }
+    }
+
+    #[test]
+    fn the_relations_meet_at_beta_1() {
+        let (below, above) = (
+            link(80.0, 1.0, 4.0, 2.0).congestion_goodput(),
+            link(80.0, 1.0f64.next_up(), 4.0, 2.0).congestion_goodput(),
+        );
+        assert!((below / above - 1.0).abs() < 1e-14);
+    }
+
+    #[test]
+    fn ends_of_the_domain_have_their_limits() {
+        let run = |text: &str| {
+            let pairs = text.split_whitespace().filter_map(|p| p.split_once('='));
+            MODEL
+                .evaluate(&MODEL.arguments(pairs).unwrap())
+                .unwrap_or_else(|error| panic!("{text}: {error}"))
+        };
+        // No time to send again: 3/4 of the link without a buffer, all of it with a large one.
+        let huge = run("mu=1e300 beta=0").get("norm").unwrap();
+        assert!((huge - 0.75).abs() < 1e-12, "{huge}");
+        assert!((run("beta=1e300").get("norm").unwrap() - 1.0).abs() < 1e-12);
+        let crowd = run("N=1e12");
+        assert!(crowd.get("norm").unwrap() < 1e-15 && crowd.remarks().len() == 1);
+        assert!((run("N=1e12").get("q_c_segments").unwrap() - 1.0).abs() < 1e-6);
+        assert!(run("mu=1e-300 tau=0").get("norm").unwrap() > 0.0);
+        assert!(run("mu=1000").remarks().is_empty());
+    }
+}

@@ -1,0 +1,165 @@
+//! Goodput of a link without a limit under random loss (papers/003, eq (15)).
+
+use tmt_core::model::{Arguments, Domain, Field, Key, Model, ModelError, Outcome};
+use tmt_core::units::to_f64;
+
+use super::congestion::{B, MU, N, TAU};
+
+/// Goodput over μ of one connection whose window nothing limits but random loss, eq (15):
+///
+/// (1 − q) / ( μ \[ T √(2bq/3) + T0 min(1, 3 √(3bq/8)) q (1 + 32 q²) \] ), T = τ + 1/μ (C4).
+///
+/// `q` in \[0, 1\], `mu` in segments/s, `tau` and `timeout` (T0) in s. Infinite at q = 0, 0 at q = 1.
+#[must_use]
+pub fn relation_15(q: f64, mu: f64, tau: f64, timeout: f64, per_ack: f64) -> f64 {
+    let halvings = (2.0 * per_ack * q / 3.0).sqrt();
+    let timeouts = (3.0 * (3.0 * per_ack * q / 8.0).sqrt()).min(1.0) * q * (1.0 + 32.0 * q * q);
+    // μ T = μ τ + 1.
+    (1.0 - q) / ((mu * tau + 1.0) * halvings + mu * timeout * timeouts)
+}
+
+/// Random loss.
+const Q: Key = Key::number("q", 0.01, Domain::Probability, "segment loss rate");
+/// T0, for every model with (15).
+pub(super) const T0: Key =
+    Key::number("T0", 1.0, Domain::NonNegative, "timeout, s").alias(&["t0", "timeout"]);
+
+const KEYS: [Key; 6] = [Q, MU, TAU, T0, B, N];
+
+/// The model's face.
+pub(crate) static MODEL: Model = Model {
+    name: "relation15",
+    about: "goodput of long-lived connections under random loss on a link that never fills",
+    source: "Celandroni 2006 (papers/003), section II.B, eq (15), after Padhye et al. 2000",
+    notes: &[
+        "C4: (15) prints tau where both tables were computed with the complete round trip T = tau + 1/mu.",
+        "The link's rate is no limit here: a result above 1 says that the link would be full; Tg_capped ends at 1.",
+        "Connections do not disturb each other: N of them have N times the goodput of one.",
+        "The paper takes this below half of the link's rate, where timeouts matter, and TGEP above it.",
+    ],
+    example: "q=0.001 mu=100 b=2 T0=2",
+    keys: &KEYS,
+    results: &[
+        Field::new("Tg_one", "goodput of one connection over mu"),
+        Field::new("Tg", "goodput of all connections over mu"),
+        Field::new("Tg_capped", "the same, at most 1"),
+    ],
+    answer,
+};
+
+fn answer(arguments: &Arguments) -> Result<Outcome, ModelError> {
+    let one = relation_15(
+        arguments.number(&Q),
+        arguments.number(&MU),
+        arguments.number(&TAU),
+        arguments.number(&T0),
+        arguments.number(&B),
+    );
+    let all = to_f64(arguments.count(&N)) * one;
+    Ok(Outcome::new()
+        .number("Tg_one", one)
+        .number("Tg", all)
+        .number("Tg_capped", all.min(1.0))
+        .remark_if(
+            all > 1.0,
+            "(15) knows no limit of the link: above 1 the link is full, and congestion decides (model congestion)",
+        ))
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// Column `name` of a published table (fixtures/README.md), with q.
+    fn column(table: &str, name: &str) -> Vec<(f64, f64)> {
+        let mut lines = table.lines();
+        let place = lines.next().unwrap().split(',').position(|n| n == name);
+        let row = |line: &str| {
+            let fields: Vec<&str> = line.split(',').collect();
+            Some((fields[0].parse().ok()?, fields[place?].parse().ok()?))
+        };
+        lines.filter_map(row).collect()
+    }
+
+    const TABLE_1: &str =
+        include_str!("../../../../fixtures/reference/celandroni_table1_goodput.csv");
+    const TABLE_2: &str =
+        include_str!("../../../../fixtures/reference/celandroni_table2_goodput_5_connections.csv");
+
+    #[test]
+    fn both_printed_tables_to_one_of_their_last_digit() {
+        // Three figures are not rounded to nearest: .03054 is printed .030, 1.6964 1.697, 2.6785 2.678.
+        for (name, timeout) in [("relation15_t0_1s", 1.0), ("relation15_t0_2s", 2.0)] {
+            let first = column(TABLE_1, name).into_iter();
+            let second = column(TABLE_2, name).into_iter();
+            let first = first.map(|(q, v)| (v, relation_15(q, 100.0, 0.5, timeout, 2.0)));
+            let second = second.map(|(q, v)| (v, 5.0 * relation_15(q, 455.0, 0.5, timeout, 1.0)));
+            let pairs: Vec<(f64, f64)> = first.chain(second).collect();
+            assert_eq!(pairs.len(), 8);
+            for (printed, found) in pairs {
+                assert!(
+                    (found - printed).abs() < 0.65e-3,
+                    "{timeout}: {found} {printed}"
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn four_digits_of_both_tables() {
+        // models.md §3.2, q = 1e-1 … 1e-4 and 1e-4 … 1e-1.
+        let rows = [
+            (100.0, 2.0, 1.0, 1.0, [0.0305, 0.1610, 0.5341, 1.6972]),
+            (100.0, 2.0, 1.0, 2.0, [0.0223, 0.1544, 0.5318, 1.6964]),
+            (455.0, 1.0, 5.0, 2.0, [0.0349, 0.2434, 0.8391, 2.6773]),
+            (455.0, 1.0, 5.0, 1.0, [0.0479, 0.2539, 0.8429, 2.6785]),
+        ];
+        for (mu, b, n, timeout, expected) in rows {
+            for (q, expected) in [1e-1, 1e-2, 1e-3, 1e-4].into_iter().zip(expected) {
+                let found = n * relation_15(q, mu, 0.5, timeout, b);
+                assert!((found - expected).abs() < 0.5e-4, "{q}: {found} {expected}");
+            }
+        }
+    }
+
+    #[test]
+    fn with_the_printed_latency_the_table_is_missed() {
+        // C4: T = τ, which is a τ that is shorter by 1/μ, gives 1.731 and .5447 (models.md §3.2).
+        for (q, expected) in [(1e-4, 1.731), (1e-3, 0.5447)] {
+            let found = relation_15(q, 100.0, 0.5 - 0.01, 1.0, 2.0);
+            assert!((found / expected - 1.0).abs() < 1e-3, "{found}");
+        }
+    }
+
+    #[test]
+    fn ends_of_the_domain_have_their_limits() {
+        assert!(relation_15(0.0, 100.0, 0.5, 1.0, 2.0).is_infinite());
+        assert!(relation_15(1.0, 100.0, 0.5, 1.0, 2.0).abs() < f64::EPSILON);
+        let none = MODEL
+            .evaluate(&MODEL.arguments([("q", "0")]).unwrap())
+            .unwrap();
+        assert!((none.get("Tg_capped").unwrap() - 1.0).abs() < f64::EPSILON);
+        assert_eq!(none.remarks().len(), 1);
+        let crowd = [("N", "1e12"), ("q", "1e-300"), ("mu", "1e300")];
+        let crowd = MODEL.evaluate(&MODEL.arguments(crowd).unwrap()).unwrap();
+        assert!(crowd.get("Tg").unwrap().is_finite());
+    }
+
+    proptest! {
+        #[test]
+        fn it_is_the_window_s_root_law_where_losses_are_rare(q in 1e-12..1e-6f64, b in 1u64..4) {
+            // √(3/(2bq)) segments a round trip of T.
+            let b = to_f64(b);
+            let law = (3.0 / (2.0 * b * q)).sqrt() / (100.0 * 0.51);
+            prop_assert!((relation_15(q, 100.0, 0.5, 1.0, b) / law - 1.0).abs() < 1e-2);
+        }
+
+        #[test]
+        fn more_loss_is_never_better(q in 0.0..1.0f64, more in 0.0..1.0f64, timeout in 0.0..9.0f64) {
+            let at = |q| relation_15(q, 100.0, 0.5, timeout, 2.0);
+            prop_assert!(at(q + (1.0 - q) * more) <= at(q));
+        }
+    }
+}
