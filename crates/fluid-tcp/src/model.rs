@@ -5,11 +5,12 @@
 
 pub mod congestion;
 pub mod relation15;
+pub mod tgep;
 
 use tmt_core::model::Model;
 
 /// The models of TCP.
-pub static MODELS: &[&Model] = &[&congestion::MODEL, &relation15::MODEL];
+pub static MODELS: &[&Model] = &[&congestion::MODEL, &relation15::MODEL, &tgep::MODEL];
 
 #[cfg(test)]
 mod tests {

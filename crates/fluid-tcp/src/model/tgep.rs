@@ -1,0 +1,273 @@
+//! TCP goodput under random loss on a link with a limit: the fluid Monte-Carlo TGEP (papers/003, section II).
+
+mod interval;
+mod law;
+mod stationary;
+#[cfg(test)]
+mod tests;
+mod windows;
+
+use tmt_core::model::{Arguments, Domain, Field, Key, Model, ModelError, Outcome};
+use tmt_core::num::ln;
+use tmt_core::rng::{Stream, Uniform};
+use tmt_core::units::to_f64;
+
+use super::congestion::{B, BETA, Bottleneck, MU, TAU, THIN};
+use interval::{Course, Estimate, Sums, TESTS, Wanted};
+use law::{Cycle, Law};
+use windows::Windows;
+
+/// Draws of a stream that belong to one test.
+const SHARE: u64 = 1 << 40;
+
+/// What a Monte-Carlo is asked for.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Question {
+    /// The bottleneck; connections at most 10 000.
+    pub link: Bottleneck,
+    /// Segment loss rate, in \[0, 1\].
+    pub loss: f64,
+    /// A random loss costs a round trip over N instead of a segment's time (C6).
+    pub resend_round_trip: bool,
+    /// Half-width over the mean at which it stops.
+    pub relative: f64,
+    /// Confidence of the half-width, in \[0, 1).
+    pub level: f64,
+    /// Seed of the draws.
+    pub seed: u64,
+}
+
+/// What it gives.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Goodput {
+    /// Goodput of all connections over μ.
+    pub norm: f64,
+    /// Half-width of its interval.
+    pub half_width: f64,
+    /// Goodput of each connection over μ.
+    pub per_connection: Vec<f64>,
+    /// Share of the cycles that ended by congestion.
+    pub congestion_fraction: f64,
+    /// Cycles drawn, without the warm-up; 0 for an exact limit.
+    pub cycles: f64,
+}
+
+/// One test: its windows and its part of the draws.
+#[derive(Debug, Clone)]
+struct Test {
+    law: Law,
+    windows: Windows,
+    losses: Uniform,
+    victims: Uniform,
+    next_loss: u64,
+    next_victim: u64,
+}
+
+impl Test {
+    fn new(question: &Question, law: Law, index: u64) -> Self {
+        let count = usize::try_from(tmt_core::num::whole(law.connections)).unwrap_or(1);
+        Self {
+            law,
+            windows: Windows::new(count, law.most / 2.0),
+            losses: Uniform::new(question.seed, Stream::FluidLoss),
+            victims: Uniform::new(question.seed, Stream::FluidVictim),
+            next_loss: index * SHARE,
+            next_victim: index * SHARE,
+        }
+    }
+}
+
+impl Course for Test {
+    fn next(&mut self) -> Cycle {
+        let u = self.losses.at(self.next_loss);
+        self.next_loss += 1;
+        let (victims, next) = (&mut self.victims, &mut self.next_victim);
+        self.law.cycle(&mut self.windows, u, || {
+            *next += 1;
+            victims.at(*next - 1)
+        })
+    }
+
+    fn begin(&mut self) {
+        self.windows.forget();
+    }
+}
+
+/// The goodput of TGEP.
+///
+/// # Errors
+/// The interval would take too long, or the windows leave what numbers can tell.
+pub fn goodput(question: &Question) -> Result<Goodput, ModelError> {
+    let Question { link, loss, .. } = *question;
+    let law = Law::new(&link, loss, question.resend_round_trip);
+    if !(law.most * law.most * law.per_ack).is_finite() {
+        return Err(ModelError::refused(
+            "the windows that fill link and buffer are beyond what a double can square",
+        ));
+    }
+    if question.level >= 1.0 {
+        return Err(ModelError::refused(
+            "no finite interval holds the mean for sure: level must be below 1",
+        ));
+    }
+    let exact = if loss <= 0.0 {
+        // Congestion alone: (13), or the relation below (14).
+        Some((link.congestion_goodput(), 1.0))
+    } else if loss >= 1.0 {
+        Some((0.0, 0.0))
+    } else {
+        None
+    };
+    if let Some((norm, congestion_fraction)) = exact {
+        let count = usize::try_from(tmt_core::num::whole(law.connections)).unwrap_or(1);
+        return Ok(Goodput {
+            norm,
+            half_width: 0.0,
+            per_connection: vec![norm / law.connections; count],
+            congestion_fraction,
+            cycles: 0.0,
+        });
+    }
+    let test = |index| Test::new(question, law, index);
+    let mut tests: Vec<Test> = (0..TESTS as u64).map(test).collect();
+    // A random loss takes 1/(2N) of the windows: some 2 N ln(ratio) cycles from the full buffer to any window, and
+    // as many again to forget that all were equal.
+    let warm_up = 20.0 + law.connections * (16.0 + 2.0 * ln(1.0 + law.most));
+    let wanted = Wanted {
+        relative: question.relative,
+        level: question.level,
+        warm_up: warm_up.ceil(),
+    };
+    let estimate = interval::estimate(&mut tests, wanted)?;
+    Ok(summed(&mut tests, &estimate))
+}
+
+fn summed(tests: &mut [Test], estimate: &Estimate) -> Goodput {
+    let count = to_f64(tests.len() as u64);
+    let mut per_connection = vec![0.0; tests.first().map_or(0, |test| test.windows.len())];
+    for (test, sums) in tests.iter_mut().zip(&estimate.sums) {
+        for (mean, sent) in per_connection.iter_mut().zip(test.windows.sent()) {
+            *mean += sent / sums.time / count;
+        }
+    }
+    let total = |part: fn(&Sums) -> f64| estimate.sums.iter().map(part).sum::<f64>();
+    let cycles = total(|sums| sums.cycles);
+    Goodput {
+        norm: estimate.mean,
+        half_width: estimate.half_width,
+        per_connection,
+        congestion_fraction: total(|sums| sums.congested) / cycles,
+        cycles,
+    }
+}
+
+/// The goodput over μ of one connection by TGEP's rules, without drawing: what [`goodput`] converges to for N = 1,
+/// to 1e-5 of it. A random loss costs a segment's time. `loss` in \[0, 1\], `link.connections` is taken as 1.
+#[must_use]
+pub fn stationary_goodput(link: &Bottleneck, loss: f64) -> f64 {
+    let link = Bottleneck {
+        connections: 1.0,
+        ..*link
+    };
+    if loss <= 0.0 {
+        link.congestion_goodput()
+    } else if loss >= 1.0 {
+        0.0
+    } else {
+        stationary::goodput(&Law::new(&link, loss, false))
+    }
+}
+
+const Q: Key = Key::number("q", 0.01, Domain::Probability, "segment loss rate");
+const N: Key =
+    Key::count("N", 1, (1, 10_000), "connections that share the link").alias(&["n", "connections"]);
+const CI: Key = Key::number(
+    "ci",
+    0.01,
+    Domain::Positive,
+    "half-width at which it stops, over the mean",
+);
+const LEVEL: Key = Key::number(
+    "level",
+    0.99,
+    Domain::Probability,
+    "confidence of the half-width, below 1",
+);
+const SEED: Key = Key::count("seed", 1, (0, u64::MAX), "seed of the draws");
+const RESEND: Key = Key::word(
+    "resend",
+    "mu",
+    &["mu", "rtt"],
+    "time that a random loss costs: mu for 1/mu (the paper's text), rtt for T/N (C6)",
+);
+
+const KEYS: [Key; 10] = [Q, MU, TAU, BETA, N, B, CI, LEVEL, SEED, RESEND];
+
+/// The model's face.
+pub(crate) static MODEL: Model = Model {
+    name: "tgep",
+    about: "goodput of long-lived connections under congestion and random loss, by fluid Monte-Carlo",
+    source: "Celandroni 2006 (papers/003), section II, eq (1)-(12) and the text behind (14)",
+    notes: &[
+        "Reno without timeouts: windows grow by 1/b a round trip; a random loss halves one window, a full buffer all.",
+        "Losses are independent: the segments between two of them are geometric.",
+        "21 independent tests, each after a warm-up, grow until Student's half-width is within ci of their mean.",
+        "C5: (12) prints dw/(N mu) where the coefficient is b dw/N; the sum over connections does not tell.",
+        "C6: the text's rule (resend=mu) does not give the printed column of TGEP; a loss that costs T/N \
+         (resend=rtt) is within some 2 % of it up to q = 0.01.",
+        "Below half of the link's rate the paper takes relation15, which knows timeouts.",
+    ],
+    example: "q=0.001 mu=455 b=1 N=5 beta=0.8",
+    keys: &KEYS,
+    results: &[
+        Field::new("norm", "goodput of all connections over mu"),
+        Field::new("halfwidth", "half-width of norm's interval at this level"),
+        Field::new("per_connection", "goodput of each connection over mu"),
+        Field::new(
+            "congestion_fraction",
+            "share of cycles that end by congestion",
+        ),
+        Field::new(
+            "cycles",
+            "cycles drawn, warm-up excepted; 0 where the limit is exact",
+        ),
+    ],
+    answer,
+};
+
+fn answer(arguments: &Arguments) -> Result<Outcome, ModelError> {
+    let question = Question {
+        link: Bottleneck {
+            mu: arguments.number(&MU),
+            tau: arguments.number(&TAU),
+            beta: arguments.number(&BETA),
+            connections: to_f64(arguments.count(&N)),
+            per_ack: arguments.number(&B),
+        },
+        loss: arguments.number(&Q),
+        resend_round_trip: arguments.word(&RESEND) == "rtt",
+        relative: arguments.number(&CI),
+        level: arguments.number(&LEVEL),
+        seed: arguments.count(&SEED),
+    };
+    let found = goodput(&question)?;
+    Ok(remarked(&question, &found))
+}
+
+fn remarked(question: &Question, found: &Goodput) -> Outcome {
+    let link = &question.link;
+    let thin = found.norm * link.pipe() < 10.0 * link.connections;
+    let unseen = found.cycles > 0.0 && found.congestion_fraction >= 1.0;
+    Outcome::new()
+        .number("norm", found.norm)
+        .number("halfwidth", found.half_width)
+        .array("per_connection", found.per_connection.clone())
+        .number("congestion_fraction", found.congestion_fraction)
+        .number("cycles", found.cycles)
+        .remark_if(thin, THIN)
+        .remark_if(
+            unseen,
+            "no random loss fell into the cycles drawn: the half-width does not tell their share, which is below \
+             5 over the cycles",
+        )
+}

@@ -1,0 +1,193 @@
+//! Independent tests until the mean is known well enough (papers/003, end of section II.A).
+
+use tmt_core::model::ModelError;
+use tmt_core::units::to_f64;
+
+use super::law::Cycle;
+
+/// Independent tests. Their length is what adapts, not their number: so Student's law has a closed form, and the
+/// interval is looked at a few times only, which keeps its level.
+pub(super) const TESTS: usize = 21;
+
+/// Cycles in all, at most: some seconds.
+const MOST: f64 = 1e8;
+
+/// Cycles of a test between its warm-up and the first look.
+const FIRST: f64 = 200.0;
+
+/// A test under way.
+pub(super) trait Course {
+    /// The next cycle.
+    fn next(&mut self) -> Cycle;
+    /// The warm-up is over: what was sent until now does not count.
+    fn begin(&mut self);
+}
+
+/// Sums over the cycles of a test.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Sums {
+    pub(super) segments: f64,
+    pub(super) time: f64,
+    pub(super) cycles: f64,
+    pub(super) congested: f64,
+}
+
+impl Sums {
+    fn add(&mut self, cycle: Cycle) {
+        self.segments += cycle.segments;
+        self.time += cycle.time;
+        self.cycles += 1.0;
+        self.congested += f64::from(u8::from(cycle.congested));
+    }
+
+    /// Goodput over μ.
+    pub(super) fn goodput(&self) -> f64 {
+        self.segments / self.time
+    }
+}
+
+/// What is asked of the interval.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Wanted {
+    /// Half-width over the mean, at most.
+    pub(super) relative: f64,
+    /// Confidence, in [0, 1).
+    pub(super) level: f64,
+    /// Cycles of the warm-up of each test.
+    pub(super) warm_up: f64,
+}
+
+/// A mean and its interval.
+#[derive(Debug, Clone)]
+pub(super) struct Estimate {
+    pub(super) mean: f64,
+    pub(super) half_width: f64,
+    pub(super) sums: Vec<Sums>,
+}
+
+/// Runs the tests until t · s / √k is no more than the wanted part of the mean.
+///
+/// # Errors
+/// That would take too long.
+pub(super) fn estimate<C: Course>(
+    courses: &mut [C],
+    wanted: Wanted,
+) -> Result<Estimate, ModelError> {
+    let student = student(wanted.level);
+    let count = to_f64(courses.len() as u64);
+    if wanted.warm_up * count > MOST {
+        return Err(ModelError::refused(format!(
+            "windows of this size would need {:.0} cycles before they are stationary, more than the {MOST:e} that \
+             are drawn at most",
+            wanted.warm_up * count
+        )));
+    }
+    for course in courses.iter_mut() {
+        for _ in 0..tmt_core::num::whole(wanted.warm_up) {
+            course.next();
+        }
+        course.begin();
+    }
+    let mut sums = vec![Sums::default(); courses.len()];
+    // What never shows in n cycles happens in less than 5/n of them, at 99 %: no fewer are drawn.
+    let least = FIRST.max(wanted.warm_up).max(5.0 / wanted.relative / count);
+    let mut more = least.min(MOST / count);
+    loop {
+        for (course, sums) in courses.iter_mut().zip(&mut sums) {
+            for _ in 0..tmt_core::num::whole(more) {
+                sums.add(course.next());
+            }
+        }
+        let (mean, deviation) = moments(&sums);
+        let half_width = student * deviation / count.sqrt();
+        if mean > 0.0 && half_width <= wanted.relative * mean {
+            return Ok(Estimate {
+                mean,
+                half_width,
+                sums,
+            });
+        }
+        // The half-width falls with the root of the length; a little more, so that the next look is the last.
+        let cycles = sums[0].cycles;
+        let missing = half_width / (wanted.relative * mean);
+        let factor = missing * missing;
+        let room = MOST / count - cycles;
+        let hopeless = mean > 0.0 && cycles * count > 1e5 && factor * cycles * count > 2.0 * MOST;
+        if room < 1.0 || hopeless {
+            return Err(out_of_reach(wanted, mean, missing, cycles * count));
+        }
+        // No fraction comes of a mean of zero.
+        let factor = if mean > 0.0 { factor * 1.1 } else { 8.0 };
+        more = (cycles * (factor.clamp(1.3, 8.0) - 1.0)).min(room);
+    }
+}
+
+fn out_of_reach(wanted: Wanted, mean: f64, missing: f64, cycles: f64) -> ModelError {
+    let why = if mean > 0.0 {
+        let reachable = wanted.relative * missing * (cycles / MOST).sqrt();
+        format!("ci={:.1e} is about what can be had", 1.2 * reachable)
+    } else {
+        "no segment came through".to_owned()
+    };
+    ModelError::refused(format!(
+        "ci={} at level={} is out of reach of the {MOST:e} cycles that are drawn at most: {why}",
+        wanted.relative, wanted.level
+    ))
+}
+
+/// Mean and standard deviation of the goodput of the tests.
+fn moments(sums: &[Sums]) -> (f64, f64) {
+    let count = to_f64(sums.len() as u64);
+    let mean = sums.iter().map(Sums::goodput).sum::<f64>() / count;
+    let squares = sums.iter().map(|sums| sums.goodput() - mean);
+    let variance = squares.map(|x| x * x).sum::<f64>() / (count - 1.0);
+    (mean, variance.sqrt())
+}
+
+/// The t with P(|Student| ≤ t) = `level` for 20 degrees of freedom, by the finite sum that there is for an even
+/// number of them: nothing but roots, so that every platform stops at the same cycle.
+pub(super) fn student(level: f64) -> f64 {
+    const FREEDOM: f64 = 20.0;
+    let inside = |t: f64| {
+        let square = FREEDOM + t * t;
+        let cosine = FREEDOM / square;
+        let (mut term, mut sum) = (1.0, 0.0);
+        for j in 1..=10u32 {
+            sum += term;
+            let j = f64::from(j);
+            term *= (2.0 * j - 1.0) / (2.0 * j) * cosine;
+        }
+        t / square.sqrt() * sum
+    };
+    let (mut low, mut high) = (0.0, 1e3);
+    for _ in 0..80 {
+        let middle = f64::midpoint(low, high);
+        if inside(middle) < level {
+            low = middle;
+        } else {
+            high = middle;
+        }
+    }
+    f64::midpoint(low, high)
+}
+
+#[cfg(test)]
+mod tests {
+    use statrs::distribution::{ContinuousCDF as _, StudentsT};
+
+    use super::*;
+
+    #[test]
+    fn the_factor_is_students() {
+        // Printed tables have 2.845 at 99 %, 2.086 at 95 %, 1.325 at 80 % for 20 degrees of freedom.
+        for (level, printed) in [(0.99, 2.845), (0.95, 2.086), (0.8, 1.325)] {
+            assert!((student(level) - printed).abs() < 0.5e-3, "{level}");
+        }
+        assert_eq!(TESTS, 21);
+        let law = StudentsT::new(0.0, 1.0, 20.0).unwrap();
+        for level in [0.1, 0.5, 0.9, 0.99, 0.9999, 0.999_999] {
+            let ours = 2.0 * law.cdf(student(level)) - 1.0;
+            assert!((ours / level - 1.0).abs() < 1e-9, "{level}: {ours}");
+        }
+    }
+}
