@@ -5,13 +5,18 @@
 //! sees a trace or the machine that runs schemes, so that the one can be checked by the other.
 
 pub mod arq;
+pub mod block;
 pub mod chain;
+pub mod conv;
 pub mod fec;
 pub mod frame_arq;
 pub mod ge;
 pub mod harq;
 mod key;
+pub mod linkbudget;
 mod outcome;
+pub mod ser;
+pub mod tail;
 
 use std::fmt;
 
@@ -26,6 +31,11 @@ pub static MODELS: &[&Model] = &[
     &arq::MODEL,
     &harq::MODEL,
     &frame_arq::MODEL,
+    &conv::MODEL,
+    &block::MODEL,
+    &ser::MODEL,
+    &ser::REQUIRED,
+    &linkbudget::MODEL,
 ];
 
 /// A result of a model.

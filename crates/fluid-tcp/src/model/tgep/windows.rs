@@ -212,7 +212,7 @@ mod tests {
                     }
                     Step::CutAll(factor) => {
                         windows.cut_all(factor);
-                        plain.iter_mut().for_each(|window| *window *= factor);
+                        for window in &mut plain { *window *= factor; }
                     }
                     Step::Choose(u) => {
                         let at = windows.choose(u);

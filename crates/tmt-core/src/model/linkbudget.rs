@@ -1,0 +1,152 @@
+//! Bit rates and energies of a carrier (papers/003, eq (18)-(19)).
+
+use super::conv::decibels;
+use super::{Arguments, Domain, Field, Key, Model, ModelError, Outcome};
+
+/// A carrier, or the part of it that is assigned.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Carrier {
+    /// C/N0, dB Hz.
+    pub cn0_db: f64,
+    /// Bits a symbol, η = log2 M: 1 BPSK, 2 QPSK.
+    pub bits: f64,
+    /// Symbols/s of the carrier, B.
+    pub symbols: f64,
+    /// Part of it that is assigned, ρ.
+    pub part: f64,
+}
+
+impl Carrier {
+    /// Channel bits/s, R_c = η ρ B.
+    #[must_use]
+    pub fn channel_rate(&self) -> f64 {
+        self.bits * self.part * self.symbols
+    }
+
+    /// Information bits/s, R_i = η c_r ρ B, eq (19).
+    #[must_use]
+    pub fn information_rate(&self, code_rate: f64) -> f64 {
+        code_rate * self.channel_rate()
+    }
+
+    /// Energy of a channel bit, Ec/N0 = C/N0 − 10 lg R_c in dB, eq (18).
+    #[must_use]
+    pub fn ecn0_db(&self) -> f64 {
+        self.cn0_db - decibels(self.channel_rate())
+    }
+
+    /// Energy of an information bit, Eb/N0 = C/N0 − 10 lg R_i in dB, eq (18).
+    #[must_use]
+    pub fn ebn0_db(&self, code_rate: f64) -> f64 {
+        self.cn0_db - decibels(self.information_rate(code_rate))
+    }
+}
+
+const CN0: Key = Key::number(
+    "cn0_db",
+    70.0,
+    Domain::Real,
+    "carrier power over noise density C/N0, dB Hz",
+)
+.alias(&["CN0", "cn0"]);
+const ETA: Key = Key::number(
+    "eta",
+    2.0,
+    Domain::Positive,
+    "bits a symbol: 1 BPSK, 2 QPSK",
+);
+const CODE: Key = Key::number(
+    "code_rate",
+    0.5,
+    Domain::Probability,
+    "rate of all codes together",
+);
+const SYMBOLS: Key = Key::number("symrate", 2e6, Domain::Positive, "symbols/s of the carrier");
+const RHO: Key = Key::number(
+    "rho",
+    0.5,
+    Domain::Probability,
+    "part of the carrier that is assigned",
+);
+const KEYS: [Key; 5] = [CN0, ETA, CODE, SYMBOLS, RHO];
+
+/// The model's face.
+pub(super) static MODEL: Model = Model {
+    name: "linkbudget",
+    about: "bit rates of a carrier and the energy of their bits",
+    source: "Celandroni 2006 (papers/003), section III.B eq (18) and section IV.A eq (19)",
+    notes: &[
+        "C11: (19) calls the information bit rate mu; TCP's mu is that divided by the bits of a segment.",
+        "C12: that of two codes the one needs less spectrum for the same information rate says that its rate is higher, \
+         whatever the segment error rate.",
+        "Power stays when only a part of the carrier is assigned in time: as in the paper, the bits of that part have \
+         the energy that C/N0 gives a carrier of their rate.",
+    ],
+    example: "cn0_db=70 eta=2 code_rate=0.75",
+    keys: &KEYS,
+    results: &[
+        Field::new("info_rate", "information bits/s"),
+        Field::new("channel_rate", "channel bits/s"),
+        Field::new("ebn0_db", "Eb/N0, dB"),
+        Field::new("ecn0_db", "Ec/N0, dB"),
+    ],
+    answer,
+};
+
+#[expect(clippy::unnecessary_wraps, reason = "the frame's models may refuse")]
+fn answer(arguments: &Arguments) -> Result<Outcome, ModelError> {
+    let carrier = Carrier {
+        cn0_db: arguments.number(&CN0),
+        bits: arguments.number(&ETA),
+        symbols: arguments.number(&SYMBOLS),
+        part: arguments.number(&RHO),
+    };
+    let code_rate = arguments.number(&CODE);
+    Ok(Outcome::new()
+        .number("info_rate", carrier.information_rate(code_rate))
+        .number("channel_rate", carrier.channel_rate())
+        .number("ebn0_db", carrier.ebn0_db(code_rate))
+        .number("ecn0_db", carrier.ecn0_db()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn run(text: &str) -> Outcome {
+        let pairs = text.split_whitespace().filter_map(|p| p.split_once('='));
+        MODEL.evaluate(&MODEL.arguments(pairs).unwrap()).unwrap()
+    }
+
+    #[test]
+    fn the_papers_carrier() {
+        // papers/003, section IV.B: 2 Msymbols/s, half of it: 2 Mbit/s uncoded with QPSK, 1 with BPSK.
+        for (eta, rate) in [("eta=2", 2e6), ("eta=1", 1e6)] {
+            let found = run(&format!("{eta} code_rate=1"));
+            assert!((found.get("info_rate").unwrap() - rate).abs() < 1e-6);
+            assert!((found.get("ebn0_db").unwrap() - found.get("ecn0_db").unwrap()).abs() < 1e-12);
+        }
+        // 70 dB Hz over 1 Mbit/s is 10 dB a bit, over 2 Mbit/s 3.0103 dB less.
+        let found = run("cn0_db=70");
+        assert!((found.get("ebn0_db").unwrap() - 10.0).abs() < 1e-12);
+        assert!((found.get("ecn0_db").unwrap() - 6.989_700_043_360_188).abs() < 1e-12);
+    }
+
+    #[test]
+    fn a_whole_carrier_needs_3_db_more_for_the_same() {
+        // papers/003, section IV.B: "decrementing by 3 dB the range" says how the axis shifts.
+        let (half, whole) = (
+            run("cn0_db=70 rho=0.5"),
+            run("cn0_db=73.01029995663981 rho=1"),
+        );
+        for name in ["ebn0_db", "ecn0_db"] {
+            assert!((half.get(name).unwrap() - whole.get(name).unwrap()).abs() < 1e-9);
+        }
+    }
+
+    #[test]
+    fn no_bits_have_all_the_energy() {
+        assert!(run("rho=0").get("ecn0_db").unwrap().is_infinite());
+        assert!(run("code_rate=0").get("ebn0_db").unwrap().is_infinite());
+    }
+}
