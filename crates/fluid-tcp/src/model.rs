@@ -4,13 +4,19 @@
 //! seconds. Nothing here shares code with the simulator, so that the one can be checked by the other.
 
 pub mod congestion;
+pub mod envelope;
 pub mod relation15;
 pub mod tgep;
 
 use tmt_core::model::Model;
 
 /// The models of TCP.
-pub static MODELS: &[&Model] = &[&congestion::MODEL, &relation15::MODEL, &tgep::MODEL];
+pub static MODELS: &[&Model] = &[
+    &congestion::MODEL,
+    &relation15::MODEL,
+    &tgep::MODEL,
+    &envelope::MODEL,
+];
 
 #[cfg(test)]
 mod tests {

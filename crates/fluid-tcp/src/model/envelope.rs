@@ -1,0 +1,427 @@
+//! The best code and modulation at a quality of the channel (papers/003, section IV; models.md §3.6).
+
+#[cfg(test)]
+mod tests;
+
+use tmt_core::model::conv::Rate;
+use tmt_core::model::linkbudget::Carrier;
+use tmt_core::model::ser::{Burst, Code, Outer};
+use tmt_core::model::{Arguments, Domain, Field, Key, Model, ModelError, Outcome};
+
+use super::congestion::{B, BETA, Bottleneck, TAU};
+use super::relation15::{T0, relation_15};
+use super::tgep::stationary_goodput;
+
+/// Codes that are compared with each other.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Family {
+    /// Convolutional codes, all rates, and none.
+    Conv,
+    /// Reed-Solomon codes with 223 bytes of data, and none.
+    ReedSolomon,
+    /// Erasure codes with 48 blocks of 23 bytes, and none.
+    Erasure,
+    /// RS(255, 223) around convolutional codes, alone, and none.
+    ReedSolomonConv,
+    /// The erasure code (64, 48) around convolutional codes, and none.
+    ErasureConv,
+}
+
+/// How the goodput of TCP is told.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Law {
+    /// Relation (15), at most 1.
+    Relation15,
+    /// TGEP's law for one connection.
+    Tgep,
+    /// TGEP where it gives half of the link or more, (15) below: the paper's threshold.
+    Hybrid,
+}
+
+/// What TCP meets besides the code.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Path {
+    /// Latency of both ways, s.
+    pub tau: f64,
+    /// Buffer over bandwidth-delay product.
+    pub beta: f64,
+    /// Segments an ACK stands for.
+    pub per_ack: f64,
+    /// Timeout, s, for (15).
+    pub timeout: f64,
+    /// How the goodput is told.
+    pub law: Law,
+}
+
+/// A code with its name and the bits of data of a segment.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Candidate {
+    /// Name.
+    pub name: String,
+    /// The code.
+    pub code: Code,
+    /// Bits of data of a segment.
+    pub bits: f64,
+}
+
+/// What a candidate gives.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Goodput {
+    /// Bits a symbol.
+    pub eta: f64,
+    /// Information bits/s.
+    pub rate: f64,
+    /// Segment error rate.
+    pub segment: f64,
+    /// Goodput over the rate.
+    pub norm: f64,
+}
+
+impl Goodput {
+    /// Bits/s.
+    #[must_use]
+    pub fn bits(&self) -> f64 {
+        self.rate * self.norm
+    }
+}
+
+/// Redundant symbols of the Reed-Solomon codes, and blocks of the erasure codes.
+const RS: [u64; 7] = [2, 4, 8, 16, 32, 48, 64];
+const ERASURE: [u64; 8] = [2, 4, 8, 12, 16, 24, 32, 48];
+
+/// The codes of a family in their order; `strict` leaves out Reed-Solomon codes of more than 255 bytes, which do
+/// not exist with symbols of 8 bits.
+#[must_use]
+pub fn candidates(family: Family, burst: Burst, strict: bool) -> Vec<Candidate> {
+    let made = |name: String, inner, outer, bits| Candidate {
+        name,
+        code: Code {
+            inner,
+            outer,
+            burst,
+        },
+        bits,
+    };
+    let uncoded = |bits| made("uncoded".to_owned(), None, Outer::None { bits }, bits);
+    let rs = |r: u64, inner: Option<Rate>| {
+        let n = 223 + r;
+        let outer = Outer::ReedSolomon {
+            n,
+            k: 223,
+            m: 8.0,
+            blocks: 5.0,
+        };
+        made(named(&format!("RS({n},223)"), inner), inner, outer, SEGMENT)
+    };
+    let erasure = |r: u64, inner: Option<Rate>| {
+        let n = 48 + r;
+        let outer = Outer::Erasure {
+            n,
+            k: 48,
+            bytes: 23.0,
+            overhead: 32.0,
+        };
+        made(
+            named(&format!("erasure({n},48)"), inner),
+            inner,
+            outer,
+            BLOCKS,
+        )
+    };
+    match family {
+        Family::Conv => {
+            let conv = |rate: Rate| {
+                let outer = Outer::None { bits: SEGMENT };
+                made(format!("conv {}", rate.name()), Some(rate), outer, SEGMENT)
+            };
+            let codes = Rate::ALL.into_iter().map(conv);
+            codes.chain([uncoded(SEGMENT)]).collect()
+        }
+        Family::ReedSolomon => {
+            let codes = RS.into_iter().map(|r| rs(r, None));
+            let codes = codes.filter(|made| !(strict && too_long(&made.code)));
+            codes.chain([uncoded(SEGMENT)]).collect()
+        }
+        Family::Erasure => {
+            let codes = ERASURE.into_iter().map(|r| erasure(r, None));
+            codes.chain([uncoded(BLOCKS)]).collect()
+        }
+        Family::ReedSolomonConv => {
+            let codes = Rate::ALL.into_iter().map(|rate| rs(32, Some(rate)));
+            codes.chain([rs(32, None), uncoded(SEGMENT)]).collect()
+        }
+        Family::ErasureConv => {
+            let codes = Rate::ALL.into_iter().map(|rate| erasure(16, Some(rate)));
+            codes.chain([uncoded(BLOCKS)]).collect()
+        }
+    }
+}
+
+/// Whether a Reed-Solomon code has more bytes than one over bytes can.
+fn too_long(code: &Code) -> bool {
+    matches!(code.outer, Outer::ReedSolomon { n, .. } if n > 255)
+}
+
+/// Bits of a segment of five Reed-Solomon blocks, and of one of 48 erasure blocks of 23 bytes.
+const SEGMENT: f64 = 8920.0;
+const BLOCKS: f64 = 8832.0;
+
+fn named(outer: &str, inner: Option<Rate>) -> String {
+    match inner {
+        Some(rate) => format!("{outer}+conv {}", rate.name()),
+        None => outer.to_owned(),
+    }
+}
+
+/// A candidate under a modulation, before its goodput is known.
+struct Entry {
+    place: usize,
+    eta: f64,
+    rate: f64,
+    mu: f64,
+    segment: f64,
+    /// No goodput is above this, bits/s.
+    bound: f64,
+}
+
+impl Path {
+    fn link(&self, mu: f64) -> Bottleneck {
+        Bottleneck {
+            mu,
+            tau: self.tau,
+            beta: self.beta,
+            connections: 1.0,
+            per_ack: self.per_ack,
+        }
+    }
+
+    fn relation(&self, mu: f64, q: f64) -> f64 {
+        relation_15(q, mu, self.tau, self.timeout, self.per_ack).min(1.0)
+    }
+
+    /// What TGEP's law cannot exceed: congestion alone, and the law of the root of the loss on a link without a
+    /// limit, 1.31/(μ T √(bq)), with a fifth to spare for losses so frequent that this is no more than near.
+    fn most(&self, mu: f64, q: f64) -> f64 {
+        let link = self.link(mu);
+        let root = 1.2 * 1.31 / (link.pipe() * (self.per_ack * q).sqrt());
+        link.congestion_goodput().min(root)
+    }
+
+    /// Goodput over μ at a segment error rate.
+    #[must_use]
+    pub fn goodput(&self, mu: f64, q: f64) -> f64 {
+        match self.law {
+            Law::Relation15 => self.relation(mu, q),
+            Law::Tgep => self.tgep(mu, q),
+            Law::Hybrid if self.most(mu, q) < 0.5 => self.relation(mu, q),
+            Law::Hybrid => {
+                let tgep = self.tgep(mu, q);
+                if tgep >= 0.5 {
+                    tgep
+                } else {
+                    self.relation(mu, q)
+                }
+            }
+        }
+    }
+
+    fn tgep(&self, mu: f64, q: f64) -> f64 {
+        let link = self.link(mu);
+        if q * link.cycle() < 1e-12 {
+            link.congestion_goodput()
+        } else {
+            stationary_goodput(&link, q)
+        }
+    }
+
+    fn bound(&self, mu: f64, q: f64) -> f64 {
+        match self.law {
+            Law::Relation15 => self.relation(mu, q),
+            // The lattice of the law is good to 1e-5.
+            Law::Tgep => self.most(mu, q) * (1.0 + 1e-4),
+            Law::Hybrid => self.relation(mu, q).max(self.most(mu, q) * (1.0 + 1e-4)),
+        }
+    }
+}
+
+/// The candidate with the highest goodput at `cn0_db` over BPSK and QPSK, the first of equals, with its place.
+///
+/// `symbols` of the carrier a second, of which `part` is assigned; both above 0, and `candidates` not empty.
+/// Candidates are tried from the highest bound down, so that TGEP is solved for the few that can win.
+#[must_use]
+pub fn best(
+    cn0_db: f64,
+    symbols: f64,
+    part: f64,
+    candidates: &[Candidate],
+    path: &Path,
+) -> Option<(usize, Goodput)> {
+    let mut entries = Vec::new();
+    for eta in [1.0, 2.0] {
+        let carrier = Carrier {
+            cn0_db,
+            bits: eta,
+            symbols,
+            part,
+        };
+        for (place, candidate) in candidates.iter().enumerate() {
+            let rate = carrier.information_rate(candidate.code.rate());
+            let mu = rate / candidate.bits;
+            let segment = candidate.code.errors_at(carrier.ecn0_db()).segment;
+            let bound = rate * path.bound(mu, segment);
+            entries.push(Entry {
+                place,
+                eta,
+                rate,
+                mu,
+                segment,
+                bound,
+            });
+        }
+    }
+    let mut order: Vec<usize> = (0..entries.len()).collect();
+    order.sort_by(|a, b| entries[*b].bound.total_cmp(&entries[*a].bound));
+    let mut winner: Option<(usize, Goodput)> = None;
+    for index in order {
+        let entry = &entries[index];
+        if winner.is_some_and(|(_, found)| entry.bound < found.bits()) {
+            break;
+        }
+        let found = Goodput {
+            eta: entry.eta,
+            rate: entry.rate,
+            segment: entry.segment,
+            norm: path.goodput(entry.mu, entry.segment),
+        };
+        let better = winner.is_none_or(|(first, known)| {
+            let (new, old) = (found.bits(), known.bits());
+            new > old || (new >= old && index < first)
+        });
+        if better {
+            winner = Some((index, found));
+        }
+    }
+    winner.map(|(index, found)| (entries[index].place, found))
+}
+
+const CN0: Key = Key::number(
+    "cn0_db",
+    70.0,
+    Domain::Real,
+    "carrier power over noise density C/N0, dB Hz",
+)
+.alias(&["CN0", "cn0"]);
+const FAMILY: Key = Key::word(
+    "family",
+    "conv",
+    &["conv", "rs", "erasure", "rsconv", "erconv"],
+    "codes to choose from",
+);
+const SYMBOLS: Key = Key::number("symrate", 2e6, Domain::Positive, "symbols/s of the carrier");
+const RHO: Key = Key::number(
+    "rho",
+    0.5,
+    Domain::Probability,
+    "part of the carrier that is assigned, above 0",
+);
+const TG: Key = Key::word(
+    "tg",
+    "rel15",
+    &["rel15", "tgep", "hybrid"],
+    "goodput of TCP: relation (15) up to 1, TGEP, or TGEP from half of the link on and (15) below (the paper's way)",
+);
+const EBL: Key = Key::word(
+    "ebl",
+    "errors",
+    &["errors", "span"],
+    "burst length behind the Viterbi decoder, as in model ser (C7)",
+);
+const STRICT: Key = Key::word(
+    "strict",
+    "no",
+    &["no", "yes"],
+    "whether Reed-Solomon codes of more than 255 bytes, which do not exist, are left out",
+);
+const KEYS: [Key; 11] = [CN0, FAMILY, SYMBOLS, RHO, TAU, BETA, B, TG, T0, EBL, STRICT];
+
+/// The model's face.
+pub(crate) static MODEL: Model = Model {
+    name: "envelope",
+    about: "the code and modulation with the highest TCP goodput at a quality of the channel",
+    source: "Celandroni 2006 (papers/003), section IV, figures 4 and 5; models.md 3.6",
+    notes: &[
+        "One long-lived connection; segments of 8920 bits (conv, rs, rsconv) or 8832 (erasure, erconv); BPSK and QPSK.",
+        "TGEP is its stationary law for one connection, solved on a lattice to 1e-5 instead of drawn.",
+        "rs goes up to RS(287,223) as in the contract; strict=yes ends at the 255 bytes that symbols of 8 bits allow.",
+        "Reed-Solomon around a convolutional code: ideal interleaver, whose delay is left out.",
+        "C11: mu is the information rate over the bits of a segment.",
+    ],
+    example: "cn0_db=70 family=rsconv tg=hybrid",
+    keys: &KEYS,
+    results: &[
+        Field::new("best", "the code and modulation"),
+        Field::new("goodput", "its goodput, bits/s"),
+        Field::new("info_rate", "its information bits/s"),
+        Field::new("ser", "its segment error rate"),
+        Field::new("Tg", "its goodput over the information rate"),
+    ],
+    answer,
+};
+
+fn answer(arguments: &Arguments) -> Result<Outcome, ModelError> {
+    let family = match arguments.word(&FAMILY) {
+        "rs" => Family::ReedSolomon,
+        "erasure" => Family::Erasure,
+        "rsconv" => Family::ReedSolomonConv,
+        "erconv" => Family::ErasureConv,
+        _ => Family::Conv,
+    };
+    let burst = match arguments.word(&EBL) {
+        "span" => Burst::Span,
+        _ => Burst::Errors,
+    };
+    let path = Path {
+        tau: arguments.number(&TAU),
+        beta: arguments.number(&BETA),
+        per_ack: arguments.number(&B),
+        timeout: arguments.number(&T0),
+        law: match arguments.word(&TG) {
+            "tgep" => Law::Tgep,
+            "hybrid" => Law::Hybrid,
+            _ => Law::Relation15,
+        },
+    };
+    let codes = candidates(family, burst, arguments.word(&STRICT) == "yes");
+    let (cn0_db, symbols, part) = (
+        arguments.number(&CN0),
+        arguments.number(&SYMBOLS),
+        arguments.number(&RHO),
+    );
+    let nothing = || ModelError::refused("rho=0 assigns nothing of the carrier");
+    if part <= 0.0 {
+        return Err(nothing());
+    }
+    // A window that a double cannot square has no law.
+    if path.link(symbols).most() > 1e150 {
+        return Err(ModelError::refused(
+            "the windows that fill link and buffer are beyond what a double can square",
+        ));
+    }
+    let (place, found) = best(cn0_db, symbols, part, &codes, &path).ok_or_else(nothing)?;
+    let modulation = if found.eta < 1.5 { "BPSK" } else { "QPSK" };
+    let lost = found.segment >= 1.0;
+    Ok(Outcome::new()
+        .word("best", format!("{modulation} {}", codes[place].name))
+        .number("goodput", found.bits())
+        .number("info_rate", found.rate)
+        .number("ser", found.segment)
+        .number("Tg", found.norm)
+        .remark_if(
+            too_long(&codes[place].code),
+            "there is no Reed-Solomon code of so many bytes with symbols of 8 bits: strict=yes leaves it out",
+        )
+        .remark_if(
+            lost,
+            "every segment is lost under every code of this family",
+        ))
+}
