@@ -10,6 +10,7 @@ mod model;
 mod stats;
 mod synth;
 pub(crate) mod tcp;
+mod validate;
 
 use clap::Subcommand;
 
@@ -36,6 +37,8 @@ pub(crate) enum Command {
     Audit(audit::Args),
     /// Evaluate a closed form: link schemes, TCP, codes, splitting
     Model(model::Args),
+    /// Hold closed forms against the transform and the simulator, figure by figure
+    Validate(validate::Args),
     /// Print shell completions
     Completions(generate::CompletionsArgs),
     /// Print a manual page
@@ -55,6 +58,7 @@ impl Command {
             Self::Tcp(_) => "tcp",
             Self::Audit(_) => "audit",
             Self::Model(_) => "model",
+            Self::Validate(_) => "validate",
             Self::Completions(_) => "completions",
             Self::Man(_) => "man",
         }
@@ -72,6 +76,7 @@ impl Command {
             Self::Tcp(args) => tcp::run(&args),
             Self::Audit(args) => audit::run(&args),
             Self::Model(args) => model::run(&args),
+            Self::Validate(args) => validate::run(&args),
             Self::Completions(args) => generate::completions(&args),
             Self::Man(args) => generate::man(&args),
         }

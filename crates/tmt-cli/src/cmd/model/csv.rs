@@ -15,7 +15,7 @@ fn cells(name: &str, quantity: &Quantity) -> Vec<(String, String)> {
     let number = |number: f64| {
         // Infinities are empty, as they are null in JSON.
         if number.is_finite() {
-            format!("{number:?}")
+            Value::Number(number).to_string()
         } else {
             String::new()
         }

@@ -1,0 +1,118 @@
+//! `tmt validate`: closed forms beside the transform and the simulator, figure by figure.
+
+mod figure;
+mod link;
+mod show;
+mod tables;
+
+use tmt_core::units::Span;
+
+use self::figure::{FIGURES, Figure, Runs};
+use crate::exit::{Failure, Outcome};
+use crate::output::{Output, json};
+
+/// Flags of `tmt validate`.
+#[derive(Debug, clap::Args)]
+#[command(
+    after_help = "Example:\n  tmt validate 000-fig6\n  tmt validate 003-table1 --tolerance 5 --json\n\n\
+                  A row is outside when theory and simulation differ by more than the tolerance and the simulation's \
+                  95 % interval together; then, and only then, the exit code is 1. Rows where a model's assumptions \
+                  do not hold are shown with the reason and not judged."
+)]
+pub(crate) struct Args {
+    /// Figures and tables; all of them when left out
+    figures: Vec<String>,
+    /// List the figures and tables there are
+    #[arg(long)]
+    list: bool,
+    /// Largest deviation from the theory, percent of it; each figure's own when left out
+    #[arg(long, value_name = "PERCENT")]
+    tolerance: Option<f64>,
+    /// Runs of each point, with seeds from 1 on; at least 2, for the interval
+    #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u32).range(2..=10_000))]
+    seeds: u32,
+    /// Time that each run covers; each figure's own when left out
+    #[arg(long)]
+    duration: Option<Span>,
+    /// Print JSON instead of tables
+    #[arg(long)]
+    json: bool,
+    /// Print CSV instead of tables, all figures in one
+    #[arg(long, conflicts_with = "json")]
+    csv: bool,
+    /// Output file; stdout when left out or `-`
+    #[arg(short, long, value_name = "FILE")]
+    output: Option<String>,
+}
+
+pub(crate) fn run(args: &Args) -> Outcome {
+    let mut output = Output::create(args.output.as_deref())?;
+    if args.list {
+        if !args.figures.is_empty() || args.tolerance.is_some() || args.duration.is_some() {
+            return Err(Failure::usage("--list stands alone"));
+        }
+        show::list(&mut output, args.json, args.csv)?;
+        return output.finish();
+    }
+    if let Some(tolerance) = args.tolerance
+        && !(tolerance.is_finite() && tolerance >= 0.0)
+    {
+        return Err(Failure::usage("--tolerance is a percentage, 0 or above"));
+    }
+    let mut compared = Vec::new();
+    for figure in chosen(&args.figures)? {
+        let runs = Runs {
+            seeds: u64::from(args.seeds),
+            duration: args.duration.unwrap_or(figure.duration),
+        };
+        if runs.duration < figure.shortest {
+            return Err(Failure::usage(format!(
+                "--duration {} leaves too little of {}: at least {}",
+                runs.duration, figure.name, figure.shortest
+            )));
+        }
+        let tolerance = args
+            .tolerance
+            .map_or(figure.tolerance, |percent| percent / 100.0);
+        let comparisons = (figure.compare)(&runs)?;
+        let report = show::FigureReport::new(figure, &runs, tolerance, comparisons);
+        if !args.json && !args.csv {
+            output.write(report.text().as_bytes())?;
+            output.settle()?;
+        }
+        compared.push(report);
+    }
+    if args.json {
+        json(&mut output, &compared)?;
+    } else if args.csv {
+        output.write(&show::csv(&compared)?)?;
+    }
+    output.finish()?;
+    let outside: usize = compared.iter().map(show::FigureReport::outside).sum();
+    if outside > 0 {
+        return Err(Failure::failed(format!(
+            "{outside} of {} rows are outside of their tolerance",
+            compared.iter().map(show::FigureReport::rows).sum::<usize>()
+        )));
+    }
+    Ok(())
+}
+
+/// The figures of these names, in the registry's order; all where none is named.
+fn chosen(names: &[String]) -> Outcome<Vec<&'static Figure>> {
+    let known = || FIGURES.iter().map(|figure| figure.name);
+    for name in names {
+        if !known().any(|known| known == name) {
+            let nearest = tmt_core::model::nearest(name, known());
+            let meant =
+                nearest.map_or_else(String::new, |near| format!(": did you mean '{near}'?"));
+            return Err(Failure::usage(format!(
+                "'{name}' is no figure{meant} (figures: {})",
+                known().collect::<Vec<_>>().join(", ")
+            )));
+        }
+    }
+    let wanted =
+        |figure: &&Figure| names.is_empty() || names.iter().any(|name| name == figure.name);
+    Ok(FIGURES.iter().filter(wanted).collect())
+}

@@ -1,0 +1,166 @@
+//! What a figure is: points at which a closed form and a simulation answer the same question.
+
+use fluid_tcp::replicas::{Estimate, estimate};
+use serde::Serialize;
+use tmt_core::model::Model;
+use tmt_core::units::Span;
+
+use super::{link, tables};
+use crate::cmd::model::models;
+use crate::exit::{Failure, Outcome};
+
+/// Every figure there is: one entry a figure, in the order of the papers.
+pub(super) static FIGURES: [Figure; 5] = [
+    link::FIGURE_5,
+    link::FIGURE_6,
+    link::FURTHER,
+    tables::TABLE_1,
+    tables::TABLE_2,
+];
+
+/// A figure or table.
+#[derive(Debug)]
+pub(super) struct Figure {
+    /// Name at the interface: paper and figure.
+    pub(super) name: &'static str,
+    /// What is compared.
+    pub(super) about: &'static str,
+    /// Largest deviation when `--tolerance` is left out, as a share of the theory.
+    pub(super) tolerance: f64,
+    /// Length of a run when `--duration` is left out.
+    pub(super) duration: Span,
+    /// Shortest run that means anything.
+    pub(super) shortest: Span,
+    /// All its rows.
+    pub(super) compare: fn(&Runs) -> Outcome<Vec<Comparison>>,
+}
+
+/// How much is simulated.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Runs {
+    /// Runs of each point, seeds from 1 on.
+    pub(super) seeds: u64,
+    /// Time that each covers.
+    pub(super) duration: Span,
+}
+
+/// A row: one quantity at one point.
+#[derive(Debug, Clone, Serialize)]
+pub(super) struct Comparison {
+    /// Where on the figure's axis.
+    pub(super) at: String,
+    /// What was simulated.
+    pub(super) subject: String,
+    /// Which quantity, with its unit.
+    pub(super) quantity: &'static str,
+    /// The model in short.
+    pub(super) by: &'static str,
+    /// The same as `tmt model` takes it.
+    pub(super) model: String,
+    /// Its result.
+    pub(super) theory: f64,
+    /// Mean over the runs.
+    pub(super) simulated: f64,
+    /// Half-width of its 95 % interval.
+    pub(super) ci95: Option<f64>,
+    /// The published figure, where there is one.
+    pub(super) published: Option<f64>,
+    /// Why the row is not judged: an assumption of the model that does not hold here.
+    pub(super) outside_assumptions: Option<&'static str>,
+}
+
+impl Comparison {
+    /// (simulated − theory) / theory; 0 where both are 0.
+    pub(super) fn deviation(&self) -> f64 {
+        let off = self.simulated - self.theory;
+        if off.abs() <= f64::MIN_POSITIVE {
+            0.0
+        } else {
+            off / self.theory.abs()
+        }
+    }
+
+    /// Whether theory and simulation are farther apart than the tolerance and the interval together.
+    pub(super) fn is_off(&self, tolerance: f64) -> bool {
+        let allowed = tolerance * self.theory.abs() + self.ci95.unwrap_or(0.0);
+        // Whatever is no number is off.
+        let near = (self.simulated - self.theory).abs() <= allowed;
+        self.outside_assumptions.is_none() && !near
+    }
+}
+
+/// A model's answer, with the text of its question.
+pub(super) struct Theory {
+    asked: String,
+    answer: tmt_core::model::Outcome,
+}
+
+impl Theory {
+    /// Asks the model `name` with `key=value` pairs parted by blanks.
+    pub(super) fn ask(name: &str, pairs: &str) -> Outcome<Self> {
+        let model: Option<&Model> = models().find(|model| model.name == name);
+        let model = model.ok_or_else(|| Failure::failed(format!("there is no model {name}")))?;
+        let split = pairs
+            .split_whitespace()
+            .filter_map(|pair| pair.split_once('='));
+        let answer = model
+            .arguments(split)
+            .and_then(|arguments| model.evaluate(&arguments))
+            .map_err(|error| Failure::failed(format!("{name} {pairs}: {error}")))?;
+        Ok(Self {
+            asked: format!("{name} {pairs}"),
+            answer,
+        })
+    }
+
+    /// One of its results.
+    pub(super) fn result(&self, name: &str) -> Outcome<f64> {
+        self.answer
+            .get(name)
+            .ok_or_else(|| Failure::failed(format!("{}: no {name}", self.asked)))
+    }
+
+    /// What was asked, as `tmt model` takes it.
+    pub(super) fn asked(&self) -> &str {
+        &self.asked
+    }
+}
+
+/// The mean of the runs' values with its interval.
+pub(super) fn mean(values: &[f64]) -> Outcome<Estimate> {
+    estimate(values).ok_or_else(|| Failure::failed("no run has a value"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn row(theory: f64, simulated: f64, ci95: f64) -> Comparison {
+        Comparison {
+            at: String::new(),
+            subject: String::new(),
+            quantity: "eta",
+            by: "fec",
+            model: String::new(),
+            theory,
+            simulated,
+            ci95: Some(ci95),
+            published: None,
+            outside_assumptions: None,
+        }
+    }
+
+    #[test]
+    fn a_row_is_off_beyond_tolerance_and_interval_together() {
+        assert!(!row(1.0, 1.02, 0.0).is_off(0.021));
+        assert!(row(1.0, 1.02, 0.0).is_off(0.019));
+        assert!(!row(1.0, 1.02, 0.002).is_off(0.019));
+        assert!(!row(-1.0, -1.02, 0.0).is_off(0.021));
+        assert!(row(1.0, f64::NAN, 0.0).is_off(1.0));
+        let excused = Comparison {
+            outside_assumptions: Some("why"),
+            ..row(1.0, 2.0, 0.0)
+        };
+        assert!(!excused.is_off(0.0));
+    }
+}

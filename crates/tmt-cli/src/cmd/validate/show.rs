@@ -1,0 +1,256 @@
+//! Comparisons as tables, JSON and CSV.
+
+use serde::Serialize;
+
+use super::figure::{Comparison, FIGURES, Figure, Runs};
+use crate::exit::{Failure, Outcome};
+use crate::output::{Output, json};
+use crate::table::{Report, significant};
+
+/// A figure with all its rows.
+#[derive(Debug, Serialize)]
+pub(super) struct FigureReport {
+    figure: &'static str,
+    about: &'static str,
+    seeds: u64,
+    duration_s: f64,
+    tolerance: f64,
+    rows: Vec<Row>,
+}
+
+/// A row with its verdict.
+#[derive(Debug, Serialize)]
+struct Row {
+    #[serde(flatten)]
+    comparison: Comparison,
+    /// (simulated − theory) / theory.
+    deviation: f64,
+    verdict: Verdict,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+enum Verdict {
+    /// Within tolerance and interval.
+    Ok,
+    /// Farther apart.
+    Off,
+    /// An assumption of the model does not hold.
+    NotJudged,
+}
+
+impl Verdict {
+    fn word(self) -> &'static str {
+        match self {
+            Self::Ok => "ok",
+            Self::Off => "OFF",
+            Self::NotJudged => "not judged",
+        }
+    }
+}
+
+impl FigureReport {
+    pub(super) fn new(
+        figure: &'static Figure,
+        runs: &Runs,
+        tolerance: f64,
+        comparisons: Vec<Comparison>,
+    ) -> Self {
+        let rows = comparisons.into_iter().map(|comparison| Row {
+            deviation: comparison.deviation(),
+            verdict: if comparison.outside_assumptions.is_some() {
+                Verdict::NotJudged
+            } else if comparison.is_off(tolerance) {
+                Verdict::Off
+            } else {
+                Verdict::Ok
+            },
+            comparison,
+        });
+        Self {
+            figure: figure.name,
+            about: figure.about,
+            seeds: runs.seeds,
+            duration_s: runs.duration.as_secs_f64(),
+            tolerance,
+            rows: rows.collect(),
+        }
+    }
+
+    fn count(&self, verdict: Verdict) -> usize {
+        self.rows
+            .iter()
+            .filter(|row| row.verdict == verdict)
+            .count()
+    }
+
+    /// Rows outside of their tolerance.
+    pub(super) fn outside(&self) -> usize {
+        self.count(Verdict::Off)
+    }
+
+    /// All rows.
+    pub(super) fn rows(&self) -> usize {
+        self.rows.len()
+    }
+
+    /// The figure's table.
+    pub(super) fn text(&self) -> String {
+        let mut report = Report::new([
+            "at",
+            "simulated",
+            "quantity",
+            "model",
+            "theory",
+            "simulation",
+            "± 95 %",
+            "deviation %",
+            "published",
+            "",
+        ])
+        .left(1)
+        .left(2)
+        .left(3)
+        .left(9);
+        let maybe = |value: Option<f64>| value.map_or_else(|| "-".to_owned(), significant);
+        for row in &self.rows {
+            let found = &row.comparison;
+            report.row(
+                &found.at,
+                [
+                    found.subject.clone(),
+                    found.quantity.to_owned(),
+                    found.by.to_owned(),
+                    significant(found.theory),
+                    significant(found.simulated),
+                    maybe(found.ci95),
+                    format!("{:+.2}", row.deviation * 100.0),
+                    maybe(found.published),
+                    row.verdict.word().to_owned(),
+                ],
+            );
+        }
+        let mut text = format!(
+            "{}: {}\n{} runs of {} s a point, tolerance {} %\n\n{report}\n",
+            self.figure,
+            self.about,
+            self.seeds,
+            significant(self.duration_s),
+            significant(self.tolerance * 100.0)
+        );
+        let mut reasons: Vec<&str> = Vec::new();
+        for reason in self
+            .rows
+            .iter()
+            .filter_map(|row| row.comparison.outside_assumptions)
+        {
+            if !reasons.contains(&reason) {
+                reasons.push(reason);
+                text.push_str(&format!("not judged: {reason}\n"));
+            }
+        }
+        text.push_str(&format!(
+            "{} ok, {} off, {} not judged\n\n",
+            self.count(Verdict::Ok),
+            self.count(Verdict::Off),
+            self.count(Verdict::NotJudged)
+        ));
+        text
+    }
+}
+
+/// All figures in one table.
+pub(super) fn csv(figures: &[FigureReport]) -> Outcome<Vec<u8>> {
+    let mut writer = csv::Writer::from_writer(Vec::new());
+    let head = [
+        "figure",
+        "at",
+        "subject",
+        "quantity",
+        "model",
+        "theory",
+        "simulated",
+        "ci95",
+        "deviation",
+        "tolerance",
+        "published",
+        "verdict",
+        "outside_assumptions",
+    ];
+    writer.write_record(head).map_err(Failure::failed)?;
+    let number = |value: f64| {
+        if value.is_finite() {
+            value.to_string()
+        } else {
+            String::new()
+        }
+    };
+    let maybe = |value: Option<f64>| value.map_or_else(String::new, number);
+    for figure in figures {
+        for row in &figure.rows {
+            let found = &row.comparison;
+            let record = [
+                figure.figure,
+                &found.at,
+                &found.subject,
+                found.quantity,
+                &found.model,
+                &number(found.theory),
+                &number(found.simulated),
+                &maybe(found.ci95),
+                &number(row.deviation),
+                &number(figure.tolerance),
+                &maybe(found.published),
+                row.verdict.word(),
+                found.outside_assumptions.unwrap_or(""),
+            ];
+            writer.write_record(record).map_err(Failure::failed)?;
+        }
+    }
+    writer
+        .into_inner()
+        .map_err(|error| Failure::failed(error.error()))
+}
+
+/// A figure's entry in the list.
+#[derive(Debug, Serialize)]
+struct Entry {
+    figure: &'static str,
+    about: &'static str,
+    tolerance: f64,
+    duration_s: f64,
+}
+
+/// The figures there are.
+pub(super) fn list(output: &mut Output, as_json: bool, as_csv: bool) -> Outcome {
+    let entries = FIGURES.iter().map(|figure| Entry {
+        figure: figure.name,
+        about: figure.about,
+        tolerance: figure.tolerance,
+        duration_s: figure.duration.as_secs_f64(),
+    });
+    if as_json {
+        return json(output, &entries.collect::<Vec<_>>());
+    }
+    if as_csv {
+        let mut writer = csv::Writer::from_writer(Vec::new());
+        for entry in entries {
+            writer.serialize(entry).map_err(Failure::failed)?;
+        }
+        let bytes = writer.into_inner();
+        return output.write(&bytes.map_err(|error| Failure::failed(error.error()))?);
+    }
+    let mut report =
+        Report::new(["figure", "what is compared", "tolerance %", "duration s"]).left(1);
+    for entry in entries {
+        report.row(
+            entry.figure,
+            [
+                entry.about.to_owned(),
+                significant(entry.tolerance * 100.0),
+                significant(entry.duration_s),
+            ],
+        );
+    }
+    output.write(report.to_string().as_bytes())
+}
