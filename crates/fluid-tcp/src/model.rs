@@ -3,15 +3,24 @@
 //! A model is one file and one line in `MODELS`. Windows are in segments, rates per second, times in
 //! seconds. Nothing here shares code with the simulator, so that the one can be checked by the other.
 
+pub mod barakat;
+mod chance;
 pub mod congestion;
 pub mod envelope;
+pub mod pftk;
+pub mod redundancy;
 pub mod relation15;
 pub mod tgep;
 
 use tmt_core::model::Model;
 
+pub use chance::Chance;
+
 /// The models of TCP.
 pub static MODELS: &[&Model] = &[
+    &pftk::MODEL,
+    &barakat::MODEL,
+    &redundancy::MODEL,
     &congestion::MODEL,
     &relation15::MODEL,
     &tgep::MODEL,
@@ -20,10 +29,29 @@ pub static MODELS: &[&Model] = &[
 
 #[cfg(test)]
 mod tests {
+    use tmt_core::{num, units};
+
     use super::*;
 
     #[test]
     fn every_model_of_tcp_is_what_it_says() {
         tmt_core::model::check_registry(MODELS);
+    }
+
+    /// Whether `value` is what was printed with `decimals` behind the point.
+    pub(super) fn prints(value: f64, printed: f64, decimals: u64) {
+        let half = 0.5 * num::pow(0.1, units::to_f64(decimals));
+        assert!(
+            (value - printed).abs() <= half * (1.0 + 1e-9),
+            "{value} is not printed as {printed}"
+        );
+    }
+
+    /// Whether two numbers agree to `tolerance`, relative to the second.
+    pub(super) fn agree(value: f64, expected: f64, tolerance: f64) {
+        assert!(
+            (value - expected).abs() <= tolerance * expected.abs(),
+            "{value} is not {expected} within {tolerance:e}"
+        );
     }
 }

@@ -1,0 +1,500 @@
+use proptest::prelude::*;
+use tmt_core::model::Outcome;
+use tmt_core::num::{ln, powi};
+use tmt_core::rng::{Stream, Uniform};
+
+use super::resequencing::{ein, exact, first_order};
+use super::*;
+use crate::model::tests::{agree, prints};
+
+/// The paper's scenario (models.md §2).
+const PAPER: Hybrid = Hybrid {
+    connections: 10.0,
+    rate: 10_000.0,
+    delay: 0.2,
+    elsewhere: 0.08,
+    loss: 0.01,
+    frames: 6,
+    data: 10,
+    sent: 10,
+    persistency: 3,
+    delayed: 2.0,
+    resequencing: Resequencing::FirstOrder,
+    pipe: Pipe::Medium,
+    nacks: Nacks::Paper,
+};
+
+fn percent(hybrid: Hybrid) -> f64 {
+    100.0 * hybrid.solve().unwrap().throughput / hybrid.rate
+}
+
+fn gives(arguments: &str) -> Result<Outcome, tmt_core::model::ModelError> {
+    let pairs = arguments
+        .split_whitespace()
+        .filter_map(|pair| pair.split_once('='));
+    MODEL.evaluate(&MODEL.arguments(pairs)?)
+}
+
+#[test]
+fn fec_alone_is_as_published() {
+    // models.md §2.3, Fig 3: N = 10, 11, … at δ = 0.
+    for (delay, printed) in [
+        (0.02, vec![1.78, 88.12, 83.23, 76.92]),
+        (0.1, vec![0.76, 66.66, 83.23]),
+        (0.2, vec![0.45, 38.41, 83.23]),
+    ] {
+        for (sent, printed) in (10..).zip(printed) {
+            let hybrid = Hybrid {
+                delay,
+                sent,
+                persistency: 0,
+                ..PAPER
+            };
+            prints(percent(hybrid), printed, 2);
+        }
+        let best = (10..20).max_by(|a, b| {
+            let with = |sent: u64| {
+                percent(Hybrid {
+                    delay,
+                    sent,
+                    persistency: 0,
+                    ..PAPER
+                })
+            };
+            with(*a).total_cmp(&with(*b))
+        });
+        assert_eq!(best, Some(if delay < 0.05 { 11 } else { 12 }));
+        // Behind the best the decay is K/N.
+        let late = |sent: u64| {
+            percent(Hybrid {
+                delay,
+                sent,
+                persistency: 0,
+                ..PAPER
+            })
+        };
+        agree(late(19) / late(15), 15.0 / 19.0, 1e-4);
+    }
+}
+
+#[test]
+fn arq_alone_is_as_published() {
+    // models.md §2.3, Figs 4 and 8: δ = 0 … 5 with N = K; what is elided there is the value at the next δ.
+    for (connections, delay, printed) in [
+        (10.0, 0.02, [1.78, 86.15, 90.04, 90.40, 90.43, 90.44]),
+        (10.0, 0.1, [0.76, 30.46, 90.04, 90.40, 90.43, 90.44]),
+        (10.0, 0.2, [0.45, 16.84, 77.16, 90.40, 90.43, 90.44]),
+        (1.0, 0.02, [0.18, 9.21, 41.85, 90.40, 90.43, 90.44]),
+        (1.0, 0.1, [0.08, 3.31, 14.49, 47.53, 90.43, 90.44]),
+        (1.0, 0.2, [0.05, 1.84, 7.97, 26.12, 84.02, 90.44]),
+    ] {
+        for (persistency, printed) in (0..).zip(printed) {
+            let hybrid = Hybrid {
+                connections,
+                delay,
+                persistency,
+                ..PAPER
+            };
+            prints(percent(hybrid), printed, 2);
+        }
+    }
+    // Saturation: (1 − p)^10, whatever D and C.
+    prints(100.0 * powi(0.99, 10), 90.44, 2);
+}
+
+#[test]
+fn the_hybrid_is_as_published() {
+    // models.md §2.3, Figs 5 and 6.
+    prints(percent(PAPER), 90.40, 2);
+    prints(percent(Hybrid { sent: 11, ..PAPER }), 90.4, 1);
+    for persistency in 1..6 {
+        let hybrid = Hybrid {
+            loss: 0.001,
+            persistency,
+            ..PAPER
+        };
+        prints(percent(hybrid), 99.0, 1);
+        assert!(percent(Hybrid { sent: 11, ..hybrid }) < percent(hybrid));
+    }
+}
+
+#[test]
+fn the_rate_is_a_fixed_point() {
+    for resequencing in [
+        Resequencing::Off,
+        Resequencing::FirstOrder,
+        Resequencing::Exact,
+    ] {
+        for pipe in [Pipe::Medium, Pipe::Large] {
+            for nacks in [Nacks::Paper, Nacks::Exact] {
+                for (loss, persistency) in [
+                    (1e-9, 0),
+                    (1e-4, 1),
+                    (0.01, 0),
+                    (0.01, 2),
+                    (0.1, 4),
+                    (0.6, 30),
+                ] {
+                    let hybrid = Hybrid {
+                        loss,
+                        persistency,
+                        resequencing,
+                        pipe,
+                        nacks,
+                        ..PAPER
+                    };
+                    let found = hybrid.solve().unwrap();
+                    let again = crate::model::pftk::sending_rate(
+                        found.packet_loss,
+                        found.ordered_round_trip,
+                        60.0,
+                        2.0,
+                    );
+                    agree(found.packets * 6.0, again, 1e-13);
+                    // The definitions, one by one (models.md §2.1).
+                    let share = 10.0 * found.connection / (found.useful * 10_000.0);
+                    agree(found.busy, share.min(1.0), 1e-12);
+                    let through = Chance::new(found.frame_loss).not().all(6.0).yes;
+                    agree(found.connection, 6.0 * found.packets * through, 1e-9);
+                    let on_link = found.round_trip - 0.08 - 0.2;
+                    agree(found.load, found.packets * on_link, 1e-10);
+                    let wait = resequencing.delay(found.load) * on_link;
+                    agree(found.ordered_round_trip, found.round_trip + wait, 1e-13);
+                    agree(
+                        found.throughput,
+                        (found.useful * 10_000.0).min(10.0 * found.connection),
+                        1e-14,
+                    );
+                }
+            }
+        }
+    }
+}
+
+/// Numbers for tests, one after the other.
+struct Numbers(Uniform, u64);
+
+impl Numbers {
+    fn new(seed: u64) -> Self {
+        Self(Uniform::new(seed, Stream::ChannelErasure), 0)
+    }
+
+    fn next(&mut self) -> f64 {
+        self.1 += 1;
+        self.0.at(self.1)
+    }
+
+    fn exponential(&mut self, mean: f64) -> f64 {
+        -mean * ln(1.0 - self.next())
+    }
+
+    /// Repeats of a frame; none where it is lost for good.
+    fn repeats(&mut self, loss: f64, persistency: u64) -> Option<u64> {
+        (0..=persistency).find(|_| self.next() >= loss)
+    }
+}
+
+#[test]
+fn repeats_are_those_of_frames_drawn_one_by_one() {
+    // B3: (10) by simulation, given that all frames of the packet arrive.
+    for (loss, persistency, frames) in [(0.3, 2, 6), (0.5, 4, 3), (0.1, 1, 10), (0.7, 3, 6)] {
+        let mut numbers = Numbers::new(1);
+        let (mut most, mut last, mut packets) = (0.0, 0.0, 0.0);
+        let mut single = (0.0, 0.0);
+        for _ in 0..60_000 {
+            let drawn: Option<Vec<u64>> = (0..frames)
+                .map(|_| numbers.repeats(loss, persistency))
+                .collect();
+            let Some(drawn) = drawn else { continue };
+            let m = *drawn.iter().max().unwrap();
+            let y = drawn.iter().rposition(|repeats| *repeats == m).unwrap() + 1;
+            packets += 1.0;
+            most += to_f64(m);
+            let y = to_f64(u64::try_from(y).unwrap());
+            last += y;
+            if drawn.iter().filter(|repeats| **repeats == m).count() == 1 {
+                single = (single.0 + y, single.1 + 1.0);
+            }
+        }
+        let found = repeats(Chance::new(loss), persistency, frames);
+        agree(most / packets, found.most, 0.015);
+        agree(last / packets, found.last, 0.015);
+        if frames == 6 && persistency == 2 {
+            // B2: the single frame with the maximum is anywhere: (X+1)/2, not (X−1)/2.
+            agree(single.0 / single.1, 3.5, 0.015);
+        }
+    }
+}
+
+#[test]
+fn repeats_are_those_of_the_printed_sums() {
+    // (8)-(10) as printed, X (δ+1−E[M]) − Σ F_{k−1} Σ_j F_k^j F_{k−1}^(X−1−j): differences, fine at these values.
+    for (loss, persistency, frames) in [
+        (0.3, 2, 6),
+        (0.01, 5, 6),
+        (0.9, 40, 1),
+        (0.5, 9, 33),
+        (0.2, 0, 4),
+    ] {
+        let down = |k: u64| powi(loss, k);
+        let at_most = |k: u64| (1.0 - down(k + 1)) / (1.0 - down(persistency + 1));
+        let most: f64 = (0..persistency)
+            .map(|k| 1.0 - powi(at_most(k), frames))
+            .sum();
+        let mut last = to_f64(frames) * (to_f64(persistency) + 1.0 - most);
+        for k in 1..=persistency {
+            let (now, before) = (at_most(k), at_most(k - 1));
+            let inner: f64 = (0..frames)
+                .map(|j| powi(now, j) * powi(before, frames - 1 - j))
+                .sum();
+            last -= before * inner;
+        }
+        let found = repeats(Chance::new(loss), persistency, frames);
+        assert!((found.most - most).abs() < 1e-12 * (1.0 + most));
+        agree(found.last, last, 1e-11);
+    }
+}
+
+#[test]
+fn repeats_have_their_limits() {
+    // Nothing fails: the last of the frames is the last of those with no repeat.
+    let found = repeats(Chance::new(0.0), 7, 6);
+    assert!(found.most.abs() < f64::MIN_POSITIVE);
+    agree(found.last, 6.0, 1e-15);
+    // Rare failures keep their digits: E[M] = X P_T (1 − …).
+    let found = repeats(Chance::new(1e-12), 3, 6);
+    agree(found.most, 6e-12, 1e-11);
+    // Everything fails: given that all arrive, all numbers of repeats are equally likely; one frame has the mean.
+    let found = repeats(Chance { yes: 1.0, no: 0.0 }, 1000, 1);
+    agree(found.most, 500.0, 1e-12);
+    agree(found.last, 1.0, 1e-12);
+    // Many frames, hardly ever the same number: the last of the most is anywhere.
+    let found = repeats(Chance::new(1.0 - 1e-9), 10_000, 5);
+    agree(found.most, 10_000.0 * 5.0 / 6.0, 1e-3);
+    agree(found.last, 3.0, 1e-3);
+}
+
+#[test]
+fn retried_transmissions_are_counted() {
+    // B5 at P_T = .3, δ = 2: exact .2806, paper's .2910. K = N = 1 makes P_T = p.
+    let one = Hybrid {
+        loss: 0.3,
+        data: 1,
+        sent: 1,
+        persistency: 2,
+        ..PAPER
+    };
+    prints(one.fixed().nack, 0.2910, 4);
+    let exact = Hybrid {
+        nacks: Nacks::Exact,
+        ..one
+    }
+    .fixed()
+    .nack;
+    prints(exact, 0.2806, 4);
+    let mut numbers = Numbers::new(2);
+    let (mut sent, mut retried) = (0.0, 0.0);
+    for _ in 0..100_000 {
+        let repeats = numbers.repeats(0.3, 2);
+        sent += 1.0 + to_f64(repeats.unwrap_or(2));
+        retried += to_f64(repeats.unwrap_or(2));
+    }
+    agree(retried / sent, exact, 0.01);
+}
+
+#[test]
+fn waiting_for_order_behind_a_queue_of_infinite_servers() {
+    // B6: M/M/∞ .0492 .4287 3.10 where proposition 1 has .0455 .25 .485.
+    for (load, mminf, prop1, decimals) in [
+        (0.1, 0.0492, 0.0455, 4),
+        (1.0, 0.4287, 0.25, 4),
+        (33.0, 3.10, 0.485, 2),
+    ] {
+        prints(exact(load), mminf, decimals);
+        prints(
+            first_order(load),
+            prop1,
+            if load > 2.0 { 3 } else { decimals },
+        );
+        let mut numbers = Numbers::new(3);
+        let (mut now, mut latest, mut waited) = (0.0, 0.0f64, 0.0);
+        let packets = 200_000;
+        for _ in 0..packets {
+            now += numbers.exponential(1.0 / load);
+            let arrives = now + numbers.exponential(1.0);
+            latest = latest.max(arrives);
+            waited += latest - arrives;
+        }
+        agree(waited / f64::from(packets), exact(load), 0.02);
+    }
+}
+
+#[test]
+fn the_entire_exponential_integral_is_its_integral() {
+    // Simpson's rule on (1 − e^−t)/t.
+    for x in [1e-9, 1e-3, 0.1, 1.0, 3.0, 10.0, 38.0, 39.999, 40.0, 55.0] {
+        let steps = 20_000;
+        let width = x / f64::from(steps);
+        let f = |i: i32| {
+            let t = f64::from(i) * width;
+            if i == 0 {
+                1.0
+            } else {
+                -tmt_core::num::expm1(-t) / t
+            }
+        };
+        let sum: f64 = (1..steps)
+            .map(|i| f(i) * if i % 2 == 1 { 4.0 } else { 2.0 })
+            .sum();
+        let integral = (f(0) + sum + f(steps)) * width / 3.0;
+        agree(ein(x), integral, 1e-11);
+        // The wait is what B6 says it is.
+        if x > 0.01 {
+            let wait = integral - tmt_core::num::expm1(-x) / x - 1.0;
+            agree(exact(x), wait, 1e-9);
+        }
+    }
+    agree(exact(1e-12), 5e-13, 1e-11);
+    assert!(exact(0.0).abs() < f64::MIN_POSITIVE);
+    assert!(exact(f64::INFINITY).is_infinite());
+    agree(first_order(f64::INFINITY), 0.5, 1e-15);
+    assert!(first_order(0.0).abs() < f64::MIN_POSITIVE);
+}
+
+#[test]
+fn the_share_of_useful_data_is_that_of_frames_drawn_one_by_one() {
+    // (6) by renewal: data of whole packets over units sent, repeats within δ.
+    let hybrid = Hybrid {
+        loss: 0.08,
+        sent: 11,
+        persistency: 1,
+        ..PAPER
+    };
+    let found = hybrid.solve().unwrap();
+    let mut numbers = Numbers::new(4);
+    let (mut whole, mut sent) = (0.0, 0.0);
+    for _ in 0..30_000 {
+        let mut arrived = 0;
+        for _ in 0..hybrid.frames {
+            for _ in 0..=hybrid.persistency {
+                sent += 11.0;
+                let lost = (0..hybrid.sent)
+                    .filter(|_| numbers.next() < hybrid.loss)
+                    .count();
+                if lost <= 1 {
+                    arrived += 1;
+                    break;
+                }
+            }
+        }
+        if arrived == hybrid.frames {
+            whole += 60.0;
+        }
+    }
+    agree(whole / sent, found.useful, 0.015);
+}
+
+#[test]
+fn corners_are_answered_or_refused() {
+    let get = |text: &str, name: &str| gives(text).unwrap().get(name).unwrap();
+    // No loss: the link is full.
+    for text in ["p=0", "p=0 reseq=0", "p=0 reseq_model=mminf N=12"] {
+        agree(get(text, "pi"), 1.0, 1e-15);
+        assert!(get(text, "R").is_infinite());
+        agree(get(text, "U"), 1e4 * get(text, "alpha"), 1e-15);
+    }
+    agree(get("p=0", "percent"), 100.0, 1e-15);
+    // All lost.
+    for text in [
+        "p=1",
+        "p=1 delta=1000",
+        "p=1 reseq=0",
+        "p=1 bdp=large nack=exact X=1",
+        "p=0.9999 N=10000 K=10000",
+    ] {
+        let found = gives(text).unwrap();
+        assert!(found.get("U").unwrap().abs() < f64::MIN_POSITIVE, "{text}");
+        assert!(found.get("R").unwrap().abs() < f64::MIN_POSITIVE, "{text}");
+        assert!(
+            found
+                .remarks()
+                .iter()
+                .any(|remark| remark.contains("Nothing")),
+            "{text}"
+        );
+    }
+    // Long persistency, long frames, short ones, none of a delay.
+    agree(
+        get("p=0.01 delta=1000", "percent"),
+        100.0 * powi(0.99, 10),
+        1e-13,
+    );
+    agree(
+        get("p=0.01 delta=1000", "alpha"),
+        get("delta=1000", "alpha_inf"),
+        1e-15,
+    );
+    assert!(get("p=0.5 N=10000 K=4900 delta=2", "percent") > 40.0);
+    assert!(get("X=1 K=1 N=1 D=0 T=0", "percent") > 0.0);
+    // D = 0.2, (5): C(10, 1) p squared at first order, four times over.
+    agree(get("p=1e-9", "PT"), 1e-8 * (1.0 - 4.5e-9), 1e-14);
+    agree(get("p=1e-9", "P"), 6.0 * powi(1e-8, 4), 1e-7);
+    assert!(
+        gives("K=11 N=10")
+            .unwrap_err()
+            .to_string()
+            .contains("below K")
+    );
+    assert!(
+        gives("T=0 D=0 bdp=large")
+            .unwrap_err()
+            .to_string()
+            .contains("no time")
+    );
+    assert!(gives("reseq=2").is_err());
+}
+
+#[test]
+fn what_is_outside_of_the_assumptions_is_said() {
+    let says = |text: &str, word: &str| {
+        let found = gives(text).unwrap();
+        found.remarks().iter().any(|remark| remark.contains(word))
+    };
+    assert!(says("", "M/M/inf") && !says("reseq_model=mminf", "M/M/inf"));
+    assert!(says("p=0", "No packet"));
+    assert!(says("", "The link is full") && !says("C=1", "The link is full"));
+    assert!(says("D=0.001", "too short") && !says("D=0.2", "too short"));
+    assert!(says("D=0.02 bdp=large", "too fast") && !says("D=0.2 bdp=large", "too fast"));
+}
+
+proptest! {
+    #[test]
+    fn any_link_has_an_answer(
+        p in 0.0..=1.0f64, data in 1u64..30, extra in 0u64..30, frames in 1u64..40, persistency in 0u64..60,
+        delay in 0.0..0.5f64, elsewhere in 0.0..0.3f64, connections in 1u64..100,
+        which in 0usize..3, large: bool, counted: bool,
+    ) {
+        let hybrid = Hybrid {
+            connections: to_f64(connections), delay, elsewhere: elsewhere + 1e-6, loss: p, frames, data,
+            sent: data + extra, persistency,
+            resequencing: [Resequencing::Off, Resequencing::FirstOrder, Resequencing::Exact][which],
+            pipe: if large { Pipe::Large } else { Pipe::Medium },
+            nacks: if counted { Nacks::Exact } else { Nacks::Paper },
+            ..PAPER
+        };
+        let found = hybrid.solve().unwrap();
+        for number in [found.useful, found.repeats, found.last_frame, found.busy, found.round_trip,
+            found.ordered_round_trip, found.packets, found.load, found.connection, found.throughput] {
+            prop_assert!(!number.is_nan() && number >= 0.0, "{found:?}");
+        }
+        prop_assert!(found.useful <= found.useful_unlimited && found.busy <= 1.0);
+        prop_assert!((1.0 - 1e-12..=to_f64(frames) * (1.0 + 1e-12)).contains(&found.last_frame));
+        prop_assert!(found.repeats <= to_f64(persistency) * (1.0 + 1e-12));
+        prop_assert!(found.ordered_round_trip >= found.round_trip);
+        // More connections never bring less; a longer way never more.
+        let more = Hybrid { connections: hybrid.connections + 1.0, ..hybrid }.solve().unwrap();
+        prop_assert!(more.throughput >= found.throughput * (1.0 - 1e-12));
+        let longer = Hybrid { elsewhere: hybrid.elsewhere + 0.1, ..hybrid }.solve().unwrap();
+        prop_assert!(longer.throughput <= found.throughput * (1.0 + 1e-12));
+    }
+}

@@ -1,0 +1,131 @@
+//! `pftk`: the rate of a long-lived TCP connection from its loss and its round trip.
+
+use tmt_core::model::{Arguments, Domain, Field, Key, Model, ModelError, Outcome};
+
+/// How much of a round trip a packet takes: √(2bP/3) + 4 min(1, 3√(3bP/8)) P (1 + 32P²).
+///
+/// `loss` is P in [0, 1], `delayed` is b, packets an acknowledgement. One over this is the mean window in packets;
+/// the first term is that of the growing window, the second that of timeouts of four round trips.
+#[must_use]
+pub fn round_trips_a_packet(loss: f64, delayed: f64) -> f64 {
+    let timeouts = (3.0 * (3.0 * delayed * loss / 8.0).sqrt()).min(1.0);
+    (2.0 * delayed * loss / 3.0).sqrt() + 4.0 * timeouts * loss * (1.0 + 32.0 * loss * loss)
+}
+
+/// What a connection sends, units a second: S over A times [`round_trips_a_packet`]; infinite without loss.
+///
+/// `round_trip` is A in seconds, above 0; `packet` is S in units.
+#[must_use]
+pub fn sending_rate(loss: f64, round_trip: f64, packet: f64, delayed: f64) -> f64 {
+    packet / (round_trip * round_trips_a_packet(loss, delayed))
+}
+
+/// What comes through of it, units a second (Barakat and Al Fawal, equation (1)): (1 − P) of [`sending_rate`].
+#[must_use]
+pub fn receiving_rate(loss: f64, round_trip: f64, packet: f64, delayed: f64) -> f64 {
+    if loss >= 1.0 {
+        return 0.0;
+    }
+    (1.0 - loss) * sending_rate(loss, round_trip, packet, delayed)
+}
+
+const LOSS: Key = Key::number("P", 0.01, Domain::Probability, "packet loss probability")
+    .alias(&["loss", "packet_loss"]);
+const ROUND_TRIP: Key = Key::number("A", 0.5, Domain::Positive, "mean round-trip time, s")
+    .alias(&["a", "rtt", "round_trip"]);
+const PACKET: Key =
+    Key::number("S", 60.0, Domain::Positive, "units a packet").alias(&["s", "packet"]);
+const DELAYED: Key =
+    Key::number("b", 2.0, Domain::Positive, "packets an acknowledgement").alias(&["delayed_ack"]);
+
+static KEYS: [Key; 4] = [LOSS, ROUND_TRIP, PACKET, DELAYED];
+
+/// The model.
+pub static MODEL: Model = Model {
+    name: "pftk",
+    about: "Rate of a long-lived TCP connection from packet loss and round-trip time",
+    source: "Barakat and Al Fawal, §4.1, equation (1)",
+    notes: &[
+        "One long-lived connection without a window limit, in congestion avoidance or timeout.",
+        "A timeout lasts four round trips (T0 = 4A).",
+        "Losses come independently of the window; those of one round trip count as one.",
+    ],
+    example: "P=0.01 A=0.5 S=60 b=2",
+    keys: &KEYS,
+    results: &[
+        Field::new("R", "what comes through, units/s"),
+        Field::new("sending_rate", "what is sent, units/s: R/(1-P)"),
+    ],
+    answer,
+};
+
+// A model's answers may be refusals.
+#[expect(clippy::unnecessary_wraps, reason = "the type of every model's answer")]
+fn answer(given: &Arguments) -> Result<Outcome, ModelError> {
+    let loss = given.number(&LOSS);
+    let (round_trip, packet) = (given.number(&ROUND_TRIP), given.number(&PACKET));
+    let delayed = given.number(&DELAYED);
+    Ok(Outcome::new()
+        .number("R", receiving_rate(loss, round_trip, packet, delayed))
+        .number("sending_rate", sending_rate(loss, round_trip, packet, delayed))
+        .remark_if(
+            loss <= 0.0,
+            "Without loss nothing bounds the window here: the rate is infinite.",
+        )
+        .remark_if(
+            round_trips_a_packet(loss, delayed) > 1.0,
+            "Less than one packet a round trip: nearly all time is spent in timeouts, of whose doubling this knows an average only.",
+        ))
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::model::tests::agree;
+
+    #[test]
+    fn a_rate_by_hand() {
+        // P = 0.01, b = 2: √(4e-2/3) = .115470, 3√.0075 = .259808, 1 + 32e-4 = 1.0032.
+        let trips = 0.115_470_053_837_925 + 4.0 * 0.259_807_621_135_332 * 0.01 * 1.0032;
+        agree(
+            sending_rate(0.01, 0.5, 60.0, 2.0),
+            60.0 / (0.5 * trips),
+            1e-13,
+        );
+        agree(
+            receiving_rate(0.01, 0.5, 60.0, 2.0),
+            59.4 / (0.5 * trips),
+            1e-13,
+        );
+    }
+
+    #[test]
+    fn limits_are_what_they_are() {
+        assert!(sending_rate(0.0, 0.5, 60.0, 2.0).is_infinite());
+        assert!(receiving_rate(0.0, 0.5, 60.0, 2.0).is_infinite());
+        // P = 1: 4 · 33 round trips of timeout a packet.
+        agree(
+            sending_rate(1.0, 0.5, 60.0, 2.0),
+            120.0 / (132.0 + (4.0f64 / 3.0).sqrt()),
+            1e-14,
+        );
+        assert!(receiving_rate(1.0, 0.5, 60.0, 2.0).abs() < f64::MIN_POSITIVE);
+        // Rare losses: the inverse square root law, √(3/(2bP)) packets a round trip.
+        agree(
+            receiving_rate(1e-14, 0.1, 1.0, 1.0),
+            10.0 * (1.5e14f64).sqrt(),
+            1e-11,
+        );
+    }
+
+    proptest! {
+        #[test]
+        fn more_loss_or_a_longer_way_is_slower(p in 1e-9..0.9f64, step in 1e-3..0.1f64, a in 1e-3..2.0f64) {
+            let rate = receiving_rate(p, a, 60.0, 2.0);
+            prop_assert!(receiving_rate(p + step, a, 60.0, 2.0) < rate);
+            prop_assert!((receiving_rate(p, 2.0 * a, 60.0, 2.0) / rate - 0.5).abs() < 1e-12);
+        }
+    }
+}
