@@ -140,9 +140,10 @@ pub(super) fn points(fixed: &Arguments, sweeps: &[Sweep]) -> Result<Vec<Argument
         for point in &points {
             for value in &sweep.values {
                 let mut point = point.clone();
-                point
-                    .give(sweep.key, *value)
-                    .map_err(|error| error.to_string())?;
+                let given = point.give(sweep.key, *value);
+                given.map_err(|_| {
+                    format!("'{}' is swept twice, or given and swept", sweep.key.name)
+                })?;
                 next.push(point);
             }
         }

@@ -1,0 +1,342 @@
+//! `tmt model` and `tmt validate`: names at the interface, extremes, sweeps, refusals.
+
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
+#[allow(
+    dead_code,
+    reason = "the test programs share the helper, and none needs all of it"
+)]
+mod common;
+
+use std::collections::BTreeMap;
+
+use common::{Folder, tmt};
+use serde_json::Value as Json;
+use tmt_core::model::{Domain, Key, Model, Value};
+
+fn models() -> impl Iterator<Item = &'static Model> {
+    let link = tmt_core::model::MODELS.iter();
+    link.chain(fluid_tcp::model::MODELS).copied()
+}
+
+/// Every model as `--list --json` tells it, by name.
+fn listed() -> BTreeMap<String, Json> {
+    let list = tmt("model --list --json").run().ok().json();
+    let models = list.as_array().unwrap().iter();
+    models
+        .map(|model| (model["model"].as_str().unwrap().to_owned(), model.clone()))
+        .collect()
+}
+
+#[test]
+fn names_keys_presets_and_results_are_those_of_the_contract() {
+    // models.md §5; results may follow behind, keys beside.
+    let listed = listed();
+    let table = include_str!("../fixtures/models/names.csv");
+    for line in table.lines().skip(1) {
+        let [name, keys, results] = line.split(',').collect::<Vec<_>>()[..] else {
+            panic!("{line}")
+        };
+        let model = &listed
+            .get(name)
+            .unwrap_or_else(|| panic!("no model {name}"));
+        let presets: BTreeMap<&str, Option<&str>> = model["keys"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|key| (key["key"].as_str().unwrap(), key["preset"].as_str()))
+            .collect();
+        for key in keys.split(' ') {
+            let (key, expected) = match key.split_once('=') {
+                Some((key, value)) => (key, Some(value)),
+                None => (key, None),
+            };
+            let preset = presets
+                .get(key)
+                .unwrap_or_else(|| panic!("{name}: no key {key}"));
+            let Some(expected) = expected else { continue };
+            let preset = preset.unwrap_or_else(|| panic!("{name}: {key} has no preset"));
+            match (preset.parse::<f64>(), expected.parse::<f64>()) {
+                (Ok(preset), Ok(expected)) => {
+                    assert!((preset - expected).abs() < 1e-15, "{name} {key}={preset}");
+                }
+                _ => assert_eq!(preset, expected, "{name} {key}"),
+            }
+        }
+        let found: Vec<&str> = model["results"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|result| result["result"].as_str().unwrap())
+            .collect();
+        let expected: Vec<&str> = results.split(' ').collect();
+        assert_eq!(found[..expected.len()], expected, "{name}");
+    }
+}
+
+/// Values of a key that are at the edge of its domain or far out, whole numbers up to `large`.
+fn extremes(key: &Key, large: u64) -> Vec<Value> {
+    let numbers: &[f64] = match key.domain {
+        Domain::Probability => &[0.0, 1e-300, 1e-9, 0.5, 1.0 - 1e-15, 1.0],
+        Domain::Positive => &[1e-300, 1e-9, 1.0, 1e9, 1e300],
+        Domain::NonNegative => &[0.0, 1e-300, 1e-9, 1.0, 1e9, 1e300],
+        Domain::Real => &[-1e300, -100.0, 0.0, 100.0, 1e300],
+        Domain::Count(least, most) => {
+            let near = [least, least + 1, 10_000, most];
+            let within = near
+                .into_iter()
+                .filter(|count| (least..=most).contains(count));
+            return within.map(Value::Count).collect();
+        }
+        Domain::Word(words) => return words.iter().map(|word| Value::Word(word)).collect(),
+    };
+    numbers
+        .iter()
+        .filter_map(|number| key.value(*number))
+        .collect()
+}
+
+/// The answer is one, or a refusal that says what is wrong.
+fn has_an_answer_or_a_reason(model: &Model, given: &[(&Key, Value)]) {
+    let pairs: Vec<(&str, String)> = given
+        .iter()
+        .map(|(key, value)| (key.name, value.to_string()))
+        .collect();
+    let told = || format!("{} {pairs:?}", model.name);
+    let example: Vec<(&str, &str)> = model
+        .example
+        .split_whitespace()
+        .filter_map(|pair| pair.split_once('='))
+        .filter(|(name, _)| given.iter().all(|(key, _)| !key.answers_to(name)))
+        .collect();
+    let all = pairs.iter().map(|(name, text)| (*name, text.as_str()));
+    let arguments = model
+        .arguments(all.chain(example))
+        .unwrap_or_else(|error| panic!("{}: {error}", told()));
+    if let Err(error) = model.evaluate(&arguments) {
+        let text = error.to_string();
+        assert!(!text.contains("has no value here"), "{}: {text}", told());
+    }
+}
+
+#[test]
+fn every_extreme_of_every_key_has_an_answer_or_a_reason() {
+    for model in models() {
+        for key in model.keys {
+            for value in extremes(key, 10_000) {
+                has_an_answer_or_a_reason(model, &[(key, value)]);
+            }
+        }
+    }
+}
+
+#[test]
+fn pairs_of_extremes_have_an_answer_or_a_reason() {
+    for model in models() {
+        for (index, first) in model.keys.iter().enumerate() {
+            for second in &model.keys[index + 1..] {
+                let edges = |key: &Key| {
+                    let all = extremes(key, 300);
+                    [all[0], all[all.len() - 1]]
+                };
+                for one in edges(first) {
+                    for other in edges(second) {
+                        has_an_answer_or_a_reason(model, &[(first, one), (second, other)]);
+                    }
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn every_model_tells_its_source_and_runs_its_example() {
+    for model in models() {
+        let help = tmt(&format!("model {} --help", model.name)).run().ok();
+        let text: String = help.text().split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(text.contains(model.source), "{}", model.name);
+        for key in model.keys {
+            assert!(
+                text.contains(&format!("{}=", key.name)),
+                "{} {}",
+                model.name,
+                key.name
+            );
+        }
+        let answer = tmt(&format!("model {} {} --json", model.name, model.example))
+            .run()
+            .ok()
+            .json();
+        assert_eq!(answer["model"], model.name);
+        let results = answer["result"].as_object().unwrap();
+        assert_eq!(results.len(), model.results.len(), "{}", model.name);
+        assert_eq!(
+            answer["params"].as_object().unwrap().len(),
+            model.keys.len()
+        );
+    }
+}
+
+#[test]
+fn a_sweep_is_the_same_as_its_points_one_by_one() {
+    let swept = tmt("model fec nr=3 --sweep beta=0.1..0.9:3 --sweep nd=5..7 --json")
+        .run()
+        .ok()
+        .json();
+    let swept = swept.as_array().unwrap();
+    assert_eq!(swept.len(), 9);
+    for point in swept {
+        let (beta, nd) = (&point["params"]["beta"], &point["params"]["nd"]);
+        let alone = tmt(&format!("model fec nr=3 beta={beta} nd={nd} --json"))
+            .run()
+            .ok()
+            .json();
+        assert_eq!(point, &alone);
+    }
+    // The last key turns fastest.
+    assert_eq!(swept[1]["params"]["nd"], 6);
+    let table = tmt("model fec nr=3 --sweep beta=0.1..0.9:3 --sweep nd=5..7 --csv")
+        .run()
+        .ok();
+    let lines: Vec<&str> = table.text().lines().collect();
+    assert_eq!(lines.len(), 10);
+    let head: Vec<&str> = lines[0].split(',').collect();
+    let eta = head.iter().position(|name| *name == "eta").unwrap();
+    for (line, point) in lines[1..].iter().zip(swept) {
+        let cells: Vec<&str> = line.split(',').collect();
+        assert_eq!(cells.len(), head.len());
+        assert_eq!(
+            cells[eta].parse::<f64>().unwrap(),
+            point["result"]["eta"].as_f64().unwrap()
+        );
+    }
+}
+
+#[test]
+fn a_point_without_an_answer_leaves_the_others_alone() {
+    let ran = tmt("model ge alpha=1 --sweep beta=0,0.5,1 --json")
+        .run()
+        .ok()
+        .says(&["1 of 3 points: refused:"]);
+    let points = ran.json();
+    assert!(points[0]["result"].is_object());
+    assert_eq!(points[2]["result"], Json::Null);
+    assert!(
+        points[2]["notes"][0]
+            .as_str()
+            .unwrap()
+            .contains("stationary")
+    );
+    tmt("model ge alpha=1 --sweep beta=1,1")
+        .run()
+        .fails(2, &["no stationary law"]);
+    tmt("model ge alpha=1 beta=1")
+        .run()
+        .fails(2, &["no stationary law"]);
+}
+
+#[test]
+fn what_is_asked_wrongly_is_refused_with_a_hint() {
+    for (arguments, words) in [
+        (
+            "model fec nx=3",
+            &["'nx' is no key of fec", "did you mean", "keys: nd, nr"][..],
+        ),
+        ("model fex", &["unrecognized subcommand", "fec"]),
+        ("model", &["which model?", "--list"]),
+        ("model fec nd", &["'nd': expected KEY=VALUE"]),
+        (
+            "model fec nd=2.5",
+            &["nd: found '2.5', expected a whole number"],
+        ),
+        ("model fec nd=3 ND=3", &["'nd' stands twice"]),
+        ("model fec beta=1.5", &["expected a number from 0 to 1"]),
+        ("model fec nd=60000 nr=20000", &["at most 65535"]),
+        ("model fec --sweep beta=0..1", &["how many points?"]),
+        ("model fec nd=3 --sweep nd=1..2", &["given and swept"]),
+        ("model fec --json --csv", &["cannot be used with"]),
+        ("model fec --list", &["--list"]),
+        ("model --list --sweep nd=1..2", &["needs a model"]),
+        ("model tgep resend=never", &["expected mu or rtt"]),
+        (
+            "validate 000-fig7",
+            &["did you mean '000-fig", "figures: 000-fig5"],
+        ),
+        ("validate 000-fig5 --seeds 1", &["1"]),
+        (
+            "validate 000-fig5 --duration 1s",
+            &["too little", "at least"],
+        ),
+        ("validate 000-fig5 --tolerance -1", &["--tolerance"]),
+        ("validate --list 000-fig5", &["--list stands alone"]),
+    ] {
+        let ran = tmt(arguments).run();
+        assert!(ran.stdout.is_empty(), "{arguments}");
+        ran.fails(2, words);
+    }
+}
+
+#[test]
+fn a_result_goes_whole_into_a_file_or_not_at_all() {
+    let folder = Folder::new();
+    tmt("model fec -o fec.txt").within(&folder).run().ok();
+    assert!(folder.read("fec.txt").contains("eta"));
+    tmt("model fec nx=1 -o none.txt")
+        .within(&folder)
+        .run()
+        .fails(2, &["nx"]);
+    tmt("validate nothing -o none.txt")
+        .within(&folder)
+        .run()
+        .fails(2, &["figure"]);
+    assert_eq!(folder.names(), ["fec.txt"]);
+}
+
+/// Little of a figure, as JSON.
+fn validated(arguments: &str) -> Json {
+    tmt(&format!("validate {arguments} --json"))
+        .run()
+        .ok()
+        .json()
+}
+
+#[test]
+fn theory_and_transform_agree() {
+    let figures =
+        validated("000-fig5 000-fig6 link-further --seeds 2 --duration 60s --tolerance 5");
+    for figure in figures.as_array().unwrap() {
+        let rows = figure["rows"].as_array().unwrap();
+        let judged = rows.iter().filter(|row| row["verdict"] == "ok").count();
+        assert!(judged * 2 > rows.len(), "{figure}");
+        for row in rows {
+            // The closed form next to the published figure, where there is one.
+            if let Some(published) = row["published"].as_f64() {
+                assert!(
+                    (row["theory"].as_f64().unwrap() - published).abs() < 1e-4,
+                    "{row}"
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn theory_and_simulator_agree_where_the_theory_holds() {
+    let figures = validated("003-table1 --seeds 2 --duration 1000s");
+    let rows = figures[0]["rows"].as_array().unwrap();
+    assert_eq!(rows.len(), 15);
+    // Relation (15) above the link's rate and TGEP below a tenth of it are no models.
+    let left_out = rows.iter().filter(|row| row["verdict"] == "not_judged");
+    assert_eq!(left_out.count(), 4);
+}
+
+#[test]
+fn a_deviation_beyond_tolerance_and_interval_is_a_failure() {
+    let folder = Folder::new();
+    let ran = tmt("validate 003-table1 --seeds 2 --duration 1000s --tolerance 0 -o rows.csv --csv")
+        .within(&folder)
+        .run()
+        .fails(1, &["of 15 rows are outside of their tolerance"]);
+    assert!(ran.stdout.is_empty());
+    assert!(folder.read("rows.csv").contains(",OFF,"));
+}
