@@ -7,10 +7,16 @@ pub mod barakat;
 mod chance;
 pub mod congestion;
 pub mod envelope;
+pub mod fading;
+pub mod path;
 pub mod pftk;
 pub mod redundancy;
 pub mod relation15;
+pub mod split;
+pub mod sr_arq;
 pub mod tgep;
+pub mod window;
+pub mod zhu;
 
 use tmt_core::model::Model;
 
@@ -25,6 +31,11 @@ pub static MODELS: &[&Model] = &[
     &relation15::MODEL,
     &tgep::MODEL,
     &envelope::MODEL,
+    &sr_arq::MODEL,
+    &window::MODEL,
+    &zhu::MODEL,
+    &split::MODEL,
+    &fading::MODEL,
 ];
 
 #[cfg(test)]

@@ -1,0 +1,280 @@
+//! `fading`: upper bounds for end-to-end and split TCP where the satellite link fades for a while.
+
+use tmt_core::model::{Arguments, Domain, Field, Key, Model, ModelError, Outcome};
+
+use super::Chance;
+use super::path::{
+    BUFFER, LOSS, PIECES, Path, RATE, SATELLITE, TERRESTRIAL, piece_loss, reordering,
+};
+use super::split::Split;
+use super::zhu;
+
+/// A channel that is bad, and loses all, for a mean time, and then good, and loses nothing.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Fading {
+    /// X: share of time in which it is bad.
+    pub bad_share: Chance,
+    /// m: mean time for which it is, seconds; above 0.
+    pub mean_bad: f64,
+}
+
+impl Fading {
+    /// f = X/m: fades a second (55).
+    #[must_use]
+    pub fn rate(&self) -> f64 {
+        self.bad_share.yes / self.mean_bad
+    }
+
+    /// m (1−X)/X: mean time for which it is good, seconds; infinite where it never fades.
+    #[must_use]
+    pub fn mean_good(&self) -> f64 {
+        self.mean_bad * self.bad_share.no / self.bad_share.yes
+    }
+
+    /// E[D] > T2/(1−X) (57), seconds.
+    #[must_use]
+    pub fn delay(&self, satellite: f64) -> f64 {
+        satellite / self.bad_share.no
+    }
+
+    /// The path on which end-to-end TCP does at least as well: r = p = X, and losses that come together cost no order.
+    #[must_use]
+    pub fn bound(&self, path: &Path) -> Path {
+        Path {
+            loss: self.bad_share,
+            reordering: 0.0,
+            ..*path
+        }
+    }
+
+    /// The same path with independent losses of segments, p = X: what Fig 15 shows beside the bound.
+    #[must_use]
+    pub fn independent(&self, path: &Path) -> Path {
+        let loss = piece_loss(self.bad_share, path.pieces);
+        Path {
+            loss,
+            reordering: reordering(loss),
+            ..*path
+        }
+    }
+
+    /// The split path of the bound: (50) with p = X.
+    #[must_use]
+    pub fn split(&self, path: &Path) -> Split {
+        Split {
+            buffer: path.buffer,
+            rate: path.rate,
+            terrestrial: path.terrestrial,
+            satellite: path.satellite,
+            loss: self.bad_share,
+        }
+    }
+}
+
+/// Here in the place of `zhu`'s, for what it means differs.
+const UNUSED: Key = Key {
+    about: "loss of a segment; not used: these bounds have X in its place",
+    ..LOSS
+};
+const SHARE: Key = Key::number(
+    "X",
+    0.1,
+    Domain::Probability,
+    "share of time in which the link is bad",
+)
+.alias(&["x", "bad_share"]);
+const MEAN: Key = Key::number("m", 0.01, Domain::Positive, "mean time for which it is, s")
+    .alias(&["M", "mean_bad"]);
+
+static KEYS: [Key; 8] = [
+    BUFFER,
+    RATE,
+    TERRESTRIAL,
+    SATELLITE,
+    UNUSED,
+    PIECES,
+    SHARE,
+    MEAN,
+];
+
+/// The model.
+pub(super) static MODEL: Model = Model {
+    name: "fading",
+    about: "Upper bounds for TCP end to end and split over a satellite link that fades",
+    source: "Zhu, Roy and Kim, §V-C, equations (55)-(57) with (39) and (50)",
+    notes: &[
+        "Two states of exponential length: all is lost in the bad one, nothing in the good one; segments are lost with p > X, repeats take longer than T2/(1-p) (56).",
+        "End to end: (39) with nu = 0, also inside Tcal and rho, and r = p = X; split: (50) with p = X.",
+        "Bounds only: timeouts, which fades make likely, are left out; m enters f and the mean good time alone.",
+        "Both are normalised by mu; the efficiencies behind them by mu (1-X) (Z6).",
+    ],
+    example: "B=100 T2=0.5 X=0.1 m=0.05",
+    keys: &KEYS,
+    results: &[
+        Field::new("f", "fades a second: X/m"),
+        Field::new("mean_good", "mean time for which the link is good, s"),
+        Field::new(
+            "delay_lower",
+            "lower bound of the delay on the link, T2/(1-X), s",
+        ),
+        Field::new("e2e_upper_norm", "bound of end-to-end throughput over mu"),
+        Field::new("split_upper_norm", "bound of split throughput over mu"),
+        Field::new(
+            "e2e_upper_efficiency",
+            "bound of end-to-end throughput over mu (1-X)",
+        ),
+        Field::new(
+            "split_upper_efficiency",
+            "bound of split throughput over mu (1-X)",
+        ),
+        Field::new(
+            "e2e_independent_norm",
+            "end to end over mu, if losses were independent with p = X",
+        ),
+    ],
+    answer,
+};
+
+fn answer(given: &Arguments) -> Result<Outcome, ModelError> {
+    let fading = Fading {
+        bad_share: Chance::new(given.number(&SHARE)),
+        mean_bad: given.number(&MEAN),
+    };
+    let path = Path::of(given);
+    if path.satellite <= 0.0 {
+        return Err(ModelError::refused(
+            "T2 = 0: a link without length has no repeats to bound",
+        ));
+    }
+    let (bound, independent) = (fading.bound(&path), fading.independent(&path));
+    let refused = || {
+        ModelError::refused(
+            "(39) comes out negative: so few segments are outside of what it is made for",
+        )
+    };
+    let found = bound.end_to_end().ok_or_else(refused)?;
+    independent.check(path.buffer)?;
+    let beside = independent.end_to_end().ok_or_else(refused)?;
+    let split = fading.split(&path);
+    let outcome = Outcome::new()
+        .number("f", fading.rate())
+        .number("mean_good", fading.mean_good())
+        .number("delay_lower", fading.delay(path.satellite))
+        .number("e2e_upper_norm", found.norm)
+        .number("split_upper_norm", split.norm())
+        .number("e2e_upper_efficiency", found.efficiency)
+        .number("split_upper_efficiency", split.efficiency())
+        .number("e2e_independent_norm", beside.norm)
+        .remark_if(
+            fading.mean_bad > path.satellite && fading.bad_share.yes > 0.0,
+            "Fades last longer than a round trip of the link: repeats fall into them and TCP times out; the bounds are far off.",
+        );
+    Ok(zhu::remarks(outcome, &bound, &found))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::tests::agree;
+
+    fn gives(arguments: &str) -> Result<Outcome, ModelError> {
+        let pairs = arguments
+            .split_whitespace()
+            .filter_map(|pair| pair.split_once('='));
+        MODEL.evaluate(&MODEL.arguments(pairs)?)
+    }
+
+    fn get(arguments: &str, name: &str) -> f64 {
+        gives(arguments).unwrap().get(name).unwrap()
+    }
+
+    #[test]
+    fn bounds_are_the_other_models_with_the_bad_share() {
+        for text in [
+            "B=50",
+            "B=150 X=0.3",
+            "B=400 T1=0.3 X=0.01",
+            "B=90 T2=0.1 S=4",
+        ] {
+            let share = get(text, "delay_lower") / if text.contains("T2") { 0.1 } else { 0.5 };
+            let loss = 1.0 - 1.0 / share;
+            // (39) without the logarithms, by its own words.
+            let of = |name: &str, preset: f64| {
+                let found = text
+                    .split_whitespace()
+                    .find_map(|pair| pair.strip_prefix(name)?.strip_prefix('='));
+                found.map_or(preset, |value| value.parse().unwrap())
+            };
+            let (b, t1, t2) = (of("B", 50.0), of("T1", 0.1), of("T2", 0.5));
+            let beta = b / (250.0 * t2);
+            let tcal = if beta > 1.0 {
+                beta / (1.0 - loss) + 0.25
+            } else {
+                beta / 4.0 + 1.0 / (1.0 - loss)
+            };
+            let rho = t2 * tcal / (t1 + t2 * tcal);
+            let top = 1.0 + rho;
+            let share = (1.0 + rho - rho * rho / 2.0) / top;
+            let (a2, a3) = if beta >= top {
+                (1.0, beta * share)
+            } else if beta > 1.0 {
+                (
+                    2.0 - top / (2.0 * beta) - beta / (2.0 * top),
+                    2.0 * beta - 1.0 + top / (2.0 * beta) - beta * top / 2.0,
+                )
+            } else {
+                (beta * share, 1.0)
+            };
+            let norm = 1.5 * beta * (1.0 - loss)
+                / top
+                / (t1 * (1.0 - loss) / t2 + a2 * (1.0 - loss) / 4.0 + a3);
+            agree(get(text, "e2e_upper_norm"), norm, 1e-12);
+            assert!(norm > get(text, "e2e_independent_norm"), "{text}");
+            let split = f64::min(1.0, beta / (1.0 + 2.0 * t1 * (1.0 - loss) / t2));
+            agree(get(text, "split_upper_norm"), split * (1.0 - loss), 1e-12);
+        }
+        // What is independent is what zhu says with p = X.
+        let zhu = zhu::MODEL
+            .arguments([("B", "90"), ("p", "0.1"), ("S", "4")])
+            .unwrap();
+        let zhu = zhu::MODEL.evaluate(&zhu).unwrap().get("norm").unwrap();
+        agree(get("B=90 X=0.1 S=4", "e2e_independent_norm"), zhu, 1e-15);
+    }
+
+    #[test]
+    fn a_channel_drawn_state_by_state_has_these_means() {
+        use tmt_core::rng::{Stream, Uniform};
+        let fading = Fading {
+            bad_share: Chance::new(0.2),
+            mean_bad: 0.03,
+        };
+        let mut numbers = Uniform::new(5, Stream::ChannelState);
+        let (mut bad, mut good, fades) = (0.0, 0.0, 200_000);
+        for i in 0..fades {
+            bad -= fading.mean_bad * tmt_core::num::ln(1.0 - numbers.at(2 * i));
+            good -= fading.mean_good() * tmt_core::num::ln(1.0 - numbers.at(2 * i + 1));
+        }
+        agree(bad / (bad + good), 0.2, 0.01);
+        agree(
+            tmt_core::units::to_f64(fades) / (bad + good),
+            fading.rate(),
+            0.01,
+        );
+    }
+
+    #[test]
+    fn corners_are_answered_or_refused() {
+        assert!(get("X=0", "mean_good").is_infinite() && get("X=0", "f").abs() < f64::MIN_POSITIVE);
+        assert!(get("X=1", "delay_lower").is_infinite());
+        assert!(get("X=1", "e2e_upper_norm").abs() < f64::MIN_POSITIVE);
+        assert!(get("X=1", "split_upper_norm").abs() < f64::MIN_POSITIVE);
+        assert!(gives("T2=0").is_err() && gives("m=0").is_err());
+        assert!(
+            gives("m=1")
+                .unwrap()
+                .remarks()
+                .iter()
+                .any(|remark| remark.contains("Fades"))
+        );
+    }
+}

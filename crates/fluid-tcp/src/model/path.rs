@@ -1,0 +1,189 @@
+//! The path of Zhu, Roy and Kim: a terrestrial part, a buffer, and a satellite link with selective-repeat ARQ.
+
+use tmt_core::model::{Arguments, Domain, Key, ModelError};
+use tmt_core::num::ln;
+use tmt_core::units::to_f64;
+
+use super::Chance;
+
+/// A path; windows and the buffer in TCP segments.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Path {
+    /// B: buffer in front of the satellite link, segments; above 0.
+    pub buffer: f64,
+    /// μ: rate of the satellite link, segments a second; above 0.
+    pub rate: f64,
+    /// T1: round trip of the terrestrial part, seconds.
+    pub terrestrial: f64,
+    /// T2: round trip of the satellite link, seconds.
+    pub satellite: f64,
+    /// r: loss of a link-layer packet.
+    pub loss: Chance,
+    /// ν = (1−r)/ln(1/r): what keeping order costs; [`reordering`] of the loss, or 0 where losses come together.
+    pub reordering: f64,
+    /// S: link-layer packets a segment, 1 or more.
+    pub pieces: f64,
+}
+
+/// r = 1 − (1−p)^(1/S): loss of each of `pieces` link-layer packets, all of which a segment needs.
+#[must_use]
+pub fn piece_loss(segment: Chance, pieces: f64) -> Chance {
+    segment.not().all(1.0 / pieces).not()
+}
+
+/// ν = (1−r)/ln(1/r) (4): 0 without loss, 1 where all is lost.
+#[must_use]
+pub fn reordering(loss: Chance) -> f64 {
+    if loss.yes <= 0.0 {
+        0.0
+    } else if loss.no <= 0.0 {
+        1.0
+    } else {
+        loss.no / -loss.ln()
+    }
+}
+
+impl Path {
+    /// μ T2: segments that the satellite link holds.
+    #[must_use]
+    pub fn pipe(&self) -> f64 {
+        self.rate * self.satellite
+    }
+
+    /// β = B/(μ T2); infinite where the link has no length.
+    #[must_use]
+    pub fn beta(&self) -> f64 {
+        self.buffer / self.pipe()
+    }
+
+    /// θ = min(B, w, μ T2): segments in flight on the link at most.
+    #[must_use]
+    pub fn in_flight(&self, window: f64) -> f64 {
+        self.buffer.min(window).min(self.pipe())
+    }
+
+    /// (1−r) E[D]/T2 = ν ln(θS/2) + 1 (8); 1 on a link without length, where it stands for nothing.
+    ///
+    /// Below 1 where θS < 2, and no delay at all where it is not above 0.
+    #[must_use]
+    pub fn in_order_trips(&self, in_flight: f64) -> f64 {
+        if in_flight > 0.0 && self.reordering > 0.0 {
+            1.0 + self.reordering * ln(in_flight * self.pieces / 2.0)
+        } else {
+            1.0
+        }
+    }
+
+    /// (1−r) (E τ(w) − T1) of (20), seconds: what is finite even where nothing gets through.
+    #[must_use]
+    pub fn occupancy(&self, window: f64) -> f64 {
+        let in_flight = self.in_flight(window);
+        (self.buffer.min(window) - self.pipe()).max(0.0) / self.rate
+            + self.loss.no * in_flight / (4.0 * self.rate)
+            + self.satellite * self.in_order_trips(in_flight)
+    }
+
+    /// E τ(w), mean transfer time of a window (20), seconds; infinite where nothing gets through.
+    #[must_use]
+    pub fn window_time(&self, window: f64) -> f64 {
+        self.terrestrial + self.occupancy(window) / self.loss.no
+    }
+
+    /// What `given` says.
+    pub(super) fn of(given: &Arguments) -> Self {
+        let pieces = to_f64(given.count(&PIECES));
+        let loss = piece_loss(Chance::new(given.number(&LOSS)), pieces);
+        Self {
+            buffer: given.number(&BUFFER),
+            rate: given.number(&RATE),
+            terrestrial: given.number(&TERRESTRIAL),
+            satellite: given.number(&SATELLITE),
+            loss,
+            reordering: reordering(loss),
+            pieces,
+        }
+    }
+
+    /// Refuses a window for which keeping order would take less than no time.
+    pub(super) fn check(&self, window: f64) -> Result<(), ModelError> {
+        let in_flight = self.in_flight(window);
+        if self.in_order_trips(in_flight) > 0.0 {
+            return Ok(());
+        }
+        Err(ModelError::refused(format!(
+            "theta S = {} link-layer packets in flight: the delay for order would be negative, the logarithm in (20) is made for more than 2 (Z2)",
+            in_flight * self.pieces
+        )))
+    }
+
+    /// Whether the logarithm of (20) is below 0 for this window (Z2).
+    pub(super) fn sparse(&self, window: f64) -> bool {
+        self.satellite > 0.0 && self.reordering > 0.0 && self.in_flight(window) * self.pieces < 2.0
+    }
+}
+
+/// What is said where [`Path::sparse`].
+pub(super) const SPARSE: &str = "Fewer than 2 link-layer packets are in flight: the logarithm in (20) is negative, and the times come out below a round trip of the link (Z2).";
+
+pub(super) const BUFFER: Key = Key::number(
+    "B",
+    50.0,
+    Domain::Positive,
+    "buffer in front of the satellite link, segments",
+)
+.alias(&["b", "buffer"]);
+pub(super) const RATE: Key = Key::number(
+    "mu",
+    250.0,
+    Domain::Positive,
+    "rate of the satellite link, segments/s",
+)
+.alias(&["rate", "link_rate"]);
+pub(super) const TERRESTRIAL: Key = Key::number(
+    "T1",
+    0.1,
+    Domain::NonNegative,
+    "round trip of the terrestrial part, s",
+)
+.alias(&["t1", "terrestrial_rtt"]);
+pub(super) const SATELLITE: Key = Key::number(
+    "T2",
+    0.5,
+    Domain::NonNegative,
+    "round trip of the satellite link, s",
+)
+.alias(&["t2", "satellite_rtt"]);
+pub(super) const LOSS: Key = Key::number("p", 0.1, Domain::Probability, "loss of a segment")
+    .alias(&["loss", "segment_loss"]);
+pub(super) const PIECES: Key =
+    Key::count("S", 1, (1, 1_000_000), "link-layer packets a segment").alias(&["s", "pieces"]);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::tests::agree;
+
+    #[test]
+    fn pieces_are_lost_so_that_segments_are() {
+        agree(piece_loss(Chance::new(0.1), 1.0).yes, 0.1, 1e-15);
+        // 1 − r to the power of S is 1 − p.
+        let loss = piece_loss(Chance::new(0.36), 2.0);
+        agree(loss.yes, 0.2, 1e-15);
+        agree(loss.no, 0.8, 1e-15);
+        agree(piece_loss(Chance::new(1e-12), 4.0).yes, 2.5e-13, 1e-11);
+    }
+
+    #[test]
+    fn what_order_costs_has_its_limits() {
+        agree(
+            reordering(Chance::new(0.5)),
+            0.5 / std::f64::consts::LN_2,
+            1e-15,
+        );
+        assert!(reordering(Chance::new(0.0)).abs() < f64::MIN_POSITIVE);
+        agree(reordering(Chance::new(1.0)), 1.0, 1e-15);
+        // (1−r)/ln(1/r) = 1 − (1−r)/2 − ….
+        let near = Chance { yes: 1.0, no: 1e-9 };
+        agree(reordering(near), 1.0 - 0.5e-9, 1e-15);
+    }
+}

@@ -1,0 +1,229 @@
+//! `split`: throughput of TCP that is split in front of a satellite link with selective-repeat ARQ.
+
+use tmt_core::model::{Arguments, Field, Key, Model, ModelError, Outcome};
+use tmt_core::units::to_f64;
+
+use super::Chance;
+use super::path::{BUFFER, LOSS, RATE, SATELLITE, TERRESTRIAL};
+
+/// A path whose gateway answers in place of the receiver, and holds the sender back by the window it advertises.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Split {
+    /// B: buffer of the gateway, segments; above 0.
+    pub buffer: f64,
+    /// μ: rate of the satellite link, segments a second; above 0.
+    pub rate: f64,
+    /// T1: round trip of the terrestrial part, seconds.
+    pub terrestrial: f64,
+    /// T2: round trip of the satellite link, seconds; not 0 together with T1.
+    pub satellite: f64,
+    /// p: loss of a segment on the satellite link.
+    pub loss: Chance,
+}
+
+impl Split {
+    /// α = T1 (1−p)/T2: terrestrial round trip over the mean time of a segment on the satellite link.
+    #[must_use]
+    pub fn alpha(&self) -> f64 {
+        self.terrestrial * self.loss.no / self.satellite
+    }
+
+    /// T2 + 2 (1−p) T1: in what time the buffer passes once, times 1 − p.
+    fn cycle(&self) -> f64 {
+        self.satellite + 2.0 * self.loss.no * self.terrestrial
+    }
+
+    /// Mean queue, segments (47).
+    #[must_use]
+    pub fn queue(&self) -> f64 {
+        if self.cycle() > 0.0 {
+            self.buffer * self.satellite / self.cycle()
+        } else {
+            self.buffer
+        }
+    }
+
+    /// Segments that arrive at the gateway a second (48), as long as the link keeps up.
+    #[must_use]
+    pub fn arrivals(&self) -> f64 {
+        self.buffer * self.loss.no / self.cycle()
+    }
+
+    /// λ/(μ(1−p)) = min(1, β/(1+2α)) (50).
+    #[must_use]
+    pub fn efficiency(&self) -> f64 {
+        f64::min(1.0, self.buffer / (self.rate * self.cycle()))
+    }
+
+    /// λ/μ.
+    #[must_use]
+    pub fn norm(&self) -> f64 {
+        self.loss.no * self.efficiency()
+    }
+}
+
+const CONNECTIONS: Key = Key::count(
+    "connections",
+    1,
+    (1, 1_000_000),
+    "TCP connections that share the buffer",
+)
+.alias(&["N", "n"]);
+
+static KEYS: [Key; 6] = [BUFFER, RATE, TERRESTRIAL, SATELLITE, LOSS, CONNECTIONS];
+
+/// The model.
+pub(super) static MODEL: Model = Model {
+    name: "split",
+    about: "Throughput of TCP split in front of a satellite link with selective-repeat ARQ",
+    source: "Zhu, Roy and Kim, §IV and §V-D, equations (41)-(50), (54), (58)",
+    notes: &[
+        "The terrestrial part is far faster than the satellite link and without loss; half of the free buffer arrives in a round trip T1.",
+        "Little's law over a segment's mean time T2/(1-p) on the satellite link; the link limits by min(1, .) alone.",
+        "norm = lambda/mu, efficiency is over mu (1-p): divide zhu's norm by 1-r before comparing (Z6).",
+    ],
+    example: "B=100 T1=0.1 T2=0.5 p=0.1",
+    keys: &KEYS,
+    results: &[
+        Field::new("alpha", "T1 (1-p)/T2"),
+        Field::new("beta", "B/(mu T2)"),
+        Field::new("q_mean", "mean queue, segments"),
+        Field::new(
+            "arrival_rate",
+            "segments/s into the buffer, if the link keeps up",
+        ),
+        Field::new("efficiency", "throughput over mu (1-p)"),
+        Field::new("norm", "throughput over mu"),
+        Field::new("throughput", "segments/s"),
+        Field::new(
+            "feasible",
+            "whether every connection has 4 segments of buffer or more",
+        ),
+    ],
+    answer,
+};
+
+fn answer(given: &Arguments) -> Result<Outcome, ModelError> {
+    let split = Split {
+        buffer: given.number(&BUFFER),
+        rate: given.number(&RATE),
+        terrestrial: given.number(&TERRESTRIAL),
+        satellite: given.number(&SATELLITE),
+        loss: Chance::new(given.number(&LOSS)),
+    };
+    let nothing = split.loss.no <= 0.0;
+    if split.satellite <= 0.0 && (nothing || split.terrestrial <= 0.0) {
+        return Err(ModelError::refused(if nothing {
+            "T2 = 0 and p = 1: no segment gets through, in no time each"
+        } else {
+            "T1 = 0 and T2 = 0: there is no round trip"
+        }));
+    }
+    let share = split.buffer / to_f64(given.count(&CONNECTIONS));
+    let full = split.arrivals() > split.rate * split.loss.no;
+    Ok(Outcome::new()
+        .number("alpha", split.alpha())
+        .number("beta", split.buffer / (split.rate * split.satellite))
+        .number("q_mean", split.queue())
+        .number("arrival_rate", split.arrivals())
+        .number("efficiency", split.efficiency())
+        .number("norm", split.norm())
+        .number("throughput", split.rate * split.norm())
+        .truth("feasible", share >= 4.0)
+        .remark_if(nothing, "Nothing gets through: efficiency is its limit for p to 1.")
+        .remark_if(
+            full,
+            "The link is full: q_mean and arrival_rate, which do not know its rate, hold below that only.",
+        )
+        .remark_if(
+            share < 4.0,
+            "A connection has less than 4 segments of buffer: no three duplicate ACKs come back for a loss, and the throughput goes to about 0 (58).",
+        ))
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::model::tests::{agree, prints};
+
+    fn gives(arguments: &str) -> Result<Outcome, ModelError> {
+        let pairs = arguments
+            .split_whitespace()
+            .filter_map(|pair| pair.split_once('='));
+        MODEL.evaluate(&MODEL.arguments(pairs)?)
+    }
+
+    fn get(arguments: &str, name: &str) -> f64 {
+        gives(arguments).unwrap().get(name).unwrap()
+    }
+
+    #[test]
+    fn the_published_throughputs() {
+        // models.md §4.6: T1 = .1, p = .1.
+        for (t2, printed) in [
+            ("0.01", [0.1895, 0.3789, 0.9, 0.9]),
+            ("0.5", [0.0529, 0.1059, 0.2647, 0.5294]),
+        ] {
+            for (buffer, printed) in [10, 20, 50, 100].into_iter().zip(printed) {
+                let norm = get(&format!("T2={t2} B={buffer}"), "norm");
+                prints(norm, printed, if printed > 0.8 { 1 } else { 4 });
+            }
+        }
+        // Saturation at p = .1 is exact.
+        agree(get("T2=0.01 B=50", "norm"), 0.9, 1e-15);
+        // Statement of §V-D: 30 segments do not carry 10 connections.
+        let found = gives("B=30 connections=10").unwrap();
+        assert!(found.remarks().iter().any(|remark| remark.contains("(58)")));
+        assert!(gives("B=40 connections=10").unwrap().remarks().is_empty());
+    }
+
+    #[test]
+    fn the_window_that_the_gateway_advertises_settles_there() {
+        // (41) round by round against a link that passes what has waited T2/(1−p): x = (B − q)/2, q = x/T1 · T2/(1−p).
+        let split = Split {
+            buffer: 80.0,
+            rate: 250.0,
+            terrestrial: 0.1,
+            satellite: 0.5,
+            loss: Chance::new(0.1),
+        };
+        let (mut x, mut q) = (1.0, 0.0);
+        for _ in 0..2000 {
+            let free = split.buffer - q;
+            let next = if x < free / 2.0 { free - x } else { free / 2.0 };
+            q += 0.05 * (x / split.terrestrial * split.satellite / split.loss.no - q);
+            x = 0.5 * (x + next);
+        }
+        agree(q, split.queue(), 1e-6);
+        agree(x / split.terrestrial, split.arrivals(), 1e-6);
+    }
+
+    #[test]
+    fn corners_are_answered_or_refused() {
+        // (54): without a terrestrial part min(1, β).
+        agree(get("T1=0 B=50", "efficiency"), 0.4, 1e-15);
+        agree(get("T1=0 B=500", "efficiency"), 1.0, 0.0);
+        assert!(get("T2=0", "alpha").is_infinite());
+        agree(get("T2=0 B=10", "throughput"), 10.0 / 0.2, 1e-14);
+        agree(get("p=1", "efficiency"), 0.4, 1e-15);
+        assert!(get("p=1", "norm").abs() < f64::MIN_POSITIVE);
+        agree(get("p=1", "q_mean"), 50.0, 1e-15);
+        assert!(gives("T1=0 T2=0").is_err() && gives("p=1 T2=0").is_err());
+    }
+
+    proptest! {
+        #[test]
+        fn the_queue_is_what_arrives_times_how_long_it_stays(
+            buffer in 1.0..1e4f64, t1 in 0.0..1.0f64, t2 in 1e-3..1.0f64, p in 0.0..0.99f64,
+        ) {
+            let split = Split { buffer, rate: 250.0, terrestrial: t1, satellite: t2, loss: Chance::new(p) };
+            // (45), and what is left of the buffer arrives in two round trips (43).
+            agree(split.queue(), split.arrivals() * t2 / (1.0 - p), 1e-12);
+            prop_assert!((split.buffer - split.queue() - 2.0 * t1 * split.arrivals()).abs() < 1e-12 * buffer);
+            let beta = buffer / (250.0 * t2);
+            agree(split.efficiency(), f64::min(1.0, beta / (1.0 + 2.0 * split.alpha())), 1e-12);
+        }
+    }
+}

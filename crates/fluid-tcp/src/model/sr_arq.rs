@@ -1,0 +1,213 @@
+//! `sr-arq-delay`: how long packets take in order over selective-repeat ARQ with a memoryless channel.
+
+use tmt_core::model::{Arguments, Domain, Field, Key, Model, ModelError, Outcome};
+use tmt_core::num::{at_least_one, exp, ln, powi};
+use tmt_core::units::to_f64;
+
+use super::Chance;
+use super::path::reordering;
+
+/// Euler's constant.
+const GAMMA: f64 = 0.577_215_664_901_532_9;
+
+/// E_k/T2: mean of the largest of `k` geometric numbers of round trips (63), each above i with probability r^i.
+///
+/// Σ_{j ≥ 0} [1 − (1 − r^j)^k], within a few units of the last place at any r and k: infinite for r = 1.
+///
+/// With a = ln(1/r), Poisson's sum makes it H_k/a + ½ + Σ_{m ≥ 1} c_m, where
+/// |c_m| ≤ (2/a)/y · Π_{i ≤ k} (1 + y²/i²)^−½ for y = 2πm/a. At a ≤ 0.01 and k ≥ 6 that is below 2 · 10^−17 of the
+/// whole. Below k = 6 the alternating sum (60) costs no digits worth naming; else fewer than 6000 terms are added.
+#[must_use]
+pub fn mean_trips(loss: Chance, k: u64) -> f64 {
+    if loss.yes <= 0.0 {
+        return 1.0;
+    }
+    if loss.no <= 0.0 {
+        return f64::INFINITY;
+    }
+    let step = -loss.ln();
+    if k < 6 {
+        alternating(loss, k)
+    } else if step <= 0.01 {
+        harmonic(k) / step + 0.5
+    } else {
+        by_terms(loss, k)
+    }
+}
+
+/// (60): Σ_{i=1..k} C(k, i) (−1)^(i−1)/(1 − r^i), which cancels for large k.
+fn alternating(loss: Chance, k: u64) -> f64 {
+    let mut binomial = -1.0;
+    (1..=k)
+        .map(|i| {
+            binomial *= -to_f64(k + 1 - i) / to_f64(i);
+            binomial / loss.all(to_f64(i)).no
+        })
+        .sum()
+}
+
+/// (63) term by term; the tail, where (1 − r^j)^k is 1 − k r^j + k(k−1)/2 r^2j within 10^−24, as geometric sums.
+fn by_terms(loss: Chance, k: u64) -> f64 {
+    let (k, power) = (to_f64(k), loss.ln());
+    let (mut j, mut sum) = (0.0, 0.0);
+    loop {
+        let longer = exp(j * power);
+        if k * longer < 1e-8 {
+            let pairs = k * longer * (k * longer - longer) / 2.0;
+            return sum + k * longer / loss.no - pairs / (loss.no * (1.0 + loss.yes));
+        }
+        sum += at_least_one(longer, k);
+        j += 1.0;
+    }
+}
+
+/// H_k = 1 + ½ + … + 1/k.
+fn harmonic(k: u64) -> f64 {
+    if k < 32 {
+        return (1..=k).rev().map(|i| 1.0 / to_f64(i)).sum();
+    }
+    // Euler and Maclaurin's series; the next term is below 10^−17 here.
+    let square = 1.0 / (to_f64(k) * to_f64(k));
+    let rest =
+        square * (1.0 / 12.0 - square * (1.0 / 120.0 - square * (1.0 / 252.0 - square / 240.0)));
+    ln(to_f64(k)) + GAMMA + 0.5 / to_f64(k) - rest
+}
+
+/// (4) in round trips: (1 + ν ln((k+1)/2))/(1−r).
+#[must_use]
+pub fn mean_trips_from_one(loss: Chance, k: f64) -> f64 {
+    (1.0 + reordering(loss) * ln(0.5 * (k + 1.0))) / loss.no
+}
+
+/// (5) in round trips: (1 + ν ln(k/2))/(1−r), for many packets.
+#[must_use]
+pub fn mean_trips_of_many(loss: Chance, k: f64) -> f64 {
+    (1.0 + reordering(loss) * ln(k / 2.0)) / loss.no
+}
+
+/// (64) in round trips: 1 + k r/(1−r), for k r far below 1.
+#[must_use]
+pub fn mean_trips_rare(loss: Chance, k: f64) -> f64 {
+    1.0 + k * loss.yes / loss.no
+}
+
+/// P(x2 − x1 > L), that a segment sent L round trips later than another overtakes it (15); r^(L+1)/(1+r) for S = 1.
+///
+/// x1 and x2 are the largest of S geometric numbers each; `loss` is r, `pieces` is S. Up to five pieces the sum over
+/// x1 is carried out term by term of both powers; past that it converges in at most some ten thousand terms, since
+/// 1 − r = (1−p)^(1/S) is not below 0.002 for any p that a double tells from 1.
+#[must_use]
+pub fn overtakes(loss: Chance, pieces: u64, later: u64) -> f64 {
+    if loss.no <= 0.0 {
+        return 0.5;
+    }
+    let behind = to_f64(later);
+    if pieces < 6 {
+        let mut sum = 0.0;
+        let mut outer = -1.0;
+        for i in 1..=pieces {
+            outer *= -to_f64(pieces + 1 - i) / to_f64(i);
+            let mut inner = -1.0;
+            for j in 1..=pieces {
+                inner *= -to_f64(pieces + 1 - j) / to_f64(j);
+                let (i, j) = (to_f64(i), to_f64(j));
+                sum += outer * inner * loss.ratio(i, i + j) * loss.all(j * (behind + 1.0)).yes;
+            }
+        }
+        return sum;
+    }
+    let (s, power) = (to_f64(pieces), loss.ln());
+    let longer = |x: f64| at_least_one(exp(x * power), s);
+    let (mut sum, mut before, mut x) = (0.0, 1.0, 1.0);
+    while x < 1e5 {
+        let now = longer(x);
+        sum += (before - now) * longer(x + behind);
+        // What is left: no more than the chance that the first is still out, times that of the second.
+        if now * longer(x + 1.0 + behind) <= 1e-17 * sum {
+            break;
+        }
+        (before, x) = (now, x + 1.0);
+    }
+    sum
+}
+
+/// P(d(k) = i T2) of (3), for i ≥ 1: (1 − r^i)^k − (1 − r^(i−1))^k.
+#[must_use]
+pub fn probability(loss: Chance, k: u64, trips: u64) -> f64 {
+    if trips == 0 {
+        return 0.0;
+    }
+    let up_to = |i: u64| powi(loss.all(to_f64(i)).no, k);
+    let (now, before) = (up_to(trips), up_to(trips - 1));
+    if before < 0.5 {
+        return now - before;
+    }
+    // In the tail the complements differ, not what is near 1.
+    let longer = |i: u64| at_least_one(loss.all(to_f64(i)).yes, to_f64(k));
+    longer(trips - 1) - longer(trips)
+}
+
+const PACKETS: Key = Key::count(
+    "k",
+    50,
+    (1, 1_000_000_000),
+    "packets whose slowest is waited for",
+)
+.alias(&["K", "packets"]);
+const LOSS: Key =
+    Key::number("r", 0.1, Domain::Probability, "loss of a link-layer packet").alias(&["loss", "p"]);
+const SATELLITE: Key =
+    Key::number("T2", 0.5, Domain::NonNegative, "round trip of the link, s").alias(&["t2", "rtt"]);
+
+static KEYS: [Key; 3] = [PACKETS, LOSS, SATELLITE];
+
+/// The model.
+pub(super) static MODEL: Model = Model {
+    name: "sr-arq-delay",
+    about: "Mean time until the slowest of k packets is through, selective-repeat ARQ without limit",
+    source: "Zhu, Roy and Kim, §III-A and appendix A, equations (3)-(5), (60), (63), (64)",
+    notes: &[
+        "Losses are independent, feedback is never lost, and a repeat takes one round trip T2.",
+        "With k packets before the one that is looked at the largest is of k+1, and the earlier ones have a head start: (3) with k is the paper's convention, a bound (Z1).",
+        "(5) leaves out the +1 of (4); 1/log2(r) in (69) and (70) means ln 2/ln r (Z2).",
+    ],
+    example: "k=50 r=0.5 T2=0.5",
+    keys: &KEYS,
+    results: &[
+        Field::new("E_exact", "mean by (63), s"),
+        Field::new("E_eq4", "by (4), s"),
+        Field::new("E_eq5", "by (5), for many packets, s"),
+        Field::new("E_eq64", "by (64), for k r far below 1, s"),
+        Field::new("nu", "(1-r)/ln(1/r)"),
+    ],
+    answer,
+};
+
+fn answer(given: &Arguments) -> Result<Outcome, ModelError> {
+    let loss = Chance::new(given.number(&LOSS));
+    let packets = given.count(&PACKETS);
+    let (k, trip) = (to_f64(packets), given.number(&SATELLITE));
+    if loss.no <= 0.0 && trip <= 0.0 {
+        return Err(ModelError::refused(
+            "r = 1 and T2 = 0: no packet arrives, in no time each",
+        ));
+    }
+    Ok(Outcome::new()
+        .number("E_exact", trip * mean_trips(loss, packets))
+        .number("E_eq4", trip * mean_trips_from_one(loss, k))
+        .number("E_eq5", trip * mean_trips_of_many(loss, k))
+        .number("E_eq64", trip * mean_trips_rare(loss, k))
+        .number("nu", reordering(loss))
+        .remark_if(loss.no <= 0.0, "No packet arrives: all times are infinite.")
+        .remark_if(
+            k * loss.yes > 0.1,
+            "k r is not far below 1: E_eq64 is far too long.",
+        )
+        .remark_if(
+            packets == 1 && loss.yes > 0.0,
+            "For a single packet the logarithm in (5) is negative: E_eq5 is below a packet's mean time T2/(1-r).",
+        ))
+}
+
+#[cfg(test)]
+mod tests;

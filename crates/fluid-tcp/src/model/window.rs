@@ -1,0 +1,154 @@
+//! `window-time`: how long TCP's window takes end to end over selective-repeat ARQ that keeps order.
+
+use tmt_core::model::{Arguments, Domain, Field, Key, Model, ModelError, Outcome};
+
+use super::path::{BUFFER, LOSS, PIECES, Path, RATE, SATELLITE, SPARSE, TERRESTRIAL};
+use super::sr_arq::overtakes;
+
+const WINDOW: Key =
+    Key::number("w", 30.0, Domain::Positive, "window, segments").alias(&["W", "window", "cwnd"]);
+
+static KEYS: [Key; 7] = [WINDOW, BUFFER, RATE, TERRESTRIAL, SATELLITE, LOSS, PIECES];
+
+/// The model.
+pub(super) static MODEL: Model = Model {
+    name: "window-time",
+    about: "Mean time in which a TCP window is acknowledged over selective-repeat ARQ that keeps order",
+    source: "Zhu, Roy and Kim, §III-A, equations (8), (15), (19), (20)",
+    notes: &[
+        "An upper bound of means: the whole pipe is in flight in front of the last segment, bursts are uniform in length.",
+        "Losses are independent, ARQ repeats without limit, feedback is never lost, TCP acknowledges every segment.",
+        "(20) leaves out the +1 of (4); for theta S < 2 its logarithm is negative, outside of its domain (Z2).",
+    ],
+    example: "w=100 B=50 T2=0.5 p=0.1",
+    keys: &KEYS,
+    results: &[
+        Field::new("tau", "mean transfer time of the window, s"),
+        Field::new("theta", "segments in flight on the link at most"),
+        Field::new("queueing", "part of it in the buffer, s"),
+        Field::new(
+            "in_order",
+            "part of it on the link until all before it are through, s",
+        ),
+        Field::new(
+            "out_of_order",
+            "a segment sent more than a round trip T2 later is through first (15)",
+        ),
+    ],
+    answer,
+};
+
+fn answer(given: &Arguments) -> Result<Outcome, ModelError> {
+    let path = Path::of(given);
+    let window = given.number(&WINDOW);
+    path.check(window)?;
+    let in_flight = path.in_flight(window);
+    let in_order = if path.satellite > 0.0 {
+        path.satellite * path.in_order_trips(in_flight) / path.loss.no
+    } else {
+        0.0
+    };
+    let above = (path.buffer.min(window) - path.pipe()).max(0.0);
+    let queue = if above > 0.0 {
+        above / (path.rate * path.loss.no)
+    } else {
+        0.0
+    };
+    Ok(Outcome::new()
+        .number("tau", path.window_time(window))
+        .number("theta", in_flight)
+        .number("queueing", queue + in_flight / (4.0 * path.rate))
+        .number("in_order", in_order)
+        .number("out_of_order", overtakes(path.loss, given.count(&PIECES), 1))
+        .remark_if(path.loss.no <= 0.0, "Nothing gets through: it takes forever.")
+        .remark_if(path.sparse(window), SPARSE)
+        .remark_if(
+            window > path.buffer + 1.0 && path.terrestrial <= 0.0,
+            "The window is past B + 1 without a terrestrial part that holds the rest: it would overflow the buffer before.",
+        ))
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use tmt_core::num::ln;
+
+    use super::*;
+    use crate::model::tests::{agree, prints};
+
+    fn gives(arguments: &str) -> Result<Outcome, ModelError> {
+        let pairs = arguments
+            .split_whitespace()
+            .filter_map(|pair| pair.split_once('='));
+        MODEL.evaluate(&MODEL.arguments(pairs)?)
+    }
+
+    fn tau(arguments: &str) -> f64 {
+        gives(arguments).unwrap().get("tau").unwrap()
+    }
+
+    #[test]
+    fn the_papers_footnote() {
+        // Footnote 5 with μ T2 = 10, p = .5 and min(B, w) past 20: E(D) = 4.322 T2 (paper 4.32); a burst of 2 μ T2
+        // instead of μ T2 would add (20 − 10)/(4 · 10) T2 = .25 T2.
+        let found = gives("mu=10 T2=1 p=0.5 w=30 B=40 T1=0").unwrap();
+        prints(found.get("in_order").unwrap(), 4.322, 3);
+        prints(found.get("out_of_order").unwrap(), 0.1667, 4);
+        // (19): 20 too many at 5 a second, and a quarter of the pipe.
+        agree(found.get("queueing").unwrap(), 20.0 / 5.0 + 0.25, 1e-14);
+        agree(
+            found.get("tau").unwrap(),
+            4.25 + found.get("in_order").unwrap(),
+            1e-14,
+        );
+    }
+
+    #[test]
+    fn every_case_of_the_appendix() {
+        // E(1) to E(5) of appendix B by hand, ν ln = (1−r)/ln(1/r) · ln(θ/2).
+        let nu = 0.9 / ln(10.0);
+        for (text, theta, queue) in [
+            ("w=200 B=300 p=0.1", 125.0, 75.0),
+            ("w=400 B=300 p=0.1", 125.0, 175.0),
+            ("w=100 B=300 p=0.1", 100.0, 0.0),
+            ("w=100 B=50 p=0.1", 50.0, 0.0),
+            ("w=30 B=50 p=0.1", 30.0, 0.0),
+        ] {
+            let log = ln(theta / 2.0);
+            let expected = 0.1 + queue / 225.0 + theta / 1000.0 + 0.5 / 0.9 * (nu * log + 1.0);
+            agree(tau(text), expected, 1e-13);
+            agree(gives(text).unwrap().get("theta").unwrap(), theta, 1e-15);
+        }
+    }
+
+    #[test]
+    fn corners_are_answered_or_refused() {
+        // Without loss a round trip and the queue.
+        agree(tau("p=0 w=30 B=50"), 0.1 + 30.0 / 1000.0 + 0.5, 1e-14);
+        assert!(tau("p=1").is_infinite());
+        // No satellite: the buffer is sent at what the link gets through.
+        agree(tau("T2=0 p=0.5"), 0.1 + 30.0 / 125.0, 1e-14);
+        assert!(tau("T2=0 p=1").is_infinite());
+        assert!(
+            gives("B=0.1 p=0.9")
+                .unwrap_err()
+                .to_string()
+                .contains("negative")
+        );
+        assert!(gives("w=1.5 p=0.1").unwrap().remarks()[0].contains("logarithm"));
+        assert!(gives("w=0").is_err());
+    }
+
+    proptest! {
+        #[test]
+        fn nothing_makes_a_window_faster(
+            w in 2.0..500.0f64, buffer in 2.0..500.0f64, p in 0.0..0.9f64, pieces in 1u32..9, t2 in 0.1..1.0f64,
+        ) {
+            let at = |w: f64, b: f64, p: f64| tau(&format!("w={w} B={b} p={p} S={pieces} T2={t2}"));
+            let base = at(w, buffer, p);
+            prop_assert!(at(w * 1.1, buffer, p) >= base * (1.0 - 1e-12));
+            prop_assert!(at(w, buffer * 1.1, p) >= base * (1.0 - 1e-12));
+            prop_assert!(at(w, buffer, p + 0.05) >= base);
+        }
+    }
+}

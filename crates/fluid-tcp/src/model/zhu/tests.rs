@@ -1,0 +1,303 @@
+use proptest::prelude::*;
+use tmt_core::model::{ModelError, Outcome};
+use tmt_core::num::{ln, log1p};
+
+use super::*;
+use crate::model::Chance;
+use crate::model::path::{piece_loss, reordering};
+use crate::model::split::Split;
+use crate::model::tests::{agree, prints};
+
+fn gives(arguments: &str) -> Result<Outcome, ModelError> {
+    let pairs = arguments
+        .split_whitespace()
+        .filter_map(|pair| pair.split_once('='));
+    MODEL.evaluate(&MODEL.arguments(pairs)?)
+}
+
+fn get(arguments: &str, name: &str) -> f64 {
+    gives(arguments).unwrap().get(name).unwrap()
+}
+
+fn path(buffer: f64, t1: f64, t2: f64, p: f64, pieces: f64) -> Path {
+    let loss = piece_loss(Chance::new(p), pieces);
+    Path {
+        buffer,
+        rate: 250.0,
+        terrestrial: t1,
+        satellite: t2,
+        loss,
+        reordering: reordering(loss),
+        pieces,
+    }
+}
+
+fn norm(buffer: f64, t1: f64, t2: f64, p: f64) -> f64 {
+    path(buffer, t1, t2, p, 1.0).end_to_end().unwrap().norm
+}
+
+#[test]
+fn the_reference_tables() {
+    // models.md §4.6, μ = 250, S = 1: B = 50, T1 = 0, p = .1 … .5.
+    for (t2, printed) in [
+        (0.1, [0.4977, 0.4060, 0.3340, 0.2724, 0.2176]),
+        (0.25, [0.2381, 0.1875, 0.1505, 0.1205, 0.0948]),
+        (0.5, [0.1227, 0.0960, 0.0767, 0.0612, 0.0480]),
+    ] {
+        for (p, printed) in [0.1, 0.2, 0.3, 0.4, 0.5].into_iter().zip(printed) {
+            prints(norm(50.0, 0.0, t2, p), printed, 4);
+        }
+    }
+    // T1 = T2 = .1, B = 10 … 200.
+    for (p, printed) in [
+        (0.1, [0.1288, 0.2627, 0.4021, 0.5471, 0.6748]),
+        (0.3, [0.0943, 0.1844, 0.2883, 0.4037, 0.5088]),
+    ] {
+        for (buffer, printed) in [10.0, 25.0, 50.0, 100.0, 200.0].into_iter().zip(printed) {
+            prints(norm(buffer, 0.1, 0.1, p), printed, 4);
+        }
+    }
+    // BER = 1 − (1−p)^(1/4000): p = .1 2.63e-5, p = .5 1.73e-4.
+    prints(1e5 * -tmt_core::num::expm1(log1p(-0.1) / 4000.0), 2.63, 2);
+    prints(1e4 * -tmt_core::num::expm1(log1p(-0.5) / 4000.0), 1.73, 2);
+}
+
+#[test]
+fn the_cases_meet() {
+    // models.md §4.3: .243300 at β = 1, .383494 at β = 1 + ρ (T1 = .1, T2 = .5, μ = 250, p = .1).
+    let at = |buffer: f64| path(buffer, 0.1, 0.5, 0.1, 1.0).end_to_end().unwrap();
+    prints(at(125.0).norm, 0.243_300, 6);
+    assert_eq!(at(125.0).case, Case::Never);
+    assert_eq!(at(125.0 + 1e-9).case, Case::Partly);
+    agree(at(125.0 + 1e-9).norm, at(125.0).norm, 1e-9);
+    let (mut low, mut high) = (126.0, 260.0);
+    for _ in 0..80 {
+        let middle = f64::midpoint(low, high);
+        if at(middle).case == Case::Full {
+            high = middle;
+        } else {
+            low = middle;
+        }
+    }
+    assert_eq!((at(low).case, at(high).case), (Case::Partly, Case::Full));
+    prints(at(high).norm, 0.383_494, 6);
+    agree(at(low).norm, at(high).norm, 1e-12);
+    agree(at(high).a[0], 1.0, 1e-15);
+}
+
+#[test]
+fn limits_of_a_long_satellite_link() {
+    // models.md §4.3: μ = 250, T2 = .5, B = 400, p = .1: (39) at T1 → 0 .509279 = (52); (53) .503823.
+    let long = path(400.0, 0.0, 0.5, 0.1, 1.0);
+    prints(long.end_to_end().unwrap().norm, 0.509_279, 6);
+    prints(long.long_satellite(), 0.509_279, 6);
+    agree(
+        long.end_to_end().unwrap().norm,
+        long.long_satellite(),
+        1e-14,
+    );
+    prints(long.long_satellite_large(), 0.503_823, 6);
+    let split = path(400.0, 0.0, 0.5, 0.1, 8.0);
+    agree(
+        split.end_to_end().unwrap().norm,
+        split.long_satellite(),
+        1e-14,
+    );
+}
+
+#[test]
+fn where_splitting_wins() {
+    // Fig 13, α = 10, p = .1: models.md §4.6 has E2E better below β/(1+2α) = .45 (T2 = .5) and .53 (T2 = .01), and
+    // .428 and .475 against .4.
+    for (t2, crossing, at_04) in [(0.5, 0.45, 0.428), (0.01, 0.53, 0.475)] {
+        let both = |x: f64| {
+            let terrestrial = 10.0 * t2 / 0.9;
+            let buffer = x * 21.0 * 250.0 * t2;
+            let split = Split {
+                buffer,
+                rate: 250.0,
+                terrestrial,
+                satellite: t2,
+                loss: Chance::new(0.1),
+            };
+            let e2e = path(buffer, terrestrial, t2, 0.1, 1.0)
+                .end_to_end()
+                .unwrap();
+            (e2e.efficiency, split.efficiency())
+        };
+        let (mut low, mut high) = (0.3, 0.9);
+        for _ in 0..50 {
+            let middle = f64::midpoint(low, high);
+            let (e2e, split) = both(middle);
+            if e2e > split {
+                low = middle;
+            } else {
+                high = middle;
+            }
+        }
+        // "About".
+        assert!((low - crossing).abs() < 0.01, "{low}");
+        prints(both(0.4).0, at_04, 3);
+        agree(both(0.4).1, 0.4, 1e-12);
+    }
+}
+
+/// (38) window by window with (20) as it stands.
+fn summed(path: &Path, w_max: f64) -> f64 {
+    let least = tmt_core::num::whole((w_max / 2.0).round_ties_even());
+    let (mut sent, mut time) = (0.0, 0.0);
+    for w in least..=2 * least {
+        let w = tmt_core::units::to_f64(w);
+        sent += w;
+        let theta = w.min(path.buffer).min(path.pipe());
+        let r = path.loss.yes;
+        let nu = (1.0 - r) / ln(1.0 / r);
+        time += path.terrestrial
+            + (w.min(path.buffer) - path.pipe()).max(0.0) / (path.rate * (1.0 - r))
+            + theta / (4.0 * path.rate)
+            + path.satellite / (1.0 - r) * (nu * ln(theta * path.pieces / 2.0) + 1.0);
+    }
+    sent / (path.rate * time)
+}
+
+#[test]
+fn the_sum_in_pieces_is_the_sum() {
+    for t1 in [0.0, 0.1, 2.0] {
+        for (buffer, t2) in [
+            (10.0, 0.5),
+            (50.0, 0.5),
+            (125.0, 0.5),
+            (130.5, 0.5),
+            (200.0, 0.5),
+            (260.3, 0.5),
+            (5000.0, 0.5),
+            (60.0, 0.1),
+            (20.0, 0.041),
+        ] {
+            for (p, pieces) in [(0.1, 1.0), (0.4, 1.0), (0.3, 8.0)] {
+                let path = path(buffer, t1, t2, p, pieces);
+                let found = path.end_to_end().unwrap();
+                agree(found.direct, summed(&path, found.w_max), 1e-12);
+            }
+        }
+    }
+}
+
+#[test]
+fn the_sum_is_near_the_closed_form() {
+    // models.md §4.3 (S = 1): within 5 % at B = 30, 3 % at 50, 1.5 % at 100, up to 15 % at 10.
+    for (buffer, percent) in [
+        (10.0, 15.0),
+        (30.0, 5.0),
+        (50.0, 3.0),
+        (100.0, 1.5),
+        (1e6, 1e-6),
+    ] {
+        let mut worst = 0.0f64;
+        for t1 in [0.0, 0.05, 0.1, 0.2, 0.5] {
+            for t2 in [0.1, 0.25, 0.5] {
+                for p in [0.1, 0.2, 0.3, 0.5] {
+                    let found = path(buffer, t1, t2, p, 1.0).end_to_end().unwrap();
+                    worst = worst.max(100.0 * (found.norm / found.direct - 1.0).abs());
+                }
+            }
+        }
+        assert!(
+            worst <= percent && worst > percent / 20.0,
+            "B = {buffer}: {worst} %"
+        );
+    }
+}
+
+#[test]
+fn the_largest_window_takes_what_it_should() {
+    // (28), (29), (35)-(37) against (20).
+    for (buffer, t1) in [(50.0, 0.1), (125.0, 0.0), (300.0, 0.7)] {
+        let path = path(buffer, t1, 0.5, 0.2, 1.0);
+        let found = path.end_to_end().unwrap();
+        let time = path.window_time(found.w_max);
+        agree(t1 + 0.5 * found.tcal, time, 1e-13);
+        agree(found.rho, (time - t1) / time, 1e-13);
+        agree(
+            found.w_max / time,
+            (buffer + 1.0) / (t1 / 2.0 + 0.5 * found.tcal),
+            1e-13,
+        );
+        let (nu, bdp) = (0.8 / ln(5.0), 125.0f64);
+        let printed = if buffer > bdp {
+            buffer / (bdp * 0.8) + nu * ln(bdp / 2.0) / 0.8 + 0.25
+        } else {
+            buffer / (4.0 * bdp) + (nu * ln(buffer / 2.0) + 1.0) / 0.8
+        };
+        agree(found.tcal, printed, 1e-13);
+    }
+}
+
+#[test]
+fn corners_are_answered_or_refused() {
+    // No loss: no logarithm; by (39) with ν = 0 at β = .4, T1 = 0: ρ = 1, A2 = .75 β, A3 = 1.
+    agree(get("p=0 T1=0", "norm"), 0.3 / (0.075 + 1.0), 1e-14);
+    assert!(get("p=0", "nu").abs() < f64::MIN_POSITIVE);
+    agree(get("p=1e-300", "norm"), get("p=0", "norm"), 1e-2);
+    // Nothing gets through: the limit.
+    let limit = gives("p=1").unwrap();
+    assert!(limit.get("norm").unwrap().abs() < f64::MIN_POSITIVE);
+    assert!(limit.get("Tcal").unwrap().is_infinite());
+    agree(
+        limit.get("efficiency").unwrap(),
+        get("p=0.99999999999", "efficiency"),
+        1e-9,
+    );
+    agree(limit.get("rho").unwrap(), 1.0, 1e-15);
+    // No satellite, no terrestrial part, neither.
+    let none = gives("T2=0 p=0.2").unwrap();
+    let rho = 0.2 / (0.08 + 0.2);
+    let bracket = 0.08 + 0.2 * (1.0 + rho - rho * rho / 2.0) / (1.0 + rho);
+    agree(
+        none.get("norm").unwrap(),
+        0.24 / (1.0 + rho) / bracket,
+        1e-14,
+    );
+    agree(get("T2=0 p=0", "norm"), get("T2=1e-12 p=0", "norm"), 1e-9);
+    assert!(none.get("beta").unwrap().is_infinite());
+    agree(get("T1=0 T2=0 p=0.2", "efficiency"), 1.0, 1e-14);
+    agree(get("T1=0 T2=0 p=0.2", "norm_direct_sum"), 0.8, 0.02);
+    agree(get("T1=0", "rho"), 1.0, 0.0);
+    // Out of the logarithm's domain.
+    assert!(
+        gives("B=0.3 p=0.9")
+            .unwrap_err()
+            .to_string()
+            .contains("negative")
+    );
+    let few = gives("mu=3 T2=0.5 p=0.1").unwrap();
+    assert!(few.remarks().iter().any(|remark| remark.contains("Z2")));
+    // Anything large ends at once.
+    for text in [
+        "B=1000000 T2=0.5",
+        "B=1e12 mu=1e12 T2=0.5 S=1000000",
+        "B=1e15 T2=10 p=0.999999999",
+    ] {
+        let found = gives(text).unwrap();
+        let (norm, direct) = (
+            found.get("norm").unwrap(),
+            found.get("norm_direct_sum").unwrap(),
+        );
+        agree(direct, norm, 1e-3);
+    }
+    assert!(gives("B=20").unwrap().remarks()[0].contains("below 30"));
+}
+
+proptest! {
+    #[test]
+    fn throughput_falls_with_loss_and_rises_with_the_buffer(
+        buffer in 30.0..2000.0f64, t1 in 0.0..1.0f64, t2 in 0.05..1.0f64, p in 0.01..0.8f64, pieces in 1u32..9,
+    ) {
+        let at = |buffer: f64, p: f64| path(buffer, t1, t2, p, f64::from(pieces)).end_to_end().unwrap();
+        let base = at(buffer, p);
+        prop_assert!(base.norm > 0.0 && base.efficiency < 1.0);
+        prop_assert!(at(buffer * 1.1, p).norm > base.norm);
+        prop_assert!(at(buffer, p + 0.05).norm < base.norm);
+        prop_assert!((base.norm / base.direct - 1.0).abs() < 0.06);
+    }
+}
