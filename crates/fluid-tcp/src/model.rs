@@ -39,6 +39,9 @@ pub static MODELS: &[&Model] = &[
 ];
 
 #[cfg(test)]
+mod corners;
+
+#[cfg(test)]
 mod tests {
     use tmt_core::{num, units};
 

@@ -10,7 +10,7 @@
 mod interface;
 pub mod resequencing;
 
-use tmt_core::num::at_least_one;
+use tmt_core::num::{exp, expm1, ln, log1p};
 use tmt_core::units::to_f64;
 
 use super::Chance;
@@ -121,28 +121,37 @@ pub struct Repeats {
 pub fn repeats(transmission: Chance, persistency: u64, frames: u64) -> Repeats {
     let trials = to_f64(persistency) + 1.0;
     let x = to_f64(frames);
-    // (1 − P_T)/(1 − P_T^(δ+1)).
-    let first = transmission.ratio(1.0, trials);
-    let (mut most, mut last) = (0.0, 0.0);
+    // (1 − P_T^a)/(1 − P_T^(δ+1)), a/(δ+1) where P_T is 1.
+    let power = transmission.ln();
+    let all = expm1(trials * power);
+    let share = |a: f64| {
+        if a <= 0.0 {
+            0.0
+        } else if transmission.no <= 0.0 {
+            a / trials
+        } else {
+            expm1(a * power) / all
+        }
+    };
+    let first = share(1.0);
+    let (mut most, mut last, mut before) = (0.0, 0.0, 0.0);
     for k in 0..=persistency {
         let k = to_f64(k);
-        let still = transmission.all(k).yes;
+        let still = if k > 0.0 { exp(k * power) } else { 1.0 };
         // No frame has more repeats than δ, and fewer than 1 in 10^18 of what is summed have more than k.
         if x * x * still <= 1e-18 * transmission.no * f64::min(most, 1.0) {
             break;
         }
-        let more = transmission.yes * still * transmission.ratio(trials - 1.0 - k, trials);
-        most += at_least_one(more, x);
-        let all = Chance {
-            yes: transmission.ratio(k + 1.0, trials),
-            no: more,
-        };
-        let earlier = if k > 0.0 {
-            transmission.ratio(k, k + 1.0)
+        let more = transmission.yes * still * share(trials - 1.0 - k);
+        let at_most = share(k + 1.0);
+        let at_most_log = if more < 0.5 {
+            log1p(-more)
         } else {
-            0.0
+            ln(at_most)
         };
-        last += first * still * all.all(x - 1.0).yes * rising_sum(earlier, frames);
+        most -= expm1(x * at_most_log);
+        last += first * still * exp((x - 1.0) * at_most_log) * rising_sum(before / at_most, frames);
+        before = at_most;
     }
     Repeats { most, last }
 }

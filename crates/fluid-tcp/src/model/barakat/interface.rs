@@ -25,7 +25,7 @@ const ELSEWHERE: Key = Key::number(
 .alias(&["t", "elsewhere"]);
 const LOSS: Key =
     Key::number("p", 0.01, Domain::Probability, "loss of a unit").alias(&["loss", "unit_loss"]);
-const FRAMES: Key = Key::count("X", 6, (1, 1_000_000), "frames a packet").alias(&["x", "frames"]);
+const FRAMES: Key = Key::count("X", 6, (1, 10_000), "frames a packet").alias(&["x", "frames"]);
 const DATA: Key = Key::count("K", 10, (1, 10_000), "data units a frame").alias(&["k", "data"]);
 const SENT: Key = Key::count(
     "N",

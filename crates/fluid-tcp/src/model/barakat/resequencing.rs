@@ -70,3 +70,69 @@ fn poisson_mean(mean: f64, f: impl Fn(f64, f64) -> f64) -> f64 {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::Numbers;
+    use super::*;
+    use crate::model::tests::{agree, prints};
+
+    #[test]
+    fn waiting_for_order_behind_a_queue_of_infinite_servers() {
+        // B6: M/M/∞ .0492 .4287 3.10 where proposition 1 has .0455 .25 .485.
+        for (load, mminf, prop1, decimals) in [
+            (0.1, 0.0492, 0.0455, 4),
+            (1.0, 0.4287, 0.25, 4),
+            (33.0, 3.10, 0.485, 2),
+        ] {
+            prints(exact(load), mminf, decimals);
+            prints(
+                first_order(load),
+                prop1,
+                if load > 2.0 { 3 } else { decimals },
+            );
+            let mut numbers = Numbers::new(3);
+            let (mut now, mut latest, mut waited) = (0.0, 0.0f64, 0.0);
+            let packets = 200_000;
+            for _ in 0..packets {
+                now += numbers.exponential(1.0 / load);
+                let arrives = now + numbers.exponential(1.0);
+                latest = latest.max(arrives);
+                waited += latest - arrives;
+            }
+            agree(waited / f64::from(packets), exact(load), 0.02);
+        }
+    }
+
+    #[test]
+    fn the_entire_exponential_integral_is_its_integral() {
+        // Simpson's rule on (1 − e^−t)/t.
+        for x in [1e-9, 1e-3, 0.1, 1.0, 3.0, 10.0, 38.0, 39.999, 40.0, 55.0] {
+            let steps = 20_000;
+            let width = x / f64::from(steps);
+            let f = |i: i32| {
+                let t = f64::from(i) * width;
+                if i == 0 {
+                    1.0
+                } else {
+                    -tmt_core::num::expm1(-t) / t
+                }
+            };
+            let sum: f64 = (1..steps)
+                .map(|i| f(i) * if i % 2 == 1 { 4.0 } else { 2.0 })
+                .sum();
+            let integral = (f(0) + sum + f(steps)) * width / 3.0;
+            agree(ein(x), integral, 1e-11);
+            // The wait is what B6 says it is.
+            if x > 0.01 {
+                let wait = integral - tmt_core::num::expm1(-x) / x - 1.0;
+                agree(exact(x), wait, 1e-9);
+            }
+        }
+        agree(exact(1e-12), 5e-13, 1e-11);
+        assert!(exact(0.0).abs() < f64::MIN_POSITIVE);
+        assert!(exact(f64::INFINITY).is_infinite());
+        agree(first_order(f64::INFINITY), 0.5, 1e-15);
+        assert!(first_order(0.0).abs() < f64::MIN_POSITIVE);
+    }
+}

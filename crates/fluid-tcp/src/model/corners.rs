@@ -1,0 +1,67 @@
+//! Every model under what keys may be at their ends, in all combinations that chance makes.
+
+use proptest::prelude::*;
+use tmt_core::model::{Domain, Key, Model, ModelError, Value};
+
+use super::*;
+
+/// Values at and near the ends of a key's domain, and one inside; sizes whose products are still doubles.
+fn ends(key: &Key) -> Vec<Value> {
+    let tiny = 1e-30;
+    let numbers: Vec<f64> = match key.domain {
+        Domain::Probability => vec![
+            0.0,
+            1e-300,
+            1e-9,
+            0.3,
+            1.0 - 1e-9,
+            1.0 - f64::EPSILON / 2.0,
+            1.0,
+        ],
+        Domain::Positive => vec![tiny, 1e-9, 0.7, 42.0, 1e9, 1e30],
+        Domain::NonNegative | Domain::Real => vec![0.0, tiny, 1e-9, 0.7, 42.0, 1e30],
+        Domain::Count(least, most) => {
+            return [least, least + 1, 40, most - 1, most]
+                .map(|count| Value::Count(count.clamp(least, most)))
+                .to_vec();
+        }
+        Domain::Word(words) => return words.iter().map(|word| Value::Word(word)).collect(),
+    };
+    numbers.into_iter().map(Value::Number).collect()
+}
+
+fn answer(model: &Model, picks: &[usize]) -> Result<(), TestCaseError> {
+    let mut arguments = model.arguments([]).unwrap();
+    for (key, pick) in model.keys.iter().zip(picks) {
+        // About half of the keys stay as they are.
+        if pick % 2 == 0 {
+            let ends = ends(key);
+            arguments.give(key, ends[pick / 2 % ends.len()]).unwrap();
+        }
+    }
+    match model.evaluate(&arguments) {
+        Ok(outcome) => prop_assert!(!outcome.fields().is_empty()),
+        Err(ModelError::Refused(why)) => {
+            prop_assert!(
+                !why.contains("has no value here"),
+                "{} {arguments:?}: {why}",
+                model.name
+            );
+        }
+        Err(other) => prop_assert!(false, "{}: {other}", model.name),
+    }
+    Ok(())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(3000))]
+
+    #[test]
+    fn corners_have_an_answer_or_a_reason(which in 0usize..8, picks in proptest::collection::vec(0usize..1000, 14)) {
+        answer(
+            [&pftk::MODEL, &barakat::MODEL, &redundancy::MODEL, &sr_arq::MODEL, &window::MODEL, &zhu::MODEL,
+                &split::MODEL, &fading::MODEL][which],
+            &picks,
+        )?;
+    }
+}
