@@ -226,6 +226,47 @@ fn repeats_are_those_of_frames_drawn_one_by_one() {
 }
 
 #[test]
+fn the_round_trip_is_that_of_frames_drawn_one_by_one() {
+    // (7): the last of the frames to arrive, each sent N/B behind the one before it; next to no load, no NACK between.
+    for (pipe, loss, data, persistency) in [
+        (Pipe::Medium, 0.3, 2, 3),
+        (Pipe::Medium, 0.05, 10, 2),
+        (Pipe::Large, 0.3, 2, 3),
+    ] {
+        let hybrid = Hybrid {
+            connections: 1e-12,
+            loss,
+            data,
+            sent: data + 1,
+            persistency,
+            pipe,
+            ..PAPER
+        };
+        let found = hybrid.solve().unwrap();
+        let frame = if pipe == Pipe::Medium {
+            hybrid.frame_time()
+        } else {
+            0.0
+        };
+        let tau = 2.0 * hybrid.delay + frame;
+        let mut numbers = Numbers::new(6);
+        let (mut sum, mut packets) = (0.0, 0.0);
+        for _ in 0..40_000 {
+            let drawn: Option<Vec<u64>> = (0..hybrid.frames)
+                .map(|_| numbers.repeats(found.transmission_loss, persistency))
+                .collect();
+            let Some(drawn) = drawn else { continue };
+            let arrivals = (1..)
+                .zip(&drawn)
+                .map(|(i, repeats)| f64::from(i) * frame + to_f64(*repeats) * tau);
+            sum += hybrid.elsewhere + 2.0 * hybrid.delay + arrivals.fold(0.0, f64::max);
+            packets += 1.0;
+        }
+        agree(sum / packets, found.round_trip, 0.01);
+    }
+}
+
+#[test]
 fn repeats_are_those_of_the_printed_sums() {
     // (8)-(10) as printed, X (δ+1−E[M]) − Σ F_{k−1} Σ_j F_k^j F_{k−1}^(X−1−j): differences, fine at these values.
     for (loss, persistency, frames) in [
