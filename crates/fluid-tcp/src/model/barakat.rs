@@ -81,11 +81,11 @@ pub struct Throughput {
     pub useful: f64,
     /// α for δ → ∞.
     pub useful_unlimited: f64,
-    /// E[M]: most repeats of any frame of a packet that comes through.
+    /// E(M): most repeats of any frame of a packet that comes through.
     pub repeats: f64,
-    /// E[Y]: the last frame that has as many, counted from 1.
+    /// E(Y): the last frame that has as many, counted from 1.
     pub last_frame: f64,
-    /// E[σ]: transmission of a frame with what goes before it, seconds.
+    /// E(σ): transmission of a frame with what goes before it, seconds.
     pub transmission: f64,
     /// π: share of time in which the link is busy.
     pub busy: f64,
@@ -106,16 +106,16 @@ pub struct Throughput {
 /// Repeats of a packet that comes through (§4.4.2, §4.4.3 and appendix).
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Repeats {
-    /// E[M]: most repeats of any of its frames.
+    /// E(M): most repeats of any of its frames.
     pub most: f64,
-    /// E[Y]: the last frame with as many, from 1 to X.
+    /// E(Y): the last frame with as many, from 1 to X.
     pub last: f64,
 }
 
-/// E[M] and E[Y] for frames whose transmissions fail with probability P_T, given that all X frames arrive.
+/// E(M) and E(Y) for frames whose transmissions fail with probability P_T, given that all X frames arrive.
 ///
 /// With F_k = P(δ_i ≤ k) and f_k = P(δ_i = k), all terms of
-/// E[M] = Σ_k (1 − F_k^X) and E[Y] = Σ_k f_k Σ_{y=1..X} y F_k^(y−1) F_{k−1}^(X−y) are positive. This E[Y] is
+/// E(M) = Σ_k (1 − F_k^X) and E(Y) = Σ_k f_k Σ_{y=1..X} y F_k^(y−1) F_{k−1}^(X−y) are positive. This E(Y) is
 /// (10): the difference of its powers is that of the inner sum. At most δ steps; fewer once no frame needs more.
 #[must_use]
 pub fn repeats(transmission: Chance, persistency: u64, frames: u64) -> Repeats {

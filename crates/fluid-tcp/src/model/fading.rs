@@ -31,7 +31,7 @@ impl Fading {
         self.mean_bad * self.bad_share.no / self.bad_share.yes
     }
 
-    /// E[D] > T2/(1−X) (57), seconds.
+    /// E(D) > T2/(1−X) (57), seconds.
     #[must_use]
     pub fn delay(&self, satellite: f64) -> f64 {
         satellite / self.bad_share.no

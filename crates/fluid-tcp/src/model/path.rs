@@ -62,7 +62,7 @@ impl Path {
         self.buffer.min(window).min(self.pipe())
     }
 
-    /// (1−r) E[D]/T2 = ν ln(θS/2) + 1 (8); 1 on a link without length, where it stands for nothing.
+    /// (1−r) E(D)/T2 = ν ln(θS/2) + 1 (8); 1 on a link without length, where it stands for nothing.
     ///
     /// Below 1 where θS < 2, and no delay at all where it is not above 0.
     #[must_use]

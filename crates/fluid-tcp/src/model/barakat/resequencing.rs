@@ -46,7 +46,7 @@ pub fn exact(load: f64) -> f64 {
     poisson_mean(load, |n, harmonic| harmonic - n / (n + 1.0))
 }
 
-/// Ein(x) = ∫_0^x (1 − e^−t)/t dt = E1(x) + ln x + γ = E[H_n] over a Poisson n with mean `x`.
+/// Ein(x) = ∫_0^x (1 − e^−t)/t dt = E1(x) + ln x + γ = E(H_n) over a Poisson n with mean `x`.
 #[must_use]
 pub fn ein(x: f64) -> f64 {
     if x >= 40.0 {
