@@ -84,6 +84,34 @@ fn libraries_never_print_exit_or_read_the_environment() {
 }
 
 #[test]
+fn closed_forms_see_nothing_that_they_check() {
+    let link = [
+        "crate::machine",
+        "crate::walk",
+        "crate::scheme",
+        "crate::trace",
+        "crate::pipeline",
+        "crate::summary",
+    ];
+    let found = offences(&["tmt-core/src/model.rs", "tmt-core/src/model"], &link);
+    assert!(found.is_empty(), "{}", found.join("\n"));
+    let tcp = [
+        "crate::simulation",
+        "crate::sender",
+        "crate::receiver",
+        "crate::congestion",
+        "crate::link",
+        "crate::event",
+    ];
+    let found = offences(&["fluid-tcp/src/model.rs", "fluid-tcp/src/model"], &tcp);
+    assert!(found.is_empty(), "{}", found.join("\n"));
+    assert!(
+        !offences(&["tmt-core/src/walk.rs"], &["crate::machine"]).is_empty(),
+        "the search has lost its way"
+    );
+}
+
+#[test]
 fn formats_see_no_schemes_and_schemes_no_formats() {
     let formats = [
         "tmt-core/src/text",

@@ -241,6 +241,9 @@ pub fn sent_law(code: &Code, repeats: Repeats) -> Option<Vec<(u64, f64)>> {
             }
         }
         now = next;
+        if now.iter().flatten().all(|chance| *chance <= UNLIKELY) {
+            break;
+        }
     }
     // Without rounds, what is missing stays so.
     for paths in now.iter().skip(1) {
