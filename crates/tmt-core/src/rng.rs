@@ -24,6 +24,10 @@ pub enum Stream {
     FluidLoss = 4,
     /// The connection that a loss of the fluid model hits, one draw a cycle.
     FluidVictim = 5,
+    /// Length of a burst of losses of the fluid model, one draw a burst.
+    FluidBurst = 6,
+    /// Short flows beside those of the fluid model, one draw an epoch.
+    FluidShort = 7,
 }
 
 /// Numbers in [`Draws`], and bits in the masks made of them.

@@ -2,6 +2,7 @@
 
 mod interval;
 mod law;
+pub mod mix;
 mod stationary;
 #[cfg(test)]
 mod tests;
@@ -13,9 +14,12 @@ use tmt_core::rng::{Stream, Uniform};
 use tmt_core::units::to_f64;
 
 use super::congestion::{B, BETA, Bottleneck, MU, TAU, THIN};
-use interval::{Course, Estimate, Sums, TESTS, Wanted};
+use interval::{Course, Sums, TESTS, Wanted};
 use law::{Cycle, Law};
 use windows::Windows;
+
+/// Cycles of a test before the first look at its mean: a millisecond or two for all.
+const FIRST: f64 = 2000.0;
 
 /// Draws of a stream that belong to one test.
 const SHARE: u64 = 1 << 40;
@@ -65,10 +69,9 @@ struct Test {
 
 impl Test {
     fn new(question: &Question, law: Law, index: u64) -> Self {
-        let count = usize::try_from(tmt_core::num::whole(law.connections)).unwrap_or(1);
         Self {
             law,
-            windows: Windows::new(count, law.most / 2.0),
+            windows: Windows::new(law.count(), law.most / 2.0),
             losses: Uniform::new(question.seed, Stream::FluidLoss),
             victims: Uniform::new(question.seed, Stream::FluidVictim),
             next_loss: index * SHARE,
@@ -91,15 +94,14 @@ impl Course for Test {
     fn begin(&mut self) {
         self.windows.forget();
     }
+
+    fn sent(&mut self) -> &[f64] {
+        self.windows.sent()
+    }
 }
 
-/// The goodput of TGEP.
-///
-/// # Errors
-/// The interval would take too long, or the windows leave what numbers can tell.
-pub fn goodput(question: &Question) -> Result<Goodput, ModelError> {
-    let Question { link, loss, .. } = *question;
-    let law = Law::new(&link, loss, question.resend_round_trip);
+/// Refuses what numbers cannot tell.
+fn check(question: &Question, law: &Law) -> Result<(), ModelError> {
     if !(law.most * law.most * law.per_ack).is_finite() {
         return Err(ModelError::refused(
             "the windows that fill link and buffer are beyond what a double can square",
@@ -110,6 +112,17 @@ pub fn goodput(question: &Question) -> Result<Goodput, ModelError> {
             "no finite interval holds the mean for sure: level must be below 1",
         ));
     }
+    Ok(())
+}
+
+/// The goodput of TGEP.
+///
+/// # Errors
+/// The interval would take too long, or the windows leave what numbers can tell.
+pub fn goodput(question: &Question) -> Result<Goodput, ModelError> {
+    let Question { link, loss, .. } = *question;
+    let law = Law::new(&link, loss, question.resend_round_trip);
+    check(question, &law)?;
     let exact = if loss <= 0.0 {
         // Congestion alone: (13), or the relation below (14).
         Some((link.congestion_goodput(), 1.0))
@@ -119,46 +132,59 @@ pub fn goodput(question: &Question) -> Result<Goodput, ModelError> {
         None
     };
     if let Some((norm, congestion_fraction)) = exact {
-        let count = usize::try_from(tmt_core::num::whole(law.connections)).unwrap_or(1);
-        return Ok(Goodput {
+        return Ok(Goodput::exact(&law, norm, congestion_fraction));
+    }
+    let tests = (0..TESTS as u64).map(|index| Test::new(question, law, index));
+    measure(&mut tests.collect::<Vec<Test>>(), &law, question, FIRST)
+}
+
+impl Goodput {
+    /// A limit that needs no draws: the connections share it.
+    fn exact(law: &Law, norm: f64, congestion_fraction: f64) -> Self {
+        Self {
             norm,
             half_width: 0.0,
-            per_connection: vec![norm / law.connections; count],
+            per_connection: vec![norm / law.connections; law.count()],
             congestion_fraction,
             cycles: 0.0,
-        });
+        }
     }
-    let test = |index| Test::new(question, law, index);
-    let mut tests: Vec<Test> = (0..TESTS as u64).map(test).collect();
-    // A random loss takes 1/(2N) of the windows: some 2 N ln(ratio) cycles from the full buffer to any window, and
-    // as many again to forget that all were equal.
-    let warm_up = 20.0 + law.connections * (16.0 + 2.0 * ln(1.0 + law.most));
+}
+
+/// Runs the tests until the question's interval is reached.
+fn measure<C: Course>(
+    tests: &mut [C],
+    law: &Law,
+    question: &Question,
+    first: f64,
+) -> Result<Goodput, ModelError> {
+    // A random loss takes 1/(2N) of the windows: 2 N ln(ratio) cycles from half the full buffer down to where losses
+    // alone would hold them, and 12 N more to forget the start but for e^-6 of it.
+    let held = 1.31 * law.connections / (law.per_ack * law.loss).sqrt();
+    let warm_up = 20.0 + law.connections * (12.0 + 2.0 * ln(1.0 + law.most / 2.0 / held));
     let wanted = Wanted {
         relative: question.relative,
         level: question.level,
         warm_up: warm_up.ceil(),
+        first,
     };
-    let estimate = interval::estimate(&mut tests, wanted)?;
-    Ok(summed(&mut tests, &estimate))
-}
-
-fn summed(tests: &mut [Test], estimate: &Estimate) -> Goodput {
+    let estimate = interval::estimate(tests, wanted)?;
     let count = to_f64(tests.len() as u64);
-    let mut per_connection = vec![0.0; tests.first().map_or(0, |test| test.windows.len())];
+    let mut per_connection = vec![0.0; law.count()];
     for (test, sums) in tests.iter_mut().zip(&estimate.sums) {
-        for (mean, sent) in per_connection.iter_mut().zip(test.windows.sent()) {
+        for (mean, sent) in per_connection.iter_mut().zip(test.sent()) {
             *mean += sent / sums.time / count;
         }
     }
     let total = |part: fn(&Sums) -> f64| estimate.sums.iter().map(part).sum::<f64>();
     let cycles = total(|sums| sums.cycles);
-    Goodput {
+    Ok(Goodput {
         norm: estimate.mean,
         half_width: estimate.half_width,
         per_connection,
         congestion_fraction: total(|sums| sums.congested) / cycles,
         cycles,
-    }
+    })
 }
 
 /// The goodput over μ of one connection by TGEP's rules, without drawing: what [`goodput`] converges to for N = 1,
@@ -235,8 +261,9 @@ pub(crate) static MODEL: Model = Model {
     answer,
 };
 
-fn answer(arguments: &Arguments) -> Result<Outcome, ModelError> {
-    let question = Question {
+/// The question that the keys of TGEP say.
+fn asked(arguments: &Arguments) -> Question {
+    Question {
         link: Bottleneck {
             mu: arguments.number(&MU),
             tau: arguments.number(&TAU),
@@ -249,12 +276,17 @@ fn answer(arguments: &Arguments) -> Result<Outcome, ModelError> {
         relative: arguments.number(&CI),
         level: arguments.number(&LEVEL),
         seed: arguments.count(&SEED),
-    };
-    let found = goodput(&question)?;
-    Ok(remarked(&question, &found))
+    }
 }
 
-fn remarked(question: &Question, found: &Goodput) -> Outcome {
+fn answer(arguments: &Arguments) -> Result<Outcome, ModelError> {
+    let question = asked(arguments);
+    let found = goodput(&question)?;
+    Ok(told(&question, &found))
+}
+
+/// The results that both faces share, with what is to be said of them.
+fn told(question: &Question, found: &Goodput) -> Outcome {
     let link = &question.link;
     let thin = found.norm * link.pipe() < 10.0 * link.connections;
     let unseen = found.cycles > 0.0 && found.congestion_fraction >= 1.0;

@@ -9,11 +9,8 @@ use super::law::Cycle;
 /// interval is looked at a few times only, which keeps its level.
 pub(super) const TESTS: usize = 21;
 
-/// Cycles in all, at most: some seconds.
+/// Plain cycles' worth of work in all, at most: some seconds.
 const MOST: f64 = 1e8;
-
-/// Cycles of a test between its warm-up and the first look.
-const FIRST: f64 = 200.0;
 
 /// A test under way.
 pub(super) trait Course {
@@ -21,6 +18,8 @@ pub(super) trait Course {
     fn next(&mut self) -> Cycle;
     /// The warm-up is over: what was sent until now does not count.
     fn begin(&mut self);
+    /// Segments that each connection has sent since then.
+    fn sent(&mut self) -> &[f64];
 }
 
 /// Sums over the cycles of a test.
@@ -30,6 +29,7 @@ pub(super) struct Sums {
     pub(super) time: f64,
     pub(super) cycles: f64,
     pub(super) congested: f64,
+    work: f64,
 }
 
 impl Sums {
@@ -38,6 +38,7 @@ impl Sums {
         self.time += cycle.time;
         self.cycles += 1.0;
         self.congested += f64::from(u8::from(cycle.congested));
+        self.work += cycle.work;
     }
 
     /// Goodput over μ.
@@ -55,6 +56,8 @@ pub(super) struct Wanted {
     pub(super) level: f64,
     /// Cycles of the warm-up of each test.
     pub(super) warm_up: f64,
+    /// Cycles of each test between its warm-up and the first look.
+    pub(super) first: f64,
 }
 
 /// A mean and its interval.
@@ -82,20 +85,30 @@ pub(super) fn estimate<C: Course>(
             wanted.warm_up * count
         )));
     }
+    let mut work = 0.0;
     for course in courses.iter_mut() {
         for _ in 0..tmt_core::num::whole(wanted.warm_up) {
-            course.next();
+            work += course.next().work;
+            if work > MOST {
+                return Err(out_of_reach(wanted, 0.0, 1.0, 1.0));
+            }
         }
         course.begin();
     }
     let mut sums = vec![Sums::default(); courses.len()];
     // What never shows in n cycles happens in less than 5/n of them, at 99 %: no fewer are drawn.
-    let least = FIRST.max(wanted.warm_up).max(5.0 / wanted.relative / count);
+    let least = wanted
+        .first
+        .max(wanted.warm_up / 3.0)
+        .max(5.0 / wanted.relative / count);
     let mut more = least.min(MOST / count);
     loop {
         for (course, sums) in courses.iter_mut().zip(&mut sums) {
             for _ in 0..tmt_core::num::whole(more) {
                 sums.add(course.next());
+                if sums.work > MOST {
+                    return Err(out_of_reach(wanted, 0.0, 1.0, 1.0));
+                }
             }
         }
         let (mean, deviation) = moments(&sums);
@@ -111,10 +124,12 @@ pub(super) fn estimate<C: Course>(
         let cycles = sums[0].cycles;
         let missing = half_width / (wanted.relative * mean);
         let factor = missing * missing;
-        let room = MOST / count - cycles;
-        let hopeless = mean > 0.0 && cycles * count > 1e5 && factor * cycles * count > 2.0 * MOST;
+        let work = work + sums.iter().map(|sums| sums.work).sum::<f64>();
+        // Cycles that there still is work for.
+        let room = (MOST / work - 1.0) * cycles;
+        let hopeless = mean > 0.0 && cycles * count > 1e4 && factor * work > 2.0 * MOST;
         if room < 1.0 || hopeless {
-            return Err(out_of_reach(wanted, mean, missing, cycles * count));
+            return Err(out_of_reach(wanted, mean, missing, work));
         }
         // No fraction comes of a mean of zero.
         let factor = if mean > 0.0 { factor * 1.1 } else { 8.0 };
@@ -122,12 +137,12 @@ pub(super) fn estimate<C: Course>(
     }
 }
 
-fn out_of_reach(wanted: Wanted, mean: f64, missing: f64, cycles: f64) -> ModelError {
+fn out_of_reach(wanted: Wanted, mean: f64, missing: f64, work: f64) -> ModelError {
     let why = if mean > 0.0 {
-        let reachable = wanted.relative * missing * (cycles / MOST).sqrt();
+        let reachable = wanted.relative * missing * (work / MOST).sqrt();
         format!("ci={:.1e} is about what can be had", 1.2 * reachable)
     } else {
-        "no segment came through".to_owned()
+        "its cycles are too costly to draw, or no segment comes through".to_owned()
     };
     ModelError::refused(format!(
         "ci={} at level={} is out of reach of the {MOST:e} cycles that are drawn at most: {why}",

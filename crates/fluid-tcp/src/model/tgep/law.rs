@@ -31,6 +31,8 @@ pub(super) struct Cycle {
     pub(super) time: f64,
     /// Whether the full buffer ended it.
     pub(super) congested: bool,
+    /// What it cost to draw, in plain cycles.
+    pub(super) work: f64,
 }
 
 impl Law {
@@ -49,6 +51,11 @@ impl Law {
             loss,
             resend,
         }
+    }
+
+    /// Connections, as a length.
+    pub(super) fn count(&self) -> usize {
+        usize::try_from(tmt_core::num::whole(self.connections)).unwrap_or(1)
     }
 
     /// Segments that take the sum of the windows from `low` to `high`: w_end² = w² + 2 N n / b in both phases.
@@ -103,12 +110,31 @@ impl Law {
             segments,
             time: self.per_ack * self.pipe * rise / n + second,
             congested,
+            work: 1.0,
+        }
+    }
+
+    /// Segments that come through in `time`, in 1/μ, from windows of `start` on: (4) and (9).
+    pub(super) fn within(&self, start: f64, time: f64) -> f64 {
+        if start >= self.pipe {
+            return time;
+        }
+        let turn = self.per_ack * self.pipe * (self.pipe - start) / self.connections;
+        if time < turn {
+            let trips = time / self.pipe;
+            trips * (start + self.connections * trips / (2.0 * self.per_ack))
+        } else {
+            self.between(start, self.pipe) + (time - turn)
         }
     }
 
     /// Segments that come through before the next loss, for `u` uniform on [0, 1): P(n) = q (1 − q)^n.
     pub(super) fn free(&self, u: f64) -> f64 {
-        (log1p(-u) / log1p(-self.loss)).floor()
+        if self.loss > 0.0 {
+            (log1p(-u) / log1p(-self.loss)).floor()
+        } else {
+            f64::INFINITY
+        }
     }
 
     /// A whole cycle, its loss included; `victim` is asked for a number on [0, 1) where a connection is chosen.

@@ -111,7 +111,7 @@ impl Lattice {
     /// Where a stride from this point ends, the chance that its segments come through, and that it fills all.
     fn stride_from(&self, at: usize, low: f64) -> (f64, f64, f64) {
         let full = self.step * tmt_core::units::to_f64(self.stride as u64);
-        if at + self.stride < self.points {
+        if at.saturating_add(self.stride) < self.points {
             return (low + full, self.mean_pass, 0.0);
         }
         let part = ((self.top - low) / full).clamp(0.0, 1.0);
@@ -151,7 +151,7 @@ impl Lattice {
         let (mut top, mut lost) = (0.0, 0.0);
         for (at, passed) in passed.iter().enumerate() {
             let low = self.x(at);
-            let stop = if at + self.stride < self.points {
+            let stop = if at.saturating_add(self.stride) < self.points {
                 passed * (1.0 - self.pass)
             } else {
                 let (_, _, congested) = self.stride_from(at, low);

@@ -197,23 +197,23 @@ fn the_stationary_law_does_not_hang_on_its_lattice() {
 #[test]
 fn the_interval_holds_the_true_value_as_often_as_it_says() {
     let link = link(100.0, 1, 2.0);
-    for (q, level) in [(3e-4, 0.9), (1e-2, 0.9), (3e-4, 0.99)] {
+    for (q, level, relative) in [(3e-4, 0.9, 0.002), (1e-2, 0.9, 0.005), (3e-4, 0.99, 0.003)] {
         let truth = stationary_goodput(&link, q);
-        let runs = 400;
+        let runs = 250;
         let held = (0..runs).filter(|seed| {
             let found = goodput(&Question {
                 level,
                 seed: *seed,
-                ..question(link, q, false, 0.02)
+                ..question(link, q, false, relative)
             });
             let found = found.unwrap();
             (found.norm - truth).abs() <= found.half_width
         });
         let share = to_f64(held.count() as u64) / to_f64(runs);
-        // Three standard errors of 400 runs: 0.045 at 90 %, 0.015 at 99 %. More often is no fault.
+        // Three standard errors of 250 runs: 0.057 at 90 %, 0.019 at 99 %. More often is no fault.
         let slack = 3.0 * (level * (1.0 - level) / to_f64(runs)).sqrt();
         assert!(share > level - slack, "{q} {level}: {share}");
-        assert!(level > 0.95 || share < 0.97, "{q} {level}: {share}");
+        assert!(level > 0.95 || share < 0.96, "{q} {level}: {share}");
     }
 }
 
@@ -293,7 +293,7 @@ fn the_seed_is_all_that_changes_the_draws() {
     assert_eq!(ask(5), ask(5));
     assert_ne!(ask(5), ask(6));
     // The same bits on every platform and from one version to the next.
-    assert_eq!(ask(5).norm.to_bits(), 4_606_594_550_204_857_378);
+    assert_eq!(ask(5).norm.to_bits(), 4_606_617_024_390_730_804);
 }
 
 #[test]

@@ -48,11 +48,6 @@ impl Windows {
         windows
     }
 
-    /// Connections.
-    pub(super) fn len(&self) -> usize {
-        self.base.len()
-    }
-
     /// Sum of all windows, w.
     pub(super) fn total(&self) -> f64 {
         self.total

@@ -1,0 +1,240 @@
+//! What the conclusion of papers/003 leaves open: bursts of losses, other versions of TCP, short flows beside long ones.
+//!
+//! A model of its own beside `tgep`, so that the paper's has the paper's keys; with every further key at its preset
+//! it makes the same draws and gives the same bits.
+
+mod course;
+mod cubic;
+mod shorts;
+#[cfg(test)]
+mod tests;
+
+use tmt_core::model::{Arguments, Domain, Field, Key, Model, ModelError, Outcome};
+use tmt_core::units::to_f64;
+
+use super::interval::TESTS;
+use super::law::Law;
+use super::{
+    B, BETA, CI, FIRST, Goodput, LEVEL, MU, N, Q, Question, RESEND, SEED, TAU, asked, check,
+    measure, told,
+};
+use course::{Fluid, Single};
+pub use shorts::Shorts;
+
+/// How windows grow and what a loss leaves of them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Control {
+    /// A segment per b round trips, and half: the paper's.
+    Reno,
+    /// RFC 9438, one connection.
+    Cubic,
+    /// Reno's growth; a loss leaves what was delivered in a round trip without queueing.
+    Westwood,
+}
+
+/// TGEP's question with what goes beyond it.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Mix {
+    /// TGEP's part; its `loss` is the share of segments that are lost.
+    pub base: Question,
+    /// Mean number of segments that are lost together, 1 or more.
+    pub burst: f64,
+    /// Version of TCP.
+    pub control: Control,
+    /// Short flows.
+    pub shorts: Shorts,
+}
+
+impl Mix {
+    /// Chance that a segment begins a burst, behind one that came through: with means of L lost and (1 − e)/e
+    /// that come through in turn, q of all are lost at e = q / (L − q (L − 1)).
+    #[must_use]
+    pub fn event_rate(&self) -> f64 {
+        self.base.loss / (self.burst - self.base.loss * (self.burst - 1.0))
+    }
+
+    /// Goodput of the long flows, and the share of the link that the short ones had.
+    ///
+    /// # Errors
+    /// As [`super::goodput`]; or the version of TCP has no fluid law for this.
+    pub fn goodput(&self) -> Result<(Goodput, f64), ModelError> {
+        let question = Question {
+            loss: self.event_rate(),
+            ..self.base
+        };
+        let law = Law::new(&question.link, question.loss, question.resend_round_trip);
+        check(&question, &law)?;
+        self.check(&law)?;
+        if law.loss >= 1.0 {
+            return Ok((Goodput::exact(&law, 0.0, 0.0), self.shorts.load));
+        }
+        let alone = self.shorts.load <= 0.0;
+        if law.loss <= 0.0 && self.control == Control::Reno && alone {
+            let norm = question.link.congestion_goodput();
+            return Ok((Goodput::exact(&law, norm, 1.0), 0.0));
+        }
+        let tests = 0..TESTS as u64;
+        if self.control == Control::Cubic {
+            let mut tests: Vec<Single> = tests.map(|at| Single::new(self, law, at)).collect();
+            return Ok((measure(&mut tests, &law, &question, FIRST)?, 0.0));
+        }
+        let mut tests: Vec<Fluid> = tests.map(|at| Fluid::new(self, law, at)).collect();
+        // With short flows a cycle is as many pieces as they have lives in it.
+        let first = if alone { FIRST } else { 0.1 * FIRST };
+        let found = measure(&mut tests, &law, &question, first)?;
+        let count = to_f64(TESTS as u64);
+        let share = tests.iter_mut().map(Fluid::short_share).sum::<f64>() / count;
+        Ok((found, share))
+    }
+
+    fn check(&self, law: &Law) -> Result<(), ModelError> {
+        let refused = |why: &str| Err(ModelError::refused(why));
+        if self.control == Control::Cubic && law.connections > 1.0 {
+            return refused(
+                "cc=cubic is a law of one connection: windows that do not grow alike have no sum that does (N=1)",
+            );
+        }
+        if self.control == Control::Cubic && self.shorts.load > 0.0 {
+            return refused(
+                "cc=cubic has no short flows beside it: its growth is not told in pieces (short_load=0)",
+            );
+        }
+        if self.control == Control::Cubic && law.most < 4.0 {
+            return refused("cc=cubic needs windows: link and buffer hold fewer than 4 segments");
+        }
+        if self.control == Control::Westwood && law.between(law.pipe, law.most) < 1.0 {
+            return refused(
+                "cc=westwood keeps the link full, and without room in the buffer for a segment more of each \
+                 connection no segment comes between two congestions: a larger beta is needed",
+            );
+        }
+        if self.shorts.load > 0.0 && law.most * (1.0 - self.shorts.load) < 1.0 {
+            return refused("short flows leave less than a segment of the link to the long ones");
+        }
+        Ok(())
+    }
+}
+
+const BURST: Key = Key::number(
+    "burst",
+    1.0,
+    Domain::Positive,
+    "mean number of segments that are lost together, 1 or more; 1 for independent losses",
+);
+const CC: Key = Key::word(
+    "cc",
+    "reno",
+    &["reno", "cubic", "westwood"],
+    "version of TCP",
+);
+const LOAD: Key = Key::number(
+    "short_load",
+    0.0,
+    Domain::NonNegative,
+    "share of the link that short flows need, up to 0.9",
+);
+const SIZE: Key = Key::number(
+    "short_size",
+    30.0,
+    Domain::Positive,
+    "segments of a short flow",
+);
+const WINDOW: Key = Key::number(
+    "short_window",
+    10.0,
+    Domain::Positive,
+    "first window of a short flow, segments",
+);
+
+const KEYS: [Key; 15] = [
+    Q, MU, TAU, BETA, N, B, CI, LEVEL, SEED, RESEND, BURST, CC, LOAD, SIZE, WINDOW,
+];
+
+/// The model's face.
+pub(crate) static MODEL: Model = Model {
+    name: "tgep-mix",
+    about: "tgep with bursts of losses, CUBIC or Westwood, and short flows beside the long ones",
+    source: "an extension of Celandroni 2006 (papers/003) along its section V; CUBIC after RFC 9438, Westwood after \
+             its reference [12]",
+    notes: &[
+        "With burst=1, cc=reno and short_load=0 it is tgep, to the bit.",
+        "burst: runs of lost segments (Gilbert-Elliott with a bad state that loses all), geometric from 1 on, q of all \
+         segments being lost; segments of a run belong to the connections as their windows are, and a connection that \
+         loses any is cut once; a run longer than the windows goes on in the next round trip and cuts again.",
+        "Timeouts are not modelled: a burst that takes a whole window would end in one, so that the goodput is an upper \
+         figure where burst is not small against the window.",
+        "cubic: W(t) = C (t - K)^3 + Wmax with C 0.4 and beta 0.7, the Reno-friendly window as in RFC 9438, without \
+         fast convergence (section 4.7: off for a flow alone); t goes on while segments queue; b does not matter to it.",
+        "westwood: after a loss w = min(w, what the link holds without a queue): a bandwidth estimate without error.",
+        "Short flows arrive as a Poisson process, all of short_size segments, grow by 1 + 1/b a round trip from \
+         short_window on and leave; their number is drawn afresh after each such life. They take their share of link and \
+         buffer first, have no losses of their own and cause none but by what they leave to the long flows.",
+        "short_share is the link's share that they had: goodput of the long flows and it together stay below 1.",
+    ],
+    example: "q=0.001 burst=4 cc=westwood short_load=0.1 ci=0.02",
+    keys: &KEYS,
+    results: &[
+        Field::new("norm", "goodput of all long connections over mu"),
+        Field::new("halfwidth", "half-width of norm's interval at this level"),
+        Field::new("per_connection", "goodput of each of them over mu"),
+        Field::new(
+            "congestion_fraction",
+            "share of cycles that end by congestion",
+        ),
+        Field::new(
+            "cycles",
+            "cycles drawn, warm-up excepted; 0 where the limit is exact",
+        ),
+        Field::new("short_share", "share of the link that short flows had"),
+        Field::new("short_active", "short flows under way, mean"),
+        Field::new("short_rounds", "round trips of a short flow"),
+    ],
+    answer,
+};
+
+fn answer(arguments: &Arguments) -> Result<Outcome, ModelError> {
+    let mix = Mix {
+        base: asked(arguments),
+        burst: arguments.number(&BURST),
+        control: match arguments.word(&CC) {
+            "cubic" => Control::Cubic,
+            "westwood" => Control::Westwood,
+            _ => Control::Reno,
+        },
+        shorts: Shorts {
+            load: arguments.number(&LOAD),
+            size: arguments.number(&SIZE),
+            first: arguments.number(&WINDOW),
+        },
+    };
+    if mix.burst < 1.0 {
+        return Err(ModelError::refused(
+            "a burst is one lost segment or more: burst must be 1 or above",
+        ));
+    }
+    if mix.shorts.load > 0.9 {
+        return Err(ModelError::refused(
+            "short_load above 0.9 leaves the long flows no link to speak of",
+        ));
+    }
+    if mix.shorts.size.min(mix.shorts.first) < 1.0 {
+        return Err(ModelError::refused(
+            "a flow and its first window are a segment or more: short_size and short_window must be 1 or above",
+        ));
+    }
+    let (found, share) = mix.goodput()?;
+    let (link, shorts) = (&mix.base.link, &mix.shorts);
+    let window = found.norm * link.pipe() / link.connections;
+    Ok(told(&mix.base, &found)
+        .number("short_share", share)
+        .number("short_active", shorts.active(link.pipe(), link.per_ack))
+        .number("short_rounds", shorts.rounds(link.per_ack))
+        .remark_if(
+            mix.burst > 1.0 && mix.burst > window / 4.0,
+            "bursts are not small against the windows: real connections would run into timeouts",
+        )
+        .remark_if(
+            shorts.load > 0.0 && share < 0.97 * shorts.load,
+            "the short flows' number varies so much that they often need more than the whole link: their share is cut",
+        ))
+}

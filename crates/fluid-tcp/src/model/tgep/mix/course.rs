@@ -1,0 +1,312 @@
+//! Tests of the extended fluid: bursts of losses, other cuts, short flows.
+
+use tmt_core::num::log1p;
+use tmt_core::rng::{Stream, Uniform};
+
+use super::super::SHARE;
+use super::super::interval::Course;
+use super::super::law::{Cycle, Law};
+use super::super::windows::Windows;
+use super::cubic::{Cubic, Link};
+use super::shorts::Population;
+use super::{Control, Mix};
+
+/// Lengths of bursts.
+#[derive(Debug, Clone)]
+struct Bursts {
+    mean: f64,
+    draws: Uniform,
+    next: u64,
+}
+
+impl Bursts {
+    /// Segments that are lost together: geometric from 1 on; without a draw where all bursts are single losses.
+    fn length(&mut self) -> f64 {
+        if self.mean <= 1.0 {
+            return 1.0;
+        }
+        let u = self.draws.at(self.next);
+        self.next += 1;
+        1.0 + (log1p(-u) / log1p(-1.0 / self.mean)).floor()
+    }
+}
+
+/// A test with windows that grow as Reno's.
+#[derive(Debug, Clone)]
+pub(super) struct Fluid {
+    law: Law,
+    resend_round_trip: bool,
+    control: Control,
+    windows: Windows,
+    losses: Uniform,
+    victims: Uniform,
+    next_loss: u64,
+    next_victim: u64,
+    bursts: Bursts,
+    shorts: Population,
+    /// Connections that a burst has hit.
+    hit: Vec<usize>,
+    /// Segments lost at random since the start.
+    #[cfg(test)]
+    pub(super) lost: f64,
+}
+
+/// Work in a cycle that no estimate can afford.
+const ENDLESS: f64 = 1e7;
+
+/// Round trips of a burst that are told one by one.
+const ROUNDS: f64 = 64.0;
+
+impl Fluid {
+    pub(super) fn new(mix: &Mix, law: Law, index: u64) -> Self {
+        let from = index * SHARE;
+        let seed = mix.base.seed;
+        Self {
+            law,
+            resend_round_trip: mix.base.resend_round_trip,
+            control: mix.control,
+            windows: Windows::new(law.count(), law.most / 2.0),
+            losses: Uniform::new(seed, Stream::FluidLoss),
+            victims: Uniform::new(seed, Stream::FluidVictim),
+            next_loss: from,
+            next_victim: from,
+            bursts: bursts(mix, from),
+            shorts: Population::new(&mix.shorts, law.pipe, law.per_ack, seed, from),
+            hit: Vec::new(),
+            #[cfg(test)]
+            lost: 0.0,
+        }
+    }
+
+    /// The link that the long flows see beside the short ones.
+    fn view(&self) -> (Law, f64) {
+        let left = 1.0 - self.shorts.share();
+        let law = Law {
+            pipe: self.law.pipe * left,
+            most: self.law.most * left,
+            ..self.law
+        };
+        (law, left)
+    }
+
+    /// What a loss leaves of a window: half, or with Westwood what keeps the link full without a queue.
+    fn left(&self, pipe: f64) -> f64 {
+        match self.control {
+            Control::Westwood => (pipe / self.windows.total()).min(1.0),
+            _ => 0.5,
+        }
+    }
+
+    /// Cuts every connection that a burst hits, once a round trip, and says what that costs in time.
+    fn burst(&mut self, pipe: f64, work: &mut f64) -> f64 {
+        let length = self.bursts.length();
+        #[cfg(test)]
+        {
+            self.lost += length;
+        }
+        let (mut rest, mut rounds) = (length, 0.0);
+        while rest > 0.0 {
+            let window = self.windows.total();
+            let now = rest.min(window.max(1.0)).ceil().min(rest);
+            let left = self.left(pipe);
+            if self.law.connections > 1.0 {
+                self.choose(now);
+                for place in 0..self.hit.len() {
+                    self.windows.cut(self.hit[place], left);
+                }
+            } else {
+                self.windows.cut(0, left);
+            }
+            rest -= now;
+            rounds += 1.0;
+            *work += if self.law.connections > 1.0 {
+                now.min(64.0 * self.law.connections)
+            } else {
+                0.1
+            };
+            if rounds >= ROUNDS {
+                // Windows are gone: a segment a round trip is lost from here on.
+                rounds += rest;
+                rest = 0.0;
+            }
+        }
+        // Nothing comes through in the round trips behind the first.
+        (rounds - 1.0) * self.law.pipe + self.resend(length, rounds)
+    }
+
+    fn resend(&self, length: f64, rounds: f64) -> f64 {
+        if self.resend_round_trip {
+            self.law.resend * rounds
+        } else {
+            length
+        }
+    }
+
+    /// The connections that so many lost segments belong to, each once.
+    fn choose(&mut self, segments: f64) {
+        self.hit.clear();
+        if segments > 64.0 * self.law.connections {
+            self.hit.extend(0..self.law.count());
+            return;
+        }
+        for _ in 0..tmt_core::num::whole(segments) {
+            let u = self.victims.at(self.next_victim);
+            self.next_victim += 1;
+            self.hit.push(self.windows.choose(u));
+        }
+        self.hit.sort_unstable();
+        self.hit.dedup();
+    }
+
+    /// Mean share of the short flows since the last call.
+    pub(super) fn short_share(&mut self) -> f64 {
+        self.shorts.take_mean()
+    }
+}
+
+impl Course for Fluid {
+    fn next(&mut self) -> Cycle {
+        let u = self.losses.at(self.next_loss);
+        self.next_loss += 1;
+        let mut free = self.law.free(u);
+        let mut whole = Cycle {
+            segments: 0.0,
+            time: 0.0,
+            congested: false,
+            work: 0.0,
+        };
+        loop {
+            if whole.work > ENDLESS {
+                // Too many lives of short flows in a cycle: the work says so.
+                return whole;
+            }
+            let (law, left) = self.view();
+            let rest = self.shorts.rest();
+            // Until the short flows are others.
+            let here = law.within(self.windows.total(), rest * left);
+            let ended = free <= here;
+            let piece = law.run(&mut self.windows, free.min(here));
+            whole.segments += piece.segments;
+            whole.work += 1.0;
+            let time = piece.time / left;
+            if piece.congested {
+                let left = match self.control {
+                    Control::Westwood => self.left(law.pipe),
+                    _ => 0.5,
+                };
+                self.windows.cut_all(left);
+                let cost = law.connections;
+                self.shorts.pass(time + cost);
+                whole.time += time + cost;
+                whole.congested = true;
+                return whole;
+            }
+            free -= piece.segments;
+            if ended {
+                let cost = self.burst(law.pipe, &mut whole.work);
+                self.shorts.pass(time + cost);
+                whole.time += time + cost;
+                return whole;
+            }
+            // The epoch is over, whatever the rounding of its end.
+            self.shorts.pass(rest);
+            whole.time += rest;
+        }
+    }
+
+    fn begin(&mut self) {
+        self.windows.forget();
+        self.shorts.take_mean();
+    }
+
+    fn sent(&mut self) -> &[f64] {
+        self.windows.sent()
+    }
+}
+
+fn bursts(mix: &Mix, from: u64) -> Bursts {
+    Bursts {
+        mean: mix.burst,
+        draws: Uniform::new(mix.base.seed, Stream::FluidBurst),
+        next: from,
+    }
+}
+
+/// A test with one CUBIC connection.
+#[derive(Debug, Clone)]
+pub(super) struct Single {
+    law: Law,
+    resend_round_trip: bool,
+    link: Link,
+    cubic: Cubic,
+    losses: Uniform,
+    next_loss: u64,
+    bursts: Bursts,
+    sent: [f64; 1],
+}
+
+impl Single {
+    pub(super) fn new(mix: &Mix, law: Law, index: u64) -> Self {
+        let link = Link {
+            mu: mix.base.link.mu,
+            pipe: law.pipe,
+            most: law.most,
+        };
+        Self {
+            law,
+            resend_round_trip: mix.base.resend_round_trip,
+            link,
+            cubic: Cubic::new(&link),
+            losses: Uniform::new(mix.base.seed, Stream::FluidLoss),
+            next_loss: index * SHARE,
+            bursts: bursts(mix, index * SHARE),
+            sent: [0.0],
+        }
+    }
+}
+
+impl Course for Single {
+    fn next(&mut self) -> Cycle {
+        let free = if self.law.loss > 0.0 {
+            let u = self.losses.at(self.next_loss);
+            self.next_loss += 1;
+            self.law.free(u)
+        } else {
+            f64::INFINITY
+        };
+        let mut cycle = self.cubic.run(&self.link, free);
+        self.sent[0] += cycle.segments;
+        if cycle.congested {
+            self.cubic.cut();
+            cycle.time += 1.0;
+            return cycle;
+        }
+        let length = self.bursts.length();
+        let (mut rest, mut rounds) = (length, 0.0);
+        while rest > 0.0 {
+            rest -= self.cubic.window().max(1.0).ceil();
+            self.cubic.cut();
+            rounds += 1.0;
+            if rounds >= ROUNDS {
+                rounds += rest.max(0.0);
+                rest = 0.0;
+            }
+        }
+        cycle.work += 0.3 * rounds.min(ROUNDS);
+        let each = if self.resend_round_trip {
+            self.law.resend * rounds
+        } else {
+            length
+        };
+        cycle.time += (rounds - 1.0) * self.law.pipe + each;
+        cycle
+    }
+
+    fn begin(&mut self) {
+        self.sent = [0.0];
+    }
+
+    fn sent(&mut self) -> &[f64] {
+        &self.sent
+    }
+}

@@ -1,0 +1,213 @@
+//! Short flows beside the long ones: how many there are, and what of the link they hold.
+
+use tmt_core::num::{exp, ln, ln_gamma, log1p};
+use tmt_core::rng::{Stream, Uniform};
+use tmt_core::units::to_f64;
+
+/// So many flows hold the same share at all times, to 1e-4 of it.
+const STEADY: f64 = 1e8;
+
+/// Flows of equal size that arrive as a Poisson process, are in slow start all their life, and leave.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Shorts {
+    /// Share of the link that they need on the mean, in \[0, 0.9\].
+    pub load: f64,
+    /// Segments of a flow, 1 or more.
+    pub size: f64,
+    /// Their first window, segments, 1 or more.
+    pub first: f64,
+}
+
+/// No more of the link than this goes to short flows, however many there are.
+const MOST: f64 = 0.95;
+
+impl Shorts {
+    /// Round trips of a flow: its window grows by 1 + 1/b in each, r = ln(1 + S/(b W1)) / ln(1 + 1/b); 1 where the
+    /// first window holds it.
+    #[must_use]
+    pub fn rounds(&self, per_ack: f64) -> f64 {
+        let growth = 1.0 / per_ack;
+        (log1p(self.size * growth / self.first) / log1p(growth)).max(1.0)
+    }
+
+    /// Flows under way on the mean, by Little's law: load · μ/S arrive a second and stay r T.
+    #[must_use]
+    pub fn active(&self, pipe: f64, per_ack: f64) -> f64 {
+        if self.load > 0.0 {
+            self.load * pipe * self.rounds(per_ack) / self.size
+        } else {
+            0.0
+        }
+    }
+}
+
+/// Shares of the link by the number of flows under way, epoch by epoch.
+#[derive(Debug, Clone)]
+pub(super) struct Population {
+    draws: Uniform,
+    next: u64,
+    /// Fewest flows of the table.
+    fewest: f64,
+    /// Chance of so many flows or fewer, from `fewest` on.
+    chances: Vec<f64>,
+    /// Share of the link a flow holds.
+    each: f64,
+    /// Length of an epoch, a flow's life, in 1/μ.
+    life: f64,
+    load: f64,
+    share: f64,
+    rest: f64,
+    /// Sum of share times time.
+    held: f64,
+    time: f64,
+}
+
+impl Population {
+    pub(super) fn new(shorts: &Shorts, pipe: f64, per_ack: f64, seed: u64, from: u64) -> Self {
+        let mean = shorts.active(pipe, per_ack);
+        let (fewest, chances) = poisson(mean);
+        let mut population = Self {
+            draws: Uniform::new(seed, Stream::FluidShort),
+            next: from,
+            fewest,
+            chances,
+            // A flow has S/r segments under way.
+            each: shorts.size / shorts.rounds(per_ack) / pipe,
+            life: shorts.rounds(per_ack) * pipe,
+            load: shorts.load,
+            share: 0.0,
+            rest: f64::INFINITY,
+            held: 0.0,
+            time: 0.0,
+        };
+        if shorts.load > 0.0 {
+            population.redraw();
+        }
+        population
+    }
+
+    /// Share of the link that short flows hold now.
+    pub(super) fn share(&self) -> f64 {
+        self.share
+    }
+
+    /// How long they do.
+    pub(super) fn rest(&self) -> f64 {
+        self.rest
+    }
+
+    /// Lets time pass.
+    pub(super) fn pass(&mut self, mut time: f64) {
+        self.time += time;
+        if time > 1000.0 * self.life + self.rest {
+            // As long as that the mean is what they hold.
+            self.held += self.load * time;
+            time = 0.0;
+            self.redraw();
+        }
+        while time >= self.rest {
+            self.held += self.share * self.rest;
+            time -= self.rest;
+            self.redraw();
+        }
+        self.held += self.share * time;
+        self.rest -= time;
+    }
+
+    /// Mean share over the time that has passed since the last call.
+    pub(super) fn take_mean(&mut self) -> f64 {
+        let mean = if self.time > 0.0 {
+            self.held / self.time
+        } else {
+            0.0
+        };
+        (self.held, self.time) = (0.0, 0.0);
+        mean
+    }
+
+    fn redraw(&mut self) {
+        let u = self.draws.at(self.next);
+        self.next += 1;
+        let more = self.chances.partition_point(|chance| *chance <= u);
+        let flows = self.fewest + to_f64(more.min(self.chances.len() - 1) as u64);
+        self.share = (flows * self.each).min(MOST);
+        self.rest = self.life;
+    }
+}
+
+/// Poisson's law as sums of chances from a first number on; what is left out is below 1e-14.
+fn poisson(mean: f64) -> (f64, Vec<f64>) {
+    if mean > STEADY {
+        return (mean, vec![1.0]);
+    }
+    let width = 8.0 * mean.sqrt() + 20.0;
+    let fewest = (mean - width).max(0.0).floor();
+    let most = (mean + width).ceil();
+    let mut sum = 0.0;
+    let mut chances = Vec::new();
+    let mut flows = fewest;
+    while flows <= most {
+        sum += if mean > 0.0 {
+            exp(flows * ln(mean) - mean - ln_gamma(flows + 1.0))
+        } else {
+            f64::from(u8::from(flows < 0.5))
+        };
+        chances.push(sum);
+        flows += 1.0;
+    }
+    (fewest, chances)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_table_is_poissons_law() {
+        for mean in [0.3, 7.0, 150.0, 40_000.0] {
+            let (fewest, chances) = poisson(mean);
+            assert!((chances.last().unwrap() - 1.0).abs() < 1e-9, "{mean}");
+            // Mean and variance are the same.
+            let (mut first, mut second, mut last) = (0.0, 0.0, 0.0);
+            for (more, sum) in chances.iter().enumerate() {
+                let gap = fewest + to_f64(more as u64) - mean;
+                first += gap * (sum - last);
+                second += gap * gap * (sum - last);
+                last = *sum;
+            }
+            assert!(
+                first.abs() < 1e-6 * mean && (second / mean - 1.0).abs() < 1e-6,
+                "{mean}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_flow_takes_the_round_trips_of_its_slow_start() {
+        let shorts = |size, first| Shorts {
+            load: 0.1,
+            size,
+            first,
+        };
+        // Windows 10, 20, 40 hold 70 segments; 10 fit in one; 4 · (1.5 + 1) + … with an ACK for two.
+        assert!((shorts(70.0, 10.0).rounds(1.0) - 3.0).abs() < 1e-12);
+        assert!((shorts(10.0, 10.0).rounds(1.0) - 1.0).abs() < 1e-12);
+        assert!((shorts(3.0, 10.0).rounds(2.0) - 1.0).abs() < 1e-12);
+        assert!((shorts(4.0 + 6.0 + 9.0, 4.0).rounds(2.0) - 3.0).abs() < 1e-12);
+    }
+
+    #[test]
+    fn over_time_they_hold_their_load() {
+        let shorts = Shorts {
+            load: 0.2,
+            size: 15.0,
+            first: 3.0,
+        };
+        let mut population = Population::new(&shorts, 200.0, 2.0, 1, 0);
+        for _ in 0..20_000 {
+            population.pass(777.0);
+        }
+        let mean = population.take_mean();
+        assert!((mean - 0.2).abs() < 2e-3, "{mean}");
+    }
+}
