@@ -1,31 +1,18 @@
 //! The best code and modulation at a quality of the channel (papers/003, section IV; models.md §3.6).
 
+mod codes;
 #[cfg(test)]
 mod tests;
 
-use tmt_core::model::conv::Rate;
 use tmt_core::model::linkbudget::Carrier;
-use tmt_core::model::ser::{Burst, Code, Outer};
+use tmt_core::model::ser::Burst;
 use tmt_core::model::{Arguments, Domain, Field, Key, Model, ModelError, Outcome};
 
 use super::congestion::{B, BETA, Bottleneck, TAU};
 use super::relation15::{T0, relation_15};
 use super::tgep::stationary_goodput;
-
-/// Codes that are compared with each other.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Family {
-    /// Convolutional codes, all rates, and none.
-    Conv,
-    /// Reed-Solomon codes with 223 bytes of data, and none.
-    ReedSolomon,
-    /// Erasure codes with 48 blocks of 23 bytes, and none.
-    Erasure,
-    /// RS(255, 223) around convolutional codes, alone, and none.
-    ReedSolomonConv,
-    /// The erasure code (64, 48) around convolutional codes, and none.
-    ErasureConv,
-}
+use codes::too_long;
+pub use codes::{Candidate, Family, candidates};
 
 /// How the goodput of TCP is told.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -53,17 +40,6 @@ pub struct Path {
     pub law: Law,
 }
 
-/// A code with its name and the bits of data of a segment.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Candidate {
-    /// Name.
-    pub name: String,
-    /// The code.
-    pub code: Code,
-    /// Bits of data of a segment.
-    pub bits: f64,
-}
-
 /// What a candidate gives.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Goodput {
@@ -82,94 +58,6 @@ impl Goodput {
     #[must_use]
     pub fn bits(&self) -> f64 {
         self.rate * self.norm
-    }
-}
-
-/// Redundant symbols of the Reed-Solomon codes, and blocks of the erasure codes.
-const RS: [u64; 7] = [2, 4, 8, 16, 32, 48, 64];
-const ERASURE: [u64; 8] = [2, 4, 8, 12, 16, 24, 32, 48];
-
-/// The codes of a family in their order; `strict` leaves out Reed-Solomon codes of more than 255 bytes, which do
-/// not exist with symbols of 8 bits.
-#[must_use]
-pub fn candidates(family: Family, burst: Burst, strict: bool) -> Vec<Candidate> {
-    let made = |name: String, inner, outer, bits| Candidate {
-        name,
-        code: Code {
-            inner,
-            outer,
-            burst,
-        },
-        bits,
-    };
-    let uncoded = |bits| made("uncoded".to_owned(), None, Outer::None { bits }, bits);
-    let rs = |r: u64, inner: Option<Rate>| {
-        let n = 223 + r;
-        let outer = Outer::ReedSolomon {
-            n,
-            k: 223,
-            m: 8.0,
-            blocks: 5.0,
-        };
-        made(named(&format!("RS({n},223)"), inner), inner, outer, SEGMENT)
-    };
-    let erasure = |r: u64, inner: Option<Rate>| {
-        let n = 48 + r;
-        let outer = Outer::Erasure {
-            n,
-            k: 48,
-            bytes: 23.0,
-            overhead: 32.0,
-        };
-        made(
-            named(&format!("erasure({n},48)"), inner),
-            inner,
-            outer,
-            BLOCKS,
-        )
-    };
-    match family {
-        Family::Conv => {
-            let conv = |rate: Rate| {
-                let outer = Outer::None { bits: SEGMENT };
-                made(format!("conv {}", rate.name()), Some(rate), outer, SEGMENT)
-            };
-            let codes = Rate::ALL.into_iter().map(conv);
-            codes.chain([uncoded(SEGMENT)]).collect()
-        }
-        Family::ReedSolomon => {
-            let codes = RS.into_iter().map(|r| rs(r, None));
-            let codes = codes.filter(|made| !(strict && too_long(&made.code)));
-            codes.chain([uncoded(SEGMENT)]).collect()
-        }
-        Family::Erasure => {
-            let codes = ERASURE.into_iter().map(|r| erasure(r, None));
-            codes.chain([uncoded(BLOCKS)]).collect()
-        }
-        Family::ReedSolomonConv => {
-            let codes = Rate::ALL.into_iter().map(|rate| rs(32, Some(rate)));
-            codes.chain([rs(32, None), uncoded(SEGMENT)]).collect()
-        }
-        Family::ErasureConv => {
-            let codes = Rate::ALL.into_iter().map(|rate| erasure(16, Some(rate)));
-            codes.chain([uncoded(BLOCKS)]).collect()
-        }
-    }
-}
-
-/// Whether a Reed-Solomon code has more bytes than one over bytes can.
-fn too_long(code: &Code) -> bool {
-    matches!(code.outer, Outer::ReedSolomon { n, .. } if n > 255)
-}
-
-/// Bits of a segment of five Reed-Solomon blocks, and of one of 48 erasure blocks of 23 bytes.
-const SEGMENT: f64 = 8920.0;
-const BLOCKS: f64 = 8832.0;
-
-fn named(outer: &str, inner: Option<Rate>) -> String {
-    match inner {
-        Some(rate) => format!("{outer}+conv {}", rate.name()),
-        None => outer.to_owned(),
     }
 }
 

@@ -1,3 +1,5 @@
+use tmt_core::model::ser::Outer;
+
 use super::*;
 
 const FAMILIES: [&str; 5] = ["conv", "rs", "erasure", "rsconv", "erconv"];
