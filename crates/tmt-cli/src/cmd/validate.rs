@@ -26,7 +26,7 @@ pub(crate) struct Args {
     #[arg(long)]
     list: bool,
     /// Largest deviation from the theory, percent of it; each figure's own when left out
-    #[arg(long, value_name = "PERCENT")]
+    #[arg(long, value_name = "PERCENT", allow_negative_numbers = true)]
     tolerance: Option<f64>,
     /// Runs of each point, with seeds from 1 on; at least 2, for the interval
     #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u32).range(2..=10_000))]

@@ -97,11 +97,10 @@ pub(super) fn estimate<C: Course>(
     }
     let mut sums = vec![Sums::default(); courses.len()];
     // What never shows in n cycles happens in less than 5/n of them, at 99 %: no fewer are drawn.
-    let least = wanted
-        .first
-        .max(wanted.warm_up / 3.0)
-        .max(5.0 / wanted.relative / count);
-    let mut more = least.min(MOST / count);
+    let least = 5.0 / wanted.relative / count;
+    let first = wanted.first.max(wanted.warm_up / 3.0);
+    // Enough to see whether the interval can be had at all.
+    let mut more = first.min(MOST / count);
     loop {
         for (course, sums) in courses.iter_mut().zip(&mut sums) {
             for _ in 0..tmt_core::num::whole(more) {
@@ -113,7 +112,9 @@ pub(super) fn estimate<C: Course>(
         }
         let (mean, deviation) = moments(&sums);
         let half_width = student * deviation / count.sqrt();
-        if mean > 0.0 && half_width <= wanted.relative * mean {
+        let cycles = sums[0].cycles;
+        let near = mean > 0.0 && half_width <= wanted.relative * mean;
+        if near && cycles >= least {
             return Ok(Estimate {
                 mean,
                 half_width,
@@ -121,19 +122,21 @@ pub(super) fn estimate<C: Course>(
             });
         }
         // The half-width falls with the root of the length; a little more, so that the next look is the last.
-        let cycles = sums[0].cycles;
         let missing = half_width / (wanted.relative * mean);
         let factor = missing * missing;
         let work = work + sums.iter().map(|sums| sums.work).sum::<f64>();
         // Cycles that there still is work for.
         let room = (MOST / work - 1.0) * cycles;
-        let hopeless = mean > 0.0 && cycles * count > 1e4 && factor * work > 2.0 * MOST;
+        let needed = factor.max(least / cycles) * work;
+        let hopeless = mean > 0.0 && cycles * count > 1e4 && needed > 2.0 * MOST;
         if room < 1.0 || hopeless {
+            let missing = missing.max((least / cycles).sqrt());
             return Err(out_of_reach(wanted, mean, missing, work));
         }
         // No fraction comes of a mean of zero.
         let factor = if mean > 0.0 { factor * 1.1 } else { 8.0 };
-        more = (cycles * (factor.clamp(1.3, 8.0) - 1.0)).min(room);
+        let longer = cycles * (factor.clamp(1.3, 8.0) - 1.0);
+        more = longer.max(least - cycles).min(room);
     }
 }
 
