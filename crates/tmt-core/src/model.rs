@@ -231,6 +231,8 @@ pub fn check_registry(models: &[&Model]) {
         for text in [model.about, model.source] {
             assert!(!text.is_empty() && !text.ends_with('.'), "{name}: '{text}'");
         }
+        let capital = model.about.starts_with(char::is_uppercase);
+        assert!(capital, "{name}: '{}'", model.about);
         for (place, key) in model.keys.iter().enumerate() {
             for known in key.names() {
                 let clash = model.keys[..place].iter().any(|key| key.answers_to(known));

@@ -114,14 +114,14 @@ const KEYS: [Key; 5] = [MU, TAU, BETA, N, B];
 /// The model's face.
 pub(crate) static MODEL: Model = Model {
     name: "congestion",
-    about: "goodput of long-lived connections that lose segments by a full buffer only",
+    about: "Goodput of long-lived connections that lose segments by a full buffer only",
     source: "Celandroni 2006 (papers/003), section II.A, eq (13), (14) and the relation between them",
     notes: &[
-        "Reno without timeouts: windows grow by 1/b a round trip, and all halve when the buffer is full.",
-        "C1: the printed length of the first phase lacks the factor b; (13) itself has it.",
+        "Reno without timeouts: windows grow by 1/b a round trip, and all halve when the buffer is full",
+        "C1: the printed length of the first phase lacks the factor b; (13) itself has it",
         "C2: q_c of (14) counts congestions a segment; N segments are lost at each, so that the loss rate is \
-         q_c_segments = N q_c / (1 - q_c + N q_c).",
-        "C3: the printed relations in front of (2) and (8) have dw/dt on both sides; (1/w) da/dt is meant.",
+         q_c_segments = N q_c / (1 - q_c + N q_c)",
+        "C3: the printed relations in front of (2) and (8) have dw/dt on both sides; (1/w) da/dt is meant",
     ],
     example: "mu=10 b=1 beta=0.8",
     keys: &KEYS,

@@ -235,14 +235,14 @@ const KEYS: [Key; 11] = [CN0, FAMILY, SYMBOLS, RHO, TAU, BETA, B, TG, T0, EBL, S
 /// The model's face.
 pub(crate) static MODEL: Model = Model {
     name: "envelope",
-    about: "the code and modulation with the highest TCP goodput at a quality of the channel",
+    about: "The code and modulation with the highest TCP goodput at a quality of the channel",
     source: "Celandroni 2006 (papers/003), section IV, figures 4 and 5; models.md 3.6",
     notes: &[
-        "One long-lived connection; segments of 8920 bits (conv, rs, rsconv) or 8832 (erasure, erconv); BPSK and QPSK.",
-        "TGEP is its stationary law for one connection, solved on a lattice to 1e-5 instead of drawn.",
-        "rs goes up to RS(287,223) as in the contract; strict=yes ends at the 255 bytes that symbols of 8 bits allow.",
-        "Reed-Solomon around a convolutional code: ideal interleaver, whose delay is left out.",
-        "C11: mu is the information rate over the bits of a segment.",
+        "One long-lived connection; segments of 8920 bits (conv, rs, rsconv) or 8832 (erasure, erconv); BPSK and QPSK",
+        "TGEP is its stationary law for one connection, solved on a lattice to 1e-5 instead of drawn",
+        "rs goes up to RS(287,223) as in the contract; strict=yes ends at the 255 bytes that symbols of 8 bits allow",
+        "Reed-Solomon around a convolutional code: ideal interleaver, whose delay is left out",
+        "C11: mu is the information rate over the bits of a segment",
     ],
     example: "cn0_db=70 family=rsconv tg=hybrid",
     keys: &KEYS,

@@ -103,10 +103,10 @@ pub(super) static MODEL: Model = Model {
     about: "Upper bounds for TCP end to end and split over a satellite link that fades",
     source: "Zhu, Roy and Kim, §V-C, equations (55)-(57) with (39) and (50)",
     notes: &[
-        "Two states of exponential length: all is lost in the bad one, nothing in the good one; segments are lost with p > X, repeats take longer than T2/(1-p) (56).",
-        "End to end: (39) with nu = 0, also inside Tcal and rho, and r = p = X; split: (50) with p = X.",
-        "Bounds only: timeouts, which fades make likely, are left out; m enters f and the mean good time alone.",
-        "Both are normalised by mu; the efficiencies behind them by mu (1-X) (Z6).",
+        "Two states of exponential length: all is lost in the bad one, nothing in the good one; segments are lost with p > X, repeats take longer than T2/(1-p) (56)",
+        "End to end: (39) with nu = 0, also inside Tcal and rho, and r = p = X; split: (50) with p = X",
+        "Bounds only: timeouts, which fades make likely, are left out; m enters f and the mean good time alone",
+        "Both are normalised by mu; the efficiencies behind them by mu (1-X) (Z6)",
     ],
     example: "B=100 T2=0.5 X=0.1 m=0.05",
     keys: &KEYS,
@@ -167,7 +167,7 @@ fn answer(given: &Arguments) -> Result<Outcome, ModelError> {
         .number("e2e_independent_norm", beside.norm)
         .remark_if(
             fading.mean_bad > path.satellite && fading.bad_share.yes > 0.0,
-            "Fades last longer than a round trip of the link: repeats fall into them and TCP times out; the bounds are far off.",
+            "fades last longer than a round trip of the link: repeats fall into them and TCP times out; the bounds are far off",
         );
     Ok(zhu::remarks(outcome, &bound, &found))
 }
@@ -274,7 +274,7 @@ mod tests {
                 .unwrap()
                 .remarks()
                 .iter()
-                .any(|remark| remark.contains("Fades"))
+                .any(|remark| remark.contains("fades"))
         );
     }
 }

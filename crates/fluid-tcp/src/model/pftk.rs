@@ -46,9 +46,9 @@ pub static MODEL: Model = Model {
     about: "Rate of a long-lived TCP connection from packet loss and round-trip time",
     source: "Barakat and Al Fawal, §4.1, equation (1)",
     notes: &[
-        "One long-lived connection without a window limit, in congestion avoidance or timeout.",
-        "A timeout lasts four round trips (T0 = 4A).",
-        "Losses come independently of the window; those of one round trip count as one.",
+        "One long-lived connection without a window limit, in congestion avoidance or timeout",
+        "A timeout lasts four round trips (T0 = 4A)",
+        "Losses come independently of the window; those of one round trip count as one",
     ],
     example: "P=0.01 A=0.5 S=60 b=2",
     keys: &KEYS,
@@ -70,11 +70,11 @@ fn answer(given: &Arguments) -> Result<Outcome, ModelError> {
         .number("sending_rate", sending_rate(loss, round_trip, packet, delayed))
         .remark_if(
             loss <= 0.0,
-            "Without loss nothing bounds the window here: the rate is infinite.",
+            "without loss nothing bounds the window here: the rate is infinite",
         )
         .remark_if(
             round_trips_a_packet(loss, delayed) > 1.0,
-            "Less than one packet a round trip: nearly all time is spent in timeouts, of whose doubling this knows an average only.",
+            "less than one packet a round trip: nearly all time is spent in timeouts, of whose doubling this knows an average only",
         ))
 }
 

@@ -71,9 +71,9 @@ pub(super) static MODEL: Model = Model {
     about: "The frame length N that makes most of a full link when frames are repeated until they arrive",
     source: "Barakat and Al Fawal, §4.6, from equations (4) and (6) for delta to infinity",
     notes: &[
-        "A full link and repeats without limit: what counts is alpha_inf = (1 - P_T) K/N alone.",
-        "On ties the smallest N wins; p = 1/K^2 is one between K and K+1 (B9).",
-        "The paper's gain of up to 1100 % at p = 0.25, K = 10 does not come of (6), which gives 922 % (B10).",
+        "A full link and repeats without limit: what counts is alpha_inf = (1 - P_T) K/N alone",
+        "On ties the smallest N wins; p = 1/K^2 is one between K and K+1 (B9)",
+        "The paper's gain of up to 1100 % at p = 0.25, K = 10 does not come of (6), which gives 922 % (B10)",
     ],
     example: "p=0.25 K=50",
     keys: &KEYS,
@@ -110,7 +110,7 @@ fn answer(given: &Arguments) -> Result<Outcome, ModelError> {
         .number("gain_percent", 100.0 * (ratio - 1.0))
         .remark_if(
             ratio.is_infinite(),
-            "Without redundancy fewer than 1 in 10^307 frames arrive: the gain has no bound here.",
+            "without redundancy fewer than 1 in 10^307 frames arrive: the gain has no bound here",
         ))
 }
 

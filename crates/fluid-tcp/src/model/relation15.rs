@@ -29,13 +29,13 @@ const KEYS: [Key; 6] = [Q, MU, TAU, T0, B, N];
 /// The model's face.
 pub(crate) static MODEL: Model = Model {
     name: "relation15",
-    about: "goodput of long-lived connections under random loss on a link that never fills",
+    about: "Goodput of long-lived connections under random loss on a link that never fills",
     source: "Celandroni 2006 (papers/003), section II.B, eq (15), after Padhye et al. 2000",
     notes: &[
-        "C4: (15) prints tau where both tables were computed with the complete round trip T = tau + 1/mu.",
-        "The link's rate is no limit here: a result above 1 says that the link would be full; Tg_capped ends at 1.",
-        "Connections do not disturb each other: N of them have N times the goodput of one.",
-        "The paper takes this below half of the link's rate, where timeouts matter, and TGEP above it.",
+        "C4: (15) prints tau where both tables were computed with the complete round trip T = tau + 1/mu",
+        "The link's rate is no limit here: a result above 1 says that the link would be full; Tg_capped ends at 1",
+        "Connections do not disturb each other: N of them have N times the goodput of one",
+        "The paper takes this below half of the link's rate, where timeouts matter, and TGEP above it",
     ],
     example: "q=0.001 mu=100 b=2 T0=2",
     keys: &KEYS,

@@ -78,9 +78,9 @@ pub(super) static MODEL: Model = Model {
     about: "Throughput of TCP split in front of a satellite link with selective-repeat ARQ",
     source: "Zhu, Roy and Kim, §IV and §V-D, equations (41)-(50), (54), (58)",
     notes: &[
-        "The terrestrial part is far faster than the satellite link and without loss; half of the free buffer arrives in a round trip T1.",
-        "Little's law over a segment's mean time T2/(1-p) on the satellite link; the link limits by min(1, .) alone.",
-        "norm = lambda/mu, efficiency is over mu (1-p): divide zhu's norm by 1-r before comparing (Z6).",
+        "The terrestrial part is far faster than the satellite link and without loss; half of the free buffer arrives in a round trip T1",
+        "Little's law over a segment's mean time T2/(1-p) on the satellite link; the link limits by min(1, .) alone",
+        "norm = lambda/mu, efficiency is over mu (1-p): divide zhu's norm by 1-r before comparing (Z6)",
     ],
     example: "B=100 T1=0.1 T2=0.5 p=0.1",
     keys: &KEYS,
@@ -130,14 +130,14 @@ fn answer(given: &Arguments) -> Result<Outcome, ModelError> {
         .number("norm", split.norm())
         .number("throughput", split.rate * split.norm())
         .truth("feasible", share >= 4.0)
-        .remark_if(nothing, "Nothing gets through: efficiency is its limit for p to 1.")
+        .remark_if(nothing, "nothing gets through: efficiency is its limit for p to 1")
         .remark_if(
             full,
-            "The link is full: q_mean and arrival_rate, which do not know its rate, hold below that only.",
+            "the link is full: q_mean and arrival_rate, which do not know its rate, hold below that only",
         )
         .remark_if(
             share < 4.0,
-            "A connection has less than 4 segments of buffer: no three duplicate ACKs come back for a loss, and the throughput goes to about 0 (58).",
+            "a connection has less than 4 segments of buffer: no three duplicate ACKs come back for a loss, and the throughput goes to about 0 (58)",
         ))
 }
 

@@ -167,9 +167,9 @@ pub(super) static MODEL: Model = Model {
     about: "Mean time until the slowest of k packets is through, selective-repeat ARQ without limit",
     source: "Zhu, Roy and Kim, §III-A and appendix A, equations (3)-(5), (60), (63), (64)",
     notes: &[
-        "Losses are independent, feedback is never lost, and a repeat takes one round trip T2.",
-        "With k packets before the one that is looked at the largest is of k+1, and the earlier ones have a head start: (3) with k is the paper's convention, a bound (Z1).",
-        "(5) leaves out the +1 of (4); 1/log2(r) in (69) and (70) means ln 2/ln r (Z2).",
+        "Losses are independent, feedback is never lost, and a repeat takes one round trip T2",
+        "With k packets before the one that is looked at the largest is of k+1, and the earlier ones have a head start: (3) with k is the paper's convention, a bound (Z1)",
+        "(5) leaves out the +1 of (4); 1/log2(r) in (69) and (70) means ln 2/ln r (Z2)",
     ],
     example: "k=50 r=0.5 T2=0.5",
     keys: &KEYS,
@@ -198,14 +198,14 @@ fn answer(given: &Arguments) -> Result<Outcome, ModelError> {
         .number("E_eq5", trip * mean_trips_of_many(loss, k))
         .number("E_eq64", trip * mean_trips_rare(loss, k))
         .number("nu", reordering(loss))
-        .remark_if(loss.no <= 0.0, "No packet arrives: all times are infinite.")
+        .remark_if(loss.no <= 0.0, "no packet arrives: all times are infinite")
         .remark_if(
             k * loss.yes > 0.1,
-            "k r is not far below 1: E_eq64 is far too long.",
+            "k r is not far below 1: E_eq64 is far too long",
         )
         .remark_if(
             packets == 1 && loss.yes > 0.0,
-            "For a single packet the logarithm in (5) is negative: E_eq5 is below a packet's mean time T2/(1-r).",
+            "for a single packet the logarithm in (5) is negative: E_eq5 is below a packet's mean time T2/(1-r)",
         ))
 }
 

@@ -232,16 +232,16 @@ const KEYS: [Key; 10] = [Q, MU, TAU, BETA, N, B, CI, LEVEL, SEED, RESEND];
 /// The model's face.
 pub(crate) static MODEL: Model = Model {
     name: "tgep",
-    about: "goodput of long-lived connections under congestion and random loss, by fluid Monte-Carlo",
+    about: "Goodput of long-lived connections under congestion and random loss, by fluid Monte-Carlo",
     source: "Celandroni 2006 (papers/003), section II, eq (1)-(12) and the text behind (14)",
     notes: &[
-        "Reno without timeouts: windows grow by 1/b a round trip; a random loss halves one window, a full buffer all.",
-        "Losses are independent: the segments between two of them are geometric.",
-        "21 independent tests, each after a warm-up, grow until Student's half-width is within ci of their mean.",
-        "C5: (12) prints dw/(N mu) where the coefficient is b dw/N; the sum over connections does not tell.",
+        "Reno without timeouts: windows grow by 1/b a round trip; a random loss halves one window, a full buffer all",
+        "Losses are independent: the segments between two of them are geometric",
+        "21 independent tests, each after a warm-up, grow until Student's half-width is within ci of their mean",
+        "C5: (12) prints dw/(N mu) where the coefficient is b dw/N; the sum over connections does not tell",
         "C6: the text's rule (resend=mu) does not give the printed column of TGEP; a loss that costs T/N \
-         (resend=rtt) is within some 2 % of it up to q = 0.01.",
-        "Below half of the link's rate the paper takes relation15, which knows timeouts.",
+         (resend=rtt) is within some 2 % of it up to q = 0.01",
+        "Below half of the link's rate the paper takes relation15, which knows timeouts",
     ],
     example: "q=0.001 mu=455 b=1 N=5 beta=0.8",
     keys: &KEYS,

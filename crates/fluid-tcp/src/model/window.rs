@@ -16,9 +16,9 @@ pub(super) static MODEL: Model = Model {
     about: "Mean time in which a TCP window is acknowledged over selective-repeat ARQ that keeps order",
     source: "Zhu, Roy and Kim, §III-A, equations (8), (15), (19), (20)",
     notes: &[
-        "An upper bound of means: the whole pipe is in flight in front of the last segment, bursts are uniform in length.",
-        "Losses are independent, ARQ repeats without limit, feedback is never lost, TCP acknowledges every segment.",
-        "(20) leaves out the +1 of (4); for theta S < 2 its logarithm is negative, outside of its domain (Z2).",
+        "An upper bound of means: the whole pipe is in flight in front of the last segment, bursts are uniform in length",
+        "Losses are independent, ARQ repeats without limit, feedback is never lost, TCP acknowledges every segment",
+        "(20) leaves out the +1 of (4); for theta S < 2 its logarithm is negative, outside of its domain (Z2)",
     ],
     example: "w=100 B=50 T2=0.5 p=0.1",
     keys: &KEYS,
@@ -60,11 +60,11 @@ fn answer(given: &Arguments) -> Result<Outcome, ModelError> {
         .number("queueing", queue + in_flight / (4.0 * path.rate))
         .number("in_order", in_order)
         .number("out_of_order", overtakes(path.loss, given.count(&PIECES), 1))
-        .remark_if(path.loss.no <= 0.0, "Nothing gets through: it takes forever.")
+        .remark_if(path.loss.no <= 0.0, "nothing gets through: it takes forever")
         .remark_if(path.sparse(window), SPARSE)
         .remark_if(
             window > path.buffer + 1.0 && path.terrestrial <= 0.0,
-            "The window is past B + 1 without a terrestrial part that holds the rest: it would overflow the buffer before.",
+            "the window is past B + 1 without a terrestrial part that holds the rest: it would overflow the buffer before",
         ))
 }
 

@@ -44,12 +44,12 @@ pub(super) fn check(n: u64, k: u64) -> Result<(), ModelError> {
 /// The model's face.
 pub(super) static MODEL: Model = Model {
     name: "rs-block",
-    about: "how often a Reed-Solomon block cannot be corrected",
+    about: "How often a Reed-Solomon block cannot be corrected",
     source: "Celandroni 2006 (papers/003), section III.B, eq (16)",
     notes: &[
-        "Symbols are wrong independently, at unknown places: t0 = (n - k)/2 of them are corrected, rounded down.",
-        "A decoder that takes a wrong codeword for the right one counts as failed here as well.",
-        "C10: the sum of the appendix is over the m alignments of a burst; (17), which ser uses, is right.",
+        "Symbols are wrong independently, at unknown places: t0 = (n - k)/2 of them are corrected, rounded down",
+        "A decoder that takes a wrong codeword for the right one counts as failed here as well",
+        "C10: the sum of the appendix is over the m alignments of a burst; (17), which ser uses, is right",
     ],
     example: "ps=0.02 n=255 k=223",
     keys: &KEYS,

@@ -255,14 +255,14 @@ const KEYS: [Key; 3] = [RATE, EBN0, ECN0];
 /// The model's face.
 pub(super) static MODEL: Model = Model {
     name: "conv",
-    about: "bit errors behind a Viterbi decoder of the K=7 convolutional code, by the union bound",
+    about: "Bit errors behind a Viterbi decoder of the K=7 convolutional code, by the union bound",
     source: "models.md 3.4, for section III.A of Celandroni 2006 (papers/003), whose curves are those of its reference \
              [14]",
     notes: &[
-        "Code (171, 133) octal, K = 7, soft decisions without quantisation, BPSK or QPSK, white noise.",
-        "Punctured: 2/3 10/11, 3/4 101/110, 5/6 10101/11010, 7/8 1000101/1111010 (row of 171 / row of 133).",
-        "Union bound over the nine leading terms of the spectrum: good below a bit error rate of some 1e-4.",
-        "span runs from the first to the last wrong bit of an event, correct bits between them included (C7).",
+        "Code (171, 133) octal, K = 7, soft decisions without quantisation, BPSK or QPSK, white noise",
+        "Punctured: 2/3 10/11, 3/4 101/110, 5/6 10101/11010, 7/8 1000101/1111010 (row of 171 / row of 133)",
+        "Union bound over the nine leading terms of the spectrum: good below a bit error rate of some 1e-4",
+        "span runs from the first to the last wrong bit of an event, correct bits between them included (C7)",
     ],
     example: "rate=3/4 ebn0_db=4.49",
     keys: &KEYS,

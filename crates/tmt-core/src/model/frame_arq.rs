@@ -85,7 +85,7 @@ fn geometric(x: f64, terms: u64) -> (f64, f64) {
 /// `tmt model frame-arq`.
 pub static MODEL: Model = Model {
     name: "frame-arq",
-    about: "frame ARQ: a frame of ND/N is sent again whole until it is decoded or given up",
+    about: "Frame ARQ: a frame of ND/N is sent again whole until it is decoded or given up",
     source: "papers/002 §2 (frames of K out of N units); link-layer.md §2 to §4",
     notes: &[
         "Attempts meet independent stretches of the channel, a round-trip time apart; only LLDUs of one attempt count, \

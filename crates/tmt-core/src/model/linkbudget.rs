@@ -73,14 +73,14 @@ const KEYS: [Key; 5] = [CN0, ETA, CODE, SYMBOLS, RHO];
 /// The model's face.
 pub(super) static MODEL: Model = Model {
     name: "linkbudget",
-    about: "bit rates of a carrier and the energy of their bits",
+    about: "Bit rates of a carrier and the energy of their bits",
     source: "Celandroni 2006 (papers/003), section III.B eq (18) and section IV.A eq (19)",
     notes: &[
-        "C11: (19) calls the information bit rate mu; TCP's mu is that divided by the bits of a segment.",
+        "C11: (19) calls the information bit rate mu; TCP's mu is that divided by the bits of a segment",
         "C12: that of two codes the one needs less spectrum for the same information rate says that its rate is higher, \
-         whatever the segment error rate.",
+         whatever the segment error rate",
         "Power stays when only a part of the carrier is assigned in time: as in the paper, the bits of that part have \
-         the energy that C/N0 gives a carrier of their rate.",
+         the energy that C/N0 gives a carrier of their rate",
     ],
     example: "cn0_db=70 eta=2 code_rate=0.75",
     keys: &KEYS,

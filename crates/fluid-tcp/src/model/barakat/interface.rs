@@ -87,14 +87,14 @@ pub(in crate::model) static MODEL: Model = Model {
     about: "Long-lived TCP over a link with FEC and selective-repeat ARQ: throughput and round trip",
     source: "Barakat and Al Fawal, §4 and appendix, equations (1)-(10) and proposition 1",
     notes: &[
-        "Units are lost independently; a frame of N units fails when more than N - K are lost (B1: the text before (4) says N - K or more, its sum is right).",
-        "Repeats go before new frames; NACKs take the one-way delay and no room; the link is the only bottleneck and its buffer never overflows.",
-        "All connections share one round trip; queueing in front of the link is left out of it, so that R is only an upper figure once the link is full (B8).",
-        "E[Y] of a single frame with the maximum is (X+1)/2, printed (X-1)/2 (B2); the appendix' fourth line has an exponent X too many, its result is right (B3).",
-        "The wait for repeats is tau E[M] with tau = 2D + N/B; (9) has tau = 2D, which bdp=large uses (B4).",
-        "Printed, the share of transmissions that are repeated is P_T(1 - P_T^delta/(delta+1)), which takes all trials as equally likely; nack=exact counts them (B5).",
-        "Proposition 1 is first order in lambda/mu; under load it is far too small, and reseq_model=mminf has the mean for Poisson arrivals and exponential times (B6).",
-        "p_T in the text before (8) is P_T (B7).",
+        "Units are lost independently; a frame of N units fails when more than N - K are lost (B1: the text before (4) says N - K or more, its sum is right)",
+        "Repeats go before new frames; NACKs take the one-way delay and no room; the link is the only bottleneck and its buffer never overflows",
+        "All connections share one round trip; queueing in front of the link is left out of it, so that R is only an upper figure once the link is full (B8)",
+        "E[Y] of a single frame with the maximum is (X+1)/2, printed (X-1)/2 (B2); the appendix' fourth line has an exponent X too many, its result is right (B3)",
+        "The wait for repeats is tau E[M] with tau = 2D + N/B; (9) has tau = 2D, which bdp=large uses (B4)",
+        "Printed, the share of transmissions that are repeated is P_T(1 - P_T^delta/(delta+1)), which takes all trials as equally likely; nack=exact counts them (B5)",
+        "Proposition 1 is first order in lambda/mu; under load it is far too small, and reseq_model=mminf has the mean for Poisson arrivals and exponential times (B6)",
+        "p_T in the text before (8) is P_T (B7)",
     ],
     example: "C=10 D=0.1 p=0.01 K=10 N=11 delta=2",
     keys: &KEYS,
@@ -197,29 +197,29 @@ fn remarks(outcome: Outcome, hybrid: &Hybrid, found: &Throughput) -> Outcome {
     let outcome = outcome
         .remark_if(
             found.packet_loss <= 0.0,
-            "No packet is lost: nothing bounds R here, and the link is full.",
+            "no packet is lost: nothing bounds R here, and the link is full",
         )
         .remark_if(
             found.useful <= 0.0,
-            "Nothing comes through: every packet is lost.",
+            "nothing comes through: every packet is lost",
         )
         .remark_if(
             found.busy >= 1.0 && found.useful > 0.0,
-            "The link is full: U is exact, but R, lambda and load are upper figures and A and Ai lower ones, for the queue in front of the link is left out (B8).",
+            "the link is full: U is exact, but R, lambda and load are upper figures and A and Ai lower ones, for the queue in front of the link is left out (B8)",
         )
         .remark_if(
             medium && packet_time > 2.0 * hybrid.delay + hybrid.frame_time(),
-            "A packet's frames are not out when the first NACK comes back: the link is too short for bdp=medium, which takes the waits of frames as independent.",
+            "a packet's frames are not out when the first NACK comes back: the link is too short for bdp=medium, which takes the waits of frames as independent",
         )
         .remark_if(
             !medium && packet_time > 0.1 * hybrid.delay,
-            "A packet takes more than a tenth of the one-way delay to send: bdp=large, which leaves that out, is too fast.",
+            "a packet takes more than a tenth of the one-way delay to send: bdp=large, which leaves that out, is too fast",
         );
     if hybrid.resequencing == Resequencing::FirstOrder && found.load > 0.5 && found.useful > 0.0 {
         let wait = found.ordered_round_trip - found.round_trip;
         let on_link = found.round_trip - hybrid.elsewhere - hybrid.delay;
         return outcome.remark(format!(
-            "lambda/mu = {:.3} is not small: proposition 1 adds {:.4} s of waiting for order where M/M/inf at this load has {:.4} s (reseq_model=mminf, B6).",
+            "lambda/mu = {:.3} is not small: proposition 1 adds {:.4} s of waiting for order where M/M/inf at this load has {:.4} s (reseq_model=mminf, B6)",
             found.load,
             wait,
             on_link * exact(found.load),

@@ -153,23 +153,23 @@ const KEYS: [Key; 15] = [
 /// The model's face.
 pub(crate) static MODEL: Model = Model {
     name: "tgep-mix",
-    about: "tgep with bursts of losses, CUBIC or Westwood, and short flows beside the long ones",
+    about: "TGEP with bursts of losses, CUBIC or Westwood, and short flows beside the long ones",
     source: "an extension of Celandroni 2006 (papers/003) along its section V; CUBIC after RFC 9438, Westwood after \
              its reference [12]",
     notes: &[
-        "With burst=1, cc=reno and short_load=0 it is tgep, to the bit.",
+        "With burst=1, cc=reno and short_load=0 it is tgep, to the bit",
         "burst: runs of lost segments (Gilbert-Elliott with a bad state that loses all), geometric from 1 on, q of all \
          segments being lost; segments of a run belong to the connections as their windows are, and a connection that \
-         loses any is cut once; a run longer than the windows goes on in the next round trip and cuts again.",
+         loses any is cut once; a run longer than the windows goes on in the next round trip and cuts again",
         "Timeouts are not modelled: a burst that takes a whole window would end in one, so that the goodput is an upper \
-         figure where burst is not small against the window.",
+         figure where burst is not small against the window",
         "cubic: W(t) = C (t - K)^3 + Wmax with C 0.4 and beta 0.7, the Reno-friendly window as in RFC 9438, without \
-         fast convergence (section 4.7: off for a flow alone); t goes on while segments queue; b does not matter to it.",
-        "westwood: after a loss w = min(w, what the link holds without a queue): a bandwidth estimate without error.",
+         fast convergence (section 4.7: off for a flow alone); t goes on while segments queue; b does not matter to it",
+        "westwood: after a loss w = min(w, what the link holds without a queue): a bandwidth estimate without error",
         "Short flows arrive as a Poisson process, all of short_size segments, grow by 1 + 1/b a round trip from \
          short_window on and leave; their number is drawn afresh after each such life. They take their share of link and \
-         buffer first, have no losses of their own and cause none but by what they leave to the long flows.",
-        "short_share is the link's share that they had: goodput of the long flows and it together stay below 1.",
+         buffer first, have no losses of their own and cause none but by what they leave to the long flows",
+        "short_share is the link's share that they had: goodput of the long flows and it together stay below 1",
     ],
     example: "q=0.001 burst=4 cc=westwood short_load=0.1 ci=0.02",
     keys: &KEYS,

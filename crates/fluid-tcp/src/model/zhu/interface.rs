@@ -13,12 +13,12 @@ pub(in crate::model) static MODEL: Model = Model {
     about: "Throughput of TCP end to end over a satellite link with selective-repeat ARQ that keeps order",
     source: "Zhu, Roy and Kim, §III and appendix B, equations (20), (28)-(40)",
     notes: &[
-        "One connection in congestion avoidance that fills the buffer, loses one segment there and halves; no timeouts, no delayed acknowledgements.",
-        "Losses on the link are independent; ARQ repeats without limit and keeps order; T1 is constant.",
-        "Valid for B from about 30 segments on and theta S > 2; norm_direct_sum is the same without the approximations between (38) and (39): 1.5 % off at B = 100, 15 % at B = 10.",
-        "Arguments of the factorials are TCP segments; (x-1)! is Gamma(x).",
-        "(73)'s last line has misplaced terms (Z3), (74) and (77) mix factors in their sums (Z4); (39) and (40) are right, and X1 to X3 of (75) are A1 to A3 (Z5).",
-        "norm = lambda/mu reaches 1-r at most; efficiency = norm/(1-r) is what compares with splitting (Z6).",
+        "One connection in congestion avoidance that fills the buffer, loses one segment there and halves; no timeouts, no delayed acknowledgements",
+        "Losses on the link are independent; ARQ repeats without limit and keeps order; T1 is constant",
+        "Valid for B from about 30 segments on and theta S > 2; norm_direct_sum is the same without the approximations between (38) and (39): 1.5 % off at B = 100, 15 % at B = 10",
+        "Arguments of the factorials are TCP segments; (x-1)! is Gamma(x)",
+        "(73)'s last line has misplaced terms (Z3), (74) and (77) mix factors in their sums (Z4); (39) and (40) are right, and X1 to X3 of (75) are A1 to A3 (Z5)",
+        "norm = lambda/mu reaches 1-r at most; efficiency = norm/(1-r) is what compares with splitting (Z6)",
     ],
     example: "B=200 T1=0.1 T2=0.5 p=0.1",
     keys: &KEYS,
@@ -82,26 +82,26 @@ pub(in crate::model) fn remarks(outcome: Outcome, path: &Path, found: &EndToEnd)
     let outcome = outcome
         .remark_if(
             path.loss.no <= 0.0,
-            "Nothing gets through: efficiency is its limit for p to 1.",
+            "nothing gets through: efficiency is its limit for p to 1",
         )
         .remark_if(
             path.satellite <= 0.0,
-            "The satellite link has no length: beta and Tcal are infinite, the rest are limits for T2 to 0.",
+            "the satellite link has no length: beta and Tcal are infinite, the rest are limits for T2 to 0",
         )
         .remark_if(path.sparse(path.buffer), SPARSE)
         .remark_if(
             found.efficiency > 1.0,
-            "More than the link could carry: outside of what (39) is made for.",
+            "more than the link could carry: outside of what (39) is made for",
         );
     if path.buffer < 30.0 {
         return outcome.remark(format!(
-            "B is below 30 segments: (39) approximates the sum (38) for large windows, and is {off:.1} % off it here."
+            "B is below 30 segments: (39) approximates the sum (38) for large windows, and is {off:.1} % off it here"
         ));
     }
     outcome.remark_if(
         found.case != Case::Full && path.terrestrial < 0.1 * path.satellite && path.loss.no > 0.0,
         &format!(
-            "The buffer is below (1+rho) mu T2 = {:.0} segments: the link idles after every loss (51).",
+            "the buffer is below (1+rho) mu T2 = {:.0} segments: the link idles after every loss (51)",
             (1.0 + found.rho) * path.pipe()
         ),
     )

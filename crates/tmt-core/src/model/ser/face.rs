@@ -71,19 +71,19 @@ const REQUIRED_KEYS: [Key; 11] = [
 const SOURCE: &str =
     "Celandroni 2006 (papers/003), section III, eq (16)-(17) and the relations for SER";
 const NOTES: &[&str] = &[
-    "BPSK or QPSK in white noise; behind the Viterbi decoder the union bound of model conv.",
-    "Reed-Solomon alone: independent bits. Around a convolutional code: ideal symbol interleaver, (17).",
-    "Erasure codes: a block is lost when any of its bits is wrong; n - k lost blocks are recovered; no interleaver.",
+    "BPSK or QPSK in white noise; behind the Viterbi decoder the union bound of model conv",
+    "Reed-Solomon alone: independent bits. Around a convolutional code: ideal symbol interleaver, (17)",
+    "Erasure codes: a block is lost when any of its bits is wrong; n - k lost blocks are recovered; no interleaver",
     "C7: p/ebL must be the rate of bursts, so that ebL is the number of wrong bits of a burst; the paper takes the \
-     bursts' whole length, which understates it.",
+     bursts' whole length, which understates it",
     "C8, C9: of the paper's generator of bursts, needed only without interleaver, the mean distance is ebL/p and the \
-     law P(D=v) = p_d (1-p_d)^(v-K+1) from v = K-1 on.",
+     law P(D=v) = p_d (1-p_d)^(v-K+1) from v = K-1 on",
 ];
 
 /// The model's face.
 pub(in crate::model) static MODEL: Model = Model {
     name: "ser",
-    about: "how often a segment is lost in white noise under a code",
+    about: "How often a segment is lost in white noise under a code",
     source: SOURCE,
     notes: NOTES,
     example: "scheme=rsconv rate=7/8 ebn0_db=4.5",
@@ -105,7 +105,7 @@ pub(in crate::model) static MODEL: Model = Model {
 /// The other model's face.
 pub(in crate::model) static REQUIRED: Model = Model {
     name: "ser-required",
-    about: "the signal that a segment error rate needs under a code",
+    about: "The signal that a segment error rate needs under a code",
     source: SOURCE,
     notes: NOTES,
     example: "scheme=erasure target=1e-4",
