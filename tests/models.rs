@@ -201,8 +201,8 @@ fn a_sweep_is_the_same_as_its_points_one_by_one() {
         let cells: Vec<&str> = line.split(',').collect();
         assert_eq!(cells.len(), head.len());
         assert_eq!(
-            cells[eta].parse::<f64>().unwrap(),
-            point["result"]["eta"].as_f64().unwrap()
+            cells[eta].parse::<f64>().ok(),
+            point["result"]["eta"].as_f64()
         );
     }
 }

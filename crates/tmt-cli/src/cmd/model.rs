@@ -110,26 +110,28 @@ struct Point {
     /// What is to be said: an assumption that does not hold, or why there is no result.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     notes: Vec<String>,
+    #[serde(skip)]
+    refusal: Option<ModelError>,
 }
 
 impl Point {
-    fn new(model: &'static Model, params: Arguments) -> Result<Self, (Self, ModelError)> {
-        let mut point = Self {
-            model: model.name,
-            params,
-            result: None,
-            notes: Vec::new(),
-        };
-        match model.evaluate(&point.params) {
+    fn new(model: &'static Model, params: Arguments) -> Self {
+        let (result, refusal, notes) = match model.evaluate(&params) {
             Ok(answer) => {
-                point.notes = answer.remarks().to_vec();
-                point.result = Some(answer);
-                Ok(point)
+                let remarks = answer.remarks().to_vec();
+                (Some(answer), None, remarks)
             }
             Err(error) => {
-                point.notes.push(format!("refused: {error}"));
-                Err((point, error))
+                let note = format!("refused: {error}");
+                (None, Some(error), vec![note])
             }
+        };
+        Self {
+            model: model.name,
+            params,
+            result,
+            notes,
+            refusal,
         }
     }
 }
@@ -159,19 +161,15 @@ pub(crate) fn run(args: &Args) -> Outcome {
         .collect();
     let sweeps = sweeps.map_err(|error| refuse(&error))?;
     let all = sweep::points(&fixed, &sweeps).map_err(|error| refuse(&error))?;
-    let answered: Vec<_> = all
+    let points: Vec<Point> = all
         .into_par_iter()
         .map(|params| Point::new(model, params))
         .collect();
-    if answered.iter().all(Result::is_err)
-        && let Some(Err((_, error))) = answered.first()
+    if let Some(error) = points.first().and_then(|point| point.refusal.as_ref())
+        && points.iter().all(|point| point.refusal.is_some())
     {
         return Err(refuse(error));
     }
-    let points: Vec<Point> = answered
-        .into_iter()
-        .map(|answer| answer.unwrap_or_else(|(point, _)| point))
-        .collect();
     tell_notes(&points, &sweeps);
     let mut output = Output::create(flags.output.as_deref())?;
     if flags.json {

@@ -107,7 +107,7 @@ impl Rate {
         }
     }
 
-    /// The rate of this name, one of [`RATE`]'s words; 1/2 for any other.
+    /// The rate of this name, one of `RATE`'s words; 1/2 for any other.
     #[must_use]
     pub fn named(name: &str) -> Self {
         let found = Self::ALL.into_iter().find(|rate| rate.name() == name);

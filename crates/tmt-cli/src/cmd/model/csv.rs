@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use tmt_core::model::{Model, Quantity, Value};
+use tmt_core::model::{Model, Outcome as Answer, Quantity, Value};
 
 use super::{Point, models};
 use crate::exit::{Failure, Outcome};
@@ -48,7 +48,7 @@ pub(super) fn of(model: &Model, points: &[Point]) -> Outcome<Vec<u8>> {
         .iter()
         .map(|point| {
             let mut row = BTreeMap::new();
-            let fields = point.result.iter().flat_map(|answer| answer.fields());
+            let fields = point.result.iter().flat_map(Answer::fields);
             for (place, (name, quantity)) in fields.enumerate() {
                 for (column, text) in cells(name, quantity) {
                     columns[place].insert((column.len(), column.clone()), column.clone());

@@ -1,7 +1,7 @@
 //! Models as tables for people, and their descriptions.
 
 use serde::Serialize;
-use tmt_core::model::{Key, Model, Quantity, Value};
+use tmt_core::model::{Key, Model, Outcome, Quantity, Value};
 
 use super::sweep::Sweep;
 use super::{Point, models};
@@ -56,7 +56,7 @@ pub(super) fn one(model: &Model, point: &Point) -> String {
         keys.row(key.name, [value(given), key.about.to_owned()]);
     }
     let mut results = Report::new(["result", "value", ""]).left(2);
-    let fields = point.result.iter().flat_map(|answer| answer.fields());
+    let fields = point.result.iter().flat_map(Outcome::fields);
     for ((name, found), field) in fields.zip(model.results) {
         // An array would push everything else to the right: it stands behind what it is.
         match found {
