@@ -7,7 +7,7 @@ use tmt_core::units::{Bytes, Span, Time};
 
 use crate::congestion::Algorithm;
 use crate::endpoint::Endpoint;
-use crate::event::EventQueue;
+use crate::event::{EventQueue, Kinds};
 use crate::gateway::Gateway;
 use crate::link::Link;
 use crate::metrics::{FlowTally, RunReport};
@@ -64,6 +64,21 @@ enum Event {
     },
     Rto(usize),
     DelayedAck(usize),
+}
+
+impl Kinds for Event {
+    const KINDS: usize = 6;
+
+    fn kind(&self) -> usize {
+        match self {
+            Self::Departure { .. } => 0,
+            Self::Delivery { .. } => 1,
+            Self::Ack { .. } => 2,
+            Self::Rto(_) => 3,
+            Self::DelayedAck(_) => 4,
+            Self::Start(_) => 5,
+        }
+    }
 }
 
 /// A flow at work.

@@ -6,7 +6,7 @@ use proptest::prelude::*;
 use super::*;
 use crate::congestion::Algorithm;
 use crate::endpoint::Profile;
-use crate::event::EventQueue;
+use crate::event::{EventQueue, Kinds};
 use crate::receiver::Receiver;
 
 fn endpoint(sack: bool, recovery: Recovery, initial_window: u32) -> Endpoint {
@@ -293,6 +293,17 @@ fn a_source_without_packets_sends_none() {
 enum Flight {
     Packet(u64),
     Ack(Ack),
+}
+
+impl Kinds for Flight {
+    const KINDS: usize = 2;
+
+    fn kind(&self) -> usize {
+        match self {
+            Self::Packet(_) => 0,
+            Self::Ack(_) => 1,
+        }
+    }
 }
 
 /// Counts afresh what the sender keeps up to date.
