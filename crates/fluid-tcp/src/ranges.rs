@@ -1,22 +1,26 @@
 //! Sets of packet numbers as disjoint ranges: what a receiver holds out of order, what a sender knows of it.
 
-use std::collections::BTreeMap;
+use std::collections::VecDeque;
 
 /// Disjoint, non-adjacent ranges [start, end).
+///
+/// There are few at a time, most changes are at the ends, and every acknowledgement asks: a sorted row beats a tree.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct RangeSet {
-    /// Start to end.
-    ranges: BTreeMap<u64, u64>,
+    /// Rising.
+    ranges: VecDeque<(u64, u64)>,
 }
 
 impl RangeSet {
+    /// The place of the first range that ends above `number`.
+    fn place(&self, number: u64) -> usize {
+        self.ranges.partition_point(|(_, end)| *end <= number)
+    }
+
     /// The range that holds `number`.
     pub(crate) fn range_of(&self, number: u64) -> Option<(u64, u64)> {
-        self.ranges
-            .range(..=number)
-            .next_back()
-            .map(|(s, e)| (*s, *e))
-            .filter(|(_, end)| number < *end)
+        let found = self.ranges.get(self.place(number)).copied();
+        found.filter(|(start, _)| *start <= number)
     }
 
     /// Whether `number` is in the set.
@@ -33,42 +37,37 @@ impl RangeSet {
         if self.range_of(start).is_some_and(|(_, known)| known >= end) {
             return;
         }
-        let (mut first, mut last) = (start, end);
-        let mut next = start;
-        while let Some((s, e)) = self.touching(first, last) {
+        // Those that overlap or border on it become one with it.
+        let from = self.ranges.partition_point(|(_, e)| *e < start);
+        let (mut first, mut last, mut next, mut to) = (start, end, start, from);
+        while let Some(&(s, e)) = self.ranges.get(to)
+            && s <= end
+        {
             (next..s.min(end)).for_each(&mut added);
             next = next.max(e);
             first = first.min(s);
             last = last.max(e);
-            self.ranges.remove(&s);
+            to += 1;
         }
         (next..end).for_each(&mut added);
-        self.ranges.insert(first, last);
-    }
-
-    /// The lowest range that overlaps or borders on [start, end).
-    fn touching(&self, start: u64, end: u64) -> Option<(u64, u64)> {
-        let below = self
-            .ranges
-            .range(..start)
-            .next_back()
-            .filter(|(_, e)| **e >= start);
-        below
-            .or_else(|| self.ranges.range(start..=end).next())
-            .map(|(s, e)| (*s, *e))
+        if to == from {
+            self.ranges.insert(from, (first, last));
+        } else {
+            self.ranges[from] = (first, last);
+            self.ranges.drain(from + 1..to);
+        }
     }
 
     /// Takes everything below `limit` out.
     pub(crate) fn remove_below(&mut self, limit: u64) {
-        while let Some((&start, &end)) = self.ranges.first_key_value() {
-            if start >= limit {
+        while let Some(range) = self.ranges.front_mut()
+            && range.0 < limit
+        {
+            if range.1 > limit {
+                range.0 = limit;
                 return;
             }
-            self.ranges.remove(&start);
-            if end > limit {
-                self.ranges.insert(limit, end);
-                return;
-            }
+            self.ranges.pop_front();
         }
     }
 
@@ -92,16 +91,11 @@ impl RangeSet {
 
     /// Takes the lowest range out if it begins at `start`; its end.
     pub(crate) fn take_first_if(&mut self, start: u64) -> Option<u64> {
-        let end = self
-            .ranges
-            .first_key_value()
-            .filter(|(s, _)| **s == start)
-            .map(|(_, end)| *end)?;
-        self.ranges.remove(&start);
+        let (_, end) = self.ranges.pop_front_if(|range| range.0 == start)?;
         Some(end)
     }
 
-    /// Empties the set.
+    /// All numbers of the set.
     #[cfg(test)]
     pub(crate) fn numbers(&self) -> Vec<u64> {
         self.ranges
