@@ -78,7 +78,7 @@ pub fn at_least_one(x: f64, n: f64) -> f64 {
     -expm1(n * log1p(-x))
 }
 
-/// `x` rounded down to whole packets; zero for what is negative or no number.
+/// `x` rounded down to a whole number; zero for what is negative or no number.
 #[must_use]
 #[expect(
     clippy::cast_possible_truncation,

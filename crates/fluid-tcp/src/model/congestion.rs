@@ -91,8 +91,7 @@ pub(super) const BETA: Key = Key::number(
     0.8,
     Domain::NonNegative,
     "buffer over bandwidth-delay product, B/(mu T)",
-)
-.alias(&["buffer"]);
+);
 /// N.
 pub(super) const N: Key = Key::count(
     "N",
@@ -115,7 +114,7 @@ const KEYS: [Key; 5] = [MU, TAU, BETA, N, B];
 pub(crate) static MODEL: Model = Model {
     name: "congestion",
     about: "Goodput of long-lived connections that lose segments by a full buffer only",
-    source: "Celandroni 2006 (papers/003), section II.A, eq (13), (14) and the relation between them",
+    source: "papers/003 §II.A, equations (13), (14) and the relation between them; models.md §3.1",
     notes: &[
         "Reno without timeouts: windows grow by 1/b a round trip, and all halve when the buffer is full",
         "C1: the printed length of the first phase lacks the factor b; (13) itself has it",

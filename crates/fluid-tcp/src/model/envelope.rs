@@ -236,7 +236,7 @@ const KEYS: [Key; 11] = [CN0, FAMILY, SYMBOLS, RHO, TAU, BETA, B, TG, T0, EBL, S
 pub(crate) static MODEL: Model = Model {
     name: "envelope",
     about: "The code and modulation with the highest TCP goodput at a quality of the channel",
-    source: "Celandroni 2006 (papers/003), section IV, figures 4 and 5; models.md 3.6",
+    source: "papers/003 §IV, figures 4 and 5; models.md §3.6",
     notes: &[
         "One long-lived connection; segments of 8920 bits (conv, rs, rsconv) or 8832 (erasure, erconv); BPSK and QPSK",
         "TGEP is its stationary law for one connection, solved on a lattice to 1e-5 instead of drawn",

@@ -123,7 +123,7 @@ impl Path {
 }
 
 /// What is said where [`Path::sparse`].
-pub(super) const SPARSE: &str = "Fewer than 2 link-layer packets are in flight: the logarithm in (20) is negative, and the times come out below a round trip of the link (Z2).";
+pub(super) const SPARSE: &str = "fewer than 2 link-layer packets are in flight: the logarithm in (20) is negative, and the times come out below a round trip of the link (Z2)";
 
 pub(super) const BUFFER: Key = Key::number(
     "B",
@@ -131,7 +131,7 @@ pub(super) const BUFFER: Key = Key::number(
     Domain::Positive,
     "buffer in front of the satellite link, segments",
 )
-.alias(&["b", "buffer"]);
+.alias(&["buffer"]);
 pub(super) const RATE: Key = Key::number(
     "mu",
     250.0,

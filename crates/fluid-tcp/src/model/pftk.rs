@@ -44,7 +44,7 @@ static KEYS: [Key; 4] = [LOSS, ROUND_TRIP, PACKET, DELAYED];
 pub static MODEL: Model = Model {
     name: "pftk",
     about: "Rate of a long-lived TCP connection from packet loss and round-trip time",
-    source: "Barakat and Al Fawal, §4.1, equation (1)",
+    source: "papers/002 §4.1, equation (1), after Padhye et al. 2000; models.md §2.1",
     notes: &[
         "One long-lived connection without a window limit, in congestion avoidance or timeout",
         "A timeout lasts four round trips (T0 = 4A)",

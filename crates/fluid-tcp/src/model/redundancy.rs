@@ -69,7 +69,7 @@ static KEYS: [Key; 2] = [LOSS, DATA];
 pub(super) static MODEL: Model = Model {
     name: "barakat-nopt",
     about: "The frame length N that makes most of a full link when frames are repeated until they arrive",
-    source: "Barakat and Al Fawal, §4.6, from equations (4) and (6) for delta to infinity",
+    source: "papers/002 §4.6, from equations (4) and (6) for delta to infinity; models.md §2.1",
     notes: &[
         "A full link and repeats without limit: what counts is alpha_inf = (1 - P_T) K/N alone",
         "On ties the smallest N wins; p = 1/K^2 is one between K and K+1 (B9)",

@@ -30,7 +30,7 @@ const KEYS: [Key; 6] = [Q, MU, TAU, T0, B, N];
 pub(crate) static MODEL: Model = Model {
     name: "relation15",
     about: "Goodput of long-lived connections under random loss on a link that never fills",
-    source: "Celandroni 2006 (papers/003), section II.B, eq (15), after Padhye et al. 2000",
+    source: "papers/003 §II.B, equation (15), after Padhye et al. 2000; models.md §3.2",
     notes: &[
         "C4: (15) prints tau where both tables were computed with the complete round trip T = tau + 1/mu",
         "The link's rate is no limit here: a result above 1 says that the link would be full; Tg_capped ends at 1",

@@ -76,7 +76,7 @@ static KEYS: [Key; 6] = [BUFFER, RATE, TERRESTRIAL, SATELLITE, LOSS, CONNECTIONS
 pub(super) static MODEL: Model = Model {
     name: "split",
     about: "Throughput of TCP split in front of a satellite link with selective-repeat ARQ",
-    source: "Zhu, Roy and Kim, §IV and §V-D, equations (41)-(50), (54), (58)",
+    source: "papers/004 §IV and §V-D, equations (41) to (50), (54), (58); models.md §4.4",
     notes: &[
         "The terrestrial part is far faster than the satellite link and without loss; half of the free buffer arrives in a round trip T1",
         "Little's law over a segment's mean time T2/(1-p) on the satellite link; the link limits by min(1, .) alone",

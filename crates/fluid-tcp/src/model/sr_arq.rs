@@ -155,7 +155,7 @@ const PACKETS: Key = Key::count(
 )
 .alias(&["K", "packets"]);
 const LOSS: Key =
-    Key::number("r", 0.1, Domain::Probability, "loss of a link-layer packet").alias(&["loss", "p"]);
+    Key::number("r", 0.1, Domain::Probability, "loss of a link-layer packet").alias(&["loss"]);
 const SATELLITE: Key =
     Key::number("T2", 0.5, Domain::NonNegative, "round trip of the link, s").alias(&["t2", "rtt"]);
 
@@ -165,7 +165,7 @@ static KEYS: [Key; 3] = [PACKETS, LOSS, SATELLITE];
 pub(super) static MODEL: Model = Model {
     name: "sr-arq-delay",
     about: "Mean time until the slowest of k packets is through, selective-repeat ARQ without limit",
-    source: "Zhu, Roy and Kim, §III-A and appendix A, equations (3)-(5), (60), (63), (64)",
+    source: "papers/004 §III-A and appendix A, equations (3) to (5), (60), (63), (64); models.md §4.1",
     notes: &[
         "Losses are independent, feedback is never lost, and a repeat takes one round trip T2",
         "With k packets before the one that is looked at the largest is of k+1, and the earlier ones have a head start: (3) with k is the paper's convention, a bound (Z1)",

@@ -233,7 +233,7 @@ const KEYS: [Key; 10] = [Q, MU, TAU, BETA, N, B, CI, LEVEL, SEED, RESEND];
 pub(crate) static MODEL: Model = Model {
     name: "tgep",
     about: "Goodput of long-lived connections under congestion and random loss, by fluid Monte-Carlo",
-    source: "Celandroni 2006 (papers/003), section II, eq (1)-(12) and the text behind (14)",
+    source: "papers/003 §II, equations (1) to (12) and the text behind (14); models.md §3.3",
     notes: &[
         "Reno without timeouts: windows grow by 1/b a round trip; a random loss halves one window, a full buffer all",
         "Losses are independent: the segments between two of them are geometric",

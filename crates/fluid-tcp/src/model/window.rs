@@ -14,7 +14,7 @@ static KEYS: [Key; 7] = [WINDOW, BUFFER, RATE, TERRESTRIAL, SATELLITE, LOSS, PIE
 pub(super) static MODEL: Model = Model {
     name: "window-time",
     about: "Mean time in which a TCP window is acknowledged over selective-repeat ARQ that keeps order",
-    source: "Zhu, Roy and Kim, §III-A, equations (8), (15), (19), (20)",
+    source: "papers/004 §III-A, equations (8), (15), (19), (20); models.md §4.2",
     notes: &[
         "An upper bound of means: the whole pipe is in flight in front of the last segment, bursts are uniform in length",
         "Losses are independent, ARQ repeats without limit, feedback is never lost, TCP acknowledges every segment",

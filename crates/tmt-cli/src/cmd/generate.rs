@@ -23,7 +23,7 @@ pub(crate) struct CompletionsArgs {
     after_help = "Example:\n  tmt man apply | man -l -\n  tmt man model harq | man -l -\n  tmt man > tmt.1"
 )]
 pub(crate) struct ManArgs {
-    /// The command, and the command of it; `tmt` itself when left out
+    /// The command, and its subcommand; `tmt` itself when left out
     command: Vec<String>,
 }
 

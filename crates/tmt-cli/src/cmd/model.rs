@@ -150,7 +150,12 @@ pub(crate) fn run(args: &Args) -> Outcome {
     if flags.list {
         return Err(Failure::usage("--list stands alone, without a model"));
     }
-    let refuse = |error: &dyn std::fmt::Display| Failure::usage(format!("{}: {error}", model.name));
+    let refuse = |error: &dyn std::fmt::Display| {
+        let name = model.name;
+        Failure::usage(format!(
+            "{name}: {error}; tmt model {name} --help tells more"
+        ))
+    };
     let fixed = model
         .arguments(split(pairs).map_err(|error| refuse(&error))?)
         .map_err(|error| refuse(&error))?;

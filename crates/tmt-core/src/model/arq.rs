@@ -36,7 +36,7 @@ pub fn delay(p: f64, rtt: f64) -> f64 {
 pub static MODEL: Model = Model {
     name: "arq",
     about: "ARQ with unlimited selective repeats: efficiency and delay",
-    source: "papers/000 §3.4, §3.5; models.md §1.4",
+    source: "papers/000 §3.5; models.md §1.4",
     notes: &[
         "The channel is taken as memoryless over one round-trip time: bursts are short beside it",
         "K5: the printed delay has p^(i−1), which charges a round trip to LLDUs received at the first try; \

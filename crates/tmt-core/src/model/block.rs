@@ -45,7 +45,7 @@ pub(super) fn check(n: u64, k: u64) -> Result<(), ModelError> {
 pub(super) static MODEL: Model = Model {
     name: "rs-block",
     about: "How often a Reed-Solomon block cannot be corrected",
-    source: "Celandroni 2006 (papers/003), section III.B, eq (16)",
+    source: "papers/003 §III.B, equation (16); models.md §3.5",
     notes: &[
         "Symbols are wrong independently, at unknown places: t0 = (n - k)/2 of them are corrected, rounded down",
         "A decoder that takes a wrong codeword for the right one counts as failed here as well",

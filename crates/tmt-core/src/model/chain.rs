@@ -350,7 +350,7 @@ impl Census {
     }
 }
 
-/// P(m, n) for m = 0 … `most`: the probability of m erasures in `n` consecutive LLDUs (papers/000 §3.3).
+/// P(m, n) for m = 0 … `most`: the probability of m erasures in `n` consecutive LLDUs (papers/000 §3.4).
 #[must_use]
 pub fn erasures(chain: Chain, n: usize, most: usize) -> Vec<f64> {
     let most = most.min(n);

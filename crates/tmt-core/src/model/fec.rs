@@ -248,7 +248,7 @@ const SPACING: &str = "depth > 1: delay and delay_exact count tp from one LLDU o
 pub static MODEL: Model = Model {
     name: "fec",
     about: "FEC and interleaved FEC: efficiency, residual loss, recovery delay",
-    source: "papers/000 §3.4, §3.5, equations (1), (2), (4); models.md §1.3",
+    source: "papers/000 §3.5, equations (1), (2), (4); models.md §1.3",
     notes: &[
         "A systematic code: data LLDUs that got through count when decoding fails",
         ge::STAYING,

@@ -105,7 +105,7 @@ pub static STATE: Model = Model {
 pub static COUNT: Model = Model {
     name: "ge-dist",
     about: "P(m, n): the number of erasures in n consecutive LLDUs of the channel",
-    source: "papers/000 §3.3; models.md §1.2",
+    source: "papers/000 §3.4; models.md §1.2",
     notes: &[STAYING, SWAPPED],
     example: "n=12 alpha=0.99 beta=0.8",
     keys: &[N, ALPHA, BETA, PG, PB, DEPTH],

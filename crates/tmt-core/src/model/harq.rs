@@ -12,13 +12,15 @@ const TRI: Key = Key::count(
     "tri",
     0,
     (0, 1),
-    "1 adds the time to send a round's LLDUs, tp · E[m_i | round i happens], to each round's delay",
+    "1 adds a round's time, tp · E[m_i | round i happens], to delay and delay_given_decoded",
 );
 
-/// Most steps of the sums over rounds, some seconds of work.
-const MOST_WORK: f64 = 2e10;
-/// Most entries of the law of the LLDUs sent.
-const MOST_SENT: usize = 1 << 22;
+/// Most steps of the sums over rounds, a second or two of work.
+const MOST_WORK: f64 = 2e9;
+/// Most steps towards the law of the LLDUs sent.
+const MOST_SENT: usize = 1 << 27;
+/// Most entries of the rows it needs.
+const MOST_ROWS: usize = 1 << 22;
 /// Paths less likely than this are left out of the law of the LLDUs sent.
 const UNLIKELY: f64 = 1e-30;
 
@@ -198,12 +200,16 @@ fn kept_of_products(code: &Code, given_up: &[f64]) -> f64 {
 }
 
 /// PS(j): the law of the LLDUs sent a codeword (papers/000 eq 6 for any R), paths below `UNLIKELY` left out;
-/// none where it would take more than some million entries.
+/// none where it would take more than a second or so.
 #[must_use]
 pub fn sent_law(code: &Code, repeats: Repeats) -> Option<Vec<(u64, f64)>> {
     let Repeats { extra, rounds } = repeats;
     let most = rounds.checked_mul(code.data + extra)?;
-    if most.checked_mul(code.data)? > MOST_SENT || (code.data + extra).pow(2) > MOST_SENT {
+    // After the first round, every number missing and sent so far leads to every number missing.
+    let paths = if rounds > 2 { most } else { 1 };
+    let steps = (code.data + extra).checked_mul(code.data)?;
+    let steps = steps.checked_mul(paths)?.checked_mul(rounds.max(1))?;
+    if steps > MOST_SENT || (code.data + extra).pow(2) > MOST_ROWS {
         return None;
     }
     let mut rows = Vec::with_capacity(code.data);
@@ -260,7 +266,7 @@ pub fn sent_law(code: &Code, repeats: Repeats) -> Option<Vec<(u64, f64)>> {
 pub static MODEL: Model = Model {
     name: "harq",
     about: "HARQ-II for any R and NS: efficiency, LLDUs sent, residual loss, delay",
-    source: "papers/000 §3.4, §3.5, equations (5), (6); models.md §1.5",
+    source: "papers/000 §3.5, equations (5), (6); models.md §1.5",
     notes: &[
         "Each round meets an independent stretch of the channel: it comes a round-trip time later, and bursts are \
          short beside that; data LLDUs that got through count when decoding fails",
@@ -341,10 +347,14 @@ pub static MODEL: Model = Model {
             .maybe("delay_given_decoded", given)
             .number("residual_loss", harq.residual_loss)
             .remark_if(
+                arguments.count(&DEPTH) > 1 && tp > 0.0,
+                "depth > 1: delays count tp from one LLDU of a codeword to the next, which stand depth · tp apart",
+            )
+            .remark_if(
                 never,
                 "mean_round_size ends before R: later rounds never happen",
             )
-            .remark_if(!whole, "PS is left out: it would have some million entries")
+            .remark_if(!whole, "PS is left out: it would take more than some 100 million steps")
             .remark_if(
                 decoded <= 0.0,
                 "no codeword is ever decoded: delay_given_decoded has no value",

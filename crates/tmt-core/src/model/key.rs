@@ -133,13 +133,6 @@ impl Key {
         self
     }
 
-    /// The same key with another preset.
-    #[must_use]
-    pub const fn preset(mut self, value: Value) -> Self {
-        self.preset = Preset::Is(value);
-        self
-    }
-
     /// All its names.
     pub fn names(&self) -> impl Iterator<Item = &'static str> {
         std::iter::once(self.name).chain(self.aliases.iter().copied())
@@ -182,6 +175,13 @@ impl Key {
             Domain::Word(words) => {
                 let word = words.iter().find(|word| **word == text);
                 word.map(|word| Value::Word(word))
+            }
+            // Whole numbers above 2^53 have no double of their own.
+            Domain::Count(least, most) if text.parse::<u64>().is_ok() => {
+                let count = text.parse().ok();
+                count
+                    .filter(|count| (least..=most).contains(count))
+                    .map(Value::Count)
             }
             _ => text.parse().ok().and_then(|number| self.value(number)),
         };

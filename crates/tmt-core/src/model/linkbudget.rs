@@ -74,10 +74,10 @@ const KEYS: [Key; 5] = [CN0, ETA, CODE, SYMBOLS, RHO];
 pub(super) static MODEL: Model = Model {
     name: "linkbudget",
     about: "Bit rates of a carrier and the energy of their bits",
-    source: "Celandroni 2006 (papers/003), section III.B eq (18) and section IV.A eq (19)",
+    source: "papers/003 §III.B equation (18), §IV.A equation (19); models.md §3.6",
     notes: &[
         "C11: (19) calls the information bit rate mu; TCP's mu is that divided by the bits of a segment",
-        "C12: that of two codes the one needs less spectrum for the same information rate says that its rate is higher, \
+        "C12: that one of two codes needs less spectrum for the same information rate says only that its rate is higher, \
          whatever the segment error rate",
         "Power stays when only a part of the carrier is assigned in time: as in the paper, the bits of that part have \
          the energy that C/N0 gives a carrier of their rate",

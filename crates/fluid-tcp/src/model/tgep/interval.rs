@@ -101,11 +101,14 @@ pub(super) fn estimate<C: Course>(
     let first = wanted.first.max(wanted.warm_up / 3.0);
     // Enough to see whether the interval can be had at all.
     let mut more = first.min(MOST / count);
+    let mut drawn = work;
     loop {
         for (course, sums) in courses.iter_mut().zip(&mut sums) {
             for _ in 0..tmt_core::num::whole(more) {
-                sums.add(course.next());
-                if sums.work > MOST {
+                let cycle = course.next();
+                drawn += cycle.work;
+                sums.add(cycle);
+                if drawn > MOST {
                     return Err(out_of_reach(wanted, 0.0, 1.0, 1.0));
                 }
             }
@@ -124,7 +127,7 @@ pub(super) fn estimate<C: Course>(
         // The half-width falls with the root of the length; a little more, so that the next look is the last.
         let missing = half_width / (wanted.relative * mean);
         let factor = missing * missing;
-        let work = work + sums.iter().map(|sums| sums.work).sum::<f64>();
+        let work = drawn;
         // Cycles that there still is work for.
         let room = (MOST / work - 1.0) * cycles;
         let needed = factor.max(least / cycles) * work;

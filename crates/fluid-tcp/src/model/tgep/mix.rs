@@ -154,7 +154,7 @@ const KEYS: [Key; 15] = [
 pub(crate) static MODEL: Model = Model {
     name: "tgep-mix",
     about: "TGEP with bursts of losses, CUBIC or Westwood, and short flows beside the long ones",
-    source: "an extension of Celandroni 2006 (papers/003) along its section V; CUBIC after RFC 9438, Westwood after \
+    source: "papers/003 §II, extended along its §V; CUBIC after RFC 9438, Westwood after \
              its reference [12]",
     notes: &[
         "With burst=1, cc=reno and short_load=0 it is tgep, to the bit",

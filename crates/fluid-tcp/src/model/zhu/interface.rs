@@ -11,7 +11,7 @@ static KEYS: [Key; 6] = [BUFFER, RATE, TERRESTRIAL, SATELLITE, LOSS, PIECES];
 pub(in crate::model) static MODEL: Model = Model {
     name: "zhu",
     about: "Throughput of TCP end to end over a satellite link with selective-repeat ARQ that keeps order",
-    source: "Zhu, Roy and Kim, §III and appendix B, equations (20), (28)-(40)",
+    source: "papers/004 §III and appendix B, equations (20), (28) to (40); models.md §4.3",
     notes: &[
         "One connection in congestion avoidance that fills the buffer, loses one segment there and halves; no timeouts, no delayed acknowledgements",
         "Losses on the link are independent; ARQ repeats without limit and keeps order; T1 is constant",
@@ -78,7 +78,6 @@ fn answer(given: &Arguments) -> Result<Outcome, ModelError> {
 
 /// What lies outside of the model's assumptions.
 pub(in crate::model) fn remarks(outcome: Outcome, path: &Path, found: &EndToEnd) -> Outcome {
-    let off = 100.0 * (found.norm / found.direct - 1.0).abs();
     let outcome = outcome
         .remark_if(
             path.loss.no <= 0.0,
@@ -93,16 +92,16 @@ pub(in crate::model) fn remarks(outcome: Outcome, path: &Path, found: &EndToEnd)
             found.efficiency > 1.0,
             "more than the link could carry: outside of what (39) is made for",
         );
-    if path.buffer < 30.0 {
-        return outcome.remark(format!(
-            "B is below 30 segments: (39) approximates the sum (38) for large windows, and is {off:.1} % off it here"
-        ));
-    }
-    outcome.remark_if(
-        found.case != Case::Full && path.terrestrial < 0.1 * path.satellite && path.loss.no > 0.0,
-        &format!(
-            "the buffer is below (1+rho) mu T2 = {:.0} segments: the link idles after every loss (51)",
-            (1.0 + found.rho) * path.pipe()
-        ),
-    )
+    outcome
+        .remark_if(
+            path.buffer < 30.0,
+            "B is below 30 segments: (39) approximates the sum (38), norm_direct_sum, for large windows",
+        )
+        .remark_if(
+            path.buffer >= 30.0
+                && found.case != Case::Full
+                && path.terrestrial < 0.1 * path.satellite
+                && path.loss.no > 0.0,
+            "the buffer is below (1+rho) mu T2: the link idles after every loss (51)",
+        )
 }

@@ -38,7 +38,7 @@ fn cells(name: &str, quantity: &Quantity) -> Vec<(String, String)> {
     }
 }
 
-/// The points' table. A key that is also a result stands once, as the result.
+/// The points' table. A key that is also the name of a result has `key.` in front.
 pub(super) fn of(model: &Model, points: &[Point]) -> Outcome<Vec<u8>> {
     let is_result = |name: &str| model.results.iter().any(|field| field.name == name);
     // By the place of the result: its columns in all points, in order of their place.
@@ -58,21 +58,20 @@ pub(super) fn of(model: &Model, points: &[Point]) -> Outcome<Vec<u8>> {
             row
         })
         .collect();
-    let keys: Vec<&str> = model
-        .keys
-        .iter()
-        .map(|key| key.name)
-        .filter(|name| !is_result(name))
-        .collect();
+    let keys = model.keys.iter().map(|key| {
+        if is_result(key.name) {
+            format!("key.{}", key.name)
+        } else {
+            key.name.to_owned()
+        }
+    });
+    let keys: Vec<String> = keys.collect();
     let results: Vec<String> = columns
         .iter()
         .flat_map(|names| names.values().cloned())
         .collect();
     let mut writer = csv::Writer::from_writer(Vec::new());
-    let head = keys
-        .iter()
-        .copied()
-        .chain(results.iter().map(String::as_str));
+    let head = keys.iter().chain(&results).map(String::as_str);
     writer
         .write_record(head.chain([NOTES]))
         .map_err(Failure::failed)?;
@@ -80,7 +79,6 @@ pub(super) fn of(model: &Model, points: &[Point]) -> Outcome<Vec<u8>> {
         let given: Vec<String> = point
             .params
             .pairs()
-            .filter(|(key, _)| !is_result(key.name))
             .map(|(_, value)| value.map_or_else(String::new, |value| value.to_string()))
             .collect();
         let found = results

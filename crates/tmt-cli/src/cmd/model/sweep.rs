@@ -5,7 +5,7 @@ use tmt_core::num::pow;
 use tmt_core::units::to_f64;
 
 /// Most points of one run.
-const MOST: usize = 1_000_000;
+const MOST: usize = 100_000;
 
 const FORM: &str =
     "KEY=FROM..TO (whole numbers), KEY=FROM..TO:COUNT, KEY=FROM..TO:log:COUNT or KEY=V1,V2,…";
@@ -47,6 +47,11 @@ impl Sweep {
         };
         let from = number(from).ok_or_else(form)?;
         let to = number(to).ok_or_else(form)?;
+        // Points between two ends of a whole number's range are rounded; the ends say what they are.
+        for end in [from, to] {
+            key.value(end)
+                .ok_or_else(|| key.refusal(&end.to_string()).to_string())?;
+        }
         let numbers = match count {
             None => whole_steps(key, from, to).ok_or_else(|| {
                 format!("--sweep {text}: how many points? FROM..TO:COUNT or FROM..TO:log:COUNT")
@@ -188,7 +193,8 @@ mod tests {
             ("beta=0..1:log:5", "stays above 0"),
             ("beta=0..2:5", "a number from 0 to 1"),
             ("beta=0..1:cubic:5", "expected KEY=FROM..TO"),
-            ("beta=0..1:1", "2 to 1000000 points"),
+            ("beta=0..1:1", "2 to 100000 points"),
+            ("nd=1.5..3.5", "found '1.5', expected a whole number"),
             ("beta=a..1:5", "expected KEY=FROM..TO"),
             ("nd=1,x", "a whole number"),
         ] {

@@ -63,8 +63,10 @@ pub(super) struct Comparison {
     pub(super) simulated: f64,
     /// Half-width of its 95 % interval.
     pub(super) ci95: Option<f64>,
-    /// The published figure, where there is one.
-    pub(super) published: Option<f64>,
+    /// A figure to compare the theory with: the contract's for papers/000, the printed one for papers/003.
+    pub(super) reference: Option<f64>,
+    /// How many times the tolerance is allowed.
+    pub(super) allowed: f64,
     /// Why the row is not judged: an assumption of the model that does not hold here.
     pub(super) outside_assumptions: Option<&'static str>,
 }
@@ -82,7 +84,7 @@ impl Comparison {
 
     /// Whether theory and simulation are farther apart than the tolerance and the interval together.
     pub(super) fn is_off(&self, tolerance: f64) -> bool {
-        let allowed = tolerance * self.theory.abs() + self.ci95.unwrap_or(0.0);
+        let allowed = tolerance * self.allowed * self.theory.abs() + self.ci95.unwrap_or(0.0);
         // Whatever is no number is off.
         let near = (self.simulated - self.theory).abs() <= allowed;
         self.outside_assumptions.is_none() && !near
@@ -145,7 +147,8 @@ mod tests {
             theory,
             simulated,
             ci95: Some(ci95),
-            published: None,
+            reference: None,
+            allowed: 1.0,
             outside_assumptions: None,
         }
     }

@@ -19,14 +19,18 @@ const RTT: Span = Span::from_millis(500);
 const DECODE_DELAY: Span = Span::from_millis(1);
 /// LLDUs first sent later than this before the end may not have been recovered yet: 40 round trips.
 const UNSETTLED: Span = Span::from_secs(20);
+const LOSS: &str = "residual loss";
+/// Times the tolerance that the loss under HARQ and frame ARQ may be off: repeats of other codewords cut in, so that an
+/// attempt is no contiguous stretch of the channel, as the closed forms take it to be; what is rare feels it most.
+const CUT_UP: f64 = 5.0;
 /// Losses that a comparison of loss ratios needs to mean anything; they come in bursts.
 const SEEN: f64 = 2_000.0;
-const RARE: &str = "fewer than 2000 LLDUs are expected to be lost in all runs: more --duration or --seeds would tell";
+const RARE: &str = "fewer than 2000 LLDUs are lost in all runs, or expected to be: more --duration or --seeds would tell";
 /// Slots generated and walked at a time.
 const PIECE: usize = 1 << 16;
 
-/// Published points of models.md §1.6: beta, efficiency or delay.
-type Published = &'static [(f64, f64)];
+/// Reference points of models.md §1.6: beta, efficiency or delay.
+type Reference = &'static [(f64, f64)];
 
 /// A scheme beside its model.
 #[derive(Debug)]
@@ -36,8 +40,8 @@ struct Case {
     keys: &'static str,
     /// The result that is the mean delay of an LLDU.
     delay: &'static str,
-    eta_published: Published,
-    delay_published: Published,
+    eta_reference: Reference,
+    delay_reference: Reference,
 }
 
 /// Time per LLDU, s, as the models take it.
@@ -58,24 +62,24 @@ pub(super) const FIGURE_5: Figure = Figure {
                 model: "fec",
                 keys: "nd=10 nr=2",
                 delay: "delay_nd",
-                eta_published: &[],
-                delay_published: &[],
+                eta_reference: &[],
+                delay_reference: &[],
             },
             Case {
                 scheme: "arq",
                 model: "arq",
                 keys: "",
                 delay: "delay",
-                eta_published: &[],
-                delay_published: &[],
+                eta_reference: &[],
+                delay_reference: &[],
             },
             Case {
                 scheme: "harq:5/7,rounds=2",
                 model: "harq",
                 keys: "nd=5 nr=2 R=2",
                 delay: "delay_lldu",
-                eta_published: &[],
-                delay_published: &[],
+                eta_reference: &[],
+                delay_reference: &[],
             },
         ];
         compare(runs, 0.99, &[0.1, 0.5, 0.8, 0.9, 0.95, 0.98], &cases)
@@ -95,28 +99,28 @@ pub(super) const FIGURE_6: Figure = Figure {
                 model: "fec",
                 keys: "nd=38 nr=13",
                 delay: "delay_nd",
-                eta_published: &[
+                eta_reference: &[
                     (0.1, 0.7451),
                     (0.5, 0.7448),
                     (0.8, 0.7222),
                     (0.9, 0.6596),
                     (0.93, 0.6119),
                 ],
-                delay_published: &[],
+                delay_reference: &[],
             },
             Case {
                 scheme: "arq",
                 model: "arq",
                 keys: "",
                 delay: "delay",
-                eta_published: &[
+                eta_reference: &[
                     (0.1, 0.9783),
                     (0.5, 0.9615),
                     (0.8, 0.9091),
                     (0.9, 0.8333),
                     (0.93, 0.7778),
                 ],
-                delay_published: &[
+                delay_reference: &[
                     (0.1, 0.2611),
                     (0.5, 0.2700),
                     (0.8, 0.3000),
@@ -129,14 +133,14 @@ pub(super) const FIGURE_6: Figure = Figure {
                 model: "harq",
                 keys: "nd=38 nr=13 R=2",
                 delay: "delay_lldu",
-                eta_published: &[
+                eta_reference: &[
                     (0.1, 0.7451),
                     (0.5, 0.7451),
                     (0.8, 0.7376),
                     (0.9, 0.6998),
                     (0.93, 0.6588),
                 ],
-                delay_published: &[
+                delay_reference: &[
                     (0.1, 0.2500),
                     (0.5, 0.2502),
                     (0.8, 0.2674),
@@ -161,8 +165,8 @@ pub(super) const FURTHER: Figure = Figure {
             model,
             keys,
             delay,
-            eta_published: &[],
-            delay_published: &[],
+            eta_reference: &[],
+            delay_reference: &[],
         };
         let cases = [
             case(
@@ -235,11 +239,11 @@ impl Case {
             ),
         };
         let theory = Theory::ask(self.model, &channel)?;
-        let published = |points: Published| {
+        let reference = |points: Reference| {
             let point = points.iter().find(|(at, _)| (at - beta).abs() < 1e-9);
             point.map(|(_, value)| *value)
         };
-        let row = |quantity, theory_value, values: &[f64], published, why| -> Outcome<Comparison> {
+        let row = |quantity, theory_value, values: &[f64], reference, why| -> Outcome<Comparison> {
             let simulated = mean(values)?;
             Ok(Comparison {
                 at: format!("beta={beta} p={p:.4}"),
@@ -250,7 +254,12 @@ impl Case {
                 theory: theory_value,
                 simulated: simulated.mean,
                 ci95: simulated.ci95,
-                published,
+                reference,
+                allowed: if quantity == LOSS && self.model != "fec" {
+                    CUT_UP
+                } else {
+                    1.0
+                },
                 outside_assumptions: why,
             })
         };
@@ -259,25 +268,21 @@ impl Case {
             "efficiency",
             theory.result("eta")?,
             &of(|walked| walked.efficiency),
-            published(self.eta_published),
+            reference(self.eta_reference),
             None,
         )?];
         if let Ok(loss) = theory.result("residual_loss") {
             let lldus: u64 = walked.iter().map(|walked| walked.lldus).sum();
-            let rare = (loss > 0.0 && loss * to_f64(lldus) < SEEN).then_some(RARE);
-            rows.push(row(
-                "residual loss",
-                loss,
-                &of(|walked| walked.loss),
-                None,
-                rare,
-            )?);
+            let seen: u64 = walked.iter().map(|walked| walked.lost).sum();
+            let most = (loss * to_f64(lldus)).max(to_f64(seen));
+            let rare = (loss > 0.0 && most < SEEN).then_some(RARE);
+            rows.push(row(LOSS, loss, &of(|walked| walked.loss), None, rare)?);
         }
         rows.push(row(
             "delay s",
             theory.result(self.delay)?,
             &of(|walked| walked.delay),
-            published(self.delay_published),
+            reference(self.delay_reference),
             None,
         )?);
         Ok(rows)
@@ -288,6 +293,7 @@ impl Case {
 #[derive(Debug, Clone, Copy)]
 struct Walked {
     lldus: u64,
+    lost: u64,
     efficiency: f64,
     loss: f64,
     /// RTT/2 and the mean wait; LLDUs that are lost wait for nothing, as in the closed forms, except under frame ARQ,
@@ -380,6 +386,7 @@ fn walk(
         let waited = if frames { sums.delivered } else { sums.lldus };
         Walked {
             lldus: sums.lldus,
+            lost: sums.lost,
             efficiency: to_f64(sums.delivered) / (to_f64(from) * share),
             loss: to_f64(sums.lost) / to_f64(sums.lldus),
             delay: RTT.half().as_secs_f64() + wide(sums.waits) * 1e-9 / to_f64(waited),

@@ -105,7 +105,7 @@ impl FigureReport {
             "simulation",
             "± 95 %",
             "deviation %",
-            "published",
+            "reference",
             "",
         ])
         .left(1)
@@ -125,7 +125,7 @@ impl FigureReport {
                     significant(found.simulated),
                     maybe(found.ci95),
                     format!("{:+.2}", row.deviation * 100.0),
-                    maybe(found.published),
+                    maybe(found.reference),
                     row.verdict.word().to_owned(),
                 ],
             );
@@ -173,7 +173,7 @@ pub(super) fn csv(figures: &[FigureReport]) -> Outcome<Vec<u8>> {
         "ci95",
         "deviation",
         "tolerance",
-        "published",
+        "reference",
         "verdict",
         "outside_assumptions",
     ];
@@ -200,7 +200,7 @@ pub(super) fn csv(figures: &[FigureReport]) -> Outcome<Vec<u8>> {
                 &maybe(found.ci95),
                 &number(row.deviation),
                 &number(figure.tolerance),
-                &maybe(found.published),
+                &maybe(found.reference),
                 row.verdict.word(),
                 found.outside_assumptions.unwrap_or(""),
             ];
