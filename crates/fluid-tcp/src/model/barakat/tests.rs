@@ -441,7 +441,7 @@ fn what_is_outside_of_the_assumptions_is_said() {
         let found = gives(text).unwrap();
         found.remarks().iter().any(|remark| remark.contains(word))
     };
-    assert!(says("C=1", "M/M/inf") && !says("C=1 reseq_model=mminf", "M/M/inf"));
+    assert!(says("C=1", "mminf") && !says("C=1 reseq_model=mminf", "mminf"));
     assert!(says("p=0", "no packet"));
     assert!(says("", "the link is full") && !says("C=1", "the link is full"));
     assert!(says("D=0.001", "too short") && !says("D=0.2", "too short"));
