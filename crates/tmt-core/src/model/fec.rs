@@ -141,6 +141,9 @@ impl Code {
             block.lost += of(a) * fail;
             block.kept += of(self.data - a) * fail;
         }
+        // A sum of many parts may end a last digit above their whole.
+        block.decode = block.decode.min(1.0);
+        block.fail = block.fail.min(1.0);
         block
     }
 
@@ -175,7 +178,7 @@ impl Code {
         let data = of(self.data);
         let real = if self.chain == chain { 1.0 } else { 0.0 };
         Recovery {
-            given_erased: erased.up_to(most) / (data * chain.erasure_probability()),
+            given_erased: (erased.up_to(most) / (data * chain.erasure_probability())).min(1.0),
             until_end: real * waits.up_to(most) / data,
             until_enough: real * (waits.up_to(most) - saved) / data,
         }

@@ -141,7 +141,7 @@ impl Harq {
             lost += of(a) * chance * given_up[n];
             rounds_waited += of(a) / data * chance * waits[n];
         });
-        let decoded: f64 = decode.iter().sum();
+        let decoded = decode.iter().sum::<f64>().min(1.0);
         Self {
             happens: happens.collect(),
             mean_sent: of(code.units()) + sent.iter().sum::<f64>(),
@@ -157,7 +157,7 @@ impl Harq {
     /// P(decoded within R rounds).
     #[must_use]
     pub fn decoded(&self) -> f64 {
-        self.decode.iter().sum()
+        self.decode.iter().sum::<f64>().min(1.0)
     }
 
     /// Data LLDUs delivered / LLDUs sent.

@@ -44,7 +44,7 @@ pub(in crate::model) static MODEL: Model = Model {
         Field::new("efficiency", "throughput over mu (1-r)"),
         Field::new(
             "norm_direct_sum",
-            "throughput over mu by (38) over whole windows",
+            "throughput over mu by (38) over whole windows, from w_max/2 rounded (half to even) to twice that",
         ),
     ],
     answer,
