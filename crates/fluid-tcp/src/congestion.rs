@@ -3,22 +3,38 @@
 //! A controller sees events and answers with a window; when and what to send is the sender's. A new
 //! one is one file in `congestion/` and one line in `REGISTRY`.
 
+mod backlog;
+mod compound;
 mod cubic;
+mod fixed;
+mod hybla;
 mod newreno;
+mod reno;
+mod vegas;
+mod westwood;
 
 use std::fmt;
 use std::str::FromStr;
 
 use tmt_core::units::{Span, Time};
 
-/// New data was acknowledged outside of a fast recovery, and the window was what held the sender back.
-#[derive(Debug, Clone, Copy)]
+/// An acknowledgement arrived.
+#[derive(Debug, Clone, Copy, Default)]
 pub struct AckEvent {
     /// Now.
     pub now: Time,
-    /// Segments newly acknowledged.
+    /// Segments newly acknowledged; none by a duplicate.
     pub acked: u64,
-    /// Smoothed round-trip time, once measured.
+    /// Segments that this tells to have arrived, each told once: by SACK blocks, or by a duplicate, too.
+    pub delivered: u64,
+    /// Segments outstanding before it arrived.
+    pub in_flight: u64,
+    /// Round trips so far: one more whenever something is acknowledged that was sent after the last one began.
+    pub round: u64,
+    /// Round-trip time of the last segment acknowledged, to the nanosecond whatever the timeout's clock;
+    /// none where one of them was sent twice (Karn).
+    pub rtt: Option<Span>,
+    /// Smoothed round-trip time on the timeout's clock, once measured.
     pub srtt: Option<Span>,
 }
 
@@ -46,14 +62,22 @@ pub enum Cause {
 
 /// A congestion controller; windows are in segments, fractions allowed.
 pub trait CongestionControl: fmt::Debug + Send {
-    /// New data was acknowledged.
+    /// Any acknowledgement, in recovery and duplicates included, before anything is made of it: for
+    /// controllers that measure. The window stays as it is.
+    fn observe(&mut self, _ack: &AckEvent) {}
+    /// New data was acknowledged outside of a fast recovery, and the window was what held the sender back.
     fn on_ack(&mut self, ack: &AckEvent);
     /// Congestion was inferred: the window becomes what it is to be after recovery, or 1 after a timeout.
     fn on_congestion(&mut self, event: &CongestionEvent);
     /// The congestion window, segments.
     fn cwnd(&self) -> f64;
-    /// The slow-start threshold, segments; none before the first congestion.
+    /// The slow-start threshold, segments; none before it was first set.
     fn ssthresh(&self) -> Option<f64>;
+    /// Whether, without SACK, a fast recovery goes on after a partial acknowledgement (RFC 6582); the
+    /// first one ends it where not (RFC 5681 §3.2).
+    fn recovers_by_partial(&self) -> bool {
+        true
+    }
 }
 
 /// A controller by name with its parameters, such as `cubic:beta=0.8,c=0.4`.
@@ -63,8 +87,25 @@ pub struct Algorithm {
     parameters: Vec<f64>,
 }
 
-/// A parameter: name, value when left out, smallest and largest value.
-type Parameter = (&'static str, f64, f64, f64);
+/// A parameter.
+#[derive(Debug, Clone, Copy)]
+struct Parameter {
+    name: &'static str,
+    /// When left out; 1 is on.
+    value: f64,
+    domain: Domain,
+}
+
+/// What a parameter may be.
+#[derive(Debug, Clone, Copy)]
+enum Domain {
+    /// From the first to the second.
+    Number(f64, f64),
+    /// `on` or `off`.
+    Switch,
+    /// From the first to the second; must be given, and stands without its name: `fixed:20`.
+    Bare(f64, f64),
+}
 
 /// A line of the registry.
 #[derive(Debug)]
@@ -82,7 +123,16 @@ impl PartialEq for Entry {
 }
 
 /// Every controller there is.
-static REGISTRY: [Entry; 2] = [newreno::ENTRY, cubic::ENTRY];
+static REGISTRY: [Entry; 8] = [
+    reno::ENTRY,
+    newreno::ENTRY,
+    cubic::ENTRY,
+    compound::ENTRY,
+    hybla::ENTRY,
+    westwood::ENTRY,
+    vegas::ENTRY,
+    fixed::ENTRY,
+];
 
 /// The smallest slow-start threshold, segments (RFC 5681 §3.1).
 const LEAST_SSTHRESH: f64 = 2.0;
@@ -101,17 +151,85 @@ impl Algorithm {
     }
 }
 
+impl Parameter {
+    const fn number(name: &'static str, value: f64, least: f64, most: f64) -> Self {
+        Self {
+            name,
+            value,
+            domain: Domain::Number(least, most),
+        }
+    }
+
+    const fn switch(name: &'static str) -> Self {
+        Self {
+            name,
+            value: 0.0,
+            domain: Domain::Switch,
+        }
+    }
+
+    const fn bare(name: &'static str, least: f64, most: f64) -> Self {
+        Self {
+            name,
+            value: least,
+            domain: Domain::Bare(least, most),
+        }
+    }
+
+    fn is_bare(&self) -> bool {
+        matches!(self.domain, Domain::Bare(..))
+    }
+
+    /// The parameter with this value as it is typed.
+    fn show(&self, value: f64) -> String {
+        match self.domain {
+            Domain::Number(..) => format!("{}={value}", self.name),
+            Domain::Switch => format!("{}={}", self.name, if is_on(value) { "on" } else { "off" }),
+            Domain::Bare(..) => value.to_string(),
+        }
+    }
+
+    fn parse(&self, text: &str) -> Result<f64, String> {
+        match self.domain {
+            Domain::Number(least, most) | Domain::Bare(least, most) => text
+                .parse()
+                .ok()
+                .filter(|value| (least..=most).contains(value))
+                .ok_or_else(|| format!("is no number from {least} to {most}")),
+            Domain::Switch => match text {
+                "on" => Ok(1.0),
+                "off" => Ok(0.0),
+                _ => Err("is neither on nor off".to_owned()),
+            },
+        }
+    }
+}
+
+/// Whether a switch with this value is on.
+fn is_on(value: f64) -> bool {
+    value > 0.5
+}
+
 impl Entry {
     fn form(&self) -> String {
         let parameters: Vec<String> = self
             .parameters
             .iter()
-            .map(|(name, value, ..)| format!("{name}={value}"))
+            .map(|parameter| {
+                if parameter.is_bare() {
+                    parameter.name.to_owned()
+                } else {
+                    parameter.show(parameter.value)
+                }
+            })
             .collect();
+        let parameters = parameters.join(",");
         if parameters.is_empty() {
             self.name.to_owned()
+        } else if self.parameters.iter().any(Parameter::is_bare) {
+            format!("{}:{parameters}", self.name)
         } else {
-            format!("{}[:{}]", self.name, parameters.join(","))
+            format!("{}[:{parameters}]", self.name)
         }
     }
 }
@@ -119,14 +237,14 @@ impl Entry {
 impl fmt::Display for Algorithm {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.entry.name)?;
-        for (index, ((name, ..), value)) in self
-            .entry
-            .parameters
-            .iter()
-            .zip(&self.parameters)
-            .enumerate()
-        {
-            write!(f, "{}{name}={value}", if index == 0 { ':' } else { ',' })?;
+        let parameters = self.entry.parameters.iter().zip(&self.parameters);
+        for (index, (parameter, value)) in parameters.enumerate() {
+            write!(
+                f,
+                "{}{}",
+                if index == 0 { ':' } else { ',' },
+                parameter.show(*value)
+            )?;
         }
         Ok(())
     }
@@ -160,70 +278,34 @@ impl FromStr for Algorithm {
                     Self::forms().join(", ")
                 ))
             })?;
-        let mut parameters: Vec<f64> = entry
-            .parameters
-            .iter()
-            .map(|(_, value, ..)| *value)
-            .collect();
+        let mut parameters: Vec<f64> = entry.parameters.iter().map(|p| p.value).collect();
         let mut given = vec![false; parameters.len()];
         for part in rest.into_iter().flat_map(|rest| rest.split(',')) {
-            let refuse = |why: &str| {
-                Err(AlgorithmError(format!(
-                    "'{part}' {why}; expected {}",
-                    entry.form()
-                )))
+            let refuse =
+                |why: &str| AlgorithmError(format!("'{part}' {why}; expected {}", entry.form()));
+            let (index, value) = match part.split_once('=') {
+                Some((key, value)) => (entry.parameters.iter().position(|p| p.name == key), value),
+                None => (entry.parameters.iter().position(Parameter::is_bare), part),
             };
-            let Some((key, value)) = part.split_once('=') else {
-                return refuse("is no parameter");
-            };
-            let Some(index) = entry.parameters.iter().position(|(name, ..)| *name == key) else {
-                return refuse(&format!("is no parameter of {name}"));
-            };
-            let (_, _, least, most) = entry.parameters[index];
-            let Some(value) = value
-                .parse::<f64>()
-                .ok()
-                .filter(|value| (least..=most).contains(value))
-            else {
-                return refuse(&format!("is no number from {least} to {most}"));
-            };
+            let index = index.ok_or_else(|| refuse(&format!("is no parameter of {name}")))?;
+            let value = entry.parameters[index]
+                .parse(value)
+                .map_err(|why| refuse(&why))?;
             if std::mem::replace(&mut given[index], true) {
-                return refuse("stands twice");
+                return Err(refuse("stands twice"));
             }
             parameters[index] = value;
+        }
+        let missing = |(p, given): (&Parameter, &bool)| p.is_bare() && !given;
+        if entry.parameters.iter().zip(&given).any(missing) {
+            return Err(AlgorithmError(format!(
+                "'{text}' lacks a value; expected {}",
+                entry.form()
+            )));
         }
         Ok(Self { entry, parameters })
     }
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn parameters_left_out_take_their_values_and_all_are_shown() {
-        let shown = |text: &str| {
-            text.parse::<Algorithm>()
-                .map(|algorithm| algorithm.to_string())
-        };
-        assert_eq!(shown("newreno").unwrap(), "newreno");
-        assert_eq!(shown("cubic").unwrap(), "cubic:beta=0.7,c=0.4");
-        assert_eq!(shown("cubic:c=1,beta=0.8").unwrap(), "cubic:beta=0.8,c=1");
-    }
-
-    #[test]
-    fn what_is_no_controller_is_refused() {
-        for text in [
-            "",
-            "tahoe",
-            "newreno:x=1",
-            "cubic:beta",
-            "cubic:beta=2",
-            "cubic:beta=nan",
-            "cubic:beta=0.5,beta=0.5",
-            "cubic:",
-        ] {
-            assert!(text.parse::<Algorithm>().is_err(), "{text}");
-        }
-    }
-}
+mod tests;

@@ -9,6 +9,7 @@
 //!
 //! The sender is pulled: after each event [`Sender::next_packet`] is called until it has none.
 
+mod news;
 mod partial;
 mod prr;
 mod selective;
@@ -23,6 +24,7 @@ use crate::num::whole;
 use crate::ranges::RangeSet;
 use crate::receiver::Ack;
 use crate::rtt::RttEstimator;
+use news::News;
 use prr::Prr;
 
 /// Duplicate acknowledgements, or packets known to have arrived above one, that make it lost.
@@ -128,6 +130,7 @@ pub struct Sender {
     /// Without SACK: segments by which the window is inflated during recovery.
     inflation: f64,
     seen_partial: bool,
+    news: News,
     rto_events: u64,
     fast_recoveries: u64,
 }
@@ -162,6 +165,7 @@ impl Sender {
             prr: Prr::default(),
             inflation: 0.0,
             seen_partial: false,
+            news: News::default(),
             rto_events: 0,
             fast_recoveries: 0,
         }
@@ -223,6 +227,8 @@ impl Sender {
             0
         };
         let acked = next.saturating_sub(self.una);
+        let in_flight = self.high - self.una;
+        let rtt = self.travelled(now, next);
         let mut delivered = newly_sacked;
         if acked > 0 {
             self.measure(now, next);
@@ -234,13 +240,26 @@ impl Sender {
         // RFC 6675 §2: with SACK an acknowledgement is a duplicate only if it tells something new.
         let duplicate =
             acked == 0 && self.high > self.una && (!self.endpoint.sack || newly_sacked > 0);
+        if !self.endpoint.sack {
+            delivered = self.news.arrivals(acked, duplicate, in_flight);
+        }
+        let event = AckEvent {
+            now,
+            acked,
+            delivered,
+            in_flight,
+            round: self.news.round(self.una, self.high),
+            rtt,
+            srtt: self.rtt.srtt(),
+        };
+        self.cc.observe(&event);
         let mut restart = acked > 0;
         match self.phase {
             Phase::Open => {
                 if acked > 0 {
                     self.dupacks = 0;
                     self.limited = 0;
-                    self.grow(now, acked);
+                    self.grow(&event);
                 }
                 if duplicate {
                     self.dupacks += 1;
@@ -250,7 +269,9 @@ impl Sender {
                     restart = true;
                 }
             }
-            Phase::Recovery { point } if self.una >= point => self.leave_recovery(),
+            Phase::Recovery { point } if self.una >= point || self.gives_up(acked) => {
+                self.leave_recovery();
+            }
             Phase::Recovery { .. } if self.endpoint.sack => self.in_recovery(delivered),
             Phase::Recovery { .. } => {
                 if acked > 0 {
@@ -263,7 +284,7 @@ impl Sender {
             }
             Phase::Loss { point } => {
                 if acked > 0 {
-                    self.grow(now, acked);
+                    self.grow(&event);
                 }
                 if self.una >= point {
                     self.phase = Phase::Open;
@@ -392,13 +413,9 @@ impl Sender {
         self.cc.cwnd().min(to_f64(self.endpoint.rwnd))
     }
 
-    fn grow(&mut self, now: Time, acked: u64) {
+    fn grow(&mut self, ack: &AckEvent) {
         if self.held_by_cwnd || !self.endpoint.window_validation {
-            self.cc.on_ack(&AckEvent {
-                now,
-                acked,
-                srtt: self.rtt.srtt(),
-            });
+            self.cc.on_ack(ack);
         }
     }
 
@@ -470,7 +487,10 @@ impl Sender {
             cause: Cause::FastRetransmit,
         });
         self.phase = Phase::Recovery { point: self.high };
-        self.recover = Some(self.high);
+        // Where the first partial acknowledgement ends a recovery, duplicates may start the next at once.
+        if self.cc.recovers_by_partial() {
+            self.recover = Some(self.high);
+        }
         self.limited = 0;
         self.seen_partial = false;
         self.timed = None;
@@ -488,6 +508,11 @@ impl Sender {
         if !self.endpoint.sack {
             self.inflation = f64::from(DUP_THRESHOLD);
         }
+    }
+
+    /// Whether a recovery without SACK ends here although not everything was acknowledged.
+    fn gives_up(&self, acked: u64) -> bool {
+        acked > 0 && !self.endpoint.sack && !self.cc.recovers_by_partial()
     }
 
     fn leave_recovery(&mut self) {

@@ -21,6 +21,18 @@ use tmt_core::units::{BitRate, Bytes, Span, Time};
 
 const PACKET: Bytes = Bytes(1500);
 
+const CONTROLLERS: &[&str] = &[
+    "reno",
+    "newreno",
+    "cubic",
+    "compound",
+    "hybla",
+    "hybla:estimate=on",
+    "westwood",
+    "vegas",
+    "fixed:20",
+];
+
 /// Both ends of a flow, any way they can be set.
 fn endpoints() -> impl Strategy<Value = Endpoint> {
     let switches = (
@@ -76,12 +88,12 @@ fn endpoints() -> impl Strategy<Value = Endpoint> {
 fn flows() -> impl Strategy<Value = Vec<Flow>> {
     let flow = (
         endpoints(),
-        any::<bool>(),
+        prop::sample::select(CONTROLLERS),
         0u32..3000,
         prop::option::of(0u64..200),
     )
-        .prop_map(|(endpoint, cubic, start, packets)| Flow {
-            algorithm: if cubic { "cubic" } else { "newreno" }.parse().unwrap(),
+        .prop_map(|(endpoint, cc, start, packets)| Flow {
+            algorithm: cc.parse().unwrap(),
             endpoint,
             start: Span::from_millis(start),
             packets,

@@ -7,12 +7,17 @@
 
 use tmt_core::units::Time;
 
-use super::{AckEvent, Cause, CongestionControl, CongestionEvent, Entry, LEAST_SSTHRESH};
+use super::{
+    AckEvent, Cause, CongestionControl, CongestionEvent, Entry, LEAST_SSTHRESH, Parameter,
+};
 use crate::num::cbrt;
 
 pub(super) const ENTRY: Entry = Entry {
     name: "cubic",
-    parameters: &[("beta", 0.7, 0.1, 0.99), ("c", 0.4, 0.001, 100.0)],
+    parameters: &[
+        Parameter::number("beta", 0.7, 0.1, 0.99),
+        Parameter::number("c", 0.4, 0.001, 100.0),
+    ],
     make: |initial_window, parameters| {
         Box::new(Cubic::new(initial_window, parameters[0], parameters[1]))
     },
@@ -168,6 +173,7 @@ mod tests {
                         now,
                         acked: 1,
                         srtt: Some(rtt),
+                        ..AckEvent::default()
                     });
                 }
                 now = now.saturating_add(rtt);
@@ -255,12 +261,12 @@ mod tests {
         cc.on_ack(&AckEvent {
             now: Time::ZERO,
             acked: 1,
-            srtt: None,
+            ..AckEvent::default()
         });
         cc.on_ack(&AckEvent {
             now,
             acked: 1,
-            srtt: None,
+            ..AckEvent::default()
         });
         assert!(cc.cwnd().is_finite() && cc.cwnd() < 72.0, "{}", cc.cwnd());
     }

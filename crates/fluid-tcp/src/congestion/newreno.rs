@@ -12,13 +12,13 @@ pub(super) const ENTRY: Entry = Entry {
 };
 
 #[derive(Debug)]
-struct NewReno {
+pub(super) struct NewReno {
     cwnd: f64,
     ssthresh: Option<f64>,
 }
 
 impl NewReno {
-    fn new(initial_window: f64) -> Self {
+    pub(super) fn new(initial_window: f64) -> Self {
         Self {
             cwnd: initial_window,
             ssthresh: None,
@@ -65,12 +65,6 @@ mod tests {
 
     use super::*;
 
-    const ACK: AckEvent = AckEvent {
-        now: Time::ZERO,
-        acked: 1,
-        srtt: None,
-    };
-
     fn congestion(in_flight: f64, cause: Cause) -> CongestionEvent {
         CongestionEvent {
             now: Time::ZERO,
@@ -82,7 +76,7 @@ mod tests {
     #[test]
     fn slow_start_doubles_a_window_a_round() {
         let mut cc = NewReno::new(2.0);
-        (0..2).for_each(|_| cc.on_ack(&ACK));
+        (0..2).for_each(|_| cc.on_ack(&AckEvent::default()));
         assert!((cc.cwnd() - 4.0).abs() < 1e-12);
     }
 
@@ -90,7 +84,7 @@ mod tests {
     fn congestion_avoidance_adds_about_one_segment_a_round() {
         let mut cc = NewReno::new(10.0);
         cc.on_congestion(&congestion(20.0, Cause::FastRetransmit));
-        (0..10).for_each(|_| cc.on_ack(&ACK));
+        (0..10).for_each(|_| cc.on_ack(&AckEvent::default()));
         // Between 1 − 1/(2·10) and 1: the window grows while it is filled.
         assert!((10.9..=11.0).contains(&cc.cwnd()), "{}", cc.cwnd());
     }

@@ -170,6 +170,32 @@ fn without_sack_a_partial_acknowledgement_sends_the_next_gap_and_a_full_one_ends
 }
 
 #[test]
+fn without_sack_reno_ends_a_recovery_with_the_first_partial_acknowledgement() {
+    // RFC 5681 §3.2 step 6: packets 0 and 4 of 12 are lost. What NewReno sends again at once, Reno leaves to
+    // three more duplicates, which cut the window a second time.
+    let endpoint = Endpoint {
+        limited_transmit: false,
+        ..endpoint(false, Recovery::Halving, 12)
+    };
+    let algorithm: Algorithm = "reno".parse().unwrap();
+    let mut sender = Sender::new(endpoint, algorithm.start(12.0), None);
+    drain(&mut sender, at(0));
+    for _ in 0..10 {
+        sender.on_ack(at(500), &ack(0, &[]));
+        drain(&mut sender, at(500));
+    }
+    assert!((sender.snapshot().cwnd - 6.0).abs() < 1e-12);
+    sender.on_ack(at(1000), &ack(4, &[]));
+    assert_eq!(sender.phase, Phase::Open);
+    assert!(drain(&mut sender, at(1000)).iter().all(|sent| sent.1 == 1));
+    for _ in 0..3 {
+        sender.on_ack(at(1010), &ack(4, &[]));
+    }
+    assert_eq!(drain(&mut sender, at(1010))[0], (4, 2));
+    assert_eq!((sender.snapshot().cwnd, sender.fast_recoveries()), (3.0, 2));
+}
+
+#[test]
 fn without_sack_a_timeout_goes_back_to_the_first_gap_with_one_packet() {
     // RFC 5681 §3.1, RFC 6298 §5.4 to 5.6.
     let mut sender = sender(endpoint(false, Recovery::Halving, 8), None);
@@ -348,6 +374,19 @@ fn check(sender: &Sender) {
     );
 }
 
+/// Every controller, and options of some.
+const CONTROLLERS: &[&str] = &[
+    "reno",
+    "newreno",
+    "cubic",
+    "compound",
+    "hybla",
+    "hybla:estimate=on",
+    "westwood",
+    "vegas",
+    "fixed:20",
+];
+
 proptest! {
     /// Whatever is lost, late, doubled or out of order: everything arrives, the books balance, and no
     /// window is cut twice without something new having been acknowledged in between.
@@ -362,7 +401,7 @@ proptest! {
         initial_window in 1u32..12,
         rwnd in prop_oneof![1u64..20, Just(1 << 30)],
         window_validation: bool,
-        cubic: bool,
+        cc in proptest::sample::select(CONTROLLERS),
         total in 1u64..120,
         events in proptest::collection::vec((0u8..100, 0u32..400, 0u8..100), 1..200),
         loss in 0u8..40,
@@ -379,7 +418,7 @@ proptest! {
             window_validation,
             ..Profile::Rfc.endpoint()
         };
-        let algorithm: Algorithm = if cubic { "cubic" } else { "newreno" }.parse().unwrap();
+        let algorithm: Algorithm = cc.parse().unwrap();
         let mut sender = Sender::new(endpoint, algorithm.start(f64::from(initial_window)), Some(total));
         let mut receiver = Receiver::new(endpoint);
         let mut flights = EventQueue::default();

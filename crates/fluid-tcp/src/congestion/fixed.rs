@@ -1,0 +1,29 @@
+//! A window of W segments, whatever happens: for what a link does to a known load, and for closed forms.
+//!
+//! It is no congestion control. Losses are still found and repeated by the sender, by fast retransmit and by
+//! timeouts, but the window stays W; the initial window is W, too. No specification, so no deviations.
+
+use super::{AckEvent, CongestionControl, CongestionEvent, Entry, Parameter};
+
+pub(super) const ENTRY: Entry = Entry {
+    name: "fixed",
+    parameters: &[Parameter::bare("W", 1.0, 1e9)],
+    make: |_, parameters| Box::new(Fixed(parameters[0])),
+};
+
+#[derive(Debug)]
+struct Fixed(f64);
+
+impl CongestionControl for Fixed {
+    fn on_ack(&mut self, _ack: &AckEvent) {}
+
+    fn on_congestion(&mut self, _event: &CongestionEvent) {}
+
+    fn cwnd(&self) -> f64 {
+        self.0
+    }
+
+    fn ssthresh(&self) -> Option<f64> {
+        None
+    }
+}

@@ -1,0 +1,222 @@
+//! Hybla: Caini and Firrincieli, "TCP Hybla: a TCP enhancement for heterogeneous networks", International
+//! Journal of Satellite Communications and Networking 22 (2004).
+//!
+//! A connection grows in time as one with a round trip of RTT0 (25 ms, `rtt0` in ms) would: with
+//! ρ = max(RTT/RTT0, 1) an acknowledgement adds 2^ρ − 1 in slow start and ρ²/cwnd in congestion avoidance.
+//! A window is cut as NewReno's.
+//!
+//! Where the paper leaves a choice:
+//! - growth is counted by acknowledgements, as NewReno's here is, so that at RTT0 the two are the same,
+//!   with delayed acknowledgements, too;
+//! - ρ is that of the smallest round trip measured (as in Linux, whose smallest is of smoothed ones): the
+//!   smoothed one contains the queue, and a connection that grows the faster the fuller the queue is would
+//!   run away.
+//!
+//! Named deviations:
+//! - the initial window is the profile's, not ρ times a window: ρ is not known before the first round trip;
+//! - 2^ρ counts ρ to 16 at most (as in Linux), and slow start goes no further than the threshold. Before the
+//!   first loss there is none: `estimate=on` or a receiver's window keep the queue from being flooded;
+//! - `estimate=on` sets the first threshold to the bandwidth-delay product, from the spacing of the first two
+//!   acknowledgements that come apart within a round trip (Hoe 1996 takes three); slow start is NewReno's
+//!   until then;
+//! - no pacing.
+
+use tmt_core::units::{Span, Time, to_f64};
+
+use super::{
+    AckEvent, Cause, CongestionControl, CongestionEvent, Entry, LEAST_SSTHRESH, Parameter,
+};
+use crate::num::pow;
+
+pub(super) const ENTRY: Entry = Entry {
+    name: "hybla",
+    parameters: &[
+        Parameter::number("rtt0", 25.0, 0.1, 10_000.0),
+        Parameter::switch("estimate"),
+    ],
+    make: |initial_window, parameters| {
+        let pair = super::is_on(parameters[1]).then_some(Pair::default());
+        Box::new(Hybla::new(initial_window, parameters[0] / 1e3, pair))
+    },
+};
+
+/// The largest ρ that slow start counts with.
+const MOST_RHO: f64 = 16.0;
+
+#[derive(Debug)]
+struct Hybla {
+    /// RTT0, s.
+    rtt0: f64,
+    cwnd: f64,
+    ssthresh: Option<f64>,
+    shortest: Option<Span>,
+    rho: f64,
+    /// 2^ρ − 1.
+    step: f64,
+    pair: Option<Pair>,
+}
+
+/// The packet pair that tells the first threshold.
+#[derive(Debug, Default)]
+struct Pair {
+    /// The latest acknowledgement: when, and in which round.
+    last: Option<(Time, u64)>,
+    /// Segments a second.
+    rate: Option<f64>,
+}
+
+impl Pair {
+    fn observe(&mut self, ack: &AckEvent) {
+        if let Some((at, round)) = self.last
+            && round == ack.round
+            && ack.now > at
+            && self.rate.is_none()
+        {
+            self.rate = Some(to_f64(ack.delivered) / ack.now.since(at).as_secs_f64());
+        }
+        self.last = Some((ack.now, ack.round));
+    }
+}
+
+impl Hybla {
+    fn new(initial_window: f64, rtt0: f64, pair: Option<Pair>) -> Self {
+        Self {
+            rtt0,
+            cwnd: initial_window,
+            ssthresh: None,
+            shortest: None,
+            rho: 1.0,
+            step: 1.0,
+            pair,
+        }
+    }
+
+    /// The first threshold, once the packet pair tells it.
+    fn estimate(&self) -> Option<f64> {
+        let rate = self.pair.as_ref()?.rate?;
+        Some((rate * self.shortest?.as_secs_f64()).max(LEAST_SSTHRESH))
+    }
+
+    fn slow_start(&mut self) {
+        if self.ssthresh.is_none() {
+            self.ssthresh = self.estimate();
+        }
+        let step = if self.ssthresh.is_none() && self.pair.is_some() {
+            1.0
+        } else {
+            self.step
+        };
+        // At most to the threshold, or by one as NewReno.
+        let most = self
+            .ssthresh
+            .map_or(f64::MAX, |ssthresh| ssthresh.max(self.cwnd + 1.0));
+        self.cwnd = (self.cwnd + step).min(most);
+    }
+}
+
+impl CongestionControl for Hybla {
+    fn observe(&mut self, ack: &AckEvent) {
+        if let Some(rtt) = ack.rtt
+            && self.shortest.is_none_or(|shortest| rtt < shortest)
+        {
+            self.shortest = Some(rtt);
+            self.rho = (rtt.as_secs_f64() / self.rtt0).max(1.0);
+            self.step = pow(2.0, self.rho.min(MOST_RHO)) - 1.0;
+        }
+        if let Some(pair) = &mut self.pair
+            && ack.delivered > 0
+        {
+            pair.observe(ack);
+        }
+    }
+
+    fn on_ack(&mut self, _ack: &AckEvent) {
+        if self.ssthresh.is_none_or(|ssthresh| self.cwnd < ssthresh) {
+            self.slow_start();
+        } else {
+            self.cwnd += self.rho * self.rho / self.cwnd;
+        }
+    }
+
+    fn on_congestion(&mut self, event: &CongestionEvent) {
+        if event.cause == Cause::RepeatedTimeout {
+            self.cwnd = 1.0;
+            return;
+        }
+        let ssthresh = (event.in_flight / 2.0).max(LEAST_SSTHRESH);
+        self.ssthresh = Some(ssthresh);
+        self.cwnd = if event.cause == Cause::FastRetransmit {
+            ssthresh
+        } else {
+            1.0
+        };
+    }
+
+    fn cwnd(&self) -> f64 {
+        self.cwnd
+    }
+
+    fn ssthresh(&self) -> Option<f64> {
+        self.ssthresh
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ack(millis: u32, rtt_millis: u32) -> AckEvent {
+        AckEvent {
+            now: Time::ZERO.saturating_add(Span::from_millis(millis)),
+            acked: 1,
+            delivered: 1,
+            round: 1,
+            rtt: Some(Span::from_millis(rtt_millis)),
+            ..AckEvent::default()
+        }
+    }
+
+    fn take(cc: &mut Hybla, ack: &AckEvent) {
+        cc.observe(ack);
+        cc.on_ack(ack);
+    }
+
+    #[test]
+    fn an_acknowledgement_adds_two_to_the_rho_less_one_then_rho_squared_over_the_window() {
+        // RTT 100 ms, ρ = 4: 15 in slow start, 16/cwnd in congestion avoidance.
+        let mut cc = Hybla::new(2.0, 0.025, None);
+        take(&mut cc, &ack(100, 100));
+        assert!((cc.cwnd() - 17.0).abs() < 1e-9);
+        cc.on_congestion(&CongestionEvent {
+            now: Time::ZERO,
+            in_flight: 64.0,
+            cause: Cause::FastRetransmit,
+        });
+        // A queue makes round trips longer, not the connection faster.
+        take(&mut cc, &ack(300, 200));
+        assert!((cc.cwnd() - 32.5).abs() < 1e-9);
+    }
+
+    #[test]
+    fn slow_start_stops_at_the_threshold() {
+        let mut cc = Hybla::new(2.0, 0.025, None);
+        cc.on_congestion(&CongestionEvent {
+            now: Time::ZERO,
+            in_flight: 40.0,
+            cause: Cause::Timeout,
+        });
+        take(&mut cc, &ack(500, 500));
+        assert!((cc.cwnd() - 20.0).abs() < 1e-9, "{}", cc.cwnd());
+    }
+
+    #[test]
+    fn a_packet_pair_tells_the_bandwidth_delay_product() {
+        // 5 ms apart and 500 ms: 100 segments.
+        let mut cc = Hybla::new(2.0, 0.025, Some(Pair::default()));
+        take(&mut cc, &ack(500, 500));
+        assert!((cc.cwnd() - 3.0).abs() < 1e-9);
+        take(&mut cc, &ack(505, 505));
+        assert!((cc.ssthresh().unwrap() - 100.0).abs() < 1e-9);
+        assert!((cc.cwnd() - 100.0).abs() < 1e-9);
+    }
+}

@@ -1,0 +1,165 @@
+//! Vegas: Brakmo and Peterson, "TCP Vegas: end to end congestion avoidance on a global Internet", IEEE Journal on
+//! Selected Areas in Communications 13 (1995), its window.
+//!
+//! Once a round trip, with the segments that wait in queues as in `backlog.rs`: fewer than α (`alpha`, 2
+//! segments), one segment more; more than β (`beta`, 4 segments), one less. Slow start doubles the window every
+//! other round trip, and ends when more than γ (`gamma`, 1 segment) wait. 2 and 4 are the paper's Vegas-2,4 and
+//! Linux; the paper's other pair, and ns-2's, is 1 and 3.
+//!
+//! Where the paper leaves a choice, it is Linux's: slow start leaves what fits the path and one segment; a round
+//! without a measurement counts as one without a queue.
+//!
+//! Named deviations: losses are found by the sender's duplicates and timer, not by the paper's finer clock on the
+//! first duplicate, and a fast retransmit halves what is in flight (the paper takes a quarter off after losses
+//! found early).
+
+use super::backlog::Backlog;
+use super::{
+    AckEvent, Cause, CongestionControl, CongestionEvent, Entry, LEAST_SSTHRESH, Parameter,
+};
+
+pub(super) const ENTRY: Entry = Entry {
+    name: "vegas",
+    parameters: &[
+        Parameter::number("alpha", 2.0, 0.0, 1e6),
+        Parameter::number("beta", 4.0, 0.0, 1e6),
+        Parameter::number("gamma", 1.0, 0.0, 1e6),
+    ],
+    make: |initial_window, parameters| {
+        Box::new(Vegas {
+            alpha: parameters[0],
+            beta: parameters[1],
+            gamma: parameters[2],
+            cwnd: initial_window,
+            ssthresh: None,
+            queued: Backlog::default(),
+        })
+    },
+};
+
+#[derive(Debug)]
+struct Vegas {
+    alpha: f64,
+    beta: f64,
+    gamma: f64,
+    cwnd: f64,
+    ssthresh: Option<f64>,
+    queued: Backlog,
+}
+
+impl Vegas {
+    fn slow_start(&mut self, round: u64, backlog: Option<f64>) {
+        if let Some(backlog) = backlog
+            && backlog > self.gamma
+        {
+            let fits = self.cwnd - backlog;
+            self.cwnd = self.cwnd.min(fits + 1.0).max(LEAST_SSTHRESH);
+            self.ssthresh = Some(self.cwnd);
+        } else if round.is_multiple_of(2) {
+            self.cwnd += 1.0;
+        }
+    }
+
+    fn avoid(&mut self, backlog: f64) {
+        if backlog < self.alpha {
+            self.cwnd += 1.0;
+        } else if backlog > self.beta {
+            self.cwnd = (self.cwnd - 1.0).max(LEAST_SSTHRESH);
+            // Giving way is no return to slow start.
+            self.ssthresh = self.ssthresh.map(|ssthresh| ssthresh.min(self.cwnd));
+        }
+    }
+}
+
+impl CongestionControl for Vegas {
+    fn observe(&mut self, ack: &AckEvent) {
+        self.queued.observe(ack);
+    }
+
+    fn on_ack(&mut self, ack: &AckEvent) {
+        let ended = self.queued.ended();
+        let backlog = ended.and_then(|round| round.backlog(self.cwnd));
+        if self.ssthresh.is_none_or(|ssthresh| self.cwnd < ssthresh) {
+            self.slow_start(ack.round, backlog);
+        } else if ended.is_some() {
+            self.avoid(backlog.unwrap_or(0.0));
+        }
+    }
+
+    fn on_congestion(&mut self, event: &CongestionEvent) {
+        self.queued.forget();
+        if event.cause == Cause::RepeatedTimeout {
+            self.cwnd = 1.0;
+            return;
+        }
+        let ssthresh = (event.in_flight / 2.0).max(LEAST_SSTHRESH);
+        self.ssthresh = Some(ssthresh);
+        self.cwnd = if event.cause == Cause::FastRetransmit {
+            ssthresh
+        } else {
+            1.0
+        };
+    }
+
+    fn cwnd(&self) -> f64 {
+        self.cwnd
+    }
+
+    fn ssthresh(&self) -> Option<f64> {
+        self.ssthresh
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::backlog::path::rounds;
+    use super::*;
+
+    fn vegas(text: &str, initial_window: f64) -> Box<dyn CongestionControl> {
+        text.parse::<super::super::Algorithm>()
+            .unwrap()
+            .start(initial_window)
+    }
+
+    #[test]
+    fn the_window_settles_where_alpha_to_beta_segments_wait() {
+        for (text, alpha, beta) in [("vegas", 2.0, 4.0), ("vegas:alpha=1,beta=3", 1.0, 3.0)] {
+            let mut cc = vegas(text, 2.0);
+            let windows = rounds(cc.as_mut(), 40.0, 1..120);
+            let waiting = windows[80..].iter().map(|window| window - 40.0);
+            // The round after a step may show the round before it: one segment of slack.
+            let settled = waiting.clone().all(|w| (alpha..=beta + 1.0).contains(&w));
+            assert!(settled, "{text}: {windows:?}");
+            assert!(windows.iter().all(|window| *window <= 80.0), "{windows:?}");
+        }
+    }
+
+    #[test]
+    fn a_full_queue_is_left_by_one_segment_a_round_trip() {
+        let mut cc = vegas("vegas", 2.0);
+        cc.on_congestion(&CongestionEvent {
+            now: tmt_core::units::Time::ZERO,
+            in_flight: 120.0,
+            cause: Cause::FastRetransmit,
+        });
+        // BaseRTT is known from a time when the path was empty.
+        cc.observe(&AckEvent {
+            rtt: Some(tmt_core::units::Span::from_millis(100)),
+            ..AckEvent::default()
+        });
+        let windows = rounds(cc.as_mut(), 40.0, 1..40);
+        let steps = windows.windows(2).take_while(|pair| pair[0] > 46.0);
+        assert!(steps.clone().count() >= 14, "{windows:?}");
+        for pair in steps {
+            assert!((pair[0] - pair[1] - 1.0).abs() < 1e-9, "{windows:?}");
+        }
+        assert!((42.0..=45.0).contains(&windows[38]), "{windows:?}");
+    }
+
+    #[test]
+    fn slow_start_doubles_every_other_round_trip() {
+        let mut cc = vegas("vegas", 2.0);
+        let windows = rounds(cc.as_mut(), 1e6, 1..7);
+        assert_eq!(windows, [2.0, 4.0, 4.0, 8.0, 8.0, 16.0]);
+    }
+}

@@ -1,0 +1,89 @@
+//! What an acknowledgement tells a congestion control that measures.
+
+use tmt_core::units::{Span, Time};
+
+use super::Sender;
+
+/// What is kept from one acknowledgement to the next.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct News {
+    /// Round trips so far.
+    rounds: u64,
+    /// The first packet sent after the current round trip began.
+    round_end: u64,
+    /// Without SACK: arrivals that duplicates told, and no acknowledgement of new data covers yet.
+    told: u64,
+}
+
+impl News {
+    /// The round trip that an acknowledgement up to `una` belongs to, with all below `high` sent.
+    pub(super) fn round(&mut self, una: u64, high: u64) -> u64 {
+        if una > self.round_end {
+            self.rounds += 1;
+            self.round_end = high;
+        }
+        self.rounds
+    }
+
+    /// Without SACK, how many packets an acknowledgement tells to have arrived.
+    ///
+    /// A duplicate tells of one, as long as there can be one, so that what it told is not counted again when
+    /// it is acknowledged (the counting of Westwood+).
+    pub(super) fn arrivals(&mut self, acked: u64, duplicate: bool, in_flight: u64) -> u64 {
+        if duplicate {
+            // The packet that all wait for cannot be among them.
+            let news = self.told + 1 < in_flight;
+            self.told += u64::from(news);
+            return u64::from(news);
+        }
+        // What ends a gap has itself arrived, whatever was told before.
+        let news = acked.saturating_sub(self.told).max(acked.min(1));
+        self.told -= acked - news;
+        news
+    }
+}
+
+impl Sender {
+    /// How long the last packet acknowledged was on its way; none where one of them was sent twice (Karn),
+    /// or the last was known to have arrived earlier.
+    pub(super) fn travelled(&self, now: Time, next: u64) -> Option<Span> {
+        if next <= self.una {
+            return None;
+        }
+        let mut acked = self.outstanding.range(..self.index(next));
+        let last = *acked.clone().next_back()?;
+        let sure = !last.sacked && acked.all(|entry| entry.copies == 1);
+        sure.then(|| now.since(last.sent))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_duplicates_told_is_not_told_again() {
+        // Packets 0 and 4 of 10 are lost: eight arrive and make duplicates, then 0, then 4.
+        let mut news = News::default();
+        let mut sum: u64 = (0..8).map(|_| news.arrivals(0, true, 10)).sum();
+        assert_eq!(sum, 8);
+        sum += news.arrivals(4, false, 10);
+        sum += news.arrivals(6, false, 6);
+        assert_eq!((sum, news.told), (10, 0));
+    }
+
+    #[test]
+    fn copies_of_what_is_there_already_are_no_arrivals() {
+        let mut news = News::default();
+        let sum: u64 = (0..20).map(|_| news.arrivals(0, true, 5)).sum();
+        assert_eq!(sum + news.arrivals(5, false, 5), 5);
+    }
+
+    #[test]
+    fn a_round_trip_ends_when_what_was_sent_within_it_is_acknowledged() {
+        let mut news = News::default();
+        // Two sent, one acknowledged, four sent by then: the next ends with the fifth.
+        let rounds = [(1, 2), (2, 4), (3, 6), (4, 8)].map(|(una, high)| news.round(una, high));
+        assert_eq!(rounds, [1, 1, 2, 2]);
+    }
+}
