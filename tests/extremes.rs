@@ -215,10 +215,15 @@ fn a_window_of_one_packet_is_one_packet_a_round_trip() {
     assert_eq!(delayed["packets_sent"], 33);
 }
 
+/// Every control that gives way to losses.
+const CONTROLS: [&str; 7] = [
+    "reno", "newreno", "cubic", "compound", "hybla", "westwood", "vegas",
+];
+
 #[test]
 fn a_round_trip_of_zero_is_no_hang() {
     for loss in ["bernoulli:0", "bernoulli:0.01", "bernoulli:0.5"] {
-        for control in ["cubic", "newreno"] {
+        for control in CONTROLS {
             let found = synthetic(&format!(
                 "--rate 1Mbps --duration 200s --rtt 0s --cc {control} --loss {loss}"
             ));
@@ -232,7 +237,7 @@ fn a_round_trip_of_zero_is_no_hang() {
 
 #[test]
 fn a_link_that_loses_everything_is_tried_ever_more_rarely() {
-    for control in ["cubic", "newreno"] {
+    for control in CONTROLS {
         for sack in ["on", "off"] {
             let found = synthetic(&format!(
                 "--rate 1Mbps --duration 200s --loss bernoulli:1 --iw 10 --cc {control} --sack {sack} \

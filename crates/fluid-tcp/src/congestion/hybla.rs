@@ -15,7 +15,8 @@
 //! Named deviations:
 //! - the initial window is the profile's, not ρ times a window: ρ is not known before the first round trip;
 //! - 2^ρ counts ρ to 16 at most (as in Linux), and slow start goes no further than the threshold. Before the
-//!   first loss there is none: `estimate=on` or a receiver's window keep the queue from being flooded;
+//!   first loss there is none: `estimate=on` or a receiver's window keeps the first slow start from flooding
+//!   the queue; ρ² segments a round trip may do that later all the same;
 //! - `estimate=on` sets the first threshold to the bandwidth-delay product, from the spacing of the first two
 //!   acknowledgements that come apart within a round trip (Hoe 1996 takes three); slow start is NewReno's
 //!   until then;
