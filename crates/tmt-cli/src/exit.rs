@@ -176,8 +176,10 @@ pub(crate) fn say(line: fmt::Arguments<'_>) {
 
 /// One line on stderr; a closed stderr is nobody's error.
 pub(crate) fn tell(line: fmt::Arguments<'_>) {
+    // In one piece: the stages of a chain share a stderr, and their lines must not run into each other.
+    let line = format!("{line}\n");
     progress::beside(|| {
-        let _ = writeln!(io::stderr().lock(), "{line}");
+        let _ = io::stderr().lock().write_all(line.as_bytes());
     });
 }
 
