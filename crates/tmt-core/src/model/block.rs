@@ -72,7 +72,6 @@ fn answer(arguments: &Arguments) -> Result<Outcome, ModelError> {
 mod tests {
     use super::*;
     use crate::rng::{Stream, Uniform};
-    use crate::units::to_f64;
 
     #[test]
     fn it_is_the_sum_over_all_patterns() {
@@ -116,7 +115,6 @@ mod tests {
             (measured / formula - 1.0).abs() < 5e-3,
             "{measured} {formula}"
         );
-        assert!(to_f64(bursts) > 1e5);
     }
 
     #[test]
@@ -141,7 +139,8 @@ mod tests {
         );
         let long = run("n=65535 k=1 ps=0.5").unwrap().get("pb").unwrap();
         assert!((long - 0.5).abs() < 0.01, "{long}");
-        assert!(run("ps=1e-300").unwrap().get("pb").unwrap() >= 0.0);
+        // Seventeen symbols wrong at once: below the smallest double.
+        assert!(run("ps=1e-300").unwrap().get("pb").unwrap() < f64::MIN_POSITIVE);
         assert!((run("ps=1").unwrap().get("pb").unwrap() - 1.0).abs() < f64::EPSILON);
         assert!((run("n=8 k=8 ps=1e-12").unwrap().get("pb").unwrap() / 8e-12 - 1.0).abs() < 1e-10);
     }
