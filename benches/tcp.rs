@@ -5,6 +5,7 @@
 
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use fluid_tcp::endpoint::Profile;
+use fluid_tcp::gateway::Discipline;
 use fluid_tcp::link::SyntheticLink;
 use fluid_tcp::metrics::RunReport;
 use fluid_tcp::probe::NoProbe;
@@ -15,6 +16,7 @@ use tmt_core::units::{BitRate, Bytes, Span, Time};
 /// 400 s of 2.34 Mbps, 500 ms, one loss in a thousand packets (set B of the peers).
 fn simulate(cc: &str) -> RunReport {
     let setup = Setup {
+        discipline: Discipline::DropTail,
         flows: vec![Flow {
             algorithm: cc.parse().unwrap(),
             endpoint: Profile::Rfc.endpoint(),

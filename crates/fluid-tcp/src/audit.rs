@@ -165,7 +165,7 @@ impl<'t> Auditor<'t> {
             sent: Time::ZERO,
             latest: Time::ZERO,
             flows: BTreeMap::new(),
-            queue: Queue::new(head.capacity_packets),
+            queue: Queue::new(head.capacity_packets, head.drop_tail),
             server: Server::new(head, timeline),
         }
     }

@@ -36,6 +36,35 @@ pub struct AckEvent {
     pub rtt: Option<Span>,
     /// Smoothed round-trip time on the timeout's clock, once measured.
     pub srtt: Option<Span>,
+    /// Segments that this made known as lost.
+    pub lost: u64,
+    /// Segments in the network after it: sent, and neither known to have arrived nor to be lost.
+    pub pipe: u64,
+    /// How fast segments were delivered; only for controllers that ask
+    /// ([`CongestionControl::samples_rate`]), none where nothing could be measured.
+    pub rate: Option<RateSample>,
+}
+
+/// A delivery-rate sample (draft-cheng-iccrg-delivery-rate-estimation §3.3), made by an acknowledgement of the
+/// segment that was sent last among those that it tells to have arrived.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct RateSample {
+    /// Segments delivered within the interval.
+    pub delivered: u64,
+    /// The longer of the times it took to send and to acknowledge them; never zero.
+    pub interval: Span,
+    /// Segments of the connection delivered when that segment was sent, and now.
+    pub prior_delivered: u64,
+    /// Segments of the connection delivered so far.
+    pub total_delivered: u64,
+    /// The application, not the window, held the sender back when that segment was sent.
+    pub app_limited: bool,
+    /// Segments found lost since that segment was sent.
+    pub lost: u64,
+    /// Segments in the network when it was sent, itself included.
+    pub in_flight_at_send: u64,
+    /// Its round-trip time; none where it was sent more than once (Karn).
+    pub rtt: Option<Span>,
 }
 
 /// Congestion was inferred; at most once a recovery.
@@ -58,10 +87,32 @@ pub enum Cause {
     Timeout,
     /// The timer once more for the same packet: the threshold stays as it is (RFC 5681 §3.1).
     RepeatedTimeout,
+    /// An echoed mark of a queue (RFC 3168): a cut without a loss.
+    Ecn,
+}
+
+impl Cause {
+    /// Whether sending starts again from a window of one segment.
+    #[must_use]
+    pub fn restarts(self) -> bool {
+        matches!(self, Self::Timeout | Self::RepeatedTimeout)
+    }
+}
+
+/// A controller that can be kept as it is, to go back to when a cut turns out to have been needless.
+pub trait Keep {
+    /// The controller as it is now.
+    fn keep(&self) -> Box<dyn CongestionControl>;
+}
+
+impl<C: CongestionControl + Clone + 'static> Keep for C {
+    fn keep(&self) -> Box<dyn CongestionControl> {
+        Box::new(self.clone())
+    }
 }
 
 /// A congestion controller; windows are in segments, fractions allowed.
-pub trait CongestionControl: fmt::Debug + Send {
+pub trait CongestionControl: Keep + fmt::Debug + Send {
     /// Any acknowledgement, in recovery and duplicates included, before anything is made of it: for
     /// controllers that measure. The window stays as it is.
     fn observe(&mut self, _ack: &AckEvent) {}
@@ -78,6 +129,24 @@ pub trait CongestionControl: fmt::Debug + Send {
     fn recovers_by_partial(&self) -> bool {
         true
     }
+    /// Segments a second at which to send; none where the window alone decides.
+    fn pacing_rate(&self) -> Option<f64> {
+        None
+    }
+    /// Whether acknowledgements must carry [`AckEvent::rate`].
+    fn samples_rate(&self) -> bool {
+        false
+    }
+    /// Whether the controller sets its window in recoveries, too: every acknowledgement is given to
+    /// [`CongestionControl::on_ack`], and what is in the network is held to the window, not by proportional rate
+    /// reduction.
+    fn governs_recovery(&self) -> bool {
+        false
+    }
+    /// A fast recovery, or one after a timeout, is over.
+    fn on_recovered(&mut self, _now: Time) {}
+    /// The sender starts again after it had nothing in the network.
+    fn on_restart(&mut self, _now: Time) {}
 }
 
 /// A controller by name with its parameters, such as `cubic:beta=0.8,c=0.4`.

@@ -27,10 +27,12 @@ pub struct Service {
 
 /// A link that serves one packet at a time.
 pub trait Link {
-    /// Serves the packet that reached the head of the queue at `now`; none when the link has come to its end.
-    fn serve(&mut self, now: Time) -> Option<Service>;
+    /// Serves the packet that reaches the head of the queue at `at`; none when the link has come to its end.
+    ///
+    /// `at` never falls, and is never before the end of the service before; it may lie ahead of the run's clock.
+    fn serve(&mut self, at: Time) -> Option<Service>;
 
-    /// What the link was used for until `end`.
+    /// What the link was used for until `end`: services that start later do not count.
     fn usage(&self, end: Time) -> Usage;
 }
 

@@ -27,13 +27,22 @@ pub enum Moment {
     Ack,
     /// The retransmission timer expired.
     Timeout,
+    /// Another timer of the sender expired: a packet was found lost by time, or a tail loss probe is due.
+    Timer,
+    /// Pacing let a packet out.
+    Pace,
 }
 
 /// What can be watched; every hook does nothing unless it is taken.
 pub trait Probe {
+    /// Whether anybody watches: what only a watcher needs is not even looked up where not.
+    const WATCHES: bool = true;
+
     /// `copy` was sent and, where there was room, taken into the queue.
     fn on_sent(&mut self, _now: Time, _copy: Copy, _enqueued: bool) {}
-    /// The link has begun to serve `copy`.
+    /// The queue has dropped `copy`, which it had taken in.
+    fn on_dropped(&mut self, _now: Time, _copy: Copy) {}
+    /// The link has begun to serve `copy`; told when it has left, or at the end of the run.
     fn on_service(&mut self, _copy: Copy, _service: &Service) {}
     /// `copy` has left the queue; it was lost if the link lost it.
     fn on_departure(&mut self, _copy: Copy, _lost: bool) {}
@@ -58,7 +67,9 @@ pub trait Probe {
 #[derive(Debug, Clone, Copy, Default)]
 pub struct NoProbe;
 
-impl Probe for NoProbe {}
+impl Probe for NoProbe {
+    const WATCHES: bool = false;
+}
 
 /// Two that watch the same run.
 #[derive(Debug)]
@@ -73,6 +84,11 @@ impl<A: Probe, B: Probe> Probe for Both<'_, A, B> {
     fn on_service(&mut self, copy: Copy, service: &Service) {
         self.0.on_service(copy, service);
         self.1.on_service(copy, service);
+    }
+
+    fn on_dropped(&mut self, now: Time, copy: Copy) {
+        self.0.on_dropped(now, copy);
+        self.1.on_dropped(now, copy);
     }
 
     fn on_departure(&mut self, copy: Copy, lost: bool) {
@@ -117,6 +133,12 @@ impl<A: Probe> Probe for Option<A> {
     fn on_service(&mut self, copy: Copy, service: &Service) {
         if let Some(probe) = self {
             probe.on_service(copy, service);
+        }
+    }
+
+    fn on_dropped(&mut self, now: Time, copy: Copy) {
+        if let Some(probe) = self {
+            probe.on_dropped(now, copy);
         }
     }
 

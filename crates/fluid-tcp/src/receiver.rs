@@ -20,6 +20,30 @@ pub struct Ack {
     pub next: u64,
     /// Ranges [start, end) received above `next`, the latest first; empty ones are none.
     pub blocks: [(u64, u64); BLOCKS],
+    /// What caused it was there already (a D-SACK, RFC 2883, told without the block).
+    pub duplicate: bool,
+    /// A mark of a queue is echoed (ECE, RFC 3168).
+    pub echo: bool,
+}
+
+/// A packet as it arrives.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Packet {
+    /// Its number.
+    pub number: u64,
+    /// A queue has marked it (CE).
+    pub marked: bool,
+    /// Its sender has answered an echoed mark (CWR).
+    pub reduced: bool,
+}
+
+impl From<u64> for Packet {
+    fn from(number: u64) -> Self {
+        Self {
+            number,
+            ..Self::default()
+        }
+    }
 }
 
 /// What came of a packet's arrival.
@@ -41,6 +65,10 @@ pub struct Receiver {
     recent: VecDeque<u64>,
     /// In-order packets that no acknowledgement covers yet.
     unacknowledged: u32,
+    /// Acknowledgements left that are not delayed.
+    quick: u32,
+    /// A mark is echoed until the sender says that it has reduced its window (RFC 3168 §6.1.3).
+    echo: bool,
     deadline: Option<Time>,
 }
 
@@ -54,6 +82,8 @@ impl Receiver {
             above: RangeSet::default(),
             recent: VecDeque::new(),
             unacknowledged: 0,
+            quick: endpoint.quick_acks,
+            echo: false,
             deadline: None,
         }
     }
@@ -70,12 +100,18 @@ impl Receiver {
         self.deadline
     }
 
-    /// Packet `number` arrives.
-    pub fn on_packet(&mut self, now: Time, number: u64) -> Arrival {
+    /// A packet arrives.
+    pub fn on_packet(&mut self, now: Time, packet: impl Into<Packet>) -> Arrival {
+        let packet = packet.into();
+        let number = packet.number;
+        self.echo = (self.echo && !packet.reduced) || packet.marked;
         if number < self.next || self.above.contains(number) {
             return Arrival {
                 duplicate: true,
-                ack: Some(self.acknowledge()),
+                ack: Some(Ack {
+                    duplicate: true,
+                    ..self.acknowledge()
+                }),
             };
         }
         if number > self.next {
@@ -98,7 +134,8 @@ impl Receiver {
         };
         // RFC 5681 §4.2: at once when a gap is filled or there still is one, else every b-th packet.
         let gaps = self.above.highest().is_some();
-        let ack = if filled_gap || gaps || self.unacknowledged >= self.endpoint.delayed_ack {
+        let at_once = filled_gap || gaps || self.quick > 0;
+        let ack = if at_once || self.unacknowledged >= self.endpoint.delayed_ack {
             Some(self.acknowledge())
         } else {
             self.deadline = self
@@ -121,12 +158,15 @@ impl Receiver {
 
     fn acknowledge(&mut self) -> Ack {
         self.unacknowledged = 0;
+        self.quick = self.quick.saturating_sub(1);
         self.deadline = None;
         let mut ack = Ack {
             next: self.next,
             blocks: Default::default(),
+            duplicate: false,
+            echo: self.echo,
         };
-        if !self.endpoint.sack {
+        if !self.endpoint.sack || self.recent.is_empty() {
             return ack;
         }
         let mut count = 0;
@@ -206,6 +246,40 @@ mod tests {
         assert!(receiver.on_packet(at(1), 0).duplicate);
         assert!(receiver.on_packet(at(1), 5).duplicate);
         assert!(!receiver.on_packet(at(1), 1).duplicate);
+    }
+
+    #[test]
+    fn quick_acknowledgements_are_not_delayed() {
+        let mut receiver = Receiver::new(Endpoint {
+            quick_acks: 3,
+            delayed_ack: 2,
+            ..Profile::Rfc.endpoint()
+        });
+        let answers: Vec<bool> = (0..7u64)
+            .map(|number| receiver.on_packet(at(0), number).ack.is_some())
+            .collect();
+        assert_eq!(answers, [true, true, true, false, true, false, true]);
+    }
+
+    #[test]
+    fn a_mark_is_echoed_until_it_is_answered() {
+        // RFC 3168 §6.1.3: every acknowledgement carries it until a packet with CWR arrives.
+        let mut receiver = receiver(true, 1);
+        let packet = |number, marked, reduced| Packet {
+            number,
+            marked,
+            reduced,
+        };
+        let told: Vec<bool> = [
+            packet(0, false, false),
+            packet(1, true, false),
+            packet(2, false, false),
+            packet(3, false, true),
+            packet(4, true, true),
+        ]
+        .map(|packet| receiver.on_packet(at(0), packet).ack.unwrap().echo)
+        .to_vec();
+        assert_eq!(told, [false, true, true, false, true]);
     }
 
     #[test]

@@ -13,6 +13,8 @@ pub struct RtoSettings {
     pub max: Span,
     /// Clock granularity G; zero for a clock of 1 ns.
     pub tick: Span,
+    /// Smallest distance of the timeout from the smoothed round-trip time: 4 RTTVAR or this, as in Linux.
+    pub margin: Span,
 }
 
 /// SRTT, RTTVAR and the timeout made of them.
@@ -76,7 +78,8 @@ impl RttEstimator {
         let base = match self.estimate {
             None => self.settings.first,
             Some((srtt, rttvar)) => {
-                nanos(srtt).saturating_add(nanos(rttvar.saturating_mul(4)).max(self.settings.tick))
+                let least = self.settings.tick.max(self.settings.margin);
+                nanos(srtt).saturating_add(nanos(rttvar.saturating_mul(4)).max(least))
             }
         };
         let base = base.max(self.settings.min);
@@ -110,6 +113,7 @@ mod tests {
             min: Span::from_millis(200),
             max: Span::from_secs(60),
             tick,
+            margin: Span::ZERO,
         })
     }
 
@@ -152,6 +156,14 @@ mod tests {
         assert_eq!(rtt.rto(), Span::from_secs(60));
         rtt.sample(Span::from_millis(10));
         assert_eq!(rtt.rto(), Span::from_millis(200));
+    }
+
+    #[test]
+    fn a_margin_keeps_a_steady_path_from_timing_out_at_its_round_trip() {
+        let mut rtt = estimator(Span::ZERO);
+        rtt.settings.margin = Span::from_millis(200);
+        (0..200).for_each(|_| rtt.sample(Span::from_millis(500)));
+        assert_eq!(rtt.rto(), Span::from_millis(700));
     }
 
     #[test]

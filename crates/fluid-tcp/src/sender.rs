@@ -7,25 +7,38 @@
 //! - with SACK a recovery sends its first packet anew only if the recovery before it did not;
 //! - a window is cut from at most itself, however much is outstanding.
 //!
+//! What a profile adds has a file of its own, with its deviations: RACK (`sender/rack.rs`) and TLP (`tlp.rs`, RFC
+//! 8985), F-RTO (`f_rto.rs`, RFC 5682), pacing (`pacing.rs`), delivery rates (`rate.rs`); ECN is RFC 3168's.
+//!
 //! The sender is pulled: after each event [`Sender::next_packet`] is called until it has none.
 
+mod f_rto;
 mod news;
+mod pacing;
 mod partial;
 mod prr;
+mod rack;
+mod rate;
 mod selective;
+mod tlp;
 
 use std::collections::VecDeque;
 
 use tmt_core::units::{Span, Time, to_f64};
 
 use crate::congestion::{AckEvent, Cause, CongestionControl, CongestionEvent};
-use crate::endpoint::{CutFrom, Endpoint, Recovery, RttSampling};
+use crate::endpoint::{CutFrom, Endpoint, LossDetection, Recovery, RttSampling};
 use crate::num::whole;
 use crate::ranges::RangeSet;
 use crate::receiver::Ack;
 use crate::rtt::RttEstimator;
+use f_rto::Doubt;
 use news::News;
+use pacing::Pacer;
 use prr::Prr;
+use rack::Rack;
+use rate::Rates;
+use tlp::TailProbe;
 
 /// Duplicate acknowledgements, or packets known to have arrived above one, that make it lost.
 const DUP_THRESHOLD: u32 = 3;
@@ -37,6 +50,19 @@ pub struct Transmission {
     pub packet: u64,
     /// 1 for the first transmission, 2 for the first retransmission …
     pub copy: u32,
+    /// It tells that the window was reduced on an echoed mark (CWR, RFC 3168).
+    pub reduced: bool,
+}
+
+/// What a timer that expired has done.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Wake {
+    /// Nothing: none was due.
+    Nothing,
+    /// A retransmission timeout.
+    Timeout,
+    /// A tail loss probe is to be sent, or packets were found lost by time.
+    Other,
 }
 
 /// A packet that is outstanding.
@@ -116,6 +142,7 @@ pub struct Sender {
     /// Without SACK: duplicates of what was sent before the last cut start no recovery (RFC 6582 §3.2).
     recover: Option<u64>,
     timed: Option<(u64, Time)>,
+    /// When the retransmission timeout, or the tail loss probe in its place, is due.
     deadline: Option<Time>,
     sacked: RangeSet,
     sacked_count: u64,
@@ -131,14 +158,30 @@ pub struct Sender {
     inflation: f64,
     seen_partial: bool,
     news: News,
+    /// Packets found lost so far, a copy that was lost again counted again.
+    lost: u64,
+    rack: Option<Box<Rack>>,
+    tail_probe: TailProbe,
+    doubt: Option<Doubt>,
+    rates: Option<Box<Rates>>,
+    pacer: Option<Pacer>,
+    /// An echoed mark cuts the window once everything below this is acknowledged.
+    reduced_at: u64,
+    /// The next new packet tells that the window was reduced.
+    tell_reduced: bool,
     rto_events: u64,
     fast_recoveries: u64,
+    spurious_timeouts: u64,
 }
 
 impl Sender {
     /// A sender of `total` packets, or of as many as fit.
     #[must_use]
     pub fn new(endpoint: Endpoint, cc: Box<dyn CongestionControl>, total: Option<u64>) -> Self {
+        let rack = (endpoint.sack && endpoint.loss_detection == LossDetection::Rack)
+            .then(Box::<Rack>::default);
+        let rates = cc.samples_rate().then(Box::<Rates>::default);
+        let pacer = (endpoint.pacing || cc.pacing_rate().is_some()).then(Pacer::default);
         Self {
             rtt: RttEstimator::new(endpoint.rto),
             endpoint,
@@ -166,8 +209,17 @@ impl Sender {
             inflation: 0.0,
             seen_partial: false,
             news: News::default(),
+            lost: 0,
+            rack,
+            tail_probe: TailProbe::default(),
+            doubt: None,
+            rates,
+            pacer,
+            reduced_at: 0,
+            tell_reduced: false,
             rto_events: 0,
             fast_recoveries: 0,
+            spurious_timeouts: 0,
         }
     }
 
@@ -176,10 +228,26 @@ impl Sender {
         self.rtt.sample(rtt);
     }
 
-    /// When the retransmission timer expires.
+    /// When a timer expires.
     #[must_use]
     pub fn deadline(&self) -> Option<Time> {
-        self.deadline
+        let reordering = self.rack.as_ref().and_then(|rack| rack.deadline());
+        match (self.deadline, reordering) {
+            (Some(timeout), Some(reordering)) => Some(timeout.min(reordering)),
+            (timeout, reordering) => timeout.or(reordering),
+        }
+    }
+
+    /// When pacing lets out the packet that it held back at the last attempt.
+    #[must_use]
+    pub fn release(&self) -> Option<Time> {
+        self.pacer.as_ref().and_then(Pacer::holds_until)
+    }
+
+    /// Whether new packets may be marked by queues.
+    #[must_use]
+    pub fn is_ecn_capable(&self) -> bool {
+        self.endpoint.ecn
     }
 
     /// Lowest packet not acknowledged.
@@ -206,6 +274,12 @@ impl Sender {
         self.fast_recoveries
     }
 
+    /// Timeouts that turned out to have been needless (F-RTO).
+    #[must_use]
+    pub fn spurious_timeouts(&self) -> u64 {
+        self.spurious_timeouts
+    }
+
     /// What the sender shows of itself.
     #[must_use]
     pub fn snapshot(&self) -> Snapshot {
@@ -221,8 +295,9 @@ impl Sender {
     /// An acknowledgement arrives.
     pub fn on_ack(&mut self, now: Time, ack: &Ack) {
         let next = ack.next.min(self.high);
+        let lost_before = self.lost;
         let newly_sacked = if self.endpoint.sack {
-            self.take_blocks(ack)
+            self.take_blocks(now, ack)
         } else {
             0
         };
@@ -232,9 +307,11 @@ impl Sender {
         let mut delivered = newly_sacked;
         if acked > 0 {
             self.measure(now, next);
-            delivered += self.advance(next);
+            delivered += self.advance(now, next);
         }
-        if self.endpoint.sack {
+        if self.rack.is_some() {
+            self.find_overdue(now, ack.duplicate);
+        } else if self.endpoint.sack {
             self.find_lost();
         }
         // RFC 6675 §2: with SACK an acknowledgement is a duplicate only if it tells something new.
@@ -251,61 +328,127 @@ impl Sender {
             round: self.news.round(self.una, self.high),
             rtt,
             srtt: self.rtt.srtt(),
+            lost: self.lost - lost_before,
+            pipe: self.in_network(),
+            rate: self.rate_sample(now),
         };
         self.cc.observe(&event);
-        let mut restart = acked > 0;
+        self.on_probe_acked(now, ack);
+        if ack.echo {
+            self.on_echo(now);
+        }
+        let restart = self.by_phase(&event, duplicate) || acked > 0;
+        if restart && !self.keeps_timer(acked) {
+            self.arm(now);
+        }
+    }
+
+    /// What the acknowledgement does in the phase that the sender is in; whether the timer starts anew.
+    fn by_phase(&mut self, event: &AckEvent, duplicate: bool) -> bool {
+        let (now, acked, delivered) = (event.now, event.acked, event.delivered);
+        if self.cc.governs_recovery() {
+            self.cc.on_ack(event);
+        }
         match self.phase {
             Phase::Open => {
                 if acked > 0 {
                     self.dupacks = 0;
                     self.limited = 0;
-                    self.grow(&event);
+                    self.grow(event);
                 }
                 if duplicate {
                     self.dupacks += 1;
                 }
                 if self.finds_loss() {
                     self.enter_recovery(now, delivered);
-                    restart = true;
+                    return true;
                 }
             }
             Phase::Recovery { point } if self.una >= point || self.gives_up(acked) => {
-                self.leave_recovery();
+                self.leave_recovery(now);
             }
             Phase::Recovery { .. } if self.endpoint.sack => self.in_recovery(delivered),
             Phase::Recovery { .. } => {
                 if acked > 0 {
-                    // Impatient variant (RFC 6582 §4): only the first partial acknowledgement restarts the timer.
-                    restart = !self.seen_partial;
                     self.on_partial(acked);
                 } else if duplicate {
                     self.inflation += 1.0;
                 }
             }
             Phase::Loss { point } => {
-                if acked > 0 {
-                    self.grow(&event);
+                if self.was_spurious(now) {
+                    return true;
                 }
+                if acked > 0 {
+                    self.grow(event);
+                }
+                self.doubt_on_ack(acked, duplicate, point);
                 if self.una >= point {
+                    self.doubt = None;
                     self.phase = Phase::Open;
                     self.dupacks = 0;
+                    self.end_of_recovery(now);
                 }
             }
         }
-        if restart {
-            self.deadline = if self.high > self.una {
-                self.rtt.deadline(now)
-            } else {
-                None
-            };
+        false
+    }
+
+    /// Impatient variant (RFC 6582 §4): of the partial acknowledgements only the first restarts the timer.
+    fn keeps_timer(&mut self, acked: u64) -> bool {
+        let partial =
+            !self.endpoint.sack && matches!(self.phase, Phase::Recovery { .. }) && acked > 0;
+        partial && std::mem::replace(&mut self.seen_partial, true)
+    }
+
+    /// An echoed mark cuts the window, once a round trip (RFC 3168 §6.1.2).
+    fn on_echo(&mut self, now: Time) {
+        if self.una < self.reduced_at {
+            return;
+        }
+        self.reduced_at = self.high;
+        self.tell_reduced = true;
+        if self.phase == Phase::Open {
+            self.cc.on_congestion(&CongestionEvent {
+                now,
+                in_flight: self.flight(),
+                cause: Cause::Ecn,
+            });
         }
     }
 
-    /// The retransmission timer may have expired; whether it has.
-    pub fn on_timer(&mut self, now: Time) -> bool {
-        if self.deadline.is_none_or(|deadline| deadline > now) {
-            return false;
+    /// Starts the timer anew, of the tail loss probe where one may be sent.
+    fn arm(&mut self, now: Time) {
+        self.deadline = if self.high > self.una {
+            self.probe_due(now).or_else(|| self.rtt.deadline(now))
+        } else {
+            None
+        };
+    }
+
+    /// A timer may have expired; what came of it.
+    pub fn on_timer(&mut self, now: Time) -> Wake {
+        let mut wake = Wake::Nothing;
+        if self.rack.as_ref().is_some_and(|rack| rack.is_due(now)) {
+            self.find_overdue(now, false);
+            wake = Wake::Other;
+            if self.phase == Phase::Open && self.finds_loss() {
+                self.enter_recovery(now, 0);
+                self.arm(now);
+            }
         }
+        if self.deadline.is_none_or(|deadline| deadline > now) {
+            return wake;
+        }
+        if self.sends_probe() {
+            self.deadline = self.rtt.deadline(now);
+            return Wake::Other;
+        }
+        self.on_timeout(now);
+        Wake::Timeout
+    }
+
+    fn on_timeout(&mut self, now: Time) {
         self.rto_events += 1;
         let again = matches!(self.phase, Phase::Loss { .. })
             && self.outstanding.front().is_some_and(|o| o.copies > 1);
@@ -315,6 +458,7 @@ impl Sender {
             CutFrom::Window => (self.window(), Cause::Timeout),
         };
         self.rtt.back_off();
+        self.doubt_timeout();
         self.cc.on_congestion(&CongestionEvent {
             now,
             in_flight,
@@ -327,19 +471,24 @@ impl Sender {
         self.inflation = 0.0;
         self.retransmit_now = false;
         self.timed = None;
+        self.tail_probe = TailProbe::default();
         if self.endpoint.sack {
             self.lose_all();
         } else {
             self.nxt = self.una;
         }
         self.deadline = self.rtt.deadline(now);
-        true
     }
 
-    /// The next packet to be sent `now`; none when the window, or the application, has no more.
+    /// The next packet to be sent `now`; none when the window, the pace, or the application has no more.
     pub fn next_packet(&mut self, now: Time) -> Option<Transmission> {
+        if self.pacer.as_mut().is_some_and(|pacer| pacer.holds(now)) {
+            return None;
+        }
         let packet = if std::mem::take(&mut self.retransmit_now) {
             self.una
+        } else if let Some(probe) = self.tail_probe.take() {
+            probe
         } else if self.endpoint.sack {
             self.choose_selective()?
         } else {
@@ -349,6 +498,10 @@ impl Sender {
     }
 
     fn transmit(&mut self, now: Time, packet: u64) -> Transmission {
+        let mut reduced = false;
+        if self.high == self.una && self.high > 0 {
+            self.cc.on_restart(now);
+        }
         let copy = if packet == self.high {
             self.high += 1;
             self.pipe += 1;
@@ -362,6 +515,7 @@ impl Sender {
             if self.endpoint.rtt_sampling == RttSampling::PerWindow {
                 self.timed.get_or_insert((packet, now));
             }
+            reduced = std::mem::take(&mut self.tell_reduced);
             1
         } else {
             // Karn: once something was sent again, a measurement under way could mean either.
@@ -383,10 +537,38 @@ impl Sender {
         if matches!(self.phase, Phase::Recovery { .. }) {
             self.prr.on_sent();
         }
-        if self.deadline.is_none() {
-            self.deadline = self.rtt.deadline(now);
+        if let Some(rack) = &mut self.rack {
+            rack.on_sent(now, packet, copy);
         }
-        Transmission { packet, copy }
+        self.note_rate(now, packet);
+        self.pace(now);
+        if self.deadline.is_none() || (copy == 1 && self.endpoint.tail_loss_probe) {
+            self.arm_for_sent(now);
+        }
+        Transmission {
+            packet,
+            copy,
+            reduced,
+        }
+    }
+
+    /// The timer for what was just sent; a timeout that runs goes on.
+    fn arm_for_sent(&mut self, now: Time) {
+        let waited = self.tail_probe.waits();
+        match self.probe_due(now) {
+            Some(probe) => self.deadline = Some(probe),
+            None if waited || self.deadline.is_none() => self.deadline = self.rtt.deadline(now),
+            None => {}
+        }
+    }
+
+    /// Packets in the network, as far as the sender knows.
+    fn in_network(&self) -> u64 {
+        if self.endpoint.sack {
+            self.pipe
+        } else {
+            self.nxt - self.una
+        }
     }
 
     /// Where packet `number` stands in `outstanding`.
@@ -414,6 +596,9 @@ impl Sender {
     }
 
     fn grow(&mut self, ack: &AckEvent) {
+        if self.cc.governs_recovery() {
+            return;
+        }
         if self.held_by_cwnd || !self.endpoint.window_validation {
             self.cc.on_ack(ack);
         }
@@ -444,10 +629,9 @@ impl Sender {
     }
 
     /// Everything below `next` is acknowledged; how many of these were not known to have arrived.
-    fn advance(&mut self, next: u64) -> u64 {
+    fn advance(&mut self, now: Time, next: u64) -> u64 {
         let mut delivered = 0;
         while self.una < next {
-            self.una += 1;
             let Some(entry) = self.outstanding.pop_front() else {
                 break;
             };
@@ -456,7 +640,20 @@ impl Sender {
                 self.sacked_count -= 1;
             } else {
                 delivered += 1;
+                if let Some(rack) = &mut self.rack {
+                    rack.on_arrival(now, self.una, &entry);
+                }
+                if let Some(rates) = &mut self.rates {
+                    rates.on_arrival(now, self.una, &entry);
+                }
+                if let Some(doubt) = &mut self.doubt {
+                    doubt.on_arrival(self.una, &entry);
+                }
             }
+            self.una += 1;
+        }
+        if let Some(rates) = &mut self.rates {
+            rates.forget_below(next);
         }
         self.sacked.remove_below(next);
         self.nxt = self.nxt.max(next);
@@ -494,16 +691,19 @@ impl Sender {
         self.limited = 0;
         self.seen_partial = false;
         self.timed = None;
+        self.tail_probe = TailProbe::default();
         self.rtx_cursor = self.una;
         self.extra_cursor = self.una;
-        if self.endpoint.sack && self.endpoint.recovery == Recovery::Prr {
+        if self.follows_prr() {
             self.prr = Prr::begin(outstanding);
             self.in_recovery(delivered);
             self.prr.allow_at_least_one();
         } else {
-            // With SACK the packet may have been sent again already, in the recovery before this one.
-            self.retransmit_now =
-                !(self.endpoint.sack && self.outstanding.front().is_some_and(|o| o.again));
+            // With SACK the packet may have been sent again already, in the recovery before this one; what was found
+            // lost by time need not be the first.
+            let first = self.outstanding.front();
+            self.retransmit_now = !self.endpoint.sack
+                || first.is_some_and(|o| !o.again && (o.lost || self.rack.is_none()));
         }
         if !self.endpoint.sack {
             self.inflation = f64::from(DUP_THRESHOLD);
@@ -515,15 +715,28 @@ impl Sender {
         acked > 0 && !self.endpoint.sack && !self.cc.recovers_by_partial()
     }
 
-    fn leave_recovery(&mut self) {
+    fn leave_recovery(&mut self, now: Time) {
         self.phase = Phase::Open;
         self.dupacks = 0;
         self.inflation = 0.0;
+        self.end_of_recovery(now);
+    }
+
+    fn end_of_recovery(&mut self, now: Time) {
+        if let Some(rack) = &mut self.rack {
+            rack.on_recovered();
+        }
+        self.cc.on_recovered(now);
+    }
+
+    /// Whether proportional rate reduction says what a recovery sends.
+    fn follows_prr(&self) -> bool {
+        self.endpoint.sack && self.endpoint.recovery == Recovery::Prr && !self.cc.governs_recovery()
     }
 
     /// Proportional rate reduction's share of an acknowledgement in recovery.
     fn in_recovery(&mut self, delivered: u64) {
-        if self.endpoint.recovery == Recovery::Prr {
+        if self.follows_prr() {
             let ssthresh = whole(self.cc.cwnd());
             self.prr.on_ack(delivered, self.pipe, ssthresh);
         }

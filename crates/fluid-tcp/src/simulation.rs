@@ -8,12 +8,12 @@ use tmt_core::units::{Bytes, Span, Time};
 use crate::congestion::Algorithm;
 use crate::endpoint::Endpoint;
 use crate::event::{EventQueue, Kinds};
-use crate::gateway::Gateway;
+use crate::gateway::{CoDelQueue, Discipline, DropTail, Fate, Gateway, Queued};
 use crate::link::Link;
 use crate::metrics::{FlowTally, RunReport};
 use crate::probe::{Copy, Moment, Probe};
-use crate::receiver::{Ack, Receiver};
-use crate::sender::Sender;
+use crate::receiver::{Ack, Packet, Receiver};
+use crate::sender::{Sender, Wake};
 
 /// One flow.
 #[derive(Debug, Clone)]
@@ -39,6 +39,8 @@ pub struct Setup {
     pub rtt: Span,
     /// Packets the queue holds, the one in service included.
     pub buffer: u64,
+    /// Which packets the queue drops.
+    pub discipline: Discipline,
     /// The run's own zero.
     pub begin: Time,
     /// The last instant that belongs to the run.
@@ -49,35 +51,42 @@ pub struct Setup {
 
 #[derive(Debug, Clone, core::marker::Copy)]
 enum Event {
-    Start(usize),
-    /// The link has sent the packet in service.
-    Departure {
-        lost: bool,
-    },
+    Start(u32),
+    /// The queue does something by itself.
+    Gateway,
     Delivery {
         copy: Copy,
         sent: Time,
+        packet: Packet,
     },
     Ack {
-        flow: usize,
+        flow: u32,
         ack: Ack,
     },
-    Rto(usize),
-    DelayedAck(usize),
+    /// A timer of the sender.
+    Timer(u32),
+    /// Pacing lets the next packet out.
+    Pace(u32),
+    DelayedAck(u32),
 }
 
 impl Kinds for Event {
-    const KINDS: usize = 6;
+    const LANES: usize = 3;
 
-    fn kind(&self) -> usize {
+    fn lane(&self) -> Option<usize> {
         match self {
-            Self::Departure { .. } => 0,
-            Self::Delivery { .. } => 1,
-            Self::Ack { .. } => 2,
-            Self::Rto(_) => 3,
-            Self::DelayedAck(_) => 4,
-            Self::Start(_) => 5,
+            Self::Delivery { .. } => Some(0),
+            Self::Ack { .. } => Some(1),
+            Self::Pace(_) => Some(2),
+            _ => None,
         }
+    }
+}
+
+impl Event {
+    /// Whether it only wakes a sender that has nothing else to wait for.
+    fn is_timer(&self) -> bool {
+        matches!(self, Self::Timer(_))
     }
 }
 
@@ -92,64 +101,63 @@ struct Connection {
     handshake: bool,
     started: bool,
     /// When an event for the timer is due, so that it is scheduled only once.
-    rto_event: Option<Time>,
+    timer_event: Option<Time>,
+    pace_event: Option<Time>,
     delayed_ack_event: Option<Time>,
 }
 
-/// A packet in the queue.
-#[derive(Debug, Clone, core::marker::Copy)]
-struct Queued {
-    copy: Copy,
-    sent: Time,
-}
-
 /// A run.
-struct Run<'a, L, P> {
+struct Run<'a, G, P> {
     setup: &'a Setup,
-    link: L,
+    gateway: G,
     probe: &'a mut P,
     events: EventQueue<Event>,
-    gateway: Gateway<Queued>,
     connections: Vec<Connection>,
-    /// Whether the head of the queue is in service.
-    serving: bool,
+    gateway_event: Option<Time>,
     sent: u64,
-    drops: u64,
+    /// Packets that the link has begun to serve.
+    served: u64,
     /// Flows that still have something to do.
     unfinished: usize,
-    /// Events under way that are no retransmission timers.
+    /// Events under way that are no timers of senders.
     under_way: u64,
-    /// Whether the link has come to its end.
-    exhausted: bool,
 }
 
 /// Runs `setup` over `link` to its end, or until every flow has delivered all it had.
 pub fn run<L: Link, P: Probe>(setup: &Setup, link: L, probe: &mut P) -> RunReport {
+    match setup.discipline {
+        Discipline::DropTail => run_over(setup, DropTail::new(link, setup.buffer), probe),
+        Discipline::CoDel { target, interval } => {
+            let gateway = CoDelQueue::new(link, setup.buffer, target, interval);
+            run_over(setup, gateway, probe)
+        }
+    }
+}
+
+fn run_over<G: Gateway, P: Probe>(setup: &Setup, gateway: G, probe: &mut P) -> RunReport {
     let mut run = Run {
         setup,
-        link,
+        gateway,
         probe,
         events: EventQueue::default(),
-        gateway: Gateway::new(setup.buffer),
         connections: setup
             .flows
             .iter()
             .map(|flow| Connection::new(flow, setup.begin))
             .collect(),
-        serving: false,
+        gateway_event: None,
         sent: 0,
-        drops: 0,
+        served: 0,
         unfinished: setup.flows.len(),
         under_way: 0,
-        exhausted: false,
     };
-    for flow in 0..run.connections.len() {
-        let start = run.connections[flow].start;
+    for (flow, connection) in (0..).zip(&setup.flows) {
+        let start = setup.begin.saturating_add(connection.start);
         run.schedule(Some(start), Event::Start(flow));
     }
     let mut now = setup.begin;
     while run.unfinished > 0 {
-        if run.exhausted && run.under_way == 0 {
+        if run.under_way == 0 && run.gateway.is_exhausted() {
             // Only timers are left, and nothing they send would ever be served.
             now = setup.end;
             break;
@@ -159,6 +167,9 @@ pub fn run<L: Link, P: Probe>(setup: &Setup, link: L, probe: &mut P) -> RunRepor
             break;
         };
         now = at;
+        if P::WATCHES {
+            run.retire(now);
+        }
         run.take(now, event);
     }
     run.report(now)
@@ -179,35 +190,42 @@ impl Connection {
             total: flow.packets,
             handshake: flow.endpoint.handshake,
             started: false,
-            rto_event: None,
+            timer_event: None,
+            pace_event: None,
             delayed_ack_event: None,
         }
     }
 }
 
-impl<L: Link, P: Probe> Run<'_, L, P> {
+impl<G: Gateway, P: Probe> Run<'_, G, P> {
     /// Schedules `event`, unless it would be past 2^63 − 1 ns: that is never.
     fn schedule(&mut self, at: Option<Time>, event: Event) {
         if let Some(at) = at {
-            self.under_way += u64::from(!matches!(event, Event::Rto(_)));
+            self.under_way += u64::from(!event.is_timer());
             self.events.schedule(at, event);
         }
     }
 
+    fn flow(&mut self, flow: u32) -> &mut Connection {
+        &mut self.connections[flow as usize]
+    }
+
     fn take(&mut self, now: Time, event: Event) {
-        self.under_way -= u64::from(!matches!(event, Event::Rto(_)));
+        self.under_way -= u64::from(!event.is_timer());
         match event {
-            Event::Start(flow) => self.on_start(now, flow),
-            Event::Departure { lost } => self.on_departure(now, lost),
-            Event::Delivery { copy, sent } => self.on_delivery(now, copy, sent),
+            Event::Delivery { copy, sent, packet } => self.on_delivery(now, copy, sent, packet),
             Event::Ack { flow, ack } => self.on_ack(now, flow, &ack),
-            Event::Rto(flow) => self.on_rto(now, flow),
+            Event::Pace(flow) => self.on_pace(now, flow),
+            Event::Timer(flow) => self.on_timer(now, flow),
             Event::DelayedAck(flow) => self.on_delayed_ack(now, flow),
+            Event::Gateway => self.on_gateway(now),
+            Event::Start(flow) => self.on_start(now, flow),
         }
     }
 
-    fn on_start(&mut self, now: Time, flow: usize) {
-        let connection = &mut self.connections[flow];
+    fn on_start(&mut self, now: Time, flow: u32) {
+        let rtt = self.setup.rtt;
+        let connection = self.flow(flow);
         if connection.total == Some(0) {
             connection.tally.complete(Span::ZERO);
             self.unfinished -= 1;
@@ -215,129 +233,180 @@ impl<L: Link, P: Probe> Run<'_, L, P> {
         }
         if connection.handshake && !connection.started {
             connection.started = true;
-            self.schedule(now.checked_add(self.setup.rtt), Event::Start(flow));
+            self.schedule(now.checked_add(rtt), Event::Start(flow));
             return;
         }
         if connection.handshake {
-            connection.sender.on_handshake(self.setup.rtt);
+            connection.sender.on_handshake(rtt);
         }
         self.after_sender(now, flow, Moment::Start);
     }
 
-    fn on_ack(&mut self, now: Time, flow: usize, ack: &Ack) {
-        let sender = &mut self.connections[flow].sender;
+    fn on_ack(&mut self, now: Time, flow: u32, ack: &Ack) {
+        let sender = &mut self.connections[flow as usize].sender;
         let before = sender.una();
         sender.on_ack(now, ack);
         let after = sender.una();
         if after > before {
-            self.probe.on_acked(now, flow, after);
+            self.probe.on_acked(now, flow as usize, after);
         }
         self.after_sender(now, flow, Moment::Ack);
     }
 
-    fn on_rto(&mut self, now: Time, flow: usize) {
-        let connection = &mut self.connections[flow];
+    fn on_timer(&mut self, now: Time, flow: u32) {
+        let connection = self.flow(flow);
         // The deadline has moved to an earlier time since: that event was the one that counted.
-        if connection.rto_event != Some(now) {
+        if connection.timer_event != Some(now) {
             return;
         }
-        connection.rto_event = None;
-        let expired = connection.sender.on_timer(now);
-        if expired {
-            self.after_sender(now, flow, Moment::Timeout);
-        } else {
-            self.watch_rto(flow);
+        connection.timer_event = None;
+        match connection.sender.on_timer(now) {
+            Wake::Timeout => self.after_sender(now, flow, Moment::Timeout),
+            Wake::Other => self.after_sender(now, flow, Moment::Timer),
+            Wake::Nothing => self.watch_timer(flow),
         }
     }
 
-    /// Sends what the sender lets out, and keeps its timer.
-    fn after_sender(&mut self, now: Time, flow: usize, moment: Moment) {
-        while let Some(transmission) = self.connections[flow].sender.next_packet(now) {
+    fn on_pace(&mut self, now: Time, flow: u32) {
+        self.flow(flow).pace_event = None;
+        self.after_sender(now, flow, Moment::Pace);
+    }
+
+    /// Sends what the sender lets out, and keeps its timers.
+    fn after_sender(&mut self, now: Time, flow: u32, moment: Moment) {
+        while let Some(transmission) = self.flow(flow).sender.next_packet(now) {
             let copy = Copy {
                 ordinal: self.sent,
-                flow,
+                flow: flow as usize,
                 packet: transmission.packet,
                 copy: transmission.copy,
             };
             self.sent += 1;
-            self.connections[flow].tally.on_sent(copy.copy);
-            let enqueued = self.gateway.enqueue(Queued { copy, sent: now });
-            self.probe.on_sent(now, copy, enqueued);
-            if !enqueued {
-                self.drops += 1;
-                self.connections[flow].tally.on_dropped();
-            }
-            self.serve(now);
+            let connection = self.flow(flow);
+            connection.tally.on_sent(copy.copy);
+            let packet = Queued {
+                copy,
+                sent: now,
+                // What is sent again is not marked (RFC 3168 §6.1.5).
+                capable: connection.sender.is_ecn_capable() && copy.copy == 1,
+                reduced: transmission.reduced,
+            };
+            self.offer(now, packet);
         }
-        self.watch_rto(flow);
-        let connection = &self.connections[flow];
-        let (snapshot, delivered) = (connection.sender.snapshot(), connection.receiver.next());
-        self.probe
-            .on_sender(now, flow, moment, &snapshot, self.gateway.len(), delivered);
+        self.watch_timer(flow);
+        self.watch_pace(flow);
+        if P::WATCHES {
+            let connection = &self.connections[flow as usize];
+            let (snapshot, delivered) = (connection.sender.snapshot(), connection.receiver.next());
+            let held = self.gateway.len();
+            self.probe
+                .on_sender(now, flow as usize, moment, &snapshot, held, delivered);
+        }
     }
 
     /// Makes sure that an event comes no later than the sender's deadline.
-    fn watch_rto(&mut self, flow: usize) {
-        let connection = &mut self.connections[flow];
+    fn watch_timer(&mut self, flow: u32) {
+        let connection = self.flow(flow);
         if let Some(deadline) = connection.sender.deadline()
-            && connection.rto_event.is_none_or(|event| event > deadline)
+            && connection.timer_event.is_none_or(|event| event > deadline)
         {
-            connection.rto_event = Some(deadline);
-            self.schedule(Some(deadline), Event::Rto(flow));
+            connection.timer_event = Some(deadline);
+            self.schedule(Some(deadline), Event::Timer(flow));
         }
     }
 
-    /// Lets the link serve the head of the queue, unless it is at work.
-    fn serve(&mut self, now: Time) {
-        if self.serving {
-            return;
-        }
-        let Some(queued) = self.gateway.head() else {
-            return;
-        };
-        let Some(service) = self.link.serve(now) else {
-            self.exhausted = true;
-            return;
-        };
-        self.serving = true;
-        self.probe.on_service(queued.copy, &service);
-        if service.start <= self.setup.end {
-            let tally = &mut self.connections[queued.copy.flow].tally;
-            tally.on_service(service.start.since(queued.sent));
-        }
-        self.schedule(
-            Some(service.end),
-            Event::Departure {
-                lost: service.arrival.is_none(),
-            },
-        );
-        if let Some(arrival) = service.arrival {
-            self.schedule(
-                Some(arrival),
-                Event::Delivery {
-                    copy: queued.copy,
-                    sent: queued.sent,
-                },
-            );
+    /// Makes sure that an event comes when pacing lets the next packet out.
+    fn watch_pace(&mut self, flow: u32) {
+        let connection = self.flow(flow);
+        if connection.pace_event.is_none()
+            && let Some(release) = connection.sender.release()
+        {
+            connection.pace_event = Some(release);
+            self.schedule(Some(release), Event::Pace(flow));
         }
     }
 
-    fn on_departure(&mut self, now: Time, lost: bool) {
-        if let Some(queued) = self.gateway.head() {
-            self.probe.on_departure(queued.copy, lost);
+    /// A packet reaches the queue.
+    fn offer(&mut self, now: Time, packet: Queued) {
+        self.retire(now);
+        let fate = self.gateway.offer(now, packet);
+        if P::WATCHES {
+            let enqueued = !matches!(fate, Fate::Dropped(_));
+            self.probe.on_sent(now, packet.copy, enqueued);
+        }
+        self.settle(fate);
+        self.wake_gateway(now);
+    }
+
+    fn on_gateway(&mut self, now: Time) {
+        if self.gateway_event == Some(now) {
+            self.gateway_event = None;
+            self.retire(now);
+            self.wake_gateway(now);
+        }
+    }
+
+    /// Lets the queue do what is due, and schedules what will be.
+    fn wake_gateway(&mut self, now: Time) {
+        while let Some(fate) = self.gateway.wake(now) {
+            if P::WATCHES
+                && let Fate::Dropped(packet) = fate
+            {
+                self.probe.on_dropped(now, packet.copy);
+            }
+            self.settle(fate);
+        }
+        if let Some(due) = self.gateway.due()
+            && self.gateway_event.is_none_or(|event| event > due)
+        {
+            self.gateway_event = Some(due);
+            self.schedule(Some(due), Event::Gateway);
+        }
+    }
+
+    /// Takes what became of a packet at the queue.
+    fn settle(&mut self, fate: Fate) {
+        match fate {
+            Fate::Dropped(packet) => self.connections[packet.copy.flow].tally.on_dropped(),
+            Fate::Served(packet, service, marked) => {
+                self.schedule(
+                    service.arrival,
+                    Event::Delivery {
+                        copy: packet.copy,
+                        sent: packet.sent,
+                        packet: Packet {
+                            number: packet.copy.packet,
+                            marked,
+                            reduced: packet.reduced,
+                        },
+                    },
+                );
+            }
+            Fate::Waits => {}
+        }
+    }
+
+    /// Counts what has left the queue by `now`.
+    fn retire(&mut self, now: Time) {
+        while let Some(served) = self.gateway.leave(now) {
+            self.served += 1;
+            let tally = &mut self.connections[served.copy.flow].tally;
+            tally.on_service(served.service.start.since(served.sent));
+            let lost = served.service.arrival.is_none();
             if lost {
-                self.connections[queued.copy.flow].tally.on_lost();
+                tally.on_lost();
+            }
+            if P::WATCHES {
+                self.probe.on_service(served.copy, &served.service);
+                self.probe.on_departure(served.copy, lost);
             }
         }
-        self.gateway.depart();
-        self.serving = false;
-        self.serve(now);
     }
 
-    fn on_delivery(&mut self, now: Time, copy: Copy, sent: Time) {
+    fn on_delivery(&mut self, now: Time, copy: Copy, sent: Time, packet: Packet) {
         self.probe.on_delivered(now, copy);
         let connection = &mut self.connections[copy.flow];
-        let arrival = connection.receiver.on_packet(now, copy.packet);
+        let arrival = connection.receiver.on_packet(now, packet);
         connection
             .tally
             .on_delivered(now.since(sent), arrival.duplicate);
@@ -347,25 +416,26 @@ impl<L: Link, P: Probe> Run<'_, L, P> {
         if done && connection.tally.complete(now.since(connection.start)) {
             self.unfinished -= 1;
         }
+        let flow = u32::try_from(copy.flow).unwrap_or(u32::MAX);
         if let Some(ack) = arrival.ack {
-            self.send_ack(now, copy.flow, ack);
-        }
-        self.watch_delayed_ack(copy.flow);
-    }
-
-    fn on_delayed_ack(&mut self, now: Time, flow: usize) {
-        if self.connections[flow].delayed_ack_event != Some(now) {
-            return;
-        }
-        self.connections[flow].delayed_ack_event = None;
-        if let Some(ack) = self.connections[flow].receiver.on_timer(now) {
             self.send_ack(now, flow, ack);
         }
         self.watch_delayed_ack(flow);
     }
 
-    fn watch_delayed_ack(&mut self, flow: usize) {
-        let connection = &mut self.connections[flow];
+    fn on_delayed_ack(&mut self, now: Time, flow: u32) {
+        if self.flow(flow).delayed_ack_event != Some(now) {
+            return;
+        }
+        self.flow(flow).delayed_ack_event = None;
+        if let Some(ack) = self.flow(flow).receiver.on_timer(now) {
+            self.send_ack(now, flow, ack);
+        }
+        self.watch_delayed_ack(flow);
+    }
+
+    fn watch_delayed_ack(&mut self, flow: u32) {
+        let connection = self.flow(flow);
         if let Some(deadline) = connection.receiver.deadline()
             && connection
                 .delayed_ack_event
@@ -376,13 +446,26 @@ impl<L: Link, P: Probe> Run<'_, L, P> {
         }
     }
 
-    fn send_ack(&mut self, now: Time, flow: usize, ack: Ack) {
+    fn send_ack(&mut self, now: Time, flow: u32, ack: Ack) {
         let back = self.setup.rtt.saturating_sub(self.setup.rtt.half());
         self.schedule(now.checked_add(back), Event::Ack { flow, ack });
     }
 
-    fn report(self, end: Time) -> RunReport {
-        let usage = self.link.usage(end);
+    fn report(mut self, end: Time) -> RunReport {
+        self.retire(end);
+        // What is still in service has at least begun, unless the run ended before.
+        let mut usage = self.gateway.usage(end);
+        for served in self.gateway.in_service() {
+            if served.service.start <= end {
+                self.served += 1;
+                let tally = &mut self.connections[served.copy.flow].tally;
+                tally.on_service(served.service.start.since(served.sent));
+                if P::WATCHES {
+                    self.probe.on_service(served.copy, &served.service);
+                }
+            }
+        }
+        usage.packets_served = self.served;
         let flows = self.connections.iter().map(|connection| {
             let sender = &connection.sender;
             (

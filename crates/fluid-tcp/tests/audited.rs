@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use fluid_tcp::audit::{AuditReport, audit};
 use fluid_tcp::endpoint::{CutFrom, Endpoint, Profile, Recovery, RttSampling};
+use fluid_tcp::gateway::Discipline;
 use fluid_tcp::link::{Link, SyntheticLink, TimelineLink};
 use fluid_tcp::log::PacketLog;
 use fluid_tcp::metrics::RunReport;
@@ -104,6 +105,7 @@ fn flows() -> impl Strategy<Value = Vec<Flow>> {
 fn setups() -> impl Strategy<Value = Setup> {
     (flows(), 0u64..1_200_000_001, 1u64..120, 1u32..60).prop_map(|(flows, rtt, buffer, seconds)| {
         Setup {
+            discipline: Discipline::DropTail,
             flows,
             packet: PACKET,
             rtt: Span::from_nanos(rtt).unwrap(),

@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
 use fluid_tcp::endpoint::{Endpoint, Profile};
+use fluid_tcp::gateway::Discipline;
 use fluid_tcp::link::SyntheticLink;
 use fluid_tcp::metrics::RunReport;
 use fluid_tcp::num::pow;
@@ -41,6 +42,7 @@ impl Case {
 
     fn run(&self, cc: &str, probe: &mut impl Probe) -> RunReport {
         let setup = Setup {
+            discipline: Discipline::DropTail,
             flows: vec![Flow {
                 algorithm: cc.parse().unwrap(),
                 endpoint: self.endpoint,

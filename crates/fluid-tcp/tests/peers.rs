@@ -5,6 +5,7 @@
 use std::collections::BTreeMap;
 
 use fluid_tcp::endpoint::{Endpoint, Profile};
+use fluid_tcp::gateway::Discipline;
 use fluid_tcp::link::SyntheticLink;
 use fluid_tcp::metrics::RunReport;
 use fluid_tcp::probe::NoProbe;
@@ -70,6 +71,7 @@ fn set_a(cc: &str, p: f64, duration: Span, seeds: u64) -> f64 {
         ..profile
     };
     let setup = Setup {
+        discipline: Discipline::DropTail,
         flows: vec![flow(cc, endpoint, Span::ZERO)],
         packet: Bytes(1000),
         rtt: Span::from_millis(490),
@@ -148,6 +150,7 @@ fn set_d(flows: u64) -> RunReport {
         ..Profile::Ns2.endpoint()
     };
     let setup = Setup {
+        discipline: Discipline::DropTail,
         flows: (0..flows)
             .map(|n| {
                 flow(

@@ -11,13 +11,14 @@ use super::report::{Ledger, Rule};
 use super::row;
 
 /// The keys the audit reads; what else the head tells, stages of the timeline say, is let through.
-const KEYS: [&str; 10] = [
+const KEYS: [&str; 11] = [
     "tool",
     "log",
     "link",
     "rtt_ns",
     "packet_bytes",
     "buffer",
+    "queue",
     "lldus_per_packet",
     "rate_bps",
     "flows",
@@ -50,6 +51,8 @@ pub(super) struct Head {
     pub(super) back: Span,
     /// Packets the queue holds, the one in service included.
     pub(super) capacity_packets: u64,
+    /// Whether packets are dropped only at a full queue; other disciplines have reasons that the log does not tell.
+    pub(super) drop_tail: bool,
     pub(super) flows: u64,
     pub(super) run_ends: Time,
     /// Whether the run went through its timeline more than once.
@@ -129,6 +132,9 @@ impl Head {
             forward: span(rtt / 2),
             back: span(rtt - rtt / 2),
             capacity_packets: capacity(metadata, packet_bytes)?,
+            drop_tail: metadata
+                .get("queue")
+                .is_none_or(|queue| queue == "drop-tail"),
             flows: number(metadata, "flows", 1)?,
             run_ends: Time::from_nanos(run_ends).unwrap_or(Time::MAX),
             looped: metadata.get("looped") == Some("on"),

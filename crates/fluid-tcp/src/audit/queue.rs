@@ -26,6 +26,8 @@ enum Arrival {
 pub(super) struct Queue {
     /// Packets it holds at most, the one in service included.
     capacity: u64,
+    /// Whether it drops only when it is full.
+    drop_tail: bool,
     /// Rows whose turn has not come, by (enqueued, line).
     ahead: BTreeMap<(Time, u64), Arrival>,
     now: Time,
@@ -39,9 +41,10 @@ pub(super) struct Queue {
 }
 
 impl Queue {
-    pub(super) fn new(capacity: u64) -> Self {
+    pub(super) fn new(capacity: u64, drop_tail: bool) -> Self {
         Self {
             capacity,
+            drop_tail,
             ahead: BTreeMap::new(),
             now: Time::ZERO,
             inside: BinaryHeap::new(),
@@ -118,7 +121,8 @@ impl Queue {
     fn judge_drops(&mut self, ledger: &mut Ledger) {
         let occupied = self.occupied() + self.leaving;
         for line in self.dropped.drain(..) {
-            ledger.check(Rule::Queue, line, occupied >= self.capacity, || {
+            let holds = !self.drop_tail || occupied >= self.capacity;
+            ledger.check(Rule::Queue, line, holds, || {
                 let found = format!(
                     "a drop at {} with {occupied} packets in the queue",
                     self.now

@@ -10,7 +10,7 @@ use tmt_core::units::{Span, to_f64};
 use super::AckEvent;
 
 /// Round-trip times of a connection, round by round.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub(super) struct Backlog {
     /// BaseRTT.
     base: Option<Span>,
@@ -108,6 +108,7 @@ pub(super) mod path {
                         round,
                         rtt,
                         srtt: rtt,
+                        ..AckEvent::default()
                     };
                     cc.observe(&ack);
                     cc.on_ack(&ack);

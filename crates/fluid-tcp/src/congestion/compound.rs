@@ -33,7 +33,7 @@ pub(super) const ENTRY: Entry = Entry {
 /// More segments than any path holds: where growth stops that the parameters let double every round trip.
 const MOST: f64 = 1e12;
 
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 struct Compound {
     alpha: f64,
     beta: f64,
@@ -109,12 +109,12 @@ impl CongestionControl for Compound {
         let win = event.in_flight;
         let ssthresh = ((1.0 - self.beta) * win).max(LEAST_SSTHRESH);
         self.ssthresh = Some(ssthresh);
-        if event.cause == Cause::FastRetransmit {
+        if event.cause.restarts() {
+            (self.cwnd, self.dwnd) = (1.0, 0.0);
+        } else {
             // The two parts make the threshold together; cwnd alone may be more than that only for β > 1/2.
             self.cwnd = (self.cwnd.min(win) / 2.0).max(1.0).min(ssthresh);
             self.dwnd = ssthresh - self.cwnd;
-        } else {
-            (self.cwnd, self.dwnd) = (1.0, 0.0);
         }
     }
 

@@ -23,7 +23,7 @@ pub(super) const ENTRY: Entry = Entry {
     },
 };
 
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 struct Cubic {
     /// β_cubic, the factor of the window after a loss (§4.6); 0.7, in the papers 0.8.
     beta: f64,
@@ -42,7 +42,7 @@ struct Cubic {
 }
 
 /// One stage of congestion avoidance.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 struct Epoch {
     start: Time,
     /// Origin of the cubic, segments.

@@ -11,7 +11,7 @@ pub(super) const ENTRY: Entry = Entry {
     make: |_, parameters| Box::new(Fixed(parameters[0])),
 };
 
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 struct Fixed(f64);
 
 impl CongestionControl for Fixed {

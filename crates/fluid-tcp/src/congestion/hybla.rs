@@ -44,7 +44,7 @@ pub(super) const ENTRY: Entry = Entry {
 /// The largest ρ that slow start counts with.
 const MOST_RHO: f64 = 16.0;
 
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 struct Hybla {
     /// RTT0, s.
     rtt0: f64,
@@ -58,7 +58,7 @@ struct Hybla {
 }
 
 /// The packet pair that tells the first threshold.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 struct Pair {
     /// The latest acknowledgement: when, and in which round.
     last: Option<(Time, u64)>,
@@ -146,10 +146,10 @@ impl CongestionControl for Hybla {
         }
         let ssthresh = (event.in_flight / 2.0).max(LEAST_SSTHRESH);
         self.ssthresh = Some(ssthresh);
-        self.cwnd = if event.cause == Cause::FastRetransmit {
-            ssthresh
-        } else {
+        self.cwnd = if event.cause.restarts() {
             1.0
+        } else {
+            ssthresh
         };
     }
 

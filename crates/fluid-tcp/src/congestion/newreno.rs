@@ -11,7 +11,7 @@ pub(super) const ENTRY: Entry = Entry {
     make: |initial_window, _| Box::new(NewReno::new(initial_window)),
 };
 
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) struct NewReno {
     cwnd: f64,
     ssthresh: Option<f64>,
@@ -43,10 +43,10 @@ impl CongestionControl for NewReno {
         // RFC 5681 equation (4).
         let ssthresh = (event.in_flight / 2.0).max(LEAST_SSTHRESH);
         self.ssthresh = Some(ssthresh);
-        self.cwnd = if event.cause == Cause::FastRetransmit {
-            ssthresh
-        } else {
+        self.cwnd = if event.cause.restarts() {
             1.0
+        } else {
+            ssthresh
         };
     }
 

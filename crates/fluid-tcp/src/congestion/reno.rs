@@ -14,7 +14,7 @@ pub(super) const ENTRY: Entry = Entry {
     make: |initial_window, _| Box::new(Reno(NewReno::new(initial_window))),
 };
 
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 struct Reno(NewReno);
 
 impl CongestionControl for Reno {

@@ -133,7 +133,7 @@ proptest! {
                         now = now.saturating_add(Span::from_nanos(apart).unwrap());
                         let rtt = rtt.and_then(Span::from_nanos);
                         let in_flight = crate::num::whole(cc.cwnd());
-                        let ack = AckEvent { now, acked, delivered: acked, in_flight, round, rtt, srtt: rtt };
+                        let ack = AckEvent { now, acked, delivered: acked, in_flight, round, rtt, srtt: rtt, ..AckEvent::default() };
                         let (window, threshold) = (cc.cwnd(), cc.ssthresh());
                         cc.observe(&ack);
                         prop_assert!(cc.cwnd().to_bits() == window.to_bits() && cc.ssthresh() == threshold);

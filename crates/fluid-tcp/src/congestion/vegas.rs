@@ -37,7 +37,7 @@ pub(super) const ENTRY: Entry = Entry {
     },
 };
 
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 struct Vegas {
     alpha: f64,
     beta: f64,
@@ -94,10 +94,10 @@ impl CongestionControl for Vegas {
         }
         let ssthresh = (event.in_flight / 2.0).max(LEAST_SSTHRESH);
         self.ssthresh = Some(ssthresh);
-        self.cwnd = if event.cause == Cause::FastRetransmit {
-            ssthresh
-        } else {
+        self.cwnd = if event.cause.restarts() {
             1.0
+        } else {
+            ssthresh
         };
     }
 

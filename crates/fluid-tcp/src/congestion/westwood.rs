@@ -25,7 +25,7 @@ pub(super) const ENTRY: Entry = Entry {
     make: |initial_window, parameters| Box::new(Westwood::new(initial_window, parameters[0])),
 };
 
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 struct Westwood {
     /// Weight of the old estimate.
     filter: f64,
@@ -105,10 +105,10 @@ impl CongestionControl for Westwood {
         let pipe = self.pipe().unwrap_or(event.in_flight / 2.0);
         let ssthresh = pipe.max(LEAST_SSTHRESH);
         self.ssthresh = Some(ssthresh);
-        self.cwnd = if event.cause == Cause::FastRetransmit {
-            self.cwnd.min(ssthresh)
-        } else {
+        self.cwnd = if event.cause.restarts() {
             1.0
+        } else {
+            self.cwnd.min(ssthresh)
         };
     }
 

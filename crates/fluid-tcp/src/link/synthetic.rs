@@ -16,9 +16,10 @@ pub struct SyntheticLink {
     propagation: Span,
     channel: Option<Channel>,
     served: u64,
-    lost: u64,
     busy: Span,
-    last: Option<Service>,
+    /// When the last service ends, and when the link last had nothing to do before it.
+    free: Time,
+    busy_since: Time,
     started: Time,
 }
 
@@ -45,21 +46,21 @@ impl SyntheticLink {
             propagation,
             channel,
             served: 0,
-            lost: 0,
             busy: Span::ZERO,
-            last: None,
+            free: started,
+            busy_since: started,
             started,
         })
     }
 }
 
 impl Link for SyntheticLink {
-    fn serve(&mut self, now: Time) -> Option<Service> {
+    fn serve(&mut self, at: Time) -> Option<Service> {
         let rate = u128::from(self.rate);
         let work = self.work + self.carried;
         self.carried = work % rate;
         let service = Span::from_nanos(u64::try_from(work / rate).ok()?)?;
-        let end = now.checked_add(service)?;
+        let end = at.checked_add(service)?;
         let lost = self.channel.as_mut().is_some_and(Channel::erases);
         let arrival = if lost {
             None
@@ -68,24 +69,23 @@ impl Link for SyntheticLink {
         };
         let ordinal = self.served;
         self.served += 1;
-        self.lost += u64::from(lost);
         self.busy = self.busy.saturating_add(service);
-        let service = Service {
-            start: now,
+        if at > self.free {
+            self.busy_since = at;
+        }
+        self.free = end;
+        Some(Service {
+            start: at,
             end,
             arrival,
             first_unit: ordinal,
             last_unit: ordinal,
-        };
-        self.last = Some(service);
-        Some(service)
+        })
     }
 
     fn usage(&self, end: Time) -> Usage {
-        // A service that the end of the run cuts off counts as far as it went.
-        let beyond = self.last.map_or(Span::ZERO, |service| {
-            service.end.since(end.max(service.start))
-        });
+        // What lies beyond the end of the run is backlog without a gap; a service that is cut off counts in part.
+        let beyond = self.free.since(end.max(self.busy_since));
         let length = end.since(self.started);
         let used = self.busy.saturating_sub(beyond);
         Usage {

@@ -148,6 +148,13 @@ impl<W: Write> Probe for PacketLog<W> {
         }
     }
 
+    fn on_dropped(&mut self, _now: Time, copy: Copy) {
+        if let Some(story) = self.story(copy.ordinal) {
+            story.fate = Fate::Queue;
+        }
+        self.write_complete();
+    }
+
     fn on_departure(&mut self, copy: Copy, lost: bool) {
         if lost && let Some(story) = self.story(copy.ordinal) {
             story.fate = Fate::Link;

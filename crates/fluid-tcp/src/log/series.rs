@@ -73,6 +73,8 @@ impl<W: Write> Probe for Series<W> {
                 Moment::Start => "start",
                 Moment::Ack => "ack",
                 Moment::Timeout => "timeout",
+                Moment::Timer => "timer",
+                Moment::Pace => "pace",
             }),
             Field::Real(Some(sender.cwnd)),
             Field::Real(sender.ssthresh),

@@ -1,20 +1,34 @@
 //! Recovery with SACK: scoreboard, pipe and NextSeg (RFC 6675).
 
+use tmt_core::units::Time;
+
 use super::{DUP_THRESHOLD, Phase, Sender};
-use crate::endpoint::Recovery;
 use crate::num::whole;
 use crate::receiver::Ack;
 
 impl Sender {
     /// Marks what the blocks tell; how many packets of it are news.
-    pub(super) fn take_blocks(&mut self, ack: &Ack) -> u64 {
+    pub(super) fn take_blocks(&mut self, now: Time, ack: &Ack) -> u64 {
         let mut news = 0;
         for (start, end) in ack.blocks {
             let (start, end) = (start.max(self.una), end.min(self.high));
+            if start >= end {
+                continue;
+            }
             let (una, outstanding, pipe) = (self.una, &mut self.outstanding, &mut self.pipe);
+            let (rack, rates, doubt) = (&mut self.rack, &mut self.rates, &mut self.doubt);
             self.sacked.insert(start, end, |packet| {
                 let index = usize::try_from(packet - una).unwrap_or(usize::MAX);
                 let entry = &mut outstanding[index];
+                if let Some(rack) = rack {
+                    rack.on_arrival(now, packet, entry);
+                }
+                if let Some(rates) = rates {
+                    rates.on_arrival(now, packet, entry);
+                }
+                if let Some(doubt) = doubt {
+                    doubt.on_arrival(packet, entry);
+                }
                 *pipe -= entry.in_pipe();
                 entry.sacked = true;
                 entry.lost = false;
@@ -38,6 +52,7 @@ impl Sender {
         for entry in &mut self.outstanding {
             entry.again = false;
             entry.lost = !entry.sacked;
+            self.lost += u64::from(entry.lost);
         }
         self.pipe = 0;
         self.lost_below = self.high;
@@ -50,6 +65,7 @@ impl Sender {
             let index = self.index(packet);
             let entry = &mut self.outstanding[index];
             let before = entry.in_pipe();
+            self.lost += u64::from(!entry.sacked && !entry.lost);
             entry.lost = !entry.sacked;
             self.pipe = self.pipe + entry.in_pipe() - before;
         }
@@ -89,7 +105,7 @@ impl Sender {
     /// NextSeg (§4), rules 1 to 3.
     fn choose_missing(&mut self) -> Option<u64> {
         let in_recovery = matches!(self.phase, Phase::Recovery { .. });
-        let allowed = if in_recovery && self.endpoint.recovery == Recovery::Prr {
+        let allowed = if in_recovery && self.follows_prr() {
             self.prr.allows()
         } else {
             self.pipe < whole(self.cc.cwnd())
@@ -98,16 +114,19 @@ impl Sender {
             self.held_by_cwnd = true;
             return None;
         }
-        let lost = self.next_unsent(self.rtx_cursor, self.lost_below);
-        self.rtx_cursor = lost.unwrap_or(self.lost_below).max(self.rtx_cursor);
-        if lost.is_some() {
-            return lost;
+        if !self.tries_new_data() {
+            let lost = self.next_unsent(self.rtx_cursor, self.lost_below);
+            self.rtx_cursor = lost.unwrap_or(self.lost_below).max(self.rtx_cursor);
+            if lost.is_some() {
+                return lost;
+            }
         }
         if self.has_new_data() {
             return Some(self.high);
         }
         self.held_by_cwnd = false;
-        if !in_recovery {
+        // Rule 3 repeats what may be lost; by time it is known.
+        if !in_recovery || self.rack.is_some() {
             return None;
         }
         let highest = self.sacked.highest().unwrap_or(0);
@@ -120,7 +139,7 @@ impl Sender {
     fn next_unsent(&self, from: u64, below: u64) -> Option<u64> {
         (from.max(self.una)..below.min(self.high)).find(|packet| {
             let entry = self.outstanding[self.index(*packet)];
-            !entry.sacked && !entry.again
+            !entry.sacked && !entry.again && (entry.lost || self.rack.is_none())
         })
     }
 }

@@ -7,9 +7,9 @@ use super::*;
 use crate::congestion::Algorithm;
 use crate::endpoint::Profile;
 use crate::event::{EventQueue, Kinds};
-use crate::receiver::Receiver;
+use crate::receiver::{Packet, Receiver};
 
-fn endpoint(sack: bool, recovery: Recovery, initial_window: u32) -> Endpoint {
+pub(super) fn endpoint(sack: bool, recovery: Recovery, initial_window: u32) -> Endpoint {
     Endpoint {
         sack,
         recovery,
@@ -19,7 +19,7 @@ fn endpoint(sack: bool, recovery: Recovery, initial_window: u32) -> Endpoint {
     }
 }
 
-fn sender(endpoint: Endpoint, total: Option<u64>) -> Sender {
+pub(super) fn sender(endpoint: Endpoint, total: Option<u64>) -> Sender {
     let algorithm: Algorithm = "newreno".parse().unwrap();
     Sender::new(
         endpoint,
@@ -28,18 +28,18 @@ fn sender(endpoint: Endpoint, total: Option<u64>) -> Sender {
     )
 }
 
-fn at(millis: u32) -> Time {
+pub(super) fn at(millis: u32) -> Time {
     Time::ZERO.checked_add(Span::from_millis(millis)).unwrap()
 }
 
 /// Everything the sender lets out now: packet and copy.
-fn drain(sender: &mut Sender, now: Time) -> Vec<(u64, u32)> {
+pub(super) fn drain(sender: &mut Sender, now: Time) -> Vec<(u64, u32)> {
     std::iter::from_fn(|| sender.next_packet(now))
         .map(|t| (t.packet, t.copy))
         .collect()
 }
 
-fn ack(next: u64, blocks: &[(u64, u64)]) -> Ack {
+pub(super) fn ack(next: u64, blocks: &[(u64, u64)]) -> Ack {
     let mut ack = Ack {
         next,
         ..Ack::default()
@@ -200,8 +200,8 @@ fn without_sack_a_timeout_goes_back_to_the_first_gap_with_one_packet() {
     // RFC 5681 §3.1, RFC 6298 §5.4 to 5.6.
     let mut sender = sender(endpoint(false, Recovery::Halving, 8), None);
     drain(&mut sender, at(0));
-    assert!(!sender.on_timer(at(999)));
-    assert!(sender.on_timer(at(1000)));
+    assert_eq!(sender.on_timer(at(999)), Wake::Nothing);
+    assert_eq!(sender.on_timer(at(1000)), Wake::Timeout);
     assert_eq!(drain(&mut sender, at(1000)), [(0, 2)]);
     assert_eq!(sender.deadline(), Some(at(3000)));
     assert_eq!(
@@ -271,7 +271,7 @@ fn a_repeated_timeout_keeps_the_threshold_unless_the_profile_cuts_anew() {
             let mut sender = sender(endpoint, None);
             drain(&mut sender, at(0));
             for now in [1000, 3000] {
-                assert!(sender.on_timer(at(now)));
+                assert_eq!(sender.on_timer(at(now)), Wake::Timeout);
                 drain(&mut sender, at(now));
             }
             let snapshot = sender.snapshot();
@@ -317,17 +317,17 @@ fn a_source_without_packets_sends_none() {
 /// What is on its way between the two ends.
 #[derive(Debug)]
 enum Flight {
-    Packet(u64),
+    Packet(Packet),
     Ack(Ack),
 }
 
 impl Kinds for Flight {
-    const KINDS: usize = 2;
+    const LANES: usize = 2;
 
-    fn kind(&self) -> usize {
+    fn lane(&self) -> Option<usize> {
         match self {
-            Self::Packet(_) => 0,
-            Self::Ack(_) => 1,
+            Self::Packet(_) => Some(0),
+            Self::Ack(_) => Some(1),
         }
     }
 }
@@ -402,6 +402,7 @@ proptest! {
         rwnd in prop_oneof![1u64..20, Just(1 << 30)],
         window_validation: bool,
         cc in proptest::sample::select(CONTROLLERS),
+        modern in (any::<bool>(), any::<bool>(), any::<bool>(), any::<bool>(), any::<bool>()),
         total in 1u64..120,
         events in proptest::collection::vec((0u8..100, 0u32..400, 0u8..100), 1..200),
         loss in 0u8..40,
@@ -416,6 +417,12 @@ proptest! {
             initial_window,
             rwnd,
             window_validation,
+            loss_detection: if modern.0 && sack { LossDetection::Rack } else { LossDetection::DupAcks },
+            tail_loss_probe: modern.1,
+            f_rto: modern.2 && sack,
+            ecn: modern.3,
+            pacing: modern.4,
+            quick_acks: if modern.1 { 16 } else { 0 },
             ..Profile::Rfc.endpoint()
         };
         let algorithm: Algorithm = cc.parse().unwrap();
@@ -435,9 +442,10 @@ proptest! {
                 // After a while the network behaves, or nothing could ever be said to end.
                 if *lost >= loss || steps > 20_000 {
                     let arrives = now.saturating_add(Span::from_millis(200 + late));
-                    flights.schedule(arrives, Flight::Packet(sent.packet));
+                    let packet = Packet { number: sent.packet, marked: modern.3 && *twice > 90, reduced: sent.reduced };
+                    flights.schedule(arrives, Flight::Packet(packet));
                     if *twice < 5 {
-                        flights.schedule(arrives.saturating_add(Span::from_millis(50)), Flight::Packet(sent.packet));
+                        flights.schedule(arrives.saturating_add(Span::from_millis(50)), Flight::Packet(packet));
                     }
                 }
             }
@@ -446,7 +454,7 @@ proptest! {
                 prop_assert_ne!(cut_at, Some(sender.una), "cut twice at {}", sender.una);
                 cut_at = Some(sender.una);
             }
-            let timers = [sender.deadline(), receiver.deadline()];
+            let timers = [sender.deadline(), sender.release(), receiver.deadline()];
             let timer = timers.into_iter().flatten().min().unwrap_or(Time::MAX);
             if let Some((at, flight)) = flights.pop_until(timer) {
                 now = at;

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use fluid_tcp::congestion::Algorithm;
 use fluid_tcp::endpoint::{Endpoint, Profile};
+use fluid_tcp::gateway::Discipline;
 use fluid_tcp::link::TimelineLink;
 use fluid_tcp::metrics::RunReport;
 use fluid_tcp::probe::NoProbe;
@@ -146,6 +147,7 @@ fn tcp(timeline: Timeline, end: &EndLine, data_share: f64) -> Outcome<RunReport>
     let algorithm: Algorithm = "newreno".parse().map_err(Failure::failed)?;
     let lldus = usize::try_from(PACKET.0.div_ceil(LLDU.0 - LLDU_HEADER.0)).unwrap_or(usize::MAX);
     let setup = Setup {
+        discipline: Discipline::DropTail,
         flows: vec![Flow {
             algorithm,
             endpoint,

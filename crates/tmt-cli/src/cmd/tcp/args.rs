@@ -3,7 +3,8 @@
 use std::str::FromStr;
 
 use fluid_tcp::congestion::Algorithm;
-use fluid_tcp::endpoint::{CutFrom, Profile, Recovery, RttSampling};
+use fluid_tcp::endpoint::{CutFrom, LossDetection, Profile, Recovery, RttSampling};
+use fluid_tcp::gateway::Discipline;
 use tmt_core::channel::ChannelSpec;
 use tmt_core::units::{BitRate, Bytes, Span};
 
@@ -45,10 +46,14 @@ pub(crate) struct Args {
     /// products (1bdp, when left out: link rate x (RTT + typical decode delay or service time), 2 packets or more)
     #[arg(long, value_name = "SIZE")]
     pub(crate) buffer: Option<BufferFlag>,
+    /// Which packets the queue drops: those that find it full (drop-tail), or also some of those that have waited for
+    /// long (RFC 8289): codel[:target=5ms,interval=100ms]
+    #[arg(long, value_name = "DISCIPLINE", default_value = "drop-tail")]
+    pub(crate) queue: Discipline,
     /// Congestion control, with its parameters: cubic:beta=0.8,c=0.4
     #[arg(long, default_value = "cubic")]
     pub(crate) cc: Algorithm,
-    /// Settings of both ends, each of which a flag below can change: ns2 or rfc
+    /// Settings of both ends, each of which a flag below can change: ns2, rfc or linux
     #[arg(long, default_value = "rfc")]
     pub(crate) profile: Profile,
     /// Initial window, segments
@@ -63,6 +68,9 @@ pub(crate) struct Args {
     /// Longest delay of an acknowledgement
     #[arg(long)]
     pub(crate) delayed_ack_timer: Option<Span>,
+    /// Acknowledgements at the start of a connection that are not delayed
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(0..=1_000_000))]
+    pub(crate) quick_acks: Option<u32>,
     /// Retransmission timeout before the first measurement
     #[arg(long)]
     pub(crate) first_rto: Option<Span>,
@@ -75,6 +83,26 @@ pub(crate) struct Args {
     /// Clock granularity of round-trip times and timeouts; 0ns for none
     #[arg(long)]
     pub(crate) rto_tick: Option<Span>,
+    /// Smallest distance of the timeout from the smoothed round-trip time, as in Linux; 0s for none
+    #[arg(long)]
+    pub(crate) rto_margin: Option<Span>,
+    /// How a packet is found lost: by three duplicates or packets above it (RFC 5681, 6675), or by time (RFC 8985, with
+    /// SACK)
+    #[arg(long, value_name = "dupack|rack")]
+    pub(crate) loss_detection: Option<DetectionFlag>,
+    /// A probe before the timeout where the end of a flight is not acknowledged (RFC 8985 section 7, with RACK)
+    #[arg(long, value_name = "on|off")]
+    pub(crate) tail_loss_probe: Option<Switch>,
+    /// Find out whether a timeout was spurious and take it back if it was (RFC 5682, with SACK)
+    #[arg(long, value_name = "on|off")]
+    pub(crate) f_rto: Option<Switch>,
+    /// Packets may be marked instead of dropped (RFC 3168); needs --queue codel
+    #[arg(long, value_name = "on|off")]
+    pub(crate) ecn: Option<Switch>,
+    /// Packets are spread over the round trip: 2 windows a smoothed one in slow start, 1.2 after; BBR always has a pace
+    /// of its own
+    #[arg(long, value_name = "on|off")]
+    pub(crate) pacing: Option<Switch>,
     /// New data on the first two duplicate acknowledgements (RFC 3042)
     #[arg(long, value_name = "on|off")]
     pub(crate) limited_transmit: Option<Switch>,
@@ -247,6 +275,10 @@ named! {
 named! {
     /// What `--rtt-sampling` takes.
     SamplingFlag(RttSampling): "window" => RttSampling::PerWindow, "ack" => RttSampling::PerAck
+}
+named! {
+    /// What `--loss-detection` takes.
+    DetectionFlag(LossDetection): "dupack" => LossDetection::DupAcks, "rack" => LossDetection::Rack
 }
 named! {
     /// What `--cut-from` takes.

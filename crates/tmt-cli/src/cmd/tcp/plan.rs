@@ -10,6 +10,7 @@ pub(crate) use params::Params;
 use std::sync::Arc;
 
 use fluid_tcp::endpoint::Endpoint;
+use fluid_tcp::gateway::Discipline;
 use fluid_tcp::simulation::{Flow, Setup};
 use fluid_tcp::timeline::Timeline;
 use tmt_core::channel::ChannelSpec;
@@ -34,6 +35,7 @@ pub(crate) struct Plan {
     pub(crate) rtt: Span,
     pub(crate) buffer: u64,
     pub(crate) buffer_text: String,
+    pub(crate) discipline: Discipline,
     pub(crate) begin: Time,
     pub(crate) end: Time,
     pub(crate) link_rate_bps: Option<f64>,
@@ -104,6 +106,9 @@ pub(crate) fn resolve(args: &Args) -> Outcome<Plan> {
         buffer,
         end.since(link.begin),
     ));
+    if args.queue != Discipline::DropTail {
+        notes.push(format!("queue {}", args.queue));
+    }
     let settings = profile_note(args, &endpoint);
     notes.push(settings.clone());
     let mut params = params(args, &endpoint, &flows);
@@ -133,6 +138,7 @@ pub(crate) fn resolve(args: &Args) -> Outcome<Plan> {
         rtt,
         buffer,
         buffer_text,
+        discipline: args.queue,
         begin: link.begin,
         end,
         link_rate_bps: link.rate_bps,
@@ -153,6 +159,7 @@ impl Plan {
             packet: self.packet,
             rtt: self.rtt,
             buffer: self.buffer,
+            discipline: self.discipline,
             begin: self.begin,
             end: self.end,
             link_rate_bps: self.link_rate_bps,
@@ -173,6 +180,7 @@ impl Plan {
         head.set("rtt_ns", self.rtt.as_nanos().to_string());
         head.set("packet_bytes", self.packet.0.to_string());
         head.set("buffer", self.buffer_text.clone());
+        head.set("queue", self.discipline.to_string());
         match &self.link {
             LinkPlan::Timeline(timeline) => {
                 head.set("lldus_per_packet", timeline.lldus_per_packet.to_string());

@@ -2,6 +2,7 @@
 
 use fluid_tcp::congestion::Algorithm;
 use fluid_tcp::endpoint::{Endpoint, Profile};
+use fluid_tcp::gateway::Discipline;
 use fluid_tcp::link::SyntheticLink;
 use fluid_tcp::probe::NoProbe;
 use fluid_tcp::rtt::RtoSettings;
@@ -187,6 +188,7 @@ impl Table {
             packets: None,
         };
         let setup = Setup {
+            discipline: Discipline::DropTail,
             flows: (0..self.connections).map(flow).collect(),
             packet: PACKET,
             rtt: self.rtt,

@@ -2,10 +2,11 @@
 
 use std::collections::BTreeSet;
 
-use fluid_tcp::endpoint::{CutFrom, Endpoint, Recovery, RttSampling};
+use fluid_tcp::endpoint::{CutFrom, Endpoint, LossDetection, Recovery, RttSampling};
+use fluid_tcp::gateway::Discipline;
 use tmt_core::units::Span;
 
-use super::super::args::Args;
+use super::super::args::{Args, DetectionFlag, Switch};
 use crate::exit::{Failure, Outcome};
 
 /// Shortest cap of the timeout: below it a run is nothing but timeouts.
@@ -20,6 +21,7 @@ pub(super) fn endpoint(args: &Args) -> Outcome<Endpoint> {
     set(&mut endpoint.rto.min, args.min_rto);
     set(&mut endpoint.rto.max, args.max_rto);
     set(&mut endpoint.rto.tick, args.rto_tick);
+    set(&mut endpoint.rto.margin, args.rto_margin);
     if endpoint.rto.max < endpoint.rto.min || endpoint.rto.max.is_zero() {
         return Err(Failure::usage(format!(
             "--max-rto {} is below --min-rto {}, or zero",
@@ -67,6 +69,9 @@ pub(super) fn endpoint(args: &Args) -> Outcome<Endpoint> {
         .window_validation
         .map_or(endpoint.window_validation, |switch| switch.0);
     endpoint.handshake = args.handshake.map_or(endpoint.handshake, |switch| switch.0);
+    endpoint.quick_acks = args.quick_acks.unwrap_or(endpoint.quick_acks);
+    endpoint.pacing = args.pacing.map_or(endpoint.pacing, |switch| switch.0);
+    finding(args, &mut endpoint)?;
     if let Some(recovery) = args.recovery {
         if recovery.0 == Recovery::Prr && !endpoint.sack {
             return Err(Failure::usage(
@@ -78,6 +83,48 @@ pub(super) fn endpoint(args: &Args) -> Outcome<Endpoint> {
         endpoint.recovery = Recovery::Halving;
     }
     Ok(endpoint)
+}
+
+/// How losses are found, and what needs SACK or marks for it.
+fn finding(args: &Args, endpoint: &mut Endpoint) -> Outcome {
+    // What a profile has and SACK would be needed for, goes with it; what a flag asks for, does not.
+    if !endpoint.sack {
+        endpoint.loss_detection = LossDetection::DupAcks;
+        endpoint.f_rto = false;
+    }
+    if let Some(DetectionFlag(detection)) = args.loss_detection {
+        if detection == LossDetection::Rack && !endpoint.sack {
+            return Err(Failure::usage(
+                "--loss-detection rack needs --sack on: it looks at single packets",
+            ));
+        }
+        endpoint.loss_detection = detection;
+    }
+    let by_time = endpoint.loss_detection == LossDetection::Rack;
+    endpoint.tail_loss_probe &= by_time;
+    if let Some(Switch(on)) = args.tail_loss_probe {
+        if on && !by_time {
+            return Err(Failure::usage(
+                "--tail-loss-probe on needs --loss-detection rack, which finds what the probe shows",
+            ));
+        }
+        endpoint.tail_loss_probe = on;
+    }
+    if let Some(Switch(on)) = args.f_rto {
+        if on && !endpoint.sack {
+            return Err(Failure::usage(
+                "--f-rto on needs --sack on: it looks at single packets",
+            ));
+        }
+        endpoint.f_rto = on;
+    }
+    endpoint.ecn = args.ecn.is_some_and(|switch| switch.0);
+    if endpoint.ecn && args.queue == Discipline::DropTail {
+        return Err(Failure::usage(
+            "--ecn on needs --queue codel: a drop-tail queue marks nothing",
+        ));
+    }
+    Ok(())
 }
 
 pub(super) fn profile_note(args: &Args, endpoint: &Endpoint) -> String {
@@ -98,15 +145,23 @@ pub(super) fn profile_note(args: &Args, endpoint: &Endpoint) -> String {
         format!("{} ({})", endpoint.delayed_ack, endpoint.delayed_ack_timer)
     };
     format!(
-        "cc {control}, profile {}: sack {}, delayed ack {delayed_ack}, iw {}, rto {} at first, {} to {}, tick {}, \
+        "cc {control}, profile {}: sack {}, delayed ack {delayed_ack}, quick acks {}, iw {}, rto {} at first, {} to {}, \
+         tick {}, margin {}, loss detection {}, tail loss probe {}, f-rto {}, ecn {}, pacing {}, \
          limited transmit {}, recovery {}, rtt sampling {}, cut from {}, rwnd {}, window validation {}, handshake {}",
         args.profile.name(),
         switch(endpoint.sack),
+        endpoint.quick_acks,
         endpoint.initial_window,
         endpoint.rto.first,
         endpoint.rto.min,
         endpoint.rto.max,
         endpoint.rto.tick,
+        endpoint.rto.margin,
+        detection_name(endpoint.loss_detection),
+        switch(endpoint.tail_loss_probe),
+        switch(endpoint.f_rto),
+        switch(endpoint.ecn),
+        switch(endpoint.pacing),
         switch(endpoint.limited_transmit),
         recovery_name(endpoint.recovery),
         sampling_name(endpoint.rtt_sampling),
@@ -137,5 +192,12 @@ pub(super) fn cut_name(cut: CutFrom) -> &'static str {
     match cut {
         CutFrom::Flight => "flight",
         CutFrom::Window => "window",
+    }
+}
+
+pub(super) fn detection_name(detection: LossDetection) -> &'static str {
+    match detection {
+        LossDetection::DupAcks => "dupack",
+        LossDetection::Rack => "rack",
     }
 }

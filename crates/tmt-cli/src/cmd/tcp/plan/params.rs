@@ -6,7 +6,7 @@ use tmt_core::units::Time;
 
 use super::super::args::Args;
 use super::FlowPlan;
-use super::endpoint::{cut_name, recovery_name, sampling_name};
+use super::endpoint::{cut_name, detection_name, recovery_name, sampling_name};
 
 /// What `--json` shows of the settings; every value that was used, wherever it came from.
 #[derive(Debug, Clone, Serialize)]
@@ -35,6 +35,7 @@ pub(crate) struct Params {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) overridden: Vec<Overridden>,
     pub(crate) buffer_packets: u64,
+    pub(crate) queue: String,
     pub(crate) begin_s: f64,
     pub(crate) end_s: f64,
     pub(crate) looped: bool,
@@ -47,6 +48,13 @@ pub(crate) struct Params {
     pub(crate) min_rto_ns: u64,
     pub(crate) max_rto_ns: u64,
     pub(crate) rto_tick_ns: u64,
+    pub(crate) rto_margin_ns: u64,
+    pub(crate) quick_acks: u32,
+    pub(crate) loss_detection: &'static str,
+    pub(crate) tail_loss_probe: bool,
+    pub(crate) f_rto: bool,
+    pub(crate) ecn: bool,
+    pub(crate) pacing: bool,
     pub(crate) limited_transmit: bool,
     pub(crate) recovery: &'static str,
     pub(crate) rtt_sampling: &'static str,
@@ -93,6 +101,7 @@ pub(super) fn params(args: &Args, endpoint: &Endpoint, flows: &[FlowPlan]) -> Pa
         link_rate_bps: None,
         overridden: Vec::new(),
         buffer_packets: 0,
+        queue: args.queue.to_string(),
         begin_s: 0.0,
         end_s: 0.0,
         looped: args.looped,
@@ -105,6 +114,13 @@ pub(super) fn params(args: &Args, endpoint: &Endpoint, flows: &[FlowPlan]) -> Pa
         min_rto_ns: endpoint.rto.min.as_nanos(),
         max_rto_ns: endpoint.rto.max.as_nanos(),
         rto_tick_ns: endpoint.rto.tick.as_nanos(),
+        rto_margin_ns: endpoint.rto.margin.as_nanos(),
+        quick_acks: endpoint.quick_acks,
+        loss_detection: detection_name(endpoint.loss_detection),
+        tail_loss_probe: endpoint.tail_loss_probe,
+        f_rto: endpoint.f_rto,
+        ecn: endpoint.ecn,
+        pacing: endpoint.pacing,
         limited_transmit: endpoint.limited_transmit,
         recovery: recovery_name(endpoint.recovery),
         rtt_sampling: sampling_name(endpoint.rtt_sampling),
