@@ -16,7 +16,7 @@ mod westwood;
 use std::fmt;
 use std::str::FromStr;
 
-use tmt_core::units::{Span, Time};
+use tmt_core::units::{Span, Time, to_f64};
 
 /// An acknowledgement arrived.
 #[derive(Debug, Clone, Copy, Default)]
@@ -65,6 +65,29 @@ pub struct RateSample {
     pub in_flight_at_send: u64,
     /// Its round-trip time; none where it was sent more than once (Karn).
     pub rtt: Option<Span>,
+}
+
+impl RateSample {
+    /// Segments a second.
+    #[must_use]
+    pub fn rate(&self) -> f64 {
+        to_f64(self.delivered) / self.interval.as_secs_f64()
+    }
+}
+
+/// A packet was found lost; numbers are as of then.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct LostPacket {
+    /// Its number.
+    pub packet: u64,
+    /// Segments in the network when it was sent, itself included.
+    pub in_flight_at_send: u64,
+    /// Segments found lost since, itself included.
+    pub lost: u64,
+    /// The application, not the window, held the sender back when it was sent.
+    pub app_limited: bool,
+    /// Segments of the connection delivered so far.
+    pub total_delivered: u64,
 }
 
 /// Congestion was inferred; at most once a recovery.
@@ -141,6 +164,13 @@ pub trait CongestionControl: Keep + fmt::Debug + Send {
     /// [`CongestionControl::on_ack`], and what is in the network is held to the window, not by proportional rate
     /// reduction.
     fn governs_recovery(&self) -> bool {
+        false
+    }
+    /// A packet was found lost, by an acknowledgement that is told of next or by a timer; only told to
+    /// controllers that ask for rate samples.
+    fn on_lost(&mut self, _lost: &LostPacket) {}
+    /// Whether what is sent now tells nothing of the path's rate: the controller keeps the pipe empty on purpose.
+    fn holds_back(&self) -> bool {
         false
     }
     /// A fast recovery, or one after a timeout, is over.

@@ -11,6 +11,7 @@ use std::collections::VecDeque;
 
 use tmt_core::units::{Span, Time};
 
+use super::rate::tell_lost;
 use super::{DUP_THRESHOLD, Outstanding, Phase, Sender};
 
 /// Recoveries without a D-SACK after which the reordering window is the smallest again (§6.2 step 4).
@@ -173,6 +174,7 @@ impl Sender {
             entry.again = false;
             self.pipe -= before;
             self.lost += 1;
+            tell_lost(self.rates.as_deref(), self.cc.as_mut(), self.lost, packet);
             self.lost_below = self.lost_below.max(packet + 1);
             self.rtx_cursor = self.rtx_cursor.min(packet);
             rack.order.pop_front();

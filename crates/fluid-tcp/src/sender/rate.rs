@@ -7,7 +7,7 @@ use std::collections::VecDeque;
 use tmt_core::units::{Span, Time};
 
 use super::{Outstanding, Sender};
-use crate::congestion::RateSample;
+use crate::congestion::{CongestionControl, LostPacket, RateSample};
 
 /// What is remembered of a packet from when it was sent.
 #[derive(Debug, Clone, Copy)]
@@ -67,14 +67,42 @@ impl Rates {
     }
 }
 
+/// Tells `cc` that `packet` was found lost, as the last of `lost`, where rates are measured.
+pub(super) fn tell_lost(
+    rates: Option<&Rates>,
+    cc: &mut dyn CongestionControl,
+    lost: u64,
+    packet: u64,
+) {
+    let Some(rates) = rates else {
+        return;
+    };
+    if let Some(stamp) = rates
+        .index(packet)
+        .and_then(|index| rates.stamps.get(index))
+    {
+        cc.on_lost(&LostPacket {
+            packet,
+            in_flight_at_send: stamp.in_flight,
+            lost: lost - stamp.lost,
+            app_limited: stamp.app_limited,
+            total_delivered: rates.delivered,
+        });
+    }
+}
+
 impl Sender {
     /// A packet was sent: stamps it (§3.2).
     pub(super) fn note_rate(&mut self, now: Time, packet: u64) {
         let (in_flight, lost) = (self.in_network(), self.lost);
         let has_more = self.has_new_data();
+        let holds_back = self.cc.holds_back();
         let Some(rates) = &mut self.rates else {
             return;
         };
+        if holds_back {
+            rates.app_limited = (rates.delivered + in_flight).max(1);
+        }
         if in_flight <= 1 {
             rates.first_sent = now;
             rates.delivered_at = now;

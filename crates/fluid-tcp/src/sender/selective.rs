@@ -2,6 +2,7 @@
 
 use tmt_core::units::Time;
 
+use super::rate::tell_lost;
 use super::{DUP_THRESHOLD, Phase, Sender};
 use crate::num::whole;
 use crate::receiver::Ack;
@@ -49,10 +50,15 @@ impl Sender {
 
     /// After a timeout everything that is not known to have arrived is lost (§5.1).
     pub(super) fn lose_all(&mut self) {
-        for entry in &mut self.outstanding {
+        for (packet, entry) in (self.una..).zip(&mut self.outstanding) {
+            let news = !entry.sacked && (!entry.lost || entry.again);
             entry.again = false;
             entry.lost = !entry.sacked;
-            self.lost += u64::from(entry.lost);
+            if news {
+                self.lost += 1;
+                let rates = self.rates.as_deref();
+                tell_lost(rates, self.cc.as_mut(), self.lost, packet);
+            }
         }
         self.pipe = 0;
         self.lost_below = self.high;
@@ -65,9 +71,14 @@ impl Sender {
             let index = self.index(packet);
             let entry = &mut self.outstanding[index];
             let before = entry.in_pipe();
-            self.lost += u64::from(!entry.sacked && !entry.lost);
+            let news = !entry.sacked && !entry.lost;
             entry.lost = !entry.sacked;
             self.pipe = self.pipe + entry.in_pipe() - before;
+            if news {
+                self.lost += 1;
+                let rates = self.rates.as_deref();
+                tell_lost(rates, self.cc.as_mut(), self.lost, packet);
+            }
         }
         self.lost_below = self.lost_below.max(below);
     }
