@@ -4,6 +4,8 @@
 //! one is one file in `congestion/` and one line in `REGISTRY`.
 
 mod backlog;
+mod bbr;
+mod bbr1;
 mod compound;
 mod cubic;
 mod fixed;
@@ -222,7 +224,7 @@ impl PartialEq for Entry {
 }
 
 /// Every controller there is.
-static REGISTRY: [Entry; 8] = [
+static REGISTRY: [Entry; 10] = [
     reno::ENTRY,
     newreno::ENTRY,
     cubic::ENTRY,
@@ -230,6 +232,8 @@ static REGISTRY: [Entry; 8] = [
     hybla::ENTRY,
     westwood::ENTRY,
     vegas::ENTRY,
+    bbr1::ENTRY,
+    bbr::ENTRY,
     fixed::ENTRY,
 ];
 
@@ -264,6 +268,14 @@ impl Parameter {
             name,
             value: 0.0,
             domain: Domain::Switch,
+        }
+    }
+
+    /// A switch that is on when left out.
+    const fn switched_on(name: &'static str) -> Self {
+        Self {
+            value: 1.0,
+            ..Self::switch(name)
         }
     }
 

@@ -31,6 +31,8 @@ const CONTROLLERS: &[&str] = &[
     "hybla:estimate=on",
     "westwood",
     "vegas",
+    "bbr1",
+    "bbr",
     "fixed:20",
 ];
 
@@ -95,7 +97,11 @@ fn flows() -> impl Strategy<Value = Vec<Flow>> {
     )
         .prop_map(|(endpoint, cc, start, packets)| Flow {
             algorithm: cc.parse().unwrap(),
-            endpoint,
+            endpoint: Endpoint {
+                // BBR is for SACK alone.
+                sack: endpoint.sack || cc.starts_with("bbr"),
+                ..endpoint
+            },
             start: Span::from_millis(start),
             packets,
         });

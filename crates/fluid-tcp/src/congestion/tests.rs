@@ -17,6 +17,14 @@ fn parameters_left_out_take_their_values_and_all_are_shown() {
         shown("hybla:estimate=on").unwrap(),
         "hybla:rtt0=25,estimate=on"
     );
+    assert_eq!(
+        shown("bbr:loss-thresh=0.05").unwrap(),
+        "bbr:loss-thresh=0.05,beta=0.7,headroom=0.15,probe-rtt=5"
+    );
+    assert_eq!(
+        shown("bbr1:policer=off").unwrap(),
+        "bbr1:cwnd-gain=2,probe-rtt=10,policer=off"
+    );
     assert_eq!(shown("fixed:20").unwrap(), "fixed:20");
     assert_eq!(shown("fixed:W=20").unwrap(), "fixed:20");
 }
@@ -40,6 +48,10 @@ fn what_is_no_controller_is_refused() {
         "fixed:0",
         "fixed:inf",
         "fixed:20,30",
+        "bbr1:policer=0",
+        "bbr:beta=1",
+        "bbr:loss-thresh=0",
+        "bbr2",
     ] {
         assert!(text.parse::<Algorithm>().is_err(), "{text}");
     }
@@ -77,20 +89,90 @@ fn algorithms() -> impl Strategy<Value = Algorithm> {
 /// What may happen next, and how often.
 #[derive(Debug, Clone)]
 enum Step {
-    /// So many acknowledgements, this far apart, of so many segments; in a recovery they are only seen.
+    /// So many acknowledgements, this far apart, of so many segments; in a recovery they are only seen, but by
+    /// controllers that govern it.
     Acks {
         count: u8,
         apart: u64,
         acked: u64,
         rtt: Option<u64>,
         recovery: bool,
+        sampled: Sampled,
     },
     /// Duplicates.
     Duplicates(u8),
     /// A cut, with this share of the window in flight.
     Cut(Cause, f64),
-    /// Nothing for so long, ns.
-    Idle(u64),
+    /// A recovery is over.
+    Recovered,
+    /// So many packets are found lost, by time.
+    Overdue(u8),
+    /// Nothing for so long, ns, and then a start with nothing in flight, or none.
+    Idle(u64, bool),
+}
+
+/// What acknowledgements tell of rates and losses.
+#[derive(Debug, Clone, Copy)]
+struct Sampled {
+    /// Over so many ns, the share of what was delivered so far; none where nothing could be measured.
+    rate: Option<(u64, f64)>,
+    app_limited: bool,
+    /// Packets found lost by each.
+    lost: u64,
+    /// Segments in the network after each, and when a packet was sent.
+    pipe: u64,
+}
+
+fn sampled() -> impl Strategy<Value = Sampled> {
+    let interval = prop_oneof![1u64..10, 1u64..2_000_000_000, 1u64..1 << 50];
+    let rate = proptest::option::weighted(0.9, (interval, 0.0..1.0f64));
+    let lost = prop_oneof![3 => Just(0u64), 1 => 0u64..5];
+    let pipe = prop_oneof![0u64..8, 0u64..1000];
+    (rate, any::<bool>(), lost, pipe).prop_map(|(rate, app_limited, lost, pipe)| Sampled {
+        rate,
+        app_limited,
+        lost,
+        pipe,
+    })
+}
+
+/// The sender's side of what a controller is told.
+#[derive(Debug, Default)]
+struct Told {
+    delivered: u64,
+    lost: u64,
+}
+
+impl Told {
+    fn lose(&mut self, cc: &mut dyn CongestionControl, count: u64, in_flight: u64) {
+        for _ in 0..count {
+            self.lost += 1;
+            cc.on_lost(&LostPacket {
+                // Every third follows a gap.
+                packet: self.lost + self.lost / 3,
+                in_flight_at_send: in_flight.max(1),
+                lost: count,
+                app_limited: self.lost.is_multiple_of(7),
+                total_delivered: self.delivered,
+            });
+        }
+    }
+
+    fn rate(&mut self, acked: u64, sampled: Sampled) -> Option<RateSample> {
+        self.delivered += acked;
+        let (interval, share) = sampled.rate?;
+        let prior = crate::num::whole(share * to_f64(self.delivered - acked));
+        Some(RateSample {
+            delivered: self.delivered - prior,
+            interval: Span::from_nanos(interval).unwrap(),
+            prior_delivered: prior,
+            total_delivered: self.delivered,
+            app_limited: sampled.app_limited,
+            lost: sampled.lost,
+            in_flight_at_send: sampled.pipe + 1,
+            rtt: None,
+        })
+    }
 }
 
 fn steps() -> impl Strategy<Value = Step> {
@@ -101,15 +183,18 @@ fn steps() -> impl Strategy<Value = Step> {
     let causes = prop_oneof![
         Just(Cause::FastRetransmit),
         Just(Cause::Timeout),
-        Just(Cause::RepeatedTimeout)
+        Just(Cause::RepeatedTimeout),
+        Just(Cause::Ecn)
     ];
     prop_oneof![
-        4 => (1u8..200, prop_oneof![Just(0u64), 0u64..50_000_000], 1u64..4, rtt, any::<bool>()).prop_map(
-            |(count, apart, acked, rtt, recovery)| Step::Acks { count, apart, acked, rtt, recovery }
+        4 => (1u8..200, prop_oneof![Just(0u64), 0u64..50_000_000], 1u64..4, rtt, any::<bool>(), sampled()).prop_map(
+            |(count, apart, acked, rtt, recovery, sampled)| Step::Acks { count, apart, acked, rtt, recovery, sampled }
         ),
         1 => (1u8..40).prop_map(Step::Duplicates),
         2 => (causes, 0.0..1.0f64).prop_map(|(cause, share)| Step::Cut(cause, share)),
-        1 => (0u64..1 << 52).prop_map(Step::Idle),
+        1 => Just(Step::Recovered),
+        1 => (1u8..40).prop_map(Step::Overdue),
+        1 => (0u64..1 << 52, any::<bool>()).prop_map(|(length, restarts)| Step::Idle(length, restarts)),
     ]
 }
 
@@ -123,21 +208,24 @@ proptest! {
         steps in proptest::collection::vec(steps(), 1..60),
     ) {
         let mut cc = algorithm.start(f64::from(initial_window));
-        let (mut now, mut round) = (Time::ZERO, 0);
+        let (mut now, mut round, mut told) = (Time::ZERO, 0, Told::default());
         for step in &steps {
             let before = cc.cwnd();
             match *step {
-                Step::Acks { count, apart, acked, rtt, recovery } => {
+                Step::Acks { count, apart, acked, rtt, recovery, sampled } => {
                     round += 1;
                     for _ in 0..count {
                         now = now.saturating_add(Span::from_nanos(apart).unwrap());
                         let rtt = rtt.and_then(Span::from_nanos);
                         let in_flight = crate::num::whole(cc.cwnd());
-                        let ack = AckEvent { now, acked, delivered: acked, in_flight, round, rtt, srtt: rtt, ..AckEvent::default() };
+                        told.lose(cc.as_mut(), sampled.lost, sampled.pipe);
+                        let rate = told.rate(acked, sampled).filter(|_| cc.samples_rate());
+                        let (lost, pipe) = (sampled.lost, sampled.pipe);
+                        let ack = AckEvent { now, acked, delivered: acked, in_flight, round, rtt, srtt: rtt, lost, pipe, rate };
                         let (window, threshold) = (cc.cwnd(), cc.ssthresh());
                         cc.observe(&ack);
                         prop_assert!(cc.cwnd().to_bits() == window.to_bits() && cc.ssthresh() == threshold);
-                        if !recovery {
+                        if !recovery || cc.governs_recovery() {
                             cc.on_ack(&ack);
                         }
                     }
@@ -149,9 +237,21 @@ proptest! {
                     cc.on_congestion(&CongestionEvent { now, in_flight: before * share, cause });
                     prop_assert!(cc.cwnd() <= before.max(LEAST_SSTHRESH), "{cc:?} from {before}");
                 }
-                Step::Idle(length) => now = now.saturating_add(Span::from_nanos(length).unwrap()),
+                Step::Recovered => cc.on_recovered(now),
+                Step::Overdue(count) => {
+                    told.lose(cc.as_mut(), u64::from(count), u64::from(count));
+                    prop_assert!(cc.cwnd() <= before.max(LEAST_SSTHRESH), "{cc:?} from {before}");
+                }
+                Step::Idle(length, restarts) => {
+                    now = now.saturating_add(Span::from_nanos(length).unwrap());
+                    if restarts {
+                        cc.on_restart(now);
+                    }
+                }
             }
             prop_assert!(cc.cwnd() >= 1.0 && cc.cwnd().is_finite(), "{cc:?}");
+            let rate = cc.pacing_rate();
+            prop_assert!(rate.is_none_or(|rate| rate > 0.0 && rate.is_finite()), "{cc:?}");
             let threshold = cc.ssthresh();
             prop_assert!(threshold.is_none_or(|t| t >= LEAST_SSTHRESH && t.is_finite()), "{cc:?}");
         }

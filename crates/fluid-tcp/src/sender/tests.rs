@@ -384,6 +384,8 @@ const CONTROLLERS: &[&str] = &[
     "hybla:estimate=on",
     "westwood",
     "vegas",
+    "bbr1",
+    "bbr",
     "fixed:20",
 ];
 
@@ -407,6 +409,8 @@ proptest! {
         events in proptest::collection::vec((0u8..100, 0u32..400, 0u8..100), 1..200),
         loss in 0u8..40,
     ) {
+        // BBR is for SACK alone.
+        let sack = sack || cc.starts_with("bbr");
         let endpoint = Endpoint {
             sack,
             recovery: if prr && sack { Recovery::Prr } else { Recovery::Halving },

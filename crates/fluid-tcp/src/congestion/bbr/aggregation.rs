@@ -1,0 +1,80 @@
+//! How much more is acknowledged at once than the rate explains: by the link layer, by stretched
+//! acknowledgements (draft-ietf-ccwg-bbr-05 §5.5.9; `bbr_update_ack_aggregation` of Linux).
+
+use tmt_core::units::{Time, to_f64};
+
+use super::filter::MaxFilter;
+use super::rounds::Rounds;
+
+/// Round trips for which the excess is remembered, once the pipe was filled (`BBRExtraAckedFilterLen`); 1 before.
+const WINDOW: u64 = 10;
+
+/// Excess of the recent past.
+#[derive(Debug, Clone, Default)]
+pub(in super::super) struct Aggregation {
+    /// When the interval began over which is counted.
+    since: Option<Time>,
+    /// Segments acknowledged since.
+    acked: f64,
+    excess: MaxFilter,
+}
+
+impl Aggregation {
+    /// `delivered` segments were acknowledged, where `bw` segments a second are expected; never more than `cwnd`
+    /// counts as excess.
+    pub(in super::super) fn on_ack(
+        &mut self,
+        (now, delivered): (Time, u64),
+        (bw, cwnd): (f64, f64),
+        (rounds, filled): (&Rounds, bool),
+    ) {
+        let since = *self.since.get_or_insert(now);
+        let mut expected = bw * now.since(since).as_secs_f64();
+        if self.acked <= expected {
+            self.restart(now);
+            expected = 0.0;
+        }
+        self.acked += to_f64(delivered);
+        let excess = (self.acked - expected).min(cwnd);
+        let window = if filled { WINDOW } else { 1 };
+        self.excess.update(rounds.count, window, excess);
+    }
+
+    /// Counts anew from `now` on.
+    pub(in super::super) fn restart(&mut self, now: Time) {
+        self.since = Some(now);
+        self.acked = 0.0;
+    }
+
+    /// The largest excess of the window, segments.
+    pub(in super::super) fn excess(&self) -> f64 {
+        self.excess.get()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tmt_core::units::Span;
+
+    use super::*;
+
+    #[test]
+    fn a_heap_of_ten_every_tenth_of_a_second_is_an_excess_of_ten_at_most() {
+        let mut aggregation = Aggregation::default();
+        let rounds = Rounds::default();
+        let mut now = Time::ZERO;
+        for _ in 0..20 {
+            now = now.saturating_add(Span::from_millis(100));
+            aggregation.on_ack((now, 10), (100.0, 1e3), (&rounds, true));
+        }
+        assert!(
+            (aggregation.excess() - 10.0).abs() < 1e-9,
+            "{aggregation:?}"
+        );
+        aggregation.on_ack((now, 30), (100.0, 25.0), (&rounds, true));
+        assert!(
+            (aggregation.excess() - 25.0).abs() < 1e-9,
+            "not more than the window"
+        );
+    }
+}

@@ -1,0 +1,170 @@
+//! What losses say of the path (§5.5.10).
+
+use super::{Bbr, State};
+use crate::congestion::{LostPacket, RateSample};
+
+/// Bounds beyond the model of bandwidth and delay; infinite where not known.
+#[derive(Debug, Clone)]
+pub(super) struct Bounds {
+    /// Segments in flight at which a probe lost too many.
+    pub(super) inflight_longterm: f64,
+    /// Segments in flight, and segments a second, that were delivered when losses came without a probe.
+    pub(super) inflight_shortterm: f64,
+    pub(super) bw_shortterm: f64,
+}
+
+impl Default for Bounds {
+    fn default() -> Self {
+        Self {
+            inflight_longterm: f64::INFINITY,
+            inflight_shortterm: f64::INFINITY,
+            bw_shortterm: f64::INFINITY,
+        }
+    }
+}
+
+impl Bounds {
+    /// `BBRResetShortTermModel`
+    pub(super) fn reset_shortterm(&mut self) {
+        self.inflight_shortterm = f64::INFINITY;
+        self.bw_shortterm = f64::INFINITY;
+    }
+}
+
+/// The delivery process of the round trip.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Signals {
+    lost_in_round: bool,
+    /// Segments delivered when the round trip of losses began, and whether one begins now.
+    round_end: u64,
+    pub(super) round_starts: bool,
+    /// Largest rate, segments a second, and volume, segments, of the round trip.
+    pub(super) bw_latest: f64,
+    pub(super) inflight_latest: f64,
+    /// Ranges lost in the round trip, and the packet lost last.
+    ranges: u32,
+    last_lost: Option<u64>,
+    /// Segments delivered when the fast recovery began that is going on.
+    recovery: Option<u64>,
+}
+
+impl Signals {
+    pub(super) fn begin_recovery(&mut self, delivered: u64) {
+        self.recovery = Some(delivered);
+    }
+
+    pub(super) fn end_recovery(&mut self) {
+        self.recovery = None;
+    }
+
+    /// Whether a whole round trip of the recovery has passed.
+    pub(super) fn recovers_since_before(&self, rate: &RateSample) -> bool {
+        self.recovery
+            .is_some_and(|delivered| rate.prior_delivered >= delivered)
+    }
+
+    /// Ranges lost in the round trip that ends.
+    pub(super) fn take_ranges(&mut self) -> u32 {
+        self.last_lost = None;
+        std::mem::take(&mut self.ranges)
+    }
+
+    /// `BBRResetCongestionSignals`
+    pub(super) fn reset(&mut self) {
+        self.lost_in_round = false;
+        self.bw_latest = 0.0;
+        self.inflight_latest = 0.0;
+    }
+}
+
+impl Bbr {
+    /// `BBRUpdateLatestDeliverySignals`
+    pub(super) fn update_latest(&mut self, rate: Option<&RateSample>) {
+        let signals = &mut self.signals;
+        signals.round_starts = false;
+        let Some(rate) = rate else {
+            return;
+        };
+        signals.bw_latest = signals.bw_latest.max(rate.rate());
+        let delivered = tmt_core::units::to_f64(rate.delivered);
+        signals.inflight_latest = signals.inflight_latest.max(delivered);
+        if rate.prior_delivered >= signals.round_end {
+            signals.round_end = self.rounds.delivered;
+            signals.round_starts = true;
+        }
+    }
+
+    /// `BBRAdvanceLatestDeliverySignals`
+    pub(super) fn advance_latest(&mut self, rate: Option<&RateSample>) {
+        if let Some(rate) = rate.filter(|_| self.signals.round_starts) {
+            self.signals.bw_latest = rate.rate();
+            self.signals.inflight_latest = tmt_core::units::to_f64(rate.delivered);
+        }
+    }
+
+    /// `BBRUpdateCongestionSignals`: once a round trip that lost something without a probe, the short-term bounds
+    /// fall to what was delivered, by `beta` at most.
+    pub(super) fn adapt_to_losses(&mut self) {
+        if !self.signals.round_starts {
+            return;
+        }
+        if std::mem::take(&mut self.signals.lost_in_round) && !self.probes_bw() {
+            let (beta, bounds) = (self.settings.beta, &mut self.bounds);
+            if bounds.bw_shortterm.is_infinite() {
+                bounds.bw_shortterm = self.max_bw.get();
+            }
+            if bounds.inflight_shortterm.is_infinite() {
+                bounds.inflight_shortterm = self.cwnd;
+            }
+            bounds.bw_shortterm = self.signals.bw_latest.max(beta * bounds.bw_shortterm);
+            let inflight = beta * bounds.inflight_shortterm;
+            bounds.inflight_shortterm = self.signals.inflight_latest.max(inflight);
+        }
+    }
+
+    /// `IsInflightTooHigh`, of a delivered packet.
+    pub(super) fn is_too_high(&self, rate: &RateSample) -> bool {
+        self.exceeds(rate.lost, rate.in_flight_at_send)
+    }
+
+    fn exceeds(&self, lost: u64, in_flight: u64) -> bool {
+        use tmt_core::units::to_f64;
+        to_f64(lost) > to_f64(in_flight) * self.settings.loss_thresh
+    }
+
+    /// `BBRHandleLostPacket`
+    pub(super) fn handle_lost(&mut self, lost: &LostPacket) {
+        let signals = &mut self.signals;
+        if !signals.lost_in_round {
+            signals.round_end = lost.total_delivered;
+        }
+        signals.lost_in_round = true;
+        let follows = lost.packet.checked_sub(1);
+        if signals.last_lost.is_none() || signals.last_lost != follows {
+            signals.ranges = signals.ranges.saturating_add(1);
+        }
+        signals.last_lost = Some(lost.packet);
+        if self.probe.samples && self.exceeds(lost.lost, lost.in_flight_at_send) {
+            self.rounds.delivered = lost.total_delivered;
+            self.handle_too_high(lost);
+        }
+    }
+
+    /// `BBRHandleInflightTooHigh`, with `BBRInflightAtLoss`.
+    fn handle_too_high(&mut self, lost: &LostPacket) {
+        use tmt_core::units::to_f64;
+        // Once a probe.
+        self.probe.samples = false;
+        if !lost.app_limited {
+            let thresh = self.settings.loss_thresh;
+            let before = to_f64(lost.in_flight_at_send.saturating_sub(1));
+            let lost_before = to_f64(lost.lost.saturating_sub(1));
+            let at_loss = before + (thresh * before - lost_before) / (1.0 - thresh);
+            let least = self.settings.beta * self.target_inflight();
+            self.bounds.inflight_longterm = at_loss.max(least);
+        }
+        if self.state == State::Up {
+            self.start_down();
+        }
+    }
+}

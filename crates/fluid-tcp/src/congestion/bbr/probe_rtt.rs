@@ -1,0 +1,106 @@
+//! `ProbeRTT`, and the smallest round-trip time that it looks for (§5.3.4).
+
+use tmt_core::units::{Span, Time, to_f64};
+
+use super::probe_bw::Acks;
+use super::{Bbr, MIN_PIPE, PROBE_RTT_CWND_GAIN, PROBE_RTT_DURATION, State};
+use crate::congestion::AckEvent;
+
+/// Seconds that `min_rtt` is remembered (`MinRTTFilterLen`).
+const MIN_RTT_AGE: f64 = 10.0;
+
+/// Round-trip times of the path without queues, and the next `ProbeRTT`.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Delay {
+    min_rtt: Option<(Span, Time)>,
+    /// `BBR.probe_rtt_min_delay`, `BBR.probe_rtt_min_stamp`.
+    recent: Option<(Span, Time)>,
+    /// `BBR.probe_rtt_expired`
+    expired: bool,
+    /// When `ProbeRTT` may end; none before its volume is reached.
+    until: Option<Time>,
+    round_done: bool,
+}
+
+impl Delay {
+    pub(super) fn min_rtt(&self) -> Option<Span> {
+        self.min_rtt.map(|(rtt, _)| rtt)
+    }
+
+    /// `BBRUpdateMinRTT`, with `interval` seconds between two `ProbeRTT`.
+    pub(super) fn on_ack(&mut self, ack: &AckEvent, interval: f64) {
+        let is_older = |at: Time, seconds: f64| ack.now.since(at).as_secs_f64() > seconds;
+        self.expired = self.recent.is_some_and(|(_, at)| is_older(at, interval));
+        let sample = ack.rate.and_then(|rate| rate.rtt).or(ack.rtt);
+        if let Some(rtt) = sample
+            && (self.expired || self.recent.is_none_or(|(recent, _)| rtt < recent))
+        {
+            self.recent = Some((rtt, ack.now));
+        }
+        if let Some((recent, _)) = self.recent
+            && self
+                .min_rtt
+                .is_none_or(|(rtt, at)| recent < rtt || is_older(at, MIN_RTT_AGE))
+        {
+            self.min_rtt = self.recent;
+        }
+    }
+}
+
+impl Bbr {
+    /// `BBRProbeRTTCwnd`
+    pub(super) fn probe_rtt_cwnd(&self) -> f64 {
+        self.bdp(self.bw(), PROBE_RTT_CWND_GAIN).max(MIN_PIPE)
+    }
+
+    /// `BBRCheckProbeRTT`
+    pub(super) fn check_probe_rtt(&mut self, ack: &AckEvent) {
+        if self.state != State::ProbeRtt && self.delay.expired && !self.restarts {
+            self.state = State::ProbeRtt;
+            self.save_cwnd();
+            self.delay.until = None;
+            self.probe.acks = Acks::ProbeStopping;
+            self.rounds.restart();
+        }
+        if self.state == State::ProbeRtt {
+            self.handle_probe_rtt(ack);
+        }
+        if ack.delivered > 0 {
+            self.restarts = false;
+        }
+    }
+
+    /// `BBRHandleProbeRTT`
+    fn handle_probe_rtt(&mut self, ack: &AckEvent) {
+        if self.delay.until.is_some() {
+            self.delay.round_done |= self.rounds.starts;
+            if self.delay.round_done {
+                self.check_probe_rtt_done(ack.now);
+            }
+        } else if to_f64(ack.pipe) <= self.probe_rtt_cwnd() {
+            self.delay.until = Some(ack.now.saturating_add(PROBE_RTT_DURATION));
+            self.delay.round_done = false;
+            self.rounds.restart();
+        }
+    }
+
+    /// `BBRCheckProbeRTTDone`, `BBRExitProbeRTT`
+    pub(super) fn check_probe_rtt_done(&mut self, now: Time) {
+        if self.delay.until.is_none_or(|until| now <= until) {
+            return;
+        }
+        if let Some((_, at)) = &mut self.delay.recent {
+            *at = now;
+        }
+        self.delay.until = None;
+        self.cwnd = self.cwnd.max(self.prior_cwnd);
+        self.bounds.reset_shortterm();
+        if self.full.reached {
+            self.start_down();
+            self.probe.since = Some(now);
+            self.state = State::Cruise;
+        } else {
+            self.state = State::Startup;
+        }
+    }
+}

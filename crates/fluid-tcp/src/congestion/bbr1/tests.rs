@@ -1,0 +1,260 @@
+//! The published behaviour, over a path of constant rate.
+
+use super::super::bbr::path::Path;
+use super::*;
+
+fn path(rate: f64, buffer: f64) -> Path<Bbr1> {
+    Path::new(Bbr1::new(10.0, &[2.0, 10.0, 1.0]), rate, buffer)
+}
+
+/// A path on which the pipe has been filled and drained.
+fn settled(rate: f64, buffer: f64) -> Path<Bbr1> {
+    let mut path = path(rate, buffer);
+    path.run(5.0, |_| {});
+    assert_eq!(path.cc.mode, Mode::ProbeBw);
+    path
+}
+
+#[test]
+fn startup_doubles_the_rate_every_round_trip() {
+    // 20000 segments a second: from 10 segments it takes seven doublings to get near.
+    let mut path = path(20_000.0, 1e9);
+    let (mut seen, mut rounds) = (Vec::new(), 0);
+    path.run(3.0, |path| {
+        if path.cc.rounds.count != rounds && path.cc.mode == Mode::Startup {
+            rounds = path.cc.rounds.count;
+            seen.push(path.cc.max_bw.get());
+        }
+    });
+    let growing: Vec<f64> = seen.windows(2).map(|pair| pair[1] / pair[0]).collect();
+    // The initial window is one burst; from the third on, rates are those of the pace.
+    assert!(growing.len() >= 8, "{seen:?}");
+    for growth in &growing[3..8] {
+        assert!((1.8..2.2).contains(growth), "{growing:?}");
+    }
+}
+
+#[test]
+fn startup_ends_after_three_round_trips_without_a_quarter_more_bandwidth() {
+    let mut path = path(1000.0, 1e9);
+    let (mut plateau, mut left) = (None, None);
+    path.run(5.0, |path| {
+        let rounds = path.cc.rounds.count;
+        if path.cc.max_bw.get() > 999.0 / 1.25 {
+            plateau.get_or_insert(rounds);
+        }
+        if path.cc.mode != Mode::Startup {
+            left.get_or_insert(rounds);
+        }
+    });
+    // The plateau is seen within the round trip that ends it; then three more.
+    let rounds = left.unwrap() - plateau.unwrap();
+    assert!((3..=5).contains(&rounds), "{rounds}");
+}
+
+#[test]
+fn drain_ends_with_one_bandwidth_delay_product_in_flight() {
+    let mut path = path(1000.0, 1e9);
+    let (mut most, mut drained) = (0.0f64, None);
+    path.run(5.0, |path| match path.cc.mode {
+        Mode::Startup | Mode::Drain => most = most.max(path.pipe()),
+        Mode::ProbeBw => {
+            drained.get_or_insert((path.pipe(), path.queue()));
+        }
+        Mode::ProbeRtt => {}
+    });
+    let (pipe, queue) = drained.unwrap();
+    // 100 segments fit; the filter's allowance is up to 3 + 1 more.
+    assert!(most > 200.0, "Startup queues: {most}");
+    assert!(
+        (95.0..=106.0).contains(&pipe) && queue < 8.0,
+        "{pipe} {queue}"
+    );
+}
+
+#[test]
+fn the_cycle_is_a_probe_a_drain_and_six_round_trips_of_cruising() {
+    let mut path = settled(1000.0, 1e9);
+    let (mut phases, mut now) = (Vec::new(), (path.cc.phase, path.seconds()));
+    path.run(9.0, |path| {
+        if path.cc.phase != now.0 {
+            phases.push((now.0, path.cc.pacing_gain(), path.seconds() - now.1));
+            now = (path.cc.phase, path.seconds());
+        }
+    });
+    assert!(phases.len() > 24, "{phases:?}");
+    for pair in phases[1..].windows(2) {
+        assert_eq!(pair[1].0, (pair[0].0 + 1) % 8);
+        let gain = [0.75, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.25][pair[0].0];
+        assert!((pair[0].1 - gain).abs() < 1e-12);
+        // Draining may end early, all others last a round trip of 101 ms.
+        let lasts = pair[1].2;
+        let least = if pair[1].0 == 1 { 0.05 } else { 0.1 };
+        assert!((least..0.13).contains(&lasts), "{pair:?}");
+    }
+}
+
+#[test]
+fn a_steady_flow_fills_the_link_and_queues_no_more_than_a_quarter() {
+    let mut path = settled(1000.0, 1e9);
+    let (before, from) = (path.delivered, path.seconds());
+    let (mut most, mut sum, mut count) = (0.0f64, 0.0, 0.0);
+    path.run(9.0, |path| {
+        most = most.max(path.queue());
+        sum += path.queue();
+        count += 1.0;
+    });
+    let rate = to_f64(path.delivered - before) / (path.seconds() - from);
+    assert!(rate > 980.0, "{rate}");
+    assert!(
+        most < 0.35 * path.bdp() && sum / count < 8.0,
+        "{most} {}",
+        sum / count
+    );
+}
+
+#[test]
+fn probe_rtt_comes_when_the_smallest_round_trip_is_ten_seconds_old() {
+    let mut path = settled(1000.0, 1e9);
+    // The path gets longer, so that no round trip is as short as the smallest ever again.
+    path.rtt = Span::from_millis(120);
+    let began = path.cc.min_rtt_at;
+    let (mut entered, mut left, mut smallest) = (None, None, f64::INFINITY);
+    path.run(30.0, |path| {
+        if path.cc.mode == Mode::ProbeRtt {
+            entered.get_or_insert((
+                path.seconds(),
+                path.now.since(path.cc.min_rtt_at.min(began)),
+            ));
+            smallest = smallest.min(path.pipe());
+            assert!(path.cc.cwnd() <= 4.0);
+        } else if entered.is_some() {
+            left.get_or_insert((path.seconds(), path.cc.min_rtt, path.cc.cwnd()));
+        }
+    });
+    let ((entered, age), (left, min_rtt, cwnd)) = (entered.unwrap(), left.unwrap());
+    let age = age.as_secs_f64();
+    assert!((10.0..10.5).contains(&age), "{age}");
+    // A round trip until no more than 4 are in flight, and 200 ms with a round trip in them.
+    assert!((0.3..0.6).contains(&(left - entered)), "{entered} {left}");
+    assert!((3.0..=4.0).contains(&smallest));
+    assert!((120..=122).contains(&(min_rtt.unwrap().as_nanos() / 1_000_000)));
+    assert!(cwnd > 150.0, "the window of before: {cwnd}");
+}
+
+#[test]
+fn a_steady_flow_that_queues_looks_for_the_round_trip_every_ten_seconds() {
+    // Round trips are never as short as the first again: as if somebody else kept a queue.
+    let mut path = settled(1000.0, 1e9);
+    path.rtt = Span::from_millis(101);
+    let mut times = Vec::new();
+    let mut probing = false;
+    path.run(60.0, |path| {
+        // Somebody else's queue comes back after every probe.
+        let probes = path.cc.mode == Mode::ProbeRtt;
+        if probes && !probing {
+            times.push(path.seconds());
+        }
+        if !probes && probing {
+            let longer = path.rtt.as_nanos() + 1_000_000;
+            path.rtt = Span::from_nanos(longer).unwrap();
+        }
+        probing = probes;
+    });
+    assert!(times.len() >= 4, "{times:?}");
+    for pair in times.windows(2) {
+        assert!((9.9..11.0).contains(&(pair[1] - pair[0])), "{times:?}");
+    }
+}
+
+#[test]
+fn four_segments_are_the_floor_of_a_path_that_holds_fewer() {
+    // Half a segment fits: the window stays at least 4, and the queue short.
+    let mut path = path(5.0, 1e9);
+    path.run(60.0, |path| assert!(path.cc.cwnd() >= 4.0));
+    assert!(
+        path.cc.cwnd() <= 12.0 && path.delivered > 280,
+        "{:?}",
+        path.cc
+    );
+}
+
+#[test]
+fn a_recovery_conserves_packets_for_a_round_trip_and_gives_the_window_back() {
+    let mut path = settled(1000.0, 1e9);
+    path.loses = |packet| packet == 5000 || packet == 5001;
+    let (mut conserving, mut before, mut rounds) = (0, 0.0, (0, 0));
+    let mut after = None;
+    path.run(9.0, |path| {
+        if path.cc.in_recovery {
+            if path.cc.conserves {
+                conserving += 1;
+                assert!(path.cc.cwnd() <= path.pipe() + 2.0, "{:?}", path.cc);
+            }
+            rounds.1 = path.cc.rounds.count;
+        } else if path.recoveries == 0 {
+            before = path.cc.cwnd();
+            rounds.0 = path.cc.rounds.count;
+        } else {
+            after.get_or_insert(path.cc.cwnd());
+        }
+    });
+    assert!(path.recoveries == 1 && conserving > 50, "{conserving}");
+    assert!(rounds.1 - rounds.0 <= 2, "{rounds:?}");
+    assert!((after.unwrap() - before).abs() < 6.0, "{before} {after:?}");
+}
+
+#[test]
+fn random_losses_of_one_in_a_hundred_cost_no_more_than_themselves() {
+    let mut path = path(1000.0, 200.0);
+    path.loses = |packet| super::super::bbr::draw::draw(packet, Time::ZERO) < 0.01;
+    path.run(60.0, |_| {});
+    let rate = to_f64(path.delivered) / path.seconds();
+    assert!(rate > 930.0, "{rate}");
+}
+
+#[test]
+fn a_timeout_starts_from_one_segment_and_keeps_the_model() {
+    let mut path = settled(1000.0, 1e9);
+    let (bw, window) = (path.cc.bw(), path.cc.cwnd());
+    let event = CongestionEvent {
+        now: path.now,
+        in_flight: window,
+        cause: Cause::Timeout,
+    };
+    path.cc.on_congestion(&event);
+    assert!((path.cc.cwnd() - 1.0).abs() < 1e-12);
+    assert!((path.cc.bw() - bw).abs() < 1e-12);
+    path.cc.on_recovered(path.now);
+    assert!((path.cc.cwnd() - window).abs() < 1e-12);
+}
+
+#[test]
+fn what_the_application_held_back_lowers_no_estimate() {
+    let mut path = settled(1000.0, 1e9);
+    let bw = path.cc.bw();
+    // Bursts: silent for all but a moment of each of the next seconds.
+    for second in 6..30u32 {
+        path.silent_until = Time::ZERO.checked_add(Span::from_secs(second)).unwrap();
+        path.run(f64::from(second) + 0.02, |_| {});
+    }
+    assert!(path.cc.bw() > 0.95 * bw, "{} of {bw}", path.cc.bw());
+}
+
+#[test]
+fn the_first_phase_is_any_but_the_drain() {
+    let mut cc = Bbr1::new(10.0, &[2.0, 10.0, 1.0]);
+    let mut seen = [0; 8];
+    for entry in 0..700 {
+        cc.enter_probe_bw(Time::from_nanos(entry * 1_000_003).unwrap());
+        seen[cc.phase] += 1;
+    }
+    assert_eq!(seen[1], 0);
+    assert!(
+        seen.iter()
+            .filter(|count| (60..140).contains(*count))
+            .count()
+            == 7,
+        "{seen:?}"
+    );
+}
