@@ -10,7 +10,9 @@ mod compound;
 mod cubic;
 mod fixed;
 mod hybla;
+mod hystart;
 mod newreno;
+mod rate;
 mod reno;
 mod vegas;
 mod westwood;
@@ -18,7 +20,9 @@ mod westwood;
 use std::fmt;
 use std::str::FromStr;
 
-use tmt_core::units::{Span, Time, to_f64};
+use tmt_core::units::{Span, Time};
+
+pub use rate::{LostPacket, RateSample};
 
 /// An acknowledgement arrived.
 #[derive(Debug, Clone, Copy, Default)]
@@ -45,51 +49,6 @@ pub struct AckEvent {
     /// How fast segments were delivered; only for controllers that ask
     /// ([`CongestionControl::samples_rate`]), none where nothing could be measured.
     pub rate: Option<RateSample>,
-}
-
-/// A delivery-rate sample (draft-cheng-iccrg-delivery-rate-estimation §3.3), made by an acknowledgement of the
-/// segment that was sent last among those that it tells to have arrived.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct RateSample {
-    /// Segments delivered within the interval.
-    pub delivered: u64,
-    /// The longer of the times it took to send and to acknowledge them; never zero.
-    pub interval: Span,
-    /// Segments of the connection delivered when that segment was sent, and now.
-    pub prior_delivered: u64,
-    /// Segments of the connection delivered so far.
-    pub total_delivered: u64,
-    /// The application, not the window, held the sender back when that segment was sent.
-    pub app_limited: bool,
-    /// Segments found lost since that segment was sent.
-    pub lost: u64,
-    /// Segments in the network when it was sent, itself included.
-    pub in_flight_at_send: u64,
-    /// Its round-trip time; none where it was sent more than once (Karn).
-    pub rtt: Option<Span>,
-}
-
-impl RateSample {
-    /// Segments a second.
-    #[must_use]
-    pub fn rate(&self) -> f64 {
-        to_f64(self.delivered) / self.interval.as_secs_f64()
-    }
-}
-
-/// A packet was found lost; numbers are as of then.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct LostPacket {
-    /// Its number.
-    pub packet: u64,
-    /// Segments in the network when it was sent, itself included.
-    pub in_flight_at_send: u64,
-    /// Segments found lost since, itself included.
-    pub lost: u64,
-    /// The application, not the window, held the sender back when it was sent.
-    pub app_limited: bool,
-    /// Segments of the connection delivered so far.
-    pub total_delivered: u64,
 }
 
 /// Congestion was inferred; at most once a recovery.
@@ -291,6 +250,11 @@ impl Parameter {
         matches!(self.domain, Domain::Bare(..))
     }
 
+    /// Whether this value is a switch as it stands when left out: then it need not be shown.
+    fn goes_without_saying(&self, value: f64) -> bool {
+        matches!(self.domain, Domain::Switch) && is_on(value) == is_on(self.value)
+    }
+
     /// The parameter with this value as it is typed.
     fn show(&self, value: f64) -> String {
         match self.domain {
@@ -349,7 +313,8 @@ impl fmt::Display for Algorithm {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.entry.name)?;
         let parameters = self.entry.parameters.iter().zip(&self.parameters);
-        for (index, (parameter, value)) in parameters.enumerate() {
+        let shown = parameters.filter(|(parameter, value)| !parameter.goes_without_saying(**value));
+        for (index, (parameter, value)) in shown.enumerate() {
             write!(
                 f,
                 "{}{}",

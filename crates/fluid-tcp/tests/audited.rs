@@ -25,7 +25,9 @@ const PACKET: Bytes = Bytes(1500);
 const CONTROLLERS: &[&str] = &[
     "reno",
     "newreno",
+    "newreno:hystart=on",
     "cubic",
+    "cubic:hystart=on",
     "compound",
     "hybla",
     "hybla:estimate=on",

@@ -180,3 +180,35 @@ fn a_run_is_the_same_again() {
         assert_eq!(run(), run());
     }
 }
+
+/// What a first slow start, every packet acknowledged, drops at a queue of `buffer` packets.
+fn dropped(cc: &str, buffer: u64, seconds: u32) -> u64 {
+    let flows = [cc];
+    let case = alone(&flows, buffer, 0.0);
+    let profile = Profile::Ns2;
+    let report = Case {
+        seconds,
+        profile,
+        ..case
+    }
+    .run(&mut NoProbe);
+    report.total.metrics.packets_dropped
+}
+
+#[test]
+fn hystart_loses_less_to_the_first_overflow_and_nothing_where_the_queue_is_deep() {
+    // A window that doubles fills a queue of one product in the very round trip that first stands in it, before any
+    // acknowledgement tells: what can be saved there is the rest of that doubling.
+    for cc in ["reno", "newreno", "cubic"] {
+        let saved = |buffer| {
+            let with = dropped(&format!("{cc}:hystart=on"), buffer, 15);
+            (dropped(cc, buffer, 15), with)
+        };
+        let (without, with) = saved(BDP);
+        assert!(with < without * 6 / 10, "{cc}: {with} of {without}");
+        let (without, with) = saved(2 * BDP);
+        assert!(with < without / 3, "{cc}: {with} of {without}");
+        let (without, with) = saved(8 * BDP);
+        assert!(without > 800 && with == 0, "{cc}: {with} of {without}");
+    }
+}

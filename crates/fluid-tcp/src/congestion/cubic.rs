@@ -2,13 +2,14 @@
 //!
 //! Windows in segments, time in seconds. Named deviations:
 //! - an acknowledgement counts for as many as it acknowledges (§4.4 counts acknowledgements);
-//! - slow start is RFC 5681's; HyStart++ (§4.10 allows either) is not here yet;
+//! - slow start is RFC 5681's, or with `hystart=on` HyStart++ (§4.10 allows either);
 //! - the window is cut from what is in flight (§4.6 as written), never undone (§4.9 is optional).
 
 use tmt_core::units::Time;
 
+use super::hystart::{HyStart, slow_start};
 use super::{
-    AckEvent, Cause, CongestionControl, CongestionEvent, Entry, LEAST_SSTHRESH, Parameter,
+    AckEvent, Cause, CongestionControl, CongestionEvent, Entry, LEAST_SSTHRESH, Parameter, is_on,
 };
 use crate::num::cbrt;
 
@@ -17,9 +18,12 @@ pub(super) const ENTRY: Entry = Entry {
     parameters: &[
         Parameter::number("beta", 0.7, 0.1, 0.99),
         Parameter::number("c", 0.4, 0.001, 100.0),
+        Parameter::switch("hystart"),
     ],
     make: |initial_window, parameters| {
-        Box::new(Cubic::new(initial_window, parameters[0], parameters[1]))
+        let mut cubic = Cubic::new(initial_window, parameters[0], parameters[1]);
+        cubic.hystart = is_on(parameters[2]).then(HyStart::default);
+        Box::new(cubic)
     },
 };
 
@@ -31,6 +35,7 @@ struct Cubic {
     c: f64,
     cwnd: f64,
     ssthresh: Option<f64>,
+    hystart: Option<HyStart>,
     /// Window before the last cut, after fast convergence (§4.7).
     w_max: f64,
     /// Window before the last cut, as it was (§4.3).
@@ -60,6 +65,7 @@ impl Cubic {
             c,
             cwnd: initial_window,
             ssthresh: None,
+            hystart: None,
             w_max: 0.0,
             cwnd_prior: 0.0,
             after_timeout: false,
@@ -101,7 +107,8 @@ impl Cubic {
 impl CongestionControl for Cubic {
     fn on_ack(&mut self, ack: &AckEvent) {
         if self.ssthresh.is_none_or(|ssthresh| self.cwnd < ssthresh) {
-            self.cwnd += 1.0;
+            let window = (&mut self.cwnd, &mut self.ssthresh);
+            slow_start(&mut self.hystart, ack, window);
             return;
         }
         let acked = tmt_core::units::to_f64(ack.acked);

@@ -1,35 +1,42 @@
 //! NewReno's window: slow start and congestion avoidance of RFC 5681; recovery is the sender's (RFC 6582, 6675).
 //!
 //! Deviations: none. Growth is counted by acknowledgements, not bytes (RFC 5681 §3.1, equation 3 and the
-//! "at most SMSS per ACK" of slow start), so delayed acknowledgements slow it down, as in the papers.
+//! "at most SMSS per ACK" of slow start), so delayed acknowledgements slow it down, as in the papers; the first slow
+//! start with `hystart=on` is RFC 9406's.
 
-use super::{AckEvent, Cause, CongestionControl, CongestionEvent, Entry, LEAST_SSTHRESH};
+use super::hystart::{HyStart, slow_start};
+use super::{
+    AckEvent, Cause, CongestionControl, CongestionEvent, Entry, LEAST_SSTHRESH, Parameter, is_on,
+};
 
 pub(super) const ENTRY: Entry = Entry {
     name: "newreno",
-    parameters: &[],
-    make: |initial_window, _| Box::new(NewReno::new(initial_window)),
+    parameters: &[Parameter::switch("hystart")],
+    make: |initial_window, parameters| Box::new(NewReno::new(initial_window, is_on(parameters[0]))),
 };
 
 #[derive(Debug, Clone)]
 pub(super) struct NewReno {
     cwnd: f64,
     ssthresh: Option<f64>,
+    hystart: Option<HyStart>,
 }
 
 impl NewReno {
-    pub(super) fn new(initial_window: f64) -> Self {
+    pub(super) fn new(initial_window: f64, hystart: bool) -> Self {
         Self {
             cwnd: initial_window,
             ssthresh: None,
+            hystart: hystart.then(HyStart::default),
         }
     }
 }
 
 impl CongestionControl for NewReno {
-    fn on_ack(&mut self, _ack: &AckEvent) {
+    fn on_ack(&mut self, ack: &AckEvent) {
         if self.ssthresh.is_none_or(|ssthresh| self.cwnd < ssthresh) {
-            self.cwnd += 1.0;
+            let window = (&mut self.cwnd, &mut self.ssthresh);
+            slow_start(&mut self.hystart, ack, window);
         } else {
             self.cwnd += 1.0 / self.cwnd;
         }
@@ -75,14 +82,14 @@ mod tests {
 
     #[test]
     fn slow_start_doubles_a_window_a_round() {
-        let mut cc = NewReno::new(2.0);
+        let mut cc = NewReno::new(2.0, false);
         (0..2).for_each(|_| cc.on_ack(&AckEvent::default()));
         assert!((cc.cwnd() - 4.0).abs() < 1e-12);
     }
 
     #[test]
     fn congestion_avoidance_adds_about_one_segment_a_round() {
-        let mut cc = NewReno::new(10.0);
+        let mut cc = NewReno::new(10.0, false);
         cc.on_congestion(&congestion(20.0, Cause::FastRetransmit));
         (0..10).for_each(|_| cc.on_ack(&AckEvent::default()));
         // Between 1 − 1/(2·10) and 1: the window grows while it is filled.
@@ -91,7 +98,7 @@ mod tests {
 
     #[test]
     fn a_timeout_starts_from_one_segment_with_half_of_what_was_in_flight_as_threshold() {
-        let mut cc = NewReno::new(10.0);
+        let mut cc = NewReno::new(10.0, false);
         cc.on_congestion(&congestion(20.0, Cause::Timeout));
         assert_eq!((cc.cwnd(), cc.ssthresh()), (1.0, Some(10.0)));
         cc.on_congestion(&congestion(1.0, Cause::Timeout));

@@ -6,12 +6,15 @@
 //! Deviations: none beyond those of `newreno.rs`.
 
 use super::newreno::NewReno;
-use super::{AckEvent, CongestionControl, CongestionEvent, Entry};
+use super::{AckEvent, CongestionControl, CongestionEvent, Entry, Parameter, is_on};
 
 pub(super) const ENTRY: Entry = Entry {
     name: "reno",
-    parameters: &[],
-    make: |initial_window, _| Box::new(Reno(NewReno::new(initial_window))),
+    parameters: &[Parameter::switch("hystart")],
+    make: |initial_window, parameters| {
+        let hystart = is_on(parameters[0]);
+        Box::new(Reno(NewReno::new(initial_window, hystart)))
+    },
 };
 
 #[derive(Debug, Clone)]

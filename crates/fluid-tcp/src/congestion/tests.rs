@@ -1,16 +1,18 @@
 //! Names and parameters, and one property that drives every controller with whatever may happen.
 
 use proptest::prelude::*;
+use tmt_core::units::to_f64;
 
 use super::*;
 
 #[test]
-fn parameters_left_out_take_their_values_and_all_are_shown() {
+fn parameters_left_out_take_their_values_and_all_but_such_switches_are_shown() {
     let shown = |text: &str| {
         text.parse::<Algorithm>()
             .map(|algorithm| algorithm.to_string())
     };
     assert_eq!(shown("newreno").unwrap(), "newreno");
+    assert_eq!(shown("reno:hystart=on").unwrap(), "reno:hystart=on");
     assert_eq!(shown("cubic").unwrap(), "cubic:beta=0.7,c=0.4");
     assert_eq!(shown("cubic:c=1,beta=0.8").unwrap(), "cubic:beta=0.8,c=1");
     assert_eq!(
@@ -25,6 +27,8 @@ fn parameters_left_out_take_their_values_and_all_are_shown() {
         shown("bbr1:policer=off").unwrap(),
         "bbr1:cwnd-gain=2,probe-rtt=10,policer=off"
     );
+    assert_eq!(shown("hybla:estimate=off").unwrap(), "hybla:rtt0=25");
+    assert_eq!(shown("bbr1").unwrap(), "bbr1:cwnd-gain=2,probe-rtt=10");
     assert_eq!(shown("fixed:20").unwrap(), "fixed:20");
     assert_eq!(shown("fixed:W=20").unwrap(), "fixed:20");
 }

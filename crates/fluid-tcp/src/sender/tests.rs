@@ -378,7 +378,9 @@ fn check(sender: &Sender) {
 const CONTROLLERS: &[&str] = &[
     "reno",
     "newreno",
+    "newreno:hystart=on",
     "cubic",
+    "cubic:hystart=on",
     "compound",
     "hybla",
     "hybla:estimate=on",
