@@ -12,6 +12,9 @@
 //! search for policers (`policer=off` is without). Losses move the window as in Linux: the first round trip of a
 //! recovery conserves packets, and its end brings back the window of before.
 //!
+//! As in Linux a round trip as short as the smallest makes that one new, so a flow alone on a path without jitter,
+//! which empties its queue in every cycle, never needs `ProbeRTT`.
+//!
 //! Named deviations:
 //! - quantities are exact where Linux rounds to 1/256 or to milliseconds; both maximum filters are exact, that of the
 //!   aggregation over 10 round trips (Linux: 5 to 10);
