@@ -49,7 +49,7 @@ NS2_VARIANTS = [
     ("Newreno", "Reno: NewReno", "--sack off --cc newreno", ()),
     ("Sack1", "Reno: SACK", "--cc newreno", ()),
     ("Linux-reno", "Reno: SACK", "--cc reno", ()),
-    ("Linux-cubic", "CUBIC", "--cc cubic:beta=0.7", ()),
+    ("Linux-cubic", "CUBIC", "--cc cubic:beta=0.8", ()),
     ("Linux-westwood", "Westwood+", "--cc westwood", ()),
     ("Linux-compound", "Compound", "--cc compound", ("timestamps", "1")),
     ("Linux-hybla", "Hybla", HYBLA, ("window", "400")),
