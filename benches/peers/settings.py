@@ -27,8 +27,12 @@ LOSSES = {"A": [1e-5, 1e-4, 1e-3, 1e-2, 1e-1], "B": [0.0, 1e-3, 1e-2], "C": [1e-
 # Loss rates that goodput.csv does not have.
 OTHER_LOSSES = {"A": [3e-4, 3e-3], "B": [3e-4, 3e-3, 3e-2], "C": [1e-3, 3e-3, 3e-2], "D": []}
 
-# Without a limit Hybla's slow start floods the queue: the peers had a window of 400 packets.
+# Without a limit Hybla's slow start floods the queue: the peers had a window of 400 packets. RTT0 is 25 ms in the
+# paper and Linux, 50 ms in ns-3.
 HYBLA = "--cc hybla --rwnd 400pkt"
+HYBLA_NS3 = "--cc hybla:rtt0=50 --rwnd 400pkt"
+# Agent/TCP/Linux reduces the window over a round trip (rate halving), not at once.
+LINUX = "--recovery prr"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -48,12 +52,12 @@ NS2_VARIANTS = [
     ("Reno", "Reno", "--sack off --cc reno", ()),
     ("Newreno", "Reno: NewReno", "--sack off --cc newreno", ()),
     ("Sack1", "Reno: SACK", "--cc newreno", ()),
-    ("Linux-reno", "Reno: SACK", "--cc reno", ()),
-    ("Linux-cubic", "CUBIC", "--cc cubic:beta=0.8", ()),
-    ("Linux-westwood", "Westwood+", "--cc westwood", ()),
-    ("Linux-compound", "Compound", "--cc compound", ("timestamps", "1")),
-    ("Linux-hybla", "Hybla", HYBLA, ("window", "400")),
-    ("Linux-vegas", "Vegas", "--cc vegas", ("timestamps", "1")),
+    ("Linux-reno", "Reno: SACK", f"--cc reno {LINUX}", ()),
+    ("Linux-cubic", "CUBIC", f"--cc cubic:beta=0.8 {LINUX}", ()),
+    ("Linux-westwood", "Westwood+", f"--cc westwood {LINUX}", ()),
+    ("Linux-compound", "Compound", f"--cc compound {LINUX}", ("timestamps", "1")),
+    ("Linux-hybla", "Hybla", f"{HYBLA} {LINUX}", ("window", "400")),
+    ("Linux-vegas", "Vegas", f"--cc vegas {LINUX}", ("timestamps", "1")),
 ]
 NS3_VARIANTS = [
     ("TcpNewReno", "Reno: SACK", "--cc newreno", ()),
@@ -61,7 +65,7 @@ NS3_VARIANTS = [
     ("TcpCubic", "CUBIC", "--cc cubic:beta=0.7", ()),
     ("TcpWestwood-WestwoodPlus-None", "Westwood+", "--cc westwood:filter=0", ()),
     ("TcpWestwood-WestwoodPlus-Tustin", "Westwood+", "--cc westwood:filter=0.9", ()),
-    ("TcpHybla/slowsyn", "Hybla", HYBLA, ("window", "400")),
+    ("TcpHybla/slowsyn", "Hybla", HYBLA_NS3, ("window", "400")),
     ("TcpVegas", "Vegas", "--cc vegas", ()),
 ]
 

@@ -29,7 +29,8 @@ pub(super) const ENTRY: Entry = Entry {
 
 #[derive(Debug, Clone)]
 struct Cubic {
-    /// β_cubic, the factor of the window after a loss (§4.6); 0.7, in the papers 0.8.
+    /// β_cubic, the factor of the window after a loss (§4.6); 0.7, in the papers 0.8, as in the Linux 2.6.22 of
+    /// ns-2 (819/1024).
     beta: f64,
     /// C, segments/s³ (§4.1.2).
     c: f64,

@@ -1,22 +1,24 @@
 //! Hybla: Caini and Firrincieli, "TCP Hybla: a TCP enhancement for heterogeneous networks", International
 //! Journal of Satellite Communications and Networking 22 (2004).
 //!
-//! A connection grows in time as one with a round trip of RTT0 (25 ms, `rtt0` in ms) would: with
+//! A connection grows in time as one with a round trip of RTT0 (25 ms, `rtt0` in ms; 25 in Linux's tcp_hybla.c,
+//! too, 50 in ns-3's tcp-hybla.cc) would: with
 //! ρ = max(RTT/RTT0, 1) an acknowledgement adds 2^ρ − 1 in slow start and ρ²/cwnd in congestion avoidance.
 //! A window is cut as NewReno's.
 //!
 //! Where the paper leaves a choice:
 //! - growth is counted by acknowledgements, as NewReno's here is, so that at RTT0 the two are the same,
 //!   with delayed acknowledgements, too;
-//! - ρ is that of the smallest round trip measured (as in Linux, whose smallest is of smoothed ones): the
+//! - ρ is that of the smallest round trip measured (as in tcp_hybla.c, whose smallest is of smoothed ones): the
 //!   smoothed one contains the queue, and a connection that grows the faster the fuller the queue is would
 //!   run away.
 //!
 //! Named deviations:
-//! - the initial window is the profile's, not ρ times a window: ρ is not known before the first round trip;
-//! - 2^ρ counts ρ to 16 at most (as in Linux), and slow start goes no further than the threshold. Before the
-//!   first loss there is none: `estimate=on` or a receiver's window keeps the first slow start from flooding
-//!   the queue; ρ² segments a round trip may do that later all the same;
+//! - the initial window is the profile's, not ρ times a window: ρ is not known before the first round trip
+//!   (Linux knows it from the handshake);
+//! - 2^ρ counts ρ to 16 at most (as in Linux today; the older one in ns-2 has no limit), and slow start goes no
+//!   further than the threshold. Before the first loss there is none: `estimate=on` or a receiver's window keeps
+//!   the first slow start from flooding the queue; ρ² segments a round trip may do that later all the same;
 //! - `estimate=on` sets the first threshold to the bandwidth-delay product, from the spacing of the first two
 //!   acknowledgements that come apart within a round trip (Hoe 1996 takes three); slow start is NewReno's
 //!   until then;
