@@ -7,7 +7,7 @@
 //! - a loss leaves (1 − β) · win − cwnd/2 of it, not below 0, and half of cwnd.
 //!
 //! α = 1/8, β = 1/2, k = 3/4, γ = 30 segments, ζ = 1 (`alpha`, `beta`, `k`, `gamma`, `zeta`), which the Linux
-//! module in ns-2 (tcp_compound.c) has, too. In slow start, and after a timeout, there is no dwnd. It begins to
+//! module in ns-2 (`tcp_compound.c`) has, too. In slow start, and after a timeout, there is no dwnd. It begins to
 //! grow where α · win^k is above 1, at 16 segments; counted in whole segments, as that module does, at 41.
 //!
 //! Named deviations: γ is constant, its automatic tuning is left out; a window is cut from what is in flight;

@@ -1,15 +1,15 @@
 //! Hybla: Caini and Firrincieli, "TCP Hybla: a TCP enhancement for heterogeneous networks", International
 //! Journal of Satellite Communications and Networking 22 (2004).
 //!
-//! A connection grows in time as one with a round trip of RTT0 (25 ms, `rtt0` in ms; 25 in Linux's tcp_hybla.c,
-//! too, 50 in ns-3's tcp-hybla.cc) would: with
+//! A connection grows in time as one with a round trip of RTT0 (25 ms, `rtt0` in ms; 25 in Linux's `tcp_hybla.c`,
+//! too, 50 in ns-3's `tcp-hybla.cc`) would: with
 //! ρ = max(RTT/RTT0, 1) an acknowledgement adds 2^ρ − 1 in slow start and ρ²/cwnd in congestion avoidance.
 //! A window is cut as NewReno's.
 //!
 //! Where the paper leaves a choice:
 //! - growth is counted by acknowledgements, as NewReno's here is, so that at RTT0 the two are the same,
 //!   with delayed acknowledgements, too;
-//! - ρ is that of the smallest round trip measured (as in tcp_hybla.c, whose smallest is of smoothed ones): the
+//! - ρ is that of the smallest round trip measured (as in `tcp_hybla.c`, whose smallest is of smoothed ones): the
 //!   smoothed one contains the queue, and a connection that grows the faster the fuller the queue is would
 //!   run away.
 //!

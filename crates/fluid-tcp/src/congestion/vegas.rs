@@ -4,7 +4,7 @@
 //! Once a round trip, with the segments that wait in queues as in `backlog.rs`: fewer than α (`alpha`, 2
 //! segments), one segment more; more than β (`beta`, 4 segments), one less. Slow start doubles the window every
 //! other round trip, and ends when more than γ (`gamma`, 1 segment) wait. 2 and 4 are the paper's Vegas-2,4,
-//! and 2, 4, 1 the values of Linux (tcp_vegas.c); the paper's other pair, and that of ns-2's Agent/TCP/Vegas, is
+//! and 2, 4, 1 the values of Linux (`tcp_vegas.c`); the paper's other pair, and that of ns-2's Agent/TCP/Vegas, is
 //! 1 and 3.
 //!
 //! Where the paper leaves a choice, it is Linux's: slow start leaves what fits the path and one segment; a round

@@ -8,9 +8,9 @@
 //!
 //! Where the paper leaves a choice: a sample ends with the first acknowledgement that comes at least the latest
 //! round trip after the sample before it; the first sample is the first estimate. `filter` is 7/8, the weight in
-//! Linux (net/ipv4/tcp_westwood.c), which has two such filters one behind the other and counts whole bytes a
+//! Linux (`net/ipv4/tcp_westwood.c`), which has two such filters one behind the other and counts whole bytes a
 //! jiffy: each filter rounds down, and a rising one stops 7 short of its input, so that the estimate may be 14 bytes
-//! a jiffy too low. ns-3 (tcp-westwood.cc) has Tustin's form with 0.9, or none. Acknowledgements in recovery count,
+//! a jiffy too low. ns-3 (`tcp-westwood.cc`) has Tustin's form with 0.9, or none. Acknowledgements in recovery count,
 //! too.
 //!
 //! Named deviations: before there is an estimate, a cut is NewReno's; a repeated timeout leaves the threshold
