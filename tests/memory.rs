@@ -13,6 +13,7 @@ use std::fs;
 use std::io::Write as _;
 use std::process::{Command, Stdio};
 use std::thread;
+use std::time::Duration;
 
 use common::{Folder, Ran, TMT, bash, finish};
 use tmt_core::codec::Compressor;
@@ -96,5 +97,52 @@ fn a_line_without_an_end_in_a_small_file_is_refused_in_little_memory() {
         // Of memory that can be written to; addresses merely set aside differ from run to run.
         let script = format!("ulimit -d 65536; tmt --jobs 2 stats {name}");
         bash(&folder, &script).fails(1, &[TOO_LONG]);
+    }
+}
+
+/// Most memory a run of `tmt tcp` may take, kB.
+const TCP_LIMIT: u64 = 32 << 10;
+
+#[test]
+fn tcp_over_a_timeline_that_is_too_long_for_memory_takes_little_of_it() {
+    let folder = Folder::new();
+    // 2.5 million LLDUs, 22 MB of them even at 9 bytes each.
+    let mut text = String::from(
+        "# rate_bps: 264000\n# lldu_bytes: 33\n# rtt_ns: 20000000\ntx_time,decode_delay,attempts\n",
+    );
+    for row in 0..2_500_000_u32 {
+        let delay = if row % 50_000 == 7 { "0" } else { "0.002" };
+        text += &format!("{}.{:03},{delay},1\n", row / 1000, row % 1000);
+    }
+    text += "# end: rows=2500000 slots=2500000 usable_until_ns=2499000000000\n";
+    folder.write("long.csv", &text);
+    for flags in [
+        "",
+        "--loop --duration 3000s",
+        "--offsets 5 --duration 100s",
+        "--seeds 2",
+    ] {
+        let mut command = Command::new(TMT);
+        command
+            .args(["--jobs", "2", "tcp", "--json"])
+            .arg(folder.path("long.csv"))
+            .args(flags.split_whitespace())
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped());
+        let child = command.spawn().unwrap();
+        let process = child.id();
+        let watcher = thread::spawn(move || {
+            let mut highest = 0;
+            while let Some(now) = peak(process) {
+                highest = highest.max(now);
+                thread::sleep(Duration::from_millis(1));
+            }
+            highest
+        });
+        let ran = finish(child).ok();
+        let highest = watcher.join().unwrap();
+        assert!(ran.json()["runs"][0]["total"]["packets_delivered"].as_u64() > Some(1000));
+        assert!(highest > 0 && highest < TCP_LIMIT, "{flags}: {highest} kB");
     }
 }

@@ -1,19 +1,81 @@
 //! What a run reports (tcp.md §5, names of §7).
 
+use std::cell::RefCell;
 use std::collections::BTreeMap;
-use std::collections::btree_map::Entry;
+use std::rc::Rc;
 
 use serde::Serialize;
-use tmt_core::distribution::{Distribution, Precision};
+use tmt_core::distribution::{Precision, Sketch};
 use tmt_core::summary::ratio;
 use tmt_core::units::{Span, Time, to_f64};
 
 use crate::link::Usage;
 use crate::simulation::Setup;
 
-/// Counts of one flow while a run goes on.
+/// Delays kept one by one, over all flows of a run and again in its total; of as many as that a run's statistics are
+/// exact.
+const EXACT: usize = 1 << 17;
+
+/// Buckets of the histograms behind them, over all flows of a run and again in its total.
+const BUCKETS: usize = 1 << 18;
+
+/// Fewest delays of a flow kept one by one, however many flows there are.
+const LEAST_EXACT: usize = 16;
+
+/// Buckets in which no spread of delays costs precision.
+const ENOUGH_BUCKETS: usize = 1 << 15;
+
+/// Delays of packets and their parts.
+#[derive(Debug)]
+struct Waits {
+    delay: Sketch,
+    queueing: Sketch,
+}
+
+impl Waits {
+    /// For one flow of so many that share the memory.
+    fn of(flows: usize) -> Self {
+        let flows = flows.max(1);
+        let (exact, buckets) = (
+            (EXACT / flows).max(LEAST_EXACT),
+            (BUCKETS / flows).min(ENOUGH_BUCKETS),
+        );
+        Self {
+            delay: Sketch::new(exact, buckets),
+            queueing: Sketch::new(exact, buckets),
+        }
+    }
+}
+
+/// The tallies of a run's flows: they share memory that does not grow with the run.
+#[derive(Debug)]
+pub(crate) struct Tallies {
+    flows: usize,
+    /// Over all flows; none where there is one, which is the total itself.
+    total: Option<Rc<RefCell<Waits>>>,
+}
+
+impl Tallies {
+    pub(crate) fn new(flows: usize) -> Self {
+        Self {
+            flows,
+            total: (flows > 1).then(|| Rc::new(RefCell::new(Waits::of(1)))),
+        }
+    }
+
+    /// The tally of one flow.
+    pub(crate) fn flow(&self) -> FlowTally {
+        FlowTally {
+            waits: Waits::of(self.flows),
+            total: self.total.clone(),
+            counts: Counts::default(),
+        }
+    }
+}
+
+/// What is counted of a flow.
 #[derive(Debug, Default)]
-pub(crate) struct FlowTally {
+struct Counts {
     sent: u64,
     retransmitted: u64,
     dropped: u64,
@@ -21,50 +83,67 @@ pub(crate) struct FlowTally {
     arrived: u64,
     spurious: u64,
     /// Packets by the number of times they were sent again.
-    retransmissions: BTreeMap<u32, u64>,
-    delay: Distribution,
-    queueing: Distribution,
+    retransmissions: Vec<u64>,
     completion: Option<Span>,
+}
+
+/// Counts of one flow while a run goes on.
+#[derive(Debug)]
+pub(crate) struct FlowTally {
+    counts: Counts,
+    waits: Waits,
+    total: Option<Rc<RefCell<Waits>>>,
+}
+
+impl Default for FlowTally {
+    fn default() -> Self {
+        Tallies::new(1).flow()
+    }
 }
 
 impl FlowTally {
     pub(crate) fn on_sent(&mut self, copy: u32) {
-        self.sent += 1;
-        let again = copy - 1;
-        *self.retransmissions.entry(again).or_insert(0) += 1;
-        if again > 0 {
-            self.retransmitted += 1;
-            if let Entry::Occupied(mut before) = self.retransmissions.entry(again - 1) {
-                *before.get_mut() -= 1;
-                if *before.get() == 0 {
-                    before.remove();
-                }
-            }
+        let counts = &mut self.counts;
+        counts.sent += 1;
+        let again = usize::try_from(copy - 1).unwrap_or(usize::MAX);
+        if counts.retransmissions.len() <= again {
+            counts.retransmissions.resize(again + 1, 0);
+        }
+        counts.retransmissions[again] += 1;
+        if let Some(before) = again.checked_sub(1) {
+            counts.retransmitted += 1;
+            counts.retransmissions[before] -= 1;
         }
     }
 
     pub(crate) fn on_dropped(&mut self) {
-        self.dropped += 1;
+        self.counts.dropped += 1;
     }
 
     pub(crate) fn on_service(&mut self, waited: Span) {
-        self.queueing.push(waited);
+        self.waits.queueing.push(waited);
+        if let Some(total) = &self.total {
+            total.borrow_mut().queueing.push(waited);
+        }
     }
 
     pub(crate) fn on_lost(&mut self) {
-        self.lost += 1;
+        self.counts.lost += 1;
     }
 
     pub(crate) fn on_delivered(&mut self, delay: Span, duplicate: bool) {
-        self.arrived += 1;
-        self.spurious += u64::from(duplicate);
-        self.delay.push(delay);
+        self.counts.arrived += 1;
+        self.counts.spurious += u64::from(duplicate);
+        self.waits.delay.push(delay);
+        if let Some(total) = &self.total {
+            total.borrow_mut().delay.push(delay);
+        }
     }
 
     /// Notes when the last packet was there; false if that was known.
     pub(crate) fn complete(&mut self, after: Span) -> bool {
-        let first = self.completion.is_none();
-        self.completion.get_or_insert(after);
+        let first = self.counts.completion.is_none();
+        self.counts.completion.get_or_insert(after);
         first
     }
 }
@@ -130,9 +209,9 @@ macro_rules! delays {
             pub $max: Option<f64>,
         }
 
-        impl From<&Distribution> for $name {
-            fn from(distribution: &Distribution) -> Self {
-                let q = distribution.quantiles(Span::ZERO);
+        impl From<&Sketch> for $name {
+            fn from(sketch: &Sketch) -> Self {
+                let q = sketch.quantiles();
                 Self { $min: q.min, $mean: q.mean, $p50: q.p50, $p85: q.p85, $p95: q.p95, $p99: q.p99, $max: q.max }
             }
         }
@@ -187,29 +266,28 @@ impl RunReport {
     ) -> Self {
         let duration = end.since(setup.begin);
         let mut sum = Sum::default();
+        let mut total: Option<Delayed> = None;
         let flows: Vec<Metrics> = flows
             .map(|(tally, delivered, rto_events, fast_recoveries)| {
-                sum.add(tally, delivered, rto_events, fast_recoveries);
-                metrics(
-                    setup,
-                    duration,
-                    tally,
+                let flow = Sum {
                     delivered,
                     rto_events,
                     fast_recoveries,
-                )
+                    ..Sum::default()
+                };
+                sum.add(&tally.counts, &flow);
+                let delayed = Delayed::from(&tally.waits);
+                total.get_or_insert_with(|| {
+                    let all = tally.total.as_ref();
+                    all.map_or(delayed, |all| Delayed::from(&*all.borrow()))
+                });
+                metrics(setup, duration, &tally.counts, delayed, &flow)
             })
             .collect();
+        let total = total.unwrap_or_else(|| Delayed::from(&Waits::of(1)));
         let goodputs: Vec<f64> = flows.iter().filter_map(|flow| flow.goodput_bps).collect();
         let all_done = flows.iter().all(|flow| flow.completion_time_s.is_some());
-        let mut metrics = metrics(
-            setup,
-            duration,
-            &sum.tally,
-            sum.delivered,
-            sum.rto_events,
-            sum.fast_recoveries,
-        );
+        let mut metrics = metrics(setup, duration, &sum.counts, total, &sum);
         metrics.completion_time_s = metrics.completion_time_s.filter(|_| all_done);
         let total = Total {
             link_utilisation: usage.utilisation,
@@ -227,78 +305,95 @@ impl RunReport {
     }
 }
 
-/// Counts over all flows.
+/// Order statistics of a flow's delays, or of all flows'.
+#[derive(Debug, Clone, Copy)]
+struct Delayed {
+    delay: Delays,
+    queueing: QueueingDelays,
+    precisions: [Precision; 2],
+}
+
+impl From<&Waits> for Delayed {
+    fn from(waits: &Waits) -> Self {
+        Self {
+            delay: (&waits.delay).into(),
+            queueing: (&waits.queueing).into(),
+            precisions: [waits.delay.precision(), waits.queueing.precision()],
+        }
+    }
+}
+
+/// Counts over all flows, or those of one that its ends keep.
 #[derive(Debug, Default)]
 struct Sum {
-    tally: FlowTally,
+    counts: Counts,
     delivered: u64,
     rto_events: u64,
     fast_recoveries: u64,
 }
 
 impl Sum {
-    fn add(&mut self, flow: &FlowTally, delivered: u64, rto_events: u64, fast_recoveries: u64) {
-        let sum = &mut self.tally;
-        sum.sent += flow.sent;
-        sum.retransmitted += flow.retransmitted;
-        sum.dropped += flow.dropped;
-        sum.lost += flow.lost;
-        sum.arrived += flow.arrived;
-        sum.spurious += flow.spurious;
-        for (again, packets) in &flow.retransmissions {
-            *sum.retransmissions.entry(*again).or_insert(0) += packets;
+    fn add(&mut self, counts: &Counts, flow: &Self) {
+        let sum = &mut self.counts;
+        sum.sent += counts.sent;
+        sum.retransmitted += counts.retransmitted;
+        sum.dropped += counts.dropped;
+        sum.lost += counts.lost;
+        sum.arrived += counts.arrived;
+        sum.spurious += counts.spurious;
+        if sum.retransmissions.len() < counts.retransmissions.len() {
+            sum.retransmissions.resize(counts.retransmissions.len(), 0);
         }
-        sum.delay.merge(&flow.delay);
-        sum.queueing.merge(&flow.queueing);
-        sum.completion = sum.completion.max(flow.completion);
-        self.delivered += delivered;
-        self.rto_events += rto_events;
-        self.fast_recoveries += fast_recoveries;
+        for (sum, packets) in sum.retransmissions.iter_mut().zip(&counts.retransmissions) {
+            *sum += packets;
+        }
+        sum.completion = sum.completion.max(counts.completion);
+        self.delivered += flow.delivered;
+        self.rto_events += flow.rto_events;
+        self.fast_recoveries += flow.fast_recoveries;
     }
 }
 
 fn metrics(
     setup: &Setup,
     duration: Span,
-    tally: &FlowTally,
-    delivered: u64,
-    rto_events: u64,
-    fast_recoveries: u64,
+    counts: &Counts,
+    delayed: Delayed,
+    ends: &Sum,
 ) -> Metrics {
     let packet_bits = to_f64(setup.packet.0) * 8.0;
     let seconds = duration.as_secs_f64();
     let rate =
         |packets: u64| (!duration.is_zero()).then(|| to_f64(packets) * packet_bits / seconds);
-    let goodput_bps = rate(delivered);
-    let packets: u64 = tally.retransmissions.values().sum();
-    let once = tally.retransmissions.get(&0).copied().unwrap_or(0);
+    let goodput_bps = rate(ends.delivered);
+    let retransmissions: BTreeMap<u32, u64> = (0..)
+        .zip(counts.retransmissions.iter().copied())
+        .filter(|(_, packets)| *packets > 0)
+        .collect();
+    let packets: u64 = retransmissions.values().sum();
+    let once = retransmissions.get(&0).copied().unwrap_or(0);
     Metrics {
-        throughput_bps: rate(tally.arrived),
+        throughput_bps: rate(counts.arrived),
         goodput_bps,
         normalised_goodput: goodput_bps
             .zip(setup.link_rate_bps)
             .map(|(goodput, rate)| goodput / rate),
-        packets_sent: tally.sent,
-        packets_retransmitted: tally.retransmitted,
-        packets_spurious: tally.spurious,
-        packets_dropped: tally.dropped,
-        packets_lost: tally.lost,
-        packets_delivered: delivered,
-        rto_events,
-        fast_recoveries,
+        packets_sent: counts.sent,
+        packets_retransmitted: counts.retransmitted,
+        packets_spurious: counts.spurious,
+        packets_dropped: counts.dropped,
+        packets_lost: counts.lost,
+        packets_delivered: ends.delivered,
+        rto_events: ends.rto_events,
+        fast_recoveries: ends.fast_recoveries,
         retransmission_probability: ratio(packets - once, packets),
-        max_retransmissions: tally.retransmissions.keys().last().copied().unwrap_or(0),
-        retransmissions: tally
-            .retransmissions
-            .iter()
-            .filter(|(_, n)| **n > 0)
-            .map(|(a, n)| (*a, *n))
-            .collect(),
-        delay: (&tally.delay).into(),
-        queueing_delay: (&tally.queueing).into(),
-        delay_percentiles: tally.delay.precision(),
-        queueing_delay_percentiles: tally.queueing.precision(),
-        completion_time_s: tally.completion.map(Span::as_secs_f64),
+        max_retransmissions: retransmissions.keys().last().copied().unwrap_or(0),
+        retransmissions,
+        delay: delayed.delay,
+        queueing_delay: delayed.queueing,
+        delay_percentiles: delayed.precisions[0],
+        queueing_delay_percentiles: delayed.precisions[1],
+        completion_time_s: counts.completion.map(Span::as_secs_f64),
     }
 }
 
@@ -327,7 +422,6 @@ mod tests {
             tally.on_sent(copy);
         }
         // Three packets: one sent once, one twice, one three times.
-        let counts: Vec<(u32, u64)> = tally.retransmissions.into_iter().collect();
-        assert_eq!(counts, [(0, 1), (1, 1), (2, 1)]);
+        assert_eq!(tally.counts.retransmissions, [1, 1, 1]);
     }
 }

@@ -1,7 +1,10 @@
 //! Several runs of one setup: mean and confidence interval of every metric.
 
+mod bootstrap;
+
 use std::collections::BTreeMap;
 
+pub use bootstrap::bootstrap;
 use serde::Serialize;
 use statrs::distribution::{ContinuousCDF as _, StudentsT};
 use tmt_core::units::to_f64;
@@ -11,10 +14,13 @@ use tmt_core::units::to_f64;
 pub struct Estimate {
     /// Mean over the runs that have the metric.
     pub mean: f64,
-    /// Half-width of the 95 % interval by Student's t; null for a single run.
+    /// Half-width of the 95 % interval, by Student's t or the block bootstrap; null for a single run.
     pub ci95: Option<f64>,
     /// Runs that have the metric: a transfer that did not end in one has no completion time there.
     pub runs: usize,
+    /// Runs of a block, of a block bootstrap.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub block: Option<usize>,
 }
 
 /// Mean and interval of `values`; none where there are none.
@@ -34,24 +40,43 @@ pub fn estimate(values: &[f64]) -> Option<Estimate> {
         mean,
         ci95,
         runs: values.len(),
+        block: None,
     })
 }
 
-/// Estimates of all metrics, each by its name, over runs that were turned into name and value.
-#[must_use]
-pub fn estimates<'a>(
-    runs: impl IntoIterator<Item = &'a BTreeMap<String, f64>>,
-) -> BTreeMap<String, Estimate> {
-    let mut values: BTreeMap<&str, Vec<f64>> = BTreeMap::new();
-    for run in runs {
-        for (name, value) in run {
-            values.entry(name).or_default().push(*value);
+/// The metrics of all runs, each by its name.
+#[derive(Debug, Default)]
+pub struct Columns(BTreeMap<String, Vec<f64>>);
+
+impl Columns {
+    /// Adds a run's metrics, as far as it has them.
+    pub fn add<'a>(&mut self, metrics: impl IntoIterator<Item = (&'a str, f64)>) {
+        for (name, value) in metrics {
+            match self.0.get_mut(name) {
+                Some(values) => values.push(value),
+                None => {
+                    self.0.insert(name.to_owned(), vec![value]);
+                }
+            }
         }
     }
-    values
-        .into_iter()
-        .filter_map(|(name, values)| Some((name.to_owned(), estimate(&values)?)))
-        .collect()
+
+    /// Estimates over independent runs.
+    #[must_use]
+    pub fn estimates(&self) -> BTreeMap<String, Estimate> {
+        let all = self.0.iter();
+        all.filter_map(|(name, values)| Some((name.clone(), estimate(values)?)))
+            .collect()
+    }
+
+    /// Estimates over runs from several places of one trace, added in the order of these; drawn with `seed`.
+    #[must_use]
+    pub fn bootstrap(&self, seed: u64) -> BTreeMap<String, Estimate> {
+        let columns: Vec<&[f64]> = self.0.values().map(Vec::as_slice).collect();
+        let all = self.0.keys().zip(bootstrap(&columns, seed));
+        all.filter_map(|(name, estimate)| Some((name.clone(), estimate?)))
+            .collect()
+    }
 }
 
 #[cfg(test)]

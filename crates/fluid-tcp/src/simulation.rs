@@ -10,7 +10,7 @@ use crate::endpoint::Endpoint;
 use crate::event::{EventQueue, Kinds};
 use crate::gateway::{CoDelQueue, Discipline, DropTail, Fate, Gateway, Queued};
 use crate::link::Link;
-use crate::metrics::{FlowTally, RunReport};
+use crate::metrics::{FlowTally, RunReport, Tallies};
 use crate::probe::{Copy, Moment, Probe};
 use crate::receiver::{Ack, Packet, Receiver};
 use crate::sender::{Sender, Wake};
@@ -135,6 +135,7 @@ pub fn run<L: Link, P: Probe>(setup: &Setup, link: L, probe: &mut P) -> RunRepor
 }
 
 fn run_over<G: Gateway, P: Probe>(setup: &Setup, gateway: G, probe: &mut P) -> RunReport {
+    let tallies = Tallies::new(setup.flows.len());
     let mut run = Run {
         setup,
         gateway,
@@ -143,7 +144,10 @@ fn run_over<G: Gateway, P: Probe>(setup: &Setup, gateway: G, probe: &mut P) -> R
         connections: setup
             .flows
             .iter()
-            .map(|flow| Connection::new(flow, setup.begin))
+            .map(|flow| Connection {
+                tally: tallies.flow(),
+                ..Connection::new(flow, setup.begin)
+            })
             .collect(),
         gateway_event: None,
         sent: 0,

@@ -11,7 +11,7 @@ use fluid_tcp::link::{Link, SyntheticLink, TimelineLink};
 use fluid_tcp::log::PacketLog;
 use fluid_tcp::metrics::RunReport;
 use fluid_tcp::simulation::{Flow, Setup, run};
-use fluid_tcp::timeline::Timeline;
+use fluid_tcp::timeline::Builder;
 use proptest::prelude::*;
 use tmt_core::channel::{Channel, ChannelSpec};
 use tmt_core::metadata::Metadata;
@@ -219,13 +219,14 @@ proptest! {
         for row in &rows {
             encode::lldu(row, &mut text);
         }
-        let mut timeline = Timeline::default();
-        timeline.extend_lldus(&rows);
+        let mut builder = Builder::default();
+        builder.lldus(&rows);
+        let timeline = builder.finish();
         let begin = timeline.first().unwrap();
         let length = timeline.last().unwrap().since(begin).as_nanos();
         let end = begin.checked_add(Span::from_nanos(length / ends).unwrap()).unwrap();
         let setup = Setup { begin, end, ..setup };
-        let link = TimelineLink::new(Arc::new(timeline), rows.len(), per_packet, setup.rtt.half(), None).unwrap();
+        let link = TimelineLink::new(Arc::new(timeline), per_packet, setup.rtt.half(), None, begin).unwrap();
         let head = head(&setup, "timeline", "lldus_per_packet", per_packet as u64);
         let (report, audit) = audited(&setup, link, &head, Some(&text));
         agree(&report, &audit)?;

@@ -1,9 +1,11 @@
 //! Order statistics of spans in bounded memory.
 
 mod buckets;
+mod sketch;
 
 use buckets::Buckets;
-use serde::Serialize;
+use serde::{Serialize, Serializer};
+pub use sketch::Sketch;
 
 use crate::units::Span;
 
@@ -44,14 +46,45 @@ pub struct Quantiles {
 }
 
 /// How far the percentiles may be off.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Precision {
     /// Not at all.
-    #[serde(rename = "exact")]
     Exact,
     /// By 0.1 % of the value.
-    #[serde(rename = "within 0.1 %")]
     Histogram,
+    /// By 2^-(n + 1) of the value, for n bits (up to 9) that tell a bucket.
+    Bits(u32),
+}
+
+impl Precision {
+    /// In words.
+    #[must_use]
+    pub fn text(self) -> &'static str {
+        match self {
+            Self::Exact => "exact",
+            Self::Histogram | Self::Bits(9..) => "within 0.1 %",
+            Self::Bits(8) => "within 0.2 %",
+            Self::Bits(7) => "within 0.4 %",
+            Self::Bits(6) => "within 0.8 %",
+            Self::Bits(5) => "within 1.6 %",
+            Self::Bits(4) => "within 3.2 %",
+            Self::Bits(3) => "within 6.3 %",
+            Self::Bits(2) => "within 13 %",
+            Self::Bits(1) => "within 25 %",
+            Self::Bits(0) => "within 50 %",
+        }
+    }
+}
+
+impl Serialize for Precision {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.text())
+    }
+}
+
+/// Nanoseconds, where there are any, in seconds.
+fn seconds_of(nanos: Option<u64>) -> Option<f64> {
+    nanos.and_then(Span::from_nanos).map(Span::as_secs_f64)
 }
 
 impl Distribution {

@@ -28,6 +28,10 @@ pub enum Stream {
     FluidBurst = 6,
     /// Short flows beside those of the fluid model, one draw an epoch.
     FluidShort = 7,
+    /// Starts of transfers within a trace, one draw each.
+    TransferStart = 16,
+    /// Blocks of a bootstrap over them, one draw a block.
+    Bootstrap = 17,
 }
 
 /// Numbers in [`Draws`], and bits in the masks made of them.

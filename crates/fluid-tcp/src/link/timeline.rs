@@ -4,162 +4,259 @@
 //! the ones that follow, as many as it needs. It is there when the last of them is, and lost with any
 //! of them. Deviation: the paper takes m + 1 LLDUs, from one already begun (models.md §1.7).
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use tmt_core::units::{Span, Time, to_f64};
 
 use super::{Link, Service, Usage};
-use crate::timeline::Timeline;
+use crate::timeline::{Attempts, Block, Timeline};
 
 /// A timeline that packets ride on.
+///
+/// LLDUs are numbered through the rounds of a repeated trace: round × LLDUs of the trace + place in it.
 #[derive(Debug)]
 pub struct TimelineLink {
     timeline: Arc<Timeline>,
     /// LLDUs of a packet.
     lldus: usize,
     propagation: Span,
-    /// LLDUs that may be used: those up to the end of the run.
-    usable: usize,
     /// With `--loop`: time from one round of the trace to the next.
     period: Option<Span>,
-    /// Round of the trace, and the next free LLDU in it.
-    round: u64,
-    next: usize,
+    /// The first LLDU of the run.
+    origin: u64,
+    place: Place,
     served: u64,
-    /// LLDUs of all packets but the last, and the attempts of those delivered.
     used: u64,
-    attempts: BTreeMap<u32, u64>,
-    /// The last packet's LLDUs: when each goes out, and the attempts it took where that is told.
-    last: Vec<(Time, Option<u32>)>,
+    attempts: Attempts,
+    busy: Busy,
+    /// Whether the trace has no room for a packet any more.
+    ended: bool,
+}
+
+/// The next free LLDU.
+#[derive(Debug, Default)]
+struct Place {
+    round: u64,
+    /// Time from the trace to this round of it.
+    shift: Span,
+    /// Number of the block; it is fetched when it is needed.
+    number: usize,
+    block: Option<Arc<Block>>,
+    /// LLDUs of the block, and of these the next free one.
+    rows: usize,
+    at: usize,
+}
+
+/// Packets served back to back, each one's LLDUs behind those of the one before it. When a packet is served later than
+/// the end of the one before, the queue was empty: the packets before it have all left within the run, of whose end
+/// nothing is known here. So only what was served since may have to be taken back.
+#[derive(Debug, Default)]
+struct Busy {
+    /// Its first LLDU.
+    first: u64,
+    packets: u64,
+    /// When the last of them is sent; none before the first packet.
+    ends: Option<Time>,
 }
 
 impl TimelineLink {
-    /// A link over the first `usable` LLDUs of `timeline`, `lldus` to a packet and `propagation` long.
+    /// A link over `timeline`, `lldus` to a packet and `propagation` long, for a run that starts at `begin`.
     ///
     /// With a `period`, the trace begins anew whenever so much time has passed; without, it ends.
     ///
-    /// `None` where a packet needs no LLDU, or more than there are.
+    /// `None` where a packet needs no LLDU, or more than there are, or the period is zero, or the timeline cannot be
+    /// read.
     #[must_use]
     pub fn new(
         timeline: Arc<Timeline>,
-        usable: usize,
         lldus: usize,
         propagation: Span,
         period: Option<Span>,
+        begin: Time,
     ) -> Option<Self> {
-        let fits = lldus > 0 && lldus <= usable && usable <= timeline.len();
+        let fits = lldus > 0 && lldus as u64 <= timeline.len();
         let moves = period.is_none_or(|period| !period.is_zero());
-        (fits && moves).then_some(Self {
+        if !fits || !moves {
+            return None;
+        }
+        let mut link = Self {
             timeline,
             lldus,
             propagation,
-            usable,
             period,
-            round: 0,
-            next: 0,
+            origin: 0,
+            place: Place::default(),
             served: 0,
             used: 0,
-            attempts: BTreeMap::new(),
-            last: Vec::new(),
-        })
+            attempts: Attempts::default(),
+            busy: Busy::default(),
+            ended: false,
+        };
+        link.origin = link.sent_before(begin)?;
+        Some(link)
     }
 
-    /// Time of LLDU `index` in round `round`.
-    fn tx_time(&self, round: u64, index: usize) -> Option<Time> {
-        let shift = self.period.unwrap_or(Span::ZERO).checked_mul(round)?;
-        self.timeline.tx_time(index).checked_add(shift)
+    /// Number of the next free LLDU.
+    fn ordinal(&self) -> u64 {
+        let Place {
+            round, number, at, ..
+        } = self.place;
+        round * self.timeline.len() + self.timeline.front(number) + at as u64
+    }
+
+    /// Rounds of the trace whose LLDUs were all sent before `time`.
+    fn rounds_before(&self, time: Time) -> u64 {
+        let beyond = self
+            .timeline
+            .last()
+            .map_or(Span::ZERO, |last| time.since(last));
+        match self.period {
+            Some(period) => beyond.as_nanos().div_ceil(period.as_nanos()),
+            None => 0,
+        }
+    }
+
+    /// Time from the trace to its round `round`.
+    fn shift(&self, round: u64) -> Option<Span> {
+        self.period.unwrap_or(Span::ZERO).checked_mul(round)
+    }
+
+    /// LLDUs sent before `time`, in all rounds; none where the timeline cannot be read.
+    fn sent_before(&self, time: Time) -> Option<u64> {
+        let round = self.rounds_before(time);
+        let in_round = match self.shift(round).map(|shift| within(time, shift)) {
+            Some(Some(time)) => self.timeline.sent_before(time)?,
+            _ => 0,
+        };
+        Some(round * self.timeline.len() + in_round)
     }
 
     /// Moves on to the first free LLDU sent at or after `now`.
     fn seek(&mut self, now: Time) -> Option<()> {
-        if self.next == self.usable {
-            self.next_round()?;
+        let round = self.rounds_before(now);
+        if round > self.place.round {
+            self.begin_round(round)?;
         }
-        let rounds = self.rounds_before(now);
-        if self.period.is_some() && rounds > self.round {
-            self.round = rounds;
-            self.next = 0;
-        }
-        let shift = self.period.unwrap_or(Span::ZERO).checked_mul(self.round)?;
-        let free = &self.timeline.tx_times()[self.next..self.usable];
-        // Under load the next one will do; after a pause it may be far.
-        let is_before = |time: &Time| time.checked_add(shift).is_some_and(|time| time < now);
-        if free.first().is_some_and(is_before) {
-            self.next += free.partition_point(is_before);
-        }
-        (self.next < self.usable).then_some(())
-    }
-
-    /// Rounds of the trace whose LLDUs were all sent before `now`.
-    fn rounds_before(&self, now: Time) -> u64 {
-        let last = self.timeline.tx_time(self.usable - 1);
-        let beyond = now.since(last).as_nanos();
-        match self.period {
-            Some(period) => beyond.div_ceil(period.as_nanos()),
-            None => u64::from(beyond > 0),
-        }
-    }
-
-    /// LLDUs sent up to `end`.
-    fn available(&self, end: Time) -> u64 {
-        let after = end
-            .checked_add(Span::from_nanos(1).unwrap_or(Span::ZERO))
-            .unwrap_or(end);
-        let rounds = self.rounds_before(after);
-        if self.period.is_none() && rounds > 0 {
-            return self.usable as u64;
-        }
-        let Some(shift) = self.period.unwrap_or(Span::ZERO).checked_mul(rounds) else {
-            return 0;
+        // In front of the round's own beginning, all that is free will do.
+        let Some(time) = within(now, self.place.shift) else {
+            return Some(());
         };
-        let in_round = self.timeline.tx_times()[..self.usable]
-            .partition_point(|time| time.checked_add(shift).is_some_and(|time| time <= end));
-        rounds * self.usable as u64 + in_round as u64
+        let number = self.timeline.block_at(time);
+        if number > self.place.number {
+            self.place.number = number;
+            self.place.block = None;
+            self.place.at = 0;
+        }
+        self.fetch()?;
+        let before = self.place.block.as_ref()?.sent_before(time);
+        self.place.at = self.place.at.max(before);
+        Some(())
     }
 
-    fn next_round(&mut self) -> Option<()> {
+    fn begin_round(&mut self, round: u64) -> Option<()> {
         self.period?;
-        self.round += 1;
-        self.next = 0;
+        self.place = Place {
+            round,
+            shift: self.shift(round)?,
+            ..Place::default()
+        };
+        Some(())
+    }
+
+    /// Makes sure that the block of the next free LLDU is there; none when the trace has ended.
+    fn fetch(&mut self) -> Option<()> {
+        while self.place.block.is_none() || self.place.at >= self.place.rows {
+            if self.place.block.take().is_some() {
+                self.place.number += 1;
+                self.place.at = 0;
+            }
+            if self.place.number >= self.timeline.blocks() {
+                self.begin_round(self.place.round + 1)?;
+            }
+            self.place.rows = self.timeline.rows_of(self.place.number);
+            self.place.block = Some(self.timeline.block(self.place.number)?);
+        }
+        Some(())
+    }
+
+    /// Takes the LLDUs of a packet from the next free one on: when the first and the last of them are sent, and when
+    /// the packet is there, propagation left out.
+    fn take(&mut self) -> Option<(Time, Time, Option<Time>)> {
+        let (mut start, mut end, mut arrival) = (None, Time::ZERO, Some(Time::ZERO));
+        let mut missing = self.lldus;
+        while missing > 0 {
+            self.fetch()?;
+            let Place {
+                shift, rows, at, ..
+            } = self.place;
+            let block = self.place.block.as_deref()?;
+            let to = rows.min(at.saturating_add(missing));
+            let slice_arrives = block.arrival(at..to);
+            arrival = arrival
+                .zip(slice_arrives)
+                .map(|(arrival, slice)| arrival.max(slice.saturating_add(shift)));
+            if start.is_none() {
+                start = Some(block.tx_time(at).checked_add(shift)?);
+            }
+            end = block.tx_time(to - 1).checked_add(shift)?;
+            let attempts = &mut self.attempts;
+            block.count(at..to, |number, lldus| attempts.add(number, lldus));
+            missing -= to - at;
+            self.used += (to - at) as u64;
+            self.place.at = to;
+        }
+        Some((start?, end, arrival))
+    }
+
+    /// Tells the attempts of the LLDUs from number `from` up to `to`.
+    fn count(&self, from: u64, to: u64, mut tell: impl FnMut(u32, u64)) -> Option<()> {
+        let mut from = from;
+        while from < to {
+            let index = from % self.timeline.len();
+            let number = self.timeline.block_of(index);
+            let at = usize::try_from(index - self.timeline.front(number)).ok()?;
+            let missing = usize::try_from(to - from).unwrap_or(usize::MAX);
+            let end = self
+                .timeline
+                .rows_of(number)
+                .min(at.saturating_add(missing));
+            self.timeline.block(number)?.count(at..end, &mut tell);
+            from += (end - at) as u64;
+        }
         Some(())
     }
 }
 
-/// Adds the attempts of `lldus` to a histogram; how many LLDUs there are.
-fn count(histogram: &mut BTreeMap<u32, u64>, lldus: &[(Time, Option<u32>)]) -> u64 {
-    for attempts in lldus.iter().filter_map(|(_, attempts)| *attempts) {
-        *histogram.entry(attempts).or_insert(0) += 1;
-    }
-    lldus.len() as u64
+/// `time` as a round sees it that began `shift` later than the trace; none before that.
+fn within(time: Time, shift: Span) -> Option<Time> {
+    time.as_nanos()
+        .checked_sub(shift.as_nanos())
+        .and_then(Time::from_nanos)
 }
 
 impl Link for TimelineLink {
-    fn serve(&mut self, now: Time) -> Option<Service> {
-        self.seek(now)?;
-        let usable = self.usable as u64;
-        let first_unit = self.round * usable + self.next as u64;
-        let start = self.tx_time(self.round, self.next)?;
-        self.used += count(&mut self.attempts, &self.last);
-        self.last.clear();
-        let (mut end, mut arrival) = (start, Some(start));
-        for _ in 0..self.lldus {
-            if self.next == self.usable {
-                self.next_round()?;
-            }
-            end = self.tx_time(self.round, self.next)?;
-            let delay = self.timeline.delay(self.next);
-            arrival = arrival
-                .zip(delay)
-                .map(|(arrival, delay)| arrival.max(end.saturating_add(delay)));
-            let attempts = delay.and_then(|_| self.timeline.attempts(self.next));
-            self.last.push((end, attempts));
-            self.next += 1;
+    fn serve(&mut self, at: Time) -> Option<Service> {
+        if self.busy.ends.is_none_or(|ends| at > ends) {
+            self.ended |= self.seek(at).is_none();
+            self.busy = Busy {
+                first: self.ordinal(),
+                ..Busy::default()
+            };
         }
+        self.ended |= self.ended || self.fetch().is_none();
+        if self.ended {
+            return None;
+        }
+        let first_unit = self.ordinal();
+        let taken = self.take();
+        self.ended = taken.is_none();
+        let (start, end, arrival) = taken?;
         let arrival = match arrival {
             Some(arrival) => Some(arrival.checked_add(self.propagation)?),
             None => None,
         };
+        self.busy.ends = Some(end);
+        self.busy.packets += 1;
         self.served += 1;
         Some(Service {
             start,
@@ -171,27 +268,37 @@ impl Link for TimelineLink {
     }
 
     fn usage(&self, end: Time) -> Usage {
-        // The last packet may go on behind the end, or wait there for its first LLDU.
-        let within = self.last.partition_point(|(time, _)| *time <= end);
+        // Packets may go on behind the end, or wait there for their first LLDU.
+        let next_ns = Span::from_nanos(1).and_then(|step| end.checked_add(step));
+        let sent = next_ns.map_or(Some(u64::MAX), |next| self.sent_before(next));
+        let Some(sent) = sent else {
+            // The timeline cannot be read, which fails the run.
+            return Usage::default();
+        };
+        let (first, next) = (self.busy.first, self.ordinal());
+        let from = sent.max(first).min(next);
         let mut attempts = self.attempts.clone();
-        let used = self.used + count(&mut attempts, &self.last[..within]);
-        let unbegun = u64::from(within == 0 && !self.last.is_empty());
-        let available = self.available(end);
+        let _ = self.count(from, next, |number, lldus| attempts.remove(number, lldus));
+        let used = self.used - (next - from).min(self.used);
+        let begun = (from - first)
+            .div_ceil(self.lldus as u64)
+            .min(self.busy.packets);
+        let available = sent.saturating_sub(self.origin);
         Usage {
             utilisation: (available > 0).then(|| to_f64(used) / to_f64(available)),
-            packets_served: self.served - unbegun,
+            packets_served: self.served - (self.busy.packets - begun),
             lldus_used: Some(used),
-            attempts,
+            attempts: attempts.histogram(),
         }
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use tmt_core::slot::Slot;
-    use tmt_core::text::Rows;
+    use proptest::prelude::*;
 
     use super::*;
+    use crate::timeline::Builder;
 
     fn time(nanos: u64) -> Time {
         Time::from_nanos(nanos).unwrap()
@@ -202,21 +309,12 @@ mod tests {
     }
 
     fn link(lldus: &[(u64, u64)], per_packet: usize, period: Option<Span>) -> TimelineLink {
-        let mut rows = Rows::default();
-        rows.slots = lldus
-            .iter()
-            .map(|&(t, d)| Slot::new(time(t), span(d)).unwrap())
-            .collect();
-        let mut timeline = Timeline::default();
-        timeline.extend(&rows);
-        TimelineLink::new(
-            Arc::new(timeline),
-            lldus.len(),
-            per_packet,
-            span(100),
-            period,
-        )
-        .unwrap()
+        let mut builder = Builder::default();
+        for &(t, d) in lldus {
+            builder.push(time(t), span(d), None);
+        }
+        let timeline = Arc::new(builder.finish());
+        TimelineLink::new(timeline, per_packet, span(100), period, Time::ZERO).unwrap()
     }
 
     #[test]
@@ -273,7 +371,10 @@ mod tests {
             (service.start, service.first_unit),
             (time(late + 1), 200_000_000_000_000_002)
         );
-        assert_eq!(link.available(time(late)), 200_000_000_000_000_002);
+        assert_eq!(
+            link.sent_before(time(late + 1)),
+            Some(200_000_000_000_000_002)
+        );
     }
 
     #[test]
@@ -288,5 +389,89 @@ mod tests {
         assert_eq!(used(15), (Some(2), 1, Some(1.0)));
         assert_eq!(used(20), (Some(3), 2, Some(1.0)));
         assert_eq!(used(30), (Some(4), 2, Some(1.0)));
+    }
+
+    /// The rule in a few lines, over the rounds written out: (start, end, arrival, first LLDU) of a packet.
+    fn by_hand(
+        lldus: &[(u64, u64)],
+        next: &mut usize,
+        per_packet: usize,
+        at: u64,
+    ) -> Option<(u64, u64, Option<u64>, usize)> {
+        *next += lldus[*next..].iter().take_while(|(t, _)| *t < at).count();
+        let first = *next;
+        *next = (first + per_packet).min(lldus.len());
+        let taken = lldus.get(first..first + per_packet)?;
+        let arrival = taken.iter().map(|(t, d)| (*d > 0).then_some(t + d));
+        let arrival = arrival.collect::<Option<Vec<u64>>>();
+        Some((
+            taken[0].0,
+            taken[per_packet - 1].0,
+            arrival.map(|all| all.into_iter().max().unwrap() + 100),
+            first,
+        ))
+    }
+
+    proptest! {
+        /// Packets served when they enter the queue, ahead of their time, against the rule written out; and what
+        /// was used of the link against counting it.
+        #[test]
+        fn services_and_usage_are_those_of_the_rule(
+            steps in prop::collection::vec((prop_oneof![6 => 0u64..20, 1 => 4_294_967_290u64..4_294_967_300], 0u64..60), 4..60),
+            per_packet in 1usize..5,
+            waits in prop::collection::vec(prop_oneof![2 => Just(0u64), 2 => 0u64..90, 1 => 0u64..5_000_000_000], 1..40),
+            later in 0u64..200,
+            looped: bool,
+            begin in 0usize..4,
+        ) {
+            let mut at = 3;
+            let trace: Vec<(u64, u64)> = steps.iter().map(|(step, delay)| { at += step; (at, delay.saturating_sub(5)) }).collect();
+            let period = at - trace[0].0 + 2;
+            let (rounds, begin) = (if looped { 60 } else { 1 }, trace[begin].0);
+            let lldus: Vec<(u64, u64)> = (0..rounds).flat_map(|round| trace.iter().map(move |(t, d)| (t + round * period, *d))).collect();
+            let mut builder = Builder::default();
+            for (row, &(t, d)) in (0u32..).zip(&trace) {
+                builder.push(time(t), span(d), Some(row % 3));
+            }
+            let period = looped.then(|| span(period));
+            let mut link = TimelineLink::new(Arc::new(builder.finish()), per_packet, span(100), period, time(begin)).unwrap();
+            let (mut now, mut ends, mut next, mut served) = (begin, begin, 0, Vec::new());
+            let mut found = 0..0;
+            for wait in waits {
+                // The rounds written out are enough for all that is served.
+                if looped && now + wait > lldus[lldus.len() / 4].0 {
+                    break;
+                }
+                now += wait;
+                let serve = now.max(ends);
+                let free = next + lldus[next..].iter().take_while(|(t, _)| *t < serve).count();
+                let expected = by_hand(&lldus, &mut next, per_packet, serve);
+                let got = link.serve(time(serve));
+                let shown = got.map(|s| (s.start.as_nanos(), s.end.as_nanos(), s.arrival.map(Time::as_nanos), usize::try_from(s.first_unit).unwrap()));
+                prop_assert_eq!(shown, expected);
+                let Some((_, end, _, first)) = expected else {
+                    found = free..lldus.len();
+                    break;
+                };
+                served.push(first);
+                ends = end;
+            }
+            // The run may end at any time from now on. Of a packet that found too little, what it found is used.
+            let end = if looped { (now + later).min(lldus[lldus.len() - 1].0) } else { now + later };
+            let mut used: Vec<usize> = served.iter().flat_map(|first| *first..first + per_packet).collect();
+            used.extend(found);
+            used.retain(|index| lldus[*index].0 <= end);
+            let available = lldus.iter().filter(|(t, _)| (begin..=end).contains(t)).count();
+            let mut attempts = std::collections::BTreeMap::new();
+            for index in used.iter().filter(|index| lldus[**index].1 > 0) {
+                *attempts.entry(u32::try_from(index % trace.len() % 3).unwrap()).or_insert(0u64) += 1;
+            }
+            let usage = link.usage(time(end));
+            prop_assert_eq!(usage.lldus_used, Some(used.len() as u64));
+            prop_assert_eq!(usage.packets_served, served.iter().filter(|first| lldus[**first].0 <= end).count() as u64);
+            prop_assert_eq!(usage.attempts, attempts);
+            let share = (available > 0).then(|| to_f64(used.len() as u64) / to_f64(available as u64));
+            prop_assert_eq!(usage.utilisation, share);
+        }
     }
 }

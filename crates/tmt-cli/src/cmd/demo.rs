@@ -9,7 +9,7 @@ use fluid_tcp::link::TimelineLink;
 use fluid_tcp::metrics::RunReport;
 use fluid_tcp::probe::NoProbe;
 use fluid_tcp::simulation::{self, Flow, Setup};
-use fluid_tcp::timeline::Timeline;
+use fluid_tcp::timeline::{Builder, Timeline};
 use rayon::prelude::*;
 use serde::Serialize;
 use tmt_core::channel::{Channel, ChannelSpec, GilbertElliott, Start};
@@ -106,11 +106,11 @@ fn chain(scheme: &'static str, slots: &[Slot]) -> Outcome<Chain> {
     let data_share = f64::from(spec.data_units()) / f64::from(spec.units());
     let mut walk = Walk::new(spec, RTT, Span::ZERO);
     let mut lldus = Vec::new();
-    let mut timeline = Timeline::default();
+    let mut timeline = Builder::default();
     walk.slots(slots, &mut lldus)
         .map_err(|(_, kind)| Failure::failed(tmt_core::Error::new(kind)))?;
     let end = walk.finish(&mut lldus);
-    timeline.extend_lldus(&lldus);
+    timeline.lldus(&lldus);
     let (mut before, mut after) = (SlotTally::default(), LlduTally::default());
     before.slots(slots);
     after.lldus(&lldus);
@@ -122,7 +122,7 @@ fn chain(scheme: &'static str, slots: &[Slot]) -> Outcome<Chain> {
         &before,
         &after,
     );
-    let tcp = tcp(timeline, &end, data_share)?;
+    let tcp = tcp(timeline.finish(), &end, data_share)?;
     let lldus_used = to_f64(tcp.total.lldus_used.unwrap_or(0));
     let slots_used = lldus_used * ratio(end.slots, end.rows).unwrap_or(0.0);
     let carried = to_f64(tcp.total.packets_served) * to_f64(PACKET.0);
@@ -162,8 +162,7 @@ fn tcp(timeline: Timeline, end: &EndLine, data_share: f64) -> Outcome<RunReport>
         end: end.usable_until,
         link_rate_bps: Some(link_rate_bps),
     };
-    let usable = timeline.len();
-    let link = TimelineLink::new(Arc::new(timeline), usable, lldus, RTT.half(), None)
+    let link = TimelineLink::new(Arc::new(timeline), lldus, RTT.half(), None, Time::ZERO)
         .ok_or_else(|| Failure::failed("the demo's timeline has no room for a packet"))?;
     Ok(simulation::run(&setup, link, &mut NoProbe))
 }

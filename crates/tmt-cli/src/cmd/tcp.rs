@@ -2,11 +2,13 @@
 
 mod args;
 mod flows;
+mod offsets;
 mod plan;
 mod report;
+mod spool;
 
 pub(crate) use args::Args;
-use plan::{LinkPlan, Plan};
+use plan::{LinkPlan, Plan, Which};
 
 use std::sync::Arc;
 
@@ -18,7 +20,7 @@ use fluid_tcp::simulation::{self, Setup};
 use rayon::prelude::*;
 use tmt_core::channel::Channel;
 
-use crate::exit::{Failure, Outcome};
+use crate::exit::{Failure, Outcome, note};
 use crate::output::{Output, json};
 
 pub(crate) fn run(args: &Args) -> Outcome {
@@ -26,19 +28,20 @@ pub(crate) fn run(args: &Args) -> Outcome {
     plan.tell();
     let mut output = Output::create(args.output.as_deref())?;
     let mut logs = Vec::new();
-    let seeds: Vec<u64> = (args.seed..args.seed + u64::from(args.seeds)).collect();
-    let reports: Vec<(u64, RunReport)> = if args.packets.is_some() || args.series.is_some() {
-        seeds
-            .iter()
-            .map(|seed| Ok((*seed, logged(args, &plan, *seed, &mut logs)?)))
+    let runs = plan.runs(args.seed, args.seeds);
+    let reports: Vec<(Which, RunReport)> = if args.packets.is_some() || args.series.is_some() {
+        runs.iter()
+            .map(|which| Ok((*which, logged(args, &plan, *which, &mut logs)?)))
             .collect::<Outcome<_>>()?
     } else {
-        seeds
-            .par_iter()
-            .map(|seed| Ok((*seed, plan.run(*seed, &mut NoProbe)?)))
+        runs.par_iter()
+            .map(|which| Ok((*which, plan.run(*which, &mut NoProbe)?)))
             .collect::<Outcome<_>>()?
     };
-    let report = report::Report::new(&plan, reports);
+    let report = report::Report::new(&plan, args.seed, reports);
+    if let Some(unfinished) = report.unfinished() {
+        note!("tcp", "{unfinished}");
+    }
     if args.json {
         json(&mut output, &report)?;
     } else {
@@ -51,22 +54,22 @@ pub(crate) fn run(args: &Args) -> Outcome {
 }
 
 /// One run with its logs written; they are yet to be made final.
-fn logged(args: &Args, plan: &Plan, seed: u64, logs: &mut Vec<Output>) -> Outcome<RunReport> {
-    let setup = plan.setup(seed);
+fn logged(args: &Args, plan: &Plan, which: Which, logs: &mut Vec<Output>) -> Outcome<RunReport> {
+    let setup = plan.setup(which);
     let open = |path: &Option<String>| {
         path.as_ref()
-            .map(|path| Output::create(Some(&path.replace("{seed}", &seed.to_string()))))
+            .map(|path| Output::create(Some(&which.name(path))))
             .transpose()
     };
     let (packets, series) = (open(&args.packets)?, open(&args.series)?);
-    let mut head = plan.log_head(&setup, seed);
+    let mut head = plan.log_head(&setup, which.seed);
     head.push("log", "packets");
     let mut packets =
         packets.map(|output| PacketLog::new(output, &head, setup.flows.len(), setup.end));
     head.set("log", "series");
     let mut series =
         series.map(|output| Series::new(output, &head, setup.flows.len(), args.series_interval));
-    let report = plan.run(seed, &mut Both(&mut packets, &mut series))?;
+    let report = plan.run(which, &mut Both(&mut packets, &mut series))?;
     let name = |path: &Option<String>| path.clone().unwrap_or_default();
     if let Some(log) = packets {
         logs.push(
@@ -84,23 +87,32 @@ fn logged(args: &Args, plan: &Plan, seed: u64, logs: &mut Vec<Output>) -> Outcom
 }
 
 impl Plan {
-    /// Runs the plan under `seed`.
-    pub(crate) fn run<P: Probe>(&self, seed: u64, probe: &mut P) -> Outcome<RunReport> {
-        let setup: Setup = self.setup(seed);
+    /// One run of the plan.
+    pub(crate) fn run<P: Probe>(&self, which: Which, probe: &mut P) -> Outcome<RunReport> {
+        let setup: Setup = self.setup(which);
         Ok(match &self.link {
-            LinkPlan::Timeline(link) => {
+            LinkPlan::Timeline(plan) => {
+                let unreadable = || plan.spool.as_ref().and_then(|spool| spool.failure());
                 let link = TimelineLink::new(
-                    Arc::clone(&link.timeline),
-                    link.usable,
-                    link.lldus_per_packet,
+                    Arc::clone(&plan.timeline),
+                    plan.lldus_per_packet,
                     setup.rtt.half(),
-                    link.period,
-                )
-                .ok_or_else(|| Failure::failed("found no room for a packet on the timeline"))?;
-                simulation::run(&setup, link, probe)
+                    plan.period,
+                    setup.begin,
+                );
+                let link = link.ok_or_else(|| {
+                    unreadable().unwrap_or_else(|| {
+                        Failure::failed("found no room for a packet on the timeline")
+                    })
+                })?;
+                let report = simulation::run(&setup, link, probe);
+                if let Some(failure) = unreadable() {
+                    return Err(failure);
+                }
+                report
             }
             LinkPlan::Synthetic { rate, loss } => {
-                let channel = loss.map(|spec| Channel::new(spec, seed));
+                let channel = loss.map(|spec| Channel::new(spec, which.seed));
                 let link =
                     SyntheticLink::new(*rate, setup.packet, setup.rtt.half(), channel, setup.begin)
                         .ok_or_else(|| {

@@ -9,6 +9,7 @@ use tmt_core::channel::ChannelSpec;
 use tmt_core::units::{BitRate, Bytes, Span};
 
 use super::flows::{FlowFlag, Start};
+use super::offsets::Offsets;
 use crate::input::TraceArgs;
 
 /// Flags of `tmt tcp`.
@@ -142,6 +143,10 @@ pub(crate) struct Args {
     /// Begin the timeline anew whenever it ends; needs --duration
     #[arg(long = "loop", requires = "duration")]
     pub(crate) looped: bool,
+    /// Runs that each begin at a place of their own of the trace, evenly spaced or drawn (N:random), and last for
+    /// --duration or until their --bytes have been delivered: mean and 95 % interval by block bootstrap
+    #[arg(long, value_name = "N[:random]", conflicts_with = "seeds")]
+    pub(crate) offsets: Option<Offsets>,
     /// Seed of all random numbers
     #[arg(long, default_value_t = 1)]
     pub(crate) seed: u64,

@@ -4,8 +4,9 @@ mod buffer;
 mod endpoint;
 mod link;
 mod params;
+mod starts;
 
-pub(crate) use params::Params;
+pub(crate) use params::{FlowParams, Params};
 
 use std::sync::Arc;
 
@@ -19,12 +20,30 @@ use tmt_core::units::{BitRate, Bytes, Span, Time};
 
 use super::args::Args;
 use super::flows::Start;
+use super::spool::Spool;
 use crate::exit::{Failure, Outcome, note};
 use crate::output::refuse_twice;
 use crate::provenance;
 use buffer::buffer;
 use endpoint::{endpoint, profile_note};
 use params::{params, seconds};
+
+/// One run of several.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Which {
+    pub(crate) seed: u64,
+    /// Its number among those of `--offsets`, and where it begins.
+    pub(crate) offset: Option<(usize, Span)>,
+}
+
+impl Which {
+    /// The name of a log of this run.
+    pub(crate) fn name(&self, path: &str) -> String {
+        let path = path.replace("{seed}", &self.seed.to_string());
+        let (number, _) = self.offset.unwrap_or_default();
+        path.replace("{offset}", &number.to_string())
+    }
+}
 
 /// Everything a run needs but its seed.
 pub(crate) struct Plan {
@@ -38,6 +57,10 @@ pub(crate) struct Plan {
     pub(crate) discipline: Discipline,
     pub(crate) begin: Time,
     pub(crate) end: Time,
+    /// Where the runs begin, from `begin` on; none for runs that begin there.
+    pub(crate) starts: Option<Vec<Span>>,
+    /// Length of each of them.
+    duration: Option<Span>,
     pub(crate) link_rate_bps: Option<f64>,
     /// Congestion control and both ends, in words.
     pub(crate) settings: String,
@@ -56,7 +79,8 @@ pub(crate) enum LinkPlan {
 /// A timeline as a link.
 pub(crate) struct TimelinePlan {
     pub(crate) timeline: Arc<Timeline>,
-    pub(crate) usable: usize,
+    /// The file that holds the timeline, where it is too long for memory.
+    pub(crate) spool: Option<Arc<Spool>>,
     pub(crate) lldus_per_packet: usize,
     pub(crate) lldu: Bytes,
     pub(crate) period: Option<Span>,
@@ -74,16 +98,24 @@ pub(crate) fn resolve(args: &Args) -> Outcome<Plan> {
     check(args)?;
     let endpoint = endpoint(args)?;
     let flows = flows(args, endpoint);
-    let link = if args.link == "timeline" {
+    let mut link = if args.link == "timeline" {
         link::timeline(args)?
     } else {
         link::synthetic(args)?
     };
-    let (rtt, mut notes) = (link.rtt.value, link.notes);
+    let (rtt, mut notes) = (link.rtt.value, std::mem::take(&mut link.notes));
     let (buffer, buffer_text, buffer_note) = buffer(args, rtt, link.rate_bps, link.own_delay)?;
     notes.push(buffer_note);
+    let period = match &link.plan {
+        LinkPlan::Timeline(timeline) => timeline.period,
+        LinkPlan::Synthetic { .. } => None,
+    };
+    let (starts, words) = starts::starts(args, &link, period, &flows)?.unzip();
+    notes.extend(words);
+    let latest = starts.as_ref().and_then(|starts| starts.last().copied());
     let wanted = args
         .duration
+        .map(|duration| duration.saturating_add(latest.unwrap_or(Span::ZERO)))
         .map(|duration| link.begin.saturating_add(duration));
     let end = match (wanted, link.ends) {
         (Some(wanted), Some(ends)) if wanted > ends => {
@@ -141,6 +173,8 @@ pub(crate) fn resolve(args: &Args) -> Outcome<Plan> {
         discipline: args.queue,
         begin: link.begin,
         end,
+        starts,
+        duration: args.duration,
         link_rate_bps: link.rate_bps,
         settings,
         notes,
@@ -148,8 +182,33 @@ pub(crate) fn resolve(args: &Args) -> Outcome<Plan> {
 }
 
 impl Plan {
-    /// The setup of the run under `seed`.
-    pub(crate) fn setup(&self, seed: u64) -> Setup {
+    /// All runs: from every start, or under `seeds` seeds from `seed` on.
+    pub(crate) fn runs(&self, seed: u64, seeds: u32) -> Vec<Which> {
+        match &self.starts {
+            None => (seed..seed + u64::from(seeds))
+                .map(|seed| Which { seed, offset: None })
+                .collect(),
+            Some(starts) => starts
+                .iter()
+                .enumerate()
+                .map(|(number, start)| Which {
+                    seed,
+                    offset: Some((number, *start)),
+                })
+                .collect(),
+        }
+    }
+
+    /// The setup of a run.
+    pub(crate) fn setup(&self, which: Which) -> Setup {
+        let Which { seed, offset } = which;
+        let (_, start) = offset.unwrap_or_default();
+        let begin = self.begin.saturating_add(start);
+        let ends = self.duration.map(|duration| begin.saturating_add(duration));
+        let end = match ends {
+            Some(ends) if offset.is_some() => ends.min(self.end),
+            _ => self.end,
+        };
         let flows = self.flows.iter().enumerate().map(|(index, plan)| Flow {
             start: plan.start.draw(seed, index),
             ..plan.flow.clone()
@@ -160,8 +219,8 @@ impl Plan {
             rtt: self.rtt,
             buffer: self.buffer,
             discipline: self.discipline,
-            begin: self.begin,
-            end: self.end,
+            begin,
+            end,
             link_rate_bps: self.link_rate_bps,
         }
     }
@@ -245,6 +304,11 @@ fn check(args: &Args) -> Outcome {
     }
     for (flag, path) in [("--packets", &args.packets), ("--series", &args.series)] {
         let Some(path) = path else { continue };
+        if args.offsets.is_some_and(|offsets| offsets.count > 1) && !path.contains("{offset}") {
+            return Err(Failure::usage(format!(
+                "{flag} of several runs needs {{offset}} in the file's name"
+            )));
+        }
         if args.seeds > 1 && !path.contains("{seed}") {
             return Err(Failure::usage(format!(
                 "{flag} of several runs needs {{seed}} in the file's name"

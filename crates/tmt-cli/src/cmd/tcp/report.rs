@@ -3,11 +3,11 @@
 use std::collections::BTreeMap;
 
 use fluid_tcp::metrics::{Metrics, RunReport, Total};
-use fluid_tcp::replicas::{Estimate, estimates};
+use fluid_tcp::replicas::{Columns, Estimate};
 use serde::Serialize;
 use tmt_core::units::to_f64;
 
-use super::plan::{LinkPlan, Params, Plan};
+use super::plan::{FlowParams, LinkPlan, Params, Plan, Which};
 use crate::provenance::TOOL;
 use crate::table::{self, millis, number, share};
 
@@ -24,6 +24,9 @@ pub(crate) struct Report {
 #[derive(Debug, Serialize)]
 struct Run {
     seed: u64,
+    /// Where it begins, from the trace's first row on.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    offset_s: Option<f64>,
     duration_s: f64,
     flows: Vec<Metrics>,
     total: RunTotal,
@@ -38,11 +41,12 @@ struct RunTotal {
 }
 
 impl Report {
-    pub(crate) fn new(plan: &Plan, reports: Vec<(u64, RunReport)>) -> Self {
+    pub(crate) fn new(plan: &Plan, seed: u64, reports: Vec<(Which, RunReport)>) -> Self {
         let runs: Vec<Run> = reports
             .into_iter()
-            .map(|(seed, report)| Run {
-                seed,
+            .map(|(which, report)| Run {
+                seed: which.seed,
+                offset_s: which.offset.map(|(_, start)| start.as_secs_f64()),
                 duration_s: report.duration_s,
                 flows: report.flows,
                 total: RunTotal {
@@ -51,14 +55,37 @@ impl Report {
                 },
             })
             .collect();
-        let metrics: Vec<BTreeMap<String, f64>> =
-            runs.iter().map(|run| numbers(&run.total)).collect();
+        let mut columns = Columns::default();
+        for run in &runs {
+            let numbers = numbers(&run.total);
+            columns.add(numbers.iter().map(|(name, value)| (name.as_str(), *value)));
+        }
+        let mean = match plan.starts {
+            Some(_) => columns.bootstrap(seed),
+            None => columns.estimates(),
+        };
         Self {
             tool: TOOL,
             params: plan.params.clone(),
-            mean: estimates(&metrics),
+            mean,
             runs,
         }
+    }
+
+    /// What to say of transfers that the end of the run or of the trace cut short, where there were several runs.
+    pub(crate) fn unfinished(&self) -> Option<String> {
+        let finite = |flow: &FlowParams| flow.packets.is_some();
+        if self.runs.len() < 2 || !self.params.flows.iter().all(finite) {
+            return None;
+        }
+        let done = |run: &Run| run.total.total.metrics.completion_time_s.is_some();
+        let cut = self.runs.iter().filter(|run| !done(run)).count();
+        (cut > 0).then(|| {
+            let runs = self.runs.len();
+            format!(
+                "{cut} of {runs} runs ended before all was delivered: they have no completion time, and its mean is over the others"
+            )
+        })
     }
 
     /// The report for people: all flows together, and each flow where they are few.
@@ -101,7 +128,10 @@ impl Report {
         let mut report = table::Report::new([
             String::new(),
             format!("mean of {} runs", self.runs.len()),
-            "± 95 %".to_owned(),
+            match self.params.offsets {
+                Some(_) => "± 95 %, block bootstrap".to_owned(),
+                None => "± 95 %".to_owned(),
+            },
             "runs".to_owned(),
         ]);
         for (name, estimate) in &self.mean {

@@ -4,11 +4,11 @@ use std::sync::Arc;
 
 use fluid_tcp::timeline::Timeline;
 use tmt_core::metadata::{EndLine, Metadata};
-use tmt_core::pipeline::collect;
 use tmt_core::scheme::SchemeSpec;
 use tmt_core::units::{Bytes, Span, Time, to_f64};
 
 use super::super::args::Args;
+use super::super::spool::{self, Spool};
 use super::params::Overridden;
 use super::{LinkPlan, TimelinePlan};
 use crate::exit::{Failure, Outcome};
@@ -99,21 +99,19 @@ pub(super) fn timeline(args: &Args) -> Outcome<Link> {
         }
     }
     let (name, mut reader) = args.trace.open("tcp", true)?;
-    let mut timeline = Timeline::default();
-    collect(&mut reader, |rows| timeline.extend(rows))
-        .map_err(|error| Failure::input(&name, &error))?;
+    let read = spool::read(&name, &mut reader)?;
     let (head, tail) = (reader.metadata(), reader.tail());
     let mut notes = Vec::new();
     notes.extend(cut_note(&name, &reader));
     let end_line = tail.and_then(|tail| tail.end);
-    link_of(args, &name, timeline, head, end_line, notes)
+    link_of(args, &name, read, head, end_line, notes)
 }
 
 /// The link that a timeline with this head and end line makes.
 fn link_of(
     args: &Args,
     name: &str,
-    timeline: Timeline,
+    (mut timeline, spool): (Timeline, Option<Arc<Spool>>),
     head: &Metadata,
     end_line: Option<EndLine>,
     mut notes: Vec<String>,
@@ -144,19 +142,25 @@ fn link_of(
     let usable_until = end_line.map_or(last, |end| end.usable_until.max(begin));
     // A looped trace repeats what is known; an unlooped one may be used to its last row, since what
     // is delivered after the end of the run does not count.
-    let usable = if args.looped {
-        known_lldus(&timeline, usable_until)
-    } else {
-        timeline.len()
+    let unreadable = || {
+        let failure = spool.as_ref().and_then(|spool| spool.failure());
+        failure.unwrap_or_else(|| Failure::failed("the timeline cannot be read"))
     };
-    if usable < lldus_per_packet {
+    if args.looped {
+        let known = timeline.known(usable_until).ok_or_else(unreadable)?;
+        if !timeline.truncate(known) {
+            return Err(unreadable());
+        }
+    }
+    if timeline.len() < per_packet {
+        let usable = timeline.len();
         return Err(Failure::failed(format!(
             "{name}: found {usable} LLDUs, expected at least the {per_packet} that a packet of {} needs",
             args.packet
         )));
     }
     let period = if args.looped {
-        Some(loop_period(name, &timeline, usable)?)
+        Some(loop_period(name, &timeline)?)
     } else {
         None
     };
@@ -180,7 +184,7 @@ fn link_of(
     Ok(Link {
         plan: LinkPlan::Timeline(TimelinePlan {
             timeline: Arc::new(timeline),
-            usable,
+            spool,
             lldus_per_packet,
             lldu,
             period,
@@ -226,26 +230,15 @@ fn overridden(args: &Args, head: &Metadata) -> Vec<Overridden> {
         .collect()
 }
 
-/// LLDUs whose fate is known: up to the end of the run, where the first censored one may stand as lost.
-fn known_lldus(timeline: &Timeline, usable_until: Time) -> usize {
-    let mut known = timeline
-        .tx_times()
-        .partition_point(|time| *time <= usable_until);
-    while known > 0
-        && timeline.tx_time(known - 1) == usable_until
-        && timeline.delay(known - 1).is_none()
-    {
-        known -= 1;
-    }
-    known
-}
-
 /// Time from one round of a looped trace to the next: its length and one mean slot.
-fn loop_period(name: &str, timeline: &Timeline, usable: usize) -> Outcome<Span> {
-    let length = timeline.tx_time(usable - 1).since(timeline.tx_time(0));
+fn loop_period(name: &str, timeline: &Timeline) -> Outcome<Span> {
+    let length = timeline
+        .last()
+        .zip(timeline.first())
+        .map_or(Span::ZERO, |(last, first)| last.since(first));
     let slot = length
         .as_nanos()
-        .checked_div(usable as u64 - 1)
+        .checked_div(timeline.len().saturating_sub(1))
         .unwrap_or(0);
     Span::from_nanos(length.as_nanos() + slot)
         .filter(|period| !period.is_zero())

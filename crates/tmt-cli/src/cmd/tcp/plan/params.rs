@@ -39,6 +39,8 @@ pub(crate) struct Params {
     pub(crate) begin_s: f64,
     pub(crate) end_s: f64,
     pub(crate) looped: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) offsets: Option<String>,
     pub(crate) profile: &'static str,
     pub(crate) sack: bool,
     pub(crate) delayed_ack: u32,
@@ -105,6 +107,7 @@ pub(super) fn params(args: &Args, endpoint: &Endpoint, flows: &[FlowPlan]) -> Pa
         begin_s: 0.0,
         end_s: 0.0,
         looped: args.looped,
+        offsets: args.offsets.map(|offsets| offsets.to_string()),
         profile: args.profile.name(),
         sack: endpoint.sack,
         delayed_ack: endpoint.delayed_ack,

@@ -1,0 +1,104 @@
+//! `--offsets`: transfers from several places of one trace.
+
+use std::fmt;
+use std::str::FromStr;
+
+use fluid_tcp::num::whole;
+use tmt_core::rng::{Stream, Uniform};
+use tmt_core::units::{Span, to_f64};
+
+/// Most runs of one call.
+const MOST: u32 = 1_000_000;
+
+/// How many runs, and how their starts are chosen.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Offsets {
+    pub(crate) count: u32,
+    pub(crate) random: bool,
+}
+
+impl Offsets {
+    /// Starts within [0, `room`), in their order; with a room of zero all are zero.
+    pub(crate) fn within(self, room: Span, seed: u64) -> Vec<Span> {
+        let room = room.as_nanos();
+        let span = |nanos: u64| Span::from_nanos(nanos).unwrap_or(Span::MAX);
+        if !self.random {
+            let share = |run: u32| u128::from(room) * u128::from(run) / u128::from(self.count);
+            return (0..self.count)
+                .map(|run| span(u64::try_from(share(run)).unwrap_or(room)))
+                .collect();
+        }
+        let mut uniform = Uniform::new(seed, Stream::TransferStart);
+        let mut starts: Vec<Span> = (0..u64::from(self.count))
+            .map(|run| span(whole(uniform.at(run) * to_f64(room)).min(room.saturating_sub(1))))
+            .collect();
+        starts.sort_unstable();
+        starts
+    }
+}
+
+impl FromStr for Offsets {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let (number, random) = match text.strip_suffix(":random") {
+            Some(number) => (number, true),
+            None => (text, false),
+        };
+        let count = number
+            .parse()
+            .ok()
+            .filter(|count| (1..=MOST).contains(count));
+        count.map(|count| Self { count, random }).ok_or_else(|| {
+            format!("found '{text}', expected a number of runs from 1 to {MOST}, or such a number and ':random'")
+        })
+    }
+}
+
+impl fmt::Display for Offsets {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "{}{}",
+            self.count,
+            if self.random { ":random" } else { "" }
+        )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn span(nanos: u64) -> Span {
+        Span::from_nanos(nanos).unwrap()
+    }
+
+    #[test]
+    fn even_starts_divide_the_room() {
+        let starts = |text: &str, room| text.parse::<Offsets>().unwrap().within(span(room), 1);
+        assert_eq!(starts("4", 10), [0, 2, 5, 7].map(span));
+        assert_eq!(starts("1", 0), [Span::ZERO]);
+        assert_eq!(starts("2", Span::MAX.as_nanos())[1], Span::MAX.half());
+    }
+
+    #[test]
+    fn drawn_starts_fill_the_room_in_order_and_anew_for_each_seed() {
+        let offsets: Offsets = "1000:random".parse().unwrap();
+        let starts = offsets.within(span(1_000_000_000), 1);
+        assert!(starts.is_sorted() && starts.iter().all(|start| *start < span(1_000_000_000)));
+        let mean = starts.iter().map(|start| start.as_secs_f64()).sum::<f64>() / 1000.0;
+        // Standard error 0.0091; five of them.
+        assert!((mean - 0.5).abs() < 0.046, "{mean}");
+        assert_ne!(offsets.within(span(1_000_000_000), 2), starts);
+    }
+
+    #[test]
+    fn what_is_no_number_of_runs_is_refused() {
+        for text in [
+            "", "0", "-1", "1.5", "10:even", "random", "1000001", "0:random",
+        ] {
+            assert!(text.parse::<Offsets>().is_err(), "{text}");
+        }
+    }
+}

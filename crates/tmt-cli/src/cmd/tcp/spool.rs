@@ -1,0 +1,254 @@
+//! Timelines of any length in little memory: short ones are held, the blocks of long ones go to a temporary file.
+//!
+//! The end of a run, the first censored LLDU, is told behind the last row only, and runs over repeated or several
+//! places of a trace go back in it. So every timeline is read once, whole, and checked; a run then asks for one block
+//! after the other, 9 bytes an LLDU instead of a row of text to parse.
+
+use std::fs::File;
+use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use fluid_tcp::timeline::{Block, Builder, Store, Timeline};
+use tmt_core::pipeline::collect;
+use tmt_core::trace::TraceReader;
+
+use crate::exit::{Failure, Outcome};
+
+/// Memory of a timeline that is held: a million LLDUs, more or less.
+const HELD: usize = 9 << 20;
+
+/// Blocks of so much are written at a time once they are written.
+const WRITTEN: usize = 1 << 20;
+
+/// Blocks in a temporary file that is gone when the program is.
+#[derive(Debug)]
+pub(crate) struct Spool {
+    file: Mutex<File>,
+    /// Where each block ends.
+    ends: Vec<u64>,
+    /// Why a block could not be read.
+    failure: Mutex<Option<io::Error>>,
+}
+
+impl Spool {
+    fn new() -> io::Result<Self> {
+        Ok(Self {
+            file: Mutex::new(tempfile::tempfile()?),
+            ends: Vec::new(),
+            failure: Mutex::new(None),
+        })
+    }
+
+    fn append(&mut self, blocks: &[Block]) -> io::Result<()> {
+        let file = self.file.get_mut().unwrap_or_else(PoisonError::into_inner);
+        let mut end = self.ends.last().copied().unwrap_or(0);
+        let mut bytes = Vec::new();
+        for block in blocks {
+            bytes.clear();
+            block.encode(&mut bytes);
+            file.write_all(&bytes)?;
+            end += bytes.len() as u64;
+            self.ends.push(end);
+        }
+        Ok(())
+    }
+
+    fn read(&self, number: usize) -> io::Result<Block> {
+        let cut = || io::Error::from(io::ErrorKind::UnexpectedEof);
+        let end = *self.ends.get(number).ok_or_else(cut)?;
+        let start = number
+            .checked_sub(1)
+            .map_or(Some(0), |before| self.ends.get(before).copied())
+            .ok_or_else(cut)?;
+        let mut bytes = vec![0; usize::try_from(end - start).map_err(|_| cut())?];
+        {
+            let mut file = self.file.lock().unwrap_or_else(PoisonError::into_inner);
+            file.seek(SeekFrom::Start(start))?;
+            file.read_exact(&mut bytes)?;
+        }
+        Block::decode(&bytes).ok_or_else(cut)
+    }
+
+    /// What kept a block from being read.
+    pub(crate) fn failure(&self) -> Option<Failure> {
+        let failure = self.failure.lock().unwrap_or_else(PoisonError::into_inner);
+        failure.as_ref().map(failed)
+    }
+}
+
+impl Store for Spool {
+    fn block(&self, number: usize) -> Option<Arc<Block>> {
+        match self.read(number) {
+            Ok(block) => Some(Arc::new(block)),
+            Err(error) => {
+                let mut failure = self.failure.lock().unwrap_or_else(PoisonError::into_inner);
+                failure.get_or_insert(error);
+                None
+            }
+        }
+    }
+}
+
+fn failed(error: &io::Error) -> Failure {
+    Failure::io(
+        "temporary file of a timeline that is too long for memory (TMPDIR says where)",
+        error,
+    )
+}
+
+/// What becomes of the blocks while a timeline is read.
+struct Collector {
+    builder: Builder,
+    /// Memory of blocks that are held.
+    held: usize,
+    spool: Option<Spool>,
+    failure: Option<io::Error>,
+}
+
+impl Collector {
+    /// Writes the blocks that are full where they are too many to be held.
+    fn settle(&mut self) -> io::Result<()> {
+        let most = if self.spool.is_some() {
+            WRITTEN.min(self.held)
+        } else {
+            self.held
+        };
+        if self.builder.bytes() <= most {
+            return Ok(());
+        }
+        let blocks = self.builder.take_full();
+        match &mut self.spool {
+            Some(spool) => spool.append(&blocks),
+            empty => empty.insert(Spool::new()?).append(&blocks),
+        }
+    }
+}
+
+/// Reads all of a timeline: with the file it is in, where it is in one.
+pub(crate) fn read(
+    name: &str,
+    reader: &mut TraceReader<'_>,
+) -> Outcome<(Timeline, Option<Arc<Spool>>)> {
+    read_held(name, reader, HELD)
+}
+
+fn read_held(
+    name: &str,
+    reader: &mut TraceReader<'_>,
+    held: usize,
+) -> Outcome<(Timeline, Option<Arc<Spool>>)> {
+    let mut collector = Collector {
+        builder: Builder::default(),
+        held,
+        spool: None,
+        failure: None,
+    };
+    collect(reader, |rows| {
+        if collector.failure.is_none() {
+            collector.builder.rows(rows);
+            collector.failure = collector.settle().err();
+        }
+    })
+    .map_err(|error| Failure::input(name, &error))?;
+    let Collector {
+        mut builder,
+        spool,
+        failure,
+        ..
+    } = collector;
+    if let Some(error) = failure {
+        return Err(failed(&error));
+    }
+    let Some(mut spool) = spool else {
+        return Ok((builder.finish(), None));
+    };
+    spool
+        .append(&builder.seal())
+        .map_err(|error| failed(&error))?;
+    let spool = Arc::new(spool);
+    Ok((builder.finish_in(Arc::clone(&spool) as _), Some(spool)))
+}
+
+#[cfg(test)]
+mod tests {
+    use fluid_tcp::endpoint::Profile;
+    use fluid_tcp::link::TimelineLink;
+    use fluid_tcp::metrics::RunReport;
+    use fluid_tcp::probe::NoProbe;
+    use fluid_tcp::simulation::{self, Flow, Setup};
+    use tmt_core::trace::Options;
+    use tmt_core::units::{Bytes, Span, Time};
+
+    use super::*;
+
+    #[test]
+    fn blocks_come_back_from_the_file_in_any_order() {
+        let mut builder = Builder::default();
+        for row in 0..40_000 {
+            let time = Time::from_nanos(row * 1_000_000).unwrap();
+            builder.push(time, Span::from_nanos(row % 5).unwrap(), Some(1));
+        }
+        let mut spool = Spool::new().unwrap();
+        let blocks = builder.seal();
+        assert!(blocks.len() > 3);
+        let (front, back) = blocks.split_at(2);
+        spool.append(front).unwrap();
+        spool.append(back).unwrap();
+        for number in (0..blocks.len()).rev() {
+            assert_eq!(spool.block(number).as_deref(), Some(&blocks[number]));
+        }
+        assert!(spool.failure().is_none());
+        // A file that became shorter meanwhile fails, and says so.
+        spool.file.get_mut().unwrap().set_len(100).unwrap();
+        assert_eq!(spool.block(0), None);
+        assert!(spool.failure().is_some());
+    }
+
+    /// A run over `timeline`, repeated or not.
+    fn ran(timeline: Timeline, looped: bool) -> RunReport {
+        let begin = timeline.first().unwrap();
+        let setup = Setup {
+            flows: vec![Flow {
+                algorithm: "cubic".parse().unwrap(),
+                endpoint: Profile::Rfc.endpoint(),
+                start: Span::ZERO,
+                packets: None,
+            }],
+            packet: Bytes(1500),
+            rtt: Span::from_millis(20),
+            buffer: 20,
+            begin,
+            end: begin.saturating_add(Span::from_secs(90)),
+            link_rate_bps: Some(1e6),
+        };
+        let period = looped.then(|| Span::from_secs(61));
+        let link = TimelineLink::new(Arc::new(timeline), 47, Span::ZERO, period, begin).unwrap();
+        simulation::run(&setup, link, &mut NoProbe)
+    }
+
+    #[test]
+    fn a_run_is_the_same_from_memory_and_from_a_file() {
+        let mut text = "tx_time,decode_delay,attempts\n".to_owned();
+        for row in 0..60_000_u32 {
+            let delay = if row % 1_777 == 5 { 0 } else { 2_000 + row % 7 };
+            let attempts = 1 + row % 300 / 298;
+            text += &format!("{}.{:03},0.{delay:06},{attempts}\n", row / 1000, row % 1000);
+        }
+        let read = |held| {
+            let options = Options {
+                attempts: true,
+                chunk: 1 << 14,
+                ..Options::default()
+            };
+            let mut reader = TraceReader::new(text.as_bytes(), options).unwrap();
+            read_held("x", &mut reader, held).unwrap()
+        };
+        for looped in [false, true] {
+            let ((memory, none), (file, spool)) = (read(usize::MAX), read(0));
+            assert!(none.is_none() && spool.unwrap().ends.len() > 3);
+            let (memory, file) = (ran(memory, looped), ran(file, looped));
+            assert!(memory.total.metrics.packets_lost > 0);
+            assert_eq!(memory, file);
+        }
+    }
+}
