@@ -157,7 +157,7 @@ fn a_changed_log_is_caught_at_its_line_under_the_rule_it_breaks() {
     };
     let delivered =
         |fields: &[&str]| (fields[10] == "delivered" && !fields[11].is_empty()).then_some(());
-    let cases: [(&str, String); 8] = [
+    let cases: [(&str, String); 9] = [
         ("early", changed(&folder, early)),
         (
             "early",
@@ -165,7 +165,7 @@ fn a_changed_log_is_caught_at_its_line_under_the_rule_it_breaks() {
                 // A packet that the link lost is passed off as delivered.
                 (fields[10] == "link").then_some(())?;
                 Some(
-                    [&fields[..9], &[fields[6], "delivered", ""]]
+                    [&fields[..9], &[fields[6], "delivered", ""], &[fields[6]; 4]]
                         .concat()
                         .join(","),
                 )
@@ -187,7 +187,7 @@ fn a_changed_log_is_caught_at_its_line_under_the_rule_it_breaks() {
             changed(&folder, |fields| {
                 // The first packet meets an empty queue.
                 Some(
-                    [&fields[..5], &["", "", "", "", "", "queue", ""]]
+                    [&fields[..5], &["", "", "", "", "", "queue", ""], &[""; 4]]
                         .concat()
                         .join(","),
                 )
@@ -203,6 +203,15 @@ fn a_changed_log_is_caught_at_its_line_under_the_rule_it_breaks() {
         (
             "form",
             changed(&folder, |fields| Some(with(fields, 4, "soon"))),
+        ),
+        (
+            "parts",
+            changed(&folder, |fields| {
+                // What was serialisation is told as a wait: the sum still holds.
+                delivered(fields)?;
+                let fields = [&fields[..14], &[fields[15], fields[14]]].concat();
+                Some(fields.join(","))
+            }),
         ),
         (
             "story",

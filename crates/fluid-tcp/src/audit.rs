@@ -7,7 +7,7 @@
 //! | module | holds | rules |
 //! |---|---|---|
 //! | `lines`, `head`, `row` | text to values | `form` |
-//! | `story` | one row | `form`, `story` |
+//! | `story`, `parts` | one row | `form`, `story`, `parts` |
 //! | `flow` | one flow's copies and ACKs | `causality`, `acked` |
 //! | `queue` | packets by the time they were enqueued | `queue` |
 //! | `server`, `timeline` | packets by the time they were served | `slots`, `fifo`, `early` |
@@ -23,6 +23,7 @@
 mod flow;
 mod head;
 mod lines;
+mod parts;
 mod queue;
 mod refusal;
 mod report;
@@ -129,7 +130,7 @@ pub fn audit<R: Read>(
         match line {
             Line::Comment(text) => auditor.on_comment(&text, number),
             Line::Fields(fields) => {
-                let row = Row::parse(fields, number, head.flows);
+                let row = Row::parse(fields, head.columns, number, head.flows);
                 auditor
                     .on_fields(row, number)
                     .map_err(AuditError::Timeline)?;
@@ -216,6 +217,7 @@ impl<'t> Auditor<'t> {
         self.latest = events.into_iter().flatten().fold(self.latest, Time::max);
         story::check_run_end(row, self.head.run_ends, ledger);
         story::check(row, &self.head, ledger);
+        parts::check(row, &self.head, ledger);
         let flow = self.flows.entry(row.flow).or_default();
         flow.on_row(row, self.sent, self.head.back, ledger);
         self.queue.on_row(row, self.sent, ledger);

@@ -4,7 +4,7 @@
 //! - [`num`], [`event`], [`rtt`], [`timeline`]: mathematics, the event queue, estimators, data.
 //! - [`congestion`]: windows. One controller, one file; it never sees a packet.
 //! - [`endpoint`], [`receiver`], [`sender`]: both ends of a flow, without a clock of their own.
-//! - [`link`], [`gateway`]: what a packet meets on its way.
+//! - [`link`], [`gateway`], [`delay`]: what a packet meets on its way, and what of its delay comes from where.
 //! - [`simulation`], [`probe`], [`metrics`], [`replicas`]: a run, what watches it, what it gives.
 //! - [`model`]: closed forms of TCP and the fluid Monte-Carlo; they share nothing with the simulator.
 //! - [`log`]: runs written down; [`audit`] checks them and shares no code with what wrote them.
@@ -20,6 +20,7 @@
 
 pub mod audit;
 pub mod congestion;
+pub mod delay;
 pub mod endpoint;
 pub mod event;
 pub mod gateway;

@@ -5,7 +5,7 @@ mod timeline;
 
 use std::collections::BTreeMap;
 
-use tmt_core::units::Time;
+use tmt_core::units::{Span, Time};
 
 pub use synthetic::SyntheticLink;
 pub use timeline::TimelineLink;
@@ -19,6 +19,8 @@ pub struct Service {
     pub end: Time,
     /// It reaches the receiver; none where it is lost on the way.
     pub arrival: Option<Time>,
+    /// Part of the time from `end` to `arrival` that it travels; the rest is decoding and waiting for repairs.
+    pub propagation: Span,
     /// Its first unit of link capacity: LLDU of the timeline, or ordinal of the packet.
     pub first_unit: u64,
     /// Its last.

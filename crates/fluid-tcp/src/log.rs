@@ -1,89 +1,83 @@
-//! Runs written down: one row a packet copy, or one row an event of a sender.
+//! Runs written down: one row a packet copy, or one row an event of a sender; captures, qlog, one packet's story.
 
+mod explain;
 mod packets;
+mod pcap;
+mod qlog;
 mod series;
 
+pub use explain::{CopyStory, Explain, Served, Story};
 pub use packets::PacketLog;
+pub use pcap::{HEADERS, LARGEST, Pcap, PcapFlow};
+pub use qlog::Qlog;
 pub use series::Series;
 
 use std::io::{self, Write};
 
-use tmt_core::text::encode;
-use tmt_core::units::Time;
+use tmt_core::metadata::Metadata;
+use tmt_core::table::{Cell, Column, Kind, TableForm, TableWriter};
+use tmt_core::units::{Span, Time};
 
 /// Where rows go; the first error of the output is kept and ends the writing.
 #[derive(Debug)]
-struct Table<W> {
-    output: W,
-    buffer: Vec<u8>,
-    rows: u64,
+struct Table<W: Write + Send> {
+    writer: TableWriter<W>,
     error: Option<io::Error>,
 }
 
-impl<W: Write> Table<W> {
-    fn new(output: W) -> Self {
-        Self {
-            output,
-            buffer: Vec::new(),
-            rows: 0,
+impl<W: Write + Send> Table<W> {
+    fn new(
+        output: W,
+        form: TableForm,
+        columns: &'static [Column],
+        head: &Metadata,
+    ) -> io::Result<Self> {
+        Ok(Self {
+            writer: TableWriter::new(output, form, columns, head)?,
             error: None,
-        }
+        })
     }
 
-    /// Writes one row of fields and counts it.
-    fn row(&mut self, fields: &[Field]) {
-        for (index, field) in fields.iter().enumerate() {
-            if index > 0 {
-                self.buffer.push(b',');
-            }
-            field.write(&mut self.buffer);
-        }
-        self.buffer.push(b'\n');
-        self.rows += 1;
-        if self.buffer.len() >= 1 << 16 {
-            self.drain();
-        }
-    }
-
-    fn drain(&mut self) {
+    fn row(&mut self, cells: &[Cell]) {
         if self.error.is_none() {
-            self.error = self.output.write_all(&self.buffer).err();
+            self.error = self.writer.row(cells).err();
         }
-        self.buffer.clear();
     }
 
-    fn finish(mut self) -> io::Result<W> {
-        self.drain();
+    fn finish(self) -> io::Result<W> {
         match self.error {
             Some(error) => Err(error),
-            None => Ok(self.output),
+            None => self.writer.finish(),
         }
     }
 }
 
-/// One field of a row.
-#[derive(Debug, Clone, Copy)]
-enum Field {
-    Number(u64),
-    /// Seconds with nine decimals; empty for none.
-    Seconds(Option<Time>),
-    /// A whole number; empty for none.
-    Maybe(Option<u64>),
-    /// Six decimals; empty for none.
-    Real(Option<f64>),
-    Word(&'static str),
+/// A column in which every row has something.
+const fn always(name: &'static str, kind: Kind) -> Column {
+    Column {
+        name,
+        kind,
+        optional: false,
+    }
 }
 
-impl Field {
-    fn write(self, out: &mut Vec<u8>) {
-        match self {
-            Self::Number(number) | Self::Maybe(Some(number)) => {
-                out.extend_from_slice(number.to_string().as_bytes());
-            }
-            Self::Seconds(Some(time)) => encode::seconds(time.as_nanos(), out),
-            Self::Real(Some(number)) => out.extend_from_slice(format!("{number:.6}").as_bytes()),
-            Self::Word(word) => out.extend_from_slice(word.as_bytes()),
-            Self::Seconds(None) | Self::Maybe(None) | Self::Real(None) => {}
-        }
+/// A column in which a row may have nothing.
+const fn maybe(name: &'static str, kind: Kind) -> Column {
+    Column {
+        name,
+        kind,
+        optional: true,
     }
+}
+
+fn time(time: Option<Time>) -> Cell {
+    time.map_or(Cell::None, |time| Cell::Time(time.as_nanos()))
+}
+
+fn span(span: Option<Span>) -> Cell {
+    span.map_or(Cell::None, |span| Cell::Time(span.as_nanos()))
+}
+
+fn count(count: Option<u64>) -> Cell {
+    count.map_or(Cell::None, Cell::Count)
 }

@@ -9,6 +9,7 @@ use tmt_core::distribution::{Precision, Sketch};
 use tmt_core::summary::ratio;
 use tmt_core::units::{Span, Time, to_f64};
 
+use crate::delay::DelayParts;
 use crate::link::Usage;
 use crate::simulation::Setup;
 
@@ -84,6 +85,7 @@ struct Counts {
     spurious: u64,
     /// Packets by the number of times they were sent again.
     retransmissions: Vec<u64>,
+    parts: PartSums,
     completion: Option<Span>,
 }
 
@@ -131,9 +133,11 @@ impl FlowTally {
         self.counts.lost += 1;
     }
 
-    pub(crate) fn on_delivered(&mut self, delay: Span, duplicate: bool) {
+    pub(crate) fn on_delivered(&mut self, parts: &DelayParts, duplicate: bool) {
         self.counts.arrived += 1;
         self.counts.spurious += u64::from(duplicate);
+        self.counts.parts.add(parts);
+        let delay = parts.total();
         self.waits.delay.push(delay);
         if let Some(total) = &self.total {
             total.borrow_mut().delay.push(delay);
@@ -182,6 +186,9 @@ pub struct Metrics {
     /// Delay of delivered copies, sender to receiver.
     #[serde(flatten)]
     pub delay: Delays,
+    /// What that delay is made of, on average.
+    #[serde(flatten)]
+    pub delay_parts: DelayPartMeans,
     /// Time of served copies from the queue's end to the link.
     #[serde(flatten)]
     pub queueing_delay: QueueingDelays,
@@ -226,6 +233,60 @@ delays! {
     /// Queueing delay, s.
     QueueingDelays: queueing_delay_min_s queueing_delay_mean_s queueing_delay_p50_s queueing_delay_p85_s
         queueing_delay_p95_s queueing_delay_p99_s queueing_delay_max_s
+}
+
+/// Mean of each part of the delay of delivered copies, s; they add up to the mean delay.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct DelayPartMeans {
+    /// At the speed of light.
+    pub delay_propagation_mean_s: Option<f64>,
+    /// In the queue, until the first bit or LLDU goes out. (Of delivered copies; `queueing_delay_mean_s` is of all
+    /// that were served.)
+    pub delay_queue_mean_s: Option<f64>,
+    /// From the first bit or LLDU to the last.
+    pub delay_serialisation_mean_s: Option<f64>,
+    /// Decoding and waiting for what ARQ or FEC repairs.
+    pub delay_wait_mean_s: Option<f64>,
+}
+
+/// The parts of the delays of many copies, ns.
+#[derive(Debug, Default)]
+struct PartSums {
+    propagation: u128,
+    queue: u128,
+    serialisation: u128,
+    wait: u128,
+}
+
+impl PartSums {
+    fn add(&mut self, parts: &DelayParts) {
+        self.propagation += u128::from(parts.propagation.as_nanos());
+        self.queue += u128::from(parts.queue.as_nanos());
+        self.serialisation += u128::from(parts.serialisation.as_nanos());
+        self.wait += u128::from(parts.wait.as_nanos());
+    }
+
+    fn merge(&mut self, other: &Self) {
+        self.propagation += other.propagation;
+        self.queue += other.queue;
+        self.serialisation += other.serialisation;
+        self.wait += other.wait;
+    }
+
+    /// The means over `copies` of them, rounded to whole nanoseconds as that of the delay is.
+    fn means(&self, copies: u64) -> DelayPartMeans {
+        let mean = |sum: u128| {
+            let copies = u128::from(copies);
+            let nanos = (sum + copies / 2).checked_div(copies)?;
+            Span::from_nanos(u64::try_from(nanos).ok()?).map(Span::as_secs_f64)
+        };
+        DelayPartMeans {
+            delay_propagation_mean_s: mean(self.propagation),
+            delay_queue_mean_s: mean(self.queue),
+            delay_serialisation_mean_s: mean(self.serialisation),
+            delay_wait_mean_s: mean(self.wait),
+        }
+    }
 }
 
 /// What a run gives.
@@ -347,6 +408,7 @@ impl Sum {
         for (sum, packets) in sum.retransmissions.iter_mut().zip(&counts.retransmissions) {
             *sum += packets;
         }
+        sum.parts.merge(&counts.parts);
         sum.completion = sum.completion.max(counts.completion);
         self.delivered += flow.delivered;
         self.rto_events += flow.rto_events;
@@ -390,6 +452,7 @@ fn metrics(
         max_retransmissions: retransmissions.keys().last().copied().unwrap_or(0),
         retransmissions,
         delay: delayed.delay,
+        delay_parts: counts.parts.means(counts.arrived),
         queueing_delay: delayed.queueing,
         delay_percentiles: delayed.precisions[0],
         queueing_delay_percentiles: delayed.precisions[1],

@@ -3,7 +3,8 @@
 use tmt_core::units::Time;
 
 use crate::link::Service;
-use crate::sender::Snapshot;
+use crate::receiver::Ack;
+use crate::sender::{Snapshot, Why};
 
 /// A copy of a packet, on its way.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -16,6 +17,8 @@ pub struct Copy {
     pub packet: u64,
     /// 1 for the first transmission, 2 for the first retransmission …
     pub copy: u32,
+    /// Why it was sent.
+    pub why: Why,
 }
 
 /// Why a sender's state is shown.
@@ -33,34 +36,54 @@ pub enum Moment {
     Pace,
 }
 
-/// What can be watched; every hook does nothing unless it is taken.
-pub trait Probe {
-    /// Whether anybody watches: what only a watcher needs is not even looked up where not.
-    const WATCHES: bool = true;
+/// The hooks, once: the trait, in which each does nothing, and the list, which hands each on.
+macro_rules! hooks {
+    ($($(#[$doc:meta])* fn $name:ident($($argument:ident: $type:ty),*);)*) => {
+        /// What can be watched; every hook does nothing unless it is taken.
+        pub trait Probe {
+            /// Whether anybody watches: what only a watcher needs is not even looked up where not.
+            fn watches(&self) -> bool {
+                true
+            }
 
+            $($(#[$doc])*
+            #[expect(unused_variables, reason = "named for those who take the hook")]
+            fn $name(&mut self, $($argument: $type),*) {})*
+        }
+
+        impl Probe for All<'_> {
+            fn watches(&self) -> bool {
+                !self.0.is_empty()
+            }
+
+            $(fn $name(&mut self, $($argument: $type),*) {
+                for probe in &mut self.0 {
+                    probe.$name($($argument),*);
+                }
+            })*
+        }
+    };
+}
+
+hooks! {
     /// `copy` was sent and, where there was room, taken into the queue.
-    fn on_sent(&mut self, _now: Time, _copy: Copy, _enqueued: bool) {}
+    fn on_sent(now: Time, copy: Copy, enqueued: bool);
     /// The queue has dropped `copy`, which it had taken in.
-    fn on_dropped(&mut self, _now: Time, _copy: Copy) {}
+    fn on_dropped(now: Time, copy: Copy);
     /// The link has begun to serve `copy`; told when it has left, or at the end of the run.
-    fn on_service(&mut self, _copy: Copy, _service: &Service) {}
+    fn on_service(copy: Copy, service: &Service);
     /// `copy` has left the queue; it was lost if the link lost it.
-    fn on_departure(&mut self, _copy: Copy, _lost: bool) {}
+    fn on_departure(copy: Copy, lost: bool);
     /// `copy` reached the receiver.
-    fn on_delivered(&mut self, _now: Time, _copy: Copy) {}
+    fn on_delivered(now: Time, copy: Copy);
+    /// The receiver of `flow` sends an acknowledgement.
+    fn on_ack_sent(now: Time, flow: usize, ack: &Ack);
+    /// The sender of `flow` takes an acknowledgement in.
+    fn on_ack_received(now: Time, flow: usize, ack: &Ack);
     /// The sender of `flow` knows that all packets below `next` were received.
-    fn on_acked(&mut self, _now: Time, _flow: usize, _next: u64) {}
+    fn on_acked(now: Time, flow: usize, next: u64);
     /// A sender's state after it took in an event; `queue` packets are held, `delivered` are received in order.
-    fn on_sender(
-        &mut self,
-        _now: Time,
-        _flow: usize,
-        _moment: Moment,
-        _sender: &Snapshot,
-        _queue: u64,
-        _delivered: u64,
-    ) {
-    }
+    fn on_sender(now: Time, flow: usize, moment: Moment, sender: &Snapshot, queue: u64, delivered: u64);
 }
 
 /// Nobody watches.
@@ -68,109 +91,17 @@ pub trait Probe {
 pub struct NoProbe;
 
 impl Probe for NoProbe {
-    const WATCHES: bool = false;
-}
-
-/// Two that watch the same run.
-#[derive(Debug)]
-pub struct Both<'a, A, B>(pub &'a mut A, pub &'a mut B);
-
-impl<A: Probe, B: Probe> Probe for Both<'_, A, B> {
-    fn on_sent(&mut self, now: Time, copy: Copy, enqueued: bool) {
-        self.0.on_sent(now, copy, enqueued);
-        self.1.on_sent(now, copy, enqueued);
-    }
-
-    fn on_service(&mut self, copy: Copy, service: &Service) {
-        self.0.on_service(copy, service);
-        self.1.on_service(copy, service);
-    }
-
-    fn on_dropped(&mut self, now: Time, copy: Copy) {
-        self.0.on_dropped(now, copy);
-        self.1.on_dropped(now, copy);
-    }
-
-    fn on_departure(&mut self, copy: Copy, lost: bool) {
-        self.0.on_departure(copy, lost);
-        self.1.on_departure(copy, lost);
-    }
-
-    fn on_delivered(&mut self, now: Time, copy: Copy) {
-        self.0.on_delivered(now, copy);
-        self.1.on_delivered(now, copy);
-    }
-
-    fn on_acked(&mut self, now: Time, flow: usize, next: u64) {
-        self.0.on_acked(now, flow, next);
-        self.1.on_acked(now, flow, next);
-    }
-
-    fn on_sender(
-        &mut self,
-        now: Time,
-        flow: usize,
-        moment: Moment,
-        sender: &Snapshot,
-        queue: u64,
-        delivered: u64,
-    ) {
-        self.0
-            .on_sender(now, flow, moment, sender, queue, delivered);
-        self.1
-            .on_sender(now, flow, moment, sender, queue, delivered);
+    fn watches(&self) -> bool {
+        false
     }
 }
 
-/// One that may not be there.
-impl<A: Probe> Probe for Option<A> {
-    fn on_sent(&mut self, now: Time, copy: Copy, enqueued: bool) {
-        if let Some(probe) = self {
-            probe.on_sent(now, copy, enqueued);
-        }
-    }
+/// Any number that watch the same run, told in their order.
+#[derive(Default)]
+pub struct All<'a>(pub Vec<&'a mut dyn Probe>);
 
-    fn on_service(&mut self, copy: Copy, service: &Service) {
-        if let Some(probe) = self {
-            probe.on_service(copy, service);
-        }
-    }
-
-    fn on_dropped(&mut self, now: Time, copy: Copy) {
-        if let Some(probe) = self {
-            probe.on_dropped(now, copy);
-        }
-    }
-
-    fn on_departure(&mut self, copy: Copy, lost: bool) {
-        if let Some(probe) = self {
-            probe.on_departure(copy, lost);
-        }
-    }
-
-    fn on_delivered(&mut self, now: Time, copy: Copy) {
-        if let Some(probe) = self {
-            probe.on_delivered(now, copy);
-        }
-    }
-
-    fn on_acked(&mut self, now: Time, flow: usize, next: u64) {
-        if let Some(probe) = self {
-            probe.on_acked(now, flow, next);
-        }
-    }
-
-    fn on_sender(
-        &mut self,
-        now: Time,
-        flow: usize,
-        moment: Moment,
-        sender: &Snapshot,
-        queue: u64,
-        delivered: u64,
-    ) {
-        if let Some(probe) = self {
-            probe.on_sender(now, flow, moment, sender, queue, delivered);
-        }
+impl std::fmt::Debug for All<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "All({} probes)", self.0.len())
     }
 }

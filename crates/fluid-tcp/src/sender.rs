@@ -52,6 +52,8 @@ pub struct Transmission {
     pub copy: u32,
     /// It tells that the window was reduced on an echoed mark (CWR, RFC 3168).
     pub reduced: bool,
+    /// Why it is sent.
+    pub why: Why,
 }
 
 /// What a timer that expired has done.
@@ -63,6 +65,19 @@ pub enum Wake {
     Timeout,
     /// A tail loss probe is to be sent, or packets were found lost by time.
     Other,
+}
+
+/// Why a packet is sent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Why {
+    /// For the first time.
+    New,
+    /// Again in a fast recovery.
+    FastRetransmit,
+    /// Again after a retransmission timeout.
+    Timeout,
+    /// Again, to find out whether the end of a flight is lost (RFC 8985 §7).
+    TailProbe,
 }
 
 /// A packet that is outstanding.
@@ -118,6 +133,10 @@ pub struct Snapshot {
 
 /// The sender of one flow.
 #[derive(Debug)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is what one RFC keeps beside the phase"
+)]
 pub struct Sender {
     endpoint: Endpoint,
     cc: Box<dyn CongestionControl>,
@@ -542,13 +561,23 @@ impl Sender {
         }
         self.note_rate(now, packet);
         self.pace(now);
-        if self.deadline.is_none() || (copy == 1 && self.endpoint.tail_loss_probe) {
+        if self.rack.is_some() && copy > 1 && packet == self.una {
+            // As in Linux: a repeat of the first packet has a whole timeout before it.
+            self.deadline = self.rtt.deadline(now);
+        } else if self.deadline.is_none() || (copy == 1 && self.endpoint.tail_loss_probe) {
             self.arm_for_sent(now);
         }
+        let why = match self.phase {
+            _ if copy == 1 => Why::New,
+            Phase::Open => Why::TailProbe,
+            Phase::Loss { .. } => Why::Timeout,
+            Phase::Recovery { .. } => Why::FastRetransmit,
+        };
         Transmission {
             packet,
             copy,
             reduced,
+            why,
         }
     }
 

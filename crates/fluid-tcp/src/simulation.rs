@@ -6,6 +6,7 @@
 use tmt_core::units::{Bytes, Span, Time};
 
 use crate::congestion::Algorithm;
+use crate::delay::DelayParts;
 use crate::endpoint::Endpoint;
 use crate::event::{EventQueue, Kinds};
 use crate::gateway::{CoDelQueue, Discipline, DropTail, Fate, Gateway, Queued};
@@ -56,7 +57,7 @@ enum Event {
     Gateway,
     Delivery {
         copy: Copy,
-        sent: Time,
+        delay: DelayParts,
         packet: Packet,
     },
     Ack {
@@ -171,7 +172,7 @@ fn run_over<G: Gateway, P: Probe>(setup: &Setup, gateway: G, probe: &mut P) -> R
             break;
         };
         now = at;
-        if P::WATCHES {
+        if run.probe.watches() {
             run.retire(now);
         }
         run.take(now, event);
@@ -217,7 +218,11 @@ impl<G: Gateway, P: Probe> Run<'_, G, P> {
     fn take(&mut self, now: Time, event: Event) {
         self.under_way -= u64::from(!event.is_timer());
         match event {
-            Event::Delivery { copy, sent, packet } => self.on_delivery(now, copy, sent, packet),
+            Event::Delivery {
+                copy,
+                delay,
+                packet,
+            } => self.on_delivery(now, copy, &delay, packet),
             Event::Ack { flow, ack } => self.on_ack(now, flow, &ack),
             Event::Pace(flow) => self.on_pace(now, flow),
             Event::Timer(flow) => self.on_timer(now, flow),
@@ -247,6 +252,7 @@ impl<G: Gateway, P: Probe> Run<'_, G, P> {
     }
 
     fn on_ack(&mut self, now: Time, flow: u32, ack: &Ack) {
+        self.probe.on_ack_received(now, flow as usize, ack);
         let sender = &mut self.connections[flow as usize].sender;
         let before = sender.una();
         sender.on_ack(now, ack);
@@ -284,6 +290,7 @@ impl<G: Gateway, P: Probe> Run<'_, G, P> {
                 flow: flow as usize,
                 packet: transmission.packet,
                 copy: transmission.copy,
+                why: transmission.why,
             };
             self.sent += 1;
             let connection = self.flow(flow);
@@ -299,7 +306,7 @@ impl<G: Gateway, P: Probe> Run<'_, G, P> {
         }
         self.watch_timer(flow);
         self.watch_pace(flow);
-        if P::WATCHES {
+        if self.probe.watches() {
             let connection = &self.connections[flow as usize];
             let (snapshot, delivered) = (connection.sender.snapshot(), connection.receiver.next());
             let held = self.gateway.len();
@@ -334,7 +341,7 @@ impl<G: Gateway, P: Probe> Run<'_, G, P> {
     fn offer(&mut self, now: Time, packet: Queued) {
         self.retire(now);
         let fate = self.gateway.offer(now, packet);
-        if P::WATCHES {
+        if self.probe.watches() {
             let enqueued = !matches!(fate, Fate::Dropped(_));
             self.probe.on_sent(now, packet.copy, enqueued);
         }
@@ -353,7 +360,7 @@ impl<G: Gateway, P: Probe> Run<'_, G, P> {
     /// Lets the queue do what is due, and schedules what will be.
     fn wake_gateway(&mut self, now: Time) {
         while let Some(fate) = self.gateway.wake(now) {
-            if P::WATCHES
+            if self.probe.watches()
                 && let Fate::Dropped(packet) = fate
             {
                 self.probe.on_dropped(now, packet.copy);
@@ -373,18 +380,19 @@ impl<G: Gateway, P: Probe> Run<'_, G, P> {
         match fate {
             Fate::Dropped(packet) => self.connections[packet.copy.flow].tally.on_dropped(),
             Fate::Served(packet, service, marked) => {
-                self.schedule(
-                    service.arrival,
-                    Event::Delivery {
+                if let Some(delay) = DelayParts::of(packet.sent, packet.sent, &service) {
+                    let arriving = Packet {
+                        number: packet.copy.packet,
+                        marked,
+                        reduced: packet.reduced,
+                    };
+                    let event = Event::Delivery {
                         copy: packet.copy,
-                        sent: packet.sent,
-                        packet: Packet {
-                            number: packet.copy.packet,
-                            marked,
-                            reduced: packet.reduced,
-                        },
-                    },
-                );
+                        delay,
+                        packet: arriving,
+                    };
+                    self.schedule(service.arrival, event);
+                }
             }
             Fate::Waits => {}
         }
@@ -400,20 +408,18 @@ impl<G: Gateway, P: Probe> Run<'_, G, P> {
             if lost {
                 tally.on_lost();
             }
-            if P::WATCHES {
+            if self.probe.watches() {
                 self.probe.on_service(served.copy, &served.service);
                 self.probe.on_departure(served.copy, lost);
             }
         }
     }
 
-    fn on_delivery(&mut self, now: Time, copy: Copy, sent: Time, packet: Packet) {
+    fn on_delivery(&mut self, now: Time, copy: Copy, delay: &DelayParts, packet: Packet) {
         self.probe.on_delivered(now, copy);
         let connection = &mut self.connections[copy.flow];
         let arrival = connection.receiver.on_packet(now, packet);
-        connection
-            .tally
-            .on_delivered(now.since(sent), arrival.duplicate);
+        connection.tally.on_delivered(delay, arrival.duplicate);
         let done = connection
             .total
             .is_some_and(|total| connection.receiver.next() >= total);
@@ -451,6 +457,7 @@ impl<G: Gateway, P: Probe> Run<'_, G, P> {
     }
 
     fn send_ack(&mut self, now: Time, flow: u32, ack: Ack) {
+        self.probe.on_ack_sent(now, flow as usize, &ack);
         let back = self.setup.rtt.saturating_sub(self.setup.rtt.half());
         self.schedule(now.checked_add(back), Event::Ack { flow, ack });
     }
@@ -464,7 +471,7 @@ impl<G: Gateway, P: Probe> Run<'_, G, P> {
                 self.served += 1;
                 let tally = &mut self.connections[served.copy.flow].tally;
                 tally.on_service(served.service.start.since(served.sent));
-                if P::WATCHES {
+                if self.probe.watches() {
                     self.probe.on_service(served.copy, &served.service);
                 }
             }

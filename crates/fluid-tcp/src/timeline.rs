@@ -159,6 +159,14 @@ impl Timeline {
         Some((block.tx_time(at), block.delay(at)))
     }
 
+    /// The attempt in which LLDU `index` was delivered; none where that is not told, or cannot be read.
+    #[must_use]
+    pub fn attempts(&self, index: u64) -> Option<u32> {
+        let number = self.block_of(index);
+        let at = usize::try_from(index.checked_sub(self.front(number))?).ok()?;
+        self.block(number)?.attempts(at)
+    }
+
     /// LLDUs whose fate is known where a run ends at `usable_until`: those up to then, without the ones sent just then
     /// that stand as lost, of which the first may be censored. None where a block cannot be read.
     #[must_use]

@@ -16,8 +16,9 @@ use proptest::prelude::*;
 use tmt_core::channel::{Channel, ChannelSpec};
 use tmt_core::metadata::Metadata;
 use tmt_core::slot::{Fate, Lldu};
+use tmt_core::table::TableForm;
 use tmt_core::text::encode;
-use tmt_core::trace::{Options, TraceReader};
+use tmt_core::trace::{Compression, Options, TraceReader};
 use tmt_core::units::{BitRate, Bytes, Span, Time};
 
 const PACKET: Bytes = Bytes(1500);
@@ -151,7 +152,14 @@ fn audited(
     head: &Metadata,
     timeline: Option<&[u8]>,
 ) -> (RunReport, AuditReport) {
-    let mut log = PacketLog::new(Vec::new(), head, setup.flows.len(), setup.end);
+    let mut log = PacketLog::new(
+        Vec::new(),
+        TableForm::Text(Compression::None),
+        head,
+        setup.flows.len(),
+        setup.end,
+    )
+    .unwrap();
     let report = run(setup, link, &mut log);
     let log = log.finish().unwrap();
     let timeline = timeline.map(|timeline| TraceReader::new(timeline, Options::default()).unwrap());

@@ -3,7 +3,8 @@
 use std::fs::File;
 use std::io::{self, IsTerminal as _, Read, Write as _};
 
-use tmt_core::codec::{FIRST_BYTES, Kind, recognise};
+use tmt_core::codec::{Decompressor, FIRST_BYTES, Kind, recognise};
+use tmt_core::parquet::TableText;
 use tmt_core::text::Unit;
 use tmt_core::trace::{Options, TraceReader};
 
@@ -57,6 +58,49 @@ pub(crate) fn open_trace(
     path: Option<&str>,
     options: Options,
 ) -> Outcome<(String, TraceReader<'static>)> {
+    let (name, found) = recognised(command, path)?;
+    let trace = match found {
+        Found::Parquet(file) => TraceReader::parquet(file, options),
+        Found::Other(_, reader) => TraceReader::new(reader, options),
+    };
+    let trace = trace.map_err(|error| Failure::input(&name, &error))?;
+    Ok((name, trace))
+}
+
+/// Opens the table at `path`, or stdin for none or `-`, as the canonical text that it is or would be.
+pub(crate) fn open_table(command: &str, path: Option<&str>) -> Outcome<Input> {
+    let (name, found) = recognised(command, path)?;
+    let reader: Box<dyn Read + Send> = match found {
+        Found::Parquet(file) => {
+            let text = TableText::new(file).map_err(|error| Failure::input(&name, &error))?;
+            Box::new(text)
+        }
+        Found::Other(Kind::Gzip, reader) => Box::new(Decompressor::gzip(reader)),
+        Found::Other(Kind::Zstd, reader) => {
+            let text = Decompressor::zstd(reader).map_err(|error| Failure::io(&name, &error))?;
+            Box::new(text)
+        }
+        Found::Other(kind @ (Kind::ArrowStream | Kind::ArrowFile | Kind::ArrowBefore015), _) => {
+            return Err(Failure::failed(format!(
+                "{name}: found {}, expected text, gzip, zstd or Parquet",
+                kind.name()
+            )));
+        }
+        Found::Other(_, reader) => reader,
+    };
+    Ok(Input { name, reader })
+}
+
+/// An input by its first bytes.
+enum Found {
+    /// What has to be read here and there.
+    Parquet(File),
+    /// What is read from front to back.
+    Other(Kind, Box<dyn Read + Send>),
+}
+
+/// Opens `path`, or stdin for none or `-`, and looks what it is.
+fn recognised(command: &str, path: Option<&str>) -> Outcome<(String, Found)> {
     let Input { name, mut reader } = open(command, path)?;
     let failed = |error: io::Error| Failure::io(&name, &error);
     let mut first = Vec::new();
@@ -64,22 +108,22 @@ pub(crate) fn open_trace(
         .take(FIRST_BYTES as u64)
         .read_to_end(&mut first)
         .map_err(failed)?;
-    let trace = if recognise(&first) != Kind::Parquet {
-        TraceReader::new(io::Cursor::new(first).chain(reader), options)
+    let kind = recognise(&first);
+    let found = if kind != Kind::Parquet {
+        Found::Other(kind, Box::new(io::Cursor::new(first).chain(reader)))
     } else if let Some(path) = path.filter(|path| is_file(path)) {
         // It is read here and there, of which no bar could tell how far it is.
         progress::clear();
-        TraceReader::parquet(File::open(path).map_err(failed)?, options)
+        Found::Parquet(File::open(path).map_err(failed)?)
     } else {
         // Its footer, which says where everything is, stands at the end: a pipe has to be kept to be read.
         let mut file = tempfile::tempfile().map_err(failed)?;
         file.write_all(&first)
             .and_then(|()| io::copy(&mut reader, &mut file))
             .map_err(failed)?;
-        TraceReader::parquet(file, options)
+        Found::Parquet(file)
     };
-    let trace = trace.map_err(|error| Failure::input(&name, &error))?;
-    Ok((name, trace))
+    Ok((name, found))
 }
 
 /// What to say of a trace whose end is missing, where that was allowed; to be asked when all of it was read.

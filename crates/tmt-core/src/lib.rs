@@ -15,6 +15,7 @@
 //! - [`walk`], [`summary`], [`stats`], [`channel`], [`synth`]: what commands are made of.
 //! - [`model`]: closed forms of schemes and codes, by name. They see neither traces nor the machine.
 //! - [`trace`]: traces in any format, read and written piece by piece. It sees no schemes.
+//! - [`table`]: tables of other rows in the forms that traces have. It sees none either.
 //! - [`pipeline`]: all of it at the same time, on all cores.
 //!
 //! Nothing here prints, exits, looks at the clock or reads the environment: input, arguments and
@@ -46,6 +47,7 @@ pub mod slot;
 pub mod stats;
 pub mod summary;
 pub mod synth;
+pub mod table;
 pub mod text;
 pub mod trace;
 pub mod units;

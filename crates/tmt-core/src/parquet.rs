@@ -6,10 +6,14 @@
 
 mod dictionary;
 mod reader;
+mod table;
+mod table_text;
 mod writer;
 
 pub use ::parquet::file::reader::{ChunkReader, Length};
 pub use reader::{Reader, panics_are_contained};
+pub(crate) use table::TableFile;
+pub use table_text::TableText;
 pub use writer::{ROW_GROUP, Writer};
 
 use ::parquet::errors::ParquetError;

@@ -57,12 +57,14 @@ pub(super) struct Head {
     pub(super) run_ends: Time,
     /// Whether the run went through its timeline more than once.
     pub(super) looped: bool,
+    /// Columns of a row.
+    pub(super) columns: usize,
 }
 
 /// Reads the head and the header; `None` where they leave nothing to audit by.
 pub(super) fn read<R: Read>(log: &mut Lines<R>, ledger: &mut Ledger) -> io::Result<Option<Head>> {
     let mut metadata = Metadata::new();
-    let mut header_holds = false;
+    let mut columns = None;
     while let Some((number, line)) = log.next()? {
         match line {
             Line::Comment(text) => {
@@ -72,11 +74,7 @@ pub(super) fn read<R: Read>(log: &mut Lines<R>, ledger: &mut Ledger) -> io::Resu
                 }
             }
             Line::Fields(fields) => {
-                let refusal = row::header_refusal(fields);
-                header_holds = refusal.is_none();
-                ledger.check(Rule::Form, number, header_holds, || {
-                    refusal.unwrap_or_default()
-                });
+                columns = ledger.take(Rule::Form, number, row::columns(fields));
                 break;
             }
         }
@@ -88,7 +86,9 @@ pub(super) fn read<R: Read>(log: &mut Lines<R>, ledger: &mut Ledger) -> io::Resu
         return Ok(None);
     }
     let head = ledger.take(Rule::Form, log.line(), Head::of(&metadata));
-    Ok(head.filter(|_| header_holds))
+    Ok(head
+        .zip(columns)
+        .map(|(head, columns)| Head { columns, ..head }))
 }
 
 /// One line `# key: value` of the head; a key that is read stands once.
@@ -138,6 +138,7 @@ impl Head {
             flows: number(metadata, "flows", 1)?,
             run_ends: Time::from_nanos(run_ends).unwrap_or(Time::MAX),
             looped: metadata.get("looped") == Some("on"),
+            columns: 0,
         })
     }
 }

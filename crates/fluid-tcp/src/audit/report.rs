@@ -19,11 +19,12 @@ pub(super) enum Rule {
     Fifo,
     Queue,
     Acked,
+    Parts,
 }
 
 impl Rule {
     /// Every rule, in the order of a report, which is the order of declaration.
-    const ALL: [Self; 8] = [
+    const ALL: [Self; 9] = [
         Self::Form,
         Self::Story,
         Self::Causality,
@@ -32,6 +33,7 @@ impl Rule {
         Self::Fifo,
         Self::Queue,
         Self::Acked,
+        Self::Parts,
     ];
 
     const fn id(self) -> &'static str {
@@ -44,6 +46,7 @@ impl Rule {
             Self::Fifo => "fifo",
             Self::Queue => "queue",
             Self::Acked => "acked",
+            Self::Parts => "parts",
         }
     }
 
@@ -68,6 +71,9 @@ impl Rule {
             }
             Self::Acked => {
                 "only what was received is acknowledged, in order, and not before the ACK could be back"
+            }
+            Self::Parts => {
+                "the parts of every delay are those that the row's times tell, and add up to it"
             }
         }
     }

@@ -1,12 +1,12 @@
 //! One row of the log: text to a copy whose fate and fields agree, so that no rule asks again.
 
 use csv::ByteRecord;
-use tmt_core::units::{NANOS_PER_SECOND, Time};
+use tmt_core::units::{NANOS_PER_SECOND, Span, Time};
 
 use super::refusal::{Refusal, shown};
 
-/// The columns, in the one order accepted.
-const COLUMNS: [&str; 12] = [
+/// The columns, in the one order accepted; the last four may be left out together.
+const COLUMNS: [&str; 16] = [
     "flow",
     "packet",
     "copy",
@@ -19,7 +19,14 @@ const COLUMNS: [&str; 12] = [
     "delivered",
     "fate",
     "acked",
+    "delay_propagation",
+    "delay_queue",
+    "delay_serialisation",
+    "delay_wait",
 ];
+
+/// Columns of a log that does not tell what delays are made of.
+const WITHOUT_PARTS: usize = 12;
 
 /// One transmitted copy of a packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -35,6 +42,8 @@ pub(super) struct Row {
     pub(super) fate: Fate,
     /// When the sender first had an ACK that covers the packet.
     pub(super) acked: Option<Time>,
+    /// What the delay of a delivered copy is made of, in the order of the columns; none where the log does not tell.
+    pub(super) parts: Option<[Span; 4]>,
 }
 
 /// What became of a copy.
@@ -81,23 +90,31 @@ impl Fate {
     }
 }
 
-/// What is wrong with the header, if anything is.
-pub(super) fn header_refusal(fields: &ByteRecord) -> Option<Refusal> {
-    let exact = fields.iter().eq(COLUMNS.iter().map(|name| name.as_bytes()));
-    (!exact).then(|| {
-        Refusal::new(
-            shown(&joined(fields)),
-            format!("the header '{}'", COLUMNS.join(",")),
-        )
-    })
+/// How many columns the header names, or what is wrong with it.
+pub(super) fn columns(fields: &ByteRecord) -> Result<usize, Refusal> {
+    let is = |names: &[&str]| fields.iter().eq(names.iter().map(|name| name.as_bytes()));
+    [COLUMNS.len(), WITHOUT_PARTS]
+        .into_iter()
+        .find(|&count| is(&COLUMNS[..count]))
+        .ok_or_else(|| {
+            Refusal::new(
+                shown(&joined(fields)),
+                format!("the header '{}'", COLUMNS.join(",")),
+            )
+        })
 }
 
 impl Row {
-    /// Reads a row; flows are below `flows`.
-    pub(super) fn parse(fields: &ByteRecord, line: u64, flows: u64) -> Result<Self, Refusal> {
-        if fields.len() != COLUMNS.len() {
+    /// Reads a row of so many columns; flows are below `flows`.
+    pub(super) fn parse(
+        fields: &ByteRecord,
+        columns: usize,
+        line: u64,
+        flows: u64,
+    ) -> Result<Self, Refusal> {
+        if fields.len() != columns {
             let found = format!("{} fields in {}", fields.len(), shown(&joined(fields)));
-            return Err(Refusal::new(found, format!("{} fields", COLUMNS.len())));
+            return Err(Refusal::new(found, format!("{columns} fields")));
         }
         let fields = Fields(fields);
         let flow = fields.whole(0)?;
@@ -120,6 +137,7 @@ impl Row {
             enqueued: fields.time(4)?,
             fate: fields.fate()?,
             acked: fields.optional(11, Fields::time)?,
+            parts: fields.parts(columns)?,
         })
     }
 }
@@ -166,6 +184,24 @@ impl<'a> Fields<'a> {
             last: self.whole(8)?,
         };
         Ok(Some(service))
+    }
+
+    /// The parts of the delay, which stand where there was a delivery and nowhere else.
+    fn parts(self, columns: usize) -> Result<Option<[Span; 4]>, Refusal> {
+        if columns == WITHOUT_PARTS {
+            return Ok(None);
+        }
+        if self.text(9).is_empty() {
+            return match (WITHOUT_PARTS..columns).find(|&column| !self.text(column).is_empty()) {
+                Some(column) => Err(self.unfit(column, "nothing without a delivery")),
+                None => Ok(None),
+            };
+        }
+        let mut parts = [Span::ZERO; 4];
+        for (part, column) in parts.iter_mut().zip(WITHOUT_PARTS..) {
+            *part = self.time(column)?.since(Time::ZERO);
+        }
+        Ok(Some(parts))
     }
 
     fn fate(self) -> Result<Fate, Refusal> {

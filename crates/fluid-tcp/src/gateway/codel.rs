@@ -182,6 +182,7 @@ mod tests {
     use super::*;
     use crate::link::SyntheticLink;
     use crate::probe::Copy;
+    use crate::sender::Why;
 
     /// A link of 100 packets a second under a load of `load` packets a second for `seconds`; what became of each in
     /// its order, with when it was decided.
@@ -205,6 +206,7 @@ mod tests {
                 flow: 0,
                 packet: ordinal,
                 copy: 1,
+                why: Why::New,
             };
             let packet = Queued {
                 copy,

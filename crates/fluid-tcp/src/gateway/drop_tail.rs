@@ -94,6 +94,7 @@ mod tests {
     use super::*;
     use crate::link::SyntheticLink;
     use crate::probe::Copy;
+    use crate::sender::Why;
 
     fn packet(ordinal: u64) -> Queued {
         Queued {
@@ -102,6 +103,7 @@ mod tests {
                 flow: 0,
                 packet: ordinal,
                 copy: 1,
+                why: Why::New,
             },
             sent: Time::ZERO,
             capable: false,

@@ -78,6 +78,7 @@ impl Link for SyntheticLink {
             start: at,
             end,
             arrival,
+            propagation: self.propagation,
             first_unit: ordinal,
             last_unit: ordinal,
         })

@@ -262,6 +262,7 @@ impl Link for TimelineLink {
             start,
             end,
             arrival,
+            propagation: self.propagation,
             first_unit,
             last_unit: first_unit + self.lldus as u64 - 1,
         })

@@ -4,15 +4,33 @@ use std::collections::VecDeque;
 use std::io::{self, Write};
 
 use tmt_core::metadata::Metadata;
-use tmt_core::text::encode;
+use tmt_core::table::{Cell, Column, Kind, TableForm};
 use tmt_core::units::Time;
 
-use super::{Field, Table};
+use super::{Table, always, count, maybe, span, time};
+use crate::delay::DelayParts;
 use crate::link::Service;
 use crate::probe::{Copy, Probe};
 
 /// Columns of the log.
-const HEADER: &str = "flow,packet,copy,sent,enqueued,service_start,service_end,first_lldu,last_lldu,delivered,fate,acked\n";
+const COLUMNS: &[Column] = &[
+    always("flow", Kind::Count),
+    always("packet", Kind::Count),
+    always("copy", Kind::Count),
+    always("sent", Kind::Time),
+    always("enqueued", Kind::Time),
+    maybe("service_start", Kind::Time),
+    maybe("service_end", Kind::Time),
+    maybe("first_lldu", Kind::Count),
+    maybe("last_lldu", Kind::Count),
+    maybe("delivered", Kind::Time),
+    always("fate", Kind::Word),
+    maybe("acked", Kind::Time),
+    maybe("delay_propagation", Kind::Time),
+    maybe("delay_queue", Kind::Time),
+    maybe("delay_serialisation", Kind::Time),
+    maybe("delay_wait", Kind::Time),
+];
 
 /// What became of a copy.
 #[derive(Debug, Clone, core::marker::Copy, PartialEq, Eq)]
@@ -39,7 +57,7 @@ struct Story {
 
 /// Writes the log while the run goes on; rows leave once nothing more can happen to them.
 #[derive(Debug)]
-pub struct PacketLog<W> {
+pub struct PacketLog<W: Write + Send> {
     table: Table<W>,
     /// Copies from the first whose story is not complete.
     stories: VecDeque<Story>,
@@ -49,19 +67,25 @@ pub struct PacketLog<W> {
     end: Time,
 }
 
-impl<W: Write> PacketLog<W> {
-    /// A log of a run that ends at `end`; writes the head.
-    pub fn new(output: W, head: &Metadata, flows: usize, end: Time) -> Self {
-        let mut table = Table::new(output);
-        encode::head(head, &mut table.buffer);
-        table.buffer.extend_from_slice(HEADER.as_bytes());
-        Self {
-            table,
+impl<W: Write + Send> PacketLog<W> {
+    /// A log of a run of `flows` flows that ends at `end`; writes the head.
+    ///
+    /// # Errors
+    /// What the system says while writing.
+    pub fn new(
+        output: W,
+        form: TableForm,
+        head: &Metadata,
+        flows: usize,
+        end: Time,
+    ) -> io::Result<Self> {
+        Ok(Self {
+            table: Table::new(output, form, COLUMNS, head)?,
             stories: VecDeque::new(),
             first: 0,
             unacked: vec![(0, VecDeque::new()); flows],
             end,
-        }
+        })
     }
 
     /// Writes what is left and the end line.
@@ -72,10 +96,6 @@ impl<W: Write> PacketLog<W> {
         while let Some(story) = self.stories.pop_front() {
             self.write(&story);
         }
-        let rows = self.table.rows;
-        self.table
-            .buffer
-            .extend_from_slice(format!("# end: rows={rows}\n").as_bytes());
         self.table.finish()
     }
 
@@ -100,30 +120,39 @@ impl<W: Write> PacketLog<W> {
         // What lies behind the end of the run did not happen in it.
         let service = story.service.filter(|service| service.start <= self.end);
         let within = |time: Option<Time>| time.filter(|time| *time <= self.end);
-        let fields = [
-            Field::Number(story.copy.flow as u64),
-            Field::Number(story.copy.packet),
-            Field::Number(u64::from(story.copy.copy)),
-            Field::Seconds(Some(story.sent)),
-            Field::Seconds(Some(story.sent)),
-            Field::Seconds(service.map(|service| service.start)),
-            Field::Seconds(service.map(|service| service.end)),
-            Field::Maybe(service.map(|service| service.first_unit)),
-            Field::Maybe(service.map(|service| service.last_unit)),
-            Field::Seconds(within(story.delivered)),
-            Field::Word(match story.fate {
+        let delivered = within(story.delivered);
+        let parts = story
+            .service
+            .filter(|_| delivered.is_some())
+            .and_then(|service| DelayParts::of(story.sent, story.sent, &service));
+        let cells = [
+            Cell::Count(story.copy.flow as u64),
+            Cell::Count(story.copy.packet),
+            Cell::Count(u64::from(story.copy.copy)),
+            Cell::Time(story.sent.as_nanos()),
+            Cell::Time(story.sent.as_nanos()),
+            time(service.map(|service| service.start)),
+            time(service.map(|service| service.end)),
+            count(service.map(|service| service.first_unit)),
+            count(service.map(|service| service.last_unit)),
+            time(delivered),
+            Cell::Word(match story.fate {
                 Fate::Open => "open",
                 Fate::Delivered => "delivered",
                 Fate::Queue => "queue",
                 Fate::Link => "link",
             }),
-            Field::Seconds(story.acked),
+            time(story.acked),
+            span(parts.map(|parts| parts.propagation)),
+            span(parts.map(|parts| parts.queue)),
+            span(parts.map(|parts| parts.serialisation)),
+            span(parts.map(|parts| parts.wait)),
         ];
-        self.table.row(&fields);
+        self.table.row(&cells);
     }
 }
 
-impl<W: Write> Probe for PacketLog<W> {
+impl<W: Write + Send> Probe for PacketLog<W> {
     fn on_sent(&mut self, now: Time, copy: Copy, enqueued: bool) {
         let fate = if enqueued { Fate::Open } else { Fate::Queue };
         self.stories.push_back(Story {

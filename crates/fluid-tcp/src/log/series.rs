@@ -3,19 +3,30 @@
 use std::io::{self, Write};
 
 use tmt_core::metadata::Metadata;
-use tmt_core::text::encode;
+use tmt_core::table::{Cell, Column, Kind, TableForm};
 use tmt_core::units::{Span, Time};
 
-use super::{Field, Table};
+use super::{Table, always, maybe, span};
 use crate::probe::{Moment, Probe};
 use crate::sender::Snapshot;
 
 /// Columns of the series.
-const HEADER: &str = "time,flow,event,cwnd,ssthresh,srtt,rto,in_flight,queue,delivered\n";
+const COLUMNS: &[Column] = &[
+    always("time", Kind::Time),
+    always("flow", Kind::Count),
+    always("event", Kind::Word),
+    always("cwnd", Kind::Real),
+    maybe("ssthresh", Kind::Real),
+    maybe("srtt", Kind::Time),
+    always("rto", Kind::Time),
+    always("in_flight", Kind::Count),
+    always("queue", Kind::Count),
+    always("delivered", Kind::Count),
+];
 
 /// Writes the series while the run goes on.
 #[derive(Debug)]
-pub struct Series<W> {
+pub struct Series<W: Write + Send> {
     table: Table<W>,
     /// Shortest time between two rows of a flow; none for a row an event.
     interval: Option<Span>,
@@ -23,33 +34,35 @@ pub struct Series<W> {
     due: Vec<Time>,
 }
 
-impl<W: Write> Series<W> {
+impl<W: Write + Send> Series<W> {
     /// A series of `flows` flows; writes the head.
-    pub fn new(output: W, head: &Metadata, flows: usize, interval: Option<Span>) -> Self {
-        let mut table = Table::new(output);
-        encode::head(head, &mut table.buffer);
-        table.buffer.extend_from_slice(HEADER.as_bytes());
-        Self {
-            table,
+    ///
+    /// # Errors
+    /// What the system says while writing.
+    pub fn new(
+        output: W,
+        form: TableForm,
+        head: &Metadata,
+        flows: usize,
+        interval: Option<Span>,
+    ) -> io::Result<Self> {
+        Ok(Self {
+            table: Table::new(output, form, COLUMNS, head)?,
             interval,
             due: vec![Time::ZERO; flows],
-        }
+        })
     }
 
     /// Writes what is left and the end line.
     ///
     /// # Errors
     /// The first error of the output.
-    pub fn finish(mut self) -> io::Result<W> {
-        let rows = self.table.rows;
-        self.table
-            .buffer
-            .extend_from_slice(format!("# end: rows={rows}\n").as_bytes());
+    pub fn finish(self) -> io::Result<W> {
         self.table.finish()
     }
 }
 
-impl<W: Write> Probe for Series<W> {
+impl<W: Write + Send> Probe for Series<W> {
     fn on_sender(
         &mut self,
         now: Time,
@@ -65,24 +78,23 @@ impl<W: Write> Probe for Series<W> {
             }
             self.due[flow] = now.saturating_add(interval);
         }
-        let seconds = |span: Span| Field::Seconds(Time::ZERO.checked_add(span));
         self.table.row(&[
-            Field::Seconds(Some(now)),
-            Field::Number(flow as u64),
-            Field::Word(match moment {
+            Cell::Time(now.as_nanos()),
+            Cell::Count(flow as u64),
+            Cell::Word(match moment {
                 Moment::Start => "start",
                 Moment::Ack => "ack",
                 Moment::Timeout => "timeout",
                 Moment::Timer => "timer",
                 Moment::Pace => "pace",
             }),
-            Field::Real(Some(sender.cwnd)),
-            Field::Real(sender.ssthresh),
-            sender.srtt.map_or(Field::Seconds(None), seconds),
-            seconds(sender.rto),
-            Field::Number(sender.in_flight),
-            Field::Number(queue),
-            Field::Number(delivered),
+            Cell::Real(sender.cwnd),
+            sender.ssthresh.map_or(Cell::None, Cell::Real),
+            span(sender.srtt),
+            span(Some(sender.rto)),
+            Cell::Count(sender.in_flight),
+            Cell::Count(queue),
+            Cell::Count(delivered),
         ]);
     }
 }

@@ -242,7 +242,8 @@ mod tests {
         let (phi, n) = (0.6_f64, 20_000_usize);
         let values = autoregressive(phi, n, 3);
         let block = bootstrap(&[&values], 1)[0].unwrap().block.unwrap();
-        let b3 = 20_000.0 * 1.5 * (2.0 * phi / (1.0 - phi * phi)).powi(2);
+        let slope = 2.0 * phi / (1.0 - phi * phi);
+        let b3 = 20_000.0 * 1.5 * slope * slope;
         let exact = cbrt(b3);
         let got = to_f64(block as u64);
         assert!(

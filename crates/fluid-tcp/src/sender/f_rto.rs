@@ -69,12 +69,12 @@ impl Sender {
         let has_new_data = self.has_new_data();
         let una = self.una;
         self.doubt.take_if(|doubt| {
-            let real = (doubt.tried && duplicate) || (acked == 0 && duplicate && !doubt.tried);
             if acked > 0 && una < point && !doubt.tried {
                 doubt.tried = has_new_data;
                 return !has_new_data;
             }
-            real || (doubt.tried && acked > 0)
+            // What arrives is new data alone, or what was sent again: the loss was real.
+            duplicate || acked > 0
         });
     }
 

@@ -5,6 +5,7 @@
 //! - RACK.min_RTT is the smallest of the connection, without a window (§6.2 step 1 leaves it open);
 //! - a retransmission timeout takes all that is outstanding for lost, as RFC 6675 §5.1 does; §6.3 spares what was
 //!   sent within the last round trip;
+//! - the timeout is restarted when the first packet outstanding is sent again, as in Linux;
 //! - a D-SACK is a bit of the acknowledgement, and tells nothing of which packet it was.
 
 use std::collections::VecDeque;
@@ -257,9 +258,11 @@ mod tests {
 
     #[test]
     fn duplicates_at_the_receiver_widen_the_window_once_a_round_and_sixteen_recoveries_forget_it() {
-        let mut rack = Rack::default();
-        rack.shortest = Some(Span::from_millis(100));
-        rack.reordered = true;
+        let mut rack = Rack {
+            shortest: Some(Span::from_millis(100)),
+            reordered: true,
+            ..Rack::default()
+        };
         let window = |rack: &Rack| rack.window(true, 0, Some(Span::from_secs(1)));
         assert_eq!(window(&rack), Span::from_millis(25));
         rack.on_duplicate(0, 10);

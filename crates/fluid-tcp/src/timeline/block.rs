@@ -172,12 +172,13 @@ impl Block {
         }
         let (attempts, delays) = (&self.attempts[rows.clone()], &self.delays[rows.clone()]);
         // Most LLDUs come through at once, and are counted so: both loops are free of branches.
-        let lost = delays.iter().any(|delay| *delay == 0);
-        let first = attempts.iter().filter(|attempts| **attempts == 1).count();
+        let lost = delays.contains(&0);
+        let at_once = attempts.iter().map(|attempts| u64::from(*attempts == 1));
+        let first: u64 = at_once.sum();
         if !lost {
-            tell(1, first as u64);
+            tell(1, first);
         }
-        if !lost && first == attempts.len() {
+        if !lost && first == attempts.len() as u64 {
             return;
         }
         for row in rows {

@@ -18,7 +18,8 @@ use crate::table::Report;
                         tmt audit --timeline timeline.csv packets.csv"
 )]
 pub(crate) struct Args {
-    /// The packet log of `tmt tcp --packets`; stdin when left out or `-`
+    /// The packet log of `tmt tcp --packets`: text, also as gzip or zstd, or Parquet, told by its content;
+    /// stdin when left out or `-`
     #[arg(value_name = "PACKETS")]
     packets: Option<String>,
     /// The timeline the run was made on
@@ -39,7 +40,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
             "the packet log and --timeline cannot both be stdin",
         ));
     }
-    let Input { name, reader } = input::open("audit", args.packets.as_deref())?;
+    let Input { name, reader } = input::open_table("audit", args.packets.as_deref())?;
     // A cut timeline matters only to a packet that used what is missing, and that shows.
     let options = Options {
         allow_cut: true,

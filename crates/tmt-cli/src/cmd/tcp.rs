@@ -1,21 +1,24 @@
 //! `tmt tcp`: TCP flows over a link-layer timeline or a synthetic link (tcp.md §7).
 
 mod args;
+mod explain;
 mod flows;
+mod logs;
 mod offsets;
 mod plan;
 mod report;
 mod spool;
 
 pub(crate) use args::Args;
+use explain::Explanation;
+use logs::Logs;
 use plan::{LinkPlan, Plan, Which};
 
 use std::sync::Arc;
 
 use fluid_tcp::link::{SyntheticLink, TimelineLink};
-use fluid_tcp::log::{PacketLog, Series};
 use fluid_tcp::metrics::RunReport;
-use fluid_tcp::probe::{Both, NoProbe, Probe};
+use fluid_tcp::probe::{NoProbe, Probe};
 use fluid_tcp::simulation::{self, Setup};
 use rayon::prelude::*;
 use tmt_core::channel::Channel;
@@ -27,25 +30,28 @@ pub(crate) fn run(args: &Args) -> Outcome {
     let plan = plan::resolve(args)?;
     plan.tell();
     let mut output = Output::create(args.output.as_deref())?;
-    let mut logs = Vec::new();
+    let (mut logs, mut explanations) = (Vec::new(), Vec::new());
     let runs = plan.runs(args.seed, args.seeds);
-    let reports: Vec<(Which, RunReport)> = if args.packets.is_some() || args.series.is_some() {
+    let reports: Vec<(Which, RunReport)> = if logs::are_asked_for(args) {
         runs.iter()
-            .map(|which| Ok((*which, logged(args, &plan, *which, &mut logs)?)))
+            .map(|which| {
+                let report = logged(args, &plan, *which, &mut logs, &mut explanations)?;
+                Ok((*which, report))
+            })
             .collect::<Outcome<_>>()?
     } else {
         runs.par_iter()
             .map(|which| Ok((*which, plan.run(*which, &mut NoProbe)?)))
             .collect::<Outcome<_>>()?
     };
-    let report = report::Report::new(&plan, args.seed, reports);
+    let report = report::Report::new(&plan, args.seed, reports).explained(explanations);
     if let Some(unfinished) = report.unfinished() {
         note!("tcp", "{unfinished}");
     }
     if args.json {
         json(&mut output, &report)?;
     } else {
-        output.write(report.table().as_bytes())?;
+        output.write(report.text().as_bytes())?;
     }
     // Files get their names only when everything is where it goes.
     logs.push(output);
@@ -54,35 +60,17 @@ pub(crate) fn run(args: &Args) -> Outcome {
 }
 
 /// One run with its logs written; they are yet to be made final.
-fn logged(args: &Args, plan: &Plan, which: Which, logs: &mut Vec<Output>) -> Outcome<RunReport> {
+fn logged(
+    args: &Args,
+    plan: &Plan,
+    which: Which,
+    outputs: &mut Vec<Output>,
+    explanations: &mut Vec<Explanation>,
+) -> Outcome<RunReport> {
     let setup = plan.setup(which);
-    let open = |path: &Option<String>| {
-        path.as_ref()
-            .map(|path| Output::create(Some(&which.name(path))))
-            .transpose()
-    };
-    let (packets, series) = (open(&args.packets)?, open(&args.series)?);
-    let mut head = plan.log_head(&setup, which.seed);
-    head.push("log", "packets");
-    let mut packets =
-        packets.map(|output| PacketLog::new(output, &head, setup.flows.len(), setup.end));
-    head.set("log", "series");
-    let mut series =
-        series.map(|output| Series::new(output, &head, setup.flows.len(), args.series_interval));
-    let report = plan.run(which, &mut Both(&mut packets, &mut series))?;
-    let name = |path: &Option<String>| path.clone().unwrap_or_default();
-    if let Some(log) = packets {
-        logs.push(
-            log.finish()
-                .map_err(|error| Failure::io(&name(&args.packets), &error))?,
-        );
-    }
-    if let Some(log) = series {
-        logs.push(
-            log.finish()
-                .map_err(|error| Failure::io(&name(&args.series), &error))?,
-        );
-    }
+    let mut logs = Logs::open(args, plan, &setup, which)?;
+    let report = plan.run(which, &mut logs.probes())?;
+    explanations.extend(logs.finish(plan, outputs)?);
     Ok(report)
 }
 

@@ -192,7 +192,7 @@ pub fn panics_are_contained() -> bool {
 /// Does what may panic in the crate on pages that are damaged: a refusal then, and nothing further.
 ///
 /// Some of its decoders take a page's header at its word; which of them do is not ours to know.
-fn contained<T>(work: impl FnOnce() -> T) -> Result<T> {
+pub(super) fn contained<T>(work: impl FnOnce() -> T) -> Result<T> {
     CONTAINED.set(true);
     let done = catch_unwind(AssertUnwindSafe(work));
     CONTAINED.set(false);
@@ -256,7 +256,7 @@ fn first_null(array: &ArrayRef) -> Option<usize> {
 }
 
 /// Refuses a file that does not begin and end as one.
-fn check_ends<T: ChunkReader>(input: &T) -> Result<()> {
+pub(super) fn check_ends<T: ChunkReader>(input: &T) -> Result<()> {
     let length = input.len();
     let mut last = Bytes::new();
     if length >= SMALLEST {
@@ -282,7 +282,7 @@ fn check_ends<T: ChunkReader>(input: &T) -> Result<()> {
 }
 
 /// Refuses numbers in the footer that the crate takes for right without looking.
-fn check_footer(metadata: &ParquetMetaData) -> Result<()> {
+pub(super) fn check_footer(metadata: &ParquetMetaData) -> Result<()> {
     let mut rows = 0i64;
     for group in metadata.row_groups() {
         rows = Some(group.num_rows())
@@ -306,7 +306,7 @@ fn check_footer(metadata: &ParquetMetaData) -> Result<()> {
 /// An input that is never asked for what it has not.
 ///
 /// Reading a range sets memory aside for it first, and its length may be what a footer claims.
-struct Bounded<T>(Arc<T>);
+pub(super) struct Bounded<T>(pub(super) Arc<T>);
 
 impl<T: ChunkReader> Length for Bounded<T> {
     fn len(&self) -> u64 {

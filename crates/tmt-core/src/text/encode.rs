@@ -71,7 +71,7 @@ pub fn seconds(nanos: u64, out: &mut Vec<u8>) {
 }
 
 /// Appends `value` in decimal.
-fn whole(mut value: u64, out: &mut Vec<u8>) {
+pub(crate) fn whole(mut value: u64, out: &mut Vec<u8>) {
     let mut digits = [0u8; 20];
     let mut at = digits.len();
     loop {

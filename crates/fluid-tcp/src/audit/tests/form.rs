@@ -219,3 +219,57 @@ fn an_odd_rtt_gives_its_last_nanosecond_to_the_ack() {
     assert_eq!(log("0.101000001"), ["acked 18 19"]);
     assert_eq!(log("0.101000000"), ["acked 14 18 19"]);
 }
+
+/// The log of the synthetic link with the parts of its delays: its packets wait 0, 1, 0 and half a millisecond.
+fn with_parts() -> String {
+    let mut queue = ["0.000000000", "0.001000000", "0.000000000", "0.000500000"].into_iter();
+    let mut text = String::new();
+    for line in SYNTHETIC.lines() {
+        text += line;
+        if line.starts_with("flow") {
+            text += ",delay_propagation,delay_queue,delay_serialisation,delay_wait";
+        } else if line.contains(",delivered,") {
+            let queue = queue.next().unwrap();
+            text += &format!(",0.050000000,{queue},0.001000000,0.000000000");
+        } else if !line.starts_with('#') {
+            text += ",,,,";
+        }
+        text.push('\n');
+    }
+    text
+}
+
+#[test]
+fn parts_are_those_that_the_times_tell_and_add_up() {
+    let log = with_parts();
+    let right = report(&log, None);
+    assert!(right.passed(), "{:#?}", right.rules);
+    let parts = right
+        .rules
+        .iter()
+        .find(|rule| rule.rule == "parts")
+        .unwrap();
+    assert_eq!(parts.checks, 4 * 5);
+    for (right, wrong, expected) in [
+        // A part too long; two that are wrong and still add up; a part of nothing delivered; one that is missing.
+        (
+            "0.050000000,0.000500000",
+            "0.050000000,0.000500001",
+            "parts 19 19",
+        ),
+        (
+            "0.050000000,0.000500000,0.001000000",
+            "0.050500000,0.000000000,0.001000000",
+            "parts 19 19",
+        ),
+        (
+            ",link,0.211000000,,,,",
+            ",link,0.211000000,0.050000000,,,",
+            "form 16",
+        ),
+        ("0.050000000,0.000500000", "0.050000000,", "form 19"),
+    ] {
+        let found = broken(&report(&with(&log, &[(right, wrong)]), None));
+        assert_eq!(found[0], expected, "{wrong}: {found:?}");
+    }
+}

@@ -208,7 +208,7 @@ fn memory_is_bounded_by_what_is_under_way() {
         while let Some((number, line)) = lines.next().unwrap() {
             if let Line::Fields(fields) = line {
                 auditor
-                    .on_fields(Row::parse(fields, number, head.flows), number)
+                    .on_fields(Row::parse(fields, head.columns, number, head.flows), number)
                     .unwrap();
                 rows += 1;
                 most = most.max(auditor.held());

@@ -227,12 +227,24 @@ impl World {
         (Some(service), arrives.map(|arrives| arrives + self.rtt / 2))
     }
 
+    /// What the delay is made of, field by field.
+    fn parts(&self, copy: &Copy, delivered: Option<u64>) -> String {
+        let (Some((start, end, ..)), Some(at)) = (copy.service, delivered) else {
+            return ",,,".to_owned();
+        };
+        let way = self.rtt / 2;
+        [way, start - copy.sent, end - start, at - way - end]
+            .map(seconds)
+            .join(",")
+    }
+
     fn text(&self, copies: &[Copy], arrivals: &Arrivals) -> String {
         let mut text = format!(
             "# tool: world\n# log: packets\n# link: {}\n# rtt_ns: {}\n# packet_bytes: {PACKET_BYTES}\n\
              # buffer: {}pkt\n# lldus_per_packet: {LLDUS_PER_PACKET}\n# rate_bps: {RATE}\n# flows: {}\n\
              # run_ends_ns: {}\n\
-             flow,packet,copy,sent,enqueued,service_start,service_end,first_lldu,last_lldu,delivered,fate,acked\n",
+             flow,packet,copy,sent,enqueued,service_start,service_end,first_lldu,last_lldu,delivered,fate,acked,\
+             delay_propagation,delay_queue,delay_serialisation,delay_wait\n",
             if self.timeline {
                 "timeline"
             } else {
@@ -262,12 +274,13 @@ impl World {
             let acked = self.acked(arrivals, copy.key).filter(known);
             writeln!(
                 text,
-                "{flow},{packet},{},{sent},{sent},{},{},{first},{last},{},{fate},{}",
+                "{flow},{packet},{},{sent},{sent},{},{},{first},{last},{},{fate},{},{}",
                 copy.number,
                 field(start),
                 field(end),
                 field(delivered),
                 field(acked),
+                self.parts(copy, delivered),
             )
             .unwrap();
         }

@@ -8,6 +8,7 @@ use fluid_tcp::gateway::Discipline;
 use tmt_core::channel::ChannelSpec;
 use tmt_core::units::{BitRate, Bytes, Span};
 
+use super::explain::PacketFlag;
 use super::flows::{FlowFlag, Start};
 use super::offsets::Offsets;
 use crate::input::TraceArgs;
@@ -16,7 +17,9 @@ use crate::input::TraceArgs;
 #[derive(Debug, clap::Args)]
 #[command(after_help = format!(
     "Congestion controls:\n  {}\n\nExample:\n  tmt apply --scheme harq:10/12 < phy.csv | tmt tcp --cc cubic\n  \
-     tmt tcp --link synthetic --rate 2.34Mbps --rtt 500ms --loss bernoulli:1e-3 --cc newreno --duration 400s --seeds 10 --json",
+     tmt tcp --link synthetic --rate 2.34Mbps --rtt 500ms --loss bernoulli:1e-3 --cc newreno --duration 400s --seeds 10 --json\n  \
+     tmt tcp --packets packets.parquet --series series.csv.gz --series-interval 100ms timeline.csv\n  \
+     tmt tcp --pcap run --qlog run.sqlog --explain 17 timeline.csv && tshark -r run-receiver.pcap",
     Algorithm::forms().join("\n  ")
 ))]
 pub(crate) struct Args {
@@ -156,15 +159,27 @@ pub(crate) struct Args {
     /// Print JSON instead of a table
     #[arg(long)]
     pub(crate) json: bool,
-    /// Write the senders' state (cwnd, ssthresh, srtt, rto, in flight, queue, delivered) as CSV
+    /// Write the senders' state (cwnd, ssthresh, srtt, rto, in flight, queue, delivered) as CSV, or as what the
+    /// name ends in: .csv.gz, .csv.zst, .parquet
     #[arg(long, value_name = "FILE")]
     pub(crate) series: Option<String>,
     /// Shortest time between two rows of the series; a row an event when left out
     #[arg(long, requires = "series")]
     pub(crate) series_interval: Option<Span>,
-    /// Write the story of every packet as CSV, for `tmt audit`
+    /// Write the story of every packet and the parts of its delay, for `tmt audit`: as CSV, or as what the name
+    /// ends in
     #[arg(long, value_name = "FILE")]
     pub(crate) packets: Option<String>,
+    /// Write the packets as each end would capture them (pcap of nanoseconds, raw IPv4, TCP headers without the
+    /// payload): FILE-sender.pcap and FILE-receiver.pcap, each with the times at its end
+    #[arg(long, value_name = "FILE")]
+    pub(crate) pcap: Option<String>,
+    /// Write the senders' recovery metrics and losses as qlog (JSON-SEQ), for tools made for QUIC
+    #[arg(long, value_name = "FILE")]
+    pub(crate) qlog: Option<String>,
+    /// Tell one packet's story behind the report: N of the first flow, or FLOW:N, both counted from 0
+    #[arg(long, value_name = "PACKET")]
+    pub(crate) explain: Option<PacketFlag>,
     /// Output file; stdout when left out or `-`
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: Option<String>,

@@ -20,9 +20,9 @@ use tmt_core::units::{BitRate, Bytes, Span, Time};
 
 use super::args::Args;
 use super::flows::Start;
+use super::logs;
 use super::spool::Spool;
 use crate::exit::{Failure, Outcome, note};
-use crate::output::refuse_twice;
 use crate::provenance;
 use buffer::buffer;
 use endpoint::{endpoint, profile_note};
@@ -98,6 +98,13 @@ pub(crate) fn resolve(args: &Args) -> Outcome<Plan> {
     check(args)?;
     let endpoint = endpoint(args)?;
     let flows = flows(args, endpoint);
+    if let Some(wanted) = args.explain.filter(|wanted| wanted.flow >= flows.len()) {
+        return Err(Failure::usage(format!(
+            "--explain: found flow {}, expected one of the {} flows, counted from 0",
+            wanted.flow,
+            flows.len()
+        )));
+    }
     let mut link = if args.link == "timeline" {
         link::timeline(args)?
     } else {
@@ -302,37 +309,7 @@ fn check(args: &Args) -> Outcome {
     if last_seed.is_none_or(|seed| i64::try_from(seed).is_err()) {
         return Err(Failure::usage("--seed: expected seeds below 2^63"));
     }
-    for (flag, path) in [("--packets", &args.packets), ("--series", &args.series)] {
-        let Some(path) = path else { continue };
-        if args.offsets.is_some_and(|offsets| offsets.count > 1) && !path.contains("{offset}") {
-            return Err(Failure::usage(format!(
-                "{flag} of several runs needs {{offset}} in the file's name"
-            )));
-        }
-        if args.seeds > 1 && !path.contains("{seed}") {
-            return Err(Failure::usage(format!(
-                "{flag} of several runs needs {{seed}} in the file's name"
-            )));
-        }
-        if path == "-" && args.output.as_deref().unwrap_or("-") == "-" {
-            return Err(Failure::usage(format!(
-                "{flag} - and the report cannot both go to stdout: say --output"
-            )));
-        }
-    }
-    let fixed = [&args.trace.trace, &args.output]
-        .into_iter()
-        .flatten()
-        .cloned();
-    let logs = (args.seed..args.seed + u64::from(args.seeds)).flat_map(|seed| {
-        let expand = move |path: &String| path.replace("{seed}", &seed.to_string());
-        [&args.packets, &args.series]
-            .into_iter()
-            .flatten()
-            .map(expand)
-    });
-    let paths: Vec<String> = fixed.chain(logs).collect();
-    refuse_twice(paths.iter().map(String::as_str))
+    logs::check(args)
 }
 
 fn flows(args: &Args, endpoint: Endpoint) -> Vec<FlowPlan> {

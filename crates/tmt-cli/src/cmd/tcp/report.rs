@@ -7,6 +7,7 @@ use fluid_tcp::replicas::{Columns, Estimate};
 use serde::Serialize;
 use tmt_core::units::to_f64;
 
+use super::explain::Explanation;
 use super::plan::{FlowParams, LinkPlan, Params, Plan, Which};
 use crate::provenance::TOOL;
 use crate::table::{self, millis, number, share};
@@ -30,6 +31,9 @@ struct Run {
     duration_s: f64,
     flows: Vec<Metrics>,
     total: RunTotal,
+    /// The packet that `--explain` asks for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    explanation: Option<Explanation>,
 }
 
 #[derive(Debug, Serialize)]
@@ -53,6 +57,7 @@ impl Report {
                     mean_coding_ratio: mean_coding_ratio(plan, &report.total),
                     total: report.total,
                 },
+                explanation: None,
             })
             .collect();
         let mut columns = Columns::default();
@@ -88,8 +93,32 @@ impl Report {
         })
     }
 
+    /// With one packet's story from each run; none at all where none was asked for.
+    pub(crate) fn explained(mut self, explanations: Vec<Explanation>) -> Self {
+        for (run, explanation) in self.runs.iter_mut().zip(explanations) {
+            run.explanation = Some(explanation);
+        }
+        self
+    }
+
+    /// What is printed for people: the report, and the stories behind it.
+    pub(crate) fn text(&self) -> String {
+        let mut text = self.table();
+        for run in &self.runs {
+            if let Some(explanation) = &run.explanation {
+                let seed = if self.runs.len() > 1 {
+                    format!("seed {}, ", run.seed)
+                } else {
+                    String::new()
+                };
+                text += &format!("\n{seed}{explanation}");
+            }
+        }
+        text
+    }
+
     /// The report for people: all flows together, and each flow where they are few.
-    pub(crate) fn table(&self) -> String {
+    fn table(&self) -> String {
         const SHOWN_FLOWS: usize = 6;
         let [run] = &self.runs[..] else {
             return self.means();
@@ -191,6 +220,18 @@ fn rows() -> Vec<Row> {
         ("delay p95 ms", |m| millis(m.delay.delay_p95_s)),
         ("delay p99 ms", |m| millis(m.delay.delay_p99_s)),
         ("delay max ms", |m| millis(m.delay.delay_max_s)),
+        ("delay in propagation, mean ms", |m| {
+            millis(m.delay_parts.delay_propagation_mean_s)
+        }),
+        ("delay in the queue, mean ms", |m| {
+            millis(m.delay_parts.delay_queue_mean_s)
+        }),
+        ("delay in serialisation, mean ms", |m| {
+            millis(m.delay_parts.delay_serialisation_mean_s)
+        }),
+        ("delay in decoding and ARQ/FEC, mean ms", |m| {
+            millis(m.delay_parts.delay_wait_mean_s)
+        }),
         ("queueing delay mean ms", |m| {
             millis(m.queueing_delay.queueing_delay_mean_s)
         }),

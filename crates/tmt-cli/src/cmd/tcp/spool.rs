@@ -172,6 +172,7 @@ fn read_held(
 #[cfg(test)]
 mod tests {
     use fluid_tcp::endpoint::Profile;
+    use fluid_tcp::gateway::Discipline;
     use fluid_tcp::link::TimelineLink;
     use fluid_tcp::metrics::RunReport;
     use fluid_tcp::probe::NoProbe;
@@ -208,6 +209,7 @@ mod tests {
     fn ran(timeline: Timeline, looped: bool) -> RunReport {
         let begin = timeline.first().unwrap();
         let setup = Setup {
+            discipline: Discipline::DropTail,
             flows: vec![Flow {
                 algorithm: "cubic".parse().unwrap(),
                 endpoint: Profile::Rfc.endpoint(),

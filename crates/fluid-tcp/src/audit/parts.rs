@@ -1,0 +1,41 @@
+//! What a delay is made of: rule `parts`.
+
+use tmt_core::units::{Span, Time};
+
+use super::head::Head;
+use super::refusal::Refusal;
+use super::report::{Ledger, Rule};
+use super::row::{Fate, Row};
+
+/// Each part is the time between two events of the row, and all of them are its delay.
+pub(super) fn check(row: &Row, head: &Head, ledger: &mut Ledger) {
+    let (Some(parts), Fate::Delivered { service, at }) = (row.parts, row.fate) else {
+        return;
+    };
+    let nanos = |span: Span| i128::from(span.as_nanos());
+    // Signed: the times of a log that is wrong may stand in any order.
+    let between = |from: Time, to: Time| i128::from(to.as_nanos()) - i128::from(from.as_nanos());
+    let forward = nanos(head.forward);
+    let expected = [
+        (
+            "delay_propagation",
+            between(row.sent, row.enqueued) + forward,
+        ),
+        ("delay_queue", between(row.enqueued, service.start)),
+        ("delay_serialisation", between(service.start, service.end)),
+        ("delay_wait", between(service.end, at) - forward),
+    ];
+    for ((name, expected), part) in expected.into_iter().zip(parts) {
+        ledger.check(Rule::Parts, row.line, nanos(part) == expected, || {
+            Refusal::new(format!("{name} {part}"), format!("{expected} ns"))
+        });
+    }
+    let sum: i128 = parts.into_iter().map(nanos).sum();
+    let delay = between(row.sent, at);
+    ledger.check(Rule::Parts, row.line, sum == delay, || {
+        Refusal::new(
+            format!("parts of {sum} ns together"),
+            format!("the delay, {delay} ns"),
+        )
+    });
+}

@@ -1,0 +1,256 @@
+//! `--qlog`: the senders' recovery metrics as qlog, for tools that show those of QUIC.
+//!
+//! Format: JSON text sequences (RFC 7464) by draft-ietf-quic-qlog-main-schema (`QlogFileSeq`), events of
+//! draft-ietf-quic-qlog-quic-events-12: `quic:recovery_metrics_updated` with what has changed, `quic:packet_lost`. One
+//! trace; the flow of an event is its `group_id`. Times are milliseconds from the run's zero, windows bytes of
+//! whole packets.
+//!
+//! A sender of this model learns of losses and sends anew in one step, so a packet is told to be lost when
+//! it is sent again: `reordering_threshold` in a fast recovery, `pto_expired` after a timeout.
+
+use std::io::{self, Write};
+
+use serde::Serialize;
+use tmt_core::units::{Bytes, Span, Time, to_f64};
+
+use crate::probe::{Copy, Moment, Probe};
+use crate::sender::{Snapshot, Why};
+
+/// RFC 7464 §2.2: in front of every record; a line feed stands behind it.
+const RECORD_SEPARATOR: u8 = 0x1e;
+
+/// Bytes gathered before a write.
+const BLOCK: usize = 1 << 16;
+
+#[derive(Debug, Serialize)]
+struct Head<'a> {
+    file_schema: &'a str,
+    serialization_format: &'a str,
+    title: &'a str,
+    description: &'a str,
+    trace: Trace<'a>,
+}
+
+#[derive(Debug, Serialize)]
+struct Trace<'a> {
+    title: &'a str,
+    description: &'a str,
+    common_fields: CommonFields<'a>,
+    vantage_point: VantagePoint<'a>,
+    event_schemas: [&'a str; 1],
+}
+
+#[derive(Debug, Serialize)]
+struct CommonFields<'a> {
+    time_format: &'a str,
+    reference_time: ReferenceTime<'a>,
+    protocol_types: [&'a str; 1],
+}
+
+#[derive(Debug, Serialize)]
+struct ReferenceTime<'a> {
+    clock_type: &'a str,
+    epoch: &'a str,
+}
+
+#[derive(Debug, Serialize)]
+struct VantagePoint<'a> {
+    name: &'a str,
+    #[serde(rename = "type")]
+    side: &'a str,
+}
+
+#[derive(Debug, Serialize)]
+struct Event<'a, D> {
+    time: f64,
+    name: &'a str,
+    group_id: String,
+    data: D,
+}
+
+/// What can be told to have changed; a value that there is none of is left out, as is one that stayed.
+#[derive(Debug, Clone, core::marker::Copy, PartialEq, Default, Serialize)]
+struct Recovery {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    smoothed_rtt: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    congestion_window: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    bytes_in_flight: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    ssthresh: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    packets_in_flight: Option<u64>,
+}
+
+impl Recovery {
+    /// What of it differs from `before`.
+    fn since(self, before: Self) -> Self {
+        fn news<T: PartialEq + core::marker::Copy>(now: Option<T>, before: Option<T>) -> Option<T> {
+            if now == before { None } else { now }
+        }
+        Self {
+            smoothed_rtt: news(self.smoothed_rtt, before.smoothed_rtt),
+            congestion_window: news(self.congestion_window, before.congestion_window),
+            bytes_in_flight: news(self.bytes_in_flight, before.bytes_in_flight),
+            ssthresh: news(self.ssthresh, before.ssthresh),
+            packets_in_flight: news(self.packets_in_flight, before.packets_in_flight),
+        }
+    }
+}
+
+#[derive(Debug, Serialize)]
+struct Lost<'a> {
+    header: Header<'a>,
+    trigger: &'a str,
+}
+
+#[derive(Debug, Serialize)]
+struct Header<'a> {
+    packet_type: &'a str,
+    packet_number: u64,
+}
+
+/// Writes the events while the run goes on.
+#[derive(Debug)]
+pub struct Qlog<W> {
+    output: W,
+    buffer: Vec<u8>,
+    packet: u64,
+    latest: Vec<Recovery>,
+    error: Option<io::Error>,
+}
+
+impl<W: Write> Qlog<W> {
+    /// A log of `flows` flows with packets of `packet` bytes, made by `tool` of a run with these `settings`.
+    ///
+    /// # Errors
+    /// What the system says while writing.
+    pub fn new(
+        output: W,
+        packet: Bytes,
+        flows: usize,
+        tool: &str,
+        settings: &str,
+    ) -> io::Result<Self> {
+        let mut log = Self {
+            output,
+            buffer: Vec::new(),
+            packet: packet.0,
+            latest: vec![Recovery::default(); flows],
+            error: None,
+        };
+        log.record(&Head {
+            file_schema: "urn:ietf:params:qlog:file:sequential",
+            serialization_format: "application/qlog+json-seq",
+            title: "tmt tcp: a model of TCP, no QUIC",
+            description: &format!("{tool}; {settings}"),
+            trace: Trace {
+                title: "TCP senders of a simulation",
+                description: "each group_id is a flow, counted from 0; packet numbers count packets of \
+                              the flow from 0 and are the same in a retransmission",
+                common_fields: CommonFields {
+                    time_format: "relative_to_epoch",
+                    reference_time: ReferenceTime {
+                        clock_type: "monotonic",
+                        epoch: "unknown",
+                    },
+                    protocol_types: ["TCP"],
+                },
+                vantage_point: VantagePoint {
+                    name: "sender of the TCP model",
+                    side: "client",
+                },
+                event_schemas: ["urn:ietf:params:qlog:events:quic-12"],
+            },
+        })?;
+        Ok(log)
+    }
+
+    /// Writes what is left.
+    ///
+    /// # Errors
+    /// The first error of the output.
+    pub fn finish(mut self) -> io::Result<W> {
+        if let Some(error) = self.error {
+            return Err(error);
+        }
+        self.output.write_all(&self.buffer)?;
+        Ok(self.output)
+    }
+
+    fn record(&mut self, record: &impl Serialize) -> io::Result<()> {
+        self.buffer.push(RECORD_SEPARATOR);
+        serde_json::to_writer(&mut self.buffer, record)?;
+        self.buffer.push(b'\n');
+        if self.buffer.len() >= BLOCK {
+            self.output.write_all(&self.buffer)?;
+            self.buffer.clear();
+        }
+        Ok(())
+    }
+
+    /// Writes an event, unless something went wrong before.
+    fn event(&mut self, now: Time, flow: usize, name: &str, data: impl Serialize) {
+        if self.error.is_none() {
+            let event = Event {
+                time: millis(now.since(Time::ZERO)),
+                name,
+                group_id: flow.to_string(),
+                data,
+            };
+            self.error = self.record(&event).err();
+        }
+    }
+
+    /// Bytes of a window in segments, cut to whole bytes.
+    fn bytes(&self, segments: f64) -> u64 {
+        crate::num::whole(segments * to_f64(self.packet))
+    }
+}
+
+fn millis(span: Span) -> f64 {
+    to_f64(span.as_nanos()) / 1e6
+}
+
+impl<W: Write> Probe for Qlog<W> {
+    fn on_sent(&mut self, now: Time, copy: Copy, _enqueued: bool) {
+        let trigger = match copy.why {
+            // A probe is sent before anything is known.
+            Why::New | Why::TailProbe => return,
+            Why::FastRetransmit => "reordering_threshold",
+            Why::Timeout => "pto_expired",
+        };
+        let lost = Lost {
+            header: Header {
+                packet_type: "1RTT",
+                packet_number: copy.packet,
+            },
+            trigger,
+        };
+        self.event(now, copy.flow, "quic:packet_lost", lost);
+    }
+
+    fn on_sender(
+        &mut self,
+        now: Time,
+        flow: usize,
+        _moment: Moment,
+        sender: &Snapshot,
+        _queue: u64,
+        _delivered: u64,
+    ) {
+        let state = Recovery {
+            smoothed_rtt: sender.srtt.map(millis),
+            congestion_window: Some(self.bytes(sender.cwnd)),
+            bytes_in_flight: Some(sender.in_flight.saturating_mul(self.packet)),
+            ssthresh: sender.ssthresh.map(|segments| self.bytes(segments)),
+            packets_in_flight: Some(sender.in_flight),
+        };
+        let news = state.since(self.latest[flow]);
+        if news != Recovery::default() {
+            self.latest[flow] = state;
+            self.event(now, flow, "quic:recovery_metrics_updated", news);
+        }
+    }
+}

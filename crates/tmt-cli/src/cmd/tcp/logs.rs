@@ -1,0 +1,203 @@
+//! What a run writes down beside its report: files that watch it.
+
+use fluid_tcp::log::{Explain, HEADERS, LARGEST, PacketLog, Pcap, PcapFlow, Qlog, Series};
+use fluid_tcp::probe::{All, Probe};
+use fluid_tcp::simulation::Setup;
+use tmt_core::table::TableForm;
+
+use super::args::Args;
+use super::explain::{Explanation, PacketFlag};
+use super::plan::{Plan, Which};
+use crate::exit::{Failure, Outcome};
+use crate::output::{Output, is_stdout, refuse_twice};
+use crate::provenance::TOOL;
+
+/// The files that the flags ask for, as typed; a capture has one at each end.
+fn files(args: &Args) -> Vec<(&'static str, String)> {
+    let mut files: Vec<(&str, String)> = [
+        ("--packets", &args.packets),
+        ("--series", &args.series),
+        ("--qlog", &args.qlog),
+    ]
+    .into_iter()
+    .filter_map(|(flag, path)| Some((flag, path.clone()?)))
+    .collect();
+    if let Some(path) = &args.pcap {
+        files.extend(ENDS.map(|end| ("--pcap", capture(path, end))));
+    }
+    files
+}
+
+/// The ends of a connection, as the names of captures have them.
+const ENDS: [&str; 2] = ["sender", "receiver"];
+
+/// The name of the capture at one end.
+fn capture(path: &str, end: &str) -> String {
+    let stem = path.strip_suffix(".pcap").unwrap_or(path);
+    format!("{stem}-{end}.pcap")
+}
+
+/// Whether the runs are watched at all.
+pub(super) fn are_asked_for(args: &Args) -> bool {
+    args.explain.is_some() || !files(args).is_empty()
+}
+
+/// Refuses names that cannot be written, or not by all runs.
+pub(super) fn check(args: &Args) -> Outcome {
+    for path in [&args.packets, &args.series].into_iter().flatten() {
+        TableForm::of_name(path).map_err(Failure::usage)?;
+    }
+    let files = files(args);
+    if args.pcap.as_deref().is_some_and(is_stdout) {
+        return Err(Failure::usage(
+            "--pcap -: found stdout, expected a name, as there is a file for each end",
+        ));
+    }
+    if args.pcap.is_some() && !(HEADERS + 1..=LARGEST).contains(&args.packet.0) {
+        return Err(Failure::usage(format!(
+            "--pcap: found packets of {}, expected {} B to {LARGEST} B, as {HEADERS} B of each are the headers of IPv4 and TCP",
+            args.packet,
+            HEADERS + 1
+        )));
+    }
+    for (flag, path) in &files {
+        if args.offsets.is_some_and(|offsets| offsets.count > 1) && !path.contains("{offset}") {
+            return Err(Failure::usage(format!(
+                "{flag} of several runs needs {{offset}} in the file's name"
+            )));
+        }
+        if args.seeds > 1 && !path.contains("{seed}") {
+            return Err(Failure::usage(format!(
+                "{flag} of several runs needs {{seed}} in the file's name"
+            )));
+        }
+        if is_stdout(path) && args.output.as_deref().is_none_or(is_stdout) {
+            return Err(Failure::usage(format!(
+                "{flag} - and the report cannot both go to stdout: say --output"
+            )));
+        }
+    }
+    let fixed = [&args.trace.trace, &args.output]
+        .into_iter()
+        .flatten()
+        .cloned();
+    let logs = (args.seed..args.seed + u64::from(args.seeds)).flat_map(|seed| {
+        let expand = move |path: &String| path.replace("{seed}", &seed.to_string());
+        files.iter().map(move |(_, path)| expand(path))
+    });
+    let paths: Vec<String> = fixed.chain(logs).collect();
+    refuse_twice(paths.iter().map(String::as_str))
+}
+
+/// The logs of one run.
+pub(super) struct Logs<'a> {
+    args: &'a Args,
+    packets: Option<PacketLog<Output>>,
+    series: Option<Series<Output>>,
+    pcap: Option<Pcap<Output>>,
+    qlog: Option<Qlog<Output>>,
+    explain: Option<Explain>,
+}
+
+impl<'a> Logs<'a> {
+    /// Opens what the flags ask for.
+    pub(super) fn open(args: &'a Args, plan: &Plan, setup: &Setup, which: Which) -> Outcome<Self> {
+        let flows = setup.flows.len();
+        let open = |path: &str| Output::create(Some(&which.name(path)));
+        let mut head = plan.log_head(setup, which.seed);
+        head.push("log", "packets");
+        let packets = table(args.packets.as_deref(), |path, form| {
+            PacketLog::new(open(path)?, form, &head, flows, setup.end).map_err(|e| io(path, &e))
+        })?;
+        head.set("log", "series");
+        let series = table(args.series.as_deref(), |path, form| {
+            let interval = args.series_interval;
+            Series::new(open(path)?, form, &head, flows, interval).map_err(|e| io(path, &e))
+        })?;
+        let pcap = args.pcap.as_deref().map(|path| {
+            let flows = setup.flows.iter().map(|flow| PcapFlow {
+                sack: flow.endpoint.sack,
+                rwnd: flow.endpoint.rwnd,
+            });
+            let [sender, receiver] = ENDS.map(|end| open(&capture(path, end)));
+            Pcap::new(sender?, receiver?, setup.packet, flows).map_err(|e| io(path, &e))
+        });
+        let qlog = args.qlog.as_deref().map(|path| {
+            let output = open(path)?;
+            Qlog::new(output, setup.packet, flows, TOOL, &plan.settings).map_err(|e| io(path, &e))
+        });
+        let explain = args
+            .explain
+            .map(|wanted| Explain::new(wanted.flow, wanted.packet, setup.end));
+        Ok(Self {
+            args,
+            packets,
+            series,
+            pcap: pcap.transpose()?,
+            qlog: qlog.transpose()?,
+            explain,
+        })
+    }
+
+    /// Those who watch the run.
+    pub(super) fn probes(&mut self) -> All<'_> {
+        fn watch<P: Probe>(probe: &mut Option<P>) -> Option<&mut dyn Probe> {
+            probe.as_mut().map(|probe| probe as &mut dyn Probe)
+        }
+        let probes = [
+            watch(&mut self.packets),
+            watch(&mut self.series),
+            watch(&mut self.pcap),
+            watch(&mut self.qlog),
+            watch(&mut self.explain),
+        ];
+        All(probes.into_iter().flatten().collect())
+    }
+
+    /// Writes what is left, and gives the story that was asked for; the files are yet to be made final.
+    pub(super) fn finish(
+        self,
+        plan: &Plan,
+        outputs: &mut Vec<Output>,
+    ) -> Outcome<Option<Explanation>> {
+        let args = self.args;
+        let named = |path: &Option<String>, error: &std::io::Error| {
+            io(path.as_deref().unwrap_or_default(), error)
+        };
+        if let Some(log) = self.packets {
+            outputs.push(log.finish().map_err(|error| named(&args.packets, &error))?);
+        }
+        if let Some(log) = self.series {
+            outputs.push(log.finish().map_err(|error| named(&args.series, &error))?);
+        }
+        if let Some(log) = self.pcap {
+            outputs.extend(log.finish().map_err(|error| named(&args.pcap, &error))?);
+        }
+        if let Some(log) = self.qlog {
+            outputs.push(log.finish().map_err(|error| named(&args.qlog, &error))?);
+        }
+        let (Some(explain), Some(PacketFlag { flow, packet })) = (self.explain, args.explain)
+        else {
+            return Ok(None);
+        };
+        match explain.finish() {
+            Ok(story) => Ok(Some(Explanation::new(plan, &story))),
+            Err(sent) => Err(Failure::failed(format!(
+                "--explain: packet {packet} of flow {flow} was never sent: found {sent} packets sent, counted from 0"
+            ))),
+        }
+    }
+}
+
+/// Opens a table where there is a path, in the form that its name asks for.
+fn table<T>(
+    path: Option<&str>,
+    open: impl FnOnce(&str, TableForm) -> Outcome<T>,
+) -> Outcome<Option<T>> {
+    path.map(|path| open(path, TableForm::of_name(path).map_err(Failure::usage)?))
+        .transpose()
+}
+
+fn io(path: &str, error: &std::io::Error) -> Failure {
+    Failure::io(path, error)
+}

@@ -1,0 +1,378 @@
+//! `tmt tcp --pcap`: both files byte by byte, and as tshark reads them where there is one.
+
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
+#[allow(
+    dead_code,
+    reason = "the test programs share the helper, and none needs all of it"
+)]
+mod common;
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::process::Command;
+
+use common::{Folder, bash, tmt};
+use serde_json::Value;
+
+/// A packet of a capture.
+struct Record {
+    nanos: u64,
+    kept: Vec<u8>,
+    length: usize,
+}
+
+fn word(bytes: &[u8], at: usize) -> u64 {
+    u64::from(u32::from_le_bytes(bytes[at..at + 4].try_into().unwrap()))
+}
+
+fn net16(bytes: &[u8], at: usize) -> u16 {
+    u16::from_be_bytes(bytes[at..at + 2].try_into().unwrap())
+}
+
+fn net32(bytes: &[u8], at: usize) -> u32 {
+    u32::from_be_bytes(bytes[at..at + 4].try_into().unwrap())
+}
+
+/// Reads a capture, and checks its header.
+fn records(file: &[u8]) -> Vec<Record> {
+    assert_eq!(word(file, 0), 0xa1b2_3c4d);
+    assert_eq!(file[4..8], [2, 0, 4, 0]);
+    let (snaplen, link) = (word(file, 16), word(file, 20));
+    assert_eq!(link, 101);
+    let mut records = Vec::new();
+    let mut at = 24;
+    while at < file.len() {
+        let [seconds, fraction, kept, length] = [0, 4, 8, 12].map(|offset| word(file, at + offset));
+        assert!(fraction < 1_000_000_000 && kept <= snaplen && kept <= length);
+        let kept = usize::try_from(kept).unwrap();
+        records.push(Record {
+            nanos: seconds * 1_000_000_000 + fraction,
+            kept: file[at + 16..at + 16 + kept].to_vec(),
+            length: usize::try_from(length).unwrap(),
+        });
+        at += 16 + kept;
+    }
+    records
+}
+
+/// RFC 1071: the ones' complement sum of 16-bit words, 0xffff where a checksum is among them.
+fn sum(parts: &[&[u8]]) -> u16 {
+    let bytes = parts.concat();
+    let mut sum: u32 = 0;
+    for pair in bytes.chunks(2) {
+        sum += u32::from(pair[0]) << 8 | u32::from(*pair.get(1).unwrap_or(&0));
+        sum = (sum & 0xffff) + (sum >> 16);
+    }
+    u16::try_from(sum).unwrap()
+}
+
+/// A segment as it was read.
+#[derive(Debug, PartialEq)]
+struct Segment {
+    nanos: u64,
+    /// Port of the flow, and whether it is the source.
+    port: u16,
+    from_sender: bool,
+    flags: u8,
+    seq: u32,
+    ack: u32,
+    payload: usize,
+    sack: Vec<(u32, u32)>,
+}
+
+/// Reads a packet, whose lengths and checksums must be right.
+fn segment(record: &Record) -> Segment {
+    let ip = &record.kept[..20];
+    assert_eq!(
+        (ip[0], ip[9], usize::from(net16(ip, 2))),
+        (0x45, 6, record.length)
+    );
+    assert_eq!(sum(&[ip]), 0xffff, "checksum of IPv4");
+    let tcp = &record.kept[20..];
+    assert_eq!(
+        usize::from(tcp[12] >> 4) * 4,
+        tcp.len(),
+        "the payload is left out"
+    );
+    let payload = record.length - record.kept.len();
+    let length = u16::try_from(tcp.len() + payload).unwrap().to_be_bytes();
+    // The payload is zeros, which add nothing.
+    assert_eq!(
+        sum(&[&ip[12..20], &[0, 6], &length, tcp]),
+        0xffff,
+        "checksum of TCP"
+    );
+    let from_sender = net16(tcp, 2) == 65_500;
+    let mut sack = Vec::new();
+    let mut options = &tcp[20..];
+    while let [kind, rest @ ..] = options {
+        if *kind <= 1 {
+            options = rest;
+            continue;
+        }
+        let (option, behind) = options.split_at(usize::from(rest[0]));
+        if *kind == 5 {
+            sack = option[2..]
+                .chunks(8)
+                .map(|block| (net32(block, 0), net32(block, 4)))
+                .collect();
+        }
+        options = behind;
+    }
+    Segment {
+        nanos: record.nanos,
+        port: net16(tcp, if from_sender { 0 } else { 2 }),
+        from_sender,
+        flags: tcp[13],
+        seq: net32(tcp, 4),
+        ack: net32(tcp, 8),
+        payload,
+        sack,
+    }
+}
+
+const SYN: u8 = 2;
+
+/// A folder with a timeline on which packets overtake each other.
+fn folder() -> Folder {
+    let folder = Folder::new();
+    bash(
+        &folder,
+        "tmt synth --rate 500kbps --lldu 33B --duration 40s --decode-delay 36ms \
+         | tmt inject --gilbert-elliott alpha=0.99,beta=0.8 --seed 3 \
+         | tmt apply --scheme arq -o timeline.csv",
+    )
+    .ok();
+    folder
+}
+
+fn capture(folder: &Folder, run: &str) -> (Value, [Vec<Record>; 2], String) {
+    let report = tmt(run)
+        .arg_list("--json --pcap run.pcap --packets log.csv")
+        .within(folder)
+        .run()
+        .ok()
+        .json();
+    let files = ["run-sender.pcap", "run-receiver.pcap"]
+        .map(|name| records(&fs::read(folder.path(name)).unwrap()));
+    (
+        report["runs"][0]["total"].clone(),
+        files,
+        folder.read("log.csv"),
+    )
+}
+
+/// Runs with losses in many ways: fast recoveries, timeouts, drops, windows of the receiver, small packets.
+const RUNS: [&str; 6] = [
+    "tcp --packet 500B --flows 2 timeline.csv",
+    "tcp --link synthetic --rate 2Mbps --rtt 200ms --loss bernoulli:0.02 --duration 30s --flows 3",
+    "tcp --link synthetic --rate 1Mbps --rtt 500ms --loss gilbert-elliott:alpha=0.99,beta=0.8 --duration 60s --cc newreno --sack off --recovery halving",
+    "tcp --link synthetic --rate 2Mbps --rtt 100ms --buffer 4pkt --duration 20s --rwnd 40pkt --handshake on",
+    "tcp --link synthetic --rate 500kbps --rtt 50ms --loss bernoulli:0.3 --duration 60s --packet 60B",
+    "tcp --link synthetic --rate 5Mbps --rtt 100ms --profile ns2 --duration 10s --bytes 1MB --flows 2 --packet 9kB",
+];
+
+#[test]
+fn captures_tell_what_the_log_tells_at_the_times_of_their_end() {
+    let folder = folder();
+    for run in RUNS {
+        let (_, files, log) = capture(&folder, run);
+        let nanos = |field: &str| field.replace('.', "").parse::<u64>().unwrap();
+        let rows: Vec<Vec<&str>> = log
+            .lines()
+            .filter(|line| line.starts_with(|c: char| c.is_ascii_digit()))
+            .map(|line| line.split(',').collect())
+            .collect();
+        for (file, time) in files.iter().zip([3, 9]) {
+            let segments: Vec<Segment> = file.iter().map(segment).collect();
+            assert!(segments.is_sorted_by_key(|segment| segment.nanos), "{run}");
+            let data = segments.iter().filter(|segment| segment.payload > 0);
+            let payload = segments
+                .iter()
+                .map(|segment| segment.payload)
+                .max()
+                .unwrap() as u64;
+            let mut found: Vec<(u64, u64, u64)> = data
+                .map(|segment| {
+                    let packet = u64::from(segment.seq - 1) / payload;
+                    (segment.nanos, u64::from(segment.port - 49_152), packet)
+                })
+                .collect();
+            let mut expected: Vec<(u64, u64, u64)> = rows
+                .iter()
+                .filter(|row| !row[time].is_empty())
+                .map(|row| {
+                    (
+                        nanos(row[time]),
+                        row[0].parse().unwrap(),
+                        row[1].parse().unwrap(),
+                    )
+                })
+                .collect();
+            found.sort_unstable();
+            expected.sort_unstable();
+            assert!(!found.is_empty());
+            assert_eq!(found, expected, "{run}");
+            let handshakes = segments.iter().filter(|segment| segment.flags & SYN != 0);
+            let flows: std::collections::BTreeSet<u16> =
+                segments.iter().map(|segment| segment.port).collect();
+            assert_eq!(handshakes.count(), 2 * flows.len());
+            let told = segments.iter().any(|segment| !segment.sack.is_empty());
+            assert_eq!(told, !run.contains("--sack off"), "{run}");
+            let in_whole_packets = |seq: u32| u64::from(seq - 1).is_multiple_of(payload);
+            assert!(
+                segments
+                    .iter()
+                    .flat_map(|segment| &segment.sack)
+                    .all(|(a, b)| a < b && in_whole_packets(*a) && in_whole_packets(*b))
+            );
+        }
+        // Every acknowledgement arrives as it was sent, RTT/2 later, unless the run ended before.
+        let [back, sent] = [&files[0], &files[1]].map(|file| {
+            let acks = file
+                .iter()
+                .map(segment)
+                .filter(|segment| !segment.from_sender && segment.flags & SYN == 0);
+            acks.map(|ack| (ack.port, ack.ack, ack.sack, ack.nanos))
+                .collect::<Vec<_>>()
+        });
+        assert!(back.len() <= sent.len() && !back.is_empty());
+        let mut ways = BTreeMap::new();
+        for (arrived, left) in back.iter().zip(&sent) {
+            assert_eq!(
+                (arrived.0, arrived.1, &arrived.2),
+                (left.0, left.1, &left.2),
+                "{run}"
+            );
+            *ways.entry(arrived.3 - left.3).or_insert(0) += 1;
+        }
+        assert_eq!(ways.len(), 1, "{run}: {ways:?}");
+    }
+}
+
+/// The capture with its payload of zeros put back, so that a reader can check every checksum.
+fn whole(file: &[u8]) -> Vec<u8> {
+    let mut out = file[..24].to_vec();
+    out[16..20].copy_from_slice(&262_144_u32.to_le_bytes());
+    for record in records(file) {
+        let seconds = u32::try_from(record.nanos / 1_000_000_000).unwrap();
+        let fraction = u32::try_from(record.nanos % 1_000_000_000).unwrap();
+        let length = u32::try_from(record.length).unwrap();
+        for word in [seconds, fraction, length, length] {
+            out.extend_from_slice(&word.to_le_bytes());
+        }
+        out.extend_from_slice(&record.kept);
+        out.resize(out.len() + record.length - record.kept.len(), 0);
+    }
+    out
+}
+
+/// What tshark says of each frame: the fields, one line a frame.
+fn tshark(folder: &Folder, file: &str, filter: &str, fields: &[&str]) -> Vec<Vec<String>> {
+    let mut command = Command::new("tshark");
+    command
+        .current_dir(folder.path(""))
+        .args(["-n", "-r", file, "-T", "fields"]);
+    command.args([
+        "-o",
+        "ip.check_checksum:TRUE",
+        "-o",
+        "tcp.check_checksum:TRUE",
+    ]);
+    if !filter.is_empty() {
+        command.args(["-Y", filter]);
+    }
+    for field in fields {
+        command.args(["-e", field]);
+    }
+    let ran = command.output().unwrap();
+    let complaints: Vec<String> = String::from_utf8_lossy(&ran.stderr)
+        .lines()
+        .filter(|line| !line.starts_with("Running as user"))
+        .map(str::to_owned)
+        .collect();
+    assert!(
+        ran.status.success() && complaints.is_empty(),
+        "{complaints:?}"
+    );
+    String::from_utf8(ran.stdout)
+        .unwrap()
+        .lines()
+        .map(|line| line.split('\t').map(str::to_owned).collect())
+        .collect()
+}
+
+#[test]
+fn tshark_reads_both_files_without_complaint() {
+    if Command::new("tshark").arg("--version").output().is_err() {
+        println!("skipped: no tshark on this machine");
+        return;
+    }
+    let folder = folder();
+    for run in RUNS {
+        let (total, files, _) = capture(&folder, run);
+        for (name, records) in ["run-sender.pcap", "run-receiver.pcap"]
+            .into_iter()
+            .zip(&files)
+        {
+            assert_eq!(
+                tshark(&folder, name, "", &["frame.number"]).len(),
+                records.len()
+            );
+            folder.write("whole.pcap", whole(&fs::read(folder.path(name)).unwrap()));
+            let frames = tshark(
+                &folder,
+                "whole.pcap",
+                "",
+                &["ip.checksum.status", "tcp.checksum.status"],
+            );
+            assert!(
+                frames.iter().all(|frame| frame[..] == ["1", "1"]),
+                "{run} {name}"
+            );
+            let wrong = tshark(
+                &folder,
+                name,
+                "_ws.malformed || _ws.short || _ws.expert.severity == 0x800000",
+                &["frame.number"],
+            );
+            assert!(wrong.is_empty(), "{run} {name}: {wrong:?}");
+        }
+        // Nothing is missing where packets are sent, and nothing acknowledged that was not.
+        let strange = "tcp.analysis.lost_segment || tcp.analysis.ack_lost_segment || tcp.analysis.keep_alive \
+                       || tcp.analysis.zero_window || tcp.analysis.reused_ports";
+        let strange = tshark(&folder, "run-sender.pcap", strange, &["frame.number"]);
+        assert!(strange.is_empty(), "{run}: {strange:?}");
+        let again = "tcp.len > 0 && (tcp.analysis.retransmission || tcp.analysis.fast_retransmission \
+                     || tcp.analysis.spurious_retransmission || tcp.analysis.out_of_order)";
+        let again = tshark(&folder, "run-sender.pcap", again, &["frame.number"]);
+        assert_eq!(
+            total["packets_retransmitted"].as_u64().unwrap(),
+            again.len() as u64,
+            "{run}"
+        );
+        let arrived = tshark(
+            &folder,
+            "run-receiver.pcap",
+            "tcp.len > 0",
+            &["frame.number"],
+        );
+        let sent = tshark(&folder, "run-sender.pcap", "tcp.len > 0", &["frame.number"]);
+        assert_eq!(total["packets_sent"].as_u64().unwrap(), sent.len() as u64);
+        assert!(arrived.len() <= sent.len());
+    }
+}
+
+#[test]
+fn a_packet_without_room_for_its_headers_is_refused() {
+    for size in ["40B", "65536B"] {
+        let run = tmt("tcp --link synthetic --rate 1Mbps --duration 1s --pcap run --packet")
+            .arg(size)
+            .run();
+        run.fails(2, &["--pcap: found packets of", "expected 41 B to 65535 B"]);
+    }
+    tmt("tcp --link synthetic --rate 1Mbps --duration 1s --pcap -")
+        .run()
+        .fails(2, &["--pcap -: found stdout"]);
+}
