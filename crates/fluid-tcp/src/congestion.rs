@@ -44,6 +44,8 @@ pub struct AckEvent {
     pub srtt: Option<Span>,
     /// Segments that this made known as lost.
     pub lost: u64,
+    /// It echoes a mark of a queue (RFC 3168).
+    pub echo: bool,
     /// Segments in the network after it: sent, and neither known to have arrived nor to be lost.
     pub pipe: u64,
     /// How fast segments were delivered; only for controllers that ask
@@ -133,6 +135,10 @@ pub trait CongestionControl: Keep + fmt::Debug + Send {
     /// Whether what is sent now tells nothing of the path's rate: the controller keeps the pipe empty on purpose.
     fn holds_back(&self) -> bool {
         false
+    }
+    /// Whether an echoed mark cuts the window: only then may packets be marked instead of dropped.
+    fn answers_marks(&self) -> bool {
+        true
     }
     /// A fast recovery, or one after a timeout, is over.
     fn on_recovered(&mut self, _now: Time) {}

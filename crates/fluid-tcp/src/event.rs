@@ -11,19 +11,16 @@ use tmt_core::units::Time;
 
 /// Events some of which come in order.
 pub trait Kinds {
-    /// Lanes there are.
-    const LANES: usize;
-
-    /// The lane, below [`Self::LANES`]; none for events in any order.
+    /// The lane; none for events in any order, or a lane that the queue does not have.
     fn lane(&self) -> Option<usize>;
 }
 
 /// Events in the order in which they happen; what happens at the same instant keeps the order in
 /// which it was scheduled.
 #[derive(Debug)]
-pub struct EventQueue<E> {
+pub struct EventQueue<E, const LANES: usize> {
     /// By lane, in the order of their keys.
-    lanes: Vec<VecDeque<Entry<E>>>,
+    lanes: [VecDeque<Entry<E>>; LANES],
     /// What came out of order.
     heap: BinaryHeap<Reverse<Entry<E>>>,
     inserted: u64,
@@ -37,8 +34,9 @@ struct Entry<E> {
 }
 
 impl<E> Entry<E> {
-    fn key(&self) -> (Time, u64) {
-        (self.at, self.sequence)
+    /// Time, then sequence, as one number.
+    fn key(&self) -> u128 {
+        u128::from(self.at.as_nanos()) << 64 | u128::from(self.sequence)
     }
 }
 
@@ -62,59 +60,54 @@ impl<E> Ord for Entry<E> {
     }
 }
 
-impl<E: Kinds> Default for EventQueue<E> {
+impl<E, const LANES: usize> Default for EventQueue<E, LANES> {
     fn default() -> Self {
         Self {
-            lanes: (0..E::LANES).map(|_| VecDeque::new()).collect(),
+            lanes: std::array::from_fn(|_| VecDeque::new()),
             heap: BinaryHeap::new(),
             inserted: 0,
         }
     }
 }
 
-/// Where the next event is.
-enum Next {
-    Lane(usize),
-    Heap,
-}
-
-impl<E: Kinds> EventQueue<E> {
+impl<E: Kinds, const LANES: usize> EventQueue<E, LANES> {
     /// Schedules `event` at `at`.
     pub fn schedule(&mut self, at: Time, event: E) {
-        let lane = event.lane();
+        let lane = event.lane().and_then(|lane| self.lanes.get_mut(lane));
         let entry = Entry {
             at,
             sequence: self.inserted,
             event,
         };
         self.inserted += 1;
-        if let Some(lane) = lane.map(|lane| &mut self.lanes[lane])
-            && lane.back().is_none_or(|last| last.at <= at)
-        {
-            lane.push_back(entry);
-        } else {
-            self.heap.push(Reverse(entry));
+        match lane {
+            Some(lane) if lane.back().is_none_or(|last| last.at <= at) => lane.push_back(entry),
+            _ => self.heap.push(Reverse(entry)),
         }
     }
 
     /// The next event, unless it lies after `until`.
     pub fn pop_until(&mut self, until: Time) -> Option<(Time, E)> {
-        let mut next = Next::Heap;
-        let mut first = self.heap.peek().map(|Reverse(entry)| entry.key());
-        for (index, lane) in self.lanes.iter().enumerate() {
-            if let Some(key) = lane.front().map(Entry::key)
-                && first.is_none_or(|first| key < first)
+        // No event has this key: its time would be past all times.
+        let mut first = u128::MAX;
+        let mut next = None;
+        if let Some(Reverse(entry)) = self.heap.peek() {
+            first = entry.key();
+        }
+        for lane in &mut self.lanes {
+            if let Some(entry) = lane.front()
+                && entry.key() < first
             {
-                next = Next::Lane(index);
-                first = Some(key);
+                first = entry.key();
+                next = Some(lane);
             }
         }
-        if first.is_none_or(|(at, _)| at > until) {
+        if first >> 64 > u128::from(until.as_nanos()) {
             return None;
         }
         let entry = match next {
-            Next::Lane(index) => self.lanes[index].pop_front(),
-            Next::Heap => self.heap.pop().map(|Reverse(entry)| entry),
+            Some(lane) => lane.pop_front(),
+            None => self.heap.pop().map(|Reverse(entry)| entry),
         };
         entry.map(|entry| (entry.at, entry.event))
     }
@@ -131,16 +124,14 @@ mod tests {
     }
 
     impl Kinds for (usize, char) {
-        const LANES: usize = 2;
-
         fn lane(&self) -> Option<usize> {
-            Some(self.0).filter(|lane| *lane < Self::LANES)
+            Some(self.0)
         }
     }
 
     #[test]
     fn time_orders_and_insertion_breaks_ties() {
-        let mut queue = EventQueue::default();
+        let mut queue = EventQueue::<_, 2>::default();
         for (time, event) in [
             (5, (0, 'c')),
             (1, (1, 'a')),
@@ -158,7 +149,7 @@ mod tests {
 
     #[test]
     fn nothing_after_the_limit_is_handed_out() {
-        let mut queue = EventQueue::default();
+        let mut queue = EventQueue::<_, 2>::default();
         queue.schedule(at(5), (0, 'x'));
         assert_eq!(queue.pop_until(at(4)), None);
         assert_eq!(queue.pop_until(at(5)), Some((at(5), (0, 'x'))));
@@ -168,7 +159,7 @@ mod tests {
         /// Against sorting, whatever is scheduled between two events.
         #[test]
         fn the_order_is_that_of_a_sorted_list(steps in prop::collection::vec((0u64..20, 0usize..3, any::<bool>()), 1..200)) {
-            let mut queue = EventQueue::default();
+            let mut queue = EventQueue::<_, 2>::default();
             let mut list: Vec<(u64, usize, usize)> = Vec::new();
             for (number, (time, kind, pops)) in steps.into_iter().enumerate() {
                 queue.schedule(at(time), (kind, 'x'));

@@ -11,6 +11,7 @@ use tmt_core::units::{Span, Time, to_f64};
 
 use crate::delay::DelayParts;
 use crate::link::Usage;
+use crate::sender::Sender;
 use crate::simulation::Setup;
 
 /// Delays kept one by one, over all flows of a run and again in its total; of as many as that a run's statistics are
@@ -80,6 +81,7 @@ struct Counts {
     sent: u64,
     retransmitted: u64,
     dropped: u64,
+    marked: u64,
     lost: u64,
     arrived: u64,
     spurious: u64,
@@ -129,6 +131,10 @@ impl FlowTally {
         }
     }
 
+    pub(crate) fn on_marked(&mut self) {
+        self.counts.marked += 1;
+    }
+
     pub(crate) fn on_lost(&mut self) {
         self.counts.lost += 1;
     }
@@ -167,14 +173,18 @@ pub struct Metrics {
     pub packets_retransmitted: u64,
     /// Copies that the receiver had already.
     pub packets_spurious: u64,
-    /// Copies dropped at the full queue.
+    /// Copies dropped at the queue: it was full, or CoDel dropped them.
     pub packets_dropped: u64,
+    /// Copies that the queue marked (ECN).
+    pub packets_marked: u64,
     /// Copies lost on the link.
     pub packets_lost: u64,
     /// Packets delivered in order.
     pub packets_delivered: u64,
     /// Retransmission timeouts.
     pub rto_events: u64,
+    /// Those of them that F-RTO found to have been needless.
+    pub spurious_timeouts: u64,
     /// Fast recoveries.
     pub fast_recoveries: u64,
     /// Share of the packets that were sent more than once.
@@ -323,16 +333,18 @@ impl RunReport {
         setup: &Setup,
         end: Time,
         usage: Usage,
-        flows: impl Iterator<Item = (&'a FlowTally, u64, u64, u64)>,
+        flows: impl Iterator<Item = (&'a FlowTally, u64, &'a Sender)>,
     ) -> Self {
         let duration = end.since(setup.begin);
         let mut sum = Sum::default();
         let mut total: Option<Delayed> = None;
         let flows: Vec<Metrics> = flows
-            .map(|(tally, delivered, rto_events, fast_recoveries)| {
+            .map(|(tally, delivered, sender)| {
+                let (rto_events, fast_recoveries) = (sender.rto_events(), sender.fast_recoveries());
                 let flow = Sum {
                     delivered,
                     rto_events,
+                    spurious_timeouts: sender.spurious_timeouts(),
                     fast_recoveries,
                     ..Sum::default()
                 };
@@ -390,6 +402,7 @@ struct Sum {
     counts: Counts,
     delivered: u64,
     rto_events: u64,
+    spurious_timeouts: u64,
     fast_recoveries: u64,
 }
 
@@ -399,6 +412,7 @@ impl Sum {
         sum.sent += counts.sent;
         sum.retransmitted += counts.retransmitted;
         sum.dropped += counts.dropped;
+        sum.marked += counts.marked;
         sum.lost += counts.lost;
         sum.arrived += counts.arrived;
         sum.spurious += counts.spurious;
@@ -412,6 +426,7 @@ impl Sum {
         sum.completion = sum.completion.max(counts.completion);
         self.delivered += flow.delivered;
         self.rto_events += flow.rto_events;
+        self.spurious_timeouts += flow.spurious_timeouts;
         self.fast_recoveries += flow.fast_recoveries;
     }
 }
@@ -444,9 +459,11 @@ fn metrics(
         packets_retransmitted: counts.retransmitted,
         packets_spurious: counts.spurious,
         packets_dropped: counts.dropped,
+        packets_marked: counts.marked,
         packets_lost: counts.lost,
         packets_delivered: ends.delivered,
         rto_events: ends.rto_events,
+        spurious_timeouts: ends.spurious_timeouts,
         fast_recoveries: ends.fast_recoveries,
         retransmission_probability: ratio(packets - once, packets),
         max_retransmissions: retransmissions.keys().last().copied().unwrap_or(0),

@@ -19,6 +19,11 @@ impl RangeSet {
 
     /// The range that holds `number`.
     pub(crate) fn range_of(&self, number: u64) -> Option<(u64, u64)> {
+        // Mostly it is asked for what has just arrived, which is in the last range or behind it.
+        let last = *self.ranges.back()?;
+        if number >= last.0 {
+            return Some(last).filter(|(_, end)| number < *end);
+        }
         let found = self.ranges.get(self.place(number)).copied();
         found.filter(|(start, _)| *start <= number)
     }
@@ -28,9 +33,31 @@ impl RangeSet {
         self.range_of(number).is_some()
     }
 
+    /// Adds a number that is not in the set; the range it is in then, and whether that is only a longer one.
+    pub(crate) fn add(&mut self, number: u64) -> ((u64, u64), bool) {
+        if let Some((start, end)) = self.ranges.back_mut()
+            && *end == number
+        {
+            *end += 1;
+            return ((*start, *end), true);
+        }
+        let before = self.ranges.len();
+        self.insert(number, number + 1, |_| {});
+        let range = self.range_of(number).unwrap_or((number, number + 1));
+        (range, self.ranges.len() == before)
+    }
+
     /// Adds [start, end) and calls `added` for each number that was not in the set.
     pub(crate) fn insert(&mut self, start: u64, end: u64, mut added: impl FnMut(u64)) {
         if start >= end {
+            return;
+        }
+        // Mostly it goes on where the last range ends.
+        if let Some((first, last)) = self.ranges.back_mut()
+            && (*first..=*last).contains(&start)
+        {
+            (*last..end).for_each(added);
+            *last = end.max(*last);
             return;
         }
         // Known blocks are reported over and over; telling that nothing is new must be cheap.

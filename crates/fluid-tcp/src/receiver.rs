@@ -10,8 +10,8 @@ use crate::ranges::RangeSet;
 /// SACK blocks in an acknowledgement (RFC 2018 §3, with room for other options).
 const BLOCKS: usize = 3;
 
-/// Recent arrivals remembered to choose the blocks from.
-const REMEMBERED: usize = 16;
+/// Ranges remembered in the order of their latest arrivals, to choose the blocks from.
+const REMEMBERED: usize = 8;
 
 /// An acknowledgement.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -61,7 +61,7 @@ pub struct Receiver {
     endpoint: Endpoint,
     next: u64,
     above: RangeSet,
-    /// Latest out-of-order arrivals, the latest first.
+    /// One packet of each of the ranges that grew last, the latest first.
     recent: VecDeque<u64>,
     /// In-order packets that no acknowledgement covers yet.
     unacknowledged: u32,
@@ -115,9 +115,7 @@ impl Receiver {
             };
         }
         if number > self.next {
-            self.above.insert(number, number + 1, |_| {});
-            self.recent.push_front(number);
-            self.recent.truncate(REMEMBERED);
+            self.remember(number);
             return Arrival {
                 duplicate: false,
                 ack: Some(self.acknowledge()),
@@ -128,6 +126,7 @@ impl Receiver {
         let filled_gap = match self.above.take_first_if(self.next) {
             Some(end) => {
                 self.next = end;
+                self.recent.retain(|number| *number >= end);
                 true
             }
             None => false,
@@ -156,6 +155,20 @@ impl Receiver {
             .map(|_| self.acknowledge())
     }
 
+    /// Takes in a packet above a gap.
+    fn remember(&mut self, number: u64) {
+        let ((start, end), grew) = self.above.add(number);
+        let within = |other: &u64| (start..end).contains(other);
+        match self.recent.front_mut() {
+            Some(first) if grew && within(first) => *first = number,
+            _ => {
+                self.recent.retain(|other| !within(other));
+                self.recent.push_front(number);
+                self.recent.truncate(REMEMBERED);
+            }
+        }
+    }
+
     fn acknowledge(&mut self) -> Ack {
         self.unacknowledged = 0;
         self.quick = self.quick.saturating_sub(1);
@@ -169,19 +182,8 @@ impl Receiver {
         if !self.endpoint.sack || self.recent.is_empty() {
             return ack;
         }
-        let mut count = 0;
-        let next = self.next;
-        self.recent.retain(|number| *number >= next);
-        for number in &self.recent {
-            if let Some(block) = self.above.range_of(*number)
-                && !ack.blocks[..count].contains(&block)
-            {
-                ack.blocks[count] = block;
-                count += 1;
-                if count == BLOCKS {
-                    break;
-                }
-            }
+        for (block, number) in ack.blocks.iter_mut().zip(&self.recent) {
+            *block = self.above.range_of(*number).unwrap_or_default();
         }
         ack
     }

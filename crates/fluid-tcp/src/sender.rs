@@ -33,7 +33,7 @@ use crate::ranges::RangeSet;
 use crate::receiver::Ack;
 use crate::rtt::RttEstimator;
 use f_rto::Doubt;
-use news::News;
+use news::{Acknowledged, News};
 use pacing::Pacer;
 use prr::Prr;
 use rack::Rack;
@@ -140,6 +140,8 @@ pub struct Snapshot {
 pub struct Sender {
     endpoint: Endpoint,
     cc: Box<dyn CongestionControl>,
+    /// [`CongestionControl::governs_recovery`], which does not change.
+    governed: bool,
     rtt: RttEstimator,
     /// Packets the application has; none for a source that never ends.
     total: Option<u64>,
@@ -152,8 +154,8 @@ pub struct Sender {
     outstanding: VecDeque<Outstanding>,
     phase: Phase,
     dupacks: u32,
-    /// The first missing packet is sent whatever the window says.
-    retransmit_now: bool,
+    /// The packet that is sent again whatever the window says, unless it arrives before.
+    retransmit: Option<u64>,
     /// The window, and nothing else, kept the sender from sending at its last attempt.
     held_by_cwnd: bool,
     /// Packets of limited transmit, which do not count as in flight when the window is cut.
@@ -204,6 +206,7 @@ impl Sender {
         Self {
             rtt: RttEstimator::new(endpoint.rto),
             endpoint,
+            governed: cc.governs_recovery(),
             cc,
             total,
             una: 0,
@@ -212,7 +215,7 @@ impl Sender {
             outstanding: VecDeque::new(),
             phase: Phase::Open,
             dupacks: 0,
-            retransmit_now: false,
+            retransmit: None,
             held_by_cwnd: false,
             limited: 0,
             recover: None,
@@ -263,10 +266,10 @@ impl Sender {
         self.pacer.as_ref().and_then(Pacer::holds_until)
     }
 
-    /// Whether new packets may be marked by queues.
+    /// Whether new packets may be marked by queues: not those of a controller that would not answer.
     #[must_use]
     pub fn is_ecn_capable(&self) -> bool {
-        self.endpoint.ecn
+        self.endpoint.ecn && self.cc.answers_marks()
     }
 
     /// Lowest packet not acknowledged.
@@ -322,11 +325,13 @@ impl Sender {
         };
         let acked = next.saturating_sub(self.una);
         let in_flight = self.high - self.una;
-        let rtt = self.travelled(now, next);
         let mut delivered = newly_sacked;
+        let mut rtt = None;
         if acked > 0 {
-            self.measure(now, next);
-            delivered += self.advance(now, next);
+            let what = self.advance(now, next);
+            self.measure(now, next, &what);
+            delivered += what.delivered;
+            rtt = what.travelled(now);
         }
         if self.rack.is_some() {
             self.find_overdue(now, ack.duplicate);
@@ -349,6 +354,7 @@ impl Sender {
             srtt: self.rtt.srtt(),
             lost: self.lost - lost_before,
             pipe: self.in_network(),
+            echo: ack.echo,
             rate: self.rate_sample(now),
         };
         self.cc.observe(&event);
@@ -365,7 +371,7 @@ impl Sender {
     /// What the acknowledgement does in the phase that the sender is in; whether the timer starts anew.
     fn by_phase(&mut self, event: &AckEvent, duplicate: bool) -> bool {
         let (now, acked, delivered) = (event.now, event.acked, event.delivered);
-        if self.cc.governs_recovery() {
+        if self.governed {
             self.cc.on_ack(event);
         }
         match self.phase {
@@ -425,14 +431,21 @@ impl Sender {
         if self.una < self.reduced_at {
             return;
         }
-        self.reduced_at = self.high;
-        self.tell_reduced = true;
+        self.note_reduction();
         if self.phase == Phase::Open {
             self.cc.on_congestion(&CongestionEvent {
                 now,
                 in_flight: self.flight(),
                 cause: Cause::Ecn,
             });
+        }
+    }
+
+    /// The window is cut: no mark of this round trip cuts it again, and the receiver is told (RFC 3168 §6.1.2).
+    fn note_reduction(&mut self) {
+        if self.endpoint.ecn {
+            self.reduced_at = self.high;
+            self.tell_reduced = true;
         }
     }
 
@@ -454,6 +467,12 @@ impl Sender {
             if self.phase == Phase::Open && self.finds_loss() {
                 self.enter_recovery(now, 0);
                 self.arm(now);
+            } else if matches!(self.phase, Phase::Recovery { .. }) {
+                // No acknowledgement may come to let out what was found lost.
+                self.in_recovery(0);
+                if self.pipe == 0 {
+                    self.prr.allow_at_least_one();
+                }
             }
         }
         if self.deadline.is_none_or(|deadline| deadline > now) {
@@ -483,12 +502,13 @@ impl Sender {
             in_flight,
             cause,
         });
+        self.note_reduction();
         self.phase = Phase::Loss { point: self.high };
         self.recover = Some(self.high);
         self.dupacks = 0;
         self.limited = 0;
         self.inflation = 0.0;
-        self.retransmit_now = false;
+        self.retransmit = None;
         self.timed = None;
         self.tail_probe = TailProbe::default();
         if self.endpoint.sack {
@@ -504,16 +524,25 @@ impl Sender {
         if self.pacer.as_mut().is_some_and(|pacer| pacer.holds(now)) {
             return None;
         }
-        let packet = if std::mem::take(&mut self.retransmit_now) {
-            self.una
-        } else if let Some(probe) = self.tail_probe.take() {
-            probe
+        let urgent = self.retransmit.take().or_else(|| self.tail_probe.take());
+        let packet = if let Some(packet) = urgent.filter(|packet| self.is_missing(*packet)) {
+            packet
         } else if self.endpoint.sack {
             self.choose_selective()?
         } else {
             self.choose_partial()?
         };
         Some(self.transmit(now, packet))
+    }
+
+    /// Whether a packet that was to be sent, before pacing held it back, is still wanted.
+    fn is_missing(&self, packet: u64) -> bool {
+        if packet == self.high {
+            return self.has_new_data();
+        }
+        let index = packet.checked_sub(self.una).map(|_| self.index(packet));
+        let entry = index.and_then(|index| self.outstanding.get(index));
+        entry.is_some_and(|entry| !entry.sacked)
     }
 
     fn transmit(&mut self, now: Time, packet: u64) -> Transmission {
@@ -625,7 +654,8 @@ impl Sender {
     }
 
     fn grow(&mut self, ack: &AckEvent) {
-        if self.cc.governs_recovery() {
+        // With an echoed mark an acknowledgement lets no window grow (RFC 3168 §6.1.2).
+        if self.governed || ack.echo {
             return;
         }
         if self.held_by_cwnd || !self.endpoint.window_validation {
@@ -633,42 +663,36 @@ impl Sender {
         }
     }
 
-    /// Takes the round-trip time of what is acknowledged up to `next`, never of what was sent twice.
-    fn measure(&mut self, now: Time, next: u64) {
-        match self.endpoint.rtt_sampling {
-            RttSampling::PerWindow => {
-                if let Some((packet, sent)) = self.timed
-                    && packet < next
-                {
-                    self.timed = None;
-                    self.rtt.sample(now.since(sent));
-                }
-            }
-            RttSampling::PerAck => {
-                let acked = self.outstanding.range(..self.index(next));
-                if acked.clone().any(|o| o.copies > 1) {
-                    return;
-                }
-                // What was received out of order was not acknowledged for waiting, not for travelling.
-                if let Some(first) = acked.into_iter().find(|o| !o.sacked) {
-                    self.rtt.sample(now.since(first.sent));
-                }
-            }
+    /// Takes the round-trip time of what was acknowledged up to `next`, never of what was sent twice.
+    fn measure(&mut self, now: Time, next: u64, acked: &Acknowledged) {
+        let sent = match self.endpoint.rtt_sampling {
+            RttSampling::PerWindow => self
+                .timed
+                .take_if(|(packet, _)| *packet < next)
+                .map(|(_, sent)| sent),
+            // What was received out of order was not acknowledged for waiting, not for travelling.
+            RttSampling::PerAck => acked.first.filter(|_| !acked.again),
+        };
+        if let Some(sent) = sent {
+            self.rtt.sample(now.since(sent));
         }
     }
 
-    /// Everything below `next` is acknowledged; how many of these were not known to have arrived.
-    fn advance(&mut self, now: Time, next: u64) -> u64 {
-        let mut delivered = 0;
+    /// Everything below `next` is acknowledged; what that was.
+    fn advance(&mut self, now: Time, next: u64) -> Acknowledged {
+        let mut acked = Acknowledged::default();
         while self.una < next {
             let Some(entry) = self.outstanding.pop_front() else {
                 break;
             };
             self.pipe -= entry.in_pipe();
+            acked.again |= entry.copies > 1;
+            acked.last = (!entry.sacked).then_some(entry.sent);
             if entry.sacked {
                 self.sacked_count -= 1;
             } else {
-                delivered += 1;
+                acked.delivered += 1;
+                acked.first.get_or_insert(entry.sent);
                 if let Some(rack) = &mut self.rack {
                     rack.on_arrival(now, self.una, &entry);
                 }
@@ -686,7 +710,7 @@ impl Sender {
         }
         self.sacked.remove_below(next);
         self.nxt = self.nxt.max(next);
-        delivered
+        acked
     }
 
     /// Whether what is known calls for a fast retransmit.
@@ -695,7 +719,7 @@ impl Sender {
             return false;
         }
         if self.endpoint.sack {
-            return self.una < self.lost_below;
+            return self.una < self.lost_below && (self.rack.is_none() || self.any_lost());
         }
         self.dupacks >= DUP_THRESHOLD && self.recover.is_none_or(|point| self.una > point)
     }
@@ -707,11 +731,15 @@ impl Sender {
             CutFrom::Window => self.window(),
         };
         let outstanding = self.high - self.una;
-        self.cc.on_congestion(&CongestionEvent {
-            now,
-            in_flight,
-            cause: Cause::FastRetransmit,
-        });
+        // A mark of the same round trip has cut the window already (RFC 3168 §6.1.2).
+        if !self.endpoint.ecn || self.una >= self.reduced_at {
+            self.cc.on_congestion(&CongestionEvent {
+                now,
+                in_flight,
+                cause: Cause::FastRetransmit,
+            });
+        }
+        self.note_reduction();
         self.phase = Phase::Recovery { point: self.high };
         // Where the first partial acknowledgement ends a recovery, duplicates may start the next at once.
         if self.cc.recovers_by_partial() {
@@ -731,8 +759,9 @@ impl Sender {
             // With SACK the packet may have been sent again already, in the recovery before this one; what was found
             // lost by time need not be the first.
             let first = self.outstanding.front();
-            self.retransmit_now = !self.endpoint.sack
+            let urgent = !self.endpoint.sack
                 || first.is_some_and(|o| !o.again && (o.lost || self.rack.is_none()));
+            self.retransmit = urgent.then_some(self.una);
         }
         if !self.endpoint.sack {
             self.inflation = f64::from(DUP_THRESHOLD);
@@ -748,6 +777,7 @@ impl Sender {
         self.phase = Phase::Open;
         self.dupacks = 0;
         self.inflation = 0.0;
+        self.retransmit = None;
         self.end_of_recovery(now);
     }
 
@@ -760,7 +790,7 @@ impl Sender {
 
     /// Whether proportional rate reduction says what a recovery sends.
     fn follows_prr(&self) -> bool {
-        self.endpoint.sack && self.endpoint.recovery == Recovery::Prr && !self.cc.governs_recovery()
+        self.endpoint.sack && self.endpoint.recovery == Recovery::Prr && !self.governed
     }
 
     /// Proportional rate reduction's share of an acknowledgement in recovery.

@@ -58,7 +58,8 @@ enum Event {
     Delivery {
         copy: Copy,
         delay: DelayParts,
-        packet: Packet,
+        marked: bool,
+        reduced: bool,
     },
     Ack {
         flow: u32,
@@ -72,8 +73,6 @@ enum Event {
 }
 
 impl Kinds for Event {
-    const LANES: usize = 3;
-
     fn lane(&self) -> Option<usize> {
         match self {
             Self::Delivery { .. } => Some(0),
@@ -112,7 +111,7 @@ struct Run<'a, G, P> {
     setup: &'a Setup,
     gateway: G,
     probe: &'a mut P,
-    events: EventQueue<Event>,
+    events: EventQueue<Event, 3>,
     connections: Vec<Connection>,
     gateway_event: Option<Time>,
     sent: u64,
@@ -221,8 +220,16 @@ impl<G: Gateway, P: Probe> Run<'_, G, P> {
             Event::Delivery {
                 copy,
                 delay,
-                packet,
-            } => self.on_delivery(now, copy, &delay, packet),
+                marked,
+                reduced,
+            } => {
+                let packet = Packet {
+                    number: copy.packet,
+                    marked,
+                    reduced,
+                };
+                self.on_delivery(now, copy, &delay, packet);
+            }
             Event::Ack { flow, ack } => self.on_ack(now, flow, &ack),
             Event::Pace(flow) => self.on_pace(now, flow),
             Event::Timer(flow) => self.on_timer(now, flow),
@@ -380,16 +387,15 @@ impl<G: Gateway, P: Probe> Run<'_, G, P> {
         match fate {
             Fate::Dropped(packet) => self.connections[packet.copy.flow].tally.on_dropped(),
             Fate::Served(packet, service, marked) => {
+                if marked {
+                    self.connections[packet.copy.flow].tally.on_marked();
+                }
                 if let Some(delay) = DelayParts::of(packet.sent, packet.sent, &service) {
-                    let arriving = Packet {
-                        number: packet.copy.packet,
-                        marked,
-                        reduced: packet.reduced,
-                    };
                     let event = Event::Delivery {
                         copy: packet.copy,
                         delay,
-                        packet: arriving,
+                        marked,
+                        reduced: packet.reduced,
                     };
                     self.schedule(service.arrival, event);
                 }
@@ -478,12 +484,10 @@ impl<G: Gateway, P: Probe> Run<'_, G, P> {
         }
         usage.packets_served = self.served;
         let flows = self.connections.iter().map(|connection| {
-            let sender = &connection.sender;
             (
                 &connection.tally,
                 connection.receiver.next(),
-                sender.rto_events(),
-                sender.fast_recoveries(),
+                &connection.sender,
             )
         });
         RunReport::new(self.setup, end, usage, flows)

@@ -387,6 +387,10 @@ impl CongestionControl for Bbr {
         true
     }
 
+    fn answers_marks(&self) -> bool {
+        false
+    }
+
     fn holds_back(&self) -> bool {
         self.state == State::ProbeRtt
     }

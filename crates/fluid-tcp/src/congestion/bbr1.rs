@@ -389,6 +389,10 @@ impl CongestionControl for Bbr1 {
         true
     }
 
+    fn answers_marks(&self) -> bool {
+        false
+    }
+
     fn holds_back(&self) -> bool {
         self.mode == Mode::ProbeRtt
     }

@@ -26,4 +26,8 @@ impl CongestionControl for Fixed {
     fn ssthresh(&self) -> Option<f64> {
         None
     }
+
+    fn answers_marks(&self) -> bool {
+        false
+    }
 }

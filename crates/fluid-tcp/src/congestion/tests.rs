@@ -225,7 +225,7 @@ proptest! {
                         told.lose(cc.as_mut(), sampled.lost, sampled.pipe);
                         let rate = told.rate(acked, sampled).filter(|_| cc.samples_rate());
                         let (lost, pipe) = (sampled.lost, sampled.pipe);
-                        let ack = AckEvent { now, acked, delivered: acked, in_flight, round, rtt, srtt: rtt, lost, pipe, rate };
+                        let ack = AckEvent { now, acked, delivered: acked, in_flight, round, rtt, srtt: rtt, lost, pipe, rate, echo: false };
                         let (window, threshold) = (cc.cwnd(), cc.ssthresh());
                         cc.observe(&ack);
                         prop_assert!(cc.cwnd().to_bits() == window.to_bits() && cc.ssthresh() == threshold);

@@ -1,8 +1,7 @@
 //! Controlled delay (RFC 8289 §5), with the marking of RFC 3168 for flows that take it.
 //!
-//! Named deviations: sizes are counted in packets, so that "no more than one MTU in the queue" is no packet behind
-//! the one that leaves; as in Linux, a packet that may be marked is marked and sent, and ends the dropping of that
-//! moment.
+//! Sizes are counted in packets: "no more than one MTU in the queue" is one packet behind the one that leaves. Named
+//! deviation: as in Linux, a packet that may be marked is marked and sent, and ends the dropping of that moment.
 
 use std::collections::VecDeque;
 
@@ -60,7 +59,8 @@ impl<L: Link> CoDelQueue<L> {
 
     /// Whether the packet that would leave `now` has waited above the target for an interval (§5.6 dodequeue).
     fn ok_to_drop(&mut self, now: Time, since: Time) -> bool {
-        if now.since(since) < self.target || self.waiting.len() <= 1 {
+        // The head still counts.
+        if now.since(since) < self.target || self.waiting.len() <= 2 {
             self.first_above = None;
             return false;
         }
@@ -184,6 +184,22 @@ mod tests {
     use crate::probe::Copy;
     use crate::sender::Why;
 
+    fn packet(ordinal: u64, sent: Time, capable: bool) -> Queued {
+        let copy = Copy {
+            ordinal,
+            flow: 0,
+            packet: ordinal,
+            copy: 1,
+            why: Why::New,
+        };
+        Queued {
+            copy,
+            sent,
+            capable,
+            reduced: false,
+        }
+    }
+
     /// A link of 100 packets a second under a load of `load` packets a second for `seconds`; what became of each in
     /// its order, with when it was decided.
     fn fates(load: u64, seconds: u64, capable: bool) -> Vec<(Time, Fate)> {
@@ -201,20 +217,7 @@ mod tests {
                     fates.push((due, fate));
                 }
             }
-            let copy = Copy {
-                ordinal,
-                flow: 0,
-                packet: ordinal,
-                copy: 1,
-                why: Why::New,
-            };
-            let packet = Queued {
-                copy,
-                sent: now,
-                capable,
-                reduced: false,
-            };
-            assert_eq!(queue.offer(now, packet), Fate::Waits);
+            assert_eq!(queue.offer(now, packet(ordinal, now, capable)), Fate::Waits);
             queue.leave(now);
             while let Some(fate) = queue.wake(now) {
                 fates.push((now, fate));
@@ -247,6 +250,26 @@ mod tests {
             );
             let gap = 1e8 / to_f64(count).sqrt();
             expected = expected.saturating_add(Span::from_nanos(whole(gap)).unwrap());
+        }
+    }
+
+    #[test]
+    fn one_packet_that_stands_behind_is_no_standing_queue() {
+        // Services of 10 ms; behind each packet that leaves the queue `standing` more wait.
+        for (standing, drops) in [(1u64, false), (2, true)] {
+            let link = SyntheticLink::new(BitRate(800), Bytes(1), Span::ZERO, None, Time::ZERO);
+            let (target, interval) = (Span::from_millis(5), Span::from_millis(100));
+            let mut queue = CoDelQueue::new(link.unwrap(), 100, target, interval);
+            let mut dropped = 0;
+            for ordinal in 0..200 + standing {
+                let now = Time::from_nanos(ordinal.saturating_sub(standing) * 10_000_000).unwrap();
+                queue.leave(now);
+                queue.offer(now, packet(ordinal, now, false));
+                while let Some(fate) = queue.wake(now) {
+                    dropped += u32::from(matches!(fate, Fate::Dropped(_)));
+                }
+            }
+            assert_eq!(dropped > 0, drops, "{standing}");
         }
     }
 

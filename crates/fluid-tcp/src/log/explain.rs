@@ -38,6 +38,8 @@ pub struct CopyStory {
     pub queue_met: u64,
     /// Whether there was room for it.
     pub enqueued: bool,
+    /// When the queue dropped it that had taken it in.
+    pub dropped: Option<Time>,
     /// What the link did with it; what lies behind the end of the run did not happen.
     pub service: Option<Served>,
     /// Whether the link lost it.
@@ -138,11 +140,19 @@ impl Probe for Explain {
             sent: now,
             queue_met: met,
             enqueued,
+            dropped: None,
             service: None,
             lost: false,
             delivered: None,
             delay: None,
         });
+    }
+
+    fn on_dropped(&mut self, now: Time, copy: Copy) {
+        self.queue = self.queue.saturating_sub(1);
+        if let Some(story) = self.copy(copy) {
+            story.dropped = Some(now);
+        }
     }
 
     fn on_service(&mut self, copy: Copy, service: &Service) {

@@ -57,6 +57,7 @@ impl Sender {
             self.pipe += entry.in_pipe();
         }
         self.lost_below = self.una;
+        self.retransmit = None;
         self.phase = Phase::Open;
         self.dupacks = 0;
         self.readmit();

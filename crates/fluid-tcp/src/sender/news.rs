@@ -2,8 +2,6 @@
 
 use tmt_core::units::{Span, Time};
 
-use super::Sender;
-
 /// What is kept from one acknowledgement to the next.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct News {
@@ -43,17 +41,25 @@ impl News {
     }
 }
 
-impl Sender {
-    /// How long the last packet acknowledged was on its way; none where one of them was sent twice (Karn),
-    /// or the last was known to have arrived earlier.
-    pub(super) fn travelled(&self, now: Time, next: u64) -> Option<Span> {
-        if next <= self.una {
-            return None;
-        }
-        let mut acked = self.outstanding.range(..self.index(next));
-        let last = *acked.clone().next_back()?;
-        let sure = !last.sacked && acked.all(|entry| entry.copies == 1);
-        sure.then(|| now.since(last.sent))
+/// What an acknowledgement of new data covers.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Acknowledged {
+    /// Packets that were not known to have arrived.
+    pub(super) delivered: u64,
+    /// One of all was sent more than once.
+    pub(super) again: bool,
+    /// When the first packet that was not known to have arrived was sent.
+    pub(super) first: Option<Time>,
+    /// When the last packet was sent, unless it was known to have arrived.
+    pub(super) last: Option<Time>,
+}
+
+impl Acknowledged {
+    /// How long the last packet was on its way; none where one of them was sent twice (Karn), or the last was known
+    /// to have arrived earlier.
+    pub(super) fn travelled(&self, now: Time) -> Option<Span> {
+        let last = self.last.filter(|_| !self.again)?;
+        Some(now.since(last))
     }
 }
 

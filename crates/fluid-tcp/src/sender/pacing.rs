@@ -58,10 +58,9 @@ impl Sender {
         let Some(pacer) = &mut self.pacer else {
             return;
         };
-        let gap = rate
-            .filter(|rate| *rate > 0.0)
-            .and_then(|rate| Span::from_nanos(whole(1e9 / rate)))
-            .unwrap_or(Span::ZERO);
+        let gap = rate.filter(|rate| *rate > 0.0).map_or(Span::ZERO, |rate| {
+            Span::from_nanos(whole(1e9 / rate)).unwrap_or(Span::MAX)
+        });
         pacer.next = pacer.next.max(now).saturating_add(gap);
     }
 }

@@ -11,7 +11,7 @@ const LIMITED: u64 = 2;
 impl Sender {
     /// Something new was acknowledged in recovery, but not everything: the next gap is known.
     pub(super) fn on_partial(&mut self, acked: u64) {
-        self.retransmit_now = true;
+        self.retransmit = Some(self.una);
         // Deflate by what was acknowledged and add back one (RFC 6582 §3.2 step 3).
         let window = self.cc.cwnd() + self.inflation - to_f64(acked) + 1.0;
         self.inflation = window.max(1.0) - self.cc.cwnd();

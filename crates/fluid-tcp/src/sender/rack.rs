@@ -120,6 +120,13 @@ impl Rack {
 }
 
 impl Sender {
+    /// Whether a packet is known to be lost that has not arrived since.
+    pub(super) fn any_lost(&self) -> bool {
+        let below = self.index(self.lost_below.max(self.una));
+        let first = self.outstanding.iter().take(below);
+        first.into_iter().any(|entry| entry.lost && !entry.sacked)
+    }
+
     /// Watches all that is outstanding again: what was taken for lost by a spurious timeout.
     pub(super) fn readmit(&mut self) {
         let Some(rack) = &mut self.rack else {
@@ -254,6 +261,31 @@ mod tests {
         sender.on_ack(at(440), &ack(8, &[]));
         assert_eq!(sender.on_timer(due), Wake::Nothing);
         assert_eq!(sender.fast_recoveries(), 0);
+    }
+
+    #[test]
+    fn what_is_found_lost_in_a_recovery_goes_out_though_no_acknowledgement_comes() {
+        let mut sender = rack(10);
+        sender.total = Some(13);
+        drain(&mut sender, at(0));
+        // Packet 0 comes late, so reordering is known; 2 is missing, and lost a quarter of the round trip later.
+        sender.on_ack(at(400), &ack(0, &[(1, 2)]));
+        sender.on_ack(at(401), &ack(2, &[]));
+        assert_eq!(drain(&mut sender, at(401)).len(), 3);
+        sender.on_ack(at(402), &ack(2, &[(3, 10)]));
+        let due = sender.deadline().unwrap();
+        sender.on_timer(due);
+        assert_eq!(drain(&mut sender, due), [(2, 2)]);
+        // The last of the three arrives; the other two become overdue when nothing is on its way any more.
+        sender.on_ack(at(801), &ack(2, &[(12, 13), (3, 10)]));
+        sender.prr = super::super::Prr::begin(10);
+        assert_eq!(drain(&mut sender, at(801)), []);
+        let due = sender.deadline().unwrap();
+        assert_eq!(
+            (sender.on_timer(due), sender.rto_events()),
+            (Wake::Other, 0)
+        );
+        assert_eq!(drain(&mut sender, due), [(10, 2)]);
     }
 
     #[test]

@@ -1,10 +1,11 @@
 //! How fast packets are delivered (draft-cheng-iccrg-delivery-rate-estimation §3), for controllers that ask.
 //!
-//! The names behind each field are the draft's. Packets are counted, not bytes; deviations: none.
+//! The names behind each field are the draft's. Packets are counted, not bytes. Named deviation: the application
+//! counts as the limit although something lost may still wait to be sent again (§3.4).
 
 use std::collections::VecDeque;
 
-use tmt_core::units::{Span, Time};
+use tmt_core::units::{Span, Time, to_f64};
 
 use super::{Outstanding, Sender};
 use crate::congestion::{CongestionControl, LostPacket, RateSample};
@@ -94,16 +95,21 @@ pub(super) fn tell_lost(
 impl Sender {
     /// A packet was sent: stamps it (§3.2).
     pub(super) fn note_rate(&mut self, now: Time, packet: u64) {
+        if self.rates.is_none() {
+            return;
+        }
         let (in_flight, lost) = (self.in_network(), self.lost);
         let has_more = self.has_new_data();
         let holds_back = self.cc.holds_back();
+        let alone = self.high - self.una <= 1;
+        let fits = to_f64(in_flight) < self.cc.cwnd() && self.endpoint.rwnd > in_flight;
         let Some(rates) = &mut self.rates else {
             return;
         };
         if holds_back {
             rates.app_limited = (rates.delivered + in_flight).max(1);
         }
-        if in_flight <= 1 {
+        if alone {
             rates.first_sent = now;
             rates.delivered_at = now;
         }
@@ -120,7 +126,7 @@ impl Sender {
             _ => rates.stamps.push_back(stamp),
         }
         // Behind the last packet there is nothing: what is delivered after it tells what the application had.
-        if !has_more && self.endpoint.rwnd > in_flight {
+        if !has_more && fits {
             rates.app_limited = (rates.delivered + in_flight).max(1);
         }
     }

@@ -314,6 +314,56 @@ fn a_source_without_packets_sends_none() {
     assert_eq!(sender.deadline(), None);
 }
 
+#[test]
+fn what_arrives_while_pacing_holds_its_repeat_back_is_not_sent_again() {
+    let endpoint = Endpoint {
+        pacing: true,
+        ..endpoint(true, Recovery::Halving, 10)
+    };
+    let mut sender = sender(endpoint, Some(12));
+    drain(&mut sender, at(0));
+    sender.on_ack(at(500), &ack(1, &[]));
+    // 11 · 2 windows a round trip: one packet, and the next 22.7 ms later.
+    assert_eq!(drain(&mut sender, at(500)), [(10, 1)]);
+    sender.on_ack(at(501), &ack(1, &[(2, 5)]));
+    assert_eq!(
+        (drain(&mut sender, at(501)), sender.fast_recoveries()),
+        (vec![], 1)
+    );
+    // The late packet comes, and all the rest with it.
+    sender.on_ack(at(502), &ack(11, &[]));
+    let release = sender.release().unwrap();
+    assert_eq!(drain(&mut sender, release), [(11, 1)]);
+    sender.on_ack(at(1200), &ack(12, &[]));
+    assert_eq!(drain(&mut sender, at(2000)), []);
+}
+
+#[test]
+fn a_mark_and_a_loss_of_one_round_trip_cut_the_window_once_and_the_receiver_is_told() {
+    // RFC 3168 §6.1.2.
+    let endpoint = Endpoint {
+        ecn: true,
+        ..endpoint(true, Recovery::Halving, 10)
+    };
+    let mut sender = sender(endpoint, None);
+    drain(&mut sender, at(0));
+    let mut echo = ack(1, &[]);
+    echo.echo = true;
+    sender.on_ack(at(500), &echo);
+    // Nothing grows on an acknowledgement that echoes, and a second one cuts nothing.
+    assert_eq!(sender.snapshot().cwnd, 5.0 - 0.5);
+    echo.next = 2;
+    sender.on_ack(at(501), &echo);
+    assert_eq!(sender.snapshot().cwnd, 4.5);
+    sender.on_ack(at(502), &ack(2, &[(3, 6)]));
+    assert_eq!((sender.snapshot().cwnd, sender.fast_recoveries()), (4.5, 1));
+    assert_eq!(drain(&mut sender, at(502))[0], (2, 2));
+    sender.on_ack(at(1000), &ack(10, &[]));
+    let first = sender.next_packet(at(1000)).unwrap();
+    let second = sender.next_packet(at(1000)).unwrap();
+    assert_eq!([first.reduced, second.reduced], [true, false]);
+}
+
 /// What is on its way between the two ends.
 #[derive(Debug)]
 enum Flight {
@@ -322,8 +372,6 @@ enum Flight {
 }
 
 impl Kinds for Flight {
-    const LANES: usize = 2;
-
     fn lane(&self) -> Option<usize> {
         match self {
             Self::Packet(_) => Some(0),
@@ -434,7 +482,7 @@ proptest! {
         let algorithm: Algorithm = cc.parse().unwrap();
         let mut sender = Sender::new(endpoint, algorithm.start(f64::from(initial_window)), Some(total));
         let mut receiver = Receiver::new(endpoint);
-        let mut flights = EventQueue::default();
+        let mut flights = EventQueue::<_, 2>::default();
         let mut fates = events.iter().cycle();
         let mut now = Time::ZERO;
         let mut steps = 0u32;
@@ -485,7 +533,7 @@ proptest! {
     }
 }
 
-fn schedule_ack(flights: &mut EventQueue<Flight>, now: Time, ack: Option<Ack>) {
+fn schedule_ack(flights: &mut EventQueue<Flight, 2>, now: Time, ack: Option<Ack>) {
     if let Some(ack) = ack {
         flights.schedule(now.saturating_add(Span::from_millis(100)), Flight::Ack(ack));
     }

@@ -1,8 +1,8 @@
 //! Tail loss probes (RFC 8985 §7): what is lost at the end of a flight is found by a probe two round trips later,
 //! where a timeout would have found it with a window of one segment.
 //!
-//! Named deviation: the receiver's largest delay of an acknowledgement is known, not assumed
-//! (`TLP.max_ack_delay`, §7.2).
+//! Named deviations: the receiver's largest delay of an acknowledgement is known, not assumed (`TLP.max_ack_delay`,
+//! §7.2); a probe comes at most a timeout after what was sent last, not after what was sent first.
 
 use tmt_core::units::{Span, Time};
 
@@ -54,7 +54,8 @@ impl Sender {
             None => FIRST,
             Some(srtt) => {
                 let alone = self.high - self.una == 1;
-                let delay = if alone {
+                let delays = alone && self.endpoint.delayed_ack > 1;
+                let delay = if delays {
                     self.endpoint.delayed_ack_timer
                 } else {
                     Span::ZERO
@@ -95,9 +96,9 @@ impl Sender {
         let repeats = self.tail_probe.repeats;
         if !repeats || ack.duplicate {
             self.tail_probe.end = None;
-        } else if self.phase == Phase::Open {
-            // Both the packet and its probe would have been acknowledged, the second as a duplicate: one is lost. The
-            // probe repaired it, and the window must be cut as for any loss.
+        } else if self.una > end && self.phase == Phase::Open {
+            // Had both the packet and its probe arrived, the second would have been told as a duplicate by now: one is
+            // lost. The probe repaired it, and the window must be cut as for any loss.
             self.tail_probe.end = None;
             self.cc.on_congestion(&CongestionEvent {
                 now,
@@ -141,21 +142,32 @@ mod tests {
 
     #[test]
     fn a_probe_that_repairs_the_only_loss_cuts_the_window_and_one_that_repairs_nothing_does_not() {
-        // §7.4: the original and the probe are acknowledged, the second as a duplicate, or one of them was lost.
-        for (duplicate, cut) in [(false, true), (true, false)] {
-            let mut sender = probing(Some(10));
+        // §7.4: of the packet and its probe the second is told as a duplicate, or one of them was lost.
+        for lost in [true, false] {
+            let mut sender = probing(Some(20));
             drain(&mut sender, at(0));
             sender.on_ack(at(300), &ack(9, &[]));
+            drain(&mut sender, at(300));
+            sender.on_ack(at(600), &ack(19, &[]));
             let before = sender.snapshot().cwnd;
             let due = sender.deadline().unwrap();
-            // One packet alone may be acknowledged late: 2 · 300 + 100 ms.
-            assert_eq!(due, at(1000));
+            // The second measurement is of the packet that waited for its turn: SRTT = 7/8 · 300 + 600/8 ms.
+            assert_eq!(due, at(1275));
             sender.on_timer(due);
-            assert_eq!(drain(&mut sender, due), [(9, 2)]);
-            let mut all = ack(10, &[]);
-            all.duplicate = duplicate;
-            sender.on_ack(at(1300), &all);
-            assert_eq!(sender.snapshot().cwnd < before, cut, "{duplicate}");
+            assert_eq!(drain(&mut sender, due), [(19, 2)]);
+            // Either copy may have caused this one.
+            sender.on_ack(at(1310), &ack(20, &[]));
+            assert!(sender.snapshot().cwnd >= before);
+            sender.total = Some(21);
+            assert_eq!(drain(&mut sender, at(1310)), [(20, 1)]);
+            if !lost {
+                let mut twice = ack(20, &[]);
+                twice.duplicate = true;
+                sender.on_ack(at(1600), &twice);
+            }
+            let before = sender.snapshot().cwnd;
+            sender.on_ack(at(1610), &ack(21, &[]));
+            assert_eq!(sender.snapshot().cwnd < before, lost);
             assert_eq!(sender.rto_events(), 0);
         }
     }

@@ -51,6 +51,9 @@ struct Copy {
     why: &'static str,
     sent_ns: u64,
     queue_met_packets: u64,
+    /// When the queue dropped it that had taken it in.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    dropped_ns: Option<u64>,
     service: Option<Service>,
     fate: &'static str,
     delivered_ns: Option<u64>,
@@ -133,8 +136,10 @@ impl Copy {
                 last_lldu: served.last_unit,
                 lldus: timeline.map(|timeline| Lldus::of(timeline, served)),
             }),
+            dropped_ns: story.dropped.map(Time::as_nanos),
             fate: match (story.enqueued, story.lost, story.delivered) {
                 (false, ..) => "queue",
+                _ if story.dropped.is_some() => "queue",
                 (_, true, _) => "link",
                 (_, _, Some(_)) => "delivered",
                 _ => "open",
@@ -235,7 +240,14 @@ impl fmt::Display for Copy {
             met => format!("{met} packets in the queue"),
         };
         if self.fate == "queue" {
-            return writeln!(f, "    met {met}, which was full: dropped");
+            return match self.dropped_ns {
+                None => writeln!(f, "    met {met}, which was full: dropped"),
+                Some(dropped) => writeln!(
+                    f,
+                    "    met {met}, and was dropped from it at {}",
+                    at(dropped)
+                ),
+            };
         }
         writeln!(
             f,

@@ -66,6 +66,11 @@ pub(super) fn check(args: &Args) -> Outcome {
                 "{flag} of several runs needs {{offset}} in the file's name"
             )));
         }
+        if args.offsets.is_none() && path.contains("{offset}") {
+            return Err(Failure::usage(format!(
+                "{flag} {path}: {{offset}} has no meaning without --offsets"
+            )));
+        }
         if args.seeds > 1 && !path.contains("{seed}") {
             return Err(Failure::usage(format!(
                 "{flag} of several runs needs {{seed}} in the file's name"

@@ -106,12 +106,12 @@ impl Report {
         let mut text = self.table();
         for run in &self.runs {
             if let Some(explanation) = &run.explanation {
-                let seed = if self.runs.len() > 1 {
-                    format!("seed {}, ", run.seed)
-                } else {
-                    String::new()
+                let which = match run.offset_s {
+                    Some(offset) => format!("from {offset} s on, "),
+                    None if self.runs.len() > 1 => format!("seed {}, ", run.seed),
+                    None => String::new(),
                 };
-                text += &format!("\n{seed}{explanation}");
+                text += &format!("\n{which}{explanation}");
             }
         }
         text
@@ -207,7 +207,13 @@ fn rows() -> Vec<Row> {
             m.packets_dropped.to_string()
         }),
         ("packets lost on the link", |m| m.packets_lost.to_string()),
+        ("packets marked at the queue", |m| {
+            m.packets_marked.to_string()
+        }),
         ("RTO events", |m| m.rto_events.to_string()),
+        ("RTO events that were spurious", |m| {
+            m.spurious_timeouts.to_string()
+        }),
         ("fast recoveries", |m| m.fast_recoveries.to_string()),
         ("retransmission probability", |m| {
             share(m.retransmission_probability)

@@ -119,6 +119,25 @@ fn finding(args: &Args, endpoint: &mut Endpoint) -> Outcome {
         endpoint.f_rto = on;
     }
     endpoint.ecn = args.ecn.is_some_and(|switch| switch.0);
+    let mut controls = args.flow.iter().filter_map(|flow| flow.cc.as_ref());
+    let inherits = args.flow.is_empty() || args.flow.iter().any(|flow| flow.cc.is_none());
+    let controls: Vec<_> = controls
+        .by_ref()
+        .chain(inherits.then_some(&args.cc))
+        .collect();
+    for control in controls {
+        let started = control.start(1.0);
+        if started.samples_rate() && !endpoint.sack {
+            return Err(Failure::usage(format!(
+                "--cc {control} needs --sack on: it measures single packets"
+            )));
+        }
+        if endpoint.ecn && !started.answers_marks() {
+            return Err(Failure::usage(format!(
+                "--ecn on has no meaning with --cc {control}, which answers no marks"
+            )));
+        }
+    }
     if endpoint.ecn && args.queue == Discipline::DropTail {
         return Err(Failure::usage(
             "--ecn on needs --queue codel: a drop-tail queue marks nothing",
