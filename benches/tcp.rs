@@ -9,6 +9,7 @@ use fluid_tcp::gateway::Discipline;
 use fluid_tcp::link::SyntheticLink;
 use fluid_tcp::metrics::RunReport;
 use fluid_tcp::probe::NoProbe;
+use fluid_tcp::simulation::ReturnPath;
 use fluid_tcp::simulation::{Flow, Setup, run};
 use tmt_core::channel::{Channel, ChannelSpec};
 use tmt_core::units::{BitRate, Bytes, Span, Time};
@@ -17,6 +18,7 @@ use tmt_core::units::{BitRate, Bytes, Span, Time};
 fn simulate(cc: &str) -> RunReport {
     let setup = Setup {
         discipline: Discipline::DropTail,
+        return_path: ReturnPath::default(),
         flows: vec![Flow {
             algorithm: cc.parse().unwrap(),
             endpoint: Profile::Rfc.endpoint(),

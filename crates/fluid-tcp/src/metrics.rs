@@ -82,6 +82,8 @@ struct Counts {
     retransmitted: u64,
     dropped: u64,
     marked: u64,
+    acks: u64,
+    acks_lost: u64,
     lost: u64,
     arrived: u64,
     spurious: u64,
@@ -129,6 +131,11 @@ impl FlowTally {
         if let Some(total) = &self.total {
             total.borrow_mut().queueing.push(waited);
         }
+    }
+
+    pub(crate) fn on_ack(&mut self, lost: bool) {
+        self.counts.acks += 1;
+        self.counts.acks_lost += u64::from(lost);
     }
 
     pub(crate) fn on_marked(&mut self) {
@@ -181,6 +188,10 @@ pub struct Metrics {
     pub packets_lost: u64,
     /// Packets delivered in order.
     pub packets_delivered: u64,
+    /// Acknowledgements that the receiver sent.
+    pub acks_sent: u64,
+    /// Those of them that the return path lost.
+    pub acks_lost: u64,
     /// Retransmission timeouts.
     pub rto_events: u64,
     /// Those of them that F-RTO found to have been needless.
@@ -413,6 +424,8 @@ impl Sum {
         sum.retransmitted += counts.retransmitted;
         sum.dropped += counts.dropped;
         sum.marked += counts.marked;
+        sum.acks += counts.acks;
+        sum.acks_lost += counts.acks_lost;
         sum.lost += counts.lost;
         sum.arrived += counts.arrived;
         sum.spurious += counts.spurious;
@@ -460,6 +473,8 @@ fn metrics(
         packets_spurious: counts.spurious,
         packets_dropped: counts.dropped,
         packets_marked: counts.marked,
+        acks_sent: counts.acks,
+        acks_lost: counts.acks_lost,
         packets_lost: counts.lost,
         packets_delivered: ends.delivered,
         rto_events: ends.rto_events,

@@ -1,9 +1,10 @@
 //! One run: flows, a shared queue, a link, and the events between them.
 //!
-//! A run is a pure function of its [`Setup`], its link and nothing else. The return path is clean and
-//! takes RTT − ⌊RTT/2⌋; the way there takes what the link says.
+//! A run is a pure function of its [`Setup`], its link and nothing else. The return path takes RTT − ⌊RTT/2⌋, and what
+//! [`ReturnPath`] adds; the way there takes what the link says.
 
-use tmt_core::units::{Bytes, Span, Time};
+use tmt_core::channel::Channel;
+use tmt_core::units::{BitRate, Bytes, Span, Time};
 
 use crate::congestion::Algorithm;
 use crate::delay::DelayParts;
@@ -29,6 +30,18 @@ pub struct Flow {
     pub packets: Option<u64>,
 }
 
+/// The way of acknowledgements, shared by all flows; clean and without a queue unless said otherwise.
+#[derive(Debug, Clone, Default)]
+pub struct ReturnPath {
+    /// Loses some, after they have been sent.
+    pub loss: Option<Channel>,
+    /// What it carries; [`ACK`] each, and what is not sent yet waits.
+    pub rate: Option<BitRate>,
+}
+
+/// Bytes of an acknowledgement on the return path: headers of IPv4 and TCP.
+pub const ACK: Bytes = Bytes(40);
+
 /// Everything about a run but its link.
 #[derive(Debug, Clone)]
 pub struct Setup {
@@ -42,6 +55,8 @@ pub struct Setup {
     pub buffer: u64,
     /// Which packets the queue drops.
     pub discipline: Discipline,
+    /// What the return path does to acknowledgements.
+    pub return_path: ReturnPath,
     /// The run's own zero.
     pub begin: Time,
     /// The last instant that belongs to the run.
@@ -114,6 +129,9 @@ struct Run<'a, G, P> {
     events: EventQueue<Event, 3>,
     connections: Vec<Connection>,
     gateway_event: Option<Time>,
+    return_loss: Option<Channel>,
+    /// When the return path has sent all that was handed to it.
+    return_free: Time,
     sent: u64,
     /// Packets that the link has begun to serve.
     served: u64,
@@ -150,6 +168,8 @@ fn run_over<G: Gateway, P: Probe>(setup: &Setup, gateway: G, probe: &mut P) -> R
             })
             .collect(),
         gateway_event: None,
+        return_loss: setup.return_path.loss.clone(),
+        return_free: setup.begin,
         sent: 0,
         served: 0,
         unfinished: setup.flows.len(),
@@ -465,7 +485,19 @@ impl<G: Gateway, P: Probe> Run<'_, G, P> {
     fn send_ack(&mut self, now: Time, flow: u32, ack: Ack) {
         self.probe.on_ack_sent(now, flow as usize, &ack);
         let back = self.setup.rtt.saturating_sub(self.setup.rtt.half());
-        self.schedule(now.checked_add(back), Event::Ack { flow, ack });
+        let mut left = Some(now);
+        if let Some(rate) = self.setup.return_path.rate {
+            let service = rate.time_of_bit(u128::from(ACK.0) * 8);
+            let begins = now.max(self.return_free);
+            left = service.and_then(|end| begins.checked_add(end.since(Time::ZERO)));
+            self.return_free = left.unwrap_or(Time::MAX);
+        }
+        let lost = self.return_loss.as_mut().is_some_and(Channel::erases);
+        self.flow(flow).tally.on_ack(lost);
+        if !lost {
+            let arrives = left.and_then(|left| left.checked_add(back));
+            self.schedule(arrives, Event::Ack { flow, ack });
+        }
     }
 
     fn report(mut self, end: Time) -> RunReport {

@@ -5,12 +5,11 @@
 use std::sync::Arc;
 
 use fluid_tcp::audit::{AuditReport, audit};
-use fluid_tcp::endpoint::{CutFrom, Endpoint, Profile, Recovery, RttSampling};
-use fluid_tcp::gateway::Discipline;
+use fluid_tcp::endpoint::{CutFrom, Endpoint, LossDetection, Profile, Recovery, RttSampling};
 use fluid_tcp::link::{Link, SyntheticLink, TimelineLink};
 use fluid_tcp::log::PacketLog;
 use fluid_tcp::metrics::RunReport;
-use fluid_tcp::simulation::{Flow, Setup, run};
+use fluid_tcp::simulation::{Flow, ReturnPath, Setup, run};
 use fluid_tcp::timeline::Builder;
 use proptest::prelude::*;
 use tmt_core::channel::{Channel, ChannelSpec};
@@ -42,7 +41,7 @@ const CONTROLLERS: &[&str] = &[
 /// Both ends of a flow, any way they can be set.
 fn endpoints() -> impl Strategy<Value = Endpoint> {
     let switches = (
-        any::<bool>(),
+        prop::sample::select(&[Profile::Ns2, Profile::Rfc, Profile::Linux][..]),
         any::<bool>(),
         any::<bool>(),
         any::<bool>(),
@@ -57,12 +56,12 @@ fn endpoints() -> impl Strategy<Value = Endpoint> {
     )
         .prop_map(
             |(
-                (ns2, sack, limited_transmit, per_window, from_window, handshake),
+                (profile, sack, limited_transmit, per_window, from_window, handshake),
                 delayed_ack,
                 initial_window,
                 rwnd,
             )| {
-                let profile = if ns2 { Profile::Ns2 } else { Profile::Rfc }.endpoint();
+                let profile = profile.endpoint();
                 Endpoint {
                     sack,
                     recovery: if sack {
@@ -70,6 +69,14 @@ fn endpoints() -> impl Strategy<Value = Endpoint> {
                     } else {
                         Recovery::Halving
                     },
+                    loss_detection: if sack {
+                        profile.loss_detection
+                    } else {
+                        LossDetection::DupAcks
+                    },
+                    f_rto: profile.f_rto && sack,
+                    ecn: per_window,
+                    pacing: from_window,
                     limited_transmit,
                     rtt_sampling: if per_window {
                         RttSampling::PerWindow
@@ -112,9 +119,19 @@ fn flows() -> impl Strategy<Value = Vec<Flow>> {
 }
 
 fn setups() -> impl Strategy<Value = Setup> {
-    (flows(), 0u64..1_200_000_001, 1u64..120, 1u32..60).prop_map(|(flows, rtt, buffer, seconds)| {
-        Setup {
-            discipline: Discipline::DropTail,
+    let queues = prop::sample::select(&["drop-tail", "codel:target=20ms,interval=200ms"][..]);
+    let returns = (
+        prop::option::of(0.0..=1.0f64),
+        prop::option::of(100u64..1_000_000),
+    );
+    let path = (0u64..1_200_000_001, 1u64..120, 1u32..60);
+    (flows(), path, queues, returns).prop_map(
+        |(flows, (rtt, buffer, seconds), queue, (p, rate))| Setup {
+            discipline: queue.parse().unwrap(),
+            return_path: ReturnPath {
+                loss: p.map(|p| Channel::of_return_path(ChannelSpec::Bernoulli { p }, 1)),
+                rate: rate.map(BitRate),
+            },
             flows,
             packet: PACKET,
             rtt: Span::from_nanos(rtt).unwrap(),
@@ -122,8 +139,8 @@ fn setups() -> impl Strategy<Value = Setup> {
             begin: Time::ZERO,
             end: Time::ZERO.checked_add(Span::from_secs(seconds)).unwrap(),
             link_rate_bps: None,
-        }
-    })
+        },
+    )
 }
 
 fn head(setup: &Setup, link: &str, key: &str, value: u64) -> Metadata {
@@ -135,6 +152,7 @@ fn head(setup: &Setup, link: &str, key: &str, value: u64) -> Metadata {
         ("rtt_ns", setup.rtt.as_nanos().to_string()),
         ("packet_bytes", setup.packet.0.to_string()),
         ("buffer", format!("{}pkt", setup.buffer)),
+        ("queue", setup.discipline.to_string()),
         (key, value.to_string()),
         ("flows", setup.flows.len().to_string()),
         ("seed", "1".to_owned()),

@@ -8,6 +8,7 @@ use fluid_tcp::link::{Link, Service, SyntheticLink, Usage};
 use fluid_tcp::metrics::RunReport;
 use fluid_tcp::probe::{Moment, NoProbe, Probe};
 use fluid_tcp::sender::Snapshot;
+use fluid_tcp::simulation::ReturnPath;
 use fluid_tcp::simulation::{Flow, Setup, run};
 use tmt_core::channel::{Channel, ChannelSpec};
 use tmt_core::units::{BitRate, Bytes, Span, Time, to_f64};
@@ -47,6 +48,7 @@ impl Case<'_> {
             rtt: RTT,
             buffer: self.buffer,
             discipline: Discipline::DropTail,
+            return_path: ReturnPath::default(),
             begin: Time::ZERO,
             end: Time::ZERO
                 .checked_add(Span::from_secs(self.seconds))

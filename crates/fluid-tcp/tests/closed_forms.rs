@@ -9,6 +9,7 @@ use fluid_tcp::metrics::RunReport;
 use fluid_tcp::num::pow;
 use fluid_tcp::probe::{Moment, NoProbe, Probe};
 use fluid_tcp::sender::Snapshot;
+use fluid_tcp::simulation::ReturnPath;
 use fluid_tcp::simulation::{Flow, Setup, run};
 use tmt_core::channel::{Channel, ChannelSpec};
 use tmt_core::units::{BitRate, Bytes, Span, Time, to_f64};
@@ -43,6 +44,7 @@ impl Case {
     fn run(&self, cc: &str, probe: &mut impl Probe) -> RunReport {
         let setup = Setup {
             discipline: Discipline::DropTail,
+            return_path: ReturnPath::default(),
             flows: vec![Flow {
                 algorithm: cc.parse().unwrap(),
                 endpoint: self.endpoint,

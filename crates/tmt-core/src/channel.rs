@@ -208,6 +208,16 @@ impl Channel {
     /// The process under `seed`, before its first unit.
     #[must_use]
     pub fn new(spec: ChannelSpec, seed: u64) -> Self {
+        Self::on(spec, seed, Stream::ChannelState, Stream::ChannelErasure)
+    }
+
+    /// The process of the return path under `seed`: it draws from streams of its own.
+    #[must_use]
+    pub fn of_return_path(spec: ChannelSpec, seed: u64) -> Self {
+        Self::on(spec, seed, Stream::ReturnState, Stream::ReturnErasure)
+    }
+
+    fn on(spec: ChannelSpec, seed: u64, state: Stream, erasure: Stream) -> Self {
         let state_decides = match spec {
             ChannelSpec::Bernoulli { p } => Limit::new(p).is_certain(),
             ChannelSpec::GilbertElliott(channel) => {
@@ -216,8 +226,8 @@ impl Channel {
         };
         Self {
             spec,
-            state: Uniform::new(seed, Stream::ChannelState),
-            erasure: Uniform::new(seed, Stream::ChannelErasure),
+            state: Uniform::new(seed, state),
+            erasure: Uniform::new(seed, erasure),
             state_decides,
             bad: false,
             next: 0,

@@ -32,6 +32,10 @@ pub enum Stream {
     TransferStart = 16,
     /// Blocks of a bootstrap over them, one draw a block.
     Bootstrap = 17,
+    /// State of the return path's two-state channel, one draw an acknowledgement.
+    ReturnState = 18,
+    /// Loss of an acknowledgement on the return path.
+    ReturnErasure = 19,
 }
 
 /// Numbers in [`Draws`], and bits in the masks made of them.

@@ -351,12 +351,17 @@ fn a_mark_and_a_loss_of_one_round_trip_cut_the_window_once_and_the_receiver_is_t
     echo.echo = true;
     sender.on_ack(at(500), &echo);
     // Nothing grows on an acknowledgement that echoes, and a second one cuts nothing.
-    assert_eq!(sender.snapshot().cwnd, 5.0 - 0.5);
+    assert!(
+        (sender.snapshot().cwnd - 4.5).abs() < 1e-12,
+        "{:?}",
+        sender.snapshot()
+    );
     echo.next = 2;
     sender.on_ack(at(501), &echo);
-    assert_eq!(sender.snapshot().cwnd, 4.5);
+    assert!((sender.snapshot().cwnd - 4.5).abs() < 1e-12);
     sender.on_ack(at(502), &ack(2, &[(3, 6)]));
-    assert_eq!((sender.snapshot().cwnd, sender.fast_recoveries()), (4.5, 1));
+    assert!((sender.snapshot().cwnd - 4.5).abs() < 1e-12);
+    assert_eq!(sender.fast_recoveries(), 1);
     assert_eq!(drain(&mut sender, at(502))[0], (2, 2));
     sender.on_ack(at(1000), &ack(10, &[]));
     let first = sender.next_packet(at(1000)).unwrap();

@@ -54,6 +54,12 @@ pub(crate) struct Args {
     /// long (RFC 8289): codel[:target=5ms,interval=100ms]
     #[arg(long, value_name = "DISCIPLINE", default_value = "drop-tail")]
     pub(crate) queue: Discipline,
+    /// Losses of acknowledgements on the return path, which is clean when left out; as --loss
+    #[arg(long, value_name = "PROCESS")]
+    pub(crate) return_loss: Option<ChannelSpec>,
+    /// Rate of the return path, 40 B an acknowledgement; no limit when left out
+    #[arg(long, value_name = "RATE")]
+    pub(crate) return_rate: Option<BitRate>,
     /// Congestion control, with its parameters: cubic:beta=0.8,c=0.4
     #[arg(long, default_value = "cubic")]
     pub(crate) cc: Algorithm,

@@ -12,9 +12,9 @@ use std::sync::Arc;
 
 use fluid_tcp::endpoint::Endpoint;
 use fluid_tcp::gateway::Discipline;
-use fluid_tcp::simulation::{Flow, Setup};
+use fluid_tcp::simulation::{ACK, Flow, ReturnPath, Setup};
 use fluid_tcp::timeline::Timeline;
-use tmt_core::channel::ChannelSpec;
+use tmt_core::channel::{Channel, ChannelSpec};
 use tmt_core::metadata::{EndLine, Metadata};
 use tmt_core::units::{BitRate, Bytes, Span, Time};
 
@@ -55,6 +55,8 @@ pub(crate) struct Plan {
     pub(crate) buffer: u64,
     pub(crate) buffer_text: String,
     pub(crate) discipline: Discipline,
+    pub(crate) return_loss: Option<ChannelSpec>,
+    pub(crate) return_rate: Option<BitRate>,
     pub(crate) begin: Time,
     pub(crate) end: Time,
     /// Where the runs begin, from `begin` on; none for runs that begin there.
@@ -148,6 +150,12 @@ pub(crate) fn resolve(args: &Args) -> Outcome<Plan> {
     if args.queue != Discipline::DropTail {
         notes.push(format!("queue {}", args.queue));
     }
+    if let Some(loss) = args.return_loss {
+        notes.push(format!("return path with loss {loss}"));
+    }
+    if let Some(rate) = args.return_rate {
+        notes.push(format!("return path of {rate}, {ACK} an acknowledgement"));
+    }
     let settings = profile_note(args, &endpoint);
     notes.push(settings.clone());
     let mut params = params(args, &endpoint, &flows);
@@ -178,6 +186,8 @@ pub(crate) fn resolve(args: &Args) -> Outcome<Plan> {
         buffer,
         buffer_text,
         discipline: args.queue,
+        return_loss: args.return_loss,
+        return_rate: args.return_rate,
         begin: link.begin,
         end,
         starts,
@@ -226,6 +236,12 @@ impl Plan {
             rtt: self.rtt,
             buffer: self.buffer,
             discipline: self.discipline,
+            return_path: ReturnPath {
+                loss: self
+                    .return_loss
+                    .map(|spec| Channel::of_return_path(spec, which.seed)),
+                rate: self.return_rate,
+            },
             begin,
             end,
             link_rate_bps: self.link_rate_bps,
@@ -292,7 +308,8 @@ fn warnings(
             "{late} flows may begin after the run of {length} has ended (--start)"
         ));
     }
-    let drawn = flows.iter().any(|flow| flow.start.is_drawn())
+    let drawn = args.return_loss.is_some()
+        || flows.iter().any(|flow| flow.start.is_drawn())
         || matches!(link, LinkPlan::Synthetic { loss: Some(_), .. });
     if args.seeds > 1 && !drawn {
         warnings.push("nothing in these runs is random: every seed gives the same".to_owned());

@@ -210,6 +210,8 @@ fn rows() -> Vec<Row> {
         ("packets marked at the queue", |m| {
             m.packets_marked.to_string()
         }),
+        ("ACKs sent", |m| m.acks_sent.to_string()),
+        ("ACKs lost", |m| m.acks_lost.to_string()),
         ("RTO events", |m| m.rto_events.to_string()),
         ("RTO events that were spurious", |m| {
             m.spurious_timeouts.to_string()

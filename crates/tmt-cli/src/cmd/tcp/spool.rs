@@ -176,6 +176,7 @@ mod tests {
     use fluid_tcp::link::TimelineLink;
     use fluid_tcp::metrics::RunReport;
     use fluid_tcp::probe::NoProbe;
+    use fluid_tcp::simulation::ReturnPath;
     use fluid_tcp::simulation::{self, Flow, Setup};
     use tmt_core::trace::Options;
     use tmt_core::units::{Bytes, Span, Time};
@@ -210,6 +211,7 @@ mod tests {
         let begin = timeline.first().unwrap();
         let setup = Setup {
             discipline: Discipline::DropTail,
+            return_path: ReturnPath::default(),
             flows: vec![Flow {
                 algorithm: "cubic".parse().unwrap(),
                 endpoint: Profile::Rfc.endpoint(),

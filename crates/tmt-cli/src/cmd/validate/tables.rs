@@ -6,6 +6,7 @@ use fluid_tcp::gateway::Discipline;
 use fluid_tcp::link::SyntheticLink;
 use fluid_tcp::probe::NoProbe;
 use fluid_tcp::rtt::RtoSettings;
+use fluid_tcp::simulation::ReturnPath;
 use fluid_tcp::simulation::{Flow, Setup, run};
 use rayon::prelude::*;
 use tmt_core::channel::{Channel, ChannelSpec};
@@ -189,6 +190,7 @@ impl Table {
         };
         let setup = Setup {
             discipline: Discipline::DropTail,
+            return_path: ReturnPath::default(),
             flows: (0..self.connections).map(flow).collect(),
             packet: PACKET,
             rtt: self.rtt,

@@ -36,6 +36,10 @@ pub(crate) struct Params {
     pub(crate) overridden: Vec<Overridden>,
     pub(crate) buffer_packets: u64,
     pub(crate) queue: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) return_loss: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) return_rate_bps: Option<u64>,
     pub(crate) begin_s: f64,
     pub(crate) end_s: f64,
     pub(crate) looped: bool,
@@ -104,6 +108,8 @@ pub(super) fn params(args: &Args, endpoint: &Endpoint, flows: &[FlowPlan]) -> Pa
         overridden: Vec::new(),
         buffer_packets: 0,
         queue: args.queue.to_string(),
+        return_loss: args.return_loss.map(|loss| loss.to_string()),
+        return_rate_bps: args.return_rate.map(|rate| rate.0),
         begin_s: 0.0,
         end_s: 0.0,
         looped: args.looped,
