@@ -31,8 +31,8 @@ OTHER_LOSSES = {"A": [3e-4, 3e-3], "B": [3e-4, 3e-3, 3e-2], "C": [1e-3, 3e-3, 3e
 # paper and Linux, 50 ms in ns-3.
 HYBLA = "--cc hybla --rwnd 400pkt"
 HYBLA_NS3 = "--cc hybla:rtt0=50 --rwnd 400pkt"
-# Agent/TCP/Linux reduces the window over a round trip (rate halving), not at once.
-LINUX = "--recovery prr"
+# Agent/TCP/Linux reduces the window over a round trip (rate halving), not at once, and finds lost repeats.
+LINUX = "--loss-detection rack --recovery prr"
 
 
 @dataclasses.dataclass(frozen=True)
