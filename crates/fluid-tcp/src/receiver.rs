@@ -101,6 +101,7 @@ impl Receiver {
     }
 
     /// A packet arrives.
+    #[inline]
     pub fn on_packet(&mut self, now: Time, packet: impl Into<Packet>) -> Arrival {
         let packet = packet.into();
         let number = packet.number;
