@@ -9,11 +9,13 @@
 //! ([`Machine::saturated`]); the outcome is the same.
 
 mod block;
+mod drop;
 mod pending;
 mod repeats;
 mod saturated;
 
 use block::{Cell, Place, SuperBlock};
+pub use pending::Settled;
 use pending::{Pending, Waiting};
 use repeats::{CodewordId, Codewords, Repeats, Subject};
 
@@ -95,6 +97,8 @@ pub struct Machine {
     rounds: Rounds,
     /// Whether units of one attempt alone count.
     discards: bool,
+    /// Whether somebody wants to know of each LLDU as soon as it is settled.
+    watched: bool,
     interleave: u32,
     /// RTT + fb: from the last unit of a failed attempt to the first repeat; none past 2^63 − 1 ns.
     repeat_after: Option<Span>,
@@ -117,6 +121,7 @@ impl Machine {
             extra: scheme.extra(),
             rounds: scheme.rounds(),
             discards: scheme.combining() == Combining::Discard,
+            watched: false,
             interleave: scheme.interleave(),
             repeat_after: rtt.checked_add(feedback_delay),
             block: SuperBlock::new(scheme.data_units(), scheme.units()),
@@ -183,7 +188,7 @@ impl Machine {
         out: &mut Vec<Lldu>,
     ) -> Result<(), ErrorKind> {
         match unit.errand {
-            Errand::First(_) if self.units == 1 => self.on_single(slot, out)?,
+            Errand::First(place) if self.units == 1 => self.on_single(place, slot, out)?,
             Errand::First(place) => self.on_first(place, unit.kind, slot, out)?,
             Errand::Again(subject, last) => {
                 self.on_repeats(subject, std::slice::from_ref(slot), last)?;
@@ -218,22 +223,30 @@ impl Machine {
     }
 
     /// A unit that is a codeword of its own.
-    fn on_single(&mut self, slot: &Slot, out: &mut Vec<Lldu>) -> Result<(), ErrorKind> {
+    fn on_single(
+        &mut self,
+        place: Place,
+        slot: &Slot,
+        out: &mut Vec<Lldu>,
+    ) -> Result<(), ErrorKind> {
+        let codeword = self.block.codeword(place.column);
         if slot.is_erased() {
-            return self.on_erased_single(slot.tx_time());
+            return self.on_erased_single(codeword, slot.tx_time());
         }
         self.pending.push_delivered(slot, out);
+        self.pending.tell_delivered(codeword, slot);
         Ok(())
     }
 
     /// A codeword of one unit failed its first attempt, at `now`.
-    fn on_erased_single(&mut self, now: Time) -> Result<(), ErrorKind> {
+    fn on_erased_single(&mut self, codeword: u64, now: Time) -> Result<(), ErrorKind> {
         let waiting = self.pending.push_waiting(now, Waiting::NONE);
-        if self.extra == 0 || self.discards {
+        // One that may be dropped has to be known by its number.
+        if !self.watched && (self.extra == 0 || self.discards) {
             self.repeat_single(waiting, 0, now)
         } else {
             self.arrivals.clear();
-            self.first_attempt_failed((1, 1), waiting, now)
+            self.first_attempt_failed(codeword, (1, 1), waiting, now)
         }
     }
 
@@ -246,7 +259,7 @@ impl Machine {
     ) -> Result<(), ErrorKind> {
         if self.gives_up_after(rounds_used) {
             let attempts = rounds_used.saturating_add(1);
-            self.pending.lose(waiting, now, attempts);
+            self.pending.lose(waiting.number(), waiting, now, attempts);
             return Ok(());
         }
         let ready = self.repeat_ready(now)?;
@@ -280,6 +293,8 @@ impl Machine {
             self.pending.push_waiting(slot.tx_time(), Waiting::NONE);
         } else if data {
             self.pending.push_delivered(slot, out);
+            let codeword = self.block.codeword(place.column);
+            self.pending.tell_delivered(codeword, slot);
         }
         if place.row + 1 == self.block.shape(place.column).1 {
             self.judge_first(place.column, slot.tx_time())?;
@@ -289,6 +304,7 @@ impl Machine {
 
     /// The end of a codeword's first attempt, whose last unit was sent at `now` (§3).
     fn judge_first(&mut self, column: u32, now: Time) -> Result<(), ErrorKind> {
+        let codeword = self.block.codeword(column);
         let cells = self.block.column(column);
         let mut waiting = self.block.waiting;
         if !self.discards && !cells.clone().any(|cell| cell.waiting().is_some()) {
@@ -305,25 +321,28 @@ impl Machine {
         }
         let (data_units, units) = self.block.shape(column);
         if let Some(complete) = nth_arrival(&mut self.arrivals, data_units) {
-            self.pending.deliver(waiting, complete, 1);
+            self.pending.deliver(codeword, waiting, complete, 1);
             return Ok(());
         }
-        self.first_attempt_failed((data_units, units), waiting, now)
+        self.first_attempt_failed(codeword, (data_units, units), waiting, now)
     }
 
     /// A codeword of this shape failed its first attempt at `now`; `self.arrivals` are those it had.
     #[cold]
     fn first_attempt_failed(
         &mut self,
+        codeword: u64,
         shape: (u32, u32),
         waiting: Waiting,
         now: Time,
     ) -> Result<(), ErrorKind> {
         if self.gives_up_after(0) {
-            self.pending.lose(waiting, now, 1);
+            self.pending.lose(codeword, waiting, now, 1);
             return Ok(());
         }
-        let id = self.codewords.open(shape, waiting, &self.arrivals);
+        let id = self
+            .codewords
+            .open(codeword, shape, waiting, &self.arrivals);
         self.ask_again(id, now)
     }
 
@@ -341,7 +360,8 @@ impl Machine {
             Subject::Single(waiting, rounds) => match slots.iter().find_map(Slot::arrival) {
                 Some(arrival) => {
                     let attempts = rounds.saturating_add(1);
-                    self.pending.deliver(waiting, arrival, attempts);
+                    self.pending
+                        .deliver(waiting.number(), waiting, arrival, attempts);
                     Ok(())
                 }
                 None => self.repeat_single(waiting, rounds, now),
@@ -357,12 +377,13 @@ impl Machine {
     /// The end of a later attempt, whose last unit was sent at `now`.
     fn judge(&mut self, id: CodewordId, now: Time) -> Result<(), ErrorKind> {
         let codeword = self.codewords.get_mut(id);
-        let (waiting, rounds_used) = (codeword.waiting, codeword.rounds_used);
+        let (number, waiting, rounds_used) =
+            (codeword.number, codeword.waiting, codeword.rounds_used);
         let attempts = rounds_used.saturating_add(1);
         if let Some(complete) = nth_arrival(&mut codeword.arrivals, codeword.data_units) {
-            self.pending.deliver(waiting, complete, attempts);
+            self.pending.deliver(number, waiting, complete, attempts);
         } else if self.gives_up_after(rounds_used) {
-            self.pending.lose(waiting, now, attempts);
+            self.pending.lose(number, waiting, now, attempts);
         } else {
             return self.ask_again(id, now);
         }

@@ -1,5 +1,7 @@
 //! The super-block that is being sent: which unit is next, and what became of those before it.
 
+use std::ops::Range;
+
 use super::pending::Waiting;
 use crate::slot::Slot;
 
@@ -54,6 +56,10 @@ pub(super) struct SuperBlock {
     short: Vec<u32>,
     /// The next unit's place in the grid, row by row.
     position: u32,
+    /// Codewords of the super-blocks before it.
+    first: u64,
+    /// Which codewords are sent no further; empty while none is.
+    dropped: Vec<bool>,
     /// What became of the units in front of it.
     pub(super) cells: Vec<Cell>,
     /// LLDUs that wait for the codeword as a whole, where frames are delivered whole or not at all.
@@ -77,6 +83,8 @@ impl SuperBlock {
             rows: 0,
             short: Vec::new(),
             position: 0,
+            first: 0,
+            dropped: Vec::new(),
             cells: Vec::new(),
             waiting: Waiting::NONE,
         }
@@ -84,9 +92,11 @@ impl SuperBlock {
 
     /// Opens the next one, of codewords with as many data units as `next` says, at most `most` of them.
     pub(super) fn open(&mut self, most: u32, mut next: impl FnMut(u32) -> Option<u32>) -> bool {
+        self.first += u64::from(self.columns);
         self.columns = 0;
         self.rows = 0;
         self.short.clear();
+        self.dropped.clear();
         self.position = 0;
         self.cells.clear();
         self.waiting = Waiting::NONE;
@@ -109,6 +119,8 @@ impl SuperBlock {
 
     /// Opens the next one, of `columns` full codewords.
     pub(super) fn open_full(&mut self, columns: u32) {
+        self.first += u64::from(self.columns);
+        self.dropped.clear();
         self.columns = columns;
         self.rows = self.full + self.repair_units;
         self.short.clear();
@@ -122,9 +134,48 @@ impl SuperBlock {
         self.position == self.columns * self.rows
     }
 
-    /// Whether all of its codewords are full: the grid then has no holes.
+    /// Whether all of its codewords are full and sent whole: the grid then has no holes.
     pub(super) fn is_full(&self) -> bool {
-        self.short.is_empty()
+        self.short.is_empty() && self.dropped.is_empty()
+    }
+
+    /// The number of a codeword among all that were taken from a source one super-block after the other.
+    pub(super) fn codeword(&self, column: u32) -> u64 {
+        self.first + u64::from(column)
+    }
+
+    /// Drops the unsent units of those codewords among `codewords` that are being sent; their columns.
+    pub(super) fn drop_unsent(&mut self, codewords: Range<u64>) -> Vec<u32> {
+        let column = |codeword: u64| {
+            let column = codeword.saturating_sub(self.first).min(self.columns.into());
+            u32::try_from(column).unwrap_or(self.columns)
+        };
+        let mut columns: Vec<u32> = (column(codewords.start)..column(codewords.end)).collect();
+        columns.retain(|column| {
+            let last = (self.shape(*column).1 - 1) * self.columns + column;
+            let dropped = self.dropped.get(*column as usize).copied();
+            last >= self.position && !self.is_sent() && dropped != Some(true)
+        });
+        if !columns.is_empty() {
+            self.dropped.resize(self.columns as usize, false);
+        }
+        for column in &columns {
+            self.dropped[*column as usize] = true;
+        }
+        self.skip_holes();
+        columns
+    }
+
+    /// Steps over places that have no unit: of short codewords in the last rows, and of dropped ones.
+    fn skip_holes(&mut self) {
+        while !self.is_full() && !self.is_sent() {
+            let (row, column) = (self.position / self.columns, self.position % self.columns);
+            let dropped = self.dropped.get(column as usize).copied();
+            if row < self.shape(column).1 && dropped != Some(true) {
+                return;
+            }
+            self.position += 1;
+        }
     }
 
     /// Codewords.
@@ -156,13 +207,7 @@ impl SuperBlock {
             columns => (self.position / columns, self.position % columns),
         };
         self.position += 1;
-        // Shorter codewords have no unit in the last rows.
-        while !self.is_full()
-            && !self.is_sent()
-            && self.shape(self.position % self.columns).1 <= self.position / self.columns
-        {
-            self.position += 1;
-        }
+        self.skip_holes();
         Place { row, column }
     }
 

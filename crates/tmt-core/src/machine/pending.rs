@@ -9,6 +9,11 @@ use crate::units::{Span, Time};
 pub(super) struct Waiting(u64);
 
 impl Waiting {
+    /// The number of the LLDU.
+    pub(super) const fn number(self) -> u64 {
+        self.0
+    }
+
     /// The end of a chain.
     pub(super) const NONE: Self = Self(Span::MAX.as_nanos());
 
@@ -44,6 +49,17 @@ pub(super) struct Pending {
     in_order: bool,
     /// The running D of link-layer.md §6.
     latest: Time,
+    /// LLDUs as they are settled, in that order; none where nobody asks.
+    news: Option<Vec<Settled>>,
+}
+
+/// An LLDU whose story is complete, told at once, whatever waits in front of it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Settled {
+    /// Number of its codeword, in the order in which the codewords were taken from the source.
+    pub codeword: u64,
+    /// The LLDU; never censored.
+    pub lldu: Lldu,
 }
 
 /// An LLDU that came through on its own.
@@ -64,6 +80,34 @@ impl Pending {
             next: 0,
             in_order,
             latest: Time::ZERO,
+            news: None,
+        }
+    }
+
+    /// From now on settled LLDUs are told one by one, and none waits for another.
+    pub(super) fn watch(&mut self) {
+        self.in_order = false;
+        self.news = Some(Vec::new());
+    }
+
+    /// What was settled since this was asked last.
+    pub(super) fn take_news(&mut self) -> impl Iterator<Item = Settled> {
+        self.news.iter_mut().flat_map(|news| news.drain(..))
+    }
+
+    /// Tells of an LLDU that came through on its own.
+    pub(super) fn tell_delivered(&mut self, codeword: u64, slot: &Slot) {
+        if let Some(news) = &mut self.news {
+            let lldu = delivered(slot);
+            news.push(Settled { codeword, lldu });
+        }
+    }
+
+    /// Tells of an LLDU that was settled with its codeword.
+    fn tell(&mut self, codeword: u64, number: u64) {
+        let lldu = *self.entry(number);
+        if let Some(news) = &mut self.news {
+            news.push(Settled { codeword, lldu });
         }
     }
 
@@ -136,18 +180,42 @@ impl Pending {
     }
 
     /// The codeword was decoded when the last unit it needed arrived.
-    pub(super) fn deliver(&mut self, mut waiting: Waiting, arrival: Time, attempts: u32) {
+    pub(super) fn deliver(
+        &mut self,
+        codeword: u64,
+        mut waiting: Waiting,
+        arrival: Time,
+        attempts: u32,
+    ) {
         while waiting != Waiting::NONE {
-            let entry = self.entry(waiting.0);
+            let number = waiting.0;
+            let entry = self.entry(number);
             waiting = Waiting(entry.decode_delay.as_nanos());
             entry.decode_delay = arrival.since(entry.tx_time);
             entry.attempts = attempts;
             entry.fate = Fate::Delivered;
+            if self.news.is_some() {
+                self.tell(codeword, number);
+            }
         }
     }
 
     /// The codeword failed and was given up.
-    pub(super) fn lose(&mut self, waiting: Waiting, given_up: Time, attempts: u32) {
+    pub(super) fn lose(&mut self, codeword: u64, waiting: Waiting, given_up: Time, attempts: u32) {
+        let mut lost = waiting;
+        while self.news.is_some() && lost != Waiting::NONE {
+            let entry = *self.entry(lost.0);
+            let lldu = Lldu {
+                decode_delay: Span::ZERO,
+                attempts,
+                fate: Fate::Lost,
+                ..entry
+            };
+            if let Some(news) = &mut self.news {
+                news.push(Settled { codeword, lldu });
+            }
+            lost = Waiting(entry.decode_delay.as_nanos());
+        }
         self.settle(waiting, given_up, attempts, Fate::Lost);
     }
 
@@ -297,7 +365,7 @@ mod tests {
                 round * 3000,
                 "nothing passes one that waits"
             );
-            pending.deliver(waiting, slots[1].tx_time(), 2);
+            pending.deliver(0, waiting, slots[1].tx_time(), 2);
             pending.emit(&mut out);
         }
         assert_eq!(pending.ring.len(), 4096);

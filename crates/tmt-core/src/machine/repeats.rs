@@ -28,6 +28,8 @@ pub(super) struct Repeats {
     queue: VecDeque<Repeat>,
     /// When the head is ready, ns; above any time where there is none.
     next_ready: u64,
+    /// Whether some units of the head have been sent.
+    begun: bool,
 }
 
 impl Repeats {
@@ -35,7 +37,35 @@ impl Repeats {
         Self {
             queue: VecDeque::new(),
             next_ready: u64::MAX,
+            begun: false,
         }
+    }
+
+    /// Whether some but not all units of the head have been sent.
+    pub(super) fn is_begun(&self) -> bool {
+        self.begun
+    }
+
+    /// Takes out those of which `goes` says so, in their order.
+    pub(super) fn drop_all(&mut self, mut goes: impl FnMut(Subject) -> bool) -> Vec<Subject> {
+        let mut dropped = Vec::new();
+        let mut is_head = true;
+        self.queue.retain(|repeat| {
+            let goes = goes(repeat.subject);
+            if goes {
+                dropped.push(repeat.subject);
+                self.begun &= !is_head;
+            }
+            is_head = false;
+            !goes
+        });
+        self.note_head();
+        dropped
+    }
+
+    fn note_head(&mut self) {
+        let head = self.queue.front();
+        self.next_ready = head.map_or(u64::MAX, |head| head.ready.as_nanos());
     }
 
     /// When the next unit can be sent again, ns; above any time where there is none.
@@ -61,12 +91,10 @@ impl Repeats {
         let taken = head.units.min(most);
         head.units -= taken;
         let (subject, last) = (head.subject, head.units == 0);
+        self.begun = !last;
         if last {
             self.queue.pop_front();
-            self.next_ready = self
-                .queue
-                .front()
-                .map_or(u64::MAX, |head| head.ready.as_nanos());
+            self.note_head();
         }
         Some((subject, taken, last))
     }
@@ -87,6 +115,8 @@ pub(super) struct CodewordId(usize);
 /// A codeword whose first attempt was not enough.
 #[derive(Debug)]
 pub(super) struct Codeword {
+    /// Its number among all that were taken.
+    pub(super) number: u64,
     pub(super) data_units: u32,
     /// Units of the first attempt.
     pub(super) units: u32,
@@ -109,12 +139,14 @@ impl Codewords {
     /// Opens a codeword after its first attempt; `arrivals` of that one count.
     pub(super) fn open(
         &mut self,
+        number: u64,
         (data_units, units): (u32, u32),
         waiting: Waiting,
         arrivals: &[u64],
     ) -> CodewordId {
         let place = self.free.pop().unwrap_or_else(|| {
             self.places.push(Codeword {
+                number: 0,
                 data_units: 0,
                 units: 0,
                 rounds_used: 0,
@@ -124,6 +156,7 @@ impl Codewords {
             self.places.len() - 1
         });
         let codeword = &mut self.places[place];
+        codeword.number = number;
         codeword.data_units = data_units;
         codeword.units = units;
         codeword.rounds_used = 0;
@@ -137,6 +170,10 @@ impl Codewords {
     pub(super) fn close(&mut self, id: CodewordId) {
         self.places[id.0].waiting = Waiting::NONE;
         self.free.push(id.0);
+    }
+
+    pub(super) fn get(&self, id: CodewordId) -> &Codeword {
+        &self.places[id.0]
     }
 
     pub(super) fn get_mut(&mut self, id: CodewordId) -> &mut Codeword {

@@ -78,7 +78,7 @@ impl Machine {
                     .map_err(|(i, kind)| (at + i, kind))?;
             } else {
                 self.counts.data += 1;
-                self.on_erased_single(now).map_err(|kind| (at, kind))?;
+                self.on_erased_single(0, now).map_err(|kind| (at, kind))?;
                 at += 1;
             }
         }
