@@ -24,11 +24,14 @@ impl DelayParts {
     pub fn of(sent: Time, enqueued: Time, service: &Service) -> Option<Self> {
         let arrival = service.arrival?;
         let propagation = service.propagation;
+        // A packet may be whole before the last of its repair units has gone out.
+        let whole = arrival.since(Time::ZERO).saturating_sub(propagation);
+        let end = service.end.min(Time::ZERO.saturating_add(whole));
         Some(Self {
             propagation: enqueued.since(sent).saturating_add(propagation),
             queue: service.start.since(enqueued),
-            serialisation: service.end.since(service.start),
-            wait: arrival.since(service.end).saturating_sub(propagation),
+            serialisation: end.since(service.start),
+            wait: arrival.since(end).saturating_sub(propagation),
         })
     }
 

@@ -5,6 +5,7 @@
 //! what leaves at an instant has left before what comes at that instant.
 
 mod codel;
+mod coupled;
 mod drop_tail;
 
 use std::fmt;
@@ -15,6 +16,8 @@ use tmt_core::units::{Span, Time};
 use crate::link::{Service, Usage};
 use crate::probe::Copy;
 pub(crate) use codel::CoDelQueue;
+pub(crate) use coupled::CoupledQueue;
+pub use coupled::{CoupledLink, InOrder, Tail};
 pub(crate) use drop_tail::DropTail;
 
 /// How much the queue holds.

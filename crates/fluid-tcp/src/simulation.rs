@@ -10,7 +10,9 @@ use crate::congestion::Algorithm;
 use crate::delay::DelayParts;
 use crate::endpoint::Endpoint;
 use crate::event::{EventQueue, Kinds};
-use crate::gateway::{CoDelQueue, Discipline, DropTail, Fate, Gateway, Queued};
+use crate::gateway::{
+    CoDelQueue, CoupledLink, CoupledQueue, Discipline, DropTail, Fate, Gateway, Queued,
+};
 use crate::link::Link;
 use crate::metrics::{FlowTally, RunReport, Tallies};
 use crate::probe::{Copy, Moment, Probe};
@@ -150,6 +152,18 @@ pub fn run<L: Link, P: Probe>(setup: &Setup, link: L, probe: &mut P) -> RunRepor
             run_over(setup, gateway, probe)
         }
     }
+}
+
+/// Runs `setup` over a coupled link, behind a drop-tail queue whatever the setup says.
+///
+/// `None` where the trace cannot be read, or a packet needs no unit.
+pub fn run_coupled<P: Probe>(
+    setup: &Setup,
+    link: &CoupledLink,
+    probe: &mut P,
+) -> Option<RunReport> {
+    let gateway = CoupledQueue::new(link, setup.rtt, setup.buffer, setup.begin)?;
+    Some(run_over(setup, gateway, probe))
 }
 
 fn run_over<G: Gateway, P: Probe>(setup: &Setup, gateway: G, probe: &mut P) -> RunReport {

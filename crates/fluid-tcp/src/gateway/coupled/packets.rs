@@ -1,0 +1,237 @@
+//! The packets of a coupled link, from the queue to their fate: the unit source of its machine.
+
+use std::collections::VecDeque;
+use std::ops::Range;
+
+use tmt_core::machine::UnitSource;
+use tmt_core::units::{Span, Time};
+
+use super::super::{Queued, Served};
+use crate::link::Service;
+
+/// How a packet is cut into codewords.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Shape {
+    /// Data units of a packet, those of padding included.
+    pub(super) data_units: u32,
+    /// All units of its first transmission.
+    pub(super) units: u64,
+    pub(super) codewords: u64,
+}
+
+/// What is known of a packet.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum State {
+    Open,
+    /// A codeword failed, in the slot sent then.
+    Lost(Time),
+    /// All of it is there then, propagation left out.
+    Whole(Time),
+}
+
+/// A packet that was let in.
+#[derive(Debug)]
+pub(super) struct Flight {
+    pub(super) queued: Queued,
+    enqueued: Time,
+    /// Its first codeword, and how many of them the machine has taken.
+    first: u64,
+    taken: u64,
+    /// Data units the machine has not taken.
+    ahead: u32,
+    /// Units not sent for the first time.
+    unsent: u64,
+    /// Data units whose LLDU is not settled.
+    unsettled: u32,
+    /// Latest arrival of those that are, propagation left out.
+    arrival: Time,
+    /// Whether its first unit has been sent.
+    pub(super) begun: bool,
+    pub(super) served: Served,
+    pub(super) state: State,
+    /// Whether its fate was told, and whether nothing waits for it any more.
+    pub(super) told: bool,
+    pub(super) done: bool,
+}
+
+impl Flight {
+    /// The codewords that the machine has taken.
+    pub(super) fn codewords(&self) -> Range<u64> {
+        self.first..self.first + self.taken
+    }
+
+    pub(super) fn is_sent(&self) -> bool {
+        self.unsent == 0
+    }
+
+    /// A unit goes out for the first time, in the slot of this number; whether it was the last.
+    pub(super) fn on_sent(&mut self, number: u64, at: Time) -> bool {
+        let service = &mut self.served.service;
+        if !self.begun {
+            self.begun = true;
+            service.start = at;
+            service.first_unit = number;
+        }
+        service.end = at;
+        service.last_unit = number;
+        self.unsent -= 1;
+        self.unsent == 0
+    }
+
+    /// An LLDU of it arrives then.
+    pub(super) fn on_arrival(&mut self, arrival: Time) {
+        self.arrival = self.arrival.max(arrival);
+        self.unsettled -= 1;
+    }
+
+    /// Whether all of it is there and sent, which is told only once.
+    pub(super) fn becomes_whole(&mut self) -> bool {
+        let whole = self.state == State::Open && self.unsettled == 0 && self.unsent == 0;
+        if whole {
+            self.state = State::Whole(self.arrival);
+        }
+        whole
+    }
+}
+
+/// Packets in the order in which they were let in, numbered from 0.
+#[derive(Debug)]
+pub(super) struct Packets {
+    shape: Shape,
+    propagation: Span,
+    flights: VecDeque<Flight>,
+    /// Number of the first of them.
+    base: u64,
+    /// The first one of which the machine has not taken all.
+    source: u64,
+    /// Number of the next codeword.
+    next_codeword: u64,
+    /// Codewords the machine has not taken.
+    pub(super) codewords_queued: u64,
+    /// The packet that was looked for last.
+    hint: u64,
+}
+
+impl Packets {
+    pub(super) fn new(shape: Shape, propagation: Span) -> Self {
+        Self {
+            shape,
+            propagation,
+            flights: VecDeque::new(),
+            base: 0,
+            source: 0,
+            next_codeword: 0,
+            codewords_queued: 0,
+            hint: 0,
+        }
+    }
+
+    /// Lets a packet in; its number.
+    pub(super) fn push(&mut self, queued: Queued, now: Time) -> u64 {
+        let service = Service {
+            start: now,
+            end: now,
+            arrival: None,
+            propagation: self.propagation,
+            first_unit: 0,
+            last_unit: 0,
+        };
+        self.flights.push_back(Flight {
+            queued,
+            enqueued: now,
+            first: 0,
+            taken: 0,
+            ahead: self.shape.data_units,
+            unsent: self.shape.units,
+            unsettled: self.shape.data_units,
+            arrival: Time::ZERO,
+            begun: false,
+            served: Served {
+                copy: queued.copy,
+                sent: queued.sent,
+                service,
+            },
+            state: State::Open,
+            told: false,
+            done: false,
+        });
+        self.codewords_queued += self.shape.codewords;
+        self.base + self.flights.len() as u64 - 1
+    }
+
+    pub(super) fn get(&self, number: u64) -> Option<&Flight> {
+        let index = usize::try_from(number.checked_sub(self.base)?).ok()?;
+        self.flights.get(index)
+    }
+
+    pub(super) fn get_mut(&mut self, number: u64) -> Option<&mut Flight> {
+        let index = usize::try_from(number.checked_sub(self.base)?).ok()?;
+        self.flights.get_mut(index)
+    }
+
+    pub(super) fn iter(&self) -> impl Iterator<Item = &Flight> {
+        self.flights.iter()
+    }
+
+    /// When the packet came in whose codewords are next; none where all are taken.
+    pub(super) fn waits_since(&self) -> Option<Time> {
+        self.get(self.source).map(|flight| flight.enqueued)
+    }
+
+    /// The packet that has this codeword; none once it is forgotten.
+    pub(super) fn of(&mut self, codeword: u64) -> Option<u64> {
+        let here = |flight: &Flight| flight.codewords().contains(&codeword);
+        if !self.get(self.hint).is_some_and(here) {
+            let not_behind = |flight: &Flight| flight.taken > 0 && flight.first <= codeword;
+            let behind = self.flights.partition_point(not_behind) as u64;
+            self.hint = self.base + behind.saturating_sub(1);
+        }
+        self.get(self.hint).is_some_and(here).then_some(self.hint)
+    }
+
+    /// A codeword of the packet failed in the slot sent `at`: nothing more of it is given to the machine. Whether it
+    /// leaves the queue with that, and the codewords that the machine has.
+    pub(super) fn lose(&mut self, number: u64, at: Time) -> (bool, Range<u64>) {
+        let codewords = self.shape.codewords;
+        let Some(flight) = self.get_mut(number) else {
+            return (false, 0..0);
+        };
+        flight.state = State::Lost(at);
+        flight.ahead = 0;
+        let (left, taken) = (codewords - flight.taken, flight.codewords());
+        let leaves = !flight.is_sent();
+        self.codewords_queued -= left;
+        if left > 0 {
+            self.source += 1;
+        }
+        (leaves, taken)
+    }
+
+    /// Forgets the packets at the front that nothing waits for.
+    pub(super) fn forget(&mut self) {
+        while self.flights.pop_front_if(|flight| flight.done).is_some() {
+            self.base += 1;
+        }
+    }
+}
+
+impl UnitSource for Packets {
+    fn next_codeword(&mut self, now: Time, most: u32) -> Option<u32> {
+        let (number, next) = (self.source, self.next_codeword);
+        let flight = self.get_mut(number)?;
+        if flight.enqueued > now {
+            return None;
+        }
+        if flight.taken == 0 {
+            flight.first = next;
+        }
+        let data_units = flight.ahead.min(most);
+        flight.taken += 1;
+        flight.ahead -= data_units;
+        let all_taken = flight.ahead == 0;
+        self.next_codeword += 1;
+        self.codewords_queued -= 1;
+        self.source += u64::from(all_taken);
+        Some(data_units)
+    }
+}

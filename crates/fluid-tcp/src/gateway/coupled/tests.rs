@@ -1,0 +1,319 @@
+//! The coupled link against `apply` under a permanent backlog, and against a model that walks slot by slot.
+
+mod model;
+
+use proptest::prelude::*;
+use tmt_core::channel::Channel;
+use tmt_core::text::encode;
+use tmt_core::walk::Walk;
+
+use super::*;
+use crate::probe::Copy;
+use crate::sender::Why;
+use crate::timeline::Builder;
+
+fn time(nanos: u64) -> Time {
+    Time::from_nanos(nanos).unwrap()
+}
+
+fn span(nanos: u64) -> Span {
+    Span::from_nanos(nanos).unwrap()
+}
+
+fn trace(slots: &[(u64, u64)]) -> Arc<Timeline> {
+    let mut builder = Builder::default();
+    for &(t, d) in slots {
+        builder.push(time(t), span(d), None);
+    }
+    Arc::new(builder.finish())
+}
+
+fn packet(ordinal: u64, flow: usize, sent: Time) -> Queued {
+    Queued {
+        copy: Copy {
+            ordinal,
+            flow,
+            packet: ordinal,
+            copy: 1,
+            why: Why::New,
+        },
+        sent,
+        capable: false,
+        reduced: false,
+    }
+}
+
+fn link(slots: &[(u64, u64)], scheme: &str, data_units: u32) -> CoupledLink {
+    CoupledLink {
+        trace: trace(slots),
+        scheme: scheme.parse().unwrap(),
+        feedback_delay: Span::ZERO,
+        data_units,
+        tail: Tail::Short,
+        in_order: InOrder::Off,
+    }
+}
+
+fn encoded(rows: &[Lldu]) -> Vec<u8> {
+    let mut out = Vec::new();
+    for row in rows {
+        encode::lldu(row, &mut out);
+    }
+    out
+}
+
+/// Delays are of a few lengths, so that arrivals overtake each other.
+fn erased_slots(channel: &str, seed: u64, count: u64) -> Vec<(u64, u64)> {
+    let mut channel = Channel::new(channel.parse().unwrap(), seed);
+    let slot = |index: u64| {
+        let delay = 36_000_000 + index * 7919 % 5 * 1_000_000;
+        (index * 112_820, if channel.erases() { 0 } else { delay })
+    };
+    (0..count).map(slot).collect()
+}
+
+/// link-layer.md §12. A packet that fails takes codewords of its own with it that `apply`, which knows no packets,
+/// goes on with: so packets are one codeword long, or the scheme never fails, or a failure leaves no codeword begun.
+#[test]
+fn a_permanent_backlog_gives_the_timeline_of_apply_byte_for_byte() {
+    let rtt = span(100_000_000);
+    for (scheme, data_units) in [
+        ("none", 1),
+        ("none", 47),
+        ("arq", 1),
+        ("arq", 47),
+        ("arq:rounds=1", 1),
+        ("arq,in-order", 47),
+        ("fec:10/12", 10),
+        ("fec:10/12", 50),
+        ("fec:10/12,interleave=7", 10),
+        ("fec:1/1,interleave=50", 1),
+        ("harq:10/12", 50),
+        ("harq:10/12,extra=2,rounds=1,interleave=3", 10),
+        ("harq:7/7,interleave=4", 21),
+        ("harq:1/1,extra=2", 47),
+        ("frame-arq:10/12", 40),
+        ("frame-arq:10/12,rounds=2", 10),
+    ] {
+        for (seed, channel) in (1..).zip(["bernoulli:0.1", "gilbert-elliott:alpha=0.99,beta=0.8"]) {
+            let slots = erased_slots(channel, seed, 20_000);
+            let mut queue =
+                CoupledQueue::new(&link(&slots, scheme, data_units), rtt, u64::MAX, Time::ZERO)
+                    .unwrap();
+            for ordinal in 0..20_000 {
+                assert_eq!(
+                    queue.offer(Time::ZERO, packet(ordinal, 0, Time::ZERO)),
+                    Fate::Waits
+                );
+            }
+            while queue.wake(Time::ZERO).is_some() {}
+            let plain = scheme.trim_end_matches(",in-order");
+            let mut walk = Walk::new(plain.parse().unwrap(), rtt, Span::ZERO);
+            let mut walked = Vec::new();
+            let all: Vec<Slot> = slots
+                .iter()
+                .map(|&(t, d)| Slot::new(time(t), span(d)).unwrap())
+                .collect();
+            walk.slots(&all, &mut walked).unwrap();
+            assert!(walked.len() > 4_000, "{scheme}");
+            assert_eq!(
+                encoded(&queue.seen),
+                encoded(&walked),
+                "{scheme} {data_units}"
+            );
+            assert_eq!(queue.seen, walked, "{scheme} {data_units}");
+            let used = queue.usage(time(slots.last().unwrap().0)).lldus_used;
+            assert_eq!(used, Some(20_000), "no slot is idle");
+        }
+    }
+}
+
+/// A case of the model: the code, the link, what comes to the queue.
+#[derive(Debug, Clone)]
+struct Case {
+    code: model::Code,
+    slots: Vec<(u64, u64)>,
+    rtt: u64,
+    feedback: u64,
+    capacity: u64,
+    /// When, and of which flow.
+    offers: Vec<(u64, usize)>,
+    in_order: InOrder,
+}
+
+fn codes() -> impl Strategy<Value = model::Code> {
+    let sizes = (1u32..5, 0u32..3, 0u32..3, 1u32..5);
+    let kinds = (
+        prop::option::of(0u32..3),
+        any::<bool>(),
+        any::<bool>(),
+        1u32..14,
+    );
+    (sizes, kinds).prop_map(
+        |((nd, repair, extra, interleave), (rounds, frame, pad, lldus))| model::Code {
+            nd,
+            n: nd + repair,
+            extra: if frame { 0 } else { extra },
+            interleave: if frame { 1 } else { interleave },
+            rounds,
+            frame,
+            lldus,
+            pad,
+        },
+    )
+}
+
+/// Slots at even times, some at the same; packets come at odd ones, in lumps with idle times between.
+fn cases() -> impl Strategy<Value = Case> {
+    let slot = (
+        prop_oneof![1 => Just(0u64), 6 => 1u64..4],
+        prop_oneof![1 => Just(0u64), 3 => 1u64..12],
+    );
+    let offer = (
+        prop_oneof![3 => Just(0u64), 3 => 1u64..20, 1 => 40u64..150],
+        0usize..3,
+    );
+    let orders = prop::sample::select(vec![InOrder::Link, InOrder::Flow, InOrder::Off]);
+    (
+        codes(),
+        prop::collection::vec(slot, 1..400),
+        (0u64..60, 0u64..9, 1u64..9, orders),
+        prop::collection::vec(offer, 0..40),
+    )
+        .prop_map(
+            |(code, steps, (rtt, feedback, capacity, in_order), offers)| {
+                let (mut t, mut at) = (2, 1);
+                let slots = steps.into_iter().map(|(step, d)| {
+                    t += 2 * step;
+                    (t, d)
+                });
+                let slots = slots.collect();
+                let offers = offers.into_iter().map(|(step, flow)| {
+                    at += 2 * step;
+                    (at, flow)
+                });
+                Case {
+                    code,
+                    slots,
+                    rtt,
+                    feedback,
+                    capacity,
+                    offers: offers.collect(),
+                    in_order,
+                }
+            },
+        )
+}
+
+/// Drives the queue as a run does; what it told of each packet, in the order of the packets.
+fn drive(case: &Case) -> (Vec<model::Story>, u64) {
+    let link = CoupledLink {
+        feedback_delay: span(case.feedback),
+        tail: if case.code.pad {
+            Tail::Pad
+        } else {
+            Tail::Short
+        },
+        in_order: case.in_order,
+        ..link(&case.slots, &case.code.text(), case.code.lldus)
+    };
+    let mut queue = CoupledQueue::new(&link, span(case.rtt), case.capacity, Time::ZERO).unwrap();
+    let mut stories: Vec<model::Story> = Vec::new();
+    let mut offers = case.offers.iter().peekable();
+    loop {
+        let due = queue.due().map(Time::as_nanos);
+        let offer = offers.next_if(|(at, _)| due.is_none_or(|due| *at < due));
+        let now = time(match (offer, due) {
+            (Some((at, _)), _) => *at,
+            (None, Some(due)) => due,
+            (None, None) => break,
+        });
+        while queue.leave(now).is_some() {}
+        if let Some(&(_, flow)) = offer {
+            let ordinal = stories.len() as u64;
+            let dropped = queue.offer(now, packet(ordinal, flow, now)) != Fate::Waits;
+            stories.push(if dropped {
+                model::Story::Dropped
+            } else {
+                model::Story::Open
+            });
+        }
+        while let Some(fate) = queue.wake(now) {
+            let Fate::Served(packet, service, _) = fate else {
+                panic!("{fate:?}")
+            };
+            let arrival = service.arrival.map(Time::as_nanos);
+            assert!(
+                arrival.is_none_or(|at| at >= now.as_nanos()),
+                "known in time"
+            );
+            let story = &mut stories[usize::try_from(packet.copy.ordinal).unwrap()];
+            assert_eq!(*story, model::Story::Open, "told once");
+            *story = model::Story::Served {
+                start: service.start.as_nanos(),
+                end: service.end.as_nanos(),
+                arrival,
+            };
+        }
+    }
+    let end = time(case.slots.last().unwrap().0);
+    while queue.leave(end).is_some() {}
+    (stories, queue.usage(end).lldus_used.unwrap())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: ProptestConfig::default().cases.max(3000), failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn a_queue_that_runs_empty_gives_the_stories_of_the_model(case in cases()) {
+        let propagation = case.rtt / 2;
+        let (expected, used) = model::walk(
+            &case.code, &case.slots, case.rtt + case.feedback, case.capacity, &case.offers, case.in_order,
+        );
+        let (stories, slots_used) = drive(&case);
+        let expected: Vec<model::Story> = expected.into_iter().map(|story| story.travelled(propagation)).collect();
+        prop_assert_eq!(stories, expected);
+        prop_assert_eq!(slots_used, used);
+    }
+}
+
+#[test]
+fn a_failed_codeword_takes_what_is_left_of_its_packet_with_it() {
+    // Codewords of one unit, no repeats: the second of four units is erased, the other two are never sent.
+    let slots: Vec<(u64, u64)> = (0..8).map(|t| (t * 10, u64::from(t != 1))).collect();
+    let mut queue = CoupledQueue::new(&link(&slots, "none", 4), span(20), 9, Time::ZERO).unwrap();
+    for ordinal in 0..2 {
+        queue.offer(Time::ZERO, packet(ordinal, 0, Time::ZERO));
+    }
+    let mut told = Vec::new();
+    while let Some(Fate::Served(packet, service, _)) = queue.wake(Time::ZERO) {
+        told.push((
+            packet.copy.ordinal,
+            service.first_unit,
+            service.last_unit,
+            service.arrival,
+        ));
+    }
+    assert_eq!(told, [(0, 0, 1, None), (1, 2, 5, Some(time(61)))]);
+    assert_eq!(queue.leave(time(9)), None);
+    assert_eq!(queue.len(), 2);
+    assert!(queue.leave(time(10)).is_some());
+    assert_eq!(queue.len(), 1);
+    assert_eq!(queue.usage(time(29)).lldus_used, Some(3));
+}
+
+#[test]
+fn idle_slots_are_passed_over() {
+    // Two packets at both ends of the trace.
+    let slots: Vec<(u64, u64)> = (0..300_000).map(|t| (t * 1000, 1)).collect();
+    let mut queue = CoupledQueue::new(&link(&slots, "arq", 3), span(20), 9, Time::ZERO).unwrap();
+    let mut starts = Vec::new();
+    for (ordinal, at) in [(0, 1), (1, 299_000_500)] {
+        queue.offer(time(at), packet(ordinal, 0, time(at)));
+        while let Some(Fate::Served(_, service, _)) = queue.wake(time(at)) {
+            starts.push((service.first_unit, service.start.as_nanos()));
+        }
+        assert_eq!(queue.due(), None);
+    }
+    assert_eq!(starts, [(1, 1000), (299_001, 299_001_000)]);
+}

@@ -1,0 +1,281 @@
+//! The coupled link walked slot by slot, every list searched from its front: tcp.md §1.1 and link-layer.md §3 as they
+//! are written, sharing nothing with the machine.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use crate::gateway::InOrder;
+
+#[derive(Debug, Clone)]
+pub(super) struct Code {
+    pub(super) nd: u32,
+    pub(super) n: u32,
+    pub(super) extra: u32,
+    pub(super) interleave: u32,
+    pub(super) rounds: Option<u32>,
+    pub(super) frame: bool,
+    /// Units of a packet.
+    pub(super) lldus: u32,
+    pub(super) pad: bool,
+}
+
+impl Code {
+    pub(super) fn text(&self) -> String {
+        let rounds = self.rounds.map(|r| format!(",rounds={r}"));
+        let rounds = rounds.unwrap_or_default();
+        let (nd, n, extra, interleave) = (self.nd, self.n, self.extra, self.interleave);
+        if self.frame {
+            format!("frame-arq:{nd}/{n}{rounds}")
+        } else {
+            format!("harq:{nd}/{n},extra={extra}{rounds},interleave={interleave}")
+        }
+    }
+
+    /// Data units of a packet's codewords.
+    fn codewords(&self) -> VecDeque<u32> {
+        let mut left = self.lldus;
+        let mut codewords = VecDeque::new();
+        while left > 0 {
+            let here = left.min(self.nd);
+            codewords.push_back(if self.pad { self.nd } else { here });
+            left -= here;
+        }
+        codewords
+    }
+}
+
+/// What becomes of a packet; times without propagation.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Story {
+    Dropped,
+    /// The trace ended first.
+    Open,
+    Served {
+        start: u64,
+        end: u64,
+        arrival: Option<u64>,
+    },
+}
+
+impl Story {
+    pub(super) fn travelled(self, propagation: u64) -> Self {
+        match self {
+            Self::Served {
+                start,
+                end,
+                arrival,
+            } => Self::Served {
+                start,
+                end,
+                arrival: arrival.map(|at| at + propagation),
+            },
+            other => other,
+        }
+    }
+}
+
+struct Codeword {
+    packet: usize,
+    data: u32,
+    units: u32,
+    /// Units of the first attempt sent so far.
+    sent: u32,
+    /// Arrivals of the data units that came through on their own, and of all units that count.
+    own: Vec<Option<u64>>,
+    arrivals: Vec<u64>,
+    rounds: u32,
+}
+
+struct Packet {
+    flow: usize,
+    waiting: VecDeque<u32>,
+    sent: Vec<u64>,
+    units: usize,
+    undecoded: usize,
+    arrival: u64,
+    lost: Option<u64>,
+}
+
+#[derive(Default)]
+struct Link {
+    packets: Vec<Option<Packet>>,
+    codewords: Vec<Codeword>,
+    /// What is left of the super-block, unit by unit.
+    block: VecDeque<usize>,
+    /// Ready, codeword, units left.
+    repeats: VecDeque<(u64, usize, u32)>,
+}
+
+impl Link {
+    fn open(&mut self, code: &Code) {
+        let first = self.codewords.len();
+        for _ in 0..code.interleave {
+            let waiting = self
+                .packets
+                .iter_mut()
+                .enumerate()
+                .find_map(|(number, packet)| {
+                    let data = packet.as_mut()?.waiting.pop_front()?;
+                    Some((number, data))
+                });
+            let Some((packet, data)) = waiting else { break };
+            self.codewords.push(Codeword {
+                packet,
+                data,
+                units: data + code.n - code.nd,
+                sent: 0,
+                own: Vec::new(),
+                arrivals: Vec::new(),
+                rounds: 0,
+            });
+        }
+        for row in 0..code.n {
+            let has_row = |id: &usize| self.codewords[*id].units > row;
+            self.block
+                .extend((first..self.codewords.len()).filter(has_row));
+        }
+    }
+
+    fn judge(&mut self, code: &Code, id: usize, t: u64, back: u64) {
+        let codeword = &mut self.codewords[id];
+        let packet = self.packets[codeword.packet].as_mut().unwrap();
+        if codeword.arrivals.len() >= codeword.data as usize {
+            let mut arrivals = codeword.arrivals.clone();
+            arrivals.sort_unstable();
+            let complete = arrivals[codeword.data as usize - 1];
+            for own in &codeword.own {
+                let own = own.filter(|_| !code.frame);
+                packet.arrival = packet.arrival.max(own.unwrap_or(complete));
+            }
+            packet.undecoded -= 1;
+            return;
+        }
+        if code.rounds.is_some_and(|rounds| codeword.rounds >= rounds) {
+            packet.lost = Some(t);
+            packet.waiting.clear();
+            let lost = codeword.packet;
+            self.block.retain(|id| self.codewords[*id].packet != lost);
+            self.repeats
+                .retain(|(_, id, _)| self.codewords[*id].packet != lost);
+            return;
+        }
+        codeword.rounds += 1;
+        let units = if code.frame {
+            codeword.arrivals.clear();
+            codeword.units
+        } else {
+            codeword.data - u32::try_from(codeword.arrivals.len()).unwrap() + code.extra
+        };
+        self.repeats.push_back((t + back, id, units));
+    }
+
+    /// One slot; whether it was used.
+    fn slot(&mut self, code: &Code, (t, d): (u64, u64), back: u64) -> bool {
+        if let Some((ready, id, left)) = self.repeats.front_mut()
+            && *ready <= t
+        {
+            let id = *id;
+            *left -= 1;
+            let last = *left == 0;
+            if last {
+                self.repeats.pop_front();
+            }
+            if d > 0 {
+                self.codewords[id].arrivals.push(t + d);
+            }
+            if last {
+                self.judge(code, id, t, back);
+            }
+            return true;
+        }
+        if self.block.is_empty() {
+            self.open(code);
+        }
+        let Some(id) = self.block.pop_front() else {
+            return false;
+        };
+        let codeword = &mut self.codewords[id];
+        self.packets[codeword.packet].as_mut().unwrap().sent.push(t);
+        if codeword.sent < codeword.data {
+            codeword.own.push((d > 0).then_some(t + d));
+        }
+        codeword.sent += 1;
+        if d > 0 {
+            codeword.arrivals.push(t + d);
+        }
+        if codeword.sent == codeword.units {
+            self.judge(code, id, t, back);
+        }
+        true
+    }
+
+    fn offer(&mut self, code: &Code, capacity: u64, flow: usize) {
+        let held = self.packets.iter().flatten();
+        let held = held.filter(|packet| packet.lost.is_none() && packet.sent.len() < packet.units);
+        let packet = Packet {
+            flow,
+            waiting: code.codewords(),
+            sent: Vec::new(),
+            units: code
+                .codewords()
+                .iter()
+                .map(|data| (data + code.n - code.nd) as usize)
+                .sum(),
+            undecoded: code.codewords().len(),
+            arrival: 0,
+            lost: None,
+        };
+        let room = (held.count() as u64) < capacity;
+        self.packets.push(room.then_some(packet));
+    }
+}
+
+/// What becomes of every packet offered, and the slots used; `back` is the time from a failed attempt to its repeats.
+pub(super) fn walk(
+    code: &Code,
+    slots: &[(u64, u64)],
+    back: u64,
+    capacity: u64,
+    offers: &[(u64, usize)],
+    in_order: InOrder,
+) -> (Vec<Story>, u64) {
+    let (mut link, mut used, mut offers) = (Link::default(), 0, offers.iter().peekable());
+    for &slot in slots {
+        while let Some((_, flow)) = offers.next_if(|(at, _)| *at < slot.0) {
+            link.offer(code, capacity, *flow);
+        }
+        used += u64::from(link.slot(code, slot, back));
+    }
+    for (_, flow) in offers {
+        link.offer(code, capacity, *flow);
+    }
+    // In order: the running latest of its lane, nothing from the first open packet on.
+    let mut lanes: BTreeMap<usize, Option<u64>> = BTreeMap::new();
+    let stories = link.packets.iter().map(|packet| {
+        let Some(packet) = packet else {
+            return Story::Dropped;
+        };
+        let whole = packet.lost.is_none() && packet.undecoded == 0;
+        let mut arrival = whole.then_some(packet.arrival);
+        if in_order != InOrder::Off {
+            let lane = if in_order == InOrder::Flow {
+                packet.flow
+            } else {
+                0
+            };
+            let latest = lanes.entry(lane).or_insert(Some(0));
+            *latest = latest
+                .zip(arrival.or(packet.lost))
+                .map(|(latest, at)| latest.max(at));
+            arrival = arrival.and(*latest);
+        }
+        if arrival.is_none() && packet.lost.is_none() {
+            return Story::Open;
+        }
+        Story::Served {
+            start: packet.sent[0],
+            end: *packet.sent.last().unwrap(),
+            arrival,
+        }
+    });
+    (stories.collect(), used)
+}
