@@ -1,9 +1,12 @@
 //! Flags that take a quantity, and where the value that is used came from.
 
 use std::fmt;
+use std::str::FromStr;
 
 use tmt_core::metadata::Metadata;
 use tmt_core::units::Span;
+
+use crate::exit::{Failure, Outcome};
 
 /// Where a value came from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -60,6 +63,45 @@ impl fmt::Display for Rtt {
             (Origin::Default, _) => {
                 f.write_str(" (default, the papers' GEO link: neither --rtt nor metadata says)")
             }
+        }
+    }
+}
+
+/// What `--feedback-delay` takes.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Feedback {
+    Interleaver,
+    Of(Span),
+}
+
+impl FromStr for Feedback {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        if text == "interleaver" {
+            return Ok(Self::Interleaver);
+        }
+        text.parse()
+            .map(Self::Of)
+            .map_err(|error| format!("{error}, or 'interleaver'"))
+    }
+}
+
+impl Feedback {
+    /// The feedback delay and the words that say where it came from.
+    pub(crate) fn resolve(flag: Option<Self>, head: &Metadata) -> Outcome<(Span, String)> {
+        match flag {
+            None => Ok((
+                Span::ZERO,
+                "0s (default, as in the papers' equations)".to_owned(),
+            )),
+            Some(Self::Of(span)) => Ok((span, format!("{span} (--feedback-delay)"))),
+            Some(Self::Interleaver) => match head.interleaver() {
+                Some(span) => Ok((span, format!("{span} (interleaver_ns of the metadata)"))),
+                None => Err(Failure::failed(
+                    "--feedback-delay interleaver: found no interleaver_ns in the metadata, expected one (or say a duration)",
+                )),
+            },
         }
     }
 }

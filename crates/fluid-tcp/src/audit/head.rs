@@ -30,6 +30,11 @@ const KEYS: [&str; 11] = [
 pub(super) enum Link {
     /// A link-layer timeline; each packet takes this many of its LLDUs.
     Timeline { lldus_per_packet: u64 },
+    /// The slots of a PHY trace, of which a packet's first transmission takes so many; in how many codewords at a time.
+    Coupled {
+        units_per_packet: u64,
+        interleave: u64,
+    },
     /// A constant rate, which makes a packet's service last this long.
     Synthetic { service: ServiceTime },
 }
@@ -116,13 +121,17 @@ impl Head {
             "timeline" => Link::Timeline {
                 lldus_per_packet: number(metadata, "lldus_per_packet", 1)?,
             },
+            "coupled" => Link::Coupled {
+                units_per_packet: number(metadata, "units_per_packet", 1)?,
+                interleave: number(metadata, "interleave", 1)?,
+            },
             "synthetic" => {
                 let rate_bps = number(metadata, "rate_bps", 1)?;
                 Link::Synthetic {
                     service: ServiceTime::of(packet_bytes, rate_bps)?,
                 }
             }
-            _ => return Err(unfit(metadata, "link", "timeline or synthetic")),
+            _ => return Err(unfit(metadata, "link", "timeline, coupled or synthetic")),
         };
         let rtt = number(metadata, "rtt_ns", 0)?;
         let run_ends = number(metadata, "run_ends_ns", 0)?;

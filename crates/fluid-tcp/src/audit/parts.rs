@@ -2,7 +2,7 @@
 
 use tmt_core::units::{Span, Time};
 
-use super::head::Head;
+use super::head::{Head, Link};
 use super::refusal::Refusal;
 use super::report::{Ledger, Rule};
 use super::row::{Fate, Row};
@@ -16,14 +16,22 @@ pub(super) fn check(row: &Row, head: &Head, ledger: &mut Ledger) {
     // Signed: the times of a log that is wrong may stand in any order.
     let between = |from: Time, to: Time| i128::from(to.as_nanos()) - i128::from(from.as_nanos());
     let forward = nanos(head.forward);
+    let mut serialised = between(service.start, service.end);
+    if let Link::Coupled { .. } = head.link {
+        // It may be whole before the last of its repair units has gone out.
+        serialised = serialised.min(between(service.start, at) - forward);
+    }
     let expected = [
         (
             "delay_propagation",
             between(row.sent, row.enqueued) + forward,
         ),
         ("delay_queue", between(row.enqueued, service.start)),
-        ("delay_serialisation", between(service.start, service.end)),
-        ("delay_wait", between(service.end, at) - forward),
+        ("delay_serialisation", serialised),
+        (
+            "delay_wait",
+            between(service.start, at) - serialised - forward,
+        ),
     ];
     for ((name, expected), part) in expected.into_iter().zip(parts) {
         ledger.check(Rule::Parts, row.line, nanos(part) == expected, || {

@@ -4,6 +4,7 @@
 //! For hackers: rows come in order of sending. No packet is served before it is sent, so a row has
 //! its turn when one sent after its service began has been read.
 
+mod on_coupled;
 mod on_synthetic;
 mod on_timeline;
 
@@ -138,6 +139,13 @@ impl<'t> Server<'t> {
                 self.check_ordinal(served, ledger);
                 self.check_rate(served, at_head, service, ledger);
             }
+            Link::Coupled {
+                units_per_packet,
+                interleave,
+            } => {
+                self.check_slots(served, units_per_packet, interleave, ledger);
+                self.check_order(served, ledger);
+            }
             Link::Timeline { lldus_per_packet } => {
                 let slots_hold = self.check_lldus(served, lldus_per_packet, ledger);
                 on_timeline::check_bounds(served, at_head, &self.head, ledger);
@@ -247,7 +255,7 @@ impl<'t> Server<'t> {
             (Link::Timeline { lldus_per_packet }, Some(timeline)) => timeline
                 .next_from(at_head, lldus_per_packet)?
                 .map(|stretch| (stretch.start, stretch.end)),
-            (Link::Timeline { .. }, None) => return Ok(()),
+            (Link::Coupled { .. }, _) | (Link::Timeline { .. }, None) => return Ok(()),
         };
         let could = whole_service.filter(|&(_, end)| end < latest);
         ledger.check(Rule::Early, line, could.is_none(), || {

@@ -32,11 +32,21 @@ pub(super) fn check_run_end(row: &Row, run_ends: Time, ledger: &mut Ledger) {
 /// sent ≤ enqueued ≤ service start ≤ service end < delivered.
 pub(super) fn check(row: &Row, head: &Head, ledger: &mut Ledger) {
     let service = row.fate.service();
+    // On a coupled link a packet may be whole before the last of its repair units has gone out.
+    let end = service.map(|service| match (head.link, row.fate.delivered()) {
+        (Link::Coupled { .. }, Some(at)) if at > service.start => {
+            let before = at.since(Time::ZERO).as_nanos() - 1;
+            service
+                .end
+                .min(Time::from_nanos(before).unwrap_or(Time::ZERO))
+        }
+        _ => service.end,
+    });
     let times = [
         ("sent", Some(row.sent)),
         ("enqueued", Some(row.enqueued)),
         ("service_start", service.map(|service| service.start)),
-        ("service_end", service.map(|service| service.end)),
+        ("service_end", end),
         ("delivered", row.fate.delivered()),
     ];
     // Decoding takes time on a timeline; a synthetic link of no RTT delivers when the last bit is out.

@@ -360,7 +360,14 @@ impl CoupledQueue {
             return;
         };
         flight.told = true;
+        let is_sent = flight.is_sent();
         let served = &mut flight.served;
+        if let State::Lost(known) = flight.state
+            && !is_sent
+        {
+            // It leaves the queue with its failure.
+            served.service.end = known;
+        }
         served.service.arrival = arrival.map(|at| at.saturating_add(self.propagation));
         let departs = match flight.state {
             State::Lost(known) => known,

@@ -12,7 +12,7 @@ use crate::exit::{Failure, Outcome, note, say};
 use crate::input::{TraceArgs, tell_cut};
 use crate::output::{self, FormatArgs, Output, json, refuse_twice};
 use crate::provenance;
-use crate::quantity::{Origin, Rtt};
+use crate::quantity::{Feedback, Origin, Rtt};
 use crate::table::{Report, SHOWN_ATTEMPTS, millis, share};
 
 /// Flags of `tmt apply`.
@@ -47,31 +47,11 @@ pub(crate) struct Args {
     trace: TraceArgs,
 }
 
-/// What `--feedback-delay` takes.
-#[derive(Debug, Clone, Copy)]
-enum Feedback {
-    Interleaver,
-    Of(Span),
-}
-
-impl std::str::FromStr for Feedback {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        if text == "interleaver" {
-            return Ok(Self::Interleaver);
-        }
-        text.parse()
-            .map(Self::Of)
-            .map_err(|error| format!("{error}, or 'interleaver'"))
-    }
-}
-
 pub(crate) fn run(args: &Args) -> Outcome {
     let paths = places(args)?;
     let (name, mut reader) = args.trace.open("apply", false)?;
     let rtt = Rtt::resolve(args.rtt, reader.metadata());
-    let feedback_delay = feedback_delay(args, reader.metadata())?;
+    let feedback_delay = Feedback::resolve(args.feedback_delay, reader.metadata())?;
     note!("apply", "{rtt}, feedback delay {}", feedback_delay.1);
     if let Some(told) = reader
         .metadata()
@@ -207,23 +187,6 @@ fn file_name(scheme: &SchemeSpec) -> String {
             }
         })
         .collect()
-}
-
-/// The feedback delay and the words that say where it came from.
-fn feedback_delay(args: &Args, head: &Metadata) -> Outcome<(Span, String)> {
-    match args.feedback_delay {
-        None => Ok((
-            Span::ZERO,
-            "0s (default, as in the papers' equations)".to_owned(),
-        )),
-        Some(Feedback::Of(span)) => Ok((span, format!("{span} (--feedback-delay)"))),
-        Some(Feedback::Interleaver) => match head.interleaver() {
-            Some(span) => Ok((span, format!("{span} (interleaver_ns of the metadata)"))),
-            None => Err(Failure::failed(
-                "--feedback-delay interleaver: found no interleaver_ns in the metadata, expected one (or say a duration)",
-            )),
-        },
-    }
 }
 
 /// The head of a timeline: that of the trace, and what this stage adds.

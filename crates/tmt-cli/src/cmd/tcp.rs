@@ -1,4 +1,4 @@
-//! `tmt tcp`: TCP flows over a link-layer timeline or a synthetic link (tcp.md §7).
+//! `tmt tcp`: TCP flows over a link-layer timeline, a coupled link or a synthetic one (tcp.md §7).
 
 mod args;
 mod explain;
@@ -98,6 +98,14 @@ impl Plan {
                     return Err(failure);
                 }
                 report
+            }
+            LinkPlan::Coupled(plan) => {
+                let report = simulation::run_coupled(&setup, &plan.link, probe);
+                let spool = plan.trace.spool.as_ref();
+                if let Some(failure) = spool.and_then(|spool| spool.failure()) {
+                    return Err(failure);
+                }
+                report.ok_or_else(|| Failure::failed("found a trace that cannot be read"))?
             }
             LinkPlan::Synthetic { rate, loss } => {
                 let channel = loss.map(|spec| Channel::new(spec, which.seed));

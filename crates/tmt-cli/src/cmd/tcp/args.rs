@@ -4,20 +4,23 @@ use std::str::FromStr;
 
 use fluid_tcp::congestion::Algorithm;
 use fluid_tcp::endpoint::{CutFrom, LossDetection, Profile, Recovery, RttSampling};
-use fluid_tcp::gateway::Discipline;
+use fluid_tcp::gateway::{Discipline, InOrder, Tail};
 use tmt_core::channel::ChannelSpec;
+use tmt_core::scheme::SchemeSpec;
 use tmt_core::units::{BitRate, Bytes, Span};
 
 use super::explain::PacketFlag;
 use super::flows::{FlowFlag, Start};
 use super::offsets::Offsets;
 use crate::input::TraceArgs;
+use crate::quantity::Feedback;
 
 /// Flags of `tmt tcp`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = format!(
     "Congestion controls:\n  {}\n\nExample:\n  tmt apply --scheme harq:10/12 < phy.csv | tmt tcp --cc cubic\n  \
      tmt tcp --link synthetic --rate 2.34Mbps --rtt 500ms --loss bernoulli:1e-3 --cc newreno --duration 400s --seeds 10 --json\n  \
+     tmt tcp --link coupled --scheme harq:10/12,rounds=3 --in-order flow phy.csv\n  \
      tmt tcp --packets packets.parquet --series series.csv.gz --series-interval 100ms timeline.csv\n  \
      tmt tcp --pcap run --qlog run.sqlog --explain 17 timeline.csv && tshark -r run-receiver.pcap",
     Algorithm::forms().join("\n  ")
@@ -25,9 +28,25 @@ use crate::input::TraceArgs;
 pub(crate) struct Args {
     #[command(flatten)]
     pub(crate) trace: TraceArgs,
-    /// The link: the LLDUs of a timeline, or a constant rate
-    #[arg(long, value_parser = ["timeline", "synthetic"], default_value = "timeline")]
+    /// The link: the LLDUs of a timeline; a scheme that runs on the slots of a PHY trace and the packets that are
+    /// really queued; or a constant rate
+    #[arg(long, value_parser = ["timeline", "coupled", "synthetic"], default_value = "timeline")]
     pub(crate) link: String,
+    /// Reliability scheme of the coupled link, as `tmt apply` takes it
+    #[arg(long)]
+    pub(crate) scheme: Option<SchemeSpec>,
+    /// Extra delay of the coupled link's feedback (0ns when left out), or `interleaver` for the metadata's
+    /// `interleaver_ns`
+    #[arg(long, value_name = "DURATION|interleaver")]
+    pub(crate) feedback_delay: Option<Feedback>,
+    /// The last codeword of a packet on the coupled link: its data units and all repair units (short, when left out),
+    /// or filled up to a whole one (pad)
+    #[arg(long, value_name = "short|pad")]
+    pub(crate) tail: Option<Tail>,
+    /// On the coupled link a delivered packet waits until earlier ones of the link or of its flow are delivered or lost
+    /// (off when left out; a scheme's own `,in-order` means link)
+    #[arg(long, value_name = "link|flow|off")]
+    pub(crate) in_order: Option<InOrder>,
     /// Rate of the synthetic link
     #[arg(long)]
     pub(crate) rate: Option<BitRate>,
@@ -40,7 +59,7 @@ pub(crate) struct Args {
     /// Size of a packet
     #[arg(long, default_value = "1500B")]
     pub(crate) packet: Bytes,
-    /// Size of an LLDU on the timeline; else the metadata's, else 33B
+    /// Size of an LLDU on the timeline, or of a slot's; else the metadata's, else 33B
     #[arg(long)]
     pub(crate) lldu: Option<Bytes>,
     /// Part of an LLDU that is no packet's (1B when left out)

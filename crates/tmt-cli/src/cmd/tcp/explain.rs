@@ -98,7 +98,8 @@ impl Explanation {
     pub(crate) fn new(plan: &Plan, story: &Story) -> Self {
         let timeline = match &plan.link {
             LinkPlan::Timeline(timeline) => Some(timeline),
-            LinkPlan::Synthetic { .. } => None,
+            // A packet's slots do not tell what became of its LLDUs: their repeats are not among them.
+            LinkPlan::Coupled(_) | LinkPlan::Synthetic { .. } => None,
         };
         let nanos = |time: Option<Time>| time.map(Time::as_nanos);
         Self {

@@ -1,6 +1,7 @@
 //! The flags of `tmt tcp` resolved: every value with where it came from.
 
 mod buffer;
+mod coupled;
 mod endpoint;
 mod link;
 mod params;
@@ -11,7 +12,7 @@ pub(crate) use params::{FlowParams, Params};
 use std::sync::Arc;
 
 use fluid_tcp::endpoint::Endpoint;
-use fluid_tcp::gateway::Discipline;
+use fluid_tcp::gateway::{CoupledLink, Discipline};
 use fluid_tcp::simulation::{ACK, Flow, ReturnPath, Setup};
 use fluid_tcp::timeline::Timeline;
 use tmt_core::channel::{Channel, ChannelSpec};
@@ -72,10 +73,18 @@ pub(crate) struct Plan {
 /// The link of a run.
 pub(crate) enum LinkPlan {
     Timeline(TimelinePlan),
+    Coupled(CoupledPlan),
     Synthetic {
         rate: BitRate,
         loss: Option<ChannelSpec>,
     },
+}
+
+/// A PHY trace with a scheme on it.
+pub(crate) struct CoupledPlan {
+    pub(crate) link: CoupledLink,
+    /// The trace, with its place and the LLDUs of a packet.
+    pub(crate) trace: TimelinePlan,
 }
 
 /// A timeline as a link.
@@ -107,17 +116,17 @@ pub(crate) fn resolve(args: &Args) -> Outcome<Plan> {
             flows.len()
         )));
     }
-    let mut link = if args.link == "timeline" {
-        link::timeline(args)?
-    } else {
-        link::synthetic(args)?
+    let mut link = match args.link.as_str() {
+        "timeline" => link::timeline(args)?,
+        "coupled" => coupled::coupled(args)?,
+        _ => link::synthetic(args)?,
     };
     let (rtt, mut notes) = (link.rtt.value, std::mem::take(&mut link.notes));
     let (buffer, buffer_text, buffer_note) = buffer(args, rtt, link.rate_bps, link.own_delay)?;
     notes.push(buffer_note);
     let period = match &link.plan {
         LinkPlan::Timeline(timeline) => timeline.period,
-        LinkPlan::Synthetic { .. } => None,
+        LinkPlan::Coupled(_) | LinkPlan::Synthetic { .. } => None,
     };
     let (starts, words) = starts::starts(args, &link, period, &flows)?.unzip();
     notes.extend(words);
@@ -171,6 +180,13 @@ pub(crate) fn resolve(args: &Args) -> Outcome<Plan> {
         LinkPlan::Timeline(timeline) => {
             params.lldu_bytes = Some(timeline.lldu.0);
             params.lldus_per_packet = Some(timeline.lldus_per_packet as u64);
+        }
+        LinkPlan::Coupled(plan) => {
+            params.lldu_bytes = Some(plan.trace.lldu.0);
+            params.lldus_per_packet = Some(plan.link.data_units.into());
+            params.feedback_delay_ns = Some(plan.link.feedback_delay.as_nanos());
+            params.tail = Some(plan.link.tail.to_string());
+            params.in_order = Some(plan.link.in_order.to_string());
         }
         LinkPlan::Synthetic { rate, loss } => {
             params.rate_bps = Some(rate.0);
@@ -267,6 +283,16 @@ impl Plan {
             LinkPlan::Timeline(timeline) => {
                 head.set("lldus_per_packet", timeline.lldus_per_packet.to_string());
             }
+            LinkPlan::Coupled(CoupledPlan { link, .. }) => {
+                let feedback = link.feedback_delay.as_nanos();
+                head.set("scheme", link.scheme.to_string());
+                head.set("feedback_delay_ns", feedback.to_string());
+                head.set("tail", link.tail.to_string());
+                head.set("in_order", link.in_order.to_string());
+                head.set("lldus_per_packet", link.data_units.to_string());
+                head.set("units_per_packet", link.units_per_packet().to_string());
+                head.set("interleave", link.scheme.interleave().to_string());
+            }
             LinkPlan::Synthetic { rate, .. } => head.set("rate_bps", rate.0.to_string()),
         }
         head.set("flows", setup.flows.len().to_string());
@@ -326,6 +352,7 @@ fn check(args: &Args) -> Outcome {
     if last_seed.is_none_or(|seed| i64::try_from(seed).is_err()) {
         return Err(Failure::usage("--seed: expected seeds below 2^63"));
     }
+    coupled::refuse_beside(args)?;
     logs::check(args)
 }
 

@@ -266,11 +266,20 @@ fn numbers(total: &RunTotal) -> BTreeMap<String, f64> {
 
 /// tcp.md §5: what packets carried, over what the slots they took could carry.
 pub(crate) fn mean_coding_ratio(plan: &Plan, total: &Total) -> Option<f64> {
-    let LinkPlan::Timeline(link) = &plan.link else {
-        return None;
+    let used = to_f64(total.lldus_used?);
+    let (link, slots, packets) = match &plan.link {
+        LinkPlan::Timeline(link) => {
+            let end = link.end_line.filter(|end| end.rows > 0)?;
+            let slots = used * to_f64(end.slots) / to_f64(end.rows);
+            (link, slots, total.packets_served)
+        }
+        LinkPlan::Coupled(plan) => {
+            // A packet that fails is not sent to its end.
+            let lost = total.metrics.packets_lost;
+            (&plan.trace, used, total.packets_served.saturating_sub(lost))
+        }
+        LinkPlan::Synthetic { .. } => return None,
     };
-    let end = link.end_line.filter(|end| end.rows > 0)?;
-    let slots = to_f64(total.lldus_used?) * to_f64(end.slots) / to_f64(end.rows);
-    let packets = to_f64(total.packets_served) * to_f64(plan.packet.0);
+    let packets = to_f64(packets) * to_f64(plan.packet.0);
     (slots > 0.0).then(|| packets / (slots * to_f64(link.lldu.0)))
 }

@@ -273,7 +273,11 @@ pub(super) fn walk(
         }
         Story::Served {
             start: packet.sent[0],
-            end: *packet.sent.last().unwrap(),
+            // A packet that fails before it is sent leaves the queue then.
+            end: match packet.lost {
+                Some(lost) if packet.sent.len() < packet.units => lost,
+                _ => *packet.sent.last().unwrap(),
+            },
             arrival,
         }
     });

@@ -88,16 +88,7 @@ pub(super) fn synthetic(args: &Args) -> Outcome<Link> {
 }
 
 pub(super) fn timeline(args: &Args) -> Outcome<Link> {
-    for (flag, given) in [
-        ("--rate", args.rate.is_some()),
-        ("--loss", args.loss.is_some()),
-    ] {
-        if given {
-            return Err(Failure::usage(format!(
-                "{flag} has no meaning with --link timeline: the trace says"
-            )));
-        }
-    }
+    refuse_rate(args)?;
     let (name, mut reader) = args.trace.open("tcp", true)?;
     let read = spool::read(&name, &mut reader)?;
     let (head, tail) = (reader.metadata(), reader.tail());
@@ -107,8 +98,24 @@ pub(super) fn timeline(args: &Args) -> Outcome<Link> {
     link_of(args, &name, read, head, end_line, notes)
 }
 
-/// The link that a timeline with this head and end line makes.
-fn link_of(
+/// Flags of the synthetic link beside a trace.
+pub(super) fn refuse_rate(args: &Args) -> Outcome {
+    for (flag, given) in [
+        ("--rate", args.rate.is_some()),
+        ("--loss", args.loss.is_some()),
+    ] {
+        if given {
+            return Err(Failure::usage(format!(
+                "{flag} has no meaning with --link {}: the trace says",
+                args.link
+            )));
+        }
+    }
+    Ok(())
+}
+
+/// The link that a timeline, or a PHY trace, with this head and end line makes.
+pub(super) fn link_of(
     args: &Args,
     name: &str,
     (mut timeline, spool): (Timeline, Option<Arc<Spool>>),
@@ -170,12 +177,12 @@ fn link_of(
     let rate_text = rate_bps.map_or("of unknown rate".to_owned(), |rate| {
         format!("{:.6} Mbps for packets ({rate_origin})", rate / 1e6)
     });
-    notes.push(format!("link timeline, {rate_text}, {rtt}"));
+    notes.push(format!("link {}, {rate_text}, {rtt}", args.link));
     notes.push(format!(
         "LLDU {lldu} ({lldu_origin}), header {header} ({header_origin}): {per_packet} LLDUs to a packet of {}",
         args.packet
     ));
-    if let (Origin::Flag, Some(told)) = (rtt.origin, rtt.overridden) {
+    if let (Origin::Flag, Some(told), "timeline") = (rtt.origin, rtt.overridden, &*args.link) {
         notes.push(format!(
             "the timeline was made for rtt {told}, the run uses --rtt {}",
             rtt.value

@@ -25,6 +25,12 @@ pub(crate) struct Params {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) scheme: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) feedback_delay_ns: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) tail: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) in_order: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) lldu_bytes: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) lldu_header_bytes: Option<u64>,
@@ -91,16 +97,19 @@ pub(crate) struct FlowParams {
 /// What the flags alone say; the link fills in the rest.
 pub(super) fn params(args: &Args, endpoint: &Endpoint, flows: &[FlowPlan]) -> Params {
     Params {
-        link: if args.link == "timeline" {
-            "timeline"
-        } else {
-            "synthetic"
+        link: match args.link.as_str() {
+            "timeline" => "timeline",
+            "coupled" => "coupled",
+            _ => "synthetic",
         },
         rtt_ns: 0,
         packet_bytes: args.packet.0,
         rate_bps: None,
         loss: None,
         scheme: None,
+        feedback_delay_ns: None,
+        tail: None,
+        in_order: None,
         lldu_bytes: None,
         lldu_header_bytes: None,
         lldus_per_packet: None,

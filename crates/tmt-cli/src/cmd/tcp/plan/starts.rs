@@ -21,7 +21,7 @@ pub(super) fn starts(
     let Some(offsets) = args.offsets else {
         return Ok(None);
     };
-    if args.link != "timeline" {
+    if args.link == "synthetic" {
         return Err(Failure::usage(
             "--offsets has no meaning with --link synthetic, which is the same at any time: --seeds",
         ));

@@ -1,0 +1,114 @@
+//! `--link coupled`: a PHY trace, and the scheme that runs on it.
+
+use std::sync::Arc;
+
+use fluid_tcp::gateway::{CoupledLink, Discipline, InOrder};
+use tmt_core::machine::Machine;
+use tmt_core::scheme::SchemeSpec;
+
+use super::super::args::Args;
+use super::super::spool;
+use super::link::{Link, link_of, refuse_rate};
+use super::{CoupledPlan, LinkPlan};
+use crate::exit::{Failure, Outcome};
+use crate::input::cut_note;
+use crate::quantity::Feedback;
+
+/// Flags of the coupled link beside another one.
+pub(super) fn refuse_beside(args: &Args) -> Outcome {
+    let refused = [
+        ("--scheme", args.scheme.is_some()),
+        ("--feedback-delay", args.feedback_delay.is_some()),
+        ("--tail", args.tail.is_some()),
+        ("--in-order", args.in_order.is_some()),
+    ];
+    match refused.iter().find(|(_, given)| *given) {
+        Some((flag, _)) if args.link != "coupled" => Err(Failure::usage(format!(
+            "{flag} has no meaning with --link {}",
+            args.link
+        ))),
+        _ => Ok(()),
+    }
+}
+
+/// The order of delivery: the flag's, which must not be other than what the scheme says.
+fn in_order(args: &Args, scheme: &SchemeSpec) -> Outcome<InOrder> {
+    match (args.in_order, scheme.in_order()) {
+        (Some(flag), true) if flag != InOrder::Link => Err(Failure::usage(format!(
+            "--in-order {flag}: the scheme '{scheme}' says link"
+        ))),
+        (_, true) => Ok(InOrder::Link),
+        (flag, false) => Ok(flag.unwrap_or_default()),
+    }
+}
+
+/// What the flags ask for; all that can be refused before the trace is read.
+fn asked_for(args: &Args) -> Outcome<(SchemeSpec, InOrder)> {
+    refuse_rate(args)?;
+    if args.looped {
+        return Err(Failure::usage(
+            "--loop: --link coupled goes through its trace once",
+        ));
+    }
+    if args.queue != Discipline::DropTail {
+        return Err(Failure::usage(format!(
+            "--queue {}: --link coupled has a drop-tail queue only",
+            args.queue
+        )));
+    }
+    let scheme = args.scheme.clone();
+    let scheme = scheme.ok_or_else(|| Failure::usage("--link coupled needs --scheme"))?;
+    let in_order = in_order(args, &scheme)?;
+    Ok((scheme, in_order))
+}
+
+pub(super) fn coupled(args: &Args) -> Outcome<Link> {
+    let (scheme, in_order) = asked_for(args)?;
+    let (name, mut reader) = args.trace.open("tcp", false)?;
+    let read = spool::read(&name, &mut reader)?;
+    let head = reader.metadata();
+    let (feedback_delay, feedback_words) = Feedback::resolve(args.feedback_delay, head)?;
+    let mut notes = Vec::new();
+    notes.extend(cut_note(&name, &reader));
+    let end_line = reader.tail().and_then(|tail| tail.end);
+    let mut link = link_of(args, &name, read, head, end_line, notes)?;
+    if let Some(before) = link.scheme.replace(scheme.to_string()) {
+        link.notes.push(format!(
+            "{name} is a timeline of {before}: its LLDUs are taken for slots"
+        ));
+    }
+    let LinkPlan::Timeline(trace) = link.plan else {
+        return Ok(link);
+    };
+    let data_units = u32::try_from(trace.lldus_per_packet).map_err(|_| {
+        Failure::usage(format!(
+            "--packet {}: expected a packet of fewer than 2^32 LLDUs",
+            args.packet
+        ))
+    })?;
+    let machine = Machine::new(&scheme, link.rtt.value, feedback_delay);
+    if trace.timeline.last() > machine.repeats_fit_until() {
+        return Err(Failure::failed(format!(
+            "{name}: found slots whose repeats would be later than 2^63 - 1 ns, expected earlier ones, or a smaller --rtt or --feedback-delay"
+        )));
+    }
+    let coupled = CoupledLink {
+        trace: Arc::clone(&trace.timeline),
+        scheme,
+        feedback_delay,
+        data_units,
+        tail: args.tail.unwrap_or_default(),
+        in_order,
+    };
+    link.notes.push(format!(
+        "scheme {}, feedback delay {feedback_words}, tail {}, in order {in_order}: {} slots for a packet's first transmission",
+        coupled.scheme,
+        coupled.tail,
+        coupled.units_per_packet()
+    ));
+    link.plan = LinkPlan::Coupled(CoupledPlan {
+        link: coupled,
+        trace,
+    });
+    Ok(link)
+}
