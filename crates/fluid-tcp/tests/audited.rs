@@ -6,14 +6,16 @@ use std::sync::Arc;
 
 use fluid_tcp::audit::{AuditReport, audit};
 use fluid_tcp::endpoint::{CutFrom, Endpoint, LossDetection, Profile, Recovery, RttSampling};
+use fluid_tcp::gateway::{CoupledLink, Discipline, InOrder, Tail};
 use fluid_tcp::link::{Link, SyntheticLink, TimelineLink};
 use fluid_tcp::log::PacketLog;
 use fluid_tcp::metrics::RunReport;
-use fluid_tcp::simulation::{Flow, ReturnPath, Setup, run};
+use fluid_tcp::simulation::{Flow, ReturnPath, Setup, run, run_coupled};
 use fluid_tcp::timeline::Builder;
 use proptest::prelude::*;
 use tmt_core::channel::{Channel, ChannelSpec};
 use tmt_core::metadata::Metadata;
+use tmt_core::scheme::Rounds;
 use tmt_core::slot::{Fate, Lldu};
 use tmt_core::table::TableForm;
 use tmt_core::text::encode;
@@ -170,6 +172,15 @@ fn audited(
     head: &Metadata,
     timeline: Option<&[u8]>,
 ) -> (RunReport, AuditReport) {
+    logged(setup, head, timeline, |log| run(setup, link, log))
+}
+
+fn logged(
+    setup: &Setup,
+    head: &Metadata,
+    timeline: Option<&[u8]>,
+    run: impl FnOnce(&mut PacketLog<Vec<u8>>) -> RunReport,
+) -> (RunReport, AuditReport) {
     let mut log = PacketLog::new(
         Vec::new(),
         TableForm::Text(Compression::None),
@@ -178,11 +189,23 @@ fn audited(
         setup.end,
     )
     .unwrap();
-    let report = run(setup, link, &mut log);
+    let report = run(&mut log);
     let log = log.finish().unwrap();
     let timeline = timeline.map(|timeline| TraceReader::new(timeline, Options::default()).unwrap());
     (report, audit(&log[..], timeline).unwrap())
 }
+
+/// Schemes of every family, those that fail and those that interleave among them.
+const SCHEMES: &[&str] = &[
+    "none",
+    "arq",
+    "arq:rounds=1",
+    "fec:4/6",
+    "fec:3/4,interleave=5",
+    "harq:10/12",
+    "harq:4/5,extra=1,rounds=1,interleave=3",
+    "frame-arq:5/6,rounds=2",
+];
 
 /// The auditor finds nothing, and counts what the run counted.
 fn agree(report: &RunReport, audit: &AuditReport) -> Result<(), TestCaseError> {
@@ -256,5 +279,45 @@ proptest! {
         let head = head(&setup, "timeline", "lldus_per_packet", per_packet as u64);
         let (report, audit) = audited(&setup, link, &head, Some(&text));
         agree(&report, &audit)?;
+    }
+
+    #[test]
+    fn a_run_over_a_coupled_link_passes_its_audit(
+        setup in setups(),
+        slots in prop::collection::vec((0u64..20_000_000, 1u64..900_000_000, 0u8..100), 60..2500),
+        loss in 0u8..30,
+        (data_units, scheme) in (1u32..30, prop::sample::select(SCHEMES)),
+        (pad, in_order) in (any::<bool>(), prop::sample::select(vec![InOrder::Link, InOrder::Flow, InOrder::Off])),
+        ends in 1u64..=4,
+    ) {
+        let mut at = 0;
+        let mut builder = Builder::default();
+        for &(step, delay, fate) in &slots {
+            at += step.saturating_sub(6_000_000);
+            let delay = if fate < loss { 0 } else { delay };
+            builder.push(Time::from_nanos(at).unwrap(), Span::from_nanos(delay).unwrap(), None);
+        }
+        let trace = Arc::new(builder.finish());
+        let length = trace.last().unwrap().since(Time::ZERO).as_nanos();
+        let end = Time::from_nanos(length / ends).unwrap();
+        let setup = Setup { end, ..setup };
+        let link = CoupledLink {
+            trace,
+            scheme: scheme.parse().unwrap(),
+            feedback_delay: Span::ZERO,
+            data_units,
+            tail: if pad { Tail::Pad } else { Tail::Short },
+            in_order,
+        };
+        let mut head = head(&setup, "coupled", "units_per_packet", link.units_per_packet());
+        head.set("interleave", link.scheme.interleave().to_string());
+        let (report, audit) = logged(&setup, &head, None, |log| run_coupled(&setup, &link, log).unwrap());
+        agree(&report, &audit)?;
+        let used = report.total.lldus_used.unwrap();
+        prop_assert!(used <= slots.len() as u64, "{used} slots used");
+        let attempts: u64 = report.total.link_attempts.values().sum();
+        prop_assert!(attempts <= used, "{attempts} LLDUs delivered in {used} slots");
+        let lost = report.total.metrics.packets_lost;
+        prop_assert!(link.scheme.rounds() != Rounds::Unlimited || lost == 0, "lost {lost} under unlimited rounds");
     }
 }
