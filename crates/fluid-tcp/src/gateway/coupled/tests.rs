@@ -8,6 +8,7 @@ use tmt_core::text::encode;
 use tmt_core::walk::Walk;
 
 use super::*;
+use crate::link::{Link, TimelineLink};
 use crate::probe::Copy;
 use crate::sender::Why;
 use crate::timeline::Builder;
@@ -125,6 +126,60 @@ fn a_permanent_backlog_gives_the_timeline_of_apply_byte_for_byte() {
             let used = queue.usage(time(slots.last().unwrap().0)).lldus_used;
             assert_eq!(used, Some(20_000), "no slot is idle");
         }
+    }
+}
+
+/// Where nothing is ever lost and nothing idle, packets arrive when they do on the timeline that `apply` makes.
+#[test]
+fn under_a_permanent_backlog_packets_arrive_as_on_the_timeline() {
+    let rtt = span(100_000_000);
+    for (scheme, data_units, in_order) in [
+        ("arq", 47, InOrder::Off),
+        ("frame-arq:5/7", 15, InOrder::Off),
+        ("arq,in-order", 47, InOrder::Link),
+        ("harq:10/12,in-order", 50, InOrder::Link),
+    ] {
+        let slots = erased_slots("bernoulli:0.1", 3, 20_000);
+        let link = CoupledLink {
+            in_order,
+            ..link(&slots, scheme, data_units)
+        };
+        let mut queue = CoupledQueue::new(&link, rtt, u64::MAX, Time::ZERO).unwrap();
+        for ordinal in 0..20_000 {
+            queue.offer(Time::ZERO, packet(ordinal, 0, Time::ZERO));
+        }
+        let mut told = BTreeMap::new();
+        while let Some(Fate::Served(packet, service, _)) = queue.wake(Time::ZERO) {
+            told.insert(packet.copy.ordinal, service.arrival);
+        }
+        let mut walk = Walk::new(link.scheme.clone(), rtt, Span::ZERO);
+        let mut rows = Vec::new();
+        let all: Vec<Slot> = slots
+            .iter()
+            .map(|&(t, d)| Slot::new(time(t), span(d)).unwrap())
+            .collect();
+        walk.slots(&all, &mut rows).unwrap();
+        walk.finish(&mut rows);
+        let mut builder = Builder::default();
+        builder.lldus(&rows);
+        let mut timeline = TimelineLink::new(
+            Arc::new(builder.finish()),
+            data_units as usize,
+            rtt.half(),
+            None,
+            Time::ZERO,
+        )
+        .unwrap();
+        let (mut at, mut compared) = (Time::ZERO, 0);
+        for ordinal in 0..told.len() as u64 {
+            let service = timeline.serve(at).unwrap();
+            at = service.end;
+            if let Some(arrival) = told.get(&ordinal) {
+                assert_eq!(*arrival, service.arrival, "{scheme} packet {ordinal}");
+                compared += 1;
+            }
+        }
+        assert!(compared > 200, "{scheme}: {compared}");
     }
 }
 
