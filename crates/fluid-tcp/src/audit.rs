@@ -16,7 +16,8 @@
 //! flow the packets until a row sent after their ACK has come. A packet that is never acknowledged
 //! stays, and so do those of its flow behind it.
 //!
-//! Not covered, because a log does not tell it: where a timeline repeated by `--loop` was, a run whose times do
+//! Not covered, because a log does not tell it: which slots of a coupled link repeats took and whether they went
+//! first, the order of its deliveries, where a timeline repeated by `--loop` was, a run whose times do
 //! not count from the timeline's zero, deliveries shifted by `--overlap shift`, drops by `CoDel`, and
 //! a proxy that acknowledges for the receiver.
 
@@ -63,7 +64,7 @@ pub enum AuditError {
     Log(io::Error),
     /// The timeline could not be read, or is none.
     Timeline(tmt_core::Error),
-    /// A timeline beside a log of the synthetic link, which has none.
+    /// A timeline beside a log of a synthetic or coupled link, which has none.
     NeedlessTimeline,
     /// A timeline beside a log of a run that went through it more than once.
     LoopedTimeline,
@@ -75,7 +76,7 @@ impl fmt::Display for AuditError {
             Self::Log(error) => write!(f, "{error}"),
             Self::Timeline(error) => write!(f, "{error}"),
             Self::NeedlessTimeline => f.write_str(
-                "found a timeline beside a log of the synthetic link, expected the log alone",
+                "found a timeline beside a log of a link that has none, expected the log alone",
             ),
             Self::LoopedTimeline => f.write_str(
                 "found a timeline beside a log of a run with --loop, expected the log alone",
@@ -115,7 +116,7 @@ pub fn audit<R: Read>(
     let Some(head) = head::read(&mut log, &mut ledger).map_err(AuditError::Log)? else {
         return Ok(ledger.into_report(Totals::default()));
     };
-    if timeline.is_some() && matches!(head.link, Link::Synthetic { .. }) {
+    if timeline.is_some() && !matches!(head.link, Link::Timeline { .. }) {
         return Err(AuditError::NeedlessTimeline);
     }
     if timeline.is_some() && head.looped {

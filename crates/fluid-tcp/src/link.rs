@@ -45,7 +45,7 @@ pub struct Usage {
     pub utilisation: Option<f64>,
     /// Packets served, those lost on the way included.
     pub packets_served: u64,
-    /// LLDUs used, on a timeline.
+    /// LLDUs used, on a timeline; slots used, on a coupled link.
     pub lldus_used: Option<u64>,
     /// LLDUs used that were delivered, by the attempts they took; empty where that is not told.
     pub attempts: BTreeMap<u32, u64>,

@@ -331,7 +331,7 @@ pub struct Total {
     pub link_utilisation: Option<f64>,
     /// Jain's index of the flows' goodput.
     pub jain_index: Option<f64>,
-    /// LLDUs the packets took, on a timeline.
+    /// LLDUs the packets took, on a timeline; slots used, repeats included, on a coupled link.
     pub lldus_used: Option<u64>,
     /// LLDUs used and delivered, by the attempts they took.
     pub link_attempts: BTreeMap<u32, u64>,
