@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use fluid_tcp::audit::{AuditReport, audit};
 use fluid_tcp::endpoint::{CutFrom, Endpoint, LossDetection, Profile, Recovery, RttSampling};
-use fluid_tcp::gateway::{CoupledLink, Discipline, InOrder, Tail};
+use fluid_tcp::gateway::{CoupledLink, InOrder, Tail};
 use fluid_tcp::link::{Link, SyntheticLink, TimelineLink};
 use fluid_tcp::log::PacketLog;
 use fluid_tcp::metrics::RunReport;

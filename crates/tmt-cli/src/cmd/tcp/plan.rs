@@ -156,15 +156,7 @@ pub(crate) fn resolve(args: &Args) -> Outcome<Plan> {
         buffer,
         end.since(link.begin),
     ));
-    if args.queue != Discipline::DropTail {
-        notes.push(format!("queue {}", args.queue));
-    }
-    if let Some(loss) = args.return_loss {
-        notes.push(format!("return path with loss {loss}"));
-    }
-    if let Some(rate) = args.return_rate {
-        notes.push(format!("return path of {rate}, {ACK} an acknowledgement"));
-    }
+    notes.extend(path_notes(args));
     let settings = profile_note(args, &endpoint);
     notes.push(settings.clone());
     let mut params = params(args, &endpoint, &flows);
@@ -307,6 +299,18 @@ impl Plan {
         head.set("settings", self.settings.clone());
         head
     }
+}
+
+/// What is unusual of the queue and the return path.
+fn path_notes(args: &Args) -> impl Iterator<Item = String> {
+    let queue = (args.queue != Discipline::DropTail).then(|| format!("queue {}", args.queue));
+    let loss = args
+        .return_loss
+        .map(|loss| format!("return path with loss {loss}"));
+    let rate = args
+        .return_rate
+        .map(|rate| format!("return path of {rate}, {ACK} an acknowledgement"));
+    [queue, loss, rate].into_iter().flatten()
 }
 
 /// What is allowed and seldom meant.
