@@ -64,6 +64,19 @@ pub struct CongestionEvent {
     pub cause: Cause,
 }
 
+impl CongestionEvent {
+    /// Window and threshold after it, where the window falls to `threshold` segments (RFC 5681 §3.1): from one segment
+    /// after a timeout, and with the `old` threshold where the same packet times out again.
+    fn leaves(&self, threshold: f64, old: Option<f64>) -> (f64, Option<f64>) {
+        let threshold = threshold.max(LEAST_SSTHRESH);
+        match self.cause {
+            Cause::RepeatedTimeout => (1.0, old),
+            Cause::Timeout => (1.0, Some(threshold)),
+            Cause::FastRetransmit | Cause::Ecn => (threshold, Some(threshold)),
+        }
+    }
+}
+
 /// What congestion was inferred from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Cause {

@@ -1,7 +1,7 @@
 //! The queue in front of a link, and how it feeds it.
 //!
 //! Departures are no events where nothing depends on them: under drop-tail a packet's service follows from when it
-//! was taken in and when the one before it ends. What has left is told when somebody asks ([`Gateway::leave`]), and
+//! was taken in and when the one before it ends. What has left is told when somebody asks (`Gateway::leave`), and
 //! what leaves at an instant has left before what comes at that instant.
 
 mod codel;

@@ -12,6 +12,7 @@
 //!
 //! The sender is pulled: after each event [`Sender::next_packet`] is called until it has none.
 
+mod ecn;
 mod f_rto;
 mod news;
 mod pacing;
@@ -19,16 +20,17 @@ mod partial;
 mod prr;
 mod rack;
 mod rate;
+mod recovery;
 mod selective;
+mod timer;
 mod tlp;
 
 use std::collections::VecDeque;
 
 use tmt_core::units::{Span, Time, to_f64};
 
-use crate::congestion::{AckEvent, Cause, CongestionControl, CongestionEvent};
-use crate::endpoint::{CutFrom, Endpoint, LossDetection, Recovery, RttSampling};
-use crate::num::whole;
+use crate::congestion::{AckEvent, CongestionControl};
+use crate::endpoint::{Endpoint, LossDetection, RttSampling};
 use crate::ranges::RangeSet;
 use crate::receiver::Ack;
 use crate::rtt::RttEstimator;
@@ -419,106 +421,6 @@ impl Sender {
         false
     }
 
-    /// Impatient variant (RFC 6582 §4): of the partial acknowledgements only the first restarts the timer.
-    fn keeps_timer(&mut self, acked: u64) -> bool {
-        let partial =
-            !self.endpoint.sack && matches!(self.phase, Phase::Recovery { .. }) && acked > 0;
-        partial && std::mem::replace(&mut self.seen_partial, true)
-    }
-
-    /// An echoed mark cuts the window, once a round trip (RFC 3168 §6.1.2).
-    fn on_echo(&mut self, now: Time) {
-        if self.una < self.reduced_at {
-            return;
-        }
-        self.note_reduction();
-        if self.phase == Phase::Open {
-            self.cc.on_congestion(&CongestionEvent {
-                now,
-                in_flight: self.flight(),
-                cause: Cause::Ecn,
-            });
-        }
-    }
-
-    /// The window is cut: no mark of this round trip cuts it again, and the receiver is told (RFC 3168 §6.1.2).
-    fn note_reduction(&mut self) {
-        if self.endpoint.ecn {
-            self.reduced_at = self.high;
-            self.tell_reduced = true;
-        }
-    }
-
-    /// Starts the timer anew, of the tail loss probe where one may be sent.
-    fn arm(&mut self, now: Time) {
-        self.deadline = if self.high > self.una {
-            self.probe_due(now).or_else(|| self.rtt.deadline(now))
-        } else {
-            None
-        };
-    }
-
-    /// A timer may have expired; what came of it.
-    pub fn on_timer(&mut self, now: Time) -> Wake {
-        let mut wake = Wake::Nothing;
-        if self.rack.as_ref().is_some_and(|rack| rack.is_due(now)) {
-            self.find_overdue(now, false);
-            wake = Wake::Other;
-            if self.phase == Phase::Open && self.finds_loss() {
-                self.enter_recovery(now, 0);
-                self.arm(now);
-            } else if matches!(self.phase, Phase::Recovery { .. }) {
-                // No acknowledgement may come to let out what was found lost.
-                self.in_recovery(0);
-                if self.pipe == 0 {
-                    self.prr.allow_at_least_one();
-                }
-            }
-        }
-        if self.deadline.is_none_or(|deadline| deadline > now) {
-            return wake;
-        }
-        if self.sends_probe() {
-            self.deadline = self.rtt.deadline(now);
-            return Wake::Other;
-        }
-        self.on_timeout(now);
-        Wake::Timeout
-    }
-
-    fn on_timeout(&mut self, now: Time) {
-        self.rto_events += 1;
-        let again = matches!(self.phase, Phase::Loss { .. })
-            && self.outstanding.front().is_some_and(|o| o.copies > 1);
-        let (in_flight, cause) = match self.endpoint.cut_from {
-            CutFrom::Flight if again => (self.flight(), Cause::RepeatedTimeout),
-            CutFrom::Flight => (self.flight(), Cause::Timeout),
-            CutFrom::Window => (self.window(), Cause::Timeout),
-        };
-        self.rtt.back_off();
-        self.doubt_timeout();
-        self.cc.on_congestion(&CongestionEvent {
-            now,
-            in_flight,
-            cause,
-        });
-        self.note_reduction();
-        self.phase = Phase::Loss { point: self.high };
-        self.recover = Some(self.high);
-        self.dupacks = 0;
-        self.limited = 0;
-        self.inflation = 0.0;
-        self.retransmit = None;
-        self.timed = None;
-        self.tail_probe = TailProbe::default();
-        if self.endpoint.sack {
-            self.lose_all();
-        } else {
-            self.nxt = self.una;
-        }
-        self.deadline = self.rtt.deadline(now);
-    }
-
     /// The next packet to be sent `now`; none when the window, the pace, or the application has no more.
     pub fn next_packet(&mut self, now: Time) -> Option<Transmission> {
         if self.pacer.as_mut().is_some_and(|pacer| pacer.holds(now)) {
@@ -607,16 +509,6 @@ impl Sender {
             copy,
             reduced,
             why,
-        }
-    }
-
-    /// The timer for what was just sent; a timeout that runs goes on.
-    fn arm_for_sent(&mut self, now: Time) {
-        let waited = self.tail_probe.waits();
-        match self.probe_due(now) {
-            Some(probe) => self.deadline = Some(probe),
-            None if waited || self.deadline.is_none() => self.deadline = self.rtt.deadline(now),
-            None => {}
         }
     }
 
@@ -711,94 +603,6 @@ impl Sender {
         self.sacked.remove_below(next);
         self.nxt = self.nxt.max(next);
         acked
-    }
-
-    /// Whether what is known calls for a fast retransmit.
-    fn finds_loss(&self) -> bool {
-        if self.high == self.una {
-            return false;
-        }
-        if self.endpoint.sack {
-            return self.una < self.lost_below && (self.rack.is_none() || self.any_lost());
-        }
-        self.dupacks >= DUP_THRESHOLD && self.recover.is_none_or(|point| self.una > point)
-    }
-
-    fn enter_recovery(&mut self, now: Time, delivered: u64) {
-        self.fast_recoveries += 1;
-        let in_flight = match self.endpoint.cut_from {
-            CutFrom::Flight => self.flight(),
-            CutFrom::Window => self.window(),
-        };
-        let outstanding = self.high - self.una;
-        // A mark of the same round trip has cut the window already (RFC 3168 §6.1.2).
-        if !self.endpoint.ecn || self.una >= self.reduced_at {
-            self.cc.on_congestion(&CongestionEvent {
-                now,
-                in_flight,
-                cause: Cause::FastRetransmit,
-            });
-        }
-        self.note_reduction();
-        self.phase = Phase::Recovery { point: self.high };
-        // Where the first partial acknowledgement ends a recovery, duplicates may start the next at once.
-        if self.cc.recovers_by_partial() {
-            self.recover = Some(self.high);
-        }
-        self.limited = 0;
-        self.seen_partial = false;
-        self.timed = None;
-        self.tail_probe = TailProbe::default();
-        self.rtx_cursor = self.una;
-        self.extra_cursor = self.una;
-        if self.follows_prr() {
-            self.prr = Prr::begin(outstanding);
-            self.in_recovery(delivered);
-            self.prr.allow_at_least_one();
-        } else {
-            // With SACK the packet may have been sent again already, in the recovery before this one; what was found
-            // lost by time need not be the first.
-            let first = self.outstanding.front();
-            let urgent = !self.endpoint.sack
-                || first.is_some_and(|o| !o.again && (o.lost || self.rack.is_none()));
-            self.retransmit = urgent.then_some(self.una);
-        }
-        if !self.endpoint.sack {
-            self.inflation = f64::from(DUP_THRESHOLD);
-        }
-    }
-
-    /// Whether a recovery without SACK ends here although not everything was acknowledged.
-    fn gives_up(&self, acked: u64) -> bool {
-        acked > 0 && !self.endpoint.sack && !self.cc.recovers_by_partial()
-    }
-
-    fn leave_recovery(&mut self, now: Time) {
-        self.phase = Phase::Open;
-        self.dupacks = 0;
-        self.inflation = 0.0;
-        self.retransmit = None;
-        self.end_of_recovery(now);
-    }
-
-    fn end_of_recovery(&mut self, now: Time) {
-        if let Some(rack) = &mut self.rack {
-            rack.on_recovered();
-        }
-        self.cc.on_recovered(now);
-    }
-
-    /// Whether proportional rate reduction says what a recovery sends.
-    fn follows_prr(&self) -> bool {
-        self.endpoint.sack && self.endpoint.recovery == Recovery::Prr && !self.governed
-    }
-
-    /// Proportional rate reduction's share of an acknowledgement in recovery.
-    fn in_recovery(&mut self, delivered: u64) {
-        if self.follows_prr() {
-            let ssthresh = whole(self.cc.cwnd());
-            self.prr.on_ack(delivered, self.pipe, ssthresh);
-        }
     }
 }
 

@@ -26,9 +26,7 @@
 
 use tmt_core::units::{Span, Time, to_f64};
 
-use super::{
-    AckEvent, Cause, CongestionControl, CongestionEvent, Entry, LEAST_SSTHRESH, Parameter,
-};
+use super::{AckEvent, CongestionControl, CongestionEvent, Entry, LEAST_SSTHRESH, Parameter};
 use crate::num::pow;
 
 pub(super) const ENTRY: Entry = Entry {
@@ -142,17 +140,7 @@ impl CongestionControl for Hybla {
     }
 
     fn on_congestion(&mut self, event: &CongestionEvent) {
-        if event.cause == Cause::RepeatedTimeout {
-            self.cwnd = 1.0;
-            return;
-        }
-        let ssthresh = (event.in_flight / 2.0).max(LEAST_SSTHRESH);
-        self.ssthresh = Some(ssthresh);
-        self.cwnd = if event.cause.restarts() {
-            1.0
-        } else {
-            ssthresh
-        };
+        (self.cwnd, self.ssthresh) = event.leaves(event.in_flight / 2.0, self.ssthresh);
     }
 
     fn cwnd(&self) -> f64 {
@@ -166,6 +154,7 @@ impl CongestionControl for Hybla {
 
 #[cfg(test)]
 mod tests {
+    use super::super::Cause;
     use super::*;
 
     fn ack(millis: u32, rtt_millis: u32) -> AckEvent {

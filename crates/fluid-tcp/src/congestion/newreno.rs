@@ -5,9 +5,7 @@
 //! start with `hystart=on` is RFC 9406's.
 
 use super::hystart::{HyStart, slow_start};
-use super::{
-    AckEvent, Cause, CongestionControl, CongestionEvent, Entry, LEAST_SSTHRESH, Parameter, is_on,
-};
+use super::{AckEvent, CongestionControl, CongestionEvent, Entry, Parameter, is_on};
 
 pub(super) const ENTRY: Entry = Entry {
     name: "newreno",
@@ -43,18 +41,8 @@ impl CongestionControl for NewReno {
     }
 
     fn on_congestion(&mut self, event: &CongestionEvent) {
-        if event.cause == Cause::RepeatedTimeout {
-            self.cwnd = 1.0;
-            return;
-        }
         // RFC 5681 equation (4).
-        let ssthresh = (event.in_flight / 2.0).max(LEAST_SSTHRESH);
-        self.ssthresh = Some(ssthresh);
-        self.cwnd = if event.cause.restarts() {
-            1.0
-        } else {
-            ssthresh
-        };
+        (self.cwnd, self.ssthresh) = event.leaves(event.in_flight / 2.0, self.ssthresh);
     }
 
     fn cwnd(&self) -> f64 {
@@ -70,6 +58,7 @@ impl CongestionControl for NewReno {
 mod tests {
     use tmt_core::units::Time;
 
+    use super::super::Cause;
     use super::*;
 
     fn congestion(in_flight: f64, cause: Cause) -> CongestionEvent {

@@ -15,9 +15,7 @@
 //! found early).
 
 use super::backlog::Backlog;
-use super::{
-    AckEvent, Cause, CongestionControl, CongestionEvent, Entry, LEAST_SSTHRESH, Parameter,
-};
+use super::{AckEvent, CongestionControl, CongestionEvent, Entry, LEAST_SSTHRESH, Parameter};
 
 pub(super) const ENTRY: Entry = Entry {
     name: "vegas",
@@ -89,17 +87,7 @@ impl CongestionControl for Vegas {
 
     fn on_congestion(&mut self, event: &CongestionEvent) {
         self.queued.forget();
-        if event.cause == Cause::RepeatedTimeout {
-            self.cwnd = 1.0;
-            return;
-        }
-        let ssthresh = (event.in_flight / 2.0).max(LEAST_SSTHRESH);
-        self.ssthresh = Some(ssthresh);
-        self.cwnd = if event.cause.restarts() {
-            1.0
-        } else {
-            ssthresh
-        };
+        (self.cwnd, self.ssthresh) = event.leaves(event.in_flight / 2.0, self.ssthresh);
     }
 
     fn cwnd(&self) -> f64 {
@@ -113,6 +101,7 @@ impl CongestionControl for Vegas {
 
 #[cfg(test)]
 mod tests {
+    use super::super::Cause;
     use super::super::backlog::path::rounds;
     use super::*;
 

@@ -18,9 +18,7 @@
 
 use tmt_core::units::{Span, Time, to_f64};
 
-use super::{
-    AckEvent, Cause, CongestionControl, CongestionEvent, Entry, LEAST_SSTHRESH, Parameter,
-};
+use super::{AckEvent, CongestionControl, CongestionEvent, Entry, Parameter};
 
 pub(super) const ENTRY: Entry = Entry {
     name: "westwood",
@@ -101,18 +99,10 @@ impl CongestionControl for Westwood {
     }
 
     fn on_congestion(&mut self, event: &CongestionEvent) {
-        if event.cause == Cause::RepeatedTimeout {
-            self.cwnd = 1.0;
-            return;
-        }
-        let pipe = self.pipe().unwrap_or(event.in_flight / 2.0);
-        let ssthresh = pipe.max(LEAST_SSTHRESH);
-        self.ssthresh = Some(ssthresh);
-        self.cwnd = if event.cause.restarts() {
-            1.0
-        } else {
-            self.cwnd.min(ssthresh)
-        };
+        let (before, pipe) = (self.cwnd, self.pipe().unwrap_or(event.in_flight / 2.0));
+        (self.cwnd, self.ssthresh) = event.leaves(pipe, self.ssthresh);
+        // The estimate may be above the window, which a loss lets not grow.
+        self.cwnd = self.cwnd.min(before);
     }
 
     fn cwnd(&self) -> f64 {
@@ -126,6 +116,7 @@ impl CongestionControl for Westwood {
 
 #[cfg(test)]
 mod tests {
+    use super::super::Cause;
     use super::*;
 
     /// `count` segments arrive, one every `apart`, each on its way for `rtt`.

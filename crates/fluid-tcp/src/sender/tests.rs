@@ -5,7 +5,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::congestion::Algorithm;
-use crate::endpoint::Profile;
+use crate::endpoint::{CutFrom, Profile, Recovery};
 use crate::event::{EventQueue, Kinds};
 use crate::receiver::{Packet, Receiver};
 
