@@ -35,7 +35,7 @@ use crate::ranges::RangeSet;
 use crate::receiver::Ack;
 use crate::rtt::RttEstimator;
 use f_rto::Doubt;
-use news::{Acknowledged, News};
+use news::News;
 use pacing::Pacer;
 use prr::Prr;
 use rack::Rack;
@@ -553,56 +553,6 @@ impl Sender {
         if self.held_by_cwnd || !self.endpoint.window_validation {
             self.cc.on_ack(ack);
         }
-    }
-
-    /// Takes the round-trip time of what was acknowledged up to `next`, never of what was sent twice.
-    fn measure(&mut self, now: Time, next: u64, acked: &Acknowledged) {
-        let sent = match self.endpoint.rtt_sampling {
-            RttSampling::PerWindow => self
-                .timed
-                .take_if(|(packet, _)| *packet < next)
-                .map(|(_, sent)| sent),
-            // What was received out of order was not acknowledged for waiting, not for travelling.
-            RttSampling::PerAck => acked.first.filter(|_| !acked.again),
-        };
-        if let Some(sent) = sent {
-            self.rtt.sample(now.since(sent));
-        }
-    }
-
-    /// Everything below `next` is acknowledged; what that was.
-    fn advance(&mut self, now: Time, next: u64) -> Acknowledged {
-        let mut acked = Acknowledged::default();
-        while self.una < next {
-            let Some(entry) = self.outstanding.pop_front() else {
-                break;
-            };
-            self.pipe -= entry.in_pipe();
-            acked.again |= entry.copies > 1;
-            acked.last = (!entry.sacked).then_some(entry.sent);
-            if entry.sacked {
-                self.sacked_count -= 1;
-            } else {
-                acked.delivered += 1;
-                acked.first.get_or_insert(entry.sent);
-                if let Some(rack) = &mut self.rack {
-                    rack.on_arrival(now, self.una, &entry);
-                }
-                if let Some(rates) = &mut self.rates {
-                    rates.on_arrival(now, self.una, &entry);
-                }
-                if let Some(doubt) = &mut self.doubt {
-                    doubt.on_arrival(self.una, &entry);
-                }
-            }
-            self.una += 1;
-        }
-        if let Some(rates) = &mut self.rates {
-            rates.forget_below(next);
-        }
-        self.sacked.remove_below(next);
-        self.nxt = self.nxt.max(next);
-        acked
     }
 }
 

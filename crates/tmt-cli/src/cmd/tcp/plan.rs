@@ -352,6 +352,11 @@ fn check(args: &Args) -> Outcome {
     if args.packet.0 == 0 {
         return Err(Failure::usage("--packet: expected more than 0B"));
     }
+    if args.return_rate.is_some_and(|rate| rate.0 == 0) {
+        return Err(Failure::usage(
+            "--return-rate: expected more than 0bps; --return-loss bernoulli:1 loses every acknowledgement",
+        ));
+    }
     let last_seed = args.seed.checked_add(u64::from(args.seeds));
     if last_seed.is_none_or(|seed| i64::try_from(seed).is_err()) {
         return Err(Failure::usage("--seed: expected seeds below 2^63"));
