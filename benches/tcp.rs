@@ -10,7 +10,7 @@ use fluid_tcp::link::SyntheticLink;
 use fluid_tcp::metrics::RunReport;
 use fluid_tcp::probe::NoProbe;
 use fluid_tcp::simulation::ReturnPath;
-use fluid_tcp::simulation::{Flow, Setup, run};
+use fluid_tcp::simulation::{Flow, Path, Setup, run};
 use tmt_core::channel::{Channel, ChannelSpec};
 use tmt_core::units::{BitRate, Bytes, Span, Time};
 
@@ -18,6 +18,7 @@ use tmt_core::units::{BitRate, Bytes, Span, Time};
 fn simulate(cc: &str) -> RunReport {
     let setup = Setup {
         discipline: Discipline::DropTail,
+        path: Path::default(),
         return_path: ReturnPath::default(),
         flows: vec![Flow {
             algorithm: cc.parse().unwrap(),

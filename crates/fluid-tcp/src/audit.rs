@@ -18,8 +18,7 @@
 //!
 //! Not covered, because a log does not tell it: which slots of a coupled link repeats took and whether they went
 //! first, the order of its deliveries, where a timeline repeated by `--loop` was, a run whose times do
-//! not count from the timeline's zero, deliveries shifted by `--overlap shift`, drops by `CoDel`, and
-//! a proxy that acknowledges for the receiver.
+//! not count from the timeline's zero, deliveries shifted by `--overlap shift`, and drops by `CoDel`.
 
 mod flow;
 mod head;
@@ -218,9 +217,10 @@ impl<'t> Auditor<'t> {
         self.latest = events.into_iter().flatten().fold(self.latest, Time::max);
         story::check_run_end(row, self.head.run_ends, ledger);
         story::check(row, &self.head, ledger);
+        story::check_gateway(row, &self.head, ledger);
         parts::check(row, &self.head, ledger);
         let flow = self.flows.entry(row.flow).or_default();
-        flow.on_row(row, self.sent, self.head.back, ledger);
+        flow.on_row(row, self.sent, &self.head, ledger);
         self.queue.on_row(row, self.sent, ledger);
         self.server.on_row(row, self.sent, ledger)
     }
@@ -237,7 +237,7 @@ impl<'t> Auditor<'t> {
         }
         let ledger = &mut self.ledger;
         let flows = self.flows.into_iter().map(|(flow, state)| {
-            let counts = state.finish(self.head.back, ledger);
+            let counts = state.finish(&self.head, ledger);
             FlowTotals { flow, counts }
         });
         let totals = Totals::of(flows.collect());

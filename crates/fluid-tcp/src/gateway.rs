@@ -111,6 +111,8 @@ impl fmt::Display for Discipline {
 pub(crate) struct Queued {
     pub(crate) copy: Copy,
     pub(crate) sent: Time,
+    /// When it reached the queue.
+    pub(crate) enqueued: Time,
     /// ECN-capable: it is marked where it would be dropped.
     pub(crate) capable: bool,
     /// Its sender has reduced its window on an echoed mark (CWR).
@@ -132,8 +134,10 @@ pub(crate) enum Fate {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Served {
     pub(crate) copy: Copy,
-    pub(crate) sent: Time,
+    pub(crate) enqueued: Time,
     pub(crate) service: Service,
+    /// When the buffer lets it go; none where that is not known yet.
+    pub(crate) left: Option<Time>,
 }
 
 /// A queue with its link.

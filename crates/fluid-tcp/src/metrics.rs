@@ -126,6 +126,11 @@ impl FlowTally {
         self.counts.dropped += 1;
     }
 
+    /// A proxy had it already.
+    pub(crate) fn on_duplicate(&mut self) {
+        self.counts.spurious += 1;
+    }
+
     pub(crate) fn on_service(&mut self, waited: Span) {
         self.waits.queueing.push(waited);
         if let Some(total) = &self.total {

@@ -36,6 +36,15 @@ pub enum Moment {
     Pace,
 }
 
+/// Why a gateway does not take a packet in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Refused {
+    /// It has no room.
+    Full,
+    /// It is a proxy and has the packet already.
+    Duplicate,
+}
+
 /// The hooks, once: the trait, in which each does nothing, and the list, which hands each on.
 macro_rules! hooks {
     ($($(#[$doc:meta])* fn $name:ident($($argument:ident: $type:ty),*);)*) => {
@@ -66,14 +75,20 @@ macro_rules! hooks {
 }
 
 hooks! {
-    /// `copy` was sent and, where there was room, taken into the queue.
-    fn on_sent(now: Time, copy: Copy, enqueued: bool);
+    /// `copy` was sent; what becomes of it at the gateway is told when it is there.
+    fn on_sent(now: Time, copy: Copy);
+    /// `copy` was taken into the queue.
+    fn on_enqueued(now: Time, copy: Copy);
+    /// `copy` was not taken in.
+    fn on_refused(now: Time, copy: Copy, why: Refused);
+    /// A proxy's buffer has let `copy` go: the link has delivered it.
+    fn on_released(now: Time, copy: Copy);
     /// The queue has dropped `copy`, which it had taken in.
     fn on_dropped(now: Time, copy: Copy);
     /// The link has begun to serve `copy`; told when it has left, or at the end of the run.
     fn on_service(copy: Copy, service: &Service);
-    /// `copy` has left the queue; it was lost if the link lost it.
-    fn on_departure(copy: Copy, lost: bool);
+    /// `copy` has left the queue at `left`; it was lost if the link lost it.
+    fn on_departure(left: Time, copy: Copy, lost: bool);
     /// `copy` reached the receiver.
     fn on_delivered(now: Time, copy: Copy);
     /// The receiver of `flow` sends an acknowledgement.

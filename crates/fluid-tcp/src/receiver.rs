@@ -14,7 +14,7 @@ const BLOCKS: usize = 3;
 const REMEMBERED: usize = 8;
 
 /// An acknowledgement.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Ack {
     /// The packet expected next; all before it have been received.
     pub next: u64,
@@ -24,6 +24,28 @@ pub struct Ack {
     pub duplicate: bool,
     /// A mark of a queue is echoed (ECE, RFC 3168).
     pub echo: bool,
+    /// Nothing arrived: it only tells that there is room again.
+    pub update: bool,
+    /// Packets from `next` on for which there is room; [`Ack::UNLIMITED`] where that is not told.
+    pub room: u32,
+}
+
+impl Ack {
+    /// The room of a receiver that takes whatever comes.
+    pub const UNLIMITED: u32 = u32::MAX;
+}
+
+impl Default for Ack {
+    fn default() -> Self {
+        Self {
+            next: 0,
+            blocks: Default::default(),
+            duplicate: false,
+            echo: false,
+            update: false,
+            room: Self::UNLIMITED,
+        }
+    }
 }
 
 /// A packet as it arrives.
@@ -94,6 +116,27 @@ impl Receiver {
         self.next
     }
 
+    /// Whether it has packet `number`.
+    #[must_use]
+    pub fn has(&self, number: u64) -> bool {
+        number < self.next || self.above.contains(number)
+    }
+
+    /// Packets it has above a gap.
+    #[must_use]
+    pub fn above_gaps(&self) -> u64 {
+        self.above.count()
+    }
+
+    /// An acknowledgement of what there is, though nothing has arrived.
+    #[must_use]
+    pub fn repeat(&mut self) -> Ack {
+        Ack {
+            update: true,
+            ..self.acknowledge()
+        }
+    }
+
     /// When a delayed acknowledgement is due.
     #[must_use]
     pub fn deadline(&self) -> Option<Time> {
@@ -106,7 +149,7 @@ impl Receiver {
         let packet = packet.into();
         let number = packet.number;
         self.echo = (self.echo && !packet.reduced) || packet.marked;
-        if number < self.next || self.above.contains(number) {
+        if self.has(number) {
             return Arrival {
                 duplicate: true,
                 ack: Some(Ack {
@@ -176,9 +219,8 @@ impl Receiver {
         self.deadline = None;
         let mut ack = Ack {
             next: self.next,
-            blocks: Default::default(),
-            duplicate: false,
             echo: self.echo,
+            ..Ack::default()
         };
         if !self.endpoint.sack || self.recent.is_empty() {
             return ack;

@@ -149,6 +149,8 @@ pub struct Sender {
     total: Option<u64>,
     /// Lowest packet not acknowledged.
     una: u64,
+    /// The receiver has room for packets below this.
+    edge: u64,
     /// Without SACK, the packet that goes out next: below `high` after a timeout.
     nxt: u64,
     /// Packets sent at least once: all below this.
@@ -212,6 +214,7 @@ impl Sender {
             cc,
             total,
             una: 0,
+            edge: u64::MAX,
             nxt: 0,
             high: 0,
             outstanding: VecDeque::new(),
@@ -319,6 +322,9 @@ impl Sender {
     /// An acknowledgement arrives.
     pub fn on_ack(&mut self, now: Time, ack: &Ack) {
         let next = ack.next.min(self.high);
+        if ack.room != Ack::UNLIMITED && next >= self.una {
+            self.edge = next.saturating_add(ack.room.into());
+        }
         let lost_before = self.lost;
         let newly_sacked = if self.endpoint.sack {
             self.take_blocks(now, ack)
@@ -340,9 +346,12 @@ impl Sender {
         } else if self.endpoint.sack {
             self.find_lost();
         }
-        // RFC 6675 §2: with SACK an acknowledgement is a duplicate only if it tells something new.
-        let duplicate =
-            acked == 0 && self.high > self.una && (!self.endpoint.sack || newly_sacked > 0);
+        // RFC 6675 §2: with SACK an acknowledgement is a duplicate only if it tells something new. An update of the
+        // window is none (RFC 5681 §2); it is known as one, since windows that flows share change with every packet.
+        let duplicate = acked == 0
+            && self.high > self.una
+            && !ack.update
+            && (!self.endpoint.sack || newly_sacked > 0);
         if !self.endpoint.sack {
             delivered = self.news.arrivals(acked, duplicate, in_flight);
         }
@@ -530,6 +539,7 @@ impl Sender {
     fn has_new_data(&self) -> bool {
         self.total.is_none_or(|total| self.high < total)
             && self.high - self.una < self.endpoint.rwnd
+            && self.high < self.edge
     }
 
     /// FlightSize, without limited transmit (RFC 5681 §3.2 step 2), and never above the window.

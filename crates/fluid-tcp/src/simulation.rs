@@ -1,7 +1,10 @@
 //! One run: flows, a shared queue, a link, and the events between them.
 //!
 //! A run is a pure function of its [`Setup`], its link and nothing else. The return path takes RTT − ⌊RTT/2⌋, and what
-//! [`ReturnPath`] adds; the way there takes what the link says.
+//! [`ReturnPath`] adds; the way there takes what the link says. [`Path`] stands in front of both.
+
+mod path;
+mod proxy;
 
 use tmt_core::channel::Channel;
 use tmt_core::units::{BitRate, Bytes, Span, Time};
@@ -15,9 +18,11 @@ use crate::gateway::{
 };
 use crate::link::Link;
 use crate::metrics::{FlowTally, RunReport, Tallies};
-use crate::probe::{Copy, Moment, Probe};
+use crate::probe::{Copy, Moment, Probe, Refused};
 use crate::receiver::{Ack, Packet, Receiver};
 use crate::sender::{Sender, Wake};
+pub use path::{Path, SplitWindow};
+use proxy::{Proxy, Verdict};
 
 /// One flow.
 #[derive(Debug, Clone)]
@@ -53,10 +58,12 @@ pub struct Setup {
     pub packet: Bytes,
     /// Round-trip time of the link, propagation only.
     pub rtt: Span,
-    /// Packets the queue holds, the one in service included.
+    /// Packets the queue holds, the one in service included; on a split path the proxy's buffer.
     pub buffer: u64,
     /// Which packets the queue drops.
     pub discipline: Discipline,
+    /// Between the senders and the gateway.
+    pub path: Path,
     /// What the return path does to acknowledgements.
     pub return_path: ReturnPath,
     /// The run's own zero.
@@ -70,6 +77,10 @@ pub struct Setup {
 #[derive(Debug, Clone, core::marker::Copy)]
 enum Event {
     Start(u32),
+    /// A packet reaches the gateway.
+    Arrival(Queued),
+    /// A proxy learns that the link has delivered this.
+    Release(Copy),
     /// The queue does something by itself.
     Gateway,
     Delivery {
@@ -95,6 +106,7 @@ impl Kinds for Event {
             Self::Delivery { .. } => Some(0),
             Self::Ack { .. } => Some(1),
             Self::Pace(_) => Some(2),
+            Self::Arrival(_) => Some(3),
             _ => None,
         }
     }
@@ -128,8 +140,9 @@ struct Run<'a, G, P> {
     setup: &'a Setup,
     gateway: G,
     probe: &'a mut P,
-    events: EventQueue<Event, 3>,
+    events: EventQueue<Event, 4>,
     connections: Vec<Connection>,
+    proxy: Option<Proxy>,
     gateway_event: Option<Time>,
     return_loss: Option<Channel>,
     /// When the return path has sent all that was handed to it.
@@ -146,9 +159,9 @@ struct Run<'a, G, P> {
 /// Runs `setup` over `link` to its end, or until every flow has delivered all it had.
 pub fn run<L: Link, P: Probe>(setup: &Setup, link: L, probe: &mut P) -> RunReport {
     match setup.discipline {
-        Discipline::DropTail => run_over(setup, DropTail::new(link, setup.buffer), probe),
+        Discipline::DropTail => run_over(setup, DropTail::new(link, setup.queue()), probe),
         Discipline::CoDel { target, interval } => {
-            let gateway = CoDelQueue::new(link, setup.buffer, target, interval);
+            let gateway = CoDelQueue::new(link, setup.queue(), target, interval);
             run_over(setup, gateway, probe)
         }
     }
@@ -162,8 +175,15 @@ pub fn run_coupled<P: Probe>(
     link: &CoupledLink,
     probe: &mut P,
 ) -> Option<RunReport> {
-    let gateway = CoupledQueue::new(link, setup.rtt, setup.buffer, setup.begin)?;
+    let gateway = CoupledQueue::new(link, setup.rtt, setup.queue(), setup.begin)?;
     Some(run_over(setup, gateway, probe))
+}
+
+impl Setup {
+    /// What the gateway's queue holds: behind a proxy, all that the proxy has let in.
+    fn queue(&self) -> u64 {
+        self.path.split.map_or(self.buffer, |_| u64::MAX)
+    }
 }
 
 fn run_over<G: Gateway, P: Probe>(setup: &Setup, gateway: G, probe: &mut P) -> RunReport {
@@ -181,6 +201,10 @@ fn run_over<G: Gateway, P: Probe>(setup: &Setup, gateway: G, probe: &mut P) -> R
                 ..Connection::new(flow, setup.begin)
             })
             .collect(),
+        proxy: setup.path.split.map(|window| {
+            let endpoints = setup.flows.iter().map(|flow| &flow.endpoint);
+            Proxy::new(setup.buffer, window, endpoints)
+        }),
         gateway_event: None,
         return_loss: setup.return_path.loss.clone(),
         return_free: setup.begin,
@@ -265,6 +289,8 @@ impl<G: Gateway, P: Probe> Run<'_, G, P> {
                 self.on_delivery(now, copy, &delay, packet);
             }
             Event::Ack { flow, ack } => self.on_ack(now, flow, &ack),
+            Event::Arrival(packet) => self.on_arrival(now, packet),
+            Event::Release(copy) => self.on_release(now, copy),
             Event::Pace(flow) => self.on_pace(now, flow),
             Event::Timer(flow) => self.on_timer(now, flow),
             Event::DelayedAck(flow) => self.on_delayed_ack(now, flow),
@@ -274,7 +300,7 @@ impl<G: Gateway, P: Probe> Run<'_, G, P> {
     }
 
     fn on_start(&mut self, now: Time, flow: u32) {
-        let rtt = self.setup.rtt;
+        let rtt = self.round_trip();
         let connection = self.flow(flow);
         if connection.total == Some(0) {
             connection.tally.complete(Span::ZERO);
@@ -339,18 +365,27 @@ impl<G: Gateway, P: Probe> Run<'_, G, P> {
             let packet = Queued {
                 copy,
                 sent: now,
+                enqueued: now,
                 // What is sent again is not marked (RFC 3168 §6.1.5).
                 capable: connection.sender.is_ecn_capable() && copy.copy == 1,
                 reduced: transmission.reduced,
             };
-            self.offer(now, packet);
+            self.probe.on_sent(now, copy);
+            let there = self.setup.path.there();
+            if there.is_zero() {
+                self.on_arrival(now, packet);
+            } else {
+                let at = now.checked_add(there);
+                let enqueued = at.unwrap_or(Time::MAX);
+                self.schedule(at, Event::Arrival(Queued { enqueued, ..packet }));
+            }
         }
         self.watch_timer(flow);
         self.watch_pace(flow);
         if self.probe.watches() {
             let connection = &self.connections[flow as usize];
             let (snapshot, delivered) = (connection.sender.snapshot(), connection.receiver.next());
-            let held = self.gateway.len();
+            let held = self.held();
             self.probe
                 .on_sender(now, flow as usize, moment, &snapshot, held, delivered);
         }
@@ -378,16 +413,92 @@ impl<G: Gateway, P: Probe> Run<'_, G, P> {
         }
     }
 
-    /// A packet reaches the queue.
+    /// A packet reaches the gateway.
+    fn on_arrival(&mut self, now: Time, packet: Queued) {
+        if let Some(proxy) = &mut self.proxy {
+            let (flow, number) = (packet.copy.flow, packet.copy.packet);
+            let (verdict, answer) = match proxy.on_packet(now, flow, number.into()) {
+                Verdict::Taken(ack) => (None, Some(ack)),
+                Verdict::Duplicate(ack) => (Some(Refused::Duplicate), Some(ack)),
+                Verdict::Refused => (Some(Refused::Full), None),
+            };
+            match verdict {
+                None => self.offer(now, packet),
+                Some(why) => self.refuse(now, packet.copy, why),
+            }
+            if let Some(ack) = answer {
+                self.answer(now, flow, ack);
+            }
+        } else {
+            self.offer(now, packet);
+        }
+    }
+
+    /// The gateway does not take a packet in.
+    fn refuse(&mut self, now: Time, copy: Copy, why: Refused) {
+        let tally = &mut self.connections[copy.flow].tally;
+        match why {
+            Refused::Full => tally.on_dropped(),
+            Refused::Duplicate => tally.on_duplicate(),
+        }
+        self.probe.on_refused(now, copy, why);
+    }
+
+    /// The proxy acknowledges to a sender.
+    fn answer(&mut self, now: Time, flow: usize, ack: Ack) {
+        self.probe.on_ack_sent(now, flow, &ack);
+        self.connections[flow].tally.on_ack(false);
+        let flow = u32::try_from(flow).unwrap_or(u32::MAX);
+        let arrives = now.checked_add(self.setup.path.back());
+        self.schedule(arrives, Event::Ack { flow, ack });
+    }
+
+    /// The proxy learns that the link has delivered a packet.
+    fn on_release(&mut self, now: Time, copy: Copy) {
+        self.probe.on_released(now, copy);
+        if let Some(proxy) = &mut self.proxy {
+            proxy.on_released();
+        }
+        while let Some((flow, ack)) = self.proxy.as_mut().and_then(Proxy::reopened) {
+            self.answer(now, flow, ack);
+        }
+    }
+
+    /// Puts a packet into the queue.
     fn offer(&mut self, now: Time, packet: Queued) {
         self.retire(now);
         let fate = self.gateway.offer(now, packet);
         if self.probe.watches() {
-            let enqueued = !matches!(fate, Fate::Dropped(_));
-            self.probe.on_sent(now, packet.copy, enqueued);
+            match fate {
+                Fate::Dropped(_) => self.probe.on_refused(now, packet.copy, Refused::Full),
+                _ => self.probe.on_enqueued(now, packet.copy),
+            }
         }
         self.settle(fate);
         self.wake_gateway(now);
+    }
+
+    /// Packets in the gateway's buffer.
+    fn held(&self) -> u64 {
+        let proxy = self.proxy.as_ref().map(Proxy::held);
+        proxy.unwrap_or_else(|| self.gateway.len())
+    }
+
+    /// Propagation between a sender and who answers it, there and back.
+    fn round_trip(&self) -> Span {
+        let Path {
+            terrestrial_rtt,
+            split,
+        } = self.setup.path;
+        match split {
+            None => terrestrial_rtt.saturating_add(self.setup.rtt),
+            Some(_) => terrestrial_rtt,
+        }
+    }
+
+    /// The way of an acknowledgement over the link.
+    fn back(&self) -> Span {
+        self.setup.rtt.saturating_sub(self.setup.rtt.half())
     }
 
     fn on_gateway(&mut self, now: Time) {
@@ -424,7 +535,13 @@ impl<G: Gateway, P: Probe> Run<'_, G, P> {
                 if marked {
                     self.connections[packet.copy.flow].tally.on_marked();
                 }
-                if let Some(delay) = DelayParts::of(packet.sent, packet.sent, &service) {
+                if self.proxy.is_some()
+                    && let Some(arrival) = service.arrival
+                {
+                    let known = arrival.checked_add(self.back());
+                    self.schedule(known, Event::Release(packet.copy));
+                }
+                if let Some(delay) = DelayParts::of(packet.sent, packet.enqueued, &service) {
                     let event = Event::Delivery {
                         copy: packet.copy,
                         delay,
@@ -443,14 +560,15 @@ impl<G: Gateway, P: Probe> Run<'_, G, P> {
         while let Some(served) = self.gateway.leave(now) {
             self.served += 1;
             let tally = &mut self.connections[served.copy.flow].tally;
-            tally.on_service(served.service.start.since(served.sent));
+            tally.on_service(served.service.start.since(served.enqueued));
             let lost = served.service.arrival.is_none();
             if lost {
                 tally.on_lost();
             }
             if self.probe.watches() {
                 self.probe.on_service(served.copy, &served.service);
-                self.probe.on_departure(served.copy, lost);
+                let left = served.left.unwrap_or(served.service.end);
+                self.probe.on_departure(left, served.copy, lost);
             }
         }
     }
@@ -465,6 +583,10 @@ impl<G: Gateway, P: Probe> Run<'_, G, P> {
             .is_some_and(|total| connection.receiver.next() >= total);
         if done && connection.tally.complete(now.since(connection.start)) {
             self.unfinished -= 1;
+        }
+        if self.proxy.is_some() {
+            // The proxy has acknowledged it.
+            return;
         }
         let flow = u32::try_from(copy.flow).unwrap_or(u32::MAX);
         if let Some(ack) = arrival.ack {
@@ -498,7 +620,7 @@ impl<G: Gateway, P: Probe> Run<'_, G, P> {
 
     fn send_ack(&mut self, now: Time, flow: u32, ack: Ack) {
         self.probe.on_ack_sent(now, flow as usize, &ack);
-        let back = self.setup.rtt.saturating_sub(self.setup.rtt.half());
+        let back = self.back().saturating_add(self.setup.path.back());
         let mut left = Some(now);
         if let Some(rate) = self.setup.return_path.rate {
             let service = rate.time_of_bit(u128::from(ACK.0) * 8);
@@ -522,9 +644,12 @@ impl<G: Gateway, P: Probe> Run<'_, G, P> {
             if served.service.start <= end {
                 self.served += 1;
                 let tally = &mut self.connections[served.copy.flow].tally;
-                tally.on_service(served.service.start.since(served.sent));
+                tally.on_service(served.service.start.since(served.enqueued));
                 if self.probe.watches() {
                     self.probe.on_service(served.copy, &served.service);
+                    if let Some(left) = served.left.filter(|left| *left <= end) {
+                        self.probe.on_departure(left, served.copy, false);
+                    }
                 }
             }
         }

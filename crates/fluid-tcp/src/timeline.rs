@@ -187,6 +187,23 @@ impl Timeline {
         Some(known)
     }
 
+    /// The first of the LLDUs up to `usable_until` that was lost; none where all are delivered, or one cannot be read.
+    #[must_use]
+    pub fn first_lost(&self, usable_until: Time) -> Option<u64> {
+        let known = self.known(usable_until)?;
+        let mut front = 0;
+        for number in 0..self.blocks() {
+            let block = self.block(number)?;
+            let rows = usize::try_from(known.saturating_sub(front)).unwrap_or(usize::MAX);
+            let rows = rows.min(self.rows_of(number));
+            if let Some(row) = (0..rows).find(|row| block.delay(*row).is_zero()) {
+                return Some(front + row as u64);
+            }
+            front += self.rows_of(number) as u64;
+        }
+        None
+    }
+
     /// Forgets the LLDUs from `rows` on; false where a block cannot be read.
     #[must_use]
     pub fn truncate(&mut self, rows: u64) -> bool {

@@ -6,11 +6,11 @@ use std::sync::Arc;
 
 use fluid_tcp::audit::{AuditReport, audit};
 use fluid_tcp::endpoint::{CutFrom, Endpoint, LossDetection, Profile, Recovery, RttSampling};
-use fluid_tcp::gateway::{CoupledLink, InOrder, Tail};
+use fluid_tcp::gateway::{CoupledLink, Discipline, InOrder, Tail};
 use fluid_tcp::link::{Link, SyntheticLink, TimelineLink};
 use fluid_tcp::log::PacketLog;
 use fluid_tcp::metrics::RunReport;
-use fluid_tcp::simulation::{Flow, ReturnPath, Setup, run, run_coupled};
+use fluid_tcp::simulation::{Flow, Path, ReturnPath, Setup, SplitWindow, run, run_coupled};
 use fluid_tcp::timeline::Builder;
 use proptest::prelude::*;
 use tmt_core::channel::{Channel, ChannelSpec};
@@ -126,10 +126,24 @@ fn setups() -> impl Strategy<Value = Setup> {
         prop::option::of(0.0..=1.0f64),
         prop::option::of(100u64..1_000_000),
     );
-    let path = (0u64..1_200_000_001, 1u64..120, 1u32..60);
-    (flows(), path, queues, returns).prop_map(
-        |(flows, (rtt, buffer, seconds), queue, (p, rate))| Setup {
-            discipline: queue.parse().unwrap(),
+    let size = (0u64..1_200_000_001, 1u64..120, 1u32..60);
+    let split = prop::sample::select(vec![SplitWindow::Whole, SplitWindow::Share]);
+    let path = (
+        prop_oneof![Just(0), 0u64..500_000_001],
+        prop::option::of(split),
+    );
+    (flows(), size, path, queues, returns).prop_map(
+        |(flows, (rtt, buffer, seconds), (terrestrial_rtt, split), queue, (p, rate))| Setup {
+            // Behind a proxy nothing may be lost.
+            discipline: if split.is_some() {
+                Discipline::DropTail
+            } else {
+                queue.parse().unwrap()
+            },
+            path: Path {
+                terrestrial_rtt: Span::from_nanos(terrestrial_rtt).unwrap(),
+                split,
+            },
             return_path: ReturnPath {
                 loss: p.map(|p| Channel::of_return_path(ChannelSpec::Bernoulli { p }, 1)),
                 rate: rate.map(BitRate),
@@ -155,6 +169,14 @@ fn head(setup: &Setup, link: &str, key: &str, value: u64) -> Metadata {
         ("packet_bytes", setup.packet.0.to_string()),
         ("buffer", format!("{}pkt", setup.buffer)),
         ("queue", setup.discipline.to_string()),
+        (
+            "terrestrial_rtt_ns",
+            setup.path.terrestrial_rtt.as_nanos().to_string(),
+        ),
+        (
+            "path",
+            setup.path.split.map_or("e2e", |_| "split").to_owned(),
+        ),
         (key, value.to_string()),
         ("flows", setup.flows.len().to_string()),
         ("seed", "1".to_owned()),
@@ -181,14 +203,8 @@ fn logged(
     timeline: Option<&[u8]>,
     run: impl FnOnce(&mut PacketLog<Vec<u8>>) -> RunReport,
 ) -> (RunReport, AuditReport) {
-    let mut log = PacketLog::new(
-        Vec::new(),
-        TableForm::Text(Compression::None),
-        head,
-        setup.flows.len(),
-        setup.end,
-    )
-    .unwrap();
+    let mut log =
+        PacketLog::new(Vec::new(), TableForm::Text(Compression::None), head, setup).unwrap();
     let report = run(&mut log);
     let log = log.finish().unwrap();
     let timeline = timeline.map(|timeline| TraceReader::new(timeline, Options::default()).unwrap());
@@ -222,7 +238,10 @@ fn agree(report: &RunReport, audit: &AuditReport) -> Result<(), TestCaseError> {
     prop_assert_eq!(metrics.packets_sent, counts.copies_sent);
     prop_assert_eq!(metrics.packets_retransmitted, counts.copies_retransmitted);
     prop_assert_eq!(metrics.packets_dropped, counts.dropped_at_queue);
-    prop_assert_eq!(metrics.packets_spurious, counts.duplicates_received);
+    prop_assert_eq!(
+        metrics.packets_spurious,
+        counts.duplicates_received + counts.duplicates_at_proxy
+    );
     prop_assert_eq!(metrics.packets_delivered, counts.packets_delivered_in_order);
     Ok(())
 }
@@ -235,6 +254,7 @@ proptest! {
         p in prop_oneof![Just(0.0), 0.0..0.3f64, Just(1.0)],
         seed: u64,
     ) {
+        let p = if setup.path.split.is_some() { 0.0 } else { p };
         let channel = Channel::new(ChannelSpec::Bernoulli { p }, seed);
         let link = SyntheticLink::new(BitRate(rate), PACKET, setup.rtt.half(), Some(channel), setup.begin).unwrap();
         let (report, audit) = audited(&setup, link, &head(&setup, "synthetic", "rate_bps", rate), None);
@@ -251,6 +271,7 @@ proptest! {
         // A run may end in the middle of the timeline, between two of its LLDUs.
         ends in 1u64..=4,
     ) {
+        let loss = if setup.path.split.is_some() { 0 } else { loss };
         let mut at = begins;
         let rows: Vec<Lldu> = lldus.iter().map(|&(step, delay, fate)| {
             // A third of the steps are none: slots may share an instant.
@@ -301,6 +322,7 @@ proptest! {
         let length = trace.last().unwrap().since(Time::ZERO).as_nanos();
         let end = Time::from_nanos(length / ends).unwrap();
         let setup = Setup { end, ..setup };
+        let scheme = if setup.path.split.is_some() && !scheme.contains("harq:10") { "arq" } else { scheme };
         let link = CoupledLink {
             trace,
             scheme: scheme.parse().unwrap(),
@@ -310,6 +332,7 @@ proptest! {
             in_order,
         };
         let mut head = head(&setup, "coupled", "units_per_packet", link.units_per_packet());
+        head.set("in_order", in_order.to_string());
         head.set("interleave", link.scheme.interleave().to_string());
         let (report, audit) = logged(&setup, &head, None, |log| run_coupled(&setup, &link, log).unwrap());
         agree(&report, &audit)?;

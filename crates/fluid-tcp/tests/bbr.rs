@@ -9,7 +9,7 @@ use fluid_tcp::metrics::RunReport;
 use fluid_tcp::probe::{Moment, NoProbe, Probe};
 use fluid_tcp::sender::Snapshot;
 use fluid_tcp::simulation::ReturnPath;
-use fluid_tcp::simulation::{Flow, Setup, run};
+use fluid_tcp::simulation::{Flow, Path, Setup, run};
 use tmt_core::channel::{Channel, ChannelSpec};
 use tmt_core::units::{BitRate, Bytes, Span, Time, to_f64};
 
@@ -48,6 +48,7 @@ impl Case<'_> {
             rtt: RTT,
             buffer: self.buffer,
             discipline: Discipline::DropTail,
+            path: Path::default(),
             return_path: ReturnPath::default(),
             begin: Time::ZERO,
             end: Time::ZERO

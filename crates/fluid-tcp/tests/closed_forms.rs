@@ -10,7 +10,7 @@ use fluid_tcp::num::pow;
 use fluid_tcp::probe::{Moment, NoProbe, Probe};
 use fluid_tcp::sender::Snapshot;
 use fluid_tcp::simulation::ReturnPath;
-use fluid_tcp::simulation::{Flow, Setup, run};
+use fluid_tcp::simulation::{Flow, Path, Setup, run};
 use tmt_core::channel::{Channel, ChannelSpec};
 use tmt_core::units::{BitRate, Bytes, Span, Time, to_f64};
 
@@ -44,6 +44,7 @@ impl Case {
     fn run(&self, cc: &str, probe: &mut impl Probe) -> RunReport {
         let setup = Setup {
             discipline: Discipline::DropTail,
+            path: Path::default(),
             return_path: ReturnPath::default(),
             flows: vec![Flow {
                 algorithm: cc.parse().unwrap(),

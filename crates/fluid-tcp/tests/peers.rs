@@ -11,7 +11,7 @@ use fluid_tcp::metrics::RunReport;
 use fluid_tcp::probe::NoProbe;
 use fluid_tcp::rtt::RtoSettings;
 use fluid_tcp::simulation::ReturnPath;
-use fluid_tcp::simulation::{Flow, Setup, run};
+use fluid_tcp::simulation::{Flow, Path, Setup, run};
 use tmt_core::channel::{Channel, ChannelSpec};
 use tmt_core::units::{BitRate, Bytes, Span, Time, to_f64};
 
@@ -73,6 +73,7 @@ fn set_a(cc: &str, p: f64, duration: Span, seeds: u64) -> f64 {
     };
     let setup = Setup {
         discipline: Discipline::DropTail,
+        path: Path::default(),
         return_path: ReturnPath::default(),
         flows: vec![flow(cc, endpoint, Span::ZERO)],
         packet: Bytes(1000),
@@ -153,6 +154,7 @@ fn set_d(flows: u64) -> RunReport {
     };
     let setup = Setup {
         discipline: Discipline::DropTail,
+        path: Path::default(),
         return_path: ReturnPath::default(),
         flows: (0..flows)
             .map(|n| {

@@ -7,9 +7,10 @@ use std::collections::BTreeMap;
 
 use tmt_core::units::{Span, Time};
 
+use super::head::Head;
 use super::refusal::Refusal;
 use super::report::{Ledger, Rule};
-use super::row::Row;
+use super::row::{Fate, Row};
 use super::totals::Counts;
 
 /// A packet that is not settled.
@@ -20,6 +21,8 @@ struct Packet {
     copies: u64,
     last_sent: Time,
     first_delivery: Option<Time>,
+    /// When who answers the sender had it.
+    taken: Option<Time>,
     acked: Option<Time>,
 }
 
@@ -36,18 +39,20 @@ pub(super) struct Flow {
     settled: u64,
     /// The first settled packet that was never received.
     not_received: Missing,
+    /// The first that who answers never had.
+    not_taken: Missing,
     /// The first settled packet that was never acknowledged.
     not_acked: Missing,
-    /// When the receiver had every settled packet.
-    received_by: Time,
+    /// When who answers had every settled packet.
+    taken_by: Time,
     /// The latest ACK of a settled packet.
     acked_by: Time,
     counts: Counts,
 }
 
 impl Flow {
-    /// Takes the flow's next row; `now` is the latest `sent` of the log, `back` the way of an ACK.
-    pub(super) fn on_row(&mut self, row: &Row, now: Time, back: Span, ledger: &mut Ledger) {
+    /// Takes the flow's next row; `now` is the latest `sent` of the log.
+    pub(super) fn on_row(&mut self, row: &Row, now: Time, head: &Head, ledger: &mut Ledger) {
         self.counts.on_row(row);
         if let Some(acked) = row.acked {
             ledger.check(Rule::Causality, row.line, row.sent <= acked, || {
@@ -58,24 +63,39 @@ impl Flow {
             });
         }
         if let Some(packet) = self.packets.get_mut(&row.packet) {
-            packet.on_copy(row, ledger);
+            packet.on_copy(row, head, ledger);
             let duplicate = row.fate.delivered().is_some() && packet.first_delivery.is_some();
             self.counts.duplicates_received += u64::from(duplicate);
-            packet.first_delivery = packet
-                .first_delivery
-                .into_iter()
-                .chain(row.fate.delivered())
-                .min();
+            let earlier = |one: Option<Time>, other| one.into_iter().chain(other).min();
+            packet.first_delivery = earlier(packet.first_delivery, row.fate.delivered());
+            if matches!(row.fate, Fate::Duplicate) {
+                let had = packet.taken.zip(row.enqueued);
+                let holds = had.is_some_and(|(taken, at)| taken <= at);
+                ledger.check(Rule::Story, row.line, holds, || {
+                    let found = format!("packet {} copy {} a duplicate", row.packet, row.copy);
+                    Refusal::new(found, "a copy that the proxy took in before")
+                });
+            }
+            packet.taken = earlier(packet.taken, taken(row, head));
         } else {
-            self.on_new_packet(row, ledger);
+            ledger.check(
+                Rule::Story,
+                row.line,
+                !matches!(row.fate, Fate::Duplicate),
+                || {
+                    let found = format!("packet {} copy {} a duplicate", row.packet, row.copy);
+                    Refusal::new(found, "a copy that the proxy took in before")
+                },
+            );
+            self.on_new_packet(row, head, ledger);
         }
-        self.settle(now, back, ledger);
+        self.settle(now, head.back, ledger);
     }
 
     /// Settles what is left when the log has ended.
-    pub(super) fn finish(mut self, back: Span, ledger: &mut Ledger) -> Counts {
+    pub(super) fn finish(mut self, head: &Head, ledger: &mut Ledger) -> Counts {
         while let Some((number, packet)) = self.packets.pop_first() {
-            self.judge(number, &packet, back, ledger);
+            self.judge(number, &packet, head.back, ledger);
         }
         self.counts
     }
@@ -86,7 +106,7 @@ impl Flow {
         self.packets.len()
     }
 
-    fn on_new_packet(&mut self, row: &Row, ledger: &mut Ledger) {
+    fn on_new_packet(&mut self, row: &Row, head: &Head, ledger: &mut Ledger) {
         if row.packet < self.settled {
             ledger.check(Rule::Causality, row.line, false, || {
                 let found = format!("packet {} sent {}", row.packet, row.sent);
@@ -115,6 +135,7 @@ impl Flow {
             copies: row.copy,
             last_sent: row.sent,
             first_delivery: row.fate.delivered(),
+            taken: taken(row, head),
             acked: row.acked,
         };
         self.packets.insert(row.packet, packet);
@@ -134,21 +155,25 @@ impl Flow {
         if number > self.settled {
             // Packets that were never sent were neither received nor acknowledged.
             self.not_received.get_or_insert(self.settled);
+            self.not_taken.get_or_insert(self.settled);
             self.not_acked.get_or_insert(self.settled);
         }
         self.settled = number + 1;
-        match packet.first_delivery {
-            None => _ = self.not_received.get_or_insert(number),
-            Some(at) => self.received_by = self.received_by.max(at),
+        if packet.first_delivery.is_none() {
+            self.not_received.get_or_insert(number);
+        }
+        match packet.taken {
+            None => _ = self.not_taken.get_or_insert(number),
+            Some(at) => self.taken_by = self.taken_by.max(at),
         }
         self.counts.packets_delivered_in_order += u64::from(self.not_received.is_none());
         let Some(acked) = packet.acked else {
             self.not_acked.get_or_insert(number);
             return;
         };
-        let earliest = self.received_by.saturating_add(back);
-        ledger.check(Rule::Acked, packet.line, self.not_received.is_none() && acked >= earliest, || {
-            let expected = self.not_received.map_or_else(
+        let earliest = self.taken_by.saturating_add(back);
+        ledger.check(Rule::Acked, packet.line, self.not_taken.is_none() && acked >= earliest, || {
+            let expected = self.not_taken.map_or_else(
                 || format!("not before {earliest}, when an ACK of packets 0 to {number} can be back"),
                 |missing| format!("no ACK, as packet {missing} was never received"),
             );
@@ -170,9 +195,18 @@ impl Flow {
     }
 }
 
+/// When who answers the sender had the copy: the receiver, or a proxy that had room for it.
+fn taken(row: &Row, head: &Head) -> Option<Time> {
+    if head.proxied {
+        row.enqueued.filter(|_| row.fate.is_taken())
+    } else {
+        row.fate.delivered()
+    }
+}
+
 impl Packet {
     /// Takes a further copy, all but its delivery.
-    fn on_copy(&mut self, row: &Row, ledger: &mut Ledger) {
+    fn on_copy(&mut self, row: &Row, head: &Head, ledger: &mut Ledger) {
         ledger.check(
             Rule::Causality,
             row.line,
@@ -189,7 +223,10 @@ impl Packet {
                 )
             },
         );
-        ledger.check(Rule::Causality, row.line, row.sent > self.last_sent, || {
+        // Beside the proxy a loss is known at once.
+        let at_once = head.proxied && head.toward.is_zero() && head.back.is_zero();
+        let after = row.sent > self.last_sent || at_once && row.sent == self.last_sent;
+        ledger.check(Rule::Causality, row.line, after, || {
             Refusal::new(
                 format!("sent {}", row.sent),
                 format!("after the copy before, {}", self.last_sent),

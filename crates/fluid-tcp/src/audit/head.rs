@@ -11,7 +11,7 @@ use super::report::{Ledger, Rule};
 use super::row;
 
 /// The keys the audit reads; what else the head tells, stages of the timeline say, is let through.
-const KEYS: [&str; 11] = [
+const KEYS: [&str; 15] = [
     "tool",
     "log",
     "link",
@@ -23,6 +23,10 @@ const KEYS: [&str; 11] = [
     "rate_bps",
     "flows",
     "run_ends_ns",
+    "terrestrial_rtt_ns",
+    "path",
+    "hold",
+    "in_order",
 ];
 
 /// The link that served the packets.
@@ -46,14 +50,33 @@ pub(super) struct ServiceTime {
     pub(super) ceil: Span,
 }
 
+/// The packets that are delivered in their order.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Lane {
+    /// All of the link.
+    Link,
+    /// Those of a flow.
+    Flow,
+}
+
 /// What the rules need to know of the run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Head {
     pub(super) link: Link,
     /// Propagation from the gateway to the receiver, ⌊RTT/2⌋.
     pub(super) forward: Span,
-    /// The rest of the RTT, which an ACK takes.
+    /// The rest of the RTT, which the link's feedback takes.
+    pub(super) feedback: Span,
+    /// From who answers a sender back to it: an ACK's way.
     pub(super) back: Span,
+    /// From a sender to the gateway.
+    pub(super) toward: Span,
+    /// Whether a proxy at the gateway answers.
+    pub(super) proxied: bool,
+    /// Whether the gateway keeps a packet until the link has acknowledged it.
+    pub(super) keeps: bool,
+    /// For which earlier packets a delivered one waits, if for any.
+    pub(super) in_order: Option<Lane>,
     /// Packets the queue holds, the one in service included.
     pub(super) capacity_packets: u64,
     /// Whether packets are dropped only at a full queue; other disciplines have reasons that the log does not tell.
@@ -135,11 +158,35 @@ impl Head {
         };
         let rtt = number(metadata, "rtt_ns", 0)?;
         let run_ends = number(metadata, "run_ends_ns", 0)?;
+        let terrestrial = match metadata.get("terrestrial_rtt_ns") {
+            Some(_) => number(metadata, "terrestrial_rtt_ns", 0)?,
+            None => 0,
+        };
+        let proxied = match metadata.get("path") {
+            None | Some("e2e") => false,
+            Some("split") => true,
+            Some(_) => return Err(unfit(metadata, "path", "e2e or split")),
+        };
         let span = |nanos| Span::from_nanos(nanos).unwrap_or(Span::MAX);
+        let (feedback, answer) = (span(rtt - rtt / 2), span(terrestrial - terrestrial / 2));
         Ok(Self {
             link,
             forward: span(rtt / 2),
-            back: span(rtt - rtt / 2),
+            feedback,
+            back: if proxied {
+                answer
+            } else {
+                feedback.saturating_add(answer)
+            },
+            toward: span(terrestrial / 2),
+            proxied,
+            keeps: proxied || metadata.get("hold") == Some("acknowledged"),
+            in_order: match metadata.get("in_order") {
+                None | Some("off") => None,
+                Some("link") => Some(Lane::Link),
+                Some("flow") => Some(Lane::Flow),
+                Some(_) => return Err(unfit(metadata, "in_order", "link, flow or off")),
+            },
             capacity_packets: capacity(metadata, packet_bytes)?,
             drop_tail: metadata
                 .get("queue")

@@ -9,7 +9,9 @@ use super::row::{Fate, Row};
 
 /// Each part is the time between two events of the row, and all of them are its delay.
 pub(super) fn check(row: &Row, head: &Head, ledger: &mut Ledger) {
-    let (Some(parts), Fate::Delivered { service, at }) = (row.parts, row.fate) else {
+    let (Some(parts), Some(enqueued), Fate::Delivered { service, at }) =
+        (row.parts, row.enqueued, row.fate)
+    else {
         return;
     };
     let nanos = |span: Span| i128::from(span.as_nanos());
@@ -22,11 +24,8 @@ pub(super) fn check(row: &Row, head: &Head, ledger: &mut Ledger) {
         serialised = serialised.min(between(service.start, at) - forward);
     }
     let expected = [
-        (
-            "delay_propagation",
-            between(row.sent, row.enqueued) + forward,
-        ),
-        ("delay_queue", between(row.enqueued, service.start)),
+        ("delay_propagation", between(row.sent, enqueued) + forward),
+        ("delay_queue", between(enqueued, service.start)),
         ("delay_serialisation", serialised),
         (
             "delay_wait",

@@ -1,6 +1,6 @@
 //! The gateway queue in the order in which packets reach it: rule `queue`.
 //!
-//! A packet leaves at the end of its service. What happens at one instant may have happened in any
+//! A packet leaves when its row says, which the rule `queue` holds against the rest of the row. What happens at one instant may have happened in any
 //! order, so a packet let in is judged as if all who leave at that instant had left, and one dropped
 //! as if none had and all who come were there already.
 
@@ -57,10 +57,13 @@ impl Queue {
     /// Takes the log's next row; `sent` is the latest of the log, before which nothing comes any more.
     pub(super) fn on_row(&mut self, row: &Row, sent: Time, ledger: &mut Ledger) {
         let arrival = match row.fate {
-            Fate::DroppedAtQueue => Arrival::Dropped,
-            _ => Arrival::Accepted(row.fate.service().map(|service| service.end)),
+            Fate::DroppedAtQueue => Some(Arrival::Dropped),
+            Fate::Duplicate => None,
+            _ => Some(Arrival::Accepted(row.left)),
         };
-        self.ahead.insert((row.enqueued, row.line), arrival);
+        if let Some((at, arrival)) = row.enqueued.zip(arrival) {
+            self.ahead.insert((at, row.line), arrival);
+        }
         while let Some(first) = self.ahead.first_entry()
             && first.key().0 < sent
         {

@@ -65,7 +65,9 @@ impl Rule {
             Self::Slots => {
                 "no LLDU or service carries two packets, and each packet gets its full number"
             }
-            Self::Fifo => "packets are served in the order in which they were enqueued",
+            Self::Fifo => {
+                "packets are served in the order in which they were enqueued, and delivered in it where the head says so"
+            }
             Self::Queue => {
                 "the queue never exceeds its limit, and drops a packet only when it is full"
             }

@@ -5,8 +5,8 @@ use tmt_core::units::{NANOS_PER_SECOND, Span, Time};
 
 use super::refusal::{Refusal, shown};
 
-/// The columns, in the one order accepted; the last four may be left out together.
-const COLUMNS: [&str; 16] = [
+/// The columns, in the one order accepted; the last may be left out, and the four in front of it together.
+const COLUMNS: [&str; 17] = [
     "flow",
     "packet",
     "copy",
@@ -23,10 +23,14 @@ const COLUMNS: [&str; 16] = [
     "delay_queue",
     "delay_serialisation",
     "delay_wait",
+    "left",
 ];
 
 /// Columns of a log that does not tell what delays are made of.
 const WITHOUT_PARTS: usize = 12;
+
+/// Columns of a log that does not tell when packets left the gateway's buffer: they do with their last unit.
+const WITHOUT_LEFT: usize = 16;
 
 /// One transmitted copy of a packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -38,8 +42,11 @@ pub(super) struct Row {
     /// 1 for the first transmission.
     pub(super) copy: u64,
     pub(super) sent: Time,
-    pub(super) enqueued: Time,
+    /// When it reached the gateway; none where the run ended first.
+    pub(super) enqueued: Option<Time>,
     pub(super) fate: Fate,
+    /// When the gateway's buffer let it go.
+    pub(super) left: Option<Time>,
     /// When the sender first had an ACK that covers the packet.
     pub(super) acked: Option<Time>,
     /// What the delay of a delivered copy is made of, in the order of the columns; none where the log does not tell.
@@ -54,6 +61,8 @@ pub(super) enum Fate {
         at: Time,
     },
     DroppedAtQueue,
+    /// A proxy had it already.
+    Duplicate,
     LostOnLink {
         service: Service,
     },
@@ -77,7 +86,7 @@ impl Fate {
     pub(super) const fn service(&self) -> Option<Service> {
         match *self {
             Self::Delivered { service, .. } | Self::LostOnLink { service } => Some(service),
-            Self::DroppedAtQueue => None,
+            Self::DroppedAtQueue | Self::Duplicate => None,
             Self::Open { service } => service,
         }
     }
@@ -88,12 +97,17 @@ impl Fate {
             _ => None,
         }
     }
+
+    /// Whether the gateway took it in, given that it came there.
+    pub(super) const fn is_taken(&self) -> bool {
+        !matches!(self, Self::DroppedAtQueue | Self::Duplicate)
+    }
 }
 
 /// How many columns the header names, or what is wrong with it.
 pub(super) fn columns(fields: &ByteRecord) -> Result<usize, Refusal> {
     let is = |names: &[&str]| fields.iter().eq(names.iter().map(|name| name.as_bytes()));
-    [COLUMNS.len(), WITHOUT_PARTS]
+    [COLUMNS.len(), WITHOUT_LEFT, WITHOUT_PARTS]
         .into_iter()
         .find(|&count| is(&COLUMNS[..count]))
         .ok_or_else(|| {
@@ -128,14 +142,29 @@ impl Row {
         if copy == 0 {
             return Err(Refusal::new("copy 0", "copies counted from 1"));
         }
+        let (enqueued, fate) = (fields.optional(4, Fields::time)?, fields.fate()?);
+        let on_its_way = matches!(fate, Fate::Open { service: None });
+        if enqueued.is_none() && !on_its_way {
+            return Err(fields.unfit(4, "a time, as the copy was at the gateway"));
+        }
+        let service = fate.service();
+        let left = if columns > WITHOUT_LEFT {
+            fields.optional(16, Fields::time)?
+        } else {
+            service.map(|service| service.end)
+        };
+        if left.is_some() && service.is_none() {
+            return Err(fields.unfit(16, "nothing without a service"));
+        }
         Ok(Self {
             line,
             flow,
             packet: fields.whole(1)?,
             copy,
             sent: fields.time(3)?,
-            enqueued: fields.time(4)?,
-            fate: fields.fate()?,
+            enqueued,
+            fate,
+            left,
             acked: fields.optional(11, Fields::time)?,
             parts: fields.parts(columns)?,
         })
@@ -191,6 +220,7 @@ impl<'a> Fields<'a> {
         if columns == WITHOUT_PARTS {
             return Ok(None);
         }
+        let columns = columns.min(WITHOUT_LEFT);
         if self.text(9).is_empty() {
             return match (WITHOUT_PARTS..columns).find(|&column| !self.text(column).is_empty()) {
                 Some(column) => Err(self.unfit(column, "nothing without a delivery")),
@@ -210,9 +240,10 @@ impl<'a> Fields<'a> {
         match (self.text(10), service, delivered) {
             (b"delivered", Some(service), Some(at)) => Ok(Fate::Delivered { service, at }),
             (b"queue", None, None) => Ok(Fate::DroppedAtQueue),
+            (b"duplicate", None, None) => Ok(Fate::Duplicate),
             (b"link", Some(service), None) => Ok(Fate::LostOnLink { service }),
             (b"open", service, None) => Ok(Fate::Open { service }),
-            (b"delivered" | b"queue" | b"link" | b"open", ..) => {
+            (b"delivered" | b"queue" | b"duplicate" | b"link" | b"open", ..) => {
                 let words = |present| if present { "with" } else { "without" };
                 let found = format!(
                     "fate {} {} service and {} delivery",
@@ -222,10 +253,10 @@ impl<'a> Fields<'a> {
                 );
                 Err(Refusal::new(
                     found,
-                    "delivered with both, queue with none, link with service, open without delivery",
+                    "delivered with both, queue and duplicate with none, link with service, open without delivery",
                 ))
             }
-            _ => Err(self.unfit(10, "delivered, queue, link or open")),
+            _ => Err(self.unfit(10, "delivered, queue, duplicate, link or open")),
         }
     }
 

@@ -9,10 +9,9 @@ mod on_synthetic;
 mod on_timeline;
 
 use std::collections::BTreeMap;
-use tmt_core::Result;
 use tmt_core::units::Time;
 
-use super::head::{Head, Link};
+use super::head::{Head, Lane, Link};
 use super::refusal::Refusal;
 use super::report::{Ledger, Rule};
 use super::row::{Fate, Row, Service};
@@ -56,6 +55,8 @@ pub(super) struct Server<'t> {
     waiting: Option<Waiting>,
     /// Lines of those served and left open, and when they would have arrived.
     open: Vec<(u64, Time)>,
+    /// By flow, or under 0 for the link: the latest delivery, or the line that stands in its way for good.
+    lanes: BTreeMap<u64, Result<Time, u64>>,
 }
 
 impl<'t> Server<'t> {
@@ -71,18 +72,25 @@ impl<'t> Server<'t> {
             tied: BTreeMap::new(),
             waiting: None,
             open: Vec::new(),
+            lanes: BTreeMap::new(),
         }
     }
 
     /// Takes the log's next row; `sent` is the latest of the log, before which no service begins any more.
-    pub(super) fn on_row(&mut self, row: &Row, sent: Time, ledger: &mut Ledger) -> Result<()> {
+    pub(super) fn on_row(
+        &mut self,
+        row: &Row,
+        sent: Time,
+        ledger: &mut Ledger,
+    ) -> tmt_core::Result<()> {
         let &Row {
-            line,
-            flow,
-            enqueued,
-            fate,
-            ..
+            line, flow, fate, ..
         } = row;
+        let Some(enqueued) = row.enqueued else {
+            self.open
+                .push((line, row.sent.saturating_add(self.head.toward)));
+            return Ok(());
+        };
         if let Some(service) = fate.service() {
             self.ahead.insert(
                 (service.start, service.first, line),
@@ -117,7 +125,7 @@ impl<'t> Server<'t> {
     /// Replays what is left when the log has ended; `latest` is the last event that it tells.
     ///
     /// The head says when the run had to end; it may have ended sooner, all its flows being done.
-    pub(super) fn finish(mut self, latest: Time, ledger: &mut Ledger) -> Result<()> {
+    pub(super) fn finish(mut self, latest: Time, ledger: &mut Ledger) -> tmt_core::Result<()> {
         while let Some((_, served)) = self.ahead.pop_first() {
             self.on_service(&served, ledger)?;
         }
@@ -131,8 +139,9 @@ impl<'t> Server<'t> {
         self.ahead.len() + self.tied.len()
     }
 
-    fn on_service(&mut self, served: &Served, ledger: &mut Ledger) -> Result<()> {
+    fn on_service(&mut self, served: &Served, ledger: &mut Ledger) -> tmt_core::Result<()> {
         self.check_fifo(served, ledger);
+        self.check_lane(served, ledger);
         let at_head = self.at_head(served.enqueued);
         match self.head.link {
             Link::Synthetic { service } => {
@@ -164,6 +173,31 @@ impl<'t> Server<'t> {
     fn at_head(&self, enqueued: Time) -> Time {
         self.previous
             .map_or(enqueued, |previous| previous.end.max(enqueued))
+    }
+
+    /// Where the head says so, a packet is delivered after those in front of it, and not while one of them is open.
+    fn check_lane(&mut self, served: &Served, ledger: &mut Ledger) {
+        let lane = match self.head.in_order {
+            None => return,
+            Some(Lane::Link) => 0,
+            Some(Lane::Flow) => served.flow,
+        };
+        let latest = self.lanes.entry(lane).or_insert(Ok(Time::ZERO));
+        match (served.fate, *latest) {
+            (Fate::Delivered { at, .. }, before) => {
+                let holds = before.is_ok_and(|before| at >= before);
+                ledger.check(Rule::Fifo, served.line, holds, || {
+                    let expected = match before {
+                        Ok(before) => format!("not before one in front of it, {before}"),
+                        Err(line) => format!("no delivery, as line {line} in front of it is open"),
+                    };
+                    Refusal::new(format!("delivered {at}"), expected)
+                });
+                *latest = before.map(|before| before.max(at));
+            }
+            (Fate::Open { .. }, Ok(_)) => *latest = Err(served.line),
+            _ => {}
+        }
     }
 
     fn check_fifo(&mut self, served: &Served, ledger: &mut Ledger) {
@@ -228,7 +262,7 @@ impl<'t> Server<'t> {
                 });
             }
             Fate::Open { .. } => self.open.push((served.line, arrives)),
-            Fate::LostOnLink { .. } | Fate::DroppedAtQueue => {}
+            Fate::LostOnLink { .. } | Fate::DroppedAtQueue | Fate::Duplicate => {}
         }
     }
 
@@ -243,7 +277,7 @@ impl<'t> Server<'t> {
     }
 
     /// Nobody waits beside a free link: what was never served cannot have been before `latest`.
-    fn check_waiting(&mut self, latest: Time, ledger: &mut Ledger) -> Result<()> {
+    fn check_waiting(&mut self, latest: Time, ledger: &mut Ledger) -> tmt_core::Result<()> {
         let Some(Waiting { line, enqueued, .. }) = self.waiting else {
             return Ok(());
         };

@@ -14,6 +14,7 @@ pub(super) fn check_run_end(row: &Row, run_ends: Time, ledger: &mut Ledger) {
     let start = row.fate.service().map(|service| service.start);
     let times = [
         ("sent", Some(row.sent)),
+        ("enqueued", row.enqueued),
         ("service_start", start),
         ("delivered", row.fate.delivered()),
         ("acked", row.acked),
@@ -26,6 +27,56 @@ pub(super) fn check_run_end(row: &Row, run_ends: Time, ledger: &mut Ledger) {
                 format!("at most the end of the run, {run_ends}"),
             )
         });
+    }
+}
+
+/// The gateway is as far from the sender as the head says, and its buffer lets go when it may.
+pub(super) fn check_gateway(row: &Row, head: &Head, ledger: &mut Ledger) {
+    let reaches = row.sent.saturating_add(head.toward);
+    if let Some(enqueued) = row.enqueued {
+        // One before it was sent is told of elsewhere.
+        let holds = enqueued == reaches || enqueued < row.sent;
+        ledger.check(Rule::Story, row.line, holds, || {
+            Refusal::new(format!("enqueued {enqueued}"), format!("{reaches}"))
+        });
+    } else {
+        ledger.check(Rule::Form, row.line, reaches > row.sent, || {
+            Refusal::new("no time in 'enqueued'", format!("{reaches}"))
+        });
+    }
+    let (Some(left), Some(service)) = (row.left, row.fate.service()) else {
+        return;
+    };
+    let mut check = |holds, expected: String| {
+        ledger.check(Rule::Queue, row.line, holds, || {
+            Refusal::new(format!("left {left}"), expected)
+        });
+    };
+    if !head.keeps {
+        return check(
+            left == service.end,
+            format!("{}, the end of its service", service.end),
+        );
+    }
+    // What acknowledges it has gone there and back.
+    let first = service
+        .start
+        .saturating_add(head.forward)
+        .saturating_add(head.feedback);
+    check(
+        left >= first,
+        format!("not before {first}, when the link can have acknowledged it"),
+    );
+    if let Some(at) = row
+        .fate
+        .delivered()
+        .filter(|_| head.in_order.is_none() && head.proxied)
+    {
+        let known = at.saturating_add(head.feedback);
+        check(
+            left >= known,
+            format!("not before {known}, when its delivery is known"),
+        );
     }
 }
 
@@ -44,7 +95,7 @@ pub(super) fn check(row: &Row, head: &Head, ledger: &mut Ledger) {
     });
     let times = [
         ("sent", Some(row.sent)),
-        ("enqueued", Some(row.enqueued)),
+        ("enqueued", row.enqueued),
         ("service_start", service.map(|service| service.start)),
         ("service_end", end),
         ("delivered", row.fate.delivered()),

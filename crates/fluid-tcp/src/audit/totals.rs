@@ -15,6 +15,8 @@ pub struct Counts {
     pub copies_delivered: u64,
     /// Copies that reached the receiver beside another copy of the same packet.
     pub duplicates_received: u64,
+    /// Copies that a proxy had already.
+    pub duplicates_at_proxy: u64,
     /// Copies lost on the link.
     pub lost_on_link: u64,
     /// Copies dropped at the full queue.
@@ -53,6 +55,7 @@ impl Counts {
         *match row.fate {
             Fate::Delivered { .. } => &mut self.copies_delivered,
             Fate::DroppedAtQueue => &mut self.dropped_at_queue,
+            Fate::Duplicate => &mut self.duplicates_at_proxy,
             Fate::LostOnLink { .. } => &mut self.lost_on_link,
             Fate::Open { .. } => &mut self.open,
         } += 1;
@@ -63,6 +66,7 @@ impl Counts {
         self.copies_retransmitted += other.copies_retransmitted;
         self.copies_delivered += other.copies_delivered;
         self.duplicates_received += other.duplicates_received;
+        self.duplicates_at_proxy += other.duplicates_at_proxy;
         self.lost_on_link += other.lost_on_link;
         self.dropped_at_queue += other.dropped_at_queue;
         self.open += other.open;

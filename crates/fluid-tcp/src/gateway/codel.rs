@@ -123,8 +123,9 @@ impl<L: Link> CoDelQueue<L> {
         self.waiting.pop_front();
         self.served = Some(Served {
             copy: packet.copy,
-            sent: packet.sent,
+            enqueued: packet.enqueued,
             service,
+            left: Some(service.end),
         });
         Some(Fate::Served(packet, service, strikes))
     }
@@ -195,6 +196,7 @@ mod tests {
         Queued {
             copy,
             sent,
+            enqueued: sent,
             capable,
             reduced: false,
         }

@@ -367,6 +367,7 @@ impl CoupledQueue {
         {
             // It leaves the queue with its failure.
             served.service.end = known;
+            served.left = Some(known);
         }
         served.service.arrival = arrival.map(|at| at.saturating_add(self.propagation));
         let departs = match flight.state {

@@ -52,8 +52,9 @@ impl<L: Link> Gateway for DropTail<L> {
         self.free = service.end;
         self.inside.push_back(Served {
             copy: packet.copy,
-            sent: packet.sent,
+            enqueued: packet.enqueued,
             service,
+            left: Some(service.end),
         });
         Fate::Served(packet, service, false)
     }
@@ -106,6 +107,7 @@ mod tests {
                 why: Why::New,
             },
             sent: Time::ZERO,
+            enqueued: Time::ZERO,
             capable: false,
             reduced: false,
         }

@@ -4,9 +4,10 @@ use tmt_core::units::Time;
 
 use crate::delay::DelayParts;
 use crate::link::Service;
-use crate::probe::{Copy, Probe};
+use crate::probe::{Copy, Probe, Refused};
 use crate::receiver::Ack;
 use crate::sender::Why;
+use crate::simulation::Setup;
 
 /// One packet's story.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -34,10 +35,12 @@ pub struct CopyStory {
     pub why: Why,
     /// When it was sent.
     pub sent: Time,
+    /// When it reached the gateway; none where the run ended before.
+    pub reached: Option<Time>,
     /// Packets that it met in the queue, the one in service included.
     pub queue_met: u64,
-    /// Whether there was room for it.
-    pub enqueued: bool,
+    /// Why the gateway did not take it in, if it did not.
+    pub refused: Option<Refused>,
     /// When the queue dropped it that had taken it in.
     pub dropped: Option<Time>,
     /// What the link did with it; what lies behind the end of the run did not happen.
@@ -68,16 +71,18 @@ pub struct Served {
 pub struct Explain {
     story: Story,
     end: Time,
-    /// Packets in the queue.
+    /// Packets in the gateway's buffer.
     queue: u64,
+    /// Whether a proxy keeps them until the link has acknowledged them.
+    proxied: bool,
     /// Packets that the flow sent at least once.
     sent: u64,
 }
 
 impl Explain {
-    /// Listens for packet `packet` of `flow` in a run that ends at `end`.
+    /// Listens for packet `packet` of `flow` in a run of `setup`.
     #[must_use]
-    pub fn new(flow: usize, packet: u64, end: Time) -> Self {
+    pub fn new(flow: usize, packet: u64, setup: &Setup) -> Self {
         Self {
             story: Story {
                 flow,
@@ -87,8 +92,9 @@ impl Explain {
                 sacked: None,
                 acked: None,
             },
-            end,
+            end: setup.end,
             queue: 0,
+            proxied: setup.path.split.is_some(),
             sent: 0,
         }
     }
@@ -124,9 +130,7 @@ impl Explain {
 }
 
 impl Probe for Explain {
-    fn on_sent(&mut self, now: Time, copy: Copy, enqueued: bool) {
-        let met = self.queue;
-        self.queue += u64::from(enqueued);
+    fn on_sent(&mut self, now: Time, copy: Copy) {
         if copy.flow != self.story.flow {
             return;
         }
@@ -138,14 +142,35 @@ impl Probe for Explain {
             copy: copy.copy,
             why: copy.why,
             sent: now,
-            queue_met: met,
-            enqueued,
+            reached: None,
+            queue_met: 0,
+            refused: None,
             dropped: None,
             service: None,
             lost: false,
             delivered: None,
             delay: None,
         });
+    }
+
+    fn on_enqueued(&mut self, now: Time, copy: Copy) {
+        let met = self.queue;
+        self.queue += 1;
+        if let Some(story) = self.copy(copy) {
+            (story.reached, story.queue_met) = (Some(now), met);
+        }
+    }
+
+    fn on_refused(&mut self, now: Time, copy: Copy, why: Refused) {
+        let met = self.queue;
+        if let Some(story) = self.copy(copy) {
+            (story.reached, story.queue_met) = (Some(now), met);
+            story.refused = Some(why);
+        }
+    }
+
+    fn on_released(&mut self, _now: Time, _copy: Copy) {
+        self.queue = self.queue.saturating_sub(1);
     }
 
     fn on_dropped(&mut self, now: Time, copy: Copy) {
@@ -164,12 +189,15 @@ impl Probe for Explain {
                 first_unit: service.first_unit,
                 last_unit: service.last_unit,
             });
-            story.delay = DelayParts::of(story.sent, story.sent, service);
+            let reached = story.reached;
+            story.delay = reached.and_then(|at| DelayParts::of(story.sent, at, service));
         }
     }
 
-    fn on_departure(&mut self, copy: Copy, lost: bool) {
-        self.queue = self.queue.saturating_sub(1);
+    fn on_departure(&mut self, _left: Time, copy: Copy, lost: bool) {
+        if !self.proxied {
+            self.queue = self.queue.saturating_sub(1);
+        }
         if let Some(story) = self.copy(copy) {
             story.lost = lost;
         }

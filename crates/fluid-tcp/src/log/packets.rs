@@ -10,7 +10,8 @@ use tmt_core::units::Time;
 use super::{Table, always, count, maybe, span, time};
 use crate::delay::DelayParts;
 use crate::link::Service;
-use crate::probe::{Copy, Probe};
+use crate::probe::{Copy, Probe, Refused};
+use crate::simulation::Setup;
 
 /// Columns of the log.
 const COLUMNS: &[Column] = &[
@@ -18,7 +19,7 @@ const COLUMNS: &[Column] = &[
     always("packet", Kind::Count),
     always("copy", Kind::Count),
     always("sent", Kind::Time),
-    always("enqueued", Kind::Time),
+    maybe("enqueued", Kind::Time),
     maybe("service_start", Kind::Time),
     maybe("service_end", Kind::Time),
     maybe("first_lldu", Kind::Count),
@@ -30,6 +31,7 @@ const COLUMNS: &[Column] = &[
     maybe("delay_queue", Kind::Time),
     maybe("delay_serialisation", Kind::Time),
     maybe("delay_wait", Kind::Time),
+    maybe("left", Kind::Time),
 ];
 
 /// What became of a copy.
@@ -42,6 +44,8 @@ enum Fate {
     Queue,
     /// Lost on the link.
     Link,
+    /// A proxy had it already.
+    Duplicate,
 }
 
 /// One row in the making.
@@ -49,10 +53,25 @@ enum Fate {
 struct Story {
     copy: Copy,
     sent: Time,
+    enqueued: Option<Time>,
     service: Option<Service>,
     delivered: Option<Time>,
     fate: Fate,
     acked: Option<Time>,
+    /// When the gateway's buffer let it go.
+    left: Option<Time>,
+}
+
+impl Story {
+    /// Whether nothing more can happen to it.
+    fn is_complete(&self) -> bool {
+        let over = match self.fate {
+            Fate::Open => false,
+            Fate::Delivered | Fate::Link => self.left.is_some(),
+            Fate::Queue | Fate::Duplicate => true,
+        };
+        over && self.acked.is_some()
+    }
 }
 
 /// Writes the log while the run goes on; rows leave once nothing more can happen to them.
@@ -65,26 +84,23 @@ pub struct PacketLog<W: Write + Send> {
     /// For each flow and each packet not yet acknowledged, from the lowest on, its copies.
     unacked: Vec<(u64, VecDeque<Vec<u64>>)>,
     end: Time,
+    /// Whether a proxy keeps what the link has not acknowledged.
+    proxied: bool,
 }
 
 impl<W: Write + Send> PacketLog<W> {
-    /// A log of a run of `flows` flows that ends at `end`; writes the head.
+    /// A log of a run of `setup`; writes the head.
     ///
     /// # Errors
     /// What the system says while writing.
-    pub fn new(
-        output: W,
-        form: TableForm,
-        head: &Metadata,
-        flows: usize,
-        end: Time,
-    ) -> io::Result<Self> {
+    pub fn new(output: W, form: TableForm, head: &Metadata, setup: &Setup) -> io::Result<Self> {
         Ok(Self {
             table: Table::new(output, form, COLUMNS, head)?,
             stories: VecDeque::new(),
             first: 0,
-            unacked: vec![(0, VecDeque::new()); flows],
-            end,
+            unacked: vec![(0, VecDeque::new()); setup.flows.len()],
+            end: setup.end,
+            proxied: setup.path.split.is_some(),
         })
     }
 
@@ -106,7 +122,7 @@ impl<W: Write + Send> PacketLog<W> {
 
     fn write_complete(&mut self) {
         while let Some(story) = self.stories.front() {
-            if story.fate == Fate::Open || story.acked.is_none() {
+            if !story.is_complete() {
                 return;
             }
             if let Some(story) = self.stories.pop_front() {
@@ -123,14 +139,15 @@ impl<W: Write + Send> PacketLog<W> {
         let delivered = within(story.delivered);
         let parts = story
             .service
+            .zip(story.enqueued)
             .filter(|_| delivered.is_some())
-            .and_then(|service| DelayParts::of(story.sent, story.sent, &service));
+            .and_then(|(service, enqueued)| DelayParts::of(story.sent, enqueued, &service));
         let cells = [
             Cell::Count(story.copy.flow as u64),
             Cell::Count(story.copy.packet),
             Cell::Count(u64::from(story.copy.copy)),
             Cell::Time(story.sent.as_nanos()),
-            Cell::Time(story.sent.as_nanos()),
+            time(story.enqueued),
             time(service.map(|service| service.start)),
             time(service.map(|service| service.end)),
             count(service.map(|service| service.first_unit)),
@@ -141,27 +158,30 @@ impl<W: Write + Send> PacketLog<W> {
                 Fate::Delivered => "delivered",
                 Fate::Queue => "queue",
                 Fate::Link => "link",
+                Fate::Duplicate => "duplicate",
             }),
             time(story.acked),
             span(parts.map(|parts| parts.propagation)),
             span(parts.map(|parts| parts.queue)),
             span(parts.map(|parts| parts.serialisation)),
             span(parts.map(|parts| parts.wait)),
+            time(within(story.left)),
         ];
         self.table.row(&cells);
     }
 }
 
 impl<W: Write + Send> Probe for PacketLog<W> {
-    fn on_sent(&mut self, now: Time, copy: Copy, enqueued: bool) {
-        let fate = if enqueued { Fate::Open } else { Fate::Queue };
+    fn on_sent(&mut self, now: Time, copy: Copy) {
         self.stories.push_back(Story {
             copy,
             sent: now,
+            enqueued: None,
             service: None,
             delivered: None,
-            fate,
+            fate: Fate::Open,
             acked: None,
+            left: None,
         });
         let (una, packets) = &mut self.unacked[copy.flow];
         let index = usize::try_from(copy.packet.saturating_sub(*una)).unwrap_or(usize::MAX);
@@ -169,6 +189,30 @@ impl<W: Write + Send> Probe for PacketLog<W> {
             packets.resize_with(index + 1, Vec::new);
         }
         packets[index].push(copy.ordinal);
+    }
+
+    fn on_enqueued(&mut self, now: Time, copy: Copy) {
+        if let Some(story) = self.story(copy.ordinal) {
+            story.enqueued = Some(now);
+        }
+    }
+
+    fn on_refused(&mut self, now: Time, copy: Copy, why: Refused) {
+        if let Some(story) = self.story(copy.ordinal) {
+            story.enqueued = Some(now);
+            story.fate = match why {
+                Refused::Full => Fate::Queue,
+                Refused::Duplicate => Fate::Duplicate,
+            };
+        }
+        self.write_complete();
+    }
+
+    fn on_released(&mut self, now: Time, copy: Copy) {
+        if let Some(story) = self.story(copy.ordinal) {
+            story.left = Some(now);
+        }
+        self.write_complete();
     }
 
     fn on_service(&mut self, copy: Copy, service: &Service) {
@@ -184,9 +228,15 @@ impl<W: Write + Send> Probe for PacketLog<W> {
         self.write_complete();
     }
 
-    fn on_departure(&mut self, copy: Copy, lost: bool) {
-        if lost && let Some(story) = self.story(copy.ordinal) {
-            story.fate = Fate::Link;
+    fn on_departure(&mut self, left: Time, copy: Copy, lost: bool) {
+        let proxied = self.proxied;
+        if let Some(story) = self.story(copy.ordinal) {
+            if lost {
+                story.fate = Fate::Link;
+            }
+            if !proxied {
+                story.left = Some(left);
+            }
         }
         self.write_complete();
     }

@@ -348,7 +348,7 @@ fn headers(segment: &Segment<'_>, payload: &[u8], out: &mut Vec<u8>) -> io::Resu
 }
 
 impl<W: Write> Probe for Pcap<W> {
-    fn on_sent(&mut self, now: Time, copy: Copy, _enqueued: bool) {
+    fn on_sent(&mut self, now: Time, copy: Copy) {
         self.tell(|pcap| pcap.data(now, true, copy));
     }
 
@@ -394,7 +394,7 @@ mod tests {
                 copy: 1,
                 why: Why::New,
             };
-            pcap.on_sent(Time::ZERO, copy, true);
+            pcap.on_sent(Time::ZERO, copy);
             let ack = Ack {
                 next: packet,
                 blocks: [(packet + 1, packet + 2), (0, 0), (0, 0)],
@@ -432,11 +432,7 @@ mod tests {
             copy: 1,
             why: Why::New,
         };
-        pcap.on_sent(
-            Time::from_nanos(4_294_967_296_000_000_000).unwrap(),
-            copy,
-            true,
-        );
+        pcap.on_sent(Time::from_nanos(4_294_967_296_000_000_000).unwrap(), copy);
         assert!(pcap.finish().unwrap_err().to_string().contains("2^32 s"));
     }
 

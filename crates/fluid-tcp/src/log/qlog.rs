@@ -214,7 +214,7 @@ fn millis(span: Span) -> f64 {
 }
 
 impl<W: Write> Probe for Qlog<W> {
-    fn on_sent(&mut self, now: Time, copy: Copy, _enqueued: bool) {
+    fn on_sent(&mut self, now: Time, copy: Copy) {
         let trigger = match copy.why {
             // A probe is sent before anything is known.
             Why::New | Why::TailProbe => return,

@@ -9,7 +9,7 @@ use fluid_tcp::link::TimelineLink;
 use fluid_tcp::metrics::RunReport;
 use fluid_tcp::probe::NoProbe;
 use fluid_tcp::simulation::ReturnPath;
-use fluid_tcp::simulation::{self, Flow, Setup};
+use fluid_tcp::simulation::{self, Flow, Path, Setup};
 use fluid_tcp::timeline::{Builder, Timeline};
 use rayon::prelude::*;
 use serde::Serialize;
@@ -149,6 +149,7 @@ fn tcp(timeline: Timeline, end: &EndLine, data_share: f64) -> Outcome<RunReport>
     let lldus = usize::try_from(PACKET.0.div_ceil(LLDU.0 - LLDU_HEADER.0)).unwrap_or(usize::MAX);
     let setup = Setup {
         discipline: Discipline::DropTail,
+        path: Path::default(),
         return_path: ReturnPath::default(),
         flows: vec![Flow {
             algorithm,

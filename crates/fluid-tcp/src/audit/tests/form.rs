@@ -141,8 +141,11 @@ fn form_finds_a_fate_that_does_not_fit_its_fields() {
 #[test]
 fn form_finds_rows_out_of_order_and_times_behind_the_run() {
     assert_eq!(
-        on_timeline(&[("0,2,1,0.225000000", "0,2,1,0.111999999")]),
-        ["form 21"]
+        on_timeline(&[(
+            "0,2,1,0.225000000,0.225000000",
+            "0,2,1,0.111999999,0.111999999"
+        )]),
+        ["form 21", "fifo 21"]
     );
     assert_eq!(
         without_timeline(&[
@@ -156,7 +159,7 @@ fn form_finds_rows_out_of_order_and_times_behind_the_run() {
             "1,2,1,0.279000000,0.279000000",
             "1,2,1,0.281000000,0.281000000"
         )]),
-        ["form 22"]
+        ["form 22 22"]
     );
 }
 

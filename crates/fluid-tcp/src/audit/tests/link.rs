@@ -46,7 +46,7 @@ fn early_holds_the_service_against_the_timeline() {
             "1,0,2,0.112000000,0.112000000",
             "1,0,2,0.112000000,0.113000001"
         )]),
-        ["story 19", "early 19", "fifo 20"],
+        ["story 19 19", "early 19", "fifo 20"],
         "LLDU 8 had gone"
     );
 }

@@ -45,7 +45,7 @@ fn change() -> impl Strategy<Value = Change> {
         Just("0.000000000".to_owned()),
         (0u64..400_000_000).prop_map(|nanos| format!("0.{nanos:09}")),
         (0u64..20).prop_map(|number| number.to_string()),
-        "delivered|queue|link|open",
+        "delivered|queue|duplicate|link|open",
     ];
     prop_oneof![
         (index(), byte).prop_map(|(at, byte)| Change::Byte(at, byte)),

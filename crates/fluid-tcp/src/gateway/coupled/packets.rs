@@ -75,7 +75,11 @@ impl Flight {
         service.end = at;
         service.last_unit = number;
         self.unsent -= 1;
-        self.unsent == 0
+        let last = self.unsent == 0;
+        if last {
+            self.served.left = Some(at);
+        }
+        last
     }
 
     /// An LLDU of it arrives then.
@@ -148,8 +152,9 @@ impl Packets {
             begun: false,
             served: Served {
                 copy: queued.copy,
-                sent: queued.sent,
+                enqueued: queued.enqueued,
                 service,
+                left: None,
             },
             state: State::Open,
             told: false,

@@ -39,6 +39,7 @@ fn packet(ordinal: u64, flow: usize, sent: Time) -> Queued {
             why: Why::New,
         },
         sent,
+        enqueued: sent,
         capable: false,
         reduced: false,
     }

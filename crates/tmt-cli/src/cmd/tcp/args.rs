@@ -5,6 +5,7 @@ use std::str::FromStr;
 use fluid_tcp::congestion::Algorithm;
 use fluid_tcp::endpoint::{CutFrom, LossDetection, Profile, Recovery, RttSampling};
 use fluid_tcp::gateway::{Discipline, InOrder, Tail};
+use fluid_tcp::simulation::SplitWindow;
 use tmt_core::channel::ChannelSpec;
 use tmt_core::scheme::SchemeSpec;
 use tmt_core::units::{BitRate, Bytes, Span};
@@ -65,7 +66,18 @@ pub(crate) struct Args {
     /// Part of an LLDU that is no packet's (1B when left out)
     #[arg(long)]
     pub(crate) lldu_header: Option<Bytes>,
-    /// What the queue holds, the packet in service included: packets (100pkt), bytes (64kB) or bandwidth-delay
+    /// Who answers the senders: the receiver behind the link (e2e), or a proxy at the gateway that acknowledges at once
+    /// and keeps a packet until the link has delivered it (split)
+    #[arg(long, value_parser = ["e2e", "split"], default_value = "e2e")]
+    pub(crate) path: String,
+    /// Round-trip time between the senders and the gateway (0s when left out), beside --rtt
+    #[arg(long, value_name = "DURATION")]
+    pub(crate) terrestrial_rtt: Option<Span>,
+    /// Of the room in the proxy's buffer each flow is told all (whole) or its part (share, when left out); with
+    /// --path split
+    #[arg(long, value_name = "whole|share")]
+    pub(crate) split_window: Option<SplitWindow>,
+    /// What the queue, or the proxy's buffer, holds, the packet in service included: packets (100pkt), bytes (64kB) or bandwidth-delay
     /// products (1bdp, when left out: link rate x (RTT + typical decode delay or service time), 2 packets or more)
     #[arg(long, value_name = "SIZE")]
     pub(crate) buffer: Option<BufferFlag>,

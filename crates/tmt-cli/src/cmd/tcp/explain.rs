@@ -5,6 +5,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use fluid_tcp::log::{CopyStory, Served, Story};
+use fluid_tcp::probe::Refused;
 use fluid_tcp::sender::Why;
 use serde::Serialize;
 use tmt_core::units::{Span, Time};
@@ -39,6 +40,9 @@ pub(crate) struct Explanation {
     flow: usize,
     packet: u64,
     copies: Vec<Copy>,
+    /// Whether a proxy answered the sender.
+    #[serde(skip)]
+    proxied: bool,
     receiver_told_ns: Option<u64>,
     sacked_ns: Option<u64>,
     acked_ns: Option<u64>,
@@ -50,6 +54,9 @@ struct Copy {
     number: u32,
     why: &'static str,
     sent_ns: u64,
+    /// When it reached the gateway; left out where the run ended before.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reached_ns: Option<u64>,
     queue_met_packets: u64,
     /// When the queue dropped it that had taken it in.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -110,6 +117,7 @@ impl Explanation {
                 .iter()
                 .map(|copy| Copy::new(copy, timeline))
                 .collect(),
+            proxied: plan.path.split.is_some(),
             receiver_told_ns: nanos(story.told),
             sacked_ns: nanos(story.sacked),
             acked_ns: nanos(story.acked),
@@ -129,6 +137,7 @@ impl Copy {
                 Why::TailProbe => "tail_loss_probe",
             },
             sent_ns: story.sent.as_nanos(),
+            reached_ns: story.reached.map(Time::as_nanos),
             queue_met_packets: story.queue_met,
             service: story.service.map(|served| Service {
                 start_ns: served.start.as_nanos(),
@@ -138,8 +147,9 @@ impl Copy {
                 lldus: timeline.map(|timeline| Lldus::of(timeline, served)),
             }),
             dropped_ns: story.dropped.map(Time::as_nanos),
-            fate: match (story.enqueued, story.lost, story.delivered) {
-                (false, ..) => "queue",
+            fate: match (story.refused, story.lost, story.delivered) {
+                (Some(Refused::Full), ..) => "queue",
+                (Some(Refused::Duplicate), ..) => "duplicate",
                 _ if story.dropped.is_some() => "queue",
                 (_, true, _) => "link",
                 (_, _, Some(_)) => "delivered",
@@ -208,8 +218,13 @@ impl fmt::Display for Explanation {
         if let Some(told) = self.receiver_told_ns {
             writeln!(
                 f,
-                "  {}: the receiver sends the first acknowledgement that tells of it",
-                at(told)
+                "  {}: {} sends the first acknowledgement that tells of it",
+                at(told),
+                if self.proxied {
+                    "the proxy"
+                } else {
+                    "the receiver"
+                }
             )?;
         }
         if let Some(sacked) = self.sacked_ns {
@@ -235,6 +250,18 @@ impl fmt::Display for Copy {
             _ => "sent for the first time",
         };
         writeln!(f, "  {}: copy {}, {why}", at(self.sent_ns), self.number)?;
+        let Some(reached) = self.reached_ns else {
+            return writeln!(
+                f,
+                "    still on its way to the gateway at the end of the run"
+            );
+        };
+        if reached > self.sent_ns {
+            writeln!(f, "    {}: at the gateway", at(reached))?;
+        }
+        if self.fate == "duplicate" {
+            return writeln!(f, "    the proxy had it already");
+        }
         let met = match self.queue_met_packets {
             0 => "nothing in the queue".to_owned(),
             1 => "1 packet in the queue".to_owned(),

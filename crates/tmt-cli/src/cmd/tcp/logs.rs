@@ -48,6 +48,11 @@ pub(super) fn check(args: &Args) -> Outcome {
         TableForm::of_name(path).map_err(Failure::usage)?;
     }
     let files = files(args);
+    if args.pcap.is_some() && args.path == "split" {
+        return Err(Failure::usage(
+            "--pcap: a split path has two connections, a capture shows the ends of one",
+        ));
+    }
     if args.pcap.as_deref().is_some_and(is_stdout) {
         return Err(Failure::usage(
             "--pcap -: found stdout, expected a name, as there is a file for each end",
@@ -112,7 +117,7 @@ impl<'a> Logs<'a> {
         let mut head = plan.log_head(setup, which.seed);
         head.push("log", "packets");
         let packets = table(args.packets.as_deref(), |path, form| {
-            PacketLog::new(open(path)?, form, &head, flows, setup.end).map_err(|e| io(path, &e))
+            PacketLog::new(open(path)?, form, &head, setup).map_err(|e| io(path, &e))
         })?;
         head.set("log", "series");
         let series = table(args.series.as_deref(), |path, form| {
@@ -133,7 +138,7 @@ impl<'a> Logs<'a> {
         });
         let explain = args
             .explain
-            .map(|wanted| Explain::new(wanted.flow, wanted.packet, setup.end));
+            .map(|wanted| Explain::new(wanted.flow, wanted.packet, setup));
         Ok(Self {
             args,
             packets,

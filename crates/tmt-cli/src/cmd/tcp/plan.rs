@@ -5,6 +5,7 @@ mod coupled;
 mod endpoint;
 mod link;
 mod params;
+mod path;
 mod starts;
 
 pub(crate) use params::{FlowParams, Params};
@@ -13,7 +14,7 @@ use std::sync::Arc;
 
 use fluid_tcp::endpoint::Endpoint;
 use fluid_tcp::gateway::{CoupledLink, Discipline};
-use fluid_tcp::simulation::{ACK, Flow, ReturnPath, Setup};
+use fluid_tcp::simulation::{ACK, Flow, Path, ReturnPath, Setup};
 use fluid_tcp::timeline::Timeline;
 use tmt_core::channel::{Channel, ChannelSpec};
 use tmt_core::metadata::{EndLine, Metadata};
@@ -56,6 +57,7 @@ pub(crate) struct Plan {
     pub(crate) buffer: u64,
     pub(crate) buffer_text: String,
     pub(crate) discipline: Discipline,
+    pub(crate) path: Path,
     pub(crate) return_loss: Option<ChannelSpec>,
     pub(crate) return_rate: Option<BitRate>,
     pub(crate) begin: Time,
@@ -124,6 +126,8 @@ pub(crate) fn resolve(args: &Args) -> Outcome<Plan> {
     let (rtt, mut notes) = (link.rtt.value, std::mem::take(&mut link.notes));
     let (buffer, buffer_text, buffer_note) = buffer(args, rtt, link.rate_bps, link.own_delay)?;
     notes.push(buffer_note);
+    let (path, words) = path::path(args, &link, flows.len(), buffer)?;
+    notes.extend(words);
     let period = match &link.plan {
         LinkPlan::Timeline(timeline) => timeline.period,
         LinkPlan::Coupled(_) | LinkPlan::Synthetic { .. } => None,
@@ -161,6 +165,8 @@ pub(crate) fn resolve(args: &Args) -> Outcome<Plan> {
     notes.push(settings.clone());
     let mut params = params(args, &endpoint, &flows);
     params.rtt_ns = rtt.as_nanos();
+    params.terrestrial_rtt_ns = path.terrestrial_rtt.as_nanos();
+    params.split_window = path.split.map(|window| window.to_string());
     params.link_rate_bps = link.rate_bps;
     params.buffer_packets = buffer;
     params.begin_s = seconds(link.begin);
@@ -194,6 +200,7 @@ pub(crate) fn resolve(args: &Args) -> Outcome<Plan> {
         buffer,
         buffer_text,
         discipline: args.queue,
+        path,
         return_loss: args.return_loss,
         return_rate: args.return_rate,
         begin: link.begin,
@@ -244,6 +251,7 @@ impl Plan {
             rtt: self.rtt,
             buffer: self.buffer,
             discipline: self.discipline,
+            path: self.path,
             return_path: ReturnPath {
                 loss: self
                     .return_loss
@@ -271,6 +279,12 @@ impl Plan {
         head.set("packet_bytes", self.packet.0.to_string());
         head.set("buffer", self.buffer_text.clone());
         head.set("queue", self.discipline.to_string());
+        let terrestrial_rtt = self.path.terrestrial_rtt;
+        head.set("terrestrial_rtt_ns", terrestrial_rtt.as_nanos().to_string());
+        head.set("path", self.params.path);
+        if let Some(window) = self.path.split {
+            head.set("split_window", window.to_string());
+        }
         match &self.link {
             LinkPlan::Timeline(timeline) => {
                 head.set("lldus_per_packet", timeline.lldus_per_packet.to_string());

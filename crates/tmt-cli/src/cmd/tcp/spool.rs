@@ -177,7 +177,7 @@ mod tests {
     use fluid_tcp::metrics::RunReport;
     use fluid_tcp::probe::NoProbe;
     use fluid_tcp::simulation::ReturnPath;
-    use fluid_tcp::simulation::{self, Flow, Setup};
+    use fluid_tcp::simulation::{self, Flow, Path, Setup};
     use tmt_core::trace::Options;
     use tmt_core::units::{Bytes, Span, Time};
 
@@ -211,6 +211,7 @@ mod tests {
         let begin = timeline.first().unwrap();
         let setup = Setup {
             discipline: Discipline::DropTail,
+            path: Path::default(),
             return_path: ReturnPath::default(),
             flows: vec![Flow {
                 algorithm: "cubic".parse().unwrap(),

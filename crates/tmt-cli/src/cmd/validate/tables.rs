@@ -7,7 +7,7 @@ use fluid_tcp::link::SyntheticLink;
 use fluid_tcp::probe::NoProbe;
 use fluid_tcp::rtt::RtoSettings;
 use fluid_tcp::simulation::ReturnPath;
-use fluid_tcp::simulation::{Flow, Setup, run};
+use fluid_tcp::simulation::{Flow, Path, Setup, run};
 use rayon::prelude::*;
 use tmt_core::channel::{Channel, ChannelSpec};
 use tmt_core::units::{BitRate, Bytes, Span, Time, to_f64};
@@ -190,6 +190,7 @@ impl Table {
         };
         let setup = Setup {
             discipline: Discipline::DropTail,
+            path: Path::default(),
             return_path: ReturnPath::default(),
             flows: (0..self.connections).map(flow).collect(),
             packet: PACKET,

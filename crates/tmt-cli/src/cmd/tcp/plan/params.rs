@@ -17,6 +17,10 @@ use super::endpoint::{cut_name, detection_name, recovery_name, sampling_name};
 pub(crate) struct Params {
     pub(crate) link: &'static str,
     pub(crate) rtt_ns: u64,
+    pub(crate) path: &'static str,
+    pub(crate) terrestrial_rtt_ns: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) split_window: Option<String>,
     pub(crate) packet_bytes: u64,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) rate_bps: Option<u64>,
@@ -103,6 +107,9 @@ pub(super) fn params(args: &Args, endpoint: &Endpoint, flows: &[FlowPlan]) -> Pa
             _ => "synthetic",
         },
         rtt_ns: 0,
+        path: if args.path == "split" { "split" } else { "e2e" },
+        terrestrial_rtt_ns: 0,
+        split_window: None,
         packet_bytes: args.packet.0,
         rate_bps: None,
         loss: None,

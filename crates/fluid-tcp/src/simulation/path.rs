@@ -1,0 +1,58 @@
+//! The path of tcp.md §2: what lies between the senders and the gateway, and who answers there (papers/004 §II).
+
+use std::fmt;
+use std::str::FromStr;
+
+use tmt_core::units::Span;
+
+/// How the room of a proxy's buffer is told to the flows that share it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum SplitWindow {
+    /// Each flow is told all of it.
+    Whole,
+    /// Each flow is told its part of it.
+    #[default]
+    Share,
+}
+
+impl FromStr for SplitWindow {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text {
+            "whole" => Ok(Self::Whole),
+            "share" => Ok(Self::Share),
+            _ => Err(format!("found '{text}', expected whole or share")),
+        }
+    }
+}
+
+impl fmt::Display for SplitWindow {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Whole => "whole",
+            Self::Share => "share",
+        })
+    }
+}
+
+/// From the senders to the gateway and back: a delay without losses or a queue of its own.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Path {
+    /// Its round-trip time, T1. Packets take ⌊T1/2⌋, acknowledgements the rest.
+    pub terrestrial_rtt: Span,
+    /// A proxy at the gateway acknowledges what reaches it; none where the receiver behind the link does.
+    pub split: Option<SplitWindow>,
+}
+
+impl Path {
+    /// The way of a packet to the gateway.
+    pub(super) fn there(&self) -> Span {
+        self.terrestrial_rtt.half()
+    }
+
+    /// The way of an acknowledgement from it.
+    pub(super) fn back(&self) -> Span {
+        self.terrestrial_rtt.saturating_sub(self.there())
+    }
+}

@@ -1,0 +1,207 @@
+//! The proxy of a split path (papers/004 §IV): it acknowledges packets as they come, tells the room that is left in its
+//! buffer, and keeps a packet until the link's own acknowledgement of it has come.
+//!
+//! Room is told with acknowledgements of packets alone, as in the paper's analysis; only a flow that was told there is
+//! none, and has nothing more on its way, is told when there is some again. Packets that come out of order go on over
+//! the link at once: the receiver puts them in order.
+
+use tmt_core::units::Time;
+
+use crate::endpoint::Endpoint;
+use crate::receiver::{Ack, Packet, Receiver};
+
+use super::path::SplitWindow;
+
+/// What becomes of a packet at the proxy.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Verdict {
+    /// It goes on over the link.
+    Taken(Ack),
+    /// The proxy had it already.
+    Duplicate(Ack),
+    /// There is no room.
+    Refused,
+}
+
+/// One flow's end at the proxy.
+#[derive(Debug)]
+struct End {
+    receiver: Receiver,
+    /// The packet up to which the flow was told that there is room; above all before it was told anything.
+    told: u64,
+}
+
+/// A proxy.
+#[derive(Debug)]
+pub(super) struct Proxy {
+    capacity: u64,
+    window: SplitWindow,
+    /// Packets in the buffer.
+    held: u64,
+    ends: Vec<End>,
+    /// Whether some flow was told that there is no room.
+    closed: bool,
+}
+
+impl Proxy {
+    /// A proxy for flows with these endpoints, whose buffer holds `capacity` packets.
+    pub(super) fn new<'a>(
+        capacity: u64,
+        window: SplitWindow,
+        endpoints: impl Iterator<Item = &'a Endpoint>,
+    ) -> Self {
+        let end = |endpoint: &Endpoint| {
+            let receiver = Receiver::new(Endpoint {
+                delayed_ack: 1,
+                ..*endpoint
+            });
+            End {
+                receiver,
+                told: u64::MAX,
+            }
+        };
+        Self {
+            capacity,
+            window,
+            held: 0,
+            ends: endpoints.map(end).collect(),
+            closed: false,
+        }
+    }
+
+    /// Packets in the buffer.
+    pub(super) fn held(&self) -> u64 {
+        self.held
+    }
+
+    /// A packet of `flow` arrives.
+    pub(super) fn on_packet(&mut self, now: Time, flow: usize, packet: Packet) -> Verdict {
+        let end = &mut self.ends[flow];
+        let duplicate = end.receiver.has(packet.number);
+        if !duplicate {
+            if self.held >= self.capacity {
+                return Verdict::Refused;
+            }
+            self.held += 1;
+        }
+        let ack = end.receiver.on_packet(now, packet).ack;
+        let ack = self.with_room(flow, ack.unwrap_or_default());
+        if duplicate {
+            Verdict::Duplicate(ack)
+        } else {
+            Verdict::Taken(ack)
+        }
+    }
+
+    /// The link has acknowledged a packet, whose place is free. The flows that are told so are given by
+    /// [`Self::reopened`].
+    pub(super) fn on_released(&mut self) {
+        self.held -= 1;
+    }
+
+    /// The next flow that was told there is no room, and is told now that there is.
+    pub(super) fn reopened(&mut self) -> Option<(usize, Ack)> {
+        if !self.closed {
+            return None;
+        }
+        let free = self.free();
+        let shut = |end: &End| end.told <= end.receiver.next() + end.receiver.above_gaps();
+        let flow = self.ends.iter().position(|end| shut(end) && free > 0);
+        self.closed = flow.is_some() || self.ends.iter().any(shut);
+        let flow = flow?;
+        let ack = self.ends[flow].receiver.repeat();
+        Some((flow, self.with_room(flow, ack)))
+    }
+
+    /// Room that a flow is told, beyond what it has in the buffer.
+    fn free(&self) -> u64 {
+        let free = self.capacity - self.held;
+        match self.window {
+            SplitWindow::Whole => free,
+            SplitWindow::Share => free / (self.ends.len() as u64).max(1),
+        }
+    }
+
+    /// The acknowledgement with the room that is left. What the flow has above a gap lies within what it was told, so
+    /// that much is added: a gap and what is above it are counted from the same packet.
+    fn with_room(&mut self, flow: usize, ack: Ack) -> Ack {
+        let free = self.free();
+        let end = &mut self.ends[flow];
+        let room = free + end.receiver.above_gaps();
+        end.told = ack.next.saturating_add(room);
+        self.closed |= free == 0;
+        Ack {
+            room: u32::try_from(room).unwrap_or(Ack::UNLIMITED - 1),
+            ..ack
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::endpoint::Profile;
+
+    fn proxy(capacity: u64, window: SplitWindow, flows: usize) -> Proxy {
+        let endpoints = vec![Profile::Ns2.endpoint(); flows];
+        Proxy::new(capacity, window, endpoints.iter())
+    }
+
+    fn taken(proxy: &mut Proxy, flow: usize, number: u64) -> (u64, u32) {
+        match proxy.on_packet(Time::ZERO, flow, number.into()) {
+            Verdict::Taken(ack) => (ack.next, ack.room),
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn room_goes_down_with_every_packet_and_up_only_with_an_acknowledgement() {
+        let mut proxy = proxy(3, SplitWindow::Whole, 1);
+        assert_eq!(taken(&mut proxy, 0, 0), (1, 2));
+        proxy.on_released();
+        assert_eq!(proxy.reopened(), None, "the flow still has room");
+        assert_eq!(taken(&mut proxy, 0, 1), (2, 2));
+        assert_eq!(taken(&mut proxy, 0, 2), (3, 1));
+        assert_eq!(taken(&mut proxy, 0, 3), (4, 0));
+        assert_eq!(proxy.reopened(), None, "there is no room yet");
+        proxy.on_released();
+        let (flow, ack) = proxy.reopened().unwrap();
+        assert_eq!((flow, ack.next, ack.room, ack.update), (0, 4, 1, true));
+        assert_eq!(proxy.reopened(), None, "it was told");
+    }
+
+    #[test]
+    fn what_finds_no_room_is_not_acknowledged() {
+        let mut proxy = proxy(2, SplitWindow::Whole, 2);
+        assert_eq!(taken(&mut proxy, 0, 0), (1, 1));
+        assert_eq!(taken(&mut proxy, 1, 0), (1, 0));
+        let verdict = proxy.on_packet(Time::ZERO, 0, 1u64.into());
+        assert_eq!(verdict, Verdict::Refused);
+        assert_eq!(proxy.held(), 2);
+        let duplicate = proxy.on_packet(Time::ZERO, 0, 0u64.into());
+        let Verdict::Duplicate(ack) = duplicate else {
+            panic!("{duplicate:?}")
+        };
+        assert_eq!((ack.next, ack.room), (1, 0));
+    }
+
+    #[test]
+    fn each_of_several_flows_is_told_its_part() {
+        let mut proxy = proxy(30, SplitWindow::Share, 10);
+        assert_eq!(taken(&mut proxy, 4, 0), (1, 2), "29 places for 10 flows");
+        for flow in 0..9 {
+            taken(&mut proxy, flow, 1 - u64::from(flow != 4));
+        }
+        assert_eq!(taken(&mut proxy, 9, 0), (1, 1), "19 places");
+    }
+
+    #[test]
+    fn a_gap_and_what_is_above_it_count_from_the_same_packet() {
+        let mut proxy = proxy(10, SplitWindow::Whole, 1);
+        assert_eq!(taken(&mut proxy, 0, 0), (1, 9));
+        // Packet 1 is missing; each one above it takes a place and was foreseen.
+        assert_eq!(taken(&mut proxy, 0, 2), (1, 9));
+        assert_eq!(taken(&mut proxy, 0, 3), (1, 9));
+        assert_eq!(taken(&mut proxy, 0, 1), (4, 6));
+    }
+}
