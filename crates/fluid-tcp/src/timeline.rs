@@ -5,6 +5,8 @@
 
 mod block;
 mod builder;
+mod generated;
+mod index;
 
 use std::fmt::Debug;
 use std::sync::Arc;
@@ -13,6 +15,9 @@ use tmt_core::units::{Span, Time};
 
 pub use block::{Attempts, Block};
 pub use builder::Builder;
+pub use generated::GeneratedSlots;
+
+use index::Index;
 
 /// Where the blocks of a timeline are.
 pub trait Store: Debug + Send + Sync {
@@ -27,19 +32,10 @@ impl Store for Vec<Arc<Block>> {
     }
 }
 
-/// A block's place in its timeline.
-#[derive(Debug, Clone, Copy)]
-struct Place {
-    /// LLDUs in front of it.
-    front: u64,
-    /// When its last LLDU was sent.
-    last: Time,
-}
-
 /// The data LLDUs of a timeline: when each was sent, when it was delivered, in which attempt.
 #[derive(Debug)]
 pub struct Timeline {
-    places: Vec<Place>,
+    index: Index,
     rows: u64,
     first: Option<Time>,
     rate: Option<f64>,
@@ -69,7 +65,7 @@ impl Timeline {
     /// Time of the last LLDU.
     #[must_use]
     pub fn last(&self) -> Option<Time> {
-        self.places.last().map(|place| place.last)
+        self.index.last(self.rows)
     }
 
     /// LLDUs a second over the first 10 000 rows; none for fewer than two rows, or rows at one instant.
@@ -87,13 +83,13 @@ impl Timeline {
     /// Blocks there are.
     #[must_use]
     pub fn blocks(&self) -> usize {
-        self.places.len()
+        self.index.blocks(self.rows)
     }
 
     /// Block `number`; none where there is no such block or it cannot be read.
     #[must_use]
     pub fn block(&self, number: usize) -> Option<Arc<Block>> {
-        if number < self.places.len() {
+        if number < self.blocks() {
             self.store.block(number)
         } else {
             None
@@ -103,9 +99,9 @@ impl Timeline {
     /// LLDUs in front of block `number`; all of them for the one behind the last.
     #[must_use]
     pub fn front(&self, number: usize) -> u64 {
-        self.places
-            .get(number)
-            .map_or(self.rows, |place| place.front)
+        self.index
+            .front(number)
+            .map_or(self.rows, |front| front.min(self.rows))
     }
 
     /// LLDUs of block `number` that belong to the timeline.
@@ -118,22 +114,20 @@ impl Timeline {
     /// The block that holds LLDU `index`.
     #[must_use]
     pub fn block_of(&self, index: u64) -> usize {
-        self.places
-            .partition_point(|place| place.front <= index)
-            .saturating_sub(1)
+        self.index.block_of(index)
     }
 
     /// The first block that has an LLDU sent at or after `time`; the one behind the last where none has.
     #[must_use]
     pub fn block_at(&self, time: Time) -> usize {
-        self.places.partition_point(|place| place.last < time)
+        self.index.block_at(time, self.rows)
     }
 
     /// LLDUs sent before `time`; none where a block cannot be read.
     #[must_use]
     pub fn sent_before(&self, time: Time) -> Option<u64> {
         let number = self.block_at(time);
-        if number == self.places.len() {
+        if number == self.blocks() {
             return Some(self.rows);
         }
         let within = self.block(number)?.sent_before(time);
@@ -211,18 +205,15 @@ impl Timeline {
             return true;
         }
         let Some(last) = rows.checked_sub(1) else {
-            self.places.clear();
+            self.index.truncate(0, Time::ZERO);
             (self.rows, self.first) = (0, None);
             return true;
         };
         let Some((time, _)) = self.lldu(last) else {
             return false;
         };
-        self.places.truncate(self.block_of(last) + 1);
+        self.index.truncate(self.block_of(last) + 1, time);
         self.rows = rows;
-        if let Some(place) = self.places.last_mut() {
-            place.last = time;
-        }
         true
     }
 }

@@ -8,8 +8,12 @@ use std::str::FromStr;
 
 use crate::rng::{Limit, Stream, Uniform};
 
+mod blocks;
+mod fading;
 mod piece;
 
+pub use blocks::Blocks;
+pub use fading::{Fades, Fading};
 pub use piece::{Chain, ErasurePiece, Erasures};
 
 /// An erasure process, one draw a unit.
@@ -174,6 +178,39 @@ impl fmt::Display for ChannelSpec {
         match self {
             Self::Bernoulli { p } => write!(f, "bernoulli:{p}"),
             Self::GilbertElliott(channel) => write!(f, "gilbert-elliott:{channel}"),
+        }
+    }
+}
+
+/// What erases the slots of a link of constant rate.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum SlotChannel {
+    /// A process that goes on with every slot.
+    Steps(ChannelSpec),
+    /// One that goes on with time.
+    Fading(Fading),
+}
+
+impl FromStr for SlotChannel {
+    type Err = ChannelError;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        match text.split_once(':') {
+            Some(("fading", parameters)) => parameters.parse().map(Self::Fading),
+            Some(("bernoulli" | "gilbert-elliott", _)) => text.parse().map(Self::Steps),
+            _ => Err(ChannelError(format!(
+                "'{text}': expected bernoulli:P, gilbert-elliott:{FORM} or fading:{}",
+                fading::FORM
+            ))),
+        }
+    }
+}
+
+impl fmt::Display for SlotChannel {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Steps(channel) => write!(f, "{channel}"),
+            Self::Fading(fading) => write!(f, "fading:{fading}"),
         }
     }
 }

@@ -36,6 +36,8 @@ pub enum Stream {
     ReturnState = 18,
     /// Loss of an acknowledgement on the return path.
     ReturnErasure = 19,
+    /// A channel that fades: its first state, then the length of each of its states, one draw a state.
+    Fading = 24,
 }
 
 /// Numbers in [`Draws`], and bits in the masks made of them.

@@ -34,12 +34,32 @@ impl ConstantRate {
     /// Number of slots in all; 2^64 − 1 where there are more.
     #[must_use]
     pub fn slots(&self) -> u64 {
+        self.sent_before(self.until)
+    }
+
+    /// Number of slots that begin before `time`; 2^64 − 1 where there are more.
+    #[must_use]
+    pub fn sent_before(&self, time: Time) -> u64 {
         let rate = u128::from(self.rate.0);
-        let end = u128::from(self.until.as_nanos()) * rate;
-        // Slot j begins before the end, ⌊(j · step + rate/2) / rate⌋ < until, where
-        // j · step < until · rate − rate/2.
+        let end = u128::from(time.min(self.until).as_nanos()) * rate;
+        // Slot j begins before that time, ⌊(j · step + rate/2) / rate⌋ < time, where
+        // j · step < time · rate − rate/2.
         let slots = end.saturating_sub(rate / 2).div_ceil(self.step());
         u64::try_from(slots).unwrap_or(u64::MAX)
+    }
+
+    /// When slot `index` begins; none for one that the trace does not have.
+    #[must_use]
+    pub fn tx_time(&self, index: u64) -> Option<Time> {
+        let bits = u128::from(index) * u128::from(self.lldu.0) * 8;
+        let tx_time = self.rate.time_of_bit(bits);
+        tx_time.filter(|time| *time < self.until)
+    }
+
+    /// Delay from a slot's transmission to its decoding.
+    #[must_use]
+    pub const fn decode_delay(&self) -> Span {
+        self.decode_delay
     }
 
     /// Appends up to `len` slots from slot `from` on, fewer where the trace ends before.
@@ -97,11 +117,7 @@ impl Iterator for ConstantRate {
     type Item = Slot;
 
     fn next(&mut self) -> Option<Slot> {
-        let bits = u128::from(self.next) * u128::from(self.lldu.0) * 8;
-        let tx_time = self
-            .rate
-            .time_of_bit(bits)
-            .filter(|time| *time < self.until)?;
+        let tx_time = self.tx_time(self.next)?;
         self.next += 1;
         Slot::new(tx_time, self.decode_delay)
     }
@@ -149,6 +165,12 @@ mod tests {
             prop_assert_eq!(found, expected);
             if link.slots() < 10_000 {
                 prop_assert_eq!(link.slots(), link.clone().count() as u64);
+                for slot in link.clone().skip(skip).take(2) {
+                    for time in [slot.tx_time(), slot.tx_time().saturating_add(slot.decode_delay())] {
+                        let before = link.clone().filter(|slot| slot.tx_time() < time).count();
+                        prop_assert_eq!(link.sent_before(time), before as u64);
+                    }
+                }
             }
         }
 

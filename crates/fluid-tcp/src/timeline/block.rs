@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 
+use tmt_core::slot::Slot;
 use tmt_core::units::{Span, Time};
 
 /// LLDUs of a block at most: its columns stay in a core's cache.
@@ -44,6 +45,21 @@ impl Block {
             long: Vec::new(),
             many: Vec::new(),
         }
+    }
+
+    /// A block of slots that were sent within 2^32 ns of `base`, by themselves LLDUs without attempts; none where their
+    /// times or delays do not fit the columns.
+    pub(super) fn of_slots(base: Time, slots: &[Slot]) -> Option<Self> {
+        let offsets = slots
+            .iter()
+            .map(|slot| slot.tx_time().since(base).as_nanos());
+        let delays = slots.iter().map(|slot| slot.decode_delay().as_nanos());
+        let fits = offsets.clone().chain(delays.clone()).fold(0, u64::max) < LONG.into();
+        fits.then(|| Self {
+            offsets: offsets.map(low).collect(),
+            delays: delays.map(low).collect(),
+            ..Self::starting(base)
+        })
     }
 
     /// Adds an LLDU that was not sent before the last one; false where it needs a block of its own.
@@ -252,6 +268,15 @@ impl Block {
             many: many.collect(),
         })
     }
+}
+
+/// The lower 32 bits, all there are in what fits a column.
+#[expect(
+    clippy::cast_possible_truncation,
+    reason = "held against the largest value of a column before"
+)]
+const fn low(nanos: u64) -> u32 {
+    nanos as u32
 }
 
 fn column(bytes: &[u8]) -> Vec<u32> {

@@ -6,7 +6,8 @@ use tmt_core::slot::Lldu;
 use tmt_core::text::Rows;
 use tmt_core::units::{Span, Time, to_f64};
 
-use super::{Block, Place, Store, Timeline};
+use super::index::{Index, Place};
+use super::{Block, Store, Timeline};
 
 /// Rows that tell a link's rate and delay where nothing else does (tcp.md §1).
 const HEAD_ROWS: u64 = 10_000;
@@ -119,7 +120,7 @@ impl Builder {
                 .filter(|length| !length.is_zero())
                 .map(|length| to_f64(steps) / length.as_secs_f64()),
             median_delay: (!delays.is_empty()).then(|| *delays.select_nth_unstable(middle).1),
-            places: self.places,
+            index: Index::Listed(self.places),
             rows: self.rows,
             first: self.first,
             store,

@@ -100,7 +100,7 @@ impl Plan {
                 report
             }
             LinkPlan::Coupled(plan) => {
-                let report = simulation::run_coupled(&setup, &plan.link, probe);
+                let report = simulation::run_coupled(&setup, &plan.under(which.seed), probe);
                 let spool = plan.trace.spool.as_ref();
                 if let Some(failure) = spool.and_then(|spool| spool.failure()) {
                     return Err(failure);

@@ -15,7 +15,7 @@ use crate::slot::Slot;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Chain {
     /// Whether the last unit met the bad state.
-    bad: bool,
+    pub(super) bad: bool,
 }
 
 /// The outcome of a piece for either state in front of it; made by [`super::Channel::piece`].
@@ -48,6 +48,11 @@ impl ErasurePiece {
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len == 0
+    }
+
+    /// The state behind the piece for good and for bad in front of it.
+    pub(super) fn ends(&self) -> [Chain; 2] {
+        self.end
     }
 
     /// Puts the piece behind `chain`, which is then the state behind the piece. To be done for the

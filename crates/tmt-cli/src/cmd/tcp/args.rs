@@ -6,7 +6,7 @@ use fluid_tcp::congestion::Algorithm;
 use fluid_tcp::endpoint::{CutFrom, LossDetection, Profile, Recovery, RttSampling};
 use fluid_tcp::gateway::{Discipline, InOrder, Tail};
 use fluid_tcp::simulation::SplitWindow;
-use tmt_core::channel::ChannelSpec;
+use tmt_core::channel::{ChannelSpec, SlotChannel};
 use tmt_core::scheme::SchemeSpec;
 use tmt_core::units::{BitRate, Bytes, Span};
 
@@ -22,6 +22,7 @@ use crate::quantity::Feedback;
     "Congestion controls:\n  {}\n\nExample:\n  tmt apply --scheme harq:10/12 < phy.csv | tmt tcp --cc cubic\n  \
      tmt tcp --link synthetic --rate 2.34Mbps --rtt 500ms --loss bernoulli:1e-3 --cc newreno --duration 400s --seeds 10 --json\n  \
      tmt tcp --link coupled --scheme harq:10/12,rounds=3 --in-order flow phy.csv\n  \
+     tmt tcp --link coupled --scheme frame-arq:6/10,rounds=1 --channel bernoulli:0.01 --rate 1Mbps --lldu 25B --lldu-header 0B --duration 400s\n  \
      tmt tcp --packets packets.parquet --series series.csv.gz --series-interval 100ms timeline.csv\n  \
      tmt tcp --pcap run --qlog run.sqlog --explain 17 timeline.csv && tshark -r run-receiver.pcap",
     Algorithm::forms().join("\n  ")
@@ -48,7 +49,12 @@ pub(crate) struct Args {
     /// (off when left out; a scheme's own `,in-order` means link)
     #[arg(long, value_name = "link|flow|off")]
     pub(crate) in_order: Option<InOrder>,
-    /// Rate of the synthetic link
+    /// Slots of --rate and --lldu for --duration in the place of the coupled link's PHY trace, each decoded after its
+    /// own length, and what erases them: bernoulli:P, gilbert-elliott:alpha=A,beta=B[,…], or fading:m=M,X=SHARE for
+    /// bad times of mean M (a duration or seconds) that make up such a share of all time; anew for every seed
+    #[arg(long, value_name = "PROCESS")]
+    pub(crate) channel: Option<SlotChannel>,
+    /// Rate of the synthetic link, or of the slots of --channel
     #[arg(long)]
     pub(crate) rate: Option<BitRate>,
     /// Packet losses of the synthetic link, after the queue: bernoulli:P or gilbert-elliott:alpha=A,beta=B[,…]

@@ -1,6 +1,7 @@
 //! The flags of `tmt tcp` resolved: every value with where it came from.
 
 mod buffer;
+mod channel;
 mod coupled;
 mod endpoint;
 mod link;
@@ -8,6 +9,7 @@ mod params;
 mod path;
 mod starts;
 
+pub(crate) use channel::ChannelPlan;
 pub(crate) use params::{FlowParams, Params};
 
 use std::sync::Arc;
@@ -87,6 +89,8 @@ pub(crate) struct CoupledPlan {
     pub(crate) link: CoupledLink,
     /// The trace, with its place and the LLDUs of a packet.
     pub(crate) trace: TimelinePlan,
+    /// What makes the trace of every run anew; none for one that was read.
+    pub(crate) channel: Option<Box<ChannelPlan>>,
 }
 
 /// A timeline as a link.
@@ -174,23 +178,7 @@ pub(crate) fn resolve(args: &Args) -> Outcome<Plan> {
     params.scheme = link.scheme;
     params.overridden = link.overridden;
     params.lldu_header_bytes = link.lldu_header.map(|bytes| bytes.0);
-    match &link.plan {
-        LinkPlan::Timeline(timeline) => {
-            params.lldu_bytes = Some(timeline.lldu.0);
-            params.lldus_per_packet = Some(timeline.lldus_per_packet as u64);
-        }
-        LinkPlan::Coupled(plan) => {
-            params.lldu_bytes = Some(plan.trace.lldu.0);
-            params.lldus_per_packet = Some(plan.link.data_units.into());
-            params.feedback_delay_ns = Some(plan.link.feedback_delay.as_nanos());
-            params.tail = Some(plan.link.tail.to_string());
-            params.in_order = Some(plan.link.in_order.to_string());
-        }
-        LinkPlan::Synthetic { rate, loss } => {
-            params.rate_bps = Some(rate.0);
-            params.loss = loss.map(|loss| loss.to_string());
-        }
-    }
+    params.tell_link(&link.plan);
     Ok(Plan {
         link: link.plan,
         params,
@@ -289,7 +277,10 @@ impl Plan {
             LinkPlan::Timeline(timeline) => {
                 head.set("lldus_per_packet", timeline.lldus_per_packet.to_string());
             }
-            LinkPlan::Coupled(CoupledPlan { link, .. }) => {
+            LinkPlan::Coupled(CoupledPlan { link, channel, .. }) => {
+                if let Some(channel) = channel {
+                    head.set("channel", channel.process.to_string());
+                }
                 let feedback = link.feedback_delay.as_nanos();
                 head.set("scheme", link.scheme.to_string());
                 head.set("feedback_delay_ns", feedback.to_string());
@@ -354,7 +345,8 @@ fn warnings(
     }
     let drawn = args.return_loss.is_some()
         || flows.iter().any(|flow| flow.start.is_drawn())
-        || matches!(link, LinkPlan::Synthetic { loss: Some(_), .. });
+        || matches!(link, LinkPlan::Synthetic { loss: Some(_), .. })
+        || matches!(link, LinkPlan::Coupled(plan) if plan.channel.is_some());
     if args.seeds > 1 && !drawn {
         warnings.push("nothing in these runs is random: every seed gives the same".to_owned());
     }
@@ -376,6 +368,7 @@ fn check(args: &Args) -> Outcome {
         return Err(Failure::usage("--seed: expected seeds below 2^63"));
     }
     coupled::refuse_beside(args)?;
+    channel::check(args)?;
     logs::check(args)
 }
 

@@ -3,13 +3,16 @@
 use std::sync::Arc;
 
 use fluid_tcp::gateway::{CoupledLink, Discipline, InOrder};
+use tmt_core::channel::SlotChannel;
 use tmt_core::machine::Machine;
+use tmt_core::metadata::Metadata;
 use tmt_core::scheme::SchemeSpec;
+use tmt_core::units::Span;
 
 use super::super::args::Args;
 use super::super::spool;
 use super::link::{Link, link_of, refuse_rate};
-use super::{CoupledPlan, LinkPlan};
+use super::{ChannelPlan, CoupledPlan, LinkPlan, channel};
 use crate::exit::{Failure, Outcome};
 use crate::input::cut_note;
 use crate::quantity::Feedback;
@@ -44,7 +47,9 @@ fn in_order(args: &Args, scheme: &SchemeSpec) -> Outcome<InOrder> {
 
 /// What the flags ask for; all that can be refused before the trace is read.
 fn asked_for(args: &Args) -> Outcome<(SchemeSpec, InOrder)> {
-    refuse_rate(args)?;
+    if args.channel.is_none() {
+        refuse_rate(args)?;
+    }
     if args.looped {
         return Err(Failure::usage(
             "--loop: --link coupled goes through its trace once",
@@ -64,14 +69,15 @@ fn asked_for(args: &Args) -> Outcome<(SchemeSpec, InOrder)> {
 
 pub(super) fn coupled(args: &Args) -> Outcome<Link> {
     let (scheme, in_order) = asked_for(args)?;
-    let (name, mut reader) = args.trace.open("tcp", false)?;
-    let read = spool::read(&name, &mut reader)?;
-    let head = reader.metadata();
-    let (feedback_delay, feedback_words) = Feedback::resolve(args.feedback_delay, head)?;
-    let mut notes = Vec::new();
-    notes.extend(cut_note(&name, &reader));
-    let end_line = reader.tail().and_then(|tail| tail.end);
-    let mut link = link_of(args, &name, read, head, end_line, notes)?;
+    let Slots {
+        name,
+        mut link,
+        channel,
+        feedback: (feedback_delay, feedback_words),
+    } = match args.channel {
+        Some(process) => generated(args, process)?,
+        None => measured(args)?,
+    };
     if let Some(before) = link.scheme.replace(scheme.to_string()) {
         link.notes.push(format!(
             "{name} is a timeline of {before}: its LLDUs are taken for slots"
@@ -109,6 +115,46 @@ pub(super) fn coupled(args: &Args) -> Outcome<Link> {
     link.plan = LinkPlan::Coupled(CoupledPlan {
         link: coupled,
         trace,
+        channel,
     });
     Ok(link)
+}
+
+/// The slots that the scheme runs on.
+struct Slots {
+    name: String,
+    link: Link,
+    channel: Option<Box<ChannelPlan>>,
+    /// The feedback delay, and where it came from.
+    feedback: (Span, String),
+}
+
+/// Those of a PHY trace.
+fn measured(args: &Args) -> Outcome<Slots> {
+    let (name, mut reader) = args.trace.open("tcp", false)?;
+    let read = spool::read(&name, &mut reader)?;
+    let head = reader.metadata();
+    let feedback = Feedback::resolve(args.feedback_delay, head)?;
+    let mut notes = Vec::new();
+    notes.extend(cut_note(&name, &reader));
+    let end_line = reader.tail().and_then(|tail| tail.end);
+    let link = link_of(args, &name, read, head, end_line, notes)?;
+    Ok(Slots {
+        name,
+        link,
+        channel: None,
+        feedback,
+    })
+}
+
+/// Those of a generated channel.
+fn generated(args: &Args, process: SlotChannel) -> Outcome<Slots> {
+    let feedback = Feedback::resolve(args.feedback_delay, &Metadata::new())?;
+    let (link, channel) = channel::link(args, process)?;
+    Ok(Slots {
+        name: "--channel".to_owned(),
+        link,
+        channel: Some(Box::new(channel)),
+        feedback,
+    })
 }

@@ -124,14 +124,7 @@ pub(super) fn link_of(
     mut notes: Vec<String>,
 ) -> Outcome<Link> {
     let rtt = Rtt::resolve(args.rtt, head);
-    let (lldu, lldu_origin) = match (args.lldu, head.lldu_bytes()) {
-        (Some(flag), Some(told)) if flag != told => {
-            (flag, format!("--lldu; the metadata says {told}"))
-        }
-        (Some(flag), _) => (flag, "--lldu".to_owned()),
-        (None, Some(told)) => (told, "metadata".to_owned()),
-        (None, None) => (DEFAULT_LLDU, "default, the papers' LLDU".to_owned()),
-    };
+    let (lldu, lldu_origin) = lldu(args, head);
     let (header, header_origin) = match args.lldu_header {
         Some(flag) => (flag, "--lldu-header"),
         None => (DEFAULT_HEADER, "default"),
@@ -171,7 +164,10 @@ pub(super) fn link_of(
     } else {
         None
     };
-    let (lldu_rate, rate_origin) = lldu_rate(head, &timeline);
+    let (lldu_rate, rate_origin) = match args.channel {
+        Some(_) => (timeline.rate(), "--rate"),
+        None => lldu_rate(head, &timeline),
+    };
     let rate_bps = lldu_rate.map(|rate| rate * to_f64(payload) * 8.0);
     let own_delay = timeline.median_delay().unwrap_or(Span::ZERO);
     let rate_text = rate_bps.map_or("of unknown rate".to_owned(), |rate| {
@@ -211,6 +207,18 @@ pub(super) fn link_of(
         overridden: overridden(args, head),
         notes,
     })
+}
+
+/// Size of an LLDU, and where it came from: the flag, else the head, else the papers'.
+pub(super) fn lldu(args: &Args, head: &Metadata) -> (Bytes, String) {
+    match (args.lldu, head.lldu_bytes()) {
+        (Some(flag), Some(told)) if flag != told => {
+            (flag, format!("--lldu; the metadata says {told}"))
+        }
+        (Some(flag), _) => (flag, "--lldu".to_owned()),
+        (None, Some(told)) => (told, "metadata".to_owned()),
+        (None, None) => (DEFAULT_LLDU, "default, the papers' LLDU".to_owned()),
+    }
 }
 
 /// Flags that differ from what the head says.

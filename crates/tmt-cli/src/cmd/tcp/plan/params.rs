@@ -5,8 +5,8 @@ use serde::Serialize;
 use tmt_core::units::Time;
 
 use super::super::args::Args;
-use super::FlowPlan;
 use super::endpoint::{cut_name, detection_name, recovery_name, sampling_name};
+use super::{FlowPlan, LinkPlan};
 
 /// What `--json` shows of the settings; every value that was used, wherever it came from.
 #[derive(Debug, Clone, Serialize)]
@@ -22,6 +22,8 @@ pub(crate) struct Params {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) split_window: Option<String>,
     pub(crate) packet_bytes: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) channel: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) rate_bps: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -81,6 +83,33 @@ pub(crate) struct Params {
     pub(crate) flows: Vec<FlowParams>,
 }
 
+impl Params {
+    /// What the link says.
+    pub(super) fn tell_link(&mut self, link: &LinkPlan) {
+        match link {
+            LinkPlan::Timeline(timeline) => {
+                self.lldu_bytes = Some(timeline.lldu.0);
+                self.lldus_per_packet = Some(timeline.lldus_per_packet as u64);
+            }
+            LinkPlan::Coupled(plan) => {
+                self.lldu_bytes = Some(plan.trace.lldu.0);
+                self.lldus_per_packet = Some(plan.link.data_units.into());
+                self.feedback_delay_ns = Some(plan.link.feedback_delay.as_nanos());
+                self.tail = Some(plan.link.tail.to_string());
+                self.in_order = Some(plan.link.in_order.to_string());
+                if let Some(channel) = &plan.channel {
+                    self.channel = Some(channel.process.to_string());
+                    self.rate_bps = Some(channel.rate.0);
+                }
+            }
+            LinkPlan::Synthetic { rate, loss } => {
+                self.rate_bps = Some(rate.0);
+                self.loss = loss.map(|loss| loss.to_string());
+            }
+        }
+    }
+}
+
 /// A flag that won over the metadata.
 #[derive(Debug, Clone, Serialize)]
 pub(crate) struct Overridden {
@@ -111,6 +140,7 @@ pub(super) fn params(args: &Args, endpoint: &Endpoint, flows: &[FlowPlan]) -> Pa
         terrestrial_rtt_ns: 0,
         split_window: None,
         packet_bytes: args.packet.0,
+        channel: None,
         rate_bps: None,
         loss: None,
         scheme: None,

@@ -26,6 +26,11 @@ pub(super) fn starts(
             "--offsets has no meaning with --link synthetic, which is the same at any time: --seeds",
         ));
     }
+    if args.channel.is_some() {
+        return Err(Failure::usage(
+            "--offsets has no meaning with --channel, which is the same at any time: --seeds",
+        ));
+    }
     let endless = flows.iter().any(|flow| flow.flow.packets.is_none());
     if endless && args.duration.is_none() {
         return Err(Failure::usage(

@@ -1,0 +1,334 @@
+//! A link that fades: it is good for a while and loses nothing, then bad for a while and loses all, both for times of
+//! exponential length (papers/004 §V.C).
+//!
+//! The process is one in continuous time, whatever slots lie over it. It begins in its stationary law; since what is
+//! left of an exponential time is as long as the whole, its first state is as long as any other.
+
+use std::fmt;
+use std::str::FromStr;
+
+use super::ChannelError;
+use crate::decimal::Decimal;
+use crate::num;
+use crate::rng::{Stream, Uniform};
+use crate::units::{Span, Time, to_f64};
+
+/// The form of [`Fading`]'s text.
+pub(super) const FORM: &str = "m=MEAN BAD TIME,X=SHARE OF BAD TIME";
+
+/// Shortest mean times, ns: lengths are rounded to 1 ns each, a thousandth of this.
+const SHORTEST: f64 = 1000.0;
+
+/// States from one that is kept to the next.
+const KEPT: u64 = 1024;
+
+/// Parameters of the process.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Fading {
+    mean_bad: Span,
+    bad_share: f64,
+}
+
+impl Fading {
+    /// A link that is bad for `mean_bad` (m) at a time on average, and for the share `bad_share` (X) of all time.
+    ///
+    /// # Errors
+    /// A share that is not between 0 and 1, or means of less than 1 µs, which nanoseconds are too coarse for.
+    pub fn new(mean_bad: Span, bad_share: f64) -> Result<Self, ChannelError> {
+        if !(bad_share > 0.0 && bad_share < 1.0) {
+            return Err(ChannelError(format!(
+                "'X={bad_share}': expected a share above 0 and below 1 (bernoulli:0 and bernoulli:1 are the ends)"
+            )));
+        }
+        let fading = Self {
+            mean_bad,
+            bad_share,
+        };
+        if to_f64(mean_bad.as_nanos()) < SHORTEST || fading.mean_good_s() * 1e9 < SHORTEST {
+            return Err(ChannelError(format!(
+                "'m={mean_bad},X={bad_share}': expected a mean bad time m and a mean good time m(1-X)/X of at least 1us"
+            )));
+        }
+        Ok(fading)
+    }
+
+    /// m (1 − X)/X: mean time for which it is good, seconds (papers/004 §V.C).
+    #[must_use]
+    pub fn mean_good_s(&self) -> f64 {
+        self.mean_bad.as_secs_f64() * (1.0 - self.bad_share) / self.bad_share
+    }
+
+    /// X/m: fades a second (papers/004 eq 55).
+    #[must_use]
+    pub fn rate(&self) -> f64 {
+        self.bad_share / self.mean_bad.as_secs_f64()
+    }
+
+    /// Probability that a slot of length `slot` is erased, which it is where any instant of it is bad:
+    /// 1 − (1 − X) exp(−T/mean good time), for it must begin in a good time that goes on for so long.
+    #[must_use]
+    pub fn erasure_probability(&self, slot: Span) -> f64 {
+        1.0 - (1.0 - self.bad_share) * num::exp(-slot.as_secs_f64() / self.mean_good_s())
+    }
+}
+
+impl FromStr for Fading {
+    type Err = ChannelError;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let (mut mean_bad, mut bad_share) = (None, None);
+        let refuse = |part: &str| ChannelError(format!("'{part}': expected {FORM}"));
+        for part in text.split(',') {
+            let (key, value) = part.split_once('=').ok_or_else(|| refuse(part))?;
+            let twice = match key {
+                "m" => mean_bad.replace(length(value)?).is_some(),
+                "X" => {
+                    let share = value.parse::<f64>().map_err(|_| refuse(part))?;
+                    bad_share.replace(share).is_some()
+                }
+                _ => return Err(refuse(part)),
+            };
+            if twice {
+                return Err(ChannelError(format!("'{key}' stands twice")));
+            }
+        }
+        let missing = |key| ChannelError(format!("'{key}' is missing: expected {FORM}"));
+        let mean_bad = mean_bad.ok_or_else(|| missing("m"))?;
+        Self::new(mean_bad, bad_share.ok_or_else(|| missing("X"))?)
+    }
+}
+
+/// A duration, or a number of seconds as the paper has it.
+fn length(text: &str) -> Result<Span, ChannelError> {
+    let seconds = Decimal::parse(text.as_bytes())
+        .filter(|number| !number.is_negative())
+        .and_then(|number| number.scaled(1, 9))
+        .filter(|nanos| nanos.exact)
+        .and_then(|nanos| Span::from_nanos(nanos.value));
+    match seconds {
+        Some(span) => Ok(span),
+        None => text
+            .parse()
+            .map_err(|error| ChannelError(format!("{error}, or seconds"))),
+    }
+}
+
+impl fmt::Display for Fading {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "m={},X={}", self.mean_bad, self.bad_share)
+    }
+}
+
+/// One of the times between two changes.
+#[derive(Debug, Clone, Copy)]
+struct Sojourn {
+    /// Its number from 0 on; every second one is bad.
+    number: u64,
+    start: Time,
+    end: Time,
+}
+
+/// The process at work: when it is bad.
+#[derive(Debug, Clone)]
+pub struct Fades {
+    /// Mean lengths, ns: of the times with the parity of the first, and of the others.
+    means: [f64; 2],
+    /// Parity of the bad times.
+    bad: u64,
+    draws: Uniform,
+    place: Sojourn,
+    /// Every [`KEPT`]th of those that were drawn, so that going back is short.
+    kept: Vec<Sojourn>,
+}
+
+impl Fades {
+    /// The process under `seed`, from time zero on.
+    #[must_use]
+    pub fn new(fading: Fading, seed: u64) -> Self {
+        let mut draws = Uniform::new(seed, Stream::Fading);
+        let begins_bad = draws.at(0) < fading.bad_share;
+        let bad = to_f64(fading.mean_bad.as_nanos());
+        let good = fading.mean_good_s() * 1e9;
+        let mut fades = Self {
+            means: if begins_bad { [bad, good] } else { [good, bad] },
+            bad: u64::from(!begins_bad),
+            draws,
+            place: Sojourn {
+                number: 0,
+                start: Time::ZERO,
+                end: Time::ZERO,
+            },
+            kept: Vec::new(),
+        };
+        fades.begin(0, Time::ZERO);
+        fades
+    }
+
+    /// Tells the bad times that have an instant in [`from`, `to`), in their order: from when, and until when. May be
+    /// asked for any time; costs what lies between the last one asked for and this one.
+    pub fn within(&mut self, from: Time, to: Time, mut tell: impl FnMut(Time, Time)) {
+        if from < self.place.start {
+            let before = self.kept.partition_point(|kept| kept.start <= from);
+            // The first begins at zero, so there is always one.
+            if let Some(kept) = before.checked_sub(1).and_then(|at| self.kept.get(at)) {
+                self.place = *kept;
+            }
+        }
+        while self.place.end <= from && self.place.end < Time::MAX {
+            self.go_on();
+        }
+        loop {
+            let Sojourn { number, start, end } = self.place;
+            if number % 2 == self.bad && start < end && start < to && from < end {
+                tell(start, end);
+            }
+            if end >= to || end == Time::MAX {
+                return;
+            }
+            self.go_on();
+        }
+    }
+
+    fn go_on(&mut self) {
+        self.begin(self.place.number + 1, self.place.end);
+    }
+
+    /// Time `number` begins. Its length is drawn with its number, by inversion.
+    fn begin(&mut self, number: u64, start: Time) {
+        let mean = self.means[usize::from(number % 2 == 1)];
+        let length = -mean * num::log1p(-self.draws.at(number + 1));
+        let length = Span::from_nanos(num::whole(length + 0.5)).unwrap_or(Span::MAX);
+        self.place = Sojourn {
+            number,
+            start,
+            end: start.saturating_add(length),
+        };
+        if number == KEPT * self.kept.len() as u64 {
+            self.kept.push(self.place);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn time(nanos: u64) -> Time {
+        Time::from_nanos(nanos).unwrap()
+    }
+
+    fn bad_times(fades: &mut Fades, from: u64, to: u64) -> Vec<(u64, u64)> {
+        let mut found = Vec::new();
+        fades.within(time(from), time(to), |start, end| {
+            found.push((start.as_nanos(), end.as_nanos()));
+        });
+        found
+    }
+
+    #[test]
+    fn texts_read_back() {
+        let read = |text: &str| text.parse::<Fading>().unwrap().to_string();
+        assert_eq!(read("m=100ms,X=0.1"), "m=100ms,X=0.1");
+        assert_eq!(read("X=0.25,m=0.0025"), "m=2.5ms,X=0.25");
+    }
+
+    #[test]
+    fn what_is_no_fading_is_refused() {
+        for text in [
+            "",
+            "m=1s",
+            "X=0.1",
+            "m=1s,X=0",
+            "m=1s,X=1",
+            "m=1s,X=nan",
+            "m=0,X=0.5",
+            "m=-1,X=0.5",
+            "m=999ns,X=0.5",
+            "m=1us,X=0.6",
+            "m=1s,m=1s,X=0.5",
+            "m=1s,X=0.5,f=1",
+        ] {
+            assert!(text.parse::<Fading>().is_err(), "{text}");
+        }
+    }
+
+    proptest! {
+        /// Against all bad times in one go; the process is longer than what is kept of it.
+        #[test]
+        fn any_window_shows_the_same_process(
+            seed: u64,
+            windows in prop::collection::vec((0u64..10_000_000_000, 0u64..2_000_000_000), 1..8),
+        ) {
+            let fading: Fading = "m=1ms,X=0.3".parse().unwrap();
+            let all = bad_times(&mut Fades::new(fading, seed), 0, 12_000_000_000);
+            prop_assert!(all.len() as u64 > KEPT);
+            let mut fades = Fades::new(fading, seed);
+            for (from, length) in windows {
+                let expected: Vec<(u64, u64)> = all
+                    .iter()
+                    .copied()
+                    .filter(|(start, end)| *start < from + length && *end > from)
+                    .collect();
+                prop_assert_eq!(bad_times(&mut fades, from, from + length), expected);
+            }
+        }
+    }
+
+    /// papers/004 §V.C: mean bad time m, mean good time m(1−X)/X, share X; and the state at lag τ is correlated with
+    /// exp(−τ/(m(1−X))), as in any two-state process that leaves its states at rates 1/m and X/(m(1−X)).
+    #[test]
+    fn means_share_and_correlation_are_those_of_the_process() {
+        let fading: Fading = "m=2ms,X=0.2".parse().unwrap();
+        let seconds = 2_000;
+        let end = seconds * 1_000_000_000;
+        let times = bad_times(&mut Fades::new(fading, 5), 0, end);
+        let count = to_f64(times.len() as u64);
+        let bad: u64 = times.iter().map(|(start, end)| end - start).sum();
+        let (mean, share) = (to_f64(bad) / count, to_f64(bad) / to_f64(end));
+        // 200 000 fades: the mean of exponential times has a relative standard error of 0.0022; the share's, whose
+        // variance is 2 X²(1−X)² m/(X · time), is 0.0025. Four of them.
+        assert!((mean / 2e6 - 1.0).abs() < 0.009, "{mean}");
+        assert!((share / 0.2 - 1.0).abs() < 0.011, "{share}");
+        assert!((count / to_f64(seconds) / fading.rate() - 1.0).abs() < 0.011);
+        assert!((fading.mean_good_s() - 0.008).abs() < 1e-12);
+
+        // Samples every 0.4 ms, and pairs of them 1.6 ms apart.
+        let mut at = times.iter().peekable();
+        let states: Vec<f64> = (0..end / 400_000)
+            .map(|sample| {
+                let now = sample * 400_000;
+                while at.next_if(|(_, end)| *end <= now).is_some() {}
+                f64::from(u8::from(at.peek().is_some_and(|(start, _)| *start <= now)))
+            })
+            .collect();
+        let pairs = states.iter().zip(&states[4..]);
+        let both =
+            pairs.map(|(one, other)| one * other).sum::<f64>() / to_f64(states.len() as u64 - 4);
+        let correlation = (both - share * share) / (share * (1.0 - share));
+        let expected = num::exp(-1.6 / (2.0 * 0.8));
+        assert!(
+            (correlation - expected).abs() < 0.01,
+            "{correlation} {expected}"
+        );
+    }
+
+    #[test]
+    fn a_run_may_begin_in_either_state() {
+        let fading: Fading = "m=1s,X=0.3".parse().unwrap();
+        let begins_bad = |seed: &u64| !bad_times(&mut Fades::new(fading, *seed), 0, 1).is_empty();
+        let bad = (0..4000).filter(begins_bad).count();
+        // Standard error 29; four of them.
+        assert!((1084..=1316).contains(&bad), "{bad}");
+    }
+
+    #[test]
+    fn a_slot_is_bad_more_often_than_an_instant() {
+        let fading: Fading = "m=2ms,X=0.2".parse().unwrap();
+        assert!((fading.erasure_probability(Span::ZERO) - 0.2).abs() < 1e-12);
+        // Mean good time 8 ms: 1 − 0.8/e.
+        let whole = fading.erasure_probability(Span::from_millis(8));
+        assert!((whole - (1.0 - 0.8 * num::exp(-1.0))).abs() < 1e-12);
+    }
+}
