@@ -10,11 +10,13 @@
 
 mod block;
 mod drop;
+mod first;
 mod pending;
 mod repeats;
 mod saturated;
 
 use block::{Cell, Place, SuperBlock};
+pub use first::Decoded;
 pub use pending::Settled;
 use pending::{Pending, Waiting};
 use repeats::{CodewordId, Codewords, Repeats, Subject};

@@ -8,6 +8,7 @@
 mod account;
 mod packets;
 mod slots;
+mod stretch;
 #[cfg(test)]
 mod tests;
 
@@ -150,6 +151,9 @@ struct Lane {
 pub(crate) struct CoupledQueue {
     machine: Machine,
     interleave: u64,
+    /// ND and NR of a codeword.
+    data_units: u32,
+    repair_units: u32,
     slots: Slots,
     /// Slots in front of the run.
     origin: u64,
@@ -171,6 +175,8 @@ pub(crate) struct CoupledQueue {
     /// Kept for their memory: LLDUs in their order, and as they were settled.
     lldus: Vec<Lldu>,
     settled: Vec<Settled>,
+    /// Packets all of whose units have been sent in a stretch.
+    sent: Vec<u64>,
     /// All LLDUs in their order, where a test wants to see them.
     #[cfg(test)]
     seen: Vec<Lldu>,
@@ -186,9 +192,15 @@ impl CoupledQueue {
         Some(Self {
             machine: Machine::new(&link.scheme, rtt, link.feedback_delay).watched(),
             interleave: link.scheme.interleave().into(),
+            data_units: link.scheme.data_units(),
+            repair_units: link.scheme.units() - link.scheme.data_units(),
             origin: slots.next(),
             slots,
-            packets: Packets::new(link.shape(), rtt.half()),
+            packets: Packets::new(
+                link.shape(),
+                rtt.half(),
+                link.scheme.interleave().try_into().ok()?,
+            ),
             in_order: link.in_order,
             lanes: HashMap::new(),
             propagation: rtt.half(),
@@ -202,6 +214,7 @@ impl CoupledQueue {
             exhausted: false,
             lldus: Vec::new(),
             settled: Vec::new(),
+            sent: Vec::new(),
             #[cfg(test)]
             seen: Vec::new(),
         })
@@ -235,11 +248,20 @@ impl CoupledQueue {
                     return;
                 }
             }
+            if settled && self.stretch(from) {
+                continue;
+            }
             let Some((number, slot)) = self.slots.take(from) else {
                 self.exhausted = true;
                 return;
             };
             self.step(number, &slot);
+            while self.machine.is_under_way()
+                && !self.exhausted
+                && let Some((number, slot)) = self.slots.take(Time::ZERO)
+            {
+                self.step(number, &slot);
+            }
         }
     }
 
@@ -249,14 +271,14 @@ impl CoupledQueue {
         let Some(unit) = self.machine.next_unit(at, &mut self.packets) else {
             return;
         };
-        self.account.on_used(number, at);
-        let packet = self
+        self.account.on_used(number..number + 1, at);
+        let first = self
             .machine
             .codeword_of(&unit)
-            .and_then(|codeword| self.packets.of(codeword));
-        if let Some(packet) = packet
+            .and_then(|codeword| Some((codeword, self.packets.of(codeword)?)));
+        if let Some((_, packet)) = first
             && let Some(flight) = self.packets.get_mut(packet)
-            && flight.on_sent(number, at)
+            && flight.on_sent(number..number + 1, (at, at))
         {
             self.leaving.push(Reverse(at));
         }
@@ -267,33 +289,36 @@ impl CoupledQueue {
         self.seen.extend_from_slice(&self.lldus);
         self.lldus.clear();
         let mut settled = std::mem::take(&mut self.settled);
-        settled.extend(self.machine.take_settled());
+        self.machine.swap_settled(&mut settled);
         for settled in settled.drain(..) {
-            self.on_settled(at, settled);
+            let packet = match first {
+                Some((codeword, packet)) if codeword == settled.codeword => Some(packet),
+                _ => self.packets.of(settled.codeword),
+            };
+            self.on_settled((number, at), &settled.lldu, packet);
         }
         self.settled = settled;
-        if let Some(packet) = packet {
+        if let Some((_, packet)) = first {
             self.check_whole(packet);
         }
     }
 
-    /// An LLDU's story is complete, by the slot sent `at`.
-    fn on_settled(&mut self, at: Time, settled: Settled) {
-        let lldu = settled.lldu;
-        if lldu.fate == slot::Fate::Delivered {
-            self.account.on_delivered(at, lldu.attempts);
+    /// The story of an LLDU of `packet`, if that is not forgotten, is complete by the slot of this number and time.
+    fn on_settled(&mut self, (number, at): (u64, Time), lldu: &Lldu, packet: Option<u64>) {
+        if lldu.fate == slot::Fate::Delivered && lldu.attempts == 1 && lldu.tx_time == at {
+            self.account.on_own(number..number + 1, at);
+        } else if lldu.fate == slot::Fate::Delivered {
+            self.account.on_delivered(at, lldu.attempts, 1);
         }
         // The LLDUs of a codeword are lost together; the packet is with the first of them.
-        let Some((packet, flight)) = self
-            .packets
-            .of(settled.codeword)
+        let Some((packet, flight)) = packet
             .and_then(|packet| Some((packet, self.packets.get_mut(packet)?)))
             .filter(|(_, flight)| flight.state == State::Open)
         else {
             return;
         };
         if lldu.fate == slot::Fate::Delivered {
-            flight.on_arrival(lldu.tx_time.saturating_add(lldu.decode_delay));
+            flight.on_arrival(lldu.tx_time.saturating_add(lldu.decode_delay), 1);
             self.check_whole(packet);
             return;
         }
@@ -444,7 +469,7 @@ impl Gateway for CoupledQueue {
             utilisation: (available > 0).then(|| to_f64(used) / to_f64(available)),
             packets_served: 0,
             lldus_used: Some(used),
-            attempts: self.account.attempts(end),
+            attempts: self.account.attempts(end, slots),
         }
     }
 }

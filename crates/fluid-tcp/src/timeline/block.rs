@@ -131,6 +131,23 @@ impl Block {
         nanos(delay)
     }
 
+    /// These rows as slots, up to the first that would arrive past 2^63 − 1 ns.
+    ///
+    /// # Panics
+    /// Where there are no such rows.
+    pub fn slots(&self, rows: Range<usize>) -> impl Iterator<Item = Slot> {
+        let columns = self.offsets[rows.clone()]
+            .iter()
+            .zip(&self.delays[rows.clone()]);
+        columns.zip(rows).map_while(|((offset, delay), row)| {
+            let delay = match *delay {
+                LONG => self.delay(row),
+                delay => nanos(delay.into()),
+            };
+            Slot::new(self.base.saturating_add(nanos((*offset).into())), delay)
+        })
+    }
+
     /// Attempts LLDU `row` took; none where the timeline does not tell.
     #[must_use]
     pub fn attempts(&self, row: usize) -> Option<u32> {

@@ -129,6 +129,11 @@ impl SuperBlock {
         self.waiting = Waiting::NONE;
     }
 
+    /// Passes over `codewords` that are sent without it; it is all sent.
+    pub(super) fn pass(&mut self, codewords: u64) {
+        self.first += codewords;
+    }
+
     /// Whether all of its units have been sent.
     pub(super) fn is_sent(&self) -> bool {
         self.position == self.columns * self.rows

@@ -26,6 +26,11 @@ impl Machine {
         self.pending.take_news()
     }
 
+    /// As [`Self::take_settled`], into `settled`, which is empty and whose memory is used again.
+    pub fn swap_settled(&mut self, settled: &mut Vec<Settled>) {
+        self.pending.swap_news(settled);
+    }
+
     /// The number of the codeword whose first attempt `unit` belongs to; none for a repeat.
     ///
     /// Good until the next unit is asked for.

@@ -95,6 +95,13 @@ impl Pending {
         self.news.iter_mut().flat_map(|news| news.drain(..))
     }
 
+    /// Changes what was settled since this was asked last for an empty list.
+    pub(super) fn swap_news(&mut self, empty: &mut Vec<Settled>) {
+        if let Some(news) = &mut self.news {
+            std::mem::swap(news, empty);
+        }
+    }
+
     /// Tells of an LLDU that came through on its own.
     pub(super) fn tell_delivered(&mut self, codeword: u64, slot: &Slot) {
         if let Some(news) = &mut self.news {
@@ -158,6 +165,18 @@ impl Pending {
             decode_delay: complete.since(slot.tx_time()),
             attempts: 1,
             fate: Fate::Delivered,
+        });
+    }
+
+    /// Adds the LLDUs of a codeword of which some came through on their own, the others at `complete`.
+    pub(super) fn push_all_repaired(&mut self, slots: &[Slot], complete: Time) {
+        self.push_all(slots, |slot| Lldu {
+            decode_delay: if slot.is_erased() {
+                complete.since(slot.tx_time())
+            } else {
+                slot.decode_delay()
+            },
+            ..delivered(slot)
         });
     }
 

@@ -64,28 +64,29 @@ impl Flight {
         self.unsent == 0
     }
 
-    /// A unit goes out for the first time, in the slot of this number; whether it was the last.
-    pub(super) fn on_sent(&mut self, number: u64, at: Time) -> bool {
+    /// Units go out for the first time, in the slots of these numbers, from the first time to the last; whether they
+    /// were the last.
+    pub(super) fn on_sent(&mut self, numbers: Range<u64>, (first, last): (Time, Time)) -> bool {
         let service = &mut self.served.service;
         if !self.begun {
             self.begun = true;
-            service.start = at;
-            service.first_unit = number;
+            service.start = first;
+            service.first_unit = numbers.start;
         }
-        service.end = at;
-        service.last_unit = number;
-        self.unsent -= 1;
-        let last = self.unsent == 0;
-        if last {
-            self.served.left = Some(at);
+        service.end = last;
+        service.last_unit = numbers.end - 1;
+        self.unsent -= numbers.end - numbers.start;
+        let is_sent = self.unsent == 0;
+        if is_sent {
+            self.served.left = Some(last);
         }
-        last
+        is_sent
     }
 
-    /// An LLDU of it arrives then.
-    pub(super) fn on_arrival(&mut self, arrival: Time) {
+    /// LLDUs of it arrive, the latest of them then.
+    pub(super) fn on_arrival(&mut self, arrival: Time, lldus: u32) {
         self.arrival = self.arrival.max(arrival);
-        self.unsettled -= 1;
+        self.unsettled -= lldus;
     }
 
     /// Whether all of it is there and sent, which is told only once.
@@ -114,10 +115,13 @@ pub(super) struct Packets {
     pub(super) codewords_queued: u64,
     /// The packet that was looked for last.
     hint: u64,
+    /// The packets of the last codewords that the machine has taken one by one, as many as a super-block has.
+    recent: VecDeque<u64>,
+    interleave: usize,
 }
 
 impl Packets {
-    pub(super) fn new(shape: Shape, propagation: Span) -> Self {
+    pub(super) fn new(shape: Shape, propagation: Span, interleave: usize) -> Self {
         Self {
             shape,
             propagation,
@@ -127,6 +131,8 @@ impl Packets {
             next_codeword: 0,
             codewords_queued: 0,
             hint: 0,
+            recent: VecDeque::new(),
+            interleave,
         }
     }
 
@@ -183,9 +189,42 @@ impl Packets {
         self.get(self.source).map(|flight| flight.enqueued)
     }
 
+    /// The packet whose codewords are next at `now`, and its data units that are not taken.
+    pub(super) fn source(&self, now: Time) -> Option<(u64, u32)> {
+        let flight = self.get(self.source)?;
+        (flight.enqueued <= now).then_some((self.source, flight.ahead))
+    }
+
+    /// Takes `codewords` with `data_units` together of the packet whose codewords are next.
+    pub(super) fn take(&mut self, codewords: u64, data_units: u32) -> Option<&mut Flight> {
+        self.recent.clear();
+        self.give(codewords, data_units)
+    }
+
+    fn give(&mut self, codewords: u64, data_units: u32) -> Option<&mut Flight> {
+        let (number, next) = (self.source, self.next_codeword);
+        self.next_codeword += codewords;
+        self.codewords_queued -= codewords;
+        let all_taken = self.get(number)?.ahead == data_units;
+        self.source += u64::from(all_taken);
+        let flight = self.get_mut(number)?;
+        if flight.taken == 0 {
+            flight.first = next;
+        }
+        flight.taken += codewords;
+        flight.ahead -= data_units;
+        Some(flight)
+    }
+
     /// The packet that has this codeword; none once it is forgotten.
     pub(super) fn of(&mut self, codeword: u64) -> Option<u64> {
         let here = |flight: &Flight| flight.codewords().contains(&codeword);
+        let back = usize::try_from(self.next_codeword.saturating_sub(codeword)).ok()?;
+        if let Some(packet) = self.recent.len().checked_sub(back)
+            && let Some(packet) = self.recent.get(packet)
+        {
+            return self.get(*packet).is_some_and(here).then_some(*packet);
+        }
         if !self.get(self.hint).is_some_and(here) {
             let not_behind = |flight: &Flight| flight.taken > 0 && flight.first <= codeword;
             let behind = self.flights.partition_point(not_behind) as u64;
@@ -222,21 +261,13 @@ impl Packets {
 
 impl UnitSource for Packets {
     fn next_codeword(&mut self, now: Time, most: u32) -> Option<u32> {
-        let (number, next) = (self.source, self.next_codeword);
-        let flight = self.get_mut(number)?;
-        if flight.enqueued > now {
-            return None;
+        let (packet, ahead) = self.source(now)?;
+        let data_units = ahead.min(most);
+        self.give(1, data_units)?;
+        if self.recent.len() >= self.interleave {
+            self.recent.pop_front();
         }
-        if flight.taken == 0 {
-            flight.first = next;
-        }
-        let data_units = flight.ahead.min(most);
-        flight.taken += 1;
-        flight.ahead -= data_units;
-        let all_taken = flight.ahead == 0;
-        self.next_codeword += 1;
-        self.codewords_queued -= 1;
-        self.source += u64::from(all_taken);
+        self.recent.push_back(packet);
         Some(data_units)
     }
 }

@@ -7,13 +7,21 @@ use tmt_core::units::Time;
 
 use crate::timeline::{Block, Timeline};
 
+/// Slots that are made of a block's columns together: few enough to stay in a core's nearest cache, and not to be
+/// much work where they are idle.
+const WINDOW: usize = 256;
+
 /// A place in a PHY trace that never goes back.
 #[derive(Debug)]
 pub(super) struct Slots {
     trace: Arc<Timeline>,
     place: Place,
-    /// The block of the place; fetched when it is needed.
-    block: Option<(usize, Arc<Block>)>,
+    /// The block of the place, and one further on where there has been a look at it; fetched when they are needed.
+    blocks: [Option<(usize, Arc<Block>)>; 2],
+    /// Slots of the block that follow each other; the place is in front of the one at `at`, whose number is `next`.
+    window: Vec<Slot>,
+    at: usize,
+    next: u64,
 }
 
 /// The block, and the row in it.
@@ -33,30 +41,57 @@ impl Slots {
             None => return None,
         };
         Some(Self {
+            next: trace.front(number) + row as u64,
             trace,
             place: Place { number, row },
-            block: None,
+            blocks: [None, None],
+            window: Vec::new(),
+            at: 0,
         })
     }
 
     /// When the next slot at or after `from` is sent; none where the trace has ended. Stays where it is.
     pub(super) fn time_from(&mut self, from: Time) -> Option<Time> {
-        let place = self.first_from(from)?;
-        let (_, block) = self.block.as_ref()?;
-        Some(block.tx_time(place.row))
+        if !self.is_in_window(from) {
+            let Place { number, row } = self.first_from(from)?;
+            return Some(self.fetch(number)?.tx_time(row));
+        }
+        let ahead = &self.window[self.at..];
+        match ahead.first().map(Slot::tx_time) {
+            Some(first) if first >= from => Some(first),
+            _ => {
+                let idle = ahead.partition_point(|slot| slot.tx_time() < from);
+                ahead.get(idle).map(Slot::tx_time)
+            }
+        }
+    }
+
+    /// The next slots at or after `from`, at least one and as far as they stand together `most`, and the number of the
+    /// first; none where the trace has ended. Those in front of them are passed over.
+    pub(super) fn view(&mut self, from: Time, most: usize) -> Option<(u64, &[Slot])> {
+        let ahead = &self.window[self.at..];
+        if ahead.first().is_none_or(|slot| slot.tx_time() < from) {
+            self.pass_over(from)?;
+        }
+        if self.window.len() - self.at < most {
+            self.look_ahead(most)?;
+        }
+        Some((self.next, &self.window[self.at..]))
     }
 
     /// Takes the next slot at or after `from`, with its number; none where the trace has ended.
     pub(super) fn take(&mut self, from: Time) -> Option<(u64, Slot)> {
-        let place = self.first_from(from)?;
-        let (_, block) = self.block.as_ref()?;
-        let slot = Slot::new(block.tx_time(place.row), block.delay(place.row))?;
-        let number = self.trace.front(place.number) + place.row as u64;
-        self.place = Place {
-            row: place.row + 1,
-            ..place
-        };
+        let (number, slots) = self.view(from, 1)?;
+        let slot = *slots.first()?;
+        self.advance(1);
         Some((number, slot))
+    }
+
+    /// Takes the first `slots` of those seen by [`Self::view`].
+    pub(super) fn advance(&mut self, slots: usize) {
+        self.at += slots;
+        self.next += slots as u64;
+        self.place.row += slots;
     }
 
     /// Slots sent up to `time`; none where the trace cannot be read.
@@ -66,7 +101,42 @@ impl Slots {
 
     /// Number of the next slot.
     pub(super) fn next(&self) -> u64 {
-        self.trace.front(self.place.number) + self.place.row as u64
+        self.next
+    }
+
+    /// Whether the next slot at or after `from` is in the window.
+    fn is_in_window(&self, from: Time) -> bool {
+        let ahead = self.window[self.at..].last();
+        ahead.is_some_and(|last| last.tx_time() >= from)
+    }
+
+    /// Goes to the next slot at or after `from`, with a window that begins there or reaches beyond it.
+    fn pass_over(&mut self, from: Time) -> Option<()> {
+        if self.is_in_window(from) {
+            let idle = self.window[self.at..].partition_point(|slot| slot.tx_time() < from);
+            self.advance(idle);
+            return Some(());
+        }
+        self.place = self.first_from(from)?;
+        self.next = self.trace.front(self.place.number) + self.place.row as u64;
+        self.window.clear();
+        self.at = 0;
+        self.look_ahead(1)
+    }
+
+    /// Makes the window begin at the place, with `most` slots or more as far as the block has them; none where it has
+    /// none.
+    fn look_ahead(&mut self, most: usize) -> Option<()> {
+        let Place { number, row } = self.place;
+        let end = self.trace.rows_of(number).min(row + most.max(WINDOW));
+        if row + self.window.len() - self.at < end {
+            let mut window = std::mem::take(&mut self.window);
+            window.clear();
+            window.extend(self.fetch(number)?.slots(row..end));
+            self.window = window;
+            self.at = 0;
+        }
+        (!self.window.is_empty()).then_some(())
     }
 
     /// The place of the next slot at or after `from`, whose block is then there.
@@ -93,9 +163,63 @@ impl Slots {
     }
 
     fn fetch(&mut self, number: usize) -> Option<&Block> {
-        if self.block.as_ref().is_none_or(|(held, _)| *held != number) {
-            self.block = Some((number, self.trace.block(number)?));
+        let held = |block: &Option<(usize, _)>| block.as_ref().is_some_and(|held| held.0 == number);
+        let at = match self.blocks.iter().position(held) {
+            Some(at) => at,
+            None => {
+                // What is read again and again at the edge of two blocks would cost more than what is computed.
+                let here = |block: &Option<(usize, _)>| {
+                    let place = self.place.number;
+                    block.as_ref().is_some_and(|held| held.0 == place)
+                };
+                let at = usize::from(here(&self.blocks[0]));
+                self.blocks[at] = Some((number, self.trace.block(number)?));
+                at
+            }
+        };
+        self.blocks[at].as_ref().map(|(_, block)| &**block)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tmt_core::units::Span;
+
+    use super::*;
+    use crate::timeline::Builder;
+
+    #[test]
+    fn a_look_into_a_later_block_moves_nothing() {
+        let time = |nanos| Time::from_nanos(nanos).unwrap();
+        let mut builder = Builder::default();
+        for t in 0..100_000 {
+            builder.push(time(t * 10), Span::from_nanos(1 + t).unwrap(), None);
         }
-        self.block.as_ref().map(|(_, block)| &**block)
+        let mut slots = Slots::new(Arc::new(builder.finish()), time(40)).unwrap();
+        let mut next = 4;
+        for step in (1..3000).cycle().step_by(7).take(2000) {
+            // Into this block, a later one, the end.
+            for far in [next * 10, next * 10 + 171_233, 999_985, 2_000_000] {
+                let far = far.max(next * 10);
+                let expected = (far <= 999_990).then(|| time(u64::div_ceil(far, 10) * 10));
+                assert_eq!(slots.time_from(time(far)), expected);
+            }
+            let Some((number, seen)) = slots.view(time(next * 10 - 3), 300) else {
+                break;
+            };
+            assert_eq!(number, next);
+            for (number, slot) in (number..).zip(seen) {
+                assert_eq!(slot.tx_time(), time(number * 10));
+                assert_eq!(slot.decode_delay().as_nanos(), number + 1);
+            }
+            let taken = seen.len().min(step % 300);
+            slots.advance(taken);
+            next += taken as u64 + step as u64 % 61;
+            let taken = slots.take(time((next * 10).min(999_990))).unwrap();
+            assert_eq!(taken.0, next.min(99_999));
+            next += 1;
+        }
+        assert!(next > 99_999, "{next}");
+        assert!(slots.take(Time::ZERO).is_none());
     }
 }
