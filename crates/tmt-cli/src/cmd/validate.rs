@@ -1,6 +1,8 @@
 //! `tmt validate`: closed forms beside the transform and the simulator, figure by figure.
 
+mod coupled;
 mod figure;
+mod hybrid;
 mod link;
 mod show;
 mod tables;
@@ -106,7 +108,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
 
 /// The figures of these names, in the registry's order; all where none is named.
 fn chosen(names: &[String]) -> Outcome<Vec<&'static Figure>> {
-    let known = || FIGURES.iter().map(|figure| figure.name);
+    let known = || FIGURES.iter().flat_map(Figure::names);
     for name in names {
         if !known().any(|known| known == name) {
             let nearest = tmt_core::model::nearest(name, known());
@@ -118,7 +120,11 @@ fn chosen(names: &[String]) -> Outcome<Vec<&'static Figure>> {
             )));
         }
     }
-    let wanted =
-        |figure: &&Figure| names.is_empty() || names.iter().any(|name| name == figure.name);
+    let wanted = |figure: &&Figure| {
+        names.is_empty()
+            || names
+                .iter()
+                .any(|name| figure.names().any(|known| known == name))
+    };
     Ok(FIGURES.iter().filter(wanted).collect())
 }

@@ -51,6 +51,7 @@ fn tp() -> f64 {
 
 pub(super) const FIGURE_5: Figure = Figure {
     name: "000-fig5",
+    also: &[],
     about: "papers/000 Fig. 5: efficiency and delay over the erasure probability, alpha = 0.99",
     tolerance: 0.02,
     duration: Span::from_secs(500),
@@ -88,6 +89,7 @@ pub(super) const FIGURE_5: Figure = Figure {
 
 pub(super) const FIGURE_6: Figure = Figure {
     name: "000-fig6",
+    also: &[],
     about: "papers/000 Fig. 6: the same for ND = 38, NR = 13, R = 2, alpha = 0.98",
     tolerance: 0.02,
     duration: Span::from_secs(500),
@@ -155,6 +157,7 @@ pub(super) const FIGURE_6: Figure = Figure {
 
 pub(super) const FURTHER: Figure = Figure {
     name: "link-further",
+    also: &[],
     about: "what papers/000 has no figure for: interleaved FEC (eq 4), NS > 0, frame ARQ, alpha = 0.98",
     tolerance: 0.02,
     duration: Span::from_secs(500),
@@ -260,6 +263,7 @@ impl Case {
                 } else {
                     1.0
                 },
+                bound: false,
                 outside_assumptions: why,
             })
         };

@@ -1,0 +1,101 @@
+//! TCP over a coupled link on a generated channel, as the figures of papers/002 and 004 need it.
+
+use std::sync::Arc;
+
+use fluid_tcp::endpoint::Endpoint;
+use fluid_tcp::gateway::{CoupledLink, Discipline, InOrder, Tail};
+use fluid_tcp::metrics::RunReport;
+use fluid_tcp::probe::{NoProbe, Probe};
+use fluid_tcp::simulation::{Flow, Path, ReturnPath, Setup, run_coupled};
+use fluid_tcp::timeline::GeneratedSlots;
+use rayon::prelude::*;
+use tmt_core::units::{BitRate, Bytes, Span, Time, to_f64};
+
+use super::figure::{Runs, mean};
+use crate::exit::{Failure, Outcome};
+use fluid_tcp::replicas::Estimate;
+
+/// A point of a figure: the link, the path and the load.
+#[derive(Debug, Clone)]
+pub(super) struct Point {
+    pub(super) rate: BitRate,
+    pub(super) lldu: Bytes,
+    /// A packet is so many LLDUs.
+    pub(super) lldus: u32,
+    pub(super) channel: String,
+    pub(super) scheme: String,
+    /// Round-trip time of the link.
+    pub(super) rtt: Span,
+    pub(super) path: Path,
+    pub(super) buffer: u64,
+    pub(super) in_order: InOrder,
+    pub(super) cc: &'static str,
+    pub(super) endpoint: Endpoint,
+    pub(super) flows: u32,
+    /// Flows begin so far apart.
+    pub(super) apart: Span,
+}
+
+impl Point {
+    /// Throughput over the link's rate in each of the runs, and its mean.
+    pub(super) fn throughput(&self, runs: &Runs) -> Outcome<Estimate> {
+        let seeds: Vec<u64> = (1..=runs.seeds).collect();
+        let shares: Vec<f64> = seeds
+            .into_par_iter()
+            .map(|seed| {
+                let report = self.run(seed, runs.duration, &mut NoProbe)?;
+                let throughput = report.total.metrics.throughput_bps;
+                let throughput =
+                    throughput.ok_or_else(|| Failure::failed("the run took no time"))?;
+                Ok(throughput / to_f64(self.rate.0))
+            })
+            .collect::<Outcome<_>>()?;
+        mean(&shares)
+    }
+
+    /// One run.
+    pub(super) fn run<P: Probe>(
+        &self,
+        seed: u64,
+        duration: Span,
+        probe: &mut P,
+    ) -> Outcome<RunReport> {
+        let setup = self.setup(duration)?;
+        let channel = self.channel.parse().map_err(Failure::failed)?;
+        let slots = GeneratedSlots::new(self.rate, self.lldu, duration, channel)
+            .ok_or_else(|| Failure::failed("the figure's constants leave no slots"))?;
+        let link = CoupledLink {
+            trace: Arc::new(slots.timeline(seed)),
+            scheme: self.scheme.parse().map_err(Failure::failed)?,
+            feedback_delay: Span::ZERO,
+            data_units: self.lldus,
+            tail: Tail::Short,
+            in_order: self.in_order,
+        };
+        run_coupled(&setup, &link, probe)
+            .ok_or_else(|| Failure::failed("the figure's constants leave no link"))
+    }
+
+    fn setup(&self, duration: Span) -> Outcome<Setup> {
+        let algorithm: fluid_tcp::congestion::Algorithm =
+            self.cc.parse().map_err(Failure::failed)?;
+        let flow = |index: u32| Flow {
+            algorithm: algorithm.clone(),
+            endpoint: self.endpoint,
+            start: self.apart.checked_mul(index.into()).unwrap_or(Span::MAX),
+            packets: None,
+        };
+        Ok(Setup {
+            flows: (0..self.flows).map(flow).collect(),
+            packet: Bytes(self.lldu.0 * u64::from(self.lldus)),
+            rtt: self.rtt,
+            buffer: self.buffer,
+            discipline: Discipline::DropTail,
+            path: self.path,
+            return_path: ReturnPath::default(),
+            begin: Time::ZERO,
+            end: Time::ZERO.saturating_add(duration),
+            link_rate_bps: Some(to_f64(self.rate.0)),
+        })
+    }
+}
