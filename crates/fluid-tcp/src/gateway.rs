@@ -17,7 +17,7 @@ use crate::link::{Service, Usage};
 use crate::probe::Copy;
 pub(crate) use codel::CoDelQueue;
 pub(crate) use coupled::CoupledQueue;
-pub use coupled::{CoupledLink, InOrder, Tail};
+pub use coupled::{CoupledLink, InOrder, LostFeedback, Tail};
 pub(crate) use drop_tail::DropTail;
 
 /// How much the queue holds.

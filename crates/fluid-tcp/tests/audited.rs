@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use fluid_tcp::audit::{AuditReport, audit};
 use fluid_tcp::endpoint::{CutFrom, Endpoint, LossDetection, Profile, Recovery, RttSampling};
-use fluid_tcp::gateway::{CoupledLink, Discipline, InOrder, Tail};
+use fluid_tcp::gateway::{CoupledLink, Discipline, InOrder, LostFeedback, Tail};
 use fluid_tcp::link::{Link, SyntheticLink, TimelineLink};
 use fluid_tcp::log::PacketLog;
 use fluid_tcp::metrics::RunReport;
@@ -309,6 +309,7 @@ proptest! {
         loss in 0u8..30,
         (data_units, scheme) in (1u32..30, prop::sample::select(SCHEMES)),
         (pad, in_order) in (any::<bool>(), prop::sample::select(vec![InOrder::Link, InOrder::Flow, InOrder::Off])),
+        lost_feedback in prop::option::of((0.0..=1.0f64, 0u32..2000)),
         ends in 1u64..=4,
     ) {
         let mut at = 0;
@@ -327,6 +328,11 @@ proptest! {
             trace,
             scheme: scheme.parse().unwrap(),
             feedback_delay: Span::ZERO,
+            lost_feedback: lost_feedback.map(|(probability, wait)| LostFeedback {
+                probability,
+                timer: setup.rtt.saturating_add(Span::from_millis(wait)),
+                seed: 1,
+            }),
             data_units,
             tail: if pad { Tail::Pad } else { Tail::Short },
             in_order,

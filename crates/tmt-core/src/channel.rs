@@ -254,6 +254,12 @@ impl Channel {
         Self::on(spec, seed, Stream::ReturnState, Stream::ReturnErasure)
     }
 
+    /// The process of a link's feedback under `seed`: it draws from streams of its own.
+    #[must_use]
+    pub fn of_feedback(spec: ChannelSpec, seed: u64) -> Self {
+        Self::on(spec, seed, Stream::FeedbackState, Stream::FeedbackErasure)
+    }
+
     fn on(spec: ChannelSpec, seed: u64, state: Stream, erasure: Stream) -> Self {
         let state_decides = match spec {
             ChannelSpec::Bernoulli { p } => Limit::new(p).is_certain(),

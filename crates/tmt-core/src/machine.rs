@@ -10,12 +10,15 @@
 
 mod block;
 mod drop;
+mod feedback;
 mod first;
 mod pending;
 mod repeats;
 mod saturated;
 
 use block::{Cell, Place, SuperBlock};
+pub use feedback::{Acknowledged, FeedbackLoss};
+use feedback::{Feedback, ready_after};
 pub use first::Decoded;
 pub use pending::Settled;
 use pending::{Pending, Waiting};
@@ -111,6 +114,8 @@ pub struct Machine {
     counts: UnitCounts,
     /// Arrivals of the codeword that is judged; kept for its memory.
     arrivals: Vec<u64>,
+    /// Where feedback can be lost.
+    feedback: Option<Box<Feedback>>,
 }
 
 impl Machine {
@@ -132,6 +137,7 @@ impl Machine {
             pending: Pending::new(scheme.in_order()),
             counts: UnitCounts::default(),
             arrivals: Vec::new(),
+            feedback: None,
         }
     }
 
@@ -149,7 +155,9 @@ impl Machine {
             return Some(Time::MAX);
         }
         let last = Time::MAX.as_nanos();
+        let timer = self.feedback.as_ref().map(|feedback| feedback.rules.timer);
         self.repeat_after
+            .map(|after| timer.map_or(after, |timer| timer.max(after)))
             .and_then(|after| Time::from_nanos(last - after.as_nanos()))
     }
 
@@ -189,15 +197,28 @@ impl Machine {
         slot: &Slot,
         out: &mut Vec<Lldu>,
     ) -> Result<(), ErrorKind> {
-        match unit.errand {
-            Errand::First(place) if self.units == 1 => self.on_single(place, slot, out)?,
-            Errand::First(place) => self.on_first(place, unit.kind, slot, out)?,
-            Errand::Again(subject, last) => {
-                self.on_repeats(subject, std::slice::from_ref(slot), last)?;
-            }
+        if self.feedback.is_some() {
+            return self.on_outcome_told(unit, slot, out);
         }
+        self.take_outcome(unit, slot, out)?;
         self.pending.emit(out);
         Ok(())
+    }
+
+    #[inline]
+    fn take_outcome(
+        &mut self,
+        unit: Unit,
+        slot: &Slot,
+        out: &mut Vec<Lldu>,
+    ) -> Result<(), ErrorKind> {
+        match unit.errand {
+            Errand::First(place) if self.units == 1 => self.on_single(place, slot, out),
+            Errand::First(place) => self.on_first(place, unit.kind, slot, out),
+            Errand::Again(subject, last) => {
+                self.on_repeats(subject, std::slice::from_ref(slot), last)
+            }
+        }
     }
 
     /// Ends the trace, whose last slot was sent at `end`: what is not judged is censored.
@@ -338,6 +359,7 @@ impl Machine {
         waiting: Waiting,
         now: Time,
     ) -> Result<(), ErrorKind> {
+        self.draw_first_failed();
         if self.gives_up_after(0) {
             self.pending.lose(codeword, waiting, now, 1);
             return Ok(());
@@ -382,19 +404,27 @@ impl Machine {
         let (number, waiting, rounds_used) =
             (codeword.number, codeword.waiting, codeword.rounds_used);
         let attempts = rounds_used.saturating_add(1);
+        if codeword.decoded {
+            return self.attempt_decoded(id, now);
+        }
         if let Some(complete) = nth_arrival(&mut codeword.arrivals, codeword.data_units) {
             self.pending.deliver(number, waiting, complete, attempts);
-        } else if self.gives_up_after(rounds_used) {
-            self.pending.lose(number, waiting, now, attempts);
-        } else {
-            return self.ask_again(id, now);
+            return self.attempt_decoded(id, now);
         }
-        self.codewords.close(id);
-        Ok(())
+        self.draw_failed();
+        if self.gives_up_after(rounds_used) {
+            self.pending.lose(number, waiting, now, attempts);
+            self.codewords.close(id);
+            return Ok(());
+        }
+        self.ask_again(id, now)
     }
 
     /// Asks for the repeats of a codeword that failed an attempt at `now`.
     fn ask_again(&mut self, id: CodewordId, now: Time) -> Result<(), ErrorKind> {
+        if self.is_unheard() {
+            return self.repeat_unheard(id, now);
+        }
         let ready = self.repeat_ready(now)?;
         let codeword = self.codewords.get_mut(id);
         let units = if self.discards {
@@ -405,7 +435,12 @@ impl Machine {
             codeword.data_units.saturating_sub(received) + self.extra
         };
         codeword.rounds_used = codeword.rounds_used.saturating_add(1);
-        self.repeats.push(ready, Subject::Codeword(id), units);
+        if self.feedback.is_some() {
+            self.repeats
+                .push_in_order(ready, Subject::Codeword(id), units);
+        } else {
+            self.repeats.push(ready, Subject::Codeword(id), units);
+        }
         Ok(())
     }
 
@@ -414,11 +449,7 @@ impl Machine {
     }
 
     fn repeat_ready(&self, now: Time) -> Result<Time, ErrorKind> {
-        self.repeat_after
-            .and_then(|after| now.checked_add(after))
-            .ok_or(ErrorKind::SumTooLarge {
-                sum: "tx_time + RTT + feedback delay",
-            })
+        ready_after(now, self.repeat_after)
     }
 }
 

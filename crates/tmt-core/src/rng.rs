@@ -36,6 +36,10 @@ pub enum Stream {
     ReturnState = 18,
     /// Loss of an acknowledgement on the return path.
     ReturnErasure = 19,
+    /// Loss of a link's feedback, one draw an attempt of a codeword.
+    FeedbackErasure = 20,
+    /// State of the process of these losses, where it has two.
+    FeedbackState = 21,
     /// A channel that fades: its first state, then the length of each of its states, one draw a state.
     Fading = 24,
 }

@@ -18,7 +18,8 @@ use std::fmt;
 use std::str::FromStr;
 use std::sync::Arc;
 
-use tmt_core::machine::{Machine, Settled};
+use tmt_core::channel::{Channel, ChannelSpec};
+use tmt_core::machine::{FeedbackLoss, Machine, Settled};
 use tmt_core::scheme::SchemeSpec;
 use tmt_core::slot::{self, Lldu, Slot};
 use tmt_core::units::{Span, Time, to_f64};
@@ -96,6 +97,17 @@ impl fmt::Display for InOrder {
     }
 }
 
+/// Feedback of the scheme that is lost on its way, and a timer that has units sent again where nothing is heard.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct LostFeedback {
+    /// Probability that the feedback of an attempt of a codeword is lost.
+    pub probability: f64,
+    /// From the last unit of the attempt to the repeat; RTT + fb or more.
+    pub timer: Span,
+    /// Seed of the draws.
+    pub seed: u64,
+}
+
 /// A PHY trace with a scheme on it.
 #[derive(Debug, Clone)]
 pub struct CoupledLink {
@@ -105,6 +117,8 @@ pub struct CoupledLink {
     pub scheme: SchemeSpec,
     /// Extra delay of the feedback, fb.
     pub feedback_delay: Span,
+    /// What is lost of the feedback; none where all of it comes through.
+    pub lost_feedback: Option<LostFeedback>,
     /// Data units of a packet, at least one.
     pub data_units: u32,
     /// The last codeword of a packet.
@@ -118,6 +132,30 @@ impl CoupledLink {
     #[must_use]
     pub fn units_per_packet(&self) -> u64 {
         self.shape().units
+    }
+
+    /// The same link under `seed`.
+    #[must_use]
+    pub fn seeded(&self, seed: u64) -> Self {
+        let lost_feedback = self.lost_feedback;
+        Self {
+            lost_feedback: lost_feedback.map(|lost| LostFeedback { seed, ..lost }),
+            ..self.clone()
+        }
+    }
+
+    /// The machine of the scheme, before its first slot.
+    #[must_use]
+    pub fn machine(&self, rtt: Span) -> Machine {
+        let machine = Machine::new(&self.scheme, rtt, self.feedback_delay).watched();
+        let Some(lost) = self.lost_feedback else {
+            return machine;
+        };
+        let p = lost.probability;
+        machine.with_feedback_loss(FeedbackLoss {
+            loss: Channel::of_feedback(ChannelSpec::Bernoulli { p }, lost.seed),
+            timer: lost.timer,
+        })
     }
 
     fn shape(&self) -> Shape {
@@ -150,6 +188,8 @@ struct Lane {
 #[derive(Debug)]
 pub(crate) struct CoupledQueue {
     machine: Machine,
+    /// Whether all feedback comes through.
+    hears_all: bool,
     interleave: u64,
     /// ND and NR of a codeword.
     data_units: u32,
@@ -190,7 +230,8 @@ impl CoupledQueue {
         }
         let slots = Slots::new(Arc::clone(&link.trace), begin)?;
         Some(Self {
-            machine: Machine::new(&link.scheme, rtt, link.feedback_delay).watched(),
+            machine: link.machine(rtt),
+            hears_all: link.lost_feedback.is_none(),
             interleave: link.scheme.interleave().into(),
             data_units: link.scheme.data_units(),
             repair_units: link.scheme.units() - link.scheme.data_units(),
@@ -300,6 +341,9 @@ impl CoupledQueue {
         self.settled = settled;
         if let Some((_, packet)) = first {
             self.check_whole(packet);
+        }
+        if !self.hears_all {
+            self.machine.take_acknowledged().for_each(drop);
         }
     }
 

@@ -100,7 +100,8 @@ impl Plan {
                 report
             }
             LinkPlan::Coupled(plan) => {
-                let report = simulation::run_coupled(&setup, &plan.under(which.seed), probe);
+                let link = plan.under(which.seed).seeded(which.seed);
+                let report = simulation::run_coupled(&setup, &link, probe);
                 let spool = plan.trace.spool.as_ref();
                 if let Some(failure) = spool.and_then(|spool| spool.failure()) {
                     return Err(failure);

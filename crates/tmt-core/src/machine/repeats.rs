@@ -22,7 +22,8 @@ struct Repeat {
     units: u32,
 }
 
-/// First in, first out. Slots come in the order of their times, so the head is ready first.
+/// First in, first out. Slots come in the order of their times, so the head is ready first; where timers expire later
+/// than feedback comes, what is ready first goes first.
 #[derive(Debug)]
 pub(super) struct Repeats {
     queue: VecDeque<Repeat>,
@@ -85,6 +86,22 @@ impl Repeats {
         });
     }
 
+    /// As [`Self::push`], where others may be ready later than this one; a head that is partly sent stays the head.
+    pub(super) fn push_in_order(&mut self, ready: Time, subject: Subject, units: u32) {
+        let settled = usize::from(self.begun);
+        let mut at = self.queue.len();
+        while at > settled && self.queue[at - 1].ready > ready {
+            at -= 1;
+        }
+        let repeat = Repeat {
+            ready,
+            subject,
+            units,
+        };
+        self.queue.insert(at, repeat);
+        self.note_head();
+    }
+
     /// Takes up to `most` units of the head: whose they are, how many, and whether that was its last.
     pub(super) fn take(&mut self, most: u32) -> Option<(Subject, u32, bool)> {
         let head = self.queue.front_mut()?;
@@ -122,6 +139,8 @@ pub(super) struct Codeword {
     pub(super) units: u32,
     /// Retransmission rounds used so far, r.
     pub(super) rounds_used: u32,
+    /// Whether it has been decoded, of which the sender has not heard.
+    pub(super) decoded: bool,
     /// Its LLDUs that wait.
     pub(super) waiting: Waiting,
     /// Arrival times of the units that count, ns.
@@ -150,6 +169,7 @@ impl Codewords {
                 data_units: 0,
                 units: 0,
                 rounds_used: 0,
+                decoded: false,
                 waiting: Waiting::NONE,
                 arrivals: Vec::new(),
             });
@@ -160,6 +180,7 @@ impl Codewords {
         codeword.data_units = data_units;
         codeword.units = units;
         codeword.rounds_used = 0;
+        codeword.decoded = false;
         codeword.waiting = waiting;
         codeword.arrivals.clear();
         codeword.arrivals.extend_from_slice(arrivals);

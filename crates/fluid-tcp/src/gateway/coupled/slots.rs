@@ -164,18 +164,15 @@ impl Slots {
 
     fn fetch(&mut self, number: usize) -> Option<&Block> {
         let held = |block: &Option<(usize, _)>| block.as_ref().is_some_and(|held| held.0 == number);
-        let at = match self.blocks.iter().position(held) {
-            Some(at) => at,
-            None => {
-                // What is read again and again at the edge of two blocks would cost more than what is computed.
-                let here = |block: &Option<(usize, _)>| {
-                    let place = self.place.number;
-                    block.as_ref().is_some_and(|held| held.0 == place)
-                };
-                let at = usize::from(here(&self.blocks[0]));
-                self.blocks[at] = Some((number, self.trace.block(number)?));
-                at
-            }
+        let at = if let Some(at) = self.blocks.iter().position(held) {
+            at
+        } else {
+            // What is read again and again at the edge of two blocks would cost more than what is computed.
+            let place = self.place.number;
+            let of_place = self.blocks[0].as_ref().is_some_and(|held| held.0 == place);
+            let at = usize::from(of_place);
+            self.blocks[at] = Some((number, self.trace.block(number)?));
+            at
         };
         self.blocks[at].as_ref().map(|(_, block)| &**block)
     }

@@ -30,7 +30,7 @@ impl CoupledQueue {
     /// Takes slots from `from` on so long as they need no repeat, where the machine stands between super-blocks of one
     /// codeword; whether there were some.
     pub(super) fn stretch(&mut self, from: Time) -> bool {
-        if self.interleave > 1 || self.machine.is_under_way() {
+        if self.interleave > 1 || !self.hears_all || self.machine.is_under_way() {
             return false;
         }
         let units = self.data_units + self.repair_units;

@@ -1,5 +1,6 @@
 //! The coupled link against `apply` under a permanent backlog, and against a model that walks slot by slot.
 
+mod feedback;
 mod model;
 
 use proptest::prelude::*;
@@ -50,6 +51,7 @@ fn link(slots: &[(u64, u64)], scheme: &str, data_units: u32) -> CoupledLink {
         trace: trace(slots),
         scheme: scheme.parse().unwrap(),
         feedback_delay: Span::ZERO,
+        lost_feedback: None,
         data_units,
         tail: Tail::Short,
         in_order: InOrder::Off,
@@ -195,6 +197,8 @@ struct Case {
     /// When, and of which flow.
     offers: Vec<(u64, usize)>,
     in_order: InOrder,
+    /// Probability and, beyond RTT and feedback delay, timer.
+    lost_feedback: Option<(f64, u64)>,
 }
 
 fn codes() -> impl Strategy<Value = model::Code> {
@@ -230,14 +234,18 @@ fn cases() -> impl Strategy<Value = Case> {
         0usize..3,
     );
     let orders = prop::sample::select(vec![InOrder::Link, InOrder::Flow, InOrder::Off]);
+    let lost_feedback = prop::option::of((
+        prop::sample::select(vec![0.0, 0.1, 0.5, 1.0]),
+        prop_oneof![Just(0u64), 1u64..90],
+    ));
     (
         codes(),
         prop::collection::vec(slot, 1..400),
-        (0u64..60, 0u64..9, 1u64..9, orders),
+        (0u64..60, 0u64..9, 1u64..9, orders, lost_feedback),
         prop::collection::vec(offer, 0..40),
     )
         .prop_map(
-            |(code, steps, (rtt, feedback, capacity, in_order), offers)| {
+            |(code, steps, (rtt, feedback, capacity, in_order, lost_feedback), offers)| {
                 let (mut t, mut at) = (2, 1);
                 let slots = steps.into_iter().map(|(step, d)| {
                     t += 2 * step;
@@ -256,6 +264,7 @@ fn cases() -> impl Strategy<Value = Case> {
                     capacity,
                     offers: offers.collect(),
                     in_order,
+                    lost_feedback,
                 }
             },
         )
@@ -271,6 +280,11 @@ fn drive(case: &Case) -> (Vec<model::Story>, u64) {
             Tail::Short
         },
         in_order: case.in_order,
+        lost_feedback: case.lost_feedback.map(|(probability, more)| LostFeedback {
+            probability,
+            timer: span(case.rtt + case.feedback + more),
+            seed: 7,
+        }),
         ..link(&case.slots, &case.code.text(), case.code.lldus)
     };
     let mut queue = CoupledQueue::new(&link, span(case.rtt), case.capacity, Time::ZERO).unwrap();
@@ -323,8 +337,12 @@ proptest! {
     #[test]
     fn a_queue_that_runs_empty_gives_the_stories_of_the_model(case in cases()) {
         let propagation = case.rtt / 2;
+        let (probability, more) = case.lost_feedback.unwrap_or_default();
+        let mut loss = Channel::of_feedback(ChannelSpec::Bernoulli { p: probability }, 7);
+        let back = case.rtt + case.feedback;
+        let feedback = model::Feedback { back, timer: back + more, lost: &mut || loss.erases() };
         let (expected, used) = model::walk(
-            &case.code, &case.slots, case.rtt + case.feedback, case.capacity, &case.offers, case.in_order,
+            &case.code, &case.slots, feedback, case.capacity, &case.offers, case.in_order,
         );
         let (stories, slots_used) = drive(&case);
         let expected: Vec<model::Story> = expected.into_iter().map(|story| story.travelled(propagation)).collect();

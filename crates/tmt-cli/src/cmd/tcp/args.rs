@@ -6,7 +6,7 @@ use fluid_tcp::congestion::Algorithm;
 use fluid_tcp::endpoint::{CutFrom, LossDetection, Profile, Recovery, RttSampling};
 use fluid_tcp::gateway::{Discipline, InOrder, Tail};
 use fluid_tcp::simulation::SplitWindow;
-use tmt_core::channel::{ChannelSpec, SlotChannel};
+use tmt_core::channel::{ChannelSpec, SlotChannel, probability};
 use tmt_core::scheme::SchemeSpec;
 use tmt_core::units::{BitRate, Bytes, Span};
 
@@ -41,6 +41,12 @@ pub(crate) struct Args {
     /// `interleaver_ns`
     #[arg(long, value_name = "DURATION|interleaver")]
     pub(crate) feedback_delay: Option<Feedback>,
+    /// Probability that the feedback of an attempt is lost on the coupled link, which then repeats by a timer
+    #[arg(long, value_name = "P", value_parser = probability)]
+    pub(crate) feedback_loss: Option<f64>,
+    /// Time from the last unit of an attempt to that repeat (2 x (RTT + feedback delay) when left out)
+    #[arg(long, value_name = "DURATION", requires = "feedback_loss")]
+    pub(crate) feedback_timer: Option<Span>,
     /// The last codeword of a packet on the coupled link: its data units and all repair units (short, when left out),
     /// or filled up to a whole one (pad)
     #[arg(long, value_name = "short|pad")]

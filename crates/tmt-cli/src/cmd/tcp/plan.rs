@@ -284,6 +284,11 @@ impl Plan {
                 let feedback = link.feedback_delay.as_nanos();
                 head.set("scheme", link.scheme.to_string());
                 head.set("feedback_delay_ns", feedback.to_string());
+                if let Some(lost) = link.lost_feedback {
+                    let timer = lost.timer.as_nanos();
+                    head.set("feedback_loss", lost.probability.to_string());
+                    head.set("feedback_timer_ns", timer.to_string());
+                }
                 head.set("tail", link.tail.to_string());
                 head.set("in_order", link.in_order.to_string());
                 head.set("lldus_per_packet", link.data_units.to_string());
@@ -346,7 +351,7 @@ fn warnings(
     let drawn = args.return_loss.is_some()
         || flows.iter().any(|flow| flow.start.is_drawn())
         || matches!(link, LinkPlan::Synthetic { loss: Some(_), .. })
-        || matches!(link, LinkPlan::Coupled(plan) if plan.channel.is_some());
+        || matches!(link, LinkPlan::Coupled(plan) if plan.channel.is_some() || plan.link.lost_feedback.is_some());
     if args.seeds > 1 && !drawn {
         warnings.push("nothing in these runs is random: every seed gives the same".to_owned());
     }

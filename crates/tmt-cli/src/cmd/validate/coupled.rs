@@ -68,6 +68,7 @@ impl Point {
             trace: Arc::new(slots.timeline(seed)),
             scheme: self.scheme.parse().map_err(Failure::failed)?,
             feedback_delay: Span::ZERO,
+            lost_feedback: None,
             data_units: self.lldus,
             tail: Tail::Short,
             in_order: self.in_order,

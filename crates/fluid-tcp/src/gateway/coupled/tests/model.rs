@@ -83,6 +83,15 @@ struct Codeword {
     own: Vec<Option<u64>>,
     arrivals: Vec<u64>,
     rounds: u32,
+    decoded: bool,
+}
+
+/// The feedback of the link: its way from an attempt's last unit to the repeats, and how that can fail.
+pub(super) struct Feedback<'a> {
+    pub(super) back: u64,
+    pub(super) timer: u64,
+    /// Whether the next one is lost.
+    pub(super) lost: &'a mut dyn FnMut() -> bool,
 }
 
 struct Packet {
@@ -103,6 +112,8 @@ struct Link {
     block: VecDeque<usize>,
     /// Ready, codeword, units left.
     repeats: VecDeque<(u64, usize, u32)>,
+    /// Whether some of the first of them has been sent.
+    begun: bool,
 }
 
 impl Link {
@@ -126,6 +137,7 @@ impl Link {
                 own: Vec::new(),
                 arrivals: Vec::new(),
                 rounds: 0,
+                decoded: false,
             });
         }
         for row in 0..code.n {
@@ -135,10 +147,14 @@ impl Link {
         }
     }
 
-    fn judge(&mut self, code: &Code, id: usize, t: u64, back: u64) {
+    fn judge(&mut self, code: &Code, id: usize, t: u64, feedback: &mut Feedback) {
+        let unheard = (feedback.lost)();
         let codeword = &mut self.codewords[id];
-        let packet = self.packets[codeword.packet].as_mut().unwrap();
-        if codeword.arrivals.len() >= codeword.data as usize {
+        let first_time = !codeword.decoded;
+        let last = code.rounds.is_some_and(|rounds| codeword.rounds >= rounds);
+        codeword.decoded |= codeword.arrivals.len() >= codeword.data as usize;
+        if codeword.decoded && first_time {
+            let packet = self.packets[codeword.packet].as_mut().unwrap();
             let mut arrivals = codeword.arrivals.clone();
             arrivals.sort_unstable();
             let complete = arrivals[codeword.data as usize - 1];
@@ -147,35 +163,54 @@ impl Link {
                 packet.arrival = packet.arrival.max(own.unwrap_or(complete));
             }
             packet.undecoded -= 1;
+        }
+        if codeword.decoded && (!unheard || last) {
             return;
         }
-        if code.rounds.is_some_and(|rounds| codeword.rounds >= rounds) {
+        if last {
+            let packet = self.packets[codeword.packet].as_mut().unwrap();
             packet.lost = Some(t);
             packet.waiting.clear();
             let lost = codeword.packet;
             self.block.retain(|id| self.codewords[*id].packet != lost);
-            self.repeats
-                .retain(|(_, id, _)| self.codewords[*id].packet != lost);
+            let goes = |(_, id, _): &(u64, usize, u32)| self.codewords[*id].packet == lost;
+            self.begun &= !self.repeats.front().is_some_and(goes);
+            self.repeats.retain(|repeat| !goes(repeat));
             return;
         }
         codeword.rounds += 1;
+        let missing =
+            u32::try_from(codeword.arrivals.len()).map(|got| codeword.data.checked_sub(got));
         let units = if code.frame {
             codeword.arrivals.clear();
             codeword.units
+        } else if unheard {
+            1 + code.extra
         } else {
-            codeword.data - u32::try_from(codeword.arrivals.len()).unwrap() + code.extra
+            missing.unwrap().unwrap() + code.extra
         };
-        self.repeats.push_back((t + back, id, units));
+        let ready = t + if unheard {
+            feedback.timer
+        } else {
+            feedback.back
+        };
+        // What is ready first goes first, but for a head of which some has been sent.
+        let begun = usize::from(self.begun);
+        let later = |at: &usize| self.repeats[*at].0 > ready;
+        let at = (begun..self.repeats.len()).find(later);
+        self.repeats
+            .insert(at.unwrap_or(self.repeats.len()), (ready, id, units));
     }
 
     /// One slot; whether it was used.
-    fn slot(&mut self, code: &Code, (t, d): (u64, u64), back: u64) -> bool {
+    fn slot(&mut self, code: &Code, (t, d): (u64, u64), feedback: &mut Feedback) -> bool {
         if let Some((ready, id, left)) = self.repeats.front_mut()
             && *ready <= t
         {
             let id = *id;
             *left -= 1;
             let last = *left == 0;
+            self.begun = !last;
             if last {
                 self.repeats.pop_front();
             }
@@ -183,7 +218,7 @@ impl Link {
                 self.codewords[id].arrivals.push(t + d);
             }
             if last {
-                self.judge(code, id, t, back);
+                self.judge(code, id, t, feedback);
             }
             return true;
         }
@@ -203,7 +238,7 @@ impl Link {
             codeword.arrivals.push(t + d);
         }
         if codeword.sent == codeword.units {
-            self.judge(code, id, t, back);
+            self.judge(code, id, t, feedback);
         }
         true
     }
@@ -229,11 +264,11 @@ impl Link {
     }
 }
 
-/// What becomes of every packet offered, and the slots used; `back` is the time from a failed attempt to its repeats.
+/// What becomes of every packet offered, and the slots used.
 pub(super) fn walk(
     code: &Code,
     slots: &[(u64, u64)],
-    back: u64,
+    mut feedback: Feedback,
     capacity: u64,
     offers: &[(u64, usize)],
     in_order: InOrder,
@@ -243,7 +278,7 @@ pub(super) fn walk(
         while let Some((_, flow)) = offers.next_if(|(at, _)| *at < slot.0) {
             link.offer(code, capacity, *flow);
         }
-        used += u64::from(link.slot(code, slot, back));
+        used += u64::from(link.slot(code, slot, &mut feedback));
     }
     for (_, flow) in offers {
         link.offer(code, capacity, *flow);

@@ -2,9 +2,8 @@
 
 use std::sync::Arc;
 
-use fluid_tcp::gateway::{CoupledLink, Discipline, InOrder};
+use fluid_tcp::gateway::{CoupledLink, Discipline, InOrder, LostFeedback};
 use tmt_core::channel::SlotChannel;
-use tmt_core::machine::Machine;
 use tmt_core::metadata::Metadata;
 use tmt_core::scheme::SchemeSpec;
 use tmt_core::units::Span;
@@ -22,6 +21,7 @@ pub(super) fn refuse_beside(args: &Args) -> Outcome {
     let refused = [
         ("--scheme", args.scheme.is_some()),
         ("--feedback-delay", args.feedback_delay.is_some()),
+        ("--feedback-loss", args.feedback_loss.is_some()),
         ("--tail", args.tail.is_some()),
         ("--in-order", args.in_order.is_some()),
     ];
@@ -67,6 +67,31 @@ fn asked_for(args: &Args) -> Outcome<(SchemeSpec, InOrder)> {
     Ok((scheme, in_order))
 }
 
+/// What is lost of the feedback, and the timer against it; the seed is each run's own.
+fn lost_feedback(args: &Args, rtt: Span, feedback_delay: Span) -> Outcome<Option<LostFeedback>> {
+    let Some(probability) = args.feedback_loss else {
+        return Ok(None);
+    };
+    let heard = rtt.checked_add(feedback_delay);
+    let timer = match (args.feedback_timer, heard) {
+        (Some(timer), Some(heard)) if timer < heard => {
+            return Err(Failure::usage(format!(
+                "--feedback-timer {timer}: expected {heard} or more, RTT and feedback delay, or it would expire before feedback can come"
+            )));
+        }
+        (Some(timer), _) => Some(timer),
+        (None, heard) => heard.and_then(|heard| heard.checked_mul(2)),
+    };
+    let timer = timer.ok_or_else(|| {
+        Failure::usage("--feedback-loss: found RTT and feedback delay whose double is past 2^63 - 1 ns, expected a smaller --rtt or --feedback-delay")
+    })?;
+    Ok(Some(LostFeedback {
+        probability,
+        timer,
+        seed: 0,
+    }))
+}
+
 pub(super) fn coupled(args: &Args) -> Outcome<Link> {
     let (scheme, in_order) = asked_for(args)?;
     let Slots {
@@ -92,26 +117,36 @@ pub(super) fn coupled(args: &Args) -> Outcome<Link> {
             args.packet
         ))
     })?;
-    let machine = Machine::new(&scheme, link.rtt.value, feedback_delay);
-    if trace.timeline.last() > machine.repeats_fit_until() {
-        return Err(Failure::failed(format!(
-            "{name}: found slots whose repeats would be later than 2^63 - 1 ns, expected earlier ones, or a smaller --rtt or --feedback-delay"
-        )));
-    }
     let coupled = CoupledLink {
         trace: Arc::clone(&trace.timeline),
         scheme,
         feedback_delay,
+        lost_feedback: lost_feedback(args, link.rtt.value, feedback_delay)?,
         data_units,
         tail: args.tail.unwrap_or_default(),
         in_order,
     };
+    if trace.timeline.last() > coupled.machine(link.rtt.value).repeats_fit_until() {
+        return Err(Failure::failed(format!(
+            "{name}: found slots whose repeats would be later than 2^63 - 1 ns, expected earlier ones, or a smaller --rtt, --feedback-delay or --feedback-timer"
+        )));
+    }
     link.notes.push(format!(
         "scheme {}, feedback delay {feedback_words}, tail {}, in order {in_order}: {} slots for a packet's first transmission",
         coupled.scheme,
         coupled.tail,
         coupled.units_per_packet()
     ));
+    if let Some(lost) = coupled.lost_feedback {
+        let (loss, timer) = (lost.probability, lost.timer);
+        let origin = match args.feedback_timer {
+            Some(_) => "--feedback-timer",
+            None => "default, 2 x (RTT + feedback delay)",
+        };
+        link.notes.push(format!(
+            "feedback lost with probability {loss}, repeats after {timer} where none is heard ({origin})"
+        ));
+    }
     link.plan = LinkPlan::Coupled(CoupledPlan {
         link: coupled,
         trace,

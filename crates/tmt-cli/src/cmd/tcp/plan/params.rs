@@ -33,6 +33,10 @@ pub(crate) struct Params {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) feedback_delay_ns: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) feedback_loss: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) feedback_timer_ns: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) tail: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) in_order: Option<String>,
@@ -95,6 +99,9 @@ impl Params {
                 self.lldu_bytes = Some(plan.trace.lldu.0);
                 self.lldus_per_packet = Some(plan.link.data_units.into());
                 self.feedback_delay_ns = Some(plan.link.feedback_delay.as_nanos());
+                let lost = plan.link.lost_feedback;
+                self.feedback_loss = lost.map(|lost| lost.probability);
+                self.feedback_timer_ns = lost.map(|lost| lost.timer.as_nanos());
                 self.tail = Some(plan.link.tail.to_string());
                 self.in_order = Some(plan.link.in_order.to_string());
                 if let Some(channel) = &plan.channel {
@@ -145,6 +152,8 @@ pub(super) fn params(args: &Args, endpoint: &Endpoint, flows: &[FlowPlan]) -> Pa
         loss: None,
         scheme: None,
         feedback_delay_ns: None,
+        feedback_loss: None,
+        feedback_timer_ns: None,
         tail: None,
         in_order: None,
         lldu_bytes: None,
