@@ -17,8 +17,8 @@
 //! stays, and so do those of its flow behind it.
 //!
 //! Not covered, because a log does not tell it: which slots of a coupled link repeats took and whether they went
-//! first, the order of its deliveries, where a timeline repeated by `--loop` was, a run whose times do
-//! not count from the timeline's zero, deliveries shifted by `--overlap shift`, and drops by `CoDel`.
+//! first, where a timeline repeated by `--loop` was, a run whose times do
+//! not count from the timeline's zero, and drops by `CoDel`.
 
 mod flow;
 mod head;

@@ -1,5 +1,6 @@
 //! Links: how long a packet takes to be sent, and what becomes of it (tcp.md §1).
 
+mod overlap;
 mod synthetic;
 mod timeline;
 

@@ -270,6 +270,7 @@ proptest! {
         begins in 0u64..5_000_000_000,
         // A run may end in the middle of the timeline, between two of its LLDUs.
         ends in 1u64..=4,
+        slot in prop::option::of(0u64..30_000_000),
     ) {
         let loss = if setup.path.split.is_some() { 0 } else { loss };
         let mut at = begins;
@@ -297,7 +298,15 @@ proptest! {
         let end = begin.checked_add(Span::from_nanos(length / ends).unwrap()).unwrap();
         let setup = Setup { begin, end, ..setup };
         let link = TimelineLink::new(Arc::new(timeline), per_packet, setup.rtt.half(), None, begin).unwrap();
-        let head = head(&setup, "timeline", "lldus_per_packet", per_packet as u64);
+        let mut head = head(&setup, "timeline", "lldus_per_packet", per_packet as u64);
+        let link = match slot {
+            None => link,
+            Some(slot) => {
+                head.set("overlap", "shift");
+                head.set("slot_ns", slot.to_string());
+                link.shifted(Span::from_nanos(slot).unwrap())
+            }
+        };
         let (report, audit) = audited(&setup, link, &head, Some(&text));
         agree(&report, &audit)?;
     }

@@ -11,7 +11,7 @@ use super::report::{Ledger, Rule};
 use super::row;
 
 /// The keys the audit reads; what else the head tells, stages of the timeline say, is let through.
-const KEYS: [&str; 15] = [
+const KEYS: [&str; 17] = [
     "tool",
     "log",
     "link",
@@ -20,6 +20,8 @@ const KEYS: [&str; 15] = [
     "buffer",
     "queue",
     "lldus_per_packet",
+    "overlap",
+    "slot_ns",
     "rate_bps",
     "flows",
     "run_ends_ns",
@@ -85,6 +87,8 @@ pub(super) struct Head {
     pub(super) run_ends: Time,
     /// Whether the run went through its timeline more than once.
     pub(super) looped: bool,
+    /// On a timeline whose deliveries are moved apart: one slot, by which each is later beside its own LLDUs' span.
+    pub(super) shift: Option<Span>,
     /// Columns of a row.
     pub(super) columns: usize,
 }
@@ -194,6 +198,7 @@ impl Head {
             flows: number(metadata, "flows", 1)?,
             run_ends: Time::from_nanos(run_ends).unwrap_or(Time::MAX),
             looped: metadata.get("looped") == Some("on"),
+            shift: shift(metadata)?,
             columns: 0,
         })
     }
@@ -214,6 +219,15 @@ impl ServiceTime {
                 "a service time of at most 2^63 - 1 ns",
             )),
         }
+    }
+}
+
+/// One slot, where deliveries on a timeline are moved apart.
+fn shift(metadata: &Metadata) -> Result<Option<Span>, Refusal> {
+    match metadata.get("overlap") {
+        None | Some("asap") => Ok(None),
+        Some("shift") => Ok(Span::from_nanos(number(metadata, "slot_ns", 0)?)),
+        Some(_) => Err(unfit(metadata, "overlap", "asap or shift")),
     }
 }
 

@@ -57,6 +57,8 @@ pub(super) struct Server<'t> {
     open: Vec<(u64, Time)>,
     /// By flow, or under 0 for the link: the latest delivery, or the line that stands in its way for good.
     lanes: BTreeMap<u64, Result<Time, u64>>,
+    /// The latest delivery, where deliveries are moved apart.
+    latest: Option<Time>,
 }
 
 impl<'t> Server<'t> {
@@ -73,6 +75,7 @@ impl<'t> Server<'t> {
             waiting: None,
             open: Vec::new(),
             lanes: BTreeMap::new(),
+            latest: None,
         }
     }
 
@@ -158,6 +161,7 @@ impl<'t> Server<'t> {
             Link::Timeline { lldus_per_packet } => {
                 let slots_hold = self.check_lldus(served, lldus_per_packet, ledger);
                 on_timeline::check_bounds(served, at_head, &self.head, ledger);
+                self.check_apart(served, ledger);
                 if slots_hold {
                     self.check_stretch(served, at_head, ledger)?;
                     self.unused = served.service.last + 1;

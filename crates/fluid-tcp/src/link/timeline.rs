@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use tmt_core::units::{Span, Time, to_f64};
 
+use super::overlap::Apart;
 use super::{Link, Service, Usage};
 use crate::timeline::{Attempts, Block, Timeline};
 
@@ -29,6 +30,8 @@ pub struct TimelineLink {
     used: u64,
     attempts: Attempts,
     busy: Busy,
+    /// With `--overlap shift`: what keeps deliveries apart.
+    apart: Option<Apart>,
     /// Whether the trace has no room for a packet any more.
     ended: bool,
 }
@@ -90,10 +93,19 @@ impl TimelineLink {
             used: 0,
             attempts: Attempts::default(),
             busy: Busy::default(),
+            apart: None,
             ended: false,
         };
         link.origin = link.sent_before(begin)?;
         Some(link)
+    }
+
+    /// The same link with deliveries moved apart: each at least the span of its packet's LLDUs and one `slot` after
+    /// the one before it (papers/001 Figs 3–4). Without, a packet is delivered with the last of its LLDUs.
+    #[must_use]
+    pub fn shifted(mut self, slot: Span) -> Self {
+        self.apart = Some(Apart::new(slot));
+        self
     }
 
     /// Number of the next free LLDU.
@@ -251,6 +263,10 @@ impl Link for TimelineLink {
         let taken = self.take();
         self.ended = taken.is_none();
         let (start, end, arrival) = taken?;
+        let arrival = match (arrival, &mut self.apart) {
+            (Some(arrival), Some(apart)) => Some(apart.delivered(start, end, arrival)?),
+            (arrival, _) => arrival,
+        };
         let arrival = match arrival {
             Some(arrival) => Some(arrival.checked_add(self.propagation)?),
             None => None,
@@ -413,6 +429,34 @@ mod tests {
         ))
     }
 
+    #[test]
+    fn shifted_deliveries_are_a_service_time_apart() {
+        // Packets of two LLDUs; slots of 10. The first waits for a repeat, the third is lost.
+        let lldus = [
+            (0, 95),
+            (10, 5),
+            (20, 5),
+            (30, 5),
+            (40, 5),
+            (50, 0),
+            (60, 5),
+            (75, 5),
+            (500, 5),
+            (510, 5),
+        ];
+        let mut link = link(&lldus, 2, None).shifted(span(10));
+        let mut now = 0;
+        let arrivals: Vec<Option<u64>> = (0..5)
+            .map(|_| {
+                let service = link.serve(time(now)).unwrap();
+                now = service.end.as_nanos();
+                service.arrival.map(Time::as_nanos)
+            })
+            .collect();
+        // Propagation 100: at 195; 10 + 10 later; never; 15 + 10 after the second; when it is there.
+        assert_eq!(arrivals, [Some(195), Some(215), None, Some(240), Some(615)]);
+    }
+
     proptest! {
         /// Packets served when they enter the queue, ahead of their time, against the rule written out; and what
         /// was used of the link against counting it.
@@ -424,6 +468,7 @@ mod tests {
             later in 0u64..200,
             looped: bool,
             begin in 0usize..4,
+            slot in prop::option::of(0u64..40),
         ) {
             let mut at = 3;
             let trace: Vec<(u64, u64)> = steps.iter().map(|(step, delay)| { at += step; (at, delay.saturating_sub(5)) }).collect();
@@ -436,6 +481,10 @@ mod tests {
             }
             let period = looped.then(|| span(period));
             let mut link = TimelineLink::new(Arc::new(builder.finish()), per_packet, span(100), period, time(begin)).unwrap();
+            if let Some(slot) = slot {
+                link = link.shifted(span(slot));
+            }
+            let mut delivered: Option<u64> = None;
             let (mut now, mut ends, mut next, mut served) = (begin, begin, 0, Vec::new());
             let mut found = 0..0;
             for wait in waits {
@@ -446,7 +495,12 @@ mod tests {
                 now += wait;
                 let serve = now.max(ends);
                 let free = next + lldus[next..].iter().take_while(|(t, _)| *t < serve).count();
-                let expected = by_hand(&lldus, &mut next, per_packet, serve);
+                let mut expected = by_hand(&lldus, &mut next, per_packet, serve);
+                if let (Some(slot), Some((start, end, Some(arrival), _))) = (slot, &mut expected) {
+                    let turn = delivered.map(|before| before + (*end - *start) + slot);
+                    *arrival = turn.map_or(*arrival, |turn| turn.max(*arrival));
+                    delivered = Some(*arrival);
+                }
                 let got = link.serve(time(serve));
                 let shown = got.map(|s| (s.start.as_nanos(), s.end.as_nanos(), s.arrival.map(Time::as_nanos), usize::try_from(s.first_unit).unwrap()));
                 prop_assert_eq!(shown, expected);

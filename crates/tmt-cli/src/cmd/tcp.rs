@@ -93,6 +93,10 @@ impl Plan {
                         Failure::failed("found no room for a packet on the timeline")
                     })
                 })?;
+                let link = match plan.shift {
+                    Some(slot) => link.shifted(slot),
+                    None => link,
+                };
                 let report = simulation::run(&setup, link, probe);
                 if let Some(failure) = unreadable() {
                     return Err(failure);

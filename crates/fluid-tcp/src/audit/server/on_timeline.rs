@@ -48,6 +48,28 @@ impl Server<'_> {
         whole && unused
     }
 
+    /// Before which time a packet sent from `start` to `end` is not delivered where deliveries are moved apart: its
+    /// LLDUs' span and one slot after the delivery before (papers/001 Figs 3–4).
+    fn turn(&self, start: Time, end: Time) -> Option<Time> {
+        let service = end.since(start).saturating_add(self.head.shift?);
+        let before = self.latest.map(|latest| latest.saturating_add(service));
+        Some(before.unwrap_or(Time::ZERO))
+    }
+
+    /// Deliveries that are moved apart, by the log alone where there is no timeline to tell more.
+    pub(super) fn check_apart(&mut self, served: &Served, ledger: &mut Ledger) {
+        let Service { start, end, .. } = served.service;
+        if let (Some(at), None) = (served.fate.delivered(), &self.timeline)
+            && let Some(turn) = self.turn(start, end)
+        {
+            ledger.check(Rule::Early, served.line, at >= turn, || {
+                let expected = format!("not before {turn}, a service time after the one before");
+                Refusal::new(format!("delivered {at}"), expected)
+            });
+            self.latest = Some(at);
+        }
+    }
+
     /// Holds a service whose LLDUs are in order against the timeline, where there is one.
     pub(super) fn check_stretch(
         &mut self,
@@ -121,7 +143,11 @@ impl Server<'_> {
             }
         }
         if let Some(arrival) = stretch.arrival {
-            let arrives = arrival.saturating_add(self.head.forward);
+            let there = arrival.saturating_add(self.head.forward);
+            let arrives = match self.turn(stretch.start, stretch.end) {
+                Some(turn) => *self.latest.insert(there.max(turn)),
+                None => there,
+            };
             self.check_arrival(served, arrives, ledger);
         }
         Ok(())

@@ -23,6 +23,26 @@ fn early_finds_a_delivery_that_the_link_cannot_explain() {
     );
 }
 
+/// Deliveries 0.061, 0.082, (lost), 0.171, 0.174, 0.176; spans of 1 ms, so that 2 ms of slot move the last to 0.177.
+#[test]
+fn early_finds_deliveries_that_are_not_moved_apart() {
+    let shifted = (
+        "lldus_per_packet: 2",
+        "lldus_per_packet: 2\n# overlap: shift\n# slot_ns: 2000000",
+    );
+    assert_eq!(on_timeline(&[shifted]), ["early 22"]);
+    let moved = |at: &str| {
+        let row = format!("0.{at},delivered,0.227000000");
+        let change = ("0.176000000,delivered,0.226000000", row.as_str());
+        let is_early = |rules: Vec<String>| rules.contains(&"early 22".to_owned());
+        [on_timeline, without_timeline].map(|audited| is_early(audited(&[shifted, change])))
+    };
+    assert_eq!(moved("177000000"), [false, false]);
+    assert_eq!(moved("176999999"), [true, true]);
+    // The log alone does not tell when its LLDUs were there.
+    assert_eq!(moved("177000001"), [true, false]);
+}
+
 #[test]
 fn early_holds_the_service_against_the_timeline() {
     assert_eq!(

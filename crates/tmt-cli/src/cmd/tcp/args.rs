@@ -66,6 +66,10 @@ pub(crate) struct Args {
     /// Packet losses of the synthetic link, after the queue: bernoulli:P or gilbert-elliott:alpha=A,beta=B[,…]
     #[arg(long, value_name = "PROCESS")]
     pub(crate) loss: Option<ChannelSpec>,
+    /// Packets whose LLDUs overlap on a timeline: each delivered with the last of its LLDUs (asap, when left out), or
+    /// at least the span of its own LLDUs and one slot after the delivery before it (shift, papers/001 Figs 3-4)
+    #[arg(long, value_name = "asap|shift")]
+    pub(crate) overlap: Option<OverlapFlag>,
     /// Round-trip time of the link, propagation only; else the metadata's, else 500ms
     #[arg(long)]
     pub(crate) rtt: Option<Span>,
@@ -348,6 +352,10 @@ named! {
 named! {
     /// What `--loss-detection` takes.
     DetectionFlag(LossDetection): "dupack" => LossDetection::DupAcks, "rack" => LossDetection::Rack
+}
+named! {
+    /// What `--overlap` takes: whether deliveries are moved apart.
+    OverlapFlag(bool): "asap" => false, "shift" => true
 }
 named! {
     /// What `--cut-from` takes.

@@ -5,6 +5,7 @@ mod channel;
 mod coupled;
 mod endpoint;
 mod link;
+mod overlap;
 mod params;
 mod path;
 mod starts;
@@ -101,6 +102,8 @@ pub(crate) struct TimelinePlan {
     pub(crate) lldus_per_packet: usize,
     pub(crate) lldu: Bytes,
     pub(crate) period: Option<Span>,
+    /// One slot, where deliveries are moved apart.
+    pub(crate) shift: Option<Span>,
     pub(crate) end_line: Option<EndLine>,
 }
 
@@ -276,6 +279,10 @@ impl Plan {
         match &self.link {
             LinkPlan::Timeline(timeline) => {
                 head.set("lldus_per_packet", timeline.lldus_per_packet.to_string());
+                head.set("overlap", overlap::name(timeline.shift));
+                if let Some(slot) = timeline.shift {
+                    head.set("slot_ns", slot.as_nanos().to_string());
+                }
             }
             LinkPlan::Coupled(CoupledPlan { link, channel, .. }) => {
                 if let Some(channel) = channel {
@@ -374,6 +381,7 @@ fn check(args: &Args) -> Outcome {
     }
     coupled::refuse_beside(args)?;
     channel::check(args)?;
+    overlap::check(args)?;
     logs::check(args)
 }
 

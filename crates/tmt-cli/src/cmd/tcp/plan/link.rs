@@ -10,7 +10,7 @@ use tmt_core::units::{Bytes, Span, Time, to_f64};
 use super::super::args::Args;
 use super::super::spool::{self, Spool};
 use super::params::Overridden;
-use super::{LinkPlan, TimelinePlan};
+use super::{LinkPlan, TimelinePlan, overlap};
 use crate::exit::{Failure, Outcome};
 use crate::input::cut_note;
 use crate::quantity::{Origin, Rtt};
@@ -184,6 +184,8 @@ pub(super) fn link_of(
             rtt.value
         ));
     }
+    let (shift, words) = overlap::shift(args, head, &timeline)?.unzip();
+    notes.extend(words);
     Ok(Link {
         plan: LinkPlan::Timeline(TimelinePlan {
             timeline: Arc::new(timeline),
@@ -191,6 +193,7 @@ pub(super) fn link_of(
             lldus_per_packet,
             lldu,
             period,
+            shift,
             end_line,
         }),
         rtt,

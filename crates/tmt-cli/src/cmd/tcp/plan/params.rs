@@ -2,11 +2,11 @@
 
 use fluid_tcp::endpoint::Endpoint;
 use serde::Serialize;
-use tmt_core::units::Time;
+use tmt_core::units::{Span, Time};
 
 use super::super::args::Args;
 use super::endpoint::{cut_name, detection_name, recovery_name, sampling_name};
-use super::{FlowPlan, LinkPlan};
+use super::{FlowPlan, LinkPlan, overlap};
 
 /// What `--json` shows of the settings; every value that was used, wherever it came from.
 #[derive(Debug, Clone, Serialize)]
@@ -40,6 +40,10 @@ pub(crate) struct Params {
     pub(crate) tail: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) in_order: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) overlap: Option<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) slot_ns: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) lldu_bytes: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -94,6 +98,8 @@ impl Params {
             LinkPlan::Timeline(timeline) => {
                 self.lldu_bytes = Some(timeline.lldu.0);
                 self.lldus_per_packet = Some(timeline.lldus_per_packet as u64);
+                self.overlap = Some(overlap::name(timeline.shift));
+                self.slot_ns = timeline.shift.map(Span::as_nanos);
             }
             LinkPlan::Coupled(plan) => {
                 self.lldu_bytes = Some(plan.trace.lldu.0);
@@ -156,6 +162,8 @@ pub(super) fn params(args: &Args, endpoint: &Endpoint, flows: &[FlowPlan]) -> Pa
         feedback_timer_ns: None,
         tail: None,
         in_order: None,
+        overlap: None,
+        slot_ns: None,
         lldu_bytes: None,
         lldu_header_bytes: None,
         lldus_per_packet: None,

@@ -1,0 +1,34 @@
+//! Deliveries of packets whose LLDUs overlap, moved apart (tcp.md §1.1; papers/001 Figs 3–4).
+//!
+//! Repeats of one packet are sent among the LLDUs of the next ones, so that packets may be complete in any order and
+//! at any distance. The paper moves them so far apart that a simulator with one packet at a time on its link could
+//! have sent them.
+
+use tmt_core::units::{Span, Time};
+
+/// Deliveries, each at least its packet's service time after the one before it.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Apart {
+    slot: Span,
+    latest: Option<Time>,
+}
+
+impl Apart {
+    /// Before the first delivery, on a link whose LLDU takes `slot` to be sent.
+    pub(super) const fn new(slot: Span) -> Self {
+        Self { slot, latest: None }
+    }
+
+    /// When the next packet that is not lost is delivered: its LLDUs are sent from `start` to `end`, and all there at
+    /// `arrival`. `None` past 2^63 − 1 ns.
+    pub(super) fn delivered(&mut self, start: Time, end: Time, arrival: Time) -> Option<Time> {
+        let service = end.since(start).checked_add(self.slot)?;
+        let earliest = match self.latest {
+            Some(latest) => latest.checked_add(service)?,
+            None => Time::ZERO,
+        };
+        let delivered = arrival.max(earliest);
+        self.latest = Some(delivered);
+        Some(delivered)
+    }
+}
