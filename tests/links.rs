@@ -74,3 +74,40 @@ fn every_seed_has_a_channel_of_its_own() {
         assert_ne!(several[1]["total"], several[2]["total"]);
     }
 }
+
+/// A return path whose LLDUs come often and at once is a clean one but for their spacing; one that erases all brings
+/// nothing; and the same trace serves both ways.
+#[test]
+fn acknowledgements_come_as_their_trace_lets_them() {
+    let folder = Folder::new();
+    let script =
+        "tmt synth --rate 400Mbps --lldu 50B --duration 21s --decode-delay 1us -o often.csv
+                  tmt inject --bernoulli 1 often.csv -o never.csv
+                  tmt synth --rate 100kbps --lldu 25B --duration 9s --decode-delay 2ms -o slow.csv";
+    bash(&folder, script).ok();
+    let run = |flags: &str| {
+        let ran = tmt("tcp --link synthetic --rate 1Mbps --rtt 100ms --duration 20s --buffer 20pkt --cc newreno --json")
+            .arg_list(flags)
+            .within(&folder)
+            .run()
+            .ok();
+        (ran.json()["runs"][0]["total"].clone(), ran.stderr)
+    };
+    let number = |total: &serde_json::Value, name: &str| total[name].as_f64().unwrap();
+    let (clean, _) = run("");
+    let (often, _) = run("--return-trace often.csv");
+    let (goodput, reached) = (number(&clean, "goodput_bps"), number(&often, "goodput_bps"));
+    assert!(
+        (reached / goodput - 1.0).abs() < 0.01,
+        "{reached} {goodput}"
+    );
+    assert!(number(&often, "acks_lost") == 0.0);
+    let (never, _) = run("--return-trace never.csv");
+    assert!(number(&never, "acks_sent") > 0.0);
+    assert!(never["acks_lost"] == never["acks_sent"]);
+    // 4 ms an acknowledgement leave 50 % more of them than there are, until the trace ends.
+    let (ended, words) = run("--return-trace slow.csv");
+    assert!(words.contains("the return trace ends at 8.998"), "{words}");
+    assert!(number(&ended, "acks_lost") > 0.0);
+    assert!(number(&ended, "goodput_bps") < 0.6 * goodput);
+}

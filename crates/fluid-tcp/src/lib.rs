@@ -32,6 +32,7 @@ pub mod probe;
 mod ranges;
 pub mod receiver;
 pub mod replicas;
+pub mod return_trace;
 pub mod rtt;
 pub mod sender;
 pub mod simulation;

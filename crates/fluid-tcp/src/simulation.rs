@@ -20,6 +20,7 @@ use crate::link::Link;
 use crate::metrics::{FlowTally, RunReport, Tallies};
 use crate::probe::{Copy, Moment, Probe, Refused};
 use crate::receiver::{Ack, Packet, Receiver};
+use crate::return_trace::{ReturnLink, ReturnTrace};
 use crate::sender::{Sender, Wake};
 pub use path::{Path, SplitWindow};
 use proxy::{Proxy, Verdict};
@@ -44,6 +45,8 @@ pub struct ReturnPath {
     pub loss: Option<Channel>,
     /// What it carries; [`ACK`] each, and what is not sent yet waits.
     pub rate: Option<BitRate>,
+    /// A timeline of its own, in the place of a rate.
+    pub trace: Option<ReturnTrace>,
 }
 
 /// Bytes of an acknowledgement on the return path: headers of IPv4 and TCP.
@@ -147,6 +150,7 @@ struct Run<'a, G, P> {
     return_loss: Option<Channel>,
     /// When the return path has sent all that was handed to it.
     return_free: Time,
+    return_link: Option<ReturnLink>,
     sent: u64,
     /// Packets that the link has begun to serve.
     served: u64,
@@ -208,6 +212,11 @@ fn run_over<G: Gateway, P: Probe>(setup: &Setup, gateway: G, probe: &mut P) -> R
         gateway_event: None,
         return_loss: setup.return_path.loss.clone(),
         return_free: setup.begin,
+        return_link: setup
+            .return_path
+            .trace
+            .as_ref()
+            .map(|trace| ReturnLink::new(trace, setup.begin)),
         sent: 0,
         served: 0,
         unfinished: setup.flows.len(),
@@ -628,7 +637,11 @@ impl<G: Gateway, P: Probe> Run<'_, G, P> {
             left = service.and_then(|end| begins.checked_add(end.since(Time::ZERO)));
             self.return_free = left.unwrap_or(Time::MAX);
         }
-        let lost = self.return_loss.as_mut().is_some_and(Channel::erases);
+        if let Some(link) = &mut self.return_link {
+            left = link.send(now);
+        }
+        let never_comes = self.return_link.is_some() && left.is_none();
+        let lost = self.return_loss.as_mut().is_some_and(Channel::erases) || never_comes;
         self.flow(flow).tally.on_ack(lost);
         if !lost {
             let arrives = left.and_then(|left| left.checked_add(back));

@@ -10,6 +10,7 @@ use fluid_tcp::gateway::{CoupledLink, Discipline, InOrder, LostFeedback, Tail};
 use fluid_tcp::link::{Link, SyntheticLink, TimelineLink};
 use fluid_tcp::log::PacketLog;
 use fluid_tcp::metrics::RunReport;
+use fluid_tcp::return_trace::ReturnTrace;
 use fluid_tcp::simulation::{Flow, Path, ReturnPath, Setup, SplitWindow, run, run_coupled};
 use fluid_tcp::timeline::Builder;
 use proptest::prelude::*;
@@ -120,11 +121,30 @@ fn flows() -> impl Strategy<Value = Vec<Flow>> {
     prop::collection::vec(flow, 1..5)
 }
 
+/// Timelines of a minute, repeated or not.
+fn return_traces() -> impl Strategy<Value = ReturnTrace> {
+    let rows = prop::collection::vec((1u64..60_000_000, 0u64..90_000_000), 9..2000);
+    (rows, 1usize..9, any::<bool>()).prop_map(|(rows, lldus, looped)| {
+        let (mut at, mut builder) = (0, Builder::default());
+        for (step, delay) in rows {
+            at += step;
+            let delay = Span::from_nanos(delay.saturating_sub(1_000_000)).unwrap();
+            builder.push(Time::from_nanos(at).unwrap(), delay, None);
+        }
+        ReturnTrace {
+            timeline: Arc::new(builder.finish()),
+            lldus,
+            period: looped.then(|| Span::from_nanos(at).unwrap()),
+        }
+    })
+}
+
 fn setups() -> impl Strategy<Value = Setup> {
     let queues = prop::sample::select(&["drop-tail", "codel:target=20ms,interval=200ms"][..]);
     let returns = (
         prop::option::of(0.0..=1.0f64),
         prop::option::of(100u64..1_000_000),
+        prop::option::of(return_traces()),
     );
     let size = (0u64..1_200_000_001, 1u64..120, 1u32..60);
     let split = prop::sample::select(vec![SplitWindow::Whole, SplitWindow::Share]);
@@ -133,28 +153,31 @@ fn setups() -> impl Strategy<Value = Setup> {
         prop::option::of(split),
     );
     (flows(), size, path, queues, returns).prop_map(
-        |(flows, (rtt, buffer, seconds), (terrestrial_rtt, split), queue, (p, rate))| Setup {
-            // Behind a proxy nothing may be lost.
-            discipline: if split.is_some() {
-                Discipline::DropTail
-            } else {
-                queue.parse().unwrap()
-            },
-            path: Path {
-                terrestrial_rtt: Span::from_nanos(terrestrial_rtt).unwrap(),
-                split,
-            },
-            return_path: ReturnPath {
-                loss: p.map(|p| Channel::of_return_path(ChannelSpec::Bernoulli { p }, 1)),
-                rate: rate.map(BitRate),
-            },
-            flows,
-            packet: PACKET,
-            rtt: Span::from_nanos(rtt).unwrap(),
-            buffer,
-            begin: Time::ZERO,
-            end: Time::ZERO.checked_add(Span::from_secs(seconds)).unwrap(),
-            link_rate_bps: None,
+        |(flows, (rtt, buffer, seconds), (terrestrial_rtt, split), queue, (p, rate, trace))| {
+            Setup {
+                // Behind a proxy nothing may be lost.
+                discipline: if split.is_some() {
+                    Discipline::DropTail
+                } else {
+                    queue.parse().unwrap()
+                },
+                path: Path {
+                    terrestrial_rtt: Span::from_nanos(terrestrial_rtt).unwrap(),
+                    split,
+                },
+                return_path: ReturnPath {
+                    loss: p.map(|p| Channel::of_return_path(ChannelSpec::Bernoulli { p }, 1)),
+                    rate: rate.map(BitRate).filter(|_| trace.is_none()),
+                    trace,
+                },
+                flows,
+                packet: PACKET,
+                rtt: Span::from_nanos(rtt).unwrap(),
+                buffer,
+                begin: Time::ZERO,
+                end: Time::ZERO.checked_add(Span::from_secs(seconds)).unwrap(),
+                link_rate_bps: None,
+            }
         },
     )
 }

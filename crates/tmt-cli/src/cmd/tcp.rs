@@ -78,6 +78,23 @@ impl Plan {
     /// One run of the plan.
     pub(crate) fn run<P: Probe>(&self, which: Which, probe: &mut P) -> Outcome<RunReport> {
         let setup: Setup = self.setup(which);
+        let report = self.run_setup(which, &setup, probe)?;
+        let spool = self
+            .return_trace
+            .as_ref()
+            .and_then(|plan| plan.spool.as_ref());
+        match spool.and_then(|spool| spool.failure()) {
+            Some(failure) => Err(failure),
+            None => Ok(report),
+        }
+    }
+
+    fn run_setup<P: Probe>(
+        &self,
+        which: Which,
+        setup: &Setup,
+        probe: &mut P,
+    ) -> Outcome<RunReport> {
         Ok(match &self.link {
             LinkPlan::Timeline(plan) => {
                 let unreadable = || plan.spool.as_ref().and_then(|spool| spool.failure());
@@ -97,7 +114,7 @@ impl Plan {
                     Some(slot) => link.shifted(slot),
                     None => link,
                 };
-                let report = simulation::run(&setup, link, probe);
+                let report = simulation::run(setup, link, probe);
                 if let Some(failure) = unreadable() {
                     return Err(failure);
                 }
@@ -105,7 +122,7 @@ impl Plan {
             }
             LinkPlan::Coupled(plan) => {
                 let link = plan.under(which.seed).seeded(which.seed);
-                let report = simulation::run_coupled(&setup, &link, probe);
+                let report = simulation::run_coupled(setup, &link, probe);
                 let spool = plan.trace.spool.as_ref();
                 if let Some(failure) = spool.and_then(|spool| spool.failure()) {
                     return Err(failure);
@@ -121,7 +138,7 @@ impl Plan {
                                 "--rate and --packet leave no link: both must be above zero",
                             )
                         })?;
-                simulation::run(&setup, link, probe)
+                simulation::run(setup, link, probe)
             }
         })
     }

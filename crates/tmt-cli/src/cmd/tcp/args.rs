@@ -107,6 +107,10 @@ pub(crate) struct Args {
     /// Rate of the return path, 40 B an acknowledgement; no limit when left out
     #[arg(long, value_name = "RATE")]
     pub(crate) return_rate: Option<BitRate>,
+    /// PHY trace or timeline of the return path: an acknowledgement takes as many LLDUs as its 40 B need, and comes if
+    /// all of them do; with --loop it repeats, too
+    #[arg(long, value_name = "FILE", conflicts_with = "return_rate")]
+    pub(crate) return_trace: Option<String>,
     /// Congestion control, with its parameters: cubic:beta=0.8,c=0.4
     #[arg(long, default_value = "cubic")]
     pub(crate) cc: Algorithm,

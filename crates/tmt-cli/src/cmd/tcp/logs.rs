@@ -87,7 +87,7 @@ pub(super) fn check(args: &Args) -> Outcome {
             )));
         }
     }
-    let fixed = [&args.trace.trace, &args.output]
+    let fixed = [&args.trace.trace, &args.return_trace, &args.output]
         .into_iter()
         .flatten()
         .cloned();

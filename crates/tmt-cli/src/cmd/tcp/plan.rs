@@ -8,10 +8,12 @@ mod link;
 mod overlap;
 mod params;
 mod path;
+mod return_trace;
 mod starts;
 
 pub(crate) use channel::ChannelPlan;
 pub(crate) use params::{FlowParams, Params};
+use return_trace::ReturnPlan;
 
 use std::sync::Arc;
 
@@ -63,6 +65,7 @@ pub(crate) struct Plan {
     pub(crate) path: Path,
     pub(crate) return_loss: Option<ChannelSpec>,
     pub(crate) return_rate: Option<BitRate>,
+    pub(crate) return_trace: Option<Box<ReturnPlan>>,
     pub(crate) begin: Time,
     pub(crate) end: Time,
     /// Where the runs begin, from `begin` on; none for runs that begin there.
@@ -168,6 +171,12 @@ pub(crate) fn resolve(args: &Args) -> Outcome<Plan> {
         end.since(link.begin),
     ));
     notes.extend(path_notes(args));
+    let return_trace = return_trace::read(args, &mut notes)?;
+    notes.extend(
+        return_trace
+            .as_ref()
+            .and_then(|trace| trace.ends_before(end)),
+    );
     let settings = profile_note(args, &endpoint);
     notes.push(settings.clone());
     let mut params = params(args, &endpoint, &flows);
@@ -182,6 +191,9 @@ pub(crate) fn resolve(args: &Args) -> Outcome<Plan> {
     params.overridden = link.overridden;
     params.lldu_header_bytes = link.lldu_header.map(|bytes| bytes.0);
     params.tell_link(&link.plan);
+    if let Some(trace) = &return_trace {
+        trace.show(&mut params);
+    }
     Ok(Plan {
         link: link.plan,
         params,
@@ -194,6 +206,7 @@ pub(crate) fn resolve(args: &Args) -> Outcome<Plan> {
         path,
         return_loss: args.return_loss,
         return_rate: args.return_rate,
+        return_trace,
         begin: link.begin,
         end,
         starts,
@@ -248,6 +261,7 @@ impl Plan {
                     .return_loss
                     .map(|spec| Channel::of_return_path(spec, which.seed)),
                 rate: self.return_rate,
+                trace: self.return_trace.as_ref().map(|plan| plan.trace.clone()),
             },
             begin,
             end,
@@ -303,6 +317,9 @@ impl Plan {
                 head.set("interleave", link.scheme.interleave().to_string());
             }
             LinkPlan::Synthetic { rate, .. } => head.set("rate_bps", rate.0.to_string()),
+        }
+        if let Some(trace) = &self.return_trace {
+            trace.tell(&mut head);
         }
         head.set("flows", setup.flows.len().to_string());
         head.set("seed", seed.to_string());
@@ -382,6 +399,7 @@ fn check(args: &Args) -> Outcome {
     coupled::refuse_beside(args)?;
     channel::check(args)?;
     overlap::check(args)?;
+    return_trace::check(args)?;
     logs::check(args)
 }
 

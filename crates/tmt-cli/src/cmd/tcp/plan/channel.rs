@@ -52,10 +52,12 @@ pub(super) fn check(args: &Args) -> Outcome {
             )));
         }
     }
+    // How a trace is read may be said of that of the return path.
+    let no_trace = args.return_trace.is_none();
     let refused = [
         ("PHY trace", args.trace.trace.is_some()),
-        ("--unit", args.trace.unit.is_some()),
-        ("--allow-cut", args.trace.allow_cut),
+        ("--unit", no_trace && args.trace.unit.is_some()),
+        ("--allow-cut", no_trace && args.trace.allow_cut),
         ("--loss", args.loss.is_some()),
     ];
     if let Some((found, _)) = refused.iter().find(|(_, given)| *given) {

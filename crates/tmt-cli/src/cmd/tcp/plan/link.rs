@@ -37,13 +37,15 @@ pub(super) struct Link {
 }
 
 pub(super) fn synthetic(args: &Args) -> Outcome<Link> {
+    // What is about a trace is about that of the return path, where there is one.
+    let no_trace = args.return_trace.is_none();
     let refused = [
         ("TIMELINE", args.trace.trace.is_some()),
-        ("--lldu", args.lldu.is_some()),
-        ("--lldu-header", args.lldu_header.is_some()),
-        ("--loop", args.looped),
-        ("--allow-cut", args.trace.allow_cut),
-        ("--unit", args.trace.unit.is_some()),
+        ("--lldu", no_trace && args.lldu.is_some()),
+        ("--lldu-header", no_trace && args.lldu_header.is_some()),
+        ("--loop", no_trace && args.looped),
+        ("--allow-cut", no_trace && args.trace.allow_cut),
+        ("--unit", no_trace && args.trace.unit.is_some()),
     ];
     if let Some((flag, _)) = refused.iter().find(|(_, given)| *given) {
         return Err(Failure::usage(format!(
@@ -125,10 +127,7 @@ pub(super) fn link_of(
 ) -> Outcome<Link> {
     let rtt = Rtt::resolve(args.rtt, head);
     let (lldu, lldu_origin) = lldu(args, head);
-    let (header, header_origin) = match args.lldu_header {
-        Some(flag) => (flag, "--lldu-header"),
-        None => (DEFAULT_HEADER, "default"),
-    };
+    let (header, header_origin) = header(args);
     let payload = lldu.0.checked_sub(header.0).filter(|payload| *payload > 0).ok_or_else(|| {
         Failure::usage(format!("an LLDU of {lldu} with a header of {header} has no room for a packet: --lldu, --lldu-header"))
     })?;
@@ -224,6 +223,14 @@ pub(super) fn lldu(args: &Args, head: &Metadata) -> (Bytes, String) {
     }
 }
 
+/// The part of an LLDU that is no packet's, and where it came from.
+pub(super) fn header(args: &Args) -> (Bytes, &'static str) {
+    match args.lldu_header {
+        Some(flag) => (flag, "--lldu-header"),
+        None => (DEFAULT_HEADER, "default"),
+    }
+}
+
 /// Flags that differ from what the head says.
 fn overridden(args: &Args, head: &Metadata) -> Vec<Overridden> {
     let rtt = args.rtt.zip(head.rtt()).map(|(used, told)| Overridden {
@@ -249,7 +256,7 @@ fn overridden(args: &Args, head: &Metadata) -> Vec<Overridden> {
 }
 
 /// Time from one round of a looped trace to the next: its length and one mean slot.
-fn loop_period(name: &str, timeline: &Timeline) -> Outcome<Span> {
+pub(super) fn loop_period(name: &str, timeline: &Timeline) -> Outcome<Span> {
     let length = timeline
         .last()
         .zip(timeline.first())

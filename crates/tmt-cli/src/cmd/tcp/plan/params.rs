@@ -60,6 +60,12 @@ pub(crate) struct Params {
     pub(crate) return_loss: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) return_rate_bps: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) return_trace: Option<bool>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) return_lldu_bytes: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) return_lldus_per_ack: Option<u64>,
     pub(crate) begin_s: f64,
     pub(crate) end_s: f64,
     pub(crate) looped: bool,
@@ -173,6 +179,9 @@ pub(super) fn params(args: &Args, endpoint: &Endpoint, flows: &[FlowPlan]) -> Pa
         queue: args.queue.to_string(),
         return_loss: args.return_loss.map(|loss| loss.to_string()),
         return_rate_bps: args.return_rate.map(|rate| rate.0),
+        return_trace: None,
+        return_lldu_bytes: None,
+        return_lldus_per_ack: None,
         begin_s: 0.0,
         end_s: 0.0,
         looped: args.looped,

@@ -96,6 +96,11 @@ fn refuse_beside_proxy(args: &Args) -> Outcome {
             "the proxy's acknowledgements do not cross the return path",
         ),
         (
+            "--return-trace",
+            args.return_trace.is_some(),
+            "the proxy's acknowledgements do not cross the return path",
+        ),
+        (
             "--queue codel",
             args.queue != Discipline::DropTail,
             "nobody would send again what the proxy has acknowledged",
