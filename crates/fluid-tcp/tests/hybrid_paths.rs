@@ -1,0 +1,327 @@
+//! What papers/002 and 004 found of TCP over a coupled link, and what their closed forms say of it.
+
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
+use std::sync::Arc;
+
+use fluid_tcp::endpoint::{Endpoint, Profile};
+use fluid_tcp::gateway::{CoupledLink, Discipline, InOrder, Tail};
+use fluid_tcp::metrics::RunReport;
+use fluid_tcp::model::MODELS;
+use fluid_tcp::probe::NoProbe;
+use fluid_tcp::replicas::{Estimate, estimate};
+use fluid_tcp::simulation::{Flow, Path, ReturnPath, Setup, SplitWindow, run_coupled};
+use fluid_tcp::timeline::GeneratedSlots;
+use tmt_core::units::{BitRate, Bytes, Span, Time, to_f64};
+
+/// A link of generated slots, the path in front of it and the load.
+#[derive(Debug, Clone)]
+struct Case {
+    rate: u64,
+    lldu: u64,
+    lldus: u32,
+    channel: String,
+    scheme: String,
+    rtt: u32,
+    terrestrial: u32,
+    split: Option<SplitWindow>,
+    buffer: u64,
+    in_order: InOrder,
+    cc: &'static str,
+    endpoint: Endpoint,
+    flows: u32,
+    seconds: u32,
+}
+
+/// papers/002 §3: 2 Mbps of 25-B units, K = 10, X = 6, NewReno with delayed acknowledgements.
+fn barakat(connections: u32, delay: u32, loss: f64, sent: u32, persistency: u32) -> Case {
+    Case {
+        rate: 2_000_000,
+        lldu: 25,
+        lldus: 60,
+        channel: format!("bernoulli:{loss}"),
+        scheme: match persistency {
+            0 => format!("fec:10/{sent}"),
+            _ => format!("frame-arq:10/{sent},rounds={persistency}"),
+        },
+        rtt: 2 * delay,
+        terrestrial: 80,
+        split: None,
+        buffer: 500,
+        in_order: InOrder::Link,
+        cc: "newreno",
+        endpoint: Endpoint {
+            delayed_ack: 2,
+            rwnd: 2_000,
+            ..Profile::Ns2.endpoint()
+        },
+        flows: connections,
+        seconds: 200,
+    }
+}
+
+/// papers/004 §III.C: 1 Mbps of 500-B segments, one to a link-layer packet, ARQ without end, Reno.
+fn zhu(terrestrial: u32, satellite: u32, buffer: u64, loss: f64) -> Case {
+    Case {
+        rate: 1_000_000,
+        lldu: 500,
+        lldus: 1,
+        channel: format!("bernoulli:{loss}"),
+        scheme: "arq".to_owned(),
+        rtt: satellite,
+        terrestrial,
+        split: None,
+        buffer,
+        in_order: InOrder::Flow,
+        cc: "reno",
+        endpoint: Endpoint {
+            sack: false,
+            ..Profile::Ns2.endpoint()
+        },
+        flows: 1,
+        seconds: 500,
+    }
+}
+
+impl Case {
+    fn split(self, window: SplitWindow) -> Self {
+        Self {
+            split: Some(window),
+            in_order: InOrder::Off,
+            ..self
+        }
+    }
+
+    fn run(&self, seed: u64) -> RunReport {
+        let millis = |millis| Span::from_millis(millis);
+        let duration = Span::from_secs(self.seconds);
+        let setup = Setup {
+            flows: (0..self.flows)
+                .map(|index| Flow {
+                    algorithm: self.cc.parse().unwrap(),
+                    endpoint: self.endpoint,
+                    start: millis(110 * index),
+                    packets: None,
+                })
+                .collect(),
+            packet: Bytes(self.lldu * u64::from(self.lldus)),
+            rtt: millis(self.rtt),
+            buffer: self.buffer,
+            discipline: Discipline::DropTail,
+            path: Path {
+                terrestrial_rtt: millis(self.terrestrial),
+                split: self.split,
+            },
+            return_path: ReturnPath::default(),
+            begin: Time::ZERO,
+            end: Time::ZERO.checked_add(duration).unwrap(),
+            link_rate_bps: Some(to_f64(self.rate)),
+        };
+        let channel = self.channel.parse().unwrap();
+        let slots =
+            GeneratedSlots::new(BitRate(self.rate), Bytes(self.lldu), duration, channel).unwrap();
+        let link = CoupledLink {
+            trace: Arc::new(slots.timeline(seed)),
+            scheme: self.scheme.parse().unwrap(),
+            feedback_delay: Span::ZERO,
+            lost_feedback: None,
+            data_units: self.lldus,
+            tail: Tail::Short,
+            in_order: self.in_order,
+        };
+        run_coupled(&setup, &link, &mut NoProbe).unwrap()
+    }
+
+    /// Throughput, percent of the link, over three seeds.
+    fn percent(&self) -> Estimate {
+        let throughput = |seed| {
+            let report = self.run(seed);
+            100.0 * report.total.metrics.throughput_bps.unwrap() / to_f64(self.rate)
+        };
+        estimate(&[1, 2, 3].map(throughput)).unwrap()
+    }
+
+    fn mean(&self) -> f64 {
+        self.percent().mean
+    }
+}
+
+/// What a model of papers/002 or 004 answers.
+fn theory(model: &str, keys: &str, result: &str) -> f64 {
+    let model = MODELS.iter().find(|known| known.name == model).unwrap();
+    let pairs = keys.split(' ').filter_map(|pair| pair.split_once('='));
+    let arguments = model.arguments(pairs).unwrap();
+    model.evaluate(&arguments).unwrap().get(result).unwrap()
+}
+
+#[test]
+fn with_fec_alone_one_unit_is_best_on_the_short_link() {
+    // papers/002 §3.2.1: N = 11 for D = 20 ms, then a decay as K/N.
+    let at = |sent| barakat(10, 20, 0.01, sent, 0).mean();
+    let found: Vec<f64> = (10..=14).map(at).collect();
+    let best = (0..found.len()).max_by(|a, b| found[*a].total_cmp(&found[*b]));
+    assert_eq!(best, Some(1), "{found:?}");
+    for (index, sent) in [(2, 12.0), (3, 13.0), (4, 14.0)] {
+        let ratio = found[index] / (100.0 * 10.0 / sent);
+        assert!((0.985..=1.001).contains(&ratio), "N = {sent}: {ratio}");
+    }
+}
+
+#[test]
+fn throughput_never_falls_with_persistency() {
+    // papers/002 §3.2.2, beyond the interval.
+    for (connections, delay) in [(1, 20), (10, 100), (10, 200)] {
+        let found: Vec<Estimate> = (0..=5)
+            .map(|delta| barakat(connections, delay, 0.01, 10, delta).percent())
+            .collect();
+        for pair in found.windows(2) {
+            let interval = pair[0].ci95.unwrap() + pair[1].ci95.unwrap();
+            assert!(
+                pair[1].mean >= pair[0].mean - interval,
+                "{connections} {delay}: {found:?}"
+            );
+        }
+        assert!(found[5].mean > 2.0 * found[0].mean);
+    }
+}
+
+#[test]
+fn delivery_in_order_beats_delivery_as_it_comes() {
+    // papers/002 Fig. 4: packets out of order look like losses.
+    for (delay, rounds, factor) in [(200, 3, 2.0), (100, 2, 1.2)] {
+        let ordered = barakat(10, delay, 0.01, 10, rounds);
+        let unordered = Case {
+            in_order: InOrder::Off,
+            ..ordered.clone()
+        };
+        let (ordered, unordered) = (ordered.mean(), unordered.mean());
+        assert!(
+            ordered > factor * unordered,
+            "{ordered} in order, {unordered} out of it"
+        );
+    }
+}
+
+#[test]
+fn a_hybrid_needs_one_unit_at_most() {
+    // papers/002 Figs 5 and 6: N = K + 1 at most at p = 0.01, K at p = 0.001.
+    for (loss, most) in [(0.01, 11), (0.001, 10)] {
+        let found: Vec<f64> = (10..=13)
+            .map(|sent| barakat(10, 200, loss, sent, 5).mean())
+            .collect();
+        let best = (10..=13).max_by(|a, b| found[*a - 10].total_cmp(&found[*b - 10]));
+        assert!(best.unwrap() <= most, "p = {loss}: {found:?}");
+    }
+}
+
+#[test]
+fn saturation_knows_neither_delay_nor_connections() {
+    // (1 - p)^10 = 90.4 % for p = 0.01 without FEC; the first slow start is left behind by long runs.
+    for (connections, delay, seconds) in [(1, 20, 300), (10, 20, 300), (10, 200, 600)] {
+        let case = Case {
+            seconds,
+            ..barakat(connections, delay, 0.01, 10, 8)
+        };
+        let found = case.run(1).total.metrics.throughput_bps.unwrap() / 2e4;
+        assert!(
+            (found - 90.44).abs() < 1.0,
+            "{connections} {delay}: {found}"
+        );
+    }
+}
+
+#[test]
+fn the_hybrid_model_holds_where_its_load_is_low() {
+    for (delay, seconds) in [(20, 500), (100, 2_000)] {
+        let case = Case {
+            seconds,
+            ..barakat(1, delay, 0.01, 10, 2)
+        };
+        let keys = format!("C=1 D={} p=0.01 N=10 delta=2", f64::from(delay) / 1e3);
+        let theory = theory("barakat", &keys, "percent");
+        let found = case.percent();
+        let allowed = 0.1 * theory + found.ci95.unwrap();
+        assert!(
+            (found.mean - theory).abs() < allowed,
+            "D = {delay} ms: {found:?}, theory {theory}"
+        );
+    }
+}
+
+#[test]
+fn splitting_meets_its_equation() {
+    // (50), where a round of T1 and the link's acknowledgements fall together: T2 a multiple of T1, or far below it.
+    for (satellite, buffer, loss) in [
+        (10, 20, 0.1),
+        (10, 100, 0.1),
+        (500, 20, 0.1),
+        (500, 50, 0.1),
+        (500, 100, 0.1),
+        (500, 50, 0.3),
+        (100, 50, 0.2),
+    ] {
+        let found = zhu(100, satellite, buffer, loss)
+            .split(SplitWindow::Share)
+            .mean()
+            / 100.0;
+        let keys = format!(
+            "B={buffer} T1=0.1 T2={} p={loss}",
+            f64::from(satellite) / 1e3
+        );
+        let ratio = found / theory("split", &keys, "norm");
+        assert!(
+            (0.93..1.06).contains(&ratio),
+            "T2 = {satellite} ms, B = {buffer}, p = {loss}: {ratio}"
+        );
+    }
+}
+
+#[test]
+fn splitting_without_a_terrestrial_part_is_the_pipe_of_the_link() {
+    // (54): room is told as soon as it is there, and the buffer is a window over the link.
+    for (buffer, loss) in [(20, 0.0), (50, 0.0), (50, 0.2), (400, 0.2)] {
+        let found = zhu(0, 500, buffer, loss).split(SplitWindow::Whole).mean() / 100.0;
+        let expected = theory("split", &format!("B={buffer} T1=0 T2=0.5 p={loss}"), "norm");
+        let ratio = found / expected;
+        assert!(
+            (0.94..1.01).contains(&ratio),
+            "B = {buffer}, p = {loss}: {ratio}"
+        );
+    }
+}
+
+#[test]
+fn a_proxy_told_its_part_loses_nothing_however_little_that_is() {
+    // papers/004 V.D sees about no throughput with 30 places for 10 connections. Told its part of the room a flow
+    // never sends what finds none; told all of it, ten send into it at once and lose.
+    let share = Case {
+        flows: 10,
+        ..zhu(100, 100, 30, 0.1)
+    }
+    .split(SplitWindow::Share);
+    let whole = Case {
+        flows: 10,
+        ..zhu(100, 100, 30, 0.1)
+    }
+    .split(SplitWindow::Whole);
+    let (share, whole) = (share.run(1), whole.run(1));
+    assert_eq!(share.total.metrics.packets_dropped, 0);
+    assert_eq!(share.total.metrics.packets_retransmitted, 0);
+    assert!(whole.total.metrics.packets_dropped > 100);
+    assert!(whole.total.metrics.rto_events > 10);
+}
+
+#[test]
+fn more_connections_do_not_help_splitting() {
+    // papers/004 Fig. 16 b.
+    let at = |flows| {
+        Case {
+            flows,
+            ..zhu(100, 100, 100, 0.1)
+        }
+        .split(SplitWindow::Share)
+        .mean()
+    };
+    let (one, five) = (at(1), at(5));
+    assert!(five < 1.05 * one, "{one} and {five}");
+}
