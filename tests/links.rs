@@ -111,3 +111,73 @@ fn acknowledgements_come_as_their_trace_lets_them() {
     assert!(number(&ended, "acks_lost") > 0.0);
     assert!(number(&ended, "goodput_bps") < 0.6 * goodput);
 }
+
+/// Each side of a comparison is the run that one would make by hand.
+#[test]
+fn a_comparison_holds_the_runs_of_both_links() {
+    let folder = Folder::new();
+    bash(
+        &folder,
+        "tmt synth --rate 2.34Mbps --lldu 33B --duration 31s --decode-delay 36ms --rtt 200ms \
+         | tmt inject --gilbert-elliott alpha=0.99,beta=0.8 --seed 3 -o phy.csv
+         tmt apply --scheme harq:10/12,rounds=2 --feedback-delay 5ms phy.csv -o timeline.csv",
+    )
+    .ok();
+    let flags = "--duration 25s --buffer 30pkt --flows 2 --start 0s..1s --seeds 3 --json";
+    let ran = |command: &str| {
+        tmt(command)
+            .arg_list(flags)
+            .within(&folder)
+            .run()
+            .ok()
+            .json()
+    };
+    let scheme = "--scheme harq:10/12,rounds=2 --feedback-delay 5ms";
+    for overlap in ["", "--overlap shift"] {
+        let both = ran(&format!("tcp --compare-links {scheme} {overlap} phy.csv"));
+        let timeline = ran(&format!("tcp {overlap} timeline.csv"));
+        let coupled = ran(&format!("tcp --link coupled {scheme} phy.csv"));
+        for (link, alone) in [("timeline", &timeline), ("coupled", &coupled)] {
+            for part in ["runs", "mean"] {
+                assert_eq!(both["links"][link][part], alone[part], "{link} {part}");
+            }
+            assert_eq!(both["params"][link], alone["params"], "{link}");
+        }
+        let mean =
+            |report: &serde_json::Value| report["mean"]["goodput_bps"]["mean"].as_f64().unwrap();
+        let gap = mean(&coupled) - mean(&timeline);
+        let shown = &both["gap"]["goodput_bps"];
+        assert!((shown["gap"].as_f64().unwrap() - gap).abs() < 1e-6);
+        assert!(
+            (shown["gap_percent"].as_f64().unwrap() - 100.0 * gap / mean(&timeline)).abs() < 1e-9
+        );
+        assert!(gap.abs() > 1.0);
+    }
+}
+
+/// On a generated channel each seed has its own slots, the same for both links.
+#[test]
+fn a_comparison_on_a_channel_is_one_on_its_trace() {
+    let folder = Folder::new();
+    bash(
+        &folder,
+        "tmt synth --rate 975kbps --lldu 25B --duration 9.9999s --decode-delay 205128ns \
+         | tmt inject --bernoulli 0.02 --seed 4 -o phy.csv",
+    )
+    .ok();
+    let flags = "tcp --compare-links --scheme arq --lldu 25B --lldu-header 0B --rtt 100ms --buffer 30pkt \
+                 --duration 9.9999s --json";
+    let ran = |more: &str| tmt(flags).arg_list(more).within(&folder).run().ok().json();
+    let from_file = ran("--seed 4 phy.csv");
+    let made = ran("--seed 3 --seeds 2 --channel bernoulli:0.02 --rate 975kbps");
+    for link in ["timeline", "coupled"] {
+        assert_eq!(
+            made["links"][link]["runs"][1], from_file["links"][link]["runs"][0],
+            "{link}"
+        );
+        assert_ne!(
+            made["links"][link]["runs"][0]["total"],
+            made["links"][link]["runs"][1]["total"]
+        );
+    }
+}

@@ -1,6 +1,7 @@
 //! `tmt tcp`: TCP flows over a link-layer timeline, a coupled link or a synthetic one (tcp.md §7).
 
 mod args;
+mod compare;
 mod explain;
 mod flows;
 mod logs;
@@ -27,6 +28,9 @@ use crate::exit::{Failure, Outcome, note};
 use crate::output::{Output, json};
 
 pub(crate) fn run(args: &Args) -> Outcome {
+    if args.compare_links {
+        return compare::run(args);
+    }
     let plan = plan::resolve(args)?;
     plan.tell();
     let mut output = Output::create(args.output.as_deref())?;
@@ -78,7 +82,18 @@ impl Plan {
     /// One run of the plan.
     pub(crate) fn run<P: Probe>(&self, which: Which, probe: &mut P) -> Outcome<RunReport> {
         let setup: Setup = self.setup(which);
-        let report = self.run_setup(which, &setup, probe)?;
+        self.run_over(&self.link, which, &setup, probe)
+    }
+
+    /// One run over `link`.
+    fn run_over<P: Probe>(
+        &self,
+        link: &LinkPlan,
+        which: Which,
+        setup: &Setup,
+        probe: &mut P,
+    ) -> Outcome<RunReport> {
+        let report = over(link, which, setup, probe)?;
         let spool = self
             .return_trace
             .as_ref()
@@ -88,58 +103,56 @@ impl Plan {
             None => Ok(report),
         }
     }
+}
 
-    fn run_setup<P: Probe>(
-        &self,
-        which: Which,
-        setup: &Setup,
-        probe: &mut P,
-    ) -> Outcome<RunReport> {
-        Ok(match &self.link {
-            LinkPlan::Timeline(plan) => {
-                let unreadable = || plan.spool.as_ref().and_then(|spool| spool.failure());
-                let link = TimelineLink::new(
-                    Arc::clone(&plan.timeline),
-                    plan.lldus_per_packet,
-                    setup.rtt.half(),
-                    plan.period,
-                    setup.begin,
-                );
-                let link = link.ok_or_else(|| {
-                    unreadable().unwrap_or_else(|| {
-                        Failure::failed("found no room for a packet on the timeline")
-                    })
-                })?;
-                let link = match plan.shift {
-                    Some(slot) => link.shifted(slot),
-                    None => link,
-                };
-                let report = simulation::run(setup, link, probe);
-                if let Some(failure) = unreadable() {
-                    return Err(failure);
-                }
-                report
+fn over<P: Probe>(
+    link: &LinkPlan,
+    which: Which,
+    setup: &Setup,
+    probe: &mut P,
+) -> Outcome<RunReport> {
+    Ok(match link {
+        LinkPlan::Timeline(plan) => {
+            let unreadable = || plan.spool.as_ref().and_then(|spool| spool.failure());
+            let link = TimelineLink::new(
+                Arc::clone(&plan.timeline),
+                plan.lldus_per_packet,
+                setup.rtt.half(),
+                plan.period,
+                setup.begin,
+            );
+            let link = link.ok_or_else(|| {
+                unreadable().unwrap_or_else(|| {
+                    Failure::failed("found no room for a packet on the timeline")
+                })
+            })?;
+            let link = match plan.shift {
+                Some(slot) => link.shifted(slot),
+                None => link,
+            };
+            let report = simulation::run(setup, link, probe);
+            if let Some(failure) = unreadable() {
+                return Err(failure);
             }
-            LinkPlan::Coupled(plan) => {
-                let link = plan.under(which.seed).seeded(which.seed);
-                let report = simulation::run_coupled(setup, &link, probe);
-                let spool = plan.trace.spool.as_ref();
-                if let Some(failure) = spool.and_then(|spool| spool.failure()) {
-                    return Err(failure);
-                }
-                report.ok_or_else(|| Failure::failed("found a trace that cannot be read"))?
+            report
+        }
+        LinkPlan::Coupled(plan) => {
+            let link = plan.under(which.seed).seeded(which.seed);
+            let report = simulation::run_coupled(setup, &link, probe);
+            let spool = plan.trace.spool.as_ref();
+            if let Some(failure) = spool.and_then(|spool| spool.failure()) {
+                return Err(failure);
             }
-            LinkPlan::Synthetic { rate, loss } => {
-                let channel = loss.map(|spec| Channel::new(spec, which.seed));
-                let link =
-                    SyntheticLink::new(*rate, setup.packet, setup.rtt.half(), channel, setup.begin)
-                        .ok_or_else(|| {
-                            Failure::usage(
-                                "--rate and --packet leave no link: both must be above zero",
-                            )
-                        })?;
-                simulation::run(setup, link, probe)
-            }
-        })
-    }
+            report.ok_or_else(|| Failure::failed("found a trace that cannot be read"))?
+        }
+        LinkPlan::Synthetic { rate, loss } => {
+            let channel = loss.map(|spec| Channel::new(spec, which.seed));
+            let link =
+                SyntheticLink::new(*rate, setup.packet, setup.rtt.half(), channel, setup.begin)
+                    .ok_or_else(|| {
+                        Failure::usage("--rate and --packet leave no link: both must be above zero")
+                    })?;
+            simulation::run(setup, link, probe)
+        }
+    })
 }

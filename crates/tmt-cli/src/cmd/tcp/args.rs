@@ -17,12 +17,13 @@ use crate::input::TraceArgs;
 use crate::quantity::Feedback;
 
 /// Flags of `tmt tcp`.
-#[derive(Debug, clap::Args)]
+#[derive(Debug, Clone, clap::Args)]
 #[command(after_help = format!(
     "Congestion controls:\n  {}\n\nExample:\n  tmt apply --scheme harq:10/12 < phy.csv | tmt tcp --cc cubic\n  \
      tmt tcp --link synthetic --rate 2.34Mbps --rtt 500ms --loss bernoulli:1e-3 --cc newreno --duration 400s --seeds 10 --json\n  \
      tmt tcp --link coupled --scheme harq:10/12,rounds=3 --in-order flow phy.csv\n  \
      tmt tcp --link coupled --scheme frame-arq:6/10,rounds=1 --channel bernoulli:0.01 --rate 1Mbps --lldu 25B --lldu-header 0B --duration 400s\n  \
+     tmt tcp --compare-links --scheme harq:10/12 --buffer 100pkt phy.csv\n  \
      tmt tcp --packets packets.parquet --series series.csv.gz --series-interval 100ms timeline.csv\n  \
      tmt tcp --pcap run --qlog run.sqlog --explain 17 timeline.csv && tshark -r run-receiver.pcap",
     Algorithm::forms().join("\n  ")
@@ -60,6 +61,10 @@ pub(crate) struct Args {
     /// bad times of mean M (a duration or seconds) that make up such a share of all time; anew for every seed
     #[arg(long, value_name = "PROCESS")]
     pub(crate) channel: Option<SlotChannel>,
+    /// Run the coupled link over the trace, and the timeline that `tmt apply` makes of it, with the same flags and
+    /// seeds, and print what they differ by: coupled - timeline, and in percent of the timeline's
+    #[arg(long)]
+    pub(crate) compare_links: bool,
     /// Rate of the synthetic link, or of the slots of --channel
     #[arg(long)]
     pub(crate) rate: Option<BitRate>,

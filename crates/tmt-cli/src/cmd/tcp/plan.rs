@@ -1,5 +1,6 @@
 //! The flags of `tmt tcp` resolved: every value with where it came from.
 
+mod both;
 mod buffer;
 mod channel;
 mod coupled;
@@ -11,6 +12,7 @@ mod path;
 mod return_trace;
 mod starts;
 
+pub(crate) use both::{Both, both};
 pub(crate) use channel::ChannelPlan;
 pub(crate) use params::{FlowParams, Params};
 use return_trace::ReturnPlan;
@@ -33,6 +35,7 @@ use crate::exit::{Failure, Outcome, note};
 use crate::provenance;
 use buffer::buffer;
 use endpoint::{endpoint, profile_note};
+use link::Link;
 use params::{params, seconds};
 
 /// One run of several.
@@ -98,6 +101,7 @@ pub(crate) struct CoupledPlan {
 }
 
 /// A timeline as a link.
+#[derive(Clone)]
 pub(crate) struct TimelinePlan {
     pub(crate) timeline: Arc<Timeline>,
     /// The file that holds the timeline, where it is too long for memory.
@@ -111,6 +115,7 @@ pub(crate) struct TimelinePlan {
 }
 
 /// One flow.
+#[derive(Clone)]
 pub(crate) struct FlowPlan {
     pub(crate) flow: Flow,
     pub(crate) start: Start,
@@ -118,6 +123,17 @@ pub(crate) struct FlowPlan {
 
 /// Turns flags and, for a timeline, the trace into a plan.
 pub(crate) fn resolve(args: &Args) -> Outcome<Plan> {
+    let ends = ends(args)?;
+    let link = match args.link.as_str() {
+        "timeline" => link::timeline(args)?,
+        "coupled" => coupled::coupled(args)?,
+        _ => link::synthetic(args)?,
+    };
+    finish(args, ends, link)
+}
+
+/// What runs over the link: both ends of the flows, and the flows. All that can be refused before a trace is read.
+fn ends(args: &Args) -> Outcome<(Endpoint, Vec<FlowPlan>)> {
     check(args)?;
     let endpoint = endpoint(args)?;
     let flows = flows(args, endpoint);
@@ -128,11 +144,15 @@ pub(crate) fn resolve(args: &Args) -> Outcome<Plan> {
             flows.len()
         )));
     }
-    let mut link = match args.link.as_str() {
-        "timeline" => link::timeline(args)?,
-        "coupled" => coupled::coupled(args)?,
-        _ => link::synthetic(args)?,
-    };
+    Ok((endpoint, flows))
+}
+
+/// The plan of runs over `link`.
+fn finish(
+    args: &Args,
+    (endpoint, flows): (Endpoint, Vec<FlowPlan>),
+    mut link: Link,
+) -> Outcome<Plan> {
     let (rtt, mut notes) = (link.rtt.value, std::mem::take(&mut link.notes));
     let (buffer, buffer_text, buffer_note) = buffer(args, rtt, link.rate_bps, link.own_delay)?;
     notes.push(buffer_note);
@@ -151,7 +171,9 @@ pub(crate) fn resolve(args: &Args) -> Outcome<Plan> {
         .map(|duration| link.begin.saturating_add(duration));
     let end = match (wanted, link.ends) {
         (Some(wanted), Some(ends)) if wanted > ends => {
-            notes.push(format!("the timeline is usable until {ends}: the run ends there, before --duration (--loop repeats it)"));
+            if !args.compare_links {
+                notes.push(format!("the timeline is usable until {ends}: the run ends there, before --duration (--loop repeats it)"));
+            }
             ends
         }
         (Some(wanted), _) => wanted,
@@ -376,7 +398,7 @@ fn warnings(
         || flows.iter().any(|flow| flow.start.is_drawn())
         || matches!(link, LinkPlan::Synthetic { loss: Some(_), .. })
         || matches!(link, LinkPlan::Coupled(plan) if plan.channel.is_some() || plan.link.lost_feedback.is_some());
-    if args.seeds > 1 && !drawn {
+    if args.seeds > 1 && !drawn && !args.compare_links {
         warnings.push("nothing in these runs is random: every seed gives the same".to_owned());
     }
     warnings

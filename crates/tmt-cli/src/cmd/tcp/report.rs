@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use fluid_tcp::metrics::{Metrics, RunReport, Total};
 use fluid_tcp::replicas::{Columns, Estimate};
 use serde::Serialize;
-use tmt_core::units::to_f64;
+use tmt_core::units::{Bytes, to_f64};
 
 use super::explain::Explanation;
 use super::plan::{FlowParams, LinkPlan, Params, Plan, Which};
@@ -46,15 +46,28 @@ struct RunTotal {
 
 impl Report {
     pub(crate) fn new(plan: &Plan, seed: u64, reports: Vec<(Which, RunReport)>) -> Self {
+        let reports = reports.into_iter();
+        Self::over(
+            plan,
+            seed,
+            reports.map(|(which, report)| (which, report, &plan.link)),
+        )
+    }
+
+    /// The report of runs each with the link that it ran over.
+    pub(crate) fn over<'a>(
+        plan: &Plan,
+        seed: u64,
+        reports: impl Iterator<Item = (Which, RunReport, &'a LinkPlan)>,
+    ) -> Self {
         let runs: Vec<Run> = reports
-            .into_iter()
-            .map(|(which, report)| Run {
+            .map(|(which, report, link)| Run {
                 seed: which.seed,
                 offset_s: which.offset.map(|(_, start)| start.as_secs_f64()),
                 duration_s: report.duration_s,
                 flows: report.flows,
                 total: RunTotal {
-                    mean_coding_ratio: mean_coding_ratio(plan, &report.total),
+                    mean_coding_ratio: mean_coding_ratio(plan.packet, link, &report.total),
                     total: report.total,
                 },
                 explanation: None,
@@ -74,6 +87,29 @@ impl Report {
             params: plan.params.clone(),
             mean,
             runs,
+        }
+    }
+
+    /// The settings.
+    pub(crate) fn params(&self) -> &Params {
+        &self.params
+    }
+
+    /// Every metric's mean over the runs.
+    pub(crate) fn mean(&self) -> &BTreeMap<String, Estimate> {
+        &self.mean
+    }
+
+    /// The runs and their means alone, for a report of several links.
+    pub(crate) fn runs_and_mean(&self) -> impl Serialize + '_ {
+        #[derive(Serialize)]
+        struct Part<'a> {
+            runs: &'a [Run],
+            mean: &'a BTreeMap<String, Estimate>,
+        }
+        Part {
+            runs: &self.runs,
+            mean: &self.mean,
         }
     }
 
@@ -178,7 +214,7 @@ impl Report {
 }
 
 /// Six significant digits at least, whole numbers whole.
-fn significant(value: f64) -> String {
+pub(super) fn significant(value: f64) -> String {
     if value.abs() >= 1e5 {
         format!("{value:.0}")
     } else {
@@ -265,9 +301,9 @@ fn numbers(total: &RunTotal) -> BTreeMap<String, f64> {
 }
 
 /// tcp.md §5: what packets carried, over what the slots they took could carry.
-pub(crate) fn mean_coding_ratio(plan: &Plan, total: &Total) -> Option<f64> {
+fn mean_coding_ratio(packet: Bytes, link: &LinkPlan, total: &Total) -> Option<f64> {
     let used = to_f64(total.lldus_used?);
-    let (link, slots, packets) = match &plan.link {
+    let (link, slots, packets) = match link {
         LinkPlan::Timeline(link) => {
             let end = link.end_line.filter(|end| end.rows > 0)?;
             let slots = used * to_f64(end.slots) / to_f64(end.rows);
@@ -280,6 +316,6 @@ pub(crate) fn mean_coding_ratio(plan: &Plan, total: &Total) -> Option<f64> {
         }
         LinkPlan::Synthetic { .. } => return None,
     };
-    let packets = to_f64(packets) * to_f64(plan.packet.0);
+    let packets = to_f64(packets) * to_f64(packet.0);
     (slots > 0.0).then(|| packets / (slots * to_f64(link.lldu.0)))
 }

@@ -10,6 +10,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use fluid_tcp::timeline::{Block, Builder, Store, Timeline};
 use tmt_core::pipeline::collect;
+use tmt_core::slot::Lldu;
 use tmt_core::trace::TraceReader;
 
 use crate::exit::{Failure, Outcome};
@@ -96,8 +97,11 @@ fn failed(error: &io::Error) -> Failure {
     )
 }
 
+/// A timeline, with the file it is in, where it is in one.
+pub(crate) type Spooled = (Timeline, Option<Arc<Spool>>);
+
 /// What becomes of the blocks while a timeline is read.
-struct Collector {
+pub(crate) struct Collector {
     builder: Builder,
     /// Memory of blocks that are held.
     held: usize,
@@ -105,7 +109,52 @@ struct Collector {
     failure: Option<io::Error>,
 }
 
+impl Default for Collector {
+    fn default() -> Self {
+        Self::holding(HELD)
+    }
+}
+
 impl Collector {
+    /// Nothing yet; up to `held` bytes will be held.
+    fn holding(held: usize) -> Self {
+        Self {
+            builder: Builder::default(),
+            held,
+            spool: None,
+            failure: None,
+        }
+    }
+
+    /// Adds LLDUs in their order.
+    pub(crate) fn lldus(&mut self, lldus: &[Lldu]) {
+        if self.failure.is_none() {
+            self.builder.lldus(lldus);
+            self.failure = self.settle().err();
+        }
+    }
+
+    /// All of the timeline.
+    pub(crate) fn finish(self) -> Outcome<Spooled> {
+        let Self {
+            mut builder,
+            spool,
+            failure,
+            ..
+        } = self;
+        if let Some(error) = failure {
+            return Err(failed(&error));
+        }
+        let Some(mut spool) = spool else {
+            return Ok((builder.finish(), None));
+        };
+        spool
+            .append(&builder.seal())
+            .map_err(|error| failed(&error))?;
+        let spool = Arc::new(spool);
+        Ok((builder.finish_in(Arc::clone(&spool) as _), Some(spool)))
+    }
+
     /// Writes the blocks that are full where they are too many to be held.
     fn settle(&mut self) -> io::Result<()> {
         let most = if self.spool.is_some() {
@@ -124,25 +173,13 @@ impl Collector {
     }
 }
 
-/// Reads all of a timeline: with the file it is in, where it is in one.
-pub(crate) fn read(
-    name: &str,
-    reader: &mut TraceReader<'_>,
-) -> Outcome<(Timeline, Option<Arc<Spool>>)> {
+/// Reads all of a timeline.
+pub(crate) fn read(name: &str, reader: &mut TraceReader<'_>) -> Outcome<Spooled> {
     read_held(name, reader, HELD)
 }
 
-fn read_held(
-    name: &str,
-    reader: &mut TraceReader<'_>,
-    held: usize,
-) -> Outcome<(Timeline, Option<Arc<Spool>>)> {
-    let mut collector = Collector {
-        builder: Builder::default(),
-        held,
-        spool: None,
-        failure: None,
-    };
+fn read_held(name: &str, reader: &mut TraceReader<'_>, held: usize) -> Outcome<Spooled> {
+    let mut collector = Collector::holding(held);
     collect(reader, |rows| {
         if collector.failure.is_none() {
             collector.builder.rows(rows);
@@ -150,23 +187,7 @@ fn read_held(
         }
     })
     .map_err(|error| Failure::input(name, &error))?;
-    let Collector {
-        mut builder,
-        spool,
-        failure,
-        ..
-    } = collector;
-    if let Some(error) = failure {
-        return Err(failed(&error));
-    }
-    let Some(mut spool) = spool else {
-        return Ok((builder.finish(), None));
-    };
-    spool
-        .append(&builder.seal())
-        .map_err(|error| failed(&error))?;
-    let spool = Arc::new(spool);
-    Ok((builder.finish_in(Arc::clone(&spool) as _), Some(spool)))
+    collector.finish()
 }
 
 #[cfg(test)]

@@ -8,7 +8,7 @@ use tmt_core::scheme::SchemeSpec;
 use tmt_core::units::{Bytes, Span, Time, to_f64};
 
 use super::super::args::Args;
-use super::super::spool::{self, Spool};
+use super::super::spool::{self, Spooled};
 use super::params::Overridden;
 use super::{LinkPlan, TimelinePlan, overlap};
 use crate::exit::{Failure, Outcome};
@@ -32,6 +32,8 @@ pub(super) struct Link {
     pub(super) own_delay: Span,
     pub(super) lldu_header: Option<Bytes>,
     pub(super) scheme: Option<String>,
+    /// The head of its trace.
+    pub(super) head: Metadata,
     pub(super) overridden: Vec<Overridden>,
     pub(super) notes: Vec<String>,
 }
@@ -85,6 +87,7 @@ pub(super) fn synthetic(args: &Args) -> Outcome<Link> {
         own_delay,
         lldu_header: None,
         scheme: None,
+        head: Metadata::new(),
         overridden: Vec::new(),
     })
 }
@@ -120,7 +123,7 @@ pub(super) fn refuse_rate(args: &Args) -> Outcome {
 pub(super) fn link_of(
     args: &Args,
     name: &str,
-    (mut timeline, spool): (Timeline, Option<Arc<Spool>>),
+    (mut timeline, spool): Spooled,
     head: &Metadata,
     end_line: Option<EndLine>,
     mut notes: Vec<String>,
@@ -206,6 +209,7 @@ pub(super) fn link_of(
         own_delay,
         lldu_header: Some(header),
         scheme: head.get("scheme").map(str::to_owned),
+        head: head.clone(),
         overridden: overridden(args, head),
         notes,
     })
