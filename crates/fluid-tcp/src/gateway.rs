@@ -17,7 +17,7 @@ use crate::link::{Service, Usage};
 use crate::probe::Copy;
 pub(crate) use codel::CoDelQueue;
 pub(crate) use coupled::CoupledQueue;
-pub use coupled::{CoupledLink, InOrder, LostFeedback, Tail};
+pub use coupled::{CoupledLink, Hold, InOrder, LostFeedback, Tail};
 pub(crate) use drop_tail::DropTail;
 
 /// How much the queue holds.
@@ -126,6 +126,8 @@ pub(crate) enum Fate {
     Dropped(Queued),
     /// The link serves it so; it was marked (ECN) or not.
     Served(Queued, Service, bool),
+    /// The gateway knows from then on that the link has delivered it; only told where asked for.
+    Whole(Queued, Time),
     /// It waits.
     Waits,
 }
@@ -151,7 +153,7 @@ pub(crate) trait Gateway {
     /// Does one thing that is due; none when there is no more.
     fn wake(&mut self, now: Time) -> Option<Fate>;
 
-    /// The next packet that has left the queue by `now`, in the order in which they leave.
+    /// The next packet that has left the queue by `now` and whose fate is known, in the order in which that is so.
     fn leave(&mut self, now: Time) -> Option<Served>;
 
     /// Packets that the link serves but has not finished, the next to leave first; after all that have left.
@@ -159,6 +161,11 @@ pub(crate) trait Gateway {
 
     /// Packets held, the one in service included, as of the last call of `leave`.
     fn len(&self) -> u64;
+
+    /// Whether it tells [`Fate::Whole`]; where not, a packet's arrival is all there is to know.
+    fn tells_whole(&self) -> bool {
+        false
+    }
 
     /// Whether the link has come to its end, and no packet will ever be served again.
     fn is_exhausted(&self) -> bool;

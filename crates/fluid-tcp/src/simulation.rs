@@ -179,7 +179,8 @@ pub fn run_coupled<P: Probe>(
     link: &CoupledLink,
     probe: &mut P,
 ) -> Option<RunReport> {
-    let gateway = CoupledQueue::new(link, setup.rtt, setup.queue(), setup.begin)?;
+    let tells_whole = setup.path.split.is_some();
+    let gateway = CoupledQueue::new(link, setup.rtt, setup.queue(), setup.begin, tells_whole)?;
     Some(run_over(setup, gateway, probe))
 }
 
@@ -545,6 +546,7 @@ impl<G: Gateway, P: Probe> Run<'_, G, P> {
                     self.connections[packet.copy.flow].tally.on_marked();
                 }
                 if self.proxy.is_some()
+                    && !self.gateway.tells_whole()
                     && let Some(arrival) = service.arrival
                 {
                     let known = arrival.checked_add(self.back());
@@ -560,6 +562,7 @@ impl<G: Gateway, P: Probe> Run<'_, G, P> {
                     self.schedule(service.arrival, event);
                 }
             }
+            Fate::Whole(packet, known) => self.schedule(Some(known), Event::Release(packet.copy)),
             Fate::Waits => {}
         }
     }

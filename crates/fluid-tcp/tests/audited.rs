@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use fluid_tcp::audit::{AuditReport, audit};
 use fluid_tcp::endpoint::{CutFrom, Endpoint, LossDetection, Profile, Recovery, RttSampling};
-use fluid_tcp::gateway::{CoupledLink, Discipline, InOrder, LostFeedback, Tail};
+use fluid_tcp::gateway::{CoupledLink, Discipline, Hold, InOrder, LostFeedback, Tail};
 use fluid_tcp::link::{Link, SyntheticLink, TimelineLink};
 use fluid_tcp::log::PacketLog;
 use fluid_tcp::metrics::RunReport;
@@ -342,6 +342,7 @@ proptest! {
         (data_units, scheme) in (1u32..30, prop::sample::select(SCHEMES)),
         (pad, in_order) in (any::<bool>(), prop::sample::select(vec![InOrder::Link, InOrder::Flow, InOrder::Off])),
         lost_feedback in prop::option::of((0.0..=1.0f64, 0u32..2000)),
+        hold in prop::sample::select(vec![Hold::Sent, Hold::Acknowledged]),
         ends in 1u64..=4,
     ) {
         let mut at = 0;
@@ -368,9 +369,11 @@ proptest! {
             data_units,
             tail: if pad { Tail::Pad } else { Tail::Short },
             in_order,
+            hold,
         };
         let mut head = head(&setup, "coupled", "units_per_packet", link.units_per_packet());
         head.set("in_order", in_order.to_string());
+        head.set("hold", hold.to_string());
         head.set("interleave", link.scheme.interleave().to_string());
         let (report, audit) = logged(&setup, &head, None, |log| run_coupled(&setup, &link, log).unwrap());
         agree(&report, &audit)?;

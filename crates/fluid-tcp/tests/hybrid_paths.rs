@@ -5,7 +5,7 @@
 use std::sync::Arc;
 
 use fluid_tcp::endpoint::{Endpoint, Profile};
-use fluid_tcp::gateway::{CoupledLink, Discipline, InOrder, Tail};
+use fluid_tcp::gateway::{CoupledLink, Discipline, Hold, InOrder, Tail};
 use fluid_tcp::metrics::RunReport;
 use fluid_tcp::model::MODELS;
 use fluid_tcp::probe::NoProbe;
@@ -27,6 +27,7 @@ struct Case {
     split: Option<SplitWindow>,
     buffer: u64,
     in_order: InOrder,
+    hold: Hold,
     cc: &'static str,
     endpoint: Endpoint,
     flows: u32,
@@ -49,6 +50,7 @@ fn barakat(connections: u32, delay: u32, loss: f64, sent: u32, persistency: u32)
         split: None,
         buffer: 500,
         in_order: InOrder::Link,
+        hold: Hold::Sent,
         cc: "newreno",
         endpoint: Endpoint {
             delayed_ack: 2,
@@ -73,6 +75,7 @@ fn zhu(terrestrial: u32, satellite: u32, buffer: u64, loss: f64) -> Case {
         split: None,
         buffer,
         in_order: InOrder::Flow,
+        hold: Hold::Acknowledged,
         cc: "reno",
         endpoint: Endpoint {
             sack: false,
@@ -87,7 +90,6 @@ impl Case {
     fn split(self, window: SplitWindow) -> Self {
         Self {
             split: Some(window),
-            in_order: InOrder::Off,
             ..self
         }
     }
@@ -128,6 +130,7 @@ impl Case {
             data_units: self.lldus,
             tail: Tail::Short,
             in_order: self.in_order,
+            hold: self.hold,
         };
         run_coupled(&setup, &link, &mut NoProbe).unwrap()
     }

@@ -199,7 +199,8 @@ impl<'t> Server<'t> {
                 });
                 *latest = before.map(|before| before.max(at));
             }
-            (Fate::Open { .. }, Ok(_)) => *latest = Err(served.line),
+            // Where the gateway waits for feedback, a loss of which it does not know yet stands as open.
+            (Fate::Open { .. }, Ok(_)) if !self.head.keeps => *latest = Err(served.line),
             _ => {}
         }
     }

@@ -6,6 +6,8 @@
 //! that, which makes an event of a stretch of slots instead of each. Slots in which nothing is pending are passed over.
 
 mod account;
+mod hold;
+mod link;
 mod packets;
 mod slots;
 mod stretch;
@@ -14,167 +16,20 @@ mod tests;
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap, HashMap, VecDeque};
-use std::fmt;
-use std::str::FromStr;
 use std::sync::Arc;
 
-use tmt_core::channel::{Channel, ChannelSpec};
-use tmt_core::machine::{FeedbackLoss, Machine, Settled};
-use tmt_core::scheme::SchemeSpec;
+use tmt_core::machine::{Acknowledged, Machine, Settled};
 use tmt_core::slot::{self, Lldu, Slot};
 use tmt_core::units::{Span, Time, to_f64};
 
 use super::{Fate, Gateway, Queued, Served};
 use crate::link::Usage;
-use crate::timeline::Timeline;
 use account::Account;
-use packets::{Packets, Shape, State};
+use hold::Feedback;
+pub use hold::Hold;
+pub use link::{CoupledLink, InOrder, LostFeedback, Tail};
+use packets::{Packets, State};
 use slots::Slots;
-
-/// What becomes of the last codeword of a packet whose units do not fill it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Tail {
-    /// It has the data units that are left, and all repair units.
-    #[default]
-    Short,
-    /// It is filled up to a whole one; what fills it is sent, and repaired, like data.
-    Pad,
-}
-
-impl FromStr for Tail {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        match text {
-            "short" => Ok(Self::Short),
-            "pad" => Ok(Self::Pad),
-            _ => Err(format!("found '{text}', expected short or pad")),
-        }
-    }
-}
-
-impl fmt::Display for Tail {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Short => "short",
-            Self::Pad => "pad",
-        })
-    }
-}
-
-/// For which packets before it a delivered packet waits until they are delivered or lost.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum InOrder {
-    /// All of the link.
-    Link,
-    /// Those of its flow.
-    Flow,
-    /// None.
-    #[default]
-    Off,
-}
-
-impl FromStr for InOrder {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        match text {
-            "link" => Ok(Self::Link),
-            "flow" => Ok(Self::Flow),
-            "off" => Ok(Self::Off),
-            _ => Err(format!("found '{text}', expected link, flow or off")),
-        }
-    }
-}
-
-impl fmt::Display for InOrder {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Link => "link",
-            Self::Flow => "flow",
-            Self::Off => "off",
-        })
-    }
-}
-
-/// Feedback of the scheme that is lost on its way, and a timer that has units sent again where nothing is heard.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct LostFeedback {
-    /// Probability that the feedback of an attempt of a codeword is lost.
-    pub probability: f64,
-    /// From the last unit of the attempt to the repeat; RTT + fb or more.
-    pub timer: Span,
-    /// Seed of the draws.
-    pub seed: u64,
-}
-
-/// A PHY trace with a scheme on it.
-#[derive(Debug, Clone)]
-pub struct CoupledLink {
-    /// The slots.
-    pub trace: Arc<Timeline>,
-    /// The scheme; its own `in-order` is that of LLDUs and has no effect here.
-    pub scheme: SchemeSpec,
-    /// Extra delay of the feedback, fb.
-    pub feedback_delay: Span,
-    /// What is lost of the feedback; none where all of it comes through.
-    pub lost_feedback: Option<LostFeedback>,
-    /// Data units of a packet, at least one.
-    pub data_units: u32,
-    /// The last codeword of a packet.
-    pub tail: Tail,
-    /// The order of delivery.
-    pub in_order: InOrder,
-}
-
-impl CoupledLink {
-    /// Units of a packet's first transmission, repair units and padding included.
-    #[must_use]
-    pub fn units_per_packet(&self) -> u64 {
-        self.shape().units
-    }
-
-    /// The same link under `seed`.
-    #[must_use]
-    pub fn seeded(&self, seed: u64) -> Self {
-        let lost_feedback = self.lost_feedback;
-        Self {
-            lost_feedback: lost_feedback.map(|lost| LostFeedback { seed, ..lost }),
-            ..self.clone()
-        }
-    }
-
-    /// The machine of the scheme, before its first slot.
-    #[must_use]
-    pub fn machine(&self, rtt: Span) -> Machine {
-        let machine = Machine::new(&self.scheme, rtt, self.feedback_delay).watched();
-        let Some(lost) = self.lost_feedback else {
-            return machine;
-        };
-        let p = lost.probability;
-        machine.with_feedback_loss(FeedbackLoss {
-            loss: Channel::of_feedback(ChannelSpec::Bernoulli { p }, lost.seed),
-            timer: lost.timer,
-        })
-    }
-
-    fn shape(&self) -> Shape {
-        let (full, repair) = (
-            self.scheme.data_units(),
-            self.scheme.units() - self.scheme.data_units(),
-        );
-        let codewords = self.data_units.div_ceil(full);
-        let data_units = match self.tail {
-            Tail::Short => self.data_units,
-            Tail::Pad => codewords.saturating_mul(full),
-        };
-        Shape {
-            data_units,
-            units: u64::from(data_units) + u64::from(codewords) * u64::from(repair),
-            codewords: codewords.into(),
-        }
-    }
-}
 
 /// Packets that wait for those before them.
 #[derive(Debug, Default)]
@@ -188,8 +43,7 @@ struct Lane {
 #[derive(Debug)]
 pub(crate) struct CoupledQueue {
     machine: Machine,
-    /// Whether all feedback comes through.
-    hears_all: bool,
+    feedback: Feedback,
     interleave: u64,
     /// ND and NR of a codeword.
     data_units: u32,
@@ -203,7 +57,7 @@ pub(crate) struct CoupledQueue {
     lanes: HashMap<usize, Lane>,
     propagation: Span,
     capacity: u64,
-    /// Packets in the queue; each leaves when its last unit has been sent for the first time.
+    /// Packets in the queue, and when those leave of which it is known.
     held: u64,
     leaving: BinaryHeap<Reverse<Time>>,
     /// Packets whose fate is known, by when they leave or are lost, until that is told.
@@ -215,23 +69,31 @@ pub(crate) struct CoupledQueue {
     /// Kept for their memory: LLDUs in their order, and as they were settled.
     lldus: Vec<Lldu>,
     settled: Vec<Settled>,
-    /// Packets all of whose units have been sent in a stretch.
-    sent: Vec<u64>,
+    /// Packets all of whose units have been sent in a stretch, with the last times.
+    sent: Vec<(u64, Time)>,
+    acknowledged: Vec<Acknowledged>,
     /// All LLDUs in their order, where a test wants to see them.
     #[cfg(test)]
     seen: Vec<Lldu>,
 }
 
 impl CoupledQueue {
-    /// A queue of `capacity` packets; none where the trace cannot be read or a packet has no unit.
-    pub(crate) fn new(link: &CoupledLink, rtt: Span, capacity: u64, begin: Time) -> Option<Self> {
+    /// A queue of `capacity` packets, which also tells, if asked to, when it knows that a packet has arrived; none
+    /// where the trace cannot be read or a packet has no unit.
+    pub(crate) fn new(
+        link: &CoupledLink,
+        rtt: Span,
+        capacity: u64,
+        begin: Time,
+        tells_whole: bool,
+    ) -> Option<Self> {
         if link.data_units == 0 {
             return None;
         }
         let slots = Slots::new(Arc::clone(&link.trace), begin)?;
         Some(Self {
             machine: link.machine(rtt),
-            hears_all: link.lost_feedback.is_none(),
+            feedback: Feedback::new(link, rtt, tells_whole),
             interleave: link.scheme.interleave().into(),
             data_units: link.scheme.data_units(),
             repair_units: link.scheme.units() - link.scheme.data_units(),
@@ -256,6 +118,7 @@ impl CoupledQueue {
             lldus: Vec::new(),
             settled: Vec::new(),
             sent: Vec::new(),
+            acknowledged: Vec::new(),
             #[cfg(test)]
             seen: Vec::new(),
         })
@@ -321,7 +184,7 @@ impl CoupledQueue {
             && let Some(flight) = self.packets.get_mut(packet)
             && flight.on_sent(number..number + 1, (at, at))
         {
-            self.leaving.push(Reverse(at));
+            self.on_all_sent(packet, at);
         }
         // A repeat that would come later than time goes: the trace has in effect ended.
         let outcome = self.machine.on_outcome(unit, slot, &mut self.lldus);
@@ -342,8 +205,8 @@ impl CoupledQueue {
         if let Some((_, packet)) = first {
             self.check_whole(packet);
         }
-        if !self.hears_all {
-            self.machine.take_acknowledged().for_each(drop);
+        if !self.feedback.hears_all() {
+            self.take_acknowledged();
         }
     }
 
@@ -363,13 +226,12 @@ impl CoupledQueue {
         };
         if lldu.fate == slot::Fate::Delivered {
             flight.on_arrival(lldu.tx_time.saturating_add(lldu.decode_delay), 1);
+            flight.judged = at;
             self.check_whole(packet);
             return;
         }
-        let (leaves, codewords) = self.packets.lose(packet, at);
-        if leaves {
-            self.leaving.push(Reverse(at));
-        }
+        let codewords = self.packets.lose(packet, at);
+        self.on_lost(packet, at);
         self.machine.drop_codewords(codewords, at);
         // What that settles is lost with the packet.
         self.machine.take_settled().for_each(drop);
@@ -380,6 +242,7 @@ impl CoupledQueue {
     fn check_whole(&mut self, packet: u64) {
         let whole = self.packets.get_mut(packet);
         if whole.is_some_and(packets::Flight::becomes_whole) {
+            self.check_known(packet);
             self.release(packet);
         }
     }
@@ -391,7 +254,7 @@ impl CoupledQueue {
         };
         let lane = match self.in_order {
             InOrder::Off => {
-                flight.done = true;
+                flight.released = true;
                 if let State::Whole(arrival) = flight.state {
                     self.tell(packet, Some(arrival));
                 }
@@ -408,7 +271,7 @@ impl CoupledQueue {
             && flight.state != State::Open
         {
             lane.packets.pop_front();
-            flight.done = true;
+            flight.released = true;
             match flight.state {
                 State::Whole(arrival) => {
                     lane.latest = lane.latest.max(arrival);
@@ -434,18 +297,13 @@ impl CoupledQueue {
         if let State::Lost(known) = flight.state
             && !is_sent
         {
-            // It leaves the queue with its failure.
+            // It is served no further.
             served.service.end = known;
-            served.left = Some(known);
         }
         served.service.arrival = arrival.map(|at| at.saturating_add(self.propagation));
-        let departs = match flight.state {
-            State::Lost(known) => known,
-            _ => served.service.end,
-        };
-        self.departing.insert((departs, number), *served);
         let fate = Fate::Served(flight.queued, served.service, false);
         self.fates.push_back(fate);
+        self.depart(number);
     }
 }
 
@@ -455,7 +313,7 @@ impl Gateway for CoupledQueue {
             return Fate::Dropped(packet);
         }
         self.held += 1;
-        let number = self.packets.push(packet, now);
+        let number = self.packets.push(packet, now, self.feedback.is_awaited());
         let lane = match self.in_order {
             InOrder::Off => return Fate::Waits,
             InOrder::Link => 0,
@@ -489,7 +347,7 @@ impl Gateway for CoupledQueue {
 
     fn in_service(&self) -> impl Iterator<Item = &Served> {
         let open = self.packets.iter();
-        let open = open.filter(|flight| flight.begun && !flight.told);
+        let open = open.filter(|flight| flight.begun && !flight.departs);
         self.departing
             .values()
             .chain(open.map(|flight| &flight.served))
@@ -497,6 +355,10 @@ impl Gateway for CoupledQueue {
 
     fn len(&self) -> u64 {
         self.held
+    }
+
+    fn tells_whole(&self) -> bool {
+        self.feedback.tells_whole()
     }
 
     fn is_exhausted(&self) -> bool {

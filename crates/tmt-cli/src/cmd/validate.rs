@@ -4,6 +4,7 @@ mod coupled;
 mod figure;
 mod hybrid;
 mod link;
+mod proxy;
 mod show;
 mod tables;
 

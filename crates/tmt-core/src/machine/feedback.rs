@@ -89,10 +89,12 @@ impl Machine {
         }
         let codeword = self.block.codeword(place.column);
         if !feedback.rules.loss.erases() {
-            return self.acknowledge(codeword, self.repeat_after, now);
+            self.acknowledge(codeword, self.repeat_after, now);
+            return Ok(());
         }
         if self.gives_up_after(0) {
-            return self.acknowledge(codeword, self.timer(), now);
+            self.acknowledge(codeword, self.timer(), now);
+            return Ok(());
         }
         let shape = self.block.shape(place.column);
         self.arrivals.clear();
@@ -126,7 +128,8 @@ impl Machine {
         } else {
             self.repeat_after
         };
-        self.acknowledge(number, after, now)
+        self.acknowledge(number, after, now);
+        Ok(())
     }
 
     /// Draws for a first attempt that was not enough.
@@ -167,19 +170,13 @@ impl Machine {
         Ok(())
     }
 
-    fn acknowledge(
-        &mut self,
-        codeword: u64,
-        after: Option<Span>,
-        now: Time,
-    ) -> Result<(), ErrorKind> {
+    fn acknowledge(&mut self, codeword: u64, after: Option<Span>, now: Time) {
         // Where no repeat is ever asked for, no time of feedback is too late.
         let at = after.and_then(|after| now.checked_add(after));
         let at = at.unwrap_or(Time::MAX);
         if let Some(feedback) = &mut self.feedback {
             feedback.news.push(Acknowledged { codeword, at });
         }
-        Ok(())
     }
 
     fn timer(&self) -> Option<Span> {

@@ -31,6 +31,10 @@ pub(super) enum State {
 
 /// A packet that was let in.
 #[derive(Debug)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "what has happened to a packet, in no order of its own"
+)]
 pub(super) struct Flight {
     pub(super) queued: Queued,
     enqueued: Time,
@@ -49,9 +53,17 @@ pub(super) struct Flight {
     pub(super) begun: bool,
     pub(super) served: Served,
     pub(super) state: State,
-    /// Whether its fate was told, and whether nothing waits for it any more.
+    /// When the last of its attempts so far was judged, or the last unit of one sent.
+    pub(super) judged: Time,
+    /// Codewords of which the sender has not heard that they were decoded, and when it has of the others.
+    unheard: u64,
+    heard: Time,
+    /// Whether it matters when the sender knows that it has arrived, and that is open.
+    pub(super) awaited: bool,
+    /// Whether its fate was told, whether it is listed to depart, and whether no packet waits for it any more.
     pub(super) told: bool,
-    pub(super) done: bool,
+    pub(super) departs: bool,
+    pub(super) released: bool,
 }
 
 impl Flight {
@@ -75,18 +87,26 @@ impl Flight {
         }
         service.end = last;
         service.last_unit = numbers.end - 1;
+        self.judged = last;
         self.unsent -= numbers.end - numbers.start;
-        let is_sent = self.unsent == 0;
-        if is_sent {
-            self.served.left = Some(last);
-        }
-        is_sent
+        self.unsent == 0
     }
 
     /// LLDUs of it arrive, the latest of them then.
     pub(super) fn on_arrival(&mut self, arrival: Time, lldus: u32) {
         self.arrival = self.arrival.max(arrival);
         self.unsettled -= lldus;
+    }
+
+    /// The sender is done with one of its codewords then.
+    pub(super) fn on_acknowledged(&mut self, at: Time) {
+        self.heard = self.heard.max(at);
+        self.unheard -= 1;
+    }
+
+    /// When the sender was done with all of them, if it is.
+    pub(super) fn acknowledged(&self) -> Option<Time> {
+        (self.unheard == 0).then_some(self.heard)
     }
 
     /// Whether all of it is there and sent, which is told only once.
@@ -136,8 +156,8 @@ impl Packets {
         }
     }
 
-    /// Lets a packet in; its number.
-    pub(super) fn push(&mut self, queued: Queued, now: Time) -> u64 {
+    /// Lets a packet in, of which may be awaited when the sender knows that it has arrived; its number.
+    pub(super) fn push(&mut self, queued: Queued, now: Time, awaited: bool) -> u64 {
         let service = Service {
             start: now,
             end: now,
@@ -163,8 +183,13 @@ impl Packets {
                 left: None,
             },
             state: State::Open,
+            judged: Time::ZERO,
+            unheard: self.shape.codewords,
+            heard: Time::ZERO,
+            awaited,
             told: false,
-            done: false,
+            departs: false,
+            released: false,
         });
         self.codewords_queued += self.shape.codewords;
         self.base + self.flights.len() as u64 - 1
@@ -233,27 +258,30 @@ impl Packets {
         self.get(self.hint).is_some_and(here).then_some(self.hint)
     }
 
-    /// A codeword of the packet failed in the slot sent `at`: nothing more of it is given to the machine. Whether it
-    /// leaves the queue with that, and the codewords that the machine has.
-    pub(super) fn lose(&mut self, number: u64, at: Time) -> (bool, Range<u64>) {
+    /// A codeword of the packet failed in the slot sent `at`: nothing more of it is given to the machine. The codewords
+    /// that the machine has.
+    pub(super) fn lose(&mut self, number: u64, at: Time) -> Range<u64> {
         let codewords = self.shape.codewords;
         let Some(flight) = self.get_mut(number) else {
-            return (false, 0..0);
+            return 0..0;
         };
         flight.state = State::Lost(at);
         flight.ahead = 0;
         let (left, taken) = (codewords - flight.taken, flight.codewords());
-        let leaves = !flight.is_sent();
         self.codewords_queued -= left;
         if left > 0 {
             self.source += 1;
         }
-        (leaves, taken)
+        taken
     }
 
     /// Forgets the packets at the front that nothing waits for.
     pub(super) fn forget(&mut self) {
-        while self.flights.pop_front_if(|flight| flight.done).is_some() {
+        while self
+            .flights
+            .pop_front_if(|flight| flight.released && !flight.awaited)
+            .is_some()
+        {
             self.base += 1;
         }
     }

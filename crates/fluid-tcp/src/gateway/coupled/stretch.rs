@@ -1,8 +1,6 @@
 //! Slots by stretches: what is received, or decoded, in its first attempt before the next repeat takes no step of its
 //! own for each unit.
 
-use std::cmp::Reverse;
-
 use tmt_core::machine::Machine;
 use tmt_core::slot::{Lldu, Slot};
 use tmt_core::units::Time;
@@ -30,7 +28,7 @@ impl CoupledQueue {
     /// Takes slots from `from` on so long as they need no repeat, where the machine stands between super-blocks of one
     /// codeword; whether there were some.
     pub(super) fn stretch(&mut self, from: Time) -> bool {
-        if self.interleave > 1 || !self.hears_all || self.machine.is_under_way() {
+        if self.interleave > 1 || !self.feedback.hears_all() || self.machine.is_under_way() {
             return false;
         }
         let units = self.data_units + self.repair_units;
@@ -63,8 +61,7 @@ impl CoupledQueue {
             last = slots[done - 1].tx_time();
             flight.on_arrival(part.arrival, part.data_units);
             if flight.on_sent(at..at + part.slots as u64, (first, last)) {
-                self.leaving.push(Reverse(last));
-                self.sent.push(packet);
+                self.sent.push((packet, last));
             }
         }
         #[cfg(test)]
@@ -76,7 +73,8 @@ impl CoupledQueue {
         self.account.on_used(number..number + done as u64, last);
         self.slots.advance(done);
         let mut sent = std::mem::take(&mut self.sent);
-        for packet in sent.drain(..) {
+        for (packet, last) in sent.drain(..) {
+            self.on_all_sent(packet, last);
             self.check_whole(packet);
         }
         self.sent = sent;

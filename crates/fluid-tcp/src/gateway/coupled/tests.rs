@@ -4,7 +4,7 @@ mod feedback;
 mod model;
 
 use proptest::prelude::*;
-use tmt_core::channel::Channel;
+use tmt_core::channel::{Channel, ChannelSpec};
 use tmt_core::text::encode;
 use tmt_core::walk::Walk;
 
@@ -12,7 +12,7 @@ use super::*;
 use crate::link::{Link, TimelineLink};
 use crate::probe::Copy;
 use crate::sender::Why;
-use crate::timeline::Builder;
+use crate::timeline::{Builder, Timeline};
 
 fn time(nanos: u64) -> Time {
     Time::from_nanos(nanos).unwrap()
@@ -55,6 +55,7 @@ fn link(slots: &[(u64, u64)], scheme: &str, data_units: u32) -> CoupledLink {
         data_units,
         tail: Tail::Short,
         in_order: InOrder::Off,
+        hold: Hold::Sent,
     }
 }
 
@@ -101,9 +102,14 @@ fn a_permanent_backlog_gives_the_timeline_of_apply_byte_for_byte() {
     ] {
         for (seed, channel) in (1..).zip(["bernoulli:0.1", "gilbert-elliott:alpha=0.99,beta=0.8"]) {
             let slots = erased_slots(channel, seed, 20_000);
-            let mut queue =
-                CoupledQueue::new(&link(&slots, scheme, data_units), rtt, u64::MAX, Time::ZERO)
-                    .unwrap();
+            let mut queue = CoupledQueue::new(
+                &link(&slots, scheme, data_units),
+                rtt,
+                u64::MAX,
+                Time::ZERO,
+                false,
+            )
+            .unwrap();
             for ordinal in 0..20_000 {
                 assert_eq!(
                     queue.offer(Time::ZERO, packet(ordinal, 0, Time::ZERO)),
@@ -147,7 +153,7 @@ fn under_a_permanent_backlog_packets_arrive_as_on_the_timeline() {
             in_order,
             ..link(&slots, scheme, data_units)
         };
-        let mut queue = CoupledQueue::new(&link, rtt, u64::MAX, Time::ZERO).unwrap();
+        let mut queue = CoupledQueue::new(&link, rtt, u64::MAX, Time::ZERO, false).unwrap();
         for ordinal in 0..20_000 {
             queue.offer(Time::ZERO, packet(ordinal, 0, Time::ZERO));
         }
@@ -199,6 +205,8 @@ struct Case {
     in_order: InOrder,
     /// Probability and, beyond RTT and feedback delay, timer.
     lost_feedback: Option<(f64, u64)>,
+    hold: Hold,
+    tells_whole: bool,
 }
 
 fn codes() -> impl Strategy<Value = model::Code> {
@@ -238,14 +246,17 @@ fn cases() -> impl Strategy<Value = Case> {
         prop::sample::select(vec![0.0, 0.1, 0.5, 1.0]),
         prop_oneof![Just(0u64), 1u64..90],
     ));
+    let holds = prop::sample::select(vec![Hold::Sent, Hold::Acknowledged]);
+    let queue = (1u64..9, orders, holds, any::<bool>());
     (
         codes(),
         prop::collection::vec(slot, 1..400),
-        (0u64..60, 0u64..9, 1u64..9, orders, lost_feedback),
+        (0u64..60, 0u64..9, lost_feedback, queue),
         prop::collection::vec(offer, 0..40),
     )
         .prop_map(
-            |(code, steps, (rtt, feedback, capacity, in_order, lost_feedback), offers)| {
+            |(code, steps, (rtt, feedback, lost_feedback, queue), offers)| {
+                let (capacity, in_order, hold, tells_whole) = queue;
                 let (mut t, mut at) = (2, 1);
                 let slots = steps.into_iter().map(|(step, d)| {
                     t += 2 * step;
@@ -265,13 +276,15 @@ fn cases() -> impl Strategy<Value = Case> {
                     offers: offers.collect(),
                     in_order,
                     lost_feedback,
+                    hold,
+                    tells_whole,
                 }
             },
         )
 }
 
 /// Drives the queue as a run does; what it told of each packet, in the order of the packets.
-fn drive(case: &Case) -> (Vec<model::Story>, u64) {
+fn drive(case: &Case) -> (Vec<model::Story>, Vec<model::Told>, u64) {
     let link = CoupledLink {
         feedback_delay: span(case.feedback),
         tail: if case.code.pad {
@@ -280,6 +293,7 @@ fn drive(case: &Case) -> (Vec<model::Story>, u64) {
             Tail::Short
         },
         in_order: case.in_order,
+        hold: case.hold,
         lost_feedback: case.lost_feedback.map(|(probability, more)| LostFeedback {
             probability,
             timer: span(case.rtt + case.feedback + more),
@@ -287,8 +301,11 @@ fn drive(case: &Case) -> (Vec<model::Story>, u64) {
         }),
         ..link(&case.slots, &case.code.text(), case.code.lldus)
     };
-    let mut queue = CoupledQueue::new(&link, span(case.rtt), case.capacity, Time::ZERO).unwrap();
+    let (rtt, begin) = (span(case.rtt), Time::ZERO);
+    let queue = CoupledQueue::new(&link, rtt, case.capacity, begin, case.tells_whole);
+    let mut queue = queue.unwrap();
     let mut stories: Vec<model::Story> = Vec::new();
+    let mut told = vec![model::Told::default(); case.offers.len()];
     let mut offers = case.offers.iter().peekable();
     loop {
         let due = queue.due().map(Time::as_nanos);
@@ -298,7 +315,7 @@ fn drive(case: &Case) -> (Vec<model::Story>, u64) {
             (None, Some(due)) => due,
             (None, None) => break,
         });
-        while queue.leave(now).is_some() {}
+        retire(&mut queue, now, &mut told);
         if let Some(&(_, flow)) = offer {
             let ordinal = stories.len() as u64;
             let dropped = queue.offer(now, packet(ordinal, flow, now)) != Fate::Waits;
@@ -309,8 +326,15 @@ fn drive(case: &Case) -> (Vec<model::Story>, u64) {
             });
         }
         while let Some(fate) = queue.wake(now) {
-            let Fate::Served(packet, service, _) = fate else {
-                panic!("{fate:?}")
+            let (packet, service) = match fate {
+                Fate::Served(packet, service, _) => (packet, service),
+                Fate::Whole(packet, known) => {
+                    assert!(known >= now, "known in time");
+                    let told = &mut told[usize::try_from(packet.copy.ordinal).unwrap()];
+                    assert_eq!(told.known.replace(known.as_nanos()), None, "told once");
+                    continue;
+                }
+                _ => panic!("{fate:?}"),
             };
             let arrival = service.arrival.map(Time::as_nanos);
             assert!(
@@ -327,8 +351,20 @@ fn drive(case: &Case) -> (Vec<model::Story>, u64) {
         }
     }
     let end = time(case.slots.last().unwrap().0);
-    while queue.leave(end).is_some() {}
-    (stories, queue.usage(end).lldus_used.unwrap())
+    retire(&mut queue, end, &mut told);
+    let used = queue.usage(end).lldus_used.unwrap();
+    retire(&mut queue, Time::MAX, &mut told);
+    (stories, told, used)
+}
+
+/// Takes what leaves the queue by `now`.
+fn retire(queue: &mut CoupledQueue, now: Time, told: &mut [model::Told]) {
+    while let Some(served) = queue.leave(now) {
+        let left = served.left.unwrap();
+        assert!(left <= now);
+        let told = &mut told[usize::try_from(served.copy.ordinal).unwrap()];
+        assert_eq!(told.left.replace(left.as_nanos()), None, "leaves once");
+    }
 }
 
 proptest! {
@@ -340,13 +376,19 @@ proptest! {
         let (probability, more) = case.lost_feedback.unwrap_or_default();
         let mut loss = Channel::of_feedback(ChannelSpec::Bernoulli { p: probability }, 7);
         let back = case.rtt + case.feedback;
-        let feedback = model::Feedback { back, timer: back + more, lost: &mut || loss.erases() };
-        let (expected, used) = model::walk(
-            &case.code, &case.slots, feedback, case.capacity, &case.offers, case.in_order,
+        let feedback = model::Feedback { rtt: case.rtt, back, timer: back + more, lost: &mut || loss.erases() };
+        let (expected, mut expected_told, used) = model::walk(
+            &case.code, &case.slots, feedback, case.capacity, &case.offers, case.in_order, case.hold,
         );
-        let (stories, slots_used) = drive(&case);
+        if !case.tells_whole {
+            for told in &mut expected_told {
+                told.known = None;
+            }
+        }
+        let (stories, told, slots_used) = drive(&case);
         let expected: Vec<model::Story> = expected.into_iter().map(|story| story.travelled(propagation)).collect();
         prop_assert_eq!(stories, expected);
+        prop_assert_eq!(told, expected_told);
         prop_assert_eq!(slots_used, used);
     }
 }
@@ -355,7 +397,8 @@ proptest! {
 fn a_failed_codeword_takes_what_is_left_of_its_packet_with_it() {
     // Codewords of one unit, no repeats: the second of four units is erased, the other two are never sent.
     let slots: Vec<(u64, u64)> = (0..8).map(|t| (t * 10, u64::from(t != 1))).collect();
-    let mut queue = CoupledQueue::new(&link(&slots, "none", 4), span(20), 9, Time::ZERO).unwrap();
+    let mut queue =
+        CoupledQueue::new(&link(&slots, "none", 4), span(20), 9, Time::ZERO, false).unwrap();
     for ordinal in 0..2 {
         queue.offer(Time::ZERO, packet(ordinal, 0, Time::ZERO));
     }
@@ -380,7 +423,8 @@ fn a_failed_codeword_takes_what_is_left_of_its_packet_with_it() {
 fn idle_slots_are_passed_over() {
     // Two packets at both ends of the trace.
     let slots: Vec<(u64, u64)> = (0..300_000).map(|t| (t * 1000, 1)).collect();
-    let mut queue = CoupledQueue::new(&link(&slots, "arq", 3), span(20), 9, Time::ZERO).unwrap();
+    let mut queue =
+        CoupledQueue::new(&link(&slots, "arq", 3), span(20), 9, Time::ZERO, false).unwrap();
     let mut starts = Vec::new();
     for (ordinal, at) in [(0, 1), (1, 299_000_500)] {
         queue.offer(time(at), packet(ordinal, 0, time(at)));

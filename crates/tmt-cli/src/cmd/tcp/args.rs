@@ -4,7 +4,7 @@ use std::str::FromStr;
 
 use fluid_tcp::congestion::Algorithm;
 use fluid_tcp::endpoint::{CutFrom, LossDetection, Profile, Recovery, RttSampling};
-use fluid_tcp::gateway::{Discipline, InOrder, Tail};
+use fluid_tcp::gateway::{Discipline, Hold, InOrder, Tail};
 use fluid_tcp::simulation::SplitWindow;
 use tmt_core::channel::{ChannelSpec, SlotChannel, probability};
 use tmt_core::scheme::SchemeSpec;
@@ -56,6 +56,10 @@ pub(crate) struct Args {
     /// (off when left out; a scheme's own `,in-order` means link)
     #[arg(long, value_name = "link|flow|off")]
     pub(crate) in_order: Option<InOrder>,
+    /// How long the queue of the coupled link holds a packet: until its last unit has been sent for the first time
+    /// (sent, when left out), or until the link's feedback has told its fate (acknowledged)
+    #[arg(long, value_name = "sent|acknowledged")]
+    pub(crate) hold: Option<Hold>,
     /// Slots of --rate and --lldu for --duration in the place of the coupled link's PHY trace, each decoded after its
     /// own length, and what erases them: bernoulli:P, gilbert-elliott:alpha=A,beta=B[,…], or fading:m=M,X=SHARE for
     /// bad times of mean M (a duration or seconds) that make up such a share of all time; anew for every seed

@@ -334,6 +334,7 @@ impl Plan {
                 }
                 head.set("tail", link.tail.to_string());
                 head.set("in_order", link.in_order.to_string());
+                head.set("hold", link.hold.to_string());
                 head.set("lldus_per_packet", link.data_units.to_string());
                 head.set("units_per_packet", link.units_per_packet().to_string());
                 head.set("interleave", link.scheme.interleave().to_string());

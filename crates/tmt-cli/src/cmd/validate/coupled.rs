@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use fluid_tcp::endpoint::Endpoint;
-use fluid_tcp::gateway::{CoupledLink, Discipline, InOrder, Tail};
+use fluid_tcp::gateway::{CoupledLink, Discipline, Hold, InOrder, Tail};
 use fluid_tcp::metrics::RunReport;
 use fluid_tcp::probe::{NoProbe, Probe};
 use fluid_tcp::simulation::{Flow, Path, ReturnPath, Setup, run_coupled};
@@ -29,6 +29,7 @@ pub(super) struct Point {
     pub(super) path: Path,
     pub(super) buffer: u64,
     pub(super) in_order: InOrder,
+    pub(super) hold: Hold,
     pub(super) cc: &'static str,
     pub(super) endpoint: Endpoint,
     pub(super) flows: u32,
@@ -72,6 +73,7 @@ impl Point {
             data_units: self.lldus,
             tail: Tail::Short,
             in_order: self.in_order,
+            hold: self.hold,
         };
         run_coupled(&setup, &link, probe)
             .ok_or_else(|| Failure::failed("the figure's constants leave no link"))

@@ -5,12 +5,12 @@ use serde::Serialize;
 use tmt_core::model::Model;
 use tmt_core::units::Span;
 
-use super::{hybrid, link, tables};
+use super::{hybrid, link, proxy, tables};
 use crate::cmd::model::models;
 use crate::exit::{Failure, Outcome};
 
 /// Every figure there is: one entry a figure, in the order of the papers.
-pub(super) static FIGURES: [Figure; 11] = [
+pub(super) static FIGURES: [Figure; 22] = [
     link::FIGURE_5,
     link::FIGURE_6,
     link::FURTHER,
@@ -22,6 +22,17 @@ pub(super) static FIGURES: [Figure; 11] = [
     hybrid::ARQ_ONE,
     tables::TABLE_1,
     tables::TABLE_2,
+    proxy::LOSSES,
+    proxy::SATELLITE,
+    proxy::TERRESTRIAL,
+    proxy::BUFFER,
+    proxy::SPLIT_BUFFER,
+    proxy::SPLIT_LOSSES,
+    proxy::BOTH,
+    proxy::ATTEMPTS,
+    proxy::FADING,
+    proxy::CONNECTIONS,
+    proxy::WINDOWS,
 ];
 
 /// A figure or table.

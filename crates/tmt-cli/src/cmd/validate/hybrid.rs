@@ -3,7 +3,7 @@
 //! Figs 3 to 8 are the paper's simulations, 9 to 14 its model on the same points: each entry here is both.
 
 use fluid_tcp::endpoint::{Endpoint, Profile};
-use fluid_tcp::gateway::InOrder;
+use fluid_tcp::gateway::{Hold, InOrder};
 use fluid_tcp::simulation::Path;
 use tmt_core::units::{BitRate, Bytes, Span};
 
@@ -231,6 +231,7 @@ impl At {
             },
             buffer: BUFFER,
             in_order: self.in_order,
+            hold: Hold::Sent,
             cc: "newreno",
             endpoint: Endpoint {
                 sack: false,

@@ -1,5 +1,7 @@
 //! Lost feedback against closed forms.
 
+use tmt_core::scheme::SchemeSpec;
+
 use super::*;
 
 /// Slots used, and delivered of `packets` that are all there at the start, one codeword each.
@@ -20,7 +22,8 @@ fn used(
         }),
         ..link(&slots, scheme, spec.data_units())
     };
-    let mut queue = CoupledQueue::new(&link, span(100_000_000), u64::MAX, Time::ZERO).unwrap();
+    let mut queue =
+        CoupledQueue::new(&link, span(100_000_000), u64::MAX, Time::ZERO, false).unwrap();
     for ordinal in 0..packets {
         queue.offer(Time::ZERO, packet(ordinal, 0, Time::ZERO));
     }
@@ -87,7 +90,7 @@ fn the_timer_repeats_what_a_lost_refusal_asked_for() {
         }),
         ..link(&slots, "arq:rounds=2", 1)
     };
-    let mut queue = CoupledQueue::new(&link, span(100_000_000), 9, Time::ZERO).unwrap();
+    let mut queue = CoupledQueue::new(&link, span(100_000_000), 9, Time::ZERO, false).unwrap();
     queue.offer(Time::ZERO, packet(0, 0, Time::ZERO));
     let mut told = Vec::new();
     while let Some(due) = queue

@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use crate::gateway::InOrder;
+use crate::gateway::{Hold, InOrder};
 
 #[derive(Debug, Clone)]
 pub(super) struct Code {
@@ -84,10 +84,13 @@ struct Codeword {
     arrivals: Vec<u64>,
     rounds: u32,
     decoded: bool,
+    /// When its last LLDU is there, once it is decoded.
+    arrival: u64,
 }
 
 /// The feedback of the link: its way from an attempt's last unit to the repeats, and how that can fail.
 pub(super) struct Feedback<'a> {
+    pub(super) rtt: u64,
     pub(super) back: u64,
     pub(super) timer: u64,
     /// Whether the next one is lost.
@@ -102,6 +105,28 @@ struct Packet {
     undecoded: usize,
     arrival: u64,
     lost: Option<u64>,
+    /// Codewords the sender is not done with, and when it was with the others.
+    unheard: usize,
+    heard: u64,
+    /// When its failure is known to the sender.
+    lost_known: u64,
+}
+
+impl Packet {
+    /// When the sender knows that all of it has arrived.
+    fn known(&self) -> Option<u64> {
+        (self.lost.is_none() && self.unheard == 0).then_some(self.heard)
+    }
+
+    /// When it leaves the queue.
+    fn left(&self, hold: Hold) -> Option<u64> {
+        match (hold, self.lost) {
+            (Hold::Acknowledged, None) => self.known(),
+            (Hold::Acknowledged, Some(_)) => Some(self.lost_known),
+            (Hold::Sent, _) if self.sent.len() == self.units => self.sent.last().copied(),
+            (Hold::Sent, lost) => lost,
+        }
+    }
 }
 
 #[derive(Default)]
@@ -138,6 +163,7 @@ impl Link {
                 arrivals: Vec::new(),
                 rounds: 0,
                 decoded: false,
+                arrival: 0,
             });
         }
         for row in 0..code.n {
@@ -160,16 +186,27 @@ impl Link {
             let complete = arrivals[codeword.data as usize - 1];
             for own in &codeword.own {
                 let own = own.filter(|_| !code.frame);
-                packet.arrival = packet.arrival.max(own.unwrap_or(complete));
+                codeword.arrival = codeword.arrival.max(own.unwrap_or(complete));
             }
+            packet.arrival = packet.arrival.max(codeword.arrival);
             packet.undecoded -= 1;
         }
+        let after = if unheard {
+            feedback.timer
+        } else {
+            feedback.back
+        };
         if codeword.decoded && (!unheard || last) {
+            let packet = self.packets[codeword.packet].as_mut().unwrap();
+            let heard = (t + after).max(codeword.arrival + feedback.rtt);
+            packet.unheard -= 1;
+            packet.heard = packet.heard.max(heard);
             return;
         }
         if last {
             let packet = self.packets[codeword.packet].as_mut().unwrap();
             packet.lost = Some(t);
+            packet.lost_known = t + feedback.back;
             packet.waiting.clear();
             let lost = codeword.packet;
             self.block.retain(|id| self.codewords[*id].packet != lost);
@@ -189,11 +226,7 @@ impl Link {
         } else {
             missing.unwrap().unwrap() + code.extra
         };
-        let ready = t + if unheard {
-            feedback.timer
-        } else {
-            feedback.back
-        };
+        let ready = t + after;
         // What is ready first goes first, but for a head of which some has been sent.
         let begun = usize::from(self.begun);
         let later = |at: &usize| self.repeats[*at].0 > ready;
@@ -243,9 +276,9 @@ impl Link {
         true
     }
 
-    fn offer(&mut self, code: &Code, capacity: u64, flow: usize) {
+    fn offer(&mut self, code: &Code, capacity: u64, at: u64, flow: usize, hold: Hold) {
         let held = self.packets.iter().flatten();
-        let held = held.filter(|packet| packet.lost.is_none() && packet.sent.len() < packet.units);
+        let held = held.filter(|packet| packet.left(hold).is_none_or(|left| left > at));
         let packet = Packet {
             flow,
             waiting: code.codewords(),
@@ -258,10 +291,22 @@ impl Link {
             undecoded: code.codewords().len(),
             arrival: 0,
             lost: None,
+            unheard: code.codewords().len(),
+            heard: 0,
+            lost_known: 0,
         };
         let room = (held.count() as u64) < capacity;
         self.packets.push(room.then_some(packet));
     }
+}
+
+/// What the gateway tells of a packet beside its story.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct Told {
+    /// When it knows that it has arrived.
+    pub(super) known: Option<u64>,
+    /// When it leaves the queue, where its story is told.
+    pub(super) left: Option<u64>,
 }
 
 /// What becomes of every packet offered, and the slots used.
@@ -272,16 +317,17 @@ pub(super) fn walk(
     capacity: u64,
     offers: &[(u64, usize)],
     in_order: InOrder,
-) -> (Vec<Story>, u64) {
+    hold: Hold,
+) -> (Vec<Story>, Vec<Told>, u64) {
     let (mut link, mut used, mut offers) = (Link::default(), 0, offers.iter().peekable());
     for &slot in slots {
-        while let Some((_, flow)) = offers.next_if(|(at, _)| *at < slot.0) {
-            link.offer(code, capacity, *flow);
+        while let Some((at, flow)) = offers.next_if(|(at, _)| *at < slot.0) {
+            link.offer(code, capacity, *at, *flow, hold);
         }
         used += u64::from(link.slot(code, slot, &mut feedback));
     }
-    for (_, flow) in offers {
-        link.offer(code, capacity, *flow);
+    for (at, flow) in offers {
+        link.offer(code, capacity, *at, *flow, hold);
     }
     // In order: the running latest of its lane, nothing from the first open packet on.
     let mut lanes: BTreeMap<usize, Option<u64>> = BTreeMap::new();
@@ -316,5 +362,17 @@ pub(super) fn walk(
             arrival,
         }
     });
-    (stories.collect(), used)
+    let stories: Vec<Story> = stories.collect();
+    let told = link.packets.iter().zip(&stories).map(|(packet, story)| {
+        let packet = packet.as_ref();
+        let is_told = matches!(story, Story::Served { .. });
+        Told {
+            known: packet.and_then(Packet::known),
+            left: packet
+                .filter(|_| is_told)
+                .and_then(|packet| packet.left(hold)),
+        }
+    });
+    let told = told.collect();
+    (stories, told, used)
 }

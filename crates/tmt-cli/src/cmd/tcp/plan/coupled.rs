@@ -24,6 +24,7 @@ pub(super) fn refuse_beside(args: &Args) -> Outcome {
         ("--feedback-loss", args.feedback_loss.is_some()),
         ("--tail", args.tail.is_some()),
         ("--in-order", args.in_order.is_some()),
+        ("--hold", args.hold.is_some()),
     ];
     match refused.iter().find(|(_, given)| *given) {
         Some((flag, _)) if args.link != "coupled" => Err(Failure::usage(format!(
@@ -125,6 +126,7 @@ pub(super) fn coupled(args: &Args) -> Outcome<Link> {
         data_units,
         tail: args.tail.unwrap_or_default(),
         in_order,
+        hold: args.hold.unwrap_or_default(),
     };
     if trace.timeline.last() > coupled.machine(link.rtt.value).repeats_fit_until() {
         return Err(Failure::failed(format!(
@@ -132,9 +134,10 @@ pub(super) fn coupled(args: &Args) -> Outcome<Link> {
         )));
     }
     link.notes.push(format!(
-        "scheme {}, feedback delay {feedback_words}, tail {}, in order {in_order}: {} slots for a packet's first transmission",
+        "scheme {}, feedback delay {feedback_words}, tail {}, in order {in_order}, hold {}: {} slots for a packet's first transmission",
         coupled.scheme,
         coupled.tail,
+        coupled.hold,
         coupled.units_per_packet()
     ));
     if let Some(lost) = coupled.lost_feedback {

@@ -44,6 +44,7 @@ pub(crate) struct Params {
     pub(crate) overlap: Option<&'static str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) slot_ns: Option<u64>,
+    pub(crate) hold: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) lldu_bytes: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -114,6 +115,7 @@ impl Params {
                 let lost = plan.link.lost_feedback;
                 self.feedback_loss = lost.map(|lost| lost.probability);
                 self.feedback_timer_ns = lost.map(|lost| lost.timer.as_nanos());
+                self.hold = Some(plan.link.hold.to_string());
                 self.tail = Some(plan.link.tail.to_string());
                 self.in_order = Some(plan.link.in_order.to_string());
                 if let Some(channel) = &plan.channel {
@@ -170,6 +172,7 @@ pub(super) fn params(args: &Args, endpoint: &Endpoint, flows: &[FlowPlan]) -> Pa
         in_order: None,
         overlap: None,
         slot_ns: None,
+        hold: None,
         lldu_bytes: None,
         lldu_header_bytes: None,
         lldus_per_packet: None,
