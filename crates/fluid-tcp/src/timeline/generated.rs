@@ -117,7 +117,7 @@ impl Store for Made {
         let (first, last) = (slots.first()?.tx_time(), slots.last()?.tx_time());
         match erasures {
             Erasures::Steps(blocks) => {
-                blocks.block(number as u64).apply(slots);
+                blocks.block(number as u64).mark(slots);
             }
             Erasures::Fades(fades) => {
                 let length = self.slots.decode_delay();

@@ -70,6 +70,12 @@ impl Erasures {
     /// Marks as erased what the process erases, unit after unit; what is erased already stays so.
     /// Returns how many of the slots are erased then. Slots beyond the piece are left as they are.
     pub fn apply(&self, slots: &mut [Slot]) -> u64 {
+        self.mark(slots);
+        slots.iter().map(|slot| u64::from(slot.is_erased())).sum()
+    }
+
+    /// The same without counting.
+    pub fn mark(&self, slots: &mut [Slot]) {
         for (batch, mut mask) in slots.chunks_mut(BATCH).zip(self.masks()) {
             while mask != 0 {
                 let Some(slot) = batch.get_mut(mask.trailing_zeros() as usize) else {
@@ -79,7 +85,6 @@ impl Erasures {
                 mask &= mask - 1;
             }
         }
-        slots.iter().map(|slot| u64::from(slot.is_erased())).sum()
     }
 
     /// The masks of 64 units each; bits beyond the piece are zero.
