@@ -315,16 +315,103 @@ fn a_proxy_told_its_part_loses_nothing_however_little_that_is() {
 }
 
 #[test]
-fn more_connections_do_not_help_splitting() {
-    // papers/004 Fig. 16 b.
-    let at = |flows| {
-        Case {
-            flows,
-            ..zhu(100, 100, 100, 0.1)
-        }
-        .split(SplitWindow::Share)
-        .mean()
+fn end_to_end_meets_its_equation_where_no_queue_stands() {
+    // (39): T1 = 100 ms and B = 50 up to about twice the pipe.
+    for (satellite, loss) in [(100, 0.1), (200, 0.1), (500, 0.1), (300, 0.3), (500, 0.3)] {
+        let found = zhu(100, satellite, 50, loss).percent();
+        let keys = format!("B=50 T1=0.1 T2={} p={loss}", f64::from(satellite) / 1e3);
+        let theory = 100.0 * theory("zhu", &keys, "norm");
+        let allowed = 0.1 * theory + found.ci95.unwrap();
+        assert!(
+            (found.mean - theory).abs() < allowed,
+            "T2 = {satellite} ms, p = {loss}: {found:?}, {theory}"
+        );
+    }
+}
+
+#[test]
+fn end_to_end_is_never_below_its_equation() {
+    // (39) is made of upper bounds of what a window takes; far below the truth where the queue keeps the link busy.
+    for (terrestrial, satellite, buffer, loss) in [
+        (0, 100, 50, 0.1),
+        (100, 100, 100, 0.1),
+        (100, 100, 100, 0.3),
+        (500, 100, 50, 0.3),
+    ] {
+        let found = zhu(terrestrial, satellite, buffer, loss).percent();
+        let (t1, t2) = (f64::from(terrestrial) / 1e3, f64::from(satellite) / 1e3);
+        let theory = 100.0
+            * theory(
+                "zhu",
+                &format!("B={buffer} T1={t1} T2={t2} p={loss}"),
+                "norm",
+            );
+        assert!(
+            found.mean + found.ci95.unwrap() > 0.95 * theory,
+            "{buffer} {loss}: {found:?}, {theory}"
+        );
+    }
+}
+
+#[test]
+fn without_losses_the_window_and_the_pipe_say_it_all() {
+    // Windows of 51 down to 26 segments, one more a round trip, over a pipe of 125: their mean over it (papers/004 (26)).
+    let found = zhu(0, 500, 50, 0.0).mean() / 100.0;
+    let expected = 38.5 / 125.0;
+    assert!(
+        (0.95..1.01).contains(&(found / expected)),
+        "{found}, expected {expected}"
+    );
+    // Over a pipe of 25 they keep the link busy.
+    let found = zhu(0, 100, 50, 0.0).mean();
+    assert!(found > 99.0, "{found}");
+}
+
+#[test]
+fn splitting_wins_on_a_long_link_and_loses_behind_a_long_way_with_little_buffer() {
+    // papers/004 Fig. 13: T2 well above T1; alpha = 10 with beta / (1 + 2 alpha) = 0.2.
+    let long = zhu(20, 500, 50, 0.1);
+    let (whole_way, split) = (long.mean(), long.split(SplitWindow::Share).mean());
+    assert!(
+        split > 1.5 * whole_way,
+        "{split} split, {whole_way} end to end"
+    );
+    let near = zhu(1_111, 100, 105, 0.1);
+    let (whole_way, split) = (near.mean(), near.split(SplitWindow::Share).mean());
+    assert!(
+        whole_way > 1.5 * split,
+        "{split} split, {whole_way} end to end"
+    );
+}
+
+#[test]
+fn more_connections_help_end_to_end_more_than_splitting() {
+    // papers/004 Fig. 16.
+    let at = |flows| Case {
+        flows,
+        ..zhu(100, 100, 30, 0.1)
     };
-    let (one, five) = (at(1), at(5));
-    assert!(five < 1.05 * one, "{one} and {five}");
+    let (one, ten) = (at(1).mean(), at(10).mean());
+    assert!(ten > 2.0 * one, "{one} and {ten} end to end");
+    let split = |flows| at(flows).split(SplitWindow::Share).mean();
+    let (one, ten) = (split(1), split(10));
+    assert!(ten < 1.3 * one, "{one} and {ten} split");
+}
+
+#[test]
+fn fading_costs_end_to_end_more_than_splitting() {
+    // papers/004 Fig. 15: both stay below their bounds, splitting close to it.
+    let keys = "B=50 T1=0.1 T2=0.1 p=0.1 X=0.1 m=0.02";
+    let fading = Case {
+        channel: "fading:m=20ms,X=0.1".to_owned(),
+        ..zhu(100, 100, 50, 0.1)
+    };
+    let whole_way = fading.mean() / 100.0 / theory("fading", keys, "e2e_upper_norm");
+    let split = fading.split(SplitWindow::Share).mean()
+        / 100.0
+        / theory("fading", keys, "split_upper_norm");
+    assert!(
+        whole_way < 0.95 && split < 1.01 && split > 0.93,
+        "{whole_way} and {split} of the bounds"
+    );
 }

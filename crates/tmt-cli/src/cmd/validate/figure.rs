@@ -70,6 +70,16 @@ pub(super) struct Runs {
     pub(super) duration: Span,
 }
 
+/// Which side of a model the simulation may be on, however far.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum Bound {
+    /// Below it.
+    Upper,
+    /// Above it.
+    Lower,
+}
+
 /// A row: one quantity at one point.
 #[derive(Debug, Clone, Serialize)]
 pub(super) struct Comparison {
@@ -93,8 +103,8 @@ pub(super) struct Comparison {
     pub(super) reference: Option<f64>,
     /// How many times the tolerance is allowed.
     pub(super) allowed: f64,
-    /// Whether the model is an upper bound, which the simulation may fall short of.
-    pub(super) bound: bool,
+    /// Whether the model is a bound, beyond which the simulation may go to one side.
+    pub(super) bound: Option<Bound>,
     /// Why the row is not judged: an assumption of the model that does not hold here.
     pub(super) outside_assumptions: Option<&'static str>,
 }
@@ -115,10 +125,10 @@ impl Comparison {
         let allowed = tolerance * self.allowed * self.theory.abs() + self.ci95.unwrap_or(0.0);
         // Whatever is no number is off.
         let off = self.simulated - self.theory;
-        let near = if self.bound {
-            off <= allowed
-        } else {
-            off.abs() <= allowed
+        let near = match self.bound {
+            None => off.abs() <= allowed,
+            Some(Bound::Upper) => off <= allowed,
+            Some(Bound::Lower) => off >= -allowed,
         };
         self.outside_assumptions.is_none() && !near
     }
@@ -182,20 +192,23 @@ mod tests {
             ci95: Some(ci95),
             reference: None,
             allowed: 1.0,
-            bound: false,
+            bound: None,
             outside_assumptions: None,
         }
     }
 
     #[test]
-    fn below_an_upper_bound_no_row_is_off() {
-        let bound = |simulated| Comparison {
-            bound: true,
+    fn on_its_side_of_a_bound_no_row_is_off() {
+        let bound = |bound, simulated| Comparison {
+            bound: Some(bound),
             ..row(1.0, simulated, 0.0)
         };
-        assert!(!bound(0.1).is_off(0.0));
-        assert!(bound(1.1).is_off(0.05));
-        assert!(bound(f64::NAN).is_off(0.05));
+        for (side, within, beyond) in [(Bound::Upper, 0.1, 1.1), (Bound::Lower, 7.0, 0.9)] {
+            assert!(!bound(side, within).is_off(0.0));
+            assert!(bound(side, beyond).is_off(0.05));
+            assert!(!bound(side, beyond).is_off(0.11));
+            assert!(bound(side, f64::NAN).is_off(0.05));
+        }
     }
 
     #[test]

@@ -186,7 +186,7 @@ impl At {
             ci95: simulated.ci95.map(|half| 100.0 * half),
             reference: None,
             allowed: 1.0,
-            bound: false,
+            bound: None,
             outside_assumptions: self.outside(&theory)?,
         })
     }

@@ -263,7 +263,7 @@ impl Case {
                 } else {
                     1.0
                 },
-                bound: false,
+                bound: None,
                 outside_assumptions: why,
             })
         };

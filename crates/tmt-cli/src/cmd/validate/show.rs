@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::figure::{Comparison, FIGURES, Figure, Runs};
+use super::figure::{Bound, Comparison, FIGURES, Figure, Runs};
 use crate::exit::{Failure, Outcome};
 use crate::output::{Output, json};
 use crate::table::{Report, significant};
@@ -126,7 +126,11 @@ impl FigureReport {
                     maybe(found.ci95),
                     format!("{:+.2}", row.deviation * 100.0),
                     maybe(found.reference),
-                    row.verdict.word().to_owned(),
+                    match found.bound {
+                        Some(Bound::Upper) => format!("{}, an upper bound", row.verdict.word()),
+                        Some(Bound::Lower) => format!("{}, a lower bound", row.verdict.word()),
+                        None => row.verdict.word().to_owned(),
+                    },
                 ],
             );
         }

@@ -135,7 +135,7 @@ impl Table {
                     ci95: simulated.ci95,
                     reference,
                     allowed: 1.0,
-                    bound: false,
+                    bound: None,
                     outside_assumptions,
                 })
             };
