@@ -255,6 +255,11 @@ impl Sender {
         self.rtt.sample(rtt);
     }
 
+    /// The receiver has room for so many packets, as a handshake tells; without limit until this is called.
+    pub fn on_room(&mut self, packets: u64) {
+        self.edge = packets;
+    }
+
     /// When a timer expires.
     #[must_use]
     pub fn deadline(&self) -> Option<Time> {

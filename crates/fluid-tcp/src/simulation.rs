@@ -325,6 +325,10 @@ impl<G: Gateway, P: Probe> Run<'_, G, P> {
         if connection.handshake {
             connection.sender.on_handshake(rtt);
         }
+        if let Some(proxy) = &mut self.proxy {
+            let room = proxy.on_start(flow as usize);
+            self.flow(flow).sender.on_room(room);
+        }
         self.after_sender(now, flow, Moment::Start);
     }
 

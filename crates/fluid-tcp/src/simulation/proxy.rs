@@ -27,7 +27,7 @@ pub(super) enum Verdict {
 #[derive(Debug)]
 struct End {
     receiver: Receiver,
-    /// The packet up to which the flow was told that there is room; above all before it was told anything.
+    /// The packet up to which the flow was told that there is room; above all before it began.
     told: u64,
 }
 
@@ -72,6 +72,14 @@ impl Proxy {
     /// Packets in the buffer.
     pub(super) fn held(&self) -> u64 {
         self.held
+    }
+
+    /// A flow begins: the packets that it may send before it hears anything, as a handshake tells.
+    pub(super) fn on_start(&mut self, flow: usize) -> u64 {
+        let room = self.free();
+        self.ends[flow].told = room;
+        self.closed |= room == 0;
+        room
     }
 
     /// A packet of `flow` arrives.
@@ -152,6 +160,20 @@ mod tests {
             Verdict::Taken(ack) => (ack.next, ack.room),
             other => panic!("{other:?}"),
         }
+    }
+
+    #[test]
+    fn a_flow_that_begins_beside_a_full_buffer_is_told_when_there_is_room() {
+        let mut proxy = proxy(2, SplitWindow::Whole, 2);
+        assert_eq!(proxy.on_start(0), 2);
+        taken(&mut proxy, 0, 0);
+        taken(&mut proxy, 0, 1);
+        assert_eq!(proxy.on_start(1), 0);
+        proxy.on_released();
+        assert_eq!(proxy.reopened().unwrap().0, 0);
+        let (flow, ack) = proxy.reopened().unwrap();
+        assert_eq!((flow, ack.next, ack.room), (1, 0, 1));
+        assert_eq!(proxy.reopened(), None);
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use fluid_tcp::gateway::{CoupledLink, Discipline, InOrder, LostFeedback};
+use fluid_tcp::gateway::{CoupledLink, Discipline, Hold, InOrder, LostFeedback};
 use tmt_core::channel::SlotChannel;
 use tmt_core::metadata::Metadata;
 use tmt_core::scheme::SchemeSpec;
@@ -93,6 +93,17 @@ fn lost_feedback(args: &Args, rtt: Span, feedback_delay: Span) -> Outcome<Option
     }))
 }
 
+/// How long the queue holds a packet; a proxy's buffer until the link has acknowledged it.
+fn hold(args: &Args) -> Outcome<Hold> {
+    match (args.path.as_str(), args.hold) {
+        ("split", Some(hold)) => Err(Failure::usage(format!(
+            "--hold {hold} has no meaning with --path split: a proxy keeps what the link has not acknowledged"
+        ))),
+        ("split", None) => Ok(Hold::Acknowledged),
+        (_, hold) => Ok(hold.unwrap_or_default()),
+    }
+}
+
 pub(super) fn coupled(args: &Args) -> Outcome<Link> {
     let (scheme, in_order) = asked_for(args)?;
     let Slots {
@@ -126,7 +137,7 @@ pub(super) fn coupled(args: &Args) -> Outcome<Link> {
         data_units,
         tail: args.tail.unwrap_or_default(),
         in_order,
-        hold: args.hold.unwrap_or_default(),
+        hold: hold(args)?,
     };
     if trace.timeline.last() > coupled.machine(link.rtt.value).repeats_fit_until() {
         return Err(Failure::failed(format!(

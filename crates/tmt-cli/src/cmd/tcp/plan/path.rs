@@ -67,7 +67,7 @@ pub(super) fn path(
             SplitWindow::Share => "its part of the room",
         }
     ));
-    if buffer / flows.max(1) < FEWEST_FOR_FAST_RETRANSMIT {
+    if window == SplitWindow::Whole && flows > 1 && buffer / flows < FEWEST_FOR_FAST_RETRANSMIT {
         notes.push(format!(
             "less than {FEWEST_FOR_FAST_RETRANSMIT} places for each of the {flows} flows: where one loses a packet at the proxy only a timeout helps it (papers/004 eq 58)"
         ));
