@@ -14,10 +14,10 @@ use std::str::FromStr;
 use tmt_core::units::{Span, Time};
 
 use crate::link::{Service, Usage};
-use crate::probe::Copy;
+use crate::probe::{Copy, SlotUse};
 pub(crate) use codel::CoDelQueue;
-pub(crate) use coupled::CoupledQueue;
 pub use coupled::{CoupledLink, Hold, InOrder, LostFeedback, Tail};
+pub(crate) use coupled::{CoupledQueue, Tells};
 pub(crate) use drop_tail::DropTail;
 
 /// How much the queue holds.
@@ -155,6 +155,11 @@ pub(crate) trait Gateway {
 
     /// The next packet that has left the queue by `now` and whose fate is known, in the order in which that is so.
     fn leave(&mut self, now: Time) -> Option<Served>;
+
+    /// The next slot used by `now`, each once; none where nobody asked for them.
+    fn used(&mut self, _now: Time) -> Option<SlotUse> {
+        None
+    }
 
     /// Packets that the link serves but has not finished, the next to leave first; after all that have left.
     fn in_service(&self) -> impl Iterator<Item = &Served>;

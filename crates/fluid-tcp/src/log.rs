@@ -1,16 +1,18 @@
-//! Runs written down: one row a packet copy, or one row an event of a sender; captures, qlog, one packet's story.
+//! Runs written down: one row a packet copy, a used slot, or an event of a sender; captures, qlog, one packet's story.
 
 mod explain;
 mod packets;
 mod pcap;
 mod qlog;
 mod series;
+mod slots;
 
 pub use explain::{CopyStory, Explain, Served, Story};
 pub use packets::PacketLog;
 pub use pcap::{HEADERS, LARGEST, Pcap, PcapFlow};
 pub use qlog::Qlog;
 pub use series::Series;
+pub use slots::SlotLog;
 
 use std::io::{self, Write};
 

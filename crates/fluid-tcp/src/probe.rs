@@ -1,5 +1,6 @@
 //! Watching a run without taking part in it.
 
+use tmt_core::machine::UnitKind;
 use tmt_core::units::Time;
 
 use crate::link::Service;
@@ -19,6 +20,25 @@ pub struct Copy {
     pub copy: u32,
     /// Why it was sent.
     pub why: Why,
+}
+
+/// What a slot of a coupled link was used for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SlotUse {
+    /// Number of the slot, those in front of the run included, from 0.
+    pub slot: u64,
+    /// When it was sent.
+    pub at: Time,
+    /// What it carried.
+    pub kind: UnitKind,
+    /// The copy that the unit is of.
+    pub copy: Copy,
+    /// Number of the codeword that the unit is of, in the order in which the link took them, from 0.
+    pub codeword: u64,
+    /// In which attempt of the codeword, 1 for the first transmission.
+    pub attempt: u32,
+    /// When it is there, propagation left out; none where it was erased.
+    pub arrival: Option<Time>,
 }
 
 /// Why a sender's state is shown.
@@ -55,6 +75,11 @@ macro_rules! hooks {
                 true
             }
 
+            /// Whether anybody wants to know of every slot; [`Self::on_slot`] is told only then.
+            fn watches_slots(&self) -> bool {
+                false
+            }
+
             $($(#[$doc])*
             #[expect(unused_variables, reason = "named for those who take the hook")]
             fn $name(&mut self, $($argument: $type),*) {})*
@@ -63,6 +88,10 @@ macro_rules! hooks {
         impl Probe for All<'_> {
             fn watches(&self) -> bool {
                 !self.0.is_empty()
+            }
+
+            fn watches_slots(&self) -> bool {
+                self.0.iter().any(|probe| probe.watches_slots())
             }
 
             $(fn $name(&mut self, $($argument: $type),*) {
@@ -89,6 +118,8 @@ hooks! {
     fn on_service(copy: Copy, service: &Service);
     /// `copy` has left the queue at `left`; it was lost if the link lost it.
     fn on_departure(left: Time, copy: Copy, lost: bool);
+    /// A coupled link has used a slot, in the order of the slots.
+    fn on_slot(used: &SlotUse);
     /// `copy` reached the receiver.
     fn on_delivered(now: Time, copy: Copy);
     /// The receiver of `flow` sends an acknowledgement.

@@ -14,7 +14,7 @@ use crate::delay::DelayParts;
 use crate::endpoint::Endpoint;
 use crate::event::{EventQueue, Kinds};
 use crate::gateway::{
-    CoDelQueue, CoupledLink, CoupledQueue, Discipline, DropTail, Fate, Gateway, Queued,
+    CoDelQueue, CoupledLink, CoupledQueue, Discipline, DropTail, Fate, Gateway, Queued, Tells,
 };
 use crate::link::Link;
 use crate::metrics::{FlowTally, RunReport, Tallies};
@@ -179,8 +179,11 @@ pub fn run_coupled<P: Probe>(
     link: &CoupledLink,
     probe: &mut P,
 ) -> Option<RunReport> {
-    let tells_whole = setup.path.split.is_some();
-    let gateway = CoupledQueue::new(link, setup.rtt, setup.queue(), setup.begin, tells_whole)?;
+    let tells = Tells {
+        whole: setup.path.split.is_some(),
+        slots: probe.watches_slots(),
+    };
+    let gateway = CoupledQueue::new(link, setup.rtt, setup.queue(), setup.begin, tells)?;
     Some(run_over(setup, gateway, probe))
 }
 
@@ -573,6 +576,9 @@ impl<G: Gateway, P: Probe> Run<'_, G, P> {
 
     /// Counts what has left the queue by `now`.
     fn retire(&mut self, now: Time) {
+        while let Some(used) = self.gateway.used(now) {
+            self.probe.on_slot(&used);
+        }
         while let Some(served) = self.gateway.leave(now) {
             self.served += 1;
             let tally = &mut self.connections[served.copy.flow].tally;

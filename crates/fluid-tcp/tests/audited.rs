@@ -8,8 +8,9 @@ use fluid_tcp::audit::{AuditReport, audit};
 use fluid_tcp::endpoint::{CutFrom, Endpoint, LossDetection, Profile, Recovery, RttSampling};
 use fluid_tcp::gateway::{CoupledLink, Discipline, Hold, InOrder, LostFeedback, Tail};
 use fluid_tcp::link::{Link, SyntheticLink, TimelineLink};
-use fluid_tcp::log::PacketLog;
+use fluid_tcp::log::{PacketLog, SlotLog};
 use fluid_tcp::metrics::RunReport;
+use fluid_tcp::probe::All;
 use fluid_tcp::return_trace::ReturnTrace;
 use fluid_tcp::simulation::{Flow, Path, ReturnPath, Setup, SplitWindow, run, run_coupled};
 use fluid_tcp::timeline::Builder;
@@ -24,6 +25,8 @@ use tmt_core::trace::{Compression, Options, TraceReader};
 use tmt_core::units::{BitRate, Bytes, Span, Time};
 
 const PACKET: Bytes = Bytes(1500);
+
+const TEXT: TableForm = TableForm::Text(Compression::None);
 
 const CONTROLLERS: &[&str] = &[
     "reno",
@@ -217,21 +220,21 @@ fn audited(
     head: &Metadata,
     timeline: Option<&[u8]>,
 ) -> (RunReport, AuditReport) {
-    logged(setup, head, timeline, |log| run(setup, link, log))
-}
-
-fn logged(
-    setup: &Setup,
-    head: &Metadata,
-    timeline: Option<&[u8]>,
-    run: impl FnOnce(&mut PacketLog<Vec<u8>>) -> RunReport,
-) -> (RunReport, AuditReport) {
-    let mut log =
-        PacketLog::new(Vec::new(), TableForm::Text(Compression::None), head, setup).unwrap();
-    let report = run(&mut log);
+    let mut log = PacketLog::new(Vec::new(), TEXT, head, setup).unwrap();
+    let report = run(setup, link, &mut log);
     let log = log.finish().unwrap();
     let timeline = timeline.map(|timeline| TraceReader::new(timeline, Options::default()).unwrap());
     (report, audit(&log[..], timeline).unwrap())
+}
+
+/// The packet log and the slot log of one run.
+fn with_slots(setup: &Setup, link: &CoupledLink, head: &Metadata) -> (Vec<u8>, Vec<u8>) {
+    let mut packets = PacketLog::new(Vec::new(), TEXT, head, setup).unwrap();
+    let mut of_slots = head.clone();
+    of_slots.set("log", "slots");
+    let mut slots = SlotLog::new(Vec::new(), TEXT, &of_slots).unwrap();
+    run_coupled(setup, link, &mut All(vec![&mut packets, &mut slots])).unwrap();
+    (packets.finish().unwrap(), slots.finish().unwrap())
 }
 
 /// Schemes of every family, those that fail and those that interleave among them.
@@ -375,10 +378,18 @@ proptest! {
         head.set("in_order", in_order.to_string());
         head.set("hold", hold.to_string());
         head.set("interleave", link.scheme.interleave().to_string());
-        let (report, audit) = logged(&setup, &head, None, |log| run_coupled(&setup, &link, log).unwrap());
+        let mut alone = PacketLog::new(Vec::new(), TEXT, &head, &setup).unwrap();
+        let report = run_coupled(&setup, &link, &mut alone).unwrap();
+        let alone = alone.finish().unwrap();
+        let audit = audit(&alone[..], None).unwrap();
         agree(&report, &audit)?;
         let used = report.total.lldus_used.unwrap();
         prop_assert!(used <= slots.len() as u64, "{used} slots used");
+        let (packet_log, slot_log) = with_slots(&setup, &link, &head);
+        let rows = String::from_utf8(slot_log.clone()).unwrap();
+        prop_assert!(packet_log == alone, "who looks at the slots changes nothing");
+        let end = format!("# end: rows={used}\n");
+        prop_assert!(rows.ends_with(&end), "{} where {end}", rows.lines().last().unwrap());
         let attempts: u64 = report.total.link_attempts.values().sum();
         prop_assert!(attempts <= used, "{attempts} LLDUs delivered in {used} slots");
         let lost = report.total.metrics.packets_lost;

@@ -63,6 +63,10 @@ pub(super) enum Lane {
 
 /// What the rules need to know of the run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "what the head tells, key by key"
+)]
 pub(super) struct Head {
     pub(super) link: Link,
     /// Propagation from the gateway to the receiver, ⌊RTT/2⌋.

@@ -6,6 +6,7 @@
 //! that, which makes an event of a stretch of slots instead of each. Slots in which nothing is pending are passed over.
 
 mod account;
+mod book;
 mod hold;
 mod link;
 mod packets;
@@ -24,7 +25,9 @@ use tmt_core::units::{Span, Time, to_f64};
 
 use super::{Fate, Gateway, Queued, Served};
 use crate::link::Usage;
+use crate::probe::SlotUse;
 use account::Account;
+use book::Book;
 use hold::Feedback;
 pub use hold::Hold;
 pub use link::{CoupledLink, InOrder, LostFeedback, Tail};
@@ -37,6 +40,15 @@ struct Lane {
     packets: VecDeque<u64>,
     /// The running D of link-layer.md §6.
     latest: Time,
+}
+
+/// What a queue tells beside the fates of its packets.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct Tells {
+    /// When it knows that a packet has arrived.
+    pub(crate) whole: bool,
+    /// What every slot was used for, which takes a step of its own for each.
+    pub(crate) slots: bool,
 }
 
 /// The queue of a coupled link.
@@ -64,6 +76,8 @@ pub(crate) struct CoupledQueue {
     departing: BTreeMap<(Time, u64), Served>,
     fates: VecDeque<Fate>,
     account: Account,
+    /// What the slots were used for, where somebody asks.
+    book: Option<Book>,
     due: Option<Time>,
     exhausted: bool,
     /// Kept for their memory: LLDUs in their order, and as they were settled.
@@ -78,14 +92,13 @@ pub(crate) struct CoupledQueue {
 }
 
 impl CoupledQueue {
-    /// A queue of `capacity` packets, which also tells, if asked to, when it knows that a packet has arrived; none
-    /// where the trace cannot be read or a packet has no unit.
+    /// A queue of `capacity` packets; none where the trace cannot be read or a packet has no unit.
     pub(crate) fn new(
         link: &CoupledLink,
         rtt: Span,
         capacity: u64,
         begin: Time,
-        tells_whole: bool,
+        tells: Tells,
     ) -> Option<Self> {
         if link.data_units == 0 {
             return None;
@@ -93,7 +106,7 @@ impl CoupledQueue {
         let slots = Slots::new(Arc::clone(&link.trace), begin)?;
         Some(Self {
             machine: link.machine(rtt),
-            feedback: Feedback::new(link, rtt, tells_whole),
+            feedback: Feedback::new(link, rtt, tells),
             interleave: link.scheme.interleave().into(),
             data_units: link.scheme.data_units(),
             repair_units: link.scheme.units() - link.scheme.data_units(),
@@ -113,6 +126,7 @@ impl CoupledQueue {
             departing: BTreeMap::new(),
             fates: VecDeque::new(),
             account: Account::default(),
+            book: tells.slots.then(Book::default),
             due: None,
             exhausted: false,
             lldus: Vec::new(),
@@ -176,6 +190,7 @@ impl CoupledQueue {
             return;
         };
         self.account.on_used(number..number + 1, at);
+        self.note(&unit, number, slot);
         let first = self
             .machine
             .codeword_of(&unit)
@@ -343,6 +358,10 @@ impl Gateway for CoupledQueue {
         }
         let first = self.departing.first_entry()?;
         (first.key().0 <= now).then(|| first.remove())
+    }
+
+    fn used(&mut self, now: Time) -> Option<SlotUse> {
+        self.book.as_mut()?.take(now)
     }
 
     fn in_service(&self) -> impl Iterator<Item = &Served> {

@@ -42,6 +42,23 @@ impl Machine {
         }
     }
 
+    /// The number of the codeword that `unit` is of, and in which attempt it is sent, 1 for the first transmission.
+    ///
+    /// Good until its outcome is handed back.
+    #[must_use]
+    pub fn attempt_of(&self, unit: &Unit) -> (u64, u32) {
+        let (codeword, rounds) = match unit.errand {
+            Errand::First(place) => (self.block.codeword(place.column), 0),
+            Errand::Again(Subject::Codeword(id), _) => {
+                let codeword = self.codewords.get(id);
+                (codeword.number, codeword.rounds_used)
+            }
+            // It is one unit only, and so numbered as that.
+            Errand::Again(Subject::Single(waiting, rounds), _) => (waiting.number(), rounds),
+        };
+        (codeword, rounds.saturating_add(1))
+    }
+
     /// When the repeat at the head of the queue is ready; none where none waits.
     #[must_use]
     pub fn next_repeat(&self) -> Option<Time> {

@@ -8,7 +8,7 @@ use tmt_core::units::{Span, Time};
 
 use super::super::Fate;
 use super::packets::State;
-use super::{CoupledLink, CoupledQueue};
+use super::{CoupledLink, CoupledQueue, Tells};
 
 /// How long the queue holds a packet; a lost one leaves with what loses it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -49,17 +49,17 @@ pub(super) struct Feedback {
     back: Span,
     hears_all: bool,
     hold: Hold,
-    tells_whole: bool,
+    tells: Tells,
 }
 
 impl Feedback {
-    pub(super) fn new(link: &CoupledLink, rtt: Span, tells_whole: bool) -> Self {
+    pub(super) fn new(link: &CoupledLink, rtt: Span, tells: Tells) -> Self {
         Self {
             rtt,
             back: rtt.saturating_add(link.feedback_delay),
             hears_all: link.lost_feedback.is_none(),
             hold: link.hold,
-            tells_whole,
+            tells,
         }
     }
 
@@ -70,12 +70,14 @@ impl Feedback {
 
     /// Whether it is told when a packet is known to have arrived.
     pub(super) fn tells_whole(&self) -> bool {
-        self.tells_whole
+        self.tells.whole
     }
 
-    /// Whether anything depends on when a packet is known to have arrived.
+    /// Whether anything depends on when a packet is known to have arrived: repeats that nobody needed are still told
+    /// of by whose they are.
     pub(super) fn is_awaited(&self) -> bool {
-        self.tells_whole || self.hold == Hold::Acknowledged
+        let repeats_on = self.tells.slots && !self.hears_all;
+        self.tells.whole || self.hold == Hold::Acknowledged || repeats_on
     }
 }
 
@@ -138,7 +140,7 @@ impl CoupledQueue {
         // Feedback on what came last is sent when that is there.
         let known = told.max(arrival.saturating_add(feedback.rtt));
         flight.awaited = false;
-        if feedback.tells_whole {
+        if feedback.tells.whole {
             self.fates.push_back(Fate::Whole(flight.queued, known));
         }
         if feedback.hold == Hold::Acknowledged {

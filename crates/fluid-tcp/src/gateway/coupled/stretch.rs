@@ -28,7 +28,8 @@ impl CoupledQueue {
     /// Takes slots from `from` on so long as they need no repeat, where the machine stands between super-blocks of one
     /// codeword; whether there were some.
     pub(super) fn stretch(&mut self, from: Time) -> bool {
-        if self.interleave > 1 || !self.feedback.hears_all() || self.machine.is_under_way() {
+        let by_slots = self.interleave > 1 || !self.feedback.hears_all() || self.book.is_some();
+        if by_slots || self.machine.is_under_way() {
             return false;
         }
         let units = self.data_units + self.repair_units;

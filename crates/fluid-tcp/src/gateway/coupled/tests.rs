@@ -107,7 +107,7 @@ fn a_permanent_backlog_gives_the_timeline_of_apply_byte_for_byte() {
                 rtt,
                 u64::MAX,
                 Time::ZERO,
-                false,
+                Tells::default(),
             )
             .unwrap();
             for ordinal in 0..20_000 {
@@ -153,7 +153,8 @@ fn under_a_permanent_backlog_packets_arrive_as_on_the_timeline() {
             in_order,
             ..link(&slots, scheme, data_units)
         };
-        let mut queue = CoupledQueue::new(&link, rtt, u64::MAX, Time::ZERO, false).unwrap();
+        let mut queue =
+            CoupledQueue::new(&link, rtt, u64::MAX, Time::ZERO, Tells::default()).unwrap();
         for ordinal in 0..20_000 {
             queue.offer(Time::ZERO, packet(ordinal, 0, Time::ZERO));
         }
@@ -206,7 +207,7 @@ struct Case {
     /// Probability and, beyond RTT and feedback delay, timer.
     lost_feedback: Option<(f64, u64)>,
     hold: Hold,
-    tells_whole: bool,
+    tells: Tells,
 }
 
 fn codes() -> impl Strategy<Value = model::Code> {
@@ -247,7 +248,7 @@ fn cases() -> impl Strategy<Value = Case> {
         prop_oneof![Just(0u64), 1u64..90],
     ));
     let holds = prop::sample::select(vec![Hold::Sent, Hold::Acknowledged]);
-    let queue = (1u64..9, orders, holds, any::<bool>());
+    let queue = (1u64..9, orders, holds, any::<[bool; 2]>());
     (
         codes(),
         prop::collection::vec(slot, 1..400),
@@ -256,7 +257,7 @@ fn cases() -> impl Strategy<Value = Case> {
     )
         .prop_map(
             |(code, steps, (rtt, feedback, lost_feedback, queue), offers)| {
-                let (capacity, in_order, hold, tells_whole) = queue;
+                let (capacity, in_order, hold, [whole, slots_told]) = queue;
                 let (mut t, mut at) = (2, 1);
                 let slots = steps.into_iter().map(|(step, d)| {
                     t += 2 * step;
@@ -277,7 +278,10 @@ fn cases() -> impl Strategy<Value = Case> {
                     in_order,
                     lost_feedback,
                     hold,
-                    tells_whole,
+                    tells: Tells {
+                        whole,
+                        slots: slots_told,
+                    },
                 }
             },
         )
@@ -302,7 +306,7 @@ fn drive(case: &Case) -> (Vec<model::Story>, Vec<model::Told>, u64) {
         ..link(&case.slots, &case.code.text(), case.code.lldus)
     };
     let (rtt, begin) = (span(case.rtt), Time::ZERO);
-    let queue = CoupledQueue::new(&link, rtt, case.capacity, begin, case.tells_whole);
+    let queue = CoupledQueue::new(&link, rtt, case.capacity, begin, case.tells);
     let mut queue = queue.unwrap();
     let mut stories: Vec<model::Story> = Vec::new();
     let mut told = vec![model::Told::default(); case.offers.len()];
@@ -353,6 +357,9 @@ fn drive(case: &Case) -> (Vec<model::Story>, Vec<model::Told>, u64) {
     let end = time(case.slots.last().unwrap().0);
     retire(&mut queue, end, &mut told);
     let used = queue.usage(end).lldus_used.unwrap();
+    let uses: Vec<u64> = std::iter::from_fn(|| queue.used(end).map(|used| used.slot)).collect();
+    assert_eq!(uses.len() as u64, if case.tells.slots { used } else { 0 });
+    assert!(uses.is_sorted_by(|one, next| one < next));
     retire(&mut queue, Time::MAX, &mut told);
     (stories, told, used)
 }
@@ -380,7 +387,7 @@ proptest! {
         let (expected, mut expected_told, used) = model::walk(
             &case.code, &case.slots, feedback, case.capacity, &case.offers, case.in_order, case.hold,
         );
-        if !case.tells_whole {
+        if !case.tells.whole {
             for told in &mut expected_told {
                 told.known = None;
             }
@@ -397,8 +404,14 @@ proptest! {
 fn a_failed_codeword_takes_what_is_left_of_its_packet_with_it() {
     // Codewords of one unit, no repeats: the second of four units is erased, the other two are never sent.
     let slots: Vec<(u64, u64)> = (0..8).map(|t| (t * 10, u64::from(t != 1))).collect();
-    let mut queue =
-        CoupledQueue::new(&link(&slots, "none", 4), span(20), 9, Time::ZERO, false).unwrap();
+    let mut queue = CoupledQueue::new(
+        &link(&slots, "none", 4),
+        span(20),
+        9,
+        Time::ZERO,
+        Tells::default(),
+    )
+    .unwrap();
     for ordinal in 0..2 {
         queue.offer(Time::ZERO, packet(ordinal, 0, Time::ZERO));
     }
@@ -423,8 +436,14 @@ fn a_failed_codeword_takes_what_is_left_of_its_packet_with_it() {
 fn idle_slots_are_passed_over() {
     // Two packets at both ends of the trace.
     let slots: Vec<(u64, u64)> = (0..300_000).map(|t| (t * 1000, 1)).collect();
-    let mut queue =
-        CoupledQueue::new(&link(&slots, "arq", 3), span(20), 9, Time::ZERO, false).unwrap();
+    let mut queue = CoupledQueue::new(
+        &link(&slots, "arq", 3),
+        span(20),
+        9,
+        Time::ZERO,
+        Tells::default(),
+    )
+    .unwrap();
     let mut starts = Vec::new();
     for (ordinal, at) in [(0, 1), (1, 299_000_500)] {
         queue.offer(time(at), packet(ordinal, 0, time(at)));

@@ -236,6 +236,10 @@ pub(crate) struct Args {
     /// ends in
     #[arg(long, value_name = "FILE")]
     pub(crate) packets: Option<String>,
+    /// Write what every used slot of the coupled link carried, repeats included, for `tmt audit --slots`: as CSV, or as
+    /// what the name ends in
+    #[arg(long, value_name = "FILE")]
+    pub(crate) slots: Option<String>,
     /// Write the packets as each end would capture them (pcap of nanoseconds, raw IPv4, TCP headers without the
     /// payload): FILE-sender.pcap and FILE-receiver.pcap, each with the times at its end
     #[arg(long, value_name = "FILE")]

@@ -1,6 +1,6 @@
 //! What a run writes down beside its report: files that watch it.
 
-use fluid_tcp::log::{Explain, HEADERS, LARGEST, PacketLog, Pcap, PcapFlow, Qlog, Series};
+use fluid_tcp::log::{Explain, HEADERS, LARGEST, PacketLog, Pcap, PcapFlow, Qlog, Series, SlotLog};
 use fluid_tcp::probe::{All, Probe};
 use fluid_tcp::simulation::Setup;
 use tmt_core::table::TableForm;
@@ -17,6 +17,7 @@ fn files(args: &Args) -> Vec<(&'static str, String)> {
     let mut files: Vec<(&str, String)> = [
         ("--packets", &args.packets),
         ("--series", &args.series),
+        ("--slots", &args.slots),
         ("--qlog", &args.qlog),
     ]
     .into_iter()
@@ -44,7 +45,10 @@ pub(super) fn are_asked_for(args: &Args) -> bool {
 
 /// Refuses names that cannot be written, or not by all runs.
 pub(super) fn check(args: &Args) -> Outcome {
-    for path in [&args.packets, &args.series].into_iter().flatten() {
+    for path in [&args.packets, &args.series, &args.slots]
+        .into_iter()
+        .flatten()
+    {
         TableForm::of_name(path).map_err(Failure::usage)?;
     }
     let files = files(args);
@@ -104,6 +108,7 @@ pub(super) struct Logs<'a> {
     args: &'a Args,
     packets: Option<PacketLog<Output>>,
     series: Option<Series<Output>>,
+    slots: Option<SlotLog<Output>>,
     pcap: Option<Pcap<Output>>,
     qlog: Option<Qlog<Output>>,
     explain: Option<Explain>,
@@ -124,6 +129,10 @@ impl<'a> Logs<'a> {
             let interval = args.series_interval;
             Series::new(open(path)?, form, &head, flows, interval).map_err(|e| io(path, &e))
         })?;
+        head.set("log", "slots");
+        let slots = table(args.slots.as_deref(), |path, form| {
+            SlotLog::new(open(path)?, form, &head).map_err(|e| io(path, &e))
+        })?;
         let pcap = args.pcap.as_deref().map(|path| {
             let flows = setup.flows.iter().map(|flow| PcapFlow {
                 sack: flow.endpoint.sack,
@@ -143,6 +152,7 @@ impl<'a> Logs<'a> {
             args,
             packets,
             series,
+            slots,
             pcap: pcap.transpose()?,
             qlog: qlog.transpose()?,
             explain,
@@ -157,6 +167,7 @@ impl<'a> Logs<'a> {
         let probes = [
             watch(&mut self.packets),
             watch(&mut self.series),
+            watch(&mut self.slots),
             watch(&mut self.pcap),
             watch(&mut self.qlog),
             watch(&mut self.explain),
@@ -179,6 +190,9 @@ impl<'a> Logs<'a> {
         }
         if let Some(log) = self.series {
             outputs.push(log.finish().map_err(|error| named(&args.series, &error))?);
+        }
+        if let Some(log) = self.slots {
+            outputs.push(log.finish().map_err(|error| named(&args.slots, &error))?);
         }
         if let Some(log) = self.pcap {
             outputs.extend(log.finish().map_err(|error| named(&args.pcap, &error))?);

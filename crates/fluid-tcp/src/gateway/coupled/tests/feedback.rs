@@ -22,8 +22,14 @@ fn used(
         }),
         ..link(&slots, scheme, spec.data_units())
     };
-    let mut queue =
-        CoupledQueue::new(&link, span(100_000_000), u64::MAX, Time::ZERO, false).unwrap();
+    let mut queue = CoupledQueue::new(
+        &link,
+        span(100_000_000),
+        u64::MAX,
+        Time::ZERO,
+        Tells::default(),
+    )
+    .unwrap();
     for ordinal in 0..packets {
         queue.offer(Time::ZERO, packet(ordinal, 0, Time::ZERO));
     }
@@ -90,7 +96,8 @@ fn the_timer_repeats_what_a_lost_refusal_asked_for() {
         }),
         ..link(&slots, "arq:rounds=2", 1)
     };
-    let mut queue = CoupledQueue::new(&link, span(100_000_000), 9, Time::ZERO, false).unwrap();
+    let mut queue =
+        CoupledQueue::new(&link, span(100_000_000), 9, Time::ZERO, Tells::default()).unwrap();
     queue.offer(Time::ZERO, packet(0, 0, Time::ZERO));
     let mut told = Vec::new();
     while let Some(due) = queue

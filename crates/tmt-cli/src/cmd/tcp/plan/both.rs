@@ -33,6 +33,7 @@ pub(crate) struct Pair {
 fn check(args: &Args) -> Outcome {
     let refused = [
         ("--packets", args.packets.is_some()),
+        ("--slots", args.slots.is_some()),
         ("--series", args.series.is_some()),
         ("--pcap", args.pcap.is_some()),
         ("--qlog", args.qlog.is_some()),

@@ -25,6 +25,7 @@ pub(super) fn refuse_beside(args: &Args) -> Outcome {
         ("--tail", args.tail.is_some()),
         ("--in-order", args.in_order.is_some()),
         ("--hold", args.hold.is_some()),
+        ("--slots", args.slots.is_some()),
     ];
     match refused.iter().find(|(_, given)| *given) {
         Some((flag, _)) if args.link != "coupled" => Err(Failure::usage(format!(

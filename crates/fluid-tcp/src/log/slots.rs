@@ -1,0 +1,71 @@
+//! `--slots`: what every used slot of a coupled link carried, in the order of the slots.
+
+use std::io::{self, Write};
+
+use tmt_core::machine::UnitKind;
+use tmt_core::metadata::Metadata;
+use tmt_core::table::{Cell, Column, Kind, TableForm};
+
+use super::{Table, always, maybe, time};
+use crate::probe::{Probe, SlotUse};
+
+/// Columns of the log.
+const COLUMNS: &[Column] = &[
+    always("slot", Kind::Count),
+    always("time", Kind::Time),
+    always("unit", Kind::Word),
+    always("flow", Kind::Count),
+    always("packet", Kind::Count),
+    always("copy", Kind::Count),
+    always("codeword", Kind::Count),
+    always("attempt", Kind::Count),
+    always("received", Kind::Count),
+    maybe("arrival", Kind::Time),
+];
+
+/// Writes the log while the run goes on.
+#[derive(Debug)]
+pub struct SlotLog<W: Write + Send>(Table<W>);
+
+impl<W: Write + Send> SlotLog<W> {
+    /// A log of a run; writes the head.
+    ///
+    /// # Errors
+    /// What the system says while writing.
+    pub fn new(output: W, form: TableForm, head: &Metadata) -> io::Result<Self> {
+        Table::new(output, form, COLUMNS, head).map(Self)
+    }
+
+    /// Writes what is left and the end line.
+    ///
+    /// # Errors
+    /// The first error of the output.
+    pub fn finish(self) -> io::Result<W> {
+        self.0.finish()
+    }
+}
+
+impl<W: Write + Send> Probe for SlotLog<W> {
+    fn watches_slots(&self) -> bool {
+        true
+    }
+
+    fn on_slot(&mut self, used: &SlotUse) {
+        self.0.row(&[
+            Cell::Count(used.slot),
+            Cell::Time(used.at.as_nanos()),
+            Cell::Word(match used.kind {
+                UnitKind::Data => "data",
+                UnitKind::Repair => "repair",
+                UnitKind::Repeat => "repeat",
+            }),
+            Cell::Count(used.copy.flow as u64),
+            Cell::Count(used.copy.packet),
+            Cell::Count(used.copy.copy.into()),
+            Cell::Count(used.codeword),
+            Cell::Count(used.attempt.into()),
+            Cell::Count(used.arrival.is_some().into()),
+            time(used.arrival),
+        ]);
+    }
+}
