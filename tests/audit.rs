@@ -120,6 +120,59 @@ fn a_run_that_ends_in_a_gap_of_the_timeline_passes() {
 }
 
 #[test]
+fn runs_over_a_coupled_link_pass_slot_by_slot() {
+    let folder = Folder::new();
+    folder.write("phy.csv", trace(20_000, 30_000));
+    bash(
+        &folder,
+        "tmt inject --gilbert-elliott alpha=0.99,beta=0.8 --seed 3 phy.csv -o erased.csv",
+    )
+    .ok();
+    for (scheme, slots) in [
+        ("arq --flows 3", "slots.csv"),
+        (
+            "harq:10/12,rounds=1 --in-order flow --flows 2",
+            "slots.csv.gz",
+        ),
+        ("harq:4/5,interleave=7 --hold acknowledged", "slots.parquet"),
+        ("frame-arq:5/6,rounds=2 --bytes 30kB", "slots.csv.zst"),
+        (
+            "arq --feedback-loss 0.2 --path split --terrestrial-rtt 20ms",
+            "slots.csv",
+        ),
+    ] {
+        let run = format!(
+            "tcp --link coupled --packet 500B --packets log.csv --slots {slots} --scheme {scheme} erased.csv"
+        );
+        tmt(&run).within(&folder).run().ok();
+        let audit = tmt(&format!("audit --json --slots {slots} log.csv"))
+            .within(&folder)
+            .run();
+        assert_eq!(audit.code, Some(0), "{scheme}: {}", audit.stderr);
+        let report = audit.json();
+        let rules = report["rules"].as_array().unwrap();
+        let repeats = rules.last().unwrap();
+        assert_eq!(repeats["rule"], "repeats", "{scheme}");
+        assert!(
+            repeats["checks"].as_u64() > Some(100),
+            "{scheme}: {repeats}"
+        );
+    }
+    // One slot later, and what stood there is the second unit of a slot.
+    let log = folder.read("slots.csv");
+    let row = log.lines().find(|line| line.starts_with("40,")).unwrap();
+    folder.write(
+        "slots.csv",
+        log.replace(row, &row.replacen("40,", "41,", 1)),
+    );
+    let audit = tmt("audit --slots slots.csv log.csv").within(&folder).run();
+    assert_eq!(audit.code, Some(1));
+    assert!(audit.stderr.contains("slots.csv:"), "{}", audit.stderr);
+    let of_timeline = tmt("audit --slots log.csv --timeline erased.csv log.csv");
+    assert_eq!(of_timeline.within(&folder).run().code, Some(2));
+}
+
+#[test]
 fn a_looped_run_passes_without_its_timeline() {
     let folder = logged();
     tmt("tcp --loop --duration 70s --packet 500B --packets log.csv timeline.csv")
@@ -165,7 +218,7 @@ fn a_changed_log_is_caught_at_its_line_under_the_rule_it_breaks() {
                 // A packet that the link lost is passed off as delivered.
                 (fields[10] == "link").then_some(())?;
                 Some(
-                    [&fields[..9], &[fields[6], "delivered", ""], &[fields[6]; 4]]
+                    [&fields[..9], &[fields[6], "delivered", ""], &[fields[6]; 5]]
                         .concat()
                         .join(","),
                 )
@@ -187,7 +240,7 @@ fn a_changed_log_is_caught_at_its_line_under_the_rule_it_breaks() {
             changed(&folder, |fields| {
                 // The first packet meets an empty queue.
                 Some(
-                    [&fields[..5], &["", "", "", "", "", "queue", ""], &[""; 4]]
+                    [&fields[..5], &["", "", "", "", "", "queue", ""], &[""; 5]]
                         .concat()
                         .join(","),
                 )
@@ -209,7 +262,7 @@ fn a_changed_log_is_caught_at_its_line_under_the_rule_it_breaks() {
             changed(&folder, |fields| {
                 // What was serialisation is told as a wait: the sum still holds.
                 delivered(fields)?;
-                let fields = [&fields[..14], &[fields[15], fields[14]]].concat();
+                let fields = [&fields[..14], &[fields[15], fields[14]], &fields[16..]].concat();
                 Some(fields.join(","))
             }),
         ),

@@ -11,13 +11,14 @@
 //! | `flow` | one flow's copies and ACKs | `causality`, `acked` |
 //! | `queue` | packets by the time they were enqueued | `queue` |
 //! | `server`, `timeline` | packets by the time they were served | `slots`, `fifo`, `early` |
+//! | `slots` | the used slots of a coupled link, each with its packet | `slots`, `early`, `story`, `repeats` |
 //!
-//! Log and timeline are streams, read once. Kept is what is under way: packets in the queue, and per
+//! Logs and timeline are streams, read once. Kept is what is under way: packets in the queue, and per
 //! flow the packets until a row sent after their ACK has come. A packet that is never acknowledged
 //! stays, and so do those of its flow behind it.
 //!
 //! Not covered, because a log does not tell it: which slots of a coupled link repeats took and whether they went
-//! first, where a timeline repeated by `--loop` was, a run whose times do
+//! first, unless there is a slot log; where a timeline repeated by `--loop` was, a run whose times do
 //! not count from the timeline's zero, and drops by `CoDel`.
 
 mod flow;
@@ -29,6 +30,7 @@ mod refusal;
 mod report;
 mod row;
 mod server;
+mod slots;
 mod story;
 #[cfg(test)]
 mod tests;
@@ -42,7 +44,7 @@ use std::io::{self, Read};
 use tmt_core::trace::TraceReader;
 use tmt_core::units::Time;
 
-pub use report::{AuditReport, RuleReport, VIOLATIONS_SHOWN, Violation};
+pub use report::{AuditReport, Log, RuleReport, VIOLATIONS_SHOWN, Violation};
 pub use totals::{Counts, FlowTotals, Totals};
 
 use flow::Flow;
@@ -53,6 +55,7 @@ use refusal::{Refusal, shown};
 use report::{Ledger, Rule};
 use row::Row;
 use server::Server;
+use slots::Slots;
 use timeline::Cursor;
 
 /// Why an audit could not be made; a log that breaks rules is no error.
@@ -63,6 +66,10 @@ pub enum AuditError {
     Log(io::Error),
     /// The timeline could not be read, or is none.
     Timeline(tmt_core::Error),
+    /// The slot log could not be read.
+    Slots(io::Error),
+    /// A slot log beside a log of a link that is not coupled.
+    NeedlessSlots,
     /// A timeline beside a log of a synthetic or coupled link, which has none.
     NeedlessTimeline,
     /// A timeline beside a log of a run that went through it more than once.
@@ -72,7 +79,10 @@ pub enum AuditError {
 impl fmt::Display for AuditError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Log(error) => write!(f, "{error}"),
+            Self::Log(error) | Self::Slots(error) => write!(f, "{error}"),
+            Self::NeedlessSlots => f.write_str(
+                "found a slot log beside a log of a link that is not coupled, expected the log alone",
+            ),
             Self::Timeline(error) => write!(f, "{error}"),
             Self::NeedlessTimeline => f.write_str(
                 "found a timeline beside a log of a link that has none, expected the log alone",
@@ -88,9 +98,9 @@ impl std::error::Error for AuditError {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         // What is wrapped is already printed; only what stands behind it is passed on.
         match self {
-            Self::Log(error) => error.source(),
+            Self::Log(error) | Self::Slots(error) => error.source(),
             Self::Timeline(error) => error.source(),
-            Self::NeedlessTimeline | Self::LoopedTimeline => None,
+            Self::NeedlessSlots | Self::NeedlessTimeline | Self::LoopedTimeline => None,
         }
     }
 }
@@ -110,7 +120,23 @@ pub fn audit<R: Read>(
     log: R,
     timeline: Option<TraceReader<'_>>,
 ) -> Result<AuditReport, AuditError> {
-    let mut ledger = Ledger::new();
+    audit_all(log, timeline, None)
+}
+
+/// Audits the packet log of a coupled link beside its slot log (`tmt tcp --slots`).
+///
+/// # Errors
+/// A log that cannot be read, or one of another link.
+pub fn audit_with_slots<R: Read, S: Read>(log: R, slots: S) -> Result<AuditReport, AuditError> {
+    audit_all(log, None, Some(Box::new(slots)))
+}
+
+fn audit_all<R: Read>(
+    log: R,
+    timeline: Option<TraceReader<'_>>,
+    slots: Option<Box<dyn Read + '_>>,
+) -> Result<AuditReport, AuditError> {
+    let mut ledger = Ledger::new(slots.is_some());
     let mut log = Lines::new(log);
     let Some(head) = head::read(&mut log, &mut ledger).map_err(AuditError::Log)? else {
         return Ok(ledger.into_report(Totals::default()));
@@ -125,18 +151,28 @@ pub fn audit<R: Read>(
         .map(Cursor::new)
         .transpose()
         .map_err(AuditError::Timeline)?;
+    if slots.is_some() && !matches!(head.link, Link::Coupled { .. }) {
+        return Err(AuditError::NeedlessSlots);
+    }
+    let slots = slots
+        .map(|slots| Slots::open(slots, &head, &mut ledger))
+        .transpose()
+        .map_err(AuditError::Slots)?;
     let mut auditor = Auditor::new(head, timeline, ledger);
+    auditor.slots = slots.flatten();
     while let Some((number, line)) = log.next().map_err(AuditError::Log)? {
         match line {
             Line::Comment(text) => auditor.on_comment(&text, number),
             Line::Fields(fields) => {
                 let row = Row::parse(fields, head.columns, number, head.flows);
+                auditor.slots_before(&row).map_err(AuditError::Slots)?;
                 auditor
                     .on_fields(row, number)
                     .map_err(AuditError::Timeline)?;
             }
         }
     }
+    auditor.finish_slots().map_err(AuditError::Slots)?;
     auditor.finish(log.line()).map_err(AuditError::Timeline)
 }
 
@@ -154,6 +190,7 @@ struct Auditor<'t> {
     flows: BTreeMap<u64, Flow>,
     queue: Queue,
     server: Server<'t>,
+    slots: Option<Slots<'t>>,
 }
 
 impl<'t> Auditor<'t> {
@@ -168,6 +205,7 @@ impl<'t> Auditor<'t> {
             flows: BTreeMap::new(),
             queue: Queue::new(head.capacity_packets, head.drop_tail),
             server: Server::new(head, timeline),
+            slots: None,
         }
     }
 
@@ -222,7 +260,25 @@ impl<'t> Auditor<'t> {
         let flow = self.flows.entry(row.flow).or_default();
         flow.on_row(row, self.sent, &self.head, ledger);
         self.queue.on_row(row, self.sent, ledger);
+        if let Some(slots) = &mut self.slots {
+            slots.on_row(row);
+        }
         self.server.on_row(row, self.sent, ledger)
+    }
+
+    /// Takes in the slots sent before a row was.
+    fn slots_before(&mut self, row: &Result<Row, Refusal>) -> io::Result<()> {
+        match (row, &mut self.slots) {
+            (Ok(row), Some(slots)) => slots.until(row.sent, &mut self.ledger),
+            _ => Ok(()),
+        }
+    }
+
+    fn finish_slots(&mut self) -> io::Result<()> {
+        match self.slots.take() {
+            Some(slots) => slots.finish(self.latest, &mut self.ledger),
+            None => Ok(()),
+        }
     }
 
     fn finish(mut self, last_line: u64) -> tmt_core::Result<AuditReport> {

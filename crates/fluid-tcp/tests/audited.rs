@@ -4,7 +4,7 @@
 
 use std::sync::Arc;
 
-use fluid_tcp::audit::{AuditReport, audit};
+use fluid_tcp::audit::{AuditReport, audit, audit_with_slots};
 use fluid_tcp::endpoint::{CutFrom, Endpoint, LossDetection, Profile, Recovery, RttSampling};
 use fluid_tcp::gateway::{CoupledLink, Discipline, Hold, InOrder, LostFeedback, Tail};
 use fluid_tcp::link::{Link, SyntheticLink, TimelineLink};
@@ -378,6 +378,11 @@ proptest! {
         head.set("in_order", in_order.to_string());
         head.set("hold", hold.to_string());
         head.set("interleave", link.scheme.interleave().to_string());
+        head.set("scheme", link.scheme.to_string());
+        head.set("feedback_delay_ns", link.feedback_delay.as_nanos().to_string());
+        if let Some(lost) = link.lost_feedback {
+            head.set("feedback_timer_ns", lost.timer.as_nanos().to_string());
+        }
         let mut alone = PacketLog::new(Vec::new(), TEXT, &head, &setup).unwrap();
         let report = run_coupled(&setup, &link, &mut alone).unwrap();
         let alone = alone.finish().unwrap();
@@ -387,6 +392,7 @@ proptest! {
         prop_assert!(used <= slots.len() as u64, "{used} slots used");
         let (packet_log, slot_log) = with_slots(&setup, &link, &head);
         let rows = String::from_utf8(slot_log.clone()).unwrap();
+        agree(&report, &audit_with_slots(&packet_log[..], &slot_log[..]).unwrap())?;
         prop_assert!(packet_log == alone, "who looks at the slots changes nothing");
         let end = format!("# end: rows={used}\n");
         prop_assert!(rows.ends_with(&end), "{} where {end}", rows.lines().last().unwrap());

@@ -2,16 +2,17 @@
 
 use std::io::{self, Read};
 
+use csv::ByteRecord;
 use tmt_core::metadata::Metadata;
 use tmt_core::units::{NANOS_PER_SECOND, Span, Time};
 
 use super::lines::{Line, Lines};
 use super::refusal::{Refusal, shown};
-use super::report::{Ledger, Rule};
+use super::report::{Ledger, Place, Rule};
 use super::row;
 
 /// The keys the audit reads; what else the head tells, stages of the timeline say, is let through.
-const KEYS: [&str; 17] = [
+const KEYS: [&str; 20] = [
     "tool",
     "log",
     "link",
@@ -29,6 +30,9 @@ const KEYS: [&str; 17] = [
     "path",
     "hold",
     "in_order",
+    "scheme",
+    "feedback_delay_ns",
+    "feedback_timer_ns",
 ];
 
 /// The link that served the packets.
@@ -99,32 +103,44 @@ pub(super) struct Head {
 
 /// Reads the head and the header; `None` where they leave nothing to audit by.
 pub(super) fn read<R: Read>(log: &mut Lines<R>, ledger: &mut Ledger) -> io::Result<Option<Head>> {
+    let read = lines(log, ledger, Place::from, row::columns)?;
+    Ok(read.and_then(|(metadata, columns)| {
+        let head = ledger.take(Rule::Form, log.line(), Head::of(&metadata, "packets"));
+        head.zip(columns)
+            .map(|(head, columns)| Head { columns, ..head })
+    }))
+}
+
+/// The lines of a head, and what its header says; `None` for an empty log.
+pub(super) fn lines<R: Read, V>(
+    log: &mut Lines<R>,
+    ledger: &mut Ledger,
+    place: fn(u64) -> Place,
+    header: fn(&ByteRecord) -> Result<V, Refusal>,
+) -> io::Result<Option<(Metadata, Option<V>)>> {
     let mut metadata = Metadata::new();
     let mut columns = None;
     while let Some((number, line)) = log.next()? {
         match line {
             Line::Comment(text) => {
                 let entry = entry(&text, &metadata);
-                if let Some((key, value)) = ledger.take(Rule::Form, number, entry) {
+                if let Some((key, value)) = ledger.take(Rule::Form, place(number), entry) {
                     metadata.push(&key, value);
                 }
             }
             Line::Fields(fields) => {
-                columns = ledger.take(Rule::Form, number, row::columns(fields));
+                columns = ledger.take(Rule::Form, place(number), header(fields));
                 break;
             }
         }
     }
     if log.line() == 0 {
-        ledger.check(Rule::Form, 0, false, || {
+        ledger.check(Rule::Form, place(0), false, || {
             Refusal::new("an empty log", "a head, a header and rows")
         });
         return Ok(None);
     }
-    let head = ledger.take(Rule::Form, log.line(), Head::of(&metadata));
-    Ok(head
-        .zip(columns)
-        .map(|(head, columns)| Head { columns, ..head }))
+    Ok(Some((metadata, columns)))
 }
 
 /// One line `# key: value` of the head; a key that is read stands once.
@@ -142,10 +158,11 @@ fn entry(text: &str, known: &Metadata) -> Result<(String, String), Refusal> {
 }
 
 impl Head {
-    fn of(metadata: &Metadata) -> Result<Self, Refusal> {
+    /// What the head of a `log` of this kind tells.
+    pub(super) fn of(metadata: &Metadata, log: &str) -> Result<Self, Refusal> {
         text(metadata, "tool")?;
-        if text(metadata, "log")? != "packets" {
-            return Err(unfit(metadata, "log", "packets"));
+        if text(metadata, "log")? != log {
+            return Err(unfit(metadata, "log", log));
         }
         let packet_bytes = number(metadata, "packet_bytes", 1)?;
         let link = match text(metadata, "link")? {
@@ -246,7 +263,7 @@ fn capacity(metadata: &Metadata, packet_bytes: u64) -> Result<u64, Refusal> {
     packets.ok_or_else(|| unfit(metadata, "buffer", "a whole number and its unit, pkt or B"))
 }
 
-fn text<'a>(metadata: &'a Metadata, key: &str) -> Result<&'a str, Refusal> {
+pub(super) fn text<'a>(metadata: &'a Metadata, key: &str) -> Result<&'a str, Refusal> {
     metadata.get(key).ok_or_else(|| {
         Refusal::new(
             format!("a head without '{key}'"),
@@ -255,7 +272,7 @@ fn text<'a>(metadata: &'a Metadata, key: &str) -> Result<&'a str, Refusal> {
     })
 }
 
-fn number(metadata: &Metadata, key: &str, least: u64) -> Result<u64, Refusal> {
+pub(super) fn number(metadata: &Metadata, key: &str, least: u64) -> Result<u64, Refusal> {
     row::whole(text(metadata, key)?.as_bytes())
         .filter(|number| *number >= least)
         .ok_or_else(|| {

@@ -8,6 +8,42 @@ use super::totals::Totals;
 /// Violations of one rule that are kept word for word; the others are only counted.
 pub const VIOLATIONS_SHOWN: usize = 20;
 
+/// The log that a line is of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Log {
+    /// The packet log.
+    Packets,
+    /// The slot log beside it.
+    Slots,
+}
+
+/// A line of one of the logs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Place {
+    log: Log,
+    line: u64,
+}
+
+impl Place {
+    pub(super) const fn of_slots(line: u64) -> Self {
+        Self {
+            log: Log::Slots,
+            line,
+        }
+    }
+}
+
+impl From<u64> for Place {
+    /// A line of the packet log.
+    fn from(line: u64) -> Self {
+        Self {
+            log: Log::Packets,
+            line,
+        }
+    }
+}
+
 /// The rules a packet log must obey.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Rule {
@@ -20,11 +56,13 @@ pub(super) enum Rule {
     Queue,
     Acked,
     Parts,
+    /// Only beside a slot log.
+    Repeats,
 }
 
 impl Rule {
     /// Every rule, in the order of a report, which is the order of declaration.
-    const ALL: [Self; 9] = [
+    const ALL: [Self; 10] = [
         Self::Form,
         Self::Story,
         Self::Causality,
@@ -34,6 +72,7 @@ impl Rule {
         Self::Queue,
         Self::Acked,
         Self::Parts,
+        Self::Repeats,
     ];
 
     const fn id(self) -> &'static str {
@@ -47,6 +86,7 @@ impl Rule {
             Self::Queue => "queue",
             Self::Acked => "acked",
             Self::Parts => "parts",
+            Self::Repeats => "repeats",
         }
     }
 
@@ -77,6 +117,9 @@ impl Rule {
             Self::Parts => {
                 "the parts of every delay are those that the row's times tell, and add up to it"
             }
+            Self::Repeats => {
+                "repeats go out when they are ready and before anything new, attempt by attempt"
+            }
         }
     }
 }
@@ -84,7 +127,9 @@ impl Rule {
 /// One thing that broke a rule.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Violation {
-    /// Line of the log, from 1.
+    /// The log.
+    pub log: Log,
+    /// Line of it, from 1.
     pub line: u64,
     /// What stands there.
     pub found: String,
@@ -110,7 +155,7 @@ pub struct RuleReport {
 /// The outcome of an audit.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct AuditReport {
-    /// Every rule, also those that nothing broke.
+    /// Every rule, also those that nothing broke; `repeats` only beside a slot log.
     pub rules: Vec<RuleReport>,
     /// What the log adds up to; zeros where its head could not be used.
     pub totals: Totals,
@@ -131,7 +176,8 @@ pub(super) struct Ledger {
 }
 
 impl Ledger {
-    pub(super) fn new() -> Self {
+    /// A ledger of an audit with a slot log, or without.
+    pub(super) fn new(slots: bool) -> Self {
         let blank = |rule: Rule| RuleReport {
             rule: rule.id(),
             description: rule.description(),
@@ -140,15 +186,19 @@ impl Ledger {
             violations: Vec::new(),
         };
         Self {
-            rules: Rule::ALL.map(blank).into(),
+            rules: Rule::ALL
+                .into_iter()
+                .filter(|rule| slots || *rule != Rule::Repeats)
+                .map(blank)
+                .collect(),
         }
     }
 
-    /// Counts one check of `rule` on `line`; the words are made only where it failed.
+    /// Counts one check of `rule` on a line; the words are made only where it failed.
     pub(super) fn check(
         &mut self,
         rule: Rule,
-        line: u64,
+        place: impl Into<Place>,
         holds: bool,
         refusal: impl FnOnce() -> Refusal,
     ) -> bool {
@@ -158,7 +208,9 @@ impl Ledger {
             report.violations_total += 1;
             if report.violations.len() < VIOLATIONS_SHOWN {
                 let Refusal { found, expected } = refusal();
+                let Place { log, line } = place.into();
                 report.violations.push(Violation {
+                    log,
                     line,
                     found,
                     expected,
@@ -172,16 +224,16 @@ impl Ledger {
     pub(super) fn take<V>(
         &mut self,
         rule: Rule,
-        line: u64,
+        place: impl Into<Place>,
         outcome: Result<V, Refusal>,
     ) -> Option<V> {
         match outcome {
             Ok(value) => {
-                self.check(rule, line, true, Refusal::default);
+                self.check(rule, place, true, Refusal::default);
                 Some(value)
             }
             Err(refusal) => {
-                self.check(rule, line, false, || refusal);
+                self.check(rule, place, false, || refusal);
                 None
             }
         }
@@ -190,7 +242,8 @@ impl Ledger {
     pub(super) fn into_report(mut self, totals: Totals) -> AuditReport {
         for rule in &mut self.rules {
             // Some rules judge a row only when later ones have been read.
-            rule.violations.sort_by_key(|violation| violation.line);
+            rule.violations
+                .sort_by_key(|violation| (violation.log, violation.line));
         }
         AuditReport {
             rules: self.rules,

@@ -268,7 +268,7 @@ impl<'a> Fields<'a> {
     }
 }
 
-fn joined(fields: &ByteRecord) -> Vec<u8> {
+pub(super) fn joined(fields: &ByteRecord) -> Vec<u8> {
     fields.iter().collect::<Vec<_>>().join(&b',')
 }
 
@@ -281,7 +281,7 @@ pub(super) fn whole(text: &[u8]) -> Option<u64> {
 }
 
 /// Seconds with exactly nine decimals.
-fn seconds(text: &[u8]) -> Option<Time> {
+pub(super) fn seconds(text: &[u8]) -> Option<Time> {
     let (seconds, fraction) = text.split_at_checked(text.len().checked_sub(10)?)?;
     let digits = fraction
         .strip_prefix(b".")

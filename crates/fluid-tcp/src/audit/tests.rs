@@ -5,6 +5,7 @@ mod form;
 mod link;
 mod logs;
 mod properties;
+mod slots;
 mod world;
 
 use std::io::Read;

@@ -1,6 +1,6 @@
 //! `tmt audit`: an independent check of a TCP run's packet log (tcp.md §6).
 
-use fluid_tcp::audit::{AuditError, AuditReport, audit};
+use fluid_tcp::audit::{AuditError, AuditReport, Log, audit, audit_with_slots};
 use tmt_core::trace::Options;
 
 use crate::exit::{Failure, Outcome, tell};
@@ -13,9 +13,12 @@ use crate::table::Report;
 #[command(
     after_help = "Without --timeline the link's rules are checked as far as the log alone tells; with it, \
                         every service and delivery is computed anew from the LLDUs. A log of a run with --loop is \
-                        checked without. Exit code 1 says that a rule was broken.\n\n\
+                        checked without. With --slots every slot of a coupled link is held against the packets: \
+                        one unit each, repeats first. Exit code 1 says that a rule was broken.\n\n\
                         Example:\n  tmt tcp --cc cubic --packets packets.csv timeline.csv\n  \
-                        tmt audit --timeline timeline.csv packets.csv"
+                        tmt audit --timeline timeline.csv packets.csv\n  \
+                        tmt tcp --link coupled --scheme arq --packets packets.csv --slots slots.csv.gz phy.csv\n  \
+                        tmt audit --slots slots.csv.gz packets.csv"
 )]
 pub(crate) struct Args {
     /// The packet log of `tmt tcp --packets`: text, also as gzip or zstd, or Parquet, told by its content;
@@ -25,6 +28,9 @@ pub(crate) struct Args {
     /// The timeline the run was made on
     #[arg(long, value_name = "TIMELINE")]
     timeline: Option<String>,
+    /// The slot log of the same run, `tmt tcp --slots`, in the same forms
+    #[arg(long, value_name = "SLOTS", conflicts_with = "timeline")]
+    slots: Option<String>,
     /// Print JSON instead of a table
     #[arg(long)]
     json: bool,
@@ -32,13 +38,13 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: &Args) -> Outcome {
     let from_stdin = |path: Option<&str>| path.unwrap_or("-") == "-";
-    if args.timeline.is_some()
-        && from_stdin(args.packets.as_deref())
-        && from_stdin(args.timeline.as_deref())
-    {
-        return Err(Failure::usage(
-            "the packet log and --timeline cannot both be stdin",
-        ));
+    for (flag, beside) in [("--timeline", &args.timeline), ("--slots", &args.slots)] {
+        if beside.is_some() && from_stdin(args.packets.as_deref()) && from_stdin(beside.as_deref())
+        {
+            return Err(Failure::usage(format!(
+                "the packet log and {flag} cannot both be stdin"
+            )));
+        }
     }
     let Input { name, reader } = input::open_table("audit", args.packets.as_deref())?;
     // A cut timeline matters only to a packet that used what is missing, and that shows.
@@ -53,8 +59,19 @@ pub(crate) fn run(args: &Args) -> Outcome {
         .transpose()?
         .unzip();
     let timeline_name = timeline_name.unwrap_or_default();
-    let report = audit(reader, timeline).map_err(|error| match error {
+    let slots = args.slots.as_deref();
+    let slots = slots
+        .map(|path| input::open_table("audit", Some(path)))
+        .transpose()?;
+    let (slots_name, slots) = slots.map(|Input { name, reader }| (name, reader)).unzip();
+    let slots_name = slots_name.unwrap_or_default();
+    let report = match slots {
+        Some(slots) => audit_with_slots(reader, slots),
+        None => audit(reader, timeline),
+    };
+    let report = report.map_err(|error| match error {
         AuditError::Log(error) => Failure::io(&name, &error),
+        AuditError::Slots(error) => Failure::io(&slots_name, &error),
         AuditError::Timeline(error) => Failure::input(&timeline_name, &error),
         other => Failure::failed(format!("{name}: {other}")),
     })?;
@@ -70,6 +87,10 @@ pub(crate) fn run(args: &Args) -> Outcome {
     }
     for rule in &report.rules {
         for violation in &rule.violations {
+            let name = match violation.log {
+                Log::Packets => &name,
+                Log::Slots => &slots_name,
+            };
             tell(format_args!(
                 "tmt audit: {name}:{}: {}: found {}, expected {}",
                 violation.line, rule.rule, violation.found, violation.expected

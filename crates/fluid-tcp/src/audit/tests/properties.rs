@@ -196,7 +196,7 @@ fn memory_is_bounded_by_what_is_under_way() {
             run_ends: 60_000_000_000,
         };
         let (log, text) = world.logs();
-        let mut ledger = Ledger::new();
+        let mut ledger = Ledger::new(false);
         let mut lines = Lines::new(log.as_bytes());
         let head = head::read(&mut lines, &mut ledger).unwrap().unwrap();
         let cursor = text.map(|text| {
