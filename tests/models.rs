@@ -334,3 +334,25 @@ fn a_deviation_beyond_tolerance_and_interval_is_a_failure() {
     assert!(ran.stdout.is_empty());
     assert!(folder.read("rows.csv").contains(",OFF,"));
 }
+
+#[test]
+fn the_coupled_links_figures_go_by_either_papers_number() {
+    let figures =
+        validated("002-fig9 004-fig11 004-fig15 --seeds 2 --duration 100s --tolerance 15");
+    let names: Vec<&str> = figures
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|figure| figure["figure"].as_str().unwrap())
+        .collect();
+    // The paper's simulation and its model are one figure here, under the simulation's number.
+    assert_eq!(names, ["002-fig3", "004-fig11", "004-fig15"]);
+    let count = |figure: usize, verdict: &str| {
+        let rows = figures[figure]["rows"].as_array().unwrap();
+        rows.iter().filter(|row| row["verdict"] == verdict).count()
+    };
+    assert_eq!((count(0, "ok"), count(0, "not_judged")), (13, 5));
+    assert_eq!(count(1, "ok"), 12);
+    let rows = figures[2]["rows"].as_array().unwrap();
+    assert!(rows.iter().all(|row| row["bound"] == "upper"));
+}

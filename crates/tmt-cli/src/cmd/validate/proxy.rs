@@ -275,7 +275,7 @@ pub(super) const WINDOWS: Figure = figure(
         let (mut sums, mut alone) = (Vec::new(), Vec::new());
         for seed in 1..=runs.seeds {
             let mut overflows = Overflows::default();
-            way.point(None)?.run(seed, runs.duration, &mut overflows)?;
+            way.point(None).run(seed, runs.duration, &mut overflows)?;
             sums.push(overflows.mean_sum());
             alone.push(overflows.share_alone());
         }
@@ -373,7 +373,9 @@ impl Way {
         };
         let theory = Theory::ask(name, &self.keys())?;
         let outside = match self.most {
-            Some(most) if self.loss.powi(most.cast_signed() + 1) > 1e-4 => Some(LIMITED),
+            Some(most) if tmt_core::num::powi(self.loss, u64::from(most) + 1) > 1e-4 => {
+                Some(LIMITED)
+            }
             _ if self.flows > 1 => Some(SHARED),
             _ if self.buffer < 30 => Some(SMALL),
             _ => None,
@@ -388,8 +390,8 @@ impl Way {
         };
         let theory = Theory::ask(name, &self.keys())?;
         let few = self.buffer / u64::from(self.flows) < 4;
-        let in_step =
-            self.satellite % self.terrestrial.max(1) == 0 || 5 * self.satellite <= self.terrestrial;
+        let in_step = self.satellite.is_multiple_of(self.terrestrial.max(1))
+            || 5 * self.satellite <= self.terrestrial;
         let full = theory.result(result)? >= 0.99 * (1.0 - self.loss);
         let outside = match self.fading {
             _ if few => Some(FEW),
@@ -408,7 +410,7 @@ impl Way {
         (theory, result, by): (&Theory, &str, &'static str),
         outside_assumptions: Option<&'static str>,
     ) -> Outcome<Comparison> {
-        let simulated = self.point(split)?.throughput(runs)?;
+        let simulated = self.point(split).throughput(runs)?;
         let way = split.map_or("end to end".to_owned(), |window| match self.flows {
             1 => "split".to_owned(),
             _ => format!("split, told {window}"),
@@ -433,8 +435,8 @@ impl Way {
         })
     }
 
-    fn point(&self, split: Option<SplitWindow>) -> Outcome<Point> {
-        Ok(Point {
+    fn point(&self, split: Option<SplitWindow>) -> Point {
+        Point {
             rate: RATE,
             lldu: SEGMENT,
             lldus: 1,
@@ -461,7 +463,7 @@ impl Way {
             },
             flows: self.flows,
             apart: Span::ZERO,
-        })
+        }
     }
 }
 
