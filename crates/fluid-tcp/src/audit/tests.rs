@@ -6,6 +6,7 @@ mod link;
 mod logs;
 mod properties;
 mod slots;
+mod split;
 mod world;
 
 use std::io::Read;

@@ -1,0 +1,139 @@
+//! A split path: what a proxy may acknowledge, hold and let go.
+
+use super::logs::with;
+use super::{broken, report};
+
+/// Two flows behind a proxy with room for two packets, T1 = 40 ms, T2 = 100 ms; `arq`, a unit a packet, a slot every
+/// 10 ms that takes 5 ms to decode.
+///
+/// The unit of line 18 is erased and repeated, line 19 finds no room and line 20 comes twice. The run ends before the
+/// proxy learns of the last delivery.
+const SPLIT: &str = "\
+# tool: tmt 0.1.0
+# log: packets
+# link: coupled
+# rtt_ns: 100000000
+# terrestrial_rtt_ns: 40000000
+# path: split
+# packet_bytes: 1000
+# buffer: 2pkt
+# scheme: arq
+# feedback_delay_ns: 0
+# units_per_packet: 1
+# interleave: 1
+# in_order: flow
+# run_ends_ns: 300000000
+# flows: 2
+flow,packet,copy,sent,enqueued,service_start,service_end,first_lldu,last_lldu,delivered,fate,acked,delay_propagation,delay_queue,delay_serialisation,delay_wait,left
+0,0,1,0.000000000,0.020000000,0.020000000,0.020000000,2,2,0.075000000,delivered,0.040000000,0.070000000,0.000000000,0.000000000,0.005000000,0.125000000
+0,1,1,0.000000000,0.020000000,0.030000000,0.030000000,3,3,0.185000000,delivered,0.040000000,0.070000000,0.010000000,0.000000000,0.105000000,0.235000000
+1,0,1,0.010000000,0.030000000,,,,,,queue,0.150000000,,,,,
+0,1,2,0.035000000,0.055000000,,,,,,duplicate,0.040000000,,,,,
+1,0,2,0.110000000,0.130000000,0.140000000,0.140000000,14,14,0.195000000,delivered,0.150000000,0.070000000,0.010000000,0.000000000,0.005000000,0.245000000
+0,2,1,0.220000000,0.240000000,0.240000000,0.240000000,24,24,0.295000000,delivered,0.260000000,0.070000000,0.000000000,0.000000000,0.005000000,
+# end: rows=6
+";
+
+fn on_split(changes: &[(&str, &str)]) -> Vec<String> {
+    broken(&report(&with(SPLIT, changes), None))
+}
+
+#[test]
+fn a_right_log_passes_and_puts_every_rule_to_the_test() {
+    let report = report(SPLIT, None);
+    assert!(report.passed(), "{:#?}", report.rules);
+    assert!(report.rules.iter().all(|rule| rule.checks > 0));
+    let counts = report.totals.counts;
+    assert_eq!(
+        (counts.duplicates_at_proxy, counts.dropped_at_queue),
+        (1, 1)
+    );
+    assert_eq!(counts.packets_delivered_in_order, 4);
+}
+
+#[test]
+fn acked_finds_an_answer_that_the_proxy_cannot_have_given() {
+    let row = SPLIT.lines().find(|row| row.starts_with("1,0,2")).unwrap();
+    let never_let_in = [(row, ""), ("rows=6", "rows=5")];
+    let without = with(SPLIT, &never_let_in).replace("\n\n", "\n");
+    assert_eq!(broken(&report(&without, None)), ["acked 19"]);
+    // The link has not delivered what the proxy answers for; the proxy has had it for T1/2.
+    let early = ("0.195000000,delivered,0.150", "0.195000000,delivered,0.149");
+    let both = ("queue,0.150", "queue,0.149");
+    assert_eq!(on_split(&[early, both]), ["acked 21"]);
+    let later = ("0.295000000,delivered,0.260", "0.295000000,delivered,0.259");
+    assert_eq!(on_split(&[later]), ["acked 22"]);
+}
+
+#[test]
+fn queue_holds_the_buffer_to_its_limit() {
+    assert_eq!(
+        on_split(&[("buffer: 2pkt", "buffer: 1pkt")]),
+        ["queue 18 21 22"]
+    );
+    assert_eq!(
+        on_split(&[("buffer: 2pkt", "buffer: 3pkt")]),
+        ["queue 19"],
+        "a drop with room left"
+    );
+    let leaves = |nanos: &str| on_split(&[("0.005000000,0.125000000", nanos)]);
+    assert_eq!(leaves("0.005000000,0.130000000"), [""; 0]);
+    assert_eq!(leaves("0.005000000,0.130000001"), ["queue 21"]);
+    assert_eq!(leaves("0.005000000,"), ["queue 21 22"], "it never leaves");
+}
+
+#[test]
+fn queue_finds_a_packet_let_go_before_the_link_can_have_acknowledged_it() {
+    let leaves = |order: &str, nanos: &str| {
+        let left = format!("0.005000000,{nanos}");
+        on_split(&[
+            ("in_order: flow", order),
+            ("0.005000000,0.125000000", &left),
+        ])
+    };
+    // Sent at 0.020, delivered at 0.075; in order it may have been there before it was delivered.
+    assert_eq!(leaves("in_order: flow", "0.120000000"), [""; 0]);
+    assert_eq!(leaves("in_order: flow", "0.119999999"), ["queue 17"]);
+    assert_eq!(leaves("in_order: off", "0.125000000"), [""; 0]);
+    assert_eq!(leaves("in_order: off", "0.124999999"), ["queue 17"]);
+}
+
+#[test]
+fn story_finds_a_duplicate_that_is_none() {
+    let found_no_room = ("queue,0.150", "duplicate,0.150");
+    assert_eq!(on_split(&[found_no_room]), ["story 19"]);
+    // Of a packet that the proxy takes in later.
+    let early = (
+        "0,2,1,0.220000000,0.240000000",
+        "0,2,2,0.220000000,0.240000000",
+    );
+    let row = "\n0,2,1,0.200000000,0.220000000,,,,,,duplicate,0.260000000,,,,,\n0,2,2,";
+    let changes = [early, ("\n0,2,2,", row), ("rows=6", "rows=7")];
+    assert_eq!(on_split(&changes), ["story 22"]);
+}
+
+#[test]
+fn story_knows_how_far_the_gateway_is() {
+    for enqueued in ["0.029999999", "0.030000001", "0.010000000"] {
+        let row = format!("1,0,1,0.010000000,{enqueued}");
+        let found = on_split(&[("1,0,1,0.010000000,0.030000000", &row)]);
+        assert_eq!(found[0], "story 19", "{enqueued}: {found:?}");
+    }
+    let further = (
+        "terrestrial_rtt_ns: 40000000",
+        "terrestrial_rtt_ns: 40000002",
+    );
+    assert!(on_split(&[further])[0].starts_with("story 17 18 19 20 21 22"));
+}
+
+#[test]
+fn fifo_finds_a_delivery_out_of_its_order() {
+    let late = [
+        ("0.185000000,delivered", "0.295000001,delivered"),
+        ("0.105000000,", "0.215000001,"),
+    ];
+    assert_eq!(on_split(&late), ["fifo 22"]);
+    let off = ("in_order: flow", "in_order: off");
+    // Nothing then stands in the way but when the proxy learns of it.
+    assert_eq!(on_split(&[off, late[0], late[1]]), ["queue 18"]);
+}
