@@ -95,6 +95,24 @@ fn through_the_chain(folder: &Folder, stats: &Value, tcp: &str) {
             }
         }
     }
+    for path in [
+        "--scheme arq --in-order flow --path split --terrestrial-rtt 80ms --buffer 60pkt",
+        "--scheme harq:10/12 --hold acknowledged --feedback-loss 0.01 --flows 2",
+    ] {
+        let run = tmt("tcp --link coupled --json --packets log.csv --slots slots.csv.gz")
+            .arg_list(path)
+            .arg_list(tcp);
+        let report = run.arg("phy.csv").within(folder).run().ok().json();
+        let total = &report["runs"][0]["total"];
+        assert!(number(&total["packets_delivered"]) > 100, "{path}: {total}");
+        assert!(is_share(&total["link_utilisation"]), "{path}: {total}");
+        let audit = tmt("audit --slots slots.csv.gz log.csv")
+            .within(folder)
+            .run();
+        if audit.code != Some(0) {
+            wrong.push(format!("{path}: {}", audit.stderr));
+        }
+    }
     assert!(wrong.is_empty(), "the auditor found:\n{}", wrong.concat());
 }
 
