@@ -55,6 +55,47 @@ fn a_generated_channel_is_the_file_of_synth_and_inject() {
     }
 }
 
+/// A trace of 4 s whose rows, and those of the packet log and the slot log, go on for two more rounds.
+#[test]
+fn a_trace_begins_anew_as_if_it_were_written_out() {
+    let folder = Folder::new();
+    bash(
+        &folder,
+        "tmt synth --rate 100kbps --lldu 25B --duration 4s --decode-delay 2ms \
+         | tmt inject --bernoulli 0.1 --seed 3 -o once.csv; \
+         grep ^# once.csv | grep -v '^# end' > long.csv; \
+         for round in 0 4 8; do \
+             grep ^[0-9] once.csv | awk -F, -v r=$round '{printf \"%.9f,%s\\n\", $1 + r, $2}'; \
+         done >> long.csv; \
+         echo '# end: rows=6000 slots=6000 usable_until_ns=11998000000' >> long.csv",
+    )
+    .ok();
+    for scheme in ["arq", "harq:6/10,rounds=2", "fec:2/3,interleave=5"] {
+        let run = |trace: &str| {
+            let flags = format!(
+                "tcp --link coupled --scheme {scheme} --lldu 25B --lldu-header 0B --rtt 100ms --buffer 9pkt \
+                 --duration 11.9s --packets packets.csv --slots slots.csv --json {trace}"
+            );
+            let ran = tmt(&flags).within(&folder).run().ok().json();
+            let rows = |name| {
+                let log = folder.read(name);
+                let rows = log.lines().filter(|line| !line.starts_with('#'));
+                rows.map(str::to_owned).collect::<Vec<_>>()
+            };
+            tmt("audit --slots slots.csv packets.csv")
+                .within(&folder)
+                .run()
+                .ok();
+            (rows("packets.csv"), rows("slots.csv"), ran["runs"].clone())
+        };
+        let (looped, written) = (run("--loop once.csv"), run("long.csv"));
+        assert_eq!(looped.0, written.0, "{scheme}");
+        assert!(looped.1 == written.1, "{scheme}");
+        assert_eq!(looped.2, written.2, "{scheme}");
+        assert!(looped.1.len() > 1000, "{scheme}: {}", looped.1.len());
+    }
+}
+
 #[test]
 fn every_seed_has_a_channel_of_its_own() {
     let runs = |seeds: &str, process: &str| {

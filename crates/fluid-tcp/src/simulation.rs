@@ -179,11 +179,28 @@ pub fn run_coupled<P: Probe>(
     link: &CoupledLink,
     probe: &mut P,
 ) -> Option<RunReport> {
+    run_coupled_looped(setup, link, None, probe)
+}
+
+/// The same over a trace that begins anew every `period`, as often as the run needs; at most once without. Slots are
+/// numbered as if it were written out so often.
+///
+/// `None` where the trace cannot be read, or a packet needs no unit.
+pub fn run_coupled_looped<P: Probe>(
+    setup: &Setup,
+    link: &CoupledLink,
+    period: Option<Span>,
+    probe: &mut P,
+) -> Option<RunReport> {
     let tells = Tells {
         whole: setup.path.split.is_some(),
         slots: probe.watches_slots(),
     };
     let gateway = CoupledQueue::new(link, setup.rtt, setup.queue(), setup.begin, tells)?;
+    let gateway = match period {
+        Some(period) => gateway.looped(period, setup.end),
+        None => gateway,
+    };
     Some(run_over(setup, gateway, probe))
 }
 

@@ -138,6 +138,12 @@ impl CoupledQueue {
         })
     }
 
+    /// The same queue on a trace that begins anew every `period`, for a run that ends at `end`.
+    pub(crate) fn looped(mut self, period: Span, end: Time) -> Self {
+        self.slots = self.slots.looped(period, end);
+        self
+    }
+
     /// The first instant at which a slot would be used; none where nothing is pending.
     fn pending_from(&self) -> Option<Time> {
         if self.machine.is_under_way() {

@@ -138,7 +138,7 @@ fn over<P: Probe>(
         }
         LinkPlan::Coupled(plan) => {
             let link = plan.under(which.seed).seeded(which.seed);
-            let report = simulation::run_coupled(setup, &link, probe);
+            let report = simulation::run_coupled_looped(setup, &link, plan.trace.period, probe);
             let spool = plan.trace.spool.as_ref();
             if let Some(failure) = spool.and_then(|spool| spool.failure()) {
                 return Err(failure);

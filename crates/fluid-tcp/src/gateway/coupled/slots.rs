@@ -1,9 +1,10 @@
-//! The slots of a PHY trace, taken in their order; idle ones are passed over by binary search.
+//! The slots of a PHY trace, taken in their order; idle ones are passed over by binary search. A trace can be gone
+//! through more than once: then it is as if it were written out so often.
 
 use std::sync::Arc;
 
 use tmt_core::slot::Slot;
-use tmt_core::units::Time;
+use tmt_core::units::{Span, Time};
 
 use crate::timeline::{Block, Timeline};
 
@@ -15,6 +16,9 @@ const WINDOW: usize = 256;
 #[derive(Debug)]
 pub(super) struct Slots {
     trace: Arc<Timeline>,
+    /// From a round to the next, and how many there are.
+    period: Span,
+    rounds: u64,
     place: Place,
     /// The block of the place, and one further on where there has been a look at it; fetched when they are needed.
     blocks: [Option<(usize, Arc<Block>)>; 2],
@@ -24,9 +28,10 @@ pub(super) struct Slots {
     next: u64,
 }
 
-/// The block, and the row in it.
+/// The round, its block, and the row in it.
 #[derive(Debug, Clone, Copy)]
 struct Place {
+    round: u64,
     number: usize,
     row: usize,
 }
@@ -43,18 +48,35 @@ impl Slots {
         Some(Self {
             next: trace.front(number) + row as u64,
             trace,
-            place: Place { number, row },
+            period: Span::ZERO,
+            rounds: 1,
+            place: Place {
+                round: 0,
+                number,
+                row,
+            },
             blocks: [None, None],
             window: Vec::new(),
             at: 0,
         })
     }
 
+    /// The same slots again and again, each round so much later than the one before: as many rounds as begin by `end`.
+    pub(super) fn looped(mut self, period: Span, end: Time) -> Self {
+        if let Some(first) = self.trace.first()
+            && let Some(more) = end.since(first).as_nanos().checked_div(period.as_nanos())
+        {
+            (self.period, self.rounds) = (period, more + 1);
+        }
+        self
+    }
+
     /// When the next slot at or after `from` is sent; none where the trace has ended. Stays where it is.
     pub(super) fn time_from(&mut self, from: Time) -> Option<Time> {
         if !self.is_in_window(from) {
-            let Place { number, row } = self.first_from(from)?;
-            return Some(self.fetch(number)?.tx_time(row));
+            let Place { round, number, row } = self.first_from(from)?;
+            let ahead = self.ahead(round)?;
+            return self.fetch(number)?.tx_time(row).checked_add(ahead);
         }
         let ahead = &self.window[self.at..];
         match ahead.first().map(Slot::tx_time) {
@@ -96,7 +118,19 @@ impl Slots {
 
     /// Slots sent up to `time`; none where the trace cannot be read.
     pub(super) fn sent_until(&self, time: Time) -> Option<u64> {
-        self.trace.sent_until(time)
+        let begun = self
+            .trace
+            .first()
+            .map_or(Span::ZERO, |first| time.since(first));
+        let round = begun.as_nanos().checked_div(self.period.as_nanos());
+        let round = round.unwrap_or(0).min(self.rounds - 1);
+        let within = self.trace.sent_until(earlier(time, self.ahead(round)?))?;
+        Some(round * self.trace.len() + within)
+    }
+
+    /// By how much the slots of a round are later than the trace says.
+    fn ahead(&self, round: u64) -> Option<Span> {
+        self.period.checked_mul(round)
     }
 
     /// Number of the next slot.
@@ -118,7 +152,8 @@ impl Slots {
             return Some(());
         }
         self.place = self.first_from(from)?;
-        self.next = self.trace.front(self.place.number) + self.place.row as u64;
+        let Place { round, number, row } = self.place;
+        self.next = round * self.trace.len() + self.trace.front(number) + row as u64;
         self.window.clear();
         self.at = 0;
         self.look_ahead(1)
@@ -127,12 +162,18 @@ impl Slots {
     /// Makes the window begin at the place, with `most` slots or more as far as the block has them; none where it has
     /// none.
     fn look_ahead(&mut self, most: usize) -> Option<()> {
-        let Place { number, row } = self.place;
+        let Place { round, number, row } = self.place;
         let end = self.trace.rows_of(number).min(row + most.max(WINDOW));
         if row + self.window.len() - self.at < end {
             let mut window = std::mem::take(&mut self.window);
             window.clear();
-            window.extend(self.fetch(number)?.slots(row..end));
+            let ahead = self.ahead(round)?;
+            let slots = self.fetch(number)?.slots(row..end);
+            if round == 0 {
+                window.extend(slots);
+            } else {
+                window.extend(slots.map_while(|slot| later(&slot, ahead)));
+            }
             self.window = window;
             self.at = 0;
         }
@@ -143,21 +184,37 @@ impl Slots {
     fn first_from(&mut self, from: Time) -> Option<Place> {
         let mut place = self.place;
         if place.row >= self.trace.rows_of(place.number) {
+            place.number += 1;
+            place.row = 0;
+        }
+        let mut from_here = earlier(from, self.ahead(place.round)?);
+        let last = self.trace.last()?;
+        if place.number >= self.trace.blocks() || from_here > last {
+            // Behind the end of this round.
+            let rounds = from_here.since(last).as_nanos();
+            let rounds = rounds.div_ceil(self.period.as_nanos().max(1)).max(1);
+            let round = place.round.checked_add(rounds)?;
+            if round >= self.rounds {
+                return None;
+            }
             place = Place {
-                number: place.number + 1,
+                round,
+                number: 0,
                 row: 0,
             };
+            from_here = earlier(from, self.ahead(round)?);
         }
         let row = place.row;
         let block = self.fetch(place.number)?;
-        if block.tx_time(row) >= from {
+        if block.tx_time(row) >= from_here {
             return Some(place);
         }
-        let number = self.trace.block_at(from);
+        let number = self.trace.block_at(from_here);
         if number > place.number {
-            place = Place { number, row: 0 };
+            place.number = number;
+            place.row = 0;
         }
-        let before = self.fetch(place.number)?.sent_before(from);
+        let before = self.fetch(place.number)?.sent_before(from_here);
         place.row = place.row.max(before);
         Some(place)
     }
@@ -176,6 +233,16 @@ impl Slots {
         };
         self.blocks[at].as_ref().map(|(_, block)| &**block)
     }
+}
+
+/// `time` so much earlier, at zero at the earliest.
+fn earlier(time: Time, by: Span) -> Time {
+    Time::ZERO.saturating_add(time.since(Time::ZERO).saturating_sub(by))
+}
+
+/// The slot so much later.
+fn later(slot: &Slot, by: Span) -> Option<Slot> {
+    Slot::new(slot.tx_time().checked_add(by)?, slot.decode_delay())
 }
 
 #[cfg(test)]

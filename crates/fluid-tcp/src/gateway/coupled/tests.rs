@@ -208,6 +208,8 @@ struct Case {
     lost_feedback: Option<(f64, u64)>,
     hold: Hold,
     tells: Tells,
+    /// From a round of the slots to the next, and how many there are.
+    looped: Option<(u64, u64)>,
 }
 
 fn codes() -> impl Strategy<Value = model::Code> {
@@ -282,6 +284,7 @@ fn cases() -> impl Strategy<Value = Case> {
                         whole,
                         slots: slots_told,
                     },
+                    looped: None,
                 }
             },
         )
@@ -289,6 +292,13 @@ fn cases() -> impl Strategy<Value = Case> {
 
 /// Drives the queue as a run does; what it told of each packet, in the order of the packets.
 fn drive(case: &Case) -> (Vec<model::Story>, Vec<model::Told>, u64) {
+    let (stories, told, uses, used) = drive_slots(case);
+    assert_eq!(uses.len() as u64, if case.tells.slots { used } else { 0 });
+    (stories, told, used)
+}
+
+/// The same with the numbers of the slots used, where they are told.
+fn drive_slots(case: &Case) -> (Vec<model::Story>, Vec<model::Told>, Vec<u64>, u64) {
     let link = CoupledLink {
         feedback_delay: span(case.feedback),
         tail: if case.code.pad {
@@ -308,6 +318,11 @@ fn drive(case: &Case) -> (Vec<model::Story>, Vec<model::Told>, u64) {
     let (rtt, begin) = (span(case.rtt), Time::ZERO);
     let queue = CoupledQueue::new(&link, rtt, case.capacity, begin, case.tells);
     let mut queue = queue.unwrap();
+    let mut end = time(case.slots.last().unwrap().0);
+    if let Some((period, rounds)) = case.looped {
+        end = end.saturating_add(span(period * (rounds - 1)));
+        queue = queue.looped(span(period), end);
+    }
     let mut stories: Vec<model::Story> = Vec::new();
     let mut told = vec![model::Told::default(); case.offers.len()];
     let mut offers = case.offers.iter().peekable();
@@ -354,14 +369,12 @@ fn drive(case: &Case) -> (Vec<model::Story>, Vec<model::Told>, u64) {
             };
         }
     }
-    let end = time(case.slots.last().unwrap().0);
     retire(&mut queue, end, &mut told);
     let used = queue.usage(end).lldus_used.unwrap();
     let uses: Vec<u64> = std::iter::from_fn(|| queue.used(end).map(|used| used.slot)).collect();
-    assert_eq!(uses.len() as u64, if case.tells.slots { used } else { 0 });
     assert!(uses.is_sorted_by(|one, next| one < next));
     retire(&mut queue, Time::MAX, &mut told);
-    (stories, told, used)
+    (stories, told, uses, used)
 }
 
 /// Takes what leaves the queue by `now`.
@@ -397,6 +410,20 @@ proptest! {
         prop_assert_eq!(stories, expected);
         prop_assert_eq!(told, expected_told);
         prop_assert_eq!(slots_used, used);
+    }
+}
+
+proptest! {
+    #[test]
+    fn a_trace_that_begins_anew_is_the_trace_written_out(case in cases(), gap in 1u64..300, rounds in 1u64..6) {
+        let period = case.slots.last().unwrap().0 - case.slots[0].0 + gap;
+        let slots = (0..rounds).flat_map(|round| {
+            let later = move |(t, d): (u64, u64)| (t + round * period, d);
+            case.slots.clone().into_iter().map(later)
+        });
+        let written = Case { slots: slots.collect(), ..case.clone() };
+        let looped = Case { looped: Some((period, rounds)), ..case };
+        prop_assert_eq!(drive_slots(&looped), drive_slots(&written));
     }
 }
 

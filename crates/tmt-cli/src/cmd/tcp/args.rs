@@ -209,7 +209,7 @@ pub(crate) struct Args {
     /// Length of the run; else that of the timeline
     #[arg(long)]
     pub(crate) duration: Option<Span>,
-    /// Begin the timeline anew whenever it ends; needs --duration
+    /// Begin the timeline, or the coupled link's trace, anew whenever it ends; needs --duration
     #[arg(long = "loop", requires = "duration")]
     pub(crate) looped: bool,
     /// Runs that each begin at a place of their own of the trace, evenly spaced or drawn (N:random), and last for

@@ -160,7 +160,8 @@ fn finish(
     notes.extend(words);
     let period = match &link.plan {
         LinkPlan::Timeline(timeline) => timeline.period,
-        LinkPlan::Coupled(_) | LinkPlan::Synthetic { .. } => None,
+        LinkPlan::Coupled(coupled) => coupled.trace.period,
+        LinkPlan::Synthetic { .. } => None,
     };
     let (starts, words) = starts::starts(args, &link, period, &flows)?.unzip();
     notes.extend(words);

@@ -59,6 +59,7 @@ pub(super) fn check(args: &Args) -> Outcome {
         ("--unit", no_trace && args.trace.unit.is_some()),
         ("--allow-cut", no_trace && args.trace.allow_cut),
         ("--loss", args.loss.is_some()),
+        ("--loop", no_trace && args.looped),
     ];
     if let Some((found, _)) = refused.iter().find(|(_, given)| *given) {
         return Err(Failure::usage(format!(

@@ -52,11 +52,6 @@ fn asked_for(args: &Args) -> Outcome<(SchemeSpec, InOrder)> {
     if args.channel.is_none() {
         refuse_rate(args)?;
     }
-    if args.looped {
-        return Err(Failure::usage(
-            "--loop: --link coupled goes through its trace once",
-        ));
-    }
     if args.queue != Discipline::DropTail {
         return Err(Failure::usage(format!(
             "--queue {}: --link coupled has a drop-tail queue only",
@@ -140,7 +135,9 @@ pub(super) fn coupled(args: &Args) -> Outcome<Link> {
         in_order,
         hold: hold(args)?,
     };
-    if trace.timeline.last() > coupled.machine(link.rtt.value).repeats_fit_until() {
+    let looped = trace.period.and(args.duration);
+    let ends = looped.map(|duration| link.begin.saturating_add(duration));
+    if ends.or(trace.timeline.last()) > coupled.machine(link.rtt.value).repeats_fit_until() {
         return Err(Failure::failed(format!(
             "{name}: found slots whose repeats would be later than 2^63 - 1 ns, expected earlier ones, or a smaller --rtt, --feedback-delay or --feedback-timer"
         )));

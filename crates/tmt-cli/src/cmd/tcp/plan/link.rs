@@ -142,13 +142,14 @@ pub(super) fn link_of(
         )));
     };
     let usable_until = end_line.map_or(last, |end| end.usable_until.max(begin));
-    // A looped trace repeats what is known; an unlooped one may be used to its last row, since what
-    // is delivered after the end of the run does not count.
+    // A looped timeline repeats what is known; an unlooped one may be used to its last row, since what
+    // is delivered after the end of the run does not count. Of slots all is known.
     let unreadable = || {
         let failure = spool.as_ref().and_then(|spool| spool.failure());
         failure.unwrap_or_else(|| Failure::failed("the timeline cannot be read"))
     };
-    if args.looped {
+    let looped = args.looped && args.channel.is_none();
+    if looped && args.link == "timeline" {
         let known = timeline.known(usable_until).ok_or_else(unreadable)?;
         if !timeline.truncate(known) {
             return Err(unreadable());
@@ -161,7 +162,7 @@ pub(super) fn link_of(
             args.packet
         )));
     }
-    let period = if args.looped {
+    let period = if looped {
         Some(loop_period(name, &timeline)?)
     } else {
         None
@@ -200,11 +201,7 @@ pub(super) fn link_of(
         }),
         rtt,
         begin,
-        ends: if args.looped {
-            None
-        } else {
-            Some(usable_until)
-        },
+        ends: if looped { None } else { Some(usable_until) },
         rate_bps,
         own_delay,
         lldu_header: Some(header),
