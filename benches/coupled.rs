@@ -1,0 +1,119 @@
+//! The coupled link behind one TCP flow: what a slot of the trace costs.
+
+#![allow(missing_docs, reason = "criterion's macros make public items")]
+#![allow(clippy::unwrap_used, reason = "a bench that cannot go on stops")]
+
+use std::sync::Arc;
+
+use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
+use fluid_tcp::endpoint::Profile;
+use fluid_tcp::gateway::{CoupledLink, Discipline, Hold, InOrder, Tail};
+use fluid_tcp::probe::NoProbe;
+use fluid_tcp::simulation::{Flow, Path, ReturnPath, Setup, run_coupled};
+use fluid_tcp::timeline::{Builder, Timeline};
+use tmt_core::channel::{Channel, ChannelSpec};
+use tmt_core::units::{Bytes, Span, Time};
+
+/// Slots of 33 B at 2.34 Mbps.
+const SLOT: u64 = 112_820;
+
+const SLOTS: u64 = 2_000_000;
+
+/// Slots that are decoded after 1 ms, of which one in a hundred is erased.
+fn trace() -> Arc<Timeline> {
+    let mut channel = Channel::new(ChannelSpec::Bernoulli { p: 0.01 }, 1);
+    let mut builder = Builder::default();
+    for slot in 0..SLOTS {
+        let at = Time::from_nanos(slot * SLOT).unwrap();
+        let delay = if channel.erases() {
+            Span::ZERO
+        } else {
+            Span::from_millis(1)
+        };
+        builder.push(at, delay, None);
+    }
+    Arc::new(builder.finish())
+}
+
+/// A flow with a window that fills the link, of so many packets.
+fn setup(packets: Option<u64>) -> Setup {
+    Setup {
+        discipline: Discipline::DropTail,
+        path: Path::default(),
+        return_path: ReturnPath::default(),
+        flows: vec![Flow {
+            algorithm: "fixed:60".parse().unwrap(),
+            endpoint: Profile::Rfc.endpoint(),
+            start: Span::ZERO,
+            packets,
+        }],
+        packet: Bytes(1500),
+        rtt: Span::from_millis(100),
+        buffer: 100,
+        begin: Time::ZERO,
+        end: Time::from_nanos(SLOTS * SLOT).unwrap(),
+        link_rate_bps: None,
+    }
+}
+
+fn link(trace: &Arc<Timeline>, scheme: &str) -> CoupledLink {
+    CoupledLink {
+        trace: Arc::clone(trace),
+        scheme: scheme.parse().unwrap(),
+        feedback_delay: Span::ZERO,
+        lost_feedback: None,
+        data_units: 47,
+        tail: Tail::Short,
+        in_order: InOrder::Off,
+        hold: Hold::Sent,
+    }
+}
+
+fn coupled(criterion: &mut Criterion) {
+    let trace = trace();
+    let mut group = criterion.benchmark_group("coupled");
+    group.sample_size(10);
+    for scheme in [
+        "none",
+        "arq",
+        "harq:10/12",
+        "harq:10/12,interleave=20",
+        "frame-arq:10/11,rounds=3",
+    ] {
+        let (setup, link) = (setup(None), link(&trace, scheme));
+        let simulate = || run_coupled(&setup, &link, &mut NoProbe).unwrap();
+        let used = simulate().total.lldus_used.unwrap();
+        assert!(used > SLOTS / 20, "{scheme}: {used} slots");
+        group.throughput(Throughput::Elements(used));
+        group.bench_function(BenchmarkId::from_parameter(scheme), |bencher| {
+            bencher.iter(|| assert_eq!(simulate().total.lldus_used, Some(used)));
+        });
+    }
+    group.finish();
+    idle(criterion, &trace);
+}
+
+/// A packet a second: the trace goes by for the most part.
+fn idle(criterion: &mut Criterion, trace: &Arc<Timeline>) {
+    let link = link(trace, "arq");
+    let mut setup = setup(Some(1));
+    let flow = setup.flows.pop().unwrap();
+    setup.flows = (0..200)
+        .map(|second| Flow {
+            start: Span::from_secs(second),
+            ..flow.clone()
+        })
+        .collect();
+    let mut group = criterion.benchmark_group("coupled");
+    group.throughput(Throughput::Elements(200_000_000_000 / SLOT));
+    group.bench_function("idle", |bencher| {
+        bencher.iter(|| {
+            let report = run_coupled(&setup, &link, &mut NoProbe).unwrap();
+            assert_eq!(report.total.metrics.packets_delivered, 200);
+        });
+    });
+    group.finish();
+}
+
+criterion_group!(benches, coupled);
+criterion_main!(benches);
