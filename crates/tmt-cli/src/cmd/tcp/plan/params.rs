@@ -44,6 +44,7 @@ pub(crate) struct Params {
     pub(crate) overlap: Option<&'static str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) slot_ns: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) hold: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) lldu_bytes: Option<u64>,
