@@ -329,6 +329,10 @@ impl Sender {
         let next = ack.next.min(self.high);
         if ack.room != Ack::UNLIMITED && next >= self.una {
             self.edge = next.saturating_add(ack.room.into());
+            if ack.update && next == self.una && self.una < self.edge && self.una < self.high {
+                // What is told of room was told of none: all it had on its way has come, or found none.
+                self.retransmit = Some(self.una);
+            }
         }
         let lost_before = self.lost;
         let newly_sacked = if self.endpoint.sack {

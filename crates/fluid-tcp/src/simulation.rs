@@ -465,17 +465,15 @@ impl<G: Gateway, P: Probe> Run<'_, G, P> {
             return true;
         };
         let verdict = proxy.on_packet(now, copy.flow, copy.packet.into());
-        let refused = match verdict {
-            Verdict::Taken(_) => None,
-            Verdict::Duplicate(_) => Some(Refused::Duplicate),
-            Verdict::Refused => Some(Refused::Full),
+        let (refused, ack) = match verdict {
+            Verdict::Taken(ack) => (None, ack),
+            Verdict::Duplicate(ack) => (Some(Refused::Duplicate), ack),
+            Verdict::Refused(ack) => (Some(Refused::Full), ack),
         };
         if let Some(why) = refused {
             self.refuse(now, copy, why);
         }
-        if let Verdict::Taken(ack) | Verdict::Duplicate(ack) = verdict {
-            self.answer(now, copy.flow, ack);
-        }
+        self.answer(now, copy.flow, ack);
         refused.is_none()
     }
 
@@ -535,6 +533,7 @@ impl<G: Gateway, P: Probe> Run<'_, G, P> {
         let Path {
             terrestrial_rtt,
             split,
+            ..
         } = self.setup.path;
         match split {
             None => terrestrial_rtt.saturating_add(self.setup.rtt),
@@ -585,8 +584,8 @@ impl<G: Gateway, P: Probe> Run<'_, G, P> {
                     && !self.gateway.tells_whole()
                     && let Some(arrival) = service.arrival
                 {
-                    let known = arrival.checked_add(self.back());
-                    self.schedule(known, Event::Release(packet.copy));
+                    let back = self.back().saturating_add(self.setup.path.feedback_delay);
+                    self.schedule(arrival.checked_add(back), Event::Release(packet.copy));
                 }
                 if let Some(delay) = DelayParts::of(packet.sent, packet.enqueued, &service) {
                     let event = Event::Delivery {

@@ -167,6 +167,7 @@ fn setups() -> impl Strategy<Value = Setup> {
                 path: Path {
                     terrestrial_rtt: Span::from_nanos(terrestrial_rtt).unwrap(),
                     split,
+                    feedback_delay: Span::ZERO,
                 },
                 return_path: ReturnPath {
                     loss: p.map(|p| Channel::of_return_path(ChannelSpec::Bernoulli { p }, 1)),

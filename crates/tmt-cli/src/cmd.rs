@@ -31,7 +31,7 @@ pub(crate) enum Command {
     Stats(stats::Args),
     /// Run a reliability scheme over a PHY trace: link-layer timeline out
     Apply(apply::Args),
-    /// Run TCP flows over a link-layer timeline or a synthetic link
+    /// Run TCP flows over a link-layer timeline, a coupled link or a synthetic one
     Tcp(Box<tcp::Args>),
     /// Check the packet log of a TCP run, independently of what made it
     Audit(audit::Args),

@@ -144,6 +144,16 @@ impl SchemeSpec {
     pub fn in_order(&self) -> bool {
         self.in_order
     }
+
+    /// The same scheme with delivery in order.
+    #[must_use]
+    pub fn with_order(mut self) -> Self {
+        if !self.in_order {
+            self.in_order = true;
+            self.text.push_str(",in-order");
+        }
+        self
+    }
 }
 
 impl fmt::Display for SchemeSpec {

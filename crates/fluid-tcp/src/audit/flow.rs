@@ -63,7 +63,7 @@ impl Flow {
             });
         }
         if let Some(packet) = self.packets.get_mut(&row.packet) {
-            packet.on_copy(row, head, ledger);
+            packet.on_copy(row, ledger);
             let duplicate = row.fate.delivered().is_some() && packet.first_delivery.is_some();
             self.counts.duplicates_received += u64::from(duplicate);
             let earlier = |one: Option<Time>, other| one.into_iter().chain(other).min();
@@ -206,7 +206,7 @@ fn taken(row: &Row, head: &Head) -> Option<Time> {
 
 impl Packet {
     /// Takes a further copy, all but its delivery.
-    fn on_copy(&mut self, row: &Row, head: &Head, ledger: &mut Ledger) {
+    fn on_copy(&mut self, row: &Row, ledger: &mut Ledger) {
         ledger.check(
             Rule::Causality,
             row.line,
@@ -223,15 +223,18 @@ impl Packet {
                 )
             },
         );
-        // Beside the proxy a loss is known at once.
-        let at_once = head.proxied && head.toward.is_zero() && head.back.is_zero();
-        let after = row.sent > self.last_sent || at_once && row.sent == self.last_sent;
-        ledger.check(Rule::Causality, row.line, after, || {
-            Refusal::new(
-                format!("sent {}", row.sent),
-                format!("after the copy before, {}", self.last_sent),
-            )
-        });
+        // A timeout may fall into the instant at which an acknowledgement let the copy before out.
+        ledger.check(
+            Rule::Causality,
+            row.line,
+            row.sent >= self.last_sent,
+            || {
+                Refusal::new(
+                    format!("sent {}", row.sent),
+                    format!("not before the copy before, {}", self.last_sent),
+                )
+            },
+        );
         ledger.check(Rule::Acked, row.line, row.acked == self.acked, || {
             let told = |acked: Option<Time>| {
                 acked.map_or_else(|| "never".to_owned(), |acked| acked.to_string())

@@ -77,6 +77,8 @@ pub(super) struct Head {
     pub(super) forward: Span,
     /// The rest of the RTT, which the link's feedback takes.
     pub(super) feedback: Span,
+    /// What the feedback takes beyond that.
+    pub(super) feedback_delay: Span,
     /// From who answers a sender back to it: an ACK's way.
     pub(super) back: Span,
     /// From a sender to the gateway.
@@ -194,10 +196,15 @@ impl Head {
         };
         let span = |nanos| Span::from_nanos(nanos).unwrap_or(Span::MAX);
         let (feedback, answer) = (span(rtt - rtt / 2), span(terrestrial - terrestrial / 2));
+        let feedback_delay = match metadata.get("feedback_delay_ns") {
+            Some(_) => number(metadata, "feedback_delay_ns", 0)?,
+            None => 0,
+        };
         Ok(Self {
             link,
             forward: span(rtt / 2),
             feedback,
+            feedback_delay: span(feedback_delay),
             back: if proxied {
                 answer
             } else {

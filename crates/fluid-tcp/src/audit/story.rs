@@ -62,7 +62,8 @@ pub(super) fn check_gateway(row: &Row, head: &Head, ledger: &mut Ledger) {
     let first = service
         .start
         .saturating_add(head.forward)
-        .saturating_add(head.feedback);
+        .saturating_add(head.feedback)
+        .saturating_add(head.feedback_delay);
     check(
         left >= first,
         format!("not before {first}, when the link can have acknowledged it"),
@@ -72,7 +73,11 @@ pub(super) fn check_gateway(row: &Row, head: &Head, ledger: &mut Ledger) {
         .delivered()
         .filter(|_| head.in_order.is_none() && head.proxied)
     {
-        let known = at.saturating_add(head.feedback);
+        let mut known = at.saturating_add(head.feedback);
+        if let Link::Timeline { .. } = head.link {
+            // On a coupled link the delay counts from the unit's sending, decoding or not.
+            known = known.saturating_add(head.feedback_delay);
+        }
         check(
             left >= known,
             format!("not before {known}, when its delivery is known"),

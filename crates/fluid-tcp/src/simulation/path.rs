@@ -43,6 +43,8 @@ pub struct Path {
     pub terrestrial_rtt: Span,
     /// A proxy at the gateway acknowledges what reaches it; none where the receiver behind the link does.
     pub split: Option<SplitWindow>,
+    /// Extra delay of the link's feedback where the link is a timeline: by it a proxy learns later what was delivered.
+    pub feedback_delay: Span,
 }
 
 impl Path {

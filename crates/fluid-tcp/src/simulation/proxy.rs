@@ -1,9 +1,12 @@
 //! The proxy of a split path (papers/004 §IV): it acknowledges packets as they come, tells the room that is left in its
 //! buffer, and keeps a packet until the link's own acknowledgement of it has come.
 //!
-//! Room is told with acknowledgements of packets alone, as in the paper's analysis; only a flow that was told there is
-//! none, and has nothing more on its way, is told when there is some again. Packets that come out of order go on over
-//! the link at once: the receiver puts them in order.
+//! Room is told with acknowledgements of packets alone, as in the paper's analysis, and with the answer to a packet that
+//! finds none; only a flow that was told there is none, and has nothing more on its way, is told when there is some
+//! again, another one first each time. Packets that come out of order go on over the link at once: the receiver puts
+//! them in order.
+
+use std::collections::{BTreeSet, VecDeque};
 
 use tmt_core::units::Time;
 
@@ -19,8 +22,8 @@ pub(super) enum Verdict {
     Taken(Ack),
     /// The proxy had it already.
     Duplicate(Ack),
-    /// There is no room.
-    Refused,
+    /// There is no room, of which its sender is told.
+    Refused(Ack),
 }
 
 /// One flow's end at the proxy.
@@ -39,8 +42,11 @@ pub(super) struct Proxy {
     /// Packets in the buffer.
     held: u64,
     ends: Vec<End>,
-    /// Whether some flow was told that there is no room.
-    closed: bool,
+    /// Flows that have sent all that they were told there is room for.
+    shut: BTreeSet<usize>,
+    /// Those of them that are told at a release, the first of them another one each time.
+    turn: usize,
+    told: VecDeque<usize>,
 }
 
 impl Proxy {
@@ -65,7 +71,9 @@ impl Proxy {
             window,
             held: 0,
             ends: endpoints.map(end).collect(),
-            closed: false,
+            shut: BTreeSet::new(),
+            turn: 0,
+            told: VecDeque::new(),
         }
     }
 
@@ -77,8 +85,7 @@ impl Proxy {
     /// A flow begins: the packets that it may send before it hears anything, as a handshake tells.
     pub(super) fn on_start(&mut self, flow: usize) -> u64 {
         let room = self.free();
-        self.ends[flow].told = room;
-        self.closed |= room == 0;
+        self.tell(flow, room);
         room
     }
 
@@ -88,7 +95,9 @@ impl Proxy {
         let duplicate = end.receiver.has(packet.number);
         if !duplicate {
             if self.held >= self.capacity {
-                return Verdict::Refused;
+                // As a receiver does with what lies outside of its window (RFC 9293 §3.10.7.4).
+                let ack = end.receiver.repeat();
+                return Verdict::Refused(self.with_room(flow, ack));
             }
             self.held += 1;
         }
@@ -105,18 +114,17 @@ impl Proxy {
     /// [`Self::reopened`].
     pub(super) fn on_released(&mut self) {
         self.held -= 1;
+        self.turn = (self.turn + 1) % self.ends.len().max(1);
+        self.told.clear();
+        if !self.shut.is_empty() && self.free() > 0 {
+            self.told.extend(self.shut.range(self.turn..));
+            self.told.extend(self.shut.range(..self.turn));
+        }
     }
 
     /// The next flow that was told there is no room, and is told now that there is.
     pub(super) fn reopened(&mut self) -> Option<(usize, Ack)> {
-        if !self.closed {
-            return None;
-        }
-        let free = self.free();
-        let shut = |end: &End| end.told <= end.receiver.next() + end.receiver.above_gaps();
-        let flow = self.ends.iter().position(|end| shut(end) && free > 0);
-        self.closed = flow.is_some() || self.ends.iter().any(shut);
-        let flow = flow?;
+        let flow = self.told.pop_front()?;
         let ack = self.ends[flow].receiver.repeat();
         Some((flow, self.with_room(flow, ack)))
     }
@@ -130,14 +138,22 @@ impl Proxy {
         }
     }
 
+    /// A flow is told that there is room up to packet `told`.
+    fn tell(&mut self, flow: usize, told: u64) {
+        let end = &mut self.ends[flow];
+        end.told = told;
+        if told <= end.receiver.next() + end.receiver.above_gaps() {
+            self.shut.insert(flow);
+        } else {
+            self.shut.remove(&flow);
+        }
+    }
+
     /// The acknowledgement with the room that is left. What the flow has above a gap lies within what it was told, so
     /// that much is added: a gap and what is above it are counted from the same packet.
     fn with_room(&mut self, flow: usize, ack: Ack) -> Ack {
-        let free = self.free();
-        let end = &mut self.ends[flow];
-        let room = free + end.receiver.above_gaps();
-        end.told = ack.next.saturating_add(room);
-        self.closed |= free == 0;
+        let room = self.free() + self.ends[flow].receiver.above_gaps();
+        self.tell(flow, ack.next.saturating_add(room));
         Ack {
             room: u32::try_from(room).unwrap_or(Ack::UNLIMITED - 1),
             ..ack
@@ -170,9 +186,9 @@ mod tests {
         taken(&mut proxy, 0, 1);
         assert_eq!(proxy.on_start(1), 0);
         proxy.on_released();
-        assert_eq!(proxy.reopened().unwrap().0, 0);
         let (flow, ack) = proxy.reopened().unwrap();
         assert_eq!((flow, ack.next, ack.room), (1, 0, 1));
+        assert_eq!(proxy.reopened().unwrap().0, 0);
         assert_eq!(proxy.reopened(), None);
     }
 
@@ -198,7 +214,10 @@ mod tests {
         assert_eq!(taken(&mut proxy, 0, 0), (1, 1));
         assert_eq!(taken(&mut proxy, 1, 0), (1, 0));
         let verdict = proxy.on_packet(Time::ZERO, 0, 1u64.into());
-        assert_eq!(verdict, Verdict::Refused);
+        let Verdict::Refused(ack) = verdict else {
+            panic!("{verdict:?}")
+        };
+        assert_eq!((ack.next, ack.room, ack.update), (1, 0, true));
         assert_eq!(proxy.held(), 2);
         let duplicate = proxy.on_packet(Time::ZERO, 0, 0u64.into());
         let Verdict::Duplicate(ack) = duplicate else {

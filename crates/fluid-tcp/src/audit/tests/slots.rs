@@ -214,8 +214,8 @@ fn repeats_finds_one_that_is_too_early() {
         ("0,2,1,0.125000000", "0,2,1,0.125000000"),
     ];
     assert_eq!(on_slots(&sooner), ["repeats s21"]);
-    let later = ("feedback_delay_ns: 0", "feedback_delay_ns: 1");
-    assert_eq!(on_slots(&[later]), ["repeats s21"]);
+    let later = [("feedback_delay_ns: 0", "feedback_delay_ns: 1")];
+    assert_eq!(changed(&later, &later), ["repeats s21"]);
 }
 
 #[test]

@@ -91,10 +91,19 @@ pub(super) fn check(args: &Args) -> Outcome {
             )));
         }
     }
-    let fixed = [&args.trace.trace, &args.return_trace, &args.output]
-        .into_iter()
-        .flatten()
-        .cloned();
+    // One file may be both ways of the link.
+    let return_trace = args
+        .return_trace
+        .as_ref()
+        .filter(|path| args.trace.trace.as_ref() != Some(path));
+    let fixed = [
+        args.trace.trace.as_ref(),
+        return_trace,
+        args.output.as_ref(),
+    ]
+    .into_iter()
+    .flatten()
+    .cloned();
     let logs = (args.seed..args.seed + u64::from(args.seeds)).flat_map(|seed| {
         let expand = move |path: &String| path.replace("{seed}", &seed.to_string());
         files.iter().map(move |(_, path)| expand(path))

@@ -313,6 +313,10 @@ impl Plan {
         if let Some(window) = self.path.split {
             head.set("split_window", window.to_string());
         }
+        if let (Some(_), LinkPlan::Timeline(_)) = (self.path.split, &self.link) {
+            let feedback = self.path.feedback_delay.as_nanos();
+            head.set("feedback_delay_ns", feedback.to_string());
+        }
         match &self.link {
             LinkPlan::Timeline(timeline) => {
                 head.set("lldus_per_packet", timeline.lldus_per_packet.to_string());
@@ -381,7 +385,8 @@ fn warnings(
     length: Span,
 ) -> Vec<String> {
     let mut warnings = Vec::new();
-    if buffer < u64::from(endpoint.initial_window) {
+    // A proxy tells its room before the first window.
+    if buffer < u64::from(endpoint.initial_window) && args.path != "split" {
         let iw = endpoint.initial_window;
         warnings.push(format!(
             "the queue of {buffer} packets is smaller than the initial window of {iw}"

@@ -228,6 +228,7 @@ impl At {
             path: Path {
                 terrestrial_rtt: TERRESTRIAL,
                 split: None,
+                feedback_delay: Span::ZERO,
             },
             buffer: BUFFER,
             in_order: self.in_order,

@@ -30,8 +30,12 @@ const UNPACED: &str = "a release and the next arrival do not fall together here:
                        late, which depends on how T2 lies to T1";
 const SPREAD: &str = "(50) is of one connection, whose segments reach the proxy together once a T1; those of several spread, and \
                       room is told more often";
-const FEW: &str = "with so few segments for each flow (58) sees no fast retransmit and the paper no throughput; here a \
-                   proxy told its part loses nothing, so that none is needed, and told the whole it goes on by timeouts";
+const FEW: &str = "with so few segments for each flow (58) sees no fast retransmit and the paper no throughput; here flows that \
+                   are told their part of the room seldom send what finds none, and those that do, or are told all of it, go \
+                   on by timeouts and by what the proxy tells when there is room again";
+
+/// Share of the link by which the losses of a run may be fewer than expected.
+const BEYOND: f64 = 0.01;
 
 const fn figure(
     name: &'static str,
@@ -428,8 +432,9 @@ impl Way {
             allowed: 1.0,
             bound: match (self.fading, split) {
                 (Some(_), _) => Some(Bound::Upper),
-                (None, None) => Some(Bound::Lower),
-                (None, Some(_)) => None,
+                // No link carries more than what comes through at once.
+                (None, None) if simulated.mean <= 1.0 - self.loss + BEYOND => Some(Bound::Lower),
+                (None, _) => None,
             },
             outside_assumptions,
         })
@@ -452,6 +457,7 @@ impl Way {
             path: Path {
                 terrestrial_rtt: Span::from_millis(self.terrestrial),
                 split,
+                feedback_delay: Span::ZERO,
             },
             buffer: self.buffer,
             in_order: InOrder::Flow,

@@ -3,9 +3,11 @@
 
 use std::sync::Arc;
 
+use fluid_tcp::gateway::{InOrder, Tail};
 use fluid_tcp::metrics::RunReport;
 use fluid_tcp::probe::NoProbe;
 use tmt_core::metadata::EndLine;
+use tmt_core::scheme::SchemeSpec;
 use tmt_core::slot::Slot;
 use tmt_core::units::Span;
 use tmt_core::walk::Walk;
@@ -85,6 +87,15 @@ pub(crate) fn both(args: &Args) -> Outcome<Both> {
     };
     let ends = ends(&of_coupled)?;
     let coupled = super::coupled::coupled(&of_coupled)?;
+    let flows = args.flow.len().max(args.flows as usize);
+    if let LinkPlan::Coupled(plan) = &coupled.plan
+        && plan.link.in_order == InOrder::Flow
+        && flows > 1
+    {
+        return Err(Failure::usage(format!(
+            "--compare-links: found --in-order flow and {flows} flows, expected link or off, as a timeline has one order"
+        )));
+    }
     let timeline = timeline(&of_timeline, args, &coupled)?;
     Ok(Both {
         timeline: finish(&of_timeline, ends.clone(), timeline)?,
@@ -102,7 +113,9 @@ fn timeline(args: &Args, as_typed: &Args, coupled: &Link) -> Outcome<Link> {
         head.set("rate_bps", rate.0.to_string());
         head.set("lldu_bytes", plan.trace.lldu.0.to_string());
     }
-    head.set("scheme", plan.link.scheme.to_string());
+    head.set("scheme", plan.timeline_scheme().to_string());
+    let feedback_delay = plan.link.feedback_delay.as_nanos();
+    head.set("feedback_delay_ns", feedback_delay.to_string());
     let (spooled, end_line) = plan.walked(as_typed.seed, coupled.rtt.value)?;
     let end_line = Some(end_line);
     let link = link_of(args, "the timeline", spooled, &head, end_line, Vec::new())?;
@@ -114,11 +127,21 @@ fn timeline(args: &Args, as_typed: &Args, coupled: &Link) -> Outcome<Link> {
 }
 
 impl CoupledPlan {
+    /// The scheme of the timeline, with the order of delivery that the coupled link has.
+    fn timeline_scheme(&self) -> SchemeSpec {
+        let scheme = self.link.scheme.clone();
+        if self.link.in_order == InOrder::Off {
+            scheme
+        } else {
+            scheme.with_order()
+        }
+    }
+
     /// The timeline of the slots under `seed`, and its end line: what `tmt apply` makes of them.
     fn walked(&self, seed: u64, rtt: Span) -> Outcome<(Spooled, EndLine)> {
         let link = self.under(seed);
         let trace = &link.trace;
-        let mut walk = Walk::new(link.scheme.clone(), rtt, link.feedback_delay);
+        let mut walk = Walk::new(self.timeline_scheme(), rtt, link.feedback_delay);
         let mut collector = Collector::default();
         let (mut slots, mut lldus) = (Vec::new(), Vec::new());
         for number in 0..trace.blocks() {
@@ -196,6 +219,11 @@ impl Both {
             notes.push(format!(
                 "the timeline has a buffer of {one} packets, the coupled link one of {other} (--buffer makes them the same)"
             ));
+        }
+        if matches!(&self.coupled.link, LinkPlan::Coupled(plan) if plan.link.tail == Tail::Pad) {
+            notes.push(
+                "tail pad is of the coupled link alone: a timeline knows no packets".to_owned(),
+            );
         }
         if matches!(&self.coupled.link, LinkPlan::Coupled(plan) if plan.channel.is_some()) {
             notes.push("each run ends where its timeline is usable no more".to_owned());

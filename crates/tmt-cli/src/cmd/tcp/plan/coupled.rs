@@ -5,7 +5,7 @@ use std::sync::Arc;
 use fluid_tcp::gateway::{CoupledLink, Discipline, Hold, InOrder, LostFeedback};
 use tmt_core::channel::SlotChannel;
 use tmt_core::metadata::Metadata;
-use tmt_core::scheme::SchemeSpec;
+use tmt_core::scheme::{Rounds, SchemeSpec};
 use tmt_core::units::Span;
 
 use super::super::args::Args;
@@ -149,6 +149,15 @@ pub(super) fn coupled(args: &Args) -> Outcome<Link> {
         coupled.hold,
         coupled.units_per_packet()
     ));
+    if coupled.lost_feedback.is_some()
+        && coupled.scheme.rounds() == Rounds::AtMost(0)
+        && coupled.hold == Hold::Sent
+    {
+        return Err(Failure::usage(format!(
+            "--feedback-loss: found --scheme {}, which repeats nothing, expected one that does (or --hold acknowledged)",
+            coupled.scheme
+        )));
+    }
     if let Some(lost) = coupled.lost_feedback {
         let (loss, timer) = (lost.probability, lost.timer);
         let origin = match args.feedback_timer {

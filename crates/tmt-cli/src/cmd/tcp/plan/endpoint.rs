@@ -57,6 +57,10 @@ pub(super) fn endpoint(args: &Args) -> Outcome<Endpoint> {
     endpoint.delayed_ack = args
         .delayed_ack
         .map_or(endpoint.delayed_ack, |packets| packets.0);
+    if args.path == "split" {
+        // The proxy acknowledges at once.
+        endpoint.delayed_ack = 1;
+    }
     endpoint.limited_transmit = args
         .limited_transmit
         .map_or(endpoint.limited_transmit, |switch| switch.0);

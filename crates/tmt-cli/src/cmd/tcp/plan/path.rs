@@ -2,7 +2,7 @@
 
 use fluid_tcp::gateway::Discipline;
 use fluid_tcp::simulation::{Path, SplitWindow};
-use tmt_core::scheme::Rounds;
+use tmt_core::scheme::{Rounds, SchemeSpec};
 use tmt_core::units::{Span, Time};
 
 use super::super::args::Args;
@@ -38,14 +38,11 @@ pub(super) fn path(
                 "the queue of {buffer} packets has less than a place for each of the {flows} flows"
             ));
         }
-        let split = None;
-        return Ok((
-            Path {
-                terrestrial_rtt,
-                split,
-            },
-            notes,
-        ));
+        let path = Path {
+            terrestrial_rtt,
+            ..Path::default()
+        };
+        return Ok((path, notes));
     }
     refuse_beside_proxy(args)?;
     refuse_lossy(link)?;
@@ -72,14 +69,37 @@ pub(super) fn path(
             "less than {FEWEST_FOR_FAST_RETRANSMIT} places for each of the {flows} flows: where one loses a packet at the proxy only a timeout helps it (papers/004 eq 58)"
         ));
     }
-    let split = Some(window);
-    Ok((
-        Path {
-            terrestrial_rtt,
-            split,
-        },
-        notes,
-    ))
+    let (feedback_delay, words) = feedback(link);
+    notes.extend(words);
+    let path = Path {
+        terrestrial_rtt,
+        split: Some(window),
+        feedback_delay,
+    };
+    Ok((path, notes))
+}
+
+/// How much later than its delivery a timeline's feedback tells of a packet, and what is to be said of that.
+fn feedback(link: &Link) -> (Span, Vec<String>) {
+    let mut notes = Vec::new();
+    if !matches!(link.plan, LinkPlan::Timeline(_)) {
+        return (Span::ZERO, notes);
+    }
+    let told = link.head.number("feedback_delay_ns");
+    let delay = told.and_then(Span::from_nanos).unwrap_or(Span::ZERO);
+    notes.push(format!(
+        "the proxy keeps a packet until RTT / 2 + {delay} ({}) after its delivery",
+        if told.is_some() {
+            "metadata"
+        } else {
+            "no feedback delay in the metadata"
+        }
+    ));
+    let scheme = link.head.get("scheme").map(str::parse::<SchemeSpec>);
+    if scheme.is_some_and(|scheme| scheme.is_ok_and(|scheme| scheme.in_order())) {
+        notes.push("the timeline tells deliveries in order, not when a packet was there: the proxy keeps what waits for one in front".to_owned());
+    }
+    (delay, notes)
 }
 
 /// Flags whose subject a proxy takes away.
@@ -99,6 +119,11 @@ fn refuse_beside_proxy(args: &Args) -> Outcome {
             "--return-trace",
             args.return_trace.is_some(),
             "the proxy's acknowledgements do not cross the return path",
+        ),
+        (
+            "--delayed-ack",
+            args.delayed_ack.is_some() || args.delayed_ack_timer.is_some(),
+            "the proxy acknowledges at once",
         ),
         (
             "--queue codel",
