@@ -15,6 +15,7 @@ mod first;
 mod pending;
 mod repeats;
 mod saturated;
+mod whole;
 
 use block::{Cell, Place, SuperBlock};
 pub use feedback::{Acknowledged, FeedbackLoss};
@@ -23,6 +24,7 @@ pub use first::Decoded;
 pub use pending::Settled;
 use pending::{Pending, Waiting};
 use repeats::{CodewordId, Codewords, Repeats, Subject};
+pub use whole::{Column, WholeBlock};
 
 use crate::error::ErrorKind;
 use crate::scheme::{Combining, Rounds, SchemeSpec};

@@ -14,12 +14,13 @@ mod slots;
 mod stretch;
 #[cfg(test)]
 mod tests;
+mod whole;
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap, HashMap, VecDeque};
 use std::sync::Arc;
 
-use tmt_core::machine::{Acknowledged, Machine, Settled};
+use tmt_core::machine::{Acknowledged, Machine, Settled, WholeBlock};
 use tmt_core::slot::{self, Lldu, Slot};
 use tmt_core::units::{Span, Time, to_f64};
 
@@ -86,6 +87,7 @@ pub(crate) struct CoupledQueue {
     /// Packets all of whose units have been sent in a stretch, with the last times.
     sent: Vec<(u64, Time)>,
     acknowledged: Vec<Acknowledged>,
+    block: WholeBlock,
     /// All LLDUs in their order, where a test wants to see them.
     #[cfg(test)]
     seen: Vec<Lldu>,
@@ -133,6 +135,7 @@ impl CoupledQueue {
             settled: Vec::new(),
             sent: Vec::new(),
             acknowledged: Vec::new(),
+            block: WholeBlock::default(),
             #[cfg(test)]
             seen: Vec::new(),
         })
@@ -172,7 +175,12 @@ impl CoupledQueue {
                     return;
                 }
             }
-            if settled && self.stretch(from) {
+            let taken = if self.interleave > 1 {
+                self.whole(from)
+            } else {
+                settled && self.stretch(from)
+            };
+            if taken {
                 continue;
             }
             let Some((number, slot)) = self.slots.take(from) else {

@@ -78,7 +78,17 @@ impl Flight {
 
     /// Units go out for the first time, in the slots of these numbers, from the first time to the last; whether they
     /// were the last.
-    pub(super) fn on_sent(&mut self, numbers: Range<u64>, (first, last): (Time, Time)) -> bool {
+    pub(super) fn on_sent(&mut self, numbers: Range<u64>, times: (Time, Time)) -> bool {
+        self.on_sent_among(numbers.end - numbers.start, numbers, times)
+    }
+
+    /// As [`Self::on_sent`], of which only so many of the slots have its `units`, the first and the last among them.
+    pub(super) fn on_sent_among(
+        &mut self,
+        units: u64,
+        numbers: Range<u64>,
+        (first, last): (Time, Time),
+    ) -> bool {
         let service = &mut self.served.service;
         if !self.begun {
             self.begun = true;
@@ -88,7 +98,7 @@ impl Flight {
         service.end = last;
         service.last_unit = numbers.end - 1;
         self.judged = last;
-        self.unsent -= numbers.end - numbers.start;
+        self.unsent -= units;
         self.unsent == 0
     }
 
@@ -218,6 +228,18 @@ impl Packets {
     pub(super) fn source(&self, now: Time) -> Option<(u64, u32)> {
         let flight = self.get(self.source)?;
         (flight.enqueued <= now).then_some((self.source, flight.ahead))
+    }
+
+    /// Data units of the codewords that can be taken at `now`, at most `most` each.
+    pub(super) fn codewords_at(&self, now: Time, most: u32) -> impl Iterator<Item = u32> {
+        let taken = usize::try_from(self.source - self.base).unwrap_or(usize::MAX);
+        let waiting = self.flights.range(taken.min(self.flights.len())..);
+        waiting
+            .take_while(move |flight| flight.enqueued <= now)
+            .flat_map(move |flight| {
+                let whole = std::iter::repeat_n(most, (flight.ahead / most) as usize);
+                whole.chain(Some(flight.ahead % most).filter(|rest| *rest > 0))
+            })
     }
 
     /// Takes `codewords` with `data_units` together of the packet whose codewords are next.

@@ -28,7 +28,7 @@ impl CoupledQueue {
     /// Takes slots from `from` on so long as they need no repeat, where the machine stands between super-blocks of one
     /// codeword; whether there were some.
     pub(super) fn stretch(&mut self, from: Time) -> bool {
-        let by_slots = self.interleave > 1 || !self.feedback.hears_all() || self.book.is_some();
+        let by_slots = !self.feedback.hears_all() || self.book.is_some();
         if by_slots || self.machine.is_under_way() {
             return false;
         }
@@ -65,21 +65,26 @@ impl CoupledQueue {
                 self.sent.push((packet, last));
             }
         }
-        #[cfg(test)]
-        self.seen.extend_from_slice(&self.lldus);
-        self.lldus.clear();
         if done == 0 {
             return false;
         }
         self.account.on_used(number..number + done as u64, last);
         self.slots.advance(done);
+        self.on_stretch();
+        true
+    }
+
+    /// Slots were taken together: goes on with the packets of which all has been sent in them.
+    pub(super) fn on_stretch(&mut self) {
+        #[cfg(test)]
+        self.seen.extend_from_slice(&self.lldus);
+        self.lldus.clear();
         let mut sent = std::mem::take(&mut self.sent);
         for (packet, last) in sent.drain(..) {
             self.on_all_sent(packet, last);
             self.check_whole(packet);
         }
         self.sent = sent;
-        true
     }
 }
 
