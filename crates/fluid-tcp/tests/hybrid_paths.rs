@@ -331,7 +331,7 @@ fn end_to_end_meets_its_equation_where_no_queue_stands() {
 }
 
 #[test]
-fn end_to_end_is_never_below_its_equation() {
+fn a_standing_queue_leaves_end_to_end_no_lower_than_its_equation() {
     // (39) is made of upper bounds of what a window takes; far below the truth where the queue keeps the link busy.
     for (terrestrial, satellite, buffer, loss) in [
         (0, 100, 50, 0.1),

@@ -127,8 +127,8 @@ impl FigureReport {
                     format!("{:+.2}", row.deviation * 100.0),
                     maybe(found.reference),
                     match found.bound {
-                        Some(Bound::Upper) => format!("{}, an upper bound", row.verdict.word()),
-                        Some(Bound::Lower) => format!("{}, a lower bound", row.verdict.word()),
+                        Some(Bound::Upper) => format!("{}, judged from above", row.verdict.word()),
+                        Some(Bound::Lower) => format!("{}, judged from below", row.verdict.word()),
                         None => row.verdict.word().to_owned(),
                     },
                 ],
