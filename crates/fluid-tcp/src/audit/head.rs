@@ -122,6 +122,7 @@ pub(super) fn lines<R: Read, V>(
 ) -> io::Result<Option<(Metadata, Option<V>)>> {
     let mut metadata = Metadata::new();
     let mut columns = None;
+    let mut has_header = false;
     while let Some((number, line)) = log.next()? {
         match line {
             Line::Comment(text) => {
@@ -132,6 +133,7 @@ pub(super) fn lines<R: Read, V>(
             }
             Line::Fields(fields) => {
                 columns = ledger.take(Rule::Form, place(number), header(fields));
+                has_header = true;
                 break;
             }
         }
@@ -141,6 +143,14 @@ pub(super) fn lines<R: Read, V>(
             Refusal::new("an empty log", "a head, a header and rows")
         });
         return Ok(None);
+    }
+    if !has_header {
+        ledger.check(Rule::Form, place(log.line()), false, || {
+            Refusal::new(
+                "the end of the log behind its head: the log is cut",
+                "a header and rows",
+            )
+        });
     }
     Ok(Some((metadata, columns)))
 }

@@ -22,6 +22,11 @@ fn causality_lets_a_timeout_fall_into_the_instant_of_the_copy_before() {
         without_timeline(&[(once, twice), ("rows=9", "rows=10")]),
         [""; 0]
     );
+    let thrice = format!("{twice}0,2,3,0.225000000,0.225000000,,,,,,open,\n");
+    assert_eq!(
+        without_timeline(&[(once, &thrice), ("rows=9", "rows=11")]),
+        ["causality 23"]
+    );
 }
 
 #[test]

@@ -106,6 +106,15 @@ fn form_takes_nothing_behind_the_end_line_and_no_other_comment() {
 }
 
 #[test]
+fn form_finds_a_log_that_is_cut_behind_its_head() {
+    for log in [TIMELINE_LOG, SYNTHETIC] {
+        let (head, _) = log.split_once("flow,packet").unwrap();
+        let lines = head.lines().count();
+        assert_eq!(broken(&report(head, None)), [format!("form {lines}")]);
+    }
+}
+
+#[test]
 fn form_finds_fields_that_do_not_read() {
     for (right, wrong) in [
         ("1,2,1,0.279000000,0.279000000", "1,2,1,0.279,0.279000000"),

@@ -1,6 +1,8 @@
 //! What a slot log beside the packet log shows: one change each, found by the rule it belongs to.
 
 use super::logs::{SYNTHETIC, with};
+use proptest::prelude::*;
+
 use crate::audit::{AuditError, AuditReport, Log, audit_with_slots};
 
 /// Three packets of two units and one repair unit over `harq:2/3`, a slot every 10 ms: the codeword of the first fails,
@@ -340,4 +342,30 @@ fn what_is_over_is_not_kept() {
         ["form 1"],
         "the packet log has no end line"
     );
+}
+
+proptest! {
+    /// Whatever a damaged slot log says, it is judged and no reason to stop; one that is cut does not pass.
+    #[test]
+    fn a_damaged_slot_log_is_judged(
+        at in any::<prop::sample::Index>(),
+        byte in prop::sample::select(b"0123456789.,#\n\r -\"x".to_vec()),
+        cut in any::<prop::sample::Index>(),
+        lines in any::<(prop::sample::Index, prop::sample::Index)>(),
+    ) {
+        let mut changed = SLOTS.as_bytes().to_vec();
+        let place = at.index(changed.len());
+        changed[place] = byte;
+        let mut swapped: Vec<&str> = SLOTS.split_inclusive('\n').collect();
+        let count = swapped.len();
+        swapped.swap(lines.0.index(count), lines.1.index(count));
+        for log in [&changed[..], swapped.concat().as_bytes()] {
+            let report = audit_with_slots(PACKETS.as_bytes(), log).unwrap();
+            prop_assert!(!report.rules.is_empty());
+        }
+        // The last line feed alone may be missing.
+        let short = &SLOTS.as_bytes()[..cut.index(SLOTS.len() - 1)];
+        let report = audit_with_slots(PACKETS.as_bytes(), short).unwrap();
+        prop_assert!(!report.passed(), "cut to {}", short.len());
+    }
 }
