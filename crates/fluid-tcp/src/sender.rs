@@ -328,9 +328,12 @@ impl Sender {
     pub fn on_ack(&mut self, now: Time, ack: &Ack) {
         let next = ack.next.min(self.high);
         if ack.room != Ack::UNLIMITED && next >= self.una {
-            self.edge = next.saturating_add(ack.room.into());
-            if ack.update && next == self.una && self.una < self.edge && self.una < self.high {
-                // What is told of room was told of none: all it had on its way has come, or found none.
+            let edge = next.saturating_add(ack.room.into());
+            let reopened = ack.update && edge > self.edge;
+            self.edge = edge;
+            if reopened && next == self.una && self.una < edge && self.una < self.high {
+                // It was told of no room before: all it had on its way has come, or found none. What only answers a
+                // packet that found none tells no more room than before.
                 self.retransmit = Some(self.una);
             }
         }
