@@ -543,3 +543,34 @@ fn schedule_ack(flights: &mut EventQueue<Flight, 2>, now: Time, ack: Option<Ack>
         flights.schedule(now.saturating_add(Span::from_millis(100)), Flight::Ack(ack));
     }
 }
+
+#[test]
+fn a_reopened_window_lets_the_first_missing_packet_out_once() {
+    for sack in [false, true] {
+        let mut sender = sender(endpoint(sack, Recovery::Halving, 4), None);
+        sender.on_room(4);
+        assert_eq!(drain(&mut sender, at(0)).len(), 4);
+        // Packets 1 to 3 found no room, of which each is answered: no room, nothing more to send.
+        sender.on_ack(
+            at(10),
+            &Ack {
+                room: 0,
+                ..ack(1, &[])
+            },
+        );
+        let told = |room| Ack {
+            room,
+            update: true,
+            ..ack(1, &[])
+        };
+        for _ in 0..3 {
+            sender.on_ack(at(10), &told(0));
+            assert_eq!(drain(&mut sender, at(10)), []);
+        }
+        // There is some again, and it is told twice.
+        sender.on_ack(at(20), &told(1));
+        assert_eq!(drain(&mut sender, at(20)), [(1, 2)], "sack {sack}");
+        sender.on_ack(at(20), &told(1));
+        assert_eq!(drain(&mut sender, at(20)), []);
+    }
+}
