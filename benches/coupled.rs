@@ -7,12 +7,12 @@ use std::sync::Arc;
 
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use fluid_tcp::endpoint::Profile;
-use fluid_tcp::gateway::{CoupledLink, Discipline, Hold, InOrder, Tail};
-use fluid_tcp::probe::NoProbe;
+use fluid_tcp::link::gateway::{CoupledLink, Discipline, Hold, InOrder, Tail};
+use fluid_tcp::link::timeline::{Builder, Timeline};
+use fluid_tcp::simulation::probe::NoProbe;
 use fluid_tcp::simulation::{Flow, Path, ReturnPath, Setup, run_coupled};
-use fluid_tcp::timeline::{Builder, Timeline};
 use tmt_core::channel::{Channel, ChannelSpec};
-use tmt_core::units::{Bytes, Span, Time};
+use tmt_core::types::{Bytes, Span, Time};
 
 /// Slots of 33 B at 2.34 Mbps.
 const SLOT: u64 = 112_820;

@@ -6,11 +6,10 @@
 use std::hint::black_box;
 
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
+use tmt_core::channel::synth::ConstantRate;
 use tmt_core::channel::{Chain, Channel, ChannelSpec};
-use tmt_core::rng::{BATCH, Draws, Limit, Stream, Uniform};
-use tmt_core::slot::Slot;
-use tmt_core::synth::ConstantRate;
-use tmt_core::units::{BitRate, Bytes, Span};
+use tmt_core::math::rng::{BATCH, Draws, Limit, Stream, Uniform};
+use tmt_core::types::{BitRate, Bytes, Slot, Span};
 
 /// Slots in a piece: 1 MiB of them.
 const PIECE: usize = 1 << 16;

@@ -6,16 +6,15 @@
 use std::hint::black_box;
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
-use tmt_core::arrow::{Batch, Stream, encode};
 use tmt_core::channel::Channel;
-use tmt_core::codec::{Compressor, Decompressor};
-use tmt_core::columns::{Next, Options};
-use tmt_core::metadata::Metadata;
-use tmt_core::parquet::{Reader, Writer};
-use tmt_core::slot::{Fate, Lldu, Slot};
-use tmt_core::synth::ConstantRate;
-use tmt_core::text::encode as text;
-use tmt_core::units::{BitRate, Bytes, Span};
+use tmt_core::channel::synth::ConstantRate;
+use tmt_core::format::arrow::{Batch, Stream, encode};
+use tmt_core::format::columnar::{Next, Options};
+use tmt_core::format::compression::{Compressor, Decompressor};
+use tmt_core::format::parquet::{Reader, Writer};
+use tmt_core::format::text::encode as text;
+use tmt_core::types::{BitRate, Bytes, Span};
+use tmt_core::types::{Fate, Lldu, Metadata, Slot};
 
 const BATCH: usize = 1 << 16;
 

@@ -7,12 +7,11 @@
 use std::hint::black_box;
 
 use gungraun::{library_benchmark, library_benchmark_group, main};
+use tmt_core::channel::synth::ConstantRate;
 use tmt_core::channel::{Chain, Channel, ChannelSpec};
-use tmt_core::slot::{Lldu, Slot};
-use tmt_core::synth::ConstantRate;
-use tmt_core::text::{Decoder, Options, Rows, encode};
-use tmt_core::units::{BitRate, Bytes, Span};
-use tmt_core::walk::Walk;
+use tmt_core::format::text::{Decoder, Options, Rows, encode};
+use tmt_core::scheme::runner::Walk;
+use tmt_core::types::{BitRate, Bytes, Lldu, Slot, Span};
 
 /// Slots each part works on; `.ci/instructions` reads it here.
 const SLOTS: usize = 100_000;

@@ -7,14 +7,13 @@ use std::hint::black_box;
 
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use tmt_core::channel::Channel;
-use tmt_core::machine::{Machine, Saturated};
-use tmt_core::slot::{Lldu, Slot};
-use tmt_core::summary::{LlduTally, SlotTally};
-use tmt_core::synth::ConstantRate;
-use tmt_core::text::encode;
-use tmt_core::trace::{Options, Rows, TraceReader};
-use tmt_core::units::{BitRate, Bytes, Span};
-use tmt_core::walk::Walk;
+use tmt_core::channel::synth::ConstantRate;
+use tmt_core::format::text::encode;
+use tmt_core::format::trace::{Options, Rows, TraceReader};
+use tmt_core::scheme::engine::{Machine, Saturated};
+use tmt_core::scheme::runner::Walk;
+use tmt_core::stats::{LlduTally, SlotTally};
+use tmt_core::types::{BitRate, Bytes, Lldu, Slot, Span};
 
 /// A GEO link of 2.34 Mbps in bursty weather: 4.8 % of the slots erased, five at a time.
 const BURSTY: &str = "gilbert-elliott:alpha=0.99,beta=0.8";

@@ -5,14 +5,13 @@
 
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use fluid_tcp::endpoint::Profile;
-use fluid_tcp::gateway::Discipline;
 use fluid_tcp::link::SyntheticLink;
-use fluid_tcp::metrics::RunReport;
-use fluid_tcp::probe::NoProbe;
-use fluid_tcp::simulation::ReturnPath;
-use fluid_tcp::simulation::{Flow, Path, Setup, run};
+use fluid_tcp::link::gateway::Discipline;
+use fluid_tcp::simulation::metrics::RunReport;
+use fluid_tcp::simulation::probe::NoProbe;
+use fluid_tcp::simulation::{Flow, Path, ReturnPath, Setup, run};
 use tmt_core::channel::{Channel, ChannelSpec};
-use tmt_core::units::{BitRate, Bytes, Span, Time};
+use tmt_core::types::{BitRate, Bytes, Span, Time};
 
 /// 400 s of 2.34 Mbps, 500 ms, one loss in a thousand packets (set B of the peers).
 fn simulate(cc: &str) -> RunReport {

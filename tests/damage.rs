@@ -15,7 +15,7 @@ use std::sync::Arc;
 use arrow_array::{ArrayRef, Float64Array, Int64Array, RecordBatch, StringArray};
 use common::{Folder, Ran, plain, tmt, trace};
 use parquet::arrow::ArrowWriter;
-use tmt_core::codec::Compressor;
+use tmt_core::format::compression::Compressor;
 
 const FORMS: [&str; 7] = [
     "csv",

@@ -12,7 +12,7 @@ use std::io::Read as _;
 use std::process::{Command, Stdio};
 
 use common::{Folder, bash, plain, project, tmt, trace};
-use tmt_core::codec::{Compressor, Decompressor, Kind, recognise};
+use tmt_core::format::compression::{Compressor, Decompressor, Kind, recognise};
 
 const FORMS: [&str; 7] = [
     "csv",

@@ -16,7 +16,7 @@ use std::thread;
 use std::time::Duration;
 
 use common::{Folder, Ran, TMT, bash, finish};
-use tmt_core::codec::Compressor;
+use tmt_core::format::compression::Compressor;
 
 /// Commands that read a trace.
 const READERS: [&str; 4] = [

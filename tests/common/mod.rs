@@ -1,12 +1,11 @@
 //! What the tests of the command line share: running `tmt`, a folder of one's own, the measured traces.
 
 use std::ffi::OsStr;
-use std::fs;
 use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
-use std::thread;
 use std::time::{Duration, Instant};
+use std::{fs, thread};
 
 /// The program under test.
 pub(crate) const TMT: &str = env!("CARGO_BIN_EXE_tmt");

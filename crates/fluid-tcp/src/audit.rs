@@ -41,8 +41,8 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::io::{self, Read};
 
-use tmt_core::trace::TraceReader;
-use tmt_core::units::Time;
+use tmt_core::format::trace::TraceReader;
+use tmt_core::types::Time;
 
 pub use report::{AuditReport, Log, RuleReport, VIOLATIONS_SHOWN, Violation};
 pub use totals::{Counts, FlowTotals, Totals};

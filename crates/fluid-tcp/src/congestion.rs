@@ -20,7 +20,7 @@ mod westwood;
 use std::fmt;
 use std::str::FromStr;
 
-use tmt_core::units::{Span, Time};
+use tmt_core::types::{Span, Time};
 
 pub use rate::{LostPacket, RateSample};
 

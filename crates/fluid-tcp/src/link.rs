@@ -1,15 +1,20 @@
 //! Links: how long a packet takes to be sent, and what becomes of it (tcp.md §1).
 
+pub mod gateway;
 mod overlap;
+mod packet;
+pub mod return_link;
 mod synthetic;
-mod timeline;
+pub mod timeline;
+mod timeline_link;
 
 use std::collections::BTreeMap;
 
-use tmt_core::units::{Span, Time};
+use tmt_core::types::{Span, Time};
 
+pub use packet::{PacketCopy, SlotUse};
 pub use synthetic::SyntheticLink;
-pub use timeline::TimelineLink;
+pub use timeline_link::TimelineLink;
 
 /// What a link does with one packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -16,9 +16,8 @@ pub use slots::SlotLog;
 
 use std::io::{self, Write};
 
-use tmt_core::metadata::Metadata;
-use tmt_core::table::{Cell, Column, Kind, TableForm, TableWriter};
-use tmt_core::units::{Span, Time};
+use tmt_core::format::table::{Cell, Column, Kind, TableForm, TableWriter};
+use tmt_core::types::{Metadata, Span, Time};
 
 /// Where rows go; the first error of the output is kept and ends the writing.
 #[derive(Debug)]

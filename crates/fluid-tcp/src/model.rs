@@ -44,7 +44,8 @@ mod corners;
 
 #[cfg(test)]
 mod tests {
-    use tmt_core::{num, units};
+    use tmt_core::math::num;
+    use tmt_core::types;
 
     use super::*;
 
@@ -55,7 +56,7 @@ mod tests {
 
     /// Whether `value` is what was printed with `decimals` behind the point.
     pub(super) fn prints(value: f64, printed: f64, decimals: u64) {
-        let half = 0.5 * num::pow(0.1, units::to_f64(decimals));
+        let half = 0.5 * num::pow(0.1, types::to_f64(decimals));
         assert!(
             (value - printed).abs() <= half * (1.0 + 1e-9),
             "{value} is not printed as {printed}"

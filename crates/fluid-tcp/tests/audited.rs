@@ -6,23 +6,21 @@ use std::sync::Arc;
 
 use fluid_tcp::audit::{AuditReport, audit, audit_with_slots};
 use fluid_tcp::endpoint::{CutFrom, Endpoint, LossDetection, Profile, Recovery, RttSampling};
-use fluid_tcp::gateway::{CoupledLink, Discipline, Hold, InOrder, LostFeedback, Tail};
+use fluid_tcp::link::gateway::{CoupledLink, Discipline, Hold, InOrder, LostFeedback, Tail};
+use fluid_tcp::link::return_link::ReturnTrace;
+use fluid_tcp::link::timeline::Builder;
 use fluid_tcp::link::{Link, SyntheticLink, TimelineLink};
 use fluid_tcp::log::{PacketLog, SlotLog};
-use fluid_tcp::metrics::RunReport;
-use fluid_tcp::probe::All;
-use fluid_tcp::return_trace::ReturnTrace;
+use fluid_tcp::simulation::metrics::RunReport;
+use fluid_tcp::simulation::probe::All;
 use fluid_tcp::simulation::{Flow, Path, ReturnPath, Setup, SplitWindow, run, run_coupled};
-use fluid_tcp::timeline::Builder;
 use proptest::prelude::*;
 use tmt_core::channel::{Channel, ChannelSpec};
-use tmt_core::metadata::Metadata;
+use tmt_core::format::table::TableForm;
+use tmt_core::format::text::encode;
+use tmt_core::format::trace::{Compression, Options, TraceReader};
 use tmt_core::scheme::Rounds;
-use tmt_core::slot::{Fate, Lldu};
-use tmt_core::table::TableForm;
-use tmt_core::text::encode;
-use tmt_core::trace::{Compression, Options, TraceReader};
-use tmt_core::units::{BitRate, Bytes, Span, Time};
+use tmt_core::types::{BitRate, Bytes, Fate, Lldu, Metadata, Span, Time};
 
 const PACKET: Bytes = Bytes(1500);
 

@@ -2,16 +2,15 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
+use fluid_tcp::endpoint::sender::Snapshot;
 use fluid_tcp::endpoint::{Endpoint, Profile};
-use fluid_tcp::gateway::Discipline;
+use fluid_tcp::link::gateway::Discipline;
 use fluid_tcp::link::{Link, Service, SyntheticLink, Usage};
-use fluid_tcp::metrics::RunReport;
-use fluid_tcp::probe::{Moment, NoProbe, Probe};
-use fluid_tcp::sender::Snapshot;
-use fluid_tcp::simulation::ReturnPath;
-use fluid_tcp::simulation::{Flow, Path, Setup, run};
+use fluid_tcp::simulation::metrics::RunReport;
+use fluid_tcp::simulation::probe::{Moment, NoProbe, Probe};
+use fluid_tcp::simulation::{Flow, Path, ReturnPath, Setup, run};
 use tmt_core::channel::{Channel, ChannelSpec};
-use tmt_core::units::{BitRate, Bytes, Span, Time, to_f64};
+use tmt_core::types::{BitRate, Bytes, Span, Time, to_f64};
 
 const RATE: BitRate = BitRate(2_340_000);
 const RTT: Span = Span::from_millis(500);

@@ -2,17 +2,16 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
+use fluid_tcp::endpoint::sender::Snapshot;
 use fluid_tcp::endpoint::{Endpoint, Profile};
-use fluid_tcp::gateway::Discipline;
 use fluid_tcp::link::SyntheticLink;
-use fluid_tcp::metrics::RunReport;
-use fluid_tcp::num::pow;
-use fluid_tcp::probe::{Moment, NoProbe, Probe};
-use fluid_tcp::sender::Snapshot;
-use fluid_tcp::simulation::ReturnPath;
-use fluid_tcp::simulation::{Flow, Path, Setup, run};
+use fluid_tcp::link::gateway::Discipline;
+use fluid_tcp::simulation::metrics::RunReport;
+use fluid_tcp::simulation::probe::{Moment, NoProbe, Probe};
+use fluid_tcp::simulation::{Flow, Path, ReturnPath, Setup, run};
 use tmt_core::channel::{Channel, ChannelSpec};
-use tmt_core::units::{BitRate, Bytes, Span, Time, to_f64};
+use tmt_core::math::num::pow;
+use tmt_core::types::{BitRate, Bytes, Span, Time, to_f64};
 
 /// A link so fast that nothing ever queues: one packet in 0.6 ms.
 const RATE: BitRate = BitRate(20_000_000);
@@ -104,8 +103,10 @@ fn cubic_follows_its_response_function() {
     // Random spacing raises the mean of a concave law, for Reno by 7 %, here by more.
     for (beta, p) in [(0.7, 1e-2), (0.7, 3e-3), (0.8, 3e-3)] {
         let factor = 0.4f64 * (3.0 + beta) / (4.0 * (1.0 - beta));
-        let expected =
-            factor.sqrt().sqrt() * tmt_core::num::powi(RTT.as_secs_f64() / p, 3).sqrt().sqrt();
+        let expected = factor.sqrt().sqrt()
+            * tmt_core::math::num::powi(RTT.as_secs_f64() / p, 3)
+                .sqrt()
+                .sqrt();
         let ratio = mean_window(&format!("cubic:beta={beta}"), p) / expected;
         assert!(
             (1.0..1.18).contains(&ratio),

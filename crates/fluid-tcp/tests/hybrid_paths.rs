@@ -5,14 +5,14 @@
 use std::sync::Arc;
 
 use fluid_tcp::endpoint::{Endpoint, Profile};
-use fluid_tcp::gateway::{CoupledLink, Discipline, Hold, InOrder, Tail};
-use fluid_tcp::metrics::RunReport;
+use fluid_tcp::link::gateway::{CoupledLink, Discipline, Hold, InOrder, Tail};
+use fluid_tcp::link::timeline::GeneratedSlots;
 use fluid_tcp::model::MODELS;
-use fluid_tcp::probe::NoProbe;
-use fluid_tcp::replicas::{Estimate, estimate};
+use fluid_tcp::simulation::metrics::RunReport;
+use fluid_tcp::simulation::probe::NoProbe;
+use fluid_tcp::simulation::replications::{Estimate, estimate};
 use fluid_tcp::simulation::{Flow, Path, ReturnPath, Setup, SplitWindow, run_coupled};
-use fluid_tcp::timeline::GeneratedSlots;
-use tmt_core::units::{BitRate, Bytes, Span, Time, to_f64};
+use tmt_core::types::{BitRate, Bytes, Span, Time, to_f64};
 
 /// A link of generated slots, the path in front of it and the load.
 #[derive(Debug, Clone)]

@@ -4,16 +4,15 @@
 
 use std::collections::BTreeMap;
 
+use fluid_tcp::endpoint::rtt::RtoSettings;
 use fluid_tcp::endpoint::{Endpoint, Profile};
-use fluid_tcp::gateway::Discipline;
 use fluid_tcp::link::SyntheticLink;
-use fluid_tcp::metrics::RunReport;
-use fluid_tcp::probe::NoProbe;
-use fluid_tcp::rtt::RtoSettings;
-use fluid_tcp::simulation::ReturnPath;
-use fluid_tcp::simulation::{Flow, Path, Setup, run};
+use fluid_tcp::link::gateway::Discipline;
+use fluid_tcp::simulation::metrics::RunReport;
+use fluid_tcp::simulation::probe::NoProbe;
+use fluid_tcp::simulation::{Flow, Path, ReturnPath, Setup, run};
 use tmt_core::channel::{Channel, ChannelSpec};
-use tmt_core::units::{BitRate, Bytes, Span, Time, to_f64};
+use tmt_core::types::{BitRate, Bytes, Span, Time, to_f64};
 
 /// Means by (set, simulator, variant, loss, quantity).
 fn published() -> BTreeMap<[String; 5], f64> {

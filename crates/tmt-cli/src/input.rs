@@ -3,10 +3,10 @@
 use std::fs::File;
 use std::io::{self, IsTerminal as _, Read, Write as _};
 
-use tmt_core::codec::{Decompressor, FIRST_BYTES, Kind, recognise};
-use tmt_core::parquet::TableText;
-use tmt_core::text::Unit;
-use tmt_core::trace::{Options, TraceReader};
+use tmt_core::format::compression::{Decompressor, FIRST_BYTES, Kind, recognise};
+use tmt_core::format::parquet::TableText;
+use tmt_core::format::text::Unit;
+use tmt_core::format::trace::{Options, TraceReader};
 
 use crate::exit::{Failure, Outcome, note};
 use crate::progress;

@@ -7,9 +7,8 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use tempfile::{Builder, NamedTempFile};
-use tmt_core::metadata::{EndLine, Metadata};
-use tmt_core::trace::{Compression, FORMS, Form, Format, Row, TraceWriter};
-use tmt_core::units::Time;
+use tmt_core::format::trace::{Compression, FORMS, Form, Format, Row, TraceWriter};
+use tmt_core::types::{EndLine, Metadata, Time};
 
 use crate::exit::{Failure, Outcome};
 

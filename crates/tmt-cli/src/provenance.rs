@@ -3,7 +3,7 @@
 //! A stage is told by its resolved settings, not by what was typed: the same work gives the same
 //! bytes, whatever the file was called and however many jobs did it.
 
-use tmt_core::metadata::Metadata;
+use tmt_core::types::Metadata;
 
 /// This program and its version.
 pub(crate) const TOOL: &str = concat!("tmt ", env!("CARGO_PKG_VERSION"));

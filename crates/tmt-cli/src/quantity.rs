@@ -3,8 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use tmt_core::metadata::Metadata;
-use tmt_core::units::Span;
+use tmt_core::types::{Metadata, Span};
 
 use crate::exit::{Failure, Outcome};
 

@@ -6,7 +6,7 @@
 pub(crate) fn panics() {
     let told = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |panic| {
-        if !tmt_core::parquet::panics_are_contained() {
+        if !tmt_core::format::parquet::panics_are_contained() {
             told(panic);
         }
     }));

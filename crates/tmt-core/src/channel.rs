@@ -6,11 +6,12 @@
 use std::fmt;
 use std::str::FromStr;
 
-use crate::rng::{Limit, Stream, Uniform};
+use crate::math::rng::{Limit, Stream, Uniform};
 
 mod blocks;
 mod fading;
 mod piece;
+pub mod synth;
 
 pub use blocks::Blocks;
 pub use fading::{Fades, Fading};

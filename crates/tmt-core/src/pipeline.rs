@@ -18,8 +18,8 @@ pub use tally::collect;
 
 use rayon::Scope;
 
-use crate::error::{Error, Result};
-use crate::trace::{Rows, TraceReader};
+use crate::format::trace::{Rows, TraceReader};
+use crate::types::{Error, Result};
 
 /// What is done with the rows of a trace.
 pub trait Stage: Send {

@@ -3,6 +3,9 @@
 //! One family, one file; `FAMILIES` is the registry. A family says how its text is to be read and
 //! which rules of the machine (`machine.rs`) it wants; the machine itself knows no names.
 
+pub mod engine;
+pub mod runner;
+
 mod arq;
 mod fec;
 mod frame_arq;

@@ -12,13 +12,10 @@ mod oracle;
 use oracle::random::{self, Link};
 use oracle::{Code, Kind, TimeAndDelay};
 use proptest::prelude::*;
-use tmt_core::error::ErrorKind;
-use tmt_core::metadata::EndLine;
-use tmt_core::slot::{Fate, Lldu, Slot};
-use tmt_core::summary::{LinkSummary, LlduTally, SlotTally};
-use tmt_core::text::encode;
-use tmt_core::units::{Span, Time};
-use tmt_core::walk::Walk;
+use tmt_core::format::text::encode;
+use tmt_core::scheme::runner::Walk;
+use tmt_core::stats::{LinkSummary, LlduTally, SlotTally};
+use tmt_core::types::{EndLine, ErrorKind, Fate, Lldu, Slot, Span, Time};
 
 /// So many cases, or as many as `PROPTEST_CASES` asks for if that is more.
 fn config(cases: u32) -> ProptestConfig {

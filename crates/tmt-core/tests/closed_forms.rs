@@ -15,14 +15,13 @@ mod oracle;
 
 use oracle::random::{self, Link};
 use proptest::prelude::*;
+use tmt_core::channel::synth::ConstantRate;
 use tmt_core::channel::{Channel, ChannelSpec};
-use tmt_core::num::powi;
-use tmt_core::slot::{Fate, Lldu, Slot};
-use tmt_core::summary::{LinkSummary, LlduTally, SlotTally};
-use tmt_core::synth::ConstantRate;
-use tmt_core::text::encode;
-use tmt_core::units::{BitRate, Bytes, Span, Time, to_f64};
-use tmt_core::walk::Walk;
+use tmt_core::format::text::encode;
+use tmt_core::math::num::powi;
+use tmt_core::scheme::runner::Walk;
+use tmt_core::stats::{LinkSummary, LlduTally, SlotTally};
+use tmt_core::types::{BitRate, Bytes, Fate, Lldu, Slot, Span, Time, to_f64};
 
 const Z: f64 = 4.5;
 

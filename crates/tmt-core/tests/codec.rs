@@ -5,7 +5,7 @@
 use std::io::{self, Read, Write};
 
 use proptest::prelude::*;
-use tmt_core::codec::{Compressor, Decompressor, Kind, recognise};
+use tmt_core::format::compression::{Compressor, Decompressor, Kind, recognise};
 use tmt_core::{Error, ErrorKind};
 
 const KINDS: [Kind; 2] = [Kind::Gzip, Kind::Zstd];

@@ -19,11 +19,10 @@ use formats::{
 };
 use proptest::prelude::*;
 use tmt_core::ErrorKind;
-use tmt_core::columns::{Next, Options};
-use tmt_core::metadata::Metadata;
-use tmt_core::parquet::{ROW_GROUP, Writer};
-use tmt_core::slot::{Lldu, Slot};
-use tmt_core::text::Unit;
+use tmt_core::format::columnar::{Next, Options};
+use tmt_core::format::parquet::{ROW_GROUP, Writer};
+use tmt_core::format::text::Unit;
+use tmt_core::types::{Lldu, Metadata, Slot};
 
 /// A timeline that was handed over in blocks of this length.
 fn timeline(rows: &[Row], head: &Metadata, block: usize) -> Vec<u8> {

@@ -15,11 +15,10 @@ use oracle::random::{self, Link};
 use oracle::{Code, TimeAndDelay};
 use proptest::prelude::*;
 use tmt_core::channel::Channel;
-use tmt_core::machine::{Machine, Saturated, Unit, UnitCounts, UnitKind, UnitSource};
-use tmt_core::slot::{Fate, Lldu, Slot};
-use tmt_core::text::encode;
-use tmt_core::units::{Span, Time};
-use tmt_core::walk::Walk;
+use tmt_core::format::text::encode;
+use tmt_core::scheme::engine::{Machine, Saturated, Unit, UnitCounts, UnitKind, UnitSource};
+use tmt_core::scheme::runner::Walk;
+use tmt_core::types::{Fate, Lldu, Slot, Span, Time};
 
 /// So many cases, or as many as `PROPTEST_CASES` asks for if that is more.
 fn config(cases: u32) -> ProptestConfig {

@@ -10,7 +10,7 @@ mod reading;
 
 use proptest::prelude::*;
 use reading::decode;
-use tmt_core::text::{Options, Unit};
+use tmt_core::format::text::{Options, Unit};
 
 const LARGEST: u64 = i64::MAX as u64;
 

@@ -12,7 +12,7 @@ mod reading;
 
 use proptest::prelude::*;
 use reading::{Reading, decode};
-use tmt_core::text::{Decoder, LONGEST_LINE, Options, Rows, Tail, Unit};
+use tmt_core::format::text::{Decoder, LONGEST_LINE, Options, Rows, Tail, Unit};
 
 fn config(cases: u32) -> ProptestConfig {
     ProptestConfig {

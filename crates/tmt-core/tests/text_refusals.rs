@@ -10,8 +10,8 @@
 mod reading;
 
 use reading::{Refusal, decode, read, read_file};
-use tmt_core::text::{Options, Rows};
-use tmt_core::trace::{self, TraceReader};
+use tmt_core::format::text::{Options, Rows};
+use tmt_core::format::trace::{self, TraceReader};
 
 /// Asserts that `text` is refused with a kind whose debug form starts with `kind`, at this line and
 /// column, however it is cut into pieces.

@@ -5,10 +5,10 @@
 use std::fs;
 use std::path::Path;
 
-use tmt_core::text::encode;
-use tmt_core::trace::{Options, Rows, TraceReader};
-use tmt_core::units::Span;
-use tmt_core::walk::Walk;
+use tmt_core::format::text::encode;
+use tmt_core::format::trace::{Options, Rows, TraceReader};
+use tmt_core::scheme::runner::Walk;
+use tmt_core::types::Span;
 
 fn apply(trace: &[u8], scheme: &str, rtt_ns: u64, feedback_ns: u64) -> Vec<u8> {
     let span = |nanos| Span::from_nanos(nanos).unwrap();

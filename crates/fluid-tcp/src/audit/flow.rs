@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use tmt_core::units::{Span, Time};
+use tmt_core::types::{Span, Time};
 
 use super::head::Head;
 use super::refusal::Refusal;

@@ -3,8 +3,7 @@
 use std::io::{self, Read};
 
 use csv::ByteRecord;
-use tmt_core::metadata::Metadata;
-use tmt_core::units::{NANOS_PER_SECOND, Span, Time};
+use tmt_core::types::{Metadata, NANOS_PER_SECOND, Span, Time};
 
 use super::lines::{Line, Lines};
 use super::refusal::{Refusal, shown};

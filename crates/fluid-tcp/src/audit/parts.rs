@@ -1,6 +1,6 @@
 //! What a delay is made of: rule `parts`.
 
-use tmt_core::units::{Span, Time};
+use tmt_core::types::{Span, Time};
 
 use super::head::{Head, Link};
 use super::refusal::Refusal;

@@ -7,7 +7,7 @@
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
 
-use tmt_core::units::Time;
+use tmt_core::types::Time;
 
 use super::refusal::Refusal;
 use super::report::{Ledger, Rule};

@@ -1,7 +1,7 @@
 //! One row of the log: text to a copy whose fate and fields agree, so that no rule asks again.
 
 use csv::ByteRecord;
-use tmt_core::units::{NANOS_PER_SECOND, Span, Time};
+use tmt_core::types::{NANOS_PER_SECOND, Span, Time};
 
 use super::refusal::{Refusal, shown};
 

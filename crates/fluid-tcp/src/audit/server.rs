@@ -9,7 +9,7 @@ mod on_synthetic;
 mod on_timeline;
 
 use std::collections::BTreeMap;
-use tmt_core::units::Time;
+use tmt_core::types::Time;
 
 use super::head::{Head, Lane, Link};
 use super::refusal::Refusal;

@@ -12,8 +12,7 @@ mod row;
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Read};
 
-use tmt_core::metadata::Metadata;
-use tmt_core::units::{Span, Time};
+use tmt_core::types::{Metadata, Span, Time};
 
 use super::head::{self, Head};
 use super::lines::{Line, Lines};

@@ -1,6 +1,6 @@
 //! What one row alone can show: rule `story`, and the times of rule `form`.
 
-use tmt_core::units::{Span, Time};
+use tmt_core::types::{Span, Time};
 
 use super::head::{Head, Link};
 use super::refusal::Refusal;

@@ -1,8 +1,7 @@
 //! The timeline the link ran on, read once from front to back.
 
-use tmt_core::slot::Slot;
-use tmt_core::trace::{Rows, TraceReader};
-use tmt_core::units::Time;
+use tmt_core::format::trace::{Rows, TraceReader};
+use tmt_core::types::{Slot, Time};
 use tmt_core::{Error, Result};
 
 /// The LLDUs of one packet, and what stands in front of them.

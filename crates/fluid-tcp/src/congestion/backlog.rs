@@ -5,7 +5,7 @@
 //! smallest round trip of the connection, RTT here the smallest of a round (as in Linux), so that delayed
 //! acknowledgements, which come late but for the one that completes a pair, are no queue.
 
-use tmt_core::units::{Span, to_f64};
+use tmt_core::types::{Span, to_f64};
 
 use super::AckEvent;
 
@@ -82,10 +82,10 @@ impl Backlog {
 pub(super) mod path {
     //! A path that queues what is more than fits, for tests.
 
-    use tmt_core::units::{Span, Time};
+    use tmt_core::types::{Span, Time};
 
     use super::super::{AckEvent, CongestionControl};
-    use crate::num::whole;
+    use tmt_core::math::num::whole;
 
     /// Sends `rounds` windows, each acknowledged one by one, over a path that holds `fits` segments in 100 ms;
     /// the window after each.

@@ -41,7 +41,7 @@ mod probe_rtt;
 pub(super) mod rounds;
 mod startup;
 
-use tmt_core::units::{Span, Time, to_f64};
+use tmt_core::types::{Span, Time, to_f64};
 
 use super::{
     AckEvent, Cause, CongestionControl, CongestionEvent, Entry, LostPacket, Parameter, RateSample,

@@ -30,7 +30,7 @@ mod cycle;
 mod policer;
 mod probe_rtt;
 
-use tmt_core::units::{Span, Time, to_f64};
+use tmt_core::types::{Span, Time, to_f64};
 
 use super::bbr::aggregation::Aggregation;
 use super::bbr::filter::MaxFilter;

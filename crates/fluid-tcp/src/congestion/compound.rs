@@ -17,7 +17,7 @@ use super::backlog::{Backlog, Round};
 use super::{
     AckEvent, Cause, CongestionControl, CongestionEvent, Entry, LEAST_SSTHRESH, Parameter,
 };
-use crate::num::pow;
+use tmt_core::math::num::pow;
 
 pub(super) const ENTRY: Entry = Entry {
     name: "compound",
@@ -130,7 +130,7 @@ impl CongestionControl for Compound {
 
 #[cfg(test)]
 mod tests {
-    use tmt_core::units::{Span, Time};
+    use tmt_core::types::{Span, Time};
 
     use super::super::backlog::path::rounds;
     use super::*;

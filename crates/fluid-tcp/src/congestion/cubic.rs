@@ -5,13 +5,13 @@
 //! - slow start is RFC 5681's, or with `hystart=on` HyStart++ (§4.10 allows either);
 //! - the window is cut from what is in flight (§4.6 as written), never undone (§4.9 is optional).
 
-use tmt_core::units::Time;
+use tmt_core::types::Time;
 
 use super::hystart::{HyStart, slow_start};
 use super::{
     AckEvent, Cause, CongestionControl, CongestionEvent, Entry, LEAST_SSTHRESH, Parameter, is_on,
 };
-use crate::num::cbrt;
+use tmt_core::math::num::cbrt;
 
 pub(super) const ENTRY: Entry = Entry {
     name: "cubic",
@@ -112,14 +112,14 @@ impl CongestionControl for Cubic {
             slow_start(&mut self.hystart, ack, window);
             return;
         }
-        let acked = tmt_core::units::to_f64(ack.acked);
+        let acked = tmt_core::types::to_f64(ack.acked);
         let mut epoch = match self.epoch.take() {
             Some(epoch) => epoch,
             None => self.start_epoch(ack.now),
         };
         epoch.w_est += self.alpha(epoch.w_est) * acked / self.cwnd;
         let t = ack.now.since(epoch.start).as_secs_f64();
-        let rtt = ack.srtt.map_or(0.0, tmt_core::units::Span::as_secs_f64);
+        let rtt = ack.srtt.map_or(0.0, tmt_core::types::Span::as_secs_f64);
         let w_cubic = |t: f64| {
             let from_plateau = t - epoch.k;
             self.c * from_plateau * from_plateau * from_plateau + epoch.w_max
@@ -166,7 +166,7 @@ impl CongestionControl for Cubic {
 
 #[cfg(test)]
 mod tests {
-    use tmt_core::units::Span;
+    use tmt_core::types::Span;
 
     use super::*;
 
@@ -175,7 +175,7 @@ mod tests {
         let mut now = Time::ZERO;
         (0..count)
             .map(|_| {
-                let acks = crate::num::whole(cc.cwnd());
+                let acks = tmt_core::math::num::whole(cc.cwnd());
                 for _ in 0..acks {
                     cc.on_ack(&AckEvent {
                         now,

@@ -24,10 +24,10 @@
 //!   until then;
 //! - no pacing.
 
-use tmt_core::units::{Span, Time, to_f64};
+use tmt_core::types::{Span, Time, to_f64};
 
 use super::{AckEvent, CongestionControl, CongestionEvent, Entry, LEAST_SSTHRESH, Parameter};
-use crate::num::pow;
+use tmt_core::math::num::pow;
 
 pub(super) const ENTRY: Entry = Entry {
     name: "hybla",

@@ -12,7 +12,7 @@
 //! Named deviations: `L` is 8 where the sender is paced, too (§4.3 lets it be infinite there); a round-trip time
 //! counts where the window may grow. As §4.2 recommends, only the first slow start is concerned.
 
-use tmt_core::units::{Span, to_f64};
+use tmt_core::types::{Span, to_f64};
 
 use super::AckEvent;
 

@@ -56,7 +56,7 @@ impl CongestionControl for NewReno {
 
 #[cfg(test)]
 mod tests {
-    use tmt_core::units::Time;
+    use tmt_core::types::Time;
 
     use super::super::Cause;
     use super::*;

@@ -1,6 +1,6 @@
 //! What a controller is told of the rate of delivery, and of what was lost, if it asks.
 
-use tmt_core::units::{Span, to_f64};
+use tmt_core::types::{Span, to_f64};
 
 /// A delivery-rate sample (draft-cheng-iccrg-delivery-rate-estimation §3.3), made by an acknowledgement of the
 /// segment that was sent last among those that it tells to have arrived.

@@ -128,13 +128,13 @@ mod tests {
     fn a_full_queue_is_left_by_one_segment_a_round_trip() {
         let mut cc = vegas("vegas", 2.0);
         cc.on_congestion(&CongestionEvent {
-            now: tmt_core::units::Time::ZERO,
+            now: tmt_core::types::Time::ZERO,
             in_flight: 120.0,
             cause: Cause::FastRetransmit,
         });
         // BaseRTT is known from a time when the path was empty.
         cc.observe(&AckEvent {
-            rtt: Some(tmt_core::units::Span::from_millis(100)),
+            rtt: Some(tmt_core::types::Span::from_millis(100)),
             ..AckEvent::default()
         });
         let windows = rounds(cc.as_mut(), 40.0, 1..40);

@@ -16,7 +16,7 @@
 //! Named deviations: before there is an estimate, a cut is NewReno's; a repeated timeout leaves the threshold
 //! as it is (RFC 5681 §3.1).
 
-use tmt_core::units::{Span, Time, to_f64};
+use tmt_core::types::{Span, Time, to_f64};
 
 use super::{AckEvent, CongestionControl, CongestionEvent, Entry, Parameter};
 

@@ -4,7 +4,7 @@
 //! at any distance. The paper moves them so far apart that a simulator with one packet at a time on its link could
 //! have sent them.
 
-use tmt_core::units::{Span, Time};
+use tmt_core::types::{Span, Time};
 
 /// Deliveries, each at least its packet's service time after the one before it.
 #[derive(Debug, Clone, Copy)]

@@ -1,7 +1,7 @@
 //! A link of constant rate that loses packets at random, in the manner of ns-2 (tcp.md §1).
 
 use tmt_core::channel::Channel;
-use tmt_core::units::{BitRate, Bytes, Span, Time, to_f64};
+use tmt_core::types::{BitRate, Bytes, Span, Time, to_f64};
 
 use super::{Link, Service, Usage};
 

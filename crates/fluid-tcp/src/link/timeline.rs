@@ -1,532 +1,357 @@
-//! The timeline link of papers/001 §IV: packets ride on the LLDUs of a link-layer timeline.
+//! A link-layer timeline, as the timeline link needs it: LLDUs in blocks that can be had in any order.
 //!
-//! A packet takes the first free LLDU sent at or after the time it reaches the head of the queue, and
-//! the ones that follow, as many as it needs. It is there when the last of them is, and lost with any
-//! of them. Deviation: the paper takes m + 1 LLDUs, from one already begun (models.md §1.7).
+//! Where the blocks are is a [`Store`]'s affair: in memory, shared by the runs over them, or in a file of which a run
+//! holds one block at a time. What is known of the whole (its times, its rate) stands beside them.
 
+mod block;
+mod builder;
+mod generated;
+mod index;
+
+use std::fmt::Debug;
 use std::sync::Arc;
 
-use tmt_core::units::{Span, Time, to_f64};
+use tmt_core::types::{Span, Time};
 
-use super::overlap::Apart;
-use super::{Link, Service, Usage};
-use crate::timeline::{Attempts, Block, Timeline};
+pub use block::{Attempts, Block};
+pub use builder::Builder;
+pub use generated::GeneratedSlots;
 
-/// A timeline that packets ride on.
-///
-/// LLDUs are numbered through the rounds of a repeated trace: round × LLDUs of the trace + place in it.
+use index::Index;
+
+/// Where the blocks of a timeline are.
+pub trait Store: Debug + Send + Sync {
+    /// Block `number`, counted from 0; none where it cannot be read, of which the store tells its owner.
+    fn block(&self, number: usize) -> Option<Arc<Block>>;
+}
+
+/// Blocks in memory.
+impl Store for Vec<Arc<Block>> {
+    fn block(&self, number: usize) -> Option<Arc<Block>> {
+        self.get(number).cloned()
+    }
+}
+
+/// The data LLDUs of a timeline: when each was sent, when it was delivered, in which attempt.
 #[derive(Debug)]
-pub struct TimelineLink {
-    timeline: Arc<Timeline>,
-    /// LLDUs of a packet.
-    lldus: usize,
-    propagation: Span,
-    /// With `--loop`: time from one round of the trace to the next.
-    period: Option<Span>,
-    /// The first LLDU of the run.
-    origin: u64,
-    place: Place,
-    served: u64,
-    used: u64,
-    attempts: Attempts,
-    busy: Busy,
-    /// With `--overlap shift`: what keeps deliveries apart.
-    apart: Option<Apart>,
-    /// Whether the trace has no room for a packet any more.
-    ended: bool,
+pub struct Timeline {
+    index: Index,
+    rows: u64,
+    first: Option<Time>,
+    rate: Option<f64>,
+    median_delay: Option<Span>,
+    store: Arc<dyn Store>,
 }
 
-/// The next free LLDU.
-#[derive(Debug, Default)]
-struct Place {
-    round: u64,
-    /// Time from the trace to this round of it.
-    shift: Span,
-    /// Number of the block; it is fetched when it is needed.
-    number: usize,
-    block: Option<Arc<Block>>,
-    /// LLDUs of the block, and of these the next free one.
-    rows: usize,
-    at: usize,
-}
-
-/// Packets served back to back, each one's LLDUs behind those of the one before it. When a packet is served later than
-/// the end of the one before, the queue was empty: the packets before it have all left within the run, of whose end
-/// nothing is known here. So only what was served since may have to be taken back.
-#[derive(Debug, Default)]
-struct Busy {
-    /// Its first LLDU.
-    first: u64,
-    packets: u64,
-    /// When the last of them is sent; none before the first packet.
-    ends: Option<Time>,
-}
-
-impl TimelineLink {
-    /// A link over `timeline`, `lldus` to a packet and `propagation` long, for a run that starts at `begin`.
-    ///
-    /// With a `period`, the trace begins anew whenever so much time has passed; without, it ends.
-    ///
-    /// `None` where a packet needs no LLDU, or more than there are, or the period is zero, or the timeline cannot be
-    /// read.
+impl Timeline {
+    /// Number of LLDUs.
     #[must_use]
-    pub fn new(
-        timeline: Arc<Timeline>,
-        lldus: usize,
-        propagation: Span,
-        period: Option<Span>,
-        begin: Time,
-    ) -> Option<Self> {
-        let fits = lldus > 0 && lldus as u64 <= timeline.len();
-        let moves = period.is_none_or(|period| !period.is_zero());
-        if !fits || !moves {
+    pub fn len(&self) -> u64 {
+        self.rows
+    }
+
+    /// Whether there is none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.rows == 0
+    }
+
+    /// Time of the first LLDU.
+    #[must_use]
+    pub fn first(&self) -> Option<Time> {
+        self.first
+    }
+
+    /// Time of the last LLDU.
+    #[must_use]
+    pub fn last(&self) -> Option<Time> {
+        self.index.last(self.rows)
+    }
+
+    /// LLDUs a second over the first 10 000 rows; none for fewer than two rows, or rows at one instant.
+    #[must_use]
+    pub fn rate(&self) -> Option<f64> {
+        self.rate
+    }
+
+    /// Median delay of the delivered LLDUs among the first 10 000.
+    #[must_use]
+    pub fn median_delay(&self) -> Option<Span> {
+        self.median_delay
+    }
+
+    /// Blocks there are.
+    #[must_use]
+    pub fn blocks(&self) -> usize {
+        self.index.blocks(self.rows)
+    }
+
+    /// Block `number`; none where there is no such block or it cannot be read.
+    #[must_use]
+    pub fn block(&self, number: usize) -> Option<Arc<Block>> {
+        if number < self.blocks() {
+            self.store.block(number)
+        } else {
+            None
+        }
+    }
+
+    /// LLDUs in front of block `number`; all of them for the one behind the last.
+    #[must_use]
+    pub fn front(&self, number: usize) -> u64 {
+        self.index
+            .front(number)
+            .map_or(self.rows, |front| front.min(self.rows))
+    }
+
+    /// LLDUs of block `number` that belong to the timeline.
+    #[must_use]
+    pub fn rows_of(&self, number: usize) -> usize {
+        let rows = self.front(number + 1) - self.front(number);
+        usize::try_from(rows).unwrap_or(usize::MAX)
+    }
+
+    /// The block that holds LLDU `index`.
+    #[must_use]
+    pub fn block_of(&self, index: u64) -> usize {
+        self.index.block_of(index)
+    }
+
+    /// The first block that has an LLDU sent at or after `time`; the one behind the last where none has.
+    #[must_use]
+    pub fn block_at(&self, time: Time) -> usize {
+        self.index.block_at(time, self.rows)
+    }
+
+    /// LLDUs sent before `time`; none where a block cannot be read.
+    #[must_use]
+    pub fn sent_before(&self, time: Time) -> Option<u64> {
+        let number = self.block_at(time);
+        if number == self.blocks() {
+            return Some(self.rows);
+        }
+        let within = self.block(number)?.sent_before(time);
+        Some(self.front(number) + within.min(self.rows_of(number)) as u64)
+    }
+
+    /// LLDUs sent up to `time`; none where a block cannot be read.
+    #[must_use]
+    pub fn sent_until(&self, time: Time) -> Option<u64> {
+        let next = Span::from_nanos(1).and_then(|step| time.checked_add(step));
+        next.map_or(Some(self.rows), |next| self.sent_before(next))
+    }
+
+    /// When LLDU `index` was sent, and its delay, zero where it was lost; none where there is no such LLDU.
+    #[must_use]
+    pub fn lldu(&self, index: u64) -> Option<(Time, Span)> {
+        if index >= self.rows {
             return None;
         }
-        let mut link = Self {
-            timeline,
-            lldus,
-            propagation,
-            period,
-            origin: 0,
-            place: Place::default(),
-            served: 0,
-            used: 0,
-            attempts: Attempts::default(),
-            busy: Busy::default(),
-            apart: None,
-            ended: false,
-        };
-        link.origin = link.sent_before(begin)?;
-        Some(link)
+        let number = self.block_of(index);
+        let at = usize::try_from(index - self.front(number)).ok()?;
+        let block = self.block(number)?;
+        Some((block.tx_time(at), block.delay(at)))
     }
 
-    /// The same link with deliveries moved apart: each at least the span of its packet's LLDUs and one `slot` after
-    /// the one before it (papers/001 Figs 3–4). Without, a packet is delivered with the last of its LLDUs.
+    /// The attempt in which LLDU `index` was delivered; none where that is not told, or cannot be read.
     #[must_use]
-    pub fn shifted(mut self, slot: Span) -> Self {
-        self.apart = Some(Apart::new(slot));
-        self
+    pub fn attempts(&self, index: u64) -> Option<u32> {
+        let number = self.block_of(index);
+        let at = usize::try_from(index.checked_sub(self.front(number))?).ok()?;
+        self.block(number)?.attempts(at)
     }
 
-    /// Number of the next free LLDU.
-    fn ordinal(&self) -> u64 {
-        let Place {
-            round, number, at, ..
-        } = self.place;
-        round * self.timeline.len() + self.timeline.front(number) + at as u64
-    }
-
-    /// Rounds of the trace whose LLDUs were all sent before `time`.
-    fn rounds_before(&self, time: Time) -> u64 {
-        let beyond = self
-            .timeline
-            .last()
-            .map_or(Span::ZERO, |last| time.since(last));
-        match self.period {
-            Some(period) => beyond.as_nanos().div_ceil(period.as_nanos()),
-            None => 0,
-        }
-    }
-
-    /// Time from the trace to its round `round`.
-    fn shift(&self, round: u64) -> Option<Span> {
-        self.period.unwrap_or(Span::ZERO).checked_mul(round)
-    }
-
-    /// LLDUs sent before `time`, in all rounds; none where the timeline cannot be read.
-    fn sent_before(&self, time: Time) -> Option<u64> {
-        let round = self.rounds_before(time);
-        let in_round = match self.shift(round).map(|shift| within(time, shift)) {
-            Some(Some(time)) => self.timeline.sent_before(time)?,
-            _ => 0,
-        };
-        Some(round * self.timeline.len() + in_round)
-    }
-
-    /// Moves on to the first free LLDU sent at or after `now`.
-    fn seek(&mut self, now: Time) -> Option<()> {
-        let round = self.rounds_before(now);
-        if round > self.place.round {
-            self.begin_round(round)?;
-        }
-        // In front of the round's own beginning, all that is free will do.
-        let Some(time) = within(now, self.place.shift) else {
-            return Some(());
-        };
-        let number = self.timeline.block_at(time);
-        if number > self.place.number {
-            self.place.number = number;
-            self.place.block = None;
-            self.place.at = 0;
-        }
-        self.fetch()?;
-        let before = self.place.block.as_ref()?.sent_before(time);
-        self.place.at = self.place.at.max(before);
-        Some(())
-    }
-
-    fn begin_round(&mut self, round: u64) -> Option<()> {
-        self.period?;
-        self.place = Place {
-            round,
-            shift: self.shift(round)?,
-            ..Place::default()
-        };
-        Some(())
-    }
-
-    /// Makes sure that the block of the next free LLDU is there; none when the trace has ended.
-    fn fetch(&mut self) -> Option<()> {
-        while self.place.block.is_none() || self.place.at >= self.place.rows {
-            if self.place.block.take().is_some() {
-                self.place.number += 1;
-                self.place.at = 0;
+    /// LLDUs whose fate is known where a run ends at `usable_until`: those up to then, without the ones sent just then
+    /// that stand as lost, of which the first may be censored. None where a block cannot be read.
+    #[must_use]
+    pub fn known(&self, usable_until: Time) -> Option<u64> {
+        let mut known = self.sent_until(usable_until)?;
+        while let Some(last) = known.checked_sub(1) {
+            let number = self.block_of(last);
+            let (block, front) = (self.block(number)?, self.front(number));
+            let rows = usize::try_from(known - front).ok()?;
+            let fate_open =
+                |row: &usize| block.tx_time(*row) == usable_until && block.delay(*row).is_zero();
+            let open = (0..rows).rev().take_while(fate_open).count();
+            known -= open as u64;
+            if open < rows {
+                break;
             }
-            if self.place.number >= self.timeline.blocks() {
-                self.begin_round(self.place.round + 1)?;
+        }
+        Some(known)
+    }
+
+    /// The first of the LLDUs up to `usable_until` that was lost; none where all are delivered, or one cannot be read.
+    #[must_use]
+    pub fn first_lost(&self, usable_until: Time) -> Option<u64> {
+        let known = self.known(usable_until)?;
+        let mut front = 0;
+        for number in 0..self.blocks() {
+            let block = self.block(number)?;
+            let rows = usize::try_from(known.saturating_sub(front)).unwrap_or(usize::MAX);
+            let rows = rows.min(self.rows_of(number));
+            if let Some(row) = (0..rows).find(|row| block.delay(*row).is_zero()) {
+                return Some(front + row as u64);
             }
-            self.place.rows = self.timeline.rows_of(self.place.number);
-            self.place.block = Some(self.timeline.block(self.place.number)?);
+            front += self.rows_of(number) as u64;
         }
-        Some(())
+        None
     }
 
-    /// Takes the LLDUs of a packet from the next free one on: when the first and the last of them are sent, and when
-    /// the packet is there, propagation left out.
-    fn take(&mut self) -> Option<(Time, Time, Option<Time>)> {
-        let (mut start, mut end, mut arrival) = (None, Time::ZERO, Some(Time::ZERO));
-        let mut missing = self.lldus;
-        while missing > 0 {
-            self.fetch()?;
-            let Place {
-                shift, rows, at, ..
-            } = self.place;
-            let block = self.place.block.as_deref()?;
-            let to = rows.min(at.saturating_add(missing));
-            let slice_arrives = block.arrival(at..to);
-            arrival = arrival
-                .zip(slice_arrives)
-                .map(|(arrival, slice)| arrival.max(slice.saturating_add(shift)));
-            if start.is_none() {
-                start = Some(block.tx_time(at).checked_add(shift)?);
-            }
-            end = block.tx_time(to - 1).checked_add(shift)?;
-            let attempts = &mut self.attempts;
-            block.count(at..to, |number, lldus| attempts.add(number, lldus));
-            missing -= to - at;
-            self.used += (to - at) as u64;
-            self.place.at = to;
+    /// Forgets the LLDUs from `rows` on; false where a block cannot be read.
+    #[must_use]
+    pub fn truncate(&mut self, rows: u64) -> bool {
+        if rows >= self.rows {
+            return true;
         }
-        Some((start?, end, arrival))
-    }
-
-    /// Tells the attempts of the LLDUs from number `from` up to `to`.
-    fn count(&self, from: u64, to: u64, mut tell: impl FnMut(u32, u64)) -> Option<()> {
-        let mut from = from;
-        while from < to {
-            let index = from % self.timeline.len();
-            let number = self.timeline.block_of(index);
-            let at = usize::try_from(index - self.timeline.front(number)).ok()?;
-            let missing = usize::try_from(to - from).unwrap_or(usize::MAX);
-            let end = self
-                .timeline
-                .rows_of(number)
-                .min(at.saturating_add(missing));
-            self.timeline.block(number)?.count(at..end, &mut tell);
-            from += (end - at) as u64;
-        }
-        Some(())
-    }
-}
-
-/// `time` as a round sees it that began `shift` later than the trace; none before that.
-fn within(time: Time, shift: Span) -> Option<Time> {
-    time.as_nanos()
-        .checked_sub(shift.as_nanos())
-        .and_then(Time::from_nanos)
-}
-
-impl Link for TimelineLink {
-    fn serve(&mut self, at: Time) -> Option<Service> {
-        if self.busy.ends.is_none_or(|ends| at > ends) {
-            self.ended |= self.seek(at).is_none();
-            self.busy = Busy {
-                first: self.ordinal(),
-                ..Busy::default()
-            };
-        }
-        self.ended |= self.ended || self.fetch().is_none();
-        if self.ended {
-            return None;
-        }
-        let first_unit = self.ordinal();
-        let taken = self.take();
-        self.ended = taken.is_none();
-        let (start, end, arrival) = taken?;
-        let arrival = match (arrival, &mut self.apart) {
-            (Some(arrival), Some(apart)) => Some(apart.delivered(start, end, arrival)?),
-            (arrival, _) => arrival,
+        let Some(last) = rows.checked_sub(1) else {
+            self.index.truncate(0, Time::ZERO);
+            (self.rows, self.first) = (0, None);
+            return true;
         };
-        let arrival = match arrival {
-            Some(arrival) => Some(arrival.checked_add(self.propagation)?),
-            None => None,
+        let Some((time, _)) = self.lldu(last) else {
+            return false;
         };
-        self.busy.ends = Some(end);
-        self.busy.packets += 1;
-        self.served += 1;
-        Some(Service {
-            start,
-            end,
-            arrival,
-            propagation: self.propagation,
-            first_unit,
-            last_unit: first_unit + self.lldus as u64 - 1,
-        })
-    }
-
-    fn usage(&self, end: Time) -> Usage {
-        // Packets may go on behind the end, or wait there for their first LLDU.
-        let next_ns = Span::from_nanos(1).and_then(|step| end.checked_add(step));
-        let sent = next_ns.map_or(Some(u64::MAX), |next| self.sent_before(next));
-        let Some(sent) = sent else {
-            // The timeline cannot be read, which fails the run.
-            return Usage::default();
-        };
-        let (first, next) = (self.busy.first, self.ordinal());
-        let from = sent.max(first).min(next);
-        let mut attempts = self.attempts.clone();
-        let _ = self.count(from, next, |number, lldus| attempts.remove(number, lldus));
-        let used = self.used - (next - from).min(self.used);
-        let begun = (from - first)
-            .div_ceil(self.lldus as u64)
-            .min(self.busy.packets);
-        let available = sent.saturating_sub(self.origin);
-        Usage {
-            utilisation: (available > 0).then(|| to_f64(used) / to_f64(available)),
-            packets_served: self.served - (self.busy.packets - begun),
-            lldus_used: Some(used),
-            attempts: attempts.histogram(),
-        }
+        self.index.truncate(self.block_of(last) + 1, time);
+        self.rows = rows;
+        true
     }
 }
 
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
+    use tmt_core::types::{Fate, Lldu};
 
     use super::*;
-    use crate::timeline::Builder;
 
-    fn time(nanos: u64) -> Time {
-        Time::from_nanos(nanos).unwrap()
-    }
-
-    fn span(nanos: u64) -> Span {
-        Span::from_nanos(nanos).unwrap()
-    }
-
-    fn link(lldus: &[(u64, u64)], per_packet: usize, period: Option<Span>) -> TimelineLink {
-        let mut builder = Builder::default();
-        for &(t, d) in lldus {
-            builder.push(time(t), span(d), None);
+    fn lldu(at: u64, delay: u64, attempts: u32) -> Lldu {
+        Lldu {
+            tx_time: Time::from_nanos(at).unwrap(),
+            decode_delay: Span::from_nanos(delay).unwrap(),
+            attempts,
+            fate: if delay == 0 {
+                Fate::Lost
+            } else {
+                Fate::Delivered
+            },
         }
-        let timeline = Arc::new(builder.finish());
-        TimelineLink::new(timeline, per_packet, span(100), period, Time::ZERO).unwrap()
     }
 
-    #[test]
-    fn a_packet_takes_the_first_free_lldus_and_arrives_with_the_last_of_them() {
-        let mut link = link(&[(0, 5), (10, 5), (20, 90), (30, 5), (40, 5)], 2, None);
-        let first = link.serve(time(5)).unwrap();
-        assert_eq!(
-            (first.start, first.end, first.arrival),
-            (time(10), time(20), Some(time(210)))
-        );
-        assert_eq!((first.first_unit, first.last_unit), (1, 2));
-        let second = link.serve(time(20)).unwrap();
-        assert_eq!(
-            (second.start, second.end, second.arrival),
-            (time(30), time(40), Some(time(145)))
-        );
-        assert_eq!(link.serve(time(40)), None);
+    fn lldus() -> impl Strategy<Value = Vec<Lldu>> {
+        // Steps and delays on both sides of 2^32 ns, attempts on both sides of 255.
+        let step =
+            prop_oneof![4 => 0u64..3, 2 => 0u64..5_000_000, 1 => 4_294_967_290u64..4_294_967_300];
+        let delay = prop_oneof![1 => Just(0u64), 4 => 1u64..9_000_000, 1 => 4_294_967_290u64..4_294_967_300];
+        let attempts = prop_oneof![4 => 1u32..4, 1 => 250u32..260, 1 => Just(u32::MAX)];
+        prop::collection::vec((step, delay, attempts), 1..300).prop_map(|rows| {
+            let mut at = 7;
+            rows.into_iter()
+                .map(|(step, delay, attempts)| {
+                    at += step;
+                    lldu(at, delay, attempts)
+                })
+                .collect()
+        })
     }
 
-    #[test]
-    fn a_packet_with_a_lost_lldu_is_lost_and_its_lldus_are_used_up() {
-        let mut link = link(&[(0, 5), (10, 0), (20, 5), (30, 5)], 2, None);
-        assert_eq!(link.serve(time(0)).unwrap().arrival, None);
-        assert_eq!(link.serve(time(10)).unwrap().first_unit, 2);
-        assert_eq!(link.usage(time(30)).utilisation, Some(1.0));
-    }
-
-    #[test]
-    fn slots_that_share_an_instant_serve_one_after_the_other() {
-        let mut link = link(&[(10, 1), (10, 1), (10, 1)], 1, None);
-        let ends: Vec<Time> = (0..3).map(|_| link.serve(time(10)).unwrap().end).collect();
-        assert_eq!(ends, [time(10); 3]);
-        assert_eq!(link.serve(time(10)), None);
-    }
-
-    #[test]
-    fn a_looped_trace_goes_on() {
-        let mut link = link(&[(0, 1), (10, 1)], 1, Some(span(20)));
-        let starts: Vec<u64> = [0, 5, 12, 71]
-            .iter()
-            .map(|now| link.serve(time(*now)).unwrap().start.as_nanos())
-            .collect();
-        assert_eq!(starts, [0, 10, 20, 80]);
-        assert_eq!(link.usage(time(80)).utilisation, Some(4.0 / 9.0));
-    }
-
-    #[test]
-    fn a_looped_trace_of_nanoseconds_is_not_walked_round_by_round() {
-        // 10^17 rounds to the packet: only arithmetic gets there.
-        let mut link = link(&[(0, 1), (1, 1)], 1, Some(span(3)));
-        let late = 300_000_000_000_000_002;
-        let service = link.serve(time(late)).unwrap();
-        assert_eq!(
-            (service.start, service.first_unit),
-            (time(late + 1), 200_000_000_000_000_002)
-        );
-        assert_eq!(
-            link.sent_before(time(late + 1)),
-            Some(200_000_000_000_000_002)
-        );
-    }
-
-    #[test]
-    fn only_what_lies_within_the_run_counts_as_used() {
-        let mut link = link(&[(0, 1), (10, 1), (20, 1), (30, 1)], 2, None);
-        link.serve(time(0)).unwrap();
-        link.serve(time(10)).unwrap();
-        let used = |end| {
-            let usage = link.usage(time(end));
-            (usage.lldus_used, usage.packets_served, usage.utilisation)
-        };
-        assert_eq!(used(15), (Some(2), 1, Some(1.0)));
-        assert_eq!(used(20), (Some(3), 2, Some(1.0)));
-        assert_eq!(used(30), (Some(4), 2, Some(1.0)));
-    }
-
-    /// The rule in a few lines, over the rounds written out: (start, end, arrival, first LLDU) of a packet.
-    fn by_hand(
-        lldus: &[(u64, u64)],
-        next: &mut usize,
-        per_packet: usize,
-        at: u64,
-    ) -> Option<(u64, u64, Option<u64>, usize)> {
-        *next += lldus[*next..].iter().take_while(|(t, _)| *t < at).count();
-        let first = *next;
-        *next = (first + per_packet).min(lldus.len());
-        let taken = lldus.get(first..first + per_packet)?;
-        let arrival = taken.iter().map(|(t, d)| (*d > 0).then_some(t + d));
-        let arrival = arrival.collect::<Option<Vec<u64>>>();
-        Some((
-            taken[0].0,
-            taken[per_packet - 1].0,
-            arrival.map(|all| all.into_iter().max().unwrap() + 100),
-            first,
-        ))
-    }
-
-    #[test]
-    fn shifted_deliveries_are_a_service_time_apart() {
-        // Packets of two LLDUs; slots of 10. The first waits for a repeat, the third is lost.
-        let lldus = [
-            (0, 95),
-            (10, 5),
-            (20, 5),
-            (30, 5),
-            (40, 5),
-            (50, 0),
-            (60, 5),
-            (75, 5),
-            (500, 5),
-            (510, 5),
-        ];
-        let mut link = link(&lldus, 2, None).shifted(span(10));
-        let mut now = 0;
-        let arrivals: Vec<Option<u64>> = (0..5)
-            .map(|_| {
-                let service = link.serve(time(now)).unwrap();
-                now = service.end.as_nanos();
-                service.arrival.map(Time::as_nanos)
-            })
-            .collect();
-        // Propagation 100: at 195; 10 + 10 later; never; 15 + 10 after the second; when it is there.
-        assert_eq!(arrivals, [Some(195), Some(215), None, Some(240), Some(615)]);
+    fn of(lldus: &[Lldu]) -> Timeline {
+        let mut builder = Builder::default();
+        builder.lldus(lldus);
+        builder.finish()
     }
 
     proptest! {
-        /// Packets served when they enter the queue, ahead of their time, against the rule written out; and what
-        /// was used of the link against counting it.
+        /// Against the rows themselves, found one by one.
         #[test]
-        fn services_and_usage_are_those_of_the_rule(
-            steps in prop::collection::vec((prop_oneof![6 => 0u64..20, 1 => 4_294_967_290u64..4_294_967_300], 0u64..60), 4..60),
-            per_packet in 1usize..5,
-            waits in prop::collection::vec(prop_oneof![2 => Just(0u64), 2 => 0u64..90, 1 => 0u64..5_000_000_000], 1..40),
-            later in 0u64..200,
-            looped: bool,
-            begin in 0usize..4,
-            slot in prop::option::of(0u64..40),
-        ) {
-            let mut at = 3;
-            let trace: Vec<(u64, u64)> = steps.iter().map(|(step, delay)| { at += step; (at, delay.saturating_sub(5)) }).collect();
-            let period = at - trace[0].0 + 2;
-            let (rounds, begin) = (if looped { 60 } else { 1 }, trace[begin].0);
-            let lldus: Vec<(u64, u64)> = (0..rounds).flat_map(|round| trace.iter().map(move |(t, d)| (t + round * period, *d))).collect();
-            let mut builder = Builder::default();
-            for (row, &(t, d)) in (0u32..).zip(&trace) {
-                builder.push(time(t), span(d), Some(row % 3));
-            }
-            let period = looped.then(|| span(period));
-            let mut link = TimelineLink::new(Arc::new(builder.finish()), per_packet, span(100), period, time(begin)).unwrap();
-            if let Some(slot) = slot {
-                link = link.shifted(span(slot));
-            }
-            let mut delivered: Option<u64> = None;
-            let (mut now, mut ends, mut next, mut served) = (begin, begin, 0, Vec::new());
-            let mut found = 0..0;
-            for wait in waits {
-                // The rounds written out are enough for all that is served.
-                if looped && now + wait > lldus[lldus.len() / 4].0 {
-                    break;
+        fn rows_are_found_again(lldus in lldus(), cut in 0usize..300) {
+            let mut timeline = of(&lldus);
+            prop_assert_eq!(timeline.len(), lldus.len() as u64);
+            let cut = cut.min(lldus.len());
+            prop_assert!(timeline.truncate(cut as u64));
+            let lldus = &lldus[..cut];
+            prop_assert_eq!(timeline.last(), lldus.last().map(|lldu| lldu.tx_time));
+            for (index, lldu) in lldus.iter().enumerate() {
+                prop_assert_eq!(timeline.lldu(index as u64), Some((lldu.tx_time, lldu.decode_delay)));
+                for time in [lldu.tx_time, Time::from_nanos(lldu.tx_time.as_nanos() + 1).unwrap()] {
+                    let before = lldus.iter().filter(|other| other.tx_time < time).count() as u64;
+                    let until = lldus.iter().filter(|other| other.tx_time <= time).count() as u64;
+                    prop_assert_eq!((timeline.sent_before(time), timeline.sent_until(time)), (Some(before), Some(until)));
                 }
-                now += wait;
-                let serve = now.max(ends);
-                let free = next + lldus[next..].iter().take_while(|(t, _)| *t < serve).count();
-                let mut expected = by_hand(&lldus, &mut next, per_packet, serve);
-                if let (Some(slot), Some((start, end, Some(arrival), _))) = (slot, &mut expected) {
-                    let turn = delivered.map(|before| before + (*end - *start) + slot);
-                    *arrival = turn.map_or(*arrival, |turn| turn.max(*arrival));
-                    delivered = Some(*arrival);
-                }
-                let got = link.serve(time(serve));
-                let shown = got.map(|s| (s.start.as_nanos(), s.end.as_nanos(), s.arrival.map(Time::as_nanos), usize::try_from(s.first_unit).unwrap()));
-                prop_assert_eq!(shown, expected);
-                let Some((_, end, _, first)) = expected else {
-                    found = free..lldus.len();
-                    break;
-                };
-                served.push(first);
-                ends = end;
             }
-            // The run may end at any time from now on. Of a packet that found too little, what it found is used.
-            let end = if looped { (now + later).min(lldus[lldus.len() - 1].0) } else { now + later };
-            let mut used: Vec<usize> = served.iter().flat_map(|first| *first..first + per_packet).collect();
-            used.extend(found);
-            used.retain(|index| lldus[*index].0 <= end);
-            let available = lldus.iter().filter(|(t, _)| (begin..=end).contains(t)).count();
-            let mut attempts = std::collections::BTreeMap::new();
-            for index in used.iter().filter(|index| lldus[**index].1 > 0) {
-                *attempts.entry(u32::try_from(index % trace.len() % 3).unwrap()).or_insert(0u64) += 1;
-            }
-            let usage = link.usage(time(end));
-            prop_assert_eq!(usage.lldus_used, Some(used.len() as u64));
-            prop_assert_eq!(usage.packets_served, served.iter().filter(|first| lldus[**first].0 <= end).count() as u64);
-            prop_assert_eq!(usage.attempts, attempts);
-            let share = (available > 0).then(|| to_f64(used.len() as u64) / to_f64(available as u64));
-            prop_assert_eq!(usage.utilisation, share);
+            prop_assert_eq!(timeline.lldu(cut as u64), None);
         }
+
+        /// A block written and read is the same block.
+        #[test]
+        fn a_block_keeps_its_rows_in_bytes(lldus in lldus(), told: bool) {
+            let mut builder = Builder::default();
+            for lldu in &lldus {
+                builder.push(lldu.tx_time, lldu.decode_delay, told.then_some(lldu.attempts));
+            }
+            for block in builder.seal() {
+                let mut bytes = Vec::new();
+                block.encode(&mut bytes);
+                prop_assert_eq!(Block::decode(&bytes[..bytes.len() - 1]), None);
+                prop_assert_eq!(Block::decode(&bytes), Some(block));
+            }
+        }
+
+        /// What a packet's LLDUs give together, against one LLDU after the other.
+        #[test]
+        fn a_slice_arrives_with_its_last_lldu(lldus in lldus(), from in 0usize..300, length in 1usize..60) {
+            let timeline = of(&lldus);
+            for number in 0..timeline.blocks() {
+                let (block, front) = (timeline.block(number).unwrap(), usize::try_from(timeline.front(number)).unwrap());
+                let from = from.min(block.len() - 1);
+                let to = (from + length).min(block.len());
+                let slice = &lldus[front + from..front + to];
+                let lost = slice.iter().any(|lldu| lldu.decode_delay.is_zero());
+                let latest = slice.iter().map(|lldu| lldu.tx_time.saturating_add(lldu.decode_delay)).max();
+                prop_assert_eq!(block.arrival(from..to), latest.filter(|_| !lost));
+                let mut counted = Attempts::default();
+                block.count(from..to, |attempts, times| counted.add(attempts, times));
+                let mut expected = std::collections::BTreeMap::new();
+                for lldu in slice.iter().filter(|lldu| !lldu.decode_delay.is_zero()) {
+                    *expected.entry(lldu.attempts).or_insert(0u64) += 1;
+                }
+                prop_assert_eq!(counted.histogram(), expected);
+            }
+        }
+    }
+
+    #[test]
+    fn rate_and_typical_delay_come_from_the_head() {
+        // 10 000 rows a millisecond apart with delays of 1 … 10 000 ns, then other ones.
+        let mut rows: Vec<Lldu> = (0..10_000).map(|k| lldu(k * 1_000_000, k + 1, 1)).collect();
+        rows.extend((0..500).map(|k| lldu(20_000_000_000 + k, 77, 1)));
+        let timeline = of(&rows);
+        assert_eq!(timeline.rate(), Some(1000.0));
+        assert_eq!(timeline.median_delay(), Span::from_nanos(5_000));
+        assert_eq!(timeline.first(), Some(Time::ZERO));
+    }
+
+    #[test]
+    fn what_may_be_censored_is_not_known() {
+        let timeline = of(&[
+            lldu(5, 1, 1),
+            lldu(7, 0, 1),
+            lldu(7, 2, 1),
+            lldu(7, 0, 1),
+            lldu(7, 0, 1),
+            lldu(9, 1, 1),
+        ]);
+        let known = |nanos| timeline.known(Time::from_nanos(nanos).unwrap());
+        assert_eq!(
+            [known(4), known(5), known(6), known(7), known(8), known(9)],
+            [0, 1, 1, 3, 5, 6].map(Some)
+        );
+    }
+
+    #[test]
+    fn a_timeline_without_length_has_no_rate() {
+        assert_eq!(of(&[lldu(5, 1, 1), lldu(5, 1, 1)]).rate(), None);
+        assert_eq!(of(&[lldu(5, 0, 1)]).median_delay(), None);
+        assert!(Builder::default().finish().is_empty());
     }
 }

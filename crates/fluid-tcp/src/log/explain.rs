@@ -1,13 +1,13 @@
 //! `--explain`: all that happened to one packet.
 
-use tmt_core::units::Time;
+use tmt_core::types::Time;
 
-use crate::delay::DelayParts;
-use crate::link::Service;
-use crate::probe::{Copy, Probe, Refused};
-use crate::receiver::Ack;
-use crate::sender::Why;
+use crate::endpoint::receiver::Ack;
+use crate::endpoint::sender::Why;
+use crate::link::{PacketCopy, Service};
 use crate::simulation::Setup;
+use crate::simulation::delay::DelayParts;
+use crate::simulation::probe::{Probe, Refused};
 
 /// One packet's story.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -54,7 +54,7 @@ pub struct CopyStory {
 }
 
 /// A service, as a story has it.
-#[derive(Debug, Clone, core::marker::Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Served {
     /// Its first bit or LLDU goes out.
     pub start: Time,
@@ -112,7 +112,7 @@ impl Explain {
     }
 
     /// The copy that is meant, if it is one of the packet's.
-    fn copy(&mut self, copy: Copy) -> Option<&mut CopyStory> {
+    fn copy(&mut self, copy: PacketCopy) -> Option<&mut CopyStory> {
         let wanted = copy.flow == self.story.flow && copy.packet == self.story.packet;
         let index = usize::try_from(copy.copy.checked_sub(1)?).ok()?;
         self.story.copies.get_mut(index).filter(|_| wanted)
@@ -130,7 +130,7 @@ impl Explain {
 }
 
 impl Probe for Explain {
-    fn on_sent(&mut self, now: Time, copy: Copy) {
+    fn on_sent(&mut self, now: Time, copy: PacketCopy) {
         if copy.flow != self.story.flow {
             return;
         }
@@ -153,7 +153,7 @@ impl Probe for Explain {
         });
     }
 
-    fn on_enqueued(&mut self, now: Time, copy: Copy) {
+    fn on_enqueued(&mut self, now: Time, copy: PacketCopy) {
         let met = self.queue;
         self.queue += 1;
         if let Some(story) = self.copy(copy) {
@@ -161,7 +161,7 @@ impl Probe for Explain {
         }
     }
 
-    fn on_refused(&mut self, now: Time, copy: Copy, why: Refused) {
+    fn on_refused(&mut self, now: Time, copy: PacketCopy, why: Refused) {
         let met = self.queue;
         if let Some(story) = self.copy(copy) {
             (story.reached, story.queue_met) = (Some(now), met);
@@ -169,18 +169,18 @@ impl Probe for Explain {
         }
     }
 
-    fn on_released(&mut self, _now: Time, _copy: Copy) {
+    fn on_released(&mut self, _now: Time, _copy: PacketCopy) {
         self.queue = self.queue.saturating_sub(1);
     }
 
-    fn on_dropped(&mut self, now: Time, copy: Copy) {
+    fn on_dropped(&mut self, now: Time, copy: PacketCopy) {
         self.queue = self.queue.saturating_sub(1);
         if let Some(story) = self.copy(copy) {
             story.dropped = Some(now);
         }
     }
 
-    fn on_service(&mut self, copy: Copy, service: &Service) {
+    fn on_service(&mut self, copy: PacketCopy, service: &Service) {
         let begins = service.start <= self.end;
         if let Some(story) = self.copy(copy).filter(|_| begins) {
             story.service = Some(Served {
@@ -194,7 +194,7 @@ impl Probe for Explain {
         }
     }
 
-    fn on_departure(&mut self, _left: Time, copy: Copy, lost: bool) {
+    fn on_departure(&mut self, _left: Time, copy: PacketCopy, lost: bool) {
         if !self.proxied {
             self.queue = self.queue.saturating_sub(1);
         }
@@ -203,7 +203,7 @@ impl Probe for Explain {
         }
     }
 
-    fn on_delivered(&mut self, now: Time, copy: Copy) {
+    fn on_delivered(&mut self, now: Time, copy: PacketCopy) {
         if let Some(story) = self.copy(copy) {
             story.delivered = Some(now);
         }

@@ -3,15 +3,14 @@
 use std::collections::VecDeque;
 use std::io::{self, Write};
 
-use tmt_core::metadata::Metadata;
-use tmt_core::table::{Cell, Column, Kind, TableForm};
-use tmt_core::units::Time;
+use tmt_core::format::table::{Cell, Column, Kind, TableForm};
+use tmt_core::types::{Metadata, Time};
 
 use super::{Table, always, count, maybe, span, time};
-use crate::delay::DelayParts;
-use crate::link::Service;
-use crate::probe::{Copy, Probe, Refused};
+use crate::link::{PacketCopy, Service};
 use crate::simulation::Setup;
+use crate::simulation::delay::DelayParts;
+use crate::simulation::probe::{Probe, Refused};
 
 /// Columns of the log.
 const COLUMNS: &[Column] = &[
@@ -35,7 +34,7 @@ const COLUMNS: &[Column] = &[
 ];
 
 /// What became of a copy.
-#[derive(Debug, Clone, core::marker::Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Fate {
     /// The run ended before it was known.
     Open,
@@ -51,7 +50,7 @@ enum Fate {
 /// One row in the making.
 #[derive(Debug, Clone)]
 struct Story {
-    copy: Copy,
+    copy: PacketCopy,
     sent: Time,
     enqueued: Option<Time>,
     service: Option<Service>,
@@ -172,7 +171,7 @@ impl<W: Write + Send> PacketLog<W> {
 }
 
 impl<W: Write + Send> Probe for PacketLog<W> {
-    fn on_sent(&mut self, now: Time, copy: Copy) {
+    fn on_sent(&mut self, now: Time, copy: PacketCopy) {
         self.stories.push_back(Story {
             copy,
             sent: now,
@@ -191,13 +190,13 @@ impl<W: Write + Send> Probe for PacketLog<W> {
         packets[index].push(copy.ordinal);
     }
 
-    fn on_enqueued(&mut self, now: Time, copy: Copy) {
+    fn on_enqueued(&mut self, now: Time, copy: PacketCopy) {
         if let Some(story) = self.story(copy.ordinal) {
             story.enqueued = Some(now);
         }
     }
 
-    fn on_refused(&mut self, now: Time, copy: Copy, why: Refused) {
+    fn on_refused(&mut self, now: Time, copy: PacketCopy, why: Refused) {
         if let Some(story) = self.story(copy.ordinal) {
             story.enqueued = Some(now);
             story.fate = match why {
@@ -208,27 +207,27 @@ impl<W: Write + Send> Probe for PacketLog<W> {
         self.write_complete();
     }
 
-    fn on_released(&mut self, now: Time, copy: Copy) {
+    fn on_released(&mut self, now: Time, copy: PacketCopy) {
         if let Some(story) = self.story(copy.ordinal) {
             story.left = Some(now);
         }
         self.write_complete();
     }
 
-    fn on_service(&mut self, copy: Copy, service: &Service) {
+    fn on_service(&mut self, copy: PacketCopy, service: &Service) {
         if let Some(story) = self.story(copy.ordinal) {
             story.service = Some(*service);
         }
     }
 
-    fn on_dropped(&mut self, _now: Time, copy: Copy) {
+    fn on_dropped(&mut self, _now: Time, copy: PacketCopy) {
         if let Some(story) = self.story(copy.ordinal) {
             story.fate = Fate::Queue;
         }
         self.write_complete();
     }
 
-    fn on_departure(&mut self, left: Time, copy: Copy, lost: bool) {
+    fn on_departure(&mut self, left: Time, copy: PacketCopy, lost: bool) {
         let proxied = self.proxied;
         if let Some(story) = self.story(copy.ordinal) {
             if lost {
@@ -241,7 +240,7 @@ impl<W: Write + Send> Probe for PacketLog<W> {
         self.write_complete();
     }
 
-    fn on_delivered(&mut self, now: Time, copy: Copy) {
+    fn on_delivered(&mut self, now: Time, copy: PacketCopy) {
         if let Some(story) = self.story(copy.ordinal) {
             story.delivered = Some(now);
             story.fate = Fate::Delivered;

@@ -18,10 +18,11 @@
 use std::io::{self, Write};
 
 use etherparse::{IpNumber, Ipv4Header, TcpHeader, TcpOptionElement as Element};
-use tmt_core::units::{Bytes, Time};
+use tmt_core::types::{Bytes, Time};
 
-use crate::probe::{Copy, Probe};
-use crate::receiver::Ack;
+use crate::endpoint::receiver::Ack;
+use crate::link::PacketCopy;
+use crate::simulation::probe::Probe;
 
 /// Bytes of the headers of a data packet: IPv4 and TCP, both without options.
 pub const HEADERS: u64 = 40;
@@ -47,7 +48,7 @@ const SERVER_PORT: u16 = 65_500;
 const LARGEST_SCALE: u8 = 14;
 
 /// What a capture has to know of a flow.
-#[derive(Debug, Clone, core::marker::Copy)]
+#[derive(Debug, Clone, Copy)]
 pub struct PcapFlow {
     /// Whether both ends know selective acknowledgements.
     pub sack: bool,
@@ -99,7 +100,7 @@ impl<W: Write> Capture<W> {
 }
 
 /// One flow's connection.
-#[derive(Debug, Clone, core::marker::Copy)]
+#[derive(Debug, Clone, Copy)]
 struct Connection {
     sack: bool,
     scale: u8,
@@ -208,7 +209,7 @@ impl<W: Write> Pcap<W> {
     }
 
     /// A data packet; the first of a flow has its handshake in front.
-    fn data(&mut self, at: Time, at_sender: bool, copy: Copy) -> io::Result<()> {
+    fn data(&mut self, at: Time, at_sender: bool, copy: PacketCopy) -> io::Result<()> {
         if !self.flows[copy.flow].begun {
             self.flows[copy.flow].begun = true;
             self.handshake(at, copy.flow)?;
@@ -348,11 +349,11 @@ fn headers(segment: &Segment<'_>, payload: &[u8], out: &mut Vec<u8>) -> io::Resu
 }
 
 impl<W: Write> Probe for Pcap<W> {
-    fn on_sent(&mut self, now: Time, copy: Copy) {
+    fn on_sent(&mut self, now: Time, copy: PacketCopy) {
         self.tell(|pcap| pcap.data(now, true, copy));
     }
 
-    fn on_delivered(&mut self, now: Time, copy: Copy) {
+    fn on_delivered(&mut self, now: Time, copy: PacketCopy) {
         self.tell(|pcap| pcap.data(now, false, copy));
     }
 
@@ -368,7 +369,7 @@ impl<W: Write> Probe for Pcap<W> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::sender::Why;
+    use crate::endpoint::sender::Why;
 
     fn pcap(packet: u64, rwnd: u64) -> io::Result<Pcap<Vec<u8>>> {
         let flow = PcapFlow { sack: true, rwnd };
@@ -387,7 +388,7 @@ mod tests {
         // 1 + 1460 · 2941758 = 2^32 − 615 and 1 + 1460 · 2941759 = 2^32 + 845.
         for (packet, seq) in [(2_941_758, 4_294_966_681), (2_941_759, 845)] {
             let mut pcap = pcap(1500, 10).unwrap();
-            let copy = Copy {
+            let copy = PacketCopy {
                 ordinal: 0,
                 flow: 0,
                 packet,
@@ -425,7 +426,7 @@ mod tests {
     #[test]
     fn a_time_that_a_pcap_cannot_hold_is_an_error() {
         let mut pcap = pcap(1500, 10).unwrap();
-        let copy = Copy {
+        let copy = PacketCopy {
             ordinal: 0,
             flow: 0,
             packet: 0,

@@ -11,10 +11,11 @@
 use std::io::{self, Write};
 
 use serde::Serialize;
-use tmt_core::units::{Bytes, Span, Time, to_f64};
+use tmt_core::types::{Bytes, Span, Time, to_f64};
 
-use crate::probe::{Copy, Moment, Probe};
-use crate::sender::{Snapshot, Why};
+use crate::endpoint::sender::{Snapshot, Why};
+use crate::link::PacketCopy;
+use crate::simulation::probe::{Moment, Probe};
 
 /// RFC 7464 §2.2: in front of every record; a line feed stands behind it.
 const RECORD_SEPARATOR: u8 = 0x1e;
@@ -69,7 +70,7 @@ struct Event<'a, D> {
 }
 
 /// What can be told to have changed; a value that there is none of is left out, as is one that stayed.
-#[derive(Debug, Clone, core::marker::Copy, PartialEq, Default, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize)]
 struct Recovery {
     #[serde(skip_serializing_if = "Option::is_none")]
     smoothed_rtt: Option<f64>,
@@ -86,7 +87,7 @@ struct Recovery {
 impl Recovery {
     /// What of it differs from `before`.
     fn since(self, before: Self) -> Self {
-        fn news<T: PartialEq + core::marker::Copy>(now: Option<T>, before: Option<T>) -> Option<T> {
+        fn news<T: PartialEq + Copy>(now: Option<T>, before: Option<T>) -> Option<T> {
             if now == before { None } else { now }
         }
         Self {
@@ -205,7 +206,7 @@ impl<W: Write> Qlog<W> {
 
     /// Bytes of a window in segments, cut to whole bytes.
     fn bytes(&self, segments: f64) -> u64 {
-        crate::num::whole(segments * to_f64(self.packet))
+        tmt_core::math::num::whole(segments * to_f64(self.packet))
     }
 }
 
@@ -214,7 +215,7 @@ fn millis(span: Span) -> f64 {
 }
 
 impl<W: Write> Probe for Qlog<W> {
-    fn on_sent(&mut self, now: Time, copy: Copy) {
+    fn on_sent(&mut self, now: Time, copy: PacketCopy) {
         let trigger = match copy.why {
             // A probe is sent before anything is known.
             Why::New | Why::TailProbe => return,

@@ -2,13 +2,12 @@
 
 use std::io::{self, Write};
 
-use tmt_core::metadata::Metadata;
-use tmt_core::table::{Cell, Column, Kind, TableForm};
-use tmt_core::units::{Span, Time};
+use tmt_core::format::table::{Cell, Column, Kind, TableForm};
+use tmt_core::types::{Metadata, Span, Time};
 
 use super::{Table, always, maybe, span};
-use crate::probe::{Moment, Probe};
-use crate::sender::Snapshot;
+use crate::endpoint::sender::Snapshot;
+use crate::simulation::probe::{Moment, Probe};
 
 /// Columns of the series.
 const COLUMNS: &[Column] = &[

@@ -2,12 +2,13 @@
 
 use std::io::{self, Write};
 
-use tmt_core::machine::UnitKind;
-use tmt_core::metadata::Metadata;
-use tmt_core::table::{Cell, Column, Kind, TableForm};
+use tmt_core::format::table::{Cell, Column, Kind, TableForm};
+use tmt_core::scheme::engine::UnitKind;
+use tmt_core::types::Metadata;
 
 use super::{Table, always, maybe, time};
-use crate::probe::{Probe, SlotUse};
+use crate::link::SlotUse;
+use crate::simulation::probe::Probe;
 
 /// Columns of the log.
 const COLUMNS: &[Column] = &[

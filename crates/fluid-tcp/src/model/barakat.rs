@@ -10,8 +10,8 @@
 mod interface;
 pub mod resequencing;
 
-use tmt_core::num::{exp, expm1, ln, log1p};
-use tmt_core::units::to_f64;
+use tmt_core::math::num::{exp, expm1, ln, log1p};
+use tmt_core::types::to_f64;
 
 use super::Chance;
 use super::pftk::round_trips_a_packet;

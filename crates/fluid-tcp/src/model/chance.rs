@@ -1,7 +1,7 @@
 //! A probability and its complement, both to full relative precision.
 
-use tmt_core::num::{at_least_one, exp, expm1, ln, log1p, pow};
-use tmt_core::units::to_f64;
+use tmt_core::math::num::{at_least_one, exp, expm1, ln, log1p, pow};
+use tmt_core::types::to_f64;
 
 /// The probability of something, and that of its opposite.
 ///
@@ -86,7 +86,7 @@ impl Chance {
             return Self::new(if happen > most { 1.0 } else { 0.0 });
         }
         let odds = self.yes / self.no;
-        let top = tmt_core::num::whole((to_f64(n) + 1.0) * self.yes).min(n);
+        let top = tmt_core::math::num::whole((to_f64(n) + 1.0) * self.yes).min(n);
         let (mut below, mut above) = (0.0, 0.0);
         let mut put = |i: u64, weight: f64| {
             if i > most {
@@ -167,7 +167,7 @@ mod tests {
         let tail = Chance::new(0.5).more_than(5049, 10_000);
         agree(
             tail.yes,
-            tmt_core::num::erfc(0.99 / 2f64.sqrt()) / 2.0,
+            tmt_core::math::num::erfc(0.99 / 2f64.sqrt()) / 2.0,
             1e-4,
         );
         agree(tail.yes + tail.no, 1.0, 1e-15);

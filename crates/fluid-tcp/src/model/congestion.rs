@@ -1,7 +1,7 @@
 //! Goodput of a link whose only losses are those of its full buffer (papers/003, eq (13)-(14)).
 
 use tmt_core::model::{Arguments, Domain, Field, Key, Model, ModelError, Outcome};
-use tmt_core::units::to_f64;
+use tmt_core::types::to_f64;
 
 /// A bottleneck with its buffer and the long-lived connections that share it.
 #[derive(Debug, Clone, Copy, PartialEq)]

@@ -2,12 +2,11 @@
 
 use tmt_core::model::{Arguments, Domain, Field, Key, Model, ModelError, Outcome};
 
-use super::Chance;
 use super::path::{
     BUFFER, LOSS, PIECES, Path, RATE, SATELLITE, SPARSE, TERRESTRIAL, piece_loss, reordering,
 };
 use super::split::Split;
-use super::zhu;
+use super::{Chance, zhu};
 
 /// A channel that is bad, and loses all, for a mean time, and then good, and loses nothing.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -253,7 +252,7 @@ mod tests {
 
     #[test]
     fn a_channel_drawn_state_by_state_has_these_means() {
-        use tmt_core::rng::{Stream, Uniform};
+        use tmt_core::math::rng::{Stream, Uniform};
         let fading = Fading {
             bad_share: Chance::new(0.2),
             mean_bad: 0.03,
@@ -261,12 +260,12 @@ mod tests {
         let mut numbers = Uniform::new(5, Stream::ChannelState);
         let (mut bad, mut good, fades) = (0.0, 0.0, 200_000);
         for i in 0..fades {
-            bad -= fading.mean_bad * tmt_core::num::ln(1.0 - numbers.at(2 * i));
-            good -= fading.mean_good() * tmt_core::num::ln(1.0 - numbers.at(2 * i + 1));
+            bad -= fading.mean_bad * tmt_core::math::num::ln(1.0 - numbers.at(2 * i));
+            good -= fading.mean_good() * tmt_core::math::num::ln(1.0 - numbers.at(2 * i + 1));
         }
         agree(bad / (bad + good), 0.2, 0.01);
         agree(
-            tmt_core::units::to_f64(fades) / (bad + good),
+            tmt_core::types::to_f64(fades) / (bad + good),
             fading.rate(),
             0.01,
         );

@@ -1,8 +1,8 @@
 //! The path of Zhu, Roy and Kim: a terrestrial part, a buffer, and a satellite link with selective-repeat ARQ.
 
+use tmt_core::math::num::ln;
 use tmt_core::model::{Arguments, Domain, Key, ModelError};
-use tmt_core::num::ln;
-use tmt_core::units::to_f64;
+use tmt_core::types::to_f64;
 
 use super::Chance;
 

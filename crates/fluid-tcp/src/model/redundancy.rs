@@ -1,8 +1,8 @@
 //! `barakat-nopt`: how many redundant units a frame should have when it is repeated until it arrives.
 
+use tmt_core::math::num::exp;
 use tmt_core::model::{Arguments, Domain, Field, Key, Model, ModelError, Outcome};
-use tmt_core::num::exp;
-use tmt_core::units::to_f64;
+use tmt_core::types::to_f64;
 
 use super::Chance;
 use super::barakat::useful_unlimited;

@@ -1,7 +1,7 @@
 //! Goodput of a link without a limit under random loss (papers/003, eq (15)).
 
 use tmt_core::model::{Arguments, Domain, Field, Key, Model, ModelError, Outcome};
-use tmt_core::units::to_f64;
+use tmt_core::types::to_f64;
 
 use super::congestion::{B, MU, N, TAU};
 

@@ -1,7 +1,7 @@
 //! `split`: throughput of TCP that is split in front of a satellite link with selective-repeat ARQ.
 
 use tmt_core::model::{Arguments, Field, Key, Model, ModelError, Outcome};
-use tmt_core::units::to_f64;
+use tmt_core::types::to_f64;
 
 use super::Chance;
 use super::path::{BUFFER, LOSS, RATE, SATELLITE, TERRESTRIAL};

@@ -1,8 +1,8 @@
 //! `sr-arq-delay`: how long packets take in order over selective-repeat ARQ with a memoryless channel.
 
+use tmt_core::math::num::{at_least_one, exp, ln, powi};
 use tmt_core::model::{Arguments, Domain, Field, Key, Model, ModelError, Outcome};
-use tmt_core::num::{at_least_one, exp, ln, powi};
-use tmt_core::units::to_f64;
+use tmt_core::types::to_f64;
 
 use super::Chance;
 use super::path::reordering;

@@ -8,10 +8,10 @@ mod stationary;
 mod tests;
 mod windows;
 
+use tmt_core::math::num::ln;
+use tmt_core::math::rng::{Stream, Uniform};
 use tmt_core::model::{Arguments, Domain, Field, Key, Model, ModelError, Outcome};
-use tmt_core::num::ln;
-use tmt_core::rng::{Stream, Uniform};
-use tmt_core::units::to_f64;
+use tmt_core::types::to_f64;
 
 use super::congestion::{B, BETA, Bottleneck, MU, TAU, THIN};
 use interval::{Course, Sums, TESTS, Wanted};

@@ -71,7 +71,7 @@ fn answer(given: &Arguments) -> Result<Outcome, ModelError> {
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
-    use tmt_core::num::ln;
+    use tmt_core::math::num::ln;
 
     use super::*;
     use crate::model::tests::{agree, prints};

@@ -2,7 +2,7 @@
 
 mod interface;
 
-use tmt_core::num::{ln, ln_gamma};
+use tmt_core::math::num::{ln, ln_gamma};
 
 use super::path::Path;
 

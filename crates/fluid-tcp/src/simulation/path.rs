@@ -3,7 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use tmt_core::units::Span;
+use tmt_core::types::Span;
 
 /// How the room of a proxy's buffer is told to the flows that share it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

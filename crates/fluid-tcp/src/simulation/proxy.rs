@@ -8,10 +8,10 @@
 
 use std::collections::{BTreeSet, VecDeque};
 
-use tmt_core::units::Time;
+use tmt_core::types::Time;
 
 use crate::endpoint::Endpoint;
-use crate::receiver::{Ack, Packet, Receiver};
+use crate::endpoint::receiver::{Ack, Packet, Receiver};
 
 use super::path::SplitWindow;
 

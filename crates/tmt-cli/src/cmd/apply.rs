@@ -2,11 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use tmt_core::metadata::Metadata;
 use tmt_core::pipeline::{Apply, Lane};
 use tmt_core::scheme::{self, SchemeSpec};
-use tmt_core::summary::LinkSummary;
-use tmt_core::units::Span;
+use tmt_core::stats::LinkSummary;
+use tmt_core::types::{Metadata, Span};
 
 use crate::exit::{Failure, Outcome, note, say};
 use crate::input::{TraceArgs, tell_cut};

@@ -2,14 +2,12 @@
 
 use std::io::{BufReader, Read};
 
-use tmt_core::import::delay_loss::{DelayLoss, Reading};
-use tmt_core::import::mahimahi::{Mahimahi, OPPORTUNITY};
-use tmt_core::import::{FORMATS, Finding};
-use tmt_core::metadata::Metadata;
+use tmt_core::format::import::delay_loss::{DelayLoss, Reading};
+use tmt_core::format::import::mahimahi::{Mahimahi, OPPORTUNITY};
+use tmt_core::format::import::{FORMATS, Finding};
+use tmt_core::format::text::Unit;
 use tmt_core::pipeline::{StageError, produce};
-use tmt_core::slot::Slot;
-use tmt_core::text::Unit;
-use tmt_core::units::{Bytes, Span, Time};
+use tmt_core::types::{Bytes, Metadata, Slot, Span, Time};
 
 use crate::exit::{Failure, Outcome, note};
 use crate::input::{self, is_file};

@@ -1,11 +1,10 @@
 //! `tmt stats`: what a trace or timeline is like.
 
+use tmt_core::format::text::encode;
 use tmt_core::pipeline::collect;
-use tmt_core::runs::RunLengths;
-use tmt_core::stats::{TraceStats, TraceTally};
-use tmt_core::summary::ratio;
-use tmt_core::text::encode;
-use tmt_core::units::{Bytes, Span};
+use tmt_core::stats::runs::RunLengths;
+use tmt_core::stats::{TraceStats, TraceTally, ratio};
+use tmt_core::types::{Bytes, Span};
 
 use crate::exit::{Failure, Outcome, note};
 use crate::input::{TraceArgs, tell_cut};

@@ -1,8 +1,8 @@
 //! `tmt synth`: error-free slots of a constant rate.
 
+use tmt_core::channel::synth::ConstantRate;
 use tmt_core::pipeline::synthesise;
-use tmt_core::synth::ConstantRate;
-use tmt_core::units::{BitRate, Bytes, Span, Time};
+use tmt_core::types::{BitRate, Bytes, Span, Time};
 
 use crate::exit::{Failure, Outcome, note};
 use crate::output::{OutputArgs, end_of_slots};
@@ -71,7 +71,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
     link.piece(slots.saturating_sub(1), 1, &mut last);
     let last = last
         .last()
-        .map_or(Time::ZERO, tmt_core::slot::Slot::tx_time);
+        .map_or(Time::ZERO, tmt_core::types::Slot::tx_time);
     writer
         .finish(&end_of_slots(slots, last, None))
         .map_err(|error| Failure::io(name, &error))?

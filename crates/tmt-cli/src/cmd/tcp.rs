@@ -18,8 +18,8 @@ use plan::{LinkPlan, Plan, Which};
 use std::sync::Arc;
 
 use fluid_tcp::link::{SyntheticLink, TimelineLink};
-use fluid_tcp::metrics::RunReport;
-use fluid_tcp::probe::{NoProbe, Probe};
+use fluid_tcp::simulation::metrics::RunReport;
+use fluid_tcp::simulation::probe::{NoProbe, Probe};
 use fluid_tcp::simulation::{self, Setup};
 use rayon::prelude::*;
 use tmt_core::channel::Channel;

@@ -8,7 +8,7 @@ mod proxy;
 mod show;
 mod tables;
 
-use tmt_core::units::Span;
+use tmt_core::types::Span;
 
 use self::figure::{FIGURES, Figure, Runs};
 use crate::exit::{Failure, Outcome};

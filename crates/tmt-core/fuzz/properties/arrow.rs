@@ -3,11 +3,10 @@
 use std::io::Read;
 
 use tmt_core::Result;
-use tmt_core::arrow::{Batch, Stream, encode};
-use tmt_core::columns::{Next, Options, Row};
-use tmt_core::metadata::{EndLine, Metadata};
-use tmt_core::slot::Slot;
-use tmt_core::text::Unit;
+use tmt_core::format::arrow::{Batch, Stream, encode};
+use tmt_core::format::columnar::{Next, Options, Row};
+use tmt_core::format::text::Unit;
+use tmt_core::types::{EndLine, Metadata, Slot};
 
 use super::{Pieces, Refusal, assert_in_order, lldus, refusal};
 

@@ -3,7 +3,7 @@
 use std::io::Read;
 
 use tmt_core::Error;
-use tmt_core::codec::{Compressor, Decompressor, Kind, recognise};
+use tmt_core::format::compression::{Compressor, Decompressor, Kind, recognise};
 
 use super::{Pieces, Refusal, refusal};
 

@@ -1,9 +1,9 @@
 //! Formats of other tools: nothing panics, and times never go back.
 
-use tmt_core::import::delay_loss::{DelayLoss, Reading};
-use tmt_core::import::mahimahi::Mahimahi;
-use tmt_core::text::Unit;
-use tmt_core::units::{Span, Time};
+use tmt_core::format::import::delay_loss::{DelayLoss, Reading};
+use tmt_core::format::import::mahimahi::Mahimahi;
+use tmt_core::format::text::Unit;
+use tmt_core::types::{Span, Time};
 
 /// Whatever the bytes are.
 pub(crate) fn check(data: &[u8]) {

@@ -13,9 +13,7 @@ pub(crate) mod trace;
 use std::io::Read;
 
 use tmt_core::Error;
-use tmt_core::error::Position;
-use tmt_core::metadata::Metadata;
-use tmt_core::slot::{Fate, Lldu, Slot};
+use tmt_core::types::{Fate, Lldu, Metadata, Position, Slot};
 
 /// A target's name and its property.
 pub(crate) type Property = (&'static str, fn(&[u8]));

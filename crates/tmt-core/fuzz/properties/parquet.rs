@@ -2,11 +2,10 @@
 
 use bytes::Bytes;
 use tmt_core::Result;
-use tmt_core::columns::{Next, Options, Row};
-use tmt_core::metadata::{EndLine, Metadata};
-use tmt_core::parquet::{Reader, Writer};
-use tmt_core::slot::Slot;
-use tmt_core::text::Unit;
+use tmt_core::format::columnar::{Next, Options, Row};
+use tmt_core::format::parquet::{Reader, Writer};
+use tmt_core::format::text::Unit;
+use tmt_core::types::{EndLine, Metadata, Slot};
 
 use super::{Refusal, assert_in_order, lldus, refusal};
 

@@ -2,7 +2,7 @@
 
 use tmt_core::channel::ChannelSpec;
 use tmt_core::scheme::SchemeSpec;
-use tmt_core::units::{BitRate, Bytes, Span};
+use tmt_core::types::{BitRate, Bytes, Span};
 
 /// Whatever the text is.
 pub(crate) fn check(data: &[u8]) {

@@ -2,12 +2,10 @@
 
 use bytes::Bytes;
 use tmt_core::Result;
-use tmt_core::codec::{Kind, recognise};
-use tmt_core::metadata::{EndLine, Metadata};
-use tmt_core::slot::Slot;
-use tmt_core::text::{Tail, Unit};
-use tmt_core::trace::{FORMS, Form, Options, Row, Rows, TraceReader, TraceWriter};
-use tmt_core::units::Time;
+use tmt_core::format::compression::{Kind, recognise};
+use tmt_core::format::text::{Tail, Unit};
+use tmt_core::format::trace::{FORMS, Form, Options, Row, Rows, TraceReader, TraceWriter};
+use tmt_core::types::{EndLine, Metadata, Slot, Time};
 
 use super::{Refusal, assert_in_order, lldus, refusal};
 

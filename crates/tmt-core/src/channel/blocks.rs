@@ -61,8 +61,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::slot::Slot;
-    use crate::units::{Span, Time};
+    use crate::types::{Slot, Span, Time};
 
     fn slots(from: u64, len: usize) -> Vec<Slot> {
         let slot = |at| Slot::new(Time::from_nanos(at)?, Span::from_millis(1));

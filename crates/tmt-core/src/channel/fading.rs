@@ -8,10 +8,10 @@ use std::fmt;
 use std::str::FromStr;
 
 use super::ChannelError;
-use crate::decimal::Decimal;
-use crate::num;
-use crate::rng::{Stream, Uniform};
-use crate::units::{Span, Time, to_f64};
+use crate::math::num;
+use crate::math::rng::{Stream, Uniform};
+use crate::types::decimal::Decimal;
+use crate::types::{Span, Time, to_f64};
 
 /// The form of [`Fading`]'s text.
 pub(super) const FORM: &str = "m=MEAN BAD TIME,X=SHARE OF BAD TIME";

@@ -8,8 +8,8 @@
 //! that is set; only the batches up to there are kept twice.
 
 use super::{ChannelSpec, GilbertElliott};
-use crate::rng::{BATCH, Draws, Limit, Stream, Uniform};
-use crate::slot::Slot;
+use crate::math::rng::{BATCH, Draws, Limit, Stream, Uniform};
+use crate::types::Slot;
 
 /// The state of the chain between two pieces.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -229,7 +229,7 @@ mod tests {
 
     use super::super::{Channel, Start};
     use super::*;
-    use crate::units::{Span, Time};
+    use crate::types::{Span, Time};
 
     /// Probabilities with the certain ones and the nearly certain ones often.
     fn probability() -> impl Strategy<Value = f64> {

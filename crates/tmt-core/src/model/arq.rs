@@ -88,7 +88,7 @@ mod tests {
         for p in [0.0, 1e-9, 0.1, 0.7] {
             let mut series = 0.25;
             for i in 1..400u32 {
-                series += crate::num::powi(p, u64::from(i)) * (1.0 - p) * f64::from(i) * 0.5;
+                series += crate::math::num::powi(p, u64::from(i)) * (1.0 - p) * f64::from(i) * 0.5;
             }
             assert!((delay(p, 0.5) / series - 1.0).abs() < 1e-12);
         }

@@ -71,7 +71,7 @@ fn answer(arguments: &Arguments) -> Result<Outcome, ModelError> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::rng::{Stream, Uniform};
+    use crate::math::rng::{Stream, Uniform};
 
     #[test]
     fn it_is_the_sum_over_all_patterns() {
@@ -82,7 +82,8 @@ mod tests {
                 let direct: f64 = failed
                     .map(|pattern| {
                         let wrong = u64::from(pattern.count_ones());
-                        crate::num::powi(ps, wrong) * crate::num::powi(1.0 - ps, n - wrong)
+                        crate::math::num::powi(ps, wrong)
+                            * crate::math::num::powi(1.0 - ps, n - wrong)
                     })
                     .sum();
                 let found = reed_solomon(n, k, ps);
@@ -103,8 +104,9 @@ mod tests {
         for burst in 0..bursts {
             let start = (uniform.at(2 * burst) * m).floor();
             let length = 1.0
-                + (crate::num::log1p(-uniform.at(2 * burst + 1)) / crate::num::log1p(-1.0 / ebl))
-                    .floor();
+                + (crate::math::num::log1p(-uniform.at(2 * burst + 1))
+                    / crate::math::num::log1p(-1.0 / ebl))
+                .floor();
             wrong_bits += length;
             wrong_symbols += ((start + length - 1.0) / m).floor() + 1.0;
         }

@@ -3,7 +3,7 @@
 mod leap;
 
 use super::ModelError;
-use crate::num::{expm1, log1p, powi};
+use crate::math::num::{expm1, log1p, powi};
 
 /// Probabilities below this are taken as 0: far below anything a sum could show, far above the numbers that
 /// processors handle slowly.
@@ -101,7 +101,7 @@ impl Chain {
     fn forgotten(&self, depth: u64) -> f64 {
         let either = self.to_bad + self.to_good;
         if either < 1.0 {
-            -expm1(crate::units::to_f64(depth) * log1p(-either))
+            -expm1(crate::types::to_f64(depth) * log1p(-either))
         } else {
             1.0 - powi(1.0 - either, depth)
         }

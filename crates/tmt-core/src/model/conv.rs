@@ -6,7 +6,7 @@ mod tests;
 
 use super::tail::normal_tail;
 use super::{Arguments, Domain, Field, Key, Model, ModelError, Outcome};
-use crate::num::{log10, pow};
+use crate::math::num::{log10, pow};
 
 /// A rate of the code (171, 133 octal) with constraint length 7.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -4,7 +4,7 @@ use super::arq::RTT;
 use super::chain::{Census, Chain, Measure};
 use super::ge::{self, ALPHA, BETA, DEPTH, PB, PG};
 use super::{Arguments, Domain, Field, Key, Model, ModelError, Outcome};
-use crate::units::to_f64;
+use crate::types::to_f64;
 
 /// Data LLDUs of a codeword.
 pub(super) const ND: Key =

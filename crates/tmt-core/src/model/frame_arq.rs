@@ -5,8 +5,8 @@ use super::chain::Census;
 use super::fec::{self, Code, ND, NR, TP, of};
 use super::ge::{self, ALPHA, BETA, DEPTH, PB, PG};
 use super::{Domain, Field, Key, Model, Outcome};
-use crate::num::{pow, whole};
-use crate::units::to_f64;
+use crate::math::num::{pow, whole};
+use crate::types::to_f64;
 
 const R: Key = Key::maybe(
     "R",

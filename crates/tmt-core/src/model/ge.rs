@@ -2,7 +2,7 @@
 
 use super::chain::{Chain, erasures};
 use super::{Arguments, Domain, Field, Key, Model, ModelError, Outcome};
-use crate::units::to_f64;
+use crate::types::to_f64;
 
 /// P(stay in good).
 pub(super) const ALPHA: Key = Key::number(
@@ -181,7 +181,7 @@ mod tests {
             let chain = interleaved(&arguments).unwrap();
             let (p, n) = (chain.p_bad(), arguments.count(&N));
             let pairs: f64 = (1..n)
-                .map(|k| to_f64(n - k) * crate::num::powi(chain.rho(), k))
+                .map(|k| to_f64(n - k) * crate::math::num::powi(chain.rho(), k))
                 .sum();
             let var = p * (1.0 - p) * (to_f64(n) + 2.0 * pairs);
             assert!((outcome.get("var").unwrap() / var - 1.0).abs() < 1e-11);

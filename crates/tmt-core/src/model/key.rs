@@ -198,8 +198,8 @@ impl Key {
             Domain::Real => true,
             Domain::Word(_) => false,
             Domain::Count(least, most) => {
-                let count = crate::num::whole(number);
-                let same = (crate::units::to_f64(count) - number).abs() < f64::MIN_POSITIVE;
+                let count = crate::math::num::whole(number);
+                let same = (crate::types::to_f64(count) - number).abs() < f64::MIN_POSITIVE;
                 return (same && (least..=most).contains(&count)).then_some(Value::Count(count));
             }
         };
@@ -275,7 +275,7 @@ impl Arguments {
     pub fn maybe(&self, key: &Key) -> Option<f64> {
         match self.value(key) {
             Some(Value::Number(number)) => Some(number),
-            Some(Value::Count(count)) => Some(crate::units::to_f64(count)),
+            Some(Value::Count(count)) => Some(crate::types::to_f64(count)),
             _ => None,
         }
     }

@@ -130,7 +130,7 @@ impl Outcome {
         let found = self.fields.iter().find(|(known, _)| *known == name)?;
         match &found.1 {
             Quantity::Number(number) => Some(*number),
-            Quantity::Count(count) => Some(crate::units::to_f64(*count)),
+            Quantity::Count(count) => Some(crate::types::to_f64(*count)),
             _ => None,
         }
     }

@@ -10,8 +10,8 @@ pub use required::required_ecn0_db;
 use super::block::{reed_solomon, symbol_error};
 use super::conv::{Rate, ratio, uncoded_ber, viterbi};
 use super::tail::binomial_tail;
-use crate::num::at_least_one;
-use crate::units::to_f64;
+use crate::math::num::at_least_one;
+use crate::types::to_f64;
 
 pub(super) use face::{MODEL, REQUIRED};
 

@@ -1,7 +1,7 @@
 //! Tails of the normal and the binomial law that keep their relative precision however small they are.
 
-use crate::num::{erfc, exp, ln, log1p};
-use crate::units::to_f64;
+use crate::math::num::{erfc, exp, ln, log1p};
+use crate::types::to_f64;
 
 /// Q(x), the chance that a normal number of mean 0 and deviation 1 is above x.
 #[must_use]
@@ -130,11 +130,11 @@ mod tests {
         assert!((binomial_tail(255, 1e-300, 0) / 255e-300 - 1.0).abs() < 1e-13);
         // One or more: 1 − (1 − p)^n.
         for (n, p) in [(65_535, 1e-12), (65_535, 1e-3), (9, 0.3)] {
-            let direct = crate::num::at_least_one(p, to_f64(n));
+            let direct = crate::math::num::at_least_one(p, to_f64(n));
             assert!((binomial_tail(n, p, 0) / direct - 1.0).abs() < 1e-11);
             // All: p^n, where a double has it.
             let all = binomial_tail(n, 0.999, n - 1);
-            assert!((all / crate::num::pow(0.999, to_f64(n)) - 1.0).abs() < 1e-10);
+            assert!((all / crate::math::num::pow(0.999, to_f64(n)) - 1.0).abs() < 1e-10);
         }
         // Symmetric: exactly a half for odd n.
         assert!((binomial_tail(65_535, 0.5, 32_767) - 0.5).abs() < 1e-12);

@@ -5,14 +5,11 @@ use std::io::Write;
 use rayon::Scope;
 
 use super::{Stage, StageError, drive};
-use crate::error::{Error, ErrorKind, Position, Result};
-use crate::metadata::EndLine;
+use crate::format::trace::{Rows, TraceReader, TraceWriter};
 use crate::scheme::SchemeSpec;
-use crate::slot::Lldu;
-use crate::summary::{LinkSummary, LlduTally, SlotTally};
-use crate::trace::{Rows, TraceReader, TraceWriter};
-use crate::units::{Span, Time};
-use crate::walk::Walk;
+use crate::scheme::runner::Walk;
+use crate::stats::{LinkSummary, LlduTally, SlotTally};
+use crate::types::{EndLine, Error, ErrorKind, Lldu, Position, Result, Span, Time};
 
 /// One scheme at work, with where its timeline goes.
 pub struct Lane<W: Write + Send> {

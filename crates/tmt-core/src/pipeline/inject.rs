@@ -6,10 +6,8 @@ use rayon::Scope;
 
 use super::{Stage, StageError, drive};
 use crate::channel::{Chain, Channel, ChannelSpec, ErasurePiece, Erasures};
-use crate::metadata::EndLine;
-use crate::slot::Slot;
-use crate::trace::{Rows, TraceReader, TraceWriter};
-use crate::units::Time;
+use crate::format::trace::{Rows, TraceReader, TraceWriter};
+use crate::types::{EndLine, Slot, Time};
 
 /// Slots on their way from drawing to writing.
 #[derive(Default)]

@@ -5,9 +5,9 @@ use std::io::Write;
 use rayon::prelude::*;
 
 use super::StageError;
-use crate::slot::Slot;
-use crate::synth::ConstantRate;
-use crate::trace::TraceWriter;
+use crate::channel::synth::ConstantRate;
+use crate::format::trace::TraceWriter;
+use crate::types::Slot;
 
 /// Writes what `fill` puts into an empty vector, call after call, until it puts nothing there.
 ///

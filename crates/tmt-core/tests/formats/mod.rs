@@ -3,12 +3,10 @@
 use std::path::PathBuf;
 
 use proptest::prelude::*;
-use tmt_core::arrow::{Batch, Stream};
-use tmt_core::columns::{Next, Options};
-use tmt_core::metadata::{EndLine, Metadata};
-use tmt_core::parquet::Reader;
-use tmt_core::slot::{Fate, Lldu, Slot};
-use tmt_core::units::{Span, Time};
+use tmt_core::format::arrow::{Batch, Stream};
+use tmt_core::format::columnar::{Next, Options};
+use tmt_core::format::parquet::Reader;
+use tmt_core::types::{EndLine, Fate, Lldu, Metadata, Slot, Span, Time};
 use tmt_core::{Error, ErrorKind, Position};
 
 pub(crate) const LARGEST: u64 = i64::MAX as u64;

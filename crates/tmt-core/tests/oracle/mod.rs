@@ -8,11 +8,9 @@ pub(crate) mod random;
 
 use std::collections::BTreeMap;
 
-use tmt_core::distribution::{Precision, Quantiles};
-use tmt_core::metadata::EndLine;
-use tmt_core::slot::{Fate, Lldu};
-use tmt_core::summary::LinkSummary;
-use tmt_core::units::{Span, Time};
+use tmt_core::stats::LinkSummary;
+use tmt_core::stats::distribution::{Precision, Quantiles};
+use tmt_core::types::{EndLine, Fate, Lldu, Span, Time};
 
 /// A scheme by its numbers (§2), and the text that says the same.
 #[derive(Debug, Clone)]

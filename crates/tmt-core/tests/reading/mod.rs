@@ -3,9 +3,9 @@
 
 use std::io::Read;
 
-use tmt_core::error::{Error, ErrorKind, Position};
-use tmt_core::text::{Decoder, Options, Rows, Tail};
-use tmt_core::trace::{self, TraceReader};
+use tmt_core::format::text::{Decoder, Options, Rows, Tail};
+use tmt_core::format::trace::{self, TraceReader};
+use tmt_core::types::{Error, ErrorKind, Position};
 
 /// Everything a reader said about a text.
 #[derive(Debug, PartialEq)]

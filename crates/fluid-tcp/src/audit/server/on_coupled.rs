@@ -3,7 +3,7 @@
 //! A row's slots go from the one of its first unit to that of its last, first transmissions only. Without interleaving
 //! those of two packets do not overlap; with it they may, and only their beginnings are in order.
 
-use tmt_core::units::Span;
+use tmt_core::types::Span;
 
 use super::{Served, Server};
 use crate::audit::refusal::Refusal;

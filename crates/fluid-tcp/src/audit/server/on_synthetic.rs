@@ -1,6 +1,6 @@
 //! Rules `slots` and `early` on a synthetic link: services in a row, each of the exact length.
 
-use tmt_core::units::Time;
+use tmt_core::types::Time;
 
 use super::{Served, Server};
 use crate::audit::head::ServiceTime;

@@ -1,7 +1,7 @@
 //! Rules `slots` and `early` on a timeline: what the log alone shows, and what the timeline itself says.
 
 use tmt_core::Result;
-use tmt_core::units::{Span, Time};
+use tmt_core::types::{Span, Time};
 
 use super::{Served, Server};
 use crate::audit::head::Head;

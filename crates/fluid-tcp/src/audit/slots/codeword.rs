@@ -1,6 +1,6 @@
 //! One codeword: rule `repeats`, and when its data is there.
 
-use tmt_core::units::Time;
+use tmt_core::types::Time;
 
 use super::Rules;
 use super::row::{Kind, Unit};

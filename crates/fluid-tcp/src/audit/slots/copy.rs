@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use tmt_core::units::Time;
+use tmt_core::types::Time;
 
 use super::Rules;
 use super::codeword::{Attempt, Codeword};

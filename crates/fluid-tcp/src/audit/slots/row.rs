@@ -1,7 +1,7 @@
 //! One row of the slot log: text to a unit whose fields agree.
 
 use csv::ByteRecord;
-use tmt_core::units::Time;
+use tmt_core::types::Time;
 
 use crate::audit::refusal::{Refusal, shown};
 use crate::audit::row::{joined, seconds, whole};

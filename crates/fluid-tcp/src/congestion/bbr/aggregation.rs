@@ -1,7 +1,7 @@
 //! How much more is acknowledged at once than the rate explains: by the link layer, by stretched
 //! acknowledgements (draft-ietf-ccwg-bbr-05 §5.5.9; `bbr_update_ack_aggregation` of Linux).
 
-use tmt_core::units::{Time, to_f64};
+use tmt_core::types::{Time, to_f64};
 
 use super::filter::MaxFilter;
 use super::rounds::Rounds;
@@ -54,7 +54,7 @@ impl Aggregation {
 
 #[cfg(test)]
 mod tests {
-    use tmt_core::units::Span;
+    use tmt_core::types::Span;
 
     use super::*;
 

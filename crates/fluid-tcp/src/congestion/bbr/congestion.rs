@@ -86,7 +86,7 @@ impl Bbr {
             return;
         };
         signals.bw_latest = signals.bw_latest.max(rate.rate());
-        let delivered = tmt_core::units::to_f64(rate.delivered);
+        let delivered = tmt_core::types::to_f64(rate.delivered);
         signals.inflight_latest = signals.inflight_latest.max(delivered);
         if rate.prior_delivered >= signals.round_end {
             signals.round_end = self.rounds.delivered;
@@ -98,7 +98,7 @@ impl Bbr {
     pub(super) fn advance_latest(&mut self, rate: Option<&RateSample>) {
         if let Some(rate) = rate.filter(|_| self.signals.round_starts) {
             self.signals.bw_latest = rate.rate();
-            self.signals.inflight_latest = tmt_core::units::to_f64(rate.delivered);
+            self.signals.inflight_latest = tmt_core::types::to_f64(rate.delivered);
         }
     }
 
@@ -128,7 +128,7 @@ impl Bbr {
     }
 
     fn exceeds(&self, lost: u64, in_flight: u64) -> bool {
-        use tmt_core::units::to_f64;
+        use tmt_core::types::to_f64;
         to_f64(lost) > to_f64(in_flight) * self.settings.loss_thresh
     }
 
@@ -152,7 +152,7 @@ impl Bbr {
 
     /// `BBRHandleInflightTooHigh`, with `BBRInflightAtLoss`.
     fn handle_too_high(&mut self, lost: &LostPacket) {
-        use tmt_core::units::to_f64;
+        use tmt_core::types::to_f64;
         // Once a probe.
         self.probe.samples = false;
         if !lost.app_limited {

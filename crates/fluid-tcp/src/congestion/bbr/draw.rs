@@ -1,6 +1,6 @@
 //! What BBR leaves to chance, drawn from the connection's own history: a controller has no seed.
 
-use tmt_core::units::Time;
+use tmt_core::types::Time;
 
 /// A number from 0 up to but not 1 that follows from how often was drawn and when; uniform over many draws.
 ///
@@ -13,7 +13,7 @@ pub(in super::super) fn draw(count: u64, now: Time) -> f64 {
     for (shift, factor) in [(30, 0xbf58_476d_1ce4_e5b9), (27, 0x94d0_49bb_1331_11eb_u64)] {
         bits = (bits ^ (bits >> shift)).wrapping_mul(factor);
     }
-    tmt_core::units::to_f64((bits ^ (bits >> 31)) >> 11) / 9_007_199_254_740_992.0
+    tmt_core::types::to_f64((bits ^ (bits >> 31)) >> 11) / 9_007_199_254_740_992.0
 }
 
 #[cfg(test)]

@@ -4,12 +4,12 @@
 
 use std::collections::VecDeque;
 
-use tmt_core::units::{Span, Time, to_f64};
+use tmt_core::types::{Span, Time, to_f64};
 
 use crate::congestion::{
     AckEvent, Cause, CongestionControl, CongestionEvent, LostPacket, RateSample,
 };
-use crate::num::whole;
+use tmt_core::math::num::whole;
 
 /// A packet on its way.
 #[derive(Debug, Clone, Copy)]

@@ -1,7 +1,7 @@
 //! The cycle that probes for bandwidth: Down, Cruise, Refill, Up (§5.3.3).
 
-use tmt_core::num::whole;
-use tmt_core::units::{Time, to_f64};
+use tmt_core::math::num::whole;
+use tmt_core::types::{Time, to_f64};
 
 use super::draw::draw;
 use super::{Bbr, MIN_PIPE, State};

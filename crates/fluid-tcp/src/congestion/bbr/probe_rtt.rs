@@ -1,6 +1,6 @@
 //! `ProbeRTT`, and the smallest round-trip time that it looks for (§5.3.4).
 
-use tmt_core::units::{Span, Time, to_f64};
+use tmt_core::types::{Span, Time, to_f64};
 
 use super::probe_bw::Acks;
 use super::{Bbr, MIN_PIPE, PROBE_RTT_CWND_GAIN, PROBE_RTT_DURATION, State};

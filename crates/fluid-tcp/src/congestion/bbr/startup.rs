@@ -1,6 +1,6 @@
 //! Startup and Drain (§5.3.1, §5.3.2), and whether the pipe is full.
 
-use tmt_core::units::to_f64;
+use tmt_core::types::to_f64;
 
 use super::{Bbr, State};
 use crate::congestion::{AckEvent, RateSample};

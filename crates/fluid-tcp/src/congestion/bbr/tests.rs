@@ -278,7 +278,7 @@ fn the_long_term_volume_grows_by_one_two_four_a_round_trip() {
     cc.raise_slope();
     for round in 0..4 {
         let before = cc.bounds.inflight_longterm;
-        let acks = crate::num::whole(cc.cwnd);
+        let acks = tmt_core::math::num::whole(cc.cwnd);
         for ack in 1..=acks {
             cc.rounds.starts = ack == acks;
             cc.probe_upward(1);

@@ -1,7 +1,7 @@
 //! The cycle of gains that probes for bandwidth (draft §4.3.4).
 
-use tmt_core::num::whole;
-use tmt_core::units::{Time, to_f64};
+use tmt_core::math::num::whole;
+use tmt_core::types::{Time, to_f64};
 
 use super::super::bbr::draw::draw;
 use super::{Bbr1, Mode};

@@ -4,7 +4,7 @@
 //! Two intervals in a row that are lossy and deliver at the same rate are taken for a policer's; then that rate is
 //! the bandwidth for 48 round trips.
 
-use tmt_core::units::{Time, to_f64};
+use tmt_core::types::{Time, to_f64};
 
 use super::{Bbr1, Mode};
 
@@ -146,7 +146,7 @@ impl Bbr1 {
 
 #[cfg(test)]
 mod tests {
-    use tmt_core::units::Span;
+    use tmt_core::types::Span;
 
     use super::*;
 

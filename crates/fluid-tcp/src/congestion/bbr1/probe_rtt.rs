@@ -1,6 +1,6 @@
 //! The smallest round-trip time, and the mode that looks for it (draft §4.1.2, §4.3.5).
 
-use tmt_core::units::{Time, to_f64};
+use tmt_core::types::{Time, to_f64};
 
 use super::super::bbr::{MIN_PIPE, PROBE_RTT_DURATION};
 use super::{Bbr1, Mode};

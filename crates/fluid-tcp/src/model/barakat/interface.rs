@@ -138,7 +138,7 @@ fn hybrid(given: &Arguments) -> Result<Hybrid, ModelError> {
         _ => Resequencing::FirstOrder,
     };
     Ok(Hybrid {
-        connections: tmt_core::units::to_f64(given.count(&CONNECTIONS)),
+        connections: tmt_core::types::to_f64(given.count(&CONNECTIONS)),
         rate: given.number(&RATE),
         delay: given.number(&DELAY),
         elsewhere: given.number(&ELSEWHERE),
@@ -191,7 +191,7 @@ fn answer(given: &Arguments) -> Result<Outcome, ModelError> {
 
 /// What lies outside of the model's assumptions.
 fn remarks(outcome: Outcome, hybrid: &Hybrid, found: &Throughput) -> Outcome {
-    let frames = tmt_core::units::to_f64(hybrid.frames);
+    let frames = tmt_core::types::to_f64(hybrid.frames);
     let packet_time = frames * hybrid.frame_time();
     let medium = hybrid.pipe == Pipe::Medium;
     let outcome = outcome

@@ -1,6 +1,6 @@
 //! What packets wait for those in front of them, where order is kept (§4.4.4).
 
-use tmt_core::num::{exp, ln};
+use tmt_core::math::num::{exp, ln};
 
 /// Euler's constant.
 const GAMMA: f64 = 0.577_215_664_901_532_9;
@@ -115,7 +115,7 @@ mod tests {
                 if i == 0 {
                     1.0
                 } else {
-                    -tmt_core::num::expm1(-t) / t
+                    -tmt_core::math::num::expm1(-t) / t
                 }
             };
             let sum: f64 = (1..steps)
@@ -125,7 +125,7 @@ mod tests {
             agree(ein(x), integral, 1e-11);
             // The wait is what B6 says it is.
             if x > 0.01 {
-                let wait = integral - tmt_core::num::expm1(-x) / x - 1.0;
+                let wait = integral - tmt_core::math::num::expm1(-x) / x - 1.0;
                 agree(exact(x), wait, 1e-9);
             }
         }

@@ -1,7 +1,7 @@
 use proptest::prelude::*;
+use tmt_core::math::num::{ln, powi};
+use tmt_core::math::rng::{Stream, Uniform};
 use tmt_core::model::Outcome;
-use tmt_core::num::{ln, powi};
-use tmt_core::rng::{Stream, Uniform};
 
 use super::*;
 use crate::model::tests::{agree, prints};

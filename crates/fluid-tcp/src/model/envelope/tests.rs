@@ -72,7 +72,7 @@ fn leaving_out_by_bounds_changes_nothing() {
                 for eta in [1.0, 2.0] {
                     for (at, code) in codes.iter().enumerate() {
                         let rate = eta * 1e6 * code.code.rate();
-                        let ecn0 = cn0 - 10.0 * tmt_core::num::log10(eta * 1e6);
+                        let ecn0 = cn0 - 10.0 * tmt_core::math::num::log10(eta * 1e6);
                         let segment = code.code.errors_at(ecn0).segment;
                         let bits = rate * path.goodput(rate / code.bits, segment);
                         if plain.is_none_or(|(_, most)| bits > most) {
@@ -99,7 +99,7 @@ fn tgep_stays_below_its_bound() {
     };
     for mu in [1.0, 10.0, 100.0, 1000.0] {
         for exponent in 0..60 {
-            let q = tmt_core::num::pow(10.0, -f64::from(exponent) / 6.0);
+            let q = tmt_core::math::num::pow(10.0, -f64::from(exponent) / 6.0);
             assert!(path.goodput(mu, q) <= path.bound(mu, q), "{mu} {q}");
         }
     }

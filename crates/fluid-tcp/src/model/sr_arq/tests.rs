@@ -1,6 +1,6 @@
 use proptest::prelude::*;
+use tmt_core::math::rng::{Stream, Uniform};
 use tmt_core::model::Outcome;
-use tmt_core::rng::{Stream, Uniform};
 
 use super::*;
 use crate::model::tests::{agree, prints};
@@ -28,7 +28,7 @@ fn the_published_means() {
         let draws = 100_000;
         let drawn: f64 = (0..draws)
             .map(|i| {
-                let above = -tmt_core::num::expm1(ln(1.0 - numbers.at(i)) / to_f64(k));
+                let above = -tmt_core::math::num::expm1(ln(1.0 - numbers.at(i)) / to_f64(k));
                 (ln(above) / loss.ln()).floor() + 1.0
             })
             .sum();
@@ -61,7 +61,7 @@ fn all_ways_to_sum_meet() {
         for step in [0.005, 0.009_999, 0.02] {
             let loss = Chance {
                 yes: exp(-step),
-                no: -tmt_core::num::expm1(-step),
+                no: -tmt_core::math::num::expm1(-step),
             };
             agree(
                 harmonic(k) / step + 0.5,

@@ -1,6 +1,6 @@
 //! One flow control cycle of TGEP (papers/003, eq (1)-(12); models.md §3.3).
 
-use tmt_core::num::log1p;
+use tmt_core::math::num::log1p;
 
 use super::super::congestion::Bottleneck;
 use super::windows::Windows;
@@ -55,7 +55,7 @@ impl Law {
 
     /// Connections, as a length.
     pub(super) fn count(&self) -> usize {
-        usize::try_from(tmt_core::num::whole(self.connections)).unwrap_or(1)
+        usize::try_from(tmt_core::math::num::whole(self.connections)).unwrap_or(1)
     }
 
     /// Segments that take the sum of the windows from `low` to `high`: w_end² = w² + 2 N n / b in both phases.

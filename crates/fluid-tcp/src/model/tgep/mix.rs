@@ -10,7 +10,7 @@ mod shorts;
 mod tests;
 
 use tmt_core::model::{Arguments, Domain, Field, Key, Model, ModelError, Outcome};
-use tmt_core::units::to_f64;
+use tmt_core::types::to_f64;
 
 use super::interval::TESTS;
 use super::law::Law;

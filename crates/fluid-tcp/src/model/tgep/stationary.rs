@@ -5,7 +5,7 @@
 //! loss have no memory, so that the chance that a cycle passes y comes of one sweep, and the mean of segments
 //! and time are sums over what is passed.
 
-use tmt_core::num::{expm1, log1p};
+use tmt_core::math::num::{expm1, log1p};
 
 use super::law::Law;
 
@@ -80,18 +80,18 @@ impl Lattice {
         // No more than e^-60 of the cycles go further.
         let reach = (top / unit).min(60.0 / law.loss);
         let (segments, stride) = if reach < FEWEST {
-            (1.0, tmt_core::num::whole((FEWEST / reach).ceil()))
+            (1.0, tmt_core::math::num::whole((FEWEST / reach).ceil()))
         } else {
             ((reach / MOST).max(1.0), 1)
         };
-        let step = unit * segments / tmt_core::units::to_f64(stride);
+        let step = unit * segments / tmt_core::types::to_f64(stride);
         let log = log1p(-law.loss);
         let fail = -expm1(segments * log);
         // Σ_{m=1}^{M} (1 − q)^m / M.
         let mean_pass = (1.0 - law.loss) * fail / (law.loss * segments);
         // M q is below 60/32768 where M is above 1: two terms of the mean of n given n < M.
         let middle = (segments - 1.0) / 2.0 - law.loss * (segments * segments - 1.0) / 12.0;
-        let points = tmt_core::num::whole(reach * unit / step) + 1;
+        let points = tmt_core::math::num::whole(reach * unit / step) + 1;
         Self {
             step,
             segments,
@@ -105,12 +105,12 @@ impl Lattice {
     }
 
     fn x(&self, at: usize) -> f64 {
-        self.step * tmt_core::units::to_f64(at as u64)
+        self.step * tmt_core::types::to_f64(at as u64)
     }
 
     /// Where a stride from this point ends, the chance that its segments come through, and that it fills all.
     fn stride_from(&self, at: usize, low: f64) -> (f64, f64, f64) {
-        let full = self.step * tmt_core::units::to_f64(self.stride as u64);
+        let full = self.step * tmt_core::types::to_f64(self.stride as u64);
         if at.saturating_add(self.stride) < self.points {
             return (low + full, self.mean_pass, 0.0);
         }
@@ -126,9 +126,9 @@ impl Lattice {
 
     /// Adds `mass` at x, shared by its neighbours so that the mean of x stays.
     fn put(&self, mass: &mut [f64], x: f64, share: f64) {
-        let place = (x / self.step).min(tmt_core::units::to_f64(self.points as u64));
-        let at = usize::try_from(tmt_core::num::whole(place)).unwrap_or(0);
-        let right = place - tmt_core::units::to_f64(at as u64);
+        let place = (x / self.step).min(tmt_core::types::to_f64(self.points as u64));
+        let at = usize::try_from(tmt_core::math::num::whole(place)).unwrap_or(0);
+        let right = place - tmt_core::types::to_f64(at as u64);
         mass[at] += share * (1.0 - right);
         mass[at + 1] += share * right;
     }

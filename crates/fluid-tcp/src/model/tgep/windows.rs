@@ -31,7 +31,7 @@ pub(super) struct Windows {
 impl Windows {
     /// `count` equal windows of `total` segments together.
     pub(super) fn new(count: usize, total: f64) -> Self {
-        let share = total / tmt_core::units::to_f64(count as u64);
+        let share = total / tmt_core::types::to_f64(count as u64);
         let mut windows = Self {
             base: vec![share; count],
             tree: vec![0.0; count + 1],
@@ -107,7 +107,7 @@ impl Windows {
         while step > 0 {
             let next = place + step;
             if next <= count {
-                let width = tmt_core::units::to_f64(step as u64);
+                let width = tmt_core::types::to_f64(step as u64);
                 let inside = self.scale * self.tree[next] + self.offset * width;
                 if inside <= rest {
                     rest -= inside;
@@ -188,7 +188,7 @@ mod tests {
         #[test]
         fn they_are_windows_kept_one_by_one(count in 1..7usize, steps in prop::collection::vec(step(), 1..200)) {
             let mut windows = Windows::new(count, 12.0);
-            let width = tmt_core::units::to_f64(count as u64);
+            let width = tmt_core::types::to_f64(count as u64);
             let mut plain = vec![12.0 / width; count];
             let mut sent = vec![0.0; count];
             for step in steps {

@@ -1,6 +1,6 @@
 use proptest::prelude::*;
+use tmt_core::math::num::{ln, log1p};
 use tmt_core::model::{ModelError, Outcome};
-use tmt_core::num::{ln, log1p};
 
 use super::*;
 use crate::model::Chance;
@@ -58,8 +58,16 @@ fn the_reference_tables() {
         }
     }
     // BER = 1 − (1−p)^(1/4000): p = .1 2.63e-5, p = .5 1.73e-4.
-    prints(1e5 * -tmt_core::num::expm1(log1p(-0.1) / 4000.0), 2.63, 2);
-    prints(1e4 * -tmt_core::num::expm1(log1p(-0.5) / 4000.0), 1.73, 2);
+    prints(
+        1e5 * -tmt_core::math::num::expm1(log1p(-0.1) / 4000.0),
+        2.63,
+        2,
+    );
+    prints(
+        1e4 * -tmt_core::math::num::expm1(log1p(-0.5) / 4000.0),
+        1.73,
+        2,
+    );
 }
 
 #[test]
@@ -144,10 +152,10 @@ fn where_splitting_wins() {
 
 /// (38) window by window with (20) as it stands.
 fn summed(path: &Path, w_max: f64) -> f64 {
-    let least = tmt_core::num::whole((w_max / 2.0).round_ties_even());
+    let least = tmt_core::math::num::whole((w_max / 2.0).round_ties_even());
     let (mut sent, mut time) = (0.0, 0.0);
     for w in least..=2 * least {
-        let w = tmt_core::units::to_f64(w);
+        let w = tmt_core::types::to_f64(w);
         sent += w;
         let theta = w.min(path.buffer).min(path.pipe());
         let r = path.loss.yes;

@@ -1,8 +1,8 @@
 //! `--sweep`: a key taken through a range or a list.
 
+use tmt_core::math::num::pow;
 use tmt_core::model::{Arguments, Domain, Key, Model, Value};
-use tmt_core::num::pow;
-use tmt_core::units::to_f64;
+use tmt_core::types::to_f64;
 
 /// Most points of one run.
 const MOST: usize = 100_000;
@@ -88,7 +88,7 @@ fn whole_steps(key: &Key, from: f64, to: f64) -> Option<Vec<f64>> {
     (steps < to_f64(MOST as u64)).then(|| {
         let step = if to < from { -1.0 } else { 1.0 };
         let mut numbers = Vec::new();
-        for i in 0..=tmt_core::num::whole(steps) {
+        for i in 0..=tmt_core::math::num::whole(steps) {
             numbers.push(from + step * to_f64(i));
         }
         numbers

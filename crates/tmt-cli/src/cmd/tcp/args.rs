@@ -4,11 +4,11 @@ use std::str::FromStr;
 
 use fluid_tcp::congestion::Algorithm;
 use fluid_tcp::endpoint::{CutFrom, LossDetection, Profile, Recovery, RttSampling};
-use fluid_tcp::gateway::{Discipline, Hold, InOrder, Tail};
+use fluid_tcp::link::gateway::{Discipline, Hold, InOrder, Tail};
 use fluid_tcp::simulation::SplitWindow;
 use tmt_core::channel::{ChannelSpec, SlotChannel, probability};
 use tmt_core::scheme::SchemeSpec;
-use tmt_core::units::{BitRate, Bytes, Span};
+use tmt_core::types::{BitRate, Bytes, Span};
 
 use super::explain::PacketFlag;
 use super::flows::{FlowFlag, Start};

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use fluid_tcp::replicas::Estimate;
+use fluid_tcp::simulation::replications::Estimate;
 use rayon::prelude::*;
 use serde::Serialize;
 

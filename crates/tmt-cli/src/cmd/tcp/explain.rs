@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::str::FromStr;
 
+use fluid_tcp::endpoint::sender::Why;
 use fluid_tcp::log::{CopyStory, Served, Story};
-use fluid_tcp::probe::Refused;
-use fluid_tcp::sender::Why;
+use fluid_tcp::simulation::probe::Refused;
 use serde::Serialize;
-use tmt_core::units::{Span, Time};
+use tmt_core::types::{Span, Time};
 
 use super::plan::{LinkPlan, Plan, TimelinePlan};
 

@@ -4,8 +4,8 @@ use std::fmt;
 use std::str::FromStr;
 
 use fluid_tcp::congestion::Algorithm;
-use tmt_core::rng::{Stream, Uniform};
-use tmt_core::units::{Bytes, Span, to_f64};
+use tmt_core::math::rng::{Stream, Uniform};
+use tmt_core::types::{Bytes, Span, to_f64};
 
 /// When a flow begins.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -23,8 +23,8 @@ impl Start {
             Self::Within(from, to) => {
                 let share = Uniform::new(seed, Stream::FlowStart).at(index as u64);
                 let width = to_f64(to.saturating_sub(from).as_nanos());
-                let offset =
-                    Span::from_nanos(fluid_tcp::num::whole(share * width)).unwrap_or(Span::MAX);
+                let offset = Span::from_nanos(tmt_core::math::num::whole(share * width))
+                    .unwrap_or(Span::MAX);
                 from.saturating_add(offset)
             }
         }

@@ -1,9 +1,9 @@
 //! What a run writes down beside its report: files that watch it.
 
 use fluid_tcp::log::{Explain, HEADERS, LARGEST, PacketLog, Pcap, PcapFlow, Qlog, Series, SlotLog};
-use fluid_tcp::probe::{All, Probe};
 use fluid_tcp::simulation::Setup;
-use tmt_core::table::TableForm;
+use fluid_tcp::simulation::probe::{All, Probe};
+use tmt_core::format::table::TableForm;
 
 use super::args::Args;
 use super::explain::{Explanation, PacketFlag};

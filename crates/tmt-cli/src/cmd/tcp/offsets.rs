@@ -3,9 +3,9 @@
 use std::fmt;
 use std::str::FromStr;
 
-use fluid_tcp::num::whole;
-use tmt_core::rng::{Stream, Uniform};
-use tmt_core::units::{Span, to_f64};
+use tmt_core::math::num::whole;
+use tmt_core::math::rng::{Stream, Uniform};
+use tmt_core::types::{Span, to_f64};
 
 /// Most runs of one call.
 const MOST: u32 = 1_000_000;

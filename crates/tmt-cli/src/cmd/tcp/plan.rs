@@ -20,12 +20,11 @@ use return_trace::ReturnPlan;
 use std::sync::Arc;
 
 use fluid_tcp::endpoint::Endpoint;
-use fluid_tcp::gateway::{CoupledLink, Discipline};
+use fluid_tcp::link::gateway::{CoupledLink, Discipline};
+use fluid_tcp::link::timeline::Timeline;
 use fluid_tcp::simulation::{ACK, Flow, Path, ReturnPath, Setup};
-use fluid_tcp::timeline::Timeline;
 use tmt_core::channel::{Channel, ChannelSpec};
-use tmt_core::metadata::{EndLine, Metadata};
-use tmt_core::units::{BitRate, Bytes, Span, Time};
+use tmt_core::types::{BitRate, Bytes, EndLine, Metadata, Span, Time};
 
 use super::args::Args;
 use super::flows::Start;

@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use fluid_tcp::metrics::{Metrics, RunReport, Total};
-use fluid_tcp::replicas::{Columns, Estimate};
+use fluid_tcp::simulation::metrics::{Metrics, RunReport, Total};
+use fluid_tcp::simulation::replications::{Columns, Estimate};
 use serde::Serialize;
-use tmt_core::units::{Bytes, to_f64};
+use tmt_core::types::{Bytes, to_f64};
 
 use super::explain::Explanation;
 use super::plan::{FlowParams, LinkPlan, Params, Plan, Which};

@@ -8,10 +8,10 @@ use std::fs::File;
 use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use fluid_tcp::timeline::{Block, Builder, Store, Timeline};
+use fluid_tcp::link::timeline::{Block, Builder, Store, Timeline};
+use tmt_core::format::trace::TraceReader;
 use tmt_core::pipeline::collect;
-use tmt_core::slot::Lldu;
-use tmt_core::trace::TraceReader;
+use tmt_core::types::Lldu;
 
 use crate::exit::{Failure, Outcome};
 
@@ -193,14 +193,13 @@ fn read_held(name: &str, reader: &mut TraceReader<'_>, held: usize) -> Outcome<S
 #[cfg(test)]
 mod tests {
     use fluid_tcp::endpoint::Profile;
-    use fluid_tcp::gateway::Discipline;
     use fluid_tcp::link::TimelineLink;
-    use fluid_tcp::metrics::RunReport;
-    use fluid_tcp::probe::NoProbe;
-    use fluid_tcp::simulation::ReturnPath;
-    use fluid_tcp::simulation::{self, Flow, Path, Setup};
-    use tmt_core::trace::Options;
-    use tmt_core::units::{Bytes, Span, Time};
+    use fluid_tcp::link::gateway::Discipline;
+    use fluid_tcp::simulation::metrics::RunReport;
+    use fluid_tcp::simulation::probe::NoProbe;
+    use fluid_tcp::simulation::{self, Flow, Path, ReturnPath, Setup};
+    use tmt_core::format::trace::Options;
+    use tmt_core::types::{Bytes, Span, Time};
 
     use super::*;
 

@@ -3,17 +3,17 @@
 use std::sync::Arc;
 
 use fluid_tcp::endpoint::Endpoint;
-use fluid_tcp::gateway::{CoupledLink, Discipline, Hold, InOrder, Tail};
-use fluid_tcp::metrics::RunReport;
-use fluid_tcp::probe::{NoProbe, Probe};
+use fluid_tcp::link::gateway::{CoupledLink, Discipline, Hold, InOrder, Tail};
+use fluid_tcp::link::timeline::GeneratedSlots;
+use fluid_tcp::simulation::metrics::RunReport;
+use fluid_tcp::simulation::probe::{NoProbe, Probe};
 use fluid_tcp::simulation::{Flow, Path, ReturnPath, Setup, run_coupled};
-use fluid_tcp::timeline::GeneratedSlots;
 use rayon::prelude::*;
-use tmt_core::units::{BitRate, Bytes, Span, Time, to_f64};
+use tmt_core::types::{BitRate, Bytes, Span, Time, to_f64};
 
 use super::figure::{Runs, mean};
 use crate::exit::{Failure, Outcome};
-use fluid_tcp::replicas::Estimate;
+use fluid_tcp::simulation::replications::Estimate;
 
 /// A point of a figure: the link, the path and the load.
 #[derive(Debug, Clone)]

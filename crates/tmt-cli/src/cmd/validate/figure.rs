@@ -1,9 +1,9 @@
 //! What a figure is: points at which a closed form and a simulation answer the same question.
 
-use fluid_tcp::replicas::{Estimate, estimate};
+use fluid_tcp::simulation::replications::{Estimate, estimate};
 use serde::Serialize;
 use tmt_core::model::Model;
-use tmt_core::units::Span;
+use tmt_core::types::Span;
 
 use super::{hybrid, link, proxy, tables};
 use crate::cmd::model::models;

@@ -3,9 +3,9 @@
 //! Figs 3 to 8 are the paper's simulations, 9 to 14 its model on the same points: each entry here is both.
 
 use fluid_tcp::endpoint::{Endpoint, Profile};
-use fluid_tcp::gateway::{Hold, InOrder};
+use fluid_tcp::link::gateway::{Hold, InOrder};
 use fluid_tcp::simulation::Path;
-use tmt_core::units::{BitRate, Bytes, Span};
+use tmt_core::types::{BitRate, Bytes, Span};
 
 use super::coupled::Point;
 use super::figure::{Comparison, Figure, Runs, Theory};

@@ -1,12 +1,11 @@
 //! papers/000 §3.6: link theory beside `tmt apply` on generated traces.
 
 use rayon::prelude::*;
+use tmt_core::channel::synth::ConstantRate;
 use tmt_core::channel::{Channel, ChannelSpec, GilbertElliott, Start};
 use tmt_core::scheme::SchemeSpec;
-use tmt_core::slot::{Fate, Lldu, Slot};
-use tmt_core::synth::ConstantRate;
-use tmt_core::units::{BitRate, Bytes, Span, Time, to_f64};
-use tmt_core::walk::Walk;
+use tmt_core::scheme::runner::Walk;
+use tmt_core::types::{BitRate, Bytes, Fate, Lldu, Slot, Span, Time, to_f64};
 
 use super::figure::{Comparison, Figure, Runs, Theory, mean};
 use crate::exit::{Failure, Outcome};

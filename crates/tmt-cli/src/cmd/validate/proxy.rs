@@ -7,12 +7,13 @@
 //! that a window of 26 to 51 segments over a pipe of 25 keeps busy all the time. It is no strict bound: it leaves out what recoveries cost, and with T1 = 500 ms, T2 = 300 ms
 //! and B = 50, which no figure has, the simulation is 10 to 15 % below it.
 
+use fluid_tcp::endpoint::sender::Snapshot;
 use fluid_tcp::endpoint::{Endpoint, Profile};
-use fluid_tcp::gateway::{Hold, InOrder};
-use fluid_tcp::probe::{Copy, Moment, Probe, Refused};
-use fluid_tcp::sender::Snapshot;
+use fluid_tcp::link::PacketCopy;
+use fluid_tcp::link::gateway::{Hold, InOrder};
+use fluid_tcp::simulation::probe::{Moment, Probe, Refused};
 use fluid_tcp::simulation::{Path, SplitWindow};
-use tmt_core::units::{BitRate, Bytes, Span, Time, to_f64};
+use tmt_core::types::{BitRate, Bytes, Span, Time, to_f64};
 
 use super::coupled::Point;
 use super::figure::{Bound, Comparison, Figure, Runs, Theory, mean};
@@ -187,9 +188,9 @@ pub(super) const BOTH: Figure = figure(
                 let satellite = 100;
                 let mu = to_f64(RATE.0) / (8.0 * to_f64(SEGMENT.0));
                 let bdp = mu * f64::from(satellite) / 1e3;
-                let buffer = fluid_tcp::num::whole((load * (1.0 + 2.0 * alpha) * bdp).round());
+                let buffer = tmt_core::math::num::whole((load * (1.0 + 2.0 * alpha) * bdp).round());
                 let terrestrial =
-                    fluid_tcp::num::whole((alpha * f64::from(satellite) / 0.9).round());
+                    tmt_core::math::num::whole((alpha * f64::from(satellite) / 0.9).round());
                 let way = Way {
                     terrestrial: u32::try_from(terrestrial).unwrap_or(u32::MAX),
                     buffer,
@@ -286,7 +287,7 @@ pub(super) const WINDOWS: Figure = figure(
         }
         let (sum, alone) = (mean(&sums)?, mean(&alone)?);
         let row = |quantity,
-                   found: fluid_tcp::replicas::Estimate,
+                   found: fluid_tcp::simulation::replications::Estimate,
                    theory: f64,
                    by,
                    model: &str,
@@ -378,7 +379,7 @@ impl Way {
         };
         let theory = Theory::ask(name, &self.keys())?;
         let outside = match self.most {
-            Some(most) if tmt_core::num::powi(self.loss, u64::from(most) + 1) > 1e-4 => {
+            Some(most) if tmt_core::math::num::powi(self.loss, u64::from(most) + 1) > 1e-4 => {
                 Some(LIMITED)
             }
             _ if self.flows > 1 => Some(SHARED),
@@ -499,7 +500,7 @@ impl Overflows {
 }
 
 impl Probe for Overflows {
-    fn on_refused(&mut self, now: Time, copy: Copy, _why: Refused) {
+    fn on_refused(&mut self, now: Time, copy: PacketCopy, _why: Refused) {
         let hit = match self.current {
             Some((last, mut hit)) if now.since(last) < ONE_OVERFLOW => {
                 hit[copy.flow % 2] = true;

@@ -1,16 +1,15 @@
 //! papers/003 Tables I and II: TGEP and relation (15) beside `tmt tcp`.
 
 use fluid_tcp::congestion::Algorithm;
+use fluid_tcp::endpoint::rtt::RtoSettings;
 use fluid_tcp::endpoint::{Endpoint, Profile};
-use fluid_tcp::gateway::Discipline;
 use fluid_tcp::link::SyntheticLink;
-use fluid_tcp::probe::NoProbe;
-use fluid_tcp::rtt::RtoSettings;
-use fluid_tcp::simulation::ReturnPath;
-use fluid_tcp::simulation::{Flow, Path, Setup, run};
+use fluid_tcp::link::gateway::Discipline;
+use fluid_tcp::simulation::probe::NoProbe;
+use fluid_tcp::simulation::{Flow, Path, ReturnPath, Setup, run};
 use rayon::prelude::*;
 use tmt_core::channel::{Channel, ChannelSpec};
-use tmt_core::units::{BitRate, Bytes, Span, Time, to_f64};
+use tmt_core::types::{BitRate, Bytes, Span, Time, to_f64};
 
 use super::figure::{Comparison, Figure, Runs, Theory, mean};
 use crate::exit::{Failure, Outcome};

@@ -77,10 +77,10 @@ fn simulated(code: &Code, repeats: Repeats, words: u64, seed: u64) -> (f64, f64,
             useful += code.data - gone;
         }
     }
-    let each = |total: usize| of(total) / crate::units::to_f64(words);
+    let each = |total: usize| of(total) / crate::types::to_f64(words);
     let decoded = decoded
         .iter()
-        .map(|count| crate::units::to_f64(*count) / crate::units::to_f64(words));
+        .map(|count| crate::types::to_f64(*count) / crate::types::to_f64(words));
     (
         each(useful),
         each(sent),
@@ -103,7 +103,7 @@ fn the_sums_are_what_codewords_do_one_by_one() {
         let (useful, sent, waited, decoded) = simulated(&code, repeats, words, 7);
         let harq = Harq::new(&code, repeats);
         // Standard errors are below 4, 20 and 1 divided by the root of the codewords.
-        let root = crate::units::to_f64(words).sqrt();
+        let root = crate::types::to_f64(words).sqrt();
         assert!(
             (harq.mean_useful - useful).abs() < 4.5 * 4.0 / root,
             "{useful} {harq:?}"
@@ -198,7 +198,7 @@ proptest! {
         let harq = Harq::new(&code, repeats);
         let law = sent_law(&code, repeats).unwrap();
         let total: f64 = law.iter().map(|(_, p)| p).sum();
-        let mean: f64 = law.iter().map(|(j, p)| crate::units::to_f64(*j) * p).sum();
+        let mean: f64 = law.iter().map(|(j, p)| crate::types::to_f64(*j) * p).sum();
         prop_assert!((total - 1.0).abs() < 1e-12);
         prop_assert!((mean / harq.mean_sent - 1.0).abs() < 1e-12);
         let lost = harq.mean_useful + harq.residual_loss * of(data);

@@ -4,7 +4,7 @@ use super::{Burst, Code, Outer, required_ecn0_db};
 use crate::model::block::{self, MOST};
 use crate::model::conv::{EBN0, ECN0, LOOSE, RATE, Rate, decibels, energies};
 use crate::model::{Arguments, Domain, Field, Key, Model, ModelError, Outcome};
-use crate::units::to_f64;
+use crate::types::to_f64;
 
 const SCHEME: Key = Key::word(
     "scheme",
@@ -123,7 +123,7 @@ fn code(arguments: &Arguments) -> Result<Code, ModelError> {
     let scheme = arguments.word(&SCHEME);
     let inner = matches!(scheme, "conv" | "rsconv" | "erconv");
     let sizes = |n: u64, k: u64| {
-        let size = |key: &Key, preset| arguments.maybe(key).map_or(preset, crate::num::whole);
+        let size = |key: &Key, preset| arguments.maybe(key).map_or(preset, crate::math::num::whole);
         let (n, k) = (size(&N, n), size(&K, k));
         block::check(n, k).map(|()| (n, k))
     };
@@ -166,7 +166,7 @@ fn remarked(outcome: Outcome, code: &Code, ecn0_db: f64) -> Outcome {
     let loose = code.inner.is_some() && code.errors_at(ecn0_db).ber > 1e-3;
     let long = match code.outer {
         // A code over 2^m values may be extended to 2^m + 1 symbols.
-        Outer::ReedSolomon { n, m, .. } => to_f64(n) > crate::num::pow(2.0, m) + 1.0,
+        Outer::ReedSolomon { n, m, .. } => to_f64(n) > crate::math::num::pow(2.0, m) + 1.0,
         _ => false,
     };
     outcome.remark_if(loose, LOOSE).remark_if(

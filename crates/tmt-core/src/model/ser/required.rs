@@ -1,8 +1,8 @@
 //! The energy that a segment error rate needs.
 
 use super::Code;
+use crate::math::num::ln;
 use crate::model::ModelError;
-use crate::num::ln;
 
 /// Ec/N0 in dB at which the segment error rate is `target`.
 ///

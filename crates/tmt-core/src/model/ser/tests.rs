@@ -1,8 +1,8 @@
 use proptest::prelude::*;
 
 use super::*;
+use crate::math::num::pow;
 use crate::model::conv::decibels;
-use crate::num::pow;
 
 fn run(model: &crate::model::Model, text: &str) -> Result<crate::model::Outcome, String> {
     let pairs = text.split_whitespace().filter_map(|p| p.split_once('='));

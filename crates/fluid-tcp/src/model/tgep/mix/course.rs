@@ -1,7 +1,7 @@
 //! Tests of the extended fluid: bursts of losses, other cuts, short flows.
 
-use tmt_core::num::log1p;
-use tmt_core::rng::{Stream, Uniform};
+use tmt_core::math::num::log1p;
+use tmt_core::math::rng::{Stream, Uniform};
 
 use super::super::SHARE;
 use super::super::interval::Course;
@@ -149,7 +149,7 @@ impl Fluid {
             self.hit.extend(0..self.law.count());
             return;
         }
-        for _ in 0..tmt_core::num::whole(segments) {
+        for _ in 0..tmt_core::math::num::whole(segments) {
             let u = self.victims.at(self.next_victim);
             self.next_victim += 1;
             self.hit.push(self.windows.choose(u));

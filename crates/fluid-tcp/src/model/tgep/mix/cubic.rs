@@ -1,6 +1,6 @@
 //! A cycle of one CUBIC connection as a fluid (RFC 9438, sections 4.1-4.7).
 
-use tmt_core::num::cbrt;
+use tmt_core::math::num::cbrt;
 
 use super::super::law::Cycle;
 
@@ -143,7 +143,7 @@ impl Cubic {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use tmt_core::num::pow;
+    use tmt_core::math::num::pow;
 
     /// Mean window of the last cycle when exactly every 1/p-th segment is lost and nothing else limits, from a loss at
     /// `prior` on.

@@ -1,8 +1,8 @@
 //! Short flows beside the long ones: how many there are, and what of the link they hold.
 
-use tmt_core::num::{exp, ln, ln_gamma, log1p};
-use tmt_core::rng::{Stream, Uniform};
-use tmt_core::units::to_f64;
+use tmt_core::math::num::{exp, ln, ln_gamma, log1p};
+use tmt_core::math::rng::{Stream, Uniform};
+use tmt_core::types::to_f64;
 
 /// So many flows hold the same share at all times, to 1e-4 of it.
 const STEADY: f64 = 1e8;

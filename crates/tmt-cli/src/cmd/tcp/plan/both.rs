@@ -3,14 +3,12 @@
 
 use std::sync::Arc;
 
-use fluid_tcp::gateway::{InOrder, Tail};
-use fluid_tcp::metrics::RunReport;
-use fluid_tcp::probe::NoProbe;
-use tmt_core::metadata::EndLine;
+use fluid_tcp::link::gateway::{InOrder, Tail};
+use fluid_tcp::simulation::metrics::RunReport;
+use fluid_tcp::simulation::probe::NoProbe;
 use tmt_core::scheme::SchemeSpec;
-use tmt_core::slot::Slot;
-use tmt_core::units::Span;
-use tmt_core::walk::Walk;
+use tmt_core::scheme::runner::Walk;
+use tmt_core::types::{EndLine, Slot, Span};
 
 use super::super::args::Args;
 use super::super::spool::{Collector, Spooled};

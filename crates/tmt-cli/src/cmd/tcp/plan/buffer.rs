@@ -1,7 +1,7 @@
 //! The size of the queue.
 
-use fluid_tcp::gateway::Buffer;
-use tmt_core::units::{Span, to_f64};
+use fluid_tcp::link::gateway::Buffer;
+use tmt_core::types::{Span, to_f64};
 
 use super::super::args::{Args, BufferFlag};
 use crate::exit::{Failure, Outcome};
@@ -52,7 +52,8 @@ pub(super) fn buffer(
             })?;
             let delay = rtt.saturating_add(own_delay);
             let bytes = products * rate * delay.as_secs_f64() / 8.0;
-            let packets = fluid_tcp::num::whole((bytes / to_f64(packet)).ceil()).max(LEAST_BDP);
+            let packets =
+                tmt_core::math::num::whole((bytes / to_f64(packet)).ceil()).max(LEAST_BDP);
             let note = format!(
                 "buffer {packets} packets ({origin}: {products} bandwidth-delay product of {:.6} Mbps x ({rtt} + {own_delay}))",
                 rate / 1e6

@@ -3,11 +3,10 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use fluid_tcp::gateway::CoupledLink;
-use fluid_tcp::timeline::GeneratedSlots;
+use fluid_tcp::link::gateway::CoupledLink;
+use fluid_tcp::link::timeline::GeneratedSlots;
 use tmt_core::channel::SlotChannel;
-use tmt_core::metadata::Metadata;
-use tmt_core::units::BitRate;
+use tmt_core::types::{BitRate, Metadata};
 
 use super::super::args::Args;
 use super::CoupledPlan;

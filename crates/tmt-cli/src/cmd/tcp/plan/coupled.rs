@@ -2,11 +2,10 @@
 
 use std::sync::Arc;
 
-use fluid_tcp::gateway::{CoupledLink, Discipline, Hold, InOrder, LostFeedback};
+use fluid_tcp::link::gateway::{CoupledLink, Discipline, Hold, InOrder, LostFeedback};
 use tmt_core::channel::SlotChannel;
-use tmt_core::metadata::Metadata;
 use tmt_core::scheme::{Rounds, SchemeSpec};
-use tmt_core::units::Span;
+use tmt_core::types::{Metadata, Span};
 
 use super::super::args::Args;
 use super::super::spool;

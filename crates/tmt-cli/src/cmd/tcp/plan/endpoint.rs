@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 
 use fluid_tcp::endpoint::{CutFrom, Endpoint, LossDetection, Recovery, RttSampling};
-use fluid_tcp::gateway::Discipline;
-use tmt_core::units::Span;
+use fluid_tcp::link::gateway::Discipline;
+use tmt_core::types::Span;
 
 use super::super::args::{Args, DetectionFlag, Switch};
 use crate::exit::{Failure, Outcome};

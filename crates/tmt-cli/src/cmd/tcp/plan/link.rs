@@ -2,10 +2,9 @@
 
 use std::sync::Arc;
 
-use fluid_tcp::timeline::Timeline;
-use tmt_core::metadata::{EndLine, Metadata};
+use fluid_tcp::link::timeline::Timeline;
 use tmt_core::scheme::SchemeSpec;
-use tmt_core::units::{Bytes, Span, Time, to_f64};
+use tmt_core::types::{Bytes, EndLine, Metadata, Span, Time, to_f64};
 
 use super::super::args::Args;
 use super::super::spool::{self, Spooled};

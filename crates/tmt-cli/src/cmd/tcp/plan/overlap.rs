@@ -1,9 +1,8 @@
 //! `--overlap`: whether deliveries of packets that overlap on a timeline are moved apart.
 
-use fluid_tcp::num::whole;
-use fluid_tcp::timeline::Timeline;
-use tmt_core::metadata::Metadata;
-use tmt_core::units::{Span, Time};
+use fluid_tcp::link::timeline::Timeline;
+use tmt_core::math::num::whole;
+use tmt_core::types::{Metadata, Span, Time};
 
 use super::super::args::Args;
 use crate::exit::{Failure, Outcome};

@@ -2,7 +2,7 @@
 
 use fluid_tcp::endpoint::Endpoint;
 use serde::Serialize;
-use tmt_core::units::{Span, Time};
+use tmt_core::types::{Span, Time};
 
 use super::super::args::Args;
 use super::endpoint::{cut_name, detection_name, recovery_name, sampling_name};

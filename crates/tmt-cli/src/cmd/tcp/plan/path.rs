@@ -1,9 +1,9 @@
 //! The path: the terrestrial part, and a proxy at its end.
 
-use fluid_tcp::gateway::Discipline;
+use fluid_tcp::link::gateway::Discipline;
 use fluid_tcp::simulation::{Path, SplitWindow};
 use tmt_core::scheme::{Rounds, SchemeSpec};
-use tmt_core::units::{Span, Time};
+use tmt_core::types::{Span, Time};
 
 use super::super::args::Args;
 use super::LinkPlan;

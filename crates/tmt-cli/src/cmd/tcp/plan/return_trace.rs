@@ -2,11 +2,10 @@
 
 use std::sync::Arc;
 
-use fluid_tcp::return_trace::ReturnTrace;
+use fluid_tcp::link::return_link::ReturnTrace;
 use fluid_tcp::simulation::ACK;
-use tmt_core::metadata::Metadata;
-use tmt_core::trace::Options;
-use tmt_core::units::{Bytes, Time};
+use tmt_core::format::trace::Options;
+use tmt_core::types::{Bytes, Metadata, Time};
 
 use super::super::args::Args;
 use super::super::spool::{self, Spool};

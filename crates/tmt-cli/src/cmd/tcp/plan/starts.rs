@@ -1,6 +1,6 @@
 //! Where in the trace the runs of `--offsets` begin.
 
-use tmt_core::units::Span;
+use tmt_core::types::Span;
 
 use super::super::args::Args;
 use super::FlowPlan;

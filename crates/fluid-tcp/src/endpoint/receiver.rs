@@ -1,0 +1,335 @@
+//! The receiving end: cumulative and selective acknowledgements, delayed ones.
+
+use std::collections::VecDeque;
+
+use tmt_core::types::Time;
+
+use crate::endpoint::Endpoint;
+use crate::endpoint::ranges::RangeSet;
+
+/// SACK blocks in an acknowledgement (RFC 2018 §3, with room for other options).
+const BLOCKS: usize = 3;
+
+/// Ranges remembered in the order of their latest arrivals, to choose the blocks from.
+const REMEMBERED: usize = 8;
+
+/// An acknowledgement.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Ack {
+    /// The packet expected next; all before it have been received.
+    pub next: u64,
+    /// Ranges [start, end) received above `next`, the latest first; empty ones are none.
+    pub blocks: [(u64, u64); BLOCKS],
+    /// What caused it was there already (a D-SACK, RFC 2883, told without the block).
+    pub duplicate: bool,
+    /// A mark of a queue is echoed (ECE, RFC 3168).
+    pub echo: bool,
+    /// Nothing arrived: it only tells that there is room again.
+    pub update: bool,
+    /// Packets from `next` on for which there is room; [`Ack::UNLIMITED`] where that is not told.
+    pub room: u32,
+}
+
+impl Ack {
+    /// The room of a receiver that takes whatever comes.
+    pub const UNLIMITED: u32 = u32::MAX;
+}
+
+impl Default for Ack {
+    fn default() -> Self {
+        Self {
+            next: 0,
+            blocks: Default::default(),
+            duplicate: false,
+            echo: false,
+            update: false,
+            room: Self::UNLIMITED,
+        }
+    }
+}
+
+/// A packet as it arrives.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Packet {
+    /// Its number.
+    pub number: u64,
+    /// A queue has marked it (CE).
+    pub marked: bool,
+    /// Its sender has answered an echoed mark (CWR).
+    pub reduced: bool,
+}
+
+impl From<u64> for Packet {
+    fn from(number: u64) -> Self {
+        Self {
+            number,
+            ..Self::default()
+        }
+    }
+}
+
+/// What came of a packet's arrival.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Arrival {
+    /// Whether the receiver had it already.
+    pub duplicate: bool,
+    /// The acknowledgement to send at once.
+    pub ack: Option<Ack>,
+}
+
+/// The receiver of one flow.
+#[derive(Debug)]
+pub struct Receiver {
+    endpoint: Endpoint,
+    next: u64,
+    above: RangeSet,
+    /// One packet of each of the ranges that grew last, the latest first.
+    recent: VecDeque<u64>,
+    /// In-order packets that no acknowledgement covers yet.
+    unacknowledged: u32,
+    /// Acknowledgements left that are not delayed.
+    quick: u32,
+    /// A mark is echoed until the sender says that it has reduced its window (RFC 3168 §6.1.3).
+    echo: bool,
+    deadline: Option<Time>,
+}
+
+impl Receiver {
+    /// A receiver that has nothing.
+    #[must_use]
+    pub fn new(endpoint: Endpoint) -> Self {
+        Self {
+            endpoint,
+            next: 0,
+            above: RangeSet::default(),
+            recent: VecDeque::new(),
+            unacknowledged: 0,
+            quick: endpoint.quick_acks,
+            echo: false,
+            deadline: None,
+        }
+    }
+
+    /// The packet expected next: so many were received in order.
+    #[must_use]
+    pub fn next(&self) -> u64 {
+        self.next
+    }
+
+    /// Whether it has packet `number`.
+    #[must_use]
+    pub fn has(&self, number: u64) -> bool {
+        number < self.next || self.above.contains(number)
+    }
+
+    /// Packets it has above a gap.
+    #[must_use]
+    pub fn above_gaps(&self) -> u64 {
+        self.above.count()
+    }
+
+    /// An acknowledgement of what there is, though nothing has arrived.
+    #[must_use]
+    pub fn repeat(&mut self) -> Ack {
+        Ack {
+            update: true,
+            ..self.acknowledge()
+        }
+    }
+
+    /// When a delayed acknowledgement is due.
+    #[must_use]
+    pub fn deadline(&self) -> Option<Time> {
+        self.deadline
+    }
+
+    /// A packet arrives.
+    #[inline]
+    pub fn on_packet(&mut self, now: Time, packet: impl Into<Packet>) -> Arrival {
+        let packet = packet.into();
+        let number = packet.number;
+        self.echo = (self.echo && !packet.reduced) || packet.marked;
+        if self.has(number) {
+            return Arrival {
+                duplicate: true,
+                ack: Some(Ack {
+                    duplicate: true,
+                    ..self.acknowledge()
+                }),
+            };
+        }
+        if number > self.next {
+            self.remember(number);
+            return Arrival {
+                duplicate: false,
+                ack: Some(self.acknowledge()),
+            };
+        }
+        self.next += 1;
+        self.unacknowledged += 1;
+        let filled_gap = match self.above.take_first_if(self.next) {
+            Some(end) => {
+                self.next = end;
+                self.recent.retain(|number| *number >= end);
+                true
+            }
+            None => false,
+        };
+        // RFC 5681 §4.2: at once when a gap is filled or there still is one, else every b-th packet.
+        let gaps = self.above.highest().is_some();
+        let at_once = filled_gap || gaps || self.quick > 0;
+        let ack = if at_once || self.unacknowledged >= self.endpoint.delayed_ack {
+            Some(self.acknowledge())
+        } else {
+            self.deadline = self
+                .deadline
+                .or_else(|| now.checked_add(self.endpoint.delayed_ack_timer));
+            None
+        };
+        Arrival {
+            duplicate: false,
+            ack,
+        }
+    }
+
+    /// The timer of the delayed acknowledgement expires.
+    pub fn on_timer(&mut self, now: Time) -> Option<Ack> {
+        self.deadline
+            .filter(|deadline| *deadline <= now)
+            .map(|_| self.acknowledge())
+    }
+
+    /// Takes in a packet above a gap.
+    fn remember(&mut self, number: u64) {
+        let ((start, end), grew) = self.above.add(number);
+        let within = |other: &u64| (start..end).contains(other);
+        match self.recent.front_mut() {
+            Some(first) if grew && within(first) => *first = number,
+            _ => {
+                self.recent.retain(|other| !within(other));
+                self.recent.push_front(number);
+                self.recent.truncate(REMEMBERED);
+            }
+        }
+    }
+
+    fn acknowledge(&mut self) -> Ack {
+        self.unacknowledged = 0;
+        self.quick = self.quick.saturating_sub(1);
+        self.deadline = None;
+        let mut ack = Ack {
+            next: self.next,
+            echo: self.echo,
+            ..Ack::default()
+        };
+        if !self.endpoint.sack || self.recent.is_empty() {
+            return ack;
+        }
+        for (block, number) in ack.blocks.iter_mut().zip(&self.recent) {
+            *block = self.above.range_of(*number).unwrap_or_default();
+        }
+        ack
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tmt_core::types::Span;
+
+    use super::*;
+    use crate::endpoint::Profile;
+
+    fn receiver(sack: bool, delayed_ack: u32) -> Receiver {
+        Receiver::new(Endpoint {
+            sack,
+            delayed_ack,
+            ..Profile::Rfc.endpoint()
+        })
+    }
+
+    fn at(millis: u32) -> Time {
+        Time::ZERO.checked_add(Span::from_millis(millis)).unwrap()
+    }
+
+    #[test]
+    fn every_second_packet_in_order_is_acknowledged_and_a_lone_one_by_the_timer() {
+        let mut receiver = receiver(true, 2);
+        assert_eq!(receiver.on_packet(at(0), 0).ack, None);
+        assert_eq!(receiver.on_packet(at(1), 1).ack.unwrap().next, 2);
+        assert_eq!(receiver.on_packet(at(2), 2).ack, None);
+        assert_eq!(receiver.deadline(), Some(at(102)));
+        assert_eq!(receiver.on_timer(at(101)), None);
+        assert_eq!(receiver.on_timer(at(102)).unwrap().next, 3);
+        assert_eq!(receiver.deadline(), None);
+    }
+
+    #[test]
+    fn a_gap_is_told_at_once_and_so_is_its_end() {
+        let mut receiver = receiver(true, 2);
+        receiver.on_packet(at(0), 0);
+        let ack = receiver.on_packet(at(1), 2).ack.unwrap();
+        assert_eq!((ack.next, ack.blocks[0]), (1, (2, 3)));
+        let ack = receiver.on_packet(at(2), 1).ack.unwrap();
+        assert_eq!((ack.next, ack.blocks[0]), (3, (0, 0)));
+    }
+
+    #[test]
+    fn the_first_block_holds_the_latest_arrival_and_there_are_at_most_three() {
+        let mut receiver = receiver(true, 1);
+        for number in [2, 4, 6, 8] {
+            receiver.on_packet(at(0), number);
+        }
+        let ack = receiver.on_packet(at(1), 3).ack.unwrap();
+        assert_eq!(ack.blocks, [(2, 5), (8, 9), (6, 7)]);
+    }
+
+    #[test]
+    fn a_duplicate_is_known_as_one() {
+        let mut receiver = receiver(true, 1);
+        receiver.on_packet(at(0), 0);
+        receiver.on_packet(at(0), 5);
+        assert!(receiver.on_packet(at(1), 0).duplicate);
+        assert!(receiver.on_packet(at(1), 5).duplicate);
+        assert!(!receiver.on_packet(at(1), 1).duplicate);
+    }
+
+    #[test]
+    fn quick_acknowledgements_are_not_delayed() {
+        let mut receiver = Receiver::new(Endpoint {
+            quick_acks: 3,
+            delayed_ack: 2,
+            ..Profile::Rfc.endpoint()
+        });
+        let answers: Vec<bool> = (0..7u64)
+            .map(|number| receiver.on_packet(at(0), number).ack.is_some())
+            .collect();
+        assert_eq!(answers, [true, true, true, false, true, false, true]);
+    }
+
+    #[test]
+    fn a_mark_is_echoed_until_it_is_answered() {
+        // RFC 3168 §6.1.3: every acknowledgement carries it until a packet with CWR arrives.
+        let mut receiver = receiver(true, 1);
+        let packet = |number, marked, reduced| Packet {
+            number,
+            marked,
+            reduced,
+        };
+        let told: Vec<bool> = [
+            packet(0, false, false),
+            packet(1, true, false),
+            packet(2, false, false),
+            packet(3, false, true),
+            packet(4, true, true),
+        ]
+        .map(|packet| receiver.on_packet(at(0), packet).ack.unwrap().echo)
+        .to_vec();
+        assert_eq!(told, [false, true, true, false, true]);
+    }
+
+    #[test]
+    fn without_sack_there_are_no_blocks() {
+        let mut receiver = receiver(false, 1);
+        assert_eq!(receiver.on_packet(at(0), 3).ack.unwrap(), Ack::default());
+    }
+}

@@ -1,0 +1,582 @@
+//! The sending end: what to send when, for any congestion control.
+//!
+//! Sequence numbers count packets. Specification: RFC 5681 and 6582 without SACK (`sender/partial.rs`),
+//! RFC 6675 with it (`sender/selective.rs`), 3042, 6298, 6937. Named deviations:
+//! - RFC 6675's rescue retransmission (rule 4 of NextSeg, optional) is not made;
+//! - the timer is restarted when a recovery begins, as ns-2 and Linux do;
+//! - with SACK a recovery sends its first packet anew only if the recovery before it did not;
+//! - a window is cut from at most itself, however much is outstanding.
+//!
+//! What a profile adds has a file of its own, with its deviations: RACK (`sender/rack.rs`) and TLP (`tlp.rs`, RFC
+//! 8985), F-RTO (`f_rto.rs`, RFC 5682), pacing (`pacing.rs`), delivery rates (`rate.rs`); ECN is RFC 3168's.
+//!
+//! The sender is pulled: after each event [`Sender::next_packet`] is called until it has none.
+
+mod ecn;
+mod f_rto;
+mod news;
+mod pacing;
+mod partial;
+mod prr;
+mod rack;
+mod rate;
+mod recovery;
+mod selective;
+mod timer;
+mod tlp;
+
+use std::collections::VecDeque;
+
+use tmt_core::types::{Span, Time, to_f64};
+
+use crate::congestion::{AckEvent, CongestionControl};
+use crate::endpoint::ranges::RangeSet;
+use crate::endpoint::receiver::Ack;
+use crate::endpoint::rtt::RttEstimator;
+use crate::endpoint::{Endpoint, LossDetection, RttSampling};
+use f_rto::Doubt;
+use news::News;
+use pacing::Pacer;
+use prr::Prr;
+use rack::Rack;
+use rate::Rates;
+use tlp::TailProbe;
+
+/// Duplicate acknowledgements, or packets known to have arrived above one, that make it lost.
+const DUP_THRESHOLD: u32 = 3;
+
+/// A packet on its way out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Transmission {
+    /// Packet number.
+    pub packet: u64,
+    /// 1 for the first transmission, 2 for the first retransmission …
+    pub copy: u32,
+    /// It tells that the window was reduced on an echoed mark (CWR, RFC 3168).
+    pub reduced: bool,
+    /// Why it is sent.
+    pub why: Why,
+}
+
+/// What a timer that expired has done.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Wake {
+    /// Nothing: none was due.
+    Nothing,
+    /// A retransmission timeout.
+    Timeout,
+    /// A tail loss probe is to be sent, or packets were found lost by time.
+    Other,
+}
+
+/// Why a packet is sent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Why {
+    /// For the first time.
+    New,
+    /// Again in a fast recovery.
+    FastRetransmit,
+    /// Again after a retransmission timeout.
+    Timeout,
+    /// Again, to find out whether the end of a flight is lost (RFC 8985 §7).
+    TailProbe,
+}
+
+/// A packet that is outstanding.
+#[derive(Debug, Clone, Copy)]
+struct Outstanding {
+    sent: Time,
+    copies: u32,
+    sacked: bool,
+    lost: bool,
+    /// Sent again since it was found lost.
+    again: bool,
+}
+
+impl Outstanding {
+    /// RFC 6675's SetPipe: how often the packet counts as being in the network.
+    fn in_pipe(self) -> u64 {
+        if self.sacked {
+            0
+        } else {
+            u64::from(!self.lost) + u64::from(self.again)
+        }
+    }
+}
+
+/// What the sender is going through.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Phase {
+    Open,
+    /// Fast recovery until everything below `point` is acknowledged.
+    Recovery {
+        point: u64,
+    },
+    /// After a timeout, until everything below `point` is acknowledged.
+    Loss {
+        point: u64,
+    },
+}
+
+/// What a sender shows of itself.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Snapshot {
+    /// Congestion window, segments.
+    pub cwnd: f64,
+    /// Slow-start threshold, segments.
+    pub ssthresh: Option<f64>,
+    /// Smoothed round-trip time.
+    pub srtt: Option<Span>,
+    /// Retransmission timeout.
+    pub rto: Span,
+    /// Packets sent and not yet acknowledged.
+    pub in_flight: u64,
+}
+
+/// The sender of one flow.
+#[derive(Debug)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is what one RFC keeps beside the phase"
+)]
+pub struct Sender {
+    endpoint: Endpoint,
+    cc: Box<dyn CongestionControl>,
+    /// [`CongestionControl::governs_recovery`], which does not change.
+    governed: bool,
+    rtt: RttEstimator,
+    /// Packets the application has; none for a source that never ends.
+    total: Option<u64>,
+    /// Lowest packet not acknowledged.
+    una: u64,
+    /// The receiver has room for packets below this.
+    edge: u64,
+    /// Without SACK, the packet that goes out next: below `high` after a timeout.
+    nxt: u64,
+    /// Packets sent at least once: all below this.
+    high: u64,
+    outstanding: VecDeque<Outstanding>,
+    phase: Phase,
+    dupacks: u32,
+    /// The packet that is sent again whatever the window says, unless it arrives before.
+    retransmit: Option<u64>,
+    /// The window, and nothing else, kept the sender from sending at its last attempt.
+    held_by_cwnd: bool,
+    /// Packets of limited transmit, which do not count as in flight when the window is cut.
+    limited: u64,
+    /// Without SACK: duplicates of what was sent before the last cut start no recovery (RFC 6582 §3.2).
+    recover: Option<u64>,
+    timed: Option<(u64, Time)>,
+    /// When the retransmission timeout, or the tail loss probe in its place, is due.
+    deadline: Option<Time>,
+    sacked: RangeSet,
+    sacked_count: u64,
+    /// Everything below this that was not received is lost.
+    lost_below: u64,
+    /// Lost packets below this have been sent again.
+    rtx_cursor: u64,
+    /// As `rtx_cursor`, for NextSeg's third rule.
+    extra_cursor: u64,
+    pipe: u64,
+    prr: Prr,
+    /// Without SACK: segments by which the window is inflated during recovery.
+    inflation: f64,
+    seen_partial: bool,
+    news: News,
+    /// Packets found lost so far, a copy that was lost again counted again.
+    lost: u64,
+    rack: Option<Box<Rack>>,
+    tail_probe: TailProbe,
+    doubt: Option<Doubt>,
+    rates: Option<Box<Rates>>,
+    pacer: Option<Pacer>,
+    /// An echoed mark cuts the window once everything below this is acknowledged.
+    reduced_at: u64,
+    /// The next new packet tells that the window was reduced.
+    tell_reduced: bool,
+    rto_events: u64,
+    fast_recoveries: u64,
+    spurious_timeouts: u64,
+}
+
+impl Sender {
+    /// A sender of `total` packets, or of as many as fit.
+    #[must_use]
+    pub fn new(endpoint: Endpoint, cc: Box<dyn CongestionControl>, total: Option<u64>) -> Self {
+        let rack = (endpoint.sack && endpoint.loss_detection == LossDetection::Rack)
+            .then(Box::<Rack>::default);
+        let rates = cc.samples_rate().then(Box::<Rates>::default);
+        let pacer = (endpoint.pacing || cc.pacing_rate().is_some()).then(Pacer::default);
+        Self {
+            rtt: RttEstimator::new(endpoint.rto),
+            endpoint,
+            governed: cc.governs_recovery(),
+            cc,
+            total,
+            una: 0,
+            edge: u64::MAX,
+            nxt: 0,
+            high: 0,
+            outstanding: VecDeque::new(),
+            phase: Phase::Open,
+            dupacks: 0,
+            retransmit: None,
+            held_by_cwnd: false,
+            limited: 0,
+            recover: None,
+            timed: None,
+            deadline: None,
+            sacked: RangeSet::default(),
+            sacked_count: 0,
+            lost_below: 0,
+            rtx_cursor: 0,
+            extra_cursor: 0,
+            pipe: 0,
+            prr: Prr::default(),
+            inflation: 0.0,
+            seen_partial: false,
+            news: News::default(),
+            lost: 0,
+            rack,
+            tail_probe: TailProbe::default(),
+            doubt: None,
+            rates,
+            pacer,
+            reduced_at: 0,
+            tell_reduced: false,
+            rto_events: 0,
+            fast_recoveries: 0,
+            spurious_timeouts: 0,
+        }
+    }
+
+    /// A round trip measured before the first data, by a handshake.
+    pub fn on_handshake(&mut self, rtt: Span) {
+        self.rtt.sample(rtt);
+    }
+
+    /// The receiver has room for so many packets, as a handshake tells; without limit until this is called.
+    pub fn on_room(&mut self, packets: u64) {
+        self.edge = packets;
+    }
+
+    /// When a timer expires.
+    #[must_use]
+    pub fn deadline(&self) -> Option<Time> {
+        let reordering = self.rack.as_ref().and_then(|rack| rack.deadline());
+        match (self.deadline, reordering) {
+            (Some(timeout), Some(reordering)) => Some(timeout.min(reordering)),
+            (timeout, reordering) => timeout.or(reordering),
+        }
+    }
+
+    /// When pacing lets out the packet that it held back at the last attempt.
+    #[must_use]
+    pub fn release(&self) -> Option<Time> {
+        self.pacer.as_ref().and_then(Pacer::holds_until)
+    }
+
+    /// Whether new packets may be marked by queues: not those of a controller that would not answer.
+    #[must_use]
+    pub fn is_ecn_capable(&self) -> bool {
+        self.endpoint.ecn && self.cc.answers_marks()
+    }
+
+    /// Lowest packet not acknowledged.
+    #[must_use]
+    pub fn una(&self) -> u64 {
+        self.una
+    }
+
+    /// Whether everything has been acknowledged.
+    #[must_use]
+    pub fn is_done(&self) -> bool {
+        self.total.is_some_and(|total| self.una >= total)
+    }
+
+    /// Retransmission timeouts so far.
+    #[must_use]
+    pub fn rto_events(&self) -> u64 {
+        self.rto_events
+    }
+
+    /// Fast recoveries so far.
+    #[must_use]
+    pub fn fast_recoveries(&self) -> u64 {
+        self.fast_recoveries
+    }
+
+    /// Timeouts that turned out to have been needless (F-RTO).
+    #[must_use]
+    pub fn spurious_timeouts(&self) -> u64 {
+        self.spurious_timeouts
+    }
+
+    /// What the sender shows of itself.
+    #[must_use]
+    pub fn snapshot(&self) -> Snapshot {
+        Snapshot {
+            cwnd: self.cc.cwnd(),
+            ssthresh: self.cc.ssthresh(),
+            srtt: self.rtt.srtt(),
+            rto: self.rtt.rto(),
+            in_flight: self.high - self.una,
+        }
+    }
+
+    /// An acknowledgement arrives.
+    pub fn on_ack(&mut self, now: Time, ack: &Ack) {
+        let next = ack.next.min(self.high);
+        if ack.room != Ack::UNLIMITED && next >= self.una {
+            let edge = next.saturating_add(ack.room.into());
+            let reopened = ack.update && edge > self.edge;
+            self.edge = edge;
+            if reopened && next == self.una && self.una < edge && self.una < self.high {
+                // It was told of no room before: all it had on its way has come, or found none. What only answers a
+                // packet that found none tells no more room than before.
+                self.retransmit = Some(self.una);
+            }
+        }
+        let lost_before = self.lost;
+        let newly_sacked = if self.endpoint.sack {
+            self.take_blocks(now, ack)
+        } else {
+            0
+        };
+        let acked = next.saturating_sub(self.una);
+        let in_flight = self.high - self.una;
+        let mut delivered = newly_sacked;
+        let mut rtt = None;
+        if acked > 0 {
+            let what = self.advance(now, next);
+            self.measure(now, next, &what);
+            delivered += what.delivered;
+            rtt = what.travelled(now);
+        }
+        if self.rack.is_some() {
+            self.find_overdue(now, ack.duplicate);
+        } else if self.endpoint.sack {
+            self.find_lost();
+        }
+        // RFC 6675 §2: with SACK an acknowledgement is a duplicate only if it tells something new. An update of the
+        // window is none (RFC 5681 §2); it is known as one, since windows that flows share change with every packet.
+        let duplicate = acked == 0
+            && self.high > self.una
+            && !ack.update
+            && (!self.endpoint.sack || newly_sacked > 0);
+        if !self.endpoint.sack {
+            delivered = self.news.arrivals(acked, duplicate, in_flight);
+        }
+        let event = AckEvent {
+            now,
+            acked,
+            delivered,
+            in_flight,
+            round: self.news.round(self.una, self.high),
+            rtt,
+            srtt: self.rtt.srtt(),
+            lost: self.lost - lost_before,
+            pipe: self.in_network(),
+            echo: ack.echo,
+            rate: self.rate_sample(now),
+        };
+        self.cc.observe(&event);
+        self.on_probe_acked(now, ack);
+        if ack.echo {
+            self.on_echo(now);
+        }
+        let restart = self.by_phase(&event, duplicate) || acked > 0;
+        if restart && !self.keeps_timer(acked) {
+            self.arm(now);
+        }
+    }
+
+    /// What the acknowledgement does in the phase that the sender is in; whether the timer starts anew.
+    fn by_phase(&mut self, event: &AckEvent, duplicate: bool) -> bool {
+        let (now, acked, delivered) = (event.now, event.acked, event.delivered);
+        if self.governed {
+            self.cc.on_ack(event);
+        }
+        match self.phase {
+            Phase::Open => {
+                if acked > 0 {
+                    self.dupacks = 0;
+                    self.limited = 0;
+                    self.grow(event);
+                }
+                if duplicate {
+                    self.dupacks += 1;
+                }
+                if self.finds_loss() {
+                    self.enter_recovery(now, delivered);
+                    return true;
+                }
+            }
+            Phase::Recovery { point } if self.una >= point || self.gives_up(acked) => {
+                self.leave_recovery(now);
+            }
+            Phase::Recovery { .. } if self.endpoint.sack => self.in_recovery(delivered),
+            Phase::Recovery { .. } => {
+                if acked > 0 {
+                    self.on_partial(acked);
+                } else if duplicate {
+                    self.inflation += 1.0;
+                }
+            }
+            Phase::Loss { point } => {
+                if self.was_spurious(now) {
+                    return true;
+                }
+                if acked > 0 {
+                    self.grow(event);
+                }
+                self.doubt_on_ack(acked, duplicate, point);
+                if self.una >= point {
+                    self.doubt = None;
+                    self.phase = Phase::Open;
+                    self.dupacks = 0;
+                    self.end_of_recovery(now);
+                }
+            }
+        }
+        false
+    }
+
+    /// The next packet to be sent `now`; none when the window, the pace, or the application has no more.
+    pub fn next_packet(&mut self, now: Time) -> Option<Transmission> {
+        if self.pacer.as_mut().is_some_and(|pacer| pacer.holds(now)) {
+            return None;
+        }
+        let urgent = self.retransmit.take().or_else(|| self.tail_probe.take());
+        let packet = if let Some(packet) = urgent.filter(|packet| self.is_missing(*packet)) {
+            packet
+        } else if self.endpoint.sack {
+            self.choose_selective()?
+        } else {
+            self.choose_partial()?
+        };
+        Some(self.transmit(now, packet))
+    }
+
+    /// Whether a packet that was to be sent, before pacing held it back, is still wanted.
+    fn is_missing(&self, packet: u64) -> bool {
+        if packet == self.high {
+            return self.has_new_data();
+        }
+        let index = packet.checked_sub(self.una).map(|_| self.index(packet));
+        let entry = index.and_then(|index| self.outstanding.get(index));
+        entry.is_some_and(|entry| !entry.sacked)
+    }
+
+    fn transmit(&mut self, now: Time, packet: u64) -> Transmission {
+        let mut reduced = false;
+        if self.high == self.una && self.high > 0 {
+            self.cc.on_restart(now);
+        }
+        let copy = if packet == self.high {
+            self.high += 1;
+            self.pipe += 1;
+            self.outstanding.push_back(Outstanding {
+                sent: now,
+                copies: 1,
+                sacked: false,
+                lost: false,
+                again: false,
+            });
+            if self.endpoint.rtt_sampling == RttSampling::PerWindow {
+                self.timed.get_or_insert((packet, now));
+            }
+            reduced = std::mem::take(&mut self.tell_reduced);
+            1
+        } else {
+            // Karn: once something was sent again, a measurement under way could mean either.
+            self.timed = None;
+            let index = self.index(packet);
+            let before = self.outstanding[index];
+            let entry = &mut self.outstanding[index];
+            entry.copies += 1;
+            entry.sent = now;
+            entry.again = true;
+            let (was, is) = (before.in_pipe(), entry.in_pipe());
+            let copies = entry.copies;
+            self.pipe = self.pipe + is - was;
+            copies
+        };
+        if packet == self.nxt {
+            self.nxt += 1;
+        }
+        if matches!(self.phase, Phase::Recovery { .. }) {
+            self.prr.on_sent();
+        }
+        if let Some(rack) = &mut self.rack {
+            rack.on_sent(now, packet, copy);
+        }
+        self.note_rate(now, packet);
+        self.pace(now);
+        if self.rack.is_some() && copy > 1 && packet == self.una {
+            // As in Linux: a repeat of the first packet has a whole timeout before it.
+            self.deadline = self.rtt.deadline(now);
+        } else if self.deadline.is_none() || (copy == 1 && self.endpoint.tail_loss_probe) {
+            self.arm_for_sent(now);
+        }
+        let why = match self.phase {
+            _ if copy == 1 => Why::New,
+            Phase::Open => Why::TailProbe,
+            Phase::Loss { .. } => Why::Timeout,
+            Phase::Recovery { .. } => Why::FastRetransmit,
+        };
+        Transmission {
+            packet,
+            copy,
+            reduced,
+            why,
+        }
+    }
+
+    /// Packets in the network, as far as the sender knows.
+    fn in_network(&self) -> u64 {
+        if self.endpoint.sack {
+            self.pipe
+        } else {
+            self.nxt - self.una
+        }
+    }
+
+    /// Where packet `number` stands in `outstanding`.
+    fn index(&self, number: u64) -> usize {
+        usize::try_from(number - self.una).unwrap_or(usize::MAX)
+    }
+
+    /// Whether the application has a packet that was never sent, and the receiver room for it.
+    fn has_new_data(&self) -> bool {
+        self.total.is_none_or(|total| self.high < total)
+            && self.high - self.una < self.endpoint.rwnd
+            && self.high < self.edge
+    }
+
+    /// FlightSize, without limited transmit (RFC 5681 §3.2 step 2), and never above the window.
+    ///
+    /// Before a recovery the two are the same. In a long one with SACK new data goes out beyond what is
+    /// missing, and cutting from all of it would raise the threshold.
+    fn flight(&self) -> f64 {
+        to_f64((self.high - self.una).saturating_sub(self.limited)).min(self.cc.cwnd())
+    }
+
+    /// What the sender may have in flight.
+    fn window(&self) -> f64 {
+        self.cc.cwnd().min(to_f64(self.endpoint.rwnd))
+    }
+
+    fn grow(&mut self, ack: &AckEvent) {
+        // With an echoed mark an acknowledgement lets no window grow (RFC 3168 §6.1.2).
+        if self.governed || ack.echo {
+            return;
+        }
+        if self.held_by_cwnd || !self.endpoint.window_validation {
+            self.cc.on_ack(ack);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,31 @@
+//! Echoed marks of queues (RFC 3168 §6.1.2).
+
+use tmt_core::types::Time;
+
+use super::{Phase, Sender};
+use crate::congestion::{Cause, CongestionEvent};
+
+impl Sender {
+    /// An echoed mark cuts the window, once a round trip (RFC 3168 §6.1.2).
+    pub(super) fn on_echo(&mut self, now: Time) {
+        if self.una < self.reduced_at {
+            return;
+        }
+        self.note_reduction();
+        if self.phase == Phase::Open {
+            self.cc.on_congestion(&CongestionEvent {
+                now,
+                in_flight: self.flight(),
+                cause: Cause::Ecn,
+            });
+        }
+    }
+
+    /// The window is cut: no mark of this round trip cuts it again, and the receiver is told (RFC 3168 §6.1.2).
+    pub(super) fn note_reduction(&mut self) {
+        if self.endpoint.ecn {
+            self.reduced_at = self.high;
+            self.tell_reduced = true;
+        }
+    }
+}

@@ -1,0 +1,150 @@
+//! What an acknowledgement tells: what it covers, how long that took, and what a congestion control measures by it.
+
+use tmt_core::types::{Span, Time};
+
+use super::Sender;
+use crate::endpoint::RttSampling;
+
+/// What is kept from one acknowledgement to the next.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct News {
+    /// Round trips so far.
+    rounds: u64,
+    /// The first packet sent after the current round trip began.
+    round_end: u64,
+    /// Without SACK: arrivals that duplicates told, and no acknowledgement of new data covers yet.
+    told: u64,
+}
+
+impl News {
+    /// The round trip that an acknowledgement up to `una` belongs to, with all below `high` sent.
+    pub(super) fn round(&mut self, una: u64, high: u64) -> u64 {
+        if una > self.round_end {
+            self.rounds += 1;
+            self.round_end = high;
+        }
+        self.rounds
+    }
+
+    /// Without SACK, how many packets an acknowledgement tells to have arrived.
+    ///
+    /// A duplicate tells of one, as long as there can be one, so that what it told is not counted again when
+    /// it is acknowledged (the counting of Westwood+).
+    pub(super) fn arrivals(&mut self, acked: u64, duplicate: bool, in_flight: u64) -> u64 {
+        if duplicate {
+            // The packet that all wait for cannot be among them.
+            let news = self.told + 1 < in_flight;
+            self.told += u64::from(news);
+            return u64::from(news);
+        }
+        // What ends a gap has itself arrived, whatever was told before.
+        let news = acked.saturating_sub(self.told).max(acked.min(1));
+        self.told -= acked - news;
+        news
+    }
+}
+
+/// What an acknowledgement of new data covers.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Acknowledged {
+    /// Packets that were not known to have arrived.
+    pub(super) delivered: u64,
+    /// One of all was sent more than once.
+    pub(super) again: bool,
+    /// When the first packet that was not known to have arrived was sent.
+    pub(super) first: Option<Time>,
+    /// When the last packet was sent, unless it was known to have arrived.
+    pub(super) last: Option<Time>,
+}
+
+impl Acknowledged {
+    /// How long the last packet was on its way; none where one of them was sent twice (Karn), or the last was known
+    /// to have arrived earlier.
+    pub(super) fn travelled(&self, now: Time) -> Option<Span> {
+        let last = self.last.filter(|_| !self.again)?;
+        Some(now.since(last))
+    }
+}
+
+impl Sender {
+    /// Takes the round-trip time of what was acknowledged up to `next`, never of what was sent twice.
+    pub(super) fn measure(&mut self, now: Time, next: u64, acked: &Acknowledged) {
+        let sent = match self.endpoint.rtt_sampling {
+            RttSampling::PerWindow => self
+                .timed
+                .take_if(|(packet, _)| *packet < next)
+                .map(|(_, sent)| sent),
+            // What was received out of order was not acknowledged for waiting, not for travelling.
+            RttSampling::PerAck => acked.first.filter(|_| !acked.again),
+        };
+        if let Some(sent) = sent {
+            self.rtt.sample(now.since(sent));
+        }
+    }
+
+    /// Everything below `next` is acknowledged; what that was.
+    pub(super) fn advance(&mut self, now: Time, next: u64) -> Acknowledged {
+        let mut acked = Acknowledged::default();
+        while self.una < next {
+            let Some(entry) = self.outstanding.pop_front() else {
+                break;
+            };
+            self.pipe -= entry.in_pipe();
+            acked.again |= entry.copies > 1;
+            acked.last = (!entry.sacked).then_some(entry.sent);
+            if entry.sacked {
+                self.sacked_count -= 1;
+            } else {
+                acked.delivered += 1;
+                acked.first.get_or_insert(entry.sent);
+                if let Some(rack) = &mut self.rack {
+                    rack.on_arrival(now, self.una, &entry);
+                }
+                if let Some(rates) = &mut self.rates {
+                    rates.on_arrival(now, self.una, &entry);
+                }
+                if let Some(doubt) = &mut self.doubt {
+                    doubt.on_arrival(self.una, &entry);
+                }
+            }
+            self.una += 1;
+        }
+        if let Some(rates) = &mut self.rates {
+            rates.forget_below(next);
+        }
+        self.sacked.remove_below(next);
+        self.nxt = self.nxt.max(next);
+        acked
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_duplicates_told_is_not_told_again() {
+        // Packets 0 and 4 of 10 are lost: eight arrive and make duplicates, then 0, then 4.
+        let mut news = News::default();
+        let mut sum: u64 = (0..8).map(|_| news.arrivals(0, true, 10)).sum();
+        assert_eq!(sum, 8);
+        sum += news.arrivals(4, false, 10);
+        sum += news.arrivals(6, false, 6);
+        assert_eq!((sum, news.told), (10, 0));
+    }
+
+    #[test]
+    fn copies_of_what_is_there_already_are_no_arrivals() {
+        let mut news = News::default();
+        let sum: u64 = (0..20).map(|_| news.arrivals(0, true, 5)).sum();
+        assert_eq!(sum + news.arrivals(5, false, 5), 5);
+    }
+
+    #[test]
+    fn a_round_trip_ends_when_what_was_sent_within_it_is_acknowledged() {
+        let mut news = News::default();
+        // Two sent, one acknowledged, four sent by then: the next ends with the fifth.
+        let rounds = [(1, 2), (2, 4), (3, 6), (4, 8)].map(|(una, high)| news.round(una, high));
+        assert_eq!(rounds, [1, 1, 2, 2]);
+    }
+}

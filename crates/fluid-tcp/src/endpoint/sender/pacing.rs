@@ -1,0 +1,94 @@
+//! Pacing: packets are spread over time at a rate, one by one.
+//!
+//! The rate is the controller's where it has one (BBR). Else, as in Linux, it is 2 windows a smoothed round trip in
+//! slow start, up to half of the threshold, and 1.2 windows after; before the first round trip was measured the
+//! initial window goes out at once.
+
+use tmt_core::types::{Span, Time};
+
+use super::Sender;
+use tmt_core::math::num::whole;
+
+/// When the next packet may go.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Pacer {
+    next: Time,
+    /// It held a packet back until then.
+    held: bool,
+}
+
+impl Pacer {
+    /// Whether nothing may go `now`.
+    pub(super) fn holds(&mut self, now: Time) -> bool {
+        self.held = now < self.next;
+        self.held
+    }
+
+    pub(super) fn holds_until(&self) -> Option<Time> {
+        self.held.then_some(self.next)
+    }
+}
+
+/// Windows a round trip, in slow start and after.
+const SLOW_START: f64 = 2.0;
+const AVOIDANCE: f64 = 1.2;
+
+impl Sender {
+    /// Segments a second; none where nothing was measured yet.
+    fn pacing_rate(&self) -> Option<f64> {
+        if let Some(rate) = self.cc.pacing_rate() {
+            return Some(rate);
+        }
+        let srtt = self.rtt.srtt().filter(|srtt| !srtt.is_zero())?;
+        let cwnd = self.cc.cwnd();
+        let slow_start = self
+            .cc
+            .ssthresh()
+            .is_none_or(|threshold| cwnd < threshold / 2.0);
+        let factor = if slow_start { SLOW_START } else { AVOIDANCE };
+        Some(factor * cwnd / srtt.as_secs_f64())
+    }
+
+    /// A packet was sent `now`: when the next may go.
+    pub(super) fn pace(&mut self, now: Time) {
+        if self.pacer.is_none() {
+            return;
+        }
+        let rate = self.pacing_rate();
+        let Some(pacer) = &mut self.pacer else {
+            return;
+        };
+        let gap = rate.filter(|rate| *rate > 0.0).map_or(Span::ZERO, |rate| {
+            Span::from_nanos(whole(1e9 / rate)).unwrap_or(Span::MAX)
+        });
+        pacer.next = pacer.next.max(now).saturating_add(gap);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::{ack, at, drain, endpoint, sender};
+    use crate::endpoint::{Endpoint, Recovery};
+
+    #[test]
+    fn a_window_is_spread_over_half_a_round_trip_in_slow_start() {
+        let endpoint = Endpoint {
+            pacing: true,
+            ..endpoint(true, Recovery::Prr, 10)
+        };
+        let mut sender = sender(endpoint, None);
+        // Nothing is known of the path: the initial window goes at once.
+        assert_eq!(drain(&mut sender, at(0)).len(), 10);
+        sender.on_ack(at(550), &ack(10, &[]));
+        // cwnd 11 and 550 ms: 40 packets a second, one every 25 ms.
+        let mut sent = Vec::new();
+        let mut now = at(550);
+        while drain(&mut sender, now).len() == 1 {
+            sent.push(now);
+            now = sender.release().unwrap_or(now);
+        }
+        let expected: Vec<_> = (0..11).map(|packet| at(550 + 25 * packet)).collect();
+        assert_eq!(sent, expected);
+        assert_eq!(sender.release(), None);
+    }
+}

@@ -1,0 +1,312 @@
+//! RACK: a packet is lost when one sent later has arrived and it is overdue itself (RFC 8985 §6).
+//!
+//! Transmissions are kept in the order of their times, so that finding what is overdue costs a step a packet.
+//! Named deviations:
+//! - RACK.min_RTT is the smallest of the connection, without a window (§6.2 step 1 leaves it open);
+//! - a retransmission timeout takes all that is outstanding for lost, as RFC 6675 §5.1 does; §6.3 spares what was
+//!   sent within the last round trip;
+//! - the timeout is restarted when the first packet outstanding is sent again, as in Linux;
+//! - a D-SACK is a bit of the acknowledgement, and tells nothing of which packet it was.
+
+use std::collections::VecDeque;
+
+use tmt_core::types::{Span, Time};
+
+use super::rate::tell_lost;
+use super::{DUP_THRESHOLD, Outstanding, Phase, Sender};
+
+/// Recoveries without a D-SACK after which the reordering window is the smallest again (§6.2 step 4).
+const PERSISTENCE: u32 = 16;
+
+/// What RACK keeps, under the names of §6.1 where it has them.
+#[derive(Debug)]
+pub(super) struct Rack {
+    /// `RACK.xmit_ts` and `RACK.end_seq`: of what was sent last among all that has arrived.
+    latest: Option<(Time, u64)>,
+    /// `RACK.rtt`.
+    rtt: Span,
+    /// `RACK.min_RTT`.
+    shortest: Option<Span>,
+    /// `RACK.fack`: all that has arrived lies below.
+    highest: u64,
+    /// `RACK.reordering_seen`.
+    reordered: bool,
+    /// `RACK.reo_wnd_mult`, `RACK.reo_wnd_persist`, `RACK.dsack_round`.
+    factor: u64,
+    persists: u32,
+    widened_at: Option<u64>,
+    /// When the first packet that waits becomes overdue.
+    deadline: Option<Time>,
+    /// Transmissions in their order: packet, copy, when.
+    order: VecDeque<(u64, u32, Time)>,
+}
+
+impl Default for Rack {
+    fn default() -> Self {
+        Self {
+            latest: None,
+            rtt: Span::ZERO,
+            shortest: None,
+            highest: 0,
+            reordered: false,
+            factor: 1,
+            persists: PERSISTENCE,
+            widened_at: None,
+            deadline: None,
+            order: VecDeque::new(),
+        }
+    }
+}
+
+impl Rack {
+    pub(super) fn deadline(&self) -> Option<Time> {
+        self.deadline
+    }
+
+    pub(super) fn is_due(&self, now: Time) -> bool {
+        self.deadline.is_some_and(|deadline| deadline <= now)
+    }
+
+    pub(super) fn on_sent(&mut self, now: Time, packet: u64, copy: u32) {
+        self.order.push_back((packet, copy, now));
+    }
+
+    /// A packet is known to have arrived (§6.2 steps 1 to 3).
+    pub(super) fn on_arrival(&mut self, now: Time, packet: u64, entry: &Outstanding) {
+        let rtt = now.since(entry.sent);
+        if entry.copies == 1 {
+            self.shortest = Some(self.shortest.map_or(rtt, |shortest| shortest.min(rtt)));
+            self.reordered |= packet < self.highest;
+        } else if self.shortest.is_some_and(|shortest| rtt < shortest) {
+            // Too soon for the copy sent last: it was an earlier one.
+            return;
+        }
+        self.highest = self.highest.max(packet + 1);
+        if self
+            .latest
+            .is_none_or(|latest| (entry.sent, packet) > latest)
+        {
+            self.latest = Some((entry.sent, packet));
+            self.rtt = rtt;
+        }
+    }
+
+    pub(super) fn on_recovered(&mut self) {
+        self.persists = self.persists.saturating_sub(1);
+        if self.persists == 0 {
+            self.factor = 1;
+        }
+    }
+
+    /// A D-SACK widens the window, once a round trip (§6.2 step 4).
+    fn on_duplicate(&mut self, una: u64, high: u64) {
+        if self.widened_at.is_none_or(|round| una >= round) {
+            self.widened_at = Some(high);
+            self.factor += 1;
+            self.persists = PERSISTENCE;
+        }
+    }
+
+    /// `RACK.reo_wnd`: how long a packet may be overtaken before it is lost.
+    fn window(&self, recovers: bool, sacked: u64, srtt: Option<Span>) -> Span {
+        if !self.reordered && (recovers || sacked >= u64::from(DUP_THRESHOLD)) {
+            return Span::ZERO;
+        }
+        let shortest = self.shortest.unwrap_or(Span::ZERO).as_nanos();
+        let window = Span::from_nanos((shortest / 4).saturating_mul(self.factor));
+        let window = window.unwrap_or(Span::MAX);
+        srtt.map_or(window, |srtt| window.min(srtt))
+    }
+}
+
+impl Sender {
+    /// Whether a packet is known to be lost that has not arrived since.
+    pub(super) fn any_lost(&self) -> bool {
+        let below = self.index(self.lost_below.max(self.una));
+        let first = self.outstanding.iter().take(below);
+        first.into_iter().any(|entry| entry.lost && !entry.sacked)
+    }
+
+    /// Watches all that is outstanding again: what was taken for lost by a spurious timeout.
+    pub(super) fn readmit(&mut self) {
+        let Some(rack) = &mut self.rack else {
+            return;
+        };
+        rack.order.clear();
+        let all = (self.una..).zip(&self.outstanding);
+        let open = all.filter(|(_, entry)| !entry.sacked);
+        rack.order
+            .extend(open.map(|(packet, entry)| (packet, entry.copies, entry.sent)));
+        rack.order
+            .make_contiguous()
+            .sort_unstable_by_key(|(packet, _, sent)| (*sent, *packet));
+    }
+
+    /// Finds packets lost that are overdue (§6.2 steps 4 and 5), and when the next will be.
+    pub(super) fn find_overdue(&mut self, now: Time, duplicate: bool) {
+        let Some(rack) = &mut self.rack else {
+            return;
+        };
+        rack.deadline = None;
+        if duplicate {
+            rack.on_duplicate(self.una, self.high);
+        }
+        let Some(latest) = rack.latest else {
+            return;
+        };
+        let recovers = self.phase != Phase::Open;
+        let window = rack.window(recovers, self.sacked_count, self.rtt.srtt());
+        let patience = rack.rtt.saturating_add(window);
+        while let Some(&(packet, copy, sent)) = rack.order.front() {
+            let index = packet
+                .checked_sub(self.una)
+                .and_then(|index| usize::try_from(index).ok());
+            let entry = index.and_then(|index| self.outstanding.get_mut(index));
+            // Of what has arrived, was sent anew or is known to be lost nothing more can be learnt.
+            let Some(entry) = entry.filter(|entry| {
+                !entry.sacked && entry.copies == copy && (!entry.lost || entry.again)
+            }) else {
+                rack.order.pop_front();
+                continue;
+            };
+            if (sent, packet) > latest {
+                return;
+            }
+            let overdue = sent.saturating_add(patience);
+            if overdue > now {
+                rack.deadline = Some(overdue);
+                return;
+            }
+            let before = entry.in_pipe();
+            entry.lost = true;
+            entry.again = false;
+            self.pipe -= before;
+            self.lost += 1;
+            tell_lost(self.rates.as_deref(), self.cc.as_mut(), self.lost, packet);
+            self.lost_below = self.lost_below.max(packet + 1);
+            self.rtx_cursor = self.rtx_cursor.min(packet);
+            rack.order.pop_front();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::Wake;
+    use super::super::tests::{ack, at, drain, endpoint, sender};
+    use super::*;
+    use crate::endpoint::{Endpoint, LossDetection, Recovery};
+
+    fn rack(initial_window: u32) -> Sender {
+        let endpoint = Endpoint {
+            loss_detection: LossDetection::Rack,
+            ..endpoint(true, Recovery::Prr, initial_window)
+        };
+        sender(endpoint, Some(u64::from(initial_window)))
+    }
+
+    #[test]
+    fn a_gap_that_two_packets_show_is_lost_a_quarter_round_trip_later() {
+        // RFC 8985 §3.3's first example: two SACKs are too few for three duplicates, time is not.
+        let mut sender = rack(10);
+        drain(&mut sender, at(0));
+        sender.on_ack(at(400), &ack(7, &[]));
+        sender.on_ack(at(400), &ack(7, &[(8, 10)]));
+        assert_eq!(
+            (drain(&mut sender, at(400)), sender.fast_recoveries()),
+            (vec![], 0)
+        );
+        assert_eq!(sender.deadline(), Some(at(500)));
+        assert_eq!(sender.on_timer(at(500)), Wake::Other);
+        assert_eq!(drain(&mut sender, at(500)), [(7, 2)]);
+        assert_eq!(sender.fast_recoveries(), 1);
+    }
+
+    #[test]
+    fn a_repeat_that_is_lost_is_repeated_without_a_timeout() {
+        // §3.3's second example: what was sent after the repeat arrives, the repeat does not.
+        let endpoint = Endpoint {
+            loss_detection: LossDetection::Rack,
+            ..endpoint(true, Recovery::Prr, 10)
+        };
+        let mut sender = sender(endpoint, None);
+        drain(&mut sender, at(0));
+        sender.on_ack(at(400), &ack(0, &[(1, 5)]));
+        assert_eq!(drain(&mut sender, at(400)), [(0, 2)]);
+        sender.on_ack(at(410), &ack(0, &[(1, 10)]));
+        let new = drain(&mut sender, at(410));
+        assert!(new.iter().all(|(packet, copy)| *packet >= 10 && *copy == 1) && !new.is_empty());
+        // One round trip later new data is there, the repeat is overdue at once: nothing was ever reordered.
+        sender.on_ack(at(810), &ack(0, &[(1, 11)]));
+        assert_eq!(drain(&mut sender, at(810))[0], (0, 3));
+        assert_eq!((sender.rto_events(), sender.fast_recoveries()), (0, 1));
+    }
+
+    #[test]
+    fn reordering_within_a_quarter_of_the_round_trip_is_no_loss() {
+        let mut sender = rack(10);
+        drain(&mut sender, at(0));
+        sender.on_ack(at(400), &ack(1, &[]));
+        // Packet 1 is overtaken by two, and comes: reordering is known from here on.
+        sender.on_ack(at(401), &ack(1, &[(2, 4)]));
+        sender.on_ack(at(430), &ack(4, &[]));
+        // Now three that arrive above a gap are not enough; 430 + 100 ms are.
+        sender.on_ack(at(431), &ack(4, &[(5, 8)]));
+        assert_eq!(
+            (drain(&mut sender, at(431)), sender.fast_recoveries()),
+            (vec![], 0)
+        );
+        let due = sender.deadline().unwrap();
+        assert_eq!(due, at(531));
+        sender.on_ack(at(440), &ack(8, &[]));
+        assert_eq!(sender.on_timer(due), Wake::Nothing);
+        assert_eq!(sender.fast_recoveries(), 0);
+    }
+
+    #[test]
+    fn what_is_found_lost_in_a_recovery_goes_out_though_no_acknowledgement_comes() {
+        let mut sender = rack(10);
+        sender.total = Some(13);
+        drain(&mut sender, at(0));
+        // Packet 0 comes late, so reordering is known; 2 is missing, and lost a quarter of the round trip later.
+        sender.on_ack(at(400), &ack(0, &[(1, 2)]));
+        sender.on_ack(at(401), &ack(2, &[]));
+        assert_eq!(drain(&mut sender, at(401)).len(), 3);
+        sender.on_ack(at(402), &ack(2, &[(3, 10)]));
+        let due = sender.deadline().unwrap();
+        sender.on_timer(due);
+        assert_eq!(drain(&mut sender, due), [(2, 2)]);
+        // The last of the three arrives; the other two become overdue when nothing is on its way any more.
+        sender.on_ack(at(801), &ack(2, &[(12, 13), (3, 10)]));
+        sender.prr = super::super::Prr::begin(10);
+        assert_eq!(drain(&mut sender, at(801)), []);
+        let due = sender.deadline().unwrap();
+        assert_eq!(
+            (sender.on_timer(due), sender.rto_events()),
+            (Wake::Other, 0)
+        );
+        assert_eq!(drain(&mut sender, due), [(10, 2)]);
+    }
+
+    #[test]
+    fn duplicates_at_the_receiver_widen_the_window_once_a_round_and_sixteen_recoveries_forget_it() {
+        let mut rack = Rack {
+            shortest: Some(Span::from_millis(100)),
+            reordered: true,
+            ..Rack::default()
+        };
+        let window = |rack: &Rack| rack.window(true, 0, Some(Span::from_secs(1)));
+        assert_eq!(window(&rack), Span::from_millis(25));
+        rack.on_duplicate(0, 10);
+        rack.on_duplicate(5, 12);
+        assert_eq!(window(&rack), Span::from_millis(50));
+        rack.on_duplicate(10, 20);
+        assert_eq!(window(&rack), Span::from_millis(75));
+        assert_eq!(
+            rack.window(true, 0, Some(Span::from_millis(60))),
+            Span::from_millis(60)
+        );
+        (0..16).for_each(|_| rack.on_recovered());
+        assert_eq!(window(&rack), Span::from_millis(25));
+    }
+}

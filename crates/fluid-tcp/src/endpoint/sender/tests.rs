@@ -1,0 +1,576 @@
+//! The sender's rules, one a test with the RFC's section beside it, and one property that drives it
+//! with everything a network can do.
+
+use proptest::prelude::*;
+
+use super::*;
+use crate::congestion::Algorithm;
+use crate::endpoint::receiver::{Packet, Receiver};
+use crate::endpoint::{CutFrom, Profile, Recovery};
+use crate::simulation::event::{EventQueue, Kinds};
+
+pub(super) fn endpoint(sack: bool, recovery: Recovery, initial_window: u32) -> Endpoint {
+    Endpoint {
+        sack,
+        recovery,
+        initial_window,
+        delayed_ack: 1,
+        ..Profile::Rfc.endpoint()
+    }
+}
+
+pub(super) fn sender(endpoint: Endpoint, total: Option<u64>) -> Sender {
+    let algorithm: Algorithm = "newreno".parse().unwrap();
+    Sender::new(
+        endpoint,
+        algorithm.start(f64::from(endpoint.initial_window)),
+        total,
+    )
+}
+
+pub(super) fn at(millis: u32) -> Time {
+    Time::ZERO.checked_add(Span::from_millis(millis)).unwrap()
+}
+
+/// Everything the sender lets out now: packet and copy.
+pub(super) fn drain(sender: &mut Sender, now: Time) -> Vec<(u64, u32)> {
+    std::iter::from_fn(|| sender.next_packet(now))
+        .map(|t| (t.packet, t.copy))
+        .collect()
+}
+
+pub(super) fn ack(next: u64, blocks: &[(u64, u64)]) -> Ack {
+    let mut ack = Ack {
+        next,
+        ..Ack::default()
+    };
+    ack.blocks[..blocks.len()].copy_from_slice(blocks);
+    ack
+}
+
+#[test]
+fn the_initial_window_goes_out_at_once_and_no_more() {
+    let mut sender = sender(endpoint(true, Recovery::Prr, 4), None);
+    assert_eq!(drain(&mut sender, at(0)), [(0, 1), (1, 1), (2, 1), (3, 1)]);
+    assert_eq!(sender.deadline(), Some(at(1000)));
+}
+
+#[test]
+fn the_receivers_window_bounds_what_is_outstanding_and_holds_cwnd_only_if_validated() {
+    for window_validation in [false, true] {
+        let endpoint = Endpoint {
+            rwnd: 3,
+            window_validation,
+            ..endpoint(true, Recovery::Prr, 10)
+        };
+        let mut sender = sender(endpoint, None);
+        assert_eq!(drain(&mut sender, at(0)).len(), 3);
+        sender.on_ack(at(500), &ack(1, &[]));
+        assert_eq!(drain(&mut sender, at(500)), [(3, 1)]);
+        let expected = if window_validation { 10.0 } else { 11.0 };
+        assert!((sender.snapshot().cwnd - expected).abs() < 1e-12);
+    }
+}
+
+#[test]
+fn limited_transmit_sends_one_new_packet_on_each_of_the_first_two_duplicates() {
+    // RFC 3042 §2.
+    for sack in [true, false] {
+        for on in [true, false] {
+            let mut sender = sender(
+                Endpoint {
+                    limited_transmit: on,
+                    ..endpoint(sack, Recovery::Halving, 5)
+                },
+                None,
+            );
+            drain(&mut sender, at(0));
+            let mut sent = Vec::new();
+            for end in [3, 4] {
+                sender.on_ack(at(500), &ack(0, &[(2, end)]));
+                sent.push(drain(&mut sender, at(500)).len());
+            }
+            assert_eq!(sent, if on { [1, 1] } else { [0, 0] }, "sack {sack}");
+        }
+    }
+}
+
+#[test]
+fn the_third_packet_above_a_gap_makes_it_lost_and_halves_the_window() {
+    // RFC 6675 §5 step 4; RFC 5681 equation (4).
+    let mut sender = sender(
+        Endpoint {
+            limited_transmit: false,
+            ..endpoint(true, Recovery::Halving, 10)
+        },
+        None,
+    );
+    drain(&mut sender, at(0));
+    for end in [2, 3] {
+        sender.on_ack(at(500), &ack(0, &[(1, end)]));
+        assert_eq!(drain(&mut sender, at(500)), []);
+    }
+    sender.on_ack(at(500), &ack(0, &[(1, 4)]));
+    assert_eq!(drain(&mut sender, at(500)), [(0, 2)]);
+    assert_eq!((sender.snapshot().cwnd, sender.fast_recoveries()), (5.0, 1));
+    // Pipe is 7 now and falls with every packet that arrives; below 5 new data may go.
+    for (end, expected) in [(5, 0), (6, 0), (7, 1), (8, 1)] {
+        sender.on_ack(at(501), &ack(0, &[(1, end)]));
+        assert_eq!(drain(&mut sender, at(501)).len(), expected, "{end}");
+    }
+}
+
+#[test]
+fn a_whole_window_of_losses_is_one_recovery() {
+    for recovery in [Recovery::Halving, Recovery::Prr] {
+        let mut sender = sender(endpoint(true, recovery, 20), None);
+        drain(&mut sender, at(0));
+        for end in 11..=20 {
+            sender.on_ack(at(500), &ack(0, &[(10, end)]));
+            drain(&mut sender, at(500));
+        }
+        for next in 1..=10 {
+            sender.on_ack(at(1000), &ack(next, &[]));
+            drain(&mut sender, at(1000));
+        }
+        assert_eq!(sender.fast_recoveries(), 1, "{recovery:?}");
+        assert!(
+            (sender.snapshot().ssthresh.unwrap() - 10.0).abs() < 1e-9,
+            "{recovery:?}"
+        );
+    }
+}
+
+#[test]
+fn without_sack_a_partial_acknowledgement_sends_the_next_gap_and_a_full_one_ends_recovery() {
+    // RFC 6582 §3.2: packets 0 and 4 of 10 are lost.
+    let mut sender = sender(
+        Endpoint {
+            limited_transmit: false,
+            ..endpoint(false, Recovery::Halving, 10)
+        },
+        Some(10),
+    );
+    drain(&mut sender, at(0));
+    for _ in 0..2 {
+        sender.on_ack(at(500), &ack(0, &[]));
+        assert_eq!(drain(&mut sender, at(500)), []);
+    }
+    sender.on_ack(at(500), &ack(0, &[]));
+    assert_eq!(drain(&mut sender, at(500)), [(0, 2)]);
+    for _ in 0..5 {
+        sender.on_ack(at(501), &ack(0, &[]));
+    }
+    sender.on_ack(at(1000), &ack(4, &[]));
+    assert_eq!(drain(&mut sender, at(1000)), [(4, 2)]);
+    sender.on_ack(at(1500), &ack(10, &[]));
+    assert!(sender.is_done());
+    assert_eq!((sender.snapshot().cwnd, sender.fast_recoveries()), (5.0, 1));
+    assert_eq!(sender.deadline(), None);
+}
+
+#[test]
+fn without_sack_reno_ends_a_recovery_with_the_first_partial_acknowledgement() {
+    // RFC 5681 §3.2 step 6: packets 0 and 4 of 12 are lost. What NewReno sends again at once, Reno leaves to
+    // three more duplicates, which cut the window a second time.
+    let endpoint = Endpoint {
+        limited_transmit: false,
+        ..endpoint(false, Recovery::Halving, 12)
+    };
+    let algorithm: Algorithm = "reno".parse().unwrap();
+    let mut sender = Sender::new(endpoint, algorithm.start(12.0), None);
+    drain(&mut sender, at(0));
+    for _ in 0..10 {
+        sender.on_ack(at(500), &ack(0, &[]));
+        drain(&mut sender, at(500));
+    }
+    assert!((sender.snapshot().cwnd - 6.0).abs() < 1e-12);
+    sender.on_ack(at(1000), &ack(4, &[]));
+    assert_eq!(sender.phase, Phase::Open);
+    assert!(drain(&mut sender, at(1000)).iter().all(|sent| sent.1 == 1));
+    for _ in 0..3 {
+        sender.on_ack(at(1010), &ack(4, &[]));
+    }
+    assert_eq!(drain(&mut sender, at(1010))[0], (4, 2));
+    assert_eq!((sender.snapshot().cwnd, sender.fast_recoveries()), (3.0, 2));
+}
+
+#[test]
+fn without_sack_a_timeout_goes_back_to_the_first_gap_with_one_packet() {
+    // RFC 5681 §3.1, RFC 6298 §5.4 to 5.6.
+    let mut sender = sender(endpoint(false, Recovery::Halving, 8), None);
+    drain(&mut sender, at(0));
+    assert_eq!(sender.on_timer(at(999)), Wake::Nothing);
+    assert_eq!(sender.on_timer(at(1000)), Wake::Timeout);
+    assert_eq!(drain(&mut sender, at(1000)), [(0, 2)]);
+    assert_eq!(sender.deadline(), Some(at(3000)));
+    assert_eq!(
+        (sender.snapshot().cwnd, sender.snapshot().ssthresh),
+        (1.0, Some(4.0))
+    );
+    // Packets 1 to 7 had arrived: the acknowledgement jumps and nothing is sent twice again.
+    sender.on_ack(at(1500), &ack(8, &[]));
+    assert_eq!(drain(&mut sender, at(1500)), [(8, 1), (9, 1)]);
+}
+
+#[test]
+fn without_sack_duplicates_of_what_was_sent_before_a_timeout_start_no_recovery() {
+    // RFC 6582 §3.2 step 2 and §4: the "recover" variable.
+    let mut sender = sender(endpoint(false, Recovery::Halving, 8), None);
+    drain(&mut sender, at(0));
+    sender.on_timer(at(1000));
+    drain(&mut sender, at(1000));
+    sender.on_ack(at(1500), &ack(8, &[]));
+    drain(&mut sender, at(1500));
+    for _ in 0..5 {
+        sender.on_ack(at(1600), &ack(8, &[]));
+        drain(&mut sender, at(1600));
+    }
+    assert_eq!(sender.fast_recoveries(), 0);
+}
+
+#[test]
+fn without_sack_the_duplicates_of_a_needless_recovery_start_no_next_one() {
+    // RFC 6582 §3.2 step 2. Packets 0 to 3 are late behind the other sixteen: nothing is lost.
+    let endpoint = Endpoint {
+        limited_transmit: false,
+        ..endpoint(false, Recovery::Halving, 20)
+    };
+    let mut sender = sender(endpoint, None);
+    drain(&mut sender, at(0));
+    let mut again = Vec::new();
+    for _ in 0..16 {
+        sender.on_ack(at(500), &ack(0, &[]));
+        again.extend(
+            drain(&mut sender, at(500))
+                .into_iter()
+                .filter(|(_, copy)| *copy > 1),
+        );
+    }
+    assert_eq!((again.len(), sender.fast_recoveries()), (1, 1));
+    // The late ones arrive and everything is acknowledged; what was sent twice makes duplicates.
+    sender.on_ack(at(600), &ack(20, &[]));
+    drain(&mut sender, at(600));
+    let una = sender.una();
+    for _ in 0..8 {
+        sender.on_ack(at(1100), &ack(una, &[]));
+        drain(&mut sender, at(1100));
+    }
+    assert_eq!(sender.fast_recoveries(), 1);
+}
+
+#[test]
+fn a_repeated_timeout_keeps_the_threshold_unless_the_profile_cuts_anew() {
+    // RFC 5681 §3.1, last paragraph but one; ns-2 halves the window of one segment again.
+    for (cut_from, expected) in [(CutFrom::Flight, 8.0), (CutFrom::Window, 2.0)] {
+        for sack in [true, false] {
+            let endpoint = Endpoint {
+                cut_from,
+                ..endpoint(sack, Recovery::Halving, 16)
+            };
+            let mut sender = sender(endpoint, None);
+            drain(&mut sender, at(0));
+            for now in [1000, 3000] {
+                assert_eq!(sender.on_timer(at(now)), Wake::Timeout);
+                drain(&mut sender, at(now));
+            }
+            let snapshot = sender.snapshot();
+            assert_eq!(
+                (snapshot.cwnd, snapshot.ssthresh),
+                (1.0, Some(expected)),
+                "sack {sack}"
+            );
+        }
+    }
+}
+
+#[test]
+fn what_was_sent_twice_measures_no_round_trip() {
+    // Karn, RFC 6298 §3.
+    for rtt_sampling in [RttSampling::PerAck, RttSampling::PerWindow] {
+        let endpoint = Endpoint {
+            rtt_sampling,
+            ..endpoint(true, Recovery::Prr, 1)
+        };
+        let mut sender = sender(endpoint, None);
+        drain(&mut sender, at(0));
+        sender.on_timer(at(1000));
+        drain(&mut sender, at(1000));
+        sender.on_ack(at(1400), &ack(1, &[]));
+        assert_eq!(sender.snapshot().srtt, None);
+        // And so the back-off stays until something sent once is acknowledged.
+        assert_eq!(sender.snapshot().rto, Span::from_secs(2));
+        drain(&mut sender, at(1400));
+        sender.on_ack(at(1900), &ack(2, &[]));
+        assert_eq!(sender.snapshot().srtt, Some(Span::from_millis(500)));
+    }
+}
+
+#[test]
+fn a_source_without_packets_sends_none() {
+    let mut sender = sender(endpoint(true, Recovery::Prr, 10), Some(0));
+    assert_eq!(drain(&mut sender, at(0)), []);
+    assert!(sender.is_done());
+    assert_eq!(sender.deadline(), None);
+}
+
+#[test]
+fn what_arrives_while_pacing_holds_its_repeat_back_is_not_sent_again() {
+    let endpoint = Endpoint {
+        pacing: true,
+        ..endpoint(true, Recovery::Halving, 10)
+    };
+    let mut sender = sender(endpoint, Some(12));
+    drain(&mut sender, at(0));
+    sender.on_ack(at(500), &ack(1, &[]));
+    // 11 · 2 windows a round trip: one packet, and the next 22.7 ms later.
+    assert_eq!(drain(&mut sender, at(500)), [(10, 1)]);
+    sender.on_ack(at(501), &ack(1, &[(2, 5)]));
+    assert_eq!(
+        (drain(&mut sender, at(501)), sender.fast_recoveries()),
+        (vec![], 1)
+    );
+    // The late packet comes, and all the rest with it.
+    sender.on_ack(at(502), &ack(11, &[]));
+    let release = sender.release().unwrap();
+    assert_eq!(drain(&mut sender, release), [(11, 1)]);
+    sender.on_ack(at(1200), &ack(12, &[]));
+    assert_eq!(drain(&mut sender, at(2000)), []);
+}
+
+#[test]
+fn a_mark_and_a_loss_of_one_round_trip_cut_the_window_once_and_the_receiver_is_told() {
+    // RFC 3168 §6.1.2.
+    let endpoint = Endpoint {
+        ecn: true,
+        ..endpoint(true, Recovery::Halving, 10)
+    };
+    let mut sender = sender(endpoint, None);
+    drain(&mut sender, at(0));
+    let mut echo = ack(1, &[]);
+    echo.echo = true;
+    sender.on_ack(at(500), &echo);
+    // Nothing grows on an acknowledgement that echoes, and a second one cuts nothing.
+    assert!(
+        (sender.snapshot().cwnd - 4.5).abs() < 1e-12,
+        "{:?}",
+        sender.snapshot()
+    );
+    echo.next = 2;
+    sender.on_ack(at(501), &echo);
+    assert!((sender.snapshot().cwnd - 4.5).abs() < 1e-12);
+    sender.on_ack(at(502), &ack(2, &[(3, 6)]));
+    assert!((sender.snapshot().cwnd - 4.5).abs() < 1e-12);
+    assert_eq!(sender.fast_recoveries(), 1);
+    assert_eq!(drain(&mut sender, at(502))[0], (2, 2));
+    sender.on_ack(at(1000), &ack(10, &[]));
+    let first = sender.next_packet(at(1000)).unwrap();
+    let second = sender.next_packet(at(1000)).unwrap();
+    assert_eq!([first.reduced, second.reduced], [true, false]);
+}
+
+/// What is on its way between the two ends.
+#[derive(Debug)]
+enum Flight {
+    Packet(Packet),
+    Ack(Ack),
+}
+
+impl Kinds for Flight {
+    fn lane(&self) -> Option<usize> {
+        match self {
+            Self::Packet(_) => Some(0),
+            Self::Ack(_) => Some(1),
+        }
+    }
+}
+
+/// Counts afresh what the sender keeps up to date.
+fn check(sender: &Sender) {
+    let pipe: u64 = sender.outstanding.iter().map(|entry| entry.in_pipe()).sum();
+    assert_eq!(sender.pipe, pipe, "pipe");
+    let sacked = sender
+        .outstanding
+        .iter()
+        .filter(|entry| entry.sacked)
+        .count() as u64;
+    assert_eq!(sender.sacked_count, sacked, "sacked");
+    for (index, entry) in sender.outstanding.iter().enumerate() {
+        let number = sender.una + index as u64;
+        assert_eq!(
+            entry.sacked,
+            sender.sacked.contains(number),
+            "packet {number}"
+        );
+        assert!(
+            !(entry.sacked && entry.lost),
+            "packet {number} is both lost and here"
+        );
+    }
+    assert_eq!(sender.high - sender.una, sender.outstanding.len() as u64);
+    let snapshot = sender.snapshot();
+    assert!(
+        snapshot.cwnd >= 1.0 && snapshot.cwnd.is_finite(),
+        "{snapshot:?}"
+    );
+    assert!(
+        snapshot.ssthresh.is_none_or(|ssthresh| ssthresh >= 2.0),
+        "{snapshot:?}"
+    );
+    assert!(
+        sender.high - sender.una <= sender.endpoint.rwnd,
+        "{snapshot:?}"
+    );
+    assert!(
+        sender.is_done() || sender.una == sender.high || sender.deadline().is_some(),
+        "no timer"
+    );
+}
+
+/// Every controller, and options of some.
+const CONTROLLERS: &[&str] = &[
+    "reno",
+    "newreno",
+    "newreno:hystart=on",
+    "cubic",
+    "cubic:hystart=on",
+    "compound",
+    "hybla",
+    "hybla:estimate=on",
+    "westwood",
+    "vegas",
+    "bbr1",
+    "bbr",
+    "fixed:20",
+];
+
+proptest! {
+    /// Whatever is lost, late, doubled or out of order: everything arrives, the books balance, and no
+    /// window is cut twice without something new having been acknowledged in between.
+    #[test]
+    fn every_transfer_ends_and_the_books_balance(
+        sack: bool,
+        prr: bool,
+        limited_transmit: bool,
+        per_window: bool,
+        from_window: bool,
+        delayed_ack in 1u32..4,
+        initial_window in 1u32..12,
+        rwnd in prop_oneof![1u64..20, Just(1 << 30)],
+        window_validation: bool,
+        cc in proptest::sample::select(CONTROLLERS),
+        modern in (any::<bool>(), any::<bool>(), any::<bool>(), any::<bool>(), any::<bool>()),
+        total in 1u64..120,
+        events in proptest::collection::vec((0u8..100, 0u32..400, 0u8..100), 1..200),
+        loss in 0u8..40,
+    ) {
+        // BBR is for SACK alone.
+        let sack = sack || cc.starts_with("bbr");
+        let endpoint = Endpoint {
+            sack,
+            recovery: if prr && sack { Recovery::Prr } else { Recovery::Halving },
+            limited_transmit,
+            rtt_sampling: if per_window { RttSampling::PerWindow } else { RttSampling::PerAck },
+            cut_from: if from_window { CutFrom::Window } else { CutFrom::Flight },
+            delayed_ack,
+            initial_window,
+            rwnd,
+            window_validation,
+            loss_detection: if modern.0 && sack { LossDetection::Rack } else { LossDetection::DupAcks },
+            tail_loss_probe: modern.1,
+            f_rto: modern.2 && sack,
+            ecn: modern.3,
+            pacing: modern.4,
+            quick_acks: if modern.1 { 16 } else { 0 },
+            ..Profile::Rfc.endpoint()
+        };
+        let algorithm: Algorithm = cc.parse().unwrap();
+        let mut sender = Sender::new(endpoint, algorithm.start(f64::from(initial_window)), Some(total));
+        let mut receiver = Receiver::new(endpoint);
+        let mut flights = EventQueue::<_, 2>::default();
+        let mut fates = events.iter().cycle();
+        let mut now = Time::ZERO;
+        let mut steps = 0u32;
+        let (mut cuts, mut cut_at) = (0, None);
+        while !sender.is_done() {
+            steps += 1;
+            prop_assert!(steps < 100_000, "no end in sight: {:?}", sender);
+            while let Some(sent) = sender.next_packet(now) {
+                check(&sender);
+                let (lost, late, twice) = fates.next().unwrap();
+                // After a while the network behaves, or nothing could ever be said to end.
+                if *lost >= loss || steps > 20_000 {
+                    let arrives = now.saturating_add(Span::from_millis(200 + late));
+                    let packet = Packet { number: sent.packet, marked: modern.3 && *twice > 90, reduced: sent.reduced };
+                    flights.schedule(arrives, Flight::Packet(packet));
+                    if *twice < 5 {
+                        flights.schedule(arrives.saturating_add(Span::from_millis(50)), Flight::Packet(packet));
+                    }
+                }
+            }
+            if sender.fast_recoveries() > cuts {
+                cuts = sender.fast_recoveries();
+                prop_assert_ne!(cut_at, Some(sender.una), "cut twice at {}", sender.una);
+                cut_at = Some(sender.una);
+            }
+            let timers = [sender.deadline(), sender.release(), receiver.deadline()];
+            let timer = timers.into_iter().flatten().min().unwrap_or(Time::MAX);
+            if let Some((at, flight)) = flights.pop_until(timer) {
+                now = at;
+                let answer = match flight {
+                    Flight::Packet(packet) => receiver.on_packet(now, packet).ack,
+                    Flight::Ack(ack) => {
+                        sender.on_ack(now, &ack);
+                        None
+                    }
+                };
+                schedule_ack(&mut flights, now, answer);
+            } else {
+                now = timer;
+                sender.on_timer(now);
+                let answer = receiver.on_timer(now);
+                schedule_ack(&mut flights, now, answer);
+            }
+            check(&sender);
+        }
+        prop_assert_eq!(receiver.next(), total);
+        prop_assert_eq!(sender.deadline(), None);
+    }
+}
+
+fn schedule_ack(flights: &mut EventQueue<Flight, 2>, now: Time, ack: Option<Ack>) {
+    if let Some(ack) = ack {
+        flights.schedule(now.saturating_add(Span::from_millis(100)), Flight::Ack(ack));
+    }
+}
+
+#[test]
+fn a_reopened_window_lets_the_first_missing_packet_out_once() {
+    for sack in [false, true] {
+        let mut sender = sender(endpoint(sack, Recovery::Halving, 4), None);
+        sender.on_room(4);
+        assert_eq!(drain(&mut sender, at(0)).len(), 4);
+        // Packets 1 to 3 found no room, of which each is answered: no room, nothing more to send.
+        sender.on_ack(
+            at(10),
+            &Ack {
+                room: 0,
+                ..ack(1, &[])
+            },
+        );
+        let told = |room| Ack {
+            room,
+            update: true,
+            ..ack(1, &[])
+        };
+        for _ in 0..3 {
+            sender.on_ack(at(10), &told(0));
+            assert_eq!(drain(&mut sender, at(10)), []);
+        }
+        // There is some again, and it is told twice.
+        sender.on_ack(at(20), &told(1));
+        assert_eq!(drain(&mut sender, at(20)), [(1, 2)], "sack {sack}");
+        sender.on_ack(at(20), &told(1));
+        assert_eq!(drain(&mut sender, at(20)), []);
+    }
+}

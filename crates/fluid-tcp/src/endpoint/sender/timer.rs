@@ -1,0 +1,97 @@
+//! The sender's timers: the retransmission timeout (RFC 6298), and in its place the tail loss probe.
+
+use tmt_core::types::Time;
+
+use super::tlp::TailProbe;
+use super::{Phase, Sender, Wake};
+use crate::congestion::{Cause, CongestionEvent};
+use crate::endpoint::CutFrom;
+
+impl Sender {
+    /// Starts the timer anew, of the tail loss probe where one may be sent.
+    pub(super) fn arm(&mut self, now: Time) {
+        self.deadline = if self.high > self.una {
+            self.probe_due(now).or_else(|| self.rtt.deadline(now))
+        } else {
+            None
+        };
+    }
+
+    /// A timer may have expired; what came of it.
+    pub fn on_timer(&mut self, now: Time) -> Wake {
+        let mut wake = Wake::Nothing;
+        if self.rack.as_ref().is_some_and(|rack| rack.is_due(now)) {
+            self.find_overdue(now, false);
+            wake = Wake::Other;
+            if self.phase == Phase::Open && self.finds_loss() {
+                self.enter_recovery(now, 0);
+                self.arm(now);
+            } else if matches!(self.phase, Phase::Recovery { .. }) {
+                // No acknowledgement may come to let out what was found lost.
+                self.in_recovery(0);
+                if self.pipe == 0 {
+                    self.prr.allow_at_least_one();
+                }
+            }
+        }
+        if self.deadline.is_none_or(|deadline| deadline > now) {
+            return wake;
+        }
+        if self.sends_probe() {
+            self.deadline = self.rtt.deadline(now);
+            return Wake::Other;
+        }
+        self.on_timeout(now);
+        Wake::Timeout
+    }
+
+    pub(super) fn on_timeout(&mut self, now: Time) {
+        self.rto_events += 1;
+        let again = matches!(self.phase, Phase::Loss { .. })
+            && self.outstanding.front().is_some_and(|o| o.copies > 1);
+        let (in_flight, cause) = match self.endpoint.cut_from {
+            CutFrom::Flight if again => (self.flight(), Cause::RepeatedTimeout),
+            CutFrom::Flight => (self.flight(), Cause::Timeout),
+            CutFrom::Window => (self.window(), Cause::Timeout),
+        };
+        self.rtt.back_off();
+        self.doubt_timeout();
+        self.cc.on_congestion(&CongestionEvent {
+            now,
+            in_flight,
+            cause,
+        });
+        self.note_reduction();
+        self.phase = Phase::Loss { point: self.high };
+        self.recover = Some(self.high);
+        self.dupacks = 0;
+        self.limited = 0;
+        self.inflation = 0.0;
+        self.retransmit = None;
+        self.timed = None;
+        self.tail_probe = TailProbe::default();
+        if self.endpoint.sack {
+            self.lose_all();
+        } else {
+            self.nxt = self.una;
+        }
+        self.deadline = self.rtt.deadline(now);
+    }
+
+    /// The timer for what was just sent; a timeout that runs goes on.
+    pub(super) fn arm_for_sent(&mut self, now: Time) {
+        let waited = self.tail_probe.waits();
+        match self.probe_due(now) {
+            Some(probe) => self.deadline = Some(probe),
+            None if waited || self.deadline.is_none() => self.deadline = self.rtt.deadline(now),
+            None => {}
+        }
+    }
+
+    /// Impatient variant (RFC 6582 §4): of the partial acknowledgements only the first restarts the timer.
+    pub(super) fn keeps_timer(&mut self, acked: u64) -> bool {
+        let partial =
+            !self.endpoint.sack && matches!(self.phase, Phase::Recovery { .. }) && acked > 0;
+        partial && std::mem::replace(&mut self.seen_partial, true)
+    }
+}

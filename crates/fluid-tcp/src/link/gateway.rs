@@ -1,0 +1,213 @@
+//! The queue in front of a link, and how it feeds it.
+//!
+//! Departures are no events where nothing depends on them: under drop-tail a packet's service follows from when it
+//! was taken in and when the one before it ends. What has left is told when somebody asks (`Gateway::leave`), and
+//! what leaves at an instant has left before what comes at that instant.
+
+mod codel;
+mod coupled;
+mod drop_tail;
+
+use std::fmt;
+use std::str::FromStr;
+
+use tmt_core::types::{Span, Time};
+
+use crate::link::{PacketCopy, Service, SlotUse, Usage};
+pub(crate) use codel::CoDelQueue;
+pub use coupled::{CoupledLink, Hold, InOrder, LostFeedback, Tail};
+pub(crate) use coupled::{CoupledQueue, Tells};
+pub(crate) use drop_tail::DropTail;
+
+/// How much the queue holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Buffer {
+    /// So many packets.
+    Packets(u64),
+    /// So many bytes.
+    Bytes(u64),
+}
+
+impl Buffer {
+    /// Packets of `packet` bytes that fit.
+    #[must_use]
+    pub fn packets(self, packet: u64) -> u64 {
+        match self {
+            Self::Packets(packets) => packets,
+            Self::Bytes(bytes) => bytes.checked_div(packet).unwrap_or(0),
+        }
+    }
+}
+
+/// Which packets a queue drops.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Discipline {
+    /// Those that find it full.
+    #[default]
+    DropTail,
+    /// Those, and some of those that have waited for long (RFC 8289); packets of flows with ECN are marked instead.
+    CoDel {
+        /// Waiting that is no standing queue.
+        target: Span,
+        /// How long the waiting must stay above the target; about the largest round-trip time.
+        interval: Span,
+    },
+}
+
+/// TARGET of RFC 8289 §4.2.
+const TARGET: Span = Span::from_millis(5);
+
+/// INTERVAL of RFC 8289 §4.3.
+const INTERVAL: Span = Span::from_millis(100);
+
+impl FromStr for Discipline {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let expected = "expected drop-tail or codel[:target=5ms,interval=100ms]";
+        if text == "drop-tail" {
+            return Ok(Self::DropTail);
+        }
+        let refuse = || format!("found '{text}', {expected}");
+        let rest = text.strip_prefix("codel").ok_or_else(refuse)?;
+        let (mut target, mut interval) = (None, None);
+        if !rest.is_empty() {
+            for part in rest.strip_prefix(':').ok_or_else(refuse)?.split(',') {
+                let (key, value) = part.split_once('=').ok_or_else(refuse)?;
+                let place = match key {
+                    "target" => &mut target,
+                    "interval" => &mut interval,
+                    _ => return Err(refuse()),
+                };
+                let value: Span = value.parse().map_err(|error| format!("{key}: {error}"))?;
+                if value.is_zero() || place.replace(value).is_some() {
+                    return Err(format!(
+                        "found '{text}', expected {key} once, and more than 0"
+                    ));
+                }
+            }
+        }
+        Ok(Self::CoDel {
+            target: target.unwrap_or(TARGET),
+            interval: interval.unwrap_or(INTERVAL),
+        })
+    }
+}
+
+impl fmt::Display for Discipline {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::DropTail => f.write_str("drop-tail"),
+            Self::CoDel { target, interval } => {
+                write!(f, "codel:target={target},interval={interval}")
+            }
+        }
+    }
+}
+
+/// A packet at the queue.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Queued {
+    pub(crate) copy: PacketCopy,
+    pub(crate) sent: Time,
+    /// When it reached the queue.
+    pub(crate) enqueued: Time,
+    /// ECN-capable: it is marked where it would be dropped.
+    pub(crate) capable: bool,
+    /// Its sender has reduced its window on an echoed mark (CWR).
+    pub(crate) reduced: bool,
+}
+
+/// What becomes of a packet, as soon as it is known.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Fate {
+    /// It is dropped, or was dropped from the queue.
+    Dropped(Queued),
+    /// The link serves it so; it was marked (ECN) or not.
+    Served(Queued, Service, bool),
+    /// The gateway knows from then on that the link has delivered it; only told where asked for.
+    Whole(Queued, Time),
+    /// It waits.
+    Waits,
+}
+
+/// A packet that the link has served, or serves.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Served {
+    pub(crate) copy: PacketCopy,
+    pub(crate) enqueued: Time,
+    pub(crate) service: Service,
+    /// When the buffer lets it go; none where that is not known yet.
+    pub(crate) left: Option<Time>,
+}
+
+/// A queue with its link.
+pub(crate) trait Gateway {
+    /// Takes `packet` in at `now`, if there is room.
+    fn offer(&mut self, now: Time, packet: Queued) -> Fate;
+
+    /// When it does something by itself next.
+    fn due(&self) -> Option<Time>;
+
+    /// Does one thing that is due; none when there is no more.
+    fn wake(&mut self, now: Time) -> Option<Fate>;
+
+    /// The next packet that has left the queue by `now` and whose fate is known, in the order in which that is so.
+    fn leave(&mut self, now: Time) -> Option<Served>;
+
+    /// The next slot used by `now`, each once; none where nobody asked for them.
+    fn used(&mut self, _now: Time) -> Option<SlotUse> {
+        None
+    }
+
+    /// Packets that the link serves but has not finished, the next to leave first; after all that have left.
+    fn in_service(&self) -> impl Iterator<Item = &Served>;
+
+    /// Packets held, the one in service included, as of the last call of `leave`.
+    fn len(&self) -> u64;
+
+    /// Whether it tells [`Fate::Whole`]; where not, a packet's arrival is all there is to know.
+    fn tells_whole(&self) -> bool {
+        false
+    }
+
+    /// Whether the link has come to its end, and no packet will ever be served again.
+    fn is_exhausted(&self) -> bool;
+
+    /// What the link was used for until `end`.
+    fn usage(&self, end: Time) -> Usage;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bytes_hold_whole_packets() {
+        assert_eq!(Buffer::Bytes(64_000).packets(1500), 42);
+        assert_eq!(Buffer::Packets(7).packets(1500), 7);
+    }
+
+    #[test]
+    fn a_discipline_is_shown_as_it_is_read() {
+        for text in ["drop-tail", "codel:target=20ms,interval=1s"] {
+            assert_eq!(text.parse::<Discipline>().unwrap().to_string(), text);
+        }
+        assert_eq!(
+            "codel".parse::<Discipline>().unwrap().to_string(),
+            "codel:target=5ms,interval=100ms"
+        );
+        for text in [
+            "",
+            "red",
+            "codel:",
+            "codel:target",
+            "codel:target=0s",
+            "codel:x=1",
+            "codelx",
+            "codel:target=1s,target=1s",
+        ] {
+            assert!(text.parse::<Discipline>().is_err(), "{text}");
+        }
+    }
+}

@@ -1,0 +1,412 @@
+//! The coupled link of tcp.md §1.1: a queue in front of a PHY trace, and between them the scheme's machine, slot by
+//! slot on the packets that are really there (papers/002 §2, papers/004 §II).
+//!
+//! What a slot carries depends on what comes to the queue only where a super-block is opened, and even there not so
+//! long as the queue holds all codewords that it takes. So the link is computed ahead of the run's clock as far as
+//! that, which makes an event of a stretch of slots instead of each. Slots in which nothing is pending are passed over.
+
+mod account;
+mod book;
+mod hold;
+mod link;
+mod packets;
+mod slots;
+mod stretch;
+#[cfg(test)]
+mod tests;
+mod whole;
+
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BinaryHeap, HashMap, VecDeque};
+use std::sync::Arc;
+
+use tmt_core::scheme::engine::{Acknowledged, Machine, Settled, WholeBlock};
+use tmt_core::types::{self, Lldu, Slot, Span, Time, to_f64};
+
+use super::{Fate, Gateway, Queued, Served};
+use crate::link::{SlotUse, Usage};
+use account::Account;
+use book::Book;
+use hold::Feedback;
+pub use hold::Hold;
+pub use link::{CoupledLink, InOrder, LostFeedback, Tail};
+use packets::{Packets, State};
+use slots::Slots;
+
+/// Packets that wait for those before them.
+#[derive(Debug, Default)]
+struct Lane {
+    packets: VecDeque<u64>,
+    /// The running D of link-layer.md §6.
+    latest: Time,
+}
+
+/// What a queue tells beside the fates of its packets.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct Tells {
+    /// When it knows that a packet has arrived.
+    pub(crate) whole: bool,
+    /// What every slot was used for, which takes a step of its own for each.
+    pub(crate) slots: bool,
+}
+
+/// The queue of a coupled link.
+#[derive(Debug)]
+pub(crate) struct CoupledQueue {
+    machine: Machine,
+    feedback: Feedback,
+    interleave: u64,
+    /// ND and NR of a codeword.
+    data_units: u32,
+    repair_units: u32,
+    slots: Slots,
+    /// Slots in front of the run.
+    origin: u64,
+    packets: Packets,
+    in_order: InOrder,
+    /// By flow, or one for all.
+    lanes: HashMap<usize, Lane>,
+    propagation: Span,
+    capacity: u64,
+    /// Packets in the queue, and when those leave of which it is known.
+    held: u64,
+    leaving: BinaryHeap<Reverse<Time>>,
+    /// Packets whose fate is known, by when they leave or are lost, until that is told.
+    departing: BTreeMap<(Time, u64), Served>,
+    fates: VecDeque<Fate>,
+    account: Account,
+    /// What the slots were used for, where somebody asks.
+    book: Option<Book>,
+    due: Option<Time>,
+    exhausted: bool,
+    /// Kept for their memory: LLDUs in their order, and as they were settled.
+    lldus: Vec<Lldu>,
+    settled: Vec<Settled>,
+    /// Packets all of whose units have been sent in a stretch, with the last times.
+    sent: Vec<(u64, Time)>,
+    acknowledged: Vec<Acknowledged>,
+    block: WholeBlock,
+    /// All LLDUs in their order, where a test wants to see them.
+    #[cfg(test)]
+    seen: Vec<Lldu>,
+}
+
+impl CoupledQueue {
+    /// A queue of `capacity` packets; none where the trace cannot be read or a packet has no unit.
+    pub(crate) fn new(
+        link: &CoupledLink,
+        rtt: Span,
+        capacity: u64,
+        begin: Time,
+        tells: Tells,
+    ) -> Option<Self> {
+        if link.data_units == 0 {
+            return None;
+        }
+        let slots = Slots::new(Arc::clone(&link.trace), begin)?;
+        Some(Self {
+            machine: link.machine(rtt),
+            feedback: Feedback::new(link, rtt, tells),
+            interleave: link.scheme.interleave().into(),
+            data_units: link.scheme.data_units(),
+            repair_units: link.scheme.units() - link.scheme.data_units(),
+            origin: slots.next(),
+            slots,
+            packets: Packets::new(
+                link.shape(),
+                rtt.half(),
+                link.scheme.interleave().try_into().ok()?,
+            ),
+            in_order: link.in_order,
+            lanes: HashMap::new(),
+            propagation: rtt.half(),
+            capacity,
+            held: 0,
+            leaving: BinaryHeap::new(),
+            departing: BTreeMap::new(),
+            fates: VecDeque::new(),
+            account: Account::default(),
+            book: tells.slots.then(Book::default),
+            due: None,
+            exhausted: false,
+            lldus: Vec::new(),
+            settled: Vec::new(),
+            sent: Vec::new(),
+            acknowledged: Vec::new(),
+            block: WholeBlock::default(),
+            #[cfg(test)]
+            seen: Vec::new(),
+        })
+    }
+
+    /// The same queue on a trace that begins anew every `period`, for a run that ends at `end`.
+    pub(crate) fn looped(mut self, period: Span, end: Time) -> Self {
+        self.slots = self.slots.looped(period, end);
+        self
+    }
+
+    /// The first instant at which a slot would be used; none where nothing is pending.
+    fn pending_from(&self) -> Option<Time> {
+        if self.machine.is_under_way() {
+            return Some(Time::ZERO);
+        }
+        match (self.packets.waits_since(), self.machine.next_repeat()) {
+            (Some(data), Some(repeat)) => Some(data.min(repeat)),
+            (data, repeat) => data.or(repeat),
+        }
+    }
+
+    /// Computes the link as far as it does not depend on what comes after `now`.
+    fn advance(&mut self, now: Time) {
+        self.due = None;
+        while !self.exhausted
+            && let Some(from) = self.pending_from()
+        {
+            let settled =
+                self.machine.is_under_way() || self.packets.codewords_queued >= self.interleave;
+            if !settled {
+                let at = self.slots.time_from(from);
+                // Behind the end repeats alone are never sent; what comes to the queue until then still is.
+                let only_repeats = self.packets.codewords_queued == 0;
+                if at.map_or(only_repeats, |at| at > now) {
+                    self.due = at;
+                    return;
+                }
+            }
+            let taken = if self.interleave > 1 {
+                self.whole(from)
+            } else {
+                settled && self.stretch(from)
+            };
+            if taken {
+                continue;
+            }
+            let Some((number, slot)) = self.slots.take(from) else {
+                self.exhausted = true;
+                return;
+            };
+            self.step(number, &slot);
+            while self.machine.is_under_way()
+                && !self.exhausted
+                && let Some((number, slot)) = self.slots.take(Time::ZERO)
+            {
+                self.step(number, &slot);
+            }
+        }
+    }
+
+    /// One slot.
+    fn step(&mut self, number: u64, slot: &Slot) {
+        let at = slot.tx_time();
+        let Some(unit) = self.machine.next_unit(at, &mut self.packets) else {
+            return;
+        };
+        self.account.on_used(number..number + 1, at);
+        self.note(&unit, number, slot);
+        let first = self
+            .machine
+            .codeword_of(&unit)
+            .and_then(|codeword| Some((codeword, self.packets.of(codeword)?)));
+        if let Some((_, packet)) = first
+            && let Some(flight) = self.packets.get_mut(packet)
+            && flight.on_sent(number..number + 1, (at, at))
+        {
+            self.on_all_sent(packet, at);
+        }
+        // A repeat that would come later than time goes: the trace has in effect ended.
+        let outcome = self.machine.on_outcome(unit, slot, &mut self.lldus);
+        self.exhausted = outcome.is_err();
+        #[cfg(test)]
+        self.seen.extend_from_slice(&self.lldus);
+        self.lldus.clear();
+        let mut settled = std::mem::take(&mut self.settled);
+        self.machine.swap_settled(&mut settled);
+        for settled in settled.drain(..) {
+            let packet = match first {
+                Some((codeword, packet)) if codeword == settled.codeword => Some(packet),
+                _ => self.packets.of(settled.codeword),
+            };
+            self.on_settled((number, at), &settled.lldu, packet);
+        }
+        self.settled = settled;
+        if let Some((_, packet)) = first {
+            self.check_whole(packet);
+        }
+        if !self.feedback.hears_all() {
+            self.take_acknowledged();
+        }
+    }
+
+    /// The story of an LLDU of `packet`, if that is not forgotten, is complete by the slot of this number and time.
+    fn on_settled(&mut self, (number, at): (u64, Time), lldu: &Lldu, packet: Option<u64>) {
+        if lldu.fate == types::Fate::Delivered && lldu.attempts == 1 && lldu.tx_time == at {
+            self.account.on_own(number..number + 1, at);
+        } else if lldu.fate == types::Fate::Delivered {
+            self.account.on_delivered(at, lldu.attempts, 1);
+        }
+        // The LLDUs of a codeword are lost together; the packet is with the first of them.
+        let Some((packet, flight)) = packet
+            .and_then(|packet| Some((packet, self.packets.get_mut(packet)?)))
+            .filter(|(_, flight)| flight.state == State::Open)
+        else {
+            return;
+        };
+        if lldu.fate == types::Fate::Delivered {
+            flight.on_arrival(lldu.tx_time.saturating_add(lldu.decode_delay), 1);
+            flight.judged = at;
+            self.check_whole(packet);
+            return;
+        }
+        let codewords = self.packets.lose(packet, at);
+        self.on_lost(packet, at);
+        self.machine.drop_codewords(codewords, at);
+        // What that settles is lost with the packet.
+        self.machine.take_settled().for_each(drop);
+        self.tell(packet, None);
+        self.release(packet);
+    }
+
+    fn check_whole(&mut self, packet: u64) {
+        let whole = self.packets.get_mut(packet);
+        if whole.is_some_and(packets::Flight::becomes_whole) {
+            self.check_known(packet);
+            self.release(packet);
+        }
+    }
+
+    /// A packet's fate is known: those go on that waited for it, and it itself if it waits for none.
+    fn release(&mut self, packet: u64) {
+        let Some(flight) = self.packets.get_mut(packet) else {
+            return;
+        };
+        let lane = match self.in_order {
+            InOrder::Off => {
+                flight.released = true;
+                if let State::Whole(arrival) = flight.state {
+                    self.tell(packet, Some(arrival));
+                }
+                self.packets.forget();
+                return;
+            }
+            InOrder::Link => 0,
+            InOrder::Flow => flight.queued.copy.flow,
+        };
+        let mut lane = self.lanes.remove_entry(&lane);
+        while let Some((_, lane)) = &mut lane
+            && let Some(&first) = lane.packets.front()
+            && let Some(flight) = self.packets.get_mut(first)
+            && flight.state != State::Open
+        {
+            lane.packets.pop_front();
+            flight.released = true;
+            match flight.state {
+                State::Whole(arrival) => {
+                    lane.latest = lane.latest.max(arrival);
+                    let latest = lane.latest;
+                    self.tell(first, Some(latest));
+                }
+                State::Lost(known) => lane.latest = lane.latest.max(known),
+                State::Open => {}
+            }
+        }
+        self.lanes.extend(lane);
+        self.packets.forget();
+    }
+
+    /// Tells that a packet arrives then, propagation left out, or is lost.
+    fn tell(&mut self, number: u64, arrival: Option<Time>) {
+        let Some(flight) = self.packets.get_mut(number) else {
+            return;
+        };
+        flight.told = true;
+        let is_sent = flight.is_sent();
+        let served = &mut flight.served;
+        if let State::Lost(known) = flight.state
+            && !is_sent
+        {
+            // It is served no further.
+            served.service.end = known;
+        }
+        served.service.arrival = arrival.map(|at| at.saturating_add(self.propagation));
+        let fate = Fate::Served(flight.queued, served.service, false);
+        self.fates.push_back(fate);
+        self.depart(number);
+    }
+}
+
+impl Gateway for CoupledQueue {
+    fn offer(&mut self, now: Time, packet: Queued) -> Fate {
+        if self.held >= self.capacity {
+            return Fate::Dropped(packet);
+        }
+        self.held += 1;
+        let number = self.packets.push(packet, now, self.feedback.is_awaited());
+        let lane = match self.in_order {
+            InOrder::Off => return Fate::Waits,
+            InOrder::Link => 0,
+            InOrder::Flow => packet.copy.flow,
+        };
+        let lane = self.lanes.entry(lane).or_default();
+        lane.packets.push_back(number);
+        Fate::Waits
+    }
+
+    fn due(&self) -> Option<Time> {
+        self.due
+    }
+
+    fn wake(&mut self, now: Time) -> Option<Fate> {
+        if self.fates.is_empty() {
+            self.advance(now);
+        }
+        self.fates.pop_front()
+    }
+
+    fn leave(&mut self, now: Time) -> Option<Served> {
+        self.account.on_clock(now);
+        while self.leaving.peek().is_some_and(|Reverse(at)| *at <= now) {
+            self.leaving.pop();
+            self.held -= 1;
+        }
+        let first = self.departing.first_entry()?;
+        (first.key().0 <= now).then(|| first.remove())
+    }
+
+    fn used(&mut self, now: Time) -> Option<SlotUse> {
+        self.book.as_mut()?.take(now)
+    }
+
+    fn in_service(&self) -> impl Iterator<Item = &Served> {
+        let open = self.packets.iter();
+        let open = open.filter(|flight| flight.begun && !flight.departs);
+        self.departing
+            .values()
+            .chain(open.map(|flight| &flight.served))
+    }
+
+    fn len(&self) -> u64 {
+        self.held
+    }
+
+    fn tells_whole(&self) -> bool {
+        self.feedback.tells_whole()
+    }
+
+    fn is_exhausted(&self) -> bool {
+        self.exhausted
+    }
+
+    fn usage(&self, end: Time) -> Usage {
+        let Some(slots) = self.slots.sent_until(end) else {
+            // The trace cannot be read, which fails the run.
+            return Usage::default();
+        };
+        let (used, available) = (self.account.used(slots), slots.saturating_sub(self.origin));
+        Usage {
+            utilisation: (available > 0).then(|| to_f64(used) / to_f64(available)),
+            packets_served: 0,
+            lldus_used: Some(used),
+            attempts: self.account.attempts(end, slots),
+        }
+    }
+}

@@ -1,0 +1,161 @@
+//! A coupled link as it is asked for.
+
+use std::fmt;
+use std::str::FromStr;
+use std::sync::Arc;
+
+use tmt_core::channel::{Channel, ChannelSpec};
+use tmt_core::scheme::SchemeSpec;
+use tmt_core::scheme::engine::{FeedbackLoss, Machine};
+use tmt_core::types::Span;
+
+use super::hold::Hold;
+use super::packets::Shape;
+use crate::link::timeline::Timeline;
+
+/// What becomes of the last codeword of a packet whose units do not fill it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Tail {
+    /// It has the data units that are left, and all repair units.
+    #[default]
+    Short,
+    /// It is filled up to a whole one; what fills it is sent, and repaired, like data.
+    Pad,
+}
+
+impl FromStr for Tail {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text {
+            "short" => Ok(Self::Short),
+            "pad" => Ok(Self::Pad),
+            _ => Err(format!("found '{text}', expected short or pad")),
+        }
+    }
+}
+
+impl fmt::Display for Tail {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Short => "short",
+            Self::Pad => "pad",
+        })
+    }
+}
+
+/// For which packets before it a delivered packet waits until they are delivered or lost.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum InOrder {
+    /// All of the link.
+    Link,
+    /// Those of its flow.
+    Flow,
+    /// None.
+    #[default]
+    Off,
+}
+
+impl FromStr for InOrder {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text {
+            "link" => Ok(Self::Link),
+            "flow" => Ok(Self::Flow),
+            "off" => Ok(Self::Off),
+            _ => Err(format!("found '{text}', expected link, flow or off")),
+        }
+    }
+}
+
+impl fmt::Display for InOrder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Link => "link",
+            Self::Flow => "flow",
+            Self::Off => "off",
+        })
+    }
+}
+
+/// Feedback of the scheme that is lost on its way, and a timer that has units sent again where nothing is heard.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct LostFeedback {
+    /// Probability that the feedback of an attempt of a codeword is lost.
+    pub probability: f64,
+    /// From the last unit of the attempt to the repeat; RTT + fb or more.
+    pub timer: Span,
+    /// Seed of the draws.
+    pub seed: u64,
+}
+
+/// A PHY trace with a scheme on it.
+#[derive(Debug, Clone)]
+pub struct CoupledLink {
+    /// The slots.
+    pub trace: Arc<Timeline>,
+    /// The scheme; its own `in-order` is that of LLDUs and has no effect here.
+    pub scheme: SchemeSpec,
+    /// Extra delay of the feedback, fb.
+    pub feedback_delay: Span,
+    /// What is lost of the feedback; none where all of it comes through.
+    pub lost_feedback: Option<LostFeedback>,
+    /// Data units of a packet, at least one.
+    pub data_units: u32,
+    /// The last codeword of a packet.
+    pub tail: Tail,
+    /// The order of delivery.
+    pub in_order: InOrder,
+    /// How long the queue holds a packet.
+    pub hold: Hold,
+}
+
+impl CoupledLink {
+    /// Units of a packet's first transmission, repair units and padding included.
+    #[must_use]
+    pub fn units_per_packet(&self) -> u64 {
+        self.shape().units
+    }
+
+    /// The same link under `seed`.
+    #[must_use]
+    pub fn seeded(&self, seed: u64) -> Self {
+        let lost_feedback = self.lost_feedback;
+        Self {
+            lost_feedback: lost_feedback.map(|lost| LostFeedback { seed, ..lost }),
+            ..self.clone()
+        }
+    }
+
+    /// The machine of the scheme, before its first slot.
+    #[must_use]
+    pub fn machine(&self, rtt: Span) -> Machine {
+        let machine = Machine::new(&self.scheme, rtt, self.feedback_delay).watched();
+        let Some(lost) = self.lost_feedback else {
+            return machine;
+        };
+        let p = lost.probability;
+        machine.with_feedback_loss(FeedbackLoss {
+            loss: Channel::of_feedback(ChannelSpec::Bernoulli { p }, lost.seed),
+            timer: lost.timer,
+        })
+    }
+
+    pub(super) fn shape(&self) -> Shape {
+        let (full, repair) = (
+            self.scheme.data_units(),
+            self.scheme.units() - self.scheme.data_units(),
+        );
+        let codewords = self.data_units.div_ceil(full);
+        let data_units = match self.tail {
+            Tail::Short => self.data_units,
+            Tail::Pad => codewords.saturating_mul(full),
+        };
+        Shape {
+            data_units,
+            units: u64::from(data_units) + u64::from(codewords) * u64::from(repair),
+            codewords: codewords.into(),
+        }
+    }
+}

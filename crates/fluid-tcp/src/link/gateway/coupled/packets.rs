@@ -1,0 +1,323 @@
+//! The packets of a coupled link, from the queue to their fate: the unit source of its machine.
+
+use std::collections::VecDeque;
+use std::ops::Range;
+
+use tmt_core::scheme::engine::UnitSource;
+use tmt_core::types::{Span, Time};
+
+use super::super::{Queued, Served};
+use crate::link::Service;
+
+/// How a packet is cut into codewords.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Shape {
+    /// Data units of a packet, those of padding included.
+    pub(super) data_units: u32,
+    /// All units of its first transmission.
+    pub(super) units: u64,
+    pub(super) codewords: u64,
+}
+
+/// What is known of a packet.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum State {
+    Open,
+    /// A codeword failed, in the slot sent then.
+    Lost(Time),
+    /// All of it is there then, propagation left out.
+    Whole(Time),
+}
+
+/// A packet that was let in.
+#[derive(Debug)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "what has happened to a packet, in no order of its own"
+)]
+pub(super) struct Flight {
+    pub(super) queued: Queued,
+    enqueued: Time,
+    /// Its first codeword, and how many of them the machine has taken.
+    first: u64,
+    taken: u64,
+    /// Data units the machine has not taken.
+    ahead: u32,
+    /// Units not sent for the first time.
+    unsent: u64,
+    /// Data units whose LLDU is not settled.
+    unsettled: u32,
+    /// Latest arrival of those that are, propagation left out.
+    arrival: Time,
+    /// Whether its first unit has been sent.
+    pub(super) begun: bool,
+    pub(super) served: Served,
+    pub(super) state: State,
+    /// When the last of its attempts so far was judged, or the last unit of one sent.
+    pub(super) judged: Time,
+    /// Codewords of which the sender has not heard that they were decoded, and when it has of the others.
+    unheard: u64,
+    heard: Time,
+    /// Whether it matters when the sender knows that it has arrived, and that is open.
+    pub(super) awaited: bool,
+    /// Whether its fate was told, whether it is listed to depart, and whether no packet waits for it any more.
+    pub(super) told: bool,
+    pub(super) departs: bool,
+    pub(super) released: bool,
+}
+
+impl Flight {
+    /// The codewords that the machine has taken.
+    pub(super) fn codewords(&self) -> Range<u64> {
+        self.first..self.first + self.taken
+    }
+
+    pub(super) fn is_sent(&self) -> bool {
+        self.unsent == 0
+    }
+
+    /// Units go out for the first time, in the slots of these numbers, from the first time to the last; whether they
+    /// were the last.
+    pub(super) fn on_sent(&mut self, numbers: Range<u64>, times: (Time, Time)) -> bool {
+        self.on_sent_among(numbers.end - numbers.start, numbers, times)
+    }
+
+    /// As [`Self::on_sent`], of which only so many of the slots have its `units`, the first and the last among them.
+    pub(super) fn on_sent_among(
+        &mut self,
+        units: u64,
+        numbers: Range<u64>,
+        (first, last): (Time, Time),
+    ) -> bool {
+        let service = &mut self.served.service;
+        if !self.begun {
+            self.begun = true;
+            service.start = first;
+            service.first_unit = numbers.start;
+        }
+        service.end = last;
+        service.last_unit = numbers.end - 1;
+        self.judged = last;
+        self.unsent -= units;
+        self.unsent == 0
+    }
+
+    /// LLDUs of it arrive, the latest of them then.
+    pub(super) fn on_arrival(&mut self, arrival: Time, lldus: u32) {
+        self.arrival = self.arrival.max(arrival);
+        self.unsettled -= lldus;
+    }
+
+    /// The sender is done with one of its codewords then.
+    pub(super) fn on_acknowledged(&mut self, at: Time) {
+        self.heard = self.heard.max(at);
+        self.unheard -= 1;
+    }
+
+    /// When the sender was done with all of them, if it is.
+    pub(super) fn acknowledged(&self) -> Option<Time> {
+        (self.unheard == 0).then_some(self.heard)
+    }
+
+    /// Whether all of it is there and sent, which is told only once.
+    pub(super) fn becomes_whole(&mut self) -> bool {
+        let whole = self.state == State::Open && self.unsettled == 0 && self.unsent == 0;
+        if whole {
+            self.state = State::Whole(self.arrival);
+        }
+        whole
+    }
+}
+
+/// Packets in the order in which they were let in, numbered from 0.
+#[derive(Debug)]
+pub(super) struct Packets {
+    shape: Shape,
+    propagation: Span,
+    flights: VecDeque<Flight>,
+    /// Number of the first of them.
+    base: u64,
+    /// The first one of which the machine has not taken all.
+    source: u64,
+    /// Number of the next codeword.
+    next_codeword: u64,
+    /// Codewords the machine has not taken.
+    pub(super) codewords_queued: u64,
+    /// The packet that was looked for last.
+    hint: u64,
+    /// The packets of the last codewords that the machine has taken one by one, as many as a super-block has.
+    recent: VecDeque<u64>,
+    interleave: usize,
+}
+
+impl Packets {
+    pub(super) fn new(shape: Shape, propagation: Span, interleave: usize) -> Self {
+        Self {
+            shape,
+            propagation,
+            flights: VecDeque::new(),
+            base: 0,
+            source: 0,
+            next_codeword: 0,
+            codewords_queued: 0,
+            hint: 0,
+            recent: VecDeque::new(),
+            interleave,
+        }
+    }
+
+    /// Lets a packet in, of which may be awaited when the sender knows that it has arrived; its number.
+    pub(super) fn push(&mut self, queued: Queued, now: Time, awaited: bool) -> u64 {
+        let service = Service {
+            start: now,
+            end: now,
+            arrival: None,
+            propagation: self.propagation,
+            first_unit: 0,
+            last_unit: 0,
+        };
+        self.flights.push_back(Flight {
+            queued,
+            enqueued: now,
+            first: 0,
+            taken: 0,
+            ahead: self.shape.data_units,
+            unsent: self.shape.units,
+            unsettled: self.shape.data_units,
+            arrival: Time::ZERO,
+            begun: false,
+            served: Served {
+                copy: queued.copy,
+                enqueued: queued.enqueued,
+                service,
+                left: None,
+            },
+            state: State::Open,
+            judged: Time::ZERO,
+            unheard: self.shape.codewords,
+            heard: Time::ZERO,
+            awaited,
+            told: false,
+            departs: false,
+            released: false,
+        });
+        self.codewords_queued += self.shape.codewords;
+        self.base + self.flights.len() as u64 - 1
+    }
+
+    pub(super) fn get(&self, number: u64) -> Option<&Flight> {
+        let index = usize::try_from(number.checked_sub(self.base)?).ok()?;
+        self.flights.get(index)
+    }
+
+    pub(super) fn get_mut(&mut self, number: u64) -> Option<&mut Flight> {
+        let index = usize::try_from(number.checked_sub(self.base)?).ok()?;
+        self.flights.get_mut(index)
+    }
+
+    pub(super) fn iter(&self) -> impl Iterator<Item = &Flight> {
+        self.flights.iter()
+    }
+
+    /// When the packet came in whose codewords are next; none where all are taken.
+    pub(super) fn waits_since(&self) -> Option<Time> {
+        self.get(self.source).map(|flight| flight.enqueued)
+    }
+
+    /// The packet whose codewords are next at `now`, and its data units that are not taken.
+    pub(super) fn source(&self, now: Time) -> Option<(u64, u32)> {
+        let flight = self.get(self.source)?;
+        (flight.enqueued <= now).then_some((self.source, flight.ahead))
+    }
+
+    /// Data units of the codewords that can be taken at `now`, at most `most` each.
+    pub(super) fn codewords_at(&self, now: Time, most: u32) -> impl Iterator<Item = u32> {
+        let taken = usize::try_from(self.source - self.base).unwrap_or(usize::MAX);
+        let waiting = self.flights.range(taken.min(self.flights.len())..);
+        waiting
+            .take_while(move |flight| flight.enqueued <= now)
+            .flat_map(move |flight| {
+                let whole = std::iter::repeat_n(most, (flight.ahead / most) as usize);
+                whole.chain(Some(flight.ahead % most).filter(|rest| *rest > 0))
+            })
+    }
+
+    /// Takes `codewords` with `data_units` together of the packet whose codewords are next.
+    pub(super) fn take(&mut self, codewords: u64, data_units: u32) -> Option<&mut Flight> {
+        self.recent.clear();
+        self.give(codewords, data_units)
+    }
+
+    fn give(&mut self, codewords: u64, data_units: u32) -> Option<&mut Flight> {
+        let (number, next) = (self.source, self.next_codeword);
+        self.next_codeword += codewords;
+        self.codewords_queued -= codewords;
+        let all_taken = self.get(number)?.ahead == data_units;
+        self.source += u64::from(all_taken);
+        let flight = self.get_mut(number)?;
+        if flight.taken == 0 {
+            flight.first = next;
+        }
+        flight.taken += codewords;
+        flight.ahead -= data_units;
+        Some(flight)
+    }
+
+    /// The packet that has this codeword; none once it is forgotten.
+    pub(super) fn of(&mut self, codeword: u64) -> Option<u64> {
+        let here = |flight: &Flight| flight.codewords().contains(&codeword);
+        let back = usize::try_from(self.next_codeword.saturating_sub(codeword)).ok()?;
+        if let Some(packet) = self.recent.len().checked_sub(back)
+            && let Some(packet) = self.recent.get(packet)
+        {
+            return self.get(*packet).is_some_and(here).then_some(*packet);
+        }
+        if !self.get(self.hint).is_some_and(here) {
+            let not_behind = |flight: &Flight| flight.taken > 0 && flight.first <= codeword;
+            let behind = self.flights.partition_point(not_behind) as u64;
+            self.hint = self.base + behind.saturating_sub(1);
+        }
+        self.get(self.hint).is_some_and(here).then_some(self.hint)
+    }
+
+    /// A codeword of the packet failed in the slot sent `at`: nothing more of it is given to the machine. The codewords
+    /// that the machine has.
+    pub(super) fn lose(&mut self, number: u64, at: Time) -> Range<u64> {
+        let codewords = self.shape.codewords;
+        let Some(flight) = self.get_mut(number) else {
+            return 0..0;
+        };
+        flight.state = State::Lost(at);
+        flight.ahead = 0;
+        let (left, taken) = (codewords - flight.taken, flight.codewords());
+        self.codewords_queued -= left;
+        if left > 0 {
+            self.source += 1;
+        }
+        taken
+    }
+
+    /// Forgets the packets at the front that nothing waits for.
+    pub(super) fn forget(&mut self) {
+        while self
+            .flights
+            .pop_front_if(|flight| flight.released && !flight.awaited)
+            .is_some()
+        {
+            self.base += 1;
+        }
+    }
+}
+
+impl UnitSource for Packets {
+    fn next_codeword(&mut self, now: Time, most: u32) -> Option<u32> {
+        let (packet, ahead) = self.source(now)?;
+        let data_units = ahead.min(most);
+        self.give(1, data_units)?;
+        if self.recent.len() >= self.interleave {
+            self.recent.pop_front();
+        }
+        self.recent.push_back(packet);
+        Some(data_units)
+    }
+}

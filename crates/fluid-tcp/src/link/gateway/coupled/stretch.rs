@@ -1,0 +1,142 @@
+//! Slots by stretches: what is received, or decoded, in its first attempt before the next repeat takes no step of its
+//! own for each unit.
+
+use tmt_core::scheme::engine::Machine;
+use tmt_core::types::{Lldu, Slot, Time};
+
+use super::CoupledQueue;
+use super::account::Account;
+
+/// What a stretch of slots did for the packet that is next.
+struct Part {
+    codewords: u64,
+    data_units: u32,
+    slots: usize,
+    /// When the last of its LLDUs is there, propagation left out.
+    arrival: Time,
+}
+
+/// The parts of a queue that a stretch changes beside its packets.
+struct Parts<'a> {
+    machine: &'a mut Machine,
+    account: &'a mut Account,
+    lldus: &'a mut Vec<Lldu>,
+}
+
+impl CoupledQueue {
+    /// Takes slots from `from` on so long as they need no repeat, where the machine stands between super-blocks of one
+    /// codeword; whether there were some.
+    pub(super) fn stretch(&mut self, from: Time) -> bool {
+        let by_slots = !self.feedback.hears_all() || self.book.is_some();
+        if by_slots || self.machine.is_under_way() {
+            return false;
+        }
+        let units = self.data_units + self.repair_units;
+        let Some((number, slots)) = self.slots.view(from, units as usize) else {
+            return false;
+        };
+        let slots = self.machine.before_repeats(slots);
+        let mut parts = Parts {
+            machine: &mut self.machine,
+            account: &mut self.account,
+            lldus: &mut self.lldus,
+        };
+        let (mut done, mut last) = (0, Time::ZERO);
+        while let Some(rest) = slots.get(done..)
+            && let Some(first) = rest.first().map(Slot::tx_time)
+            && let Some((packet, ahead)) = self.packets.source(first)
+        {
+            let at = number + done as u64;
+            let part = if units == 1 {
+                parts.singles(rest, at, ahead)
+            } else {
+                let data_units = ahead.min(self.data_units);
+                parts.codeword(rest, at, (data_units, data_units + self.repair_units))
+            };
+            let Some(part) = part else { break };
+            let Some(flight) = self.packets.take(part.codewords, part.data_units) else {
+                break;
+            };
+            done += part.slots;
+            last = slots[done - 1].tx_time();
+            flight.on_arrival(part.arrival, part.data_units);
+            if flight.on_sent(at..at + part.slots as u64, (first, last)) {
+                self.sent.push((packet, last));
+            }
+        }
+        if done == 0 {
+            return false;
+        }
+        self.account.on_used(number..number + done as u64, last);
+        self.slots.advance(done);
+        self.on_stretch();
+        true
+    }
+
+    /// Slots were taken together: goes on with the packets of which all has been sent in them.
+    pub(super) fn on_stretch(&mut self) {
+        #[cfg(test)]
+        self.seen.extend_from_slice(&self.lldus);
+        self.lldus.clear();
+        let mut sent = std::mem::take(&mut self.sent);
+        for (packet, last) in sent.drain(..) {
+            self.on_all_sent(packet, last);
+            self.check_whole(packet);
+        }
+        self.sent = sent;
+    }
+}
+
+impl Parts<'_> {
+    /// Codewords of one unit, at most `ahead` of them, up to the first that is erased; the slots begin with number
+    /// `at`.
+    fn singles(&mut self, slots: &[Slot], at: u64, ahead: u32) -> Option<Part> {
+        let most = slots.len().min(ahead as usize);
+        let (mut received, mut arrival) = (0, Time::ZERO);
+        for here in slots[..most].iter().map_while(Slot::arrival) {
+            arrival = arrival.max(here);
+            received += 1;
+        }
+        let run = &slots[..received];
+        let last = run.last()?.tx_time();
+        self.machine.take_received(run, self.lldus);
+        self.account.on_own(at..at + received as u64, last);
+        Some(Part {
+            codewords: received as u64,
+            data_units: u32::try_from(received).unwrap_or(ahead),
+            slots: received,
+            arrival,
+        })
+    }
+
+    /// A codeword of this shape, if its first attempt is enough; the slots begin with number `at`.
+    fn codeword(
+        &mut self,
+        slots: &[Slot],
+        at: u64,
+        (data_units, units): (u32, u32),
+    ) -> Option<Part> {
+        let slots = slots.get(..units as usize)?;
+        let decoded = self.machine.take_decoded(data_units, slots, self.lldus)?;
+        let data = &slots[..data_units as usize];
+        if decoded.own == data_units {
+            let last = data.last()?.tx_time();
+            self.account.on_own(at..at + u64::from(data_units), last);
+        } else {
+            if decoded.own > 0 {
+                for (number, slot) in (at..).zip(data).filter(|(_, slot)| !slot.is_erased()) {
+                    self.account.on_own(number..number + 1, slot.tx_time());
+                }
+            }
+            let judged = slots.last()?.tx_time();
+            let others = u64::from(data_units - decoded.own);
+            self.account.on_delivered(judged, 1, others);
+        }
+        Some(Part {
+            codewords: 1,
+            data_units,
+            slots: slots.len(),
+            arrival: decoded.arrival,
+        })
+    }
+}

@@ -1,0 +1,128 @@
+//! Rows to blocks.
+
+use std::sync::Arc;
+
+use tmt_core::format::text::Rows;
+use tmt_core::types::{Lldu, Span, Time, to_f64};
+
+use super::index::{Index, Place};
+use super::{Block, Store, Timeline};
+
+/// Rows that tell a link's rate and delay where nothing else does (tcp.md §1).
+const HEAD_ROWS: u64 = 10_000;
+
+/// A timeline in the making.
+#[derive(Debug, Default)]
+pub struct Builder {
+    places: Vec<Place>,
+    rows: u64,
+    first: Option<Time>,
+    /// Time of the last row that tells the rate, and the delays that tell the typical one.
+    head_ends: Option<Time>,
+    head_delays: Vec<Span>,
+    full: Vec<Block>,
+    /// Memory of the full blocks.
+    bytes: usize,
+    open: Option<Block>,
+}
+
+impl Builder {
+    /// Adds rows in their order.
+    pub fn rows(&mut self, rows: &Rows) {
+        let mut attempts = rows.attempts.iter().copied();
+        for slot in &rows.slots {
+            self.push(slot.tx_time(), slot.decode_delay(), attempts.next());
+        }
+    }
+
+    /// Adds LLDUs in their order, all of them with their attempts.
+    pub fn lldus(&mut self, lldus: &[Lldu]) {
+        for lldu in lldus {
+            self.push(lldu.tx_time, lldu.decode_delay, Some(lldu.attempts));
+        }
+    }
+
+    /// Adds an LLDU that was not sent before the last one; a delay of zero says that it was lost.
+    pub fn push(&mut self, tx_time: Time, delay: Span, attempts: Option<u32>) {
+        if self.rows < HEAD_ROWS {
+            self.first.get_or_insert(tx_time);
+            self.head_ends = Some(tx_time);
+            if !delay.is_zero() {
+                self.head_delays.push(delay);
+            }
+        }
+        let fits = self
+            .open
+            .as_mut()
+            .is_some_and(|open| open.push(tx_time, delay, attempts));
+        if !fits {
+            self.close();
+            self.places.push(Place {
+                front: self.rows,
+                last: tx_time,
+            });
+            let mut open = Block::starting(tx_time);
+            open.push(tx_time, delay, attempts);
+            self.open = Some(open);
+        }
+        if let Some(place) = self.places.last_mut() {
+            place.last = tx_time;
+        }
+        self.rows += 1;
+    }
+
+    fn close(&mut self) {
+        if let Some(mut block) = self.open.take() {
+            block.shrink();
+            self.bytes += block.bytes();
+            self.full.push(block);
+        }
+    }
+
+    /// Memory that the blocks take which are full and were not taken, more or less.
+    #[must_use]
+    pub fn bytes(&self) -> usize {
+        self.bytes
+    }
+
+    /// Takes the blocks that are full, in their order.
+    pub fn take_full(&mut self) -> Vec<Block> {
+        self.bytes = 0;
+        std::mem::take(&mut self.full)
+    }
+
+    /// Takes all blocks that are left, the last one too.
+    pub fn seal(&mut self) -> Vec<Block> {
+        self.close();
+        self.take_full()
+    }
+
+    /// The timeline in memory; of blocks that were not taken.
+    #[must_use]
+    pub fn finish(mut self) -> Timeline {
+        let blocks: Vec<Arc<Block>> = self.seal().into_iter().map(Arc::new).collect();
+        self.finish_in(Arc::new(blocks))
+    }
+
+    /// The timeline whose blocks, all of them taken, are in `store`.
+    #[must_use]
+    pub fn finish_in(mut self, store: Arc<dyn Store>) -> Timeline {
+        let length = self
+            .head_ends
+            .zip(self.first)
+            .map(|(end, first)| end.since(first));
+        let steps = self.rows.min(HEAD_ROWS).saturating_sub(1);
+        let delays = &mut self.head_delays;
+        let middle = delays.len().saturating_sub(1) / 2;
+        Timeline {
+            rate: length
+                .filter(|length| !length.is_zero())
+                .map(|length| to_f64(steps) / length.as_secs_f64()),
+            median_delay: (!delays.is_empty()).then(|| *delays.select_nth_unstable(middle).1),
+            index: Index::Listed(self.places),
+            rows: self.rows,
+            first: self.first,
+            store,
+        }
+    }
+}

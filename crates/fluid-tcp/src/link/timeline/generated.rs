@@ -1,0 +1,339 @@
+//! Slots of a constant rate, erased by a process: a PHY trace without a file.
+//!
+//! They are what `tmt synth` makes, decoded when their last bit is in, and `tmt inject` erases. A block is made when it
+//! is asked for, so that a run holds one of them, and slots that nobody asks for are never made.
+
+use std::ops::Range;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use tmt_core::channel::synth::ConstantRate;
+use tmt_core::channel::{Blocks, Fades, SlotChannel};
+use tmt_core::types::{BitRate, Bytes, Slot, Span, Time, to_f64};
+
+use super::index::Index;
+use super::{Block, Store, Timeline};
+
+/// Slots of a block at most: few, since a run that is idle passes over most of them.
+const ROWS: u64 = 4096;
+
+/// The link that the slots are of, and the process that erases some.
+#[derive(Debug, Clone)]
+pub struct GeneratedSlots {
+    slots: ConstantRate,
+    rate: f64,
+    channel: SlotChannel,
+}
+
+impl GeneratedSlots {
+    /// Slots of `lldu` bytes at `rate` for `duration`, each decoded after its own length, round(8 · S · 10^9 / rate).
+    ///
+    /// `None` where there is none, a slot takes less than half a nanosecond, or times leave their range.
+    #[must_use]
+    pub fn new(rate: BitRate, lldu: Bytes, duration: Span, channel: SlotChannel) -> Option<Self> {
+        let length = rate.time_of_bit(u128::from(lldu.0) * 8)?.since(Time::ZERO);
+        let slots = ConstantRate::new(rate, lldu, duration, length)?;
+        (slots.slots() > 0).then(|| Self {
+            slots,
+            rate: to_f64(rate.0) / (8.0 * to_f64(lldu.0)),
+            channel,
+        })
+    }
+
+    /// Length of a slot.
+    #[must_use]
+    pub fn slot(&self) -> Span {
+        self.slots.decode_delay()
+    }
+
+    /// The slots under `seed`, none of them made yet.
+    #[must_use]
+    pub fn timeline(&self, seed: u64) -> Timeline {
+        // A block's times are told within 2^32 ns.
+        let period = u64::from(u32::MAX) / self.slot().as_nanos().max(1);
+        let per_block = period.saturating_sub(1).clamp(1, ROWS);
+        let len = usize::try_from(per_block).unwrap_or(usize::MAX);
+        let erasures = match self.channel {
+            SlotChannel::Steps(spec) => Erasures::Steps(Blocks::new(spec, seed, len)),
+            SlotChannel::Fading(fading) => Erasures::Fades(Box::new(Fades::new(fading, seed))),
+        };
+        let store = Made {
+            slots: self.slots.clone(),
+            per_block: len,
+            work: Mutex::new(Work {
+                erasures,
+                slots: Vec::new(),
+                bad: Vec::new(),
+            }),
+        };
+        Timeline {
+            index: Index::Even {
+                slots: self.slots.clone(),
+                per_block,
+            },
+            rows: self.slots.slots(),
+            first: Some(Time::ZERO),
+            rate: Some(self.rate),
+            median_delay: Some(self.slot()),
+            store: Arc::new(store),
+        }
+    }
+}
+
+/// Blocks that are made when they are asked for.
+#[derive(Debug)]
+struct Made {
+    slots: ConstantRate,
+    per_block: usize,
+    work: Mutex<Work>,
+}
+
+/// The process, wherever it is, and memory.
+#[derive(Debug)]
+struct Work {
+    erasures: Erasures,
+    slots: Vec<Slot>,
+    /// Rows of a block that a bad time reaches.
+    bad: Vec<Range<usize>>,
+}
+
+#[derive(Debug)]
+enum Erasures {
+    Steps(Blocks),
+    Fades(Box<Fades>),
+}
+
+impl Store for Made {
+    fn block(&self, number: usize) -> Option<Arc<Block>> {
+        let from = (number as u64).checked_mul(self.per_block as u64)?;
+        let mut work = self.work.lock().unwrap_or_else(PoisonError::into_inner);
+        let Work {
+            erasures,
+            slots,
+            bad,
+        } = &mut *work;
+        slots.clear();
+        self.slots.piece(from, self.per_block, slots);
+        let (first, last) = (slots.first()?.tx_time(), slots.last()?.tx_time());
+        match erasures {
+            Erasures::Steps(blocks) => {
+                blocks.block(number as u64).mark(slots);
+            }
+            Erasures::Fades(fades) => {
+                let length = self.slots.decode_delay();
+                let row = |time| {
+                    let row = self.slots.sent_before(time).saturating_sub(from);
+                    usize::try_from(row).map_or(slots.len(), |row| row.min(slots.len()))
+                };
+                fades.within(first, last.saturating_add(length), |start, end| {
+                    // Those that end after its start and begin before its end.
+                    let reaching = start.as_nanos().saturating_sub(length.as_nanos() - 1);
+                    let reaching = Time::from_nanos(reaching).unwrap_or(Time::MAX);
+                    bad.push(row(reaching)..row(end));
+                });
+                for rows in bad.drain(..) {
+                    for slot in &mut slots[rows] {
+                        *slot = Slot::erased(slot.tx_time());
+                    }
+                }
+            }
+        }
+        let block = Block::of_slots(first, slots).or_else(|| {
+            let mut block = Block::starting(first);
+            let mut slots = slots.iter();
+            let fit = slots.all(|slot| block.push(slot.tx_time(), slot.decode_delay(), None));
+            fit.then_some(block)
+        });
+        block.map(Arc::new)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use tmt_core::channel::{Channel, Fading};
+
+    use super::*;
+
+    fn time(nanos: u64) -> Time {
+        Time::from_nanos(nanos).unwrap()
+    }
+
+    fn span(nanos: u64) -> Span {
+        Span::from_nanos(nanos).unwrap()
+    }
+
+    /// Sent and delay of all slots, by their times in 128 bits and the channel's draws one by one, or the bad times.
+    fn by_hand(
+        rate: u64,
+        lldu: u64,
+        duration: u64,
+        channel: SlotChannel,
+        seed: u64,
+    ) -> Vec<(u64, u64)> {
+        let at = |slot: u64| {
+            let nanos = u128::from(slot) * u128::from(lldu) * 8_000_000_000;
+            u64::try_from((nanos + u128::from(rate / 2)) / u128::from(rate)).unwrap()
+        };
+        let length = at(1);
+        let times: Vec<u64> = (0..=duration)
+            .map(at)
+            .take_while(|at| *at < duration)
+            .collect();
+        let mut steps = match channel {
+            SlotChannel::Steps(spec) => Some(Channel::new(spec, seed)),
+            SlotChannel::Fading(_) => None,
+        };
+        let mut bad = Vec::new();
+        if let SlotChannel::Fading(fading) = channel {
+            Fades::new(fading, seed).within(
+                Time::ZERO,
+                Time::MAX.min(time(duration + length)),
+                |start, end| {
+                    bad.push((start.as_nanos(), end.as_nanos()));
+                },
+            );
+        }
+        let erased = |at: u64| match &mut steps {
+            Some(channel) => channel.erases(),
+            None => bad
+                .iter()
+                .any(|(start, end)| at < *end && at + length > *start),
+        };
+        let erased: Vec<bool> = times.iter().copied().map(erased).collect();
+        let delay = |erased: bool| if erased { 0 } else { length };
+        times
+            .into_iter()
+            .zip(erased.into_iter().map(delay))
+            .collect()
+    }
+
+    fn channels() -> impl Strategy<Value = SlotChannel> {
+        prop::sample::select(
+            &[
+                "bernoulli:0.2",
+                "bernoulli:1",
+                "gilbert-elliott:alpha=0.99,beta=0.8",
+                "gilbert-elliott:alpha=0.99999,beta=0.9999,pg=0.01,pb=0.9",
+                "fading:m=3ms,X=0.1",
+                "fading:m=20us,X=0.3",
+                "fading:m=5s,X=0.5",
+            ][..],
+        )
+        .prop_map(|text| text.parse().unwrap())
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(48))]
+
+        #[test]
+        fn slots_are_those_of_the_rule_wherever_one_looks(
+            channel in channels(),
+            (rate, slots) in prop_oneof![(1_000u64..2_000_000_000, 1u64..20_000), (1u64..1_000, 1u64..30)],
+            lldu in 1u64..300,
+            seed: u64,
+            looks in prop::collection::vec((0.0..1.0f64, -1i64..=1), 1..8),
+        ) {
+            let length = (u128::from(lldu) * 8_000_000_000 + u128::from(rate / 2)) / u128::from(rate);
+            let length = u64::try_from(length).unwrap();
+            prop_assume!(length > 0);
+            let duration = length * slots;
+            let expected = by_hand(rate, lldu, duration, channel, seed);
+            let made = GeneratedSlots::new(BitRate(rate), Bytes(lldu), span(duration), channel).unwrap();
+            prop_assert_eq!(made.slot(), span(length));
+            let timeline = made.timeline(seed);
+            prop_assert_eq!(timeline.len(), expected.len() as u64);
+            prop_assert_eq!(timeline.first(), Some(Time::ZERO));
+            prop_assert_eq!(timeline.last(), expected.last().map(|(at, _)| time(*at)));
+            // Anywhere first, in the order of no block.
+            for (share, nudge) in looks {
+                let index = fluid_index(share, expected.len());
+                let (at, delay) = expected[index];
+                prop_assert_eq!(timeline.lldu(index as u64), Some((time(at), span(delay))));
+                let at = at.saturating_add_signed(nudge);
+                let before = expected.iter().filter(|(other, _)| *other < at).count() as u64;
+                prop_assert_eq!(timeline.sent_before(time(at)), Some(before));
+            }
+            let mut found = Vec::new();
+            for number in 0..timeline.blocks() {
+                let block = timeline.block(number).unwrap();
+                prop_assert_eq!(timeline.front(number), found.len() as u64);
+                prop_assert_eq!(timeline.rows_of(number), block.len());
+                found.extend((0..block.len()).map(|row| (block.tx_time(row).as_nanos(), block.delay(row).as_nanos())));
+            }
+            prop_assert!(timeline.block(timeline.blocks()).is_none());
+            prop_assert_eq!(found, expected);
+        }
+
+        #[test]
+        fn a_shorter_timeline_has_fewer_slots(cut in 0u64..20_000) {
+            let channel = "bernoulli:0.1".parse().unwrap();
+            let made = GeneratedSlots::new(BitRate(1_000_000), Bytes(125), Span::from_secs(9), channel).unwrap();
+            let mut timeline = made.timeline(1);
+            prop_assert!(timeline.truncate(cut));
+            let rows = cut.min(9_000);
+            prop_assert_eq!(timeline.len(), rows);
+            prop_assert_eq!(timeline.blocks() as u64, rows.div_ceil(4096));
+            prop_assert_eq!(timeline.last(), rows.checked_sub(1).map(|last| time(last * 1_000_000)));
+            prop_assert_eq!(timeline.sent_until(Time::MAX), Some(rows));
+            prop_assert_eq!((0..timeline.blocks()).map(|number| timeline.rows_of(number) as u64).sum::<u64>(), rows);
+        }
+    }
+
+    fn fluid_index(share: f64, len: usize) -> usize {
+        usize::try_from(tmt_core::math::num::whole(share * to_f64(len as u64))).unwrap()
+    }
+
+    /// The closed form, against slots that a fading link erases: 1 − (1 − X) exp(−T X/(m(1 − X))).
+    #[test]
+    fn a_fading_link_erases_the_share_of_the_closed_form() {
+        let fading: Fading = "m=5ms,X=0.1".parse().unwrap();
+        let channel = SlotChannel::Fading(fading);
+        // Slots of 2 ms for 4000 s: 80 000 fades.
+        let made = GeneratedSlots::new(BitRate(100_000), Bytes(25), Span::from_secs(4000), channel)
+            .unwrap();
+        let timeline = made.timeline(3);
+        let erased: usize = (0..timeline.blocks())
+            .map(|number| {
+                let block = timeline.block(number).unwrap();
+                (0..block.len())
+                    .filter(|row| block.delay(*row).is_zero())
+                    .count()
+            })
+            .sum();
+        let share = to_f64(erased as u64) / to_f64(timeline.len());
+        let expected = fading.erasure_probability(made.slot());
+        assert!((expected - (1.0 - 0.9 * tmt_core::math::num::exp(-2.0 / 45.0))).abs() < 1e-12);
+        // Relative standard error about 0.004: 80 000 fades of as many slots as an exponential time meets.
+        assert!((share / expected - 1.0).abs() < 0.016, "{share} {expected}");
+    }
+
+    #[test]
+    fn a_link_of_nothing_is_none() {
+        let channel = "bernoulli:0".parse().unwrap();
+        let made = |rate, lldu, duration| {
+            GeneratedSlots::new(BitRate(rate), Bytes(lldu), span(duration), channel).is_some()
+        };
+        assert!(made(1_000, 25, 1));
+        assert!(!made(0, 25, 1) && !made(1_000, 0, 1) && !made(1_000, 25, 0));
+        // A slot of 0.4 ns.
+        assert!(!made(20_000_000_000, 1, 1) && made(16_000_000_000, 1, 1));
+    }
+
+    #[test]
+    fn the_end_of_a_long_timeline_is_made_without_its_front() {
+        let channel = "gilbert-elliott:alpha=0.99,beta=0.8".parse().unwrap();
+        let made = GeneratedSlots::new(
+            BitRate(1_000_000_000),
+            Bytes(25),
+            Span::from_secs(3_000_000_000),
+            channel,
+        )
+        .unwrap();
+        let timeline = made.timeline(1);
+        // 1.5 · 10^16 slots of 200 ns.
+        assert_eq!(timeline.len(), 15_000_000_000_000_000);
+        let (at, _) = timeline.lldu(timeline.len() - 1).unwrap();
+        assert_eq!(at, time(3_000_000_000_000_000_000 - 200));
+        assert_eq!(timeline.sent_before(at), Some(timeline.len() - 1));
+    }
+}

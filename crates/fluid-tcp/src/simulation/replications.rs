@@ -1,0 +1,102 @@
+//! Several runs of one setup: mean and confidence interval of every metric.
+
+mod bootstrap;
+
+use std::collections::BTreeMap;
+
+pub use bootstrap::bootstrap;
+use serde::Serialize;
+use statrs::distribution::{ContinuousCDF as _, StudentsT};
+use tmt_core::types::to_f64;
+
+/// Mean over runs with the half-width of its 95 % interval.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Estimate {
+    /// Mean over the runs that have the metric.
+    pub mean: f64,
+    /// Half-width of the 95 % interval, by Student's t or the block bootstrap; null for a single run.
+    pub ci95: Option<f64>,
+    /// Runs that have the metric: a transfer that did not end in one has no completion time there.
+    pub runs: usize,
+    /// Runs of a block, of a block bootstrap.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub block: Option<usize>,
+}
+
+/// Mean and interval of `values`; none where there are none.
+#[must_use]
+pub fn estimate(values: &[f64]) -> Option<Estimate> {
+    let n = to_f64(values.len() as u64);
+    if values.is_empty() {
+        return None;
+    }
+    let mean = values.iter().sum::<f64>() / n;
+    let ci95 = (values.len() > 1).then(|| {
+        let variance = values.iter().map(|x| (x - mean) * (x - mean)).sum::<f64>() / (n - 1.0);
+        let t = StudentsT::new(0.0, 1.0, n - 1.0).map_or(f64::NAN, |t| t.inverse_cdf(0.975));
+        t * (variance / n).sqrt()
+    });
+    Some(Estimate {
+        mean,
+        ci95,
+        runs: values.len(),
+        block: None,
+    })
+}
+
+/// The metrics of all runs, each by its name.
+#[derive(Debug, Default)]
+pub struct Columns(BTreeMap<String, Vec<f64>>);
+
+impl Columns {
+    /// Adds a run's metrics, as far as it has them.
+    pub fn add<'a>(&mut self, metrics: impl IntoIterator<Item = (&'a str, f64)>) {
+        for (name, value) in metrics {
+            match self.0.get_mut(name) {
+                Some(values) => values.push(value),
+                None => {
+                    self.0.insert(name.to_owned(), vec![value]);
+                }
+            }
+        }
+    }
+
+    /// Estimates over independent runs.
+    #[must_use]
+    pub fn estimates(&self) -> BTreeMap<String, Estimate> {
+        let all = self.0.iter();
+        all.filter_map(|(name, values)| Some((name.clone(), estimate(values)?)))
+            .collect()
+    }
+
+    /// Estimates over runs from several places of one trace, added in the order of these; drawn with `seed`.
+    #[must_use]
+    pub fn bootstrap(&self, seed: u64) -> BTreeMap<String, Estimate> {
+        let columns: Vec<&[f64]> = self.0.values().map(Vec::as_slice).collect();
+        let all = self.0.keys().zip(bootstrap(&columns, seed));
+        all.filter_map(|(name, estimate)| Some((name.clone(), estimate?)))
+            .collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_interval_is_students() {
+        // n = 4, s = 1.29099, t(0.975, 3) = 3.18245: half-width 2.05426.
+        let estimate = estimate(&[1.0, 2.0, 3.0, 4.0]).unwrap();
+        assert!((estimate.mean - 2.5).abs() < 1e-12);
+        assert!(
+            (estimate.ci95.unwrap() - 2.054_26).abs() < 1e-4,
+            "{estimate:?}"
+        );
+    }
+
+    #[test]
+    fn one_run_has_no_interval_and_none_no_mean() {
+        assert_eq!(estimate(&[1.0]).unwrap().ci95, None);
+        assert_eq!(estimate(&[]), None);
+    }
+}

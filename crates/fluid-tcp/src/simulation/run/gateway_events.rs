@@ -1,0 +1,190 @@
+//! The gateway's side of a run: what becomes of packets that reach it, at a proxy and at the queue.
+
+use tmt_core::types::{Span, Time};
+
+use super::{Event, Run};
+use crate::endpoint::receiver::Ack;
+use crate::link::PacketCopy;
+use crate::link::gateway::{Fate, Gateway, Queued};
+use crate::simulation::Path;
+use crate::simulation::delay::DelayParts;
+use crate::simulation::probe::{Probe, Refused};
+use crate::simulation::proxy::{Proxy, Verdict};
+
+impl<G: Gateway, P: Probe> Run<'_, G, P> {
+    /// A packet reaches the gateway.
+    #[expect(
+        clippy::inline_always,
+        reason = "a packet is made where it is offered: a fiftieth of a run"
+    )]
+    #[inline(always)]
+    pub(super) fn on_arrival(&mut self, now: Time, packet: Queued) {
+        if self.proxy.is_none() || self.passes_proxy(now, packet.copy) {
+            self.offer(now, packet);
+        }
+    }
+
+    /// Whether a proxy takes a packet in, which it then acknowledges.
+    fn passes_proxy(&mut self, now: Time, copy: PacketCopy) -> bool {
+        let Some(proxy) = &mut self.proxy else {
+            return true;
+        };
+        let verdict = proxy.on_packet(now, copy.flow, copy.packet.into());
+        let (refused, ack) = match verdict {
+            Verdict::Taken(ack) => (None, ack),
+            Verdict::Duplicate(ack) => (Some(Refused::Duplicate), ack),
+            Verdict::Refused(ack) => (Some(Refused::Full), ack),
+        };
+        if let Some(why) = refused {
+            self.refuse(now, copy, why);
+        }
+        self.answer(now, copy.flow, ack);
+        refused.is_none()
+    }
+
+    /// The gateway does not take a packet in.
+    fn refuse(&mut self, now: Time, copy: PacketCopy, why: Refused) {
+        let tally = &mut self.connections[copy.flow].tally;
+        match why {
+            Refused::Full => tally.on_dropped(),
+            Refused::Duplicate => tally.on_duplicate(),
+        }
+        self.probe.on_refused(now, copy, why);
+    }
+
+    /// The proxy acknowledges to a sender.
+    fn answer(&mut self, now: Time, flow: usize, ack: Ack) {
+        self.probe.on_ack_sent(now, flow, &ack);
+        self.connections[flow].tally.on_ack(false);
+        let flow = u32::try_from(flow).unwrap_or(u32::MAX);
+        let arrives = now.checked_add(self.setup.path.back());
+        self.schedule(arrives, Event::Ack { flow, ack });
+    }
+
+    /// The proxy learns that the link has delivered a packet.
+    pub(super) fn on_release(&mut self, now: Time, copy: PacketCopy) {
+        self.probe.on_released(now, copy);
+        if let Some(proxy) = &mut self.proxy {
+            proxy.on_released();
+        }
+        while let Some((flow, ack)) = self.proxy.as_mut().and_then(Proxy::reopened) {
+            self.answer(now, flow, ack);
+        }
+    }
+
+    /// Puts a packet into the queue.
+    #[inline]
+    fn offer(&mut self, now: Time, packet: Queued) {
+        self.retire(now);
+        let fate = self.gateway.offer(now, packet);
+        if self.probe.watches() {
+            match fate {
+                Fate::Dropped(_) => self.probe.on_refused(now, packet.copy, Refused::Full),
+                _ => self.probe.on_enqueued(now, packet.copy),
+            }
+        }
+        self.settle(fate);
+        self.wake_gateway(now);
+    }
+
+    /// Packets in the gateway's buffer.
+    pub(super) fn held(&self) -> u64 {
+        let proxy = self.proxy.as_ref().map(Proxy::held);
+        proxy.unwrap_or_else(|| self.gateway.len())
+    }
+
+    /// Propagation between a sender and who answers it, there and back.
+    pub(super) fn round_trip(&self) -> Span {
+        let Path {
+            terrestrial_rtt,
+            split,
+            ..
+        } = self.setup.path;
+        match split {
+            None => terrestrial_rtt.saturating_add(self.setup.rtt),
+            Some(_) => terrestrial_rtt,
+        }
+    }
+
+    /// The way of an acknowledgement over the link.
+    pub(super) fn back(&self) -> Span {
+        self.setup.rtt.saturating_sub(self.setup.rtt.half())
+    }
+
+    pub(super) fn on_gateway(&mut self, now: Time) {
+        if self.gateway_event == Some(now) {
+            self.gateway_event = None;
+            self.retire(now);
+            self.wake_gateway(now);
+        }
+    }
+
+    /// Lets the queue do what is due, and schedules what will be.
+    fn wake_gateway(&mut self, now: Time) {
+        while let Some(fate) = self.gateway.wake(now) {
+            if self.probe.watches()
+                && let Fate::Dropped(packet) = fate
+            {
+                self.probe.on_dropped(now, packet.copy);
+            }
+            self.settle(fate);
+        }
+        if let Some(due) = self.gateway.due()
+            && self.gateway_event.is_none_or(|event| event > due)
+        {
+            self.gateway_event = Some(due);
+            self.schedule(Some(due), Event::Gateway);
+        }
+    }
+
+    /// Takes what became of a packet at the queue.
+    fn settle(&mut self, fate: Fate) {
+        match fate {
+            Fate::Dropped(packet) => self.connections[packet.copy.flow].tally.on_dropped(),
+            Fate::Served(packet, service, marked) => {
+                if marked {
+                    self.connections[packet.copy.flow].tally.on_marked();
+                }
+                if self.proxy.is_some()
+                    && !self.gateway.tells_whole()
+                    && let Some(arrival) = service.arrival
+                {
+                    let back = self.back().saturating_add(self.setup.path.feedback_delay);
+                    self.schedule(arrival.checked_add(back), Event::Release(packet.copy));
+                }
+                if let Some(delay) = DelayParts::of(packet.sent, packet.enqueued, &service) {
+                    let event = Event::Delivery {
+                        copy: packet.copy,
+                        delay,
+                        marked,
+                        reduced: packet.reduced,
+                    };
+                    self.schedule(service.arrival, event);
+                }
+            }
+            Fate::Whole(packet, known) => self.schedule(Some(known), Event::Release(packet.copy)),
+            Fate::Waits => {}
+        }
+    }
+
+    /// Counts what has left the queue by `now`.
+    pub(super) fn retire(&mut self, now: Time) {
+        while let Some(used) = self.gateway.used(now) {
+            self.probe.on_slot(&used);
+        }
+        while let Some(served) = self.gateway.leave(now) {
+            self.served += 1;
+            let tally = &mut self.connections[served.copy.flow].tally;
+            tally.on_service(served.service.start.since(served.enqueued));
+            let lost = served.service.arrival.is_none();
+            if lost {
+                tally.on_lost();
+            }
+            if self.probe.watches() {
+                self.probe.on_service(served.copy, &served.service);
+                let left = served.left.unwrap_or(served.service.end);
+                self.probe.on_departure(left, served.copy, lost);
+            }
+        }
+    }
+}

@@ -1,0 +1,69 @@
+//! What a run is made of, but its link.
+
+use tmt_core::channel::Channel;
+use tmt_core::types::{BitRate, Bytes, Span, Time};
+
+use super::path::Path;
+use crate::congestion::Algorithm;
+use crate::endpoint::Endpoint;
+use crate::link::gateway::Discipline;
+use crate::link::return_link::ReturnTrace;
+
+/// One flow.
+#[derive(Debug, Clone)]
+pub struct Flow {
+    /// Its congestion control.
+    pub algorithm: Algorithm,
+    /// Its ends.
+    pub endpoint: Endpoint,
+    /// When it begins, from the start of the run.
+    pub start: Span,
+    /// Packets it has; none for a source that never ends.
+    pub packets: Option<u64>,
+}
+
+/// The way of acknowledgements, shared by all flows; clean and without a queue unless said otherwise.
+#[derive(Debug, Clone, Default)]
+pub struct ReturnPath {
+    /// Loses some, after they have been sent.
+    pub loss: Option<Channel>,
+    /// What it carries; [`ACK`] each, and what is not sent yet waits.
+    pub rate: Option<BitRate>,
+    /// A timeline of its own, in the place of a rate.
+    pub trace: Option<ReturnTrace>,
+}
+
+/// Bytes of an acknowledgement on the return path: headers of IPv4 and TCP.
+pub const ACK: Bytes = Bytes(40);
+
+/// Everything about a run but its link.
+#[derive(Debug, Clone)]
+pub struct Setup {
+    /// The flows.
+    pub flows: Vec<Flow>,
+    /// Size of a packet.
+    pub packet: Bytes,
+    /// Round-trip time of the link, propagation only.
+    pub rtt: Span,
+    /// Packets the queue holds, the one in service included; on a split path the proxy's buffer.
+    pub buffer: u64,
+    /// Which packets the queue drops.
+    pub discipline: Discipline,
+    /// Between the senders and the gateway.
+    pub path: Path,
+    /// What the return path does to acknowledgements.
+    pub return_path: ReturnPath,
+    /// The run's own zero.
+    pub begin: Time,
+    /// The last instant that belongs to the run.
+    pub end: Time,
+    /// Bits a second that packets could make of the whole link, to normalise by.
+    pub link_rate_bps: Option<f64>,
+}
+
+impl Setup {
+    /// What the gateway's queue holds: behind a proxy, all that the proxy has let in.
+    pub(super) fn queue(&self) -> u64 {
+        self.path.split.map_or(self.buffer, |_| u64::MAX)
+    }
+}

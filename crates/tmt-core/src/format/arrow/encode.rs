@@ -1,0 +1,208 @@
+//! Rows to an Arrow IPC stream, in pieces: [`head`], any number of [`batch`]es, [`end`].
+//!
+//! Batches know nothing of each other, so several threads can encode them. Not compressed. Bodies
+//! begin at multiples of 64 bytes, as the format recommends, where the pieces follow each other.
+
+use std::iter::repeat_n;
+
+use arrow_ipc::{
+    Buffer, Endianness, Field, FieldArgs, FieldNode, Int, IntArgs, KeyValue, KeyValueArgs, Message,
+    MessageArgs, MessageHeader, MetadataVersion, RecordBatch, RecordBatchArgs, Schema, SchemaArgs,
+    Type,
+};
+use flatbuffers::{FlatBufferBuilder, ForwardsUOffset, UnionWIPOffset, Vector, WIPOffset};
+
+use super::CONTINUATION;
+use crate::format::columnar::{NAMES, Row, head};
+use crate::types::{EndLine, Metadata};
+
+/// What messages, bodies and buffers are filled up to a multiple of, bytes.
+const ALIGNMENT: usize = 64;
+
+/// Rows laid out at a time.
+const CHUNK: usize = 512;
+
+type Builder = FlatBufferBuilder<'static>;
+
+/// Appends what stands in front of the rows: the columns of `R`, and the head, if there is one.
+pub fn head<R: Row>(metadata: &Metadata, out: &mut Vec<u8>) {
+    let mut builder = Builder::new();
+    let fields: Vec<_> = (0..column_count::<R>())
+        .map(|column| field(&mut builder, column))
+        .collect();
+    let fields = builder.create_vector(&fields);
+    let pairs = head::pairs(metadata);
+    let pairs = (!pairs.is_empty()).then(|| key_values(&mut builder, &pairs));
+    let schema = Schema::create(
+        &mut builder,
+        &SchemaArgs {
+            endianness: Endianness::Little,
+            fields: Some(fields),
+            custom_metadata: pairs,
+            features: None,
+        },
+    );
+    message(
+        builder,
+        MessageHeader::Schema,
+        schema.as_union_value(),
+        None,
+        0,
+        out,
+    );
+}
+
+/// Appends a batch of `rows`; nothing for none.
+pub fn batch<R: Row>(rows: &[R], out: &mut Vec<u8>) {
+    if rows.is_empty() {
+        return;
+    }
+    record_batch::<R>(rows.len(), None, out);
+    words(rows, |row| row.tx_time().as_nanos().to_le_bytes(), out);
+    words(rows, |row| row.decode_delay().as_nanos().to_le_bytes(), out);
+    if R::HAS_ATTEMPTS {
+        words(rows, |row| row.attempts().to_le_bytes(), out);
+    }
+}
+
+/// Appends what stands behind the rows: the end line, if there is one, and the end of the stream.
+pub fn end<R: Row>(end: Option<&EndLine>, out: &mut Vec<u8>) {
+    if let Some(end) = end {
+        let pairs = [(head::END.to_owned(), end.to_string())];
+        record_batch::<R>(0, Some(&pairs), out);
+    }
+    out.extend_from_slice(&CONTINUATION);
+    out.extend_from_slice(&[0; 4]);
+}
+
+const fn column_count<R: Row>() -> usize {
+    if R::HAS_ATTEMPTS { 3 } else { 2 }
+}
+
+/// Bytes a row takes in column `column`.
+const fn width(column: usize) -> usize {
+    if column < 2 { 8 } else { 4 }
+}
+
+fn field(builder: &mut Builder, column: usize) -> WIPOffset<Field<'static>> {
+    let name = builder.create_string(NAMES[column]);
+    let int = IntArgs {
+        bitWidth: if column < 2 { 64 } else { 32 },
+        is_signed: column < 2,
+    };
+    let int = Int::create(builder, &int).as_union_value();
+    // Readers of other languages expect the list even where nothing is in it.
+    let children = builder.create_vector::<WIPOffset<Field<'_>>>(&[]);
+    Field::create(
+        builder,
+        &FieldArgs {
+            name: Some(name),
+            nullable: false,
+            type_type: Type::Int,
+            type_: Some(int),
+            dictionary: None,
+            children: Some(children),
+            custom_metadata: None,
+        },
+    )
+}
+
+type KeyValues = WIPOffset<Vector<'static, ForwardsUOffset<KeyValue<'static>>>>;
+
+fn key_values(builder: &mut Builder, pairs: &[(String, String)]) -> KeyValues {
+    let pairs: Vec<_> = pairs
+        .iter()
+        .map(|(key, value)| {
+            let args = KeyValueArgs {
+                key: Some(builder.create_string(key)),
+                value: Some(builder.create_string(value)),
+            };
+            KeyValue::create(builder, &args)
+        })
+        .collect();
+    builder.create_vector(&pairs)
+}
+
+/// Appends the header of a batch of `rows` rows, whose body the caller appends.
+fn record_batch<R: Row>(rows: usize, pairs: Option<&[(String, String)]>, out: &mut Vec<u8>) {
+    let mut builder = Builder::new();
+    let length = signed(rows);
+    let columns = column_count::<R>();
+    let nodes = vec![FieldNode::new(length, 0); columns];
+    let mut buffers = Vec::with_capacity(2 * columns);
+    let mut offset = 0;
+    for column in 0..columns {
+        let bytes = rows * width(column);
+        // Without nulls there is no validity.
+        buffers.push(Buffer::new(signed(offset), 0));
+        buffers.push(Buffer::new(signed(offset), signed(bytes)));
+        offset += bytes.next_multiple_of(ALIGNMENT);
+    }
+    let args = RecordBatchArgs {
+        length,
+        nodes: Some(builder.create_vector(&nodes)),
+        buffers: Some(builder.create_vector(&buffers)),
+        compression: None,
+        variadicBufferCounts: None,
+    };
+    let records = RecordBatch::create(&mut builder, &args).as_union_value();
+    let pairs = pairs.map(|pairs| key_values(&mut builder, pairs));
+    message(
+        builder,
+        MessageHeader::RecordBatch,
+        records,
+        pairs,
+        offset,
+        out,
+    );
+}
+
+/// Appends a message's header, filled up so that the body behind it is aligned.
+fn message(
+    mut builder: Builder,
+    header_type: MessageHeader,
+    header: WIPOffset<UnionWIPOffset>,
+    custom_metadata: Option<KeyValues>,
+    body: usize,
+    out: &mut Vec<u8>,
+) {
+    let message = Message::create(
+        &mut builder,
+        &MessageArgs {
+            version: MetadataVersion::V5,
+            header_type,
+            header: Some(header),
+            bodyLength: signed(body),
+            custom_metadata,
+        },
+    );
+    builder.finish(message, None);
+    let header = builder.finished_data();
+    let prefix = CONTINUATION.len() + size_of::<i32>();
+    let length = (prefix + header.len()).next_multiple_of(ALIGNMENT) - prefix;
+    out.reserve(prefix + length + body);
+    out.extend_from_slice(&CONTINUATION);
+    // A head of gigabytes cannot be told; it would be no trace's.
+    let told = i32::try_from(length).unwrap_or(i32::MAX);
+    out.extend_from_slice(&told.to_le_bytes());
+    out.extend_from_slice(header);
+    out.extend(repeat_n(0, length - header.len()));
+}
+
+/// Lengths of slices in memory fit.
+fn signed(length: usize) -> i64 {
+    i64::try_from(length).unwrap_or(i64::MAX)
+}
+
+/// Appends one column's words, filled up.
+fn words<R, const N: usize>(rows: &[R], word: impl Fn(&R) -> [u8; N], out: &mut Vec<u8>) {
+    let mut laid_out = [[0; N]; CHUNK];
+    for rows in rows.chunks(CHUNK) {
+        for (place, row) in laid_out.iter_mut().zip(rows) {
+            *place = word(row);
+        }
+        out.extend_from_slice(laid_out[..rows.len()].as_flattened());
+    }
+    let bytes = rows.len() * N;
+    out.extend(repeat_n(0, bytes.next_multiple_of(ALIGNMENT) - bytes));
+}

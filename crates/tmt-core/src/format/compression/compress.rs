@@ -1,0 +1,105 @@
+//! Blocks of bytes to gzip members and zstd frames.
+
+use std::fmt;
+use std::io::Cursor;
+
+use flate2::{Compress, Compression, Crc, FlushCompress, Status};
+use zstd::bulk;
+use zstd::zstd_safe::{CParameter, compress_bound};
+
+use crate::types::Result;
+
+/// Level of gzip blocks.
+///
+/// On the text of traces 3 packs within 3 % as tightly as 6, in half the time or less.
+pub const GZIP_LEVEL: u32 = 3;
+
+/// Level of zstd blocks.
+///
+/// On the text of traces 1 packs tighter than any level up to 6, and twice as fast as the next.
+pub const ZSTD_LEVEL: i32 = 1;
+
+/// Header of a gzip member (RFC 1952): deflate, no flags, no time, no extra flags, system unknown.
+///
+/// No time and no system, so that the same block is the same bytes wherever and whenever it is made.
+const GZIP_HEADER: [u8; 10] = [0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 0xff];
+
+/// Compresses blocks, each on its own; to be kept for the next block, one on each thread.
+///
+/// The bytes depend on the block alone, not on the blocks before it, nor on time, system or processor.
+pub struct Compressor(Engine);
+
+enum Engine {
+    Gzip(Box<Compress>),
+    Zstd(bulk::Compressor<'static>),
+}
+
+impl Compressor {
+    /// Makes a gzip member at [`GZIP_LEVEL`] of each block.
+    #[must_use]
+    pub fn gzip() -> Self {
+        let raw = Compress::new(Compression::new(GZIP_LEVEL), false);
+        Self(Engine::Gzip(Box::new(raw)))
+    }
+
+    /// Makes a zstd frame at [`ZSTD_LEVEL`] of each block, with a checksum and its size in front.
+    ///
+    /// # Errors
+    /// No memory for the compressor.
+    pub fn zstd() -> Result<Self> {
+        let mut engine = bulk::Compressor::new(ZSTD_LEVEL)?;
+        engine.set_parameter(CParameter::ChecksumFlag(true))?;
+        Ok(Self(Engine::Zstd(engine)))
+    }
+
+    /// Appends `block` to `out`, compressed.
+    ///
+    /// # Errors
+    /// No memory for it.
+    pub fn block(&mut self, block: &[u8], out: &mut Vec<u8>) -> Result<()> {
+        match &mut self.0 {
+            Engine::Gzip(engine) => gzip_member(engine, block, out),
+            Engine::Zstd(engine) => {
+                let from = out.len();
+                out.reserve(compress_bound(block.len()));
+                let mut place = Cursor::new(out);
+                place.set_position(from as u64);
+                engine.compress_to_buffer(block, &mut place)?;
+                Ok(())
+            }
+        }
+    }
+}
+
+fn gzip_member(engine: &mut Compress, block: &[u8], out: &mut Vec<u8>) -> Result<()> {
+    engine.reset();
+    out.extend_from_slice(&GZIP_HEADER);
+    let mut rest = block;
+    loop {
+        // Text comes down to a third or so; what does not fit takes another turn.
+        out.reserve(rest.len() / 2 + 64);
+        let before = engine.total_in();
+        let status = engine
+            .compress_vec(rest, out, FlushCompress::Finish)
+            .map_err(std::io::Error::from)?;
+        let taken = usize::try_from(engine.total_in() - before).unwrap_or(rest.len());
+        rest = &rest[taken..];
+        if status == Status::StreamEnd {
+            break;
+        }
+    }
+    let mut crc = Crc::new();
+    crc.update(block);
+    out.extend_from_slice(&crc.sum().to_le_bytes());
+    out.extend_from_slice(&crc.amount().to_le_bytes());
+    Ok(())
+}
+
+impl fmt::Debug for Compressor {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self.0 {
+            Engine::Gzip(_) => "Compressor::gzip",
+            Engine::Zstd(_) => "Compressor::zstd",
+        })
+    }
+}

@@ -1,0 +1,315 @@
+//! gzip and zstd over anything that can be read.
+//!
+//! Members and frames that follow each other are one stream, as gzip(1) and zstd(1) have it; behind
+//! the last gzip member there may be zero bytes, which tapes and block devices leave. What is whole
+//! is handed out first, the same bytes in whatever pieces they go in and out; then [`Read::read`] fails with an [`Error`] inside the [`io::Error`], which
+//! `Error::from` takes out again: [`ErrorKind::CutStream`] where the stream ends in the middle,
+//! [`ErrorKind::Corrupt`] where its bytes cannot be right.
+
+use std::fmt;
+use std::io::{self, Read};
+
+use flate2::{Decompress, DecompressError, FlushDecompress, Status};
+use zstd::stream::raw::{Decoder, Operation as _};
+
+use super::Kind;
+use crate::types::{Error, ErrorKind};
+
+/// Compressed bytes asked for at a time.
+const CHUNK: usize = 1 << 17;
+
+/// Window of a gzip member, 2^15 bytes, by RFC 1951.
+const GZIP_WINDOW: u8 = 15;
+
+/// A gzip or zstd stream, decompressed as it is read.
+pub struct Decompressor<R> {
+    input: R,
+    engine: Engine,
+    place: Place,
+    /// What is wrong behind all that was handed out.
+    damage: Option<String>,
+    buffer: Box<[u8]>,
+    from: usize,
+    to: usize,
+    input_ended: bool,
+}
+
+enum Engine {
+    Gzip(Box<Decompress>),
+    Zstd(BlockByBlock),
+}
+
+/// A zstd decoder that is handed no more than it takes for the next block.
+///
+/// Handed more, it would go on to what is behind and, where that is damaged, keep for itself what came of
+/// the block.
+struct BlockByBlock {
+    decoder: Decoder<'static>,
+    /// Bytes it may be handed next.
+    wanted: usize,
+    /// Whether it may still hold some of what came of a block.
+    holds: bool,
+}
+
+/// Bytes in front of a zstd frame that tell how long its header is.
+const ZSTD_START: usize = 5;
+
+/// Bytes in front of a block that tell how long it is.
+const BLOCK_HEADER: usize = 3;
+
+/// Where in the stream the next byte stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Place {
+    /// In front of the first member or frame: something has to come.
+    Start,
+    /// In a member or frame.
+    Inside,
+    /// Behind one: another may come.
+    Between,
+    /// In the zero bytes behind the last member.
+    Padding,
+    /// Behind bytes that cannot be right: nothing further counts.
+    Failed,
+}
+
+/// What one step of an engine did.
+struct Step {
+    read: usize,
+    written: usize,
+    ended: bool,
+    /// What is wrong behind that.
+    damage: Option<String>,
+}
+
+impl<R: Read> Decompressor<R> {
+    /// Reads `input`, which holds a gzip stream.
+    #[must_use]
+    pub fn gzip(input: R) -> Self {
+        Self::new(input, Engine::Gzip(Box::new(new_gzip())))
+    }
+
+    /// Reads `input`, which holds a zstd stream. Windows up to 128 MiB are taken.
+    ///
+    /// # Errors
+    /// No memory for the decompressor.
+    pub fn zstd(input: R) -> io::Result<Self> {
+        Ok(Self::new(input, Engine::Zstd(BlockByBlock::new()?)))
+    }
+
+    fn new(input: R, engine: Engine) -> Self {
+        Self {
+            input,
+            engine,
+            place: Place::Start,
+            damage: None,
+            buffer: vec![0; CHUNK].into_boxed_slice(),
+            from: 0,
+            to: 0,
+            input_ended: false,
+        }
+    }
+
+    /// What is decompressed.
+    #[must_use]
+    pub fn kind(&self) -> Kind {
+        self.engine.kind()
+    }
+
+    fn fill(&mut self) -> io::Result<()> {
+        if self.from < self.to || self.input_ended {
+            return Ok(());
+        }
+        self.from = 0;
+        self.to = 0;
+        self.to = loop {
+            match self.input.read(&mut self.buffer) {
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                read => break read?,
+            }
+        };
+        self.input_ended = self.to == 0;
+        Ok(())
+    }
+
+    fn cut(&self) -> io::Error {
+        let format = self.kind().name();
+        let kind = ErrorKind::CutStream { format, rows: 0 };
+        io::Error::new(io::ErrorKind::UnexpectedEof, Error::new(kind))
+    }
+
+    fn corrupt(&mut self, found: &str) -> io::Error {
+        self.place = Place::Failed;
+        let kind = ErrorKind::Corrupt {
+            format: self.kind().name(),
+            found: found.to_owned(),
+        };
+        io::Error::new(io::ErrorKind::InvalidData, Error::new(kind))
+    }
+
+    /// Passes over the bytes between members; true where another begins.
+    fn begins_another(&mut self) -> io::Result<bool> {
+        loop {
+            self.fill()?;
+            let waiting = &self.buffer[self.from..self.to];
+            let Some(&first) = waiting.first() else {
+                return Ok(false);
+            };
+            let is_gzip = matches!(self.engine, Engine::Gzip(_));
+            if is_gzip && first == 0 {
+                let zeros = waiting.iter().take_while(|&&byte| byte == 0).count();
+                self.from += zeros;
+                self.place = Place::Padding;
+            } else if is_gzip && (self.place == Place::Padding || first != 0x1f) {
+                return Err(self.corrupt("bytes behind its end"));
+            } else {
+                self.engine.restart();
+                self.place = Place::Inside;
+                return Ok(true);
+            }
+        }
+    }
+}
+
+impl<R: Read> Read for Decompressor<R> {
+    fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
+        if out.is_empty() {
+            return Ok(0);
+        }
+        loop {
+            if let Some(found) = self.damage.take() {
+                return Err(self.corrupt(&found));
+            }
+            match self.place {
+                Place::Failed => return Err(self.corrupt("nothing counts behind the damage")),
+                Place::Between | Place::Padding => {
+                    if !self.begins_another()? {
+                        return Ok(0);
+                    }
+                }
+                Place::Start | Place::Inside => {}
+            }
+            self.fill()?;
+            self.place = Place::Inside;
+            let step = self.engine.step(&self.buffer[self.from..self.to], out);
+            self.from += step.read;
+            self.damage = step.damage;
+            if step.ended {
+                self.place = Place::Between;
+            }
+            if step.written > 0 {
+                return Ok(step.written);
+            }
+            if !step.ended && step.read == 0 && self.damage.is_none() {
+                if self.input_ended {
+                    return Err(self.cut());
+                }
+                if self.from < self.to {
+                    return Err(self.corrupt("bytes that lead nowhere"));
+                }
+            }
+        }
+    }
+}
+
+impl<R> fmt::Debug for Decompressor<R> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Decompressor")
+            .field("kind", &self.engine.kind())
+            .field("place", &self.place)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Engine {
+    fn kind(&self) -> Kind {
+        match self {
+            Self::Gzip(_) => Kind::Gzip,
+            Self::Zstd(_) => Kind::Zstd,
+        }
+    }
+
+    /// Gets ready for the next member; zstd does so by itself.
+    fn restart(&mut self) {
+        if let Self::Gzip(engine) = self {
+            // `reset` knows raw and zlib streams only.
+            **engine = new_gzip();
+        }
+    }
+
+    fn step(&mut self, input: &[u8], output: &mut [u8]) -> Step {
+        match self {
+            Self::Gzip(engine) => {
+                let (read, written) = (engine.total_in(), engine.total_out());
+                let status = engine.decompress(input, output, FlushDecompress::None);
+                // Differences of what one call did: they fit where the slices fit.
+                Step {
+                    read: usize::try_from(engine.total_in() - read).unwrap_or(input.len()),
+                    written: usize::try_from(engine.total_out() - written).unwrap_or(output.len()),
+                    ended: matches!(status, Ok(Status::StreamEnd)),
+                    damage: status.err().map(|error| words(&error).to_owned()),
+                }
+            }
+            Self::Zstd(engine) => engine.step(input, output),
+        }
+    }
+}
+
+impl BlockByBlock {
+    fn new() -> io::Result<Self> {
+        Ok(Self {
+            decoder: Decoder::new()?,
+            wanted: ZSTD_START,
+            holds: false,
+        })
+    }
+
+    fn step(&mut self, input: &[u8], output: &mut [u8]) -> Step {
+        if self.holds {
+            let step = self.run(&[], output);
+            if step.written > 0 {
+                return step;
+            }
+        }
+        self.run(&input[..input.len().min(self.wanted)], output)
+    }
+
+    fn run(&mut self, input: &[u8], output: &mut [u8]) -> Step {
+        match self.decoder.run_on_buffers(input, output) {
+            Ok(status) => {
+                let ended = status.remaining == 0;
+                self.wanted = match status.remaining {
+                    0 => ZSTD_START,
+                    few @ 1..=BLOCK_HEADER => few,
+                    // It asks for a block together with the header of the one behind.
+                    more => more - BLOCK_HEADER,
+                };
+                self.holds = !ended && status.bytes_written == output.len();
+                Step {
+                    read: status.bytes_read,
+                    written: status.bytes_written,
+                    ended,
+                    damage: None,
+                }
+            }
+            Err(error) => Step {
+                read: 0,
+                written: 0,
+                ended: false,
+                damage: Some(error.to_string()),
+            },
+        }
+    }
+}
+
+/// What zlib says of a member, where that does not depend on the pieces in which it came.
+fn words(error: &DecompressError) -> &'static str {
+    match error.message() {
+        Some("incorrect data check") => "another checksum than it tells",
+        Some("incorrect length check") => "another length than it tells",
+        _ => "bytes that cannot be inflated",
+    }
+}
+
+fn new_gzip() -> Decompress {
+    Decompress::new_gzip(GZIP_WINDOW)
+}

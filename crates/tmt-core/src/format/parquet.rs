@@ -1,0 +1,42 @@
+//! Parquet (link-layer.md §8): files read and written.
+//!
+//! A Parquet file is told by its footer, so reading needs random access: anything that implements
+//! [`ChunkReader`], such as a `File` or `Bytes`. The head and the end line are key-value pairs of
+//! the footer.
+
+mod dictionary;
+mod reader;
+mod table;
+mod table_text;
+mod writer;
+
+pub use ::parquet::file::reader::{ChunkReader, Length};
+pub use reader::{Reader, panics_are_contained};
+pub(crate) use table::TableFile;
+pub use table_text::TableText;
+pub use writer::{ROW_GROUP, Writer};
+
+use ::parquet::errors::ParquetError;
+
+use crate::types::{Error, ErrorKind};
+
+/// The format's name in errors.
+const FORMAT: &str = "Parquet";
+
+fn corrupt(found: impl Into<String>) -> Error {
+    Error::new(ErrorKind::Corrupt {
+        format: FORMAT,
+        found: found.into(),
+    })
+}
+
+/// What the crate says, in ours: what the system said is passed on as such.
+fn error(error: ParquetError) -> Error {
+    match error {
+        ParquetError::External(inner) => match inner.downcast::<std::io::Error>() {
+            Ok(io) => Error::from(*io),
+            Err(other) => corrupt(other.to_string()),
+        },
+        other => corrupt(other.to_string()),
+    }
+}

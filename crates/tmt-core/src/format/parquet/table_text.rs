@@ -1,0 +1,169 @@
+//! A table in a Parquet file, read as the text it would be.
+
+use std::fmt;
+use std::io::{self, Read};
+use std::sync::Arc;
+
+use ::parquet::arrow::arrow_reader::{
+    ArrowReaderMetadata, ArrowReaderOptions, ParquetRecordBatchReader,
+    ParquetRecordBatchReaderBuilder,
+};
+use ::parquet::file::reader::ChunkReader;
+use arrow_array::cast::AsArray as _;
+use arrow_array::types::{Float64Type, Int64Type, UInt32Type, UInt64Type};
+use arrow_array::{Array, ArrayRef, RecordBatch};
+use arrow_schema::DataType;
+
+use super::reader::{Bounded, check_ends, check_footer, contained};
+use super::{corrupt, dictionary, error};
+use crate::format::columnar::head;
+use crate::format::text::encode;
+use crate::types::{Error, ErrorKind, Result};
+
+/// Rows decoded at a time.
+const BATCH: usize = 1 << 13;
+
+/// Reads any flat table as canonical text: signed whole numbers as nanoseconds in seconds, unsigned ones
+/// and words as they are, doubles with six decimals, nulls as nothing. The head stands in front, the end line behind.
+pub struct TableText {
+    batches: ParquetRecordBatchReader,
+    end: Option<String>,
+    text: Vec<u8>,
+    at: usize,
+}
+
+impl TableText {
+    /// Opens `input` and reads its footer.
+    ///
+    /// # Errors
+    /// A file that is cut or damaged, a column of another type, what the system says.
+    pub fn new<T: ChunkReader + 'static>(input: T) -> Result<Self> {
+        check_ends(&input)?;
+        let input = Bounded(Arc::new(input));
+        let footer = contained(|| ArrowReaderMetadata::load(&input, ArrowReaderOptions::new()))?
+            .map_err(error)?;
+        check_footer(footer.metadata())?;
+        let names: Vec<&str> = footer
+            .schema()
+            .fields()
+            .iter()
+            .map(|field| field.name().as_str())
+            .collect();
+        for field in footer.schema().fields() {
+            check_type(field.name(), field.data_type())?;
+        }
+        let pairs: Vec<(&str, &str)> = footer
+            .metadata()
+            .file_metadata()
+            .key_value_metadata()
+            .into_iter()
+            .flatten()
+            .map(|pair| (pair.key.as_str(), pair.value.as_deref().unwrap_or_default()))
+            .collect();
+        let (metadata, _) = head::read(pairs.iter().copied().filter(|(key, _)| *key != head::END))?;
+        let end = pairs.iter().find(|(key, _)| *key == head::END);
+        let end = end.map(|(_, value)| format!("# {}: {value}\n", head::END));
+        let mut text = Vec::new();
+        encode::head(&metadata, &mut text);
+        text.extend_from_slice(names.join(",").as_bytes());
+        text.push(b'\n');
+        let all: Vec<usize> = (0..names.len()).collect();
+        let pages = Arc::new(Bounded(Arc::clone(&input.0)));
+        contained(|| dictionary::check(&pages, footer.metadata(), &all))??;
+        let builder = ParquetRecordBatchReaderBuilder::new_with_metadata(input, footer)
+            .with_batch_size(BATCH);
+        Ok(Self {
+            batches: contained(|| builder.build())?.map_err(error)?,
+            end,
+            text,
+            at: 0,
+        })
+    }
+
+    /// Fills `text` with what comes next; nothing at the end.
+    fn refill(&mut self) -> Result<()> {
+        self.text.clear();
+        self.at = 0;
+        while self.text.is_empty() {
+            match contained(|| self.batches.next())? {
+                Some(batch) => {
+                    let batch = batch.map_err(|error| corrupt(error.to_string()))?;
+                    append(&batch, &mut self.text)?;
+                }
+                None => match self.end.take() {
+                    Some(end) => self.text.extend_from_slice(end.as_bytes()),
+                    None => return Ok(()),
+                },
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Read for TableText {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        if self.at == self.text.len() {
+            self.refill().map_err(io::Error::other)?;
+        }
+        let length = buffer.len().min(self.text.len() - self.at);
+        buffer[..length].copy_from_slice(&self.text[self.at..self.at + length]);
+        self.at += length;
+        Ok(length)
+    }
+}
+
+impl fmt::Debug for TableText {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("TableText").finish_non_exhaustive()
+    }
+}
+
+fn check_type(name: &str, found: &DataType) -> Result<()> {
+    match found {
+        DataType::Int64
+        | DataType::UInt32
+        | DataType::UInt64
+        | DataType::Float64
+        | DataType::Utf8 => Ok(()),
+        other => Err(Error::new(ErrorKind::Format {
+            found: format!("the column {name} of type {other}"),
+            expected: "times as int64 (ns), numbers as uint64 or double, words as string"
+                .to_owned(),
+        })),
+    }
+}
+
+fn append(batch: &RecordBatch, text: &mut Vec<u8>) -> Result<()> {
+    for row in 0..batch.num_rows() {
+        for (index, array) in batch.columns().iter().enumerate() {
+            if index > 0 {
+                text.push(b',');
+            }
+            if !array.is_null(row) {
+                value(array, row, text)?;
+            }
+        }
+        text.push(b'\n');
+    }
+    Ok(())
+}
+
+fn value(array: &ArrayRef, row: usize, text: &mut Vec<u8>) -> Result<()> {
+    if let Some(times) = array.as_primitive_opt::<Int64Type>() {
+        let time = u64::try_from(times.value(row));
+        encode::seconds(time.map_err(|_| corrupt("a time below zero"))?, text);
+    } else if let Some(counts) = array.as_primitive_opt::<UInt64Type>() {
+        encode::whole(counts.value(row), text);
+    } else if let Some(counts) = array.as_primitive_opt::<UInt32Type>() {
+        encode::whole(u64::from(counts.value(row)), text);
+    } else if let Some(reals) = array.as_primitive_opt::<Float64Type>() {
+        text.extend_from_slice(format!("{:.6}", reals.value(row)).as_bytes());
+    } else if let Some(words) = array.as_string_opt::<i32>() {
+        let word = words.value(row);
+        if word.contains(['\n', ',', '#']) {
+            return Err(corrupt("a word with a comma, a # or a line end in it"));
+        }
+        text.extend_from_slice(word.as_bytes());
+    }
+    Ok(())
+}

@@ -1,0 +1,436 @@
+//! Tables beside traces: rows of named columns as canonical text, compressed or not, or as Parquet.
+//!
+//! Head and end line are those of a trace: lines in front and behind in text, key-value pairs of the
+//! footer in Parquet. Times are seconds with nine decimals in text and whole nanoseconds in Parquet.
+
+use std::fmt;
+use std::io::{self, Write};
+
+use crate::format::compression::Compressor;
+use crate::format::parquet::TableFile;
+use crate::format::text::encode;
+use crate::format::trace::{Compression, Form, Format};
+use crate::types::{Error, ErrorKind, Metadata};
+
+/// Bytes of a block of text: what is written, or compressed, at a time.
+const BLOCK: usize = 1 << 18;
+
+/// What a column holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// Times, or lengths of time: INT64, nanoseconds.
+    Time,
+    /// Whole numbers: UINT64.
+    Count,
+    /// Real numbers, six decimals in text: DOUBLE.
+    Real,
+    /// One of a few words: UTF8.
+    Word,
+}
+
+/// A column.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Column {
+    /// Its name.
+    pub name: &'static str,
+    /// What it holds.
+    pub kind: Kind,
+    /// Whether a row may have nothing in it.
+    pub optional: bool,
+}
+
+/// A value, of its column's kind.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Cell {
+    /// Nothing: an empty field, or a null.
+    None,
+    /// Nanoseconds.
+    Time(u64),
+    /// A whole number.
+    Count(u64),
+    /// A real number.
+    Real(f64),
+    /// A word without commas.
+    Word(&'static str),
+}
+
+/// The forms a table can have.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TableForm {
+    /// Canonical text.
+    Text(Compression),
+    /// Parquet.
+    Parquet,
+}
+
+impl TableForm {
+    /// The form that a file's name asks for by its extension; text where it asks for none.
+    ///
+    /// # Errors
+    /// A name that asks for a form that tables do not have.
+    pub fn of_name(name: &str) -> Result<Self, String> {
+        let form = Form::of_name(name).unwrap_or_default();
+        match form.format {
+            Format::Csv => Ok(Self::Text(form.compression)),
+            Format::Parquet => Ok(Self::Parquet),
+            Format::Arrow => Err(format!(
+                "{name}: found a name for {form}, expected one that ends in .csv, .csv.gz, .csv.zst or .parquet"
+            )),
+        }
+    }
+}
+
+/// Where rows go.
+enum Target<W: Write + Send> {
+    Text {
+        output: W,
+        compressor: Option<Compressor>,
+        block: Vec<u8>,
+        packed: Vec<u8>,
+    },
+    Parquet(Box<TableFile<W>>),
+}
+
+/// Writes a table row by row, in the memory of one block or row group.
+pub struct TableWriter<W: Write + Send> {
+    target: Target<W>,
+    columns: &'static [Column],
+    rows: u64,
+}
+
+impl<W: Write + Send> TableWriter<W> {
+    /// A table with `head` in front.
+    ///
+    /// # Errors
+    /// What the system says while writing.
+    pub fn new(
+        output: W,
+        form: TableForm,
+        columns: &'static [Column],
+        head: &Metadata,
+    ) -> io::Result<Self> {
+        let target = match form {
+            TableForm::Parquet => Target::Parquet(Box::new(
+                TableFile::new(output, columns, head).map_err(system)?,
+            )),
+            TableForm::Text(compression) => {
+                let mut block = Vec::new();
+                encode::head(head, &mut block);
+                let names: Vec<&str> = columns.iter().map(|column| column.name).collect();
+                block.extend_from_slice(names.join(",").as_bytes());
+                block.push(b'\n');
+                Target::Text {
+                    output,
+                    compressor: match compression {
+                        Compression::None => None,
+                        Compression::Gzip => Some(Compressor::gzip()),
+                        Compression::Zstd => Some(Compressor::zstd().map_err(system)?),
+                    },
+                    block,
+                    packed: Vec::new(),
+                }
+            }
+        };
+        Ok(Self {
+            target,
+            columns,
+            rows: 0,
+        })
+    }
+
+    /// Writes a row: a cell a column, in their order.
+    ///
+    /// # Errors
+    /// What the system says while writing; cells that do not fit their columns.
+    pub fn row(&mut self, cells: &[Cell]) -> io::Result<()> {
+        let fits = self.columns.len() == cells.len()
+            && self
+                .columns
+                .iter()
+                .zip(cells)
+                .all(|(column, cell)| match cell {
+                    Cell::None => column.optional,
+                    Cell::Time(_) => column.kind == Kind::Time,
+                    Cell::Count(_) => column.kind == Kind::Count,
+                    Cell::Real(_) => column.kind == Kind::Real,
+                    Cell::Word(_) => column.kind == Kind::Word,
+                });
+        if !fits {
+            let found = format!(
+                "found cells {cells:?}, expected those of {:?}",
+                self.columns
+            );
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, found));
+        }
+        self.rows += 1;
+        match &mut self.target {
+            Target::Parquet(file) => file.row(cells).map_err(system),
+            Target::Text { block, .. } => {
+                text(cells, block);
+                if block.len() >= BLOCK {
+                    self.drain()
+                } else {
+                    Ok(())
+                }
+            }
+        }
+    }
+
+    /// Writes what is left and the end line.
+    ///
+    /// # Errors
+    /// What the system says while writing.
+    pub fn finish(mut self) -> io::Result<W> {
+        let end = format!("rows={}", self.rows);
+        if let Target::Text { block, .. } = &mut self.target {
+            block.extend_from_slice(format!("# end: {end}\n").as_bytes());
+        }
+        self.drain()?;
+        match self.target {
+            Target::Text { output, .. } => Ok(output),
+            Target::Parquet(file) => file.finish(&end).map_err(system),
+        }
+    }
+
+    fn drain(&mut self) -> io::Result<()> {
+        let Target::Text {
+            output,
+            compressor,
+            block,
+            packed,
+        } = &mut self.target
+        else {
+            return Ok(());
+        };
+        match compressor {
+            None => output.write_all(block)?,
+            Some(compressor) => {
+                packed.clear();
+                compressor.block(block, packed).map_err(system)?;
+                output.write_all(packed)?;
+            }
+        }
+        block.clear();
+        Ok(())
+    }
+}
+
+impl<W: Write + Send> fmt::Debug for TableWriter<W> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("TableWriter")
+            .field("rows", &self.rows)
+            .finish_non_exhaustive()
+    }
+}
+
+/// Appends a row as canonical text.
+pub(crate) fn text(cells: &[Cell], out: &mut Vec<u8>) {
+    for (index, cell) in cells.iter().enumerate() {
+        if index > 0 {
+            out.push(b',');
+        }
+        match *cell {
+            Cell::None => {}
+            Cell::Time(nanos) => encode::seconds(nanos, out),
+            Cell::Count(count) => encode::whole(count, out),
+            Cell::Real(real) => out.extend_from_slice(format!("{real:.6}").as_bytes()),
+            Cell::Word(word) => out.extend_from_slice(word.as_bytes()),
+        }
+    }
+    out.push(b'\n');
+}
+
+/// What the system said, by itself where it can be had.
+fn system(error: Error) -> io::Error {
+    match error.into_kind() {
+        ErrorKind::Io(error) => error,
+        kind => io::Error::other(Error::new(kind)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Read as _;
+
+    use bytes::Bytes;
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::format::compression::Decompressor;
+    use crate::format::parquet::TableText;
+
+    const COLUMNS: &[Column] = &[
+        Column {
+            name: "time",
+            kind: Kind::Time,
+            optional: false,
+        },
+        Column {
+            name: "flow",
+            kind: Kind::Count,
+            optional: true,
+        },
+        Column {
+            name: "cwnd",
+            kind: Kind::Real,
+            optional: true,
+        },
+        Column {
+            name: "fate",
+            kind: Kind::Word,
+            optional: true,
+        },
+    ];
+
+    fn head() -> Metadata {
+        let mut head = Metadata::new();
+        for (key, value) in [
+            ("tool", "test 1"),
+            ("stage", "one"),
+            ("log", "packets"),
+            ("stage", "two"),
+        ] {
+            head.push(key, value);
+        }
+        head
+    }
+
+    fn written(form: TableForm, rows: &[[Cell; 4]]) -> Vec<u8> {
+        let mut table = TableWriter::new(Vec::new(), form, COLUMNS, &head()).unwrap();
+        for row in rows {
+            table.row(row).unwrap();
+        }
+        table.finish().unwrap()
+    }
+
+    fn rows() -> impl Strategy<Value = Vec<[Cell; 4]>> {
+        let largest = i64::MAX.unsigned_abs();
+        let time = prop_oneof![Just(0), Just(largest), 0..=largest].prop_map(Cell::Time);
+        let count = prop::option::of(prop_oneof![Just(u64::MAX), 0u64..100])
+            .prop_map(|count| count.map_or(Cell::None, Cell::Count));
+        let real = prop::option::of(prop_oneof![Just(0.0), 0.0..1e6])
+            .prop_map(|real| real.map_or(Cell::None, Cell::Real));
+        let word = prop::option::of(prop::sample::select(vec!["open", "link", "queue"]))
+            .prop_map(|word| word.map_or(Cell::None, Cell::Word));
+        prop::collection::vec(
+            (time, count, real, word).prop_map(|(a, b, c, d)| [a, b, c, d]),
+            0..50,
+        )
+    }
+
+    proptest! {
+        #[test]
+        fn every_form_holds_the_same_text(rows in rows()) {
+            let text = written(TableForm::Text(Compression::None), &rows);
+            let packed = [Compression::Gzip, Compression::Zstd]
+                .map(|compression| written(TableForm::Text(compression), &rows));
+            let mut unpacked = [Vec::new(), Vec::new()];
+            Decompressor::gzip(&packed[0][..]).read_to_end(&mut unpacked[0]).unwrap();
+            Decompressor::zstd(&packed[1][..]).unwrap().read_to_end(&mut unpacked[1]).unwrap();
+            prop_assert_eq!(&unpacked, &[text.clone(), text.clone()]);
+            let mut read = Vec::new();
+            let file = Bytes::from(written(TableForm::Parquet, &rows));
+            TableText::new(file).unwrap().read_to_end(&mut read).unwrap();
+            prop_assert_eq!(String::from_utf8(read).unwrap(), String::from_utf8(text).unwrap());
+        }
+    }
+
+    #[test]
+    fn a_table_is_these_lines() {
+        let rows = [
+            [
+                Cell::Time(1_500_000_000),
+                Cell::Count(7),
+                Cell::Real(2.5),
+                Cell::Word("link"),
+            ],
+            [Cell::Time(2), Cell::None, Cell::None, Cell::None],
+        ];
+        let text = String::from_utf8(written(TableForm::Text(Compression::None), &rows)).unwrap();
+        assert_eq!(
+            text,
+            "# tool: test 1\n# stage: one\n# log: packets\n# stage: two\ntime,flow,cwnd,fate\n\
+             1.500000000,7,2.500000,link\n0.000000002,,,\n# end: rows=2\n"
+        );
+    }
+
+    #[test]
+    fn more_rows_than_a_row_group_keep_their_order() {
+        let rows: Vec<_> = (0..150_000)
+            .map(|row| {
+                [
+                    Cell::Time(row),
+                    Cell::Count(row % 3),
+                    Cell::None,
+                    Cell::Word("open"),
+                ]
+            })
+            .collect();
+        let mut read = String::new();
+        let file = Bytes::from(written(TableForm::Parquet, &rows));
+        TableText::new(file)
+            .unwrap()
+            .read_to_string(&mut read)
+            .unwrap();
+        let text = written(TableForm::Text(Compression::None), &rows);
+        assert!(read.into_bytes() == text);
+    }
+
+    #[test]
+    fn cells_must_fit_their_columns() {
+        let mut table = TableWriter::new(Vec::new(), TableForm::Parquet, COLUMNS, &head()).unwrap();
+        for wrong in [
+            &[Cell::None, Cell::None, Cell::None, Cell::None][..],
+            &[Cell::Time(1), Cell::Real(1.0), Cell::None, Cell::None],
+            &[Cell::Time(1)],
+        ] {
+            assert_eq!(
+                table.row(wrong).unwrap_err().kind(),
+                io::ErrorKind::InvalidInput
+            );
+        }
+    }
+
+    #[test]
+    fn a_damaged_file_is_an_error_and_no_panic() {
+        let rows = [[
+            Cell::Time(5),
+            Cell::Count(1),
+            Cell::Real(1.0),
+            Cell::Word("open"),
+        ]; 20];
+        let file = written(TableForm::Parquet, &rows);
+        let whole = written(TableForm::Text(Compression::None), &rows);
+        for at in 0..file.len() {
+            let mut read = Vec::new();
+            let cut = Bytes::copy_from_slice(&file[..at]);
+            assert!(TableText::new(cut).is_err(), "cut at {at}");
+            let mut flipped = file.clone();
+            flipped[at] ^= 0x10;
+            if let Ok(mut text) = TableText::new(Bytes::from(flipped)) {
+                // What a flip leaves readable is a table still; nothing is asked of its values.
+                let _ = text.read_to_end(&mut read);
+                assert!(read.len() < 100 * whole.len(), "flipped at {at}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_name_says_its_form() {
+        for (name, form) in [
+            ("log.csv", TableForm::Text(Compression::None)),
+            ("log", TableForm::Text(Compression::None)),
+            ("-", TableForm::Text(Compression::None)),
+            ("log.csv.gz", TableForm::Text(Compression::Gzip)),
+            ("log.CSV.zst", TableForm::Text(Compression::Zstd)),
+            ("a.b/log.parquet", TableForm::Parquet),
+        ] {
+            assert_eq!(TableForm::of_name(name), Ok(form), "{name}");
+        }
+        assert!(
+            TableForm::of_name("log.arrow")
+                .unwrap_err()
+                .contains(".parquet")
+        );
+    }
+}

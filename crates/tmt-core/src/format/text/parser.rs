@@ -1,0 +1,241 @@
+//! Lines in, rows out, without a memory: the half of the parser that any number of threads can run.
+//!
+//! For hackers: [`RowParser::parse`] is the loop, `Fast` takes the usual rows, and everything else,
+//! what is wrong above all, is decided line by line in `take_line`. Both must agree on every line
+//! that `Fast` takes; `tests/text_pieces.rs` says so.
+
+use std::borrow::Cow;
+
+use super::fast::Fast;
+use super::field::{self, Unit, shown};
+use super::layout::{COLUMNS, Layout, Separator};
+use super::rows::{EndComment, FirstTime, Flaw, Rows};
+use crate::types::{EndLine, ErrorKind, Slot, Span, Time};
+
+/// Longest line taken, bytes, its line end left out: no trace needs it, and no line may fill the memory.
+pub const LONGEST_LINE: usize = 1 << 20;
+
+/// How rows are read, once the head of their text is known: a value that any thread may hold.
+///
+/// ```text
+/// decode(the head) -> parser() -> parse(piece) on any thread -> absorb(in order) -> finish
+/// ```
+#[derive(Debug, Clone, Copy)]
+pub struct RowParser {
+    layout: Layout,
+    unit: Unit,
+    /// Which field holds the attempts, where they are read.
+    attempts_at: Option<usize>,
+    /// Whether an end line means something.
+    has_head: bool,
+}
+
+/// A field with its offset in the line.
+type Field<'a> = (usize, &'a [u8]);
+
+impl RowParser {
+    pub(super) fn new(layout: Layout, unit: Unit, attempts: bool, has_head: bool) -> Self {
+        Self {
+            layout,
+            unit,
+            attempts_at: layout.attempts.filter(|_| attempts),
+            has_head,
+        }
+    }
+
+    /// Parses `text`, whole lines from anywhere behind the head, and appends its rows to `rows`.
+    ///
+    /// Only the very last line of the input may lack its LF. What is wrong with a line ends the
+    /// piece there: nothing behind it is parsed. The rows, their lines and what was wrong become
+    /// final in [`super::Decoder::absorb`]; until then further pieces of the text may be parsed
+    /// into the same `rows`.
+    pub fn parse(&self, text: &[u8], rows: &mut Rows) {
+        let mut fast = Fast::new(self.layout, self.unit, self.attempts_at);
+        let mut at = 0;
+        while at < text.len() {
+            let piece = rows.piece();
+            if piece.flaw.is_some() {
+                return;
+            }
+            let (start, ended) = (piece.start, piece.end.is_some());
+            // The first row of a piece says where its time stands; behind an end line every row is wrong.
+            if let Some(fast) = &mut fast
+                && !ended
+                && rows.slots.len() > start
+            {
+                at = fast.run(text, at, rows);
+            }
+            let rest = &text[at..];
+            if rest.is_empty() {
+                return;
+            }
+            let length = memchr::memchr(b'\n', rest).unwrap_or(rest.len());
+            at = text.len().min(at + length + 1);
+            if let Err(flaw) = self.take_line(&rest[..length], rows) {
+                rows.piece().flaw = Some(flaw);
+            }
+        }
+    }
+
+    fn take_line(&self, line: &[u8], rows: &mut Rows) -> Result<(), Flaw> {
+        if line.len() > LONGEST_LINE {
+            return Err(Flaw::TooLong);
+        }
+        let line = line.strip_suffix(b"\r").unwrap_or(line);
+        match line.first() {
+            // A row begins with a digit, so that is all the usual line is asked.
+            Some(b'0'..=b'9') => {}
+            _ if line.trim_ascii_start().is_empty() => {
+                rows.pass_line();
+                return Ok(());
+            }
+            _ if is_comment(line) => {
+                if self.has_head {
+                    take_end(line, rows)?;
+                }
+                rows.pass_line();
+                return Ok(());
+            }
+            _ => {}
+        }
+        self.take_row(line, rows)
+            .map_err(|(kind, offset)| Flaw::Row(kind, offset as u64 + 1))
+    }
+
+    /// Takes a row; what is wrong with it comes with its offset.
+    fn take_row(&self, line: &[u8], rows: &mut Rows) -> Result<(), (ErrorKind, usize)> {
+        if rows.piece().end.is_some() {
+            return Err((ErrorKind::RowAfterEnd, 0));
+        }
+        let (tx_field, delay_field, attempts_field) = self.pick(line)?;
+
+        let nanos =
+            field::nanos(tx_field.1, self.unit, COLUMNS[0]).map_err(|kind| (kind, tx_field.0))?;
+        let tx_time = Time::from_nanos(nanos).unwrap_or(Time::MAX);
+        let row_line = rows.piece_lines();
+        let piece = rows.piece();
+        piece.first.get_or_insert(FirstTime {
+            tx_time,
+            line: row_line,
+            column: tx_field.0 as u64 + 1,
+        });
+        let start = piece.start;
+        if let Some(previous) = rows.slots[start..].last().map(Slot::tx_time)
+            && tx_time < previous
+        {
+            let kind = ErrorKind::OutOfOrder {
+                previous,
+                found: tx_time,
+            };
+            return Err((kind, tx_field.0));
+        }
+        let nanos =
+            field::delay_nanos(delay_field.1, self.unit).map_err(|kind| (kind, delay_field.0))?;
+        let delay = Span::from_nanos(nanos).unwrap_or(Span::MAX);
+        let sum = "tx_time + decode_delay";
+        let slot =
+            Slot::new(tx_time, delay).ok_or((ErrorKind::SumTooLarge { sum }, delay_field.0))?;
+        if let Some((offset, text)) = attempts_field {
+            let attempts = std::str::from_utf8(text)
+                .ok()
+                .and_then(|text| text.parse().ok())
+                .filter(|&attempts| attempts > 0);
+            let attempts = attempts.ok_or_else(|| {
+                let kind = ErrorKind::Format {
+                    found: format!("attempts '{}'", shown(text)),
+                    expected: "a whole number from 1 to 4294967295".to_owned(),
+                };
+                (kind, offset)
+            })?;
+            rows.attempts.push(attempts);
+        }
+        rows.slots.push(slot);
+        Ok(())
+    }
+
+    /// The fields that are read: time, delay, attempts.
+    fn pick<'a>(
+        &self,
+        line: &'a [u8],
+    ) -> Result<(Field<'a>, Field<'a>, Option<Field<'a>>), (ErrorKind, usize)> {
+        let (layout, attempts_at) = (self.layout, self.attempts_at);
+        if let (Separator::Byte(separator), 0, 1, None) = (
+            layout.separator,
+            layout.tx_time,
+            layout.decode_delay,
+            attempts_at,
+        ) && let Some(first) = memchr::memchr(separator, line)
+        {
+            let rest = &line[first + 1..];
+            let second = memchr::memchr(separator, rest).unwrap_or(rest.len());
+            let (tx, delay) = (&line[..first], &rest[..second]);
+            let blank = |field: &[u8]| {
+                field.first().is_none_or(|b| *b <= b' ') || field.last().is_none_or(|b| *b <= b' ')
+            };
+            if !blank(tx) && !blank(delay) {
+                return Ok(((0, tx), (first + 1, delay), None));
+            }
+        }
+        let (mut tx, mut delay, mut attempts) = (None, None, None);
+        for (index, field) in layout.separator.fields(line).enumerate() {
+            if index == layout.tx_time {
+                tx = Some(field);
+            } else if index == layout.decode_delay {
+                delay = Some(field);
+            } else if Some(index) == attempts_at {
+                attempts = Some(field);
+            }
+        }
+        let missing = |column: usize| {
+            let kind = ErrorKind::MissingColumn {
+                name: COLUMNS[column],
+                found: shown(line),
+            };
+            (kind, line.len())
+        };
+        if attempts_at.is_some() && attempts.is_none() {
+            return Err(missing(2));
+        }
+        Ok((
+            tx.ok_or_else(|| missing(0))?,
+            delay.ok_or_else(|| missing(1))?,
+            attempts,
+        ))
+    }
+}
+
+/// Looks for an end line in a comment behind the head.
+fn take_end(line: &[u8], rows: &mut Rows) -> Result<(), Flaw> {
+    let text = comment(line);
+    let Some(text) = text.strip_prefix("end:") else {
+        return Ok(());
+    };
+    let found = shown(text.trim().as_bytes());
+    let row_line = rows.piece_lines();
+    let piece = rows.piece();
+    if piece.end.is_some() {
+        return Err(Flaw::SecondEnd(found));
+    }
+    let Some(end) = EndLine::parse(text) else {
+        return Err(Flaw::BadEnd(found));
+    };
+    piece.end = Some(EndComment {
+        end,
+        found,
+        line: row_line,
+    });
+    Ok(())
+}
+
+pub(super) fn is_comment(line: &[u8]) -> bool {
+    line.trim_ascii_start().first() == Some(&b'#')
+}
+
+/// The text of a comment line without its `#` and what is blank around it.
+pub(super) fn comment(line: &[u8]) -> Cow<'_, str> {
+    let trim = |text: &str| text.trim_start_matches('#').trim().to_owned();
+    match String::from_utf8_lossy(line.trim_ascii_start()) {
+        Cow::Borrowed(text) => Cow::Borrowed(text.trim_start_matches('#').trim()),
+        Cow::Owned(text) => Cow::Owned(trim(&text)),
+    }
+}

@@ -1,0 +1,456 @@
+//! A trace of any format on its way in.
+
+use std::io::{Cursor, Read};
+
+use rayon::Scope;
+
+use super::fetch::{
+    ArrowFetch, Behind, Columns, Content, Fetch, ParquetFetch, Raw, TextFetch, read,
+};
+use super::order::Order;
+use crate::format::compression::{Decompressor, FIRST_BYTES, Kind, recognise};
+use crate::format::parquet::{self, ChunkReader};
+use crate::format::text::{self, Decoder, RowParser, Rows, Tail, Unit};
+use crate::format::{arrow, columnar};
+use crate::types::{Error, ErrorKind, Metadata, Result};
+
+/// Bytes fetched at a time: large enough that a round's work outweighs its end, small enough that all
+/// that is under way stays in the caches.
+const CHUNK: usize = 1 << 20;
+
+/// Bytes of text that one task parses.
+const PIECE: usize = 1 << 16;
+
+/// Bytes read at a time while a text's head is looked for.
+const HEAD_CHUNK: usize = 1 << 16;
+
+/// Bytes of a row of text, more or less.
+const ROW: usize = 26;
+
+/// How a trace is to be read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Options {
+    /// The unit of a text's numbers (seconds where there is none) or of a binary format's doubles.
+    pub unit: Option<Unit>,
+    /// Whether a head without an end line and a cut stream are accepted.
+    pub allow_cut: bool,
+    /// Whether the column `attempts` is read where there is one.
+    pub attempts: bool,
+    /// Bytes fetched at a time, as far as the format allows; at least 1. What is read never depends on it.
+    pub chunk: usize,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            unit: None,
+            allow_cut: false,
+            attempts: false,
+            chunk: CHUNK,
+        }
+    }
+}
+
+/// How what was fetched is parsed.
+#[derive(Clone)]
+enum Parse {
+    Text(RowParser),
+    Arrow(arrow::Columns),
+    /// It is rows already, or there is nothing.
+    Nothing,
+}
+
+/// What counts across pieces.
+enum Absorb {
+    Text(Box<Decoder>),
+    Binary(Order),
+}
+
+/// A trace that is read batch by batch, in memory that does not grow with it.
+///
+/// ```text
+/// input → fetch → raw → parse (any thread) → pieces → absorb → batch
+/// ```
+pub struct TraceReader<'a> {
+    options: Options,
+    fetch: Fetch<'a>,
+    parse: Parse,
+    absorb: Absorb,
+    /// Being fetched in this round, being parsed in this round.
+    fetched: Raw,
+    parsed: Raw,
+    /// Rows of `parsed`, so many of them in use; the rest is kept for its memory.
+    pieces: Vec<Rows>,
+    used: usize,
+    /// Rows that were absorbed, to be handed over, and how many of them have been.
+    batch: Vec<Rows>,
+    batch_used: usize,
+    handed: usize,
+    /// What is wrong behind the batch.
+    error: Option<Error>,
+    /// Nothing is handed over any more.
+    ended: bool,
+    tail: Option<Tail>,
+}
+
+/// The serial part of a round, and the pieces to be parsed.
+pub struct Work<'r, 'a> {
+    fetch: &'r mut Fetch<'a>,
+    fetched: &'r mut Raw,
+    parse: &'r Parse,
+    parsed: &'r Raw,
+    pieces: &'r mut Vec<Rows>,
+    used: &'r mut usize,
+}
+
+impl<'a> TraceReader<'a> {
+    /// Opens a trace in any format but Parquet, told by its first bytes, and reads its head.
+    ///
+    /// # Errors
+    /// Whatever is wrong in front of the first row, and what the system says while reading.
+    pub fn new(input: impl Read + Send + 'a, options: Options) -> Result<Self> {
+        let mut input: Box<dyn Read + Send + 'a> = Box::new(input);
+        let (mut kind, first) = look(&mut input)?;
+        input = Box::new(Cursor::new(first).chain(input));
+        if kind.is_compressed() {
+            let outer = kind;
+            input = match outer {
+                Kind::Gzip => Box::new(Decompressor::gzip(input)),
+                _ => Box::new(Decompressor::zstd(input)?),
+            };
+            let first;
+            (kind, first) = look(&mut input)?;
+            if kind.is_compressed() || kind == Kind::Parquet {
+                return Err(Error::new(ErrorKind::Format {
+                    found: format!("{} inside {}", kind.name(), outer.name()),
+                    expected: format!("a text or Arrow trace inside {}", outer.name()),
+                }));
+            }
+            input = Box::new(Cursor::new(first).chain(input));
+        }
+        match kind {
+            Kind::Text => Self::text(input, options),
+            Kind::Parquet => Err(Error::new(ErrorKind::Format {
+                found: "Parquet in a stream".to_owned(),
+                expected: "a file, whose end can be read first".to_owned(),
+            })),
+            _ => Self::arrow(input, options),
+        }
+    }
+
+    /// Opens a Parquet file and reads its head.
+    ///
+    /// # Errors
+    /// As [`TraceReader::new`].
+    pub fn parquet(input: impl ChunkReader + 'static, options: Options) -> Result<Self> {
+        let reader = parquet::Reader::new(input, columns_options(options))?;
+        let order = Order::new(reader.metadata().clone());
+        let rows = rows_at_a_time(options);
+        let fetch = Fetch::Parquet(ParquetFetch { reader, rows });
+        Ok(Self::of(
+            options,
+            fetch,
+            Parse::Nothing,
+            Absorb::Binary(order),
+        ))
+    }
+
+    fn of(options: Options, fetch: Fetch<'a>, parse: Parse, absorb: Absorb) -> Self {
+        Self {
+            options,
+            fetch,
+            parse,
+            absorb,
+            fetched: Raw::default(),
+            parsed: Raw::default(),
+            pieces: Vec::new(),
+            used: 0,
+            batch: Vec::new(),
+            batch_used: 0,
+            handed: 0,
+            error: None,
+            ended: false,
+            tail: None,
+        }
+    }
+
+    /// Reads a text's head and first row; rows that come along are the first batch.
+    fn text(mut input: Box<dyn Read + Send + 'a>, options: Options) -> Result<Self> {
+        let mut decoder = Box::new(Decoder::new(text::Options {
+            unit: options.unit.unwrap_or_default(),
+            allow_cut: options.allow_cut,
+            attempts: options.attempts,
+        }));
+        let mut rows = Rows::default();
+        let mut buffer = vec![0; HEAD_CHUNK.min(options.chunk.max(1))];
+        let mut outcome = Ok(None);
+        // To the first row, so that whether that is faulty is known here, however much was read at a time.
+        while rows.slots.is_empty() && matches!(outcome, Ok(None)) {
+            outcome = match read(&mut input, &mut buffer).map_err(Error::from) {
+                Ok(0) => decoder.finish(&mut rows).map(Some),
+                Ok(length) => decoder.decode(&buffer[..length], &mut rows).map(|()| None),
+                Err(error) => cut_text(&mut decoder, error, options.allow_cut, &mut rows).map(Some),
+            };
+        }
+        let parse = decoder.parser().map_or(Parse::Nothing, Parse::Text);
+        let carry = decoder.take_carry();
+        let fetch = match outcome {
+            Ok(None) => Fetch::Text(TextFetch::new(input, carry, options.chunk.max(1))),
+            _ => Fetch::Done,
+        };
+        let mut reader = Self::of(options, fetch, parse, Absorb::Text(decoder));
+        match outcome {
+            Ok(tail) => reader.tail = tail,
+            Err(error) if rows.slots.is_empty() => return Err(error),
+            Err(error) => reader.error = Some(error),
+        }
+        reader.batch.push(rows);
+        reader.batch_used = 1;
+        Ok(reader)
+    }
+
+    fn arrow(input: Box<dyn Read + Send + 'a>, options: Options) -> Result<Self> {
+        let stream = arrow::Stream::new(input, columns_options(options))?;
+        let parse = Parse::Arrow(stream.columns().clone());
+        let order = Order::new(stream.metadata().clone());
+        let rows = rows_at_a_time(options);
+        let fetch = Fetch::Arrow(ArrowFetch { stream, rows });
+        Ok(Self::of(options, fetch, parse, Absorb::Binary(order)))
+    }
+
+    /// The head; empty where there is none.
+    #[must_use]
+    pub fn metadata(&self) -> &Metadata {
+        match &self.absorb {
+            Absorb::Text(decoder) => decoder.metadata(),
+            Absorb::Binary(order) => order.metadata(),
+        }
+    }
+
+    /// What was behind the last row; `None` until all rows have been handed over.
+    #[must_use]
+    pub fn tail(&self) -> Option<Tail> {
+        self.tail
+    }
+
+    /// Puts the next rows into `rows`, on this thread alone; false when there are none left.
+    ///
+    /// # Errors
+    /// The first row that cannot be read; all rows in front of it have been handed over.
+    pub fn next_rows(&mut self, rows: &mut Rows) -> Result<bool> {
+        loop {
+            while self.handed < self.batch_used {
+                std::mem::swap(rows, &mut self.batch[self.handed]);
+                self.handed += 1;
+                if !rows.slots.is_empty() {
+                    return Ok(true);
+                }
+            }
+            rows.clear();
+            let (_, work) = self.round();
+            work.run();
+            if !self.advance()? {
+                return Ok(false);
+            }
+        }
+    }
+
+    /// The next rows, which were absorbed before, and the work of a round, which may go on beside whatever
+    /// is done with them.
+    pub fn round(&mut self) -> (&[Rows], Work<'_, 'a>) {
+        let work = Work {
+            fetch: &mut self.fetch,
+            fetched: &mut self.fetched,
+            parse: &self.parse,
+            parsed: &self.parsed,
+            pieces: &mut self.pieces,
+            used: &mut self.used,
+        };
+        (&self.batch[..self.batch_used], work)
+    }
+
+    /// Absorbs what a round parsed; false when there is nothing left and the last batch has been used.
+    ///
+    /// # Errors
+    /// What is wrong behind the batch that was used last.
+    pub fn advance(&mut self) -> Result<bool> {
+        if let Some(error) = self.error.take() {
+            self.ended = true;
+            self.batch_used = 0;
+            return Err(error);
+        }
+        if self.ended || self.tail.is_some() {
+            self.batch_used = 0;
+            return Ok(false);
+        }
+        std::mem::swap(&mut self.batch, &mut self.pieces);
+        self.batch_used = std::mem::take(&mut self.used);
+        self.handed = 0;
+        match self.absorb() {
+            Ok(tail) => self.tail = tail,
+            Err(error) => {
+                self.error = Some(error);
+                self.fetch = Fetch::Done;
+            }
+        }
+        std::mem::swap(&mut self.parsed, &mut self.fetched);
+        self.fetched.behind = Behind::More;
+        Ok(true)
+    }
+
+    /// Makes the batch final; the tail where it was the last one.
+    fn absorb(&mut self) -> Result<Option<Tail>> {
+        let batch = &mut self.batch[..self.batch_used];
+        for (index, rows) in batch.iter_mut().enumerate() {
+            let absorbed = match &mut self.absorb {
+                Absorb::Text(decoder) => decoder.absorb(rows),
+                Absorb::Binary(order) => order.absorb(rows),
+            };
+            if absorbed.is_err() {
+                self.batch_used = index + 1;
+                absorbed?;
+            }
+        }
+        let behind = std::mem::take(&mut self.parsed.behind);
+        if matches!(behind, Behind::More) {
+            return Ok(None);
+        }
+        // The last line of a text, where it has no LF, is a piece of its own.
+        if self.batch.len() == self.batch_used {
+            self.batch.push(Rows::default());
+        }
+        let rows = &mut self.batch[self.batch_used];
+        rows.clear();
+        self.batch_used += 1;
+        let allow_cut = self.options.allow_cut;
+        let tail = match (&mut self.absorb, behind) {
+            (Absorb::Text(decoder), Behind::Failed(error)) => {
+                cut_text(decoder, error, allow_cut, rows)
+            }
+            (Absorb::Text(decoder), Behind::TextEnd(last)) => decoder.finish_with(&last, rows),
+            (Absorb::Text(decoder), _) => decoder.finish(rows),
+            (Absorb::Binary(order), Behind::Failed(error)) => order.fail(error, allow_cut),
+            (Absorb::Binary(order), Behind::End(end)) => order.finish(end, false),
+            (Absorb::Binary(order), _) => order.finish(None, false),
+        };
+        tail.map(Some)
+    }
+}
+
+/// How the columns of a binary trace are to be read.
+fn columns_options(options: Options) -> columnar::Options {
+    columnar::Options {
+        unit: options.unit,
+        attempts: options.attempts,
+    }
+}
+
+/// Rows fetched at a time from a binary trace: as many as come of a text's chunk, more or less.
+fn rows_at_a_time(options: Options) -> u64 {
+    (options.chunk / ROW).max(1) as u64
+}
+
+/// The end of a text whose stream failed: an error, unless it was only cut and that is allowed.
+fn cut_text(decoder: &mut Decoder, error: Error, allow_cut: bool, rows: &mut Rows) -> Result<Tail> {
+    let cut = matches!(error.kind(), ErrorKind::CutStream { .. });
+    if !cut || !allow_cut {
+        return Err(error.behind_rows(decoder.rows()));
+    }
+    // The line in which it was cut is lost.
+    drop(decoder.take_carry());
+    let tail = decoder.finish(rows)?;
+    Ok(Tail { cut: true, ..tail })
+}
+
+/// The first bytes of an input, and what they say it is.
+fn look(input: &mut impl Read) -> Result<(Kind, Vec<u8>)> {
+    let mut first = Vec::new();
+    input.take(FIRST_BYTES as u64).read_to_end(&mut first)?;
+    Ok((recognise(&first), first))
+}
+
+impl<'r> Work<'r, '_> {
+    /// Starts the round's tasks.
+    pub fn spawn<'s>(self, scope: &Scope<'s>)
+    where
+        'r: 's,
+    {
+        let Self {
+            fetch,
+            fetched,
+            parse,
+            parsed,
+            pieces,
+            used,
+        } = self;
+        let raws = cut(&parsed.content);
+        *used = raws.len();
+        if pieces.len() < raws.len() {
+            pieces.resize_with(raws.len(), Rows::default);
+        }
+        scope.spawn(move |_| fetch.fetch(fetched));
+        for (raw, rows) in raws.into_iter().zip(pieces) {
+            scope.spawn(move |_| raw.parse(parse, rows));
+        }
+    }
+
+    /// Does the round's work on this thread.
+    pub fn run(self) {
+        let raws = cut(&self.parsed.content);
+        *self.used = raws.len();
+        if self.pieces.len() < raws.len() {
+            self.pieces.resize_with(raws.len(), Rows::default);
+        }
+        for (raw, rows) in raws.into_iter().zip(self.pieces) {
+            raw.parse(self.parse, rows);
+        }
+        self.fetch.fetch(self.fetched);
+    }
+}
+
+/// A piece to be parsed.
+enum Piece<'s> {
+    Text(&'s [u8]),
+    Arrow(&'s arrow::Batch),
+    Parquet(&'s Columns),
+}
+
+/// Cuts what was fetched into pieces.
+fn cut(content: &Content) -> Vec<Piece<'_>> {
+    match content {
+        Content::Nothing => Vec::new(),
+        Content::Arrow { batches, used } => batches[..*used].iter().map(Piece::Arrow).collect(),
+        Content::Parquet { batches, used } => batches[..*used].iter().map(Piece::Parquet).collect(),
+        Content::Text { bytes, filled } => {
+            let mut pieces = Vec::new();
+            let mut rest = &bytes[..*filled];
+            while !rest.is_empty() {
+                let from = PIECE.min(rest.len());
+                let end = memchr::memchr(b'\n', &rest[from..])
+                    .map_or(rest.len(), |length| from + length + 1);
+                let (piece, behind) = rest.split_at(end);
+                pieces.push(Piece::Text(piece));
+                rest = behind;
+            }
+            pieces
+        }
+    }
+}
+
+impl Piece<'_> {
+    fn parse(&self, parse: &Parse, rows: &mut Rows) {
+        rows.clear();
+        match (self, parse) {
+            (Self::Text(text), Parse::Text(parser)) => parser.parse(text, rows),
+            (Self::Arrow(batch), Parse::Arrow(columns)) => {
+                rows.fill(|slots, attempts| columns.append(batch, slots, attempts));
+            }
+            (Self::Parquet(columns), _) => rows.fill(|slots, attempts| {
+                slots.extend_from_slice(&columns.slots);
+                attempts.extend_from_slice(&columns.attempts);
+                Ok(())
+            }),
+            _ => {}
+        }
+    }
+}

@@ -1,0 +1,113 @@
+//! The only transcendental mathematics: pure Rust, so that every platform gets the same bits.
+
+/// Cube root.
+#[must_use]
+pub fn cbrt(x: f64) -> f64 {
+    libm::cbrt(x)
+}
+
+/// e to the power of `x`.
+#[must_use]
+pub fn exp(x: f64) -> f64 {
+    libm::exp(x)
+}
+
+/// exp(x) − 1, without loss for small `x`.
+#[must_use]
+pub fn expm1(x: f64) -> f64 {
+    libm::expm1(x)
+}
+
+/// Natural logarithm.
+#[must_use]
+pub fn ln(x: f64) -> f64 {
+    libm::log(x)
+}
+
+/// ln(1 + x), without loss for small `x`.
+#[must_use]
+pub fn log1p(x: f64) -> f64 {
+    libm::log1p(x)
+}
+
+/// Decimal logarithm.
+#[must_use]
+pub fn log10(x: f64) -> f64 {
+    libm::log10(x)
+}
+
+/// `x` to the power of `y`.
+#[must_use]
+pub fn pow(x: f64, y: f64) -> f64 {
+    libm::pow(x, y)
+}
+
+/// `x` to a whole power, by squaring.
+#[must_use]
+pub fn powi(x: f64, n: u64) -> f64 {
+    let (mut result, mut base, mut rest) = (1.0, x, n);
+    while rest > 0 {
+        if rest & 1 == 1 {
+            result *= base;
+        }
+        base *= base;
+        rest >>= 1;
+    }
+    result
+}
+
+/// Logarithm of the gamma function, for `x` > 0.
+#[must_use]
+pub fn ln_gamma(x: f64) -> f64 {
+    libm::lgamma(x)
+}
+
+/// Complementary error function.
+#[must_use]
+pub fn erfc(x: f64) -> f64 {
+    libm::erfc(x)
+}
+
+/// 1 − (1 − x)^n, without loss for small `x`; `x` in [0, 1].
+#[must_use]
+pub fn at_least_one(x: f64, n: f64) -> f64 {
+    if n == 0.0 {
+        return 0.0;
+    }
+    // ln(0) is −∞ and gives 1.
+    -expm1(n * log1p(-x))
+}
+
+/// `x` rounded down to a whole number; zero for what is negative or no number.
+#[must_use]
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "`as` saturates, and says 0 for NaN"
+)]
+pub fn whole(x: f64) -> u64 {
+    x as u64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_small_chance_many_times_keeps_its_digits() {
+        assert!((at_least_one(1e-18, 1000.0) / 1e-15 - 1.0).abs() < 1e-12);
+        assert!((at_least_one(0.5, 2.0) - 0.75).abs() < 1e-15);
+        for (x, n, expected) in [(0.0, 5.0, 0.0), (1.0, 5.0, 1.0), (1.0, 0.0, 0.0)] {
+            assert!((at_least_one(x, n) - expected).abs() < f64::EPSILON);
+        }
+    }
+
+    #[test]
+    fn whole_powers_are_those_of_pow() {
+        for n in 0..200 {
+            let (ours, theirs) = (powi(0.97, n), pow(0.97, crate::types::to_f64(n)));
+            assert!((ours / theirs - 1.0).abs() < 1e-13);
+        }
+        assert!((powi(-0.5, 3) + 0.125).abs() < f64::EPSILON);
+    }
+}

@@ -1,0 +1,467 @@
+//! The state machine of link-layer.md §3: one for `tmt apply` and for a simulator's link.
+//!
+//! It is a *pull* machine (§12). Asked for the next unit at time t it answers a repeat, or takes new
+//! data from a [`UnitSource`], or nothing; told what became of the unit it updates the codeword and
+//! emits the LLDUs whose story is complete, in number order. It holds what is in flight and no more:
+//! the super-block being sent, codewords that wait for repeats, and LLDUs that wait for an earlier one.
+//!
+//! Under a sender that always has data it can also be given slots by the thousand
+//! ([`Machine::saturated`]); the outcome is the same.
+
+mod block;
+mod drop;
+mod feedback;
+mod first;
+mod pending;
+mod repeats;
+mod saturated;
+mod whole;
+
+use block::{Cell, Place, SuperBlock};
+pub use feedback::{Acknowledged, FeedbackLoss};
+use feedback::{Feedback, ready_after};
+pub use first::Decoded;
+pub use pending::Settled;
+use pending::{Pending, Waiting};
+use repeats::{CodewordId, Codewords, Repeats, Subject};
+pub use whole::{Column, WholeBlock};
+
+use crate::scheme::{Combining, Rounds, SchemeSpec};
+use crate::types::{ErrorKind, Lldu, Slot, Span, Time};
+
+/// Where the machine takes its data from.
+pub trait UnitSource {
+    /// The number of data units of the next codeword, from 1 to `most`; `None` when nothing is queued.
+    ///
+    /// Asked when a super-block is opened, once for each of its codewords; a super-block is sent with
+    /// the codewords there are.
+    fn next_codeword(&mut self, now: Time, most: u32) -> Option<u32>;
+}
+
+/// The saturated sender: there always is data for a full codeword.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Saturated;
+
+impl UnitSource for Saturated {
+    fn next_codeword(&mut self, _now: Time, most: u32) -> Option<u32> {
+        Some(most)
+    }
+}
+
+/// A unit on its way, to be handed back with its outcome before the next one is asked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Unit {
+    kind: UnitKind,
+    errand: Errand,
+}
+
+/// Where a unit comes from, and so where its outcome goes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Errand {
+    First(Place),
+    /// From the repeat queue; whether it is the last of its attempt.
+    Again(Subject, bool),
+}
+
+/// What a slot carries.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum UnitKind {
+    /// A data unit, sent for the first time.
+    Data,
+    /// A repair unit of a codeword's first transmission.
+    Repair,
+    /// A unit from the repeat queue.
+    Repeat,
+}
+
+impl Unit {
+    /// What the unit is.
+    #[must_use]
+    pub fn kind(&self) -> UnitKind {
+        self.kind
+    }
+}
+
+/// Units sent so far; they add up to the slots used.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct UnitCounts {
+    /// First transmissions of data units.
+    pub data: u64,
+    /// First transmissions of repair units.
+    pub repair: u64,
+    /// Units from the repeat queue.
+    pub repeated: u64,
+}
+
+/// The state machine of one scheme.
+#[derive(Debug)]
+pub struct Machine {
+    data_units: u32,
+    units: u32,
+    extra: u32,
+    rounds: Rounds,
+    /// Whether units of one attempt alone count.
+    discards: bool,
+    /// Whether somebody wants to know of each LLDU as soon as it is settled.
+    watched: bool,
+    interleave: u32,
+    /// RTT + fb: from the last unit of a failed attempt to the first repeat; none past 2^63 − 1 ns.
+    repeat_after: Option<Span>,
+    block: SuperBlock,
+    repeats: Repeats,
+    codewords: Codewords,
+    pending: Pending,
+    counts: UnitCounts,
+    /// Arrivals of the codeword that is judged; kept for its memory.
+    arrivals: Vec<u64>,
+    /// Where feedback can be lost.
+    feedback: Option<Box<Feedback>>,
+}
+
+impl Machine {
+    /// A machine at the start of a link with this round-trip time and extra feedback delay.
+    #[must_use]
+    pub fn new(scheme: &SchemeSpec, rtt: Span, feedback_delay: Span) -> Self {
+        Self {
+            data_units: scheme.data_units(),
+            units: scheme.units(),
+            extra: scheme.extra(),
+            rounds: scheme.rounds(),
+            discards: scheme.combining() == Combining::Discard,
+            watched: false,
+            interleave: scheme.interleave(),
+            repeat_after: rtt.checked_add(feedback_delay),
+            block: SuperBlock::new(scheme.data_units(), scheme.units()),
+            repeats: Repeats::new(),
+            codewords: Codewords::default(),
+            pending: Pending::new(scheme.in_order()),
+            counts: UnitCounts::default(),
+            arrivals: Vec::new(),
+            feedback: None,
+        }
+    }
+
+    /// Units sent so far.
+    #[must_use]
+    pub fn counts(&self) -> UnitCounts {
+        self.counts
+    }
+
+    /// The last time of a slot that is certain not to be refused: a repeat asked for then is ready by
+    /// 2^63 − 1 ns, or none ever is. `None` where RTT and feedback delay alone are longer than that.
+    #[must_use]
+    pub fn repeats_fit_until(&self) -> Option<Time> {
+        if self.rounds == Rounds::AtMost(0) {
+            return Some(Time::MAX);
+        }
+        let last = Time::MAX.as_nanos();
+        let timer = self.feedback.as_ref().map(|feedback| feedback.rules.timer);
+        self.repeat_after
+            .map(|after| timer.map_or(after, |timer| timer.max(after)))
+            .and_then(|after| Time::from_nanos(last - after.as_nanos()))
+    }
+
+    /// The unit to be sent at `now`: a repeat that is ready, else new data, else none.
+    #[inline]
+    pub fn next_unit(&mut self, now: Time, source: &mut impl UnitSource) -> Option<Unit> {
+        if self.repeats.next_ready() <= now.as_nanos()
+            && let Some((subject, _, last)) = self.repeats.take(1)
+        {
+            self.counts.repeated += 1;
+            return Some(Unit {
+                kind: UnitKind::Repeat,
+                errand: Errand::Again(subject, last),
+            });
+        }
+        if self.block.is_sent() {
+            let next = |most| source.next_codeword(now, most);
+            if !self.block.open(self.interleave, next) {
+                return None;
+            }
+        }
+        let place = self.block.next_place();
+        Some(Unit {
+            kind: self.count_first(place),
+            errand: Errand::First(place),
+        })
+    }
+
+    /// What became of `unit`, sent in `slot`; LLDUs whose story is complete are appended to `out`.
+    ///
+    /// # Errors
+    /// A repeat would be ready later than 2^63 − 1 ns.
+    #[inline]
+    pub fn on_outcome(
+        &mut self,
+        unit: Unit,
+        slot: &Slot,
+        out: &mut Vec<Lldu>,
+    ) -> Result<(), ErrorKind> {
+        if self.feedback.is_some() {
+            return self.on_outcome_told(unit, slot, out);
+        }
+        self.take_outcome(unit, slot, out)?;
+        self.pending.emit(out);
+        Ok(())
+    }
+
+    #[inline]
+    fn take_outcome(
+        &mut self,
+        unit: Unit,
+        slot: &Slot,
+        out: &mut Vec<Lldu>,
+    ) -> Result<(), ErrorKind> {
+        match unit.errand {
+            Errand::First(place) if self.units == 1 => self.on_single(place, slot, out),
+            Errand::First(place) => self.on_first(place, unit.kind, slot, out),
+            Errand::Again(subject, last) => {
+                self.on_repeats(subject, std::slice::from_ref(slot), last)
+            }
+        }
+    }
+
+    /// Ends the trace, whose last slot was sent at `end`: what is not judged is censored.
+    pub fn finish(&mut self, end: Time, out: &mut Vec<Lldu>) {
+        for (waiting, rounds) in self.repeats.singles() {
+            self.pending.censor(waiting, rounds.saturating_add(1), end);
+        }
+        for codeword in self.codewords.iter() {
+            let attempts = codeword.rounds_used.saturating_add(1);
+            self.pending.censor(codeword.waiting, attempts, end);
+        }
+        self.pending.censor_rest(end);
+        self.pending.emit(out);
+    }
+
+    /// Counts the unit at `place` of the super-block, and says what it is.
+    fn count_first(&mut self, place: Place) -> UnitKind {
+        if place.row < self.block.shape(place.column).0 {
+            self.counts.data += 1;
+            UnitKind::Data
+        } else {
+            self.counts.repair += 1;
+            UnitKind::Repair
+        }
+    }
+
+    /// A unit that is a codeword of its own.
+    fn on_single(
+        &mut self,
+        place: Place,
+        slot: &Slot,
+        out: &mut Vec<Lldu>,
+    ) -> Result<(), ErrorKind> {
+        let codeword = self.block.codeword(place.column);
+        if slot.is_erased() {
+            return self.on_erased_single(codeword, slot.tx_time());
+        }
+        self.pending.push_delivered(slot, out);
+        self.pending.tell_delivered(codeword, slot);
+        Ok(())
+    }
+
+    /// A codeword of one unit failed its first attempt, at `now`.
+    fn on_erased_single(&mut self, codeword: u64, now: Time) -> Result<(), ErrorKind> {
+        let waiting = self.pending.push_waiting(now, Waiting::NONE);
+        // One that may be dropped has to be known by its number.
+        if !self.watched && (self.extra == 0 || self.discards) {
+            self.repeat_single(waiting, 0, now)
+        } else {
+            self.arrivals.clear();
+            self.first_attempt_failed(codeword, (1, 1), waiting, now)
+        }
+    }
+
+    /// A codeword of one unit that asks for one failed an attempt at `now`, after so many rounds.
+    fn repeat_single(
+        &mut self,
+        waiting: Waiting,
+        rounds_used: u32,
+        now: Time,
+    ) -> Result<(), ErrorKind> {
+        if self.gives_up_after(rounds_used) {
+            let attempts = rounds_used.saturating_add(1);
+            self.pending.lose(waiting.number(), waiting, now, attempts);
+            return Ok(());
+        }
+        let ready = self.repeat_ready(now)?;
+        let subject = Subject::Single(waiting, rounds_used.saturating_add(1));
+        self.repeats.push(ready, subject, 1);
+        Ok(())
+    }
+
+    /// A unit of the super-block.
+    fn on_first(
+        &mut self,
+        place: Place,
+        kind: UnitKind,
+        slot: &Slot,
+        out: &mut Vec<Lldu>,
+    ) -> Result<(), ErrorKind> {
+        let data = kind == UnitKind::Data;
+        let cell = if data && !self.discards {
+            Cell::of_data(slot, self.pending.next_number())
+        } else {
+            Cell::of(slot)
+        };
+        self.block.note(place, cell);
+        // A unit that came through on its own is settled at once, except where frames are delivered
+        // whole or not at all.
+        if data && self.discards {
+            self.block.waiting = self
+                .pending
+                .push_waiting(slot.tx_time(), self.block.waiting);
+        } else if data && slot.is_erased() {
+            self.pending.push_waiting(slot.tx_time(), Waiting::NONE);
+        } else if data {
+            self.pending.push_delivered(slot, out);
+            let codeword = self.block.codeword(place.column);
+            self.pending.tell_delivered(codeword, slot);
+        }
+        if place.row + 1 == self.block.shape(place.column).1 {
+            self.judge_first(place.column, slot.tx_time())?;
+        }
+        Ok(())
+    }
+
+    /// The end of a codeword's first attempt, whose last unit was sent at `now` (§3).
+    fn judge_first(&mut self, column: u32, now: Time) -> Result<(), ErrorKind> {
+        let codeword = self.block.codeword(column);
+        let cells = self.block.column(column);
+        let mut waiting = self.block.waiting;
+        if !self.discards && !cells.clone().any(|cell| cell.waiting().is_some()) {
+            // All data units came through on their own.
+            return Ok(());
+        }
+        self.arrivals.clear();
+        for cell in cells {
+            if let Some(arrival) = cell.arrival() {
+                self.arrivals.push(arrival);
+            } else if let Some(erased) = cell.waiting() {
+                waiting = self.pending.chain(erased, waiting);
+            }
+        }
+        let (data_units, units) = self.block.shape(column);
+        if let Some(complete) = nth_arrival(&mut self.arrivals, data_units) {
+            self.pending.deliver(codeword, waiting, complete, 1);
+            return Ok(());
+        }
+        self.first_attempt_failed(codeword, (data_units, units), waiting, now)
+    }
+
+    /// A codeword of this shape failed its first attempt at `now`; `self.arrivals` are those it had.
+    #[cold]
+    fn first_attempt_failed(
+        &mut self,
+        codeword: u64,
+        shape: (u32, u32),
+        waiting: Waiting,
+        now: Time,
+    ) -> Result<(), ErrorKind> {
+        self.draw_first_failed();
+        if self.gives_up_after(0) {
+            self.pending.lose(codeword, waiting, now, 1);
+            return Ok(());
+        }
+        let id = self
+            .codewords
+            .open(codeword, shape, waiting, &self.arrivals);
+        self.ask_again(id, now)
+    }
+
+    /// Outcomes of repeats of one codeword, the `last` of them the last of its attempt.
+    fn on_repeats(
+        &mut self,
+        subject: Subject,
+        slots: &[Slot],
+        last: bool,
+    ) -> Result<(), ErrorKind> {
+        let Some(now) = slots.last().map(Slot::tx_time) else {
+            return Ok(());
+        };
+        match subject {
+            Subject::Single(waiting, rounds) => match slots.iter().find_map(Slot::arrival) {
+                Some(arrival) => {
+                    let attempts = rounds.saturating_add(1);
+                    self.pending
+                        .deliver(waiting.number(), waiting, arrival, attempts);
+                    Ok(())
+                }
+                None => self.repeat_single(waiting, rounds, now),
+            },
+            Subject::Codeword(id) => {
+                let arrivals = slots.iter().filter_map(Slot::arrival).map(Time::as_nanos);
+                self.codewords.get_mut(id).arrivals.extend(arrivals);
+                if last { self.judge(id, now) } else { Ok(()) }
+            }
+        }
+    }
+
+    /// The end of a later attempt, whose last unit was sent at `now`.
+    fn judge(&mut self, id: CodewordId, now: Time) -> Result<(), ErrorKind> {
+        let codeword = self.codewords.get_mut(id);
+        let (number, waiting, rounds_used) =
+            (codeword.number, codeword.waiting, codeword.rounds_used);
+        let attempts = rounds_used.saturating_add(1);
+        if codeword.decoded {
+            return self.attempt_decoded(id, now);
+        }
+        if let Some(complete) = nth_arrival(&mut codeword.arrivals, codeword.data_units) {
+            self.pending.deliver(number, waiting, complete, attempts);
+            return self.attempt_decoded(id, now);
+        }
+        self.draw_failed();
+        if self.gives_up_after(rounds_used) {
+            self.pending.lose(number, waiting, now, attempts);
+            self.codewords.close(id);
+            return Ok(());
+        }
+        self.ask_again(id, now)
+    }
+
+    /// Asks for the repeats of a codeword that failed an attempt at `now`.
+    fn ask_again(&mut self, id: CodewordId, now: Time) -> Result<(), ErrorKind> {
+        if self.is_unheard() {
+            return self.repeat_unheard(id, now);
+        }
+        let ready = self.repeat_ready(now)?;
+        let codeword = self.codewords.get_mut(id);
+        let units = if self.discards {
+            codeword.arrivals.clear();
+            codeword.units
+        } else {
+            let received = u32::try_from(codeword.arrivals.len()).unwrap_or(u32::MAX);
+            codeword.data_units.saturating_sub(received) + self.extra
+        };
+        codeword.rounds_used = codeword.rounds_used.saturating_add(1);
+        if self.feedback.is_some() {
+            self.repeats
+                .push_in_order(ready, Subject::Codeword(id), units);
+        } else {
+            self.repeats.push(ready, Subject::Codeword(id), units);
+        }
+        Ok(())
+    }
+
+    fn gives_up_after(&self, rounds_used: u32) -> bool {
+        matches!(self.rounds, Rounds::AtMost(rounds) if rounds_used >= rounds)
+    }
+
+    fn repeat_ready(&self, now: Time) -> Result<Time, ErrorKind> {
+        ready_after(now, self.repeat_after)
+    }
+}
+
+/// T_ND: the `needed`-th smallest arrival, where there are as many. They may be put in another order.
+fn nth_arrival(arrivals: &mut [u64], needed: u32) -> Option<Time> {
+    let nth = (needed as usize).checked_sub(1)?;
+    let complete = *arrivals.get(nth)?;
+    // Arrivals mostly are in the order of the slots.
+    let complete = if arrivals.is_sorted() {
+        complete
+    } else {
+        *arrivals.select_nth_unstable(nth).1
+    };
+    Time::from_nanos(complete)
+}

@@ -1,0 +1,239 @@
+//! The super-block that is being sent: which unit is next, and what became of those before it.
+
+use std::ops::Range;
+
+use super::pending::Waiting;
+use crate::types::Slot;
+
+/// What became of a unit of the super-block.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Cell(u64);
+
+/// Above every arrival time.
+const NOT_RECEIVED: u64 = 1 << 63;
+
+impl Cell {
+    /// No unit, or one that was erased and that nothing waits for.
+    pub(super) const NONE: Self = Self(u64::MAX);
+
+    /// A received unit, or an erased one that nothing waits for.
+    pub(super) fn of(slot: &Slot) -> Self {
+        slot.arrival()
+            .map_or(Self::NONE, |arrival| Self(arrival.as_nanos()))
+    }
+
+    /// A received data unit, or an erased one whose LLDU has this number and waits.
+    pub(super) fn of_data(slot: &Slot, number: u64) -> Self {
+        slot.arrival()
+            .map_or(Self(NOT_RECEIVED | number), |arrival| {
+                Self(arrival.as_nanos())
+            })
+    }
+
+    /// The arrival, ns.
+    pub(super) fn arrival(self) -> Option<u64> {
+        (self.0 < NOT_RECEIVED).then_some(self.0)
+    }
+
+    /// The LLDU that waits.
+    pub(super) fn waiting(self) -> Option<Waiting> {
+        (self.0 >= NOT_RECEIVED && self != Self::NONE)
+            .then_some(Waiting::new(self.0 & !NOT_RECEIVED))
+    }
+}
+
+/// A super-block of link-layer.md §3: a grid that is sent row by row, one column a codeword.
+#[derive(Debug)]
+pub(super) struct SuperBlock {
+    /// Data units of a full codeword, ND.
+    full: u32,
+    /// NR.
+    repair_units: u32,
+    columns: u32,
+    /// Rows of the longest codeword.
+    rows: u32,
+    /// Data units of each codeword; empty while all are full.
+    short: Vec<u32>,
+    /// The next unit's place in the grid, row by row.
+    position: u32,
+    /// Codewords of the super-blocks before it.
+    first: u64,
+    /// Which codewords are sent no further; empty while none is.
+    dropped: Vec<bool>,
+    /// What became of the units in front of it.
+    pub(super) cells: Vec<Cell>,
+    /// LLDUs that wait for the codeword as a whole, where frames are delivered whole or not at all.
+    pub(super) waiting: Waiting,
+}
+
+/// The place of a unit in the super-block.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Place {
+    pub(super) row: u32,
+    pub(super) column: u32,
+}
+
+impl SuperBlock {
+    /// One that is all sent.
+    pub(super) fn new(data_units: u32, units: u32) -> Self {
+        Self {
+            full: data_units,
+            repair_units: units - data_units,
+            columns: 0,
+            rows: 0,
+            short: Vec::new(),
+            position: 0,
+            first: 0,
+            dropped: Vec::new(),
+            cells: Vec::new(),
+            waiting: Waiting::NONE,
+        }
+    }
+
+    /// Opens the next one, of codewords with as many data units as `next` says, at most `most` of them.
+    pub(super) fn open(&mut self, most: u32, mut next: impl FnMut(u32) -> Option<u32>) -> bool {
+        self.first += u64::from(self.columns);
+        self.columns = 0;
+        self.rows = 0;
+        self.short.clear();
+        self.dropped.clear();
+        self.position = 0;
+        self.cells.clear();
+        self.waiting = Waiting::NONE;
+        while self.columns < most {
+            let Some(data_units) = next(self.full) else {
+                break;
+            };
+            let data_units = data_units.clamp(1, self.full);
+            if data_units < self.full && self.short.is_empty() {
+                self.short.resize(self.columns as usize, self.full);
+            }
+            if data_units < self.full || !self.short.is_empty() {
+                self.short.push(data_units);
+            }
+            self.columns += 1;
+            self.rows = self.rows.max(data_units + self.repair_units);
+        }
+        self.columns > 0
+    }
+
+    /// Opens the next one, of `columns` full codewords.
+    pub(super) fn open_full(&mut self, columns: u32) {
+        self.first += u64::from(self.columns);
+        self.dropped.clear();
+        self.columns = columns;
+        self.rows = self.full + self.repair_units;
+        self.short.clear();
+        self.position = 0;
+        self.cells.clear();
+        self.waiting = Waiting::NONE;
+    }
+
+    /// Passes over `codewords` that are sent without it; it is all sent.
+    pub(super) fn pass(&mut self, codewords: u64) {
+        self.first += codewords;
+    }
+
+    /// Whether all of its units have been sent.
+    pub(super) fn is_sent(&self) -> bool {
+        self.position == self.columns * self.rows
+    }
+
+    /// Whether all of its codewords are full and sent whole: the grid then has no holes.
+    pub(super) fn is_full(&self) -> bool {
+        self.short.is_empty() && self.dropped.is_empty()
+    }
+
+    /// The number of a codeword among all that were taken from a source one super-block after the other.
+    pub(super) fn codeword(&self, column: u32) -> u64 {
+        self.first + u64::from(column)
+    }
+
+    /// Drops the unsent units of those codewords among `codewords` that are being sent; their columns.
+    pub(super) fn drop_unsent(&mut self, codewords: Range<u64>) -> Vec<u32> {
+        let column = |codeword: u64| {
+            let column = codeword.saturating_sub(self.first).min(self.columns.into());
+            u32::try_from(column).unwrap_or(self.columns)
+        };
+        let mut columns: Vec<u32> = (column(codewords.start)..column(codewords.end)).collect();
+        columns.retain(|column| {
+            let last = (self.shape(*column).1 - 1) * self.columns + column;
+            let dropped = self.dropped.get(*column as usize).copied();
+            last >= self.position && !self.is_sent() && dropped != Some(true)
+        });
+        if !columns.is_empty() {
+            self.dropped.resize(self.columns as usize, false);
+        }
+        for column in &columns {
+            self.dropped[*column as usize] = true;
+        }
+        self.skip_holes();
+        columns
+    }
+
+    /// Steps over places that have no unit: of short codewords in the last rows, and of dropped ones.
+    fn skip_holes(&mut self) {
+        while !self.is_full() && !self.is_sent() {
+            let (row, column) = (self.position / self.columns, self.position % self.columns);
+            let dropped = self.dropped.get(column as usize).copied();
+            if row < self.shape(column).1 && dropped != Some(true) {
+                return;
+            }
+            self.position += 1;
+        }
+    }
+
+    /// Codewords.
+    pub(super) fn columns(&self) -> u32 {
+        self.columns
+    }
+
+    /// Where the next unit is, row by row.
+    pub(super) fn position(&self) -> u32 {
+        self.position
+    }
+
+    /// Units in front of the last row, and all units, of a grid without holes.
+    pub(super) fn ends(&self) -> (u32, u32) {
+        ((self.rows - 1) * self.columns, self.rows * self.columns)
+    }
+
+    /// The data units of a codeword, and all its units.
+    pub(super) fn shape(&self, column: u32) -> (u32, u32) {
+        let data_units = self.short.get(column as usize).copied();
+        let data_units = data_units.unwrap_or(self.full);
+        (data_units, data_units + self.repair_units)
+    }
+
+    /// The next unit's place, and the step to the one after it.
+    pub(super) fn next_place(&mut self) -> Place {
+        let (row, column) = match self.columns {
+            1 => (self.position, 0),
+            columns => (self.position / columns, self.position % columns),
+        };
+        self.position += 1;
+        self.skip_holes();
+        Place { row, column }
+    }
+
+    /// Steps over `units` that were sent in a grid without holes.
+    pub(super) fn advance(&mut self, units: u32) {
+        self.position += units;
+    }
+
+    /// Notes what became of the unit at `place`; units are noted in the order in which they are sent.
+    pub(super) fn note(&mut self, place: Place, cell: Cell) {
+        let at = place.row as usize * self.columns as usize + place.column as usize;
+        if at > self.cells.len() {
+            // Places of short codewords are skipped.
+            self.cells.resize(at, Cell::NONE);
+        }
+        self.cells.push(cell);
+    }
+
+    /// What became of a codeword's units.
+    pub(super) fn column(&self, column: u32) -> impl Iterator<Item = Cell> + Clone {
+        let cells = self.cells.get(column as usize..).unwrap_or_default();
+        cells.iter().copied().step_by(self.columns as usize)
+    }
+}

@@ -1,0 +1,106 @@
+//! What a link needs whose queue holds packets: to know of each LLDU at once, and to give up what is left of a packet.
+
+use std::ops::Range;
+
+use super::block::Cell;
+use super::pending::{Settled, Waiting};
+use super::repeats::Subject;
+use super::{Errand, Machine, Unit};
+use crate::types::Time;
+
+impl Machine {
+    /// The machine for a link that deals in packets (tcp.md §1.1): it tells each LLDU as soon as it is settled
+    /// ([`Self::take_settled`]) and leaves their order to the link, whatever the scheme says.
+    ///
+    /// Codewords are numbered from 0 in the order in which they are taken from the source, so long as the machine is
+    /// driven unit by unit from the start.
+    #[must_use]
+    pub fn watched(mut self) -> Self {
+        self.watched = true;
+        self.pending.watch();
+        self
+    }
+
+    /// LLDUs settled since this was asked last, in the order in which they were; none unless watched.
+    pub fn take_settled(&mut self) -> impl Iterator<Item = Settled> {
+        self.pending.take_news()
+    }
+
+    /// As [`Self::take_settled`], into `settled`, which is empty and whose memory is used again.
+    pub fn swap_settled(&mut self, settled: &mut Vec<Settled>) {
+        self.pending.swap_news(settled);
+    }
+
+    /// The number of the codeword whose first attempt `unit` belongs to; none for a repeat.
+    ///
+    /// Good until the next unit is asked for.
+    #[must_use]
+    pub fn codeword_of(&self, unit: &Unit) -> Option<u64> {
+        match unit.errand {
+            Errand::First(place) => Some(self.block.codeword(place.column)),
+            Errand::Again(..) => None,
+        }
+    }
+
+    /// The number of the codeword that `unit` is of, and in which attempt it is sent, 1 for the first transmission.
+    ///
+    /// Good until its outcome is handed back.
+    #[must_use]
+    pub fn attempt_of(&self, unit: &Unit) -> (u64, u32) {
+        let (codeword, rounds) = match unit.errand {
+            Errand::First(place) => (self.block.codeword(place.column), 0),
+            Errand::Again(Subject::Codeword(id), _) => {
+                let codeword = self.codewords.get(id);
+                (codeword.number, codeword.rounds_used)
+            }
+            // It is one unit only, and so numbered as that.
+            Errand::Again(Subject::Single(waiting, rounds), _) => (waiting.number(), rounds),
+        };
+        (codeword, rounds.saturating_add(1))
+    }
+
+    /// When the repeat at the head of the queue is ready; none where none waits.
+    #[must_use]
+    pub fn next_repeat(&self) -> Option<Time> {
+        Time::from_nanos(self.repeats.next_ready())
+    }
+
+    /// Whether a super-block or an attempt of repeats is partly sent: what the next slot carries then does not depend
+    /// on the source.
+    #[must_use]
+    pub fn is_under_way(&self) -> bool {
+        self.repeats.is_begun() || !self.block.is_sent()
+    }
+
+    /// Gives up `codewords` at `now`: their unsent units and their repeats are sent no more, and their LLDUs that are
+    /// not settled are lost, in as many attempts as have been made. Data units never sent have no LLDU.
+    pub fn drop_codewords(&mut self, codewords: Range<u64>, now: Time) {
+        let known = &self.codewords;
+        let dropped = self.repeats.drop_all(|subject| match subject {
+            Subject::Codeword(id) => codewords.contains(&known.get(id).number),
+            Subject::Single(waiting, _) => codewords.contains(&waiting.number()),
+        });
+        for subject in dropped {
+            match subject {
+                // A round is counted when it is asked for, so these are the attempts before it.
+                Subject::Codeword(id) => {
+                    let codeword = self.codewords.get(id);
+                    let (number, attempts) = (codeword.number, codeword.rounds_used);
+                    self.pending.lose(number, codeword.waiting, now, attempts);
+                    self.codewords.close(id);
+                }
+                Subject::Single(waiting, rounds) => {
+                    self.pending.lose(waiting.number(), waiting, now, rounds);
+                }
+            }
+        }
+        for column in self.block.drop_unsent(codewords) {
+            let codeword = self.block.codeword(column);
+            let mut waiting = std::mem::replace(&mut self.block.waiting, Waiting::NONE);
+            for erased in self.block.column(column).filter_map(Cell::waiting) {
+                waiting = self.pending.chain(erased, waiting);
+            }
+            self.pending.lose(codeword, waiting, now, 1);
+        }
+    }
+}

@@ -1,0 +1,192 @@
+//! Feedback that is lost on its way to the sender, and the timer that then has units sent again.
+//!
+//! The feedback of an attempt is told by its last unit. Where it is lost the sender learns nothing: a timer that began
+//! with that unit expires, and what the sender then repeats is a round like any other, though the attempt may have
+//! been enough. Draws are made in the order in which attempts are judged, one each.
+
+use super::block::Place;
+use super::pending::Waiting;
+use super::repeats::{CodewordId, Subject};
+use super::{Errand, Machine, Unit};
+use crate::channel::Channel;
+use crate::types::{ErrorKind, Lldu, Slot, Span, Time};
+
+/// How a link loses feedback, and what it does about it.
+#[derive(Debug, Clone)]
+pub struct FeedbackLoss {
+    /// Loses feedback, one draw an attempt of a codeword.
+    pub loss: Channel,
+    /// From an attempt's last unit to the repeat where nothing was heard; RTT + fb or more.
+    pub timer: Span,
+}
+
+/// The sender is done with a codeword that was decoded.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Acknowledged {
+    /// Number of the codeword, as in [`Settled`](super::Settled).
+    pub codeword: u64,
+    /// When the feedback came that told so, as far as it depends on the last unit of an attempt: that unit's time,
+    /// RTT and fb; or the last timer, where no round is left to ask with.
+    pub at: Time,
+}
+
+/// What a machine keeps for it.
+#[derive(Debug)]
+pub(super) struct Feedback {
+    pub(super) rules: FeedbackLoss,
+    /// Whether the first attempt that the unit ends was judged not to be enough, and drawn for.
+    failed: bool,
+    /// Whether the feedback of that one is lost.
+    lost: bool,
+    news: Vec<Acknowledged>,
+}
+
+impl Machine {
+    /// The same machine on a link that loses feedback; only for one that is watched.
+    #[must_use]
+    pub fn with_feedback_loss(mut self, rules: FeedbackLoss) -> Self {
+        self.feedback = Some(Box::new(Feedback {
+            rules,
+            failed: false,
+            lost: false,
+            news: Vec::new(),
+        }));
+        self
+    }
+
+    /// Codewords whose sender is done with them, told since this was asked last; none on a link that loses no feedback.
+    pub fn take_acknowledged(&mut self) -> impl Iterator<Item = Acknowledged> {
+        let feedback = self.feedback.iter_mut();
+        feedback.flat_map(|feedback| feedback.news.drain(..))
+    }
+
+    /// What became of `unit`, as [`Self::on_outcome`] says.
+    pub(super) fn on_outcome_told(
+        &mut self,
+        unit: Unit,
+        slot: &Slot,
+        out: &mut Vec<Lldu>,
+    ) -> Result<(), ErrorKind> {
+        self.take_outcome(unit, slot, out)?;
+        if let Errand::First(place) = unit.errand
+            && place.row + 1 == self.block.shape(place.column).1
+        {
+            self.first_attempt_decoded(place, slot.tx_time())?;
+        }
+        self.pending.emit(out);
+        Ok(())
+    }
+
+    /// The end of a first attempt, which was enough unless something else was noted.
+    fn first_attempt_decoded(&mut self, place: Place, now: Time) -> Result<(), ErrorKind> {
+        let Some(feedback) = &mut self.feedback else {
+            return Ok(());
+        };
+        if std::mem::take(&mut feedback.failed) {
+            return Ok(());
+        }
+        let codeword = self.block.codeword(place.column);
+        if !feedback.rules.loss.erases() {
+            self.acknowledge(codeword, self.repeat_after, now);
+            return Ok(());
+        }
+        if self.gives_up_after(0) {
+            self.acknowledge(codeword, self.timer(), now);
+            return Ok(());
+        }
+        let shape = self.block.shape(place.column);
+        self.arrivals.clear();
+        let id = self
+            .codewords
+            .open(codeword, shape, Waiting::NONE, &self.arrivals);
+        self.codewords.get_mut(id).decoded = true;
+        self.repeat_unheard(id, now)
+    }
+
+    /// A codeword that was decoded, in this attempt or before, ends an attempt at `now`.
+    pub(super) fn attempt_decoded(&mut self, id: CodewordId, now: Time) -> Result<(), ErrorKind> {
+        let codeword = self.codewords.get_mut(id);
+        let (number, rounds_used) = (codeword.number, codeword.rounds_used);
+        let lost = self
+            .feedback
+            .as_mut()
+            .is_some_and(|feedback| feedback.rules.loss.erases());
+        if lost && !self.gives_up_after(rounds_used) {
+            let codeword = self.codewords.get_mut(id);
+            codeword.decoded = true;
+            codeword.waiting = Waiting::NONE;
+            return self.repeat_unheard(id, now);
+        }
+        self.codewords.close(id);
+        if self.feedback.is_none() {
+            return Ok(());
+        }
+        let after = if lost {
+            self.timer()
+        } else {
+            self.repeat_after
+        };
+        self.acknowledge(number, after, now);
+        Ok(())
+    }
+
+    /// Draws for a first attempt that was not enough.
+    pub(super) fn draw_first_failed(&mut self) {
+        self.draw_failed();
+        if let Some(feedback) = &mut self.feedback {
+            feedback.failed = true;
+        }
+    }
+
+    /// Draws for an attempt that was not enough.
+    pub(super) fn draw_failed(&mut self) {
+        if let Some(feedback) = &mut self.feedback {
+            feedback.lost = feedback.rules.loss.erases();
+        }
+    }
+
+    /// Whether the feedback of the attempt that was judged last is lost.
+    pub(super) fn is_unheard(&self) -> bool {
+        self.feedback.as_ref().is_some_and(|feedback| feedback.lost)
+    }
+
+    /// The timer of a codeword expires, which began at `now`: a round that asks for one unit, or for the frame.
+    pub(super) fn repeat_unheard(&mut self, id: CodewordId, now: Time) -> Result<(), ErrorKind> {
+        let ready = ready_after(now, self.timer())?;
+        let codeword = self.codewords.get_mut(id);
+        if self.discards || codeword.decoded {
+            codeword.arrivals.clear();
+        }
+        let units = if self.discards {
+            codeword.units
+        } else {
+            1 + self.extra
+        };
+        codeword.rounds_used = codeword.rounds_used.saturating_add(1);
+        self.repeats
+            .push_in_order(ready, Subject::Codeword(id), units);
+        Ok(())
+    }
+
+    fn acknowledge(&mut self, codeword: u64, after: Option<Span>, now: Time) {
+        // Where no repeat is ever asked for, no time of feedback is too late.
+        let at = after.and_then(|after| now.checked_add(after));
+        let at = at.unwrap_or(Time::MAX);
+        if let Some(feedback) = &mut self.feedback {
+            feedback.news.push(Acknowledged { codeword, at });
+        }
+    }
+
+    fn timer(&self) -> Option<Span> {
+        self.feedback.as_ref().map(|feedback| feedback.rules.timer)
+    }
+}
+
+/// When a repeat is ready that waits for so long.
+pub(super) fn ready_after(now: Time, after: Option<Span>) -> Result<Time, ErrorKind> {
+    after
+        .and_then(|after| now.checked_add(after))
+        .ok_or(ErrorKind::SumTooLarge {
+            sum: "tx_time + RTT + feedback delay",
+        })
+}

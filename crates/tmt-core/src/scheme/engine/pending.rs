@@ -1,0 +1,396 @@
+//! Data LLDUs in number order, from the first one whose story is not complete: a ring of rows as they
+//! will be written, so that handing them over is copying them.
+
+use crate::types::{Fate, Lldu, Slot, Span, Time};
+
+/// An LLDU that waits for its codeword; its place in the ring names the next one of the same codeword.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Waiting(u64);
+
+impl Waiting {
+    /// The number of the LLDU.
+    pub(super) const fn number(self) -> u64 {
+        self.0
+    }
+
+    /// The end of a chain.
+    pub(super) const NONE: Self = Self(Span::MAX.as_nanos());
+
+    /// The LLDU of this number, which is below 2^63 − 1.
+    pub(super) const fn new(number: u64) -> Self {
+        Self(number)
+    }
+}
+
+/// Places of the smallest ring.
+const SMALLEST: usize = 1 << 10;
+
+/// What stands in a place that holds nothing.
+const BLANK: Lldu = Lldu {
+    tx_time: Time::ZERO,
+    decode_delay: Span::ZERO,
+    attempts: 0,
+    fate: Fate::Censored,
+};
+
+#[derive(Debug)]
+pub(super) struct Pending {
+    /// LLDU n is at place n modulo the length, which is a power of two.
+    ///
+    /// Zero attempts say that it waits; its delay then is the next one of its chain. With in-order
+    /// delivery the delay of one that is not delivered tells when that was known, until it is handed
+    /// over.
+    ring: Vec<Lldu>,
+    /// Number of the first LLDU not handed over.
+    first: u64,
+    /// Number of the next LLDU.
+    next: u64,
+    in_order: bool,
+    /// The running D of link-layer.md §6.
+    latest: Time,
+    /// LLDUs as they are settled, in that order; none where nobody asks.
+    news: Option<Vec<Settled>>,
+}
+
+/// An LLDU whose story is complete, told at once, whatever waits in front of it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Settled {
+    /// Number of its codeword, in the order in which the codewords were taken from the source.
+    pub codeword: u64,
+    /// The LLDU; never censored.
+    pub lldu: Lldu,
+}
+
+/// An LLDU that came through on its own.
+const fn delivered(slot: &Slot) -> Lldu {
+    Lldu {
+        tx_time: slot.tx_time(),
+        decode_delay: slot.decode_delay(),
+        attempts: 1,
+        fate: Fate::Delivered,
+    }
+}
+
+impl Pending {
+    pub(super) fn new(in_order: bool) -> Self {
+        Self {
+            ring: vec![BLANK; SMALLEST],
+            first: 0,
+            next: 0,
+            in_order,
+            latest: Time::ZERO,
+            news: None,
+        }
+    }
+
+    /// From now on settled LLDUs are told one by one, and none waits for another.
+    pub(super) fn watch(&mut self) {
+        self.in_order = false;
+        self.news = Some(Vec::new());
+    }
+
+    /// What was settled since this was asked last.
+    pub(super) fn take_news(&mut self) -> impl Iterator<Item = Settled> {
+        self.news.iter_mut().flat_map(|news| news.drain(..))
+    }
+
+    /// Changes what was settled since this was asked last for an empty list.
+    pub(super) fn swap_news(&mut self, empty: &mut Vec<Settled>) {
+        if let Some(news) = &mut self.news {
+            std::mem::swap(news, empty);
+        }
+    }
+
+    /// Tells of an LLDU that came through on its own.
+    pub(super) fn tell_delivered(&mut self, codeword: u64, slot: &Slot) {
+        if let Some(news) = &mut self.news {
+            let lldu = delivered(slot);
+            news.push(Settled { codeword, lldu });
+        }
+    }
+
+    /// Tells of an LLDU that was settled with its codeword.
+    fn tell(&mut self, codeword: u64, number: u64) {
+        let lldu = *self.entry(number);
+        if let Some(news) = &mut self.news {
+            news.push(Settled { codeword, lldu });
+        }
+    }
+
+    /// The number of the next LLDU.
+    pub(super) fn next_number(&self) -> u64 {
+        self.next
+    }
+
+    /// Adds an LLDU that came through on its own, straight to `out` where none is in front of it.
+    pub(super) fn push_delivered(&mut self, slot: &Slot, out: &mut Vec<Lldu>) {
+        if self.first == self.next && !self.in_order {
+            out.push(delivered(slot));
+            self.first += 1;
+            self.next = self.first;
+        } else {
+            self.push(delivered(slot));
+        }
+    }
+
+    /// Adds LLDUs that came through on their own, straight to `out` where none is in front of them.
+    pub(super) fn push_all_delivered(&mut self, slots: &[Slot], out: &mut Vec<Lldu>) {
+        if self.first == self.next && !self.in_order {
+            out.extend(slots.iter().map(delivered));
+            self.first += slots.len() as u64;
+            self.next = self.first;
+        } else {
+            self.push_all(slots, delivered);
+        }
+    }
+
+    /// Adds LLDUs of which some came through on their own; the others wait, each on its own.
+    pub(super) fn push_all_own(&mut self, slots: &[Slot]) {
+        self.push_all(slots, |slot| {
+            let erased = slot.is_erased();
+            Lldu {
+                tx_time: slot.tx_time(),
+                decode_delay: slot.decode_delay(),
+                attempts: u32::from(!erased),
+                fate: Fate::Delivered,
+            }
+        });
+    }
+
+    /// Adds the LLDUs of a codeword that is complete at `complete` after its first attempt.
+    pub(super) fn push_all_complete(&mut self, slots: &[Slot], complete: Time) {
+        self.push_all(slots, |slot| Lldu {
+            tx_time: slot.tx_time(),
+            decode_delay: complete.since(slot.tx_time()),
+            attempts: 1,
+            fate: Fate::Delivered,
+        });
+    }
+
+    /// Adds the LLDUs of a codeword of which some came through on their own, the others at `complete`.
+    pub(super) fn push_all_repaired(&mut self, slots: &[Slot], complete: Time) {
+        self.push_all(slots, |slot| Lldu {
+            decode_delay: if slot.is_erased() {
+                complete.since(slot.tx_time())
+            } else {
+                slot.decode_delay()
+            },
+            ..delivered(slot)
+        });
+    }
+
+    /// Adds an LLDU that waits for its codeword, in front of `behind`.
+    pub(super) fn push_waiting(&mut self, tx_time: Time, behind: Waiting) -> Waiting {
+        let number = self.next;
+        self.push(Lldu {
+            tx_time,
+            decode_delay: Span::from_nanos(behind.0).unwrap_or(Span::MAX),
+            attempts: 0,
+            fate: Fate::Censored,
+        });
+        Waiting(number)
+    }
+
+    /// Puts a waiting LLDU in front of `behind`.
+    pub(super) fn chain(&mut self, waiting: Waiting, behind: Waiting) -> Waiting {
+        self.entry(waiting.0).decode_delay = Span::from_nanos(behind.0).unwrap_or(Span::MAX);
+        waiting
+    }
+
+    /// The codeword was decoded when the last unit it needed arrived.
+    pub(super) fn deliver(
+        &mut self,
+        codeword: u64,
+        mut waiting: Waiting,
+        arrival: Time,
+        attempts: u32,
+    ) {
+        while waiting != Waiting::NONE {
+            let number = waiting.0;
+            let entry = self.entry(number);
+            waiting = Waiting(entry.decode_delay.as_nanos());
+            entry.decode_delay = arrival.since(entry.tx_time);
+            entry.attempts = attempts;
+            entry.fate = Fate::Delivered;
+            if self.news.is_some() {
+                self.tell(codeword, number);
+            }
+        }
+    }
+
+    /// The codeword failed and was given up.
+    pub(super) fn lose(&mut self, codeword: u64, waiting: Waiting, given_up: Time, attempts: u32) {
+        let mut lost = waiting;
+        while self.news.is_some() && lost != Waiting::NONE {
+            let entry = *self.entry(lost.0);
+            let lldu = Lldu {
+                decode_delay: Span::ZERO,
+                attempts,
+                fate: Fate::Lost,
+                ..entry
+            };
+            if let Some(news) = &mut self.news {
+                news.push(Settled { codeword, lldu });
+            }
+            lost = Waiting(entry.decode_delay.as_nanos());
+        }
+        self.settle(waiting, given_up, attempts, Fate::Lost);
+    }
+
+    /// The trace ended at `end`, before the codeword was judged.
+    pub(super) fn censor(&mut self, waiting: Waiting, attempts: u32, end: Time) {
+        self.settle(waiting, end, attempts, Fate::Censored);
+    }
+
+    /// The trace ended at `end`; what still waits was in its first attempt.
+    pub(super) fn censor_rest(&mut self, end: Time) {
+        for number in self.first..self.next {
+            if self.entry(number).attempts == 0 {
+                self.chain(Waiting(number), Waiting::NONE);
+                self.censor(Waiting(number), 1, end);
+            }
+        }
+    }
+
+    fn settle(&mut self, mut waiting: Waiting, known_at: Time, attempts: u32, fate: Fate) {
+        let in_order = self.in_order;
+        while waiting != Waiting::NONE {
+            let entry = self.entry(waiting.0);
+            waiting = Waiting(entry.decode_delay.as_nanos());
+            entry.decode_delay = if in_order {
+                known_at.since(entry.tx_time)
+            } else {
+                Span::ZERO
+            };
+            entry.attempts = attempts;
+            entry.fate = fate;
+        }
+    }
+
+    /// Hands over what is settled, as far as no LLDU in front of it is waiting.
+    pub(super) fn emit(&mut self, out: &mut Vec<Lldu>) {
+        // The usual case of a slot on its own.
+        if self.first == self.next || self.entry(self.first).attempts == 0 {
+            return;
+        }
+        while self.first != self.next {
+            let from = place(self.first, self.ring.len());
+            let straight = &self.ring[from..];
+            let straight = &straight[..straight.len().min(self.len())];
+            let waits = straight.iter().position(|lldu| lldu.attempts == 0);
+            let settled = &straight[..waits.unwrap_or(straight.len())];
+            self.first += settled.len() as u64;
+            if self.in_order {
+                let latest = &mut self.latest;
+                out.extend(settled.iter().map(|lldu| hand_up(lldu, latest)));
+            } else {
+                out.extend_from_slice(settled);
+            }
+            if waits.is_some() {
+                return;
+            }
+        }
+    }
+
+    fn push(&mut self, lldu: Lldu) {
+        self.reserve(1);
+        let place = place(self.next, self.ring.len());
+        self.ring[place] = lldu;
+        self.next += 1;
+    }
+
+    fn push_all(&mut self, slots: &[Slot], lldu: impl Fn(&Slot) -> Lldu) {
+        self.reserve(slots.len());
+        let from = place(self.next, self.ring.len());
+        let (wrapped, straight) = self.ring.split_at_mut(from);
+        let (front, back) = slots.split_at(slots.len().min(straight.len()));
+        for (places, slots) in [(straight, front), (wrapped, back)] {
+            for (place, slot) in places.iter_mut().zip(slots) {
+                *place = lldu(slot);
+            }
+        }
+        self.next += slots.len() as u64;
+    }
+
+    fn entry(&mut self, number: u64) -> &mut Lldu {
+        let place = place(number, self.ring.len());
+        &mut self.ring[place]
+    }
+
+    #[expect(
+        clippy::cast_possible_truncation,
+        reason = "no more than the ring has places"
+    )]
+    fn len(&self) -> usize {
+        (self.next - self.first) as usize
+    }
+
+    /// Makes room for `more` LLDUs.
+    fn reserve(&mut self, more: usize) {
+        if self.len() + more > self.ring.len() {
+            self.grow((self.len() + more).next_power_of_two());
+        }
+    }
+
+    #[cold]
+    fn grow(&mut self, places: usize) {
+        let mut ring = vec![BLANK; places];
+        for number in self.first..self.next {
+            ring[place(number, places)] = self.ring[place(number, self.ring.len())];
+        }
+        self.ring = ring;
+    }
+}
+
+/// Where LLDU `number` is in a ring of `places`, a power of two.
+#[expect(
+    clippy::cast_possible_truncation,
+    reason = "only the low bits tell the place"
+)]
+const fn place(number: u64, places: usize) -> usize {
+    number as usize & (places - 1)
+}
+
+/// The LLDU as it is handed up in number order.
+fn hand_up(lldu: &Lldu, latest: &mut Time) -> Lldu {
+    *latest = (*latest).max(lldu.tx_time.saturating_add(lldu.decode_delay));
+    Lldu {
+        decode_delay: if lldu.fate == Fate::Delivered {
+            latest.since(lldu.tx_time)
+        } else {
+            Span::ZERO
+        },
+        ..*lldu
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_ring_grows_with_what_waits_and_not_with_what_has_gone_through() {
+        let slot =
+            |t: u64| Slot::new(Time::from_nanos(t).unwrap(), Span::from_nanos(1).unwrap()).unwrap();
+        let (mut pending, mut out) = (Pending::new(false), Vec::new());
+        for round in 0..50 {
+            let slots: Vec<Slot> = (round * 3000..round * 3000 + 3000).map(slot).collect();
+            let waiting = pending.push_waiting(slots[0].tx_time(), Waiting::NONE);
+            pending.push_all_delivered(&slots[1..], &mut out);
+            pending.emit(&mut out);
+            assert_eq!(
+                out.len() as u64,
+                round * 3000,
+                "nothing passes one that waits"
+            );
+            pending.deliver(0, waiting, slots[1].tx_time(), 2);
+            pending.emit(&mut out);
+        }
+        assert_eq!(pending.ring.len(), 4096);
+        assert!(
+            (0..)
+                .zip(&out)
+                .all(|(t, lldu)| lldu.tx_time.as_nanos() == t)
+        );
+    }
+}

@@ -1,0 +1,81 @@
+//! The saturated walk over a PHY trace: what `tmt apply` computes (link-layer.md §3).
+
+use crate::scheme::SchemeSpec;
+use crate::scheme::engine::{Machine, UnitCounts};
+use crate::types::{EndLine, ErrorKind, Fate, Lldu, Slot, Span, Time};
+
+/// One scheme on its way along a trace.
+#[derive(Debug)]
+pub struct Walk {
+    scheme: SchemeSpec,
+    machine: Machine,
+    last_slot: Time,
+    slots: u64,
+    rows: u64,
+}
+
+impl Walk {
+    /// A walk at the first slot.
+    #[must_use]
+    pub fn new(scheme: SchemeSpec, rtt: Span, feedback_delay: Span) -> Self {
+        Self {
+            machine: Machine::new(&scheme, rtt, feedback_delay),
+            scheme,
+            last_slot: Time::ZERO,
+            slots: 0,
+            rows: 0,
+        }
+    }
+
+    /// The scheme.
+    #[must_use]
+    pub fn scheme(&self) -> &SchemeSpec {
+        &self.scheme
+    }
+
+    /// Units sent so far.
+    #[must_use]
+    pub fn units(&self) -> UnitCounts {
+        self.machine.counts()
+    }
+
+    /// Slots sent at or before this time are never refused; `None` where any may be.
+    #[must_use]
+    pub fn repeats_fit_until(&self) -> Option<Time> {
+        self.machine.repeats_fit_until()
+    }
+
+    /// Takes the next slots, in the order of their times, and appends the LLDUs that are settled and
+    /// have no unsettled one in front of them to `out`.
+    ///
+    /// # Errors
+    /// The index of the first slot so late that its repeat would be past 2^63 − 1 ns. What is in `out`
+    /// then does not depend on how the trace was cut into slices.
+    pub fn slots(&mut self, slots: &[Slot], out: &mut Vec<Lldu>) -> Result<(), (usize, ErrorKind)> {
+        let from = out.len();
+        let walked = self.machine.saturated(slots, out);
+        let taken = walked
+            .as_ref()
+            .map_or_else(|(index, _)| index + 1, |()| slots.len());
+        if let Some(last) = slots[..taken].last() {
+            self.last_slot = last.tx_time();
+        }
+        self.slots += taken as u64;
+        self.rows += (out.len() - from) as u64;
+        walked
+    }
+
+    /// Ends the trace and appends what is left.
+    pub fn finish(&mut self, out: &mut Vec<Lldu>) -> EndLine {
+        let from = out.len();
+        self.machine.finish(self.last_slot, out);
+        self.rows += (out.len() - from) as u64;
+        // Only the end of the trace censors.
+        let censored = out[from..].iter().find(|lldu| lldu.fate == Fate::Censored);
+        EndLine {
+            rows: self.rows,
+            slots: self.slots,
+            usable_until: censored.map_or(self.last_slot, |lldu| lldu.tx_time),
+        }
+    }
+}

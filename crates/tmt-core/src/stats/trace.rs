@@ -1,0 +1,242 @@
+//! What any trace shows before anything is done to it: `tmt stats`.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+
+use crate::stats::distribution::{Distribution, Precision, Quantiles};
+use crate::stats::runs::{Counts, RunLengths, Runs};
+use crate::stats::{by_attempts, ratio};
+use crate::types::{Bytes, Metadata, Slot, Span, Time, to_f64};
+
+/// Counts over a trace.
+#[derive(Debug, Default)]
+pub struct TraceTally {
+    slots: u64,
+    erased: u64,
+    first: Time,
+    last: Time,
+    longest_step: Span,
+    delay: Distribution,
+    runs: Runs,
+    attempts: Counts,
+}
+
+/// The statistics of one trace.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct TraceStats {
+    /// Rows: slots of a PHY trace, or data LLDUs of a timeline.
+    pub slots: u64,
+    /// Time of the first slot, s; as near as a double comes.
+    pub first_s: f64,
+    /// Time of the last slot, s; as near as a double comes.
+    pub last_s: f64,
+    /// Time of the first slot, ns.
+    pub first_ns: u64,
+    /// Time of the last slot, ns.
+    pub last_ns: u64,
+    /// Mean time between slots, s; null for a single slot.
+    pub slot_period_s: Option<f64>,
+    /// Longest time between two slots, s.
+    pub longest_slot_period_s: f64,
+    /// Slots a second; null for a single slot or a trace without length.
+    pub slots_per_s: Option<f64>,
+    /// 8 · LLDU bytes / slot period; null where the LLDU's size is not known.
+    pub rate_bps: Option<f64>,
+    /// LLDU size used for `rate_bps`, bytes.
+    pub lldu_bytes: Option<u64>,
+    /// Slots erased.
+    pub slots_erased: u64,
+    /// `slots_erased / slots`.
+    pub erasure_ratio: Option<f64>,
+    /// P(received after received), the papers' alpha as measured.
+    pub alpha: Option<f64>,
+    /// P(erased after erased), the papers' beta as measured.
+    pub beta: Option<f64>,
+    /// Delay from transmission to decoding, propagation left out, s.
+    pub decode_delay_s: Quantiles,
+    /// The same with ⌊RTT/2⌋, s; null where the RTT is not known.
+    pub delay_s: Option<Quantiles>,
+    /// Round-trip time used for `delay_s`, ns.
+    pub rtt_ns: Option<u64>,
+    /// How far the percentiles may be off.
+    pub delay_percentiles: Precision,
+    /// Received rows by attempts; empty where the trace has none.
+    pub attempts: BTreeMap<u32, u64>,
+    /// Lengths of runs of erased slots.
+    pub bursts: RunLengths,
+    /// Lengths of runs of received slots.
+    pub gaps: RunLengths,
+}
+
+impl TraceTally {
+    /// Counts the next slots, in the order of their times, with the attempts of each where the trace has
+    /// them and none where it has not.
+    pub fn slots(&mut self, slots: &[Slot], attempts: &[u32]) {
+        let (Some(first), Some(last)) = (slots.first(), slots.last()) else {
+            return;
+        };
+        if self.slots == 0 {
+            self.first = first.tx_time();
+            self.last = self.first;
+        }
+        let mut before = self.last;
+        let mut longest = self.longest_step;
+        for slot in slots {
+            longest = longest.max(slot.tx_time().since(before));
+            before = slot.tx_time();
+        }
+        self.longest_step = longest;
+        self.last = last.tx_time();
+        self.slots += slots.len() as u64;
+        let (mut erased, mut at) = (0, 0);
+        self.runs.extend(slots, Slot::is_erased, |burst, run| {
+            if burst {
+                erased += run.len() as u64;
+            } else {
+                self.delay.extend(run, Slot::decode_delay);
+                let theirs = attempts.get(at..at + run.len()).unwrap_or_default();
+                for alike in theirs.chunk_by(|a, b| a == b) {
+                    self.attempts.add(u64::from(alike[0]), alike.len() as u64);
+                }
+            }
+            at += run.len();
+        });
+        self.erased += erased;
+    }
+
+    /// P(received after received) and P(erased after erased).
+    fn stays(&self) -> (Option<f64>, Option<f64>) {
+        let runs = |lengths: &RunLengths| lengths.values().sum::<u64>();
+        let (bursts, gaps) = (self.runs.bursts(), self.runs.gaps());
+        // All but the first of a run follow one of their kind; all but the trace's last are followed.
+        let stay = |count: u64, runs: u64, last: bool| {
+            ratio(count - runs, count.saturating_sub(u64::from(last)))
+        };
+        let ends = self.runs.ends_in_burst();
+        (
+            stay(self.slots - self.erased, runs(&gaps), ends == Some(false)),
+            stay(self.erased, runs(&bursts), ends == Some(true)),
+        )
+    }
+
+    /// The statistics; `rtt` and `lldu` win over what the head says.
+    #[must_use]
+    pub fn finish(self, head: &Metadata, rtt: Option<Span>, lldu: Option<Bytes>) -> TraceStats {
+        let rtt = rtt.or_else(|| head.rtt());
+        let lldu = lldu.or_else(|| head.lldu_bytes());
+        let length = self.last.since(self.first);
+        let steps = self.slots.saturating_sub(1);
+        let slots_per_s = (!length.is_zero()).then(|| to_f64(steps) / length.as_secs_f64());
+        let (alpha, beta) = self.stays();
+        TraceStats {
+            slots: self.slots,
+            first_s: self.first.since(Time::ZERO).as_secs_f64(),
+            last_s: self.last.since(Time::ZERO).as_secs_f64(),
+            first_ns: self.first.as_nanos(),
+            last_ns: self.last.as_nanos(),
+            slot_period_s: (steps > 0).then(|| length.as_secs_f64() / to_f64(steps)),
+            longest_slot_period_s: self.longest_step.as_secs_f64(),
+            slots_per_s,
+            rate_bps: slots_per_s
+                .zip(lldu)
+                .map(|(slots, lldu)| slots * 8.0 * to_f64(lldu.0)),
+            lldu_bytes: lldu.map(|lldu| lldu.0),
+            slots_erased: self.erased,
+            erasure_ratio: ratio(self.erased, self.slots),
+            alpha,
+            beta,
+            decode_delay_s: self.delay.quantiles(Span::ZERO),
+            delay_s: rtt.map(|rtt| self.delay.quantiles(rtt.half())),
+            rtt_ns: rtt.map(Span::as_nanos),
+            delay_percentiles: self.delay.precision(),
+            attempts: by_attempts(&self.attempts),
+            bursts: self.runs.bursts(),
+            gaps: self.runs.gaps(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn slot(&(t, d): &(u64, u64)) -> Slot {
+        Slot::new(Time::from_nanos(t).unwrap(), Span::from_nanos(d).unwrap()).unwrap()
+    }
+
+    fn stats(slots: &[(u64, u64)]) -> TraceStats {
+        let mut tally = TraceTally::default();
+        for each in slots {
+            tally.slots(&[slot(each)], &[]);
+        }
+        tally.finish(&Metadata::new(), None, Some(Bytes(125)))
+    }
+
+    #[test]
+    fn a_trace_is_summed_up() {
+        let stats = stats(&[(0, 5), (1_000_000, 0), (2_000_000, 0), (4_000_000, 7)]);
+        assert_eq!((stats.slots, stats.slots_erased), (4, 2));
+        assert_eq!(stats.slots_per_s, Some(750.0));
+        assert_eq!(stats.rate_bps, Some(750_000.0));
+        assert_eq!(stats.bursts, BTreeMap::from([(2, 1)]));
+        assert_eq!(stats.gaps, BTreeMap::from([(1, 2)]));
+        assert_eq!((stats.alpha, stats.beta), (Some(0.0), Some(0.5)));
+        assert_eq!(stats.decode_delay_s.max, Some(7e-9));
+    }
+
+    #[test]
+    fn one_slot_has_no_rate() {
+        let stats = stats(&[(5, 1)]);
+        assert_eq!(
+            (stats.slots_per_s, stats.rate_bps, stats.slot_period_s),
+            (None, None, None)
+        );
+        assert_eq!((stats.alpha, stats.beta), (None, None));
+    }
+
+    proptest! {
+        #[test]
+        fn slices_are_summed_up_as_pairs_of_neighbours_say(
+            rows in prop::collection::vec((0u64..50, prop_oneof![2 => Just(0u64), 3 => 1u64..4], 1u32..4), 1..60),
+            length in 1usize..70, with_attempts in any::<bool>(),
+        ) {
+            let mut t = 0;
+            let mut slots = Vec::new();
+            for &(step, delay, _) in &rows {
+                t += step;
+                slots.push((t, delay));
+            }
+            let theirs: Vec<u32> = rows.iter().map(|row| row.2).collect();
+            let mut tally = TraceTally::default();
+            for (slots, attempts) in slots.chunks(length).zip(theirs.chunks(length)) {
+                let slots: Vec<Slot> = slots.iter().map(slot).collect();
+                tally.slots(&slots, if with_attempts { attempts } else { &[] });
+            }
+            let got = tally.finish(&Metadata::new(), None, None);
+
+            let pairs = |from: bool, to: bool| {
+                let met = slots.windows(2).filter(|pair| (pair[0].1 == 0) == from && (pair[1].1 == 0) == to);
+                met.count() as u64
+            };
+            prop_assert_eq!(got.alpha, ratio(pairs(false, false), pairs(false, false) + pairs(false, true)));
+            prop_assert_eq!(got.beta, ratio(pairs(true, true), pairs(true, true) + pairs(true, false)));
+            let longest = slots.windows(2).map(|pair| pair[1].0 - pair[0].0).max().unwrap_or(0);
+            prop_assert_eq!(Some(got.longest_slot_period_s), Span::from_nanos(longest).map(Span::as_secs_f64));
+            prop_assert_eq!((got.slots, got.first_ns, got.last_ns), (slots.len() as u64, slots[0].0, t));
+            prop_assert_eq!(got.slots_erased, slots.iter().filter(|slot| slot.1 == 0).count() as u64);
+            let mut attempts = BTreeMap::new();
+            let mut delay = Distribution::default();
+            for (slot, theirs) in slots.iter().zip(&theirs).filter(|(slot, _)| slot.1 > 0) {
+                delay.push(Span::from_nanos(slot.1).unwrap());
+                if with_attempts {
+                    *attempts.entry(*theirs).or_insert(0) += 1;
+                }
+            }
+            prop_assert_eq!(got.attempts, attempts);
+            prop_assert_eq!(got.decode_delay_s, delay.quantiles(Span::ZERO));
+        }
+    }
+}

@@ -1,0 +1,12 @@
+//! What a trace is made of: units of measure, slots and LLDUs, metadata, errors.
+
+pub(crate) mod decimal;
+mod error;
+mod metadata;
+mod slot;
+mod units;
+
+pub use error::{Error, ErrorKind, Position, Result};
+pub use metadata::*;
+pub use slot::*;
+pub use units::*;

@@ -1,0 +1,359 @@
+//! What can be wrong with a trace, and where.
+
+use std::fmt;
+
+use crate::types::Time;
+
+/// Where in a text an error was found; all three count from 1, zero says "unknown" or "none".
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Position {
+    /// Line of the text.
+    pub line: u64,
+    /// Byte of the line at which the offending field begins; 0 where the whole line is meant.
+    pub column: u64,
+    /// Data row; 0 where the line is none.
+    pub row: u64,
+}
+
+/// What was wrong.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum ErrorKind {
+    /// A field that should hold a number holds something else.
+    NotANumber {
+        /// The column's name.
+        field: &'static str,
+        /// The text found.
+        found: String,
+    },
+    /// A negative number.
+    Negative {
+        /// The column's name.
+        field: &'static str,
+        /// The text found.
+        found: String,
+    },
+    /// A number past 2^63 − 1 ns.
+    TooLarge {
+        /// The column's name.
+        field: &'static str,
+        /// The text found.
+        found: String,
+    },
+    /// A positive delay below half a nanosecond: written as 0 it would read as an erasure.
+    RoundsToZero {
+        /// The text found.
+        found: String,
+    },
+    /// A sum of two times past 2^63 − 1 ns.
+    SumTooLarge {
+        /// The sum, by its formula.
+        sum: &'static str,
+    },
+    /// A header without a column that is needed, or a row too short to hold it.
+    MissingColumn {
+        /// The column's name.
+        name: &'static str,
+        /// The line found.
+        found: String,
+    },
+    /// A header that names a column twice.
+    DuplicateColumn {
+        /// The column's name.
+        name: String,
+    },
+    /// A slot sent before the one in front of it.
+    OutOfOrder {
+        /// The slot in front.
+        previous: Time,
+        /// This slot.
+        found: Time,
+    },
+    /// No data row at all.
+    EmptyTrace,
+    /// A head without its end line: the stage before was cut off.
+    Cut {
+        /// Whole rows read.
+        rows: u64,
+    },
+    /// A data row behind the end line.
+    RowAfterEnd,
+    /// An end line that tells another number of rows than were read.
+    RowCount {
+        /// Rows the end line tells.
+        told: u64,
+        /// Rows read.
+        read: u64,
+    },
+    /// A line of the head or the end line that cannot be right.
+    Metadata {
+        /// Its key.
+        key: String,
+        /// The value found.
+        found: String,
+        /// What it should have been.
+        expected: &'static str,
+    },
+    /// A line longer than any trace needs.
+    LineTooLong {
+        /// Longest line taken, bytes.
+        limit: usize,
+    },
+    /// The file is not what the format requires.
+    Format {
+        /// What was found.
+        found: String,
+        /// What was expected.
+        expected: String,
+    },
+    /// A compressed or binary stream that ends in the middle.
+    CutStream {
+        /// Name of the format, such as `gzip`.
+        format: &'static str,
+        /// Whole rows in front of the cut, as far as whoever found it has counted.
+        rows: u64,
+    },
+    /// A compressed or binary stream that nobody can have written so.
+    Corrupt {
+        /// Name of the format, such as `gzip`.
+        format: &'static str,
+        /// What is wrong with it.
+        found: String,
+    },
+    /// A column of Arrow or Parquet whose type is not the contract's.
+    ColumnType {
+        /// The column's name.
+        name: &'static str,
+        /// The type found.
+        found: String,
+        /// The type expected.
+        expected: &'static str,
+    },
+    /// A column of doubles, and nobody said in which unit.
+    UnitMissing {
+        /// The column's name.
+        name: &'static str,
+    },
+    /// A unit given for a column of whole numbers, which are nanoseconds.
+    UnitOfIntegers {
+        /// The column's name.
+        name: &'static str,
+        /// The unit given.
+        unit: &'static str,
+    },
+    /// A row without a value in a column that needs one.
+    Null {
+        /// The column's name.
+        field: &'static str,
+    },
+    /// The operating system refused.
+    Io(std::io::Error),
+}
+
+/// An error with its place in the input, where it has one.
+#[derive(Debug)]
+pub struct Error(Box<Inner>);
+
+#[derive(Debug)]
+struct Inner {
+    kind: ErrorKind,
+    position: Option<Position>,
+    input: Option<&'static str>,
+}
+
+/// The result of everything here that can fail.
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+impl Error {
+    /// An error that belongs to no place in particular.
+    #[must_use]
+    pub fn new(kind: ErrorKind) -> Self {
+        Self(Box::new(Inner {
+            kind,
+            position: None,
+            input: None,
+        }))
+    }
+
+    /// An error found at `position`.
+    #[must_use]
+    pub fn at(kind: ErrorKind, position: Position) -> Self {
+        Self(Box::new(Inner {
+            kind,
+            position: Some(position),
+            input: None,
+        }))
+    }
+
+    /// The same error, found in one of several inputs.
+    #[must_use]
+    pub fn of_input(mut self, input: &'static str) -> Self {
+        self.0.input = Some(input);
+        self
+    }
+
+    /// The same error, told by whoever knows that `rows` rows stand in front of those it counts.
+    ///
+    /// Blocks of a trace are decoded on their own and count from their own first row.
+    #[must_use]
+    pub fn behind_rows(mut self, rows: u64) -> Self {
+        if let ErrorKind::CutStream { rows: whole, .. } = &mut self.0.kind {
+            *whole += rows;
+        }
+        if let Some(position) = &mut self.0.position
+            && position.row > 0
+        {
+            position.row += rows;
+        }
+        self
+    }
+
+    /// The input it was found in, by its role, where there are several.
+    #[must_use]
+    pub fn input(&self) -> Option<&'static str> {
+        self.0.input
+    }
+
+    /// What was wrong, by itself.
+    #[must_use]
+    pub fn into_kind(self) -> ErrorKind {
+        self.0.kind
+    }
+
+    /// What was wrong.
+    #[must_use]
+    pub fn kind(&self) -> &ErrorKind {
+        &self.0.kind
+    }
+
+    /// Where it was found.
+    #[must_use]
+    pub fn position(&self) -> Option<Position> {
+        self.0.position
+    }
+}
+
+impl From<std::io::Error> for Error {
+    fn from(error: std::io::Error) -> Self {
+        // What `Read` passes on may be an error of this crate, from the decompressor inside it.
+        match error.downcast::<Self>() {
+            Ok(own) => own,
+            Err(error) => Self::new(ErrorKind::Io(error)),
+        }
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.kind() {
+            ErrorKind::NotANumber { field, found } => {
+                write!(f, "{field}: found '{found}', expected a decimal number")
+            }
+            ErrorKind::Negative { field, found } => {
+                write!(f, "{field}: found '{found}', expected zero or more")
+            }
+            ErrorKind::TooLarge { field, found } => {
+                write!(
+                    f,
+                    "{field}: found '{found}', expected at most 9223372036.854775807 s (2^63 - 1 ns)"
+                )
+            }
+            ErrorKind::RoundsToZero { found } => {
+                write!(
+                    f,
+                    "decode_delay: found '{found}', which rounds to 0 ns; expected 0 (erased) or at least 0.5 ns"
+                )
+            }
+            ErrorKind::SumTooLarge { sum } => {
+                write!(
+                    f,
+                    "found {sum} past 9223372036.854775807 s, expected at most that (2^63 - 1 ns)"
+                )
+            }
+            ErrorKind::MissingColumn { name, found } => {
+                write!(f, "found '{found}', expected a column {name}")
+            }
+            ErrorKind::DuplicateColumn { name } => {
+                write!(f, "found the column {name} twice, expected every name once")
+            }
+            ErrorKind::OutOfOrder { previous, found } => {
+                write!(
+                    f,
+                    "tx_time: found {found} after {previous}, expected times that never go back"
+                )
+            }
+            ErrorKind::EmptyTrace => f.write_str("found no row, expected at least one"),
+            ErrorKind::Cut { rows } => {
+                write!(
+                    f,
+                    "found the end of the input after {rows} whole rows, expected more rows or the line '# end: …'"
+                )
+            }
+            ErrorKind::RowAfterEnd => {
+                f.write_str("found a row after the end line, expected nothing more")
+            }
+            ErrorKind::RowCount { told, read } => {
+                write!(
+                    f,
+                    "found {read} rows, expected the {told} that the end line tells"
+                )
+            }
+            ErrorKind::Metadata {
+                key,
+                found,
+                expected,
+            } => write!(f, "# {key}: found '{found}', expected {expected}"),
+            ErrorKind::LineTooLong { limit } => {
+                write!(
+                    f,
+                    "found a line of more than {limit} bytes, expected a text trace"
+                )
+            }
+            ErrorKind::Format { found, expected } => {
+                write!(f, "found {found}, expected {expected}")
+            }
+            ErrorKind::CutStream { format, rows } => {
+                write!(
+                    f,
+                    "found the end of the {format} stream in the middle, after {rows} whole rows; expected the rest of it"
+                )
+            }
+            ErrorKind::Corrupt { format, found } => {
+                write!(
+                    f,
+                    "found a damaged {format} stream ({found}), expected one as it was written"
+                )
+            }
+            ErrorKind::ColumnType {
+                name,
+                found,
+                expected,
+            } => write!(f, "{name}: found a column of {found}, expected {expected}"),
+            ErrorKind::UnitMissing { name } => {
+                write!(
+                    f,
+                    "{name}: found a column of doubles, expected int64 (ns), or the unit of the doubles: give --unit s, ms, us or ns"
+                )
+            }
+            ErrorKind::UnitOfIntegers { name, unit } => {
+                write!(
+                    f,
+                    "{name}: found --unit {unit} for a column of int64, expected no unit or ns: whole numbers of Arrow and Parquet are nanoseconds"
+                )
+            }
+            ErrorKind::Null { field } => write!(f, "{field}: found null, expected a value"),
+            ErrorKind::Io(error) => write!(f, "{error}"),
+        }
+    }
+}
+
+impl std::error::Error for Error {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        // `Display` already prints the operating system's own words; naming it again as the source
+        // would only say them twice. What it wraps is passed on.
+        match self.kind() {
+            ErrorKind::Io(error) => std::error::Error::source(error),
+            _ => None,
+        }
+    }
+}

@@ -1,0 +1,430 @@
+//! Time, sizes and rates as types, and the texts a user writes for them.
+
+use std::fmt;
+use std::str::FromStr;
+
+use crate::types::decimal::{Decimal, MAX};
+
+/// Nanoseconds in a second.
+pub const NANOS_PER_SECOND: u64 = 1_000_000_000;
+
+/// A point in time: whole nanoseconds since the trace's own zero, at most 2^63 − 1.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+pub struct Time(u64);
+
+/// A length of time: whole nanoseconds, at most 2^63 − 1.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+pub struct Span(u64);
+
+/// A size in bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+pub struct Bytes(pub u64);
+
+/// A rate in bits per second.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+pub struct BitRate(pub u64);
+
+impl Time {
+    /// The trace's zero.
+    pub const ZERO: Self = Self(0);
+    /// The last point in time that can be told, 2^63 − 1 ns.
+    pub const MAX: Self = Self(MAX);
+
+    /// The point `nanos` after zero; `None` past 2^63 − 1.
+    #[must_use]
+    pub const fn from_nanos(nanos: u64) -> Option<Self> {
+        if nanos <= MAX {
+            Some(Self(nanos))
+        } else {
+            None
+        }
+    }
+
+    /// Nanoseconds since zero.
+    #[must_use]
+    pub const fn as_nanos(self) -> u64 {
+        self.0
+    }
+
+    /// This point moved by `span`; `None` past 2^63 − 1 ns.
+    #[must_use]
+    pub const fn checked_add(self, span: Span) -> Option<Self> {
+        Self::from_nanos(self.0 + span.0)
+    }
+
+    /// This point moved by `span`, held at [`Time::MAX`].
+    #[must_use]
+    pub const fn saturating_add(self, span: Span) -> Self {
+        match self.checked_add(span) {
+            Some(time) => time,
+            None => Self::MAX,
+        }
+    }
+
+    /// How long after `earlier` this is; zero where it is not after it.
+    #[must_use]
+    pub const fn since(self, earlier: Self) -> Span {
+        Span(self.0.saturating_sub(earlier.0))
+    }
+}
+
+impl Span {
+    /// No time at all.
+    pub const ZERO: Self = Self(0);
+    /// The longest span, 2^63 − 1 ns.
+    pub const MAX: Self = Self(MAX);
+
+    /// A span of `nanos`; `None` past 2^63 − 1.
+    #[must_use]
+    pub const fn from_nanos(nanos: u64) -> Option<Self> {
+        if nanos <= MAX {
+            Some(Self(nanos))
+        } else {
+            None
+        }
+    }
+
+    /// A span of whole milliseconds.
+    #[must_use]
+    pub const fn from_millis(millis: u32) -> Self {
+        Self(millis as u64 * 1_000_000)
+    }
+
+    /// A span of whole seconds.
+    #[must_use]
+    pub const fn from_secs(secs: u32) -> Self {
+        Self(secs as u64 * NANOS_PER_SECOND)
+    }
+
+    /// Length in nanoseconds.
+    #[must_use]
+    pub const fn as_nanos(self) -> u64 {
+        self.0
+    }
+
+    /// Whether this is no time at all.
+    #[must_use]
+    pub const fn is_zero(self) -> bool {
+        self.0 == 0
+    }
+
+    /// Length in seconds, as close as a double comes.
+    #[must_use]
+    pub fn as_secs_f64(self) -> f64 {
+        to_f64(self.0) / 1e9
+    }
+
+    /// The sum; `None` past 2^63 − 1 ns.
+    #[must_use]
+    pub const fn checked_add(self, other: Self) -> Option<Self> {
+        Self::from_nanos(self.0 + other.0)
+    }
+
+    /// The sum, held at [`Span::MAX`].
+    #[must_use]
+    pub const fn saturating_add(self, other: Self) -> Self {
+        match self.checked_add(other) {
+            Some(span) => span,
+            None => Self::MAX,
+        }
+    }
+
+    /// The difference, zero where `other` is longer.
+    #[must_use]
+    pub const fn saturating_sub(self, other: Self) -> Self {
+        Self(self.0.saturating_sub(other.0))
+    }
+
+    /// The span `factor` times over; `None` past 2^63 − 1 ns.
+    #[must_use]
+    pub const fn checked_mul(self, factor: u64) -> Option<Self> {
+        match self.0.checked_mul(factor) {
+            Some(nanos) => Self::from_nanos(nanos),
+            None => None,
+        }
+    }
+
+    /// Half the span, rounded down: the propagation of a link whose round trip this is.
+    #[must_use]
+    pub const fn half(self) -> Self {
+        Self(self.0 / 2)
+    }
+}
+
+/// `value` as a double; exact up to 2^53, the nearest double above.
+#[must_use]
+#[expect(
+    clippy::cast_precision_loss,
+    reason = "the one place where an integer becomes a double for reporting"
+)]
+pub const fn to_f64(value: u64) -> f64 {
+    value as f64
+}
+
+impl BitRate {
+    /// When the bits before bit `bits` have gone out: round(`bits` · 10^9 / rate), half up.
+    ///
+    /// `None` for a rate of zero or a time past 2^63 − 1 ns.
+    #[must_use]
+    pub fn time_of_bit(self, bits: u128) -> Option<Time> {
+        let rate = u128::from(self.0);
+        if rate == 0 {
+            return None;
+        }
+        let nanos = bits
+            .checked_mul(u128::from(NANOS_PER_SECOND))?
+            .checked_add(rate / 2)?
+            / rate;
+        Time::from_nanos(u64::try_from(nanos).ok()?)
+    }
+}
+
+/// Why a quantity could not be read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct QuantityError {
+    found: String,
+    expected: &'static str,
+}
+
+impl QuantityError {
+    pub(crate) fn new(found: &str, expected: &'static str) -> Self {
+        Self {
+            found: found.to_owned(),
+            expected,
+        }
+    }
+}
+
+impl fmt::Display for QuantityError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "found '{}', expected {}", self.found, self.expected)
+    }
+}
+
+impl std::error::Error for QuantityError {}
+
+/// A unit's name, its factor, and its power of ten.
+type Unit = (&'static str, u64, i64);
+
+const TIME_UNITS: [Unit; 7] = [
+    ("ns", 1, 0),
+    ("us", 1, 3),
+    ("µs", 1, 3),
+    ("ms", 1, 6),
+    ("s", 1, 9),
+    ("min", 60, 9),
+    ("h", 3600, 9),
+];
+const RATE_UNITS: [Unit; 4] = [
+    ("bps", 1, 0),
+    ("kbps", 1, 3),
+    ("Mbps", 1, 6),
+    ("Gbps", 1, 9),
+];
+const SIZE_UNITS: [Unit; 7] = [
+    ("B", 1, 0),
+    ("kB", 1, 3),
+    ("MB", 1, 6),
+    ("GB", 1, 9),
+    ("KiB", 1 << 10, 0),
+    ("MiB", 1 << 20, 0),
+    ("GiB", 1 << 30, 0),
+];
+
+fn parse_quantity(
+    text: &str,
+    units: &[Unit],
+    expected: &'static str,
+) -> Result<u64, QuantityError> {
+    let refuse = || QuantityError::new(text, expected);
+    let number_ends = text
+        .rfind(|c: char| c.is_ascii_digit() || c == '.')
+        .map_or(0, |at| at + 1);
+    let (number, unit) = text.split_at(number_ends);
+    let &(_, factor, shift) = units
+        .iter()
+        .find(|(name, ..)| *name == unit)
+        .ok_or_else(refuse)?;
+    let number = Decimal::parse(number.as_bytes()).ok_or_else(refuse)?;
+    if number.is_negative() {
+        return Err(refuse());
+    }
+    match number.scaled(factor, shift) {
+        Some(scaled) if scaled.exact => Ok(scaled.value),
+        _ => Err(refuse()),
+    }
+}
+
+impl FromStr for Span {
+    type Err = QuantityError;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        parse_quantity(
+            text,
+            &TIME_UNITS,
+            "a duration of whole nanoseconds with its unit (ns, us, ms, s, min, h), such as 500ms",
+        )
+        .map(Self)
+    }
+}
+
+impl FromStr for BitRate {
+    type Err = QuantityError;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        parse_quantity(
+            text,
+            &RATE_UNITS,
+            "a rate of whole bits per second with its unit (bps, kbps, Mbps, Gbps), such as 2.34Mbps",
+        )
+        .map(Self)
+    }
+}
+
+impl FromStr for Bytes {
+    type Err = QuantityError;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        parse_quantity(
+            text,
+            &SIZE_UNITS,
+            "a size of whole bytes with its unit (B, kB = 1000 B, KiB = 1024 B, MB, MiB, GB, GiB), such as 33B",
+        )
+        .map(Self)
+    }
+}
+
+/// Writes `nanos` with the largest unit that keeps it a short exact number.
+fn write_span(f: &mut fmt::Formatter<'_>, nanos: u64) -> fmt::Result {
+    let (unit, size) = match nanos {
+        0 => ("s", NANOS_PER_SECOND),
+        _ if nanos.is_multiple_of(NANOS_PER_SECOND) => ("s", NANOS_PER_SECOND),
+        _ if nanos >= 1_000_000 => ("ms", 1_000_000),
+        _ if nanos >= 1_000 => ("us", 1_000),
+        _ => ("ns", 1),
+    };
+    write_fraction(f, nanos, size)?;
+    f.write_str(unit)
+}
+
+/// Writes `value / size` exactly; `size` is a power of ten.
+fn write_fraction(f: &mut fmt::Formatter<'_>, value: u64, size: u64) -> fmt::Result {
+    write!(f, "{}", value / size)?;
+    let rest = value % size;
+    if rest != 0 {
+        let width = size.ilog10() as usize;
+        let digits = format!("{rest:0width$}");
+        write!(f, ".{}", digits.trim_end_matches('0'))?;
+    }
+    Ok(())
+}
+
+impl fmt::Display for Span {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write_span(f, self.0)
+    }
+}
+
+impl fmt::Display for Time {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "{}.{:09} s",
+            self.0 / NANOS_PER_SECOND,
+            self.0 % NANOS_PER_SECOND
+        )
+    }
+}
+
+impl fmt::Display for BitRate {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (unit, size) = match self.0 {
+            1_000_000.. => ("Mbps", 1_000_000),
+            1_000.. => ("kbps", 1_000),
+            _ => ("bps", 1),
+        };
+        write_fraction(f, self.0, size)?;
+        f.write_str(unit)
+    }
+}
+
+impl fmt::Display for Bytes {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}B", self.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn durations_read_with_any_unit() {
+        for (text, nanos) in [
+            ("500ms", 500_000_000),
+            ("36us", 36_000),
+            ("120ns", 120),
+            ("0.5s", 500_000_000),
+            ("1.5min", 90_000_000_000),
+            ("0ms", 0),
+            ("1e3ns", 1000),
+        ] {
+            assert_eq!(
+                text.parse::<Span>().map(Span::as_nanos),
+                Ok(nanos),
+                "{text}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_bare_number_a_fraction_of_a_nanosecond_and_a_negative_are_refused() {
+        for text in ["500", "0.5ns", "-1ms", "ms", "", "1 ms", "1MS", "1e30s"] {
+            assert!(text.parse::<Span>().is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn sizes_tell_decimal_from_binary() {
+        assert_eq!("100kB".parse(), Ok(Bytes(100_000)));
+        assert_eq!("1KiB".parse(), Ok(Bytes(1024)));
+        assert_eq!("1.5KiB".parse(), Ok(Bytes(1536)));
+        assert!("33".parse::<Bytes>().is_err());
+        assert!("1.3B".parse::<Bytes>().is_err());
+    }
+
+    #[test]
+    fn rates_are_whole_bits_per_second() {
+        assert_eq!("2.34Mbps".parse(), Ok(BitRate(2_340_000)));
+        assert!("0.5bps".parse::<BitRate>().is_err());
+        assert!("2.34".parse::<BitRate>().is_err());
+    }
+
+    #[test]
+    fn a_span_prints_so_that_it_reads_back() {
+        for nanos in [
+            0,
+            1,
+            999,
+            1_000,
+            1_001,
+            500_000_000,
+            1_500_000_000,
+            2_000_000_000,
+            35_500_000,
+            MAX,
+        ] {
+            let span = Span(nanos);
+            assert_eq!(span.to_string().parse(), Ok(span), "{span}");
+        }
+    }
+
+    #[test]
+    fn slot_times_of_a_constant_rate_round_to_the_nearest() {
+        // link-layer.md §11: t_j = round(j · 8 · S · 10^9 / rate); 264 bits at 2.34 Mbps.
+        let rate = BitRate(2_340_000);
+        assert_eq!(rate.time_of_bit(264), Time::from_nanos(112_821));
+        assert_eq!(rate.time_of_bit(2 * 264), Time::from_nanos(225_641));
+        assert_eq!(BitRate(0).time_of_bit(1), None);
+    }
+}
