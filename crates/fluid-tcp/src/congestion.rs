@@ -225,7 +225,13 @@ impl Algorithm {
         (self.entry.make)(initial_window, &self.parameters)
     }
 
-    /// The forms of all controllers, for help.
+    /// The names of all controllers.
+    #[must_use]
+    pub fn names() -> Vec<&'static str> {
+        REGISTRY.iter().map(|entry| entry.name).collect()
+    }
+
+    /// How each is written, with its parameters and their defaults.
     #[must_use]
     pub fn forms() -> Vec<String> {
         REGISTRY.iter().map(Entry::form).collect()
@@ -342,6 +348,22 @@ impl fmt::Display for Algorithm {
             )?;
         }
         Ok(())
+    }
+}
+
+/// CUBIC, as most hosts run.
+impl Default for Algorithm {
+    fn default() -> Self {
+        let entry = REGISTRY.iter().find(|entry| entry.name == "cubic");
+        let entry = entry.unwrap_or(&REGISTRY[0]);
+        Self {
+            entry,
+            parameters: entry
+                .parameters
+                .iter()
+                .map(|parameter| parameter.value)
+                .collect(),
+        }
     }
 }
 

@@ -7,6 +7,7 @@
 //! - [`link`]: what a packet meets on its way: queues, links, and the timelines under them.
 //! - [`simulation`]: a run, what watches it, what it gives.
 //! - [`model`]: closed forms of TCP and the fluid Monte-Carlo; they share nothing with the simulator.
+//! - [`experiment`]: what a run is, as data: parameters, defaults, refusals, plans.
 //! - [`log`]: runs written down; [`audit`] checks them and shares no code with what wrote them.
 //!
 //! A run is a pure function of its setup and seed. Windows are counted in segments, time in integer
@@ -24,6 +25,7 @@ mod keywords;
 pub mod audit;
 pub mod congestion;
 pub mod endpoint;
+pub mod experiment;
 pub mod link;
 pub mod log;
 pub mod model;

@@ -28,6 +28,17 @@ pub(crate) enum Failure {
     ClosedPipe,
 }
 
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Usage(message) | Self::Failed { message, .. } => f.write_str(message),
+            Self::ClosedPipe => f.write_str("the reader of a pipe went away"),
+        }
+    }
+}
+
+impl std::error::Error for Failure {}
+
 /// The result of a command.
 pub(crate) type Outcome<T = ()> = Result<T, Failure>;
 

@@ -27,17 +27,20 @@ use crate::exit::Failure;
     name = "tmt",
     version,
     max_term_width = 100,
+    disable_help_flag = true,
     after_help = "Example:\n  tmt demo\n  tmt apply --scheme harq:10/12 < phy.csv | tmt tcp --cc cubic\n\n\
                   Exit codes: 0 done (also when the reader of a pipe went away), 1 bad data or I/O, 2 usage."
 )]
 struct Cli {
-    /// Tell errors only: no notes, no tables on stderr, no progress
-    #[arg(short, long, global = true)]
+    /// Print errors only: no notes, no tables on stderr, no progress bar
+    #[arg(short, long, global = true, help_heading = "General")]
     quiet: bool,
-    /// Threads that work, at most as many as there are cores, or 8; all cores when left out. No byte of
-    /// the output depends on it
-    #[arg(short, long, global = true, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
+    /// Worker threads; the output does not depend on it [default: all cores]
+    #[arg(short, long, global = true, help_heading = "General", value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
     jobs: Option<u16>,
+    /// Print help
+    #[arg(short, long, global = true, help_heading = "General", action = clap::ArgAction::Help)]
+    help: Option<bool>,
     #[command(subcommand)]
     command: Command,
 }

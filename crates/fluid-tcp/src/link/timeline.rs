@@ -23,6 +23,11 @@ use index::Index;
 pub trait Store: Debug + Send + Sync {
     /// Block `number`, counted from 0; none where it cannot be read, of which the store tells its owner.
     fn block(&self, number: usize) -> Option<Arc<Block>>;
+
+    /// Why a block could not be read; none while all could.
+    fn failure(&self) -> Option<String> {
+        None
+    }
 }
 
 /// Blocks in memory.
@@ -94,6 +99,12 @@ impl Timeline {
         } else {
             None
         }
+    }
+
+    /// Why a block could not be read; none while all could.
+    #[must_use]
+    pub fn failure(&self) -> Option<String> {
+        self.store.failure()
     }
 
     /// LLDUs in front of block `number`; all of them for the one behind the last.

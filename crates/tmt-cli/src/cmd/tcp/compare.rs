@@ -3,14 +3,16 @@
 
 use std::collections::BTreeMap;
 
+use fluid_tcp::experiment::{self, Params};
 use fluid_tcp::simulation::replications::Estimate;
 use rayon::prelude::*;
 use serde::Serialize;
 
 use super::args::Args;
-use super::plan::{Both, Params, both};
+use super::given::{self, Source};
 use super::report::{Report, significant};
-use crate::exit::{Outcome, note};
+use super::spool::Files;
+use crate::exit::Outcome;
 use crate::output::{Output, json};
 use crate::provenance::TOOL;
 use crate::table;
@@ -49,13 +51,12 @@ struct Comparison<'a, P> {
     gap: BTreeMap<&'a str, Gap>,
 }
 
-pub(super) fn run(args: &Args) -> Outcome {
-    let plans = both(args)?;
-    for line in plans.notes() {
-        note!("tcp", "{line}");
-    }
+pub(super) fn run(args: &Args, source: &Source) -> Outcome {
+    let plans = source.experiment.resolve_comparison(&Files);
+    let plans = plans.map_err(|error| source.failure(error))?;
+    source.remark(&plans.notes());
     let mut output = Output::create(args.output.as_deref())?;
-    let Links { timeline, coupled } = reports(&plans, args)?;
+    let Links { timeline, coupled } = reports(&plans, source)?;
     let gap = gaps(timeline.mean(), coupled.mean());
     if args.json {
         let comparison = Comparison {
@@ -72,32 +73,37 @@ pub(super) fn run(args: &Args) -> Outcome {
         };
         json(&mut output, &comparison)?;
     } else {
-        let text = text(&timeline, &coupled, &gap, args.seeds);
+        let text = text(&timeline, &coupled, &gap, source.experiment.seeds().0);
         output.write(text.as_bytes())?;
     }
-    output.settle()?;
-    output.finish()
+    let mut outputs: Vec<Output> = given::save(args, &plans.coupled.resolved)?
+        .into_iter()
+        .collect();
+    outputs.push(output);
+    outputs.iter_mut().try_for_each(Output::settle)?;
+    outputs.into_iter().try_for_each(Output::finish)
 }
 
 /// The reports of all runs over either link.
-fn reports(plans: &Both, args: &Args) -> Outcome<Links<Report>> {
-    let runs = plans.coupled.runs(args.seed, args.seeds);
+fn reports(plans: &experiment::Comparison, source: &Source) -> Outcome<Links<Report>> {
+    let runs = plans.coupled.runs();
     let pairs = runs
         .par_iter()
-        .map(|which| plans.run(*which))
-        .collect::<Outcome<Vec<_>>>()?;
+        .map(|run| plans.run(*run, &Files))
+        .collect::<experiment::Result<Vec<_>>>()
+        .map_err(|error| source.failure(error))?;
     let (mut on_timeline, mut on_coupled) = (Vec::new(), Vec::new());
-    for (which, pair) in runs.into_iter().zip(pairs) {
+    for (run, pair) in runs.into_iter().zip(pairs) {
         let (report, link) = pair.timeline;
-        on_timeline.push((which, report, link));
-        on_coupled.push((which, pair.coupled));
+        on_timeline.push((run, report, link));
+        on_coupled.push((run, pair.coupled));
     }
     let on_timeline = on_timeline
         .iter()
-        .map(|(which, report, link)| (*which, report.clone(), link));
+        .map(|(run, report, link)| (*run, report.clone(), link));
     Ok(Links {
-        timeline: Report::over(&plans.timeline, args.seed, on_timeline),
-        coupled: Report::new(&plans.coupled, args.seed, on_coupled),
+        timeline: Report::over(&plans.timeline, on_timeline),
+        coupled: Report::new(&plans.coupled, on_coupled),
     })
 }
 
@@ -114,7 +120,7 @@ fn gaps<'a>(
 }
 
 /// A row a metric, also one that only one of the links has.
-fn text(timeline: &Report, coupled: &Report, gap: &BTreeMap<&str, Gap>, seeds: u32) -> String {
+fn text(timeline: &Report, coupled: &Report, gap: &BTreeMap<&str, Gap>, seeds: u64) -> String {
     let mut table = table::Report::new([
         format!("mean of {seeds} runs a link"),
         "timeline".to_owned(),

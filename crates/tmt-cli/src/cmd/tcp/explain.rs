@@ -5,12 +5,11 @@ use std::fmt;
 use std::str::FromStr;
 
 use fluid_tcp::endpoint::sender::Why;
+use fluid_tcp::experiment::{LinkPlan, Plan, TracePlan};
 use fluid_tcp::log::{CopyStory, Served, Story};
 use fluid_tcp::simulation::probe::Refused;
 use serde::Serialize;
 use tmt_core::types::{Span, Time};
-
-use super::plan::{LinkPlan, Plan, TimelinePlan};
 
 /// What `--explain` takes: a packet, of flow 0 or of another.
 #[derive(Debug, Clone, Copy)]
@@ -126,7 +125,7 @@ impl Explanation {
 }
 
 impl Copy {
-    fn new(story: &CopyStory, timeline: Option<&TimelinePlan>) -> Self {
+    fn new(story: &CopyStory, timeline: Option<&TracePlan>) -> Self {
         let delay = story.delay.filter(|_| story.delivered.is_some());
         Self {
             number: story.copy,
@@ -168,7 +167,7 @@ impl Copy {
 }
 
 impl Lldus {
-    fn of(plan: &TimelinePlan, served: Served) -> Self {
+    fn of(plan: &TracePlan, served: Served) -> Self {
         let mut lldus = Self::default();
         let rows = plan.timeline.len();
         for unit in served.first_unit..=served.last_unit {

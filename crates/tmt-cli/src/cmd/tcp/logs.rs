@@ -1,5 +1,6 @@
 //! What a run writes down beside its report: files that watch it.
 
+use fluid_tcp::experiment::{Experiment, LinkKind, PathKind, Plan, RunId};
 use fluid_tcp::log::{Explain, HEADERS, LARGEST, PacketLog, Pcap, PcapFlow, Qlog, Series, SlotLog};
 use fluid_tcp::simulation::Setup;
 use fluid_tcp::simulation::probe::{All, Probe};
@@ -7,10 +8,9 @@ use tmt_core::format::table::TableForm;
 
 use super::args::Args;
 use super::explain::{Explanation, PacketFlag};
-use super::plan::{Plan, Which};
 use crate::exit::{Failure, Outcome};
 use crate::output::{Output, is_stdout, refuse_twice};
-use crate::provenance::TOOL;
+use crate::provenance::{TOOL, new_head};
 
 /// The files that the flags ask for, as typed; a capture has one at each end.
 fn files(args: &Args) -> Vec<(&'static str, String)> {
@@ -43,8 +43,47 @@ pub(super) fn are_asked_for(args: &Args) -> bool {
     args.explain.is_some() || !files(args).is_empty()
 }
 
-/// Refuses names that cannot be written, or not by all runs.
-pub(super) fn check(args: &Args) -> Outcome {
+/// The name of a log of `run`.
+fn name(path: &str, run: RunId) -> String {
+    let path = path.replace("{seed}", &run.seed.to_string());
+    let (number, _) = run.offset.unwrap_or_default();
+    path.replace("{offset}", &number.to_string())
+}
+
+/// Refuses to follow a packet of a flow that does not exist.
+pub(super) fn check_flow(args: &Args, flows: usize) -> Outcome {
+    match args.explain.filter(|wanted| wanted.flow >= flows) {
+        Some(wanted) => Err(Failure::usage(format!(
+            "--explain: found flow {}, expected one of the {flows} flows, counted from 0",
+            wanted.flow
+        ))),
+        None => Ok(()),
+    }
+}
+
+/// Refuses logs that do not go with `experiment`, and names that cannot be written, or not by all runs.
+pub(super) fn check(args: &Args, experiment: &Experiment) -> Outcome {
+    let beside_comparison = [
+        ("--packets", args.packets.is_some()),
+        ("--slots", args.slots.is_some()),
+        ("--series", args.series.is_some()),
+        ("--pcap", args.pcap.is_some()),
+        ("--qlog", args.qlog.is_some()),
+        ("--explain", args.explain.is_some()),
+    ];
+    if let Some((flag, _)) = beside_comparison.iter().find(|(_, given)| *given)
+        && experiment.compares()
+    {
+        return Err(Failure::usage(format!(
+            "{flag} has no meaning with --compare-links: run each link by itself"
+        )));
+    }
+    if args.slots.is_some() && experiment.link() != LinkKind::Coupled {
+        return Err(Failure::usage(format!(
+            "--slots has no meaning with --link {}",
+            experiment.link()
+        )));
+    }
     for path in [&args.packets, &args.series, &args.slots]
         .into_iter()
         .flatten()
@@ -52,7 +91,7 @@ pub(super) fn check(args: &Args) -> Outcome {
         TableForm::of_name(path).map_err(Failure::usage)?;
     }
     let files = files(args);
-    if args.pcap.is_some() && args.path == "split" {
+    if args.pcap.is_some() && experiment.path() == PathKind::Split {
         return Err(Failure::usage(
             "--pcap: a split path has two connections, a capture shows the ends of one",
         ));
@@ -62,25 +101,26 @@ pub(super) fn check(args: &Args) -> Outcome {
             "--pcap -: found stdout, expected a name, as there is a file for each end",
         ));
     }
-    if args.pcap.is_some() && !(HEADERS + 1..=LARGEST).contains(&args.packet.0) {
+    if args.pcap.is_some() && !(HEADERS + 1..=LARGEST).contains(&experiment.packet().0) {
         return Err(Failure::usage(format!(
             "--pcap: found packets of {}, expected {} B to {LARGEST} B, as {HEADERS} B of each are the headers of IPv4 and TCP",
-            args.packet,
+            experiment.packet(),
             HEADERS + 1
         )));
     }
     for (flag, path) in &files {
-        if args.offsets.is_some_and(|offsets| offsets.count > 1) && !path.contains("{offset}") {
+        if experiment.offsets.is_some_and(|offsets| offsets.count > 1) && !path.contains("{offset}")
+        {
             return Err(Failure::usage(format!(
                 "{flag} of several runs needs {{offset}} in the file's name"
             )));
         }
-        if args.offsets.is_none() && path.contains("{offset}") {
+        if experiment.offsets.is_none() && path.contains("{offset}") {
             return Err(Failure::usage(format!(
                 "{flag} {path}: {{offset}} has no meaning without --offsets"
             )));
         }
-        if args.seeds > 1 && !path.contains("{seed}") {
+        if experiment.seeds().0 > 1 && !path.contains("{seed}") {
             return Err(Failure::usage(format!(
                 "{flag} of several runs needs {{seed}} in the file's name"
             )));
@@ -92,19 +132,20 @@ pub(super) fn check(args: &Args) -> Outcome {
         }
     }
     // One file may be both ways of the link.
-    let return_trace = args
-        .return_trace
-        .as_ref()
-        .filter(|path| args.trace.trace.as_ref() != Some(path));
+    let trace = experiment.trace.as_ref().map(|file| &file.0);
+    let return_trace = experiment.return_trace.as_ref().map(|file| &file.0);
     let fixed = [
-        args.trace.trace.as_ref(),
-        return_trace,
+        trace,
+        return_trace.filter(|path| trace != Some(path)),
         args.output.as_ref(),
+        args.params.as_ref(),
+        args.save_params.as_ref(),
     ]
     .into_iter()
     .flatten()
     .cloned();
-    let logs = (args.seed..args.seed + u64::from(args.seeds)).flat_map(|seed| {
+    let first = experiment.seed().0;
+    let logs = (first..first.saturating_add(experiment.seeds().0)).flat_map(|seed| {
         let expand = move |path: &String| path.replace("{seed}", &seed.to_string());
         files.iter().map(move |(_, path)| expand(path))
     });
@@ -125,10 +166,11 @@ pub(super) struct Logs<'a> {
 
 impl<'a> Logs<'a> {
     /// Opens what the flags ask for.
-    pub(super) fn open(args: &'a Args, plan: &Plan, setup: &Setup, which: Which) -> Outcome<Self> {
+    pub(super) fn open(args: &'a Args, plan: &Plan, setup: &Setup, run: RunId) -> Outcome<Self> {
         let flows = setup.flows.len();
-        let open = |path: &str| Output::create(Some(&which.name(path)));
-        let mut head = plan.log_head(setup, which.seed);
+        let open = |path: &str| Output::create(Some(&name(path, run)));
+        let mut head = new_head("tmt tcp");
+        plan.describe(&mut head, setup, run.seed);
         head.push("log", "packets");
         let packets = table(args.packets.as_deref(), |path, form| {
             PacketLog::new(open(path)?, form, &head, setup).map_err(|e| io(path, &e))

@@ -2,13 +2,13 @@
 
 use std::collections::BTreeMap;
 
+use fluid_tcp::experiment::{FlowPlan, LinkPlan, Params, Plan, RunId};
 use fluid_tcp::simulation::metrics::{Metrics, RunReport, Total};
 use fluid_tcp::simulation::replications::{Columns, Estimate};
 use serde::Serialize;
 use tmt_core::types::{Bytes, to_f64};
 
 use super::explain::Explanation;
-use super::plan::{FlowParams, LinkPlan, Params, Plan, Which};
 use crate::provenance::TOOL;
 use crate::table::{self, millis, number, share};
 
@@ -19,6 +19,15 @@ pub(crate) struct Report {
     params: Params,
     runs: Vec<Run>,
     mean: BTreeMap<String, Estimate>,
+    /// The congestion control of each flow.
+    #[serde(skip)]
+    controls: Vec<String>,
+    /// Whether every flow has an end.
+    #[serde(skip)]
+    finite: bool,
+    /// Whether the runs are from several places of one trace.
+    #[serde(skip)]
+    has_offsets: bool,
 }
 
 /// One run.
@@ -45,11 +54,10 @@ struct RunTotal {
 }
 
 impl Report {
-    pub(crate) fn new(plan: &Plan, seed: u64, reports: Vec<(Which, RunReport)>) -> Self {
+    pub(crate) fn new(plan: &Plan, reports: Vec<(RunId, RunReport)>) -> Self {
         let reports = reports.into_iter();
         Self::over(
             plan,
-            seed,
             reports.map(|(which, report)| (which, report, &plan.link)),
         )
     }
@@ -57,8 +65,7 @@ impl Report {
     /// The report of runs each with the link that it ran over.
     pub(crate) fn over<'a>(
         plan: &Plan,
-        seed: u64,
-        reports: impl Iterator<Item = (Which, RunReport, &'a LinkPlan)>,
+        reports: impl Iterator<Item = (RunId, RunReport, &'a LinkPlan)>,
     ) -> Self {
         let runs: Vec<Run> = reports
             .map(|(which, report, link)| Run {
@@ -79,7 +86,7 @@ impl Report {
             columns.add(numbers.iter().map(|(name, value)| (name.as_str(), *value)));
         }
         let mean = match plan.starts {
-            Some(_) => columns.bootstrap(seed),
+            Some(_) => columns.bootstrap(plan.resolved.seed().0),
             None => columns.estimates(),
         };
         Self {
@@ -87,6 +94,16 @@ impl Report {
             params: plan.params.clone(),
             mean,
             runs,
+            controls: plan
+                .flows
+                .iter()
+                .map(|plan| plan.flow.algorithm.to_string())
+                .collect(),
+            finite: plan
+                .flows
+                .iter()
+                .all(|plan: &FlowPlan| plan.flow.packets.is_some()),
+            has_offsets: plan.starts.is_some(),
         }
     }
 
@@ -115,8 +132,7 @@ impl Report {
 
     /// What to say of transfers that the end of the run or of the trace cut short, where there were several runs.
     pub(crate) fn unfinished(&self) -> Option<String> {
-        let finite = |flow: &FlowParams| flow.packets.is_some();
-        if self.runs.len() < 2 || !self.params.flows.iter().all(finite) {
+        if self.runs.len() < 2 || !self.finite {
             return None;
         }
         let done = |run: &Run| run.total.total.metrics.completion_time_s.is_some();
@@ -165,9 +181,8 @@ impl Report {
             &[]
         };
         let mut headings = vec![String::new(), "total".to_owned()];
-        headings.extend(
-            (0..shown.len()).map(|flow| format!("flow {flow} {}", self.params.flows[flow].cc)),
-        );
+        headings
+            .extend((0..shown.len()).map(|flow| format!("flow {flow} {}", self.controls[flow])));
         let mut report = table::Report::new(headings);
         let columns: Vec<&Metrics> = std::iter::once(&run.total.total.metrics)
             .chain(shown)
@@ -193,9 +208,10 @@ impl Report {
         let mut report = table::Report::new([
             String::new(),
             format!("mean of {} runs", self.runs.len()),
-            match self.params.offsets {
-                Some(_) => "± 95 %, block bootstrap".to_owned(),
-                None => "± 95 %".to_owned(),
+            if self.has_offsets {
+                "± 95 %, block bootstrap".to_owned()
+            } else {
+                "± 95 %".to_owned()
             },
             "runs".to_owned(),
         ]);

@@ -8,12 +8,14 @@ use std::fs::File;
 use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
 use std::sync::{Arc, Mutex, PoisonError};
 
+use fluid_tcp::experiment::{Collect, Error, Loaded, Result, Storage, Wanted};
 use fluid_tcp::link::timeline::{Block, Builder, Store, Timeline};
-use tmt_core::format::trace::TraceReader;
+use tmt_core::format::trace::{Options, TraceReader};
 use tmt_core::pipeline::collect;
 use tmt_core::types::Lldu;
 
-use crate::exit::{Failure, Outcome};
+use crate::exit::Failure;
+use crate::input::{cut_note, open_trace};
 
 /// Memory of a timeline that is held: a million LLDUs, more or less.
 const HELD: usize = 9 << 20;
@@ -23,7 +25,7 @@ const WRITTEN: usize = 1 << 20;
 
 /// Blocks in a temporary file that is gone when the program is.
 #[derive(Debug)]
-pub(crate) struct Spool {
+struct Spool {
     file: Mutex<File>,
     /// Where each block ends.
     ends: Vec<u64>,
@@ -69,12 +71,6 @@ impl Spool {
         }
         Block::decode(&bytes).ok_or_else(cut)
     }
-
-    /// What kept a block from being read.
-    pub(crate) fn failure(&self) -> Option<Failure> {
-        let failure = self.failure.lock().unwrap_or_else(PoisonError::into_inner);
-        failure.as_ref().map(failed)
-    }
 }
 
 impl Store for Spool {
@@ -88,31 +84,58 @@ impl Store for Spool {
             }
         }
     }
+
+    fn failure(&self) -> Option<String> {
+        let failure = self.failure.lock().unwrap_or_else(PoisonError::into_inner);
+        failure.as_ref().map(|error| format!("{FILE}: {error}"))
+    }
 }
 
-fn failed(error: &io::Error) -> Failure {
-    Failure::io(
-        "temporary file of a timeline that is too long for memory (TMPDIR says where)",
-        error,
-    )
+/// How messages call the file.
+const FILE: &str = "temporary file of a timeline that is too long for memory (TMPDIR says where)";
+
+/// Reads files and pipes, and keeps long timelines in temporary files.
+pub(super) struct Files;
+
+impl Storage for Files {
+    fn read(&self, wanted: Wanted<'_>) -> Result<Loaded> {
+        let options = Options {
+            unit: wanted.unit,
+            allow_cut: wanted.allow_cut,
+            attempts: wanted.attempts,
+            ..Options::default()
+        };
+        let (name, mut reader) = open_trace("tcp", wanted.path, options).map_err(storage)?;
+        let timeline = read_held(&name, &mut reader, HELD)?;
+        Ok(Loaded {
+            timeline,
+            head: reader.metadata().clone(),
+            end: reader.tail().and_then(|tail| tail.end),
+            cut: cut_note(&name, &reader),
+            name,
+        })
+    }
+
+    fn collect(&self) -> Box<dyn Collect> {
+        Box::new(Collector::holding(HELD))
+    }
 }
 
-/// A timeline, with the file it is in, where it is in one.
-pub(crate) type Spooled = (Timeline, Option<Arc<Spool>>);
+fn storage(failure: Failure) -> Error {
+    Error::Storage(Box::new(failure))
+}
+
+fn failed(error: &io::Error) -> Error {
+    storage(Failure::io(FILE, error))
+}
 
 /// What becomes of the blocks while a timeline is read.
-pub(crate) struct Collector {
+struct Collector {
     builder: Builder,
     /// Memory of blocks that are held.
     held: usize,
     spool: Option<Spool>,
     failure: Option<io::Error>,
-}
-
-impl Default for Collector {
-    fn default() -> Self {
-        Self::holding(HELD)
-    }
 }
 
 impl Collector {
@@ -124,35 +147,6 @@ impl Collector {
             spool: None,
             failure: None,
         }
-    }
-
-    /// Adds LLDUs in their order.
-    pub(crate) fn lldus(&mut self, lldus: &[Lldu]) {
-        if self.failure.is_none() {
-            self.builder.lldus(lldus);
-            self.failure = self.settle().err();
-        }
-    }
-
-    /// All of the timeline.
-    pub(crate) fn finish(self) -> Outcome<Spooled> {
-        let Self {
-            mut builder,
-            spool,
-            failure,
-            ..
-        } = self;
-        if let Some(error) = failure {
-            return Err(failed(&error));
-        }
-        let Some(mut spool) = spool else {
-            return Ok((builder.finish(), None));
-        };
-        spool
-            .append(&builder.seal())
-            .map_err(|error| failed(&error))?;
-        let spool = Arc::new(spool);
-        Ok((builder.finish_in(Arc::clone(&spool) as _), Some(spool)))
     }
 
     /// Writes the blocks that are full where they are too many to be held.
@@ -173,12 +167,36 @@ impl Collector {
     }
 }
 
-/// Reads all of a timeline.
-pub(crate) fn read(name: &str, reader: &mut TraceReader<'_>) -> Outcome<Spooled> {
-    read_held(name, reader, HELD)
+impl Collect for Collector {
+    fn lldus(&mut self, lldus: &[Lldu]) {
+        if self.failure.is_none() {
+            self.builder.lldus(lldus);
+            self.failure = self.settle().err();
+        }
+    }
+
+    fn finish(self: Box<Self>) -> Result<Timeline> {
+        let Self {
+            mut builder,
+            spool,
+            failure,
+            ..
+        } = *self;
+        if let Some(error) = failure {
+            return Err(failed(&error));
+        }
+        let Some(mut spool) = spool else {
+            return Ok(builder.finish());
+        };
+        spool
+            .append(&builder.seal())
+            .map_err(|error| failed(&error))?;
+        Ok(builder.finish_in(Arc::new(spool)))
+    }
 }
 
-fn read_held(name: &str, reader: &mut TraceReader<'_>, held: usize) -> Outcome<Spooled> {
+/// Reads all of a timeline, of which up to `held` bytes are held in memory.
+fn read_held(name: &str, reader: &mut TraceReader<'_>, held: usize) -> Result<Timeline> {
     let mut collector = Collector::holding(held);
     collect(reader, |rows| {
         if collector.failure.is_none() {
@@ -186,8 +204,8 @@ fn read_held(name: &str, reader: &mut TraceReader<'_>, held: usize) -> Outcome<S
             collector.failure = collector.settle().err();
         }
     })
-    .map_err(|error| Failure::input(name, &error))?;
-    collector.finish()
+    .map_err(|error| storage(Failure::input(name, &error)))?;
+    Box::new(collector).finish()
 }
 
 #[cfg(test)]
@@ -269,8 +287,9 @@ mod tests {
             read_held("x", &mut reader, held).unwrap()
         };
         for looped in [false, true] {
-            let ((memory, none), (file, spool)) = (read(usize::MAX), read(0));
-            assert!(none.is_none() && spool.unwrap().ends.len() > 3);
+            let (memory, file) = (read(usize::MAX), read(0));
+            let is_spooled = |timeline: &Timeline| format!("{timeline:?}").contains("Spool {");
+            assert!(!is_spooled(&memory) && is_spooled(&file) && file.blocks() > 3);
             let (memory, file) = (ran(memory, looped), ran(file, looped));
             assert!(memory.total.metrics.packets_lost > 0);
             assert_eq!(memory, file);

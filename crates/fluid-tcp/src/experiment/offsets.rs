@@ -1,4 +1,4 @@
-//! `--offsets`: transfers from several places of one trace.
+//! Runs from several places of one trace.
 
 use std::fmt;
 use std::str::FromStr;
@@ -12,14 +12,17 @@ const MOST: u32 = 1_000_000;
 
 /// How many runs, and how their starts are chosen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Offsets {
-    pub(crate) count: u32,
-    pub(crate) random: bool,
+pub struct Offsets {
+    /// Runs, from 1 to a million.
+    pub count: u32,
+    /// Whether the starts are drawn; evenly spaced otherwise.
+    pub random: bool,
 }
 
 impl Offsets {
     /// Starts within [0, `room`), in their order; with a room of zero all are zero.
-    pub(crate) fn within(self, room: Span, seed: u64) -> Vec<Span> {
+    #[must_use]
+    pub fn within(self, room: Span, seed: u64) -> Vec<Span> {
         let room = room.as_nanos();
         let span = |nanos: u64| Span::from_nanos(nanos).unwrap_or(Span::MAX);
         if !self.random {
@@ -83,7 +86,7 @@ mod tests {
     }
 
     #[test]
-    fn drawn_starts_fill_the_room_in_order_and_anew_for_each_seed() {
+    fn drawn_starts_fill_the_room_in_order_for_each_seed() {
         let offsets: Offsets = "1000:random".parse().unwrap();
         let starts = offsets.within(span(1_000_000_000), 1);
         assert!(starts.is_sorted() && starts.iter().all(|start| *start < span(1_000_000_000)));

@@ -1,15 +1,17 @@
-//! Flows by flag: `--start` and `--flow`.
+//! When flows begin, and flows that differ.
 
 use std::fmt;
 use std::str::FromStr;
 
-use fluid_tcp::congestion::Algorithm;
 use tmt_core::math::rng::{Stream, Uniform};
 use tmt_core::types::{Bytes, Span, to_f64};
 
+use crate::congestion::Algorithm;
+
 /// When a flow begins.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Start {
+pub enum Start {
+    /// Then, from the start of the run.
     At(Span),
     /// Uniformly in [from, to).
     Within(Span, Span),
@@ -17,7 +19,8 @@ pub(crate) enum Start {
 
 impl Start {
     /// The start of flow `index` under `seed`.
-    pub(crate) fn draw(self, seed: u64, index: usize) -> Span {
+    #[must_use]
+    pub fn draw(self, seed: u64, index: usize) -> Span {
         match self {
             Self::At(span) => span,
             Self::Within(from, to) => {
@@ -29,18 +32,18 @@ impl Start {
             }
         }
     }
-}
 
-impl Start {
     /// The latest time at which the flow may begin.
-    pub(crate) fn latest(self) -> Span {
+    #[must_use]
+    pub fn latest(self) -> Span {
         match self {
             Self::At(span) | Self::Within(_, span) => span,
         }
     }
 
     /// Whether the start is drawn.
-    pub(crate) fn is_drawn(self) -> bool {
+    #[must_use]
+    pub fn is_drawn(self) -> bool {
         matches!(self, Self::Within(from, to) if from < to)
     }
 }
@@ -72,18 +75,21 @@ impl fmt::Display for Start {
     }
 }
 
-/// One `--flow`; what it leaves out is as for all flows.
+/// One flow of several that differ; what it leaves out is as for all flows.
 #[derive(Debug, Clone)]
-pub(crate) struct FlowFlag {
-    pub(crate) cc: Option<Algorithm>,
-    pub(crate) start: Option<Start>,
-    pub(crate) bytes: Option<Bytes>,
+pub struct FlowSpec {
+    /// Its congestion control.
+    pub cc: Option<Algorithm>,
+    /// When it begins.
+    pub start: Option<Start>,
+    /// What it transfers; without end where this is not given.
+    pub bytes: Option<Bytes>,
 }
 
-/// The keys of a `--flow`.
+/// What a flow may have of its own.
 const KEYS: [&str; 3] = ["cc", "start", "bytes"];
 
-impl FromStr for FlowFlag {
+impl FromStr for FlowSpec {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
@@ -98,7 +104,7 @@ impl FromStr for FlowFlag {
             match (known, last) {
                 (Some((index, value)), _) => {
                     if values[index].replace(value.to_owned()).is_some() {
-                        return Err(format!("'{}' stands twice", KEYS[index]));
+                        return Err(format!("'{}' is given more than once", KEYS[index]));
                     }
                     last = Some(index);
                 }
@@ -129,18 +135,31 @@ impl FromStr for FlowFlag {
     }
 }
 
+impl fmt::Display for FlowSpec {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let cc = self.cc.as_ref().map(|cc| format!("cc={cc}"));
+        let start = self.start.map(|start| format!("start={start}"));
+        let bytes = self.bytes.map(|bytes| format!("bytes={bytes}"));
+        let parts: Vec<String> = [cc, start, bytes].into_iter().flatten().collect();
+        f.write_str(&parts.join(","))
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
     fn a_flow_may_have_a_control_with_parameters() {
-        let flow: FlowFlag = "start=5s,cc=cubic:beta=0.8,c=0.4,bytes=1MB"
+        let flow: FlowSpec = "start=5s,cc=cubic:beta=0.8,c=0.4,bytes=1MB"
             .parse()
             .unwrap();
+        let flow_text = flow.to_string();
         assert_eq!(flow.cc.unwrap().to_string(), "cubic:beta=0.8,c=0.4");
         assert_eq!(flow.bytes, Some(Bytes(1_000_000)));
         assert_eq!(flow.start, Some(Start::At(Span::from_secs(5))));
+        let again: FlowSpec = flow_text.parse().unwrap();
+        assert_eq!(again.to_string(), flow_text);
     }
 
     #[test]
@@ -154,12 +173,12 @@ mod tests {
             "cc=cubic,cc=cubic",
             "start=5s..1s",
         ] {
-            assert!(text.parse::<FlowFlag>().is_err(), "{text}");
+            assert!(text.parse::<FlowSpec>().is_err(), "{text}");
         }
     }
 
     #[test]
-    fn starts_are_drawn_within_their_range_and_anew_for_each_flow_and_seed() {
+    fn starts_are_drawn_within_their_range_for_each_flow_and_seed() {
         let start: Start = "1s..5s".parse().unwrap();
         let drawn: Vec<Span> = (0..50).map(|flow| start.draw(1, flow)).collect();
         assert!(

@@ -1,0 +1,203 @@
+//! One trace, or one generated channel, as the coupled link and as the timeline that `tmt apply` would make of it.
+
+use std::sync::Arc;
+
+use tmt_core::scheme::SchemeSpec;
+use tmt_core::scheme::runner::Walk;
+use tmt_core::types::{EndLine, Slot, Span};
+
+use super::error::{Result, data, refused, unreadable};
+use super::parameters::Experiment;
+use super::plan::{CoupledPlan, LinkPlan, Plan, RunId, TracePlan};
+use super::resolve::Rows;
+use super::storage::Storage;
+use super::values::LinkKind;
+use crate::link::gateway::{InOrder, Tail};
+use crate::link::timeline::Timeline;
+use crate::simulation::metrics::RunReport;
+use crate::simulation::probe::NoProbe;
+
+/// The plans of both links.
+#[derive(Debug)]
+pub struct Comparison {
+    /// Over the timeline.
+    pub timeline: Plan,
+    /// Over the coupled link.
+    pub coupled: Plan,
+}
+
+/// A run over either link.
+#[derive(Debug)]
+pub struct Pair {
+    /// Over the timeline, with the link it ran over.
+    pub timeline: (RunReport, LinkPlan),
+    /// Over the coupled link.
+    pub coupled: RunReport,
+}
+
+impl Experiment {
+    /// Resolves an experiment over both links.
+    ///
+    /// # Errors
+    /// As [`Experiment::resolve`].
+    pub fn resolve_comparison(&self, storage: &impl Storage) -> Result<Comparison> {
+        let ends = self.ends()?;
+        let coupled = self.coupled_link(storage)?;
+        let flows = ends.1.len();
+        if coupled.plan.link.in_order == InOrder::Flow && flows > 1 {
+            return refused(
+                "in_order",
+                format!(
+                    "`compare_links`: found `in_order` flow and {flows} flows, expected link or off, as a timeline has one order"
+                ),
+            );
+        }
+        let mut head = coupled.head.clone();
+        if let (Some(_), Some(rate)) = (self.channel, self.rate) {
+            head.set("rate_bps", rate.0.to_string());
+            head.set("lldu_bytes", coupled.plan.trace.lldu.0.to_string());
+        }
+        head.set("scheme", coupled.plan.timeline_scheme().to_string());
+        let feedback_delay = coupled.plan.link.feedback_delay.as_nanos();
+        head.set("feedback_delay_ns", feedback_delay.to_string());
+        let (timeline, end) = coupled.plan.walked(self.seed().0, coupled.rtt, storage)?;
+        let rows = Rows {
+            name: "the timeline".to_owned(),
+            timeline,
+            head,
+            end: Some(end),
+            generated: false,
+            notes: Vec::new(),
+        };
+        let mut timeline = self.link_over(LinkKind::Timeline, rows)?;
+        // What is said of the coupled link is not said of the timeline.
+        let of_coupled = &mut timeline.resolved;
+        (of_coupled.channel, of_coupled.rate, of_coupled.scheme) = (None, None, None);
+        (of_coupled.tail, of_coupled.in_order, of_coupled.hold) = (None, None, None);
+        of_coupled.feedback_delay = None;
+        if self.channel.is_some() {
+            // Every seed has a timeline of its own, and an end.
+            timeline.ends = None;
+        }
+        Ok(Comparison {
+            timeline: self.plan(
+                storage,
+                ends.clone(),
+                timeline.with_plan(LinkPlan::Timeline),
+            )?,
+            coupled: self.plan(storage, ends, coupled.with_plan(LinkPlan::Coupled))?,
+        })
+    }
+}
+
+impl CoupledPlan {
+    /// The scheme of the timeline, with the order of delivery that the coupled link has.
+    fn timeline_scheme(&self) -> SchemeSpec {
+        let scheme = self.link.scheme.clone();
+        if self.link.in_order == InOrder::Off {
+            scheme
+        } else {
+            scheme.with_order()
+        }
+    }
+
+    /// The timeline of the slots under `seed`, and its end line: what `tmt apply` makes of them.
+    fn walked(&self, seed: u64, rtt: Span, storage: &impl Storage) -> Result<(Timeline, EndLine)> {
+        let link = self.under(seed);
+        let trace = &link.trace;
+        let mut walk = Walk::new(self.timeline_scheme(), rtt, link.feedback_delay);
+        let mut collector = storage.collect();
+        let (mut slots, mut lldus) = (Vec::new(), Vec::new());
+        for number in 0..trace.blocks() {
+            let block = trace.block(number).ok_or_else(|| unreadable(trace))?;
+            slots.clear();
+            let rows = 0..trace.rows_of(number);
+            slots.extend(rows.filter_map(|row| Slot::new(block.tx_time(row), block.delay(row))));
+            walk.slots(&slots, &mut lldus).map_err(|_| {
+                data("found slots whose repeats would be later than 2^63 - 1 ns, expected earlier ones")
+            })?;
+            collector.lldus(&lldus);
+            lldus.clear();
+        }
+        let end = walk.finish(&mut lldus);
+        collector.lldus(&lldus);
+        Ok((collector.finish()?, end))
+    }
+}
+
+impl Comparison {
+    /// One run over each of the links, both of them up to where the timeline is usable.
+    ///
+    /// # Errors
+    /// A trace that cannot be read any more, or a timeline that cannot be kept.
+    pub fn run(&self, run: RunId, storage: &impl Storage) -> Result<Pair> {
+        let (LinkPlan::Coupled(coupled), LinkPlan::Timeline(timeline)) =
+            (&self.coupled.link, &self.timeline.link)
+        else {
+            return Err(data("found no two links to compare"));
+        };
+        let mut own = timeline.clone();
+        if coupled.channel.is_some() {
+            let (timeline, end_line) = coupled.walked(run.seed, self.coupled.rtt, storage)?;
+            own = TracePlan {
+                timeline: Arc::new(timeline),
+                end_line: Some(end_line),
+                ..own
+            };
+        }
+        let mut on_timeline = self.timeline.setup(run);
+        let mut on_coupled = self.coupled.setup(run);
+        let usable = own
+            .end_line
+            .map(|end| end.usable_until.max(on_timeline.begin));
+        let end = on_timeline.end.min(on_coupled.end);
+        let end = usable.map_or(end, |usable| end.min(usable));
+        (on_timeline.end, on_coupled.end) = (end, end);
+        let link = LinkPlan::Timeline(own);
+        let report = self
+            .timeline
+            .run_over(&link, run, &on_timeline, &mut NoProbe)?;
+        Ok(Pair {
+            timeline: (report, link),
+            coupled: self
+                .coupled
+                .run_over(&self.coupled.link, run, &on_coupled, &mut NoProbe)?,
+        })
+    }
+
+    /// What is to be said before the runs: of the coupled link, then what is different of the timeline.
+    #[must_use]
+    pub fn notes(&self) -> Vec<String> {
+        let mut notes = self.coupled.notes.clone();
+        let others = &self.timeline.notes;
+        notes.extend(
+            others
+                .iter()
+                .filter(|note| !self.coupled.notes.contains(note))
+                .cloned(),
+        );
+        let (one, other) = (self.timeline.buffer, self.coupled.buffer);
+        if one != other {
+            notes.push(format!(
+                "the timeline has a buffer of {one} packets, the coupled link one of {other} (`buffer` makes them the same)"
+            ));
+        }
+        if let LinkPlan::Coupled(plan) = &self.coupled.link {
+            if plan.link.tail == Tail::Pad {
+                notes.push(
+                    "tail pad is of the coupled link alone: a timeline knows no packets".to_owned(),
+                );
+            }
+            if plan.channel.is_some() {
+                notes.push("each run ends where its timeline is usable no more".to_owned());
+            }
+        }
+        if self.timeline.end < self.coupled.end {
+            notes.push(format!(
+                "both links run until {}, where the timeline ends that is usable",
+                self.timeline.end
+            ));
+        }
+        notes
+    }
+}

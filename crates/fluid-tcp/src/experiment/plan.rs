@@ -1,0 +1,394 @@
+//! An experiment with everything resolved: what its runs are made of.
+
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use tmt_core::channel::{Channel, ChannelSpec, SlotChannel};
+use tmt_core::types::{BitRate, Bytes, EndLine, Metadata, Span, Time};
+
+use super::error::{Result, data, refused, unreadable};
+use super::parameters::Experiment;
+use super::params::{Overridden, Params};
+use super::values::Start;
+use crate::link::gateway::{CoupledLink, Discipline};
+use crate::link::return_link::ReturnTrace;
+use crate::link::timeline::{GeneratedSlots, Timeline};
+use crate::link::{Overlap, SyntheticLink, TimelineLink};
+use crate::simulation::metrics::RunReport;
+use crate::simulation::probe::Probe;
+use crate::simulation::{self, Flow, Path, ReturnPath, Setup};
+
+/// One run of several.
+#[derive(Debug, Clone, Copy)]
+pub struct RunId {
+    /// Its seed.
+    pub seed: u64,
+    /// Its number among those from several places of the trace, and where it begins, from the first row on.
+    pub offset: Option<(usize, Span)>,
+}
+
+/// Everything a run needs but its seed.
+#[derive(Debug)]
+pub struct Plan {
+    /// The link.
+    pub link: LinkPlan,
+    /// The flows.
+    pub flows: Vec<FlowPlan>,
+    /// Size of a packet.
+    pub packet: Bytes,
+    /// Round-trip time of the link, propagation only.
+    pub rtt: Span,
+    /// Packets the queue holds.
+    pub buffer: u64,
+    /// What lies between the senders and the gateway.
+    pub path: Path,
+    /// Where the runs begin, from the first row on; none for runs that begin there.
+    pub starts: Option<Vec<Span>>,
+    /// The last instant of the runs.
+    pub end: Time,
+    /// Congestion control and both ends, in words.
+    pub settings: String,
+    /// What is to be said about the runs before they begin. Parameters are named by their keys, in backticks.
+    pub notes: Vec<String>,
+    /// What JSON shows of the settings.
+    pub params: Params,
+    /// Every value that is used, wherever it came from: the same runs follow from it.
+    pub resolved: Experiment,
+    pub(super) buffer_text: String,
+    pub(super) discipline: Discipline,
+    pub(super) return_loss: Option<ChannelSpec>,
+    pub(super) return_rate: Option<BitRate>,
+    pub(super) return_trace: Option<ReturnPlan>,
+    pub(super) begin: Time,
+    pub(super) duration: Option<Span>,
+    pub(super) link_rate_bps: Option<f64>,
+    pub(super) overridden: Vec<Overridden>,
+}
+
+/// The link of a run.
+#[derive(Debug)]
+pub enum LinkPlan {
+    /// The LLDUs of a timeline.
+    Timeline(TracePlan),
+    /// A scheme on slots.
+    Coupled(CoupledPlan),
+    /// A constant rate.
+    Synthetic {
+        /// The rate.
+        rate: BitRate,
+        /// What it loses, in packets.
+        loss: Option<ChannelSpec>,
+    },
+}
+
+/// A PHY trace, or a channel, with a scheme on it.
+#[derive(Debug)]
+pub struct CoupledPlan {
+    /// The scheme on the trace.
+    pub link: CoupledLink,
+    /// The trace, with its place and the LLDUs of a packet.
+    pub trace: TracePlan,
+    /// What makes the trace of every run; none for one that was read.
+    pub channel: Option<Box<ChannelPlan>>,
+}
+
+/// A generated channel: that of a run is made from its seed.
+#[derive(Debug)]
+pub struct ChannelPlan {
+    /// The slots.
+    pub slots: GeneratedSlots,
+    /// What erases them.
+    pub process: SlotChannel,
+    /// Their rate.
+    pub rate: BitRate,
+}
+
+/// The rows of a trace that carry packets: LLDUs of a timeline, or slots.
+#[derive(Debug, Clone)]
+pub struct TracePlan {
+    /// The rows.
+    pub timeline: Arc<Timeline>,
+    /// Rows that carry a packet.
+    pub lldus_per_packet: usize,
+    /// Size of an LLDU.
+    pub lldu: Bytes,
+    /// Time from one round of a repeated trace to the next.
+    pub period: Option<Span>,
+    /// One slot, where deliveries are moved apart.
+    pub shift: Option<Span>,
+    /// The end line of the trace.
+    pub end_line: Option<EndLine>,
+}
+
+/// One flow.
+#[derive(Debug, Clone)]
+pub struct FlowPlan {
+    /// The flow; its start is drawn for every run.
+    pub flow: Flow,
+    /// When it begins.
+    pub start: Start,
+}
+
+/// The return link of all runs.
+#[derive(Debug)]
+pub(super) struct ReturnPlan {
+    pub(super) trace: ReturnTrace,
+    pub(super) lldu: Bytes,
+}
+
+impl ReturnPlan {
+    /// What to say where it ends before the run does.
+    pub(super) fn ends_before(&self, end: Time) -> Option<String> {
+        let last = self.trace.timeline.last()?;
+        (self.trace.period.is_none() && last < end).then(|| {
+            format!("the return trace ends at {last}, before the run: acknowledgements sent later never come (`loop` repeats it)")
+        })
+    }
+}
+
+impl LinkPlan {
+    /// LLDUs that carry a packet; none on a synthetic link.
+    #[must_use]
+    pub fn lldus_per_packet(&self) -> Option<u64> {
+        match self {
+            Self::Timeline(plan) => Some(plan.lldus_per_packet as u64),
+            Self::Coupled(plan) => Some(plan.link.data_units.into()),
+            Self::Synthetic { .. } => None,
+        }
+    }
+
+    /// Time from one round of a repeated trace to the next.
+    pub(super) fn period(&self) -> Option<Span> {
+        match self {
+            Self::Timeline(trace) => trace.period,
+            Self::Coupled(plan) => plan.trace.period,
+            Self::Synthetic { .. } => None,
+        }
+    }
+
+    /// Why a block of its trace could not be read.
+    fn failure(&self) -> Option<String> {
+        match self {
+            Self::Timeline(trace) => trace.timeline.failure(),
+            Self::Coupled(plan) => plan.trace.timeline.failure(),
+            Self::Synthetic { .. } => None,
+        }
+    }
+}
+
+impl CoupledPlan {
+    /// The link of the run under `seed`.
+    #[must_use]
+    pub fn under(&self, seed: u64) -> Cow<'_, CoupledLink> {
+        match &self.channel {
+            None => Cow::Borrowed(&self.link),
+            Some(channel) => Cow::Owned(CoupledLink {
+                trace: Arc::new(channel.slots.timeline(seed)),
+                ..self.link.clone()
+            }),
+        }
+    }
+}
+
+impl Plan {
+    /// All runs: from every start, or under as many seeds as asked for.
+    #[must_use]
+    pub fn runs(&self) -> Vec<RunId> {
+        let (seed, seeds) = (self.resolved.seed().0, self.resolved.seeds().0);
+        match &self.starts {
+            None => (seed..seed + seeds)
+                .map(|seed| RunId { seed, offset: None })
+                .collect(),
+            Some(starts) => starts
+                .iter()
+                .enumerate()
+                .map(|(number, start)| RunId {
+                    seed,
+                    offset: Some((number, *start)),
+                })
+                .collect(),
+        }
+    }
+
+    /// The setup of a run.
+    #[must_use]
+    pub fn setup(&self, run: RunId) -> Setup {
+        let RunId { seed, offset } = run;
+        let (_, start) = offset.unwrap_or_default();
+        let begin = self.begin.saturating_add(start);
+        let ends = self.duration.map(|duration| begin.saturating_add(duration));
+        let end = match ends {
+            Some(ends) if offset.is_some() => ends.min(self.end),
+            _ => self.end,
+        };
+        let flows = self.flows.iter().enumerate().map(|(index, plan)| Flow {
+            start: plan.start.draw(seed, index),
+            ..plan.flow.clone()
+        });
+        Setup {
+            flows: flows.collect(),
+            packet: self.packet,
+            rtt: self.rtt,
+            buffer: self.buffer,
+            discipline: self.discipline,
+            path: self.path,
+            return_path: ReturnPath {
+                loss: self
+                    .return_loss
+                    .map(|spec| Channel::of_return_path(spec, seed)),
+                rate: self.return_rate,
+                trace: self.return_trace.as_ref().map(|plan| plan.trace.clone()),
+            },
+            begin,
+            end,
+            link_rate_bps: self.link_rate_bps,
+        }
+    }
+
+    /// Runs one of the runs.
+    ///
+    /// # Errors
+    /// A trace that cannot be read any more, or that has no room for a packet.
+    pub fn run<P: Probe>(&self, run: RunId, probe: &mut P) -> Result<RunReport> {
+        self.run_over(&self.link, run, &self.setup(run), probe)
+    }
+
+    /// One run over `link`.
+    pub(super) fn run_over<P: Probe>(
+        &self,
+        link: &LinkPlan,
+        run: RunId,
+        setup: &Setup,
+        probe: &mut P,
+    ) -> Result<RunReport> {
+        let report = over(link, run, setup, probe)?;
+        let return_trace = self.return_trace.as_ref().map(|plan| &plan.trace.timeline);
+        let failure = link
+            .failure()
+            .or_else(|| return_trace.and_then(|trace| trace.failure()));
+        match failure {
+            Some(failure) => Err(data(failure)),
+            None => Ok(report),
+        }
+    }
+
+    /// Adds to `head`, that of a log of a run, all that an auditor needs.
+    pub fn describe(&self, head: &mut Metadata, setup: &Setup, seed: u64) {
+        head.set("link", self.resolved.link().name());
+        head.set("rtt_ns", self.rtt.as_nanos().to_string());
+        head.set("packet_bytes", self.packet.0.to_string());
+        head.set("buffer", self.buffer_text.clone());
+        head.set("queue", self.discipline.to_string());
+        let terrestrial_rtt = self.path.terrestrial_rtt;
+        head.set("terrestrial_rtt_ns", terrestrial_rtt.as_nanos().to_string());
+        head.set("path", self.resolved.path().name());
+        if let Some(window) = self.path.split {
+            head.set("split_window", window.to_string());
+        }
+        if let (Some(_), LinkPlan::Timeline(_)) = (self.path.split, &self.link) {
+            let feedback = self.path.feedback_delay.as_nanos();
+            head.set("feedback_delay_ns", feedback.to_string());
+        }
+        match &self.link {
+            LinkPlan::Timeline(timeline) => {
+                head.set("lldus_per_packet", timeline.lldus_per_packet.to_string());
+                head.set(
+                    "overlap",
+                    if timeline.shift.is_some() {
+                        Overlap::Shift
+                    } else {
+                        Overlap::Asap
+                    }
+                    .name(),
+                );
+                if let Some(slot) = timeline.shift {
+                    head.set("slot_ns", slot.as_nanos().to_string());
+                }
+            }
+            LinkPlan::Coupled(CoupledPlan { link, channel, .. }) => {
+                if let Some(channel) = channel {
+                    head.set("channel", channel.process.to_string());
+                }
+                let feedback = link.feedback_delay.as_nanos();
+                head.set("scheme", link.scheme.to_string());
+                head.set("feedback_delay_ns", feedback.to_string());
+                if let Some(lost) = link.lost_feedback {
+                    let timer = lost.timer.as_nanos();
+                    head.set("feedback_loss", lost.probability.to_string());
+                    head.set("feedback_timer_ns", timer.to_string());
+                }
+                head.set("tail", link.tail.to_string());
+                head.set("in_order", link.in_order.to_string());
+                head.set("hold", link.hold.to_string());
+                head.set("lldus_per_packet", link.data_units.to_string());
+                head.set("units_per_packet", link.units_per_packet().to_string());
+                head.set("interleave", link.scheme.interleave().to_string());
+            }
+            LinkPlan::Synthetic { rate, .. } => head.set("rate_bps", rate.0.to_string()),
+        }
+        if let Some(trace) = &self.return_trace {
+            head.set("return_trace", "on");
+            head.set("return_lldu_bytes", trace.lldu.0.to_string());
+            head.set("return_lldus_per_ack", trace.trace.lldus.to_string());
+        }
+        head.set("flows", setup.flows.len().to_string());
+        head.set("seed", seed.to_string());
+        head.set("run_ends_ns", setup.end.as_nanos().to_string());
+        for value in &self.overridden {
+            let Overridden {
+                key,
+                flag,
+                told,
+                used,
+            } = value;
+            head.push("overridden", format!("{key} {told} by {flag} {used}"));
+        }
+        if self.resolved.looped().0 {
+            head.set("looped", "on");
+        }
+        head.set("settings", self.settings.clone());
+    }
+}
+
+fn over<P: Probe>(link: &LinkPlan, run: RunId, setup: &Setup, probe: &mut P) -> Result<RunReport> {
+    let seed = run.seed;
+    match link {
+        LinkPlan::Timeline(plan) => {
+            let link = TimelineLink::new(
+                Arc::clone(&plan.timeline),
+                plan.lldus_per_packet,
+                setup.rtt.half(),
+                plan.period,
+                setup.begin,
+            );
+            let Some(link) = link else {
+                let failure = plan.timeline.failure();
+                return Err(data(failure.unwrap_or_else(|| {
+                    "found no room for a packet on the timeline".to_owned()
+                })));
+            };
+            let link = match plan.shift {
+                Some(slot) => link.shifted(slot),
+                None => link,
+            };
+            Ok(simulation::run(setup, link, probe))
+        }
+        LinkPlan::Coupled(plan) => {
+            let link = plan.under(seed).seeded(seed);
+            let report = simulation::run_coupled_looped(setup, &link, plan.trace.period, probe);
+            report.ok_or_else(|| unreadable(&plan.trace.timeline))
+        }
+        LinkPlan::Synthetic { rate, loss } => {
+            let channel = loss.map(|spec| Channel::new(spec, seed));
+            let link =
+                SyntheticLink::new(*rate, setup.packet, setup.rtt.half(), channel, setup.begin);
+            match link {
+                Some(link) => Ok(simulation::run(setup, link, probe)),
+                None => refused(
+                    "rate",
+                    "`rate` and `packet` leave no link: both must be above zero",
+                ),
+            }
+        }
+    }
+}

@@ -1,0 +1,223 @@
+//! The coupled link: the slots of a PHY trace or of a channel, and the scheme that runs on them.
+
+use std::sync::Arc;
+
+use tmt_core::channel::SlotChannel;
+use tmt_core::scheme::{Rounds, SchemeSpec};
+use tmt_core::types::{Metadata, Span};
+
+use super::link::{Link, Rows};
+use crate::experiment::error::{Result, data, refused};
+use crate::experiment::parameters::Experiment;
+use crate::experiment::plan::{ChannelPlan, CoupledPlan};
+use crate::experiment::storage::Storage;
+use crate::experiment::values::{FeedbackDelay, LinkKind, PathKind, Probability};
+use crate::link::gateway::{CoupledLink, Hold, InOrder, LostFeedback};
+use crate::link::timeline::GeneratedSlots;
+
+impl Experiment {
+    pub(in crate::experiment) fn coupled_link(
+        &self,
+        storage: &impl Storage,
+    ) -> Result<Link<CoupledPlan>> {
+        let scheme = self.scheme.clone().ok_or_else(|| self.lacks("scheme"))?;
+        let in_order = self.order_of_delivery(&scheme)?;
+        let (given, rows, channel): (_, Rows, _) = match self.channel {
+            Some(process) => {
+                let (rows, channel) = self.generated_slots(process)?;
+                (self.clone(), rows, Some(Box::new(channel)))
+            }
+            None => (
+                self.with_trace(),
+                storage.read(self.wanted(false))?.into(),
+                None,
+            ),
+        };
+        let (feedback_delay, feedback_words) = self.feedback(&rows.head)?;
+        let name = rows.name.clone();
+        let mut link = given.link_over(LinkKind::Coupled, rows)?;
+        if channel.is_some() {
+            // It is as long as the run.
+            link.ends = None;
+        }
+        if let Some(before) = link.scheme.replace(scheme.to_string()) {
+            link.notes.push(format!(
+                "{name} is a timeline of {before}: its LLDUs are taken for slots"
+            ));
+        }
+        let Ok(data_units) = u32::try_from(link.plan.lldus_per_packet) else {
+            let message = format!(
+                "`packet` {}: expected a packet of fewer than 2^32 LLDUs",
+                self.packet()
+            );
+            return refused("packet", message);
+        };
+        let split = self.path() == PathKind::Split;
+        let coupled = CoupledLink {
+            trace: Arc::clone(&link.plan.timeline),
+            scheme,
+            feedback_delay,
+            lost_feedback: self.lost_feedback(link.rtt, feedback_delay)?,
+            data_units,
+            tail: self.tail(),
+            in_order,
+            // A proxy keeps a packet until the link has acknowledged it.
+            hold: if split {
+                Hold::Acknowledged
+            } else {
+                self.hold.unwrap_or_default()
+            },
+        };
+        let looped = link.plan.period.and(self.duration);
+        let ends = looped.map(|duration| link.begin.saturating_add(duration));
+        if ends.or(link.plan.timeline.last()) > coupled.machine(link.rtt).repeats_fit_until() {
+            return Err(data(format!(
+                "{name}: found slots whose repeats would be later than 2^63 - 1 ns, expected earlier ones, or a smaller `rtt`, `feedback_delay` or `feedback_timer`"
+            )));
+        }
+        link.notes.push(format!(
+            "scheme {}, feedback delay {feedback_words}, tail {}, in order {in_order}, hold {}: {} slots for a packet's first transmission",
+            coupled.scheme,
+            coupled.tail,
+            coupled.hold,
+            coupled.units_per_packet()
+        ));
+        if coupled.lost_feedback.is_some()
+            && coupled.scheme.rounds() == Rounds::AtMost(0)
+            && coupled.hold == Hold::Sent
+        {
+            let message = format!(
+                "`feedback_loss`: found `scheme` {}, which repeats nothing, expected one that does (or `hold` acknowledged)",
+                coupled.scheme
+            );
+            return refused("feedback_loss", message);
+        }
+        if let Some(lost) = coupled.lost_feedback {
+            let (loss, timer) = (lost.probability, lost.timer);
+            let origin = match self.feedback_timer {
+                Some(_) => "`feedback_timer`",
+                None => "default, 2 x (RTT + feedback delay)",
+            };
+            link.notes.push(format!(
+                "feedback lost with probability {loss}, repeats after {timer} where none is heard ({origin})"
+            ));
+        }
+        let resolved = &mut link.resolved;
+        resolved.feedback_delay = Some(FeedbackDelay::Of(feedback_delay));
+        resolved.feedback_loss = coupled
+            .lost_feedback
+            .map(|lost| Probability(lost.probability));
+        resolved.feedback_timer = coupled.lost_feedback.map(|lost| lost.timer);
+        resolved.tail = Some(coupled.tail);
+        resolved.in_order = Some(in_order);
+        resolved.hold = Some(coupled.hold);
+        Ok(link.with_plan(|trace| CoupledPlan {
+            link: coupled,
+            trace,
+            channel,
+        }))
+    }
+
+    /// The order of delivery: the parameter's, which must not be other than what the scheme says.
+    fn order_of_delivery(&self, scheme: &SchemeSpec) -> Result<InOrder> {
+        match (self.in_order, scheme.in_order()) {
+            (Some(given), true) if given != InOrder::Link => refused(
+                "in_order",
+                format!("`in_order` {given}: the scheme '{scheme}' says link"),
+            ),
+            (_, true) => Ok(InOrder::Link),
+            (given, false) => Ok(given.unwrap_or_default()),
+        }
+    }
+
+    /// The feedback delay, and the words that say where it came from.
+    fn feedback(&self, head: &Metadata) -> Result<(Span, String)> {
+        match self.feedback_delay {
+            None => Ok((
+                Span::ZERO,
+                "0s (default, as in the papers' equations)".to_owned(),
+            )),
+            Some(FeedbackDelay::Of(span)) => Ok((span, format!("{span} (`feedback_delay`)"))),
+            Some(FeedbackDelay::Interleaver) => match head.interleaver() {
+                Some(span) => Ok((span, format!("{span} (interleaver_ns of the metadata)"))),
+                None => Err(data(
+                    "`feedback_delay` interleaver: found no interleaver_ns in the metadata, expected one (or say a duration)",
+                )),
+            },
+        }
+    }
+
+    /// What is lost of the feedback, and the timer against it; the seed is each run's own.
+    fn lost_feedback(&self, rtt: Span, feedback_delay: Span) -> Result<Option<LostFeedback>> {
+        let Some(Probability(probability)) = self.feedback_loss else {
+            return Ok(None);
+        };
+        let heard = rtt.checked_add(feedback_delay);
+        let timer = match (self.feedback_timer, heard) {
+            (Some(timer), Some(heard)) if timer < heard => {
+                return refused(
+                    "feedback_timer",
+                    format!(
+                        "`feedback_timer` {timer}: expected {heard} or more, RTT and feedback delay, or it would expire before feedback can come"
+                    ),
+                );
+            }
+            (Some(timer), _) => Some(timer),
+            (None, heard) => heard.and_then(|heard| heard.checked_mul(2)),
+        };
+        match timer {
+            Some(timer) => Ok(Some(LostFeedback {
+                probability,
+                timer,
+                seed: 0,
+            })),
+            None => refused(
+                "feedback_loss",
+                "`feedback_loss`: found RTT and feedback delay whose double is past 2^63 - 1 ns, expected a smaller `rtt` or `feedback_delay`",
+            ),
+        }
+    }
+
+    /// The slots of a channel; those under the first seed.
+    fn generated_slots(&self, process: SlotChannel) -> Result<(Rows, ChannelPlan)> {
+        let rate = self.rate.ok_or_else(|| self.lacks("rate"))?;
+        let duration = self.duration.ok_or_else(|| self.lacks("duration"))?;
+        let lldu = self.lldu();
+        let Some(slots) = GeneratedSlots::new(rate, lldu, duration, process) else {
+            return refused(
+                "channel",
+                format!(
+                    "`channel`: found a rate of {rate}, an LLDU of {lldu} and a duration of {duration}, expected each above zero, and slots of at least 1 ns that end before 2^63 ns"
+                ),
+            );
+        };
+        let timeline = slots.timeline(self.seed().0);
+        let fades = match process {
+            SlotChannel::Steps(_) => String::new(),
+            SlotChannel::Fading(fading) => format!(
+                ", {:.6} fades a second, a slot erased with probability {:.6}",
+                fading.rate(),
+                fading.erasure_probability(slots.slot())
+            ),
+        };
+        let note = format!(
+            "channel {process}, {} slots of {}{fades}",
+            timeline.len(),
+            slots.slot()
+        );
+        let rows = Rows {
+            name: "`channel`".to_owned(),
+            timeline,
+            head: Metadata::new(),
+            end: None,
+            generated: true,
+            notes: vec![note],
+        };
+        let channel = ChannelPlan {
+            slots,
+            process,
+            rate,
+        };
+        Ok((rows, channel))
+    }
+}

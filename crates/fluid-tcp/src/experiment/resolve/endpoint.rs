@@ -1,0 +1,174 @@
+//! Both ends: the profile, and what parameters change of it.
+
+use std::collections::BTreeSet;
+
+use tmt_core::types::Span;
+
+use crate::congestion::Algorithm;
+use crate::endpoint::{Endpoint, LossDetection, Recovery};
+use crate::experiment::error::{Result, refused};
+use crate::experiment::parameters::Experiment;
+use crate::experiment::values::PathKind;
+use crate::link::gateway::Discipline;
+
+/// Shortest cap of the timeout: below it a run is nothing but timeouts.
+const LEAST_MAX_RTO: Span = Span::from_millis(1);
+
+impl Experiment {
+    /// The congestion controls of all flows.
+    fn controls(&self) -> Vec<Algorithm> {
+        if self.flow.is_empty() {
+            return vec![self.cc()];
+        }
+        let flows = self.flow.iter();
+        flows
+            .map(|flow| flow.cc.clone().unwrap_or_else(|| self.cc()))
+            .collect()
+    }
+
+    /// The profile with what parameters change of it.
+    pub(super) fn endpoint(&self) -> Result<Endpoint> {
+        let mut endpoint = self.profile().endpoint();
+        self.write_endpoint(&mut endpoint);
+        self.check_timeouts(&mut endpoint)?;
+        if self.path() == PathKind::Split {
+            // The proxy acknowledges at once.
+            endpoint.delayed_ack = 1;
+        }
+        self.check_loss_recovery(&mut endpoint)?;
+        for control in self.controls() {
+            let started = control.start(1.0);
+            if started.samples_rate() && !endpoint.sack {
+                return refused(
+                    "cc",
+                    format!("`cc` {control} needs `sack` on: it measures single packets"),
+                );
+            }
+            if endpoint.ecn && !started.answers_marks() {
+                return refused(
+                    "ecn",
+                    format!("`ecn` on has no meaning with `cc` {control}, which answers no marks"),
+                );
+            }
+        }
+        if endpoint.ecn && self.queue() == Discipline::DropTail {
+            return refused(
+                "ecn",
+                "`ecn` on needs `queue` codel: a drop-tail queue marks nothing",
+            );
+        }
+        Ok(endpoint)
+    }
+
+    fn check_timeouts(&self, endpoint: &mut Endpoint) -> Result<()> {
+        let (least, most) = (endpoint.rto.min, endpoint.rto.max);
+        if most < least || most.is_zero() {
+            let message = format!("`max_rto` {most} is below `min_rto` {least}, or zero");
+            return refused("max_rto", message);
+        }
+        if self
+            .first_rto
+            .is_some_and(|first| first < least || first > most)
+        {
+            return refused(
+                "first_rto",
+                format!("`first_rto` is not within {least} and {most}, `min_rto` and `max_rto`"),
+            );
+        }
+        endpoint.rto.first = endpoint.rto.first.clamp(least, most);
+        if most < LEAST_MAX_RTO {
+            return refused(
+                "max_rto",
+                format!("`max_rto` {most}: expected at least {LEAST_MAX_RTO}"),
+            );
+        }
+        // A timeout of nothing would fire without time passing.
+        if least.is_zero() && endpoint.rto.tick.is_zero() {
+            return refused(
+                "min_rto",
+                "`min_rto` 0s needs `rto_tick` above 0ns: a timeout must take some time",
+            );
+        }
+        if endpoint.rto.first.is_zero() {
+            return refused("first_rto", "`first_rto`: expected more than 0s");
+        }
+        Ok(())
+    }
+
+    /// What needs SACK goes without it if only the profile asks for it, and is refused if a parameter does.
+    fn check_loss_recovery(&self, endpoint: &mut Endpoint) -> Result<()> {
+        if !endpoint.sack {
+            if self.loss_detection == Some(LossDetection::Rack) {
+                return refused(
+                    "loss_detection",
+                    "`loss_detection` rack needs `sack` on: it looks at single packets",
+                );
+            }
+            if self.f_rto == Some(true) {
+                return refused(
+                    "f_rto",
+                    "`f_rto` on needs `sack` on: it looks at single packets",
+                );
+            }
+            if self.recovery == Some(Recovery::Prr) {
+                return refused(
+                    "recovery",
+                    "`recovery` prr needs `sack` on: it counts what was selectively acknowledged",
+                );
+            }
+            endpoint.loss_detection = LossDetection::DupAcks;
+            endpoint.f_rto = false;
+            endpoint.recovery = Recovery::Halving;
+        }
+        if endpoint.loss_detection != LossDetection::Rack {
+            if self.tail_loss_probe == Some(true) {
+                return refused(
+                    "tail_loss_probe",
+                    "`tail_loss_probe` on needs `loss_detection` rack, which finds what the probe shows",
+                );
+            }
+            endpoint.tail_loss_probe = false;
+        }
+        Ok(())
+    }
+
+    /// Congestion control and both ends, in words.
+    pub(super) fn settings_note(&self, endpoint: &Endpoint) -> String {
+        let switch = |on: bool| if on { "on" } else { "off" };
+        let controls: BTreeSet<String> = self.controls().iter().map(ToString::to_string).collect();
+        let control = controls.into_iter().collect::<Vec<_>>().join(" and ");
+        let delayed_ack = if endpoint.delayed_ack == 1 {
+            "off".to_owned()
+        } else {
+            format!("{} ({})", endpoint.delayed_ack, endpoint.delayed_ack_timer)
+        };
+        format!(
+            "cc {control}, profile {}: sack {}, delayed ack {delayed_ack}, quick acks {}, iw {}, rto {} at first, {} to {}, \
+             tick {}, margin {}, loss detection {}, tail loss probe {}, f-rto {}, ecn {}, pacing {}, \
+             limited transmit {}, recovery {}, rtt sampling {}, cut from {}, rwnd {}, window validation {}, handshake {}",
+            self.profile(),
+            switch(endpoint.sack),
+            endpoint.quick_acks,
+            endpoint.initial_window,
+            endpoint.rto.first,
+            endpoint.rto.min,
+            endpoint.rto.max,
+            endpoint.rto.tick,
+            endpoint.rto.margin,
+            endpoint.loss_detection,
+            switch(endpoint.tail_loss_probe),
+            switch(endpoint.f_rto),
+            switch(endpoint.ecn),
+            switch(endpoint.pacing),
+            switch(endpoint.limited_transmit),
+            endpoint.recovery,
+            endpoint.rtt_sampling,
+            endpoint.cut_from,
+            endpoint
+                .receiver_window()
+                .map_or("unlimited".to_owned(), |packets| format!("{packets}pkt")),
+            switch(endpoint.window_validation),
+            switch(endpoint.handshake),
+        )
+    }
+}

@@ -1,0 +1,169 @@
+//! What lies between the senders and the link: a way, or a proxy; and the size of the queue.
+
+use tmt_core::math::num::whole;
+use tmt_core::scheme::{Rounds, SchemeSpec};
+use tmt_core::types::{Span, Time, to_f64};
+
+use super::link::{Link, origin};
+use crate::experiment::error::{Result, data, refused};
+use crate::experiment::parameters::Experiment;
+use crate::experiment::plan::LinkPlan;
+use crate::experiment::values::{BufferSize, PathKind};
+use crate::link::gateway::Buffer;
+use crate::simulation::{Path, SplitWindow};
+
+/// Packets of a flow in flight below which three duplicate acknowledgements cannot come (papers/004 eq 58).
+const FEWEST_FOR_FAST_RETRANSMIT: u64 = 4;
+
+/// Fewest packets of a queue that is sized by bandwidth and delay.
+const LEAST_BDP: u64 = 2;
+
+impl Experiment {
+    /// Packets the queue holds, the text for the log's head, and the words that say why.
+    pub(super) fn queue_size(&self, link: &Link<LinkPlan>) -> Result<(u64, String, String)> {
+        let origin = origin(self.buffer.is_some(), "`buffer`");
+        let packet = self.packet();
+        match self.buffer() {
+            BufferSize::Packets(packets) => {
+                let note = format!("buffer {packets} packets ({origin})");
+                Ok((packets, format!("{packets}pkt"), note))
+            }
+            BufferSize::Bytes(bytes) => {
+                let packets = Buffer::Bytes(bytes.0).packets(packet.0);
+                if packets == 0 {
+                    return refused(
+                        "buffer",
+                        format!("`buffer` {bytes} holds no packet of {packet}"),
+                    );
+                }
+                let note = format!("buffer {bytes}, {packets} packets ({origin})");
+                Ok((packets, bytes.to_string(), note))
+            }
+            BufferSize::Bdp(products) => {
+                let rate = link.rate_bps.ok_or_else(|| {
+                    data("found a link of unknown rate, expected `buffer` in packets or bytes")
+                })?;
+                let (rtt, own_delay) = (link.rtt, link.own_delay);
+                let delay = rtt.saturating_add(own_delay);
+                let bytes = products * rate * delay.as_secs_f64() / 8.0;
+                let packets = whole((bytes / to_f64(packet.0)).ceil()).max(LEAST_BDP);
+                let note = format!(
+                    "buffer {packets} packets ({origin}: {products} bandwidth-delay product of {:.6} Mbps x ({rtt} + {own_delay}))",
+                    rate / 1e6
+                );
+                Ok((packets, format!("{packets}pkt"), note))
+            }
+        }
+    }
+
+    /// The path over `link`, of `flows` flows and a buffer of `buffer` packets; and words about it.
+    pub(super) fn way(
+        &self,
+        link: &Link<LinkPlan>,
+        flows: usize,
+        buffer: u64,
+    ) -> Result<(Path, Vec<String>)> {
+        let terrestrial_rtt = self.terrestrial_rtt();
+        let flows = flows as u64;
+        let mut notes = Vec::new();
+        if self.path() == PathKind::EndToEnd {
+            if self.terrestrial_rtt.is_some() {
+                notes.push(format!("path e2e, terrestrial RTT {terrestrial_rtt}"));
+            }
+            if flows > buffer {
+                notes.push(format!(
+                    "the queue of {buffer} packets has less than a place for each of the {flows} flows"
+                ));
+            }
+            let path = Path {
+                terrestrial_rtt,
+                ..Path::default()
+            };
+            return Ok((path, notes));
+        }
+        refuse_lossy(link)?;
+        let window = self.split_window();
+        if window == SplitWindow::Share && buffer < flows {
+            return refused(
+                "buffer",
+                format!(
+                    "`buffer`: found {buffer} packets for {flows} flows, expected at least one each, as a flow that is offered its share of less could never send (or `split_window` whole)"
+                ),
+            );
+        }
+        let origin = origin(self.split_window.is_some(), "`split_window`");
+        notes.push(format!(
+            "path split, terrestrial RTT {terrestrial_rtt}, a buffer of {buffer} packets of which each flow is told {} ({origin})",
+            match window {
+                SplitWindow::Whole => "all the room",
+                SplitWindow::Share => "its part of the room",
+            }
+        ));
+        if window == SplitWindow::Whole && flows > 1 && buffer / flows < FEWEST_FOR_FAST_RETRANSMIT
+        {
+            notes.push(format!(
+                "less than {FEWEST_FOR_FAST_RETRANSMIT} places for each of the {flows} flows: where one loses a packet at the proxy only a timeout helps it (papers/004 eq 58)"
+            ));
+        }
+        let (feedback_delay, words) = release_delay(link);
+        notes.extend(words);
+        let path = Path {
+            terrestrial_rtt,
+            split: Some(window),
+            feedback_delay,
+        };
+        Ok((path, notes))
+    }
+}
+
+/// How much later than its delivery a timeline's feedback acknowledges a packet, and what is to be said of that.
+fn release_delay(link: &Link<LinkPlan>) -> (Span, Vec<String>) {
+    let mut notes = Vec::new();
+    if !matches!(link.plan, LinkPlan::Timeline(_)) {
+        return (Span::ZERO, notes);
+    }
+    let known = link.head.number("feedback_delay_ns");
+    let delay = known.and_then(Span::from_nanos).unwrap_or(Span::ZERO);
+    notes.push(format!(
+        "the proxy keeps a packet until RTT / 2 + {delay} ({}) after its delivery",
+        if known.is_some() {
+            "metadata"
+        } else {
+            "no feedback delay in the metadata"
+        }
+    ));
+    let scheme = link.head.get("scheme").map(str::parse::<SchemeSpec>);
+    if scheme.is_some_and(|scheme| scheme.is_ok_and(|scheme| scheme.in_order())) {
+        notes.push("the timeline tells deliveries in order, not when a packet was there: the proxy keeps what waits for one in front".to_owned());
+    }
+    (delay, notes)
+}
+
+/// A link that may lose a packet for good: no sender repeats what the proxy has acknowledged.
+fn refuse_lossy(link: &Link<LinkPlan>) -> Result<()> {
+    let refuse = |key, found: String| {
+        refused(
+            key,
+            format!(
+                "`path` split: found {found}, expected a link that delivers everything, as no sender repeats what the proxy has acknowledged"
+            ),
+        )
+    };
+    match &link.plan {
+        LinkPlan::Synthetic {
+            loss: Some(loss), ..
+        } => refuse("loss", format!("`loss` {loss}")),
+        LinkPlan::Coupled(plan) if plan.link.scheme.rounds() != Rounds::Unlimited => refuse(
+            "scheme",
+            format!("`scheme` {}, which gives up", plan.link.scheme),
+        ),
+        LinkPlan::Timeline(plan) => {
+            let usable_until = plan.end_line.map_or(Time::MAX, |end| end.usable_until);
+            match plan.timeline.first_lost(usable_until) {
+                Some(lldu) => refuse("path", format!("a timeline whose LLDU {lldu} was lost")),
+                None => Ok(()),
+            }
+        }
+        LinkPlan::Coupled(_) | LinkPlan::Synthetic { .. } => Ok(()),
+    }
+}

@@ -1,0 +1,391 @@
+//! The types of parameters that nothing else has: what is typed as `64pkt`, `1bdp`, `0s..5s`, `cc=cubic,start=5s`.
+
+use serde_json::Value;
+use tmt_core::channel::{ChannelSpec, SlotChannel, probability};
+use tmt_core::format::text::Unit;
+use tmt_core::scheme::SchemeSpec;
+use tmt_core::types::{BitRate, Bytes, Span};
+
+use super::setting::{Kind, Setting};
+use crate::congestion::Algorithm;
+use crate::endpoint::{CutFrom, LossDetection, Profile, Recovery, RttSampling};
+use crate::link::Overlap;
+use crate::link::gateway::{Discipline, Hold, InOrder, Tail};
+use crate::simulation::SplitWindow;
+
+pub use crate::experiment::flows::{FlowSpec, Start};
+pub use crate::experiment::offsets::Offsets;
+
+/// What packets are carried by.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum LinkKind {
+    /// The LLDUs of a timeline.
+    #[default]
+    Timeline,
+    /// A scheme that runs on the slots of a PHY trace, or of a channel, and on the packets that are really queued.
+    Coupled,
+    /// A constant rate.
+    Synthetic,
+}
+
+keywords!(LinkKind { Timeline => "timeline", Coupled => "coupled", Synthetic => "synthetic" });
+
+/// Who answers the senders.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum PathKind {
+    /// The receiver behind the link.
+    #[default]
+    EndToEnd,
+    /// A proxy at the gateway.
+    Split,
+}
+
+keywords!(PathKind { EndToEnd => "e2e", Split => "split" });
+
+/// A whole number from `LEAST` to `MOST`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Count<const LEAST: u64, const MOST: u64>(pub u64);
+
+impl<const LEAST: u64, const MOST: u64> Setting for Count<LEAST, MOST> {
+    const KIND: Kind = Kind::Count(LEAST, MOST);
+
+    fn read(text: &str) -> Result<Self, String> {
+        let number = text.parse().ok();
+        number
+            .filter(|number| (LEAST..=MOST).contains(number))
+            .map(Self)
+            .ok_or_else(|| format!("found '{text}', expected {}", Self::KIND))
+    }
+
+    fn text(&self) -> String {
+        self.0.to_string()
+    }
+
+    fn json(&self) -> Value {
+        Value::from(self.0)
+    }
+}
+
+/// A count that fits 32 bits.
+pub type Count32<const LEAST: u64> = Count<LEAST, 1_000_000>;
+
+impl<const LEAST: u64> From<Count32<LEAST>> for u32 {
+    fn from(count: Count32<LEAST>) -> Self {
+        Self::try_from(count.0).unwrap_or(Self::MAX)
+    }
+}
+
+impl<const LEAST: u64> From<u32> for Count32<LEAST> {
+    fn from(count: u32) -> Self {
+        Self(count.into())
+    }
+}
+
+/// A number from 0 to 1.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Probability(pub f64);
+
+impl Setting for Probability {
+    const KIND: Kind = Kind::Probability;
+
+    fn read(text: &str) -> Result<Self, String> {
+        probability(text)
+            .map(Self)
+            .map_err(|error| error.to_string())
+    }
+
+    fn text(&self) -> String {
+        self.0.to_string()
+    }
+
+    fn json(&self) -> Value {
+        Value::from(self.0)
+    }
+}
+
+impl Setting for bool {
+    const KIND: Kind = Kind::Switch;
+
+    fn read(text: &str) -> Result<Self, String> {
+        match text {
+            "on" => Ok(true),
+            "off" => Ok(false),
+            _ => Err(format!("found '{text}', expected on or off")),
+        }
+    }
+
+    fn text(&self) -> String {
+        if *self { "on" } else { "off" }.to_owned()
+    }
+
+    fn json(&self) -> Value {
+        Value::from(*self)
+    }
+}
+
+/// What is on where it is given at all.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Flag(pub bool);
+
+impl Setting for Flag {
+    const KIND: Kind = Kind::Flag;
+
+    fn read(text: &str) -> Result<Self, String> {
+        bool::read(text).map(Self)
+    }
+
+    fn text(&self) -> String {
+        self.0.text()
+    }
+
+    fn json(&self) -> Value {
+        Value::from(self.0)
+    }
+}
+
+/// Packets that an acknowledgement may cover: 1 to 1000, 1 for no delaying.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct DelayedAck(pub u32);
+
+impl From<DelayedAck> for u32 {
+    fn from(packets: DelayedAck) -> Self {
+        packets.0
+    }
+}
+
+impl From<u32> for DelayedAck {
+    fn from(packets: u32) -> Self {
+        Self(packets)
+    }
+}
+
+impl Setting for DelayedAck {
+    const KIND: Kind = Kind::Text("off|N", || vec!["off"]);
+
+    fn read(text: &str) -> Result<Self, String> {
+        match text {
+            "off" => Ok(Self(1)),
+            _ => text
+                .parse()
+                .ok()
+                .filter(|packets| (1..=1_000).contains(packets))
+                .map(Self)
+                .ok_or_else(|| {
+                    format!("found '{text}', expected off or a number of packets from 1 to 1000")
+                }),
+        }
+    }
+
+    fn text(&self) -> String {
+        match self.0 {
+            1 => "off".to_owned(),
+            packets => packets.to_string(),
+        }
+    }
+
+    fn json(&self) -> Value {
+        Value::from(self.0)
+    }
+}
+
+/// Most packets of a queue or a window.
+const MOST_PACKETS: u64 = 1 << 40;
+
+/// Reads a number of packets, such as `64pkt`.
+fn packets(text: &str) -> Result<u64, String> {
+    text.strip_suffix("pkt")
+        .and_then(|number| number.parse().ok())
+        .filter(|packets| (1..=MOST_PACKETS).contains(packets))
+        .ok_or_else(|| format!("found '{text}', expected a number of packets such as 64pkt"))
+}
+
+/// The receiver's window, packets; 2^40 for one that never holds a sender back.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ReceiverWindow(pub u64);
+
+impl From<ReceiverWindow> for u64 {
+    fn from(window: ReceiverWindow) -> Self {
+        window.0
+    }
+}
+
+impl From<u64> for ReceiverWindow {
+    fn from(packets: u64) -> Self {
+        Self(packets)
+    }
+}
+
+impl Setting for ReceiverWindow {
+    const KIND: Kind = Kind::Text("Npkt|unlimited", || vec!["unlimited"]);
+
+    fn read(text: &str) -> Result<Self, String> {
+        match text {
+            "unlimited" => Ok(Self(MOST_PACKETS)),
+            _ => packets(text).map(Self),
+        }
+    }
+
+    fn text(&self) -> String {
+        match self.0 {
+            MOST_PACKETS.. => "unlimited".to_owned(),
+            packets => format!("{packets}pkt"),
+        }
+    }
+
+    fn json(&self) -> Value {
+        Value::from((self.0 < MOST_PACKETS).then_some(self.0))
+    }
+}
+
+/// The size of a queue.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum BufferSize {
+    /// Packets.
+    Packets(u64),
+    /// Bytes.
+    Bytes(Bytes),
+    /// Bandwidth-delay products.
+    Bdp(f64),
+}
+
+impl Setting for BufferSize {
+    const KIND: Kind = Kind::Text("Npkt|SIZE|Nbdp", Vec::new);
+
+    fn read(text: &str) -> Result<Self, String> {
+        if let Some(number) = text.strip_suffix("bdp") {
+            let products = number.parse::<f64>().ok();
+            return products
+                .filter(|products| *products > 0.0 && *products <= 1e6)
+                .map(Self::Bdp)
+                .ok_or_else(|| format!("found '{text}', expected a number such as 1bdp"));
+        }
+        if text.ends_with("pkt") {
+            return packets(text).map(Self::Packets);
+        }
+        text.parse().map(Self::Bytes).map_err(|_| {
+            format!(
+                "found '{text}', expected packets, bytes or bandwidth-delay products: 100pkt, 64kB, 1bdp"
+            )
+        })
+    }
+
+    fn text(&self) -> String {
+        match self {
+            Self::Packets(packets) => format!("{packets}pkt"),
+            Self::Bytes(bytes) => bytes.to_string(),
+            Self::Bdp(products) => format!("{products}bdp"),
+        }
+    }
+}
+
+/// The extra delay of a link's feedback.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FeedbackDelay {
+    /// What the trace's metadata give as `interleaver_ns`.
+    Interleaver,
+    /// This long.
+    Of(Span),
+}
+
+impl Setting for FeedbackDelay {
+    const KIND: Kind = Kind::Text("DURATION|interleaver", || vec!["interleaver"]);
+
+    fn read(text: &str) -> Result<Self, String> {
+        if text == "interleaver" {
+            return Ok(Self::Interleaver);
+        }
+        text.parse()
+            .map(Self::Of)
+            .map_err(|error| format!("{error}, or 'interleaver'"))
+    }
+
+    fn text(&self) -> String {
+        match self {
+            Self::Interleaver => "interleaver".to_owned(),
+            Self::Of(span) => span.to_string(),
+        }
+    }
+
+    fn json(&self) -> Value {
+        match self {
+            Self::Interleaver => Value::from(self.text()),
+            Self::Of(span) => span.json(),
+        }
+    }
+}
+
+/// The name of a file, `-` for a pipe.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FileName(pub String);
+
+impl Setting for FileName {
+    const KIND: Kind = Kind::Text("FILE", Vec::new);
+
+    fn read(text: &str) -> Result<Self, String> {
+        Ok(Self(text.to_owned()))
+    }
+
+    fn text(&self) -> String {
+        self.0.clone()
+    }
+}
+
+/// Types that are read and written as they are parsed and displayed.
+macro_rules! settings {
+    ($($type:ty: $kind:expr $(, $number:expr)?;)+) => {$(
+        impl Setting for $type {
+            const KIND: Kind = $kind;
+
+            fn read(text: &str) -> Result<Self, String> {
+                text.parse::<Self>().map_err(|error| error.to_string())
+            }
+
+            fn text(&self) -> String {
+                self.to_string()
+            }
+
+            $(fn json(&self) -> Value {
+                let number: fn(&Self) -> u64 = $number;
+                Value::from(number(self))
+            })?
+        }
+    )+};
+}
+
+settings! {
+    Span: Kind::Duration, |span| span.as_nanos();
+    Bytes: Kind::Bytes, |bytes| bytes.0;
+    BitRate: Kind::Rate, |rate| rate.0;
+    LinkKind: Kind::Keyword(|| Self::VARIANTS.to_vec());
+    PathKind: Kind::Keyword(|| Self::VARIANTS.to_vec());
+    Overlap: Kind::Keyword(|| Self::VARIANTS.to_vec());
+    Tail: Kind::Keyword(|| Self::VARIANTS.to_vec());
+    InOrder: Kind::Keyword(|| Self::VARIANTS.to_vec());
+    Hold: Kind::Keyword(|| Self::VARIANTS.to_vec());
+    SplitWindow: Kind::Keyword(|| Self::VARIANTS.to_vec());
+    Profile: Kind::Keyword(|| Self::VARIANTS.to_vec());
+    Recovery: Kind::Keyword(|| Self::VARIANTS.to_vec());
+    RttSampling: Kind::Keyword(|| Self::VARIANTS.to_vec());
+    CutFrom: Kind::Keyword(|| Self::VARIANTS.to_vec());
+    LossDetection: Kind::Keyword(|| Self::VARIANTS.to_vec());
+    SchemeSpec: Kind::Text("SCHEME", || vec!["none", "arq", "fec:", "harq:", "frame-arq:"]);
+    SlotChannel: Kind::Text("PROCESS", || vec!["bernoulli:", "gilbert-elliott:", "fading:"]);
+    ChannelSpec: Kind::Text("PROCESS", || vec!["bernoulli:", "gilbert-elliott:"]);
+    Algorithm: Kind::Text("CC", Algorithm::names);
+    Discipline: Kind::Text("DISCIPLINE", || vec!["drop-tail", "codel"]);
+    Start: Kind::Text("TIME|FROM..TO", Vec::new);
+    Offsets: Kind::Text("N[:random]", Vec::new);
+    FlowSpec: Kind::Text("KEY=VALUE,…", || vec!["cc=", "start=", "bytes="]);
+}
+
+impl Setting for Unit {
+    const KIND: Kind = Kind::Keyword(|| vec!["s", "ms", "us", "ns"]);
+
+    fn read(text: &str) -> Result<Self, String> {
+        text.parse::<Self>().map_err(|error| error.to_string())
+    }
+
+    fn text(&self) -> String {
+        self.name().to_owned()
+    }
+}

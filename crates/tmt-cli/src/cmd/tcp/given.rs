@@ -1,0 +1,152 @@
+//! What flags and a parameter file give together, and how messages name it.
+
+use std::io::Read as _;
+
+use fluid_tcp::experiment::Fallback;
+use fluid_tcp::experiment::{Error, Experiment, PARAMETERS, Parameter, ParameterFile};
+
+use super::args::{Args, typed};
+use crate::exit::{Failure, Outcome, note};
+use crate::input::open;
+use crate::output::Output;
+
+/// An experiment, and where its parameters came from.
+pub(super) struct Source {
+    pub(super) experiment: Experiment,
+    /// Name and content of the parameter file.
+    file: Option<(String, ParameterFile)>,
+    /// Keys that flags give.
+    typed: Vec<&'static str>,
+}
+
+impl Source {
+    /// What the flags give, over what the parameter file gives.
+    pub(super) fn of(args: &Args) -> Outcome<Self> {
+        let flags = args.given.0.clone();
+        let given = PARAMETERS
+            .iter()
+            .filter(|parameter| parameter.is_given(&flags));
+        let mut source = Self {
+            typed: given.map(|parameter| parameter.key).collect(),
+            experiment: Experiment::default(),
+            file: None,
+        };
+        if let Some(path) = &args.params {
+            let file = read(path)?;
+            source.experiment = file.experiment.clone();
+            source.file = Some((path.clone(), file));
+        }
+        let replaced = source.experiment.override_with(flags);
+        source.remark_on_file(&replaced);
+        Ok(source)
+    }
+
+    /// Says what a file's values are worth beside flags and this version.
+    fn remark_on_file(&self, replaced: &[&str]) {
+        let Some((path, file)) = &self.file else {
+            return;
+        };
+        let this = env!("CARGO_PKG_VERSION");
+        if let Some(version) = file.version.as_deref().filter(|version| *version != this) {
+            note!(
+                "tcp",
+                "{path} was saved by version {version}, this is {this}; all of its keys are known"
+            );
+        }
+        for key in replaced {
+            let line = file.line(key).unwrap_or(0);
+            note!("tcp", "{} wins over {path}:{line}", typed(key));
+        }
+        if replaced.contains(&"profile") {
+            let of_profile = |parameter: &&Parameter| {
+                parameter.fallback == Fallback::Profile && self.is_of_file(parameter.key)
+            };
+            let kept: Vec<&str> = PARAMETERS
+                .iter()
+                .filter(of_profile)
+                .map(|parameter| parameter.key)
+                .collect();
+            if !kept.is_empty() {
+                note!(
+                    "tcp",
+                    "{path} gives these itself, whatever the profile: {}",
+                    kept.join(", ")
+                );
+            }
+        }
+    }
+
+    /// Whether the value of `key` is the file's.
+    fn is_of_file(&self, key: &str) -> bool {
+        let file = self.file.as_ref();
+        file.is_some_and(|(_, file)| file.line(key).is_some()) && !self.typed.contains(&key)
+    }
+
+    /// `text` with every parameter by the name under which it was given.
+    fn named(&self, text: &str) -> String {
+        let mut parts = text.split('`');
+        let mut named = parts.next().unwrap_or_default().to_owned();
+        while let Some(key) = parts.next() {
+            match Parameter::of(key) {
+                Some(_) if self.is_of_file(key) => named += key,
+                Some(_) => named += &typed(key),
+                None => named += &format!("`{key}`"),
+            }
+            named += parts.next().unwrap_or_default();
+        }
+        named
+    }
+
+    /// Says what there is to say before the runs.
+    pub(super) fn remark(&self, notes: &[String]) {
+        for line in notes {
+            note!("tcp", "{}", self.named(line));
+        }
+    }
+
+    /// Why the experiment cannot run, with the line of the file that would have to change.
+    pub(super) fn failure(&self, error: Error) -> Failure {
+        match error {
+            Error::Refused { key, message } => {
+                let message = self.named(&message);
+                match self.file.as_ref().filter(|_| self.is_of_file(key)) {
+                    Some((path, file)) => {
+                        let line = file.line(key).unwrap_or(0);
+                        Failure::usage(format!("{path}:{line}: {message}"))
+                    }
+                    None => Failure::usage(message),
+                }
+            }
+            Error::Data(message) => Failure::failed(self.named(&message)),
+            Error::Storage(error) => match error.downcast::<Failure>() {
+                Ok(failure) => *failure,
+                Err(error) => Failure::failed(error),
+            },
+        }
+    }
+}
+
+/// Reads a parameter file.
+fn read(path: &str) -> Outcome<ParameterFile> {
+    let mut input = open("tcp", Some(path))?;
+    let mut bytes = Vec::new();
+    let read = input.reader.read_to_end(&mut bytes);
+    read.map_err(|error| Failure::io(&input.name, &error))?;
+    let text = String::from_utf8(bytes).map_err(|_| {
+        Failure::usage(format!(
+            "{path}: found bytes that are not UTF-8, expected TOML"
+        ))
+    })?;
+    ParameterFile::parse(&text)
+        .map_err(|error| Failure::usage(format!("{path}:{}:{}: {error}", error.line, error.column)))
+}
+
+/// Writes the parameter file that the flags ask for; it is yet to be made final.
+pub(super) fn save(args: &Args, resolved: &Experiment) -> Outcome<Option<Output>> {
+    let Some(path) = &args.save_params else {
+        return Ok(None);
+    };
+    let mut output = Output::create(Some(path))?;
+    output.write(resolved.to_file(env!("CARGO_PKG_VERSION")).as_bytes())?;
+    Ok(Some(output))
+}
