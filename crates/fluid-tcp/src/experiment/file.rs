@@ -43,12 +43,20 @@ impl ParameterFile {
     pub fn parse(text: &str) -> Result<Self, FileError> {
         let table = DeTable::parse(text).map_err(|error| {
             let at = error.span().unwrap_or_default();
-            let found = error.message().trim();
-            refuse(
-                text,
-                &at,
-                format!("found {found}, expected lines such as rtt = \"500ms\""),
-            )
+            let message = error.message().trim();
+            let line = text.get(..at.start).unwrap_or(text).rsplit('\n').next();
+            let line = line.unwrap_or_default().len();
+            let line = text
+                .get(at.start - line..)
+                .and_then(|line| line.lines().next());
+            let key = line
+                .and_then(|line| line.split('=').next())
+                .unwrap_or_default();
+            let message = format!(
+                "{}: found {message}, expected each key once, in lines such as rtt = \"500ms\"",
+                key.trim()
+            );
+            refuse(text, &at, message)
         })?;
         let mut file = Self::default();
         // In the order of the file, so that the first mistake is the one that is shown.
@@ -208,6 +216,9 @@ fn written(kind: Kind, texts: &[String]) -> String {
     match (kind, texts) {
         (Kind::Switch | Kind::Flag, [text]) => (text == "on").to_string(),
         (Kind::Count(..) | Kind::Probability, [text]) => text.clone(),
+        (Kind::Text(..), [text]) if text.parse::<u32>().is_ok_and(|n| n.to_string() == *text) => {
+            text.clone()
+        }
         (Kind::List(_), _) => format!("[{}]", all.join(", ")),
         _ => all.concat(),
     }
@@ -226,4 +237,139 @@ fn quoted(text: &str) -> String {
         }
     }
     quoted + "\""
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn refusal(text: &str) -> (usize, usize, String) {
+        let error = ParameterFile::parse(text).unwrap_err();
+        (error.line, error.column, error.message)
+    }
+
+    #[test]
+    fn a_file_sets_every_type_of_value() {
+        let text = "# by hand\nversion = '9'\nrtt = \"36ms\"\npacket='500B'\nrate = \"2Mbps\"\niw = 1_0\nsack = false\n\
+                    ecn = \"on\"\nloop = true\nfeedback_loss = 0.5\ndelayed_ack = 4\ncc = \"cubic:beta=0.8\"\n\
+                    flow = [\"cc=reno\", \"start=2s\"]\n";
+        let file = ParameterFile::parse(text).unwrap();
+        assert_eq!(file.version.as_deref(), Some("9"));
+        assert_eq!(
+            (file.line("rtt"), file.line("flow"), file.line("link")),
+            (Some(3), Some(13), None)
+        );
+        let written = file.experiment.to_file("1");
+        for line in [
+            "version = \"1\"",
+            "rtt = \"36ms\"",
+            "iw = 10",
+            "sack = false",
+            "ecn = true",
+            "loop = true",
+            "feedback_loss = 0.5",
+            "delayed_ack = 4",
+            "flow = [\"cc=reno\", \"start=2s\"]",
+        ] {
+            assert!(
+                written.lines().any(|written| written == line),
+                "{line} in\n{written}"
+            );
+        }
+        let again = ParameterFile::parse(&written).unwrap();
+        assert_eq!(again.experiment.to_file("1"), written);
+    }
+
+    #[test]
+    fn what_a_file_must_not_hold_is_refused_where_it_is() {
+        let (line, column, message) = refusal("rtt = \"1s\"\nfedback_delay = \"1s\"\n");
+        assert_eq!((line, column), (2, 1));
+        assert!(
+            message.contains("fedback_delay") && message.contains("feedback_delay?"),
+            "{message}"
+        );
+        let (line, column, message) = refusal("\n  rtt = \"500kB\"\n");
+        assert_eq!((line, column), (2, 9));
+        assert!(
+            message.starts_with("rtt: found '500kB', expected a duration"),
+            "{message}"
+        );
+        let (line, _, message) = refusal("rtt = \"1s\"\niw = 3\nrtt = \"2s\"\n");
+        assert_eq!(line, 3);
+        assert!(
+            message.starts_with("rtt: ") && message.contains("once"),
+            "{message}"
+        );
+        for (text, expected) in [
+            ("rtt = 500", "a duration with its unit"),
+            ("iw = 0", "from 1 to 1000000"),
+            ("iw = 2.5", "from 1 to 1000000"),
+            ("sack = 1", "true or false"),
+            ("loop = \"on\"", "true"),
+            ("link = \"wifi\"", "timeline"),
+            ("flow = \"cc=reno\"", "an array"),
+            ("flow = [\"cc=tahoe\"]", "cubic"),
+            ("[link]\nrate = \"1Mbps\"", "timeline"),
+            ("rtt \"1s\"", "rtt = \"500ms\""),
+            ("rtt = \"1s", "rtt = \"500ms\""),
+        ] {
+            let (_, _, message) = refusal(text);
+            assert!(message.contains(expected), "{text}: {message}");
+        }
+    }
+
+    #[test]
+    fn any_text_is_quoted_so_that_it_reads_back() {
+        for name in [
+            "a b",
+            "q\"uote",
+            "back\\slash",
+            "tab\t",
+            "é€",
+            "007",
+            "7",
+            "-",
+        ] {
+            let experiment = Experiment {
+                trace: Some(crate::experiment::FileName(name.to_owned())),
+                ..Experiment::default()
+            };
+            let file = ParameterFile::parse(&experiment.to_file("1")).unwrap();
+            assert_eq!(file.experiment.trace.unwrap().0, name);
+        }
+    }
+
+    #[test]
+    fn a_flag_wins_over_a_file_and_only_another_value_is_named() {
+        let mut experiment = ParameterFile::parse("rtt = \"1s\"\niw = 4\nseed = 3")
+            .unwrap()
+            .experiment;
+        let flags = ParameterFile::parse("rtt = \"2s\"\niw = 4\nseeds = 5")
+            .unwrap()
+            .experiment;
+        assert_eq!(experiment.override_with(flags), ["rtt"]);
+        let file = experiment.to_file("1");
+        for line in ["rtt = \"2s\"", "iw = 4", "seed = 3", "seeds = 5"] {
+            assert!(file.contains(line), "{file}");
+        }
+    }
+
+    #[test]
+    fn serde_reads_what_it_writes() {
+        let text = "rtt = \"36ms\"\niw = 10\nsack = false\nflow = [\"cc=reno\"]\n";
+        let experiment = ParameterFile::parse(text).unwrap().experiment;
+        let json = serde_json::to_string(&experiment).unwrap();
+        let again: Experiment = serde_json::from_str(&json).unwrap();
+        assert_eq!(again.to_file("1"), experiment.to_file("1"));
+        for wrong in [
+            "{\"rt\":\"1s\"}",
+            "{\"rtt\":\"1\"}",
+            "{\"rtt\":\"1s\",\"rtt\":\"1s\"}",
+        ] {
+            assert!(
+                serde_json::from_str::<Experiment>(wrong).is_err(),
+                "{wrong}"
+            );
+        }
+    }
 }

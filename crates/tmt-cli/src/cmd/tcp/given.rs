@@ -8,7 +8,7 @@ use fluid_tcp::experiment::{Error, Experiment, PARAMETERS, Parameter, ParameterF
 use super::args::{Args, typed};
 use crate::exit::{Failure, Outcome, note};
 use crate::input::open;
-use crate::output::Output;
+use crate::output::{Output, is_stdout};
 
 /// An experiment, and where its parameters came from.
 pub(super) struct Source {
@@ -128,6 +128,11 @@ impl Source {
 
 /// Reads a parameter file.
 fn read(path: &str) -> Outcome<ParameterFile> {
+    if is_stdout(path) {
+        return Err(Failure::usage(
+            "--params -: found stdin, expected the name of a file",
+        ));
+    }
     let mut input = open("tcp", Some(path))?;
     let mut bytes = Vec::new();
     let read = input.reader.read_to_end(&mut bytes);

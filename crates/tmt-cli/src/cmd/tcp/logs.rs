@@ -131,6 +131,12 @@ pub(super) fn check(args: &Args, experiment: &Experiment) -> Outcome {
             )));
         }
     }
+    let saves_to_stdout = args.save_params.as_deref().is_some_and(is_stdout);
+    if saves_to_stdout && args.output.as_deref().is_none_or(is_stdout) {
+        return Err(Failure::usage(
+            "--save-params - and the report cannot both go to stdout: say --output",
+        ));
+    }
     // One file may be both ways of the link.
     let trace = experiment.trace.as_ref().map(|file| &file.0);
     let return_trace = experiment.return_trace.as_ref().map(|file| &file.0);
