@@ -1,7 +1,5 @@
 //! The edges that must not exist (ARCHITECTURE.md): read off manifests and `use` lines.
 
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
-
 use std::fs;
 use std::path::{Path, PathBuf};
 

@@ -1,14 +1,6 @@
 //! `tmt audit` over logs that `tmt tcp` wrote: honest ones pass, changed ones are caught.
 
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
-
-#[allow(
-    dead_code,
-    reason = "the test programs share the helper, and none needs all of it"
-)]
-mod common;
-
-use common::{Folder, bash, tmt, trace};
+use crate::common::{Folder, bash, tmt, trace};
 
 /// A folder with a bursty timeline and the log of a run on it.
 fn logged() -> Folder {

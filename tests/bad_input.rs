@@ -1,17 +1,9 @@
 //! Input that must be refused, with exit code, place, words, and nothing that looks like a result.
 
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
-
-#[allow(
-    dead_code,
-    reason = "the test programs share the helper, and none needs all of it"
-)]
-mod common;
-
 use std::collections::BTreeSet;
 use std::fs;
 
-use common::{Folder, plain, project, tmt, trace};
+use crate::common::{Folder, plain, project, tmt, trace};
 
 /// Commands that read a trace.
 const READERS: [&str; 4] = [

@@ -1,18 +1,10 @@
 //! `tmt tcp --pcap`: both files byte by byte, and as tshark reads them where there is one.
 
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
-
-#[allow(
-    dead_code,
-    reason = "the test programs share the helper, and none needs all of it"
-)]
-mod common;
-
 use std::collections::BTreeMap;
 use std::fs;
 use std::process::Command;
 
-use common::{Folder, bash, tmt};
+use crate::common::{Folder, bash, tmt};
 use serde_json::Value;
 
 /// A packet of a capture.

@@ -1,14 +1,6 @@
 //! `tmt convert`: what becomes of measured delays and losses, what is told about them, and what is refused.
 
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
-
-#[allow(
-    dead_code,
-    reason = "the test programs share the helper, and none needs all of it"
-)]
-mod common;
-
-use common::{Folder, Ran, plain, tmt};
+use crate::common::{Folder, Ran, plain, tmt};
 
 /// Converts a pair of files, 10 ms apart, with further flags.
 fn convert(delays: &str, losses: &str, flags: &str) -> Ran {

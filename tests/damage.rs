@@ -1,19 +1,11 @@
 //! Compressed and binary traces that are cut, damaged or no trace: exit code, words, and nothing half-written.
 
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
-
-#[allow(
-    dead_code,
-    reason = "the test programs share the helper, and none needs all of it"
-)]
-mod common;
-
 use std::fs;
 use std::os::unix::fs::symlink;
 use std::sync::Arc;
 
+use crate::common::{Folder, Ran, plain, tmt, trace};
 use arrow_array::{ArrayRef, Float64Array, Int64Array, RecordBatch, StringArray};
-use common::{Folder, Ran, plain, tmt, trace};
 use parquet::arrow::ArrowWriter;
 use tmt_core::format::compression::Compressor;
 

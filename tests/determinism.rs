@@ -1,14 +1,6 @@
 //! The same input, arguments and seed give the same bytes, however many jobs work and however the input arrives.
 
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
-
-#[allow(
-    dead_code,
-    reason = "the test programs share the helper, and none needs all of it"
-)]
-mod common;
-
-use common::{Folder, Ran, tmt, trace};
+use crate::common::{Folder, Ran, tmt, trace};
 
 const SCHEMES: [&str; 6] = [
     "none",

@@ -1,14 +1,6 @@
 //! Input that is odd but right, and settings at their ends: everything comes to an end and says something true.
 
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
-
-#[allow(
-    dead_code,
-    reason = "the test programs share the helper, and none needs all of it"
-)]
-mod common;
-
-use common::{Folder, bash, plain, tmt, trace};
+use crate::common::{Folder, bash, plain, tmt, trace};
 use serde_json::Value;
 
 /// One of each kind, bounded and unbounded.

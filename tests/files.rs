@@ -1,17 +1,9 @@
 //! Files that are written: whole or not at all, where they are asked for, and nothing else beside them.
 
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
-
-#[allow(
-    dead_code,
-    reason = "the test programs share the helper, and none needs all of it"
-)]
-mod common;
-
 use std::fs::{self, OpenOptions, Permissions};
 use std::os::unix::fs::{FileTypeExt as _, MetadataExt as _, PermissionsExt as _, symlink};
 
-use common::{Folder, bash, tmt, trace};
+use crate::common::{Folder, bash, tmt, trace};
 
 const SYNTH: &str = "synth --rate 264kbps --lldu 33B --duration 50ms --decode-delay 1ms";
 

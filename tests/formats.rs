@@ -1,17 +1,9 @@
 //! Every form of a trace at the command line: what one holds the others hold, by extension, by flag, by pipe.
 
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
-
-#[allow(
-    dead_code,
-    reason = "the test programs share the helper, and none needs all of it"
-)]
-mod common;
-
 use std::io::Read as _;
 use std::process::{Command, Stdio};
 
-use common::{Folder, bash, plain, project, tmt, trace};
+use crate::common::{Folder, bash, plain, project, tmt, trace};
 use tmt_core::format::compression::{Compressor, Decompressor, Kind, recognise};
 
 const FORMS: [&str; 7] = [

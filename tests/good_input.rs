@@ -1,17 +1,9 @@
 //! Every way to write a trace down that must be understood (link-layer.md §8).
 
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
-
-#[allow(
-    dead_code,
-    reason = "the test programs share the helper, and none needs all of it"
-)]
-mod common;
-
 use std::fs;
 use std::path::PathBuf;
 
-use common::{plain, project, tmt, trace};
+use crate::common::{plain, project, tmt, trace};
 
 /// Every trace of `fixtures/valid`: all of them say the same.
 fn fixtures() -> Vec<PathBuf> {

@@ -1,14 +1,6 @@
 //! Links of `tmt tcp` held against each other: generated channels against traces in files.
 
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
-
-#[allow(
-    dead_code,
-    reason = "the test programs share the helper, and none needs all of it"
-)]
-mod common;
-
-use common::{Folder, bash, tmt};
+use crate::common::{Folder, bash, tmt};
 
 const COUPLED: &str = "tcp --link coupled --scheme harq:6/10,rounds=2 --lldu 25B --lldu-header 0B --rtt 100ms \
                        --duration 7.9999s --cc newreno --seed 3 --json";

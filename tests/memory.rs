@@ -1,13 +1,6 @@
 //! Input that would fill the memory is refused in little of it.
 
 #![cfg(target_os = "linux")]
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
-
-#[allow(
-    dead_code,
-    reason = "the test programs share the helper, and none needs all of it"
-)]
-mod common;
 
 use std::fs;
 use std::io::Write as _;
@@ -15,7 +8,7 @@ use std::process::{Command, Stdio};
 use std::thread;
 use std::time::Duration;
 
-use common::{Folder, Ran, TMT, bash, finish};
+use crate::common::{Folder, Ran, TMT, bash, finish};
 use tmt_core::format::compression::Compressor;
 
 /// Commands that read a trace.

@@ -1,14 +1,6 @@
 //! What stages tell each other in the head and the end line of a trace (link-layer.md §8, §10).
 
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
-
-#[allow(
-    dead_code,
-    reason = "the test programs share the helper, and none needs all of it"
-)]
-mod common;
-
-use common::{Folder, bash, plain, tmt, trace};
+use crate::common::{Folder, bash, plain, tmt, trace};
 
 /// The lines `# …` of a text.
 fn comments(text: &str) -> Vec<&str> {

@@ -1,16 +1,8 @@
 //! `tmt model` and `tmt validate`: names at the interface, extremes, sweeps, refusals.
 
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
-
-#[allow(
-    dead_code,
-    reason = "the test programs share the helper, and none needs all of it"
-)]
-mod common;
-
 use std::collections::BTreeMap;
 
-use common::{Folder, tmt};
+use crate::common::{Folder, tmt};
 use serde_json::Value as Json;
 use tmt_core::model::{Domain, Key, Model, Value};
 

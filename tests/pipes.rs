@@ -1,17 +1,9 @@
 //! Commands chained with pipes: what passes through, what a cut does, and what a reader that leaves does.
 
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
-
-#[allow(
-    dead_code,
-    reason = "the test programs share the helper, and none needs all of it"
-)]
-mod common;
-
 use std::io::Read as _;
 use std::process::{Command, Stdio};
 
-use common::{Folder, TMT, bash, finish, tmt, trace};
+use crate::common::{Folder, TMT, bash, finish, tmt, trace};
 
 /// Half a second of the papers' link.
 const SYNTH: &str =

@@ -1,14 +1,6 @@
 //! What stderr says, and when nothing.
 
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
-
-#[allow(
-    dead_code,
-    reason = "the test programs share the helper, and none needs all of it"
-)]
-mod common;
-
-use common::{Folder, project, tmt, trace};
+use crate::common::{Folder, project, tmt, trace};
 
 /// Commands that have something to say on stderr when all goes well.
 const TALKATIVE: [&str; 7] = [

@@ -1,16 +1,8 @@
 //! What `tmt tcp` writes beside its report: logs in every form, one packet's story, qlog.
 
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
-
-#[allow(
-    dead_code,
-    reason = "the test programs share the helper, and none needs all of it"
-)]
-mod common;
-
 use std::fs;
 
-use common::{Folder, bash, tmt, trace};
+use crate::common::{Folder, bash, tmt, trace};
 use serde_json::Value;
 
 /// A folder with a bursty timeline.

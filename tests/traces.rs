@@ -2,17 +2,9 @@
 //!
 //! The traces are other people's: they are read where they are (`common::traces`), never copied.
 
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
-
-#[allow(
-    dead_code,
-    reason = "the test programs share the helper, and none needs all of it"
-)]
-mod common;
-
 use std::path::Path;
 
-use common::{Folder, tmt, traces};
+use crate::common::{Folder, bash, tmt, traces};
 use serde_json::Value;
 
 const SCHEMES: [&str; 4] = [
@@ -249,7 +241,7 @@ fn the_main_job_of_the_readme_gives_a_report() {
         file("delay").display(),
         file("loss").display()
     );
-    let report = common::bash(&scratch, &script).ok().json();
+    let report = bash(&scratch, &script).ok().json();
     assert_eq!(report["params"]["rtt_ns"], 6_000_000);
     // Ten of twelve slots of 1500 B every 10 ms carry data, 1 Mbps; the queue holds two packets.
     let goodput = report["runs"][0]["total"]["goodput_bps"].as_f64().unwrap();

@@ -1,7 +1,5 @@
 //! Random runs, each written down packet by packet and checked by the auditor, and counted twice.
 
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
-
 use std::sync::Arc;
 
 use fluid_tcp::audit::{AuditReport, audit, audit_with_slots};

@@ -1,7 +1,5 @@
 //! BBR and HyStart++ end to end: the papers' link of 2.34 Mbps and 500 ms.
 
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
-
 use fluid_tcp::endpoint::sender::Snapshot;
 use fluid_tcp::endpoint::{Endpoint, Profile};
 use fluid_tcp::link::gateway::Discipline;

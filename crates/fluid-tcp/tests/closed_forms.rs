@@ -1,7 +1,5 @@
 //! Long flows with random losses against the closed forms of their window laws.
 
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
-
 use fluid_tcp::endpoint::sender::Snapshot;
 use fluid_tcp::endpoint::{Endpoint, Profile};
 use fluid_tcp::link::SyntheticLink;

@@ -1,7 +1,5 @@
 //! What papers/002 and 004 found of TCP over a coupled link, and what their closed forms say of it.
 
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
-
 use std::sync::Arc;
 
 use fluid_tcp::endpoint::{Endpoint, Profile};

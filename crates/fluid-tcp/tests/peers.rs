@@ -1,7 +1,5 @@
 //! Against what ns-2 gives on the same settings (fixtures/reference/peers/goodput.csv).
 
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
-
 use std::collections::BTreeMap;
 
 use fluid_tcp::endpoint::rtt::RtoSettings;

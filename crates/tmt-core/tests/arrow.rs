@@ -1,26 +1,18 @@
 //! Arrow IPC (link-layer.md §8): round trips, what other programs write, what is refused, streams
 //! cut at every byte and with flipped bits.
 
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
-
-#[allow(
-    dead_code,
-    reason = "the test programs share the helper, and none needs all of it"
-)]
-mod formats;
-
 use std::sync::Arc;
 
+use crate::formats::{
+    Cells, Reading, Row, assert_rows, cells, config, end_line, fixture, fixture_rows, heads,
+    judged, kind_name, lines, lldu, options, read_arrow, refusal, rows, slot,
+};
 use arrow_array::{
     Array, ArrayRef, Float64Array, Int32Array, Int64Array, RecordBatch, StringArray, UInt32Array,
 };
 use arrow_ipc::CompressionType;
 use arrow_ipc::reader::StreamReader;
 use arrow_ipc::writer::{IpcWriteOptions, StreamWriter};
-use formats::{
-    Cells, Reading, Row, assert_rows, cells, config, end_line, fixture, fixture_rows, heads,
-    judged, kind_name, lines, lldu, options, read_arrow, refusal, rows, slot,
-};
 use proptest::prelude::*;
 use tmt_core::ErrorKind;
 use tmt_core::format::arrow::encode;

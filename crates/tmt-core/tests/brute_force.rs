@@ -1,16 +1,8 @@
 //! The walk and its summary against the naive model in `oracle/`, on random links and schemes
 //! (link-layer.md §2–§7 and §9).
 
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
-
-#[allow(
-    dead_code,
-    reason = "two test programs share the model, and neither needs all of it"
-)]
-mod oracle;
-
-use oracle::random::{self, Link};
-use oracle::{Code, Kind, TimeAndDelay};
+use crate::oracle::random::{self, Link};
+use crate::oracle::{self, Code, Kind, TimeAndDelay};
 use proptest::prelude::*;
 use tmt_core::format::text::encode;
 use tmt_core::scheme::runner::Walk;

@@ -5,15 +5,7 @@
 //! probability 7·10^-6 a comparison under the normal law). The seeds are fixed, so a comparison
 //! that passes once passes for ever; the bound says that none of them passed by luck of the seed.
 
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
-
-#[allow(
-    dead_code,
-    reason = "the random links are needed here, the model is not"
-)]
-mod oracle;
-
-use oracle::random::{self, Link};
+use crate::oracle::random::{self, Link};
 use proptest::prelude::*;
 use tmt_core::channel::synth::ConstantRate;
 use tmt_core::channel::{Channel, ChannelSpec};

@@ -1,7 +1,5 @@
 //! gzip and zstd (link-layer.md §8): streams whole, in pieces, cut at every byte, with flipped bits.
 
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
-
 use std::io::{self, Read, Write};
 
 use proptest::prelude::*;

@@ -1,7 +1,5 @@
 //! The properties that fuzzing looks for, on the inputs that were kept: `fuzz/properties`, `fuzz/corpus`.
 
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
-
 #[path = "../fuzz/properties/mod.rs"]
 mod properties;
 

@@ -1,8 +1,6 @@
 //! The pipeline gives what the parts give one after the other, on any number of threads and whatever the
 //! size of its batches: the same rows, the same summaries, the same error behind the same bytes.
 
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
-
 use std::io::Write;
 use std::sync::{Arc, Mutex};
 

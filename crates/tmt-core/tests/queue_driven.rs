@@ -1,18 +1,10 @@
 //! The pull machine driven by a packet queue (link-layer.md §12): under a permanent backlog it gives
 //! the rows of the walk, and a queue that runs empty neither loses, doubles nor reorders anything.
 
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
-
-#[allow(
-    dead_code,
-    reason = "two test programs share the model, and neither needs all of it"
-)]
-mod oracle;
-
 use std::collections::VecDeque;
 
-use oracle::random::{self, Link};
-use oracle::{Code, TimeAndDelay};
+use crate::oracle::random::{self, Link};
+use crate::oracle::{self, Code, TimeAndDelay};
 use proptest::prelude::*;
 use tmt_core::channel::Channel;
 use tmt_core::format::text::encode;

@@ -1,16 +1,8 @@
 //! What the reader and writer of text traces take and give (link-layer.md §8): round trips, pieces,
 //! every accepted variant. Numbers are in `text_numbers.rs`, what is refused in `text_refusals.rs`.
 
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
-
-#[allow(
-    dead_code,
-    reason = "the test programs share the helper, and none needs all of it"
-)]
-mod reading;
-
+use crate::reading::{Reading, decode, read, read_file};
 use proptest::prelude::*;
-use reading::{Reading, decode, read, read_file};
 use tmt_core::format::text::{Options, Unit, encode};
 use tmt_core::types::{EndLine, Fate, Lldu, Metadata, Slot, Span, Time};
 

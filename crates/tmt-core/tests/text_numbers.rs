@@ -1,15 +1,7 @@
 //! The numbers of text traces (link-layer.md §8) against conversion by moving digits in a string.
 
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
-
-#[allow(
-    dead_code,
-    reason = "the test programs share the helper, and none needs all of it"
-)]
-mod reading;
-
+use crate::reading::decode;
 use proptest::prelude::*;
-use reading::decode;
 use tmt_core::format::text::{Options, Unit};
 
 const LARGEST: u64 = i64::MAX as u64;

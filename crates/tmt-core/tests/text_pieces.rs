@@ -2,16 +2,8 @@
 //! and long runs of alike rows, which are parsed a word at a time, against the numbers they were
 //! written from.
 
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
-
-#[allow(
-    dead_code,
-    reason = "the test programs share the helper, and none needs all of it"
-)]
-mod reading;
-
+use crate::reading::{self, Reading, decode};
 use proptest::prelude::*;
-use reading::{Reading, decode};
 use tmt_core::format::text::{Decoder, LONGEST_LINE, Options, Rows, Tail, Unit};
 
 fn config(cases: u32) -> ProptestConfig {

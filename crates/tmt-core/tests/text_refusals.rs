@@ -1,15 +1,7 @@
 //! What the reader of text traces refuses (link-layer.md §8), each refusal with its kind and place,
 //! and what `--allow-cut` lets pass.
 
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
-
-#[allow(
-    dead_code,
-    reason = "the test programs share the helper, and none needs all of it"
-)]
-mod reading;
-
-use reading::{Refusal, decode, read, read_file};
+use crate::reading::{Refusal, decode, read, read_file};
 use tmt_core::format::text::{Options, Rows};
 use tmt_core::format::trace::{self, TraceReader};
 

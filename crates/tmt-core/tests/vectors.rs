@@ -1,7 +1,5 @@
 //! Every case of `fixtures/link-layer/cases.tsv`, byte for byte (link-layer.md).
 
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
-
 use std::fs;
 use std::path::Path;
 

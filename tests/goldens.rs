@@ -1,17 +1,9 @@
 //! Goldens of the command line: help, refusals with their exit codes, and small outputs, one file a case in `cases/`.
 
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
-
-#[allow(
-    dead_code,
-    reason = "the test programs share the helper, and none needs all of it"
-)]
-mod common;
-
 use std::collections::BTreeSet;
 use std::fs;
 
-use common::{TMT, project, tmt};
+use crate::common::{TMT, project, tmt};
 
 /// Every case: its name and its text.
 fn cases() -> Vec<(String, String)> {

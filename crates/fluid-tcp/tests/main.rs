@@ -1,0 +1,9 @@
+//! The library through its public interface, one program: `cargo test -p fluid-tcp --test api bbr::` runs the tests of `bbr.rs`.
+
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
+mod audited;
+mod bbr;
+mod closed_forms;
+mod hybrid_paths;
+mod peers;

@@ -1,0 +1,20 @@
+//! The library through its public interface, one program: `cargo test -p tmt-core --test api text::` runs the tests of `text.rs`.
+
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
+mod arrow;
+mod brute_force;
+mod closed_forms;
+mod codec;
+mod corpus;
+mod formats;
+mod oracle;
+mod parquet;
+mod pipeline;
+mod queue_driven;
+mod reading;
+mod text;
+mod text_numbers;
+mod text_pieces;
+mod text_refusals;
+mod vectors;

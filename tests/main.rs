@@ -1,0 +1,27 @@
+//! `tmt` at the command line, one program: `cargo test -p tmt-cli --test cli convert::` runs the tests of `convert.rs`.
+//!
+//! Each program links Arrow and Parquet, which takes longer than most of these tests run.
+
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
+mod architecture;
+mod audit;
+mod bad_input;
+mod captures;
+mod common;
+mod convert;
+mod damage;
+mod determinism;
+mod extremes;
+mod files;
+mod formats;
+mod goldens;
+mod good_input;
+mod links;
+mod memory;
+mod metadata;
+mod models;
+mod pipes;
+mod quiet;
+mod reports;
+mod traces;
