@@ -21,6 +21,7 @@ mod links;
 mod memory;
 mod metadata;
 mod models;
+mod params;
 mod pipes;
 mod quiet;
 mod reports;

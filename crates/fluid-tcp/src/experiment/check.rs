@@ -2,177 +2,143 @@
 
 use super::error::{Error, Result, refused};
 use super::parameters::{Experiment, PARAMETERS, Parameter};
-use super::values::{LinkKind, PathKind};
+use super::values::{FileName, LinkKind, PathKind};
 use crate::link::gateway::Discipline;
 
-/// Parameters that a circumstance leaves without a meaning.
-struct Rule {
-    keys: &'static [&'static str],
-    /// Whether it is so.
-    holds: fn(&Experiment) -> bool,
-    /// What to say after the key.
-    says: fn(&Experiment) -> String,
-}
-
-const fn rule(
-    keys: &'static [&'static str],
-    holds: fn(&Experiment) -> bool,
-    says: fn(&Experiment) -> String,
-) -> Rule {
-    Rule { keys, holds, says }
-}
-
-fn with_link(experiment: &Experiment) -> String {
-    format!("has no meaning with `link` {}", experiment.link())
-}
-
-const BEHIND_A_PROXY: &str = "the proxy's acknowledgements do not cross the return path";
+/// Parameters, a circumstance that leaves them without a meaning, and what to say after the key. `{link}` stands for the
+/// link, `{value}` for the value of the parameter.
+type Rule = (&'static str, fn(&Experiment) -> bool, &'static str);
 
 const RULES: &[Rule] = &[
-    rule(
-        &["link"],
+    (
+        "link",
         |e| e.compares() && e.link() != LinkKind::Timeline,
-        |e| {
-            format!(
-                "{} has no meaning with `compare_links`, which runs the timeline and the coupled link",
-                e.link()
-            )
-        },
+        "{value} has no meaning with `compare_links`, which runs the timeline and the coupled link",
     ),
-    rule(
-        &["offsets", "loop", "feedback_loss"],
+    (
+        "offsets loop feedback_loss",
         Experiment::compares,
-        |_| "has no meaning with `compare_links`: run each link by itself".to_owned(),
+        "has no meaning with `compare_links`: run each link by itself",
     ),
-    rule(
-        &["return_trace"],
-        |e| e.compares() && e.return_trace.as_ref().is_some_and(|file| file.0 == "-"),
-        |_| "- has no meaning with `compare_links`: run each link by itself".to_owned(),
+    (
+        "return_trace",
+        |e| e.compares() && is_stdin(e.return_trace.as_ref()),
+        "- has no meaning with `compare_links`: run each link by itself",
     ),
-    rule(
-        &[
-            "scheme",
-            "feedback_delay",
-            "feedback_loss",
-            "tail",
-            "in_order",
-            "hold",
-        ],
+    (
+        "scheme feedback_delay feedback_loss tail in_order hold",
         |e| !e.is_coupled(),
-        with_link,
+        "has no meaning with `link` {link}",
     ),
-    rule(
-        &["channel"],
-        |e| e.link() == LinkKind::Synthetic,
-        |e| format!("{}: the losses of its packets are `loss`", with_link(e)),
+    (
+        "channel",
+        Experiment::is_synthetic,
+        "has no meaning with `link` {link}: the losses of its packets are `loss`",
     ),
-    rule(
-        &["channel"],
+    (
+        "channel",
         |e| !e.is_coupled(),
-        |e| format!("{}: its slots are those of `link` coupled", with_link(e)),
+        "has no meaning with `link` {link}: its slots are those of `link` coupled",
     ),
-    rule(&["overlap"], |e| e.link() != LinkKind::Timeline, with_link),
-    rule(&["trace"], |e| e.link() == LinkKind::Synthetic, with_link),
+    (
+        "overlap",
+        |e| e.link() != LinkKind::Timeline,
+        "has no meaning with `link` {link}",
+    ),
+    (
+        "trace",
+        Experiment::is_synthetic,
+        "has no meaning with `link` {link}",
+    ),
     // What is about a trace is about that of the return path, where there is one.
-    rule(
-        &["lldu", "lldu_header", "loop", "allow_cut", "unit"],
-        |e| e.link() == LinkKind::Synthetic && e.return_trace.is_none(),
-        with_link,
+    (
+        "lldu lldu_header loop allow_cut unit",
+        |e| e.is_synthetic() && e.return_trace.is_none(),
+        "has no meaning with `link` {link}",
     ),
-    rule(
-        &["trace", "loss"],
+    (
+        "trace loss",
         |e| e.channel.is_some(),
-        |_| "has no meaning with `channel`, which makes and erases the slots".to_owned(),
+        "has no meaning with `channel`, which makes and erases the slots",
     ),
-    rule(
-        &["unit", "allow_cut", "loop"],
+    (
+        "unit allow_cut loop",
         |e| e.channel.is_some() && e.return_trace.is_none(),
-        |_| "has no meaning with `channel`, which makes and erases the slots".to_owned(),
+        "has no meaning with `channel`, which makes and erases the slots",
     ),
-    rule(
-        &["rate", "loss"],
-        |e| e.link() != LinkKind::Synthetic && e.channel.is_none(),
-        |e| format!("{}: the trace says", with_link(e)),
+    (
+        "rate loss",
+        |e| !e.is_synthetic() && e.channel.is_none(),
+        "has no meaning with `link` {link}: the trace says",
     ),
-    rule(
-        &["queue"],
+    (
+        "queue",
         |e| e.is_coupled() && e.queue() != Discipline::DropTail,
-        |e| format!("{}: a coupled link has a drop-tail queue only", e.queue()),
+        "{value}: a coupled link has a drop-tail queue only",
     ),
-    rule(
-        &["offsets"],
-        |e| e.link() == LinkKind::Synthetic,
-        |e| format!("{}, which is the same at any time: `seeds`", with_link(e)),
+    (
+        "offsets",
+        Experiment::is_synthetic,
+        "has no meaning with `link` {link}, which is the same at any time: `seeds`",
     ),
-    rule(
-        &["offsets"],
+    (
+        "offsets",
         |e| e.channel.is_some(),
-        |_| "has no meaning with `channel`, which is the same at any time: `seeds`".to_owned(),
+        "has no meaning with `channel`, which is the same at any time: `seeds`",
     ),
-    rule(
-        &["split_window"],
-        |e| e.path() != PathKind::Split,
-        |_| "has no meaning without `path` split".to_owned(),
+    (
+        "split_window",
+        |e| !e.is_split(),
+        "has no meaning without `path` split",
     ),
-    rule(
-        &["return_loss", "return_rate", "return_trace"],
-        |e| e.path() == PathKind::Split,
-        |_| format!("has no meaning with `path` split: {BEHIND_A_PROXY}"),
+    (
+        "return_loss return_rate return_trace",
+        Experiment::is_split,
+        "has no meaning with `path` split: the proxy's acknowledgements do not cross the return path",
     ),
-    rule(
-        &["delayed_ack", "delayed_ack_timer"],
-        |e| e.path() == PathKind::Split,
-        |_| "has no meaning with `path` split: the proxy acknowledges at once".to_owned(),
+    (
+        "delayed_ack delayed_ack_timer",
+        Experiment::is_split,
+        "has no meaning with `path` split: the proxy acknowledges at once",
     ),
-    rule(
-        &["hold"],
-        |e| e.path() == PathKind::Split,
-        |_| {
-            "has no meaning with `path` split: a proxy keeps what the link has not acknowledged"
-                .to_owned()
-        },
+    (
+        "hold",
+        Experiment::is_split,
+        "has no meaning with `path` split: a proxy keeps what the link has not acknowledged",
     ),
-    rule(
-        &["queue"],
-        |e| e.path() == PathKind::Split && e.queue() != Discipline::DropTail,
-        |e| {
-            format!(
-                "{} has no meaning with `path` split: a packet that the proxy has acknowledged is never sent again",
-                e.queue()
-            )
-        },
+    (
+        "queue",
+        |e| e.is_split() && e.queue() != Discipline::DropTail,
+        "{value} has no meaning with `path` split: a packet that the proxy has acknowledged is never sent again",
     ),
-    rule(
-        &["packet"],
+    (
+        "packet",
         |e| e.packet().0 == 0,
-        |_| "0B: expected more than 0B".to_owned(),
+        "{value}: expected more than 0B",
     ),
-    rule(
-        &["return_rate"],
+    (
+        "return_rate",
         |e| e.return_rate.is_some_and(|rate| rate.0 == 0),
-        |_| {
-            "0bps: expected more than 0bps; `return_loss` bernoulli:1 loses every acknowledgement"
-                .to_owned()
-        },
+        "{value}: expected more than 0bps; `return_loss` bernoulli:1 loses every acknowledgement",
     ),
-    rule(
-        &["seed"],
+    (
+        "seed",
         |e| i64::try_from(e.seed().0.saturating_add(e.seeds().0)).is_err(),
-        |e| format!("{}: expected seeds below 2^63", e.seed().0),
+        "{value}: expected seeds below 2^63",
     ),
-    rule(
-        &["return_trace"],
+    (
+        "return_trace",
         |e| {
-            let from_stdin = |path: Option<&str>| path.unwrap_or("-") == "-";
-            let has_trace = e.link() != LinkKind::Synthetic && e.channel.is_none();
-            e.return_trace.is_some()
-                && has_trace
-                && from_stdin(e.return_trace.as_ref().map(|file| &*file.0))
-                && from_stdin(e.trace.as_ref().map(|file| &*file.0))
+            let reads_trace = !e.is_synthetic() && e.channel.is_none();
+            reads_trace && is_stdin(e.return_trace.as_ref()) && is_stdin(e.trace.as_ref())
         },
-        |_| "and `trace` cannot both be stdin".to_owned(),
+        "and `trace` cannot both be stdin",
     ),
 ];
+
+fn is_stdin(file: Option<&FileName>) -> bool {
+    file.is_none_or(|file| file.0 == "-")
+}
 
 impl Experiment {
     /// Whether the coupled link and the timeline link are compared.
@@ -187,6 +153,14 @@ impl Experiment {
         self.link() == LinkKind::Coupled || self.compares()
     }
 
+    pub(super) fn is_synthetic(&self) -> bool {
+        self.link() == LinkKind::Synthetic
+    }
+
+    pub(super) fn is_split(&self) -> bool {
+        self.path() == PathKind::Split
+    }
+
     /// Whether the parameter `key` is given; a flag that is off is not.
     #[must_use]
     pub fn gives(&self, key: &str) -> bool {
@@ -195,9 +169,14 @@ impl Experiment {
 
     /// Refuses what does not go together.
     pub(super) fn check(&self) -> Result<()> {
-        for rule in RULES.iter().filter(|rule| (rule.holds)(self)) {
-            if let Some(key) = rule.keys.iter().find(|key| self.gives(key)) {
-                return refused(key, format!("`{key}` {}", (rule.says)(self)));
+        for (keys, _, says) in RULES.iter().filter(|(_, holds, _)| holds(self)) {
+            let mut given = keys.split(' ').filter_map(Parameter::of);
+            if let Some(parameter) = given.find(|parameter| parameter.is_given(self)) {
+                let value = parameter.text(self).unwrap_or_default();
+                let says = says
+                    .replace("{link}", self.link().name())
+                    .replace("{value}", &value);
+                return refused(parameter.key, format!("`{}` {says}", parameter.key));
             }
         }
         for parameter in PARAMETERS
@@ -242,8 +221,8 @@ mod tests {
     #[test]
     fn rules_name_parameters() {
         let known = |key: &str| Parameter::of(key).is_some();
-        for rule in RULES {
-            assert!(rule.keys.iter().all(|key| known(key)), "{:?}", rule.keys);
+        for (keys, ..) in RULES {
+            assert!(keys.split(' ').all(known), "{keys}");
         }
         for parameter in PARAMETERS {
             for other in parameter.needs.iter().chain(parameter.excludes) {

@@ -108,14 +108,14 @@ impl Source {
     pub(super) fn failure(&self, error: Error) -> Failure {
         match error {
             Error::Refused { key, message } => {
+                // The file may hold the other side of a contradiction.
+                let mut keys = std::iter::once(key).chain(message.split('`').skip(1).step_by(2));
+                let place = self.file.as_ref().and_then(|(path, file)| {
+                    let key = keys.find(|key| self.is_of_file(key))?;
+                    Some(format!("{path}:{}: ", file.line(key)?))
+                });
                 let message = self.named(&message);
-                match self.file.as_ref().filter(|_| self.is_of_file(key)) {
-                    Some((path, file)) => {
-                        let line = file.line(key).unwrap_or(0);
-                        Failure::usage(format!("{path}:{line}: {message}"))
-                    }
-                    None => Failure::usage(message),
-                }
+                Failure::usage(format!("{}{message}", place.unwrap_or_default()))
             }
             Error::Data(message) => Failure::failed(self.named(&message)),
             Error::Storage(error) => match error.downcast::<Failure>() {

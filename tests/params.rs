@@ -1,0 +1,336 @@
+//! Parameter files of `tmt tcp`: what a run saves, another run reads and repeats.
+
+use std::collections::BTreeSet;
+
+use fluid_tcp::experiment::{Experiment, Fallback, Kind, PARAMETERS};
+use proptest::prelude::*;
+use proptest::sample::select;
+use proptest::strategy::ValueTree as _;
+
+use crate::common::{Folder, Ran, bash, tmt};
+
+/// The traces that random runs read: a PHY trace, a timeline of it, one in order and one without loss.
+fn traces() -> Folder {
+    let folder = Folder::new();
+    bash(
+        &folder,
+        "tmt synth --rate 800kbps --lldu 100B --duration 6s --decode-delay 9ms --interleaver 9ms --rtt 60ms \
+         | tmt inject --bernoulli 0.03 --seed 3 -o phy.csv; \
+         tmt apply --scheme arq phy.csv -o arq.csv; \
+         tmt apply --scheme fec:8/10,in-order phy.csv -o fec.csv; \
+         tmt inject --bernoulli 0.2 --seed 9 -o back.csv phy.csv; \
+         grep -v ^# back.csv > plain.csv",
+    )
+    .ok();
+    folder
+}
+
+/// A run of every link and path: what it needs.
+const BASES: [&str; 12] = [
+    "--link synthetic --rate 700kbps --duration 4s",
+    "--link synthetic --rate 700kbps --duration 4s --loss bernoulli:0.01",
+    "--link synthetic --rate 300kbps --duration 4s --path split --terrestrial-rtt 30ms",
+    "arq.csv",
+    "fec.csv",
+    "--path split --split-window whole arq.csv",
+    "--link coupled --scheme arq phy.csv",
+    "--link coupled --scheme harq:8/10,rounds=2,in-order phy.csv",
+    "--link coupled --scheme frame-arq:4/6 --path split --buffer 40pkt phy.csv",
+    "--link coupled --scheme fec:8/10 --channel gilbert-elliott:alpha=0.99,beta=0.8 --rate 600kbps --lldu 100B --duration 4s",
+    "--compare-links --scheme harq:8/10 phy.csv",
+    "--compare-links --scheme arq --channel fading:m=20ms,X=0.05 --rate 500kbps --lldu 80B --duration 3s",
+];
+
+/// What may be added to a run; some of it is refused beside some bases.
+fn addition() -> impl Strategy<Value = String> {
+    let text = |texts: &'static [&'static str]| select(texts).prop_map(str::to_owned);
+    prop_oneof![
+        6 => text(&[
+            "--rtt 40ms", "--rtt 333333333ns", "--packet 1000B", "--lldu-header 3B", "--lldu 90B", "--overlap shift",
+            "--buffer 20pkt", "--buffer 33kB", "--buffer 2.5bdp", "--queue codel:target=20ms", "--terrestrial-rtt 17ms",
+            "--split-window whole", "--return-loss bernoulli:0.05", "--return-rate 30kbps", "--return-trace back.csv",
+            "--return-trace plain.csv", "--loop --duration 9s", "--duration 3s", "--duration 2.5s --offsets 3",
+            "--offsets 3:random --bytes 20kB", "--seed 7", "--seeds 2", "--bytes 50kB", "--start 100ms",
+            "--start 0s..1s", "--flows 3", "--flow cc=cubic:beta=0.8,c=0.3 --flow cc=reno,start=500ms,bytes=30kB",
+            "--flow start=0s..900ms --flow bytes=9kB",
+        ]),
+        2 => text(&[
+            "--tail pad", "--in-order flow", "--in-order link", "--hold acknowledged", "--feedback-delay 12ms",
+            "--feedback-delay interleaver", "--feedback-loss 0.1", "--feedback-loss 0.1 --feedback-timer 700ms",
+        ]),
+        4 => text(&[
+            "--profile linux", "--profile ns2", "--cc bbr", "--cc hybla:rtt0=50", "--cc vegas", "--cc fixed:12",
+            "--cc cubic:hystart=on", "--cc compound", "--sack off", "--sack off --profile linux",
+        ]),
+        6 => endpoint(),
+    ]
+}
+
+/// A value of any parameter that a profile sets.
+fn endpoint() -> impl Strategy<Value = String> {
+    let of_profile =
+        |parameter: &&fluid_tcp::experiment::Parameter| parameter.fallback == Fallback::Profile;
+    let all: Vec<_> = PARAMETERS.iter().filter(of_profile).collect();
+    (select(all), 1u64..9).prop_map(|(parameter, draw)| {
+        let words = parameter.kind.words();
+        let value = match parameter.kind {
+            Kind::Duration => format!("{}ms", 150 * draw),
+            Kind::Count(..) => draw.to_string(),
+            _ if parameter.key == "rwnd" => format!("{}pkt", 4 * draw),
+            _ => words[usize::try_from(draw).unwrap() % words.len()].to_owned(),
+        };
+        format!("--{} {value}", parameter.key.replace('_', "-"))
+    })
+}
+
+fn run(folder: &Folder, flags: &str) -> Ran {
+    tmt("tcp --json -q").arg_list(flags).within(folder).run()
+}
+
+/// 200 random runs of every link and path: a run of the parameters that one saves prints the same bytes.
+#[test]
+fn a_saved_run_is_repeated_to_the_byte() {
+    let folder = traces();
+    let (mut accepted, mut kinds) = (0, BTreeSet::new());
+    let config = ProptestConfig {
+        failure_persistence: None,
+        ..ProptestConfig::default()
+    };
+    let mut runner = proptest::test_runner::TestRunner::new_with_rng(
+        config,
+        proptest::test_runner::TestRng::deterministic_rng(
+            proptest::test_runner::RngAlgorithm::ChaCha,
+        ),
+    );
+    let runs = (0..BASES.len(), prop::collection::vec(addition(), 0..5));
+    for number in 0..700 {
+        if accepted == 200 {
+            break;
+        }
+        let (base, additions) = runs.new_tree(&mut runner).unwrap().current();
+        let flags = format!("{} {}", BASES[base], additions.join(" "));
+        let first = run(&folder, &format!("--save-params run{number}.toml {flags}"));
+        if first.code != Some(0) {
+            assert!(
+                matches!(first.code, Some(1 | 2)),
+                "{flags}: {:?}",
+                first.code
+            );
+            continue;
+        }
+        let again = run(
+            &folder,
+            &format!("--params run{number}.toml --save-params again.toml"),
+        );
+        let saved = folder.read(&format!("run{number}.toml"));
+        assert_eq!(again.code, Some(0), "{flags}\n{saved}\n{}", again.stderr);
+        assert_eq!(again.stdout, first.stdout, "{flags}\n{saved}");
+        // What is resolved stays as it is.
+        assert_eq!(folder.read("again.toml"), saved, "{flags}");
+        accepted += 1;
+        kinds.insert(base);
+    }
+    assert_eq!((accepted, kinds.len()), (200, BASES.len()));
+}
+
+#[test]
+fn a_pipe_is_saved_as_one() {
+    let folder = traces();
+    let timeline = folder.read("arq.csv");
+    let save = |flags: &str| {
+        tmt("tcp --json")
+            .arg_list(flags)
+            .within(&folder)
+            .input(timeline.clone())
+            .run()
+            .ok()
+    };
+    let first = save("--save-params run.toml --cc reno");
+    assert!(folder.read("run.toml").contains("trace = \"-\"\n"));
+    assert_eq!(save("--params run.toml").stdout, first.stdout);
+}
+
+#[test]
+fn where_output_goes_is_not_saved() {
+    let folder = traces();
+    let save = |name: &str, flags: &str| {
+        tmt("tcp")
+            .arg_list(&format!("{flags} --save-params {name} arq.csv"))
+            .within(&folder)
+            .run()
+            .ok();
+        folder.read(name)
+    };
+    let plain = save("a.toml", "--json");
+    assert_eq!(
+        save(
+            "b.toml",
+            "-j 1 -q -o report.txt --packets log.csv --explain 1 --qlog q.sqlog"
+        ),
+        plain
+    );
+}
+
+#[test]
+fn a_flag_wins_over_the_file_and_that_is_said() {
+    let folder = traces();
+    folder.write("run.toml", "link = \"synthetic\"\nrate = \"1Mbps\"\nduration = \"2s\"\nrtt = \"80ms\"\nprofile = \"rfc\"\niw = 3\n");
+    let ran = tmt("tcp --params run.toml --rtt 20ms --profile linux --json")
+        .within(&folder)
+        .run()
+        .ok();
+    let ran = ran.says(&[
+        "--rtt wins over run.toml:4",
+        "--profile wins over run.toml:5",
+        "whatever the profile: iw",
+    ]);
+    let params = &ran.json()["params"];
+    assert_eq!(
+        (&params["rtt_ns"], &params["iw"]),
+        (&20_000_000.into(), &3.into())
+    );
+    assert_eq!(params["loss_detection"], "rack");
+    // The same value is no conflict.
+    let ran = tmt("tcp --params run.toml --rtt 80ms")
+        .within(&folder)
+        .run()
+        .ok();
+    assert!(!ran.stderr.contains("wins"), "{}", ran.stderr);
+}
+
+#[test]
+fn a_bad_file_is_refused_with_its_line_and_key() {
+    let folder = traces();
+    let base = "link = \"synthetic\"\nrate = \"1Mbps\"\nduration = \"2s\"\n";
+    for (line, words) in [
+        (
+            "feedback_los = 0.1",
+            &["run.toml:4:1", "feedback_los", "feedback_loss"][..],
+        ),
+        (
+            "rtt = 500",
+            &["run.toml:4:7", "rtt", "duration with its unit"],
+        ),
+        ("rtt = \"3kB\"", &["run.toml:4:7", "rtt", "500ms"]),
+        ("rate = \"2Mbps\"", &["run.toml:4:1", "rate", "once"]),
+        (
+            "scheme = \"arq\"",
+            &["run.toml:4: scheme", "link synthetic"],
+        ),
+        ("min_rto = \"90s\"", &["run.toml:4", "max"]),
+        (
+            "packet = \"0B\"",
+            &["run.toml:4: packet 0B", "more than 0B"],
+        ),
+        ("offsets = \"5\"\nseeds = 3", &["run.toml:4", "offsets"]),
+        (
+            "flows = 2\nflow = [\"cc=reno\"]",
+            &["run.toml:5: flow does not go with flows"],
+        ),
+        (
+            "loop = false\nhandshake = \"yes\"",
+            &["run.toml:5:13", "handshake", "on or off"],
+        ),
+    ] {
+        folder.write("run.toml", format!("{base}{line}\n"));
+        tmt("tcp --params run.toml -o out.json --save-params saved.toml")
+            .within(&folder)
+            .run()
+            .fails(2, words);
+        assert!(
+            !folder
+                .names()
+                .iter()
+                .any(|name| name == "saved.toml" || name == "out.json")
+        );
+    }
+    tmt("tcp --params nowhere.toml")
+        .within(&folder)
+        .run()
+        .fails(1, &["nowhere.toml"]);
+    tmt("tcp --params -")
+        .within(&folder)
+        .run()
+        .fails(2, &["--params -"]);
+    folder.write("run.toml", [0xff, 0xfe, b'\n']);
+    tmt("tcp --params run.toml")
+        .within(&folder)
+        .run()
+        .fails(2, &["run.toml", "UTF-8"]);
+    tmt("tcp --save-params - --link synthetic --rate 1Mbps --duration 1s")
+        .within(&folder)
+        .run()
+        .fails(2, &["--output"]);
+}
+
+#[test]
+fn a_file_of_another_version_is_read_and_that_is_said() {
+    let folder = traces();
+    folder.write(
+        "run.toml",
+        "version = \"0.0.1\"\nlink = \"synthetic\"\nrate = \"1Mbps\"\nduration = \"2s\"\n",
+    );
+    let ran = tmt("tcp --params run.toml").within(&folder).run().ok();
+    ran.says(&["run.toml was saved by version 0.0.1"]);
+}
+
+/// The short help has a line a flag, the long one and the manual page every parameter.
+#[test]
+fn help_derives_from_the_description() {
+    let short = tmt("tcp -h").env("COLUMNS", "100").run().ok();
+    let short = short.text();
+    let flags = short
+        .lines()
+        .filter(|line| line.trim_start().starts_with('-'))
+        .count();
+    assert!((15..=26).contains(&flags), "{flags} flags in\n{short}");
+    for line in short
+        .lines()
+        .filter(|line| line.trim_start().starts_with("--"))
+    {
+        assert!(line.trim().contains("  "), "no help beside '{line}'");
+    }
+    let wrapped = short.lines().filter(|line| line.starts_with("          "));
+    let wrapped: Vec<&str> = wrapped
+        .filter(|line| !line.trim_start().starts_with('-'))
+        .collect();
+    assert!(wrapped.is_empty(), "{wrapped:?}");
+    let (long, man) = (tmt("tcp --help").run().ok(), tmt("man tcp").run().ok());
+    let bash = tmt("completions bash").run().ok();
+    for parameter in PARAMETERS
+        .iter()
+        .filter(|parameter| parameter.key != "trace")
+    {
+        let flag = format!("--{}", parameter.key.replace('_', "-"));
+        assert!(long.text().contains(&flag), "{flag}");
+        assert!(man.text().contains(&flag.replace('-', "\\-")), "{flag}");
+        for word in parameter
+            .kind
+            .words()
+            .iter()
+            .filter(|word| !word.contains(['=', ':']))
+        {
+            assert!(bash.text().contains(word), "{flag} {word}");
+        }
+        let in_profiles = long.text().lines().any(|line| {
+            line.split_whitespace().next() == Some(&flag) && line.split_whitespace().count() == 4
+        });
+        assert_eq!(
+            in_profiles,
+            parameter.fallback == Fallback::Profile,
+            "{flag}"
+        );
+    }
+}
+
+#[test]
+fn defaults_are_values_of_their_own_type() {
+    let defaults = Experiment::defaults();
+    for parameter in PARAMETERS {
+        if let Some(text) = parameter.text(&defaults) {
+            parameter
+                .check(&text)
+                .unwrap_or_else(|why| panic!("{}: {why}", parameter.key));
+        }
+    }
+}
