@@ -9,8 +9,9 @@ use tmt_core::types::{BitRate, Bytes, EndLine, Metadata, Span, Time};
 use super::error::{Result, data, refused, unreadable};
 use super::parameters::Experiment;
 use super::params::{Overridden, Params};
+use super::setting::Setting as _;
 use super::values::Start;
-use crate::link::gateway::{CoupledLink, Discipline};
+use crate::link::gateway::CoupledLink;
 use crate::link::return_link::ReturnTrace;
 use crate::link::timeline::{GeneratedSlots, Timeline};
 use crate::link::{Overlap, SyntheticLink, TimelineLink};
@@ -34,8 +35,6 @@ pub struct Plan {
     pub link: LinkPlan,
     /// The flows.
     pub flows: Vec<FlowPlan>,
-    /// Size of a packet.
-    pub packet: Bytes,
     /// Round-trip time of the link, propagation only.
     pub rtt: Span,
     /// Packets the queue holds.
@@ -54,13 +53,8 @@ pub struct Plan {
     pub params: Params,
     /// Every value that is used, wherever it came from: the same runs follow from it.
     pub resolved: Experiment,
-    pub(super) buffer_text: String,
-    pub(super) discipline: Discipline,
-    pub(super) return_loss: Option<ChannelSpec>,
-    pub(super) return_rate: Option<BitRate>,
     pub(super) return_trace: Option<ReturnPlan>,
     pub(super) begin: Time,
-    pub(super) duration: Option<Span>,
     pub(super) link_rate_bps: Option<f64>,
     pub(super) overridden: Vec<Overridden>,
 }
@@ -216,7 +210,10 @@ impl Plan {
         let RunId { seed, offset } = run;
         let (_, start) = offset.unwrap_or_default();
         let begin = self.begin.saturating_add(start);
-        let ends = self.duration.map(|duration| begin.saturating_add(duration));
+        let ends = self
+            .resolved
+            .duration
+            .map(|duration| begin.saturating_add(duration));
         let end = match ends {
             Some(ends) if offset.is_some() => ends.min(self.end),
             _ => self.end,
@@ -227,16 +224,17 @@ impl Plan {
         });
         Setup {
             flows: flows.collect(),
-            packet: self.packet,
+            packet: self.resolved.packet(),
             rtt: self.rtt,
             buffer: self.buffer,
-            discipline: self.discipline,
+            discipline: self.resolved.queue(),
             path: self.path,
             return_path: ReturnPath {
                 loss: self
+                    .resolved
                     .return_loss
                     .map(|spec| Channel::of_return_path(spec, seed)),
-                rate: self.return_rate,
+                rate: self.resolved.return_rate,
                 trace: self.return_trace.as_ref().map(|plan| plan.trace.clone()),
             },
             begin,
@@ -276,9 +274,9 @@ impl Plan {
     pub fn describe(&self, head: &mut Metadata, setup: &Setup, seed: u64) {
         head.set("link", self.resolved.link().name());
         head.set("rtt_ns", self.rtt.as_nanos().to_string());
-        head.set("packet_bytes", self.packet.0.to_string());
-        head.set("buffer", self.buffer_text.clone());
-        head.set("queue", self.discipline.to_string());
+        head.set("packet_bytes", self.resolved.packet().0.to_string());
+        head.set("buffer", self.resolved.buffer().text());
+        head.set("queue", self.resolved.queue().to_string());
         let terrestrial_rtt = self.path.terrestrial_rtt;
         head.set("terrestrial_rtt_ns", terrestrial_rtt.as_nanos().to_string());
         head.set("path", self.resolved.path().name());

@@ -13,9 +13,8 @@ use tmt_core::types::{Span, Time};
 use super::error::{Result, refused};
 use super::parameters::Experiment;
 use super::plan::{FlowPlan, LinkPlan, Plan};
-use super::setting::Setting;
 use super::storage::Storage;
-use super::values::{Count, FlowSpec, LinkKind, PathKind};
+use super::values::{BufferSize, Count, FlowSpec, LinkKind, PathKind};
 use crate::endpoint::Endpoint;
 use crate::link::gateway::Discipline;
 use crate::simulation::{ACK, Flow};
@@ -79,8 +78,8 @@ impl Experiment {
         mut link: Link<LinkPlan>,
     ) -> Result<Plan> {
         let mut notes = std::mem::take(&mut link.notes);
-        let (buffer, buffer_text, buffer_note) = self.queue_size(&link)?;
-        notes.push(buffer_note);
+        let (buffer, size, note) = self.queue_size(&link)?;
+        notes.push(note);
         let (path, words) = self.way(&link, flows.len(), buffer)?;
         notes.extend(words);
         let (starts, words) = self.starts(&link, link.plan.period(), &flows)?.unzip();
@@ -96,7 +95,7 @@ impl Experiment {
         notes.extend(early);
         let settings = self.settings_note(&endpoint);
         notes.push(settings.clone());
-        let resolved = self.resolved(&mut link, &endpoint, &flows, &buffer_text);
+        let resolved = self.resolved(&mut link, &endpoint, &flows, size);
         let facts = Facts {
             link: &link.plan,
             scheme: link.scheme.as_deref(),
@@ -113,19 +112,13 @@ impl Experiment {
             link: link.plan,
             resolved: resolved.saved(self),
             flows,
-            packet: self.packet(),
             rtt: link.rtt,
             buffer,
-            buffer_text,
-            discipline: self.queue(),
             path,
-            return_loss: self.return_loss,
-            return_rate: self.return_rate,
             return_trace,
             begin: link.begin,
             end,
             starts,
-            duration: self.duration,
             link_rate_bps: link.rate_bps,
             overridden: link.overridden,
             settings,
@@ -165,7 +158,7 @@ impl Experiment {
         link: &mut Link<LinkPlan>,
         endpoint: &Endpoint,
         flows: &[FlowPlan],
-        buffer: &str,
+        buffer: BufferSize,
     ) -> Self {
         let mut resolved = Self {
             link: Some(match link.plan {
@@ -176,7 +169,7 @@ impl Experiment {
             path: Some(self.path()),
             terrestrial_rtt: Some(self.terrestrial_rtt()),
             packet: Some(self.packet()),
-            buffer: Setting::read(buffer).ok().or(self.buffer),
+            buffer: Some(buffer),
             queue: Some(self.queue()),
             looped: Some(self.looped()),
             profile: Some(self.profile()),

@@ -19,14 +19,14 @@ const FEWEST_FOR_FAST_RETRANSMIT: u64 = 4;
 const LEAST_BDP: u64 = 2;
 
 impl Experiment {
-    /// Packets the queue holds, the text for the log's head, and the words that say why.
-    pub(super) fn queue_size(&self, link: &Link<LinkPlan>) -> Result<(u64, String, String)> {
+    /// Packets the queue holds, its size, and the words that say why.
+    pub(super) fn queue_size(&self, link: &Link<LinkPlan>) -> Result<(u64, BufferSize, String)> {
         let origin = origin(self.buffer.is_some(), "`buffer`");
         let packet = self.packet();
         match self.buffer() {
             BufferSize::Packets(packets) => {
                 let note = format!("buffer {packets} packets ({origin})");
-                Ok((packets, format!("{packets}pkt"), note))
+                Ok((packets, BufferSize::Packets(packets), note))
             }
             BufferSize::Bytes(bytes) => {
                 let packets = Buffer::Bytes(bytes.0).packets(packet.0);
@@ -37,7 +37,7 @@ impl Experiment {
                     );
                 }
                 let note = format!("buffer {bytes}, {packets} packets ({origin})");
-                Ok((packets, bytes.to_string(), note))
+                Ok((packets, BufferSize::Bytes(bytes), note))
             }
             BufferSize::Bdp(products) => {
                 let rate = link.rate_bps.ok_or_else(|| {
@@ -51,7 +51,7 @@ impl Experiment {
                     "buffer {packets} packets ({origin}: {products} bandwidth-delay product of {:.6} Mbps x ({rtt} + {own_delay}))",
                     rate / 1e6
                 );
-                Ok((packets, format!("{packets}pkt"), note))
+                Ok((packets, BufferSize::Packets(packets), note))
             }
         }
     }

@@ -74,7 +74,11 @@ impl Report {
                 duration_s: report.duration_s,
                 flows: report.flows,
                 total: RunTotal {
-                    mean_coding_ratio: mean_coding_ratio(plan.packet, link, &report.total),
+                    mean_coding_ratio: mean_coding_ratio(
+                        plan.resolved.packet(),
+                        link,
+                        &report.total,
+                    ),
                     total: report.total,
                 },
                 explanation: None,
