@@ -1,7 +1,12 @@
-//! The edges that must not exist (ARCHITECTURE.md): read off manifests and `use` lines.
+//! The edges that must not exist (ARCHITECTURE.md): read off manifests and `use` lines, and off the module graph.
 
+mod graph;
+
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
+
+use graph::{Graph, layers};
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
@@ -62,6 +67,111 @@ fn dependencies_point_one_way() {
         tcp.contains("tmt-core"),
         "the search has lost its way:\n{tcp}"
     );
+}
+
+/// Crates, and the files that are their roots.
+const CRATES: [(&str, &str); 3] = [
+    ("tmt-core", "lib.rs"),
+    ("fluid-tcp", "lib.rs"),
+    ("tmt-cli", "main.rs"),
+];
+
+/// Most modules that the top of a crate may have: as many as are seen at a glance.
+const MOST_AT_THE_TOP: usize = 9;
+
+/// The text of a module, by its path from the root of its crate.
+fn source((name, root_file): (&str, &str), path: &[String]) -> String {
+    let src = root().join("crates").join(name).join("src");
+    let file = match path {
+        [] => src.join(root_file),
+        path => src.join(path.join("/")).with_extension("rs"),
+    };
+    fs::read_to_string(&file).unwrap_or_else(|error| panic!("{}: {error}", file.display()))
+}
+
+#[test]
+fn modules_side_by_side_never_need_each_other_in_a_circle() {
+    for place in CRATES {
+        let circles = Graph::read(&|path| source(place, path)).circles();
+        assert!(circles.is_empty(), "{}:\n{}", place.0, circles.join("\n"));
+    }
+}
+
+#[test]
+fn modules_use_only_what_is_above_them_in_the_list_of_their_crate() {
+    for place in CRATES {
+        let graph = Graph::read(&|path| source(place, path));
+        let layers = layers(&source(place, &[]));
+        // The list of a library is part of its documentation; a program may do without.
+        if layers.is_empty() && place.1 == "main.rs" {
+            continue;
+        }
+        let listed: BTreeSet<&str> = layers.iter().map(String::as_str).collect();
+        let top: BTreeSet<&str> = graph.top().into_iter().collect();
+        assert_eq!(listed, top, "{}: the list and the modules", place.0);
+        let upward = graph.upward(&layers);
+        assert!(upward.is_empty(), "{}:\n{}", place.0, upward.join("\n"));
+    }
+}
+
+#[test]
+fn a_crate_has_few_modules_at_its_top() {
+    for place in CRATES {
+        let graph = Graph::read(&|path| source(place, path));
+        let top = graph.top();
+        assert!(!top.is_empty(), "{}: the search has lost its way", place.0);
+        assert!(top.len() <= MOST_AT_THE_TOP, "{}: {top:?}", place.0);
+    }
+}
+
+/// The lines of the section `name` of a manifest.
+fn section(manifest: &str, name: &str) -> Vec<String> {
+    let text = fs::read_to_string(root().join(manifest)).unwrap();
+    let lines = text.lines().skip_while(|line| *line != name).skip(1);
+    let lines: Vec<String> = lines
+        .take_while(|line| !line.is_empty())
+        .map(str::to_owned)
+        .collect();
+    assert!(!lines.is_empty(), "{manifest} has no {name}");
+    lines
+}
+
+/// Versions of each package in a lock file.
+fn locked(path: &str) -> BTreeMap<String, BTreeSet<String>> {
+    let text = fs::read_to_string(root().join(path)).unwrap();
+    let mut versions: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+    let mut name = "";
+    for line in text.lines() {
+        if let Some(value) = line.strip_prefix("name = ") {
+            name = value;
+        } else if let Some(version) = line.strip_prefix("version = ") {
+            versions
+                .entry(name.to_owned())
+                .or_default()
+                .insert(version.to_owned());
+        }
+    }
+    versions
+}
+
+#[test]
+fn benches_and_fuzzing_run_the_code_that_is_installed() {
+    assert_eq!(
+        section("Cargo.toml", "[profile.release]"),
+        section("benches/Cargo.toml", "[profile.release]")
+    );
+    let ours = locked("Cargo.lock");
+    assert!(ours.len() > 100, "the search has lost its way");
+    for path in ["benches/Cargo.lock", "crates/tmt-core/fuzz/Cargo.lock"] {
+        for (name, versions) in locked(path) {
+            if let Some(ours) = ours.get(&name) {
+                assert!(
+                    versions.is_subset(ours),
+                    "{path}: {name} {versions:?}, {ours:?}"
+                );
+            }
+        }
+    }
 }
 
 #[test]

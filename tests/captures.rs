@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::process::Command;
 
-use crate::common::{Folder, bash, tmt};
+use crate::common::{Folder, bash, skipped, tmt};
 use serde_json::Value;
 
 /// A packet of a capture.
@@ -298,7 +298,7 @@ fn tshark(folder: &Folder, file: &str, filter: &str, fields: &[&str]) -> Vec<Vec
 #[test]
 fn tshark_reads_both_files_without_complaint() {
     if Command::new("tshark").arg("--version").output().is_err() {
-        println!("skipped: no tshark on this machine");
+        skipped("no tshark on this machine");
         return;
     }
     let folder = folder();

@@ -1,6 +1,6 @@
 //! The same input, arguments and seed give the same bytes, however many jobs work and however the input arrives.
 
-use crate::common::{Folder, Ran, tmt, trace};
+use crate::common::{Folder, Ran, has_every_form, tmt, trace};
 
 const SCHEMES: [&str; 6] = [
     "none",
@@ -10,6 +10,11 @@ const SCHEMES: [&str; 6] = [
     "fec:10/12,interleave=3,in-order",
     "frame-arq:5/9,rounds=1",
 ];
+
+#[test]
+fn every_scheme_is_held_to_it() {
+    has_every_form(&SCHEMES, &tmt_core::scheme::forms(), &[]);
+}
 
 /// A folder with a bursty trace of 40 000 slots, more than any reader takes at once.
 fn bursty() -> Folder {

@@ -1,6 +1,6 @@
 //! Input that is odd but right, and settings at their ends: everything comes to an end and says something true.
 
-use crate::common::{Folder, bash, plain, tmt, trace};
+use crate::common::{Folder, bash, has_every_form, plain, tmt, trace};
 use serde_json::Value;
 
 /// One of each kind, bounded and unbounded.
@@ -18,6 +18,17 @@ const SCHEMES: [&str; 12] = [
     "frame-arq:2/3,rounds=3,in-order",
     "fec:100/120",
 ];
+
+#[test]
+fn every_scheme_and_control_is_taken_to_its_ends() {
+    has_every_form(&SCHEMES, &tmt_core::scheme::forms(), &[]);
+    let deaf_to_losses = ["bbr", "bbr1", "fixed"];
+    has_every_form(
+        &CONTROLS,
+        &fluid_tcp::congestion::Algorithm::forms(),
+        &deaf_to_losses,
+    );
+}
 
 /// The summary of `scheme` over `phy`.
 fn summary(scheme: &str, rtt: &str, phy: &str) -> Value {
@@ -174,15 +185,31 @@ fn the_largest_times_are_taken_and_sums_past_them_are_refused_where_they_arise()
             1,
             &["<stdin>:6:1: found tx_time + RTT + feedback delay past"],
         );
-    tmt("stats --json").input(last).run().ok();
+    let found = tmt("stats --json").input(last).run().ok().json();
+    assert_eq!(
+        (&found["slots"], &found["slots_erased"]),
+        (&1.into(), &1.into())
+    );
 }
 
 #[test]
 fn a_run_that_begins_at_the_largest_time_ends() {
     let folder = Folder::new();
     folder.write("last.csv", "9223372036.854775807,0\n");
-    let tcp = "timeout 5 tmt tcp --lldu 1500B --lldu-header 0B --buffer 2pkt last.csv";
-    bash(&folder, tcp).ok();
+    let tcp = "timeout 5 tmt tcp --lldu 1500B --lldu-header 0B --buffer 2pkt --json last.csv";
+    let report = bash(&folder, tcp).ok().json();
+    let run = &report["runs"][0];
+    assert_eq!(run["duration_s"], 0.0);
+    // Of ten packets one is sent and erased, two wait, and the queue has no room for the others.
+    for (name, packets) in [
+        ("sent", 10),
+        ("dropped", 7),
+        ("served", 1),
+        ("lost", 1),
+        ("delivered", 0),
+    ] {
+        assert_eq!(run["total"][format!("packets_{name}")], packets, "{name}");
+    }
 }
 
 #[test]
@@ -191,8 +218,19 @@ fn more_jobs_than_there_is_work_for_cost_nothing() {
     folder.write("phy.csv", trace(20, 4));
     for schemes in ["--scheme arq", "--scheme arq --scheme none --summary-only"] {
         // Half a gigabyte to write to has no room for a thousand threads of two megabytes each.
-        let script = format!("ulimit -d 500000; tmt apply --jobs 1000 {schemes} phy.csv");
-        bash(&folder, &script).ok();
+        let script = format!(
+            "ulimit -d 500000; tmt apply --jobs 1000 {schemes} --summary link.json phy.csv"
+        );
+        let many = bash(&folder, &script).ok();
+        let summary = folder.read("link.json");
+        let script = format!("tmt apply --jobs 1 {schemes} --summary link.json phy.csv");
+        assert_eq!(many.stdout, bash(&folder, &script).ok().stdout);
+        assert_eq!(summary, folder.read("link.json"));
+        assert_eq!(
+            many.stdout.is_empty(),
+            schemes.ends_with("only"),
+            "{schemes}"
+        );
     }
 }
 

@@ -3,7 +3,7 @@
 use std::fs::{self, OpenOptions, Permissions};
 use std::os::unix::fs::{FileTypeExt as _, MetadataExt as _, PermissionsExt as _, symlink};
 
-use crate::common::{Folder, bash, tmt, trace};
+use crate::common::{Folder, bash, skipped, tmt, trace};
 
 const SYNTH: &str = "synth --rate 264kbps --lldu 33B --duration 50ms --decode-delay 1ms";
 
@@ -300,7 +300,7 @@ fn a_file_that_may_not_be_written_is_not_replaced() {
     let path = folder.path("out.csv");
     fs::set_permissions(&path, Permissions::from_mode(0o444)).unwrap();
     if OpenOptions::new().append(true).open(&path).is_ok() {
-        eprintln!("skipped: this user may write any file");
+        skipped("this user may write any file");
         return;
     }
     let ran = tmt(SYNTH).arg("-o").arg("out.csv").within(&folder).run();

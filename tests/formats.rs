@@ -3,7 +3,7 @@
 use std::io::Read as _;
 use std::process::{Command, Stdio};
 
-use crate::common::{Folder, bash, plain, project, tmt, trace};
+use crate::common::{Folder, bash, plain, project, skipped, tmt, trace};
 use tmt_core::format::compression::{Compressor, Decompressor, Kind, recognise};
 
 const FORMS: [&str; 7] = [
@@ -314,7 +314,7 @@ fn installed(program: &str) -> bool {
         .status()
         .is_ok();
     if !is_there {
-        eprintln!("skipped: no {program} here");
+        skipped(&format!("no {program} here"));
     }
     is_there
 }

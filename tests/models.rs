@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::common::{Folder, tmt};
+use rayon::iter::{IndexedParallelIterator as _, IntoParallelIterator as _, ParallelIterator as _};
 use serde_json::Value as Json;
 use tmt_core::model::{Domain, Key, Model, Value};
 
@@ -110,13 +111,19 @@ fn has_an_answer_or_a_reason(model: &Model, given: &[(&Key, Value)]) {
 
 #[test]
 fn every_extreme_of_every_key_has_an_answer_or_a_reason() {
-    for model in models() {
-        for key in model.keys {
-            for value in extremes(key, 10_000) {
-                has_an_answer_or_a_reason(model, &[(key, value)]);
-            }
-        }
-    }
+    let keys = models().flat_map(|model| model.keys.iter().map(move |key| (model, key)));
+    let cases: Vec<_> = keys
+        .flat_map(|(model, key)| {
+            extremes(key, 10_000)
+                .into_iter()
+                .map(move |value| (model, key, value))
+        })
+        .collect();
+    // Some take many seconds.
+    cases
+        .into_par_iter()
+        .with_max_len(1)
+        .for_each(|(model, key, value)| has_an_answer_or_a_reason(model, &[(key, value)]));
 }
 
 #[test]

@@ -259,13 +259,20 @@ pub(crate) fn traces() -> Option<PathBuf> {
     if folder.is_dir() {
         return Some(folder);
     }
-    let reason = format!("skipped: no measured traces in {}", folder.display());
+    let reason = format!("no measured traces in {}", folder.display());
     assert!(
         std::env::var_os("TMT_SHARED_REQUIRED").is_none(),
         "{reason}, and TMT_SHARED_REQUIRED is set"
     );
-    eprintln!("{reason}");
+    skipped(&reason);
     None
+}
+
+/// Says why a test leaves something out; the harness would keep what `eprintln!` says of a test that passes.
+pub(crate) fn skipped(reason: &str) {
+    let this = thread::current();
+    let line = format!("{}: skipped: {reason}\n", this.name().unwrap_or("a test"));
+    std::io::stderr().write_all(line.as_bytes()).unwrap();
 }
 
 /// A PHY trace of `slots` slots, 1 ms apart, with a head; every `every`-th slot is erased.
@@ -291,4 +298,18 @@ pub(crate) fn plain(text: &str) -> String {
     text.lines()
         .filter(|line| !line.starts_with('#'))
         .fold(String::new(), |all, line| all + line + "\n")
+}
+
+/// Asserts that each of the `forms` that help lists, such as `arq[:rounds=R]`, is among `texts`, but for `others`.
+#[track_caller]
+pub(crate) fn has_every_form(texts: &[&str], forms: &[String], others: &[&str]) {
+    let name = |text: &str| text.split([':', ',', '[']).next().map(str::to_owned);
+    assert!(!forms.is_empty());
+    for form in forms.iter().map(|form| name(form)) {
+        let known = texts.iter().chain(others);
+        assert!(
+            known.map(|text| name(text)).any(|text| text == form),
+            "{form:?} is missing"
+        );
+    }
 }

@@ -4,8 +4,8 @@
 //! any; the index is a counter into the stream. The first 8 bytes of the key are the seed, little
 //! endian, the rest the name below.
 
-use rand::{Rng as _, SeedableRng as _};
 use rand_chacha::ChaCha8Rng;
+use rand_chacha::rand_core::{Rng as _, SeedableRng as _};
 
 /// What sets this project's numbers apart from those of others with the same seed.
 const DOMAIN: &[u8; 24] = b"tmt counter-based rng 1\0";
