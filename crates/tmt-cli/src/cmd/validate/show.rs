@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::figure::{Bound, Comparison, FIGURES, Figure, Runs};
+use super::figure::{Bound, Comparison, Figure, Runs};
 use crate::exit::{Failure, Outcome};
 use crate::output::{Output, json};
 use crate::table::{Report, significant};
@@ -78,10 +78,8 @@ impl FigureReport {
     }
 
     fn count(&self, verdict: Verdict) -> usize {
-        self.rows
-            .iter()
-            .filter(|row| row.verdict == verdict)
-            .count()
+        let rows = self.rows.iter();
+        rows.filter(|row| row.verdict == verdict).count()
     }
 
     /// Rows outside of their tolerance.
@@ -126,11 +124,12 @@ impl FigureReport {
                     maybe(found.ci95),
                     format!("{:+.2}", row.deviation * 100.0),
                     maybe(found.reference),
-                    match found.bound {
-                        Some(Bound::Upper) => format!("{}, judged from above", row.verdict.word()),
-                        Some(Bound::Lower) => format!("{}, judged from below", row.verdict.word()),
-                        None => row.verdict.word().to_owned(),
-                    },
+                    row.verdict.word().to_owned()
+                        + match found.bound {
+                            Some(Bound::Upper) => ", judged from above",
+                            Some(Bound::Lower) => ", judged from below",
+                            None => "",
+                        },
                 ],
             );
         }
@@ -165,55 +164,57 @@ impl FigureReport {
 
 /// All figures in one table.
 pub(super) fn csv(figures: &[FigureReport]) -> Outcome<Vec<u8>> {
-    let mut writer = csv::Writer::from_writer(Vec::new());
-    let head = [
-        "figure",
-        "at",
-        "subject",
-        "quantity",
-        "model",
-        "theory",
-        "simulated",
-        "ci95",
-        "deviation",
-        "tolerance",
-        "reference",
-        "verdict",
-        "outside_assumptions",
-    ];
-    writer.write_record(head).map_err(Failure::failed)?;
     let number = |value: f64| {
-        if value.is_finite() {
-            value.to_string()
-        } else {
-            String::new()
-        }
+        let finite = value.is_finite().then(|| value.to_string());
+        finite.unwrap_or_default()
     };
     let maybe = |value: Option<f64>| value.map_or_else(String::new, number);
+    let mut writer = csv::Writer::from_writer(Vec::new());
     for figure in figures {
         for row in &figure.rows {
             let found = &row.comparison;
-            let record = [
-                figure.figure,
-                &found.at,
-                &found.subject,
-                found.quantity,
-                &found.model,
-                &number(found.theory),
-                &number(found.simulated),
-                &maybe(found.ci95),
-                &number(row.deviation),
-                &number(figure.tolerance),
-                &maybe(found.reference),
-                row.verdict.word(),
-                found.outside_assumptions.unwrap_or(""),
-            ];
-            writer.write_record(record).map_err(Failure::failed)?;
+            let record = CsvRow {
+                figure: figure.figure,
+                at: &found.at,
+                subject: &found.subject,
+                quantity: found.quantity,
+                model: &found.model,
+                theory: number(found.theory),
+                simulated: number(found.simulated),
+                ci95: maybe(found.ci95),
+                deviation: number(row.deviation),
+                tolerance: number(figure.tolerance),
+                reference: maybe(found.reference),
+                verdict: row.verdict.word(),
+                outside_assumptions: found.outside_assumptions,
+            };
+            writer.serialize(record).map_err(Failure::failed)?;
         }
     }
-    writer
-        .into_inner()
-        .map_err(|error| Failure::failed(error.error()))
+    written(writer)
+}
+
+/// A row of the CSV, its numbers as text.
+#[derive(Debug, Serialize)]
+struct CsvRow<'a> {
+    figure: &'a str,
+    at: &'a str,
+    subject: &'a str,
+    quantity: &'a str,
+    model: &'a str,
+    theory: String,
+    simulated: String,
+    ci95: String,
+    deviation: String,
+    tolerance: String,
+    reference: String,
+    verdict: &'a str,
+    outside_assumptions: Option<&'a str>,
+}
+
+fn written(writer: csv::Writer<Vec<u8>>) -> Outcome<Vec<u8>> {
+    let bytes = writer.into_inner();
+    bytes.map_err(|error| Failure::failed(error.error()))
 }
 
 /// A figure's entry in the list.
@@ -226,8 +227,13 @@ struct Entry {
 }
 
 /// The figures there are.
-pub(super) fn list(output: &mut Output, as_json: bool, as_csv: bool) -> Outcome {
-    let entries = FIGURES.iter().map(|figure| Entry {
+pub(super) fn list(
+    figures: impl Iterator<Item = &'static Figure>,
+    output: &mut Output,
+    as_json: bool,
+    as_csv: bool,
+) -> Outcome {
+    let entries = figures.map(|figure| Entry {
         figure: figure.name,
         about: figure.about,
         tolerance: figure.tolerance,
@@ -241,8 +247,7 @@ pub(super) fn list(output: &mut Output, as_json: bool, as_csv: bool) -> Outcome 
         for entry in entries {
             writer.serialize(entry).map_err(Failure::failed)?;
         }
-        let bytes = writer.into_inner();
-        return output.write(&bytes.map_err(|error| Failure::failed(error.error()))?);
+        return output.write(&written(writer)?);
     }
     let mut report =
         Report::new(["figure", "what is compared", "tolerance %", "duration s"]).left(1);
