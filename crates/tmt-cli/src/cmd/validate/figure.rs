@@ -46,7 +46,10 @@ pub(super) struct Runs {
 
 impl Runs {
     /// What `run` makes of each seed, in their order.
-    pub(super) fn each<T: Send>(&self, run: impl Fn(u64) -> Outcome<T> + Sync + Send) -> Outcome<Vec<T>> {
+    pub(super) fn each<T: Send>(
+        &self,
+        run: impl Fn(u64) -> Outcome<T> + Sync + Send,
+    ) -> Outcome<Vec<T>> {
         let seeds: Vec<u64> = (1..=self.seeds).collect();
         seeds.into_par_iter().map(run).collect()
     }
