@@ -28,11 +28,10 @@ pub(crate) struct TraceArgs {
     #[arg(value_name = "TRACE")]
     pub(crate) trace: Option<String>,
     /// Unit of the numbers of a text input (s when left out) and of doubles in Arrow and Parquet (which
-    /// need one): s, ms, us or ns. Output is always in seconds, that of Arrow and Parquet in ns
+    /// need one). Output is always in seconds, that of Arrow and Parquet in ns
     #[arg(
         long,
         value_name = "UNIT",
-        hide_possible_values = true,
         value_parser = PossibleValuesParser::new(["s", "ms", "us", "ns"]).try_map(|unit| unit.parse::<Unit>())
     )]
     pub(crate) unit: Option<Unit>,

@@ -36,65 +36,32 @@ impl From<u64> for Place {
     }
 }
 
-/// The rules a packet log must obey.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Rule {
-    Form,
-    Story,
-    Causality,
-    Early,
-    Slots,
-    Fifo,
-    Queue,
-    Acked,
-    Parts,
-    /// Only beside a slot log.
-    Repeats,
+macro_rules! rules {
+    ($($rule:ident, $name:literal, $description:literal;)*) => {
+        /// The rules a packet log must obey.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+        pub(super) enum Rule {
+            $($rule),*
+        }
+
+        /// Each rule's name and description, in the order of declaration.
+        const RULES: &[(&str, &str)] = &[$(($name, $description)),*];
+    };
 }
 
-/// Each rule's name and description, in the order of declaration.
-const RULES: [(&str, &str); 10] = [
-    (
-        "form",
-        "the log is whole, every field reads, and fields, fate and run end agree",
-    ),
-    (
-        "story",
-        "every copy is sent, enqueued, served and delivered in this order of time",
-    ),
-    (
-        "causality",
-        "packets and copies are numbered as sent, and nothing acknowledged is sent again",
-    ),
-    (
-        "early",
-        "service and delivery happen when the link allows, not earlier and not later",
-    ),
-    (
-        "slots",
-        "no LLDU or service carries two packets, and each packet gets its full number",
-    ),
-    (
-        "fifo",
-        "packets are served in the order in which they were enqueued, and delivered in it where the head says so",
-    ),
-    (
-        "queue",
-        "the queue never exceeds its limit, and drops a packet only when it is full",
-    ),
-    (
-        "acked",
-        "only what was received is acknowledged, in order, and not before the ACK could be back",
-    ),
-    (
-        "parts",
-        "the parts of every delay are those that the row's times tell, and add up to it",
-    ),
-    (
-        "repeats",
-        "repeats go out when they are ready and before anything new, attempt by attempt",
-    ),
-];
+// The last is judged only beside a slot log.
+rules! {
+    Form, "form", "the log is whole, every field reads, and fields, fate and run end agree";
+    Story, "story", "every copy is sent, enqueued, served and delivered in this order of time";
+    Causality, "causality", "packets and copies are numbered as sent, and nothing acknowledged is sent again";
+    Early, "early", "service and delivery happen when the link allows, not earlier and not later";
+    Slots, "slots", "no LLDU or service carries two packets, and each packet gets its full number";
+    Fifo, "fifo", "packets are served in the order in which they were enqueued, and delivered in it where the head says so";
+    Queue, "queue", "the queue never exceeds its limit, and drops a packet only when it is full";
+    Acked, "acked", "only what was received is acknowledged, in order, and not before the ACK could be back";
+    Parts, "parts", "the parts of every delay are those that the row's times tell, and add up to it";
+    Repeats, "repeats", "repeats go out when they are ready and before anything new, attempt by attempt";
+}
 
 /// One thing that broke a rule.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]

@@ -20,13 +20,13 @@ use super::head::{Head, Keys};
 use super::reader::LogReader;
 use super::report::{Log, Rule, RuleTally};
 use super::row::Row;
-use codeword::Attempt;
 use copy::Copy;
 use row::{Key, Kind, Unit};
 
-/// What the head of a slot log tells beside that of the packet log.
+/// What the head of a slot log tells, beside that of the packet log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Rules {
+    head: Head,
     /// From an attempt's last unit to the repeat that its feedback asks for.
     heard: Span,
     /// The same where feedback is lost, if it can be.
@@ -36,7 +36,7 @@ struct Rules {
 }
 
 impl Rules {
-    fn of(metadata: &Metadata) -> Result<Self, Finding> {
+    fn of(metadata: &Metadata, head: Head) -> Result<Self, Finding> {
         let keys = Keys(metadata);
         let scheme: SchemeSpec = keys
             .text("scheme")?
@@ -44,6 +44,7 @@ impl Rules {
             .map_err(|_| keys.unfit("scheme", "a scheme of 'tmt apply --scheme'"))?;
         let delay = keys.span("feedback_delay_ns")?;
         Ok(Self {
+            head,
             heard: keys.span("rtt_ns")?.saturating_add(delay),
             timer: keys.optional_span("feedback_timer_ns")?,
             discards: scheme.combining() == Combining::Discard,
@@ -56,18 +57,23 @@ impl Rules {
     }
 }
 
-/// The slots, replayed.
-pub(super) struct Slots<'r> {
-    log: LogReader<Box<dyn Read + 'r>>,
-    head: Head,
+/// What went before a unit, and the rules of the link.
+#[derive(Debug, Clone, Copy)]
+struct History {
     rules: Rules,
-    /// The unit that has been read and whose turn has not come.
-    next: Option<Unit>,
     previous: Option<Unit>,
     /// The last first transmission.
     newest: Option<Unit>,
     /// The highest number of a codeword.
     codeword: Option<u64>,
+}
+
+/// The slots, replayed.
+pub(super) struct Slots<'r> {
+    log: LogReader<Box<dyn Read + 'r>>,
+    history: History,
+    /// The unit that has been read and whose turn has not come.
+    next: Option<Unit>,
     copies: BTreeMap<Key, Copy>,
     /// Those of which there has been a unit, by the time of the last.
     by_last: BTreeSet<(Time, Key)>,
@@ -86,7 +92,7 @@ impl<'r> Slots<'r> {
         };
         let rules = Head::of(&metadata, "slots").and_then(|told| {
             if told == *head {
-                return Rules::of(&metadata);
+                return Rules::of(&metadata, told);
             }
             let found = "a head of another run";
             Err(Finding::new(found, "the head of the packet log's run"))
@@ -95,14 +101,16 @@ impl<'r> Slots<'r> {
         let Some(rules) = rules.filter(|_| log.has_columns()) else {
             return Ok(None);
         };
-        let mut slots = Self {
-            log,
-            head: *head,
+        let history = History {
             rules,
-            next: None,
             previous: None,
             newest: None,
             codeword: None,
+        };
+        let mut slots = Self {
+            log,
+            history,
+            next: None,
             copies: BTreeMap::new(),
             by_last: BTreeSet::new(),
         };
@@ -134,9 +142,10 @@ impl<'r> Slots<'r> {
             self.step(tally)?;
         }
         self.log.check_end(tally);
-        let known = self.previous.map_or(latest, |unit| latest.max(unit.at));
+        let previous = self.history.previous;
+        let known = previous.map_or(latest, |unit| latest.max(unit.at));
         for copy in self.copies.values() {
-            copy.judge(&self.head, &self.rules, known, tally);
+            copy.judge(&self.history.rules, known, tally);
         }
         Ok(())
     }
@@ -161,7 +170,7 @@ impl<'r> Slots<'r> {
     }
 
     fn on_unit(&mut self, unit: &Unit, tally: &mut RuleTally) {
-        if let Some(Unit { slot, at, .. }) = self.previous {
+        if let Some(Unit { slot, at, .. }) = self.history.previous {
             let forward = unit.slot > slot && unit.at >= at;
             tally.check(Rule::Slots, unit.place, forward, || {
                 let found = format!("slot {} at {}", unit.slot, unit.at);
@@ -180,12 +189,7 @@ impl<'r> Slots<'r> {
             if let Some(last) = copy.latest {
                 self.by_last.remove(&(last, unit.key));
             }
-            let before = Attempt {
-                previous: self.previous,
-                newest: self.newest,
-                codeword: self.codeword,
-            };
-            copy.on_unit(unit, &before, &self.rules, tally);
+            copy.on_unit(unit, &self.history, tally);
             self.by_last.insert((unit.at, unit.key));
         } else {
             let (rule, expected) = match unit.kind {
@@ -194,17 +198,18 @@ impl<'r> Slots<'r> {
             };
             tally.check(rule, unit.place, false, || Finding::new(found(), expected));
         }
-        self.codeword = self.codeword.max(Some(unit.codeword));
-        self.previous = Some(*unit);
+        let history = &mut self.history;
+        history.codeword = history.codeword.max(Some(unit.codeword));
+        history.previous = Some(*unit);
         if unit.kind != Kind::Repeat {
-            self.newest = Some(*unit);
+            history.newest = Some(*unit);
             self.forget(unit, tally);
         }
     }
 
     /// Judges the copies of which nothing more may come, now that a first transmission goes out.
     fn forget(&mut self, unit: &Unit, tally: &mut RuleTally) {
-        let wait = self.rules.latest();
+        let wait = self.history.rules.latest();
         let over = |last: &Time| last.saturating_add(wait).saturating_add(wait) <= unit.at;
         let last_slot = |copy: &Copy| copy.row.fate.service().map_or(0, |service| service.last);
         let done: Vec<(Time, Key)> = self
@@ -220,7 +225,7 @@ impl<'r> Slots<'r> {
         for last in done {
             self.by_last.remove(&last);
             if let Some(copy) = self.copies.remove(&last.1) {
-                copy.judge(&self.head, &self.rules, Time::MAX, tally);
+                copy.judge(&self.history.rules, Time::MAX, tally);
             }
         }
     }

@@ -38,10 +38,7 @@ fn figures() -> impl Iterator<Item = &'static Figure> {
 )]
 pub(crate) struct Args {
     /// Figures and tables; all of them when left out
-    #[arg(
-        value_parser = PossibleValuesParser::new(figures().flat_map(Figure::names)),
-        hide_possible_values = true
-    )]
+    #[arg(value_parser = PossibleValuesParser::new(figures().flat_map(Figure::names)))]
     figures: Vec<String>,
     /// List the figures and tables there are
     #[arg(long, conflicts_with_all = ["figures", "tolerance", "duration"])]

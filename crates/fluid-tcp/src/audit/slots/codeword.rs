@@ -2,20 +2,10 @@
 
 use tmt_core::types::Time;
 
-use super::Rules;
 use super::row::{Kind, Unit};
+use super::{History, Rules};
 use crate::audit::finding::Finding;
 use crate::audit::report::{Rule, RuleTally};
-
-/// What went before a unit.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Attempt {
-    pub(super) previous: Option<Unit>,
-    /// The last first transmission.
-    pub(super) newest: Option<Unit>,
-    /// The highest number of a codeword.
-    pub(super) codeword: Option<u64>,
-}
 
 /// What the slots tell of a codeword.
 #[derive(Debug)]
@@ -35,12 +25,12 @@ pub(super) struct Codeword {
 
 impl Codeword {
     /// One of which this is the first unit.
-    pub(super) fn begin(unit: &Unit, before: &Attempt, tally: &mut RuleTally) -> Self {
+    pub(super) fn begin(unit: &Unit, history: &History, tally: &mut RuleTally) -> Self {
         let number = unit.codeword;
-        let new = unit.kind != Kind::Repeat && before.codeword.is_none_or(|last| last < number);
+        let new = unit.kind != Kind::Repeat && history.codeword.is_none_or(|last| last < number);
         tally.check(Rule::Repeats, unit.place, new, || {
             let found = format!("{}, of which nothing is under way", unit.attempt_of());
-            let next = before.codeword.map_or(0, |last| last + 1);
+            let next = history.codeword.map_or(0, |last| last + 1);
             Finding::new(found, format!("a codeword under way or one from {next} on"))
         });
         let mut codeword = Self {
@@ -56,17 +46,11 @@ impl Codeword {
     }
 
     /// Takes its next unit.
-    pub(super) fn on_unit(
-        &mut self,
-        unit: &Unit,
-        before: &Attempt,
-        rules: &Rules,
-        tally: &mut RuleTally,
-    ) {
+    pub(super) fn on_unit(&mut self, unit: &Unit, history: &History, tally: &mut RuleTally) {
         let last = self.last;
         let follows = if unit.attempt == last.attempt {
             // Repeats of one attempt go out in one piece.
-            let same = before.previous.is_some_and(|previous| {
+            let same = history.previous.is_some_and(|previous| {
                 (previous.codeword, previous.attempt) == (unit.codeword, unit.attempt)
             });
             same || unit.kind != Kind::Repeat
@@ -82,8 +66,8 @@ impl Codeword {
             Finding::new(found, expected)
         });
         if unit.attempt > last.attempt {
-            self.check_turn(unit, before, rules, tally);
-            if rules.discards {
+            self.check_turn(unit, history, tally);
+            if history.rules.discards {
                 self.decoded = self.decoded_by_now();
                 self.arrivals.clear();
             }
@@ -93,20 +77,23 @@ impl Codeword {
     }
 
     /// The first unit of an attempt goes out when it is ready, and nothing new goes before it.
-    fn check_turn(&self, unit: &Unit, before: &Attempt, rules: &Rules, tally: &mut RuleTally) {
+    fn check_turn(&self, unit: &Unit, history: &History, tally: &mut RuleTally) {
         let last = self.last;
         let mut repeats = tally.at(Rule::Repeats, unit.place);
-        let heard = last.at.saturating_add(rules.heard);
+        let heard = last.at.saturating_add(history.rules.heard);
         let words = || format!("{} at {}", unit.attempt_of(), unit.at);
         repeats.check(unit.at >= heard, || {
             let expected = format!("not before {heard}, when its feedback has come");
             Finding::new(words(), expected)
         });
         // Where feedback can be lost, one that goes out after its timer may have waited for that.
-        let expired = rules.timer.map(|timer| last.at.saturating_add(timer));
+        let expired = history
+            .rules
+            .timer
+            .map(|timer| last.at.saturating_add(timer));
         let expired = expired.filter(|expired| unit.at >= *expired);
         let ready = expired.unwrap_or(heard);
-        let newer = before.newest.filter(|newest| newest.slot > last.slot);
+        let newer = history.newest.filter(|newest| newest.slot > last.slot);
         let passed = newer.filter(|newest| newest.at >= ready);
         repeats.check(passed.is_none(), || {
             let expected = passed.map(|Unit { slot, at, .. }| {

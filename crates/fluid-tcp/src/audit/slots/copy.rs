@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 
 use tmt_core::types::Time;
 
-use super::Rules;
-use super::codeword::{Attempt, Codeword};
+use super::codeword::Codeword;
 use super::row::{Kind, Unit};
+use super::{History, Rules};
 use crate::audit::finding::Finding;
-use crate::audit::head::{Head, Link};
+use crate::audit::head::Link;
 use crate::audit::report::{Rule, RuleTally};
 use crate::audit::row::{Fate, Row, Service};
 
@@ -36,13 +36,7 @@ impl Copy {
     }
 
     /// Takes its next unit.
-    pub(super) fn on_unit(
-        &mut self,
-        unit: &Unit,
-        before: &Attempt,
-        rules: &Rules,
-        tally: &mut RuleTally,
-    ) {
+    pub(super) fn on_unit(&mut self, unit: &Unit, history: &History, tally: &mut RuleTally) {
         self.latest = Some(unit.at);
         if unit.kind != Kind::Repeat {
             self.units += 1;
@@ -55,18 +49,18 @@ impl Copy {
             (seen.end, seen.last) = (unit.at, unit.slot);
         }
         if let Some(codeword) = self.codewords.get_mut(&unit.codeword) {
-            codeword.on_unit(unit, before, rules, tally);
+            codeword.on_unit(unit, history, tally);
         } else {
-            let codeword = Codeword::begin(unit, before, tally);
+            let codeword = Codeword::begin(unit, history, tally);
             self.codewords.insert(unit.codeword, codeword);
         }
     }
 
     /// Holds its row against the slots, all of which are known up to then.
-    pub(super) fn judge(&self, head: &Head, rules: &Rules, known: Time, tally: &mut RuleTally) {
+    pub(super) fn judge(&self, rules: &Rules, known: Time, tally: &mut RuleTally) {
         let service = self.row.fate.service();
         if let (Some(service), Some(seen)) = (service, self.seen) {
-            self.check_service(&service, &seen, head, known, tally);
+            self.check_service(&service, &seen, rules, known, tally);
         } else {
             // One that the log has begin behind the end of the run is not told of.
             let behind = service.is_some_and(|service| service.start > known);
@@ -76,7 +70,7 @@ impl Copy {
             });
         }
         if let Some(at) = self.row.fate.delivered() {
-            self.check_delivery(at, head, rules, tally);
+            self.check_delivery(at, rules, tally);
         }
     }
 
@@ -84,7 +78,7 @@ impl Copy {
         &self,
         service: &Service,
         seen: &Service,
-        head: &Head,
+        rules: &Rules,
         known: Time,
         tally: &mut RuleTally,
     ) {
@@ -105,7 +99,7 @@ impl Copy {
         });
         if let Link::Coupled {
             units_per_packet, ..
-        } = head.link
+        } = rules.head.link
             && delivered
             && over
         {
@@ -118,7 +112,7 @@ impl Copy {
     }
 
     /// A delivery has its data, and where nothing else holds it up comes with the last of it.
-    fn check_delivery(&self, at: Time, head: &Head, rules: &Rules, tally: &mut RuleTally) {
+    fn check_delivery(&self, at: Time, rules: &Rules, tally: &mut RuleTally) {
         let mut early = tally.at(Rule::Early, self.row.line);
         let mut latest = None;
         for (number, codeword) in &self.codewords {
@@ -132,10 +126,10 @@ impl Copy {
         let Some(latest) = latest else {
             return;
         };
-        let arrives = latest.saturating_add(head.forward);
+        let arrives = latest.saturating_add(rules.head.forward);
         let why = ", when the slots brought its last data";
         // Repeats that nobody needed may bring more than decoding had, and earlier ones may be waited for.
-        if head.in_order.is_none() && rules.timer.is_none() {
+        if rules.head.in_order.is_none() && rules.timer.is_none() {
             early.exactly("delivered", at, arrives, why);
         } else {
             early.not_before("delivered", at, arrives, why);

@@ -28,7 +28,37 @@ pub(super) struct Figure {
     pub(super) compare: fn(&Runs) -> Outcome<Vec<Comparison>>,
 }
 
+/// What the figures of a paper have in common.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Scale {
+    pub(super) tolerance: f64,
+    /// Length of a run when `--duration` is left out, and the shortest that means anything, s.
+    pub(super) seconds: (u32, u32),
+}
+
 impl Figure {
+    pub(super) const fn new(
+        name: &'static str,
+        about: &'static str,
+        scale: Scale,
+        compare: fn(&Runs) -> Outcome<Vec<Comparison>>,
+    ) -> Self {
+        Self {
+            name,
+            also: &[],
+            about,
+            tolerance: scale.tolerance,
+            duration: Span::from_secs(scale.seconds.0),
+            shortest: Span::from_secs(scale.seconds.1),
+            compare,
+        }
+    }
+
+    /// The same under further names.
+    pub(super) const fn also(self, also: &'static [&'static str]) -> Self {
+        Self { also, ..self }
+    }
+
     /// All its names.
     pub(super) fn names(&self) -> impl Iterator<Item = &'static str> {
         std::iter::once(self.name).chain(self.also.iter().copied())

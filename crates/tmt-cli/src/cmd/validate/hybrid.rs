@@ -8,7 +8,7 @@ use fluid_tcp::simulation::Path;
 use tmt_core::types::{BitRate, Bytes, Span};
 
 use super::coupled::Point;
-use super::figure::{Comparison, Figure, Runs, Theory, cross};
+use super::figure::{Comparison, Figure, Runs, Scale, Theory, cross};
 use crate::exit::Outcome;
 use fluid_tcp::simulation::replications::Estimate;
 
@@ -36,41 +36,30 @@ const NEARLY_FULL: f64 = 0.6;
 const QUEUED: &str = "relation (1) asks for 60 to 100 % of the link: its queue, of which the model knows nothing, takes part";
 const UNORDERED: &str = "the model knows delivery in order alone";
 
-const fn figure(
-    name: &'static str,
-    also: &'static [&'static str],
-    about: &'static str,
-    compare: fn(&Runs) -> Outcome<Vec<Comparison>>,
-) -> Figure {
-    Figure {
-        name,
-        also,
-        about,
-        tolerance: 0.1,
-        duration: Span::from_secs(2_000),
-        shortest: Span::from_secs(100),
-        compare,
-    }
-}
+const SCALE: Scale = Scale {
+    tolerance: 0.1,
+    seconds: (2_000, 100),
+};
 
 /// One way over the link, ms.
 const DELAYS: [u32; 3] = [20, 100, 200];
 const PERSISTENCIES: [u32; 6] = [0, 1, 2, 3, 4, 5];
 
 pub(super) const FIGURES: &[Figure] = &[
-    figure(
+    Figure::new(
         "002-fig3",
-        &["002-fig9"],
         "papers/002 Figs 3 and 9: throughput of the link over N, FEC alone, 10 connections, p = 0.01",
+        SCALE,
         |runs| {
             let at = |delay, sent| At::new(10, delay, 0.01, sent, 0);
             compare(runs, &cross(&DELAYS, &[10, 11, 12, 13, 14, 16], at))
         },
-    ),
-    figure(
+    )
+    .also(&["002-fig9"]),
+    Figure::new(
         "002-fig4",
-        &["002-fig10"],
         "papers/002 Figs 4 and 10: the same over the persistency, ARQ-SR alone, in order and not, 10 connections, p = 0.01",
+        SCALE,
         |runs| {
             let links = cross(&[InOrder::Link, InOrder::Off], &DELAYS, |order, delay| {
                 (order, delay)
@@ -81,34 +70,39 @@ pub(super) const FIGURES: &[Figure] = &[
             };
             compare(runs, &cross(&links, &PERSISTENCIES, at))
         },
-    ),
-    figure(
+    )
+    .also(&["002-fig10"]),
+    Figure::new(
         "002-fig5",
-        &["002-fig11"],
         "papers/002 Figs 5 and 11: the hybrid model, 10 connections, D = 200 ms, p = 0.01",
+        SCALE,
         |runs| compare(runs, &hybrid(10, 0.01)),
-    ),
-    figure(
+    )
+    .also(&["002-fig11"]),
+    Figure::new(
         "002-fig6",
-        &["002-fig12"],
         "papers/002 Figs 6 and 12: the same at p = 0.001",
+        SCALE,
         |runs| compare(runs, &hybrid(10, 0.001)),
-    ),
-    figure(
+    )
+    .also(&["002-fig12"]),
+    Figure::new(
         "002-fig7",
-        &["002-fig13"],
         "papers/002 Figs 7 and 13: the hybrid model, one connection, D = 200 ms, p = 0.01",
+        SCALE,
         |runs| compare(runs, &hybrid(1, 0.01)),
-    ),
-    figure(
+    )
+    .also(&["002-fig13"]),
+    Figure::new(
         "002-fig8",
-        &["002-fig14"],
         "papers/002 Figs 8 and 14: throughput over the persistency, ARQ-SR alone, one connection, p = 0.01",
+        SCALE,
         |runs| {
             let at = |delay, persistency| At::new(1, delay, 0.01, 10, persistency);
             compare(runs, &cross(&DELAYS, &PERSISTENCIES, at))
         },
-    ),
+    )
+    .also(&["002-fig14"]),
 ];
 
 /// A point on an axis.

@@ -6,7 +6,7 @@ use tmt_core::scheme::runner::Walk;
 use tmt_core::scheme::{Combining, SchemeSpec};
 use tmt_core::types::{BitRate, Bytes, Fate, Lldu, Slot, Span, Time, to_f64};
 
-use super::figure::{Comparison, Figure, Runs, Theory, mean};
+use super::figure::{Comparison, Figure, Runs, Scale, Theory, mean};
 use crate::exit::{Failure, Outcome};
 
 // The papers' forward link: 2.34 Mbps of 33 B LLDUs, RTT 500 ms.
@@ -60,26 +60,16 @@ fn tp() -> f64 {
     to_f64(LLDU.0) * 8.0 / to_f64(RATE.0)
 }
 
-const fn figure(
-    name: &'static str,
-    about: &'static str,
-    compare: fn(&Runs) -> Outcome<Vec<Comparison>>,
-) -> Figure {
-    Figure {
-        name,
-        also: &[],
-        about,
-        tolerance: 0.02,
-        duration: Span::from_secs(500),
-        shortest: Span::from_secs(60),
-        compare,
-    }
-}
+const SCALE: Scale = Scale {
+    tolerance: 0.02,
+    seconds: (500, 60),
+};
 
 pub(super) const FIGURES: &[Figure] = &[
-    figure(
+    Figure::new(
         "000-fig5",
         "papers/000 Fig. 5: efficiency and delay over the erasure probability, alpha = 0.99",
+        SCALE,
         |runs| {
             let cases = [
                 case("fec:10/12", "fec", "nd=10 nr=2", "delay_nd"),
@@ -89,9 +79,10 @@ pub(super) const FIGURES: &[Figure] = &[
             compare(runs, 0.99, &[0.1, 0.5, 0.8, 0.9, 0.95, 0.98], &cases)
         },
     ),
-    figure(
+    Figure::new(
         "000-fig6",
         "papers/000 Fig. 6: the same for ND = 38, NR = 13, R = 2, alpha = 0.98",
+        SCALE,
         |runs| {
             let harq = "harq:38/51,rounds=2";
             let cases = [
@@ -113,9 +104,10 @@ pub(super) const FIGURES: &[Figure] = &[
             compare(runs, 0.98, &[0.1, 0.5, 0.8, 0.9, 0.93], &cases)
         },
     ),
-    figure(
+    Figure::new(
         "link-further",
         "what papers/000 has no figure for: interleaved FEC (eq 4), NS > 0, frame ARQ, alpha = 0.98",
+        SCALE,
         |runs| {
             let (short, long) = ("fec:10/12,interleave=10", "fec:10/12,interleave=100");
             let (extra, many) = ("harq:10/12,extra=2,rounds=1", "harq:10/12,rounds=4");

@@ -7,6 +7,8 @@
 //! that a window of 26 to 51 segments over a pipe of 25 keeps busy all the time. It is no strict bound: it leaves out what recoveries cost, and with T1 = 500 ms, T2 = 300 ms
 //! and B = 50, which no figure has, the simulation is 10 to 15 % below it.
 
+use std::fmt;
+
 use fluid_tcp::endpoint::sender::Snapshot;
 use fluid_tcp::endpoint::{Endpoint, Profile};
 use fluid_tcp::link::PacketCopy;
@@ -16,8 +18,9 @@ use fluid_tcp::simulation::{Path, SplitWindow};
 use tmt_core::math::num;
 use tmt_core::types::{BitRate, Bytes, Span, Time, to_f64};
 
+use self::Axis::{Buffer, Flows, Loss, Repeats, T1, T2};
 use super::coupled::Point;
-use super::figure::{Bound, Comparison, Figure, Runs, Theory, cross, mean};
+use super::figure::{Bound, Comparison, Figure, Runs, Scale, Theory, cross, mean};
 use crate::exit::Outcome;
 
 const RATE: BitRate = BitRate(1_000_000);
@@ -40,20 +43,10 @@ const FEW: &str = "with so few segments for each flow (58) sees no fast retransm
 /// Share of the link by which the losses of a run may be fewer than expected.
 const BEYOND: f64 = 0.01;
 
-const fn figure(
-    name: &'static str,
-    about: &'static str,
-    tolerance: f64,
-    compare: fn(&Runs) -> Outcome<Vec<Comparison>>,
-) -> Figure {
-    Figure {
-        name,
-        also: &[],
-        about,
+const fn scale(tolerance: f64) -> Scale {
+    Scale {
         tolerance,
-        duration: Span::from_secs(1_000),
-        shortest: Span::from_secs(100),
-        compare,
+        seconds: (1_000, 100),
     }
 }
 
@@ -68,116 +61,69 @@ const LOSSES: [f64; 2] = [0.1, 0.3];
 const MANY_LOSSES: [f64; 5] = [0.1, 0.2, 0.3, 0.4, 0.5];
 
 pub(super) const FIGURES: &[Figure] = &[
-    figure(
+    Figure::new(
         "004-fig6",
         "papers/004 Fig. 6: end to end over the segment loss rate, T1 = 0, B = 50",
-        0.1,
+        scale(0.1),
         |runs| {
-            let points = cross(&[100, 250, 500], &MANY_LOSSES, |satellite, loss| {
-                let way = Way {
-                    satellite,
-                    loss,
-                    terrestrial: 0,
-                    ..WAY
-                };
-                (format!("T2={satellite}ms p={loss}"), way)
-            });
+            let way = Way {
+                terrestrial: 0,
+                ..WAY
+            };
+            let points = way.over(&[100, 250, 500].map(T2), &MANY_LOSSES.map(Loss));
             compare(runs, END_TO_END, points)
         },
     ),
-    figure(
+    Figure::new(
         "004-fig7",
         "papers/004 Fig. 7: end to end over T2, T1 = 100 ms, B = 50",
-        0.1,
+        scale(0.1),
         |runs| {
-            let points = cross(
-                &LOSSES,
-                &[50, 100, 200, 300, 400, 500],
-                |loss, satellite| {
-                    let way = Way {
-                        satellite,
-                        loss,
-                        ..WAY
-                    };
-                    (format!("T2={satellite}ms p={loss}"), way)
-                },
-            );
+            let points = WAY.over(&LOSSES.map(Loss), &[50, 100, 200, 300, 400, 500].map(T2));
             compare(runs, END_TO_END, points)
         },
     ),
-    figure(
+    Figure::new(
         "004-fig8",
         "papers/004 Fig. 8: end to end over T1, T2 = 100 ms, B = 50",
-        0.1,
+        scale(0.1),
         |runs| {
-            let points = cross(
-                &LOSSES,
-                &[0, 100, 200, 300, 400, 500],
-                |loss, terrestrial| {
-                    let way = Way {
-                        terrestrial,
-                        loss,
-                        ..WAY
-                    };
-                    (format!("T1={terrestrial}ms p={loss}"), way)
-                },
-            );
+            let points = WAY.over(&LOSSES.map(Loss), &[0, 100, 200, 300, 400, 500].map(T1));
             compare(runs, END_TO_END, points)
         },
     ),
-    figure(
+    Figure::new(
         "004-fig9",
         "papers/004 Fig. 9: end to end over the buffer, T1 = T2 = 100 ms",
-        0.1,
+        scale(0.1),
         |runs| {
-            let points = cross(&LOSSES, &[10, 25, 50, 100, 200], |loss, buffer| {
-                let way = Way {
-                    buffer,
-                    loss,
-                    ..WAY
-                };
-                (format!("B={buffer} p={loss}"), way)
-            });
+            let points = WAY.over(&LOSSES.map(Loss), &[10, 25, 50, 100, 200].map(Buffer));
             compare(runs, END_TO_END, points)
         },
     ),
-    figure(
+    Figure::new(
         "004-fig11",
         "papers/004 Fig. 11: splitting over the buffer, T1 = 100 ms, p = 0.1",
-        0.06,
+        scale(0.06),
         |runs| {
-            let buffers = [10, 20, 50, 100, 150, 200];
-            let points = cross(&[10, 500], &buffers, |satellite, buffer| {
-                let way = Way {
-                    satellite,
-                    buffer,
-                    ..WAY
-                };
-                (format!("T2={satellite}ms B={buffer}"), way)
-            });
+            let buffers = [10, 20, 50, 100, 150, 200].map(Buffer);
+            let points = WAY.over(&[10, 500].map(T2), &buffers);
             compare(runs, SPLIT, points)
         },
     ),
-    figure(
+    Figure::new(
         "004-fig12",
         "papers/004 Fig. 12: splitting over the segment loss rate, T1 = 100 ms, B = 50",
-        0.06,
+        scale(0.06),
         |runs| {
-            let points = cross(&[100, 500], &MANY_LOSSES, |satellite, loss| {
-                let way = Way {
-                    satellite,
-                    loss,
-                    ..WAY
-                };
-                (format!("T2={satellite}ms p={loss}"), way)
-            });
+            let points = WAY.over(&[100, 500].map(T2), &MANY_LOSSES.map(Loss));
             compare(runs, SPLIT, points)
         },
     ),
-    figure(
+    Figure::new(
         "004-fig13",
         "papers/004 Fig. 13: both over beta/(1 + 2 alpha), T2 = 100 ms, p = 0.1",
-        0.1,
+        scale(0.1),
         |runs| {
             let loads = [0.2, 0.4, 0.6, 0.8, 1.0, 1.5];
             let points = cross(&[0.1, 1.0, 10.0], &loads, |alpha: f64, load: f64| {
@@ -195,26 +141,19 @@ pub(super) const FIGURES: &[Figure] = &[
             compare(runs, BOTH, points)
         },
     ),
-    figure(
+    Figure::new(
         "004-fig14",
         "papers/004 Fig. 14: end to end over the largest number of repeats, T1 = T2 = 100 ms, B = 50",
-        0.1,
+        scale(0.1),
         |runs| {
-            let points = cross(&LOSSES, &[1, 2, 3, 4, 6, 8, 10], |loss, repeats| {
-                let way = Way {
-                    most: Some(repeats),
-                    loss,
-                    ..WAY
-                };
-                (format!("repeats<={repeats} p={loss}"), way)
-            });
+            let points = WAY.over(&LOSSES.map(Loss), &[1, 2, 3, 4, 6, 8, 10].map(Repeats));
             compare(runs, END_TO_END, points)
         },
     ),
-    figure(
+    Figure::new(
         "004-fig15",
         "papers/004 Fig. 15: both over the fading rate, X = 0.1, T1 = T2 = 100 ms, B = 50; the model is an upper bound",
-        0.1,
+        scale(0.1),
         |runs| {
             let points = [10, 20, 50, 100, 200].map(|bad| {
                 let way = Way {
@@ -226,26 +165,19 @@ pub(super) const FIGURES: &[Figure] = &[
             compare(runs, BOTH, points)
         },
     ),
-    figure(
+    Figure::new(
         "004-fig16",
         "papers/004 Fig. 16: both over the number of connections, T1 = T2 = 100 ms, p = 0.1",
-        0.1,
+        scale(0.1),
         |runs| {
-            let points = cross(&[30, 100], &[1, 2, 5, 10], |buffer, flows| {
-                let way = Way {
-                    buffer,
-                    flows,
-                    ..WAY
-                };
-                (format!("B={buffer} N={flows}"), way)
-            });
+            let points = WAY.over(&[30, 100].map(Buffer), &[1, 2, 5, 10].map(Flows));
             compare(runs, BOTH, points)
         },
     ),
-    figure(
+    Figure::new(
         "004-fig17",
         "papers/004 Fig. 17: windows of two connections end to end when the buffer overflows, T1 = T2 = 100 ms, B = 50, p = 0.1",
-        0.25,
+        scale(0.25),
         windows,
     ),
 ];
@@ -324,7 +256,54 @@ struct Way {
     flows: u32,
 }
 
+/// A value on an axis of a figure.
+#[derive(Debug, Clone, Copy)]
+enum Axis {
+    T1(u32),
+    T2(u32),
+    Buffer(u64),
+    Repeats(u32),
+    Flows(u32),
+    Loss(f64),
+}
+
+impl fmt::Display for Axis {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            T1(ms) => write!(f, "T1={ms}ms"),
+            T2(ms) => write!(f, "T2={ms}ms"),
+            Buffer(segments) => write!(f, "B={segments}"),
+            Repeats(most) => write!(f, "repeats<={most}"),
+            Flows(flows) => write!(f, "N={flows}"),
+            Loss(p) => write!(f, "p={p}"),
+        }
+    }
+}
+
 impl Way {
+    /// This point at every pair of values, the inner ones first; the loss is named last.
+    fn over(self, outer: &[Axis], inner: &[Axis]) -> Vec<(String, Self)> {
+        cross(outer, inner, |outer, inner| {
+            let at = match outer {
+                Loss(_) => format!("{inner} {outer}"),
+                _ => format!("{outer} {inner}"),
+            };
+            (at, self.with(outer).with(inner))
+        })
+    }
+
+    fn with(mut self, value: Axis) -> Self {
+        match value {
+            T1(ms) => self.terrestrial = ms,
+            T2(ms) => self.satellite = ms,
+            Buffer(segments) => self.buffer = segments,
+            Repeats(most) => self.most = Some(most),
+            Flows(flows) => self.flows = flows,
+            Loss(p) => self.loss = p,
+        }
+        self
+    }
+
     /// The keys of a model of this path.
     fn keys(&self) -> String {
         let (t1, t2) = (

@@ -162,54 +162,52 @@ impl FigureReport {
     }
 }
 
+/// A field of the CSV.
+type Field = fn(&FigureReport, &Row) -> String;
+
+/// The columns of the CSV.
+const COLUMNS: [(&str, Field); 13] = [
+    ("figure", |figure, _| figure.figure.to_owned()),
+    ("at", |_, row| row.comparison.at.clone()),
+    ("subject", |_, row| row.comparison.subject.clone()),
+    ("quantity", |_, row| row.comparison.quantity.to_owned()),
+    ("model", |_, row| row.comparison.model.clone()),
+    ("theory", |_, row| number(row.comparison.theory)),
+    ("simulated", |_, row| number(row.comparison.simulated)),
+    ("ci95", |_, row| maybe(row.comparison.ci95)),
+    ("deviation", |_, row| number(row.deviation)),
+    ("tolerance", |figure, _| number(figure.tolerance)),
+    ("reference", |_, row| maybe(row.comparison.reference)),
+    ("verdict", |_, row| row.verdict.word().to_owned()),
+    ("outside_assumptions", |_, row| {
+        row.comparison
+            .outside_assumptions
+            .unwrap_or_default()
+            .to_owned()
+    }),
+];
+
+fn number(value: f64) -> String {
+    let finite = value.is_finite().then(|| value.to_string());
+    finite.unwrap_or_default()
+}
+
+fn maybe(value: Option<f64>) -> String {
+    value.map_or_else(String::new, number)
+}
+
 /// All figures in one table.
 pub(super) fn csv(figures: &[FigureReport]) -> Outcome<Vec<u8>> {
-    let number = |value: f64| {
-        let finite = value.is_finite().then(|| value.to_string());
-        finite.unwrap_or_default()
-    };
-    let maybe = |value: Option<f64>| value.map_or_else(String::new, number);
     let mut writer = csv::Writer::from_writer(Vec::new());
+    let head = COLUMNS.map(|(name, _)| name);
+    writer.write_record(head).map_err(Failure::failed)?;
     for figure in figures {
         for row in &figure.rows {
-            let found = &row.comparison;
-            let record = CsvRow {
-                figure: figure.figure,
-                at: &found.at,
-                subject: &found.subject,
-                quantity: found.quantity,
-                model: &found.model,
-                theory: number(found.theory),
-                simulated: number(found.simulated),
-                ci95: maybe(found.ci95),
-                deviation: number(row.deviation),
-                tolerance: number(figure.tolerance),
-                reference: maybe(found.reference),
-                verdict: row.verdict.word(),
-                outside_assumptions: found.outside_assumptions,
-            };
-            writer.serialize(record).map_err(Failure::failed)?;
+            let record = COLUMNS.map(|(_, field)| field(figure, row));
+            writer.write_record(record).map_err(Failure::failed)?;
         }
     }
     written(writer)
-}
-
-/// A row of the CSV, its numbers as text.
-#[derive(Debug, Serialize)]
-struct CsvRow<'a> {
-    figure: &'a str,
-    at: &'a str,
-    subject: &'a str,
-    quantity: &'a str,
-    model: &'a str,
-    theory: String,
-    simulated: String,
-    ci95: String,
-    deviation: String,
-    tolerance: String,
-    reference: String,
-    verdict: &'a str,
-    outside_assumptions: Option<&'a str>,
 }
 
 fn written(writer: csv::Writer<Vec<u8>>) -> Outcome<Vec<u8>> {

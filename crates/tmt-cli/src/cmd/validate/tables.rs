@@ -10,7 +10,7 @@ use tmt_core::channel::{Channel, ChannelSpec};
 use tmt_core::types::{BitRate, Bytes, Span, Time, to_f64};
 
 use super::coupled::flows;
-use super::figure::{Comparison, Figure, Runs, Theory, mean};
+use super::figure::{Comparison, Figure, Runs, Scale, Theory, mean};
 use crate::exit::{Failure, Outcome};
 
 /// Size of a segment; only the rate in segments matters.
@@ -74,34 +74,25 @@ const FIVE: Table = Table {
     ],
 };
 
-const fn figure(
-    name: &'static str,
-    about: &'static str,
-    duration: Span,
-    compare: fn(&Runs) -> Outcome<Vec<Comparison>>,
-) -> Figure {
-    Figure {
-        name,
-        also: &[],
-        about,
-        tolerance: 0.2,
-        duration,
-        shortest: Span::from_secs(500),
-        compare,
-    }
-}
+const SCALE: Scale = Scale {
+    tolerance: 0.2,
+    seconds: (20_000, 500),
+};
 
 pub(super) const FIGURES: &[Figure] = &[
-    figure(
+    Figure::new(
         "003-table1",
         "papers/003 Table I: normalised goodput over the loss rate, one NewReno connection, mu = 100",
-        Span::from_secs(20_000),
+        SCALE,
         |runs| ONE.compare(runs),
     ),
-    figure(
+    Figure::new(
         "003-table2",
         "papers/003 Table II: the same for five NewReno connections in all, mu = 455",
-        Span::from_secs(5_000),
+        Scale {
+            seconds: (5_000, 500),
+            ..SCALE
+        },
         |runs| FIVE.compare(runs),
     ),
 ];
