@@ -243,9 +243,8 @@ impl<'t> Server<'t> {
         if let Some(at) = served.fate.delivered() {
             let decoding = Span::from_nanos(1).unwrap_or(Span::ZERO);
             let earliest = sent.saturating_add(self.head.forward.saturating_add(decoding));
-            tally
-                .at(Rule::Early, served.line)
-                .not_before("delivered", at, earliest, "");
+            let mut early = tally.at(Rule::Early, served.line);
+            early.not_before("delivered", at, earliest, "");
         }
     }
 
@@ -253,9 +252,8 @@ impl<'t> Server<'t> {
     fn check_arrival(&mut self, served: &Served, arrives: Time, tally: &mut RuleTally) {
         match served.fate {
             Fate::Delivered { at, .. } => {
-                tally
-                    .at(Rule::Early, served.line)
-                    .exactly("delivered", at, arrives, "");
+                let mut early = tally.at(Rule::Early, served.line);
+                early.exactly("delivered", at, arrives, "");
             }
             Fate::Open { .. } => self.open.push((served.line, arrives)),
             Fate::LostOnLink { .. } | Fate::DroppedAtQueue | Fate::Duplicate => {}

@@ -44,9 +44,8 @@ impl Server<'_> {
             .previous
             .map_or(enqueued, |previous| previous.start.max(enqueued));
         let why = ", when it could be served";
-        tally
-            .at(Rule::Early, served.line)
-            .not_before("service_start", start, turn, why);
+        let mut early = tally.at(Rule::Early, served.line);
+        early.not_before("service_start", start, turn, why);
         self.check_earliest(served, start, tally);
     }
 }

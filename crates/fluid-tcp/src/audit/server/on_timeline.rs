@@ -13,9 +13,8 @@ impl Server<'_> {
     pub(super) fn check_bounds(&self, served: &Served, at_head: Time, tally: &mut RuleTally) {
         let start = served.service.start;
         let why = ", when it reached the head of the queue";
-        tally
-            .at(Rule::Early, served.line)
-            .not_before("service_start", start, at_head, why);
+        let mut early = tally.at(Rule::Early, served.line);
+        early.not_before("service_start", start, at_head, why);
         self.check_earliest(served, served.service.end, tally);
     }
 
@@ -51,9 +50,8 @@ impl Server<'_> {
             && let Some(turn) = self.turn(start, end)
         {
             let why = ", a service time after the one before";
-            tally
-                .at(Rule::Early, served.line)
-                .not_before("delivered", at, turn, why);
+            let mut early = tally.at(Rule::Early, served.line);
+            early.not_before("delivered", at, turn, why);
             self.latest = Some(at);
         }
     }

@@ -94,7 +94,7 @@ impl FigureReport {
 
     /// The figure's table.
     pub(super) fn text(&self) -> String {
-        let mut report = Report::new([
+        let headings = [
             "at",
             "simulated",
             "quantity",
@@ -105,11 +105,9 @@ impl FigureReport {
             "deviation %",
             "reference",
             "",
-        ])
-        .left(1)
-        .left(2)
-        .left(3)
-        .left(9);
+        ];
+        let words = [1, 2, 3, 9];
+        let mut report = words.into_iter().fold(Report::new(headings), Report::left);
         let maybe = |value: Option<f64>| value.map_or_else(|| "-".to_owned(), significant);
         for row in &self.rows {
             let found = &row.comparison;
@@ -142,12 +140,10 @@ impl FigureReport {
             significant(self.tolerance * 100.0)
         );
         let mut reasons: Vec<&str> = Vec::new();
-        for reason in self
-            .rows
-            .iter()
-            .filter_map(|row| row.comparison.outside_assumptions)
-        {
-            if !reasons.contains(&reason) {
+        for row in &self.rows {
+            if let Some(reason) = row.comparison.outside_assumptions
+                && !reasons.contains(&reason)
+            {
                 reasons.push(reason);
                 text.push_str(&format!("not judged: {reason}\n"));
             }
