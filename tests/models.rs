@@ -293,6 +293,17 @@ fn a_result_goes_whole_into_a_file_or_not_at_all() {
     assert_eq!(folder.names(), ["fec.txt"]);
 }
 
+#[test]
+fn completions_know_the_figures_and_units() {
+    let ran = tmt("completions bash").run();
+    for values in [
+        "000-fig5 000-fig6 link-further 002-fig3 002-fig9",
+        "s ms us ns",
+    ] {
+        assert!(ran.text().contains(values), "{values}");
+    }
+}
+
 /// Little of a figure, as JSON.
 fn validated(arguments: &str) -> Json {
     tmt(&format!("validate {arguments} --json"))

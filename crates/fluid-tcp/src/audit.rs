@@ -79,19 +79,16 @@ pub enum AuditError {
 
 impl fmt::Display for AuditError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Log(error) | Self::Slots(error) => write!(f, "{error}"),
-            Self::NeedlessSlots => f.write_str(
-                "found a slot log beside a log of a link that is not coupled, expected the log alone",
-            ),
-            Self::Timeline(error) => write!(f, "{error}"),
-            Self::NeedlessTimeline => f.write_str(
-                "found a timeline beside a log of a link that has none, expected the log alone",
-            ),
-            Self::LoopedTimeline => f.write_str(
-                "found a timeline beside a log of a run with --loop, expected the log alone",
-            ),
-        }
+        let found = match self {
+            Self::Log(error) | Self::Slots(error) => return write!(f, "{error}"),
+            Self::Timeline(error) => return write!(f, "{error}"),
+            Self::NeedlessSlots => "a slot log beside a log of a link that is not coupled",
+            Self::NeedlessTimeline => "a timeline beside a log of a link that has none",
+            Self::LoopedTimeline => {
+                "a timeline beside a log of a run that went through it more than once"
+            }
+        };
+        write!(f, "found {found}, expected the log alone")
     }
 }
 

@@ -1,7 +1,5 @@
 //! `tmt apply`: reliability schemes over a PHY trace (link-layer.md §10).
 
-use std::collections::BTreeMap;
-
 use tmt_core::pipeline::{Apply, Lane};
 use tmt_core::scheme::{self, SchemeSpec};
 use tmt_core::stats::LinkSummary;
@@ -68,16 +66,14 @@ pub(crate) fn run(args: &Args) -> Outcome {
         );
     }
 
-    let mut summary_file = args
-        .summary
-        .as_deref()
-        .map(|path| Output::create(Some(path)))
-        .transpose()?;
-    let lanes = args.schemes.iter().zip(&paths).map(|(scheme, path)| {
+    let summary_file = args.summary.as_deref();
+    let summary_file = summary_file.map(|path| Output::create(Some(path)));
+    let mut summary_file = summary_file.transpose()?;
+    let lanes = args.schemes.iter().enumerate().map(|(index, scheme)| {
         let head = head(reader.metadata(), scheme, &rtt, feedback_delay);
-        let path = Some(path.as_str());
-        let open = || output::writer(path, args.format.of(path)?, &head);
-        let writer = (!args.summary_only).then(open).transpose()?;
+        let path = paths.get(index).map(String::as_str);
+        let open = |path| output::writer(path, args.format.of(path)?, &head);
+        let writer = path.map(|path| open(Some(path))).transpose()?;
         Ok(Lane::new(scheme.clone(), rtt.value, feedback_delay, writer))
     });
     let lanes = lanes.collect::<Outcome<Vec<_>>>()?;
@@ -86,10 +82,8 @@ pub(crate) fn run(args: &Args) -> Outcome {
         .run(&mut reader)
         .map_err(|error| Failure::stage(&name, &places, &error))?;
     tell_cut("apply", &name, &reader);
-    let (summaries, outputs): (Vec<LinkSummary>, Vec<Option<Output>>) = ends
-        .into_iter()
-        .map(|end| (end.summary, end.output))
-        .unzip();
+    let ends = ends.into_iter().map(|end| (end.summary, end.output));
+    let (summaries, outputs): (Vec<LinkSummary>, Vec<Option<Output>>) = ends.unzip();
     if let Some(file) = &mut summary_file {
         json(file, &summaries)?;
     }
@@ -97,23 +91,28 @@ pub(crate) fn run(args: &Args) -> Outcome {
     // Files get their names only when everything is where it goes.
     outputs.iter_mut().try_for_each(Output::settle)?;
     outputs.into_iter().try_for_each(Output::finish)?;
-    say(format_args!(
-        "{}",
-        summary_table(&summaries).to_string().trim_end()
-    ));
+    let table = summary_table(&summaries).to_string();
+    say(format_args!("{}", table.trim_end()));
     Ok(())
 }
 
-/// Where each scheme's timeline goes, when no file would be written twice or read and written.
+/// Where each scheme's timeline goes, if it is written, when no file would be written twice or read and written.
 fn places(args: &Args) -> Outcome<Vec<String>> {
-    let paths = output_paths(args)?;
-    let outputs = if args.summary_only {
-        &[][..]
-    } else {
-        &paths[..]
-    };
+    let pattern = args.output.as_deref().unwrap_or("-");
+    let mut paths: Vec<String> = Vec::new();
+    for scheme in args.schemes.iter().filter(|_| !args.summary_only) {
+        let path = pattern.replace("{scheme}", &file_name(scheme));
+        if let Some(first) = paths.iter().position(|taken| *taken == path) {
+            let first = &args.schemes[first];
+            let place = if path == "-" { "stdout" } else { &path };
+            return Err(Failure::usage(format!(
+                "{first} and {scheme} would both be written to {place}: put {{scheme}} into --output"
+            )));
+        }
+        paths.push(path);
+    }
     let summary = args.summary.as_deref().unwrap_or_default();
-    if output::is_stdout(summary) && outputs.iter().any(|path| output::is_stdout(path)) {
+    if output::is_stdout(summary) && paths.iter().any(|path| output::is_stdout(path)) {
         return Err(Failure::usage(
             "--summary - and the timeline cannot both go to stdout",
         ));
@@ -123,34 +122,11 @@ fn places(args: &Args) -> Outcome<Vec<String>> {
             "--summary holds all schemes: {scheme} has no meaning there",
         ));
     }
-    for path in outputs {
+    for path in &paths {
         args.format.of(Some(path))?;
     }
-    let files = outputs.iter().chain(&args.summary).chain(&args.trace.trace);
+    let files = paths.iter().chain(&args.summary).chain(&args.trace.trace);
     refuse_twice(files.map(String::as_str))?;
-    Ok(paths)
-}
-
-/// The output's name for each scheme.
-fn output_paths(args: &Args) -> Outcome<Vec<String>> {
-    let pattern = args.output.as_deref().unwrap_or("-");
-    let paths: Vec<String> = args
-        .schemes
-        .iter()
-        .map(|scheme| pattern.replace("{scheme}", &file_name(scheme)))
-        .collect();
-    if args.summary_only {
-        return Ok(paths);
-    }
-    let mut taken: BTreeMap<&str, &SchemeSpec> = BTreeMap::new();
-    for (path, scheme) in paths.iter().zip(&args.schemes) {
-        if let Some(first) = taken.insert(path, scheme) {
-            let place = if path == "-" { "stdout" } else { path };
-            return Err(Failure::usage(format!(
-                "{first} and {scheme} would both be written to {place}: put {{scheme}} into --output"
-            )));
-        }
-    }
     Ok(paths)
 }
 
