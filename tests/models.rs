@@ -254,7 +254,10 @@ fn what_is_asked_wrongly_is_refused_with_a_hint() {
         ("model tgep resend=never", &["expected mu or rtt"]),
         (
             "validate 000-fig7",
-            &["did you mean '000-fig", "figures: 000-fig5"],
+            &[
+                "a similar value exists",
+                "[possible values: 000-fig5, 000-fig6",
+            ],
         ),
         ("validate 000-fig5 --seeds 1", &["1 is not in 2..=10000"]),
         (
@@ -262,7 +265,10 @@ fn what_is_asked_wrongly_is_refused_with_a_hint() {
             &["too little", "at least"],
         ),
         ("validate 000-fig5 --tolerance -1", &["--tolerance"]),
-        ("validate --list 000-fig5", &["--list stands alone"]),
+        (
+            "validate --list 000-fig5",
+            &["--list", "cannot be used with"],
+        ),
     ] {
         let ran = tmt(arguments).run();
         assert!(ran.stdout.is_empty(), "{arguments}");
@@ -282,8 +288,19 @@ fn a_result_goes_whole_into_a_file_or_not_at_all() {
     tmt("validate nothing -o none.txt")
         .within(&folder)
         .run()
-        .fails(2, &["figure"]);
+        .fails(2, &["FIGURES"]);
     assert_eq!(folder.names(), ["fec.txt"]);
+}
+
+#[test]
+fn completions_know_the_figures_and_units() {
+    let ran = tmt("completions bash").run();
+    for values in [
+        "000-fig5 000-fig6 link-further 002-fig3 002-fig9",
+        "s ms us ns",
+    ] {
+        assert!(ran.text().contains(values), "{values}");
+    }
 }
 
 /// Little of a figure, as JSON.

@@ -6,8 +6,8 @@
 //!
 //! | module | holds | rules |
 //! |---|---|---|
-//! | `lines`, `head`, `row` | text to values | `form` |
-//! | `story`, `parts` | one row | `form`, `story`, `parts` |
+//! | `reader`, `fields`, `head`, `row` | text to values | `form` |
+//! | `packet_lifecycle`, `parts` | one row | `form`, `story`, `queue`, `parts` |
 //! | `flow` | one flow's copies and ACKs | `causality`, `acked` |
 //! | `queue` | packets by the time they were enqueued | `queue` |
 //! | `server`, `timeline` | packets by the time they were served | `slots`, `fifo`, `early` |
@@ -21,17 +21,18 @@
 //! first, unless there is a slot log; where a timeline repeated by `--loop` was, a run whose times do
 //! not count from the timeline's zero, and drops by `CoDel`.
 
+mod fields;
+mod finding;
 mod flow;
 mod head;
-mod lines;
+mod packet_lifecycle;
 mod parts;
 mod queue;
-mod refusal;
+mod reader;
 mod report;
 mod row;
 mod server;
 mod slots;
-mod story;
 #[cfg(test)]
 mod tests;
 mod timeline;
@@ -47,12 +48,12 @@ use tmt_core::types::Time;
 pub use report::{AuditReport, Log, RuleReport, VIOLATIONS_SHOWN, Violation};
 pub use totals::{Counts, FlowTotals, Totals};
 
+use finding::Finding;
 use flow::Flow;
 use head::{Head, Link};
-use lines::{Line, Lines};
 use queue::Queue;
-use refusal::{Refusal, shown};
-use report::{Ledger, Rule};
+use reader::LogReader;
+use report::{Rule, RuleTally};
 use row::Row;
 use server::Server;
 use slots::Slots;
@@ -78,19 +79,16 @@ pub enum AuditError {
 
 impl fmt::Display for AuditError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Log(error) | Self::Slots(error) => write!(f, "{error}"),
-            Self::NeedlessSlots => f.write_str(
-                "found a slot log beside a log of a link that is not coupled, expected the log alone",
-            ),
-            Self::Timeline(error) => write!(f, "{error}"),
-            Self::NeedlessTimeline => f.write_str(
-                "found a timeline beside a log of a link that has none, expected the log alone",
-            ),
-            Self::LoopedTimeline => f.write_str(
-                "found a timeline beside a log of a run with --loop, expected the log alone",
-            ),
-        }
+        let found = match self {
+            Self::Log(error) | Self::Slots(error) => return write!(f, "{error}"),
+            Self::Timeline(error) => return write!(f, "{error}"),
+            Self::NeedlessSlots => "a slot log beside a log of a link that is not coupled",
+            Self::NeedlessTimeline => "a timeline beside a log of a link that has none",
+            Self::LoopedTimeline => {
+                "a timeline beside a log of a run that went through it more than once"
+            }
+        };
+        write!(f, "found {found}, expected the log alone")
     }
 }
 
@@ -131,58 +129,23 @@ pub fn audit_with_slots<R: Read, S: Read>(log: R, slots: S) -> Result<AuditRepor
     audit_all(log, None, Some(Box::new(slots)))
 }
 
-fn audit_all<R: Read>(
+fn audit_all<'t, R: Read>(
     log: R,
-    timeline: Option<TraceReader<'_>>,
-    slots: Option<Box<dyn Read + '_>>,
+    timeline: Option<TraceReader<'t>>,
+    slots: Option<Box<dyn Read + 't>>,
 ) -> Result<AuditReport, AuditError> {
-    let mut ledger = Ledger::new(slots.is_some());
-    let mut log = Lines::new(log);
-    let Some(head) = head::read(&mut log, &mut ledger).map_err(AuditError::Log)? else {
-        return Ok(ledger.into_report(Totals::default()));
-    };
-    if timeline.is_some() && !matches!(head.link, Link::Timeline { .. }) {
-        return Err(AuditError::NeedlessTimeline);
+    let mut tally = RuleTally::new(slots.is_some());
+    let log = LogReader::new(Log::Packets, log);
+    match Auditor::open(log, timeline, slots, &mut tally)? {
+        Some(auditor) => auditor.run(tally),
+        None => Ok(tally.into_report(Totals::default())),
     }
-    if timeline.is_some() && head.looped {
-        return Err(AuditError::LoopedTimeline);
-    }
-    let timeline = timeline
-        .map(Cursor::new)
-        .transpose()
-        .map_err(AuditError::Timeline)?;
-    if slots.is_some() && !matches!(head.link, Link::Coupled { .. }) {
-        return Err(AuditError::NeedlessSlots);
-    }
-    let slots = slots
-        .map(|slots| Slots::open(slots, &head, &mut ledger))
-        .transpose()
-        .map_err(AuditError::Slots)?;
-    let mut auditor = Auditor::new(head, timeline, ledger);
-    auditor.slots = slots.flatten();
-    while let Some((number, line)) = log.next().map_err(AuditError::Log)? {
-        match line {
-            Line::Comment(text) => auditor.on_comment(&text, number),
-            Line::Fields(fields) => {
-                let row = Row::parse(fields, head.columns, number, head.flows);
-                auditor.slots_before(&row).map_err(AuditError::Slots)?;
-                auditor
-                    .on_fields(row, number)
-                    .map_err(AuditError::Timeline)?;
-            }
-        }
-    }
-    auditor.finish_slots().map_err(AuditError::Slots)?;
-    auditor.finish(log.line()).map_err(AuditError::Timeline)
 }
 
 /// The audit under way: hands each row to the parts that replay it.
-struct Auditor<'t> {
+struct Auditor<'t, R> {
+    log: LogReader<R>,
     head: Head,
-    ledger: Ledger,
-    rows: u64,
-    /// Whether the end line has been read.
-    ended: bool,
     /// The latest time of sending.
     sent: Time,
     /// The latest event, up to which the run must have gone on.
@@ -193,59 +156,83 @@ struct Auditor<'t> {
     slots: Option<Slots<'t>>,
 }
 
-impl<'t> Auditor<'t> {
-    fn new(head: Head, timeline: Option<Cursor<'t>>, ledger: Ledger) -> Self {
-        Self {
+impl<'t, R: Read> Auditor<'t, R> {
+    /// Reads the heads; `None` where that of the packet log leaves nothing to audit by.
+    fn open(
+        mut log: LogReader<R>,
+        timeline: Option<TraceReader<'t>>,
+        slots: Option<Box<dyn Read + 't>>,
+        tally: &mut RuleTally,
+    ) -> Result<Option<Self>, AuditError> {
+        let metadata = log.head(&row::HEADERS, tally).map_err(AuditError::Log)?;
+        let head = metadata.and_then(|metadata| {
+            let head = Head::of(&metadata, "packets");
+            tally.take(Rule::Form, log.place(), head)
+        });
+        let Some(head) = head.filter(|_| log.has_columns()) else {
+            return Ok(None);
+        };
+        if timeline.is_some() && !matches!(head.link, Link::Timeline { .. }) {
+            return Err(AuditError::NeedlessTimeline);
+        }
+        if timeline.is_some() && head.looped {
+            return Err(AuditError::LoopedTimeline);
+        }
+        if slots.is_some() && !matches!(head.link, Link::Coupled { .. }) {
+            return Err(AuditError::NeedlessSlots);
+        }
+        let timeline = timeline.map(Cursor::new).transpose();
+        let slots = slots.map(|slots| Slots::open(slots, &head, tally));
+        Ok(Some(Self {
+            log,
             head,
-            ledger,
-            rows: 0,
-            ended: false,
             sent: Time::ZERO,
             latest: Time::ZERO,
             flows: BTreeMap::new(),
             queue: Queue::new(head.capacity_packets, head.drop_tail),
-            server: Server::new(head, timeline),
-            slots: None,
-        }
+            server: Server::new(head, timeline.map_err(AuditError::Timeline)?),
+            slots: slots.transpose().map_err(AuditError::Slots)?.flatten(),
+        }))
     }
 
-    /// Behind the header the only comment is the end line.
-    fn on_comment(&mut self, text: &str, line: u64) {
-        let told = text
-            .strip_prefix(" end: rows=")
-            .and_then(|rows| row::whole(rows.as_bytes()));
-        let holds = !self.ended && told == Some(self.rows);
-        self.ledger.check(Rule::Form, line, holds, || {
-            let expected = if self.ended {
-                "nothing behind the end line"
-            } else {
-                "the rows read in '# end: rows=N'"
-            };
-            Refusal::new(
-                shown(format!("#{text}").as_bytes()),
-                format!("{expected} ({} rows)", self.rows),
-            )
+    /// Audits all rows and what the end of the log leaves.
+    fn run(mut self, mut tally: RuleTally) -> Result<AuditReport, AuditError> {
+        while self.log.next_row(&mut tally).map_err(AuditError::Log)? {
+            self.on_row(&mut tally)?;
+        }
+        if let Some(slots) = self.slots {
+            slots
+                .finish(self.latest, &mut tally)
+                .map_err(AuditError::Slots)?;
+        }
+        if !self.log.has_ended() {
+            self.log.check_end(&mut tally);
+        }
+        let flows = self.flows.into_iter().map(|(flow, state)| {
+            let counts = state.finish(&self.head, &mut tally);
+            FlowTotals { flow, counts }
         });
-        self.ended |= told.is_some();
+        let totals = Totals::of(flows.collect());
+        self.queue.finish(&mut tally);
+        self.server
+            .finish(self.latest, &mut tally)
+            .map_err(AuditError::Timeline)?;
+        Ok(tally.into_report(totals))
     }
 
-    fn on_fields(&mut self, row: Result<Row, Refusal>, line: u64) -> tmt_core::Result<()> {
-        self.rows += 1;
-        if self.ended {
-            self.ledger.check(Rule::Form, line, false, || {
-                Refusal::new("a row", "nothing behind the end line")
-            });
+    /// Takes the row that has been read, after the slots sent before it.
+    fn on_row(&mut self, tally: &mut RuleTally) -> Result<(), AuditError> {
+        let line = self.log.place().line;
+        let fields = self.log.fields();
+        let row = fields.and_then(|fields| Row::parse(fields, line, self.head.flows));
+        if let (Ok(row), Some(slots)) = (&row, &mut self.slots) {
+            slots.until(row.sent, tally).map_err(AuditError::Slots)?;
         }
-        match self.ledger.take(Rule::Form, line, row) {
-            Some(row) => self.on_row(&row),
-            None => Ok(()),
-        }
-    }
-
-    fn on_row(&mut self, row: &Row) -> tmt_core::Result<()> {
-        let ledger = &mut self.ledger;
-        ledger.check(Rule::Form, row.line, row.sent >= self.sent, || {
-            Refusal::new(
+        let Some(row) = &tally.take(Rule::Form, line, row) else {
+            return Ok(());
+        };
+        tally.check(Rule::Form, line, row.sent >= self.sent, || {
+            Finding::new(
                 format!("sent {}", row.sent),
                 format!("not before the row in front, {}", self.sent),
             )
@@ -253,53 +240,16 @@ impl<'t> Auditor<'t> {
         self.sent = self.sent.max(row.sent);
         let events = [Some(row.sent), row.fate.delivered(), row.acked];
         self.latest = events.into_iter().flatten().fold(self.latest, Time::max);
-        story::check_run_end(row, self.head.run_ends, ledger);
-        story::check(row, &self.head, ledger);
-        story::check_gateway(row, &self.head, ledger);
-        parts::check(row, &self.head, ledger);
+        packet_lifecycle::check(row, &self.head, tally);
+        parts::check(row, &self.head, tally);
         let flow = self.flows.entry(row.flow).or_default();
-        flow.on_row(row, self.sent, &self.head, ledger);
-        self.queue.on_row(row, self.sent, ledger);
+        flow.on_row(row, self.sent, &self.head, tally);
+        self.queue.on_row(row, self.sent, tally);
         if let Some(slots) = &mut self.slots {
             slots.on_row(row);
         }
-        self.server.on_row(row, self.sent, ledger)
-    }
-
-    /// Takes in the slots sent before a row was.
-    fn slots_before(&mut self, row: &Result<Row, Refusal>) -> io::Result<()> {
-        match (row, &mut self.slots) {
-            (Ok(row), Some(slots)) => slots.until(row.sent, &mut self.ledger),
-            _ => Ok(()),
-        }
-    }
-
-    fn finish_slots(&mut self) -> io::Result<()> {
-        match self.slots.take() {
-            Some(slots) => slots.finish(self.latest, &mut self.ledger),
-            None => Ok(()),
-        }
-    }
-
-    fn finish(mut self, last_line: u64) -> tmt_core::Result<AuditReport> {
-        if !self.ended {
-            self.ledger.check(Rule::Form, last_line, false, || {
-                let found = format!(
-                    "the end of the log after {} rows: the log is cut",
-                    self.rows
-                );
-                Refusal::new(found, "more rows or the line '# end: rows=N'")
-            });
-        }
-        let ledger = &mut self.ledger;
-        let flows = self.flows.into_iter().map(|(flow, state)| {
-            let counts = state.finish(&self.head, ledger);
-            FlowTotals { flow, counts }
-        });
-        let totals = Totals::of(flows.collect());
-        self.queue.finish(ledger);
-        self.server.finish(self.latest, ledger)?;
-        Ok(self.ledger.into_report(totals))
+        let served = self.server.on_row(row, self.sent, tally);
+        served.map_err(AuditError::Timeline)
     }
 
     /// Packets kept by any part.

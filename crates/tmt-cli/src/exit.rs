@@ -1,16 +1,15 @@
-//! Exit codes and the last words on stderr: 0 done, 1 bad data or I/O, 2 usage.
+//! Why a command failed, and its exit code: 0 done, 1 bad data or I/O, 2 usage.
 
 use std::fmt;
-use std::io::{self, Write as _};
+use std::io;
 use std::process::ExitCode;
-use std::sync::atomic::{AtomicBool, Ordering};
 
 use clap::error::ErrorKind as ClapKind;
 use tmt_core::ErrorKind;
 use tmt_core::format::parquet::panics_are_contained;
 use tmt_core::pipeline::StageError;
 
-use crate::progress;
+pub(crate) use crate::stderr::{note, say, tell};
 
 /// Why a command did not do its work.
 #[derive(Debug)]
@@ -164,40 +163,3 @@ pub(crate) fn leave_out_contained_panics() {
         }
     }));
 }
-
-/// Whether only errors are told.
-static QUIET: AtomicBool = AtomicBool::new(false);
-
-/// From here on only errors are told.
-pub(crate) fn be_quiet() {
-    QUIET.store(true, Ordering::Relaxed);
-}
-
-/// Whether only errors are told.
-pub(crate) fn is_quiet() -> bool {
-    QUIET.load(Ordering::Relaxed)
-}
-
-/// One line on stderr, unless only errors are told.
-pub(crate) fn say(line: fmt::Arguments<'_>) {
-    if !is_quiet() {
-        tell(line);
-    }
-}
-
-/// One line on stderr; a closed stderr is nobody's error.
-pub(crate) fn tell(line: fmt::Arguments<'_>) {
-    // In one piece: the stages of a chain share a stderr, and their lines must not run into each other.
-    let line = format!("{line}\n");
-    progress::beside(|| {
-        let _ = io::stderr().lock().write_all(line.as_bytes());
-    });
-}
-
-/// One line on stderr about what command `name` does.
-macro_rules! note {
-    ($name:expr, $($text:tt)*) => {
-        $crate::exit::say(format_args!("tmt {}: {}", $name, format_args!($($text)*)))
-    };
-}
-pub(crate) use note;

@@ -3,6 +3,7 @@
 use std::fs::File;
 use std::io::{self, IsTerminal as _, Read, Write as _};
 
+use clap::builder::{PossibleValuesParser, TypedValueParser as _};
 use tmt_core::format::compression::{Decompressor, FIRST_BYTES, Kind, recognise};
 use tmt_core::format::parquet::TableText;
 use tmt_core::format::text::Unit;
@@ -27,8 +28,12 @@ pub(crate) struct TraceArgs {
     #[arg(value_name = "TRACE")]
     pub(crate) trace: Option<String>,
     /// Unit of the numbers of a text input (s when left out) and of doubles in Arrow and Parquet (which
-    /// need one): s, ms, us or ns. Output is always in seconds, that of Arrow and Parquet in ns
-    #[arg(long, value_name = "UNIT")]
+    /// need one). Output is always in seconds, that of Arrow and Parquet in ns
+    #[arg(
+        long,
+        value_name = "UNIT",
+        value_parser = PossibleValuesParser::new(["s", "ms", "us", "ns"]).try_map(|unit| unit.parse::<Unit>())
+    )]
     pub(crate) unit: Option<Unit>,
     /// Accept a head without its end line, as `head -100000 trace` leaves it, and a cut stream
     #[arg(long)]

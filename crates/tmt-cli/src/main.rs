@@ -10,6 +10,7 @@ mod output;
 mod progress;
 mod provenance;
 mod quantity;
+mod stderr;
 mod table;
 
 use std::num::NonZero;
@@ -54,7 +55,7 @@ fn main() -> ExitCode {
         Err(error) => return exit::usage(&error),
     };
     if cli.quiet {
-        exit::be_quiet();
+        stderr::be_quiet();
     }
     output::clean_up_on_signals();
     exit::leave_out_contained_panics();

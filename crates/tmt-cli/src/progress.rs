@@ -1,21 +1,13 @@
 //! How far a command has come, on a terminal only: bytes read, rate, time left.
 
 use std::io::{self, IsTerminal as _, Read};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
-use crate::exit;
-
-/// The bar of this run, while there is one.
-static BAR: Mutex<Option<ProgressBar>> = Mutex::new(None);
+use crate::stderr::{bar, is_quiet};
 
 /// Times a second at which the bar is drawn.
 const DRAWN_PER_SECOND: u8 = 5;
-
-fn bar() -> MutexGuard<'static, Option<ProgressBar>> {
-    BAR.lock().unwrap_or_else(PoisonError::into_inner)
-}
 
 /// `input`, whose reading is shown on stderr if that is a terminal and nobody asked for quiet.
 ///
@@ -24,7 +16,7 @@ pub(crate) fn shown(
     input: impl Read + Send + 'static,
     length: Option<u64>,
 ) -> Box<dyn Read + Send> {
-    if exit::is_quiet() || !io::stderr().is_terminal() {
+    if is_quiet() || !io::stderr().is_terminal() {
         return Box::new(input);
     }
     let mut bar = bar();
@@ -46,14 +38,6 @@ pub(crate) fn shown(
         shown.set_style(style);
     }
     Box::new(shown.wrap_read(input))
-}
-
-/// Writes to the terminal while the bar is off it.
-pub(crate) fn beside(write: impl FnOnce()) {
-    match bar().as_ref() {
-        Some(bar) => bar.suspend(write),
-        None => write(),
-    }
 }
 
 /// Takes the bar off the terminal for good.

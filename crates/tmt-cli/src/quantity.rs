@@ -32,22 +32,16 @@ pub(crate) struct Rtt {
 impl Rtt {
     /// The flag, else the head, else 500 ms.
     pub(crate) fn resolve(flag: Option<Span>, head: &Metadata) -> Self {
-        match (flag, head.rtt()) {
-            (Some(value), told) => Self {
-                value,
-                origin: Origin::Flag,
-                overridden: told.filter(|told| *told != value),
-            },
-            (None, Some(value)) => Self {
-                value,
-                origin: Origin::Metadata,
-                overridden: None,
-            },
-            (None, None) => Self {
-                value: DEFAULT_RTT,
-                origin: Origin::Default,
-                overridden: None,
-            },
+        let told = head.rtt();
+        let (value, origin) = match (flag, told) {
+            (Some(value), _) => (value, Origin::Flag),
+            (None, Some(value)) => (value, Origin::Metadata),
+            (None, None) => (DEFAULT_RTT, Origin::Default),
+        };
+        Self {
+            value,
+            origin,
+            overridden: told.filter(|told| *told != value),
         }
     }
 }

@@ -1,9 +1,61 @@
 //! Tables for people: plain text, no colour, numbers to the right.
 
+use std::collections::BTreeMap;
+
 use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
+use tmt_core::stats::distribution::Quantiles;
+
+use crate::exit::Outcome;
+use crate::output::{Output, json};
 
 /// Attempts with a row of their own in a table; the JSON has them all.
 pub(crate) const SHOWN_ATTEMPTS: u32 = 6;
+
+/// Writes `value` to `path` or stdout: as JSON, or else as the text made of it.
+pub(crate) fn print<V: serde::Serialize>(
+    path: Option<&str>,
+    as_json: bool,
+    value: &V,
+    text: fn(&V) -> String,
+) -> Outcome {
+    let mut output = Output::create(path)?;
+    if as_json {
+        json(&mut output, value)?;
+    } else {
+        output.write(text(value).as_bytes())?;
+    }
+    output.finish()
+}
+
+/// A quantile of a delay.
+type Quantile = fn(&Quantiles) -> Option<f64>;
+
+/// The quantiles of a delay by name.
+pub(crate) const QUANTILES: [(&str, Quantile); 7] = [
+    ("min", |of| of.min),
+    ("mean", |of| of.mean),
+    ("p50", |of| of.p50),
+    ("p85", |of| of.p85),
+    ("p95", |of| of.p95),
+    ("p99", |of| of.p99),
+    ("max", |of| of.max),
+];
+
+/// What came later than in the attempts with rows of their own.
+pub(crate) fn later(attempts: &BTreeMap<u32, u64>) -> u64 {
+    attempts
+        .range(SHOWN_ATTEMPTS + 1..)
+        .map(|(_, count)| count)
+        .sum()
+}
+
+/// The longest of some runs, or a dash.
+pub(crate) fn longest(lengths: &BTreeMap<u64, u64>) -> String {
+    lengths
+        .keys()
+        .last()
+        .map_or_else(|| "-".to_owned(), ToString::to_string)
+}
 
 /// A table with its header; the first column holds names, the others numbers unless said otherwise.
 pub(crate) struct Report {

@@ -7,9 +7,9 @@ use std::collections::BTreeMap;
 
 use tmt_core::types::{Span, Time};
 
+use super::finding::Finding;
 use super::head::Head;
-use super::refusal::Refusal;
-use super::report::{Ledger, Rule};
+use super::report::{Rule, RuleTally};
 use super::row::{Fate, Row};
 use super::totals::Counts;
 
@@ -54,50 +54,44 @@ pub(super) struct Flow {
 
 impl Flow {
     /// Takes the flow's next row; `now` is the latest `sent` of the log.
-    pub(super) fn on_row(&mut self, row: &Row, now: Time, head: &Head, ledger: &mut Ledger) {
+    pub(super) fn on_row(&mut self, row: &Row, now: Time, head: &Head, tally: &mut RuleTally) {
         self.counts.on_row(row);
         if let Some(acked) = row.acked {
-            ledger.check(Rule::Causality, row.line, row.sent <= acked, || {
-                Refusal::new(
+            tally.check(Rule::Causality, row.line, row.sent <= acked, || {
+                Finding::new(
                     format!("sent {}", row.sent),
                     format!("not after the packet's ACK, {acked}"),
                 )
             });
         }
-        if let Some(packet) = self.packets.get_mut(&row.packet) {
-            packet.on_copy(row, head, ledger);
-            let duplicate = row.fate.delivered().is_some() && packet.first_delivery.is_some();
-            self.counts.duplicates_received += u64::from(duplicate);
+        let known = self.packets.get_mut(&row.packet);
+        let is_duplicate = matches!(row.fate, Fate::Duplicate);
+        if is_duplicate || known.is_none() {
+            let taken = known.as_ref().and_then(|packet| packet.taken);
+            let had = taken.zip(row.enqueued).is_some_and(|(at, now)| at <= now);
+            tally.check(Rule::Story, row.line, !is_duplicate || had, || {
+                let found = format!("packet {} copy {} a duplicate", row.packet, row.copy);
+                Finding::new(found, "a copy that the proxy took in before")
+            });
+        }
+        if let Some(packet) = known {
+            packet.on_copy(row, head, tally);
+            let delivered = row.fate.delivered();
+            let again = delivered.is_some() && packet.first_delivery.is_some();
+            self.counts.duplicates_received += u64::from(again);
             let earlier = |one: Option<Time>, other| one.into_iter().chain(other).min();
-            packet.first_delivery = earlier(packet.first_delivery, row.fate.delivered());
-            if matches!(row.fate, Fate::Duplicate) {
-                let had = packet.taken.zip(row.enqueued);
-                let holds = had.is_some_and(|(taken, at)| taken <= at);
-                ledger.check(Rule::Story, row.line, holds, || {
-                    let found = format!("packet {} copy {} a duplicate", row.packet, row.copy);
-                    Refusal::new(found, "a copy that the proxy took in before")
-                });
-            }
+            packet.first_delivery = earlier(packet.first_delivery, delivered);
             packet.taken = earlier(packet.taken, taken(row, head));
         } else {
-            ledger.check(
-                Rule::Story,
-                row.line,
-                !matches!(row.fate, Fate::Duplicate),
-                || {
-                    let found = format!("packet {} copy {} a duplicate", row.packet, row.copy);
-                    Refusal::new(found, "a copy that the proxy took in before")
-                },
-            );
-            self.on_new_packet(row, head, ledger);
+            self.on_new_packet(row, head, tally);
         }
-        self.settle(now, head.back, ledger);
+        self.settle(now, head.back, tally);
     }
 
     /// Settles what is left when the log has ended.
-    pub(super) fn finish(mut self, head: &Head, ledger: &mut Ledger) -> Counts {
+    pub(super) fn finish(mut self, head: &Head, tally: &mut RuleTally) -> Counts {
         while let Some((number, packet)) = self.packets.pop_first() {
-            self.judge(number, &packet, head.back, ledger);
+            self.judge(number, &packet, head.back, tally);
         }
         self.counts
     }
@@ -108,29 +102,26 @@ impl Flow {
         self.packets.len()
     }
 
-    fn on_new_packet(&mut self, row: &Row, head: &Head, ledger: &mut Ledger) {
+    fn on_new_packet(&mut self, row: &Row, head: &Head, tally: &mut RuleTally) {
         if row.packet < self.settled {
-            ledger.check(Rule::Causality, row.line, false, || {
+            tally.check(Rule::Causality, row.line, false, || {
                 let found = format!("packet {} sent {}", row.packet, row.sent);
-                Refusal::new(found, "no copy after the ACK that earlier rows tell")
+                Finding::new(found, "no copy after the ACK that earlier rows tell")
             });
             self.counts.duplicates_received += u64::from(row.fate.delivered().is_some());
             return;
         }
-        ledger.check(
-            Rule::Causality,
-            row.line,
-            (row.packet, row.copy) == (self.next, 1),
-            || {
-                Refusal::new(
-                    format!(
-                        "packet {} copy {}, of which no copy was sent before",
-                        row.packet, row.copy
-                    ),
-                    format!("packet {} copy 1 as the next new one", self.next),
-                )
-            },
-        );
+        let is_next = (row.packet, row.copy) == (self.next, 1);
+        tally.check(Rule::Causality, row.line, is_next, || {
+            let found = format!(
+                "packet {} copy {}, of which no copy was sent before",
+                row.packet, row.copy
+            );
+            Finding::new(
+                found,
+                format!("packet {} copy 1 as the next new one", self.next),
+            )
+        });
         self.next = self.next.max(row.packet + 1);
         let packet = Packet {
             line: row.line,
@@ -145,55 +136,50 @@ impl Flow {
     }
 
     /// Settles packets in order while all copies their ACK can answer are known.
-    fn settle(&mut self, now: Time, back: Span, ledger: &mut Ledger) {
+    fn settle(&mut self, now: Time, back: Span, tally: &mut RuleTally) {
         while let Some(first) = self.packets.first_entry()
             && first.get().acked.is_some_and(|acked| acked < now)
         {
             let (number, packet) = first.remove_entry();
-            self.judge(number, &packet, back, ledger);
+            self.judge(number, &packet, back, tally);
         }
     }
 
-    fn judge(&mut self, number: u64, packet: &Packet, back: Span, ledger: &mut Ledger) {
-        if number > self.settled {
-            // Packets that were never sent were neither received nor acknowledged.
-            self.not_received.get_or_insert(self.settled);
-            self.not_taken.get_or_insert(self.settled);
-            self.not_acked.get_or_insert(self.settled);
-        }
+    fn judge(&mut self, number: u64, packet: &Packet, back: Span, tally: &mut RuleTally) {
+        // Packets that were never sent were neither received nor acknowledged.
+        let unsent = (number > self.settled).then_some(self.settled);
+        let miss = |missing: &mut Missing, is_missing: bool| {
+            *missing = missing.or(unsent).or(is_missing.then_some(number));
+        };
+        miss(&mut self.not_received, packet.first_delivery.is_none());
+        miss(&mut self.not_taken, packet.taken.is_none());
         self.settled = number + 1;
-        if packet.first_delivery.is_none() {
-            self.not_received.get_or_insert(number);
-        }
-        match packet.taken {
-            None => _ = self.not_taken.get_or_insert(number),
-            Some(at) => self.taken_by = self.taken_by.max(at),
-        }
+        self.taken_by = self.taken_by.max(packet.taken.unwrap_or(Time::ZERO));
         self.counts.packets_delivered_in_order += u64::from(self.not_received.is_none());
         let Some(acked) = packet.acked else {
-            self.not_acked.get_or_insert(number);
+            miss(&mut self.not_acked, true);
             return;
         };
+        miss(&mut self.not_acked, false);
         let earliest = self.taken_by.saturating_add(back);
-        ledger.check(Rule::Acked, packet.line, self.not_taken.is_none() && acked >= earliest, || {
-            let expected = self.not_taken.map_or_else(
-                || format!("not before {earliest}, when an ACK of packets 0 to {number} can be back"),
-                |missing| format!("no ACK, as packet {missing} was never received"),
-            );
-            Refusal::new(format!("packet {number} acked {acked}"), expected)
+        let mut rule = tally.at(Rule::Acked, packet.line);
+        let found = || format!("packet {number} acked {acked}");
+        rule.check(self.not_taken.is_none() && acked >= earliest, || {
+            let expected = match self.not_taken {
+                None => format!(
+                    "not before {earliest}, when an ACK of packets 0 to {number} can be back"
+                ),
+                Some(missing) => format!("no ACK, as packet {missing} was never received"),
+            };
+            Finding::new(found(), expected)
         });
-        ledger.check(
-            Rule::Acked,
-            packet.line,
-            self.not_acked.is_none() && acked >= self.acked_by,
-            || {
-                let expected = self.not_acked.map_or_else(
-                    || format!("not before an earlier packet's ACK, {}", self.acked_by),
-                    |missing| format!("no ACK, as packet {missing} before it has none"),
-                );
-                Refusal::new(format!("packet {number} acked {acked}"), expected)
-            },
-        );
+        rule.check(self.not_acked.is_none() && acked >= self.acked_by, || {
+            let expected = match self.not_acked {
+                None => format!("not before an earlier packet's ACK, {}", self.acked_by),
+                Some(missing) => format!("no ACK, as packet {missing} before it has none"),
+            };
+            Finding::new(found(), expected)
+        });
         self.acked_by = self.acked_by.max(acked);
     }
 }
@@ -209,43 +195,32 @@ fn taken(row: &Row, head: &Head) -> Option<Time> {
 
 impl Packet {
     /// Takes a further copy, all but its delivery.
-    fn on_copy(&mut self, row: &Row, head: &Head, ledger: &mut Ledger) {
-        ledger.check(
-            Rule::Causality,
-            row.line,
-            row.copy == self.copies + 1,
-            || {
-                let found = format!("packet {} copy {}", row.packet, row.copy);
-                Refusal::new(
-                    found,
-                    format!(
-                        "copy {} after the one on line {}",
-                        self.copies + 1,
-                        self.line
-                    ),
-                )
-            },
-        );
+    fn on_copy(&mut self, row: &Row, head: &Head, tally: &mut RuleTally) {
+        let mut causality = tally.at(Rule::Causality, row.line);
+        causality.check(row.copy == self.copies + 1, || {
+            let found = format!("packet {} copy {}", row.packet, row.copy);
+            let next = self.copies + 1;
+            Finding::new(
+                found,
+                format!("copy {next} after the one on line {}", self.line),
+            )
+        });
         // A timeout may fall into the instant at which an acknowledgement let the copy before out, but once; beside a
         // proxy no time passes until a loss is known.
         let at_once = row.sent == self.last_sent;
         let beside = head.proxied && head.toward.is_zero() && head.back.is_zero();
         let after = row.sent > self.last_sent || at_once && (beside || !self.at_once);
-        ledger.check(Rule::Causality, row.line, after, || {
-            Refusal::new(
-                format!("sent {}", row.sent),
-                format!("after the copy before, {}", self.last_sent),
-            )
+        causality.check(after, || {
+            let expected = format!("after the copy before, {}", self.last_sent);
+            Finding::new(format!("sent {}", row.sent), expected)
         });
         self.at_once = at_once;
-        ledger.check(Rule::Acked, row.line, row.acked == self.acked, || {
-            let told = |acked: Option<Time>| {
-                acked.map_or_else(|| "never".to_owned(), |acked| acked.to_string())
-            };
-            let found = format!("packet {} acked {}", row.packet, told(row.acked));
-            Refusal::new(
+        tally.check(Rule::Acked, row.line, row.acked == self.acked, || {
+            let words = |acked: Option<Time>| acked.map_or("never".to_owned(), |at| at.to_string());
+            let found = format!("packet {} acked {}", row.packet, words(row.acked));
+            Finding::new(
                 found,
-                format!("{} as on line {}", told(self.acked), self.line),
+                format!("{} as on line {}", words(self.acked), self.line),
             )
         });
         self.copies = row.copy;

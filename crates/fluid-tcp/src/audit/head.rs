@@ -1,38 +1,54 @@
-//! The head of a packet log: what the run's link, queue and path were.
+//! The head of a log: what the run's link, queue and path were.
 
-use std::io::{self, Read};
-
-use csv::ByteRecord;
 use tmt_core::types::{Metadata, NANOS_PER_SECOND, Span, Time};
 
-use super::lines::{Line, Lines};
-use super::refusal::{Refusal, shown};
-use super::report::{Ledger, Place, Rule};
-use super::row;
+use super::fields::whole;
+use super::finding::{Finding, shown};
 
-/// The keys the audit reads; what else the head tells, stages of the timeline say, is let through.
-const KEYS: [&str; 20] = [
-    "tool",
-    "log",
-    "link",
-    "rtt_ns",
-    "packet_bytes",
-    "buffer",
-    "queue",
-    "lldus_per_packet",
-    "overlap",
-    "slot_ns",
-    "rate_bps",
-    "flows",
-    "run_ends_ns",
-    "terrestrial_rtt_ns",
-    "path",
-    "hold",
-    "in_order",
-    "scheme",
-    "feedback_delay_ns",
-    "feedback_timer_ns",
+/// How the value of a key reads.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Form {
+    Text,
+    /// A whole number of at least this.
+    Number(u64),
+    OneOf(&'static [&'static str]),
+}
+
+/// The keys the audit reads, each at most once in a head, and how; what else the head tells is let through.
+///
+/// [`Keys`] reads no other.
+pub(super) const KEYS: [(&str, Form); 23] = [
+    ("tool", Form::Text),
+    ("log", Form::Text),
+    ("link", Form::OneOf(&["timeline", "coupled", "synthetic"])),
+    ("rtt_ns", Form::Number(0)),
+    ("packet_bytes", Form::Number(1)),
+    ("buffer", Form::Text),
+    ("queue", Form::Text),
+    ("flows", Form::Number(1)),
+    ("run_ends_ns", Form::Number(0)),
+    ("path", Form::OneOf(&["e2e", "split"])),
+    ("terrestrial_rtt_ns", Form::Number(0)),
+    ("hold", Form::Text),
+    ("in_order", Form::OneOf(&["link", "flow", "off"])),
+    // On a timeline.
+    ("lldus_per_packet", Form::Number(1)),
+    ("overlap", Form::OneOf(&["asap", "shift"])),
+    ("slot_ns", Form::Number(0)),
+    ("looped", Form::Text),
+    // On a synthetic link.
+    ("rate_bps", Form::Number(1)),
+    // On a coupled link.
+    ("units_per_packet", Form::Number(1)),
+    ("interleave", Form::Number(1)),
+    ("scheme", Form::Text),
+    ("feedback_delay_ns", Form::Number(0)),
+    ("feedback_timer_ns", Form::Number(0)),
 ];
+
+/// The values of a head, each read as [`KEYS`] says.
+#[derive(Clone, Copy)]
+pub(super) struct Keys<'a>(pub(super) &'a Metadata);
 
 /// The link that served the packets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -98,214 +114,158 @@ pub(super) struct Head {
     pub(super) looped: bool,
     /// On a timeline whose deliveries are moved apart: one slot, by which each is later beside its own LLDUs' span.
     pub(super) shift: Option<Span>,
-    /// Columns of a row.
-    pub(super) columns: usize,
-}
-
-/// Reads the head and the header; `None` where they leave nothing to audit by.
-pub(super) fn read<R: Read>(log: &mut Lines<R>, ledger: &mut Ledger) -> io::Result<Option<Head>> {
-    let read = lines(log, ledger, Place::from, row::columns)?;
-    Ok(read.and_then(|(metadata, columns)| {
-        let head = ledger.take(Rule::Form, log.line(), Head::of(&metadata, "packets"));
-        head.zip(columns)
-            .map(|(head, columns)| Head { columns, ..head })
-    }))
-}
-
-/// The lines of a head, and what its header says; `None` for an empty log.
-pub(super) fn lines<R: Read, V>(
-    log: &mut Lines<R>,
-    ledger: &mut Ledger,
-    place: fn(u64) -> Place,
-    header: fn(&ByteRecord) -> Result<V, Refusal>,
-) -> io::Result<Option<(Metadata, Option<V>)>> {
-    let mut metadata = Metadata::new();
-    let mut columns = None;
-    let mut has_header = false;
-    while let Some((number, line)) = log.next()? {
-        match line {
-            Line::Comment(text) => {
-                let entry = entry(&text, &metadata);
-                if let Some((key, value)) = ledger.take(Rule::Form, place(number), entry) {
-                    metadata.push(&key, value);
-                }
-            }
-            Line::Fields(fields) => {
-                columns = ledger.take(Rule::Form, place(number), header(fields));
-                has_header = true;
-                break;
-            }
-        }
-    }
-    if log.line() == 0 {
-        ledger.check(Rule::Form, place(0), false, || {
-            Refusal::new("an empty log", "a head, a header and rows")
-        });
-        return Ok(None);
-    }
-    if !has_header {
-        ledger.check(Rule::Form, place(log.line()), false, || {
-            Refusal::new(
-                "the end of the log behind its head: the log is cut",
-                "a header and rows",
-            )
-        });
-    }
-    Ok(Some((metadata, columns)))
 }
 
 /// One line `# key: value` of the head; a key that is read stands once.
-fn entry(text: &str, known: &Metadata) -> Result<(String, String), Refusal> {
-    let expected = "a line '# key: value' with each key once";
-    let refusal = || Refusal::new(shown(format!("#{text}").as_bytes()), expected);
-    let (key, value) = text
+pub(super) fn entry<'a>(text: &'a str, known: &Metadata) -> Result<(&'a str, &'a str), Finding> {
+    let pair = text
         .strip_prefix(' ')
-        .and_then(|text| text.split_once(": "))
-        .ok_or_else(refusal)?;
-    if KEYS.contains(&key) && known.get(key).is_some() {
-        return Err(refusal());
+        .and_then(|text| text.split_once(": "));
+    let is_read = |key: &str| KEYS.iter().any(|(name, _)| *name == key);
+    pair.filter(|(key, _)| !(is_read(key) && known.get(key).is_some()))
+        .ok_or_else(|| {
+            let found = shown(format!("#{text}").as_bytes());
+            Finding::new(found, "a line '# key: value' with each key once")
+        })
+}
+
+impl<'a> Keys<'a> {
+    /// The value of a key, where the head has it.
+    fn get(self, key: &'static str) -> Result<Option<&'a str>, Finding> {
+        let listed = KEYS.iter().find(|(name, _)| *name == key);
+        let (_, form) = listed.ok_or_else(|| Finding::new(key, "a key that the audit reads"))?;
+        let Some(value) = self.0.get(key) else {
+            return Ok(None);
+        };
+        let (reads, expected) = match form {
+            Form::Text => (true, String::new()),
+            Form::Number(least) => (
+                whole(value.as_bytes()).is_some_and(|number| number >= *least),
+                format!("a whole number from {least} to 2^63 - 1"),
+            ),
+            Form::OneOf(words) => (words.contains(&value), words.join(" or ")),
+        };
+        if reads {
+            Ok(Some(value))
+        } else {
+            Err(self.unfit(key, &expected))
+        }
     }
-    Ok((key.to_owned(), value.to_owned()))
+
+    pub(super) fn text(self, key: &'static str) -> Result<&'a str, Finding> {
+        self.get(key)?.ok_or_else(|| {
+            Finding::new(
+                format!("a head without '{key}'"),
+                format!("a line '# {key}: …'"),
+            )
+        })
+    }
+
+    fn text_or(self, key: &'static str, default: &'static str) -> Result<&'a str, Finding> {
+        Ok(self.get(key)?.unwrap_or(default))
+    }
+
+    fn number(self, key: &'static str) -> Result<u64, Finding> {
+        Ok(whole(self.text(key)?.as_bytes()).unwrap_or_default())
+    }
+
+    pub(super) fn span(self, key: &'static str) -> Result<Span, Finding> {
+        Ok(Span::from_nanos(self.number(key)?).unwrap_or(Span::MAX))
+    }
+
+    /// A span that the head may leave out.
+    pub(super) fn optional_span(self, key: &'static str) -> Result<Option<Span>, Finding> {
+        self.get(key)?.map(|_| self.span(key)).transpose()
+    }
+
+    /// What the head says under a key where something else was expected.
+    pub(super) fn unfit(self, key: &str, expected: &str) -> Finding {
+        let value = self.0.get(key).unwrap_or_default();
+        Finding::new(format!("{key} {}", shown(value.as_bytes())), expected)
+    }
 }
 
 impl Head {
     /// What the head of a `log` of this kind tells.
-    pub(super) fn of(metadata: &Metadata, log: &str) -> Result<Self, Refusal> {
-        text(metadata, "tool")?;
-        if text(metadata, "log")? != log {
-            return Err(unfit(metadata, "log", log));
+    pub(super) fn of(metadata: &Metadata, log: &str) -> Result<Self, Finding> {
+        let keys = Keys(metadata);
+        keys.text("tool")?;
+        if keys.text("log")? != log {
+            return Err(keys.unfit("log", log));
         }
-        let packet_bytes = number(metadata, "packet_bytes", 1)?;
-        let link = match text(metadata, "link")? {
+        let packet_bytes = keys.number("packet_bytes")?;
+        let link = match keys.text("link")? {
             "timeline" => Link::Timeline {
-                lldus_per_packet: number(metadata, "lldus_per_packet", 1)?,
+                lldus_per_packet: keys.number("lldus_per_packet")?,
             },
             "coupled" => Link::Coupled {
-                units_per_packet: number(metadata, "units_per_packet", 1)?,
-                interleave: number(metadata, "interleave", 1)?,
+                units_per_packet: keys.number("units_per_packet")?,
+                interleave: keys.number("interleave")?,
             },
-            "synthetic" => {
-                let rate_bps = number(metadata, "rate_bps", 1)?;
-                Link::Synthetic {
-                    service: ServiceTime::of(packet_bytes, rate_bps)?,
-                }
-            }
-            _ => return Err(unfit(metadata, "link", "timeline, coupled or synthetic")),
+            _ => Link::Synthetic {
+                service: ServiceTime::of(packet_bytes, keys.number("rate_bps")?)?,
+            },
         };
-        let rtt = number(metadata, "rtt_ns", 0)?;
-        let run_ends = number(metadata, "run_ends_ns", 0)?;
-        let terrestrial = match metadata.get("terrestrial_rtt_ns") {
-            Some(_) => number(metadata, "terrestrial_rtt_ns", 0)?,
-            None => 0,
-        };
-        let proxied = match metadata.get("path") {
-            None | Some("e2e") => false,
-            Some("split") => true,
-            Some(_) => return Err(unfit(metadata, "path", "e2e or split")),
-        };
-        let span = |nanos| Span::from_nanos(nanos).unwrap_or(Span::MAX);
-        let (feedback, answer) = (span(rtt - rtt / 2), span(terrestrial - terrestrial / 2));
-        let feedback_delay = match metadata.get("feedback_delay_ns") {
-            Some(_) => number(metadata, "feedback_delay_ns", 0)?,
-            None => 0,
-        };
+        let rtt = keys.span("rtt_ns")?;
+        let terrestrial = keys.optional_span("terrestrial_rtt_ns")?;
+        let terrestrial = terrestrial.unwrap_or_default();
+        let (forward, toward) = (rtt.half(), terrestrial.half());
+        let feedback = rtt.saturating_sub(forward);
+        let answer = terrestrial.saturating_sub(toward);
+        let proxied = keys.text_or("path", "e2e")? == "split";
+        let shifted = keys.text_or("overlap", "asap")? == "shift";
         Ok(Self {
             link,
-            forward: span(rtt / 2),
+            forward,
             feedback,
-            feedback_delay: span(feedback_delay),
+            feedback_delay: keys.optional_span("feedback_delay_ns")?.unwrap_or_default(),
             back: if proxied {
                 answer
             } else {
                 feedback.saturating_add(answer)
             },
-            toward: span(terrestrial / 2),
+            toward,
             proxied,
-            keeps: proxied || metadata.get("hold") == Some("acknowledged"),
-            in_order: match metadata.get("in_order") {
-                None | Some("off") => None,
-                Some("link") => Some(Lane::Link),
-                Some("flow") => Some(Lane::Flow),
-                Some(_) => return Err(unfit(metadata, "in_order", "link, flow or off")),
+            keeps: proxied || keys.text_or("hold", "sent")? == "acknowledged",
+            in_order: match keys.text_or("in_order", "off")? {
+                "link" => Some(Lane::Link),
+                "flow" => Some(Lane::Flow),
+                _ => None,
             },
-            capacity_packets: capacity(metadata, packet_bytes)?,
-            drop_tail: metadata
-                .get("queue")
-                .is_none_or(|queue| queue == "drop-tail"),
-            flows: number(metadata, "flows", 1)?,
-            run_ends: Time::from_nanos(run_ends).unwrap_or(Time::MAX),
-            looped: metadata.get("looped") == Some("on"),
-            shift: shift(metadata)?,
-            columns: 0,
+            capacity_packets: capacity(keys, packet_bytes)?,
+            drop_tail: keys.text_or("queue", "drop-tail")? == "drop-tail",
+            flows: keys.number("flows")?,
+            run_ends: Time::ZERO.saturating_add(keys.span("run_ends_ns")?),
+            looped: keys.text_or("looped", "off")? == "on",
+            shift: shifted.then(|| keys.span("slot_ns")).transpose()?,
         })
     }
 }
 
 impl ServiceTime {
-    fn of(packet_bytes: u64, rate_bps: u64) -> Result<Self, Refusal> {
+    fn of(packet_bytes: u64, rate_bps: u64) -> Result<Self, Finding> {
         // 2^63 bytes · 8 · 10^9 stays below 2^96.
         let bits_nanos = u128::from(packet_bytes) * 8 * u128::from(NANOS_PER_SECOND);
         let span = |nanos: u128| u64::try_from(nanos).ok().and_then(Span::from_nanos);
-        match (
-            span(bits_nanos / u128::from(rate_bps)),
-            span(bits_nanos.div_ceil(u128::from(rate_bps))),
-        ) {
-            (Some(floor), Some(ceil)) => Ok(Self { floor, ceil }),
-            _ => Err(Refusal::new(
+        let floor = span(bits_nanos / u128::from(rate_bps));
+        let ceil = span(bits_nanos.div_ceil(u128::from(rate_bps)));
+        let exact = floor.zip(ceil).map(|(floor, ceil)| Self { floor, ceil });
+        exact.ok_or_else(|| {
+            Finding::new(
                 format!("packets of {packet_bytes} B at {rate_bps} bit/s"),
                 "a service time of at most 2^63 - 1 ns",
-            )),
-        }
-    }
-}
-
-/// One slot, where deliveries on a timeline are moved apart.
-fn shift(metadata: &Metadata) -> Result<Option<Span>, Refusal> {
-    match metadata.get("overlap") {
-        None | Some("asap") => Ok(None),
-        Some("shift") => Ok(Span::from_nanos(number(metadata, "slot_ns", 0)?)),
-        Some(_) => Err(unfit(metadata, "overlap", "asap or shift")),
+            )
+        })
     }
 }
 
 /// All packets are of one size, so a limit in bytes is one in whole packets.
-fn capacity(metadata: &Metadata, packet_bytes: u64) -> Result<u64, Refusal> {
-    let buffer = text(metadata, "buffer")?;
-    let packets = match (buffer.strip_suffix("pkt"), buffer.strip_suffix('B')) {
-        (Some(packets), _) => row::whole(packets.as_bytes()),
-        (None, Some(bytes)) => row::whole(bytes.as_bytes()).map(|bytes| bytes / packet_bytes),
-        (None, None) => None,
+fn capacity(keys: Keys<'_>, packet_bytes: u64) -> Result<u64, Finding> {
+    let buffer = keys.text("buffer")?;
+    let (number, unit) = match buffer.strip_suffix("pkt") {
+        Some(packets) => (packets, 1),
+        None => (buffer.strip_suffix('B').unwrap_or_default(), packet_bytes),
     };
-    packets.ok_or_else(|| unfit(metadata, "buffer", "a whole number and its unit, pkt or B"))
-}
-
-pub(super) fn text<'a>(metadata: &'a Metadata, key: &str) -> Result<&'a str, Refusal> {
-    metadata.get(key).ok_or_else(|| {
-        Refusal::new(
-            format!("a head without '{key}'"),
-            format!("a line '# {key}: …'"),
-        )
-    })
-}
-
-pub(super) fn number(metadata: &Metadata, key: &str, least: u64) -> Result<u64, Refusal> {
-    row::whole(text(metadata, key)?.as_bytes())
-        .filter(|number| *number >= least)
-        .ok_or_else(|| {
-            unfit(
-                metadata,
-                key,
-                &format!("a whole number from {least} to 2^63 - 1"),
-            )
-        })
-}
-
-fn unfit(metadata: &Metadata, key: &str, expected: &str) -> Refusal {
-    Refusal::new(
-        format!(
-            "{key} {}",
-            shown(metadata.get(key).unwrap_or_default().as_bytes())
-        ),
-        expected,
-    )
+    let packets = whole(number.as_bytes()).map(|number| number / unit);
+    packets.ok_or_else(|| keys.unfit("buffer", "a whole number and its unit, pkt or B"))
 }

@@ -2,13 +2,13 @@
 
 use tmt_core::types::{Span, Time};
 
+use super::finding::Finding;
 use super::head::{Head, Link};
-use super::refusal::Refusal;
-use super::report::{Ledger, Rule};
-use super::row::{Fate, Row};
+use super::report::{Rule, RuleTally};
+use super::row::{Fate, PARTS, Row};
 
 /// Each part is the time between two events of the row, and all of them are its delay.
-pub(super) fn check(row: &Row, head: &Head, ledger: &mut Ledger) {
+pub(super) fn check(row: &Row, head: &Head, tally: &mut RuleTally) {
     let (Some(parts), Some(enqueued), Fate::Delivered { service, at }) =
         (row.parts, row.enqueued, row.fate)
     else {
@@ -24,23 +24,21 @@ pub(super) fn check(row: &Row, head: &Head, ledger: &mut Ledger) {
         serialised = serialised.min(between(service.start, at) - forward);
     }
     let expected = [
-        ("delay_propagation", between(row.sent, enqueued) + forward),
-        ("delay_queue", between(enqueued, service.start)),
-        ("delay_serialisation", serialised),
-        (
-            "delay_wait",
-            between(service.start, at) - serialised - forward,
-        ),
+        between(row.sent, enqueued) + forward,
+        between(enqueued, service.start),
+        serialised,
+        between(service.start, at) - serialised - forward,
     ];
-    for ((name, expected), part) in expected.into_iter().zip(parts) {
-        ledger.check(Rule::Parts, row.line, nanos(part) == expected, || {
-            Refusal::new(format!("{name} {part}"), format!("{expected} ns"))
+    let mut rule = tally.at(Rule::Parts, row.line);
+    for ((name, expected), part) in PARTS.iter().zip(expected).zip(parts) {
+        rule.check(nanos(part) == expected, || {
+            Finding::new(format!("{name} {part}"), format!("{expected} ns"))
         });
     }
     let sum: i128 = parts.into_iter().map(nanos).sum();
     let delay = between(row.sent, at);
-    ledger.check(Rule::Parts, row.line, sum == delay, || {
-        Refusal::new(
+    rule.check(sum == delay, || {
+        Finding::new(
             format!("parts of {sum} ns together"),
             format!("the delay, {delay} ns"),
         )

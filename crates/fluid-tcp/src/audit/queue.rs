@@ -9,8 +9,8 @@ use std::collections::{BTreeMap, BinaryHeap};
 
 use tmt_core::types::Time;
 
-use super::refusal::Refusal;
-use super::report::{Ledger, Rule};
+use super::finding::Finding;
+use super::report::{Rule, RuleTally};
 use super::row::{Fate, Row};
 
 /// How a packet fares at the queue.
@@ -55,7 +55,7 @@ impl Queue {
     }
 
     /// Takes the log's next row; `sent` is the latest of the log, before which nothing comes any more.
-    pub(super) fn on_row(&mut self, row: &Row, sent: Time, ledger: &mut Ledger) {
+    pub(super) fn on_row(&mut self, row: &Row, sent: Time, tally: &mut RuleTally) {
         let arrival = match row.fate {
             Fate::DroppedAtQueue => Some(Arrival::Dropped),
             Fate::Duplicate => None,
@@ -68,16 +68,16 @@ impl Queue {
             && first.key().0 < sent
         {
             let ((at, line), arrival) = first.remove_entry();
-            self.on_arrival(at, line, arrival, ledger);
+            self.on_arrival(at, line, arrival, tally);
         }
     }
 
     /// Replays what is left when the log has ended.
-    pub(super) fn finish(mut self, ledger: &mut Ledger) {
+    pub(super) fn finish(mut self, tally: &mut RuleTally) {
         while let Some(((at, line), arrival)) = self.ahead.pop_first() {
-            self.on_arrival(at, line, arrival, ledger);
+            self.on_arrival(at, line, arrival, tally);
         }
-        self.judge_drops(ledger);
+        self.judge_drops(tally);
     }
 
     /// Packets kept.
@@ -86,9 +86,9 @@ impl Queue {
         self.ahead.len() + self.inside.len()
     }
 
-    fn on_arrival(&mut self, at: Time, line: u64, arrival: Arrival, ledger: &mut Ledger) {
+    fn on_arrival(&mut self, at: Time, line: u64, arrival: Arrival, tally: &mut RuleTally) {
         if at > self.now {
-            self.judge_drops(ledger);
+            self.judge_drops(tally);
             self.now = at;
             self.leaving = 0;
             while self
@@ -109,28 +109,28 @@ impl Queue {
                     Some(leaves) => self.inside.push(Reverse(leaves)),
                 }
                 let occupied = self.occupied();
-                ledger.check(Rule::Queue, line, occupied <= self.capacity, || {
+                tally.check(Rule::Queue, line, occupied <= self.capacity, || {
                     let found = format!(
                         "{occupied} packets in the queue at {}, this one included",
                         self.now
                     );
-                    Refusal::new(found, format!("at most {}", self.capacity))
+                    Finding::new(found, format!("at most {}", self.capacity))
                 });
             }
         }
     }
 
     /// Judges the drops of an instant that is over.
-    fn judge_drops(&mut self, ledger: &mut Ledger) {
+    fn judge_drops(&mut self, tally: &mut RuleTally) {
         let occupied = self.occupied() + self.leaving;
         for line in self.dropped.drain(..) {
             let holds = !self.drop_tail || occupied >= self.capacity;
-            ledger.check(Rule::Queue, line, holds, || {
+            tally.check(Rule::Queue, line, holds, || {
                 let found = format!(
                     "a drop at {} with {occupied} packets in the queue",
                     self.now
                 );
-                Refusal::new(found, format!("drops only when it holds {}", self.capacity))
+                Finding::new(found, format!("drops only when it holds {}", self.capacity))
             });
         }
     }

@@ -1,8 +1,11 @@
 //! What an audit comes to: per rule the checks made and what broke it, and totals to compare.
 
-use serde::Serialize;
+use std::fmt::Display;
 
-use super::refusal::Refusal;
+use serde::Serialize;
+use tmt_core::types::Time;
+
+use super::finding::Finding;
 use super::totals::Totals;
 
 /// Violations of one rule that are kept word for word; the others are only counted.
@@ -21,107 +24,43 @@ pub enum Log {
 /// A line of one of the logs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Place {
-    log: Log,
-    line: u64,
-}
-
-impl Place {
-    pub(super) const fn of_slots(line: u64) -> Self {
-        Self {
-            log: Log::Slots,
-            line,
-        }
-    }
+    pub(super) log: Log,
+    pub(super) line: u64,
 }
 
 impl From<u64> for Place {
     /// A line of the packet log.
     fn from(line: u64) -> Self {
-        Self {
-            log: Log::Packets,
-            line,
-        }
+        let log = Log::Packets;
+        Self { log, line }
     }
 }
 
-/// The rules a packet log must obey.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Rule {
-    Form,
-    Story,
-    Causality,
-    Early,
-    Slots,
-    Fifo,
-    Queue,
-    Acked,
-    Parts,
-    /// Only beside a slot log.
-    Repeats,
+macro_rules! rules {
+    ($($rule:ident, $name:literal, $description:literal;)*) => {
+        /// The rules a packet log must obey.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+        pub(super) enum Rule {
+            $($rule),*
+        }
+
+        /// Each rule's name and description, in the order of declaration.
+        const RULES: &[(&str, &str)] = &[$(($name, $description)),*];
+    };
 }
 
-impl Rule {
-    /// Every rule, in the order of a report, which is the order of declaration.
-    const ALL: [Self; 10] = [
-        Self::Form,
-        Self::Story,
-        Self::Causality,
-        Self::Early,
-        Self::Slots,
-        Self::Fifo,
-        Self::Queue,
-        Self::Acked,
-        Self::Parts,
-        Self::Repeats,
-    ];
-
-    const fn id(self) -> &'static str {
-        match self {
-            Self::Form => "form",
-            Self::Story => "story",
-            Self::Causality => "causality",
-            Self::Early => "early",
-            Self::Slots => "slots",
-            Self::Fifo => "fifo",
-            Self::Queue => "queue",
-            Self::Acked => "acked",
-            Self::Parts => "parts",
-            Self::Repeats => "repeats",
-        }
-    }
-
-    const fn description(self) -> &'static str {
-        match self {
-            Self::Form => "the log is whole, every field reads, and fields, fate and run end agree",
-            Self::Story => {
-                "every copy is sent, enqueued, served and delivered in this order of time"
-            }
-            Self::Causality => {
-                "packets and copies are numbered as sent, and nothing acknowledged is sent again"
-            }
-            Self::Early => {
-                "service and delivery happen when the link allows, not earlier and not later"
-            }
-            Self::Slots => {
-                "no LLDU or service carries two packets, and each packet gets its full number"
-            }
-            Self::Fifo => {
-                "packets are served in the order in which they were enqueued, and delivered in it where the head says so"
-            }
-            Self::Queue => {
-                "the queue never exceeds its limit, and drops a packet only when it is full"
-            }
-            Self::Acked => {
-                "only what was received is acknowledged, in order, and not before the ACK could be back"
-            }
-            Self::Parts => {
-                "the parts of every delay are those that the row's times tell, and add up to it"
-            }
-            Self::Repeats => {
-                "repeats go out when they are ready and before anything new, attempt by attempt"
-            }
-        }
-    }
+// The last is judged only beside a slot log.
+rules! {
+    Form, "form", "the log is whole, every field reads, and fields, fate and run end agree";
+    Story, "story", "every copy is sent, enqueued, served and delivered in this order of time";
+    Causality, "causality", "packets and copies are numbered as sent, and nothing acknowledged is sent again";
+    Early, "early", "service and delivery happen when the link allows, not earlier and not later";
+    Slots, "slots", "no LLDU or service carries two packets, and each packet gets its full number";
+    Fifo, "fifo", "packets are served in the order in which they were enqueued, and delivered in it where the head says so";
+    Queue, "queue", "the queue never exceeds its limit, and drops a packet only when it is full";
+    Acked, "acked", "only what was received is acknowledged, in order, and not before the ACK could be back";
+    Parts, "parts", "the parts of every delay are those that the row's times tell, and add up to it";
+    Repeats, "repeats", "repeats go out when they are ready and before anything new, attempt by attempt";
 }
 
 /// One thing that broke a rule.
@@ -169,46 +108,28 @@ impl AuditReport {
     }
 }
 
-/// Counts checks and keeps violations while the audit goes on.
+/// Counts the checks of each rule and keeps what broke it while the audit goes on.
 #[derive(Debug)]
-pub(super) struct Ledger {
+pub(super) struct RuleTally {
     rules: Vec<RuleReport>,
 }
 
-impl Ledger {
-    /// A ledger of an audit with a slot log, or without.
-    pub(super) fn new(slots: bool) -> Self {
-        let blank = |rule: Rule| RuleReport {
-            rule: rule.id(),
-            description: rule.description(),
-            checks: 0,
-            violations_total: 0,
-            violations: Vec::new(),
-        };
-        Self {
-            rules: Rule::ALL
-                .into_iter()
-                .filter(|rule| slots || *rule != Rule::Repeats)
-                .map(blank)
-                .collect(),
-        }
-    }
+/// The checks of one rule on one line.
+pub(super) struct Checks<'a> {
+    report: &'a mut RuleReport,
+    place: Place,
+}
 
-    /// Counts one check of `rule` on a line; the words are made only where it failed.
-    pub(super) fn check(
-        &mut self,
-        rule: Rule,
-        place: impl Into<Place>,
-        holds: bool,
-        refusal: impl FnOnce() -> Refusal,
-    ) -> bool {
-        let report = &mut self.rules[rule as usize];
+impl Checks<'_> {
+    /// Counts one check; the words are made only where it failed.
+    pub(super) fn check(&mut self, holds: bool, finding: impl FnOnce() -> Finding) -> bool {
+        let report = &mut *self.report;
         report.checks += 1;
         if !holds {
             report.violations_total += 1;
             if report.violations.len() < VIOLATIONS_SHOWN {
-                let Refusal { found, expected } = refusal();
-                let Place { log, line } = place.into();
+                let Finding { found, expected } = finding();
+                let Place { log, line } = self.place;
                 report.violations.push(Violation {
                     log,
                     line,
@@ -220,23 +141,70 @@ impl Ledger {
         holds
     }
 
+    /// A time of the row is the one `expected`; `why` follows that in words.
+    pub(super) fn exactly(&mut self, name: &str, found: Time, expected: Time, why: impl Display) {
+        self.check(found == expected, || {
+            Finding::new(format!("{name} {found}"), format!("{expected}{why}"))
+        });
+    }
+
+    /// A time of the row is not before `least`; `why` follows that in words.
+    pub(super) fn not_before(&mut self, name: &str, found: Time, least: Time, why: impl Display) {
+        self.check(found >= least, || {
+            let expected = format!("not before {least}{why}");
+            Finding::new(format!("{name} {found}"), expected)
+        });
+    }
+}
+
+impl RuleTally {
+    /// For an audit with a slot log, or without.
+    pub(super) fn new(slots: bool) -> Self {
+        let count = RULES.len() - usize::from(!slots);
+        let blank = |&(rule, description): &(&'static str, &'static str)| RuleReport {
+            rule,
+            description,
+            checks: 0,
+            violations_total: 0,
+            violations: Vec::new(),
+        };
+        Self {
+            rules: RULES[..count].iter().map(blank).collect(),
+        }
+    }
+
+    /// A rule on a line, to check one thing or more.
+    pub(super) fn at(&mut self, rule: Rule, place: impl Into<Place>) -> Checks<'_> {
+        Checks {
+            report: &mut self.rules[rule as usize],
+            place: place.into(),
+        }
+    }
+
+    /// Counts one check of `rule` on a line; the words are made only where it failed.
+    pub(super) fn check(
+        &mut self,
+        rule: Rule,
+        place: impl Into<Place>,
+        holds: bool,
+        finding: impl FnOnce() -> Finding,
+    ) -> bool {
+        self.at(rule, place).check(holds, finding)
+    }
+
     /// Counts one check that yields a value, or the words why it does not.
     pub(super) fn take<V>(
         &mut self,
         rule: Rule,
         place: impl Into<Place>,
-        outcome: Result<V, Refusal>,
+        outcome: Result<V, Finding>,
     ) -> Option<V> {
-        match outcome {
-            Ok(value) => {
-                self.check(rule, place, true, Refusal::default);
-                Some(value)
-            }
-            Err(refusal) => {
-                self.check(rule, place, false, || refusal);
-                None
-            }
-        }
+        let (value, finding) = match outcome {
+            Ok(value) => (Some(value), Finding::default()),
+            Err(finding) => (None, finding),
+        };
+        self.check(rule, place, value.is_some(), || finding);
+        value
     }
 
     pub(super) fn into_report(mut self, totals: Totals) -> AuditReport {

@@ -1,12 +1,11 @@
 //! One row of the log: text to a copy whose fate and fields agree, so that no rule asks again.
 
-use csv::ByteRecord;
-use tmt_core::types::{NANOS_PER_SECOND, Span, Time};
+use tmt_core::types::{Span, Time};
 
-use super::refusal::{Refusal, shown};
+use super::fields::{Columns, Fields};
+use super::finding::{Finding, shown};
 
-/// The columns, in the one order accepted; the last may be left out, and the four in front of it together.
-const COLUMNS: [&str; 17] = [
+const COLUMNS: Columns = &[
     "flow",
     "packet",
     "copy",
@@ -26,11 +25,13 @@ const COLUMNS: [&str; 17] = [
     "left",
 ];
 
-/// Columns of a log that does not tell what delays are made of.
-const WITHOUT_PARTS: usize = 12;
+/// The columns of a copy's service, and what its delay is made of.
+const SERVICE: Columns = COLUMNS.split_at(5).1.split_at(4).0;
+pub(super) const PARTS: Columns = COLUMNS.split_at(12).1.split_at(4).0;
 
-/// Columns of a log that does not tell when packets left the gateway's buffer: they do with their last unit.
-const WITHOUT_LEFT: usize = 16;
+/// The headers accepted: all columns; without the time at which packets left the gateway's buffer, which they then do
+/// with their last unit; and without what delays are made of.
+pub(super) const HEADERS: [Columns; 3] = [COLUMNS, COLUMNS.split_at(16).0, COLUMNS.split_at(12).0];
 
 /// One transmitted copy of a packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -102,240 +103,104 @@ impl Fate {
     pub(super) const fn is_taken(&self) -> bool {
         !matches!(self, Self::DroppedAtQueue | Self::Duplicate)
     }
-}
 
-/// How many columns the header names, or what is wrong with it.
-pub(super) fn columns(fields: &ByteRecord) -> Result<usize, Refusal> {
-    let is = |names: &[&str]| fields.iter().eq(names.iter().map(|name| name.as_bytes()));
-    [COLUMNS.len(), WITHOUT_LEFT, WITHOUT_PARTS]
-        .into_iter()
-        .find(|&count| is(&COLUMNS[..count]))
-        .ok_or_else(|| {
-            Refusal::new(
-                shown(&joined(fields)),
-                format!("the header '{}'", COLUMNS.join(",")),
-            )
-        })
-}
-
-impl Row {
-    /// Reads a row of so many columns; flows are below `flows`.
-    pub(super) fn parse(
-        fields: &ByteRecord,
-        columns: usize,
-        line: u64,
-        flows: u64,
-    ) -> Result<Self, Refusal> {
-        if fields.len() != columns {
-            let found = format!("{} fields in {}", fields.len(), shown(&joined(fields)));
-            return Err(Refusal::new(found, format!("{columns} fields")));
-        }
-        let fields = Fields(fields);
-        let flow = fields.whole(0)?;
-        if flow >= flows {
-            return Err(Refusal::new(
-                format!("flow {flow}"),
-                format!("one of the {flows} flows, counted from 0"),
-            ));
-        }
-        let copy = fields.whole(2)?;
-        if copy == 0 {
-            return Err(Refusal::new("copy 0", "copies counted from 1"));
-        }
-        let (enqueued, fate) = (fields.optional(4, Fields::time)?, fields.fate()?);
-        let on_its_way = matches!(fate, Fate::Open { service: None });
-        if enqueued.is_none() && !on_its_way {
-            return Err(fields.unfit(4, "a time, as the copy was at the gateway"));
-        }
-        let service = fate.service();
-        let left = if columns > WITHOUT_LEFT {
-            fields.optional(16, Fields::time)?
-        } else {
-            service.map(|service| service.end)
-        };
-        if left.is_some() && service.is_none() {
-            return Err(fields.unfit(16, "nothing without a service"));
-        }
-        Ok(Self {
-            line,
-            flow,
-            packet: fields.whole(1)?,
-            copy,
-            sent: fields.time(3)?,
-            enqueued,
-            fate,
-            left,
-            acked: fields.optional(11, Fields::time)?,
-            parts: fields.parts(columns)?,
-        })
-    }
-}
-
-/// The fields of a row of full length.
-#[derive(Clone, Copy)]
-struct Fields<'a>(&'a ByteRecord);
-
-impl<'a> Fields<'a> {
-    fn text(self, column: usize) -> &'a [u8] {
-        self.0.get(column).unwrap_or_default()
-    }
-
-    fn whole(self, column: usize) -> Result<u64, Refusal> {
-        whole(self.text(column))
-            .ok_or_else(|| self.unfit(column, "a whole number from 0 to 2^63 - 1"))
-    }
-
-    fn time(self, column: usize) -> Result<Time, Refusal> {
-        seconds(self.text(column))
-            .ok_or_else(|| self.unfit(column, "seconds with nine decimals, up to 2^63 - 1 ns"))
-    }
-
-    fn optional<V>(
-        self,
-        column: usize,
-        read: fn(Self, usize) -> Result<V, Refusal>,
-    ) -> Result<Option<V>, Refusal> {
-        if self.text(column).is_empty() {
-            Ok(None)
-        } else {
-            read(self, column).map(Some)
-        }
-    }
-
-    fn service(self) -> Result<Option<Service>, Refusal> {
-        if (5..=8).all(|column| self.text(column).is_empty()) {
-            return Ok(None);
-        }
-        let service = Service {
-            start: self.time(5)?,
-            end: self.time(6)?,
-            first: self.whole(7)?,
-            last: self.whole(8)?,
-        };
-        Ok(Some(service))
-    }
-
-    /// The parts of the delay, which stand where there was a delivery and nowhere else.
-    fn parts(self, columns: usize) -> Result<Option<[Span; 4]>, Refusal> {
-        if columns == WITHOUT_PARTS {
-            return Ok(None);
-        }
-        let columns = columns.min(WITHOUT_LEFT);
-        if self.text(9).is_empty() {
-            return match (WITHOUT_PARTS..columns).find(|&column| !self.text(column).is_empty()) {
-                Some(column) => Err(self.unfit(column, "nothing without a delivery")),
-                None => Ok(None),
-            };
-        }
-        let mut parts = [Span::ZERO; 4];
-        for (part, column) in parts.iter_mut().zip(WITHOUT_PARTS..) {
-            *part = self.time(column)?.since(Time::ZERO);
-        }
-        Ok(Some(parts))
-    }
-
-    fn fate(self) -> Result<Fate, Refusal> {
-        let service = self.service()?;
-        let delivered = self.optional(9, Self::time)?;
-        match (self.text(10), service, delivered) {
-            (b"delivered", Some(service), Some(at)) => Ok(Fate::Delivered { service, at }),
-            (b"queue", None, None) => Ok(Fate::DroppedAtQueue),
-            (b"duplicate", None, None) => Ok(Fate::Duplicate),
-            (b"link", Some(service), None) => Ok(Fate::LostOnLink { service }),
-            (b"open", service, None) => Ok(Fate::Open { service }),
-            (b"delivered" | b"queue" | b"duplicate" | b"link" | b"open", ..) => {
+    fn parse(
+        fields: Fields<'_>,
+        service: Option<Service>,
+        delivered: Option<Time>,
+    ) -> Result<Self, Finding> {
+        match (fields.text("fate"), service, delivered) {
+            (b"delivered", Some(service), Some(at)) => Ok(Self::Delivered { service, at }),
+            (b"queue", None, None) => Ok(Self::DroppedAtQueue),
+            (b"duplicate", None, None) => Ok(Self::Duplicate),
+            (b"link", Some(service), None) => Ok(Self::LostOnLink { service }),
+            (b"open", service, None) => Ok(Self::Open { service }),
+            (word @ (b"delivered" | b"queue" | b"duplicate" | b"link" | b"open"), ..) => {
                 let words = |present| if present { "with" } else { "without" };
                 let found = format!(
                     "fate {} {} service and {} delivery",
-                    shown(self.text(10)),
+                    shown(word),
                     words(service.is_some()),
                     words(delivered.is_some())
                 );
-                Err(Refusal::new(
+                Err(Finding::new(
                     found,
                     "delivered with both, queue and duplicate with none, link with service, open without delivery",
                 ))
             }
-            _ => Err(self.unfit(10, "delivered, queue, duplicate, link or open")),
+            _ => Err(fields.unfit("fate", "delivered, queue, duplicate, link or open")),
         }
     }
-
-    fn unfit(self, column: usize, expected: &str) -> Refusal {
-        Refusal::new(
-            format!("{} {}", COLUMNS[column], shown(self.text(column))),
-            expected,
-        )
-    }
 }
 
-pub(super) fn joined(fields: &ByteRecord) -> Vec<u8> {
-    fields.iter().collect::<Vec<_>>().join(&b',')
-}
-
-/// A whole number in its one canonical form, up to 2^63 − 1.
-pub(super) fn whole(text: &[u8]) -> Option<u64> {
-    let canonical =
-        matches!(text, [b'0'] | [b'1'..=b'9', ..]) && text.iter().all(u8::is_ascii_digit);
-    let number: u64 = canonical.then(|| std::str::from_utf8(text).ok()?.parse().ok())??;
-    (number <= Time::MAX.as_nanos()).then_some(number)
-}
-
-/// Seconds with exactly nine decimals.
-pub(super) fn seconds(text: &[u8]) -> Option<Time> {
-    let (seconds, fraction) = text.split_at_checked(text.len().checked_sub(10)?)?;
-    let digits = fraction
-        .strip_prefix(b".")
-        .filter(|digits| digits.iter().all(u8::is_ascii_digit))?;
-    let nanos = digits
-        .iter()
-        .fold(0, |nanos, digit| nanos * 10 + u64::from(digit - b'0'));
-    whole(seconds)?
-        .checked_mul(NANOS_PER_SECOND)?
-        .checked_add(nanos)
-        .and_then(Time::from_nanos)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn only_the_canonical_form_of_a_time_is_taken() {
-        assert_eq!(seconds(b"12.000112820"), Time::from_nanos(12_000_112_820));
-        assert_eq!(seconds(b"9223372036.854775807"), Some(Time::MAX));
-        for text in [
-            "",
-            "1",
-            "1.5",
-            ".000000000",
-            "01.000000000",
-            "+1.000000000",
-            "-1.000000000",
-            "1.0000000000",
-            "1.00000000e",
-            "9223372036.854775808",
-            "99999999999999999999.000000000",
-            " 1.000000000",
-        ] {
-            assert_eq!(seconds(text.as_bytes()), None, "{text}");
+impl Row {
+    /// Reads a row; flows are below `flows`.
+    pub(super) fn parse(fields: Fields<'_>, line: u64, flows: u64) -> Result<Self, Finding> {
+        let (flow, copy) = (fields.whole("flow")?, fields.whole("copy")?);
+        if flow >= flows {
+            let expected = format!("one of the {flows} flows, counted from 0");
+            return Err(fields.unfit("flow", expected));
         }
-    }
-
-    #[test]
-    fn only_the_canonical_form_of_a_whole_number_is_taken() {
-        assert_eq!(whole(b"0"), Some(0));
-        assert_eq!(whole(b"9223372036854775807"), Some(i64::MAX.unsigned_abs()));
-        for text in [
-            "",
-            "00",
-            "01",
-            "-0",
-            "+1",
-            "1 ",
-            "9223372036854775808",
-            "99999999999999999999",
-        ] {
-            assert_eq!(whole(text.as_bytes()), None, "{text}");
+        if copy == 0 {
+            return Err(fields.unfit("copy", "copies counted from 1"));
         }
+        let served = SERVICE.iter().any(|column| !fields.text(column).is_empty());
+        let service = served.then(|| Service::parse(fields)).transpose()?;
+        let delivered = fields.optional_time("delivered")?;
+        let fate = Fate::parse(fields, service, delivered)?;
+        let enqueued = fields.optional_time("enqueued")?;
+        if enqueued.is_none() && fate != (Fate::Open { service: None }) {
+            return Err(fields.unfit("enqueued", "a time, as the copy was at the gateway"));
+        }
+        let left = if fields.has("left") {
+            fields.optional_time("left")?
+        } else {
+            service.map(|service| service.end)
+        };
+        if left.is_some() && service.is_none() {
+            return Err(fields.unfit("left", "nothing without a service"));
+        }
+        Ok(Self {
+            line,
+            flow,
+            packet: fields.whole("packet")?,
+            copy,
+            sent: fields.time("sent")?,
+            enqueued,
+            fate,
+            left,
+            acked: fields.optional_time("acked")?,
+            parts: parts(fields, delivered)?,
+        })
     }
+}
+
+impl Service {
+    fn parse(fields: Fields<'_>) -> Result<Self, Finding> {
+        Ok(Self {
+            start: fields.time("service_start")?,
+            end: fields.time("service_end")?,
+            first: fields.whole("first_lldu")?,
+            last: fields.whole("last_lldu")?,
+        })
+    }
+}
+
+/// The parts of the delay, which stand where there was a delivery and nowhere else.
+fn parts(fields: Fields<'_>, delivered: Option<Time>) -> Result<Option<[Span; 4]>, Finding> {
+    if delivered.is_none() {
+        let strange = PARTS.iter().find(|column| !fields.text(column).is_empty());
+        return match strange {
+            Some(column) => Err(fields.unfit(column, "nothing without a delivery")),
+            None => Ok(None),
+        };
+    }
+    if !fields.has(PARTS[0]) {
+        return Ok(None);
+    }
+    let mut parts = [Span::ZERO; 4];
+    for (part, column) in parts.iter_mut().zip(PARTS) {
+        *part = fields.time(column)?.since(Time::ZERO);
+    }
+    Ok(Some(parts))
 }

@@ -9,30 +9,29 @@ mod on_synthetic;
 mod on_timeline;
 
 use std::collections::BTreeMap;
-use tmt_core::types::Time;
+use tmt_core::types::{Span, Time};
 
+use super::finding::Finding;
 use super::head::{Head, Lane, Link};
-use super::refusal::Refusal;
-use super::report::{Ledger, Rule};
+use super::report::{Rule, RuleTally};
 use super::row::{Fate, Row, Service};
 use super::timeline::Cursor;
+
+/// A copy that reached the queue; the first to do so is the least.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Arrived {
+    enqueued: Time,
+    line: u64,
+    flow: u64,
+}
 
 /// A copy that was served.
 #[derive(Debug, Clone, Copy)]
 struct Served {
+    arrived: Arrived,
     line: u64,
-    flow: u64,
-    enqueued: Time,
     service: Service,
     fate: Fate,
-}
-
-/// A copy that waited for its service until the run ended.
-#[derive(Debug, Clone, Copy)]
-struct Waiting {
-    line: u64,
-    flow: u64,
-    enqueued: Time,
 }
 
 /// The link, replayed.
@@ -51,8 +50,8 @@ pub(super) struct Server<'t> {
     enqueued: Time,
     /// The latest line of each flow among those enqueued and served at that time.
     tied: BTreeMap<u64, u64>,
-    /// The first of those never served.
-    waiting: Option<Waiting>,
+    /// The first of those that waited for their service until the run ended.
+    waiting: Option<Arrived>,
     /// Lines of those served and left open, and when they would have arrived.
     open: Vec<(u64, Time)>,
     /// By flow, or under 0 for the link: the latest delivery, or the line that stands in its way for good.
@@ -84,43 +83,38 @@ impl<'t> Server<'t> {
         &mut self,
         row: &Row,
         sent: Time,
-        ledger: &mut Ledger,
+        tally: &mut RuleTally,
     ) -> tmt_core::Result<()> {
         let &Row {
             line, flow, fate, ..
         } = row;
         let Some(enqueued) = row.enqueued else {
-            self.open
-                .push((line, row.sent.saturating_add(self.head.toward)));
+            let reaches = row.sent.saturating_add(self.head.toward);
+            self.open.push((line, reaches));
             return Ok(());
         };
+        let arrived = Arrived {
+            enqueued,
+            line,
+            flow,
+        };
         if let Some(service) = fate.service() {
-            self.ahead.insert(
-                (service.start, service.first, line),
-                Served {
-                    line,
-                    flow,
-                    enqueued,
-                    service,
-                    fate,
-                },
-            );
-        } else if matches!(fate, Fate::Open { .. })
-            && self
-                .waiting
-                .is_none_or(|first| (enqueued, line) < (first.enqueued, first.line))
-        {
-            self.waiting = Some(Waiting {
+            let served = Served {
+                arrived,
                 line,
-                flow,
-                enqueued,
-            });
+                service,
+                fate,
+            };
+            let turn = (service.start, service.first, line);
+            self.ahead.insert(turn, served);
+        } else if matches!(fate, Fate::Open { .. }) {
+            self.waiting = Some(self.waiting.map_or(arrived, |first| first.min(arrived)));
         }
         while let Some(first) = self.ahead.first_entry()
             && first.key().0 < sent
         {
             let served = first.remove();
-            self.on_service(&served, ledger)?;
+            self.on_service(&served, tally)?;
         }
         Ok(())
     }
@@ -128,12 +122,12 @@ impl<'t> Server<'t> {
     /// Replays what is left when the log has ended; `latest` is the last event that it tells.
     ///
     /// The head says when the run had to end; it may have ended sooner, all its flows being done.
-    pub(super) fn finish(mut self, latest: Time, ledger: &mut Ledger) -> tmt_core::Result<()> {
+    pub(super) fn finish(mut self, latest: Time, tally: &mut RuleTally) -> tmt_core::Result<()> {
         while let Some((_, served)) = self.ahead.pop_first() {
-            self.on_service(&served, ledger)?;
+            self.on_service(&served, tally)?;
         }
-        self.check_open(latest, ledger);
-        self.check_waiting(latest, ledger)
+        self.check_open(latest, tally);
+        self.check_waiting(latest, tally)
     }
 
     /// Packets kept.
@@ -142,28 +136,28 @@ impl<'t> Server<'t> {
         self.ahead.len() + self.tied.len()
     }
 
-    fn on_service(&mut self, served: &Served, ledger: &mut Ledger) -> tmt_core::Result<()> {
-        self.check_fifo(served, ledger);
-        self.check_lane(served, ledger);
-        let at_head = self.at_head(served.enqueued);
+    fn on_service(&mut self, served: &Served, tally: &mut RuleTally) -> tmt_core::Result<()> {
+        self.check_fifo(served, tally);
+        self.check_lane(served, tally);
+        let at_head = self.at_head(served.arrived.enqueued);
         match self.head.link {
             Link::Synthetic { service } => {
-                self.check_ordinal(served, ledger);
-                self.check_rate(served, at_head, service, ledger);
+                self.check_ordinal(served, tally);
+                self.check_rate(served, at_head, service, tally);
             }
             Link::Coupled {
                 units_per_packet,
                 interleave,
             } => {
-                self.check_slots(served, units_per_packet, interleave, ledger);
-                self.check_order(served, ledger);
+                self.check_slots(served, units_per_packet, interleave, tally);
+                self.check_order(served, tally);
             }
             Link::Timeline { lldus_per_packet } => {
-                let slots_hold = self.check_lldus(served, lldus_per_packet, ledger);
-                on_timeline::check_bounds(served, at_head, &self.head, ledger);
-                self.check_apart(served, ledger);
+                let slots_hold = self.check_lldus(served, lldus_per_packet, tally);
+                self.check_bounds(served, at_head, tally);
+                self.check_apart(served, tally);
                 if slots_hold {
-                    self.check_stretch(served, at_head, ledger)?;
+                    self.check_stretch(served, at_head, tally)?;
                     self.unused = served.service.last + 1;
                 }
             }
@@ -180,22 +174,22 @@ impl<'t> Server<'t> {
     }
 
     /// Where the head says so, a packet is delivered after those in front of it, and not while one of them is open.
-    fn check_lane(&mut self, served: &Served, ledger: &mut Ledger) {
+    fn check_lane(&mut self, served: &Served, tally: &mut RuleTally) {
         let lane = match self.head.in_order {
             None => return,
             Some(Lane::Link) => 0,
-            Some(Lane::Flow) => served.flow,
+            Some(Lane::Flow) => served.arrived.flow,
         };
         let latest = self.lanes.entry(lane).or_insert(Ok(Time::ZERO));
         match (served.fate, *latest) {
             (Fate::Delivered { at, .. }, before) => {
                 let holds = before.is_ok_and(|before| at >= before);
-                ledger.check(Rule::Fifo, served.line, holds, || {
+                tally.check(Rule::Fifo, served.line, holds, || {
                     let expected = match before {
                         Ok(before) => format!("not before one in front of it, {before}"),
                         Err(line) => format!("no delivery, as line {line} in front of it is open"),
                     };
-                    Refusal::new(format!("delivered {at}"), expected)
+                    Finding::new(format!("delivered {at}"), expected)
                 });
                 *latest = before.map(|before| before.max(at));
             }
@@ -205,34 +199,24 @@ impl<'t> Server<'t> {
         }
     }
 
-    fn check_fifo(&mut self, served: &Served, ledger: &mut Ledger) {
-        let &Served {
+    fn check_fifo(&mut self, served: &Served, tally: &mut RuleTally) {
+        let Arrived {
+            enqueued,
             line,
             flow,
-            enqueued,
-            ..
-        } = served;
+        } = served.arrived;
+        let mut fifo = tally.at(Rule::Fifo, line);
+        let found = || format!("served {} though enqueued {enqueued}", served.service.start);
         // Two flows may reach the queue at one instant in any order; one flow's packets stay in order.
-        let overtaken = self
-            .tied
-            .get(&flow)
-            .copied()
-            .filter(|&before| before > line);
+        let tied = self.tied.get(&flow).copied();
+        let overtaken = tied.filter(|before| *before > line);
         let in_order = enqueued > self.enqueued || enqueued == self.enqueued && overtaken.is_none();
-        ledger.check(Rule::Fifo, line, in_order, || {
-            let found = format!("served {} though enqueued {enqueued}", served.service.start);
-            let expected = overtaken.map_or_else(
-                || {
-                    format!(
-                        "service before the packet that was enqueued {}",
-                        self.enqueued
-                    )
-                },
-                |before| {
-                    format!("service before the packet of line {before}, which its flow sent later")
-                },
-            );
-            Refusal::new(found, expected)
+        fifo.check(in_order, || {
+            let before = match overtaken {
+                None => format!("that was enqueued {}", self.enqueued),
+                Some(before) => format!("of line {before}, which its flow sent later"),
+            };
+            Finding::new(found(), format!("service before the packet {before}"))
         });
         if enqueued > self.enqueued {
             self.enqueued = enqueued;
@@ -246,25 +230,30 @@ impl<'t> Server<'t> {
             first.enqueued < enqueued
                 || first.enqueued == enqueued && first.flow == flow && first.line < line
         });
-        ledger.check(Rule::Fifo, line, passed_over.is_none(), || {
-            let expected = passed_over.map(|first| {
-                format!(
-                    "no service, as line {} enqueued {} still waits",
-                    first.line, first.enqueued
-                )
+        fifo.check(passed_over.is_none(), || {
+            let expected = passed_over.map(|Arrived { line, enqueued, .. }| {
+                format!("no service, as line {line} enqueued {enqueued} still waits")
             });
-            let found = format!("served {} though enqueued {enqueued}", served.service.start);
-            Refusal::new(found, expected.unwrap_or_default())
+            Finding::new(found(), expected.unwrap_or_default())
         });
     }
 
+    /// No delivery before propagation and 1 ns of decoding after `sent`.
+    fn check_earliest(&self, served: &Served, sent: Time, tally: &mut RuleTally) {
+        if let Some(at) = served.fate.delivered() {
+            let decoding = Span::from_nanos(1).unwrap_or(Span::ZERO);
+            let earliest = sent.saturating_add(self.head.forward.saturating_add(decoding));
+            let mut early = tally.at(Rule::Early, served.line);
+            early.not_before("delivered", at, earliest, "");
+        }
+    }
+
     /// A copy that reaches the receiver at `arrives` is delivered then, unless the run ended first.
-    fn check_arrival(&mut self, served: &Served, arrives: Time, ledger: &mut Ledger) {
+    fn check_arrival(&mut self, served: &Served, arrives: Time, tally: &mut RuleTally) {
         match served.fate {
             Fate::Delivered { at, .. } => {
-                ledger.check(Rule::Early, served.line, at == arrives, || {
-                    Refusal::new(format!("delivered {at}"), format!("{arrives}"))
-                });
+                let mut early = tally.at(Rule::Early, served.line);
+                early.exactly("delivered", at, arrives, "");
             }
             Fate::Open { .. } => self.open.push((served.line, arrives)),
             Fate::LostOnLink { .. } | Fate::DroppedAtQueue | Fate::Duplicate => {}
@@ -272,18 +261,18 @@ impl<'t> Server<'t> {
     }
 
     /// What is left open cannot have been settled before `latest`, the last event that the log tells.
-    fn check_open(&self, latest: Time, ledger: &mut Ledger) {
+    fn check_open(&self, latest: Time, tally: &mut RuleTally) {
         for &(line, arrives) in &self.open {
-            ledger.check(Rule::Early, line, arrives >= latest, || {
+            tally.check(Rule::Early, line, arrives >= latest, || {
                 let found = format!("open, though the run went on until {latest}");
-                Refusal::new(found, format!("a fate by {arrives}"))
+                Finding::new(found, format!("a fate by {arrives}"))
             });
         }
     }
 
     /// Nobody waits beside a free link: what was never served cannot have been before `latest`.
-    fn check_waiting(&mut self, latest: Time, ledger: &mut Ledger) -> tmt_core::Result<()> {
-        let Some(Waiting { line, enqueued, .. }) = self.waiting else {
+    fn check_waiting(&mut self, latest: Time, tally: &mut RuleTally) -> tmt_core::Result<()> {
+        let Some(Arrived { line, enqueued, .. }) = self.waiting else {
             return Ok(());
         };
         let at_head = self.at_head(enqueued);
@@ -297,10 +286,10 @@ impl<'t> Server<'t> {
             (Link::Coupled { .. }, _) | (Link::Timeline { .. }, None) => return Ok(()),
         };
         let could = whole_service.filter(|&(_, end)| end < latest);
-        ledger.check(Rule::Early, line, could.is_none(), || {
+        tally.check(Rule::Early, line, could.is_none(), || {
             let expected = could
                 .map(|(start, end)| format!("service {start} to {end}, when the link was free"));
-            Refusal::new("no service", expected.unwrap_or_default())
+            Finding::new("no service", expected.unwrap_or_default())
         });
         Ok(())
     }

@@ -12,20 +12,21 @@ mod row;
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Read};
 
+use tmt_core::scheme::{Combining, SchemeSpec};
 use tmt_core::types::{Metadata, Span, Time};
 
-use super::head::{self, Head};
-use super::lines::{Line, Lines};
-use super::refusal::{Refusal, shown};
-use super::report::{Ledger, Place, Rule};
+use super::finding::Finding;
+use super::head::{Head, Keys};
+use super::reader::LogReader;
+use super::report::{Log, Rule, RuleTally};
 use super::row::Row;
-use codeword::Attempt;
 use copy::Copy;
 use row::{Key, Kind, Unit};
 
-/// What the head of a slot log tells beside that of the packet log.
+/// What the head of a slot log tells, beside that of the packet log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Rules {
+    head: Head,
     /// From an attempt's last unit to the repeat that its feedback asks for.
     heard: Span,
     /// The same where feedback is lost, if it can be.
@@ -35,14 +36,18 @@ struct Rules {
 }
 
 impl Rules {
-    fn of(metadata: &Metadata) -> Result<Self, Refusal> {
-        let span = |key| head::number(metadata, key, 0).map(Span::from_nanos);
-        let span = |key| span(key).map(|span| span.unwrap_or(Span::MAX));
-        let timer = metadata.get("feedback_timer_ns");
+    fn of(metadata: &Metadata, head: Head) -> Result<Self, Finding> {
+        let keys = Keys(metadata);
+        let scheme: SchemeSpec = keys
+            .text("scheme")?
+            .parse()
+            .map_err(|_| keys.unfit("scheme", "a scheme of 'tmt apply --scheme'"))?;
+        let delay = keys.span("feedback_delay_ns")?;
         Ok(Self {
-            heard: span("rtt_ns")?.saturating_add(span("feedback_delay_ns")?),
-            timer: timer.map(|_| span("feedback_timer_ns")).transpose()?,
-            discards: head::text(metadata, "scheme")?.starts_with("frame-arq"),
+            head,
+            heard: keys.span("rtt_ns")?.saturating_add(delay),
+            timer: keys.optional_span("feedback_timer_ns")?,
+            discards: scheme.combining() == Combining::Discard,
         })
     }
 
@@ -52,21 +57,23 @@ impl Rules {
     }
 }
 
-/// The slots, replayed.
-pub(super) struct Slots<'r> {
-    lines: Lines<Box<dyn Read + 'r>>,
-    head: Head,
+/// What went before a unit, and the rules of the link.
+#[derive(Debug, Clone, Copy)]
+struct History {
     rules: Rules,
-    rows: u64,
-    /// Whether the end line has been read.
-    ended: bool,
-    /// The unit that has been read and whose turn has not come.
-    next: Option<Unit>,
     previous: Option<Unit>,
     /// The last first transmission.
     newest: Option<Unit>,
     /// The highest number of a codeword.
     codeword: Option<u64>,
+}
+
+/// The slots, replayed.
+pub(super) struct Slots<'r> {
+    log: LogReader<Box<dyn Read + 'r>>,
+    history: History,
+    /// The unit that has been read and whose turn has not come.
+    next: Option<Unit>,
     copies: BTreeMap<Key, Copy>,
     /// Those of which there has been a unit, by the time of the last.
     by_last: BTreeSet<(Time, Key)>,
@@ -77,42 +84,37 @@ impl<'r> Slots<'r> {
     pub(super) fn open(
         log: Box<dyn Read + 'r>,
         head: &Head,
-        ledger: &mut Ledger,
+        tally: &mut RuleTally,
     ) -> io::Result<Option<Self>> {
-        let mut lines = Lines::new(log);
-        let read = head::lines(&mut lines, ledger, Place::of_slots, row::columns)?;
-        let Some((metadata, header)) = read else {
+        let mut log = LogReader::new(Log::Slots, log);
+        let Some(metadata) = log.head(&[row::COLUMNS], tally)? else {
             return Ok(None);
         };
-        let told = Head::of(&metadata, "slots").and_then(|told| {
-            let same = Head {
-                columns: head.columns,
-                ..told
-            };
-            if same == *head {
-                return Rules::of(&metadata);
+        let rules = Head::of(&metadata, "slots").and_then(|told| {
+            if told == *head {
+                return Rules::of(&metadata, told);
             }
             let found = "a head of another run";
-            Err(Refusal::new(found, "the head of the packet log's run"))
+            Err(Finding::new(found, "the head of the packet log's run"))
         });
-        let rules = ledger.take(Rule::Form, Place::of_slots(lines.line()), told);
-        let Some((rules, ())) = rules.zip(header) else {
+        let rules = tally.take(Rule::Form, log.place(), rules);
+        let Some(rules) = rules.filter(|_| log.has_columns()) else {
             return Ok(None);
         };
-        let mut slots = Self {
-            lines,
-            head: *head,
+        let history = History {
             rules,
-            rows: 0,
-            ended: false,
-            next: None,
             previous: None,
             newest: None,
             codeword: None,
+        };
+        let mut slots = Self {
+            log,
+            history,
+            next: None,
             copies: BTreeMap::new(),
             by_last: BTreeSet::new(),
         };
-        slots.step(ledger)?;
+        slots.step(tally)?;
         Ok(Some(slots))
     }
 
@@ -125,31 +127,25 @@ impl<'r> Slots<'r> {
     }
 
     /// Takes in the slots sent before `sent`.
-    pub(super) fn until(&mut self, sent: Time, ledger: &mut Ledger) -> io::Result<()> {
+    pub(super) fn until(&mut self, sent: Time, tally: &mut RuleTally) -> io::Result<()> {
         while let Some(unit) = self.next.take_if(|unit| unit.at < sent) {
-            self.on_unit(&unit, ledger);
-            self.step(ledger)?;
+            self.on_unit(&unit, tally);
+            self.step(tally)?;
         }
         Ok(())
     }
 
     /// Takes in the slots that are left; `latest` is the last event that the packet log tells.
-    pub(super) fn finish(mut self, latest: Time, ledger: &mut Ledger) -> io::Result<()> {
+    pub(super) fn finish(mut self, latest: Time, tally: &mut RuleTally) -> io::Result<()> {
         while let Some(unit) = self.next.take() {
-            self.on_unit(&unit, ledger);
-            self.step(ledger)?;
+            self.on_unit(&unit, tally);
+            self.step(tally)?;
         }
-        let line = Place::of_slots(self.lines.line());
-        ledger.check(Rule::Form, line, self.ended, || {
-            let found = format!(
-                "the end of the log after {} rows: the log is cut",
-                self.rows
-            );
-            Refusal::new(found, "more rows or the line '# end: rows=N'")
-        });
-        let known = self.previous.map_or(latest, |unit| latest.max(unit.at));
+        self.log.check_end(tally);
+        let previous = self.history.previous;
+        let known = previous.map_or(latest, |unit| latest.max(unit.at));
         for copy in self.copies.values() {
-            copy.judge(&self.head, &self.rules, known, ledger);
+            copy.judge(&self.history.rules, known, tally);
         }
         Ok(())
     }
@@ -161,85 +157,59 @@ impl<'r> Slots<'r> {
     }
 
     /// Reads on to the next unit.
-    fn step(&mut self, ledger: &mut Ledger) -> io::Result<()> {
-        while self.next.is_none()
-            && let Some((number, line)) = self.lines.next()?
-        {
-            let place = Place::of_slots(number);
-            match line {
-                Line::Comment(text) => {
-                    let told = text.strip_prefix(" end: rows=");
-                    let told = told.and_then(|rows| super::row::whole(rows.as_bytes()));
-                    let holds = !self.ended && told == Some(self.rows);
-                    ledger.check(Rule::Form, place, holds, || {
-                        let expected = format!("'# end: rows={}' once", self.rows);
-                        Refusal::new(shown(format!("#{text}").as_bytes()), expected)
-                    });
-                    self.ended |= told.is_some();
-                }
-                Line::Fields(fields) => {
-                    self.rows += 1;
-                    let unit = Unit::parse(fields, number);
-                    let behind = || Refusal::new("a row", "nothing behind the end line");
-                    let ended = self.ended;
-                    let unit = unit.and_then(|unit| (!ended).then_some(unit).ok_or_else(behind));
-                    self.next = ledger.take(Rule::Form, place, unit);
-                }
+    fn step(&mut self, tally: &mut RuleTally) -> io::Result<()> {
+        while self.next.is_none() && self.log.next_row(tally)? {
+            let place = self.log.place();
+            if !self.log.has_ended() {
+                let fields = self.log.fields();
+                let unit = fields.and_then(|fields| Unit::parse(fields, place));
+                self.next = tally.take(Rule::Form, place, unit);
             }
         }
         Ok(())
     }
 
-    fn on_unit(&mut self, unit: &Unit, ledger: &mut Ledger) {
-        let place = Place::of_slots(unit.line);
-        if let Some(before) = self.previous {
-            let forward = unit.slot > before.slot && unit.at >= before.at;
-            ledger.check(Rule::Slots, place, forward, || {
-                let expected = format!(
-                    "a slot after {}, not before {}, as each carries one unit",
-                    before.slot, before.at
-                );
-                Refusal::new(format!("slot {} at {}", unit.slot, unit.at), expected)
+    fn on_unit(&mut self, unit: &Unit, tally: &mut RuleTally) {
+        if let Some(Unit { slot, at, .. }) = self.history.previous {
+            let forward = unit.slot > slot && unit.at >= at;
+            tally.check(Rule::Slots, unit.place, forward, || {
+                let found = format!("slot {} at {}", unit.slot, unit.at);
+                let expected =
+                    format!("a slot after {slot}, not before {at}, as each carries one unit");
+                Finding::new(found, expected)
             });
         }
+        let found = || format!("a unit of {} at {}", unit.whose(), unit.at);
         if let Some(copy) = self.copies.get_mut(&unit.key) {
             let early = copy.row.enqueued.filter(|enqueued| unit.at < *enqueued);
-            ledger.check(Rule::Story, place, early.is_none(), || {
+            tally.check(Rule::Story, unit.place, early.is_none(), || {
                 let expected = early.map(|enqueued| format!("nothing of it before {enqueued}"));
-                let found = format!("a unit of {} at {}", unit.whose(), unit.at);
-                Refusal::new(found, expected.unwrap_or_default())
+                Finding::new(found(), expected.unwrap_or_default())
             });
             if let Some(last) = copy.latest {
                 self.by_last.remove(&(last, unit.key));
             }
-            let before = Attempt {
-                previous: self.previous,
-                newest: self.newest,
-                codeword: self.codeword,
-            };
-            copy.on_unit(unit, &before, &self.rules, ledger);
+            copy.on_unit(unit, &self.history, tally);
             self.by_last.insert((unit.at, unit.key));
         } else {
             let (rule, expected) = match unit.kind {
                 Kind::Repeat => (Rule::Repeats, "one of a copy under way, in time"),
                 _ => (Rule::Story, "one of a copy that waits in the queue"),
             };
-            ledger.check(rule, place, false, || {
-                let found = format!("a unit of {} at {}", unit.whose(), unit.at);
-                Refusal::new(found, expected)
-            });
+            tally.check(rule, unit.place, false, || Finding::new(found(), expected));
         }
-        self.codeword = self.codeword.max(Some(unit.codeword));
-        self.previous = Some(*unit);
+        let history = &mut self.history;
+        history.codeword = history.codeword.max(Some(unit.codeword));
+        history.previous = Some(*unit);
         if unit.kind != Kind::Repeat {
-            self.newest = Some(*unit);
-            self.forget(unit, ledger);
+            history.newest = Some(*unit);
+            self.forget(unit, tally);
         }
     }
 
     /// Judges the copies of which nothing more may come, now that a first transmission goes out.
-    fn forget(&mut self, unit: &Unit, ledger: &mut Ledger) {
-        let wait = self.rules.latest();
+    fn forget(&mut self, unit: &Unit, tally: &mut RuleTally) {
+        let wait = self.history.rules.latest();
         let over = |last: &Time| last.saturating_add(wait).saturating_add(wait) <= unit.at;
         let last_slot = |copy: &Copy| copy.row.fate.service().map_or(0, |service| service.last);
         let done: Vec<(Time, Key)> = self
@@ -255,7 +225,7 @@ impl<'r> Slots<'r> {
         for last in done {
             self.by_last.remove(&last);
             if let Some(copy) = self.copies.remove(&last.1) {
-                copy.judge(&self.head, &self.rules, Time::MAX, ledger);
+                copy.judge(&self.history.rules, Time::MAX, tally);
             }
         }
     }

@@ -1,8 +1,10 @@
 //! The timeline the link ran on, read once from front to back.
 
+use std::iter::{Peekable, from_fn};
+
+use tmt_core::Result;
 use tmt_core::format::trace::{Rows, TraceReader};
 use tmt_core::types::{Slot, Time};
-use tmt_core::{Error, Result};
 
 /// The LLDUs of one packet, and what stands in front of them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -17,31 +19,35 @@ pub(super) struct Stretch {
 
 /// A place on the timeline that moves forward only.
 pub(super) struct Cursor<'a> {
-    reader: TraceReader<'a>,
-    rows: Rows,
-    at: usize,
+    slots: Peekable<Box<dyn Iterator<Item = Result<Slot>> + 'a>>,
     /// LLDUs read, which is the index of the next.
     read: u64,
-    latest: Option<Slot>,
-    /// What was wrong behind `rows`; told when they have been used up.
-    error: Option<Error>,
-    ended: bool,
+    /// When the last of them went out.
+    latest: Option<Time>,
 }
 
 impl<'a> Cursor<'a> {
-    pub(super) fn new(reader: TraceReader<'a>) -> Result<Self> {
-        let mut cursor = Self {
-            reader,
-            rows: Rows::default(),
-            at: 0,
+    pub(super) fn new(mut reader: TraceReader<'a>) -> Result<Self> {
+        let mut ended = false;
+        let batches = from_fn(move || {
+            if ended {
+                return None;
+            }
+            let mut rows = Rows::default();
+            let more = reader.next_rows(&mut rows);
+            ended = !matches!(more, Ok(true));
+            // What is wrong comes after the rows in front of it.
+            Some(rows.slots.into_iter().map(Ok).chain(more.err().map(Err)))
+        });
+        let slots: Box<dyn Iterator<Item = Result<Slot>>> = Box::new(batches.flatten());
+        let mut slots = slots.peekable();
+        // Whether the reader sees a first row that is wrong depends on how much it read at once.
+        slots.next_if(Result::is_err).transpose()?;
+        Ok(Self {
+            slots,
             read: 0,
             latest: None,
-            error: None,
-            ended: false,
-        };
-        // Whether the reader sees a first row that is wrong depends on how much it read at once.
-        cursor.peek()?;
-        Ok(cursor)
+        })
     }
 
     /// The LLDUs `first` to `last`; `None` where the timeline does not reach so far.
@@ -53,26 +59,21 @@ impl<'a> Cursor<'a> {
                 return Ok(None);
             }
         }
-        let before = self.latest.map(|slot| slot.tx_time());
-        self.gather(before, last - first)
+        self.gather(last - first)
     }
 
     /// The next stretch of `lldus` LLDUs that begins at `from` or later.
     pub(super) fn next_from(&mut self, from: Time, lldus: u64) -> Result<Option<Stretch>> {
-        loop {
-            let before = self.latest.map(|slot| slot.tx_time());
-            let Some(slot) = self.peek()? else {
-                return Ok(None);
-            };
-            if slot.tx_time() >= from {
-                return self.gather(before, lldus - 1);
-            }
+        let is_before = |slot: &Result<Slot>| slot.as_ref().is_ok_and(|slot| slot.tx_time() < from);
+        while self.slots.peek().is_some_and(is_before) {
             self.next()?;
         }
+        self.gather(lldus - 1)
     }
 
     /// The next LLDU and `more` behind it.
-    fn gather(&mut self, before: Option<Time>, more: u64) -> Result<Option<Stretch>> {
+    fn gather(&mut self, more: u64) -> Result<Option<Stretch>> {
+        let before = self.latest;
         let Some(slot) = self.next()? else {
             return Ok(None);
         };
@@ -94,27 +95,11 @@ impl<'a> Cursor<'a> {
     }
 
     fn next(&mut self) -> Result<Option<Slot>> {
-        let slot = self.peek()?;
-        if slot.is_some() {
-            self.at += 1;
+        let slot = self.slots.next().transpose()?;
+        if let Some(slot) = slot {
             self.read += 1;
-            self.latest = slot;
+            self.latest = Some(slot.tx_time());
         }
         Ok(slot)
-    }
-
-    fn peek(&mut self) -> Result<Option<Slot>> {
-        while self.at == self.rows.slots.len() && !self.ended {
-            if let Some(error) = self.error.take() {
-                self.ended = true;
-                return Err(error);
-            }
-            self.at = 0;
-            match self.reader.next_rows(&mut self.rows) {
-                Ok(more) => self.ended = !more,
-                Err(error) => self.error = Some(error),
-            }
-        }
-        Ok(self.rows.slots.get(self.at).copied())
     }
 }

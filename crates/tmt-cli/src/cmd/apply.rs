@@ -1,7 +1,5 @@
 //! `tmt apply`: reliability schemes over a PHY trace (link-layer.md §10).
 
-use std::collections::BTreeMap;
-
 use tmt_core::pipeline::{Apply, Lane};
 use tmt_core::scheme::{self, SchemeSpec};
 use tmt_core::stats::LinkSummary;
@@ -11,8 +9,8 @@ use crate::exit::{Failure, Outcome, note, say};
 use crate::input::{TraceArgs, tell_cut};
 use crate::output::{self, FormatArgs, Output, json, refuse_twice};
 use crate::provenance;
-use crate::quantity::{Feedback, Origin, Rtt};
-use crate::table::{Report, SHOWN_ATTEMPTS, millis, share};
+use crate::quantity::{Feedback, Rtt};
+use crate::table::{QUANTILES, Report, SHOWN_ATTEMPTS, later, longest, millis, share};
 
 /// Flags of `tmt apply`.
 #[derive(Debug, clap::Args)]
@@ -50,13 +48,11 @@ pub(crate) fn run(args: &Args) -> Outcome {
     let paths = places(args)?;
     let (name, mut reader) = args.trace.open("apply", false)?;
     let rtt = Rtt::resolve(args.rtt, reader.metadata());
-    let feedback_delay = Feedback::resolve(args.feedback_delay, reader.metadata())?;
-    note!("apply", "{rtt}, feedback delay {}", feedback_delay.1);
-    if let Some(told) = reader
-        .metadata()
-        .number("feedback_delay_ns")
-        .and_then(Span::from_nanos)
-        && told != feedback_delay.0
+    let (feedback_delay, origin) = Feedback::resolve(args.feedback_delay, reader.metadata())?;
+    note!("apply", "{rtt}, feedback delay {origin}");
+    let told = reader.metadata().number("feedback_delay_ns");
+    if let Some(told) = told.and_then(Span::from_nanos)
+        && told != feedback_delay
     {
         note!(
             "apply",
@@ -70,28 +66,15 @@ pub(crate) fn run(args: &Args) -> Outcome {
         );
     }
 
-    let mut summary_file = args
-        .summary
-        .as_deref()
-        .map(|path| Output::create(Some(path)))
-        .transpose()?;
-    let lanes = args.schemes.iter().zip(&paths).map(|(scheme, path)| {
-        let head = head(reader.metadata(), scheme, &rtt, feedback_delay.0);
-        let writer = if args.summary_only {
-            None
-        } else {
-            Some(output::writer(
-                Some(path),
-                args.format.of(Some(path))?,
-                &head,
-            )?)
-        };
-        Ok(Lane::new(
-            scheme.clone(),
-            rtt.value,
-            feedback_delay.0,
-            writer,
-        ))
+    let summary_file = args.summary.as_deref();
+    let summary_file = summary_file.map(|path| Output::create(Some(path)));
+    let mut summary_file = summary_file.transpose()?;
+    let lanes = args.schemes.iter().enumerate().map(|(index, scheme)| {
+        let head = head(reader.metadata(), scheme, &rtt, feedback_delay);
+        let path = paths.get(index).map(String::as_str);
+        let open = |path| output::writer(path, args.format.of(path)?, &head);
+        let writer = path.map(|path| open(Some(path))).transpose()?;
+        Ok(Lane::new(scheme.clone(), rtt.value, feedback_delay, writer))
     });
     let lanes = lanes.collect::<Outcome<Vec<_>>>()?;
     let places: Vec<&str> = paths.iter().map(|path| output::shown(Some(path))).collect();
@@ -99,10 +82,8 @@ pub(crate) fn run(args: &Args) -> Outcome {
         .run(&mut reader)
         .map_err(|error| Failure::stage(&name, &places, &error))?;
     tell_cut("apply", &name, &reader);
-    let (summaries, outputs): (Vec<LinkSummary>, Vec<Option<Output>>) = ends
-        .into_iter()
-        .map(|end| (end.summary, end.output))
-        .unzip();
+    let ends = ends.into_iter().map(|end| (end.summary, end.output));
+    let (summaries, outputs): (Vec<LinkSummary>, Vec<Option<Output>>) = ends.unzip();
     if let Some(file) = &mut summary_file {
         json(file, &summaries)?;
     }
@@ -110,82 +91,50 @@ pub(crate) fn run(args: &Args) -> Outcome {
     // Files get their names only when everything is where it goes.
     outputs.iter_mut().try_for_each(Output::settle)?;
     outputs.into_iter().try_for_each(Output::finish)?;
-    say(format_args!(
-        "{}",
-        summary_table(&summaries).to_string().trim_end()
-    ));
+    let table = summary_table(&summaries).to_string();
+    say(format_args!("{}", table.trim_end()));
     Ok(())
 }
 
-/// Where each scheme's timeline goes, when no file would be written twice or read and written.
+/// Where each scheme's timeline goes, if it is written, when no file would be written twice or read and written.
 fn places(args: &Args) -> Outcome<Vec<String>> {
-    let paths = output_paths(args)?;
-    if args.summary.as_deref().is_some_and(output::is_stdout)
-        && !args.summary_only
-        && paths.iter().any(|path| output::is_stdout(path))
-    {
-        return Err(Failure::usage(
-            "--summary - and the timeline cannot both go to stdout",
-        ));
-    }
-    if args
-        .summary
-        .as_ref()
-        .is_some_and(|summary| summary.contains("{scheme}"))
-    {
-        return Err(Failure::usage(
-            "--summary holds all schemes: {scheme} has no meaning there",
-        ));
-    }
-    let outputs = if args.summary_only {
-        &[][..]
-    } else {
-        &paths[..]
-    };
-    for path in outputs {
-        args.format.of(Some(path))?;
-    }
-    let files = outputs.iter().chain(&args.summary).chain(&args.trace.trace);
-    refuse_twice(files.map(String::as_str))?;
-    Ok(paths)
-}
-
-/// The output's name for each scheme.
-fn output_paths(args: &Args) -> Outcome<Vec<String>> {
     let pattern = args.output.as_deref().unwrap_or("-");
-    let paths: Vec<String> = args
-        .schemes
-        .iter()
-        .map(|scheme| pattern.replace("{scheme}", &file_name(scheme)))
-        .collect();
-    if args.summary_only {
-        return Ok(paths);
-    }
-    let mut taken: BTreeMap<&str, &SchemeSpec> = BTreeMap::new();
-    for (path, scheme) in paths.iter().zip(&args.schemes) {
-        if let Some(first) = taken.insert(path, scheme) {
-            let place = if path == "-" { "stdout" } else { path };
+    let mut paths: Vec<String> = Vec::new();
+    for scheme in args.schemes.iter().filter(|_| !args.summary_only) {
+        let path = pattern.replace("{scheme}", &file_name(scheme));
+        if let Some(first) = paths.iter().position(|taken| *taken == path) {
+            let first = &args.schemes[first];
+            let place = if path == "-" { "stdout" } else { &path };
             return Err(Failure::usage(format!(
                 "{first} and {scheme} would both be written to {place}: put {{scheme}} into --output"
             )));
         }
+        paths.push(path);
     }
+    let summary = args.summary.as_deref().unwrap_or_default();
+    if output::is_stdout(summary) && paths.iter().any(|path| output::is_stdout(path)) {
+        return Err(Failure::usage(
+            "--summary - and the timeline cannot both go to stdout",
+        ));
+    }
+    if summary.contains("{scheme}") {
+        return Err(Failure::usage(
+            "--summary holds all schemes: {scheme} has no meaning there",
+        ));
+    }
+    for path in &paths {
+        args.format.of(Some(path))?;
+    }
+    let files = paths.iter().chain(&args.summary).chain(&args.trace.trace);
+    refuse_twice(files.map(String::as_str))?;
     Ok(paths)
 }
 
 /// A scheme's text as part of a file name.
 fn file_name(scheme: &SchemeSpec) -> String {
-    scheme
-        .text()
-        .chars()
-        .map(|c| {
-            if c.is_ascii_alphanumeric() || "._-".contains(c) {
-                c
-            } else {
-                '-'
-            }
-        })
-        .collect()
+    let stays = |c: char| c.is_ascii_alphanumeric() || "._-".contains(c);
+    let text = scheme.text().chars();
+    text.map(|c| if stays(c) { c } else { '-' }).collect()
 }
 
 /// The head of a timeline: that of the trace, and what this stage adds.
@@ -194,30 +143,17 @@ fn head(input: &Metadata, scheme: &SchemeSpec, rtt: &Rtt, feedback_delay: Span) 
         return Metadata::new();
     }
     let mut head = input.clone();
-    let used = feedback_delay.as_nanos();
-    if let Some(told) = head
-        .number("feedback_delay_ns")
-        .filter(|told| *told != used)
-    {
-        provenance::overridden(
-            &mut head,
-            "feedback_delay_ns",
-            "--feedback-delay",
-            told,
-            used,
-        );
+    let (rtt_ns, delay_ns) = (rtt.value.as_nanos(), feedback_delay.as_nanos());
+    let told = head.number("feedback_delay_ns");
+    if let Some(told) = told.filter(|told| *told != delay_ns) {
+        let flag = "--feedback-delay";
+        provenance::overridden(&mut head, "feedback_delay_ns", flag, told, delay_ns);
     }
     head.set("scheme", scheme.text());
-    head.set("rtt_ns", rtt.value.as_nanos().to_string());
-    head.set("feedback_delay_ns", feedback_delay.as_nanos().to_string());
-    if let (Origin::Flag, Some(told)) = (rtt.origin, rtt.overridden) {
-        provenance::overridden(
-            &mut head,
-            "rtt_ns",
-            "--rtt",
-            told.as_nanos(),
-            rtt.value.as_nanos(),
-        );
+    head.set("rtt_ns", rtt_ns.to_string());
+    head.set("feedback_delay_ns", delay_ns.to_string());
+    if let Some(told) = rtt.overridden {
+        provenance::overridden(&mut head, "rtt_ns", "--rtt", told.as_nanos(), rtt_ns);
     }
     head.push(
         "stage",
@@ -247,19 +183,13 @@ fn summary_table(summaries: &[LinkSummary]) -> Report {
     row("LLDUs censored", &|s| s.censored.to_string());
     row("efficiency", &|s| share(s.efficiency));
     row("residual loss", &|s| share(s.residual_loss));
-    row("delay min ms", &|s| millis(s.delay_s.min));
-    row("delay mean ms", &|s| millis(s.delay_s.mean));
-    row("delay p50 ms", &|s| millis(s.delay_s.p50));
-    row("delay p85 ms", &|s| millis(s.delay_s.p85));
-    row("delay p95 ms", &|s| millis(s.delay_s.p95));
-    row("delay p99 ms", &|s| millis(s.delay_s.p99));
-    row("delay max ms", &|s| millis(s.delay_s.max));
-    row("longest burst before", &|s| {
-        longest(s.bursts_before.keys().last())
-    });
-    row("longest burst after", &|s| {
-        longest(s.bursts_after.keys().last())
-    });
+    for (which, quantile) in QUANTILES {
+        row(&format!("delay {which} ms"), &|s| {
+            millis(quantile(&s.delay_s))
+        });
+    }
+    row("longest burst before", &|s| longest(&s.bursts_before));
+    row("longest burst after", &|s| longest(&s.bursts_after));
     let most = summaries
         .iter()
         .filter_map(|summary| summary.attempts.keys().last().copied())
@@ -271,17 +201,7 @@ fn summary_table(summaries: &[LinkSummary]) -> Report {
         });
     }
     if most > SHOWN_ATTEMPTS {
-        row("delivered later", &|s| {
-            s.attempts
-                .range(SHOWN_ATTEMPTS + 1..)
-                .map(|(_, count)| count)
-                .sum::<u64>()
-                .to_string()
-        });
+        row("delivered later", &|s| later(&s.attempts).to_string());
     }
     report
-}
-
-fn longest(length: Option<&u64>) -> String {
-    length.map_or_else(|| "-".to_owned(), ToString::to_string)
 }

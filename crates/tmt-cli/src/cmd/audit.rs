@@ -1,12 +1,11 @@
 //! `tmt audit`: an independent check of a TCP run's packet log (tcp.md §6).
 
-use fluid_tcp::audit::{AuditError, AuditReport, Log, audit, audit_with_slots};
+use fluid_tcp::audit::{AuditError, AuditReport, Log, RuleReport, audit, audit_with_slots};
 use tmt_core::format::trace::Options;
 
 use crate::exit::{Failure, Outcome, tell};
 use crate::input::{self, Input};
-use crate::output::{Output, json};
-use crate::table::Report;
+use crate::table::{Report, print};
 
 /// Flags of `tmt audit`.
 #[derive(Debug, clap::Args)]
@@ -37,10 +36,9 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args) -> Outcome {
-    let from_stdin = |path: Option<&str>| path.unwrap_or("-") == "-";
+    let from_stdin = |path: &Option<String>| path.as_deref().unwrap_or("-") == "-";
     for (flag, beside) in [("--timeline", &args.timeline), ("--slots", &args.slots)] {
-        if beside.is_some() && from_stdin(args.packets.as_deref()) && from_stdin(beside.as_deref())
-        {
+        if beside.is_some() && from_stdin(&args.packets) && from_stdin(beside) {
             return Err(Failure::usage(format!(
                 "the packet log and {flag} cannot both be stdin"
             )));
@@ -52,19 +50,19 @@ pub(crate) fn run(args: &Args) -> Outcome {
         allow_cut: true,
         ..Options::default()
     };
-    let (timeline_name, timeline) = args
-        .timeline
-        .as_deref()
-        .map(|path| input::open_trace("audit", Some(path), options))
-        .transpose()?
-        .unzip();
-    let timeline_name = timeline_name.unwrap_or_default();
+    let timeline = args.timeline.as_deref();
+    let timeline = timeline.map(|path| input::open_trace("audit", Some(path), options));
+    let (timeline_name, timeline) = timeline.transpose()?.unzip();
     let slots = args.slots.as_deref();
+    let slots = slots.map(|path| input::open_table("audit", Some(path)));
     let slots = slots
-        .map(|path| input::open_table("audit", Some(path)))
-        .transpose()?;
-    let (slots_name, slots) = slots.map(|Input { name, reader }| (name, reader)).unzip();
-    let slots_name = slots_name.unwrap_or_default();
+        .transpose()?
+        .map(|Input { name, reader }| (name, reader));
+    let (slots_name, slots) = slots.unzip();
+    let (timeline_name, slots_name) = (
+        timeline_name.unwrap_or_default(),
+        slots_name.unwrap_or_default(),
+    );
     let report = match slots {
         Some(slots) => audit_with_slots(reader, slots),
         None => audit(reader, timeline),
@@ -75,13 +73,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
         AuditError::Timeline(error) => Failure::input(&timeline_name, &error),
         other => Failure::failed(format!("{name}: {other}")),
     })?;
-    let mut output = Output::create(None)?;
-    if args.json {
-        json(&mut output, &report)?;
-    } else {
-        output.write(table(&report).as_bytes())?;
-    }
-    output.finish()?;
+    print(None, args.json, &report, table)?;
     if report.passed() {
         return Ok(());
     }
@@ -97,11 +89,8 @@ pub(crate) fn run(args: &Args) -> Outcome {
             ));
         }
     }
-    let broken = report
-        .rules
-        .iter()
-        .filter(|rule| rule.violations_total > 0)
-        .count();
+    let broken = |rule: &&RuleReport| rule.violations_total > 0;
+    let broken = report.rules.iter().filter(broken).count();
     Err(Failure::failed(format!(
         "{name}: {broken} of {} rules are broken",
         report.rules.len()

@@ -61,12 +61,8 @@ pub(crate) fn run(args: &Args) -> Outcome {
     let seed = args.seed.unwrap_or(DEFAULT_SEED);
     let command = format!("tmt inject {flag} --seed {seed}");
     note!("inject", "{flag} --seed {seed}");
-    refuse_twice(
-        [&args.trace.trace, &args.output.output]
-            .into_iter()
-            .flatten()
-            .map(String::as_str),
-    )?;
+    let files = args.trace.trace.iter().chain(&args.output.output);
+    refuse_twice(files.map(String::as_str))?;
     args.output.form()?;
     let (name, mut reader) = args.trace.open("inject", false)?;
     let mut head = if reader.metadata().is_head() {
@@ -74,18 +70,17 @@ pub(crate) fn run(args: &Args) -> Outcome {
     } else {
         provenance::new_head(&command)
     };
-    let same = |stage: &str| {
-        stage.starts_with("tmt inject ") && stage.ends_with(&format!(" --seed {seed}"))
+    let same_seed = format!(" --seed {seed}");
+    let same = |(key, stage): (&str, &str)| {
+        key == "stage" && stage.starts_with("tmt inject ") && stage.ends_with(&same_seed)
     };
-    if head
-        .iter()
-        .any(|(key, stage)| key == "stage" && same(stage))
-    {
+    if head.iter().any(same) {
         return Err(Failure::failed(format!(
             "{name}: found an inject stage with seed {seed}, whose numbers would be drawn again; expected another --seed"
         )));
     }
-    if let (Some(used), Some(told)) = (args.seed, head.number("seed").filter(|told| *told != seed))
+    if let (Some(used), Some(told)) = (args.seed, head.number("seed"))
+        && told != used
     {
         note!(
             "inject",

@@ -8,8 +8,10 @@ use tmt_core::types::{Bytes, Span};
 
 use crate::exit::{Failure, Outcome, note};
 use crate::input::{TraceArgs, tell_cut};
-use crate::output::{Output, json, refuse_twice};
-use crate::table::{Report, SHOWN_ATTEMPTS, millis, number, share};
+use crate::output::refuse_twice;
+use crate::table::{
+    QUANTILES, Report, SHOWN_ATTEMPTS, later, longest, millis, number, print, share,
+};
 
 /// Flags of `tmt stats`.
 #[derive(Debug, clap::Args)]
@@ -35,9 +37,10 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: &Args) -> Outcome {
     refuse_twice(
-        [&args.trace.trace, &args.output]
-            .into_iter()
-            .flatten()
+        args.trace
+            .trace
+            .iter()
+            .chain(&args.output)
             .map(String::as_str),
     )?;
     let (name, mut reader) = args.trace.open("stats", true)?;
@@ -46,26 +49,21 @@ pub(crate) fn run(args: &Args) -> Outcome {
         .map_err(|error| Failure::input(&name, &error))?;
     tell_cut("stats", &name, &reader);
     let head = reader.metadata();
-    if let (Some(rtt), Some(told)) = (args.rtt, head.rtt().filter(|told| Some(*told) != args.rtt)) {
+    if let (Some(rtt), Some(told)) = (args.rtt, head.rtt())
+        && told != rtt
+    {
         note!("stats", "the metadata says rtt {told}, --rtt {rtt} wins");
     }
-    if let (Some(lldu), Some(told)) = (
-        args.lldu,
-        head.lldu_bytes().filter(|told| Some(*told) != args.lldu),
-    ) {
+    if let (Some(lldu), Some(told)) = (args.lldu, head.lldu_bytes())
+        && told != lldu
+    {
         note!(
             "stats",
             "the metadata says an LLDU of {told}, --lldu {lldu} wins"
         );
     }
     let stats = tally.finish(reader.metadata(), args.rtt, args.lldu);
-    let mut output = Output::create(args.output.as_deref())?;
-    if args.json {
-        json(&mut output, &stats)?;
-    } else {
-        output.write(table(&stats).as_bytes())?;
-    }
-    output.finish()
+    print(args.output.as_deref(), args.json, &stats, table)
 }
 
 fn table(stats: &TraceStats) -> String {
@@ -97,31 +95,16 @@ fn table(stats: &TraceStats) -> String {
             &format!("{name} length, mean"),
             number(mean_length(lengths), 3),
         );
-        row(
-            &format!("{name} length, longest"),
-            lengths
-                .keys()
-                .last()
-                .map_or("-".to_owned(), ToString::to_string),
-        );
+        row(&format!("{name} length, longest"), longest(lengths));
     }
     let delays = [
         ("decode delay", Some(stats.decode_delay_s)),
         ("one-way delay", stats.delay_s),
     ];
-    for (name, quantiles) in delays {
-        let Some(q) = quantiles else { continue };
-        let values = [
-            ("min", q.min),
-            ("mean", q.mean),
-            ("p50", q.p50),
-            ("p85", q.p85),
-            ("p95", q.p95),
-            ("p99", q.p99),
-            ("max", q.max),
-        ];
-        for (which, value) in values {
-            row(&format!("{name} {which} ms"), millis(value));
+    for (name, delay) in delays {
+        let Some(delay) = delay else { continue };
+        for (which, quantile) in QUANTILES {
+            row(&format!("{name} {which} ms"), millis(quantile(&delay)));
         }
     }
     for (attempts, count) in stats.attempts.range(..=SHOWN_ATTEMPTS) {
@@ -130,11 +113,7 @@ fn table(stats: &TraceStats) -> String {
             count.to_string(),
         );
     }
-    let later: u64 = stats
-        .attempts
-        .range(SHOWN_ATTEMPTS + 1..)
-        .map(|(_, count)| count)
-        .sum();
+    let later = later(&stats.attempts);
     if later > 0 {
         row("received later", later.to_string());
     }

@@ -2,7 +2,7 @@
 
 use tmt_core::channel::synth::ConstantRate;
 use tmt_core::pipeline::synthesise;
-use tmt_core::types::{BitRate, Bytes, Span, Time};
+use tmt_core::types::{BitRate, Bytes, Slot, Span, Time};
 
 use crate::exit::{Failure, Outcome, note};
 use crate::output::{OutputArgs, end_of_slots};
@@ -48,19 +48,19 @@ pub(crate) fn run(args: &Args) -> Outcome {
         "tmt synth --rate {} --lldu {} --duration {} --decode-delay {}",
         args.rate, args.lldu, args.duration, args.decode_delay
     );
-    for (flag, value) in [("--rtt", args.rtt), ("--interleaver", args.interleaver)] {
-        if let Some(value) = value {
-            command.push_str(&format!(" {flag} {value}"));
-        }
+    let told = [
+        ("--rtt", "rtt_ns", args.rtt),
+        ("--interleaver", "interleaver_ns", args.interleaver),
+    ];
+    let told = told.map(|(flag, key, value)| value.map(|value| (flag, key, value)));
+    for (flag, _, value) in told.iter().flatten() {
+        command.push_str(&format!(" {flag} {value}"));
     }
     let mut head = provenance::new_head(&command);
     head.set("rate_bps", args.rate.0.to_string());
     head.set("lldu_bytes", args.lldu.0.to_string());
-    if let Some(rtt) = args.rtt {
-        head.set("rtt_ns", rtt.as_nanos().to_string());
-    }
-    if let Some(interleaver) = args.interleaver {
-        head.set("interleaver_ns", interleaver.as_nanos().to_string());
+    for (_, key, value) in told.iter().flatten() {
+        head.set(key, value.as_nanos().to_string());
     }
     head.push("stage", command);
     let mut writer = args.output.create(&head)?;
@@ -69,9 +69,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
     let slots = link.slots();
     let mut last = Vec::new();
     link.piece(slots.saturating_sub(1), 1, &mut last);
-    let last = last
-        .last()
-        .map_or(Time::ZERO, tmt_core::types::Slot::tx_time);
+    let last = last.last().map_or(Time::ZERO, Slot::tx_time);
     writer
         .finish(&end_of_slots(slots, last, None))
         .map_err(|error| Failure::io(name, &error))?

@@ -8,11 +8,24 @@ mod proxy;
 mod show;
 mod tables;
 
+use clap::builder::PossibleValuesParser;
 use tmt_core::types::Span;
 
-use self::figure::{FIGURES, Figure, Runs};
+use self::figure::{Figure, Runs};
 use crate::exit::{Failure, Outcome};
 use crate::output::{Output, json};
+
+/// Every figure there is: one entry a figure, in the order of the papers.
+static FIGURES: [&[Figure]; 4] = [
+    link::FIGURES,
+    hybrid::FIGURES,
+    tables::FIGURES,
+    proxy::FIGURES,
+];
+
+fn figures() -> impl Iterator<Item = &'static Figure> {
+    FIGURES.into_iter().flatten()
+}
 
 /// Flags of `tmt validate`.
 #[derive(Debug, clap::Args)]
@@ -25,12 +38,13 @@ use crate::output::{Output, json};
 )]
 pub(crate) struct Args {
     /// Figures and tables; all of them when left out
+    #[arg(value_parser = PossibleValuesParser::new(figures().flat_map(Figure::names)))]
     figures: Vec<String>,
     /// List the figures and tables there are
-    #[arg(long)]
+    #[arg(long, conflicts_with_all = ["figures", "tolerance", "duration"])]
     list: bool,
     /// Largest deviation from the theory, percent of it; each figure's own when left out
-    #[arg(long, value_name = "PERCENT", allow_negative_numbers = true)]
+    #[arg(long, value_name = "PERCENT", allow_negative_numbers = true, value_parser = percentage)]
     tolerance: Option<f64>,
     /// Runs of each point, with seeds from 1 on; at least 2, for the interval
     #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u32).range(2..=10_000))]
@@ -52,18 +66,14 @@ pub(crate) struct Args {
 pub(crate) fn run(args: &Args) -> Outcome {
     let mut output = Output::create(args.output.as_deref())?;
     if args.list {
-        if !args.figures.is_empty() || args.tolerance.is_some() || args.duration.is_some() {
-            return Err(Failure::usage("--list stands alone"));
-        }
-        show::list(&mut output, args.json, args.csv)?;
+        show::list(figures(), &mut output, args.json, args.csv)?;
         return output.finish();
     }
-    if let Some(tolerance) = args.tolerance
-        && !(tolerance.is_finite() && tolerance >= 0.0)
-    {
-        return Err(Failure::usage("--tolerance is a percentage, 0 or above"));
-    }
-    let figures = chosen(&args.figures)?;
+    let is_chosen = |figure: &&Figure| {
+        let named = |name| args.figures.iter().any(|chosen| chosen == name);
+        args.figures.is_empty() || figure.names().any(named)
+    };
+    let figures: Vec<&Figure> = figures().filter(is_chosen).collect();
     for figure in &figures {
         if let Some(duration) = args.duration
             && duration < figure.shortest
@@ -107,25 +117,9 @@ pub(crate) fn run(args: &Args) -> Outcome {
     Ok(())
 }
 
-/// The figures of these names, in the registry's order; all where none is named.
-fn chosen(names: &[String]) -> Outcome<Vec<&'static Figure>> {
-    let known = || FIGURES.iter().flat_map(Figure::names);
-    for name in names {
-        if !known().any(|known| known == name) {
-            let nearest = tmt_core::model::nearest(name, known());
-            let meant =
-                nearest.map_or_else(String::new, |near| format!(": did you mean '{near}'?"));
-            return Err(Failure::usage(format!(
-                "'{name}' is no figure{meant} (figures: {})",
-                known().collect::<Vec<_>>().join(", ")
-            )));
-        }
-    }
-    let wanted = |figure: &&Figure| {
-        names.is_empty()
-            || names
-                .iter()
-                .any(|name| figure.names().any(|known| known == name))
-    };
-    Ok(FIGURES.iter().filter(wanted).collect())
+/// A percentage, 0 or above.
+fn percentage(text: &str) -> Result<f64, String> {
+    let percent: Option<f64> = text.parse().ok();
+    let percent = percent.filter(|percent| percent.is_finite() && *percent >= 0.0);
+    percent.ok_or_else(|| "expected a percentage, 0 or above".to_owned())
 }

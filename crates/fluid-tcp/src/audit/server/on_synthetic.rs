@@ -3,23 +3,24 @@
 use tmt_core::types::Time;
 
 use super::{Served, Server};
+use crate::audit::finding::Finding;
 use crate::audit::head::ServiceTime;
-use crate::audit::refusal::Refusal;
-use crate::audit::report::{Ledger, Rule};
+use crate::audit::report::{Rule, RuleTally};
 use crate::audit::row::Service;
 
 impl Server<'_> {
     /// Services are numbered 0, 1, 2 …
-    pub(super) fn check_ordinal(&self, served: &Served, ledger: &mut Ledger) {
+    pub(super) fn check_ordinal(&self, served: &Served, tally: &mut RuleTally) {
         let Service { first, last, .. } = served.service;
-        ledger.check(
+        let next = self.services;
+        tally.check(
             Rule::Slots,
             served.line,
-            (first, last) == (self.services, self.services),
+            first == next && last == next,
             || {
-                Refusal::new(
+                Finding::new(
                     format!("services {first} to {last}"),
-                    format!("service {}", self.services),
+                    format!("service {next}"),
                 )
             },
         );
@@ -31,20 +32,17 @@ impl Server<'_> {
         served: &Served,
         at_head: Time,
         exact: ServiceTime,
-        ledger: &mut Ledger,
+        tally: &mut RuleTally,
     ) {
         let Service { start, end, .. } = served.service;
-        ledger.check(Rule::Early, served.line, start == at_head, || {
-            let expected = format!("{at_head}, when it reached the head of the queue");
-            Refusal::new(format!("service_start {start}"), expected)
-        });
+        let mut early = tally.at(Rule::Early, served.line);
+        let why = ", when it reached the head of the queue";
+        early.exactly("service_start", start, at_head, why);
         let ends = [exact.floor, exact.ceil].map(|span| start.saturating_add(span));
-        ledger.check(Rule::Early, served.line, ends.contains(&end), || {
-            Refusal::new(
-                format!("service_end {end}"),
-                format!("{} or {}", ends[0], ends[1]),
-            )
+        early.check(ends.contains(&end), || {
+            let expected = format!("{} or {}", ends[0], ends[1]);
+            Finding::new(format!("service_end {end}"), expected)
         });
-        self.check_arrival(served, end.saturating_add(self.head.forward), ledger);
+        self.check_arrival(served, end.saturating_add(self.head.forward), tally);
     }
 }

@@ -1,49 +1,36 @@
 //! Rules `slots` and `early` on a timeline: what the log alone shows, and what the timeline itself says.
 
 use tmt_core::Result;
-use tmt_core::types::{Span, Time};
+use tmt_core::types::Time;
 
 use super::{Served, Server};
-use crate::audit::head::Head;
-use crate::audit::refusal::Refusal;
-use crate::audit::report::{Ledger, Rule};
+use crate::audit::finding::Finding;
+use crate::audit::report::{Rule, RuleTally};
 use crate::audit::row::{Fate, Service};
 
-/// What holds on every timeline: no service before its turn, and decoding takes at least 1 ns.
-pub(super) fn check_bounds(served: &Served, at_head: Time, head: &Head, ledger: &mut Ledger) {
-    let Service { start, end, .. } = served.service;
-    ledger.check(Rule::Early, served.line, start >= at_head, || {
-        let expected = format!("not before {at_head}, when it reached the head of the queue");
-        Refusal::new(format!("service_start {start}"), expected)
-    });
-    if let Some(at) = served.fate.delivered() {
-        let shortest = head
-            .forward
-            .saturating_add(Span::from_nanos(1).unwrap_or(Span::ZERO));
-        let earliest = end.saturating_add(shortest);
-        ledger.check(Rule::Early, served.line, at >= earliest, || {
-            Refusal::new(format!("delivered {at}"), format!("not before {earliest}"))
-        });
-    }
-}
-
 impl Server<'_> {
+    /// What holds on every timeline: no service before its turn, and decoding takes at least 1 ns.
+    pub(super) fn check_bounds(&self, served: &Served, at_head: Time, tally: &mut RuleTally) {
+        let start = served.service.start;
+        let why = ", when it reached the head of the queue";
+        let mut early = tally.at(Rule::Early, served.line);
+        early.not_before("service_start", start, at_head, why);
+        self.check_earliest(served, served.service.end, tally);
+    }
+
     /// LLDUs of the right number, none of them used before.
-    pub(super) fn check_lldus(&self, served: &Served, lldus: u64, ledger: &mut Ledger) -> bool {
+    pub(super) fn check_lldus(&self, served: &Served, lldus: u64, tally: &mut RuleTally) -> bool {
         let Service { first, last, .. } = served.service;
         let found = || format!("LLDUs {first} to {last}");
         let whole = last >= first && last - first == lldus - 1;
-        let whole = ledger.check(Rule::Slots, served.line, whole, || {
-            Refusal::new(found(), format!("{lldus} LLDUs"))
-        });
-        let unused = ledger.check(Rule::Slots, served.line, first >= self.unused, || {
-            Refusal::new(
-                found(),
-                format!(
-                    "none below {}, which packets served before used",
-                    self.unused
-                ),
-            )
+        let mut slots = tally.at(Rule::Slots, served.line);
+        slots.check(whole, || Finding::new(found(), format!("{lldus} LLDUs")));
+        let unused = slots.check(first >= self.unused, || {
+            let used = format!(
+                "none below {}, which packets served before used",
+                self.unused
+            );
+            Finding::new(found(), used)
         });
         whole && unused
     }
@@ -57,15 +44,14 @@ impl Server<'_> {
     }
 
     /// Deliveries that are moved apart, by the log alone where there is no timeline to tell more.
-    pub(super) fn check_apart(&mut self, served: &Served, ledger: &mut Ledger) {
+    pub(super) fn check_apart(&mut self, served: &Served, tally: &mut RuleTally) {
         let Service { start, end, .. } = served.service;
         if let (Some(at), None) = (served.fate.delivered(), &self.timeline)
             && let Some(turn) = self.turn(start, end)
         {
-            ledger.check(Rule::Early, served.line, at >= turn, || {
-                let expected = format!("not before {turn}, a service time after the one before");
-                Refusal::new(format!("delivered {at}"), expected)
-            });
+            let why = ", a service time after the one before";
+            let mut early = tally.at(Rule::Early, served.line);
+            early.not_before("delivered", at, turn, why);
             self.latest = Some(at);
         }
     }
@@ -75,7 +61,7 @@ impl Server<'_> {
         &mut self,
         served: &Served,
         at_head: Time,
-        ledger: &mut Ledger,
+        tally: &mut RuleTally,
     ) -> Result<()> {
         let Some(timeline) = &mut self.timeline else {
             return Ok(());
@@ -89,58 +75,50 @@ impl Server<'_> {
         let line = served.line;
         let stretch = timeline.stretch(first, last)?;
         let on_timeline = stretch.ok_or_else(|| {
-            Refusal::new(
+            Finding::new(
                 format!("LLDUs {first} to {last}"),
                 "LLDUs that the timeline has",
             )
         });
-        let Some(stretch) = ledger.take(Rule::Early, line, on_timeline) else {
+        let Some(stretch) = tally.take(Rule::Early, line, on_timeline) else {
             return Ok(());
         };
 
+        let mut early = tally.at(Rule::Early, line);
         for (name, found, expected, lldu) in [
             ("service_start", start, stretch.start, first),
             ("service_end", end, stretch.end, last),
         ] {
-            ledger.check(Rule::Early, line, found == expected, || {
-                Refusal::new(
-                    format!("{name} {found}"),
-                    format!("{expected}, the time of LLDU {lldu}"),
-                )
-            });
+            early.exactly(
+                name,
+                found,
+                expected,
+                format_args!(", the time of LLDU {lldu}"),
+            );
         }
         // Times never go back, so if any free LLDU was passed over, the one just before was.
-        let was_free = first
-            > self
-                .previous
-                .map_or(0, |previous| previous.last.saturating_add(1));
-        let passed_over = stretch
-            .before
-            .filter(|&before| was_free && before >= at_head);
-        ledger.check(Rule::Early, line, passed_over.is_none(), || {
+        let used = self.previous.map(|previous| previous.last);
+        let was_free = first > used.map_or(0, |used| used.saturating_add(1));
+        let passed_over = stretch.before.filter(|at| was_free && *at >= at_head);
+        early.check(passed_over.is_none(), || {
+            let found = format!("first LLDU {first} for a packet that could go from {at_head}");
             let free = passed_over
                 .map(|at| format!("the first free one; LLDU {} at {at} was free", first - 1));
-            Refusal::new(
-                format!("first LLDU {first} for a packet that could go from {at_head}"),
-                free.unwrap_or_default(),
-            )
+            Finding::new(found, free.unwrap_or_default())
         });
-
-        match (served.fate, stretch.arrival) {
-            (Fate::Open { .. }, None) => {}
-            (fate, arrival) => {
-                let lost = matches!(fate, Fate::LostOnLink { .. });
-                ledger.check(Rule::Early, line, lost == arrival.is_none(), || {
-                    let words = |lost| {
-                        if lost {
-                            "lost on the link"
-                        } else {
-                            "not lost on the link"
-                        }
-                    };
-                    Refusal::new(words(lost), format!("{}, by its LLDUs", words(!lost)))
-                });
-            }
+        let open = matches!(served.fate, Fate::Open { .. });
+        if !open || stretch.arrival.is_some() {
+            let lost = matches!(served.fate, Fate::LostOnLink { .. });
+            early.check(lost == stretch.arrival.is_none(), || {
+                let words = |lost| {
+                    if lost {
+                        "lost on the link"
+                    } else {
+                        "not lost on the link"
+                    }
+                };
+                Finding::new(words(lost), format!("{}, by its LLDUs", words(!lost)))
+            });
         }
         if let Some(arrival) = stretch.arrival {
             let there = arrival.saturating_add(self.head.forward);
@@ -148,7 +126,7 @@ impl Server<'_> {
                 Some(turn) => *self.latest.insert(there.max(turn)),
                 None => there,
             };
-            self.check_arrival(served, arrives, ledger);
+            self.check_arrival(served, arrives, tally);
         }
         Ok(())
     }

@@ -2,20 +2,10 @@
 
 use tmt_core::types::Time;
 
-use super::Rules;
 use super::row::{Kind, Unit};
-use crate::audit::refusal::Refusal;
-use crate::audit::report::{Ledger, Place, Rule};
-
-/// What went before a unit.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Attempt {
-    pub(super) previous: Option<Unit>,
-    /// The last first transmission.
-    pub(super) newest: Option<Unit>,
-    /// The highest number of a codeword.
-    pub(super) codeword: Option<u64>,
-}
+use super::{History, Rules};
+use crate::audit::finding::Finding;
+use crate::audit::report::{Rule, RuleTally};
 
 /// What the slots tell of a codeword.
 #[derive(Debug)]
@@ -35,16 +25,13 @@ pub(super) struct Codeword {
 
 impl Codeword {
     /// One of which this is the first unit.
-    pub(super) fn begin(unit: &Unit, before: &Attempt, ledger: &mut Ledger) -> Self {
-        let (place, number) = (Place::of_slots(unit.line), unit.codeword);
-        let new = unit.kind != Kind::Repeat && before.codeword.is_none_or(|last| last < number);
-        ledger.check(Rule::Repeats, place, new, || {
-            let found = format!(
-                "attempt {} of codeword {number}, of which nothing is under way",
-                unit.attempt
-            );
-            let next = before.codeword.map_or(0, |last| last + 1);
-            Refusal::new(found, format!("a codeword under way or one from {next} on"))
+    pub(super) fn begin(unit: &Unit, history: &History, tally: &mut RuleTally) -> Self {
+        let number = unit.codeword;
+        let new = unit.kind != Kind::Repeat && history.codeword.is_none_or(|last| last < number);
+        tally.check(Rule::Repeats, unit.place, new, || {
+            let found = format!("{}, of which nothing is under way", unit.attempt_of());
+            let next = history.codeword.map_or(0, |last| last + 1);
+            Finding::new(found, format!("a codeword under way or one from {next} on"))
         });
         let mut codeword = Self {
             data: 0,
@@ -59,39 +46,29 @@ impl Codeword {
     }
 
     /// Takes its next unit.
-    pub(super) fn on_unit(
-        &mut self,
-        unit: &Unit,
-        before: &Attempt,
-        rules: &Rules,
-        ledger: &mut Ledger,
-    ) {
+    pub(super) fn on_unit(&mut self, unit: &Unit, history: &History, tally: &mut RuleTally) {
         let last = self.last;
         let follows = if unit.attempt == last.attempt {
             // Repeats of one attempt go out in one piece.
-            let same = before.previous.is_some_and(|previous| {
+            let same = history.previous.is_some_and(|previous| {
                 (previous.codeword, previous.attempt) == (unit.codeword, unit.attempt)
             });
             same || unit.kind != Kind::Repeat
         } else {
             unit.attempt == last.attempt + 1
         };
-        ledger.check(Rule::Repeats, Place::of_slots(unit.line), follows, || {
-            let found = format!(
-                "attempt {} of codeword {} in slot {}",
-                unit.attempt, unit.codeword, unit.slot
-            );
+        tally.check(Rule::Repeats, unit.place, follows, || {
+            let found = format!("{} in slot {}", unit.attempt_of(), unit.slot);
             let expected = format!(
                 "attempt {} right behind slot {}, or the one after it",
                 last.attempt, last.slot
             );
-            Refusal::new(found, expected)
+            Finding::new(found, expected)
         });
         if unit.attempt > last.attempt {
-            self.check_turn(unit, before, rules, ledger);
-            if rules.discards {
-                let decoded = nth(&self.arrivals, self.data);
-                self.decoded = [self.decoded, decoded].into_iter().flatten().min();
+            self.check_turn(unit, history, tally);
+            if history.rules.discards {
+                self.decoded = self.decoded_by_now();
                 self.arrivals.clear();
             }
         }
@@ -100,35 +77,29 @@ impl Codeword {
     }
 
     /// The first unit of an attempt goes out when it is ready, and nothing new goes before it.
-    fn check_turn(&self, unit: &Unit, before: &Attempt, rules: &Rules, ledger: &mut Ledger) {
-        let (place, last) = (Place::of_slots(unit.line), self.last);
-        let words = || {
-            format!(
-                "attempt {} of codeword {} at {}",
-                unit.attempt, unit.codeword, unit.at
-            )
-        };
-        let heard = last.at.saturating_add(rules.heard);
-        ledger.check(Rule::Repeats, place, unit.at >= heard, || {
+    fn check_turn(&self, unit: &Unit, history: &History, tally: &mut RuleTally) {
+        let last = self.last;
+        let mut repeats = tally.at(Rule::Repeats, unit.place);
+        let heard = last.at.saturating_add(history.rules.heard);
+        let words = || format!("{} at {}", unit.attempt_of(), unit.at);
+        repeats.check(unit.at >= heard, || {
             let expected = format!("not before {heard}, when its feedback has come");
-            Refusal::new(words(), expected)
+            Finding::new(words(), expected)
         });
         // Where feedback can be lost, one that goes out after its timer may have waited for that.
-        let expired = rules.timer.map(|timer| last.at.saturating_add(timer));
-        let ready = expired
-            .filter(|expired| unit.at >= *expired)
-            .unwrap_or(heard);
-        let passed = before
-            .newest
-            .filter(|newest| newest.slot > last.slot && newest.at >= ready);
-        ledger.check(Rule::Repeats, place, passed.is_none(), || {
-            let expected = passed.map(|newest| {
-                format!(
-                    "before slot {} at {}, which carries a first transmission, as it was ready at {ready}",
-                    newest.slot, newest.at
-                )
+        let expired = history
+            .rules
+            .timer
+            .map(|timer| last.at.saturating_add(timer));
+        let expired = expired.filter(|expired| unit.at >= *expired);
+        let ready = expired.unwrap_or(heard);
+        let newer = history.newest.filter(|newest| newest.slot > last.slot);
+        let passed = newer.filter(|newest| newest.at >= ready);
+        repeats.check(passed.is_none(), || {
+            let expected = passed.map(|Unit { slot, at, .. }| {
+                format!("before slot {slot} at {at}, which carries a first transmission, as it was ready at {ready}")
             });
-            Refusal::new(words(), expected.unwrap_or_default())
+            Finding::new(words(), expected.unwrap_or_default())
         });
     }
 
@@ -143,21 +114,22 @@ impl Codeword {
 
     /// When the last of its data is there, propagation left out; none where too little was received.
     pub(super) fn complete(&self, rules: &Rules) -> Option<Time> {
-        let decoded = nth(&self.arrivals, self.data);
-        if rules.discards {
-            return [self.decoded, decoded].into_iter().flatten().min();
-        }
-        if self.erased {
-            decoded.max(self.own).filter(|_| decoded.is_some())
+        let decoded = self.decoded_by_now();
+        if rules.discards || decoded.is_none() && self.erased {
+            decoded
+        } else if self.erased {
+            decoded.max(self.own)
         } else {
             self.own
         }
     }
-}
 
-/// The `needed`-th arrival, where there are as many.
-fn nth(arrivals: &[Time], needed: usize) -> Option<Time> {
-    let mut arrivals = arrivals.to_vec();
-    arrivals.sort_unstable();
-    arrivals.get(needed.checked_sub(1)?).copied()
+    /// When as many arrivals as it has data units had come, of this attempt or of one that is over.
+    fn decoded_by_now(&self) -> Option<Time> {
+        let mut arrivals = self.arrivals.clone();
+        arrivals.sort_unstable();
+        let last = self.data.checked_sub(1);
+        let decoded = last.and_then(|last| arrivals.get(last).copied());
+        [self.decoded, decoded].into_iter().flatten().min()
+    }
 }

@@ -4,12 +4,12 @@ use std::collections::BTreeMap;
 
 use tmt_core::types::Time;
 
-use super::Rules;
-use super::codeword::{Attempt, Codeword};
+use super::codeword::Codeword;
 use super::row::{Kind, Unit};
-use crate::audit::head::{Head, Link};
-use crate::audit::refusal::Refusal;
-use crate::audit::report::{Ledger, Place, Rule};
+use super::{History, Rules};
+use crate::audit::finding::Finding;
+use crate::audit::head::Link;
+use crate::audit::report::{Rule, RuleTally};
 use crate::audit::row::{Fate, Row, Service};
 
 /// A copy in the queue or on the link.
@@ -36,13 +36,7 @@ impl Copy {
     }
 
     /// Takes its next unit.
-    pub(super) fn on_unit(
-        &mut self,
-        unit: &Unit,
-        before: &Attempt,
-        rules: &Rules,
-        ledger: &mut Ledger,
-    ) {
+    pub(super) fn on_unit(&mut self, unit: &Unit, history: &History, tally: &mut RuleTally) {
         self.latest = Some(unit.at);
         if unit.kind != Kind::Repeat {
             self.units += 1;
@@ -55,28 +49,28 @@ impl Copy {
             (seen.end, seen.last) = (unit.at, unit.slot);
         }
         if let Some(codeword) = self.codewords.get_mut(&unit.codeword) {
-            codeword.on_unit(unit, before, rules, ledger);
+            codeword.on_unit(unit, history, tally);
         } else {
-            let codeword = Codeword::begin(unit, before, ledger);
+            let codeword = Codeword::begin(unit, history, tally);
             self.codewords.insert(unit.codeword, codeword);
         }
     }
 
     /// Holds its row against the slots, all of which are known up to then.
-    pub(super) fn judge(&self, head: &Head, rules: &Rules, known: Time, ledger: &mut Ledger) {
+    pub(super) fn judge(&self, rules: &Rules, known: Time, tally: &mut RuleTally) {
         let service = self.row.fate.service();
         if let (Some(service), Some(seen)) = (service, self.seen) {
-            self.check_service(&service, &seen, head, known, ledger);
+            self.check_service(&service, &seen, rules, known, tally);
         } else {
             // One that the log has begin behind the end of the run is not told of.
             let behind = service.is_some_and(|service| service.start > known);
             let neither = service.is_none() && self.seen.is_none();
-            ledger.check(Rule::Slots, self.row.line, neither || behind, || {
-                Refusal::new(slots(service.as_ref()), slots(self.seen.as_ref()))
+            tally.check(Rule::Slots, self.row.line, neither || behind, || {
+                Finding::new(slots(service.as_ref()), slots(self.seen.as_ref()))
             });
         }
         if let Some(at) = self.row.fate.delivered() {
-            self.check_delivery(at, head, rules, ledger);
+            self.check_delivery(at, rules, tally);
         }
     }
 
@@ -84,65 +78,62 @@ impl Copy {
         &self,
         service: &Service,
         seen: &Service,
-        head: &Head,
+        rules: &Rules,
         known: Time,
-        ledger: &mut Ledger,
+        tally: &mut RuleTally,
     ) {
         let delivered = matches!(self.row.fate, Fate::Delivered { .. });
         // What is sent behind the end of the run is not told of.
         let over = service.end <= known;
         let same = service.first == seen.first && service.last == seen.last;
         let part = service.first == seen.first && service.last >= seen.last && !over;
-        ledger.check(Rule::Slots, self.row.line, same || part, || {
-            Refusal::new(slots(Some(service)), slots(Some(seen)))
+        tally.check(Rule::Slots, self.row.line, same || part, || {
+            Finding::new(slots(Some(service)), slots(Some(seen)))
         });
         // What is lost before its last unit ends with what loses it.
-        let ends = if delivered && over {
-            service.end == seen.end
-        } else {
-            service.end >= seen.end
-        };
+        let ends = service.end == seen.end || service.end > seen.end && !(delivered && over);
         let holds = service.start == seen.start && ends;
-        ledger.check(Rule::Early, self.row.line, holds, || {
+        tally.check(Rule::Early, self.row.line, holds, || {
             let words = |service: &Service| format!("service {} to {}", service.start, service.end);
-            Refusal::new(words(service), words(seen))
+            Finding::new(words(service), words(seen))
         });
         if let Link::Coupled {
             units_per_packet, ..
-        } = head.link
+        } = rules.head.link
             && delivered
             && over
         {
             let full = self.units == units_per_packet;
-            ledger.check(Rule::Slots, self.row.line, full, || {
+            tally.check(Rule::Slots, self.row.line, full, || {
                 let found = format!("{} slots of first transmissions", self.units);
-                Refusal::new(found, format!("{units_per_packet} of a packet"))
+                Finding::new(found, format!("{units_per_packet} of a packet"))
             });
         }
     }
 
     /// A delivery has its data, and where nothing else holds it up comes with the last of it.
-    fn check_delivery(&self, at: Time, head: &Head, rules: &Rules, ledger: &mut Ledger) {
+    fn check_delivery(&self, at: Time, rules: &Rules, tally: &mut RuleTally) {
+        let mut early = tally.at(Rule::Early, self.row.line);
         let mut latest = None;
         for (number, codeword) in &self.codewords {
             let complete = codeword.complete(rules);
-            ledger.check(Rule::Early, self.row.line, complete.is_some(), || {
+            early.check(complete.is_some(), || {
                 let expected = format!("no delivery, as too little of codeword {number} came");
-                Refusal::new(format!("delivered {at}"), expected)
+                Finding::new(format!("delivered {at}"), expected)
             });
             latest = latest.max(complete);
         }
-        let Some(arrives) = latest.map(|latest| latest.saturating_add(head.forward)) else {
+        let Some(latest) = latest else {
             return;
         };
+        let arrives = latest.saturating_add(rules.head.forward);
+        let why = ", when the slots brought its last data";
         // Repeats that nobody needed may bring more than decoding had, and earlier ones may be waited for.
-        let exact = head.in_order.is_none() && rules.timer.is_none();
-        let holds = if exact { at == arrives } else { at >= arrives };
-        ledger.check(Rule::Early, Place::from(self.row.line), holds, || {
-            let relation = if exact { "" } else { "not before " };
-            let expected = format!("{relation}{arrives}, when the slots brought its last data");
-            Refusal::new(format!("delivered {at}"), expected)
-        });
+        if rules.head.in_order.is_none() && rules.timer.is_none() {
+            early.exactly("delivered", at, arrives, why);
+        } else {
+            early.not_before("delivered", at, arrives, why);
+        }
     }
 }
 

@@ -1,13 +1,13 @@
 //! One row of the slot log: text to a unit whose fields agree.
 
-use csv::ByteRecord;
 use tmt_core::types::Time;
 
-use crate::audit::refusal::{Refusal, shown};
-use crate::audit::row::{joined, seconds, whole};
+use crate::audit::fields::{Columns, Fields};
+use crate::audit::finding::Finding;
+use crate::audit::report::Place;
 
-/// The columns, in the one order accepted.
-const COLUMNS: [&str; 10] = [
+/// The one header accepted.
+pub(super) const COLUMNS: Columns = &[
     "slot", "time", "unit", "flow", "packet", "copy", "codeword", "attempt", "received", "arrival",
 ];
 
@@ -26,7 +26,7 @@ pub(super) enum Kind {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Unit {
     /// Line of the slot log.
-    pub(super) line: u64,
+    pub(super) place: Place,
     pub(super) slot: u64,
     pub(super) at: Time,
     pub(super) kind: Kind,
@@ -38,62 +38,46 @@ pub(super) struct Unit {
     pub(super) arrival: Option<Time>,
 }
 
-/// Refuses another header.
-pub(super) fn columns(fields: &ByteRecord) -> Result<(), Refusal> {
-    if fields.iter().eq(COLUMNS.iter().map(|name| name.as_bytes())) {
-        return Ok(());
-    }
-    let expected = format!("the header '{}'", COLUMNS.join(","));
-    Err(Refusal::new(shown(&joined(fields)), expected))
-}
-
 impl Unit {
     /// Reads a row.
-    pub(super) fn parse(fields: &ByteRecord, line: u64) -> Result<Self, Refusal> {
-        if fields.len() != COLUMNS.len() {
-            let found = format!("{} fields in {}", fields.len(), shown(&joined(fields)));
-            return Err(Refusal::new(found, format!("{} fields", COLUMNS.len())));
-        }
-        let text = |column: usize| fields.get(column).unwrap_or_default();
-        let unfit = |column: usize, expected: &str| {
-            let found = format!("{} {}", COLUMNS[column], shown(text(column)));
-            Refusal::new(found, expected)
-        };
-        let number = |column| {
-            whole(text(column)).ok_or_else(|| unfit(column, "a whole number from 0 to 2^63 - 1"))
-        };
-        let time = |column| {
-            seconds(text(column))
-                .ok_or_else(|| unfit(column, "seconds with nine decimals, up to 2^63 - 1 ns"))
-        };
-        let (kind, attempts) = match text(2) {
+    pub(super) fn parse(fields: Fields<'_>, place: Place) -> Result<Self, Finding> {
+        let (kind, attempts) = match fields.text("unit") {
             b"data" => (Kind::Data, 1..=1),
             b"repair" => (Kind::Repair, 1..=1),
             b"repeat" => (Kind::Repeat, 2..=u64::MAX),
-            _ => return Err(unfit(2, "data, repair or repeat")),
+            _ => return Err(fields.unfit("unit", "data, repair or repeat")),
         };
-        let (at, attempt) = (time(1)?, number(7)?);
+        let (at, attempt) = (fields.time("time")?, fields.whole("attempt")?);
         if !attempts.contains(&attempt) {
-            return Err(unfit(7, "1 for data and repair, more for a repeat"));
+            return Err(fields.unfit("attempt", "1 for data and repair, more for a repeat"));
         }
-        let arrival = match text(8) {
-            b"0" if text(9).is_empty() => None,
-            b"1" => Some(time(9)?),
-            _ => return Err(unfit(8, "1 with an arrival or 0 without")),
-        };
+        let arrival = fields.optional_time("arrival")?;
+        if fields.text("received") != if arrival.is_some() { b"1" } else { b"0" } {
+            return Err(fields.unfit("received", "1 with an arrival or 0 without"));
+        }
         if arrival.is_some_and(|arrival| arrival <= at) {
-            return Err(unfit(9, &format!("a time after {at}")));
+            return Err(fields.unfit("arrival", format!("a time after {at}")));
         }
+        let key = (
+            fields.whole("flow")?,
+            fields.whole("packet")?,
+            fields.whole("copy")?,
+        );
         Ok(Self {
-            line,
-            slot: number(0)?,
+            place,
+            slot: fields.whole("slot")?,
             at,
             kind,
-            key: (number(3)?, number(4)?, number(5)?),
-            codeword: number(6)?,
+            key,
+            codeword: fields.whole("codeword")?,
             attempt,
             arrival,
         })
+    }
+
+    /// Which attempt it is of, in words.
+    pub(super) fn attempt_of(&self) -> String {
+        format!("attempt {} of codeword {}", self.attempt, self.codeword)
     }
 
     /// Whose it is, in words.

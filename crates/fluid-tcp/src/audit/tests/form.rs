@@ -3,6 +3,7 @@
 use super::logs::{SYNTHETIC, TIMELINE, TIMELINE_LOG, with};
 use super::{broken, on_synthetic, on_timeline, report, without_timeline};
 use crate::audit::Totals;
+use crate::audit::head::KEYS;
 
 #[test]
 fn form_asks_for_every_key_of_the_head() {
@@ -65,6 +66,31 @@ fn form_refuses_values_of_the_head_that_cannot_be() {
         on_synthetic(&[("rate_bps: 8000000", "rate_bps: 0")]),
         ["form 13"]
     );
+}
+
+/// Of two values of a key, either could be meant.
+#[test]
+fn form_refuses_a_doubled_line_of_every_key_that_is_read() {
+    for (key, _) in KEYS {
+        let (head, rest) = SYNTHETIC.split_once("flow,").unwrap();
+        let missing = !head.contains(&format!("# {key}: "));
+        let first = if missing {
+            format!("# {key}: 1\n")
+        } else {
+            String::new()
+        };
+        let once = format!("{head}{first}flow,{rest}");
+        let twice = format!("{head}{first}# {key}: 1\nflow,{rest}");
+        let line = head.lines().count() + usize::from(missing) + 1;
+        let form = |log: &str| {
+            let form = report(log, None).rules.swap_remove(0);
+            form.violations
+                .iter()
+                .any(|violation| violation.line == line as u64)
+        };
+        assert!(form(&twice), "{key}");
+        assert!(missing || !form(&once), "{key}");
+    }
 }
 
 #[test]

@@ -9,10 +9,9 @@ use tmt_core::format::trace::{Options, TraceReader};
 use super::logs::{SYNTHETIC, TIMELINE, TIMELINE_LOG};
 use super::world::World;
 use super::{broken, read, report};
-use crate::audit::lines::{Line, Lines};
-use crate::audit::report::Ledger;
-use crate::audit::row::Row;
-use crate::audit::{AuditReport, Auditor, head, timeline};
+use crate::audit::reader::LogReader;
+use crate::audit::report::RuleTally;
+use crate::audit::{AuditReport, Auditor, Log};
 
 /// Hands out few bytes at a time.
 struct Drip<'a>(&'a [u8], usize);
@@ -196,23 +195,17 @@ fn memory_is_bounded_by_what_is_under_way() {
             run_ends: 60_000_000_000,
         };
         let (log, text) = world.logs();
-        let mut ledger = Ledger::new(false);
-        let mut lines = Lines::new(log.as_bytes());
-        let head = head::read(&mut lines, &mut ledger).unwrap().unwrap();
-        let cursor = text.map(|text| {
-            let reader = TraceReader::new(Cursor::new(text), Options::default()).unwrap();
-            timeline::Cursor::new(reader).unwrap()
-        });
-        let mut auditor = Auditor::new(head, cursor, ledger);
+        let mut tally = RuleTally::new(false);
+        let log = LogReader::new(Log::Packets, log.as_bytes());
+        let reader =
+            text.map(|text| TraceReader::new(Cursor::new(text), Options::default()).unwrap());
+        let auditor = Auditor::open(log, reader, None, &mut tally).unwrap();
+        let mut auditor = auditor.unwrap();
         let (mut rows, mut most) = (0, 0);
-        while let Some((number, line)) = lines.next().unwrap() {
-            if let Line::Fields(fields) = line {
-                auditor
-                    .on_fields(Row::parse(fields, head.columns, number, head.flows), number)
-                    .unwrap();
-                rows += 1;
-                most = most.max(auditor.held());
-            }
+        while auditor.log.next_row(&mut tally).unwrap() {
+            auditor.on_row(&mut tally).unwrap();
+            rows += 1;
+            most = most.max(auditor.held());
         }
         assert!(rows > 1_800, "{rows}");
         assert!(most < 150, "{most} kept of {rows}");

@@ -283,10 +283,20 @@ fn a_slot_log_of_another_link_is_an_error() {
     assert!(matches!(outcome, Err(AuditError::NeedlessSlots)));
 }
 
+/// Which units count is a property of the scheme, not of its name.
+#[test]
+fn a_scheme_that_is_not_known_is_refused() {
+    let unknown = ("scheme: harq:2/3", "scheme: frame-arq-of-old:2/3");
+    assert_eq!(changed(&[], &[unknown]), ["form s13"]);
+    // The repeat alone brings too little where units of one attempt count.
+    let discards = ("scheme: harq:2/3", "scheme: frame-arq:2/3");
+    assert_eq!(changed(&[], &[discards]), ["early 14"]);
+}
+
 /// Memory is what is under way: packets are judged when the link has gone on beyond their repeats.
 #[test]
 fn what_is_over_is_not_kept() {
-    use super::super::{Auditor, Line, Lines, head, report::Ledger, row::Row, slots::Slots};
+    use super::super::{Auditor, reader::LogReader, report::RuleTally};
     let body = |text: &str| {
         text.lines()
             .take_while(|line| line.starts_with('#'))
@@ -320,26 +330,21 @@ fn what_is_over_is_not_kept() {
     packets = packets.replace("run_ends_ns: 300000000", "run_ends_ns: 99000000000");
     slots =
         slots.replace("run_ends_ns: 300000000", "run_ends_ns: 99000000000") + "# end: rows=9000\n";
-    let mut ledger = Ledger::new(true);
-    let mut lines = Lines::new(packets.as_bytes());
-    let head = head::read(&mut lines, &mut ledger).unwrap().unwrap();
-    let read = Slots::open(Box::new(slots.as_bytes()), &head, &mut ledger).unwrap();
-    let mut auditor = Auditor::new(head, None, ledger);
-    auditor.slots = read;
+    let mut tally = RuleTally::new(true);
+    let log = LogReader::new(Log::Packets, packets.as_bytes());
+    let slots = Some(Box::new(slots.as_bytes()) as Box<dyn std::io::Read>);
+    let auditor = Auditor::open(log, None, slots, &mut tally).unwrap();
+    let mut auditor = auditor.unwrap();
     let mut most = 0;
-    while let Some((number, line)) = lines.next().unwrap() {
-        let Line::Fields(fields) = line else { continue };
-        let row = Row::parse(fields, head.columns, number, head.flows);
-        auditor.slots_before(&row).unwrap();
-        auditor.on_fields(row, number).unwrap();
+    while auditor.log.next_row(&mut tally).unwrap() {
+        auditor.on_row(&mut tally).unwrap();
         most = most.max(auditor.slots.as_ref().unwrap().held());
     }
     assert!(most < 9, "{most} packets kept");
-    auditor.finish_slots().unwrap();
-    let report = auditor.finish(1).unwrap();
+    let report = auditor.run(tally).unwrap();
     assert_eq!(
         broken(&report),
-        ["form 1"],
+        ["form 3013"],
         "the packet log has no end line"
     );
 }

@@ -2,18 +2,18 @@
 
 use std::sync::Arc;
 
+use fluid_tcp::congestion::Algorithm;
 use fluid_tcp::endpoint::Endpoint;
 use fluid_tcp::link::gateway::{CoupledLink, Discipline, Hold, InOrder, Tail};
 use fluid_tcp::link::timeline::GeneratedSlots;
 use fluid_tcp::simulation::metrics::RunReport;
 use fluid_tcp::simulation::probe::{NoProbe, Probe};
+use fluid_tcp::simulation::replications::Estimate;
 use fluid_tcp::simulation::{Flow, Path, ReturnPath, Setup, run_coupled};
-use rayon::prelude::*;
 use tmt_core::types::{BitRate, Bytes, Span, Time, to_f64};
 
 use super::figure::{Runs, mean};
 use crate::exit::{Failure, Outcome};
-use fluid_tcp::simulation::replications::Estimate;
 
 /// A point of a figure: the link, the path and the load.
 #[derive(Debug, Clone)]
@@ -40,17 +40,12 @@ pub(super) struct Point {
 impl Point {
     /// Throughput over the link's rate in each of the runs, and its mean.
     pub(super) fn throughput(&self, runs: &Runs) -> Outcome<Estimate> {
-        let seeds: Vec<u64> = (1..=runs.seeds).collect();
-        let shares: Vec<f64> = seeds
-            .into_par_iter()
-            .map(|seed| {
-                let report = self.run(seed, runs.duration, &mut NoProbe)?;
-                let throughput = report.total.metrics.throughput_bps;
-                let throughput =
-                    throughput.ok_or_else(|| Failure::failed("the run took no time"))?;
-                Ok(throughput / to_f64(self.rate.0))
-            })
-            .collect::<Outcome<_>>()?;
+        let shares = runs.each(|seed| {
+            let report = self.run(seed, runs.duration, &mut NoProbe)?;
+            let throughput = report.total.metrics.throughput_bps;
+            let throughput = throughput.ok_or_else(|| Failure::failed("the run took no time"))?;
+            Ok(throughput / to_f64(self.rate.0))
+        })?;
         mean(&shares)
     }
 
@@ -80,16 +75,8 @@ impl Point {
     }
 
     fn setup(&self, duration: Span) -> Outcome<Setup> {
-        let algorithm: fluid_tcp::congestion::Algorithm =
-            self.cc.parse().map_err(Failure::failed)?;
-        let flow = |index: u32| Flow {
-            algorithm: algorithm.clone(),
-            endpoint: self.endpoint,
-            start: self.apart.checked_mul(index.into()).unwrap_or(Span::MAX),
-            packets: None,
-        };
         Ok(Setup {
-            flows: (0..self.flows).map(flow).collect(),
+            flows: flows(self.flows, self.cc, self.endpoint, self.apart)?,
             packet: Bytes(self.lldu.0 * u64::from(self.lldus)),
             rtt: self.rtt,
             buffer: self.buffer,
@@ -101,4 +88,16 @@ impl Point {
             link_rate_bps: Some(to_f64(self.rate.0)),
         })
     }
+}
+
+/// Flows without end, each begun `apart` after the one before.
+pub(super) fn flows(count: u32, cc: &str, endpoint: Endpoint, apart: Span) -> Outcome<Vec<Flow>> {
+    let algorithm: Algorithm = cc.parse().map_err(Failure::failed)?;
+    let flow = |index: u32| Flow {
+        algorithm: algorithm.clone(),
+        endpoint,
+        start: apart.checked_mul(index.into()).unwrap_or(Span::MAX),
+        packets: None,
+    };
+    Ok((0..count).map(flow).collect())
 }

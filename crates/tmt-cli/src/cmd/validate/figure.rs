@@ -1,39 +1,13 @@
 //! What a figure is: points at which a closed form and a simulation answer the same question.
 
 use fluid_tcp::simulation::replications::{Estimate, estimate};
+use rayon::prelude::*;
 use serde::Serialize;
 use tmt_core::model::Model;
 use tmt_core::types::Span;
 
-use super::{hybrid, link, proxy, tables};
 use crate::cmd::model::models;
 use crate::exit::{Failure, Outcome};
-
-/// Every figure there is: one entry a figure, in the order of the papers.
-pub(super) static FIGURES: [Figure; 22] = [
-    link::FIGURE_5,
-    link::FIGURE_6,
-    link::FURTHER,
-    hybrid::FEC_ALONE,
-    hybrid::ARQ_ALONE,
-    hybrid::HYBRID,
-    hybrid::HYBRID_RARE,
-    hybrid::HYBRID_ONE,
-    hybrid::ARQ_ONE,
-    tables::TABLE_1,
-    tables::TABLE_2,
-    proxy::LOSSES,
-    proxy::SATELLITE,
-    proxy::TERRESTRIAL,
-    proxy::BUFFER,
-    proxy::SPLIT_BUFFER,
-    proxy::SPLIT_LOSSES,
-    proxy::BOTH,
-    proxy::ATTEMPTS,
-    proxy::FADING,
-    proxy::CONNECTIONS,
-    proxy::WINDOWS,
-];
 
 /// A figure or table.
 #[derive(Debug)]
@@ -54,7 +28,37 @@ pub(super) struct Figure {
     pub(super) compare: fn(&Runs) -> Outcome<Vec<Comparison>>,
 }
 
+/// What the figures of a paper have in common.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Scale {
+    pub(super) tolerance: f64,
+    /// Length of a run when `--duration` is left out, and the shortest that means anything, s.
+    pub(super) seconds: (u32, u32),
+}
+
 impl Figure {
+    pub(super) const fn new(
+        name: &'static str,
+        about: &'static str,
+        scale: Scale,
+        compare: fn(&Runs) -> Outcome<Vec<Comparison>>,
+    ) -> Self {
+        Self {
+            name,
+            also: &[],
+            about,
+            tolerance: scale.tolerance,
+            duration: Span::from_secs(scale.seconds.0),
+            shortest: Span::from_secs(scale.seconds.1),
+            compare,
+        }
+    }
+
+    /// The same under further names.
+    pub(super) const fn also(self, also: &'static [&'static str]) -> Self {
+        Self { also, ..self }
+    }
+
     /// All its names.
     pub(super) fn names(&self) -> impl Iterator<Item = &'static str> {
         std::iter::once(self.name).chain(self.also.iter().copied())
@@ -68,6 +72,27 @@ pub(super) struct Runs {
     pub(super) seeds: u64,
     /// Time that each covers.
     pub(super) duration: Span,
+}
+
+impl Runs {
+    /// What `run` makes of each seed, in their order.
+    pub(super) fn each<T: Send>(
+        &self,
+        run: impl Fn(u64) -> Outcome<T> + Sync + Send,
+    ) -> Outcome<Vec<T>> {
+        let seeds: Vec<u64> = (1..=self.seeds).collect();
+        seeds.into_par_iter().map(run).collect()
+    }
+}
+
+/// A point for every pair of values, the inner ones first.
+pub(super) fn cross<A: Copy, B: Copy, T>(
+    outer: &[A],
+    inner: &[B],
+    point: impl Fn(A, B) -> T,
+) -> Vec<T> {
+    let pairs = outer.iter().flat_map(|a| inner.iter().map(|b| (*a, *b)));
+    pairs.map(|(a, b)| point(a, b)).collect()
 }
 
 /// Which side of a model the simulation may be on, however far.
@@ -110,6 +135,31 @@ pub(super) struct Comparison {
 }
 
 impl Comparison {
+    /// A result of a model beside the mean of the runs, judged on both sides with no reference.
+    pub(super) fn new(
+        at: String,
+        subject: String,
+        quantity: &'static str,
+        by: &'static str,
+        (theory, result): (&Theory, &str),
+        simulated: Estimate,
+    ) -> Outcome<Self> {
+        Ok(Self {
+            at,
+            subject,
+            quantity,
+            by,
+            model: theory.asked.clone(),
+            theory: theory.result(result)?,
+            simulated: simulated.mean,
+            ci95: simulated.ci95,
+            reference: None,
+            allowed: 1.0,
+            bound: None,
+            outside_assumptions: None,
+        })
+    }
+
     /// (simulated − theory) / theory; 0 where both are 0.
     pub(super) fn deviation(&self) -> f64 {
         let off = self.simulated - self.theory;
@@ -163,11 +213,6 @@ impl Theory {
         self.answer
             .get(name)
             .ok_or_else(|| Failure::failed(format!("{}: no {name}", self.asked)))
-    }
-
-    /// What was asked, as `tmt model` takes it.
-    pub(super) fn asked(&self) -> &str {
-        &self.asked
     }
 }
 

@@ -8,8 +8,9 @@ use fluid_tcp::simulation::Path;
 use tmt_core::types::{BitRate, Bytes, Span};
 
 use super::coupled::Point;
-use super::figure::{Comparison, Figure, Runs, Theory};
+use super::figure::{Comparison, Figure, Runs, Scale, Theory, cross};
 use crate::exit::Outcome;
+use fluid_tcp::simulation::replications::Estimate;
 
 /// Data units of a frame, K.
 const DATA_UNITS: u32 = 10;
@@ -35,85 +36,74 @@ const NEARLY_FULL: f64 = 0.6;
 const QUEUED: &str = "relation (1) asks for 60 to 100 % of the link: its queue, of which the model knows nothing, takes part";
 const UNORDERED: &str = "the model knows delivery in order alone";
 
-const fn figure(
-    name: &'static str,
-    also: &'static [&'static str],
-    about: &'static str,
-    compare: fn(&Runs) -> Outcome<Vec<Comparison>>,
-) -> Figure {
-    Figure {
-        name,
-        also,
-        about,
-        tolerance: 0.1,
-        duration: Span::from_secs(2_000),
-        shortest: Span::from_secs(100),
-        compare,
-    }
-}
+const SCALE: Scale = Scale {
+    tolerance: 0.1,
+    seconds: (2_000, 100),
+};
 
-pub(super) const FEC_ALONE: Figure = figure(
-    "002-fig3",
-    &["002-fig9"],
-    "papers/002 Figs 3 and 9: throughput of the link over N, FEC alone, 10 connections, p = 0.01",
-    |runs| {
-        let points = [20, 100, 200]
-            .map(|delay| [10, 11, 12, 13, 14, 16].map(|sent| At::new(10, delay, 0.01, sent, 0)));
-        compare(runs, points.as_flattened())
-    },
-);
+/// One way over the link, ms.
+const DELAYS: [u32; 3] = [20, 100, 200];
+const PERSISTENCIES: [u32; 6] = [0, 1, 2, 3, 4, 5];
 
-pub(super) const ARQ_ALONE: Figure = figure(
-    "002-fig4",
-    &["002-fig10"],
-    "papers/002 Figs 4 and 10: the same over the persistency, ARQ-SR alone, in order and not, 10 connections, p = 0.01",
-    |runs| {
-        let mut points = Vec::new();
-        for in_order in [InOrder::Link, InOrder::Off] {
-            for delay in [20, 100, 200] {
-                let at = |persistency| At {
-                    in_order,
-                    ..At::new(10, delay, 0.01, 10, persistency)
-                };
-                points.extend((0..=5).map(at));
-            }
-        }
-        compare(runs, &points)
-    },
-);
-
-pub(super) const HYBRID: Figure = figure(
-    "002-fig5",
-    &["002-fig11"],
-    "papers/002 Figs 5 and 11: the hybrid model, 10 connections, D = 200 ms, p = 0.01",
-    |runs| compare(runs, &hybrid(10, 0.01)),
-);
-
-pub(super) const HYBRID_RARE: Figure = figure(
-    "002-fig6",
-    &["002-fig12"],
-    "papers/002 Figs 6 and 12: the same at p = 0.001",
-    |runs| compare(runs, &hybrid(10, 0.001)),
-);
-
-pub(super) const HYBRID_ONE: Figure = figure(
-    "002-fig7",
-    &["002-fig13"],
-    "papers/002 Figs 7 and 13: the hybrid model, one connection, D = 200 ms, p = 0.01",
-    |runs| compare(runs, &hybrid(1, 0.01)),
-);
-
-pub(super) const ARQ_ONE: Figure = figure(
-    "002-fig8",
-    &["002-fig14"],
-    "papers/002 Figs 8 and 14: throughput over the persistency, ARQ-SR alone, one connection, p = 0.01",
-    |runs| {
-        let points = [20, 100, 200].map(|delay| {
-            [0, 1, 2, 3, 4, 5].map(|persistency| At::new(1, delay, 0.01, 10, persistency))
-        });
-        compare(runs, points.as_flattened())
-    },
-);
+pub(super) const FIGURES: &[Figure] = &[
+    Figure::new(
+        "002-fig3",
+        "papers/002 Figs 3 and 9: throughput of the link over N, FEC alone, 10 connections, p = 0.01",
+        SCALE,
+        |runs| {
+            let at = |delay, sent| At::new(10, delay, 0.01, sent, 0);
+            compare(runs, &cross(&DELAYS, &[10, 11, 12, 13, 14, 16], at))
+        },
+    )
+    .also(&["002-fig9"]),
+    Figure::new(
+        "002-fig4",
+        "papers/002 Figs 4 and 10: the same over the persistency, ARQ-SR alone, in order and not, 10 connections, p = 0.01",
+        SCALE,
+        |runs| {
+            let links = cross(&[InOrder::Link, InOrder::Off], &DELAYS, |order, delay| {
+                (order, delay)
+            });
+            let at = |(in_order, delay), persistency| At {
+                in_order,
+                ..At::new(10, delay, 0.01, 10, persistency)
+            };
+            compare(runs, &cross(&links, &PERSISTENCIES, at))
+        },
+    )
+    .also(&["002-fig10"]),
+    Figure::new(
+        "002-fig5",
+        "papers/002 Figs 5 and 11: the hybrid model, 10 connections, D = 200 ms, p = 0.01",
+        SCALE,
+        |runs| compare(runs, &hybrid(10, 0.01)),
+    )
+    .also(&["002-fig11"]),
+    Figure::new(
+        "002-fig6",
+        "papers/002 Figs 6 and 12: the same at p = 0.001",
+        SCALE,
+        |runs| compare(runs, &hybrid(10, 0.001)),
+    )
+    .also(&["002-fig12"]),
+    Figure::new(
+        "002-fig7",
+        "papers/002 Figs 7 and 13: the hybrid model, one connection, D = 200 ms, p = 0.01",
+        SCALE,
+        |runs| compare(runs, &hybrid(1, 0.01)),
+    )
+    .also(&["002-fig13"]),
+    Figure::new(
+        "002-fig8",
+        "papers/002 Figs 8 and 14: throughput over the persistency, ARQ-SR alone, one connection, p = 0.01",
+        SCALE,
+        |runs| {
+            let at = |delay, persistency| At::new(1, delay, 0.01, 10, persistency);
+            compare(runs, &cross(&DELAYS, &PERSISTENCIES, at))
+        },
+    )
+    .also(&["002-fig14"]),
+];
 
 /// A point on an axis.
 #[derive(Debug, Clone, Copy)]
@@ -131,10 +121,9 @@ struct At {
 }
 
 fn hybrid(connections: u32, loss: f64) -> Vec<At> {
-    let at = |persistency| move |sent| At::new(connections, 200, loss, sent, persistency);
-    (0..=5)
-        .flat_map(|persistency| (10..=13).map(at(persistency)))
-        .collect()
+    cross(&PERSISTENCIES, &[10, 11, 12, 13], |persistency, sent| {
+        At::new(connections, 200, loss, sent, persistency)
+    })
 }
 
 fn compare(runs: &Runs, points: &[At]) -> Outcome<Vec<Comparison>> {
@@ -162,32 +151,29 @@ impl At {
             persistency,
             in_order,
         } = *self;
-        let simulated = self.point().throughput(runs)?;
-        let theory = Theory::ask(
-            "barakat",
-            &format!(
-                "C={connections} D={} p={loss} N={sent} delta={persistency}",
-                f64::from(delay) / 1e3
-            ),
-        )?;
-        let order = if in_order == InOrder::Off {
-            ", out of order"
-        } else {
-            ""
+        let share = self.point().throughput(runs)?;
+        let percent = Estimate {
+            mean: 100.0 * share.mean,
+            ci95: share.ci95.map(|half| 100.0 * half),
+            ..share
+        };
+        let seconds = f64::from(delay) / 1e3;
+        let keys = format!("C={connections} D={seconds} p={loss} N={sent} delta={persistency}");
+        let theory = Theory::ask("barakat", &keys)?;
+        let order = match in_order {
+            InOrder::Off => ", out of order",
+            _ => "",
         };
         Ok(Comparison {
-            at: format!("D={delay}ms N={sent} delta={persistency}"),
-            subject: format!("{connections} × newreno{order}"),
-            quantity: "throughput, % of the link",
-            by: "barakat",
-            model: theory.asked().to_owned(),
-            theory: theory.result("percent")?,
-            simulated: 100.0 * simulated.mean,
-            ci95: simulated.ci95.map(|half| 100.0 * half),
-            reference: None,
-            allowed: 1.0,
-            bound: None,
             outside_assumptions: self.outside(&theory)?,
+            ..Comparison::new(
+                format!("D={delay}ms N={sent} delta={persistency}"),
+                format!("{connections} × newreno{order}"),
+                "throughput, % of the link",
+                "barakat",
+                (&theory, "percent"),
+                percent,
+            )?
         })
     }
 

@@ -1,13 +1,12 @@
 //! papers/000 §3.6: link theory beside `tmt apply` on generated traces.
 
-use rayon::prelude::*;
 use tmt_core::channel::synth::ConstantRate;
 use tmt_core::channel::{Channel, ChannelSpec, GilbertElliott, Start};
-use tmt_core::scheme::SchemeSpec;
 use tmt_core::scheme::runner::Walk;
+use tmt_core::scheme::{Combining, SchemeSpec};
 use tmt_core::types::{BitRate, Bytes, Fate, Lldu, Slot, Span, Time, to_f64};
 
-use super::figure::{Comparison, Figure, Runs, Theory, mean};
+use super::figure::{Comparison, Figure, Runs, Scale, Theory, mean};
 use crate::exit::{Failure, Outcome};
 
 // The papers' forward link: 2.34 Mbps of 33 B LLDUs, RTT 500 ms.
@@ -18,7 +17,6 @@ const RTT: Span = Span::from_millis(500);
 const DECODE_DELAY: Span = Span::from_millis(1);
 /// LLDUs first sent later than this before the end may not have been recovered yet: 40 round trips.
 const UNSETTLED: Span = Span::from_secs(20);
-const LOSS: &str = "residual loss";
 /// Times the tolerance that the loss under HARQ and frame ARQ may be off: repeats of other codewords cut in, so that an
 /// attempt is no contiguous stretch of the channel, as the closed forms take it to be; what is rare feels it most.
 const CUT_UP: f64 = 5.0;
@@ -28,19 +26,33 @@ const RARE: &str = "fewer than 2000 LLDUs are lost in all runs, or expected to b
 /// Slots generated and walked at a time.
 const PIECE: usize = 1 << 16;
 
-/// Reference points of models.md §1.6: beta, efficiency or delay.
-type Reference = &'static [(f64, f64)];
-
 /// A scheme beside its model.
-#[derive(Debug)]
+#[derive(Debug, Clone, Copy)]
 struct Case {
     scheme: &'static str,
     model: &'static str,
     keys: &'static str,
     /// The result that is the mean delay of an LLDU.
     delay: &'static str,
-    eta_reference: Reference,
-    delay_reference: Reference,
+    /// The efficiencies and delays of models.md §1.6, beta by beta, where there are any.
+    eta_reference: &'static [f64],
+    delay_reference: &'static [f64],
+}
+
+const fn case(
+    scheme: &'static str,
+    model: &'static str,
+    keys: &'static str,
+    delay: &'static str,
+) -> Case {
+    Case {
+        scheme,
+        model,
+        keys,
+        delay,
+        eta_reference: &[],
+        delay_reference: &[],
+    }
 }
 
 /// Time per LLDU, s, as the models take it.
@@ -48,163 +60,69 @@ fn tp() -> f64 {
     to_f64(LLDU.0) * 8.0 / to_f64(RATE.0)
 }
 
-pub(super) const FIGURE_5: Figure = Figure {
-    name: "000-fig5",
-    also: &[],
-    about: "papers/000 Fig. 5: efficiency and delay over the erasure probability, alpha = 0.99",
+const SCALE: Scale = Scale {
     tolerance: 0.02,
-    duration: Span::from_secs(500),
-    shortest: Span::from_secs(60),
-    compare: |runs| {
-        let cases = [
-            Case {
-                scheme: "fec:10/12",
-                model: "fec",
-                keys: "nd=10 nr=2",
-                delay: "delay_nd",
-                eta_reference: &[],
-                delay_reference: &[],
-            },
-            Case {
-                scheme: "arq",
-                model: "arq",
-                keys: "",
-                delay: "delay",
-                eta_reference: &[],
-                delay_reference: &[],
-            },
-            Case {
-                scheme: "harq:5/7,rounds=2",
-                model: "harq",
-                keys: "nd=5 nr=2 R=2",
-                delay: "delay_lldu",
-                eta_reference: &[],
-                delay_reference: &[],
-            },
-        ];
-        compare(runs, 0.99, &[0.1, 0.5, 0.8, 0.9, 0.95, 0.98], &cases)
-    },
+    seconds: (500, 60),
 };
 
-pub(super) const FIGURE_6: Figure = Figure {
-    name: "000-fig6",
-    also: &[],
-    about: "papers/000 Fig. 6: the same for ND = 38, NR = 13, R = 2, alpha = 0.98",
-    tolerance: 0.02,
-    duration: Span::from_secs(500),
-    shortest: Span::from_secs(60),
-    compare: |runs| {
-        let cases = [
-            Case {
-                scheme: "fec:38/51",
-                model: "fec",
-                keys: "nd=38 nr=13",
-                delay: "delay_nd",
-                eta_reference: &[
-                    (0.1, 0.7451),
-                    (0.5, 0.7448),
-                    (0.8, 0.7222),
-                    (0.9, 0.6596),
-                    (0.93, 0.6119),
-                ],
-                delay_reference: &[],
-            },
-            Case {
-                scheme: "arq",
-                model: "arq",
-                keys: "",
-                delay: "delay",
-                eta_reference: &[
-                    (0.1, 0.9783),
-                    (0.5, 0.9615),
-                    (0.8, 0.9091),
-                    (0.9, 0.8333),
-                    (0.93, 0.7778),
-                ],
-                delay_reference: &[
-                    (0.1, 0.2611),
-                    (0.5, 0.2700),
-                    (0.8, 0.3000),
-                    (0.9, 0.3500),
-                    (0.93, 0.3929),
-                ],
-            },
-            Case {
-                scheme: "harq:38/51,rounds=2",
-                model: "harq",
-                keys: "nd=38 nr=13 R=2",
-                delay: "delay_lldu",
-                eta_reference: &[
-                    (0.1, 0.7451),
-                    (0.5, 0.7451),
-                    (0.8, 0.7376),
-                    (0.9, 0.6998),
-                    (0.93, 0.6588),
-                ],
-                delay_reference: &[
-                    (0.1, 0.2500),
-                    (0.5, 0.2502),
-                    (0.8, 0.2674),
-                    (0.9, 0.3168),
-                    (0.93, 0.3522),
-                ],
-            },
-        ];
-        compare(runs, 0.98, &[0.1, 0.5, 0.8, 0.9, 0.93], &cases)
-    },
-};
-
-pub(super) const FURTHER: Figure = Figure {
-    name: "link-further",
-    also: &[],
-    about: "what papers/000 has no figure for: interleaved FEC (eq 4), NS > 0, frame ARQ, alpha = 0.98",
-    tolerance: 0.02,
-    duration: Span::from_secs(500),
-    shortest: Span::from_secs(60),
-    compare: |runs| {
-        let case = |scheme, model, keys, delay| Case {
-            scheme,
-            model,
-            keys,
-            delay,
-            eta_reference: &[],
-            delay_reference: &[],
-        };
-        let cases = [
-            case(
-                "fec:10/12,interleave=10",
-                "fec",
-                "nd=10 nr=2 depth=10",
-                "delay_nd",
-            ),
-            case(
-                "fec:10/12,interleave=100",
-                "fec",
-                "nd=10 nr=2 depth=100",
-                "delay_nd",
-            ),
-            case(
-                "harq:10/12,extra=2,rounds=1",
-                "harq",
-                "nd=10 nr=2 ns=2 R=1",
-                "delay_lldu",
-            ),
-            case(
-                "harq:10/12,rounds=4",
-                "harq",
-                "nd=10 nr=2 R=4",
-                "delay_lldu",
-            ),
-            case(
-                "frame-arq:10/12,rounds=2",
-                "frame-arq",
-                "nd=10 nr=2 R=2",
-                "delay",
-            ),
-        ];
-        compare(runs, 0.98, &[0.1, 0.5, 0.8, 0.9], &cases)
-    },
-};
+pub(super) const FIGURES: &[Figure] = &[
+    Figure::new(
+        "000-fig5",
+        "papers/000 Fig. 5: efficiency and delay over the erasure probability, alpha = 0.99",
+        SCALE,
+        |runs| {
+            let cases = [
+                case("fec:10/12", "fec", "nd=10 nr=2", "delay_nd"),
+                case("arq", "arq", "", "delay"),
+                case("harq:5/7,rounds=2", "harq", "nd=5 nr=2 R=2", "delay_lldu"),
+            ];
+            compare(runs, 0.99, &[0.1, 0.5, 0.8, 0.9, 0.95, 0.98], &cases)
+        },
+    ),
+    Figure::new(
+        "000-fig6",
+        "papers/000 Fig. 6: the same for ND = 38, NR = 13, R = 2, alpha = 0.98",
+        SCALE,
+        |runs| {
+            let harq = "harq:38/51,rounds=2";
+            let cases = [
+                Case {
+                    eta_reference: &[0.7451, 0.7448, 0.7222, 0.6596, 0.6119],
+                    ..case("fec:38/51", "fec", "nd=38 nr=13", "delay_nd")
+                },
+                Case {
+                    eta_reference: &[0.9783, 0.9615, 0.9091, 0.8333, 0.7778],
+                    delay_reference: &[0.2611, 0.2700, 0.3000, 0.3500, 0.3929],
+                    ..case("arq", "arq", "", "delay")
+                },
+                Case {
+                    eta_reference: &[0.7451, 0.7451, 0.7376, 0.6998, 0.6588],
+                    delay_reference: &[0.2500, 0.2502, 0.2674, 0.3168, 0.3522],
+                    ..case(harq, "harq", "nd=38 nr=13 R=2", "delay_lldu")
+                },
+            ];
+            compare(runs, 0.98, &[0.1, 0.5, 0.8, 0.9, 0.93], &cases)
+        },
+    ),
+    Figure::new(
+        "link-further",
+        "what papers/000 has no figure for: interleaved FEC (eq 4), NS > 0, frame ARQ, alpha = 0.98",
+        SCALE,
+        |runs| {
+            let (short, long) = ("fec:10/12,interleave=10", "fec:10/12,interleave=100");
+            let (extra, many) = ("harq:10/12,extra=2,rounds=1", "harq:10/12,rounds=4");
+            let frames = "frame-arq:10/12,rounds=2";
+            let cases = [
+                case(short, "fec", "nd=10 nr=2 depth=10", "delay_nd"),
+                case(long, "fec", "nd=10 nr=2 depth=100", "delay_nd"),
+                case(extra, "harq", "nd=10 nr=2 ns=2 R=1", "delay_lldu"),
+                case(many, "harq", "nd=10 nr=2 R=4", "delay_lldu"),
+                case(frames, "frame-arq", "nd=10 nr=2 R=2", "delay"),
+            ];
+            compare(runs, 0.98, &[0.1, 0.5, 0.8, 0.9], &cases)
+        },
+    ),
+];
 
 /// Every case at every beta, all on the same traces.
 fn compare(runs: &Runs, alpha: f64, betas: &[f64], cases: &[Case]) -> Outcome<Vec<Comparison>> {
@@ -213,81 +131,60 @@ fn compare(runs: &Runs, alpha: f64, betas: &[f64], cases: &[Case]) -> Outcome<Ve
         .map(|case| case.scheme.parse().map_err(Failure::failed))
         .collect::<Outcome<_>>()?;
     let mut comparisons = Vec::new();
-    for beta in betas {
-        let seeds: Vec<u64> = (1..=runs.seeds).collect();
-        let walked: Vec<Vec<Walked>> = seeds
-            .into_par_iter()
-            .map(|seed| walk(&specs, alpha, *beta, runs.duration, seed))
-            .collect::<Outcome<_>>()?;
+    for (place, beta) in betas.iter().enumerate() {
+        let walked = runs.each(|seed| walk(&specs, alpha, *beta, runs.duration, seed))?;
         for (index, case) in cases.iter().enumerate() {
             let of_case: Vec<Walked> = walked.iter().map(|schemes| schemes[index]).collect();
-            comparisons.extend(case.rows(alpha, *beta, &of_case)?);
+            comparisons.extend(case.rows(alpha, *beta, place, &of_case)?);
         }
     }
     Ok(comparisons)
 }
 
 impl Case {
-    /// Efficiency, residual loss where there is any, delay.
-    fn rows(&self, alpha: f64, beta: f64, walked: &[Walked]) -> Outcome<Vec<Comparison>> {
+    /// Efficiency, residual loss where there is any, delay; beta is at this place of the figure's axis.
+    fn rows(
+        &self,
+        alpha: f64,
+        beta: f64,
+        place: usize,
+        walked: &[Walked],
+    ) -> Outcome<Vec<Comparison>> {
         let p = (1.0 - alpha) / (2.0 - alpha - beta);
+        let rtt = RTT.as_secs_f64();
         let channel = match self.model {
-            "arq" => format!("p={p} rtt={}", RTT.as_secs_f64()),
+            "arq" => format!("p={p} rtt={rtt}"),
             _ => format!(
-                "alpha={alpha} beta={beta} rtt={} tp={} {}",
-                RTT.as_secs_f64(),
+                "alpha={alpha} beta={beta} rtt={rtt} tp={} {}",
                 tp(),
                 self.keys
             ),
         };
         let theory = Theory::ask(self.model, &channel)?;
-        let reference = |points: Reference| {
-            let point = points.iter().find(|(at, _)| (at - beta).abs() < 1e-9);
-            point.map(|(_, value)| *value)
+        let row = |quantity, result, value: fn(&Walked) -> f64| {
+            let values: Vec<f64> = walked.iter().map(value).collect();
+            let (at, scheme) = (format!("beta={beta} p={p:.4}"), self.scheme.to_owned());
+            let theory = (&theory, result);
+            Comparison::new(at, scheme, quantity, self.model, theory, mean(&values)?)
         };
-        let row = |quantity, theory_value, values: &[f64], reference, why| -> Outcome<Comparison> {
-            let simulated = mean(values)?;
-            Ok(Comparison {
-                at: format!("beta={beta} p={p:.4}"),
-                subject: self.scheme.to_owned(),
-                quantity,
-                by: self.model,
-                model: theory.asked().to_owned(),
-                theory: theory_value,
-                simulated: simulated.mean,
-                ci95: simulated.ci95,
-                reference,
-                allowed: if quantity == LOSS && self.model != "fec" {
-                    CUT_UP
-                } else {
-                    1.0
-                },
-                bound: None,
-                outside_assumptions: why,
-            })
-        };
-        let of = |what: fn(&Walked) -> f64| -> Vec<f64> { walked.iter().map(what).collect() };
-        let mut rows = vec![row(
-            "efficiency",
-            theory.result("eta")?,
-            &of(|walked| walked.efficiency),
-            reference(self.eta_reference),
-            None,
-        )?];
+        let mut rows = vec![Comparison {
+            reference: self.eta_reference.get(place).copied(),
+            ..row("efficiency", "eta", |walked| walked.efficiency)?
+        }];
         if let Ok(loss) = theory.result("residual_loss") {
             let lldus: u64 = walked.iter().map(|walked| walked.lldus).sum();
             let seen: u64 = walked.iter().map(|walked| walked.lost).sum();
             let most = (loss * to_f64(lldus)).max(to_f64(seen));
-            let rare = (loss > 0.0 && most < SEEN).then_some(RARE);
-            rows.push(row(LOSS, loss, &of(|walked| walked.loss), None, rare)?);
+            rows.push(Comparison {
+                allowed: if self.model == "fec" { 1.0 } else { CUT_UP },
+                outside_assumptions: (loss > 0.0 && most < SEEN).then_some(RARE),
+                ..row("residual loss", "residual_loss", |walked| walked.loss)?
+            });
         }
-        rows.push(row(
-            "delay s",
-            theory.result(self.delay)?,
-            &of(|walked| walked.delay),
-            reference(self.delay_reference),
-            None,
-        )?);
+        rows.push(Comparison {
+            reference: self.delay_reference.get(place).copied(),
+            ..row("delay s", self.delay, |walked| walked.delay)?
+        });
         Ok(rows)
     }
 }
@@ -385,8 +282,10 @@ fn walk(
         lldus.clear();
         walk.finish(&mut lldus);
         sums.add(&lldus, until);
-        let frames = walk.scheme().text().starts_with("frame-arq");
-        let waited = if frames { sums.delivered } else { sums.lldus };
+        let waited = match walk.scheme().combining() {
+            Combining::Discard => sums.delivered,
+            Combining::Incremental => sums.lldus,
+        };
         Walked {
             lldus: sums.lldus,
             lost: sums.lost,

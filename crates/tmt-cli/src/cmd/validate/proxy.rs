@@ -7,16 +7,20 @@
 //! that a window of 26 to 51 segments over a pipe of 25 keeps busy all the time. It is no strict bound: it leaves out what recoveries cost, and with T1 = 500 ms, T2 = 300 ms
 //! and B = 50, which no figure has, the simulation is 10 to 15 % below it.
 
+use std::fmt;
+
 use fluid_tcp::endpoint::sender::Snapshot;
 use fluid_tcp::endpoint::{Endpoint, Profile};
 use fluid_tcp::link::PacketCopy;
 use fluid_tcp::link::gateway::{Hold, InOrder};
 use fluid_tcp::simulation::probe::{Moment, Probe, Refused};
 use fluid_tcp::simulation::{Path, SplitWindow};
+use tmt_core::math::num;
 use tmt_core::types::{BitRate, Bytes, Span, Time, to_f64};
 
+use self::Axis::{Buffer, Flows, Loss, Repeats, T1, T2};
 use super::coupled::Point;
-use super::figure::{Bound, Comparison, Figure, Runs, Theory, mean};
+use super::figure::{Bound, Comparison, Figure, Runs, Scale, Theory, cross, mean};
 use crate::exit::Outcome;
 
 const RATE: BitRate = BitRate(1_000_000);
@@ -39,294 +43,190 @@ const FEW: &str = "with so few segments for each flow (58) sees no fast retransm
 /// Share of the link by which the losses of a run may be fewer than expected.
 const BEYOND: f64 = 0.01;
 
-const fn figure(
-    name: &'static str,
-    about: &'static str,
-    tolerance: f64,
-    compare: fn(&Runs) -> Outcome<Vec<Comparison>>,
-) -> Figure {
-    Figure {
-        name,
-        also: &[],
-        about,
+const fn scale(tolerance: f64) -> Scale {
+    Scale {
         tolerance,
-        duration: Span::from_secs(1_000),
-        shortest: Span::from_secs(100),
-        compare,
+        seconds: (1_000, 100),
     }
 }
 
-pub(super) const LOSSES: Figure = figure(
-    "004-fig6",
-    "papers/004 Fig. 6: end to end over the segment loss rate, T1 = 0, B = 50",
-    0.1,
-    |runs| {
-        let mut rows = Vec::new();
-        for satellite in [100, 250, 500] {
-            for loss in [0.1, 0.2, 0.3, 0.4, 0.5] {
-                let way = Way {
-                    satellite,
-                    loss,
-                    terrestrial: 0,
-                    ..WAY
-                };
-                rows.push(way.end_to_end(runs, format!("T2={satellite}ms p={loss}"))?);
-            }
-        }
-        Ok(rows)
-    },
-);
+/// How a point's path is run: end to end, or split by a proxy that tells its flows of its room in this way.
+type Run = Option<SplitWindow>;
 
-pub(super) const SATELLITE: Figure = figure(
-    "004-fig7",
-    "papers/004 Fig. 7: end to end over T2, T1 = 100 ms, B = 50",
-    0.1,
-    |runs| {
-        let mut rows = Vec::new();
-        for loss in [0.1, 0.3] {
-            for satellite in [50, 100, 200, 300, 400, 500] {
-                let way = Way {
-                    satellite,
-                    loss,
-                    ..WAY
-                };
-                rows.push(way.end_to_end(runs, format!("T2={satellite}ms p={loss}"))?);
-            }
-        }
-        Ok(rows)
-    },
-);
+const END_TO_END: &[Run] = &[None];
+const SPLIT: &[Run] = &[Some(SplitWindow::Share)];
+const BOTH: &[Run] = &[None, Some(SplitWindow::Share), Some(SplitWindow::Whole)];
 
-pub(super) const TERRESTRIAL: Figure = figure(
-    "004-fig8",
-    "papers/004 Fig. 8: end to end over T1, T2 = 100 ms, B = 50",
-    0.1,
-    |runs| {
-        let mut rows = Vec::new();
-        for loss in [0.1, 0.3] {
-            for terrestrial in [0, 100, 200, 300, 400, 500] {
-                let way = Way {
-                    terrestrial,
-                    loss,
-                    ..WAY
-                };
-                rows.push(way.end_to_end(runs, format!("T1={terrestrial}ms p={loss}"))?);
-            }
-        }
-        Ok(rows)
-    },
-);
+const LOSSES: [f64; 2] = [0.1, 0.3];
+const MANY_LOSSES: [f64; 5] = [0.1, 0.2, 0.3, 0.4, 0.5];
 
-pub(super) const BUFFER: Figure = figure(
-    "004-fig9",
-    "papers/004 Fig. 9: end to end over the buffer, T1 = T2 = 100 ms",
-    0.1,
-    |runs| {
-        let mut rows = Vec::new();
-        for loss in [0.1, 0.3] {
-            for buffer in [10, 25, 50, 100, 200] {
-                let way = Way {
-                    buffer,
-                    loss,
-                    ..WAY
-                };
-                rows.push(way.end_to_end(runs, format!("B={buffer} p={loss}"))?);
-            }
-        }
-        Ok(rows)
-    },
-);
-
-pub(super) const SPLIT_BUFFER: Figure = figure(
-    "004-fig11",
-    "papers/004 Fig. 11: splitting over the buffer, T1 = 100 ms, p = 0.1",
-    0.06,
-    |runs| {
-        let mut rows = Vec::new();
-        for satellite in [10, 500] {
-            for buffer in [10, 20, 50, 100, 150, 200] {
-                let way = Way {
-                    satellite,
-                    buffer,
-                    ..WAY
-                };
-                rows.push(way.split(runs, format!("T2={satellite}ms B={buffer}"))?);
-            }
-        }
-        Ok(rows)
-    },
-);
-
-pub(super) const SPLIT_LOSSES: Figure = figure(
-    "004-fig12",
-    "papers/004 Fig. 12: splitting over the segment loss rate, T1 = 100 ms, B = 50",
-    0.06,
-    |runs| {
-        let mut rows = Vec::new();
-        for satellite in [100, 500] {
-            for loss in [0.1, 0.2, 0.3, 0.4, 0.5] {
-                let way = Way {
-                    satellite,
-                    loss,
-                    ..WAY
-                };
-                rows.push(way.split(runs, format!("T2={satellite}ms p={loss}"))?);
-            }
-        }
-        Ok(rows)
-    },
-);
-
-pub(super) const BOTH: Figure = figure(
-    "004-fig13",
-    "papers/004 Fig. 13: both over beta/(1 + 2 alpha), T2 = 100 ms, p = 0.1",
-    0.1,
-    |runs| {
-        let mut rows = Vec::new();
-        for alpha in [0.1, 1.0, 10.0] {
-            for load in [0.2, 0.4, 0.6, 0.8, 1.0, 1.5] {
-                let satellite = 100;
-                let mu = to_f64(RATE.0) / (8.0 * to_f64(SEGMENT.0));
-                let bdp = mu * f64::from(satellite) / 1e3;
-                let buffer = tmt_core::math::num::whole((load * (1.0 + 2.0 * alpha) * bdp).round());
-                let terrestrial =
-                    tmt_core::math::num::whole((alpha * f64::from(satellite) / 0.9).round());
-                let way = Way {
-                    terrestrial: u32::try_from(terrestrial).unwrap_or(u32::MAX),
-                    buffer,
-                    ..WAY
-                };
-                let at = format!("alpha={alpha} beta/(1+2alpha)={load}");
-                rows.push(way.end_to_end(runs, at.clone())?);
-                rows.push(way.split(runs, at)?);
-            }
-        }
-        Ok(rows)
-    },
-);
-
-pub(super) const ATTEMPTS: Figure = figure(
-    "004-fig14",
-    "papers/004 Fig. 14: end to end over the largest number of repeats, T1 = T2 = 100 ms, B = 50",
-    0.1,
-    |runs| {
-        let mut rows = Vec::new();
-        for loss in [0.1, 0.3] {
-            for most in [1, 2, 3, 4, 6, 8, 10] {
-                let way = Way {
-                    most: Some(most),
-                    loss,
-                    ..WAY
-                };
-                rows.push(way.end_to_end(runs, format!("repeats<={most} p={loss}"))?);
-            }
-        }
-        Ok(rows)
-    },
-);
-
-pub(super) const FADING: Figure = figure(
-    "004-fig15",
-    "papers/004 Fig. 15: both over the fading rate, X = 0.1, T1 = T2 = 100 ms, B = 50; the model is an upper bound",
-    0.1,
-    |runs| {
-        let mut rows = Vec::new();
-        for bad in [10, 20, 50, 100, 200] {
+pub(super) const FIGURES: &[Figure] = &[
+    Figure::new(
+        "004-fig6",
+        "papers/004 Fig. 6: end to end over the segment loss rate, T1 = 0, B = 50",
+        scale(0.1),
+        |runs| {
             let way = Way {
-                fading: Some(bad),
+                terrestrial: 0,
                 ..WAY
             };
-            let at = format!("m={bad}ms f={}/s", 100.0 / f64::from(bad));
-            rows.push(way.end_to_end(runs, at.clone())?);
-            rows.push(way.split(runs, at)?);
-        }
-        Ok(rows)
-    },
-);
-
-pub(super) const CONNECTIONS: Figure = figure(
-    "004-fig16",
-    "papers/004 Fig. 16: both over the number of connections, T1 = T2 = 100 ms, p = 0.1",
-    0.1,
-    |runs| {
-        let mut rows = Vec::new();
-        for buffer in [30, 100] {
-            for flows in [1, 2, 5, 10] {
+            let points = way.over(&[100, 250, 500].map(T2), &MANY_LOSSES.map(Loss));
+            compare(runs, END_TO_END, points)
+        },
+    ),
+    Figure::new(
+        "004-fig7",
+        "papers/004 Fig. 7: end to end over T2, T1 = 100 ms, B = 50",
+        scale(0.1),
+        |runs| {
+            let points = WAY.over(&LOSSES.map(Loss), &[50, 100, 200, 300, 400, 500].map(T2));
+            compare(runs, END_TO_END, points)
+        },
+    ),
+    Figure::new(
+        "004-fig8",
+        "papers/004 Fig. 8: end to end over T1, T2 = 100 ms, B = 50",
+        scale(0.1),
+        |runs| {
+            let points = WAY.over(&LOSSES.map(Loss), &[0, 100, 200, 300, 400, 500].map(T1));
+            compare(runs, END_TO_END, points)
+        },
+    ),
+    Figure::new(
+        "004-fig9",
+        "papers/004 Fig. 9: end to end over the buffer, T1 = T2 = 100 ms",
+        scale(0.1),
+        |runs| {
+            let points = WAY.over(&LOSSES.map(Loss), &[10, 25, 50, 100, 200].map(Buffer));
+            compare(runs, END_TO_END, points)
+        },
+    ),
+    Figure::new(
+        "004-fig11",
+        "papers/004 Fig. 11: splitting over the buffer, T1 = 100 ms, p = 0.1",
+        scale(0.06),
+        |runs| {
+            let buffers = [10, 20, 50, 100, 150, 200].map(Buffer);
+            let points = WAY.over(&[10, 500].map(T2), &buffers);
+            compare(runs, SPLIT, points)
+        },
+    ),
+    Figure::new(
+        "004-fig12",
+        "papers/004 Fig. 12: splitting over the segment loss rate, T1 = 100 ms, B = 50",
+        scale(0.06),
+        |runs| {
+            let points = WAY.over(&[100, 500].map(T2), &MANY_LOSSES.map(Loss));
+            compare(runs, SPLIT, points)
+        },
+    ),
+    Figure::new(
+        "004-fig13",
+        "papers/004 Fig. 13: both over beta/(1 + 2 alpha), T2 = 100 ms, p = 0.1",
+        scale(0.1),
+        |runs| {
+            let loads = [0.2, 0.4, 0.6, 0.8, 1.0, 1.5];
+            let points = cross(&[0.1, 1.0, 10.0], &loads, |alpha: f64, load: f64| {
+                let satellite = f64::from(WAY.satellite);
+                let mu = to_f64(RATE.0) / (8.0 * to_f64(SEGMENT.0));
+                let bdp = mu * satellite / 1e3;
+                let terrestrial = num::whole((alpha * satellite / 0.9).round());
                 let way = Way {
-                    buffer,
-                    flows,
+                    terrestrial: u32::try_from(terrestrial).unwrap_or(u32::MAX),
+                    buffer: num::whole((load * (1.0 + 2.0 * alpha) * bdp).round()),
                     ..WAY
                 };
-                let at = format!("B={buffer} N={flows}");
-                rows.push(way.end_to_end(runs, at.clone())?);
-                // One connection is told the same either way.
-                let windows = [SplitWindow::Share, SplitWindow::Whole];
-                for window in &windows[..if flows == 1 { 1 } else { 2 }] {
-                    let window = *window;
-                    rows.push(Way { window, ..way }.split(runs, at.clone())?);
-                }
+                (format!("alpha={alpha} beta/(1+2alpha)={load}"), way)
+            });
+            compare(runs, BOTH, points)
+        },
+    ),
+    Figure::new(
+        "004-fig14",
+        "papers/004 Fig. 14: end to end over the largest number of repeats, T1 = T2 = 100 ms, B = 50",
+        scale(0.1),
+        |runs| {
+            let points = WAY.over(&LOSSES.map(Loss), &[1, 2, 3, 4, 6, 8, 10].map(Repeats));
+            compare(runs, END_TO_END, points)
+        },
+    ),
+    Figure::new(
+        "004-fig15",
+        "papers/004 Fig. 15: both over the fading rate, X = 0.1, T1 = T2 = 100 ms, B = 50; the model is an upper bound",
+        scale(0.1),
+        |runs| {
+            let points = [10, 20, 50, 100, 200].map(|bad| {
+                let way = Way {
+                    fading: Some(bad),
+                    ..WAY
+                };
+                (format!("m={bad}ms f={}/s", 100.0 / f64::from(bad)), way)
+            });
+            compare(runs, BOTH, points)
+        },
+    ),
+    Figure::new(
+        "004-fig16",
+        "papers/004 Fig. 16: both over the number of connections, T1 = T2 = 100 ms, p = 0.1",
+        scale(0.1),
+        |runs| {
+            let points = WAY.over(&[30, 100].map(Buffer), &[1, 2, 5, 10].map(Flows));
+            compare(runs, BOTH, points)
+        },
+    ),
+    Figure::new(
+        "004-fig17",
+        "papers/004 Fig. 17: windows of two connections end to end when the buffer overflows, T1 = T2 = 100 ms, B = 50, p = 0.1",
+        scale(0.25),
+        windows,
+    ),
+];
+
+/// Every point in each of the ways to run it.
+fn compare(
+    runs: &Runs,
+    ways: &[Run],
+    points: impl IntoIterator<Item = (String, Way)>,
+) -> Outcome<Vec<Comparison>> {
+    let mut rows = Vec::new();
+    for (at, way) in points {
+        for run in ways {
+            // One connection is told the same either way.
+            if way.flows > 1 || *run != Some(SplitWindow::Whole) {
+                rows.push(way.compare(runs, at.clone(), *run)?);
             }
         }
-        Ok(rows)
-    },
-);
+    }
+    Ok(rows)
+}
 
-pub(super) const WINDOWS: Figure = figure(
-    "004-fig17",
-    "papers/004 Fig. 17: windows of two connections end to end when the buffer overflows, T1 = T2 = 100 ms, B = 50, p = 0.1",
-    0.25,
-    |runs| {
-        let way = Way { flows: 2, ..WAY };
-        let theory = Theory::ask("zhu", &way.keys())?;
-        let (mut sums, mut alone) = (Vec::new(), Vec::new());
-        for seed in 1..=runs.seeds {
-            let mut overflows = Overflows::default();
-            way.point(None).run(seed, runs.duration, &mut overflows)?;
-            sums.push(overflows.mean_sum());
-            alone.push(overflows.share_alone());
-        }
-        let (sum, alone) = (mean(&sums)?, mean(&alone)?);
-        let row = |quantity,
-                   found: fluid_tcp::simulation::replications::Estimate,
-                   theory: f64,
-                   by,
-                   model: &str,
-                   outside| Comparison {
-            at: "B=50 N=2".to_owned(),
-            subject: "2 × reno end to end".to_owned(),
-            quantity,
-            by,
-            model: model.to_owned(),
-            theory,
-            simulated: found.mean,
-            ci95: found.ci95,
-            reference: None,
-            allowed: 1.0,
-            bound: None,
-            outside_assumptions: outside,
-        };
-        Ok(vec![
-            row(
-                "both windows at an overflow, segments",
-                sum,
-                theory.result("wmax")?,
-                "zhu wmax",
-                theory.asked(),
-                None,
-            ),
-            row(
-                "overflows that hit one flow alone",
-                alone,
-                1.0,
-                "none",
-                "-",
-                Some(
-                    "no closed form: 0 would be windows in step, and the paper shows both kinds of overflow",
-                ),
-            ),
-        ])
-    },
-);
+fn windows(runs: &Runs) -> Outcome<Vec<Comparison>> {
+    const NO_FORM: &str =
+        "no closed form: 0 would be windows in step, and the paper shows both kinds of overflow";
+    let way = Way { flows: 2, ..WAY };
+    let theory = Theory::ask("zhu", &way.keys())?;
+    let overflows = runs.each(|seed| {
+        let mut overflows = Overflows::default();
+        way.point(None).run(seed, runs.duration, &mut overflows)?;
+        Ok(overflows)
+    })?;
+    let row = |quantity, by, value: fn(&Overflows) -> f64| {
+        let values: Vec<f64> = overflows.iter().map(value).collect();
+        let (at, subject) = ("B=50 N=2".to_owned(), "2 × reno end to end".to_owned());
+        Comparison::new(at, subject, quantity, by, (&theory, "wmax"), mean(&values)?)
+    };
+    let sum = "both windows at an overflow, segments";
+    let alone = "overflows that hit one flow alone";
+    Ok(vec![
+        row(sum, "zhu wmax", Overflows::mean_sum)?,
+        Comparison {
+            model: "-".to_owned(),
+            theory: 1.0,
+            outside_assumptions: Some(NO_FORM),
+            ..row(alone, "none", Overflows::share_alone)?
+        },
+    ])
+}
 
 /// A point: what differs from it is said.
 const WAY: Way = Way {
@@ -337,7 +237,6 @@ const WAY: Way = Way {
     fading: None,
     most: None,
     flows: 1,
-    window: SplitWindow::Share,
 };
 
 /// The path and the load of a point.
@@ -355,10 +254,56 @@ struct Way {
     /// Repeats at most; none for ARQ that never gives up.
     most: Option<u32>,
     flows: u32,
-    window: SplitWindow,
+}
+
+/// A value on an axis of a figure.
+#[derive(Debug, Clone, Copy)]
+enum Axis {
+    T1(u32),
+    T2(u32),
+    Buffer(u64),
+    Repeats(u32),
+    Flows(u32),
+    Loss(f64),
+}
+
+impl fmt::Display for Axis {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            T1(ms) => write!(f, "T1={ms}ms"),
+            T2(ms) => write!(f, "T2={ms}ms"),
+            Buffer(segments) => write!(f, "B={segments}"),
+            Repeats(most) => write!(f, "repeats<={most}"),
+            Flows(flows) => write!(f, "N={flows}"),
+            Loss(p) => write!(f, "p={p}"),
+        }
+    }
 }
 
 impl Way {
+    /// This point at every pair of values, the inner ones first; the loss is named last.
+    fn over(self, outer: &[Axis], inner: &[Axis]) -> Vec<(String, Self)> {
+        cross(outer, inner, |outer, inner| {
+            let at = match outer {
+                Loss(_) => format!("{inner} {outer}"),
+                _ => format!("{outer} {inner}"),
+            };
+            (at, self.with(outer).with(inner))
+        })
+    }
+
+    fn with(mut self, value: Axis) -> Self {
+        match value {
+            T1(ms) => self.terrestrial = ms,
+            T2(ms) => self.satellite = ms,
+            Buffer(segments) => self.buffer = segments,
+            Repeats(most) => self.most = Some(most),
+            Flows(flows) => self.flows = flows,
+            Loss(p) => self.loss = p,
+        }
+        self
+    }
+
     /// The keys of a model of this path.
     fn keys(&self) -> String {
         let (t1, t2) = (
@@ -372,77 +317,68 @@ impl Way {
         format!("B={} mu=250 T1={t1} T2={t2} {loss}", self.buffer)
     }
 
-    fn end_to_end(&self, runs: &Runs, at: String) -> Outcome<Comparison> {
-        let (name, result, by) = match self.fading {
-            Some(_) => ("fading", "e2e_upper_norm", "fading, upper bound"),
-            None => ("zhu", "norm", "zhu"),
+    fn compare(&self, runs: &Runs, at: String, split: Run) -> Outcome<Comparison> {
+        let (model, result, by) = match (self.fading, split) {
+            (None, None) => ("zhu", "norm", "zhu"),
+            (None, Some(_)) => ("split", "norm", "split"),
+            (Some(_), None) => ("fading", "e2e_upper_norm", "fading, upper bound"),
+            (Some(_), Some(_)) => ("fading", "split_upper_norm", "fading, upper bound"),
         };
-        let theory = Theory::ask(name, &self.keys())?;
-        let outside = match self.most {
-            Some(most) if tmt_core::math::num::powi(self.loss, u64::from(most) + 1) > 1e-4 => {
-                Some(LIMITED)
-            }
-            _ if self.flows > 1 => Some(SHARED),
-            _ if self.buffer < 30 => Some(SMALL),
-            _ => None,
-        };
-        self.compare(runs, at, None, (&theory, result, by), outside)
-    }
-
-    fn split(&self, runs: &Runs, at: String) -> Outcome<Comparison> {
-        let (name, result, by) = match self.fading {
-            Some(_) => ("fading", "split_upper_norm", "fading, upper bound"),
-            None => ("split", "norm", "split"),
-        };
-        let theory = Theory::ask(name, &self.keys())?;
-        let few = self.buffer / u64::from(self.flows) < 4;
-        let in_step = self.satellite.is_multiple_of(self.terrestrial.max(1))
-            || 5 * self.satellite <= self.terrestrial;
-        let full = theory.result(result)? >= 0.99 * (1.0 - self.loss);
-        let outside = match self.fading {
-            _ if few => Some(FEW),
-            None if self.flows > 1 && !full => Some(SPREAD),
-            None if !in_step && !full => Some(UNPACED),
-            _ => None,
-        };
-        self.compare(runs, at, Some(self.window), (&theory, result, by), outside)
-    }
-
-    fn compare(
-        &self,
-        runs: &Runs,
-        at: String,
-        split: Option<SplitWindow>,
-        (theory, result, by): (&Theory, &str, &'static str),
-        outside_assumptions: Option<&'static str>,
-    ) -> Outcome<Comparison> {
+        let theory = Theory::ask(model, &self.keys())?;
         let simulated = self.point(split).throughput(runs)?;
-        let way = split.map_or("end to end".to_owned(), |window| match self.flows {
-            1 => "split".to_owned(),
-            _ => format!("split, told {window}"),
-        });
+        let way = match (split, self.flows) {
+            (None, _) => "end to end".to_owned(),
+            (Some(_), 1) => "split".to_owned(),
+            (Some(window), _) => format!("split, told {window}"),
+        };
         Ok(Comparison {
-            at,
-            subject: format!("{} × reno {way}", self.flows),
-            quantity: "throughput / mu",
-            by,
-            model: theory.asked().to_owned(),
-            theory: theory.result(result)?,
-            simulated: simulated.mean,
-            ci95: simulated.ci95,
-            reference: None,
-            allowed: 1.0,
             bound: match (self.fading, split) {
                 (Some(_), _) => Some(Bound::Upper),
                 // No link carries more than what comes through at once.
                 (None, None) if simulated.mean <= 1.0 - self.loss + BEYOND => Some(Bound::Lower),
                 (None, _) => None,
             },
-            outside_assumptions,
+            outside_assumptions: match split {
+                None => self.outside_of_end_to_end(),
+                Some(_) => self.outside_of_split(theory.result(result)?),
+            },
+            ..Comparison::new(
+                at,
+                format!("{} × reno {way}", self.flows),
+                "throughput / mu",
+                by,
+                (&theory, result),
+                simulated,
+            )?
         })
     }
 
-    fn point(&self, split: Option<SplitWindow>) -> Point {
+    /// Which assumption of the model end to end does not hold, if one does not.
+    fn outside_of_end_to_end(&self) -> Option<&'static str> {
+        let given_up = |most| num::powi(self.loss, u64::from(most) + 1);
+        match self.most {
+            Some(most) if given_up(most) > 1e-4 => Some(LIMITED),
+            _ if self.flows > 1 => Some(SHARED),
+            _ if self.buffer < 30 => Some(SMALL),
+            _ => None,
+        }
+    }
+
+    /// The same of splitting, where the model says this share of the link.
+    fn outside_of_split(&self, share: f64) -> Option<&'static str> {
+        let few = self.buffer / u64::from(self.flows) < 4;
+        let in_step = self.satellite.is_multiple_of(self.terrestrial.max(1))
+            || 5 * self.satellite <= self.terrestrial;
+        let full = share >= 0.99 * (1.0 - self.loss);
+        match self.fading {
+            _ if few => Some(FEW),
+            None if self.flows > 1 && !full => Some(SPREAD),
+            None if !in_step && !full => Some(UNPACED),
+            _ => None,
+        }
+    }
+
+    fn point(&self, split: Run) -> Point {
         Point {
             rate: RATE,
             lldu: SEGMENT,

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::figure::{Bound, Comparison, FIGURES, Figure, Runs};
+use super::figure::{Bound, Comparison, Figure, Runs};
 use crate::exit::{Failure, Outcome};
 use crate::output::{Output, json};
 use crate::table::{Report, significant};
@@ -78,10 +78,8 @@ impl FigureReport {
     }
 
     fn count(&self, verdict: Verdict) -> usize {
-        self.rows
-            .iter()
-            .filter(|row| row.verdict == verdict)
-            .count()
+        let rows = self.rows.iter();
+        rows.filter(|row| row.verdict == verdict).count()
     }
 
     /// Rows outside of their tolerance.
@@ -96,7 +94,7 @@ impl FigureReport {
 
     /// The figure's table.
     pub(super) fn text(&self) -> String {
-        let mut report = Report::new([
+        let headings = [
             "at",
             "simulated",
             "quantity",
@@ -107,11 +105,9 @@ impl FigureReport {
             "deviation %",
             "reference",
             "",
-        ])
-        .left(1)
-        .left(2)
-        .left(3)
-        .left(9);
+        ];
+        let words = [1, 2, 3, 9];
+        let mut report = words.into_iter().fold(Report::new(headings), Report::left);
         let maybe = |value: Option<f64>| value.map_or_else(|| "-".to_owned(), significant);
         for row in &self.rows {
             let found = &row.comparison;
@@ -126,11 +122,12 @@ impl FigureReport {
                     maybe(found.ci95),
                     format!("{:+.2}", row.deviation * 100.0),
                     maybe(found.reference),
-                    match found.bound {
-                        Some(Bound::Upper) => format!("{}, judged from above", row.verdict.word()),
-                        Some(Bound::Lower) => format!("{}, judged from below", row.verdict.word()),
-                        None => row.verdict.word().to_owned(),
-                    },
+                    row.verdict.word().to_owned()
+                        + match found.bound {
+                            Some(Bound::Upper) => ", judged from above",
+                            Some(Bound::Lower) => ", judged from below",
+                            None => "",
+                        },
                 ],
             );
         }
@@ -143,12 +140,10 @@ impl FigureReport {
             significant(self.tolerance * 100.0)
         );
         let mut reasons: Vec<&str> = Vec::new();
-        for reason in self
-            .rows
-            .iter()
-            .filter_map(|row| row.comparison.outside_assumptions)
-        {
-            if !reasons.contains(&reason) {
+        for row in &self.rows {
+            if let Some(reason) = row.comparison.outside_assumptions
+                && !reasons.contains(&reason)
+            {
                 reasons.push(reason);
                 text.push_str(&format!("not judged: {reason}\n"));
             }
@@ -163,57 +158,57 @@ impl FigureReport {
     }
 }
 
+/// A field of the CSV.
+type Field = fn(&FigureReport, &Row) -> String;
+
+/// The columns of the CSV.
+const COLUMNS: [(&str, Field); 13] = [
+    ("figure", |figure, _| figure.figure.to_owned()),
+    ("at", |_, row| row.comparison.at.clone()),
+    ("subject", |_, row| row.comparison.subject.clone()),
+    ("quantity", |_, row| row.comparison.quantity.to_owned()),
+    ("model", |_, row| row.comparison.model.clone()),
+    ("theory", |_, row| number(row.comparison.theory)),
+    ("simulated", |_, row| number(row.comparison.simulated)),
+    ("ci95", |_, row| maybe(row.comparison.ci95)),
+    ("deviation", |_, row| number(row.deviation)),
+    ("tolerance", |figure, _| number(figure.tolerance)),
+    ("reference", |_, row| maybe(row.comparison.reference)),
+    ("verdict", |_, row| row.verdict.word().to_owned()),
+    ("outside_assumptions", |_, row| {
+        row.comparison
+            .outside_assumptions
+            .unwrap_or_default()
+            .to_owned()
+    }),
+];
+
+fn number(value: f64) -> String {
+    let finite = value.is_finite().then(|| value.to_string());
+    finite.unwrap_or_default()
+}
+
+fn maybe(value: Option<f64>) -> String {
+    value.map_or_else(String::new, number)
+}
+
 /// All figures in one table.
 pub(super) fn csv(figures: &[FigureReport]) -> Outcome<Vec<u8>> {
     let mut writer = csv::Writer::from_writer(Vec::new());
-    let head = [
-        "figure",
-        "at",
-        "subject",
-        "quantity",
-        "model",
-        "theory",
-        "simulated",
-        "ci95",
-        "deviation",
-        "tolerance",
-        "reference",
-        "verdict",
-        "outside_assumptions",
-    ];
+    let head = COLUMNS.map(|(name, _)| name);
     writer.write_record(head).map_err(Failure::failed)?;
-    let number = |value: f64| {
-        if value.is_finite() {
-            value.to_string()
-        } else {
-            String::new()
-        }
-    };
-    let maybe = |value: Option<f64>| value.map_or_else(String::new, number);
     for figure in figures {
         for row in &figure.rows {
-            let found = &row.comparison;
-            let record = [
-                figure.figure,
-                &found.at,
-                &found.subject,
-                found.quantity,
-                &found.model,
-                &number(found.theory),
-                &number(found.simulated),
-                &maybe(found.ci95),
-                &number(row.deviation),
-                &number(figure.tolerance),
-                &maybe(found.reference),
-                row.verdict.word(),
-                found.outside_assumptions.unwrap_or(""),
-            ];
+            let record = COLUMNS.map(|(_, field)| field(figure, row));
             writer.write_record(record).map_err(Failure::failed)?;
         }
     }
-    writer
-        .into_inner()
-        .map_err(|error| Failure::failed(error.error()))
+    written(writer)
+}
+
+fn written(writer: csv::Writer<Vec<u8>>) -> Outcome<Vec<u8>> {
+    let bytes = writer.into_inner();
+    bytes.map_err(|error| Failure::failed(error.error()))
 }
 
 /// A figure's entry in the list.
@@ -226,8 +221,13 @@ struct Entry {
 }
 
 /// The figures there are.
-pub(super) fn list(output: &mut Output, as_json: bool, as_csv: bool) -> Outcome {
-    let entries = FIGURES.iter().map(|figure| Entry {
+pub(super) fn list(
+    figures: impl Iterator<Item = &'static Figure>,
+    output: &mut Output,
+    as_json: bool,
+    as_csv: bool,
+) -> Outcome {
+    let entries = figures.map(|figure| Entry {
         figure: figure.name,
         about: figure.about,
         tolerance: figure.tolerance,
@@ -241,8 +241,7 @@ pub(super) fn list(output: &mut Output, as_json: bool, as_csv: bool) -> Outcome 
         for entry in entries {
             writer.serialize(entry).map_err(Failure::failed)?;
         }
-        let bytes = writer.into_inner();
-        return output.write(&bytes.map_err(|error| Failure::failed(error.error()))?);
+        return output.write(&written(writer)?);
     }
     let mut report =
         Report::new(["figure", "what is compared", "tolerance %", "duration s"]).left(1);

@@ -1,17 +1,16 @@
 //! papers/003 Tables I and II: TGEP and relation (15) beside `tmt tcp`.
 
-use fluid_tcp::congestion::Algorithm;
 use fluid_tcp::endpoint::rtt::RtoSettings;
 use fluid_tcp::endpoint::{Endpoint, Profile};
 use fluid_tcp::link::SyntheticLink;
 use fluid_tcp::link::gateway::Discipline;
 use fluid_tcp::simulation::probe::NoProbe;
-use fluid_tcp::simulation::{Flow, Path, ReturnPath, Setup, run};
-use rayon::prelude::*;
+use fluid_tcp::simulation::{Path, ReturnPath, Setup, run};
 use tmt_core::channel::{Channel, ChannelSpec};
 use tmt_core::types::{BitRate, Bytes, Span, Time, to_f64};
 
-use super::figure::{Comparison, Figure, Runs, Theory, mean};
+use super::coupled::flows;
+use super::figure::{Comparison, Figure, Runs, Scale, Theory, mean};
 use crate::exit::{Failure, Outcome};
 
 /// Size of a segment; only the rate in segments matters.
@@ -75,94 +74,76 @@ const FIVE: Table = Table {
     ],
 };
 
-pub(super) const TABLE_1: Figure = Figure {
-    name: "003-table1",
-    also: &[],
-    about: "papers/003 Table I: normalised goodput over the loss rate, one NewReno connection, mu = 100",
+const SCALE: Scale = Scale {
     tolerance: 0.2,
-    duration: Span::from_secs(20_000),
-    shortest: Span::from_secs(500),
-    compare: |runs| compare(runs, &ONE),
+    seconds: (20_000, 500),
 };
 
-pub(super) const TABLE_2: Figure = Figure {
-    name: "003-table2",
-    also: &[],
-    about: "papers/003 Table II: the same for five NewReno connections in all, mu = 455",
-    tolerance: 0.2,
-    duration: Span::from_secs(5_000),
-    shortest: Span::from_secs(500),
-    compare: |runs| compare(runs, &FIVE),
-};
+pub(super) const FIGURES: &[Figure] = &[
+    Figure::new(
+        "003-table1",
+        "papers/003 Table I: normalised goodput over the loss rate, one NewReno connection, mu = 100",
+        SCALE,
+        |runs| ONE.compare(runs),
+    ),
+    Figure::new(
+        "003-table2",
+        "papers/003 Table II: the same for five NewReno connections in all, mu = 455",
+        Scale {
+            seconds: (5_000, 500),
+            ..SCALE
+        },
+        |runs| FIVE.compare(runs),
+    ),
+];
 
 /// Below this TGEP's fluid is no model: windows are of a few segments, and timeouts rule.
 const TGEP_LEAST: f64 = 0.1;
 /// Above this share of the link relation (15), which knows no limit, is no model.
 const RELATION_MOST: f64 = 0.95;
 
-fn compare(runs: &Runs, table: &Table) -> Outcome<Vec<Comparison>> {
-    let mut comparisons = Vec::new();
-    for row in table.rows {
-        let seeds: Vec<u64> = (1..=runs.seeds).collect();
-        let goodputs: Vec<f64> = seeds
-            .into_par_iter()
-            .map(|seed| table.simulate(row.q, runs.duration, seed))
-            .collect::<Outcome<_>>()?;
-        comparisons.extend(table.rows_of(row, &goodputs)?);
-    }
-    Ok(comparisons)
-}
+const THIN: &str = "TGEP knows neither timeouts nor several losses in a window: below a tenth of the link windows are of a few \
+                    segments";
+const FULL: &str = "relation (15) knows no link rate: above 0.95 of the link it says what an unlimited one would give";
 
 impl Table {
+    fn compare(&self, runs: &Runs) -> Outcome<Vec<Comparison>> {
+        let mut comparisons = Vec::new();
+        for row in self.rows {
+            let goodputs = runs.each(|seed| self.simulate(row.q, runs.duration, seed))?;
+            comparisons.extend(self.rows_of(row, &goodputs)?);
+        }
+        Ok(comparisons)
+    }
+
     /// The three closed forms of a row beside the simulation.
-    fn rows_of(&self, row: &Row, goodputs: &[f64]) -> Outcome<Vec<Comparison>> {
+    fn rows_of(&self, row: &Row, goodputs: &[f64]) -> Outcome<[Comparison; 3]> {
         let simulated = mean(goodputs)?;
         let link = format!(
             "q={} mu={} tau=0.5 b={} N={}",
             row.q, self.mu, self.delayed_ack, self.connections
         );
-        let comparison =
-            |by, theory: &Theory, result, reference, outside_assumptions| -> Outcome<Comparison> {
-                Ok(Comparison {
-                    at: format!("q={:e}", row.q),
-                    subject: format!("{} × newreno", self.connections),
-                    quantity: "goodput / mu",
-                    by,
-                    model: theory.asked().to_owned(),
-                    theory: theory.result(result)?,
-                    simulated: simulated.mean,
-                    ci95: simulated.ci95,
-                    reference,
-                    allowed: 1.0,
-                    bound: None,
-                    outside_assumptions,
-                })
-            };
+        let comparison = |by, theory: &Theory, result, reference, outside| {
+            let subject = format!("{} × newreno", self.connections);
+            let at = format!("q={:e}", row.q);
+            let theory = (theory, result);
+            Ok(Comparison {
+                reference,
+                outside_assumptions: outside,
+                ..Comparison::new(at, subject, "goodput / mu", by, theory, simulated)?
+            })
+        };
         let thinnest = Theory::ask("tgep", &format!("{link} beta=0.8"))?.result("norm")?;
-        let thin = (thinnest < TGEP_LEAST).then_some(
-            "TGEP knows neither timeouts nor several losses in a window: below a tenth of the link windows are of a few \
-             segments",
-        );
-        let mut rows = Vec::new();
-        for (by, resend, reference) in [
-            ("tgep resend=mu", "mu", Some(row.tgep)),
-            ("tgep resend=rtt", "rtt", None),
-        ] {
-            let theory = Theory::ask("tgep", &format!("{link} beta=0.8 resend={resend}"))?;
-            rows.push(comparison(by, &theory, "norm", reference, thin)?);
-        }
-        let theory = Theory::ask("relation15", &format!("{link} T0=1"))?;
-        let full = (theory.result("Tg")? > RELATION_MOST).then_some(
-            "relation (15) knows no link rate: above 0.95 of the link it says what an unlimited one would give",
-        );
-        rows.push(comparison(
-            "relation15 T0=1",
-            &theory,
-            "Tg",
-            row.relation,
-            full,
-        )?);
-        Ok(rows)
+        let thin = (thinnest < TGEP_LEAST).then_some(THIN);
+        let fastest = Theory::ask("tgep", &format!("{link} beta=0.8 resend=mu"))?;
+        let slower = Theory::ask("tgep", &format!("{link} beta=0.8 resend=rtt"))?;
+        let relation = Theory::ask("relation15", &format!("{link} T0=1"))?;
+        let full = (relation.result("Tg")? > RELATION_MOST).then_some(FULL);
+        Ok([
+            comparison("tgep resend=mu", &fastest, "norm", Some(row.tgep), thin)?,
+            comparison("tgep resend=rtt", &slower, "norm", None, thin)?,
+            comparison("relation15 T0=1", &relation, "Tg", row.relation, full)?,
+        ])
     }
 
     /// Goodput over the link's rate in one run, with the settings of set A (fixtures/reference/peers).
@@ -181,20 +162,14 @@ impl Table {
             initial_window: 1,
             ..profile
         };
-        let algorithm: Algorithm = "newreno".parse().map_err(Failure::failed)?;
         let rate = BitRate(self.mu * PACKET.0 * 8);
-        let flow = |index: u32| Flow {
-            algorithm: algorithm.clone(),
-            endpoint,
-            // Apart by a fraction of a round trip, so that they do not move in step.
-            start: Span::from_millis(110 * index),
-            packets: None,
-        };
+        // Apart by a fraction of a round trip, so that they do not move in step.
+        let apart = Span::from_millis(110);
         let setup = Setup {
             discipline: Discipline::DropTail,
             path: Path::default(),
             return_path: ReturnPath::default(),
-            flows: (0..self.connections).map(flow).collect(),
+            flows: flows(self.connections, "newreno", endpoint, apart)?,
             packet: PACKET,
             rtt: self.rtt,
             buffer: self.buffer,

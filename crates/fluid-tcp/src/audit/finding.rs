@@ -2,12 +2,12 @@
 
 /// The two halves of every message of the auditor.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub(super) struct Refusal {
+pub(super) struct Finding {
     pub(super) found: String,
     pub(super) expected: String,
 }
 
-impl Refusal {
+impl Finding {
     pub(super) fn new(found: impl Into<String>, expected: impl Into<String>) -> Self {
         Self {
             found: found.into(),
