@@ -25,7 +25,7 @@ use proptest::prelude::*;
 use tmt_core::ErrorKind;
 use tmt_core::format::arrow::encode;
 use tmt_core::format::columnar::{Next, Options};
-use tmt_core::format::text::Unit;
+use tmt_core::format::{FileKind, Format, Unit};
 use tmt_core::types::{Lldu, Metadata, Slot};
 
 /// A timeline in batches of these lengths.
@@ -395,8 +395,8 @@ fn what_stands_behind_the_end_of_a_stream_is_not_passed_over() {
 fn streams_of_long_ago_are_refused_with_words() {
     let new = timeline(&fixture_rows(), &Metadata::new(), 4);
     let old = &new[4..];
-    let kind = tmt_core::format::compression::recognise(old);
-    assert_eq!(kind, tmt_core::format::compression::Kind::ArrowBefore015);
+    let kind = tmt_core::format::recognise(old);
+    assert_eq!(kind, FileKind::Plain(Format::Arrow));
     let error = read_arrow(old, options()).end.unwrap_err();
     assert!(error.to_string().contains("0.15"), "{error}");
 }

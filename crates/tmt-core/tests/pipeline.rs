@@ -10,7 +10,7 @@ use proptest::prelude::*;
 use rayon::{ThreadPool, ThreadPoolBuilder};
 use tmt_core::channel::{Channel, ChannelSpec};
 use tmt_core::format::text::encode;
-use tmt_core::format::trace::{Form, Options, Rows, TraceReader, TraceWriter};
+use tmt_core::format::{Form, Options, Rows, TraceReader, TraceWriter};
 use tmt_core::pipeline::{Apply, Inject, Lane, StageError, collect};
 use tmt_core::scheme::runner::Walk;
 use tmt_core::stats::{LinkSummary, LlduTally, SlotTally};

@@ -11,7 +11,8 @@ mod reading;
 
 use proptest::prelude::*;
 use reading::{Reading, decode, read, read_file};
-use tmt_core::format::text::{Options, Unit, encode};
+use tmt_core::format::Unit;
+use tmt_core::format::text::{Options, encode};
 use tmt_core::types::{EndLine, Fate, Lldu, Metadata, Slot, Span, Time};
 
 const LARGEST: u64 = i64::MAX as u64;

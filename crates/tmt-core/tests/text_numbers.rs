@@ -10,7 +10,8 @@ mod reading;
 
 use proptest::prelude::*;
 use reading::decode;
-use tmt_core::format::text::{Options, Unit};
+use tmt_core::format::Unit;
+use tmt_core::format::text::Options;
 
 const LARGEST: u64 = i64::MAX as u64;
 

@@ -12,7 +12,8 @@ mod reading;
 
 use proptest::prelude::*;
 use reading::{Reading, decode};
-use tmt_core::format::text::{Decoder, LONGEST_LINE, Options, Rows, Tail, Unit};
+use tmt_core::format::text::{Decoder, LONGEST_LINE, Options};
+use tmt_core::format::{Rows, Tail, Unit};
 
 fn config(cases: u32) -> ProptestConfig {
     ProptestConfig {

@@ -1,6 +1,6 @@
 //! The timeline the link ran on, read once from front to back.
 
-use tmt_core::format::trace::{Rows, TraceReader};
+use tmt_core::format::{Rows, TraceReader};
 use tmt_core::types::{Slot, Time};
 use tmt_core::{Error, Result};
 

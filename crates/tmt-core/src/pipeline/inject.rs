@@ -6,7 +6,7 @@ use rayon::Scope;
 
 use super::{Stage, StageError, drive};
 use crate::channel::{Chain, Channel, ChannelSpec, ErasurePiece, Erasures};
-use crate::format::trace::{Rows, TraceReader, TraceWriter};
+use crate::format::{Rows, TraceReader, TraceWriter};
 use crate::types::{EndLine, Slot, Time};
 
 /// Slots on their way from drawing to writing.

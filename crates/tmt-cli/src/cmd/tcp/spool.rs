@@ -9,7 +9,7 @@ use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use fluid_tcp::link::timeline::{Block, Builder, Store, Timeline};
-use tmt_core::format::trace::TraceReader;
+use tmt_core::format::TraceReader;
 use tmt_core::pipeline::collect;
 use tmt_core::types::Lldu;
 
@@ -198,7 +198,7 @@ mod tests {
     use fluid_tcp::simulation::metrics::RunReport;
     use fluid_tcp::simulation::probe::NoProbe;
     use fluid_tcp::simulation::{self, Flow, Path, ReturnPath, Setup};
-    use tmt_core::format::trace::Options;
+    use tmt_core::format::Options;
     use tmt_core::types::{Bytes, Span, Time};
 
     use super::*;

@@ -6,16 +6,162 @@
 
 use std::io::BufRead;
 
-use super::mahimahi::crlf_finding;
-use super::{Finding, Lines};
-use crate::format::text::{Unit, shown};
+use super::{
+    DECODE_DELAY, Files, Given, Import, ImportError, Importer, Key, Lines, Note, RTT, Refusal,
+    Rule, Slots, Takes, decode_delay, rate_bps, tell_rtt,
+};
+use crate::format::text::shown;
+use crate::format::unit::Unit;
 use crate::types::{Error, ErrorKind, Result, Slot, Span, Time};
 
-/// Name of the format, and what it is.
-pub const FORMAT: (&str, &str) = (
-    "delay-loss",
-    "a file of delays and a file of losses, one packet a line",
-);
+const DELAY: &str = "delay";
+const LOSS: &str = "loss";
+const INTERVAL: &str = "interval";
+const DELAY_UNIT: &str = "delay-unit";
+const PROPAGATION: &str = "propagation";
+const LOST: &str = "lost";
+const ROUND_TRIP: &str = "round-trip";
+const LLDU: &str = "lldu";
+
+/// Stands for the smallest delay of a received packet.
+const MIN: &str = "min";
+
+/// Why there must be an interval.
+const NO_TIMES: &str = "the files hold no send times";
+
+const fn key(name: &'static str, takes: Takes, help: &'static str, rule: Rule) -> Key {
+    Key {
+        name,
+        takes,
+        help,
+        rule,
+    }
+}
+
+/// The format.
+#[derive(Debug)]
+pub struct Format;
+
+impl Importer for Format {
+    fn name(&self) -> &'static str {
+        "delay-loss"
+    }
+
+    fn about(&self) -> &'static str {
+        "a file of delays and a file of losses, one packet a line"
+    }
+
+    fn keys(&self) -> &'static [Key] {
+        const KEYS: [Key; 10] = [
+            key(
+                DELAY,
+                Takes::File,
+                "file of delays, `-` for stdin",
+                Rule::Free,
+            ),
+            key(
+                LOSS,
+                Takes::File,
+                "file of losses, `-` for stdin",
+                Rule::Free,
+            ),
+            key(
+                INTERVAL,
+                Takes::Duration { zero: false },
+                "time between two packets; the files hold no send times",
+                Rule::Required(NO_TIMES),
+            ),
+            key(
+                DELAY_UNIT,
+                Takes::OneOf(&["s", "ms", "us", "ns"]),
+                "unit of the delays (ns when left out, as ebpf-trace-emu writes)",
+                Rule::Free,
+            ),
+            key(
+                PROPAGATION,
+                Takes::DurationOr(MIN),
+                "propagation P to take off: a duration, or `min` for the smallest delay of a received packet \
+                 (when left out, for files; a pipe cannot be read twice)",
+                Rule::With(DELAY),
+            ),
+            Key {
+                rule: Rule::Without(DELAY),
+                ..DECODE_DELAY
+            },
+            key(
+                LOST,
+                Takes::OneOf(&["0", "1"]),
+                "the digit that means lost, 1 (when left out) or 0 (Link'Em)",
+                Rule::With(LOSS),
+            ),
+            key(
+                ROUND_TRIP,
+                Takes::Switch,
+                "the delays are round trips; half is taken as one way",
+                Rule::Free,
+            ),
+            RTT,
+            key(
+                LLDU,
+                Takes::Size,
+                "size of a packet, written as `lldu_bytes` and used for `rate_bps`",
+                Rule::Free,
+            ),
+        ];
+        &KEYS
+    }
+
+    fn open(
+        &self,
+        given: &Given,
+        files: &mut dyn Files,
+        note: &mut dyn FnMut(Note),
+    ) -> Result<Import, ImportError> {
+        let format = self.name();
+        if !given.has(DELAY) && !given.has(LOSS) {
+            let keys = [DELAY, LOSS];
+            return Err(Refusal::NoInput { keys, format }.into());
+        }
+        let interval = given.duration(INTERVAL).ok_or(Refusal::Missing {
+            key: INTERVAL,
+            why: NO_TIMES,
+            format,
+        })?;
+        let mut reading = Reading::of(given, interval, note);
+        let (propagation, how) = match given.duration(PROPAGATION) {
+            _ if !given.has(DELAY) => (None, ""),
+            Some(propagation) => (Some(propagation), "as given"),
+            None => (
+                Some(smallest_delay(given, files, reading)?),
+                "the smallest delay of a received packet",
+            ),
+        };
+        reading.propagation = propagation.unwrap_or(Span::ZERO);
+
+        let mut head = Vec::new();
+        if let Some(lldu) = given.size(LLDU) {
+            head.push(("lldu_bytes", lldu.0.to_string()));
+            let rate = rate_bps(lldu, 1, interval);
+            head.extend(rate.map(|rate| ("rate_bps", rate.to_string())));
+        }
+        tell_rtt(&mut head, given, propagation, note);
+        if let Some(propagation) = propagation {
+            let nanos = propagation.as_nanos().to_string();
+            head.push(("propagation_removed_ns", nanos));
+            let text = format!("propagation {propagation} ({how}) is taken off every delay");
+            note(Note::assumed(text, None));
+        }
+        if reading.round_trip {
+            let text = "half of the measured round trip".to_owned();
+            head.push(("one_way_delay", text));
+        }
+        Ok(Import {
+            head,
+            settings: reading.settings(given),
+            slots: Box::new(open_pair(given, files, reading)?),
+        })
+    }
+}
 
 /// How the numbers of the files are meant.
 #[derive(Debug, Clone, Copy)]
@@ -34,6 +180,95 @@ pub struct Reading {
     pub decode_delay: Span,
 }
 
+impl Reading {
+    /// How the files are to be read, before the propagation is known.
+    fn of(given: &Given, interval: Span, note: &mut dyn FnMut(Note)) -> Self {
+        let unit = given.word(DELAY_UNIT).and_then(|unit| unit.parse().ok());
+        if unit.is_none() && given.has(DELAY) {
+            note(Note::assumed("delays are in ns", DELAY_UNIT));
+        }
+        if !given.has(LOST) && given.has(LOSS) {
+            note(Note::assumed("1 means lost", LOST));
+        }
+        Self {
+            interval,
+            unit: unit.unwrap_or(Unit::Nanoseconds),
+            round_trip: given.has(ROUND_TRIP),
+            lost: if given.word(LOST) == Some("0") {
+                b'0'
+            } else {
+                b'1'
+            },
+            propagation: Span::ZERO,
+            decode_delay: if given.has(DELAY) {
+                Span::ZERO
+            } else {
+                decode_delay(given, note)
+            },
+        }
+    }
+
+    fn settings(&self, given: &Given) -> Vec<(&'static str, String)> {
+        let mut settings = vec![(INTERVAL, self.interval.to_string())];
+        if given.has(DELAY) {
+            settings.push((DELAY_UNIT, self.unit.name().to_owned()));
+            settings.push((PROPAGATION, self.propagation.to_string()));
+        } else {
+            settings.push((DECODE_DELAY.name, self.decode_delay.to_string()));
+        }
+        if given.has(LOSS) {
+            settings.push((LOST, char::from(self.lost).to_string()));
+        }
+        if self.round_trip {
+            settings.push((ROUND_TRIP, String::new()));
+        }
+        let rtt = given.duration(RTT.name);
+        settings.extend(rtt.map(|rtt| (RTT.name, rtt.to_string())));
+        settings.extend(given.size(LLDU).map(|lldu| (LLDU, lldu.to_string())));
+        settings
+    }
+}
+
+fn open_pair(
+    given: &Given,
+    files: &mut dyn Files,
+    reading: Reading,
+) -> Result<DelayLoss<Box<dyn BufRead + Send>>> {
+    let mut open = |key| {
+        let given = given.has(key).then(|| files.open(key));
+        let opened = given.transpose();
+        opened.map_err(|error| Error::from(error).of_input(key))
+    };
+    Ok(DelayLoss::new(open(DELAY)?, open(LOSS)?, reading))
+}
+
+/// The first of two passes: the smallest one-way delay of a received packet.
+fn smallest_delay(
+    given: &Given,
+    files: &mut dyn Files,
+    reading: Reading,
+) -> Result<Span, ImportError> {
+    if [DELAY, LOSS]
+        .into_iter()
+        .any(|key| given.has(key) && !files.can_reopen(key))
+    {
+        return Err(Refusal::ReadTwice {
+            key: PROPAGATION,
+            value: MIN,
+        }
+        .into());
+    }
+    let mut pair = open_pair(given, files, reading)?;
+    while pair.next_slot()?.is_some() {}
+    Ok(pair.smallest.ok_or_else(|| {
+        let kind = ErrorKind::Format {
+            found: "no received packet, so no smallest delay".to_owned(),
+            expected: "one, or a propagation that is given".to_owned(),
+        };
+        Error::new(kind).of_input(DELAY)
+    })?)
+}
+
 /// The slots of a pair; at least one of the two files is there.
 #[derive(Debug)]
 pub struct DelayLoss<R> {
@@ -50,7 +285,7 @@ pub struct DelayLoss<R> {
     smallest: Option<Span>,
 }
 
-impl<R: BufRead> DelayLoss<R> {
+impl<R: BufRead + Send> DelayLoss<R> {
     /// Reads `delay` and `loss` side by side.
     pub fn new(delay: Option<R>, loss: Option<R>, reading: Reading) -> Self {
         Self {
@@ -67,13 +302,46 @@ impl<R: BufRead> DelayLoss<R> {
         }
     }
 
-    /// The next packet's slot; `None` when both files have ended.
-    ///
-    /// # Errors
-    /// A line that is no delay or no loss, files of different lengths, times past 2^63 − 1 ns.
-    pub fn next_slot(&mut self) -> Result<Option<Slot>> {
+    fn count_lost(&mut self) {
+        self.lost += 1;
+        if let Some(lines) = &self.delay {
+            let text = lines.text();
+            let no_delay = text.is_empty() || text == b"0" || !text[0].is_ascii_digit();
+            self.fillers += u64::from(!no_delay);
+            self.repeats += u64::from(!no_delay && text == self.before);
+        }
+    }
+
+    fn take_off_propagation(&mut self, delay: Span) -> Span {
+        let rest = delay.saturating_sub(self.reading.propagation);
+        if rest.is_zero() {
+            self.raised += u64::from(delay < self.reading.propagation);
+            return Span::from_nanos(1).unwrap_or(Span::MAX);
+        }
+        rest
+    }
+
+    /// The losses have ended: so must the delays.
+    fn end_of_losses(&mut self) -> Result<Option<Slot>> {
+        if let Some(delays) = &mut self.delay {
+            while delays.advance().map_err(|e| e.of_input(DELAY))? {
+                if !delays.text().is_empty() {
+                    let kind = ErrorKind::Format {
+                        found: format!("delay {}", delays.line()),
+                        expected: format!("{} delays, as many as there are losses", self.packets),
+                    };
+                    return Err(delays.error(kind).of_input(DELAY));
+                }
+            }
+        }
+        Ok(None)
+    }
+}
+
+impl<R: BufRead + Send> Slots for DelayLoss<R> {
+    fn next_slot(&mut self) -> Result<Option<Slot>> {
         let loss = match &mut self.loss {
-            Some(lines) => next_loss(lines, self.reading.lost).map_err(|e| e.of_input("loss"))?,
+            Some(lines) => next_loss(lines, self.reading.lost).map_err(|e| e.of_input(LOSS))?,
             None => None,
         };
         if self.loss.is_some() && loss.is_none() {
@@ -83,7 +351,7 @@ impl<R: BufRead> DelayLoss<R> {
         let delay = match &mut self.delay {
             Some(lines) => {
                 match next_delay(lines, &self.reading, lost, self.loss.is_some())
-                    .map_err(|e| e.of_input("delay"))?
+                    .map_err(|e| e.of_input(DELAY))?
                 {
                     Some(delay) => delay,
                     None => return Ok(None),
@@ -118,90 +386,44 @@ impl<R: BufRead> DelayLoss<R> {
             .ok_or_else(|| found("send time + delay"))
     }
 
-    /// Smallest delay of a received packet so far, one way, nothing taken off.
-    #[must_use]
-    pub fn smallest_delay(&self) -> Option<Span> {
-        self.smallest
-    }
-
-    /// What was odd about the files.
-    #[must_use]
-    pub fn findings(&self) -> Vec<Finding> {
+    fn findings(&self) -> Vec<Note> {
         let mut findings = Vec::new();
         if let Some(lines) = &self.delay {
-            findings.extend(crlf_finding("delay", lines.crlf()));
+            findings.extend(lines.finding(DELAY));
             if self.fillers > 0 {
                 let text = format!(
                     "{} lost packets carry a filler delay ({} repeat the packet before); a lost packet has none, so none was used",
                     self.fillers, self.repeats
                 );
-                findings.push(Finding {
-                    file: "delay",
-                    text,
-                });
+                findings.push(Note::found(DELAY, text));
             }
             if self.raised > 0 {
                 let text = format!(
                     "{} delays are below the propagation of {}; each was taken as 1 ns",
                     self.raised, self.reading.propagation
                 );
-                findings.push(Finding {
-                    file: "delay",
-                    text,
-                });
+                findings.push(Note::found(DELAY, text));
             }
         }
         if let Some(lines) = &self.loss {
-            findings.extend(crlf_finding("loss", lines.crlf()));
+            findings.extend(lines.finding(LOSS));
             if self.lost * 2 > self.packets {
-                let (as_read, other) = if self.reading.lost == b'1' {
-                    ('1', '0')
-                } else {
-                    ('0', '1')
-                };
+                let digits = ['0', '1'];
+                let as_read = usize::from(self.reading.lost == b'1');
                 let text = format!(
-                    "{} of {} packets are lost where {as_read} means lost; if {other} means lost in this file, say --lost {other}",
-                    self.lost, self.packets
+                    "{} of {} packets are lost where {} means lost; perhaps {} means lost in this file",
+                    self.lost,
+                    self.packets,
+                    digits[as_read],
+                    digits[1 - as_read]
                 );
-                findings.push(Finding { file: "loss", text });
+                findings.push(Note {
+                    key: Some(LOST),
+                    ..Note::found(LOSS, text)
+                });
             }
         }
         findings
-    }
-
-    fn count_lost(&mut self) {
-        self.lost += 1;
-        if let Some(lines) = &self.delay {
-            let text = lines.text();
-            let no_delay = text.is_empty() || text == b"0" || !text[0].is_ascii_digit();
-            self.fillers += u64::from(!no_delay);
-            self.repeats += u64::from(!no_delay && text == self.before);
-        }
-    }
-
-    fn take_off_propagation(&mut self, delay: Span) -> Span {
-        let rest = delay.saturating_sub(self.reading.propagation);
-        if rest.is_zero() {
-            self.raised += u64::from(delay < self.reading.propagation);
-            return Span::from_nanos(1).unwrap_or(Span::MAX);
-        }
-        rest
-    }
-
-    /// The losses have ended: so must the delays.
-    fn end_of_losses(&mut self) -> Result<Option<Slot>> {
-        if let Some(delays) = &mut self.delay {
-            while delays.advance().map_err(|e| e.of_input("delay"))? {
-                if !delays.text().is_empty() {
-                    let kind = ErrorKind::Format {
-                        found: format!("delay {}", delays.line()),
-                        expected: format!("{} delays, as many as there are losses", self.packets),
-                    };
-                    return Err(delays.error(kind).of_input("delay"));
-                }
-            }
-        }
-        Ok(None)
     }
 }
 
@@ -263,8 +485,7 @@ fn next_delay<R: BufRead>(
     } else if !advance_value(lines, "a delay")? {
         return Ok(None);
     }
-    let decimals = i64::try_from(reading.unit.decimals()).unwrap_or(0);
-    let nanos = lines.nanos("delay", decimals)?;
+    let nanos = lines.nanos("delay", reading.unit)?;
     let nanos = if reading.round_trip { nanos / 2 } else { nanos };
     Ok(Some(Span::from_nanos(nanos).unwrap_or(Span::MAX)))
 }
@@ -288,7 +509,7 @@ mod tests {
         delay: Option<&str>,
         loss: Option<&str>,
         reading: Reading,
-    ) -> Result<(Vec<u64>, Vec<Finding>)> {
+    ) -> Result<(Vec<u64>, Vec<Note>)> {
         let mut pair = DelayLoss::new(delay.map(str::as_bytes), loss.map(str::as_bytes), reading);
         let mut delays = Vec::new();
         while let Some(slot) = pair.next_slot()? {
@@ -324,7 +545,10 @@ mod tests {
     #[test]
     fn a_mostly_lost_file_raises_the_question_of_polarity() {
         let (_, findings) = convert(None, Some("1\n1\n0\n"), reading()).unwrap();
-        assert!(findings[0].text.contains("--lost 0"), "{findings:?}");
+        assert!(
+            findings[0].text.contains("perhaps 0 means lost"),
+            "{findings:?}"
+        );
         let (delays, findings) = convert(
             None,
             Some("1\n1\n0\n"),

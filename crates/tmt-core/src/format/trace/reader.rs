@@ -1,17 +1,19 @@
 //! A trace of any format on its way in.
 
-use std::io::{Cursor, Read};
+use std::io::{self, Cursor, Read};
 
 use rayon::Scope;
 
-use super::fetch::{
-    ArrowFetch, Behind, Columns, Content, Fetch, ParquetFetch, Raw, TextFetch, read,
-};
+use super::fetch::{Behind, Content, Fetch, Raw, TextFetch, read};
 use super::order::Order;
-use crate::format::compression::{Decompressor, FIRST_BYTES, Kind, recognise};
+use crate::format::arrow;
+use crate::format::batch::{Rows, Tail};
+use crate::format::columnar::{self, Batch, Source};
+use crate::format::compression::Decompressor;
+use crate::format::form::{FIRST_BYTES, FileKind, Format, recognise};
 use crate::format::parquet::{self, ChunkReader};
-use crate::format::text::{self, Decoder, RowParser, Rows, Tail, Unit};
-use crate::format::{arrow, columnar};
+use crate::format::text::{self, Decoder, RowParser};
+use crate::format::unit::Unit;
 use crate::types::{Error, ErrorKind, Metadata, Result};
 
 /// Bytes fetched at a time: large enough that a round's work outweighs its end, small enough that all
@@ -51,15 +53,6 @@ impl Default for Options {
     }
 }
 
-/// How what was fetched is parsed.
-#[derive(Clone)]
-enum Parse {
-    Text(RowParser),
-    Arrow(arrow::Columns),
-    /// It is rows already, or there is nothing.
-    Nothing,
-}
-
 /// What counts across pieces.
 enum Absorb {
     Text(Box<Decoder>),
@@ -74,7 +67,8 @@ enum Absorb {
 pub struct TraceReader<'a> {
     options: Options,
     fetch: Fetch<'a>,
-    parse: Parse,
+    /// How a text is parsed.
+    parser: Option<RowParser>,
     absorb: Absorb,
     /// Being fetched in this round, being parsed in this round.
     fetched: Raw,
@@ -97,7 +91,7 @@ pub struct TraceReader<'a> {
 pub struct Work<'r, 'a> {
     fetch: &'r mut Fetch<'a>,
     fetched: &'r mut Raw,
-    parse: &'r Parse,
+    parser: Option<RowParser>,
     parsed: &'r Raw,
     pieces: &'r mut Vec<Rows>,
     used: &'r mut usize,
@@ -110,31 +104,24 @@ impl<'a> TraceReader<'a> {
     /// Whatever is wrong in front of the first row, and what the system says while reading.
     pub fn new(input: impl Read + Send + 'a, options: Options) -> Result<Self> {
         let mut input: Box<dyn Read + Send + 'a> = Box::new(input);
-        let (mut kind, first) = look(&mut input)?;
-        input = Box::new(Cursor::new(first).chain(input));
-        if kind.is_compressed() {
-            let outer = kind;
-            input = match outer {
-                Kind::Gzip => Box::new(Decompressor::gzip(input)),
-                _ => Box::new(Decompressor::zstd(input)?),
-            };
-            let first;
-            (kind, first) = look(&mut input)?;
-            if kind.is_compressed() || kind == Kind::Parquet {
+        let mut kind = look(&mut input)?;
+        if let FileKind::Compressed(outer) = kind {
+            input = Box::new(Decompressor::new(outer, input)?);
+            kind = look(&mut input)?;
+            if !matches!(kind, FileKind::Plain(Format::Csv | Format::Arrow)) {
                 return Err(Error::new(ErrorKind::Format {
                     found: format!("{} inside {}", kind.name(), outer.name()),
                     expected: format!("a text or Arrow trace inside {}", outer.name()),
                 }));
             }
-            input = Box::new(Cursor::new(first).chain(input));
         }
         match kind {
-            Kind::Text => Self::text(input, options),
-            Kind::Parquet => Err(Error::new(ErrorKind::Format {
+            FileKind::Plain(Format::Arrow) => Self::arrow(input, options),
+            FileKind::Plain(Format::Parquet) => Err(Error::new(ErrorKind::Format {
                 found: "Parquet in a stream".to_owned(),
                 expected: "a file, whose end can be read first".to_owned(),
             })),
-            _ => Self::arrow(input, options),
+            _ => Self::text(input, options),
         }
     }
 
@@ -146,20 +133,15 @@ impl<'a> TraceReader<'a> {
         let reader = parquet::Reader::new(input, columns_options(options))?;
         let order = Order::new(reader.metadata().clone());
         let rows = rows_at_a_time(options);
-        let fetch = Fetch::Parquet(ParquetFetch { reader, rows });
-        Ok(Self::of(
-            options,
-            fetch,
-            Parse::Nothing,
-            Absorb::Binary(order),
-        ))
+        let fetch = Fetch::Parquet(Box::new(reader), rows);
+        Ok(Self::of(options, fetch, None, Absorb::Binary(order)))
     }
 
-    fn of(options: Options, fetch: Fetch<'a>, parse: Parse, absorb: Absorb) -> Self {
+    fn of(options: Options, fetch: Fetch<'a>, parser: Option<RowParser>, absorb: Absorb) -> Self {
         Self {
             options,
             fetch,
-            parse,
+            parser,
             absorb,
             fetched: Raw::default(),
             parsed: Raw::default(),
@@ -192,13 +174,13 @@ impl<'a> TraceReader<'a> {
                 Err(error) => cut_text(&mut decoder, error, options.allow_cut, &mut rows).map(Some),
             };
         }
-        let parse = decoder.parser().map_or(Parse::Nothing, Parse::Text);
+        let parser = decoder.parser();
         let carry = decoder.take_carry();
         let fetch = match outcome {
             Ok(None) => Fetch::Text(TextFetch::new(input, carry, options.chunk.max(1))),
             _ => Fetch::Done,
         };
-        let mut reader = Self::of(options, fetch, parse, Absorb::Text(decoder));
+        let mut reader = Self::of(options, fetch, parser, Absorb::Text(decoder));
         match outcome {
             Ok(tail) => reader.tail = tail,
             Err(error) if rows.slots.is_empty() => return Err(error),
@@ -211,11 +193,10 @@ impl<'a> TraceReader<'a> {
 
     fn arrow(input: Box<dyn Read + Send + 'a>, options: Options) -> Result<Self> {
         let stream = arrow::Stream::new(input, columns_options(options))?;
-        let parse = Parse::Arrow(stream.columns().clone());
         let order = Order::new(stream.metadata().clone());
         let rows = rows_at_a_time(options);
-        let fetch = Fetch::Arrow(ArrowFetch { stream, rows });
-        Ok(Self::of(options, fetch, parse, Absorb::Binary(order)))
+        let fetch = Fetch::Arrow(stream, rows);
+        Ok(Self::of(options, fetch, None, Absorb::Binary(order)))
     }
 
     /// The head; empty where there is none.
@@ -261,7 +242,7 @@ impl<'a> TraceReader<'a> {
         let work = Work {
             fetch: &mut self.fetch,
             fetched: &mut self.fetched,
-            parse: &self.parse,
+            parser: self.parser,
             parsed: &self.parsed,
             pieces: &mut self.pieces,
             used: &mut self.used,
@@ -362,11 +343,14 @@ fn cut_text(decoder: &mut Decoder, error: Error, allow_cut: bool, rows: &mut Row
     Ok(Tail { cut: true, ..tail })
 }
 
-/// The first bytes of an input, and what they say it is.
-fn look(input: &mut impl Read) -> Result<(Kind, Vec<u8>)> {
+/// What an input is by its first bytes, which stay in front of it.
+fn look<'a>(input: &mut Box<dyn Read + Send + 'a>) -> Result<FileKind> {
     let mut first = Vec::new();
     input.take(FIRST_BYTES as u64).read_to_end(&mut first)?;
-    Ok((recognise(&first), first))
+    let kind = recognise(&first);
+    let rest = std::mem::replace(input, Box::new(io::empty()));
+    *input = Box::new(Cursor::new(first).chain(rest));
+    Ok(kind)
 }
 
 impl<'r> Work<'r, '_> {
@@ -375,52 +359,48 @@ impl<'r> Work<'r, '_> {
     where
         'r: 's,
     {
-        let Self {
-            fetch,
-            fetched,
-            parse,
-            parsed,
-            pieces,
-            used,
-        } = self;
-        let raws = cut(&parsed.content);
-        *used = raws.len();
-        if pieces.len() < raws.len() {
-            pieces.resize_with(raws.len(), Rows::default);
-        }
+        let (fetch, fetched, parser) = (self.fetch, self.fetched, self.parser);
+        let raws = cut(&self.parsed.content);
+        let pieces = room(self.pieces, self.used, raws.len());
         scope.spawn(move |_| fetch.fetch(fetched));
         for (raw, rows) in raws.into_iter().zip(pieces) {
-            scope.spawn(move |_| raw.parse(parse, rows));
+            scope.spawn(move |_| raw.parse(parser, rows));
         }
     }
 
     /// Does the round's work on this thread.
     pub fn run(self) {
         let raws = cut(&self.parsed.content);
-        *self.used = raws.len();
-        if self.pieces.len() < raws.len() {
-            self.pieces.resize_with(raws.len(), Rows::default);
-        }
-        for (raw, rows) in raws.into_iter().zip(self.pieces) {
-            raw.parse(self.parse, rows);
+        let pieces = room(self.pieces, self.used, raws.len());
+        for (raw, rows) in raws.into_iter().zip(pieces) {
+            raw.parse(self.parser, rows);
         }
         self.fetch.fetch(self.fetched);
     }
+}
+
+/// Makes room for so many pieces, all of them in use.
+fn room<'r>(pieces: &'r mut Vec<Rows>, used: &mut usize, count: usize) -> &'r mut [Rows] {
+    *used = count;
+    if pieces.len() < count {
+        pieces.resize_with(count, Rows::default);
+    }
+    &mut pieces[..count]
 }
 
 /// A piece to be parsed.
 enum Piece<'s> {
     Text(&'s [u8]),
     Arrow(&'s arrow::Batch),
-    Parquet(&'s Columns),
+    Parquet(&'s parquet::Batch),
 }
 
 /// Cuts what was fetched into pieces.
 fn cut(content: &Content) -> Vec<Piece<'_>> {
     match content {
         Content::Nothing => Vec::new(),
-        Content::Arrow { batches, used } => batches[..*used].iter().map(Piece::Arrow).collect(),
-        Content::Parquet { batches, used } => batches[..*used].iter().map(Piece::Parquet).collect(),
+        Content::Arrow(batches) => batches.used().iter().map(Piece::Arrow).collect(),
+        Content::Parquet(batches) => batches.used().iter().map(Piece::Parquet).collect(),
         Content::Text { bytes, filled } => {
             let mut pieces = Vec::new();
             let mut rest = &bytes[..*filled];
@@ -438,19 +418,16 @@ fn cut(content: &Content) -> Vec<Piece<'_>> {
 }
 
 impl Piece<'_> {
-    fn parse(&self, parse: &Parse, rows: &mut Rows) {
+    fn parse(&self, parser: Option<RowParser>, rows: &mut Rows) {
         rows.clear();
-        match (self, parse) {
-            (Self::Text(text), Parse::Text(parser)) => parser.parse(text, rows),
-            (Self::Arrow(batch), Parse::Arrow(columns)) => {
-                rows.fill(|slots, attempts| columns.append(batch, slots, attempts));
+        match self {
+            Self::Text(text) => {
+                if let Some(parser) = parser {
+                    parser.parse(text, rows);
+                }
             }
-            (Self::Parquet(columns), _) => rows.fill(|slots, attempts| {
-                slots.extend_from_slice(&columns.slots);
-                attempts.extend_from_slice(&columns.attempts);
-                Ok(())
-            }),
-            _ => {}
+            Self::Arrow(batch) => rows.fill(|slots, attempts| batch.append(slots, attempts)),
+            Self::Parquet(batch) => rows.fill(|slots, attempts| batch.append(slots, attempts)),
         }
     }
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use fluid_tcp::link::return_link::ReturnTrace;
 use fluid_tcp::simulation::ACK;
-use tmt_core::format::trace::Options;
+use tmt_core::format::Options;
 use tmt_core::types::{Bytes, Metadata, Time};
 
 use super::super::args::Args;
