@@ -1,6 +1,7 @@
-//! What must hold for any bytes: one module a fuzz target, each with a function `check`.
+//! What must hold for any bytes: one module a property, each with a function `check`, listed in [`ALL`].
 //!
-//! The targets run them on bytes that libFuzzer makes up, `tests/corpus.rs` on the files of `corpus/`.
+//! `fuzz_targets/property.rs` runs them on bytes that libFuzzer makes up, `tests/corpus.rs` on the files of
+//! `corpus/`, a folder a property.
 
 pub(crate) mod arrow;
 pub(crate) mod codec;
@@ -16,10 +17,10 @@ use tmt_core::Error;
 use tmt_core::format::columnar::{Batch as _, Next, Source};
 use tmt_core::types::{EndLine, Fate, Lldu, Metadata, Position, Slot};
 
-/// A target's name and its property.
+/// A property with its name.
 pub(crate) type Property = (&'static str, fn(&[u8]));
 
-/// Every target.
+/// Every property.
 pub(crate) const ALL: [Property; 7] = [
     ("arrow", arrow::check),
     ("codec", codec::check),

@@ -14,7 +14,7 @@ use crate::format::form::{FIRST_BYTES, FileKind, Format, recognise};
 use crate::format::parquet::{self, ChunkReader};
 use crate::format::text::{self, Decoder, RowParser};
 use crate::format::unit::Unit;
-use crate::types::{Error, ErrorKind, Metadata, Result};
+use crate::types::{Error, ErrorKind, Lldu, Metadata, Result};
 
 /// Bytes fetched at a time: large enough that a round's work outweighs its end, small enough that all
 /// that is under way stays in the caches.
@@ -234,6 +234,23 @@ impl<'a> TraceReader<'a> {
                 return Ok(false);
             }
         }
+    }
+
+    /// All rows that are left as LLDUs, each with its fate by the rule of [`Tail::fate`].
+    ///
+    /// For timelines that fit into memory; a slot of a PHY trace is an LLDU that took one attempt.
+    ///
+    /// # Errors
+    /// The first row that cannot be read.
+    pub fn read_lldus(&mut self) -> Result<Vec<Lldu>> {
+        let (mut rows, mut lldus) = (Rows::default(), Vec::new());
+        while self.next_rows(&mut rows)? {
+            lldus.extend(rows.lldus());
+        }
+        if let Some(tail) = self.tail {
+            tail.settle(&mut lldus);
+        }
+        Ok(lldus)
     }
 
     /// The next rows, which were absorbed before, and the work of a round, which may go on beside whatever
