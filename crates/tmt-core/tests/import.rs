@@ -7,10 +7,10 @@ use std::io::{self, BufRead, Cursor};
 
 use tmt_core::format::Unit;
 use tmt_core::format::import::{
-    self, Files, Given, Import, ImportError, Importer, Importers, Key, Lines, Note, Refusal, Rule,
-    Slots, Takes, Value,
+    self, Files, Given, Import, ImportError, Importer, Importers, Key, Lines, Rule, Slots, Takes,
+    spell,
 };
-use tmt_core::types::{Slot, Span, Time};
+use tmt_core::types::{Metadata, Slot, Span, Time};
 use tmt_core::{Error, Result};
 
 /// Inputs in memory.
@@ -40,35 +40,30 @@ impl Importer for Gaps {
     }
 
     fn keys(&self) -> &'static [Key] {
-        &[
-            Key {
-                name: "trace",
-                takes: Takes::Input,
-                help: "the trace",
-                rule: Rule::Free,
-            },
-            Key {
-                name: "unit",
-                takes: Takes::OneOf(&["s", "ms", "us", "ns"]),
-                help: "unit of the gaps",
-                rule: Rule::Required("the file does not name it"),
-            },
-        ]
+        const KEYS: [Key; 2] = [
+            Key::new("trace", Takes::Input, "the trace"),
+            Key::new(
+                "unit",
+                Takes::OneOf(&["s", "ms", "us", "ns"]),
+                "unit of the gaps",
+            )
+            .when(Rule::Required("the file does not name it")),
+        ];
+        &KEYS
     }
 
     fn open(
         &self,
         given: &Given,
         files: &mut dyn Files,
-        _: &mut dyn FnMut(Note),
+        _: &mut dyn FnMut(String),
     ) -> Result<Import, ImportError> {
-        let unit = given.word("unit").unwrap();
         Ok(Import {
-            head: Vec::new(),
-            settings: vec![("unit", unit.to_owned())],
+            head: Metadata::new(),
+            settings: given.clone(),
             slots: Box::new(GapSlots {
                 lines: Lines::new(files.open("trace").map_err(Error::from)?),
-                unit: unit.parse().unwrap(),
+                unit: given.get("unit").unwrap(),
                 now: Time::ZERO,
             }),
         })
@@ -91,7 +86,7 @@ impl Slots for GapSlots {
         Ok(Slot::new(self.now, Span::from_nanos(1).unwrap()))
     }
 
-    fn findings(&self) -> Vec<Note> {
+    fn findings(&self) -> Vec<String> {
         self.lines.finding("trace").into_iter().collect()
     }
 }
@@ -102,12 +97,12 @@ fn given(importers: &Importers, pairs: &[(&str, &str)]) -> Given {
     let mut given = Given::default();
     for (name, text) in pairs {
         let (key, _) = keys.iter().find(|(key, _)| key.name == *name).unwrap();
-        given.set(key.name, key.parse(text).unwrap());
+        given.set(key.name, key.read(text).unwrap());
     }
     given
 }
 
-fn refused(format: &str, pairs: &[(&str, &str)]) -> Refusal {
+fn refused(format: &str, pairs: &[(&str, &str)]) -> String {
     let importers = Importers::default();
     let importer = importers.find(format).unwrap();
     let given = given(&importers, pairs);
@@ -143,7 +138,7 @@ fn a_format_from_outside_needs_nothing_but_itself() {
     }
     assert_eq!(times, [1_500_000, 1_500_000, 3_500_000]);
     assert_eq!(
-        import.slots.findings()[0].to_string(),
+        import.slots.findings()[0],
         "trace: 1 lines end in CRLF; the CR was taken off"
     );
 
@@ -151,10 +146,7 @@ fn a_format_from_outside_needs_nothing_but_itself() {
     let Some(ImportError::Refused(refusal)) = refusal else {
         panic!("the unit was not needed");
     };
-    assert_eq!(
-        refusal.to_string(),
-        "gaps needs unit: the file does not name it"
-    );
+    assert_eq!(refusal, "gaps needs `unit`: the file does not name it");
 }
 
 #[test]
@@ -165,44 +157,41 @@ fn what_does_not_belong_together_is_refused() {
         (
             "mahimahi",
             &[interval][..],
-            "interval has no meaning with mahimahi",
+            "--interval has no meaning with mahimahi",
         ),
         (
             "delay-loss",
             &[loss],
-            "delay-loss needs interval: the files hold no send times",
+            "delay-loss needs --interval: the files hold no send times",
         ),
         (
             "delay-loss",
             &[interval],
-            "delay-loss needs delay, loss or both",
+            "delay-loss needs --delay, --loss or both",
         ),
         (
             "delay-loss",
             &[interval, delay, ("lost", "0")],
-            "lost has no meaning without loss",
+            "--lost has no meaning without --loss",
         ),
         (
             "delay-loss",
             &[interval, delay, ("decode-delay", "1ms")],
-            "decode-delay has no meaning with delay",
+            "--decode-delay has no meaning with --delay",
         ),
         (
             "delay-loss",
             &[interval, loss, ("propagation", "1ms")],
-            "propagation has no meaning without delay",
+            "--propagation has no meaning without --delay",
         ),
         (
             "delay-loss",
             &[interval, delay, ("trace", "x")],
-            "trace has no meaning with delay-loss",
+            "--trace has no meaning with delay-loss",
         ),
     ] {
         let refusal = refused(format, pairs);
-        assert_eq!(refusal.to_string(), said);
-        let flags = refusal.say(|key| format!("--{key}"));
-        assert_eq!(flags.replace("--", ""), said);
-        assert!(flags.contains("--"), "{flags}");
+        assert_eq!(spell(&refusal, |key| format!("--{key}")), said);
     }
 }
 
@@ -222,13 +211,16 @@ fn values_are_of_their_key() {
         ("delay-unit", "h"),
         ("propagation", "max"),
     ] {
-        assert!(keys[name].parse(text).is_err(), "{name} {text}");
+        assert!(keys[name].read(text).is_err(), "{name} {text}");
     }
-    assert_eq!(
-        keys["propagation"].parse("min"),
-        Ok(Value::Word("min".to_owned()))
-    );
-    assert_eq!(keys["rtt"].parse("0s"), Ok(Value::Duration(Span::ZERO)));
+    for (name, text, canonical) in [
+        ("propagation", "min", "min"),
+        ("rtt", "0s", "0s"),
+        ("interval", "0.01s", "10ms"),
+        ("lldu", "1500B", "1500B"),
+    ] {
+        assert_eq!(keys[name].read(text).as_deref(), Ok(canonical), "{name}");
+    }
 }
 
 #[test]

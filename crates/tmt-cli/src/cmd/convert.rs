@@ -4,10 +4,10 @@
 
 use std::io::{self, BufRead, BufReader};
 
-use clap::builder::{PossibleValuesParser, TypedValueParser as _, ValueParser};
+use clap::builder::{PossibleValuesParser, ValueParser};
 use clap::{Arg, ArgAction, ArgMatches, Command, FromArgMatches};
 use tmt_core::format::import::{
-    self, Files, Given, Import, ImportError, Importers, Key, Note, Slots, Takes, Value,
+    self, Files, Given, Import, ImportError, Importers, Key, Slots, Takes, spell,
 };
 use tmt_core::pipeline::{StageError, produce};
 use tmt_core::types::{Metadata, Slot, Time};
@@ -71,10 +71,10 @@ impl FromArgMatches for Args {
         for (key, _) in Importers::default().keys() {
             if key.takes == Takes::Switch {
                 if matches.get_flag(key.name) {
-                    given.set(key.name, Value::Switch);
+                    given.set(key.name, "");
                 }
-            } else if let Some(value) = matches.get_one::<Value>(key.name) {
-                given.set(key.name, value.clone());
+            } else if let Some(value) = matches.get_one::<String>(key.name) {
+                given.set(key.name, value);
             }
         }
         Ok(Self {
@@ -92,15 +92,17 @@ impl FromArgMatches for Args {
 
 /// The flag of a key.
 fn flag(key: &'static Key) -> Arg {
-    let arg = Arg::new(key.name).value_parser(ValueParser::new(|text: &str| key.parse(text)));
+    let arg = Arg::new(key.name).value_parser(ValueParser::new(|text: &str| key.read(text)));
     match key.takes {
         Takes::Input => arg.value_name(INPUT),
         Takes::File => arg.long(key.name).value_name("FILE"),
         Takes::Switch => Arg::new(key.name).long(key.name).action(ArgAction::SetTrue),
-        Takes::Duration { .. } | Takes::DurationOr(_) => arg.long(key.name).value_name("DURATION"),
+        Takes::Period | Takes::Duration | Takes::DurationOr(_) => {
+            arg.long(key.name).value_name("DURATION")
+        }
         Takes::Size => arg.long(key.name).value_name("SIZE"),
         Takes::OneOf(words) => {
-            let words = PossibleValuesParser::new(words).map(Value::Word);
+            let words = PossibleValuesParser::new(words);
             arg.long(key.name).value_name("WORD").value_parser(words)
         }
     }
@@ -117,11 +119,8 @@ fn typed(name: &str) -> String {
     }
 }
 
-fn tell(told: &Note) {
-    match told.key {
-        Some(key) => note!("convert", "{told} ({})", typed(key)),
-        None => note!("convert", "{told}"),
-    }
+fn tell(text: &str) {
+    note!("convert", "{}", spell(text, typed));
 }
 
 /// The inputs of a format by its keys, as they were typed.
@@ -135,8 +134,8 @@ impl Inputs<'_> {
     fn paths(&self) -> impl Iterator<Item = (&'static str, &str)> {
         self.keys.iter().filter_map(|key| {
             let path = match key.takes {
-                Takes::Input => self.given.word(key.name).or(Some("-")),
-                Takes::File => self.given.word(key.name),
+                Takes::Input => self.given.text(key.name).or(Some("-")),
+                Takes::File => self.given.text(key.name),
                 _ => None,
             };
             Some((key.name, path?))
@@ -206,17 +205,21 @@ pub(crate) fn run(args: &Args) -> Outcome {
         settings,
         mut slots,
     } = opened.map_err(|error| match error {
-        ImportError::Refused(refusal) => Failure::usage(refusal.say(typed)),
+        ImportError::Refused(refusal) => Failure::usage(spell(&refusal, typed)),
         ImportError::Input(error) => inputs.failure(format, &error),
     })?;
 
     let mut command = format!("tmt convert --from {format}");
-    for (key, value) in settings {
-        command.push_str(&format!(" --{key} {value}"));
-        command.truncate(command.trim_end().len());
+    let is_input = |takes| matches!(takes, Takes::Input | Takes::File);
+    for key in inputs.keys.iter().filter(|key| !is_input(key.takes)) {
+        match settings.text(key.name) {
+            Some("") => command.push_str(&format!(" --{}", key.name)),
+            Some(value) => command.push_str(&format!(" --{} {value}", key.name)),
+            None => {}
+        }
     }
     let mut head = provenance::new_head(&command);
-    for (key, value) in lines {
+    for (key, value) in lines.iter() {
         head.set(key, value);
     }
     head.push("stage", command);
@@ -297,7 +300,7 @@ impl From<StageError> for Stop {
 
 /// Tells what was found and makes the output final; an input without a row is refused.
 fn end(written: Written, name: &str, slots: &dyn Slots) -> Outcome {
-    slots.findings().iter().for_each(tell);
+    slots.findings().iter().for_each(|text| tell(text));
     let Some(output) = written.output else {
         return Err(Failure::failed(format!(
             "{name}: found no row, expected at least one"

@@ -2,8 +2,8 @@
 
 use std::io::{self, BufRead, Cursor};
 
-use tmt_core::format::import::{self, Files, Given, Importers, Rule, Takes, Value};
-use tmt_core::types::{Span, Time};
+use tmt_core::format::import::{self, Files, Given, Importers, Rule, Takes};
+use tmt_core::types::Time;
 
 /// The inputs of a format, each a part of the bytes.
 struct Parts<'a> {
@@ -67,13 +67,13 @@ pub(crate) fn check(data: &[u8]) {
 }
 
 /// Something that a user may give.
-fn sample(takes: Takes) -> Value {
+fn sample(takes: Takes) -> &'static str {
     match takes {
-        Takes::Input | Takes::File => Value::File("-".to_owned()),
-        Takes::Switch => Value::Switch,
-        Takes::Duration { .. } => Value::Duration(Span::from_millis(10)),
-        Takes::DurationOr(_) => Value::Duration(Span::from_nanos(1).unwrap()),
-        Takes::Size => Value::Size(tmt_core::types::Bytes(1500)),
-        Takes::OneOf(words) => Value::Word(words[0].to_owned()),
+        Takes::Input | Takes::File => "-",
+        Takes::Switch => "",
+        Takes::Period | Takes::Duration => "10ms",
+        Takes::DurationOr(_) => "1ns",
+        Takes::Size => "1500B",
+        Takes::OneOf(words) => words[0],
     }
 }

@@ -9,13 +9,12 @@ mod keys;
 mod lines;
 pub mod mahimahi;
 
-use std::fmt;
 use std::io::{self, BufRead};
 
-pub use keys::{Given, Key, Refusal, Rule, Takes, Value};
+pub use keys::{Given, Key, Rule, Takes, spell};
 pub use lines::Lines;
 
-use crate::types::{Bytes, Error, Result, Slot, Span};
+use crate::types::{Bytes, Error, Metadata, Result, Slot, Span};
 
 /// The formats of this crate.
 pub static FORMATS: [&dyn Importer; 2] = [&delay_loss::Format, &mahimahi::Format];
@@ -35,7 +34,8 @@ pub trait Importer: Sync {
 
     /// Begins a conversion with what was `given`, which fits [`Importer::keys`].
     ///
-    /// What was assumed goes to `note`.
+    /// What a user would want to know before believing the result goes to `note`, with keys between
+    /// backticks ([`spell`]).
     ///
     /// # Errors
     /// What was given does not make sense together; files that have to be read first and cannot be.
@@ -43,7 +43,7 @@ pub trait Importer: Sync {
         &self,
         given: &Given,
         files: &mut dyn Files,
-        note: &mut dyn FnMut(Note),
+        note: &mut dyn FnMut(String),
     ) -> Result<Import, ImportError>;
 }
 
@@ -61,10 +61,10 @@ pub trait Files {
 
 /// A conversion that has begun.
 pub struct Import {
-    /// Lines of the head beside those that name tool and command, in their order.
-    pub head: Vec<(&'static str, String)>,
-    /// All settings by their keys, as a user would give them; nothing for a switch.
-    pub settings: Vec<(&'static str, String)>,
+    /// Lines of the head beside those that name tool and command.
+    pub head: Metadata,
+    /// All settings: what was given, and what was assumed or found in its stead.
+    pub settings: Given,
     /// The slots.
     pub slots: Box<dyn Slots>,
 }
@@ -77,66 +77,22 @@ pub trait Slots: Send {
     /// The first line that cannot be read; where there are several inputs, of which one.
     fn next_slot(&mut self) -> Result<Option<Slot>>;
 
-    /// What was odd about the input, as far as it was read.
-    fn findings(&self) -> Vec<Note>;
+    /// What was odd about the input, as far as it was read; like notes.
+    fn findings(&self) -> Vec<String>;
 }
 
 /// Why a conversion cannot begin.
 #[derive(Debug)]
 pub enum ImportError {
-    /// What was given does not make sense together.
-    Refused(Refusal),
+    /// What was given does not make sense together; keys stand between backticks.
+    Refused(String),
     /// Something is wrong with an input.
     Input(Error),
-}
-
-impl From<Refusal> for ImportError {
-    fn from(refusal: Refusal) -> Self {
-        Self::Refused(refusal)
-    }
 }
 
 impl From<Error> for ImportError {
     fn from(error: Error) -> Self {
         Self::Input(error)
-    }
-}
-
-/// Something a user would want to know before believing the result.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Note {
-    /// The input it is about, by its key.
-    pub file: Option<&'static str>,
-    /// What was found or assumed, and what was made of it.
-    pub text: String,
-    /// The key that would have it otherwise.
-    pub key: Option<&'static str>,
-}
-
-impl Note {
-    /// Something that was assumed, and the key that would have it otherwise.
-    pub fn assumed(text: impl Into<String>, key: impl Into<Option<&'static str>>) -> Self {
-        let (text, key) = (text.into(), key.into());
-        let file = None;
-        Self { file, text, key }
-    }
-
-    /// Something that was found in the input `file`.
-    pub fn found(file: &'static str, text: impl Into<String>) -> Self {
-        Self {
-            file: Some(file),
-            text: text.into(),
-            key: None,
-        }
-    }
-}
-
-impl fmt::Display for Note {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if let Some(file) = self.file {
-            write!(f, "{file}: ")?;
-        }
-        f.write_str(&self.text)
     }
 }
 
@@ -194,58 +150,48 @@ pub fn open(
     importer: &dyn Importer,
     given: &Given,
     files: &mut dyn Files,
-    note: &mut dyn FnMut(Note),
+    note: &mut dyn FnMut(String),
 ) -> Result<Import, ImportError> {
-    given.check(importer.name(), importer.keys())?;
+    given
+        .check(importer.name(), importer.keys())
+        .map_err(ImportError::Refused)?;
     importer.open(given, files, note)
 }
 
-/// The delay that received slots get where nothing was measured.
-const NO_DELAY: u64 = 1;
+/// The delay that received slots get where the input has none.
+const DECODE_DELAY: Key = Key::new(
+    "decode-delay",
+    Takes::Period,
+    "delay of received slots where the input has none (1ns when left out)",
+);
 
-/// The key of the delay that received slots get where the input has none.
-const DECODE_DELAY: Key = Key {
-    name: "decode-delay",
-    takes: Takes::Duration { zero: false },
-    help: "delay of received slots where the input has none (1ns when left out)",
-    rule: Rule::Free,
-};
+/// The link's round-trip time.
+const RTT: Key = Key::new(
+    "rtt",
+    Takes::Duration,
+    "round-trip time of the link, written as `rtt_ns`; else 2 P where P is known",
+);
 
-/// The key of the link's round-trip time.
-const RTT: Key = Key {
-    name: "rtt",
-    takes: Takes::Duration { zero: true },
-    help: "round-trip time of the link, written as `rtt_ns`; else 2 P where P is known",
-    rule: Rule::Free,
-};
-
-fn one_nanosecond() -> Span {
-    Span::from_nanos(NO_DELAY).unwrap_or(Span::MAX)
-}
-
-/// The delay of slots without one, noted where it is the default.
-fn decode_delay(given: &Given, note: &mut dyn FnMut(Note)) -> Span {
-    given.duration(DECODE_DELAY.name).unwrap_or_else(|| {
-        let text = "the input holds no delays: every received slot gets 1ns";
-        note(Note::assumed(text, DECODE_DELAY.name));
-        one_nanosecond()
-    })
+/// The delay of slots without one, noted where it is assumed.
+fn decode_delay(settings: &mut Given, note: &mut dyn FnMut(String)) -> Span {
+    let words = "the input holds no delays: every received slot gets 1ns";
+    settings.assume(DECODE_DELAY.name, "1ns", words, note);
+    settings.get(DECODE_DELAY.name).unwrap_or(Span::MAX)
 }
 
 /// Adds `rtt_ns` to the head: what was given, else twice the propagation; else it is noted that there is none.
 fn tell_rtt(
-    head: &mut Vec<(&'static str, String)>,
+    head: &mut Metadata,
     given: &Given,
     propagation: Option<Span>,
-    note: &mut dyn FnMut(Note),
+    note: &mut dyn FnMut(String),
 ) {
     let twice = propagation.and_then(|propagation| propagation.checked_mul(2));
-    match given.duration(RTT.name).or(twice) {
-        Some(rtt) => head.push(("rtt_ns", rtt.as_nanos().to_string())),
-        None => note(Note::assumed(
-            "the round-trip time is not known: rtt_ns is left out of the head",
-            RTT.name,
-        )),
+    match given.get::<Span>(RTT.name).or(twice) {
+        Some(rtt) => head.set("rtt_ns", rtt.as_nanos().to_string()),
+        None => note(
+            "the round-trip time is not known: rtt_ns is left out of the head (`rtt`)".to_owned(),
+        ),
     }
 }
 

@@ -7,12 +7,12 @@
 use std::io::BufRead;
 
 use super::{
-    DECODE_DELAY, Files, Given, Import, ImportError, Importer, Key, Lines, Note, RTT, Refusal,
-    Rule, Slots, Takes, decode_delay, rate_bps, tell_rtt,
+    DECODE_DELAY, Files, Given, Import, ImportError, Importer, Key, Lines, RTT, Rule, Slots, Takes,
+    decode_delay, rate_bps, tell_rtt,
 };
 use crate::format::text::shown;
 use crate::format::unit::Unit;
-use crate::types::{Error, ErrorKind, Result, Slot, Span, Time};
+use crate::types::{Bytes, Error, ErrorKind, Metadata, Result, Slot, Span, Time};
 
 const DELAY: &str = "delay";
 const LOSS: &str = "loss";
@@ -23,20 +23,42 @@ const LOST: &str = "lost";
 const ROUND_TRIP: &str = "round-trip";
 const LLDU: &str = "lldu";
 
-/// Stands for the smallest delay of a received packet.
-const MIN: &str = "min";
-
-/// Why there must be an interval.
-const NO_TIMES: &str = "the files hold no send times";
-
-const fn key(name: &'static str, takes: Takes, help: &'static str, rule: Rule) -> Key {
-    Key {
-        name,
-        takes,
-        help,
-        rule,
-    }
-}
+const KEYS: [Key; 10] = [
+    Key::new(DELAY, Takes::File, "file of delays, `-` for stdin"),
+    Key::new(LOSS, Takes::File, "file of losses, `-` for stdin"),
+    Key::new(INTERVAL, Takes::Period, "time between two packets")
+        .when(Rule::Required("the files hold no send times")),
+    Key::new(
+        DELAY_UNIT,
+        Takes::OneOf(&["s", "ms", "us", "ns"]),
+        "unit of the delays (ns when left out, as ebpf-trace-emu writes)",
+    ),
+    Key::new(
+        PROPAGATION,
+        Takes::DurationOr("min"),
+        "propagation P to take off: a duration, or `min` for the smallest delay of a received packet (when \
+         left out, for files; a pipe cannot be read twice)",
+    )
+    .when(Rule::With(DELAY)),
+    DECODE_DELAY.when(Rule::Without(DELAY)),
+    Key::new(
+        LOST,
+        Takes::OneOf(&["0", "1"]),
+        "the digit that means lost, 1 (when left out) or 0 (Link'Em)",
+    )
+    .when(Rule::With(LOSS)),
+    Key::new(
+        ROUND_TRIP,
+        Takes::Switch,
+        "the delays are round trips; half is taken as one way",
+    ),
+    RTT,
+    Key::new(
+        LLDU,
+        Takes::Size,
+        "size of a packet, written as `lldu_bytes` and used for `rate_bps`",
+    ),
+];
 
 /// The format.
 #[derive(Debug)]
@@ -52,62 +74,6 @@ impl Importer for Format {
     }
 
     fn keys(&self) -> &'static [Key] {
-        const KEYS: [Key; 10] = [
-            key(
-                DELAY,
-                Takes::File,
-                "file of delays, `-` for stdin",
-                Rule::Free,
-            ),
-            key(
-                LOSS,
-                Takes::File,
-                "file of losses, `-` for stdin",
-                Rule::Free,
-            ),
-            key(
-                INTERVAL,
-                Takes::Duration { zero: false },
-                "time between two packets; the files hold no send times",
-                Rule::Required(NO_TIMES),
-            ),
-            key(
-                DELAY_UNIT,
-                Takes::OneOf(&["s", "ms", "us", "ns"]),
-                "unit of the delays (ns when left out, as ebpf-trace-emu writes)",
-                Rule::Free,
-            ),
-            key(
-                PROPAGATION,
-                Takes::DurationOr(MIN),
-                "propagation P to take off: a duration, or `min` for the smallest delay of a received packet \
-                 (when left out, for files; a pipe cannot be read twice)",
-                Rule::With(DELAY),
-            ),
-            Key {
-                rule: Rule::Without(DELAY),
-                ..DECODE_DELAY
-            },
-            key(
-                LOST,
-                Takes::OneOf(&["0", "1"]),
-                "the digit that means lost, 1 (when left out) or 0 (Link'Em)",
-                Rule::With(LOSS),
-            ),
-            key(
-                ROUND_TRIP,
-                Takes::Switch,
-                "the delays are round trips; half is taken as one way",
-                Rule::Free,
-            ),
-            RTT,
-            key(
-                LLDU,
-                Takes::Size,
-                "size of a packet, written as `lldu_bytes` and used for `rate_bps`",
-                Rule::Free,
-            ),
-        ];
         &KEYS
     }
 
@@ -115,50 +81,72 @@ impl Importer for Format {
         &self,
         given: &Given,
         files: &mut dyn Files,
-        note: &mut dyn FnMut(Note),
+        note: &mut dyn FnMut(String),
     ) -> Result<Import, ImportError> {
-        let format = self.name();
-        if !given.has(DELAY) && !given.has(LOSS) {
-            let keys = [DELAY, LOSS];
-            return Err(Refusal::NoInput { keys, format }.into());
+        let has_delay = given.has(DELAY);
+        if !has_delay && !given.has(LOSS) {
+            let refusal = format!("{} needs `{DELAY}`, `{LOSS}` or both", self.name());
+            return Err(ImportError::Refused(refusal));
         }
-        let interval = given.duration(INTERVAL).ok_or(Refusal::Missing {
-            key: INTERVAL,
-            why: NO_TIMES,
-            format,
-        })?;
-        let mut reading = Reading::of(given, interval, note);
-        let (propagation, how) = match given.duration(PROPAGATION) {
-            _ if !given.has(DELAY) => (None, ""),
-            Some(propagation) => (Some(propagation), "as given"),
-            None => (
-                Some(smallest_delay(given, files, reading)?),
-                "the smallest delay of a received packet",
-            ),
+        let mut settings = given.clone();
+        if has_delay {
+            settings.assume(DELAY_UNIT, "ns", "delays are in ns", note);
+        } else {
+            settings.remove(DELAY_UNIT);
+        }
+        if given.has(LOSS) {
+            settings.assume(LOST, "1", "1 means lost", note);
+        }
+        let typed = given.get(PROPAGATION);
+        let mut reading = Reading {
+            interval: given.get(INTERVAL).unwrap_or(Span::MAX),
+            unit: settings.get(DELAY_UNIT).unwrap_or(Unit::Nanoseconds),
+            round_trip: given.has(ROUND_TRIP),
+            lost: if settings.text(LOST) == Some("0") {
+                b'0'
+            } else {
+                b'1'
+            },
+            propagation: typed.unwrap_or(Span::ZERO),
+            decode_delay: if has_delay {
+                Span::ZERO
+            } else {
+                decode_delay(&mut settings, note)
+            },
         };
-        reading.propagation = propagation.unwrap_or(Span::ZERO);
-
-        let mut head = Vec::new();
-        if let Some(lldu) = given.size(LLDU) {
-            head.push(("lldu_bytes", lldu.0.to_string()));
-            let rate = rate_bps(lldu, 1, interval);
-            head.extend(rate.map(|rate| ("rate_bps", rate.to_string())));
+        if has_delay && typed.is_none() {
+            reading.propagation = smallest_delay(given, files, reading)?;
+            settings.set(PROPAGATION, reading.propagation.to_string());
         }
-        tell_rtt(&mut head, given, propagation, note);
-        if let Some(propagation) = propagation {
-            let nanos = propagation.as_nanos().to_string();
-            head.push(("propagation_removed_ns", nanos));
-            let text = format!("propagation {propagation} ({how}) is taken off every delay");
-            note(Note::assumed(text, None));
+
+        let propagation = reading.propagation;
+        let mut head = Metadata::new();
+        if let Some(lldu) = given.get::<Bytes>(LLDU) {
+            head.set("lldu_bytes", lldu.0.to_string());
+            if let Some(rate) = rate_bps(lldu, 1, reading.interval) {
+                head.set("rate_bps", rate.to_string());
+            }
+        }
+        tell_rtt(&mut head, given, has_delay.then_some(propagation), note);
+        if has_delay {
+            let nanos = propagation.as_nanos();
+            head.set("propagation_removed_ns", nanos.to_string());
+            let how = match typed {
+                Some(_) => "as given",
+                None => "the smallest delay of a received packet",
+            };
+            note(format!(
+                "propagation {propagation} ({how}) is taken off every delay"
+            ));
         }
         if reading.round_trip {
-            let text = "half of the measured round trip".to_owned();
-            head.push(("one_way_delay", text));
+            head.set("one_way_delay", "half of the measured round trip");
         }
+        let slots = Box::new(open_pair(given, files, reading)?);
         Ok(Import {
             head,
-            settings: reading.settings(given),
-            slots: Box::new(open_pair(given, files, reading)?),
+            settings,
+            slots,
         })
     }
 }
@@ -180,55 +168,6 @@ pub struct Reading {
     pub decode_delay: Span,
 }
 
-impl Reading {
-    /// How the files are to be read, before the propagation is known.
-    fn of(given: &Given, interval: Span, note: &mut dyn FnMut(Note)) -> Self {
-        let unit = given.word(DELAY_UNIT).and_then(|unit| unit.parse().ok());
-        if unit.is_none() && given.has(DELAY) {
-            note(Note::assumed("delays are in ns", DELAY_UNIT));
-        }
-        if !given.has(LOST) && given.has(LOSS) {
-            note(Note::assumed("1 means lost", LOST));
-        }
-        Self {
-            interval,
-            unit: unit.unwrap_or(Unit::Nanoseconds),
-            round_trip: given.has(ROUND_TRIP),
-            lost: if given.word(LOST) == Some("0") {
-                b'0'
-            } else {
-                b'1'
-            },
-            propagation: Span::ZERO,
-            decode_delay: if given.has(DELAY) {
-                Span::ZERO
-            } else {
-                decode_delay(given, note)
-            },
-        }
-    }
-
-    fn settings(&self, given: &Given) -> Vec<(&'static str, String)> {
-        let mut settings = vec![(INTERVAL, self.interval.to_string())];
-        if given.has(DELAY) {
-            settings.push((DELAY_UNIT, self.unit.name().to_owned()));
-            settings.push((PROPAGATION, self.propagation.to_string()));
-        } else {
-            settings.push((DECODE_DELAY.name, self.decode_delay.to_string()));
-        }
-        if given.has(LOSS) {
-            settings.push((LOST, char::from(self.lost).to_string()));
-        }
-        if self.round_trip {
-            settings.push((ROUND_TRIP, String::new()));
-        }
-        let rtt = given.duration(RTT.name);
-        settings.extend(rtt.map(|rtt| (RTT.name, rtt.to_string())));
-        settings.extend(given.size(LLDU).map(|lldu| (LLDU, lldu.to_string())));
-        settings
-    }
-}
-
 fn open_pair(
     given: &Given,
     files: &mut dyn Files,
@@ -248,15 +187,12 @@ fn smallest_delay(
     files: &mut dyn Files,
     reading: Reading,
 ) -> Result<Span, ImportError> {
-    if [DELAY, LOSS]
-        .into_iter()
-        .any(|key| given.has(key) && !files.can_reopen(key))
-    {
-        return Err(Refusal::ReadTwice {
-            key: PROPAGATION,
-            value: MIN,
-        }
-        .into());
+    let is_pipe = |key: &&'static str| given.has(key) && !files.can_reopen(key);
+    if [DELAY, LOSS].iter().any(is_pipe) {
+        let refusal = format!(
+            "`{PROPAGATION}` min reads the input twice, and a pipe cannot be: expected `{PROPAGATION}` with a duration"
+        );
+        return Err(ImportError::Refused(refusal));
     }
     let mut pair = open_pair(given, files, reading)?;
     while pair.next_slot()?.is_some() {}
@@ -386,41 +322,33 @@ impl<R: BufRead + Send> Slots for DelayLoss<R> {
             .ok_or_else(|| found("send time + delay"))
     }
 
-    fn findings(&self) -> Vec<Note> {
+    fn findings(&self) -> Vec<String> {
         let mut findings = Vec::new();
         if let Some(lines) = &self.delay {
             findings.extend(lines.finding(DELAY));
             if self.fillers > 0 {
-                let text = format!(
-                    "{} lost packets carry a filler delay ({} repeat the packet before); a lost packet has none, so none was used",
+                findings.push(format!(
+                    "{DELAY}: {} lost packets carry a filler delay ({} repeat the packet before); a lost packet has none, so none was used",
                     self.fillers, self.repeats
-                );
-                findings.push(Note::found(DELAY, text));
+                ));
             }
             if self.raised > 0 {
-                let text = format!(
-                    "{} delays are below the propagation of {}; each was taken as 1 ns",
+                findings.push(format!(
+                    "{DELAY}: {} delays are below the propagation of {}; each was taken as 1 ns",
                     self.raised, self.reading.propagation
-                );
-                findings.push(Note::found(DELAY, text));
+                ));
             }
         }
         if let Some(lines) = &self.loss {
             findings.extend(lines.finding(LOSS));
             if self.lost * 2 > self.packets {
-                let digits = ['0', '1'];
-                let as_read = usize::from(self.reading.lost == b'1');
-                let text = format!(
-                    "{} of {} packets are lost where {} means lost; perhaps {} means lost in this file",
+                let as_read = self.reading.lost - b'0';
+                findings.push(format!(
+                    "{LOSS}: {} of {} packets are lost where {as_read} means lost; perhaps {} means lost in this file (`{LOST}`)",
                     self.lost,
                     self.packets,
-                    digits[as_read],
-                    digits[1 - as_read]
-                );
-                findings.push(Note {
-                    key: Some(LOST),
-                    ..Note::found(LOSS, text)
-                });
+                    1 - as_read
+                ));
             }
         }
         findings
@@ -509,7 +437,7 @@ mod tests {
         delay: Option<&str>,
         loss: Option<&str>,
         reading: Reading,
-    ) -> Result<(Vec<u64>, Vec<Note>)> {
+    ) -> Result<(Vec<u64>, Vec<String>)> {
         let mut pair = DelayLoss::new(delay.map(str::as_bytes), loss.map(str::as_bytes), reading);
         let mut delays = Vec::new();
         while let Some(slot) = pair.next_slot()? {
@@ -533,7 +461,7 @@ mod tests {
     fn crlf_fillers_and_low_delays_are_reported() {
         let (_, findings) =
             convert(Some("350\n350\n90\n"), Some("0\r\n1\r\n0\r\n"), reading()).unwrap();
-        let texts: Vec<String> = findings.iter().map(ToString::to_string).collect();
+        let texts = findings;
         assert!(
             texts[0].contains("1 lost packets carry a filler delay (1 repeat"),
             "{texts:?}"
@@ -545,10 +473,7 @@ mod tests {
     #[test]
     fn a_mostly_lost_file_raises_the_question_of_polarity() {
         let (_, findings) = convert(None, Some("1\n1\n0\n"), reading()).unwrap();
-        assert!(
-            findings[0].text.contains("perhaps 0 means lost"),
-            "{findings:?}"
-        );
+        assert!(findings[0].contains("perhaps 0 means lost"), "{findings:?}");
         let (delays, findings) = convert(
             None,
             Some("1\n1\n0\n"),

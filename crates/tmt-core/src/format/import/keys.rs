@@ -1,7 +1,7 @@
-//! What importers take: keys by their names, values by what they are, and what is refused.
+//! What importers take: keys by their names, each with what is given for it and when.
 
 use std::collections::BTreeMap;
-use std::fmt;
+use std::str::FromStr;
 
 use crate::types::{Bytes, Span};
 
@@ -27,11 +27,10 @@ pub enum Takes {
     File,
     /// Nothing: it is there or not.
     Switch,
+    /// A length of time above zero, with its unit.
+    Period,
     /// A length of time with its unit.
-    Duration {
-        /// Whether it may be zero.
-        zero: bool,
-    },
+    Duration,
     /// A length of time with its unit, or this word.
     DurationOr(&'static str),
     /// A size above zero, with its unit.
@@ -53,57 +52,66 @@ pub enum Rule {
     Without(&'static str),
 }
 
-/// What was given for a key.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Value {
-    /// The name of an input, for whoever opens it.
-    File(String),
-    /// The key is there.
-    Switch,
-    /// A length of time.
-    Duration(Span),
-    /// A size.
-    Size(Bytes),
-    /// One of the key's words.
-    Word(String),
-}
-
 impl Key {
-    /// Reads what a user gave for the key.
+    /// A key that may always be given.
+    #[must_use]
+    pub const fn new(name: &'static str, takes: Takes, help: &'static str) -> Self {
+        let rule = Rule::Free;
+        Self {
+            name,
+            takes,
+            help,
+            rule,
+        }
+    }
+
+    /// The same key under a rule.
+    #[must_use]
+    pub const fn when(self, rule: Rule) -> Self {
+        Self { rule, ..self }
+    }
+
+    /// What a user gave for the key, in its canonical form.
     ///
     /// # Errors
     /// What was expected instead.
-    pub fn parse(&self, text: &str) -> Result<Value, String> {
-        let duration = |text: &str| text.parse::<Span>().map_err(|error| error.to_string());
-        match self.takes {
-            Takes::Input | Takes::File => Ok(Value::File(text.to_owned())),
-            Takes::Switch => Ok(Value::Switch),
-            Takes::Duration { zero } => match duration(text)? {
-                span if span.is_zero() && !zero => Err("expected more than 0s".to_owned()),
-                span => Ok(Value::Duration(span)),
+    pub fn read(&self, text: &str) -> Result<String, String> {
+        let duration = || text.parse().map_err(|error| format!("{error}"));
+        let canonical = match self.takes {
+            Takes::Input | Takes::File | Takes::Switch => text.to_owned(),
+            Takes::Duration => duration().map(|span: Span| span.to_string())?,
+            Takes::Period => match duration()? {
+                Span::ZERO => return Err("expected more than 0s".to_owned()),
+                span => span.to_string(),
             },
-            Takes::DurationOr(word) if text == word => Ok(Value::Word(text.to_owned())),
-            Takes::DurationOr(word) => duration(text)
-                .map(Value::Duration)
-                .map_err(|error| format!("{error}, or '{word}'")),
-            Takes::Size => match text.parse::<Bytes>().map_err(|error| error.to_string())? {
-                Bytes(0) => Err("expected more than 0B".to_owned()),
-                size => Ok(Value::Size(size)),
+            Takes::DurationOr(word) if text == word => text.to_owned(),
+            Takes::DurationOr(word) => duration()
+                .map(|span| span.to_string())
+                .map_err(|error| format!("{error}, or '{word}'"))?,
+            Takes::Size => match text.parse().map_err(|error| format!("{error}"))? {
+                Bytes(0) => return Err("expected more than 0B".to_owned()),
+                size => size.to_string(),
             },
-            Takes::OneOf(words) if words.contains(&text) => Ok(Value::Word(text.to_owned())),
-            Takes::OneOf(words) => Err(format!("expected one of {}", words.join(", "))),
-        }
+            Takes::OneOf(words) if words.contains(&text) => text.to_owned(),
+            Takes::OneOf(words) => return Err(format!("expected one of {}", words.join(", "))),
+        };
+        Ok(canonical)
     }
 }
 
-/// What was given, by key.
+/// What was given, by key, in the form of [`Key::read`].
 #[derive(Debug, Clone, Default)]
-pub struct Given(BTreeMap<&'static str, Value>);
+pub struct Given(BTreeMap<&'static str, String>);
 
 impl Given {
-    /// Sets what was given for `key`.
-    pub fn set(&mut self, key: &'static str, value: Value) {
-        self.0.insert(key, value);
+    /// Sets what was given for `key`; nothing for a switch.
+    pub fn set(&mut self, key: &'static str, value: impl Into<String>) {
+        self.0.insert(key, value.into());
+    }
+
+    /// Takes away what was given for `key`.
+    pub fn remove(&mut self, key: &str) {
+        self.0.remove(key);
     }
 
     /// Whether anything was given for `key`.
@@ -112,144 +120,66 @@ impl Given {
         self.0.contains_key(key)
     }
 
-    /// The length of time given for `key`.
+    /// What was given for `key`, as text.
     #[must_use]
-    pub fn duration(&self, key: &str) -> Option<Span> {
-        match self.0.get(key)? {
-            Value::Duration(span) => Some(*span),
-            _ => None,
+    pub fn text(&self, key: &str) -> Option<&str> {
+        self.0.get(key).map(String::as_str)
+    }
+
+    /// What was given for `key`; `None` also for a word where a value is asked for.
+    #[must_use]
+    pub fn get<T: FromStr>(&self, key: &str) -> Option<T> {
+        self.text(key)?.parse().ok()
+    }
+
+    /// Sets `key` where nothing was given for it, and notes in these words what is assumed.
+    pub fn assume(
+        &mut self,
+        key: &'static str,
+        value: &str,
+        words: &str,
+        note: &mut dyn FnMut(String),
+    ) {
+        if !self.has(key) {
+            note(format!("{words} (`{key}`)"));
+            self.set(key, value);
         }
     }
 
-    /// The size given for `key`.
-    #[must_use]
-    pub fn size(&self, key: &str) -> Option<Bytes> {
-        match self.0.get(key)? {
-            Value::Size(size) => Some(*size),
-            _ => None,
-        }
-    }
-
-    /// The word given for `key`, or the name of an input.
-    #[must_use]
-    pub fn word(&self, key: &str) -> Option<&str> {
-        match self.0.get(key)? {
-            Value::Word(word) | Value::File(word) => Some(word),
-            _ => None,
-        }
-    }
-
-    /// Refuses what does not fit the `keys` of `format`.
-    pub(super) fn check(&self, format: &'static str, keys: &[Key]) -> Result<(), Refusal> {
-        for given in self.0.keys() {
-            if !keys.iter().any(|key| key.name == *given) {
-                return Err(Refusal::Foreign { key: given, format });
-            }
+    /// Refuses what does not fit the `keys` of `format`, with keys between backticks.
+    pub(super) fn check(&self, format: &str, keys: &[Key]) -> Result<(), String> {
+        let is_known = |given: &str| keys.iter().any(|key| key.name == given);
+        if let Some(given) = self.0.keys().find(|given| !is_known(given)) {
+            return Err(format!("`{given}` has no meaning with {format}"));
         }
         for &Key { name, rule, .. } in keys {
-            let broken = match rule {
-                Rule::Free => false,
-                Rule::Required(_) => !self.has(name),
-                Rule::With(other) => self.has(name) && !self.has(other),
-                Rule::Without(other) => self.has(name) && self.has(other),
-            };
-            if broken {
-                return Err(match rule {
-                    Rule::With(other) => Refusal::Without { key: name, other },
-                    Rule::Without(other) => Refusal::With { key: name, other },
-                    Rule::Required(why) => Refusal::Missing {
-                        key: name,
-                        why,
-                        format,
-                    },
-                    Rule::Free => continue,
-                });
+            match rule {
+                Rule::Required(why) if !self.has(name) => {
+                    return Err(format!("{format} needs `{name}`: {why}"));
+                }
+                Rule::With(other) if self.has(name) && !self.has(other) => {
+                    return Err(format!("`{name}` has no meaning without `{other}`"));
+                }
+                Rule::Without(other) if self.has(name) && self.has(other) => {
+                    return Err(format!("`{name}` has no meaning with `{other}`"));
+                }
+                _ => {}
             }
         }
         Ok(())
     }
 }
 
-/// What was given does not make sense together.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Refusal {
-    /// A key that the format has not.
-    Foreign {
-        /// The key.
-        key: &'static str,
-        /// The format's name.
-        format: &'static str,
-    },
-    /// A key that the format needs.
-    Missing {
-        /// The key.
-        key: &'static str,
-        /// Why it is needed.
-        why: &'static str,
-        /// The format's name.
-        format: &'static str,
-    },
-    /// None of two inputs, of which the format needs at least one.
-    NoInput {
-        /// The keys of the two.
-        keys: [&'static str; 2],
-        /// The format's name.
-        format: &'static str,
-    },
-    /// A key that means nothing without another.
-    Without {
-        /// The key.
-        key: &'static str,
-        /// The other, which is missing.
-        other: &'static str,
-    },
-    /// A key that means nothing with another.
-    With {
-        /// The key.
-        key: &'static str,
-        /// The other, which is there.
-        other: &'static str,
-    },
-    /// A key whose default needs inputs that can be read twice.
-    ReadTwice {
-        /// The key.
-        key: &'static str,
-        /// The default.
-        value: &'static str,
-    },
-}
-
-impl Refusal {
-    /// What is refused, with keys as `shown` has them: as flags, say.
-    #[must_use]
-    pub fn say(&self, shown: impl Fn(&str) -> String) -> String {
-        match self {
-            Self::Foreign { key, format } => format!("{} has no meaning with {format}", shown(key)),
-            Self::Missing { key, why, format } => format!("{format} needs {}: {why}", shown(key)),
-            Self::NoInput {
-                keys: [one, other],
-                format,
-            } => format!("{format} needs {}, {} or both", shown(one), shown(other)),
-            Self::Without { key, other } => {
-                format!("{} has no meaning without {}", shown(key), shown(other))
-            }
-            Self::With { key, other } => {
-                format!("{} has no meaning with {}", shown(key), shown(other))
-            }
-            Self::ReadTwice { key, value } => {
-                let key = shown(key);
-                format!(
-                    "{key} {value} reads the input twice, and a pipe cannot be: expected {key} with a value"
-                )
-            }
+/// A note or refusal of an importer with its keys, which stand between backticks, as `shown` has them:
+/// as flags, say.
+pub fn spell(text: &str, shown: impl Fn(&str) -> String) -> String {
+    let parts = text.split('`').enumerate();
+    let spelt = parts.map(|(at, part)| {
+        if at % 2 == 1 {
+            shown(part)
+        } else {
+            part.to_owned()
         }
-    }
+    });
+    spelt.collect()
 }
-
-impl fmt::Display for Refusal {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.say(str::to_owned))
-    }
-}
-
-impl std::error::Error for Refusal {}

@@ -2,7 +2,6 @@
 
 use std::io::BufRead;
 
-use super::Note;
 use crate::format::text::nanos;
 use crate::format::unit::Unit;
 use crate::types::{Error, ErrorKind, Position, Result};
@@ -38,9 +37,9 @@ impl<R: BufRead> Lines<R> {
 
     /// What was odd about the lines of the input `file`: that they end in CRLF.
     #[must_use]
-    pub fn finding(&self, file: &'static str) -> Option<Note> {
-        let text = format!("{} lines end in CRLF; the CR was taken off", self.crlf);
-        (self.crlf > 0).then(|| Note::found(file, text))
+    pub fn finding(&self, file: &str) -> Option<String> {
+        let lines = self.crlf;
+        (lines > 0).then(|| format!("{file}: {lines} lines end in CRLF; the CR was taken off"))
     }
 
     /// Reads the next line; false at the end of the file.

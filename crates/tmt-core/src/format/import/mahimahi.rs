@@ -7,11 +7,11 @@
 use std::io::BufRead;
 
 use super::{
-    DECODE_DELAY, Files, Given, Import, ImportError, Importer, Key, Lines, Note, RTT, Rule, Slots,
-    Takes, decode_delay, one_nanosecond, rate_bps, tell_rtt,
+    DECODE_DELAY, Files, Given, Import, ImportError, Importer, Key, Lines, RTT, Slots, Takes,
+    decode_delay, rate_bps, tell_rtt,
 };
 use crate::format::unit::Unit;
-use crate::types::{Bytes, Error, ErrorKind, Result, Slot, Span, Time};
+use crate::types::{Bytes, Error, ErrorKind, Metadata, Result, Slot, Span, Time};
 
 /// The key of the trace.
 const TRACE: &str = "trace";
@@ -30,12 +30,7 @@ impl Importer for Format {
     }
 
     fn keys(&self) -> &'static [Key] {
-        const INPUT: Key = Key {
-            name: TRACE,
-            takes: Takes::Input,
-            help: "the trace; stdin when left out or `-`",
-            rule: Rule::Free,
-        };
+        const INPUT: Key = Key::new(TRACE, Takes::Input, "the trace; stdin when left out or `-`");
         &[INPUT, DECODE_DELAY, RTT]
     }
 
@@ -43,31 +38,28 @@ impl Importer for Format {
         &self,
         given: &Given,
         files: &mut dyn Files,
-        note: &mut dyn FnMut(Note),
+        note: &mut dyn FnMut(String),
     ) -> Result<Import, ImportError> {
-        let delay = decode_delay(given, note);
-        let mut head = vec![("lldu_bytes", OPPORTUNITY.0.to_string())];
+        let mut settings = given.clone();
+        let delay = decode_delay(&mut settings, note);
+        let mut head = Metadata::new();
+        head.set("lldu_bytes", OPPORTUNITY.0.to_string());
         // The rate belongs into the head, so a file is read once for it; a pipe has to do without.
-        if files.can_reopen(TRACE) {
-            let rate = mean_rate(files)?;
-            head.extend(rate.map(|rate| ("rate_bps", rate.to_string())));
-        } else {
-            let text =
-                "the rate of a pipe is not known in advance: rate_bps is left out of the head";
-            note(Note::assumed(text, None));
+        if !files.can_reopen(TRACE) {
+            note(
+                "the rate of a pipe is not known in advance: rate_bps is left out of the head"
+                    .to_owned(),
+            );
+        } else if let Some(rate) = mean_rate(files)? {
+            head.set("rate_bps", rate.to_string());
         }
         tell_rtt(&mut head, given, None, note);
-        let mut settings = vec![(DECODE_DELAY.name, delay.to_string())];
-        settings.extend(
-            given
-                .duration(RTT.name)
-                .map(|rtt| (RTT.name, rtt.to_string())),
-        );
         let input = files.open(TRACE).map_err(Error::from)?;
+        let slots = Box::new(Mahimahi::new(input, delay));
         Ok(Import {
             head,
             settings,
-            slots: Box::new(Mahimahi::new(input, delay)),
+            slots,
         })
     }
 }
@@ -75,7 +67,7 @@ impl Importer for Format {
 /// Mean rate of a trace, bit/s: all its opportunities in the period after which mahimahi repeats it,
 /// which is its last time.
 fn mean_rate(files: &mut dyn Files) -> Result<Option<u64>> {
-    let mut trace = Mahimahi::new(files.open(TRACE)?, one_nanosecond());
+    let mut trace = Mahimahi::new(files.open(TRACE)?, Span::ZERO);
     let (mut last, mut slots) = (Time::ZERO, 0);
     while let Some(slot) = trace.next_slot()? {
         slots += 1;
@@ -141,7 +133,7 @@ impl<R: BufRead + Send> Slots for Mahimahi<R> {
         })
     }
 
-    fn findings(&self) -> Vec<Note> {
+    fn findings(&self) -> Vec<String> {
         self.lines.finding(TRACE).into_iter().collect()
     }
 }
