@@ -11,6 +11,7 @@ pub mod compression;
 mod form;
 pub mod import;
 pub mod parquet;
+pub(crate) mod pool;
 pub mod table;
 pub mod text;
 pub mod trace;

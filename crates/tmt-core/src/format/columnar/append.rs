@@ -20,10 +20,8 @@ const MAX_NANOS: u64 = Time::MAX.as_nanos();
 pub(crate) enum Times<'a> {
     /// Words in little-endian order.
     Bytes(&'a [[u8; 8]]),
-    /// int64.
+    /// int64, or doubles bit by bit.
     Integers(&'a [i64]),
-    /// Doubles.
-    Doubles(&'a [f64]),
 }
 
 /// A column of times and what is known about it.
@@ -189,11 +187,6 @@ impl Column<'_> {
                     *out = value.cast_unsigned();
                 }
             }
-            Times::Doubles(values) => {
-                for (out, value) in out.iter_mut().zip(&values[from..]) {
-                    *out = value.to_bits();
-                }
-            }
         }
         if let Number::Double(unit) = self.number {
             for out in out {
@@ -212,7 +205,6 @@ impl Times<'_> {
         match self {
             Self::Bytes(words) => u64::from_le_bytes(words[row]),
             Self::Integers(values) => values[row].cast_unsigned(),
-            Self::Doubles(values) => values[row].to_bits(),
         }
     }
 }

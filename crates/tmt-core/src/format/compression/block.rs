@@ -6,7 +6,7 @@ use super::Compressor;
 use crate::format::form::Compression;
 
 /// A block, with what is used again for the next one.
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub(crate) struct Block {
     /// What is in it.
     pub(crate) plain: Vec<u8>,

@@ -1,6 +1,5 @@
 //! Blocks of bytes to gzip members and zstd frames.
 
-use std::fmt;
 use std::io::{self, Cursor};
 
 use flate2::{Compress, Crc, FlushCompress, Status};
@@ -95,13 +94,4 @@ fn gzip_member(engine: &mut Compress, block: &[u8], out: &mut Vec<u8>) -> io::Re
     out.extend_from_slice(&crc.sum().to_le_bytes());
     out.extend_from_slice(&crc.amount().to_le_bytes());
     Ok(())
-}
-
-impl fmt::Debug for Compressor {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self.0 {
-            Engine::Gzip(_) => "Compressor::gzip",
-            Engine::Zstd(_) => "Compressor::zstd",
-        })
-    }
 }

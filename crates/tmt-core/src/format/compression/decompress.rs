@@ -6,7 +6,6 @@
 //! `Error::from` takes out again: [`ErrorKind::CutStream`] where the stream ends in the middle,
 //! [`ErrorKind::Corrupt`] where its bytes cannot be right.
 
-use std::fmt;
 use std::io::{self, Read};
 
 use flate2::{Decompress, DecompressError, FlushDecompress, Status};
@@ -202,15 +201,6 @@ impl<R: Read> Read for Decompressor<R> {
                 }
             }
         }
-    }
-}
-
-impl<R> fmt::Debug for Decompressor<R> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Decompressor")
-            .field("compression", &self.engine.compression())
-            .field("place", &self.place)
-            .finish_non_exhaustive()
     }
 }
 

@@ -1,7 +1,5 @@
 //! Rows from a Parquet file.
 
-use std::fmt;
-
 use ::parquet::file::reader::ChunkReader;
 use arrow_array::cast::AsArray as _;
 use arrow_array::types::{ArrowPrimitiveType, Float64Type, Int64Type, UInt32Type};
@@ -111,14 +109,6 @@ impl columnar::Batch for Batch {
     }
 }
 
-impl fmt::Debug for Reader {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Reader")
-            .field("rows", &self.rows)
-            .finish_non_exhaustive()
-    }
-}
-
 fn column_type(found: &DataType) -> Type {
     match found {
         DataType::Int64 => Type::Int64,
@@ -138,12 +128,15 @@ fn array<T: ArrowPrimitiveType>(records: &RecordBatch, at: usize) -> Result<&Pri
 }
 
 fn times(records: &RecordBatch, (at, number): (usize, Number)) -> Result<Column<'_>> {
-    let times = match number {
-        Number::Integer => Times::Integers(array::<Int64Type>(records, at)?.values()),
-        Number::Double(_) => Times::Doubles(array::<Float64Type>(records, at)?.values()),
+    let times: &[i64] = match number {
+        Number::Integer => array::<Int64Type>(records, at)?.values(),
+        Number::Double(_) => {
+            let doubles = array::<Float64Type>(records, at)?.values();
+            doubles.inner().typed_data()
+        }
     };
     Ok(Column {
-        times,
+        times: Times::Integers(times),
         number,
         null: first_null(records.column(at)),
     })

@@ -1,6 +1,5 @@
 //! A table in a Parquet file, read as the text it would be.
 
-use std::fmt;
 use std::io::{self, Read};
 
 use ::parquet::file::reader::ChunkReader;
@@ -84,12 +83,6 @@ impl Read for TableText {
     }
 }
 
-impl fmt::Debug for TableText {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("TableText").finish_non_exhaustive()
-    }
-}
-
 fn check_type(name: &str, found: &DataType) -> Result<()> {
     match found {
         DataType::Int64
@@ -121,21 +114,28 @@ fn append(batch: &RecordBatch, text: &mut Vec<u8>) -> Result<()> {
 }
 
 fn value(array: &ArrayRef, row: usize, text: &mut Vec<u8>) -> Result<()> {
-    if let Some(times) = array.as_primitive_opt::<Int64Type>() {
-        let time = u64::try_from(times.value(row));
-        encode::seconds(time.map_err(|_| corrupt("a time below zero"))?, text);
-    } else if let Some(counts) = array.as_primitive_opt::<UInt64Type>() {
-        encode::whole(counts.value(row), text);
-    } else if let Some(counts) = array.as_primitive_opt::<UInt32Type>() {
-        encode::whole(u64::from(counts.value(row)), text);
-    } else if let Some(reals) = array.as_primitive_opt::<Float64Type>() {
-        text.extend_from_slice(format!("{:.6}", reals.value(row)).as_bytes());
-    } else if let Some(words) = array.as_string_opt::<i32>() {
-        let word = words.value(row);
-        if word.contains(['\n', ',', '#']) {
-            return Err(corrupt("a word with a comma, a # or a line end in it"));
+    match array.data_type() {
+        DataType::Int64 => {
+            let time = u64::try_from(array.as_primitive::<Int64Type>().value(row));
+            encode::seconds(time.map_err(|_| corrupt("a time below zero"))?, text);
         }
-        text.extend_from_slice(word.as_bytes());
+        DataType::UInt64 => encode::whole(array.as_primitive::<UInt64Type>().value(row), text),
+        DataType::UInt32 => {
+            encode::whole(array.as_primitive::<UInt32Type>().value(row).into(), text);
+        }
+        DataType::Float64 => {
+            let real = array.as_primitive::<Float64Type>().value(row);
+            text.extend_from_slice(format!("{real:.6}").as_bytes());
+        }
+        _ => {
+            let word = array
+                .as_string_opt::<i32>()
+                .map_or("", |words| words.value(row));
+            if word.contains(['\n', ',', '#']) {
+                return Err(corrupt("a word with a comma, a # or a line end in it"));
+            }
+            text.extend_from_slice(word.as_bytes());
+        }
     }
     Ok(())
 }

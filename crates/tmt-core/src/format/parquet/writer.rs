@@ -1,6 +1,5 @@
 //! Rows to a Parquet file.
 
-use std::fmt;
 use std::io::{self, Write};
 use std::marker::PhantomData;
 
@@ -67,13 +66,5 @@ impl<W: Write + Send, R: Row> Writer<W, R> {
     /// What the system says while writing.
     pub fn finish(self, end: Option<&EndLine>) -> io::Result<W> {
         self.file.finish(end.map(EndLine::to_string))
-    }
-}
-
-impl<W: Write + Send, R: Row> fmt::Debug for Writer<W, R> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Writer")
-            .field("room", &self.file.room())
-            .finish_non_exhaustive()
     }
 }

@@ -2,7 +2,8 @@
 
 use std::io::Read;
 
-use crate::format::columnar::{Batch, Next, Source};
+use crate::format::columnar::{Next, Source};
+use crate::format::pool::Pool;
 use crate::format::text::LONGEST_LINE;
 use crate::format::{arrow, parquet};
 use crate::types::{EndLine, Error, ErrorKind, Result};
@@ -23,9 +24,9 @@ pub(super) enum Content {
     /// Whole lines: the bytes in front of the mark.
     Text { bytes: Vec<u8>, filled: usize },
     /// Messages of an Arrow stream.
-    Arrow(Batches<arrow::Batch>),
+    Arrow(Pool<arrow::Batch>),
     /// Rows of a Parquet file.
-    Parquet(Batches<parquet::Batch>),
+    Parquet(Pool<parquet::Batch>),
 }
 
 impl Content {
@@ -34,43 +35,36 @@ impl Content {
         match self {
             Self::Nothing => {}
             Self::Text { filled, .. } => *filled = 0,
-            Self::Arrow(batches) => batches.used = 0,
-            Self::Parquet(batches) => batches.used = 0,
+            Self::Arrow(batches) => {
+                batches.take(0);
+            }
+            Self::Parquet(batches) => {
+                batches.take(0);
+            }
         }
     }
 }
 
-/// Batches, of which so many are in use; the rest is kept for its memory.
-#[derive(Default)]
-pub(super) struct Batches<B> {
-    batches: Vec<B>,
-    used: usize,
-}
-
-impl<B: Batch> Batches<B> {
-    pub(super) fn used(&self) -> &[B] {
-        &self.batches[..self.used]
-    }
-
-    /// Fills them with the next `rows` rows of `source`, or one batch that has more.
-    fn fill<S: Source<Batch = B>>(&mut self, source: &mut S, rows: u64) -> Result<Behind> {
-        self.used = 0;
-        let until = source.rows().saturating_add(rows);
-        while source.rows() < until {
-            if self.batches.len() == self.used {
-                self.batches.push(B::default());
-            }
-            match source.next_batch(&mut self.batches[self.used])? {
-                Next::Batch => self.used += 1,
-                Next::End => return Ok(Behind::End(source.end())),
-                Next::Cut => {
-                    let (format, rows) = (S::FORMAT, source.rows());
-                    return Err(Error::new(ErrorKind::CutStream { format, rows }));
-                }
+/// Fills `batches` with the next `rows` rows of `source`, or one batch that has more.
+fn fill<S: Source>(batches: &mut Pool<S::Batch>, source: &mut S, rows: u64) -> Result<Behind> {
+    batches.take(0);
+    let until = source.rows().saturating_add(rows);
+    while source.rows() < until {
+        let used = batches.used().len();
+        let next = source.next_batch(batches.take_next());
+        if !matches!(next, Ok(Next::Batch)) {
+            batches.take(used);
+        }
+        match next? {
+            Next::Batch => {}
+            Next::End => return Ok(Behind::End(source.end())),
+            Next::Cut => {
+                let (format, rows) = (S::FORMAT, source.rows());
+                return Err(Error::new(ErrorKind::CutStream { format, rows }));
             }
         }
-        Ok(Behind::More)
     }
+    Ok(Behind::More)
 }
 
 /// What stands behind a batch.
@@ -112,18 +106,18 @@ impl Fetch<'_> {
             Self::Arrow(stream, rows) => {
                 let mut batches = match std::mem::take(&mut raw.content) {
                     Content::Arrow(batches) => batches,
-                    _ => Batches::default(),
+                    _ => Pool::default(),
                 };
-                let behind = batches.fill(stream, *rows);
+                let behind = fill(&mut batches, stream, *rows);
                 raw.content = Content::Arrow(batches);
                 behind
             }
             Self::Parquet(reader, rows) => {
                 let mut batches = match std::mem::take(&mut raw.content) {
                     Content::Parquet(batches) => batches,
-                    _ => Batches::default(),
+                    _ => Pool::default(),
                 };
-                let behind = batches.fill(&mut **reader, *rows);
+                let behind = fill(&mut batches, &mut **reader, *rows);
                 raw.content = Content::Parquet(batches);
                 behind
             }

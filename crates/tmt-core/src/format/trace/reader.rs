@@ -12,6 +12,7 @@ use crate::format::columnar::{self, Batch, Source};
 use crate::format::compression::Decompressor;
 use crate::format::form::{FIRST_BYTES, FileKind, Format, recognise};
 use crate::format::parquet::{self, ChunkReader};
+use crate::format::pool::Pool;
 use crate::format::text::{self, Decoder, RowParser};
 use crate::format::unit::Unit;
 use crate::types::{Error, ErrorKind, Lldu, Metadata, Result};
@@ -66,19 +67,10 @@ enum Absorb {
 /// ```
 pub struct TraceReader<'a> {
     options: Options,
-    fetch: Fetch<'a>,
-    /// How a text is parsed.
-    parser: Option<RowParser>,
+    work: Work<'a>,
     absorb: Absorb,
-    /// Being fetched in this round, being parsed in this round.
-    fetched: Raw,
-    parsed: Raw,
-    /// Rows of `parsed`, so many of them in use; the rest is kept for its memory.
-    pieces: Vec<Rows>,
-    used: usize,
-    /// Rows that were absorbed, to be handed over, and how many of them have been.
-    batch: Vec<Rows>,
-    batch_used: usize,
+    /// Rows that were absorbed, to be handed over, and how many batches of them have been.
+    batch: Pool<Rows>,
     handed: usize,
     /// What is wrong behind the batch.
     error: Option<Error>,
@@ -87,14 +79,16 @@ pub struct TraceReader<'a> {
     tail: Option<Tail>,
 }
 
-/// The serial part of a round, and the pieces to be parsed.
-pub struct Work<'r, 'a> {
-    fetch: &'r mut Fetch<'a>,
-    fetched: &'r mut Raw,
+/// The part of reading that goes on beside whatever is done with the rows.
+pub struct Work<'a> {
+    fetch: Fetch<'a>,
+    /// How a text is parsed.
     parser: Option<RowParser>,
-    parsed: &'r Raw,
-    pieces: &'r mut Vec<Rows>,
-    used: &'r mut usize,
+    /// Being fetched in this round, being parsed in this round.
+    fetched: Raw,
+    parsed: Raw,
+    /// Rows of `parsed`.
+    pieces: Pool<Rows>,
 }
 
 impl<'a> TraceReader<'a> {
@@ -140,15 +134,15 @@ impl<'a> TraceReader<'a> {
     fn of(options: Options, fetch: Fetch<'a>, parser: Option<RowParser>, absorb: Absorb) -> Self {
         Self {
             options,
-            fetch,
-            parser,
+            work: Work {
+                fetch,
+                parser,
+                fetched: Raw::default(),
+                parsed: Raw::default(),
+                pieces: Pool::default(),
+            },
             absorb,
-            fetched: Raw::default(),
-            parsed: Raw::default(),
-            pieces: Vec::new(),
-            used: 0,
-            batch: Vec::new(),
-            batch_used: 0,
+            batch: Pool::default(),
             handed: 0,
             error: None,
             ended: false,
@@ -186,8 +180,7 @@ impl<'a> TraceReader<'a> {
             Err(error) if rows.slots.is_empty() => return Err(error),
             Err(error) => reader.error = Some(error),
         }
-        reader.batch.push(rows);
-        reader.batch_used = 1;
+        *reader.batch.take_next() = rows;
         Ok(reader)
     }
 
@@ -220,8 +213,8 @@ impl<'a> TraceReader<'a> {
     /// The first row that cannot be read; all rows in front of it have been handed over.
     pub fn next_rows(&mut self, rows: &mut Rows) -> Result<bool> {
         loop {
-            while self.handed < self.batch_used {
-                std::mem::swap(rows, &mut self.batch[self.handed]);
+            while let Some(next) = self.batch.used_mut().get_mut(self.handed) {
+                std::mem::swap(rows, next);
                 self.handed += 1;
                 if !rows.slots.is_empty() {
                     return Ok(true);
@@ -255,16 +248,8 @@ impl<'a> TraceReader<'a> {
 
     /// The next rows, which were absorbed before, and the work of a round, which may go on beside whatever
     /// is done with them.
-    pub fn round(&mut self) -> (&[Rows], Work<'_, 'a>) {
-        let work = Work {
-            fetch: &mut self.fetch,
-            fetched: &mut self.fetched,
-            parser: self.parser,
-            parsed: &self.parsed,
-            pieces: &mut self.pieces,
-            used: &mut self.used,
-        };
-        (&self.batch[..self.batch_used], work)
+    pub fn round(&mut self) -> (&[Rows], &mut Work<'a>) {
+        (self.batch.used(), &mut self.work)
     }
 
     /// Absorbs what a round parsed; false when there is nothing left and the last batch has been used.
@@ -274,52 +259,48 @@ impl<'a> TraceReader<'a> {
     pub fn advance(&mut self) -> Result<bool> {
         if let Some(error) = self.error.take() {
             self.ended = true;
-            self.batch_used = 0;
+            self.batch.take(0);
             return Err(error);
         }
         if self.ended || self.tail.is_some() {
-            self.batch_used = 0;
+            self.batch.take(0);
             return Ok(false);
         }
-        std::mem::swap(&mut self.batch, &mut self.pieces);
-        self.batch_used = std::mem::take(&mut self.used);
+        std::mem::swap(&mut self.batch, &mut self.work.pieces);
+        self.work.pieces.take(0);
         self.handed = 0;
         match self.absorb() {
             Ok(tail) => self.tail = tail,
             Err(error) => {
                 self.error = Some(error);
-                self.fetch = Fetch::Done;
+                self.work.fetch = Fetch::Done;
             }
         }
-        std::mem::swap(&mut self.parsed, &mut self.fetched);
-        self.fetched.behind = Behind::More;
+        let work = &mut self.work;
+        std::mem::swap(&mut work.parsed, &mut work.fetched);
+        work.fetched.behind = Behind::More;
         Ok(true)
     }
 
     /// Makes the batch final; the tail where it was the last one.
     fn absorb(&mut self) -> Result<Option<Tail>> {
-        let batch = &mut self.batch[..self.batch_used];
-        for (index, rows) in batch.iter_mut().enumerate() {
+        for (index, rows) in self.batch.used_mut().iter_mut().enumerate() {
             let absorbed = match &mut self.absorb {
                 Absorb::Text(decoder) => decoder.absorb(rows),
                 Absorb::Binary(order) => order.absorb(rows),
             };
             if absorbed.is_err() {
-                self.batch_used = index + 1;
-                absorbed?;
+                self.batch.take(index + 1);
+                return absorbed.map(|()| None);
             }
         }
-        let behind = std::mem::take(&mut self.parsed.behind);
+        let behind = std::mem::take(&mut self.work.parsed.behind);
         if matches!(behind, Behind::More) {
             return Ok(None);
         }
         // The last line of a text, where it has no LF, is a piece of its own.
-        if self.batch.len() == self.batch_used {
-            self.batch.push(Rows::default());
-        }
-        let rows = &mut self.batch[self.batch_used];
+        let rows = self.batch.take_next();
         rows.clear();
-        self.batch_used += 1;
         let allow_cut = self.options.allow_cut;
         let tail = match (&mut self.absorb, behind) {
             (Absorb::Text(decoder), Behind::Failed(error)) => {
@@ -370,15 +351,15 @@ fn look<'a>(input: &mut Box<dyn Read + Send + 'a>) -> Result<FileKind> {
     Ok(kind)
 }
 
-impl<'r> Work<'r, '_> {
+impl<'a> Work<'a> {
     /// Starts the round's tasks.
-    pub fn spawn<'s>(self, scope: &Scope<'s>)
+    pub fn spawn<'s>(&'s mut self, scope: &Scope<'s>)
     where
-        'r: 's,
+        'a: 's,
     {
-        let (fetch, fetched, parser) = (self.fetch, self.fetched, self.parser);
+        let (fetch, fetched, parser) = (&mut self.fetch, &mut self.fetched, self.parser);
         let raws = cut(&self.parsed.content);
-        let pieces = room(self.pieces, self.used, raws.len());
+        let pieces = self.pieces.take(raws.len());
         scope.spawn(move |_| fetch.fetch(fetched));
         for (raw, rows) in raws.into_iter().zip(pieces) {
             scope.spawn(move |_| raw.parse(parser, rows));
@@ -386,23 +367,14 @@ impl<'r> Work<'r, '_> {
     }
 
     /// Does the round's work on this thread.
-    pub fn run(self) {
+    pub fn run(&mut self) {
         let raws = cut(&self.parsed.content);
-        let pieces = room(self.pieces, self.used, raws.len());
+        let pieces = self.pieces.take(raws.len());
         for (raw, rows) in raws.into_iter().zip(pieces) {
             raw.parse(self.parser, rows);
         }
-        self.fetch.fetch(self.fetched);
+        self.fetch.fetch(&mut self.fetched);
     }
-}
-
-/// Makes room for so many pieces, all of them in use.
-fn room<'r>(pieces: &'r mut Vec<Rows>, used: &mut usize, count: usize) -> &'r mut [Rows] {
-    *used = count;
-    if pieces.len() < count {
-        pieces.resize_with(count, Rows::default);
-    }
-    &mut pieces[..count]
 }
 
 /// A piece to be parsed.

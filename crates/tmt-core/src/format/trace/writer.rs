@@ -6,6 +6,7 @@ use rayon::Scope;
 
 use crate::format::compression::Block;
 use crate::format::form::{Form, Format};
+use crate::format::pool::Pool;
 use crate::format::text::encode;
 use crate::format::{arrow, columnar, parquet};
 use crate::types::{EndLine, Lldu, Metadata, Slot};
@@ -70,31 +71,6 @@ impl Formatted {
     }
 }
 
-/// Blocks in their order, those behind `used` kept for their memory.
-#[derive(Default)]
-struct Blocks {
-    blocks: Vec<Formatted>,
-    used: usize,
-}
-
-impl Blocks {
-    /// So many blocks to be filled.
-    fn take(&mut self, count: usize) -> std::slice::IterMut<'_, Formatted> {
-        if self.blocks.len() < count {
-            self.blocks.resize_with(count, Formatted::default);
-        }
-        self.used = count;
-        self.blocks[..count].iter_mut()
-    }
-
-    fn write(&mut self, output: &mut impl Write) -> io::Result<()> {
-        let used = std::mem::take(&mut self.used);
-        self.blocks[..used]
-            .iter_mut()
-            .try_for_each(|block| block.write(output))
-    }
-}
-
 /// Where formatted rows go.
 enum Target<T: Row, W: Write + Send> {
     Bytes(W),
@@ -110,8 +86,8 @@ pub struct TraceWriter<T: Row, W: Write + Send> {
     rest: Vec<T>,
     /// Whole blocks whose rows came in different calls.
     joined: Vec<T>,
-    formatted: Blocks,
-    writing: Blocks,
+    formatted: Pool<Formatted>,
+    writing: Pool<Formatted>,
     outcome: io::Result<()>,
 }
 
@@ -121,12 +97,10 @@ impl<T: Row, W: Write + Send> TraceWriter<T, W> {
     /// # Errors
     /// What the system says about the output.
     pub fn new(output: W, form: Form, head: &Metadata) -> io::Result<Self> {
-        let mut writing = Blocks::default();
+        let mut writing: Pool<Formatted> = Pool::default();
         let target = match form.format {
             Format::Csv | Format::Arrow => {
-                let front = Formatted::of_bytes(front::<T>(form, head), form);
-                writing.blocks.push(front);
-                writing.used = 1;
+                *writing.take_next() = Formatted::of_bytes(front::<T>(form, head), form);
                 Target::Bytes(output)
             }
             Format::Parquet => {
@@ -140,7 +114,7 @@ impl<T: Row, W: Write + Send> TraceWriter<T, W> {
             has_head: head.is_head(),
             rest: Vec::new(),
             joined: Vec::new(),
-            formatted: Blocks::default(),
+            formatted: Pool::default(),
             writing,
             outcome: Ok(()),
         })
@@ -171,7 +145,7 @@ impl<T: Row, W: Write + Send> TraceWriter<T, W> {
                 return;
             }
         };
-        scope.spawn(move |_| *outcome = writing.write(output));
+        scope.spawn(move |_| *outcome = write_all(writing, output));
         let pieces: Vec<&[T]> = if form == Form::default() {
             rows.into_iter()
                 .flat_map(|rows| rows.chunks(PIECE))
@@ -238,14 +212,24 @@ impl<T: Row, W: Write + Send> TraceWriter<T, W> {
     }
 }
 
+/// Writes the blocks in use, which then are not any more.
+fn write_all(blocks: &mut Pool<Formatted>, output: &mut impl Write) -> io::Result<()> {
+    let written = blocks
+        .used_mut()
+        .iter_mut()
+        .try_for_each(|block| block.write(output));
+    blocks.take(0);
+    written
+}
+
 /// Writes the blocks that are formatted, and the rows that fill none.
 fn write_rest<T: Row>(
-    blocks: &mut Blocks,
+    blocks: &mut Pool<Formatted>,
     rest: &[T],
     form: Form,
     output: &mut impl Write,
 ) -> io::Result<()> {
-    blocks.write(output)?;
+    write_all(blocks, output)?;
     if rest.is_empty() {
         return Ok(());
     }
