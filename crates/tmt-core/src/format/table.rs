@@ -3,6 +3,7 @@
 //! Head and end line are those of a trace: lines in front and behind in text, key-value pairs of the
 //! footer in Parquet. Times are seconds with nine decimals in text and whole nanoseconds in Parquet.
 
+use std::fmt;
 use std::io::{self, Write};
 
 pub use crate::format::columnar::cell::{Cell, Column, Kind};
@@ -155,6 +156,14 @@ impl<W: Write + Send> TableWriter<W> {
             block.plain.clear();
         }
         Ok(())
+    }
+}
+
+impl<W: Write + Send> fmt::Debug for TableWriter<W> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("TableWriter")
+            .field("rows", &self.rows)
+            .finish_non_exhaustive()
     }
 }
 
