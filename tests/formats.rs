@@ -388,7 +388,7 @@ fn members_and_frames_behind_each_other_are_one_trace() {
             compressor.block(block, &mut stream).unwrap();
         }
         let found = tmt("apply --scheme arq").input(stream).run().ok();
-        assert_eq!(found.text(), expected.text(), "{compressor:?}");
+        assert_eq!(found.text(), expected.text(), "{compression:?}");
     }
 }
 
