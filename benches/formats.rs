@@ -4,14 +4,16 @@
 #![allow(clippy::unwrap_used, reason = "a bench that cannot go on stops")]
 
 use std::hint::black_box;
+use std::io::Read as _;
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use tmt_core::channel::Channel;
 use tmt_core::channel::synth::ConstantRate;
+use tmt_core::format::Compression;
 use tmt_core::format::arrow::{Batch, Stream, encode};
-use tmt_core::format::columnar::{Next, Options};
+use tmt_core::format::columnar::{Batch as _, Next, Options, Source};
 use tmt_core::format::compression::{Compressor, Decompressor};
-use tmt_core::format::parquet::{Reader, Writer};
+use tmt_core::format::parquet::{self, Reader, Writer};
 use tmt_core::format::text::encode as text;
 use tmt_core::types::{BitRate, Bytes, Span};
 use tmt_core::types::{Fate, Lldu, Metadata, Slot};
@@ -54,14 +56,14 @@ fn stream(lldus: &[Lldu]) -> Vec<u8> {
     out
 }
 
-fn batches(stream: &[u8]) -> (Stream<&[u8]>, Vec<Batch>) {
+fn batches(stream: &[u8]) -> Vec<Batch> {
     let mut stream = Stream::new(stream, Options::default()).unwrap();
     let mut batches = Vec::new();
     let mut batch = Batch::default();
     while stream.next_batch(&mut batch).unwrap() == Next::Batch {
         batches.push(std::mem::take(&mut batch));
     }
-    (stream, batches)
+    batches
 }
 
 fn arrow(criterion: &mut Criterion) {
@@ -79,17 +81,15 @@ fn arrow(criterion: &mut Criterion) {
             out.len()
         });
     });
-    let (stream, batches) = batches(&bytes);
+    let batches = batches(&bytes);
     let mut slots: Vec<Slot> = Vec::with_capacity(BATCH);
     group.bench_function("decode", |bencher| {
         bencher.iter(|| {
             let mut rows = 0;
             for batch in &batches {
                 slots.clear();
-                let columns = stream.columns();
-                columns
-                    .append(black_box(batch), &mut slots, &mut Vec::new())
-                    .unwrap();
+                let batch = black_box(batch);
+                batch.append(&mut slots, &mut Vec::new()).unwrap();
                 rows += slots.len();
             }
             assert_eq!(rows, lldus.len());
@@ -121,8 +121,9 @@ fn parquet(criterion: &mut Criterion) {
     group.bench_function("read", |bencher| {
         bencher.iter(|| {
             let mut reader = Reader::new(file.clone(), Options::default()).unwrap();
-            let mut slots = Vec::new();
-            while reader.append(&mut slots, &mut Vec::new()).unwrap() == Next::Batch {
+            let (mut batch, mut slots) = (parquet::Batch::default(), Vec::new());
+            while reader.next_batch(&mut batch).unwrap() == Next::Batch {
+                batch.append(&mut slots, &mut Vec::new()).unwrap();
                 slots.clear();
             }
             assert_eq!(reader.rows(), lldus.len() as u64);
@@ -139,10 +140,9 @@ fn codec(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("codec");
     group.throughput(Throughput::Bytes(content.len() as u64));
     group.sample_size(10);
-    for (name, mut compressor) in [
-        ("gzip", Compressor::gzip()),
-        ("zstd", Compressor::zstd().unwrap()),
-    ] {
+    for kind in [Compression::Gzip, Compression::Zstd] {
+        let name = kind.name();
+        let mut compressor = Compressor::new(kind).unwrap();
         let mut packed = Vec::new();
         group.bench_function(format!("{name} compress"), |bencher| {
             bencher.iter(|| {
@@ -156,16 +156,12 @@ fn codec(criterion: &mut Criterion) {
         group.bench_function(format!("{name} decompress"), |bencher| {
             bencher.iter(|| {
                 let mut length = 0;
-                let mut read = |mut reader: Box<dyn std::io::Read + '_>| loop {
+                let mut reader = Decompressor::new(kind, &packed[..]).unwrap();
+                loop {
                     match reader.read(&mut out).unwrap() {
                         0 => break,
                         more => length += more,
                     }
-                };
-                if name == "gzip" {
-                    read(Box::new(Decompressor::gzip(&packed[..])));
-                } else {
-                    read(Box::new(Decompressor::zstd(&packed[..]).unwrap()));
                 }
                 assert_eq!(length, content.len());
             });

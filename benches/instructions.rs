@@ -9,7 +9,8 @@ use std::hint::black_box;
 use gungraun::{library_benchmark, library_benchmark_group, main};
 use tmt_core::channel::synth::ConstantRate;
 use tmt_core::channel::{Chain, Channel, ChannelSpec};
-use tmt_core::format::text::{Decoder, Options, Rows, encode};
+use tmt_core::format::Rows;
+use tmt_core::format::text::{Decoder, Options, encode};
 use tmt_core::scheme::runner::Walk;
 use tmt_core::types::{BitRate, Bytes, Lldu, Slot, Span};
 

@@ -9,7 +9,7 @@ use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_m
 use tmt_core::channel::Channel;
 use tmt_core::channel::synth::ConstantRate;
 use tmt_core::format::text::encode;
-use tmt_core::format::trace::{Options, Rows, TraceReader};
+use tmt_core::format::{Options, Rows, TraceReader};
 use tmt_core::scheme::engine::{Machine, Saturated};
 use tmt_core::scheme::runner::Walk;
 use tmt_core::stats::{LlduTally, SlotTally};

@@ -49,7 +49,7 @@ fn a_propagation_that_was_typed_is_taken_off_and_no_delay_becomes_an_erasure() {
     .ok();
     assert_eq!(delays(&ran), ["0.000000001", "0.002000000", "0.000000001"]);
     ran.says(&[
-        "propagation 3ms (--propagation)",
+        "propagation 3ms (as given)",
         "1 delays are below the propagation of 3ms",
     ]);
 }
@@ -84,7 +84,10 @@ fn the_digit_that_means_lost_can_be_turned_round_and_a_wrong_guess_is_pointed_ou
     assert_eq!(delays(&linkem), ["0.000001000", "0.000001000", "0"]);
     let guessed = convert(delay, loss, "--propagation 0s").ok();
     assert_eq!(delays(&guessed), ["0", "0", "0.000001000"]);
-    guessed.says(&["2 of 3 packets are lost where 1 means lost", "say --lost 0"]);
+    guessed.says(&[
+        "2 of 3 packets are lost where 1 means lost",
+        "perhaps 0 means lost in this file (--lost)",
+    ]);
 }
 
 #[test]

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use crate::common::{Folder, Ran, plain, tmt, trace};
 use arrow_array::{ArrayRef, Float64Array, Int64Array, RecordBatch, StringArray};
 use parquet::arrow::ArrowWriter;
+use tmt_core::format::Compression;
 use tmt_core::format::compression::Compressor;
 
 const FORMS: [&str; 7] = [
@@ -420,10 +421,9 @@ fn a_compressed_stream_holds_a_text_or_an_arrow_trace() {
         ("csv.zst", "zstd"),
         ("parquet", "Parquet"),
     ] {
-        for (mut outer, outside) in [
-            (Compressor::gzip(), "gzip"),
-            (Compressor::zstd().unwrap(), "zstd"),
-        ] {
+        for outside in [Compression::Gzip, Compression::Zstd] {
+            let mut outer = Compressor::new(outside).unwrap();
+            let outside = outside.name();
             let mut bytes = Vec::new();
             outer
                 .block(&in_form(inner, &trace(50, 9)), &mut bytes)
@@ -446,7 +446,8 @@ fn zeros_behind_a_text_are_refused_at_their_line() {
         folder.write("x.csv", &text);
         refused(&folder, "x.csv", &[&format!("x.csv:{line}:")]);
         let mut compressed = Vec::new();
-        Compressor::gzip()
+        Compressor::new(Compression::Gzip)
+            .unwrap()
             .block(text.as_bytes(), &mut compressed)
             .unwrap();
         folder.write("x.csv", &compressed);

@@ -4,7 +4,8 @@ use std::io::Read as _;
 use std::process::{Command, Stdio};
 
 use crate::common::{Folder, bash, plain, project, skipped, tmt, trace};
-use tmt_core::format::compression::{Compressor, Decompressor, Kind, recognise};
+use tmt_core::format::compression::{Compressor, Decompressor};
+use tmt_core::format::{Compression, FileKind, Form, recognise};
 
 const FORMS: [&str; 7] = [
     "csv",
@@ -37,33 +38,25 @@ fn bytes(folder: &Folder, name: &str) -> Vec<u8> {
 }
 
 /// What bytes are, and what is inside where something is.
-fn kinds(bytes: &[u8]) -> Vec<Kind> {
+fn kinds(bytes: &[u8]) -> Vec<FileKind> {
     let kind = recognise(bytes);
-    let mut inner = Vec::new();
-    match kind {
-        Kind::Gzip => Decompressor::gzip(bytes).read_to_end(&mut inner).unwrap(),
-        Kind::Zstd => Decompressor::zstd(bytes)
-            .unwrap()
-            .read_to_end(&mut inner)
-            .unwrap(),
-        _ => return vec![kind],
+    let FileKind::Compressed(compression) = kind else {
+        return vec![kind];
     };
+    let mut inner = Vec::new();
+    let mut stream = Decompressor::new(compression, bytes).unwrap();
+    stream.read_to_end(&mut inner).unwrap();
     vec![kind, recognise(&inner)]
 }
 
 /// The kinds that a form's name says.
-fn kinds_of(form: &str) -> Vec<Kind> {
-    let (format, compression) = form.split_once('.').unwrap_or((form, ""));
-    let format = match format {
-        "csv" => Kind::Text,
-        "arrow" => Kind::ArrowStream,
-        _ => Kind::Parquet,
-    };
-    match compression {
-        "gz" => vec![Kind::Gzip, format],
-        "zst" => vec![Kind::Zstd, format],
-        _ => vec![format],
-    }
+fn kinds_of(form: &str) -> Vec<FileKind> {
+    let Form {
+        format,
+        compression,
+    } = form.parse().unwrap();
+    let outer = compression.map(FileKind::Compressed);
+    outer.into_iter().chain([FileKind::Plain(format)]).collect()
 }
 
 #[test]
@@ -378,7 +371,8 @@ fn what_those_programs_write_is_read() {
 fn members_and_frames_behind_each_other_are_one_trace() {
     let text = trace(3000, 97);
     let expected = tmt("apply --scheme arq").input(&*text).run().ok();
-    for mut compressor in [Compressor::gzip(), Compressor::zstd().unwrap()] {
+    for compression in [Compression::Gzip, Compression::Zstd] {
+        let mut compressor = Compressor::new(compression).unwrap();
         // Cut within a row, an empty one between.
         let (front, back) = text.as_bytes().split_at(text.len() / 2 + 3);
         let mut stream = Vec::new();
@@ -386,7 +380,7 @@ fn members_and_frames_behind_each_other_are_one_trace() {
             compressor.block(block, &mut stream).unwrap();
         }
         let found = tmt("apply --scheme arq").input(stream).run().ok();
-        assert_eq!(found.text(), expected.text(), "{compressor:?}");
+        assert_eq!(found.text(), expected.text(), "{compression:?}");
     }
 }
 

@@ -9,6 +9,7 @@ use std::thread;
 use std::time::Duration;
 
 use crate::common::{Folder, Ran, TMT, bash, finish};
+use tmt_core::format::Compression;
 use tmt_core::format::compression::Compressor;
 
 /// Commands that read a trace.
@@ -78,12 +79,13 @@ fn a_line_without_an_end_is_refused_before_it_fills_the_memory() {
 fn a_line_without_an_end_in_a_small_file_is_refused_in_little_memory() {
     let folder = Folder::new();
     let mut gzip = Vec::new();
-    Compressor::gzip()
+    Compressor::new(Compression::Gzip)
+        .unwrap()
         .block(&vec![b'1'; 1 << 20], &mut gzip)
         .unwrap();
     folder.write("x.gz", gzip.repeat(GIGABYTE >> 20));
     let mut zstd = Vec::new();
-    let mut compressor = Compressor::zstd().unwrap();
+    let mut compressor = Compressor::new(Compression::Zstd).unwrap();
     compressor.block(&vec![b'1'; 1 << 20], &mut zstd).unwrap();
     folder.write("x.zst", zstd.repeat(GIGABYTE >> 20));
     for name in ["x.gz", "x.zst"] {

@@ -42,7 +42,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::io::{self, Read};
 
-use tmt_core::format::trace::TraceReader;
+use tmt_core::format::TraceReader;
 use tmt_core::types::Time;
 
 pub use report::{AuditReport, Log, RuleReport, VIOLATIONS_SHOWN, Violation};

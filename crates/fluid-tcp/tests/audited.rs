@@ -16,13 +16,13 @@ use proptest::prelude::*;
 use tmt_core::channel::{Channel, ChannelSpec};
 use tmt_core::format::table::TableForm;
 use tmt_core::format::text::encode;
-use tmt_core::format::trace::{Compression, Options, TraceReader};
+use tmt_core::format::{Options, TraceReader};
 use tmt_core::scheme::Rounds;
 use tmt_core::types::{BitRate, Bytes, Fate, Lldu, Metadata, Span, Time};
 
 const PACKET: Bytes = Bytes(1500);
 
-const TEXT: TableForm = TableForm::Text(Compression::None);
+const TEXT: TableForm = TableForm::Text(None);
 
 const CONTROLLERS: &[&str] = &[
     "reno",

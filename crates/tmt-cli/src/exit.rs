@@ -116,6 +116,8 @@ fn help(kind: &ErrorKind) -> Option<&'static str> {
         ErrorKind::RoundsToZero { .. } | ErrorKind::TooLarge { .. } => {
             "numbers are seconds unless --unit says otherwise"
         }
+        ErrorKind::UnitMissing { .. } => "say --unit s, ms, us or ns",
+        ErrorKind::UnitOfIntegers { .. } => "leave --unit out, or say --unit ns",
         ErrorKind::MissingColumn { .. } => {
             "a trace has the columns tx_time and decode_delay, in this order where there is no header"
         }

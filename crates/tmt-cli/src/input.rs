@@ -4,10 +4,9 @@ use std::fs::File;
 use std::io::{self, IsTerminal as _, Read, Write as _};
 
 use clap::builder::{PossibleValuesParser, TypedValueParser as _};
-use tmt_core::format::compression::{Decompressor, FIRST_BYTES, Kind, recognise};
-use tmt_core::format::parquet::TableText;
-use tmt_core::format::text::Unit;
-use tmt_core::format::trace::{Options, TraceReader};
+use tmt_core::format::compression::Decompressor;
+use tmt_core::format::table::TableText;
+use tmt_core::format::{FIRST_BYTES, FileKind, Format, Options, TraceReader, Unit, recognise};
 
 use crate::exit::{Failure, Outcome, note};
 use crate::progress;
@@ -80,12 +79,11 @@ pub(crate) fn open_table(command: &str, path: Option<&str>) -> Outcome<Input> {
             let text = TableText::new(file).map_err(|error| Failure::input(&name, &error))?;
             Box::new(text)
         }
-        Found::Other(Kind::Gzip, reader) => Box::new(Decompressor::gzip(reader)),
-        Found::Other(Kind::Zstd, reader) => {
-            let text = Decompressor::zstd(reader).map_err(|error| Failure::io(&name, &error))?;
-            Box::new(text)
+        Found::Other(FileKind::Compressed(compression), reader) => {
+            let text = Decompressor::new(compression, reader);
+            Box::new(text.map_err(|error| Failure::io(&name, &error))?)
         }
-        Found::Other(kind @ (Kind::ArrowStream | Kind::ArrowFile | Kind::ArrowBefore015), _) => {
+        Found::Other(kind @ FileKind::Plain(Format::Arrow), _) => {
             return Err(Failure::failed(format!(
                 "{name}: found {}, expected text, gzip, zstd or Parquet",
                 kind.name()
@@ -101,7 +99,7 @@ enum Found {
     /// What has to be read here and there.
     Parquet(File),
     /// What is read from front to back.
-    Other(Kind, Box<dyn Read + Send>),
+    Other(FileKind, Box<dyn Read + Send>),
 }
 
 /// Opens `path`, or stdin for none or `-`, and looks what it is.
@@ -114,7 +112,7 @@ fn recognised(command: &str, path: Option<&str>) -> Outcome<(String, Found)> {
         .read_to_end(&mut first)
         .map_err(failed)?;
     let kind = recognise(&first);
-    let found = if kind != Kind::Parquet {
+    let found = if kind != FileKind::Plain(Format::Parquet) {
         Found::Other(kind, Box::new(io::Cursor::new(first).chain(reader)))
     } else if let Some(path) = path.filter(|path| is_file(path)) {
         // It is read here and there, of which no bar could tell how far it is.
@@ -150,34 +148,35 @@ pub(crate) fn tell_cut(command: &str, name: &str, reader: &TraceReader<'_>) {
 
 /// Opens `path`, or stdin for none or `-`; on a terminal a bar shows how far it was read.
 pub(crate) fn open(command: &str, path: Option<&str>) -> Outcome<Input> {
-    match path {
-        None | Some("-") => {
-            let stdin = io::stdin();
-            if stdin.is_terminal() {
-                note!(command, "reads from the terminal; end with Ctrl-D");
-                return Ok(Input {
-                    name: "<stdin>".to_owned(),
-                    reader: Box::new(stdin),
-                });
-            }
-            Ok(Input {
-                name: "<stdin>".to_owned(),
-                reader: progress::shown(stdin, None),
-            })
-        }
-        Some(path) => {
-            let file = File::open(path).map_err(|error| Failure::io(path, &error))?;
-            let length = file
-                .metadata()
-                .ok()
-                .filter(std::fs::Metadata::is_file)
-                .map(|metadata| metadata.len());
-            Ok(Input {
-                name: path.to_owned(),
-                reader: progress::shown(file, length),
-            })
-        }
+    let name = path.unwrap_or("<stdin>");
+    open_or(command, path).map_err(|error| Failure::io(name, &error))
+}
+
+/// As [`open`], with the system's own error.
+pub(crate) fn open_or(command: &str, path: Option<&str>) -> io::Result<Input> {
+    if let Some(path) = path.filter(|path| *path != "-") {
+        let file = File::open(path)?;
+        let length = file
+            .metadata()
+            .ok()
+            .filter(std::fs::Metadata::is_file)
+            .map(|metadata| metadata.len());
+        return Ok(Input {
+            name: path.to_owned(),
+            reader: progress::shown(file, length),
+        });
     }
+    let stdin = io::stdin();
+    let reader: Box<dyn Read + Send> = if stdin.is_terminal() {
+        note!(command, "reads from the terminal; end with Ctrl-D");
+        Box::new(stdin)
+    } else {
+        progress::shown(stdin, None)
+    };
+    Ok(Input {
+        name: "<stdin>".to_owned(),
+        reader,
+    })
 }
 
 /// Whether `path` can be read twice.

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use tempfile::{Builder, NamedTempFile};
-use tmt_core::format::trace::{Compression, FORMS, Form, Format, Row, TraceWriter};
+use tmt_core::format::{FORMS, Form, Format, Row, TraceWriter};
 use tmt_core::types::{EndLine, Metadata, Time};
 
 use crate::exit::{Failure, Outcome};
@@ -243,10 +243,10 @@ impl FormatArgs {
             return Ok(by_name.unwrap_or_default());
         };
         let flag: Form = flag.parse().map_err(Failure::usage)?;
-        let Some(by_name) = by_name.filter(|_| flag.compression == Compression::None) else {
+        let Some(by_name) = by_name.filter(|_| flag.compression.is_none()) else {
             return Ok(flag);
         };
-        if by_name.compression != Compression::None && flag.format == Format::Parquet {
+        if by_name.compression.is_some() && flag.format == Format::Parquet {
             return Err(Failure::usage(format!(
                 "--format parquet compresses its columns itself: expected a name for --output that asks for no {by_name}"
             )));

@@ -18,7 +18,7 @@ pub use tally::collect;
 
 use rayon::Scope;
 
-use crate::format::trace::{Rows, TraceReader};
+use crate::format::{Rows, TraceReader};
 use crate::types::{Error, Result};
 
 /// What is done with the rows of a trace.

@@ -17,7 +17,7 @@ use proptest::prelude::*;
 use tmt_core::ErrorKind;
 use tmt_core::format::arrow::encode;
 use tmt_core::format::columnar::{Next, Options};
-use tmt_core::format::text::Unit;
+use tmt_core::format::{FileKind, Format, Unit};
 use tmt_core::types::{Lldu, Metadata, Slot};
 
 /// A timeline in batches of these lengths.
@@ -259,7 +259,13 @@ fn doubles_take_a_unit() {
         let untold = read_arrow(&bytes, options());
         let (kind, _) = refusal(&untold);
         assert!(matches!(kind, ErrorKind::UnitMissing { name: "tx_time" }));
-        assert!(untold.end.unwrap_err().to_string().contains("--unit"));
+        assert!(
+            untold
+                .end
+                .unwrap_err()
+                .to_string()
+                .contains("s, ms, us or ns")
+        );
     }
 }
 
@@ -327,7 +333,7 @@ fn columns_that_do_not_fit_are_refused_by_name() {
         (
             vec![("tx_time", whole()), ("decode_delay", whole())],
             milliseconds,
-            "tx_time: found --unit ms for a column of int64, expected no unit or ns: whole numbers of Arrow and Parquet are nanoseconds",
+            "tx_time: found the unit ms for a column of int64, expected no unit or ns: whole numbers of Arrow and Parquet are nanoseconds",
         ),
     ] {
         let reading = read_arrow(&written(columns, None), options);
@@ -387,8 +393,8 @@ fn what_stands_behind_the_end_of_a_stream_is_not_passed_over() {
 fn streams_of_long_ago_are_refused_with_words() {
     let new = timeline(&fixture_rows(), &Metadata::new(), 4);
     let old = &new[4..];
-    let kind = tmt_core::format::compression::recognise(old);
-    assert_eq!(kind, tmt_core::format::compression::Kind::ArrowBefore015);
+    let kind = tmt_core::format::recognise(old);
+    assert_eq!(kind, FileKind::Plain(Format::Arrow));
     let error = read_arrow(old, options()).end.unwrap_err();
     assert!(error.to_string().contains("0.15"), "{error}");
 }

@@ -3,10 +3,11 @@
 use std::io::{self, Read, Write};
 
 use proptest::prelude::*;
-use tmt_core::format::compression::{Compressor, Decompressor, Kind, recognise};
+use tmt_core::format::compression::{Compressor, Decompressor};
+use tmt_core::format::{Compression, FileKind, recognise};
 use tmt_core::{Error, ErrorKind};
 
-const KINDS: [Kind; 2] = [Kind::Gzip, Kind::Zstd];
+const KINDS: [Compression; 2] = [Compression::Gzip, Compression::Zstd];
 
 fn config(cases: u32) -> ProptestConfig {
     ProptestConfig {
@@ -16,18 +17,12 @@ fn config(cases: u32) -> ProptestConfig {
     }
 }
 
-fn compressor(kind: Kind) -> Compressor {
-    match kind {
-        Kind::Gzip => Compressor::gzip(),
-        _ => Compressor::zstd().unwrap(),
-    }
+fn compressor(kind: Compression) -> Compressor {
+    Compressor::new(kind).unwrap()
 }
 
-fn decompressor<R: Read>(kind: Kind, input: R) -> Decompressor<R> {
-    match kind {
-        Kind::Gzip => Decompressor::gzip(input),
-        _ => Decompressor::zstd(input).unwrap(),
-    }
+fn decompressor<R: Read>(kind: Compression, input: R) -> Decompressor<R> {
+    Decompressor::new(kind, input).unwrap()
 }
 
 /// Hands bytes out in pieces of these lengths, again and again.
@@ -49,13 +44,13 @@ impl Read for Pieces<'_> {
 }
 
 /// What came out, and what was said at the end.
-fn read(kind: Kind, bytes: &[u8]) -> (Vec<u8>, Result<(), Error>) {
+fn read(kind: Compression, bytes: &[u8]) -> (Vec<u8>, Result<(), Error>) {
     let mut out = Vec::new();
     let read = decompressor(kind, bytes).read_to_end(&mut out);
     (out, read.map(drop).map_err(Error::from))
 }
 
-fn blocks(kind: Kind, blocks: &[Vec<u8>]) -> Vec<u8> {
+fn blocks(kind: Compression, blocks: &[Vec<u8>]) -> Vec<u8> {
     let mut compressor = compressor(kind);
     let mut out = Vec::new();
     for block in blocks {
@@ -92,7 +87,7 @@ proptest! {
     ) {
         let kind = KINDS[at];
         let stream = blocks(kind, &parts);
-        prop_assert_eq!(recognise(&stream), kind);
+        prop_assert_eq!(recognise(&stream), FileKind::Compressed(kind));
         let pieces = Pieces { bytes: &stream, lengths: &lengths, next: 0 };
         let mut out = Vec::new();
         decompressor(kind, pieces).read_to_end(&mut out).unwrap();
@@ -189,15 +184,15 @@ fn what_other_programs_write_is_read() {
         .mtime(1_700_000_000);
     let mut gzip = header.write(Vec::new(), flate2::Compression::best());
     gzip.write_all(&content).unwrap();
-    let (out, read_gzip) = read(Kind::Gzip, &gzip.finish().unwrap());
+    let (out, read_gzip) = read(Compression::Gzip, &gzip.finish().unwrap());
     assert!(read_gzip.is_ok());
     assert_eq!(out, content);
 
     let mut zstd = b"\x50\x2a\x4d\x18\x03\0\0\0any".to_vec();
     zstd.extend(zstd::encode_all(&content[..], 19).unwrap());
     zstd.extend(b"\x5f\x2a\x4d\x18\0\0\0\0");
-    assert_eq!(recognise(&zstd), Kind::Zstd);
-    let (out, read_zstd) = read(Kind::Zstd, &zstd);
+    assert_eq!(recognise(&zstd), FileKind::Compressed(Compression::Zstd));
+    let (out, read_zstd) = read(Compression::Zstd, &zstd);
     assert!(read_zstd.is_ok());
     assert_eq!(out, content);
 }
@@ -206,19 +201,19 @@ fn what_other_programs_write_is_read() {
 fn others_read_what_is_written() {
     let parts = [trace(500), trace(2)];
     let mut out = Vec::new();
-    flate2::read::MultiGzDecoder::new(&blocks(Kind::Gzip, &parts)[..])
+    flate2::read::MultiGzDecoder::new(&blocks(Compression::Gzip, &parts)[..])
         .read_to_end(&mut out)
         .unwrap();
     assert_eq!(out, parts.concat());
-    let out = zstd::decode_all(&blocks(Kind::Zstd, &parts)[..]).unwrap();
+    let out = zstd::decode_all(&blocks(Compression::Zstd, &parts)[..]).unwrap();
     assert_eq!(out, parts.concat());
 }
 
 #[test]
 fn zeros_behind_the_last_gzip_member_are_passed_over_and_nothing_else() {
     let content = trace(5);
-    let whole = blocks(Kind::Gzip, std::slice::from_ref(&content));
-    let with = |tail: &[u8]| read(Kind::Gzip, &[&whole[..], tail].concat());
+    let whole = blocks(Compression::Gzip, std::slice::from_ref(&content));
+    let with = |tail: &[u8]| read(Compression::Gzip, &[&whole[..], tail].concat());
     for zeros in [1, 512, 300_000] {
         let (out, read) = with(&vec![0; zeros]);
         assert!(read.is_ok(), "{zeros}");
@@ -248,7 +243,7 @@ fn a_wrong_checksum_is_damage_and_stays_so() {
         let content = trace(50);
         let mut stream = blocks(kind, std::slice::from_ref(&content));
         // The last four bytes of a zstd frame, and those in front of the size of a gzip member.
-        let place = stream.len() - if kind == Kind::Gzip { 5 } else { 1 };
+        let place = stream.len() - if kind == Compression::Gzip { 5 } else { 1 };
         stream[place] ^= 1;
         let mut reader = decompressor(kind, &stream[..]);
         let mut out = Vec::new();

@@ -13,7 +13,7 @@ use proptest::prelude::*;
 use tmt_core::ErrorKind;
 use tmt_core::format::columnar::{Next, Options};
 use tmt_core::format::parquet::{ROW_GROUP, Writer};
-use tmt_core::format::text::Unit;
+use tmt_core::format::{self, Rows, TraceReader, Unit};
 use tmt_core::types::{Lldu, Metadata, Slot};
 
 /// A timeline that was handed over in blocks of this length.
@@ -185,10 +185,24 @@ fn rows_of_several_row_groups_and_batches_are_one_trace() {
     // A time that goes back where one batch follows another.
     let mut rows = rows;
     rows[1 << 15].0 = 5;
-    let reading = read_parquet(&timeline(&rows, &Metadata::new(), 100_000), options());
-    let (kind, row) = refusal(&reading);
-    assert!(matches!(kind, ErrorKind::OutOfOrder { .. }), "{kind:?}");
-    assert_eq!((row, reading.rows.len()), ((1 << 15) + 1, 1 << 15));
+    let file = bytes::Bytes::from(timeline(&rows, &Metadata::new(), 100_000));
+    let mut reader = TraceReader::parquet(file, format::Options::default()).unwrap();
+    let (mut batch, mut read) = (Rows::default(), 0);
+    let error = loop {
+        match reader.next_rows(&mut batch) {
+            Ok(more) => assert!(more, "the rows came in any order"),
+            Err(error) => break error,
+        }
+        read += batch.slots.len();
+    };
+    assert!(
+        matches!(error.kind(), ErrorKind::OutOfOrder { .. }),
+        "{error}"
+    );
+    assert_eq!(
+        (error.position().unwrap().row, read),
+        ((1 << 15) + 1, 1 << 15)
+    );
 }
 
 #[test]

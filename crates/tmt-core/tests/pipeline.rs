@@ -8,11 +8,11 @@ use proptest::prelude::*;
 use rayon::{ThreadPool, ThreadPoolBuilder};
 use tmt_core::channel::{Channel, ChannelSpec};
 use tmt_core::format::text::encode;
-use tmt_core::format::trace::{Form, Options, Rows, TraceReader, TraceWriter};
+use tmt_core::format::{FORMS, Form, Format, Options, Rows, TraceReader, TraceWriter};
 use tmt_core::pipeline::{Apply, Inject, Lane, StageError, collect};
 use tmt_core::scheme::runner::Walk;
 use tmt_core::stats::{LinkSummary, LlduTally, SlotTally};
-use tmt_core::types::{EndLine, Metadata, Slot, Span, Time};
+use tmt_core::types::{EndLine, Fate, Metadata, Slot, Span, Time};
 
 const THREADS: [usize; 4] = [1, 2, 3, 8];
 const CHUNKS: [usize; 5] = [1, 13, 997, 65_536, 1 << 20];
@@ -354,6 +354,62 @@ fn a_reader_hands_over_nothing_behind_a_fault() {
             assert!(rows.slots.is_empty());
         }
         assert!(reader.tail().is_none());
+    }
+}
+
+#[test]
+fn a_timeline_read_back_has_the_fates_that_the_scheme_gave() {
+    let slots: Vec<Slot> = (0..4000u64)
+        .map(|slot| {
+            let time = Time::from_nanos(slot * 1_000_000).unwrap();
+            // Bursts, and nothing that arrives at the end.
+            let erased = slot % 97 > 70 || slot > 3980;
+            let delay = if erased { 0 } else { 5_000_000 };
+            Slot::new(time, Span::from_nanos(delay).unwrap()).unwrap()
+        })
+        .collect();
+    let mut head = Metadata::new();
+    head.push("tool", "test");
+    let mut seen = Vec::new();
+    for (scheme, (name, form)) in ["none", "fec:4/6", "arq", "harq:4/6", "harq:4/6,in-order"]
+        .into_iter()
+        .flat_map(|scheme| FORMS.map(|form| (scheme, form)))
+    {
+        let mut walk = Walk::new(scheme.parse().unwrap(), Span::from_millis(20), Span::ZERO);
+        let mut lldus = Vec::new();
+        walk.slots(&slots, &mut lldus).unwrap();
+        let end = walk.finish(&mut lldus);
+
+        let mut writer = TraceWriter::new(Vec::new(), form, &head).unwrap();
+        rayon::in_place_scope(|scope| writer.spawn([&lldus[..]], scope));
+        writer.advance().unwrap();
+        let file = writer.finish(&end).unwrap();
+        let options = Options {
+            attempts: true,
+            ..Options::default()
+        };
+        let reader = match form.format {
+            Format::Parquet => TraceReader::parquet(bytes::Bytes::from(file.clone()), options),
+            _ => TraceReader::new(&file[..], options),
+        };
+        let read = reader.unwrap().read_lldus().unwrap();
+
+        // Only a loss at or behind the end of a run is told no more.
+        for lldu in &mut lldus {
+            if lldu.fate == Fate::Lost && lldu.tx_time >= end.usable_until {
+                lldu.fate = Fate::Censored;
+            }
+        }
+        assert_eq!(read, lldus, "{scheme} {name}");
+        seen.extend(read.iter().map(|lldu| (scheme, lldu.fate)));
+    }
+    for (scheme, fate) in [
+        ("none", Fate::Lost),
+        ("fec:4/6", Fate::Lost),
+        ("harq:4/6", Fate::Censored),
+        ("arq", Fate::Censored),
+    ] {
+        assert!(seen.contains(&(scheme, fate)), "{scheme} {fate:?}");
     }
 }
 

@@ -3,7 +3,8 @@
 
 use crate::reading::{Reading, decode, read, read_file};
 use proptest::prelude::*;
-use tmt_core::format::text::{Options, Unit, encode};
+use tmt_core::format::Unit;
+use tmt_core::format::text::{Options, encode};
 use tmt_core::types::{EndLine, Fate, Lldu, Metadata, Slot, Span, Time};
 
 const LARGEST: u64 = i64::MAX as u64;

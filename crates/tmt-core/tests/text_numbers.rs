@@ -2,7 +2,8 @@
 
 use crate::reading::decode;
 use proptest::prelude::*;
-use tmt_core::format::text::{Options, Unit};
+use tmt_core::format::Unit;
+use tmt_core::format::text::Options;
 
 const LARGEST: u64 = i64::MAX as u64;
 

@@ -4,7 +4,8 @@
 
 use crate::reading::{self, Reading, decode};
 use proptest::prelude::*;
-use tmt_core::format::text::{Decoder, LONGEST_LINE, Options, Rows, Tail, Unit};
+use tmt_core::format::text::{Decoder, LONGEST_LINE, Options};
+use tmt_core::format::{Rows, Tail, Unit};
 
 fn config(cases: u32) -> ProptestConfig {
     ProptestConfig {

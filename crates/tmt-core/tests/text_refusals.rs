@@ -2,8 +2,8 @@
 //! and what `--allow-cut` lets pass.
 
 use crate::reading::{Refusal, decode, read, read_file};
-use tmt_core::format::text::{Options, Rows};
-use tmt_core::format::trace::{self, TraceReader};
+use tmt_core::format::text::Options;
+use tmt_core::format::{self, Rows, TraceReader};
 
 /// Asserts that `text` is refused with a kind whose debug form starts with `kind`, at this line and
 /// column, however it is cut into pieces.
@@ -442,13 +442,13 @@ fn a_row_behind_the_end_line_is_refused_with_and_without_its_line_end() {
 #[test]
 fn a_plain_text_may_have_any_number_of_comments_and_a_head_only_so_many() {
     let text = "# sky: clear over Livorno\n".repeat(100_000) + "1,1\n";
-    let mut reader = TraceReader::new(text.as_bytes(), trace::Options::default()).unwrap();
+    let mut reader = TraceReader::new(text.as_bytes(), format::Options::default()).unwrap();
     let mut rows = Rows::default();
     assert!(reader.next_rows(&mut rows).unwrap());
     assert_eq!(rows.line(0), 100_001);
     // Under a head they are kept and passed on.
     let under_a_head = format!("# tool: x\n{text}");
-    let error = TraceReader::new(under_a_head.as_bytes(), trace::Options::default())
+    let error = TraceReader::new(under_a_head.as_bytes(), format::Options::default())
         .err()
         .unwrap();
     assert!(error.to_string().contains("a head of more than"), "{error}");

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use tmt_core::format::text::encode;
-use tmt_core::format::trace::{Options, Rows, TraceReader};
+use tmt_core::format::{Options, Rows, TraceReader};
 use tmt_core::scheme::runner::Walk;
 use tmt_core::types::Span;
 

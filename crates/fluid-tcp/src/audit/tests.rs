@@ -11,7 +11,7 @@ mod world;
 
 use std::io::Read;
 
-use tmt_core::format::trace::{Options, TraceReader};
+use tmt_core::format::{Options, TraceReader};
 
 use super::{AuditError, AuditReport, VIOLATIONS_SHOWN, audit};
 use logs::{SYNTHETIC, TIMELINE, TIMELINE_LOG, with};

@@ -1,9 +1,8 @@
 //! The timeline the link ran on, read once from front to back.
 
 use std::iter::{Peekable, from_fn};
-
 use tmt_core::Result;
-use tmt_core::format::trace::{Rows, TraceReader};
+use tmt_core::format::{Rows, TraceReader};
 use tmt_core::types::{Slot, Time};
 
 /// The LLDUs of one packet, and what stands in front of them.

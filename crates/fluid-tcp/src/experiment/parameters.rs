@@ -4,7 +4,7 @@
 mod descriptor;
 
 use tmt_core::channel::{ChannelSpec, SlotChannel};
-use tmt_core::format::text::Unit;
+use tmt_core::format::Unit;
 use tmt_core::scheme::SchemeSpec;
 use tmt_core::types::{BitRate, Bytes, Span};
 

@@ -13,7 +13,7 @@ pub struct Wanted<'a> {
     /// Whether the attempts of a timeline are needed.
     pub attempts: bool,
     /// Unit of its numbers, where one was given.
-    pub unit: Option<tmt_core::format::text::Unit>,
+    pub unit: Option<tmt_core::format::Unit>,
     /// Whether a cut trace is accepted.
     pub allow_cut: bool,
 }

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 use tmt_core::channel::{ChannelSpec, SlotChannel, probability};
-use tmt_core::format::text::Unit;
+use tmt_core::format::Unit;
 use tmt_core::scheme::SchemeSpec;
 use tmt_core::types::{BitRate, Bytes, Span};
 

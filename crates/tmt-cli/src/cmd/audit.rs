@@ -1,7 +1,7 @@
 //! `tmt audit`: an independent check of a TCP run's packet log (tcp.md §6).
 
 use fluid_tcp::audit::{AuditError, AuditReport, Log, RuleReport, audit, audit_with_slots};
-use tmt_core::format::trace::Options;
+use tmt_core::format::Options;
 
 use crate::exit::{Failure, Outcome, tell};
 use crate::input::{self, Input};

@@ -2,23 +2,11 @@
 
 use std::io::Read;
 
-use tmt_core::Result;
-use tmt_core::format::arrow::{Batch, Stream, encode};
-use tmt_core::format::columnar::{Next, Options, Row};
-use tmt_core::format::text::Unit;
-use tmt_core::types::{EndLine, Metadata, Slot};
+use tmt_core::format::Unit;
+use tmt_core::format::arrow::{Stream, encode};
+use tmt_core::format::columnar::{Options, Row};
 
-use super::{Pieces, Refusal, assert_in_order, lldus, refusal};
-
-/// Everything a reader said about a stream.
-#[derive(Debug, PartialEq, Default)]
-struct Reading {
-    slots: Vec<Slot>,
-    attempts: Vec<u32>,
-    head: Metadata,
-    line: Option<EndLine>,
-    end: Option<std::result::Result<Next, Refusal>>,
-}
+use super::{Pieces, Reading, lldus};
 
 /// Whatever the bytes are, they are read or refused, and alike in any pieces.
 pub(crate) fn check(data: &[u8]) {
@@ -42,31 +30,8 @@ pub(crate) fn check(data: &[u8]) {
     }
 }
 
-fn read(input: impl Read, options: Options) -> Reading {
-    let mut reading = Reading::default();
-    let end = read_into(input, options, &mut reading);
-    reading.end = Some(end.map_err(|error| refusal(&error)));
-    reading
-}
-
-fn read_into(input: impl Read, options: Options, reading: &mut Reading) -> Result<Next> {
-    let mut stream = Stream::new(input, options)?;
-    reading.head = stream.metadata().clone();
-    let mut batch = Batch::default();
-    loop {
-        let next = stream.next_batch(&mut batch)?;
-        if next != Next::Batch {
-            reading.line = stream.end();
-            return Ok(next);
-        }
-        let before = reading.slots.len();
-        let columns = stream.columns();
-        let appended = columns.append(&batch, &mut reading.slots, &mut reading.attempts);
-        // Order across batches is the caller's to check.
-        assert_in_order(&reading.slots[before..]);
-        appended?;
-        assert_eq!((reading.slots.len() - before) as u64, batch.rows());
-    }
+fn read(input: impl Read + Send, options: Options) -> Reading {
+    Reading::of(Stream::new(input, options))
 }
 
 /// What was read, as it would be written: a batch wherever a time goes back.

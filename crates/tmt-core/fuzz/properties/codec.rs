@@ -3,7 +3,8 @@
 use std::io::Read;
 
 use tmt_core::Error;
-use tmt_core::format::compression::{Compressor, Decompressor, Kind, recognise};
+use tmt_core::format::compression::{Compressor, Decompressor};
+use tmt_core::format::{Compression, FileKind, recognise};
 
 use super::{Pieces, Refusal, refusal};
 
@@ -12,11 +13,11 @@ const MOST: usize = 1 << 20;
 
 /// Whatever the bytes are, they come out alike in any pieces; compressed, they come back.
 pub(crate) fn check(data: &[u8]) {
-    for kind in [Kind::Gzip, Kind::Zstd] {
+    for kind in [Compression::Gzip, Compression::Zstd] {
         let whole = decompress(kind, data, data.len().max(1), MOST);
         for (most, room) in [(1, MOST), (13, 100), (data.len().max(1), 7)] {
             let other = decompress(kind, data, most, room);
-            if kind == Kind::Zstd && whole.1.is_err() {
+            if kind == Compression::Zstd && whole.1.is_err() {
                 // What zstd stores as it is comes out as it comes in; where the frame then turns out to be of
                 // another length than told, the last piece of it is kept.
                 let (one, other) = (&whole.0, &other.0);
@@ -28,19 +29,21 @@ pub(crate) fn check(data: &[u8]) {
         }
         let (front, back) = data.split_at(data.len() / 3);
         let stream = compress(kind, &[front, back, b""]);
-        assert_eq!(recognise(&stream), kind);
+        assert_eq!(recognise(&stream), FileKind::Compressed(kind));
         let (out, end) = decompress(kind, &stream, 64, 1000);
         assert!(end.is_ok() && out == data);
     }
 }
 
 /// What comes out of `data`, handed in pieces of `most` bytes and out into `room` at a time.
-fn decompress(kind: Kind, data: &[u8], most: usize, room: usize) -> (Vec<u8>, Result<(), Refusal>) {
+fn decompress(
+    kind: Compression,
+    data: &[u8],
+    most: usize,
+    room: usize,
+) -> (Vec<u8>, Result<(), Refusal>) {
     let input = Pieces { bytes: data, most };
-    let mut input = match kind {
-        Kind::Gzip => Decompressor::gzip(input),
-        _ => Decompressor::zstd(input).unwrap(),
-    };
+    let mut input = Decompressor::new(kind, input).unwrap();
     let mut out = vec![0; MOST];
     let mut length = 0;
     while length < MOST {
@@ -58,11 +61,8 @@ fn decompress(kind: Kind, data: &[u8], most: usize, room: usize) -> (Vec<u8>, Re
     (out, Ok(()))
 }
 
-fn compress(kind: Kind, blocks: &[&[u8]]) -> Vec<u8> {
-    let mut compressor = match kind {
-        Kind::Gzip => Compressor::gzip(),
-        _ => Compressor::zstd().unwrap(),
-    };
+fn compress(kind: Compression, blocks: &[&[u8]]) -> Vec<u8> {
+    let mut compressor = Compressor::new(kind).unwrap();
     let mut out = Vec::new();
     for block in blocks {
         compressor.block(block, &mut out).unwrap();

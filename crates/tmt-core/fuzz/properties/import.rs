@@ -1,31 +1,79 @@
-//! Formats of other tools: nothing panics, and times never go back.
+//! Formats of other tools: whatever their files hold, nothing panics and times never go back.
 
-use tmt_core::format::import::delay_loss::{DelayLoss, Reading};
-use tmt_core::format::import::mahimahi::Mahimahi;
-use tmt_core::format::text::Unit;
-use tmt_core::types::{Span, Time};
+use std::io::{self, BufRead, Cursor};
 
-/// Whatever the bytes are.
+use tmt_core::format::import::{self, Files, Given, Importers, Rule, Takes};
+use tmt_core::types::Time;
+
+/// The inputs of a format, each a part of the bytes.
+struct Parts<'a> {
+    parts: Vec<(&'static str, &'a [u8])>,
+    can_reopen: bool,
+}
+
+impl Files for Parts<'_> {
+    fn open(&mut self, key: &'static str) -> io::Result<Box<dyn BufRead + Send>> {
+        let part = self.parts.iter().find(|(name, _)| *name == key);
+        let bytes = part.map_or(Vec::new(), |(_, bytes)| bytes.to_vec());
+        Ok(Box::new(Cursor::new(bytes)))
+    }
+
+    fn can_reopen(&self, _: &'static str) -> bool {
+        self.can_reopen
+    }
+}
+
+/// Whatever the bytes are, for every format: with all that it takes, and with as little as it needs.
 pub(crate) fn check(data: &[u8]) {
-    let one = Span::from_nanos(1).unwrap();
-    let mut last = Time::ZERO;
-    let mut trace = Mahimahi::new(data, one);
-    while let Ok(Some(slot)) = trace.next_slot() {
-        assert!(slot.tx_time() >= last);
-        last = slot.tx_time();
+    for importer in Importers::default().iter() {
+        let keys = importer.keys();
+        let files = keys
+            .iter()
+            .filter(|key| matches!(key.takes, Takes::Input | Takes::File));
+        let files: Vec<&str> = files.map(|key| key.name).collect();
+        let length = data.len().div_ceil(files.len().max(1)).max(1);
+        for (everything, can_reopen) in [(false, false), (false, true), (true, false), (true, true)]
+        {
+            let mut given = Given::default();
+            for key in keys {
+                let is_wanted = match key.rule {
+                    Rule::Required(_) => true,
+                    Rule::Without(other) => everything && !given.has(other),
+                    _ => everything || files.contains(&key.name),
+                };
+                if is_wanted {
+                    given.set(key.name, sample(key.takes));
+                }
+            }
+            let mut chunks = data.chunks(length);
+            let parts = files
+                .iter()
+                .map(|file| (*file, chunks.next().unwrap_or_default()));
+            let mut parts = Parts {
+                parts: parts.collect(),
+                can_reopen,
+            };
+            let Ok(mut import) = import::open(importer, &given, &mut parts, &mut |_| {}) else {
+                continue;
+            };
+            let mut last = Time::ZERO;
+            while let Ok(Some(slot)) = import.slots.next_slot() {
+                assert!(slot.tx_time() >= last, "{}", importer.name());
+                last = slot.tx_time();
+            }
+            let _ = import.slots.findings();
+        }
     }
-    let (delay, loss) = data.split_at(data.len() / 2);
-    let reading = Reading {
-        interval: Span::from_millis(10),
-        unit: Unit::Nanoseconds,
-        round_trip: false,
-        lost: b'1',
-        propagation: one,
-        decode_delay: one,
-    };
-    let mut pair = DelayLoss::new(Some(delay), Some(loss), reading);
-    while let Ok(Some(slot)) = pair.next_slot() {
-        assert!(slot.is_erased() || slot.decode_delay() >= one);
+}
+
+/// Something that a user may give.
+fn sample(takes: Takes) -> &'static str {
+    match takes {
+        Takes::Input | Takes::File => "-",
+        Takes::Switch => "",
+        Takes::Period | Takes::Duration => "10ms",
+        Takes::DurationOr(_) => "1ns",
+        Takes::Size => "1500B",
+        Takes::OneOf(words) => words[0],
     }
-    let _ = pair.findings();
 }

@@ -1,6 +1,7 @@
-//! What must hold for any bytes: one module a fuzz target, each with a function `check`.
+//! What must hold for any bytes: one module a property, each with a function `check`, listed in [`ALL`].
 //!
-//! The targets run them on bytes that libFuzzer makes up, `tests/corpus.rs` on the files of `corpus/`.
+//! `fuzz_targets/property.rs` runs them on bytes that libFuzzer makes up, `tests/corpus.rs` on the files of
+//! `corpus/`, a folder a property.
 
 pub(crate) mod arrow;
 pub(crate) mod codec;
@@ -13,12 +14,13 @@ pub(crate) mod trace;
 use std::io::Read;
 
 use tmt_core::Error;
-use tmt_core::types::{Fate, Lldu, Metadata, Position, Slot};
+use tmt_core::format::columnar::{Batch as _, Next, Source};
+use tmt_core::types::{EndLine, Fate, Lldu, Metadata, Position, Slot};
 
-/// A target's name and its property.
+/// A property with its name.
 pub(crate) type Property = (&'static str, fn(&[u8]));
 
-/// Every target.
+/// Every property.
 pub(crate) const ALL: [Property; 7] = [
     ("arrow", arrow::check),
     ("codec", codec::check),
@@ -34,6 +36,44 @@ type Refusal = (String, Option<Position>);
 
 fn refusal(error: &Error) -> Refusal {
     (error.to_string(), error.position())
+}
+
+/// Everything a reader of a binary format said.
+#[derive(Debug, PartialEq, Default)]
+struct Reading {
+    slots: Vec<Slot>,
+    attempts: Vec<u32>,
+    head: Metadata,
+    line: Option<EndLine>,
+    end: Option<Result<Next, Refusal>>,
+}
+
+impl Reading {
+    /// All of a source that could or could not be opened.
+    fn of<S: Source>(source: tmt_core::Result<S>) -> Self {
+        let mut reading = Self::default();
+        let end = source.and_then(|source| reading.read(source));
+        reading.end = Some(end.map_err(|error| refusal(&error)));
+        reading
+    }
+
+    fn read<S: Source>(&mut self, mut source: S) -> tmt_core::Result<Next> {
+        self.head = source.metadata().clone();
+        let mut batch = S::Batch::default();
+        loop {
+            let next = source.next_batch(&mut batch)?;
+            if next != Next::Batch {
+                self.line = source.end();
+                return Ok(next);
+            }
+            let before = self.slots.len();
+            let appended = batch.append(&mut self.slots, &mut self.attempts);
+            // Order across batches is the caller's to check.
+            assert_in_order(&self.slots[before..]);
+            appended?;
+            assert_eq!((self.slots.len() - before) as u64, batch.rows());
+        }
+    }
 }
 
 /// The lines of a head.

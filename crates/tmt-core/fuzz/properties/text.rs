@@ -1,7 +1,8 @@
 //! Text traces: pieces do not matter, neither to the push parser nor to pieces parsed apart, and what is
 //! written reads back.
 
-use tmt_core::format::text::{Decoder, Options, Rows, Tail, Unit, encode};
+use tmt_core::format::text::{Decoder, Options, encode};
+use tmt_core::format::{Rows, Tail, Unit};
 
 use super::{Refusal, assert_in_order, lines, lldus, refusal};
 

@@ -2,9 +2,10 @@
 
 use bytes::Bytes;
 use tmt_core::Result;
-use tmt_core::format::compression::{Kind, recognise};
-use tmt_core::format::text::{Tail, Unit};
-use tmt_core::format::trace::{FORMS, Form, Options, Row, Rows, TraceReader, TraceWriter};
+use tmt_core::format::{
+    FORMS, FileKind, Form, Format, Options, Row, Rows, Tail, TraceReader, TraceWriter, Unit,
+    recognise,
+};
 use tmt_core::types::{EndLine, Metadata, Slot, Time};
 
 use super::{Refusal, assert_in_order, lldus, refusal};
@@ -76,7 +77,7 @@ fn read(data: &[u8], options: Options) -> Reading {
 }
 
 fn read_into(data: &[u8], options: Options, reading: &mut Reading) -> Result<Tail> {
-    let mut reader = if recognise(data) == Kind::Parquet {
+    let mut reader = if recognise(data) == FileKind::Plain(Format::Parquet) {
         TraceReader::parquet(Bytes::copy_from_slice(data), options)?
     } else {
         TraceReader::new(data, options)?

@@ -1,7 +1,7 @@
 //! Arrow IPC (link-layer.md §8): streams read and written, files read as the stream they hold.
 //!
 //! Reading takes two steps. [`Stream`] cuts messages off whatever can be read, one after the other,
-//! and looks no further than their headers; [`Columns`] makes rows of a message, which depends on
+//! and looks no further than their headers; a [`Batch`] makes rows of its message, which depends on
 //! that message alone, so several threads can do it. Writing is in pieces too: [`encode`] appends
 //! the schema, batches in any number, and the end, each without knowing the others.
 //!
@@ -17,7 +17,6 @@ mod schema;
 mod stream;
 
 pub use batch::Batch;
-pub use schema::Columns;
 pub use stream::Stream;
 
 /// The format's name in errors.

@@ -2,16 +2,27 @@
 //! their values may be, and how they become slots. Arrow and Parquet share every rule through here.
 
 mod append;
+pub(crate) mod cell;
 mod double;
 pub(crate) mod head;
 
 pub(crate) use append::{Column, CountValues, Counts, Times, append};
 
-use crate::format::text::Unit;
-use crate::types::{Error, ErrorKind, Lldu, Result, Slot, Span, Time};
+use crate::format::unit::Unit;
+use crate::types::{EndLine, Error, ErrorKind, Lldu, Metadata, Result, Slot, Span, Time};
 
 /// Names of the columns, in the order in which they are written.
 pub(crate) const NAMES: [&str; 3] = ["tx_time", "decode_delay", "attempts"];
+
+/// The columns of rows `R`, in the order in which they are written.
+pub(crate) fn columns<R: Row>() -> &'static [cell::Column] {
+    const ALL: [cell::Column; 3] = [
+        cell::Column::required(NAMES[0], cell::Kind::Time),
+        cell::Column::required(NAMES[1], cell::Kind::Time),
+        cell::Column::required(NAMES[2], cell::Kind::Small),
+    ];
+    &ALL[..if R::HAS_ATTEMPTS { 3 } else { 2 }]
+}
 
 /// Longest list of column names that an error shows, characters.
 const SHOWN_NAMES: usize = 200;
@@ -35,6 +46,61 @@ pub enum Next {
     /// The end of an input that is cut between two batches: an Arrow stream without its end-of-stream
     /// marker, or a head without an end line. The rows that came are whole.
     Cut,
+}
+
+/// Some rows as their format holds them, decoded on any thread.
+pub trait Batch: Default + Send + Sync {
+    /// Rows that the format claims are in it.
+    fn rows(&self) -> u64;
+
+    /// Appends its rows to `slots`, and to `attempts` where that column is there and wanted.
+    ///
+    /// # Errors
+    /// A batch that is damaged; the first row that cannot be, counted from 1 at the batch's first. The rows
+    /// in front of it were appended. That no time goes back behind the batch before is the caller's to check.
+    fn append(&self, slots: &mut Vec<Slot>, attempts: &mut Vec<u32>) -> Result<()>;
+}
+
+/// A trace in a binary format, read batch by batch.
+pub trait Source: Send {
+    /// The format's name in errors.
+    const FORMAT: &'static str;
+
+    /// What it hands out.
+    type Batch: Batch;
+
+    /// The head; empty where there is none.
+    fn metadata(&self) -> &Metadata;
+
+    /// The end line; whole only once [`Source::next_batch`] has said [`Next::End`].
+    fn end(&self) -> Option<EndLine>;
+
+    /// Rows of the batches handed out so far.
+    fn rows(&self) -> u64;
+
+    /// Puts the next batch that has rows into `batch`, whose memory is used again.
+    ///
+    /// # Errors
+    /// Damage, an input that ends within a batch; rows behind the end line, or another number of rows than
+    /// it tells; what the system says. The batches handed out before are whole.
+    fn next_batch(&mut self, batch: &mut Self::Batch) -> Result<Next>;
+}
+
+/// What the end of `source` is, which came as `next`, by its head and end line.
+///
+/// # Errors
+/// Another number of rows than the end line tells.
+pub(crate) fn finish(source: &impl Source, next: Next) -> Result<Next> {
+    match source.end() {
+        Some(end) if next == Next::End && end.rows != source.rows() => {
+            Err(Error::new(ErrorKind::RowCount {
+                told: end.rows,
+                read: source.rows(),
+            }))
+        }
+        None if source.metadata().is_head() => Ok(Next::Cut),
+        _ => Ok(next),
+    }
 }
 
 /// A row that can be written: a slot, an LLDU, or whatever a caller keeps in their stead.

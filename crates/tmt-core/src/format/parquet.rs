@@ -4,17 +4,21 @@
 //! [`ChunkReader`], such as a `File` or `Bytes`. The head and the end line are key-value pairs of
 //! the footer.
 
+mod columns;
 mod dictionary;
+mod open;
 mod reader;
-mod table;
 mod table_text;
 mod writer;
 
 pub use ::parquet::file::reader::{ChunkReader, Length};
-pub use reader::{Reader, panics_are_contained};
-pub(crate) use table::TableFile;
+pub(crate) use columns::ColumnFile;
+pub use open::panics_are_contained;
+pub use reader::{Batch, Reader};
 pub use table_text::TableText;
 pub use writer::{ROW_GROUP, Writer};
+
+use std::io;
 
 use ::parquet::errors::ParquetError;
 
@@ -33,10 +37,18 @@ fn corrupt(found: impl Into<String>) -> Error {
 /// What the crate says, in ours: what the system said is passed on as such.
 fn error(error: ParquetError) -> Error {
     match error {
-        ParquetError::External(inner) => match inner.downcast::<std::io::Error>() {
+        ParquetError::External(inner) => match inner.downcast::<io::Error>() {
             Ok(io) => Error::from(*io),
             Err(other) => corrupt(other.to_string()),
         },
         other => corrupt(other.to_string()),
+    }
+}
+
+/// As [`error`], for what could not be written.
+fn unwritten(parquet: ParquetError) -> io::Error {
+    match error(parquet).into_kind() {
+        ErrorKind::Io(error) => error,
+        kind => io::Error::other(Error::new(kind)),
     }
 }

@@ -6,59 +6,26 @@
 use std::fmt;
 use std::io::{self, Write};
 
-use crate::format::compression::Compressor;
-use crate::format::parquet::TableFile;
+pub use crate::format::columnar::cell::{Cell, Column, Kind};
+use crate::format::columnar::head::END;
+use crate::format::compression::Block;
+use crate::format::form::{Compression, Form, Format};
+use crate::format::parquet::ColumnFile;
+pub use crate::format::parquet::TableText;
 use crate::format::text::encode;
-use crate::format::trace::{Compression, Form, Format};
-use crate::types::{Error, ErrorKind, Metadata};
+use crate::types::Metadata;
 
 /// Bytes of a block of text: what is written, or compressed, at a time.
 const BLOCK: usize = 1 << 18;
 
-/// What a column holds.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
-    /// Times, or lengths of time: INT64, nanoseconds.
-    Time,
-    /// Whole numbers: UINT64.
-    Count,
-    /// Real numbers, six decimals in text: DOUBLE.
-    Real,
-    /// One of a few words: UTF8.
-    Word,
-}
-
-/// A column.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Column {
-    /// Its name.
-    pub name: &'static str,
-    /// What it holds.
-    pub kind: Kind,
-    /// Whether a row may have nothing in it.
-    pub optional: bool,
-}
-
-/// A value, of its column's kind.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Cell {
-    /// Nothing: an empty field, or a null.
-    None,
-    /// Nanoseconds.
-    Time(u64),
-    /// A whole number.
-    Count(u64),
-    /// A real number.
-    Real(f64),
-    /// A word without commas.
-    Word(&'static str),
-}
+/// Rows of a row group of Parquet, all but the last: some 10 MB before they are encoded.
+const ROW_GROUP: usize = 1 << 16;
 
 /// The forms a table can have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TableForm {
-    /// Canonical text.
-    Text(Compression),
+    /// Canonical text, compressed or not.
+    Text(Option<Compression>),
     /// Parquet.
     Parquet,
 }
@@ -84,11 +51,10 @@ impl TableForm {
 enum Target<W: Write + Send> {
     Text {
         output: W,
-        compressor: Option<Compressor>,
-        block: Vec<u8>,
-        packed: Vec<u8>,
+        compression: Option<Compression>,
+        block: Block,
     },
-    Parquet(Box<TableFile<W>>),
+    Parquet(Box<ColumnFile<W>>),
 }
 
 /// Writes a table row by row, in the memory of one block or row group.
@@ -110,24 +76,20 @@ impl<W: Write + Send> TableWriter<W> {
         head: &Metadata,
     ) -> io::Result<Self> {
         let target = match form {
-            TableForm::Parquet => Target::Parquet(Box::new(
-                TableFile::new(output, columns, head).map_err(system)?,
-            )),
+            TableForm::Parquet => {
+                let file = ColumnFile::new(output, "table", columns, head, ROW_GROUP)?;
+                Target::Parquet(Box::new(file))
+            }
             TableForm::Text(compression) => {
-                let mut block = Vec::new();
-                encode::head(head, &mut block);
+                let mut block = Block::default();
+                encode::head(head, &mut block.plain);
                 let names: Vec<&str> = columns.iter().map(|column| column.name).collect();
-                block.extend_from_slice(names.join(",").as_bytes());
-                block.push(b'\n');
+                block.plain.extend_from_slice(names.join(",").as_bytes());
+                block.plain.push(b'\n');
                 Target::Text {
                     output,
-                    compressor: match compression {
-                        Compression::None => None,
-                        Compression::Gzip => Some(Compressor::gzip()),
-                        Compression::Zstd => Some(Compressor::zstd().map_err(system)?),
-                    },
+                    compression,
                     block,
-                    packed: Vec::new(),
                 }
             }
         };
@@ -143,19 +105,8 @@ impl<W: Write + Send> TableWriter<W> {
     /// # Errors
     /// What the system says while writing; cells that do not fit their columns.
     pub fn row(&mut self, cells: &[Cell]) -> io::Result<()> {
-        let fits = self.columns.len() == cells.len()
-            && self
-                .columns
-                .iter()
-                .zip(cells)
-                .all(|(column, cell)| match cell {
-                    Cell::None => column.optional,
-                    Cell::Time(_) => column.kind == Kind::Time,
-                    Cell::Count(_) => column.kind == Kind::Count,
-                    Cell::Real(_) => column.kind == Kind::Real,
-                    Cell::Word(_) => column.kind == Kind::Word,
-                });
-        if !fits {
+        let mut pairs = self.columns.iter().zip(cells);
+        if self.columns.len() != cells.len() || !pairs.all(|(column, cell)| column.holds(cell)) {
             let found = format!(
                 "found cells {cells:?}, expected those of {:?}",
                 self.columns
@@ -164,10 +115,10 @@ impl<W: Write + Send> TableWriter<W> {
         }
         self.rows += 1;
         match &mut self.target {
-            Target::Parquet(file) => file.row(cells).map_err(system),
+            Target::Parquet(file) => file.row(cells),
             Target::Text { block, .. } => {
-                text(cells, block);
-                if block.len() >= BLOCK {
+                text(cells, &mut block.plain);
+                if block.plain.len() >= BLOCK {
                     self.drain()
                 } else {
                     Ok(())
@@ -183,34 +134,27 @@ impl<W: Write + Send> TableWriter<W> {
     pub fn finish(mut self) -> io::Result<W> {
         let end = format!("rows={}", self.rows);
         if let Target::Text { block, .. } = &mut self.target {
-            block.extend_from_slice(format!("# end: {end}\n").as_bytes());
+            let line = format!("# {END}: {end}\n");
+            block.plain.extend_from_slice(line.as_bytes());
         }
         self.drain()?;
         match self.target {
             Target::Text { output, .. } => Ok(output),
-            Target::Parquet(file) => file.finish(&end).map_err(system),
+            Target::Parquet(file) => file.finish(Some(end)),
         }
     }
 
     fn drain(&mut self) -> io::Result<()> {
-        let Target::Text {
+        if let Target::Text {
             output,
-            compressor,
+            compression,
             block,
-            packed,
         } = &mut self.target
-        else {
-            return Ok(());
-        };
-        match compressor {
-            None => output.write_all(block)?,
-            Some(compressor) => {
-                packed.clear();
-                compressor.block(block, packed).map_err(system)?;
-                output.write_all(packed)?;
-            }
+        {
+            block.pack(*compression)?;
+            output.write_all(block.bytes())?;
+            block.plain.clear();
         }
-        block.clear();
         Ok(())
     }
 }
@@ -240,14 +184,6 @@ pub(crate) fn text(cells: &[Cell], out: &mut Vec<u8>) {
     out.push(b'\n');
 }
 
-/// What the system said, by itself where it can be had.
-fn system(error: Error) -> io::Error {
-    match error.into_kind() {
-        ErrorKind::Io(error) => error,
-        kind => io::Error::other(Error::new(kind)),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use std::io::Read as _;
@@ -257,7 +193,6 @@ mod tests {
 
     use super::*;
     use crate::format::compression::Decompressor;
-    use crate::format::parquet::TableText;
 
     const COLUMNS: &[Column] = &[
         Column {
@@ -321,12 +256,14 @@ mod tests {
     proptest! {
         #[test]
         fn every_form_holds_the_same_text(rows in rows()) {
-            let text = written(TableForm::Text(Compression::None), &rows);
+            let text = written(TableForm::Text(None), &rows);
             let packed = [Compression::Gzip, Compression::Zstd]
-                .map(|compression| written(TableForm::Text(compression), &rows));
+                .map(|compression| written(TableForm::Text(Some(compression)), &rows));
             let mut unpacked = [Vec::new(), Vec::new()];
-            Decompressor::gzip(&packed[0][..]).read_to_end(&mut unpacked[0]).unwrap();
-            Decompressor::zstd(&packed[1][..]).unwrap().read_to_end(&mut unpacked[1]).unwrap();
+            for (at, compression) in [Compression::Gzip, Compression::Zstd].into_iter().enumerate() {
+                let mut packed = Decompressor::new(compression, &packed[at][..]).unwrap();
+                packed.read_to_end(&mut unpacked[at]).unwrap();
+            }
             prop_assert_eq!(&unpacked, &[text.clone(), text.clone()]);
             let mut read = Vec::new();
             let file = Bytes::from(written(TableForm::Parquet, &rows));
@@ -346,7 +283,7 @@ mod tests {
             ],
             [Cell::Time(2), Cell::None, Cell::None, Cell::None],
         ];
-        let text = String::from_utf8(written(TableForm::Text(Compression::None), &rows)).unwrap();
+        let text = String::from_utf8(written(TableForm::Text(None), &rows)).unwrap();
         assert_eq!(
             text,
             "# tool: test 1\n# stage: one\n# log: packets\n# stage: two\ntime,flow,cwnd,fate\n\
@@ -372,7 +309,7 @@ mod tests {
             .unwrap()
             .read_to_string(&mut read)
             .unwrap();
-        let text = written(TableForm::Text(Compression::None), &rows);
+        let text = written(TableForm::Text(None), &rows);
         assert!(read.into_bytes() == text);
     }
 
@@ -400,7 +337,7 @@ mod tests {
             Cell::Word("open"),
         ]; 20];
         let file = written(TableForm::Parquet, &rows);
-        let whole = written(TableForm::Text(Compression::None), &rows);
+        let whole = written(TableForm::Text(None), &rows);
         for at in 0..file.len() {
             let mut read = Vec::new();
             let cut = Bytes::copy_from_slice(&file[..at]);
@@ -418,11 +355,11 @@ mod tests {
     #[test]
     fn a_name_says_its_form() {
         for (name, form) in [
-            ("log.csv", TableForm::Text(Compression::None)),
-            ("log", TableForm::Text(Compression::None)),
-            ("-", TableForm::Text(Compression::None)),
-            ("log.csv.gz", TableForm::Text(Compression::Gzip)),
-            ("log.CSV.zst", TableForm::Text(Compression::Zstd)),
+            ("log.csv", TableForm::Text(None)),
+            ("log", TableForm::Text(None)),
+            ("-", TableForm::Text(None)),
+            ("log.csv.gz", TableForm::Text(Some(Compression::Gzip))),
+            ("log.CSV.zst", TableForm::Text(Some(Compression::Zstd))),
             ("a.b/log.parquet", TableForm::Parquet),
         ] {
             assert_eq!(TableForm::of_name(name), Ok(form), "{name}");

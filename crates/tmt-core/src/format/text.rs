@@ -5,18 +5,17 @@
 //! parses pieces of whole lines on any thread, and [`Decoder::absorb`] takes them in their order.
 //! [`encode`] holds the other direction.
 
-mod bulk;
 mod decoder;
 pub mod encode;
 mod fast;
 mod field;
 mod layout;
 mod parser;
-mod rows;
 mod swar;
 
-pub use decoder::{Decoder, Options, Tail};
-pub use field::Unit;
-pub(crate) use field::shown;
-pub use parser::{LONGEST_LINE, RowParser};
-pub use rows::Rows;
+pub use decoder::{Decoder, Options};
+pub(crate) use field::{nanos, shown};
+pub use parser::RowParser;
+
+/// Longest line taken, bytes, its line end left out: no trace needs it, and no line may fill the memory.
+pub const LONGEST_LINE: usize = 1 << 20;

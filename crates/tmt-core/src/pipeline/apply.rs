@@ -5,7 +5,7 @@ use std::io::Write;
 use rayon::Scope;
 
 use super::{Stage, StageError, drive};
-use crate::format::trace::{Rows, TraceReader, TraceWriter};
+use crate::format::{Rows, TraceReader, TraceWriter};
 use crate::scheme::SchemeSpec;
 use crate::scheme::runner::Walk;
 use crate::stats::{LinkSummary, LlduTally, SlotTally};

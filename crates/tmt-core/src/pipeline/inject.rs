@@ -6,7 +6,8 @@ use rayon::Scope;
 
 use super::{Stage, StageError, drive};
 use crate::channel::{Chain, Channel, ChannelSpec, ErasurePiece, Erasures};
-use crate::format::trace::{Rows, TraceReader, TraceWriter};
+use crate::format::pool::Pool;
+use crate::format::{Rows, TraceReader, TraceWriter};
 use crate::types::{EndLine, Slot, Time};
 
 /// Slots on their way from drawing to writing.
@@ -18,27 +19,6 @@ struct Piece {
     erased: u64,
 }
 
-/// Pieces in their order; those behind `used` are kept for their memory.
-#[derive(Default)]
-struct Pieces {
-    pieces: Vec<Piece>,
-    used: usize,
-}
-
-impl Pieces {
-    fn take(&mut self, count: usize) -> &mut [Piece] {
-        if self.pieces.len() < count {
-            self.pieces.resize_with(count, Piece::default);
-        }
-        self.used = count;
-        &mut self.pieces[..count]
-    }
-
-    fn used(&mut self) -> &mut [Piece] {
-        &mut self.pieces[..self.used]
-    }
-}
-
 /// A channel that is put over a trace.
 pub struct Inject<W: Write + Send> {
     spec: ChannelSpec,
@@ -46,9 +26,9 @@ pub struct Inject<W: Write + Send> {
     writer: TraceWriter<Slot, W>,
     /// The state behind the last piece that was resolved.
     chain: Chain,
-    drawn: Pieces,
-    marked: Pieces,
-    ready: Pieces,
+    drawn: Pool<Piece>,
+    marked: Pool<Piece>,
+    ready: Pool<Piece>,
     slots: u64,
     erased: u64,
     last: Time,
@@ -73,9 +53,9 @@ impl<W: Write + Send> Inject<W> {
             seed,
             writer,
             chain: Chain::default(),
-            drawn: Pieces::default(),
-            marked: Pieces::default(),
-            ready: Pieces::default(),
+            drawn: Pool::default(),
+            marked: Pool::default(),
+            ready: Pool::default(),
             slots: 0,
             erased: 0,
             last: Time::ZERO,
@@ -129,9 +109,9 @@ impl<W: Write + Send> Stage for Inject<W> {
             ready,
             ..
         } = self;
-        let ready = &ready.pieces[..ready.used];
-        writer.spawn(ready.iter().map(|piece| piece.slots.as_slice()), scope);
-        for piece in marked.used() {
+        let ready = ready.used().iter();
+        writer.spawn(ready.map(|piece| piece.slots.as_slice()), scope);
+        for piece in marked.used_mut() {
             scope.spawn(move |_| {
                 if let Some(erasures) = piece.resolved.take() {
                     piece.erased = erasures.apply(&mut piece.slots);
@@ -155,7 +135,7 @@ impl<W: Write + Send> Stage for Inject<W> {
         self.writer
             .advance()
             .map_err(|error| StageError::Output(0, error))?;
-        for piece in self.drawn.used() {
+        for piece in self.drawn.used_mut() {
             piece.resolved = piece
                 .drawn
                 .take()
@@ -163,14 +143,14 @@ impl<W: Write + Send> Stage for Inject<W> {
         }
         self.erased += self
             .marked
-            .used()
+            .used_mut()
             .iter_mut()
             .map(|piece| std::mem::take(&mut piece.erased))
             .sum::<u64>();
         // drawn → marked → ready → drawn
         std::mem::swap(&mut self.ready, &mut self.marked);
         std::mem::swap(&mut self.marked, &mut self.drawn);
-        self.drawn.used = 0;
+        self.drawn.take(0);
         Ok(())
     }
 }

@@ -6,7 +6,7 @@ use rayon::prelude::*;
 
 use super::StageError;
 use crate::channel::synth::ConstantRate;
-use crate::format::trace::TraceWriter;
+use crate::format::TraceWriter;
 use crate::types::Slot;
 
 /// Writes what `fill` puts into an empty vector, call after call, until it puts nothing there.

@@ -3,7 +3,7 @@
 use rayon::Scope;
 
 use super::{Stage, StageError, drive};
-use crate::format::trace::{Rows, TraceReader};
+use crate::format::{Rows, TraceReader};
 
 /// The stage that hands rows to a closure.
 struct Collect<F>(F);

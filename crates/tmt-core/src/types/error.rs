@@ -332,13 +332,13 @@ impl fmt::Display for Error {
             ErrorKind::UnitMissing { name } => {
                 write!(
                     f,
-                    "{name}: found a column of doubles, expected int64 (ns), or the unit of the doubles: give --unit s, ms, us or ns"
+                    "{name}: found a column of doubles, expected int64 (ns), or the unit of the doubles: s, ms, us or ns"
                 )
             }
             ErrorKind::UnitOfIntegers { name, unit } => {
                 write!(
                     f,
-                    "{name}: found --unit {unit} for a column of int64, expected no unit or ns: whole numbers of Arrow and Parquet are nanoseconds"
+                    "{name}: found the unit {unit} for a column of int64, expected no unit or ns: whole numbers of Arrow and Parquet are nanoseconds"
                 )
             }
             ErrorKind::Null { field } => write!(f, "{field}: found null, expected a value"),

@@ -3,8 +3,8 @@
 use std::path::PathBuf;
 
 use proptest::prelude::*;
-use tmt_core::format::arrow::{Batch, Stream};
-use tmt_core::format::columnar::{Next, Options};
+use tmt_core::format::arrow::Stream;
+use tmt_core::format::columnar::{Batch as _, Next, Options, Source};
 use tmt_core::format::parquet::Reader;
 use tmt_core::types::{EndLine, Fate, Lldu, Metadata, Slot, Span, Time};
 use tmt_core::{Error, ErrorKind, Position};
@@ -124,17 +124,23 @@ fn pairs(slots: &[Slot]) -> Vec<(u64, u64)> {
 
 /// Reads an Arrow stream or file to its end.
 pub(crate) fn read_arrow(bytes: &[u8], options: Options) -> Reading {
-    let mut stream = match Stream::new(bytes, options) {
-        Ok(stream) => stream,
-        Err(error) => return failed(error),
-    };
-    let mut batch = Batch::default();
+    Stream::new(bytes, options).map_or_else(failed, read)
+}
+
+/// Reads a Parquet file to its end.
+pub(crate) fn read_parquet(bytes: &[u8], options: Options) -> Reading {
+    let bytes = bytes::Bytes::copy_from_slice(bytes);
+    Reader::new(bytes, options).map_or_else(failed, read)
+}
+
+fn read(mut source: impl Source) -> Reading {
+    let mut batch = Default::default();
     let (mut slots, mut attempts) = (Vec::new(), Vec::new());
     let end = loop {
-        match stream.next_batch(&mut batch) {
+        match source.next_batch(&mut batch) {
             Ok(Next::Batch) => {
                 let before = slots.len() as u64;
-                if let Err(error) = stream.columns().append(&batch, &mut slots, &mut attempts) {
+                if let Err(error) = batch.append(&mut slots, &mut attempts) {
                     break Err(error.behind_rows(before));
                 }
             }
@@ -144,30 +150,8 @@ pub(crate) fn read_arrow(bytes: &[u8], options: Options) -> Reading {
     Reading {
         rows: pairs(&slots),
         attempts,
-        head: lines(stream.metadata()),
-        line: stream.end(),
-        end,
-    }
-}
-
-/// Reads a Parquet file to its end.
-pub(crate) fn read_parquet(bytes: &[u8], options: Options) -> Reading {
-    let mut reader = match Reader::new(bytes::Bytes::copy_from_slice(bytes), options) {
-        Ok(reader) => reader,
-        Err(error) => return failed(error),
-    };
-    let (mut slots, mut attempts) = (Vec::new(), Vec::new());
-    let end = loop {
-        match reader.append(&mut slots, &mut attempts) {
-            Ok(Next::Batch) => {}
-            end => break end,
-        }
-    };
-    Reading {
-        rows: pairs(&slots),
-        attempts,
-        head: lines(reader.metadata()),
-        line: reader.end(),
+        head: lines(source.metadata()),
+        line: source.end(),
         end,
     }
 }

@@ -3,8 +3,8 @@
 
 use std::io::Read;
 
-use tmt_core::format::text::{Decoder, Options, Rows, Tail};
-use tmt_core::format::trace::{self, TraceReader};
+use tmt_core::format::text::{Decoder, Options};
+use tmt_core::format::{self, Rows, Tail, TraceReader};
 use tmt_core::types::{Error, ErrorKind, Position};
 
 /// Everything a reader said about a text.
@@ -124,7 +124,7 @@ pub(crate) fn read_file(text: &[u8], pieces: &[usize], options: Options) -> Read
         Vec::new(),
         Err(Error::new(ErrorKind::EmptyTrace)),
     );
-    let options = trace::Options {
+    let options = format::Options {
         unit: Some(options.unit),
         allow_cut: options.allow_cut,
         attempts: options.attempts,

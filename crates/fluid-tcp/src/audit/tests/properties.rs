@@ -4,7 +4,7 @@ use std::io::{Cursor, Read};
 
 use proptest::collection::vec;
 use proptest::prelude::*;
-use tmt_core::format::trace::{Options, TraceReader};
+use tmt_core::format::{Options, TraceReader};
 
 use super::logs::{SYNTHETIC, TIMELINE, TIMELINE_LOG};
 use super::world::World;

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use tmt_core::format::text::Rows;
+use tmt_core::format::Rows;
 use tmt_core::types::{Lldu, Span, Time, to_f64};
 
 use super::index::{Index, Place};

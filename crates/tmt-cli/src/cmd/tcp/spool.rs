@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use fluid_tcp::experiment::{Collect, Error, Loaded, Result, Storage, Wanted};
 use fluid_tcp::link::timeline::{Block, Builder, Store, Timeline};
-use tmt_core::format::trace::{Options, TraceReader};
+use tmt_core::format::{Options, TraceReader};
 use tmt_core::pipeline::collect;
 use tmt_core::types::Lldu;
 
@@ -216,7 +216,7 @@ mod tests {
     use fluid_tcp::simulation::metrics::RunReport;
     use fluid_tcp::simulation::probe::NoProbe;
     use fluid_tcp::simulation::{self, Flow, Path, ReturnPath, Setup};
-    use tmt_core::format::trace::Options;
+    use tmt_core::format::Options;
     use tmt_core::types::{Bytes, Span, Time};
 
     use super::*;

@@ -3,68 +3,73 @@
 use std::borrow::Cow;
 use std::io::Read;
 
-use arrow_ipc::{CompressionType, RecordBatch};
+use arrow_ipc::{CompressionType, Message, RecordBatch, root_as_message};
 
+use super::corrupt;
 use super::schema::{Columns, Place};
-use super::{corrupt, stream};
 use crate::format::columnar::{self, Column, CountValues, Counts, Number, Times};
 use crate::types::{Result, Slot};
 
-/// One message of a stream: to be filled by `Stream::next_batch`, again and again.
+/// One message of a stream: to be filled by [`Stream`](super::Stream), again and again.
 #[derive(Debug, Clone, Default)]
 pub struct Batch {
     pub(super) header: Vec<u8>,
     pub(super) body: Vec<u8>,
     pub(super) rows: u64,
+    /// Where its columns stand; none before it was filled.
+    pub(super) columns: Option<Columns>,
 }
 
-impl Batch {
-    /// Rows that its header tells.
-    #[must_use]
-    pub fn rows(&self) -> u64 {
+impl columnar::Batch for Batch {
+    fn rows(&self) -> u64 {
         self.rows
     }
-}
 
-impl Columns {
-    /// Appends the rows of `batch` to `slots`, and to `attempts` where that column is there and wanted.
-    ///
-    /// # Errors
-    /// A batch that is damaged; the first row that cannot be, counted from 1 at the batch's first. The rows
-    /// in front of it were appended. That no time goes back behind the batch before is the caller's to check.
-    pub fn append(
-        &self,
-        batch: &Batch,
-        slots: &mut Vec<Slot>,
-        attempts: &mut Vec<u32>,
-    ) -> Result<()> {
-        let message = stream::parse(&batch.header)?;
+    fn append(&self, slots: &mut Vec<Slot>, attempts: &mut Vec<u32>) -> Result<()> {
+        let Some(Columns(layout)) = &self.columns else {
+            return Ok(());
+        };
+        let message = message(&self.header)?;
         let records = message
             .header_as_record_batch()
             .ok_or_else(|| corrupt("a message that is no record batch"))?;
-        let parts = Parts::new(records, &batch.body)?;
-        let (tx_time, delay) = (self.0.tx_time, self.0.decode_delay);
-        let tx_data = parts.values(tx_time.0, 8)?;
-        let delay_data = parts.values(delay.0, 8)?;
-        let tx_time = parts.times(tx_time, &tx_data)?;
-        let delay = parts.times(delay, &delay_data)?;
-        let Some(place) = self.0.attempts else {
-            return columnar::append([&tx_time, &delay], None, parts.rows, 0, slots, attempts);
-        };
-        let data = parts.values(place, 4)?;
-        let counts = Counts {
-            values: CountValues::Bytes(data.as_chunks().0),
-            null: parts.first_null(place)?,
+        let parts = Parts::new(records, &self.body)?;
+        let tx_data = parts.values(layout.tx_time.0, 8)?;
+        let delay_data = parts.values(layout.decode_delay.0, 8)?;
+        let tx_time = parts.times(layout.tx_time, &tx_data)?;
+        let delay = parts.times(layout.decode_delay, &delay_data)?;
+        let data;
+        let counts = match layout.attempts {
+            None => None,
+            Some(place) => {
+                data = parts.values(place, 4)?;
+                Some(Counts {
+                    values: CountValues::Bytes(data.as_chunks().0),
+                    null: parts.first_null(place)?,
+                })
+            }
         };
         columnar::append(
             [&tx_time, &delay],
-            Some(&counts),
+            counts.as_ref(),
             parts.rows,
-            0,
             slots,
             attempts,
         )
     }
+}
+
+/// The header of a message.
+///
+/// # Errors
+/// It is damaged.
+pub(super) fn message(header: &[u8]) -> Result<Message<'_>> {
+    root_as_message(header).map_err(|error| {
+        // Behind its first line stands where in the header it was found, on lines of their own.
+        let words = error.to_string();
+        let first = words.lines().next().unwrap_or_default();
+        corrupt(format!("a message header: {}", first.trim_end_matches('.')))
+    })
 }
 
 /// The parts of a record batch that its header tells.

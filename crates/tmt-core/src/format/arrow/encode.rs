@@ -13,7 +13,8 @@ use arrow_ipc::{
 use flatbuffers::{FlatBufferBuilder, ForwardsUOffset, UnionWIPOffset, Vector, WIPOffset};
 
 use super::CONTINUATION;
-use crate::format::columnar::{NAMES, Row, head};
+use crate::format::columnar::cell::{Column, Kind};
+use crate::format::columnar::{Row, columns, head};
 use crate::types::{EndLine, Metadata};
 
 /// What messages, bodies and buffers are filled up to a multiple of, bytes.
@@ -27,9 +28,8 @@ type Builder = FlatBufferBuilder<'static>;
 /// Appends what stands in front of the rows: the columns of `R`, and the head, if there is one.
 pub fn head<R: Row>(metadata: &Metadata, out: &mut Vec<u8>) {
     let mut builder = Builder::new();
-    let fields: Vec<_> = (0..column_count::<R>())
-        .map(|column| field(&mut builder, column))
-        .collect();
+    let columns = columns::<R>().iter();
+    let fields: Vec<_> = columns.map(|column| field(&mut builder, column)).collect();
     let fields = builder.create_vector(&fields);
     let pairs = head::pairs(metadata);
     let pairs = (!pairs.is_empty()).then(|| key_values(&mut builder, &pairs));
@@ -75,20 +75,16 @@ pub fn end<R: Row>(end: Option<&EndLine>, out: &mut Vec<u8>) {
     out.extend_from_slice(&[0; 4]);
 }
 
-const fn column_count<R: Row>() -> usize {
-    if R::HAS_ATTEMPTS { 3 } else { 2 }
+/// Bytes a value takes: times as int64, attempts as uint32.
+fn width(column: &Column) -> usize {
+    if column.kind == Kind::Small { 4 } else { 8 }
 }
 
-/// Bytes a row takes in column `column`.
-const fn width(column: usize) -> usize {
-    if column < 2 { 8 } else { 4 }
-}
-
-fn field(builder: &mut Builder, column: usize) -> WIPOffset<Field<'static>> {
-    let name = builder.create_string(NAMES[column]);
+fn field(builder: &mut Builder, column: &Column) -> WIPOffset<Field<'static>> {
+    let name = builder.create_string(column.name);
     let int = IntArgs {
-        bitWidth: if column < 2 { 64 } else { 32 },
-        is_signed: column < 2,
+        bitWidth: if column.kind == Kind::Small { 32 } else { 64 },
+        is_signed: column.kind != Kind::Small,
     };
     let int = Int::create(builder, &int).as_union_value();
     // Readers of other languages expect the list even where nothing is in it.
@@ -127,11 +123,11 @@ fn key_values(builder: &mut Builder, pairs: &[(String, String)]) -> KeyValues {
 fn record_batch<R: Row>(rows: usize, pairs: Option<&[(String, String)]>, out: &mut Vec<u8>) {
     let mut builder = Builder::new();
     let length = signed(rows);
-    let columns = column_count::<R>();
-    let nodes = vec![FieldNode::new(length, 0); columns];
-    let mut buffers = Vec::with_capacity(2 * columns);
+    let columns = columns::<R>();
+    let nodes = vec![FieldNode::new(length, 0); columns.len()];
+    let mut buffers = Vec::with_capacity(2 * columns.len());
     let mut offset = 0;
-    for column in 0..columns {
+    for column in columns {
         let bytes = rows * width(column);
         // Without nulls there is no validity.
         buffers.push(Buffer::new(signed(offset), 0));

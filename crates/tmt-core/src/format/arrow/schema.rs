@@ -13,7 +13,7 @@ use crate::types::Result;
 
 /// Which parts of a record batch are the contract's columns; shared by all threads that decode.
 #[derive(Debug, Clone)]
-pub struct Columns(pub(super) Arc<Layout>);
+pub(super) struct Columns(pub(super) Arc<Layout>);
 
 #[derive(Debug)]
 pub(super) struct Layout {

@@ -2,10 +2,12 @@
 
 use std::io::{self, Chain, Cursor, Read};
 
-use arrow_ipc::{Endianness, Message, MessageHeader, root_as_message};
+use arrow_ipc::{Endianness, MessageHeader};
 
-use super::{Batch, CONTINUATION, Columns, FORMAT, MAGIC, corrupt};
-use crate::format::columnar::{Next, Options, head};
+use super::batch::{Batch, message};
+use super::schema::Columns;
+use super::{CONTINUATION, FORMAT, MAGIC, corrupt};
+use crate::format::columnar::{self, Next, Options, Source, head};
 use crate::types::{EndLine, Error, ErrorKind, Metadata, Position, Result};
 
 /// Bytes set aside at once for what a header claims is coming; the rest as it comes.
@@ -39,7 +41,7 @@ enum Frame {
     Nothing,
 }
 
-impl<R: Read> Stream<R> {
+impl<R: Read + Send> Stream<R> {
     /// Opens `input`, from its very first byte, and reads its schema.
     ///
     /// # Errors
@@ -57,15 +59,17 @@ impl<R: Read> Stream<R> {
             }
             fill(&mut input, &mut first)?;
         }
-        let mut message = Batch::default();
+        let mut first_message = Batch::default();
         let mut ahead = Vec::new();
         if is_file && first != CONTINUATION && !is_old_length(first) {
-            ahead = read_bare_schema(&mut input, first, &mut message.header)?;
-        } else if let Frame::EndOfStream = read_header(&mut input, first, &mut message.header)? {
+            ahead = read_bare_schema(&mut input, first, &mut first_message.header)?;
+        } else if let Frame::EndOfStream =
+            read_header(&mut input, first, &mut first_message.header)?
+        {
             return Err(corrupt("no schema"));
         }
         let mut input = Cursor::new(ahead).chain(input);
-        let header = parse(&message.header)?;
+        let header = message(&first_message.header)?;
         let schema = header
             .header_as_schema()
             .ok_or_else(|| corrupt("a first message that is no schema"))?;
@@ -84,7 +88,7 @@ impl<R: Read> Stream<R> {
         }))?;
         let columns = Columns::find(schema, header.version(), options)?;
         let length = header.bodyLength();
-        read_body(&mut input, length, &mut message.body)?;
+        read_body(&mut input, length, &mut first_message.body)?;
         Ok(Self {
             input,
             is_file,
@@ -97,56 +101,6 @@ impl<R: Read> Stream<R> {
         })
     }
 
-    /// The head; empty where there is none.
-    #[must_use]
-    pub fn metadata(&self) -> &Metadata {
-        &self.metadata
-    }
-
-    /// What turns the batches into rows.
-    #[must_use]
-    pub fn columns(&self) -> &Columns {
-        &self.columns
-    }
-
-    /// Rows of the batches handed out so far.
-    #[must_use]
-    pub fn rows(&self) -> u64 {
-        self.rows
-    }
-
-    /// The end line; whole only once [`Stream::next_batch`] has said [`Next::End`].
-    #[must_use]
-    pub fn end(&self) -> Option<EndLine> {
-        self.told_behind.or(self.told_in_front)
-    }
-
-    /// Puts the next batch that has rows into `batch`, whose memory is used again.
-    ///
-    /// # Errors
-    /// A stream that ends within a message, or is damaged; rows behind the end line, or another number of
-    /// rows than it tells; what the system says. The batches handed out before are whole.
-    pub fn next_batch(&mut self, batch: &mut Batch) -> Result<Next> {
-        if let Some(outcome) = self.outcome {
-            return Ok(outcome);
-        }
-        loop {
-            match self
-                .frame(batch)
-                .map_err(|error| error.behind_rows(self.rows))?
-            {
-                Frame::Message if self.take(batch)? => return Ok(Next::Batch),
-                Frame::Message => {}
-                Frame::EndOfStream => {
-                    self.pass_rest()
-                        .map_err(|error| error.behind_rows(self.rows))?;
-                    return self.finish(Next::End);
-                }
-                Frame::Nothing => return self.finish(Next::Cut),
-            }
-        }
-    }
-
     fn frame(&mut self, batch: &mut Batch) -> Result<Frame> {
         let mut first = [0; 4];
         match read_up_to(&mut self.input, &mut first)? {
@@ -154,9 +108,9 @@ impl<R: Read> Stream<R> {
             4 => {
                 let frame = read_header(&mut self.input, first, &mut batch.header)?;
                 if let Frame::Message = frame {
-                    let message = parse(&batch.header)?;
-                    let length = message.bodyLength();
-                    if message.header_type() == MessageHeader::RecordBatch {
+                    let header = message(&batch.header)?;
+                    let length = header.bodyLength();
+                    if header.header_type() == MessageHeader::RecordBatch {
                         read_body(&mut self.input, length, &mut batch.body)?;
                     } else {
                         skip_body(&mut self.input, length)?;
@@ -170,9 +124,9 @@ impl<R: Read> Stream<R> {
 
     /// Looks at a whole message; true where it holds rows.
     fn take(&mut self, batch: &mut Batch) -> Result<bool> {
-        let message = parse(&batch.header)?;
-        let records = match message.header_type() {
-            MessageHeader::RecordBatch => message
+        let header = message(&batch.header)?;
+        let records = match header.header_type() {
+            MessageHeader::RecordBatch => header
                 .header_as_record_batch()
                 .ok_or_else(|| corrupt("a record batch without its header"))?,
             // The values of other columns: ours have no dictionary.
@@ -189,12 +143,13 @@ impl<R: Read> Stream<R> {
             };
             return Err(Error::at(ErrorKind::RowAfterEnd, position));
         }
-        for pair in message.custom_metadata().into_iter().flatten() {
+        for pair in header.custom_metadata().into_iter().flatten() {
             if pair.key() == Some(head::END) && self.metadata.is_head() {
                 self.told_behind = Some(head::end_line(pair.value().unwrap_or_default())?);
             }
         }
         batch.rows = rows;
+        batch.columns = Some(self.columns.clone());
         self.rows = self
             .rows
             .checked_add(rows)
@@ -229,19 +184,48 @@ impl<R: Read> Stream<R> {
     }
 
     fn finish(&mut self, outcome: Next) -> Result<Next> {
-        if let Some(end) = self.end()
-            && outcome == Next::End
-            && end.rows != self.rows
-        {
-            return Err(Error::new(ErrorKind::RowCount {
-                told: end.rows,
-                read: self.rows,
-            }));
-        }
-        let is_cut = self.metadata.is_head() && self.end().is_none();
-        let outcome = if is_cut { Next::Cut } else { outcome };
+        let outcome = columnar::finish(self, outcome)?;
         self.outcome = Some(outcome);
         Ok(outcome)
+    }
+}
+
+impl<R: Read + Send> Source for Stream<R> {
+    const FORMAT: &'static str = FORMAT;
+
+    type Batch = Batch;
+
+    fn metadata(&self) -> &Metadata {
+        &self.metadata
+    }
+
+    fn end(&self) -> Option<EndLine> {
+        self.told_behind.or(self.told_in_front)
+    }
+
+    fn rows(&self) -> u64 {
+        self.rows
+    }
+
+    fn next_batch(&mut self, batch: &mut Batch) -> Result<Next> {
+        if let Some(outcome) = self.outcome {
+            return Ok(outcome);
+        }
+        loop {
+            match self
+                .frame(batch)
+                .map_err(|error| error.behind_rows(self.rows))?
+            {
+                Frame::Message if self.take(batch)? => return Ok(Next::Batch),
+                Frame::Message => {}
+                Frame::EndOfStream => {
+                    self.pass_rest()
+                        .map_err(|error| error.behind_rows(self.rows))?;
+                    return self.finish(Next::End);
+                }
+                Frame::Nothing => return self.finish(Next::Cut),
+            }
+        }
     }
 }
 
@@ -249,15 +233,6 @@ fn cut() -> Error {
     Error::new(ErrorKind::CutStream {
         format: FORMAT,
         rows: 0,
-    })
-}
-
-pub(super) fn parse(header: &[u8]) -> Result<Message<'_>> {
-    root_as_message(header).map_err(|error| {
-        // Behind its first line stands where in the header it was found, on lines of their own.
-        let words = error.to_string();
-        let first = words.lines().next().unwrap_or_default();
-        corrupt(format!("a message header: {}", first.trim_end_matches('.')))
     })
 }
 
@@ -301,7 +276,7 @@ fn read_bare_schema(
     loop {
         fill(input, &mut next)?;
         let ends_here = next == CONTINUATION && header.len().is_multiple_of(8);
-        if ends_here && parse(header).is_ok_and(|it| it.header_as_schema().is_some()) {
+        if ends_here && message(header).is_ok_and(|it| it.header_as_schema().is_some()) {
             return Ok(next.to_vec());
         }
         header.extend_from_slice(&next);

@@ -6,7 +6,7 @@
 //! says what is right, and a property holds the other against it.
 
 use super::{NAMES, Number, double};
-use crate::format::text::Unit;
+use crate::format::unit::Unit;
 use crate::types::{Error, ErrorKind, Position, Result, Slot, Span, Time};
 
 /// Rows checked at a time: their words stay in the first-level cache.
@@ -20,10 +20,8 @@ const MAX_NANOS: u64 = Time::MAX.as_nanos();
 pub(crate) enum Times<'a> {
     /// Words in little-endian order.
     Bytes(&'a [[u8; 8]]),
-    /// int64.
+    /// int64, or doubles bit by bit.
     Integers(&'a [i64]),
-    /// Doubles.
-    Doubles(&'a [f64]),
 }
 
 /// A column of times and what is known about it.
@@ -54,7 +52,7 @@ pub(crate) enum CountValues<'a> {
 
 /// Appends `rows` rows to `slots`, and to `attempts` where there is such a column.
 ///
-/// `previous` is the time of the row in front of the first, 0 where there is none or nobody knows. The caller sees to it that every column holds so many rows.
+/// The caller sees to it that every column holds so many rows.
 ///
 /// # Errors
 /// The first row that cannot be, with its number, counted from 1; the rows in front of it were appended.
@@ -62,7 +60,6 @@ pub(crate) fn append(
     [tx_time, decode_delay]: [&Column<'_>; 2],
     counts: Option<&Counts<'_>>,
     rows: usize,
-    previous: u64,
     slots: &mut Vec<Slot>,
     attempts: &mut Vec<u32>,
 ) -> Result<()> {
@@ -81,19 +78,14 @@ pub(crate) fn append(
         counts.and_then(|counts| counts.null),
     ];
     let without_null = nulls.into_iter().flatten().min().unwrap_or(rows).min(rows);
-    let mut block = Block {
-        previous,
-        ..Block::default()
-    };
+    let mut block = Block::default();
     let mut from = 0;
     while from < rows {
         let to = (from + CHUNK).min(rows);
         if to > without_null || !block.append(&table, from, to, slots, attempts) {
             table.append_slowly(from, to, block.previous, slots, attempts)?;
             // It has found the row, or has taken all of them: either way it has the last word.
-            block.previous = slots
-                .last()
-                .map_or(previous, |slot| slot.tx_time().as_nanos());
+            block.previous = slots.last().map_or(0, |slot| slot.tx_time().as_nanos());
         }
         from = to;
     }
@@ -195,11 +187,6 @@ impl Column<'_> {
                     *out = value.cast_unsigned();
                 }
             }
-            Times::Doubles(values) => {
-                for (out, value) in out.iter_mut().zip(&values[from..]) {
-                    *out = value.to_bits();
-                }
-            }
         }
         if let Number::Double(unit) = self.number {
             for out in out {
@@ -218,7 +205,6 @@ impl Times<'_> {
         match self {
             Self::Bytes(words) => u64::from_le_bytes(words[row]),
             Self::Integers(values) => values[row].cast_unsigned(),
-            Self::Doubles(values) => values[row].to_bits(),
         }
     }
 }

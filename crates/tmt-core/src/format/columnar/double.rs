@@ -3,7 +3,7 @@
 //! In whole numbers, on mantissa and exponent: a product of doubles would round on its own, and
 //! the last digit would depend on it.
 
-use crate::format::text::Unit;
+use crate::format::unit::Unit;
 use crate::types::{ErrorKind, Time};
 
 const MANTISSA_BITS: u32 = 52;
@@ -24,7 +24,7 @@ pub(super) fn nanos(value: f64, unit: Unit, field: &'static str) -> Result<u64, 
         let found = found();
         return Err(ErrorKind::Negative { field, found });
     }
-    scaled(value, factor(unit)).ok_or_else(|| {
+    scaled(value, unit.nanos()).ok_or_else(|| {
         let found = found();
         ErrorKind::TooLarge { field, found }
     })
@@ -40,17 +40,8 @@ pub(super) fn delay_nanos(value: f64, unit: Unit, field: &'static str) -> Result
     }
 }
 
-const fn factor(unit: Unit) -> u32 {
-    match unit {
-        Unit::Seconds => 1_000_000_000,
-        Unit::Milliseconds => 1_000_000,
-        Unit::Microseconds => 1_000,
-        Unit::Nanoseconds => 1,
-    }
-}
-
 /// round(|value| · factor), halves up; `None` past 2^63 − 1.
-fn scaled(value: f64, factor: u32) -> Option<u64> {
+fn scaled(value: f64, factor: u64) -> Option<u64> {
     let bits = value.to_bits();
     let fraction = bits & ((1 << MANTISSA_BITS) - 1);
     let field = i32::try_from((bits >> MANTISSA_BITS) & 0x7ff).ok()?;

@@ -1,13 +1,12 @@
 //! Blocks of bytes to gzip members and zstd frames.
 
-use std::fmt;
-use std::io::Cursor;
+use std::io::{self, Cursor};
 
-use flate2::{Compress, Compression, Crc, FlushCompress, Status};
+use flate2::{Compress, Crc, FlushCompress, Status};
 use zstd::bulk;
 use zstd::zstd_safe::{CParameter, compress_bound};
 
-use crate::types::Result;
+use crate::format::form::Compression;
 
 /// Level of gzip blocks.
 ///
@@ -35,28 +34,30 @@ enum Engine {
 }
 
 impl Compressor {
-    /// Makes a gzip member at [`GZIP_LEVEL`] of each block.
-    #[must_use]
-    pub fn gzip() -> Self {
-        let raw = Compress::new(Compression::new(GZIP_LEVEL), false);
-        Self(Engine::Gzip(Box::new(raw)))
-    }
-
-    /// Makes a zstd frame at [`ZSTD_LEVEL`] of each block, with a checksum and its size in front.
+    /// Makes of each block a gzip member at [`GZIP_LEVEL`], or a zstd frame at [`ZSTD_LEVEL`] with a
+    /// checksum and its size in front.
     ///
     /// # Errors
     /// No memory for the compressor.
-    pub fn zstd() -> Result<Self> {
-        let mut engine = bulk::Compressor::new(ZSTD_LEVEL)?;
-        engine.set_parameter(CParameter::ChecksumFlag(true))?;
-        Ok(Self(Engine::Zstd(engine)))
+    pub fn new(compression: Compression) -> io::Result<Self> {
+        Ok(Self(match compression {
+            Compression::Gzip => {
+                let level = flate2::Compression::new(GZIP_LEVEL);
+                Engine::Gzip(Box::new(Compress::new(level, false)))
+            }
+            Compression::Zstd => {
+                let mut engine = bulk::Compressor::new(ZSTD_LEVEL)?;
+                engine.set_parameter(CParameter::ChecksumFlag(true))?;
+                Engine::Zstd(engine)
+            }
+        }))
     }
 
     /// Appends `block` to `out`, compressed.
     ///
     /// # Errors
     /// No memory for it.
-    pub fn block(&mut self, block: &[u8], out: &mut Vec<u8>) -> Result<()> {
+    pub fn block(&mut self, block: &[u8], out: &mut Vec<u8>) -> io::Result<()> {
         match &mut self.0 {
             Engine::Gzip(engine) => gzip_member(engine, block, out),
             Engine::Zstd(engine) => {
@@ -71,7 +72,7 @@ impl Compressor {
     }
 }
 
-fn gzip_member(engine: &mut Compress, block: &[u8], out: &mut Vec<u8>) -> Result<()> {
+fn gzip_member(engine: &mut Compress, block: &[u8], out: &mut Vec<u8>) -> io::Result<()> {
     engine.reset();
     out.extend_from_slice(&GZIP_HEADER);
     let mut rest = block;
@@ -81,7 +82,7 @@ fn gzip_member(engine: &mut Compress, block: &[u8], out: &mut Vec<u8>) -> Result
         let before = engine.total_in();
         let status = engine
             .compress_vec(rest, out, FlushCompress::Finish)
-            .map_err(std::io::Error::from)?;
+            .map_err(io::Error::from)?;
         let taken = usize::try_from(engine.total_in() - before).unwrap_or(rest.len());
         rest = &rest[taken..];
         if status == Status::StreamEnd {
@@ -93,13 +94,4 @@ fn gzip_member(engine: &mut Compress, block: &[u8], out: &mut Vec<u8>) -> Result
     out.extend_from_slice(&crc.sum().to_le_bytes());
     out.extend_from_slice(&crc.amount().to_le_bytes());
     Ok(())
-}
-
-impl fmt::Debug for Compressor {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self.0 {
-            Engine::Gzip(_) => "Compressor::gzip",
-            Engine::Zstd(_) => "Compressor::zstd",
-        })
-    }
 }

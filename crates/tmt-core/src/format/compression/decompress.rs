@@ -6,13 +6,12 @@
 //! `Error::from` takes out again: [`ErrorKind::CutStream`] where the stream ends in the middle,
 //! [`ErrorKind::Corrupt`] where its bytes cannot be right.
 
-use std::fmt;
 use std::io::{self, Read};
 
 use flate2::{Decompress, DecompressError, FlushDecompress, Status};
 use zstd::stream::raw::{Decoder, Operation as _};
 
-use super::Kind;
+use crate::format::form::Compression;
 use crate::types::{Error, ErrorKind};
 
 /// Compressed bytes asked for at a time.
@@ -82,22 +81,16 @@ struct Step {
 }
 
 impl<R: Read> Decompressor<R> {
-    /// Reads `input`, which holds a gzip stream.
-    #[must_use]
-    pub fn gzip(input: R) -> Self {
-        Self::new(input, Engine::Gzip(Box::new(new_gzip())))
-    }
-
-    /// Reads `input`, which holds a zstd stream. Windows up to 128 MiB are taken.
+    /// Reads `input`, which holds such a stream. zstd windows up to 128 MiB are taken.
     ///
     /// # Errors
     /// No memory for the decompressor.
-    pub fn zstd(input: R) -> io::Result<Self> {
-        Ok(Self::new(input, Engine::Zstd(BlockByBlock::new()?)))
-    }
-
-    fn new(input: R, engine: Engine) -> Self {
-        Self {
+    pub fn new(compression: Compression, input: R) -> io::Result<Self> {
+        let engine = match compression {
+            Compression::Gzip => Engine::Gzip(Box::new(new_gzip())),
+            Compression::Zstd => Engine::Zstd(BlockByBlock::new()?),
+        };
+        Ok(Self {
             input,
             engine,
             place: Place::Start,
@@ -106,13 +99,13 @@ impl<R: Read> Decompressor<R> {
             from: 0,
             to: 0,
             input_ended: false,
-        }
+        })
     }
 
     /// What is decompressed.
     #[must_use]
-    pub fn kind(&self) -> Kind {
-        self.engine.kind()
+    pub fn compression(&self) -> Compression {
+        self.engine.compression()
     }
 
     fn fill(&mut self) -> io::Result<()> {
@@ -132,7 +125,7 @@ impl<R: Read> Decompressor<R> {
     }
 
     fn cut(&self) -> io::Error {
-        let format = self.kind().name();
+        let format = self.compression().name();
         let kind = ErrorKind::CutStream { format, rows: 0 };
         io::Error::new(io::ErrorKind::UnexpectedEof, Error::new(kind))
     }
@@ -140,7 +133,7 @@ impl<R: Read> Decompressor<R> {
     fn corrupt(&mut self, found: &str) -> io::Error {
         self.place = Place::Failed;
         let kind = ErrorKind::Corrupt {
-            format: self.kind().name(),
+            format: self.compression().name(),
             found: found.to_owned(),
         };
         io::Error::new(io::ErrorKind::InvalidData, Error::new(kind))
@@ -211,20 +204,11 @@ impl<R: Read> Read for Decompressor<R> {
     }
 }
 
-impl<R> fmt::Debug for Decompressor<R> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Decompressor")
-            .field("kind", &self.engine.kind())
-            .field("place", &self.place)
-            .finish_non_exhaustive()
-    }
-}
-
 impl Engine {
-    fn kind(&self) -> Kind {
+    fn compression(&self) -> Compression {
         match self {
-            Self::Gzip(_) => Kind::Gzip,
-            Self::Zstd(_) => Kind::Zstd,
+            Self::Gzip(_) => Compression::Gzip,
+            Self::Zstd(_) => Compression::Zstd,
         }
     }
 

@@ -6,16 +6,150 @@
 
 use std::io::BufRead;
 
-use super::mahimahi::crlf_finding;
-use super::{Finding, Lines};
-use crate::format::text::{Unit, shown};
-use crate::types::{Error, ErrorKind, Result, Slot, Span, Time};
+use super::{
+    DECODE_DELAY, Files, Given, Import, ImportError, Importer, Key, Lines, RTT, Rule, Slots, Takes,
+    decode_delay, rate_bps, tell_rtt,
+};
+use crate::format::text::shown;
+use crate::format::unit::Unit;
+use crate::types::{Bytes, Error, ErrorKind, Metadata, Result, Slot, Span, Time};
 
-/// Name of the format, and what it is.
-pub const FORMAT: (&str, &str) = (
-    "delay-loss",
-    "a file of delays and a file of losses, one packet a line",
-);
+const DELAY: &str = "delay";
+const LOSS: &str = "loss";
+const INTERVAL: &str = "interval";
+const DELAY_UNIT: &str = "delay-unit";
+const PROPAGATION: &str = "propagation";
+const LOST: &str = "lost";
+const ROUND_TRIP: &str = "round-trip";
+const LLDU: &str = "lldu";
+
+const KEYS: [Key; 10] = [
+    Key::new(DELAY, Takes::File, "file of delays, `-` for stdin"),
+    Key::new(LOSS, Takes::File, "file of losses, `-` for stdin"),
+    Key::new(INTERVAL, Takes::Period, "time between two packets")
+        .when(Rule::Required("the files hold no send times")),
+    Key::new(
+        DELAY_UNIT,
+        Takes::OneOf(&["s", "ms", "us", "ns"]),
+        "unit of the delays (ns when left out, as ebpf-trace-emu writes)",
+    ),
+    Key::new(
+        PROPAGATION,
+        Takes::DurationOr("min"),
+        "propagation P to take off: a duration, or `min` for the smallest delay of a received packet (when \
+         left out, for files; a pipe cannot be read twice)",
+    )
+    .when(Rule::With(DELAY)),
+    DECODE_DELAY.when(Rule::Without(DELAY)),
+    Key::new(
+        LOST,
+        Takes::OneOf(&["0", "1"]),
+        "the digit that means lost, 1 (when left out) or 0 (Link'Em)",
+    )
+    .when(Rule::With(LOSS)),
+    Key::new(
+        ROUND_TRIP,
+        Takes::Switch,
+        "the delays are round trips; half is taken as one way",
+    ),
+    RTT,
+    Key::new(
+        LLDU,
+        Takes::Size,
+        "size of a packet, written as `lldu_bytes` and used for `rate_bps`",
+    ),
+];
+
+/// The format.
+#[derive(Debug)]
+pub struct Format;
+
+impl Importer for Format {
+    fn name(&self) -> &'static str {
+        "delay-loss"
+    }
+
+    fn about(&self) -> &'static str {
+        "a file of delays and a file of losses, one packet a line"
+    }
+
+    fn keys(&self) -> &'static [Key] {
+        &KEYS
+    }
+
+    fn open(
+        &self,
+        given: &Given,
+        files: &mut dyn Files,
+        note: &mut dyn FnMut(String),
+    ) -> Result<Import, ImportError> {
+        let has_delay = given.has(DELAY);
+        if !has_delay && !given.has(LOSS) {
+            let refusal = format!("{} needs `{DELAY}`, `{LOSS}` or both", self.name());
+            return Err(ImportError::Refused(refusal));
+        }
+        let mut settings = given.clone();
+        if has_delay {
+            settings.assume(DELAY_UNIT, "ns", "delays are in ns", note);
+        } else {
+            settings.remove(DELAY_UNIT);
+        }
+        if given.has(LOSS) {
+            settings.assume(LOST, "1", "1 means lost", note);
+        }
+        let typed = given.get(PROPAGATION);
+        let mut reading = Reading {
+            interval: given.get(INTERVAL).unwrap_or(Span::MAX),
+            unit: settings.get(DELAY_UNIT).unwrap_or(Unit::Nanoseconds),
+            round_trip: given.has(ROUND_TRIP),
+            lost: if settings.text(LOST) == Some("0") {
+                b'0'
+            } else {
+                b'1'
+            },
+            propagation: typed.unwrap_or(Span::ZERO),
+            decode_delay: if has_delay {
+                Span::ZERO
+            } else {
+                decode_delay(&mut settings, note)
+            },
+        };
+        if has_delay && typed.is_none() {
+            reading.propagation = smallest_delay(given, files, reading)?;
+            settings.set(PROPAGATION, reading.propagation.to_string());
+        }
+
+        let propagation = reading.propagation;
+        let mut head = Metadata::new();
+        if let Some(lldu) = given.get::<Bytes>(LLDU) {
+            head.set("lldu_bytes", lldu.0.to_string());
+            if let Some(rate) = rate_bps(lldu, 1, reading.interval) {
+                head.set("rate_bps", rate.to_string());
+            }
+        }
+        tell_rtt(&mut head, given, has_delay.then_some(propagation), note);
+        if has_delay {
+            let nanos = propagation.as_nanos();
+            head.set("propagation_removed_ns", nanos.to_string());
+            let how = match typed {
+                Some(_) => "as given",
+                None => "the smallest delay of a received packet",
+            };
+            note(format!(
+                "propagation {propagation} ({how}) is taken off every delay"
+            ));
+        }
+        if reading.round_trip {
+            head.set("one_way_delay", "half of the measured round trip");
+        }
+        let slots = Box::new(open_pair(given, files, reading)?);
+        Ok(Import {
+            head,
+            settings,
+            slots,
+        })
+    }
+}
 
 /// How the numbers of the files are meant.
 #[derive(Debug, Clone, Copy)]
@@ -34,6 +168,43 @@ pub struct Reading {
     pub decode_delay: Span,
 }
 
+fn open_pair(
+    given: &Given,
+    files: &mut dyn Files,
+    reading: Reading,
+) -> Result<DelayLoss<Box<dyn BufRead + Send>>> {
+    let mut open = |key| {
+        let given = given.has(key).then(|| files.open(key));
+        let opened = given.transpose();
+        opened.map_err(|error| Error::from(error).of_input(key))
+    };
+    Ok(DelayLoss::new(open(DELAY)?, open(LOSS)?, reading))
+}
+
+/// The first of two passes: the smallest one-way delay of a received packet.
+fn smallest_delay(
+    given: &Given,
+    files: &mut dyn Files,
+    reading: Reading,
+) -> Result<Span, ImportError> {
+    let is_pipe = |key: &&'static str| given.has(key) && !files.can_reopen(key);
+    if [DELAY, LOSS].iter().any(is_pipe) {
+        let refusal = format!(
+            "`{PROPAGATION}` min reads the input twice, and a pipe cannot be: expected `{PROPAGATION}` with a duration"
+        );
+        return Err(ImportError::Refused(refusal));
+    }
+    let mut pair = open_pair(given, files, reading)?;
+    while pair.next_slot()?.is_some() {}
+    Ok(pair.smallest.ok_or_else(|| {
+        let kind = ErrorKind::Format {
+            found: "no received packet, so no smallest delay".to_owned(),
+            expected: "one, or a propagation that is given".to_owned(),
+        };
+        Error::new(kind).of_input(DELAY)
+    })?)
+}
+
 /// The slots of a pair; at least one of the two files is there.
 #[derive(Debug)]
 pub struct DelayLoss<R> {
@@ -50,7 +221,7 @@ pub struct DelayLoss<R> {
     smallest: Option<Span>,
 }
 
-impl<R: BufRead> DelayLoss<R> {
+impl<R: BufRead + Send> DelayLoss<R> {
     /// Reads `delay` and `loss` side by side.
     pub fn new(delay: Option<R>, loss: Option<R>, reading: Reading) -> Self {
         Self {
@@ -67,13 +238,46 @@ impl<R: BufRead> DelayLoss<R> {
         }
     }
 
-    /// The next packet's slot; `None` when both files have ended.
-    ///
-    /// # Errors
-    /// A line that is no delay or no loss, files of different lengths, times past 2^63 − 1 ns.
-    pub fn next_slot(&mut self) -> Result<Option<Slot>> {
+    fn count_lost(&mut self) {
+        self.lost += 1;
+        if let Some(lines) = &self.delay {
+            let text = lines.text();
+            let no_delay = text.is_empty() || text == b"0" || !text[0].is_ascii_digit();
+            self.fillers += u64::from(!no_delay);
+            self.repeats += u64::from(!no_delay && text == self.before);
+        }
+    }
+
+    fn take_off_propagation(&mut self, delay: Span) -> Span {
+        let rest = delay.saturating_sub(self.reading.propagation);
+        if rest.is_zero() {
+            self.raised += u64::from(delay < self.reading.propagation);
+            return Span::from_nanos(1).unwrap_or(Span::MAX);
+        }
+        rest
+    }
+
+    /// The losses have ended: so must the delays.
+    fn end_of_losses(&mut self) -> Result<Option<Slot>> {
+        if let Some(delays) = &mut self.delay {
+            while delays.advance().map_err(|e| e.of_input(DELAY))? {
+                if !delays.text().is_empty() {
+                    let kind = ErrorKind::Format {
+                        found: format!("delay {}", delays.line()),
+                        expected: format!("{} delays, as many as there are losses", self.packets),
+                    };
+                    return Err(delays.error(kind).of_input(DELAY));
+                }
+            }
+        }
+        Ok(None)
+    }
+}
+
+impl<R: BufRead + Send> Slots for DelayLoss<R> {
+    fn next_slot(&mut self) -> Result<Option<Slot>> {
         let loss = match &mut self.loss {
-            Some(lines) => next_loss(lines, self.reading.lost).map_err(|e| e.of_input("loss"))?,
+            Some(lines) => next_loss(lines, self.reading.lost).map_err(|e| e.of_input(LOSS))?,
             None => None,
         };
         if self.loss.is_some() && loss.is_none() {
@@ -83,7 +287,7 @@ impl<R: BufRead> DelayLoss<R> {
         let delay = match &mut self.delay {
             Some(lines) => {
                 match next_delay(lines, &self.reading, lost, self.loss.is_some())
-                    .map_err(|e| e.of_input("delay"))?
+                    .map_err(|e| e.of_input(DELAY))?
                 {
                     Some(delay) => delay,
                     None => return Ok(None),
@@ -118,90 +322,36 @@ impl<R: BufRead> DelayLoss<R> {
             .ok_or_else(|| found("send time + delay"))
     }
 
-    /// Smallest delay of a received packet so far, one way, nothing taken off.
-    #[must_use]
-    pub fn smallest_delay(&self) -> Option<Span> {
-        self.smallest
-    }
-
-    /// What was odd about the files.
-    #[must_use]
-    pub fn findings(&self) -> Vec<Finding> {
+    fn findings(&self) -> Vec<String> {
         let mut findings = Vec::new();
         if let Some(lines) = &self.delay {
-            findings.extend(crlf_finding("delay", lines.crlf()));
+            findings.extend(lines.finding(DELAY));
             if self.fillers > 0 {
-                let text = format!(
-                    "{} lost packets carry a filler delay ({} repeat the packet before); a lost packet has none, so none was used",
+                findings.push(format!(
+                    "{DELAY}: {} lost packets carry a filler delay ({} repeat the packet before); a lost packet has none, so none was used",
                     self.fillers, self.repeats
-                );
-                findings.push(Finding {
-                    file: "delay",
-                    text,
-                });
+                ));
             }
             if self.raised > 0 {
-                let text = format!(
-                    "{} delays are below the propagation of {}; each was taken as 1 ns",
+                findings.push(format!(
+                    "{DELAY}: {} delays are below the propagation of {}; each was taken as 1 ns",
                     self.raised, self.reading.propagation
-                );
-                findings.push(Finding {
-                    file: "delay",
-                    text,
-                });
+                ));
             }
         }
         if let Some(lines) = &self.loss {
-            findings.extend(crlf_finding("loss", lines.crlf()));
+            findings.extend(lines.finding(LOSS));
             if self.lost * 2 > self.packets {
-                let (as_read, other) = if self.reading.lost == b'1' {
-                    ('1', '0')
-                } else {
-                    ('0', '1')
-                };
-                let text = format!(
-                    "{} of {} packets are lost where {as_read} means lost; if {other} means lost in this file, say --lost {other}",
-                    self.lost, self.packets
-                );
-                findings.push(Finding { file: "loss", text });
+                let as_read = self.reading.lost - b'0';
+                findings.push(format!(
+                    "{LOSS}: {} of {} packets are lost where {as_read} means lost; perhaps {} means lost in this file (`{LOST}`)",
+                    self.lost,
+                    self.packets,
+                    1 - as_read
+                ));
             }
         }
         findings
-    }
-
-    fn count_lost(&mut self) {
-        self.lost += 1;
-        if let Some(lines) = &self.delay {
-            let text = lines.text();
-            let no_delay = text.is_empty() || text == b"0" || !text[0].is_ascii_digit();
-            self.fillers += u64::from(!no_delay);
-            self.repeats += u64::from(!no_delay && text == self.before);
-        }
-    }
-
-    fn take_off_propagation(&mut self, delay: Span) -> Span {
-        let rest = delay.saturating_sub(self.reading.propagation);
-        if rest.is_zero() {
-            self.raised += u64::from(delay < self.reading.propagation);
-            return Span::from_nanos(1).unwrap_or(Span::MAX);
-        }
-        rest
-    }
-
-    /// The losses have ended: so must the delays.
-    fn end_of_losses(&mut self) -> Result<Option<Slot>> {
-        if let Some(delays) = &mut self.delay {
-            while delays.advance().map_err(|e| e.of_input("delay"))? {
-                if !delays.text().is_empty() {
-                    let kind = ErrorKind::Format {
-                        found: format!("delay {}", delays.line()),
-                        expected: format!("{} delays, as many as there are losses", self.packets),
-                    };
-                    return Err(delays.error(kind).of_input("delay"));
-                }
-            }
-        }
-        Ok(None)
     }
 }
 
@@ -263,8 +413,7 @@ fn next_delay<R: BufRead>(
     } else if !advance_value(lines, "a delay")? {
         return Ok(None);
     }
-    let decimals = i64::try_from(reading.unit.decimals()).unwrap_or(0);
-    let nanos = lines.nanos("delay", decimals)?;
+    let nanos = lines.nanos("delay", reading.unit)?;
     let nanos = if reading.round_trip { nanos / 2 } else { nanos };
     Ok(Some(Span::from_nanos(nanos).unwrap_or(Span::MAX)))
 }
@@ -288,7 +437,7 @@ mod tests {
         delay: Option<&str>,
         loss: Option<&str>,
         reading: Reading,
-    ) -> Result<(Vec<u64>, Vec<Finding>)> {
+    ) -> Result<(Vec<u64>, Vec<String>)> {
         let mut pair = DelayLoss::new(delay.map(str::as_bytes), loss.map(str::as_bytes), reading);
         let mut delays = Vec::new();
         while let Some(slot) = pair.next_slot()? {
@@ -312,7 +461,7 @@ mod tests {
     fn crlf_fillers_and_low_delays_are_reported() {
         let (_, findings) =
             convert(Some("350\n350\n90\n"), Some("0\r\n1\r\n0\r\n"), reading()).unwrap();
-        let texts: Vec<String> = findings.iter().map(ToString::to_string).collect();
+        let texts = findings;
         assert!(
             texts[0].contains("1 lost packets carry a filler delay (1 repeat"),
             "{texts:?}"
@@ -324,7 +473,7 @@ mod tests {
     #[test]
     fn a_mostly_lost_file_raises_the_question_of_polarity() {
         let (_, findings) = convert(None, Some("1\n1\n0\n"), reading()).unwrap();
-        assert!(findings[0].text.contains("--lost 0"), "{findings:?}");
+        assert!(findings[0].contains("perhaps 0 means lost"), "{findings:?}");
         let (delays, findings) = convert(
             None,
             Some("1\n1\n0\n"),

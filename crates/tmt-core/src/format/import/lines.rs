@@ -2,8 +2,8 @@
 
 use std::io::BufRead;
 
-use crate::format::text::shown;
-use crate::types::decimal::Decimal;
+use crate::format::text::nanos;
+use crate::format::unit::Unit;
 use crate::types::{Error, ErrorKind, Position, Result};
 
 /// Longest line taken, bytes.
@@ -35,10 +35,11 @@ impl<R: BufRead> Lines<R> {
         self.line
     }
 
-    /// Lines that ended in CRLF.
+    /// What was odd about the lines of the input `file`: that they end in CRLF.
     #[must_use]
-    pub fn crlf(&self) -> u64 {
-        self.crlf
+    pub fn finding(&self, file: &str) -> Option<String> {
+        let lines = self.crlf;
+        (lines > 0).then(|| format!("{file}: {lines} lines end in CRLF; the CR was taken off"))
     }
 
     /// Reads the next line; false at the end of the file.
@@ -78,32 +79,12 @@ impl<R: BufRead> Lines<R> {
         self.buffer.trim_ascii()
     }
 
-    /// The line read last as a non-negative number × 10^`decimals`, rounded half away from zero.
+    /// The line read last as a non-negative number of `unit`, in nanoseconds, rounded half away from zero.
     ///
     /// # Errors
     /// A line that is no such number.
-    pub fn nanos(&self, field: &'static str, decimals: i64) -> Result<u64> {
-        let text = self.text();
-        let found = || shown(text);
-        let number = Decimal::parse(text).ok_or_else(|| {
-            self.error(ErrorKind::NotANumber {
-                field,
-                found: found(),
-            })
-        })?;
-        if number.is_negative() {
-            return Err(self.error(ErrorKind::Negative {
-                field,
-                found: found(),
-            }));
-        }
-        let scaled = number.scaled(1, decimals).ok_or_else(|| {
-            self.error(ErrorKind::TooLarge {
-                field,
-                found: found(),
-            })
-        })?;
-        Ok(scaled.value)
+    pub fn nanos(&self, field: &'static str, unit: Unit) -> Result<u64> {
+        nanos(self.text(), unit, field).map_err(|kind| self.error(kind))
     }
 
     /// An error at the line read last.

@@ -6,14 +6,75 @@
 
 use std::io::BufRead;
 
-use super::{Finding, Lines};
-use crate::types::{Bytes, ErrorKind, Result, Slot, Span, Time};
+use super::{
+    DECODE_DELAY, Files, Given, Import, ImportError, Importer, Key, Lines, RTT, Slots, Takes,
+    decode_delay, rate_bps, tell_rtt,
+};
+use crate::format::unit::Unit;
+use crate::types::{Bytes, Error, ErrorKind, Metadata, Result, Slot, Span, Time};
 
-/// Name of the format, and what it is.
-pub const FORMAT: (&str, &str) = (
-    "mahimahi",
-    "one delivery opportunity of 1504 B a line, in whole ms",
-);
+/// The key of the trace.
+const TRACE: &str = "trace";
+
+/// The format.
+#[derive(Debug)]
+pub struct Format;
+
+impl Importer for Format {
+    fn name(&self) -> &'static str {
+        "mahimahi"
+    }
+
+    fn about(&self) -> &'static str {
+        "one delivery opportunity of 1504 B a line, in whole milliseconds"
+    }
+
+    fn keys(&self) -> &'static [Key] {
+        const INPUT: Key = Key::new(TRACE, Takes::Input, "the trace; stdin when left out or `-`");
+        &[INPUT, DECODE_DELAY, RTT]
+    }
+
+    fn open(
+        &self,
+        given: &Given,
+        files: &mut dyn Files,
+        note: &mut dyn FnMut(String),
+    ) -> Result<Import, ImportError> {
+        let mut settings = given.clone();
+        let delay = decode_delay(&mut settings, note);
+        let mut head = Metadata::new();
+        head.set("lldu_bytes", OPPORTUNITY.0.to_string());
+        // The rate belongs into the head, so a file is read once for it; a pipe has to do without.
+        if !files.can_reopen(TRACE) {
+            note(
+                "the rate of a pipe is not known in advance: rate_bps is left out of the head"
+                    .to_owned(),
+            );
+        } else if let Some(rate) = mean_rate(files)? {
+            head.set("rate_bps", rate.to_string());
+        }
+        tell_rtt(&mut head, given, None, note);
+        let input = files.open(TRACE).map_err(Error::from)?;
+        let slots = Box::new(Mahimahi::new(input, delay));
+        Ok(Import {
+            head,
+            settings,
+            slots,
+        })
+    }
+}
+
+/// Mean rate of a trace, bit/s: all its opportunities in the period after which mahimahi repeats it,
+/// which is its last time.
+fn mean_rate(files: &mut dyn Files) -> Result<Option<u64>> {
+    let mut trace = Mahimahi::new(files.open(TRACE)?, Span::ZERO);
+    let (mut last, mut slots) = (Time::ZERO, 0);
+    while let Some(slot) = trace.next_slot()? {
+        slots += 1;
+        last = slot.tx_time();
+    }
+    Ok(rate_bps(OPPORTUNITY, slots, last.since(Time::ZERO)))
+}
 
 /// Bytes of a delivery opportunity.
 pub const OPPORTUNITY: Bytes = Bytes(1504);
@@ -35,12 +96,10 @@ impl<R: BufRead> Mahimahi<R> {
             previous: Time::ZERO,
         }
     }
+}
 
-    /// The next slot; `None` at the end of the trace.
-    ///
-    /// # Errors
-    /// The first line that mahimahi would not take either.
-    pub fn next_slot(&mut self) -> Result<Option<Slot>> {
+impl<R: BufRead + Send> Slots for Mahimahi<R> {
+    fn next_slot(&mut self) -> Result<Option<Slot>> {
         if !self.lines.advance()? {
             if self.lines.line() > 0 && self.previous == Time::ZERO {
                 return Err(self.lines.error(ErrorKind::Format {
@@ -57,7 +116,8 @@ impl<R: BufRead> Mahimahi<R> {
                 expected: "a whole number of milliseconds".to_owned(),
             }));
         }
-        let tx_time = Time::from_nanos(self.lines.nanos("opportunity", 6)?).unwrap_or(Time::MAX);
+        let tx_time = Time::from_nanos(self.lines.nanos("opportunity", Unit::Milliseconds)?)
+            .unwrap_or(Time::MAX);
         if tx_time < self.previous {
             return Err(self.lines.error(ErrorKind::OutOfOrder {
                 previous: self.previous,
@@ -73,21 +133,9 @@ impl<R: BufRead> Mahimahi<R> {
         })
     }
 
-    /// What was odd about the file.
-    #[must_use]
-    pub fn findings(&self) -> Vec<Finding> {
-        crlf_finding("trace", self.lines.crlf())
-            .into_iter()
-            .collect()
+    fn findings(&self) -> Vec<String> {
+        self.lines.finding(TRACE).into_iter().collect()
     }
-}
-
-/// The finding that lines end in CRLF.
-pub(super) fn crlf_finding(file: &'static str, lines: u64) -> Option<Finding> {
-    (lines > 0).then(|| Finding {
-        file,
-        text: format!("{lines} lines end in CRLF; the CR was taken off"),
-    })
 }
 
 #[cfg(test)]

@@ -1,21 +1,15 @@
 //! A table in a Parquet file, read as the text it would be.
 
-use std::fmt;
 use std::io::{self, Read};
-use std::sync::Arc;
 
-use ::parquet::arrow::arrow_reader::{
-    ArrowReaderMetadata, ArrowReaderOptions, ParquetRecordBatchReader,
-    ParquetRecordBatchReaderBuilder,
-};
 use ::parquet::file::reader::ChunkReader;
 use arrow_array::cast::AsArray as _;
 use arrow_array::types::{Float64Type, Int64Type, UInt32Type, UInt64Type};
 use arrow_array::{Array, ArrayRef, RecordBatch};
 use arrow_schema::DataType;
 
-use super::reader::{Bounded, check_ends, check_footer, contained};
-use super::{corrupt, dictionary, error};
+use super::corrupt;
+use super::open::{Batches, Opened};
 use crate::format::columnar::head;
 use crate::format::text::encode;
 use crate::types::{Error, ErrorKind, Result};
@@ -26,7 +20,7 @@ const BATCH: usize = 1 << 13;
 /// Reads any flat table as canonical text: signed whole numbers as nanoseconds in seconds, unsigned ones
 /// and words as they are, doubles with six decimals, nulls as nothing. The head stands in front, the end line behind.
 pub struct TableText {
-    batches: ParquetRecordBatchReader,
+    batches: Batches,
     end: Option<String>,
     text: Vec<u8>,
     at: usize,
@@ -38,42 +32,22 @@ impl TableText {
     /// # Errors
     /// A file that is cut or damaged, a column of another type, what the system says.
     pub fn new<T: ChunkReader + 'static>(input: T) -> Result<Self> {
-        check_ends(&input)?;
-        let input = Bounded(Arc::new(input));
-        let footer = contained(|| ArrowReaderMetadata::load(&input, ArrowReaderOptions::new()))?
-            .map_err(error)?;
-        check_footer(footer.metadata())?;
-        let names: Vec<&str> = footer
-            .schema()
-            .fields()
-            .iter()
-            .map(|field| field.name().as_str())
-            .collect();
-        for field in footer.schema().fields() {
+        let opened = Opened::new(input)?;
+        let fields = opened.schema().fields();
+        for field in fields {
             check_type(field.name(), field.data_type())?;
         }
-        let pairs: Vec<(&str, &str)> = footer
-            .metadata()
-            .file_metadata()
-            .key_value_metadata()
-            .into_iter()
-            .flatten()
-            .map(|pair| (pair.key.as_str(), pair.value.as_deref().unwrap_or_default()))
-            .collect();
-        let (metadata, _) = head::read(pairs.iter().copied().filter(|(key, _)| *key != head::END))?;
-        let end = pairs.iter().find(|(key, _)| *key == head::END);
+        let (metadata, _) = head::read(opened.pairs().filter(|(key, _)| *key != head::END))?;
+        let end = opened.pairs().find(|(key, _)| *key == head::END);
         let end = end.map(|(_, value)| format!("# {}: {value}\n", head::END));
         let mut text = Vec::new();
         encode::head(&metadata, &mut text);
+        let names: Vec<&str> = fields.iter().map(|field| field.name().as_str()).collect();
         text.extend_from_slice(names.join(",").as_bytes());
         text.push(b'\n');
         let all: Vec<usize> = (0..names.len()).collect();
-        let pages = Arc::new(Bounded(Arc::clone(&input.0)));
-        contained(|| dictionary::check(&pages, footer.metadata(), &all))??;
-        let builder = ParquetRecordBatchReaderBuilder::new_with_metadata(input, footer)
-            .with_batch_size(BATCH);
         Ok(Self {
-            batches: contained(|| builder.build())?.map_err(error)?,
+            batches: opened.batches(&all, BATCH)?,
             end,
             text,
             at: 0,
@@ -85,11 +59,8 @@ impl TableText {
         self.text.clear();
         self.at = 0;
         while self.text.is_empty() {
-            match contained(|| self.batches.next())? {
-                Some(batch) => {
-                    let batch = batch.map_err(|error| corrupt(error.to_string()))?;
-                    append(&batch, &mut self.text)?;
-                }
+            match self.batches.next()? {
+                Some(batch) => append(&batch, &mut self.text)?,
                 None => match self.end.take() {
                     Some(end) => self.text.extend_from_slice(end.as_bytes()),
                     None => return Ok(()),
@@ -109,12 +80,6 @@ impl Read for TableText {
         buffer[..length].copy_from_slice(&self.text[self.at..self.at + length]);
         self.at += length;
         Ok(length)
-    }
-}
-
-impl fmt::Debug for TableText {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("TableText").finish_non_exhaustive()
     }
 }
 
@@ -149,21 +114,28 @@ fn append(batch: &RecordBatch, text: &mut Vec<u8>) -> Result<()> {
 }
 
 fn value(array: &ArrayRef, row: usize, text: &mut Vec<u8>) -> Result<()> {
-    if let Some(times) = array.as_primitive_opt::<Int64Type>() {
-        let time = u64::try_from(times.value(row));
-        encode::seconds(time.map_err(|_| corrupt("a time below zero"))?, text);
-    } else if let Some(counts) = array.as_primitive_opt::<UInt64Type>() {
-        encode::whole(counts.value(row), text);
-    } else if let Some(counts) = array.as_primitive_opt::<UInt32Type>() {
-        encode::whole(u64::from(counts.value(row)), text);
-    } else if let Some(reals) = array.as_primitive_opt::<Float64Type>() {
-        text.extend_from_slice(format!("{:.6}", reals.value(row)).as_bytes());
-    } else if let Some(words) = array.as_string_opt::<i32>() {
-        let word = words.value(row);
-        if word.contains(['\n', ',', '#']) {
-            return Err(corrupt("a word with a comma, a # or a line end in it"));
+    match array.data_type() {
+        DataType::Int64 => {
+            let time = u64::try_from(array.as_primitive::<Int64Type>().value(row));
+            encode::seconds(time.map_err(|_| corrupt("a time below zero"))?, text);
         }
-        text.extend_from_slice(word.as_bytes());
+        DataType::UInt64 => encode::whole(array.as_primitive::<UInt64Type>().value(row), text),
+        DataType::UInt32 => {
+            encode::whole(array.as_primitive::<UInt32Type>().value(row).into(), text);
+        }
+        DataType::Float64 => {
+            let real = array.as_primitive::<Float64Type>().value(row);
+            text.extend_from_slice(format!("{real:.6}").as_bytes());
+        }
+        _ => {
+            let word = array
+                .as_string_opt::<i32>()
+                .map_or("", |words| words.value(row));
+            if word.contains(['\n', ',', '#']) {
+                return Err(corrupt("a word with a comma, a # or a line end in it"));
+            }
+            text.extend_from_slice(word.as_bytes());
+        }
     }
     Ok(())
 }

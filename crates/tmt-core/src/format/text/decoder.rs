@@ -6,10 +6,11 @@
 //! depend on the bytes alone, never on how they were cut (properties in `tests/text.rs` and
 //! `tests/text_pieces.rs` say so).
 
-use super::field::Unit;
+use super::LONGEST_LINE;
 use super::layout::{FirstLine, Layout};
-use super::parser::{LONGEST_LINE, RowParser, comment, is_comment};
-use super::rows::{Flaw, Piece, Rows};
+use super::parser::{RowParser, comment, is_comment};
+use crate::format::batch::{Flaw, Piece, Rows, Tail};
+use crate::format::unit::Unit;
 use crate::types::{EndLine, Error, ErrorKind, Metadata, Position, Result, Time};
 
 /// Most bytes of `key: value` lines a head may have; what a plain text has beyond is dropped.
@@ -24,17 +25,6 @@ pub struct Options {
     pub allow_cut: bool,
     /// Whether the column `attempts` is read where there is one.
     pub attempts: bool,
-}
-
-/// What was behind the last row.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Tail {
-    /// Rows read.
-    pub rows: u64,
-    /// The end line, where there was one.
-    pub end: Option<EndLine>,
-    /// Whether an end line was missing and that was allowed.
-    pub cut: bool,
 }
 
 /// The push parser.

@@ -1,7 +1,20 @@
 //! Canonical text: seconds with nine decimals, LF, the head in front and the end line behind.
+//!
+//! [`slot`] and [`lldu`] say what one row is; [`slots`] and [`lldus`] write many at once. Those share their
+//! whole seconds, so that text is kept; the nine digits behind the point are formatted again in every row,
+//! which is cheaper than asking whether they are the same. A row is put together in words of fixed size,
+//! each of which covers what the one before wrote too much, and many rows are copied out together.
 
-pub use super::bulk::{lldus, slots};
+use super::swar::nine_digits;
 use crate::types::{EndLine, Lldu, Metadata, NANOS_PER_SECOND, Slot, Span};
+
+/// Bytes after which what was put together is copied out; a power of two.
+const BLOCK: usize = 1 << 12;
+
+/// Bytes a row may write, what the next one covers included: the longest has 20 + 1 + 20 + 1 + 10 + 1.
+///
+/// Twice as many as that, so that whatever begins in the first half needs no check.
+const ROW: usize = 128;
 
 /// Appends the head, if there is one.
 pub fn head(metadata: &Metadata, out: &mut Vec<u8>) {
@@ -87,9 +100,229 @@ fn digit(value: u64) -> u8 {
     b'0' + (value % 10) as u8
 }
 
+/// Appends rows of a PHY trace, each as [`slot`] does.
+pub fn slots(slots: &[Slot], out: &mut Vec<u8>) {
+    Writer::new().rows(slots, out, |writer, slot, row| {
+        let (time, delay) = (slot.tx_time(), slot.decode_delay());
+        writer.times(time.as_nanos(), delay.as_nanos(), b'\n', row)
+    });
+}
+
+/// Appends rows of a link-layer timeline, each as [`lldu`] does.
+pub fn lldus(lldus: &[Lldu], out: &mut Vec<u8>) {
+    Writer::new().rows(lldus, out, |writer, lldu, row| {
+        let (time, delay) = (lldu.tx_time, lldu.decode_delay);
+        let at = writer.times(time.as_nanos(), delay.as_nanos(), b',', row);
+        if lldu.attempts > 9 {
+            return many_attempts(lldu.attempts, row, at);
+        }
+        put(row, at, [b'0' + (lldu.attempts % 10) as u8, b'\n']);
+        at + 2
+    });
+}
+
+/// What rows share.
+struct Writer {
+    time: Seconds,
+    delay: Seconds,
+    /// The delay of the row before, zero for none, and its digits behind the point.
+    delay_before: u64,
+    digits_before: ([u8; 8], u8),
+}
+
+impl Writer {
+    fn new() -> Self {
+        Self {
+            time: Seconds::NONE,
+            delay: Seconds::NONE,
+            delay_before: 0,
+            digits_before: ([b'0'; 8], b'0'),
+        }
+    }
+
+    /// Appends `rows`, each by `write`, which says how many bytes it is.
+    #[inline]
+    fn rows<T>(
+        &mut self,
+        rows: &[T],
+        out: &mut Vec<u8>,
+        write: impl Fn(&mut Self, &T, &mut [u8; ROW]) -> usize,
+    ) {
+        let mut block = [0; BLOCK + ROW];
+        let mut at = 0;
+        for row in rows {
+            // The mask changes nothing; it is what spares a check.
+            if let Some(window) = block[at & (BLOCK - 1)..].first_chunk_mut() {
+                at += write(self, row, window);
+            }
+            if at >= BLOCK {
+                out.extend_from_slice(&block[..at]);
+                at = 0;
+            }
+        }
+        out.extend_from_slice(&block[..at]);
+    }
+
+    /// Writes time, comma, delay and `behind`; says where they end, at 42 or before.
+    #[expect(
+        clippy::inline_always,
+        reason = "what rows share stays in registers, and there is one caller a format"
+    )]
+    #[inline(always)]
+    fn times(&mut self, time: u64, delay: u64, behind: u8, row: &mut [u8; ROW]) -> usize {
+        let fraction = self.time.fraction(time);
+        let at = self.time.write(nine_digits(fraction), b',', row, 0);
+        if delay == 0 {
+            put(row, at, [b'0', behind]);
+            return at + 2;
+        }
+        // Many links have one delay for all that comes through at once.
+        if delay != self.delay_before {
+            let fraction = self.delay.fraction(delay);
+            self.digits_before = nine_digits(fraction);
+            self.delay_before = delay;
+        }
+        self.delay.write(self.digits_before, behind, row, at)
+    }
+}
+
+/// Whole seconds as text, the point included.
+#[derive(Debug, Clone, Copy)]
+struct Seconds {
+    /// The whole seconds, ns; later than any time where there are none yet.
+    nanos: u64,
+    text: [u8; 16],
+    length: usize,
+}
+
+impl Seconds {
+    const NONE: Self = Self {
+        nanos: u64::MAX - NANOS_PER_SECOND,
+        text: [0; 16],
+        length: 0,
+    };
+
+    /// Nanoseconds of `nanos` behind its whole seconds, whose text is kept.
+    #[inline]
+    fn fraction(&mut self, nanos: u64) -> u64 {
+        let fraction = nanos.wrapping_sub(self.nanos);
+        if fraction < NANOS_PER_SECOND {
+            return fraction;
+        }
+        self.keep(nanos);
+        nanos - self.nanos
+    }
+
+    #[cold]
+    fn keep(&mut self, nanos: u64) {
+        self.nanos = nanos - nanos % NANOS_PER_SECOND;
+        // At most ten digits, the point and nine decimals.
+        let mut text = Vec::with_capacity(20);
+        seconds(self.nanos, &mut text);
+        self.length = text.len() - 9;
+        self.text[..self.length].copy_from_slice(&text[..self.length]);
+    }
+
+    /// Writes the seconds kept, the digits behind them, and `behind`; says where they end.
+    #[inline]
+    fn write(
+        &self,
+        (eight, last): ([u8; 8], u8),
+        behind: u8,
+        row: &mut [u8; ROW],
+        at: usize,
+    ) -> usize {
+        put(row, at, self.text);
+        let at = at + self.length;
+        put(row, at, eight);
+        put(row, at + 8, [last, behind]);
+        at + 10
+    }
+}
+
+/// Writes `text` at `at`, which is below 64; the mask says so to the compiler.
+#[inline]
+fn put<const N: usize>(row: &mut [u8; ROW], at: usize, text: [u8; N]) {
+    if let Some(place) = row[at & (ROW / 2 - 1)..].first_chunk_mut() {
+        *place = text;
+    }
+}
+
+/// Writes attempts of more than one digit and the line end at `at`; says where they end.
+#[cold]
+fn many_attempts(mut attempts: u32, row: &mut [u8; ROW], at: usize) -> usize {
+    let end = at + attempts.ilog10() as usize + 1;
+    for byte in row[at..end].iter_mut().rev() {
+        *byte = b'0' + (attempts % 10) as u8;
+        attempts /= 10;
+    }
+    row[end] = b'\n';
+    end + 1
+}
+
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
+    use crate::types::{Fate, Time};
+
+    /// Times around the corners of their text: neighbours, seconds, and the largest.
+    fn nanos() -> impl Strategy<Value = u64> {
+        prop_oneof![
+            2 => Just(0),
+            3 => Just(36_000_000),
+            3 => 0..3 * NANOS_PER_SECOND,
+            1 => (0u32..63).prop_flat_map(|bits| 0..=u64::MAX >> (63 - bits) >> 1),
+            1 => (0u32..10, 0u64..3).prop_map(|(power, off)| 10u64.pow(power) * NANOS_PER_SECOND - off),
+            1 => Just(i64::MAX.unsigned_abs()),
+        ]
+        .prop_map(|nanos| nanos.min(i64::MAX.unsigned_abs()))
+    }
+
+    fn some_attempts() -> impl Strategy<Value = u32> {
+        prop_oneof![5 => Just(1u32), 2 => 1u32..12, 1 => 0u32.., 1 => Just(u32::MAX)]
+    }
+
+    proptest! {
+        #[test]
+        fn many_rows_are_as_one_after_another(
+            rows in prop::collection::vec((nanos(), nanos(), some_attempts()), 0..300),
+            before in prop::collection::vec(any::<u8>(), 0..5),
+        ) {
+            let lldus: Vec<Lldu> = rows.iter().map(|&(time, delay, attempts)| Lldu {
+                tx_time: Time::from_nanos(time).unwrap(),
+                decode_delay: Span::from_nanos(delay).unwrap(),
+                attempts,
+                fate: Fate::Delivered,
+            }).collect();
+            let (mut text, mut expected) = (before.clone(), before.clone());
+            super::lldus(&lldus, &mut text);
+            for lldu in &lldus { super::lldu(lldu, &mut expected); }
+            prop_assert_eq!(text, expected);
+
+            let slots: Vec<Slot> = lldus.iter().filter_map(|lldu| Slot::new(lldu.tx_time, lldu.decode_delay)).collect();
+            let (mut text, mut expected) = (before.clone(), before);
+            super::slots(&slots, &mut text);
+            for slot in &slots { super::slot(slot, &mut expected); }
+            prop_assert_eq!(text, expected);
+        }
+    }
+
+    #[test]
+    fn the_longest_row_fits() {
+        let largest = i64::MAX.unsigned_abs();
+        let lldu = Lldu {
+            tx_time: Time::from_nanos(largest).unwrap(),
+            decode_delay: Span::from_nanos(largest).unwrap(),
+            attempts: u32::MAX,
+            fate: Fate::Lost,
+        };
+        let mut text = Vec::new();
+        lldus(&[lldu; 100], &mut text);
+        let row = "9223372036.854775807,9223372036.854775807,4294967295\n";
+        assert_eq!(String::from_utf8(text).unwrap(), row.repeat(100));
+    }
 
     #[test]
     fn nine_decimals_always() {

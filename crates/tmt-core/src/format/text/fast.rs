@@ -6,11 +6,11 @@
 //! signs, exponents, more decimals than nanoseconds have, a row out of order) is left to the slow
 //! parser, which also finds the words for it.
 
-use super::field::{POWERS_OF_TEN, Unit};
+use super::LONGEST_LINE;
 use super::layout::{Layout, Separator};
-use super::parser::LONGEST_LINE;
-use super::rows::Rows;
 use super::swar::{Digits, mask, word};
+use crate::format::batch::Rows;
+use crate::format::unit::{POWERS_OF_TEN, Unit};
 use crate::types::{NANOS_PER_SECOND, Slot, Span, Time};
 
 /// Bytes looked at as one. No field's end is looked for behind byte 63: a time takes at most 28 bytes

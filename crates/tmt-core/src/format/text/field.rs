@@ -1,129 +1,11 @@
 //! One field of a row: decimal text to integer nanoseconds.
 
-use std::str::FromStr;
+use crate::format::unit::Unit;
+use crate::types::ErrorKind;
+use crate::types::decimal::Decimal;
 
-use crate::types::decimal::{Decimal, MAX};
-use crate::types::{ErrorKind, QuantityError};
-
-/// The unit of a text input's numbers; output is always in seconds.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Unit {
-    /// Seconds.
-    #[default]
-    Seconds,
-    /// Milliseconds.
-    Milliseconds,
-    /// Microseconds.
-    Microseconds,
-    /// Nanoseconds.
-    Nanoseconds,
-}
-
-impl Unit {
-    /// Decimals that are whole nanoseconds.
-    pub(crate) const fn decimals(self) -> usize {
-        match self {
-            Self::Seconds => 9,
-            Self::Milliseconds => 6,
-            Self::Microseconds => 3,
-            Self::Nanoseconds => 0,
-        }
-    }
-
-    /// The unit's name, as in `--unit`.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Seconds => "s",
-            Self::Milliseconds => "ms",
-            Self::Microseconds => "us",
-            Self::Nanoseconds => "ns",
-        }
-    }
-}
-
-impl FromStr for Unit {
-    type Err = QuantityError;
-
-    fn from_str(text: &str) -> Result<Self, Self::Err> {
-        [
-            Self::Seconds,
-            Self::Milliseconds,
-            Self::Microseconds,
-            Self::Nanoseconds,
-        ]
-        .into_iter()
-        .find(|unit| unit.name() == text)
-        .ok_or_else(|| QuantityError::new(text, "one of s, ms, us, ns"))
-    }
-}
-
-/// 10^0 to 10^9.
-pub(super) const POWERS_OF_TEN: [u64; 10] = [
-    1,
-    10,
-    100,
-    1_000,
-    10_000,
-    100_000,
-    1_000_000,
-    10_000_000,
-    100_000_000,
-    1_000_000_000,
-];
-
-/// A field's value in nanoseconds.
-pub(super) fn nanos(text: &[u8], unit: Unit, field: &'static str) -> Result<u64, ErrorKind> {
-    match plain_nanos(text, unit.decimals()) {
-        Some(nanos) => Ok(nanos),
-        None => general_nanos(text, unit, field),
-    }
-}
-
-/// As [`nanos`], for a delay: zero says erased, so nothing else may become zero.
-pub(super) fn delay_nanos(text: &[u8], unit: Unit) -> Result<u64, ErrorKind> {
-    match nanos(text, unit, "decode_delay")? {
-        0 if !Decimal::parse(text).is_some_and(|number| number.is_zero()) => {
-            Err(ErrorKind::RoundsToZero { found: shown(text) })
-        }
-        nanos => Ok(nanos),
-    }
-}
-
-/// `digits[.digits]` with at most as many decimals as the unit has nanoseconds; the usual case.
-fn plain_nanos(text: &[u8], decimals: usize) -> Option<u64> {
-    let whole_digits = text
-        .iter()
-        .position(|byte| !byte.is_ascii_digit())
-        .unwrap_or(text.len());
-    // Nine digits of whole units and nine decimals cannot leave the range of u64.
-    if whole_digits == 0 || whole_digits > 9 {
-        return None;
-    }
-    let digits = |text: &[u8]| {
-        let mut value = 0u64;
-        for &byte in text {
-            let digit = byte.wrapping_sub(b'0');
-            if digit > 9 {
-                return None;
-            }
-            value = value * 10 + u64::from(digit);
-        }
-        Some(value)
-    };
-    let whole = digits(&text[..whole_digits])? * POWERS_OF_TEN[decimals];
-    let nanos = match &text[whole_digits..] {
-        [] => whole,
-        [b'.', fraction @ ..] if !fraction.is_empty() && fraction.len() <= decimals => {
-            whole + digits(fraction)? * POWERS_OF_TEN[decimals - fraction.len()]
-        }
-        _ => return None,
-    };
-    (nanos <= MAX).then_some(nanos)
-}
-
-/// Every other number, and the words for what is none.
-fn general_nanos(text: &[u8], unit: Unit, field: &'static str) -> Result<u64, ErrorKind> {
+/// A field's value in nanoseconds, rounded half away from zero.
+pub(crate) fn nanos(text: &[u8], unit: Unit, field: &'static str) -> Result<u64, ErrorKind> {
     let found = || shown(text);
     let number = Decimal::parse(text).ok_or_else(|| ErrorKind::NotANumber {
         field,
@@ -143,6 +25,16 @@ fn general_nanos(text: &[u8], unit: Unit, field: &'static str) -> Result<u64, Er
     Ok(scaled.value)
 }
 
+/// As [`nanos`], for a delay: zero says erased, so nothing else may become zero.
+pub(super) fn delay_nanos(text: &[u8], unit: Unit) -> Result<u64, ErrorKind> {
+    match nanos(text, unit, "decode_delay")? {
+        0 if !Decimal::parse(text).is_some_and(|number| number.is_zero()) => {
+            Err(ErrorKind::RoundsToZero { found: shown(text) })
+        }
+        nanos => Ok(nanos),
+    }
+}
+
 /// Input text fit for a message: at most 60 characters, nothing that moves the cursor.
 pub(crate) fn shown(text: &[u8]) -> String {
     const LONGEST: usize = 60;
@@ -160,27 +52,7 @@ pub(crate) fn shown(text: &[u8]) -> String {
 
 #[cfg(test)]
 mod tests {
-    use proptest::prelude::*;
-
     use super::*;
-
-    proptest! {
-        #[test]
-        fn the_fast_path_agrees_with_the_exact_parser(text in "[0-9]{0,11}(\\.[0-9]{0,12})?", decimals in 0usize..=9) {
-            let exact = Decimal::parse(text.as_bytes())
-                .and_then(|n| n.scaled(1, i64::try_from(decimals).unwrap()))
-                .map(|scaled| scaled.value);
-            if let Some(fast) = plain_nanos(text.as_bytes(), decimals) {
-                prop_assert_eq!(Some(fast), exact);
-            }
-        }
-
-        #[test]
-        fn the_fast_path_takes_every_canonical_number(nanos in 0u64..1_000_000_000_000_000_000) {
-            let text = format!("{}.{:09}", nanos / 1_000_000_000, nanos % 1_000_000_000);
-            prop_assert_eq!(plain_nanos(text.as_bytes(), 9), Some(nanos));
-        }
-    }
 
     #[test]
     fn a_positive_delay_that_rounds_to_zero_is_refused_and_zero_is_not() {

@@ -1,6 +1,8 @@
 //! How a text trace is laid out: its separator, and which field holds what.
 
 use super::field::shown;
+use crate::format::columnar::NAMES;
+use crate::format::form::{FileKind, Format, recognise};
 use crate::types::ErrorKind;
 use crate::types::decimal::Decimal;
 
@@ -88,10 +90,10 @@ impl Layout {
     /// # Errors
     /// The column (from 1) of a duplicate, or 0 with the missing one.
     pub(super) fn of(line: &[u8]) -> Result<FirstLine, (usize, ErrorKind)> {
-        if let Some((_, name)) = BINARY.iter().find(|(magic, _)| line.starts_with(magic)) {
-            let found = format!("{name} data");
-            let expected =
-                "text: compressed and binary traces are not read yet, unpack them first".to_owned();
+        let kind = recognise(line);
+        if kind != FileKind::Plain(Format::Csv) {
+            let found = format!("{} data", kind.name());
+            let expected = "text, as nothing else is read line by line".to_owned();
             return Err((1, ErrorKind::Format { found, expected }));
         }
         let separator = Separator::of(line);
@@ -109,14 +111,14 @@ impl Layout {
         }
         let mut places: [Option<usize>; 3] = [None; 3];
         for (index, (offset, name)) in separator.fields(line).enumerate() {
-            let Some(column) = COLUMNS.iter().position(|known| known.as_bytes() == name) else {
+            let Some(column) = NAMES.iter().position(|known| known.as_bytes() == name) else {
                 continue;
             };
             if places[column].replace(index).is_some() {
                 return Err((
                     offset + 1,
                     ErrorKind::DuplicateColumn {
-                        name: COLUMNS[column].to_owned(),
+                        name: NAMES[column].to_owned(),
                     },
                 ));
             }
@@ -126,7 +128,7 @@ impl Layout {
                 (
                     0,
                     ErrorKind::MissingColumn {
-                        name: COLUMNS[column],
+                        name: NAMES[column],
                         found: shown(line),
                     },
                 )
@@ -140,17 +142,6 @@ impl Layout {
         }))
     }
 }
-
-/// First bytes of files that are no text, told by name instead of by a missing column.
-const BINARY: [(&[u8], &str); 4] = [
-    (b"\x1f\x8b", "gzip"),
-    (b"\x28\xb5\x2f\xfd", "zstd"),
-    (b"ARROW1", "Arrow"),
-    (b"PAR1", "Parquet"),
-];
-
-/// The columns of a trace, by the names a header gives them.
-pub(super) const COLUMNS: [&str; 3] = ["tx_time", "decode_delay", "attempts"];
 
 #[cfg(test)]
 mod tests {

@@ -6,14 +6,14 @@
 
 use std::borrow::Cow;
 
+use super::LONGEST_LINE;
 use super::fast::Fast;
-use super::field::{self, Unit, shown};
-use super::layout::{COLUMNS, Layout, Separator};
-use super::rows::{EndComment, FirstTime, Flaw, Rows};
+use super::field::{self, shown};
+use super::layout::Layout;
+use crate::format::batch::{EndComment, FirstTime, Flaw, Rows};
+use crate::format::columnar::NAMES;
+use crate::format::unit::Unit;
 use crate::types::{EndLine, ErrorKind, Slot, Span, Time};
-
-/// Longest line taken, bytes, its line end left out: no trace needs it, and no line may fill the memory.
-pub const LONGEST_LINE: usize = 1 << 20;
 
 /// How rows are read, once the head of their text is known: a value that any thread may hold.
 ///
@@ -110,7 +110,7 @@ impl RowParser {
         let (tx_field, delay_field, attempts_field) = self.pick(line)?;
 
         let nanos =
-            field::nanos(tx_field.1, self.unit, COLUMNS[0]).map_err(|kind| (kind, tx_field.0))?;
+            field::nanos(tx_field.1, self.unit, NAMES[0]).map_err(|kind| (kind, tx_field.0))?;
         let tx_time = Time::from_nanos(nanos).unwrap_or(Time::MAX);
         let row_line = rows.piece_lines();
         let piece = rows.piece();
@@ -159,23 +159,6 @@ impl RowParser {
         line: &'a [u8],
     ) -> Result<(Field<'a>, Field<'a>, Option<Field<'a>>), (ErrorKind, usize)> {
         let (layout, attempts_at) = (self.layout, self.attempts_at);
-        if let (Separator::Byte(separator), 0, 1, None) = (
-            layout.separator,
-            layout.tx_time,
-            layout.decode_delay,
-            attempts_at,
-        ) && let Some(first) = memchr::memchr(separator, line)
-        {
-            let rest = &line[first + 1..];
-            let second = memchr::memchr(separator, rest).unwrap_or(rest.len());
-            let (tx, delay) = (&line[..first], &rest[..second]);
-            let blank = |field: &[u8]| {
-                field.first().is_none_or(|b| *b <= b' ') || field.last().is_none_or(|b| *b <= b' ')
-            };
-            if !blank(tx) && !blank(delay) {
-                return Ok(((0, tx), (first + 1, delay), None));
-            }
-        }
         let (mut tx, mut delay, mut attempts) = (None, None, None);
         for (index, field) in layout.separator.fields(line).enumerate() {
             if index == layout.tx_time {
@@ -188,7 +171,7 @@ impl RowParser {
         }
         let missing = |column: usize| {
             let kind = ErrorKind::MissingColumn {
-                name: COLUMNS[column],
+                name: NAMES[column],
                 found: shown(line),
             };
             (kind, line.len())

@@ -2,10 +2,11 @@
 
 use std::io::Read;
 
-use crate::format::columnar::Next;
+use crate::format::columnar::{Next, Source};
+use crate::format::pool::Pool;
 use crate::format::text::LONGEST_LINE;
 use crate::format::{arrow, parquet};
-use crate::types::{EndLine, Error, ErrorKind, Result, Slot};
+use crate::types::{EndLine, Error, ErrorKind, Result};
 
 /// What was fetched at a time, yet to be parsed.
 #[derive(Default)]
@@ -22,13 +23,10 @@ pub(super) enum Content {
     Nothing,
     /// Whole lines: the bytes in front of the mark.
     Text { bytes: Vec<u8>, filled: usize },
-    /// Batches of an Arrow stream, so many of them in use.
-    Arrow {
-        batches: Vec<arrow::Batch>,
-        used: usize,
-    },
-    /// Rows of a Parquet file, so many batches of them in use.
-    Parquet { batches: Vec<Columns>, used: usize },
+    /// Messages of an Arrow stream.
+    Arrow(Pool<arrow::Batch>),
+    /// Rows of a Parquet file.
+    Parquet(Pool<parquet::Batch>),
 }
 
 impl Content {
@@ -37,16 +35,36 @@ impl Content {
         match self {
             Self::Nothing => {}
             Self::Text { filled, .. } => *filled = 0,
-            Self::Arrow { used, .. } | Self::Parquet { used, .. } => *used = 0,
+            Self::Arrow(batches) => {
+                batches.take(0);
+            }
+            Self::Parquet(batches) => {
+                batches.take(0);
+            }
         }
     }
 }
 
-/// Rows, as their file's own reader makes them.
-#[derive(Default)]
-pub(super) struct Columns {
-    pub(super) slots: Vec<Slot>,
-    pub(super) attempts: Vec<u32>,
+/// Fills `batches` with the next `rows` rows of `source`, or one batch that has more.
+fn fill<S: Source>(batches: &mut Pool<S::Batch>, source: &mut S, rows: u64) -> Result<Behind> {
+    batches.take(0);
+    let until = source.rows().saturating_add(rows);
+    while source.rows() < until {
+        let used = batches.used().len();
+        let next = source.next_batch(batches.take_next());
+        if !matches!(next, Ok(Next::Batch)) {
+            batches.take(used);
+        }
+        match next? {
+            Next::Batch => {}
+            Next::End => return Ok(Behind::End(source.end())),
+            Next::Cut => {
+                let (format, rows) = (S::FORMAT, source.rows());
+                return Err(Error::new(ErrorKind::CutStream { format, rows }));
+            }
+        }
+    }
+    Ok(Behind::More)
 }
 
 /// What stands behind a batch.
@@ -61,11 +79,11 @@ pub(super) enum Behind {
     Failed(Error),
 }
 
-/// The input of a trace.
+/// The input of a trace; a binary one with the rows that are fetched at a time.
 pub(super) enum Fetch<'a> {
     Text(TextFetch<'a>),
-    Arrow(ArrowFetch<'a>),
-    Parquet(ParquetFetch),
+    Arrow(arrow::Stream<Box<dyn Read + Send + 'a>>, u64),
+    Parquet(Box<parquet::Reader>, u64),
     /// Nothing is left.
     Done,
 }
@@ -79,52 +97,30 @@ pub(super) struct TextFetch<'a> {
     chunk: usize,
 }
 
-/// An Arrow input.
-pub(super) struct ArrowFetch<'a> {
-    pub(super) stream: arrow::Stream<Box<dyn Read + Send + 'a>>,
-    /// Rows fetched at a time, or one batch that has more.
-    pub(super) rows: u64,
-}
-
-impl ArrowFetch<'_> {
-    fn fetch(&mut self, raw: &mut Raw) -> Result<Behind> {
-        let mut batches = match std::mem::take(&mut raw.content) {
-            Content::Arrow { batches, .. } => batches,
-            _ => Vec::new(),
-        };
-        let (mut used, mut rows) = (0, 0);
-        let outcome = loop {
-            if rows >= self.rows {
-                break Ok(Next::Batch);
-            }
-            if batches.len() == used {
-                batches.push(arrow::Batch::default());
-            }
-            match self.stream.next_batch(&mut batches[used]) {
-                Ok(Next::Batch) => {
-                    rows += batches[used].rows();
-                    used += 1;
-                }
-                other => break other,
-            }
-        };
-        raw.content = Content::Arrow { batches, used };
-        match outcome? {
-            Next::Batch => Ok(Behind::More),
-            Next::End => Ok(Behind::End(self.stream.end())),
-            Next::Cut => Err(cut("Arrow", self.stream.rows())),
-        }
-    }
-}
-
 impl Fetch<'_> {
     /// Fetches the next batch into `raw`, whose memory is used again.
     pub(super) fn fetch(&mut self, raw: &mut Raw) {
         raw.behind = Behind::More;
         let behind = match self {
             Self::Text(text) => text.fetch(raw),
-            Self::Arrow(arrow) => arrow.fetch(raw),
-            Self::Parquet(parquet) => parquet.fetch(raw),
+            Self::Arrow(stream, rows) => {
+                let mut batches = match std::mem::take(&mut raw.content) {
+                    Content::Arrow(batches) => batches,
+                    _ => Pool::default(),
+                };
+                let behind = fill(&mut batches, stream, *rows);
+                raw.content = Content::Arrow(batches);
+                behind
+            }
+            Self::Parquet(reader, rows) => {
+                let mut batches = match std::mem::take(&mut raw.content) {
+                    Content::Parquet(batches) => batches,
+                    _ => Pool::default(),
+                };
+                let behind = fill(&mut batches, &mut **reader, *rows);
+                raw.content = Content::Parquet(batches);
+                behind
+            }
             Self::Done => {
                 raw.content.clear();
                 return;
@@ -197,52 +193,4 @@ pub(super) fn read(input: &mut impl Read, bytes: &mut [u8]) -> std::io::Result<u
             read => return read,
         }
     }
-}
-
-/// A Parquet input.
-pub(super) struct ParquetFetch {
-    pub(super) reader: parquet::Reader,
-    /// Rows fetched at a time, more or less.
-    pub(super) rows: u64,
-}
-
-impl ParquetFetch {
-    fn fetch(&mut self, raw: &mut Raw) -> Result<Behind> {
-        let mut batches = match std::mem::take(&mut raw.content) {
-            Content::Parquet { batches, .. } => batches,
-            _ => Vec::new(),
-        };
-        let (mut used, mut rows) = (0, 0);
-        let outcome = loop {
-            if rows >= self.rows {
-                break Ok(Next::Batch);
-            }
-            if batches.len() == used {
-                batches.push(Columns::default());
-            }
-            let columns = &mut batches[used];
-            columns.slots.clear();
-            columns.attempts.clear();
-            let next = self
-                .reader
-                .append(&mut columns.slots, &mut columns.attempts);
-            // Rows in front of a faulty one count.
-            used += usize::from(!columns.slots.is_empty());
-            rows += columns.slots.len() as u64;
-            if !matches!(next, Ok(Next::Batch)) {
-                break next;
-            }
-        };
-        raw.content = Content::Parquet { batches, used };
-        Ok(match outcome? {
-            Next::Batch => Behind::More,
-            Next::End => Behind::End(self.reader.end()),
-            Next::Cut => return Err(cut("Parquet", self.reader.rows())),
-        })
-    }
-}
-
-/// A head without its end line, or a stream without its end.
-fn cut(format: &'static str, rows: u64) -> Error {
-    Error::new(ErrorKind::CutStream { format, rows })
 }

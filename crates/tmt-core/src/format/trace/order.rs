@@ -1,6 +1,6 @@
 //! What counts across the batches of a binary trace: order, number of rows, the end.
 
-use crate::format::text::{Rows, Tail};
+use crate::format::batch::{Rows, Tail};
 use crate::types::{EndLine, Error, ErrorKind, Metadata, Position, Result, Time};
 
 /// Where a binary trace has come to.

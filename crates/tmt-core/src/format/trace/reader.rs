@@ -1,18 +1,21 @@
 //! A trace of any format on its way in.
 
-use std::io::{Cursor, Read};
+use std::io::{self, Cursor, Read};
 
 use rayon::Scope;
 
-use super::fetch::{
-    ArrowFetch, Behind, Columns, Content, Fetch, ParquetFetch, Raw, TextFetch, read,
-};
+use super::fetch::{Behind, Content, Fetch, Raw, TextFetch, read};
 use super::order::Order;
-use crate::format::compression::{Decompressor, FIRST_BYTES, Kind, recognise};
+use crate::format::arrow;
+use crate::format::batch::{Rows, Tail};
+use crate::format::columnar::{self, Batch, Source};
+use crate::format::compression::Decompressor;
+use crate::format::form::{FIRST_BYTES, FileKind, Format, recognise};
 use crate::format::parquet::{self, ChunkReader};
-use crate::format::text::{self, Decoder, RowParser, Rows, Tail, Unit};
-use crate::format::{arrow, columnar};
-use crate::types::{Error, ErrorKind, Metadata, Result};
+use crate::format::pool::Pool;
+use crate::format::text::{self, Decoder, RowParser};
+use crate::format::unit::Unit;
+use crate::types::{Error, ErrorKind, Lldu, Metadata, Result};
 
 /// Bytes fetched at a time: large enough that a round's work outweighs its end, small enough that all
 /// that is under way stays in the caches.
@@ -51,15 +54,6 @@ impl Default for Options {
     }
 }
 
-/// How what was fetched is parsed.
-#[derive(Clone)]
-enum Parse {
-    Text(RowParser),
-    Arrow(arrow::Columns),
-    /// It is rows already, or there is nothing.
-    Nothing,
-}
-
 /// What counts across pieces.
 enum Absorb {
     Text(Box<Decoder>),
@@ -73,18 +67,10 @@ enum Absorb {
 /// ```
 pub struct TraceReader<'a> {
     options: Options,
-    fetch: Fetch<'a>,
-    parse: Parse,
+    work: Work<'a>,
     absorb: Absorb,
-    /// Being fetched in this round, being parsed in this round.
-    fetched: Raw,
-    parsed: Raw,
-    /// Rows of `parsed`, so many of them in use; the rest is kept for its memory.
-    pieces: Vec<Rows>,
-    used: usize,
-    /// Rows that were absorbed, to be handed over, and how many of them have been.
-    batch: Vec<Rows>,
-    batch_used: usize,
+    /// Rows that were absorbed, to be handed over, and how many batches of them have been.
+    batch: Pool<Rows>,
     handed: usize,
     /// What is wrong behind the batch.
     error: Option<Error>,
@@ -93,14 +79,16 @@ pub struct TraceReader<'a> {
     tail: Option<Tail>,
 }
 
-/// The serial part of a round, and the pieces to be parsed.
-pub struct Work<'r, 'a> {
-    fetch: &'r mut Fetch<'a>,
-    fetched: &'r mut Raw,
-    parse: &'r Parse,
-    parsed: &'r Raw,
-    pieces: &'r mut Vec<Rows>,
-    used: &'r mut usize,
+/// The part of reading that goes on beside whatever is done with the rows.
+pub struct Work<'a> {
+    fetch: Fetch<'a>,
+    /// How a text is parsed.
+    parser: Option<RowParser>,
+    /// Being fetched in this round, being parsed in this round.
+    fetched: Raw,
+    parsed: Raw,
+    /// Rows of `parsed`.
+    pieces: Pool<Rows>,
 }
 
 impl<'a> TraceReader<'a> {
@@ -110,31 +98,24 @@ impl<'a> TraceReader<'a> {
     /// Whatever is wrong in front of the first row, and what the system says while reading.
     pub fn new(input: impl Read + Send + 'a, options: Options) -> Result<Self> {
         let mut input: Box<dyn Read + Send + 'a> = Box::new(input);
-        let (mut kind, first) = look(&mut input)?;
-        input = Box::new(Cursor::new(first).chain(input));
-        if kind.is_compressed() {
-            let outer = kind;
-            input = match outer {
-                Kind::Gzip => Box::new(Decompressor::gzip(input)),
-                _ => Box::new(Decompressor::zstd(input)?),
-            };
-            let first;
-            (kind, first) = look(&mut input)?;
-            if kind.is_compressed() || kind == Kind::Parquet {
+        let mut kind = look(&mut input)?;
+        if let FileKind::Compressed(outer) = kind {
+            input = Box::new(Decompressor::new(outer, input)?);
+            kind = look(&mut input)?;
+            if !matches!(kind, FileKind::Plain(Format::Csv | Format::Arrow)) {
                 return Err(Error::new(ErrorKind::Format {
                     found: format!("{} inside {}", kind.name(), outer.name()),
                     expected: format!("a text or Arrow trace inside {}", outer.name()),
                 }));
             }
-            input = Box::new(Cursor::new(first).chain(input));
         }
         match kind {
-            Kind::Text => Self::text(input, options),
-            Kind::Parquet => Err(Error::new(ErrorKind::Format {
+            FileKind::Plain(Format::Arrow) => Self::arrow(input, options),
+            FileKind::Plain(Format::Parquet) => Err(Error::new(ErrorKind::Format {
                 found: "Parquet in a stream".to_owned(),
                 expected: "a file, whose end can be read first".to_owned(),
             })),
-            _ => Self::arrow(input, options),
+            _ => Self::text(input, options),
         }
     }
 
@@ -146,27 +127,22 @@ impl<'a> TraceReader<'a> {
         let reader = parquet::Reader::new(input, columns_options(options))?;
         let order = Order::new(reader.metadata().clone());
         let rows = rows_at_a_time(options);
-        let fetch = Fetch::Parquet(ParquetFetch { reader, rows });
-        Ok(Self::of(
-            options,
-            fetch,
-            Parse::Nothing,
-            Absorb::Binary(order),
-        ))
+        let fetch = Fetch::Parquet(Box::new(reader), rows);
+        Ok(Self::of(options, fetch, None, Absorb::Binary(order)))
     }
 
-    fn of(options: Options, fetch: Fetch<'a>, parse: Parse, absorb: Absorb) -> Self {
+    fn of(options: Options, fetch: Fetch<'a>, parser: Option<RowParser>, absorb: Absorb) -> Self {
         Self {
             options,
-            fetch,
-            parse,
+            work: Work {
+                fetch,
+                parser,
+                fetched: Raw::default(),
+                parsed: Raw::default(),
+                pieces: Pool::default(),
+            },
             absorb,
-            fetched: Raw::default(),
-            parsed: Raw::default(),
-            pieces: Vec::new(),
-            used: 0,
-            batch: Vec::new(),
-            batch_used: 0,
+            batch: Pool::default(),
             handed: 0,
             error: None,
             ended: false,
@@ -192,30 +168,28 @@ impl<'a> TraceReader<'a> {
                 Err(error) => cut_text(&mut decoder, error, options.allow_cut, &mut rows).map(Some),
             };
         }
-        let parse = decoder.parser().map_or(Parse::Nothing, Parse::Text);
+        let parser = decoder.parser();
         let carry = decoder.take_carry();
         let fetch = match outcome {
             Ok(None) => Fetch::Text(TextFetch::new(input, carry, options.chunk.max(1))),
             _ => Fetch::Done,
         };
-        let mut reader = Self::of(options, fetch, parse, Absorb::Text(decoder));
+        let mut reader = Self::of(options, fetch, parser, Absorb::Text(decoder));
         match outcome {
             Ok(tail) => reader.tail = tail,
             Err(error) if rows.slots.is_empty() => return Err(error),
             Err(error) => reader.error = Some(error),
         }
-        reader.batch.push(rows);
-        reader.batch_used = 1;
+        *reader.batch.take_next() = rows;
         Ok(reader)
     }
 
     fn arrow(input: Box<dyn Read + Send + 'a>, options: Options) -> Result<Self> {
         let stream = arrow::Stream::new(input, columns_options(options))?;
-        let parse = Parse::Arrow(stream.columns().clone());
         let order = Order::new(stream.metadata().clone());
         let rows = rows_at_a_time(options);
-        let fetch = Fetch::Arrow(ArrowFetch { stream, rows });
-        Ok(Self::of(options, fetch, parse, Absorb::Binary(order)))
+        let fetch = Fetch::Arrow(stream, rows);
+        Ok(Self::of(options, fetch, None, Absorb::Binary(order)))
     }
 
     /// The head; empty where there is none.
@@ -239,8 +213,8 @@ impl<'a> TraceReader<'a> {
     /// The first row that cannot be read; all rows in front of it have been handed over.
     pub fn next_rows(&mut self, rows: &mut Rows) -> Result<bool> {
         loop {
-            while self.handed < self.batch_used {
-                std::mem::swap(rows, &mut self.batch[self.handed]);
+            while let Some(next) = self.batch.used_mut().get_mut(self.handed) {
+                std::mem::swap(rows, next);
                 self.handed += 1;
                 if !rows.slots.is_empty() {
                     return Ok(true);
@@ -255,18 +229,27 @@ impl<'a> TraceReader<'a> {
         }
     }
 
+    /// All rows that are left as LLDUs, each with its fate by the rule of [`Tail::fate`].
+    ///
+    /// For timelines that fit into memory; a slot of a PHY trace is an LLDU that took one attempt.
+    ///
+    /// # Errors
+    /// The first row that cannot be read.
+    pub fn read_lldus(&mut self) -> Result<Vec<Lldu>> {
+        let (mut rows, mut lldus) = (Rows::default(), Vec::new());
+        while self.next_rows(&mut rows)? {
+            lldus.extend(rows.lldus());
+        }
+        if let Some(tail) = self.tail {
+            tail.settle(&mut lldus);
+        }
+        Ok(lldus)
+    }
+
     /// The next rows, which were absorbed before, and the work of a round, which may go on beside whatever
     /// is done with them.
-    pub fn round(&mut self) -> (&[Rows], Work<'_, 'a>) {
-        let work = Work {
-            fetch: &mut self.fetch,
-            fetched: &mut self.fetched,
-            parse: &self.parse,
-            parsed: &self.parsed,
-            pieces: &mut self.pieces,
-            used: &mut self.used,
-        };
-        (&self.batch[..self.batch_used], work)
+    pub fn round(&mut self) -> (&[Rows], &mut Work<'a>) {
+        (self.batch.used(), &mut self.work)
     }
 
     /// Absorbs what a round parsed; false when there is nothing left and the last batch has been used.
@@ -276,52 +259,48 @@ impl<'a> TraceReader<'a> {
     pub fn advance(&mut self) -> Result<bool> {
         if let Some(error) = self.error.take() {
             self.ended = true;
-            self.batch_used = 0;
+            self.batch.take(0);
             return Err(error);
         }
         if self.ended || self.tail.is_some() {
-            self.batch_used = 0;
+            self.batch.take(0);
             return Ok(false);
         }
-        std::mem::swap(&mut self.batch, &mut self.pieces);
-        self.batch_used = std::mem::take(&mut self.used);
+        std::mem::swap(&mut self.batch, &mut self.work.pieces);
+        self.work.pieces.take(0);
         self.handed = 0;
         match self.absorb() {
             Ok(tail) => self.tail = tail,
             Err(error) => {
                 self.error = Some(error);
-                self.fetch = Fetch::Done;
+                self.work.fetch = Fetch::Done;
             }
         }
-        std::mem::swap(&mut self.parsed, &mut self.fetched);
-        self.fetched.behind = Behind::More;
+        let work = &mut self.work;
+        std::mem::swap(&mut work.parsed, &mut work.fetched);
+        work.fetched.behind = Behind::More;
         Ok(true)
     }
 
     /// Makes the batch final; the tail where it was the last one.
     fn absorb(&mut self) -> Result<Option<Tail>> {
-        let batch = &mut self.batch[..self.batch_used];
-        for (index, rows) in batch.iter_mut().enumerate() {
+        for (index, rows) in self.batch.used_mut().iter_mut().enumerate() {
             let absorbed = match &mut self.absorb {
                 Absorb::Text(decoder) => decoder.absorb(rows),
                 Absorb::Binary(order) => order.absorb(rows),
             };
             if absorbed.is_err() {
-                self.batch_used = index + 1;
-                absorbed?;
+                self.batch.take(index + 1);
+                return absorbed.map(|()| None);
             }
         }
-        let behind = std::mem::take(&mut self.parsed.behind);
+        let behind = std::mem::take(&mut self.work.parsed.behind);
         if matches!(behind, Behind::More) {
             return Ok(None);
         }
         // The last line of a text, where it has no LF, is a piece of its own.
-        if self.batch.len() == self.batch_used {
-            self.batch.push(Rows::default());
-        }
-        let rows = &mut self.batch[self.batch_used];
+        let rows = self.batch.take_next();
         rows.clear();
-        self.batch_used += 1;
         let allow_cut = self.options.allow_cut;
         let tail = match (&mut self.absorb, behind) {
             (Absorb::Text(decoder), Behind::Failed(error)) => {
@@ -362,49 +341,39 @@ fn cut_text(decoder: &mut Decoder, error: Error, allow_cut: bool, rows: &mut Row
     Ok(Tail { cut: true, ..tail })
 }
 
-/// The first bytes of an input, and what they say it is.
-fn look(input: &mut impl Read) -> Result<(Kind, Vec<u8>)> {
+/// What an input is by its first bytes, which stay in front of it.
+fn look<'a>(input: &mut Box<dyn Read + Send + 'a>) -> Result<FileKind> {
     let mut first = Vec::new();
     input.take(FIRST_BYTES as u64).read_to_end(&mut first)?;
-    Ok((recognise(&first), first))
+    let kind = recognise(&first);
+    let rest = std::mem::replace(input, Box::new(io::empty()));
+    *input = Box::new(Cursor::new(first).chain(rest));
+    Ok(kind)
 }
 
-impl<'r> Work<'r, '_> {
+impl<'a> Work<'a> {
     /// Starts the round's tasks.
-    pub fn spawn<'s>(self, scope: &Scope<'s>)
+    pub fn spawn<'s>(&'s mut self, scope: &Scope<'s>)
     where
-        'r: 's,
+        'a: 's,
     {
-        let Self {
-            fetch,
-            fetched,
-            parse,
-            parsed,
-            pieces,
-            used,
-        } = self;
-        let raws = cut(&parsed.content);
-        *used = raws.len();
-        if pieces.len() < raws.len() {
-            pieces.resize_with(raws.len(), Rows::default);
-        }
+        let (fetch, fetched, parser) = (&mut self.fetch, &mut self.fetched, self.parser);
+        let raws = cut(&self.parsed.content);
+        let pieces = self.pieces.take(raws.len());
         scope.spawn(move |_| fetch.fetch(fetched));
         for (raw, rows) in raws.into_iter().zip(pieces) {
-            scope.spawn(move |_| raw.parse(parse, rows));
+            scope.spawn(move |_| raw.parse(parser, rows));
         }
     }
 
     /// Does the round's work on this thread.
-    pub fn run(self) {
+    pub fn run(&mut self) {
         let raws = cut(&self.parsed.content);
-        *self.used = raws.len();
-        if self.pieces.len() < raws.len() {
-            self.pieces.resize_with(raws.len(), Rows::default);
+        let pieces = self.pieces.take(raws.len());
+        for (raw, rows) in raws.into_iter().zip(pieces) {
+            raw.parse(self.parser, rows);
         }
-        for (raw, rows) in raws.into_iter().zip(self.pieces) {
-            raw.parse(self.parse, rows);
-        }
-        self.fetch.fetch(self.fetched);
+        self.fetch.fetch(&mut self.fetched);
     }
 }
 
@@ -412,15 +381,15 @@ impl<'r> Work<'r, '_> {
 enum Piece<'s> {
     Text(&'s [u8]),
     Arrow(&'s arrow::Batch),
-    Parquet(&'s Columns),
+    Parquet(&'s parquet::Batch),
 }
 
 /// Cuts what was fetched into pieces.
 fn cut(content: &Content) -> Vec<Piece<'_>> {
     match content {
         Content::Nothing => Vec::new(),
-        Content::Arrow { batches, used } => batches[..*used].iter().map(Piece::Arrow).collect(),
-        Content::Parquet { batches, used } => batches[..*used].iter().map(Piece::Parquet).collect(),
+        Content::Arrow(batches) => batches.used().iter().map(Piece::Arrow).collect(),
+        Content::Parquet(batches) => batches.used().iter().map(Piece::Parquet).collect(),
         Content::Text { bytes, filled } => {
             let mut pieces = Vec::new();
             let mut rest = &bytes[..*filled];
@@ -438,19 +407,16 @@ fn cut(content: &Content) -> Vec<Piece<'_>> {
 }
 
 impl Piece<'_> {
-    fn parse(&self, parse: &Parse, rows: &mut Rows) {
+    fn parse(&self, parser: Option<RowParser>, rows: &mut Rows) {
         rows.clear();
-        match (self, parse) {
-            (Self::Text(text), Parse::Text(parser)) => parser.parse(text, rows),
-            (Self::Arrow(batch), Parse::Arrow(columns)) => {
-                rows.fill(|slots, attempts| columns.append(batch, slots, attempts));
+        match self {
+            Self::Text(text) => {
+                if let Some(parser) = parser {
+                    parser.parse(text, rows);
+                }
             }
-            (Self::Parquet(columns), _) => rows.fill(|slots, attempts| {
-                slots.extend_from_slice(&columns.slots);
-                attempts.extend_from_slice(&columns.attempts);
-                Ok(())
-            }),
-            _ => {}
+            Self::Arrow(batch) => rows.fill(|slots, attempts| batch.append(slots, attempts)),
+            Self::Parquet(batch) => rows.fill(|slots, attempts| batch.append(slots, attempts)),
         }
     }
 }

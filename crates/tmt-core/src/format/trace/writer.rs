@@ -4,11 +4,12 @@ use std::io::{self, Write};
 
 use rayon::Scope;
 
-use super::form::{Compression, Form, Format};
-use crate::format::compression::Compressor;
+use crate::format::compression::Block;
+use crate::format::form::{Form, Format};
+use crate::format::pool::Pool;
 use crate::format::text::encode;
 use crate::format::{arrow, columnar, parquet};
-use crate::types::{EndLine, ErrorKind, Lldu, Metadata, Slot};
+use crate::types::{EndLine, Lldu, Metadata, Slot};
 
 /// Rows of a block that stands by itself in the output (a compressed member, an Arrow batch); part of what
 /// is written, so the same whatever the trace was read in.
@@ -35,92 +36,38 @@ impl Row for Lldu {
     }
 }
 
-/// One block on its way from rows to bytes, with what is used again for the next one.
+/// A block on its way from rows to bytes; an error waits in it to be written.
 #[derive(Default)]
-struct Block {
-    plain: Vec<u8>,
-    packed: Vec<u8>,
-    compressor: Option<Compressor>,
-    is_packed: bool,
+struct Formatted {
+    block: Block,
     failed: Option<io::Error>,
 }
 
-impl Block {
+impl Formatted {
     fn fill<T: Row>(&mut self, rows: &[T], form: Form) {
-        self.plain.clear();
+        self.block.plain.clear();
         match form.format {
-            Format::Csv => T::text(rows, &mut self.plain),
-            Format::Arrow => arrow::encode::batch(rows, &mut self.plain),
+            Format::Csv => T::text(rows, &mut self.block.plain),
+            Format::Arrow => arrow::encode::batch(rows, &mut self.block.plain),
             // Its columns are encoded where they are written.
             Format::Parquet => {}
         }
-        self.failed = self.pack(form.compression).err();
+        self.failed = self.block.pack(form.compression).err();
     }
 
     /// A block of bytes that are made elsewhere.
-    fn of_bytes(bytes: Vec<u8>, form: Form) -> io::Result<Self> {
-        let mut block = Self {
-            plain: bytes,
-            ..Self::default()
-        };
-        block.pack(form.compression)?;
-        Ok(block)
-    }
-
-    fn pack(&mut self, compression: Compression) -> io::Result<()> {
-        self.is_packed = compression != Compression::None;
-        self.packed.clear();
-        if !self.is_packed || self.plain.is_empty() {
-            return Ok(());
-        }
-        if self.compressor.is_none() {
-            self.compressor = Some(match compression {
-                Compression::Zstd => Compressor::zstd().map_err(system)?,
-                _ => Compressor::gzip(),
-            });
-        }
-        match &mut self.compressor {
-            Some(compressor) => compressor
-                .block(&self.plain, &mut self.packed)
-                .map_err(system),
-            None => Ok(()),
-        }
+    fn of_bytes(bytes: Vec<u8>, form: Form) -> Self {
+        let mut formatted = Self::default();
+        formatted.block.plain = bytes;
+        formatted.failed = formatted.block.pack(form.compression).err();
+        formatted
     }
 
     fn write(&mut self, output: &mut impl Write) -> io::Result<()> {
-        if let Some(error) = self.failed.take() {
-            return Err(error);
+        match self.failed.take() {
+            Some(error) => Err(error),
+            None => output.write_all(self.block.bytes()),
         }
-        output.write_all(if self.is_packed {
-            &self.packed
-        } else {
-            &self.plain
-        })
-    }
-}
-
-/// Blocks in their order, those behind `used` kept for their memory.
-#[derive(Default)]
-struct Blocks {
-    blocks: Vec<Block>,
-    used: usize,
-}
-
-impl Blocks {
-    /// So many blocks to be filled.
-    fn take(&mut self, count: usize) -> std::slice::IterMut<'_, Block> {
-        if self.blocks.len() < count {
-            self.blocks.resize_with(count, Block::default);
-        }
-        self.used = count;
-        self.blocks[..count].iter_mut()
-    }
-
-    fn write(&mut self, output: &mut impl Write) -> io::Result<()> {
-        let used = std::mem::take(&mut self.used);
-        self.blocks[..used]
-            .iter_mut()
-            .try_for_each(|block| block.write(output))
     }
 }
 
@@ -139,8 +86,8 @@ pub struct TraceWriter<T: Row, W: Write + Send> {
     rest: Vec<T>,
     /// Whole blocks whose rows came in different calls.
     joined: Vec<T>,
-    formatted: Blocks,
-    writing: Blocks,
+    formatted: Pool<Formatted>,
+    writing: Pool<Formatted>,
     outcome: io::Result<()>,
 }
 
@@ -150,17 +97,14 @@ impl<T: Row, W: Write + Send> TraceWriter<T, W> {
     /// # Errors
     /// What the system says about the output.
     pub fn new(output: W, form: Form, head: &Metadata) -> io::Result<Self> {
-        let mut writing = Blocks::default();
+        let mut writing: Pool<Formatted> = Pool::default();
         let target = match form.format {
             Format::Csv | Format::Arrow => {
-                writing
-                    .blocks
-                    .push(Block::of_bytes(front::<T>(form, head), form)?);
-                writing.used = 1;
+                *writing.take_next() = Formatted::of_bytes(front::<T>(form, head), form);
                 Target::Bytes(output)
             }
             Format::Parquet => {
-                let writer = parquet::Writer::new(output, head).map_err(system)?;
+                let writer = parquet::Writer::new(output, head)?;
                 Target::Parquet(Box::new(writer))
             }
         };
@@ -170,7 +114,7 @@ impl<T: Row, W: Write + Send> TraceWriter<T, W> {
             has_head: head.is_head(),
             rest: Vec::new(),
             joined: Vec::new(),
-            formatted: Blocks::default(),
+            formatted: Pool::default(),
             writing,
             outcome: Ok(()),
         })
@@ -196,13 +140,12 @@ impl<T: Row, W: Write + Send> TraceWriter<T, W> {
                 // Columns are encoded as they come, by one thread.
                 let rows: Vec<&[T]> = rows.into_iter().collect();
                 scope.spawn(move |_| {
-                    let written = rows.into_iter().try_for_each(|rows| writer.rows(rows));
-                    *outcome = written.map_err(system);
+                    *outcome = rows.into_iter().try_for_each(|rows| writer.rows(rows));
                 });
                 return;
             }
         };
-        scope.spawn(move |_| *outcome = writing.write(output));
+        scope.spawn(move |_| *outcome = write_all(writing, output));
         let pieces: Vec<&[T]> = if form == Form::default() {
             rows.into_iter()
                 .flat_map(|rows| rows.chunks(PIECE))
@@ -243,21 +186,16 @@ impl<T: Row, W: Write + Send> TraceWriter<T, W> {
         let form = self.form;
         let mut output = match self.target {
             Target::Bytes(output) => output,
-            Target::Parquet(writer) => return writer.finish(end).map_err(system),
+            Target::Parquet(writer) => return writer.finish(end),
         };
-        self.writing.write(&mut output)?;
-        if !self.rest.is_empty() {
-            let mut block = Block::default();
-            block.fill(&self.rest, form);
-            block.write(&mut output)?;
-        }
+        write_rest(&mut self.writing, &self.rest, form, &mut output)?;
         let mut back = Vec::new();
         match (form.format, end) {
             (Format::Csv, Some(end)) => encode::end(end, &mut back),
             (Format::Arrow, end) => arrow::encode::end::<T>(end, &mut back),
             _ => {}
         }
-        Block::of_bytes(back, form)?.write(&mut output)?;
+        Formatted::of_bytes(back, form).write(&mut output)?;
         Ok(output)
     }
 
@@ -269,14 +207,35 @@ impl<T: Row, W: Write + Send> TraceWriter<T, W> {
         let Target::Bytes(output) = &mut self.target else {
             return Ok(());
         };
-        self.writing.write(output)?;
-        if !self.rest.is_empty() {
-            let mut block = Block::default();
-            block.fill(&self.rest, self.form);
-            block.write(output)?;
-        }
+        write_rest(&mut self.writing, &self.rest, self.form, output)?;
         output.flush()
     }
+}
+
+/// Writes the blocks in use, which then are not any more.
+fn write_all(blocks: &mut Pool<Formatted>, output: &mut impl Write) -> io::Result<()> {
+    let written = blocks
+        .used_mut()
+        .iter_mut()
+        .try_for_each(|block| block.write(output));
+    blocks.take(0);
+    written
+}
+
+/// Writes the blocks that are formatted, and the rows that fill none.
+fn write_rest<T: Row>(
+    blocks: &mut Pool<Formatted>,
+    rest: &[T],
+    form: Form,
+    output: &mut impl Write,
+) -> io::Result<()> {
+    write_all(blocks, output)?;
+    if rest.is_empty() {
+        return Ok(());
+    }
+    let mut last = Formatted::default();
+    last.fill(rest, form);
+    last.write(output)
 }
 
 /// A block's rows: those in front of this place among the joined ones, or a slice of their own.
@@ -323,12 +282,4 @@ fn front<T: Row>(form: Form, head: &Metadata) -> Vec<u8> {
         encode::trace_header(&mut front);
     }
     front
-}
-
-/// The system's error where there is one inside.
-fn system(error: crate::Error) -> io::Error {
-    match error.into_kind() {
-        ErrorKind::Io(error) => error,
-        kind => io::Error::other(crate::Error::new(kind)),
-    }
 }

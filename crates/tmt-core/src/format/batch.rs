@@ -1,16 +1,18 @@
-//! Rows as they come out of a text, and what else a piece of it said.
+//! A batch of rows of any format, and what else the piece of input it came of said.
 //!
 //! A piece is parsed without knowing what stands in front of it, so its lines and rows count from
-//! its own start until [`super::Decoder::absorb`] gives them their place in the input.
+//! its own start until they are given their place in the input, in order.
 
-use crate::types::{EndLine, Error, ErrorKind, Slot, Time};
+use std::iter::repeat;
+
+use crate::types::{EndLine, Error, ErrorKind, Fate, Lldu, Slot, Span, Time};
 
 /// A batch of rows, to be used again and again.
 #[derive(Debug, Default)]
 pub struct Rows {
     /// The slots.
     pub slots: Vec<Slot>,
-    /// Attempts of each slot's LLDU; empty where they were not read.
+    /// Attempts of each slot's LLDU; empty where the trace has none or they were not read.
     pub attempts: Vec<u32>,
     /// (index, line) of the first row, and of each row whose line does not follow that of the row before.
     lines: Vec<(usize, u64)>,
@@ -22,43 +24,79 @@ pub struct Rows {
     fault: Option<Error>,
 }
 
+/// What was behind the last row.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Tail {
+    /// Rows read.
+    pub rows: u64,
+    /// The end line, where there was one.
+    pub end: Option<EndLine>,
+    /// Whether an end line was missing and that was allowed.
+    pub cut: bool,
+}
+
+impl Tail {
+    /// What became of an LLDU that was read (link-layer.md §8).
+    ///
+    /// A file holds a delay of zero for every LLDU that did not arrive. Those sent before the end line's
+    /// `usable_until` were lost. From there on they are censored: the first of them is, unless the trace
+    /// ended without any, and what comes later is outside of a run. Without an end line all were lost.
+    #[must_use]
+    pub fn fate(&self, tx_time: Time, decode_delay: Span) -> Fate {
+        if !decode_delay.is_zero() {
+            return Fate::Delivered;
+        }
+        match self.end {
+            Some(end) if tx_time >= end.usable_until => Fate::Censored,
+            _ => Fate::Lost,
+        }
+    }
+
+    /// Settles the fate of LLDUs that came of [`Rows::lldus`], once the end is known.
+    pub fn settle(&self, lldus: &mut [Lldu]) {
+        for lldu in lldus {
+            lldu.fate = self.fate(lldu.tx_time, lldu.decode_delay);
+        }
+    }
+}
+
 /// What a piece of a text is beside its rows. Lines count from 0 at its first line.
 #[derive(Debug, Default)]
-pub(super) struct Piece {
+pub(crate) struct Piece {
     /// Rows of the batch in front of the piece.
-    pub(super) start: usize,
+    pub(crate) start: usize,
     /// Entries of `Rows::lines` in front of it.
     first_entry: usize,
     /// Lines that are no rows.
     others: u64,
     /// The first row's time, even where the rest of that row is wrong.
-    pub(super) first: Option<FirstTime>,
+    pub(crate) first: Option<FirstTime>,
     /// The first end line.
-    pub(super) end: Option<EndComment>,
+    pub(crate) end: Option<EndComment>,
     /// Why the line behind the last one that counts was refused.
-    pub(super) flaw: Option<Flaw>,
+    pub(crate) flaw: Option<Flaw>,
 }
 
 /// The time at which a piece begins, for whoever knows the time before it.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct FirstTime {
-    pub(super) tx_time: Time,
-    pub(super) line: u64,
-    pub(super) column: u64,
+pub(crate) struct FirstTime {
+    pub(crate) tx_time: Time,
+    pub(crate) line: u64,
+    pub(crate) column: u64,
 }
 
 /// A whole end line.
 #[derive(Debug)]
-pub(super) struct EndComment {
-    pub(super) end: EndLine,
+pub(crate) struct EndComment {
+    pub(crate) end: EndLine,
     /// Its text as messages show it.
-    pub(super) found: String,
-    pub(super) line: u64,
+    pub(crate) found: String,
+    pub(crate) line: u64,
 }
 
 /// What is wrong with a line.
 #[derive(Debug)]
-pub(super) enum Flaw {
+pub(crate) enum Flaw {
     /// A data row, at this column.
     Row(ErrorKind, u64),
     /// A line that is longer than any row.
@@ -80,6 +118,27 @@ impl Rows {
         self.fault = None;
     }
 
+    /// The rows as LLDUs; a slot of a PHY trace is one that took one attempt.
+    ///
+    /// Whether an LLDU that did not arrive was lost or is censored is known only behind the last row:
+    /// until [`Tail::settle`] all of them are [`Fate::Lost`].
+    pub fn lldus(&self) -> impl Iterator<Item = Lldu> {
+        let attempts = self.attempts.iter().copied().chain(repeat(1));
+        self.slots
+            .iter()
+            .zip(attempts)
+            .map(|(slot, attempts)| Lldu {
+                tx_time: slot.tx_time(),
+                decode_delay: slot.decode_delay(),
+                attempts,
+                fate: if slot.is_erased() {
+                    Fate::Lost
+                } else {
+                    Fate::Delivered
+                },
+            })
+    }
+
     /// Number of row `index` of this batch in the input, counted from 1, once it has been absorbed.
     #[must_use]
     pub fn number(&self, index: usize) -> u64 {
@@ -96,7 +155,6 @@ impl Rows {
         &mut self,
         append: impl FnOnce(&mut Vec<Slot>, &mut Vec<u32>) -> crate::Result<()>,
     ) {
-        self.clear();
         self.fault = append(&mut self.slots, &mut self.attempts).err();
     }
 
@@ -115,7 +173,7 @@ impl Rows {
     }
 
     /// The piece that is being parsed, begun where there is none.
-    pub(super) fn piece(&mut self) -> &mut Piece {
+    pub(crate) fn piece(&mut self) -> &mut Piece {
         self.piece.get_or_insert_with(|| {
             let (start, first_entry) = (self.slots.len(), self.lines.len());
             self.lines.push((start, 0));
@@ -128,14 +186,14 @@ impl Rows {
     }
 
     /// Lines of the piece so far, the line that is wrong not among them.
-    pub(super) fn piece_lines(&self) -> u64 {
+    pub(crate) fn piece_lines(&self) -> u64 {
         self.piece.as_ref().map_or(0, |piece| {
             piece.others + (self.slots.len() - piece.start) as u64
         })
     }
 
     /// Counts a line of the piece that is no row.
-    pub(super) fn pass_line(&mut self) {
+    pub(crate) fn pass_line(&mut self) {
         let index = self.slots.len();
         self.piece().others += 1;
         let line = self.piece_lines();
@@ -146,7 +204,7 @@ impl Rows {
     }
 
     /// Ends the piece, whose first line is line `base` of the input.
-    pub(super) fn close_piece(&mut self, base: u64) -> Option<Piece> {
+    pub(crate) fn close_piece(&mut self, base: u64) -> Option<Piece> {
         let piece = self.piece.take()?;
         // The last entry may wait for a row that has not come.
         if self

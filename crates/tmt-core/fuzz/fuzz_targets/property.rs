@@ -1,0 +1,34 @@
+//! One program for all properties (`properties/mod.rs`): the variable `PROPERTY` names the one to fuzz.
+#![no_main]
+
+#[path = "../properties/mod.rs"]
+mod properties;
+
+use std::sync::OnceLock;
+
+use libfuzzer_sys::fuzz_target;
+
+static CHECK: OnceLock<fn(&[u8])> = OnceLock::new();
+
+/// Looks for the property, and lets the reader of Parquet contain what panics in the crate it uses.
+///
+/// libFuzzer's own hook ends the run at any panic, also at one that is caught.
+fn begin() {
+    let name = std::env::var("PROPERTY").unwrap_or_default();
+    let found = properties::ALL.iter().find(|(known, _)| *known == name);
+    let names = properties::ALL.map(|(name, _)| name);
+    let (_, check) = found.unwrap_or_else(|| panic!("PROPERTY={name}: expected one of {names:?}"));
+    CHECK.get_or_init(|| *check);
+    let hook = std::panic::take_hook();
+    std::panic::set_hook(Box::new(move |panic| {
+        if !tmt_core::format::parquet::panics_are_contained() {
+            hook(panic);
+        }
+    }));
+}
+
+fuzz_target!(init: begin(), |data: &[u8]| {
+    if let Some(check) = CHECK.get() {
+        check(data);
+    }
+});

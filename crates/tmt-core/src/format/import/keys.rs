@@ -1,0 +1,185 @@
+//! What importers take: keys by their names, each with what is given for it and when.
+
+use std::collections::BTreeMap;
+use std::str::FromStr;
+
+use crate::types::{Bytes, Span};
+
+/// Something that a format takes.
+#[derive(Debug, Clone, Copy)]
+pub struct Key {
+    /// Its name, in lower case with hyphens.
+    pub name: &'static str,
+    /// What is given for it.
+    pub takes: Takes,
+    /// What it means, with the default, in one line.
+    pub help: &'static str,
+    /// When it may be given.
+    pub rule: Rule,
+}
+
+/// What is given for a key.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Takes {
+    /// The input of a format that has one: a file, or stdin where none is named.
+    Input,
+    /// One of several inputs.
+    File,
+    /// Nothing: it is there or not.
+    Switch,
+    /// A length of time above zero, with its unit.
+    Period,
+    /// A length of time with its unit.
+    Duration,
+    /// A length of time with its unit, or this word.
+    DurationOr(&'static str),
+    /// A size above zero, with its unit.
+    Size,
+    /// One of these words.
+    OneOf(&'static [&'static str]),
+}
+
+/// When a key may be given.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Rule {
+    /// Always.
+    Free,
+    /// It must be, for this reason.
+    Required(&'static str),
+    /// Only with this other key.
+    With(&'static str),
+    /// Only without this other key.
+    Without(&'static str),
+}
+
+impl Key {
+    /// A key that may always be given.
+    #[must_use]
+    pub const fn new(name: &'static str, takes: Takes, help: &'static str) -> Self {
+        let rule = Rule::Free;
+        Self {
+            name,
+            takes,
+            help,
+            rule,
+        }
+    }
+
+    /// The same key under a rule.
+    #[must_use]
+    pub const fn when(self, rule: Rule) -> Self {
+        Self { rule, ..self }
+    }
+
+    /// What a user gave for the key, in its canonical form.
+    ///
+    /// # Errors
+    /// What was expected instead.
+    pub fn read(&self, text: &str) -> Result<String, String> {
+        let duration = || text.parse().map_err(|error| format!("{error}"));
+        let canonical = match self.takes {
+            Takes::Input | Takes::File | Takes::Switch => text.to_owned(),
+            Takes::Duration => duration().map(|span: Span| span.to_string())?,
+            Takes::Period => match duration()? {
+                Span::ZERO => return Err("expected more than 0s".to_owned()),
+                span => span.to_string(),
+            },
+            Takes::DurationOr(word) if text == word => text.to_owned(),
+            Takes::DurationOr(word) => duration()
+                .map(|span| span.to_string())
+                .map_err(|error| format!("{error}, or '{word}'"))?,
+            Takes::Size => match text.parse().map_err(|error| format!("{error}"))? {
+                Bytes(0) => return Err("expected more than 0B".to_owned()),
+                size => size.to_string(),
+            },
+            Takes::OneOf(words) if words.contains(&text) => text.to_owned(),
+            Takes::OneOf(words) => return Err(format!("expected one of {}", words.join(", "))),
+        };
+        Ok(canonical)
+    }
+}
+
+/// What was given, by key, in the form of [`Key::read`].
+#[derive(Debug, Clone, Default)]
+pub struct Given(BTreeMap<&'static str, String>);
+
+impl Given {
+    /// Sets what was given for `key`; nothing for a switch.
+    pub fn set(&mut self, key: &'static str, value: impl Into<String>) {
+        self.0.insert(key, value.into());
+    }
+
+    /// Takes away what was given for `key`.
+    pub fn remove(&mut self, key: &str) {
+        self.0.remove(key);
+    }
+
+    /// Whether anything was given for `key`.
+    #[must_use]
+    pub fn has(&self, key: &str) -> bool {
+        self.0.contains_key(key)
+    }
+
+    /// What was given for `key`, as text.
+    #[must_use]
+    pub fn text(&self, key: &str) -> Option<&str> {
+        self.0.get(key).map(String::as_str)
+    }
+
+    /// What was given for `key`; `None` also for a word where a value is asked for.
+    #[must_use]
+    pub fn get<T: FromStr>(&self, key: &str) -> Option<T> {
+        self.text(key)?.parse().ok()
+    }
+
+    /// Sets `key` where nothing was given for it, and notes in these words what is assumed.
+    pub fn assume(
+        &mut self,
+        key: &'static str,
+        value: &str,
+        words: &str,
+        note: &mut dyn FnMut(String),
+    ) {
+        if !self.has(key) {
+            note(format!("{words} (`{key}`)"));
+            self.set(key, value);
+        }
+    }
+
+    /// Refuses what does not fit the `keys` of `format`, with keys between backticks.
+    pub(super) fn check(&self, format: &str, keys: &[Key]) -> Result<(), String> {
+        let is_known = |given: &str| keys.iter().any(|key| key.name == given);
+        if let Some(given) = self.0.keys().find(|given| !is_known(given)) {
+            return Err(format!("`{given}` has no meaning with {format}"));
+        }
+        for &Key { name, rule, .. } in keys {
+            match rule {
+                Rule::Required(why) if !self.has(name) => {
+                    return Err(format!("{format} needs `{name}`: {why}"));
+                }
+                Rule::With(other) if self.has(name) && !self.has(other) => {
+                    return Err(format!("`{name}` has no meaning without `{other}`"));
+                }
+                Rule::Without(other) if self.has(name) && self.has(other) => {
+                    return Err(format!("`{name}` has no meaning with `{other}`"));
+                }
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+}
+
+/// A note or refusal of an importer with its keys, which stand between backticks, as `shown` has them:
+/// as flags, say.
+pub fn spell(text: &str, shown: impl Fn(&str) -> String) -> String {
+    let parts = text.split('`').enumerate();
+    let spelt = parts.map(|(at, part)| {
+        if at % 2 == 1 {
+            shown(part)
+        } else {
+            part.to_owned()
+        }
+    });
+    spelt.collect()
+}

@@ -1,0 +1,190 @@
+//! Opening a Parquet file and taking batches from it, with nothing believed that its bytes claim.
+
+use std::cell::Cell;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+
+use ::parquet::arrow::ProjectionMask;
+use ::parquet::arrow::arrow_reader::{
+    ArrowReaderMetadata, ArrowReaderOptions, ParquetRecordBatchReader,
+    ParquetRecordBatchReaderBuilder,
+};
+use ::parquet::errors::{ParquetError, Result as ParquetResult};
+use ::parquet::file::metadata::ParquetMetaData;
+use ::parquet::file::reader::{ChunkReader, Length};
+use arrow_array::RecordBatch;
+use arrow_schema::Schema;
+use bytes::Bytes;
+
+use super::{FORMAT, corrupt, dictionary, error};
+use crate::types::{Error, ErrorKind, Result};
+
+/// What stands at both ends of a file.
+const MAGIC: &[u8; 4] = b"PAR1";
+
+/// Bytes of the smallest file: the magic, an empty footer's length, the magic.
+const SMALLEST: u64 = 12;
+
+/// A file whose footer has been read.
+pub(super) struct Opened<T> {
+    input: Bounded<T>,
+    footer: ArrowReaderMetadata,
+}
+
+impl<T: ChunkReader + 'static> Opened<T> {
+    /// Reads the footer of `input`.
+    ///
+    /// # Errors
+    /// A file that is cut or damaged; what the system says.
+    pub(super) fn new(input: T) -> Result<Self> {
+        check_ends(&input)?;
+        let input = Bounded(Arc::new(input));
+        let footer = contained(|| ArrowReaderMetadata::load(&input, ArrowReaderOptions::new()))?
+            .map_err(error)?;
+        check_footer(footer.metadata())?;
+        Ok(Self { input, footer })
+    }
+
+    pub(super) fn schema(&self) -> &Schema {
+        self.footer.schema()
+    }
+
+    /// The key-value pairs of the footer.
+    pub(super) fn pairs(&self) -> impl Iterator<Item = (&str, &str)> {
+        let pairs = self.footer.metadata().file_metadata().key_value_metadata();
+        let pairs = pairs.into_iter().flatten();
+        pairs.map(|pair| (pair.key.as_str(), pair.value.as_deref().unwrap_or_default()))
+    }
+
+    /// Those of the schema's columns, in its order, at most `rows` rows at a time.
+    ///
+    /// # Errors
+    /// A dictionary that claims more than it has; a footer that does not fit its schema.
+    pub(super) fn batches(self, columns: &[usize], rows: usize) -> Result<Batches> {
+        let Self { input, footer } = self;
+        let pages = Arc::new(Bounded(Arc::clone(&input.0)));
+        contained(|| dictionary::check(&pages, footer.metadata(), columns))??;
+        let mask = ProjectionMask::roots(footer.parquet_schema(), columns.iter().copied());
+        let builder = ParquetRecordBatchReaderBuilder::new_with_metadata(input, footer)
+            .with_projection(mask)
+            .with_batch_size(rows);
+        contained(|| builder.build())?.map(Batches).map_err(error)
+    }
+}
+
+/// What is decoded, batch by batch.
+pub(super) struct Batches(ParquetRecordBatchReader);
+
+impl Batches {
+    /// The next batch, if there is one.
+    ///
+    /// # Errors
+    /// Damage.
+    pub(super) fn next(&mut self) -> Result<Option<RecordBatch>> {
+        let next = contained(|| self.0.next())?;
+        next.transpose().map_err(|error| corrupt(error.to_string()))
+    }
+}
+
+thread_local! {
+    static CONTAINED: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Whether this thread is at work in which a panic is caught and becomes a refusal.
+///
+/// For panic hooks, which are asked first and have nothing to say then.
+#[must_use]
+pub fn panics_are_contained() -> bool {
+    CONTAINED.get()
+}
+
+/// Does what may panic in the crate on pages that are damaged: a refusal then, and nothing further.
+///
+/// Some of its decoders take a page's header at its word; which of them do is not ours to know.
+fn contained<T>(work: impl FnOnce() -> T) -> Result<T> {
+    CONTAINED.set(true);
+    let done = catch_unwind(AssertUnwindSafe(work));
+    CONTAINED.set(false);
+    done.map_err(|_| corrupt("pages that cannot be decoded"))
+}
+
+/// Refuses a file that does not begin and end as one.
+fn check_ends<T: ChunkReader>(input: &T) -> Result<()> {
+    let length = input.len();
+    let mut last = Bytes::new();
+    if length >= SMALLEST {
+        let first = input.get_bytes(0, MAGIC.len()).map_err(error)?;
+        if first.as_ref() != MAGIC {
+            return Err(corrupt("no PAR1 in front"));
+        }
+        last = input
+            .get_bytes(length - MAGIC.len() as u64, MAGIC.len())
+            .map_err(error)?;
+    }
+    if last.as_ref() == b"PARE" {
+        return Err(Error::new(ErrorKind::Format {
+            found: "an encrypted Parquet footer".to_owned(),
+            expected: "one that can be read".to_owned(),
+        }));
+    }
+    if last.as_ref() != MAGIC {
+        let format = FORMAT;
+        return Err(Error::new(ErrorKind::CutStream { format, rows: 0 }));
+    }
+    Ok(())
+}
+
+/// Refuses numbers in the footer that the crate takes for right without looking.
+fn check_footer(metadata: &ParquetMetaData) -> Result<()> {
+    let mut rows = 0i64;
+    for group in metadata.row_groups() {
+        rows = Some(group.num_rows())
+            .filter(|&rows| rows >= 0)
+            .and_then(|more| rows.checked_add(more))
+            .ok_or_else(|| corrupt("an impossible number of rows"))?;
+        for column in group.columns() {
+            let from = column
+                .dictionary_page_offset()
+                .unwrap_or(column.data_page_offset());
+            let length = column.compressed_size();
+            let is_range = from >= 0 && length >= 0 && from.checked_add(length).is_some();
+            if !is_range || column.data_page_offset() < 0 || column.num_values() < 0 {
+                return Err(corrupt("a column at an impossible place"));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// An input that is never asked for what it has not.
+///
+/// Reading a range sets memory aside for it first, and its length may be what a footer claims.
+struct Bounded<T>(Arc<T>);
+
+impl<T: ChunkReader> Length for Bounded<T> {
+    fn len(&self) -> u64 {
+        self.0.len()
+    }
+}
+
+impl<T: ChunkReader> ChunkReader for Bounded<T> {
+    type T = T::T;
+
+    fn get_read(&self, start: u64) -> ParquetResult<Self::T> {
+        if start > self.len() {
+            return Err(outside());
+        }
+        self.0.get_read(start)
+    }
+
+    fn get_bytes(&self, start: u64, length: usize) -> ParquetResult<Bytes> {
+        match start.checked_add(length as u64) {
+            Some(end) if end <= self.len() => self.0.get_bytes(start, length),
+            _ => Err(outside()),
+        }
+    }
+}
+
+fn outside() -> ParquetError {
+    ParquetError::EOF("a page outside the file".to_owned())
+}

@@ -1,0 +1,245 @@
+//! Formats of other tools: what is refused by their descriptions, and a format from outside of the crate.
+
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::io::{self, BufRead, Cursor};
+
+use tmt_core::format::Unit;
+use tmt_core::format::import::{
+    self, Files, Given, Import, ImportError, Importer, Importers, Key, Lines, Rule, Slots, Takes,
+    spell,
+};
+use tmt_core::types::{Metadata, Slot, Span, Time};
+use tmt_core::{Error, Result};
+
+/// Inputs in memory.
+struct Texts(BTreeMap<&'static str, &'static str>);
+
+impl Files for Texts {
+    fn open(&mut self, key: &'static str) -> io::Result<Box<dyn BufRead + Send>> {
+        let text = self.0.get(key).ok_or(io::ErrorKind::NotFound)?;
+        Ok(Box::new(Cursor::new(*text)))
+    }
+
+    fn can_reopen(&self, _: &'static str) -> bool {
+        true
+    }
+}
+
+/// A format as somebody else would add it: the gap between two packets a line, in a unit that is given.
+struct Gaps;
+
+impl Importer for Gaps {
+    fn name(&self) -> &'static str {
+        "gaps"
+    }
+
+    fn about(&self) -> &'static str {
+        "the gap in front of each packet a line"
+    }
+
+    fn keys(&self) -> &'static [Key] {
+        const KEYS: [Key; 2] = [
+            Key::new("trace", Takes::Input, "the trace"),
+            Key::new(
+                "unit",
+                Takes::OneOf(&["s", "ms", "us", "ns"]),
+                "unit of the gaps",
+            )
+            .when(Rule::Required("the file does not name it")),
+        ];
+        &KEYS
+    }
+
+    fn open(
+        &self,
+        given: &Given,
+        files: &mut dyn Files,
+        _: &mut dyn FnMut(String),
+    ) -> Result<Import, ImportError> {
+        Ok(Import {
+            head: Metadata::new(),
+            settings: given.clone(),
+            slots: Box::new(GapSlots {
+                lines: Lines::new(files.open("trace").map_err(Error::from)?),
+                unit: given.get("unit").unwrap(),
+                now: Time::ZERO,
+            }),
+        })
+    }
+}
+
+struct GapSlots {
+    lines: Lines<Box<dyn BufRead + Send>>,
+    unit: Unit,
+    now: Time,
+}
+
+impl Slots for GapSlots {
+    fn next_slot(&mut self) -> Result<Option<Slot>> {
+        if !self.lines.advance()? {
+            return Ok(None);
+        }
+        let gap = Span::from_nanos(self.lines.nanos("gap", self.unit)?).unwrap();
+        self.now = self.now.saturating_add(gap);
+        Ok(Slot::new(self.now, Span::from_nanos(1).unwrap()))
+    }
+
+    fn findings(&self) -> Vec<String> {
+        self.lines.finding("trace").into_iter().collect()
+    }
+}
+
+/// What was given, each value read as the first format that has its key reads it.
+fn given(importers: &Importers, pairs: &[(&str, &str)]) -> Given {
+    let keys = importers.keys();
+    let mut given = Given::default();
+    for (name, text) in pairs {
+        let (key, _) = keys.iter().find(|(key, _)| key.name == *name).unwrap();
+        given.set(key.name, key.read(text).unwrap());
+    }
+    given
+}
+
+fn refused(format: &str, pairs: &[(&str, &str)]) -> String {
+    let importers = Importers::default();
+    let importer = importers.find(format).unwrap();
+    let given = given(&importers, pairs);
+    let mut texts = Texts([("delay", "1\n"), ("loss", "0\n")].into());
+    match import::open(importer, &given, &mut texts, &mut |_| {}) {
+        Err(ImportError::Refused(refusal)) => refusal,
+        Err(ImportError::Input(error)) => panic!("{error}"),
+        Ok(_) => panic!("{pairs:?} was taken"),
+    }
+}
+
+#[test]
+fn a_format_from_outside_needs_nothing_but_itself() {
+    let importers = Importers::default().with(&Gaps);
+    let names: Vec<&str> = importers.iter().map(Importer::name).collect();
+    assert_eq!(names, ["delay-loss", "mahimahi", "gaps"]);
+    let (_, formats) = importers
+        .keys()
+        .into_iter()
+        .find(|(key, _)| key.name == "trace")
+        .unwrap();
+    assert_eq!(formats, ["mahimahi", "gaps"]);
+
+    let gaps = importers.find("gaps").unwrap();
+    let mut texts = Texts([("trace", "1.5\r\n0\n2\n")].into());
+    let with_unit = given(&importers, &[("unit", "ms")]);
+    let mut import = import::open(gaps, &with_unit, &mut texts, &mut |_| {})
+        .ok()
+        .unwrap();
+    let mut times = Vec::new();
+    while let Some(slot) = import.slots.next_slot().unwrap() {
+        times.push(slot.tx_time().as_nanos());
+    }
+    assert_eq!(times, [1_500_000, 1_500_000, 3_500_000]);
+    assert_eq!(
+        import.slots.findings()[0],
+        "trace: 1 lines end in CRLF; the CR was taken off"
+    );
+
+    let refusal = import::open(gaps, &Given::default(), &mut texts, &mut |_| {}).err();
+    let Some(ImportError::Refused(refusal)) = refusal else {
+        panic!("the unit was not needed");
+    };
+    assert_eq!(refusal, "gaps needs `unit`: the file does not name it");
+}
+
+#[test]
+fn what_does_not_belong_together_is_refused() {
+    let interval = ("interval", "10ms");
+    let (delay, loss) = (("delay", "-"), ("loss", "-"));
+    for (format, pairs, said) in [
+        (
+            "mahimahi",
+            &[interval][..],
+            "--interval has no meaning with mahimahi",
+        ),
+        (
+            "delay-loss",
+            &[loss],
+            "delay-loss needs --interval: the files hold no send times",
+        ),
+        (
+            "delay-loss",
+            &[interval],
+            "delay-loss needs --delay, --loss or both",
+        ),
+        (
+            "delay-loss",
+            &[interval, delay, ("lost", "0")],
+            "--lost has no meaning without --loss",
+        ),
+        (
+            "delay-loss",
+            &[interval, delay, ("decode-delay", "1ms")],
+            "--decode-delay has no meaning with --delay",
+        ),
+        (
+            "delay-loss",
+            &[interval, loss, ("propagation", "1ms")],
+            "--propagation has no meaning without --delay",
+        ),
+        (
+            "delay-loss",
+            &[interval, delay, ("trace", "x")],
+            "--trace has no meaning with delay-loss",
+        ),
+    ] {
+        let refusal = refused(format, pairs);
+        assert_eq!(spell(&refusal, |key| format!("--{key}")), said);
+    }
+}
+
+#[test]
+fn values_are_of_their_key() {
+    let importers = Importers::default();
+    let keys: BTreeMap<_, _> = importers
+        .keys()
+        .into_iter()
+        .map(|(key, _)| (key.name, key))
+        .collect();
+    for (name, text) in [
+        ("interval", "0s"),
+        ("interval", "10"),
+        ("lldu", "0B"),
+        ("lost", "2"),
+        ("delay-unit", "h"),
+        ("propagation", "max"),
+    ] {
+        assert!(keys[name].read(text).is_err(), "{name} {text}");
+    }
+    for (name, text, canonical) in [
+        ("propagation", "min", "min"),
+        ("rtt", "0s", "0s"),
+        ("interval", "0.01s", "10ms"),
+        ("lldu", "1500B", "1500B"),
+    ] {
+        assert_eq!(keys[name].read(text).as_deref(), Ok(canonical), "{name}");
+    }
+}
+
+#[test]
+fn formats_that_share_a_key_take_the_same_for_it_and_rules_name_keys() {
+    let importers = Importers::default();
+    let mut taken: BTreeMap<&str, Takes> = BTreeMap::new();
+    for importer in importers.iter() {
+        let names: BTreeSet<&str> = importer.keys().iter().map(|key| key.name).collect();
+        assert_eq!(names.len(), importer.keys().len(), "{}", importer.name());
+        for key in importer.keys() {
+            assert_eq!(
+                *taken.entry(key.name).or_insert(key.takes),
+                key.takes,
+                "{}",
+                key.name
+            );
+            if let Rule::With(other) | Rule::Without(other) = key.rule {
+                assert!(names.contains(other), "{}: {other}", key.name);
+            }
+        }
+    }
+}
