@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use clap::error::ErrorKind as ClapKind;
 use tmt_core::ErrorKind;
-use tmt_core::format::parquet::panics_are_contained;
+use tmt_core::format::panics_are_contained;
 use tmt_core::pipeline::StageError;
 
 use crate::progress;
