@@ -322,7 +322,7 @@ fn doubles_need_a_unit_and_integers_take_none() {
     assert_eq!(ran.text(), format!("tx_time,decode_delay,attempts\n{rows}"));
     for unit in ["ms", "us", "s"] {
         let run = tmt("stats int.parquet --unit").arg(unit).within(&folder);
-        let told = format!("--unit {unit} for a column of int64");
+        let told = format!("the unit {unit} for a column of int64");
         run.run().fails(1, &["int.parquet: tx_time: ", &told]);
     }
     for unit in ["", "--unit ns"] {

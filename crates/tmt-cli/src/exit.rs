@@ -6,7 +6,7 @@ use std::process::ExitCode;
 
 use clap::error::ErrorKind as ClapKind;
 use tmt_core::ErrorKind;
-use tmt_core::format::parquet::panics_are_contained;
+use tmt_core::format::panics_are_contained;
 use tmt_core::pipeline::StageError;
 
 pub(crate) use crate::stderr::{note, say, tell};

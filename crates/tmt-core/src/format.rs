@@ -19,5 +19,6 @@ mod unit;
 
 pub use batch::{Rows, Tail};
 pub use form::{Compression, FIRST_BYTES, FORMS, FileKind, Form, Format, recognise};
+pub use parquet::panics_are_contained;
 pub use trace::{Options, Row, TraceReader, TraceWriter};
 pub use unit::Unit;

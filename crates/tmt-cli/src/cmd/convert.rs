@@ -37,10 +37,9 @@ impl clap::Args for Args {
     fn augment_args(command: Command) -> Command {
         let importers = Importers::default();
         let names: Vec<&str> = importers.iter().map(import::Importer::name).collect();
-        let list: String = importers
-            .iter()
-            .map(|format| format!("  {:<10}  {}\n", format.name(), format.about()))
-            .collect();
+        let formats = importers.iter();
+        let lines = formats.map(|format| format!("  {:<10}  {}", format.name(), format.about()));
+        let list = lines.collect::<Vec<_>>().join("\n");
         let from = Arg::new("from")
             .long("from")
             .value_name("FORMAT")
@@ -57,7 +56,7 @@ impl clap::Args for Args {
             flag(key).help(help)
         });
         let command = command.arg(from).args(keys);
-        OutputArgs::augment_args(command).after_help(format!("Formats:\n{list}\n{AFTER_HELP}"))
+        OutputArgs::augment_args(command).after_help(format!("Formats:\n{list}\n\n{AFTER_HELP}"))
     }
 
     fn augment_args_for_update(command: Command) -> Command {

@@ -21,7 +21,7 @@ fn begin() {
     CHECK.get_or_init(|| *check);
     let hook = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |panic| {
-        if !tmt_core::format::parquet::panics_are_contained() {
+        if !tmt_core::format::panics_are_contained() {
             hook(panic);
         }
     }));

@@ -102,12 +102,6 @@ impl<R: Read> Decompressor<R> {
         })
     }
 
-    /// What is decompressed.
-    #[must_use]
-    pub fn compression(&self) -> Compression {
-        self.engine.compression()
-    }
-
     fn fill(&mut self) -> io::Result<()> {
         if self.from < self.to || self.input_ended {
             return Ok(());
@@ -125,7 +119,7 @@ impl<R: Read> Decompressor<R> {
     }
 
     fn cut(&self) -> io::Error {
-        let format = self.compression().name();
+        let format = self.engine.name();
         let kind = ErrorKind::CutStream { format, rows: 0 };
         io::Error::new(io::ErrorKind::UnexpectedEof, Error::new(kind))
     }
@@ -133,7 +127,7 @@ impl<R: Read> Decompressor<R> {
     fn corrupt(&mut self, found: &str) -> io::Error {
         self.place = Place::Failed;
         let kind = ErrorKind::Corrupt {
-            format: self.compression().name(),
+            format: self.engine.name(),
             found: found.to_owned(),
         };
         io::Error::new(io::ErrorKind::InvalidData, Error::new(kind))
@@ -205,10 +199,10 @@ impl<R: Read> Read for Decompressor<R> {
 }
 
 impl Engine {
-    fn compression(&self) -> Compression {
+    fn name(&self) -> &'static str {
         match self {
-            Self::Gzip(_) => Compression::Gzip,
-            Self::Zstd(_) => Compression::Zstd,
+            Self::Gzip(_) => Compression::Gzip.name(),
+            Self::Zstd(_) => Compression::Zstd.name(),
         }
     }
 
