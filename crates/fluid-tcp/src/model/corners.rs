@@ -57,11 +57,9 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(3000))]
 
     #[test]
-    fn corners_have_an_answer_or_a_reason(which in 0usize..10, picks in proptest::collection::vec(0usize..1000, 14)) {
-        answer(
-            [&pftk::MODEL, &barakat::MODEL, &redundancy::MODEL, &sr_arq::MODEL, &window::MODEL, &zhu::MODEL,
-                &split::MODEL, &fading::MODEL, &congestion::MODEL, &relation15::MODEL][which],
-            &picks,
-        )?;
+    fn corners_have_an_answer_or_a_reason(
+        model in prop::sample::select(MODELS), picks in prop::collection::vec(0usize..1000, 15),
+    ) {
+        answer(model, &picks)?;
     }
 }

@@ -135,10 +135,7 @@ fn far_from_the_noise_the_lightest_paths_are_left() {
 
 #[test]
 fn exactly_one_energy_is_asked_for() {
-    let run = |text: &str| {
-        let pairs = text.split_whitespace().filter_map(|p| p.split_once('='));
-        MODEL.evaluate(&MODEL.arguments(pairs).unwrap())
-    };
+    let run = |text: &str| MODEL.run(text);
     assert!(run("").unwrap_err().to_string().contains("one of"));
     assert!(
         run("ebn0_db=3 ecn0_db=1")
