@@ -21,6 +21,8 @@ mod outcome;
 pub mod ser;
 pub mod tail;
 
+use serde::Serialize;
+
 pub use key::{Arguments, Domain, Key, Value};
 pub use outcome::{Outcome, Quantity};
 
@@ -40,18 +42,20 @@ pub static MODELS: &[&Model] = &[
 ];
 
 /// A result of a model.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct Field {
     /// Name at the interface.
+    #[serde(rename = "result")]
     pub name: &'static str,
     /// What it is, with its unit.
     pub about: &'static str,
 }
 
 /// A model as it is offered at the interface.
-#[derive(Debug)]
+#[derive(Debug, Serialize)]
 pub struct Model {
     /// Name at the interface.
+    #[serde(rename = "model")]
     pub name: &'static str,
     /// What it answers, in one line.
     pub about: &'static str,
@@ -66,6 +70,7 @@ pub struct Model {
     /// What it gives, in the order in which it is shown.
     pub results: &'static [Field],
     /// The answer.
+    #[serde(skip)]
     pub answer: fn(&Arguments) -> Result<Outcome, ModelError>,
 }
 

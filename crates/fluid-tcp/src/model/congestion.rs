@@ -113,13 +113,13 @@ closed_form! {
         let thin = link.most() < 10.0 * link.connections;
     }
     results {
-        "T" = number(link.round_trip()), "round trip without queueing, s";
-        "lambda_c" = number(norm * link.mu), "goodput, segments/s";
-        "norm" = number(norm), "goodput over mu";
-        "q_c" = number(link.congestion_rate()), "congestions a segment";
-        "omega_max" = number(link.most()), "windows that fill link and buffer, segments";
-        "seg_per_cycle" = number(link.cycle()), "segments from one congestion to the next";
-        "q_c_segments" = number(link.congestion_loss()), "share of segments lost by congestion";
+        "T" = link.round_trip(), "round trip without queueing, s";
+        "lambda_c" = norm * link.mu, "goodput, segments/s";
+        "norm" = norm, "goodput over mu";
+        "q_c" = link.congestion_rate(), "congestions a segment";
+        "omega_max" = link.most(), "windows that fill link and buffer, segments";
+        "seg_per_cycle" = link.cycle(), "segments from one congestion to the next";
+        "q_c_segments" = link.congestion_loss(), "share of segments lost by congestion";
     }
     remarks {
         if thin => THIN;

@@ -4,6 +4,7 @@ mod codes;
 #[cfg(test)]
 mod tests;
 
+use strum::{EnumString, VariantNames};
 use tmt_core::model::ModelError;
 use tmt_core::model::linkbudget::Carrier;
 use tmt_core::model::ser::Burst;
@@ -16,9 +17,11 @@ use codes::too_long;
 pub use codes::{Candidate, Family, candidates};
 
 /// How the goodput of TCP is told.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, EnumString, VariantNames)]
+#[strum(serialize_all = "lowercase")]
 pub enum Law {
     /// Relation (15), at most 1.
+    #[strum(serialize = "rel15")]
     Relation15,
     /// TGEP's law for one connection.
     Tgep,
@@ -195,12 +198,12 @@ pub fn best(
 
 keys! {
     CN0: Real, "cn0_db" | "CN0" | "cn0" = 70.0, "carrier power over noise density C/N0, dB Hz";
-    FAMILY: Word(&["conv", "rs", "erasure", "rsconv", "erconv"]), "family" = "conv", "codes to choose from";
+    FAMILY: Word(Family::VARIANTS), "family" = "conv", "codes to choose from";
     SYMBOLS: Positive, "symrate" = 2e6, "symbols/s of the carrier";
     RHO: Probability, "rho" = 0.5, "part of the carrier that is assigned, above 0";
-    TG: Word(&["rel15", "tgep", "hybrid"]), "tg" = "rel15",
+    TG: Word(Law::VARIANTS), "tg" = "rel15",
         "goodput of TCP: relation (15) up to 1, TGEP, or TGEP from half of the link on and (15) below (the paper's way)";
-    EBL: Word(&["errors", "span"]), "ebl" = "errors", "burst length behind the Viterbi decoder, as in model ser (C7)";
+    EBL: Word(Burst::VARIANTS), "ebl" = "errors", "burst length behind the Viterbi decoder, as in model ser (C7)";
     STRICT: Word(&["no", "yes"]), "strict" = "no",
         "whether Reed-Solomon codes of more than 255 bytes, which do not exist, are left out";
 }
@@ -219,29 +222,15 @@ closed_form! {
     example: "cn0_db=70 family=rsconv tg=hybrid";
     keys: [CN0, FAMILY, SYMBOLS, RHO, TAU, BETA, B, TG, T0, EBL, STRICT];
     answer(arguments) {
-        let family = match arguments.word(&FAMILY) {
-            "rs" => Family::ReedSolomon,
-            "erasure" => Family::Erasure,
-            "rsconv" => Family::ReedSolomonConv,
-            "erconv" => Family::ErasureConv,
-            _ => Family::Conv,
-        };
-        let burst = match arguments.word(&EBL) {
-            "span" => Burst::Span,
-            _ => Burst::Errors,
-        };
         let path = Path {
             tau: arguments.number(&TAU),
             beta: arguments.number(&BETA),
             per_ack: arguments.number(&B),
             timeout: arguments.number(&T0),
-            law: match arguments.word(&TG) {
-                "tgep" => Law::Tgep,
-                "hybrid" => Law::Hybrid,
-                _ => Law::Relation15,
-            },
+            law: arguments.choice(&TG),
         };
-        let codes = candidates(family, burst, arguments.word(&STRICT) == "yes");
+        let strict = arguments.word(&STRICT) == "yes";
+        let codes = candidates(arguments.choice(&FAMILY), arguments.choice(&EBL), strict);
         let (cn0_db, symbols, part) = (
             arguments.number(&CN0),
             arguments.number(&SYMBOLS),
@@ -262,11 +251,11 @@ closed_form! {
         let lost = found.segment >= 1.0;
     }
     results {
-        "best" = word(format!("{modulation} {}", codes[place].name)), "the code and modulation";
-        "goodput" = number(found.bits()), "its goodput, bits/s";
-        "info_rate" = number(found.rate), "its information bits/s";
-        "ser" = number(found.segment), "its segment error rate";
-        "Tg" = number(found.norm), "its goodput over the information rate";
+        "best" = format!("{modulation} {}", codes[place].name), "the code and modulation";
+        "goodput" = found.bits(), "its goodput, bits/s";
+        "info_rate" = found.rate, "its information bits/s";
+        "ser" = found.segment, "its segment error rate";
+        "Tg" = found.norm, "its goodput over the information rate";
     }
     remarks {
         if too_long(&codes[place].code) =>

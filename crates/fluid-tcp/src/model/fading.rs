@@ -119,14 +119,14 @@ closed_form! {
         let split = fading.split(&path);
     }
     results {
-        "f" = number(fading.rate()), "fades a second: X/m";
-        "mean_good" = number(fading.mean_good()), "mean time for which the link is good, s";
-        "delay_lower" = number(fading.delay(path.satellite)), "lower bound of the delay on the link, T2/(1-X), s";
-        "e2e_upper_norm" = number(found.norm), "bound of end-to-end throughput over mu";
-        "split_upper_norm" = number(split.norm()), "bound of split throughput over mu";
-        "e2e_upper_efficiency" = number(found.efficiency), "bound of end-to-end throughput over mu (1-X)";
-        "split_upper_efficiency" = number(split.efficiency()), "bound of split throughput over mu (1-X)";
-        "e2e_independent_norm" = maybe(beside.as_ref().map(|beside| beside.norm)),
+        "f" = fading.rate(), "fades a second: X/m";
+        "mean_good" = fading.mean_good(), "mean time for which the link is good, s";
+        "delay_lower" = fading.delay(path.satellite), "lower bound of the delay on the link, T2/(1-X), s";
+        "e2e_upper_norm" = found.norm, "bound of end-to-end throughput over mu";
+        "split_upper_norm" = split.norm(), "bound of split throughput over mu";
+        "e2e_upper_efficiency" = found.efficiency, "bound of end-to-end throughput over mu (1-X)";
+        "split_upper_efficiency" = split.efficiency(), "bound of split throughput over mu (1-X)";
+        "e2e_independent_norm" = beside.as_ref().map(|beside| beside.norm),
             "end to end over mu, if losses were independent with p = X";
     }
     remarks {

@@ -54,8 +54,8 @@ closed_form! {
         let delayed = given.number(&DELAYED);
     }
     results {
-        "R" = number(receiving_rate(loss, round_trip, packet, delayed)), "what comes through, units/s";
-        "sending_rate" = number(sending_rate(loss, round_trip, packet, delayed)), "what is sent, units/s: R/(1-P)";
+        "R" = receiving_rate(loss, round_trip, packet, delayed), "what comes through, units/s";
+        "sending_rate" = sending_rate(loss, round_trip, packet, delayed), "what is sent, units/s: R/(1-P)";
     }
     remarks {
         if loss <= 0.0 => "without loss nothing bounds the window here: the rate is infinite";

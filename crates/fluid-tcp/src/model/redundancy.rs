@@ -94,11 +94,11 @@ closed_form! {
         let ratio = most / plain;
     }
     results {
-        "N_optimal" = count(best), "units a frame, best";
-        "alpha_opt" = number(most), "share of the link that is data with it";
-        "alpha_K" = number(plain), "the same without redundancy, N = K";
-        "ratio" = number(ratio), "alpha_opt/alpha_K";
-        "gain_percent" = number(100.0 * (ratio - 1.0)), "100 (ratio - 1)";
+        "N_optimal" = best, "units a frame, best";
+        "alpha_opt" = most, "share of the link that is data with it";
+        "alpha_K" = plain, "the same without redundancy, N = K";
+        "ratio" = ratio, "alpha_opt/alpha_K";
+        "gain_percent" = 100.0 * (ratio - 1.0), "100 (ratio - 1)";
     }
     remarks {
         if ratio.is_infinite() => "without redundancy fewer than 1 in 10^307 frames arrive: the gain has no bound here";

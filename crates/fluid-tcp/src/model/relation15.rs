@@ -47,9 +47,9 @@ closed_form! {
         let all = to_f64(arguments.count(&N)) * one;
     }
     results {
-        "Tg_one" = number(one), "goodput of one connection over mu";
-        "Tg" = number(all), "goodput of all connections over mu";
-        "Tg_capped" = number(all.min(1.0)), "the same, at most 1";
+        "Tg_one" = one, "goodput of one connection over mu";
+        "Tg" = all, "goodput of all connections over mu";
+        "Tg_capped" = all.min(1.0), "the same, at most 1";
     }
     remarks {
         if all > 1.0 =>

@@ -99,14 +99,14 @@ closed_form! {
         let full = split.arrivals() > split.rate * split.loss.no;
     }
     results {
-        "alpha" = number(split.alpha()), "T1 (1-p)/T2";
-        "beta" = number(split.buffer / (split.rate * split.satellite)), "B/(mu T2)";
-        "q_mean" = number(split.queue()), "mean queue, segments";
-        "arrival_rate" = number(split.arrivals()), "segments/s into the buffer, if the link keeps up";
-        "efficiency" = number(split.efficiency()), "throughput over mu (1-p)";
-        "norm" = number(split.norm()), "throughput over mu";
-        "throughput" = number(split.rate * split.norm()), "segments/s";
-        "feasible" = truth(share >= 4.0), "whether every connection has 4 segments of buffer or more";
+        "alpha" = split.alpha(), "T1 (1-p)/T2";
+        "beta" = split.buffer / (split.rate * split.satellite), "B/(mu T2)";
+        "q_mean" = split.queue(), "mean queue, segments";
+        "arrival_rate" = split.arrivals(), "segments/s into the buffer, if the link keeps up";
+        "efficiency" = split.efficiency(), "throughput over mu (1-p)";
+        "norm" = split.norm(), "throughput over mu";
+        "throughput" = split.rate * split.norm(), "segments/s";
+        "feasible" = share >= 4.0, "whether every connection has 4 segments of buffer or more";
     }
     remarks {
         if nothing => "nothing gets through: efficiency is its limit for p to 1";

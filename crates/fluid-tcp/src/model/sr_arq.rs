@@ -177,11 +177,11 @@ closed_form! {
         }
     }
     results {
-        "E_exact" = number(trip * mean_trips(loss, packets)), "mean by (63), s";
-        "E_eq4" = number(trip * mean_trips_from_one(loss, k)), "by (4), s";
-        "E_eq5" = number(trip * mean_trips_of_many(loss, k)), "by (5), for many packets, s";
-        "E_eq64" = number(trip * mean_trips_rare(loss, k)), "by (64), for k r far below 1, s";
-        "nu" = number(reordering(loss)), "(1-r)/ln(1/r)";
+        "E_exact" = trip * mean_trips(loss, packets), "mean by (63), s";
+        "E_eq4" = trip * mean_trips_from_one(loss, k), "by (4), s";
+        "E_eq5" = trip * mean_trips_of_many(loss, k), "by (5), for many packets, s";
+        "E_eq64" = trip * mean_trips_rare(loss, k), "by (64), for k r far below 1, s";
+        "nu" = reordering(loss), "(1-r)/ln(1/r)";
     }
     remarks {
         if loss.no <= 0.0 => "no packet arrives: all times are infinite";

@@ -63,10 +63,30 @@ pub struct Goodput {
 struct Test {
     law: Law,
     windows: Windows,
-    losses: Uniform,
-    victims: Uniform,
-    next_loss: u64,
-    next_victim: u64,
+    losses: Draws,
+    victims: Draws,
+}
+
+/// Numbers of a stream, one after the other.
+#[derive(Debug, Clone)]
+struct Draws {
+    numbers: Uniform,
+    next: u64,
+}
+
+impl Draws {
+    /// The part of a stream that belongs to a test.
+    fn of_test(seed: u64, stream: Stream, index: u64) -> Self {
+        Self {
+            numbers: Uniform::new(seed, stream),
+            next: index * SHARE,
+        }
+    }
+
+    fn next(&mut self) -> f64 {
+        self.next += 1;
+        self.numbers.at(self.next - 1)
+    }
 }
 
 impl Test {
@@ -74,23 +94,17 @@ impl Test {
         Self {
             law,
             windows: Windows::new(law.count(), law.most / 2.0),
-            losses: Uniform::new(question.seed, Stream::FluidLoss),
-            victims: Uniform::new(question.seed, Stream::FluidVictim),
-            next_loss: index * SHARE,
-            next_victim: index * SHARE,
+            losses: Draws::of_test(question.seed, Stream::FluidLoss, index),
+            victims: Draws::of_test(question.seed, Stream::FluidVictim, index),
         }
     }
 }
 
 impl Course for Test {
     fn next(&mut self) -> Cycle {
-        let u = self.losses.at(self.next_loss);
-        self.next_loss += 1;
-        let (victims, next) = (&mut self.victims, &mut self.next_victim);
-        self.law.cycle(&mut self.windows, u, || {
-            *next += 1;
-            victims.at(*next - 1)
-        })
+        let u = self.losses.next();
+        let victims = &mut self.victims;
+        self.law.cycle(&mut self.windows, u, || victims.next())
     }
 
     fn begin(&mut self) {
@@ -251,11 +265,11 @@ closed_form! {
         let found = goodput(&question)?;
     }
     results {
-        "norm" = number(found.norm), "goodput of all connections over mu";
-        "halfwidth" = number(found.half_width), "half-width of norm's interval at this level";
-        "per_connection" = array(found.per_connection.clone()), "goodput of each connection over mu";
-        "congestion_fraction" = number(found.congestion_fraction), "share of cycles that end by congestion";
-        "cycles" = number(found.cycles), "cycles drawn, warm-up excepted; 0 where the limit is exact";
+        "norm" = found.norm, "goodput of all connections over mu";
+        "halfwidth" = found.half_width, "half-width of norm's interval at this level";
+        "per_connection" = found.per_connection.clone(), "goodput of each connection over mu";
+        "congestion_fraction" = found.congestion_fraction, "share of cycles that end by congestion";
+        "cycles" = found.cycles, "cycles drawn, warm-up excepted; 0 where the limit is exact";
     }
     remarks {
         if found.is_thin(&question.link) => THIN;

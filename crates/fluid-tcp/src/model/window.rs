@@ -39,11 +39,11 @@ closed_form! {
         };
     }
     results {
-        "tau" = number(path.window_time(window)), "mean transfer time of the window, s";
-        "theta" = number(in_flight), "segments in flight on the link at most";
-        "queueing" = number(queue + in_flight / (4.0 * path.rate)), "part of it in the buffer, s";
-        "in_order" = number(in_order), "part of it on the link until all before it are through, s";
-        "out_of_order" = number(overtakes(path.loss, given.count(&PIECES), 1)),
+        "tau" = path.window_time(window), "mean transfer time of the window, s";
+        "theta" = in_flight, "segments in flight on the link at most";
+        "queueing" = queue + in_flight / (4.0 * path.rate), "part of it in the buffer, s";
+        "in_order" = in_order, "part of it on the link until all before it are through, s";
+        "out_of_order" = overtakes(path.loss, given.count(&PIECES), 1),
             "a segment sent more than a round trip T2 later is through first (15)";
     }
     remarks {

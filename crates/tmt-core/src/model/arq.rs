@@ -36,9 +36,9 @@ closed_form! {
         let (p, rtt) = (arguments.number(&P), arguments.number(&RTT));
     }
     results {
-        "eta" = number(efficiency(p)), "LLDUs delivered / LLDUs sent";
-        "delay" = number(delay(p, rtt)), "mean delay of an LLDU, propagation included, s";
-        "mean_transmissions" = number(1.0 / (1.0 - p)), "mean transmissions of an LLDU";
+        "eta" = efficiency(p), "LLDUs delivered / LLDUs sent";
+        "delay" = delay(p, rtt), "mean delay of an LLDU, propagation included, s";
+        "mean_transmissions" = 1.0 / (1.0 - p), "mean transmissions of an LLDU";
     }
     remarks {
         if p >= 1.0 => "p = 1: nothing is ever delivered, delay and transmissions grow without bound";

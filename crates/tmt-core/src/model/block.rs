@@ -57,8 +57,8 @@ closed_form! {
         check(n, k)?;
     }
     results {
-        "t0" = count(correctable(n, k)), "wrong symbols that are corrected";
-        "pb" = number(reed_solomon(n, k, arguments.number(&PS))), "block error rate";
+        "t0" = correctable(n, k), "wrong symbols that are corrected";
+        "pb" = reed_solomon(n, k, arguments.number(&PS)), "block error rate";
     }
 }
 

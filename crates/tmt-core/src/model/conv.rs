@@ -4,23 +4,30 @@
 #[cfg(test)]
 mod tests;
 
+use strum::{EnumIter, EnumString, IntoStaticStr, VariantNames};
+
 use super::tail::normal_tail;
 use super::{Arguments, ModelError};
 
 use crate::math::num::{log10, pow};
 
 /// A rate of the code (171, 133 octal) with constraint length 7.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, EnumIter, EnumString, IntoStaticStr, VariantNames)]
 pub enum Rate {
     /// 1/2, without puncturing.
+    #[strum(serialize = "1/2")]
     Half,
     /// 2/3.
+    #[strum(serialize = "2/3")]
     TwoThirds,
     /// 3/4.
+    #[strum(serialize = "3/4")]
     ThreeQuarters,
     /// 5/6.
+    #[strum(serialize = "5/6")]
     FiveSixths,
     /// 7/8.
+    #[strum(serialize = "7/8")]
     SevenEighths,
 }
 
@@ -87,32 +94,10 @@ const SEVEN_EIGHTHS: [Term; 9] = [
 ];
 
 impl Rate {
-    /// All rates, lowest first.
-    pub const ALL: [Self; 5] = [
-        Self::Half,
-        Self::TwoThirds,
-        Self::ThreeQuarters,
-        Self::FiveSixths,
-        Self::SevenEighths,
-    ];
-
     /// Its name.
     #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Half => "1/2",
-            Self::TwoThirds => "2/3",
-            Self::ThreeQuarters => "3/4",
-            Self::FiveSixths => "5/6",
-            Self::SevenEighths => "7/8",
-        }
-    }
-
-    /// The rate of this name, one of `RATE`'s words; 1/2 for any other.
-    #[must_use]
-    pub fn named(name: &str) -> Self {
-        let found = Self::ALL.into_iter().find(|rate| rate.name() == name);
-        found.unwrap_or(Self::Half)
+    pub fn name(self) -> &'static str {
+        self.into()
     }
 
     /// Information bits in a puncturing period, P.
@@ -213,7 +198,7 @@ pub fn decibels(ratio: f64) -> f64 {
 }
 
 keys! {
-    pub(super) RATE: Word(&["1/2", "2/3", "3/4", "5/6", "7/8"]), "rate" = "1/2", "rate of the convolutional code";
+    pub(super) RATE: Word(Rate::VARIANTS), "rate" = "1/2", "rate of the convolutional code";
     pub(super) EBN0: Real, "ebn0_db" | "EbN0" | "ebn0",
         "energy of an information bit over noise density Eb/N0, dB; exactly one of ebn0_db and ecn0_db";
     pub(super) ECN0: Real, "ecn0_db" | "EcN0" | "ecn0", "energy of a channel bit over noise density Ec/N0, dB";
@@ -250,19 +235,19 @@ closed_form! {
     example: "rate=3/4 ebn0_db=4.49";
     keys: [RATE, EBN0, ECN0];
     answer(arguments) {
-        let rate = Rate::named(arguments.word(&RATE));
+        let rate: Rate = arguments.choice(&RATE);
         let (channel, information) = energies(arguments, rate.value())?;
         let decoded = viterbi(rate, ratio(channel));
     }
     results {
-        "rate" = number(rate.value()), "information bits a channel bit";
-        "ecn0_db" = number(channel), "Ec/N0, dB";
-        "ebn0_db" = number(information), "Eb/N0, dB";
-        "ber" = number(decoded.ber()), "bit error rate: the union bound, at most 0.5";
-        "ber_union" = number(decoded.ber_union), "the union bound itself";
-        "event_rate" = number(decoded.event_rate), "error events an information bit";
-        "errors_per_event" = number(decoded.errors_per_event), "wrong bits an event";
-        "span" = number(decoded.span), "bits from an event's first to its last wrong bit";
+        "rate" = rate.value(), "information bits a channel bit";
+        "ecn0_db" = channel, "Ec/N0, dB";
+        "ebn0_db" = information, "Eb/N0, dB";
+        "ber" = decoded.ber(), "bit error rate: the union bound, at most 0.5";
+        "ber_union" = decoded.ber_union, "the union bound itself";
+        "event_rate" = decoded.event_rate, "error events an information bit";
+        "errors_per_event" = decoded.errors_per_event, "wrong bits an event";
+        "span" = decoded.span, "bits from an event's first to its last wrong bit";
     }
     remarks {
         if decoded.ber_union > LOOSE_ABOVE => LOOSE;

@@ -55,7 +55,7 @@ macro_rules! keys {
 ///         let p = arguments.number(&P);
 ///     }
 ///     results {
-///         "mean" = number(1.0 / (1.0 - p)), "mean transmissions";
+///         "mean" = 1.0 / (1.0 - p), "mean transmissions";
 ///     }
 ///     remarks {
 ///         if p >= 1.0 => "p = 1: nothing arrives";
@@ -75,7 +75,7 @@ macro_rules! closed_form {
         example: $example:literal;
         keys: $keys:expr;
         answer($arguments:ident) { $($body:tt)* }
-        results { $($result:literal = $kind:ident($value:expr), $meaning:literal;)* }
+        results { $($result:literal = $value:expr, $meaning:literal;)* }
         $(remarks { $(if $applies:expr => $remark:expr;)* })?
         $(and $($say:ident)::+($($with:expr),*);)?
     ) => {
@@ -90,7 +90,7 @@ macro_rules! closed_form {
             results: &[$($crate::model::Field { name: $result, about: $meaning }),*],
             answer: |$arguments| {
                 $($body)*
-                let outcome = $crate::model::Outcome::new()$(.$kind($result, $value))*;
+                let outcome = $crate::model::Outcome::new()$(.with($result, $value))*;
                 $(let outcome = outcome$(.remark_if($applies, $remark))*;)?
                 $(let outcome = $($say)::+(outcome $(, $with)*);)?
                 Ok(outcome)

@@ -270,21 +270,21 @@ closed_form! {
         let p = code.chain.erasure_probability();
     }
     results {
-        "erasure_prob" = number(p), "probability that an LLDU is erased";
-        "p_decode" = number(block.decode), "P(at most NR erasures among N)";
-        "eta" = number((data * block.decode + block.kept) / units), "data LLDUs delivered / LLDUs sent";
-        "eta_product" = number((data * products.decode + products.kept) / units),
+        "erasure_prob" = p, "probability that an LLDU is erased";
+        "p_decode" = block.decode, "P(at most NR erasures among N)";
+        "eta" = (data * block.decode + block.kept) / units, "data LLDUs delivered / LLDUs sent";
+        "eta_product" = (data * products.decode + products.kept) / units,
             "the same with data and repair LLDUs independent";
-        "eta_allornothing" = number(data * block.decode / units), "the same, counting decoded blocks only";
-        "eta_count" = number(efficiency_by_count(&code, block.decode)), "the same by equation (1), corrected";
-        "residual_loss" = number(block.lost / data), "data LLDUs lost / data LLDUs sent";
-        "p_recover_given_erased_paper" = number(printed), "P(recovered | erased) as printed";
-        "p_recover_given_erased" = number(recovery.given_erased), "P(recovered | erased), exact";
-        "delay" = number(rtt / 2.0 + p * printed * (units / 2.0) * tp), "mean delay of an LLDU by equation (2), s";
-        "delay_exact" = number(rtt / 2.0 + recovery.until_end * tp),
+        "eta_allornothing" = data * block.decode / units, "the same, counting decoded blocks only";
+        "eta_count" = efficiency_by_count(&code, block.decode), "the same by equation (1), corrected";
+        "residual_loss" = block.lost / data, "data LLDUs lost / data LLDUs sent";
+        "p_recover_given_erased_paper" = printed, "P(recovered | erased) as printed";
+        "p_recover_given_erased" = recovery.given_erased, "P(recovered | erased), exact";
+        "delay" = rtt / 2.0 + p * printed * (units / 2.0) * tp, "mean delay of an LLDU by equation (2), s";
+        "delay_exact" = rtt / 2.0 + recovery.until_end * tp,
             "mean delay of an LLDU, recovery at the end of the block, s";
-        "p_fail" = number(block.fail), "P(more than NR erasures among N)";
-        "delay_nd" = number(rtt / 2.0 + recovery.until_enough * depth * tp),
+        "p_fail" = block.fail, "P(more than NR erasures among N)";
+        "delay_nd" = rtt / 2.0 + recovery.until_enough * depth * tp,
             "mean delay, recovery with the ND-th LLDU, depth · tp apart, s";
     }
     remarks {

@@ -110,13 +110,13 @@ closed_form! {
         let delivers = through > 0.0;
     }
     results {
-        "p_decode" = number(through), "P(an attempt decodes)";
-        "p_fail" = number(frame.fail), "P(an attempt does not decode)";
-        "eta" = number(data / units * through), "data LLDUs delivered / LLDUs sent";
-        "residual_loss" = number(if rounds.is_none() && !delivers { 1.0 } else { frame.given_up }),
+        "p_decode" = through, "P(an attempt decodes)";
+        "p_fail" = frame.fail, "P(an attempt does not decode)";
+        "eta" = data / units * through, "data LLDUs delivered / LLDUs sent";
+        "residual_loss" = if rounds.is_none() && !delivers { 1.0 } else { frame.given_up },
             "data LLDUs lost / data LLDUs sent";
-        "mean_attempts" = number(frame.attempts), "mean attempts of a frame";
-        "delay" = maybe(delivers.then_some(rtt / 2.0 + late + within)),
+        "mean_attempts" = frame.attempts, "mean attempts of a frame";
+        "delay" = delivers.then_some(rtt / 2.0 + late + within),
             "mean delay of a delivered LLDU, up to the ND-th LLDU of its attempt, s";
     }
     remarks {

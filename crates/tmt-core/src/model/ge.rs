@@ -48,15 +48,15 @@ closed_form! {
         let apart = chain.interleaved(arguments.count(&DEPTH));
     }
     results {
-        "p_bad" = number(chain.p_bad()), "share of LLDUs sent in the bad state";
-        "erasure_prob" = number(chain.erasure_probability()), "probability that an LLDU is erased";
-        "rho" = number(chain.rho()), "alpha + beta − 1, the correlation of neighbours";
-        "mean_bad_run" = number(chain.mean_bad_run()), "mean stay in the bad state, LLDUs";
-        "mean_good_run" = number(chain.mean_good_run()), "mean stay in the good state, LLDUs";
-        "alpha_I" = number(apart.alpha()), "alpha between LLDUs I apart";
-        "beta_I" = number(apart.beta()), "beta between LLDUs I apart";
-        "rho_I" = number(apart.rho()), "rho between LLDUs I apart";
-        "mean_bad_run_I" = number(apart.mean_bad_run()), "mean stay in the bad state behind the interleaver, LLDUs";
+        "p_bad" = chain.p_bad(), "share of LLDUs sent in the bad state";
+        "erasure_prob" = chain.erasure_probability(), "probability that an LLDU is erased";
+        "rho" = chain.rho(), "alpha + beta − 1, the correlation of neighbours";
+        "mean_bad_run" = chain.mean_bad_run(), "mean stay in the bad state, LLDUs";
+        "mean_good_run" = chain.mean_good_run(), "mean stay in the good state, LLDUs";
+        "alpha_I" = apart.alpha(), "alpha between LLDUs I apart";
+        "beta_I" = apart.beta(), "beta between LLDUs I apart";
+        "rho_I" = apart.rho(), "rho between LLDUs I apart";
+        "mean_bad_run_I" = apart.mean_bad_run(), "mean stay in the bad state behind the interleaver, LLDUs";
     }
 }
 
@@ -77,12 +77,12 @@ closed_form! {
             let off = to_f64(m) - mean;
             p * off * off
         });
-        let var = var.sum();
+        let var: f64 = var.sum();
     }
     results {
-        "P" = array(law), "probability of m erasures, m = 0 … n";
-        "mean" = number(mean), "mean number of erasures";
-        "var" = number(var), "variance of the number of erasures";
+        "P" = law, "probability of m erasures, m = 0 … n";
+        "mean" = mean, "mean number of erasures";
+        "var" = var, "variance of the number of erasures";
     }
 }
 

@@ -309,18 +309,18 @@ closed_form! {
         let never = sizes.len() < repeats.rounds;
     }
     results {
-        "Rz" = array(harq.decode.clone()), "P(decoded exactly in round z), z = 0 … R";
-        "p_decode" = number(decoded), "P(decoded within R rounds)";
-        "mean_sent" = number(harq.mean_sent), "mean LLDUs sent a codeword";
-        "mean_useful" = number(useful), "mean data LLDUs delivered a codeword";
-        "eta" = number(useful / harq.mean_sent), "mean_useful / mean_sent";
-        "eta_product" = number(product / harq.mean_sent), "the same with (5)'s product for codewords that fail";
-        "PS" = map(sent.unwrap_or_default()), "P(j LLDUs are sent for a codeword), by j";
-        "mean_round_size" = array(sizes), "mean LLDUs of round z given that it happens, z = 1 … R";
-        "delay" = number(block + waits), "mean delay of a block as printed, cut at R, s";
-        "delay_lldu" = number(lldu), "mean delay of a data LLDU, s";
-        "delay_given_decoded" = maybe(given), "mean delay of a block that is decoded, s";
-        "residual_loss" = number(harq.residual_loss), "data LLDUs lost / data LLDUs sent";
+        "Rz" = harq.decode.clone(), "P(decoded exactly in round z), z = 0 … R";
+        "p_decode" = decoded, "P(decoded within R rounds)";
+        "mean_sent" = harq.mean_sent, "mean LLDUs sent a codeword";
+        "mean_useful" = useful, "mean data LLDUs delivered a codeword";
+        "eta" = useful / harq.mean_sent, "mean_useful / mean_sent";
+        "eta_product" = product / harq.mean_sent, "the same with (5)'s product for codewords that fail";
+        "PS" = sent.unwrap_or_default(), "P(j LLDUs are sent for a codeword), by j";
+        "mean_round_size" = sizes, "mean LLDUs of round z given that it happens, z = 1 … R";
+        "delay" = block + waits, "mean delay of a block as printed, cut at R, s";
+        "delay_lldu" = lldu, "mean delay of a data LLDU, s";
+        "delay_given_decoded" = given, "mean delay of a block that is decoded, s";
+        "residual_loss" = harq.residual_loss, "data LLDUs lost / data LLDUs sent";
     }
     remarks {
         if arguments.count(&DEPTH) > 1 && tp > 0.0 =>

@@ -1,5 +1,7 @@
 //! What a model takes: keys, their presets and domains, and the values given for them.
 
+use std::str::FromStr;
+
 use serde::ser::SerializeMap as _;
 use serde::{Serialize, Serializer};
 
@@ -63,6 +65,19 @@ pub struct Key {
     pub preset: Option<Value>,
     /// What it may be.
     pub domain: Domain,
+}
+
+impl Serialize for Key {
+    /// Its description: preset and domain as texts.
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(Some(5))?;
+        map.serialize_entry("key", self.name)?;
+        map.serialize_entry("aliases", self.aliases)?;
+        map.serialize_entry("preset", &self.preset_text())?;
+        map.serialize_entry("expected", &self.expected())?;
+        map.serialize_entry("about", self.about)?;
+        map.end()
+    }
 }
 
 impl Key {
@@ -247,6 +262,17 @@ impl Arguments {
             Some(Value::Word(word)) => word,
             _ => panic!("{} is no word", key.name),
         }
+    }
+
+    /// The value of a word's key as what the word stands for.
+    ///
+    /// # Panics
+    /// If it is no such key, or one of its words stands for nothing.
+    #[must_use]
+    pub fn choice<T: FromStr>(&self, key: &Key) -> T {
+        let word = self.word(key);
+        let unknown = |_| panic!("{} has no meaning for '{word}'", key.name);
+        word.parse().unwrap_or_else(unknown)
     }
 
     /// Keys and values, in the model's order; those without a value are none.

@@ -71,10 +71,10 @@ closed_form! {
         let code_rate = arguments.number(&CODE);
     }
     results {
-        "info_rate" = number(carrier.information_rate(code_rate)), "information bits/s";
-        "channel_rate" = number(carrier.channel_rate()), "channel bits/s";
-        "ebn0_db" = number(carrier.ebn0_db(code_rate)), "Eb/N0, dB";
-        "ecn0_db" = number(carrier.ecn0_db()), "Ec/N0, dB";
+        "info_rate" = carrier.information_rate(code_rate), "information bits/s";
+        "channel_rate" = carrier.channel_rate(), "channel bits/s";
+        "ebn0_db" = carrier.ebn0_db(code_rate), "Eb/N0, dB";
+        "ecn0_db" = carrier.ecn0_db(), "Ec/N0, dB";
     }
 }
 

@@ -299,19 +299,6 @@ impl From<Span> for Duration {
     }
 }
 
-/// Writes `nanos` with the largest unit that keeps it a short exact number.
-fn write_span(f: &mut fmt::Formatter<'_>, nanos: u64) -> fmt::Result {
-    let (unit, size) = match nanos {
-        0 => ("s", NANOS_PER_SECOND),
-        _ if nanos.is_multiple_of(NANOS_PER_SECOND) => ("s", NANOS_PER_SECOND),
-        _ if nanos >= 1_000_000 => ("ms", 1_000_000),
-        _ if nanos >= 1_000 => ("us", 1_000),
-        _ => ("ns", 1),
-    };
-    write_fraction(f, nanos, size)?;
-    f.write_str(unit)
-}
-
 /// Writes `value / size` exactly; `size` is a power of ten.
 fn write_fraction(f: &mut fmt::Formatter<'_>, value: u64, size: u64) -> fmt::Result {
     write!(f, "{}", value / size)?;
@@ -326,7 +313,15 @@ fn write_fraction(f: &mut fmt::Formatter<'_>, value: u64, size: u64) -> fmt::Res
 
 impl fmt::Display for Span {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write_span(f, self.0)
+        // The largest unit that keeps it a short exact number.
+        let (unit, size) = match self.0 {
+            nanos if nanos.is_multiple_of(NANOS_PER_SECOND) => ("s", NANOS_PER_SECOND),
+            1_000_000.. => ("ms", 1_000_000),
+            1_000.. => ("us", 1_000),
+            _ => ("ns", 1),
+        };
+        write_fraction(f, self.0, size)?;
+        f.write_str(unit)
     }
 }
 

@@ -1,5 +1,6 @@
 //! What `barakat` takes and gives.
 
+use strum::VariantNames as _;
 use tmt_core::model::{Arguments, ModelError, Outcome};
 use tmt_core::{closed_form, keys};
 
@@ -18,9 +19,9 @@ keys! {
     PERSISTENCY: Count(0, 10_000), "delta" | "Delta" | "persistency" = 3, "repeats of a frame at most";
     DELAYED: Positive, "b" | "delayed_ack" = 2.0, "packets an acknowledgement";
     ORDER: Count(0, 1), "reseq" | "ord" | "in_order" = 1, "1: the link keeps packets in order, 0: not";
-    PIPE: Word(&["medium", "large"]), "bdp" = "medium",
+    PIPE: Word(Pipe::VARIANTS), "bdp" = "medium",
         "medium: frames take their time on the link; large: the propagation alone counts";
-    NACKS: Word(&["paper", "exact"]), "nack" = "paper",
+    NACKS: Word(Nacks::VARIANTS), "nack" = "paper",
         "share of transmissions that are repeated, as printed or as it is (B5)";
     WAITS: Word(&["prop1", "mminf"]), "reseq_model" = "prop1",
         "wait for order: first order in the load, or M/M/inf at any load (B6)";
@@ -52,22 +53,22 @@ closed_form! {
         };
     }
     results {
-        "PT" = number(found.transmission_loss), "a transmission of a frame fails";
-        "PF" = number(found.frame_loss), "a frame is lost for good";
-        "P" = number(found.packet_loss), "a packet is lost";
-        "alpha" = number(found.useful), "share of the busy link that is data of whole packets";
-        "alpha_inf" = number(found.useful_unlimited), "the same without a limit of repeats";
-        "EM" = number(found.repeats), "mean of the most repeats of any frame of a packet";
-        "EY" = number(found.last_frame), "mean place of the last frame with as many, 1 to X";
-        "Esigma" = number(found.transmission), "mean transmission of a frame with repeats before it, s";
-        "pi" = number(found.busy), "share of time in which the link is busy";
-        "A" = number(found.round_trip), "mean round trip without waiting for order, s";
-        "Ai" = number(found.ordered_round_trip), "mean round trip with it, s";
-        "lambda" = number(found.packets), "packets sent by all connections, 1/s";
-        "R" = number(found.connection), "what comes through of a connection, units/s";
-        "U" = number(found.throughput), "what comes through of all, units/s";
-        "percent" = number(100.0 * found.throughput / hybrid.rate), "the same, in percent of B";
-        "load" = number(found.load), "lambda/mu: packets on the link";
+        "PT" = found.transmission_loss, "a transmission of a frame fails";
+        "PF" = found.frame_loss, "a frame is lost for good";
+        "P" = found.packet_loss, "a packet is lost";
+        "alpha" = found.useful, "share of the busy link that is data of whole packets";
+        "alpha_inf" = found.useful_unlimited, "the same without a limit of repeats";
+        "EM" = found.repeats, "mean of the most repeats of any frame of a packet";
+        "EY" = found.last_frame, "mean place of the last frame with as many, 1 to X";
+        "Esigma" = found.transmission, "mean transmission of a frame with repeats before it, s";
+        "pi" = found.busy, "share of time in which the link is busy";
+        "A" = found.round_trip, "mean round trip without waiting for order, s";
+        "Ai" = found.ordered_round_trip, "mean round trip with it, s";
+        "lambda" = found.packets, "packets sent by all connections, 1/s";
+        "R" = found.connection, "what comes through of a connection, units/s";
+        "U" = found.throughput, "what comes through of all, units/s";
+        "percent" = 100.0 * found.throughput / hybrid.rate, "the same, in percent of B";
+        "load" = found.load, "lambda/mu: packets on the link";
     }
     and remarks(&hybrid, &found);
 }
@@ -96,16 +97,8 @@ fn hybrid(given: &Arguments) -> Result<Hybrid, ModelError> {
         persistency: given.count(&PERSISTENCY),
         delayed: given.number(&DELAYED),
         resequencing,
-        pipe: if given.word(&PIPE) == "large" {
-            Pipe::Large
-        } else {
-            Pipe::Medium
-        },
-        nacks: if given.word(&NACKS) == "exact" {
-            Nacks::Exact
-        } else {
-            Nacks::Paper
-        },
+        pipe: given.choice(&PIPE),
+        nacks: given.choice(&NACKS),
     })
 }
 

@@ -9,6 +9,7 @@ mod shorts;
 #[cfg(test)]
 mod tests;
 
+use strum::{EnumString, VariantNames};
 use tmt_core::model::ModelError;
 use tmt_core::types::to_f64;
 use tmt_core::{closed_form, keys};
@@ -23,7 +24,8 @@ use course::{Fluid, Single};
 pub use shorts::Shorts;
 
 /// How windows grow and what a loss leaves of them.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, EnumString, VariantNames)]
+#[strum(serialize_all = "lowercase")]
 pub enum Control {
     /// A segment per b round trips, and half: the paper's.
     Reno,
@@ -89,37 +91,30 @@ impl Mix {
     }
 
     fn check(&self, law: &Law) -> Result<(), ModelError> {
-        let refused = |why: &str| Err(ModelError::refused(why));
-        if self.control == Control::Cubic && law.connections > 1.0 {
-            return refused(
-                "cc=cubic is a law of one connection: windows that do not grow alike have no sum that does (N=1)",
-            );
-        }
-        if self.control == Control::Cubic && self.shorts.load > 0.0 {
-            return refused(
-                "cc=cubic has no short flows beside it: its growth is not told in pieces (short_load=0)",
-            );
-        }
-        if self.control == Control::Cubic && law.most < 4.0 {
-            return refused("cc=cubic needs windows: link and buffer hold fewer than 4 segments");
-        }
-        if self.control == Control::Westwood && law.between(law.pipe, law.most) < 1.0 {
-            return refused(
-                "cc=westwood keeps the link full, and without room in the buffer for a segment more of each \
-                 connection no segment comes between two congestions: a larger beta is needed",
-            );
-        }
-        if self.shorts.load > 0.0 && law.most * (1.0 - self.shorts.load) < 1.0 {
-            return refused("short flows leave less than a segment of the link to the long ones");
-        }
-        Ok(())
+        let (cubic, short) = (self.control == Control::Cubic, self.shorts.load > 0.0);
+        let stuck = || law.between(law.pipe, law.most) < 1.0;
+        let why = if cubic && law.connections > 1.0 {
+            "cc=cubic is a law of one connection: windows that do not grow alike have no sum that does (N=1)"
+        } else if cubic && short {
+            "cc=cubic has no short flows beside it: its growth is not told in pieces (short_load=0)"
+        } else if cubic && law.most < 4.0 {
+            "cc=cubic needs windows: link and buffer hold fewer than 4 segments"
+        } else if self.control == Control::Westwood && stuck() {
+            "cc=westwood keeps the link full, and without room in the buffer for a segment more of each connection no \
+             segment comes between two congestions: a larger beta is needed"
+        } else if short && law.most * (1.0 - self.shorts.load) < 1.0 {
+            "short flows leave less than a segment of the link to the long ones"
+        } else {
+            return Ok(());
+        };
+        Err(ModelError::refused(why))
     }
 }
 
 keys! {
     BURST: Positive, "burst" = 1.0,
         "mean number of segments that are lost together, 1 or more; 1 for independent losses";
-    CC: Word(&["reno", "cubic", "westwood"]), "cc" = "reno", "version of TCP";
+    CC: Word(Control::VARIANTS), "cc" = "reno", "version of TCP";
     LOAD: NonNegative, "short_load" = 0.0, "share of the link that short flows need, up to 0.9";
     SIZE: Positive, "short_size" = 30.0, "segments of a short flow";
     WINDOW: Positive, "short_window" = 10.0, "first window of a short flow, segments";
@@ -151,11 +146,7 @@ closed_form! {
         let mix = Mix {
             base: asked(arguments),
             burst: arguments.number(&BURST),
-            control: match arguments.word(&CC) {
-                "cubic" => Control::Cubic,
-                "westwood" => Control::Westwood,
-                _ => Control::Reno,
-            },
+            control: arguments.choice(&CC),
             shorts: Shorts {
                 load: arguments.number(&LOAD),
                 size: arguments.number(&SIZE),
@@ -182,14 +173,14 @@ closed_form! {
         let window = found.norm * link.pipe() / link.connections;
     }
     results {
-        "norm" = number(found.norm), "goodput of all long connections over mu";
-        "halfwidth" = number(found.half_width), "half-width of norm's interval at this level";
-        "per_connection" = array(found.per_connection.clone()), "goodput of each of them over mu";
-        "congestion_fraction" = number(found.congestion_fraction), "share of cycles that end by congestion";
-        "cycles" = number(found.cycles), "cycles drawn, warm-up excepted; 0 where the limit is exact";
-        "short_share" = number(share), "share of the link that short flows had";
-        "short_active" = number(shorts.active(link.pipe(), link.per_ack)), "short flows under way, mean";
-        "short_rounds" = number(shorts.rounds(link.per_ack)), "round trips of a short flow";
+        "norm" = found.norm, "goodput of all long connections over mu";
+        "halfwidth" = found.half_width, "half-width of norm's interval at this level";
+        "per_connection" = found.per_connection.clone(), "goodput of each of them over mu";
+        "congestion_fraction" = found.congestion_fraction, "share of cycles that end by congestion";
+        "cycles" = found.cycles, "cycles drawn, warm-up excepted; 0 where the limit is exact";
+        "short_share" = share, "share of the link that short flows had";
+        "short_active" = shorts.active(link.pipe(), link.per_ack), "short flows under way, mean";
+        "short_rounds" = shorts.rounds(link.per_ack), "round trips of a short flow";
     }
     remarks {
         if found.is_thin(link) => THIN;

@@ -31,20 +31,20 @@ closed_form! {
         };
     }
     results {
-        "r" = number(path.loss.yes), "loss of a link-layer packet";
-        "nu" = number(path.reordering), "(1-r)/ln(1/r)";
-        "beta" = number(path.beta()), "B/(mu T2)";
-        "Tcal" = number(found.tcal), "transfer time of the largest window beyond T1, in T2";
-        "rho" = number(found.rho), "its share of the whole";
-        "wmax" = number(found.w_max), "largest window, segments";
-        "case" = count(found.case as u64), "1: beta >= 1+rho, 2: 1 < beta < 1+rho, 3: beta <= 1";
-        "A1" = number(found.a[0]), "of (40)";
-        "A2" = number(found.a[1]), "of (40)";
-        "A3" = number(found.a[2]), "of (40)";
-        "norm" = number(found.norm), "throughput over mu";
-        "throughput" = number(path.rate * found.norm), "segments/s";
-        "efficiency" = number(found.efficiency), "throughput over mu (1-r)";
-        "norm_direct_sum" = number(found.direct),
+        "r" = path.loss.yes, "loss of a link-layer packet";
+        "nu" = path.reordering, "(1-r)/ln(1/r)";
+        "beta" = path.beta(), "B/(mu T2)";
+        "Tcal" = found.tcal, "transfer time of the largest window beyond T1, in T2";
+        "rho" = found.rho, "its share of the whole";
+        "wmax" = found.w_max, "largest window, segments";
+        "case" = found.case as u64, "1: beta >= 1+rho, 2: 1 < beta < 1+rho, 3: beta <= 1";
+        "A1" = found.a[0], "of (40)";
+        "A2" = found.a[1], "of (40)";
+        "A3" = found.a[2], "of (40)";
+        "norm" = found.norm, "throughput over mu";
+        "throughput" = path.rate * found.norm, "segments/s";
+        "efficiency" = found.efficiency, "throughput over mu (1-r)";
+        "norm_direct_sum" = found.direct,
             "throughput over mu by (38) over whole windows, from w_max/2 rounded (half to even) to twice that";
     }
     and remarks(&path, &found);

@@ -1,8 +1,10 @@
 //! Codes by their keys.
 
+use strum::VariantNames as _;
+
 use super::{Burst, Code, Outer, required_ecn0_db};
 use crate::model::block::{self, MOST};
-use crate::model::conv::{EBN0, ECN0, LOOSE, RATE, Rate, decibels, energies};
+use crate::model::conv::{EBN0, ECN0, LOOSE, RATE, decibels, energies};
 use crate::model::{Arguments, Key, ModelError, Outcome};
 use crate::types::to_f64;
 
@@ -17,7 +19,7 @@ keys! {
     BITS: Positive, "bits" = 8920.0, "bits of a segment without outer code (1115 bytes; 8832 for 1104)";
     BYTES: Positive, "block_bytes" = 23.0, "data bytes of an erasure block (the paper's 23, 46, 92)";
     OVERHEAD: NonNegative, "overhead_bits" = 32.0, "bits of an erasure block besides";
-    EBL: Word(&["errors", "span"]), "ebl" = "errors",
+    EBL: Word(Burst::VARIANTS), "ebl" = "errors",
         "burst length: wrong bits, or bits from the first to the last wrong one (the paper's wording, C7)";
     TARGET: Probability, "target" | "ser" = 1e-4, "segment error rate that is wanted, below 1";
 }
@@ -47,12 +49,12 @@ closed_form! {
         let errors = code.errors_at(channel);
     }
     results {
-        "rate" = number(code.rate()), "information bits a channel bit, all codes together";
-        "ecn0_db" = number(channel), "Ec/N0, dB";
-        "ebn0_db" = number(information), "Eb/N0, dB";
-        "ber" = number(errors.ber), "bit error rate on the channel, or behind the convolutional code";
-        "ebl" = number(errors.burst), "length of a burst of errors, bits";
-        "ser" = number(errors.segment), "segment error rate";
+        "rate" = code.rate(), "information bits a channel bit, all codes together";
+        "ecn0_db" = channel, "Ec/N0, dB";
+        "ebn0_db" = information, "Eb/N0, dB";
+        "ber" = errors.ber, "bit error rate on the channel, or behind the convolutional code";
+        "ebl" = errors.burst, "length of a burst of errors, bits";
+        "ser" = errors.segment, "segment error rate";
     }
     and remarked(&code, channel);
 }
@@ -69,9 +71,9 @@ closed_form! {
         let channel = required_ecn0_db(&code, arguments.number(&TARGET))?;
     }
     results {
-        "ecn0_db" = number(channel), "Ec/N0, dB";
-        "ebn0_db" = number(channel - decibels(code.rate())), "Eb/N0, dB";
-        "rate" = number(code.rate()), "information bits a channel bit, all codes together";
+        "ecn0_db" = channel, "Ec/N0, dB";
+        "ebn0_db" = channel - decibels(code.rate()), "Eb/N0, dB";
+        "rate" = code.rate(), "information bits a channel bit, all codes together";
     }
     and remarked(&code, channel);
 }
@@ -109,13 +111,9 @@ fn code(arguments: &Arguments) -> Result<Code, ModelError> {
         },
     };
     Ok(Code {
-        inner: inner.then(|| Rate::named(arguments.word(&RATE))),
+        inner: inner.then(|| arguments.choice(&RATE)),
         outer,
-        burst: if arguments.word(&EBL) == "span" {
-            Burst::Span
-        } else {
-            Burst::Errors
-        },
+        burst: arguments.choice(&EBL),
     })
 }
 
