@@ -1,5 +1,6 @@
 //! Goodput of a link whose only losses are those of its full buffer (papers/003, eq (13)-(14)).
 
+use tmt_core::model::Arguments;
 use tmt_core::types::to_f64;
 use tmt_core::{closed_form, keys};
 
@@ -19,6 +20,17 @@ pub struct Bottleneck {
 }
 
 impl Bottleneck {
+    /// What the keys of a bottleneck say, for so many connections.
+    pub(super) fn of(arguments: &Arguments, connections: u64) -> Self {
+        Self {
+            mu: arguments.number(&MU),
+            tau: arguments.number(&TAU),
+            beta: arguments.number(&BETA),
+            connections: to_f64(connections),
+            per_ack: arguments.number(&B),
+        }
+    }
+
     /// Round trip without queueing, T = τ + 1/μ, s (papers/003, section II.A).
     #[must_use]
     pub fn round_trip(&self) -> f64 {
@@ -102,13 +114,7 @@ closed_form! {
     example: "mu=10 b=1 beta=0.8";
     keys: [MU, TAU, BETA, N, B];
     answer(arguments) {
-        let link = Bottleneck {
-            mu: arguments.number(&MU),
-            tau: arguments.number(&TAU),
-            beta: arguments.number(&BETA),
-            connections: to_f64(arguments.count(&N)),
-            per_ack: arguments.number(&B),
-        };
+        let link = Bottleneck::of(arguments, arguments.count(&N));
         let norm = link.congestion_goodput();
         let thin = link.most() < 10.0 * link.connections;
     }

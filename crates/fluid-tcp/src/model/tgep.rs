@@ -280,13 +280,7 @@ closed_form! {
 /// The question that the keys of TGEP say.
 fn asked(arguments: &Arguments) -> Question {
     Question {
-        link: Bottleneck {
-            mu: arguments.number(&MU),
-            tau: arguments.number(&TAU),
-            beta: arguments.number(&BETA),
-            connections: to_f64(arguments.count(&N)),
-            per_ack: arguments.number(&B),
-        },
+        link: Bottleneck::of(arguments, arguments.count(&N)),
         loss: arguments.number(&Q),
         resend_round_trip: arguments.word(&RESEND) == "rtt",
         relative: arguments.number(&CI),

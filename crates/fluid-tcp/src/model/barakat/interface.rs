@@ -1,11 +1,12 @@
 //! What `barakat` takes and gives.
 
 use strum::VariantNames as _;
-use tmt_core::model::{Arguments, ModelError, Outcome};
+use tmt_core::model::{Arguments, ModelError};
+use tmt_core::types::to_f64;
 use tmt_core::{closed_form, keys};
 
 use super::resequencing::Resequencing;
-use super::{Hybrid, Nacks, Pipe, Throughput};
+use super::{Hybrid, Nacks, Pipe};
 
 keys! {
     CONNECTIONS: Count(1, 1_000_000), "C" | "c" | "connections" = 10, "TCP connections over the link";
@@ -51,6 +52,10 @@ closed_form! {
                 "T = 0, D = 0 and bdp=large: a round trip would take no time",
             ));
         };
+        let (full, through) = (found.busy >= 1.0, found.useful > 0.0);
+        let packet_time = to_f64(hybrid.frames) * hybrid.frame_time();
+        let medium = hybrid.pipe == Pipe::Medium;
+        let first_order = hybrid.resequencing == Resequencing::FirstOrder;
     }
     results {
         "PT" = found.transmission_loss, "a transmission of a frame fails";
@@ -70,7 +75,18 @@ closed_form! {
         "percent" = 100.0 * found.throughput / hybrid.rate, "the same, in percent of B";
         "load" = found.load, "lambda/mu: packets on the link";
     }
-    and remarks(&hybrid, &found);
+    remarks {
+        if found.packet_loss <= 0.0 => "no packet is lost: nothing bounds R here, and the link is full";
+        if !through => "nothing comes through: every packet is lost";
+        if full && through =>
+            "the link is full: U is exact, but R, lambda and load are upper figures and A and Ai lower ones, for the queue in front of the link is left out (B8)";
+        if medium && packet_time > 2.0 * hybrid.delay + hybrid.frame_time() =>
+            "a packet's frames are not out when the first NACK comes back: the link is too short for bdp=medium, which takes the waits of frames as independent";
+        if !medium && packet_time > 0.1 * hybrid.delay =>
+            "a packet takes more than a tenth of the one-way delay to send: bdp=large, which leaves that out, is too fast";
+        if first_order && found.load > 0.5 && through && !full =>
+            "lambda/mu is not small: proposition 1, first order in it, adds too little waiting for order (reseq_model=mminf has all of it, B6)";
+    }
 }
 
 fn hybrid(given: &Arguments) -> Result<Hybrid, ModelError> {
@@ -86,7 +102,7 @@ fn hybrid(given: &Arguments) -> Result<Hybrid, ModelError> {
         _ => Resequencing::FirstOrder,
     };
     Ok(Hybrid {
-        connections: tmt_core::types::to_f64(given.count(&CONNECTIONS)),
+        connections: to_f64(given.count(&CONNECTIONS)),
         rate: given.number(&RATE),
         delay: given.number(&DELAY),
         elsewhere: given.number(&ELSEWHERE),
@@ -100,37 +116,4 @@ fn hybrid(given: &Arguments) -> Result<Hybrid, ModelError> {
         pipe: given.choice(&PIPE),
         nacks: given.choice(&NACKS),
     })
-}
-
-/// What lies outside of the model's assumptions.
-fn remarks(outcome: Outcome, hybrid: &Hybrid, found: &Throughput) -> Outcome {
-    let frames = tmt_core::types::to_f64(hybrid.frames);
-    let packet_time = frames * hybrid.frame_time();
-    let medium = hybrid.pipe == Pipe::Medium;
-    let outcome = outcome
-        .remark_if(
-            found.packet_loss <= 0.0,
-            "no packet is lost: nothing bounds R here, and the link is full",
-        )
-        .remark_if(
-            found.useful <= 0.0,
-            "nothing comes through: every packet is lost",
-        )
-        .remark_if(
-            found.busy >= 1.0 && found.useful > 0.0,
-            "the link is full: U is exact, but R, lambda and load are upper figures and A and Ai lower ones, for the queue in front of the link is left out (B8)",
-        )
-        .remark_if(
-            medium && packet_time > 2.0 * hybrid.delay + hybrid.frame_time(),
-            "a packet's frames are not out when the first NACK comes back: the link is too short for bdp=medium, which takes the waits of frames as independent",
-        )
-        .remark_if(
-            !medium && packet_time > 0.1 * hybrid.delay,
-            "a packet takes more than a tenth of the one-way delay to send: bdp=large, which leaves that out, is too fast",
-        );
-    let crowded = found.load > 0.5 && found.useful > 0.0 && found.busy < 1.0;
-    outcome.remark_if(
-        hybrid.resequencing == Resequencing::FirstOrder && crowded,
-        "lambda/mu is not small: proposition 1, first order in it, adds too little waiting for order (reseq_model=mminf has all of it, B6)",
-    )
 }

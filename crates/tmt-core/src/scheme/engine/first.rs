@@ -1,6 +1,7 @@
 //! First transmissions by slices, for a link whose queue holds the codewords: what needs no repeat is settled without
 //! the super-block's grid. Between super-blocks only, and only where one is a single codeword.
 
+use super::saturated::before;
 use super::{Machine, nth_arrival};
 use crate::types::{Lldu, Slot, Time};
 
@@ -17,13 +18,7 @@ impl Machine {
     /// Those of `slots` in which the next repeat cannot be sent yet.
     #[must_use]
     pub fn before_repeats<'a>(&self, slots: &'a [Slot]) -> &'a [Slot] {
-        let ready = self.repeats.next_ready();
-        match slots.last() {
-            Some(last) if last.tx_time().as_nanos() >= ready => {
-                &slots[..slots.partition_point(|slot| slot.tx_time().as_nanos() < ready)]
-            }
-            _ => slots,
-        }
+        &slots[..before(slots, self.repeats.next_ready())]
     }
 
     /// Codewords of one unit each, all of them received, in slots before the next repeat; appends the LLDUs whose
