@@ -20,7 +20,7 @@ pub struct Bottleneck {
 }
 
 impl Bottleneck {
-    /// What the keys of a bottleneck say, for so many connections.
+    /// What the keys of a bottleneck say, for this number of connections.
     pub(super) fn of(arguments: &Arguments, connections: u64) -> Self {
         Self {
             mu: arguments.number(&MU),

@@ -75,7 +75,7 @@ proptest! {
 
 proptest! {
     // Up to 1e8 cycles each.
-    #![proptest_config(ProptestConfig::with_cases(12))]
+    #![proptest_config(ProptestConfig::with_cases(8))]
 
     #[test]
     fn corners_of_drawn_models_have_an_answer_or_a_reason(

@@ -306,7 +306,7 @@ fn middle(bucket: u64, bits: u32) -> u64 {
 }
 
 impl Histogram {
-    /// Counts a value so many times.
+    /// Counts a value `times` times.
     fn add(&mut self, nanos: u64, times: u64) {
         if nanos == 0 {
             self.zeros += times;

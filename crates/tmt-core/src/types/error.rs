@@ -94,7 +94,7 @@ pub enum ErrorKind {
     #[error("found a row after the end line, expected nothing more")]
     RowAfterEnd,
     /// An end line that tells another number of rows than were read.
-    #[error("found {read} rows, expected the {told} that the end line tells")]
+    #[error("found {read} rows, expected the {told} that the end line says")]
     RowCount {
         /// Rows the end line tells.
         told: u64,

@@ -17,7 +17,7 @@ pub struct Decoded {
 
 /// A machine between two super-blocks, for codewords that are sent in slots before the next repeat.
 ///
-/// The LLDUs of what is taken so are not told as settled.
+/// What is taken this way is not reported as settled.
 #[derive(Debug)]
 pub struct FirstAttempts<'m, 's> {
     machine: &'m mut Machine,
