@@ -267,7 +267,7 @@ fn doubles_take_a_unit() {
         let untold = read_arrow(&bytes, options());
         let (kind, _) = refusal(&untold);
         assert!(matches!(kind, ErrorKind::UnitMissing { name: "tx_time" }));
-        assert!(untold.end.unwrap_err().to_string().contains("--unit"));
+        assert!(untold.end.unwrap_err().to_string().contains("s, ms, us or ns"));
     }
 }
 
@@ -335,7 +335,7 @@ fn columns_that_do_not_fit_are_refused_by_name() {
         (
             vec![("tx_time", whole()), ("decode_delay", whole())],
             milliseconds,
-            "tx_time: found --unit ms for a column of int64, expected no unit or ns: whole numbers of Arrow and Parquet are nanoseconds",
+            "tx_time: found the unit ms for a column of int64, expected no unit or ns: whole numbers of Arrow and Parquet are nanoseconds",
         ),
     ] {
         let reading = read_arrow(&written(columns, None), options);
