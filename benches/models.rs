@@ -13,7 +13,9 @@ fn examples(c: &mut Criterion) {
         .iter()
         .chain(fluid_tcp::model::MODELS);
     for model in models.copied() {
-        group.bench_function(model.name, |b| b.iter(|| black_box(model.example())));
+        group.bench_function(model.name, |b| {
+            b.iter(|| black_box(model.run(model.example)))
+        });
     }
     group.finish();
 }

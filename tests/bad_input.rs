@@ -77,7 +77,7 @@ fn refusals() -> Vec<(&'static str, String)> {
         ),
         (
             "row-count",
-            ":5: found 2 rows, expected the 3 that the end line tells".to_owned(),
+            ":5: found 2 rows, expected the 3 that the end line says".to_owned(),
         ),
         ("short-row", format!(":3:2: found '2', {column}")),
         ("too-large-delay", format!(":2:3: decode_delay: found '1e10', {LARGEST}")),

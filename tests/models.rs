@@ -234,7 +234,7 @@ fn what_is_asked_wrongly_is_refused_with_a_hint() {
     for (arguments, words) in [
         (
             "model fec nx=3",
-            &["'nx' is no key of fec", "did you mean", "keys: nd, nr"][..],
+            &["'nx' is not a key of fec", "did you mean", "keys: nd, nr"][..],
         ),
         ("model fex", &["unrecognized subcommand", "fec"]),
         ("model", &["which model?", "--list"]),
@@ -243,7 +243,7 @@ fn what_is_asked_wrongly_is_refused_with_a_hint() {
             "model fec nd=2.5",
             &["nd: found '2.5', expected a whole number"],
         ),
-        ("model fec nd=3 ND=3", &["'nd' stands twice"]),
+        ("model fec nd=3 ND=3", &["'nd' is given more than once"]),
         ("model fec beta=1.5", &["expected a number from 0 to 1"]),
         ("model fec nd=60000 nr=20000", &["at most 65535"]),
         ("model fec --sweep beta=0..1", &["how many points?"]),

@@ -8,13 +8,18 @@ use std::str::FromStr;
 
 use crate::math::rng::{Limit, Stream, Uniform};
 
+mod bernoulli;
 mod blocks;
 mod fading;
+mod family;
+mod gilbert_elliott;
 mod piece;
 pub mod synth;
 
 pub use blocks::Blocks;
 pub use fading::{Fades, Fading};
+pub use family::{ChannelError, FAMILIES, Family, Key, examples};
+pub use gilbert_elliott::{GilbertElliott, Start};
 pub use piece::{Chain, ErasurePiece, Erasures};
 
 /// An erasure process, one draw a unit.
@@ -29,147 +34,18 @@ pub enum ChannelSpec {
     GilbertElliott(GilbertElliott),
 }
 
-/// Parameters of the two-state channel.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct GilbertElliott {
-    /// P(stay in good).
-    pub alpha: f64,
-    /// P(stay in bad).
-    pub beta: f64,
-    /// Erasure probability in the good state, 0 in the papers.
-    pub pg: f64,
-    /// Erasure probability in the bad state, 1 in the papers.
-    pub pb: f64,
-    /// The state of the first unit.
-    pub start: Start,
-}
-
-/// Which state the first unit meets.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Start {
-    /// Drawn from the stationary law.
-    Stationary,
-    /// Good.
-    Good,
-    /// Bad.
-    Bad,
-}
-
-/// Why a channel's text was refused.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ChannelError(String);
-
-impl fmt::Display for ChannelError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-
-impl std::error::Error for ChannelError {}
-
-/// The form of [`GilbertElliott`]'s text.
-const FORM: &str =
-    "alpha=P(stay in good),beta=P(stay in bad)[,pg=0][,pb=1][,start=stationary|good|bad]";
-
-impl GilbertElliott {
-    /// Share of the units that meet the bad state, (1 − alpha) / (2 − alpha − beta) (papers/000 eq 3).
-    ///
-    /// `None` for alpha = beta = 1, where neither state is ever left.
-    #[must_use]
-    pub fn p_bad(&self) -> Option<f64> {
-        let leaving = (1.0 - self.alpha) + (1.0 - self.beta);
-        (leaving > 0.0).then(|| (1.0 - self.alpha) / leaving)
-    }
-
-    /// Probability that the first unit meets the bad state.
-    fn p_bad_at_start(&self) -> f64 {
-        match self.start {
-            Start::Stationary => self.p_bad().unwrap_or(0.0),
-            Start::Good => 0.0,
-            Start::Bad => 1.0,
-        }
-    }
-}
-
-impl FromStr for GilbertElliott {
-    type Err = ChannelError;
-
-    fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let (mut alpha, mut beta, mut pg, mut pb, mut start) = (None, None, None, None, None);
-        for part in text.split(',') {
-            let (key, value) = part
-                .split_once('=')
-                .ok_or_else(|| ChannelError(format!("'{part}': expected {FORM}")))?;
-            let slot = match key {
-                "alpha" => &mut alpha,
-                "beta" => &mut beta,
-                "pg" => &mut pg,
-                "pb" => &mut pb,
-                "start" => {
-                    let state = match value {
-                        "stationary" => Start::Stationary,
-                        "good" => Start::Good,
-                        "bad" => Start::Bad,
-                        _ => {
-                            return Err(ChannelError(format!(
-                                "'{part}': expected start=stationary|good|bad"
-                            )));
-                        }
-                    };
-                    if start.replace(state).is_some() {
-                        return Err(ChannelError("'start' stands twice".to_owned()));
-                    }
-                    continue;
-                }
-                _ => return Err(ChannelError(format!("'{part}': expected {FORM}"))),
-            };
-            if slot.replace(probability(value)?).is_some() {
-                return Err(ChannelError(format!("'{key}' stands twice")));
-            }
-        }
-        let needed = |value: Option<f64>, key| {
-            value.ok_or_else(|| ChannelError(format!("'{key}' is missing: expected {FORM}")))
-        };
-        let channel = Self {
-            alpha: needed(alpha, "alpha")?,
-            beta: needed(beta, "beta")?,
-            pg: pg.unwrap_or(0.0),
-            pb: pb.unwrap_or(1.0),
-            start: start.unwrap_or(Start::Stationary),
-        };
-        if channel.p_bad().is_none() && channel.start == Start::Stationary {
-            let text = "alpha=1 and beta=1 never leave a state and have no stationary law: say start=good or start=bad";
-            return Err(ChannelError(text.to_owned()));
-        }
-        Ok(channel)
-    }
-}
-
-impl fmt::Display for GilbertElliott {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(
-            f,
-            "alpha={},beta={},pg={},pb={}",
-            self.alpha, self.beta, self.pg, self.pb
-        )?;
-        match self.start {
-            Start::Stationary => Ok(()),
-            Start::Good => f.write_str(",start=good"),
-            Start::Bad => f.write_str(",start=bad"),
-        }
-    }
-}
-
 impl FromStr for ChannelSpec {
     type Err = ChannelError;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        match text.split_once(':') {
-            Some(("bernoulli", p)) => Ok(Self::Bernoulli { p: probability(p)? }),
-            Some(("gilbert-elliott", parameters)) => parameters.parse().map(Self::GilbertElliott),
-            _ => Err(ChannelError(format!(
-                "'{text}': expected bernoulli:P or gilbert-elliott:{FORM}"
-            ))),
+        let mut families = FAMILIES.to_vec();
+        families.retain(|family| family.in_steps);
+        match SlotChannel::parse_with(text, &families)? {
+            SlotChannel::Steps(spec) => Ok(spec),
+            SlotChannel::Fading(_) => {
+                let text = format!("'{text}': expected a process that goes on with every unit");
+                Err(ChannelError(text))
+            }
         }
     }
 }
@@ -177,8 +53,10 @@ impl FromStr for ChannelSpec {
 impl fmt::Display for ChannelSpec {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Bernoulli { p } => write!(f, "bernoulli:{p}"),
-            Self::GilbertElliott(channel) => write!(f, "gilbert-elliott:{channel}"),
+            Self::Bernoulli { p } => write!(f, "{}:{p}", bernoulli::FAMILY.name),
+            Self::GilbertElliott(channel) => {
+                write!(f, "{}:{channel}", gilbert_elliott::FAMILY.name)
+            }
         }
     }
 }
@@ -192,18 +70,21 @@ pub enum SlotChannel {
     Fading(Fading),
 }
 
+impl SlotChannel {
+    /// Reads a process of one of these families: [`FAMILIES`], or a caller's own beside or in place of them.
+    ///
+    /// # Errors
+    /// What is wrong with the text, and what is accepted.
+    pub fn parse_with(text: &str, families: &[&Family]) -> Result<Self, ChannelError> {
+        family::read(text, families)
+    }
+}
+
 impl FromStr for SlotChannel {
     type Err = ChannelError;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        match text.split_once(':') {
-            Some(("fading", parameters)) => parameters.parse().map(Self::Fading),
-            Some(("bernoulli" | "gilbert-elliott", _)) => text.parse().map(Self::Steps),
-            _ => Err(ChannelError(format!(
-                "'{text}': expected bernoulli:P, gilbert-elliott:{FORM} or fading:{}",
-                fading::FORM
-            ))),
-        }
+        Self::parse_with(text, FAMILIES)
     }
 }
 
@@ -211,7 +92,7 @@ impl fmt::Display for SlotChannel {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Steps(channel) => write!(f, "{channel}"),
-            Self::Fading(fading) => write!(f, "fading:{fading}"),
+            Self::Fading(fading) => write!(f, "{}:{fading}", fading::FAMILY.name),
         }
     }
 }
@@ -315,14 +196,79 @@ mod tests {
     use super::*;
 
     #[test]
-    fn texts_read_back() {
-        for text in [
-            "bernoulli:0.001",
-            "gilbert-elliott:alpha=0.99,beta=0.8,pg=0,pb=1",
-            "gilbert-elliott:alpha=1,beta=1,pg=0,pb=1,start=bad",
-        ] {
-            assert_eq!(text.parse::<ChannelSpec>().unwrap().to_string(), text);
+    fn examples_read_back_and_use_every_key() {
+        for family in FAMILIES {
+            for text in family.examples {
+                let (name, parameters) = text.split_once(':').unwrap();
+                assert_eq!(name, family.name);
+                let read = text.parse::<SlotChannel>().unwrap();
+                assert_eq!((family.read)(parameters).unwrap(), read);
+                assert_eq!(read.to_string(), *text);
+                assert_eq!(text.parse::<ChannelSpec>().is_ok(), family.in_steps);
+            }
+            for key in family.keys.iter().filter(|_| family.keys.len() > 1) {
+                let uses = |text: &&str| text.contains(&format!("{}=", key.name));
+                assert!(family.examples.iter().any(uses), "{}", key.name);
+            }
         }
+        assert_eq!(examples().next(), Some("bernoulli:0.001"));
+    }
+
+    #[test]
+    fn presets_are_what_is_not_given() {
+        let short: ChannelSpec = "gilbert-elliott:beta=0.8,alpha=0.99".parse().unwrap();
+        let text = "gilbert-elliott:alpha=0.99,beta=0.8,pg=0,pb=1";
+        assert_eq!(short.to_string(), text);
+        assert_eq!(
+            gilbert_elliott::FAMILY.form(),
+            "gilbert-elliott:alpha=P(stay in good),beta=P(stay in bad)[,pg=0][,pb=1][,start=stationary|good|bad]"
+        );
+        assert_eq!(bernoulli::FAMILY.form(), "bernoulli:P");
+    }
+
+    #[test]
+    fn a_callers_own_family_is_read_beside_ours() {
+        static BURSTS: Family = Family {
+            name: "bursts",
+            about: "Bursts of a mean length",
+            keys: &[
+                Key::needed("length", "UNITS", "mean length of a burst, units, from 1"),
+                Key::preset(
+                    "every",
+                    "UNITS",
+                    "100",
+                    "mean distance of bursts, units, from 1",
+                ),
+            ],
+            examples: &[],
+            in_steps: true,
+            read: |text| {
+                let [length, every] = BURSTS.values(text)?;
+                let number = |text: &str| text.parse::<f64>().ok().filter(|x| *x >= 1.0);
+                let stay = |text: &str| {
+                    let number = number(text).map(|mean| 1.0 - 1.0 / mean);
+                    number.ok_or_else(|| ChannelError(format!("'{text}': expected 1 or more")))
+                };
+                let channel = GilbertElliott {
+                    alpha: stay(every)?,
+                    beta: stay(length)?,
+                    pg: 0.0,
+                    pb: 1.0,
+                    start: Start::Stationary,
+                };
+                Ok(SlotChannel::Steps(ChannelSpec::GilbertElliott(channel)))
+            },
+        };
+        let families = [FAMILIES, &[&BURSTS]].concat();
+        let read = |text| SlotChannel::parse_with(text, &families);
+        let same = "gilbert-elliott:alpha=0.99,beta=0.5".parse();
+        assert_eq!(read("bursts:length=2"), same);
+        assert!(read("bernoulli:0.1").is_ok());
+        let error = read("rain:1").unwrap_err().to_string();
+        assert!(
+            error.contains("bursts:length=UNITS[,every=UNITS]"),
+            "{error}"
+        );
     }
 
     #[test]

@@ -15,6 +15,28 @@
 //! - [`format`]: every file format, read and written. Formats see no schemes.
 //! - [`pipeline`]: all of it at the same time, on all cores.
 //!
+//! The timeline of four slots, 10 ms apart, of which the second is erased and sent again a round trip later:
+//!
+//! ```
+//! use std::time::Duration;
+//! use tmt_core::{Fate, SchemeSpec, Slot, Span, Time, Walk};
+//!
+//! let rtt = Span::try_from(Duration::from_millis(20))?;
+//! let mut walk = Walk::new(SchemeSpec::harq(1, 1)?, rtt, Span::ZERO);
+//! let at = |millis| Time::ZERO.saturating_add(Span::from_millis(millis));
+//! let received = |millis| Slot::new(at(millis), Span::from_millis(1));
+//! let slots = [received(0), Some(Slot::erased(at(10))), received(20), received(30)];
+//! let slots: Vec<Slot> = slots.into_iter().flatten().collect();
+//! let mut lldus = Vec::new();
+//! walk.slots(&slots, &mut lldus)?;
+//! let end = walk.finish(&mut lldus);
+//! assert_eq!((end.rows, end.slots), (3, 4));
+//! let again = lldus[1];
+//! assert_eq!((again.fate, again.attempts), (Fate::Delivered, 2));
+//! assert_eq!(again.decode_delay, Span::from_millis(21)); // sent at 10 ms, there at 31 ms
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
 //! Nothing here prints, exits, looks at the clock or reads the environment: input, arguments and
 //! seed determine every byte.
 
@@ -32,4 +54,6 @@ pub mod scheme;
 pub mod stats;
 pub mod types;
 
-pub use types::{Error, ErrorKind, Position, Result};
+pub use scheme::SchemeSpec;
+pub use scheme::runner::{Walk, WalkError};
+pub use types::{BitRate, Bytes, Error, ErrorKind, Fate, Lldu, Position, Result, Slot, Span, Time};

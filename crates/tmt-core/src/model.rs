@@ -4,6 +4,9 @@
 //! line in the registry: `MODELS` here for the link, `fluid_tcp::model::MODELS` for TCP. Nothing here
 //! sees a trace or the machine that runs schemes, so that the one can be checked by the other.
 
+#[macro_use]
+mod descriptor;
+
 pub mod arq;
 pub mod block;
 pub mod chain;
@@ -18,9 +21,9 @@ mod outcome;
 pub mod ser;
 pub mod tail;
 
-use std::fmt;
+use serde::Serialize;
 
-pub use key::{Arguments, Domain, Key, Preset, Value};
+pub use key::{Arguments, Domain, Key, Value};
 pub use outcome::{Outcome, Quantity};
 
 /// The models of the link; TCP's are in `fluid_tcp::model`.
@@ -39,26 +42,20 @@ pub static MODELS: &[&Model] = &[
 ];
 
 /// A result of a model.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct Field {
     /// Name at the interface.
+    #[serde(rename = "result")]
     pub name: &'static str,
     /// What it is, with its unit.
     pub about: &'static str,
 }
 
-impl Field {
-    /// A result with its name and what it is.
-    #[must_use]
-    pub const fn new(name: &'static str, about: &'static str) -> Self {
-        Self { name, about }
-    }
-}
-
 /// A model as it is offered at the interface.
-#[derive(Debug)]
+#[derive(Debug, Serialize)]
 pub struct Model {
     /// Name at the interface.
+    #[serde(rename = "model")]
     pub name: &'static str,
     /// What it answers, in one line.
     pub about: &'static str,
@@ -73,13 +70,15 @@ pub struct Model {
     /// What it gives, in the order in which it is shown.
     pub results: &'static [Field],
     /// The answer.
+    #[serde(skip)]
     pub answer: fn(&Arguments) -> Result<Outcome, ModelError>,
 }
 
 /// Why a model gave no answer.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ModelError {
     /// No key of that name.
+    #[error("'{key}' is not a key of {model}{} (keys: {})", suggestion(*nearest), known.join(", "))]
     UnknownKey {
         /// The model.
         model: &'static str,
@@ -90,12 +89,14 @@ pub enum ModelError {
         /// All keys there are.
         known: Vec<&'static str>,
     },
-    /// A key stands twice.
+    /// A key is given more than once.
+    #[error("'{key}' is given more than once")]
     Twice {
         /// Which.
         key: &'static str,
     },
     /// A value is outside of its domain.
+    #[error("{key}: found '{found}', expected {expected}")]
     Value {
         /// Of which key.
         key: &'static str,
@@ -105,6 +106,7 @@ pub enum ModelError {
         expected: String,
     },
     /// The values are fine one by one, but have no answer together.
+    #[error("{0}")]
     Refused(String),
 }
 
@@ -116,33 +118,11 @@ impl ModelError {
     }
 }
 
-impl fmt::Display for ModelError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::UnknownKey {
-                model,
-                key,
-                nearest,
-                known,
-            } => {
-                write!(f, "'{key}' is no key of {model}")?;
-                if let Some(nearest) = nearest {
-                    write!(f, ": did you mean '{nearest}'?")?;
-                }
-                write!(f, " (keys: {})", known.join(", "))
-            }
-            Self::Twice { key } => write!(f, "'{key}' stands twice"),
-            Self::Value {
-                key,
-                found,
-                expected,
-            } => write!(f, "{key}: found '{found}', expected {expected}"),
-            Self::Refused(why) => f.write_str(why),
-        }
-    }
+fn suggestion(nearest: Option<&str>) -> String {
+    nearest.map_or_else(String::new, |nearest| {
+        format!(": did you mean '{nearest}'?")
+    })
 }
-
-impl std::error::Error for ModelError {}
 
 impl Model {
     /// The key of this name, under any of its names.
@@ -165,7 +145,7 @@ impl Model {
     /// The arguments that these `key`, `value` pairs say; keys that are left out have their presets.
     ///
     /// # Errors
-    /// An unknown key, a key that stands twice, or a value outside of its key's domain.
+    /// An unknown key, a key that is given more than once, or a value outside of its key's domain.
     pub fn arguments<'a>(
         &self,
         given: impl IntoIterator<Item = (&'a str, &'a str)>,
@@ -192,12 +172,12 @@ impl Model {
         }
     }
 
-    /// What comes of `example`.
+    /// The answer to `key=value` texts with blanks between them, such as the example's.
     ///
     /// # Errors
     /// As [`Self::arguments`] and [`Self::evaluate`].
-    pub fn example(&self) -> Result<Outcome, ModelError> {
-        let pairs = self.example.split_whitespace();
+    pub fn run(&self, text: &str) -> Result<Outcome, ModelError> {
+        let pairs = text.split_whitespace();
         let pairs = pairs.filter_map(|pair| pair.split_once('='));
         self.evaluate(&self.arguments(pairs)?)
     }
@@ -246,7 +226,7 @@ pub fn check_registry(models: &[&Model]) {
                 );
             }
         }
-        let outcome = match model.example() {
+        let outcome = match model.run(model.example) {
             Ok(outcome) => outcome,
             Err(error) => panic!("{name} {}: {error}", model.example),
         };

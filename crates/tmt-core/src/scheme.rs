@@ -15,13 +15,15 @@ mod none;
 use std::fmt;
 use std::str::FromStr;
 
-/// Every scheme there is.
-static FAMILIES: [Family; 5] = [
-    none::FAMILY,
-    fec::FAMILY,
-    arq::FAMILY,
-    harq::FAMILY,
-    frame_arq::FAMILY,
+use strum::{IntoEnumIterator as _, IntoStaticStr};
+
+/// Every scheme there is; a new one is a file and a line here.
+pub static FAMILIES: &[&Family] = &[
+    &none::FAMILY,
+    &fec::FAMILY,
+    &arq::FAMILY,
+    &harq::FAMILY,
+    &frame_arq::FAMILY,
 ];
 
 /// Largest codeword, LLDUs.
@@ -33,37 +35,75 @@ const MAX_EXTRA: u64 = 65_535;
 /// Largest R that is not unlimited.
 const MAX_ROUNDS: u64 = (1 << 32) - 2;
 
-/// What a family of schemes has in common.
-#[derive(Debug)]
-struct Family {
-    name: &'static str,
-    /// The accepted form, shown when a text is refused.
-    form: &'static str,
+/// What a family of schemes has in common. A caller's own is read by [`SchemeSpec::parse_with`].
+#[derive(Debug, PartialEq, Eq)]
+pub struct Family {
+    /// What its text begins with.
+    pub name: &'static str,
+    /// What it does, one line of help.
+    pub about: &'static str,
     /// Whether the text holds `ND/N`; without it the codeword is 1/1.
-    codeword: bool,
+    pub codeword: bool,
     /// The options it takes, beside `in-order`.
-    options: &'static [OptionKey],
-    /// Rounds when `rounds` is left out.
-    default_rounds: Rounds,
-    combining: Combining,
+    pub options: &'static [OptionKey],
+    /// Rounds when `rounds` is not given.
+    pub default_rounds: Rounds,
+    /// Which units count towards decoding, and what is sent again.
+    pub combining: Combining,
+    /// Texts with all that it takes, for tests.
+    pub examples: &'static [&'static str],
+}
+
+impl Family {
+    /// The accepted form, such as `harq:ND/N[,extra=NS][,rounds=R][,interleave=I][,in-order]`.
+    #[must_use]
+    pub fn form(&self) -> String {
+        let mut form = self.name.to_owned();
+        if self.codeword {
+            form.push_str(":ND/N");
+        }
+        for option in self.options {
+            let mark = if form.contains(':') { ',' } else { ':' };
+            let value = option.value();
+            form.push_str(&format!("[{mark}{}={value}]", option.name()));
+        }
+        form + "[,in-order]"
+    }
+
+    /// The scheme of this family whose text has this behind the name.
+    fn read(&'static self, rest: &str) -> Result<SchemeSpec, SchemeError> {
+        let text = format!("{}{rest}", self.name);
+        Parser {
+            text: &text,
+            family: self,
+        }
+        .parse(rest)
+    }
 }
 
 /// An option of a scheme's text.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum OptionKey {
+#[derive(Debug, Clone, Copy, PartialEq, Eq, strum::EnumIter, IntoStaticStr)]
+#[strum(serialize_all = "lowercase")]
+pub enum OptionKey {
+    /// NS, repair units above the request in each round.
     Extra,
+    /// R, rounds allowed.
     Rounds,
+    /// I, interleaving depth in codewords.
     Interleave,
 }
 
 impl OptionKey {
-    const ALL: [Self; 3] = [Self::Extra, Self::Rounds, Self::Interleave];
+    fn name(self) -> &'static str {
+        self.into()
+    }
 
-    const fn name(self) -> &'static str {
+    /// The symbol of its value in a form.
+    const fn value(self) -> &'static str {
         match self {
-            Self::Extra => "extra",
-            Self::Rounds => "rounds",
-            Self::Interleave => "interleave",
+            Self::Extra => "NS",
+            Self::Rounds => "R",
+            Self::Interleave => "I",
         }
     }
 }
@@ -89,17 +129,95 @@ pub enum Combining {
 /// A scheme with all its parameters, and the text it was read from.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SchemeSpec {
+    family: &'static Family,
     text: String,
     data_units: u32,
     units: u32,
     extra: u32,
     rounds: Rounds,
     interleave: u32,
-    combining: Combining,
     in_order: bool,
 }
 
 impl SchemeSpec {
+    /// Reads a scheme of one of these families: [`FAMILIES`], or a caller's own beside or in place of them.
+    ///
+    /// # Errors
+    /// The part of the text at fault, and what is accepted.
+    pub fn parse_with(text: &str, families: &[&'static Family]) -> Result<Self, SchemeError> {
+        let (name, rest) = text.split_at(text.find([':', ',']).unwrap_or(text.len()));
+        let family = families.iter().find(|family| family.name == name);
+        let family = family.ok_or_else(|| SchemeError {
+            text: text.to_owned(),
+            part: name.to_owned(),
+            reason: "is not a scheme".to_owned(),
+            form: format!("one of {}", forms_of(families).join(", ")),
+        })?;
+        family.read(rest)
+    }
+
+    /// `none`: every slot counts by itself.
+    ///
+    /// # Errors
+    /// None.
+    pub fn none() -> Result<Self, SchemeError> {
+        none::FAMILY.read("")
+    }
+
+    /// `fec`: codewords of `units`, of which `data_units` are data; both 1 to 65 535.
+    ///
+    /// # Errors
+    /// Sizes out of their range, or more data units than units.
+    pub fn fec(data_units: u32, units: u32) -> Result<Self, SchemeError> {
+        fec::FAMILY.read(&format!(":{data_units}/{units}"))
+    }
+
+    /// `arq`: single LLDUs, repeated without limit.
+    ///
+    /// # Errors
+    /// None.
+    pub fn arq() -> Result<Self, SchemeError> {
+        arq::FAMILY.read("")
+    }
+
+    /// `harq`: HARQ-II with these codewords, repeated without limit.
+    ///
+    /// # Errors
+    /// As [`Self::fec`].
+    pub fn harq(data_units: u32, units: u32) -> Result<Self, SchemeError> {
+        harq::FAMILY.read(&format!(":{data_units}/{units}"))
+    }
+
+    /// `frame-arq`: frames of these codewords, repeated whole and without limit.
+    ///
+    /// # Errors
+    /// As [`Self::fec`].
+    pub fn frame_arq(data_units: u32, units: u32) -> Result<Self, SchemeError> {
+        frame_arq::FAMILY.read(&format!(":{data_units}/{units}"))
+    }
+
+    /// The same scheme with an option that has not been given yet.
+    ///
+    /// # Errors
+    /// The family does not take it, it was given before, or the value is out of its range.
+    pub fn with(&self, option: OptionKey, value: u32) -> Result<Self, SchemeError> {
+        let rest = &self.text[self.family.name.len()..];
+        let (given, order) = match rest.strip_suffix(",in-order") {
+            Some(given) => (given, ",in-order"),
+            None => (rest, ""),
+        };
+        let mark = if given.is_empty() { ':' } else { ',' };
+        let name = option.name();
+        self.family
+            .read(&format!("{given}{mark}{name}={value}{order}"))
+    }
+
+    /// The family.
+    #[must_use]
+    pub fn family(&self) -> &'static Family {
+        self.family
+    }
+
     /// The text it was read from.
     #[must_use]
     pub fn text(&self) -> &str {
@@ -139,7 +257,13 @@ impl SchemeSpec {
     /// Which units count.
     #[must_use]
     pub fn combining(&self) -> Combining {
-        self.combining
+        self.family.combining
+    }
+
+    /// Whether units of one attempt alone count, and all N are sent again, as in frame ARQ.
+    #[must_use]
+    pub fn discards(&self) -> bool {
+        self.combining() == Combining::Discard
     }
 
     /// Whether LLDUs are handed up in number order (link-layer.md §6).
@@ -166,7 +290,8 @@ impl fmt::Display for SchemeSpec {
 }
 
 /// Why a scheme's text was refused: the part at fault, why, and what is accepted.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("in '{text}': '{part}' {reason}; expected {form}")]
 pub struct SchemeError {
     text: String,
     part: String,
@@ -174,42 +299,26 @@ pub struct SchemeError {
     form: String,
 }
 
-impl fmt::Display for SchemeError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(
-            f,
-            "in '{}': '{}' {}; expected {}",
-            self.text, self.part, self.reason, self.form
-        )
-    }
+fn forms_of(families: &[&Family]) -> Vec<String> {
+    families.iter().map(|family| family.form()).collect()
 }
-
-impl std::error::Error for SchemeError {}
 
 /// The accepted forms of all families, one a line of help.
 #[must_use]
 pub fn forms() -> Vec<String> {
-    FAMILIES
-        .iter()
-        .map(|family| format!("{}[,in-order]", family.form))
-        .collect()
+    forms_of(FAMILIES)
+}
+
+/// Texts of all families that together use all that a scheme may have, for tests.
+pub fn examples() -> impl Iterator<Item = &'static str> {
+    FAMILIES.iter().flat_map(|family| family.examples).copied()
 }
 
 impl FromStr for SchemeSpec {
     type Err = SchemeError;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let name_ends = text.find([':', ',']).unwrap_or(text.len());
-        let name = &text[..name_ends];
-        let Some(family) = FAMILIES.iter().find(|family| family.name == name) else {
-            return Err(SchemeError {
-                text: text.to_owned(),
-                part: name.to_owned(),
-                reason: "is no scheme".to_owned(),
-                form: format!("one of {}", forms().join(", ")),
-            });
-        };
-        Parser { text, family }.parse(&text[name_ends..])
+        Self::parse_with(text, FAMILIES)
     }
 }
 
@@ -225,19 +334,19 @@ impl Parser<'_> {
             text: self.text.to_owned(),
             part: part.to_owned(),
             reason: reason.into(),
-            form: format!("{}[,in-order]", self.family.form),
+            form: self.family.form(),
         }
     }
 
     fn parse(&self, rest: &str) -> Result<SchemeSpec, SchemeError> {
         let mut spec = SchemeSpec {
+            family: self.family,
             text: self.text.to_owned(),
             data_units: 1,
             units: 1,
             extra: 0,
             rounds: self.family.default_rounds,
             interleave: 1,
-            combining: self.family.combining,
             in_order: false,
         };
         let mut seen = Vec::new();
@@ -248,7 +357,7 @@ impl Parser<'_> {
                 if self.family.codeword {
                     (spec.data_units, spec.units) = self.codeword(first)?;
                 } else if first == "in-order" || first.is_empty() {
-                    return Err(self.refuse(first, "does not belong behind ':'"));
+                    return Err(self.refuse(first, "does not belong after ':'"));
                 } else {
                     self.option(first, &mut seen, &mut spec)?;
                 }
@@ -269,7 +378,7 @@ impl Parser<'_> {
         while let Some(part) = parts.next() {
             if part == "in-order" {
                 if let Some(next) = parts.next() {
-                    return Err(self.refuse(next, "stands behind 'in-order', which must be last"));
+                    return Err(self.refuse(next, "comes after 'in-order', which must be last"));
                 }
                 spec.in_order = true;
             } else {
@@ -290,7 +399,7 @@ impl Parser<'_> {
     fn codeword(&self, part: &str) -> Result<(u32, u32), SchemeError> {
         let (data_units, units) = part
             .split_once('/')
-            .ok_or_else(|| self.refuse(part, "is no codeword ND/N"))?;
+            .ok_or_else(|| self.refuse(part, "is not a codeword ND/N"))?;
         let data_units = self.number(part, data_units, 1, MAX_CODEWORD)?;
         let units = self.number(part, units, 1, MAX_CODEWORD)?;
         if data_units > units {
@@ -307,13 +416,14 @@ impl Parser<'_> {
     ) -> Result<(), SchemeError> {
         let (name, value) = part
             .split_once('=')
-            .ok_or_else(|| self.refuse(part, "is no option"))?;
-        let key = OptionKey::ALL
-            .into_iter()
+            .ok_or_else(|| self.refuse(part, "is not an option"))?;
+        let key = OptionKey::iter()
             .find(|key| key.name() == name && self.family.options.contains(key))
-            .ok_or_else(|| self.refuse(part, format!("is no option of {}", self.family.name)))?;
+            .ok_or_else(|| {
+                self.refuse(part, format!("is not an option of {}", self.family.name))
+            })?;
         if seen.contains(&key) {
-            return Err(self.refuse(part, "stands twice"));
+            return Err(self.refuse(part, "is given more than once"));
         }
         seen.push(key);
         match key {
@@ -415,6 +525,57 @@ mod tests {
             let error = text.parse::<SchemeSpec>().expect_err(text);
             assert_eq!(error.part, part, "{text}: {error}");
         }
+    }
+
+    #[test]
+    fn every_example_reads_and_uses_what_its_family_takes() {
+        for family in FAMILIES {
+            for option in family.options {
+                let option = format!("{}=", option.name());
+                let uses = |text: &&str| text.contains(&option);
+                assert!(
+                    family.examples.iter().any(uses),
+                    "{}: {option}",
+                    family.name
+                );
+            }
+            for text in family.examples {
+                assert_eq!(parse(text).family(), *family, "{text}");
+            }
+        }
+    }
+
+    #[test]
+    fn schemes_are_made_without_a_text() {
+        let harq = SchemeSpec::harq(10, 12)
+            .and_then(|harq| harq.with_order().with(OptionKey::Extra, 1))
+            .and_then(|harq| harq.with(OptionKey::Rounds, 2));
+        assert_eq!(harq, "harq:10/12,extra=1,rounds=2,in-order".parse());
+        let arq = SchemeSpec::arq().and_then(|arq| arq.with(OptionKey::Rounds, 3));
+        assert_eq!(arq, "arq:rounds=3".parse());
+        assert_eq!(SchemeSpec::none(), "none".parse());
+        assert_eq!(SchemeSpec::fec(3, 4), "fec:3/4".parse());
+        assert!(SchemeSpec::frame_arq(5, 9).is_ok_and(|frame| frame.discards()));
+        assert!(SchemeSpec::fec(4, 3).is_err());
+        assert!(SchemeSpec::none().is_ok_and(|none| none.with(OptionKey::Extra, 1).is_err()));
+    }
+
+    #[test]
+    fn a_callers_own_family_is_read_beside_ours() {
+        static TWICE: Family = Family {
+            name: "twice",
+            about: "Every frame is sent twice at most",
+            default_rounds: Rounds::AtMost(1),
+            options: &[],
+            ..frame_arq::FAMILY
+        };
+        let families = [FAMILIES, &[&TWICE]].concat();
+        let spec = SchemeSpec::parse_with("twice:10/12,in-order", &families).unwrap();
+        assert!(spec.discards() && spec.in_order() && spec.rounds() == Rounds::AtMost(1));
+        assert!(SchemeSpec::parse_with("arq", &families).is_ok());
+        let error = SchemeSpec::parse_with("thrice", &families).unwrap_err();
+        assert!(error.to_string().contains("twice:ND/N[,in-order]"));
+        assert!("twice:10/12".parse::<SchemeSpec>().is_err());
     }
 
     #[test]

@@ -5,7 +5,7 @@ use crate::oracle::random::{self, Link};
 use crate::oracle::{self, Code, Kind, TimeAndDelay};
 use proptest::prelude::*;
 use tmt_core::format::text::encode;
-use tmt_core::scheme::runner::Walk;
+use tmt_core::scheme::runner::{Walk, WalkError};
 use tmt_core::stats::{LinkSummary, LlduTally, SlotTally};
 use tmt_core::types::{EndLine, ErrorKind, Fate, Lldu, Slot, Span, Time};
 
@@ -250,7 +250,15 @@ fn refusals(t: u64, rtt: u64, feedback: u64) -> Vec<bool> {
         let results = [0, 1].map(|_| walk.slots(&[slot((t, 0))], &mut out));
         for result in &results {
             assert!(
-                matches!(result, Ok(()) | Err((0, ErrorKind::SumTooLarge { .. }))),
+                matches!(
+                    result,
+                    Ok(())
+                        | Err(WalkError {
+                            index: 0,
+                            kind: ErrorKind::SumTooLarge { .. },
+                            ..
+                        })
+                ),
                 "{scheme}: {result:?}"
             );
         }
@@ -310,9 +318,9 @@ fn a_refused_repeat_is_told_with_the_index_of_its_slot() {
     ];
     let mut out = Vec::new();
     let mut walk = Walk::new("arq".parse().unwrap(), Span::from_secs(1), Span::ZERO);
-    let (index, kind) = walk.slots(&slots, &mut out).unwrap_err();
+    let WalkError { index, slot, kind } = walk.slots(&slots, &mut out).unwrap_err();
     assert!(matches!(kind, ErrorKind::SumTooLarge { .. }), "{kind:?}");
-    assert_eq!(index, 2);
+    assert_eq!((index, slot), (2, 3));
     assert_eq!(out.len(), 2, "the rows in front of it are known");
 }
 
@@ -324,7 +332,7 @@ fn the_index_of_a_refused_slot_counts_from_the_start_of_a_long_slice() {
     for scheme in ["arq", "harq:3/3", "frame-arq:3/3"] {
         let mut out = Vec::new();
         let mut walk = Walk::new(scheme.parse().unwrap(), Span::MAX, Span::ZERO);
-        let (index, _) = walk.slots(&slots, &mut out).unwrap_err();
+        let index = walk.slots(&slots, &mut out).unwrap_err().index;
         // The codewords of three end in slot 15,002.
         assert_eq!(
             index,
@@ -350,8 +358,9 @@ proptest! {
         let run = |length: usize| {
             let (mut walk, mut out) = (new(), Vec::new());
             for (number, slice) in slots.chunks(length).enumerate() {
-                if let Err((index, _)) = walk.slots(slice, &mut out) {
-                    return (Some(number * length + index), out);
+                if let Err(error) = walk.slots(slice, &mut out) {
+                    assert_eq!(error.slot, (number * length + error.index) as u64 + 1);
+                    return (Some(number * length + error.index), out);
                 }
             }
             (None, out)

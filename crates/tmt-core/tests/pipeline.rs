@@ -10,7 +10,7 @@ use tmt_core::channel::{Channel, ChannelSpec};
 use tmt_core::format::text::encode;
 use tmt_core::format::{FORMS, Form, Format, Options, Rows, TraceReader, TraceWriter};
 use tmt_core::pipeline::{Apply, Inject, Lane, StageError, collect};
-use tmt_core::scheme::runner::Walk;
+use tmt_core::scheme::runner::{Walk, WalkError};
 use tmt_core::stats::{LinkSummary, LlduTally, SlotTally};
 use tmt_core::types::{EndLine, Fate, Metadata, Slot, Span, Time};
 
@@ -108,7 +108,7 @@ fn by_hand(trace: &[u8], schemes: &[&str], rtt: Span) -> Outcome {
     'all: for (slot, (line, row)) in slots.iter().zip(numbers) {
         let mut failed = None;
         for (walk, lldus) in &mut walks {
-            if let Err((_, kind)) = walk.slots(std::slice::from_ref(slot), lldus) {
+            if let Err(WalkError { kind, .. }) = walk.slots(std::slice::from_ref(slot), lldus) {
                 let position = tmt_core::Position {
                     line,
                     column: 1,

@@ -10,6 +10,7 @@
 mod interface;
 pub mod resequencing;
 
+use strum::{EnumString, VariantNames};
 use tmt_core::math::num::{exp, expm1, ln, log1p};
 use tmt_core::types::to_f64;
 
@@ -20,7 +21,8 @@ pub(super) use interface::MODEL;
 use resequencing::Resequencing;
 
 /// Which terms of the round trip count.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, EnumString, VariantNames)]
+#[strum(serialize_all = "lowercase")]
 pub enum Pipe {
     /// A packet's frames are out before a NACK comes back; their transmission takes time (§4.4.3).
     Medium,
@@ -29,7 +31,8 @@ pub enum Pipe {
 }
 
 /// How many transmissions fail and are repeated.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, EnumString, VariantNames)]
+#[strum(serialize_all = "lowercase")]
 pub enum Nacks {
     /// As the paper has it: P_T (1 − P_T^δ/(δ+1)).
     Paper,

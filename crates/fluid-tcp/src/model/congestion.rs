@@ -1,7 +1,8 @@
 //! Goodput of a link whose only losses are those of its full buffer (papers/003, eq (13)-(14)).
 
-use tmt_core::model::{Arguments, Domain, Field, Key, Model, ModelError, Outcome};
+use tmt_core::model::Arguments;
 use tmt_core::types::to_f64;
+use tmt_core::{closed_form, keys};
 
 /// A bottleneck with its buffer and the long-lived connections that share it.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -19,6 +20,17 @@ pub struct Bottleneck {
 }
 
 impl Bottleneck {
+    /// What the keys of a bottleneck say, for this number of connections.
+    pub(super) fn of(arguments: &Arguments, connections: u64) -> Self {
+        Self {
+            mu: arguments.number(&MU),
+            tau: arguments.number(&TAU),
+            beta: arguments.number(&BETA),
+            connections: to_f64(connections),
+            per_ack: arguments.number(&B),
+        }
+    }
+
     /// Round trip without queueing, T = τ + 1/μ, s (papers/003, section II.A).
     #[must_use]
     pub fn round_trip(&self) -> f64 {
@@ -74,88 +86,50 @@ impl Bottleneck {
     }
 }
 
-/// μ, for every model of this bottleneck.
-pub(super) const MU: Key =
-    Key::number("mu", 100.0, Domain::Positive, "bottleneck rate, segments/s").alias(&["rate"]);
-/// τ.
-pub(super) const TAU: Key = Key::number(
-    "tau",
-    0.5,
-    Domain::NonNegative,
-    "latency of both ways, s; T = tau + 1/mu is the round trip without queueing",
-)
-.alias(&["latency"]);
-/// β.
-pub(super) const BETA: Key = Key::number(
-    "beta",
-    0.8,
-    Domain::NonNegative,
-    "buffer over bandwidth-delay product, B/(mu T)",
-);
-/// N.
-pub(super) const N: Key = Key::count(
-    "N",
-    1,
-    (1, 1_000_000_000_000),
-    "connections that share the link",
-)
-.alias(&["n", "connections"]);
-/// b.
-pub(super) const B: Key =
-    Key::number("b", 2.0, Domain::Positive, "segments an ACK stands for").alias(&["per_ack"]);
+keys! {
+    pub(super) MU: Positive, "mu" | "rate" = 100.0, "bottleneck rate, segments/s";
+    pub(super) TAU: NonNegative, "tau" | "latency" = 0.5,
+        "latency of both ways, s; T = tau + 1/mu is the round trip without queueing";
+    pub(super) BETA: NonNegative, "beta" = 0.8, "buffer over bandwidth-delay product, B/(mu T)";
+    pub(super) N: Count(1, 1_000_000_000_000), "N" | "n" | "connections" = 1, "connections that share the link";
+    pub(super) B: Positive, "b" | "per_ack" = 2.0, "segments an ACK stands for";
+}
 
 /// What is said where the windows are too small for a fluid.
 pub(super) const THIN: &str = "fewer than 10 segments of a connection are in flight: the fluid model is made for 10 and \
      more, and knows no timeouts, so that the real goodput is below this";
 
-const KEYS: [Key; 5] = [MU, TAU, BETA, N, B];
-
-/// The model's face.
-pub(crate) static MODEL: Model = Model {
-    name: "congestion",
-    about: "Goodput of long-lived connections that lose segments by a full buffer only",
-    source: "papers/003 §II.A, equations (13), (14) and the relation between them; models.md §3.1",
-    notes: &[
+closed_form! {
+    /// The model's face.
+    pub(crate) static MODEL: "congestion",
+        "Goodput of long-lived connections that lose segments by a full buffer only";
+    source: "papers/003 §II.A, equations (13), (14) and the relation between them; models.md §3.1";
+    notes: [
         "Reno without timeouts: windows grow by 1/b a round trip, and all halve when the buffer is full",
         "C1: the printed length of the first phase lacks the factor b; (13) itself has it",
         "C2: q_c of (14) counts congestions a segment; N segments are lost at each, so that the loss rate is \
          q_c_segments = N q_c / (1 - q_c + N q_c)",
         "C3: the printed relations in front of (2) and (8) have dw/dt on both sides; (1/w) da/dt is meant",
-    ],
-    example: "mu=10 b=1 beta=0.8",
-    keys: &KEYS,
-    results: &[
-        Field::new("T", "round trip without queueing, s"),
-        Field::new("lambda_c", "goodput, segments/s"),
-        Field::new("norm", "goodput over mu"),
-        Field::new("q_c", "congestions a segment"),
-        Field::new("omega_max", "windows that fill link and buffer, segments"),
-        Field::new("seg_per_cycle", "segments from one congestion to the next"),
-        Field::new("q_c_segments", "share of segments lost by congestion"),
-    ],
-    answer,
-};
-
-#[expect(clippy::unnecessary_wraps, reason = "the frame's models may refuse")]
-fn answer(arguments: &Arguments) -> Result<Outcome, ModelError> {
-    let link = Bottleneck {
-        mu: arguments.number(&MU),
-        tau: arguments.number(&TAU),
-        beta: arguments.number(&BETA),
-        connections: to_f64(arguments.count(&N)),
-        per_ack: arguments.number(&B),
-    };
-    let norm = link.congestion_goodput();
-    let thin = link.most() < 10.0 * link.connections;
-    Ok(Outcome::new()
-        .number("T", link.round_trip())
-        .number("lambda_c", norm * link.mu)
-        .number("norm", norm)
-        .number("q_c", link.congestion_rate())
-        .number("omega_max", link.most())
-        .number("seg_per_cycle", link.cycle())
-        .number("q_c_segments", link.congestion_loss())
-        .remark_if(thin, THIN))
+    ];
+    example: "mu=10 b=1 beta=0.8";
+    keys: [MU, TAU, BETA, N, B];
+    answer(arguments) {
+        let link = Bottleneck::of(arguments, arguments.count(&N));
+        let norm = link.congestion_goodput();
+        let thin = link.most() < 10.0 * link.connections;
+    }
+    results {
+        "T" = link.round_trip(), "round trip without queueing, s";
+        "lambda_c" = norm * link.mu, "goodput, segments/s";
+        "norm" = norm, "goodput over mu";
+        "q_c" = link.congestion_rate(), "congestions a segment";
+        "omega_max" = link.most(), "windows that fill link and buffer, segments";
+        "seg_per_cycle" = link.cycle(), "segments from one congestion to the next";
+        "q_c_segments" = link.congestion_loss(), "share of segments lost by congestion";
+    }
+    remarks {
+        if thin => THIN;
+    }
 }
 
 #[cfg(test)]

@@ -4,9 +4,11 @@ mod codes;
 #[cfg(test)]
 mod tests;
 
+use strum::{EnumString, VariantNames};
+use tmt_core::model::ModelError;
 use tmt_core::model::linkbudget::Carrier;
 use tmt_core::model::ser::Burst;
-use tmt_core::model::{Arguments, Domain, Field, Key, Model, ModelError, Outcome};
+use tmt_core::{closed_form, keys};
 
 use super::congestion::{B, BETA, Bottleneck, TAU};
 use super::relation15::{T0, relation_15};
@@ -15,9 +17,11 @@ use codes::too_long;
 pub use codes::{Candidate, Family, candidates};
 
 /// How the goodput of TCP is told.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, EnumString, VariantNames)]
+#[strum(serialize_all = "lowercase")]
 pub enum Law {
     /// Relation (15), at most 1.
+    #[strum(serialize = "rel15")]
     Relation15,
     /// TGEP's law for one connection.
     Tgep,
@@ -192,124 +196,70 @@ pub fn best(
     winner.map(|(index, found)| (entries[index].place, found))
 }
 
-const CN0: Key = Key::number(
-    "cn0_db",
-    70.0,
-    Domain::Real,
-    "carrier power over noise density C/N0, dB Hz",
-)
-.alias(&["CN0", "cn0"]);
-const FAMILY: Key = Key::word(
-    "family",
-    "conv",
-    &["conv", "rs", "erasure", "rsconv", "erconv"],
-    "codes to choose from",
-);
-const SYMBOLS: Key = Key::number("symrate", 2e6, Domain::Positive, "symbols/s of the carrier");
-const RHO: Key = Key::number(
-    "rho",
-    0.5,
-    Domain::Probability,
-    "part of the carrier that is assigned, above 0",
-);
-const TG: Key = Key::word(
-    "tg",
-    "rel15",
-    &["rel15", "tgep", "hybrid"],
-    "goodput of TCP: relation (15) up to 1, TGEP, or TGEP from half of the link on and (15) below (the paper's way)",
-);
-const EBL: Key = Key::word(
-    "ebl",
-    "errors",
-    &["errors", "span"],
-    "burst length behind the Viterbi decoder, as in model ser (C7)",
-);
-const STRICT: Key = Key::word(
-    "strict",
-    "no",
-    &["no", "yes"],
-    "whether Reed-Solomon codes of more than 255 bytes, which do not exist, are left out",
-);
-const KEYS: [Key; 11] = [CN0, FAMILY, SYMBOLS, RHO, TAU, BETA, B, TG, T0, EBL, STRICT];
-
-/// The model's face.
-pub(crate) static MODEL: Model = Model {
-    name: "envelope",
-    about: "The code and modulation with the highest TCP goodput at a quality of the channel",
-    source: "papers/003 §IV, figures 4 and 5; models.md §3.6",
-    notes: &[
+keys! {
+    CN0: Real, "cn0_db" | "CN0" | "cn0" = 70.0, "carrier power over noise density C/N0, dB Hz";
+    FAMILY: Word(Family::VARIANTS), "family" = "conv", "codes to choose from";
+    SYMBOLS: Positive, "symrate" = 2e6, "symbols/s of the carrier";
+    RHO: Probability, "rho" = 0.5, "part of the carrier that is assigned, above 0";
+    TG: Word(Law::VARIANTS), "tg" = "rel15",
+        "goodput of TCP: relation (15) up to 1, TGEP, or TGEP from half of the link on and (15) below (the paper's way)";
+    EBL: Word(Burst::VARIANTS), "ebl" = "errors", "burst length behind the Viterbi decoder, as in model ser (C7)";
+    STRICT: Word(&["no", "yes"]), "strict" = "no",
+        "whether Reed-Solomon codes of more than 255 bytes, which do not exist, are left out";
+}
+closed_form! {
+    /// The model's face.
+    pub(crate) static MODEL: "envelope",
+        "The code and modulation with the highest TCP goodput at a quality of the channel";
+    source: "papers/003 §IV, figures 4 and 5; models.md §3.6";
+    notes: [
         "One long-lived connection; segments of 8920 bits (conv, rs, rsconv) or 8832 (erasure, erconv); BPSK and QPSK",
         "TGEP is its stationary law for one connection, solved on a lattice to 1e-5 instead of drawn",
         "rs goes up to RS(287,223) as in the contract; strict=yes ends at the 255 bytes that symbols of 8 bits allow",
         "Reed-Solomon around a convolutional code: ideal interleaver, whose delay is left out",
         "C11: mu is the information rate over the bits of a segment",
-    ],
-    example: "cn0_db=70 family=rsconv tg=hybrid",
-    keys: &KEYS,
-    results: &[
-        Field::new("best", "the code and modulation"),
-        Field::new("goodput", "its goodput, bits/s"),
-        Field::new("info_rate", "its information bits/s"),
-        Field::new("ser", "its segment error rate"),
-        Field::new("Tg", "its goodput over the information rate"),
-    ],
-    answer,
-};
-
-fn answer(arguments: &Arguments) -> Result<Outcome, ModelError> {
-    let family = match arguments.word(&FAMILY) {
-        "rs" => Family::ReedSolomon,
-        "erasure" => Family::Erasure,
-        "rsconv" => Family::ReedSolomonConv,
-        "erconv" => Family::ErasureConv,
-        _ => Family::Conv,
-    };
-    let burst = match arguments.word(&EBL) {
-        "span" => Burst::Span,
-        _ => Burst::Errors,
-    };
-    let path = Path {
-        tau: arguments.number(&TAU),
-        beta: arguments.number(&BETA),
-        per_ack: arguments.number(&B),
-        timeout: arguments.number(&T0),
-        law: match arguments.word(&TG) {
-            "tgep" => Law::Tgep,
-            "hybrid" => Law::Hybrid,
-            _ => Law::Relation15,
-        },
-    };
-    let codes = candidates(family, burst, arguments.word(&STRICT) == "yes");
-    let (cn0_db, symbols, part) = (
-        arguments.number(&CN0),
-        arguments.number(&SYMBOLS),
-        arguments.number(&RHO),
-    );
-    let nothing = || ModelError::refused("rho=0 assigns nothing of the carrier");
-    if part <= 0.0 {
-        return Err(nothing());
+    ];
+    example: "cn0_db=70 family=rsconv tg=hybrid";
+    keys: [CN0, FAMILY, SYMBOLS, RHO, TAU, BETA, B, TG, T0, EBL, STRICT];
+    answer(arguments) {
+        let path = Path {
+            tau: arguments.number(&TAU),
+            beta: arguments.number(&BETA),
+            per_ack: arguments.number(&B),
+            timeout: arguments.number(&T0),
+            law: arguments.choice(&TG),
+        };
+        let strict = arguments.word(&STRICT) == "yes";
+        let codes = candidates(arguments.choice(&FAMILY), arguments.choice(&EBL), strict);
+        let (cn0_db, symbols, part) = (
+            arguments.number(&CN0),
+            arguments.number(&SYMBOLS),
+            arguments.number(&RHO),
+        );
+        let nothing = || ModelError::refused("rho=0 assigns nothing of the carrier");
+        if part <= 0.0 {
+            return Err(nothing());
+        }
+        // A window that a double cannot square has no law.
+        if path.link(symbols).most() > 1e150 {
+            return Err(ModelError::refused(
+                "the windows that fill link and buffer are beyond what a double can square",
+            ));
+        }
+        let (place, found) = best(cn0_db, symbols, part, &codes, &path).ok_or_else(nothing)?;
+        let modulation = if found.eta < 1.5 { "BPSK" } else { "QPSK" };
+        let lost = found.segment >= 1.0;
     }
-    // A window that a double cannot square has no law.
-    if path.link(symbols).most() > 1e150 {
-        return Err(ModelError::refused(
-            "the windows that fill link and buffer are beyond what a double can square",
-        ));
+    results {
+        "best" = format!("{modulation} {}", codes[place].name), "the code and modulation";
+        "goodput" = found.bits(), "its goodput, bits/s";
+        "info_rate" = found.rate, "its information bits/s";
+        "ser" = found.segment, "its segment error rate";
+        "Tg" = found.norm, "its goodput over the information rate";
     }
-    let (place, found) = best(cn0_db, symbols, part, &codes, &path).ok_or_else(nothing)?;
-    let modulation = if found.eta < 1.5 { "BPSK" } else { "QPSK" };
-    let lost = found.segment >= 1.0;
-    Ok(Outcome::new()
-        .word("best", format!("{modulation} {}", codes[place].name))
-        .number("goodput", found.bits())
-        .number("info_rate", found.rate)
-        .number("ser", found.segment)
-        .number("Tg", found.norm)
-        .remark_if(
-            too_long(&codes[place].code),
-            "there is no Reed-Solomon code of so many bytes with symbols of 8 bits: strict=yes leaves it out",
-        )
-        .remark_if(
-            lost,
-            "every segment is lost under every code of this family",
-        ))
+    remarks {
+        if too_long(&codes[place].code) =>
+            "there is no Reed-Solomon code of so many bytes with symbols of 8 bits: strict=yes leaves it out";
+        if lost => "every segment is lost under every code of this family";
+    }
 }

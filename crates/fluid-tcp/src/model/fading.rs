@@ -1,6 +1,7 @@
 //! `fading`: upper bounds for end-to-end and split TCP where the satellite link fades for a while.
 
-use tmt_core::model::{Arguments, Domain, Field, Key, Model, ModelError, Outcome};
+use tmt_core::model::{Key, ModelError};
+use tmt_core::{closed_form, keys};
 
 use super::path::{
     BUFFER, LOSS, PIECES, Path, RATE, SATELLITE, SPARSE, TERRESTRIAL, piece_loss, reordering,
@@ -75,122 +76,77 @@ const UNUSED: Key = Key {
     about: "loss of a segment; not used: these bounds have X in its place",
     ..LOSS
 };
-const SHARE: Key = Key::number(
-    "X",
-    0.1,
-    Domain::Probability,
-    "share of time in which the link is bad",
-)
-.alias(&["x", "bad_share"]);
-const MEAN: Key = Key::number("m", 0.01, Domain::Positive, "mean time for which it is, s")
-    .alias(&["M", "mean_bad"]);
+keys! {
+    SHARE: Probability, "X" | "x" | "bad_share" = 0.1, "share of time in which the link is bad";
+    MEAN: Positive, "m" | "M" | "mean_bad" = 0.01, "mean time for which it is, s";
+}
 
-static KEYS: [Key; 8] = [
-    BUFFER,
-    RATE,
-    TERRESTRIAL,
-    SATELLITE,
-    UNUSED,
-    PIECES,
-    SHARE,
-    MEAN,
-];
-
-/// The model.
-pub(super) static MODEL: Model = Model {
-    name: "fading",
-    about: "Upper bounds for TCP end to end and split over a satellite link that fades",
-    source: "papers/004 §V-C, equations (55) to (57) with (39) and (50); models.md §4.5",
-    notes: &[
+closed_form! {
+    /// The model.
+    pub(super) static MODEL: "fading",
+        "Upper bounds for TCP end to end and split over a satellite link that fades";
+    source: "papers/004 §V-C, equations (55) to (57) with (39) and (50); models.md §4.5";
+    notes: [
         "Two states of exponential length: all is lost in the bad one, nothing in the good one; segments are lost with p > X, repeats take longer than T2/(1-p) (56)",
         "End to end: (39) with nu = 0, also inside Tcal and rho, and r = p = X; split: (50) with p = X",
         "Bounds only: timeouts, which fades make likely, are left out; m enters f and the mean good time alone",
         "Both are normalised by mu; the efficiencies behind them by mu (1-X) (Z6)",
-    ],
-    example: "B=100 T2=0.5 X=0.1 m=0.05",
-    keys: &KEYS,
-    results: &[
-        Field::new("f", "fades a second: X/m"),
-        Field::new("mean_good", "mean time for which the link is good, s"),
-        Field::new(
-            "delay_lower",
-            "lower bound of the delay on the link, T2/(1-X), s",
-        ),
-        Field::new("e2e_upper_norm", "bound of end-to-end throughput over mu"),
-        Field::new("split_upper_norm", "bound of split throughput over mu"),
-        Field::new(
-            "e2e_upper_efficiency",
-            "bound of end-to-end throughput over mu (1-X)",
-        ),
-        Field::new(
-            "split_upper_efficiency",
-            "bound of split throughput over mu (1-X)",
-        ),
-        Field::new(
-            "e2e_independent_norm",
-            "end to end over mu, if losses were independent with p = X",
-        ),
-    ],
-    answer,
-};
-
-fn answer(given: &Arguments) -> Result<Outcome, ModelError> {
-    let fading = Fading {
-        bad_share: Chance::new(given.number(&SHARE)),
-        mean_bad: given.number(&MEAN),
-    };
-    let path = Path::of(given);
-    if path.satellite <= 0.0 {
-        return Err(ModelError::refused(
-            "T2 = 0: a link without length has no repeats to bound",
-        ));
+    ];
+    example: "B=100 T2=0.5 X=0.1 m=0.05";
+    keys: [BUFFER, RATE, TERRESTRIAL, SATELLITE, UNUSED, PIECES, SHARE, MEAN];
+    answer(given) {
+        let fading = Fading {
+            bad_share: Chance::new(given.number(&SHARE)),
+            mean_bad: given.number(&MEAN),
+        };
+        let path = Path::of(given);
+        if path.satellite <= 0.0 {
+            return Err(ModelError::refused(
+                "T2 = 0: a link without length has no repeats to bound",
+            ));
+        }
+        let (bound, independent) = (fading.bound(&path), fading.independent(&path));
+        let refused = || {
+            ModelError::refused(
+                "(39) comes out negative: so few segments are outside of what it is made for",
+            )
+        };
+        let found = bound.end_to_end().ok_or_else(refused)?;
+        let beside = independent
+            .check(path.buffer)
+            .ok()
+            .and_then(|()| independent.end_to_end());
+        let split = fading.split(&path);
     }
-    let (bound, independent) = (fading.bound(&path), fading.independent(&path));
-    let refused = || {
-        ModelError::refused(
-            "(39) comes out negative: so few segments are outside of what it is made for",
-        )
-    };
-    let found = bound.end_to_end().ok_or_else(refused)?;
-    let beside = independent
-        .check(path.buffer)
-        .ok()
-        .and_then(|()| independent.end_to_end());
-    let split = fading.split(&path);
-    let outcome = Outcome::new()
-        .number("f", fading.rate())
-        .number("mean_good", fading.mean_good())
-        .number("delay_lower", fading.delay(path.satellite))
-        .number("e2e_upper_norm", found.norm)
-        .number("split_upper_norm", split.norm())
-        .number("e2e_upper_efficiency", found.efficiency)
-        .number("split_upper_efficiency", split.efficiency())
-        .maybe(
-            "e2e_independent_norm",
-            beside.as_ref().map(|beside| beside.norm),
-        )
-        .remark_if(
-            beside.is_none(),
-            "so few segments are outside of what (39) is made for where losses are independent: e2e_independent_norm has no value",
-        )
-        .remark_if(independent.sparse(path.buffer), SPARSE)
-        .remark_if(
-            fading.mean_bad > path.satellite && fading.bad_share.yes > 0.0,
-            "fades last longer than a round trip of the link: repeats fall into them and TCP times out; the bounds are far off",
-        );
-    Ok(zhu::remarks(outcome, &bound, &found))
+    results {
+        "f" = fading.rate(), "fades a second: X/m";
+        "mean_good" = fading.mean_good(), "mean time for which the link is good, s";
+        "delay_lower" = fading.delay(path.satellite), "lower bound of the delay on the link, T2/(1-X), s";
+        "e2e_upper_norm" = found.norm, "bound of end-to-end throughput over mu";
+        "split_upper_norm" = split.norm(), "bound of split throughput over mu";
+        "e2e_upper_efficiency" = found.efficiency, "bound of end-to-end throughput over mu (1-X)";
+        "split_upper_efficiency" = split.efficiency(), "bound of split throughput over mu (1-X)";
+        "e2e_independent_norm" = beside.as_ref().map(|beside| beside.norm),
+            "end to end over mu, if losses were independent with p = X";
+    }
+    remarks {
+        if beside.is_none() =>
+            "so few segments are outside of what (39) is made for where losses are independent: e2e_independent_norm has no value";
+        if independent.sparse(path.buffer) => SPARSE;
+        if fading.mean_bad > path.satellite && fading.bad_share.yes > 0.0 =>
+            "fades last longer than a round trip of the link: repeats fall into them and TCP times out; the bounds are far off";
+    }
+    and zhu::remarks(&bound, &found);
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::model::tests::agree;
+    use tmt_core::model::Outcome;
 
     fn gives(arguments: &str) -> Result<Outcome, ModelError> {
-        let pairs = arguments
-            .split_whitespace()
-            .filter_map(|pair| pair.split_once('='));
-        MODEL.evaluate(&MODEL.arguments(pairs)?)
+        MODEL.run(arguments)
     }
 
     fn get(arguments: &str, name: &str) -> f64 {

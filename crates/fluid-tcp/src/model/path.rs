@@ -1,7 +1,8 @@
 //! The path of Zhu, Roy and Kim: a terrestrial part, a buffer, and a satellite link with selective-repeat ARQ.
 
+use tmt_core::keys;
 use tmt_core::math::num::ln;
-use tmt_core::model::{Arguments, Domain, Key, ModelError};
+use tmt_core::model::{Arguments, ModelError};
 use tmt_core::types::to_f64;
 
 use super::Chance;
@@ -125,38 +126,14 @@ impl Path {
 /// What is said where [`Path::sparse`].
 pub(super) const SPARSE: &str = "fewer than 2 link-layer packets are in flight: the logarithm in (20) is negative, and the times come out below a round trip of the link (Z2)";
 
-pub(super) const BUFFER: Key = Key::number(
-    "B",
-    50.0,
-    Domain::Positive,
-    "buffer in front of the satellite link, segments",
-)
-.alias(&["buffer"]);
-pub(super) const RATE: Key = Key::number(
-    "mu",
-    250.0,
-    Domain::Positive,
-    "rate of the satellite link, segments/s",
-)
-.alias(&["rate", "link_rate"]);
-pub(super) const TERRESTRIAL: Key = Key::number(
-    "T1",
-    0.1,
-    Domain::NonNegative,
-    "round trip of the terrestrial part, s",
-)
-.alias(&["t1", "terrestrial_rtt"]);
-pub(super) const SATELLITE: Key = Key::number(
-    "T2",
-    0.5,
-    Domain::NonNegative,
-    "round trip of the satellite link, s",
-)
-.alias(&["t2", "satellite_rtt"]);
-pub(super) const LOSS: Key = Key::number("p", 0.1, Domain::Probability, "loss of a segment")
-    .alias(&["loss", "segment_loss"]);
-pub(super) const PIECES: Key =
-    Key::count("S", 1, (1, 1_000_000), "link-layer packets a segment").alias(&["s", "pieces"]);
+keys! {
+    pub(super) BUFFER: Positive, "B" | "buffer" = 50.0, "buffer in front of the satellite link, segments";
+    pub(super) RATE: Positive, "mu" | "rate" | "link_rate" = 250.0, "rate of the satellite link, segments/s";
+    pub(super) TERRESTRIAL: NonNegative, "T1" | "t1" | "terrestrial_rtt" = 0.1, "round trip of the terrestrial part, s";
+    pub(super) SATELLITE: NonNegative, "T2" | "t2" | "satellite_rtt" = 0.5, "round trip of the satellite link, s";
+    pub(super) LOSS: Probability, "p" | "loss" | "segment_loss" = 0.1, "loss of a segment";
+    pub(super) PIECES: Count(1, 1_000_000), "S" | "s" | "pieces" = 1, "link-layer packets a segment";
+}
 
 #[cfg(test)]
 mod tests {

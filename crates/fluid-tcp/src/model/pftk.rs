@@ -1,6 +1,6 @@
 //! `pftk`: the rate of a long-lived TCP connection from its loss and its round trip.
 
-use tmt_core::model::{Arguments, Domain, Field, Key, Model, ModelError, Outcome};
+use tmt_core::{closed_form, keys};
 
 /// How much of a round trip a packet takes: √(2bP/3) + 4 min(1, 3√(3bP/8)) P (1 + 32P²).
 ///
@@ -29,53 +29,39 @@ pub fn receiving_rate(loss: f64, round_trip: f64, packet: f64, delayed: f64) -> 
     (1.0 - loss) * sending_rate(loss, round_trip, packet, delayed)
 }
 
-const LOSS: Key = Key::number("P", 0.01, Domain::Probability, "packet loss probability")
-    .alias(&["loss", "packet_loss"]);
-const ROUND_TRIP: Key = Key::number("A", 0.5, Domain::Positive, "mean round-trip time, s")
-    .alias(&["a", "rtt", "round_trip"]);
-const PACKET: Key =
-    Key::number("S", 60.0, Domain::Positive, "units a packet").alias(&["s", "packet"]);
-const DELAYED: Key =
-    Key::number("b", 2.0, Domain::Positive, "packets an acknowledgement").alias(&["delayed_ack"]);
+keys! {
+    LOSS: Probability, "P" | "loss" | "packet_loss" = 0.01, "packet loss probability";
+    ROUND_TRIP: Positive, "A" | "a" | "rtt" | "round_trip" = 0.5, "mean round-trip time, s";
+    PACKET: Positive, "S" | "s" | "packet" = 60.0, "units a packet";
+    DELAYED: Positive, "b" | "delayed_ack" = 2.0, "packets an acknowledgement";
+}
 
-static KEYS: [Key; 4] = [LOSS, ROUND_TRIP, PACKET, DELAYED];
-
-/// The model.
-pub static MODEL: Model = Model {
-    name: "pftk",
-    about: "Rate of a long-lived TCP connection from packet loss and round-trip time",
-    source: "papers/002 §4.1, equation (1), after Padhye et al. 2000; models.md §2.1",
-    notes: &[
+closed_form! {
+    /// The model.
+    pub static MODEL: "pftk",
+        "Rate of a long-lived TCP connection from packet loss and round-trip time";
+    source: "papers/002 §4.1, equation (1), after Padhye et al. 2000; models.md §2.1";
+    notes: [
         "One long-lived connection without a window limit, in congestion avoidance or timeout",
         "A timeout lasts four round trips (T0 = 4A)",
         "Losses come independently of the window; those of one round trip count as one",
-    ],
-    example: "P=0.01 A=0.5 S=60 b=2",
-    keys: &KEYS,
-    results: &[
-        Field::new("R", "what comes through, units/s"),
-        Field::new("sending_rate", "what is sent, units/s: R/(1-P)"),
-    ],
-    answer,
-};
-
-// A model's answers may be refusals.
-#[expect(clippy::unnecessary_wraps, reason = "the type of every model's answer")]
-fn answer(given: &Arguments) -> Result<Outcome, ModelError> {
-    let loss = given.number(&LOSS);
-    let (round_trip, packet) = (given.number(&ROUND_TRIP), given.number(&PACKET));
-    let delayed = given.number(&DELAYED);
-    Ok(Outcome::new()
-        .number("R", receiving_rate(loss, round_trip, packet, delayed))
-        .number("sending_rate", sending_rate(loss, round_trip, packet, delayed))
-        .remark_if(
-            loss <= 0.0,
-            "without loss nothing bounds the window here: the rate is infinite",
-        )
-        .remark_if(
-            round_trips_a_packet(loss, delayed) > 1.0,
-            "less than one packet a round trip: nearly all time is spent in timeouts, of whose doubling this knows an average only",
-        ))
+    ];
+    example: "P=0.01 A=0.5 S=60 b=2";
+    keys: [LOSS, ROUND_TRIP, PACKET, DELAYED];
+    answer(given) {
+        let loss = given.number(&LOSS);
+        let (round_trip, packet) = (given.number(&ROUND_TRIP), given.number(&PACKET));
+        let delayed = given.number(&DELAYED);
+    }
+    results {
+        "R" = receiving_rate(loss, round_trip, packet, delayed), "what comes through, units/s";
+        "sending_rate" = sending_rate(loss, round_trip, packet, delayed), "what is sent, units/s: R/(1-P)";
+    }
+    remarks {
+        if loss <= 0.0 => "without loss nothing bounds the window here: the rate is infinite";
+        if round_trips_a_packet(loss, delayed) > 1.0 =>
+            "less than one packet a round trip: nearly all time is spent in timeouts, of whose doubling this knows an average only";
+    }
 }
 
 #[cfg(test)]

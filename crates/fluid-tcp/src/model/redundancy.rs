@@ -1,8 +1,9 @@
 //! `barakat-nopt`: how many redundant units a frame should have when it is repeated until it arrives.
 
 use tmt_core::math::num::exp;
-use tmt_core::model::{Arguments, Domain, Field, Key, Model, ModelError, Outcome};
+use tmt_core::model::ModelError;
 use tmt_core::types::to_f64;
+use tmt_core::{closed_form, keys};
 
 use super::Chance;
 use super::barakat::useful_unlimited;
@@ -59,71 +60,59 @@ pub fn best_frame(loss: f64, data: u64) -> Option<u64> {
     None
 }
 
-const LOSS: Key =
-    Key::number("p", 0.25, Domain::Probability, "loss of a unit").alias(&["loss", "unit_loss"]);
-const DATA: Key = Key::count("K", 10, (1, 10_000), "data units a frame").alias(&["k", "data"]);
+keys! {
+    LOSS: Probability, "p" | "loss" | "unit_loss" = 0.25, "loss of a unit";
+    DATA: Count(1, 10_000), "K" | "k" | "data" = 10, "data units a frame";
+}
 
-static KEYS: [Key; 2] = [LOSS, DATA];
-
-/// The model.
-pub(super) static MODEL: Model = Model {
-    name: "barakat-nopt",
-    about: "The frame length N that makes most of a full link when frames are repeated until they arrive",
-    source: "papers/002 §4.6, from equations (4) and (6) for delta to infinity; models.md §2.1",
-    notes: &[
+closed_form! {
+    /// The model.
+    pub(super) static MODEL: "barakat-nopt",
+        "The frame length N that makes most of a full link when frames are repeated until they arrive";
+    source: "papers/002 §4.6, from equations (4) and (6) for delta to infinity; models.md §2.1";
+    notes: [
         "A full link and repeats without limit: what counts is alpha_inf = (1 - P_T) K/N alone",
         "On ties the smallest N wins; p = 1/K^2 is one between K and K+1 (B9)",
         "The paper's gain of up to 1100 % at p = 0.25, K = 10 does not come of (6), which gives 922 % (B10)",
-    ],
-    example: "p=0.25 K=50",
-    keys: &KEYS,
-    results: &[
-        Field::new("N_optimal", "units a frame, best"),
-        Field::new("alpha_opt", "share of the link that is data with it"),
-        Field::new("alpha_K", "the same without redundancy, N = K"),
-        Field::new("ratio", "alpha_opt/alpha_K"),
-        Field::new("gain_percent", "100 (ratio - 1)"),
-    ],
-    answer,
-};
-
-fn answer(given: &Arguments) -> Result<Outcome, ModelError> {
-    let (loss, data) = (given.number(&LOSS), given.count(&DATA));
-    if loss >= 1.0 {
-        return Err(ModelError::refused(
-            "p = 1: no unit arrives, and all N are as useless",
-        ));
+    ];
+    example: "p=0.25 K=50";
+    keys: [LOSS, DATA];
+    answer(given) {
+        let (loss, data) = (given.number(&LOSS), given.count(&DATA));
+        if loss >= 1.0 {
+            return Err(ModelError::refused(
+                "p = 1: no unit arrives, and all N are as useless",
+            ));
+        }
+        let Some(best) = best_frame(loss, data) else {
+            return Err(ModelError::refused(format!(
+                "the best N is past {LONGEST}, about K/(1-p); frames of so many units are not looked at"
+            )));
+        };
+        let most = useful_unlimited(loss, data, best);
+        let plain = useful_unlimited(loss, data, data);
+        let ratio = most / plain;
     }
-    let Some(best) = best_frame(loss, data) else {
-        return Err(ModelError::refused(format!(
-            "the best N is past {LONGEST}, about K/(1-p); frames of so many units are not looked at"
-        )));
-    };
-    let most = useful_unlimited(loss, data, best);
-    let plain = useful_unlimited(loss, data, data);
-    let ratio = most / plain;
-    Ok(Outcome::new()
-        .count("N_optimal", best)
-        .number("alpha_opt", most)
-        .number("alpha_K", plain)
-        .number("ratio", ratio)
-        .number("gain_percent", 100.0 * (ratio - 1.0))
-        .remark_if(
-            ratio.is_infinite(),
-            "without redundancy fewer than 1 in 10^307 frames arrive: the gain has no bound here",
-        ))
+    results {
+        "N_optimal" = best, "units a frame, best";
+        "alpha_opt" = most, "share of the link that is data with it";
+        "alpha_K" = plain, "the same without redundancy, N = K";
+        "ratio" = ratio, "alpha_opt/alpha_K";
+        "gain_percent" = 100.0 * (ratio - 1.0), "100 (ratio - 1)";
+    }
+    remarks {
+        if ratio.is_infinite() => "without redundancy fewer than 1 in 10^307 frames arrive: the gain has no bound here";
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::model::tests::{agree, prints};
+    use tmt_core::model::Outcome;
 
     fn gives(arguments: &str) -> Result<Outcome, ModelError> {
-        let pairs = arguments
-            .split_whitespace()
-            .filter_map(|pair| pair.split_once('='));
-        MODEL.evaluate(&MODEL.arguments(pairs).unwrap())
+        MODEL.run(arguments)
     }
 
     #[test]

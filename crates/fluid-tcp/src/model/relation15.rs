@@ -1,7 +1,7 @@
 //! Goodput of a link without a limit under random loss (papers/003, eq (15)).
 
-use tmt_core::model::{Arguments, Domain, Field, Key, Model, ModelError, Outcome};
 use tmt_core::types::to_f64;
+use tmt_core::{closed_form, keys};
 
 use super::congestion::{B, MU, N, TAU};
 
@@ -18,53 +18,43 @@ pub fn relation_15(q: f64, mu: f64, tau: f64, timeout: f64, per_ack: f64) -> f64
     (1.0 - q) / ((mu * tau + 1.0) * halvings + mu * timeout * timeouts)
 }
 
-/// Random loss.
-const Q: Key = Key::number("q", 0.01, Domain::Probability, "segment loss rate");
-/// T0, for every model with (15).
-pub(super) const T0: Key =
-    Key::number("T0", 1.0, Domain::NonNegative, "timeout, s").alias(&["t0", "timeout"]);
+keys! {
+    Q: Probability, "q" = 0.01, "segment loss rate";
+    pub(super) T0: NonNegative, "T0" | "t0" | "timeout" = 1.0, "timeout, s";
+}
 
-const KEYS: [Key; 6] = [Q, MU, TAU, T0, B, N];
-
-/// The model's face.
-pub(crate) static MODEL: Model = Model {
-    name: "relation15",
-    about: "Goodput of long-lived connections under random loss on a link that never fills",
-    source: "papers/003 §II.B, equation (15), after Padhye et al. 2000; models.md §3.2",
-    notes: &[
+closed_form! {
+    /// The model's face.
+    pub(crate) static MODEL: "relation15",
+        "Goodput of long-lived connections under random loss on a link that never fills";
+    source: "papers/003 §II.B, equation (15), after Padhye et al. 2000; models.md §3.2";
+    notes: [
         "C4: (15) prints tau where both tables were computed with the complete round trip T = tau + 1/mu",
         "The link's rate is no limit here: a result above 1 says that the link would be full; Tg_capped ends at 1",
         "Connections do not disturb each other: N of them have N times the goodput of one",
         "The paper takes this below half of the link's rate, where timeouts matter, and TGEP above it",
-    ],
-    example: "q=0.001 mu=100 b=2 T0=2",
-    keys: &KEYS,
-    results: &[
-        Field::new("Tg_one", "goodput of one connection over mu"),
-        Field::new("Tg", "goodput of all connections over mu"),
-        Field::new("Tg_capped", "the same, at most 1"),
-    ],
-    answer,
-};
-
-#[expect(clippy::unnecessary_wraps, reason = "the frame's models may refuse")]
-fn answer(arguments: &Arguments) -> Result<Outcome, ModelError> {
-    let one = relation_15(
-        arguments.number(&Q),
-        arguments.number(&MU),
-        arguments.number(&TAU),
-        arguments.number(&T0),
-        arguments.number(&B),
-    );
-    let all = to_f64(arguments.count(&N)) * one;
-    Ok(Outcome::new()
-        .number("Tg_one", one)
-        .number("Tg", all)
-        .number("Tg_capped", all.min(1.0))
-        .remark_if(
-            all > 1.0,
-            "(15) knows no limit of the link: above 1 the link is full, and congestion decides (model congestion)",
-        ))
+    ];
+    example: "q=0.001 mu=100 b=2 T0=2";
+    keys: [Q, MU, TAU, T0, B, N];
+    answer(arguments) {
+        let one = relation_15(
+            arguments.number(&Q),
+            arguments.number(&MU),
+            arguments.number(&TAU),
+            arguments.number(&T0),
+            arguments.number(&B),
+        );
+        let all = to_f64(arguments.count(&N)) * one;
+    }
+    results {
+        "Tg_one" = one, "goodput of one connection over mu";
+        "Tg" = all, "goodput of all connections over mu";
+        "Tg_capped" = all.min(1.0), "the same, at most 1";
+    }
+    remarks {
+        if all > 1.0 =>
+            "(15) knows no limit of the link: above 1 the link is full, and congestion decides (model congestion)";
+    }
 }
 
 #[cfg(test)]

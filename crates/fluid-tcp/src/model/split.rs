@@ -1,7 +1,8 @@
 //! `split`: throughput of TCP that is split in front of a satellite link with selective-repeat ARQ.
 
-use tmt_core::model::{Arguments, Field, Key, Model, ModelError, Outcome};
+use tmt_core::model::ModelError;
 use tmt_core::types::to_f64;
+use tmt_core::{closed_form, keys};
 
 use super::Chance;
 use super::path::{BUFFER, LOSS, RATE, SATELLITE, TERRESTRIAL};
@@ -62,83 +63,57 @@ impl Split {
     }
 }
 
-const CONNECTIONS: Key = Key::count(
-    "connections",
-    1,
-    (1, 1_000_000),
-    "TCP connections that share the buffer",
-)
-.alias(&["N", "n"]);
+keys! {
+    CONNECTIONS: Count(1, 1_000_000), "connections" | "N" | "n" = 1, "TCP connections that share the buffer";
+}
 
-static KEYS: [Key; 6] = [BUFFER, RATE, TERRESTRIAL, SATELLITE, LOSS, CONNECTIONS];
-
-/// The model.
-pub(super) static MODEL: Model = Model {
-    name: "split",
-    about: "Throughput of TCP split in front of a satellite link with selective-repeat ARQ",
-    source: "papers/004 §IV and §V-D, equations (41) to (50), (54), (58); models.md §4.4",
-    notes: &[
+closed_form! {
+    /// The model.
+    pub(super) static MODEL: "split",
+        "Throughput of TCP split in front of a satellite link with selective-repeat ARQ";
+    source: "papers/004 §IV and §V-D, equations (41) to (50), (54), (58); models.md §4.4";
+    notes: [
         "The terrestrial part is far faster than the satellite link and without loss; half of the free buffer arrives in a round trip T1",
         "Little's law over a segment's mean time T2/(1-p) on the satellite link; the link limits by min(1, .) alone",
         "norm = lambda/mu, efficiency is over mu (1-p): divide zhu's norm by 1-r before comparing (Z6)",
-    ],
-    example: "B=100 T1=0.1 T2=0.5 p=0.1",
-    keys: &KEYS,
-    results: &[
-        Field::new("alpha", "T1 (1-p)/T2"),
-        Field::new("beta", "B/(mu T2)"),
-        Field::new("q_mean", "mean queue, segments"),
-        Field::new(
-            "arrival_rate",
-            "segments/s into the buffer, if the link keeps up",
-        ),
-        Field::new("efficiency", "throughput over mu (1-p)"),
-        Field::new("norm", "throughput over mu"),
-        Field::new("throughput", "segments/s"),
-        Field::new(
-            "feasible",
-            "whether every connection has 4 segments of buffer or more",
-        ),
-    ],
-    answer,
-};
-
-fn answer(given: &Arguments) -> Result<Outcome, ModelError> {
-    let split = Split {
-        buffer: given.number(&BUFFER),
-        rate: given.number(&RATE),
-        terrestrial: given.number(&TERRESTRIAL),
-        satellite: given.number(&SATELLITE),
-        loss: Chance::new(given.number(&LOSS)),
-    };
-    let nothing = split.loss.no <= 0.0;
-    if split.satellite <= 0.0 && (nothing || split.terrestrial <= 0.0) {
-        return Err(ModelError::refused(if nothing {
-            "T2 = 0 and p = 1: no segment gets through, in no time each"
-        } else {
-            "T1 = 0 and T2 = 0: there is no round trip"
-        }));
+    ];
+    example: "B=100 T1=0.1 T2=0.5 p=0.1";
+    keys: [BUFFER, RATE, TERRESTRIAL, SATELLITE, LOSS, CONNECTIONS];
+    answer(given) {
+        let split = Split {
+            buffer: given.number(&BUFFER),
+            rate: given.number(&RATE),
+            terrestrial: given.number(&TERRESTRIAL),
+            satellite: given.number(&SATELLITE),
+            loss: Chance::new(given.number(&LOSS)),
+        };
+        let nothing = split.loss.no <= 0.0;
+        if split.satellite <= 0.0 && (nothing || split.terrestrial <= 0.0) {
+            return Err(ModelError::refused(if nothing {
+                "T2 = 0 and p = 1: no segment gets through, in no time each"
+            } else {
+                "T1 = 0 and T2 = 0: there is no round trip"
+            }));
+        }
+        let share = split.buffer / to_f64(given.count(&CONNECTIONS));
+        let full = split.arrivals() > split.rate * split.loss.no;
     }
-    let share = split.buffer / to_f64(given.count(&CONNECTIONS));
-    let full = split.arrivals() > split.rate * split.loss.no;
-    Ok(Outcome::new()
-        .number("alpha", split.alpha())
-        .number("beta", split.buffer / (split.rate * split.satellite))
-        .number("q_mean", split.queue())
-        .number("arrival_rate", split.arrivals())
-        .number("efficiency", split.efficiency())
-        .number("norm", split.norm())
-        .number("throughput", split.rate * split.norm())
-        .truth("feasible", share >= 4.0)
-        .remark_if(nothing, "nothing gets through: efficiency is its limit for p to 1")
-        .remark_if(
-            full,
-            "the link is full: q_mean and arrival_rate, which do not know its rate, hold below that only",
-        )
-        .remark_if(
-            share < 4.0,
-            "a connection has less than 4 segments of buffer: no three duplicate ACKs come back for a loss, and the throughput goes to about 0 (58)",
-        ))
+    results {
+        "alpha" = split.alpha(), "T1 (1-p)/T2";
+        "beta" = split.buffer / (split.rate * split.satellite), "B/(mu T2)";
+        "q_mean" = split.queue(), "mean queue, segments";
+        "arrival_rate" = split.arrivals(), "segments/s into the buffer, if the link keeps up";
+        "efficiency" = split.efficiency(), "throughput over mu (1-p)";
+        "norm" = split.norm(), "throughput over mu";
+        "throughput" = split.rate * split.norm(), "segments/s";
+        "feasible" = share >= 4.0, "whether every connection has 4 segments of buffer or more";
+    }
+    remarks {
+        if nothing => "nothing gets through: efficiency is its limit for p to 1";
+        if full => "the link is full: q_mean and arrival_rate, which do not know its rate, hold below that only";
+        if share < 4.0 =>
+            "a connection has less than 4 segments of buffer: no three duplicate ACKs come back for a loss, and the throughput goes to about 0 (58)";
+    }
 }
 
 #[cfg(test)]
@@ -147,12 +122,10 @@ mod tests {
 
     use super::*;
     use crate::model::tests::{agree, prints};
+    use tmt_core::model::Outcome;
 
     fn gives(arguments: &str) -> Result<Outcome, ModelError> {
-        let pairs = arguments
-            .split_whitespace()
-            .filter_map(|pair| pair.split_once('='));
-        MODEL.evaluate(&MODEL.arguments(pairs)?)
+        MODEL.run(arguments)
     }
 
     fn get(arguments: &str, name: &str) -> f64 {

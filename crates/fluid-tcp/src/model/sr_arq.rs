@@ -1,8 +1,9 @@
 //! `sr-arq-delay`: how long packets take in order over selective-repeat ARQ with a memoryless channel.
 
 use tmt_core::math::num::{at_least_one, exp, ln, powi};
-use tmt_core::model::{Arguments, Domain, Field, Key, Model, ModelError, Outcome};
+use tmt_core::model::ModelError;
 use tmt_core::types::to_f64;
+use tmt_core::{closed_form, keys};
 
 use super::Chance;
 use super::path::reordering;
@@ -147,66 +148,47 @@ pub fn probability(loss: Chance, k: u64, trips: u64) -> f64 {
     longer(trips - 1) - longer(trips)
 }
 
-const PACKETS: Key = Key::count(
-    "k",
-    50,
-    (1, 1_000_000_000),
-    "packets whose slowest is waited for",
-)
-.alias(&["K", "packets"]);
-const LOSS: Key =
-    Key::number("r", 0.1, Domain::Probability, "loss of a link-layer packet").alias(&["loss"]);
-const SATELLITE: Key =
-    Key::number("T2", 0.5, Domain::NonNegative, "round trip of the link, s").alias(&["t2", "rtt"]);
+keys! {
+    PACKETS: Count(1, 1_000_000_000), "k" | "K" | "packets" = 50, "packets whose slowest is waited for";
+    LOSS: Probability, "r" | "loss" = 0.1, "loss of a link-layer packet";
+    SATELLITE: NonNegative, "T2" | "t2" | "rtt" = 0.5, "round trip of the link, s";
+}
 
-static KEYS: [Key; 3] = [PACKETS, LOSS, SATELLITE];
-
-/// The model.
-pub(super) static MODEL: Model = Model {
-    name: "sr-arq-delay",
-    about: "Mean time until the slowest of k packets is through, selective-repeat ARQ without limit",
-    source: "papers/004 §III-A and appendix A, equations (3) to (5), (60), (63), (64); models.md §4.1",
-    notes: &[
+closed_form! {
+    /// The model.
+    pub(super) static MODEL: "sr-arq-delay",
+        "Mean time until the slowest of k packets is through, selective-repeat ARQ without limit";
+    source: "papers/004 §III-A and appendix A, equations (3) to (5), (60), (63), (64); models.md §4.1";
+    notes: [
         "Losses are independent, feedback is never lost, and a repeat takes one round trip T2",
         "With k packets before the one that is looked at the largest is of k+1, and the earlier ones have a head start: (3) with k is the paper's convention, a bound (Z1)",
         "(5) leaves out the +1 of (4); 1/log2(r) in (69) and (70) means ln 2/ln r (Z2)",
-    ],
-    example: "k=50 r=0.5 T2=0.5",
-    keys: &KEYS,
-    results: &[
-        Field::new("E_exact", "mean by (63), s"),
-        Field::new("E_eq4", "by (4), s"),
-        Field::new("E_eq5", "by (5), for many packets, s"),
-        Field::new("E_eq64", "by (64), for k r far below 1, s"),
-        Field::new("nu", "(1-r)/ln(1/r)"),
-    ],
-    answer,
-};
-
-fn answer(given: &Arguments) -> Result<Outcome, ModelError> {
-    let loss = Chance::new(given.number(&LOSS));
-    let packets = given.count(&PACKETS);
-    let (k, trip) = (to_f64(packets), given.number(&SATELLITE));
-    if loss.no <= 0.0 && trip <= 0.0 {
-        return Err(ModelError::refused(
-            "r = 1 and T2 = 0: no packet arrives, in no time each",
-        ));
+    ];
+    example: "k=50 r=0.5 T2=0.5";
+    keys: [PACKETS, LOSS, SATELLITE];
+    answer(given) {
+        let loss = Chance::new(given.number(&LOSS));
+        let packets = given.count(&PACKETS);
+        let (k, trip) = (to_f64(packets), given.number(&SATELLITE));
+        if loss.no <= 0.0 && trip <= 0.0 {
+            return Err(ModelError::refused(
+                "r = 1 and T2 = 0: no packet arrives, in no time each",
+            ));
+        }
     }
-    Ok(Outcome::new()
-        .number("E_exact", trip * mean_trips(loss, packets))
-        .number("E_eq4", trip * mean_trips_from_one(loss, k))
-        .number("E_eq5", trip * mean_trips_of_many(loss, k))
-        .number("E_eq64", trip * mean_trips_rare(loss, k))
-        .number("nu", reordering(loss))
-        .remark_if(loss.no <= 0.0, "no packet arrives: all times are infinite")
-        .remark_if(
-            k * loss.yes > 0.1,
-            "k r is not far below 1: E_eq64 is far too long",
-        )
-        .remark_if(
-            packets == 1 && loss.yes > 0.0,
-            "for a single packet the logarithm in (5) is negative: E_eq5 is below a packet's mean time T2/(1-r)",
-        ))
+    results {
+        "E_exact" = trip * mean_trips(loss, packets), "mean by (63), s";
+        "E_eq4" = trip * mean_trips_from_one(loss, k), "by (4), s";
+        "E_eq5" = trip * mean_trips_of_many(loss, k), "by (5), for many packets, s";
+        "E_eq64" = trip * mean_trips_rare(loss, k), "by (64), for k r far below 1, s";
+        "nu" = reordering(loss), "(1-r)/ln(1/r)";
+    }
+    remarks {
+        if loss.no <= 0.0 => "no packet arrives: all times are infinite";
+        if k * loss.yes > 0.1 => "k r is not far below 1: E_eq64 is far too long";
+        if packets == 1 && loss.yes > 0.0 =>
+            "for a single packet the logarithm in (5) is negative: E_eq5 is below a packet's mean time T2/(1-r)";
+    }
 }
 
 #[cfg(test)]

@@ -10,8 +10,10 @@ mod windows;
 
 use tmt_core::math::num::ln;
 use tmt_core::math::rng::{Stream, Uniform};
-use tmt_core::model::{Arguments, Domain, Field, Key, Model, ModelError, Outcome};
+use tmt_core::model::{Arguments, ModelError};
+
 use tmt_core::types::to_f64;
+use tmt_core::{closed_form, keys};
 
 use super::congestion::{B, BETA, Bottleneck, MU, TAU, THIN};
 use interval::{Course, Sums, TESTS, Wanted};
@@ -61,10 +63,30 @@ pub struct Goodput {
 struct Test {
     law: Law,
     windows: Windows,
-    losses: Uniform,
-    victims: Uniform,
-    next_loss: u64,
-    next_victim: u64,
+    losses: Draws,
+    victims: Draws,
+}
+
+/// Numbers of a stream, one after the other.
+#[derive(Debug, Clone)]
+struct Draws {
+    numbers: Uniform,
+    next: u64,
+}
+
+impl Draws {
+    /// The part of a stream that belongs to a test.
+    fn of_test(seed: u64, stream: Stream, index: u64) -> Self {
+        Self {
+            numbers: Uniform::new(seed, stream),
+            next: index * SHARE,
+        }
+    }
+
+    fn next(&mut self) -> f64 {
+        self.next += 1;
+        self.numbers.at(self.next - 1)
+    }
 }
 
 impl Test {
@@ -72,23 +94,17 @@ impl Test {
         Self {
             law,
             windows: Windows::new(law.count(), law.most / 2.0),
-            losses: Uniform::new(question.seed, Stream::FluidLoss),
-            victims: Uniform::new(question.seed, Stream::FluidVictim),
-            next_loss: index * SHARE,
-            next_victim: index * SHARE,
+            losses: Draws::of_test(question.seed, Stream::FluidLoss, index),
+            victims: Draws::of_test(question.seed, Stream::FluidVictim, index),
         }
     }
 }
 
 impl Course for Test {
     fn next(&mut self) -> Cycle {
-        let u = self.losses.at(self.next_loss);
-        self.next_loss += 1;
-        let (victims, next) = (&mut self.victims, &mut self.next_victim);
-        self.law.cycle(&mut self.windows, u, || {
-            *next += 1;
-            victims.at(*next - 1)
-        })
+        let u = self.losses.next();
+        let victims = &mut self.victims;
+        self.law.cycle(&mut self.windows, u, || victims.next())
     }
 
     fn begin(&mut self) {
@@ -149,7 +165,21 @@ impl Goodput {
             cycles: 0.0,
         }
     }
+
+    /// Whether the windows are too small for a fluid.
+    fn is_thin(&self, link: &Bottleneck) -> bool {
+        self.norm * link.pipe() < 10.0 * link.connections
+    }
+
+    /// Whether cycles were drawn, but none that a random loss ended.
+    fn saw_congestion_alone(&self) -> bool {
+        self.cycles > 0.0 && self.congestion_fraction >= 1.0
+    }
 }
+
+/// What is said of [`Goodput::saw_congestion_alone`].
+const UNSEEN: &str = "no random loss fell into the cycles drawn: the half-width does not tell their share, which is below \
+     5 over the cycles";
 
 /// Runs the tests until the question's interval is reached.
 fn measure<C: Course>(
@@ -204,37 +234,22 @@ pub fn stationary_goodput(link: &Bottleneck, loss: f64) -> f64 {
     }
 }
 
-const Q: Key = Key::number("q", 0.01, Domain::Probability, "segment loss rate");
-const N: Key =
-    Key::count("N", 1, (1, 10_000), "connections that share the link").alias(&["n", "connections"]);
-const CI: Key = Key::number(
-    "ci",
-    0.01,
-    Domain::Positive,
-    "half-width at which it stops, over the mean",
-);
-const LEVEL: Key = Key::number(
-    "level",
-    0.99,
-    Domain::Probability,
-    "confidence of the half-width, below 1",
-);
-const SEED: Key = Key::count("seed", 1, (0, u64::MAX), "seed of the draws");
-const RESEND: Key = Key::word(
-    "resend",
-    "mu",
-    &["mu", "rtt"],
-    "time that a random loss costs: mu for 1/mu (the paper's text), rtt for T/N (C6)",
-);
+keys! {
+    Q: Probability, "q" = 0.01, "segment loss rate";
+    N: Count(1, 10_000), "N" | "n" | "connections" = 1, "connections that share the link";
+    CI: Positive, "ci" = 0.01, "half-width at which it stops, over the mean";
+    LEVEL: Probability, "level" = 0.99, "confidence of the half-width, below 1";
+    SEED: Count(0, u64::MAX), "seed" = 1, "seed of the draws";
+    RESEND: Word(&["mu", "rtt"]), "resend" = "mu",
+        "time that a random loss costs: mu for 1/mu (the paper's text), rtt for T/N (C6)";
+}
 
-const KEYS: [Key; 10] = [Q, MU, TAU, BETA, N, B, CI, LEVEL, SEED, RESEND];
-
-/// The model's face.
-pub(crate) static MODEL: Model = Model {
-    name: "tgep",
-    about: "Goodput of long-lived connections under congestion and random loss, by fluid Monte-Carlo",
-    source: "papers/003 §II, equations (1) to (12) and the text behind (14); models.md §3.3",
-    notes: &[
+closed_form! {
+    /// `tmt model tgep`.
+    pub(crate) static MODEL: "tgep",
+        "Goodput of long-lived connections under congestion and random loss, by fluid Monte-Carlo";
+    source: "papers/003 §II, equations (1) to (12) and the text behind (14); models.md §3.3";
+    notes: [
         "Reno without timeouts: windows grow by 1/b a round trip; a random loss halves one window, a full buffer all",
         "Losses are independent: the segments between two of them are geometric",
         "21 independent tests, each after a warm-up, grow until Student's half-width is within ci of their mean",
@@ -242,64 +257,34 @@ pub(crate) static MODEL: Model = Model {
         "C6: the text's rule (resend=mu) does not give the printed column of TGEP; a loss that costs T/N \
          (resend=rtt) is within some 2 % of it up to q = 0.01",
         "Below half of the link's rate the paper takes relation15, which knows timeouts",
-    ],
-    example: "q=0.001 mu=455 b=1 N=5 beta=0.8",
-    keys: &KEYS,
-    results: &[
-        Field::new("norm", "goodput of all connections over mu"),
-        Field::new("halfwidth", "half-width of norm's interval at this level"),
-        Field::new("per_connection", "goodput of each connection over mu"),
-        Field::new(
-            "congestion_fraction",
-            "share of cycles that end by congestion",
-        ),
-        Field::new(
-            "cycles",
-            "cycles drawn, warm-up excepted; 0 where the limit is exact",
-        ),
-    ],
-    answer,
-};
+    ];
+    example: "q=0.001 mu=455 b=1 N=5 beta=0.8";
+    keys: [Q, MU, TAU, BETA, N, B, CI, LEVEL, SEED, RESEND];
+    answer(arguments) {
+        let question = asked(arguments);
+        let found = goodput(&question)?;
+    }
+    results {
+        "norm" = found.norm, "goodput of all connections over mu";
+        "halfwidth" = found.half_width, "half-width of norm's interval at this level";
+        "per_connection" = found.per_connection.clone(), "goodput of each connection over mu";
+        "congestion_fraction" = found.congestion_fraction, "share of cycles that end by congestion";
+        "cycles" = found.cycles, "cycles drawn, warm-up excepted; 0 where the limit is exact";
+    }
+    remarks {
+        if found.is_thin(&question.link) => THIN;
+        if found.saw_congestion_alone() => UNSEEN;
+    }
+}
 
 /// The question that the keys of TGEP say.
 fn asked(arguments: &Arguments) -> Question {
     Question {
-        link: Bottleneck {
-            mu: arguments.number(&MU),
-            tau: arguments.number(&TAU),
-            beta: arguments.number(&BETA),
-            connections: to_f64(arguments.count(&N)),
-            per_ack: arguments.number(&B),
-        },
+        link: Bottleneck::of(arguments, arguments.count(&N)),
         loss: arguments.number(&Q),
         resend_round_trip: arguments.word(&RESEND) == "rtt",
         relative: arguments.number(&CI),
         level: arguments.number(&LEVEL),
         seed: arguments.count(&SEED),
     }
-}
-
-fn answer(arguments: &Arguments) -> Result<Outcome, ModelError> {
-    let question = asked(arguments);
-    let found = goodput(&question)?;
-    Ok(told(&question, &found))
-}
-
-/// The results that both faces share, with what is to be said of them.
-fn told(question: &Question, found: &Goodput) -> Outcome {
-    let link = &question.link;
-    let thin = found.norm * link.pipe() < 10.0 * link.connections;
-    let unseen = found.cycles > 0.0 && found.congestion_fraction >= 1.0;
-    Outcome::new()
-        .number("norm", found.norm)
-        .number("halfwidth", found.half_width)
-        .array("per_connection", found.per_connection.clone())
-        .number("congestion_fraction", found.congestion_fraction)
-        .number("cycles", found.cycles)
-        .remark_if(thin, THIN)
-        .remark_if(
-            unseen,
-            "no random loss fell into the cycles drawn: the half-width does not tell their share, which is below \
-             5 over the cycles",
-        )
 }

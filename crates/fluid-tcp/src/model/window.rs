@@ -1,71 +1,57 @@
 //! `window-time`: how long TCP's window takes end to end over selective-repeat ARQ that keeps order.
 
-use tmt_core::model::{Arguments, Domain, Field, Key, Model, ModelError, Outcome};
+use tmt_core::{closed_form, keys};
 
 use super::path::{BUFFER, LOSS, PIECES, Path, RATE, SATELLITE, SPARSE, TERRESTRIAL};
 use super::sr_arq::overtakes;
 
-const WINDOW: Key =
-    Key::number("w", 30.0, Domain::Positive, "window, segments").alias(&["W", "window", "cwnd"]);
+keys! {
+    WINDOW: Positive, "w" | "W" | "window" | "cwnd" = 30.0, "window, segments";
+}
 
-static KEYS: [Key; 7] = [WINDOW, BUFFER, RATE, TERRESTRIAL, SATELLITE, LOSS, PIECES];
-
-/// The model.
-pub(super) static MODEL: Model = Model {
-    name: "window-time",
-    about: "Mean time in which a TCP window is acknowledged over selective-repeat ARQ that keeps order",
-    source: "papers/004 §III-A, equations (8), (15), (19), (20); models.md §4.2",
-    notes: &[
+closed_form! {
+    /// The model.
+    pub(super) static MODEL: "window-time",
+        "Mean time in which a TCP window is acknowledged over selective-repeat ARQ that keeps order";
+    source: "papers/004 §III-A, equations (8), (15), (19), (20); models.md §4.2";
+    notes: [
         "An upper bound of means: the whole pipe is in flight in front of the last segment, bursts are uniform in length",
         "Losses are independent, ARQ repeats without limit, feedback is never lost, TCP acknowledges every segment",
         "(20) leaves out the +1 of (4); for theta S < 2 its logarithm is negative, outside of its domain (Z2)",
-    ],
-    example: "w=100 B=50 T2=0.5 p=0.1",
-    keys: &KEYS,
-    results: &[
-        Field::new("tau", "mean transfer time of the window, s"),
-        Field::new("theta", "segments in flight on the link at most"),
-        Field::new("queueing", "part of it in the buffer, s"),
-        Field::new(
-            "in_order",
-            "part of it on the link until all before it are through, s",
-        ),
-        Field::new(
-            "out_of_order",
-            "a segment sent more than a round trip T2 later is through first (15)",
-        ),
-    ],
-    answer,
-};
-
-fn answer(given: &Arguments) -> Result<Outcome, ModelError> {
-    let path = Path::of(given);
-    let window = given.number(&WINDOW);
-    path.check(window)?;
-    let in_flight = path.in_flight(window);
-    let in_order = if path.satellite > 0.0 {
-        path.satellite * path.in_order_trips(in_flight) / path.loss.no
-    } else {
-        0.0
-    };
-    let above = (path.buffer.min(window) - path.pipe()).max(0.0);
-    let queue = if above > 0.0 {
-        above / (path.rate * path.loss.no)
-    } else {
-        0.0
-    };
-    Ok(Outcome::new()
-        .number("tau", path.window_time(window))
-        .number("theta", in_flight)
-        .number("queueing", queue + in_flight / (4.0 * path.rate))
-        .number("in_order", in_order)
-        .number("out_of_order", overtakes(path.loss, given.count(&PIECES), 1))
-        .remark_if(path.loss.no <= 0.0, "nothing gets through: it takes forever")
-        .remark_if(path.sparse(window), SPARSE)
-        .remark_if(
-            window > path.buffer + 1.0 && path.terrestrial <= 0.0,
-            "the window is past B + 1 without a terrestrial part that holds the rest: it would overflow the buffer before",
-        ))
+    ];
+    example: "w=100 B=50 T2=0.5 p=0.1";
+    keys: [WINDOW, BUFFER, RATE, TERRESTRIAL, SATELLITE, LOSS, PIECES];
+    answer(given) {
+        let path = Path::of(given);
+        let window = given.number(&WINDOW);
+        path.check(window)?;
+        let in_flight = path.in_flight(window);
+        let in_order = if path.satellite > 0.0 {
+            path.satellite * path.in_order_trips(in_flight) / path.loss.no
+        } else {
+            0.0
+        };
+        let above = (path.buffer.min(window) - path.pipe()).max(0.0);
+        let queue = if above > 0.0 {
+            above / (path.rate * path.loss.no)
+        } else {
+            0.0
+        };
+    }
+    results {
+        "tau" = path.window_time(window), "mean transfer time of the window, s";
+        "theta" = in_flight, "segments in flight on the link at most";
+        "queueing" = queue + in_flight / (4.0 * path.rate), "part of it in the buffer, s";
+        "in_order" = in_order, "part of it on the link until all before it are through, s";
+        "out_of_order" = overtakes(path.loss, given.count(&PIECES), 1),
+            "a segment sent more than a round trip T2 later is through first (15)";
+    }
+    remarks {
+        if path.loss.no <= 0.0 => "nothing gets through: it takes forever";
+        if path.sparse(window) => SPARSE;
+        if window > path.buffer + 1.0 && path.terrestrial <= 0.0 =>
+            "the window is past B + 1 without a terrestrial part that holds the rest: it would overflow the buffer before";
+    }
 }
 
 #[cfg(test)]
@@ -75,12 +61,10 @@ mod tests {
 
     use super::*;
     use crate::model::tests::{agree, prints};
+    use tmt_core::model::{ModelError, Outcome};
 
     fn gives(arguments: &str) -> Result<Outcome, ModelError> {
-        let pairs = arguments
-            .split_whitespace()
-            .filter_map(|pair| pair.split_once('='));
-        MODEL.evaluate(&MODEL.arguments(pairs)?)
+        MODEL.run(arguments)
     }
 
     fn tau(arguments: &str) -> f64 {

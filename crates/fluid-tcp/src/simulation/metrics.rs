@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use serde::Serialize;
-use tmt_core::stats::distribution::{Precision, Sketch};
+use tmt_core::stats::distribution::{Distribution, Precision};
 use tmt_core::stats::ratio;
 use tmt_core::types::{Span, Time, to_f64};
 
@@ -30,8 +30,8 @@ const ENOUGH_BUCKETS: usize = 1 << 15;
 /// Delays of packets and their parts.
 #[derive(Debug)]
 struct Waits {
-    delay: Sketch,
-    queueing: Sketch,
+    delay: Distribution,
+    queueing: Distribution,
 }
 
 impl Waits {
@@ -43,8 +43,8 @@ impl Waits {
             (BUCKETS / flows).min(ENOUGH_BUCKETS),
         );
         Self {
-            delay: Sketch::new(exact, buckets),
-            queueing: Sketch::new(exact, buckets),
+            delay: Distribution::within(exact, buckets),
+            queueing: Distribution::within(exact, buckets),
         }
     }
 }
@@ -242,9 +242,9 @@ macro_rules! delays {
             pub $max: Option<f64>,
         }
 
-        impl From<&Sketch> for $name {
-            fn from(sketch: &Sketch) -> Self {
-                let q = sketch.quantiles();
+        impl From<&Distribution> for $name {
+            fn from(sketch: &Distribution) -> Self {
+                let q = sketch.quantiles(Span::ZERO);
                 Self { $min: q.min, $mean: q.mean, $p50: q.p50, $p85: q.p85, $p95: q.p95, $p99: q.p99, $max: q.max }
             }
         }

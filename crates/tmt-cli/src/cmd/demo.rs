@@ -105,8 +105,7 @@ fn chain(scheme: &'static str, slots: &[Slot]) -> Outcome<Chain> {
     let mut walk = Walk::new(spec, RTT, Span::ZERO);
     let mut lldus = Vec::new();
     let mut timeline = Builder::default();
-    walk.slots(slots, &mut lldus)
-        .map_err(|(_, kind)| Failure::failed(tmt_core::Error::new(kind)))?;
+    walk.slots(slots, &mut lldus).map_err(Failure::failed)?;
     let end = walk.finish(&mut lldus);
     timeline.lldus(&lldus);
     let (mut before, mut after) = (SlotTally::default(), LlduTally::default());

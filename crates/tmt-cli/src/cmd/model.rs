@@ -227,7 +227,7 @@ fn list(flags: &Flags) -> Outcome {
     }
     let mut output = Output::create(flags.output.as_deref())?;
     if flags.json {
-        json(&mut output, &show::descriptions())?;
+        json(&mut output, &models().collect::<Vec<_>>())?;
     } else if flags.csv {
         output.write(&csv::list()?)?;
     } else {

@@ -7,14 +7,32 @@
 use std::fmt;
 use std::str::FromStr;
 
-use super::ChannelError;
+use super::family::{Family, Key};
+use super::{ChannelError, SlotChannel};
 use crate::math::num;
 use crate::math::rng::{Stream, Uniform};
 use crate::types::decimal::Decimal;
 use crate::types::{Span, Time, to_f64};
 
-/// The form of [`Fading`]'s text.
-pub(super) const FORM: &str = "m=MEAN BAD TIME,X=SHARE OF BAD TIME";
+pub(super) static FAMILY: Family = Family {
+    name: "fading",
+    about: "Good and bad times of exponential length, in which nothing and all is erased",
+    keys: &[
+        Key::needed(
+            "m",
+            "MEAN BAD TIME",
+            "mean bad time, a duration or seconds, from 1us",
+        ),
+        Key::needed(
+            "X",
+            "SHARE OF BAD TIME",
+            "share of bad time, above 0 and below 1",
+        ),
+    ],
+    examples: &["fading:m=100ms,X=0.1", "fading:m=3ms,X=0.3"],
+    in_steps: false,
+    read: |text| text.parse().map(SlotChannel::Fading),
+};
 
 /// Shortest mean times, ns: lengths are rounded to 1 ns each, a thousandth of this.
 const SHORTEST: f64 = 1000.0;
@@ -76,25 +94,13 @@ impl FromStr for Fading {
     type Err = ChannelError;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let (mut mean_bad, mut bad_share) = (None, None);
-        let refuse = |part: &str| ChannelError(format!("'{part}': expected {FORM}"));
-        for part in text.split(',') {
-            let (key, value) = part.split_once('=').ok_or_else(|| refuse(part))?;
-            let twice = match key {
-                "m" => mean_bad.replace(length(value)?).is_some(),
-                "X" => {
-                    let share = value.parse::<f64>().map_err(|_| refuse(part))?;
-                    bad_share.replace(share).is_some()
-                }
-                _ => return Err(refuse(part)),
-            };
-            if twice {
-                return Err(ChannelError(format!("'{key}' stands twice")));
-            }
-        }
-        let missing = |key| ChannelError(format!("'{key}' is missing: expected {FORM}"));
-        let mean_bad = mean_bad.ok_or_else(|| missing("m"))?;
-        Self::new(mean_bad, bad_share.ok_or_else(|| missing("X"))?)
+        let [mean_bad, bad_share] = FAMILY.values(text)?;
+        let share = bad_share.parse().map_err(|_| {
+            ChannelError(format!(
+                "'X={bad_share}': expected a share above 0 and below 1"
+            ))
+        });
+        Self::new(length(mean_bad)?, share?)
     }
 }
 

@@ -1,20 +1,9 @@
 //! `arq`: selective repeat without a limit (models.md §1.4).
 
-use super::{Domain, Field, Key, Model, Outcome};
-
-const P: Key = Key::number(
-    "p",
-    0.05,
-    Domain::Probability,
-    "erasure probability of an LLDU",
-);
-/// Round-trip time.
-pub(super) const RTT: Key = Key::number(
-    "rtt",
-    0.5,
-    Domain::NonNegative,
-    "round-trip time of the link, s",
-);
+keys! {
+    P: Probability, "p" = 0.05, "erasure probability of an LLDU";
+    pub(super) RTT: NonNegative, "rtt" = 0.5, "round-trip time of the link, s";
+}
 
 /// Delivered LLDUs a slot: 1 − p (papers/000 §3.5).
 #[must_use]
@@ -32,35 +21,29 @@ pub fn delay(p: f64, rtt: f64) -> f64 {
     }
 }
 
-/// `tmt model arq`.
-pub static MODEL: Model = Model {
-    name: "arq",
-    about: "ARQ with unlimited selective repeats: efficiency and delay",
-    source: "papers/000 §3.5; models.md §1.4",
-    notes: &[
+closed_form! {
+    /// `tmt model arq`.
+    pub static MODEL: "arq", "ARQ with unlimited selective repeats: efficiency and delay";
+    source: "papers/000 §3.5; models.md §1.4";
+    notes: [
         "The channel is taken as memoryless over one round-trip time: bursts are short beside it",
         "K5: the printed delay has p^(i−1), which charges a round trip to LLDUs received at the first try; \
          figure 6b fits the form used here only",
-    ],
-    example: "p=0.05 rtt=0.5",
-    keys: &[P, RTT],
-    results: &[
-        Field::new("eta", "LLDUs delivered / LLDUs sent"),
-        Field::new("delay", "mean delay of an LLDU, propagation included, s"),
-        Field::new("mean_transmissions", "mean transmissions of an LLDU"),
-    ],
-    answer: |arguments| {
+    ];
+    example: "p=0.05 rtt=0.5";
+    keys: [P, RTT];
+    answer(arguments) {
         let (p, rtt) = (arguments.number(&P), arguments.number(&RTT));
-        Ok(Outcome::new()
-            .number("eta", efficiency(p))
-            .number("delay", delay(p, rtt))
-            .number("mean_transmissions", 1.0 / (1.0 - p))
-            .remark_if(
-                p >= 1.0,
-                "p = 1: nothing is ever delivered, delay and transmissions grow without bound",
-            ))
-    },
-};
+    }
+    results {
+        "eta" = efficiency(p), "LLDUs delivered / LLDUs sent";
+        "delay" = delay(p, rtt), "mean delay of an LLDU, propagation included, s";
+        "mean_transmissions" = 1.0 / (1.0 - p), "mean transmissions of an LLDU";
+    }
+    remarks {
+        if p >= 1.0 => "p = 1: nothing is ever delivered, delay and transmissions grow without bound";
+    }
+}
 
 #[cfg(test)]
 mod tests {

@@ -1,7 +1,7 @@
 //! Block codes over symbols: Reed-Solomon and erasure codes (papers/003, eq (16)-(17)).
 
+use super::ModelError;
 use super::tail::binomial_tail;
-use super::{Arguments, Domain, Field, Key, Model, ModelError, Outcome};
 
 /// Wrong symbols that a code of `n` symbols with `k` of data corrects, t0 = ⌊(n − k)/2⌋; `k` at most `n`.
 #[must_use]
@@ -26,11 +26,11 @@ pub fn symbol_error(ber: f64, burst: f64, m: f64) -> f64 {
 /// Symbols of a block.
 pub(super) const MOST: u64 = 65_535;
 
-const PS: Key = Key::number("ps", 0.01, Domain::Probability, "symbol error rate").alias(&["p_s"]);
-const N: Key = Key::count("n", 255, (1, MOST), "symbols of a block");
-const K: Key = Key::count("k", 223, (1, MOST), "data symbols of a block");
-const KEYS: [Key; 3] = [PS, N, K];
-
+keys! {
+    PS: Probability, "ps" | "p_s" = 0.01, "symbol error rate";
+    N: Count(1, MOST), "n" = 255, "symbols of a block";
+    K: Count(1, MOST), "k" = 223, "data symbols of a block";
+}
 /// Refuses more data than block.
 pub(super) fn check(n: u64, k: u64) -> Result<(), ModelError> {
     if k > n {
@@ -41,31 +41,25 @@ pub(super) fn check(n: u64, k: u64) -> Result<(), ModelError> {
     Ok(())
 }
 
-/// The model's face.
-pub(super) static MODEL: Model = Model {
-    name: "rs-block",
-    about: "How often a Reed-Solomon block cannot be corrected",
-    source: "papers/003 §III.B, equation (16); models.md §3.5",
-    notes: &[
+closed_form! {
+    /// The model's face.
+    pub(super) static MODEL: "rs-block", "How often a Reed-Solomon block cannot be corrected";
+    source: "papers/003 §III.B, equation (16); models.md §3.5";
+    notes: [
         "Symbols are wrong independently, at unknown places: t0 = (n - k)/2 of them are corrected, rounded down",
         "A decoder that takes a wrong codeword for the right one counts as failed here as well",
         "C10: the sum of the appendix is over the m alignments of a burst; (17), which ser uses, is right",
-    ],
-    example: "ps=0.02 n=255 k=223",
-    keys: &KEYS,
-    results: &[
-        Field::new("t0", "wrong symbols that are corrected"),
-        Field::new("pb", "block error rate"),
-    ],
-    answer,
-};
-
-fn answer(arguments: &Arguments) -> Result<Outcome, ModelError> {
-    let (n, k) = (arguments.count(&N), arguments.count(&K));
-    check(n, k)?;
-    Ok(Outcome::new()
-        .count("t0", correctable(n, k))
-        .number("pb", reed_solomon(n, k, arguments.number(&PS))))
+    ];
+    example: "ps=0.02 n=255 k=223";
+    keys: [PS, N, K];
+    answer(arguments) {
+        let (n, k) = (arguments.count(&N), arguments.count(&K));
+        check(n, k)?;
+    }
+    results {
+        "t0" = correctable(n, k), "wrong symbols that are corrected";
+        "pb" = reed_solomon(n, k, arguments.number(&PS)), "block error rate";
+    }
 }
 
 #[cfg(test)]
@@ -129,10 +123,7 @@ mod tests {
 
     #[test]
     fn more_data_than_block_is_refused_and_long_blocks_are_not() {
-        let run = |text: &str| {
-            let pairs = text.split_whitespace().filter_map(|p| p.split_once('='));
-            MODEL.evaluate(&MODEL.arguments(pairs).unwrap())
-        };
+        let run = |text: &str| MODEL.run(text);
         assert!(
             run("n=10 k=11")
                 .unwrap_err()

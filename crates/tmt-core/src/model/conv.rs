@@ -4,22 +4,30 @@
 #[cfg(test)]
 mod tests;
 
+use strum::{EnumIter, EnumString, IntoStaticStr, VariantNames};
+
 use super::tail::normal_tail;
-use super::{Arguments, Domain, Field, Key, Model, ModelError, Outcome};
+use super::{Arguments, ModelError};
+
 use crate::math::num::{log10, pow};
 
 /// A rate of the code (171, 133 octal) with constraint length 7.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, EnumIter, EnumString, IntoStaticStr, VariantNames)]
 pub enum Rate {
     /// 1/2, without puncturing.
+    #[strum(serialize = "1/2")]
     Half,
     /// 2/3.
+    #[strum(serialize = "2/3")]
     TwoThirds,
     /// 3/4.
+    #[strum(serialize = "3/4")]
     ThreeQuarters,
     /// 5/6.
+    #[strum(serialize = "5/6")]
     FiveSixths,
     /// 7/8.
+    #[strum(serialize = "7/8")]
     SevenEighths,
 }
 
@@ -86,32 +94,10 @@ const SEVEN_EIGHTHS: [Term; 9] = [
 ];
 
 impl Rate {
-    /// All rates, lowest first.
-    pub const ALL: [Self; 5] = [
-        Self::Half,
-        Self::TwoThirds,
-        Self::ThreeQuarters,
-        Self::FiveSixths,
-        Self::SevenEighths,
-    ];
-
     /// Its name.
     #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Half => "1/2",
-            Self::TwoThirds => "2/3",
-            Self::ThreeQuarters => "3/4",
-            Self::FiveSixths => "5/6",
-            Self::SevenEighths => "7/8",
-        }
-    }
-
-    /// The rate of this name, one of `RATE`'s words; 1/2 for any other.
-    #[must_use]
-    pub fn named(name: &str) -> Self {
-        let found = Self::ALL.into_iter().find(|rate| rate.name() == name);
-        found.unwrap_or(Self::Half)
+    pub fn name(self) -> &'static str {
+        self.into()
     }
 
     /// Information bits in a puncturing period, P.
@@ -211,27 +197,12 @@ pub fn decibels(ratio: f64) -> f64 {
     10.0 * log10(ratio)
 }
 
-/// Rates of the convolutional code.
-pub(super) const RATE: Key = Key::word(
-    "rate",
-    "1/2",
-    &["1/2", "2/3", "3/4", "5/6", "7/8"],
-    "rate of the convolutional code",
-);
-/// Energy of an information bit.
-pub(super) const EBN0: Key = Key::maybe(
-    "ebn0_db",
-    Domain::Real,
-    "energy of an information bit over noise density Eb/N0, dB; exactly one of ebn0_db and ecn0_db",
-)
-.alias(&["EbN0", "ebn0"]);
-/// Energy of a channel bit.
-pub(super) const ECN0: Key = Key::maybe(
-    "ecn0_db",
-    Domain::Real,
-    "energy of a channel bit over noise density Ec/N0, dB",
-)
-.alias(&["EcN0", "ecn0"]);
+keys! {
+    pub(super) RATE: Word(Rate::VARIANTS), "rate" = "1/2", "rate of the convolutional code";
+    pub(super) EBN0: Real, "ebn0_db" | "EbN0" | "ebn0",
+        "energy of an information bit over noise density Eb/N0, dB; exactly one of ebn0_db and ecn0_db";
+    pub(super) ECN0: Real, "ecn0_db" | "EcN0" | "ecn0", "energy of a channel bit over noise density Ec/N0, dB";
+}
 
 /// Ec/N0 and Eb/N0, both in dB, of the one that is given, for a code of this `rate`.
 ///
@@ -250,48 +221,37 @@ pub(super) fn energies(arguments: &Arguments, rate: f64) -> Result<(f64, f64), M
     }
 }
 
-const KEYS: [Key; 3] = [RATE, EBN0, ECN0];
-
-/// The model's face.
-pub(super) static MODEL: Model = Model {
-    name: "conv",
-    about: "Bit errors behind a Viterbi decoder of the K=7 convolutional code, by the union bound",
-    source: "papers/003 §III.A, whose curves are those of its reference [14]; models.md §3.4",
-    notes: &[
+closed_form! {
+    /// The model's face.
+    pub(super) static MODEL: "conv",
+        "Bit errors behind a Viterbi decoder of the K=7 convolutional code, by the union bound";
+    source: "papers/003 §III.A, whose curves are those of its reference [14]; models.md §3.4";
+    notes: [
         "Code (171, 133) octal, K = 7, soft decisions without quantisation, BPSK or QPSK, white noise",
         "Punctured: 2/3 10/11, 3/4 101/110, 5/6 10101/11010, 7/8 1000101/1111010 (row of 171 / row of 133)",
         "Union bound over the nine leading terms of the spectrum: good below a bit error rate of some 1e-4",
         "span runs from the first to the last wrong bit of an event, correct bits between them included (C7)",
-    ],
-    example: "rate=3/4 ebn0_db=4.49",
-    keys: &KEYS,
-    results: &[
-        Field::new("rate", "information bits a channel bit"),
-        Field::new("ecn0_db", "Ec/N0, dB"),
-        Field::new("ebn0_db", "Eb/N0, dB"),
-        Field::new("ber", "bit error rate: the union bound, at most 0.5"),
-        Field::new("ber_union", "the union bound itself"),
-        Field::new("event_rate", "error events an information bit"),
-        Field::new("errors_per_event", "wrong bits an event"),
-        Field::new("span", "bits from an event's first to its last wrong bit"),
-    ],
-    answer,
-};
-
-fn answer(arguments: &Arguments) -> Result<Outcome, ModelError> {
-    let rate = Rate::named(arguments.word(&RATE));
-    let (channel, information) = energies(arguments, rate.value())?;
-    let decoded = viterbi(rate, ratio(channel));
-    Ok(Outcome::new()
-        .number("rate", rate.value())
-        .number("ecn0_db", channel)
-        .number("ebn0_db", information)
-        .number("ber", decoded.ber())
-        .number("ber_union", decoded.ber_union)
-        .number("event_rate", decoded.event_rate)
-        .number("errors_per_event", decoded.errors_per_event)
-        .number("span", decoded.span)
-        .remark_if(decoded.ber_union > LOOSE_ABOVE, LOOSE))
+    ];
+    example: "rate=3/4 ebn0_db=4.49";
+    keys: [RATE, EBN0, ECN0];
+    answer(arguments) {
+        let rate: Rate = arguments.choice(&RATE);
+        let (channel, information) = energies(arguments, rate.value())?;
+        let decoded = viterbi(rate, ratio(channel));
+    }
+    results {
+        "rate" = rate.value(), "information bits a channel bit";
+        "ecn0_db" = channel, "Ec/N0, dB";
+        "ebn0_db" = information, "Eb/N0, dB";
+        "ber" = decoded.ber(), "bit error rate: the union bound, at most 0.5";
+        "ber_union" = decoded.ber_union, "the union bound itself";
+        "event_rate" = decoded.event_rate, "error events an information bit";
+        "errors_per_event" = decoded.errors_per_event, "wrong bits an event";
+        "span" = decoded.span, "bits from an event's first to its last wrong bit";
+    }
+    remarks {
+        if decoded.ber_union > LOOSE_ABOVE => LOOSE;
+    }
 }
 
 /// Bit error rate above which the union bound is not good any more.

@@ -3,18 +3,14 @@
 use super::arq::RTT;
 use super::chain::{Census, Chain, Measure};
 use super::ge::{self, ALPHA, BETA, DEPTH, PB, PG};
-use super::{Arguments, Domain, Field, Key, Model, ModelError, Outcome};
+use super::{Arguments, ModelError};
 use crate::types::to_f64;
 
-/// Data LLDUs of a codeword.
-pub(super) const ND: Key =
-    Key::count("nd", 10, (1, 65_535), "data LLDUs of a codeword").alias(&["ND"]);
-/// Repair LLDUs of a codeword.
-pub(super) const NR: Key =
-    Key::count("nr", 2, (0, 65_534), "repair LLDUs of a codeword").alias(&["NR"]);
-/// Time of an LLDU.
-pub(super) const TP: Key =
-    Key::number("tp", 0.0, Domain::NonNegative, "time per LLDU, s").alias(&["TP"]);
+keys! {
+    pub(super) ND: Count(1, 65_535), "nd" | "ND" = 10, "data LLDUs of a codeword";
+    pub(super) NR: Count(0, 65_534), "nr" | "NR" = 2, "repair LLDUs of a codeword";
+    pub(super) TP: NonNegative, "tp" | "TP" = 0.0, "time per LLDU, s";
+}
 
 /// Most LLDUs of a codeword, as in a scheme's text.
 const MOST: u64 = 65_535;
@@ -247,12 +243,11 @@ fn efficiency_by_count(code: &Code, decode: f64) -> f64 {
 const SPACING: &str = "depth > 1: delay and delay_exact count tp from one LLDU of a codeword to the next, as printed; \
      LLDUs of an interleaved codeword stand depth · tp apart, which delay_nd counts";
 
-/// `tmt model fec`.
-pub static MODEL: Model = Model {
-    name: "fec",
-    about: "FEC and interleaved FEC: efficiency, residual loss, recovery delay",
-    source: "papers/000 §3.5, equations (1), (2), (4); models.md §1.3",
-    notes: &[
+closed_form! {
+    /// `tmt model fec`.
+    pub static MODEL: "fec", "FEC and interleaved FEC: efficiency, residual loss, recovery delay";
+    source: "papers/000 §3.5, equations (1), (2), (4); models.md §1.3";
+    notes: [
         "A systematic code: data LLDUs that got through count when decoding fails",
         ge::STAYING,
         ge::SWAPPED,
@@ -261,37 +256,10 @@ pub static MODEL: Model = Model {
          printed sum with both corrections",
         "K4: given that an LLDU is erased, the others of its block are not distributed as any N − 1 LLDUs: \
          delay is the printed equation (2), delay_exact the exact one",
-    ],
-    example: "nd=10 nr=2 alpha=0.99 beta=0.8",
-    keys: &[ND, NR, RTT, TP, ALPHA, BETA, PG, PB, DEPTH],
-    results: &[
-        Field::new("erasure_prob", "probability that an LLDU is erased"),
-        Field::new("p_decode", "P(at most NR erasures among N)"),
-        Field::new("eta", "data LLDUs delivered / LLDUs sent"),
-        Field::new(
-            "eta_product",
-            "the same with data and repair LLDUs independent",
-        ),
-        Field::new("eta_allornothing", "the same, counting decoded blocks only"),
-        Field::new("eta_count", "the same by equation (1), corrected"),
-        Field::new("residual_loss", "data LLDUs lost / data LLDUs sent"),
-        Field::new(
-            "p_recover_given_erased_paper",
-            "P(recovered | erased) as printed",
-        ),
-        Field::new("p_recover_given_erased", "P(recovered | erased), exact"),
-        Field::new("delay", "mean delay of an LLDU by equation (2), s"),
-        Field::new(
-            "delay_exact",
-            "mean delay of an LLDU, recovery at the end of the block, s",
-        ),
-        Field::new("p_fail", "P(more than NR erasures among N)"),
-        Field::new(
-            "delay_nd",
-            "mean delay, recovery with the ND-th LLDU, depth · tp apart, s",
-        ),
-    ],
-    answer: |arguments| {
+    ];
+    example: "nd=10 nr=2 alpha=0.99 beta=0.8";
+    keys: [ND, NR, RTT, TP, ALPHA, BETA, PG, PB, DEPTH];
+    answer(arguments) {
         let code = code(arguments)?;
         let (rtt, tp) = (arguments.number(&RTT), arguments.number(&TP));
         let depth = to_f64(arguments.count(&DEPTH));
@@ -300,30 +268,30 @@ pub static MODEL: Model = Model {
         let printed = code.printed_recovery();
         let (data, units) = (of(code.data), of(code.units()));
         let p = code.chain.erasure_probability();
-        Ok(Outcome::new()
-            .number("erasure_prob", p)
-            .number("p_decode", block.decode)
-            .number("eta", (data * block.decode + block.kept) / units)
-            .number(
-                "eta_product",
-                (data * products.decode + products.kept) / units,
-            )
-            .number("eta_allornothing", data * block.decode / units)
-            .number("eta_count", efficiency_by_count(&code, block.decode))
-            .number("residual_loss", block.lost / data)
-            .number("p_recover_given_erased_paper", printed)
-            .number("p_recover_given_erased", recovery.given_erased)
-            .number("delay", rtt / 2.0 + p * printed * (units / 2.0) * tp)
-            .number("delay_exact", rtt / 2.0 + recovery.until_end * tp)
-            .number("p_fail", block.fail)
-            .number("delay_nd", rtt / 2.0 + recovery.until_enough * depth * tp)
-            .remark_if(
-                p <= 0.0,
-                "nothing is ever erased: p_recover_given_erased is the limit for rare erasures",
-            )
-            .remark_if(depth > 1.0 && tp > 0.0, SPACING))
-    },
-};
+    }
+    results {
+        "erasure_prob" = p, "probability that an LLDU is erased";
+        "p_decode" = block.decode, "P(at most NR erasures among N)";
+        "eta" = (data * block.decode + block.kept) / units, "data LLDUs delivered / LLDUs sent";
+        "eta_product" = (data * products.decode + products.kept) / units,
+            "the same with data and repair LLDUs independent";
+        "eta_allornothing" = data * block.decode / units, "the same, counting decoded blocks only";
+        "eta_count" = efficiency_by_count(&code, block.decode), "the same by equation (1), corrected";
+        "residual_loss" = block.lost / data, "data LLDUs lost / data LLDUs sent";
+        "p_recover_given_erased_paper" = printed, "P(recovered | erased) as printed";
+        "p_recover_given_erased" = recovery.given_erased, "P(recovered | erased), exact";
+        "delay" = rtt / 2.0 + p * printed * (units / 2.0) * tp, "mean delay of an LLDU by equation (2), s";
+        "delay_exact" = rtt / 2.0 + recovery.until_end * tp,
+            "mean delay of an LLDU, recovery at the end of the block, s";
+        "p_fail" = block.fail, "P(more than NR erasures among N)";
+        "delay_nd" = rtt / 2.0 + recovery.until_enough * depth * tp,
+            "mean delay, recovery with the ND-th LLDU, depth · tp apart, s";
+    }
+    remarks {
+        if p <= 0.0 => "nothing is ever erased: p_recover_given_erased is the limit for rare erasures";
+        if depth > 1.0 && tp > 0.0 => SPACING;
+    }
+}
 
 #[cfg(test)]
 mod tests;

@@ -4,16 +4,13 @@ use super::arq::RTT;
 use super::chain::Census;
 use super::fec::{self, Code, ND, NR, TP, of};
 use super::ge::{self, ALPHA, BETA, DEPTH, PB, PG};
-use super::{Domain, Field, Key, Model, Outcome};
+
 use crate::math::num::{pow, whole};
 use crate::types::to_f64;
 
-const R: Key = Key::maybe(
-    "R",
-    Domain::Count(0, 1 << 32),
-    "rounds of repeats allowed; unlimited when left out",
-)
-.alias(&["r", "rounds"]);
+keys! {
+    R: Count(0, 1 << 32), "R" | "r" | "rounds", "rounds of repeats allowed; unlimited when left out";
+}
 
 /// A frame that is sent until it is decoded or given up; attempts meet independent stretches of the channel.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -82,31 +79,20 @@ fn geometric(x: f64, terms: u64) -> (f64, f64) {
     (sum, weighted)
 }
 
-/// `tmt model frame-arq`.
-pub static MODEL: Model = Model {
-    name: "frame-arq",
-    about: "Frame ARQ: a frame of ND/N is sent again whole until it is decoded or given up",
-    source: "papers/002 §2 (frames of K out of N units); link-layer.md §2 to §4",
-    notes: &[
+closed_form! {
+    /// `tmt model frame-arq`.
+    pub static MODEL: "frame-arq",
+        "Frame ARQ: a frame of ND/N is sent again whole until it is decoded or given up";
+    source: "papers/002 §2 (frames of K out of N units); link-layer.md §2 to §4";
+    notes: [
         "Attempts meet independent stretches of the channel, a round-trip time apart; only LLDUs of one attempt count, \
          and a frame is delivered whole or not at all",
         "An attempt is sent without gaps: the wait for a free slot is left out",
         ge::STAYING,
-    ],
-    example: "nd=10 nr=2 R=3 alpha=0.99 beta=0.8",
-    keys: &[ND, NR, R, RTT, TP, ALPHA, BETA, PG, PB, DEPTH],
-    results: &[
-        Field::new("p_decode", "P(an attempt decodes)"),
-        Field::new("p_fail", "P(an attempt does not decode)"),
-        Field::new("eta", "data LLDUs delivered / LLDUs sent"),
-        Field::new("residual_loss", "data LLDUs lost / data LLDUs sent"),
-        Field::new("mean_attempts", "mean attempts of a frame"),
-        Field::new(
-            "delay",
-            "mean delay of a delivered LLDU, up to the ND-th LLDU of its attempt, s",
-        ),
-    ],
-    answer: |arguments| {
+    ];
+    example: "nd=10 nr=2 R=3 alpha=0.99 beta=0.8";
+    keys: [ND, NR, R, RTT, TP, ALPHA, BETA, PG, PB, DEPTH];
+    answer(arguments) {
         let code = fec::code(arguments)?;
         let rounds = arguments.maybe(&R);
         let (rtt, tp) = (arguments.number(&RTT), arguments.number(&TP));
@@ -122,23 +108,21 @@ pub static MODEL: Model = Model {
             0.0
         };
         let delivers = through > 0.0;
-        Ok(Outcome::new()
-            .number("p_decode", through)
-            .number("p_fail", frame.fail)
-            .number("eta", data / units * through)
-            .number(
-                "residual_loss",
-                if rounds.is_none() && !delivers {
-                    1.0
-                } else {
-                    frame.given_up
-                },
-            )
-            .number("mean_attempts", frame.attempts)
-            .maybe("delay", delivers.then_some(rtt / 2.0 + late + within))
-            .remark_if(!delivers, "no attempt ever decodes: delay has no value"))
-    },
-};
+    }
+    results {
+        "p_decode" = through, "P(an attempt decodes)";
+        "p_fail" = frame.fail, "P(an attempt does not decode)";
+        "eta" = data / units * through, "data LLDUs delivered / LLDUs sent";
+        "residual_loss" = if rounds.is_none() && !delivers { 1.0 } else { frame.given_up },
+            "data LLDUs lost / data LLDUs sent";
+        "mean_attempts" = frame.attempts, "mean attempts of a frame";
+        "delay" = delivers.then_some(rtt / 2.0 + late + within),
+            "mean delay of a delivered LLDU, up to the ND-th LLDU of its attempt, s";
+    }
+    remarks {
+        if !delivers => "no attempt ever decodes: delay has no value";
+    }
+}
 
 #[cfg(test)]
 mod tests {

@@ -1,46 +1,18 @@
 //! `ge` and `ge-dist`: the Gilbert–Elliott channel and the number of its erasures (models.md §1.1, §1.2).
 
 use super::chain::{Chain, erasures};
-use super::{Arguments, Domain, Field, Key, Model, ModelError, Outcome};
+use super::{Arguments, ModelError};
 use crate::types::to_f64;
 
-/// P(stay in good).
-pub(super) const ALPHA: Key = Key::number(
-    "alpha",
-    0.99,
-    Domain::Probability,
-    "P(good next | good now), the probability of staying",
-);
-/// P(stay in bad).
-pub(super) const BETA: Key = Key::number(
-    "beta",
-    0.8,
-    Domain::Probability,
-    "P(bad next | bad now), the probability of staying",
-);
-/// Erasure probability in good.
-pub(super) const PG: Key = Key::number(
-    "pg",
-    0.0,
-    Domain::Probability,
-    "erasure probability in the good state",
-);
-/// Erasure probability in bad.
-pub(super) const PB: Key = Key::number(
-    "pb",
-    1.0,
-    Domain::Probability,
-    "erasure probability in the bad state",
-);
-/// Interleaving depth.
-pub(super) const DEPTH: Key = Key::count(
-    "depth",
-    1,
-    (1, 1 << 24),
-    "interleaving depth I: units of a codeword stand I LLDUs apart",
-)
-.alias(&["I", "interleave"]);
-const N: Key = Key::count("n", 10, (0, 65_535), "consecutive LLDUs");
+keys! {
+    pub(super) ALPHA: Probability, "alpha" = 0.99, "P(good next | good now), the probability of staying";
+    pub(super) BETA: Probability, "beta" = 0.8, "P(bad next | bad now), the probability of staying";
+    pub(super) PG: Probability, "pg" = 0.0, "erasure probability in the good state";
+    pub(super) PB: Probability, "pb" = 1.0, "erasure probability in the bad state";
+    pub(super) DEPTH: Count(1, 1 << 24), "depth" | "I" | "interleave" = 1,
+        "interleaving depth I: units of a codeword stand I LLDUs apart";
+    N: Count(0, 65_535), "n" = 10, "consecutive LLDUs";
+}
 
 /// What the chain's persistence means, for the notes of every model on it.
 pub(super) const STAYING: &str = "K1: papers/000 §3.3 calls alpha and beta the probabilities of changing the state; its equation (3) \
@@ -63,58 +35,40 @@ pub(super) fn interleaved(arguments: &Arguments) -> Result<Chain, ModelError> {
     Ok(channel(arguments)?.interleaved(arguments.count(&DEPTH)))
 }
 
-/// `tmt model ge`.
-pub static STATE: Model = Model {
-    name: "ge",
-    about: "Gilbert–Elliott channel: shares, runs and erasure probability, also behind an interleaver",
-    source: "papers/000 §3.3, equations (3), (4); models.md §1.1",
-    notes: &[STAYING, SWAPPED],
-    example: "alpha=0.99 beta=0.9 depth=5",
-    keys: &[ALPHA, BETA, PG, PB, DEPTH],
-    results: &[
-        Field::new("p_bad", "share of LLDUs sent in the bad state"),
-        Field::new("erasure_prob", "probability that an LLDU is erased"),
-        Field::new("rho", "alpha + beta − 1, the correlation of neighbours"),
-        Field::new("mean_bad_run", "mean stay in the bad state, LLDUs"),
-        Field::new("mean_good_run", "mean stay in the good state, LLDUs"),
-        Field::new("alpha_I", "alpha between LLDUs I apart"),
-        Field::new("beta_I", "beta between LLDUs I apart"),
-        Field::new("rho_I", "rho between LLDUs I apart"),
-        Field::new(
-            "mean_bad_run_I",
-            "mean stay in the bad state behind the interleaver, LLDUs",
-        ),
-    ],
-    answer: |arguments| {
+closed_form! {
+    /// `tmt model ge`.
+    pub static STATE: "ge",
+        "Gilbert–Elliott channel: shares, runs and erasure probability, also behind an interleaver";
+    source: "papers/000 §3.3, equations (3), (4); models.md §1.1";
+    notes: [STAYING, SWAPPED];
+    example: "alpha=0.99 beta=0.9 depth=5";
+    keys: [ALPHA, BETA, PG, PB, DEPTH];
+    answer(arguments) {
         let chain = channel(arguments)?;
         let apart = chain.interleaved(arguments.count(&DEPTH));
-        Ok(Outcome::new()
-            .number("p_bad", chain.p_bad())
-            .number("erasure_prob", chain.erasure_probability())
-            .number("rho", chain.rho())
-            .number("mean_bad_run", chain.mean_bad_run())
-            .number("mean_good_run", chain.mean_good_run())
-            .number("alpha_I", apart.alpha())
-            .number("beta_I", apart.beta())
-            .number("rho_I", apart.rho())
-            .number("mean_bad_run_I", apart.mean_bad_run()))
-    },
-};
+    }
+    results {
+        "p_bad" = chain.p_bad(), "share of LLDUs sent in the bad state";
+        "erasure_prob" = chain.erasure_probability(), "probability that an LLDU is erased";
+        "rho" = chain.rho(), "alpha + beta − 1, the correlation of neighbours";
+        "mean_bad_run" = chain.mean_bad_run(), "mean stay in the bad state, LLDUs";
+        "mean_good_run" = chain.mean_good_run(), "mean stay in the good state, LLDUs";
+        "alpha_I" = apart.alpha(), "alpha between LLDUs I apart";
+        "beta_I" = apart.beta(), "beta between LLDUs I apart";
+        "rho_I" = apart.rho(), "rho between LLDUs I apart";
+        "mean_bad_run_I" = apart.mean_bad_run(), "mean stay in the bad state behind the interleaver, LLDUs";
+    }
+}
 
-/// `tmt model ge-dist`.
-pub static COUNT: Model = Model {
-    name: "ge-dist",
-    about: "P(m, n): the number of erasures in n consecutive LLDUs of the channel",
-    source: "papers/000 §3.4; models.md §1.2",
-    notes: &[STAYING, SWAPPED],
-    example: "n=12 alpha=0.99 beta=0.8",
-    keys: &[N, ALPHA, BETA, PG, PB, DEPTH],
-    results: &[
-        Field::new("P", "probability of m erasures, m = 0 … n"),
-        Field::new("mean", "mean number of erasures"),
-        Field::new("var", "variance of the number of erasures"),
-    ],
-    answer: |arguments| {
+closed_form! {
+    /// `tmt model ge-dist`.
+    pub static COUNT: "ge-dist",
+        "P(m, n): the number of erasures in n consecutive LLDUs of the channel";
+    source: "papers/000 §3.4; models.md §1.2";
+    notes: [STAYING, SWAPPED];
+    example: "n=12 alpha=0.99 beta=0.8";
+    keys: [N, ALPHA, BETA, PG, PB, DEPTH];
+    answer(arguments) {
         let n = arguments.size(&N);
         let chain = interleaved(arguments)?;
         let law = erasures(chain, n, n);
@@ -123,13 +77,14 @@ pub static COUNT: Model = Model {
             let off = to_f64(m) - mean;
             p * off * off
         });
-        let var = var.sum();
-        Ok(Outcome::new()
-            .array("P", law)
-            .number("mean", mean)
-            .number("var", var))
-    },
-};
+        let var: f64 = var.sum();
+    }
+    results {
+        "P" = law, "probability of m erasures, m = 0 … n";
+        "mean" = mean, "mean number of erasures";
+        "var" = var, "variance of the number of erasures";
+    }
+}
 
 #[cfg(test)]
 mod tests {

@@ -1,19 +1,17 @@
 //! `harq`: HARQ-II with NS extra LLDUs in each of R rounds (models.md §1.5).
 
+use super::ModelError;
 use super::arq::RTT;
 use super::chain::{Census, Chain};
 use super::fec::{self, Code, ND, NR, TP, of};
 use super::ge::{self, ALPHA, BETA, DEPTH, PB, PG};
-use super::{Field, Key, Model, ModelError, Outcome};
 
-const NS: Key = Key::count("ns", 0, (0, 65_535), "extra repair LLDUs in each round").alias(&["NS"]);
-const R: Key = Key::count("R", 2, (0, 1000), "rounds of repeats allowed").alias(&["r", "rounds"]);
-const TRI: Key = Key::count(
-    "tri",
-    0,
-    (0, 1),
-    "1 adds a round's time, tp · E[m_i | round i happens], to delay and delay_given_decoded",
-);
+keys! {
+    NS: Count(0, 65_535), "ns" | "NS" = 0, "extra repair LLDUs in each round";
+    R: Count(0, 1000), "R" | "r" | "rounds" = 2, "rounds of repeats allowed";
+    TRI: Count(0, 1), "tri" = 0,
+        "1 adds a round's time, tp · E[m_i | round i happens], to delay and delay_given_decoded";
+}
 
 /// Most steps of the sums over rounds, a second or two of work.
 const MOST_WORK: f64 = 2e9;
@@ -262,12 +260,11 @@ pub fn sent_law(code: &Code, repeats: Repeats) -> Option<Vec<(u64, f64)>> {
     Some(law.filter(|(p, _)| *p > 0.0).map(|(p, j)| (j, p)).collect())
 }
 
-/// `tmt model harq`.
-pub static MODEL: Model = Model {
-    name: "harq",
-    about: "HARQ-II for any R and NS: efficiency, LLDUs sent, residual loss, delay",
-    source: "papers/000 §3.5, equations (5), (6); models.md §1.5",
-    notes: &[
+closed_form! {
+    /// `tmt model harq`.
+    pub static MODEL: "harq", "HARQ-II for any R and NS: efficiency, LLDUs sent, residual loss, delay";
+    source: "papers/000 §3.5, equations (5), (6); models.md §1.5";
+    notes: [
         "Each round meets an independent stretch of the channel: it comes a round-trip time later, and bursts are \
          short beside that; data LLDUs that got through count when decoding fails",
         "p_decode is P(decoded within R rounds), the sum of Rz; Rz[0] is that of the code alone",
@@ -279,33 +276,10 @@ pub static MODEL: Model = Model {
          measured, in which erased and never recovered LLDUs count 0",
         ge::STAYING,
         "K12: 'NR-FEC=12, NR-HARQ=7' of §3.6.1 are N: FEC(10/12), HARQ(5/7)",
-    ],
-    example: "nd=38 nr=13 R=2 alpha=0.98 beta=0.9",
-    keys: &[ND, NR, NS, R, TRI, RTT, TP, ALPHA, BETA, PG, PB, DEPTH],
-    results: &[
-        Field::new("Rz", "P(decoded exactly in round z), z = 0 … R"),
-        Field::new("p_decode", "P(decoded within R rounds)"),
-        Field::new("mean_sent", "mean LLDUs sent a codeword"),
-        Field::new("mean_useful", "mean data LLDUs delivered a codeword"),
-        Field::new("eta", "mean_useful / mean_sent"),
-        Field::new(
-            "eta_product",
-            "the same with (5)'s product for codewords that fail",
-        ),
-        Field::new("PS", "P(j LLDUs are sent for a codeword), by j"),
-        Field::new(
-            "mean_round_size",
-            "mean LLDUs of round z given that it happens, z = 1 … R",
-        ),
-        Field::new("delay", "mean delay of a block as printed, cut at R, s"),
-        Field::new("delay_lldu", "mean delay of a data LLDU, s"),
-        Field::new(
-            "delay_given_decoded",
-            "mean delay of a block that is decoded, s",
-        ),
-        Field::new("residual_loss", "data LLDUs lost / data LLDUs sent"),
-    ],
-    answer: |arguments| {
+    ];
+    example: "nd=38 nr=13 R=2 alpha=0.98 beta=0.9";
+    keys: [ND, NR, NS, R, TRI, RTT, TP, ALPHA, BETA, PG, PB, DEPTH];
+    answer(arguments) {
         let code = fec::code(arguments)?;
         let repeats = Repeats {
             extra: arguments.size(&NS),
@@ -333,34 +307,29 @@ pub static MODEL: Model = Model {
         let lldu = rtt / 2.0 + code.recovery().until_end * tp + rtt * harq.rounds_waited;
         let (useful, product) = (harq.mean_useful, harq.mean_useful_of_products);
         let never = sizes.len() < repeats.rounds;
-        Ok(Outcome::new()
-            .array("Rz", harq.decode.clone())
-            .number("p_decode", decoded)
-            .number("mean_sent", harq.mean_sent)
-            .number("mean_useful", useful)
-            .number("eta", useful / harq.mean_sent)
-            .number("eta_product", product / harq.mean_sent)
-            .map("PS", sent.unwrap_or_default())
-            .array("mean_round_size", sizes)
-            .number("delay", block + waits)
-            .number("delay_lldu", lldu)
-            .maybe("delay_given_decoded", given)
-            .number("residual_loss", harq.residual_loss)
-            .remark_if(
-                arguments.count(&DEPTH) > 1 && tp > 0.0,
-                "depth > 1: delays count tp from one LLDU of a codeword to the next, which stand depth · tp apart",
-            )
-            .remark_if(
-                never,
-                "mean_round_size ends before R: later rounds never happen",
-            )
-            .remark_if(!whole, "PS is left out: it would take more than some 100 million steps")
-            .remark_if(
-                decoded <= 0.0,
-                "no codeword is ever decoded: delay_given_decoded has no value",
-            ))
-    },
-};
+    }
+    results {
+        "Rz" = harq.decode.clone(), "P(decoded exactly in round z), z = 0 … R";
+        "p_decode" = decoded, "P(decoded within R rounds)";
+        "mean_sent" = harq.mean_sent, "mean LLDUs sent a codeword";
+        "mean_useful" = useful, "mean data LLDUs delivered a codeword";
+        "eta" = useful / harq.mean_sent, "mean_useful / mean_sent";
+        "eta_product" = product / harq.mean_sent, "the same with (5)'s product for codewords that fail";
+        "PS" = sent.unwrap_or_default(), "P(j LLDUs are sent for a codeword), by j";
+        "mean_round_size" = sizes, "mean LLDUs of round z given that it happens, z = 1 … R";
+        "delay" = block + waits, "mean delay of a block as printed, cut at R, s";
+        "delay_lldu" = lldu, "mean delay of a data LLDU, s";
+        "delay_given_decoded" = given, "mean delay of a block that is decoded, s";
+        "residual_loss" = harq.residual_loss, "data LLDUs lost / data LLDUs sent";
+    }
+    remarks {
+        if arguments.count(&DEPTH) > 1 && tp > 0.0 =>
+            "depth > 1: delays count tp from one LLDU of a codeword to the next, which stand depth · tp apart";
+        if never => "mean_round_size ends before R: later rounds never happen";
+        if !whole => "PS is left out: it would take more than some 100 million steps";
+        if decoded <= 0.0 => "no codeword is ever decoded: delay_given_decoded has no value";
+    }
+}
 
 #[cfg(test)]
 mod tests;

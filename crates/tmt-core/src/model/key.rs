@@ -1,5 +1,7 @@
 //! What a model takes: keys, their presets and domains, and the values given for them.
 
+use std::str::FromStr;
+
 use serde::ser::SerializeMap as _;
 use serde::{Serialize, Serializer};
 
@@ -33,15 +35,6 @@ impl std::fmt::Display for Value {
     }
 }
 
-/// The value of a key that is left out.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Preset {
-    /// This.
-    Is(Value),
-    /// None: the model does without it, or derives it from others as the key's text says.
-    Absent,
-}
-
 /// What a key may be.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Domain {
@@ -68,71 +61,26 @@ pub struct Key {
     pub aliases: &'static [&'static str],
     /// What it is, with its unit.
     pub about: &'static str,
-    /// Its value when left out.
-    pub preset: Preset,
+    /// Its value when it is not given; none where the model does without it, or derives it as `about` says.
+    pub preset: Option<Value>,
     /// What it may be.
     pub domain: Domain,
 }
 
+impl Serialize for Key {
+    /// Its description: preset and domain as texts.
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(Some(5))?;
+        map.serialize_entry("key", self.name)?;
+        map.serialize_entry("aliases", self.aliases)?;
+        map.serialize_entry("preset", &self.preset_text())?;
+        map.serialize_entry("expected", &self.expected())?;
+        map.serialize_entry("about", self.about)?;
+        map.end()
+    }
+}
+
 impl Key {
-    const fn new(name: &'static str, preset: Preset, domain: Domain, about: &'static str) -> Self {
-        Self {
-            name,
-            aliases: &[],
-            about,
-            preset,
-            domain,
-        }
-    }
-
-    /// A real number with its preset.
-    #[must_use]
-    pub const fn number(
-        name: &'static str,
-        preset: f64,
-        domain: Domain,
-        about: &'static str,
-    ) -> Self {
-        Self::new(name, Preset::Is(Value::Number(preset)), domain, about)
-    }
-
-    /// A real number that may be left out.
-    #[must_use]
-    pub const fn maybe(name: &'static str, domain: Domain, about: &'static str) -> Self {
-        Self::new(name, Preset::Absent, domain, about)
-    }
-
-    /// A whole number with its preset, from `least` to `most`.
-    #[must_use]
-    pub const fn count(
-        name: &'static str,
-        preset: u64,
-        (least, most): (u64, u64),
-        about: &'static str,
-    ) -> Self {
-        let domain = Domain::Count(least, most);
-        Self::new(name, Preset::Is(Value::Count(preset)), domain, about)
-    }
-
-    /// A word with its preset.
-    #[must_use]
-    pub const fn word(
-        name: &'static str,
-        preset: &'static str,
-        words: &'static [&'static str],
-        about: &'static str,
-    ) -> Self {
-        let domain = Domain::Word(words);
-        Self::new(name, Preset::Is(Value::Word(preset)), domain, about)
-    }
-
-    /// The same key under other names as well.
-    #[must_use]
-    pub const fn alias(mut self, aliases: &'static [&'static str]) -> Self {
-        self.aliases = aliases;
-        self
-    }
-
     /// All its names.
     pub fn names(&self) -> impl Iterator<Item = &'static str> {
         std::iter::once(self.name).chain(self.aliases.iter().copied())
@@ -147,10 +95,7 @@ impl Key {
     /// The preset as it would be typed; none where there is none.
     #[must_use]
     pub fn preset_text(&self) -> Option<String> {
-        match self.preset {
-            Preset::Is(value) => Some(value.to_string()),
-            Preset::Absent => None,
-        }
+        self.preset.map(|value| value.to_string())
     }
 
     /// What is accepted, in words.
@@ -232,13 +177,9 @@ impl Arguments {
     /// Every key at its preset.
     #[must_use]
     pub fn presets(keys: &'static [Key]) -> Self {
-        let preset = |key: &Key| match key.preset {
-            Preset::Is(value) => Some(value),
-            Preset::Absent => None,
-        };
         Self {
             keys,
-            values: keys.iter().map(preset).collect(),
+            values: keys.iter().map(|key| key.preset).collect(),
             given: vec![false; keys.len()],
         }
     }
@@ -323,6 +264,17 @@ impl Arguments {
         }
     }
 
+    /// The value of a word's key as what the word stands for.
+    ///
+    /// # Panics
+    /// If it is no such key, or one of its words stands for nothing.
+    #[must_use]
+    pub fn choice<T: FromStr>(&self, key: &Key) -> T {
+        let word = self.word(key);
+        let unknown = |_| panic!("{} has no meaning for '{word}'", key.name);
+        word.parse().unwrap_or_else(unknown)
+    }
+
     /// Keys and values, in the model's order; those without a value are none.
     pub fn pairs(&self) -> impl Iterator<Item = (&'static Key, Option<Value>)> {
         self.keys.iter().zip(self.values.iter().copied())
@@ -343,10 +295,12 @@ impl Serialize for Arguments {
 mod tests {
     use super::*;
 
-    const P: Key = Key::number("p", 0.05, Domain::Probability, "erasure probability").alias(&["q"]);
-    const N: Key = Key::count("n", 10, (1, 100), "LLDUs");
-    const HOW: Key = Key::word("how", "fast", &["fast", "slow"], "speed");
-    const DB: Key = Key::maybe("db", Domain::Real, "dB");
+    keys! {
+        P: Probability, "p" | "q" = 0.05, "erasure probability";
+        N: Count(1, 100), "n" = 10, "LLDUs";
+        HOW: Word(&["fast", "slow"]), "how" = "fast", "speed";
+        DB: Real, "db", "dB";
+    }
     static KEYS: [Key; 4] = [P, N, HOW, DB];
 
     #[test]

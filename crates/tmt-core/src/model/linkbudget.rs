@@ -1,7 +1,6 @@
 //! Bit rates and energies of a carrier (papers/003, eq (18)-(19)).
 
 use super::conv::decibels;
-use super::{Arguments, Domain, Field, Key, Model, ModelError, Outcome};
 
 /// A carrier, or the part of it that is assigned.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -42,80 +41,50 @@ impl Carrier {
     }
 }
 
-const CN0: Key = Key::number(
-    "cn0_db",
-    70.0,
-    Domain::Real,
-    "carrier power over noise density C/N0, dB Hz",
-)
-.alias(&["CN0", "cn0"]);
-const ETA: Key = Key::number(
-    "eta",
-    2.0,
-    Domain::Positive,
-    "bits a symbol: 1 BPSK, 2 QPSK",
-);
-const CODE: Key = Key::number(
-    "code_rate",
-    0.5,
-    Domain::Probability,
-    "rate of all codes together",
-);
-const SYMBOLS: Key = Key::number("symrate", 2e6, Domain::Positive, "symbols/s of the carrier");
-const RHO: Key = Key::number(
-    "rho",
-    0.5,
-    Domain::Probability,
-    "part of the carrier that is assigned",
-);
-const KEYS: [Key; 5] = [CN0, ETA, CODE, SYMBOLS, RHO];
-
-/// The model's face.
-pub(super) static MODEL: Model = Model {
-    name: "linkbudget",
-    about: "Bit rates of a carrier and the energy of their bits",
-    source: "papers/003 §III.B equation (18), §IV.A equation (19); models.md §3.6",
-    notes: &[
+keys! {
+    CN0: Real, "cn0_db" | "CN0" | "cn0" = 70.0, "carrier power over noise density C/N0, dB Hz";
+    ETA: Positive, "eta" = 2.0, "bits a symbol: 1 BPSK, 2 QPSK";
+    CODE: Probability, "code_rate" = 0.5, "rate of all codes together";
+    SYMBOLS: Positive, "symrate" = 2e6, "symbols/s of the carrier";
+    RHO: Probability, "rho" = 0.5, "part of the carrier that is assigned";
+}
+closed_form! {
+    /// The model's face.
+    pub(super) static MODEL: "linkbudget", "Bit rates of a carrier and the energy of their bits";
+    source: "papers/003 §III.B equation (18), §IV.A equation (19); models.md §3.6";
+    notes: [
         "C11: (19) calls the information bit rate mu; TCP's mu is that divided by the bits of a segment",
         "C12: that one of two codes needs less spectrum for the same information rate says only that its rate is higher, \
          whatever the segment error rate",
         "Power stays when only a part of the carrier is assigned in time: as in the paper, the bits of that part have \
          the energy that C/N0 gives a carrier of their rate",
-    ],
-    example: "cn0_db=70 eta=2 code_rate=0.75",
-    keys: &KEYS,
-    results: &[
-        Field::new("info_rate", "information bits/s"),
-        Field::new("channel_rate", "channel bits/s"),
-        Field::new("ebn0_db", "Eb/N0, dB"),
-        Field::new("ecn0_db", "Ec/N0, dB"),
-    ],
-    answer,
-};
-
-#[expect(clippy::unnecessary_wraps, reason = "the frame's models may refuse")]
-fn answer(arguments: &Arguments) -> Result<Outcome, ModelError> {
-    let carrier = Carrier {
-        cn0_db: arguments.number(&CN0),
-        bits: arguments.number(&ETA),
-        symbols: arguments.number(&SYMBOLS),
-        part: arguments.number(&RHO),
-    };
-    let code_rate = arguments.number(&CODE);
-    Ok(Outcome::new()
-        .number("info_rate", carrier.information_rate(code_rate))
-        .number("channel_rate", carrier.channel_rate())
-        .number("ebn0_db", carrier.ebn0_db(code_rate))
-        .number("ecn0_db", carrier.ecn0_db()))
+    ];
+    example: "cn0_db=70 eta=2 code_rate=0.75";
+    keys: [CN0, ETA, CODE, SYMBOLS, RHO];
+    answer(arguments) {
+        let carrier = Carrier {
+            cn0_db: arguments.number(&CN0),
+            bits: arguments.number(&ETA),
+            symbols: arguments.number(&SYMBOLS),
+            part: arguments.number(&RHO),
+        };
+        let code_rate = arguments.number(&CODE);
+    }
+    results {
+        "info_rate" = carrier.information_rate(code_rate), "information bits/s";
+        "channel_rate" = carrier.channel_rate(), "channel bits/s";
+        "ebn0_db" = carrier.ebn0_db(code_rate), "Eb/N0, dB";
+        "ecn0_db" = carrier.ecn0_db(), "Ec/N0, dB";
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::model::Outcome;
 
     fn run(text: &str) -> Outcome {
-        let pairs = text.split_whitespace().filter_map(|p| p.split_once('='));
-        MODEL.evaluate(&MODEL.arguments(pairs).unwrap()).unwrap()
+        MODEL.run(text).unwrap()
     }
 
     #[test]

@@ -22,6 +22,26 @@ pub enum Quantity {
     Map(Vec<(u64, f64)>),
 }
 
+macro_rules! quantity {
+    ($($kind:ident: $from:ty),*) => {$(
+        impl From<$from> for Quantity {
+            fn from(value: $from) -> Self {
+                Self::$kind(value)
+            }
+        }
+    )*};
+}
+
+quantity! {
+    Number: f64, Count: u64, Truth: bool, Word: String, Array: Vec<f64>, Map: Vec<(u64, f64)>
+}
+
+impl From<Option<f64>> for Quantity {
+    fn from(number: Option<f64>) -> Self {
+        number.map_or(Self::Absent, Self::Number)
+    }
+}
+
 impl Serialize for Quantity {
     /// Infinities become null.
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
@@ -58,51 +78,12 @@ impl Outcome {
         Self::default()
     }
 
-    fn with(mut self, name: &'static str, quantity: Quantity) -> Self {
-        self.fields.push((name, quantity));
+    /// Adds a result. Infinities are allowed, what is not a number makes the model refuse; where a number has no value
+    /// for some arguments, a remark is to say why.
+    #[must_use]
+    pub fn with(mut self, name: &'static str, quantity: impl Into<Quantity>) -> Self {
+        self.fields.push((name, quantity.into()));
         self
-    }
-
-    /// Adds a number; infinities are allowed, what is no number makes the model refuse.
-    #[must_use]
-    pub fn number(self, name: &'static str, number: f64) -> Self {
-        self.with(name, Quantity::Number(number))
-    }
-
-    /// Adds a number that has no value for some arguments; a remark is to say why.
-    #[must_use]
-    pub fn maybe(self, name: &'static str, number: Option<f64>) -> Self {
-        self.with(name, number.map_or(Quantity::Absent, Quantity::Number))
-    }
-
-    /// Adds a whole number.
-    #[must_use]
-    pub fn count(self, name: &'static str, count: u64) -> Self {
-        self.with(name, Quantity::Count(count))
-    }
-
-    /// Adds a yes or no.
-    #[must_use]
-    pub fn truth(self, name: &'static str, truth: bool) -> Self {
-        self.with(name, Quantity::Truth(truth))
-    }
-
-    /// Adds a word.
-    #[must_use]
-    pub fn word(self, name: &'static str, word: impl Into<String>) -> Self {
-        self.with(name, Quantity::Word(word.into()))
-    }
-
-    /// Adds numbers by place.
-    #[must_use]
-    pub fn array(self, name: &'static str, numbers: Vec<f64>) -> Self {
-        self.with(name, Quantity::Array(numbers))
-    }
-
-    /// Adds numbers by key.
-    #[must_use]
-    pub fn map(self, name: &'static str, pairs: Vec<(u64, f64)>) -> Self {
-        self.with(name, Quantity::Map(pairs))
     }
 
     /// Says that the model is used outside of its assumptions, or what a limit means.

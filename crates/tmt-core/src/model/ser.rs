@@ -7,6 +7,8 @@ mod tests;
 
 pub use required::required_ecn0_db;
 
+use strum::{EnumString, VariantNames};
+
 use super::block::{reed_solomon, symbol_error};
 use super::conv::{Rate, ratio, uncoded_ber, viterbi};
 use super::tail::binomial_tail;
@@ -16,7 +18,8 @@ use crate::types::to_f64;
 pub(super) use face::{MODEL, REQUIRED};
 
 /// What counts as the length of an error burst behind the Viterbi decoder, ebL.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, EnumString, VariantNames)]
+#[strum(serialize_all = "lowercase")]
 pub enum Burst {
     /// Wrong bits of a burst: p/ebL is the rate of bursts.
     Errors,

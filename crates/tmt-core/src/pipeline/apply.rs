@@ -217,7 +217,7 @@ fn walk_batch(walk: &mut Walk, batch: &[Rows], out: &mut Vec<Lldu>) -> Result<()
     let mut before = 0;
     for rows in batch {
         walk.slots(&rows.slots, out)
-            .map_err(|(index, kind)| (before + index, at(rows, index, kind)))?;
+            .map_err(|error| (before + error.index, at(rows, error.index, error.kind)))?;
         before += rows.slots.len();
     }
     Ok(())
@@ -230,8 +230,8 @@ fn walk_in_step(walks: &mut [WalkParts<'_>], batch: &[Rows]) {
         for (index, slot) in rows.slots.iter().enumerate() {
             let mut all_well = true;
             for (walk, out, failed) in &mut *walks {
-                if let Err((_, kind)) = walk.slots(std::slice::from_ref(slot), out) {
-                    **failed = Some((before + index, at(rows, index, kind)));
+                if let Err(error) = walk.slots(std::slice::from_ref(slot), out) {
+                    **failed = Some((before + index, at(rows, index, error.kind)));
                     all_well = false;
                 }
             }

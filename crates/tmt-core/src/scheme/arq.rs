@@ -2,11 +2,12 @@
 
 use super::{Combining, Family, OptionKey, Rounds};
 
-pub(super) const FAMILY: Family = Family {
+pub(super) static FAMILY: Family = Family {
     name: "arq",
-    form: "arq[:rounds=R]",
+    about: "selective repeat of single LLDUs",
     codeword: false,
     options: &[OptionKey::Rounds],
     default_rounds: Rounds::Unlimited,
     combining: Combining::Incremental,
+    examples: &["arq", "arq:rounds=1,in-order"],
 };

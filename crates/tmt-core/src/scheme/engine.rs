@@ -20,7 +20,7 @@ mod whole;
 use block::{Cell, Place, SuperBlock};
 pub use feedback::{Acknowledged, FeedbackLoss};
 use feedback::{Feedback, ready_after};
-pub use first::Decoded;
+pub use first::{Decoded, FirstAttempts};
 pub use pending::Settled;
 use pending::{Pending, Waiting};
 use repeats::{CodewordId, Codewords, Repeats, Subject};

@@ -2,11 +2,12 @@
 
 use super::{Combining, Family, OptionKey, Rounds};
 
-pub(super) const FAMILY: Family = Family {
+pub(super) static FAMILY: Family = Family {
     name: "fec",
-    form: "fec:ND/N[,interleave=I]",
+    about: "ND data and N - ND repair units; nothing is sent again",
     codeword: true,
     options: &[OptionKey::Interleave],
     default_rounds: Rounds::AtMost(0),
     combining: Combining::Incremental,
+    examples: &["fec:10/12", "fec:3/7,interleave=4"],
 };

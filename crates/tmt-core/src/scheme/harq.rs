@@ -2,11 +2,15 @@
 
 use super::{Combining, Family, OptionKey, Rounds};
 
-pub(super) const FAMILY: Family = Family {
+pub(super) static FAMILY: Family = Family {
     name: "harq",
-    form: "harq:ND/N[,extra=NS][,rounds=R][,interleave=I]",
+    about: "HARQ-II: what a codeword misses is sent in further rounds",
     codeword: true,
     options: &[OptionKey::Extra, OptionKey::Rounds, OptionKey::Interleave],
     default_rounds: Rounds::Unlimited,
     combining: Combining::Incremental,
+    examples: &[
+        "harq:10/12",
+        "harq:5/7,extra=1,rounds=2,interleave=3,in-order",
+    ],
 };

@@ -2,11 +2,12 @@
 
 use super::{Combining, Family, Rounds};
 
-pub(super) const FAMILY: Family = Family {
+pub(super) static FAMILY: Family = Family {
     name: "none",
-    form: "none",
+    about: "every slot counts by itself",
     codeword: false,
     options: &[],
     default_rounds: Rounds::AtMost(0),
     combining: Combining::Incremental,
+    examples: &["none"],
 };

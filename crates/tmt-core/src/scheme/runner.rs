@@ -2,7 +2,33 @@
 
 use crate::scheme::SchemeSpec;
 use crate::scheme::engine::{Machine, UnitCounts};
-use crate::types::{EndLine, ErrorKind, Fate, Lldu, Slot, Span, Time};
+use crate::types::{EndLine, Error, ErrorKind, Fate, Lldu, Position, Slot, Span, Time};
+
+/// A slot that a walk refused.
+#[derive(Debug, thiserror::Error)]
+#[error("slot {slot}: {kind}")]
+pub struct WalkError {
+    /// Its index in the slice that was given.
+    pub index: usize,
+    /// Its number in the trace, from 1.
+    pub slot: u64,
+    /// Why.
+    pub kind: ErrorKind,
+}
+
+impl From<WalkError> for Error {
+    fn from(
+        WalkError {
+            slot: row, kind, ..
+        }: WalkError,
+    ) -> Self {
+        let position = Position {
+            row,
+            ..Position::default()
+        };
+        Self::at(kind, position)
+    }
+}
 
 /// One scheme on its way along a trace.
 #[derive(Debug)]
@@ -49,9 +75,9 @@ impl Walk {
     /// have no unsettled one in front of them to `out`.
     ///
     /// # Errors
-    /// The index of the first slot so late that its repeat would be past 2^63 − 1 ns. What is in `out`
-    /// then does not depend on how the trace was cut into slices.
-    pub fn slots(&mut self, slots: &[Slot], out: &mut Vec<Lldu>) -> Result<(), (usize, ErrorKind)> {
+    /// The first slot so late that its repeat would be past 2^63 − 1 ns. What is in `out` then does not depend on how
+    /// the trace was cut into slices.
+    pub fn slots(&mut self, slots: &[Slot], out: &mut Vec<Lldu>) -> Result<(), WalkError> {
         let from = out.len();
         let walked = self.machine.saturated(slots, out);
         let taken = walked
@@ -62,7 +88,11 @@ impl Walk {
         }
         self.slots += taken as u64;
         self.rows += (out.len() - from) as u64;
-        walked
+        walked.map_err(|(index, kind)| WalkError {
+            index,
+            slot: self.slots,
+            kind,
+        })
     }
 
     /// Ends the trace and appends what is left.

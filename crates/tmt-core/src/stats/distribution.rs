@@ -1,29 +1,48 @@
 //! Order statistics of spans in bounded memory.
 
-mod buckets;
-mod sketch;
-
-use buckets::Buckets;
 use serde::{Serialize, Serializer};
-pub use sketch::Sketch;
 
 use crate::types::Span;
 
-/// Values kept one by one before the histogram takes over.
+/// Values that [`Distribution::default`] keeps one by one before the histogram takes over.
 pub const EXACT_UP_TO: usize = 1_000_000;
 
-/// Collects spans and answers with their order statistics: exact up to [`EXACT_UP_TO`] values, and
-/// within 0.1 % above.
-#[derive(Debug, Clone, Default)]
+/// Bits of a value behind its first that tell its bucket in [`Distribution::default`]: 1024 buckets an octave.
+const BITS: u32 = 10;
+
+/// The same in [`Distribution::within`], at best: 512 buckets an octave, values within 0.1 %.
+const BITS_WITHIN: u32 = 9;
+
+/// Fewest buckets that can hold every span: one an octave.
+const LEAST_BUCKETS: usize = 64;
+
+/// Collects spans and answers with their order statistics: exact up to a number of values, then by a histogram.
+#[derive(Debug, Clone)]
 pub struct Distribution {
-    /// Single values, and values with how often they came in a row, up to [`EXACT_UP_TO`] together.
+    exact_up_to: u64,
+    /// Single values, and values with how often they came in a row, as long as all are kept.
     singles: Vec<u64>,
     repeated: Vec<(u64, u64)>,
-    histogram: Option<Buckets>,
+    histogram: Histogram,
     count: u64,
     sum: u128,
     min: u64,
     max: u64,
+}
+
+/// Counts of values by bucket, from the first bucket that was needed to the last.
+///
+/// A bucket's number is its values' exponent and first bits, as those of a floating-point number; values below
+/// 2^(bits + 1) have one each. When the values spread over more buckets than there may be, every two neighbours become
+/// one, and the precision halves.
+#[derive(Debug, Clone)]
+struct Histogram {
+    most: usize,
+    bits: u32,
+    zeros: u64,
+    /// Number of the first bucket.
+    first: u64,
+    counts: Vec<u64>,
 }
 
 /// What a [`Distribution`] knows, in seconds; every value is `null` where nothing was collected.
@@ -50,9 +69,7 @@ pub struct Quantiles {
 pub enum Precision {
     /// Not at all.
     Exact,
-    /// By 0.1 % of the value.
-    Histogram,
-    /// By 2^-(n + 1) of the value, for n bits (up to 9) that tell a bucket.
+    /// By 2^-(n + 1) of the value, for n bits that tell a bucket.
     Bits(u32),
 }
 
@@ -62,7 +79,7 @@ impl Precision {
     pub fn text(self) -> &'static str {
         match self {
             Self::Exact => "exact",
-            Self::Histogram | Self::Bits(9..) => "within 0.1 %",
+            Self::Bits(9..) => "within 0.1 %",
             Self::Bits(8) => "within 0.2 %",
             Self::Bits(7) => "within 0.4 %",
             Self::Bits(6) => "within 0.8 %",
@@ -82,12 +99,39 @@ impl Serialize for Precision {
     }
 }
 
-/// Nanoseconds, where there are any, in seconds.
-fn seconds_of(nanos: Option<u64>) -> Option<f64> {
-    nanos.and_then(Span::from_nanos).map(Span::as_secs_f64)
+impl Default for Distribution {
+    /// Exact up to [`EXACT_UP_TO`] values, and within 0.1 % above.
+    fn default() -> Self {
+        Self::new(EXACT_UP_TO, BITS, usize::MAX)
+    }
 }
 
 impl Distribution {
+    fn new(exact_up_to: usize, bits: u32, most: usize) -> Self {
+        Self {
+            exact_up_to: exact_up_to as u64,
+            singles: Vec::new(),
+            repeated: Vec::new(),
+            histogram: Histogram {
+                most,
+                bits,
+                zeros: 0,
+                first: 0,
+                counts: Vec::new(),
+            },
+            count: 0,
+            sum: 0,
+            min: u64::MAX,
+            max: 0,
+        }
+    }
+
+    /// One of bounded memory: `exact_up_to` values are kept one by one, then there are up to `buckets` buckets, or 64.
+    #[must_use]
+    pub fn within(exact_up_to: usize, buckets: usize) -> Self {
+        Self::new(exact_up_to, BITS_WITHIN, buckets.max(LEAST_BUCKETS))
+    }
+
     /// Collects `span`.
     pub fn push(&mut self, span: Span) {
         self.push_times(span.as_nanos(), 1);
@@ -109,72 +153,34 @@ impl Distribution {
 
     /// Collects a value that came so many times (at least once) in a row.
     fn push_times(&mut self, nanos: u64, times: u64) {
-        self.min = if self.count == 0 {
-            nanos
-        } else {
-            self.min.min(nanos)
-        };
+        self.min = self.min.min(nanos);
         self.max = self.max.max(nanos);
         self.count += times;
         self.sum += u128::from(nanos) * u128::from(times);
-        if self.histogram.is_none() && self.count > EXACT_UP_TO as u64 {
-            self.start_histogram();
-        }
-        match &mut self.histogram {
-            Some(histogram) => histogram.add(nanos, times),
-            None if times == 1 => self.singles.push(nanos),
-            None => match self.repeated.last_mut() {
+        if self.count > self.exact_up_to {
+            self.give_up_exactness();
+            self.histogram.add(nanos, times);
+        } else if times == 1 {
+            self.singles.push(nanos);
+        } else {
+            match self.repeated.last_mut() {
                 Some((value, so_far)) if *value == nanos => *so_far += times,
                 _ => self.repeated.push((nanos, times)),
-            },
-        }
-    }
-
-    /// Goes over from single values to the histogram.
-    #[cold]
-    fn start_histogram(&mut self) {
-        if self.histogram.is_some() {
-            return;
-        }
-        let Some(mut histogram) = Buckets::new() else {
-            return;
-        };
-        for (value, times) in self.exact() {
-            histogram.add(value, times);
-        }
-        self.singles = Vec::new();
-        self.repeated = Vec::new();
-        self.histogram = Some(histogram);
-    }
-
-    /// The values kept one by one, and how often each came.
-    fn exact(&self) -> impl Iterator<Item = (u64, u64)> {
-        let singles = self.singles.iter().map(|&value| (value, 1));
-        singles.chain(self.repeated.iter().copied())
-    }
-
-    /// Collects all that `other` has; as exact as the less exact of the two, or as their common size allows.
-    pub fn merge(&mut self, other: &Self) {
-        let (count, sum) = (self.count + other.count, self.sum + other.sum);
-        match &other.histogram {
-            None => other
-                .exact()
-                .for_each(|(nanos, times)| self.push_times(nanos, times)),
-            Some(theirs) => {
-                self.start_histogram();
-                if let Some(mine) = &mut self.histogram {
-                    mine.merge(theirs);
-                }
-                self.min = if self.count == 0 {
-                    other.min
-                } else {
-                    self.min.min(other.min)
-                };
-                self.max = self.max.max(other.max);
             }
         }
-        self.count = count;
-        self.sum = sum;
+    }
+
+    /// Moves what was kept one by one into the histogram; nothing is left there afterwards.
+    #[inline]
+    fn give_up_exactness(&mut self) {
+        if !(self.singles.is_empty() && self.repeated.is_empty()) {
+            for value in std::mem::take(&mut self.singles) {
+                self.histogram.add(value, 1);
+            }
+            for (value, times) in std::mem::take(&mut self.repeated) {
+                self.histogram.add(value, times);
+            }
+        }
     }
 
     /// Values collected.
@@ -186,8 +192,8 @@ impl Distribution {
     /// How far the percentiles may be off.
     #[must_use]
     pub fn precision(&self) -> Precision {
-        if self.histogram.is_some() {
-            Precision::Histogram
+        if self.count > self.exact_up_to {
+            Precision::Bits(self.histogram.bits)
         } else {
             Precision::Exact
         }
@@ -227,10 +233,10 @@ impl Distribution {
             let rank = (u128::from(self.count) * u128::from(percent)).div_ceil(100);
             u64::try_from(rank).unwrap_or(u64::MAX).clamp(1, self.count)
         });
-        let values = match &self.histogram {
-            None => self.exact_ranks(ranks),
-            Some(histogram) => ranks.map(|rank| {
-                let value = histogram.nearest(rank)?;
+        let values = match self.precision() {
+            Precision::Exact => self.exact_ranks(ranks),
+            Precision::Bits(_) => ranks.map(|rank| {
+                let value = self.histogram.nearest(rank)?;
                 Some(value.clamp(self.min, self.max))
             }),
         };
@@ -276,6 +282,97 @@ impl Distribution {
     }
 }
 
+/// The bucket of a value above zero: its exponent, then its first `bits` bits behind the leading one.
+fn bucket(nanos: u64, bits: u32) -> u64 {
+    let exponent = nanos.ilog2();
+    let shifted = if exponent >= bits {
+        nanos >> (exponent - bits)
+    } else {
+        nanos << (bits - exponent)
+    };
+    // The leading one adds to the exponent: each octave has 2^bits buckets.
+    (u64::from(exponent) << bits) + shifted - (1 << bits)
+}
+
+/// The middle of a bucket.
+fn middle(bucket: u64, bits: u32) -> u64 {
+    let exponent = u32::try_from(bucket >> bits).unwrap_or(u32::MAX);
+    let shifted = (1 << bits) + (bucket & ((1 << bits) - 1));
+    if exponent > bits {
+        (shifted << (exponent - bits)) + (1 << (exponent - bits - 1))
+    } else {
+        shifted >> (bits - exponent)
+    }
+}
+
+impl Histogram {
+    /// Counts a value `times` times.
+    fn add(&mut self, nanos: u64, times: u64) {
+        if nanos == 0 {
+            self.zeros += times;
+            return;
+        }
+        let at = bucket(nanos, self.bits).wrapping_sub(self.first);
+        let place = usize::try_from(at).unwrap_or(usize::MAX);
+        match self.counts.get_mut(place) {
+            Some(count) => *count += times,
+            None => self.widen(nanos, times),
+        }
+    }
+
+    /// Counts a value outside of the buckets there are.
+    #[cold]
+    fn widen(&mut self, nanos: u64, times: u64) {
+        loop {
+            let at = bucket(nanos, self.bits);
+            if self.counts.is_empty() {
+                self.first = at;
+            }
+            let last = (self.first + self.counts.len() as u64).saturating_sub(1);
+            let (first, last) = (self.first.min(at), last.max(at));
+            let needed = usize::try_from(last - first + 1).unwrap_or(usize::MAX);
+            if needed <= self.most {
+                let front = usize::try_from(self.first - first).unwrap_or(0);
+                self.counts.splice(..0, std::iter::repeat_n(0, front));
+                self.counts.resize(needed, 0);
+                self.first = first;
+                self.counts[usize::try_from(at - first).unwrap_or(0)] += times;
+                return;
+            }
+            self.halve();
+        }
+    }
+
+    /// Makes every two neighbours one bucket.
+    fn halve(&mut self) {
+        let (first, odd) = (self.first >> 1, self.first & 1 == 1);
+        let mut counts = Vec::with_capacity(self.counts.len() / 2 + 1);
+        let mut rest = &self.counts[..];
+        if odd && let Some((alone, behind)) = rest.split_first() {
+            counts.push(*alone);
+            rest = behind;
+        }
+        counts.extend(rest.chunks(2).map(|pair| pair.iter().sum::<u64>()));
+        (self.first, self.counts) = (first, counts);
+        self.bits -= 1;
+    }
+
+    /// The middle of the bucket that holds the value of this rank, the first being 1.
+    fn nearest(&self, rank: u64) -> Option<u64> {
+        let mut below = self.zeros;
+        if below >= rank {
+            return Some(0);
+        }
+        for (at, count) in (self.first..).zip(&self.counts) {
+            below += count;
+            if below >= rank {
+                return Some(middle(at, self.bits));
+            }
+        }
+        None
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -318,36 +415,12 @@ mod tests {
     }
 
     #[test]
-    fn merging_is_collecting_both() {
-        let (low, high) = (1..=700_000u64, 700_001..=1_500_000u64);
-        let mut merged = of(low.clone());
-        merged.merge(&of(high.clone()));
-        let at_once = of(low.chain(high));
-        assert_eq!(
-            (merged.count(), merged.mean(), merged.min(), merged.max()),
-            (
-                at_once.count(),
-                at_once.mean(),
-                at_once.min(),
-                at_once.max()
-            )
-        );
-        assert_eq!(merged.percentiles([50, 99]), at_once.percentiles([50, 99]));
-        let mut from_nothing = Distribution::default();
-        from_nothing.merge(&at_once);
-        assert_eq!(
-            (from_nothing.min(), from_nothing.percentiles([85])),
-            (at_once.min(), at_once.percentiles([85]))
-        );
-    }
-
-    #[test]
     fn above_the_exact_limit_values_are_within_a_thousandth() {
         let count = EXACT_UP_TO as u64 + 500_000;
         // Every value from 250 ms on, 1 µs apart: the percentiles are known.
         let value = |rank: u64| 250_000_000 + (rank - 1) * 1_000;
         let distribution = of((1..=count).map(value));
-        assert_eq!(distribution.precision(), Precision::Histogram);
+        assert_eq!(distribution.precision(), Precision::Bits(BITS));
         for (percent, got) in [50, 85, 95, 99]
             .into_iter()
             .zip(distribution.percentiles([50, 85, 95, 99]))
@@ -379,12 +452,11 @@ mod tests {
             for slice in sorted.chunks(slice) {
                 distribution.extend(slice, |nanos| Span::from_nanos(*nanos).unwrap());
             }
-            let (one_by_one, mut merged) = (of(sorted.iter().copied()), of([]));
-            merged.merge(&distribution);
+            let one_by_one = of(sorted.iter().copied());
             sorted.sort_unstable();
             let count = sorted.len();
             let sum: u128 = sorted.iter().map(|&nanos| u128::from(nanos)).sum();
-            for got in [&distribution, &one_by_one, &merged] {
+            for got in [&distribution, &one_by_one] {
                 prop_assert_eq!((got.count(), got.sum, got.precision()), (count as u64, sum, Precision::Exact));
                 prop_assert_eq!((got.min(), got.max()), (sorted.first().and_then(|n| Span::from_nanos(*n)), sorted.last().and_then(|n| Span::from_nanos(*n))));
                 // Nearest rank, in any order of asking.
@@ -405,11 +477,100 @@ mod tests {
         distribution.extend(&limit, span);
         assert_eq!(distribution.precision(), Precision::Exact);
         distribution.extend(&[8], span);
-        assert_eq!(distribution.precision(), Precision::Histogram);
+        assert_eq!(distribution.precision(), Precision::Bits(BITS));
         assert_eq!(
             (distribution.count(), distribution.max()),
             (EXACT_UP_TO as u64 + 1, Span::from_nanos(8))
         );
         assert_eq!(distribution.percentiles([50, 99]), [Span::from_nanos(7); 2]);
+    }
+
+    fn within(values: &[u64], exact_up_to: usize, buckets: usize) -> Distribution {
+        let mut sketch = Distribution::within(exact_up_to, buckets);
+        for nanos in values {
+            sketch.push(Span::from_nanos(*nanos).unwrap());
+        }
+        sketch
+    }
+
+    fn value() -> impl Strategy<Value = u64> {
+        prop_oneof![
+            1 => 0u64..4,
+            2 => (0u32..63, 0u64..3).prop_map(|(bit, more)| (1u64 << bit).saturating_sub(1) + more),
+            3 => 250_000_000u64..900_000_000,
+            1 => 0..=i64::MAX.unsigned_abs(),
+        ]
+        .prop_map(|value| value.min(i64::MAX.unsigned_abs()))
+    }
+
+    proptest! {
+        /// Against sorting: every percentile is as near as the sketch says, in no more buckets than it may have.
+        #[test]
+        fn percentiles_are_as_near_as_is_said(
+            values in prop::collection::vec(value(), 1..200),
+            exact_up_to in 0usize..100, buckets in prop_oneof![Just(0usize), 64usize..5_000, Just(1 << 15)],
+        ) {
+            let sketch = within(&values, exact_up_to, buckets);
+            let mut sorted = values.clone();
+            sorted.sort_unstable();
+            let off = match sketch.precision() {
+                Precision::Exact => { prop_assert!(values.len() <= exact_up_to); 0 }
+                Precision::Bits(bits) => { prop_assert!(values.len() > exact_up_to && bits <= BITS_WITHIN); 2u64 << bits }
+            };
+            prop_assert!(sketch.histogram.counts.len() <= buckets.max(LEAST_BUCKETS));
+            let percents = [1, 50, 85, 99, 100];
+            for (percent, got) in percents.into_iter().zip(sketch.percentiles(percents)) {
+                let exact = sorted[(values.len() * usize::try_from(percent).unwrap()).div_ceil(100) - 1];
+                let most = exact.checked_div(off).unwrap_or(0);
+                let got = got.map(Span::as_nanos);
+                prop_assert!(got.unwrap().abs_diff(exact) <= most, "p{percent}: {got:?} for {exact}, within {most}");
+            }
+            let mean = values.iter().map(|n| u128::from(*n)).sum::<u128>();
+            prop_assert_eq!((sketch.sum, sketch.min, sketch.max), (mean, sorted[0], *sorted.last().unwrap()));
+        }
+    }
+
+    #[test]
+    fn as_many_buckets_as_there_are_octaves_are_fine_enough_for_a_thousandth() {
+        let sketch = within(
+            &[1, u64::from(u32::MAX), i64::MAX.unsigned_abs()],
+            0,
+            1 << 15,
+        );
+        assert_eq!(sketch.precision(), Precision::Bits(BITS_WITHIN));
+        // A narrow spread stays fine in few of them, too.
+        let near: Vec<u64> = (0..1000).map(|k| 500_000_000 + k * 50_000).collect();
+        assert_eq!(
+            within(&near, 0, 128).precision(),
+            Precision::Bits(BITS_WITHIN)
+        );
+    }
+
+    /// The buckets of HdrHistogram with three significant digits, as its `median_equivalent` has them; reports have
+    /// always been made with these.
+    #[test]
+    fn buckets_are_those_of_an_hdr_histogram() {
+        let recorded = [
+            (0, 0),
+            (1, 1),
+            (2047, 2047),
+            (2048, 2049),
+            (2049, 2049),
+            (4095, 4095),
+            (4097, 4098),
+            (123_456, 123_488),
+            (250_000_001, 250_019_840),
+            (999_999_999_999, 999_922_073_600),
+            (4_611_686_018_427_400_249, 4_613_937_818_241_073_152),
+            (i64::MAX.unsigned_abs(), 9_221_120_237_041_090_560),
+        ];
+        let mut distribution = Distribution::new(0, BITS, usize::MAX);
+        for (value, _) in recorded {
+            distribution.push_times(value, 1);
+        }
+        for ((value, middle), rank) in recorded.into_iter().zip(1..) {
+            let found = distribution.histogram.nearest(rank);
+            assert_eq!(found, Some(middle), "{value}");
+        }
     }
 }

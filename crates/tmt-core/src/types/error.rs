@@ -16,10 +16,11 @@ pub struct Position {
 }
 
 /// What was wrong.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ErrorKind {
     /// A field that should hold a number holds something else.
+    #[error("{field}: found '{found}', expected a decimal number")]
     NotANumber {
         /// The column's name.
         field: &'static str,
@@ -27,6 +28,7 @@ pub enum ErrorKind {
         found: String,
     },
     /// A negative number.
+    #[error("{field}: found '{found}', expected zero or more")]
     Negative {
         /// The column's name.
         field: &'static str,
@@ -34,6 +36,7 @@ pub enum ErrorKind {
         found: String,
     },
     /// A number past 2^63 − 1 ns.
+    #[error("{field}: found '{found}', expected at most 9223372036.854775807 s (2^63 - 1 ns)")]
     TooLarge {
         /// The column's name.
         field: &'static str,
@@ -41,16 +44,21 @@ pub enum ErrorKind {
         found: String,
     },
     /// A positive delay below half a nanosecond: written as 0 it would read as an erasure.
+    #[error(
+        "decode_delay: found '{found}', which rounds to 0 ns; expected 0 (erased) or at least 0.5 ns"
+    )]
     RoundsToZero {
         /// The text found.
         found: String,
     },
     /// A sum of two times past 2^63 − 1 ns.
+    #[error("found {sum} past 9223372036.854775807 s, expected at most that (2^63 - 1 ns)")]
     SumTooLarge {
         /// The sum, by its formula.
         sum: &'static str,
     },
     /// A header without a column that is needed, or a row too short to hold it.
+    #[error("found '{found}', expected a column {name}")]
     MissingColumn {
         /// The column's name.
         name: &'static str,
@@ -58,11 +66,13 @@ pub enum ErrorKind {
         found: String,
     },
     /// A header that names a column twice.
+    #[error("found the column {name} twice, expected every name once")]
     DuplicateColumn {
         /// The column's name.
         name: String,
     },
     /// A slot sent before the one in front of it.
+    #[error("tx_time: found {found} after {previous}, expected times that never go back")]
     OutOfOrder {
         /// The slot in front.
         previous: Time,
@@ -70,15 +80,21 @@ pub enum ErrorKind {
         found: Time,
     },
     /// No data row at all.
+    #[error("found no row, expected at least one")]
     EmptyTrace,
     /// A head without its end line: the stage before was cut off.
+    #[error(
+        "found the end of the input after {rows} whole rows, expected more rows or the line '# end: …'"
+    )]
     Cut {
         /// Whole rows read.
         rows: u64,
     },
     /// A data row behind the end line.
+    #[error("found a row after the end line, expected nothing more")]
     RowAfterEnd,
     /// An end line that tells another number of rows than were read.
+    #[error("found {read} rows, expected the {told} that the end line says")]
     RowCount {
         /// Rows the end line tells.
         told: u64,
@@ -86,6 +102,7 @@ pub enum ErrorKind {
         read: u64,
     },
     /// A line of the head or the end line that cannot be right.
+    #[error("# {key}: found '{found}', expected {expected}")]
     Metadata {
         /// Its key.
         key: String,
@@ -95,11 +112,13 @@ pub enum ErrorKind {
         expected: &'static str,
     },
     /// A line longer than any trace needs.
+    #[error("found a line of more than {limit} bytes, expected a text trace")]
     LineTooLong {
         /// Longest line taken, bytes.
         limit: usize,
     },
     /// The file is not what the format requires.
+    #[error("found {found}, expected {expected}")]
     Format {
         /// What was found.
         found: String,
@@ -107,13 +126,17 @@ pub enum ErrorKind {
         expected: String,
     },
     /// A compressed or binary stream that ends in the middle.
+    #[error(
+        "found the end of the {format} stream in the middle, after {rows} whole rows; expected the rest of it"
+    )]
     CutStream {
         /// Name of the format, such as `gzip`.
         format: &'static str,
         /// Whole rows in front of the cut, as far as whoever found it has counted.
         rows: u64,
     },
-    /// A compressed or binary stream that nobody can have written so.
+    /// A damaged compressed or binary stream.
+    #[error("found a damaged {format} stream ({found}), expected one as it was written")]
     Corrupt {
         /// Name of the format, such as `gzip`.
         format: &'static str,
@@ -121,6 +144,7 @@ pub enum ErrorKind {
         found: String,
     },
     /// A column of Arrow or Parquet whose type is not the contract's.
+    #[error("{name}: found a column of {found}, expected {expected}")]
     ColumnType {
         /// The column's name.
         name: &'static str,
@@ -129,12 +153,18 @@ pub enum ErrorKind {
         /// The type expected.
         expected: &'static str,
     },
-    /// A column of doubles, and nobody said in which unit.
+    /// A column of doubles without a unit.
+    #[error(
+        "{name}: found a column of doubles without a unit, expected int64 (ns), or a unit given for doubles: s, ms, us or ns"
+    )]
     UnitMissing {
         /// The column's name.
         name: &'static str,
     },
     /// A unit given for a column of whole numbers, which are nanoseconds.
+    #[error(
+        "{name}: found the unit {unit} for a column of int64, expected no unit or ns: whole numbers of Arrow and Parquet are nanoseconds"
+    )]
     UnitOfIntegers {
         /// The column's name.
         name: &'static str,
@@ -142,11 +172,13 @@ pub enum ErrorKind {
         unit: &'static str,
     },
     /// A row without a value in a column that needs one.
+    #[error("{field}: found null, expected a value")]
     Null {
         /// The column's name.
         field: &'static str,
     },
     /// The operating system refused.
+    #[error(transparent)]
     Io(std::io::Error),
 }
 
@@ -178,11 +210,9 @@ impl Error {
     /// An error found at `position`.
     #[must_use]
     pub fn at(kind: ErrorKind, position: Position) -> Self {
-        Self(Box::new(Inner {
-            kind,
-            position: Some(position),
-            input: None,
-        }))
+        let mut error = Self::new(kind);
+        error.0.position = Some(position);
+        error
     }
 
     /// The same error, found in one of several inputs.
@@ -192,7 +222,7 @@ impl Error {
         self
     }
 
-    /// The same error, told by whoever knows that `rows` rows stand in front of those it counts.
+    /// The same error with `rows` added to its counts of rows.
     ///
     /// Blocks of a trace are decoded on their own and count from their own first row.
     #[must_use]
@@ -245,115 +275,20 @@ impl From<std::io::Error> for Error {
 
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.kind() {
-            ErrorKind::NotANumber { field, found } => {
-                write!(f, "{field}: found '{found}', expected a decimal number")
-            }
-            ErrorKind::Negative { field, found } => {
-                write!(f, "{field}: found '{found}', expected zero or more")
-            }
-            ErrorKind::TooLarge { field, found } => {
-                write!(
-                    f,
-                    "{field}: found '{found}', expected at most 9223372036.854775807 s (2^63 - 1 ns)"
-                )
-            }
-            ErrorKind::RoundsToZero { found } => {
-                write!(
-                    f,
-                    "decode_delay: found '{found}', which rounds to 0 ns; expected 0 (erased) or at least 0.5 ns"
-                )
-            }
-            ErrorKind::SumTooLarge { sum } => {
-                write!(
-                    f,
-                    "found {sum} past 9223372036.854775807 s, expected at most that (2^63 - 1 ns)"
-                )
-            }
-            ErrorKind::MissingColumn { name, found } => {
-                write!(f, "found '{found}', expected a column {name}")
-            }
-            ErrorKind::DuplicateColumn { name } => {
-                write!(f, "found the column {name} twice, expected every name once")
-            }
-            ErrorKind::OutOfOrder { previous, found } => {
-                write!(
-                    f,
-                    "tx_time: found {found} after {previous}, expected times that never go back"
-                )
-            }
-            ErrorKind::EmptyTrace => f.write_str("found no row, expected at least one"),
-            ErrorKind::Cut { rows } => {
-                write!(
-                    f,
-                    "found the end of the input after {rows} whole rows, expected more rows or the line '# end: …'"
-                )
-            }
-            ErrorKind::RowAfterEnd => {
-                f.write_str("found a row after the end line, expected nothing more")
-            }
-            ErrorKind::RowCount { told, read } => {
-                write!(
-                    f,
-                    "found {read} rows, expected the {told} that the end line tells"
-                )
-            }
-            ErrorKind::Metadata {
-                key,
-                found,
-                expected,
-            } => write!(f, "# {key}: found '{found}', expected {expected}"),
-            ErrorKind::LineTooLong { limit } => {
-                write!(
-                    f,
-                    "found a line of more than {limit} bytes, expected a text trace"
-                )
-            }
-            ErrorKind::Format { found, expected } => {
-                write!(f, "found {found}, expected {expected}")
-            }
-            ErrorKind::CutStream { format, rows } => {
-                write!(
-                    f,
-                    "found the end of the {format} stream in the middle, after {rows} whole rows; expected the rest of it"
-                )
-            }
-            ErrorKind::Corrupt { format, found } => {
-                write!(
-                    f,
-                    "found a damaged {format} stream ({found}), expected one as it was written"
-                )
-            }
-            ErrorKind::ColumnType {
-                name,
-                found,
-                expected,
-            } => write!(f, "{name}: found a column of {found}, expected {expected}"),
-            ErrorKind::UnitMissing { name } => {
-                write!(
-                    f,
-                    "{name}: found a column of doubles, expected int64 (ns), or the unit of the doubles: s, ms, us or ns"
-                )
-            }
-            ErrorKind::UnitOfIntegers { name, unit } => {
-                write!(
-                    f,
-                    "{name}: found the unit {unit} for a column of int64, expected no unit or ns: whole numbers of Arrow and Parquet are nanoseconds"
-                )
-            }
-            ErrorKind::Null { field } => write!(f, "{field}: found null, expected a value"),
-            ErrorKind::Io(error) => write!(f, "{error}"),
-        }
+        self.kind().fmt(f)
     }
 }
 
 impl std::error::Error for Error {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        // `Display` already prints the operating system's own words; naming it again as the source
-        // would only say them twice. What it wraps is passed on.
-        match self.kind() {
-            ErrorKind::Io(error) => std::error::Error::source(error),
-            _ => None,
-        }
+        // `Display` already prints the kind; naming it again as the source would only say it twice. What the operating
+        // system's own error wraps is passed on.
+        self.kind().source()
+    }
+}
+
+impl From<ErrorKind> for Error {
+    fn from(kind: ErrorKind) -> Self {
+        Self::new(kind)
     }
 }

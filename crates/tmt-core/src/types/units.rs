@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::str::FromStr;
+use std::time::Duration;
 
 use crate::types::decimal::{Decimal, MAX};
 
@@ -180,7 +181,8 @@ impl BitRate {
 }
 
 /// Why a quantity could not be read.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("found '{found}', expected {expected}")]
 pub struct QuantityError {
     found: String,
     expected: &'static str,
@@ -194,14 +196,6 @@ impl QuantityError {
         }
     }
 }
-
-impl fmt::Display for QuantityError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "found '{}', expected {}", self.found, self.expected)
-    }
-}
-
-impl std::error::Error for QuantityError {}
 
 /// A unit's name, its factor, and its power of ten.
 type Unit = (&'static str, u64, i64);
@@ -255,56 +249,54 @@ fn parse_quantity(
     }
 }
 
-impl FromStr for Span {
-    type Err = QuantityError;
+/// Reads a quantity with its unit; what is accepted is said in one place.
+macro_rules! read_with_unit {
+    ($quantity:ident, $units:expr, $expected:literal) => {
+        impl FromStr for $quantity {
+            type Err = QuantityError;
 
-    fn from_str(text: &str) -> Result<Self, Self::Err> {
-        parse_quantity(
-            text,
-            &TIME_UNITS,
-            "a duration of whole nanoseconds with its unit (ns, us, ms, s, min, h), such as 500ms",
-        )
-        .map(Self)
-    }
-}
-
-impl FromStr for BitRate {
-    type Err = QuantityError;
-
-    fn from_str(text: &str) -> Result<Self, Self::Err> {
-        parse_quantity(
-            text,
-            &RATE_UNITS,
-            "a rate of whole bits per second with its unit (bps, kbps, Mbps, Gbps), such as 2.34Mbps",
-        )
-        .map(Self)
-    }
-}
-
-impl FromStr for Bytes {
-    type Err = QuantityError;
-
-    fn from_str(text: &str) -> Result<Self, Self::Err> {
-        parse_quantity(
-            text,
-            &SIZE_UNITS,
-            "a size of whole bytes with its unit (B, kB = 1000 B, KiB = 1024 B, MB, MiB, GB, GiB), such as 33B",
-        )
-        .map(Self)
-    }
-}
-
-/// Writes `nanos` with the largest unit that keeps it a short exact number.
-fn write_span(f: &mut fmt::Formatter<'_>, nanos: u64) -> fmt::Result {
-    let (unit, size) = match nanos {
-        0 => ("s", NANOS_PER_SECOND),
-        _ if nanos.is_multiple_of(NANOS_PER_SECOND) => ("s", NANOS_PER_SECOND),
-        _ if nanos >= 1_000_000 => ("ms", 1_000_000),
-        _ if nanos >= 1_000 => ("us", 1_000),
-        _ => ("ns", 1),
+            fn from_str(text: &str) -> Result<Self, Self::Err> {
+                parse_quantity(text, &$units, $expected).map(Self)
+            }
+        }
     };
-    write_fraction(f, nanos, size)?;
-    f.write_str(unit)
+}
+
+read_with_unit!(
+    Span,
+    TIME_UNITS,
+    "a duration of whole nanoseconds with its unit (ns, us, ms, s, min, h), such as 500ms"
+);
+read_with_unit!(
+    BitRate,
+    RATE_UNITS,
+    "a rate of whole bits per second with its unit (bps, kbps, Mbps, Gbps), such as 2.34Mbps"
+);
+read_with_unit!(
+    Bytes,
+    SIZE_UNITS,
+    "a size of whole bytes with its unit (B, kB = 1000 B, KiB = 1024 B, MB, MiB, GB, GiB), such as 33B"
+);
+
+impl TryFrom<Duration> for Span {
+    type Error = QuantityError;
+
+    /// Refuses a duration past 2^63 − 1 ns.
+    fn try_from(duration: Duration) -> Result<Self, Self::Error> {
+        let nanos = u64::try_from(duration.as_nanos()).ok();
+        nanos.and_then(Self::from_nanos).ok_or_else(|| {
+            QuantityError::new(
+                &format!("{duration:?}"),
+                "at most 9223372036.854775807 s (2^63 - 1 ns)",
+            )
+        })
+    }
+}
+
+impl From<Span> for Duration {
+    fn from(span: Span) -> Self {
+        Self::from_nanos(span.0)
+    }
 }
 
 /// Writes `value / size` exactly; `size` is a power of ten.
@@ -321,7 +313,15 @@ fn write_fraction(f: &mut fmt::Formatter<'_>, value: u64, size: u64) -> fmt::Res
 
 impl fmt::Display for Span {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write_span(f, self.0)
+        // The largest unit that keeps it a short exact number.
+        let (unit, size) = match self.0 {
+            nanos if nanos.is_multiple_of(NANOS_PER_SECOND) => ("s", NANOS_PER_SECOND),
+            1_000_000.. => ("ms", 1_000_000),
+            1_000.. => ("us", 1_000),
+            _ => ("ns", 1),
+        };
+        write_fraction(f, self.0, size)?;
+        f.write_str(unit)
     }
 }
 

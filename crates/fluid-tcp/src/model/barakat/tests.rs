@@ -28,10 +28,7 @@ fn percent(hybrid: Hybrid) -> f64 {
 }
 
 fn gives(arguments: &str) -> Result<Outcome, tmt_core::model::ModelError> {
-    let pairs = arguments
-        .split_whitespace()
-        .filter_map(|pair| pair.split_once('='));
-    MODEL.evaluate(&MODEL.arguments(pairs)?)
+    MODEL.run(arguments)
 }
 
 #[test]

@@ -1,20 +1,26 @@
 //! The codes that each family has to offer (papers/003, section IV.B; models.md §3.6).
 
+use strum::{EnumString, IntoEnumIterator as _, VariantNames};
 use tmt_core::model::conv::Rate;
 use tmt_core::model::ser::{Burst, Code, Outer};
 
 /// Codes that are compared with each other.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, EnumString, VariantNames)]
 pub enum Family {
     /// Convolutional codes, all rates, and none.
+    #[strum(serialize = "conv")]
     Conv,
     /// Reed-Solomon codes with 223 bytes of data, and none.
+    #[strum(serialize = "rs")]
     ReedSolomon,
     /// Erasure codes with 48 blocks of 23 bytes, and none.
+    #[strum(serialize = "erasure")]
     Erasure,
     /// RS(255, 223) around convolutional codes, alone, and none.
+    #[strum(serialize = "rsconv")]
     ReedSolomonConv,
     /// The erasure code (64, 48) around convolutional codes, and none.
+    #[strum(serialize = "erconv")]
     ErasureConv,
 }
 
@@ -78,7 +84,7 @@ pub fn candidates(family: Family, burst: Burst, strict: bool) -> Vec<Candidate> 
                 let outer = Outer::None { bits: SEGMENT };
                 made(format!("conv {}", rate.name()), Some(rate), outer, SEGMENT)
             };
-            let codes = Rate::ALL.into_iter().map(conv);
+            let codes = Rate::iter().map(conv);
             codes.chain([uncoded(SEGMENT)]).collect()
         }
         Family::ReedSolomon => {
@@ -91,11 +97,11 @@ pub fn candidates(family: Family, burst: Burst, strict: bool) -> Vec<Candidate> 
             codes.chain([uncoded(BLOCKS)]).collect()
         }
         Family::ReedSolomonConv => {
-            let codes = Rate::ALL.into_iter().map(|rate| rs(32, Some(rate)));
+            let codes = Rate::iter().map(|rate| rs(32, Some(rate)));
             codes.chain([rs(32, None), uncoded(SEGMENT)]).collect()
         }
         Family::ErasureConv => {
-            let codes = Rate::ALL.into_iter().map(|rate| erasure(16, Some(rate)));
+            let codes = Rate::iter().map(|rate| erasure(16, Some(rate)));
             codes.chain([uncoded(BLOCKS)]).collect()
         }
     }

@@ -1,6 +1,7 @@
 use tmt_core::model::ser::Outer;
 
 use super::*;
+use tmt_core::model::Outcome;
 
 const FAMILIES: [&str; 5] = ["conv", "rs", "erasure", "rsconv", "erconv"];
 

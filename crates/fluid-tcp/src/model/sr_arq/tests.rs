@@ -6,10 +6,7 @@ use super::*;
 use crate::model::tests::{agree, prints};
 
 fn gives(arguments: &str) -> Result<Outcome, ModelError> {
-    let pairs = arguments
-        .split_whitespace()
-        .filter_map(|pair| pair.split_once('='));
-    MODEL.evaluate(&MODEL.arguments(pairs)?)
+    MODEL.run(arguments)
 }
 
 #[test]

@@ -9,20 +9,23 @@ mod shorts;
 #[cfg(test)]
 mod tests;
 
-use tmt_core::model::{Arguments, Domain, Field, Key, Model, ModelError, Outcome};
+use strum::{EnumString, VariantNames};
+use tmt_core::model::ModelError;
 use tmt_core::types::to_f64;
+use tmt_core::{closed_form, keys};
 
 use super::interval::TESTS;
 use super::law::Law;
 use super::{
-    B, BETA, CI, FIRST, Goodput, LEVEL, MU, N, Q, Question, RESEND, SEED, TAU, asked, check,
-    measure, told,
+    B, BETA, CI, FIRST, Goodput, LEVEL, MU, N, Q, Question, RESEND, SEED, TAU, THIN, UNSEEN, asked,
+    check, measure,
 };
 use course::{Fluid, Single};
 pub use shorts::Shorts;
 
 /// How windows grow and what a loss leaves of them.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, EnumString, VariantNames)]
+#[strum(serialize_all = "lowercase")]
 pub enum Control {
     /// A segment per b round trips, and half: the paper's.
     Reno,
@@ -88,75 +91,41 @@ impl Mix {
     }
 
     fn check(&self, law: &Law) -> Result<(), ModelError> {
-        let refused = |why: &str| Err(ModelError::refused(why));
-        if self.control == Control::Cubic && law.connections > 1.0 {
-            return refused(
-                "cc=cubic is a law of one connection: windows that do not grow alike have no sum that does (N=1)",
-            );
-        }
-        if self.control == Control::Cubic && self.shorts.load > 0.0 {
-            return refused(
-                "cc=cubic has no short flows beside it: its growth is not told in pieces (short_load=0)",
-            );
-        }
-        if self.control == Control::Cubic && law.most < 4.0 {
-            return refused("cc=cubic needs windows: link and buffer hold fewer than 4 segments");
-        }
-        if self.control == Control::Westwood && law.between(law.pipe, law.most) < 1.0 {
-            return refused(
-                "cc=westwood keeps the link full, and without room in the buffer for a segment more of each \
-                 connection no segment comes between two congestions: a larger beta is needed",
-            );
-        }
-        if self.shorts.load > 0.0 && law.most * (1.0 - self.shorts.load) < 1.0 {
-            return refused("short flows leave less than a segment of the link to the long ones");
-        }
-        Ok(())
+        let (cubic, short) = (self.control == Control::Cubic, self.shorts.load > 0.0);
+        let stuck = || law.between(law.pipe, law.most) < 1.0;
+        let why = if cubic && law.connections > 1.0 {
+            "cc=cubic is a law of one connection: windows that do not grow alike have no sum that does (N=1)"
+        } else if cubic && short {
+            "cc=cubic has no short flows beside it: its growth is not told in pieces (short_load=0)"
+        } else if cubic && law.most < 4.0 {
+            "cc=cubic needs windows: link and buffer hold fewer than 4 segments"
+        } else if self.control == Control::Westwood && stuck() {
+            "cc=westwood keeps the link full, and without room in the buffer for a segment more of each connection no \
+             segment comes between two congestions: a larger beta is needed"
+        } else if short && law.most * (1.0 - self.shorts.load) < 1.0 {
+            "short flows leave less than a segment of the link to the long ones"
+        } else {
+            return Ok(());
+        };
+        Err(ModelError::refused(why))
     }
 }
 
-const BURST: Key = Key::number(
-    "burst",
-    1.0,
-    Domain::Positive,
-    "mean number of segments that are lost together, 1 or more; 1 for independent losses",
-);
-const CC: Key = Key::word(
-    "cc",
-    "reno",
-    &["reno", "cubic", "westwood"],
-    "version of TCP",
-);
-const LOAD: Key = Key::number(
-    "short_load",
-    0.0,
-    Domain::NonNegative,
-    "share of the link that short flows need, up to 0.9",
-);
-const SIZE: Key = Key::number(
-    "short_size",
-    30.0,
-    Domain::Positive,
-    "segments of a short flow",
-);
-const WINDOW: Key = Key::number(
-    "short_window",
-    10.0,
-    Domain::Positive,
-    "first window of a short flow, segments",
-);
+keys! {
+    BURST: Positive, "burst" = 1.0,
+        "mean number of segments that are lost together, 1 or more; 1 for independent losses";
+    CC: Word(Control::VARIANTS), "cc" = "reno", "version of TCP";
+    LOAD: NonNegative, "short_load" = 0.0, "share of the link that short flows need, up to 0.9";
+    SIZE: Positive, "short_size" = 30.0, "segments of a short flow";
+    WINDOW: Positive, "short_window" = 10.0, "first window of a short flow, segments";
+}
 
-const KEYS: [Key; 15] = [
-    Q, MU, TAU, BETA, N, B, CI, LEVEL, SEED, RESEND, BURST, CC, LOAD, SIZE, WINDOW,
-];
-
-/// The model's face.
-pub(crate) static MODEL: Model = Model {
-    name: "tgep-mix",
-    about: "TGEP with bursts of losses, CUBIC or Westwood, and short flows beside the long ones",
-    source: "papers/003 §II, extended along its §V; CUBIC after RFC 9438, Westwood after \
-             its reference [12]",
-    notes: &[
+closed_form! {
+    /// `tmt model tgep-mix`.
+    pub(crate) static MODEL: "tgep-mix",
+        "TGEP with bursts of losses, CUBIC or Westwood, and short flows beside the long ones";
+    source: "papers/003 §II, extended along its §V; CUBIC after RFC 9438, Westwood after its reference [12]";
+    notes: [
         "With burst=1, cc=reno and short_load=0 it is tgep, to the bit",
         "burst: runs of lost segments (Gilbert-Elliott with a bad state that loses all), geometric from 1 on, q of all \
          segments being lost; segments of a run belong to the connections as their windows are, and a connection that \
@@ -170,71 +139,55 @@ pub(crate) static MODEL: Model = Model {
          short_window on and leave; their number is drawn afresh after each such life. They take their share of link and \
          buffer first, have no losses of their own and cause none but by what they leave to the long flows",
         "short_share is the link's share that they had: goodput of the long flows and it together stay below 1",
-    ],
-    example: "q=0.001 burst=4 cc=westwood short_load=0.1 ci=0.02",
-    keys: &KEYS,
-    results: &[
-        Field::new("norm", "goodput of all long connections over mu"),
-        Field::new("halfwidth", "half-width of norm's interval at this level"),
-        Field::new("per_connection", "goodput of each of them over mu"),
-        Field::new(
-            "congestion_fraction",
-            "share of cycles that end by congestion",
-        ),
-        Field::new(
-            "cycles",
-            "cycles drawn, warm-up excepted; 0 where the limit is exact",
-        ),
-        Field::new("short_share", "share of the link that short flows had"),
-        Field::new("short_active", "short flows under way, mean"),
-        Field::new("short_rounds", "round trips of a short flow"),
-    ],
-    answer,
-};
-
-fn answer(arguments: &Arguments) -> Result<Outcome, ModelError> {
-    let mix = Mix {
-        base: asked(arguments),
-        burst: arguments.number(&BURST),
-        control: match arguments.word(&CC) {
-            "cubic" => Control::Cubic,
-            "westwood" => Control::Westwood,
-            _ => Control::Reno,
-        },
-        shorts: Shorts {
-            load: arguments.number(&LOAD),
-            size: arguments.number(&SIZE),
-            first: arguments.number(&WINDOW),
-        },
-    };
-    if mix.burst < 1.0 {
-        return Err(ModelError::refused(
-            "a burst is one lost segment or more: burst must be 1 or above",
-        ));
+    ];
+    example: "q=0.001 burst=4 cc=westwood short_load=0.1 ci=0.02";
+    keys: [Q, MU, TAU, BETA, N, B, CI, LEVEL, SEED, RESEND, BURST, CC, LOAD, SIZE, WINDOW];
+    answer(arguments) {
+        let mix = Mix {
+            base: asked(arguments),
+            burst: arguments.number(&BURST),
+            control: arguments.choice(&CC),
+            shorts: Shorts {
+                load: arguments.number(&LOAD),
+                size: arguments.number(&SIZE),
+                first: arguments.number(&WINDOW),
+            },
+        };
+        if mix.burst < 1.0 {
+            return Err(ModelError::refused(
+                "a burst is one lost segment or more: burst must be 1 or above",
+            ));
+        }
+        if mix.shorts.load > 0.9 {
+            return Err(ModelError::refused(
+                "short_load above 0.9 leaves the long flows no link to speak of",
+            ));
+        }
+        if mix.shorts.size.min(mix.shorts.first) < 1.0 {
+            return Err(ModelError::refused(
+                "a flow and its first window are a segment or more: short_size and short_window must be 1 or above",
+            ));
+        }
+        let (found, share) = mix.goodput()?;
+        let (link, shorts) = (&mix.base.link, &mix.shorts);
+        let window = found.norm * link.pipe() / link.connections;
     }
-    if mix.shorts.load > 0.9 {
-        return Err(ModelError::refused(
-            "short_load above 0.9 leaves the long flows no link to speak of",
-        ));
+    results {
+        "norm" = found.norm, "goodput of all long connections over mu";
+        "halfwidth" = found.half_width, "half-width of norm's interval at this level";
+        "per_connection" = found.per_connection.clone(), "goodput of each of them over mu";
+        "congestion_fraction" = found.congestion_fraction, "share of cycles that end by congestion";
+        "cycles" = found.cycles, "cycles drawn, warm-up excepted; 0 where the limit is exact";
+        "short_share" = share, "share of the link that short flows had";
+        "short_active" = shorts.active(link.pipe(), link.per_ack), "short flows under way, mean";
+        "short_rounds" = shorts.rounds(link.per_ack), "round trips of a short flow";
     }
-    if mix.shorts.size.min(mix.shorts.first) < 1.0 {
-        return Err(ModelError::refused(
-            "a flow and its first window are a segment or more: short_size and short_window must be 1 or above",
-        ));
+    remarks {
+        if found.is_thin(link) => THIN;
+        if found.saw_congestion_alone() => UNSEEN;
+        if mix.burst > 1.0 && mix.burst > window / 4.0 =>
+            "bursts are not small against the windows: real connections would run into timeouts";
+        if shorts.load > 0.0 && share < 0.97 * shorts.load =>
+            "the short flows' number varies so much that they often need more than the whole link: their share is cut";
     }
-    let (found, share) = mix.goodput()?;
-    let (link, shorts) = (&mix.base.link, &mix.shorts);
-    let window = found.norm * link.pipe() / link.connections;
-    Ok(told(&mix.base, &found)
-        .number("short_share", share)
-        .number("short_active", shorts.active(link.pipe(), link.per_ack))
-        .number("short_rounds", shorts.rounds(link.per_ack))
-        .remark_if(
-            mix.burst > 1.0 && mix.burst > window / 4.0,
-            "bursts are not small against the windows: real connections would run into timeouts",
-        )
-        .remark_if(
-            shorts.load > 0.0 && share < 0.97 * shorts.load,
-            "the short flows' number varies so much that they often need more than the whole link: their share is cut",
-        ))
 }

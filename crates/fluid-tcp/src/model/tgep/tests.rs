@@ -298,10 +298,7 @@ fn the_seed_is_all_that_changes_the_draws() {
 
 #[test]
 fn ends_of_the_domain_have_their_limits_or_a_reason() {
-    let run = |text: &str| {
-        let pairs = text.split_whitespace().filter_map(|p| p.split_once('='));
-        MODEL.evaluate(&MODEL.arguments(pairs).unwrap())
-    };
+    let run = |text: &str| MODEL.run(text);
     let norm = |text: &str| run(text).unwrap().get("norm").unwrap();
     assert!(norm("q=1").abs() < f64::EPSILON);
     assert!((0.0..0.02).contains(&norm("q=0.9 ci=0.1")));

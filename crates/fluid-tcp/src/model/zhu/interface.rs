@@ -1,79 +1,53 @@
 //! What `zhu` takes and gives.
 
-use tmt_core::model::{Arguments, Field, Key, Model, ModelError, Outcome};
+use tmt_core::closed_form;
+use tmt_core::model::{ModelError, Outcome};
 
 use super::{Case, EndToEnd};
 use crate::model::path::{BUFFER, LOSS, PIECES, Path, RATE, SATELLITE, SPARSE, TERRESTRIAL};
 
-static KEYS: [Key; 6] = [BUFFER, RATE, TERRESTRIAL, SATELLITE, LOSS, PIECES];
-
-/// The model.
-pub(in crate::model) static MODEL: Model = Model {
-    name: "zhu",
-    about: "Throughput of TCP end to end over a satellite link with selective-repeat ARQ that keeps order",
-    source: "papers/004 §III and appendix B, equations (20), (28) to (40); models.md §4.3",
-    notes: &[
+closed_form! {
+    /// The model.
+    pub(in crate::model) static MODEL: "zhu",
+        "Throughput of TCP end to end over a satellite link with selective-repeat ARQ that keeps order";
+    source: "papers/004 §III and appendix B, equations (20), (28) to (40); models.md §4.3";
+    notes: [
         "One connection in congestion avoidance that fills the buffer, loses one segment there and halves; no timeouts, no delayed acknowledgements",
         "Losses on the link are independent; ARQ repeats without limit and keeps order; T1 is constant",
         "Valid for B from about 30 segments on and theta S > 2; norm_direct_sum is the same without the approximations between (38) and (39): 1.5 % off at B = 100, 15 % at B = 10",
         "Arguments of the factorials are TCP segments; (x-1)! is Gamma(x)",
         "(73)'s last line has misplaced terms (Z3), (74) and (77) mix factors in their sums (Z4); (39) and (40) are right, and X1 to X3 of (75) are A1 to A3 (Z5)",
         "norm = lambda/mu reaches 1-r at most; efficiency = norm/(1-r) is what compares with splitting (Z6)",
-    ],
-    example: "B=200 T1=0.1 T2=0.5 p=0.1",
-    keys: &KEYS,
-    results: &[
-        Field::new("r", "loss of a link-layer packet"),
-        Field::new("nu", "(1-r)/ln(1/r)"),
-        Field::new("beta", "B/(mu T2)"),
-        Field::new(
-            "Tcal",
-            "transfer time of the largest window beyond T1, in T2",
-        ),
-        Field::new("rho", "its share of the whole"),
-        Field::new("wmax", "largest window, segments"),
-        Field::new(
-            "case",
-            "1: beta >= 1+rho, 2: 1 < beta < 1+rho, 3: beta <= 1",
-        ),
-        Field::new("A1", "of (40)"),
-        Field::new("A2", "of (40)"),
-        Field::new("A3", "of (40)"),
-        Field::new("norm", "throughput over mu"),
-        Field::new("throughput", "segments/s"),
-        Field::new("efficiency", "throughput over mu (1-r)"),
-        Field::new(
-            "norm_direct_sum",
-            "throughput over mu by (38) over whole windows, from w_max/2 rounded (half to even) to twice that",
-        ),
-    ],
-    answer,
-};
-
-fn answer(given: &Arguments) -> Result<Outcome, ModelError> {
-    let path = Path::of(given);
-    path.check(path.buffer)?;
-    let Some(found) = path.end_to_end() else {
-        return Err(ModelError::refused(
-            "(39) comes out negative: so few segments are outside of what it is made for",
-        ));
-    };
-    let outcome = Outcome::new()
-        .number("r", path.loss.yes)
-        .number("nu", path.reordering)
-        .number("beta", path.beta())
-        .number("Tcal", found.tcal)
-        .number("rho", found.rho)
-        .number("wmax", found.w_max)
-        .count("case", found.case as u64)
-        .number("A1", found.a[0])
-        .number("A2", found.a[1])
-        .number("A3", found.a[2])
-        .number("norm", found.norm)
-        .number("throughput", path.rate * found.norm)
-        .number("efficiency", found.efficiency)
-        .number("norm_direct_sum", found.direct);
-    Ok(remarks(outcome, &path, &found))
+    ];
+    example: "B=200 T1=0.1 T2=0.5 p=0.1";
+    keys: [BUFFER, RATE, TERRESTRIAL, SATELLITE, LOSS, PIECES];
+    answer(given) {
+        let path = Path::of(given);
+        path.check(path.buffer)?;
+        let Some(found) = path.end_to_end() else {
+            return Err(ModelError::refused(
+                "(39) comes out negative: so few segments are outside of what it is made for",
+            ));
+        };
+    }
+    results {
+        "r" = path.loss.yes, "loss of a link-layer packet";
+        "nu" = path.reordering, "(1-r)/ln(1/r)";
+        "beta" = path.beta(), "B/(mu T2)";
+        "Tcal" = found.tcal, "transfer time of the largest window beyond T1, in T2";
+        "rho" = found.rho, "its share of the whole";
+        "wmax" = found.w_max, "largest window, segments";
+        "case" = found.case as u64, "1: beta >= 1+rho, 2: 1 < beta < 1+rho, 3: beta <= 1";
+        "A1" = found.a[0], "of (40)";
+        "A2" = found.a[1], "of (40)";
+        "A3" = found.a[2], "of (40)";
+        "norm" = found.norm, "throughput over mu";
+        "throughput" = path.rate * found.norm, "segments/s";
+        "efficiency" = found.efficiency, "throughput over mu (1-r)";
+        "norm_direct_sum" = found.direct,
+            "throughput over mu by (38) over whole windows, from w_max/2 rounded (half to even) to twice that";
+    }
+    and remarks(&path, &found);
 }
 
 /// What lies outside of the model's assumptions.

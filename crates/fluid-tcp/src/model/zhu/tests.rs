@@ -9,10 +9,7 @@ use crate::model::split::Split;
 use crate::model::tests::{agree, prints};
 
 fn gives(arguments: &str) -> Result<Outcome, ModelError> {
-    let pairs = arguments
-        .split_whitespace()
-        .filter_map(|pair| pair.split_once('='));
-    MODEL.evaluate(&MODEL.arguments(pairs)?)
+    MODEL.run(arguments)
 }
 
 fn get(arguments: &str, name: &str) -> f64 {

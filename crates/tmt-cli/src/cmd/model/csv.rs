@@ -70,27 +70,31 @@ pub(super) fn of(model: &Model, points: &[Point]) -> Outcome<Vec<u8>> {
         .iter()
         .flat_map(|names| names.values().cloned())
         .collect();
-    let mut writer = csv::Writer::from_writer(Vec::new());
-    let head = keys.iter().chain(&results).map(String::as_str);
-    writer
-        .write_record(head.chain([NOTES]))
-        .map_err(Failure::failed)?;
-    for (point, row) in points.iter().zip(&rows) {
-        let given: Vec<String> = point
-            .params
-            .pairs()
-            .map(|(_, value)| value.map_or_else(String::new, |value| value.to_string()))
-            .collect();
-        let found = results
-            .iter()
-            .map(|column| row.get(column).map_or("", String::as_str));
+    let rows = points.iter().zip(&rows).map(|(point, row)| {
+        let text = |value: Option<Value>| value.map_or_else(String::new, |value| value.to_string());
+        let given = point.params.pairs().map(|(_, value)| text(value));
+        let found = results.iter().map(|name| row.get(name).cloned());
         let notes = point.notes.join("; ");
-        let record = given
-            .iter()
-            .map(String::as_str)
-            .chain(found)
-            .chain([notes.as_str()]);
-        writer.write_record(record).map_err(Failure::failed)?;
+        given
+            .chain(found.map(Option::unwrap_or_default))
+            .chain([notes])
+            .collect()
+    });
+    let notes = NOTES.to_owned();
+    let head: Vec<String> = keys
+        .iter()
+        .chain(&results)
+        .cloned()
+        .chain([notes])
+        .collect();
+    table(std::iter::once(head).chain(rows))
+}
+
+/// Rows as CSV.
+fn table(rows: impl IntoIterator<Item = Vec<String>>) -> Outcome<Vec<u8>> {
+    let mut writer = csv::Writer::from_writer(Vec::new());
+    for row in rows {
+        writer.write_record(row).map_err(Failure::failed)?;
     }
     writer
         .into_inner()
@@ -99,23 +103,13 @@ pub(super) fn of(model: &Model, points: &[Point]) -> Outcome<Vec<u8>> {
 
 /// The models' table.
 pub(super) fn list() -> Outcome<Vec<u8>> {
-    let mut writer = csv::Writer::from_writer(Vec::new());
-    writer
-        .write_record(["name", "about", "keys", "results", "source"])
-        .map_err(Failure::failed)?;
-    for model in models() {
+    let row = |cells: [&str; 5]| cells.map(str::to_owned).to_vec();
+    let models = models().map(|model| {
         let keys: Vec<&str> = model.keys.iter().map(|key| key.name).collect();
         let results: Vec<&str> = model.results.iter().map(|field| field.name).collect();
-        let record = [
-            model.name,
-            model.about,
-            &keys.join(" "),
-            &results.join(" "),
-            model.source,
-        ];
-        writer.write_record(record).map_err(Failure::failed)?;
-    }
-    writer
-        .into_inner()
-        .map_err(|error| Failure::failed(error.error()))
+        let (keys, results) = (keys.join(" "), results.join(" "));
+        row([model.name, model.about, &keys, &results, model.source])
+    });
+    let head = row(["name", "about", "keys", "results", "source"]);
+    table(std::iter::once(head).chain(models))
 }

@@ -1,6 +1,5 @@
 //! Models as tables for people, and their descriptions.
 
-use serde::Serialize;
 use tmt_core::model::{Key, Model, Outcome, Quantity, Value};
 
 use super::sweep::Sweep;
@@ -136,60 +135,4 @@ pub(super) fn list() -> String {
         report.row(model.name, [model.about.to_owned(), keys.join(" ")]);
     }
     report.to_string()
-}
-
-/// A model's description in JSON.
-#[derive(Debug, Serialize)]
-pub(super) struct Description {
-    model: &'static str,
-    about: &'static str,
-    source: &'static str,
-    notes: &'static [&'static str],
-    example: &'static str,
-    keys: Vec<KeyDescription>,
-    results: Vec<FieldDescription>,
-}
-
-#[derive(Debug, Serialize)]
-struct KeyDescription {
-    key: &'static str,
-    aliases: &'static [&'static str],
-    preset: Option<String>,
-    expected: String,
-    about: &'static str,
-}
-
-#[derive(Debug, Serialize)]
-struct FieldDescription {
-    result: &'static str,
-    about: &'static str,
-}
-
-/// All models' descriptions.
-pub(super) fn descriptions() -> Vec<Description> {
-    let key = |key: &Key| KeyDescription {
-        key: key.name,
-        aliases: key.aliases,
-        preset: key.preset_text(),
-        expected: key.expected(),
-        about: key.about,
-    };
-    models()
-        .map(|model| Description {
-            model: model.name,
-            about: model.about,
-            source: model.source,
-            notes: model.notes,
-            example: model.example,
-            keys: model.keys.iter().map(key).collect(),
-            results: model
-                .results
-                .iter()
-                .map(|field| FieldDescription {
-                    result: field.name,
-                    about: field.about,
-                })
-                .collect(),
-        })
-        .collect()
 }

@@ -272,8 +272,7 @@ fn walk(
         }
         for (walk, sums) in &mut walks {
             lldus.clear();
-            walk.slots(&slots, &mut lldus)
-                .map_err(|(_, kind)| Failure::failed(tmt_core::Error::new(kind)))?;
+            walk.slots(&slots, &mut lldus).map_err(Failure::failed)?;
             sums.add(&lldus, until);
         }
     }

@@ -1,5 +1,7 @@
 use proptest::prelude::*;
 
+use strum::IntoEnumIterator as _;
+
 use super::*;
 
 /// Rows of 171 and 133 of the puncturing patterns: models.md §3.4.
@@ -69,7 +71,7 @@ fn enumerated(rate: usize, heaviest: usize) -> Vec<[u64; 3]> {
 
 #[test]
 fn the_spectra_are_those_of_the_generators_and_patterns() {
-    for (place, rate) in Rate::ALL.into_iter().enumerate() {
+    for (place, rate) in Rate::iter().enumerate() {
         let spectrum = rate.spectrum();
         let heaviest = usize::try_from(crate::math::num::whole(spectrum[8].0)).unwrap();
         let found = enumerated(place, heaviest);
@@ -135,10 +137,7 @@ fn far_from_the_noise_the_lightest_paths_are_left() {
 
 #[test]
 fn exactly_one_energy_is_asked_for() {
-    let run = |text: &str| {
-        let pairs = text.split_whitespace().filter_map(|p| p.split_once('='));
-        MODEL.evaluate(&MODEL.arguments(pairs).unwrap())
-    };
+    let run = |text: &str| MODEL.run(text);
     assert!(run("").unwrap_err().to_string().contains("one of"));
     assert!(
         run("ebn0_db=3 ecn0_db=1")
@@ -164,7 +163,7 @@ fn exactly_one_energy_is_asked_for() {
 proptest! {
     #[test]
     fn more_signal_is_never_worse(decibels in -10.0..15.0f64, more in 0.0..5.0f64) {
-        for rate in Rate::ALL {
+        for rate in Rate::iter() {
             let (low, high) = (viterbi(rate, ratio(decibels)), viterbi(rate, ratio(decibels + more)));
             prop_assert!(high.ber_union <= low.ber_union);
             prop_assert!(high.errors_per_event <= low.errors_per_event * (1.0 + 1e-12));

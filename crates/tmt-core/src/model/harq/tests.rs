@@ -2,6 +2,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::channel::{Channel, ChannelSpec};
+use crate::model::Outcome;
 
 fn code(alpha: f64, beta: f64, data: usize, repair: usize) -> Code {
     Code {

@@ -1,76 +1,32 @@
 //! Codes by their keys.
 
+use strum::VariantNames as _;
+
 use super::{Burst, Code, Outer, required_ecn0_db};
 use crate::model::block::{self, MOST};
-use crate::model::conv::{EBN0, ECN0, LOOSE, RATE, Rate, decibels, energies};
-use crate::model::{Arguments, Domain, Field, Key, Model, ModelError, Outcome};
+use crate::model::conv::{EBN0, ECN0, LOOSE, RATE, decibels, energies};
+use crate::model::{Arguments, Key, ModelError, Outcome};
 use crate::types::to_f64;
 
-const SCHEME: Key = Key::word(
-    "scheme",
-    "uncoded",
-    &["uncoded", "conv", "rs", "erasure", "rsconv", "erconv"],
-    "code: none, convolutional, Reed-Solomon, erasure, or one of these two around a convolutional one",
-);
-const N: Key = Key::maybe(
-    "n",
-    Domain::Count(1, MOST),
-    "symbols of a Reed-Solomon block (the paper's 255 when left out), blocks of an erasure code (64)",
-);
-const K: Key = Key::maybe(
-    "k",
-    Domain::Count(1, MOST),
-    "those of data (the paper's 223, and 48)",
-);
-const M: Key = Key::count("m", 8, (1, 16), "bits of a Reed-Solomon symbol");
-const BLOCKS: Key = Key::count(
-    "blocks",
-    5,
-    (1, 1_000_000_000),
-    "Reed-Solomon blocks of a segment (the paper's 1115 bytes)",
-);
-const BITS: Key = Key::number(
-    "bits",
-    8920.0,
-    Domain::Positive,
-    "bits of a segment without outer code (1115 bytes; 8832 for 1104)",
-);
-const BYTES: Key = Key::number(
-    "block_bytes",
-    23.0,
-    Domain::Positive,
-    "data bytes of an erasure block (the paper's 23, 46, 92)",
-);
-const OVERHEAD: Key = Key::number(
-    "overhead_bits",
-    32.0,
-    Domain::NonNegative,
-    "bits of an erasure block besides",
-);
-const EBL: Key = Key::word(
-    "ebl",
-    "errors",
-    &["errors", "span"],
-    "burst length: wrong bits, or bits from the first to the last wrong one (the paper's wording, C7)",
-);
-const TARGET: Key = Key::number(
-    "target",
-    1e-4,
-    Domain::Probability,
-    "segment error rate that is wanted, below 1",
-)
-.alias(&["ser"]);
-
-const KEYS: [Key; 12] = [
-    SCHEME, RATE, N, K, M, BLOCKS, BITS, BYTES, OVERHEAD, ECN0, EBN0, EBL,
-];
-const REQUIRED_KEYS: [Key; 11] = [
-    TARGET, SCHEME, RATE, N, K, M, BLOCKS, BITS, BYTES, OVERHEAD, EBL,
-];
+keys! {
+    SCHEME: Word(&["uncoded", "conv", "rs", "erasure", "rsconv", "erconv"]), "scheme" = "uncoded",
+        "code: none, convolutional, Reed-Solomon, erasure, or one of these two around a convolutional one";
+    N: Count(1, MOST), "n",
+        "symbols of a Reed-Solomon block (the paper's 255 when left out), blocks of an erasure code (64)";
+    K: Count(1, MOST), "k", "those of data (the paper's 223, and 48)";
+    M: Count(1, 16), "m" = 8, "bits of a Reed-Solomon symbol";
+    BLOCKS: Count(1, 1_000_000_000), "blocks" = 5, "Reed-Solomon blocks of a segment (the paper's 1115 bytes)";
+    BITS: Positive, "bits" = 8920.0, "bits of a segment without outer code (1115 bytes; 8832 for 1104)";
+    BYTES: Positive, "block_bytes" = 23.0, "data bytes of an erasure block (the paper's 23, 46, 92)";
+    OVERHEAD: NonNegative, "overhead_bits" = 32.0, "bits of an erasure block besides";
+    EBL: Word(Burst::VARIANTS), "ebl" = "errors",
+        "burst length: wrong bits, or bits from the first to the last wrong one (the paper's wording, C7)";
+    TARGET: Probability, "target" | "ser" = 1e-4, "segment error rate that is wanted, below 1";
+}
 
 const SOURCE: &str =
     "Celandroni 2006 (papers/003), section III, eq (16)-(17) and the relations for SER";
-const NOTES: &[&str] = &[
+const NOTES: [&str; 5] = [
     "BPSK or QPSK in white noise; behind the Viterbi decoder the union bound of model conv",
     "Reed-Solomon alone: independent bits. Around a convolutional code: ideal symbol interleaver, (17)",
     "Erasure codes: a block is lost when any of its bits is wrong; n - k lost blocks are recovered; no interleaver",
@@ -80,43 +36,47 @@ const NOTES: &[&str] = &[
      law P(D=v) = p_d (1-p_d)^(v-K+1) from v = K-1 on",
 ];
 
-/// The model's face.
-pub(in crate::model) static MODEL: Model = Model {
-    name: "ser",
-    about: "How often a segment is lost in white noise under a code",
-    source: SOURCE,
-    notes: NOTES,
-    example: "scheme=rsconv rate=7/8 ebn0_db=4.5",
-    keys: &KEYS,
-    results: &[
-        Field::new("rate", "information bits a channel bit, all codes together"),
-        Field::new("ecn0_db", "Ec/N0, dB"),
-        Field::new("ebn0_db", "Eb/N0, dB"),
-        Field::new(
-            "ber",
-            "bit error rate on the channel, or behind the convolutional code",
-        ),
-        Field::new("ebl", "length of a burst of errors, bits"),
-        Field::new("ser", "segment error rate"),
-    ],
-    answer,
-};
+closed_form! {
+    /// The model's face.
+    pub(in crate::model) static MODEL: "ser", "How often a segment is lost in white noise under a code";
+    source: SOURCE;
+    notes: NOTES;
+    example: "scheme=rsconv rate=7/8 ebn0_db=4.5";
+    keys: [SCHEME, RATE, N, K, M, BLOCKS, BITS, BYTES, OVERHEAD, ECN0, EBN0, EBL];
+    answer(arguments) {
+        let code = code(arguments)?;
+        let (channel, information) = energies(arguments, code.rate())?;
+        let errors = code.errors_at(channel);
+    }
+    results {
+        "rate" = code.rate(), "information bits a channel bit, all codes together";
+        "ecn0_db" = channel, "Ec/N0, dB";
+        "ebn0_db" = information, "Eb/N0, dB";
+        "ber" = errors.ber, "bit error rate on the channel, or behind the convolutional code";
+        "ebl" = errors.burst, "length of a burst of errors, bits";
+        "ser" = errors.segment, "segment error rate";
+    }
+    and remarked(&code, channel);
+}
 
-/// The other model's face.
-pub(in crate::model) static REQUIRED: Model = Model {
-    name: "ser-required",
-    about: "The signal that a segment error rate needs under a code",
-    source: SOURCE,
-    notes: NOTES,
-    example: "scheme=erasure target=1e-4",
-    keys: &REQUIRED_KEYS,
-    results: &[
-        Field::new("ecn0_db", "Ec/N0, dB"),
-        Field::new("ebn0_db", "Eb/N0, dB"),
-        Field::new("rate", "information bits a channel bit, all codes together"),
-    ],
-    answer: answer_required,
-};
+closed_form! {
+    /// The other model's face.
+    pub(in crate::model) static REQUIRED: "ser-required", "The signal that a segment error rate needs under a code";
+    source: SOURCE;
+    notes: NOTES;
+    example: "scheme=erasure target=1e-4";
+    keys: [TARGET, SCHEME, RATE, N, K, M, BLOCKS, BITS, BYTES, OVERHEAD, EBL];
+    answer(arguments) {
+        let code = code(arguments)?;
+        let channel = required_ecn0_db(&code, arguments.number(&TARGET))?;
+    }
+    results {
+        "ecn0_db" = channel, "Ec/N0, dB";
+        "ebn0_db" = channel - decibels(code.rate()), "Eb/N0, dB";
+        "rate" = code.rate(), "information bits a channel bit, all codes together";
+    }
+    and remarked(&code, channel);
+}
 
 /// The code that the arguments say.
 fn code(arguments: &Arguments) -> Result<Code, ModelError> {
@@ -151,13 +111,9 @@ fn code(arguments: &Arguments) -> Result<Code, ModelError> {
         },
     };
     Ok(Code {
-        inner: inner.then(|| Rate::named(arguments.word(&RATE))),
+        inner: inner.then(|| arguments.choice(&RATE)),
         outer,
-        burst: if arguments.word(&EBL) == "span" {
-            Burst::Span
-        } else {
-            Burst::Errors
-        },
+        burst: arguments.choice(&EBL),
     })
 }
 
@@ -173,28 +129,4 @@ fn remarked(outcome: Outcome, code: &Code, ecn0_db: f64) -> Outcome {
         long,
         "there is no Reed-Solomon code of n symbols with so few bits a symbol: (16) is used formally",
     )
-}
-
-fn answer(arguments: &Arguments) -> Result<Outcome, ModelError> {
-    let code = code(arguments)?;
-    let (channel, information) = energies(arguments, code.rate())?;
-    let errors = code.errors_at(channel);
-    let outcome = Outcome::new()
-        .number("rate", code.rate())
-        .number("ecn0_db", channel)
-        .number("ebn0_db", information)
-        .number("ber", errors.ber)
-        .number("ebl", errors.burst)
-        .number("ser", errors.segment);
-    Ok(remarked(outcome, &code, channel))
-}
-
-fn answer_required(arguments: &Arguments) -> Result<Outcome, ModelError> {
-    let code = code(arguments)?;
-    let channel = required_ecn0_db(&code, arguments.number(&TARGET))?;
-    let outcome = Outcome::new()
-        .number("ecn0_db", channel)
-        .number("ebn0_db", channel - decibels(code.rate()))
-        .number("rate", code.rate());
-    Ok(remarked(outcome, &code, channel))
 }

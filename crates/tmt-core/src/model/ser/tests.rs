@@ -1,5 +1,7 @@
 use proptest::prelude::*;
 
+use strum::IntoEnumIterator as _;
+
 use super::*;
 use crate::math::num::pow;
 use crate::model::conv::decibels;
@@ -148,7 +150,7 @@ proptest! {
     #[test]
     fn more_signal_is_never_worse(decibels in -5.0..14.0f64, more in 0.0..3.0f64, place in 0..6usize) {
         let scheme = ["uncoded", "conv", "rs", "erasure", "rsconv", "erconv"][place];
-        for rate in Rate::ALL {
+        for rate in Rate::iter() {
             let at = |decibels: f64| {
                 let text = format!("scheme={scheme} rate={} ecn0_db={decibels}", rate.name());
                 run(&MODEL, &text).unwrap().get("ser").unwrap()

@@ -1,6 +1,8 @@
 //! First transmissions by slices, for a link whose queue holds the codewords: what needs no repeat is settled without
 //! the super-block's grid. Between super-blocks only, and only where one is a single codeword.
 
+use super::saturated::before;
+use super::whole::WholeBlock;
 use super::{Machine, nth_arrival};
 use crate::types::{Lldu, Slot, Time};
 
@@ -13,22 +15,64 @@ pub struct Decoded {
     pub own: u32,
 }
 
+/// A machine between two super-blocks, for codewords that are sent in slots before the next repeat.
+///
+/// What is taken this way is not reported as settled.
+#[derive(Debug)]
+pub struct FirstAttempts<'m, 's> {
+    machine: &'m mut Machine,
+    slots: &'s [Slot],
+}
+
 impl Machine {
-    /// Those of `slots` in which the next repeat cannot be sent yet.
-    #[must_use]
-    pub fn before_repeats<'a>(&self, slots: &'a [Slot]) -> &'a [Slot] {
-        let ready = self.repeats.next_ready();
-        match slots.last() {
-            Some(last) if last.tx_time().as_nanos() >= ready => {
-                &slots[..slots.partition_point(|slot| slot.tx_time().as_nanos() < ready)]
-            }
-            _ => slots,
+    /// First attempts in those of `slots` in which the next repeat cannot be sent yet. Only between two super-blocks:
+    /// see [`Self::is_under_way`].
+    pub fn first_attempts<'s>(&mut self, slots: &'s [Slot]) -> FirstAttempts<'_, 's> {
+        FirstAttempts {
+            slots: &slots[..before(slots, self.repeats.next_ready())],
+            machine: self,
         }
     }
+}
 
+impl<'s> FirstAttempts<'_, 's> {
+    /// The slots before the next repeat.
+    #[must_use]
+    pub fn slots(&self) -> &'s [Slot] {
+        self.slots
+    }
+
+    /// Takes codewords of one unit each, all of them received in these of the slots; appends the LLDUs that are settled
+    /// and have no unsettled one before them.
+    #[inline]
+    pub fn take_received(&mut self, slots: &[Slot], out: &mut Vec<Lldu>) {
+        self.machine.take_received(slots, out);
+    }
+
+    /// Takes a codeword of `data_units`, whose first attempt are these of the slots, and appends as
+    /// [`Self::take_received`]; `None`, and nothing is done, where the attempt is not enough.
+    #[inline]
+    pub fn take_decoded(
+        &mut self,
+        data_units: u32,
+        slots: &[Slot],
+        out: &mut Vec<Lldu>,
+    ) -> Option<Decoded> {
+        self.machine.take_decoded(data_units, slots, out)
+    }
+
+    /// Takes a super-block of the codewords that are next, whose first attempts are all of the slots, and appends as
+    /// [`Self::take_received`]; whether it did. Nothing is done, and what `block` shows means nothing, where the attempts
+    /// are not enough for each codeword, or a repeat comes before the block's last unit.
+    pub fn take_whole(self, block: &mut WholeBlock, out: &mut Vec<Lldu>) -> bool {
+        self.slots.len() == block.units() && self.machine.take_whole(block, self.slots, out)
+    }
+}
+
+impl Machine {
     /// Codewords of one unit each, all of them received, in slots before the next repeat; appends the LLDUs whose
     /// story is complete. They are not told as settled.
-    pub fn take_received(&mut self, slots: &[Slot], out: &mut Vec<Lldu>) {
+    fn take_received(&mut self, slots: &[Slot], out: &mut Vec<Lldu>) {
         debug_assert!(self.units == 1 && !self.is_under_way());
         self.block.pass(slots.len() as u64);
         self.counts.data += slots.len() as u64;
@@ -38,7 +82,7 @@ impl Machine {
 
     /// A codeword of `data_units`, whose first attempt these slots before the next repeat are; none, and nothing
     /// done, where that is not enough. Appends the LLDUs whose story is complete; they are not told as settled.
-    pub fn take_decoded(
+    fn take_decoded(
         &mut self,
         data_units: u32,
         slots: &[Slot],

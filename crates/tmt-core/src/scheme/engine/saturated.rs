@@ -9,7 +9,8 @@ use crate::types::{ErrorKind, Lldu, Slot, Time};
 const CHUNK: usize = 1 << 12;
 
 /// How many of `slots` come before `ready`, ns. Slots are in the order of their times.
-fn before(slots: &[Slot], ready: u64) -> usize {
+#[inline]
+pub(super) fn before(slots: &[Slot], ready: u64) -> usize {
     match slots.last() {
         Some(last) if last.tx_time().as_nanos() >= ready => {
             slots.partition_point(|slot| slot.tx_time().as_nanos() < ready)

@@ -140,7 +140,7 @@ impl Machine {
     /// A super-block of the codewords that are next, whose first attempts these slots before the next repeat are;
     /// nothing is done, and what `block` tells means nothing, where that is not enough for each of them. Appends the
     /// LLDUs whose story is complete; they are not told as settled.
-    pub fn take_whole(
+    pub(super) fn take_whole(
         &mut self,
         block: &mut WholeBlock,
         slots: &[Slot],

@@ -36,11 +36,8 @@ impl CoupledQueue {
         let Some(slots) = slots.get(..units) else {
             return false;
         };
-        if self.machine.before_repeats(slots).len() < units
-            || !self
-                .machine
-                .take_whole(&mut self.block, slots, &mut self.lldus)
-        {
+        let first = self.machine.first_attempts(slots);
+        if !first.take_whole(&mut self.block, &mut self.lldus) {
             return false;
         }
         let time = |at: usize| slots[at].tx_time();

@@ -1,9 +1,9 @@
 //! Tests of the extended fluid: bursts of losses, other cuts, short flows.
 
 use tmt_core::math::num::log1p;
-use tmt_core::math::rng::{Stream, Uniform};
+use tmt_core::math::rng::Stream;
 
-use super::super::SHARE;
+use super::super::Draws;
 use super::super::interval::Course;
 use super::super::law::{Cycle, Law};
 use super::super::windows::Windows;
@@ -15,18 +15,23 @@ use super::{Control, Mix};
 #[derive(Debug, Clone)]
 struct Bursts {
     mean: f64,
-    draws: Uniform,
-    next: u64,
+    draws: Draws,
 }
 
 impl Bursts {
+    fn new(mix: &Mix, index: u64) -> Self {
+        Self {
+            mean: mix.burst,
+            draws: Draws::of_test(mix.base.seed, Stream::FluidBurst, index),
+        }
+    }
+
     /// Segments that are lost together: geometric from 1 on; without a draw where all bursts are single losses.
     fn length(&mut self) -> f64 {
         if self.mean <= 1.0 {
             return 1.0;
         }
-        let u = self.draws.at(self.next);
-        self.next += 1;
+        let u = self.draws.next();
         1.0 + (log1p(-u) / log1p(-1.0 / self.mean)).floor()
     }
 }
@@ -38,10 +43,8 @@ pub(super) struct Fluid {
     resend_round_trip: bool,
     control: Control,
     windows: Windows,
-    losses: Uniform,
-    victims: Uniform,
-    next_loss: u64,
-    next_victim: u64,
+    losses: Draws,
+    victims: Draws,
     bursts: Bursts,
     shorts: Population,
     /// Connections that a burst has hit.
@@ -59,19 +62,16 @@ const ROUNDS: f64 = 64.0;
 
 impl Fluid {
     pub(super) fn new(mix: &Mix, law: Law, index: u64) -> Self {
-        let from = index * SHARE;
         let seed = mix.base.seed;
         Self {
             law,
             resend_round_trip: mix.base.resend_round_trip,
             control: mix.control,
             windows: Windows::new(law.count(), law.most / 2.0),
-            losses: Uniform::new(seed, Stream::FluidLoss),
-            victims: Uniform::new(seed, Stream::FluidVictim),
-            next_loss: from,
-            next_victim: from,
-            bursts: bursts(mix, from),
-            shorts: Population::new(&mix.shorts, law.pipe, law.per_ack, seed, from),
+            losses: Draws::of_test(seed, Stream::FluidLoss, index),
+            victims: Draws::of_test(seed, Stream::FluidVictim, index),
+            bursts: Bursts::new(mix, index),
+            shorts: Population::new(&mix.shorts, law.pipe, law.per_ack, seed, index),
             hit: Vec::new(),
             #[cfg(test)]
             lost: 0.0,
@@ -150,8 +150,7 @@ impl Fluid {
             return;
         }
         for _ in 0..tmt_core::math::num::whole(segments) {
-            let u = self.victims.at(self.next_victim);
-            self.next_victim += 1;
+            let u = self.victims.next();
             self.hit.push(self.windows.choose(u));
         }
         self.hit.sort_unstable();
@@ -166,8 +165,7 @@ impl Fluid {
 
 impl Course for Fluid {
     fn next(&mut self) -> Cycle {
-        let u = self.losses.at(self.next_loss);
-        self.next_loss += 1;
+        let u = self.losses.next();
         let mut free = self.law.free(u);
         let mut whole = Cycle {
             segments: 0.0,
@@ -190,10 +188,7 @@ impl Course for Fluid {
             whole.work += 1.0;
             let time = piece.time / left;
             if piece.congested {
-                let left = match self.control {
-                    Control::Westwood => self.left(law.pipe),
-                    _ => 0.5,
-                };
+                let left = self.left(law.pipe);
                 self.windows.cut_all(left);
                 let cost = law.connections;
                 self.shorts.pass(time + cost);
@@ -224,14 +219,6 @@ impl Course for Fluid {
     }
 }
 
-fn bursts(mix: &Mix, from: u64) -> Bursts {
-    Bursts {
-        mean: mix.burst,
-        draws: Uniform::new(mix.base.seed, Stream::FluidBurst),
-        next: from,
-    }
-}
-
 /// A test with one CUBIC connection.
 #[derive(Debug, Clone)]
 pub(super) struct Single {
@@ -239,8 +226,7 @@ pub(super) struct Single {
     resend_round_trip: bool,
     link: Link,
     cubic: Cubic,
-    losses: Uniform,
-    next_loss: u64,
+    losses: Draws,
     bursts: Bursts,
     sent: [f64; 1],
 }
@@ -257,9 +243,8 @@ impl Single {
             resend_round_trip: mix.base.resend_round_trip,
             link,
             cubic: Cubic::new(&link),
-            losses: Uniform::new(mix.base.seed, Stream::FluidLoss),
-            next_loss: index * SHARE,
-            bursts: bursts(mix, index * SHARE),
+            losses: Draws::of_test(mix.base.seed, Stream::FluidLoss, index),
+            bursts: Bursts::new(mix, index),
             sent: [0.0],
         }
     }
@@ -268,9 +253,7 @@ impl Single {
 impl Course for Single {
     fn next(&mut self) -> Cycle {
         let free = if self.law.loss > 0.0 {
-            let u = self.losses.at(self.next_loss);
-            self.next_loss += 1;
-            self.law.free(u)
+            self.law.free(self.losses.next())
         } else {
             f64::INFINITY
         };

@@ -1,8 +1,10 @@
 //! Short flows beside the long ones: how many there are, and what of the link they hold.
 
 use tmt_core::math::num::{exp, ln, ln_gamma, log1p};
-use tmt_core::math::rng::{Stream, Uniform};
+use tmt_core::math::rng::Stream;
 use tmt_core::types::to_f64;
+
+use super::super::Draws;
 
 /// So many flows hold the same share at all times, to 1e-4 of it.
 const STEADY: f64 = 1e8;
@@ -44,8 +46,7 @@ impl Shorts {
 /// Shares of the link by the number of flows under way, epoch by epoch.
 #[derive(Debug, Clone)]
 pub(super) struct Population {
-    draws: Uniform,
-    next: u64,
+    draws: Draws,
     /// Fewest flows of the table.
     fewest: f64,
     /// Chance of so many flows or fewer, from `fewest` on.
@@ -63,12 +64,11 @@ pub(super) struct Population {
 }
 
 impl Population {
-    pub(super) fn new(shorts: &Shorts, pipe: f64, per_ack: f64, seed: u64, from: u64) -> Self {
+    pub(super) fn new(shorts: &Shorts, pipe: f64, per_ack: f64, seed: u64, index: u64) -> Self {
         let mean = shorts.active(pipe, per_ack);
         let (fewest, chances) = poisson(mean);
         let mut population = Self {
-            draws: Uniform::new(seed, Stream::FluidShort),
-            next: from,
+            draws: Draws::of_test(seed, Stream::FluidShort, index),
             fewest,
             chances,
             // A flow has S/r segments under way.
@@ -126,8 +126,7 @@ impl Population {
     }
 
     fn redraw(&mut self) {
-        let u = self.draws.at(self.next);
-        self.next += 1;
+        let u = self.draws.next();
         let more = self.chances.partition_point(|chance| *chance <= u);
         let flows = self.fewest + to_f64(more.min(self.chances.len() - 1) as u64);
         self.share = (flows * self.each).min(MOST);

@@ -235,10 +235,7 @@ fn long_and_short_flows_share_one_link() {
 
 #[test]
 fn ends_of_the_domain_have_their_limits_or_a_reason() {
-    let run = |text: &str| {
-        let pairs = text.split_whitespace().filter_map(|p| p.split_once('='));
-        MODEL.evaluate(&MODEL.arguments(pairs).unwrap())
-    };
+    let run = |text: &str| MODEL.run(text);
     for (text, why) in [
         ("burst=0.5", "1 or above"),
         ("short_load=0.95", "0.9"),

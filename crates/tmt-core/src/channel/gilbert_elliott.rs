@@ -1,0 +1,130 @@
+//! `gilbert-elliott`: two states, each with its erasure probability (papers/000 §3.3).
+
+use std::fmt;
+use std::str::FromStr;
+
+use strum::VariantNames;
+
+use super::family::{Family, Key};
+use super::{ChannelError, ChannelSpec, SlotChannel, probability};
+
+pub(super) static FAMILY: Family = Family {
+    name: "gilbert-elliott",
+    about: "Two states, each with its erasure probability",
+    keys: &[
+        Key::needed(
+            "alpha",
+            "P(stay in good)",
+            "probability of staying in good, 0 to 1",
+        ),
+        Key::needed(
+            "beta",
+            "P(stay in bad)",
+            "probability of staying in bad, 0 to 1",
+        ),
+        Key::preset("pg", "0", "0", "erasure probability in good, 0 to 1"),
+        Key::preset("pb", "1", "1", "erasure probability in bad, 0 to 1"),
+        Key::preset(
+            "start",
+            "stationary|good|bad",
+            "stationary",
+            "state of the first unit",
+        ),
+    ],
+    examples: &[
+        "gilbert-elliott:alpha=0.99,beta=0.8,pg=0,pb=1",
+        "gilbert-elliott:alpha=0.9999,beta=0.999,pg=0.1,pb=0.8",
+        "gilbert-elliott:alpha=0.2,beta=0.1,pg=0,pb=1,start=good",
+        "gilbert-elliott:alpha=1,beta=1,pg=0,pb=1,start=bad",
+    ],
+    in_steps: true,
+    read: |text| {
+        let channel = text.parse().map(ChannelSpec::GilbertElliott);
+        channel.map(SlotChannel::Steps)
+    },
+};
+
+/// Parameters of the two-state channel.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct GilbertElliott {
+    /// P(stay in good).
+    pub alpha: f64,
+    /// P(stay in bad).
+    pub beta: f64,
+    /// Erasure probability in the good state, 0 in the papers.
+    pub pg: f64,
+    /// Erasure probability in the bad state, 1 in the papers.
+    pub pb: f64,
+    /// The state of the first unit.
+    pub start: Start,
+}
+
+/// Which state the first unit meets.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, strum::EnumString, strum::Display, VariantNames)]
+#[strum(serialize_all = "lowercase")]
+pub enum Start {
+    /// Drawn from the stationary law.
+    Stationary,
+    /// Good.
+    Good,
+    /// Bad.
+    Bad,
+}
+
+impl GilbertElliott {
+    /// Share of the units that meet the bad state, (1 − alpha) / (2 − alpha − beta) (papers/000 eq 3).
+    ///
+    /// `None` for alpha = beta = 1, where neither state is ever left.
+    #[must_use]
+    pub fn p_bad(&self) -> Option<f64> {
+        let leaving = (1.0 - self.alpha) + (1.0 - self.beta);
+        (leaving > 0.0).then(|| (1.0 - self.alpha) / leaving)
+    }
+
+    /// Probability that the first unit meets the bad state.
+    pub(super) fn p_bad_at_start(&self) -> f64 {
+        match self.start {
+            Start::Stationary => self.p_bad().unwrap_or(0.0),
+            Start::Good => 0.0,
+            Start::Bad => 1.0,
+        }
+    }
+}
+
+impl FromStr for GilbertElliott {
+    type Err = ChannelError;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let [alpha, beta, pg, pb, start] = FAMILY.values(text)?;
+        let unknown = |_| {
+            let known = Start::VARIANTS.join("|");
+            ChannelError(format!("'start={start}': expected start={known}"))
+        };
+        let channel = Self {
+            alpha: probability(alpha)?,
+            beta: probability(beta)?,
+            pg: probability(pg)?,
+            pb: probability(pb)?,
+            start: start.parse().map_err(unknown)?,
+        };
+        if channel.p_bad().is_none() && channel.start == Start::Stationary {
+            let text = "alpha=1 and beta=1 never leave a state and have no stationary law: say start=good or start=bad";
+            return Err(ChannelError(text.to_owned()));
+        }
+        Ok(channel)
+    }
+}
+
+impl fmt::Display for GilbertElliott {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "alpha={},beta={},pg={},pb={}",
+            self.alpha, self.beta, self.pg, self.pb
+        )?;
+        if self.start == Start::Stationary {
+            return Ok(());
+        }
+        write!(f, ",start={}", self.start)
+    }
+}
