@@ -18,6 +18,9 @@
     allow(clippy::unwrap_used, reason = "a test that cannot go on fails")
 )]
 
+#[macro_use]
+mod keywords;
+
 pub mod audit;
 pub mod congestion;
 pub mod endpoint;

@@ -12,6 +12,7 @@ use std::collections::BTreeMap;
 
 use tmt_core::types::{Span, Time};
 
+pub use overlap::Overlap;
 pub use packet::{PacketCopy, SlotUse};
 pub use synthetic::SyntheticLink;
 pub use timeline_link::TimelineLink;

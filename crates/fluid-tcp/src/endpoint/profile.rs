@@ -1,7 +1,5 @@
 //! What a TCP stack does at both ends, by named profile (tcp.md §3).
 
-use std::str::FromStr;
-
 use tmt_core::types::Span;
 
 use crate::endpoint::rtt::RtoSettings;
@@ -15,6 +13,8 @@ pub enum Recovery {
     Prr,
 }
 
+keywords!(Recovery { Halving => "halving", Prr => "prr" });
+
 /// Which packets measure the round-trip time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RttSampling {
@@ -23,6 +23,8 @@ pub enum RttSampling {
     /// Every acknowledgement of new data that was sent once.
     PerAck,
 }
+
+keywords!(RttSampling { PerWindow => "window", PerAck => "ack" });
 
 /// What a window is cut from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -33,6 +35,8 @@ pub enum CutFrom {
     Window,
 }
 
+keywords!(CutFrom { Flight => "flight", Window => "window" });
+
 /// How a packet is found lost, beside the retransmission timer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LossDetection {
@@ -41,6 +45,8 @@ pub enum LossDetection {
     /// By time, against a packet sent later that has arrived (RACK, RFC 8985 §6); needs SACK.
     Rack,
 }
+
+keywords!(LossDetection { DupAcks => "dupack", Rack => "rack" });
 
 /// The settings of both ends of a flow.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -112,17 +118,9 @@ pub enum Profile {
     Linux,
 }
 
-impl Profile {
-    /// The name, as in `--profile`.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Ns2 => "ns2",
-            Self::Rfc => "rfc",
-            Self::Linux => "linux",
-        }
-    }
+keywords!(Profile { Ns2 => "ns2", Rfc => "rfc", Linux => "linux" });
 
+impl Profile {
     /// The profile's settings.
     #[must_use]
     pub fn endpoint(self) -> Endpoint {
@@ -197,16 +195,5 @@ impl Profile {
                 ..Self::Rfc.endpoint()
             },
         }
-    }
-}
-
-impl FromStr for Profile {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, Self::Err> {
-        [Self::Ns2, Self::Rfc, Self::Linux]
-            .into_iter()
-            .find(|profile| profile.name() == text)
-            .ok_or_else(|| format!("found '{text}', expected ns2, rfc or linux"))
     }
 }

@@ -6,6 +6,18 @@
 
 use tmt_core::types::{Span, Time};
 
+/// When packets are delivered whose LLDUs overlap on a timeline.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Overlap {
+    /// Each with the last of its LLDUs.
+    #[default]
+    Asap,
+    /// Each at least the span of its own LLDUs and one slot after the delivery before it.
+    Shift,
+}
+
+keywords!(Overlap { Asap => "asap", Shift => "shift" });
+
 /// Deliveries, each at least its packet's service time after the one before it.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Apart {

@@ -1,8 +1,5 @@
 //! The path of tcp.md §2: what lies between the senders and the gateway, and who answers there (papers/004 §II).
 
-use std::fmt;
-use std::str::FromStr;
-
 use tmt_core::types::Span;
 
 /// How the room of a proxy's buffer is told to the flows that share it.
@@ -15,26 +12,7 @@ pub enum SplitWindow {
     Share,
 }
 
-impl FromStr for SplitWindow {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        match text {
-            "whole" => Ok(Self::Whole),
-            "share" => Ok(Self::Share),
-            _ => Err(format!("found '{text}', expected whole or share")),
-        }
-    }
-}
-
-impl fmt::Display for SplitWindow {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Whole => "whole",
-            Self::Share => "share",
-        })
-    }
-}
+keywords!(SplitWindow { Whole => "whole", Share => "share" });
 
 /// From the senders to the gateway and back: a delay without losses or a queue of its own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

@@ -1,8 +1,6 @@
 //! How long the queue of a coupled link holds a packet, and when it knows that one has arrived.
 
 use std::cmp::Reverse;
-use std::fmt;
-use std::str::FromStr;
 
 use tmt_core::types::{Span, Time};
 
@@ -20,26 +18,7 @@ pub enum Hold {
     Acknowledged,
 }
 
-impl FromStr for Hold {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        match text {
-            "sent" => Ok(Self::Sent),
-            "acknowledged" => Ok(Self::Acknowledged),
-            _ => Err(format!("found '{text}', expected sent or acknowledged")),
-        }
-    }
-}
-
-impl fmt::Display for Hold {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Sent => "sent",
-            Self::Acknowledged => "acknowledged",
-        })
-    }
-}
+keywords!(Hold { Sent => "sent", Acknowledged => "acknowledged" });
 
 /// What the queue makes of the link's feedback.
 #[derive(Debug)]

@@ -1,7 +1,5 @@
 //! A coupled link as it is asked for.
 
-use std::fmt;
-use std::str::FromStr;
 use std::sync::Arc;
 
 use tmt_core::channel::{Channel, ChannelSpec};
@@ -23,26 +21,7 @@ pub enum Tail {
     Pad,
 }
 
-impl FromStr for Tail {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        match text {
-            "short" => Ok(Self::Short),
-            "pad" => Ok(Self::Pad),
-            _ => Err(format!("found '{text}', expected short or pad")),
-        }
-    }
-}
-
-impl fmt::Display for Tail {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Short => "short",
-            Self::Pad => "pad",
-        })
-    }
-}
+keywords!(Tail { Short => "short", Pad => "pad" });
 
 /// For which packets before it a delivered packet waits until they are delivered or lost.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -56,28 +35,7 @@ pub enum InOrder {
     Off,
 }
 
-impl FromStr for InOrder {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        match text {
-            "link" => Ok(Self::Link),
-            "flow" => Ok(Self::Flow),
-            "off" => Ok(Self::Off),
-            _ => Err(format!("found '{text}', expected link, flow or off")),
-        }
-    }
-}
-
-impl fmt::Display for InOrder {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Link => "link",
-            Self::Flow => "flow",
-            Self::Off => "off",
-        })
-    }
-}
+keywords!(InOrder { Link => "link", Flow => "flow", Off => "off" });
 
 /// Feedback of the scheme that is lost on its way, and a timer that has units sent again where nothing is heard.
 #[derive(Debug, Clone, Copy, PartialEq)]

@@ -1,0 +1,79 @@
+//! Settings with a fixed set of named values; seen by every layer.
+
+/// Gives an enum of unit variants its names: `VARIANTS` (for help and completions), `name`, `Display`, and a `FromStr`
+/// whose error lists what is accepted.
+macro_rules! keywords {
+    ($type:ident { $($variant:ident => $name:literal),+ $(,)? }) => {
+        impl $type {
+            /// The names of all values, as they are parsed.
+            pub const VARIANTS: &'static [&'static str] = &[$($name),+];
+
+            /// The value's name, as it is parsed.
+            #[must_use]
+            pub const fn name(self) -> &'static str {
+                match self {
+                    $(Self::$variant => $name,)+
+                }
+            }
+        }
+
+        impl std::str::FromStr for $type {
+            type Err = String;
+
+            fn from_str(text: &str) -> Result<Self, Self::Err> {
+                match text {
+                    $($name => Ok(Self::$variant),)+
+                    _ => Err($crate::keywords::unknown(text, Self::VARIANTS)),
+                }
+            }
+        }
+
+        impl std::fmt::Display for $type {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.write_str(self.name())
+            }
+        }
+    };
+}
+
+/// Says that `text` is not one of `names`.
+pub(crate) fn unknown(text: &str, names: &[&str]) -> String {
+    let expected = match names {
+        [rest @ .., last] if !rest.is_empty() => format!("{} or {last}", rest.join(", ")),
+        _ => names.concat(),
+    };
+    format!("found '{text}', expected {expected}")
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::endpoint::{CutFrom, LossDetection, Profile, Recovery, RttSampling};
+    use crate::link::Overlap;
+    use crate::link::gateway::{Hold, InOrder, Tail};
+    use crate::simulation::SplitWindow;
+
+    #[test]
+    fn every_value_is_parsed_from_the_name_it_shows_and_others_are_refused() {
+        macro_rules! check {
+            ($($type:ident: $names:literal),+) => {$(
+                assert_eq!($type::VARIANTS.join(" "), $names);
+                for name in $type::VARIANTS {
+                    assert_eq!(name.parse::<$type>().unwrap().to_string(), *name);
+                }
+                let error = "Sent".parse::<$type>().unwrap_err();
+                for name in $type::VARIANTS {
+                    assert!(error.contains(name), "{error}");
+                }
+            )+};
+        }
+        check!(
+            Profile: "ns2 rfc linux", CutFrom: "flight window", LossDetection: "dupack rack",
+            Recovery: "halving prr", RttSampling: "window ack", Hold: "sent acknowledged",
+            InOrder: "link flow off", Tail: "short pad", SplitWindow: "whole share", Overlap: "asap shift"
+        );
+        assert_eq!(
+            "x".parse::<InOrder>().unwrap_err(),
+            "found 'x', expected link, flow or off"
+        );
+    }
+}
