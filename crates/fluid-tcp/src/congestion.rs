@@ -1,7 +1,7 @@
 //! Congestion control: the trait, and the registry by name.
 //!
 //! A controller sees events and answers with a window; when and what to send is the sender's. A new
-//! one is one file in `congestion/` and one line in `REGISTRY`.
+//! one is one file in `congestion/` and one line in `BUILT_IN`, or an [`Entry`] of another crate in a [`Registry`].
 
 mod backlog;
 mod bbr;
@@ -18,10 +18,10 @@ mod vegas;
 mod westwood;
 
 use std::fmt;
-use std::str::FromStr;
 
 use tmt_core::types::{Span, Time};
 
+use crate::named::{self, Family, Parameter, Values};
 pub use rate::{LostPacket, RateSample};
 
 /// An acknowledgement arrived.
@@ -159,61 +159,39 @@ pub trait CongestionControl: Keep + fmt::Debug + Send {
     fn on_restart(&mut self, _now: Time) {}
 }
 
+/// Makes a controller with this initial window, segments, and the values of its entry's parameters.
+pub type Make = fn(f64, &Values<'_>) -> Box<dyn CongestionControl>;
+
+/// A congestion control as it is registered: its name, parameters and what makes it.
+pub type Entry = named::Entry<Make>;
+
+/// Congestion controls by name: the built-in ones, and more where they are added.
+pub type Registry = named::Registry<Make>;
+
 /// A controller by name with its parameters, such as `cubic:beta=0.8,c=0.4`.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Algorithm {
-    entry: &'static Entry,
-    parameters: Vec<f64>,
-}
-
-/// A parameter.
-#[derive(Debug, Clone, Copy)]
-struct Parameter {
-    name: &'static str,
-    /// When left out; 1 is on.
-    value: f64,
-    domain: Domain,
-}
-
-/// What a parameter may be.
-#[derive(Debug, Clone, Copy)]
-enum Domain {
-    /// From the first to the second.
-    Number(f64, f64),
-    /// `on` or `off`.
-    Switch,
-    /// From the first to the second; must be given, and stands without its name: `fixed:20`.
-    Bare(f64, f64),
-}
-
-/// A line of the registry.
-#[derive(Debug)]
-struct Entry {
-    name: &'static str,
-    parameters: &'static [Parameter],
-    /// Makes a controller with this initial window and these parameters, in the order above.
-    make: fn(f64, &[f64]) -> Box<dyn CongestionControl>,
-}
-
-impl PartialEq for Entry {
-    fn eq(&self, other: &Self) -> bool {
-        self.name == other.name
-    }
-}
+pub type Algorithm = named::Choice<Make>;
 
 /// Every controller there is.
-static REGISTRY: [Entry; 10] = [
-    reno::ENTRY,
-    newreno::ENTRY,
-    cubic::ENTRY,
-    compound::ENTRY,
-    hybla::ENTRY,
-    westwood::ENTRY,
-    vegas::ENTRY,
-    bbr1::ENTRY,
-    bbr::ENTRY,
-    fixed::ENTRY,
+static BUILT_IN: [&Entry; 10] = [
+    &reno::ENTRY,
+    &newreno::ENTRY,
+    &cubic::ENTRY,
+    &compound::ENTRY,
+    &hybla::ENTRY,
+    &westwood::ENTRY,
+    &vegas::ENTRY,
+    &bbr1::ENTRY,
+    &bbr::ENTRY,
+    &fixed::ENTRY,
 ];
+
+impl Family for Make {
+    const KIND: &'static str = "congestion control";
+
+    fn built_in() -> &'static [&'static Entry] {
+        &BUILT_IN
+    }
+}
 
 /// The smallest slow-start threshold, segments (RFC 5681 §3.1).
 const LEAST_SSTHRESH: f64 = 2.0;
@@ -222,183 +200,7 @@ impl Algorithm {
     /// The controller at the start of a connection with this initial window, segments.
     #[must_use]
     pub fn start(&self, initial_window: f64) -> Box<dyn CongestionControl> {
-        (self.entry.make)(initial_window, &self.parameters)
-    }
-
-    /// The forms of all controllers, for help.
-    #[must_use]
-    pub fn forms() -> Vec<String> {
-        REGISTRY.iter().map(Entry::form).collect()
-    }
-}
-
-impl Parameter {
-    const fn number(name: &'static str, value: f64, least: f64, most: f64) -> Self {
-        Self {
-            name,
-            value,
-            domain: Domain::Number(least, most),
-        }
-    }
-
-    const fn switch(name: &'static str) -> Self {
-        Self {
-            name,
-            value: 0.0,
-            domain: Domain::Switch,
-        }
-    }
-
-    /// A switch that is on when left out.
-    const fn switched_on(name: &'static str) -> Self {
-        Self {
-            value: 1.0,
-            ..Self::switch(name)
-        }
-    }
-
-    const fn bare(name: &'static str, least: f64, most: f64) -> Self {
-        Self {
-            name,
-            value: least,
-            domain: Domain::Bare(least, most),
-        }
-    }
-
-    fn is_bare(&self) -> bool {
-        matches!(self.domain, Domain::Bare(..))
-    }
-
-    /// Whether this value is a switch as it stands when left out: then it need not be shown.
-    fn goes_without_saying(&self, value: f64) -> bool {
-        matches!(self.domain, Domain::Switch) && is_on(value) == is_on(self.value)
-    }
-
-    /// The parameter with this value as it is typed.
-    fn show(&self, value: f64) -> String {
-        match self.domain {
-            Domain::Number(..) => format!("{}={value}", self.name),
-            Domain::Switch => format!("{}={}", self.name, if is_on(value) { "on" } else { "off" }),
-            Domain::Bare(..) => value.to_string(),
-        }
-    }
-
-    fn parse(&self, text: &str) -> Result<f64, String> {
-        match self.domain {
-            Domain::Number(least, most) | Domain::Bare(least, most) => text
-                .parse()
-                .ok()
-                .filter(|value| (least..=most).contains(value))
-                .ok_or_else(|| format!("is no number from {least} to {most}")),
-            Domain::Switch => match text {
-                "on" => Ok(1.0),
-                "off" => Ok(0.0),
-                _ => Err("is neither on nor off".to_owned()),
-            },
-        }
-    }
-}
-
-/// Whether a switch with this value is on.
-fn is_on(value: f64) -> bool {
-    value > 0.5
-}
-
-impl Entry {
-    fn form(&self) -> String {
-        let parameters: Vec<String> = self
-            .parameters
-            .iter()
-            .map(|parameter| {
-                if parameter.is_bare() {
-                    parameter.name.to_owned()
-                } else {
-                    parameter.show(parameter.value)
-                }
-            })
-            .collect();
-        let parameters = parameters.join(",");
-        if parameters.is_empty() {
-            self.name.to_owned()
-        } else if self.parameters.iter().any(Parameter::is_bare) {
-            format!("{}:{parameters}", self.name)
-        } else {
-            format!("{}[:{parameters}]", self.name)
-        }
-    }
-}
-
-impl fmt::Display for Algorithm {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.entry.name)?;
-        let parameters = self.entry.parameters.iter().zip(&self.parameters);
-        let shown = parameters.filter(|(parameter, value)| !parameter.goes_without_saying(**value));
-        for (index, (parameter, value)) in shown.enumerate() {
-            write!(
-                f,
-                "{}{}",
-                if index == 0 { ':' } else { ',' },
-                parameter.show(*value)
-            )?;
-        }
-        Ok(())
-    }
-}
-
-/// Why a controller's text was refused.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct AlgorithmError(String);
-
-impl fmt::Display for AlgorithmError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-
-impl std::error::Error for AlgorithmError {}
-
-impl FromStr for Algorithm {
-    type Err = AlgorithmError;
-
-    fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let (name, rest) = text
-            .split_once(':')
-            .map_or((text, None), |(name, rest)| (name, Some(rest)));
-        let entry = REGISTRY
-            .iter()
-            .find(|entry| entry.name == name)
-            .ok_or_else(|| {
-                AlgorithmError(format!(
-                    "'{name}' is no congestion control; expected one of {}",
-                    Self::forms().join(", ")
-                ))
-            })?;
-        let mut parameters: Vec<f64> = entry.parameters.iter().map(|p| p.value).collect();
-        let mut given = vec![false; parameters.len()];
-        for part in rest.into_iter().flat_map(|rest| rest.split(',')) {
-            let refuse =
-                |why: &str| AlgorithmError(format!("'{part}' {why}; expected {}", entry.form()));
-            let (index, value) = match part.split_once('=') {
-                Some((key, value)) => (entry.parameters.iter().position(|p| p.name == key), value),
-                None => (entry.parameters.iter().position(Parameter::is_bare), part),
-            };
-            let index = index.ok_or_else(|| refuse(&format!("is no parameter of {name}")))?;
-            let value = entry.parameters[index]
-                .parse(value)
-                .map_err(|why| refuse(&why))?;
-            if std::mem::replace(&mut given[index], true) {
-                return Err(refuse("stands twice"));
-            }
-            parameters[index] = value;
-        }
-        let missing = |(p, given): (&Parameter, &bool)| p.is_bare() && !given;
-        if entry.parameters.iter().zip(&given).any(missing) {
-            return Err(AlgorithmError(format!(
-                "'{text}' lacks a value; expected {}",
-                entry.form()
-            )));
-        }
-        Ok(Self { entry, parameters })
+        (self.entry().make)(initial_window, &self.values())
     }
 }
 

@@ -19,7 +19,7 @@
 )]
 
 #[macro_use]
-mod keywords;
+pub mod named;
 
 pub mod audit;
 pub mod congestion;

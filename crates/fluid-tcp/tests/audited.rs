@@ -158,7 +158,7 @@ fn setups() -> impl Strategy<Value = Setup> {
             Setup {
                 // Behind a proxy nothing may be lost.
                 discipline: if split.is_some() {
-                    Discipline::DropTail
+                    Discipline::DROP_TAIL
                 } else {
                     queue.parse().unwrap()
                 },
@@ -172,13 +172,13 @@ fn setups() -> impl Strategy<Value = Setup> {
                     rate: rate.map(BitRate).filter(|_| trace.is_none()),
                     trace,
                 },
-                flows,
                 packet: PACKET,
-                rtt: Span::from_nanos(rtt).unwrap(),
                 buffer,
-                begin: Time::ZERO,
-                end: Time::ZERO.checked_add(Span::from_secs(seconds)).unwrap(),
-                link_rate_bps: None,
+                ..Setup::new(
+                    flows,
+                    Span::from_nanos(rtt).unwrap(),
+                    Span::from_secs(seconds),
+                )
             }
         },
     )

@@ -15,12 +15,13 @@
 
 use super::backlog::{Backlog, Round};
 use super::{
-    AckEvent, Cause, CongestionControl, CongestionEvent, Entry, LEAST_SSTHRESH, Parameter,
+    AckEvent, Cause, CongestionControl, CongestionEvent, Entry, LEAST_SSTHRESH, Parameter, Values,
 };
 use tmt_core::math::num::pow;
 
-pub(super) const ENTRY: Entry = Entry {
+pub(super) static ENTRY: Entry = Entry {
     name: "compound",
+    help: "Compound TCP: a loss-based and a delay-based window",
     parameters: &[
         Parameter::number("alpha", 0.125, 0.0, 10.0),
         Parameter::number("beta", 0.5, 0.1, 0.99),
@@ -50,14 +51,13 @@ struct Compound {
 }
 
 impl Compound {
-    /// With the parameters in the order of the registry's line.
-    fn new(initial_window: f64, parameters: &[f64]) -> Self {
+    fn new(initial_window: f64, parameters: &Values) -> Self {
         Self {
-            alpha: parameters[0],
-            beta: parameters[1],
-            k: parameters[2],
-            gamma: parameters[3],
-            zeta: parameters[4],
+            alpha: parameters.number("alpha"),
+            beta: parameters.number("beta"),
+            k: parameters.number("k"),
+            gamma: parameters.number("gamma"),
+            zeta: parameters.number("zeta"),
             cwnd: initial_window,
             dwnd: 0.0,
             ssthresh: None,
@@ -132,16 +132,15 @@ impl CongestionControl for Compound {
 mod tests {
     use tmt_core::types::{Span, Time};
 
+    use super::super::Algorithm;
     use super::super::backlog::path::rounds;
     use super::*;
 
     fn compound(cwnd: f64, dwnd: f64) -> Compound {
+        let preset: Algorithm = "compound".parse().unwrap();
         Compound {
             dwnd,
-            ..Compound::new(
-                cwnd,
-                &ENTRY.parameters.iter().map(|p| p.value).collect::<Vec<_>>(),
-            )
+            ..Compound::new(cwnd, &preset.values())
         }
     }
 

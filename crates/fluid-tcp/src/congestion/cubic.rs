@@ -9,20 +9,25 @@ use tmt_core::types::Time;
 
 use super::hystart::{HyStart, slow_start};
 use super::{
-    AckEvent, Cause, CongestionControl, CongestionEvent, Entry, LEAST_SSTHRESH, Parameter, is_on,
+    AckEvent, Cause, CongestionControl, CongestionEvent, Entry, LEAST_SSTHRESH, Parameter,
 };
 use tmt_core::math::num::cbrt;
 
-pub(super) const ENTRY: Entry = Entry {
+pub(super) static ENTRY: Entry = Entry {
     name: "cubic",
+    help: "RFC 9438",
     parameters: &[
         Parameter::number("beta", 0.7, 0.1, 0.99),
         Parameter::number("c", 0.4, 0.001, 100.0),
-        Parameter::switch("hystart"),
+        Parameter::switch("hystart", false),
     ],
     make: |initial_window, parameters| {
-        let mut cubic = Cubic::new(initial_window, parameters[0], parameters[1]);
-        cubic.hystart = is_on(parameters[2]).then(HyStart::default);
+        let mut cubic = Cubic::new(
+            initial_window,
+            parameters.number("beta"),
+            parameters.number("c"),
+        );
+        cubic.hystart = parameters.is_on("hystart").then(HyStart::default);
         Box::new(cubic)
     },
 };

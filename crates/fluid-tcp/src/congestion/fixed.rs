@@ -5,10 +5,11 @@
 
 use super::{AckEvent, CongestionControl, CongestionEvent, Entry, Parameter};
 
-pub(super) const ENTRY: Entry = Entry {
+pub(super) static ENTRY: Entry = Entry {
     name: "fixed",
+    help: "a window of W segments, whatever happens",
     parameters: &[Parameter::bare("W", 1.0, 1e9)],
-    make: |_, parameters| Box::new(Fixed(parameters[0])),
+    make: |_, parameters| Box::new(Fixed(parameters.number("W"))),
 };
 
 #[derive(Debug, Clone)]

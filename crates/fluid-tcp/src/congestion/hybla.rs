@@ -29,15 +29,20 @@ use tmt_core::types::{Span, Time, to_f64};
 use super::{AckEvent, CongestionControl, CongestionEvent, Entry, LEAST_SSTHRESH, Parameter};
 use tmt_core::math::num::pow;
 
-pub(super) const ENTRY: Entry = Entry {
+pub(super) static ENTRY: Entry = Entry {
     name: "hybla",
+    help: "Hybla: growth as with a round trip of rtt0 milliseconds",
     parameters: &[
         Parameter::number("rtt0", 25.0, 0.1, 10_000.0),
-        Parameter::switch("estimate"),
+        Parameter::switch("estimate", false),
     ],
     make: |initial_window, parameters| {
-        let pair = super::is_on(parameters[1]).then_some(Pair::default());
-        Box::new(Hybla::new(initial_window, parameters[0] / 1e3, pair))
+        let pair = parameters.is_on("estimate").then_some(Pair::default());
+        Box::new(Hybla::new(
+            initial_window,
+            parameters.number("rtt0") / 1e3,
+            pair,
+        ))
     },
 };
 

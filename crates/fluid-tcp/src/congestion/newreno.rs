@@ -5,12 +5,15 @@
 //! start with `hystart=on` is RFC 9406's.
 
 use super::hystart::{HyStart, slow_start};
-use super::{AckEvent, CongestionControl, CongestionEvent, Entry, Parameter, is_on};
+use super::{AckEvent, CongestionControl, CongestionEvent, Entry, Parameter};
 
-pub(super) const ENTRY: Entry = Entry {
+pub(super) static ENTRY: Entry = Entry {
     name: "newreno",
-    parameters: &[Parameter::switch("hystart")],
-    make: |initial_window, parameters| Box::new(NewReno::new(initial_window, is_on(parameters[0]))),
+    help: "RFC 5681 with the recovery of RFC 6582 and 6675",
+    parameters: &[Parameter::switch("hystart", false)],
+    make: |initial_window, parameters| {
+        Box::new(NewReno::new(initial_window, parameters.is_on("hystart")))
+    },
 };
 
 #[derive(Debug, Clone)]
@@ -18,6 +21,8 @@ pub(super) struct NewReno {
     cwnd: f64,
     ssthresh: Option<f64>,
     hystart: Option<HyStart>,
+    /// Whether a fast recovery goes on after a partial acknowledgement.
+    pub(super) recovers_by_partial: bool,
 }
 
 impl NewReno {
@@ -26,6 +31,7 @@ impl NewReno {
             cwnd: initial_window,
             ssthresh: None,
             hystart: hystart.then(HyStart::default),
+            recovers_by_partial: true,
         }
     }
 }
@@ -51,6 +57,10 @@ impl CongestionControl for NewReno {
 
     fn ssthresh(&self) -> Option<f64> {
         self.ssthresh
+    }
+
+    fn recovers_by_partial(&self) -> bool {
+        self.recovers_by_partial
     }
 }
 

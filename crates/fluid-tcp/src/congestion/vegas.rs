@@ -17,8 +17,9 @@
 use super::backlog::Backlog;
 use super::{AckEvent, CongestionControl, CongestionEvent, Entry, LEAST_SSTHRESH, Parameter};
 
-pub(super) const ENTRY: Entry = Entry {
+pub(super) static ENTRY: Entry = Entry {
     name: "vegas",
+    help: "Vegas: keeps alpha to beta segments in the queue",
     parameters: &[
         Parameter::number("alpha", 2.0, 0.0, 1e6),
         Parameter::number("beta", 4.0, 0.0, 1e6),
@@ -26,9 +27,9 @@ pub(super) const ENTRY: Entry = Entry {
     ],
     make: |initial_window, parameters| {
         Box::new(Vegas {
-            alpha: parameters[0],
-            beta: parameters[1],
-            gamma: parameters[2],
+            alpha: parameters.number("alpha"),
+            beta: parameters.number("beta"),
+            gamma: parameters.number("gamma"),
             cwnd: initial_window,
             ssthresh: None,
             queued: Backlog::default(),

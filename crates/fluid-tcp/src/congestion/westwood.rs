@@ -20,10 +20,13 @@ use tmt_core::types::{Span, Time, to_f64};
 
 use super::{AckEvent, CongestionControl, CongestionEvent, Entry, Parameter};
 
-pub(super) const ENTRY: Entry = Entry {
+pub(super) static ENTRY: Entry = Entry {
     name: "westwood",
+    help: "Westwood+: cuts to the estimated bandwidth-delay product",
     parameters: &[Parameter::number("filter", 0.875, 0.0, 0.999)],
-    make: |initial_window, parameters| Box::new(Westwood::new(initial_window, parameters[0])),
+    make: |initial_window, parameters| {
+        Box::new(Westwood::new(initial_window, parameters.number("filter")))
+    },
 };
 
 #[derive(Debug, Clone)]

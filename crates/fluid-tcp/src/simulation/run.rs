@@ -11,7 +11,7 @@ use tmt_core::types::{Span, Time};
 use crate::endpoint::receiver::{Ack, Packet, Receiver};
 use crate::endpoint::sender::{Sender, Wake};
 use crate::link::gateway::{
-    CoDelQueue, CoupledLink, CoupledQueue, Discipline, DropTail, Gateway, Queued, Tells,
+    CoupledLink, CoupledQueue, DropTail, Gateway, Queued, QueuedLink, Tells,
 };
 use crate::link::return_link::ReturnLink;
 use crate::link::{Link, PacketCopy};
@@ -107,13 +107,11 @@ struct Run<'a, G, P> {
 
 /// Runs `setup` over `link` to its end, or until every flow has delivered all it had.
 pub fn run<L: Link, P: Probe>(setup: &Setup, link: L, probe: &mut P) -> RunReport {
-    match setup.discipline {
-        Discipline::DropTail => run_over(setup, DropTail::new(link, setup.queue()), probe),
-        Discipline::CoDel { target, interval } => {
-            let gateway = CoDelQueue::new(link, setup.queue(), target, interval);
-            run_over(setup, gateway, probe)
-        }
+    if setup.discipline.is_drop_tail() {
+        return run_over(setup, DropTail::new(link, setup.queue()), probe);
     }
+    let queue = setup.discipline.queue();
+    run_over(setup, QueuedLink::new(link, setup.queue(), queue), probe)
 }
 
 /// Runs `setup` over a coupled link, behind a drop-tail queue whatever the setup says.

@@ -224,7 +224,7 @@ fn finish(
         rtt,
         buffer,
         buffer_text,
-        discipline: args.queue,
+        discipline: args.queue.clone(),
         path,
         return_loss: args.return_loss,
         return_rate: args.return_rate,
@@ -276,7 +276,7 @@ impl Plan {
             packet: self.packet,
             rtt: self.rtt,
             buffer: self.buffer,
-            discipline: self.discipline,
+            discipline: self.discipline.clone(),
             path: self.path,
             return_path: ReturnPath {
                 loss: self
@@ -364,7 +364,7 @@ impl Plan {
 
 /// What is unusual of the queue and the return path.
 fn path_notes(args: &Args) -> impl Iterator<Item = String> {
-    let queue = (args.queue != Discipline::DropTail).then(|| format!("queue {}", args.queue));
+    let queue = (args.queue != Discipline::DROP_TAIL).then(|| format!("queue {}", args.queue));
     let loss = args
         .return_loss
         .map(|loss| format!("return path with loss {loss}"));

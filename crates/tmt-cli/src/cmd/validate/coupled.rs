@@ -3,13 +3,13 @@
 use std::sync::Arc;
 
 use fluid_tcp::endpoint::Endpoint;
-use fluid_tcp::link::gateway::{CoupledLink, Discipline, Hold, InOrder, Tail};
+use fluid_tcp::link::gateway::{CoupledLink, Hold, InOrder, Tail};
 use fluid_tcp::link::timeline::GeneratedSlots;
 use fluid_tcp::simulation::metrics::RunReport;
 use fluid_tcp::simulation::probe::{NoProbe, Probe};
-use fluid_tcp::simulation::{Flow, Path, ReturnPath, Setup, run_coupled};
+use fluid_tcp::simulation::{Flow, Path, Setup, run_coupled};
 use rayon::prelude::*;
-use tmt_core::types::{BitRate, Bytes, Span, Time, to_f64};
+use tmt_core::types::{BitRate, Bytes, Span, to_f64};
 
 use super::figure::{Runs, mean};
 use crate::exit::{Failure, Outcome};
@@ -83,22 +83,16 @@ impl Point {
         let algorithm: fluid_tcp::congestion::Algorithm =
             self.cc.parse().map_err(Failure::failed)?;
         let flow = |index: u32| Flow {
-            algorithm: algorithm.clone(),
-            endpoint: self.endpoint,
             start: self.apart.checked_mul(index.into()).unwrap_or(Span::MAX),
-            packets: None,
+            ..Flow::new(algorithm.clone(), self.endpoint)
         };
+        let flows = (0..self.flows).map(flow).collect();
         Ok(Setup {
-            flows: (0..self.flows).map(flow).collect(),
             packet: Bytes(self.lldu.0 * u64::from(self.lldus)),
-            rtt: self.rtt,
             buffer: self.buffer,
-            discipline: Discipline::DropTail,
             path: self.path,
-            return_path: ReturnPath::default(),
-            begin: Time::ZERO,
-            end: Time::ZERO.saturating_add(duration),
             link_rate_bps: Some(to_f64(self.rate.0)),
+            ..Setup::new(flows, self.rtt, duration)
         })
     }
 }

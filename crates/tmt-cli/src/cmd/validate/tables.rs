@@ -4,12 +4,11 @@ use fluid_tcp::congestion::Algorithm;
 use fluid_tcp::endpoint::rtt::RtoSettings;
 use fluid_tcp::endpoint::{Endpoint, Profile};
 use fluid_tcp::link::SyntheticLink;
-use fluid_tcp::link::gateway::Discipline;
 use fluid_tcp::simulation::probe::NoProbe;
-use fluid_tcp::simulation::{Flow, Path, ReturnPath, Setup, run};
+use fluid_tcp::simulation::{Flow, Setup, run};
 use rayon::prelude::*;
 use tmt_core::channel::{Channel, ChannelSpec};
-use tmt_core::types::{BitRate, Bytes, Span, Time, to_f64};
+use tmt_core::types::{BitRate, Bytes, Span, to_f64};
 
 use super::figure::{Comparison, Figure, Runs, Theory, mean};
 use crate::exit::{Failure, Outcome};
@@ -184,23 +183,16 @@ impl Table {
         let algorithm: Algorithm = "newreno".parse().map_err(Failure::failed)?;
         let rate = BitRate(self.mu * PACKET.0 * 8);
         let flow = |index: u32| Flow {
-            algorithm: algorithm.clone(),
-            endpoint,
             // Apart by a fraction of a round trip, so that they do not move in step.
             start: Span::from_millis(110 * index),
-            packets: None,
+            ..Flow::new(algorithm.clone(), endpoint)
         };
+        let flows = (0..self.connections).map(flow).collect();
         let setup = Setup {
-            discipline: Discipline::DropTail,
-            path: Path::default(),
-            return_path: ReturnPath::default(),
-            flows: (0..self.connections).map(flow).collect(),
             packet: PACKET,
-            rtt: self.rtt,
             buffer: self.buffer,
-            begin: Time::ZERO,
-            end: Time::ZERO.saturating_add(duration),
             link_rate_bps: Some(to_f64(rate.0)),
+            ..Setup::new(flows, self.rtt, duration)
         };
         let channel = Channel::new(ChannelSpec::Bernoulli { p: q }, seed);
         let link = SyntheticLink::new(rate, PACKET, setup.rtt.half(), Some(channel), setup.begin)

@@ -51,7 +51,7 @@ fn asked_for(args: &Args) -> Outcome<(SchemeSpec, InOrder)> {
     if args.channel.is_none() {
         refuse_rate(args)?;
     }
-    if args.queue != Discipline::DropTail {
+    if args.queue != Discipline::DROP_TAIL {
         return Err(Failure::usage(format!(
             "--queue {}: --link coupled has a drop-tail queue only",
             args.queue

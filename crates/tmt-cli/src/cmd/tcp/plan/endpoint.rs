@@ -142,7 +142,7 @@ fn finding(args: &Args, endpoint: &mut Endpoint) -> Outcome {
             )));
         }
     }
-    if endpoint.ecn && args.queue == Discipline::DropTail {
+    if endpoint.ecn && args.queue == Discipline::DROP_TAIL {
         return Err(Failure::usage(
             "--ecn on needs --queue codel: a drop-tail queue marks nothing",
         ));

@@ -127,7 +127,7 @@ fn refuse_beside_proxy(args: &Args) -> Outcome {
         ),
         (
             "--queue codel",
-            args.queue != Discipline::DropTail,
+            args.queue != Discipline::DROP_TAIL,
             "nobody would send again what the proxy has acknowledged",
         ),
     ];

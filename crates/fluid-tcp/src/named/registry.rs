@@ -1,0 +1,415 @@
+//! Registries of what is chosen by a name with parameters, such as `cubic:beta=0.8,c=0.4`.
+//!
+//! A family (congestion controls, queues) lists its built-in entries; a [`Registry`] begins with these and takes more,
+//! from any crate. Names, forms, parsing and display all follow from the entries.
+
+use std::fmt;
+use std::str::FromStr;
+
+use tmt_core::types::Span;
+
+/// A parameter of an entry.
+#[derive(Debug, Clone, Copy)]
+pub struct Parameter {
+    /// Its name, before the `=`.
+    pub name: &'static str,
+    /// What it may be, and its default.
+    pub domain: Domain,
+}
+
+/// What a parameter may be.
+#[derive(Debug, Clone, Copy)]
+pub enum Domain {
+    /// A number from `least` to `most`.
+    Number {
+        /// Value where the text has none.
+        default: f64,
+        /// Smallest value.
+        least: f64,
+        /// Largest value.
+        most: f64,
+    },
+    /// `on` or `off`; shown only where it differs from its default.
+    Switch {
+        /// Value where the text has none.
+        default: bool,
+    },
+    /// A number from `least` to `most` that must be given, and needs no name: `fixed:20`.
+    Bare {
+        /// Smallest value.
+        least: f64,
+        /// Largest value.
+        most: f64,
+    },
+    /// A time above zero, with its unit: `5ms`.
+    Duration {
+        /// Value where the text has none.
+        default: Span,
+    },
+}
+
+/// The value of a parameter.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Value {
+    /// Of [`Domain::Number`] and [`Domain::Bare`].
+    Number(f64),
+    /// Of [`Domain::Switch`].
+    Switch(bool),
+    /// Of [`Domain::Duration`].
+    Duration(Span),
+}
+
+impl fmt::Display for Value {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Number(number) => write!(f, "{number}"),
+            Self::Switch(on) => f.write_str(if *on { "on" } else { "off" }),
+            Self::Duration(span) => write!(f, "{span}"),
+        }
+    }
+}
+
+impl Parameter {
+    /// A number from `least` to `most`.
+    #[must_use]
+    pub const fn number(name: &'static str, default: f64, least: f64, most: f64) -> Self {
+        let domain = Domain::Number {
+            default,
+            least,
+            most,
+        };
+        Self { name, domain }
+    }
+
+    /// `on` or `off`.
+    #[must_use]
+    pub const fn switch(name: &'static str, default: bool) -> Self {
+        let domain = Domain::Switch { default };
+        Self { name, domain }
+    }
+
+    /// A number that must be given, with or without its name.
+    #[must_use]
+    pub const fn bare(name: &'static str, least: f64, most: f64) -> Self {
+        let domain = Domain::Bare { least, most };
+        Self { name, domain }
+    }
+
+    /// A time above zero.
+    #[must_use]
+    pub const fn duration(name: &'static str, default: Span) -> Self {
+        let domain = Domain::Duration { default };
+        Self { name, domain }
+    }
+
+    /// Its value where the text has none; `None` where it must be given.
+    #[must_use]
+    pub fn default(&self) -> Option<Value> {
+        match self.domain {
+            Domain::Number { default, .. } => Some(Value::Number(default)),
+            Domain::Switch { default } => Some(Value::Switch(default)),
+            Domain::Bare { .. } => None,
+            Domain::Duration { default } => Some(Value::Duration(default)),
+        }
+    }
+
+    fn parse(&self, text: &str) -> Result<Value, String> {
+        match self.domain {
+            Domain::Number { least, most, .. } | Domain::Bare { least, most } => text
+                .parse()
+                .ok()
+                .filter(|value| (least..=most).contains(value))
+                .map(Value::Number)
+                .ok_or_else(|| format!("a number from {least} to {most}")),
+            Domain::Switch { .. } => match text {
+                "on" => Ok(Value::Switch(true)),
+                "off" => Ok(Value::Switch(false)),
+                _ => Err("on or off".to_owned()),
+            },
+            Domain::Duration { .. } => text
+                .parse()
+                .ok()
+                .filter(|span: &Span| !span.is_zero())
+                .map(Value::Duration)
+                .ok_or_else(|| "a time above zero, such as 5ms".to_owned()),
+        }
+    }
+
+    /// The parameter with this value, as it is typed.
+    fn show(&self, value: Value) -> String {
+        match self.domain {
+            Domain::Bare { .. } => value.to_string(),
+            _ => format!("{}={value}", self.name),
+        }
+    }
+}
+
+/// A line of a registry.
+#[derive(Debug)]
+pub struct Entry<M: 'static> {
+    /// Its name, without `:`, `,`, `=` or blanks.
+    pub name: &'static str,
+    /// One line of help.
+    pub help: &'static str,
+    /// Its parameters, in the order in which they are shown.
+    pub parameters: &'static [Parameter],
+    /// What makes one of it.
+    pub make: M,
+}
+
+impl<M> Entry<M> {
+    /// Its name and parameters with their defaults: `cubic[:beta=0.7,c=0.4]`.
+    #[must_use]
+    pub fn form(&self) -> String {
+        let show = |parameter: &Parameter| match parameter.default() {
+            Some(default) => parameter.show(default),
+            None => parameter.name.to_owned(),
+        };
+        let parameters: Vec<String> = self.parameters.iter().map(show).collect();
+        let (name, parameters) = (self.name, parameters.join(","));
+        if parameters.is_empty() {
+            name.to_owned()
+        } else if self.parameters.iter().any(|p| p.default().is_none()) {
+            format!("{name}:{parameters}")
+        } else {
+            format!("{name}[:{parameters}]")
+        }
+    }
+
+    /// The values of its parameters in `text`, what stands behind `name:`.
+    fn values(&self, text: Option<&str>) -> Result<Vec<Value>, String> {
+        let mut values: Vec<Option<Value>> = vec![None; self.parameters.len()];
+        for part in text.into_iter().flat_map(|text| text.split(',')) {
+            let refuse = |expected: &str| {
+                let form = self.form();
+                format!("found '{part}', expected {expected} in {form}")
+            };
+            let known = match part.split_once('=') {
+                Some((name, value)) => {
+                    let index = self.parameters.iter().position(|p| p.name == name);
+                    index.zip(Some(value))
+                }
+                None => {
+                    let index = self.parameters.iter().position(|p| p.default().is_none());
+                    index.zip(Some(part))
+                }
+            };
+            let (index, value) = known.ok_or_else(|| refuse("known parameters"))?;
+            let parameter = &self.parameters[index];
+            let value = parameter
+                .parse(value)
+                .map_err(|expected| refuse(&expected))?;
+            if values[index].replace(value).is_some() {
+                return Err(refuse(&format!("{} once", parameter.name)));
+            }
+        }
+        let filled = self.parameters.iter().zip(values);
+        filled
+            .map(|(parameter, value)| {
+                let missing = || format!("found no {}, expected {}", parameter.name, self.form());
+                value.or(parameter.default()).ok_or_else(missing)
+            })
+            .collect()
+    }
+}
+
+/// What makes one of a family: a function pointer, usually.
+pub trait Family: Copy + 'static {
+    /// What the family is, for errors: `congestion control`.
+    const KIND: &'static str;
+
+    /// The entries that come with this crate.
+    fn built_in() -> &'static [&'static Entry<Self>];
+}
+
+/// Entries of a family by name: the built-in ones, and those of its user.
+#[derive(Debug, Clone)]
+pub struct Registry<M: Family>(Vec<&'static Entry<M>>);
+
+impl<M: Family> Default for Registry<M> {
+    /// The built-in entries.
+    fn default() -> Self {
+        Self(M::built_in().to_vec())
+    }
+}
+
+impl<M: Family> Registry<M> {
+    /// The same with one entry more.
+    ///
+    /// # Errors
+    /// The name is taken, or could not be parsed.
+    pub fn with(mut self, entry: &'static Entry<M>) -> Result<Self, String> {
+        let name = entry.name;
+        if name.is_empty() || name.contains([':', ',', '=', ' ']) {
+            return Err(format!(
+                "found the name '{name}', expected a {} without ':', ',', '=' or blanks",
+                M::KIND
+            ));
+        }
+        if self.0.iter().any(|known| known.name == name) {
+            return Err(format!(
+                "found a second {} of the name '{name}', expected another name",
+                M::KIND
+            ));
+        }
+        self.0.push(entry);
+        Ok(self)
+    }
+
+    /// Its entries, the built-in ones first.
+    #[must_use]
+    pub fn entries(&self) -> &[&'static Entry<M>] {
+        &self.0
+    }
+
+    /// One of it by its text: a name, and `:` with parameters where they differ from their defaults.
+    ///
+    /// # Errors
+    /// Says what was found and what was expected.
+    pub fn parse(&self, text: &str) -> Result<Choice<M>, String> {
+        let (name, rest) = match text.split_once(':') {
+            Some((name, rest)) => (name, Some(rest)),
+            None => (text, None),
+        };
+        let entry = self.0.iter().find(|entry| entry.name == name);
+        let entry = entry.ok_or_else(|| {
+            let forms: Vec<String> = self.0.iter().map(|entry| entry.form()).collect();
+            format!(
+                "found {} '{name}', expected one of {}",
+                M::KIND,
+                forms.join(", ")
+            )
+        })?;
+        Ok(Choice {
+            entry,
+            values: entry.values(rest)?,
+        })
+    }
+}
+
+/// An entry of a registry with values for its parameters.
+#[derive(Debug, Clone)]
+pub struct Choice<M: 'static> {
+    entry: &'static Entry<M>,
+    values: Vec<Value>,
+}
+
+impl<M> Choice<M> {
+    /// An entry without parameters.
+    pub(crate) const fn plain(entry: &'static Entry<M>) -> Self {
+        let values = Vec::new();
+        Self { entry, values }
+    }
+}
+
+impl<M: Family> Choice<M> {
+    /// The names of the built-in ones.
+    #[must_use]
+    pub fn names() -> Vec<&'static str> {
+        M::built_in().iter().map(|entry| entry.name).collect()
+    }
+
+    /// The forms of the built-in ones, for help.
+    #[must_use]
+    pub fn forms() -> Vec<String> {
+        M::built_in().iter().map(|entry| entry.form()).collect()
+    }
+
+    /// Its entry.
+    #[must_use]
+    pub fn entry(&self) -> &'static Entry<M> {
+        self.entry
+    }
+
+    /// The values of its parameters.
+    #[must_use]
+    pub fn values(&self) -> Values<'_> {
+        Values {
+            parameters: self.entry.parameters,
+            values: &self.values,
+        }
+    }
+}
+
+impl<M> PartialEq for Choice<M> {
+    fn eq(&self, other: &Self) -> bool {
+        self.entry.name == other.entry.name && self.values == other.values
+    }
+}
+
+impl<M> fmt::Display for Choice<M> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.entry.name)?;
+        let mut separator = ':';
+        for (parameter, value) in self.entry.parameters.iter().zip(&self.values) {
+            let is_default = parameter.default() == Some(*value);
+            if !(matches!(parameter.domain, Domain::Switch { .. }) && is_default) {
+                write!(f, "{separator}{}", parameter.show(*value))?;
+                separator = ',';
+            }
+        }
+        Ok(())
+    }
+}
+
+impl<M: Family> FromStr for Choice<M> {
+    type Err = String;
+
+    /// Of the built-in ones; [`Registry::parse`] knows more.
+    fn from_str(text: &str) -> Result<Self, String> {
+        Registry::default().parse(text)
+    }
+}
+
+/// The values of an entry's parameters, by name.
+#[derive(Debug, Clone, Copy)]
+pub struct Values<'a> {
+    parameters: &'static [Parameter],
+    values: &'a [Value],
+}
+
+impl Values<'_> {
+    fn get(&self, name: &str) -> Value {
+        let index = self.parameters.iter().position(|p| p.name == name);
+        match index.and_then(|index| self.values.get(index)) {
+            Some(value) => *value,
+            None => panic!("the entry declares no parameter {name}"),
+        }
+    }
+
+    /// The number of this name.
+    ///
+    /// # Panics
+    /// The entry declares no number of this name.
+    #[must_use]
+    pub fn number(&self, name: &str) -> f64 {
+        match self.get(name) {
+            Value::Number(number) => number,
+            other => panic!("{name} is {other:?}, not a number"),
+        }
+    }
+
+    /// Whether the switch of this name is on.
+    ///
+    /// # Panics
+    /// The entry declares no switch of this name.
+    #[must_use]
+    pub fn is_on(&self, name: &str) -> bool {
+        match self.get(name) {
+            Value::Switch(on) => on,
+            other => panic!("{name} is {other:?}, not a switch"),
+        }
+    }
+
+    /// The time of this name.
+    ///
+    /// # Panics
+    /// The entry declares no time of this name.
+    #[must_use]
+    pub fn duration(&self, name: &str) -> Span {
+        match self.get(name) {
+            Value::Duration(span) => span,
+            other => panic!("{name} is {other:?}, not a time"),
+        }
+    }
+}
