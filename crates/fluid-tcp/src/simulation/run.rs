@@ -17,9 +17,10 @@ use crate::link::return_link::ReturnLink;
 use crate::link::{Link, PacketCopy};
 use crate::simulation::delay::DelayParts;
 use crate::simulation::event::{EventQueue, Kinds};
-use crate::simulation::metrics::{FlowTally, RunReport, Tallies};
+use crate::simulation::metrics::RunReport;
 use crate::simulation::probe::{Moment, Probe};
 use crate::simulation::proxy::Proxy;
+use crate::simulation::tally::{Count, FlowTally, Tallies};
 use crate::simulation::{ACK, Flow, Setup};
 
 #[derive(Debug, Clone, Copy)]
@@ -387,7 +388,10 @@ impl<G: Gateway, P: Probe> Run<'_, G, P> {
         self.probe.on_delivered(now, copy);
         let connection = &mut self.connections[copy.flow];
         let arrival = connection.receiver.on_packet(now, packet);
-        connection.tally.on_delivered(delay, arrival.duplicate);
+        connection.tally.on_delivered(delay);
+        if arrival.duplicate {
+            connection.tally.count(Count::Spurious);
+        }
         let done = connection
             .total
             .is_some_and(|total| connection.receiver.next() >= total);
@@ -443,8 +447,11 @@ impl<G: Gateway, P: Probe> Run<'_, G, P> {
         }
         let never_comes = self.return_link.is_some() && left.is_none();
         let lost = self.return_loss.as_mut().is_some_and(Channel::erases) || never_comes;
-        self.flow(flow).tally.on_ack(lost);
-        if !lost {
+        let tally = &mut self.flow(flow).tally;
+        tally.count(Count::Acks);
+        if lost {
+            tally.count(Count::AcksLost);
+        } else {
             let arrives = left.and_then(|left| left.checked_add(back));
             self.schedule(arrives, Event::Ack { flow, ack });
         }
@@ -468,13 +475,11 @@ impl<G: Gateway, P: Probe> Run<'_, G, P> {
             }
         }
         usage.packets_served = self.served;
-        let flows = self.connections.iter().map(|connection| {
-            (
-                &connection.tally,
-                connection.receiver.next(),
-                &connection.sender,
-            )
-        });
-        RunReport::new(self.setup, end, usage, flows)
+        for connection in &mut self.connections {
+            let delivered = connection.receiver.next();
+            connection.tally.end(delivered, &connection.sender);
+        }
+        let tallies: Vec<&FlowTally> = self.connections.iter().map(|c| &c.tally).collect();
+        RunReport::new(self.setup, end, usage, &tallies)
     }
 }

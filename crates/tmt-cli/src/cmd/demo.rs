@@ -172,13 +172,13 @@ const TABLE: [Row; 13] = [
         percent(c.mean_coding_ratio, 1)
     }),
     ("packet delay min ms", ["287", "287", "288"], |c| {
-        delay(c.tcp.total.metrics.delay.delay_min_s)
+        delay(c.tcp.total.metrics.delay_min_s)
     }),
     ("packet delay mean ms", ["288", "288", "289"], |c| {
-        delay(c.tcp.total.metrics.delay.delay_mean_s)
+        delay(c.tcp.total.metrics.delay_mean_s)
     }),
     ("packet delay max ms", ["383", "341", "327"], |c| {
-        delay(c.tcp.total.metrics.delay.delay_max_s)
+        delay(c.tcp.total.metrics.delay_max_s)
     }),
     ("link retransmissions 0 %", ["99", "98", "99"], |c| {
         link_retransmissions(c, 0)
