@@ -1,7 +1,7 @@
 //! Congestion control: the trait, and the registry by name.
 //!
 //! A controller sees events and answers with a window; when and what to send is the sender's. A new
-//! one is one file in `congestion/` and one line in `BUILT_IN`, or an [`Entry`] of another crate in a [`Registry`].
+//! one is one file in `congestion/` and one line in [`ENTRIES`], or an [`Entry`] of another crate.
 
 mod backlog;
 mod bbr;
@@ -67,7 +67,8 @@ pub struct CongestionEvent {
 impl CongestionEvent {
     /// Window and threshold after it, where the window falls to `threshold` segments (RFC 5681 §3.1): from one segment
     /// after a timeout, and with the `old` threshold where the same packet times out again.
-    fn leaves(&self, threshold: f64, old: Option<f64>) -> (f64, Option<f64>) {
+    #[must_use]
+    pub fn leaves(&self, threshold: f64, old: Option<f64>) -> (f64, Option<f64>) {
         let threshold = threshold.max(LEAST_SSTHRESH);
         match self.cause {
             Cause::RepeatedTimeout => (1.0, old),
@@ -121,8 +122,10 @@ pub trait CongestionControl: Keep + fmt::Debug + Send {
     fn on_congestion(&mut self, event: &CongestionEvent);
     /// The congestion window, segments.
     fn cwnd(&self) -> f64;
-    /// The slow-start threshold, segments; none before it was first set.
-    fn ssthresh(&self) -> Option<f64>;
+    /// The slow-start threshold, segments; none before it was first set, or where there is no slow start to end.
+    fn ssthresh(&self) -> Option<f64> {
+        None
+    }
     /// Whether, without SACK, a fast recovery goes on after a partial acknowledgement (RFC 6582); the
     /// first one ends it where not (RFC 5681 §3.2).
     fn recovers_by_partial(&self) -> bool {
@@ -165,14 +168,11 @@ pub type Make = fn(f64, &Values<'_>) -> Box<dyn CongestionControl>;
 /// A congestion control as it is registered: its name, parameters and what makes it.
 pub type Entry = named::Entry<Make>;
 
-/// Congestion controls by name: the built-in ones, and more where they are added.
-pub type Registry = named::Registry<Make>;
-
 /// A controller by name with its parameters, such as `cubic:beta=0.8,c=0.4`.
 pub type Algorithm = named::Choice<Make>;
 
-/// Every controller there is.
-static BUILT_IN: [&Entry; 10] = [
+/// Every controller there is; a new one is a file and a line here.
+pub static ENTRIES: &[&Entry] = &[
     &reno::ENTRY,
     &newreno::ENTRY,
     &cubic::ENTRY,
@@ -187,10 +187,7 @@ static BUILT_IN: [&Entry; 10] = [
 
 impl Family for Make {
     const KIND: &'static str = "congestion control";
-
-    fn built_in() -> &'static [&'static Entry] {
-        &BUILT_IN
-    }
+    const ENTRIES: &'static [&'static Entry] = ENTRIES;
 }
 
 /// The smallest slow-start threshold, segments (RFC 5681 §3.1).

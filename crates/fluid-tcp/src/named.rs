@@ -5,4 +5,4 @@ mod keywords;
 mod registry;
 
 pub(crate) use keywords::unknown;
-pub use registry::{Choice, Domain, Entry, Family, Parameter, Registry, Value, Values};
+pub use registry::{Choice, Domain, Entry, Family, Parameter, Value, Values};

@@ -5,12 +5,14 @@
 use std::sync::Arc;
 
 use fluid_tcp::audit::{AuditReport, audit, audit_with_slots};
+use fluid_tcp::congestion;
 use fluid_tcp::endpoint::{CutFrom, Endpoint, LossDetection, Profile, Recovery, RttSampling};
-use fluid_tcp::link::gateway::{CoupledLink, Discipline, Hold, InOrder, LostFeedback, Tail};
+use fluid_tcp::link::gateway::{self, CoupledLink, Discipline, Hold, InOrder, LostFeedback, Tail};
 use fluid_tcp::link::return_link::ReturnTrace;
 use fluid_tcp::link::timeline::Builder;
 use fluid_tcp::link::{Link, SyntheticLink, TimelineLink};
 use fluid_tcp::log::{PacketLog, SlotLog};
+use fluid_tcp::named::Entry;
 use fluid_tcp::simulation::metrics::RunReport;
 use fluid_tcp::simulation::probe::All;
 use fluid_tcp::simulation::{Flow, Path, ReturnPath, Setup, SplitWindow, run, run_coupled};
@@ -26,21 +28,11 @@ const PACKET: Bytes = Bytes(1500);
 
 const TEXT: TableForm = TableForm::Text(Compression::None);
 
-const CONTROLLERS: &[&str] = &[
-    "reno",
-    "newreno",
-    "newreno:hystart=on",
-    "cubic",
-    "cubic:hystart=on",
-    "compound",
-    "hybla",
-    "hybla:estimate=on",
-    "westwood",
-    "vegas",
-    "bbr1",
-    "bbr",
-    "fixed:20",
-];
+/// Texts of every entry, with presets and with all that it takes.
+fn examples<M>(entries: &[&'static Entry<M>]) -> Vec<&'static str> {
+    let texts = entries.iter().flat_map(|entry| entry.examples);
+    texts.copied().collect()
+}
 
 /// Both ends of a flow, any way they can be set.
 fn endpoints() -> impl Strategy<Value = Endpoint> {
@@ -105,7 +97,7 @@ fn endpoints() -> impl Strategy<Value = Endpoint> {
 fn flows() -> impl Strategy<Value = Vec<Flow>> {
     let flow = (
         endpoints(),
-        prop::sample::select(CONTROLLERS),
+        prop::sample::select(examples(congestion::ENTRIES)),
         0u32..3000,
         prop::option::of(0u64..200),
     )
@@ -141,7 +133,7 @@ fn return_traces() -> impl Strategy<Value = ReturnTrace> {
 }
 
 fn setups() -> impl Strategy<Value = Setup> {
-    let queues = prop::sample::select(&["drop-tail", "codel:target=20ms,interval=200ms"][..]);
+    let queues = prop::sample::select(examples(gateway::ENTRIES));
     let returns = (
         prop::option::of(0.0..=1.0f64),
         prop::option::of(100u64..1_000_000),

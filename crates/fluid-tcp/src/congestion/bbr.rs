@@ -57,12 +57,16 @@ use startup::FullPipe;
 
 pub(super) static ENTRY: Entry = Entry {
     name: "bbr",
-    help: "BBR version 3, draft-ietf-ccwg-bbr",
+    about: "BBR version 3, draft-ietf-ccwg-bbr",
     parameters: &[
         Parameter::number("loss-thresh", 0.02, 0.001, 0.5),
         Parameter::number("beta", 0.7, 0.1, 0.99),
         Parameter::number("headroom", 0.15, 0.0, 0.9),
         Parameter::number("probe-rtt", 5.0, 1.0, 3600.0),
+    ],
+    examples: &[
+        "bbr",
+        "bbr:loss-thresh=0.05,beta=0.8,headroom=0.1,probe-rtt=10",
     ],
     make: |initial_window, parameters| Box::new(Bbr::new(initial_window, parameters)),
 };
@@ -371,10 +375,6 @@ impl CongestionControl for Bbr {
 
     fn cwnd(&self) -> f64 {
         self.cwnd
-    }
-
-    fn ssthresh(&self) -> Option<f64> {
-        None
     }
 
     fn pacing_rate(&self) -> Option<f64> {

@@ -44,12 +44,13 @@ use policer::Policer;
 
 pub(super) static ENTRY: Entry = Entry {
     name: "bbr1",
-    help: "BBR version 1, as in Linux",
+    about: "BBR version 1, as in Linux",
     parameters: &[
         Parameter::number("cwnd-gain", 2.0, 1.0, 10.0),
         Parameter::number("probe-rtt", 10.0, 1.0, 3600.0),
         Parameter::switch("policer", true),
     ],
+    examples: &["bbr1", "bbr1:cwnd-gain=3,probe-rtt=5,policer=off"],
     make: |initial_window, parameters| Box::new(Bbr1::new(initial_window, parameters)),
 };
 
@@ -372,10 +373,6 @@ impl CongestionControl for Bbr1 {
 
     fn cwnd(&self) -> f64 {
         self.cwnd
-    }
-
-    fn ssthresh(&self) -> Option<f64> {
-        None
     }
 
     fn pacing_rate(&self) -> Option<f64> {

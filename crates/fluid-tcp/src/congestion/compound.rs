@@ -21,13 +21,17 @@ use tmt_core::math::num::pow;
 
 pub(super) static ENTRY: Entry = Entry {
     name: "compound",
-    help: "Compound TCP: a loss-based and a delay-based window",
+    about: "Compound TCP: a loss-based and a delay-based window",
     parameters: &[
         Parameter::number("alpha", 0.125, 0.0, 10.0),
         Parameter::number("beta", 0.5, 0.1, 0.99),
         Parameter::number("k", 0.75, 0.0, 1.0),
         Parameter::number("gamma", 30.0, 0.0, 1e6),
         Parameter::number("zeta", 1.0, 0.0, 100.0),
+    ],
+    examples: &[
+        "compound",
+        "compound:alpha=0.25,beta=0.4,k=0.7,gamma=20,zeta=2",
     ],
     make: |initial_window, parameters| Box::new(Compound::new(initial_window, parameters)),
 };

@@ -15,12 +15,13 @@ use tmt_core::math::num::cbrt;
 
 pub(super) static ENTRY: Entry = Entry {
     name: "cubic",
-    help: "RFC 9438",
+    about: "RFC 9438",
     parameters: &[
         Parameter::number("beta", 0.7, 0.1, 0.99),
         Parameter::number("c", 0.4, 0.001, 100.0),
         Parameter::switch("hystart", false),
     ],
+    examples: &["cubic", "cubic:beta=0.8,c=0.3,hystart=on"],
     make: |initial_window, parameters| {
         let mut cubic = Cubic::new(
             initial_window,

@@ -7,8 +7,9 @@ use super::{AckEvent, CongestionControl, CongestionEvent, Entry, Parameter};
 
 pub(super) static ENTRY: Entry = Entry {
     name: "fixed",
-    help: "a window of W segments, whatever happens",
+    about: "a window of W segments, whatever happens",
     parameters: &[Parameter::bare("W", 1.0, 1e9)],
+    examples: &["fixed:20"],
     make: |_, parameters| Box::new(Fixed(parameters.number("W"))),
 };
 
@@ -22,10 +23,6 @@ impl CongestionControl for Fixed {
 
     fn cwnd(&self) -> f64 {
         self.0
-    }
-
-    fn ssthresh(&self) -> Option<f64> {
-        None
     }
 
     fn answers_marks(&self) -> bool {

@@ -31,11 +31,12 @@ use tmt_core::math::num::pow;
 
 pub(super) static ENTRY: Entry = Entry {
     name: "hybla",
-    help: "Hybla: growth as with a round trip of rtt0 milliseconds",
+    about: "Hybla: growth as with a round trip of rtt0 milliseconds",
     parameters: &[
         Parameter::number("rtt0", 25.0, 0.1, 10_000.0),
         Parameter::switch("estimate", false),
     ],
+    examples: &["hybla", "hybla:rtt0=50,estimate=on"],
     make: |initial_window, parameters| {
         let pair = parameters.is_on("estimate").then_some(Pair::default());
         Box::new(Hybla::new(

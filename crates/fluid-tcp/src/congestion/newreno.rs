@@ -9,8 +9,9 @@ use super::{AckEvent, CongestionControl, CongestionEvent, Entry, Parameter};
 
 pub(super) static ENTRY: Entry = Entry {
     name: "newreno",
-    help: "RFC 5681 with the recovery of RFC 6582 and 6675",
+    about: "RFC 5681 with the recovery of RFC 6582 and 6675",
     parameters: &[Parameter::switch("hystart", false)],
+    examples: &["newreno", "newreno:hystart=on"],
     make: |initial_window, parameters| {
         Box::new(NewReno::new(initial_window, parameters.is_on("hystart")))
     },

@@ -10,8 +10,9 @@ use super::{Entry, Parameter};
 
 pub(super) static ENTRY: Entry = Entry {
     name: "reno",
-    help: "RFC 5681: the first acknowledgement of new data ends a fast recovery",
+    about: "RFC 5681: the first acknowledgement of new data ends a fast recovery",
     parameters: &[Parameter::switch("hystart", false)],
+    examples: &["reno", "reno:hystart=on"],
     make: |initial_window, parameters| {
         let mut reno = NewReno::new(initial_window, parameters.is_on("hystart"));
         reno.recovers_by_partial = false;

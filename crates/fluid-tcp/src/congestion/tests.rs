@@ -64,10 +64,15 @@ fn what_is_no_controller_is_refused() {
 
 #[test]
 fn what_is_shown_is_read_again_as_the_same() {
-    for form in Algorithm::forms() {
-        let text = form.replace(":W", ":20").replace(['[', ']'], "");
-        let algorithm: Algorithm = text.parse().unwrap();
-        assert_eq!(algorithm.to_string().parse::<Algorithm>(), Ok(algorithm));
+    for entry in ENTRIES {
+        for text in entry.examples {
+            let algorithm: Algorithm = text.parse().unwrap();
+            assert_eq!(algorithm.to_string().parse::<Algorithm>(), Ok(algorithm));
+        }
+        for parameter in entry.parameters.iter().filter(|p| p.default().is_some()) {
+            let uses = |text: &&str| text.contains(&format!("{}=", parameter.name));
+            assert!(entry.examples.iter().any(uses), "{}", parameter.name);
+        }
     }
 }
 
@@ -75,8 +80,8 @@ fn what_is_shown_is_read_again_as_the_same() {
 fn algorithms() -> impl Strategy<Value = Algorithm> {
     let places = prop_oneof![Just(0.0), Just(1.0), 0.0..1.0];
     let places = proptest::collection::vec(places, 8);
-    (0..BUILT_IN.len(), any::<bool>(), places).prop_map(|(index, preset, places)| {
-        let entry = BUILT_IN[index];
+    (0..ENTRIES.len(), any::<bool>(), places).prop_map(|(index, preset, places)| {
+        let entry = ENTRIES[index];
         let parameters = entry.parameters.iter().zip(places);
         let given: Vec<String> = parameters
             .filter(|(parameter, _)| !preset || parameter.default().is_none())

@@ -19,12 +19,13 @@ use super::{AckEvent, CongestionControl, CongestionEvent, Entry, LEAST_SSTHRESH,
 
 pub(super) static ENTRY: Entry = Entry {
     name: "vegas",
-    help: "Vegas: keeps alpha to beta segments in the queue",
+    about: "Vegas: keeps alpha to beta segments in the queue",
     parameters: &[
         Parameter::number("alpha", 2.0, 0.0, 1e6),
         Parameter::number("beta", 4.0, 0.0, 1e6),
         Parameter::number("gamma", 1.0, 0.0, 1e6),
     ],
+    examples: &["vegas", "vegas:alpha=1,beta=3,gamma=2"],
     make: |initial_window, parameters| {
         Box::new(Vegas {
             alpha: parameters.number("alpha"),

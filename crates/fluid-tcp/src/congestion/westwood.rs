@@ -22,8 +22,9 @@ use super::{AckEvent, CongestionControl, CongestionEvent, Entry, Parameter};
 
 pub(super) static ENTRY: Entry = Entry {
     name: "westwood",
-    help: "Westwood+: cuts to the estimated bandwidth-delay product",
+    about: "Westwood+: cuts to the estimated bandwidth-delay product",
     parameters: &[Parameter::number("filter", 0.875, 0.0, 0.999)],
+    examples: &["westwood", "westwood:filter=0.5"],
     make: |initial_window, parameters| {
         Box::new(Westwood::new(initial_window, parameters.number("filter")))
     },

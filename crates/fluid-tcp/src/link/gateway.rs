@@ -16,7 +16,7 @@ pub use coupled::{CoupledLink, Hold, InOrder, LostFeedback, Tail};
 pub(crate) use coupled::{CoupledQueue, Tells};
 pub(crate) use drop_tail::DropTail;
 pub(crate) use queue::QueuedLink;
-pub use queue::{Discipline, Entry, Make, Queue, Registry, Taken};
+pub use queue::{Discipline, ENTRIES, Entry, Make, Queue, Taken};
 
 /// How much the queue holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,7 +1,7 @@
 //! Registries of what is chosen by a name with parameters, such as `cubic:beta=0.8,c=0.4`.
 //!
-//! A family (congestion controls, queues) lists its built-in entries; a [`Registry`] begins with these and takes more,
-//! from any crate. Names, forms, parsing and display all follow from the entries.
+//! A family (congestion controls, queues) lists its entries; [`Choice::parse_with`] takes those of any crate beside
+//! them. Names, forms, parsing and display all follow from the entries.
 
 use std::fmt;
 use std::str::FromStr;
@@ -149,10 +149,12 @@ impl Parameter {
 pub struct Entry<M: 'static> {
     /// Its name, without `:`, `,`, `=` or blanks.
     pub name: &'static str,
-    /// One line of help.
-    pub help: &'static str,
+    /// What it does, one line of help.
+    pub about: &'static str,
     /// Its parameters, in the order in which they are shown.
     pub parameters: &'static [Parameter],
+    /// Texts with all that it takes, for tests.
+    pub examples: &'static [&'static str],
     /// What makes one of it.
     pub make: M,
 }
@@ -180,10 +182,8 @@ impl<M> Entry<M> {
     fn values(&self, text: Option<&str>) -> Result<Vec<Value>, String> {
         let mut values: Vec<Option<Value>> = vec![None; self.parameters.len()];
         for part in text.into_iter().flat_map(|text| text.split(',')) {
-            let refuse = |expected: &str| {
-                let form = self.form();
-                format!("found '{part}', expected {expected} in {form}")
-            };
+            let refuse =
+                |expected: &str| format!("found '{part}', expected {expected}: {}", self.form());
             let known = match part.split_once('=') {
                 Some((name, value)) => {
                     let index = self.parameters.iter().position(|p| p.name == name);
@@ -219,72 +219,7 @@ pub trait Family: Copy + 'static {
     const KIND: &'static str;
 
     /// The entries that come with this crate.
-    fn built_in() -> &'static [&'static Entry<Self>];
-}
-
-/// Entries of a family by name: the built-in ones, and those of its user.
-#[derive(Debug, Clone)]
-pub struct Registry<M: Family>(Vec<&'static Entry<M>>);
-
-impl<M: Family> Default for Registry<M> {
-    /// The built-in entries.
-    fn default() -> Self {
-        Self(M::built_in().to_vec())
-    }
-}
-
-impl<M: Family> Registry<M> {
-    /// The same with one entry more.
-    ///
-    /// # Errors
-    /// The name is taken, or could not be parsed.
-    pub fn with(mut self, entry: &'static Entry<M>) -> Result<Self, String> {
-        let name = entry.name;
-        if name.is_empty() || name.contains([':', ',', '=', ' ']) {
-            return Err(format!(
-                "found the name '{name}', expected a {} without ':', ',', '=' or blanks",
-                M::KIND
-            ));
-        }
-        if self.0.iter().any(|known| known.name == name) {
-            return Err(format!(
-                "found a second {} of the name '{name}', expected another name",
-                M::KIND
-            ));
-        }
-        self.0.push(entry);
-        Ok(self)
-    }
-
-    /// Its entries, the built-in ones first.
-    #[must_use]
-    pub fn entries(&self) -> &[&'static Entry<M>] {
-        &self.0
-    }
-
-    /// One of it by its text: a name, and `:` with parameters where they differ from their defaults.
-    ///
-    /// # Errors
-    /// Says what was found and what was expected.
-    pub fn parse(&self, text: &str) -> Result<Choice<M>, String> {
-        let (name, rest) = match text.split_once(':') {
-            Some((name, rest)) => (name, Some(rest)),
-            None => (text, None),
-        };
-        let entry = self.0.iter().find(|entry| entry.name == name);
-        let entry = entry.ok_or_else(|| {
-            let forms: Vec<String> = self.0.iter().map(|entry| entry.form()).collect();
-            format!(
-                "found {} '{name}', expected one of {}",
-                M::KIND,
-                forms.join(", ")
-            )
-        })?;
-        Ok(Choice {
-            entry,
-            values: entry.values(rest)?,
-        })
-    }
+    const ENTRIES: &'static [&'static Entry<Self>];
 }
 
 /// An entry of a registry with values for its parameters.
@@ -303,16 +238,37 @@ impl<M> Choice<M> {
 }
 
 impl<M: Family> Choice<M> {
-    /// The names of the built-in ones.
+    /// The names of this crate's own, for completions.
     #[must_use]
     pub fn names() -> Vec<&'static str> {
-        M::built_in().iter().map(|entry| entry.name).collect()
+        M::ENTRIES.iter().map(|entry| entry.name).collect()
     }
 
-    /// The forms of the built-in ones, for help.
+    /// The forms of this crate's own, for help.
     #[must_use]
     pub fn forms() -> Vec<String> {
-        M::built_in().iter().map(|entry| entry.form()).collect()
+        M::ENTRIES.iter().map(|entry| entry.form()).collect()
+    }
+
+    /// Reads one of these entries: [`Family::ENTRIES`], or a caller's own beside or in place of them.
+    ///
+    /// # Errors
+    /// Says what was found and what was expected.
+    pub fn parse_with(text: &str, entries: &[&'static Entry<M>]) -> Result<Self, String> {
+        let (name, rest) = match text.split_once(':') {
+            Some((name, rest)) => (name, Some(rest)),
+            None => (text, None),
+        };
+        let entry = entries.iter().find(|entry| entry.name == name);
+        let entry = entry.ok_or_else(|| {
+            let forms: Vec<String> = entries.iter().map(|entry| entry.form()).collect();
+            let forms = forms.join(", ");
+            format!("found {} '{name}', expected one of {forms}", M::KIND)
+        })?;
+        Ok(Self {
+            entry,
+            values: entry.values(rest)?,
+        })
     }
 
     /// Its entry.
@@ -355,9 +311,8 @@ impl<M> fmt::Display for Choice<M> {
 impl<M: Family> FromStr for Choice<M> {
     type Err = String;
 
-    /// Of the built-in ones; [`Registry::parse`] knows more.
     fn from_str(text: &str) -> Result<Self, String> {
-        Registry::default().parse(text)
+        Self::parse_with(text, M::ENTRIES)
     }
 }
 

@@ -18,7 +18,7 @@ pub struct Metric<T> {
     /// Its name in JSON; ends in its unit where it has one.
     pub name: &'static str,
     /// What it is.
-    pub help: &'static str,
+    pub about: &'static str,
     /// Its value; `None` where it has none, or is not a number.
     pub value: fn(&T) -> Option<f64>,
     /// Its row in the table; `None` where the table leaves it out.
@@ -131,7 +131,7 @@ macro_rules! metrics {
             pub const ALL: &'static [Metric<Self>] = &[$(
                 Metric {
                     name: stringify!($name),
-                    help: concat!($($doc),+).trim_ascii_start(),
+                    about: concat!($($doc),+).trim_ascii_start(),
                     value: |metrics| metrics.$name.number(),
                     row: metrics!(row $($place $label $show)?),
                 },

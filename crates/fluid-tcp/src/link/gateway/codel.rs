@@ -15,13 +15,14 @@ use tmt_core::math::num::whole;
 
 pub(super) static ENTRY: Entry = Entry {
     name: "codel",
-    help: "also some of those that have waited for long (RFC 8289); packets of flows with ECN are marked instead",
+    about: "also some of those that have waited for long (RFC 8289); packets of flows with ECN are marked instead",
     parameters: &[
         // TARGET of RFC 8289 §4.2: waiting that is not a standing queue.
         Parameter::duration("target", Span::from_millis(5)),
         // INTERVAL of §4.3: how long the waiting must stay above the target; about the largest round-trip time.
         Parameter::duration("interval", Span::from_millis(100)),
     ],
+    examples: &["codel", "codel:target=20ms,interval=200ms"],
     make: |parameters| {
         Box::new(CoDel::new(
             parameters.duration("target"),

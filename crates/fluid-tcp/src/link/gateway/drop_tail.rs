@@ -10,8 +10,9 @@ use crate::link::{Link, Usage};
 
 pub(super) static ENTRY: Entry = Entry {
     name: "drop-tail",
-    help: "packets that find the queue full",
+    about: "packets that find the queue full",
     parameters: &[],
+    examples: &["drop-tail"],
     make: |_| Box::new(Fifo(VecDeque::new())),
 };
 

@@ -41,22 +41,16 @@ pub type Make = fn(&Values<'_>) -> Box<dyn Queue>;
 /// A queue as it is registered: its name, parameters and what makes it.
 pub type Entry = named::Entry<Make>;
 
-/// Queues by name: the built-in ones, and more where they are added.
-pub type Registry = named::Registry<Make>;
-
 /// Which packets a queue drops, by name with parameters, such as `codel:target=5ms,interval=100ms`. A packet that finds
 /// no room is always dropped.
 pub type Discipline = named::Choice<Make>;
 
-/// Every queue there is.
-static BUILT_IN: [&Entry; 2] = [&drop_tail::ENTRY, &codel::ENTRY];
+/// Every queue there is; a new one is a file and a line here.
+pub static ENTRIES: &[&Entry] = &[&drop_tail::ENTRY, &codel::ENTRY];
 
 impl Family for Make {
     const KIND: &'static str = "queue";
-
-    fn built_in() -> &'static [&'static Entry] {
-        &BUILT_IN
-    }
+    const ENTRIES: &'static [&'static Entry] = ENTRIES;
 }
 
 impl Discipline {
