@@ -184,17 +184,14 @@ impl<M> Entry<M> {
         for part in text.into_iter().flat_map(|text| text.split(',')) {
             let refuse =
                 |expected: &str| format!("found '{part}', expected {expected}: {}", self.form());
-            let known = match part.split_once('=') {
-                Some((name, value)) => {
-                    let index = self.parameters.iter().position(|p| p.name == name);
-                    index.zip(Some(value))
-                }
-                None => {
-                    let index = self.parameters.iter().position(|p| p.default().is_none());
-                    index.zip(Some(part))
-                }
+            let named = part.split_once('=');
+            let is_meant = |parameter: &Parameter| match named {
+                Some((name, _)) => parameter.name == name,
+                None => parameter.default().is_none(),
             };
-            let (index, value) = known.ok_or_else(|| refuse("known parameters"))?;
+            let index = self.parameters.iter().position(is_meant);
+            let index = index.ok_or_else(|| refuse("known parameters"))?;
+            let value = named.map_or(part, |(_, value)| value);
             let parameter = &self.parameters[index];
             let value = parameter
                 .parse(value)
