@@ -12,11 +12,12 @@ mod queue;
 use tmt_core::types::Time;
 
 use crate::link::{PacketCopy, Service, SlotUse, Usage};
+use crate::named::Family;
 pub use coupled::{CoupledLink, Hold, InOrder, LostFeedback, Tail};
 pub(crate) use coupled::{CoupledQueue, Tells};
 pub(crate) use drop_tail::DropTail;
 pub(crate) use queue::QueuedLink;
-pub use queue::{Discipline, ENTRIES, Entry, Make, Queue, Taken};
+pub use queue::{Discipline, Entry, Make, Queue, Taken};
 
 /// How much the queue holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -35,6 +36,37 @@ impl Buffer {
             Self::Packets(packets) => packets,
             Self::Bytes(bytes) => bytes.checked_div(packet).unwrap_or(0),
         }
+    }
+}
+
+/// Every queue there is; a new one is a file and a line here.
+pub static ENTRIES: &[&Entry] = &[&drop_tail::ENTRY, &codel::ENTRY];
+
+impl Family for Make {
+    const KIND: &'static str = "queue";
+    const ENTRIES: &'static [&'static Entry] = ENTRIES;
+}
+
+impl Discipline {
+    /// Packets that find the queue full are dropped, and only these.
+    pub const DROP_TAIL: Self = Self::plain(&drop_tail::ENTRY);
+
+    /// Whether it drops only what finds the queue full.
+    #[must_use]
+    pub fn is_drop_tail(&self) -> bool {
+        *self == Self::DROP_TAIL
+    }
+
+    /// An empty queue.
+    #[must_use]
+    pub fn queue(&self) -> Box<dyn Queue> {
+        (self.entry().make)(&self.values())
+    }
+}
+
+impl Default for Discipline {
+    fn default() -> Self {
+        Self::DROP_TAIL
     }
 }
 
@@ -121,5 +153,30 @@ mod tests {
     fn bytes_hold_whole_packets() {
         assert_eq!(Buffer::Bytes(64_000).packets(1500), 42);
         assert_eq!(Buffer::Packets(7).packets(1500), 7);
+    }
+
+    #[test]
+    fn a_discipline_is_shown_as_it_is_read() {
+        for text in ["drop-tail", "codel:target=20ms,interval=1s"] {
+            assert_eq!(text.parse::<Discipline>().unwrap().to_string(), text);
+        }
+        assert_eq!(
+            "codel".parse::<Discipline>().unwrap().to_string(),
+            "codel:target=5ms,interval=100ms"
+        );
+        assert!("drop-tail".parse::<Discipline>().unwrap().is_drop_tail());
+        for text in [
+            "",
+            "red",
+            "codel:",
+            "codel:target",
+            "codel:target=0s",
+            "codel:x=1",
+            "codelx",
+            "codel:target=1s,target=1s",
+            "drop-tail:",
+        ] {
+            assert!(text.parse::<Discipline>().is_err(), "{text}");
+        }
     }
 }

@@ -4,9 +4,9 @@ use std::fmt;
 
 use tmt_core::types::Time;
 
-use super::{Fate, Gateway, Queued, Served, codel, drop_tail};
+use super::{Fate, Gateway, Queued, Served};
 use crate::link::{Link, Usage};
-use crate::named::{self, Family, Values};
+use crate::named::{self, Values};
 
 /// Packets that wait for the link, and which of them go next. The packet in service is not among them.
 pub trait Queue: fmt::Debug + Send {
@@ -44,37 +44,6 @@ pub type Entry = named::Entry<Make>;
 /// Which packets a queue drops, by name with parameters, such as `codel:target=5ms,interval=100ms`. A packet that finds
 /// no room is always dropped.
 pub type Discipline = named::Choice<Make>;
-
-/// Every queue there is; a new one is a file and a line here.
-pub static ENTRIES: &[&Entry] = &[&drop_tail::ENTRY, &codel::ENTRY];
-
-impl Family for Make {
-    const KIND: &'static str = "queue";
-    const ENTRIES: &'static [&'static Entry] = ENTRIES;
-}
-
-impl Discipline {
-    /// Packets that find the queue full are dropped, and only these.
-    pub const DROP_TAIL: Self = Self::plain(&drop_tail::ENTRY);
-
-    /// Whether it drops only what finds the queue full.
-    #[must_use]
-    pub fn is_drop_tail(&self) -> bool {
-        *self == Self::DROP_TAIL
-    }
-
-    /// An empty queue.
-    #[must_use]
-    pub fn queue(&self) -> Box<dyn Queue> {
-        (self.entry().make)(&self.values())
-    }
-}
-
-impl Default for Discipline {
-    fn default() -> Self {
-        Self::DROP_TAIL
-    }
-}
 
 /// A queue with its link, one packet in service at a time; departures are events.
 #[derive(Debug)]
@@ -156,35 +125,5 @@ impl<L: Link> Gateway for QueuedLink<L> {
 
     fn usage(&self, end: Time) -> Usage {
         self.link.usage(end)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_discipline_is_shown_as_it_is_read() {
-        for text in ["drop-tail", "codel:target=20ms,interval=1s"] {
-            assert_eq!(text.parse::<Discipline>().unwrap().to_string(), text);
-        }
-        assert_eq!(
-            "codel".parse::<Discipline>().unwrap().to_string(),
-            "codel:target=5ms,interval=100ms"
-        );
-        assert!("drop-tail".parse::<Discipline>().unwrap().is_drop_tail());
-        for text in [
-            "",
-            "red",
-            "codel:",
-            "codel:target",
-            "codel:target=0s",
-            "codel:x=1",
-            "codelx",
-            "codel:target=1s,target=1s",
-            "drop-tail:",
-        ] {
-            assert!(text.parse::<Discipline>().is_err(), "{text}");
-        }
     }
 }

@@ -7,7 +7,6 @@ use tmt_core::scheme::SchemeSpec;
 use tmt_core::scheme::engine::{FeedbackLoss, Machine};
 use tmt_core::types::Span;
 
-use super::hold::Hold;
 use super::packets::Shape;
 use crate::link::timeline::Timeline;
 
@@ -36,6 +35,18 @@ pub enum InOrder {
 }
 
 keywords!(InOrder { Link => "link", Flow => "flow", Off => "off" });
+
+/// How long the queue holds a packet; a lost one leaves with what loses it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Hold {
+    /// Until its last unit has been sent for the first time.
+    #[default]
+    Sent,
+    /// Until the link's feedback has told that it has arrived, or that it is lost (papers/004 §IV).
+    Acknowledged,
+}
+
+keywords!(Hold { Sent => "sent", Acknowledged => "acknowledged" });
 
 /// Feedback of the scheme that is lost on its way, and a timer that has units sent again where nothing is heard.
 #[derive(Debug, Clone, Copy, PartialEq)]
