@@ -5,4 +5,4 @@ mod keywords;
 mod registry;
 
 pub(crate) use keywords::unknown;
-pub use registry::{Choice, Domain, Entry, Family, Parameter, Value, Values};
+pub use registry::{Choice, Entry, Family, Parameter, Value, Values};

@@ -4,7 +4,7 @@ use proptest::prelude::*;
 use tmt_core::types::to_f64;
 
 use super::*;
-use crate::named::{Domain, Value};
+use crate::named::Value;
 
 #[test]
 fn parameters_left_out_take_their_values_and_all_but_such_switches_are_shown() {
@@ -69,7 +69,7 @@ fn what_is_shown_is_read_again_as_the_same() {
             let algorithm: Algorithm = text.parse().unwrap();
             assert_eq!(algorithm.to_string().parse::<Algorithm>(), Ok(algorithm));
         }
-        for parameter in entry.parameters.iter().filter(|p| p.default().is_some()) {
+        for parameter in entry.parameters.iter().filter(|p| p.default.is_some()) {
             let uses = |text: &&str| text.contains(&format!("{}=", parameter.name));
             assert!(entry.examples.iter().any(uses), "{}", parameter.name);
         }
@@ -84,14 +84,13 @@ fn algorithms() -> impl Strategy<Value = Algorithm> {
         let entry = ENTRIES[index];
         let parameters = entry.parameters.iter().zip(places);
         let given: Vec<String> = parameters
-            .filter(|(parameter, _)| !preset || parameter.default().is_none())
+            .filter(|(parameter, _)| !preset || parameter.default.is_none())
             .map(|(parameter, place): (_, f64)| {
-                let value = match parameter.domain {
-                    Domain::Number { least, most, .. } | Domain::Bare { least, most } => {
-                        Value::Number((least + place * (most - least)).clamp(least, most))
-                    }
-                    Domain::Switch { .. } => Value::Switch(place.round() > 0.5),
-                    Domain::Duration { default } => Value::Duration(default),
+                let (least, most) = parameter.range;
+                let value = match parameter.default {
+                    Some(Value::Switch(_)) => Value::Switch(place.round() > 0.5),
+                    Some(Value::Duration(default)) => Value::Duration(default),
+                    _ => Value::Number((least + place * (most - least)).clamp(least, most)),
                 };
                 format!("{}={value}", parameter.name)
             })

@@ -8,54 +8,25 @@ use std::str::FromStr;
 
 use tmt_core::types::Span;
 
-/// A parameter of an entry.
+/// A parameter of an entry: a number, a switch, or a time.
 #[derive(Debug, Clone, Copy)]
 pub struct Parameter {
     /// Its name, before the `=`.
     pub name: &'static str,
-    /// What it may be, and its default.
-    pub domain: Domain,
-}
-
-/// What a parameter may be.
-#[derive(Debug, Clone, Copy)]
-pub enum Domain {
-    /// A number from `least` to `most`.
-    Number {
-        /// Value where the text has none.
-        default: f64,
-        /// Smallest value.
-        least: f64,
-        /// Largest value.
-        most: f64,
-    },
-    /// `on` or `off`; shown only where it differs from its default.
-    Switch {
-        /// Value where the text has none.
-        default: bool,
-    },
-    /// A number from `least` to `most` that must be given, and needs no name: `fixed:20`.
-    Bare {
-        /// Smallest value.
-        least: f64,
-        /// Largest value.
-        most: f64,
-    },
-    /// A time above zero, with its unit: `5ms`.
-    Duration {
-        /// Value where the text has none.
-        default: Span,
-    },
+    /// Its value where the text has none. `None` for a number that must be given, with or without its name: `fixed:20`.
+    pub default: Option<Value>,
+    /// Smallest and largest value of a number.
+    pub range: (f64, f64),
 }
 
 /// The value of a parameter.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Value {
-    /// Of [`Domain::Number`] and [`Domain::Bare`].
+    /// A number.
     Number(f64),
-    /// Of [`Domain::Switch`].
+    /// `on` or `off`; shown only where it differs from its default.
     Switch(bool),
-    /// Of [`Domain::Duration`].
+    /// A time above zero, with its unit: `5ms`.
     Duration(Span),
 }
 
@@ -70,76 +41,62 @@ impl fmt::Display for Value {
 }
 
 impl Parameter {
+    const fn new(name: &'static str, default: Option<Value>, range: (f64, f64)) -> Self {
+        Self {
+            name,
+            default,
+            range,
+        }
+    }
+
     /// A number from `least` to `most`.
     #[must_use]
     pub const fn number(name: &'static str, default: f64, least: f64, most: f64) -> Self {
-        let domain = Domain::Number {
-            default,
-            least,
-            most,
-        };
-        Self { name, domain }
+        Self::new(name, Some(Value::Number(default)), (least, most))
     }
 
     /// `on` or `off`.
     #[must_use]
     pub const fn switch(name: &'static str, default: bool) -> Self {
-        let domain = Domain::Switch { default };
-        Self { name, domain }
+        Self::new(name, Some(Value::Switch(default)), (0.0, 1.0))
     }
 
     /// A number that must be given, with or without its name.
     #[must_use]
     pub const fn bare(name: &'static str, least: f64, most: f64) -> Self {
-        let domain = Domain::Bare { least, most };
-        Self { name, domain }
+        Self::new(name, None, (least, most))
     }
 
     /// A time above zero.
     #[must_use]
     pub const fn duration(name: &'static str, default: Span) -> Self {
-        let domain = Domain::Duration { default };
-        Self { name, domain }
-    }
-
-    /// Its value where the text has none; `None` where it must be given.
-    #[must_use]
-    pub fn default(&self) -> Option<Value> {
-        match self.domain {
-            Domain::Number { default, .. } => Some(Value::Number(default)),
-            Domain::Switch { default } => Some(Value::Switch(default)),
-            Domain::Bare { .. } => None,
-            Domain::Duration { default } => Some(Value::Duration(default)),
-        }
+        Self::new(name, Some(Value::Duration(default)), (0.0, f64::MAX))
     }
 
     fn parse(&self, text: &str) -> Result<Value, String> {
-        match self.domain {
-            Domain::Number { least, most, .. } | Domain::Bare { least, most } => text
-                .parse()
-                .ok()
-                .filter(|value| (least..=most).contains(value))
-                .map(Value::Number)
-                .ok_or_else(|| format!("a number from {least} to {most}")),
-            Domain::Switch { .. } => match text {
-                "on" => Ok(Value::Switch(true)),
-                "off" => Ok(Value::Switch(false)),
-                _ => Err("on or off".to_owned()),
+        match (self.default, text) {
+            (Some(Value::Switch(_)), "on") => Ok(Value::Switch(true)),
+            (Some(Value::Switch(_)), "off") => Ok(Value::Switch(false)),
+            (Some(Value::Switch(_)), _) => Err("on or off".to_owned()),
+            (Some(Value::Duration(_)), _) => match text.parse::<Span>() {
+                Ok(span) if !span.is_zero() => Ok(Value::Duration(span)),
+                _ => Err("a time above zero, such as 5ms".to_owned()),
             },
-            Domain::Duration { .. } => text
-                .parse()
-                .ok()
-                .filter(|span: &Span| !span.is_zero())
-                .map(Value::Duration)
-                .ok_or_else(|| "a time above zero, such as 5ms".to_owned()),
+            _ => {
+                let (least, most) = self.range;
+                let number = text.parse().ok();
+                let number = number.filter(|number| (least..=most).contains(number));
+                let expected = || format!("a number from {least} to {most}");
+                number.map(Value::Number).ok_or_else(expected)
+            }
         }
     }
 
     /// The parameter with this value, as it is typed.
     fn show(&self, value: Value) -> String {
-        match self.domain {
-            Domain::Bare { .. } => value.to_string(),
-            _ => format!("{}={value}", self.name),
+        match self.default {
+            None => value.to_string(),
+            Some(_) => format!("{}={value}", self.name),
         }
     }
 }
@@ -163,15 +120,15 @@ impl<M> Entry<M> {
     /// Its name and parameters with their defaults: `cubic[:beta=0.7,c=0.4]`.
     #[must_use]
     pub fn form(&self) -> String {
-        let show = |parameter: &Parameter| match parameter.default() {
-            Some(default) => parameter.show(default),
-            None => parameter.name.to_owned(),
+        let show = |parameter: &Parameter| {
+            let default = parameter.default.map(|default| parameter.show(default));
+            default.unwrap_or_else(|| parameter.name.to_owned())
         };
         let parameters: Vec<String> = self.parameters.iter().map(show).collect();
         let (name, parameters) = (self.name, parameters.join(","));
         if parameters.is_empty() {
             name.to_owned()
-        } else if self.parameters.iter().any(|p| p.default().is_none()) {
+        } else if self.parameters.iter().any(|p| p.default.is_none()) {
             format!("{name}:{parameters}")
         } else {
             format!("{name}[:{parameters}]")
@@ -187,7 +144,7 @@ impl<M> Entry<M> {
             let named = part.split_once('=');
             let is_meant = |parameter: &Parameter| match named {
                 Some((name, _)) => parameter.name == name,
-                None => parameter.default().is_none(),
+                None => parameter.default.is_none(),
             };
             let index = self.parameters.iter().position(is_meant);
             let index = index.ok_or_else(|| refuse("known parameters"))?;
@@ -204,7 +161,7 @@ impl<M> Entry<M> {
         filled
             .map(|(parameter, value)| {
                 let missing = || format!("found no {}, expected {}", parameter.name, self.form());
-                value.or(parameter.default()).ok_or_else(missing)
+                value.or(parameter.default).ok_or_else(missing)
             })
             .collect()
     }
@@ -295,8 +252,8 @@ impl<M> fmt::Display for Choice<M> {
         f.write_str(self.entry.name)?;
         let mut separator = ':';
         for (parameter, value) in self.entry.parameters.iter().zip(&self.values) {
-            let is_default = parameter.default() == Some(*value);
-            if !(matches!(parameter.domain, Domain::Switch { .. }) && is_default) {
+            let is_shown = !matches!(value, Value::Switch(_)) || parameter.default != Some(*value);
+            if is_shown {
                 write!(f, "{separator}{}", parameter.show(*value))?;
                 separator = ',';
             }
@@ -321,12 +278,9 @@ pub struct Values<'a> {
 }
 
 impl Values<'_> {
-    fn get(&self, name: &str) -> Value {
-        let index = self.parameters.iter().position(|p| p.name == name);
-        match index.and_then(|index| self.values.get(index)) {
-            Some(value) => *value,
-            None => panic!("the entry declares no parameter {name}"),
-        }
+    fn get(&self, name: &str) -> Option<Value> {
+        let index = self.parameters.iter().position(|p| p.name == name)?;
+        self.values.get(index).copied()
     }
 
     /// The number of this name.
@@ -336,7 +290,7 @@ impl Values<'_> {
     #[must_use]
     pub fn number(&self, name: &str) -> f64 {
         match self.get(name) {
-            Value::Number(number) => number,
+            Some(Value::Number(number)) => number,
             other => panic!("{name} is {other:?}, not a number"),
         }
     }
@@ -348,7 +302,7 @@ impl Values<'_> {
     #[must_use]
     pub fn is_on(&self, name: &str) -> bool {
         match self.get(name) {
-            Value::Switch(on) => on,
+            Some(Value::Switch(on)) => on,
             other => panic!("{name} is {other:?}, not a switch"),
         }
     }
@@ -360,7 +314,7 @@ impl Values<'_> {
     #[must_use]
     pub fn duration(&self, name: &str) -> Span {
         match self.get(name) {
-            Value::Duration(span) => span,
+            Some(Value::Duration(span)) => span,
             other => panic!("{name} is {other:?}, not a time"),
         }
     }

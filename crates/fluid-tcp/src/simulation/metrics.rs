@@ -66,46 +66,9 @@ impl Show {
     }
 }
 
-/// A type that metrics have.
-trait Reported {
-    /// It as a number, if it is one.
-    fn number(&self) -> Option<f64>;
-}
-
-impl Reported for u64 {
-    fn number(&self) -> Option<f64> {
-        Some(to_f64(*self))
-    }
-}
-
-impl Reported for u32 {
-    fn number(&self) -> Option<f64> {
-        Some(f64::from(*self))
-    }
-}
-
-impl Reported for Option<f64> {
-    fn number(&self) -> Option<f64> {
-        *self
-    }
-}
-
-impl Reported for Option<u64> {
-    fn number(&self) -> Option<f64> {
-        self.map(to_f64)
-    }
-}
-
-impl Reported for BTreeMap<u32, u64> {
-    fn number(&self) -> Option<f64> {
-        None
-    }
-}
-
-impl Reported for Precision {
-    fn number(&self) -> Option<f64> {
-        None
-    }
+/// A value as a number, if JSON has it as one.
+fn number(value: impl Serialize) -> Option<f64> {
+    serde_json::to_value(value).ok()?.as_f64()
 }
 
 /// A struct of metrics, made from one expression each, and the list of them. In the order of JSON: what it is, its name
@@ -132,7 +95,7 @@ macro_rules! metrics {
                 Metric {
                     name: stringify!($name),
                     about: concat!($($doc),+).trim_ascii_start(),
-                    value: |metrics| metrics.$name.number(),
+                    value: |metrics| number(&metrics.$name),
                     row: metrics!(row $($place $label $show)?),
                 },
             )+];

@@ -5,7 +5,8 @@ use std::fmt;
 use std::str::FromStr;
 
 use fluid_tcp::endpoint::sender::Why;
-use fluid_tcp::log::{CopyStory, Served, Story};
+use fluid_tcp::link;
+use fluid_tcp::log::{CopyStory, Story};
 use fluid_tcp::simulation::probe::Refused;
 use serde::Serialize;
 use tmt_core::types::{Span, Time};
@@ -168,7 +169,7 @@ impl Copy {
 }
 
 impl Lldus {
-    fn of(plan: &TimelinePlan, served: Served) -> Self {
+    fn of(plan: &TimelinePlan, served: link::Service) -> Self {
         let mut lldus = Self::default();
         let rows = plan.timeline.len();
         for unit in served.first_unit..=served.last_unit {
