@@ -64,20 +64,6 @@ pub struct CongestionEvent {
     pub cause: Cause,
 }
 
-impl CongestionEvent {
-    /// Window and threshold after it, where the window falls to `threshold` segments (RFC 5681 §3.1): from one segment
-    /// after a timeout, and with the `old` threshold where the same packet times out again.
-    #[must_use]
-    pub fn leaves(&self, threshold: f64, old: Option<f64>) -> (f64, Option<f64>) {
-        let threshold = threshold.max(LEAST_SSTHRESH);
-        match self.cause {
-            Cause::RepeatedTimeout => (1.0, old),
-            Cause::Timeout => (1.0, Some(threshold)),
-            Cause::FastRetransmit | Cause::Ecn => (threshold, Some(threshold)),
-        }
-    }
-}
-
 /// What congestion was inferred from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Cause {
@@ -96,6 +82,44 @@ impl Cause {
     #[must_use]
     pub fn restarts(self) -> bool {
         matches!(self, Self::Timeout | Self::RepeatedTimeout)
+    }
+}
+
+/// A congestion window with its slow-start threshold, segments.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Window {
+    /// The congestion window; fractions are allowed.
+    pub cwnd: f64,
+    /// The threshold; none before it was first set, or where there is no slow start to end.
+    pub ssthresh: Option<f64>,
+}
+
+impl Window {
+    /// A window in the first slow start.
+    #[must_use]
+    pub const fn new(cwnd: f64) -> Self {
+        let ssthresh = None;
+        Self { cwnd, ssthresh }
+    }
+
+    /// Whether it is below the threshold.
+    #[must_use]
+    pub fn in_slow_start(&self) -> bool {
+        self.ssthresh.is_none_or(|ssthresh| self.cwnd < ssthresh)
+    }
+
+    /// Cuts the window to `threshold` segments, 2 at least (RFC 5681 §3.1): after a timeout to one segment, with the
+    /// threshold as it is where the same packet times out again.
+    pub fn cut(&mut self, event: &CongestionEvent, threshold: f64) {
+        let threshold = threshold.max(LEAST_SSTHRESH);
+        self.cwnd = if event.cause.restarts() {
+            1.0
+        } else {
+            threshold
+        };
+        if event.cause != Cause::RepeatedTimeout {
+            self.ssthresh = Some(threshold);
+        }
     }
 }
 
@@ -120,11 +144,15 @@ pub trait CongestionControl: Keep + fmt::Debug + Send {
     fn on_ack(&mut self, ack: &AckEvent);
     /// Congestion was inferred: the window becomes what it is to be after recovery, or 1 after a timeout.
     fn on_congestion(&mut self, event: &CongestionEvent);
+    /// The window, and the threshold of slow start.
+    fn window(&self) -> Window;
     /// The congestion window, segments.
-    fn cwnd(&self) -> f64;
-    /// The slow-start threshold, segments; none before it was first set, or where there is no slow start to end.
+    fn cwnd(&self) -> f64 {
+        self.window().cwnd
+    }
+    /// The slow-start threshold, segments.
     fn ssthresh(&self) -> Option<f64> {
-        None
+        self.window().ssthresh
     }
     /// Whether, without SACK, a fast recovery goes on after a partial acknowledgement (RFC 6582); the
     /// first one ends it where not (RFC 5681 §3.2).

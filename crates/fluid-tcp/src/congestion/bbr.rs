@@ -45,7 +45,7 @@ use tmt_core::types::{Span, Time, to_f64};
 
 use super::{
     AckEvent, Cause, CongestionControl, CongestionEvent, Entry, LostPacket, Parameter, RateSample,
-    Values,
+    Values, Window,
 };
 use aggregation::Aggregation;
 use congestion::{Bounds, Signals};
@@ -373,8 +373,8 @@ impl CongestionControl for Bbr {
         }
     }
 
-    fn cwnd(&self) -> f64 {
-        self.cwnd
+    fn window(&self) -> Window {
+        Window::new(self.cwnd)
     }
 
     fn pacing_rate(&self) -> Option<f64> {

@@ -38,6 +38,7 @@ use super::bbr::rounds::Rounds;
 use super::bbr::{MIN_PIPE, NOMINAL_RTT, PACING_MARGIN, srtt_seconds};
 use super::{
     AckEvent, Cause, CongestionControl, CongestionEvent, Entry, LostPacket, Parameter, Values,
+    Window,
 };
 use cycle::CYCLE;
 use policer::Policer;
@@ -371,8 +372,8 @@ impl CongestionControl for Bbr1 {
         }
     }
 
-    fn cwnd(&self) -> f64 {
-        self.cwnd
+    fn window(&self) -> Window {
+        Window::new(self.cwnd)
     }
 
     fn pacing_rate(&self) -> Option<f64> {

@@ -16,6 +16,7 @@
 use super::backlog::{Backlog, Round};
 use super::{
     AckEvent, Cause, CongestionControl, CongestionEvent, Entry, LEAST_SSTHRESH, Parameter, Values,
+    Window,
 };
 use tmt_core::math::num::pow;
 
@@ -95,7 +96,7 @@ impl CongestionControl for Compound {
 
     fn on_ack(&mut self, _ack: &AckEvent) {
         let ended = self.queued.ended();
-        if self.ssthresh.is_none_or(|ssthresh| self.win() < ssthresh) {
+        if self.window().in_slow_start() {
             self.cwnd += 1.0;
             return;
         }
@@ -123,12 +124,11 @@ impl CongestionControl for Compound {
         }
     }
 
-    fn cwnd(&self) -> f64 {
-        self.win()
-    }
-
-    fn ssthresh(&self) -> Option<f64> {
-        self.ssthresh
+    fn window(&self) -> Window {
+        Window {
+            cwnd: self.win(),
+            ssthresh: self.ssthresh,
+        }
     }
 }
 

@@ -3,7 +3,7 @@
 //! It is no congestion control. Losses are still found and repeated by the sender, by fast retransmit and by
 //! timeouts, but the window stays W; the initial window is W, too. No specification, so no deviations.
 
-use super::{AckEvent, CongestionControl, CongestionEvent, Entry, Parameter};
+use super::{AckEvent, CongestionControl, CongestionEvent, Entry, Parameter, Window};
 
 pub(super) static ENTRY: Entry = Entry {
     name: "fixed",
@@ -21,8 +21,8 @@ impl CongestionControl for Fixed {
 
     fn on_congestion(&mut self, _event: &CongestionEvent) {}
 
-    fn cwnd(&self) -> f64 {
-        self.0
+    fn window(&self) -> Window {
+        Window::new(self.0)
     }
 
     fn answers_marks(&self) -> bool {

@@ -5,7 +5,7 @@
 //! start with `hystart=on` is RFC 9406's.
 
 use super::hystart::{HyStart, slow_start};
-use super::{AckEvent, CongestionControl, CongestionEvent, Entry, Parameter};
+use super::{AckEvent, CongestionControl, CongestionEvent, Entry, Parameter, Window};
 
 pub(super) static ENTRY: Entry = Entry {
     name: "newreno",
@@ -19,8 +19,7 @@ pub(super) static ENTRY: Entry = Entry {
 
 #[derive(Debug, Clone)]
 pub(super) struct NewReno {
-    cwnd: f64,
-    ssthresh: Option<f64>,
+    window: Window,
     hystart: Option<HyStart>,
     /// Whether a fast recovery goes on after a partial acknowledgement.
     pub(super) recovers_by_partial: bool,
@@ -29,8 +28,7 @@ pub(super) struct NewReno {
 impl NewReno {
     pub(super) fn new(initial_window: f64, hystart: bool) -> Self {
         Self {
-            cwnd: initial_window,
-            ssthresh: None,
+            window: Window::new(initial_window),
             hystart: hystart.then(HyStart::default),
             recovers_by_partial: true,
         }
@@ -39,25 +37,20 @@ impl NewReno {
 
 impl CongestionControl for NewReno {
     fn on_ack(&mut self, ack: &AckEvent) {
-        if self.ssthresh.is_none_or(|ssthresh| self.cwnd < ssthresh) {
-            let window = (&mut self.cwnd, &mut self.ssthresh);
-            slow_start(&mut self.hystart, ack, window);
+        if self.window.in_slow_start() {
+            slow_start(&mut self.hystart, ack, &mut self.window);
         } else {
-            self.cwnd += 1.0 / self.cwnd;
+            self.window.cwnd += 1.0 / self.window.cwnd;
         }
     }
 
     fn on_congestion(&mut self, event: &CongestionEvent) {
         // RFC 5681 equation (4).
-        (self.cwnd, self.ssthresh) = event.leaves(event.in_flight / 2.0, self.ssthresh);
+        self.window.cut(event, event.in_flight / 2.0);
     }
 
-    fn cwnd(&self) -> f64 {
-        self.cwnd
-    }
-
-    fn ssthresh(&self) -> Option<f64> {
-        self.ssthresh
+    fn window(&self) -> Window {
+        self.window
     }
 
     fn recovers_by_partial(&self) -> bool {
