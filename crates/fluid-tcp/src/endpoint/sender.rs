@@ -29,11 +29,11 @@ use std::collections::VecDeque;
 
 use tmt_core::types::{Span, Time, to_f64};
 
-use crate::congestion::{AckEvent, CongestionControl};
+use crate::congestion::{AckEvent, Cause, CongestionControl, CongestionEvent};
 use crate::endpoint::ranges::RangeSet;
 use crate::endpoint::receiver::Ack;
 use crate::endpoint::rtt::RttEstimator;
-use crate::endpoint::{Endpoint, LossDetection, RttSampling};
+use crate::endpoint::{CutFrom, Endpoint, LossDetection, RttSampling};
 use ack_accounting::News;
 use f_rto::Doubt;
 use pacing::Pacer;
@@ -565,6 +565,22 @@ impl Sender {
     /// What the sender may have in flight.
     fn window(&self) -> f64 {
         self.cc.cwnd().min(to_f64(self.endpoint.rwnd))
+    }
+
+    /// What a loss cuts the window from.
+    fn cut_basis(&self) -> f64 {
+        match self.endpoint.cut_from {
+            CutFrom::Flight => self.flight(),
+            CutFrom::Window => self.window(),
+        }
+    }
+
+    fn cut(&mut self, now: Time, in_flight: f64, cause: Cause) {
+        self.cc.on_congestion(&CongestionEvent {
+            now,
+            in_flight,
+            cause,
+        });
     }
 
     fn grow(&mut self, ack: &AckEvent) {

@@ -296,6 +296,8 @@ fn fairness(values: impl Iterator<Item = f64>) -> Option<f64> {
 
 #[cfg(test)]
 mod tests {
+    use tmt_core::types::Span;
+
     use super::*;
 
     #[test]
@@ -309,7 +311,7 @@ mod tests {
     /// Against serde: every field is listed under its name, with its value.
     #[test]
     fn the_list_of_metrics_is_what_json_has() {
-        let setup = Setup::new(Vec::new(), Default::default(), Default::default());
+        let setup = Setup::new(Vec::new(), Span::ZERO, Span::ZERO);
         let report = RunReport::new(&setup, Time::ZERO, Usage::default(), &[]);
         let json = serde_json::to_value(&report.total).unwrap();
         let json = json.as_object().unwrap();

@@ -255,7 +255,9 @@ impl<'a> Observed<'a> {
             return (flows, observed(Counts::default(), none));
         };
         let mut counts = first.counts.clone();
-        others.iter().for_each(|flow| counts.add(&flow.counts));
+        for flow in others {
+            counts.add(&flow.counts);
+        }
         let shared = tallies.first().and_then(|tally| tally.total.as_ref());
         let delays = shared.map_or(first.delays, |waits| Delayed::from(&*waits.borrow()));
         let total = observed(counts, delays);
