@@ -8,7 +8,7 @@ use tmt_core::scheme::engine::{FeedbackLoss, Machine};
 use tmt_core::types::Span;
 
 use super::packets::Shape;
-use crate::link::timeline::Timeline;
+use crate::link::timeline::SlotTrace;
 
 /// What becomes of the last codeword of a packet whose units do not fill it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -63,7 +63,7 @@ pub struct LostFeedback {
 #[derive(Debug, Clone)]
 pub struct CoupledLink {
     /// The slots.
-    pub trace: Arc<Timeline>,
+    pub trace: Arc<SlotTrace>,
     /// The scheme; its own `in-order` is that of LLDUs and has no effect here.
     pub scheme: SchemeSpec,
     /// Extra delay of the feedback, fb.
