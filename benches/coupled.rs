@@ -7,12 +7,12 @@ use std::sync::Arc;
 
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use fluid_tcp::endpoint::Profile;
-use fluid_tcp::link::gateway::{CoupledLink, Discipline, Hold, InOrder, Tail};
+use fluid_tcp::link::gateway::{CoupledLink, Hold, InOrder, Tail};
 use fluid_tcp::link::timeline::{Builder, Timeline};
 use fluid_tcp::simulation::probe::NoProbe;
-use fluid_tcp::simulation::{Flow, Path, ReturnPath, Setup, run_coupled};
+use fluid_tcp::simulation::{Flow, Setup, run_coupled};
 use tmt_core::channel::{Channel, ChannelSpec};
-use tmt_core::types::{Bytes, Span, Time};
+use tmt_core::types::{Span, Time};
 
 /// Slots of 33 B at 2.34 Mbps.
 const SLOT: u64 = 112_820;
@@ -37,23 +37,12 @@ fn trace() -> Arc<Timeline> {
 
 /// A flow with a window that fills the link, of so many packets.
 fn setup(packets: Option<u64>) -> Setup {
-    Setup {
-        discipline: Discipline::DropTail,
-        path: Path::default(),
-        return_path: ReturnPath::default(),
-        flows: vec![Flow {
-            algorithm: "fixed:60".parse().unwrap(),
-            endpoint: Profile::Rfc.endpoint(),
-            start: Span::ZERO,
-            packets,
-        }],
-        packet: Bytes(1500),
-        rtt: Span::from_millis(100),
-        buffer: 100,
-        begin: Time::ZERO,
-        end: Time::from_nanos(SLOTS * SLOT).unwrap(),
-        link_rate_bps: None,
-    }
+    let flow = Flow {
+        packets,
+        ..Flow::new("fixed:60".parse().unwrap(), Profile::Rfc.endpoint())
+    };
+    let duration = Span::from_nanos(SLOTS * SLOT).unwrap();
+    Setup::new(vec![flow], Span::from_millis(100), duration)
 }
 
 fn link(trace: &Arc<Timeline>, scheme: &str) -> CoupledLink {

@@ -6,32 +6,16 @@
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use fluid_tcp::endpoint::Profile;
 use fluid_tcp::link::SyntheticLink;
-use fluid_tcp::link::gateway::Discipline;
 use fluid_tcp::simulation::metrics::RunReport;
 use fluid_tcp::simulation::probe::NoProbe;
-use fluid_tcp::simulation::{Flow, Path, ReturnPath, Setup, run};
+use fluid_tcp::simulation::{Flow, Setup, run};
 use tmt_core::channel::{Channel, ChannelSpec};
-use tmt_core::types::{BitRate, Bytes, Span, Time};
+use tmt_core::types::{BitRate, Span, Time};
 
 /// 400 s of 2.34 Mbps, 500 ms, one loss in a thousand packets (set B of the peers).
 fn simulate(cc: &str) -> RunReport {
-    let setup = Setup {
-        discipline: Discipline::DropTail,
-        path: Path::default(),
-        return_path: ReturnPath::default(),
-        flows: vec![Flow {
-            algorithm: cc.parse().unwrap(),
-            endpoint: Profile::Rfc.endpoint(),
-            start: Span::ZERO,
-            packets: None,
-        }],
-        packet: Bytes(1500),
-        rtt: Span::from_millis(500),
-        buffer: 100,
-        begin: Time::ZERO,
-        end: Time::ZERO.checked_add(Span::from_secs(400)).unwrap(),
-        link_rate_bps: None,
-    };
+    let flow = Flow::new(cc.parse().unwrap(), Profile::Rfc.endpoint());
+    let setup = Setup::new(vec![flow], Span::from_millis(500), Span::from_secs(400));
     let channel = Channel::new(ChannelSpec::Bernoulli { p: 1e-3 }, 1);
     let link = SyntheticLink::new(
         BitRate(2_340_000),

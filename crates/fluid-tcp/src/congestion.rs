@@ -1,7 +1,7 @@
 //! Congestion control: the trait, and the registry by name.
 //!
 //! A controller sees events and answers with a window; when and what to send is the sender's. A new
-//! one is one file in `congestion/` and one line in `REGISTRY`.
+//! one is one file in `congestion/` and one line in [`ENTRIES`], or an [`Entry`] of another crate.
 
 mod backlog;
 mod bbr;
@@ -18,10 +18,10 @@ mod vegas;
 mod westwood;
 
 use std::fmt;
-use std::str::FromStr;
 
 use tmt_core::types::{Span, Time};
 
+use crate::named::{self, Family, Parameter, Values};
 pub use rate::{LostPacket, RateSample};
 
 /// An acknowledgement arrived.
@@ -64,19 +64,6 @@ pub struct CongestionEvent {
     pub cause: Cause,
 }
 
-impl CongestionEvent {
-    /// Window and threshold after it, where the window falls to `threshold` segments (RFC 5681 §3.1): from one segment
-    /// after a timeout, and with the `old` threshold where the same packet times out again.
-    fn leaves(&self, threshold: f64, old: Option<f64>) -> (f64, Option<f64>) {
-        let threshold = threshold.max(LEAST_SSTHRESH);
-        match self.cause {
-            Cause::RepeatedTimeout => (1.0, old),
-            Cause::Timeout => (1.0, Some(threshold)),
-            Cause::FastRetransmit | Cause::Ecn => (threshold, Some(threshold)),
-        }
-    }
-}
-
 /// What congestion was inferred from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Cause {
@@ -95,6 +82,44 @@ impl Cause {
     #[must_use]
     pub fn restarts(self) -> bool {
         matches!(self, Self::Timeout | Self::RepeatedTimeout)
+    }
+}
+
+/// A congestion window with its slow-start threshold, segments.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Window {
+    /// The congestion window; fractions are allowed.
+    pub cwnd: f64,
+    /// The threshold; none before it was first set, or where there is no slow start to end.
+    pub ssthresh: Option<f64>,
+}
+
+impl Window {
+    /// A window in the first slow start.
+    #[must_use]
+    pub const fn new(cwnd: f64) -> Self {
+        let ssthresh = None;
+        Self { cwnd, ssthresh }
+    }
+
+    /// Whether it is below the threshold.
+    #[must_use]
+    pub fn in_slow_start(&self) -> bool {
+        self.ssthresh.is_none_or(|ssthresh| self.cwnd < ssthresh)
+    }
+
+    /// Cuts the window to `threshold` segments, 2 at least (RFC 5681 §3.1): after a timeout to one segment, with the
+    /// threshold as it is where the same packet times out again.
+    pub fn cut(&mut self, event: &CongestionEvent, threshold: f64) {
+        let threshold = threshold.max(LEAST_SSTHRESH);
+        self.cwnd = if event.cause.restarts() {
+            1.0
+        } else {
+            threshold
+        };
+        if event.cause != Cause::RepeatedTimeout {
+            self.ssthresh = Some(threshold);
+        }
     }
 }
 
@@ -119,10 +144,16 @@ pub trait CongestionControl: Keep + fmt::Debug + Send {
     fn on_ack(&mut self, ack: &AckEvent);
     /// Congestion was inferred: the window becomes what it is to be after recovery, or 1 after a timeout.
     fn on_congestion(&mut self, event: &CongestionEvent);
+    /// The window, and the threshold of slow start.
+    fn window(&self) -> Window;
     /// The congestion window, segments.
-    fn cwnd(&self) -> f64;
-    /// The slow-start threshold, segments; none before it was first set.
-    fn ssthresh(&self) -> Option<f64>;
+    fn cwnd(&self) -> f64 {
+        self.window().cwnd
+    }
+    /// The slow-start threshold, segments.
+    fn ssthresh(&self) -> Option<f64> {
+        self.window().ssthresh
+    }
     /// Whether, without SACK, a fast recovery goes on after a partial acknowledgement (RFC 6582); the
     /// first one ends it where not (RFC 5681 §3.2).
     fn recovers_by_partial(&self) -> bool {
@@ -159,61 +190,40 @@ pub trait CongestionControl: Keep + fmt::Debug + Send {
     fn on_restart(&mut self, _now: Time) {}
 }
 
+/// Makes a controller with this initial window, segments, and the values of its entry's parameters.
+pub type Make = fn(f64, &Values<'_>) -> Box<dyn CongestionControl>;
+
+/// A congestion control as it is registered: its name, parameters and what makes it.
+pub type Entry = named::Entry<Make>;
+
 /// A controller by name with its parameters, such as `cubic:beta=0.8,c=0.4`.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Algorithm {
-    entry: &'static Entry,
-    parameters: Vec<f64>,
+pub type Algorithm = named::Choice<Make>;
+
+/// Every controller there is; a new one is a file and a line here.
+pub static ENTRIES: &[&Entry] = &[
+    &reno::ENTRY,
+    &newreno::ENTRY,
+    &cubic::ENTRY,
+    &compound::ENTRY,
+    &hybla::ENTRY,
+    &westwood::ENTRY,
+    &vegas::ENTRY,
+    &bbr1::ENTRY,
+    &bbr::ENTRY,
+    &fixed::ENTRY,
+];
+
+impl Family for Make {
+    const KIND: &'static str = "congestion control";
+    const ENTRIES: &'static [&'static Entry] = ENTRIES;
 }
 
-/// A parameter.
-#[derive(Debug, Clone, Copy)]
-struct Parameter {
-    name: &'static str,
-    /// When left out; 1 is on.
-    value: f64,
-    domain: Domain,
-}
-
-/// What a parameter may be.
-#[derive(Debug, Clone, Copy)]
-enum Domain {
-    /// From the first to the second.
-    Number(f64, f64),
-    /// `on` or `off`.
-    Switch,
-    /// From the first to the second; must be given, and stands without its name: `fixed:20`.
-    Bare(f64, f64),
-}
-
-/// A line of the registry.
-#[derive(Debug)]
-struct Entry {
-    name: &'static str,
-    parameters: &'static [Parameter],
-    /// Makes a controller with this initial window and these parameters, in the order above.
-    make: fn(f64, &[f64]) -> Box<dyn CongestionControl>,
-}
-
-impl PartialEq for Entry {
-    fn eq(&self, other: &Self) -> bool {
-        self.name == other.name
+/// CUBIC, as most hosts run.
+impl Default for Algorithm {
+    fn default() -> Self {
+        Self::with_defaults(&cubic::ENTRY)
     }
 }
-
-/// Every controller there is.
-static REGISTRY: [Entry; 10] = [
-    reno::ENTRY,
-    newreno::ENTRY,
-    cubic::ENTRY,
-    compound::ENTRY,
-    hybla::ENTRY,
-    westwood::ENTRY,
-    vegas::ENTRY,
-    bbr1::ENTRY,
-    bbr::ENTRY,
-    fixed::ENTRY,
-];
 
 /// The smallest slow-start threshold, segments (RFC 5681 §3.1).
 const LEAST_SSTHRESH: f64 = 2.0;
@@ -222,205 +232,7 @@ impl Algorithm {
     /// The controller at the start of a connection with this initial window, segments.
     #[must_use]
     pub fn start(&self, initial_window: f64) -> Box<dyn CongestionControl> {
-        (self.entry.make)(initial_window, &self.parameters)
-    }
-
-    /// The names of all controllers.
-    #[must_use]
-    pub fn names() -> Vec<&'static str> {
-        REGISTRY.iter().map(|entry| entry.name).collect()
-    }
-
-    /// How each is written, with its parameters and their defaults.
-    #[must_use]
-    pub fn forms() -> Vec<String> {
-        REGISTRY.iter().map(Entry::form).collect()
-    }
-}
-
-impl Parameter {
-    const fn number(name: &'static str, value: f64, least: f64, most: f64) -> Self {
-        Self {
-            name,
-            value,
-            domain: Domain::Number(least, most),
-        }
-    }
-
-    const fn switch(name: &'static str) -> Self {
-        Self {
-            name,
-            value: 0.0,
-            domain: Domain::Switch,
-        }
-    }
-
-    /// A switch that is on when left out.
-    const fn switched_on(name: &'static str) -> Self {
-        Self {
-            value: 1.0,
-            ..Self::switch(name)
-        }
-    }
-
-    const fn bare(name: &'static str, least: f64, most: f64) -> Self {
-        Self {
-            name,
-            value: least,
-            domain: Domain::Bare(least, most),
-        }
-    }
-
-    fn is_bare(&self) -> bool {
-        matches!(self.domain, Domain::Bare(..))
-    }
-
-    /// Whether this value is a switch as it stands when left out: then it need not be shown.
-    fn goes_without_saying(&self, value: f64) -> bool {
-        matches!(self.domain, Domain::Switch) && is_on(value) == is_on(self.value)
-    }
-
-    /// The parameter with this value as it is typed.
-    fn show(&self, value: f64) -> String {
-        match self.domain {
-            Domain::Number(..) => format!("{}={value}", self.name),
-            Domain::Switch => format!("{}={}", self.name, if is_on(value) { "on" } else { "off" }),
-            Domain::Bare(..) => value.to_string(),
-        }
-    }
-
-    fn parse(&self, text: &str) -> Result<f64, String> {
-        match self.domain {
-            Domain::Number(least, most) | Domain::Bare(least, most) => text
-                .parse()
-                .ok()
-                .filter(|value| (least..=most).contains(value))
-                .ok_or_else(|| format!("is no number from {least} to {most}")),
-            Domain::Switch => match text {
-                "on" => Ok(1.0),
-                "off" => Ok(0.0),
-                _ => Err("is neither on nor off".to_owned()),
-            },
-        }
-    }
-}
-
-/// Whether a switch with this value is on.
-fn is_on(value: f64) -> bool {
-    value > 0.5
-}
-
-impl Entry {
-    fn form(&self) -> String {
-        let parameters: Vec<String> = self
-            .parameters
-            .iter()
-            .map(|parameter| {
-                if parameter.is_bare() {
-                    parameter.name.to_owned()
-                } else {
-                    parameter.show(parameter.value)
-                }
-            })
-            .collect();
-        let parameters = parameters.join(",");
-        if parameters.is_empty() {
-            self.name.to_owned()
-        } else if self.parameters.iter().any(Parameter::is_bare) {
-            format!("{}:{parameters}", self.name)
-        } else {
-            format!("{}[:{parameters}]", self.name)
-        }
-    }
-}
-
-impl fmt::Display for Algorithm {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.entry.name)?;
-        let parameters = self.entry.parameters.iter().zip(&self.parameters);
-        let shown = parameters.filter(|(parameter, value)| !parameter.goes_without_saying(**value));
-        for (index, (parameter, value)) in shown.enumerate() {
-            write!(
-                f,
-                "{}{}",
-                if index == 0 { ':' } else { ',' },
-                parameter.show(*value)
-            )?;
-        }
-        Ok(())
-    }
-}
-
-/// CUBIC, as most hosts run.
-impl Default for Algorithm {
-    fn default() -> Self {
-        let entry = REGISTRY.iter().find(|entry| entry.name == "cubic");
-        let entry = entry.unwrap_or(&REGISTRY[0]);
-        Self {
-            entry,
-            parameters: entry
-                .parameters
-                .iter()
-                .map(|parameter| parameter.value)
-                .collect(),
-        }
-    }
-}
-
-/// Why a controller's text was refused.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct AlgorithmError(String);
-
-impl fmt::Display for AlgorithmError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-
-impl std::error::Error for AlgorithmError {}
-
-impl FromStr for Algorithm {
-    type Err = AlgorithmError;
-
-    fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let (name, rest) = text
-            .split_once(':')
-            .map_or((text, None), |(name, rest)| (name, Some(rest)));
-        let entry = REGISTRY
-            .iter()
-            .find(|entry| entry.name == name)
-            .ok_or_else(|| {
-                AlgorithmError(format!(
-                    "'{name}' is no congestion control; expected one of {}",
-                    Self::forms().join(", ")
-                ))
-            })?;
-        let mut parameters: Vec<f64> = entry.parameters.iter().map(|p| p.value).collect();
-        let mut given = vec![false; parameters.len()];
-        for part in rest.into_iter().flat_map(|rest| rest.split(',')) {
-            let refuse =
-                |why: &str| AlgorithmError(format!("'{part}' {why}; expected {}", entry.form()));
-            let (index, value) = match part.split_once('=') {
-                Some((key, value)) => (entry.parameters.iter().position(|p| p.name == key), value),
-                None => (entry.parameters.iter().position(Parameter::is_bare), part),
-            };
-            let index = index.ok_or_else(|| refuse(&format!("is no parameter of {name}")))?;
-            let value = entry.parameters[index]
-                .parse(value)
-                .map_err(|why| refuse(&why))?;
-            if std::mem::replace(&mut given[index], true) {
-                return Err(refuse("stands twice"));
-            }
-            parameters[index] = value;
-        }
-        let missing = |(p, given): (&Parameter, &bool)| p.is_bare() && !given;
-        if entry.parameters.iter().zip(&given).any(missing) {
-            return Err(AlgorithmError(format!(
-                "'{text}' lacks a value; expected {}",
-                entry.form()
-            )));
-        }
-        Ok(Self { entry, parameters })
+        (self.entry().make)(initial_window, &self.values())
     }
 }
 

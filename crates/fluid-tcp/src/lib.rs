@@ -2,6 +2,7 @@
 //!
 //! The layers, from the bottom to the top; a module uses only modules above it in this list
 //! (`tests/architecture.rs` checks it):
+//! - [`named`]: settings and registries by name, with their parameters.
 //! - [`congestion`]: windows. One controller, one file; it never sees a packet.
 //! - [`endpoint`]: both ends of a flow, without a clock of their own.
 //! - [`link`]: what a packet meets on its way: queues, links, and the timelines under them.
@@ -20,7 +21,7 @@
 )]
 
 #[macro_use]
-mod keywords;
+pub mod named;
 
 pub mod audit;
 pub mod congestion;

@@ -7,7 +7,7 @@ mod qlog;
 mod series;
 mod slots;
 
-pub use explain::{CopyStory, Explain, Served, Story};
+pub use explain::{CopyStory, Explain, Story};
 pub use packets::PacketLog;
 pub use pcap::{HEADERS, LARGEST, Pcap, PcapFlow};
 pub use qlog::Qlog;

@@ -3,12 +3,14 @@
 use std::sync::Arc;
 
 use fluid_tcp::audit::{AuditReport, audit, audit_with_slots};
+use fluid_tcp::congestion;
 use fluid_tcp::endpoint::{CutFrom, Endpoint, LossDetection, Profile, Recovery, RttSampling};
-use fluid_tcp::link::gateway::{CoupledLink, Discipline, Hold, InOrder, LostFeedback, Tail};
+use fluid_tcp::link::gateway::{self, CoupledLink, Discipline, Hold, InOrder, LostFeedback, Tail};
 use fluid_tcp::link::return_link::ReturnTrace;
 use fluid_tcp::link::timeline::Builder;
 use fluid_tcp::link::{Link, SyntheticLink, TimelineLink};
 use fluid_tcp::log::{PacketLog, SlotLog};
+use fluid_tcp::named::Entry;
 use fluid_tcp::simulation::metrics::RunReport;
 use fluid_tcp::simulation::probe::All;
 use fluid_tcp::simulation::{Flow, Path, ReturnPath, Setup, SplitWindow, run, run_coupled};
@@ -24,21 +26,11 @@ const PACKET: Bytes = Bytes(1500);
 
 const TEXT: TableForm = TableForm::Text(None);
 
-const CONTROLLERS: &[&str] = &[
-    "reno",
-    "newreno",
-    "newreno:hystart=on",
-    "cubic",
-    "cubic:hystart=on",
-    "compound",
-    "hybla",
-    "hybla:estimate=on",
-    "westwood",
-    "vegas",
-    "bbr1",
-    "bbr",
-    "fixed:20",
-];
+/// Texts of every entry, with presets and with all that it takes.
+fn examples<M>(entries: &[&'static Entry<M>]) -> Vec<&'static str> {
+    let texts = entries.iter().flat_map(|entry| entry.examples);
+    texts.copied().collect()
+}
 
 /// Both ends of a flow, any way they can be set.
 fn endpoints() -> impl Strategy<Value = Endpoint> {
@@ -103,7 +95,7 @@ fn endpoints() -> impl Strategy<Value = Endpoint> {
 fn flows() -> impl Strategy<Value = Vec<Flow>> {
     let flow = (
         endpoints(),
-        prop::sample::select(CONTROLLERS),
+        prop::sample::select(examples(congestion::ENTRIES)),
         0u32..3000,
         prop::option::of(0u64..200),
     )
@@ -139,7 +131,7 @@ fn return_traces() -> impl Strategy<Value = ReturnTrace> {
 }
 
 fn setups() -> impl Strategy<Value = Setup> {
-    let queues = prop::sample::select(&["drop-tail", "codel:target=20ms,interval=200ms"][..]);
+    let queues = prop::sample::select(examples(gateway::ENTRIES));
     let returns = (
         prop::option::of(0.0..=1.0f64),
         prop::option::of(100u64..1_000_000),
@@ -156,7 +148,7 @@ fn setups() -> impl Strategy<Value = Setup> {
             Setup {
                 // Behind a proxy nothing may be lost.
                 discipline: if split.is_some() {
-                    Discipline::DropTail
+                    Discipline::DROP_TAIL
                 } else {
                     queue.parse().unwrap()
                 },
@@ -170,13 +162,13 @@ fn setups() -> impl Strategy<Value = Setup> {
                     rate: rate.map(BitRate).filter(|_| trace.is_none()),
                     trace,
                 },
-                flows,
                 packet: PACKET,
-                rtt: Span::from_nanos(rtt).unwrap(),
                 buffer,
-                begin: Time::ZERO,
-                end: Time::ZERO.checked_add(Span::from_secs(seconds)).unwrap(),
-                link_rate_bps: None,
+                ..Setup::new(
+                    flows,
+                    Span::from_nanos(rtt).unwrap(),
+                    Span::from_secs(seconds),
+                )
             }
         },
     )

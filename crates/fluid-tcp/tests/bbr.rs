@@ -2,13 +2,12 @@
 
 use fluid_tcp::endpoint::sender::Snapshot;
 use fluid_tcp::endpoint::{Endpoint, Profile};
-use fluid_tcp::link::gateway::Discipline;
 use fluid_tcp::link::{Link, Service, SyntheticLink, Usage};
 use fluid_tcp::simulation::metrics::RunReport;
 use fluid_tcp::simulation::probe::{Moment, NoProbe, Probe};
-use fluid_tcp::simulation::{Flow, Path, ReturnPath, Setup, run};
+use fluid_tcp::simulation::{Flow, Setup, run};
 use tmt_core::channel::{Channel, ChannelSpec};
-use tmt_core::types::{BitRate, Bytes, Span, Time, to_f64};
+use tmt_core::types::{BitRate, Span, Time, to_f64};
 
 const RATE: BitRate = BitRate(2_340_000);
 const RTT: Span = Span::from_millis(500);
@@ -27,31 +26,15 @@ struct Case<'a> {
 
 impl Case<'_> {
     fn setup(&self, handshake: bool) -> Setup {
+        let endpoint = Endpoint {
+            handshake,
+            ..self.profile.endpoint()
+        };
+        let flow = |cc: &&str| Flow::new(cc.parse().unwrap(), endpoint);
+        let flows = self.flows.iter().map(flow).collect();
         Setup {
-            flows: self
-                .flows
-                .iter()
-                .map(|cc| Flow {
-                    algorithm: cc.parse().unwrap(),
-                    endpoint: Endpoint {
-                        handshake,
-                        ..self.profile.endpoint()
-                    },
-                    start: Span::ZERO,
-                    packets: None,
-                })
-                .collect(),
-            packet: Bytes(1500),
-            rtt: RTT,
             buffer: self.buffer,
-            discipline: Discipline::DropTail,
-            path: Path::default(),
-            return_path: ReturnPath::default(),
-            begin: Time::ZERO,
-            end: Time::ZERO
-                .checked_add(Span::from_secs(self.seconds))
-                .unwrap(),
-            link_rate_bps: None,
+            ..Setup::new(flows, RTT, Span::from_secs(self.seconds))
         }
     }
 

@@ -3,13 +3,12 @@
 use fluid_tcp::endpoint::sender::Snapshot;
 use fluid_tcp::endpoint::{Endpoint, Profile};
 use fluid_tcp::link::SyntheticLink;
-use fluid_tcp::link::gateway::Discipline;
 use fluid_tcp::simulation::metrics::RunReport;
 use fluid_tcp::simulation::probe::{Moment, NoProbe, Probe};
-use fluid_tcp::simulation::{Flow, Path, ReturnPath, Setup, run};
+use fluid_tcp::simulation::{Flow, Setup, run};
 use tmt_core::channel::{Channel, ChannelSpec};
 use tmt_core::math::num::pow;
-use tmt_core::types::{BitRate, Bytes, Span, Time, to_f64};
+use tmt_core::types::{BitRate, Span, Time, to_f64};
 
 /// A link so fast that nothing ever queues: one packet in 0.6 ms.
 const RATE: BitRate = BitRate(20_000_000);
@@ -39,24 +38,10 @@ impl Case {
     }
 
     fn run(&self, cc: &str, probe: &mut impl Probe) -> RunReport {
+        let flow = Flow::new(cc.parse().unwrap(), self.endpoint);
         let setup = Setup {
-            discipline: Discipline::DropTail,
-            path: Path::default(),
-            return_path: ReturnPath::default(),
-            flows: vec![Flow {
-                algorithm: cc.parse().unwrap(),
-                endpoint: self.endpoint,
-                start: Span::ZERO,
-                packets: None,
-            }],
-            packet: Bytes(1500),
-            rtt: self.rtt,
             buffer: 5000,
-            begin: Time::ZERO,
-            end: Time::ZERO
-                .checked_add(Span::from_secs(self.seconds))
-                .unwrap(),
-            link_rate_bps: None,
+            ..Setup::new(vec![flow], self.rtt, Span::from_secs(self.seconds))
         };
         let channel = Channel::new(ChannelSpec::Bernoulli { p: self.p }, 1);
         let link = SyntheticLink::new(

@@ -3,14 +3,14 @@
 use std::sync::Arc;
 
 use fluid_tcp::endpoint::{Endpoint, Profile};
-use fluid_tcp::link::gateway::{CoupledLink, Discipline, Hold, InOrder, Tail};
+use fluid_tcp::link::gateway::{CoupledLink, Hold, InOrder, Tail};
 use fluid_tcp::link::timeline::GeneratedSlots;
 use fluid_tcp::model::MODELS;
 use fluid_tcp::simulation::metrics::RunReport;
 use fluid_tcp::simulation::probe::NoProbe;
 use fluid_tcp::simulation::replications::{Estimate, estimate};
-use fluid_tcp::simulation::{Flow, Path, ReturnPath, Setup, SplitWindow, run_coupled};
-use tmt_core::types::{BitRate, Bytes, Span, Time, to_f64};
+use fluid_tcp::simulation::{Flow, Path, Setup, SplitWindow, run_coupled};
+use tmt_core::types::{BitRate, Bytes, Span, to_f64};
 
 /// A link of generated slots, the path in front of it and the load.
 #[derive(Debug, Clone)]
@@ -95,28 +95,21 @@ impl Case {
     fn run(&self, seed: u64) -> RunReport {
         let millis = |millis| Span::from_millis(millis);
         let duration = Span::from_secs(self.seconds);
+        let flow = |index| Flow {
+            start: millis(110 * index),
+            ..Flow::new(self.cc.parse().unwrap(), self.endpoint)
+        };
+        let flows = (0..self.flows).map(flow).collect();
         let setup = Setup {
-            flows: (0..self.flows)
-                .map(|index| Flow {
-                    algorithm: self.cc.parse().unwrap(),
-                    endpoint: self.endpoint,
-                    start: millis(110 * index),
-                    packets: None,
-                })
-                .collect(),
             packet: Bytes(self.lldu * u64::from(self.lldus)),
-            rtt: millis(self.rtt),
             buffer: self.buffer,
-            discipline: Discipline::DropTail,
             path: Path {
                 terrestrial_rtt: millis(self.terrestrial),
                 split: self.split,
                 feedback_delay: Span::ZERO,
             },
-            return_path: ReturnPath::default(),
-            begin: Time::ZERO,
-            end: Time::ZERO.checked_add(duration).unwrap(),
             link_rate_bps: Some(to_f64(self.rate)),
+            ..Setup::new(flows, millis(self.rtt), duration)
         };
         let channel = self.channel.parse().unwrap();
         let slots =

@@ -5,12 +5,11 @@ use std::collections::BTreeMap;
 use fluid_tcp::endpoint::rtt::RtoSettings;
 use fluid_tcp::endpoint::{Endpoint, Profile};
 use fluid_tcp::link::SyntheticLink;
-use fluid_tcp::link::gateway::Discipline;
 use fluid_tcp::simulation::metrics::RunReport;
 use fluid_tcp::simulation::probe::NoProbe;
-use fluid_tcp::simulation::{Flow, Path, ReturnPath, Setup, run};
+use fluid_tcp::simulation::{Flow, Setup, run};
 use tmt_core::channel::{Channel, ChannelSpec};
-use tmt_core::types::{BitRate, Bytes, Span, Time, to_f64};
+use tmt_core::types::{BitRate, Bytes, Span, to_f64};
 
 /// Means by (set, simulator, variant, loss, quantity).
 fn published() -> BTreeMap<[String; 5], f64> {
@@ -69,16 +68,14 @@ fn set_a(cc: &str, p: f64, duration: Span, seeds: u64) -> f64 {
         ..profile
     };
     let setup = Setup {
-        discipline: Discipline::DropTail,
-        path: Path::default(),
-        return_path: ReturnPath::default(),
-        flows: vec![flow(cc, endpoint, Span::ZERO)],
         packet: Bytes(1000),
-        rtt: Span::from_millis(490),
         buffer: 40,
-        begin: Time::ZERO,
-        end: Time::ZERO.checked_add(duration).unwrap(),
         link_rate_bps: Some(to_f64(rate.0)),
+        ..Setup::new(
+            vec![flow(cc, endpoint, Span::ZERO)],
+            Span::from_millis(490),
+            duration,
+        )
     };
     let goodputs = (1..=seeds).map(|seed| {
         simulate(&setup, rate, p, seed)
@@ -149,25 +146,16 @@ fn set_d(flows: u64) -> RunReport {
         rwnd: 2000,
         ..Profile::Ns2.endpoint()
     };
+    let start = |n| Span::from_millis(500).checked_mul(n).unwrap();
+    let flows = (0..flows).map(|n| flow("newreno", endpoint, start(n)));
     let setup = Setup {
-        discipline: Discipline::DropTail,
-        path: Path::default(),
-        return_path: ReturnPath::default(),
-        flows: (0..flows)
-            .map(|n| {
-                flow(
-                    "newreno",
-                    endpoint,
-                    Span::from_millis(500).checked_mul(n).unwrap(),
-                )
-            })
-            .collect(),
-        packet: Bytes(1500),
-        rtt: Span::from_millis(480),
         buffer: 500,
-        begin: Time::ZERO,
-        end: Time::ZERO.checked_add(Span::from_secs(2000)).unwrap(),
         link_rate_bps: Some(2e6),
+        ..Setup::new(
+            flows.collect(),
+            Span::from_millis(480),
+            Span::from_secs(2000),
+        )
     };
     simulate(&setup, BitRate(2_000_000), 0.0, 1)
 }

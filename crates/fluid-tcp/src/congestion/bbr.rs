@@ -45,6 +45,7 @@ use tmt_core::types::{Span, Time, to_f64};
 
 use super::{
     AckEvent, Cause, CongestionControl, CongestionEvent, Entry, LostPacket, Parameter, RateSample,
+    Values, Window,
 };
 use aggregation::Aggregation;
 use congestion::{Bounds, Signals};
@@ -54,13 +55,18 @@ use probe_rtt::Delay;
 use rounds::Rounds;
 use startup::FullPipe;
 
-pub(super) const ENTRY: Entry = Entry {
+pub(super) static ENTRY: Entry = Entry {
     name: "bbr",
+    about: "BBR version 3, draft-ietf-ccwg-bbr",
     parameters: &[
         Parameter::number("loss-thresh", 0.02, 0.001, 0.5),
         Parameter::number("beta", 0.7, 0.1, 0.99),
         Parameter::number("headroom", 0.15, 0.0, 0.9),
         Parameter::number("probe-rtt", 5.0, 1.0, 3600.0),
+    ],
+    examples: &[
+        "bbr",
+        "bbr:loss-thresh=0.05,beta=0.8,headroom=0.1,probe-rtt=10",
     ],
     make: |initial_window, parameters| Box::new(Bbr::new(initial_window, parameters)),
 };
@@ -146,13 +152,13 @@ struct Bbr {
 }
 
 impl Bbr {
-    fn new(initial_window: f64, parameters: &[f64]) -> Self {
+    fn new(initial_window: f64, parameters: &Values) -> Self {
         Self {
             settings: Settings {
-                loss_thresh: parameters[0],
-                beta: parameters[1],
-                headroom: parameters[2],
-                probe_rtt: parameters[3],
+                loss_thresh: parameters.number("loss-thresh"),
+                beta: parameters.number("beta"),
+                headroom: parameters.number("headroom"),
+                probe_rtt: parameters.number("probe-rtt"),
             },
             initial_window,
             cwnd: initial_window,
@@ -367,12 +373,8 @@ impl CongestionControl for Bbr {
         }
     }
 
-    fn cwnd(&self) -> f64 {
-        self.cwnd
-    }
-
-    fn ssthresh(&self) -> Option<f64> {
-        None
+    fn window(&self) -> Window {
+        Window::new(self.cwnd)
     }
 
     fn pacing_rate(&self) -> Option<f64> {

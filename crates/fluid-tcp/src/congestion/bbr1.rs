@@ -37,18 +37,21 @@ use super::bbr::filter::MaxFilter;
 use super::bbr::rounds::Rounds;
 use super::bbr::{MIN_PIPE, NOMINAL_RTT, PACING_MARGIN, srtt_seconds};
 use super::{
-    AckEvent, Cause, CongestionControl, CongestionEvent, Entry, LostPacket, Parameter, is_on,
+    AckEvent, Cause, CongestionControl, CongestionEvent, Entry, LostPacket, Parameter, Values,
+    Window,
 };
 use cycle::CYCLE;
 use policer::Policer;
 
-pub(super) const ENTRY: Entry = Entry {
+pub(super) static ENTRY: Entry = Entry {
     name: "bbr1",
+    about: "BBR version 1, as in Linux",
     parameters: &[
         Parameter::number("cwnd-gain", 2.0, 1.0, 10.0),
         Parameter::number("probe-rtt", 10.0, 1.0, 3600.0),
-        Parameter::switched_on("policer"),
+        Parameter::switch("policer", true),
     ],
+    examples: &["bbr1", "bbr1:cwnd-gain=3,probe-rtt=5,policer=off"],
     make: |initial_window, parameters| Box::new(Bbr1::new(initial_window, parameters)),
 };
 
@@ -129,11 +132,11 @@ struct Last {
 }
 
 impl Bbr1 {
-    fn new(initial_window: f64, parameters: &[f64]) -> Self {
+    fn new(initial_window: f64, parameters: &Values) -> Self {
         Self {
-            cwnd_gain: parameters[0],
-            min_rtt_age: parameters[1],
-            finds_policers: is_on(parameters[2]),
+            cwnd_gain: parameters.number("cwnd-gain"),
+            min_rtt_age: parameters.number("probe-rtt"),
+            finds_policers: parameters.is_on("policer"),
             initial_window,
             cwnd: initial_window,
             pacing_rate: HIGH_GAIN * PACING_MARGIN * initial_window / NOMINAL_RTT,
@@ -369,12 +372,8 @@ impl CongestionControl for Bbr1 {
         }
     }
 
-    fn cwnd(&self) -> f64 {
-        self.cwnd
-    }
-
-    fn ssthresh(&self) -> Option<f64> {
-        None
+    fn window(&self) -> Window {
+        Window::new(self.cwnd)
     }
 
     fn pacing_rate(&self) -> Option<f64> {

@@ -15,18 +15,24 @@
 
 use super::backlog::{Backlog, Round};
 use super::{
-    AckEvent, Cause, CongestionControl, CongestionEvent, Entry, LEAST_SSTHRESH, Parameter,
+    AckEvent, Cause, CongestionControl, CongestionEvent, Entry, LEAST_SSTHRESH, Parameter, Values,
+    Window,
 };
 use tmt_core::math::num::pow;
 
-pub(super) const ENTRY: Entry = Entry {
+pub(super) static ENTRY: Entry = Entry {
     name: "compound",
+    about: "Compound TCP: a loss-based and a delay-based window",
     parameters: &[
         Parameter::number("alpha", 0.125, 0.0, 10.0),
         Parameter::number("beta", 0.5, 0.1, 0.99),
         Parameter::number("k", 0.75, 0.0, 1.0),
         Parameter::number("gamma", 30.0, 0.0, 1e6),
         Parameter::number("zeta", 1.0, 0.0, 100.0),
+    ],
+    examples: &[
+        "compound",
+        "compound:alpha=0.25,beta=0.4,k=0.7,gamma=20,zeta=2",
     ],
     make: |initial_window, parameters| Box::new(Compound::new(initial_window, parameters)),
 };
@@ -50,14 +56,13 @@ struct Compound {
 }
 
 impl Compound {
-    /// With the parameters in the order of the registry's line.
-    fn new(initial_window: f64, parameters: &[f64]) -> Self {
+    fn new(initial_window: f64, parameters: &Values) -> Self {
         Self {
-            alpha: parameters[0],
-            beta: parameters[1],
-            k: parameters[2],
-            gamma: parameters[3],
-            zeta: parameters[4],
+            alpha: parameters.number("alpha"),
+            beta: parameters.number("beta"),
+            k: parameters.number("k"),
+            gamma: parameters.number("gamma"),
+            zeta: parameters.number("zeta"),
             cwnd: initial_window,
             dwnd: 0.0,
             ssthresh: None,
@@ -91,7 +96,7 @@ impl CongestionControl for Compound {
 
     fn on_ack(&mut self, _ack: &AckEvent) {
         let ended = self.queued.ended();
-        if self.ssthresh.is_none_or(|ssthresh| self.win() < ssthresh) {
+        if self.window().in_slow_start() {
             self.cwnd += 1.0;
             return;
         }
@@ -119,12 +124,11 @@ impl CongestionControl for Compound {
         }
     }
 
-    fn cwnd(&self) -> f64 {
-        self.win()
-    }
-
-    fn ssthresh(&self) -> Option<f64> {
-        self.ssthresh
+    fn window(&self) -> Window {
+        Window {
+            cwnd: self.win(),
+            ssthresh: self.ssthresh,
+        }
     }
 }
 
@@ -132,16 +136,15 @@ impl CongestionControl for Compound {
 mod tests {
     use tmt_core::types::{Span, Time};
 
+    use super::super::Algorithm;
     use super::super::backlog::path::rounds;
     use super::*;
 
     fn compound(cwnd: f64, dwnd: f64) -> Compound {
+        let preset: Algorithm = "compound".parse().unwrap();
         Compound {
             dwnd,
-            ..Compound::new(
-                cwnd,
-                &ENTRY.parameters.iter().map(|p| p.value).collect::<Vec<_>>(),
-            )
+            ..Compound::new(cwnd, &preset.values())
         }
     }
 

@@ -9,20 +9,26 @@ use tmt_core::types::Time;
 
 use super::hystart::{HyStart, slow_start};
 use super::{
-    AckEvent, Cause, CongestionControl, CongestionEvent, Entry, LEAST_SSTHRESH, Parameter, is_on,
+    AckEvent, Cause, CongestionControl, CongestionEvent, Entry, LEAST_SSTHRESH, Parameter, Window,
 };
 use tmt_core::math::num::cbrt;
 
-pub(super) const ENTRY: Entry = Entry {
+pub(super) static ENTRY: Entry = Entry {
     name: "cubic",
+    about: "RFC 9438",
     parameters: &[
         Parameter::number("beta", 0.7, 0.1, 0.99),
         Parameter::number("c", 0.4, 0.001, 100.0),
-        Parameter::switch("hystart"),
+        Parameter::switch("hystart", false),
     ],
+    examples: &["cubic", "cubic:beta=0.8,c=0.3,hystart=on"],
     make: |initial_window, parameters| {
-        let mut cubic = Cubic::new(initial_window, parameters[0], parameters[1]);
-        cubic.hystart = is_on(parameters[2]).then(HyStart::default);
+        let mut cubic = Cubic::new(
+            initial_window,
+            parameters.number("beta"),
+            parameters.number("c"),
+        );
+        cubic.hystart = parameters.is_on("hystart").then(HyStart::default);
         Box::new(cubic)
     },
 };
@@ -34,8 +40,7 @@ struct Cubic {
     beta: f64,
     /// C, segments/s³ (§4.1.2).
     c: f64,
-    cwnd: f64,
-    ssthresh: Option<f64>,
+    window: Window,
     hystart: Option<HyStart>,
     /// Window before the last cut, after fast convergence (§4.7).
     w_max: f64,
@@ -64,8 +69,7 @@ impl Cubic {
         Self {
             beta,
             c,
-            cwnd: initial_window,
-            ssthresh: None,
+            window: Window::new(initial_window),
             hystart: None,
             w_max: 0.0,
             cwnd_prior: 0.0,
@@ -86,20 +90,20 @@ impl Cubic {
     fn start_epoch(&self, now: Time) -> Epoch {
         // §4.2: after a cut the cubic has its plateau where the loss was; after a timeout (§4.8), or
         // where slow start ended above it, the stage begins on the plateau.
-        if self.after_timeout || self.w_max <= self.cwnd {
+        if self.after_timeout || self.w_max <= self.window.cwnd {
             Epoch {
                 start: now,
-                w_max: self.cwnd,
+                w_max: self.window.cwnd,
                 k: 0.0,
-                w_est: self.cwnd,
+                w_est: self.window.cwnd,
             }
         } else {
-            let k = cbrt((self.w_max - self.cwnd) / self.c);
+            let k = cbrt((self.w_max - self.window.cwnd) / self.c);
             Epoch {
                 start: now,
                 w_max: self.w_max,
                 k,
-                w_est: self.cwnd,
+                w_est: self.window.cwnd,
             }
         }
     }
@@ -107,9 +111,8 @@ impl Cubic {
 
 impl CongestionControl for Cubic {
     fn on_ack(&mut self, ack: &AckEvent) {
-        if self.ssthresh.is_none_or(|ssthresh| self.cwnd < ssthresh) {
-            let window = (&mut self.cwnd, &mut self.ssthresh);
-            slow_start(&mut self.hystart, ack, window);
+        if self.window.in_slow_start() {
+            slow_start(&mut self.hystart, ack, &mut self.window);
             return;
         }
         let acked = tmt_core::types::to_f64(ack.acked);
@@ -117,7 +120,7 @@ impl CongestionControl for Cubic {
             Some(epoch) => epoch,
             None => self.start_epoch(ack.now),
         };
-        epoch.w_est += self.alpha(epoch.w_est) * acked / self.cwnd;
+        epoch.w_est += self.alpha(epoch.w_est) * acked / self.window.cwnd;
         let t = ack.now.since(epoch.start).as_secs_f64();
         let rtt = ack.srtt.map_or(0.0, tmt_core::types::Span::as_secs_f64);
         let w_cubic = |t: f64| {
@@ -125,13 +128,13 @@ impl CongestionControl for Cubic {
             self.c * from_plateau * from_plateau * from_plateau + epoch.w_max
         };
         if w_cubic(t) < epoch.w_est {
-            self.cwnd = self.cwnd.max(epoch.w_est);
+            self.window.cwnd = self.window.cwnd.max(epoch.w_est);
         } else {
             // §4.2: the window one round trip ahead, held to at most half as much again.
-            let target = w_cubic(t + rtt).clamp(self.cwnd, 1.5 * self.cwnd);
+            let target = w_cubic(t + rtt).clamp(self.window.cwnd, 1.5 * self.window.cwnd);
             // One step an acknowledged segment, so that delayed acknowledgements cost nothing; an
             // acknowledgement of many gets to the target and no further.
-            self.cwnd += (acked / self.cwnd).min(1.0) * (target - self.cwnd);
+            self.window.cwnd += (acked / self.window.cwnd).min(1.0) * (target - self.window.cwnd);
         }
         self.epoch = Some(epoch);
     }
@@ -139,28 +142,24 @@ impl CongestionControl for Cubic {
     fn on_congestion(&mut self, event: &CongestionEvent) {
         self.epoch = None;
         if event.cause == Cause::RepeatedTimeout {
-            self.cwnd = 1.0;
+            self.window.cwnd = 1.0;
             return;
         }
         // §4.7: a flow that lost below its last maximum gives room to newer ones.
-        self.w_max = if self.cwnd < self.w_max {
-            self.cwnd * (1.0 + self.beta) / 2.0
+        self.w_max = if self.window.cwnd < self.w_max {
+            self.window.cwnd * (1.0 + self.beta) / 2.0
         } else {
-            self.cwnd
+            self.window.cwnd
         };
-        self.cwnd_prior = self.cwnd;
+        self.cwnd_prior = self.window.cwnd;
         let ssthresh = (event.in_flight * self.beta).max(LEAST_SSTHRESH);
-        self.ssthresh = Some(ssthresh);
+        self.window.ssthresh = Some(ssthresh);
         self.after_timeout = event.cause == Cause::Timeout;
-        self.cwnd = if self.after_timeout { 1.0 } else { ssthresh };
+        self.window.cwnd = if self.after_timeout { 1.0 } else { ssthresh };
     }
 
-    fn cwnd(&self) -> f64 {
-        self.cwnd
-    }
-
-    fn ssthresh(&self) -> Option<f64> {
-        self.ssthresh
+    fn window(&self) -> Window {
+        self.window
     }
 }
 

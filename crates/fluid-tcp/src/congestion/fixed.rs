@@ -3,12 +3,14 @@
 //! It is no congestion control. Losses are still found and repeated by the sender, by fast retransmit and by
 //! timeouts, but the window stays W; the initial window is W, too. No specification, so no deviations.
 
-use super::{AckEvent, CongestionControl, CongestionEvent, Entry, Parameter};
+use super::{AckEvent, CongestionControl, CongestionEvent, Entry, Parameter, Window};
 
-pub(super) const ENTRY: Entry = Entry {
+pub(super) static ENTRY: Entry = Entry {
     name: "fixed",
+    about: "a window of W segments, whatever happens",
     parameters: &[Parameter::bare("W", 1.0, 1e9)],
-    make: |_, parameters| Box::new(Fixed(parameters[0])),
+    examples: &["fixed:20"],
+    make: |_, parameters| Box::new(Fixed(parameters.number("W"))),
 };
 
 #[derive(Debug, Clone)]
@@ -19,12 +21,8 @@ impl CongestionControl for Fixed {
 
     fn on_congestion(&mut self, _event: &CongestionEvent) {}
 
-    fn cwnd(&self) -> f64 {
-        self.0
-    }
-
-    fn ssthresh(&self) -> Option<f64> {
-        None
+    fn window(&self) -> Window {
+        Window::new(self.0)
     }
 
     fn answers_marks(&self) -> bool {

@@ -26,18 +26,26 @@
 
 use tmt_core::types::{Span, Time, to_f64};
 
-use super::{AckEvent, CongestionControl, CongestionEvent, Entry, LEAST_SSTHRESH, Parameter};
+use super::{
+    AckEvent, CongestionControl, CongestionEvent, Entry, LEAST_SSTHRESH, Parameter, Window,
+};
 use tmt_core::math::num::pow;
 
-pub(super) const ENTRY: Entry = Entry {
+pub(super) static ENTRY: Entry = Entry {
     name: "hybla",
+    about: "Hybla: growth as with a round trip of rtt0 milliseconds",
     parameters: &[
         Parameter::number("rtt0", 25.0, 0.1, 10_000.0),
-        Parameter::switch("estimate"),
+        Parameter::switch("estimate", false),
     ],
+    examples: &["hybla", "hybla:rtt0=50,estimate=on"],
     make: |initial_window, parameters| {
-        let pair = super::is_on(parameters[1]).then_some(Pair::default());
-        Box::new(Hybla::new(initial_window, parameters[0] / 1e3, pair))
+        let pair = parameters.is_on("estimate").then_some(Pair::default());
+        Box::new(Hybla::new(
+            initial_window,
+            parameters.number("rtt0") / 1e3,
+            pair,
+        ))
     },
 };
 
@@ -48,8 +56,7 @@ const MOST_RHO: f64 = 16.0;
 struct Hybla {
     /// RTT0, s.
     rtt0: f64,
-    cwnd: f64,
-    ssthresh: Option<f64>,
+    window: Window,
     shortest: Option<Span>,
     rho: f64,
     /// 2^ρ − 1.
@@ -83,8 +90,7 @@ impl Hybla {
     fn new(initial_window: f64, rtt0: f64, pair: Option<Pair>) -> Self {
         Self {
             rtt0,
-            cwnd: initial_window,
-            ssthresh: None,
+            window: Window::new(initial_window),
             shortest: None,
             rho: 1.0,
             step: 1.0,
@@ -99,19 +105,20 @@ impl Hybla {
     }
 
     fn slow_start(&mut self) {
-        if self.ssthresh.is_none() {
-            self.ssthresh = self.estimate();
+        if self.window.ssthresh.is_none() {
+            self.window.ssthresh = self.estimate();
         }
-        let step = if self.ssthresh.is_none() && self.pair.is_some() {
+        let step = if self.window.ssthresh.is_none() && self.pair.is_some() {
             1.0
         } else {
             self.step
         };
         // At most to the threshold, or by one as NewReno.
         let most = self
+            .window
             .ssthresh
-            .map_or(f64::MAX, |ssthresh| ssthresh.max(self.cwnd + 1.0));
-        self.cwnd = (self.cwnd + step).min(most);
+            .map_or(f64::MAX, |ssthresh| ssthresh.max(self.window.cwnd + 1.0));
+        self.window.cwnd = (self.window.cwnd + step).min(most);
     }
 }
 
@@ -132,23 +139,19 @@ impl CongestionControl for Hybla {
     }
 
     fn on_ack(&mut self, _ack: &AckEvent) {
-        if self.ssthresh.is_none_or(|ssthresh| self.cwnd < ssthresh) {
+        if self.window.in_slow_start() {
             self.slow_start();
         } else {
-            self.cwnd += self.rho * self.rho / self.cwnd;
+            self.window.cwnd += self.rho * self.rho / self.window.cwnd;
         }
     }
 
     fn on_congestion(&mut self, event: &CongestionEvent) {
-        (self.cwnd, self.ssthresh) = event.leaves(event.in_flight / 2.0, self.ssthresh);
+        self.window.cut(event, event.in_flight / 2.0);
     }
 
-    fn cwnd(&self) -> f64 {
-        self.cwnd
-    }
-
-    fn ssthresh(&self) -> Option<f64> {
-        self.ssthresh
+    fn window(&self) -> Window {
+        self.window
     }
 }
 

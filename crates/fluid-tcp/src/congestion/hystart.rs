@@ -14,7 +14,7 @@
 
 use tmt_core::types::{Span, to_f64};
 
-use super::AckEvent;
+use super::{AckEvent, LEAST_SSTHRESH, Window};
 
 /// `MIN_RTT_THRESH`, `MAX_RTT_THRESH` and `MIN_RTT_DIVISOR` (§4.3).
 const MIN_RTT_THRESH: Span = Span::from_millis(4);
@@ -104,16 +104,12 @@ impl HyStart {
 
 /// What an acknowledgement in slow start makes of the window and the threshold; by one segment without `hystart`,
 /// and after the first slow start.
-pub(super) fn slow_start(
-    hystart: &mut Option<HyStart>,
-    ack: &AckEvent,
-    (cwnd, ssthresh): (&mut f64, &mut Option<f64>),
-) {
-    match hystart.as_mut().filter(|_| ssthresh.is_none()) {
-        None => *cwnd += 1.0,
+pub(super) fn slow_start(hystart: &mut Option<HyStart>, ack: &AckEvent, window: &mut Window) {
+    match hystart.as_mut().filter(|_| window.ssthresh.is_none()) {
+        None => window.cwnd += 1.0,
         Some(hystart) => match hystart.growth(ack) {
-            Some(growth) => *cwnd += growth,
-            None => *ssthresh = Some(cwnd.max(super::LEAST_SSTHRESH)),
+            Some(growth) => window.cwnd += growth,
+            None => window.ssthresh = Some(window.cwnd.max(LEAST_SSTHRESH)),
         },
     }
 }
@@ -222,11 +218,14 @@ mod tests {
     #[test]
     fn only_the_first_slow_start_is_concerned() {
         let mut hystart = Some(HyStart::default());
-        let (mut cwnd, mut ssthresh) = (10.0, Some(20.0));
-        slow_start(&mut hystart, &ack(1, 100, 2), (&mut cwnd, &mut ssthresh));
-        assert!((cwnd - 11.0).abs() < 1e-12);
-        ssthresh = None;
-        slow_start(&mut hystart, &ack(1, 100, 2), (&mut cwnd, &mut ssthresh));
-        assert!((cwnd - 13.0).abs() < 1e-12 && ssthresh.is_none());
+        let mut window = Window {
+            cwnd: 10.0,
+            ssthresh: Some(20.0),
+        };
+        slow_start(&mut hystart, &ack(1, 100, 2), &mut window);
+        assert!((window.cwnd - 11.0).abs() < 1e-12);
+        window.ssthresh = None;
+        slow_start(&mut hystart, &ack(1, 100, 2), &mut window);
+        assert!((window.cwnd - 13.0).abs() < 1e-12 && window.ssthresh.is_none());
     }
 }

@@ -5,52 +5,56 @@
 //! start with `hystart=on` is RFC 9406's.
 
 use super::hystart::{HyStart, slow_start};
-use super::{AckEvent, CongestionControl, CongestionEvent, Entry, Parameter, is_on};
+use super::{AckEvent, CongestionControl, CongestionEvent, Entry, Parameter, Window};
 
-pub(super) const ENTRY: Entry = Entry {
+pub(super) static ENTRY: Entry = Entry {
     name: "newreno",
-    parameters: &[Parameter::switch("hystart")],
-    make: |initial_window, parameters| Box::new(NewReno::new(initial_window, is_on(parameters[0]))),
+    about: "RFC 5681 with the recovery of RFC 6582 and 6675",
+    parameters: &[Parameter::switch("hystart", false)],
+    examples: &["newreno", "newreno:hystart=on"],
+    make: |initial_window, parameters| {
+        Box::new(NewReno::new(initial_window, parameters.is_on("hystart")))
+    },
 };
 
 #[derive(Debug, Clone)]
 pub(super) struct NewReno {
-    cwnd: f64,
-    ssthresh: Option<f64>,
+    window: Window,
     hystart: Option<HyStart>,
+    /// Whether a fast recovery goes on after a partial acknowledgement.
+    pub(super) recovers_by_partial: bool,
 }
 
 impl NewReno {
     pub(super) fn new(initial_window: f64, hystart: bool) -> Self {
         Self {
-            cwnd: initial_window,
-            ssthresh: None,
+            window: Window::new(initial_window),
             hystart: hystart.then(HyStart::default),
+            recovers_by_partial: true,
         }
     }
 }
 
 impl CongestionControl for NewReno {
     fn on_ack(&mut self, ack: &AckEvent) {
-        if self.ssthresh.is_none_or(|ssthresh| self.cwnd < ssthresh) {
-            let window = (&mut self.cwnd, &mut self.ssthresh);
-            slow_start(&mut self.hystart, ack, window);
+        if self.window.in_slow_start() {
+            slow_start(&mut self.hystart, ack, &mut self.window);
         } else {
-            self.cwnd += 1.0 / self.cwnd;
+            self.window.cwnd += 1.0 / self.window.cwnd;
         }
     }
 
     fn on_congestion(&mut self, event: &CongestionEvent) {
         // RFC 5681 equation (4).
-        (self.cwnd, self.ssthresh) = event.leaves(event.in_flight / 2.0, self.ssthresh);
+        self.window.cut(event, event.in_flight / 2.0);
     }
 
-    fn cwnd(&self) -> f64 {
-        self.cwnd
+    fn window(&self) -> Window {
+        self.window
     }
 
-    fn ssthresh(&self) -> Option<f64> {
-        self.ssthresh
+    fn recovers_by_partial(&self) -> bool {
+        self.recovers_by_partial
     }
 }
 

@@ -6,38 +6,16 @@
 //! Deviations: none beyond those of `newreno.rs`.
 
 use super::newreno::NewReno;
-use super::{AckEvent, CongestionControl, CongestionEvent, Entry, Parameter, is_on};
+use super::{Entry, Parameter};
 
-pub(super) const ENTRY: Entry = Entry {
+pub(super) static ENTRY: Entry = Entry {
     name: "reno",
-    parameters: &[Parameter::switch("hystart")],
+    about: "RFC 5681: the first acknowledgement of new data ends a fast recovery",
+    parameters: &[Parameter::switch("hystart", false)],
+    examples: &["reno", "reno:hystart=on"],
     make: |initial_window, parameters| {
-        let hystart = is_on(parameters[0]);
-        Box::new(Reno(NewReno::new(initial_window, hystart)))
+        let mut reno = NewReno::new(initial_window, parameters.is_on("hystart"));
+        reno.recovers_by_partial = false;
+        Box::new(reno)
     },
 };
-
-#[derive(Debug, Clone)]
-struct Reno(NewReno);
-
-impl CongestionControl for Reno {
-    fn on_ack(&mut self, ack: &AckEvent) {
-        self.0.on_ack(ack);
-    }
-
-    fn on_congestion(&mut self, event: &CongestionEvent) {
-        self.0.on_congestion(event);
-    }
-
-    fn cwnd(&self) -> f64 {
-        self.0.cwnd()
-    }
-
-    fn ssthresh(&self) -> Option<f64> {
-        self.0.ssthresh()
-    }
-
-    fn recovers_by_partial(&self) -> bool {
-        false
-    }
-}

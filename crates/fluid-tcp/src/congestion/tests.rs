@@ -4,6 +4,7 @@ use proptest::prelude::*;
 use tmt_core::types::to_f64;
 
 use super::*;
+use crate::named::Value;
 
 #[test]
 fn parameters_left_out_take_their_values_and_all_but_such_switches_are_shown() {
@@ -63,10 +64,15 @@ fn what_is_no_controller_is_refused() {
 
 #[test]
 fn what_is_shown_is_read_again_as_the_same() {
-    for entry in &REGISTRY {
-        let parameters = entry.parameters.iter().map(|p| p.value).collect();
-        let algorithm = Algorithm { entry, parameters };
-        assert_eq!(algorithm.to_string().parse::<Algorithm>(), Ok(algorithm));
+    for entry in ENTRIES {
+        for text in entry.examples {
+            let algorithm: Algorithm = text.parse().unwrap();
+            assert_eq!(algorithm.to_string().parse::<Algorithm>(), Ok(algorithm));
+        }
+        for parameter in entry.parameters.iter().filter(|p| p.default.is_some()) {
+            let uses = |text: &&str| text.contains(&format!("{}=", parameter.name));
+            assert!(entry.examples.iter().any(uses), "{}", parameter.name);
+        }
     }
 }
 
@@ -74,19 +80,24 @@ fn what_is_shown_is_read_again_as_the_same() {
 fn algorithms() -> impl Strategy<Value = Algorithm> {
     let places = prop_oneof![Just(0.0), Just(1.0), 0.0..1.0];
     let places = proptest::collection::vec(places, 8);
-    (0..REGISTRY.len(), any::<bool>(), places).prop_map(|(index, preset, places)| {
-        let entry = &REGISTRY[index];
+    (0..ENTRIES.len(), any::<bool>(), places).prop_map(|(index, preset, places)| {
+        let entry = ENTRIES[index];
         let parameters = entry.parameters.iter().zip(places);
-        let parameters = parameters
-            .map(|(parameter, place): (_, f64)| match parameter.domain {
-                Domain::Number(..) | Domain::Switch if preset => parameter.value,
-                Domain::Number(least, most) | Domain::Bare(least, most) => {
-                    (least + place * (most - least)).clamp(least, most)
-                }
-                Domain::Switch => place.round(),
+        let given: Vec<String> = parameters
+            .filter(|(parameter, _)| !preset || parameter.default.is_none())
+            .map(|(parameter, place): (_, f64)| {
+                let (least, most) = parameter.range;
+                let value = match parameter.default {
+                    Some(Value::Switch(_)) => Value::Switch(place.round() > 0.5),
+                    Some(Value::Duration(default)) => Value::Duration(default),
+                    _ => Value::Number((least + place * (most - least)).clamp(least, most)),
+                };
+                format!("{}={value}", parameter.name)
             })
             .collect();
-        Algorithm { entry, parameters }
+        let separator = if given.is_empty() { "" } else { ":" };
+        let text = format!("{}{separator}{}", entry.name, given.join(","));
+        text.parse().unwrap()
     })
 }
 

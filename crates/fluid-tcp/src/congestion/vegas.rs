@@ -15,22 +15,25 @@
 //! found early).
 
 use super::backlog::Backlog;
-use super::{AckEvent, CongestionControl, CongestionEvent, Entry, LEAST_SSTHRESH, Parameter};
+use super::{
+    AckEvent, CongestionControl, CongestionEvent, Entry, LEAST_SSTHRESH, Parameter, Window,
+};
 
-pub(super) const ENTRY: Entry = Entry {
+pub(super) static ENTRY: Entry = Entry {
     name: "vegas",
+    about: "Vegas: keeps alpha to beta segments in the queue",
     parameters: &[
         Parameter::number("alpha", 2.0, 0.0, 1e6),
         Parameter::number("beta", 4.0, 0.0, 1e6),
         Parameter::number("gamma", 1.0, 0.0, 1e6),
     ],
+    examples: &["vegas", "vegas:alpha=1,beta=3,gamma=2"],
     make: |initial_window, parameters| {
         Box::new(Vegas {
-            alpha: parameters[0],
-            beta: parameters[1],
-            gamma: parameters[2],
-            cwnd: initial_window,
-            ssthresh: None,
+            alpha: parameters.number("alpha"),
+            beta: parameters.number("beta"),
+            gamma: parameters.number("gamma"),
+            window: Window::new(initial_window),
             queued: Backlog::default(),
         })
     },
@@ -41,8 +44,7 @@ struct Vegas {
     alpha: f64,
     beta: f64,
     gamma: f64,
-    cwnd: f64,
-    ssthresh: Option<f64>,
+    window: Window,
     queued: Backlog,
 }
 
@@ -51,21 +53,24 @@ impl Vegas {
         if let Some(backlog) = backlog
             && backlog > self.gamma
         {
-            let fits = self.cwnd - backlog;
-            self.cwnd = self.cwnd.min(fits + 1.0).max(LEAST_SSTHRESH);
-            self.ssthresh = Some(self.cwnd);
+            let fits = self.window.cwnd - backlog;
+            self.window.cwnd = self.window.cwnd.min(fits + 1.0).max(LEAST_SSTHRESH);
+            self.window.ssthresh = Some(self.window.cwnd);
         } else if round.is_multiple_of(2) {
-            self.cwnd += 1.0;
+            self.window.cwnd += 1.0;
         }
     }
 
     fn avoid(&mut self, backlog: f64) {
         if backlog < self.alpha {
-            self.cwnd += 1.0;
+            self.window.cwnd += 1.0;
         } else if backlog > self.beta {
-            self.cwnd = (self.cwnd - 1.0).max(LEAST_SSTHRESH);
+            self.window.cwnd = (self.window.cwnd - 1.0).max(LEAST_SSTHRESH);
             // Giving way is no return to slow start.
-            self.ssthresh = self.ssthresh.map(|ssthresh| ssthresh.min(self.cwnd));
+            self.window.ssthresh = self
+                .window
+                .ssthresh
+                .map(|ssthresh| ssthresh.min(self.window.cwnd));
         }
     }
 }
@@ -77,8 +82,8 @@ impl CongestionControl for Vegas {
 
     fn on_ack(&mut self, ack: &AckEvent) {
         let ended = self.queued.ended();
-        let backlog = ended.and_then(|round| round.backlog(self.cwnd));
-        if self.ssthresh.is_none_or(|ssthresh| self.cwnd < ssthresh) {
+        let backlog = ended.and_then(|round| round.backlog(self.window.cwnd));
+        if self.window.in_slow_start() {
             self.slow_start(ack.round, backlog);
         } else if ended.is_some() {
             self.avoid(backlog.unwrap_or(0.0));
@@ -87,15 +92,11 @@ impl CongestionControl for Vegas {
 
     fn on_congestion(&mut self, event: &CongestionEvent) {
         self.queued.forget();
-        (self.cwnd, self.ssthresh) = event.leaves(event.in_flight / 2.0, self.ssthresh);
+        self.window.cut(event, event.in_flight / 2.0);
     }
 
-    fn cwnd(&self) -> f64 {
-        self.cwnd
-    }
-
-    fn ssthresh(&self) -> Option<f64> {
-        self.ssthresh
+    fn window(&self) -> Window {
+        self.window
     }
 }
 

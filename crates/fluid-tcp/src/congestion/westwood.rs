@@ -18,20 +18,23 @@
 
 use tmt_core::types::{Span, Time, to_f64};
 
-use super::{AckEvent, CongestionControl, CongestionEvent, Entry, Parameter};
+use super::{AckEvent, CongestionControl, CongestionEvent, Entry, Parameter, Window};
 
-pub(super) const ENTRY: Entry = Entry {
+pub(super) static ENTRY: Entry = Entry {
     name: "westwood",
+    about: "Westwood+: cuts to the estimated bandwidth-delay product",
     parameters: &[Parameter::number("filter", 0.875, 0.0, 0.999)],
-    make: |initial_window, parameters| Box::new(Westwood::new(initial_window, parameters[0])),
+    examples: &["westwood", "westwood:filter=0.5"],
+    make: |initial_window, parameters| {
+        Box::new(Westwood::new(initial_window, parameters.number("filter")))
+    },
 };
 
 #[derive(Debug, Clone)]
 struct Westwood {
     /// Weight of the old estimate.
     filter: f64,
-    cwnd: f64,
-    ssthresh: Option<f64>,
+    window: Window,
     /// RTTmin.
     shortest: Option<Span>,
     latest: Option<Span>,
@@ -47,8 +50,7 @@ impl Westwood {
     fn new(initial_window: f64, filter: f64) -> Self {
         Self {
             filter,
-            cwnd: initial_window,
-            ssthresh: None,
+            window: Window::new(initial_window),
             shortest: None,
             latest: None,
             since: None,
@@ -91,26 +93,25 @@ impl CongestionControl for Westwood {
     }
 
     fn on_ack(&mut self, _ack: &AckEvent) {
-        if self.ssthresh.is_none_or(|ssthresh| self.cwnd < ssthresh) {
-            self.cwnd += 1.0;
+        if self.window.in_slow_start() {
+            self.window.cwnd += 1.0;
         } else {
-            self.cwnd += 1.0 / self.cwnd;
+            self.window.cwnd += 1.0 / self.window.cwnd;
         }
     }
 
     fn on_congestion(&mut self, event: &CongestionEvent) {
-        let (before, pipe) = (self.cwnd, self.pipe().unwrap_or(event.in_flight / 2.0));
-        (self.cwnd, self.ssthresh) = event.leaves(pipe, self.ssthresh);
+        let (before, pipe) = (
+            self.window.cwnd,
+            self.pipe().unwrap_or(event.in_flight / 2.0),
+        );
+        self.window.cut(event, pipe);
         // The estimate may be above the window, which a loss lets not grow.
-        self.cwnd = self.cwnd.min(before);
+        self.window.cwnd = self.window.cwnd.min(before);
     }
 
-    fn cwnd(&self) -> f64 {
-        self.cwnd
-    }
-
-    fn ssthresh(&self) -> Option<f64> {
-        self.ssthresh
+    fn window(&self) -> Window {
+        self.window
     }
 }
 

@@ -126,10 +126,7 @@ impl Profile {
     pub fn endpoint(self) -> Endpoint {
         match self {
             Self::Ns2 => Endpoint {
-                sack: true,
                 delayed_ack: 1,
-                delayed_ack_timer: Span::from_millis(100),
-                quick_acks: 0,
                 initial_window: 2,
                 rto: RtoSettings {
                     first: Span::from_secs(3),
@@ -138,18 +135,10 @@ impl Profile {
                     tick: Span::from_millis(10),
                     margin: Span::ZERO,
                 },
-                limited_transmit: true,
-                loss_detection: LossDetection::DupAcks,
-                tail_loss_probe: false,
-                f_rto: false,
-                ecn: false,
-                pacing: false,
                 recovery: Recovery::Halving,
                 rtt_sampling: RttSampling::PerWindow,
                 cut_from: CutFrom::Window,
-                rwnd: NO_RWND,
-                window_validation: false,
-                handshake: false,
+                ..Self::Rfc.endpoint()
             },
             Self::Rfc => Endpoint {
                 sack: true,

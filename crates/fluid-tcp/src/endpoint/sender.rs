@@ -1,7 +1,7 @@
 //! The sending end: what to send when, for any congestion control.
 //!
-//! Sequence numbers count packets. Specification: RFC 5681 and 6582 without SACK (`sender/partial.rs`),
-//! RFC 6675 with it (`sender/selective.rs`), 3042, 6298, 6937. Named deviations:
+//! Sequence numbers count packets. Specification: RFC 5681 and 6582 without SACK (`sender/newreno_recovery.rs`),
+//! RFC 6675 with it (`sender/sack_scoreboard.rs`), 3042, 6298, 6937. Named deviations:
 //! - RFC 6675's rescue retransmission (rule 4 of NextSeg, optional) is not made;
 //! - the timer is restarted when a recovery begins, as ns-2 and Linux do;
 //! - with SACK a recovery sends its first packet anew only if the recovery before it did not;
@@ -12,16 +12,16 @@
 //!
 //! The sender is pulled: after each event [`Sender::next_packet`] is called until it has none.
 
+mod ack_accounting;
 mod ecn;
 mod f_rto;
-mod news;
+mod newreno_recovery;
 mod pacing;
-mod partial;
 mod prr;
 mod rack;
 mod rate;
 mod recovery;
-mod selective;
+mod sack_scoreboard;
 mod timer;
 mod tlp;
 
@@ -29,13 +29,13 @@ use std::collections::VecDeque;
 
 use tmt_core::types::{Span, Time, to_f64};
 
-use crate::congestion::{AckEvent, CongestionControl};
+use crate::congestion::{AckEvent, Cause, CongestionControl, CongestionEvent};
 use crate::endpoint::ranges::RangeSet;
 use crate::endpoint::receiver::Ack;
 use crate::endpoint::rtt::RttEstimator;
-use crate::endpoint::{Endpoint, LossDetection, RttSampling};
+use crate::endpoint::{CutFrom, Endpoint, LossDetection, RttSampling};
+use ack_accounting::News;
 use f_rto::Doubt;
-use news::News;
 use pacing::Pacer;
 use prr::Prr;
 use rack::Rack;
@@ -565,6 +565,22 @@ impl Sender {
     /// What the sender may have in flight.
     fn window(&self) -> f64 {
         self.cc.cwnd().min(to_f64(self.endpoint.rwnd))
+    }
+
+    /// What a loss cuts the window from.
+    fn cut_basis(&self) -> f64 {
+        match self.endpoint.cut_from {
+            CutFrom::Flight => self.flight(),
+            CutFrom::Window => self.window(),
+        }
+    }
+
+    fn cut(&mut self, now: Time, in_flight: f64, cause: Cause) {
+        self.cc.on_congestion(&CongestionEvent {
+            now,
+            in_flight,
+            cause,
+        });
     }
 
     fn grow(&mut self, ack: &AckEvent) {

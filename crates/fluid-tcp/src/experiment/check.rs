@@ -3,7 +3,6 @@
 use super::error::{Error, Result, refused};
 use super::parameters::{Experiment, PARAMETERS, Parameter};
 use super::values::{FileName, LinkKind, PathKind};
-use crate::link::gateway::Discipline;
 
 /// Parameters, a circumstance that leaves them without a meaning, and what to say after the key. `{link}` stands for the
 /// link, `{value}` for the value of the parameter.
@@ -73,7 +72,7 @@ const RULES: &[Rule] = &[
     ),
     (
         "queue",
-        |e| e.is_coupled() && e.queue() != Discipline::DropTail,
+        |e| e.is_coupled() && !e.queue().is_drop_tail(),
         "{value}: a coupled link has a drop-tail queue only",
     ),
     (
@@ -108,7 +107,7 @@ const RULES: &[Rule] = &[
     ),
     (
         "queue",
-        |e| e.is_split() && e.queue() != Discipline::DropTail,
+        |e| e.is_split() && !e.queue().is_drop_tail(),
         "{value} has no meaning with `path` split: a packet that the proxy has acknowledged is never sent again",
     ),
     (

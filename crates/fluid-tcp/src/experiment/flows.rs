@@ -122,10 +122,7 @@ impl FromStr for FlowSpec {
         }
         let [cc, start, bytes] = values;
         Ok(Self {
-            cc: cc
-                .map(|cc| cc.parse::<Algorithm>())
-                .transpose()
-                .map_err(|error| error.to_string())?,
+            cc: cc.map(|cc| cc.parse::<Algorithm>()).transpose()?,
             start: start.map(|start| start.parse()).transpose()?,
             bytes: bytes
                 .map(|bytes| bytes.parse::<Bytes>())

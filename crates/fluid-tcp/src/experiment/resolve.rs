@@ -16,7 +16,6 @@ use super::plan::{FlowPlan, LinkPlan, Plan};
 use super::storage::Storage;
 use super::values::{BufferSize, Count, FlowSpec, LinkKind, PathKind};
 use crate::endpoint::Endpoint;
-use crate::link::gateway::Discipline;
 use crate::simulation::{ACK, Flow};
 use facts::Facts;
 use link::Link;
@@ -220,8 +219,7 @@ impl Experiment {
 
     /// What is unusual about the queue and the return path.
     fn path_notes(&self) -> impl Iterator<Item = String> {
-        let queue =
-            (self.queue() != Discipline::DropTail).then(|| format!("queue {}", self.queue()));
+        let queue = (!self.queue().is_drop_tail()).then(|| format!("queue {}", self.queue()));
         let loss = self
             .return_loss
             .map(|loss| format!("return path with loss {loss}"));

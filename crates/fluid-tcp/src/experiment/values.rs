@@ -1,7 +1,7 @@
 //! The types of parameters that nothing else has: what is typed as `64pkt`, `1bdp`, `0s..5s`, `cc=cubic,start=5s`.
 
 use serde_json::Value;
-use tmt_core::channel::{ChannelSpec, SlotChannel, probability};
+use tmt_core::channel::{ChannelSpec, FAMILIES, SlotChannel, probability};
 use tmt_core::format::Unit;
 use tmt_core::scheme::SchemeSpec;
 use tmt_core::types::{BitRate, Bytes, Span};
@@ -368,11 +368,13 @@ settings! {
     RttSampling: Kind::Keyword(|| Self::VARIANTS.to_vec());
     CutFrom: Kind::Keyword(|| Self::VARIANTS.to_vec());
     LossDetection: Kind::Keyword(|| Self::VARIANTS.to_vec());
-    SchemeSpec: Kind::Text("SCHEME", || vec!["none", "arq", "fec:", "harq:", "frame-arq:"]);
-    SlotChannel: Kind::Text("PROCESS", || vec!["bernoulli:", "gilbert-elliott:", "fading:"]);
-    ChannelSpec: Kind::Text("PROCESS", || vec!["bernoulli:", "gilbert-elliott:"]);
+    SchemeSpec: Kind::Text("SCHEME", || tmt_core::scheme::FAMILIES.iter().map(|family| family.name).collect());
+    SlotChannel: Kind::Text("PROCESS", || FAMILIES.iter().map(|family| family.name).collect());
+    ChannelSpec: Kind::Text("PROCESS", || {
+        FAMILIES.iter().filter(|family| family.in_steps).map(|family| family.name).collect()
+    });
     Algorithm: Kind::Text("CC", Algorithm::names);
-    Discipline: Kind::Text("DISCIPLINE", || vec!["drop-tail", "codel"]);
+    Discipline: Kind::Text("DISCIPLINE", Discipline::names);
     Start: Kind::Text("TIME|FROM..TO", Vec::new);
     Offsets: Kind::Text("N[:random]", Vec::new);
     FlowSpec: Kind::Text("KEY=VALUE,…", || vec!["cc=", "start=", "bytes="]);

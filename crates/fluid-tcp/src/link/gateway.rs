@@ -7,17 +7,17 @@
 mod codel;
 mod coupled;
 mod drop_tail;
+mod queue;
 
-use std::fmt;
-use std::str::FromStr;
-
-use tmt_core::types::{Span, Time};
+use tmt_core::types::Time;
 
 use crate::link::{PacketCopy, Service, SlotUse, Usage};
-pub(crate) use codel::CoDelQueue;
+use crate::named::Family;
 pub use coupled::{CoupledLink, Hold, InOrder, LostFeedback, Tail};
 pub(crate) use coupled::{CoupledQueue, Tells};
 pub(crate) use drop_tail::DropTail;
+pub(crate) use queue::QueuedLink;
+pub use queue::{Discipline, Entry, Make, Queue, Taken};
 
 /// How much the queue holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -39,83 +39,50 @@ impl Buffer {
     }
 }
 
-/// Which packets a queue drops.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Discipline {
-    /// Those that find it full.
-    #[default]
-    DropTail,
-    /// Those, and some of those that have waited for long (RFC 8289); packets of flows with ECN are marked instead.
-    CoDel {
-        /// Waiting that is no standing queue.
-        target: Span,
-        /// How long the waiting must stay above the target; about the largest round-trip time.
-        interval: Span,
-    },
+/// Every queue there is; a new one is a file and a line here.
+pub static ENTRIES: &[&Entry] = &[&drop_tail::ENTRY, &codel::ENTRY];
+
+impl Family for Make {
+    const KIND: &'static str = "queue";
+    const ENTRIES: &'static [&'static Entry] = ENTRIES;
 }
 
-/// TARGET of RFC 8289 §4.2.
-const TARGET: Span = Span::from_millis(5);
+impl Discipline {
+    /// Packets that find the queue full are dropped, and only these.
+    pub const DROP_TAIL: Self = Self::plain(&drop_tail::ENTRY);
 
-/// INTERVAL of RFC 8289 §4.3.
-const INTERVAL: Span = Span::from_millis(100);
+    /// Whether it drops only what finds the queue full.
+    #[must_use]
+    pub fn is_drop_tail(&self) -> bool {
+        *self == Self::DROP_TAIL
+    }
 
-impl FromStr for Discipline {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        let expected = "expected drop-tail or codel[:target=5ms,interval=100ms]";
-        if text == "drop-tail" {
-            return Ok(Self::DropTail);
-        }
-        let refuse = || format!("found '{text}', {expected}");
-        let rest = text.strip_prefix("codel").ok_or_else(refuse)?;
-        let (mut target, mut interval) = (None, None);
-        if !rest.is_empty() {
-            for part in rest.strip_prefix(':').ok_or_else(refuse)?.split(',') {
-                let (key, value) = part.split_once('=').ok_or_else(refuse)?;
-                let place = match key {
-                    "target" => &mut target,
-                    "interval" => &mut interval,
-                    _ => return Err(refuse()),
-                };
-                let value: Span = value.parse().map_err(|error| format!("{key}: {error}"))?;
-                if value.is_zero() || place.replace(value).is_some() {
-                    return Err(format!(
-                        "found '{text}', expected {key} once, and more than 0"
-                    ));
-                }
-            }
-        }
-        Ok(Self::CoDel {
-            target: target.unwrap_or(TARGET),
-            interval: interval.unwrap_or(INTERVAL),
-        })
+    /// An empty queue.
+    #[must_use]
+    pub fn queue(&self) -> Box<dyn Queue> {
+        (self.entry().make)(&self.values())
     }
 }
 
-impl fmt::Display for Discipline {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::DropTail => f.write_str("drop-tail"),
-            Self::CoDel { target, interval } => {
-                write!(f, "codel:target={target},interval={interval}")
-            }
-        }
+impl Default for Discipline {
+    fn default() -> Self {
+        Self::DROP_TAIL
     }
 }
 
 /// A packet at the queue.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Queued {
-    pub(crate) copy: PacketCopy,
-    pub(crate) sent: Time,
+pub struct Queued {
+    /// Which copy of which packet of which flow.
+    pub copy: PacketCopy,
+    /// When its sender sent it.
+    pub sent: Time,
     /// When it reached the queue.
-    pub(crate) enqueued: Time,
-    /// ECN-capable: it is marked where it would be dropped.
-    pub(crate) capable: bool,
+    pub enqueued: Time,
+    /// ECN-capable: a mark may take the place of a drop.
+    pub capable: bool,
     /// Its sender has reduced its window on an echoed mark (CWR).
-    pub(crate) reduced: bool,
+    pub reduced: bool,
 }
 
 /// What becomes of a packet, as soon as it is known.
@@ -197,6 +164,7 @@ mod tests {
             "codel".parse::<Discipline>().unwrap().to_string(),
             "codel:target=5ms,interval=100ms"
         );
+        assert!("drop-tail".parse::<Discipline>().unwrap().is_drop_tail());
         for text in [
             "",
             "red",
@@ -206,6 +174,7 @@ mod tests {
             "codel:x=1",
             "codelx",
             "codel:target=1s,target=1s",
+            "drop-tail:",
         ] {
             assert!(text.parse::<Discipline>().is_err(), "{text}");
         }

@@ -48,6 +48,10 @@ pub struct Timeline {
     store: Arc<dyn Store>,
 }
 
+/// Slots of a PHY trace in the same blocks: a row is a slot with its decode delay, zero where it was erased, and without
+/// attempts.
+pub type SlotTrace = Timeline;
+
 impl Timeline {
     /// Number of LLDUs.
     #[must_use]

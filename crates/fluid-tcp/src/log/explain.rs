@@ -44,26 +44,13 @@ pub struct CopyStory {
     /// When the queue dropped it that had taken it in.
     pub dropped: Option<Time>,
     /// What the link did with it; what lies behind the end of the run did not happen.
-    pub service: Option<Served>,
+    pub service: Option<Service>,
     /// Whether the link lost it.
     pub lost: bool,
     /// When it reached the receiver.
     pub delivered: Option<Time>,
     /// What its delay is made of, where it was delivered.
     pub delay: Option<DelayParts>,
-}
-
-/// A service, as a story has it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Served {
-    /// Its first bit or LLDU goes out.
-    pub start: Time,
-    /// Its last.
-    pub end: Time,
-    /// First LLDU of the timeline, or ordinal of the packet on the link.
-    pub first_unit: u64,
-    /// Last LLDU, or the same.
-    pub last_unit: u64,
 }
 
 /// Listens for one packet.
@@ -183,12 +170,7 @@ impl Probe for Explain {
     fn on_service(&mut self, copy: PacketCopy, service: &Service) {
         let begins = service.start <= self.end;
         if let Some(story) = self.copy(copy).filter(|_| begins) {
-            story.service = Some(Served {
-                start: service.start,
-                end: service.end,
-                first_unit: service.first_unit,
-                last_unit: service.last_unit,
-            });
+            story.service = Some(*service);
             let reached = story.reached;
             story.delay = reached.and_then(|at| DelayParts::of(story.sent, at, service));
         }

@@ -111,6 +111,7 @@ struct Connection {
 }
 
 /// A segment in the making.
+#[derive(Default)]
 struct Segment<'a> {
     flow: usize,
     from_sender: bool,
@@ -217,13 +218,12 @@ impl<W: Write> Pcap<W> {
         let segment = Segment {
             flow: copy.flow,
             from_sender: true,
-            syn: false,
             ack: true,
             seq: self.seq(copy.packet),
             acknowledged: 1,
             window: u16::MAX,
-            options: &[],
             payload: self.payload,
+            ..Segment::default()
         };
         self.write(at, at_sender, &segment)
     }
@@ -239,12 +239,9 @@ impl<W: Write> Pcap<W> {
             flow,
             from_sender: true,
             syn: true,
-            ack: false,
-            seq: 0,
-            acknowledged: 0,
             window: u16::MAX,
             options: &options,
-            payload: 0,
+            ..Segment::default()
         };
         let syn_ack = Segment {
             from_sender: false,
@@ -285,14 +282,12 @@ impl<W: Write> Pcap<W> {
             .collect();
         let segment = Segment {
             flow,
-            from_sender: false,
-            syn: false,
             ack: true,
             seq: 1,
             acknowledged: self.seq(ack.next),
             window: self.flows[flow].window,
             options: &options,
-            payload: 0,
+            ..Segment::default()
         };
         self.write(at, at_sender, &segment)
     }

@@ -23,43 +23,23 @@ const RECORD_SEPARATOR: u8 = 0x1e;
 /// Bytes gathered before a write.
 const BLOCK: usize = 1 << 16;
 
-#[derive(Debug, Serialize)]
-struct Head<'a> {
-    file_schema: &'a str,
-    serialization_format: &'a str,
-    title: &'a str,
-    description: &'a str,
-    trace: Trace<'a>,
-}
-
-#[derive(Debug, Serialize)]
-struct Trace<'a> {
-    title: &'a str,
-    description: &'a str,
-    common_fields: CommonFields<'a>,
-    vantage_point: VantagePoint<'a>,
-    event_schemas: [&'a str; 1],
-}
-
-#[derive(Debug, Serialize)]
-struct CommonFields<'a> {
-    time_format: &'a str,
-    reference_time: ReferenceTime<'a>,
-    protocol_types: [&'a str; 1],
-}
-
-#[derive(Debug, Serialize)]
-struct ReferenceTime<'a> {
-    clock_type: &'a str,
-    epoch: &'a str,
-}
-
-#[derive(Debug, Serialize)]
-struct VantagePoint<'a> {
-    name: &'a str,
-    #[serde(rename = "type")]
-    side: &'a str,
-}
+/// The first record, in front of its description and behind it.
+const HEAD: [&str; 2] = [
+    concat!(
+        r#"{"file_schema":"urn:ietf:params:qlog:file:sequential","#,
+        r#""serialization_format":"application/qlog+json-seq","#,
+        r#""title":"tmt tcp: a model of TCP, no QUIC","description":"#,
+    ),
+    concat!(
+        r#","trace":{"title":"TCP senders of a simulation","description":"#,
+        r#""each group_id is a flow, counted from 0; packet numbers count packets of "#,
+        r#"the flow from 0 and are the same in a retransmission","#,
+        r#""common_fields":{"time_format":"relative_to_epoch","#,
+        r#""reference_time":{"clock_type":"monotonic","epoch":"unknown"},"protocol_types":["TCP"]},"#,
+        r#""vantage_point":{"name":"sender of the TCP model","type":"client"},"#,
+        r#""event_schemas":["urn:ietf:params:qlog:events:quic-12"]}}"#,
+    ),
+];
 
 #[derive(Debug, Serialize)]
 struct Event<'a, D> {
@@ -134,38 +114,17 @@ impl<W: Write> Qlog<W> {
         tool: &str,
         settings: &str,
     ) -> io::Result<Self> {
-        let mut log = Self {
+        let [front, behind] = HEAD;
+        let description = serde_json::to_string(&format!("{tool}; {settings}"))?;
+        let mut buffer = vec![RECORD_SEPARATOR];
+        buffer.extend([front, &description, behind, "\n"].concat().bytes());
+        Ok(Self {
             output,
-            buffer: Vec::new(),
+            buffer,
             packet: packet.0,
             latest: vec![Recovery::default(); flows],
             error: None,
-        };
-        log.record(&Head {
-            file_schema: "urn:ietf:params:qlog:file:sequential",
-            serialization_format: "application/qlog+json-seq",
-            title: "tmt tcp: a model of TCP, no QUIC",
-            description: &format!("{tool}; {settings}"),
-            trace: Trace {
-                title: "TCP senders of a simulation",
-                description: "each group_id is a flow, counted from 0; packet numbers count packets of \
-                              the flow from 0 and are the same in a retransmission",
-                common_fields: CommonFields {
-                    time_format: "relative_to_epoch",
-                    reference_time: ReferenceTime {
-                        clock_type: "monotonic",
-                        epoch: "unknown",
-                    },
-                    protocol_types: ["TCP"],
-                },
-                vantage_point: VantagePoint {
-                    name: "sender of the TCP model",
-                    side: "client",
-                },
-                event_schemas: ["urn:ietf:params:qlog:events:quic-12"],
-            },
-        })?;
-        Ok(log)
+        })
     }
 
     /// Writes what is left.

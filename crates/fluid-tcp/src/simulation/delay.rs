@@ -35,13 +35,17 @@ impl DelayParts {
         })
     }
 
+    /// Propagation, queue, serialisation, wait.
+    #[must_use]
+    pub fn all(self) -> [Span; 4] {
+        [self.propagation, self.queue, self.serialisation, self.wait]
+    }
+
     /// Their sum.
     #[must_use]
     pub fn total(self) -> Span {
-        self.propagation
-            .saturating_add(self.queue)
-            .saturating_add(self.serialisation)
-            .saturating_add(self.wait)
+        let parts = self.all().into_iter();
+        parts.fold(Span::ZERO, Span::saturating_add)
     }
 }
 

@@ -11,15 +11,16 @@ use tmt_core::types::{Span, Time};
 use crate::endpoint::receiver::{Ack, Packet, Receiver};
 use crate::endpoint::sender::{Sender, Wake};
 use crate::link::gateway::{
-    CoDelQueue, CoupledLink, CoupledQueue, Discipline, DropTail, Gateway, Queued, Tells,
+    CoupledLink, CoupledQueue, DropTail, Gateway, Queued, QueuedLink, Tells,
 };
 use crate::link::return_link::ReturnLink;
 use crate::link::{Link, PacketCopy};
 use crate::simulation::delay::DelayParts;
 use crate::simulation::event::{EventQueue, Kinds};
-use crate::simulation::metrics::{FlowTally, RunReport, Tallies};
+use crate::simulation::metrics::RunReport;
 use crate::simulation::probe::{Moment, Probe};
 use crate::simulation::proxy::Proxy;
+use crate::simulation::tally::{Count, FlowTally, Tallies};
 use crate::simulation::{ACK, Flow, Setup};
 
 #[derive(Debug, Clone, Copy)]
@@ -107,13 +108,11 @@ struct Run<'a, G, P> {
 
 /// Runs `setup` over `link` to its end, or until every flow has delivered all it had.
 pub fn run<L: Link, P: Probe>(setup: &Setup, link: L, probe: &mut P) -> RunReport {
-    match setup.discipline {
-        Discipline::DropTail => run_over(setup, DropTail::new(link, setup.queue()), probe),
-        Discipline::CoDel { target, interval } => {
-            let gateway = CoDelQueue::new(link, setup.queue(), target, interval);
-            run_over(setup, gateway, probe)
-        }
+    if setup.discipline.is_drop_tail() {
+        return run_over(setup, DropTail::new(link, setup.queue()), probe);
     }
+    let queue = setup.discipline.queue();
+    run_over(setup, QueuedLink::new(link, setup.queue(), queue), probe)
 }
 
 /// Runs `setup` over a coupled link, behind a drop-tail queue whatever the setup says.
@@ -389,7 +388,10 @@ impl<G: Gateway, P: Probe> Run<'_, G, P> {
         self.probe.on_delivered(now, copy);
         let connection = &mut self.connections[copy.flow];
         let arrival = connection.receiver.on_packet(now, packet);
-        connection.tally.on_delivered(delay, arrival.duplicate);
+        connection.tally.on_delivered(delay);
+        if arrival.duplicate {
+            connection.tally.count(Count::Spurious);
+        }
         let done = connection
             .total
             .is_some_and(|total| connection.receiver.next() >= total);
@@ -445,8 +447,11 @@ impl<G: Gateway, P: Probe> Run<'_, G, P> {
         }
         let never_comes = self.return_link.is_some() && left.is_none();
         let lost = self.return_loss.as_mut().is_some_and(Channel::erases) || never_comes;
-        self.flow(flow).tally.on_ack(lost);
-        if !lost {
+        let tally = &mut self.flow(flow).tally;
+        tally.count(Count::Acks);
+        if lost {
+            tally.count(Count::AcksLost);
+        } else {
             let arrives = left.and_then(|left| left.checked_add(back));
             self.schedule(arrives, Event::Ack { flow, ack });
         }
@@ -470,13 +475,11 @@ impl<G: Gateway, P: Probe> Run<'_, G, P> {
             }
         }
         usage.packets_served = self.served;
-        let flows = self.connections.iter().map(|connection| {
-            (
-                &connection.tally,
-                connection.receiver.next(),
-                &connection.sender,
-            )
-        });
-        RunReport::new(self.setup, end, usage, flows)
+        for connection in &mut self.connections {
+            let delivered = connection.receiver.next();
+            connection.tally.end(delivered, &connection.sender);
+        }
+        let tallies: Vec<&FlowTally> = self.connections.iter().map(|c| &c.tally).collect();
+        RunReport::new(self.setup, end, usage, &tallies)
     }
 }

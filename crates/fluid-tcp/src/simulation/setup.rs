@@ -22,6 +22,19 @@ pub struct Flow {
     pub packets: Option<u64>,
 }
 
+impl Flow {
+    /// A flow that begins with the run and never ends.
+    #[must_use]
+    pub const fn new(algorithm: Algorithm, endpoint: Endpoint) -> Self {
+        Self {
+            algorithm,
+            endpoint,
+            start: Span::ZERO,
+            packets: None,
+        }
+    }
+}
+
 /// The way of acknowledgements, shared by all flows; clean and without a queue unless said otherwise.
 #[derive(Debug, Clone, Default)]
 pub struct ReturnPath {
@@ -37,6 +50,21 @@ pub struct ReturnPath {
 pub const ACK: Bytes = Bytes(40);
 
 /// Everything about a run but its link.
+///
+/// ```
+/// use fluid_tcp::endpoint::Profile;
+/// use fluid_tcp::link::SyntheticLink;
+/// use fluid_tcp::simulation::{Flow, Setup, probe::NoProbe, run};
+/// use tmt_core::types::{BitRate, Span};
+///
+/// let flow = Flow::new("cubic:beta=0.8".parse()?, Profile::Rfc.endpoint());
+/// let setup = Setup { buffer: 50, ..Setup::new(vec![flow], Span::from_millis(500), Span::from_secs(60)) };
+/// let (way, rate) = (setup.rtt.half(), BitRate(1_000_000));
+/// let link = SyntheticLink::new(rate, setup.packet, way, None, setup.begin).ok_or("no packet fits the link")?;
+/// let report = run(&setup, link, &mut NoProbe);
+/// assert!(report.total.metrics.goodput_bps > Some(500_000.0));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug, Clone)]
 pub struct Setup {
     /// The flows.
@@ -62,6 +90,24 @@ pub struct Setup {
 }
 
 impl Setup {
+    /// Packets of 1500 B, a drop-tail queue of 100 of them directly at the senders, a clean return path, from time zero
+    /// on for `duration`.
+    #[must_use]
+    pub fn new(flows: Vec<Flow>, rtt: Span, duration: Span) -> Self {
+        Self {
+            flows,
+            packet: Bytes(1500),
+            rtt,
+            buffer: 100,
+            discipline: Discipline::DROP_TAIL,
+            path: Path::default(),
+            return_path: ReturnPath::default(),
+            begin: Time::ZERO,
+            end: Time::ZERO.saturating_add(duration),
+            link_rate_bps: None,
+        }
+    }
+
     /// What the gateway's queue holds: behind a proxy, all that the proxy has let in.
     pub(super) fn queue(&self) -> u64 {
         self.path.split.map_or(self.buffer, |_| u64::MAX)

@@ -5,11 +5,10 @@ use std::sync::Arc;
 use fluid_tcp::congestion::Algorithm;
 use fluid_tcp::endpoint::{Endpoint, Profile};
 use fluid_tcp::link::TimelineLink;
-use fluid_tcp::link::gateway::Discipline;
 use fluid_tcp::link::timeline::{Builder, Timeline};
 use fluid_tcp::simulation::metrics::RunReport;
 use fluid_tcp::simulation::probe::NoProbe;
-use fluid_tcp::simulation::{self, Flow, Path, ReturnPath, Setup};
+use fluid_tcp::simulation::{self, Flow, Setup};
 use rayon::prelude::*;
 use serde::Serialize;
 use tmt_core::channel::synth::ConstantRate;
@@ -143,23 +142,14 @@ fn tcp(timeline: Timeline, end: &EndLine, data_share: f64) -> Outcome<RunReport>
     };
     let algorithm: Algorithm = "newreno".parse().map_err(Failure::failed)?;
     let lldus = usize::try_from(PACKET.0.div_ceil(LLDU.0 - LLDU_HEADER.0)).unwrap_or(usize::MAX);
+    let flow = Flow::new(algorithm, endpoint);
     let setup = Setup {
-        discipline: Discipline::DropTail,
-        path: Path::default(),
-        return_path: ReturnPath::default(),
-        flows: vec![Flow {
-            algorithm,
-            endpoint,
-            start: Span::ZERO,
-            packets: None,
-        }],
         packet: PACKET,
-        rtt: RTT,
         // The window is what limits, not the queue.
         buffer: WINDOW,
-        begin: Time::ZERO,
         end: end.usable_until,
         link_rate_bps: Some(link_rate_bps),
+        ..Setup::new(vec![flow], RTT, Span::ZERO)
     };
     let link = TimelineLink::new(Arc::new(timeline), lldus, RTT.half(), None, Time::ZERO)
         .ok_or_else(|| Failure::failed("the demo's timeline has no room for a packet"))?;
@@ -181,13 +171,13 @@ const TABLE: [Row; 13] = [
         percent(c.mean_coding_ratio, 1)
     }),
     ("packet delay min ms", ["287", "287", "288"], |c| {
-        delay(c.tcp.total.metrics.delay.delay_min_s)
+        delay(c.tcp.total.metrics.delay_min_s)
     }),
     ("packet delay mean ms", ["288", "288", "289"], |c| {
-        delay(c.tcp.total.metrics.delay.delay_mean_s)
+        delay(c.tcp.total.metrics.delay_mean_s)
     }),
     ("packet delay max ms", ["383", "341", "327"], |c| {
-        delay(c.tcp.total.metrics.delay.delay_max_s)
+        delay(c.tcp.total.metrics.delay_max_s)
     }),
     ("link retransmissions 0 %", ["99", "98", "99"], |c| {
         link_retransmissions(c, 0)
@@ -222,33 +212,17 @@ fn delay(seconds: Option<f64>) -> String {
 
 /// Share of the delivered LLDUs that were sent again so often.
 fn link_retransmissions(chain: &Chain, again: u32) -> String {
-    let all: u64 = chain.link.attempts.values().sum();
-    percent(
-        ratio(
-            chain.link.attempts.get(&(again + 1)).copied().unwrap_or(0),
-            all,
-        ),
-        4,
-    )
+    let attempts = &chain.link.attempts;
+    let all: u64 = attempts.values().sum();
+    let share = ratio(attempts.get(&(again + 1)).copied().unwrap_or(0), all);
+    percent(share, 4)
 }
 
 /// Share of the packets that were sent again so often.
 fn tcp_retransmissions(chain: &Chain, again: u32) -> String {
-    let all: u64 = chain.tcp.total.metrics.retransmissions.values().sum();
-    percent(
-        ratio(
-            chain
-                .tcp
-                .total
-                .metrics
-                .retransmissions
-                .get(&again)
-                .copied()
-                .unwrap_or(0),
-            all,
-        ),
-        2,
-    )
+    let sent = &chain.tcp.total.metrics.retransmissions;
+    let all: u64 = sent.values().sum();
+    percent(ratio(sent.get(&again).copied().unwrap_or(0), all), 2)
 }
 
 fn text(chains: &[Chain]) -> String {

@@ -1,10 +1,12 @@
 //! The draft's behaviour, over a path of constant rate.
 
+use super::super::Algorithm;
 use super::path::Path;
 use super::*;
 
 fn bbr() -> Bbr {
-    Bbr::new(10.0, &[0.02, 0.7, 0.15, 5.0])
+    let preset: Algorithm = "bbr".parse().unwrap();
+    Bbr::new(10.0, &preset.values())
 }
 
 fn path(rate: f64, buffer: f64) -> Path<Bbr> {

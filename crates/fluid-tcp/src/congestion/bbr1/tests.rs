@@ -1,10 +1,16 @@
 //! The published behaviour, over a path of constant rate.
 
+use super::super::Algorithm;
 use super::super::bbr::path::Path;
 use super::*;
 
+fn bbr1() -> Bbr1 {
+    let preset: Algorithm = "bbr1".parse().unwrap();
+    Bbr1::new(10.0, &preset.values())
+}
+
 fn path(rate: f64, buffer: f64) -> Path<Bbr1> {
-    Path::new(Bbr1::new(10.0, &[2.0, 10.0, 1.0]), rate, buffer)
+    Path::new(bbr1(), rate, buffer)
 }
 
 /// A path on which the pipe has been filled and drained.
@@ -243,7 +249,7 @@ fn what_the_application_held_back_lowers_no_estimate() {
 
 #[test]
 fn the_first_phase_is_any_but_the_drain() {
-    let mut cc = Bbr1::new(10.0, &[2.0, 10.0, 1.0]);
+    let mut cc = bbr1();
     let mut seen = [0; 8];
     for entry in 0..700 {
         cc.enter_probe_bw(Time::from_nanos(entry * 1_000_003).unwrap());

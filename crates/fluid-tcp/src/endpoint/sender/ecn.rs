@@ -3,7 +3,7 @@
 use tmt_core::types::Time;
 
 use super::{Phase, Sender};
-use crate::congestion::{Cause, CongestionEvent};
+use crate::congestion::Cause;
 
 impl Sender {
     /// An echoed mark cuts the window, once a round trip (RFC 3168 §6.1.2).
@@ -13,11 +13,7 @@ impl Sender {
         }
         self.note_reduction();
         if self.phase == Phase::Open {
-            self.cc.on_congestion(&CongestionEvent {
-                now,
-                in_flight: self.flight(),
-                cause: Cause::Ecn,
-            });
+            self.cut(now, self.flight(), Cause::Ecn);
         }
     }
 

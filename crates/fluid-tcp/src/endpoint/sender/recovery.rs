@@ -5,8 +5,8 @@ use tmt_core::types::Time;
 use super::prr::Prr;
 use super::tlp::TailProbe;
 use super::{DUP_THRESHOLD, Phase, Sender};
-use crate::congestion::{Cause, CongestionEvent};
-use crate::endpoint::{CutFrom, Recovery};
+use crate::congestion::Cause;
+use crate::endpoint::Recovery;
 use tmt_core::math::num::whole;
 
 impl Sender {
@@ -23,18 +23,10 @@ impl Sender {
 
     pub(super) fn enter_recovery(&mut self, now: Time, delivered: u64) {
         self.fast_recoveries += 1;
-        let in_flight = match self.endpoint.cut_from {
-            CutFrom::Flight => self.flight(),
-            CutFrom::Window => self.window(),
-        };
         let outstanding = self.high - self.una;
         // A mark of the same round trip has cut the window already (RFC 3168 §6.1.2).
         if !self.endpoint.ecn || self.una >= self.reduced_at {
-            self.cc.on_congestion(&CongestionEvent {
-                now,
-                in_flight,
-                cause: Cause::FastRetransmit,
-            });
+            self.cut(now, self.cut_basis(), Cause::FastRetransmit);
         }
         self.note_reduction();
         self.phase = Phase::Recovery { point: self.high };

@@ -4,7 +4,7 @@ use tmt_core::types::Time;
 
 use super::tlp::TailProbe;
 use super::{Phase, Sender, Wake};
-use crate::congestion::{Cause, CongestionEvent};
+use crate::congestion::Cause;
 use crate::endpoint::CutFrom;
 
 impl Sender {
@@ -49,18 +49,14 @@ impl Sender {
         self.rto_events += 1;
         let again = matches!(self.phase, Phase::Loss { .. })
             && self.outstanding.front().is_some_and(|o| o.copies > 1);
-        let (in_flight, cause) = match self.endpoint.cut_from {
-            CutFrom::Flight if again => (self.flight(), Cause::RepeatedTimeout),
-            CutFrom::Flight => (self.flight(), Cause::Timeout),
-            CutFrom::Window => (self.window(), Cause::Timeout),
+        let cause = match self.endpoint.cut_from {
+            CutFrom::Flight if again => Cause::RepeatedTimeout,
+            _ => Cause::Timeout,
         };
+        let in_flight = self.cut_basis();
         self.rtt.back_off();
         self.doubt_timeout();
-        self.cc.on_congestion(&CongestionEvent {
-            now,
-            in_flight,
-            cause,
-        });
+        self.cut(now, in_flight, cause);
         self.note_reduction();
         self.phase = Phase::Loss { point: self.high };
         self.recover = Some(self.high);

@@ -7,7 +7,7 @@
 use tmt_core::types::{Span, Time};
 
 use super::{Phase, Sender};
-use crate::congestion::{Cause, CongestionEvent};
+use crate::congestion::Cause;
 use crate::endpoint::receiver::Ack;
 
 /// The timer before anything was measured (§7.2).
@@ -100,11 +100,7 @@ impl Sender {
             // Had both the packet and its probe arrived, the second would have been told as a duplicate by now: one is
             // lost. The probe repaired it, and the window must be cut as for any loss.
             self.tail_probe.end = None;
-            self.cc.on_congestion(&CongestionEvent {
-                now,
-                in_flight: self.flight().max(1.0),
-                cause: Cause::FastRetransmit,
-            });
+            self.cut(now, self.flight().max(1.0), Cause::FastRetransmit);
         }
     }
 }

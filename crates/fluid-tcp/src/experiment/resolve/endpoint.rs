@@ -9,7 +9,6 @@ use crate::endpoint::{Endpoint, LossDetection, Recovery};
 use crate::experiment::error::{Result, refused};
 use crate::experiment::parameters::Experiment;
 use crate::experiment::values::PathKind;
-use crate::link::gateway::Discipline;
 
 /// Shortest cap of the timeout: below it a run is nothing but timeouts.
 const LEAST_MAX_RTO: Span = Span::from_millis(1);
@@ -51,7 +50,7 @@ impl Experiment {
                 );
             }
         }
-        if endpoint.ecn && self.queue() == Discipline::DropTail {
+        if endpoint.ecn && self.queue().is_drop_tail() {
             return refused(
                 "ecn",
                 "`ecn` on needs `queue` codel: a drop-tail queue marks nothing",

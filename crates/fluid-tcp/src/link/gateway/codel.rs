@@ -7,20 +7,36 @@ use std::collections::VecDeque;
 
 use tmt_core::types::{Span, Time, to_f64};
 
-use super::{Fate, Gateway, Queued, Served};
-use crate::link::{Link, Usage};
+use crate::named::Parameter;
+
+use super::Queued;
+use super::queue::{Entry, Queue, Taken};
 use tmt_core::math::num::whole;
 
-/// A queue that drops from its head what stands for too long, and at its tail what finds no room.
+pub(super) static ENTRY: Entry = Entry {
+    name: "codel",
+    about: "also some of those that have waited for long (RFC 8289); packets of flows with ECN are marked instead",
+    parameters: &[
+        // TARGET of RFC 8289 §4.2: waiting that is not a standing queue.
+        Parameter::duration("target", Span::from_millis(5)),
+        // INTERVAL of §4.3: how long the waiting must stay above the target; about the largest round-trip time.
+        Parameter::duration("interval", Span::from_millis(100)),
+    ],
+    examples: &["codel", "codel:target=20ms,interval=200ms"],
+    make: |parameters| {
+        Box::new(CoDel::new(
+            parameters.duration("target"),
+            parameters.duration("interval"),
+        ))
+    },
+};
+
+/// A queue that drops from its head what stands for too long.
 #[derive(Debug)]
-pub(crate) struct CoDelQueue<L> {
-    link: L,
-    capacity: u64,
+struct CoDel {
     target: Span,
     interval: Span,
     waiting: VecDeque<(Queued, Time)>,
-    served: Option<Served>,
-    exhausted: bool,
     /// When the waiting, if it stays above the target, has been above it for an interval.
     first_above: Option<Time>,
     dropping: bool,
@@ -32,16 +48,12 @@ pub(crate) struct CoDelQueue<L> {
     last_count: u64,
 }
 
-impl<L: Link> CoDelQueue<L> {
-    pub(crate) fn new(link: L, capacity: u64, target: Span, interval: Span) -> Self {
+impl CoDel {
+    fn new(target: Span, interval: Span) -> Self {
         Self {
-            link,
-            capacity,
             target,
             interval,
             waiting: VecDeque::new(),
-            served: None,
-            exhausted: false,
             first_above: None,
             dropping: false,
             drop_next: Time::ZERO,
@@ -100,79 +112,34 @@ impl<L: Link> CoDelQueue<L> {
         self.drop_next = self.control_law(now);
         true
     }
+}
 
-    /// The head of the queue, to be served or dropped.
-    fn take(&mut self, now: Time) -> Option<Fate> {
-        if self.exhausted {
-            return None;
-        }
+impl Queue for CoDel {
+    fn offer(&mut self, now: Time, packet: Queued) -> Option<Queued> {
+        self.waiting.push_back((packet, now));
+        None
+    }
+
+    fn take(&mut self, now: Time) -> Option<Taken> {
         let Some((packet, since)) = self.waiting.front().copied() else {
             self.first_above = None;
             self.dropping = false;
             return None;
         };
         let strikes = self.strikes(now, since);
-        if strikes && !packet.capable {
-            self.waiting.pop_front();
-            return Some(Fate::Dropped(packet));
-        }
-        let Some(service) = self.link.serve(now) else {
-            self.exhausted = true;
-            return None;
-        };
         self.waiting.pop_front();
-        self.served = Some(Served {
-            copy: packet.copy,
-            enqueued: packet.enqueued,
-            service,
-            left: Some(service.end),
-        });
-        Some(Fate::Served(packet, service, strikes))
-    }
-}
-
-impl<L: Link> Gateway for CoDelQueue<L> {
-    fn offer(&mut self, now: Time, packet: Queued) -> Fate {
-        if self.len() >= self.capacity {
-            return Fate::Dropped(packet);
-        }
-        self.waiting.push_back((packet, now));
-        Fate::Waits
+        Some(if strikes && !packet.capable {
+            Taken::Drop(packet)
+        } else {
+            Taken::Serve {
+                packet,
+                marked: strikes,
+            }
+        })
     }
 
-    fn due(&self) -> Option<Time> {
-        if self.waiting.is_empty() || self.exhausted {
-            return None;
-        }
-        Some(self.served.map_or(Time::ZERO, |served| served.service.end))
-    }
-
-    fn wake(&mut self, now: Time) -> Option<Fate> {
-        // Who has left is told by `leave` first.
-        if self.served.is_some() {
-            return None;
-        }
-        self.take(now)
-    }
-
-    fn leave(&mut self, now: Time) -> Option<Served> {
-        self.served.take_if(|served| served.service.end <= now)
-    }
-
-    fn in_service(&self) -> impl Iterator<Item = &Served> {
-        self.served.iter()
-    }
-
-    fn len(&self) -> u64 {
-        self.waiting.len() as u64 + u64::from(self.served.is_some())
-    }
-
-    fn is_exhausted(&self) -> bool {
-        self.exhausted
-    }
-
-    fn usage(&self, end: Time) -> Usage {
-        self.link.usage(end)
+    fn waiting(&self) -> u64 {
+        self.waiting.len() as u64
     }
 }
 
@@ -182,6 +149,7 @@ mod tests {
 
     use super::*;
     use crate::endpoint::sender::Why;
+    use crate::link::gateway::{Fate, Gateway as _, QueuedLink};
     use crate::link::{PacketCopy, SyntheticLink};
 
     fn packet(ordinal: u64, sent: Time, capable: bool) -> Queued {
@@ -206,7 +174,11 @@ mod tests {
     fn fates(load: u64, seconds: u64, capable: bool) -> Vec<(Time, Fate)> {
         let link = SyntheticLink::new(BitRate(800), Bytes(1), Span::ZERO, None, Time::ZERO);
         let (target, interval) = (Span::from_millis(15), Span::from_millis(100));
-        let mut queue = CoDelQueue::new(link.unwrap(), 10_000, target, interval);
+        let mut queue = QueuedLink::new(
+            link.unwrap(),
+            10_000,
+            Box::new(CoDel::new(target, interval)),
+        );
         let mut fates = Vec::new();
         for ordinal in 0..load * seconds {
             let now = Time::from_nanos(ordinal * 1_000_000_000 / load).unwrap();
@@ -260,7 +232,8 @@ mod tests {
         for (standing, drops) in [(1u64, false), (2, true)] {
             let link = SyntheticLink::new(BitRate(800), Bytes(1), Span::ZERO, None, Time::ZERO);
             let (target, interval) = (Span::from_millis(5), Span::from_millis(100));
-            let mut queue = CoDelQueue::new(link.unwrap(), 100, target, interval);
+            let mut queue =
+                QueuedLink::new(link.unwrap(), 100, Box::new(CoDel::new(target, interval)));
             let mut dropped = 0;
             for ordinal in 0..200 + standing {
                 let now = Time::from_nanos(ordinal.saturating_sub(standing) * 10_000_000).unwrap();

@@ -5,16 +5,16 @@
 //! long as the queue holds all codewords that it takes. So the link is computed ahead of the run's clock as far as
 //! that, which makes an event of a stretch of slots instead of each. Slots in which nothing is pending are passed over.
 
-mod account;
-mod book;
-mod hold;
+mod buffer_release;
+mod first_tx_batch;
 mod link;
 mod packets;
+mod slot_log_buffer;
+mod slot_usage;
 mod slots;
-mod stretch;
+mod superblock_batch;
 #[cfg(test)]
 mod tests;
-mod whole;
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap, HashMap, VecDeque};
@@ -25,12 +25,11 @@ use tmt_core::types::{self, Lldu, Slot, Span, Time, to_f64};
 
 use super::{Fate, Gateway, Queued, Served};
 use crate::link::{SlotUse, Usage};
-use account::Account;
-use book::Book;
-use hold::Feedback;
-pub use hold::Hold;
-pub use link::{CoupledLink, InOrder, LostFeedback, Tail};
+use buffer_release::Feedback;
+pub use link::{CoupledLink, Hold, InOrder, LostFeedback, Tail};
 use packets::{Packets, State};
+use slot_log_buffer::SlotLogBuffer;
+use slot_usage::SlotUsage;
 use slots::Slots;
 
 /// Packets that wait for those before them.
@@ -74,9 +73,9 @@ pub(crate) struct CoupledQueue {
     /// Packets whose fate is known, by when they leave or are lost, until that is told.
     departing: BTreeMap<(Time, u64), Served>,
     fates: VecDeque<Fate>,
-    account: Account,
+    account: SlotUsage,
     /// What the slots were used for, where somebody asks.
-    book: Option<Book>,
+    book: Option<SlotLogBuffer>,
     due: Option<Time>,
     exhausted: bool,
     /// Kept for their memory: LLDUs in their order, and as they were settled.
@@ -125,8 +124,8 @@ impl CoupledQueue {
             leaving: BinaryHeap::new(),
             departing: BTreeMap::new(),
             fates: VecDeque::new(),
-            account: Account::default(),
-            book: tells.slots.then(Book::default),
+            account: SlotUsage::default(),
+            book: tells.slots.then(SlotLogBuffer::default),
             due: None,
             exhausted: false,
             lldus: Vec::new(),

@@ -4,8 +4,40 @@ use std::collections::VecDeque;
 
 use tmt_core::types::Time;
 
+use super::queue::{Entry, Queue, Taken};
 use super::{Fate, Gateway, Queued, Served};
 use crate::link::{Link, Usage};
+
+pub(super) static ENTRY: Entry = Entry {
+    name: "drop-tail",
+    about: "packets that find the queue full",
+    parameters: &[],
+    examples: &["drop-tail"],
+    make: |_| Box::new(Fifo(VecDeque::new())),
+};
+
+/// The same packet by packet; a run takes [`DropTail`] instead, which needs no events.
+#[derive(Debug)]
+struct Fifo(VecDeque<Queued>);
+
+impl Queue for Fifo {
+    fn offer(&mut self, _now: Time, packet: Queued) -> Option<Queued> {
+        self.0.push_back(packet);
+        None
+    }
+
+    fn take(&mut self, _now: Time) -> Option<Taken> {
+        let packet = self.0.pop_front()?;
+        Some(Taken::Serve {
+            packet,
+            marked: false,
+        })
+    }
+
+    fn waiting(&self) -> u64 {
+        self.0.len() as u64
+    }
+}
 
 /// A drop-tail queue of packets that all have the same size.
 #[derive(Debug)]
@@ -90,8 +122,10 @@ impl<L: Link> Gateway for DropTail<L> {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
     use tmt_core::types::{BitRate, Bytes, Span};
 
+    use super::super::QueuedLink;
     use super::*;
     use crate::endpoint::sender::Why;
     use crate::link::{PacketCopy, SyntheticLink};
@@ -129,5 +163,41 @@ mod tests {
             panic!("there is room");
         };
         assert_eq!(service.start, at(2_000_000_000));
+    }
+
+    proptest! {
+        /// Against the same queue packet by packet, with its departures as events.
+        #[test]
+        fn services_without_events_are_those_with_events(
+            gaps in prop::collection::vec(0u64..3_000_000_000, 1..200),
+            capacity in 1u64..6,
+        ) {
+            let link = || SyntheticLink::new(BitRate(8), Bytes(1), Span::ZERO, None, Time::ZERO).unwrap();
+            let mut short = DropTail::new(link(), capacity);
+            let mut long = QueuedLink::new(link(), capacity, Box::new(Fifo(VecDeque::new())));
+            let (mut services, mut others) = (Vec::new(), Vec::new());
+            let mut now = Time::ZERO;
+            for (ordinal, gap) in (0..).zip(gaps) {
+                now = now.saturating_add(Span::from_nanos(gap).unwrap());
+                serve_until(&mut long, now, &mut others);
+                while short.leave(now).is_some() {}
+                long.leave(now);
+                let fate = short.offer(now, packet(ordinal));
+                let other = long.offer(now, packet(ordinal));
+                prop_assert_eq!(matches!(fate, Fate::Dropped(_)), matches!(other, Fate::Dropped(_)));
+                services.extend(Some(fate).filter(|fate| matches!(fate, Fate::Served(..))));
+                others.extend(std::iter::from_fn(|| long.wake(now)));
+            }
+            serve_until(&mut long, Time::MAX, &mut others);
+            prop_assert_eq!(services, others);
+        }
+    }
+
+    /// Lets the queue do all that is due by `end`.
+    fn serve_until(queue: &mut QueuedLink<SyntheticLink>, end: Time, fates: &mut Vec<Fate>) {
+        while let Some(due) = queue.due().filter(|due| *due <= end) {
+            queue.leave(due);
+            fates.extend(std::iter::from_fn(|| queue.wake(due)));
+        }
     }
 }

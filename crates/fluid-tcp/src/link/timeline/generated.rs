@@ -11,7 +11,7 @@ use tmt_core::channel::{Blocks, Fades, SlotChannel};
 use tmt_core::types::{BitRate, Bytes, Slot, Span, Time, to_f64};
 
 use super::index::Index;
-use super::{Block, Store, Timeline};
+use super::{Block, SlotTrace, Store};
 
 /// Slots of a block at most: few, since a run that is idle passes over most of them.
 const ROWS: u64 = 4096;
@@ -47,7 +47,7 @@ impl GeneratedSlots {
 
     /// The slots under `seed`, none of them made yet.
     #[must_use]
-    pub fn timeline(&self, seed: u64) -> Timeline {
+    pub fn timeline(&self, seed: u64) -> SlotTrace {
         // A block's times are told within 2^32 ns.
         let period = u64::from(u32::MAX) / self.slot().as_nanos().max(1);
         let per_block = period.saturating_sub(1).clamp(1, ROWS);
@@ -65,7 +65,7 @@ impl GeneratedSlots {
                 bad: Vec::new(),
             }),
         };
-        Timeline {
+        SlotTrace {
             index: Index::Even {
                 slots: self.slots.clone(),
                 per_block,

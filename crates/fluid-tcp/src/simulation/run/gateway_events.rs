@@ -10,6 +10,7 @@ use crate::simulation::Path;
 use crate::simulation::delay::DelayParts;
 use crate::simulation::probe::{Probe, Refused};
 use crate::simulation::proxy::{Proxy, Verdict};
+use crate::simulation::tally::Count;
 
 impl<G: Gateway, P: Probe> Run<'_, G, P> {
     /// A packet reaches the gateway.
@@ -44,18 +45,17 @@ impl<G: Gateway, P: Probe> Run<'_, G, P> {
 
     /// The gateway does not take a packet in.
     fn refuse(&mut self, now: Time, copy: PacketCopy, why: Refused) {
-        let tally = &mut self.connections[copy.flow].tally;
-        match why {
-            Refused::Full => tally.on_dropped(),
-            Refused::Duplicate => tally.on_duplicate(),
-        }
+        self.connections[copy.flow].tally.count(match why {
+            Refused::Full => Count::Dropped,
+            Refused::Duplicate => Count::Spurious,
+        });
         self.probe.on_refused(now, copy, why);
     }
 
     /// The proxy acknowledges to a sender.
     fn answer(&mut self, now: Time, flow: usize, ack: Ack) {
         self.probe.on_ack_sent(now, flow, &ack);
-        self.connections[flow].tally.on_ack(false);
+        self.connections[flow].tally.count(Count::Acks);
         let flow = u32::try_from(flow).unwrap_or(u32::MAX);
         let arrives = now.checked_add(self.setup.path.back());
         self.schedule(arrives, Event::Ack { flow, ack });
@@ -140,10 +140,14 @@ impl<G: Gateway, P: Probe> Run<'_, G, P> {
     /// Takes what became of a packet at the queue.
     fn settle(&mut self, fate: Fate) {
         match fate {
-            Fate::Dropped(packet) => self.connections[packet.copy.flow].tally.on_dropped(),
+            Fate::Dropped(packet) => self.connections[packet.copy.flow]
+                .tally
+                .count(Count::Dropped),
             Fate::Served(packet, service, marked) => {
                 if marked {
-                    self.connections[packet.copy.flow].tally.on_marked();
+                    self.connections[packet.copy.flow]
+                        .tally
+                        .count(Count::Marked);
                 }
                 if self.proxy.is_some()
                     && !self.gateway.tells_whole()
@@ -178,7 +182,7 @@ impl<G: Gateway, P: Probe> Run<'_, G, P> {
             tally.on_service(served.service.start.since(served.enqueued));
             let lost = served.service.arrival.is_none();
             if lost {
-                tally.on_lost();
+                tally.count(Count::Lost);
             }
             if self.probe.watches() {
                 self.probe.on_service(served.copy, &served.service);

@@ -6,7 +6,8 @@ use std::str::FromStr;
 
 use fluid_tcp::endpoint::sender::Why;
 use fluid_tcp::experiment::{LinkPlan, Plan, TracePlan};
-use fluid_tcp::log::{CopyStory, Served, Story};
+use fluid_tcp::link;
+use fluid_tcp::log::{CopyStory, Story};
 use fluid_tcp::simulation::probe::Refused;
 use serde::Serialize;
 use tmt_core::types::{Span, Time};
@@ -167,7 +168,7 @@ impl Copy {
 }
 
 impl Lldus {
-    fn of(plan: &TracePlan, served: Served) -> Self {
+    fn of(plan: &TracePlan, served: link::Service) -> Self {
         let mut lldus = Self::default();
         let rows = plan.timeline.len();
         for unit in served.first_unit..=served.last_unit {

@@ -10,7 +10,7 @@ use tmt_core::types::{Bytes, to_f64};
 
 use super::explain::Explanation;
 use crate::provenance::TOOL;
-use crate::table::{self, millis, number, share};
+use crate::table::{self, number};
 
 /// The report of all runs.
 #[derive(Debug, Serialize)]
@@ -86,8 +86,9 @@ impl Report {
             .collect();
         let mut columns = Columns::default();
         for run in &runs {
-            let numbers = numbers(&run.total);
-            columns.add(numbers.iter().map(|(name, value)| (name.as_str(), *value)));
+            let ratio = run.total.mean_coding_ratio;
+            columns.add(run.total.total.numbers());
+            columns.add(ratio.map(|ratio| ("mean_coding_ratio", ratio)));
         }
         let mean = match plan.starts {
             Some(_) => columns.bootstrap(plan.resolved.seed().0),
@@ -191,13 +192,15 @@ impl Report {
         let columns: Vec<&Metrics> = std::iter::once(&run.total.total.metrics)
             .chain(shown)
             .collect();
-        for (name, value) in rows() {
-            report.row(name, columns.iter().map(|metrics| value(metrics)));
+        for (row, value) in Metrics::rows() {
+            let values = columns.iter().map(|metrics| row.show.text(value(metrics)));
+            report.row(row.label, values);
         }
         let total = &run.total;
         report.row("duration s", [format!("{:.3}", run.duration_s)]);
-        report.row("link utilisation", [share(total.total.link_utilisation)]);
-        report.row("Jain's index", [number(total.total.jain_index, 4)]);
+        for (row, value) in Total::rows() {
+            report.row(row.label, [row.show.text(value(&total.total))]);
+        }
         report.row("mean coding ratio", [number(total.mean_coding_ratio, 4)]);
         for (attempts, count) in &total.total.link_attempts {
             report.row(
@@ -240,84 +243,6 @@ pub(super) fn significant(value: f64) -> String {
     } else {
         format!("{value:.6}")
     }
-}
-
-type Row = (&'static str, fn(&Metrics) -> String);
-
-fn rows() -> Vec<Row> {
-    vec![
-        ("goodput kbps", |m| {
-            number(m.goodput_bps.map(|bps| bps / 1e3), 3)
-        }),
-        ("throughput kbps", |m| {
-            number(m.throughput_bps.map(|bps| bps / 1e3), 3)
-        }),
-        ("normalised goodput", |m| share(m.normalised_goodput)),
-        ("packets sent", |m| m.packets_sent.to_string()),
-        ("packets delivered", |m| m.packets_delivered.to_string()),
-        ("packets retransmitted", |m| {
-            m.packets_retransmitted.to_string()
-        }),
-        ("packets spurious", |m| m.packets_spurious.to_string()),
-        ("packets dropped at the queue", |m| {
-            m.packets_dropped.to_string()
-        }),
-        ("packets lost on the link", |m| m.packets_lost.to_string()),
-        ("packets marked at the queue", |m| {
-            m.packets_marked.to_string()
-        }),
-        ("ACKs sent", |m| m.acks_sent.to_string()),
-        ("ACKs lost", |m| m.acks_lost.to_string()),
-        ("RTO events", |m| m.rto_events.to_string()),
-        ("RTO events that were spurious", |m| {
-            m.spurious_timeouts.to_string()
-        }),
-        ("fast recoveries", |m| m.fast_recoveries.to_string()),
-        ("retransmission probability", |m| {
-            share(m.retransmission_probability)
-        }),
-        ("max retransmissions", |m| m.max_retransmissions.to_string()),
-        ("delay min ms", |m| millis(m.delay.delay_min_s)),
-        ("delay mean ms", |m| millis(m.delay.delay_mean_s)),
-        ("delay p50 ms", |m| millis(m.delay.delay_p50_s)),
-        ("delay p85 ms", |m| millis(m.delay.delay_p85_s)),
-        ("delay p95 ms", |m| millis(m.delay.delay_p95_s)),
-        ("delay p99 ms", |m| millis(m.delay.delay_p99_s)),
-        ("delay max ms", |m| millis(m.delay.delay_max_s)),
-        ("delay in propagation, mean ms", |m| {
-            millis(m.delay_parts.delay_propagation_mean_s)
-        }),
-        ("delay in the queue, mean ms", |m| {
-            millis(m.delay_parts.delay_queue_mean_s)
-        }),
-        ("delay in serialisation, mean ms", |m| {
-            millis(m.delay_parts.delay_serialisation_mean_s)
-        }),
-        ("delay in decoding and ARQ/FEC, mean ms", |m| {
-            millis(m.delay_parts.delay_wait_mean_s)
-        }),
-        ("queueing delay mean ms", |m| {
-            millis(m.queueing_delay.queueing_delay_mean_s)
-        }),
-        ("queueing delay p95 ms", |m| {
-            millis(m.queueing_delay.queueing_delay_p95_s)
-        }),
-        ("queueing delay max ms", |m| {
-            millis(m.queueing_delay.queueing_delay_max_s)
-        }),
-        ("completion time s", |m| number(m.completion_time_s, 6)),
-    ]
-}
-
-/// The numbers of a run's total, by name.
-fn numbers(total: &RunTotal) -> BTreeMap<String, f64> {
-    let Ok(serde_json::Value::Object(fields)) = serde_json::to_value(total) else {
-        return BTreeMap::new();
-    };
-    fields
-        .into_iter()
-        .filter_map(|(name, value)| Some((name, value.as_f64()?)))
-        .collect()
 }
 
 /// tcp.md §5: what packets carried, over what the slots they took could carry.

@@ -212,12 +212,11 @@ fn read_held(name: &str, reader: &mut TraceReader<'_>, held: usize) -> Result<Ti
 mod tests {
     use fluid_tcp::endpoint::Profile;
     use fluid_tcp::link::TimelineLink;
-    use fluid_tcp::link::gateway::Discipline;
     use fluid_tcp::simulation::metrics::RunReport;
     use fluid_tcp::simulation::probe::NoProbe;
-    use fluid_tcp::simulation::{self, Flow, Path, ReturnPath, Setup};
+    use fluid_tcp::simulation::{self, Flow, Setup};
     use tmt_core::format::Options;
-    use tmt_core::types::{Bytes, Span, Time};
+    use tmt_core::types::{Span, Time};
 
     use super::*;
 
@@ -247,22 +246,13 @@ mod tests {
     /// A run over `timeline`, repeated or not.
     fn ran(timeline: Timeline, looped: bool) -> RunReport {
         let begin = timeline.first().unwrap();
+        let flow = Flow::new("cubic".parse().unwrap(), Profile::Rfc.endpoint());
         let setup = Setup {
-            discipline: Discipline::DropTail,
-            path: Path::default(),
-            return_path: ReturnPath::default(),
-            flows: vec![Flow {
-                algorithm: "cubic".parse().unwrap(),
-                endpoint: Profile::Rfc.endpoint(),
-                start: Span::ZERO,
-                packets: None,
-            }],
-            packet: Bytes(1500),
-            rtt: Span::from_millis(20),
             buffer: 20,
             begin,
             end: begin.saturating_add(Span::from_secs(90)),
             link_rate_bps: Some(1e6),
+            ..Setup::new(vec![flow], Span::from_millis(20), Span::ZERO)
         };
         let period = looped.then(|| Span::from_secs(61));
         let link = TimelineLink::new(Arc::new(timeline), 47, Span::ZERO, period, begin).unwrap();

@@ -4,13 +4,13 @@ use std::sync::Arc;
 
 use fluid_tcp::congestion::Algorithm;
 use fluid_tcp::endpoint::Endpoint;
-use fluid_tcp::link::gateway::{CoupledLink, Discipline, Hold, InOrder, Tail};
+use fluid_tcp::link::gateway::{CoupledLink, Hold, InOrder, Tail};
 use fluid_tcp::link::timeline::GeneratedSlots;
 use fluid_tcp::simulation::metrics::RunReport;
 use fluid_tcp::simulation::probe::{NoProbe, Probe};
 use fluid_tcp::simulation::replications::Estimate;
-use fluid_tcp::simulation::{Flow, Path, ReturnPath, Setup, run_coupled};
-use tmt_core::types::{BitRate, Bytes, Span, Time, to_f64};
+use fluid_tcp::simulation::{Flow, Path, Setup, run_coupled};
+use tmt_core::types::{BitRate, Bytes, Span, to_f64};
 
 use super::figure::{Runs, mean};
 use crate::exit::{Failure, Outcome};
@@ -75,17 +75,13 @@ impl Point {
     }
 
     fn setup(&self, duration: Span) -> Outcome<Setup> {
+        let flows = flows(self.flows, self.cc, self.endpoint, self.apart)?;
         Ok(Setup {
-            flows: flows(self.flows, self.cc, self.endpoint, self.apart)?,
             packet: Bytes(self.lldu.0 * u64::from(self.lldus)),
-            rtt: self.rtt,
             buffer: self.buffer,
-            discipline: Discipline::DropTail,
             path: self.path,
-            return_path: ReturnPath::default(),
-            begin: Time::ZERO,
-            end: Time::ZERO.saturating_add(duration),
             link_rate_bps: Some(to_f64(self.rate.0)),
+            ..Setup::new(flows, self.rtt, duration)
         })
     }
 }

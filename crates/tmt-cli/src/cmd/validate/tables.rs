@@ -3,11 +3,10 @@
 use fluid_tcp::endpoint::rtt::RtoSettings;
 use fluid_tcp::endpoint::{Endpoint, Profile};
 use fluid_tcp::link::SyntheticLink;
-use fluid_tcp::link::gateway::Discipline;
 use fluid_tcp::simulation::probe::NoProbe;
-use fluid_tcp::simulation::{Path, ReturnPath, Setup, run};
+use fluid_tcp::simulation::{Setup, run};
 use tmt_core::channel::{Channel, ChannelSpec};
-use tmt_core::types::{BitRate, Bytes, Span, Time, to_f64};
+use tmt_core::types::{BitRate, Bytes, Span, to_f64};
 
 use super::coupled::flows;
 use super::figure::{Comparison, Figure, Runs, Scale, Theory, mean};
@@ -165,17 +164,12 @@ impl Table {
         let rate = BitRate(self.mu * PACKET.0 * 8);
         // Apart by a fraction of a round trip, so that they do not move in step.
         let apart = Span::from_millis(110);
+        let flows = flows(self.connections, "newreno", endpoint, apart)?;
         let setup = Setup {
-            discipline: Discipline::DropTail,
-            path: Path::default(),
-            return_path: ReturnPath::default(),
-            flows: flows(self.connections, "newreno", endpoint, apart)?,
             packet: PACKET,
-            rtt: self.rtt,
             buffer: self.buffer,
-            begin: Time::ZERO,
-            end: Time::ZERO.saturating_add(duration),
             link_rate_bps: Some(to_f64(rate.0)),
+            ..Setup::new(flows, self.rtt, duration)
         };
         let channel = Channel::new(ChannelSpec::Bernoulli { p: q }, seed);
         let link = SyntheticLink::new(rate, PACKET, setup.rtt.half(), Some(channel), setup.begin)

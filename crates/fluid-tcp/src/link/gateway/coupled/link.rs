@@ -7,9 +7,8 @@ use tmt_core::scheme::SchemeSpec;
 use tmt_core::scheme::engine::{FeedbackLoss, Machine};
 use tmt_core::types::Span;
 
-use super::hold::Hold;
 use super::packets::Shape;
-use crate::link::timeline::Timeline;
+use crate::link::timeline::SlotTrace;
 
 /// What becomes of the last codeword of a packet whose units do not fill it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -37,6 +36,18 @@ pub enum InOrder {
 
 keywords!(InOrder { Link => "link", Flow => "flow", Off => "off" });
 
+/// How long the queue holds a packet; a lost one leaves with what loses it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Hold {
+    /// Until its last unit has been sent for the first time.
+    #[default]
+    Sent,
+    /// Until the link's feedback has told that it has arrived, or that it is lost (papers/004 §IV).
+    Acknowledged,
+}
+
+keywords!(Hold { Sent => "sent", Acknowledged => "acknowledged" });
+
 /// Feedback of the scheme that is lost on its way, and a timer that has units sent again where nothing is heard.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct LostFeedback {
@@ -52,7 +63,7 @@ pub struct LostFeedback {
 #[derive(Debug, Clone)]
 pub struct CoupledLink {
     /// The slots.
-    pub trace: Arc<Timeline>,
+    pub trace: Arc<SlotTrace>,
     /// The scheme; its own `in-order` is that of LLDUs and has no effect here.
     pub scheme: SchemeSpec,
     /// Extra delay of the feedback, fb.

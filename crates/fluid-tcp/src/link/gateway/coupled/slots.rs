@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use tmt_core::types::{Slot, Span, Time};
 
-use crate::link::timeline::{Block, Timeline};
+use crate::link::timeline::{Block, SlotTrace};
 
 /// Slots that are made of a block's columns together: few enough to stay in a core's nearest cache, and not to be
 /// much work where they are idle.
@@ -14,7 +14,7 @@ const WINDOW: usize = 256;
 /// A place in a PHY trace that never goes back.
 #[derive(Debug)]
 pub(super) struct Slots {
-    trace: Arc<Timeline>,
+    trace: Arc<SlotTrace>,
     /// From a round to the next, and how many there are.
     period: Span,
     rounds: u64,
@@ -37,7 +37,7 @@ struct Place {
 
 impl Slots {
     /// At the first slot of `trace` sent at or after `begin`; none where it cannot be read.
-    pub(super) fn new(trace: Arc<Timeline>, begin: Time) -> Option<Self> {
+    pub(super) fn new(trace: Arc<SlotTrace>, begin: Time) -> Option<Self> {
         let number = trace.block_at(begin);
         let row = match trace.block(number) {
             Some(block) => block.sent_before(begin),

@@ -1,4 +1,4 @@
-//! Settings with a fixed set of named values; seen by every layer.
+//! Settings with a fixed set of named values.
 
 /// Gives an enum of unit variants its names: `VARIANTS` (for help and completions), `name`, `Display`, and a `FromStr`
 /// whose error lists what is accepted.
@@ -23,7 +23,7 @@ macro_rules! keywords {
             fn from_str(text: &str) -> Result<Self, Self::Err> {
                 match text {
                     $($name => Ok(Self::$variant),)+
-                    _ => Err($crate::keywords::unknown(text, Self::VARIANTS)),
+                    _ => Err($crate::named::unknown(text, Self::VARIANTS)),
                 }
             }
         }

@@ -5,7 +5,7 @@ use tmt_core::scheme::engine::FirstAttempts;
 use tmt_core::types::{Lldu, Slot, Time};
 
 use super::CoupledQueue;
-use super::account::Account;
+use super::slot_usage::SlotUsage;
 
 /// What a stretch of slots did for the packet that is next.
 struct Part {
@@ -19,7 +19,7 @@ struct Part {
 /// The parts of a queue that a stretch changes beside its packets.
 struct Parts<'a> {
     machine: FirstAttempts<'a, 'a>,
-    account: &'a mut Account,
+    account: &'a mut SlotUsage,
     lldus: &'a mut Vec<Lldu>,
 }
 

@@ -10,9 +10,9 @@ use crate::link::SlotUse;
 
 /// Slots used, of which nobody has been told.
 #[derive(Debug, Default)]
-pub(super) struct Book(VecDeque<SlotUse>);
+pub(super) struct SlotLogBuffer(VecDeque<SlotUse>);
 
-impl Book {
+impl SlotLogBuffer {
     /// The next one sent by `now`.
     pub(super) fn take(&mut self, now: Time) -> Option<SlotUse> {
         self.0.pop_front_if(|used| used.at <= now)

@@ -6,19 +6,7 @@ use tmt_core::types::{Span, Time};
 
 use super::super::Fate;
 use super::packets::State;
-use super::{CoupledLink, CoupledQueue, Tells};
-
-/// How long the queue holds a packet; a lost one leaves with what loses it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Hold {
-    /// Until its last unit has been sent for the first time.
-    #[default]
-    Sent,
-    /// Until the link's feedback has told that it has arrived, or that it is lost (papers/004 §IV).
-    Acknowledged,
-}
-
-keywords!(Hold { Sent => "sent", Acknowledged => "acknowledged" });
+use super::{CoupledLink, CoupledQueue, Hold, Tells};
 
 /// What the queue makes of the link's feedback.
 #[derive(Debug)]

@@ -50,7 +50,7 @@ impl Stretches {
 }
 
 #[derive(Debug, Default)]
-pub(super) struct Account {
+pub(super) struct SlotUsage {
     /// Slots used.
     used: Stretches,
     /// Slots of data LLDUs that came through on their own.
@@ -61,7 +61,7 @@ pub(super) struct Account {
     ahead: VecDeque<(Time, u32, u64)>,
 }
 
-impl Account {
+impl SlotUsage {
     /// Slots of these numbers were used, the last of them sent `at`.
     pub(super) fn on_used(&mut self, numbers: Range<u64>, at: Time) {
         self.used.push(numbers, at);

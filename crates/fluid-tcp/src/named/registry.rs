@@ -1,0 +1,328 @@
+//! Registries of what is chosen by a name with parameters, such as `cubic:beta=0.8,c=0.4`.
+//!
+//! A family (congestion controls, queues) lists its entries; [`Choice::parse_with`] takes those of any crate beside
+//! them. Names, forms, parsing and display all follow from the entries.
+
+use std::fmt;
+use std::str::FromStr;
+
+use tmt_core::types::Span;
+
+/// A parameter of an entry: a number, a switch, or a time.
+#[derive(Debug, Clone, Copy)]
+pub struct Parameter {
+    /// Its name, before the `=`.
+    pub name: &'static str,
+    /// Its value where the text has none. `None` for a number that must be given, with or without its name: `fixed:20`.
+    pub default: Option<Value>,
+    /// Smallest and largest value of a number.
+    pub range: (f64, f64),
+}
+
+/// The value of a parameter.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Value {
+    /// A number.
+    Number(f64),
+    /// `on` or `off`; shown only where it differs from its default.
+    Switch(bool),
+    /// A time above zero, with its unit: `5ms`.
+    Duration(Span),
+}
+
+impl fmt::Display for Value {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Number(number) => write!(f, "{number}"),
+            Self::Switch(on) => f.write_str(if *on { "on" } else { "off" }),
+            Self::Duration(span) => write!(f, "{span}"),
+        }
+    }
+}
+
+impl Parameter {
+    const fn new(name: &'static str, default: Option<Value>, range: (f64, f64)) -> Self {
+        Self {
+            name,
+            default,
+            range,
+        }
+    }
+
+    /// A number from `least` to `most`.
+    #[must_use]
+    pub const fn number(name: &'static str, default: f64, least: f64, most: f64) -> Self {
+        Self::new(name, Some(Value::Number(default)), (least, most))
+    }
+
+    /// `on` or `off`.
+    #[must_use]
+    pub const fn switch(name: &'static str, default: bool) -> Self {
+        Self::new(name, Some(Value::Switch(default)), (0.0, 1.0))
+    }
+
+    /// A number that must be given, with or without its name.
+    #[must_use]
+    pub const fn bare(name: &'static str, least: f64, most: f64) -> Self {
+        Self::new(name, None, (least, most))
+    }
+
+    /// A time above zero.
+    #[must_use]
+    pub const fn duration(name: &'static str, default: Span) -> Self {
+        Self::new(name, Some(Value::Duration(default)), (0.0, f64::MAX))
+    }
+
+    fn parse(&self, text: &str) -> Result<Value, String> {
+        match (self.default, text) {
+            (Some(Value::Switch(_)), "on") => Ok(Value::Switch(true)),
+            (Some(Value::Switch(_)), "off") => Ok(Value::Switch(false)),
+            (Some(Value::Switch(_)), _) => Err("on or off".to_owned()),
+            (Some(Value::Duration(_)), _) => match text.parse::<Span>() {
+                Ok(span) if !span.is_zero() => Ok(Value::Duration(span)),
+                _ => Err("a time above zero, such as 5ms".to_owned()),
+            },
+            _ => {
+                let (least, most) = self.range;
+                let number = text.parse().ok();
+                let number = number.filter(|number| (least..=most).contains(number));
+                let expected = || format!("a number from {least} to {most}");
+                number.map(Value::Number).ok_or_else(expected)
+            }
+        }
+    }
+
+    /// The parameter with this value, as it is typed.
+    fn show(&self, value: Value) -> String {
+        match self.default {
+            None => value.to_string(),
+            Some(_) => format!("{}={value}", self.name),
+        }
+    }
+}
+
+/// A line of a registry.
+#[derive(Debug)]
+pub struct Entry<M: 'static> {
+    /// Its name, without `:`, `,`, `=` or blanks.
+    pub name: &'static str,
+    /// What it does, one line of help.
+    pub about: &'static str,
+    /// Its parameters, in the order in which they are shown.
+    pub parameters: &'static [Parameter],
+    /// Texts with all that it takes, for tests.
+    pub examples: &'static [&'static str],
+    /// What makes one of it.
+    pub make: M,
+}
+
+impl<M> Entry<M> {
+    /// Its name and parameters with their defaults: `cubic[:beta=0.7,c=0.4]`.
+    #[must_use]
+    pub fn form(&self) -> String {
+        let show = |parameter: &Parameter| {
+            let default = parameter.default.map(|default| parameter.show(default));
+            default.unwrap_or_else(|| parameter.name.to_owned())
+        };
+        let parameters: Vec<String> = self.parameters.iter().map(show).collect();
+        let (name, parameters) = (self.name, parameters.join(","));
+        if parameters.is_empty() {
+            name.to_owned()
+        } else if self.parameters.iter().any(|p| p.default.is_none()) {
+            format!("{name}:{parameters}")
+        } else {
+            format!("{name}[:{parameters}]")
+        }
+    }
+
+    /// The values of its parameters in `text`, what stands behind `name:`.
+    fn values(&self, text: Option<&str>) -> Result<Vec<Value>, String> {
+        let mut values: Vec<Option<Value>> = vec![None; self.parameters.len()];
+        for part in text.into_iter().flat_map(|text| text.split(',')) {
+            let refuse =
+                |expected: &str| format!("found '{part}', expected {expected}: {}", self.form());
+            let named = part.split_once('=');
+            let is_meant = |parameter: &Parameter| match named {
+                Some((name, _)) => parameter.name == name,
+                None => parameter.default.is_none(),
+            };
+            let index = self.parameters.iter().position(is_meant);
+            let index = index.ok_or_else(|| refuse("known parameters"))?;
+            let value = named.map_or(part, |(_, value)| value);
+            let parameter = &self.parameters[index];
+            let value = parameter
+                .parse(value)
+                .map_err(|expected| refuse(&expected))?;
+            if values[index].replace(value).is_some() {
+                return Err(refuse(&format!("{} once", parameter.name)));
+            }
+        }
+        let filled = self.parameters.iter().zip(values);
+        filled
+            .map(|(parameter, value)| {
+                let missing = || format!("found no {}, expected {}", parameter.name, self.form());
+                value.or(parameter.default).ok_or_else(missing)
+            })
+            .collect()
+    }
+}
+
+/// What makes one of a family: a function pointer, usually.
+pub trait Family: Copy + 'static {
+    /// What the family is, for errors: `congestion control`.
+    const KIND: &'static str;
+
+    /// The entries that come with this crate.
+    const ENTRIES: &'static [&'static Entry<Self>];
+}
+
+/// An entry of a registry with values for its parameters.
+#[derive(Debug, Clone)]
+pub struct Choice<M: 'static> {
+    entry: &'static Entry<M>,
+    values: Vec<Value>,
+}
+
+impl<M> Choice<M> {
+    /// An entry with the defaults of its parameters, all of which have one.
+    pub(crate) fn with_defaults(entry: &'static Entry<M>) -> Self {
+        let defaults = entry.parameters.iter().map(|parameter| parameter.default);
+        let values = defaults.flatten().collect();
+        Self { entry, values }
+    }
+
+    /// An entry without parameters.
+    pub(crate) const fn plain(entry: &'static Entry<M>) -> Self {
+        let values = Vec::new();
+        Self { entry, values }
+    }
+}
+
+impl<M: Family> Choice<M> {
+    /// The names of this crate's own, for completions.
+    #[must_use]
+    pub fn names() -> Vec<&'static str> {
+        M::ENTRIES.iter().map(|entry| entry.name).collect()
+    }
+
+    /// The forms of this crate's own, for help.
+    #[must_use]
+    pub fn forms() -> Vec<String> {
+        M::ENTRIES.iter().map(|entry| entry.form()).collect()
+    }
+
+    /// Reads one of these entries: [`Family::ENTRIES`], or a caller's own beside or in place of them.
+    ///
+    /// # Errors
+    /// Says what was found and what was expected.
+    pub fn parse_with(text: &str, entries: &[&'static Entry<M>]) -> Result<Self, String> {
+        let (name, rest) = match text.split_once(':') {
+            Some((name, rest)) => (name, Some(rest)),
+            None => (text, None),
+        };
+        let entry = entries.iter().find(|entry| entry.name == name);
+        let entry = entry.ok_or_else(|| {
+            let forms: Vec<String> = entries.iter().map(|entry| entry.form()).collect();
+            let forms = forms.join(", ");
+            format!("found {} '{name}', expected one of {forms}", M::KIND)
+        })?;
+        Ok(Self {
+            entry,
+            values: entry.values(rest)?,
+        })
+    }
+
+    /// Its entry.
+    #[must_use]
+    pub fn entry(&self) -> &'static Entry<M> {
+        self.entry
+    }
+
+    /// The values of its parameters.
+    #[must_use]
+    pub fn values(&self) -> Values<'_> {
+        Values {
+            parameters: self.entry.parameters,
+            values: &self.values,
+        }
+    }
+}
+
+impl<M> PartialEq for Choice<M> {
+    fn eq(&self, other: &Self) -> bool {
+        self.entry.name == other.entry.name && self.values == other.values
+    }
+}
+
+impl<M> fmt::Display for Choice<M> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.entry.name)?;
+        let mut separator = ':';
+        for (parameter, value) in self.entry.parameters.iter().zip(&self.values) {
+            let is_shown = !matches!(value, Value::Switch(_)) || parameter.default != Some(*value);
+            if is_shown {
+                write!(f, "{separator}{}", parameter.show(*value))?;
+                separator = ',';
+            }
+        }
+        Ok(())
+    }
+}
+
+impl<M: Family> FromStr for Choice<M> {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        Self::parse_with(text, M::ENTRIES)
+    }
+}
+
+/// The values of an entry's parameters, by name.
+#[derive(Debug, Clone, Copy)]
+pub struct Values<'a> {
+    parameters: &'static [Parameter],
+    values: &'a [Value],
+}
+
+impl Values<'_> {
+    fn get(&self, name: &str) -> Option<Value> {
+        let index = self.parameters.iter().position(|p| p.name == name)?;
+        self.values.get(index).copied()
+    }
+
+    /// The number of this name.
+    ///
+    /// # Panics
+    /// The entry declares no number of this name.
+    #[must_use]
+    pub fn number(&self, name: &str) -> f64 {
+        match self.get(name) {
+            Some(Value::Number(number)) => number,
+            other => panic!("{name} is {other:?}, not a number"),
+        }
+    }
+
+    /// Whether the switch of this name is on.
+    ///
+    /// # Panics
+    /// The entry declares no switch of this name.
+    #[must_use]
+    pub fn is_on(&self, name: &str) -> bool {
+        match self.get(name) {
+            Some(Value::Switch(on)) => on,
+            other => panic!("{name} is {other:?}, not a switch"),
+        }
+    }
+
+    /// The time of this name.
+    ///
+    /// # Panics
+    /// The entry declares no time of this name.
+    #[must_use]
+    pub fn duration(&self, name: &str) -> Span {
+        match self.get(name) {
+            Some(Value::Duration(span)) => span,
+            other => panic!("{name} is {other:?}, not a time"),
+        }
+    }
+}

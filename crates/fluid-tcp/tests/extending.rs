@@ -1,0 +1,168 @@
+//! The walks of docs/extending.md, followed from outside of the crate with toys; and that its code is theirs.
+
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
+#[path = "extending/link.rs"]
+mod link;
+#[path = "extending/model.rs"]
+mod model;
+#[path = "extending/queue.rs"]
+mod queue;
+#[path = "../../../examples/own-control/src/scalable.rs"]
+mod scalable;
+
+use std::path::Path;
+
+use fluid_tcp::congestion::{self, Algorithm};
+use fluid_tcp::endpoint::Profile;
+use fluid_tcp::link::SyntheticLink;
+use fluid_tcp::link::gateway::{self, Discipline};
+use fluid_tcp::named::{Entry, Family};
+use fluid_tcp::simulation::metrics::{Metrics, RunReport, Total};
+use fluid_tcp::simulation::probe::NoProbe;
+use fluid_tcp::simulation::{Flow, Setup, run};
+use tmt_core::types::{BitRate, Span, to_f64};
+
+use crate::link::EveryNth;
+use crate::queue::PATIENCE;
+use crate::scalable::SCALABLE;
+
+/// A minute of a flow, with a round trip of 100 ms and 100 packets in the queue.
+fn setup(algorithm: Algorithm) -> Setup {
+    let flow = Flow::new(algorithm, Profile::Rfc.endpoint());
+    Setup::new(vec![flow], Span::from_millis(100), Span::from_secs(60))
+}
+
+/// Over a link of 12 Mbps: a packet a millisecond.
+fn simulate(setup: &Setup) -> RunReport {
+    let there = setup.rtt.half();
+    let link = SyntheticLink::new(BitRate(12_000_000), setup.packet, there, None, setup.begin);
+    run(setup, link.unwrap(), &mut NoProbe)
+}
+
+/// The sending of a minute at the link's rate.
+const FULL: f64 = 60_000.0;
+
+#[test]
+fn an_own_control_is_read_and_run_beside_ours() {
+    let controls = [congestion::ENTRIES, &[&SCALABLE]].concat();
+    let read = |text| Algorithm::parse_with(text, &controls);
+    let shown = read("scalable:gain=0.02").unwrap().to_string();
+    assert_eq!(shown, "scalable:gain=0.02");
+    assert_eq!(read("cubic").unwrap(), "cubic".parse().unwrap());
+    assert!("scalable".parse::<Algorithm>().is_err());
+    let error = read("scalable:gain=2").unwrap_err();
+    assert!(
+        error.contains("from 0 to 1: scalable[:gain=0.01]"),
+        "{error}"
+    );
+    let sent = |text| {
+        let report = simulate(&setup(read(text).unwrap()));
+        to_f64(report.total.metrics.packets_delivered)
+    };
+    assert!(sent("scalable") > 0.95 * FULL);
+    let recoveries = |text| {
+        let report = simulate(&setup(read(text).unwrap()));
+        report.total.metrics.fast_recoveries
+    };
+    // Without growth the window falls by eighths until it fits, and stays.
+    assert!(recoveries("scalable:gain=0") < recoveries("scalable:gain=0.1"));
+}
+
+#[test]
+fn an_own_queue_is_read_and_run_beside_ours() {
+    let queues = [gateway::ENTRIES, &[&PATIENCE]].concat();
+    let read = |text| Discipline::parse_with(text, &queues).unwrap();
+    assert_eq!(read("patience").to_string(), "patience:limit=50ms");
+    let run = |text| {
+        let setup = Setup {
+            discipline: read(text),
+            buffer: 1000,
+            ..setup("cubic".parse().unwrap())
+        };
+        simulate(&setup).total.metrics
+    };
+    for (queue, limit) in [("patience", 0.05), ("patience:limit=20ms", 0.02)] {
+        let metrics = run(queue);
+        assert!(metrics.queueing_delay_max_s.unwrap() <= limit, "{queue}");
+        assert!(metrics.packets_dropped > 0, "{queue}");
+    }
+    assert!(run("drop-tail").queueing_delay_max_s.unwrap() > 0.05);
+}
+
+#[test]
+fn an_own_link_is_run_like_ours() {
+    let setup = setup("fixed:50".parse().unwrap());
+    let link = EveryNth {
+        n: 10,
+        service: Span::from_millis(1),
+        propagation: setup.rtt.half(),
+        served: 0,
+    };
+    let report = run(&setup, link, &mut NoProbe);
+    let (served, metrics) = (report.total.packets_served, &report.total.metrics);
+    assert_eq!(metrics.packets_lost, served / 10);
+    assert!(metrics.packets_delivered > 10_000, "{metrics:?}");
+}
+
+#[test]
+fn an_own_model_passes_the_checks_of_ours() {
+    tmt_core::model::check_registry(&[&model::MODEL]);
+    let rate = model::MODEL.example().unwrap().get("rate").unwrap();
+    assert!((rate - 40.0).abs() < 1e-12);
+}
+
+#[test]
+fn every_metric_reaches_json_tables_and_means_from_its_line() {
+    let report = simulate(&setup("cubic".parse().unwrap()));
+    let json = serde_json::to_value(&report).unwrap();
+    for metric in Metrics::ALL {
+        assert!(!metric.about.is_empty() && !metric.about.starts_with(' '));
+        for part in [&json["total"], &json["flows"][0]] {
+            let value = (metric.value)(&report.total.metrics);
+            assert_eq!(part[metric.name].as_f64(), value, "{}", metric.name);
+        }
+    }
+    let rows = Metrics::ALL.iter().filter(|metric| metric.row.is_some());
+    assert_eq!(rows.count(), Metrics::rows().len());
+    let numbers: Vec<&str> = report.total.numbers().map(|(name, _)| name).collect();
+    for name in ["goodput_bps", "delay_p99_s", "link_utilisation"] {
+        assert!(numbers.contains(&name), "{name}");
+    }
+    let names = Total::ALL.iter().map(|metric| metric.name);
+    for name in names {
+        assert!(json["total"].get(name).is_some(), "{name}");
+    }
+}
+
+/// What lists entries has them from the registry.
+#[test]
+fn names_forms_and_examples_are_those_of_the_entries() {
+    fn check<M: Family>(entries: &[&'static Entry<M>]) {
+        let names = fluid_tcp::named::Choice::<M>::names();
+        assert_eq!(names.len(), entries.len());
+        for (name, entry) in names.into_iter().zip(entries) {
+            assert_eq!(name, entry.name);
+            assert!(!entry.examples.is_empty(), "{name}");
+            assert!(entry.examples.iter().all(|text| text.starts_with(name)));
+        }
+    }
+    check(congestion::ENTRIES);
+    check(gateway::ENTRIES);
+}
+
+/// Each block of code that names a file is a part of that file.
+#[test]
+fn the_code_of_the_walks_is_what_these_tests_run() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let walks = std::fs::read_to_string(root.join("docs/extending.md")).unwrap();
+    let mut checked = 0;
+    for block in walks.split("```rust ").skip(1) {
+        let (file, rest) = block.split_once('\n').unwrap();
+        let (code, _) = rest.split_once("```").unwrap();
+        let source = std::fs::read_to_string(root.join(file)).unwrap();
+        assert!(source.contains(code), "{file} has no\n{code}");
+        checked += 1;
+    }
+    assert!(checked >= 6, "{checked} blocks");
+}
