@@ -267,7 +267,13 @@ fn doubles_take_a_unit() {
         let untold = read_arrow(&bytes, options());
         let (kind, _) = refusal(&untold);
         assert!(matches!(kind, ErrorKind::UnitMissing { name: "tx_time" }));
-        assert!(untold.end.unwrap_err().to_string().contains("s, ms, us or ns"));
+        assert!(
+            untold
+                .end
+                .unwrap_err()
+                .to_string()
+                .contains("s, ms, us or ns")
+        );
     }
 }
 
