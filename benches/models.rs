@@ -14,7 +14,7 @@ fn examples(c: &mut Criterion) {
         .chain(fluid_tcp::model::MODELS);
     for model in models.copied() {
         group.bench_function(model.name, |b| {
-            b.iter(|| black_box(model.run(model.example)))
+            b.iter(|| black_box(model.run(model.example)));
         });
     }
     group.finish();
