@@ -7,7 +7,7 @@ use std::collections::VecDeque;
 
 use tmt_core::types::{Span, Time, to_f64};
 
-use crate::named::Parameter;
+use crate::named::{Parameter, Values};
 
 use super::Queued;
 use super::queue::{Entry, Queue, Taken};
@@ -23,17 +23,12 @@ pub(super) static ENTRY: Entry = Entry {
         Parameter::duration("interval", Span::from_millis(100)),
     ],
     examples: &["codel", "codel:target=20ms,interval=200ms"],
-    make: |parameters| {
-        Box::new(CoDel::new(
-            parameters.duration("target"),
-            parameters.duration("interval"),
-        ))
-    },
+    make: |parameters| Box::new(CoDel::of(parameters)),
 };
 
 /// A queue that drops from its head what stands for too long.
 #[derive(Debug)]
-struct CoDel {
+pub(crate) struct CoDel {
     target: Span,
     interval: Span,
     waiting: VecDeque<(Queued, Time)>,
@@ -49,6 +44,13 @@ struct CoDel {
 }
 
 impl CoDel {
+    pub(super) fn of(parameters: &Values<'_>) -> Self {
+        Self::new(
+            parameters.duration("target"),
+            parameters.duration("interval"),
+        )
+    }
+
     fn new(target: Span, interval: Span) -> Self {
         Self {
             target,

@@ -194,7 +194,7 @@ mod tests {
     }
 
     /// Lets the queue do all that is due by `end`.
-    fn serve_until(queue: &mut QueuedLink<SyntheticLink>, end: Time, fates: &mut Vec<Fate>) {
+    fn serve_until(queue: &mut QueuedLink<SyntheticLink, Fifo>, end: Time, fates: &mut Vec<Fate>) {
         while let Some(due) = queue.due().filter(|due| *due <= end) {
             queue.leave(due);
             fates.extend(std::iter::from_fn(|| queue.wake(due)));
