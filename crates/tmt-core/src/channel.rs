@@ -18,9 +18,21 @@ pub mod synth;
 
 pub use blocks::Blocks;
 pub use fading::{Fades, Fading};
-pub use family::{ChannelError, FAMILIES, Family, Key, examples};
+pub use family::{ChannelError, Family, Key};
 pub use gilbert_elliott::{GilbertElliott, Start};
 pub use piece::{Chain, ErasurePiece, Erasures};
+
+/// Every process there is; a new one is a file and a line here.
+pub static FAMILIES: &[&Family] = &[
+    &bernoulli::FAMILY,
+    &gilbert_elliott::FAMILY,
+    &fading::FAMILY,
+];
+
+/// Texts of all processes, as they are printed, for tests.
+pub fn examples() -> impl Iterator<Item = &'static str> {
+    FAMILIES.iter().flat_map(|family| family.examples).copied()
+}
 
 /// An erasure process, one draw a unit.
 #[derive(Debug, Clone, Copy, PartialEq)]

@@ -1,13 +1,6 @@
-//! The registry of erasure processes: what their texts hold.
+//! What the texts of erasure processes hold.
 
-use super::{SlotChannel, bernoulli, fading, gilbert_elliott};
-
-/// Every process there is; a new one is a file and a line here.
-pub static FAMILIES: &[&Family] = &[
-    &bernoulli::FAMILY,
-    &gilbert_elliott::FAMILY,
-    &fading::FAMILY,
-];
+use super::SlotChannel;
 
 /// A process by its text form, `name:key=value,…`. A caller's own, which is made of one of ours, is read by
 /// [`SlotChannel::parse_with`].
@@ -143,9 +136,4 @@ pub(super) fn read(text: &str, families: &[&Family]) -> Result<SlotChannel, Chan
         let forms = forms.join(", ");
         Err(ChannelError(format!("'{text}': expected one of {forms}")))
     })
-}
-
-/// Texts of all processes, as they are printed, for tests.
-pub fn examples() -> impl Iterator<Item = &'static str> {
-    FAMILIES.iter().flat_map(|family| family.examples).copied()
 }
