@@ -60,7 +60,7 @@ impl Discipline {
 
     /// An empty CoDel queue, if it is one: known as such, it costs no dispatch.
     pub(crate) fn codel(&self) -> Option<CoDel> {
-        let is_codel = std::ptr::eq(self.entry(), &codel::ENTRY);
+        let is_codel = std::ptr::eq(self.entry(), &raw const codel::ENTRY);
         is_codel.then(|| CoDel::of(&self.values()))
     }
 
