@@ -37,7 +37,7 @@ const BASES: [&str; 12] = [
     "--link coupled --scheme harq:8/10,rounds=2,in-order phy.csv",
     "--link coupled --scheme frame-arq:4/6 --path split --buffer 40pkt phy.csv",
     "--link coupled --scheme fec:8/10 --channel gilbert-elliott:alpha=0.99,beta=0.8 --rate 600kbps --lldu 100B --duration 4s",
-    "--compare-links --scheme harq:8/10 phy.csv",
+    "--compare-links --scheme harq:8/10 --overlap shift phy.csv",
     "--compare-links --scheme arq --channel fading:m=20ms,X=0.05 --rate 500kbps --lldu 80B --duration 3s",
 ];
 

@@ -42,7 +42,8 @@ impl Experiment {
     /// As [`Experiment::resolve`].
     pub fn resolve_comparison(&self, storage: &impl Storage) -> Result<Comparison> {
         let ends = self.ends()?;
-        let coupled = self.coupled_link(storage)?;
+        let mut coupled = self.coupled_link(storage)?;
+        coupled.resolved.overlap = None;
         let flows = ends.1.len();
         if coupled.plan.link.in_order == InOrder::Flow && flows > 1 {
             return refused(
