@@ -24,5 +24,6 @@ mod models;
 mod params;
 mod pipes;
 mod quiet;
+mod readme;
 mod reports;
 mod traces;

@@ -7,12 +7,10 @@ use std::path::Path;
 use crate::common::{Folder, bash, tmt, traces};
 use serde_json::Value;
 
-const SCHEMES: [&str; 4] = [
-    "arq",
-    "harq:10/12",
-    "frame-arq:10/12,rounds=3",
-    "fec:10/12,interleave=2,in-order",
-];
+/// A scheme of every family, and all that its options do.
+fn schemes() -> impl Iterator<Item = &'static str> {
+    tmt_core::scheme::examples()
+}
 
 /// A share of a whole, in which a division may round the last digit up.
 fn is_share(value: &Value) -> bool {
@@ -44,13 +42,13 @@ fn converted(arguments: &str, files: &[(&str, &Path)]) -> (Folder, Value) {
 /// Takes `phy.csv` through schemes, TCP and the auditor; `tcp` holds flags that say what an LLDU is.
 fn through_the_chain(folder: &Folder, stats: &Value, tcp: &str) {
     let mut apply = tmt("apply -o {scheme}.csv --summary link.json");
-    for scheme in SCHEMES {
+    for scheme in schemes() {
         apply = apply.arg("--scheme").arg(scheme);
     }
     apply.arg("phy.csv").within(folder).run().ok();
     let links: Value = serde_json::from_str(&folder.read("link.json")).unwrap();
     let mut wrong = Vec::new();
-    for (scheme, link) in SCHEMES.into_iter().zip(links.as_array().unwrap()) {
+    for (scheme, link) in schemes().zip(links.as_array().unwrap()) {
         let parts = ["units_data", "units_repair", "units_repeated"];
         let units: u64 = parts.iter().map(|part| number(&link[part])).sum();
         assert_eq!(units, number(&stats["slots"]), "{scheme}");

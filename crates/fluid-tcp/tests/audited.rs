@@ -227,16 +227,14 @@ fn with_slots(setup: &Setup, link: &CoupledLink, head: &Metadata) -> (Vec<u8>, V
 }
 
 /// Schemes of every family, those that fail and those that interleave among them.
-const SCHEMES: &[&str] = &[
-    "none",
-    "arq",
-    "arq:rounds=1",
-    "fec:4/6",
-    "fec:3/4,interleave=5",
-    "harq:10/12",
-    "harq:4/5,extra=1,rounds=1,interleave=3",
-    "frame-arq:5/6,rounds=2",
-];
+fn schemes() -> Vec<&'static str> {
+    let more = [
+        "arq:rounds=1",
+        "fec:3/4,interleave=5",
+        "harq:4/5,extra=1,rounds=1,interleave=3",
+    ];
+    tmt_core::scheme::examples().chain(more).collect()
+}
 
 /// The auditor finds nothing, and counts what the run counted.
 fn agree(report: &RunReport, audit: &AuditReport) -> Result<(), TestCaseError> {
@@ -331,7 +329,7 @@ proptest! {
         setup in setups(),
         slots in prop::collection::vec((0u64..20_000_000, 1u64..900_000_000, 0u8..100), 60..2500),
         loss in 0u8..30,
-        (data_units, scheme) in (1u32..30, prop::sample::select(SCHEMES)),
+        (data_units, scheme) in (1u32..30, prop::sample::select(schemes())),
         (pad, in_order) in (any::<bool>(), prop::sample::select(vec![InOrder::Link, InOrder::Flow, InOrder::Off])),
         lost_feedback in prop::option::of((0.0..=1.0f64, 0u32..2000)),
         hold in prop::sample::select(vec![Hold::Sent, Hold::Acknowledged]),

@@ -16,14 +16,12 @@ use tmt_core::types::{EndLine, Fate, Metadata, Slot, Span, Time};
 
 const THREADS: [usize; 4] = [1, 2, 3, 8];
 const CHUNKS: [usize; 5] = [1, 13, 997, 65_536, 1 << 20];
-const SCHEMES: [&str; 6] = [
-    "none",
-    "arq",
-    "harq:10/12",
-    "fec:3/5,interleave=7,in-order",
-    "frame-arq:5/9,rounds=1",
-    "harq:2/3,extra=1,rounds=2",
-];
+
+/// Schemes of every family, and some that are hard on the order of events.
+fn schemes() -> Vec<&'static str> {
+    let hard = ["fec:3/5,interleave=7,in-order", "harq:2/3,extra=1,rounds=2"];
+    tmt_core::scheme::examples().chain(hard).collect()
+}
 
 /// An output whose bytes can be looked at when it is gone.
 #[derive(Clone, Default)]
@@ -213,11 +211,11 @@ fn long_trace(rows: u64) -> String {
 fn no_thread_and_no_chunk_changes_a_byte_or_a_count() {
     let trace = long_trace(6_000);
     let rtt = Span::from_millis(50);
-    let expected = by_hand(trace.as_bytes(), &SCHEMES, rtt);
+    let expected = by_hand(trace.as_bytes(), &schemes(), rtt);
     assert!(expected.end.is_ok());
     for threads in THREADS {
         for chunk in CHUNKS {
-            let got = in_rounds(trace.as_bytes(), &SCHEMES, rtt, threads, chunk);
+            let got = in_rounds(trace.as_bytes(), &schemes(), rtt, threads, chunk);
             assert!(
                 got == expected,
                 "{threads} threads, chunks of {chunk} bytes"
@@ -230,9 +228,9 @@ fn no_thread_and_no_chunk_changes_a_byte_or_a_count() {
 fn a_trace_of_many_chunks_is_the_sum_of_its_parts() {
     let trace = long_trace(150_000);
     let rtt = Span::from_millis(500);
-    let expected = by_hand(trace.as_bytes(), &SCHEMES, rtt);
+    let expected = by_hand(trace.as_bytes(), &schemes(), rtt);
     for threads in THREADS {
-        let got = in_rounds(trace.as_bytes(), &SCHEMES, rtt, threads, 300_000);
+        let got = in_rounds(trace.as_bytes(), &schemes(), rtt, threads, 300_000);
         assert!(got == expected, "{threads} threads");
     }
 }
@@ -250,13 +248,13 @@ fn the_lowest_faulty_line_wins_and_nothing_behind_it_appears() {
         // A second fault stands behind the first.
         let mut text = lines[..at].join("\n");
         text.push_str(&format!("\n{bad}\n{}\nworse\n", lines[at..].join("\n")));
-        let expected = by_hand(text.as_bytes(), &SCHEMES, Span::from_millis(50));
+        let expected = by_hand(text.as_bytes(), &schemes(), Span::from_millis(50));
         assert!(expected.end.is_err());
         for threads in THREADS {
             for chunk in CHUNKS {
                 let got = in_rounds(
                     text.as_bytes(),
-                    &SCHEMES,
+                    &schemes(),
                     Span::from_millis(50),
                     threads,
                     chunk,
@@ -280,7 +278,7 @@ fn a_row_that_one_scheme_cannot_walk_stops_all_of_them_there() {
     }
     text.push_str("9223372036.5,0.1\n9223372036.5,0\n9223372036.6,0.1\n9223372036.6,0.1\nbad\n");
     let rtt = Span::from_secs(2);
-    let expected = by_hand(text.as_bytes(), &SCHEMES, rtt);
+    let expected = by_hand(text.as_bytes(), &schemes(), rtt);
     assert!(
         expected
             .end
@@ -289,7 +287,7 @@ fn a_row_that_one_scheme_cannot_walk_stops_all_of_them_there() {
     );
     for threads in THREADS {
         for chunk in CHUNKS {
-            let got = in_rounds(text.as_bytes(), &SCHEMES, rtt, threads, chunk);
+            let got = in_rounds(text.as_bytes(), &schemes(), rtt, threads, chunk);
             assert!(got == expected, "{threads} threads, chunks of {chunk}");
         }
     }
@@ -495,7 +493,7 @@ proptest! {
     #[test]
     fn any_trace_at_any_chunk_is_walked_as_by_hand(
         steps in prop::collection::vec((0u64..3_000_000, prop_oneof![Just(0u64), 1u64..90_000_000]), 1..400),
-        scheme in prop::sample::select(&SCHEMES[..]),
+        scheme in prop::sample::select(schemes()),
         (threads, chunk, rtt) in (1usize..4, 1usize..3_000, 0u32..20),
         (head, tail) in (any::<bool>(), prop_oneof![4 => Just(""), 1 => Just("1,0\n"), 1 => Just("oops\n")]),
     ) {
