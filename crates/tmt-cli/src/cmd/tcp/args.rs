@@ -253,7 +253,7 @@ fn profiles() -> String {
         .map(Experiment::of_profile)
         .collect();
     let row = |name: &str, values: &[String]| {
-        let cells: Vec<String> = values.iter().map(|value| format!("{value:>10}")).collect();
+        let cells: Vec<String> = values.iter().map(|value| format!("{value:>11}")).collect();
         format!("  {name:<22}{}\n", cells.concat())
     };
     let heading: Vec<String> = names.iter().map(|name| (*name).to_owned()).collect();
