@@ -360,7 +360,7 @@ fn reachable<'a>(
     found
 }
 
-/// The names of the list in a crate's documentation, each once: "- [`a`]: …; [`b`] …".
+/// The names of the list in a crate's documentation, each once: "- [`a`]: …; [`b`] …", also as [`mod@a`].
 pub(crate) fn layers(source: &str) -> Vec<String> {
     let mut names: Vec<String> = Vec::new();
     let docs = source.lines().map_while(|line| line.strip_prefix("//!"));
@@ -370,7 +370,7 @@ pub(crate) fn layers(source: &str) -> Vec<String> {
         let pieces = line.split("[`").skip(1).filter(|_| listed);
         for name in pieces
             .filter_map(|piece| piece.split_once("`]"))
-            .map(|(name, _)| name)
+            .map(|(name, _)| name.strip_prefix("mod@").unwrap_or(name))
         {
             if !name.contains("::") && !names.iter().any(|known| known == name) {
                 names.push(name.to_owned());

@@ -2,6 +2,13 @@
 //!
 //! This crate alone touches the operating system. `main` only routes; each command is one file in
 //! `cmd/`, with its flags as typed at the top and its work below.
+//!
+//! From the bottom to the top; a module uses only modules above it in this list (`tests/architecture.rs` checks it):
+//! - [`provenance`]: this program's name and version, and what it writes into heads.
+//! - [`stderr`], [`progress`], [`exit`]: lines and the bar on stderr; exit codes and their messages.
+//! - [`input`], [`output`], [`quantity`]: what is read; files that appear whole; flags that take a quantity.
+//! - [`table`]: tables for people.
+//! - [`cmd`]: the commands.
 
 mod cmd;
 mod exit;

@@ -12,7 +12,7 @@
 //! - [`channel`]: erasure processes, and error-free slots of a constant rate.
 //! - [`scheme`]: reliability schemes and the engine that runs them. They see no formats.
 //! - [`stats`]: order statistics, run lengths, and the summaries of a trace and of a link.
-//! - [`format`]: every file format, read and written. Formats see no schemes.
+//! - [`mod@format`]: every file format, read and written. Formats see no schemes.
 //! - [`pipeline`]: all of it at the same time, on all cores.
 //!
 //! The timeline of four slots, 10 ms apart, of which the second is erased and sent again a round trip later:
