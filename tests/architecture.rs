@@ -248,3 +248,24 @@ fn congestion_controls_see_no_packets() {
     );
     assert!(found.is_empty(), "{}", found.join("\n"));
 }
+
+/// A file beside the others that no `mod` names would never run.
+#[test]
+fn every_file_of_tests_is_part_of_its_program() {
+    for place in ["tests", "crates/tmt-core/tests", "crates/fluid-tcp/tests"] {
+        let folder = root().join(place);
+        let main = fs::read_to_string(folder.join("main.rs")).unwrap();
+        for entry in fs::read_dir(&folder).unwrap() {
+            let path = entry.unwrap().path();
+            let name = path.file_stem().unwrap().to_str().unwrap();
+            let is_source = path.extension().is_some_and(|extension| extension == "rs");
+            if is_source && name != "main" {
+                assert!(
+                    main.contains(&format!("mod {name};\n")),
+                    "{}",
+                    path.display()
+                );
+            }
+        }
+    }
+}

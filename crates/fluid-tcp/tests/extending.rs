@@ -1,7 +1,5 @@
 //! The walks of docs/extending.md, followed from outside of the crate with toys; and that its code is theirs.
 
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
-
 #[path = "extending/link.rs"]
 mod link;
 #[path = "extending/model.rs"]
@@ -23,9 +21,9 @@ use fluid_tcp::simulation::probe::NoProbe;
 use fluid_tcp::simulation::{Flow, Setup, run};
 use tmt_core::types::{BitRate, Span, to_f64};
 
-use crate::link::EveryNth;
-use crate::queue::PATIENCE;
-use crate::scalable::SCALABLE;
+use self::link::EveryNth;
+use self::queue::PATIENCE;
+use self::scalable::SCALABLE;
 
 /// A minute of a flow, with a round trip of 100 ms and 100 packets in the queue.
 fn setup(algorithm: Algorithm) -> Setup {
@@ -108,7 +106,11 @@ fn an_own_link_is_run_like_ours() {
 #[test]
 fn an_own_model_passes_the_checks_of_ours() {
     tmt_core::model::check_registry(&[&model::MODEL]);
-    let rate = model::MODEL.example().unwrap().get("rate").unwrap();
+    let rate = model::MODEL
+        .run(model::MODEL.example)
+        .unwrap()
+        .get("rate")
+        .unwrap();
     assert!((rate - 40.0).abs() < 1e-12);
 }
 

@@ -5,5 +5,6 @@
 mod audited;
 mod bbr;
 mod closed_forms;
+mod extending;
 mod hybrid_paths;
 mod peers;

@@ -1,7 +1,5 @@
 //! Formats of other tools: what is refused by their descriptions, and a format from outside of the crate.
 
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
-
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, BufRead, Cursor};
 

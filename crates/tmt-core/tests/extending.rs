@@ -1,0 +1,71 @@
+//! The walks of docs/extending.md that concern this crate, from outside: a scheme and an erasure process. That of a trace
+//! format is in `import.rs`.
+
+mod channel;
+mod scheme;
+
+use tmt_core::channel::{self as channels, Channel, ChannelSpec, SlotChannel};
+use tmt_core::scheme::{FAMILIES, SchemeSpec};
+use tmt_core::{Fate, Slot, Span, Time, Walk};
+
+/// Slots a millisecond apart, of which these are erased.
+fn slots(count: u64, erased: &[u64]) -> Vec<Slot> {
+    let slot = |number: u64| {
+        let at = Time::from_nanos(number * 1_000_000).unwrap();
+        let delay = Span::from_nanos(u64::from(!erased.contains(&number))).unwrap();
+        Slot::new(at, delay).unwrap()
+    };
+    (0..count).map(slot).collect()
+}
+
+#[test]
+fn a_scheme_from_outside_runs_like_ours() {
+    let families = [FAMILIES, &[&scheme::TWICE]].concat();
+    let walked = |text: &str| {
+        let spec = SchemeSpec::parse_with(text, &families).unwrap();
+        let mut walk = Walk::new(spec, Span::from_millis(2), Span::ZERO);
+        let mut lldus = Vec::new();
+        walk.slots(&slots(20, &[3, 6, 5]), &mut lldus).unwrap();
+        walk.finish(&mut lldus);
+        lldus
+    };
+    let lldus = walked("twice");
+    assert_eq!(lldus, walked("arq:rounds=1"));
+    // Slot 3 and its repeat are erased: given up. Slot 5 is repeated once and arrives.
+    let lost = lldus.iter().filter(|lldu| lldu.fate == Fate::Lost).count();
+    let repeated = lldus
+        .iter()
+        .filter(|lldu| lldu.attempts == 2 && lldu.fate == Fate::Delivered);
+    assert_eq!((lost, repeated.count()), (1, 1), "{lldus:?}");
+    for text in scheme::TWICE.examples {
+        let spec = SchemeSpec::parse_with(text, &families).unwrap();
+        assert_eq!(spec.to_string(), *text);
+    }
+    let refusal = SchemeSpec::parse_with("thrice", &families).unwrap_err();
+    assert!(refusal.to_string().contains("twice"), "{refusal}");
+    assert!("twice".parse::<SchemeSpec>().is_err());
+}
+
+#[test]
+fn an_erasure_process_from_outside_is_read_beside_ours() {
+    let families = [channels::FAMILIES, &[&channel::BURSTS]].concat();
+    let read = |text| SlotChannel::parse_with(text, &families);
+    let Ok(SlotChannel::Steps(spec)) = read("bursts:length=4,every=40") else {
+        panic!("bursts go on with every unit");
+    };
+    let mut process = Channel::new(spec, 1);
+    let erased: Vec<bool> = (0..200_000).map(|_| process.erases()).collect();
+    let bursts = erased.windows(2).filter(|pair| !pair[0] && pair[1]).count();
+    let units = erased.iter().filter(|erased| **erased).count();
+    let mean = tmt_core::types::to_f64(units as u64) / tmt_core::types::to_f64(bursts as u64);
+    // Some 4 500 bursts: standard error 0.05.
+    assert!((mean - 4.0).abs() < 0.25, "{mean}");
+    assert!(read("bernoulli:0.1").is_ok());
+    assert!(
+        read("rain:1")
+            .unwrap_err()
+            .to_string()
+            .contains("bursts:length=UNITS[,every=UNITS]")
+    );
+    assert!("bursts:length=2".parse::<ChannelSpec>().is_err());
+}
