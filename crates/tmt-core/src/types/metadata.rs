@@ -129,11 +129,7 @@ impl Metadata {
         for (at, (key, value)) in self.entries.iter().enumerate() {
             let is_number = WHOLE_NUMBERS.contains(&key.as_str());
             let once = is_number || TEXTS.contains(&key.as_str());
-            let position = Position {
-                line: lines.get(at).copied().unwrap_or(0),
-                column: 1,
-                row: 0,
-            };
+            let position = Position::of_line(lines.get(at).copied().unwrap_or(0), 1);
             let refuse = |expected| {
                 Err(Error::at(
                     ErrorKind::Metadata {

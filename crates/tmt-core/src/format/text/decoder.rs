@@ -192,25 +192,14 @@ impl Decoder {
             return Err(Error::at(ErrorKind::Cut { rows: self.rows }, here));
         }
         if self.rows == 0 {
-            return Err(Error::at(
-                ErrorKind::EmptyTrace,
-                Position {
-                    line: self.line,
-                    column: 0,
-                    row: 0,
-                },
-            ));
+            let here = Position::of_line(self.line, 0);
+            return Err(Error::at(ErrorKind::EmptyTrace, here));
         }
         if let Some(end) = self.end
             && end.rows != self.rows
         {
-            return Err(Error::at(
-                ErrorKind::RowCount {
-                    told: end.rows,
-                    read: self.rows,
-                },
-                here,
-            ));
+            let (told, read) = (end.rows, self.rows);
+            return Err(Error::at(ErrorKind::RowCount { told, read }, here));
         }
         Ok(Tail {
             rows: self.rows,
@@ -324,7 +313,7 @@ impl Decoder {
                 Ok(FirstLine::Header(layout)) => (&[][..], layout),
                 Ok(FirstLine::Row(layout)) => (line, layout),
                 Err((column, kind)) => {
-                    return Err(Error::at(kind, of_line(self.line, column as u64)));
+                    return Err(Error::at(kind, Position::of_line(self.line, column as u64)));
                 }
             };
             let Options { unit, attempts, .. } = self.options;
@@ -347,11 +336,11 @@ impl Decoder {
                 self.head_lines.push(self.line);
             }
         } else if self.head.is_head() {
-            let kind = ErrorKind::Format {
-                found: format!("a head of more than {LONGEST_HEAD} bytes"),
-                expected: "a text trace".to_owned(),
-            };
-            return Err(Error::at(kind, of_line(self.line, 0)));
+            let kind = ErrorKind::format(
+                format!("a head of more than {LONGEST_HEAD} bytes"),
+                "a text trace",
+            );
+            return Err(Error::at(kind, Position::of_line(self.line, 0)));
         } else {
             // So much can only be a plain text's; from here on there is nothing to search.
             self.head = Metadata::new();
@@ -378,18 +367,9 @@ impl Decoder {
     }
 }
 
-/// A line that is no row.
-fn of_line(line: u64, column: u64) -> Position {
-    Position {
-        line,
-        column,
-        row: 0,
-    }
-}
-
 fn too_long(line: u64) -> Error {
     let limit = LONGEST_LINE;
-    Error::at(ErrorKind::LineTooLong { limit }, of_line(line, 1))
+    Error::at(ErrorKind::LineTooLong { limit }, Position::of_line(line, 1))
 }
 
 fn bad_end(found: String, expected: &'static str, line: u64) -> Error {
@@ -398,7 +378,7 @@ fn bad_end(found: String, expected: &'static str, line: u64) -> Error {
         found,
         expected,
     };
-    Error::at(kind, of_line(line, 1))
+    Error::at(kind, Position::of_line(line, 1))
 }
 
 fn second_end(found: String, line: u64) -> Error {

@@ -93,8 +93,8 @@ impl Layout {
         let kind = recognise(line);
         if kind != FileKind::Plain(Format::Csv) {
             let found = format!("{} data", kind.name());
-            let expected = "text, as nothing else is read line by line".to_owned();
-            return Err((1, ErrorKind::Format { found, expected }));
+            let expected = "text, as nothing else is read line by line";
+            return Err((1, ErrorKind::format(found, expected)));
         }
         let separator = Separator::of(line);
         let first = separator

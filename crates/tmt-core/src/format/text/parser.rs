@@ -141,10 +141,10 @@ impl RowParser {
                 .and_then(|text| text.parse().ok())
                 .filter(|&attempts| attempts > 0);
             let attempts = attempts.ok_or_else(|| {
-                let kind = ErrorKind::Format {
-                    found: format!("attempts '{}'", shown(text)),
-                    expected: "a whole number from 1 to 4294967295".to_owned(),
-                };
+                let kind = ErrorKind::format(
+                    format!("attempts '{}'", shown(text)),
+                    "a whole number from 1 to 4294967295",
+                );
                 (kind, offset)
             })?;
             rows.attempts.push(attempts);
