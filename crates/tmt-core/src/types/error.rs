@@ -203,6 +203,15 @@ pub enum ErrorKind {
 }
 
 impl ErrorKind {
+    /// [`ErrorKind::Metadata`] of an end line.
+    pub(crate) fn end(found: impl Into<String>, expected: &'static str) -> Self {
+        Self::Metadata {
+            key: "end".to_owned(),
+            found: found.into(),
+            expected,
+        }
+    }
+
     /// [`ErrorKind::Format`] in these words.
     pub(crate) fn format(found: impl Into<String>, expected: impl Into<String>) -> Self {
         Self::Format {

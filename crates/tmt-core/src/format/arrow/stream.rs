@@ -8,6 +8,7 @@ use super::batch::{Batch, message};
 use super::schema::Columns;
 use super::{CONTINUATION, FORMAT, MAGIC, corrupt};
 use crate::format::columnar::{self, Next, Options, Source, head};
+use crate::format::read;
 use crate::types::{EndLine, Error, ErrorKind, Metadata, Position, Result};
 
 /// Bytes set aside at once for what a header claims is coming; the rest as it comes.
@@ -320,11 +321,9 @@ fn fill(input: &mut impl Read, into: &mut [u8]) -> Result<()> {
 fn read_up_to(input: &mut impl Read, into: &mut [u8]) -> io::Result<usize> {
     let mut length = 0;
     while length < into.len() {
-        match input.read(&mut into[length..]) {
-            Ok(0) => break,
-            Ok(read) => length += read,
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            Err(error) => return Err(error),
+        match read(input, &mut into[length..])? {
+            0 => break,
+            more => length += more,
         }
     }
     Ok(length)

@@ -272,9 +272,7 @@ impl Decoder {
             }
             Some(Flaw::Row(kind, column)) => Error::at(kind, Position { line, column, row }),
             Some(Flaw::TooLong) => too_long(line),
-            Some(Flaw::BadEnd(found)) if self.end.is_none() => {
-                bad_end(found, "rows=N slots=M usable_until_ns=T", line)
-            }
+            Some(Flaw::BadEnd(found)) if self.end.is_none() => bad_end(found, EndLine::FORM, line),
             Some(Flaw::BadEnd(found) | Flaw::SecondEnd(found)) => second_end(found, line),
         };
         Err((taken, error))
@@ -373,12 +371,7 @@ fn too_long(line: u64) -> Error {
 }
 
 fn bad_end(found: String, expected: &'static str, line: u64) -> Error {
-    let kind = ErrorKind::Metadata {
-        key: "end".to_owned(),
-        found,
-        expected,
-    };
-    Error::at(kind, Position::of_line(line, 1))
+    Error::at(ErrorKind::end(found, expected), Position::of_line(line, 1))
 }
 
 fn second_end(found: String, line: u64) -> Error {

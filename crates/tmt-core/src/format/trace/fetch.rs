@@ -5,7 +5,7 @@ use std::io::Read;
 use crate::format::columnar::{Next, Source};
 use crate::format::pool::Pool;
 use crate::format::text::LONGEST_LINE;
-use crate::format::{arrow, parquet};
+use crate::format::{arrow, parquet, read};
 use crate::types::{EndLine, Error, ErrorKind, Result};
 
 /// What was fetched at a time, yet to be parsed: rows in the form they came in, of one format.
@@ -147,16 +147,6 @@ impl<'a> TextFetch<'a> {
             Ok(false) => Ok(Behind::More),
             Ok(true) => Ok(Behind::TextEnd(std::mem::take(&mut self.carry))),
             Err(error) => Err(Error::from(error)),
-        }
-    }
-}
-
-/// Reads once, however often the system is interrupted.
-pub(super) fn read(input: &mut impl Read, bytes: &mut [u8]) -> std::io::Result<usize> {
-    loop {
-        match input.read(bytes) {
-            Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
-            read => return read,
         }
     }
 }

@@ -4,7 +4,7 @@ use std::io::{self, Cursor, Read};
 
 use rayon::Scope;
 
-use super::fetch::{Behind, Fetch, Raw, TextFetch, read};
+use super::fetch::{Behind, Fetch, Raw, TextFetch};
 use super::order::Order;
 use crate::format::arrow;
 use crate::format::batch::{Rows, Tail};
@@ -13,6 +13,7 @@ use crate::format::compression::Decompressor;
 use crate::format::form::{FIRST_BYTES, FileKind, Format, recognise};
 use crate::format::parquet::{self, ChunkReader};
 use crate::format::pool::Pool;
+use crate::format::read;
 use crate::format::text::{self, Decoder, RowParser};
 use crate::format::unit::Unit;
 use crate::types::{Error, ErrorKind, Lldu, Metadata, Result};
