@@ -115,31 +115,25 @@ impl Layout {
                 continue;
             };
             if places[column].replace(index).is_some() {
-                return Err((
-                    offset + 1,
-                    ErrorKind::DuplicateColumn {
-                        name: NAMES[column].to_owned(),
-                    },
-                ));
+                let name = NAMES[column].to_owned();
+                return Err((offset + 1, ErrorKind::DuplicateColumn { name }));
             }
         }
-        let place = |column: usize| {
-            places[column].ok_or_else(|| {
-                (
-                    0,
-                    ErrorKind::MissingColumn {
-                        name: NAMES[column],
-                        found: shown(line),
-                    },
-                )
-            })
-        };
+        let place = |column: usize| places[column].ok_or_else(|| (0, missing(column, line)));
         Ok(FirstLine::Header(Self {
             separator,
             tx_time: place(0)?,
             decode_delay: place(1)?,
             attempts: places[2],
         }))
+    }
+}
+
+/// A line without this column of [`NAMES`].
+pub(super) fn missing(column: usize, line: &[u8]) -> ErrorKind {
+    ErrorKind::MissingColumn {
+        name: NAMES[column],
+        found: shown(line),
     }
 }
 
