@@ -22,3 +22,13 @@ pub use form::{Compression, FIRST_BYTES, FORMS, FileKind, Form, Format, recognis
 pub use parquet::panics_are_contained;
 pub use trace::{Options, Row, TraceReader, TraceWriter};
 pub use unit::Unit;
+
+/// Reads once, however often the system is interrupted.
+fn read(input: &mut impl std::io::Read, bytes: &mut [u8]) -> std::io::Result<usize> {
+    loop {
+        match input.read(bytes) {
+            Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
+            read => return read,
+        }
+    }
+}

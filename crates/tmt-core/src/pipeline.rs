@@ -31,6 +31,15 @@ pub trait Stage: Send {
     /// # Errors
     /// The first row that cannot be taken, or what the system says about an output.
     fn advance(&mut self) -> Result<(), StageError>;
+
+    /// A round without input, to move on what earlier rounds left.
+    ///
+    /// # Errors
+    /// As [`Stage::advance`].
+    fn idle(&mut self) -> Result<(), StageError> {
+        rayon::scope(|scope| self.spawn(&[], scope));
+        self.advance()
+    }
 }
 
 /// Why a pipeline stopped.

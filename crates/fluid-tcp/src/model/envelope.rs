@@ -68,12 +68,9 @@ impl Goodput {
 /// A candidate under a modulation, before its goodput is known.
 struct Entry {
     place: usize,
-    eta: f64,
-    rate: f64,
     mu: f64,
-    segment: f64,
-    /// No goodput is above this, bits/s.
-    bound: f64,
+    /// No goodput is above this.
+    bound: Goodput,
 }
 
 impl Path {
@@ -160,30 +157,27 @@ pub fn best(
             let rate = carrier.information_rate(candidate.code.rate());
             let mu = rate / candidate.bits;
             let segment = candidate.code.errors_at(carrier.ecn0_db()).segment;
-            let bound = rate * path.bound(mu, segment);
-            entries.push(Entry {
-                place,
+            let bound = Goodput {
                 eta,
                 rate,
-                mu,
                 segment,
-                bound,
-            });
+                norm: path.bound(mu, segment),
+            };
+            entries.push(Entry { place, mu, bound });
         }
     }
+    let bits = |index: &usize| entries[*index].bound.bits();
     let mut order: Vec<usize> = (0..entries.len()).collect();
-    order.sort_by(|a, b| entries[*b].bound.total_cmp(&entries[*a].bound));
+    order.sort_by(|a, b| bits(b).total_cmp(&bits(a)));
     let mut winner: Option<(usize, Goodput)> = None;
     for index in order {
         let entry = &entries[index];
-        if winner.is_some_and(|(_, found)| entry.bound < found.bits()) {
+        if winner.is_some_and(|(_, found)| entry.bound.bits() < found.bits()) {
             break;
         }
         let found = Goodput {
-            eta: entry.eta,
-            rate: entry.rate,
-            segment: entry.segment,
-            norm: path.goodput(entry.mu, entry.segment),
+            norm: path.goodput(entry.mu, entry.bound.segment),
+            ..entry.bound
         };
         let better = winner.is_none_or(|(first, known)| {
             let (new, old) = (found.bits(), known.bits());

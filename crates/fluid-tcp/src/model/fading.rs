@@ -6,7 +6,6 @@ use tmt_core::{closed_form, keys};
 use super::path::{
     BUFFER, LOSS, PIECES, Path, RATE, SATELLITE, SPARSE, TERRESTRIAL, piece_loss, reordering,
 };
-use super::split::Split;
 use super::{Chance, zhu};
 
 /// A channel that is bad, and loses all, for a mean time, and then good, and loses nothing.
@@ -37,7 +36,8 @@ impl Fading {
         satellite / self.bad_share.no
     }
 
-    /// The path on which end-to-end TCP does at least as well: r = p = X, and losses that come together cost no order.
+    /// The path on which TCP does at least as well, end to end and split ((50) with p = X): r = p = X, and losses that
+    /// come together cost no order.
     #[must_use]
     pub fn bound(&self, path: &Path) -> Path {
         Path {
@@ -55,18 +55,6 @@ impl Fading {
             loss,
             reordering: reordering(loss),
             ..*path
-        }
-    }
-
-    /// The split path of the bound: (50) with p = X.
-    #[must_use]
-    pub fn split(&self, path: &Path) -> Split {
-        Split {
-            buffer: path.buffer,
-            rate: path.rate,
-            terrestrial: path.terrestrial,
-            satellite: path.satellite,
-            loss: self.bad_share,
         }
     }
 }
@@ -116,16 +104,15 @@ closed_form! {
             .check(path.buffer)
             .ok()
             .and_then(|()| independent.end_to_end());
-        let split = fading.split(&path);
     }
     results {
         "f" = fading.rate(), "fades a second: X/m";
         "mean_good" = fading.mean_good(), "mean time for which the link is good, s";
         "delay_lower" = fading.delay(path.satellite), "lower bound of the delay on the link, T2/(1-X), s";
         "e2e_upper_norm" = found.norm, "bound of end-to-end throughput over mu";
-        "split_upper_norm" = split.norm(), "bound of split throughput over mu";
+        "split_upper_norm" = bound.split_norm(), "bound of split throughput over mu";
         "e2e_upper_efficiency" = found.efficiency, "bound of end-to-end throughput over mu (1-X)";
-        "split_upper_efficiency" = split.efficiency(), "bound of split throughput over mu (1-X)";
+        "split_upper_efficiency" = bound.split_efficiency(), "bound of split throughput over mu (1-X)";
         "e2e_independent_norm" = beside.as_ref().map(|beside| beside.norm),
             "end to end over mu, if losses were independent with p = X";
     }

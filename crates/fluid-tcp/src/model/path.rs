@@ -94,6 +94,11 @@ impl Path {
     pub(super) fn of(given: &Arguments) -> Self {
         let pieces = to_f64(given.count(&PIECES));
         let loss = piece_loss(Chance::new(given.number(&LOSS)), pieces);
+        Self::losing(given, loss, pieces)
+    }
+
+    /// The path that the keys say, on which packets are lost like this.
+    pub(super) fn losing(given: &Arguments, loss: Chance, pieces: f64) -> Self {
         Self {
             buffer: given.number(&BUFFER),
             rate: given.number(&RATE),

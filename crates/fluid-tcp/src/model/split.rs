@@ -5,24 +5,11 @@ use tmt_core::types::to_f64;
 use tmt_core::{closed_form, keys};
 
 use super::Chance;
-use super::path::{BUFFER, LOSS, RATE, SATELLITE, TERRESTRIAL};
+use super::path::{BUFFER, LOSS, Path, RATE, SATELLITE, TERRESTRIAL};
 
-/// A path whose gateway answers in place of the receiver, and holds the sender back by the window it advertises.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Split {
-    /// B: buffer of the gateway, segments; above 0.
-    pub buffer: f64,
-    /// μ: rate of the satellite link, segments a second; above 0.
-    pub rate: f64,
-    /// T1: round trip of the terrestrial part, seconds.
-    pub terrestrial: f64,
-    /// T2: round trip of the satellite link, seconds; not 0 together with T1.
-    pub satellite: f64,
-    /// p: loss of a segment on the satellite link.
-    pub loss: Chance,
-}
-
-impl Split {
+/// A path whose gateway answers in place of the receiver, and holds the sender back by the window it advertises. Its
+/// packets are segments, and its round trips not both 0.
+impl Path {
     /// α = T1 (1−p)/T2: terrestrial round trip over the mean time of a segment on the satellite link.
     #[must_use]
     pub fn alpha(&self) -> f64 {
@@ -36,7 +23,7 @@ impl Split {
 
     /// Mean queue, segments (47).
     #[must_use]
-    pub fn queue(&self) -> f64 {
+    pub fn split_queue(&self) -> f64 {
         if self.cycle() > 0.0 {
             self.buffer * self.satellite / self.cycle()
         } else {
@@ -52,14 +39,14 @@ impl Split {
 
     /// λ/(μ(1−p)) = min(1, β/(1+2α)) (50).
     #[must_use]
-    pub fn efficiency(&self) -> f64 {
+    pub fn split_efficiency(&self) -> f64 {
         f64::min(1.0, self.buffer / (self.rate * self.cycle()))
     }
 
     /// λ/μ.
     #[must_use]
-    pub fn norm(&self) -> f64 {
-        self.loss.no * self.efficiency()
+    pub fn split_norm(&self) -> f64 {
+        self.loss.no * self.split_efficiency()
     }
 }
 
@@ -80,13 +67,7 @@ closed_form! {
     example: "B=100 T1=0.1 T2=0.5 p=0.1";
     keys: [BUFFER, RATE, TERRESTRIAL, SATELLITE, LOSS, CONNECTIONS];
     answer(given) {
-        let split = Split {
-            buffer: given.number(&BUFFER),
-            rate: given.number(&RATE),
-            terrestrial: given.number(&TERRESTRIAL),
-            satellite: given.number(&SATELLITE),
-            loss: Chance::new(given.number(&LOSS)),
-        };
+        let split = Path::losing(given, Chance::new(given.number(&LOSS)), 1.0);
         let nothing = split.loss.no <= 0.0;
         if split.satellite <= 0.0 && (nothing || split.terrestrial <= 0.0) {
             return Err(ModelError::refused(if nothing {
@@ -100,12 +81,12 @@ closed_form! {
     }
     results {
         "alpha" = split.alpha(), "T1 (1-p)/T2";
-        "beta" = split.buffer / (split.rate * split.satellite), "B/(mu T2)";
-        "q_mean" = split.queue(), "mean queue, segments";
+        "beta" = split.beta(), "B/(mu T2)";
+        "q_mean" = split.split_queue(), "mean queue, segments";
         "arrival_rate" = split.arrivals(), "segments/s into the buffer, if the link keeps up";
-        "efficiency" = split.efficiency(), "throughput over mu (1-p)";
-        "norm" = split.norm(), "throughput over mu";
-        "throughput" = split.rate * split.norm(), "segments/s";
+        "efficiency" = split.split_efficiency(), "throughput over mu (1-p)";
+        "norm" = split.split_norm(), "throughput over mu";
+        "throughput" = split.rate * split.split_norm(), "segments/s";
         "feasible" = share >= 4.0, "whether every connection has 4 segments of buffer or more";
     }
     remarks {
@@ -155,12 +136,14 @@ mod tests {
     #[test]
     fn the_window_that_the_gateway_advertises_settles_there() {
         // (41) round by round against a link that passes what has waited T2/(1−p): x = (B − q)/2, q = x/T1 · T2/(1−p).
-        let split = Split {
+        let split = Path {
             buffer: 80.0,
             rate: 250.0,
             terrestrial: 0.1,
             satellite: 0.5,
             loss: Chance::new(0.1),
+            reordering: 0.0,
+            pieces: 1.0,
         };
         let (mut x, mut q) = (1.0, 0.0);
         for _ in 0..2000 {
@@ -169,7 +152,7 @@ mod tests {
             q += 0.05 * (x / split.terrestrial * split.satellite / split.loss.no - q);
             x = 0.5 * (x + next);
         }
-        agree(q, split.queue(), 1e-6);
+        agree(q, split.split_queue(), 1e-6);
         agree(x / split.terrestrial, split.arrivals(), 1e-6);
     }
 
@@ -191,12 +174,12 @@ mod tests {
         fn the_queue_is_what_arrives_times_how_long_it_stays(
             buffer in 1.0..1e4f64, t1 in 0.0..1.0f64, t2 in 1e-3..1.0f64, p in 0.0..0.99f64,
         ) {
-            let split = Split { buffer, rate: 250.0, terrestrial: t1, satellite: t2, loss: Chance::new(p) };
+            let split = Path { buffer, rate: 250.0, terrestrial: t1, satellite: t2, loss: Chance::new(p), reordering: 0.0, pieces: 1.0 };
             // (45), and what is left of the buffer arrives in two round trips (43).
-            agree(split.queue(), split.arrivals() * t2 / (1.0 - p), 1e-12);
-            prop_assert!((split.buffer - split.queue() - 2.0 * t1 * split.arrivals()).abs() < 1e-12 * buffer);
+            agree(split.split_queue(), split.arrivals() * t2 / (1.0 - p), 1e-12);
+            prop_assert!((split.buffer - split.split_queue() - 2.0 * t1 * split.arrivals()).abs() < 1e-12 * buffer);
             let beta = buffer / (250.0 * t2);
-            agree(split.efficiency(), f64::min(1.0, beta / (1.0 + 2.0 * split.alpha())), 1e-12);
+            agree(split.split_efficiency(), f64::min(1.0, beta / (1.0 + 2.0 * split.alpha())), 1e-12);
         }
     }
 }

@@ -54,10 +54,8 @@ impl Key {
         about: &'static str,
     ) -> Self {
         Self {
-            name,
-            value,
             preset: Some(preset),
-            about,
+            ..Self::needed(name, value, about)
         }
     }
 }

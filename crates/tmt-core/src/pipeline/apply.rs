@@ -89,7 +89,7 @@ impl<W: Write + Send> Apply<W> {
             Ok(()) => self.finish(reader.tail().and_then(|tail| tail.end)),
             Err(StageError::Input(error)) => {
                 // What is wrong with the input is told, whatever becomes of the rows in front of it.
-                let _ = self.rounds(1);
+                let _ = self.idle();
                 for lane in self.lanes {
                     let _ = lane.writer.map(TraceWriter::abandon);
                 }
@@ -97,15 +97,6 @@ impl<W: Write + Send> Apply<W> {
             }
             Err(error) => Err(error),
         }
-    }
-
-    /// Rounds without input, to move on what is in them.
-    fn rounds(&mut self, count: u32) -> Result<(), StageError> {
-        for _ in 0..count {
-            rayon::scope(|scope| self.spawn(&[], scope));
-            self.advance()?;
-        }
-        Ok(())
     }
 
     fn finish(mut self, told: Option<EndLine>) -> Result<Vec<LaneEnd<W>>, StageError> {
@@ -121,7 +112,8 @@ impl<W: Write + Send> Apply<W> {
                 end
             })
             .collect();
-        self.rounds(2)?;
+        self.idle()?;
+        self.idle()?;
         let slots = self.slots;
         self.lanes
             .into_iter()

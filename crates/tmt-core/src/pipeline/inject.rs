@@ -74,18 +74,15 @@ impl<W: Write + Send> Inject<W> {
             Err(error) => return Err(error),
         };
         // What is drawn is marked, and what is marked is formatted.
-        let mut drained = Ok(());
-        for _ in 0..2 {
-            rayon::scope(|scope| self.spawn(&[], scope));
-            drained = drained.and(self.advance());
-        }
+        let marked = self.idle();
+        let drained = self.idle();
         let output = |error| StageError::Output(0, error);
         if let Some(error) = faulty {
             // What is wrong with the input is told, whatever becomes of the rows in front of it.
             let _ = self.writer.abandon();
             return Err(StageError::Input(error));
         }
-        drained?;
+        marked.and(drained)?;
         let told = reader.tail().and_then(|tail| tail.end);
         let end = EndLine {
             rows: self.slots,

@@ -20,26 +20,25 @@ pub fn produce<W: Write + Send, E: From<StageError> + Send>(
     mut fill: impl FnMut(&mut Vec<Slot>) -> Result<(), E> + Send,
 ) -> Result<(), E> {
     let (mut ready, mut next) = (Vec::new(), Vec::new());
+    let (mut filled, mut ended) = (Ok(()), false);
     loop {
-        let mut filled = Ok(());
         rayon::scope(|scope| {
             writer.spawn([&ready[..]], scope);
-            scope.spawn(|_| {
-                next.clear();
-                filled = fill(&mut next);
-            });
+            if !ended {
+                scope.spawn(|_| {
+                    next.clear();
+                    filled = fill(&mut next);
+                });
+            }
         });
         writer
             .advance()
             .map_err(|error| StageError::Output(0, error))?;
-        std::mem::swap(&mut ready, &mut next);
-        if filled.is_err() || ready.is_empty() {
-            rayon::scope(|scope| writer.spawn([&ready[..]], scope));
-            writer
-                .advance()
-                .map_err(|error| StageError::Output(0, error))?;
+        if ended {
             return filled;
         }
+        std::mem::swap(&mut ready, &mut next);
+        ended = filled.is_err() || ready.is_empty();
     }
 }
 

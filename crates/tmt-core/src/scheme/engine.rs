@@ -26,7 +26,7 @@ use pending::{Pending, Waiting};
 use repeats::{CodewordId, Codewords, Repeats, Subject};
 pub use whole::{Column, WholeBlock};
 
-use crate::scheme::{Combining, Rounds, SchemeSpec};
+use crate::scheme::{Rounds, SchemeSpec};
 use crate::types::{ErrorKind, Lldu, Slot, Span, Time};
 
 /// Where the machine takes its data from.
@@ -127,7 +127,7 @@ impl Machine {
             units: scheme.units(),
             extra: scheme.extra(),
             rounds: scheme.rounds(),
-            discards: scheme.combining() == Combining::Discard,
+            discards: scheme.discards(),
             watched: false,
             interleave: scheme.interleave(),
             repeat_after: rtt.checked_add(feedback_delay),
@@ -446,6 +446,15 @@ impl Machine {
 
     fn gives_up_after(&self, rounds_used: u32) -> bool {
         matches!(self.rounds, Rounds::AtMost(rounds) if rounds_used >= rounds)
+    }
+
+    /// When the last of the units that a codeword needs arrived in these slots; `None` where they are too few.
+    #[inline]
+    fn complete<'s>(&mut self, slots: impl Iterator<Item = &'s Slot>, needed: u32) -> Option<Time> {
+        self.arrivals.clear();
+        let arrivals = slots.filter_map(Slot::arrival).map(Time::as_nanos);
+        self.arrivals.extend(arrivals);
+        nth_arrival(&mut self.arrivals, needed)
     }
 
     fn repeat_ready(&self, now: Time) -> Result<Time, ErrorKind> {

@@ -17,16 +17,8 @@ pub struct WalkError {
 }
 
 impl From<WalkError> for Error {
-    fn from(
-        WalkError {
-            slot: row, kind, ..
-        }: WalkError,
-    ) -> Self {
-        let position = Position {
-            row,
-            ..Position::default()
-        };
-        Self::at(kind, position)
+    fn from(error: WalkError) -> Self {
+        Self::at(error.kind, Position::of_row(error.slot))
     }
 }
 

@@ -202,17 +202,13 @@ impl Distribution {
     /// Smallest value.
     #[must_use]
     pub fn min(&self) -> Option<Span> {
-        (self.count > 0)
-            .then(|| Span::from_nanos(self.min))
-            .flatten()
+        Span::from_nanos(self.min).filter(|_| self.count > 0)
     }
 
     /// Largest value.
     #[must_use]
     pub fn max(&self) -> Option<Span> {
-        (self.count > 0)
-            .then(|| Span::from_nanos(self.max))
-            .flatten()
+        Span::from_nanos(self.max).filter(|_| self.count > 0)
     }
 
     /// Mean, rounded half up to whole nanoseconds.

@@ -7,28 +7,17 @@ use serde::Serialize;
 use crate::scheme::SchemeSpec;
 use crate::scheme::engine::UnitCounts;
 use crate::stats::distribution::{Distribution, Precision, Quantiles};
-use crate::stats::runs::{Counts, RunLengths, Runs};
+use crate::stats::runs::{Counts, RunLengths, Runs, total};
 use crate::types::{Fate, Lldu, Slot, Span, to_f64};
 
 /// What the slots of a trace are like, whatever scheme goes over them.
 #[derive(Debug, Clone, Default)]
-pub struct SlotTally {
-    slots: u64,
-    erased: u64,
-    runs: Runs,
-}
+pub struct SlotTally(Runs);
 
 impl SlotTally {
     /// Counts the next slots.
     pub fn slots(&mut self, slots: &[Slot]) {
-        self.slots += slots.len() as u64;
-        let mut erased = 0;
-        self.runs.extend(slots, Slot::is_erased, |burst, run| {
-            if burst {
-                erased += run.len() as u64;
-            }
-        });
-        self.erased += erased;
+        self.0.extend(slots, Slot::is_erased, |_, _| ());
     }
 }
 
@@ -128,26 +117,29 @@ impl LinkSummary {
         slots: &SlotTally,
         lldus: &LlduTally,
     ) -> Self {
+        let (bursts_before, gaps_before) = (slots.0.bursts(), slots.0.gaps());
+        let slots_erased = total(&bursts_before);
+        let slots = slots_erased + total(&gaps_before);
         Self {
             scheme: scheme.text().to_owned(),
             rtt_ns: rtt.as_nanos(),
             feedback_delay_ns: feedback_delay.as_nanos(),
-            slots: slots.slots,
+            slots,
             units_data: units.data,
             units_repair: units.repair,
             units_repeated: units.repeated,
-            slots_erased: slots.erased,
-            erasure_ratio: ratio(slots.erased, slots.slots),
+            slots_erased,
+            erasure_ratio: ratio(slots_erased, slots),
             delivered: lldus.delivered,
             lost: lldus.lost,
             censored: lldus.censored,
-            efficiency: ratio(lldus.delivered, slots.slots),
+            efficiency: ratio(lldus.delivered, slots),
             residual_loss: ratio(lldus.lost, lldus.delivered + lldus.lost),
             delay_s: lldus.delay.quantiles(rtt.half()),
             delay_percentiles: lldus.delay.precision(),
             attempts: by_attempts(&lldus.attempts),
-            bursts_before: slots.runs.bursts(),
-            gaps_before: slots.runs.gaps(),
+            bursts_before,
+            gaps_before,
             bursts_after: lldus.runs.bursts(),
             gaps_after: lldus.runs.gaps(),
         }

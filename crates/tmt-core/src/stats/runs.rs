@@ -120,6 +120,11 @@ impl Runs {
     }
 }
 
+/// How many things are in runs of these lengths.
+pub(crate) fn total(lengths: &RunLengths) -> u64 {
+    lengths.iter().map(|(length, count)| length * count).sum()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -15,6 +15,26 @@ pub struct Position {
     pub row: u64,
 }
 
+impl Position {
+    /// A place in a text where no row is.
+    pub(crate) const fn of_line(line: u64, column: u64) -> Self {
+        Self {
+            line,
+            column,
+            row: 0,
+        }
+    }
+
+    /// A row of a trace without lines, from 1.
+    pub(crate) const fn of_row(row: u64) -> Self {
+        Self {
+            line: 0,
+            column: 0,
+            row,
+        }
+    }
+}
+
 /// What was wrong.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -180,6 +200,25 @@ pub enum ErrorKind {
     /// The operating system refused.
     #[error(transparent)]
     Io(std::io::Error),
+}
+
+impl ErrorKind {
+    /// [`ErrorKind::Metadata`] of an end line.
+    pub(crate) fn end(found: impl Into<String>, expected: &'static str) -> Self {
+        Self::Metadata {
+            key: "end".to_owned(),
+            found: found.into(),
+            expected,
+        }
+    }
+
+    /// [`ErrorKind::Format`] in these words.
+    pub(crate) fn format(found: impl Into<String>, expected: impl Into<String>) -> Self {
+        Self::Format {
+            found: found.into(),
+            expected: expected.into(),
+        }
+    }
 }
 
 /// An error with its place in the input, where it has one.

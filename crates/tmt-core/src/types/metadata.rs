@@ -105,15 +105,18 @@ impl Metadata {
         self.entries.retain(|(k, _)| k != key);
     }
 
+    /// Whether a line of the head may begin with this.
+    pub(crate) fn is_key(key: &str) -> bool {
+        let belongs = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'-';
+        !key.is_empty() && key.bytes().all(belongs)
+    }
+
     /// Takes in one comment line of the head, without its `#`; what is no `key: value` is left out.
     ///
     /// Whether it was taken.
     pub(crate) fn read_line(&mut self, comment: &str) -> bool {
         if let Some((key, value)) = comment.trim().split_once(':')
-            && !key.is_empty()
-            && key
-                .bytes()
-                .all(|b| b.is_ascii_alphanumeric() || b == b'_' || b == b'-')
+            && Self::is_key(key)
         {
             self.entries.push((key.to_owned(), value.trim().to_owned()));
             return true;
@@ -129,11 +132,7 @@ impl Metadata {
         for (at, (key, value)) in self.entries.iter().enumerate() {
             let is_number = WHOLE_NUMBERS.contains(&key.as_str());
             let once = is_number || TEXTS.contains(&key.as_str());
-            let position = Position {
-                line: lines.get(at).copied().unwrap_or(0),
-                column: 1,
-                row: 0,
-            };
+            let position = Position::of_line(lines.get(at).copied().unwrap_or(0), 1);
             let refuse = |expected| {
                 Err(Error::at(
                     ErrorKind::Metadata {
@@ -184,6 +183,8 @@ pub struct EndLine {
 
 impl EndLine {
     /// Reads the text behind `# end:`; `None` where it is not whole.
+    pub(crate) const FORM: &str = "rows=N slots=M usable_until_ns=T";
+
     pub(crate) fn parse(text: &str) -> Option<Self> {
         let mut parts = text.split_ascii_whitespace();
         let mut number = |name: &str| {

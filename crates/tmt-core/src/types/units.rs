@@ -25,43 +25,53 @@ pub struct Bytes(pub u64);
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct BitRate(pub u64);
 
+/// What points and lengths of time have in common.
+macro_rules! nanoseconds {
+    ($time:ident) => {
+        impl $time {
+            /// Zero nanoseconds.
+            pub const ZERO: Self = Self(0);
+            /// The largest there is, 2^63 − 1 ns.
+            pub const MAX: Self = Self(MAX);
+
+            /// This many nanoseconds; `None` past 2^63 − 1.
+            #[must_use]
+            pub const fn from_nanos(nanos: u64) -> Option<Self> {
+                if nanos <= MAX {
+                    Some(Self(nanos))
+                } else {
+                    None
+                }
+            }
+
+            /// In nanoseconds.
+            #[must_use]
+            pub const fn as_nanos(self) -> u64 {
+                self.0
+            }
+
+            /// `span` more; `None` past 2^63 − 1 ns.
+            #[must_use]
+            pub const fn checked_add(self, span: Span) -> Option<Self> {
+                Self::from_nanos(self.0 + span.0)
+            }
+
+            /// `span` more, held at 2^63 − 1 ns.
+            #[must_use]
+            pub const fn saturating_add(self, span: Span) -> Self {
+                match self.checked_add(span) {
+                    Some(sum) => sum,
+                    None => Self::MAX,
+                }
+            }
+        }
+    };
+}
+
+nanoseconds!(Time);
+nanoseconds!(Span);
+
 impl Time {
-    /// The trace's zero.
-    pub const ZERO: Self = Self(0);
-    /// The last point in time that can be told, 2^63 − 1 ns.
-    pub const MAX: Self = Self(MAX);
-
-    /// The point `nanos` after zero; `None` past 2^63 − 1.
-    #[must_use]
-    pub const fn from_nanos(nanos: u64) -> Option<Self> {
-        if nanos <= MAX {
-            Some(Self(nanos))
-        } else {
-            None
-        }
-    }
-
-    /// Nanoseconds since zero.
-    #[must_use]
-    pub const fn as_nanos(self) -> u64 {
-        self.0
-    }
-
-    /// This point moved by `span`; `None` past 2^63 − 1 ns.
-    #[must_use]
-    pub const fn checked_add(self, span: Span) -> Option<Self> {
-        Self::from_nanos(self.0 + span.0)
-    }
-
-    /// This point moved by `span`, held at [`Time::MAX`].
-    #[must_use]
-    pub const fn saturating_add(self, span: Span) -> Self {
-        match self.checked_add(span) {
-            Some(time) => time,
-            None => Self::MAX,
-        }
-    }
-
     /// How long after `earlier` this is; zero where it is not after it.
     #[must_use]
     pub const fn since(self, earlier: Self) -> Span {
@@ -70,21 +80,6 @@ impl Time {
 }
 
 impl Span {
-    /// No time at all.
-    pub const ZERO: Self = Self(0);
-    /// The longest span, 2^63 − 1 ns.
-    pub const MAX: Self = Self(MAX);
-
-    /// A span of `nanos`; `None` past 2^63 − 1.
-    #[must_use]
-    pub const fn from_nanos(nanos: u64) -> Option<Self> {
-        if nanos <= MAX {
-            Some(Self(nanos))
-        } else {
-            None
-        }
-    }
-
     /// A span of whole milliseconds.
     #[must_use]
     pub const fn from_millis(millis: u32) -> Self {
@@ -97,12 +92,6 @@ impl Span {
         Self(secs as u64 * NANOS_PER_SECOND)
     }
 
-    /// Length in nanoseconds.
-    #[must_use]
-    pub const fn as_nanos(self) -> u64 {
-        self.0
-    }
-
     /// Whether this is no time at all.
     #[must_use]
     pub const fn is_zero(self) -> bool {
@@ -113,21 +102,6 @@ impl Span {
     #[must_use]
     pub fn as_secs_f64(self) -> f64 {
         to_f64(self.0) / 1e9
-    }
-
-    /// The sum; `None` past 2^63 − 1 ns.
-    #[must_use]
-    pub const fn checked_add(self, other: Self) -> Option<Self> {
-        Self::from_nanos(self.0 + other.0)
-    }
-
-    /// The sum, held at [`Span::MAX`].
-    #[must_use]
-    pub const fn saturating_add(self, other: Self) -> Self {
-        match self.checked_add(other) {
-            Some(span) => span,
-            None => Self::MAX,
-        }
     }
 
     /// The difference, zero where `other` is longer.

@@ -20,6 +20,8 @@ pub(super) struct Law {
     pub(super) loss: f64,
     /// Time that a random loss costs.
     pub(super) resend: f64,
+    /// Whether that is a share of a round trip, and not a segment's time.
+    pub(super) resend_round_trip: bool,
 }
 
 /// What came of a cycle.
@@ -50,6 +52,7 @@ impl Law {
             most: link.most(),
             loss,
             resend,
+            resend_round_trip,
         }
     }
 
@@ -126,6 +129,17 @@ impl Law {
         } else {
             self.between(start, self.pipe) + (time - turn)
         }
+    }
+
+    /// Time that `segments` cost which are lost together, in so many round trips: nothing comes through in those
+    /// behind the first.
+    pub(super) fn burst(&self, segments: f64, round_trips: f64) -> f64 {
+        let resend = if self.resend_round_trip {
+            self.resend * round_trips
+        } else {
+            segments
+        };
+        (round_trips - 1.0) * self.pipe + resend
     }
 
     /// Segments that come through before the next loss, for `u` uniform on [0, 1): P(n) = q (1 − q)^n.

@@ -5,7 +5,6 @@ use tmt_core::model::{ModelError, Outcome};
 use super::*;
 use crate::model::Chance;
 use crate::model::path::{piece_loss, reordering};
-use crate::model::split::Split;
 use crate::model::tests::{agree, prints};
 
 fn gives(arguments: &str) -> Result<Outcome, ModelError> {
@@ -118,17 +117,9 @@ fn where_splitting_wins() {
         let both = |x: f64| {
             let terrestrial = 10.0 * t2 / 0.9;
             let buffer = x * 21.0 * 250.0 * t2;
-            let split = Split {
-                buffer,
-                rate: 250.0,
-                terrestrial,
-                satellite: t2,
-                loss: Chance::new(0.1),
-            };
-            let e2e = path(buffer, terrestrial, t2, 0.1, 1.0)
-                .end_to_end()
-                .unwrap();
-            (e2e.efficiency, split.efficiency())
+            let both = path(buffer, terrestrial, t2, 0.1, 1.0);
+            let e2e = both.end_to_end().unwrap();
+            (e2e.efficiency, both.split_efficiency())
         };
         let (mut low, mut high) = (0.3, 0.9);
         for _ in 0..50 {

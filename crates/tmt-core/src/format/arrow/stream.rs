@@ -8,6 +8,7 @@ use super::batch::{Batch, message};
 use super::schema::Columns;
 use super::{CONTINUATION, FORMAT, MAGIC, corrupt};
 use crate::format::columnar::{self, Next, Options, Source, head};
+use crate::format::read;
 use crate::types::{EndLine, Error, ErrorKind, Metadata, Position, Result};
 
 /// Bytes set aside at once for what a header claims is coming; the rest as it comes.
@@ -74,10 +75,10 @@ impl<R: Read + Send> Stream<R> {
             .header_as_schema()
             .ok_or_else(|| corrupt("a first message that is no schema"))?;
         if schema.endianness() != Endianness::Little {
-            return Err(Error::new(ErrorKind::Format {
-                found: "Arrow columns in big-endian order".to_owned(),
-                expected: "little-endian order".to_owned(),
-            }));
+            return Err(Error::new(ErrorKind::format(
+                "Arrow columns in big-endian order",
+                "little-endian order",
+            )));
         }
         let pairs = schema.custom_metadata().into_iter().flatten();
         let (metadata, told_in_front) = head::read(pairs.map(|pair| {
@@ -136,11 +137,7 @@ impl<R: Read + Send> Stream<R> {
         let rows = u64::try_from(records.length())
             .map_err(|_| corrupt(format!("a batch of {} rows", records.length())))?;
         if rows > 0 && self.told_behind.is_some() {
-            let position = Position {
-                line: 0,
-                column: 0,
-                row: self.rows + 1,
-            };
+            let position = Position::of_row(self.rows + 1);
             return Err(Error::at(ErrorKind::RowAfterEnd, position));
         }
         for pair in header.custom_metadata().into_iter().flatten() {
@@ -239,10 +236,10 @@ fn cut() -> Error {
 /// Reads the length and the header behind `first`, the four bytes in front of every message.
 fn read_header(input: &mut impl Read, first: [u8; 4], header: &mut Vec<u8>) -> Result<Frame> {
     if is_old_length(first) {
-        return Err(Error::new(ErrorKind::Format {
-            found: "an Arrow stream as written before version 0.15".to_owned(),
-            expected: "one of Arrow 0.15 or later".to_owned(),
-        }));
+        return Err(Error::new(ErrorKind::format(
+            "an Arrow stream as written before version 0.15",
+            "one of Arrow 0.15 or later",
+        )));
     }
     if first != CONTINUATION {
         return Err(corrupt("no message where one should begin"));
@@ -324,11 +321,9 @@ fn fill(input: &mut impl Read, into: &mut [u8]) -> Result<()> {
 fn read_up_to(input: &mut impl Read, into: &mut [u8]) -> io::Result<usize> {
     let mut length = 0;
     while length < into.len() {
-        match input.read(&mut into[length..]) {
-            Ok(0) => break,
-            Ok(read) => length += read,
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            Err(error) => return Err(error),
+        match read(input, &mut into[length..])? {
+            0 => break,
+            more => length += more,
         }
     }
     Ok(length)

@@ -109,17 +109,7 @@ impl Table<'_> {
         attempts: &mut Vec<u32>,
     ) -> Result<()> {
         for row in from..to {
-            let at = |kind| {
-                let row = row as u64 + 1;
-                Error::at(
-                    kind,
-                    Position {
-                        line: 0,
-                        column: 0,
-                        row,
-                    },
-                )
-            };
+            let at = |kind| Error::at(kind, Position::of_row(row as u64 + 1));
             let slot = self.slot(row, previous).map_err(at)?;
             if let Some(counts) = self.counts {
                 attempts.push(counts.value(row).map_err(at)?);
@@ -219,10 +209,10 @@ impl Counts<'_> {
             CountValues::Integers(values) => values[row],
         };
         if value == 0 {
-            return Err(ErrorKind::Format {
-                found: "attempts '0'".to_owned(),
-                expected: "a whole number from 1 to 4294967295".to_owned(),
-            });
+            return Err(ErrorKind::format(
+                "attempts '0'",
+                "a whole number from 1 to 4294967295",
+            ));
         }
         Ok(value)
     }

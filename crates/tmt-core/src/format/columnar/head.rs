@@ -58,7 +58,9 @@ pub(crate) fn read<'a>(
             ORDER => order = value,
             END => end = Some(value),
             PANDAS => {}
-            _ if is_key(key) => lines.extend(value.split('\n').map(|line| (key, line.trim()))),
+            _ if Metadata::is_key(key) => {
+                lines.extend(value.split('\n').map(|line| (key, line.trim())))
+            }
             _ => {}
         }
     }
@@ -97,20 +99,9 @@ fn push(head: &mut Metadata, key: &str, value: &str) {
 /// It is not whole.
 pub(crate) fn end_line(value: &str) -> Result<EndLine> {
     EndLine::parse(value).ok_or_else(|| {
-        let kind = ErrorKind::Metadata {
-            key: END.to_owned(),
-            found: value.to_owned(),
-            expected: "rows=N slots=M usable_until_ns=T",
-        };
+        let kind = ErrorKind::end(value, EndLine::FORM);
         Error::at(kind, Position::default())
     })
-}
-
-fn is_key(key: &str) -> bool {
-    !key.is_empty()
-        && key
-            .bytes()
-            .all(|byte| byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'-')
 }
 
 #[cfg(test)]

@@ -12,6 +12,7 @@ use flate2::{Decompress, DecompressError, FlushDecompress, Status};
 use zstd::stream::raw::{Decoder, Operation as _};
 
 use crate::format::form::Compression;
+use crate::format::read;
 use crate::types::{Error, ErrorKind};
 
 /// Compressed bytes asked for at a time.
@@ -72,6 +73,7 @@ enum Place {
 }
 
 /// What one step of an engine did.
+#[derive(Default)]
 struct Step {
     read: usize,
     written: usize,
@@ -108,12 +110,7 @@ impl<R: Read> Decompressor<R> {
         }
         self.from = 0;
         self.to = 0;
-        self.to = loop {
-            match self.input.read(&mut self.buffer) {
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                read => break read?,
-            }
-        };
+        self.to = read(&mut self.input, &mut self.buffer)?;
         self.input_ended = self.to == 0;
         Ok(())
     }
@@ -270,10 +267,8 @@ impl BlockByBlock {
                 }
             }
             Err(error) => Step {
-                read: 0,
-                written: 0,
-                ended: false,
                 damage: Some(error.to_string()),
+                ..Step::default()
             },
         }
     }

@@ -197,10 +197,10 @@ fn smallest_delay(
     let mut pair = open_pair(given, files, reading)?;
     while pair.next_slot()?.is_some() {}
     Ok(pair.smallest.ok_or_else(|| {
-        let kind = ErrorKind::Format {
-            found: "no received packet, so no smallest delay".to_owned(),
-            expected: "one, or a propagation that is given".to_owned(),
-        };
+        let kind = ErrorKind::format(
+            "no received packet, so no smallest delay",
+            "one, or a propagation that is given",
+        );
         Error::new(kind).of_input(DELAY)
     })?)
 }
@@ -262,10 +262,10 @@ impl<R: BufRead + Send> DelayLoss<R> {
         if let Some(delays) = &mut self.delay {
             while delays.advance().map_err(|e| e.of_input(DELAY))? {
                 if !delays.text().is_empty() {
-                    let kind = ErrorKind::Format {
-                        found: format!("delay {}", delays.line()),
-                        expected: format!("{} delays, as many as there are losses", self.packets),
-                    };
+                    let kind = ErrorKind::format(
+                        format!("delay {}", delays.line()),
+                        format!("{} delays, as many as there are losses", self.packets),
+                    );
                     return Err(delays.error(kind).of_input(DELAY));
                 }
             }
@@ -363,10 +363,7 @@ fn advance_value<R: BufRead>(lines: &mut Lines<R>, expected: &str) -> Result<boo
     if !lines.text().is_empty() {
         return Ok(true);
     }
-    let blank = lines.error(ErrorKind::Format {
-        found: "a blank line".to_owned(),
-        expected: expected.to_owned(),
-    });
+    let blank = lines.error(ErrorKind::format("a blank line", expected));
     while lines.advance()? {
         if !lines.text().is_empty() {
             return Err(blank);
@@ -385,10 +382,7 @@ fn next_loss<R: BufRead>(lines: &mut Lines<R>, lost: u8) -> Result<Option<bool>>
         [digit @ (b'0' | b'1')] => Ok(Some(*digit == lost)),
         other => {
             let found = format!("'{}'", shown(other));
-            Err(lines.error(ErrorKind::Format {
-                found,
-                expected: EXPECTED.to_owned(),
-            }))
+            Err(lines.error(ErrorKind::format(found, EXPECTED)))
         }
     }
 }
@@ -405,7 +399,7 @@ fn next_delay<R: BufRead>(
         if !lines.advance()? {
             let found = format!("{} delays", lines.line());
             let expected = "as many as there are losses".to_owned();
-            return Err(lines.error(ErrorKind::Format { found, expected }));
+            return Err(lines.error(ErrorKind::format(found, expected)));
         }
         if lost {
             return Ok(Some(Span::ZERO));

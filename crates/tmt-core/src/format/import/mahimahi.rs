@@ -102,19 +102,19 @@ impl<R: BufRead + Send> Slots for Mahimahi<R> {
     fn next_slot(&mut self) -> Result<Option<Slot>> {
         if !self.lines.advance()? {
             if self.lines.line() > 0 && self.previous == Time::ZERO {
-                return Err(self.lines.error(ErrorKind::Format {
-                    found: "a last opportunity at 0 ms".to_owned(),
-                    expected: "one later than that: it is the period after which mahimahi repeats the trace".to_owned(),
-                }));
+                return Err(self.lines.error(ErrorKind::format(
+                    "a last opportunity at 0 ms",
+                    "one later than that: it is the period after which mahimahi repeats the trace",
+                )));
             }
             return Ok(None);
         }
         let text = self.lines.text();
         if text.is_empty() || !text.iter().all(u8::is_ascii_digit) {
-            return Err(self.lines.error(ErrorKind::Format {
-                found: format!("'{}'", crate::format::text::shown(text)),
-                expected: "a whole number of milliseconds".to_owned(),
-            }));
+            return Err(self.lines.error(ErrorKind::format(
+                format!("'{}'", crate::format::text::shown(text)),
+                "a whole number of milliseconds",
+            )));
         }
         let tx_time = Time::from_nanos(self.lines.nanos("opportunity", Unit::Milliseconds)?)
             .unwrap_or(Time::MAX);

@@ -122,10 +122,10 @@ fn check_ends<T: ChunkReader>(input: &T) -> Result<()> {
             .map_err(error)?;
     }
     if last.as_ref() == b"PARE" {
-        return Err(Error::new(ErrorKind::Format {
-            found: "an encrypted Parquet footer".to_owned(),
-            expected: "one that can be read".to_owned(),
-        }));
+        return Err(Error::new(ErrorKind::format(
+            "an encrypted Parquet footer",
+            "one that can be read",
+        )));
     }
     if last.as_ref() != MAGIC {
         let format = FORMAT;

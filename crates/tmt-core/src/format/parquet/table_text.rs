@@ -90,11 +90,10 @@ fn check_type(name: &str, found: &DataType) -> Result<()> {
         | DataType::UInt64
         | DataType::Float64
         | DataType::Utf8 => Ok(()),
-        other => Err(Error::new(ErrorKind::Format {
-            found: format!("the column {name} of type {other}"),
-            expected: "times as int64 (ns), numbers as uint64 or double, words as string"
-                .to_owned(),
-        })),
+        other => Err(Error::new(ErrorKind::format(
+            format!("the column {name} of type {other}"),
+            "times as int64 (ns), numbers as uint64 or double, words as string",
+        ))),
     }
 }
 

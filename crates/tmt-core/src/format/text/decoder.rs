@@ -192,25 +192,14 @@ impl Decoder {
             return Err(Error::at(ErrorKind::Cut { rows: self.rows }, here));
         }
         if self.rows == 0 {
-            return Err(Error::at(
-                ErrorKind::EmptyTrace,
-                Position {
-                    line: self.line,
-                    column: 0,
-                    row: 0,
-                },
-            ));
+            let here = Position::of_line(self.line, 0);
+            return Err(Error::at(ErrorKind::EmptyTrace, here));
         }
         if let Some(end) = self.end
             && end.rows != self.rows
         {
-            return Err(Error::at(
-                ErrorKind::RowCount {
-                    told: end.rows,
-                    read: self.rows,
-                },
-                here,
-            ));
+            let (told, read) = (end.rows, self.rows);
+            return Err(Error::at(ErrorKind::RowCount { told, read }, here));
         }
         Ok(Tail {
             rows: self.rows,
@@ -283,9 +272,7 @@ impl Decoder {
             }
             Some(Flaw::Row(kind, column)) => Error::at(kind, Position { line, column, row }),
             Some(Flaw::TooLong) => too_long(line),
-            Some(Flaw::BadEnd(found)) if self.end.is_none() => {
-                bad_end(found, "rows=N slots=M usable_until_ns=T", line)
-            }
+            Some(Flaw::BadEnd(found)) if self.end.is_none() => bad_end(found, EndLine::FORM, line),
             Some(Flaw::BadEnd(found) | Flaw::SecondEnd(found)) => second_end(found, line),
         };
         Err((taken, error))
@@ -324,7 +311,7 @@ impl Decoder {
                 Ok(FirstLine::Header(layout)) => (&[][..], layout),
                 Ok(FirstLine::Row(layout)) => (line, layout),
                 Err((column, kind)) => {
-                    return Err(Error::at(kind, of_line(self.line, column as u64)));
+                    return Err(Error::at(kind, Position::of_line(self.line, column as u64)));
                 }
             };
             let Options { unit, attempts, .. } = self.options;
@@ -347,11 +334,11 @@ impl Decoder {
                 self.head_lines.push(self.line);
             }
         } else if self.head.is_head() {
-            let kind = ErrorKind::Format {
-                found: format!("a head of more than {LONGEST_HEAD} bytes"),
-                expected: "a text trace".to_owned(),
-            };
-            return Err(Error::at(kind, of_line(self.line, 0)));
+            let kind = ErrorKind::format(
+                format!("a head of more than {LONGEST_HEAD} bytes"),
+                "a text trace",
+            );
+            return Err(Error::at(kind, Position::of_line(self.line, 0)));
         } else {
             // So much can only be a plain text's; from here on there is nothing to search.
             self.head = Metadata::new();
@@ -378,27 +365,13 @@ impl Decoder {
     }
 }
 
-/// A line that is no row.
-fn of_line(line: u64, column: u64) -> Position {
-    Position {
-        line,
-        column,
-        row: 0,
-    }
-}
-
 fn too_long(line: u64) -> Error {
     let limit = LONGEST_LINE;
-    Error::at(ErrorKind::LineTooLong { limit }, of_line(line, 1))
+    Error::at(ErrorKind::LineTooLong { limit }, Position::of_line(line, 1))
 }
 
 fn bad_end(found: String, expected: &'static str, line: u64) -> Error {
-    let kind = ErrorKind::Metadata {
-        key: "end".to_owned(),
-        found,
-        expected,
-    };
-    Error::at(kind, of_line(line, 1))
+    Error::at(ErrorKind::end(found, expected), Position::of_line(line, 1))
 }
 
 fn second_end(found: String, line: u64) -> Error {

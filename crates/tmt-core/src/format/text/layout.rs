@@ -93,8 +93,8 @@ impl Layout {
         let kind = recognise(line);
         if kind != FileKind::Plain(Format::Csv) {
             let found = format!("{} data", kind.name());
-            let expected = "text, as nothing else is read line by line".to_owned();
-            return Err((1, ErrorKind::Format { found, expected }));
+            let expected = "text, as nothing else is read line by line";
+            return Err((1, ErrorKind::format(found, expected)));
         }
         let separator = Separator::of(line);
         let first = separator
@@ -115,31 +115,25 @@ impl Layout {
                 continue;
             };
             if places[column].replace(index).is_some() {
-                return Err((
-                    offset + 1,
-                    ErrorKind::DuplicateColumn {
-                        name: NAMES[column].to_owned(),
-                    },
-                ));
+                let name = NAMES[column].to_owned();
+                return Err((offset + 1, ErrorKind::DuplicateColumn { name }));
             }
         }
-        let place = |column: usize| {
-            places[column].ok_or_else(|| {
-                (
-                    0,
-                    ErrorKind::MissingColumn {
-                        name: NAMES[column],
-                        found: shown(line),
-                    },
-                )
-            })
-        };
+        let place = |column: usize| places[column].ok_or_else(|| (0, missing(column, line)));
         Ok(FirstLine::Header(Self {
             separator,
             tx_time: place(0)?,
             decode_delay: place(1)?,
             attempts: places[2],
         }))
+    }
+}
+
+/// A line without this column of [`NAMES`].
+pub(super) fn missing(column: usize, line: &[u8]) -> ErrorKind {
+    ErrorKind::MissingColumn {
+        name: NAMES[column],
+        found: shown(line),
     }
 }
 

@@ -9,7 +9,7 @@ use std::borrow::Cow;
 use super::LONGEST_LINE;
 use super::fast::Fast;
 use super::field::{self, shown};
-use super::layout::Layout;
+use super::layout::{Layout, missing};
 use crate::format::batch::{EndComment, FirstTime, Flaw, Rows};
 use crate::format::columnar::NAMES;
 use crate::format::unit::Unit;
@@ -141,10 +141,10 @@ impl RowParser {
                 .and_then(|text| text.parse().ok())
                 .filter(|&attempts| attempts > 0);
             let attempts = attempts.ok_or_else(|| {
-                let kind = ErrorKind::Format {
-                    found: format!("attempts '{}'", shown(text)),
-                    expected: "a whole number from 1 to 4294967295".to_owned(),
-                };
+                let kind = ErrorKind::format(
+                    format!("attempts '{}'", shown(text)),
+                    "a whole number from 1 to 4294967295",
+                );
                 (kind, offset)
             })?;
             rows.attempts.push(attempts);
@@ -169,13 +169,7 @@ impl RowParser {
                 attempts = Some(field);
             }
         }
-        let missing = |column: usize| {
-            let kind = ErrorKind::MissingColumn {
-                name: NAMES[column],
-                found: shown(line),
-            };
-            (kind, line.len())
-        };
+        let missing = |column: usize| (missing(column, line), line.len());
         if attempts_at.is_some() && attempts.is_none() {
             return Err(missing(2));
         }

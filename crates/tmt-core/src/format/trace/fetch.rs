@@ -5,43 +5,34 @@ use std::io::Read;
 use crate::format::columnar::{Next, Source};
 use crate::format::pool::Pool;
 use crate::format::text::LONGEST_LINE;
-use crate::format::{arrow, parquet};
+use crate::format::{arrow, parquet, read};
 use crate::types::{EndLine, Error, ErrorKind, Result};
 
-/// What was fetched at a time, yet to be parsed.
+/// What was fetched at a time, yet to be parsed: rows in the form they came in, of one format.
 #[derive(Default)]
 pub(super) struct Raw {
-    pub(super) content: Content,
+    text: Vec<u8>,
+    /// How much of `text` is whole lines.
+    lines: usize,
+    /// Messages of an Arrow stream.
+    pub(super) arrow: Pool<arrow::Batch>,
+    /// Rows of a Parquet file.
+    pub(super) parquet: Pool<parquet::Batch>,
     /// What stands behind it: nothing known yet, the end of the input, or an error.
     pub(super) behind: Behind,
 }
 
-/// Rows in the form they came in.
-#[derive(Default)]
-pub(super) enum Content {
-    #[default]
-    Nothing,
-    /// Whole lines: the bytes in front of the mark.
-    Text { bytes: Vec<u8>, filled: usize },
-    /// Messages of an Arrow stream.
-    Arrow(Pool<arrow::Batch>),
-    /// Rows of a Parquet file.
-    Parquet(Pool<parquet::Batch>),
-}
+impl Raw {
+    /// The lines of a text.
+    pub(super) fn text(&self) -> &[u8] {
+        &self.text[..self.lines]
+    }
 
-impl Content {
     /// Forgets the rows and keeps the memory.
     fn clear(&mut self) {
-        match self {
-            Self::Nothing => {}
-            Self::Text { filled, .. } => *filled = 0,
-            Self::Arrow(batches) => {
-                batches.take(0);
-            }
-            Self::Parquet(batches) => {
-                batches.take(0);
-            }
-        }
+        self.lines = 0;
+        self.arrow.take(0);
+        self.parquet.take(0);
     }
 }
 
@@ -103,28 +94,9 @@ impl Fetch<'_> {
         raw.behind = Behind::More;
         let behind = match self {
             Self::Text(text) => text.fetch(raw),
-            Self::Arrow(stream, rows) => {
-                let mut batches = match std::mem::take(&mut raw.content) {
-                    Content::Arrow(batches) => batches,
-                    _ => Pool::default(),
-                };
-                let behind = fill(&mut batches, stream, *rows);
-                raw.content = Content::Arrow(batches);
-                behind
-            }
-            Self::Parquet(reader, rows) => {
-                let mut batches = match std::mem::take(&mut raw.content) {
-                    Content::Parquet(batches) => batches,
-                    _ => Pool::default(),
-                };
-                let behind = fill(&mut batches, &mut **reader, *rows);
-                raw.content = Content::Parquet(batches);
-                behind
-            }
-            Self::Done => {
-                raw.content.clear();
-                return;
-            }
+            Self::Arrow(stream, rows) => fill(&mut raw.arrow, stream, *rows),
+            Self::Parquet(reader, rows) => fill(&mut raw.parquet, &mut **reader, *rows),
+            Self::Done => return raw.clear(),
         };
         raw.behind = behind.unwrap_or_else(Behind::Failed);
         if !matches!(raw.behind, Behind::More) {
@@ -143,10 +115,7 @@ impl<'a> TextFetch<'a> {
     }
 
     fn fetch(&mut self, raw: &mut Raw) -> Result<Behind> {
-        let mut bytes = match std::mem::take(&mut raw.content) {
-            Content::Text { bytes, .. } => bytes,
-            _ => Vec::new(),
-        };
+        let bytes = &mut raw.text;
         let least = self.carry.len() + self.chunk;
         if bytes.len() < least {
             bytes.resize(least, 0);
@@ -161,7 +130,7 @@ impl<'a> TextFetch<'a> {
                 Err(error) => break Err(error),
             }
             if filled == bytes.len() {
-                if filled > LONGEST_LINE || memchr::memrchr(b'\n', &bytes).is_some() {
+                if filled > LONGEST_LINE || memchr::memrchr(b'\n', bytes).is_some() {
                     break Ok(false);
                 }
                 bytes.resize(2 * filled, 0);
@@ -173,24 +142,11 @@ impl<'a> TextFetch<'a> {
             lines = filled;
         }
         self.carry.extend_from_slice(&bytes[lines..filled]);
-        raw.content = Content::Text {
-            bytes,
-            filled: lines,
-        };
+        raw.lines = lines;
         match outcome {
             Ok(false) => Ok(Behind::More),
             Ok(true) => Ok(Behind::TextEnd(std::mem::take(&mut self.carry))),
             Err(error) => Err(Error::from(error)),
-        }
-    }
-}
-
-/// Reads once, however often the system is interrupted.
-pub(super) fn read(input: &mut impl Read, bytes: &mut [u8]) -> std::io::Result<usize> {
-    loop {
-        match input.read(bytes) {
-            Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
-            read => return read,
         }
     }
 }

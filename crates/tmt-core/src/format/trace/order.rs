@@ -36,13 +36,8 @@ impl Order {
                 previous: self.previous,
                 found: first.tx_time(),
             };
-            let position = Position {
-                line: 0,
-                column: 0,
-                row: self.rows + 1,
-            };
             rows.truncate(0);
-            return Err(Error::at(kind, position));
+            return Err(Error::at(kind, Position::of_row(self.rows + 1)));
         }
         let before = self.rows;
         if let Some(last) = rows.slots.last() {

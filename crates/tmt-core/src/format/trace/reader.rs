@@ -4,7 +4,7 @@ use std::io::{self, Cursor, Read};
 
 use rayon::Scope;
 
-use super::fetch::{Behind, Content, Fetch, Raw, TextFetch, read};
+use super::fetch::{Behind, Fetch, Raw, TextFetch};
 use super::order::Order;
 use crate::format::arrow;
 use crate::format::batch::{Rows, Tail};
@@ -13,6 +13,7 @@ use crate::format::compression::Decompressor;
 use crate::format::form::{FIRST_BYTES, FileKind, Format, recognise};
 use crate::format::parquet::{self, ChunkReader};
 use crate::format::pool::Pool;
+use crate::format::read;
 use crate::format::text::{self, Decoder, RowParser};
 use crate::format::unit::Unit;
 use crate::types::{Error, ErrorKind, Lldu, Metadata, Result};
@@ -103,18 +104,18 @@ impl<'a> TraceReader<'a> {
             input = Box::new(Decompressor::new(outer, input)?);
             kind = look(&mut input)?;
             if !matches!(kind, FileKind::Plain(Format::Csv | Format::Arrow)) {
-                return Err(Error::new(ErrorKind::Format {
-                    found: format!("{} inside {}", kind.name(), outer.name()),
-                    expected: format!("a text or Arrow trace inside {}", outer.name()),
-                }));
+                return Err(Error::new(ErrorKind::format(
+                    format!("{} inside {}", kind.name(), outer.name()),
+                    format!("a text or Arrow trace inside {}", outer.name()),
+                )));
             }
         }
         match kind {
             FileKind::Plain(Format::Arrow) => Self::arrow(input, options),
-            FileKind::Plain(Format::Parquet) => Err(Error::new(ErrorKind::Format {
-                found: "Parquet in a stream".to_owned(),
-                expected: "a file, whose end can be read first".to_owned(),
-            })),
+            FileKind::Plain(Format::Parquet) => Err(Error::new(ErrorKind::format(
+                "Parquet in a stream",
+                "a file, whose end can be read first",
+            ))),
             _ => Self::text(input, options),
         }
     }
@@ -125,10 +126,9 @@ impl<'a> TraceReader<'a> {
     /// As [`TraceReader::new`].
     pub fn parquet(input: impl ChunkReader + 'static, options: Options) -> Result<Self> {
         let reader = parquet::Reader::new(input, columns_options(options))?;
-        let order = Order::new(reader.metadata().clone());
-        let rows = rows_at_a_time(options);
-        let fetch = Fetch::Parquet(Box::new(reader), rows);
-        Ok(Self::of(options, fetch, None, Absorb::Binary(order)))
+        let head = reader.metadata().clone();
+        let fetch = |rows| Fetch::Parquet(Box::new(reader), rows);
+        Ok(Self::binary(options, head, fetch))
     }
 
     fn of(options: Options, fetch: Fetch<'a>, parser: Option<RowParser>, absorb: Absorb) -> Self {
@@ -186,10 +186,16 @@ impl<'a> TraceReader<'a> {
 
     fn arrow(input: Box<dyn Read + Send + 'a>, options: Options) -> Result<Self> {
         let stream = arrow::Stream::new(input, columns_options(options))?;
-        let order = Order::new(stream.metadata().clone());
-        let rows = rows_at_a_time(options);
-        let fetch = Fetch::Arrow(stream, rows);
-        Ok(Self::of(options, fetch, None, Absorb::Binary(order)))
+        let head = stream.metadata().clone();
+        let fetch = |rows| Fetch::Arrow(stream, rows);
+        Ok(Self::binary(options, head, fetch))
+    }
+
+    /// A binary trace with this head, which is fetched as many rows at a time as come of a text's chunk, more
+    /// or less.
+    fn binary(options: Options, head: Metadata, fetch: impl FnOnce(u64) -> Fetch<'a>) -> Self {
+        let rows = (options.chunk / ROW).max(1) as u64;
+        Self::of(options, fetch(rows), None, Absorb::Binary(Order::new(head)))
     }
 
     /// The head; empty where there is none.
@@ -324,11 +330,6 @@ fn columns_options(options: Options) -> columnar::Options {
     }
 }
 
-/// Rows fetched at a time from a binary trace: as many as come of a text's chunk, more or less.
-fn rows_at_a_time(options: Options) -> u64 {
-    (options.chunk / ROW).max(1) as u64
-}
-
 /// The end of a text whose stream failed: an error, unless it was only cut and that is allowed.
 fn cut_text(decoder: &mut Decoder, error: Error, allow_cut: bool, rows: &mut Rows) -> Result<Tail> {
     let cut = matches!(error.kind(), ErrorKind::CutStream { .. });
@@ -358,7 +359,7 @@ impl<'a> Work<'a> {
         'a: 's,
     {
         let (fetch, fetched, parser) = (&mut self.fetch, &mut self.fetched, self.parser);
-        let raws = cut(&self.parsed.content);
+        let raws = cut(&self.parsed);
         let pieces = self.pieces.take(raws.len());
         scope.spawn(move |_| fetch.fetch(fetched));
         for (raw, rows) in raws.into_iter().zip(pieces) {
@@ -368,7 +369,7 @@ impl<'a> Work<'a> {
 
     /// Does the round's work on this thread.
     pub fn run(&mut self) {
-        let raws = cut(&self.parsed.content);
+        let raws = cut(&self.parsed);
         let pieces = self.pieces.take(raws.len());
         for (raw, rows) in raws.into_iter().zip(pieces) {
             raw.parse(self.parser, rows);
@@ -385,25 +386,20 @@ enum Piece<'s> {
 }
 
 /// Cuts what was fetched into pieces.
-fn cut(content: &Content) -> Vec<Piece<'_>> {
-    match content {
-        Content::Nothing => Vec::new(),
-        Content::Arrow(batches) => batches.used().iter().map(Piece::Arrow).collect(),
-        Content::Parquet(batches) => batches.used().iter().map(Piece::Parquet).collect(),
-        Content::Text { bytes, filled } => {
-            let mut pieces = Vec::new();
-            let mut rest = &bytes[..*filled];
-            while !rest.is_empty() {
-                let from = PIECE.min(rest.len());
-                let end = memchr::memchr(b'\n', &rest[from..])
-                    .map_or(rest.len(), |length| from + length + 1);
-                let (piece, behind) = rest.split_at(end);
-                pieces.push(Piece::Text(piece));
-                rest = behind;
-            }
-            pieces
-        }
+fn cut(raw: &Raw) -> Vec<Piece<'_>> {
+    let mut pieces = Vec::new();
+    let mut rest = raw.text();
+    while !rest.is_empty() {
+        let from = PIECE.min(rest.len());
+        let end =
+            memchr::memchr(b'\n', &rest[from..]).map_or(rest.len(), |length| from + length + 1);
+        let (piece, behind) = rest.split_at(end);
+        pieces.push(Piece::Text(piece));
+        rest = behind;
     }
+    pieces.extend(raw.arrow.used().iter().map(Piece::Arrow));
+    pieces.extend(raw.parquet.used().iter().map(Piece::Parquet));
+    pieces
 }
 
 impl Piece<'_> {

@@ -92,14 +92,7 @@ impl SuperBlock {
 
     /// Opens the next one, of codewords with as many data units as `next` says, at most `most` of them.
     pub(super) fn open(&mut self, most: u32, mut next: impl FnMut(u32) -> Option<u32>) -> bool {
-        self.first += u64::from(self.columns);
-        self.columns = 0;
-        self.rows = 0;
-        self.short.clear();
-        self.dropped.clear();
-        self.position = 0;
-        self.cells.clear();
-        self.waiting = Waiting::NONE;
+        self.begin(0, 0);
         while self.columns < most {
             let Some(data_units) = next(self.full) else {
                 break;
@@ -119,11 +112,16 @@ impl SuperBlock {
 
     /// Opens the next one, of `columns` full codewords.
     pub(super) fn open_full(&mut self, columns: u32) {
+        self.begin(columns, self.full + self.repair_units);
+    }
+
+    /// Begins the next one.
+    fn begin(&mut self, columns: u32, rows: u32) {
         self.first += u64::from(self.columns);
-        self.dropped.clear();
         self.columns = columns;
-        self.rows = self.full + self.repair_units;
+        self.rows = rows;
         self.short.clear();
+        self.dropped.clear();
         self.position = 0;
         self.cells.clear();
         self.waiting = Waiting::NONE;

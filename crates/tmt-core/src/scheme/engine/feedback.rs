@@ -86,12 +86,9 @@ impl Machine {
             return Ok(());
         }
         let codeword = self.block.codeword(place.column);
-        if !feedback.rules.loss.erases() {
-            self.acknowledge(codeword, self.repeat_after, now);
-            return Ok(());
-        }
-        if self.gives_up_after(0) {
-            self.acknowledge(codeword, self.timer(), now);
+        let lost = feedback.rules.loss.erases();
+        if !lost || self.gives_up_after(0) {
+            self.acknowledge(codeword, lost, now);
             return Ok(());
         }
         let shape = self.block.shape(place.column);
@@ -118,15 +115,7 @@ impl Machine {
             return self.repeat_unheard(id, now);
         }
         self.codewords.close(id);
-        if self.feedback.is_none() {
-            return Ok(());
-        }
-        let after = if lost {
-            self.timer()
-        } else {
-            self.repeat_after
-        };
-        self.acknowledge(number, after, now);
+        self.acknowledge(number, lost, now);
         Ok(())
     }
 
@@ -168,11 +157,17 @@ impl Machine {
         Ok(())
     }
 
-    fn acknowledge(&mut self, codeword: u64, after: Option<Span>, now: Time) {
-        // Where no repeat is ever asked for, no time of feedback is too late.
-        let at = after.and_then(|after| now.checked_add(after));
-        let at = at.unwrap_or(Time::MAX);
+    /// Tells of a codeword whose feedback came through, or was lost and is not waited for.
+    fn acknowledge(&mut self, codeword: u64, lost: bool, now: Time) {
+        let after = if lost {
+            self.timer()
+        } else {
+            self.repeat_after
+        };
         if let Some(feedback) = &mut self.feedback {
+            // Where no repeat is ever asked for, no time of feedback is too late.
+            let at = after.and_then(|after| now.checked_add(after));
+            let at = at.unwrap_or(Time::MAX);
             feedback.news.push(Acknowledged { codeword, at });
         }
     }

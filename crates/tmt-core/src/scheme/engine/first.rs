@@ -1,9 +1,9 @@
 //! First transmissions by slices, for a link whose queue holds the codewords: what needs no repeat is settled without
 //! the super-block's grid. Between super-blocks only, and only where one is a single codeword.
 
+use super::Machine;
 use super::saturated::before;
 use super::whole::WholeBlock;
-use super::{Machine, nth_arrival};
 use crate::types::{Lldu, Slot, Time};
 
 /// A codeword that was decoded in its first attempt.
@@ -44,73 +44,44 @@ impl<'s> FirstAttempts<'_, 's> {
 
     /// Takes codewords of one unit each, all of them received in these of the slots; appends the LLDUs that are settled
     /// and have no unsettled one before them.
-    #[inline]
     pub fn take_received(&mut self, slots: &[Slot], out: &mut Vec<Lldu>) {
-        self.machine.take_received(slots, out);
+        let machine = &mut *self.machine;
+        debug_assert!(machine.units == 1 && !machine.is_under_way());
+        machine.block.pass(slots.len() as u64);
+        machine.counts.data += slots.len() as u64;
+        machine.pending.push_all_delivered(slots, out);
+        machine.pending.emit(out);
     }
 
     /// Takes a codeword of `data_units`, whose first attempt are these of the slots, and appends as
     /// [`Self::take_received`]; `None`, and nothing is done, where the attempt is not enough.
-    #[inline]
     pub fn take_decoded(
         &mut self,
         data_units: u32,
         slots: &[Slot],
         out: &mut Vec<Lldu>,
     ) -> Option<Decoded> {
-        self.machine.take_decoded(data_units, slots, out)
-    }
-
-    /// Takes a super-block of the codewords that are next, whose first attempts are all of the slots, and appends as
-    /// [`Self::take_received`]; whether it did. Nothing is done, and what `block` shows means nothing, where the attempts
-    /// are not enough for each codeword, or a repeat comes before the block's last unit.
-    pub fn take_whole(self, block: &mut WholeBlock, out: &mut Vec<Lldu>) -> bool {
-        self.slots.len() == block.units() && self.machine.take_whole(block, self.slots, out)
-    }
-}
-
-impl Machine {
-    /// Codewords of one unit each, all of them received, in slots before the next repeat; appends the LLDUs whose
-    /// story is complete. They are not told as settled.
-    fn take_received(&mut self, slots: &[Slot], out: &mut Vec<Lldu>) {
-        debug_assert!(self.units == 1 && !self.is_under_way());
-        self.block.pass(slots.len() as u64);
-        self.counts.data += slots.len() as u64;
-        self.pending.push_all_delivered(slots, out);
-        self.pending.emit(out);
-    }
-
-    /// A codeword of `data_units`, whose first attempt these slots before the next repeat are; none, and nothing
-    /// done, where that is not enough. Appends the LLDUs whose story is complete; they are not told as settled.
-    fn take_decoded(
-        &mut self,
-        data_units: u32,
-        slots: &[Slot],
-        out: &mut Vec<Lldu>,
-    ) -> Option<Decoded> {
-        debug_assert!(!self.is_under_way());
+        let machine = &mut *self.machine;
+        debug_assert!(!machine.is_under_way());
         let (data, repair) = slots.split_at(data_units as usize);
         let own = data.iter().filter(|slot| !slot.is_erased()).count();
-        let decoded = if own == data.len() && !self.discards {
-            self.pending.push_all_delivered(data, out);
+        let decoded = if own == data.len() && !machine.discards {
+            machine.pending.push_all_delivered(data, out);
             let arrival = data.iter().filter_map(Slot::arrival).max()?;
             Decoded {
                 arrival,
                 own: data_units,
             }
         } else {
-            self.arrivals.clear();
-            let arrivals = slots.iter().filter_map(Slot::arrival);
-            self.arrivals.extend(arrivals.map(Time::as_nanos));
-            let complete = nth_arrival(&mut self.arrivals, data_units)?;
-            if self.discards {
-                self.pending.push_all_complete(data, complete);
+            let complete = machine.complete(slots.iter(), data_units)?;
+            if machine.discards {
+                machine.pending.push_all_complete(data, complete);
                 Decoded {
                     arrival: complete,
                     own: 0,
                 }
             } else {
-                self.pending.push_all_repaired(data, complete);
+                machine.pending.push_all_repaired(data, complete);
                 let latest = data.iter().filter_map(Slot::arrival).max();
                 Decoded {
                     arrival: latest.map_or(complete, |latest| latest.max(complete)),
@@ -118,10 +89,17 @@ impl Machine {
                 }
             }
         };
-        self.block.pass(1);
-        self.counts.data += data.len() as u64;
-        self.counts.repair += repair.len() as u64;
-        self.pending.emit(out);
+        machine.block.pass(1);
+        machine.counts.data += data.len() as u64;
+        machine.counts.repair += repair.len() as u64;
+        machine.pending.emit(out);
         Some(decoded)
+    }
+
+    /// Takes a super-block of the codewords that are next, whose first attempts are all of the slots, and appends as
+    /// [`Self::take_received`]; whether it did. Nothing is done, and what `block` shows means nothing, where the attempts
+    /// are not enough for each codeword, or a repeat comes before the block's last unit.
+    pub fn take_whole(self, block: &mut WholeBlock, out: &mut Vec<Lldu>) -> bool {
+        self.slots.len() == block.units() && self.machine.take_whole(block, self.slots, out)
     }
 }

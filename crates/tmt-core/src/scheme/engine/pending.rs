@@ -103,15 +103,11 @@ impl Pending {
 
     /// Tells of an LLDU that came through on its own.
     pub(super) fn tell_delivered(&mut self, codeword: u64, slot: &Slot) {
-        if let Some(news) = &mut self.news {
-            let lldu = delivered(slot);
-            news.push(Settled { codeword, lldu });
-        }
+        self.tell(codeword, delivered(slot));
     }
 
-    /// Tells of an LLDU that was settled with its codeword.
-    fn tell(&mut self, codeword: u64, number: u64) {
-        let lldu = *self.entry(number);
+    /// Tells of an LLDU that was settled.
+    fn tell(&mut self, codeword: u64, lldu: Lldu) {
         if let Some(news) = &mut self.news {
             news.push(Settled { codeword, lldu });
         }
@@ -146,24 +142,17 @@ impl Pending {
 
     /// Adds LLDUs of which some came through on their own; the others wait, each on its own.
     pub(super) fn push_all_own(&mut self, slots: &[Slot]) {
-        self.push_all(slots, |slot| {
-            let erased = slot.is_erased();
-            Lldu {
-                tx_time: slot.tx_time(),
-                decode_delay: slot.decode_delay(),
-                attempts: u32::from(!erased),
-                fate: Fate::Delivered,
-            }
+        self.push_all(slots, |slot| Lldu {
+            attempts: u32::from(!slot.is_erased()),
+            ..delivered(slot)
         });
     }
 
     /// Adds the LLDUs of a codeword that is complete at `complete` after its first attempt.
     pub(super) fn push_all_complete(&mut self, slots: &[Slot], complete: Time) {
         self.push_all(slots, |slot| Lldu {
-            tx_time: slot.tx_time(),
             decode_delay: complete.since(slot.tx_time()),
-            attempts: 1,
-            fate: Fate::Delivered,
+            ..delivered(slot)
         });
     }
 
@@ -185,8 +174,7 @@ impl Pending {
         self.push(Lldu {
             tx_time,
             decode_delay: Span::from_nanos(behind.0).unwrap_or(Span::MAX),
-            attempts: 0,
-            fate: Fate::Censored,
+            ..BLANK
         });
         Waiting(number)
     }
@@ -206,15 +194,13 @@ impl Pending {
         attempts: u32,
     ) {
         while waiting != Waiting::NONE {
-            let number = waiting.0;
-            let entry = self.entry(number);
+            let entry = self.entry(waiting.0);
             waiting = Waiting(entry.decode_delay.as_nanos());
             entry.decode_delay = arrival.since(entry.tx_time);
             entry.attempts = attempts;
             entry.fate = Fate::Delivered;
-            if self.news.is_some() {
-                self.tell(codeword, number);
-            }
+            let settled = *entry;
+            self.tell(codeword, settled);
         }
     }
 
@@ -229,9 +215,7 @@ impl Pending {
                 fate: Fate::Lost,
                 ..entry
             };
-            if let Some(news) = &mut self.news {
-                news.push(Settled { codeword, lldu });
-            }
+            self.tell(codeword, lldu);
             lost = Waiting(entry.decode_delay.as_nanos());
         }
         self.settle(waiting, given_up, attempts, Fate::Lost);

@@ -163,27 +163,25 @@ impl Codewords {
         waiting: Waiting,
         arrivals: &[u64],
     ) -> CodewordId {
-        let place = self.free.pop().unwrap_or_else(|| {
-            self.places.push(Codeword {
-                number: 0,
-                data_units: 0,
-                units: 0,
-                rounds_used: 0,
-                decoded: false,
-                waiting: Waiting::NONE,
-                arrivals: Vec::new(),
-            });
-            self.places.len() - 1
-        });
-        let codeword = &mut self.places[place];
-        codeword.number = number;
-        codeword.data_units = data_units;
-        codeword.units = units;
-        codeword.rounds_used = 0;
-        codeword.decoded = false;
-        codeword.waiting = waiting;
-        codeword.arrivals.clear();
-        codeword.arrivals.extend_from_slice(arrivals);
+        let mut codeword = Codeword {
+            number,
+            data_units,
+            units,
+            rounds_used: 0,
+            decoded: false,
+            waiting,
+            arrivals: Vec::new(),
+        };
+        let place = self.free.pop().unwrap_or(self.places.len());
+        if let Some(free) = self.places.get_mut(place) {
+            std::mem::swap(&mut codeword.arrivals, &mut free.arrivals);
+            *free = codeword;
+        } else {
+            self.places.push(codeword);
+        }
+        let kept = &mut self.places[place].arrivals;
+        kept.clear();
+        kept.extend_from_slice(arrivals);
         CodewordId(place)
     }
 

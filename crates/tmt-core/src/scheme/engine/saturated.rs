@@ -1,8 +1,8 @@
 //! The machine under a sender that always has data: the same steps as unit by unit, in runs.
 
+use super::Machine;
 use super::block::{Cell, SuperBlock};
-use super::{Machine, nth_arrival};
-use crate::types::{ErrorKind, Lldu, Slot, Time};
+use crate::types::{ErrorKind, Lldu, Slot};
 
 /// Slots between two times of handing over what is settled, so that the ring does not grow with the
 /// slices.
@@ -157,10 +157,7 @@ impl Machine {
             if frame[all - 1].tx_time().as_nanos() >= ready {
                 break;
             }
-            self.arrivals.clear();
-            let arrivals = frame.iter().filter_map(Slot::arrival);
-            self.arrivals.extend(arrivals.map(Time::as_nanos));
-            let Some(complete) = nth_arrival(&mut self.arrivals, self.data_units) else {
+            let Some(complete) = self.complete(frame.iter(), self.data_units) else {
                 break;
             };
             self.pending.push_all_complete(&frame[..data], complete);

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::{Machine, nth_arrival};
+use super::Machine;
 use crate::types::{Lldu, Slot, Time};
 
 /// A codeword of such a super-block; slots are told by their index among those of the super-block.
@@ -157,10 +157,8 @@ impl Machine {
             if own == data_units {
                 continue;
             }
-            self.arrivals.clear();
-            let arrivals = block.slots_of(number).filter_map(|at| slots[at].arrival());
-            self.arrivals.extend(arrivals.map(Time::as_nanos));
-            let Some(complete) = nth_arrival(&mut self.arrivals, data_units) else {
+            let column = block.slots_of(number).map(|at| &slots[at]);
+            let Some(complete) = self.complete(column, data_units) else {
                 return false;
             };
             let column = &mut block.columns[number];

@@ -40,7 +40,6 @@ impl Bursts {
 #[derive(Debug, Clone)]
 pub(super) struct Fluid {
     law: Law,
-    resend_round_trip: bool,
     control: Control,
     windows: Windows,
     losses: Draws,
@@ -65,7 +64,6 @@ impl Fluid {
         let seed = mix.base.seed;
         Self {
             law,
-            resend_round_trip: mix.base.resend_round_trip,
             control: mix.control,
             windows: Windows::new(law.count(), law.most / 2.0),
             losses: Draws::of_test(seed, Stream::FluidLoss, index),
@@ -130,16 +128,7 @@ impl Fluid {
                 rest = 0.0;
             }
         }
-        // Nothing comes through in the round trips behind the first.
-        (rounds - 1.0) * self.law.pipe + self.resend(length, rounds)
-    }
-
-    fn resend(&self, length: f64, rounds: f64) -> f64 {
-        if self.resend_round_trip {
-            self.law.resend * rounds
-        } else {
-            length
-        }
+        self.law.burst(length, rounds)
     }
 
     /// The connections that so many lost segments belong to, each once.
@@ -223,7 +212,6 @@ impl Course for Fluid {
 #[derive(Debug, Clone)]
 pub(super) struct Single {
     law: Law,
-    resend_round_trip: bool,
     link: Link,
     cubic: Cubic,
     losses: Draws,
@@ -240,7 +228,6 @@ impl Single {
         };
         Self {
             law,
-            resend_round_trip: mix.base.resend_round_trip,
             link,
             cubic: Cubic::new(&link),
             losses: Draws::of_test(mix.base.seed, Stream::FluidLoss, index),
@@ -276,12 +263,7 @@ impl Course for Single {
             }
         }
         cycle.work += 0.3 * rounds.min(ROUNDS);
-        let each = if self.resend_round_trip {
-            self.law.resend * rounds
-        } else {
-            length
-        };
-        cycle.time += (rounds - 1.0) * self.law.pipe + each;
+        cycle.time += self.law.burst(length, rounds);
         cycle
     }
 
