@@ -5,8 +5,8 @@
 //! (`bbr/congestion.rs`, §5.5.10), and the short-term bounds of rate and volume. Segments are paced at
 //! `pacing_gain · bw` less 1 % (§5.6.2); what is in flight is bounded by `cwnd_gain` bandwidth-delay products and by
 //! the volumes (§5.6.4). Startup and Drain are in `bbr/startup.rs` (§5.3.1 and 2), the cycle of Down, Cruise, Refill
-//! and Up in `bbr/probe_bw.rs` (§5.3.3), `ProbeRTT` in `bbr/probe_rtt.rs` (§5.3.4). `bbr1` uses the parts that do not
-//! differ.
+//! and Up in `bbr/probe_bw.rs` (§5.3.3), `ProbeRTT` in `bbr/probe_rtt.rs` (§5.3.4). `bbr1` shares
+//! `bbr/base.rs` and what that is made of.
 //!
 //! | state | pacing gain | window gain | volume |
 //! |---|---|---|---|
@@ -73,7 +73,7 @@ pub(super) static ENTRY: Entry = Entry {
 pub(super) const MIN_PIPE: f64 = 4.0;
 
 /// Round-trip time before one was measured, seconds (§5.6.2).
-pub(super) const NOMINAL_RTT: f64 = 0.001;
+const NOMINAL_RTT: f64 = 0.001;
 
 /// Share of the bandwidth that is paced at (`PacingMarginPercent`).
 pub(super) const PACING_MARGIN: f64 = 0.99;

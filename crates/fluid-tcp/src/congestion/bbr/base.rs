@@ -11,7 +11,7 @@ use crate::congestion::{AckEvent, RateSample};
 /// How long `ProbeRTT` holds its window at least.
 const PROBE_RTT_DURATION: Span = Span::from_millis(200);
 
-/// Growth that tells that there may be more bandwidth, and round trips without it that tell that there is none.
+/// Growth that shows that there may be more bandwidth, and round trips without it that show that there is none.
 const GROWTH: f64 = 1.25;
 const FULL_ROUNDS: u32 = 3;
 

@@ -164,8 +164,8 @@ impl Sender {
             entry.lost = true;
             entry.again = false;
             self.pipe -= before;
-            self.lost += 1;
-            tell_lost(self.rates.as_deref(), self.cc.as_mut(), self.lost, packet);
+            let rates = self.rates.as_deref();
+            tell_lost(rates, self.cc.as_mut(), &mut self.lost, packet);
             self.lost_below = self.lost_below.max(packet + 1);
             self.rtx_cursor = self.rtx_cursor.min(packet);
             rack.order.pop_front();
