@@ -22,7 +22,7 @@ enum Arrival {
 }
 
 /// The queue, replayed.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Queue {
     /// Packets it holds at most, the one in service included.
     capacity: u64,
@@ -45,12 +45,7 @@ impl Queue {
         Self {
             capacity,
             drop_tail,
-            ahead: BTreeMap::new(),
-            now: Time::ZERO,
-            inside: BinaryHeap::new(),
-            staying: 0,
-            leaving: 0,
-            dropped: Vec::new(),
+            ..Self::default()
         }
     }
 

@@ -5,8 +5,8 @@
 //! (`bbr/congestion.rs`, §5.5.10), and the short-term bounds of rate and volume. Segments are paced at
 //! `pacing_gain · bw` less 1 % (§5.6.2); what is in flight is bounded by `cwnd_gain` bandwidth-delay products and by
 //! the volumes (§5.6.4). Startup and Drain are in `bbr/startup.rs` (§5.3.1 and 2), the cycle of Down, Cruise, Refill
-//! and Up in `bbr/probe_bw.rs` (§5.3.3), `ProbeRTT` in `bbr/probe_rtt.rs` (§5.3.4). `bbr1` uses the parts that do not
-//! differ.
+//! and Up in `bbr/probe_bw.rs` (§5.3.3), `ProbeRTT` in `bbr/probe_rtt.rs` (§5.3.4). `bbr1` shares
+//! `bbr/base.rs` and what that is made of.
 //!
 //! | state | pacing gain | window gain | volume |
 //! |---|---|---|---|
@@ -32,28 +32,26 @@
 //! - a spurious timeout brings the whole state back (F-RTO), not parts (§5.5.11); ECN's marks are not looked at (§3.7);
 //! - SACK is taken for granted (`C.has_selective_acks`).
 
-pub(super) mod aggregation;
+mod aggregation;
+pub(super) mod base;
 mod congestion;
 pub(super) mod draw;
-pub(super) mod filter;
+mod filter;
 mod probe_bw;
 mod probe_rtt;
-pub(super) mod rounds;
+mod rounds;
 mod startup;
 
-use tmt_core::types::{Span, Time, to_f64};
+use tmt_core::types::{Time, to_f64};
 
 use super::{
-    AckEvent, Cause, CongestionControl, CongestionEvent, Entry, LostPacket, Parameter, RateSample,
-    Values, Window,
+    AckEvent, Cause, CongestionControl, CongestionEvent, Entry, LostPacket, Parameter, Values,
+    Window,
 };
-use aggregation::Aggregation;
+use base::Base;
 use congestion::{Bounds, Signals};
-use filter::MaxFilter;
 use probe_bw::Probe;
 use probe_rtt::Delay;
-use rounds::Rounds;
-use startup::FullPipe;
 
 pub(super) static ENTRY: Entry = Entry {
     name: "bbr",
@@ -75,13 +73,10 @@ pub(super) static ENTRY: Entry = Entry {
 pub(super) const MIN_PIPE: f64 = 4.0;
 
 /// Round-trip time before one was measured, seconds (§5.6.2).
-pub(super) const NOMINAL_RTT: f64 = 0.001;
+const NOMINAL_RTT: f64 = 0.001;
 
 /// Share of the bandwidth that is paced at (`PacingMarginPercent`).
 pub(super) const PACING_MARGIN: f64 = 0.99;
-
-/// How long `ProbeRTT` holds its window at least.
-pub(super) const PROBE_RTT_DURATION: Span = Span::from_millis(200);
 
 /// Startup's pacing gain, 4 ln 2.
 const STARTUP_GAIN: f64 = 4.0 * std::f64::consts::LN_2;
@@ -94,13 +89,9 @@ const PROBE_RTT_CWND_GAIN: f64 = 0.5;
 /// Cycles of the bandwidth filter (`MaxBwFilterLen`).
 const BW_CYCLES: u64 = 2;
 
-/// The smoothed round-trip time, once there is one, seconds; a microsecond at least.
-pub(super) fn srtt_seconds(ack: &AckEvent) -> Option<f64> {
-    ack.srtt.map(|srtt| srtt.as_secs_f64().max(1e-6))
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 enum State {
+    #[default]
     Startup,
     Drain,
     Down,
@@ -111,7 +102,7 @@ enum State {
 }
 
 /// What a user may set.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, Default)]
 struct Settings {
     /// `BBR.LossThresh`, `BBR.Beta`, `BBR.Headroom`.
     loss_thresh: f64,
@@ -121,29 +112,17 @@ struct Settings {
     probe_rtt: f64,
 }
 
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 struct Bbr {
+    base: Base,
     settings: Settings,
-    initial_window: f64,
-    cwnd: f64,
-    pacing_rate: f64,
-    has_seen_rtt: bool,
     state: State,
-    rounds: Rounds,
-    max_bw: MaxFilter,
     /// Probing cycles so far, the filter's time.
     cycles: u64,
-    full: FullPipe,
     probe: Probe,
     delay: Delay,
     bounds: Bounds,
     signals: Signals,
-    aggregation: Aggregation,
-    /// `BBR.idle_restart`
-    restarts: bool,
-    in_recovery: bool,
-    /// The last good window.
-    prior_cwnd: f64,
     /// The window was filled in this round trip, and in the last.
     limited: (bool, bool),
     drain_round: u64,
@@ -154,32 +133,14 @@ struct Bbr {
 impl Bbr {
     fn new(initial_window: f64, parameters: &Values) -> Self {
         Self {
+            base: Base::new(initial_window, STARTUP_GAIN),
             settings: Settings {
                 loss_thresh: parameters.number("loss-thresh"),
                 beta: parameters.number("beta"),
                 headroom: parameters.number("headroom"),
                 probe_rtt: parameters.number("probe-rtt"),
             },
-            initial_window,
-            cwnd: initial_window,
-            pacing_rate: STARTUP_GAIN * initial_window / NOMINAL_RTT,
-            has_seen_rtt: false,
-            state: State::Startup,
-            rounds: Rounds::default(),
-            max_bw: MaxFilter::default(),
-            cycles: 0,
-            full: FullPipe::default(),
-            probe: Probe::default(),
-            delay: Delay::default(),
-            bounds: Bounds::default(),
-            signals: Signals::default(),
-            aggregation: Aggregation::default(),
-            restarts: false,
-            in_recovery: false,
-            prior_cwnd: 0.0,
-            limited: (false, false),
-            drain_round: 0,
-            now: Time::ZERO,
+            ..Self::default()
         }
     }
 
@@ -213,14 +174,16 @@ impl Bbr {
 
     /// Segments a second (`BBRBoundBWForModel`).
     fn bw(&self) -> f64 {
-        self.max_bw.get().min(self.bounds.bw_shortterm)
+        self.base.max_bw.get().min(self.bounds.bw_shortterm)
     }
 
     /// `gain` times the bandwidth-delay product at rate `bw`, segments (`BBRBDPMultiple`).
     fn bdp(&self, bw: f64, gain: f64) -> f64 {
         self.delay
             .min_rtt()
-            .map_or(self.initial_window, |rtt| gain * bw * rtt.as_secs_f64())
+            .map_or(self.base.initial_window, |rtt| {
+                gain * bw * rtt.as_secs_f64()
+            })
     }
 
     /// `BBRQuantizationBudget`
@@ -231,7 +194,7 @@ impl Bbr {
 
     /// `BBRTargetInflight`
     fn target_inflight(&self) -> f64 {
-        self.bdp(self.bw(), 1.0).min(self.cwnd)
+        self.bdp(self.bw(), 1.0).min(self.base.cwnd)
     }
 
     /// `C.is_cwnd_limited`
@@ -239,43 +202,18 @@ impl Bbr {
         self.limited.0 || self.limited.1
     }
 
-    /// `BBRUpdateMaxBw`
-    fn update_max_bw(&mut self, rate: Option<&RateSample>) {
-        if let Some(rate) = rate
-            && (!rate.app_limited || rate.rate() >= self.max_bw.get())
-        {
-            self.max_bw.update(self.cycles, BW_CYCLES, rate.rate());
-        }
-    }
-
     fn note_limited(&mut self, ack: &AckEvent) {
-        if self.rounds.starts {
+        if self.base.rounds.starts {
             self.limited = (false, self.limited.0);
         }
         let before = to_f64(ack.pipe + ack.delivered + ack.lost);
-        self.limited.0 |= before + 1.0 > self.cwnd;
-    }
-
-    /// `BBRSetPacingRateWithGain`
-    fn set_pacing_rate(&mut self, gain: f64) {
-        let rate = gain * PACING_MARGIN * self.bw();
-        if rate > 0.0 && (self.full.reached || rate > self.pacing_rate) {
-            self.pacing_rate = rate;
-        }
+        self.limited.0 |= before + 1.0 > self.base.cwnd;
     }
 
     /// `BBRSetCwnd`
     fn set_cwnd(&mut self, delivered: u64) {
-        let target = self.bdp(self.bw(), self.cwnd_gain()) + self.aggregation.excess();
-        let target = self.with_quanta(target);
-        let early = to_f64(self.rounds.delivered) < self.initial_window;
-        let grown = self.cwnd + to_f64(delivered);
-        if self.full.reached {
-            self.cwnd = grown.min(target);
-        } else if self.cwnd < target || early {
-            self.cwnd = grown;
-        }
-        self.cwnd = self.cwnd.max(MIN_PIPE);
+        let target = self.bdp(self.bw(), self.cwnd_gain()) + self.base.aggregation.excess();
+        self.base.grow(delivered, self.with_quanta(target));
         self.bound_cwnd();
     }
 
@@ -287,17 +225,14 @@ impl Bbr {
             State::Startup | State::Drain => f64::INFINITY,
         };
         let cap = cap.min(self.bounds.inflight_shortterm).max(MIN_PIPE);
-        self.cwnd = self.cwnd.min(cap);
-        if self.state == State::ProbeRtt {
-            self.cwnd = self.cwnd.min(self.probe_rtt_cwnd());
+        self.base.cwnd = self.base.cwnd.min(cap);
+        if self.probes_rtt() {
+            self.base.cwnd = self.base.cwnd.min(self.probe_rtt_cwnd());
         }
     }
 
-    /// `BBRSaveCwnd`
-    fn save_cwnd(&mut self) {
-        let good = !self.in_recovery && self.state != State::ProbeRtt;
-        let known = if good { 0.0 } else { self.prior_cwnd };
-        self.prior_cwnd = known.max(self.cwnd);
+    fn probes_rtt(&self) -> bool {
+        self.state == State::ProbeRtt
     }
 }
 
@@ -307,29 +242,32 @@ impl CongestionControl for Bbr {
         let rate = ack.rate.as_ref();
         self.now = ack.now;
         self.probe.since.get_or_insert(ack.now);
-        self.rounds.on_ack(ack);
-        self.probe.rounds += u64::from(self.rounds.starts);
+        self.base.rounds.on_ack(ack);
+        self.probe.rounds += u64::from(self.base.rounds.starts);
         self.note_limited(ack);
         self.update_latest(rate);
-        self.update_max_bw(rate);
+        if let Some(rate) = rate {
+            self.base.update_max_bw(rate, self.cycles, BW_CYCLES);
+        }
         self.adapt_to_losses();
-        self.aggregation.on_ack(
+        self.base.aggregation.on_ack(
             (ack.now, ack.delivered),
-            (self.bw(), self.cwnd),
-            (&self.rounds, self.full.reached),
+            (self.bw(), self.base.cwnd),
+            (&self.base.rounds, self.base.full.reached),
         );
-        self.check_full(rate);
+        if let Some(rate) = rate {
+            self.base.check_full(rate, rate.rate());
+        }
         self.check_startup_loss(rate);
         self.check_drain(ack);
         self.update_cycle(ack);
         self.delay.on_ack(ack, self.settings.probe_rtt);
         self.check_probe_rtt(ack);
         self.advance_latest(rate);
-        if let Some(srtt) = srtt_seconds(ack).filter(|_| !self.has_seen_rtt) {
-            self.has_seen_rtt = true;
-            self.pacing_rate = STARTUP_GAIN * self.initial_window / srtt;
-        }
-        self.set_pacing_rate(self.pacing_gain());
+        let initial_window = self.base.initial_window;
+        self.base.on_first_rtt(ack, STARTUP_GAIN, initial_window);
+        let bw = self.bw();
+        self.base.set_pacing_rate(self.pacing_gain(), bw);
         self.set_cwnd(ack.delivered);
     }
 
@@ -339,46 +277,40 @@ impl CongestionControl for Bbr {
 
     /// §5.6.4.4
     fn on_congestion(&mut self, event: &CongestionEvent) {
-        match event.cause {
-            Cause::Ecn => {}
-            Cause::FastRetransmit => {
-                self.save_cwnd();
-                self.in_recovery = true;
-                self.signals.begin_recovery(self.rounds.delivered);
-            }
-            Cause::Timeout | Cause::RepeatedTimeout => {
-                self.save_cwnd();
-                self.in_recovery = true;
-                // All that was outstanding is taken for lost: nothing is in flight.
-                self.cwnd = 1.0;
-            }
+        if event.cause == Cause::Ecn {
+            return;
+        }
+        self.base.begin_recovery(self.base.cwnd, self.probes_rtt());
+        if event.cause.restarts() {
+            // All that was outstanding is taken for lost: nothing is in flight.
+            self.base.cwnd = 1.0;
+        } else {
+            self.signals.begin_recovery(self.base.rounds.delivered);
         }
     }
 
     fn on_recovered(&mut self, _now: Time) {
-        self.in_recovery = false;
         self.signals.end_recovery();
-        self.cwnd = self.cwnd.max(self.prior_cwnd);
+        self.base.end_recovery();
         self.bound_cwnd();
     }
 
     /// `BBRHandleRestartFromIdle`
     fn on_restart(&mut self, now: Time) {
-        self.restarts = true;
-        self.aggregation.restart(now);
+        self.base.restart(now);
         if self.in_probe_bw() {
-            self.set_pacing_rate(1.0);
-        } else if self.state == State::ProbeRtt {
-            self.check_probe_rtt_done(now);
+            self.base.set_pacing_rate(1.0, self.bw());
+        } else if self.probes_rtt() && self.base.ends_probe_rtt(now) {
+            self.exit_probe_rtt(now);
         }
     }
 
     fn window(&self) -> Window {
-        Window::new(self.cwnd)
+        Window::new(self.base.cwnd)
     }
 
     fn pacing_rate(&self) -> Option<f64> {
-        Some(self.pacing_rate)
+        Some(self.base.pacing_rate)
     }
 
     fn samples_rate(&self) -> bool {
@@ -394,7 +326,7 @@ impl CongestionControl for Bbr {
     }
 
     fn holds_back(&self) -> bool {
-        self.state == State::ProbeRtt
+        self.probes_rtt()
     }
 }
 

@@ -32,10 +32,8 @@ mod probe_rtt;
 
 use tmt_core::types::{Span, Time, to_f64};
 
-use super::bbr::aggregation::Aggregation;
-use super::bbr::filter::MaxFilter;
-use super::bbr::rounds::Rounds;
-use super::bbr::{MIN_PIPE, NOMINAL_RTT, PACING_MARGIN, srtt_seconds};
+use super::bbr::base::Base;
+use super::bbr::{MIN_PIPE, PACING_MARGIN};
 use super::{
     AckEvent, Cause, CongestionControl, CongestionEvent, Entry, LostPacket, Parameter, Values,
     Window,
@@ -61,60 +59,36 @@ const HIGH_GAIN: f64 = 2.0 / std::f64::consts::LN_2;
 /// Round trips of the bandwidth filter `bbr_bw_rtts`.
 const BW_ROUNDS: u64 = 10;
 
-/// Growth that tells that there may be more bandwidth, and round trips without it that tell that there is none.
-const FULL_BW_GROWTH: f64 = 1.25;
-const FULL_BW_ROUNDS: u32 = 3;
-
 /// Longest time at the bandwidth that the window allows for aggregation `bbr_extra_acked_max_us`, seconds.
 const AGGREGATION_TIME: f64 = 0.1;
 
 /// Quanta that the two ends keep for themselves, segments `bbr_quantization_budget`.
 const QUANTA: f64 = 3.0;
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 enum Mode {
+    #[default]
     Startup,
     Drain,
     ProbeBw,
     ProbeRtt,
 }
 
-#[derive(Debug, Clone)]
-#[expect(
-    clippy::struct_excessive_bools,
-    reason = "each is a flag of tcp_bbr.c that is on or off by itself"
-)]
+#[derive(Debug, Clone, Default)]
 struct Bbr1 {
+    base: Base,
     cwnd_gain: f64,
     /// Seconds after which `min_rtt` is outdated.
     min_rtt_age: f64,
     finds_policers: bool,
-    initial_window: f64,
-    cwnd: f64,
-    pacing_rate: f64,
-    has_seen_rtt: bool,
     mode: Mode,
-    rounds: Rounds,
-    max_bw: MaxFilter,
     min_rtt: Option<Span>,
     min_rtt_at: Time,
-    /// Bandwidth when it last grew by a quarter, and round trips since.
-    full_bw: f64,
-    full_bw_rounds: u32,
-    filled: bool,
     /// Place in the cycle, when it was taken, and how many cycles were begun anew.
     phase: usize,
     phase_since: Time,
     cycles: u64,
-    /// When `ProbeRTT` may end; none while more than 4 segments are in flight.
-    probe_rtt_until: Option<Time>,
-    probe_rtt_round_done: bool,
-    restarts: bool,
-    in_recovery: bool,
     conserves: bool,
-    /// The last good window [`prior_cwnd`.
-    prior_cwnd: f64,
-    aggregation: Aggregation,
     policer: Policer,
     /// Segments found lost so far.
     lost: u64,
@@ -134,40 +108,19 @@ struct Last {
 impl Bbr1 {
     fn new(initial_window: f64, parameters: &Values) -> Self {
         Self {
+            base: Base::new(initial_window, HIGH_GAIN * PACING_MARGIN),
             cwnd_gain: parameters.number("cwnd-gain"),
             min_rtt_age: parameters.number("probe-rtt"),
             finds_policers: parameters.is_on("policer"),
-            initial_window,
-            cwnd: initial_window,
-            pacing_rate: HIGH_GAIN * PACING_MARGIN * initial_window / NOMINAL_RTT,
-            has_seen_rtt: false,
-            mode: Mode::Startup,
-            rounds: Rounds::default(),
-            max_bw: MaxFilter::default(),
-            min_rtt: None,
-            min_rtt_at: Time::ZERO,
-            full_bw: 0.0,
-            full_bw_rounds: 0,
-            filled: false,
-            phase: 0,
-            phase_since: Time::ZERO,
-            cycles: 0,
-            probe_rtt_until: None,
-            probe_rtt_round_done: false,
-            restarts: false,
-            in_recovery: false,
-            conserves: false,
-            prior_cwnd: 0.0,
-            aggregation: Aggregation::default(),
-            policer: Policer::default(),
-            lost: 0,
-            last: Last::default(),
+            ..Self::default()
         }
     }
 
     /// Segments a second.
     fn bw(&self) -> f64 {
-        self.policer.rate().unwrap_or_else(|| self.max_bw.get())
+        self.policer
+            .rate()
+            .unwrap_or_else(|| self.base.max_bw.get())
     }
 
     fn pacing_gain(&self) -> f64 {
@@ -190,7 +143,7 @@ impl Bbr1 {
 
     /// Bandwidth times delay times `gain`, rounded up `bbr_bdp`.
     fn bdp(&self, bw: f64, gain: f64) -> f64 {
-        self.min_rtt.map_or(self.initial_window, |rtt| {
+        self.min_rtt.map_or(self.base.initial_window, |rtt| {
             (gain * bw * rtt.as_secs_f64()).ceil()
         })
     }
@@ -204,48 +157,30 @@ impl Bbr1 {
 
     /// `bbr_inflight`
     fn inflight(&self, gain: f64) -> f64 {
-        self.with_quanta(self.bdp(self.max_bw.get(), gain))
+        self.with_quanta(self.bdp(self.base.max_bw.get(), gain))
     }
 
     fn update_bw(&mut self, ack: &AckEvent) {
-        self.rounds.on_ack(ack);
+        self.base.rounds.on_ack(ack);
         let Some(rate) = ack.rate else {
             return;
         };
-        if self.rounds.starts {
+        if self.base.rounds.starts {
             self.conserves = false;
         }
         self.watch_policer(ack.now, ack.lost > 0, rate.app_limited);
-        // What the application held back counts only where it is more than is known.
-        if !rate.app_limited || rate.rate() >= self.max_bw.get() {
-            self.max_bw
-                .update(self.rounds.count, BW_ROUNDS, rate.rate());
-        }
-        self.aggregation.on_ack(
+        self.base
+            .update_max_bw(&rate, self.base.rounds.count, BW_ROUNDS);
+        self.base.aggregation.on_ack(
             (ack.now, ack.delivered),
-            (self.bw(), self.cwnd),
-            (&self.rounds, true),
+            (self.bw(), self.base.cwnd),
+            (&self.base.rounds, true),
         );
-    }
-
-    /// `bbr_check_full_bw_reached`
-    fn check_full(&mut self, ack: &AckEvent) {
-        let limited = ack.rate.is_none_or(|rate| rate.app_limited);
-        if self.filled || !self.rounds.starts || limited {
-            return;
-        }
-        if self.max_bw.get() >= FULL_BW_GROWTH * self.full_bw {
-            self.full_bw = self.max_bw.get();
-            self.full_bw_rounds = 0;
-            return;
-        }
-        self.full_bw_rounds += 1;
-        self.filled = self.full_bw_rounds >= FULL_BW_ROUNDS;
     }
 
     /// `bbr_check_drain`
     fn check_drain(&mut self, ack: &AckEvent) {
-        if self.mode == Mode::Startup && self.filled {
+        if self.mode == Mode::Startup && self.base.full.reached {
             self.mode = Mode::Drain;
         }
         if self.mode == Mode::Drain && to_f64(ack.pipe) <= self.inflight(1.0) {
@@ -253,47 +188,30 @@ impl Bbr1 {
         }
     }
 
-    /// `bbr_set_pacing_rate`
-    fn set_pacing_rate(&mut self, gain: f64) {
-        let rate = gain * PACING_MARGIN * self.bw();
-        if rate > 0.0 && (self.filled || rate > self.pacing_rate) {
-            self.pacing_rate = rate;
-        }
-    }
-
     /// `bbr_set_cwnd`
     fn set_cwnd(&mut self, ack: &AckEvent) {
-        let delivered = to_f64(ack.delivered);
         if ack.delivered > 0 {
-            self.cwnd = (self.cwnd - to_f64(ack.lost)).max(1.0);
+            self.base.cwnd = (self.base.cwnd - to_f64(ack.lost)).max(1.0);
             if self.conserves {
-                self.cwnd = self.cwnd.max(self.last.conserved);
+                self.base.cwnd = self.base.cwnd.max(self.last.conserved);
             } else {
-                let extra = self.aggregation.excess().min(AGGREGATION_TIME * self.bw());
-                let extra = if self.filled { extra } else { 0.0 };
+                let extra = self
+                    .base
+                    .aggregation
+                    .excess()
+                    .min(AGGREGATION_TIME * self.bw());
+                let extra = if self.base.full.reached { extra } else { 0.0 };
                 let target = self.with_quanta(self.bdp(self.bw(), self.window_gain()) + extra);
-                if self.filled {
-                    self.cwnd = (self.cwnd + delivered).min(target);
-                } else if self.cwnd < target || to_f64(self.rounds.delivered) < self.initial_window
-                {
-                    self.cwnd += delivered;
-                }
-                self.cwnd = self.cwnd.max(MIN_PIPE);
+                self.base.grow(ack.delivered, target);
             }
         }
-        if self.mode == Mode::ProbeRtt {
-            self.cwnd = self.cwnd.min(MIN_PIPE);
+        if self.probes_rtt() {
+            self.base.cwnd = self.base.cwnd.min(MIN_PIPE);
         }
     }
 
-    /// `bbr_save_cwnd`
-    fn save_cwnd(&mut self, cwnd: f64) {
-        let good = !self.in_recovery && self.mode != Mode::ProbeRtt;
-        self.prior_cwnd = if good {
-            cwnd
-        } else {
-            self.prior_cwnd.max(cwnd)
-        };
+    fn probes_rtt(&self) -> bool {
+        self.mode == Mode::ProbeRtt
     }
 }
 
@@ -301,19 +219,19 @@ impl CongestionControl for Bbr1 {
     fn on_ack(&mut self, ack: &AckEvent) {
         self.last = Last {
             now: ack.now,
-            cwnd: self.cwnd,
+            cwnd: self.base.cwnd,
             conserved: to_f64(ack.pipe + ack.delivered),
         };
         self.update_bw(ack);
         self.update_phase(ack);
-        self.check_full(ack);
+        if let Some(rate) = &ack.rate {
+            self.base.check_full(rate, self.base.max_bw.get());
+        }
         self.check_drain(ack);
         self.update_min_rtt(ack);
-        if let Some(srtt) = srtt_seconds(ack).filter(|_| !self.has_seen_rtt) {
-            self.has_seen_rtt = true;
-            self.pacing_rate = HIGH_GAIN * PACING_MARGIN * self.cwnd / srtt;
-        }
-        self.set_pacing_rate(self.pacing_gain());
+        self.base
+            .on_first_rtt(ack, HIGH_GAIN * PACING_MARGIN, self.base.cwnd);
+        self.base.set_pacing_rate(self.pacing_gain(), self.bw());
         self.set_cwnd(ack);
     }
 
@@ -326,58 +244,50 @@ impl CongestionControl for Bbr1 {
         match event.cause {
             Cause::Ecn => {}
             Cause::FastRetransmit => {
-                self.save_cwnd(if told_by_ack {
-                    self.last.cwnd
-                } else {
-                    self.cwnd
-                });
-                self.in_recovery = true;
-                self.conserves = true;
-                self.rounds.restart();
                 // Found lost by time alone: the acknowledgement before tells of another instant.
-                let conserved = if told_by_ack {
-                    self.last.conserved
+                let (cwnd, conserved) = if told_by_ack {
+                    (self.last.cwnd, self.last.conserved)
                 } else {
-                    event.in_flight
+                    (self.base.cwnd, event.in_flight)
                 };
-                self.cwnd = self.cwnd.min(conserved).max(1.0);
+                self.base.begin_recovery(cwnd, self.probes_rtt());
+                self.conserves = true;
+                self.base.rounds.restart();
+                self.base.cwnd = self.base.cwnd.min(conserved).max(1.0);
             }
             Cause::Timeout | Cause::RepeatedTimeout => {
-                self.save_cwnd(self.cwnd);
-                self.in_recovery = true;
-                self.full_bw = 0.0;
-                self.cwnd = 1.0;
-                self.rounds.starts = true;
+                self.base.begin_recovery(self.base.cwnd, self.probes_rtt());
+                self.base.full.bw = 0.0;
+                self.base.cwnd = 1.0;
+                self.base.rounds.starts = true;
                 self.watch_policer(event.now, true, false);
             }
         }
     }
 
     fn on_recovered(&mut self, _now: Time) {
-        self.in_recovery = false;
         self.conserves = false;
-        self.cwnd = self.cwnd.max(self.prior_cwnd);
-        if self.mode == Mode::ProbeRtt {
-            self.cwnd = self.cwnd.min(MIN_PIPE);
+        self.base.end_recovery();
+        if self.probes_rtt() {
+            self.base.cwnd = self.base.cwnd.min(MIN_PIPE);
         }
     }
 
     fn on_restart(&mut self, now: Time) {
-        self.restarts = true;
-        self.aggregation.restart(now);
-        match self.mode {
-            Mode::ProbeBw => self.set_pacing_rate(1.0),
-            Mode::ProbeRtt => self.check_probe_rtt_done(now),
-            Mode::Startup | Mode::Drain => {}
+        self.base.restart(now);
+        if self.mode == Mode::ProbeBw {
+            self.base.set_pacing_rate(1.0, self.bw());
+        } else if self.probes_rtt() && self.base.ends_probe_rtt(now) {
+            self.exit_probe_rtt(now);
         }
     }
 
     fn window(&self) -> Window {
-        Window::new(self.cwnd)
+        Window::new(self.base.cwnd)
     }
 
     fn pacing_rate(&self) -> Option<f64> {
-        Some(self.pacing_rate)
+        Some(self.base.pacing_rate)
     }
 
     fn samples_rate(&self) -> bool {
@@ -393,7 +303,7 @@ impl CongestionControl for Bbr1 {
     }
 
     fn holds_back(&self) -> bool {
-        self.mode == Mode::ProbeRtt
+        self.probes_rtt()
     }
 }
 

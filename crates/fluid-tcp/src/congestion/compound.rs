@@ -40,7 +40,7 @@ pub(super) static ENTRY: Entry = Entry {
 /// More segments than any path holds: where growth stops that the parameters let double every round trip.
 const MOST: f64 = 1e12;
 
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 struct Compound {
     alpha: f64,
     beta: f64,
@@ -64,9 +64,7 @@ impl Compound {
             gamma: parameters.number("gamma"),
             zeta: parameters.number("zeta"),
             cwnd: initial_window,
-            dwnd: 0.0,
-            ssthresh: None,
-            queued: Backlog::default(),
+            ..Self::default()
         }
     }
 

@@ -8,9 +8,7 @@
 use tmt_core::types::Time;
 
 use super::hystart::{HyStart, slow_start};
-use super::{
-    AckEvent, Cause, CongestionControl, CongestionEvent, Entry, LEAST_SSTHRESH, Parameter, Window,
-};
+use super::{AckEvent, Cause, CongestionControl, CongestionEvent, Entry, Parameter, Window};
 use tmt_core::math::num::cbrt;
 
 pub(super) static ENTRY: Entry = Entry {
@@ -90,21 +88,14 @@ impl Cubic {
     fn start_epoch(&self, now: Time) -> Epoch {
         // §4.2: after a cut the cubic has its plateau where the loss was; after a timeout (§4.8), or
         // where slow start ended above it, the stage begins on the plateau.
-        if self.after_timeout || self.w_max <= self.window.cwnd {
-            Epoch {
-                start: now,
-                w_max: self.window.cwnd,
-                k: 0.0,
-                w_est: self.window.cwnd,
-            }
-        } else {
-            let k = cbrt((self.w_max - self.window.cwnd) / self.c);
-            Epoch {
-                start: now,
-                w_max: self.w_max,
-                k,
-                w_est: self.window.cwnd,
-            }
+        let cwnd = self.window.cwnd;
+        let on_plateau = self.after_timeout || self.w_max <= cwnd;
+        let w_max = if on_plateau { cwnd } else { self.w_max };
+        Epoch {
+            start: now,
+            w_max,
+            k: cbrt((w_max - cwnd) / self.c),
+            w_est: cwnd,
         }
     }
 }
@@ -141,21 +132,17 @@ impl CongestionControl for Cubic {
 
     fn on_congestion(&mut self, event: &CongestionEvent) {
         self.epoch = None;
-        if event.cause == Cause::RepeatedTimeout {
-            self.window.cwnd = 1.0;
-            return;
+        if event.cause != Cause::RepeatedTimeout {
+            // §4.7: a flow that lost below its last maximum gives room to newer ones.
+            self.w_max = if self.window.cwnd < self.w_max {
+                self.window.cwnd * (1.0 + self.beta) / 2.0
+            } else {
+                self.window.cwnd
+            };
+            self.cwnd_prior = self.window.cwnd;
+            self.after_timeout = event.cause == Cause::Timeout;
         }
-        // §4.7: a flow that lost below its last maximum gives room to newer ones.
-        self.w_max = if self.window.cwnd < self.w_max {
-            self.window.cwnd * (1.0 + self.beta) / 2.0
-        } else {
-            self.window.cwnd
-        };
-        self.cwnd_prior = self.window.cwnd;
-        let ssthresh = (event.in_flight * self.beta).max(LEAST_SSTHRESH);
-        self.window.ssthresh = Some(ssthresh);
-        self.after_timeout = event.cause == Cause::Timeout;
-        self.window.cwnd = if self.after_timeout { 1.0 } else { ssthresh };
+        self.window.cut(event, event.in_flight * self.beta);
     }
 
     fn window(&self) -> Window {

@@ -133,6 +133,17 @@ pub struct Snapshot {
     pub in_flight: u64,
 }
 
+/// What has happened to a sender.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Events {
+    /// Retransmission timeouts.
+    pub timeouts: u64,
+    /// Timeouts that turned out to have been needless (F-RTO).
+    pub spurious_timeouts: u64,
+    /// Fast recoveries.
+    pub fast_recoveries: u64,
+}
+
 /// The sender of one flow.
 #[derive(Debug)]
 #[expect(
@@ -194,9 +205,7 @@ pub struct Sender {
     reduced_at: u64,
     /// The next new packet tells that the window was reduced.
     tell_reduced: bool,
-    rto_events: u64,
-    fast_recoveries: u64,
-    spurious_timeouts: u64,
+    events: Events,
 }
 
 impl Sender {
@@ -244,9 +253,7 @@ impl Sender {
             pacer,
             reduced_at: 0,
             tell_reduced: false,
-            rto_events: 0,
-            fast_recoveries: 0,
-            spurious_timeouts: 0,
+            events: Events::default(),
         }
     }
 
@@ -294,22 +301,10 @@ impl Sender {
         self.total.is_some_and(|total| self.una >= total)
     }
 
-    /// Retransmission timeouts so far.
+    /// What has happened so far.
     #[must_use]
-    pub fn rto_events(&self) -> u64 {
-        self.rto_events
-    }
-
-    /// Fast recoveries so far.
-    #[must_use]
-    pub fn fast_recoveries(&self) -> u64 {
-        self.fast_recoveries
-    }
-
-    /// Timeouts that turned out to have been needless (F-RTO).
-    #[must_use]
-    pub fn spurious_timeouts(&self) -> u64 {
-        self.spurious_timeouts
+    pub fn events(&self) -> Events {
+        self.events
     }
 
     /// What the sender shows of itself.

@@ -195,9 +195,9 @@ impl FlowTally {
     pub(crate) fn end(&mut self, delivered: u64, sender: &Sender) {
         for (what, count) in [
             (Count::Delivered, delivered),
-            (Count::RtoEvents, sender.rto_events()),
-            (Count::SpuriousTimeouts, sender.spurious_timeouts()),
-            (Count::FastRecoveries, sender.fast_recoveries()),
+            (Count::RtoEvents, sender.events().timeouts),
+            (Count::SpuriousTimeouts, sender.events().spurious_timeouts),
+            (Count::FastRecoveries, sender.events().fast_recoveries),
         ] {
             self.counts.of[what as usize] = count;
         }

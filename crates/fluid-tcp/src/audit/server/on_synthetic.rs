@@ -13,17 +13,11 @@ impl Server<'_> {
     pub(super) fn check_ordinal(&self, served: &Served, tally: &mut RuleTally) {
         let Service { first, last, .. } = served.service;
         let next = self.services;
-        tally.check(
-            Rule::Slots,
-            served.line,
-            first == next && last == next,
-            || {
-                Finding::new(
-                    format!("services {first} to {last}"),
-                    format!("service {next}"),
-                )
-            },
-        );
+        let holds = first == next && last == next;
+        tally.check(Rule::Slots, served.line, holds, || {
+            let found = format!("services {first} to {last}");
+            Finding::new(found, format!("service {next}"))
+        });
     }
 
     /// A packet is served as soon as it can be, at the link's rate, and arrives.

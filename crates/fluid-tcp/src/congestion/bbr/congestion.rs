@@ -89,7 +89,7 @@ impl Bbr {
         let delivered = tmt_core::types::to_f64(rate.delivered);
         signals.inflight_latest = signals.inflight_latest.max(delivered);
         if rate.prior_delivered >= signals.round_end {
-            signals.round_end = self.rounds.delivered;
+            signals.round_end = self.base.rounds.delivered;
             signals.round_starts = true;
         }
     }
@@ -111,10 +111,10 @@ impl Bbr {
         if std::mem::take(&mut self.signals.lost_in_round) && !self.probes_bw() {
             let (beta, bounds) = (self.settings.beta, &mut self.bounds);
             if bounds.bw_shortterm.is_infinite() {
-                bounds.bw_shortterm = self.max_bw.get();
+                bounds.bw_shortterm = self.base.max_bw.get();
             }
             if bounds.inflight_shortterm.is_infinite() {
-                bounds.inflight_shortterm = self.cwnd;
+                bounds.inflight_shortterm = self.base.cwnd;
             }
             bounds.bw_shortterm = self.signals.bw_latest.max(beta * bounds.bw_shortterm);
             let inflight = beta * bounds.inflight_shortterm;
@@ -145,7 +145,7 @@ impl Bbr {
         }
         signals.last_lost = Some(lost.packet);
         if self.probe.samples && self.exceeds(lost.lost, lost.in_flight_at_send) {
-            self.rounds.delivered = lost.total_delivered;
+            self.base.rounds.delivered = lost.total_delivered;
             self.handle_too_high(lost);
         }
     }

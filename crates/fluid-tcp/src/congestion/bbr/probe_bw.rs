@@ -58,7 +58,7 @@ impl Bbr {
         self.probe.wait = LEAST_WAIT + draw(wait, self.now);
         self.probe.since = None;
         self.probe.acks = Acks::ProbeStopping;
-        self.rounds.restart();
+        self.base.rounds.restart();
         self.state = State::Down;
     }
 
@@ -68,7 +68,7 @@ impl Bbr {
         self.probe.doublings = 0;
         self.probe.acked = 0.0;
         self.probe.acks = Acks::Refilling;
-        self.rounds.restart();
+        self.base.rounds.restart();
         self.state = State::Refill;
     }
 
@@ -76,15 +76,15 @@ impl Bbr {
     fn start_up(&mut self, rate: &RateSample) {
         self.probe.samples = true;
         self.probe.acks = Acks::ProbeStarting;
-        self.rounds.restart();
-        self.full.reset(rate.rate());
+        self.base.rounds.restart();
+        self.base.full.reset(rate.rate());
         self.state = State::Up;
         self.raise_slope();
     }
 
     /// `BBRUpdateProbeBWCyclePhase`
     pub(super) fn update_cycle(&mut self, ack: &AckEvent) {
-        if !self.full.reached {
+        if !self.base.full.reached {
             return;
         }
         self.adapt_longterm(ack);
@@ -96,7 +96,7 @@ impl Bbr {
             }
             State::Down if self.is_time_to_cruise(ack) => self.state = State::Cruise,
             State::Refill => {
-                if let Some(rate) = ack.rate.as_ref().filter(|_| self.rounds.starts) {
+                if let Some(rate) = ack.rate.as_ref().filter(|_| self.base.rounds.starts) {
                     self.start_up(rate);
                 }
             }
@@ -117,20 +117,20 @@ impl Bbr {
     /// `BBRIsTimeToCruise`
     fn is_time_to_cruise(&self, ack: &AckEvent) -> bool {
         let pipe = to_f64(ack.pipe);
-        let bdp = self.bdp(self.max_bw.get(), 1.0);
+        let bdp = self.bdp(self.base.max_bw.get(), 1.0);
         pipe <= self.inflight_with_headroom() && pipe <= self.with_quanta(bdp)
     }
 
     /// `BBRIsTimeToGoDown`
     fn is_time_to_go_down(&mut self, ack: &AckEvent) -> bool {
-        if self.is_cwnd_limited() && self.cwnd >= self.bounds.inflight_longterm {
+        if self.is_cwnd_limited() && self.base.cwnd >= self.bounds.inflight_longterm {
             // The volume, not the path, is what limits the rate.
             if let Some(rate) = ack.rate {
-                self.full.reset(rate.rate());
+                self.base.full.reset(rate.rate());
             }
             return false;
         }
-        self.full.now
+        self.base.full.now
     }
 
     /// `BBRInflightWithHeadroom`: what leaves others room.
@@ -147,7 +147,7 @@ impl Bbr {
     pub(super) fn raise_slope(&mut self) {
         let growth = to_f64(1 << self.probe.doublings);
         self.probe.doublings = (self.probe.doublings + 1).min(MOST_DOUBLINGS);
-        self.probe.per_segment = (self.cwnd / growth).max(1.0);
+        self.probe.per_segment = (self.base.cwnd / growth).max(1.0);
     }
 
     /// `BBRAdaptLongTermModel`
@@ -155,7 +155,7 @@ impl Bbr {
         let Some(rate) = &ack.rate else {
             return;
         };
-        if self.rounds.starts {
+        if self.base.rounds.starts {
             if self.probe.acks == Acks::ProbeStarting {
                 self.probe.acks = Acks::ProbeFeedback;
             }
@@ -177,14 +177,14 @@ impl Bbr {
 
     /// `BBRProbeInflightLongtermUpward`
     pub(super) fn probe_upward(&mut self, delivered: u64) {
-        if !self.is_cwnd_limited() || self.cwnd < self.bounds.inflight_longterm {
+        if !self.is_cwnd_limited() || self.base.cwnd < self.bounds.inflight_longterm {
             return;
         }
         self.probe.acked += to_f64(delivered);
         let growth = (self.probe.acked / self.probe.per_segment).floor();
         self.probe.acked -= growth * self.probe.per_segment;
         self.bounds.inflight_longterm += growth;
-        if self.rounds.starts {
+        if self.base.rounds.starts {
             self.raise_slope();
         }
     }

@@ -1,9 +1,9 @@
 //! `ProbeRTT`, and the smallest round-trip time that it looks for (§5.3.4).
 
-use tmt_core::types::{Span, Time, to_f64};
+use tmt_core::types::{Span, Time};
 
 use super::probe_bw::Acks;
-use super::{Bbr, MIN_PIPE, PROBE_RTT_CWND_GAIN, PROBE_RTT_DURATION, State};
+use super::{Bbr, MIN_PIPE, PROBE_RTT_CWND_GAIN, State};
 use crate::congestion::AckEvent;
 
 /// Seconds that `min_rtt` is remembered (`MinRTTFilterLen`).
@@ -17,9 +17,6 @@ pub(super) struct Delay {
     recent: Option<(Span, Time)>,
     /// `BBR.probe_rtt_expired`
     expired: bool,
-    /// When `ProbeRTT` may end; none before its volume is reached.
-    until: Option<Time>,
-    round_done: bool,
 }
 
 impl Delay {
@@ -55,47 +52,29 @@ impl Bbr {
 
     /// `BBRCheckProbeRTT`
     pub(super) fn check_probe_rtt(&mut self, ack: &AckEvent) {
-        if self.state != State::ProbeRtt && self.delay.expired && !self.restarts {
+        if !self.probes_rtt() && self.delay.expired && !self.base.restarts {
             self.state = State::ProbeRtt;
-            self.save_cwnd();
-            self.delay.until = None;
+            self.base.save_cwnd(self.base.cwnd, true);
+            self.base.probe_rtt = None;
             self.probe.acks = Acks::ProbeStopping;
-            self.rounds.restart();
+            self.base.rounds.restart();
         }
-        if self.state == State::ProbeRtt {
-            self.handle_probe_rtt(ack);
+        let volume = self.probe_rtt_cwnd();
+        if self.probes_rtt() && self.base.holds_volume(ack, volume) {
+            self.exit_probe_rtt(ack.now);
         }
         if ack.delivered > 0 {
-            self.restarts = false;
+            self.base.restarts = false;
         }
     }
 
-    /// `BBRHandleProbeRTT`
-    fn handle_probe_rtt(&mut self, ack: &AckEvent) {
-        if self.delay.until.is_some() {
-            self.delay.round_done |= self.rounds.starts;
-            if self.delay.round_done {
-                self.check_probe_rtt_done(ack.now);
-            }
-        } else if to_f64(ack.pipe) <= self.probe_rtt_cwnd() {
-            self.delay.until = Some(ack.now.saturating_add(PROBE_RTT_DURATION));
-            self.delay.round_done = false;
-            self.rounds.restart();
-        }
-    }
-
-    /// `BBRCheckProbeRTTDone`, `BBRExitProbeRTT`
-    pub(super) fn check_probe_rtt_done(&mut self, now: Time) {
-        if self.delay.until.is_none_or(|until| now <= until) {
-            return;
-        }
+    /// `BBRExitProbeRTT`
+    pub(super) fn exit_probe_rtt(&mut self, now: Time) {
         if let Some((_, at)) = &mut self.delay.recent {
             *at = now;
         }
-        self.delay.until = None;
-        self.cwnd = self.cwnd.max(self.prior_cwnd);
         self.bounds.reset_shortterm();
-        if self.full.reached {
+        if self.base.full.reached {
             self.start_down();
             self.probe.since = Some(now);
             self.state = State::Cruise;

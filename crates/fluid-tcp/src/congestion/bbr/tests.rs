@@ -3,6 +3,7 @@
 use super::super::Algorithm;
 use super::path::Path;
 use super::*;
+use tmt_core::types::Span;
 
 fn bbr() -> Bbr {
     let preset: Algorithm = "bbr".parse().unwrap();
@@ -27,9 +28,9 @@ fn startup_multiplies_the_rate_by_its_gain_or_doubles_it() {
     let mut path = path(20_000.0, 1e9);
     let (mut seen, mut rounds) = (Vec::new(), 0);
     path.run(3.0, |path| {
-        if path.cc.rounds.count != rounds && path.cc.state == State::Startup {
-            rounds = path.cc.rounds.count;
-            seen.push(path.cc.max_bw.get());
+        if path.cc.base.rounds.count != rounds && path.cc.state == State::Startup {
+            rounds = path.cc.base.rounds.count;
+            seen.push(path.cc.base.max_bw.get());
         }
     });
     let growing: Vec<f64> = seen.windows(2).map(|pair| pair[1] / pair[0]).collect();
@@ -47,7 +48,7 @@ fn startup_ends_on_a_plateau_and_drain_at_one_bandwidth_delay_product() {
         State::Startup | State::Drain => most = most.max(path.pipe()),
         State::ProbeRtt => {}
         _ => {
-            drained.get_or_insert((path.pipe(), path.cc.full.reached));
+            drained.get_or_insert((path.pipe(), path.cc.base.full.reached));
         }
     });
     // §5.3.1.1: the window's gain of 2 bounds the queue to one product.
@@ -69,7 +70,7 @@ fn startup_ends_when_six_ranges_and_more_than_two_percent_are_lost_in_recovery()
         let mut left = None;
         path.run(0.9, |path| {
             if path.cc.state != State::Startup {
-                left.get_or_insert((path.cc.bounds.inflight_longterm, path.cc.max_bw.get()));
+                left.get_or_insert((path.cc.bounds.inflight_longterm, path.cc.base.max_bw.get()));
             }
         });
         assert_eq!(left.is_some(), leaves, "one in {every}");
@@ -197,10 +198,10 @@ fn four_segments_are_the_floor_of_a_path_that_holds_fewer() {
 /// A controller that probes up with 100 segments in flight at 1000 a second.
 fn probing() -> Bbr {
     let mut cc = bbr();
-    cc.full.reached = true;
+    cc.base.full.reached = true;
     cc.state = State::Up;
     cc.probe.samples = true;
-    cc.max_bw.update(0, BW_CYCLES, 1000.0);
+    cc.base.max_bw.update(0, BW_CYCLES, 1000.0);
     let rtt = Some(Span::from_millis(100));
     cc.delay.on_ack(
         &AckEvent {
@@ -209,7 +210,7 @@ fn probing() -> Bbr {
         },
         5.0,
     );
-    cc.cwnd = 200.0;
+    cc.base.cwnd = 200.0;
     cc
 }
 
@@ -275,16 +276,16 @@ fn the_long_term_volume_grows_by_one_two_four_a_round_trip() {
     // §5.3.3.4: while it is what limits.
     let mut cc = probing();
     cc.bounds.inflight_longterm = 100.0;
-    cc.cwnd = 100.0;
+    cc.base.cwnd = 100.0;
     cc.limited = (true, true);
     cc.raise_slope();
     for round in 0..4 {
         let before = cc.bounds.inflight_longterm;
-        let acks = tmt_core::math::num::whole(cc.cwnd);
+        let acks = tmt_core::math::num::whole(cc.base.cwnd);
         for ack in 1..=acks {
-            cc.rounds.starts = ack == acks;
+            cc.base.rounds.starts = ack == acks;
             cc.probe_upward(1);
-            cc.cwnd = cc.bounds.inflight_longterm;
+            cc.base.cwnd = cc.bounds.inflight_longterm;
         }
         let grown = cc.bounds.inflight_longterm - before;
         let expected = f64::from(1u32 << round);

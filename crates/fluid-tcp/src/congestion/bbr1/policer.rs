@@ -132,10 +132,10 @@ impl Bbr1 {
         let signal = Signal {
             now,
             loses,
-            starts_round: self.rounds.starts,
+            starts_round: self.base.rounds.starts,
             app_limited,
             cycles: self.mode == Mode::ProbeBw,
-            delivered: self.rounds.delivered,
+            delivered: self.base.rounds.delivered,
             lost: self.lost,
         };
         if self.policer.on_signal(signal) {

@@ -1,8 +1,8 @@
 //! The smallest round-trip time, and the mode that looks for it (draft §4.1.2, §4.3.5).
 
-use tmt_core::types::{Time, to_f64};
+use tmt_core::types::Time;
 
-use super::super::bbr::{MIN_PIPE, PROBE_RTT_DURATION};
+use super::super::bbr::MIN_PIPE;
 use super::{Bbr1, Mode};
 use crate::congestion::AckEvent;
 
@@ -18,40 +18,22 @@ impl Bbr1 {
             self.min_rtt = Some(rtt);
             self.min_rtt_at = ack.now;
         }
-        if outdated && !self.restarts && self.mode != Mode::ProbeRtt {
+        if outdated && !self.base.restarts && !self.probes_rtt() {
             self.mode = Mode::ProbeRtt;
-            self.save_cwnd(self.cwnd);
-            self.probe_rtt_until = None;
+            self.base.save_cwnd(self.base.cwnd, true);
+            self.base.probe_rtt = None;
         }
-        if self.mode == Mode::ProbeRtt {
-            self.probe_rtt(ack);
+        if self.probes_rtt() && self.base.holds_volume(ack, MIN_PIPE) {
+            self.exit_probe_rtt(ack.now);
         }
         if ack.delivered > 0 {
-            self.restarts = false;
+            self.base.restarts = false;
         }
     }
 
-    fn probe_rtt(&mut self, ack: &AckEvent) {
-        if self.probe_rtt_until.is_some() {
-            self.probe_rtt_round_done |= self.rounds.starts;
-            if self.probe_rtt_round_done {
-                self.check_probe_rtt_done(ack.now);
-            }
-        } else if to_f64(ack.pipe) <= MIN_PIPE {
-            self.probe_rtt_until = Some(ack.now.saturating_add(PROBE_RTT_DURATION));
-            self.probe_rtt_round_done = false;
-            self.rounds.restart();
-        }
-    }
-
-    pub(super) fn check_probe_rtt_done(&mut self, now: Time) {
-        if self.probe_rtt_until.is_none_or(|until| now <= until) {
-            return;
-        }
+    pub(super) fn exit_probe_rtt(&mut self, now: Time) {
         self.min_rtt_at = now;
-        self.cwnd = self.cwnd.max(self.prior_cwnd);
-        self.probe_rtt_until = None;
-        if self.filled {
+        if self.base.full.reached {
             self.enter_probe_bw(now);
         } else {
             self.mode = Mode::Startup;

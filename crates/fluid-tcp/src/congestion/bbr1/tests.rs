@@ -27,9 +27,9 @@ fn startup_doubles_the_rate_every_round_trip() {
     let mut path = path(20_000.0, 1e9);
     let (mut seen, mut rounds) = (Vec::new(), 0);
     path.run(3.0, |path| {
-        if path.cc.rounds.count != rounds && path.cc.mode == Mode::Startup {
-            rounds = path.cc.rounds.count;
-            seen.push(path.cc.max_bw.get());
+        if path.cc.base.rounds.count != rounds && path.cc.mode == Mode::Startup {
+            rounds = path.cc.base.rounds.count;
+            seen.push(path.cc.base.max_bw.get());
         }
     });
     let growing: Vec<f64> = seen.windows(2).map(|pair| pair[1] / pair[0]).collect();
@@ -45,8 +45,8 @@ fn startup_ends_after_three_round_trips_without_a_quarter_more_bandwidth() {
     let mut path = path(1000.0, 1e9);
     let (mut plateau, mut left) = (None, None);
     path.run(5.0, |path| {
-        let rounds = path.cc.rounds.count;
-        if path.cc.max_bw.get() > 999.0 / 1.25 {
+        let rounds = path.cc.base.rounds.count;
+        if path.cc.base.max_bw.get() > 999.0 / 1.25 {
             plateau.get_or_insert(rounds);
         }
         if path.cc.mode != Mode::Startup {
@@ -192,15 +192,15 @@ fn a_recovery_conserves_packets_for_a_round_trip_and_gives_the_window_back() {
     let (mut conserving, mut before, mut rounds) = (0, 0.0, (0, 0));
     let mut after = None;
     path.run(9.0, |path| {
-        if path.cc.in_recovery {
+        if path.cc.base.in_recovery {
             if path.cc.conserves {
                 conserving += 1;
                 assert!(path.cc.cwnd() <= path.pipe() + 2.0, "{:?}", path.cc);
             }
-            rounds.1 = path.cc.rounds.count;
+            rounds.1 = path.cc.base.rounds.count;
         } else if path.recoveries == 0 {
             before = path.cc.cwnd();
-            rounds.0 = path.cc.rounds.count;
+            rounds.0 = path.cc.base.rounds.count;
         } else {
             after.get_or_insert(path.cc.cwnd());
         }

@@ -48,7 +48,7 @@ impl Sender {
             return false;
         };
         self.cc = doubt.kept;
-        self.spurious_timeouts += 1;
+        self.events.spurious_timeouts += 1;
         self.pipe = 0;
         for entry in &mut self.outstanding {
             // What was sent again is on its way twice now, and counts once.
@@ -109,7 +109,10 @@ mod tests {
         // All ten were held up for 1.2 s: the first acknowledgements tell of packets never sent again.
         let mut sender = doubting();
         sender.on_ack(at(1200), &ack(2, &[]));
-        assert_eq!((sender.spurious_timeouts(), sender.rto_events()), (1, 1));
+        assert_eq!(
+            (sender.events().spurious_timeouts, sender.events().timeouts),
+            (1, 1)
+        );
         assert!((sender.snapshot().cwnd - 10.0).abs() < 1e-12);
         assert_eq!(sender.snapshot().ssthresh, None);
         // Two have left the network, and nothing is sent again.
@@ -125,7 +128,7 @@ mod tests {
         // They arrive and nothing else does: the loss was real (step 3a).
         sender.on_ack(at(2000), &ack(1, &[(10, 11)]));
         assert_eq!(drain(&mut sender, at(2000))[0], (1, 2));
-        assert_eq!(sender.spurious_timeouts(), 0);
+        assert_eq!(sender.events().spurious_timeouts, 0);
         assert!(sender.snapshot().cwnd < 5.0);
     }
 

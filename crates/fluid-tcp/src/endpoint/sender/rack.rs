@@ -19,7 +19,7 @@ use super::{DUP_THRESHOLD, Outstanding, Phase, Sender};
 const PERSISTENCE: u32 = 16;
 
 /// What RACK keeps, under the names of §6.1 where it has them.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Rack {
     /// `RACK.xmit_ts` and `RACK.end_seq`: of what was sent last among all that has arrived.
     latest: Option<(Time, u64)>,
@@ -31,31 +31,14 @@ pub(super) struct Rack {
     highest: u64,
     /// `RACK.reordering_seen`.
     reordered: bool,
-    /// `RACK.reo_wnd_mult`, `RACK.reo_wnd_persist`, `RACK.dsack_round`.
-    factor: u64,
-    persists: u32,
+    /// `RACK.reo_wnd_mult` less 1, the recoveries since it last grew (`RACK.reo_wnd_persist`), `RACK.dsack_round`.
+    widened: u64,
+    calm: u32,
     widened_at: Option<u64>,
     /// When the first packet that waits becomes overdue.
     deadline: Option<Time>,
     /// Transmissions in their order: packet, copy, when.
     order: VecDeque<(u64, u32, Time)>,
-}
-
-impl Default for Rack {
-    fn default() -> Self {
-        Self {
-            latest: None,
-            rtt: Span::ZERO,
-            shortest: None,
-            highest: 0,
-            reordered: false,
-            factor: 1,
-            persists: PERSISTENCE,
-            widened_at: None,
-            deadline: None,
-            order: VecDeque::new(),
-        }
-    }
 }
 
 impl Rack {
@@ -92,9 +75,9 @@ impl Rack {
     }
 
     pub(super) fn on_recovered(&mut self) {
-        self.persists = self.persists.saturating_sub(1);
-        if self.persists == 0 {
-            self.factor = 1;
+        self.calm = self.calm.saturating_add(1);
+        if self.calm >= PERSISTENCE {
+            self.widened = 0;
         }
     }
 
@@ -102,8 +85,8 @@ impl Rack {
     fn on_duplicate(&mut self, una: u64, high: u64) {
         if self.widened_at.is_none_or(|round| una >= round) {
             self.widened_at = Some(high);
-            self.factor += 1;
-            self.persists = PERSISTENCE;
+            self.widened += 1;
+            self.calm = 0;
         }
     }
 
@@ -113,7 +96,7 @@ impl Rack {
             return Span::ZERO;
         }
         let shortest = self.shortest.unwrap_or(Span::ZERO).as_nanos();
-        let window = Span::from_nanos((shortest / 4).saturating_mul(self.factor));
+        let window = Span::from_nanos((shortest / 4).saturating_mul(self.widened + 1));
         let window = window.unwrap_or(Span::MAX);
         srtt.map_or(window, |srtt| window.min(srtt))
     }
@@ -181,8 +164,8 @@ impl Sender {
             entry.lost = true;
             entry.again = false;
             self.pipe -= before;
-            self.lost += 1;
-            tell_lost(self.rates.as_deref(), self.cc.as_mut(), self.lost, packet);
+            let rates = self.rates.as_deref();
+            tell_lost(rates, self.cc.as_mut(), &mut self.lost, packet);
             self.lost_below = self.lost_below.max(packet + 1);
             self.rtx_cursor = self.rtx_cursor.min(packet);
             rack.order.pop_front();
@@ -213,13 +196,13 @@ mod tests {
         sender.on_ack(at(400), &ack(7, &[]));
         sender.on_ack(at(400), &ack(7, &[(8, 10)]));
         assert_eq!(
-            (drain(&mut sender, at(400)), sender.fast_recoveries()),
+            (drain(&mut sender, at(400)), sender.events().fast_recoveries),
             (vec![], 0)
         );
         assert_eq!(sender.deadline(), Some(at(500)));
         assert_eq!(sender.on_timer(at(500)), Wake::Other);
         assert_eq!(drain(&mut sender, at(500)), [(7, 2)]);
-        assert_eq!(sender.fast_recoveries(), 1);
+        assert_eq!(sender.events().fast_recoveries, 1);
     }
 
     #[test]
@@ -239,7 +222,10 @@ mod tests {
         // One round trip later new data is there, the repeat is overdue at once: nothing was ever reordered.
         sender.on_ack(at(810), &ack(0, &[(1, 11)]));
         assert_eq!(drain(&mut sender, at(810))[0], (0, 3));
-        assert_eq!((sender.rto_events(), sender.fast_recoveries()), (0, 1));
+        assert_eq!(
+            (sender.events().timeouts, sender.events().fast_recoveries),
+            (0, 1)
+        );
     }
 
     #[test]
@@ -253,14 +239,14 @@ mod tests {
         // Now three that arrive above a gap are not enough; 430 + 100 ms are.
         sender.on_ack(at(431), &ack(4, &[(5, 8)]));
         assert_eq!(
-            (drain(&mut sender, at(431)), sender.fast_recoveries()),
+            (drain(&mut sender, at(431)), sender.events().fast_recoveries),
             (vec![], 0)
         );
         let due = sender.deadline().unwrap();
         assert_eq!(due, at(531));
         sender.on_ack(at(440), &ack(8, &[]));
         assert_eq!(sender.on_timer(due), Wake::Nothing);
-        assert_eq!(sender.fast_recoveries(), 0);
+        assert_eq!(sender.events().fast_recoveries, 0);
     }
 
     #[test]
@@ -282,7 +268,7 @@ mod tests {
         assert_eq!(drain(&mut sender, at(801)), []);
         let due = sender.deadline().unwrap();
         assert_eq!(
-            (sender.on_timer(due), sender.rto_events()),
+            (sender.on_timer(due), sender.events().timeouts),
             (Wake::Other, 0)
         );
         assert_eq!(drain(&mut sender, due), [(10, 2)]);

@@ -68,13 +68,14 @@ impl Rates {
     }
 }
 
-/// Tells `cc` that `packet` was found lost, as the last of `lost`, where rates are measured.
+/// Counts `packet` among the `lost`, and tells `cc` of it where rates are measured.
 pub(super) fn tell_lost(
     rates: Option<&Rates>,
     cc: &mut dyn CongestionControl,
-    lost: u64,
+    lost: &mut u64,
     packet: u64,
 ) {
+    *lost += 1;
     let Some(rates) = rates else {
         return;
     };
@@ -85,7 +86,7 @@ pub(super) fn tell_lost(
         cc.on_lost(&LostPacket {
             packet,
             in_flight_at_send: stamp.in_flight,
-            lost: lost - stamp.lost,
+            lost: *lost - stamp.lost,
             app_limited: stamp.app_limited,
             total_delivered: rates.delivered,
         });

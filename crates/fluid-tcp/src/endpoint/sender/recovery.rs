@@ -22,7 +22,7 @@ impl Sender {
     }
 
     pub(super) fn enter_recovery(&mut self, now: Time, delivered: u64) {
-        self.fast_recoveries += 1;
+        self.events.fast_recoveries += 1;
         let outstanding = self.high - self.una;
         // A mark of the same round trip has cut the window already (RFC 3168 §6.1.2).
         if !self.endpoint.ecn || self.una >= self.reduced_at {

@@ -55,9 +55,8 @@ impl Sender {
             entry.again = false;
             entry.lost = !entry.sacked;
             if news {
-                self.lost += 1;
                 let rates = self.rates.as_deref();
-                tell_lost(rates, self.cc.as_mut(), self.lost, packet);
+                tell_lost(rates, self.cc.as_mut(), &mut self.lost, packet);
             }
         }
         self.pipe = 0;
@@ -75,9 +74,8 @@ impl Sender {
             entry.lost = !entry.sacked;
             self.pipe = self.pipe + entry.in_pipe() - before;
             if news {
-                self.lost += 1;
                 let rates = self.rates.as_deref();
-                tell_lost(rates, self.cc.as_mut(), self.lost, packet);
+                tell_lost(rates, self.cc.as_mut(), &mut self.lost, packet);
             }
         }
         self.lost_below = self.lost_below.max(below);

@@ -112,7 +112,10 @@ fn the_third_packet_above_a_gap_makes_it_lost_and_halves_the_window() {
     }
     sender.on_ack(at(500), &ack(0, &[(1, 4)]));
     assert_eq!(drain(&mut sender, at(500)), [(0, 2)]);
-    assert_eq!((sender.snapshot().cwnd, sender.fast_recoveries()), (5.0, 1));
+    assert_eq!(
+        (sender.snapshot().cwnd, sender.events().fast_recoveries),
+        (5.0, 1)
+    );
     // Pipe is 7 now and falls with every packet that arrives; below 5 new data may go.
     for (end, expected) in [(5, 0), (6, 0), (7, 1), (8, 1)] {
         sender.on_ack(at(501), &ack(0, &[(1, end)]));
@@ -133,7 +136,7 @@ fn a_whole_window_of_losses_is_one_recovery() {
             sender.on_ack(at(1000), &ack(next, &[]));
             drain(&mut sender, at(1000));
         }
-        assert_eq!(sender.fast_recoveries(), 1, "{recovery:?}");
+        assert_eq!(sender.events().fast_recoveries, 1, "{recovery:?}");
         assert!(
             (sender.snapshot().ssthresh.unwrap() - 10.0).abs() < 1e-9,
             "{recovery:?}"
@@ -165,7 +168,10 @@ fn without_sack_a_partial_acknowledgement_sends_the_next_gap_and_a_full_one_ends
     assert_eq!(drain(&mut sender, at(1000)), [(4, 2)]);
     sender.on_ack(at(1500), &ack(10, &[]));
     assert!(sender.is_done());
-    assert_eq!((sender.snapshot().cwnd, sender.fast_recoveries()), (5.0, 1));
+    assert_eq!(
+        (sender.snapshot().cwnd, sender.events().fast_recoveries),
+        (5.0, 1)
+    );
     assert_eq!(sender.deadline(), None);
 }
 
@@ -192,7 +198,10 @@ fn without_sack_reno_ends_a_recovery_with_the_first_partial_acknowledgement() {
         sender.on_ack(at(1010), &ack(4, &[]));
     }
     assert_eq!(drain(&mut sender, at(1010))[0], (4, 2));
-    assert_eq!((sender.snapshot().cwnd, sender.fast_recoveries()), (3.0, 2));
+    assert_eq!(
+        (sender.snapshot().cwnd, sender.events().fast_recoveries),
+        (3.0, 2)
+    );
 }
 
 #[test]
@@ -226,7 +235,7 @@ fn without_sack_duplicates_of_what_was_sent_before_a_timeout_start_no_recovery()
         sender.on_ack(at(1600), &ack(8, &[]));
         drain(&mut sender, at(1600));
     }
-    assert_eq!(sender.fast_recoveries(), 0);
+    assert_eq!(sender.events().fast_recoveries, 0);
 }
 
 #[test]
@@ -247,7 +256,7 @@ fn without_sack_the_duplicates_of_a_needless_recovery_start_no_next_one() {
                 .filter(|(_, copy)| *copy > 1),
         );
     }
-    assert_eq!((again.len(), sender.fast_recoveries()), (1, 1));
+    assert_eq!((again.len(), sender.events().fast_recoveries), (1, 1));
     // The late ones arrive and everything is acknowledged; what was sent twice makes duplicates.
     sender.on_ack(at(600), &ack(20, &[]));
     drain(&mut sender, at(600));
@@ -256,7 +265,7 @@ fn without_sack_the_duplicates_of_a_needless_recovery_start_no_next_one() {
         sender.on_ack(at(1100), &ack(una, &[]));
         drain(&mut sender, at(1100));
     }
-    assert_eq!(sender.fast_recoveries(), 1);
+    assert_eq!(sender.events().fast_recoveries, 1);
 }
 
 #[test]
@@ -327,7 +336,7 @@ fn what_arrives_while_pacing_holds_its_repeat_back_is_not_sent_again() {
     assert_eq!(drain(&mut sender, at(500)), [(10, 1)]);
     sender.on_ack(at(501), &ack(1, &[(2, 5)]));
     assert_eq!(
-        (drain(&mut sender, at(501)), sender.fast_recoveries()),
+        (drain(&mut sender, at(501)), sender.events().fast_recoveries),
         (vec![], 1)
     );
     // The late packet comes, and all the rest with it.
@@ -361,7 +370,7 @@ fn a_mark_and_a_loss_of_one_round_trip_cut_the_window_once_and_the_receiver_is_t
     assert!((sender.snapshot().cwnd - 4.5).abs() < 1e-12);
     sender.on_ack(at(502), &ack(2, &[(3, 6)]));
     assert!((sender.snapshot().cwnd - 4.5).abs() < 1e-12);
-    assert_eq!(sender.fast_recoveries(), 1);
+    assert_eq!(sender.events().fast_recoveries, 1);
     assert_eq!(drain(&mut sender, at(502))[0], (2, 2));
     sender.on_ack(at(1000), &ack(10, &[]));
     let first = sender.next_packet(at(1000)).unwrap();
@@ -508,8 +517,8 @@ proptest! {
                     }
                 }
             }
-            if sender.fast_recoveries() > cuts {
-                cuts = sender.fast_recoveries();
+            if sender.events().fast_recoveries > cuts {
+                cuts = sender.events().fast_recoveries;
                 prop_assert_ne!(cut_at, Some(sender.una), "cut twice at {}", sender.una);
                 cut_at = Some(sender.una);
             }

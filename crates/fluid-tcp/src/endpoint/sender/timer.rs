@@ -46,7 +46,7 @@ impl Sender {
     }
 
     pub(super) fn on_timeout(&mut self, now: Time) {
-        self.rto_events += 1;
+        self.events.timeouts += 1;
         let again = matches!(self.phase, Phase::Loss { .. })
             && self.outstanding.front().is_some_and(|o| o.copies > 1);
         let cause = match self.endpoint.cut_from {

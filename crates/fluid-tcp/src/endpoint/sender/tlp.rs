@@ -133,7 +133,10 @@ mod tests {
         // The probe's SACK shows the gap; both packets before it are overdue by far.
         sender.on_ack(at(1200), &ack(7, &[(9, 10)]));
         assert_eq!(drain(&mut sender, at(1200)), [(7, 2), (8, 2)]);
-        assert_eq!((sender.rto_events(), sender.fast_recoveries()), (0, 1));
+        assert_eq!(
+            (sender.events().timeouts, sender.events().fast_recoveries),
+            (0, 1)
+        );
     }
 
     #[test]
@@ -164,7 +167,7 @@ mod tests {
             let before = sender.snapshot().cwnd;
             sender.on_ack(at(1610), &ack(21, &[]));
             assert_eq!(sender.snapshot().cwnd < before, lost);
-            assert_eq!(sender.rto_events(), 0);
+            assert_eq!(sender.events().timeouts, 0);
         }
     }
 

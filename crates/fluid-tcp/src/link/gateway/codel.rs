@@ -27,7 +27,7 @@ pub(super) static ENTRY: Entry = Entry {
 };
 
 /// A queue that drops from its head what stands for too long.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct CoDel {
     target: Span,
     interval: Span,
@@ -55,13 +55,7 @@ impl CoDel {
         Self {
             target,
             interval,
-            waiting: VecDeque::new(),
-            first_above: None,
-            dropping: false,
-            drop_next: Time::ZERO,
-            law_due: false,
-            count: 0,
-            last_count: 0,
+            ..Self::default()
         }
     }
 

@@ -18,7 +18,7 @@ const MANY: u8 = u8::MAX;
 const OVERHEAD: usize = 384;
 
 /// Some LLDUs that follow each other.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Block {
     base: Time,
     /// Transmission times from `base` on, ns.
@@ -38,11 +38,7 @@ impl Block {
     pub(super) fn starting(base: Time) -> Self {
         Self {
             base,
-            offsets: Vec::new(),
-            delays: Vec::new(),
-            attempts: Vec::new(),
-            long: Vec::new(),
-            many: Vec::new(),
+            ..Self::default()
         }
     }
 

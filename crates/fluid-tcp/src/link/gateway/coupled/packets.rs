@@ -10,7 +10,7 @@ use super::super::{Queued, Served};
 use crate::link::Service;
 
 /// How a packet is cut into codewords.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Shape {
     /// Data units of a packet, those of padding included.
     pub(super) data_units: u32,
@@ -130,7 +130,7 @@ impl Flight {
 }
 
 /// Packets in the order in which they were let in, numbered from 0.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Packets {
     shape: Shape,
     propagation: Span,
@@ -155,14 +155,8 @@ impl Packets {
         Self {
             shape,
             propagation,
-            flights: VecDeque::new(),
-            base: 0,
-            source: 0,
-            next_codeword: 0,
-            codewords_queued: 0,
-            hint: 0,
-            recent: VecDeque::new(),
             interleave,
+            ..Self::default()
         }
     }
 

@@ -1,0 +1,172 @@
+//! What both versions of BBR keep and do alike.
+
+use tmt_core::types::{Span, Time, to_f64};
+
+use super::aggregation::Aggregation;
+use super::filter::MaxFilter;
+use super::rounds::Rounds;
+use super::{MIN_PIPE, NOMINAL_RTT, PACING_MARGIN};
+use crate::congestion::{AckEvent, RateSample};
+
+/// How long `ProbeRTT` holds its window at least.
+const PROBE_RTT_DURATION: Span = Span::from_millis(200);
+
+/// Growth that shows that there may be more bandwidth, and round trips without it that show that there is none.
+const GROWTH: f64 = 1.25;
+const FULL_ROUNDS: u32 = 3;
+
+/// The estimator of a full pipe.
+#[derive(Debug, Clone, Default)]
+pub(in super::super) struct FullPipe {
+    /// Bandwidth when it last grew by a quarter, segments a second, and round trips since.
+    pub(in super::super) bw: f64,
+    rounds: u32,
+    /// It is full now: a plateau since the last reset shows it.
+    pub(in super::super) now: bool,
+    /// It has been, at some time.
+    pub(in super::super) reached: bool,
+}
+
+impl FullPipe {
+    /// `BBRResetFullBW`, from this delivery rate on.
+    pub(in super::super) fn reset(&mut self, bw: f64) {
+        self.bw = bw;
+        self.rounds = 0;
+        self.now = false;
+    }
+}
+
+/// The state of a sender that the versions share.
+#[derive(Debug, Clone, Default)]
+pub(in super::super) struct Base {
+    pub(in super::super) initial_window: f64,
+    pub(in super::super) cwnd: f64,
+    pub(in super::super) pacing_rate: f64,
+    has_seen_rtt: bool,
+    pub(in super::super) rounds: Rounds,
+    pub(in super::super) max_bw: MaxFilter,
+    pub(in super::super) full: FullPipe,
+    pub(in super::super) aggregation: Aggregation,
+    /// The sender has restarted from idle (`BBR.idle_restart`).
+    pub(in super::super) restarts: bool,
+    pub(in super::super) in_recovery: bool,
+    /// The last good window (`prior_cwnd`).
+    prior_cwnd: f64,
+    /// When `ProbeRTT` may end, and whether a round trip has passed; none before its volume is reached.
+    pub(in super::super) probe_rtt: Option<(Time, bool)>,
+}
+
+impl Base {
+    /// Before there is a round-trip time, paced at `gain` windows in the nominal one.
+    pub(in super::super) fn new(initial_window: f64, gain: f64) -> Self {
+        Self {
+            initial_window,
+            cwnd: initial_window,
+            pacing_rate: gain * initial_window / NOMINAL_RTT,
+            ..Self::default()
+        }
+    }
+
+    /// What the application held back counts only where it is more than is known; for `window` instants from `now`.
+    pub(in super::super) fn update_max_bw(&mut self, rate: &RateSample, now: u64, window: u64) {
+        if !rate.app_limited || rate.rate() >= self.max_bw.get() {
+            self.max_bw.update(now, window, rate.rate());
+        }
+    }
+
+    /// `BBRCheckFullBWReached`, `bbr_check_full_bw_reached`: with `bw` as of this sample.
+    pub(in super::super) fn check_full(&mut self, rate: &RateSample, bw: f64) {
+        let full = &mut self.full;
+        if rate.app_limited || full.now || !self.rounds.starts {
+            return;
+        }
+        if bw >= full.bw * GROWTH {
+            full.reset(bw);
+            return;
+        }
+        full.rounds += 1;
+        full.now = full.rounds >= FULL_ROUNDS;
+        full.reached |= full.now;
+    }
+
+    /// Paces at `gain` windows a round trip once the first one is measured; a microsecond at least.
+    pub(in super::super) fn on_first_rtt(&mut self, ack: &AckEvent, gain: f64, window: f64) {
+        if let Some(srtt) = ack.srtt.filter(|_| !self.has_seen_rtt) {
+            self.has_seen_rtt = true;
+            self.pacing_rate = gain * window / srtt.as_secs_f64().max(1e-6);
+        }
+    }
+
+    /// `BBRSetPacingRateWithGain`, `bbr_set_pacing_rate`
+    pub(in super::super) fn set_pacing_rate(&mut self, gain: f64, bw: f64) {
+        let rate = gain * PACING_MARGIN * bw;
+        if rate > 0.0 && (self.full.reached || rate > self.pacing_rate) {
+            self.pacing_rate = rate;
+        }
+    }
+
+    /// Lets the window grow by what was delivered: up to `target` once the pipe was full.
+    pub(in super::super) fn grow(&mut self, delivered: u64, target: f64) {
+        let early = to_f64(self.rounds.delivered) < self.initial_window;
+        let grown = self.cwnd + to_f64(delivered);
+        if self.full.reached {
+            self.cwnd = grown.min(target);
+        } else if self.cwnd < target || early {
+            self.cwnd = grown;
+        }
+        self.cwnd = self.cwnd.max(MIN_PIPE);
+    }
+
+    /// `BBRSaveCwnd`, `bbr_save_cwnd`: `cwnd` is good but in a recovery and where it `probes_rtt`.
+    pub(in super::super) fn save_cwnd(&mut self, cwnd: f64, probes_rtt: bool) {
+        let good = !self.in_recovery && !probes_rtt;
+        let known = if good { 0.0 } else { self.prior_cwnd };
+        self.prior_cwnd = known.max(cwnd);
+    }
+
+    /// `BBRRestoreCwnd`
+    fn restore_cwnd(&mut self) {
+        self.cwnd = self.cwnd.max(self.prior_cwnd);
+    }
+
+    /// A recovery begins; `cwnd` was the window before the loss.
+    pub(in super::super) fn begin_recovery(&mut self, cwnd: f64, probes_rtt: bool) {
+        self.save_cwnd(cwnd, probes_rtt);
+        self.in_recovery = true;
+    }
+
+    /// It is over, and the window of before is back.
+    pub(in super::super) fn end_recovery(&mut self) {
+        self.in_recovery = false;
+        self.restore_cwnd();
+    }
+
+    /// The sender starts again with nothing in the network.
+    pub(in super::super) fn restart(&mut self, now: Time) {
+        self.restarts = true;
+        self.aggregation.restart(now);
+    }
+
+    /// `BBRHandleProbeRTT`: holds `volume` segments for a time and a round trip; whether it has just ended.
+    pub(in super::super) fn holds_volume(&mut self, ack: &AckEvent, volume: f64) -> bool {
+        if let Some((_, round_done)) = &mut self.probe_rtt {
+            *round_done |= self.rounds.starts;
+            return *round_done && self.ends_probe_rtt(ack.now);
+        }
+        if to_f64(ack.pipe) <= volume {
+            self.probe_rtt = Some((ack.now.saturating_add(PROBE_RTT_DURATION), false));
+            self.rounds.restart();
+        }
+        false
+    }
+
+    /// `BBRCheckProbeRTTDone`: whether `ProbeRTT` is over; then the window of before is back.
+    pub(in super::super) fn ends_probe_rtt(&mut self, now: Time) -> bool {
+        let ends = self.probe_rtt.is_some_and(|(until, _)| now > until);
+        if ends {
+            self.probe_rtt = None;
+            self.restore_cwnd();
+        }
+        ends
+    }
+}
