@@ -16,7 +16,7 @@ use crate::simulation::delay::DelayParts;
 use crate::simulation::probe::{Probe, Refused};
 
 /// One packet's story.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
 pub struct Story {
     /// The flow, from 0.
     pub flow: usize,
@@ -280,11 +280,8 @@ impl Explain {
             story: Story {
                 flow,
                 packet,
-                copies: Vec::new(),
                 proxied: setup.path.split.is_some(),
-                told: None,
-                sacked: None,
-                acked: None,
+                ..Story::default()
             },
             end: setup.end,
             queue: 0,
