@@ -10,6 +10,7 @@ mod timeline_link;
 
 use std::collections::BTreeMap;
 
+use serde::Serialize;
 use tmt_core::types::{Span, Time};
 
 pub use overlap::Overlap;
@@ -18,19 +19,25 @@ pub use synthetic::SyntheticLink;
 pub use timeline_link::TimelineLink;
 
 /// What a link does with one packet.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct Service {
     /// Its first bit, or first LLDU, goes out.
+    #[serde(rename = "start_ns")]
     pub start: Time,
     /// Its last bit, or last LLDU, has gone out: the next packet may follow.
+    #[serde(rename = "end_ns")]
     pub end: Time,
     /// It reaches the receiver; none where it is lost on the way.
+    #[serde(skip)]
     pub arrival: Option<Time>,
     /// Part of the time from `end` to `arrival` that it travels; the rest is decoding and waiting for repairs.
+    #[serde(skip)]
     pub propagation: Span,
     /// Its first unit of link capacity: LLDU of the timeline, or ordinal of the packet.
+    #[serde(rename = "first_lldu")]
     pub first_unit: u64,
     /// Its last.
+    #[serde(rename = "last_lldu")]
     pub last_unit: u64,
 }
 

@@ -7,7 +7,7 @@ mod qlog;
 mod series;
 mod slots;
 
-pub use explain::{CopyStory, Explain, Story};
+pub use explain::{CopyDelay, CopyService, CopyStory, Explain, Lldus, Story};
 pub use packets::PacketLog;
 pub use pcap::{HEADERS, LARGEST, Pcap, PcapFlow};
 pub use qlog::Qlog;
@@ -16,8 +16,11 @@ pub use slots::SlotLog;
 
 use std::io::{self, Write};
 
+use serde::Serialize;
 use tmt_core::format::table::{Cell, Column, Kind, TableForm, TableWriter};
 use tmt_core::types::{Metadata, Span, Time};
+
+use crate::simulation::probe::Refused;
 
 /// Where rows go; the first error of the output is kept and ends the writing.
 #[derive(Debug)]
@@ -49,6 +52,39 @@ impl<W: Write + Send> Table<W> {
         match self.error {
             Some(error) => Err(error),
             None => self.writer.finish(),
+        }
+    }
+}
+
+/// What became of a copy.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(into = "&'static str")]
+pub enum Fate {
+    /// The run ended before it was known.
+    Open,
+    /// It reached the receiver.
+    Delivered,
+    /// The queue dropped it: it was full, or its discipline wanted so.
+    Queue,
+    /// Lost on the link.
+    Link,
+    /// A proxy had it already.
+    Duplicate,
+}
+
+keywords!(Fate { Open => "open", Delivered => "delivered", Queue => "queue", Link => "link", Duplicate => "duplicate" });
+
+impl From<Fate> for &'static str {
+    fn from(fate: Fate) -> Self {
+        fate.name()
+    }
+}
+
+impl From<Refused> for Fate {
+    fn from(why: Refused) -> Self {
+        match why {
+            Refused::Full => Self::Queue,
+            Refused::Duplicate => Self::Duplicate,
         }
     }
 }

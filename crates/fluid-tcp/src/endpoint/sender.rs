@@ -27,6 +27,7 @@ mod tlp;
 
 use std::collections::VecDeque;
 
+use serde::Serialize;
 use tmt_core::types::{Span, Time, to_f64};
 
 use crate::congestion::{AckEvent, Cause, CongestionControl, CongestionEvent};
@@ -70,7 +71,8 @@ pub enum Wake {
 }
 
 /// Why a packet is sent.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Why {
     /// For the first time.
     New,
@@ -79,6 +81,7 @@ pub enum Why {
     /// Again after a retransmission timeout.
     Timeout,
     /// Again, to find out whether the end of a flight is lost (RFC 8985 §7).
+    #[serde(rename = "tail_loss_probe")]
     TailProbe,
 }
 

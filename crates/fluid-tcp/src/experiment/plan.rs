@@ -151,22 +151,23 @@ impl LinkPlan {
         }
     }
 
-    /// Time from one round of a repeated trace to the next.
-    pub(super) fn period(&self) -> Option<Span> {
+    /// The rows that carry packets; none on a synthetic link.
+    fn trace(&self) -> Option<&TracePlan> {
         match self {
-            Self::Timeline(trace) => trace.period,
-            Self::Coupled(plan) => plan.trace.period,
+            Self::Timeline(trace) => Some(trace),
+            Self::Coupled(plan) => Some(&plan.trace),
             Self::Synthetic { .. } => None,
         }
     }
 
+    /// Time from one round of a repeated trace to the next.
+    pub(super) fn period(&self) -> Option<Span> {
+        self.trace()?.period
+    }
+
     /// Why a block of its trace could not be read.
     fn failure(&self) -> Option<String> {
-        match self {
-            Self::Timeline(trace) => trace.timeline.failure(),
-            Self::Coupled(plan) => plan.trace.timeline.failure(),
-            Self::Synthetic { .. } => None,
-        }
+        self.trace()?.timeline.failure()
     }
 }
 
@@ -189,19 +190,12 @@ impl Plan {
     #[must_use]
     pub fn runs(&self) -> Vec<RunId> {
         let (seed, seeds) = (self.resolved.seed().0, self.resolved.seeds().0);
-        match &self.starts {
-            None => (seed..seed + seeds)
-                .map(|seed| RunId { seed, offset: None })
-                .collect(),
-            Some(starts) => starts
-                .iter()
-                .enumerate()
-                .map(|(number, start)| RunId {
-                    seed,
-                    offset: Some((number, *start)),
-                })
-                .collect(),
-        }
+        let under = |seed| RunId { seed, offset: None };
+        let Some(starts) = &self.starts else {
+            return (seed..seed + seeds).map(under).collect();
+        };
+        let starts = starts.iter().copied().enumerate().map(Some);
+        starts.map(|offset| RunId { seed, offset }).collect()
     }
 
     /// The setup of a run.
@@ -290,17 +284,12 @@ impl Plan {
         match &self.link {
             LinkPlan::Timeline(timeline) => {
                 head.set("lldus_per_packet", timeline.lldus_per_packet.to_string());
-                head.set(
-                    "overlap",
-                    if timeline.shift.is_some() {
-                        Overlap::Shift
-                    } else {
-                        Overlap::Asap
+                match timeline.shift {
+                    Some(slot) => {
+                        head.set("overlap", Overlap::Shift.name());
+                        head.set("slot_ns", slot.as_nanos().to_string());
                     }
-                    .name(),
-                );
-                if let Some(slot) = timeline.shift {
-                    head.set("slot_ns", slot.as_nanos().to_string());
+                    None => head.set("overlap", Overlap::Asap.name()),
                 }
             }
             LinkPlan::Coupled(CoupledPlan { link, channel, .. }) => {
@@ -333,13 +322,9 @@ impl Plan {
         head.set("seed", seed.to_string());
         head.set("run_ends_ns", setup.end.as_nanos().to_string());
         for value in &self.overridden {
-            let Overridden {
-                key,
-                flag,
-                told,
-                used,
-            } = value;
-            head.push("overridden", format!("{key} {told} by {flag} {used}"));
+            let (told, used) = (value.told, value.used);
+            let text = format!("{} {told} by {} {used}", value.key, value.flag);
+            head.push("overridden", text);
         }
         if self.resolved.looped().0 {
             head.set("looped", "on");

@@ -1,16 +1,22 @@
-//! `--explain`: all that happened to one packet.
+//! `--explain`: all that happened to one packet, as JSON and in words. Times are integer nanoseconds in JSON.
 
-use tmt_core::types::Time;
+use std::collections::BTreeMap;
+use std::fmt;
 
+use serde::Serialize;
+use tmt_core::types::{Span, Time};
+
+use super::Fate;
 use crate::endpoint::receiver::Ack;
 use crate::endpoint::sender::Why;
+use crate::link::timeline::Timeline;
 use crate::link::{PacketCopy, Service};
 use crate::simulation::Setup;
 use crate::simulation::delay::DelayParts;
 use crate::simulation::probe::{Probe, Refused};
 
 /// One packet's story.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
 pub struct Story {
     /// The flow, from 0.
     pub flow: usize,
@@ -18,39 +24,241 @@ pub struct Story {
     pub packet: u64,
     /// Its copies in the order of sending.
     pub copies: Vec<CopyStory>,
-    /// When the receiver first told of it, among other things or by itself.
+    /// Whether a proxy answered the sender.
+    #[serde(skip)]
+    pub proxied: bool,
+    /// When the receiver, or the proxy, first sent an acknowledgement of it, among other things or by itself.
+    #[serde(rename = "receiver_told_ns")]
     pub told: Option<Time>,
     /// When the sender first learned of it from a SACK block.
+    #[serde(rename = "sacked_ns")]
     pub sacked: Option<Time>,
     /// When the sender learned that it and all before it were received.
+    #[serde(rename = "acked_ns")]
     pub acked: Option<Time>,
 }
 
 /// One copy's story.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct CopyStory {
     /// 1 for the first transmission.
     pub copy: u32,
     /// Why it was sent.
     pub why: Why,
     /// When it was sent.
+    #[serde(rename = "sent_ns")]
     pub sent: Time,
     /// When it reached the gateway; none where the run ended before.
+    #[serde(rename = "reached_ns", skip_serializing_if = "Option::is_none")]
     pub reached: Option<Time>,
     /// Packets that it met in the queue, the one in service included.
+    #[serde(rename = "queue_met_packets")]
     pub queue_met: u64,
-    /// Why the gateway did not take it in, if it did not.
-    pub refused: Option<Refused>,
     /// When the queue dropped it that had taken it in.
+    #[serde(rename = "dropped_ns", skip_serializing_if = "Option::is_none")]
     pub dropped: Option<Time>,
     /// What the link did with it; what lies behind the end of the run did not happen.
-    pub service: Option<Service>,
-    /// Whether the link lost it.
-    pub lost: bool,
+    pub service: Option<CopyService>,
+    /// What became of it.
+    pub fate: Fate,
     /// When it reached the receiver.
+    #[serde(rename = "delivered_ns")]
     pub delivered: Option<Time>,
     /// What its delay is made of, where it was delivered.
-    pub delay: Option<DelayParts>,
+    pub delay: Option<CopyDelay>,
+}
+
+/// A copy's delay.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct CopyDelay {
+    /// What it is made of.
+    #[serde(flatten)]
+    pub parts: DelayParts,
+    /// The sum of the parts.
+    #[serde(rename = "total_ns")]
+    pub total: Span,
+}
+
+/// What the link did with a copy.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct CopyService {
+    /// When the link served it, in which of its units.
+    #[serde(flatten)]
+    pub service: Service,
+    /// What became of its LLDUs, where a timeline says.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub lldus: Option<Lldus>,
+}
+
+/// What became of the LLDUs of a copy.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
+pub struct Lldus {
+    /// Delivered, by attempts; empty where the timeline does not give them.
+    pub attempts: BTreeMap<u32, u64>,
+    /// Delivered.
+    pub delivered: u64,
+    /// Lost.
+    pub lost: u64,
+    /// The one that was delivered last, and when, propagation left out.
+    pub latest: Option<(u64, Time)>,
+}
+
+impl Lldus {
+    /// Those that served a packet, of a timeline that may repeat every `period`.
+    fn of(timeline: &Timeline, period: Option<Span>, served: &Service) -> Self {
+        let mut lldus = Self::default();
+        let rows = timeline.len();
+        for unit in served.first_unit..=served.last_unit {
+            let index = unit % rows;
+            let Some((sent, delay)) = timeline.lldu(index) else {
+                continue;
+            };
+            if delay.is_zero() {
+                lldus.lost += 1;
+                continue;
+            }
+            lldus.delivered += 1;
+            if let Some(attempts) = timeline.attempts(index) {
+                *lldus.attempts.entry(attempts).or_insert(0) += 1;
+            }
+            let shift = period.and_then(|period| period.checked_mul(unit / rows));
+            let at = sent
+                .saturating_add(shift.unwrap_or(Span::ZERO))
+                .saturating_add(delay);
+            if lldus.latest.is_none_or(|(_, before)| at > before) {
+                lldus.latest = Some((unit, at));
+            }
+        }
+        lldus
+    }
+}
+
+impl Story {
+    /// Adds what became of the LLDUs of every copy that was served by `timeline`, which may repeat every `period`.
+    pub fn add_lldus(&mut self, timeline: &Timeline, period: Option<Span>) {
+        let served = self
+            .copies
+            .iter_mut()
+            .filter_map(|copy| copy.service.as_mut());
+        for served in served {
+            served.lldus = Some(Lldus::of(timeline, period, &served.service));
+        }
+    }
+}
+
+impl fmt::Display for Story {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "packet {} of flow {}", self.packet, self.flow)?;
+        for copy in &self.copies {
+            write!(f, "{copy}")?;
+        }
+        if let Some(told) = self.told {
+            let end = if self.proxied { "proxy" } else { "receiver" };
+            writeln!(
+                f,
+                "  {told}: the {end} sends the first acknowledgement that tells of it"
+            )?;
+        }
+        if let Some(sacked) = self.sacked {
+            writeln!(f, "  {sacked}: the sender learns of it from a SACK block")?;
+        }
+        match self.acked {
+            Some(acked) => writeln!(f, "  {acked}: acknowledged, with all before it"),
+            None => writeln!(f, "  not acknowledged by the end of the run"),
+        }
+    }
+}
+
+impl fmt::Display for CopyStory {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let why = match self.why {
+            Why::New => "sent for the first time",
+            Why::FastRetransmit => "sent again in a fast recovery",
+            Why::Timeout => "sent again after a retransmission timeout",
+            Why::TailProbe => "sent again as a tail loss probe",
+        };
+        writeln!(f, "  {}: copy {}, {why}", self.sent, self.copy)?;
+        let Some(reached) = self.reached else {
+            return writeln!(
+                f,
+                "    still on its way to the gateway at the end of the run"
+            );
+        };
+        if reached > self.sent {
+            writeln!(f, "    {reached}: at the gateway")?;
+        }
+        let met = match self.queue_met {
+            0 => "nothing in the queue".to_owned(),
+            1 => "1 packet in the queue".to_owned(),
+            met => format!("{met} packets in the queue"),
+        };
+        match (self.fate, self.dropped) {
+            (Fate::Duplicate, _) => return writeln!(f, "    the proxy had it already"),
+            (Fate::Queue, None) => return writeln!(f, "    met {met}, which was full: dropped"),
+            (Fate::Queue, Some(dropped)) => {
+                return writeln!(f, "    met {met}, and was dropped from it at {dropped}");
+            }
+            _ => writeln!(f, "    met {met}, and took place {}", self.queue_met + 1)?,
+        }
+        match &self.service {
+            Some(service) => write!(f, "{service}")?,
+            None => writeln!(f, "    still in the queue at the end of the run")?,
+        }
+        match (self.fate, self.delivered, &self.delay) {
+            (Fate::Link, ..) => writeln!(f, "    lost on the link"),
+            (_, Some(delivered), Some(CopyDelay { parts, total })) => {
+                writeln!(f, "    {delivered}: delivered, {total} after it was sent:")?;
+                let [propagation, queue, serialisation, wait] = parts.all();
+                writeln!(
+                    f,
+                    "      {propagation} propagation + {queue} queue + {serialisation} serialisation + {wait} decoding and ARQ/FEC"
+                )
+            }
+            _ if self.service.is_some() => {
+                writeln!(f, "    still on its way at the end of the run")
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+impl fmt::Display for CopyService {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Service {
+            start,
+            end,
+            first_unit,
+            last_unit,
+            ..
+        } = self.service;
+        let Some(lldus) = &self.lldus else {
+            return writeln!(
+                f,
+                "    {start} to {end}: on the link, as its packet {first_unit}"
+            );
+        };
+        writeln!(
+            f,
+            "    {start} to {end}: on the link, LLDUs {first_unit} to {last_unit}"
+        )?;
+        let mut words: Vec<String> = lldus
+            .attempts
+            .iter()
+            .map(|(attempts, count)| format!("{count} delivered in attempt {attempts}"))
+            .collect();
+        if words.is_empty() {
+            words.push(format!("{} delivered", lldus.delivered));
+        }
+        words.push(format!("{} lost", lldus.lost));
+        writeln!(f, "      {}", words.join(", "))?;
+        if let Some((lldu, arrived)) = lldus.latest {
+            writeln!(
+                f,
+                "      the last of them, LLDU {lldu}, decoded {arrived} (propagation left out)"
+            )?;
+        }
+        Ok(())
+    }
 }
 
 /// Listens for one packet.
@@ -60,8 +268,6 @@ pub struct Explain {
     end: Time,
     /// Packets in the gateway's buffer.
     queue: u64,
-    /// Whether a proxy keeps them until the link has acknowledged them.
-    proxied: bool,
     /// Packets that the flow sent at least once.
     sent: u64,
 }
@@ -74,14 +280,11 @@ impl Explain {
             story: Story {
                 flow,
                 packet,
-                copies: Vec::new(),
-                told: None,
-                sacked: None,
-                acked: None,
+                proxied: setup.path.split.is_some(),
+                ..Story::default()
             },
             end: setup.end,
             queue: 0,
-            proxied: setup.path.split.is_some(),
             sent: 0,
         }
     }
@@ -90,12 +293,14 @@ impl Explain {
     ///
     /// # Errors
     /// The packet was never sent.
-    pub fn finish(self) -> Result<Story, u64> {
+    pub fn finish(mut self) -> Result<Story, u64> {
         if self.story.copies.is_empty() {
-            Err(self.sent)
-        } else {
-            Ok(self.story)
+            return Err(self.sent);
         }
+        for copy in &mut self.story.copies {
+            copy.delay = copy.delay.filter(|_| copy.delivered.is_some());
+        }
+        Ok(self.story)
     }
 
     /// The copy that is meant, if it is one of the packet's.
@@ -131,10 +336,9 @@ impl Probe for Explain {
             sent: now,
             reached: None,
             queue_met: 0,
-            refused: None,
             dropped: None,
             service: None,
-            lost: false,
+            fate: Fate::Open,
             delivered: None,
             delay: None,
         });
@@ -152,7 +356,7 @@ impl Probe for Explain {
         let met = self.queue;
         if let Some(story) = self.copy(copy) {
             (story.reached, story.queue_met) = (Some(now), met);
-            story.refused = Some(why);
+            story.fate = why.into();
         }
     }
 
@@ -164,30 +368,39 @@ impl Probe for Explain {
         self.queue = self.queue.saturating_sub(1);
         if let Some(story) = self.copy(copy) {
             story.dropped = Some(now);
+            story.fate = Fate::Queue;
         }
     }
 
     fn on_service(&mut self, copy: PacketCopy, service: &Service) {
         let begins = service.start <= self.end;
         if let Some(story) = self.copy(copy).filter(|_| begins) {
-            story.service = Some(*service);
             let reached = story.reached;
-            story.delay = reached.and_then(|at| DelayParts::of(story.sent, at, service));
+            let parts = reached.and_then(|at| DelayParts::of(story.sent, at, service));
+            story.delay = parts.map(|parts| CopyDelay {
+                parts,
+                total: parts.total(),
+            });
+            story.service = Some(CopyService {
+                service: *service,
+                lldus: None,
+            });
         }
     }
 
     fn on_departure(&mut self, _left: Time, copy: PacketCopy, lost: bool) {
-        if !self.proxied {
+        // A proxy keeps it until the link has acknowledged it.
+        if !self.story.proxied {
             self.queue = self.queue.saturating_sub(1);
         }
-        if let Some(story) = self.copy(copy) {
-            story.lost = lost;
+        if let Some(story) = self.copy(copy).filter(|_| lost) {
+            story.fate = Fate::Link;
         }
     }
 
     fn on_delivered(&mut self, now: Time, copy: PacketCopy) {
         if let Some(story) = self.copy(copy) {
-            story.delivered = Some(now);
+            (story.fate, story.delivered) = (Fate::Delivered, Some(now));
         }
     }
 

@@ -6,7 +6,7 @@ use std::io::{self, Write};
 use tmt_core::format::table::{Cell, Column, Kind, TableForm};
 use tmt_core::types::{Metadata, Time};
 
-use super::{Table, always, count, maybe, span, time};
+use super::{Fate, Table, always, count, maybe, span, time};
 use crate::link::{PacketCopy, Service};
 use crate::simulation::Setup;
 use crate::simulation::delay::DelayParts;
@@ -32,20 +32,6 @@ const COLUMNS: &[Column] = &[
     maybe("delay_wait", Kind::Time),
     maybe("left", Kind::Time),
 ];
-
-/// What became of a copy.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Fate {
-    /// The run ended before it was known.
-    Open,
-    Delivered,
-    /// Dropped at the full queue.
-    Queue,
-    /// Lost on the link.
-    Link,
-    /// A proxy had it already.
-    Duplicate,
-}
 
 /// One row in the making.
 #[derive(Debug, Clone)]
@@ -152,13 +138,7 @@ impl<W: Write + Send> PacketLog<W> {
             count(service.map(|service| service.first_unit)),
             count(service.map(|service| service.last_unit)),
             time(delivered),
-            Cell::Word(match story.fate {
-                Fate::Open => "open",
-                Fate::Delivered => "delivered",
-                Fate::Queue => "queue",
-                Fate::Link => "link",
-                Fate::Duplicate => "duplicate",
-            }),
+            Cell::Word(story.fate.name()),
             time(story.acked),
             span(parts.map(|parts| parts.propagation)),
             span(parts.map(|parts| parts.queue)),
@@ -199,10 +179,7 @@ impl<W: Write + Send> Probe for PacketLog<W> {
     fn on_refused(&mut self, now: Time, copy: PacketCopy, why: Refused) {
         if let Some(story) = self.story(copy.ordinal) {
             story.enqueued = Some(now);
-            story.fate = match why {
-                Refused::Full => Fate::Queue,
-                Refused::Duplicate => Fate::Duplicate,
-            };
+            story.fate = why.into();
         }
         self.write_complete();
     }

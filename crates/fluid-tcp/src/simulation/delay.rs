@@ -1,20 +1,25 @@
 //! Where the delay of a packet comes from: four parts that add up to it, to the nanosecond.
 
+use serde::Serialize;
 use tmt_core::types::{Span, Time};
 
 use crate::link::Service;
 
 /// The delay of a delivered copy, from its sending to its delivery.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
 pub struct DelayParts {
     /// On the way at the speed of light: sender to queue, link to receiver.
+    #[serde(rename = "propagation_ns")]
     pub propagation: Span,
     /// From the queue's end to the first bit, or the first LLDU, on the link.
+    #[serde(rename = "queue_ns")]
     pub queue: Span,
     /// From the first to the last: on a timeline all LLDUs between them that are no packet's included.
+    #[serde(rename = "serialisation_ns")]
     pub serialisation: Span,
     /// From the last bit, or LLDU, to the time the packet was whole, propagation left out: decoding, and the
     /// wait for what ARQ or FEC had to repair. Zero on a synthetic link.
+    #[serde(rename = "wait_ns")]
     pub wait: Span,
 }
 

@@ -7,7 +7,7 @@ use std::io::{self, BufRead, BufReader};
 use clap::builder::{PossibleValuesParser, ValueParser};
 use clap::{Arg, ArgAction, ArgMatches, Command, FromArgMatches};
 use tmt_core::format::import::{
-    self, Files, Given, Import, ImportError, Importers, Key, Slots, Takes, spell,
+    self, Files, Given, Import, ImportError, Importers, Key, Takes, spell,
 };
 use tmt_core::pipeline::{StageError, produce};
 use tmt_core::types::{Metadata, Slot, Time};
@@ -227,24 +227,27 @@ pub(crate) fn run(args: &Args) -> Outcome {
         next.map_err(|error| inputs.failure(format, &error))
     };
     let written = write_slots(args, &head, next)?;
-    end(written, inputs.name(format), &*slots)
-}
-
-/// Rows that are all written, with the output that is yet to be made final.
-struct Written {
-    /// None where there is no row.
-    output: Option<Output>,
-    slots: u64,
+    slots.findings().iter().for_each(|text| tell(text));
+    let Some((output, rows)) = written else {
+        let name = inputs.name(format);
+        return Err(Failure::failed(format!(
+            "{name}: found no row, expected at least one"
+        )));
+    };
+    output.finish()?;
+    note!("convert", "{rows} slots");
+    Ok(())
 }
 
 /// Slots taken from a converter at a time.
 const BATCH: usize = 1 << 14;
 
+/// Writes all rows: the output, which is yet to be made final, and their number; none where there is no row.
 fn write_slots(
     args: &Args,
     head: &Metadata,
     mut next: impl FnMut() -> Outcome<Option<Slot>> + Send,
-) -> Outcome<Written> {
+) -> Outcome<Option<(Output, u64)>> {
     let mut writer = args.output.create(head)?;
     let name = args.output.name();
     let (mut slots, mut last) = (0u64, Time::ZERO);
@@ -271,18 +274,12 @@ fn write_slots(
     }
     if slots == 0 {
         // An input without a row is refused; nothing may look like a trace.
-        return Ok(Written {
-            output: None,
-            slots,
-        });
+        return Ok(None);
     }
     let output = writer
         .finish(&end_of_slots(slots, last, None))
         .map_err(|error| Failure::io(name, &error))?;
-    Ok(Written {
-        output: Some(output),
-        slots,
-    })
+    Ok(Some((output, slots)))
 }
 
 /// Why a conversion stopped.
@@ -295,17 +292,4 @@ impl From<StageError> for Stop {
     fn from(error: StageError) -> Self {
         Self::Stage(error)
     }
-}
-
-/// Tells what was found and makes the output final; an input without a row is refused.
-fn end(written: Written, name: &str, slots: &dyn Slots) -> Outcome {
-    slots.findings().iter().for_each(|text| tell(text));
-    let Some(output) = written.output else {
-        return Err(Failure::failed(format!(
-            "{name}: found no row, expected at least one"
-        )));
-    };
-    output.finish()?;
-    note!("convert", "{} slots", written.slots);
-    Ok(())
 }

@@ -1,5 +1,6 @@
 //! `tmt demo`: the scenario `clift-window64` of papers/001 §V on a synthetic channel, beside its Table I.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use fluid_tcp::congestion::Algorithm;
@@ -156,51 +157,46 @@ fn tcp(timeline: Timeline, end: &EndLine, data_share: f64) -> Outcome<RunReport>
     Ok(simulation::run(&setup, link, &mut NoProbe))
 }
 
-/// A row of papers/001 Table I: name, the published values, ours.
-type Row = (&'static str, [&'static str; 3], fn(&Chain) -> String);
-
-/// Table I as printed (fixtures/reference/clift_table1_metrics.csv).
-const TABLE: [Row; 13] = [
-    ("bandwidth used %", ["13", "17", "23"], |c| {
-        percent(c.bandwidth_used, 1)
-    }),
-    ("goodput kbps", ["305", "351", "390"], |c| {
-        number(c.tcp.total.metrics.goodput_bps.map(|bps| bps / 1e3), 0)
-    }),
-    ("mean coding ratio %", ["95", "80", "65"], |c| {
-        percent(c.mean_coding_ratio, 1)
-    }),
-    ("packet delay min ms", ["287", "287", "288"], |c| {
-        delay(c.tcp.total.metrics.delay_min_s)
-    }),
-    ("packet delay mean ms", ["288", "288", "289"], |c| {
-        delay(c.tcp.total.metrics.delay_mean_s)
-    }),
-    ("packet delay max ms", ["383", "341", "327"], |c| {
-        delay(c.tcp.total.metrics.delay_max_s)
-    }),
-    ("link retransmissions 0 %", ["99", "98", "99"], |c| {
-        link_retransmissions(c, 0)
-    }),
-    ("link retransmissions 1 %", ["0.7", "1.4", "0.6"], |c| {
-        link_retransmissions(c, 1)
-    }),
-    ("link retransmissions 2 %", ["0.04", "0.03", "0.01"], |c| {
-        link_retransmissions(c, 2)
-    }),
-    ("link retransmissions 3 %", ["0.0007", "0", "0"], |c| {
-        link_retransmissions(c, 3)
-    }),
-    ("TCP retransmissions 0 %", ["98", "99", "99"], |c| {
-        tcp_retransmissions(c, 0)
-    }),
-    ("TCP retransmissions 1 %", ["1.5", "0.6", "0.7"], |c| {
-        tcp_retransmissions(c, 1)
-    }),
-    ("TCP retransmissions 2 %", ["0.1", "0.1", "0"], |c| {
-        tcp_retransmissions(c, 2)
-    }),
+/// Table I as printed (fixtures/reference/clift_table1_metrics.csv): a row's name, and its value for each scheme.
+const TABLE: [(&str, [&str; 3]); 13] = [
+    ("bandwidth used %", ["13", "17", "23"]),
+    ("goodput kbps", ["305", "351", "390"]),
+    ("mean coding ratio %", ["95", "80", "65"]),
+    ("packet delay min ms", ["287", "287", "288"]),
+    ("packet delay mean ms", ["288", "288", "289"]),
+    ("packet delay max ms", ["383", "341", "327"]),
+    ("link retransmissions 0 %", ["99", "98", "99"]),
+    ("link retransmissions 1 %", ["0.7", "1.4", "0.6"]),
+    ("link retransmissions 2 %", ["0.04", "0.03", "0.01"]),
+    ("link retransmissions 3 %", ["0.0007", "0", "0"]),
+    ("TCP retransmissions 0 %", ["98", "99", "99"]),
+    ("TCP retransmissions 1 %", ["1.5", "0.6", "0.7"]),
+    ("TCP retransmissions 2 %", ["0.1", "0.1", "0"]),
 ];
+
+impl Chain {
+    /// Our values of the rows of [`TABLE`].
+    fn cells(&self) -> [String; TABLE.len()] {
+        let metrics = &self.tcp.total.metrics;
+        let (attempts, again) = (&self.link.attempts, &metrics.retransmissions);
+        [
+            percent(self.bandwidth_used, 1),
+            number(metrics.goodput_bps.map(|bps| bps / 1e3), 0),
+            percent(self.mean_coding_ratio, 1),
+            delay(metrics.delay_min_s),
+            delay(metrics.delay_mean_s),
+            delay(metrics.delay_max_s),
+            // The first attempt repeats nothing.
+            percent(share(attempts, 1), 4),
+            percent(share(attempts, 2), 4),
+            percent(share(attempts, 3), 4),
+            percent(share(attempts, 4), 4),
+            percent(share(again, 0), 2),
+            percent(share(again, 1), 2),
+            percent(share(again, 2), 2),
+        ]
+    }
+}
 
 fn percent(share: Option<f64>, decimals: usize) -> String {
     number(share.map(|share| share * 100.0), decimals)
@@ -210,19 +206,10 @@ fn delay(seconds: Option<f64>) -> String {
     number(seconds.map(|seconds| seconds * 1e3), 0)
 }
 
-/// Share of the delivered LLDUs that were sent again so often.
-fn link_retransmissions(chain: &Chain, again: u32) -> String {
-    let attempts = &chain.link.attempts;
-    let all: u64 = attempts.values().sum();
-    let share = ratio(attempts.get(&(again + 1)).copied().unwrap_or(0), all);
-    percent(share, 4)
-}
-
-/// Share of the packets that were sent again so often.
-fn tcp_retransmissions(chain: &Chain, again: u32) -> String {
-    let sent = &chain.tcp.total.metrics.retransmissions;
-    let all: u64 = sent.values().sum();
-    percent(ratio(sent.get(&again).copied().unwrap_or(0), all), 2)
+/// Share that `times` has of all counts.
+fn share(counts: &BTreeMap<u32, u64>, times: u32) -> Option<f64> {
+    let count = counts.get(&times).copied().unwrap_or(0);
+    ratio(count, counts.values().sum())
 }
 
 fn text(chains: &[Chain]) -> String {
@@ -231,12 +218,13 @@ fn text(chains: &[Chain]) -> String {
         headings.extend([format!("{scheme} paper"), "ours".to_owned()]);
     }
     let mut report = Report::new(headings);
-    for (name, published, ours) in TABLE {
-        let values = published
-            .iter()
-            .zip(chains)
-            .flat_map(|(paper, chain)| [(*paper).to_owned(), ours(chain)]);
-        report.row(name, values);
+    let ours: Vec<_> = chains.iter().map(Chain::cells).collect();
+    for (row, (name, published)) in TABLE.into_iter().enumerate() {
+        let both = published.into_iter().zip(&ours);
+        report.row(
+            name,
+            both.flat_map(|(paper, ours)| [paper.to_owned(), ours[row].clone()]),
+        );
     }
     let erased = chains
         .first()

@@ -9,12 +9,12 @@ mod report;
 mod spool;
 
 pub(crate) use args::Args;
-use explain::Explanation;
 use given::Source;
 use logs::Logs;
 use spool::Files;
 
 use fluid_tcp::experiment::{Plan, RunId};
+use fluid_tcp::log::Story;
 use fluid_tcp::simulation::metrics::RunReport;
 use fluid_tcp::simulation::probe::NoProbe;
 use rayon::prelude::*;
@@ -73,7 +73,7 @@ fn logged(
     plan: &Plan,
     run: RunId,
     outputs: &mut Vec<Output>,
-    explanations: &mut Vec<Explanation>,
+    explanations: &mut Vec<Story>,
 ) -> Outcome<RunReport> {
     let setup = plan.setup(run);
     let mut logs = Logs::open(args, plan, &setup, run)?;

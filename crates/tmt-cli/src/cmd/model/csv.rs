@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use tmt_core::model::{Model, Outcome as Answer, Quantity, Value};
 
 use super::{Point, models};
-use crate::exit::{Failure, Outcome};
+use crate::exit::Outcome;
+use crate::output;
 
 /// The name of the column of remarks.
 const NOTES: &str = "notes";
@@ -65,7 +66,6 @@ pub(super) fn of(model: &Model, points: &[Point]) -> Outcome<Vec<u8>> {
             key.name.to_owned()
         }
     });
-    let keys: Vec<String> = keys.collect();
     let results: Vec<String> = columns
         .iter()
         .flat_map(|names| names.values().cloned())
@@ -80,25 +80,16 @@ pub(super) fn of(model: &Model, points: &[Point]) -> Outcome<Vec<u8>> {
             .chain([notes])
             .collect()
     });
-    let notes = NOTES.to_owned();
-    let head: Vec<String> = keys
-        .iter()
-        .chain(&results)
-        .cloned()
-        .chain([notes])
-        .collect();
-    table(std::iter::once(head).chain(rows))
+    let head = keys
+        .chain(results.iter().cloned())
+        .chain([NOTES.to_owned()]);
+    table(std::iter::once(head.collect()).chain(rows))
 }
 
 /// Rows as CSV.
 fn table(rows: impl IntoIterator<Item = Vec<String>>) -> Outcome<Vec<u8>> {
-    let mut writer = csv::Writer::from_writer(Vec::new());
-    for row in rows {
-        writer.write_record(row).map_err(Failure::failed)?;
-    }
-    writer
-        .into_inner()
-        .map_err(|error| Failure::failed(error.error()))
+    let mut rows = rows.into_iter();
+    output::csv(|writer| rows.try_for_each(|row| writer.write_record(row)))
 }
 
 /// The models' table.

@@ -5,13 +5,6 @@ use tmt_core::model::Model;
 /// Keys, results, source and notes.
 pub(super) fn of(model: &Model) -> String {
     let mut text = String::from("Keys:\n");
-    let width = |texts: &[String]| {
-        texts
-            .iter()
-            .map(|text| text.chars().count())
-            .max()
-            .unwrap_or(0)
-    };
     let keys: Vec<String> = model
         .keys
         .iter()
@@ -20,7 +13,7 @@ pub(super) fn of(model: &Model) -> String {
             None => format!("{}=", key.name),
         })
         .collect();
-    let wide = width(&keys);
+    let wide = width(keys.iter().map(String::as_str));
     for (key, name) in model.keys.iter().zip(&keys) {
         text.push_str(&format!(
             "  {name:wide$}  {} ({})\n",
@@ -29,12 +22,7 @@ pub(super) fn of(model: &Model) -> String {
         ));
     }
     text.push_str("\nResults:\n");
-    let names: Vec<String> = model
-        .results
-        .iter()
-        .map(|field| field.name.to_owned())
-        .collect();
-    let wide = width(&names);
+    let wide = width(model.results.iter().map(|field| field.name));
     for field in model.results {
         text.push_str(&format!("  {:wide$}  {}\n", field.name, field.about));
     }
@@ -50,4 +38,10 @@ pub(super) fn of(model: &Model) -> String {
         model.name, model.example
     ));
     text
+}
+
+/// Characters of the longest text.
+fn width<'a>(texts: impl Iterator<Item = &'a str>) -> usize {
+    let lengths = texts.map(|text| text.chars().count());
+    lengths.max().unwrap_or(0)
 }

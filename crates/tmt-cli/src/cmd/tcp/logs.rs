@@ -1,13 +1,15 @@
 //! What a run writes down beside its report: files that watch it.
 
-use fluid_tcp::experiment::{Experiment, LinkKind, PathKind, Plan, RunId};
-use fluid_tcp::log::{Explain, HEADERS, LARGEST, PacketLog, Pcap, PcapFlow, Qlog, Series, SlotLog};
+use fluid_tcp::experiment::{Experiment, LinkKind, LinkPlan, PathKind, Plan, RunId};
+use fluid_tcp::log::{
+    Explain, HEADERS, LARGEST, PacketLog, Pcap, PcapFlow, Qlog, Series, SlotLog, Story,
+};
 use fluid_tcp::simulation::Setup;
 use fluid_tcp::simulation::probe::{All, Probe};
 use tmt_core::format::table::TableForm;
 
 use super::args::Args;
-use super::explain::{Explanation, PacketFlag};
+use super::explain::PacketFlag;
 use crate::exit::{Failure, Outcome};
 use crate::output::{Output, is_stdout, refuse_twice};
 use crate::provenance::{TOOL, new_head};
@@ -63,15 +65,10 @@ pub(super) fn check_flow(args: &Args, flows: usize) -> Outcome {
 
 /// Refuses logs that do not go with `experiment`, and names that cannot be written, or not by all runs.
 pub(super) fn check(args: &Args, experiment: &Experiment) -> Outcome {
-    let beside_comparison = [
-        ("--packets", args.packets.is_some()),
-        ("--slots", args.slots.is_some()),
-        ("--series", args.series.is_some()),
-        ("--pcap", args.pcap.is_some()),
-        ("--qlog", args.qlog.is_some()),
-        ("--explain", args.explain.is_some()),
-    ];
-    if let Some((flag, _)) = beside_comparison.iter().find(|(_, given)| *given)
+    let files = files(args);
+    let explained = args.explain.map(|_| "--explain");
+    let mut watched = files.iter().map(|(flag, _)| *flag).chain(explained);
+    if let Some(flag) = watched.next()
         && experiment.compares()
     {
         return Err(Failure::usage(format!(
@@ -90,7 +87,6 @@ pub(super) fn check(args: &Args, experiment: &Experiment) -> Outcome {
     {
         TableForm::of_name(path).map_err(Failure::usage)?;
     }
-    let files = files(args);
     if args.pcap.is_some() && experiment.path() == PathKind::Split {
         return Err(Failure::usage(
             "--pcap: a split path has two connections, a capture shows the ends of one",
@@ -109,10 +105,15 @@ pub(super) fn check(args: &Args, experiment: &Experiment) -> Outcome {
         )));
     }
     for (flag, path) in &files {
-        if experiment.offsets.is_some_and(|offsets| offsets.count > 1) && !path.contains("{offset}")
-        {
+        let offsets = experiment.offsets.map_or(1, |offsets| offsets.count);
+        let several = [
+            (offsets > 1, "{offset}"),
+            (experiment.seeds().0 > 1, "{seed}"),
+        ];
+        let lacking = |(several, key): &(bool, &str)| *several && !path.contains(key);
+        if let Some((_, key)) = several.into_iter().find(lacking) {
             return Err(Failure::usage(format!(
-                "{flag} of several runs needs {{offset}} in the file's name"
+                "{flag} of several runs needs {key} in the file's name"
             )));
         }
         if experiment.offsets.is_none() && path.contains("{offset}") {
@@ -120,22 +121,16 @@ pub(super) fn check(args: &Args, experiment: &Experiment) -> Outcome {
                 "{flag} {path}: {{offset}} has no meaning without --offsets"
             )));
         }
-        if experiment.seeds().0 > 1 && !path.contains("{seed}") {
-            return Err(Failure::usage(format!(
-                "{flag} of several runs needs {{seed}} in the file's name"
-            )));
-        }
-        if is_stdout(path) && args.output.as_deref().is_none_or(is_stdout) {
-            return Err(Failure::usage(format!(
-                "{flag} - and the report cannot both go to stdout: say --output"
-            )));
-        }
     }
-    let saves_to_stdout = args.save_params.as_deref().is_some_and(is_stdout);
-    if saves_to_stdout && args.output.as_deref().is_none_or(is_stdout) {
-        return Err(Failure::usage(
-            "--save-params - and the report cannot both go to stdout: say --output",
-        ));
+    let saved = args.save_params.clone().map(|path| ("--save-params", path));
+    let beside = files.iter().chain(&saved);
+    let mut to_stdout = beside.filter(|(_, path)| is_stdout(path));
+    if let Some((flag, _)) = to_stdout.next()
+        && args.output.as_deref().is_none_or(is_stdout)
+    {
+        return Err(Failure::usage(format!(
+            "{flag} - and the report cannot both go to stdout: say --output"
+        )));
     }
     // One file may be both ways of the link.
     let trace = experiment.trace.as_ref().map(|file| &file.0);
@@ -179,16 +174,17 @@ impl<'a> Logs<'a> {
         plan.describe(&mut head, setup, run.seed);
         head.push("log", "packets");
         let packets = table(args.packets.as_deref(), |path, form| {
-            PacketLog::new(open(path)?, form, &head, setup).map_err(|e| io(path, &e))
+            PacketLog::new(open(path)?, form, &head, setup).map_err(|e| Failure::io(path, &e))
         })?;
         head.set("log", "series");
         let series = table(args.series.as_deref(), |path, form| {
             let interval = args.series_interval;
-            Series::new(open(path)?, form, &head, flows, interval).map_err(|e| io(path, &e))
+            Series::new(open(path)?, form, &head, flows, interval)
+                .map_err(|e| Failure::io(path, &e))
         })?;
         head.set("log", "slots");
         let slots = table(args.slots.as_deref(), |path, form| {
-            SlotLog::new(open(path)?, form, &head).map_err(|e| io(path, &e))
+            SlotLog::new(open(path)?, form, &head).map_err(|e| Failure::io(path, &e))
         })?;
         let pcap = args.pcap.as_deref().map(|path| {
             let flows = setup.flows.iter().map(|flow| PcapFlow {
@@ -196,11 +192,12 @@ impl<'a> Logs<'a> {
                 rwnd: flow.endpoint.rwnd,
             });
             let [sender, receiver] = ENDS.map(|end| open(&capture(path, end)));
-            Pcap::new(sender?, receiver?, setup.packet, flows).map_err(|e| io(path, &e))
+            Pcap::new(sender?, receiver?, setup.packet, flows).map_err(|e| Failure::io(path, &e))
         });
         let qlog = args.qlog.as_deref().map(|path| {
             let output = open(path)?;
-            Qlog::new(output, setup.packet, flows, TOOL, &plan.settings).map_err(|e| io(path, &e))
+            Qlog::new(output, setup.packet, flows, TOOL, &plan.settings)
+                .map_err(|e| Failure::io(path, &e))
         });
         let explain = args
             .explain
@@ -233,40 +230,37 @@ impl<'a> Logs<'a> {
     }
 
     /// Writes what is left, and gives the story that was asked for; the files are yet to be made final.
-    pub(super) fn finish(
-        self,
-        plan: &Plan,
-        outputs: &mut Vec<Output>,
-    ) -> Outcome<Option<Explanation>> {
+    pub(super) fn finish(self, plan: &Plan, outputs: &mut Vec<Output>) -> Outcome<Option<Story>> {
         let args = self.args;
-        let named = |path: &Option<String>, error: &std::io::Error| {
-            io(path.as_deref().unwrap_or_default(), error)
-        };
-        if let Some(log) = self.packets {
-            outputs.push(log.finish().map_err(|error| named(&args.packets, &error))?);
+        let pcap = self.pcap.map(Pcap::finish).transpose();
+        let logs = [
+            (&args.packets, self.packets.map(PacketLog::finish)),
+            (&args.series, self.series.map(Series::finish)),
+            (&args.slots, self.slots.map(SlotLog::finish)),
+            (&args.qlog, self.qlog.map(Qlog::finish)),
+        ];
+        for (path, log) in logs {
+            outputs.extend(
+                log.transpose()
+                    .map_err(|error| failed(path.as_ref(), &error))?,
+            );
         }
-        if let Some(log) = self.series {
-            outputs.push(log.finish().map_err(|error| named(&args.series, &error))?);
-        }
-        if let Some(log) = self.slots {
-            outputs.push(log.finish().map_err(|error| named(&args.slots, &error))?);
-        }
-        if let Some(log) = self.pcap {
-            outputs.extend(log.finish().map_err(|error| named(&args.pcap, &error))?);
-        }
-        if let Some(log) = self.qlog {
-            outputs.push(log.finish().map_err(|error| named(&args.qlog, &error))?);
-        }
+        let pcap = pcap.map_err(|error| failed(args.pcap.as_ref(), &error))?;
+        outputs.extend(pcap.into_iter().flatten());
         let (Some(explain), Some(PacketFlag { flow, packet })) = (self.explain, args.explain)
         else {
             return Ok(None);
         };
-        match explain.finish() {
-            Ok(story) => Ok(Some(Explanation::new(plan, &story))),
-            Err(sent) => Err(Failure::failed(format!(
+        let mut story = explain.finish().map_err(|sent| {
+            Failure::failed(format!(
                 "--explain: packet {packet} of flow {flow} was never sent: found {sent} packets sent, counted from 0"
-            ))),
+            ))
+        })?;
+        // A packet's slots do not say what became of its LLDUs: their repeats are not among them.
+        if let LinkPlan::Timeline(link) = &plan.link {
+            story.add_lldus(&link.timeline, link.period);
         }
+        Ok(Some(story))
     }
 }
 
@@ -279,6 +273,7 @@ fn table<T>(
         .transpose()
 }
 
-fn io(path: &str, error: &std::io::Error) -> Failure {
-    Failure::io(path, error)
+/// The failure of the log that went to `path`.
+fn failed(path: Option<&String>, error: &std::io::Error) -> Failure {
+    Failure::io(path.map_or("", |path| path), error)
 }

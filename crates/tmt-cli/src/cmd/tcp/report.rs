@@ -3,12 +3,12 @@
 use std::collections::BTreeMap;
 
 use fluid_tcp::experiment::{FlowPlan, LinkPlan, Params, Plan, RunId};
+use fluid_tcp::log::Story;
 use fluid_tcp::simulation::metrics::{Metrics, RunReport, Total};
 use fluid_tcp::simulation::replications::{Columns, Estimate};
 use serde::Serialize;
 use tmt_core::types::{Bytes, to_f64};
 
-use super::explain::Explanation;
 use crate::provenance::TOOL;
 use crate::table::{self, number};
 
@@ -42,7 +42,7 @@ struct Run {
     total: RunTotal,
     /// The packet that `--explain` asks for.
     #[serde(skip_serializing_if = "Option::is_none")]
-    explanation: Option<Explanation>,
+    explanation: Option<Story>,
 }
 
 #[derive(Debug, Serialize)]
@@ -151,7 +151,7 @@ impl Report {
     }
 
     /// With one packet's story from each run; none at all where none was asked for.
-    pub(crate) fn explained(mut self, explanations: Vec<Explanation>) -> Self {
+    pub(crate) fn explained(mut self, explanations: Vec<Story>) -> Self {
         for (run, explanation) in self.runs.iter_mut().zip(explanations) {
             run.explanation = Some(explanation);
         }

@@ -3,8 +3,8 @@
 use serde::Serialize;
 
 use super::figure::{Bound, Comparison, Figure, Runs};
-use crate::exit::{Failure, Outcome};
-use crate::output::{Output, json};
+use crate::exit::Outcome;
+use crate::output::{self, Output, json};
 use crate::table::{Report, significant};
 
 /// A figure with all its rows.
@@ -194,21 +194,15 @@ fn maybe(value: Option<f64>) -> String {
 
 /// All figures in one table.
 pub(super) fn csv(figures: &[FigureReport]) -> Outcome<Vec<u8>> {
-    let mut writer = csv::Writer::from_writer(Vec::new());
-    let head = COLUMNS.map(|(name, _)| name);
-    writer.write_record(head).map_err(Failure::failed)?;
-    for figure in figures {
-        for row in &figure.rows {
-            let record = COLUMNS.map(|(_, field)| field(figure, row));
-            writer.write_record(record).map_err(Failure::failed)?;
+    output::csv(|writer| {
+        writer.write_record(COLUMNS.map(|(name, _)| name))?;
+        for figure in figures {
+            for row in &figure.rows {
+                writer.write_record(COLUMNS.map(|(_, field)| field(figure, row)))?;
+            }
         }
-    }
-    written(writer)
-}
-
-fn written(writer: csv::Writer<Vec<u8>>) -> Outcome<Vec<u8>> {
-    let bytes = writer.into_inner();
-    bytes.map_err(|error| Failure::failed(error.error()))
+        Ok(())
+    })
 }
 
 /// A figure's entry in the list.
@@ -227,7 +221,7 @@ pub(super) fn list(
     as_json: bool,
     as_csv: bool,
 ) -> Outcome {
-    let entries = figures.map(|figure| Entry {
+    let mut entries = figures.map(|figure| Entry {
         figure: figure.name,
         about: figure.about,
         tolerance: figure.tolerance,
@@ -237,11 +231,8 @@ pub(super) fn list(
         return json(output, &entries.collect::<Vec<_>>());
     }
     if as_csv {
-        let mut writer = csv::Writer::from_writer(Vec::new());
-        for entry in entries {
-            writer.serialize(entry).map_err(Failure::failed)?;
-        }
-        return output.write(&written(writer)?);
+        let bytes = output::csv(|writer| entries.try_for_each(|entry| writer.serialize(entry)))?;
+        return output.write(&bytes);
     }
     let mut report =
         Report::new(["figure", "what is compared", "tolerance %", "duration s"]).left(1);
