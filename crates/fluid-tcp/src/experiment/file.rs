@@ -52,10 +52,10 @@ impl ParameterFile {
             let key = line
                 .and_then(|line| line.split('=').next())
                 .unwrap_or_default();
-            let message = format!(
-                "{}: found {message}, expected each key once, in lines such as rtt = \"500ms\"",
-                key.trim()
-            );
+            let message = match message {
+                "duplicate key" => format!("{}: found more than once, expected once", key.trim()),
+                _ => format!("{message}; expected lines such as rtt = \"500ms\""),
+            };
             refuse(text, &at, message)
         })?;
         let mut file = Self::default();
@@ -66,11 +66,21 @@ impl ParameterFile {
             let place = place(text, &key.span());
             let key_text = key.get_ref().as_ref();
             if key_text == VERSION {
-                file.version = value.get_ref().as_str().map(str::to_owned);
+                let found = text.get(value.span()).unwrap_or_default();
+                let version = value.get_ref().as_str().ok_or_else(|| {
+                    let message = format!("{VERSION}: found {found}, expected a text");
+                    refuse(text, &value.span(), message)
+                })?;
+                file.version = Some(version.to_owned());
                 continue;
             }
-            let parameter = Parameter::of(key_text)
-                .ok_or_else(|| refuse(text, &key.span(), unknown(key_text)))?;
+            let parameter = Parameter::of(key_text).ok_or_else(|| {
+                refuse(
+                    text,
+                    &key.span(),
+                    unknown(key_text, file.version.as_deref()),
+                )
+            })?;
             let refuse =
                 |why: String| refuse(text, &value.span(), format!("{}: {why}", parameter.key));
             let texts = texts(parameter.kind, &value).ok_or_else(|| {
@@ -107,7 +117,9 @@ fn texts(kind: Kind, value: &Spanned<DeValue<'_>>) -> Option<Vec<String>> {
         (DeValue::Boolean(on), Kind::Switch | Kind::Flag) => {
             if *on { "on" } else { "off" }.to_owned()
         }
-        (DeValue::Integer(number), Kind::Count(..) | Kind::Probability | Kind::Text(..)) => {
+        (DeValue::Integer(number), Kind::Count(..) | Kind::Probability | Kind::Text(..))
+            if number.radix() == 10 =>
+        {
             number.as_str().replace('_', "")
         }
         (DeValue::Float(number), Kind::Probability) => number.as_str().replace('_', ""),
@@ -140,16 +152,26 @@ fn refuse(text: &str, at: &Range<usize>, message: String) -> FileError {
     }
 }
 
+/// Two keys are taken for alike from here on.
+const ALIKE: f64 = 0.8;
+
 /// Says that `key` is unknown, and names the nearest one.
-fn unknown(key: &str) -> String {
+fn unknown(key: &str, version: Option<&str>) -> String {
     let likeness = |known: &&Parameter| strsim::jaro_winkler(key, known.key);
     let nearest = PARAMETERS
         .iter()
         .max_by(|one, other| likeness(one).total_cmp(&likeness(other)));
-    let nearest = nearest.map_or_else(String::new, |parameter| {
-        format!(" (did you mean {}?)", parameter.key)
+    let nearest = nearest
+        .filter(|parameter| likeness(parameter) > ALIKE)
+        .map_or_else(String::new, |parameter| {
+            format!(" (did you mean {}?)", parameter.key)
+        });
+    let version = version.map_or_else(String::new, |version| {
+        format!("; version {version} saved the file")
     });
-    format!("found the unknown key {key}{nearest}, expected a key of `tmt tcp --help` with _ for -")
+    format!(
+        "found the unknown key {key}{nearest}, expected a parameter of `tmt tcp`, not of its output, with _ for -{version}"
+    )
 }
 
 impl Experiment {
@@ -171,6 +193,11 @@ impl Experiment {
             }
         }
         replaced
+    }
+
+    /// Leaves one parameter unset.
+    pub fn unset(&mut self, parameter: &Parameter) {
+        (parameter.access.take)(self, &mut Self::default());
     }
 
     /// Sets one parameter from the texts that flags or a file give it.
@@ -303,6 +330,10 @@ mod tests {
         for (text, expected) in [
             ("rtt = 500", "a duration with its unit"),
             ("iw = 0", "from 1 to 1000000"),
+            ("iw = 0x20", "from 1 to 1000000"),
+            ("trace = 0x10", "a text"),
+            ("version = 3", "a text"),
+            ("json = true", "not of its output"),
             ("iw = 2.5", "from 1 to 1000000"),
             ("sack = 1", "true or false"),
             ("loop = \"on\"", "true"),

@@ -26,7 +26,7 @@ pub use descriptor::{Fallback, Group, Parameter};
 pub const MOST_RUNS: u64 = 100_000;
 
 /// Seeds lie below 2^63.
-const LAST_SEED: u64 = (1 << 63) - 1;
+const LAST_SEED: u64 = (1 << 63) - 2;
 
 /// Field, key, type and help of every parameter; `= value` where it has a default of its own, `in field` where it
 /// is a setting of an [`Endpoint`], whose profiles give the default.
@@ -179,7 +179,7 @@ parameters! {
     tail: Tail = Tail::default(); "The last codeword of a packet" =>
         new(Group::CoupledLink).value("")
         .detail("short: its data units and all repair units. pad: filled up to a whole codeword.");
-    in_order: InOrder; "Order of delivery on a coupled link" =>
+    in_order: InOrder = InOrder::default(); "Order of delivery on a coupled link" =>
         new(Group::CoupledLink).basic().otherwise("off", "")
         .detail("A delivered packet waits until earlier packets of the link, or of its flow, are delivered or lost; or for \
                  nothing (off). A scheme's own `,in-order` means link.");
@@ -187,10 +187,10 @@ parameters! {
         new(Group::Link).value("")
         .detail("asap: with the last LLDU. shift: at least the span of its own LLDUs and one slot after the delivery before \
                  it, as a replay in ns-2 has it.");
-    hold: Hold; "How long a coupled link's queue holds a packet" =>
+    hold: Hold = Hold::default(); "How long a coupled link's queue holds a packet" =>
         new(Group::CoupledLink).otherwise("sent, or acknowledged on a split path", "")
         .detail("sent: until its last unit has been sent for the first time. acknowledged: until the link's feedback has \
-                 told its fate.");
+                 reported its fate.");
     lldu: Bytes = Bytes(33); "Size of an LLDU" =>
         new(Group::Link).otherwise("the trace's, else 33B", "the papers' LLDU");
     lldu_header: Bytes = Bytes(1); "Part of an LLDU that carries no packet" =>

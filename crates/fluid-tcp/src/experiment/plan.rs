@@ -10,7 +10,7 @@ use super::error::{Result, data, refused, unreadable};
 use super::parameters::Experiment;
 use super::params::{Overridden, Params};
 use super::setting::Setting as _;
-use super::values::Start;
+use super::values::{LinkKind, Start};
 use crate::link::gateway::CoupledLink;
 use crate::link::return_link::ReturnTrace;
 use crate::link::timeline::{GeneratedSlots, Timeline};
@@ -160,6 +160,15 @@ impl LinkPlan {
         }
     }
 
+    /// What it is.
+    pub(super) fn kind(&self) -> LinkKind {
+        match self {
+            Self::Timeline(_) => LinkKind::Timeline,
+            Self::Coupled(_) => LinkKind::Coupled,
+            Self::Synthetic { .. } => LinkKind::Synthetic,
+        }
+    }
+
     /// Time from one round of a repeated trace to the next.
     pub(super) fn period(&self) -> Option<Span> {
         self.trace()?.period
@@ -266,7 +275,7 @@ impl Plan {
 
     /// Adds to `head`, that of a log of a run, all that an auditor needs.
     pub fn describe(&self, head: &mut Metadata, setup: &Setup, seed: u64) {
-        head.set("link", self.resolved.link().name());
+        head.set("link", self.link.kind().name());
         head.set("rtt_ns", self.rtt.as_nanos().to_string());
         head.set("packet_bytes", self.resolved.packet().0.to_string());
         head.set("buffer", self.resolved.buffer().text());

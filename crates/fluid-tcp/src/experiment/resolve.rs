@@ -10,11 +10,11 @@ mod starts;
 
 use tmt_core::types::{Span, Time};
 
-use super::error::{Result, refused};
+use super::error::{Error, Result, refused};
 use super::parameters::Experiment;
 use super::plan::{FlowPlan, LinkPlan, Plan};
 use super::storage::Storage;
-use super::values::{BufferSize, Count, FlowSpec, LinkKind, PathKind};
+use super::values::{BufferSize, Count, FlowSpec, LinkKind, MOST_PACKETS, PathKind};
 use crate::endpoint::Endpoint;
 use crate::simulation::{ACK, Flow};
 use facts::Facts;
@@ -41,6 +41,12 @@ impl Experiment {
             LinkKind::Synthetic => self.synthetic_link()?,
         };
         self.plan(storage, ends, link)
+    }
+
+    /// Why it cannot run, as far as that shows before a trace is read.
+    #[must_use]
+    pub fn refusal(&self) -> Option<Error> {
+        self.ends().err()
     }
 
     /// Both ends of the flows, and the flows: all that can be refused before a trace is read.
@@ -107,7 +113,7 @@ impl Experiment {
             flows: &flows,
         };
         Ok(Plan {
-            params: facts.params(&resolved),
+            params: facts.params(&resolved.clone().shown()),
             link: link.plan,
             resolved: resolved.saved(self),
             flows,
@@ -160,11 +166,7 @@ impl Experiment {
         buffer: BufferSize,
     ) -> Self {
         let mut resolved = Self {
-            link: Some(match link.plan {
-                LinkPlan::Timeline(_) => LinkKind::Timeline,
-                LinkPlan::Coupled(_) => LinkKind::Coupled,
-                LinkPlan::Synthetic { .. } => LinkKind::Synthetic,
-            }),
+            link: Some(link.plan.kind()),
             path: Some(self.path()),
             terrestrial_rtt: Some(self.terrestrial_rtt()),
             packet: Some(self.packet()),
@@ -197,6 +199,15 @@ impl Experiment {
         resolved
     }
 
+    /// Of resolved values those that concern the way there.
+    fn shown(mut self) -> Self {
+        if self.link() == LinkKind::Synthetic {
+            // They are about the return trace.
+            (self.lldu, self.lldu_header) = (None, None);
+        }
+        self
+    }
+
     /// Of resolved values those from which the same runs follow again, where `given` was given.
     fn saved(mut self, given: &Self) -> Self {
         if self.path() == PathKind::Split {
@@ -206,6 +217,10 @@ impl Experiment {
         if given.return_trace.is_some() {
             // What the trace's metadata say is not said of the return trace.
             self.lldu = given.lldu;
+        }
+        if matches!(self.buffer, Some(BufferSize::Packets(MOST_PACKETS..))) {
+            // More than can be given in packets.
+            self.buffer = Some(given.buffer());
         }
         if given.compares() {
             // Each link has its own.

@@ -28,6 +28,9 @@ impl<'de> Deserialize<'de> for Experiment {
 #[derive(Serialize, Deserialize)]
 #[serde(untagged)]
 enum Texts {
+    Switch(bool),
+    Whole(u64),
+    Number(f64),
     One(String),
     Several(Vec<String>),
 }
@@ -60,6 +63,9 @@ impl<'de> Visitor<'de> for Keys {
                 return Err(A::Error::custom(format!("{key} is given more than once")));
             }
             let texts = match map.next_value::<Texts>()? {
+                Texts::Switch(on) => vec![super::Setting::text(&on)],
+                Texts::Whole(number) => vec![number.to_string()],
+                Texts::Number(number) => vec![number.to_string()],
                 Texts::One(text) => vec![text],
                 Texts::Several(texts) => texts,
             };

@@ -189,14 +189,16 @@ impl Setting for DelayedAck {
 }
 
 /// Most packets of a queue or a window.
-const MOST_PACKETS: u64 = 1 << 40;
+pub(super) const MOST_PACKETS: u64 = 1 << 40;
 
 /// Reads a number of packets, such as `64pkt`.
 fn packets(text: &str) -> Result<u64, String> {
     text.strip_suffix("pkt")
         .and_then(|number| number.parse().ok())
         .filter(|packets| (1..=MOST_PACKETS).contains(packets))
-        .ok_or_else(|| format!("found '{text}', expected a number of packets such as 64pkt"))
+        .ok_or_else(|| {
+            format!("found '{text}', expected a number of packets from 1 to 2^40 such as 64pkt")
+        })
 }
 
 /// The receiver's window, packets; 2^40 for one that never holds a sender back.

@@ -33,6 +33,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
     logs::check_flow(args, plan.flows.len())?;
     source.remark(&plan.notes);
     let mut output = Output::create(args.output.as_deref())?;
+    let saved = given::save(args, &plan.resolved)?;
     let (mut logs, mut explanations) = (Vec::new(), Vec::new());
     let runs = plan.runs();
     let reports: Vec<(RunId, RunReport)> = if logs::are_asked_for(args) {
@@ -59,7 +60,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
     } else {
         output.write(report.text().as_bytes())?;
     }
-    logs.extend(given::save(args, &plan.resolved)?);
+    logs.extend(saved);
     // Files get their names only when everything is where it goes.
     logs.push(output);
     logs.iter_mut().try_for_each(Output::settle)?;

@@ -230,6 +230,16 @@ impl Parameter {
         (self.access.texts)(experiment).map(|texts| texts.join(" "))
     }
 
+    /// Whether `experiment` sets it to the value that it has anyway.
+    #[must_use]
+    pub fn is_default(&self, experiment: &Experiment) -> bool {
+        let defaults = match self.fallback {
+            Fallback::Profile => Experiment::of_profile(experiment.profile()),
+            Fallback::Value | Fallback::Words(_) => Experiment::defaults(),
+        };
+        self.is_given(experiment) && self.text(experiment) == self.text(&defaults)
+    }
+
     /// The name of its value in JSON, with the unit; none where JSON shows what follows from it instead.
     #[must_use]
     pub fn json_name(&self) -> Option<String> {

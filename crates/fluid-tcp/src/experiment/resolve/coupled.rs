@@ -65,7 +65,7 @@ impl Experiment {
             hold: if split {
                 Hold::Acknowledged
             } else {
-                self.hold.unwrap_or_default()
+                self.hold()
             },
         };
         let looped = link.plan.period.and(self.duration);

@@ -93,10 +93,10 @@ impl Experiment {
         }
         let origin = origin(self.split_window.is_some(), "`split_window`");
         notes.push(format!(
-            "path split, terrestrial RTT {terrestrial_rtt}, a buffer of {buffer} packets of which each flow is told {} ({origin})",
+            "path split, terrestrial RTT {terrestrial_rtt}, a buffer of {buffer} packets of which each flow is offered {} ({origin})",
             match window {
-                SplitWindow::Whole => "all the room",
-                SplitWindow::Share => "its part of the room",
+                SplitWindow::Whole => "all that is free",
+                SplitWindow::Share => "an equal share",
             }
         ));
         if window == SplitWindow::Whole && flows > 1 && buffer / flows < FEWEST_FOR_FAST_RETRANSMIT
@@ -134,7 +134,7 @@ fn release_delay(link: &Link<LinkPlan>) -> (Span, Vec<String>) {
     ));
     let scheme = link.head.get("scheme").map(str::parse::<SchemeSpec>);
     if scheme.is_some_and(|scheme| scheme.is_ok_and(|scheme| scheme.in_order())) {
-        notes.push("the timeline tells deliveries in order, not when a packet was there: the proxy keeps what waits for one in front".to_owned());
+        notes.push("the timeline holds deliveries in order, not arrivals: the proxy keeps a packet that waits for an earlier one".to_owned());
     }
     (delay, notes)
 }

@@ -189,6 +189,18 @@ fn long_help(parameter: &Parameter) -> String {
     if let Kind::Count(least, most) = parameter.kind {
         text += &format!("; {least} to {most}");
     }
+    let names = |keys: &[&str]| {
+        keys.iter()
+            .map(|key| typed(key))
+            .collect::<Vec<_>>()
+            .join(", ")
+    };
+    if !parameter.needs.is_empty() {
+        text += &format!("; needs {}", names(parameter.needs));
+    }
+    if !parameter.excludes.is_empty() {
+        text += &format!("; not with {}", names(parameter.excludes));
+    }
     if !parameter.detail.is_empty() {
         text += &format!("\n\n{}", parameter.detail);
     }

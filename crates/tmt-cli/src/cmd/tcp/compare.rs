@@ -56,6 +56,7 @@ pub(super) fn run(args: &Args, source: &Source) -> Outcome {
     let plans = plans.map_err(|error| source.failure(error))?;
     source.remark(&plans.notes());
     let mut output = Output::create(args.output.as_deref())?;
+    let saved = given::save(args, &plans.coupled.resolved)?;
     let Links { timeline, coupled } = reports(&plans, source)?;
     let gap = gaps(timeline.mean(), coupled.mean());
     if args.json {
@@ -76,9 +77,7 @@ pub(super) fn run(args: &Args, source: &Source) -> Outcome {
         let text = text(&timeline, &coupled, &gap, source.experiment.seeds().0);
         output.write(text.as_bytes())?;
     }
-    let mut outputs: Vec<Output> = given::save(args, &plans.coupled.resolved)?
-        .into_iter()
-        .collect();
+    let mut outputs: Vec<Output> = saved.into_iter().collect();
     outputs.push(output);
     outputs.iter_mut().try_for_each(Output::settle)?;
     outputs.into_iter().try_for_each(Output::finish)

@@ -6,6 +6,7 @@ use fluid_tcp::experiment::Fallback;
 use fluid_tcp::experiment::{Error, Experiment, PARAMETERS, Parameter, ParameterFile};
 
 use super::args::{Args, typed};
+use super::spool::shown;
 use crate::exit::{Failure, Outcome, note};
 use crate::input::open;
 use crate::output::{Output, is_stdout};
@@ -38,6 +39,7 @@ impl Source {
         }
         let replaced = source.experiment.override_with(flags);
         source.remark_on_file(&replaced);
+        source.give_way(&replaced);
         Ok(source)
     }
 
@@ -57,29 +59,65 @@ impl Source {
             let line = file.line(key).unwrap_or(0);
             note!("tcp", "{} wins over {path}:{line}", typed(key));
         }
+    }
+
+    /// Drops what the file gives as defaults where flags leave no meaning to them: a saved file holds every value, and a
+    /// flag must win over those that nobody chose. What is not a default stays.
+    fn give_way(&mut self, replaced: &[&str]) {
+        let Some((path, file)) = self.file.clone() else {
+            return;
+        };
         if replaced.contains(&"profile") {
-            let of_profile = |parameter: &&Parameter| {
+            let of_file = |parameter: &&&Parameter| {
                 parameter.fallback == Fallback::Profile && self.is_of_file(parameter.key)
             };
-            let kept: Vec<&str> = PARAMETERS
+            let (defaults, chosen): (Vec<_>, Vec<_>) = PARAMETERS
                 .iter()
-                .filter(of_profile)
-                .map(|parameter| parameter.key)
-                .collect();
-            if !kept.is_empty() {
+                .filter(|parameter| of_file(&parameter))
+                .partition(|parameter| parameter.is_default(&file.experiment));
+            for parameter in &defaults {
+                self.experiment.unset(parameter);
+            }
+            if !defaults.is_empty() {
+                let (of, to) = (file.experiment.profile(), self.experiment.profile());
                 note!(
                     "tcp",
-                    "{path} gives these itself, whatever the profile: {}",
-                    kept.join(", ")
+                    "what {path} has of profile {of} gives way to profile {to}"
                 );
             }
+            for parameter in chosen {
+                note!(
+                    "tcp",
+                    "{} of {path} stays, whatever the profile",
+                    parameter.key
+                );
+            }
+        }
+        // Each time round one value less.
+        while let Some(Error::Refused { key, message }) = self.experiment.refusal() {
+            let keys = std::iter::once(key).chain(message.split('`').skip(1).step_by(2));
+            let default = keys.filter_map(Parameter::of).find(|parameter| {
+                self.is_of_file(parameter.key) && parameter.is_default(&self.experiment)
+            });
+            let Some(parameter) = default else {
+                return;
+            };
+            self.experiment.unset(parameter);
+            let line = file.line(parameter.key).unwrap_or(0);
+            note!(
+                "tcp",
+                "{} of {path}:{line} is a default and gives way",
+                parameter.key
+            );
         }
     }
 
     /// Whether the value of `key` is the file's.
     fn is_of_file(&self, key: &str) -> bool {
         let file = self.file.as_ref();
-        file.is_some_and(|(_, file)| file.line(key).is_some()) && !self.typed.contains(&key)
+        file.is_some_and(|(_, file)| file.line(key).is_some())
+            && !self.typed.contains(&key)
+            && self.experiment.gives(key)
     }
 
     /// `text` with every parameter by the name under which it was given.
@@ -94,7 +132,7 @@ impl Source {
             }
             named += parts.next().unwrap_or_default();
         }
-        named
+        shown(&named)
     }
 
     /// Says what there is to say before the runs.

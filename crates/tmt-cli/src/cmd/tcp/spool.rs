@@ -107,18 +107,32 @@ impl Storage for Files {
         };
         let (name, mut reader) = open_trace("tcp", wanted.path, options).map_err(storage)?;
         let timeline = read_held(&name, &mut reader, HELD)?;
+        let cut = cut_note(&name, &reader).map(|note| hidden(&note));
         Ok(Loaded {
             timeline,
             head: reader.metadata().clone(),
             end: reader.tail().and_then(|tail| tail.end),
-            cut: cut_note(&name, &reader),
-            name,
+            cut,
+            name: hidden(&name),
         })
     }
 
     fn collect(&self) -> Box<dyn Collect> {
         Box::new(Collector::holding(HELD))
     }
+}
+
+/// Stands for a backtick of a file's name in messages, where backticks enclose the keys of parameters.
+const BACKTICK: char = '\u{1}';
+
+/// A text of the user's own in a message of the library.
+fn hidden(text: &str) -> String {
+    text.replace('`', &BACKTICK.to_string())
+}
+
+/// The message with the user's own texts as they are.
+pub(super) fn shown(message: &str) -> String {
+    message.replace(BACKTICK, "`")
 }
 
 fn storage(failure: Failure) -> Error {
