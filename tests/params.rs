@@ -182,7 +182,7 @@ fn a_flag_wins_over_the_file_and_that_is_said() {
     let ran = ran.says(&[
         "--rtt wins over run.toml:4",
         "--profile wins over run.toml:5",
-        "whatever the profile: iw",
+        "iw of run.toml stays, whatever the profile",
     ]);
     let params = &ran.json()["params"];
     assert_eq!(
@@ -196,6 +196,85 @@ fn a_flag_wins_over_the_file_and_that_is_said() {
         .run()
         .ok();
     assert!(!ran.stderr.contains("wins"), "{}", ran.stderr);
+}
+
+/// A saved file holds every value: those that are defaults give way to flags that leave no meaning to them.
+#[test]
+fn a_flag_wins_over_defaults_that_it_rules_out() {
+    let folder = traces();
+    let save = |name: &str, flags: &str| {
+        let flags = format!("tcp --save-params {name} {flags}");
+        tmt(&flags).within(&folder).run().ok();
+    };
+    save("rfc.toml", "arq.csv");
+    save("linux.toml", "--profile linux arq.csv");
+    let again = |flags: &str| {
+        tmt(&format!("tcp --json --params {flags}"))
+            .within(&folder)
+            .run()
+            .ok()
+    };
+    for flags in [
+        "rfc.toml --offsets 3 --duration 1s",
+        "rfc.toml --flow cc=reno --flow cc=bbr,start=1s",
+        "rfc.toml --path split",
+        "rfc.toml --sack off",
+        "linux.toml --sack off",
+    ] {
+        again(flags).says(&["gives way"]);
+    }
+    // As if it had been typed.
+    let fresh = tmt("tcp --json --profile linux arq.csv")
+        .within(&folder)
+        .run()
+        .ok();
+    let over = again("rfc.toml --profile linux --buffer 1bdp");
+    assert_eq!(over.json(), fresh.json());
+    over.says(&["profile rfc gives way to profile linux"]);
+    // What somebody chose stays, and is refused where it has no meaning.
+    folder.write(
+        "mine.toml",
+        "trace = \"arq.csv\"\nseeds = 4\nreturn_loss = \"bernoulli:0.1\"\n",
+    );
+    let refused = |flags: &str, words: &[&str]| {
+        tmt(&format!("tcp --params mine.toml {flags}"))
+            .within(&folder)
+            .run()
+            .fails(2, words);
+    };
+    refused("--offsets 3 --duration 1s", &["mine.toml:2", "seeds"]);
+    refused("--path split", &["mine.toml:3", "return_loss"]);
+}
+
+#[test]
+fn what_is_about_the_return_trace_is_not_shown_of_a_synthetic_link() {
+    let folder = traces();
+    let flags = "--link synthetic --rate 1Mbps --duration 3s --return-trace plain.csv --lldu 90B --lldu-header 3B";
+    let report = run(&folder, &format!("--save-params run.toml {flags}")).ok();
+    let params = &report.json()["params"];
+    assert!(params.get("lldu_bytes").is_none() && params.get("lldu_header_bytes").is_none());
+    assert_eq!(params["return_lldu_bytes"], 90);
+    assert_eq!(run(&folder, "--params run.toml").ok().stdout, report.stdout);
+}
+
+#[test]
+fn more_packets_than_can_be_given_are_saved_as_products() {
+    let folder = traces();
+    let flags = "--link synthetic --rate 100Gbps --rtt 3600s --duration 1ms --packet 1B";
+    let report = run(&folder, &format!("--save-params run.toml {flags}")).ok();
+    assert!(folder.read("run.toml").contains("buffer = \"1bdp\""));
+    assert_eq!(run(&folder, "--params run.toml").ok().stdout, report.stdout);
+}
+
+#[test]
+fn names_of_files_are_shown_as_they_are() {
+    let folder = traces();
+    folder.write("x`rtt`y.csv", "tx_time,decode_delay\n0,1\n");
+    tmt("tcp")
+        .arg("x`rtt`y.csv")
+        .within(&folder)
+        .run()
+        .fails(1, &["x`rtt`y.csv: found 1 LLDUs"]);
 }
 
 #[test]
@@ -252,6 +331,11 @@ fn a_bad_file_is_refused_with_its_line_and_key() {
         .within(&folder)
         .run()
         .fails(2, &["--params -"]);
+    // Found before the runs.
+    tmt("tcp --link synthetic --rate 1Mbps --duration 9h --flows 9 --save-params nowhere/x.toml -o late.txt")
+        .within(&folder)
+        .run()
+        .fails(1, &["nowhere/x.toml"]);
     folder.write("run.toml", [0xff, 0xfe, b'\n']);
     tmt("tcp --params run.toml")
         .within(&folder)

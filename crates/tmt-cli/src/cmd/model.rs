@@ -70,12 +70,21 @@ impl FromArgMatches for Args {
     }
 }
 
+/// The command of a model with its help, which is written for the model that is asked for alone.
+fn with_help(command: clap::Command) -> clap::Command {
+    let model = models().find(|model| model.name == command.get_name());
+    match model {
+        Some(model) => command.after_help(help::of(model)),
+        None => command,
+    }
+}
+
 impl clap::Args for Args {
     fn augment_args(command: clap::Command) -> clap::Command {
         let of_model = |model: &'static Model| {
             clap::Command::new(model.name)
                 .about(model.about)
-                .after_help(help::of(model))
+                .defer(with_help)
                 .arg(
                     Arg::new(PAIRS)
                         .num_args(0..)

@@ -1,5 +1,7 @@
 //! What is known of a parameter before anyone sets it: its name, type, domain, default and one line of help.
 
+use std::sync::LazyLock;
+
 use serde_json::Value;
 
 use super::Experiment;
@@ -69,6 +71,9 @@ pub enum Fallback {
     /// Something that depends on the trace or on other parameters, in words.
     Words(&'static str),
 }
+
+/// Made once: help asks for them parameter by parameter.
+static DEFAULTS: LazyLock<Experiment> = LazyLock::new(Experiment::defaults);
 
 /// One parameter of an experiment.
 #[derive(Debug, Clone, Copy)]
@@ -267,7 +272,7 @@ impl Parameter {
     #[must_use]
     pub fn default_text(&self) -> Option<String> {
         match self.fallback {
-            Fallback::Value => self.text(&Experiment::defaults()),
+            Fallback::Value => self.text(&DEFAULTS),
             Fallback::Profile => Some("the profile's".to_owned()),
             Fallback::Words("") => None,
             Fallback::Words(words) => Some(words.to_owned()),

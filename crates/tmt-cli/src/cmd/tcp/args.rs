@@ -13,7 +13,6 @@ use super::explain::PacketFlag;
 
 /// Flags of `tmt tcp`.
 #[derive(Debug, Clone, clap::Args)]
-#[command(after_help = after_help(), after_long_help = after_long_help())]
 pub(crate) struct Args {
     #[command(flatten)]
     pub(crate) given: Given,
@@ -103,7 +102,14 @@ impl clap::Args for Given {
                 .iter()
                 .filter(move |parameter| parameter.group == group)
         };
-        command.args(Group::ALL.into_iter().flat_map(of).map(flag))
+        // The pages behind the flags are written for those who ask for them.
+        command
+            .args(Group::ALL.into_iter().flat_map(of).map(flag))
+            .defer(|command| {
+                command
+                    .after_help(after_help())
+                    .after_long_help(after_long_help())
+            })
     }
 
     fn augment_args_for_update(command: Command) -> Command {
