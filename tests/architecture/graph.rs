@@ -130,6 +130,13 @@ impl Graph {
         found
     }
 
+    /// Modules at the top that the one of this name uses.
+    pub(crate) fn uses(&self, name: &str) -> Vec<String> {
+        let siblings = self.siblings(&Place::default());
+        let of = siblings.keys().filter(|(from, _)| *from == name);
+        of.map(|(_, to)| (*to).to_owned()).collect()
+    }
+
     /// Arrows between modules at the top that do not go from a later one of `layers` to an earlier one.
     pub(crate) fn upward(&self, layers: &[String]) -> Vec<String> {
         let rank = |name: &str| layers.iter().position(|layer| layer == name);
