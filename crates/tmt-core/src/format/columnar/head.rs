@@ -59,7 +59,7 @@ pub(crate) fn read<'a>(
             END => end = Some(value),
             PANDAS => {}
             _ if Metadata::is_key(key) => {
-                lines.extend(value.split('\n').map(|line| (key, line.trim())))
+                lines.extend(value.split('\n').map(|line| (key, line.trim())));
             }
             _ => {}
         }

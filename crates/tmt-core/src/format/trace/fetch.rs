@@ -96,7 +96,10 @@ impl Fetch<'_> {
             Self::Text(text) => text.fetch(raw),
             Self::Arrow(stream, rows) => fill(&mut raw.arrow, stream, *rows),
             Self::Parquet(reader, rows) => fill(&mut raw.parquet, &mut **reader, *rows),
-            Self::Done => return raw.clear(),
+            Self::Done => {
+                raw.clear();
+                return;
+            }
         };
         raw.behind = behind.unwrap_or_else(Behind::Failed);
         if !matches!(raw.behind, Behind::More) {
