@@ -292,7 +292,9 @@ mod tests {
             rack.window(true, 0, Some(Span::from_millis(60))),
             Span::from_millis(60)
         );
-        (0..16).for_each(|_| rack.on_recovered());
+        (0..15).for_each(|_| rack.on_recovered());
+        assert_eq!(window(&rack), Span::from_millis(75));
+        rack.on_recovered();
         assert_eq!(window(&rack), Span::from_millis(25));
     }
 }
