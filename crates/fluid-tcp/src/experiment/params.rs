@@ -32,9 +32,7 @@ impl Serialize for Shown {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match self {
             Self::Value(value) => value.serialize(serializer),
-            Self::List(objects) => {
-                serializer.collect_seq(objects.iter().map(|fields| Object(fields)))
-            }
+            Self::List(objects) => serializer.collect_seq(objects.iter().map(Object)),
         }
     }
 }

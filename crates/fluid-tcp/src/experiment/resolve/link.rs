@@ -331,9 +331,10 @@ pub(in crate::experiment) fn origin(given: bool, key: &'static str) -> &'static 
 /// Drops the LLDUs whose fate is not known.
 pub(in crate::experiment) fn keep_known(timeline: &mut Timeline, usable_until: Time) -> Result<()> {
     let known = timeline.known(usable_until);
-    match known.is_some_and(|known| timeline.truncate(known)) {
-        true => Ok(()),
-        false => Err(unreadable(timeline)),
+    if known.is_some_and(|known| timeline.truncate(known)) {
+        Ok(())
+    } else {
+        Err(unreadable(timeline))
     }
 }
 
