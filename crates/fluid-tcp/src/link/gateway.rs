@@ -55,7 +55,7 @@ impl Discipline {
     /// Whether it drops only what finds the queue full.
     #[must_use]
     pub fn is_drop_tail(&self) -> bool {
-        std::ptr::eq(self.entry(), &drop_tail::ENTRY)
+        std::ptr::eq(self.entry(), &raw const drop_tail::ENTRY)
     }
 
     /// An empty CoDel queue, if it is one: known as such, it costs no dispatch.
