@@ -306,6 +306,17 @@ fn a_bad_file_is_refused_with_its_line_and_key() {
             "flows = 2\nflow = [\"cc=reno\"]",
             &["run.toml:5: flow does not go with flows"],
         ),
+        // A default, too, where the file itself forbids it.
+        (
+            "overlap = \"asap\"",
+            &["run.toml:4: overlap", "link synthetic"],
+        ),
+        ("iw = 0x20", &["run.toml:4:6", "iw", "from 1 to 1000000"]),
+        ("version = 3", &["run.toml:4:11", "version", "a text"]),
+        (
+            "json = true",
+            &["run.toml:4:1", "json", "not of its output"],
+        ),
         (
             "loop = false\nhandshake = \"yes\"",
             &["run.toml:5:13", "handshake", "on or off"],

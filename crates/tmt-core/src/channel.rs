@@ -239,51 +239,6 @@ mod tests {
     }
 
     #[test]
-    fn a_callers_own_family_is_read_beside_ours() {
-        static BURSTS: Family = Family {
-            name: "bursts",
-            about: "Bursts of a mean length",
-            keys: &[
-                Key::needed("length", "UNITS", "mean length of a burst, units, from 1"),
-                Key::preset(
-                    "every",
-                    "UNITS",
-                    "100",
-                    "mean distance of bursts, units, from 1",
-                ),
-            ],
-            examples: &[],
-            in_steps: true,
-            read: |text| {
-                let [length, every] = BURSTS.values(text)?;
-                let number = |text: &str| text.parse::<f64>().ok().filter(|x| *x >= 1.0);
-                let stay = |text: &str| {
-                    let number = number(text).map(|mean| 1.0 - 1.0 / mean);
-                    number.ok_or_else(|| ChannelError(format!("'{text}': expected 1 or more")))
-                };
-                let channel = GilbertElliott {
-                    alpha: stay(every)?,
-                    beta: stay(length)?,
-                    pg: 0.0,
-                    pb: 1.0,
-                    start: Start::Stationary,
-                };
-                Ok(SlotChannel::Steps(ChannelSpec::GilbertElliott(channel)))
-            },
-        };
-        let families = [FAMILIES, &[&BURSTS]].concat();
-        let read = |text| SlotChannel::parse_with(text, &families);
-        let same = "gilbert-elliott:alpha=0.99,beta=0.5".parse();
-        assert_eq!(read("bursts:length=2"), same);
-        assert!(read("bernoulli:0.1").is_ok());
-        let error = read("rain:1").unwrap_err().to_string();
-        assert!(
-            error.contains("bursts:length=UNITS[,every=UNITS]"),
-            "{error}"
-        );
-    }
-
-    #[test]
     fn what_is_no_channel_is_refused() {
         for text in [
             "bernoulli",

@@ -50,6 +50,8 @@ fn a_scheme_from_outside_runs_like_ours() {
 fn an_erasure_process_from_outside_is_read_beside_ours() {
     let families = [channels::FAMILIES, &[&channel::BURSTS]].concat();
     let read = |text| SlotChannel::parse_with(text, &families);
+    let same = "gilbert-elliott:alpha=0.99,beta=0.5".parse();
+    assert_eq!(read("bursts:length=2"), same);
     let Ok(SlotChannel::Steps(spec)) = read("bursts:length=4,every=40") else {
         panic!("bursts go on with every unit");
     };

@@ -93,8 +93,13 @@ impl Source {
                 );
             }
         }
+        // A file that contradicts itself is refused.
+        let own = file.experiment.refusal().map(|error| error.to_string());
         // Each time round one value less.
         while let Some(Error::Refused { key, message }) = self.experiment.refusal() {
+            if own.as_ref() == Some(&message) {
+                return;
+            }
             let keys = std::iter::once(key).chain(message.split('`').skip(1).step_by(2));
             let default = keys.filter_map(Parameter::of).find(|parameter| {
                 self.is_of_file(parameter.key) && parameter.is_default(&self.experiment)
