@@ -4,13 +4,14 @@
 //! the ones that follow, as many as it needs. It is there when the last of them is, and lost with any
 //! of them. Deviation: the paper takes m + 1 LLDUs, from one already begun (models.md §1.7).
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use tmt_core::types::{Span, Time, to_f64};
 
 use super::overlap::Apart;
 use super::{Link, Service, Usage};
-use crate::link::timeline::{Attempts, Block, Timeline};
+use crate::link::timeline::{Block, Timeline};
 
 /// A timeline that packets ride on.
 ///
@@ -28,7 +29,8 @@ pub struct TimelineLink {
     place: Place,
     served: u64,
     used: u64,
-    attempts: Attempts,
+    /// LLDUs used that were delivered, by the attempts they took.
+    attempts: BTreeMap<u32, u64>,
     busy: Busy,
     /// With `--overlap shift`: what keeps deliveries apart.
     apart: Option<Apart>,
@@ -91,7 +93,7 @@ impl TimelineLink {
             place: Place::default(),
             served: 0,
             used: 0,
-            attempts: Attempts::default(),
+            attempts: BTreeMap::new(),
             busy: Busy::default(),
             apart: None,
             ended: false,
@@ -212,7 +214,7 @@ impl TimelineLink {
             }
             end = block.tx_time(to - 1).checked_add(shift)?;
             let attempts = &mut self.attempts;
-            block.count(at..to, |number, lldus| attempts.add(number, lldus));
+            block.count(at..to, |number, lldus| *attempts.entry(number).or_default() += lldus);
             missing -= to - at;
             self.used += (to - at) as u64;
             self.place.at = to;
@@ -295,7 +297,11 @@ impl Link for TimelineLink {
         let (first, next) = (self.busy.first, self.ordinal());
         let from = sent.max(first).min(next);
         let mut attempts = self.attempts.clone();
-        let _ = self.count(from, next, |number, lldus| attempts.remove(number, lldus));
+        let _ = self.count(from, next, |number, lldus| {
+            let counted = attempts.entry(number).or_default();
+            *counted = counted.saturating_sub(lldus);
+        });
+        attempts.retain(|_, lldus| *lldus > 0);
         let used = self.used - (next - from).min(self.used);
         let begun = (from - first)
             .div_ceil(self.lldus as u64)
@@ -305,7 +311,7 @@ impl Link for TimelineLink {
             utilisation: (available > 0).then(|| to_f64(used) / to_f64(available)),
             packets_served: self.served - (self.busy.packets - begun),
             lldus_used: Some(used),
-            attempts: attempts.histogram(),
+            attempts,
         }
     }
 }

@@ -200,7 +200,7 @@ impl CoupledQueue {
         let Some(unit) = self.machine.next_unit(at, &mut self.packets) else {
             return;
         };
-        self.account.on_used(number..number + 1, at);
+        self.account.used.push(number..number + 1, at);
         self.note(&unit, number, slot);
         let first = self
             .machine
@@ -239,9 +239,9 @@ impl CoupledQueue {
     /// The story of an LLDU of `packet`, if that is not forgotten, is complete by the slot of this number and time.
     fn on_settled(&mut self, (number, at): (u64, Time), lldu: &Lldu, packet: Option<u64>) {
         if lldu.fate == types::Fate::Delivered && lldu.attempts == 1 && lldu.tx_time == at {
-            self.account.on_own(number..number + 1, at);
+            self.account.own.push(number..number + 1, at);
         } else if lldu.fate == types::Fate::Delivered {
-            self.account.on_delivered(at, lldu.attempts, 1);
+            self.account.delivered.push_back((at, lldu.attempts, 1));
         }
         // The LLDUs of a codeword are lost together; the packet is with the first of them.
         let Some((packet, flight)) = packet
@@ -400,7 +400,7 @@ impl Gateway for CoupledQueue {
             // The trace cannot be read, which fails the run.
             return Usage::default();
         };
-        let (used, available) = (self.account.used(slots), slots.saturating_sub(self.origin));
+        let (used, available) = (self.account.used.within(slots), slots.saturating_sub(self.origin));
         Usage {
             utilisation: (available > 0).then(|| to_f64(used) / to_f64(available)),
             packets_served: 0,

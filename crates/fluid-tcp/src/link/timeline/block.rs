@@ -1,9 +1,9 @@
 //! LLDUs in columns, 9 bytes each: what does not fit its column stands in a list beside it.
 
-use std::collections::BTreeMap;
 use std::ops::Range;
 
 use tmt_core::types::{Slot, Span, Time};
+use zerocopy::{FromBytes, IntoBytes};
 
 /// LLDUs of a block at most: its columns stay in a core's cache.
 const ROWS: usize = 1 << 14;
@@ -28,9 +28,9 @@ pub struct Block {
     /// Empty where the timeline does not tell.
     attempts: Vec<u8>,
     /// Delays of 2^32 − 1 ns and more, by row.
-    long: Vec<(u32, u64)>,
+    long: Vec<[u64; 2]>,
     /// Attempts of 255 and more, by row.
-    many: Vec<(u32, u32)>,
+    many: Vec<[u32; 2]>,
 }
 
 impl Block {
@@ -68,18 +68,17 @@ impl Block {
         if row == ROWS || !told {
             return false;
         }
-        let place = u32::try_from(row).unwrap_or(u32::MAX);
         self.offsets.push(offset);
         let nanos = delay.as_nanos();
         let narrow = u32::try_from(nanos).unwrap_or(LONG);
         if narrow == LONG {
-            self.long.push((place, nanos));
+            self.long.push([row as u64, nanos]);
         }
         self.delays.push(narrow);
         if let Some(attempts) = attempts {
             let narrow = u8::try_from(attempts).unwrap_or(MANY);
             if narrow == MANY {
-                self.many.push((place, attempts));
+                self.many.push([low(row as u64), attempts]);
             }
             self.attempts.push(narrow);
         }
@@ -168,7 +167,10 @@ impl Block {
     #[must_use]
     pub fn arrival(&self, rows: Range<usize>) -> Option<Time> {
         if !self.long.is_empty() {
-            return self.late_arrival(rows);
+            return rows.into_iter().try_fold(self.base, |latest, row| {
+                let delay = Some(self.delay(row)).filter(|delay| !delay.is_zero())?;
+                Some(latest.max(self.tx_time(row).saturating_add(delay)))
+            });
         }
         let (mut latest, mut lost) = (0, false);
         for (offset, delay) in self.offsets[rows.clone()].iter().zip(&self.delays[rows]) {
@@ -176,19 +178,6 @@ impl Block {
             lost |= *delay == 0;
         }
         (!lost).then(|| self.base.saturating_add(nanos(latest)))
-    }
-
-    #[cold]
-    fn late_arrival(&self, rows: Range<usize>) -> Option<Time> {
-        let mut latest = self.base;
-        for row in rows {
-            let delay = self.delay(row);
-            if delay.is_zero() {
-                return None;
-            }
-            latest = latest.max(self.tx_time(row).saturating_add(delay));
-        }
-        Some(latest)
     }
 
     /// Tells the attempts of these LLDUs, as far as they were delivered, and how many took as many.
@@ -223,64 +212,50 @@ impl Block {
 
     /// Appends the block as bytes, for a file that the same program reads again.
     pub fn encode(&self, bytes: &mut Vec<u8>) {
-        bytes.extend_from_slice(&self.base.as_nanos().to_le_bytes());
-        for length in [
+        let lengths = [
             self.offsets.len(),
             self.attempts.len(),
             self.long.len(),
             self.many.len(),
+        ];
+        let lengths = lengths.map(|length| length as u64);
+        for column in [
+            self.base.as_nanos().as_bytes(),
+            lengths.as_bytes(),
+            self.offsets.as_bytes(),
+            self.delays.as_bytes(),
+            &self.attempts,
+            self.long.as_bytes(),
+            self.many.as_bytes(),
         ] {
-            bytes.extend_from_slice(&(length as u64).to_le_bytes());
-        }
-        for column in [&self.offsets, &self.delays] {
-            bytes.extend(column.iter().flat_map(|value| value.to_le_bytes()));
-        }
-        bytes.extend_from_slice(&self.attempts);
-        for (row, delay) in &self.long {
-            bytes.extend_from_slice(&row.to_le_bytes());
-            bytes.extend_from_slice(&delay.to_le_bytes());
-        }
-        for (row, attempts) in &self.many {
-            bytes.extend_from_slice(&row.to_le_bytes());
-            bytes.extend_from_slice(&attempts.to_le_bytes());
+            bytes.extend_from_slice(column);
         }
     }
 
     /// The block that [`Block::encode`] wrote; none where these are not all of its bytes.
     #[must_use]
-    pub fn decode(bytes: &[u8]) -> Option<Self> {
-        let mut rest = bytes;
-        let base = Time::from_nanos(u64::from_le_bytes(*rest.split_off(..8)?.as_array()?))?;
-        let mut lengths = [0; 4];
-        for length in &mut lengths {
-            let told = u64::from_le_bytes(*rest.split_off(..8)?.as_array()?);
-            *length = usize::try_from(told).ok()?;
-        }
-        let [rows, told, long, many] = lengths;
-        let offsets = column(rest.split_off(..rows.checked_mul(4)?)?);
-        let delays = column(rest.split_off(..rows.checked_mul(4)?)?);
-        let attempts = rest.split_off(..told)?.to_vec();
-        let (long, short) = rest.split_off(..long.checked_mul(12)?)?.as_chunks::<12>();
-        let long = long.iter().map(|entry| {
-            let (row, delay) = entry.split_at(4);
-            (
-                number(row),
-                u64::from(number(&delay[..4])) | u64::from(number(&delay[4..])) << 32,
-            )
-        });
-        let (many, behind) = rest.split_off(..many.checked_mul(8)?)?.as_chunks::<8>();
-        let many = many
-            .iter()
-            .map(|entry| (number(&entry[..4]), number(&entry[4..])));
-        (short.is_empty() && behind.is_empty() && rest.is_empty()).then(|| Self {
-            base,
-            offsets,
-            delays,
-            attempts,
-            long: long.collect(),
-            many: many.collect(),
-        })
+    pub fn decode(mut bytes: &[u8]) -> Option<Self> {
+        let head = column::<u64>(&mut bytes, 5)?;
+        let [rows, told, long, many] = [1, 2, 3, 4].map(|place: usize| head[place]);
+        let block = Self {
+            base: Time::from_nanos(head[0])?,
+            offsets: column(&mut bytes, rows)?,
+            delays: column(&mut bytes, rows)?,
+            attempts: column(&mut bytes, told)?,
+            long: column(&mut bytes, long)?,
+            many: column(&mut bytes, many)?,
+        };
+        bytes.is_empty().then_some(block)
     }
+}
+
+/// Takes a column of so many values off the front of `bytes`; none where they are too few.
+fn column<T: FromBytes + IntoBytes + Clone>(bytes: &mut &[u8], length: u64) -> Option<Vec<T>> {
+    let length = usize::try_from(length).ok()?;
+    let taken = bytes.split_off(..length.checked_mul(size_of::<T>())?)?;
+    let mut values = vec![T::new_zeroed(); length];
+    values.as_mut_bytes().copy_from_slice(taken);
+    Some(values)
 }
 
 /// The lower 32 bits, all there are in what fits a column.
@@ -292,79 +267,14 @@ const fn low(nanos: u64) -> u32 {
     nanos as u32
 }
 
-fn column(bytes: &[u8]) -> Vec<u32> {
-    let (values, _) = bytes.as_chunks::<4>();
-    values
-        .iter()
-        .map(|value| u32::from_le_bytes(*value))
-        .collect()
-}
-
-/// Four bytes as a number; the callers cut them to that length.
-fn number(bytes: &[u8]) -> u32 {
-    bytes
-        .iter()
-        .rev()
-        .fold(0, |number, byte| number << 8 | u32::from(*byte))
-}
-
 /// A value below 2^63, as all that come from spans and times.
 fn nanos(nanos: u64) -> Span {
     Span::from_nanos(nanos).unwrap_or(Span::MAX)
 }
 
 /// The value that a list holds for `row`.
-fn listed<T: Copy>(list: &[(u32, T)], row: usize) -> Option<T> {
-    let row = u32::try_from(row).ok()?;
-    let at = list.binary_search_by_key(&row, |entry| entry.0).ok()?;
-    Some(list[at].1)
-}
-
-/// LLDUs by the attempts they took.
-#[derive(Debug, Clone)]
-pub struct Attempts {
-    /// By attempts below 255.
-    few: Box<[u64]>,
-    many: BTreeMap<u32, u64>,
-}
-
-impl Default for Attempts {
-    fn default() -> Self {
-        Self {
-            few: vec![0; usize::from(MANY)].into_boxed_slice(),
-            many: BTreeMap::new(),
-        }
-    }
-}
-
-impl Attempts {
-    fn of(&mut self, attempts: u32) -> &mut u64 {
-        let place = usize::try_from(attempts).unwrap_or(usize::MAX);
-        match self.few.get_mut(place) {
-            Some(count) => count,
-            None => self.many.entry(attempts).or_insert(0),
-        }
-    }
-
-    /// Counts LLDUs that took so many attempts.
-    pub fn add(&mut self, attempts: u32, lldus: u64) {
-        *self.of(attempts) += lldus;
-    }
-
-    /// Takes LLDUs back that were counted.
-    pub fn remove(&mut self, attempts: u32, lldus: u64) {
-        let count = self.of(attempts);
-        *count = count.saturating_sub(lldus);
-    }
-
-    /// LLDUs by attempts, where there are any.
-    #[must_use]
-    pub fn histogram(&self) -> BTreeMap<u32, u64> {
-        let few = (0..).zip(self.few.iter().copied());
-        let many = self
-            .many
-            .iter()
-            .map(|(attempts, lldus)| (*attempts, *lldus));
-        few.chain(many).filter(|(_, lldus)| *lldus > 0).collect()
-    }
+fn listed<T: Copy + Ord + TryFrom<usize>>(list: &[[T; 2]], row: usize) -> Option<T> {
+    let row = T::try_from(row).ok()?;
+    let at = list.binary_search_by_key(&row, |entry| entry[0]).ok()?;
+    Some(list[at][1])
 }

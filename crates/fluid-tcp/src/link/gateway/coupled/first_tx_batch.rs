@@ -68,7 +68,7 @@ impl CoupledQueue {
         if done == 0 {
             return false;
         }
-        self.account.on_used(number..number + done as u64, last);
+        self.account.used.push(number..number + done as u64, last);
         self.slots.advance(done);
         self.on_stretch();
         true
@@ -101,7 +101,7 @@ impl Parts<'_> {
         let run = &slots[..received];
         let last = run.last()?.tx_time();
         self.machine.take_received(run, self.lldus);
-        self.account.on_own(at..at + received as u64, last);
+        self.account.own.push(at..at + received as u64, last);
         Some(Part {
             codewords: received as u64,
             data_units: u32::try_from(received).unwrap_or(ahead),
@@ -122,16 +122,16 @@ impl Parts<'_> {
         let data = &slots[..data_units as usize];
         if decoded.own == data_units {
             let last = data.last()?.tx_time();
-            self.account.on_own(at..at + u64::from(data_units), last);
+            self.account.own.push(at..at + u64::from(data_units), last);
         } else {
             if decoded.own > 0 {
                 for (number, slot) in (at..).zip(data).filter(|(_, slot)| !slot.is_erased()) {
-                    self.account.on_own(number..number + 1, slot.tx_time());
+                    self.account.own.push(number..number + 1, slot.tx_time());
                 }
             }
             let judged = slots.last()?.tx_time();
             let others = u64::from(data_units - decoded.own);
-            self.account.on_delivered(judged, 1, others);
+            self.account.delivered.push_back((judged, 1, others));
         }
         Some(Part {
             codewords: 1,

@@ -41,17 +41,15 @@ impl CoupledQueue {
             return false;
         }
         let time = |at: usize| slots[at].tx_time();
-        self.account
-            .on_used(number..number + units as u64, time(units - 1));
+        self.account.used.push(number..number + units as u64, time(units - 1));
         for own in self.block.own() {
             let numbers = number + own.start as u64..number + own.end as u64;
-            self.account.on_own(numbers, time(own.end - 1));
+            self.account.own.push(numbers, time(own.end - 1));
         }
         for column in self.block.ended() {
             let others = column.data_units - column.own;
             if others > 0 {
-                self.account
-                    .on_delivered(time(column.last), 1, others.into());
+                self.account.delivered.push_back((time(column.last), 1, others.into()));
             }
         }
         let mut column = 0;
