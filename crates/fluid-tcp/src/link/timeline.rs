@@ -5,19 +5,19 @@
 
 mod block;
 mod builder;
+mod cursor;
 mod generated;
-mod index;
 
 use std::fmt::Debug;
 use std::sync::Arc;
 
+use tmt_core::channel::synth::ConstantRate;
 use tmt_core::types::{Span, Time};
 
 pub use block::Block;
 pub use builder::Builder;
+pub(in crate::link) use cursor::{Cursor, Place};
 pub use generated::GeneratedSlots;
-
-use index::Index;
 
 /// Where the blocks of a timeline are.
 pub trait Store: Debug + Send + Sync {
@@ -35,6 +35,15 @@ impl Store for Vec<Arc<Block>> {
     fn block(&self, number: usize) -> Option<Arc<Block>> {
         self.get(number).cloned()
     }
+}
+
+/// Which LLDUs are in which block.
+#[derive(Debug)]
+enum Index {
+    /// Of any times, in any blocks: the LLDUs in front of each, and when its last one was sent.
+    Listed(Vec<(u64, Time)>),
+    /// Slots of a constant rate, so many to a block: all of it is arithmetic, however long the timeline.
+    Even { slots: ConstantRate, per_block: u64 },
 }
 
 /// The data LLDUs of a timeline: when each was sent, when it was delivered, in which attempt.
@@ -74,7 +83,10 @@ impl Timeline {
     /// Time of the last LLDU.
     #[must_use]
     pub fn last(&self) -> Option<Time> {
-        self.index.last(self.rows)
+        match &self.index {
+            Index::Listed(blocks) => blocks.last().map(|(_, last)| *last),
+            Index::Even { slots, .. } => slots.tx_time(self.rows.checked_sub(1)?),
+        }
     }
 
     /// LLDUs a second over the first 10 000 rows; none for fewer than two rows, or rows at one instant.
@@ -92,17 +104,17 @@ impl Timeline {
     /// Blocks there are.
     #[must_use]
     pub fn blocks(&self) -> usize {
-        self.index.blocks(self.rows)
+        match &self.index {
+            Index::Listed(blocks) => blocks.len(),
+            Index::Even { per_block, .. } => saturating(self.rows.div_ceil(*per_block)),
+        }
     }
 
     /// Block `number`; none where there is no such block or it cannot be read.
     #[must_use]
     pub fn block(&self, number: usize) -> Option<Arc<Block>> {
-        if number < self.blocks() {
-            self.store.block(number)
-        } else {
-            None
-        }
+        let exists = number < self.blocks();
+        exists.then(|| self.store.block(number)).flatten()
     }
 
     /// Why a block could not be read; none while all could.
@@ -114,28 +126,40 @@ impl Timeline {
     /// LLDUs in front of block `number`; all of them for the one behind the last.
     #[must_use]
     pub fn front(&self, number: usize) -> u64 {
-        self.index
-            .front(number)
-            .map_or(self.rows, |front| front.min(self.rows))
+        let front = match &self.index {
+            Index::Listed(blocks) => blocks.get(number).map(|(front, _)| *front),
+            Index::Even { per_block, .. } => (number as u64).checked_mul(*per_block),
+        };
+        front.map_or(self.rows, |front| front.min(self.rows))
     }
 
     /// LLDUs of block `number` that belong to the timeline.
     #[must_use]
     pub fn rows_of(&self, number: usize) -> usize {
-        let rows = self.front(number + 1) - self.front(number);
-        usize::try_from(rows).unwrap_or(usize::MAX)
+        saturating(self.front(number + 1) - self.front(number))
     }
 
     /// The block that holds LLDU `index`.
     #[must_use]
     pub fn block_of(&self, index: u64) -> usize {
-        self.index.block_of(index)
+        match &self.index {
+            Index::Listed(blocks) => blocks
+                .partition_point(|(front, _)| *front <= index)
+                .saturating_sub(1),
+            Index::Even { per_block, .. } => saturating(index / per_block),
+        }
     }
 
     /// The first block that has an LLDU sent at or after `time`; the one behind the last where none has.
     #[must_use]
     pub fn block_at(&self, time: Time) -> usize {
-        self.index.block_at(time, self.rows)
+        match &self.index {
+            Index::Listed(blocks) => blocks.partition_point(|(_, last)| *last < time),
+            Index::Even { slots, per_block } => match slots.sent_before(time) {
+                before if before < self.rows => saturating(before / per_block),
+                _ => self.blocks(),
+            },
+        }
     }
 
     /// LLDUs sent before `time`; none where a block cannot be read.
@@ -159,21 +183,22 @@ impl Timeline {
     /// When LLDU `index` was sent, and its delay, zero where it was lost; none where there is no such LLDU.
     #[must_use]
     pub fn lldu(&self, index: u64) -> Option<(Time, Span)> {
-        if index >= self.rows {
-            return None;
-        }
-        let number = self.block_of(index);
-        let at = usize::try_from(index - self.front(number)).ok()?;
-        let block = self.block(number)?;
-        Some((block.tx_time(at), block.delay(at)))
+        let (block, row) = self.find(index)?;
+        Some((block.tx_time(row), block.delay(row)))
     }
 
     /// The attempt in which LLDU `index` was delivered; none where that is not told, or cannot be read.
     #[must_use]
     pub fn attempts(&self, index: u64) -> Option<u32> {
+        let (block, row) = self.find(index)?;
+        block.attempts(row)
+    }
+
+    /// The block that holds LLDU `index`, and the row there.
+    fn find(&self, index: u64) -> Option<(Arc<Block>, usize)> {
         let number = self.block_of(index);
-        let at = usize::try_from(index.checked_sub(self.front(number))?).ok()?;
-        self.block(number)?.attempts(at)
+        let row = usize::try_from(index.checked_sub(self.front(number))?).ok()?;
+        (row < self.rows_of(number)).then_some((self.block(number)?, row))
     }
 
     /// LLDUs whose fate is known where a run ends at `usable_until`: those up to then, without the ones sent just then
@@ -203,8 +228,7 @@ impl Timeline {
         let mut front = 0;
         for number in 0..self.blocks() {
             let block = self.block(number)?;
-            let rows = usize::try_from(known.saturating_sub(front)).unwrap_or(usize::MAX);
-            let rows = rows.min(self.rows_of(number));
+            let rows = saturating(known.saturating_sub(front)).min(self.rows_of(number));
             if let Some(row) = (0..rows).find(|row| block.delay(*row).is_zero()) {
                 return Some(front + row as u64);
             }
@@ -219,18 +243,25 @@ impl Timeline {
         if rows >= self.rows {
             return true;
         }
-        let Some(last) = rows.checked_sub(1) else {
-            self.index.truncate(0, Time::ZERO);
-            (self.rows, self.first) = (0, None);
-            return true;
-        };
-        let Some((time, _)) = self.lldu(last) else {
+        let last = rows.checked_sub(1);
+        let Some(time) = last.map_or(Some(Time::ZERO), |last| Some(self.lldu(last)?.0)) else {
             return false;
         };
-        self.index.truncate(self.block_of(last) + 1, time);
+        let blocks = last.map_or(0, |last| self.block_of(last) + 1);
+        if let Index::Listed(listed) = &mut self.index {
+            listed.truncate(blocks);
+            if let Some((_, last)) = listed.last_mut() {
+                *last = time;
+            }
+        }
+        self.first = self.first.filter(|_| rows > 0);
         self.rows = rows;
         true
     }
+}
+
+fn saturating(number: u64) -> usize {
+    usize::try_from(number).unwrap_or(usize::MAX)
 }
 
 #[cfg(test)]

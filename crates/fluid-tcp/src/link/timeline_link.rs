@@ -11,22 +11,18 @@ use tmt_core::types::{Span, Time, to_f64};
 
 use super::overlap::Apart;
 use super::{Link, Service, Usage};
-use crate::link::timeline::{Block, Timeline};
+use crate::link::timeline::{Cursor, Place, Timeline};
 
 /// A timeline that packets ride on.
-///
-/// LLDUs are numbered through the rounds of a repeated trace: round × LLDUs of the trace + place in it.
 #[derive(Debug)]
 pub struct TimelineLink {
-    timeline: Arc<Timeline>,
+    /// The next free LLDU.
+    cursor: Cursor,
     /// LLDUs of a packet.
     lldus: usize,
     propagation: Span,
-    /// With `--loop`: time from one round of the trace to the next.
-    period: Option<Span>,
     /// The first LLDU of the run.
     origin: u64,
-    place: Place,
     served: u64,
     used: u64,
     /// LLDUs used that were delivered, by the attempts they took.
@@ -36,20 +32,6 @@ pub struct TimelineLink {
     apart: Option<Apart>,
     /// Whether the trace has no room for a packet any more.
     ended: bool,
-}
-
-/// The next free LLDU.
-#[derive(Debug, Default)]
-struct Place {
-    round: u64,
-    /// Time from the trace to this round of it.
-    shift: Span,
-    /// Number of the block; it is fetched when it is needed.
-    number: usize,
-    block: Option<Arc<Block>>,
-    /// LLDUs of the block, and of these the next free one.
-    rows: usize,
-    at: usize,
 }
 
 /// Packets served back to back, each one's LLDUs behind those of the one before it. When a packet is served later than
@@ -84,22 +66,22 @@ impl TimelineLink {
         if !fits || !moves {
             return None;
         }
-        let mut link = Self {
-            timeline,
+        let mut cursor = Cursor::new(timeline);
+        if let Some(period) = period {
+            (cursor.period, cursor.rounds) = (period, u64::MAX);
+        }
+        Some(Self {
+            origin: cursor.sent_before(begin)?,
+            cursor,
             lldus,
             propagation,
-            period,
-            origin: 0,
-            place: Place::default(),
             served: 0,
             used: 0,
             attempts: BTreeMap::new(),
             busy: Busy::default(),
             apart: None,
             ended: false,
-        };
-        link.origin = link.sent_before(begin)?;
-        Some(link)
+        })
     }
 
     /// The same link with deliveries moved apart: each at least the span of its packet's LLDUs and one `slot` after
@@ -110,158 +92,69 @@ impl TimelineLink {
         self
     }
 
-    /// Number of the next free LLDU.
-    fn ordinal(&self) -> u64 {
-        let Place {
-            round, number, at, ..
-        } = self.place;
-        round * self.timeline.len() + self.timeline.front(number) + at as u64
-    }
-
-    /// Rounds of the trace whose LLDUs were all sent before `time`.
-    fn rounds_before(&self, time: Time) -> u64 {
-        let beyond = self
-            .timeline
-            .last()
-            .map_or(Span::ZERO, |last| time.since(last));
-        match self.period {
-            Some(period) => beyond.as_nanos().div_ceil(period.as_nanos()),
-            None => 0,
-        }
-    }
-
-    /// Time from the trace to its round `round`.
-    fn shift(&self, round: u64) -> Option<Span> {
-        self.period.unwrap_or(Span::ZERO).checked_mul(round)
-    }
-
-    /// LLDUs sent before `time`, in all rounds; none where the timeline cannot be read.
-    fn sent_before(&self, time: Time) -> Option<u64> {
-        let round = self.rounds_before(time);
-        let in_round = match self.shift(round).map(|shift| within(time, shift)) {
-            Some(Some(time)) => self.timeline.sent_before(time)?,
-            _ => 0,
-        };
-        Some(round * self.timeline.len() + in_round)
-    }
-
-    /// Moves on to the first free LLDU sent at or after `now`.
-    fn seek(&mut self, now: Time) -> Option<()> {
-        let round = self.rounds_before(now);
-        if round > self.place.round {
-            self.begin_round(round)?;
-        }
-        // In front of the round's own beginning, all that is free will do.
-        let Some(time) = within(now, self.place.shift) else {
-            return Some(());
-        };
-        let number = self.timeline.block_at(time);
-        if number > self.place.number {
-            self.place.number = number;
-            self.place.block = None;
-            self.place.at = 0;
-        }
-        self.fetch()?;
-        let before = self.place.block.as_ref()?.sent_before(time);
-        self.place.at = self.place.at.max(before);
-        Some(())
-    }
-
-    fn begin_round(&mut self, round: u64) -> Option<()> {
-        self.period?;
-        self.place = Place {
-            round,
-            shift: self.shift(round)?,
-            ..Place::default()
-        };
-        Some(())
-    }
-
-    /// Makes sure that the block of the next free LLDU is there; none when the trace has ended.
-    fn fetch(&mut self) -> Option<()> {
-        while self.place.block.is_none() || self.place.at >= self.place.rows {
-            if self.place.block.take().is_some() {
-                self.place.number += 1;
-                self.place.at = 0;
-            }
-            if self.place.number >= self.timeline.blocks() {
-                self.begin_round(self.place.round + 1)?;
-            }
-            self.place.rows = self.timeline.rows_of(self.place.number);
-            self.place.block = Some(self.timeline.block(self.place.number)?);
-        }
-        Some(())
-    }
-
     /// Takes the LLDUs of a packet from the next free one on: when the first and the last of them are sent, and when
     /// the packet is there, propagation left out.
     fn take(&mut self) -> Option<(Time, Time, Option<Time>)> {
         let (mut start, mut end, mut arrival) = (None, Time::ZERO, Some(Time::ZERO));
         let mut missing = self.lldus;
         while missing > 0 {
-            self.fetch()?;
-            let Place {
-                shift, rows, at, ..
-            } = self.place;
-            let block = self.place.block.as_deref()?;
-            let to = rows.min(at.saturating_add(missing));
-            let slice_arrives = block.arrival(at..to);
+            let Place { round, number, row } = self.cursor.seek(Time::ZERO)?;
+            let ahead = self.cursor.ahead(round)?;
+            let rows = self.cursor.timeline.rows_of(number);
+            let to = rows.min(row.saturating_add(missing));
+            let block = self.cursor.fetch(number)?;
+            let slice_arrives = block.arrival(row..to);
             arrival = arrival
                 .zip(slice_arrives)
-                .map(|(arrival, slice)| arrival.max(slice.saturating_add(shift)));
+                .map(|(arrival, slice)| arrival.max(slice.saturating_add(ahead)));
             if start.is_none() {
-                start = Some(block.tx_time(at).checked_add(shift)?);
+                start = Some(block.tx_time(row).checked_add(ahead)?);
             }
-            end = block.tx_time(to - 1).checked_add(shift)?;
+            end = block.tx_time(to - 1).checked_add(ahead)?;
             let attempts = &mut self.attempts;
-            block.count(at..to, |number, lldus| *attempts.entry(number).or_default() += lldus);
-            missing -= to - at;
-            self.used += (to - at) as u64;
-            self.place.at = to;
+            block.count(row..to, |number, lldus| {
+                *attempts.entry(number).or_default() += lldus;
+            });
+            missing -= to - row;
+            self.used += (to - row) as u64;
+            self.cursor.place.row = to;
         }
         Some((start?, end, arrival))
     }
 
     /// Tells the attempts of the LLDUs from number `from` up to `to`.
     fn count(&self, from: u64, to: u64, mut tell: impl FnMut(u32, u64)) -> Option<()> {
+        let timeline = &self.cursor.timeline;
         let mut from = from;
         while from < to {
-            let index = from % self.timeline.len();
-            let number = self.timeline.block_of(index);
-            let at = usize::try_from(index - self.timeline.front(number)).ok()?;
+            let index = from % timeline.len();
+            let number = timeline.block_of(index);
+            let at = usize::try_from(index - timeline.front(number)).ok()?;
             let missing = usize::try_from(to - from).unwrap_or(usize::MAX);
-            let end = self
-                .timeline
-                .rows_of(number)
-                .min(at.saturating_add(missing));
-            self.timeline.block(number)?.count(at..end, &mut tell);
+            let end = timeline.rows_of(number).min(at.saturating_add(missing));
+            timeline.block(number)?.count(at..end, &mut tell);
             from += (end - at) as u64;
         }
         Some(())
     }
 }
 
-/// `time` as a round sees it that began `shift` later than the trace; none before that.
-fn within(time: Time, shift: Span) -> Option<Time> {
-    time.as_nanos()
-        .checked_sub(shift.as_nanos())
-        .and_then(Time::from_nanos)
-}
-
 impl Link for TimelineLink {
     fn serve(&mut self, at: Time) -> Option<Service> {
-        if self.busy.ends.is_none_or(|ends| at > ends) {
-            self.ended |= self.seek(at).is_none();
+        // Behind the packet before, the next LLDU will do.
+        let idle = self.busy.ends.is_none_or(|ends| at > ends);
+        let from = if idle { at } else { Time::ZERO };
+        self.ended = self.ended || self.cursor.seek(from).is_none();
+        let first_unit = self.cursor.ordinal();
+        if idle {
             self.busy = Busy {
-                first: self.ordinal(),
+                first: first_unit,
                 ..Busy::default()
             };
         }
-        self.ended |= self.ended || self.fetch().is_none();
         if self.ended {
             return None;
         }
-        let first_unit = self.ordinal();
         let taken = self.take();
         self.ended = taken.is_none();
         let (start, end, arrival) = taken?;
@@ -288,13 +181,11 @@ impl Link for TimelineLink {
 
     fn usage(&self, end: Time) -> Usage {
         // Packets may go on behind the end, or wait there for their first LLDU.
-        let next_ns = Span::from_nanos(1).and_then(|step| end.checked_add(step));
-        let sent = next_ns.map_or(Some(u64::MAX), |next| self.sent_before(next));
-        let Some(sent) = sent else {
+        let Some(sent) = self.cursor.sent_until(end) else {
             // The timeline cannot be read, which fails the run.
             return Usage::default();
         };
-        let (first, next) = (self.busy.first, self.ordinal());
+        let (first, next) = (self.busy.first, self.cursor.ordinal());
         let from = sent.max(first).min(next);
         let mut attempts = self.attempts.clone();
         let _ = self.count(from, next, |number, lldus| {
@@ -395,7 +286,7 @@ mod tests {
             (time(late + 1), 200_000_000_000_000_002)
         );
         assert_eq!(
-            link.sent_before(time(late + 1)),
+            link.cursor.sent_before(time(late + 1)),
             Some(200_000_000_000_000_002)
         );
     }
@@ -523,7 +414,7 @@ mod tests {
             used.extend(found);
             used.retain(|index| lldus[*index].0 <= end);
             let available = lldus.iter().filter(|(t, _)| (begin..=end).contains(t)).count();
-            let mut attempts = std::collections::BTreeMap::new();
+            let mut attempts = BTreeMap::new();
             for index in used.iter().filter(|index| lldus[**index].1 > 0) {
                 *attempts.entry(u32::try_from(index % trace.len() % 3).unwrap()).or_insert(0u64) += 1;
             }

@@ -102,15 +102,14 @@ impl CoupledQueue {
         if link.data_units == 0 {
             return None;
         }
-        let slots = Slots::new(Arc::clone(&link.trace), begin)?;
         Some(Self {
             machine: link.machine(rtt),
             feedback: Feedback::new(link, rtt, tells),
             interleave: link.scheme.interleave().into(),
             data_units: link.scheme.data_units(),
             repair_units: link.scheme.units() - link.scheme.data_units(),
-            origin: slots.next(),
-            slots,
+            origin: link.trace.sent_before(begin)?,
+            slots: Slots::new(Arc::clone(&link.trace)),
             packets: Packets::new(
                 link.shape(),
                 rtt.half(),
@@ -400,7 +399,10 @@ impl Gateway for CoupledQueue {
             // The trace cannot be read, which fails the run.
             return Usage::default();
         };
-        let (used, available) = (self.account.used.within(slots), slots.saturating_sub(self.origin));
+        let (used, available) = (
+            self.account.used.within(slots),
+            slots.saturating_sub(self.origin),
+        );
         Usage {
             utilisation: (available > 0).then(|| to_f64(used) / to_f64(available)),
             packets_served: 0,

@@ -5,8 +5,7 @@ use std::sync::Arc;
 use tmt_core::format::Rows;
 use tmt_core::types::{Lldu, Span, Time, to_f64};
 
-use super::index::{Index, Place};
-use super::{Block, Store, Timeline};
+use super::{Block, Index, Store, Timeline};
 
 /// Rows that tell a link's rate and delay where nothing else does (tcp.md §1).
 const HEAD_ROWS: u64 = 10_000;
@@ -14,7 +13,8 @@ const HEAD_ROWS: u64 = 10_000;
 /// A timeline in the making.
 #[derive(Debug, Default)]
 pub struct Builder {
-    places: Vec<Place>,
+    /// LLDUs in front of each block, and when its last one was sent.
+    blocks: Vec<(u64, Time)>,
     rows: u64,
     first: Option<Time>,
     /// Time of the last row that tells the rate, and the delays that tell the typical one.
@@ -51,22 +51,15 @@ impl Builder {
                 self.head_delays.push(delay);
             }
         }
-        let fits = self
-            .open
-            .as_mut()
-            .is_some_and(|open| open.push(tx_time, delay, attempts));
-        if !fits {
+        let open = self.open.as_mut();
+        if !open.is_some_and(|open| open.push(tx_time, delay, attempts)) {
             self.close();
-            self.places.push(Place {
-                front: self.rows,
-                last: tx_time,
-            });
-            let mut open = Block::starting(tx_time);
+            self.blocks.push((self.rows, tx_time));
+            let open = self.open.insert(Block::starting(tx_time));
             open.push(tx_time, delay, attempts);
-            self.open = Some(open);
         }
-        if let Some(place) = self.places.last_mut() {
-            place.last = tx_time;
+        if let Some((_, last)) = self.blocks.last_mut() {
+            *last = tx_time;
         }
         self.rows += 1;
     }
@@ -107,19 +100,15 @@ impl Builder {
     /// The timeline whose blocks, all of them taken, are in `store`.
     #[must_use]
     pub fn finish_in(mut self, store: Arc<dyn Store>) -> Timeline {
-        let length = self
-            .head_ends
-            .zip(self.first)
-            .map(|(end, first)| end.since(first));
+        let ends = self.head_ends.zip(self.first);
+        let length = ends.map_or(Span::ZERO, |(end, first)| end.since(first));
         let steps = self.rows.min(HEAD_ROWS).saturating_sub(1);
         let delays = &mut self.head_delays;
         let middle = delays.len().saturating_sub(1) / 2;
         Timeline {
-            rate: length
-                .filter(|length| !length.is_zero())
-                .map(|length| to_f64(steps) / length.as_secs_f64()),
+            rate: (!length.is_zero()).then(|| to_f64(steps) / length.as_secs_f64()),
             median_delay: (!delays.is_empty()).then(|| *delays.select_nth_unstable(middle).1),
-            index: Index::Listed(self.places),
+            index: Index::Listed(self.blocks),
             rows: self.rows,
             first: self.first,
             store,

@@ -3,15 +3,13 @@
 //! They are what `tmt synth` makes, decoded when their last bit is in, and `tmt inject` erases. A block is made when it
 //! is asked for, so that a run holds one of them, and slots that nobody asks for are never made.
 
-use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use tmt_core::channel::synth::ConstantRate;
 use tmt_core::channel::{Blocks, Fades, SlotChannel};
 use tmt_core::types::{BitRate, Bytes, Slot, Span, Time, to_f64};
 
-use super::index::Index;
-use super::{Block, SlotTrace, Store};
+use super::{Block, Index, SlotTrace, Store};
 
 /// Slots of a block at most: few, since a run that is idle passes over most of them.
 const ROWS: u64 = 4096;
@@ -59,11 +57,7 @@ impl GeneratedSlots {
         let store = Made {
             slots: self.slots.clone(),
             per_block: len,
-            work: Mutex::new(Work {
-                erasures,
-                slots: Vec::new(),
-                bad: Vec::new(),
-            }),
+            erasures: Mutex::new(erasures),
         };
         SlotTrace {
             index: Index::Even {
@@ -84,16 +78,8 @@ impl GeneratedSlots {
 struct Made {
     slots: ConstantRate,
     per_block: usize,
-    work: Mutex<Work>,
-}
-
-/// The process, wherever it is, and memory.
-#[derive(Debug)]
-struct Work {
-    erasures: Erasures,
-    slots: Vec<Slot>,
-    /// Rows of a block that a bad time reaches.
-    bad: Vec<Range<usize>>,
+    /// The process, wherever it is.
+    erasures: Mutex<Erasures>,
 }
 
 #[derive(Debug)]
@@ -105,39 +91,30 @@ enum Erasures {
 impl Store for Made {
     fn block(&self, number: usize) -> Option<Arc<Block>> {
         let from = (number as u64).checked_mul(self.per_block as u64)?;
-        let mut work = self.work.lock().unwrap_or_else(PoisonError::into_inner);
-        let Work {
-            erasures,
-            slots,
-            bad,
-        } = &mut *work;
-        slots.clear();
-        self.slots.piece(from, self.per_block, slots);
+        let mut erasures = self.erasures.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut slots = Vec::new();
+        self.slots.piece(from, self.per_block, &mut slots);
         let (first, last) = (slots.first()?.tx_time(), slots.last()?.tx_time());
-        match erasures {
-            Erasures::Steps(blocks) => {
-                blocks.block(number as u64).mark(slots);
-            }
+        match &mut *erasures {
+            Erasures::Steps(blocks) => blocks.block(number as u64).mark(&mut slots),
             Erasures::Fades(fades) => {
                 let length = self.slots.decode_delay();
+                let rows = slots.len();
                 let row = |time| {
                     let row = self.slots.sent_before(time).saturating_sub(from);
-                    usize::try_from(row).map_or(slots.len(), |row| row.min(slots.len()))
+                    usize::try_from(row).map_or(rows, |row| row.min(rows))
                 };
                 fades.within(first, last.saturating_add(length), |start, end| {
                     // Those that end after its start and begin before its end.
                     let reaching = start.as_nanos().saturating_sub(length.as_nanos() - 1);
                     let reaching = Time::from_nanos(reaching).unwrap_or(Time::MAX);
-                    bad.push(row(reaching)..row(end));
-                });
-                for rows in bad.drain(..) {
-                    for slot in &mut slots[rows] {
+                    for slot in &mut slots[row(reaching)..row(end)] {
                         *slot = Slot::erased(slot.tx_time());
                     }
-                }
+                });
             }
         }
-        let block = Block::of_slots(first, slots).or_else(|| {
+        let block = Block::of_slots(first, &slots).or_else(|| {
             let mut block = Block::starting(first);
             let mut slots = slots.iter();
             let fit = slots.all(|slot| block.push(slot.tx_time(), slot.decode_delay(), None));

@@ -41,7 +41,9 @@ impl CoupledQueue {
             return false;
         }
         let time = |at: usize| slots[at].tx_time();
-        self.account.used.push(number..number + units as u64, time(units - 1));
+        self.account
+            .used
+            .push(number..number + units as u64, time(units - 1));
         for own in self.block.own() {
             let numbers = number + own.start as u64..number + own.end as u64;
             self.account.own.push(numbers, time(own.end - 1));
@@ -49,7 +51,9 @@ impl CoupledQueue {
         for column in self.block.ended() {
             let others = column.data_units - column.own;
             if others > 0 {
-                self.account.delivered.push_back((time(column.last), 1, others.into()));
+                self.account
+                    .delivered
+                    .push_back((time(column.last), 1, others.into()));
             }
         }
         let mut column = 0;
