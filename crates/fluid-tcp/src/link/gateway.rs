@@ -13,7 +13,6 @@ use tmt_core::types::Time;
 
 use crate::link::{PacketCopy, Service, SlotUse, Usage};
 use crate::named::Family;
-use codel::CoDel;
 pub use coupled::{CoupledLink, Hold, InOrder, LostFeedback, Tail};
 pub(crate) use coupled::{CoupledQueue, Tells};
 pub(crate) use drop_tail::DropTail;
@@ -56,12 +55,6 @@ impl Discipline {
     #[must_use]
     pub fn is_drop_tail(&self) -> bool {
         std::ptr::eq(self.entry(), &raw const drop_tail::ENTRY)
-    }
-
-    /// An empty CoDel queue, if it is one: known as such, it costs no dispatch.
-    pub(crate) fn codel(&self) -> Option<CoDel> {
-        let is_codel = std::ptr::eq(self.entry(), &raw const codel::ENTRY);
-        is_codel.then(|| CoDel::of(&self.values()))
     }
 
     /// An empty queue.
@@ -108,8 +101,7 @@ pub(crate) enum Fate {
 /// A packet that the link has served, or serves.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Served {
-    pub(crate) copy: PacketCopy,
-    pub(crate) enqueued: Time,
+    pub(crate) packet: Queued,
     pub(crate) service: Service,
     /// When the buffer lets it go; none where that is not known yet.
     pub(crate) left: Option<Time>,

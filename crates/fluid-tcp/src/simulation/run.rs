@@ -111,10 +111,6 @@ pub fn run<L: Link, P: Probe>(setup: &Setup, link: L, probe: &mut P) -> RunRepor
     if setup.discipline.is_drop_tail() {
         return run_over(setup, DropTail::new(link, setup.queue()), probe);
     }
-    if let Some(codel) = setup.discipline.codel() {
-        let gateway = QueuedLink::new(link, setup.queue(), Box::new(codel));
-        return run_over(setup, gateway, probe);
-    }
     let queue = setup.discipline.queue();
     run_over(setup, QueuedLink::new(link, setup.queue(), queue), probe)
 }
@@ -468,12 +464,12 @@ impl<G: Gateway, P: Probe> Run<'_, G, P> {
         for served in self.gateway.in_service() {
             if served.service.start <= end {
                 self.served += 1;
-                let tally = &mut self.connections[served.copy.flow].tally;
-                tally.on_service(served.service.start.since(served.enqueued));
+                let tally = &mut self.connections[served.packet.copy.flow].tally;
+                tally.on_service(served.service.start.since(served.packet.enqueued));
                 if self.probe.watches() {
-                    self.probe.on_service(served.copy, &served.service);
+                    self.probe.on_service(served.packet.copy, &served.service);
                     if let Some(left) = served.left.filter(|left| *left <= end) {
-                        self.probe.on_departure(left, served.copy, false);
+                        self.probe.on_departure(left, served.packet.copy, false);
                     }
                 }
             }

@@ -7,7 +7,7 @@ use std::collections::VecDeque;
 
 use tmt_core::types::{Span, Time, to_f64};
 
-use crate::named::{Parameter, Values};
+use crate::named::Parameter;
 
 use super::Queued;
 use super::queue::{Entry, Queue, Taken};
@@ -23,12 +23,18 @@ pub(super) static ENTRY: Entry = Entry {
         Parameter::duration("interval", Span::from_millis(100)),
     ],
     examples: &["codel", "codel:target=20ms,interval=200ms"],
-    make: |parameters| Box::new(CoDel::of(parameters)),
+    make: |parameters| {
+        Box::new(CoDel {
+            target: parameters.duration("target"),
+            interval: parameters.duration("interval"),
+            ..CoDel::default()
+        })
+    },
 };
 
 /// A queue that drops from its head what stands for too long.
 #[derive(Debug, Default)]
-pub(crate) struct CoDel {
+struct CoDel {
     target: Span,
     interval: Span,
     waiting: VecDeque<(Queued, Time)>,
@@ -44,21 +50,6 @@ pub(crate) struct CoDel {
 }
 
 impl CoDel {
-    pub(super) fn of(parameters: &Values<'_>) -> Self {
-        Self::new(
-            parameters.duration("target"),
-            parameters.duration("interval"),
-        )
-    }
-
-    fn new(target: Span, interval: Span) -> Self {
-        Self {
-            target,
-            interval,
-            ..Self::default()
-        }
-    }
-
     /// The interval to the next drop shrinks with the square root of their number (§5.1 control_law).
     fn control_law(&self, from: Time) -> Time {
         let nanos = to_f64(self.interval.as_nanos()) / to_f64(self.count.max(1)).sqrt();
@@ -173,7 +164,11 @@ mod tests {
         let mut queue = QueuedLink::new(
             link.unwrap(),
             10_000,
-            Box::new(CoDel::new(target, interval)),
+            Box::new(CoDel {
+                target,
+                interval,
+                ..CoDel::default()
+            }),
         );
         let mut fates = Vec::new();
         for ordinal in 0..load * seconds {
@@ -228,8 +223,15 @@ mod tests {
         for (standing, drops) in [(1u64, false), (2, true)] {
             let link = SyntheticLink::new(BitRate(800), Bytes(1), Span::ZERO, None, Time::ZERO);
             let (target, interval) = (Span::from_millis(5), Span::from_millis(100));
-            let mut queue =
-                QueuedLink::new(link.unwrap(), 100, Box::new(CoDel::new(target, interval)));
+            let mut queue = QueuedLink::new(
+                link.unwrap(),
+                100,
+                Box::new(CoDel {
+                    target,
+                    interval,
+                    ..CoDel::default()
+                }),
+            );
             let mut dropped = 0;
             for ordinal in 0..200 + standing {
                 let now = Time::from_nanos(ordinal.saturating_sub(standing) * 10_000_000).unwrap();

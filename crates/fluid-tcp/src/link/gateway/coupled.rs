@@ -9,7 +9,6 @@ mod buffer_release;
 mod first_tx_batch;
 mod link;
 mod packets;
-mod slot_log_buffer;
 mod slot_usage;
 mod slots;
 mod superblock_batch;
@@ -20,15 +19,13 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap, HashMap, VecDeque};
 use std::sync::Arc;
 
-use tmt_core::scheme::engine::{Acknowledged, Machine, Settled, WholeBlock};
+use tmt_core::scheme::engine::{Machine, Settled, Unit, WholeBlock};
 use tmt_core::types::{self, Lldu, Slot, Span, Time, to_f64};
 
 use super::{Fate, Gateway, Queued, Served};
 use crate::link::{SlotUse, Usage};
-use buffer_release::Feedback;
 pub use link::{CoupledLink, Hold, InOrder, LostFeedback, Tail};
 use packets::{Packets, State};
-use slot_log_buffer::SlotLogBuffer;
 use slot_usage::SlotUsage;
 use slots::Slots;
 
@@ -53,7 +50,13 @@ pub(crate) struct Tells {
 #[derive(Debug)]
 pub(crate) struct CoupledQueue {
     machine: Machine,
-    feedback: Feedback,
+    rtt: Span,
+    /// RTT + fb: from an attempt's last unit to its feedback.
+    back: Span,
+    /// Whether all feedback comes through.
+    hears_all: bool,
+    hold: Hold,
+    tells: Tells,
     interleave: u64,
     /// ND and NR of a codeword.
     data_units: u32,
@@ -65,7 +68,6 @@ pub(crate) struct CoupledQueue {
     in_order: InOrder,
     /// By flow, or one for all.
     lanes: HashMap<usize, Lane>,
-    propagation: Span,
     capacity: u64,
     /// Packets in the queue, and when those leave of which it is known.
     held: u64,
@@ -74,8 +76,8 @@ pub(crate) struct CoupledQueue {
     departing: BTreeMap<(Time, u64), Served>,
     fates: VecDeque<Fate>,
     account: SlotUsage,
-    /// What the slots were used for, where somebody asks.
-    book: Option<SlotLogBuffer>,
+    /// What the slots were used for that the clock has not passed, where somebody asks.
+    book: Option<VecDeque<SlotUse>>,
     due: Option<Time>,
     exhausted: bool,
     /// Kept for their memory: LLDUs in their order, and as they were settled.
@@ -83,7 +85,6 @@ pub(crate) struct CoupledQueue {
     settled: Vec<Settled>,
     /// Packets all of whose units have been sent in a stretch, with the last times.
     sent: Vec<(u64, Time)>,
-    acknowledged: Vec<Acknowledged>,
     block: WholeBlock,
     /// All LLDUs in their order, where a test wants to see them.
     #[cfg(test)]
@@ -104,33 +105,31 @@ impl CoupledQueue {
         }
         Some(Self {
             machine: link.machine(rtt),
-            feedback: Feedback::new(link, rtt, tells),
+            rtt,
+            back: rtt.saturating_add(link.feedback_delay),
+            hears_all: link.lost_feedback.is_none(),
+            hold: link.hold,
+            tells,
             interleave: link.scheme.interleave().into(),
             data_units: link.scheme.data_units(),
             repair_units: link.scheme.units() - link.scheme.data_units(),
             origin: link.trace.sent_before(begin)?,
             slots: Slots::new(Arc::clone(&link.trace)),
-            packets: Packets::new(
-                link.shape(),
-                rtt.half(),
-                link.scheme.interleave().try_into().ok()?,
-            ),
+            packets: Packets::new(link.shape(), rtt.half()),
             in_order: link.in_order,
             lanes: HashMap::new(),
-            propagation: rtt.half(),
             capacity,
             held: 0,
             leaving: BinaryHeap::new(),
             departing: BTreeMap::new(),
             fates: VecDeque::new(),
             account: SlotUsage::default(),
-            book: tells.slots.then(SlotLogBuffer::default),
+            book: tells.slots.then(VecDeque::new),
             due: None,
             exhausted: false,
             lldus: Vec::new(),
             settled: Vec::new(),
             sent: Vec::new(),
-            acknowledged: Vec::new(),
             block: WholeBlock::default(),
             #[cfg(test)]
             seen: Vec::new(),
@@ -148,10 +147,8 @@ impl CoupledQueue {
         if self.machine.is_under_way() {
             return Some(Time::ZERO);
         }
-        match (self.packets.waits_since(), self.machine.next_repeat()) {
-            (Some(data), Some(repeat)) => Some(data.min(repeat)),
-            (data, repeat) => data.or(repeat),
-        }
+        let data = self.packets.waits_since().into_iter();
+        data.chain(self.machine.next_repeat()).min()
     }
 
     /// Computes the link as far as it does not depend on what comes after `now`.
@@ -171,12 +168,16 @@ impl CoupledQueue {
                     return;
                 }
             }
-            let taken = if self.interleave > 1 {
+            // Where nobody asks for each slot, many are taken together.
+            let by_slots = !self.hears_all || self.book.is_some();
+            let taken = if by_slots || self.machine.is_under_way() {
+                None
+            } else if self.interleave > 1 {
                 self.whole(from)
             } else {
-                settled && self.stretch(from)
+                settled.then(|| self.stretch(from)).flatten()
             };
-            if taken {
+            if taken.is_some() {
                 continue;
             }
             let Some((number, slot)) = self.slots.take(from) else {
@@ -207,7 +208,7 @@ impl CoupledQueue {
             .and_then(|codeword| Some((codeword, self.packets.of(codeword)?)));
         if let Some((_, packet)) = first
             && let Some(flight) = self.packets.get_mut(packet)
-            && flight.on_sent(number..number + 1, (at, at))
+            && flight.on_sent(1, number..number + 1, (at, at))
         {
             self.on_all_sent(packet, at);
         }
@@ -230,8 +231,28 @@ impl CoupledQueue {
         if let Some((_, packet)) = first {
             self.check_whole(packet);
         }
-        if !self.feedback.hears_all() {
+        if !self.hears_all {
             self.take_acknowledged();
+        }
+    }
+
+    /// Notes that the slot of this number carries `unit`, where somebody asks.
+    fn note(&mut self, unit: &Unit, number: u64, slot: &Slot) {
+        let Some(book) = &mut self.book else {
+            return;
+        };
+        let (codeword, attempt) = self.machine.attempt_of(unit);
+        let packet = self.packets.of(codeword);
+        if let Some(flight) = packet.and_then(|packet| self.packets.get(packet)) {
+            book.push_back(SlotUse {
+                slot: number,
+                at: slot.tx_time(),
+                kind: unit.kind(),
+                copy: flight.served.packet.copy,
+                codeword,
+                attempt,
+                arrival: slot.arrival(),
+            });
         }
     }
 
@@ -287,27 +308,21 @@ impl CoupledQueue {
                 return;
             }
             InOrder::Link => 0,
-            InOrder::Flow => flight.queued.copy.flow,
+            InOrder::Flow => flight.served.packet.copy.flow,
         };
-        let mut lane = self.lanes.remove_entry(&lane);
-        while let Some((_, lane)) = &mut lane
-            && let Some(&first) = lane.packets.front()
+        let mut waiting = self.lanes.remove(&lane).unwrap_or_default();
+        while let Some(&first) = waiting.packets.front()
             && let Some(flight) = self.packets.get_mut(first)
-            && flight.state != State::Open
+            && let State::Whole(known) | State::Lost(known) = flight.state
         {
-            lane.packets.pop_front();
+            waiting.packets.pop_front();
+            waiting.latest = waiting.latest.max(known);
             flight.released = true;
-            match flight.state {
-                State::Whole(arrival) => {
-                    lane.latest = lane.latest.max(arrival);
-                    let latest = lane.latest;
-                    self.tell(first, Some(latest));
-                }
-                State::Lost(known) => lane.latest = lane.latest.max(known),
-                State::Open => {}
+            if matches!(flight.state, State::Whole(_)) {
+                self.tell(first, Some(waiting.latest));
             }
         }
-        self.lanes.extend(lane);
+        self.lanes.insert(lane, waiting);
         self.packets.forget();
     }
 
@@ -317,28 +332,32 @@ impl CoupledQueue {
             return;
         };
         flight.told = true;
-        let is_sent = flight.is_sent();
-        let served = &mut flight.served;
+        let Served {
+            packet, service, ..
+        } = &mut flight.served;
         if let State::Lost(known) = flight.state
-            && !is_sent
+            && flight.unsent > 0
         {
             // It is served no further.
-            served.service.end = known;
+            service.end = known;
         }
-        served.service.arrival = arrival.map(|at| at.saturating_add(self.propagation));
-        let fate = Fate::Served(flight.queued, served.service, false);
+        service.arrival = arrival.map(|at| at.saturating_add(service.propagation));
+        let fate = Fate::Served(*packet, *service, false);
         self.fates.push_back(fate);
         self.depart(number);
     }
 }
 
 impl Gateway for CoupledQueue {
-    fn offer(&mut self, now: Time, packet: Queued) -> Fate {
+    fn offer(&mut self, _now: Time, packet: Queued) -> Fate {
         if self.held >= self.capacity {
             return Fate::Dropped(packet);
         }
         self.held += 1;
-        let number = self.packets.push(packet, now, self.feedback.is_awaited());
+        // Of repeats that nobody needed it is still told whose they are.
+        let repeats_on = self.tells.slots && !self.hears_all;
+        let awaited = self.tells.whole || self.hold == Hold::Acknowledged || repeats_on;
+        let number = self.packets.push(packet, awaited);
         let lane = match self.in_order {
             InOrder::Off => return Fate::Waits,
             InOrder::Link => 0,
@@ -371,7 +390,7 @@ impl Gateway for CoupledQueue {
     }
 
     fn used(&mut self, now: Time) -> Option<SlotUse> {
-        self.book.as_mut()?.take(now)
+        self.book.as_mut()?.pop_front_if(|used| used.at <= now)
     }
 
     fn in_service(&self) -> impl Iterator<Item = &Served> {
@@ -387,7 +406,7 @@ impl Gateway for CoupledQueue {
     }
 
     fn tells_whole(&self) -> bool {
-        self.feedback.tells_whole()
+        self.tells.whole
     }
 
     fn is_exhausted(&self) -> bool {

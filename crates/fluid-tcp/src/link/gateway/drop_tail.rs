@@ -50,7 +50,6 @@ pub(crate) struct DropTail<L> {
     stuck: u64,
     /// When the last service ends.
     free: Time,
-    exhausted: bool,
 }
 
 impl<L: Link> DropTail<L> {
@@ -61,7 +60,6 @@ impl<L: Link> DropTail<L> {
             inside: VecDeque::new(),
             stuck: 0,
             free: Time::ZERO,
-            exhausted: false,
         }
     }
 }
@@ -71,20 +69,15 @@ impl<L: Link> Gateway for DropTail<L> {
         if self.len() >= self.capacity {
             return Fate::Dropped(packet);
         }
-        let service = if self.exhausted {
-            None
-        } else {
-            self.link.serve(now.max(self.free))
-        };
+        let at = now.max(self.free);
+        let service = (self.stuck == 0).then(|| self.link.serve(at)).flatten();
         let Some(service) = service else {
-            self.exhausted = true;
             self.stuck += 1;
             return Fate::Waits;
         };
         self.free = service.end;
         self.inside.push_back(Served {
-            copy: packet.copy,
-            enqueued: packet.enqueued,
+            packet,
             service,
             left: Some(service.end),
         });
@@ -112,7 +105,7 @@ impl<L: Link> Gateway for DropTail<L> {
     }
 
     fn is_exhausted(&self) -> bool {
-        self.exhausted
+        self.stuck > 0
     }
 
     fn usage(&self, end: Time) -> Usage {
@@ -157,7 +150,10 @@ mod tests {
             assert_eq!(matches!(fate, Fate::Served(..)), taken, "{fate:?}");
         }
         assert_eq!(queue.leave(at(999_999_999)), None);
-        assert_eq!(queue.leave(at(1_000_000_000)).unwrap().copy.ordinal, 0);
+        assert_eq!(
+            queue.leave(at(1_000_000_000)).unwrap().packet.copy.ordinal,
+            0
+        );
         assert_eq!((queue.leave(at(1_000_000_000)), queue.len()), (None, 1));
         let Fate::Served(_, service, _) = queue.offer(at(1_000_000_000), packet(3)) else {
             panic!("there is room");
@@ -194,7 +190,7 @@ mod tests {
     }
 
     /// Lets the queue do all that is due by `end`.
-    fn serve_until(queue: &mut QueuedLink<SyntheticLink, Fifo>, end: Time, fates: &mut Vec<Fate>) {
+    fn serve_until(queue: &mut QueuedLink<SyntheticLink>, end: Time, fates: &mut Vec<Fate>) {
         while let Some(due) = queue.due().filter(|due| *due <= end) {
             queue.leave(due);
             fates.extend(std::iter::from_fn(|| queue.wake(due)));

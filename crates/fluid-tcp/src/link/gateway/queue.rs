@@ -47,17 +47,17 @@ pub type Discipline = named::Choice<Make>;
 
 /// A queue with its link, one packet in service at a time; departures are events.
 #[derive(Debug)]
-pub(crate) struct QueuedLink<L, Q: ?Sized> {
+pub(crate) struct QueuedLink<L> {
     link: L,
-    queue: Box<Q>,
+    queue: Box<dyn Queue>,
     capacity: u64,
     served: Option<Served>,
     /// Packets that the link will never serve: it has come to its end.
     stuck: u64,
 }
 
-impl<L: Link, Q: Queue + ?Sized> QueuedLink<L, Q> {
-    pub(crate) fn new(link: L, capacity: u64, queue: Box<Q>) -> Self {
+impl<L: Link> QueuedLink<L> {
+    pub(crate) fn new(link: L, capacity: u64, queue: Box<dyn Queue>) -> Self {
         Self {
             link,
             queue,
@@ -68,7 +68,7 @@ impl<L: Link, Q: Queue + ?Sized> QueuedLink<L, Q> {
     }
 }
 
-impl<L: Link, Q: Queue + ?Sized> Gateway for QueuedLink<L, Q> {
+impl<L: Link> Gateway for QueuedLink<L> {
     #[inline]
     fn offer(&mut self, now: Time, packet: Queued) -> Fate {
         if self.len() >= self.capacity {
@@ -100,8 +100,7 @@ impl<L: Link, Q: Queue + ?Sized> Gateway for QueuedLink<L, Q> {
             return None;
         };
         self.served = Some(Served {
-            copy: packet.copy,
-            enqueued: packet.enqueued,
+            packet,
             service,
             left: Some(service.end),
         });

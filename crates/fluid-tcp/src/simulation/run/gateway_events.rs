@@ -178,16 +178,16 @@ impl<G: Gateway, P: Probe> Run<'_, G, P> {
         }
         while let Some(served) = self.gateway.leave(now) {
             self.served += 1;
-            let tally = &mut self.connections[served.copy.flow].tally;
-            tally.on_service(served.service.start.since(served.enqueued));
+            let tally = &mut self.connections[served.packet.copy.flow].tally;
+            tally.on_service(served.service.start.since(served.packet.enqueued));
             let lost = served.service.arrival.is_none();
             if lost {
                 tally.count(Count::Lost);
             }
             if self.probe.watches() {
-                self.probe.on_service(served.copy, &served.service);
+                self.probe.on_service(served.packet.copy, &served.service);
                 let left = served.left.unwrap_or(served.service.end);
-                self.probe.on_departure(left, served.copy, lost);
+                self.probe.on_departure(left, served.packet.copy, lost);
             }
         }
     }

@@ -25,16 +25,10 @@ struct Parts<'a> {
 
 impl CoupledQueue {
     /// Takes slots from `from` on so long as they need no repeat, where the machine stands between super-blocks of one
-    /// codeword; whether there were some.
-    pub(super) fn stretch(&mut self, from: Time) -> bool {
-        let by_slots = !self.feedback.hears_all() || self.book.is_some();
-        if by_slots || self.machine.is_under_way() {
-            return false;
-        }
+    /// codeword; none where there are none.
+    pub(super) fn stretch(&mut self, from: Time) -> Option<()> {
         let units = self.data_units + self.repair_units;
-        let Some((number, slots)) = self.slots.view(from, units as usize) else {
-            return false;
-        };
+        let (number, slots) = self.slots.view(from, units as usize)?;
         let machine = self.machine.first_attempts(slots);
         let slots = machine.slots();
         let mut parts = Parts {
@@ -61,17 +55,17 @@ impl CoupledQueue {
             done += part.slots;
             last = slots[done - 1].tx_time();
             flight.on_arrival(part.arrival, part.data_units);
-            if flight.on_sent(at..at + part.slots as u64, (first, last)) {
+            if flight.on_sent(part.slots as u64, at..at + part.slots as u64, (first, last)) {
                 self.sent.push((packet, last));
             }
         }
         if done == 0 {
-            return false;
+            return None;
         }
         self.account.used.push(number..number + done as u64, last);
         self.slots.advance(done);
         self.on_stretch();
-        true
+        Some(())
     }
 
     /// Slots were taken together: goes on with the packets of which all has been sent in them.

@@ -36,15 +36,13 @@ pub(super) enum State {
     reason = "what has happened to a packet, in no order of its own"
 )]
 pub(super) struct Flight {
-    pub(super) queued: Queued,
-    enqueued: Time,
     /// Its first codeword, and how many of them the machine has taken.
     first: u64,
     taken: u64,
     /// Data units the machine has not taken.
     ahead: u32,
     /// Units not sent for the first time.
-    unsent: u64,
+    pub(super) unsent: u64,
     /// Data units whose LLDU is not settled.
     unsettled: u32,
     /// Latest arrival of those that are, propagation left out.
@@ -56,8 +54,8 @@ pub(super) struct Flight {
     /// When the last of its attempts so far was judged, or the last unit of one sent.
     pub(super) judged: Time,
     /// Codewords of which the sender has not heard that they were decoded, and when it has of the others.
-    unheard: u64,
-    heard: Time,
+    pub(super) unheard: u64,
+    pub(super) heard: Time,
     /// Whether it matters when the sender knows that it has arrived, and that is open.
     pub(super) awaited: bool,
     /// Whether its fate was told, whether it is listed to depart, and whether no packet waits for it any more.
@@ -72,18 +70,9 @@ impl Flight {
         self.first..self.first + self.taken
     }
 
-    pub(super) fn is_sent(&self) -> bool {
-        self.unsent == 0
-    }
-
-    /// Units go out for the first time, in the slots of these numbers, from the first time to the last; whether they
-    /// were the last.
-    pub(super) fn on_sent(&mut self, numbers: Range<u64>, times: (Time, Time)) -> bool {
-        self.on_sent_among(numbers.end - numbers.start, numbers, times)
-    }
-
-    /// As [`Self::on_sent`], of which only so many of the slots have its `units`, the first and the last among them.
-    pub(super) fn on_sent_among(
+    /// So many units go out for the first time, from the first to the last of the slots of these numbers and times;
+    /// whether they were the last.
+    pub(super) fn on_sent(
         &mut self,
         units: u64,
         numbers: Range<u64>,
@@ -106,17 +95,6 @@ impl Flight {
     pub(super) fn on_arrival(&mut self, arrival: Time, lldus: u32) {
         self.arrival = self.arrival.max(arrival);
         self.unsettled -= lldus;
-    }
-
-    /// The sender is done with one of its codewords then.
-    pub(super) fn on_acknowledged(&mut self, at: Time) {
-        self.heard = self.heard.max(at);
-        self.unheard -= 1;
-    }
-
-    /// When the sender was done with all of them, if it is.
-    pub(super) fn acknowledged(&self) -> Option<Time> {
-        (self.unheard == 0).then_some(self.heard)
     }
 
     /// Whether all of it is there and sent, which is told only once.
@@ -145,34 +123,28 @@ pub(super) struct Packets {
     pub(super) codewords_queued: u64,
     /// The packet that was looked for last.
     hint: u64,
-    /// The packets of the last codewords that the machine has taken one by one, as many as a super-block has.
-    recent: VecDeque<u64>,
-    interleave: usize,
 }
 
 impl Packets {
-    pub(super) fn new(shape: Shape, propagation: Span, interleave: usize) -> Self {
+    pub(super) fn new(shape: Shape, propagation: Span) -> Self {
         Self {
             shape,
             propagation,
-            interleave,
             ..Self::default()
         }
     }
 
     /// Lets a packet in, of which may be awaited when the sender knows that it has arrived; its number.
-    pub(super) fn push(&mut self, queued: Queued, now: Time, awaited: bool) -> u64 {
+    pub(super) fn push(&mut self, packet: Queued, awaited: bool) -> u64 {
         let service = Service {
-            start: now,
-            end: now,
+            start: packet.enqueued,
+            end: packet.enqueued,
             arrival: None,
             propagation: self.propagation,
             first_unit: 0,
             last_unit: 0,
         };
         self.flights.push_back(Flight {
-            queued,
-            enqueued: now,
             first: 0,
             taken: 0,
             ahead: self.shape.data_units,
@@ -181,8 +153,7 @@ impl Packets {
             arrival: Time::ZERO,
             begun: false,
             served: Served {
-                copy: queued.copy,
-                enqueued: queued.enqueued,
+                packet,
                 service,
                 left: None,
             },
@@ -215,13 +186,13 @@ impl Packets {
 
     /// When the packet came in whose codewords are next; none where all are taken.
     pub(super) fn waits_since(&self) -> Option<Time> {
-        self.get(self.source).map(|flight| flight.enqueued)
+        Some(self.get(self.source)?.served.packet.enqueued)
     }
 
     /// The packet whose codewords are next at `now`, and its data units that are not taken.
     pub(super) fn source(&self, now: Time) -> Option<(u64, u32)> {
         let flight = self.get(self.source)?;
-        (flight.enqueued <= now).then_some((self.source, flight.ahead))
+        (flight.served.packet.enqueued <= now).then_some((self.source, flight.ahead))
     }
 
     /// Data units of the codewords that can be taken at `now`, at most `most` each.
@@ -229,7 +200,7 @@ impl Packets {
         let taken = usize::try_from(self.source - self.base).unwrap_or(usize::MAX);
         let waiting = self.flights.range(taken.min(self.flights.len())..);
         waiting
-            .take_while(move |flight| flight.enqueued <= now)
+            .take_while(move |flight| flight.served.packet.enqueued <= now)
             .flat_map(move |flight| {
                 let whole = std::iter::repeat_n(most, (flight.ahead / most) as usize);
                 whole.chain(Some(flight.ahead % most).filter(|rest| *rest > 0))
@@ -238,11 +209,6 @@ impl Packets {
 
     /// Takes `codewords` with `data_units` together of the packet whose codewords are next.
     pub(super) fn take(&mut self, codewords: u64, data_units: u32) -> Option<&mut Flight> {
-        self.recent.clear();
-        self.give(codewords, data_units)
-    }
-
-    fn give(&mut self, codewords: u64, data_units: u32) -> Option<&mut Flight> {
         let (number, next) = (self.source, self.next_codeword);
         self.next_codeword += codewords;
         self.codewords_queued -= codewords;
@@ -260,12 +226,6 @@ impl Packets {
     /// The packet that has this codeword; none once it is forgotten.
     pub(super) fn of(&mut self, codeword: u64) -> Option<u64> {
         let here = |flight: &Flight| flight.codewords().contains(&codeword);
-        let back = usize::try_from(self.next_codeword.saturating_sub(codeword)).ok()?;
-        if let Some(packet) = self.recent.len().checked_sub(back)
-            && let Some(packet) = self.recent.get(packet)
-        {
-            return self.get(*packet).is_some_and(here).then_some(*packet);
-        }
         if !self.get(self.hint).is_some_and(here) {
             let not_behind = |flight: &Flight| flight.taken > 0 && flight.first <= codeword;
             let behind = self.flights.partition_point(not_behind) as u64;
@@ -305,13 +265,9 @@ impl Packets {
 
 impl UnitSource for Packets {
     fn next_codeword(&mut self, now: Time, most: u32) -> Option<u32> {
-        let (packet, ahead) = self.source(now)?;
+        let (_, ahead) = self.source(now)?;
         let data_units = ahead.min(most);
-        self.give(1, data_units)?;
-        if self.recent.len() >= self.interleave {
-            self.recent.pop_front();
-        }
-        self.recent.push_back(packet);
+        self.take(1, data_units)?;
         Some(data_units)
     }
 }

@@ -10,35 +10,24 @@ const MOST_UNITS: usize = 1 << 14;
 
 impl CoupledQueue {
     /// Takes the super-block that would be opened in the next slot at or after `from`, where the machine stands
-    /// between two and what that one takes is settled; whether it did. Nothing has changed if not.
-    pub(super) fn whole(&mut self, from: Time) -> bool {
-        let by_slots = !self.feedback.hears_all() || self.book.is_some();
-        if by_slots || self.machine.is_under_way() {
-            return false;
-        }
-        let Some((_, [first, ..])) = self.slots.view(from, 1) else {
-            return false;
-        };
-        let begin = first.tx_time();
+    /// between two and what that one takes is settled; none where it did not, and nothing has changed.
+    pub(super) fn whole(&mut self, from: Time) -> Option<()> {
+        let begin = self.slots.view(from, 1)?.1.first()?.tx_time();
         if self.machine.next_repeat().is_some_and(|at| at <= begin) {
-            return false;
+            return None;
         }
         let most = usize::try_from(self.interleave).unwrap_or(usize::MAX);
         let codewords = self.packets.codewords_at(begin, self.data_units);
         self.block.open(codewords.take(most), self.repair_units);
         let units = self.block.units();
         if units == 0 || units > MOST_UNITS {
-            return false;
+            return None;
         }
-        let Some((number, slots)) = self.slots.view(from, units) else {
-            return false;
-        };
-        let Some(slots) = slots.get(..units) else {
-            return false;
-        };
+        let (number, slots) = self.slots.view(from, units)?;
+        let slots = slots.get(..units)?;
         let first = self.machine.first_attempts(slots);
         if !first.take_whole(&mut self.block, &mut self.lldus) {
-            return false;
+            return None;
         }
         let time = |at: usize| slots[at].tx_time();
         self.account
@@ -61,24 +50,18 @@ impl CoupledQueue {
             && !columns.is_empty()
             && let Some((packet, ahead)) = self.packets.source(begin)
         {
-            let (mut data_units, mut units, mut codewords, mut last) = (0, 0, 0, 0);
-            let mut arrival = Time::ZERO;
-            for codeword in columns {
-                if data_units == ahead {
-                    break;
-                }
-                codewords += 1;
-                data_units += codeword.data_units;
-                units += u64::from(codeword.units);
-                last = last.max(codeword.last);
-                arrival = arrival.max(codeword.arrival);
-            }
+            let codewords = columns.len().min(ahead.div_ceil(self.data_units) as usize);
+            let own = &columns[..codewords];
+            let data_units = own.iter().map(|codeword| codeword.data_units).sum();
+            let units = own.iter().map(|codeword| u64::from(codeword.units)).sum();
+            let last = own.iter().map(|codeword| codeword.last).max().unwrap_or(0);
+            let arrival = own.iter().map(|codeword| codeword.arrival).max();
             let Some(flight) = self.packets.take(codewords as u64, data_units) else {
                 break;
             };
-            flight.on_arrival(arrival, data_units);
+            flight.on_arrival(arrival.unwrap_or(Time::ZERO), data_units);
             let numbers = number + column as u64..number + last as u64 + 1;
-            if flight.on_sent_among(units, numbers, (time(column), time(last))) {
+            if flight.on_sent(units, numbers, (time(column), time(last))) {
                 self.sent.push((packet, time(last)));
             }
             column += codewords;
@@ -92,6 +75,6 @@ impl CoupledQueue {
         self.sent
             .sort_unstable_by_key(|(packet, _)| last_unit(*packet));
         self.on_stretch();
-        true
+        Some(())
     }
 }

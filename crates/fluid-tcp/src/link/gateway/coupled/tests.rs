@@ -381,7 +381,7 @@ fn retire(queue: &mut CoupledQueue, now: Time, told: &mut [model::Told]) {
     while let Some(served) = queue.leave(now) {
         let left = served.left.unwrap();
         assert!(left <= now);
-        let told = &mut told[usize::try_from(served.copy.ordinal).unwrap()];
+        let told = &mut told[usize::try_from(served.packet.copy.ordinal).unwrap()];
         assert_eq!(told.left.replace(left.as_nanos()), None, "leaves once");
     }
 }
