@@ -14,7 +14,7 @@ const BLOCKS: usize = 3;
 const REMEMBERED: usize = 8;
 
 /// An acknowledgement.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Ack {
     /// The packet expected next; all before it have been received.
     pub next: u64,
@@ -26,26 +26,8 @@ pub struct Ack {
     pub echo: bool,
     /// Nothing arrived: it only tells that there is room again.
     pub update: bool,
-    /// Packets from `next` on for which there is room; [`Ack::UNLIMITED`] where that is not told.
-    pub room: u32,
-}
-
-impl Ack {
-    /// The room of a receiver that takes whatever comes.
-    pub const UNLIMITED: u32 = u32::MAX;
-}
-
-impl Default for Ack {
-    fn default() -> Self {
-        Self {
-            next: 0,
-            blocks: Default::default(),
-            duplicate: false,
-            echo: false,
-            update: false,
-            room: Self::UNLIMITED,
-        }
-    }
+    /// Packets from `next` on for which there is room; none where that is not told.
+    pub room: Option<u32>,
 }
 
 /// A packet as it arrives.
@@ -149,54 +131,43 @@ impl Receiver {
         let packet = packet.into();
         let number = packet.number;
         self.echo = (self.echo && !packet.reduced) || packet.marked;
-        if self.has(number) {
-            return Arrival {
-                duplicate: true,
-                ack: Some(Ack {
-                    duplicate: true,
-                    ..self.acknowledge()
-                }),
-            };
-        }
-        if number > self.next {
-            self.remember(number);
-            return Arrival {
-                duplicate: false,
-                ack: Some(self.acknowledge()),
-            };
-        }
-        self.next += 1;
-        self.unacknowledged += 1;
-        let filled_gap = match self.above.take_first_if(self.next) {
-            Some(end) => {
+        let duplicate = self.has(number);
+        // RFC 5681 §4.2: at once when a gap is filled or there still is one, else every b-th packet.
+        let mut at_once = duplicate || number > self.next || self.quick > 0;
+        if number == self.next {
+            self.next += 1;
+            self.unacknowledged += 1;
+            if let Some(end) = self.above.take_first_if(self.next) {
                 self.next = end;
                 self.recent.retain(|number| *number >= end);
-                true
+                at_once = true;
             }
-            None => false,
-        };
-        // RFC 5681 §4.2: at once when a gap is filled or there still is one, else every b-th packet.
-        let gaps = self.above.highest().is_some();
-        let at_once = filled_gap || gaps || self.quick > 0;
-        let ack = if at_once || self.unacknowledged >= self.endpoint.delayed_ack {
-            Some(self.acknowledge())
-        } else {
-            self.deadline = self
-                .deadline
-                .or_else(|| now.checked_add(self.endpoint.delayed_ack_timer));
-            None
-        };
+            at_once |= self.above.highest().is_some();
+        } else if !duplicate {
+            self.remember(number);
+        }
+        if at_once || self.unacknowledged >= self.endpoint.delayed_ack {
+            let ack = Ack {
+                duplicate,
+                ..self.acknowledge()
+            };
+            return Arrival {
+                duplicate,
+                ack: Some(ack),
+            };
+        }
+        let due = || now.checked_add(self.endpoint.delayed_ack_timer);
+        self.deadline = self.deadline.or_else(due);
         Arrival {
-            duplicate: false,
-            ack,
+            duplicate,
+            ack: None,
         }
     }
 
     /// The timer of the delayed acknowledgement expires.
     pub fn on_timer(&mut self, now: Time) -> Option<Ack> {
-        self.deadline
-            .filter(|deadline| *deadline <= now)
-            .map(|_| self.acknowledge())
+        let due = self.deadline.is_some_and(|deadline| deadline <= now);
+        due.then(|| self.acknowledge())
     }
 
     /// Takes in a packet above a gap.
@@ -222,11 +193,10 @@ impl Receiver {
             echo: self.echo,
             ..Ack::default()
         };
-        if !self.endpoint.sack || self.recent.is_empty() {
-            return ack;
-        }
-        for (block, number) in ack.blocks.iter_mut().zip(&self.recent) {
-            *block = self.above.range_of(*number).unwrap_or_default();
+        if self.endpoint.sack {
+            for (block, number) in ack.blocks.iter_mut().zip(&self.recent) {
+                *block = self.above.range_of(*number).unwrap_or_default();
+            }
         }
         ack
     }

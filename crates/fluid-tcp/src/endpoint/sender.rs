@@ -86,7 +86,7 @@ pub enum Why {
 }
 
 /// A packet that is outstanding.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, Default)]
 struct Outstanding {
     sent: Time,
     copies: u32,
@@ -273,17 +273,16 @@ impl Sender {
     /// When a timer expires.
     #[must_use]
     pub fn deadline(&self) -> Option<Time> {
-        let reordering = self.rack.as_ref().and_then(|rack| rack.deadline());
-        match (self.deadline, reordering) {
-            (Some(timeout), Some(reordering)) => Some(timeout.min(reordering)),
-            (timeout, reordering) => timeout.or(reordering),
-        }
+        let reordering = self.rack.as_ref().and_then(|rack| rack.deadline);
+        self.deadline.into_iter().chain(reordering).min()
     }
 
     /// When pacing lets out the packet that it held back at the last attempt.
     #[must_use]
     pub fn release(&self) -> Option<Time> {
-        self.pacer.as_ref().and_then(Pacer::holds_until)
+        self.pacer
+            .filter(|pacer| pacer.held)
+            .map(|pacer| pacer.next)
     }
 
     /// Whether new packets may be marked by queues: not those of a controller that would not answer.
@@ -325,8 +324,10 @@ impl Sender {
     /// An acknowledgement arrives.
     pub fn on_ack(&mut self, now: Time, ack: &Ack) {
         let next = ack.next.min(self.high);
-        if ack.room != Ack::UNLIMITED && next >= self.una {
-            let edge = next.saturating_add(ack.room.into());
+        if let Some(room) = ack.room
+            && next >= self.una
+        {
+            let edge = next.saturating_add(room.into());
             let reopened = ack.update && edge > self.edge;
             self.edge = edge;
             if reopened && next == self.una && self.una < edge && self.una < self.high {
@@ -349,7 +350,7 @@ impl Sender {
             let what = self.advance(now, next);
             self.measure(now, next, &what);
             delivered += what.delivered;
-            rtt = what.travelled(now);
+            rtt = what.last.map(|sent| now.since(sent));
         }
         if self.rack.is_some() {
             self.find_overdue(now, ack.duplicate);
@@ -384,7 +385,11 @@ impl Sender {
             self.on_echo(now);
         }
         let restart = self.by_phase(&event, duplicate) || acked > 0;
-        if restart && !self.keeps_timer(acked) {
+        // Impatient variant (RFC 6582 §4): of the partial acknowledgements only the first restarts the timer.
+        let recovers = matches!(self.phase, Phase::Recovery { .. });
+        let partial = !self.endpoint.sack && recovers && acked > 0;
+        let keeps = partial && std::mem::replace(&mut self.seen_partial, true);
+        if restart && !keeps {
             self.arm(now);
         }
     }
@@ -395,6 +400,8 @@ impl Sender {
         if self.governed {
             self.cc.on_ack(event);
         }
+        // Without SACK the first partial acknowledgement may end a recovery.
+        let gives_up = acked > 0 && !self.endpoint.sack && !self.cc.recovers_by_partial();
         match self.phase {
             Phase::Open => {
                 if acked > 0 {
@@ -410,7 +417,7 @@ impl Sender {
                     return true;
                 }
             }
-            Phase::Recovery { point } if self.una >= point || self.gives_up(acked) => {
+            Phase::Recovery { point } if self.una >= point || gives_up => {
                 self.leave_recovery(now);
             }
             Phase::Recovery { .. } if self.endpoint.sack => self.in_recovery(delivered),
@@ -431,9 +438,7 @@ impl Sender {
                 self.doubt_on_ack(acked, duplicate, point);
                 if self.una >= point {
                     self.doubt = None;
-                    self.phase = Phase::Open;
-                    self.dupacks = 0;
-                    self.end_of_recovery(now);
+                    self.leave_recovery(now);
                 }
             }
         }
@@ -445,13 +450,13 @@ impl Sender {
         if self.pacer.as_mut().is_some_and(|pacer| pacer.holds(now)) {
             return None;
         }
-        let urgent = self.retransmit.take().or_else(|| self.tail_probe.take());
-        let packet = if let Some(packet) = urgent.filter(|packet| self.is_missing(*packet)) {
-            packet
-        } else if self.endpoint.sack {
-            self.choose_selective()?
-        } else {
-            self.choose_partial()?
+        let retransmit = self.retransmit.take();
+        let urgent = retransmit.or_else(|| self.tail_probe.next.take());
+        let packet = match urgent.filter(|packet| self.is_missing(*packet)) {
+            Some(packet) => packet,
+            None if !self.endpoint.sack => self.choose_partial()?,
+            None if self.phase == Phase::Open => self.choose_open()?,
+            None => self.choose_missing()?,
         };
         Some(self.transmit(now, packet))
     }
@@ -461,9 +466,10 @@ impl Sender {
         if packet == self.high {
             return self.has_new_data();
         }
-        let index = packet.checked_sub(self.una).map(|_| self.index(packet));
-        let entry = index.and_then(|index| self.outstanding.get(index));
-        entry.is_some_and(|entry| !entry.sacked)
+        packet >= self.una && {
+            let entry = self.outstanding.get(self.index(packet));
+            entry.is_some_and(|entry| !entry.sacked)
+        }
     }
 
     fn transmit(&mut self, now: Time, packet: u64) -> Transmission {
@@ -477,9 +483,7 @@ impl Sender {
             self.outstanding.push_back(Outstanding {
                 sent: now,
                 copies: 1,
-                sacked: false,
-                lost: false,
-                again: false,
+                ..Outstanding::default()
             });
             if self.endpoint.rtt_sampling == RttSampling::PerWindow {
                 self.timed.get_or_insert((packet, now));
@@ -490,15 +494,13 @@ impl Sender {
             // Karn: once something was sent again, a measurement under way could mean either.
             self.timed = None;
             let index = self.index(packet);
-            let before = self.outstanding[index];
             let entry = &mut self.outstanding[index];
+            self.pipe -= entry.in_pipe();
             entry.copies += 1;
             entry.sent = now;
             entry.again = true;
-            let (was, is) = (before.in_pipe(), entry.in_pipe());
-            let copies = entry.copies;
-            self.pipe = self.pipe + is - was;
-            copies
+            self.pipe += entry.in_pipe();
+            entry.copies
         };
         if packet == self.nxt {
             self.nxt += 1;
@@ -507,7 +509,7 @@ impl Sender {
             self.prr.on_sent();
         }
         if let Some(rack) = &mut self.rack {
-            rack.on_sent(now, packet, copy);
+            rack.order.push_back((packet, copy, now));
         }
         self.note_rate(now, packet);
         self.pace(now);
@@ -560,16 +562,11 @@ impl Sender {
         to_f64((self.high - self.una).saturating_sub(self.limited)).min(self.cc.cwnd())
     }
 
-    /// What the sender may have in flight.
-    fn window(&self) -> f64 {
-        self.cc.cwnd().min(to_f64(self.endpoint.rwnd))
-    }
-
     /// What a loss cuts the window from.
     fn cut_basis(&self) -> f64 {
         match self.endpoint.cut_from {
             CutFrom::Flight => self.flight(),
-            CutFrom::Window => self.window(),
+            CutFrom::Window => self.cc.cwnd().min(to_f64(self.endpoint.rwnd)),
         }
     }
 

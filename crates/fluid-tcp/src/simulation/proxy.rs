@@ -155,7 +155,7 @@ impl Proxy {
         let room = self.free() + self.ends[flow].receiver.above_gaps();
         self.tell(flow, ack.next.saturating_add(room));
         Ack {
-            room: u32::try_from(room).unwrap_or(Ack::UNLIMITED - 1),
+            room: Some(u32::try_from(room).unwrap_or(u32::MAX)),
             ..ack
         }
     }
@@ -173,7 +173,7 @@ mod tests {
 
     fn taken(proxy: &mut Proxy, flow: usize, number: u64) -> (u64, u32) {
         match proxy.on_packet(Time::ZERO, flow, number.into()) {
-            Verdict::Taken(ack) => (ack.next, ack.room),
+            Verdict::Taken(ack) => (ack.next, ack.room.unwrap()),
             other => panic!("{other:?}"),
         }
     }
@@ -187,7 +187,7 @@ mod tests {
         assert_eq!(proxy.on_start(1), 0);
         proxy.on_released();
         let (flow, ack) = proxy.reopened().unwrap();
-        assert_eq!((flow, ack.next, ack.room), (1, 0, 1));
+        assert_eq!((flow, ack.next, ack.room), (1, 0, Some(1)));
         assert_eq!(proxy.reopened().unwrap().0, 0);
         assert_eq!(proxy.reopened(), None);
     }
@@ -204,7 +204,10 @@ mod tests {
         assert_eq!(proxy.reopened(), None, "there is no room yet");
         proxy.on_released();
         let (flow, ack) = proxy.reopened().unwrap();
-        assert_eq!((flow, ack.next, ack.room, ack.update), (0, 4, 1, true));
+        assert_eq!(
+            (flow, ack.next, ack.room, ack.update),
+            (0, 4, Some(1), true)
+        );
         assert_eq!(proxy.reopened(), None, "it was told");
     }
 
@@ -217,13 +220,13 @@ mod tests {
         let Verdict::Refused(ack) = verdict else {
             panic!("{verdict:?}")
         };
-        assert_eq!((ack.next, ack.room, ack.update), (1, 0, true));
+        assert_eq!((ack.next, ack.room, ack.update), (1, Some(0), true));
         assert_eq!(proxy.held(), 2);
         let duplicate = proxy.on_packet(Time::ZERO, 0, 0u64.into());
         let Verdict::Duplicate(ack) = duplicate else {
             panic!("{duplicate:?}")
         };
-        assert_eq!((ack.next, ack.room), (1, 0));
+        assert_eq!((ack.next, ack.room), (1, Some(0)));
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! What an acknowledgement tells: what it covers, how long that took, and what a congestion control measures by it.
 
-use tmt_core::types::{Span, Time};
+use tmt_core::types::Time;
 
 use super::Sender;
 use crate::endpoint::RttSampling;
@@ -49,33 +49,22 @@ impl News {
 pub(super) struct Acknowledged {
     /// Packets that were not known to have arrived.
     pub(super) delivered: u64,
-    /// One of all was sent more than once.
-    pub(super) again: bool,
-    /// When the first packet that was not known to have arrived was sent.
-    pub(super) first: Option<Time>,
-    /// When the last packet was sent, unless it was known to have arrived.
+    /// When the first packet that was not known to have arrived was sent; none where one of all was sent twice (Karn).
+    first: Option<Time>,
+    /// When the last packet was sent, unless it was known to have arrived, or one of all was sent twice.
     pub(super) last: Option<Time>,
-}
-
-impl Acknowledged {
-    /// How long the last packet was on its way; none where one of them was sent twice (Karn), or the last was known
-    /// to have arrived earlier.
-    pub(super) fn travelled(&self, now: Time) -> Option<Span> {
-        let last = self.last.filter(|_| !self.again)?;
-        Some(now.since(last))
-    }
 }
 
 impl Sender {
     /// Takes the round-trip time of what was acknowledged up to `next`, never of what was sent twice.
     pub(super) fn measure(&mut self, now: Time, next: u64, acked: &Acknowledged) {
         let sent = match self.endpoint.rtt_sampling {
-            RttSampling::PerWindow => self
-                .timed
-                .take_if(|(packet, _)| *packet < next)
-                .map(|(_, sent)| sent),
+            RttSampling::PerWindow => {
+                let timed = self.timed.take_if(|(packet, _)| *packet < next);
+                timed.map(|(_, sent)| sent)
+            }
             // What was received out of order was not acknowledged for waiting, not for travelling.
-            RttSampling::PerAck => acked.first.filter(|_| !acked.again),
+            RttSampling::PerAck => acked.first,
         };
         if let Some(sent) = sent {
             self.rtt.sample(now.since(sent));
@@ -84,13 +73,13 @@ impl Sender {
 
     /// Everything below `next` is acknowledged; what that was.
     pub(super) fn advance(&mut self, now: Time, next: u64) -> Acknowledged {
-        let mut acked = Acknowledged::default();
+        let (mut acked, mut again) = (Acknowledged::default(), false);
         while self.una < next {
             let Some(entry) = self.outstanding.pop_front() else {
                 break;
             };
             self.pipe -= entry.in_pipe();
-            acked.again |= entry.copies > 1;
+            again |= entry.copies > 1;
             acked.last = (!entry.sacked).then_some(entry.sent);
             if entry.sacked {
                 self.sacked_count -= 1;
@@ -114,6 +103,9 @@ impl Sender {
         }
         self.sacked.remove_below(next);
         self.nxt = self.nxt.max(next);
+        if again {
+            (acked.first, acked.last) = (None, None);
+        }
         acked
     }
 }

@@ -57,11 +57,8 @@ impl Sender {
             self.pipe += entry.in_pipe();
         }
         self.lost_below = self.una;
-        self.retransmit = None;
-        self.phase = Phase::Open;
-        self.dupacks = 0;
         self.readmit();
-        self.end_of_recovery(now);
+        self.leave_recovery(now);
         true
     }
 

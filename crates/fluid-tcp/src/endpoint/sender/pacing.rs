@@ -7,14 +7,15 @@
 use tmt_core::types::{Span, Time};
 
 use super::Sender;
+use crate::congestion::Window;
 use tmt_core::math::num::whole;
 
 /// When the next packet may go.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Pacer {
-    next: Time,
+    pub(super) next: Time,
     /// It held a packet back until then.
-    held: bool,
+    pub(super) held: bool,
 }
 
 impl Pacer {
@@ -22,10 +23,6 @@ impl Pacer {
     pub(super) fn holds(&mut self, now: Time) -> bool {
         self.held = now < self.next;
         self.held
-    }
-
-    pub(super) fn holds_until(&self) -> Option<Time> {
-        self.held.then_some(self.next)
     }
 }
 
@@ -36,32 +33,28 @@ const AVOIDANCE: f64 = 1.2;
 impl Sender {
     /// Segments a second; none where nothing was measured yet.
     fn pacing_rate(&self) -> Option<f64> {
-        if let Some(rate) = self.cc.pacing_rate() {
-            return Some(rate);
+        let of_control = self.cc.pacing_rate();
+        if of_control.is_some() {
+            return of_control;
         }
         let srtt = self.rtt.srtt().filter(|srtt| !srtt.is_zero())?;
-        let cwnd = self.cc.cwnd();
-        let slow_start = self
-            .cc
-            .ssthresh()
-            .is_none_or(|threshold| cwnd < threshold / 2.0);
+        let Window { cwnd, ssthresh } = self.cc.window();
+        let slow_start = ssthresh.is_none_or(|threshold| cwnd < threshold / 2.0);
         let factor = if slow_start { SLOW_START } else { AVOIDANCE };
         Some(factor * cwnd / srtt.as_secs_f64())
     }
 
     /// A packet was sent `now`: when the next may go.
     pub(super) fn pace(&mut self, now: Time) {
-        if self.pacer.is_none() {
-            return;
-        }
-        let rate = self.pacing_rate();
-        let Some(pacer) = &mut self.pacer else {
+        let Some(mut pacer) = self.pacer else {
             return;
         };
+        let rate = self.pacing_rate();
         let gap = rate.filter(|rate| *rate > 0.0).map_or(Span::ZERO, |rate| {
             Span::from_nanos(whole(1e9 / rate)).unwrap_or(Span::MAX)
         });
         pacer.next = pacer.next.max(now).saturating_add(gap);
+        self.pacer = Some(pacer);
     }
 }
 

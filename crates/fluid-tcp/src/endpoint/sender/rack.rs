@@ -36,24 +36,12 @@ pub(super) struct Rack {
     calm: u32,
     widened_at: Option<u64>,
     /// When the first packet that waits becomes overdue.
-    deadline: Option<Time>,
+    pub(super) deadline: Option<Time>,
     /// Transmissions in their order: packet, copy, when.
-    order: VecDeque<(u64, u32, Time)>,
+    pub(super) order: VecDeque<(u64, u32, Time)>,
 }
 
 impl Rack {
-    pub(super) fn deadline(&self) -> Option<Time> {
-        self.deadline
-    }
-
-    pub(super) fn is_due(&self, now: Time) -> bool {
-        self.deadline.is_some_and(|deadline| deadline <= now)
-    }
-
-    pub(super) fn on_sent(&mut self, now: Time, packet: u64, copy: u32) {
-        self.order.push_back((packet, copy, now));
-    }
-
     /// A packet is known to have arrived (§6.2 steps 1 to 3).
     pub(super) fn on_arrival(&mut self, now: Time, packet: u64, entry: &Outstanding) {
         let rtt = now.since(entry.sent);

@@ -46,8 +46,12 @@ impl Rates {
         usize::try_from(packet.checked_sub(self.first)?).ok()
     }
 
+    fn stamp(&self, packet: u64) -> Option<Stamp> {
+        self.stamps.get(self.index(packet)?).copied()
+    }
+
     pub(super) fn on_arrival(&mut self, now: Time, packet: u64, entry: &Outstanding) {
-        let Some(stamp) = self.index(packet).and_then(|index| self.stamps.get(index)) else {
+        let Some(stamp) = self.stamp(packet) else {
             return;
         };
         self.delivered += 1;
@@ -56,7 +60,7 @@ impl Rates {
             .latest
             .is_none_or(|(_, latest)| stamp.delivered >= latest.delivered);
         if later {
-            self.latest = Some((*entry, *stamp));
+            self.latest = Some((*entry, stamp));
             self.first_sent = entry.sent;
         }
     }
@@ -76,12 +80,8 @@ pub(super) fn tell_lost(
     packet: u64,
 ) {
     *lost += 1;
-    let Some(rates) = rates else {
-        return;
-    };
-    if let Some(stamp) = rates
-        .index(packet)
-        .and_then(|index| rates.stamps.get(index))
+    if let Some(rates) = rates
+        && let Some(stamp) = rates.stamp(packet)
     {
         cc.on_lost(&LostPacket {
             packet,
@@ -96,21 +96,14 @@ pub(super) fn tell_lost(
 impl Sender {
     /// A packet was sent: stamps it (§3.2).
     pub(super) fn note_rate(&mut self, now: Time, packet: u64) {
-        if self.rates.is_none() {
-            return;
-        }
-        let (in_flight, lost) = (self.in_network(), self.lost);
-        let has_more = self.has_new_data();
-        let holds_back = self.cc.holds_back();
-        let alone = self.high - self.una <= 1;
-        let fits = to_f64(in_flight) < self.cc.cwnd() && self.endpoint.rwnd > in_flight;
-        let Some(rates) = &mut self.rates else {
+        let Some(mut rates) = self.rates.take() else {
             return;
         };
-        if holds_back {
+        let in_flight = self.in_network();
+        if self.cc.holds_back() {
             rates.app_limited = (rates.delivered + in_flight).max(1);
         }
-        if alone {
+        if self.high - self.una <= 1 {
             rates.first_sent = now;
             rates.delivered_at = now;
         }
@@ -119,7 +112,7 @@ impl Sender {
             delivered_at: rates.delivered_at,
             first_sent: rates.first_sent,
             app_limited: rates.app_limited > 0,
-            lost,
+            lost: self.lost,
             in_flight,
         };
         match rates.index(packet) {
@@ -127,9 +120,11 @@ impl Sender {
             _ => rates.stamps.push_back(stamp),
         }
         // Behind the last packet there is nothing: what is delivered after it tells what the application had.
-        if !has_more && fits {
+        let fits = to_f64(in_flight) < self.cc.cwnd() && self.endpoint.rwnd > in_flight;
+        if fits && !self.has_new_data() {
             rates.app_limited = (rates.delivered + in_flight).max(1);
         }
+        self.rates = Some(rates);
     }
 
     /// The sample that the acknowledgement just taken in makes (§3.3).

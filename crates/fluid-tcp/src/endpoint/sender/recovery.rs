@@ -57,20 +57,12 @@ impl Sender {
         }
     }
 
-    /// Whether a recovery without SACK ends here although not everything was acknowledged.
-    pub(super) fn gives_up(&self, acked: u64) -> bool {
-        acked > 0 && !self.endpoint.sack && !self.cc.recovers_by_partial()
-    }
-
+    /// A fast recovery, or one after a timeout, is over.
     pub(super) fn leave_recovery(&mut self, now: Time) {
         self.phase = Phase::Open;
         self.dupacks = 0;
         self.inflation = 0.0;
         self.retransmit = None;
-        self.end_of_recovery(now);
-    }
-
-    pub(super) fn end_of_recovery(&mut self, now: Time) {
         if let Some(rack) = &mut self.rack {
             rack.on_recovered();
         }

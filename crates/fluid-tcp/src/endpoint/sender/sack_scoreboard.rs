@@ -42,37 +42,28 @@ impl Sender {
 
     /// IsLost (§4): a packet is lost when three above it have arrived.
     pub(super) fn find_lost(&mut self) {
-        let Some(below) = self.sacked.nth_highest(u64::from(DUP_THRESHOLD)) else {
-            return;
-        };
-        self.lose_below(below);
+        if let Some(below) = self.sacked.nth_highest(u64::from(DUP_THRESHOLD)) {
+            self.lose(self.lost_below, below, false);
+        }
     }
 
     /// After a timeout everything that is not known to have arrived is lost (§5.1).
     pub(super) fn lose_all(&mut self) {
-        for (packet, entry) in (self.una..).zip(&mut self.outstanding) {
-            let news = !entry.sacked && (!entry.lost || entry.again);
-            entry.again = false;
-            entry.lost = !entry.sacked;
-            if news {
-                let rates = self.rates.as_deref();
-                tell_lost(rates, self.cc.as_mut(), &mut self.lost, packet);
-            }
-        }
-        self.pipe = 0;
-        self.lost_below = self.high;
+        self.lose(self.una, self.high, true);
         self.rtx_cursor = self.una;
         self.extra_cursor = self.una;
     }
 
-    fn lose_below(&mut self, below: u64) {
-        for packet in self.lost_below.max(self.una)..below {
+    /// What has not arrived of the packets from `from` up to `below` is lost, and so are their repeats, `again`.
+    fn lose(&mut self, from: u64, below: u64, again: bool) {
+        for packet in from.max(self.una)..below {
             let index = self.index(packet);
             let entry = &mut self.outstanding[index];
-            let before = entry.in_pipe();
-            let news = !entry.sacked && !entry.lost;
+            let news = !entry.sacked && (!entry.lost || (again && entry.again));
+            self.pipe -= entry.in_pipe();
             entry.lost = !entry.sacked;
-            self.pipe = self.pipe + entry.in_pipe() - before;
+            entry.again &= !again;
+            self.pipe += entry.in_pipe();
             if news {
                 let rates = self.rates.as_deref();
                 tell_lost(rates, self.cc.as_mut(), &mut self.lost, packet);
@@ -81,15 +72,8 @@ impl Sender {
         self.lost_below = self.lost_below.max(below);
     }
 
-    /// The packet to send next, if the window lets one out.
-    pub(super) fn choose_selective(&mut self) -> Option<u64> {
-        match self.phase {
-            Phase::Open => self.choose_open(),
-            Phase::Recovery { .. } | Phase::Loss { .. } => self.choose_missing(),
-        }
-    }
-
-    fn choose_open(&mut self) -> Option<u64> {
+    /// New data, while all goes well.
+    pub(super) fn choose_open(&mut self) -> Option<u64> {
         if !self.has_new_data() {
             self.held_by_cwnd = false;
             return None;
@@ -112,7 +96,7 @@ impl Sender {
     }
 
     /// NextSeg (§4), rules 1 to 3.
-    fn choose_missing(&mut self) -> Option<u64> {
+    pub(super) fn choose_missing(&mut self) -> Option<u64> {
         let in_recovery = matches!(self.phase, Phase::Recovery { .. });
         let allowed = if in_recovery && self.follows_prr() {
             self.prr.allows()

@@ -563,12 +563,12 @@ fn a_reopened_window_lets_the_first_missing_packet_out_once() {
         sender.on_ack(
             at(10),
             &Ack {
-                room: 0,
+                room: Some(0),
                 ..ack(1, &[])
             },
         );
         let told = |room| Ack {
-            room,
+            room: Some(room),
             update: true,
             ..ack(1, &[])
         };

@@ -10,17 +10,16 @@ use crate::endpoint::CutFrom;
 impl Sender {
     /// Starts the timer anew, of the tail loss probe where one may be sent.
     pub(super) fn arm(&mut self, now: Time) {
-        self.deadline = if self.high > self.una {
-            self.probe_due(now).or_else(|| self.rtt.deadline(now))
-        } else {
-            None
-        };
+        self.deadline = (self.high > self.una)
+            .then(|| self.probe_due(now).or_else(|| self.rtt.deadline(now)))
+            .flatten();
     }
 
     /// A timer may have expired; what came of it.
     pub fn on_timer(&mut self, now: Time) -> Wake {
         let mut wake = Wake::Nothing;
-        if self.rack.as_ref().is_some_and(|rack| rack.is_due(now)) {
+        let overdue = self.rack.as_ref().and_then(|rack| rack.deadline);
+        if overdue.is_some_and(|deadline| deadline <= now) {
             self.find_overdue(now, false);
             wake = Wake::Other;
             if self.phase == Phase::Open && self.finds_loss() {
@@ -76,18 +75,11 @@ impl Sender {
 
     /// The timer for what was just sent; a timeout that runs goes on.
     pub(super) fn arm_for_sent(&mut self, now: Time) {
-        let waited = self.tail_probe.waits();
+        let waited = self.tail_probe.waits;
         match self.probe_due(now) {
             Some(probe) => self.deadline = Some(probe),
             None if waited || self.deadline.is_none() => self.deadline = self.rtt.deadline(now),
             None => {}
         }
-    }
-
-    /// Impatient variant (RFC 6582 §4): of the partial acknowledgements only the first restarts the timer.
-    pub(super) fn keeps_timer(&mut self, acked: u64) -> bool {
-        let partial =
-            !self.endpoint.sack && matches!(self.phase, Phase::Recovery { .. }) && acked > 0;
-        partial && std::mem::replace(&mut self.seen_partial, true)
     }
 }

@@ -17,25 +17,13 @@ const FIRST: Span = Span::from_secs(1);
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct TailProbe {
     /// The timer that runs is the probe's.
-    waits: bool,
+    pub(super) waits: bool,
     /// The packet that goes out as a probe, whatever the window says.
-    next: Option<u64>,
+    pub(super) next: Option<u64>,
     /// `TLP.end_seq`: what the probe's acknowledgement reaches; none while no probe is under way.
     end: Option<u64>,
     /// `TLP.is_retrans`.
     repeats: bool,
-}
-
-impl TailProbe {
-    /// Whether the timer that runs is the probe's.
-    pub(super) fn waits(self) -> bool {
-        self.waits
-    }
-
-    /// The probe to be sent now.
-    pub(super) fn take(&mut self) -> Option<u64> {
-        self.next.take()
-    }
 }
 
 impl Sender {
@@ -50,19 +38,15 @@ impl Sender {
         if !self.tail_probe.waits {
             return None;
         }
-        let patience = match self.rtt.srtt() {
-            None => FIRST,
-            Some(srtt) => {
-                let alone = self.high - self.una == 1;
-                let delays = alone && self.endpoint.delayed_ack > 1;
-                let delay = if delays {
-                    self.endpoint.delayed_ack_timer
-                } else {
-                    Span::ZERO
-                };
-                srtt.saturating_add(srtt).saturating_add(delay)
-            }
+        let alone = self.high - self.una == 1;
+        let delay = if alone && self.endpoint.delayed_ack > 1 {
+            self.endpoint.delayed_ack_timer
+        } else {
+            Span::ZERO
         };
+        let patience = self.rtt.srtt().map_or(FIRST, |srtt| {
+            srtt.saturating_add(srtt).saturating_add(delay)
+        });
         now.checked_add(patience.min(self.rtt.rto()))
     }
 
@@ -87,14 +71,10 @@ impl Sender {
 
     /// An acknowledgement that covers the probe ends it, and tells whether the probe hid a loss (§7.4).
     pub(super) fn on_probe_acked(&mut self, now: Time, ack: &Ack) {
-        let Some(end) = self.tail_probe.end else {
+        let Some(end) = self.tail_probe.end.filter(|end| self.una >= *end) else {
             return;
         };
-        if self.una < end {
-            return;
-        }
-        let repeats = self.tail_probe.repeats;
-        if !repeats || ack.duplicate {
+        if !self.tail_probe.repeats || ack.duplicate {
             self.tail_probe.end = None;
         } else if self.una > end && self.phase == Phase::Open {
             // Had both the packet and its probe arrived, the second would have been told as a duplicate by now: one is
