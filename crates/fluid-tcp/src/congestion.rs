@@ -86,7 +86,7 @@ impl Cause {
 }
 
 /// A congestion window with its slow-start threshold, segments.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Window {
     /// The congestion window; fractions are allowed.
     pub cwnd: f64,
@@ -163,15 +163,15 @@ pub trait CongestionControl: Keep + fmt::Debug + Send {
     fn pacing_rate(&self) -> Option<f64> {
         None
     }
-    /// Whether acknowledgements must carry [`AckEvent::rate`].
+    /// Whether acknowledgements must carry [`AckEvent::rate`]: those that set a pace learn it from rates.
     fn samples_rate(&self) -> bool {
-        false
+        self.pacing_rate().is_some()
     }
     /// Whether the controller sets its window in recoveries, too: every acknowledgement is given to
     /// [`CongestionControl::on_ack`], and what is in the network is held to the window, not by proportional rate
-    /// reduction.
+    /// reduction. So do those that set a pace.
     fn governs_recovery(&self) -> bool {
-        false
+        self.pacing_rate().is_some()
     }
     /// A packet was found lost, by an acknowledgement that is told of next or by a timer; only told to
     /// controllers that ask for rate samples.
@@ -182,7 +182,7 @@ pub trait CongestionControl: Keep + fmt::Debug + Send {
     }
     /// Whether an echoed mark cuts the window: only then may packets be marked instead of dropped.
     fn answers_marks(&self) -> bool {
-        true
+        !self.governs_recovery()
     }
     /// A fast recovery, or one after a timeout, is over.
     fn on_recovered(&mut self, _now: Time) {}

@@ -42,18 +42,12 @@ impl Round {
 impl Backlog {
     pub(super) fn observe(&mut self, ack: &AckEvent) {
         if ack.round != self.round {
-            let share = |base: Span, rtt: Span| {
-                if rtt.is_zero() {
-                    1.0
-                } else {
-                    base.as_secs_f64() / rtt.as_secs_f64()
-                }
-            };
+            let measured = self.base.zip(self.smallest);
             self.ended = Some(Round {
-                share: self
-                    .base
-                    .zip(self.smallest)
-                    .map(|(base, rtt)| share(base, rtt)),
+                share: measured.map(|(base, rtt)| match rtt {
+                    Span::ZERO => 1.0,
+                    rtt => base.as_secs_f64() / rtt.as_secs_f64(),
+                }),
                 in_flight: to_f64(ack.in_flight),
             });
             self.round = ack.round;

@@ -101,21 +101,15 @@ enum State {
     ProbeRtt,
 }
 
-/// What a user may set.
-#[derive(Debug, Clone, Copy, Default)]
-struct Settings {
+#[derive(Debug, Clone, Default)]
+struct Bbr {
+    base: Base,
     /// `BBR.LossThresh`, `BBR.Beta`, `BBR.Headroom`.
     loss_thresh: f64,
     beta: f64,
     headroom: f64,
     /// `ProbeRTTInterval`, seconds.
     probe_rtt: f64,
-}
-
-#[derive(Debug, Clone, Default)]
-struct Bbr {
-    base: Base,
-    settings: Settings,
     state: State,
     /// Probing cycles so far, the filter's time.
     cycles: u64,
@@ -134,12 +128,10 @@ impl Bbr {
     fn new(initial_window: f64, parameters: &Values) -> Self {
         Self {
             base: Base::new(initial_window, STARTUP_GAIN),
-            settings: Settings {
-                loss_thresh: parameters.number("loss-thresh"),
-                beta: parameters.number("beta"),
-                headroom: parameters.number("headroom"),
-                probe_rtt: parameters.number("probe-rtt"),
-            },
+            loss_thresh: parameters.number("loss-thresh"),
+            beta: parameters.number("beta"),
+            headroom: parameters.number("headroom"),
+            probe_rtt: parameters.number("probe-rtt"),
             ..Self::default()
         }
     }
@@ -261,7 +253,7 @@ impl CongestionControl for Bbr {
         self.check_startup_loss(rate);
         self.check_drain(ack);
         self.update_cycle(ack);
-        self.delay.on_ack(ack, self.settings.probe_rtt);
+        self.delay.on_ack(ack, self.probe_rtt);
         self.check_probe_rtt(ack);
         self.advance_latest(rate);
         let initial_window = self.base.initial_window;
@@ -285,12 +277,12 @@ impl CongestionControl for Bbr {
             // All that was outstanding is taken for lost: nothing is in flight.
             self.base.cwnd = 1.0;
         } else {
-            self.signals.begin_recovery(self.base.rounds.delivered);
+            self.signals.recovery = Some(self.base.rounds.delivered);
         }
     }
 
     fn on_recovered(&mut self, _now: Time) {
-        self.signals.end_recovery();
+        self.signals.recovery = None;
         self.base.end_recovery();
         self.bound_cwnd();
     }
@@ -311,18 +303,6 @@ impl CongestionControl for Bbr {
 
     fn pacing_rate(&self) -> Option<f64> {
         Some(self.base.pacing_rate)
-    }
-
-    fn samples_rate(&self) -> bool {
-        true
-    }
-
-    fn governs_recovery(&self) -> bool {
-        true
-    }
-
-    fn answers_marks(&self) -> bool {
-        false
     }
 
     fn holds_back(&self) -> bool {

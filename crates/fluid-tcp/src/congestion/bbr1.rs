@@ -290,18 +290,6 @@ impl CongestionControl for Bbr1 {
         Some(self.base.pacing_rate)
     }
 
-    fn samples_rate(&self) -> bool {
-        true
-    }
-
-    fn governs_recovery(&self) -> bool {
-        true
-    }
-
-    fn answers_marks(&self) -> bool {
-        false
-    }
-
     fn holds_back(&self) -> bool {
         self.probes_rtt()
     }

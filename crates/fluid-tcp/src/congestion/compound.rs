@@ -106,19 +106,17 @@ impl CongestionControl for Compound {
 
     fn on_congestion(&mut self, event: &CongestionEvent) {
         self.queued.forget();
-        if event.cause == Cause::RepeatedTimeout {
-            (self.cwnd, self.dwnd) = (1.0, 0.0);
-            return;
-        }
         let win = event.in_flight;
         let ssthresh = ((1.0 - self.beta) * win).max(LEAST_SSTHRESH);
-        self.ssthresh = Some(ssthresh);
         if event.cause.restarts() {
             (self.cwnd, self.dwnd) = (1.0, 0.0);
         } else {
             // The two parts make the threshold together; cwnd alone may be more than that only for β > 1/2.
             self.cwnd = (self.cwnd.min(win) / 2.0).max(1.0).min(ssthresh);
             self.dwnd = ssthresh - self.cwnd;
+        }
+        if event.cause != Cause::RepeatedTimeout {
+            self.ssthresh = Some(ssthresh);
         }
     }
 

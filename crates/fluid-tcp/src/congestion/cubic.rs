@@ -21,17 +21,15 @@ pub(super) static ENTRY: Entry = Entry {
     ],
     examples: &["cubic", "cubic:beta=0.8,c=0.3,hystart=on"],
     make: |initial_window, parameters| {
-        let mut cubic = Cubic::new(
-            initial_window,
-            parameters.number("beta"),
-            parameters.number("c"),
-        );
-        cubic.hystart = parameters.is_on("hystart").then(HyStart::default);
-        Box::new(cubic)
+        let (beta, c) = (parameters.number("beta"), parameters.number("c"));
+        Box::new(Cubic {
+            hystart: parameters.is_on("hystart").then(HyStart::default),
+            ..Cubic::new(initial_window, beta, c)
+        })
     },
 };
 
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 struct Cubic {
     /// β_cubic, the factor of the window after a loss (§4.6); 0.7, in the papers 0.8, as in the Linux 2.6.22 of
     /// ns-2 (819/1024).
@@ -68,11 +66,7 @@ impl Cubic {
             beta,
             c,
             window: Window::new(initial_window),
-            hystart: None,
-            w_max: 0.0,
-            cwnd_prior: 0.0,
-            after_timeout: false,
-            epoch: None,
+            ..Self::default()
         }
     }
 
@@ -107,10 +101,8 @@ impl CongestionControl for Cubic {
             return;
         }
         let acked = tmt_core::types::to_f64(ack.acked);
-        let mut epoch = match self.epoch.take() {
-            Some(epoch) => epoch,
-            None => self.start_epoch(ack.now),
-        };
+        let epoch = self.epoch.take();
+        let mut epoch = epoch.unwrap_or_else(|| self.start_epoch(ack.now));
         epoch.w_est += self.alpha(epoch.w_est) * acked / self.window.cwnd;
         let t = ack.now.since(epoch.start).as_secs_f64();
         let rtt = ack.srtt.map_or(0.0, tmt_core::types::Span::as_secs_f64);
@@ -134,12 +126,12 @@ impl CongestionControl for Cubic {
         self.epoch = None;
         if event.cause != Cause::RepeatedTimeout {
             // §4.7: a flow that lost below its last maximum gives room to newer ones.
-            self.w_max = if self.window.cwnd < self.w_max {
-                self.window.cwnd * (1.0 + self.beta) / 2.0
-            } else {
-                self.window.cwnd
-            };
             self.cwnd_prior = self.window.cwnd;
+            self.w_max = if self.cwnd_prior < self.w_max {
+                self.cwnd_prior * (1.0 + self.beta) / 2.0
+            } else {
+                self.cwnd_prior
+            };
             self.after_timeout = event.cause == Cause::Timeout;
         }
         self.window.cut(event, event.in_flight * self.beta);

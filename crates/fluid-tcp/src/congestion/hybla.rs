@@ -40,12 +40,9 @@ pub(super) static ENTRY: Entry = Entry {
     ],
     examples: &["hybla", "hybla:rtt0=50,estimate=on"],
     make: |initial_window, parameters| {
-        let pair = parameters.is_on("estimate").then_some(Pair::default());
-        Box::new(Hybla::new(
-            initial_window,
-            parameters.number("rtt0") / 1e3,
-            pair,
-        ))
+        let pair = parameters.is_on("estimate").then(Pair::default);
+        let rtt0 = parameters.number("rtt0") / 1e3;
+        Box::new(Hybla::new(initial_window, rtt0, pair))
     },
 };
 
@@ -108,17 +105,13 @@ impl Hybla {
         if self.window.ssthresh.is_none() {
             self.window.ssthresh = self.estimate();
         }
-        let step = if self.window.ssthresh.is_none() && self.pair.is_some() {
-            1.0
-        } else {
-            self.step
+        let next = self.window.cwnd + 1.0;
+        self.window.cwnd = match self.window.ssthresh {
+            None if self.pair.is_some() => next,
+            // At most to the threshold, or by one as NewReno.
+            Some(ssthresh) => (self.window.cwnd + self.step).min(ssthresh.max(next)),
+            None => self.window.cwnd + self.step,
         };
-        // At most to the threshold, or by one as NewReno.
-        let most = self
-            .window
-            .ssthresh
-            .map_or(f64::MAX, |ssthresh| ssthresh.max(self.window.cwnd + 1.0));
-        self.window.cwnd = (self.window.cwnd + step).min(most);
     }
 }
 

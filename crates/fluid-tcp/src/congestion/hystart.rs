@@ -39,16 +39,8 @@ pub(super) struct HyStart {
     last: Option<Span>,
     current: Option<Span>,
     samples: u32,
-    css: Option<Css>,
-}
-
-/// Conservative slow start.
-#[derive(Debug, Clone, Copy)]
-struct Css {
-    /// `cssBaselineMinRtt`
-    baseline: Span,
-    /// Round trips that have ended in it, the one it began in included.
-    rounds: u32,
+    /// Conservative slow start: `cssBaselineMinRtt`, and round trips that have ended in it, the one it began in included.
+    css: Option<(Span, u32)>,
 }
 
 /// How far above `last` a round trip shows a queue.
@@ -66,9 +58,9 @@ impl HyStart {
             self.round = ack.round;
             self.last = self.current.take();
             self.samples = 0;
-            if let Some(css) = &mut self.css {
-                css.rounds += 1;
-                if css.rounds >= CSS_ROUNDS {
+            if let Some((_, rounds)) = &mut self.css {
+                *rounds += 1;
+                if *rounds >= CSS_ROUNDS {
                     return None;
                 }
             }
@@ -86,16 +78,12 @@ impl HyStart {
 
     /// Into conservative slow start, or out of it.
     fn judge(&mut self) {
-        let Some(current) = self.current else {
-            return;
-        };
-        match (self.css, self.last) {
-            (Some(css), _) if current < css.baseline => self.css = None,
-            (None, Some(last)) if current >= last.saturating_add(threshold(last)) => {
-                self.css = Some(Css {
-                    baseline: current,
-                    rounds: 0,
-                });
+        match (self.current, self.css, self.last) {
+            (Some(current), Some((baseline, _)), _) if current < baseline => self.css = None,
+            (Some(current), None, Some(last))
+                if current >= last.saturating_add(threshold(last)) =>
+            {
+                self.css = Some((current, 0));
             }
             _ => {}
         }

@@ -67,10 +67,8 @@ impl Vegas {
         } else if backlog > self.beta {
             self.window.cwnd = (self.window.cwnd - 1.0).max(LEAST_SSTHRESH);
             // Giving way is no return to slow start.
-            self.window.ssthresh = self
-                .window
-                .ssthresh
-                .map(|ssthresh| ssthresh.min(self.window.cwnd));
+            let Window { cwnd, ssthresh } = self.window;
+            self.window.ssthresh = ssthresh.map(|ssthresh| ssthresh.min(cwnd));
         }
     }
 }

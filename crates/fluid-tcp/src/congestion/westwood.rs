@@ -30,7 +30,7 @@ pub(super) static ENTRY: Entry = Entry {
     },
 };
 
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 struct Westwood {
     /// Weight of the old estimate.
     filter: f64,
@@ -51,11 +51,7 @@ impl Westwood {
         Self {
             filter,
             window: Window::new(initial_window),
-            shortest: None,
-            latest: None,
-            since: None,
-            arrived: 0,
-            rate: None,
+            ..Self::default()
         }
     }
 
@@ -93,18 +89,13 @@ impl CongestionControl for Westwood {
     }
 
     fn on_ack(&mut self, _ack: &AckEvent) {
-        if self.window.in_slow_start() {
-            self.window.cwnd += 1.0;
-        } else {
-            self.window.cwnd += 1.0 / self.window.cwnd;
-        }
+        let starts = self.window.in_slow_start();
+        self.window.cwnd += if starts { 1.0 } else { 1.0 / self.window.cwnd };
     }
 
     fn on_congestion(&mut self, event: &CongestionEvent) {
-        let (before, pipe) = (
-            self.window.cwnd,
-            self.pipe().unwrap_or(event.in_flight / 2.0),
-        );
+        let before = self.window.cwnd;
+        let pipe = self.pipe().unwrap_or(event.in_flight / 2.0);
         self.window.cut(event, pipe);
         // The estimate may be above the window, which a loss lets not grow.
         self.window.cwnd = self.window.cwnd.min(before);

@@ -52,9 +52,7 @@ impl SyntheticLink {
             started,
         })
     }
-}
 
-impl SyntheticLink {
     /// How long the next packet takes; the fractions of nanoseconds add up.
     fn service(&mut self) -> Option<Span> {
         let work = self.work + self.carried;

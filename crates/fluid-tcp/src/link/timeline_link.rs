@@ -88,7 +88,8 @@ impl TimelineLink {
     /// the one before it (papers/001 Figs 3–4). Without, a packet is delivered with the last of its LLDUs.
     #[must_use]
     pub fn shifted(mut self, slot: Span) -> Self {
-        self.apart = Some(Apart::new(slot));
+        let latest = None;
+        self.apart = Some(Apart { slot, latest });
         self
     }
 

@@ -1,5 +1,7 @@
 //! What losses say of the path (§5.5.10).
 
+use tmt_core::types::to_f64;
+
 use super::{Bbr, State};
 use crate::congestion::{LostPacket, RateSample};
 
@@ -34,7 +36,7 @@ impl Bounds {
 /// The delivery process of the round trip.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Signals {
-    lost_in_round: bool,
+    pub(super) lost_in_round: bool,
     /// Segments delivered when the round trip of losses began, and whether one begins now.
     round_end: u64,
     pub(super) round_starts: bool,
@@ -42,39 +44,10 @@ pub(super) struct Signals {
     pub(super) bw_latest: f64,
     pub(super) inflight_latest: f64,
     /// Ranges lost in the round trip, and the packet lost last.
-    ranges: u32,
-    last_lost: Option<u64>,
+    pub(super) ranges: u32,
+    pub(super) last_lost: Option<u64>,
     /// Segments delivered when the fast recovery began that is going on.
-    recovery: Option<u64>,
-}
-
-impl Signals {
-    pub(super) fn begin_recovery(&mut self, delivered: u64) {
-        self.recovery = Some(delivered);
-    }
-
-    pub(super) fn end_recovery(&mut self) {
-        self.recovery = None;
-    }
-
-    /// Whether a whole round trip of the recovery has passed.
-    pub(super) fn recovers_since_before(&self, rate: &RateSample) -> bool {
-        self.recovery
-            .is_some_and(|delivered| rate.prior_delivered >= delivered)
-    }
-
-    /// Ranges lost in the round trip that ends.
-    pub(super) fn take_ranges(&mut self) -> u32 {
-        self.last_lost = None;
-        std::mem::take(&mut self.ranges)
-    }
-
-    /// `BBRResetCongestionSignals`
-    pub(super) fn reset(&mut self) {
-        self.lost_in_round = false;
-        self.bw_latest = 0.0;
-        self.inflight_latest = 0.0;
-    }
+    pub(super) recovery: Option<u64>,
 }
 
 impl Bbr {
@@ -86,7 +59,7 @@ impl Bbr {
             return;
         };
         signals.bw_latest = signals.bw_latest.max(rate.rate());
-        let delivered = tmt_core::types::to_f64(rate.delivered);
+        let delivered = to_f64(rate.delivered);
         signals.inflight_latest = signals.inflight_latest.max(delivered);
         if rate.prior_delivered >= signals.round_end {
             signals.round_end = self.base.rounds.delivered;
@@ -98,7 +71,7 @@ impl Bbr {
     pub(super) fn advance_latest(&mut self, rate: Option<&RateSample>) {
         if let Some(rate) = rate.filter(|_| self.signals.round_starts) {
             self.signals.bw_latest = rate.rate();
-            self.signals.inflight_latest = tmt_core::types::to_f64(rate.delivered);
+            self.signals.inflight_latest = to_f64(rate.delivered);
         }
     }
 
@@ -109,7 +82,7 @@ impl Bbr {
             return;
         }
         if std::mem::take(&mut self.signals.lost_in_round) && !self.probes_bw() {
-            let (beta, bounds) = (self.settings.beta, &mut self.bounds);
+            let (beta, bounds) = (self.beta, &mut self.bounds);
             if bounds.bw_shortterm.is_infinite() {
                 bounds.bw_shortterm = self.base.max_bw.get();
             }
@@ -122,14 +95,9 @@ impl Bbr {
         }
     }
 
-    /// `IsInflightTooHigh`, of a delivered packet.
-    pub(super) fn is_too_high(&self, rate: &RateSample) -> bool {
-        self.exceeds(rate.lost, rate.in_flight_at_send)
-    }
-
-    fn exceeds(&self, lost: u64, in_flight: u64) -> bool {
-        use tmt_core::types::to_f64;
-        to_f64(lost) > to_f64(in_flight) * self.settings.loss_thresh
+    /// `IsInflightTooHigh`: so many lost of those in flight.
+    pub(super) fn is_too_high(&self, lost: u64, in_flight: u64) -> bool {
+        to_f64(lost) > to_f64(in_flight) * self.loss_thresh
     }
 
     /// `BBRHandleLostPacket`
@@ -144,7 +112,7 @@ impl Bbr {
             signals.ranges = signals.ranges.saturating_add(1);
         }
         signals.last_lost = Some(lost.packet);
-        if self.probe.samples && self.exceeds(lost.lost, lost.in_flight_at_send) {
+        if self.probe.samples && self.is_too_high(lost.lost, lost.in_flight_at_send) {
             self.base.rounds.delivered = lost.total_delivered;
             self.handle_too_high(lost);
         }
@@ -152,15 +120,14 @@ impl Bbr {
 
     /// `BBRHandleInflightTooHigh`, with `BBRInflightAtLoss`.
     fn handle_too_high(&mut self, lost: &LostPacket) {
-        use tmt_core::types::to_f64;
         // Once a probe.
         self.probe.samples = false;
         if !lost.app_limited {
-            let thresh = self.settings.loss_thresh;
+            let thresh = self.loss_thresh;
             let before = to_f64(lost.in_flight_at_send.saturating_sub(1));
             let lost_before = to_f64(lost.lost.saturating_sub(1));
             let at_loss = before + (thresh * before - lost_before) / (1.0 - thresh);
-            let least = self.settings.beta * self.target_inflight();
+            let least = self.beta * self.target_inflight();
             self.bounds.inflight_longterm = at_loss.max(least);
         }
         if self.state == State::Up {

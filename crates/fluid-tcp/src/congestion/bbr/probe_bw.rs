@@ -51,7 +51,10 @@ pub(super) struct Probe {
 impl Bbr {
     /// `BBRStartProbeBW_DOWN`
     pub(super) fn start_down(&mut self) {
-        self.signals.reset();
+        // `BBRResetCongestionSignals`
+        self.signals.lost_in_round = false;
+        self.signals.bw_latest = 0.0;
+        self.signals.inflight_latest = 0.0;
         self.probe.draws += 1;
         let (rounds, wait) = (2 * self.probe.draws, 2 * self.probe.draws + 1);
         self.probe.rounds = whole(2.0 * draw(rounds, self.now));
@@ -139,7 +142,7 @@ impl Bbr {
         if longterm.is_infinite() {
             return longterm;
         }
-        let headroom = (self.settings.headroom * longterm).max(1.0);
+        let headroom = (self.headroom * longterm).max(1.0);
         (longterm - headroom).max(MIN_PIPE)
     }
 
@@ -165,7 +168,9 @@ impl Bbr {
                 self.cycles += u64::from(self.in_probe_bw() && !rate.app_limited);
             }
         }
-        if self.is_too_high(rate) || self.bounds.inflight_longterm.is_infinite() {
+        if self.is_too_high(rate.lost, rate.in_flight_at_send)
+            || self.bounds.inflight_longterm.is_infinite()
+        {
             return;
         }
         let safe = to_f64(rate.in_flight_at_send);

@@ -15,10 +15,15 @@ impl Bbr {
     /// `BBRCheckStartupDone`, with §5.3.1.3.
     pub(super) fn check_startup_loss(&mut self, rate: Option<&RateSample>) {
         if self.signals.round_starts {
-            let lossy = rate.is_some_and(|rate| {
-                self.signals.recovers_since_before(rate) && self.is_too_high(rate)
-            });
-            let ranges = self.signals.take_ranges();
+            let lossy = rate
+                .zip(self.signals.recovery)
+                .is_some_and(|(rate, recovery)| {
+                    // A whole round trip of the recovery has passed.
+                    rate.prior_delivered >= recovery
+                        && self.is_too_high(rate.lost, rate.in_flight_at_send)
+                });
+            self.signals.last_lost = None;
+            let ranges = std::mem::take(&mut self.signals.ranges);
             if self.state == State::Startup && lossy && ranges >= FULL_LOSSES {
                 self.base.full.reached = true;
                 let bdp = self.bdp(self.bw(), 1.0);

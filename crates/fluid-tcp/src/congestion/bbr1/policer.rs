@@ -47,12 +47,10 @@ pub(super) struct Signal {
 /// The estimator.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Policer {
-    sampling: bool,
+    /// What began the interval; none where none goes on.
+    begun: Option<Signal>,
     /// Round trips of the interval, or since the rate is trusted.
     rounds: u32,
-    since: Time,
-    delivered: u64,
-    lost: u64,
     /// Rate of the last interval, or the trusted one, segments a second.
     rate: Option<f64>,
     trusted: bool,
@@ -74,14 +72,11 @@ impl Policer {
             }
             return over;
         }
-        if !self.sampling {
-            // The first loss tells that a policer's tokens are used up; what was before is no rate of its.
-            if !signal.loses {
-                return false;
-            }
-            self.begin(signal);
-            self.sampling = true;
+        // The first loss tells that a policer's tokens are used up; what was before is no rate of its.
+        if self.begun.is_none() && !signal.loses {
+            return false;
         }
+        let begun = *self.begun.get_or_insert(signal);
         if signal.app_limited {
             *self = Self::default();
             return false;
@@ -90,36 +85,29 @@ impl Policer {
         if self.rounds > MOST_ROUNDS {
             *self = Self::default();
         } else if self.rounds >= LEAST_ROUNDS && signal.loses {
-            self.end_interval(signal);
+            self.end_interval(begun, signal);
         }
         false
     }
 
-    fn begin(&mut self, signal: Signal) {
-        self.since = signal.now;
-        self.delivered = signal.delivered;
-        self.lost = signal.lost;
-        self.rounds = 0;
-    }
-
-    fn end_interval(&mut self, signal: Signal) {
-        let lost = to_f64(signal.lost.saturating_sub(self.lost));
-        let delivered = to_f64(signal.delivered.saturating_sub(self.delivered));
-        let length = signal.now.since(self.since).as_secs_f64();
+    fn end_interval(&mut self, begun: Signal, signal: Signal) {
+        let lost = to_f64(signal.lost.saturating_sub(begun.lost));
+        let delivered = to_f64(signal.delivered.saturating_sub(begun.delivered));
+        let length = signal.now.since(begun.now).as_secs_f64();
         if delivered == 0.0 || lost < LOSSY * delivered || length < SHORTEST {
             return;
         }
         let rate = delivered / length;
+        self.rounds = 0;
         if let Some(last) = self.rate
             && ((rate - last).abs() <= RATIO * last || (rate - last).abs() <= DIFFERENCE)
         {
             self.rate = Some(f64::midpoint(rate, last));
             self.trusted = true;
-            self.rounds = 0;
-            return;
+        } else {
+            self.rate = Some(rate);
+            self.begun = Some(signal);
         }
-        self.rate = Some(rate);
-        self.begin(signal);
     }
 }
 

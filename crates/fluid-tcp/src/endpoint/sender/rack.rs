@@ -94,8 +94,8 @@ impl Sender {
     /// Whether a packet is known to be lost that has not arrived since.
     pub(super) fn any_lost(&self) -> bool {
         let below = self.index(self.lost_below.max(self.una));
-        let first = self.outstanding.iter().take(below);
-        first.into_iter().any(|entry| entry.lost && !entry.sacked)
+        let mut first = self.outstanding.iter().take(below);
+        first.any(|entry| entry.lost && !entry.sacked)
     }
 
     /// Watches all that is outstanding again: what was taken for lost by a spurious timeout.

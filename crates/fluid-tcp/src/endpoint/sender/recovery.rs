@@ -21,6 +21,17 @@ impl Sender {
         self.dupacks >= DUP_THRESHOLD && self.recover.is_none_or(|point| self.una > point)
     }
 
+    /// A recovery begins, after duplicates or a timeout: what was measured and counted before tells nothing any more.
+    pub(super) fn begin(&mut self, phase: Phase) {
+        self.note_reduction();
+        self.phase = phase;
+        self.limited = 0;
+        self.timed = None;
+        self.tail_probe = TailProbe::default();
+        self.rtx_cursor = self.una;
+        self.extra_cursor = self.una;
+    }
+
     pub(super) fn enter_recovery(&mut self, now: Time, delivered: u64) {
         self.events.fast_recoveries += 1;
         let outstanding = self.high - self.una;
@@ -28,18 +39,12 @@ impl Sender {
         if !self.endpoint.ecn || self.una >= self.reduced_at {
             self.cut(now, self.cut_basis(), Cause::FastRetransmit);
         }
-        self.note_reduction();
-        self.phase = Phase::Recovery { point: self.high };
+        self.begin(Phase::Recovery { point: self.high });
         // Where the first partial acknowledgement ends a recovery, duplicates may start the next at once.
         if self.cc.recovers_by_partial() {
             self.recover = Some(self.high);
         }
-        self.limited = 0;
         self.seen_partial = false;
-        self.timed = None;
-        self.tail_probe = TailProbe::default();
-        self.rtx_cursor = self.una;
-        self.extra_cursor = self.una;
         if self.follows_prr() {
             self.prr = Prr::begin(outstanding);
             self.in_recovery(delivered);

@@ -47,15 +47,8 @@ impl Sender {
         }
     }
 
-    /// After a timeout everything that is not known to have arrived is lost (§5.1).
-    pub(super) fn lose_all(&mut self) {
-        self.lose(self.una, self.high, true);
-        self.rtx_cursor = self.una;
-        self.extra_cursor = self.una;
-    }
-
     /// What has not arrived of the packets from `from` up to `below` is lost, and so are their repeats, `again`.
-    fn lose(&mut self, from: u64, below: u64, again: bool) {
+    pub(super) fn lose(&mut self, from: u64, below: u64, again: bool) {
         for packet in from.max(self.una)..below {
             let index = self.index(packet);
             let entry = &mut self.outstanding[index];

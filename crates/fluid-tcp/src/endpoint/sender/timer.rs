@@ -2,7 +2,6 @@
 
 use tmt_core::types::Time;
 
-use super::tlp::TailProbe;
 use super::{Phase, Sender, Wake};
 use crate::congestion::Cause;
 use crate::endpoint::CutFrom;
@@ -56,17 +55,14 @@ impl Sender {
         self.rtt.back_off();
         self.doubt_timeout();
         self.cut(now, in_flight, cause);
-        self.note_reduction();
-        self.phase = Phase::Loss { point: self.high };
+        self.begin(Phase::Loss { point: self.high });
         self.recover = Some(self.high);
         self.dupacks = 0;
-        self.limited = 0;
         self.inflation = 0.0;
         self.retransmit = None;
-        self.timed = None;
-        self.tail_probe = TailProbe::default();
         if self.endpoint.sack {
-            self.lose_all();
+            // Everything that is not known to have arrived is lost (RFC 6675 §5.1).
+            self.lose(self.una, self.high, true);
         } else {
             self.nxt = self.una;
         }

@@ -21,8 +21,6 @@ pub struct Builder {
     head_ends: Option<Time>,
     head_delays: Vec<Span>,
     full: Vec<Block>,
-    /// Memory of the full blocks.
-    bytes: usize,
     open: Option<Block>,
 }
 
@@ -67,7 +65,6 @@ impl Builder {
     fn close(&mut self) {
         if let Some(mut block) = self.open.take() {
             block.shrink();
-            self.bytes += block.bytes();
             self.full.push(block);
         }
     }
@@ -75,12 +72,11 @@ impl Builder {
     /// Memory that the blocks take which are full and were not taken, more or less.
     #[must_use]
     pub fn bytes(&self) -> usize {
-        self.bytes
+        self.full.iter().map(Block::bytes).sum()
     }
 
     /// Takes the blocks that are full, in their order.
     pub fn take_full(&mut self) -> Vec<Block> {
-        self.bytes = 0;
         std::mem::take(&mut self.full)
     }
 

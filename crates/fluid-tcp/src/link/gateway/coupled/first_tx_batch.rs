@@ -7,14 +7,9 @@ use tmt_core::types::{Lldu, Slot, Time};
 use super::CoupledQueue;
 use super::slot_usage::SlotUsage;
 
-/// What a stretch of slots did for the packet that is next.
-struct Part {
-    codewords: u64,
-    data_units: u32,
-    slots: usize,
-    /// When the last of its LLDUs is there, propagation left out.
-    arrival: Time,
-}
+/// What a stretch of slots did for the packet that is next: data units, slots, and when the last of its LLDUs is there,
+/// propagation left out.
+type Part = (u32, usize, Time);
 
 /// The parts of a queue that a stretch changes beside its packets.
 struct Parts<'a> {
@@ -48,14 +43,17 @@ impl CoupledQueue {
                 let data_units = ahead.min(self.data_units);
                 parts.codeword(rest, at, (data_units, data_units + self.repair_units))
             };
-            let Some(part) = part else { break };
-            let Some(flight) = self.packets.take(part.codewords, part.data_units) else {
+            let Some((data_units, taken, arrival)) = part else {
                 break;
             };
-            done += part.slots;
+            let codewords = data_units.div_ceil(self.data_units);
+            let Some(flight) = self.packets.take(codewords.into(), data_units) else {
+                break;
+            };
+            done += taken;
             last = slots[done - 1].tx_time();
-            flight.on_arrival(part.arrival, part.data_units);
-            if flight.on_sent(part.slots as u64, at..at + part.slots as u64, (first, last)) {
+            flight.on_arrival(arrival, data_units);
+            if flight.on_sent(taken as u64, at..at + taken as u64, (first, last)) {
                 self.sent.push((packet, last));
             }
         }
@@ -96,12 +94,7 @@ impl Parts<'_> {
         let last = run.last()?.tx_time();
         self.machine.take_received(run, self.lldus);
         self.account.own.push(at..at + received as u64, last);
-        Some(Part {
-            codewords: received as u64,
-            data_units: u32::try_from(received).unwrap_or(ahead),
-            slots: received,
-            arrival,
-        })
+        Some((u32::try_from(received).unwrap_or(ahead), received, arrival))
     }
 
     /// A codeword of this shape, if its first attempt is enough; the slots begin with number `at`.
@@ -127,11 +120,6 @@ impl Parts<'_> {
             let others = u64::from(data_units - decoded.own);
             self.account.delivered.push_back((judged, 1, others));
         }
-        Some(Part {
-            codewords: 1,
-            data_units,
-            slots: slots.len(),
-            arrival: decoded.arrival,
-        })
+        Some((data_units, slots.len(), decoded.arrival))
     }
 }
