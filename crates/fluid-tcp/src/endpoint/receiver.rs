@@ -193,7 +193,7 @@ impl Receiver {
             echo: self.echo,
             ..Ack::default()
         };
-        if self.endpoint.sack {
+        if self.endpoint.sack && !self.recent.is_empty() {
             for (block, number) in ack.blocks.iter_mut().zip(&self.recent) {
                 *block = self.above.range_of(*number).unwrap_or_default();
             }

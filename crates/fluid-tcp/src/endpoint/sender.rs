@@ -274,7 +274,9 @@ impl Sender {
     #[must_use]
     pub fn deadline(&self) -> Option<Time> {
         let reordering = self.rack.as_ref().and_then(|rack| rack.deadline);
-        self.deadline.into_iter().chain(reordering).min()
+        reordering.map_or(self.deadline, |at| {
+            Some(self.deadline.map_or(at, |timeout| timeout.min(at)))
+        })
     }
 
     /// When pacing lets out the packet that it held back at the last attempt.

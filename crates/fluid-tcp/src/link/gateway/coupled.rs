@@ -147,8 +147,9 @@ impl CoupledQueue {
         if self.machine.is_under_way() {
             return Some(Time::ZERO);
         }
-        let data = self.packets.waits_since().into_iter();
-        data.chain(self.machine.next_repeat()).min()
+        let repeat = self.machine.next_repeat();
+        let data = self.packets.waits_since();
+        data.map_or(repeat, |data| Some(repeat.map_or(data, |at| at.min(data))))
     }
 
     /// Computes the link as far as it does not depend on what comes after `now`.
