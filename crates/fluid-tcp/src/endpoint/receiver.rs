@@ -146,22 +146,17 @@ impl Receiver {
         } else if !duplicate {
             self.remember(number);
         }
-        if at_once || self.unacknowledged >= self.endpoint.delayed_ack {
-            let ack = Ack {
+        let ack = if at_once || self.unacknowledged >= self.endpoint.delayed_ack {
+            Some(Ack {
                 duplicate,
                 ..self.acknowledge()
-            };
-            return Arrival {
-                duplicate,
-                ack: Some(ack),
-            };
-        }
-        let due = || now.checked_add(self.endpoint.delayed_ack_timer);
-        self.deadline = self.deadline.or_else(due);
-        Arrival {
-            duplicate,
-            ack: None,
-        }
+            })
+        } else {
+            let due = || now.checked_add(self.endpoint.delayed_ack_timer);
+            self.deadline = self.deadline.or_else(due);
+            None
+        };
+        Arrival { duplicate, ack }
     }
 
     /// The timer of the delayed acknowledgement expires.

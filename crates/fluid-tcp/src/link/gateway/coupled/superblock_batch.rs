@@ -12,7 +12,7 @@ impl CoupledQueue {
     /// Takes the super-block that would be opened in the next slot at or after `from`, where the machine stands
     /// between two and what that one takes is settled; none where it did not, and nothing has changed.
     pub(super) fn whole(&mut self, from: Time) -> Option<()> {
-        let begin = self.slots.view(from, 1)?.1.first()?.tx_time();
+        let begin = self.slots.time_from(from)?;
         if self.machine.next_repeat().is_some_and(|at| at <= begin) {
             return None;
         }
