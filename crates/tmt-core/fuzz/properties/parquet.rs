@@ -3,7 +3,7 @@
 use bytes::Bytes;
 use tmt_core::format::Unit;
 use tmt_core::format::columnar::{Options, Row};
-use tmt_core::format::parquet::{Reader, Writer};
+use tmt_core::format::parquet::{self, Writer};
 
 use super::{Reading, lldus};
 
@@ -27,7 +27,7 @@ fn read(data: &[u8], unit: Option<Unit>) -> Reading {
         unit,
         attempts: true,
     };
-    Reading::of(Reader::new(Bytes::copy_from_slice(data), options))
+    Reading::of(parquet::open(Bytes::copy_from_slice(data), options))
 }
 
 fn written<R: Row>(rows: &[R], reading: &Reading) -> Vec<u8> {
