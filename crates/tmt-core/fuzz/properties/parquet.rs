@@ -30,7 +30,7 @@ fn read(data: &[u8], unit: Option<Unit>) -> Reading {
     Reading::of(parquet::open(Bytes::copy_from_slice(data), options))
 }
 
-fn written<R: Row>(rows: &[R], reading: &Reading) -> Vec<u8> {
+fn written<R: Row + Copy>(rows: &[R], reading: &Reading) -> Vec<u8> {
     let mut writer = Writer::new(Vec::new(), &reading.head).unwrap();
     writer.rows(rows).unwrap();
     writer.finish(reading.line.as_ref()).unwrap()

@@ -2,7 +2,6 @@
 //! their values may be, and how they become slots. Arrow and Parquet share every rule through here.
 
 mod append;
-pub(crate) mod cell;
 mod double;
 pub(crate) mod head;
 mod source;
@@ -10,7 +9,7 @@ mod source;
 pub use source::{Batch, Next, Options, Source, panics_are_contained};
 pub(crate) use source::{Item, contained};
 
-use arrow_schema::{DataType, Schema};
+use arrow_schema::{DataType, Field, Schema};
 
 use crate::format::unit::Unit;
 use crate::types::{Error, ErrorKind, Lldu, Result, Slot, Span, Time};
@@ -21,13 +20,13 @@ pub(crate) const NAMES: [&str; 3] = ["tx_time", "decode_delay", ATTEMPTS];
 const ATTEMPTS: &str = "attempts";
 
 /// The columns of rows `R`, in the order in which they are written.
-pub(crate) fn columns<R: Row>() -> &'static [cell::Column] {
-    const ALL: [cell::Column; 3] = [
-        cell::Column::required(NAMES[0], cell::Kind::Time),
-        cell::Column::required(NAMES[1], cell::Kind::Time),
-        cell::Column::required(NAMES[2], cell::Kind::Small),
-    ];
-    &ALL[..if R::HAS_ATTEMPTS { 3 } else { 2 }]
+pub(crate) fn fields<R: Row>() -> Vec<Field> {
+    let types = [DataType::Int64, DataType::Int64, DataType::UInt32];
+    let fields = NAMES.into_iter().zip(types);
+    fields
+        .take(if R::HAS_ATTEMPTS { 3 } else { 2 })
+        .map(|(name, data_type)| Field::new(name, data_type, false))
+        .collect()
 }
 
 /// Longest list of column names that an error shows, characters.
