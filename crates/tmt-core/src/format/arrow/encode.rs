@@ -6,7 +6,7 @@
 use std::iter::repeat_n;
 
 use arrow_ipc::{
-    Buffer, Endianness, Field, FieldArgs, FieldNode, Int, IntArgs, KeyValue, KeyValueArgs, Message,
+    Buffer, Field, FieldArgs, FieldNode, Int, IntArgs, KeyValue, KeyValueArgs, Message,
     MessageArgs, MessageHeader, MetadataVersion, RecordBatch, RecordBatchArgs, Schema, SchemaArgs,
     Type,
 };
@@ -37,10 +37,9 @@ pub fn head<R: Row>(metadata: &Metadata, out: &mut Vec<u8>) {
     let schema = Schema::create(
         &mut builder,
         &SchemaArgs {
-            endianness: Endianness::Little,
             fields: Some(fields),
             custom_metadata: pairs,
-            features: None,
+            ..SchemaArgs::default()
         },
     );
     message(
@@ -95,12 +94,10 @@ fn field(builder: &mut Builder, name: &str, width: usize) -> WIPOffset<Field<'st
         builder,
         &FieldArgs {
             name: Some(name),
-            nullable: false,
             type_type: Type::Int,
             type_: Some(int),
-            dictionary: None,
             children: Some(children),
-            custom_metadata: None,
+            ..FieldArgs::default()
         },
     )
 }
@@ -140,8 +137,7 @@ fn record_batch<R: Row>(rows: usize, pairs: Option<&[(String, String)]>, out: &m
         length,
         nodes: Some(builder.create_vector(&nodes)),
         buffers: Some(builder.create_vector(&buffers)),
-        compression: None,
-        variadicBufferCounts: None,
+        ..RecordBatchArgs::default()
     };
     let records = RecordBatch::create(&mut builder, &args).as_union_value();
     let pairs = pairs.map(|pairs| key_values(&mut builder, pairs));

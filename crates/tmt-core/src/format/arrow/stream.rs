@@ -1,7 +1,7 @@
 //! Messages cut off a stream, one after the other.
 
 use std::collections::HashMap;
-use std::io::{self, Chain, Cursor, Read};
+use std::io::{Chain, Cursor, Read};
 use std::sync::Arc;
 
 use arrow_buffer::Buffer;
@@ -14,7 +14,6 @@ use arrow_schema::{ArrowError, Field, Schema, SchemaRef};
 
 use super::{CONTINUATION, FORMAT, MAGIC, corrupt};
 use crate::format::columnar::{self, Item, Options, Source, contained, head};
-use crate::format::read;
 use crate::types::{Error, ErrorKind, Position, Result};
 
 /// Bytes set aside at once for what a header claims is coming; the rest as it comes.
@@ -22,9 +21,6 @@ const TRUSTED: u64 = 1 << 20;
 
 /// Longest schema taken where its length is not told, bytes.
 const LONGEST_BARE_SCHEMA: usize = 1 << 24;
-
-/// Bytes of the magic and its padding in front of a file's stream.
-const FILE_START: usize = 8;
 
 /// Bytes of the widest of the contract's values.
 const WIDEST: u64 = 8;
@@ -52,16 +48,13 @@ struct Messages<R> {
 /// A schema without the columns of the contract, or with other types; a stream that ends in the schema
 /// or is none; what the system says while reading.
 pub fn open<'a>(mut input: impl Read + Send + 'a, options: Options) -> Result<Source<'a>> {
-    let mut first = [0; 4];
-    fill(&mut input, &mut first)?;
+    let mut first = read_word(&mut input)?;
     let is_file = MAGIC.starts_with(&first);
     if is_file {
-        let mut rest = [0; FILE_START - 4];
-        fill(&mut input, &mut rest)?;
-        if rest[..2] != MAGIC[4..] {
+        if !read_word(&mut input)?.starts_with(&MAGIC[4..]) {
             return Err(corrupt("no ARROW1 in front"));
         }
-        fill(&mut input, &mut first)?;
+        first = read_word(&mut input)?;
     }
     let (header, ahead) = if is_file && first != CONTINUATION && !is_old_length(first) {
         read_bare_schema(&mut input, first)?
@@ -115,12 +108,11 @@ pub fn open<'a>(mut input: impl Read + Send + 'a, options: Options) -> Result<So
 impl<R: Read> Messages<R> {
     fn next(&mut self) -> Result<Item> {
         loop {
-            let mut first = [0; 4];
-            match read_up_to(&mut self.input, &mut first)? {
-                0 => return Ok(Item::Cut),
-                4 => {}
-                _ => return Err(cut()),
+            let first = read_up_to(&mut self.input, 4)?;
+            if first.is_empty() {
+                return Ok(Item::Cut);
             }
+            let first = first.try_into().map_err(|_| cut())?;
             let Some(header) = read_header(&mut self.input, first)? else {
                 self.pass_rest()?;
                 return Ok(Item::End);
@@ -165,24 +157,20 @@ impl<R: Read> Messages<R> {
     /// Reads what stands behind the end of the stream, so that a writer in front can end in peace and
     /// a checksum around it is checked.
     fn pass_rest(&mut self) -> Result<()> {
-        let mut buffer = [0; 1 << 12];
-        let mut last = [0; MAGIC.len()];
+        let mut last = Vec::new();
         loop {
-            let length = read_up_to(&mut self.input, &mut buffer)?;
-            let rest = &buffer[..length];
-            if length == 0 {
+            let rest = read_up_to(&mut self.input, 1 << 12)?;
+            if rest.is_empty() {
                 break;
             }
             if !self.is_file {
                 // Whole streams one behind the other are not one: rows would go unseen.
                 return Err(corrupt("bytes behind its end"));
             }
-            let kept = length.min(last.len());
-            last.rotate_left(kept);
-            let from = last.len() - kept;
-            last[from..].copy_from_slice(&rest[length - kept..]);
+            last.drain(..last.len().saturating_sub(MAGIC.len()));
+            last.extend(rest);
         }
-        if self.is_file && &last != MAGIC {
+        if self.is_file && !last.ends_with(MAGIC) {
             return Err(cut());
         }
         Ok(())
@@ -258,9 +246,7 @@ fn read_header(input: &mut impl Read, first: [u8; 4]) -> Result<Option<Vec<u8>>>
     if first != CONTINUATION {
         return Err(corrupt("no message where one should begin"));
     }
-    let mut length = [0; 4];
-    fill(input, &mut length)?;
-    let length = u64::try_from(i32::from_le_bytes(length))
+    let length = u64::try_from(i32::from_le_bytes(read_word(input)?))
         .map_err(|_| corrupt("a message header of negative length"))?;
     if length == 0 {
         return Ok(None);
@@ -278,9 +264,8 @@ fn is_old_length(first: [u8; 4]) -> bool {
 /// is given back.
 fn read_bare_schema(input: &mut impl Read, first: [u8; 4]) -> Result<(Vec<u8>, Vec<u8>)> {
     let mut header = first.to_vec();
-    let mut next = [0; 4];
     loop {
-        fill(input, &mut next)?;
+        let next = read_word(input)?;
         let ends_here = next == CONTINUATION && header.len().is_multiple_of(8);
         if ends_here && message(&header).is_ok_and(|it| it.header_as_schema().is_some()) {
             return Ok((header, next.to_vec()));
@@ -296,32 +281,21 @@ fn body_length(header: &Message<'_>) -> Result<u64> {
     u64::try_from(header.bodyLength()).map_err(|_| corrupt("a message body of negative length"))
 }
 
-/// Reads `length` bytes; memory grows with what really comes.
+fn read_word(input: &mut impl Read) -> Result<[u8; 4]> {
+    read_up_to(input, 4)?.try_into().map_err(|_| cut())
+}
+
 fn read_exactly(input: &mut impl Read, length: u64) -> Result<Vec<u8>> {
-    let mut bytes = Vec::with_capacity(usize::try_from(length.min(TRUSTED)).unwrap_or(0));
-    input.take(length).read_to_end(&mut bytes)?;
+    let bytes = read_up_to(input, length)?;
     if (bytes.len() as u64) < length {
         return Err(cut());
     }
     Ok(bytes)
 }
 
-fn fill(input: &mut impl Read, into: &mut [u8]) -> Result<()> {
-    let length = into.len();
-    if read_up_to(input, into)? < length {
-        return Err(cut());
-    }
-    Ok(())
-}
-
-/// Fills `into` as far as the input goes.
-fn read_up_to(input: &mut impl Read, into: &mut [u8]) -> io::Result<usize> {
-    let mut length = 0;
-    while length < into.len() {
-        match read(input, &mut into[length..])? {
-            0 => break,
-            more => length += more,
-        }
-    }
-    Ok(length)
+/// Reads `length` bytes, or what there is; memory grows with what really comes.
+fn read_up_to(input: &mut impl Read, length: u64) -> Result<Vec<u8>> {
+    let mut bytes = Vec::with_capacity(usize::try_from(length.min(TRUSTED)).unwrap_or(0));
+    input.take(length).read_to_end(&mut bytes)?;
+    Ok(bytes)
 }

@@ -403,7 +403,7 @@ impl Piece<'_> {
                     parser.parse(text, rows);
                 }
             }
-            Self::Binary(batch) => rows.fill(|slots, attempts| batch.append(slots, attempts)),
+            Self::Binary(batch) => rows.fill(batch),
         }
     }
 }
