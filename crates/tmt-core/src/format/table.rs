@@ -7,7 +7,7 @@ use std::fmt;
 use std::io::{self, Write};
 use std::sync::Arc;
 
-use arrow_array::{ArrayRef, Float64Array, Int64Array, StringArray, UInt64Array};
+use arrow_array::{Array, ArrayRef, Float64Array, Int64Array, StringArray, UInt64Array};
 use arrow_schema::{DataType, Field};
 
 use crate::format::columnar::head::END;
@@ -78,24 +78,31 @@ impl Column {
     /// The values of `cells`, which are this column's.
     fn array<'a>(&self, cells: impl Iterator<Item = &'a Cell>) -> ArrayRef {
         match self.kind {
-            Kind::Time => Arc::new(Int64Array::from_iter(cells.map(|cell| match cell {
+            Kind::Time => array_of::<Int64Array, _>(cells, |cell| match cell {
                 Cell::Time(nanos) => Some(nanos.cast_signed()),
                 _ => None,
-            }))),
-            Kind::Count => Arc::new(UInt64Array::from_iter(cells.map(|cell| match cell {
+            }),
+            Kind::Count => array_of::<UInt64Array, _>(cells, |cell| match cell {
                 Cell::Count(count) => Some(*count),
                 _ => None,
-            }))),
-            Kind::Real => Arc::new(Float64Array::from_iter(cells.map(|cell| match cell {
+            }),
+            Kind::Real => array_of::<Float64Array, _>(cells, |cell| match cell {
                 Cell::Real(real) => Some(*real),
                 _ => None,
-            }))),
-            Kind::Word => Arc::new(StringArray::from_iter(cells.map(|cell| match cell {
+            }),
+            Kind::Word => array_of::<StringArray, _>(cells, |cell| match cell {
                 Cell::Word(word) => Some(*word),
                 _ => None,
-            }))),
+            }),
         }
     }
+}
+
+fn array_of<'a, A: Array + FromIterator<Option<T>> + 'static, T>(
+    cells: impl Iterator<Item = &'a Cell>,
+    value: fn(&Cell) -> Option<T>,
+) -> ArrayRef {
+    Arc::new(cells.map(value).collect::<A>())
 }
 
 /// A value, of its column's kind.

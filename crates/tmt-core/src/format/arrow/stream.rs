@@ -10,7 +10,7 @@ use arrow_ipc::reader::RecordBatchDecoder;
 use arrow_ipc::{
     Endianness, Message, MessageHeader, MetadataVersion, RecordBatch, root_as_message,
 };
-use arrow_schema::{ArrowError, Field, Schema, SchemaRef};
+use arrow_schema::{Field, Schema, SchemaRef};
 
 use super::{CONTINUATION, FORMAT, MAGIC, corrupt};
 use crate::format::columnar::{self, Item, Options, Source, contained, head};
@@ -80,7 +80,8 @@ pub fn open<'a>(mut input: impl Read + Send + 'a, options: Options) -> Result<So
             pair.value().unwrap_or_default(),
         )
     }))?;
-    let schema = contained(undecoded, || try_fb_to_schema(schema))?.map_err(refused)?;
+    let schema = contained(undecoded, || try_fb_to_schema(schema))?
+        .map_err(|error| corrupt(error.to_string()))?;
     let columns = columnar::projection(&schema, options)?;
     // A null is refused by its row, whatever the schema says of it.
     let nullable = |field: &Arc<Field>| Field::clone(field).with_nullable(true);
@@ -151,7 +152,8 @@ impl<R: Read> Messages<R> {
                 .with_projection(Some(&self.columns))
                 .read_record_batch()
         })?;
-        Ok(Item::Rows(decoded.map_err(refused)?, end))
+        let rows = decoded.map_err(|error| corrupt(error.to_string()))?;
+        Ok(Item::Rows(rows, end))
     }
 
     /// Reads what stands behind the end of the stream, so that a writer in front can end in peace and
@@ -216,11 +218,6 @@ fn message(header: &[u8]) -> Result<Message<'_>> {
         let first = words.lines().next().unwrap_or_default();
         corrupt(format!("a message header: {}", first.trim_end_matches('.')))
     })
-}
-
-/// What the decoder says, in ours.
-fn refused(error: ArrowError) -> Error {
-    corrupt(error.to_string())
 }
 
 fn undecoded() -> Error {

@@ -4,7 +4,7 @@
 //! were wrong, and slots are made of what passed. Only rows that did not pass are taken one by one, to
 //! say which is the first and why; that path says what is right, and a property holds the other against it.
 
-use arrow_array::cast::AsArray as _;
+use arrow_array::cast::AsArray;
 use arrow_array::types::{Float64Type, Int64Type, UInt32Type};
 use arrow_array::{Array as _, Float64Array, Int64Array, RecordBatch, UInt32Array};
 
@@ -49,7 +49,7 @@ pub(super) fn append(
         decode_delay: times(NAMES[1]),
         attempts: records
             .column_by_name(NAMES[2])
-            .map(|array| array.as_primitive::<UInt32Type>()),
+            .map(AsArray::as_primitive::<UInt32Type>),
     };
     let rows = records.num_rows();
     slots.reserve(rows);
