@@ -10,10 +10,10 @@ use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use tmt_core::channel::Channel;
 use tmt_core::channel::synth::ConstantRate;
 use tmt_core::format::Compression;
-use tmt_core::format::arrow::{Batch, Stream, encode};
-use tmt_core::format::columnar::{Batch as _, Next, Options, Source};
+use tmt_core::format::arrow::{self, encode};
+use tmt_core::format::columnar::{Batch, Next, Options};
 use tmt_core::format::compression::{Compressor, Decompressor};
-use tmt_core::format::parquet::{self, Reader, Writer};
+use tmt_core::format::parquet::{self, Writer};
 use tmt_core::format::text::encode as text;
 use tmt_core::types::{BitRate, Bytes, Span};
 use tmt_core::types::{Fate, Lldu, Metadata, Slot};
@@ -57,11 +57,10 @@ fn stream(lldus: &[Lldu]) -> Vec<u8> {
 }
 
 fn batches(stream: &[u8]) -> Vec<Batch> {
-    let mut stream = Stream::new(stream, Options::default()).unwrap();
+    let mut stream = arrow::open(stream, Options::default()).unwrap();
     let mut batches = Vec::new();
-    let mut batch = Batch::default();
-    while stream.next_batch(&mut batch).unwrap() == Next::Batch {
-        batches.push(std::mem::take(&mut batch));
+    while let Next::Batch(batch) = stream.next_batch().unwrap() {
+        batches.push(batch);
     }
     batches
 }
@@ -95,11 +94,10 @@ fn arrow(criterion: &mut Criterion) {
             assert_eq!(rows, lldus.len());
         });
     });
-    let mut batch = Batch::default();
     group.bench_function("frame", |bencher| {
         bencher.iter(|| {
-            let mut stream = Stream::new(black_box(&bytes[..]), Options::default()).unwrap();
-            while stream.next_batch(&mut batch).unwrap() == Next::Batch {}
+            let mut stream = arrow::open(black_box(&bytes[..]), Options::default()).unwrap();
+            while let Next::Batch(_) = stream.next_batch().unwrap() {}
             assert_eq!(stream.rows(), lldus.len() as u64);
         });
     });
@@ -120,9 +118,9 @@ fn parquet(criterion: &mut Criterion) {
     group.bench_function("write", |bencher| bencher.iter(write));
     group.bench_function("read", |bencher| {
         bencher.iter(|| {
-            let mut reader = Reader::new(file.clone(), Options::default()).unwrap();
-            let (mut batch, mut slots) = (parquet::Batch::default(), Vec::new());
-            while reader.next_batch(&mut batch).unwrap() == Next::Batch {
+            let mut reader = parquet::open(file.clone(), Options::default()).unwrap();
+            let mut slots = Vec::new();
+            while let Next::Batch(batch) = reader.next_batch().unwrap() {
                 batch.append(&mut slots, &mut Vec::new()).unwrap();
                 slots.clear();
             }

@@ -18,8 +18,8 @@ pub mod trace;
 mod unit;
 
 pub use batch::{Rows, Tail};
+pub use columnar::panics_are_contained;
 pub use form::{Compression, FIRST_BYTES, FORMS, FileKind, Form, Format, recognise};
-pub use parquet::panics_are_contained;
 pub use trace::{Options, Row, TraceReader, TraceWriter};
 pub use unit::Unit;
 

@@ -438,3 +438,29 @@ fn what_a_header_claims_is_not_believed() {
     assert_eq!(reading.end.as_ref().unwrap(), &Next::End);
     assert_rows(&reading, &fixture_rows());
 }
+
+#[test]
+fn a_batch_of_more_rows_than_its_bytes_can_hold_is_refused_before_it_is_decoded() {
+    let rows = 4321i64;
+    let times: Vec<i64> = (0..rows).map(|row| 10_000 * row).collect();
+    for compression in [CompressionType::LZ4_FRAME, CompressionType::ZSTD] {
+        let columns = vec![
+            ("tx_time", integers(&times)),
+            ("decode_delay", integers(&times)),
+        ];
+        let whole = written(columns, Some(compression));
+        // The batch's length, and those of its columns.
+        let places: Vec<usize> = (0..whole.len() - 8)
+            .filter(|&at| whole[at..at + 8] == rows.to_le_bytes())
+            .collect();
+        assert_eq!(places.len(), 3);
+        for claimed in [1i64 << 30, 1 << 50, i64::MAX, -1] {
+            let mut bytes = whole.clone();
+            for &at in &places {
+                bytes[at..at + 8].copy_from_slice(&claimed.to_le_bytes());
+            }
+            let reading = read_arrow(&bytes, options());
+            assert!(matches!(refusal(&reading).0, ErrorKind::Corrupt { .. }));
+        }
+    }
+}

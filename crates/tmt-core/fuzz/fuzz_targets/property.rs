@@ -10,7 +10,7 @@ use libfuzzer_sys::fuzz_target;
 
 static CHECK: OnceLock<fn(&[u8])> = OnceLock::new();
 
-/// Looks for the property, and lets the reader of Parquet contain what panics in the crate it uses.
+/// Looks for the property, and lets the readers of Arrow and Parquet contain what panics in the crates they use.
 ///
 /// libFuzzer's own hook ends the run at any panic, also at one that is caught.
 fn begin() {

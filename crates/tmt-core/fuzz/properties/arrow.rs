@@ -3,7 +3,7 @@
 use std::io::Read;
 
 use tmt_core::format::Unit;
-use tmt_core::format::arrow::{Stream, encode};
+use tmt_core::format::arrow::{self, encode};
 use tmt_core::format::columnar::{Options, Row};
 
 use super::{Pieces, Reading, lldus};
@@ -31,7 +31,7 @@ pub(crate) fn check(data: &[u8]) {
 }
 
 fn read(input: impl Read + Send, options: Options) -> Reading {
-    Reading::of(Stream::new(input, options))
+    Reading::of(arrow::open(input, options))
 }
 
 /// What was read, as it would be written: a batch wherever a time goes back.

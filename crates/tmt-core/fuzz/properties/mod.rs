@@ -14,7 +14,7 @@ pub(crate) mod trace;
 use std::io::Read;
 
 use tmt_core::Error;
-use tmt_core::format::columnar::{Batch as _, Next, Source};
+use tmt_core::format::columnar::{Next, Source};
 use tmt_core::types::{EndLine, Fate, Lldu, Metadata, Position, Slot};
 
 /// A property with its name.
@@ -50,22 +50,23 @@ struct Reading {
 
 impl Reading {
     /// All of a source that could or could not be opened.
-    fn of<S: Source>(source: tmt_core::Result<S>) -> Self {
+    fn of(source: tmt_core::Result<Source<'_>>) -> Self {
         let mut reading = Self::default();
         let end = source.and_then(|source| reading.read(source));
         reading.end = Some(end.map_err(|error| refusal(&error)));
         reading
     }
 
-    fn read<S: Source>(&mut self, mut source: S) -> tmt_core::Result<Next> {
+    fn read(&mut self, mut source: Source<'_>) -> tmt_core::Result<Next> {
         self.head = source.metadata().clone();
-        let mut batch = S::Batch::default();
         loop {
-            let next = source.next_batch(&mut batch)?;
-            if next != Next::Batch {
-                self.line = source.end();
-                return Ok(next);
-            }
+            let batch = match source.next_batch()? {
+                Next::Batch(batch) => batch,
+                end => {
+                    self.line = source.end();
+                    return Ok(end);
+                }
+            };
             let before = self.slots.len();
             let appended = batch.append(&mut self.slots, &mut self.attempts);
             // Order across batches is the caller's to check.

@@ -3,7 +3,7 @@
 use bytes::Bytes;
 use tmt_core::format::Unit;
 use tmt_core::format::columnar::{Options, Row};
-use tmt_core::format::parquet::{Reader, Writer};
+use tmt_core::format::parquet::{self, Writer};
 
 use super::{Reading, lldus};
 
@@ -27,10 +27,10 @@ fn read(data: &[u8], unit: Option<Unit>) -> Reading {
         unit,
         attempts: true,
     };
-    Reading::of(Reader::new(Bytes::copy_from_slice(data), options))
+    Reading::of(parquet::open(Bytes::copy_from_slice(data), options))
 }
 
-fn written<R: Row>(rows: &[R], reading: &Reading) -> Vec<u8> {
+fn written<R: Row + Copy>(rows: &[R], reading: &Reading) -> Vec<u8> {
     let mut writer = Writer::new(Vec::new(), &reading.head).unwrap();
     writer.rows(rows).unwrap();
     writer.finish(reading.line.as_ref()).unwrap()

@@ -1,23 +1,19 @@
 //! Arrow IPC (link-layer.md §8): streams read and written, files read as the stream they hold.
 //!
-//! Reading takes two steps. [`Stream`] cuts messages off whatever can be read, one after the other,
-//! and looks no further than their headers; a [`Batch`] makes rows of its message, which depends on
-//! that message alone, so several threads can do it. Writing is in pieces too: [`encode`] appends
-//! the schema, batches in any number, and the end, each without knowing the others.
+//! [`open`] cuts messages off whatever can be read, one after the other, and decodes those with rows.
+//! Writing is in pieces: [`encode`] appends the schema, batches in any number, and the end, each without
+//! knowing the others.
 //!
 //! A head travels as schema metadata, the end line as metadata of a last batch without rows, since
 //! it is known only behind the last row. Bytes depend on what is written alone.
 //!
-//! The message headers are read with the crate `arrow-ipc`, the bodies are not: its decoder panics on
-//! buffers that lie outside the body, and allocates what a compressed buffer claims to hold.
+//! Bodies are decoded by the crate `arrow-ipc`, which panics on buffers that lie outside the body, and
+//! allocates what a compressed buffer claims to hold: so claims are checked before, and panics contained.
 
-mod batch;
 pub mod encode;
-mod schema;
 mod stream;
 
-pub use batch::Batch;
-pub use stream::Stream;
+pub use stream::open;
 
 /// The format's name in errors.
 const FORMAT: &str = "Arrow";

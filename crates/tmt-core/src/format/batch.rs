@@ -5,6 +5,7 @@
 
 use std::iter::repeat;
 
+use crate::format::columnar::Batch;
 use crate::types::{EndLine, Error, ErrorKind, Fate, Lldu, Slot, Span, Time};
 
 /// A batch of rows, to be used again and again.
@@ -151,11 +152,8 @@ impl Rows {
     }
 
     /// Fills an empty batch with rows that have no lines; what is wrong with one waits to be absorbed.
-    pub(crate) fn fill(
-        &mut self,
-        append: impl FnOnce(&mut Vec<Slot>, &mut Vec<u32>) -> crate::Result<()>,
-    ) {
-        self.fault = append(&mut self.slots, &mut self.attempts).err();
+    pub(crate) fn fill(&mut self, batch: &Batch) {
+        self.fault = batch.append(&mut self.slots, &mut self.attempts).err();
     }
 
     /// What is wrong behind the rows that [`Rows::fill`] appended.

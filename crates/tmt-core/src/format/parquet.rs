@@ -13,8 +13,7 @@ mod writer;
 
 pub use ::parquet::file::reader::{ChunkReader, Length};
 pub(crate) use columns::ColumnFile;
-pub use open::panics_are_contained;
-pub use reader::{Batch, Reader};
+pub use reader::open;
 pub use table_text::TableText;
 pub use writer::{ROW_GROUP, Writer};
 

@@ -5,8 +5,11 @@
 
 use std::fmt;
 use std::io::{self, Write};
+use std::sync::Arc;
 
-pub use crate::format::columnar::cell::{Cell, Column, Kind};
+use arrow_array::{Array, ArrayRef, Float64Array, Int64Array, StringArray, UInt64Array};
+use arrow_schema::{DataType, Field};
+
 use crate::format::columnar::head::END;
 use crate::format::compression::Block;
 use crate::format::form::{Compression, Form, Format};
@@ -20,6 +23,102 @@ const BLOCK: usize = 1 << 18;
 
 /// Rows of a row group of Parquet, all but the last: some 10 MB before they are encoded.
 const ROW_GROUP: usize = 1 << 16;
+
+/// Rows of Parquet encoded at a time: after so many the encoder looks whether a page is full, if it was not
+/// given more of a column without nulls at once.
+const BATCH: usize = 1 << 10;
+
+/// What a column holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// Times, or lengths of time: INT64, nanoseconds.
+    Time,
+    /// Whole numbers: UINT64.
+    Count,
+    /// Real numbers, six decimals in text: DOUBLE.
+    Real,
+    /// One of a few words: UTF8.
+    Word,
+}
+
+/// A column.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Column {
+    /// Its name.
+    pub name: &'static str,
+    /// What it holds.
+    pub kind: Kind,
+    /// Whether a row may have nothing in it.
+    pub optional: bool,
+}
+
+impl Column {
+    /// Whether `cell` is one of this column's.
+    fn holds(&self, cell: &Cell) -> bool {
+        match (self.kind, cell) {
+            (_, Cell::None) => self.optional,
+            (Kind::Time, Cell::Time(_))
+            | (Kind::Count, Cell::Count(_))
+            | (Kind::Real, Cell::Real(_))
+            | (Kind::Word, Cell::Word(_)) => true,
+            _ => false,
+        }
+    }
+
+    fn field(&self) -> Field {
+        let data_type = match self.kind {
+            Kind::Time => DataType::Int64,
+            Kind::Count => DataType::UInt64,
+            Kind::Real => DataType::Float64,
+            Kind::Word => DataType::Utf8,
+        };
+        Field::new(self.name, data_type, self.optional)
+    }
+
+    /// The values of `cells`, which are this column's.
+    fn array<'a>(&self, cells: impl Iterator<Item = &'a Cell>) -> ArrayRef {
+        match self.kind {
+            Kind::Time => array_of::<Int64Array, _>(cells, |cell| match cell {
+                Cell::Time(nanos) => Some(nanos.cast_signed()),
+                _ => None,
+            }),
+            Kind::Count => array_of::<UInt64Array, _>(cells, |cell| match cell {
+                Cell::Count(count) => Some(*count),
+                _ => None,
+            }),
+            Kind::Real => array_of::<Float64Array, _>(cells, |cell| match cell {
+                Cell::Real(real) => Some(*real),
+                _ => None,
+            }),
+            Kind::Word => array_of::<StringArray, _>(cells, |cell| match cell {
+                Cell::Word(word) => Some(*word),
+                _ => None,
+            }),
+        }
+    }
+}
+
+fn array_of<'a, A: Array + FromIterator<Option<T>> + 'static, T>(
+    cells: impl Iterator<Item = &'a Cell>,
+    value: fn(&Cell) -> Option<T>,
+) -> ArrayRef {
+    Arc::new(cells.map(value).collect::<A>())
+}
+
+/// A value, of its column's kind.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Cell {
+    /// Nothing: an empty field, or a null.
+    None,
+    /// Nanoseconds.
+    Time(u64),
+    /// A whole number, of a column of [`Kind::Count`].
+    Count(u64),
+    /// A real number.
+    Real(f64),
+    /// A word without commas.
+    Word(&'static str),
+}
 
 /// The forms a table can have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -54,7 +153,11 @@ enum Target<W: Write + Send> {
         compression: Option<Compression>,
         block: Block,
     },
-    Parquet(Box<ColumnFile<W>>),
+    Parquet {
+        file: Box<ColumnFile<W>>,
+        /// Cells that wait to be encoded, row by row.
+        cells: Vec<Cell>,
+    },
 }
 
 /// Writes a table row by row, in the memory of one block or row group.
@@ -77,8 +180,12 @@ impl<W: Write + Send> TableWriter<W> {
     ) -> io::Result<Self> {
         let target = match form {
             TableForm::Parquet => {
-                let file = ColumnFile::new(output, "table", columns, head, ROW_GROUP)?;
-                Target::Parquet(Box::new(file))
+                let fields = columns.iter().map(Column::field).collect();
+                let file = ColumnFile::new(output, "table", fields, head, ROW_GROUP)?;
+                Target::Parquet {
+                    file: Box::new(file),
+                    cells: Vec::new(),
+                }
             }
             TableForm::Text(compression) => {
                 let mut block = Block::default();
@@ -114,17 +221,17 @@ impl<W: Write + Send> TableWriter<W> {
             return Err(io::Error::new(io::ErrorKind::InvalidInput, found));
         }
         self.rows += 1;
-        match &mut self.target {
-            Target::Parquet(file) => file.row(cells),
+        let is_full = match &mut self.target {
+            Target::Parquet { cells: waiting, .. } => {
+                waiting.extend_from_slice(cells);
+                waiting.len() == BATCH * cells.len()
+            }
             Target::Text { block, .. } => {
                 text(cells, &mut block.plain);
-                if block.plain.len() >= BLOCK {
-                    self.drain()
-                } else {
-                    Ok(())
-                }
+                block.plain.len() >= BLOCK
             }
-        }
+        };
+        if is_full { self.drain() } else { Ok(()) }
     }
 
     /// Writes what is left and the end line.
@@ -140,20 +247,29 @@ impl<W: Write + Send> TableWriter<W> {
         self.drain()?;
         match self.target {
             Target::Text { output, .. } => Ok(output),
-            Target::Parquet(file) => file.finish(Some(end)),
+            Target::Parquet { file, .. } => file.finish(Some(end)),
         }
     }
 
     fn drain(&mut self) -> io::Result<()> {
-        if let Target::Text {
-            output,
-            compression,
-            block,
-        } = &mut self.target
-        {
-            block.pack(*compression)?;
-            output.write_all(block.bytes())?;
-            block.plain.clear();
+        match &mut self.target {
+            Target::Text {
+                output,
+                compression,
+                block,
+            } => {
+                block.pack(*compression)?;
+                output.write_all(block.bytes())?;
+                block.plain.clear();
+            }
+            Target::Parquet { file, cells } => {
+                let columns = self.columns.iter().enumerate();
+                let arrays = columns.map(|(at, column)| {
+                    column.array(cells.iter().skip(at).step_by(self.columns.len()))
+                });
+                file.batch(arrays.collect())?;
+                cells.clear();
+            }
         }
         Ok(())
     }

@@ -3,9 +3,8 @@
 use std::path::PathBuf;
 
 use proptest::prelude::*;
-use tmt_core::format::arrow::Stream;
-use tmt_core::format::columnar::{Batch as _, Next, Options, Source};
-use tmt_core::format::parquet::Reader;
+use tmt_core::format::columnar::{Next, Options, Source};
+use tmt_core::format::{arrow, parquet};
 use tmt_core::types::{EndLine, Fate, Lldu, Metadata, Slot, Span, Time};
 use tmt_core::{Error, ErrorKind, Position};
 
@@ -124,21 +123,20 @@ fn pairs(slots: &[Slot]) -> Vec<(u64, u64)> {
 
 /// Reads an Arrow stream or file to its end.
 pub(crate) fn read_arrow(bytes: &[u8], options: Options) -> Reading {
-    Stream::new(bytes, options).map_or_else(failed, read)
+    arrow::open(bytes, options).map_or_else(failed, read)
 }
 
 /// Reads a Parquet file to its end.
 pub(crate) fn read_parquet(bytes: &[u8], options: Options) -> Reading {
     let bytes = bytes::Bytes::copy_from_slice(bytes);
-    Reader::new(bytes, options).map_or_else(failed, read)
+    parquet::open(bytes, options).map_or_else(failed, read)
 }
 
-fn read(mut source: impl Source) -> Reading {
-    let mut batch = Default::default();
+fn read(mut source: Source<'_>) -> Reading {
     let (mut slots, mut attempts) = (Vec::new(), Vec::new());
     let end = loop {
-        match source.next_batch(&mut batch) {
-            Ok(Next::Batch) => {
+        match source.next_batch() {
+            Ok(Next::Batch(batch)) => {
                 let before = slots.len() as u64;
                 if let Err(error) = batch.append(&mut slots, &mut attempts) {
                     break Err(error.behind_rows(before));

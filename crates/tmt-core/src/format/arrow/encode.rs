@@ -6,15 +6,14 @@
 use std::iter::repeat_n;
 
 use arrow_ipc::{
-    Buffer, Endianness, Field, FieldArgs, FieldNode, Int, IntArgs, KeyValue, KeyValueArgs, Message,
+    Buffer, Field, FieldArgs, FieldNode, Int, IntArgs, KeyValue, KeyValueArgs, Message,
     MessageArgs, MessageHeader, MetadataVersion, RecordBatch, RecordBatchArgs, Schema, SchemaArgs,
     Type,
 };
 use flatbuffers::{FlatBufferBuilder, ForwardsUOffset, UnionWIPOffset, Vector, WIPOffset};
 
 use super::CONTINUATION;
-use crate::format::columnar::cell::{Column, Kind};
-use crate::format::columnar::{Row, columns, head};
+use crate::format::columnar::{NAMES, Row, head};
 use crate::types::{EndLine, Metadata};
 
 /// What messages, bodies and buffers are filled up to a multiple of, bytes.
@@ -28,18 +27,19 @@ type Builder = FlatBufferBuilder<'static>;
 /// Appends what stands in front of the rows: the columns of `R`, and the head, if there is one.
 pub fn head<R: Row>(metadata: &Metadata, out: &mut Vec<u8>) {
     let mut builder = Builder::new();
-    let columns = columns::<R>().iter();
-    let fields: Vec<_> = columns.map(|column| field(&mut builder, column)).collect();
+    let columns = NAMES.into_iter().zip(widths::<R>());
+    let fields: Vec<_> = columns
+        .map(|(name, width)| field(&mut builder, name, *width))
+        .collect();
     let fields = builder.create_vector(&fields);
     let pairs = head::pairs(metadata);
     let pairs = (!pairs.is_empty()).then(|| key_values(&mut builder, &pairs));
     let schema = Schema::create(
         &mut builder,
         &SchemaArgs {
-            endianness: Endianness::Little,
             fields: Some(fields),
             custom_metadata: pairs,
-            features: None,
+            ..SchemaArgs::default()
         },
     );
     message(
@@ -75,16 +75,17 @@ pub fn end<R: Row>(end: Option<&EndLine>, out: &mut Vec<u8>) {
     out.extend_from_slice(&[0; 4]);
 }
 
-/// Bytes a value takes: times as int64, attempts as uint32.
-fn width(column: &Column) -> usize {
-    if column.kind == Kind::Small { 4 } else { 8 }
+/// Bytes that the values of each column take: times as int64, attempts as uint32.
+fn widths<R: Row>() -> &'static [usize] {
+    if R::HAS_ATTEMPTS { &[8, 8, 4] } else { &[8, 8] }
 }
 
-fn field(builder: &mut Builder, column: &Column) -> WIPOffset<Field<'static>> {
-    let name = builder.create_string(column.name);
+fn field(builder: &mut Builder, name: &str, width: usize) -> WIPOffset<Field<'static>> {
+    let name = builder.create_string(name);
+    let is_signed = width == 8;
     let int = IntArgs {
-        bitWidth: if column.kind == Kind::Small { 32 } else { 64 },
-        is_signed: column.kind != Kind::Small,
+        bitWidth: if is_signed { 64 } else { 32 },
+        is_signed,
     };
     let int = Int::create(builder, &int).as_union_value();
     // Readers of other languages expect the list even where nothing is in it.
@@ -93,12 +94,10 @@ fn field(builder: &mut Builder, column: &Column) -> WIPOffset<Field<'static>> {
         builder,
         &FieldArgs {
             name: Some(name),
-            nullable: false,
             type_type: Type::Int,
             type_: Some(int),
-            dictionary: None,
             children: Some(children),
-            custom_metadata: None,
+            ..FieldArgs::default()
         },
     )
 }
@@ -123,12 +122,12 @@ fn key_values(builder: &mut Builder, pairs: &[(String, String)]) -> KeyValues {
 fn record_batch<R: Row>(rows: usize, pairs: Option<&[(String, String)]>, out: &mut Vec<u8>) {
     let mut builder = Builder::new();
     let length = signed(rows);
-    let columns = columns::<R>();
+    let columns = widths::<R>();
     let nodes = vec![FieldNode::new(length, 0); columns.len()];
     let mut buffers = Vec::with_capacity(2 * columns.len());
     let mut offset = 0;
-    for column in columns {
-        let bytes = rows * width(column);
+    for width in columns {
+        let bytes = rows * width;
         // Without nulls there is no validity.
         buffers.push(Buffer::new(signed(offset), 0));
         buffers.push(Buffer::new(signed(offset), signed(bytes)));
@@ -138,8 +137,7 @@ fn record_batch<R: Row>(rows: usize, pairs: Option<&[(String, String)]>, out: &m
         length,
         nodes: Some(builder.create_vector(&nodes)),
         buffers: Some(builder.create_vector(&buffers)),
-        compression: None,
-        variadicBufferCounts: None,
+        ..RecordBatchArgs::default()
     };
     let records = RecordBatch::create(&mut builder, &args).as_union_value();
     let pairs = pairs.map(|pairs| key_values(&mut builder, pairs));

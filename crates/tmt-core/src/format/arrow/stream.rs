@@ -1,15 +1,20 @@
 //! Messages cut off a stream, one after the other.
 
-use std::io::{self, Chain, Cursor, Read};
+use std::collections::HashMap;
+use std::io::{Chain, Cursor, Read};
+use std::sync::Arc;
 
-use arrow_ipc::{Endianness, MessageHeader};
+use arrow_buffer::Buffer;
+use arrow_ipc::convert::try_fb_to_schema;
+use arrow_ipc::reader::RecordBatchDecoder;
+use arrow_ipc::{
+    Endianness, Message, MessageHeader, MetadataVersion, RecordBatch, root_as_message,
+};
+use arrow_schema::{Field, Schema, SchemaRef};
 
-use super::batch::{Batch, message};
-use super::schema::Columns;
 use super::{CONTINUATION, FORMAT, MAGIC, corrupt};
-use crate::format::columnar::{self, Next, Options, Source, head};
-use crate::format::read;
-use crate::types::{EndLine, Error, ErrorKind, Metadata, Position, Result};
+use crate::format::columnar::{self, Item, Options, Source, contained, head};
+use crate::types::{Error, ErrorKind, Position, Result};
 
 /// Bytes set aside at once for what a header claims is coming; the rest as it comes.
 const TRUSTED: u64 = 1 << 20;
@@ -17,213 +22,206 @@ const TRUSTED: u64 = 1 << 20;
 /// Longest schema taken where its length is not told, bytes.
 const LONGEST_BARE_SCHEMA: usize = 1 << 24;
 
-/// Bytes of the magic and its padding in front of a file's stream.
-const FILE_START: usize = 8;
+/// Bytes of the widest of the contract's values.
+const WIDEST: u64 = 8;
 
-/// An Arrow stream or file that is read message by message, in the memory of one message.
-#[derive(Debug)]
-pub struct Stream<R> {
+/// Most rows that a byte of a compressed body can hold: zstd repeats one byte 2^17 times in four.
+const ROWS_OF_A_BYTE: u64 = (1 << 15) / WIDEST;
+
+/// What stands behind the schema.
+struct Messages<R> {
     /// What was read too far comes first.
     input: Chain<Cursor<Vec<u8>>, R>,
     is_file: bool,
-    metadata: Metadata,
-    columns: Columns,
-    rows: u64,
-    /// The end line where it stands in the schema, as in what was made of a Parquet file.
-    told_in_front: Option<EndLine>,
-    told_behind: Option<EndLine>,
-    outcome: Option<Next>,
+    has_head: bool,
+    /// Whether the end line has come.
+    is_over: bool,
+    schema: SchemaRef,
+    version: MetadataVersion,
+    /// Which of its columns are read.
+    columns: Vec<usize>,
 }
 
-/// What stands next in the stream.
-enum Frame {
-    Message,
-    EndOfStream,
-    Nothing,
+/// Opens an Arrow stream or file, from its very first byte; it is read message by message, in the memory of one.
+///
+/// # Errors
+/// A schema without the columns of the contract, or with other types; a stream that ends in the schema
+/// or is none; what the system says while reading.
+pub fn open<'a>(mut input: impl Read + Send + 'a, options: Options) -> Result<Source<'a>> {
+    let mut first = read_word(&mut input)?;
+    let is_file = MAGIC.starts_with(&first);
+    if is_file {
+        if !read_word(&mut input)?.starts_with(&MAGIC[4..]) {
+            return Err(corrupt("no ARROW1 in front"));
+        }
+        first = read_word(&mut input)?;
+    }
+    let (header, ahead) = if is_file && first != CONTINUATION && !is_old_length(first) {
+        read_bare_schema(&mut input, first)?
+    } else {
+        let header = read_header(&mut input, first)?;
+        (header.ok_or_else(|| corrupt("no schema"))?, Vec::new())
+    };
+    let mut input = Cursor::new(ahead).chain(input);
+    let header = message(&header)?;
+    let schema = header
+        .header_as_schema()
+        .ok_or_else(|| corrupt("a first message that is no schema"))?;
+    if schema.endianness() != Endianness::Little {
+        return Err(Error::new(ErrorKind::format(
+            "Arrow columns in big-endian order",
+            "little-endian order",
+        )));
+    }
+    let pairs = schema.custom_metadata().into_iter().flatten();
+    let (metadata, end) = head::read(pairs.map(|pair| {
+        (
+            pair.key().unwrap_or_default(),
+            pair.value().unwrap_or_default(),
+        )
+    }))?;
+    let schema = contained(undecoded, || try_fb_to_schema(schema))?
+        .map_err(|error| corrupt(error.to_string()))?;
+    let columns = columnar::projection(&schema, options)?;
+    // A null is refused by its row, whatever the schema says of it.
+    let nullable = |field: &Arc<Field>| Field::clone(field).with_nullable(true);
+    let schema = Schema::new(schema.fields().iter().map(nullable).collect::<Vec<_>>());
+    read_exactly(&mut input, body_length(&header)?)?;
+    let mut messages = Messages {
+        input,
+        is_file,
+        has_head: metadata.is_head(),
+        is_over: false,
+        schema: Arc::new(schema),
+        version: header.version(),
+        columns,
+    };
+    Ok(Source {
+        format: FORMAT,
+        metadata,
+        end,
+        unit: options.unit,
+        rows: 0,
+        items: Box::new(move || messages.next()),
+    })
 }
 
-impl<R: Read + Send> Stream<R> {
-    /// Opens `input`, from its very first byte, and reads its schema.
-    ///
-    /// # Errors
-    /// A schema without the columns of the contract, or with other types; a stream that ends in the schema
-    /// or is none; what the system says while reading.
-    pub fn new(mut input: R, options: Options) -> Result<Self> {
-        let mut first = [0; 4];
-        fill(&mut input, &mut first)?;
-        let is_file = MAGIC.starts_with(&first);
-        if is_file {
-            let mut rest = [0; FILE_START - 4];
-            fill(&mut input, &mut rest)?;
-            if rest[..2] != MAGIC[4..] {
-                return Err(corrupt("no ARROW1 in front"));
+impl<R: Read> Messages<R> {
+    fn next(&mut self) -> Result<Item> {
+        loop {
+            let first = read_up_to(&mut self.input, 4)?;
+            if first.is_empty() {
+                return Ok(Item::Cut);
             }
-            fill(&mut input, &mut first)?;
-        }
-        let mut first_message = Batch::default();
-        let mut ahead = Vec::new();
-        if is_file && first != CONTINUATION && !is_old_length(first) {
-            ahead = read_bare_schema(&mut input, first, &mut first_message.header)?;
-        } else if let Frame::EndOfStream =
-            read_header(&mut input, first, &mut first_message.header)?
-        {
-            return Err(corrupt("no schema"));
-        }
-        let mut input = Cursor::new(ahead).chain(input);
-        let header = message(&first_message.header)?;
-        let schema = header
-            .header_as_schema()
-            .ok_or_else(|| corrupt("a first message that is no schema"))?;
-        if schema.endianness() != Endianness::Little {
-            return Err(Error::new(ErrorKind::format(
-                "Arrow columns in big-endian order",
-                "little-endian order",
-            )));
-        }
-        let pairs = schema.custom_metadata().into_iter().flatten();
-        let (metadata, told_in_front) = head::read(pairs.map(|pair| {
-            (
-                pair.key().unwrap_or_default(),
-                pair.value().unwrap_or_default(),
-            )
-        }))?;
-        let columns = Columns::find(schema, header.version(), options)?;
-        let length = header.bodyLength();
-        read_body(&mut input, length, &mut first_message.body)?;
-        Ok(Self {
-            input,
-            is_file,
-            metadata,
-            columns,
-            rows: 0,
-            told_in_front,
-            told_behind: None,
-            outcome: None,
-        })
-    }
-
-    fn frame(&mut self, batch: &mut Batch) -> Result<Frame> {
-        let mut first = [0; 4];
-        match read_up_to(&mut self.input, &mut first)? {
-            0 => Ok(Frame::Nothing),
-            4 => {
-                let frame = read_header(&mut self.input, first, &mut batch.header)?;
-                if let Frame::Message = frame {
-                    let header = message(&batch.header)?;
-                    let length = header.bodyLength();
-                    if header.header_type() == MessageHeader::RecordBatch {
-                        read_body(&mut self.input, length, &mut batch.body)?;
-                    } else {
-                        skip_body(&mut self.input, length)?;
-                    }
-                }
-                Ok(frame)
+            let first = first.try_into().map_err(|_| cut())?;
+            let Some(header) = read_header(&mut self.input, first)? else {
+                self.pass_rest()?;
+                return Ok(Item::End);
+            };
+            let header = message(&header)?;
+            let body = read_exactly(&mut self.input, body_length(&header)?)?;
+            match header.header_type() {
+                MessageHeader::RecordBatch => return self.rows(&header, body),
+                // The values of other columns: ours have no dictionary.
+                MessageHeader::DictionaryBatch => {}
+                _ => return Err(corrupt("a message that is no batch")),
             }
-            _ => Err(cut()),
         }
     }
 
-    /// Looks at a whole message; true where it holds rows.
-    fn take(&mut self, batch: &mut Batch) -> Result<bool> {
-        let header = message(&batch.header)?;
-        let records = match header.header_type() {
-            MessageHeader::RecordBatch => header
-                .header_as_record_batch()
-                .ok_or_else(|| corrupt("a record batch without its header"))?,
-            // The values of other columns: ours have no dictionary.
-            MessageHeader::DictionaryBatch => return Ok(false),
-            _ => return Err(corrupt("a message that is no batch")),
-        };
-        let rows = u64::try_from(records.length())
-            .map_err(|_| corrupt(format!("a batch of {} rows", records.length())))?;
-        if rows > 0 && self.told_behind.is_some() {
-            let position = Position::of_row(self.rows + 1);
-            return Err(Error::at(ErrorKind::RowAfterEnd, position));
+    /// The rows of a batch, and the end line where it is told there.
+    fn rows(&mut self, header: &Message<'_>, mut body: Vec<u8>) -> Result<Item> {
+        let records = header
+            .header_as_record_batch()
+            .ok_or_else(|| corrupt("a record batch without its header"))?;
+        if records.length() > 0 && self.is_over {
+            return Err(Error::at(ErrorKind::RowAfterEnd, Position::of_row(1)));
         }
+        let mut end = None;
         for pair in header.custom_metadata().into_iter().flatten() {
-            if pair.key() == Some(head::END) && self.metadata.is_head() {
-                self.told_behind = Some(head::end_line(pair.value().unwrap_or_default())?);
+            if pair.key() == Some(head::END) && self.has_head {
+                end = Some(head::end_line(pair.value().unwrap_or_default())?);
+                self.is_over = true;
             }
         }
-        batch.rows = rows;
-        batch.columns = Some(self.columns.clone());
-        self.rows = self
-            .rows
-            .checked_add(rows)
-            .ok_or_else(|| corrupt("more rows than can be counted"))?;
-        Ok(rows > 0)
+        check_claims(records, &mut body)?;
+        let body = Buffer::from_vec(body);
+        let schema = Arc::clone(&self.schema);
+        let decoded = contained(undecoded, || {
+            RecordBatchDecoder::try_new(&body, records, schema, &HashMap::new(), &self.version)?
+                .with_projection(Some(&self.columns))
+                .read_record_batch()
+        })?;
+        let rows = decoded.map_err(|error| corrupt(error.to_string()))?;
+        Ok(Item::Rows(rows, end))
     }
 
     /// Reads what stands behind the end of the stream, so that a writer in front can end in peace and
     /// a checksum around it is checked.
     fn pass_rest(&mut self) -> Result<()> {
-        let mut buffer = [0; 1 << 12];
-        let mut last = [0; MAGIC.len()];
+        let mut last = Vec::new();
         loop {
-            let length = read_up_to(&mut self.input, &mut buffer)?;
-            let rest = &buffer[..length];
-            if length == 0 {
+            let rest = read_up_to(&mut self.input, 1 << 12)?;
+            if rest.is_empty() {
                 break;
             }
             if !self.is_file {
                 // Whole streams one behind the other are not one: rows would go unseen.
                 return Err(corrupt("bytes behind its end"));
             }
-            let kept = length.min(last.len());
-            last.rotate_left(kept);
-            let from = last.len() - kept;
-            last[from..].copy_from_slice(&rest[length - kept..]);
+            last.drain(..last.len().saturating_sub(MAGIC.len()));
+            last.extend(rest);
         }
-        if self.is_file && &last != MAGIC {
+        if self.is_file && !last.ends_with(MAGIC) {
             return Err(cut());
         }
         Ok(())
     }
-
-    fn finish(&mut self, outcome: Next) -> Result<Next> {
-        let outcome = columnar::finish(self, outcome)?;
-        self.outcome = Some(outcome);
-        Ok(outcome)
-    }
 }
 
-impl<R: Read + Send> Source for Stream<R> {
-    const FORMAT: &'static str = FORMAT;
-
-    type Batch = Batch;
-
-    fn metadata(&self) -> &Metadata {
-        &self.metadata
+/// Checks what a batch claims to hold before it is decoded, since the decoder sets memory aside for that.
+///
+/// A compressed buffer that claims more than a column can take is given the size of a column: if it is
+/// one of the contract's, it holds so much or is refused; the others are not decoded.
+fn check_claims(records: RecordBatch<'_>, body: &mut [u8]) -> Result<()> {
+    let rows = u64::try_from(records.length())
+        .map_err(|_| corrupt(format!("a batch of {} rows", records.length())))?;
+    if records.compression().is_none() {
+        return Ok(());
     }
-
-    fn end(&self) -> Option<EndLine> {
-        self.told_behind.or(self.told_in_front)
+    let column = rows.saturating_mul(WIDEST);
+    let is_room = Vec::<u8>::new().try_reserve_exact(usize::try_from(column).unwrap_or(usize::MAX));
+    if rows / ROWS_OF_A_BYTE > body.len() as u64 || is_room.is_err() {
+        return Err(corrupt(format!("a batch of {rows} rows")));
     }
-
-    fn rows(&self) -> u64 {
-        self.rows
-    }
-
-    fn next_batch(&mut self, batch: &mut Batch) -> Result<Next> {
-        if let Some(outcome) = self.outcome {
-            return Ok(outcome);
-        }
-        loop {
-            match self
-                .frame(batch)
-                .map_err(|error| error.behind_rows(self.rows))?
-            {
-                Frame::Message if self.take(batch)? => return Ok(Next::Batch),
-                Frame::Message => {}
-                Frame::EndOfStream => {
-                    self.pass_rest()
-                        .map_err(|error| error.behind_rows(self.rows))?;
-                    return self.finish(Next::End);
-                }
-                Frame::Nothing => return self.finish(Next::Cut),
-            }
+    let most = i64::try_from(column.saturating_mul(2).max(TRUSTED)).unwrap_or(i64::MAX);
+    for buffer in records.buffers().into_iter().flatten() {
+        let claim = usize::try_from(buffer.offset())
+            .ok()
+            .and_then(|from| body.get_mut(from..)?.first_chunk_mut())
+            .filter(|claim| buffer.length() > 0 && i64::from_le_bytes(**claim) > most);
+        if let Some(claim) = claim {
+            *claim = column.to_le_bytes();
         }
     }
+    Ok(())
+}
+
+/// The header of a message.
+///
+/// # Errors
+/// It is damaged.
+fn message(header: &[u8]) -> Result<Message<'_>> {
+    root_as_message(header).map_err(|error| {
+        // Behind its first line stands where in the header it was found, on lines of their own.
+        let words = error.to_string();
+        let first = words.lines().next().unwrap_or_default();
+        corrupt(format!("a message header: {}", first.trim_end_matches('.')))
+    })
+}
+
+fn undecoded() -> Error {
+    corrupt("a message that cannot be decoded")
 }
 
 fn cut() -> Error {
@@ -233,8 +231,9 @@ fn cut() -> Error {
     })
 }
 
-/// Reads the length and the header behind `first`, the four bytes in front of every message.
-fn read_header(input: &mut impl Read, first: [u8; 4], header: &mut Vec<u8>) -> Result<Frame> {
+/// Reads the length and the header behind `first`, the four bytes in front of every message; nothing at the
+/// end of the stream.
+fn read_header(input: &mut impl Read, first: [u8; 4]) -> Result<Option<Vec<u8>>> {
     if is_old_length(first) {
         return Err(Error::new(ErrorKind::format(
             "an Arrow stream as written before version 0.15",
@@ -244,15 +243,12 @@ fn read_header(input: &mut impl Read, first: [u8; 4], header: &mut Vec<u8>) -> R
     if first != CONTINUATION {
         return Err(corrupt("no message where one should begin"));
     }
-    let mut length = [0; 4];
-    fill(input, &mut length)?;
-    let length = u64::try_from(i32::from_le_bytes(length))
+    let length = u64::try_from(i32::from_le_bytes(read_word(input)?))
         .map_err(|_| corrupt("a message header of negative length"))?;
     if length == 0 {
-        return Ok(Frame::EndOfStream);
+        return Ok(None);
     }
-    read_exactly(input, length, header)?;
-    Ok(Frame::Message)
+    read_exactly(input, length).map(Some)
 }
 
 /// Whether this is the length of a schema, which stood in front of it before Arrow 0.15.
@@ -263,18 +259,13 @@ fn is_old_length(first: [u8; 4]) -> bool {
 /// Reads a schema that stands there without marker and length, as in the files of polars, whose
 /// readers take it from the footer: it ends where the first message begins. What was read of that
 /// is given back.
-fn read_bare_schema(
-    input: &mut impl Read,
-    first: [u8; 4],
-    header: &mut Vec<u8>,
-) -> Result<Vec<u8>> {
-    *header = first.to_vec();
-    let mut next = [0; 4];
+fn read_bare_schema(input: &mut impl Read, first: [u8; 4]) -> Result<(Vec<u8>, Vec<u8>)> {
+    let mut header = first.to_vec();
     loop {
-        fill(input, &mut next)?;
+        let next = read_word(input)?;
         let ends_here = next == CONTINUATION && header.len().is_multiple_of(8);
-        if ends_here && message(header).is_ok_and(|it| it.header_as_schema().is_some()) {
-            return Ok(next.to_vec());
+        if ends_here && message(&header).is_ok_and(|it| it.header_as_schema().is_some()) {
+            return Ok((header, next.to_vec()));
         }
         header.extend_from_slice(&next);
         if header.len() > LONGEST_BARE_SCHEMA {
@@ -283,48 +274,25 @@ fn read_bare_schema(
     }
 }
 
-fn read_body(input: &mut impl Read, length: i64, body: &mut Vec<u8>) -> Result<()> {
-    read_exactly(input, body_length(length)?, body)
+fn body_length(header: &Message<'_>) -> Result<u64> {
+    u64::try_from(header.bodyLength()).map_err(|_| corrupt("a message body of negative length"))
 }
 
-fn skip_body(input: &mut impl Read, length: i64) -> Result<()> {
-    let length = body_length(length)?;
-    let skipped = io::copy(&mut input.take(length), &mut io::sink())?;
-    if skipped < length { Err(cut()) } else { Ok(()) }
+fn read_word(input: &mut impl Read) -> Result<[u8; 4]> {
+    read_up_to(input, 4)?.try_into().map_err(|_| cut())
 }
 
-fn body_length(length: i64) -> Result<u64> {
-    u64::try_from(length).map_err(|_| corrupt("a message body of negative length"))
-}
-
-/// Reads `length` bytes in the stead of what `into` holds; memory grows with what really comes.
-fn read_exactly(input: &mut impl Read, length: u64, into: &mut Vec<u8>) -> Result<()> {
-    into.clear();
-    into.reserve(usize::try_from(length.min(TRUSTED)).unwrap_or(0));
-    let read = input.take(length).read_to_end(into)?;
-    if (read as u64) < length {
-        Err(cut())
-    } else {
-        Ok(())
-    }
-}
-
-fn fill(input: &mut impl Read, into: &mut [u8]) -> Result<()> {
-    let length = into.len();
-    if read_up_to(input, into)? < length {
+fn read_exactly(input: &mut impl Read, length: u64) -> Result<Vec<u8>> {
+    let bytes = read_up_to(input, length)?;
+    if (bytes.len() as u64) < length {
         return Err(cut());
     }
-    Ok(())
+    Ok(bytes)
 }
 
-/// Fills `into` as far as the input goes.
-fn read_up_to(input: &mut impl Read, into: &mut [u8]) -> io::Result<usize> {
-    let mut length = 0;
-    while length < into.len() {
-        match read(input, &mut into[length..])? {
-            0 => break,
-            more => length += more,
-        }
-    }
-    Ok(length)
+/// Reads `length` bytes, or what there is; memory grows with what really comes.
+fn read_up_to(input: &mut impl Read, length: u64) -> Result<Vec<u8>> {
+    let mut bytes = Vec::with_capacity(usize::try_from(length.min(TRUSTED)).unwrap_or(0));
+    input.take(length).read_to_end(&mut bytes)?;
+    Ok(bytes)
 }

@@ -1,11 +1,14 @@
 //! Columns of numbers to slots, every value checked.
 //!
-//! Some hundred rows at a time: the columns are laid out as plain words, one pass over them ORs
-//! together what would be a sign bit if something were wrong, and slots are made of what passed.
-//! Only rows that did not pass are taken one by one, to say which is the first and why; that path
-//! says what is right, and a property holds the other against it.
+//! Some hundred whole numbers at a time: one pass ORs together what would be a sign bit if something
+//! were wrong, and slots are made of what passed. Only rows that did not pass are taken one by one, to
+//! say which is the first and why; that path says what is right, and a property holds the other against it.
 
-use super::{NAMES, Number, double};
+use arrow_array::cast::AsArray;
+use arrow_array::types::{Float64Type, Int64Type, UInt32Type};
+use arrow_array::{Array as _, Float64Array, Int64Array, RecordBatch, UInt32Array};
+
+use super::{NAMES, double};
 use crate::format::unit::Unit;
 use crate::types::{Error, ErrorKind, Position, Result, Slot, Span, Time};
 
@@ -13,301 +16,171 @@ use crate::types::{Error, ErrorKind, Position, Result, Slot, Span, Time};
 const CHUNK: usize = 512;
 
 /// The largest time there is, and all bits of any.
-const MAX_NANOS: u64 = Time::MAX.as_nanos();
+const MAX_NANOS: i64 = i64::MAX;
 
-/// A column of times, by the form in which its format hands it over.
-#[derive(Debug, Clone, Copy)]
-pub(crate) enum Times<'a> {
-    /// Words in little-endian order.
-    Bytes(&'a [[u8; 8]]),
-    /// int64, or doubles bit by bit.
-    Integers(&'a [i64]),
+/// The columns of some rows, of the types that [`super::projection`] lets pass.
+struct Table<'a> {
+    tx_time: Times<'a>,
+    decode_delay: Times<'a>,
+    attempts: Option<&'a UInt32Array>,
 }
 
-/// A column of times and what is known about it.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Column<'a> {
-    pub(crate) times: Times<'a>,
-    pub(crate) number: Number,
-    /// Row of the first null, if there is one.
-    pub(crate) null: Option<usize>,
+enum Times<'a> {
+    Integers(&'a Int64Array),
+    Doubles(&'a Float64Array, Unit),
 }
 
-/// A column of attempts.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Counts<'a> {
-    pub(crate) values: CountValues<'a>,
-    /// Row of the first null, if there is one.
-    pub(crate) null: Option<usize>,
-}
-
-/// Attempts, by the form in which their format hands them over.
-#[derive(Debug, Clone, Copy)]
-pub(crate) enum CountValues<'a> {
-    /// Words in little-endian order.
-    Bytes(&'a [[u8; 4]]),
-    /// uint32.
-    Integers(&'a [u32]),
-}
-
-/// Appends `rows` rows to `slots`, and to `attempts` where there is such a column.
-///
-/// The caller sees to it that every column holds so many rows.
+/// Appends the rows of `records` to `slots`, and to `attempts` where there is such a column.
 ///
 /// # Errors
 /// The first row that cannot be, with its number, counted from 1; the rows in front of it were appended.
-pub(crate) fn append(
-    [tx_time, decode_delay]: [&Column<'_>; 2],
-    counts: Option<&Counts<'_>>,
-    rows: usize,
+pub(super) fn append(
+    records: &RecordBatch,
+    unit: Option<Unit>,
     slots: &mut Vec<Slot>,
     attempts: &mut Vec<u32>,
 ) -> Result<()> {
-    let table = Table {
-        tx_time,
-        decode_delay,
-        counts,
+    let times = |name| match records[name].as_primitive_opt::<Float64Type>() {
+        Some(doubles) => Times::Doubles(doubles, unit.unwrap_or_default()),
+        None => Times::Integers(records[name].as_primitive::<Int64Type>()),
     };
+    let table = Table {
+        tx_time: times(NAMES[0]),
+        decode_delay: times(NAMES[1]),
+        attempts: records
+            .column_by_name(NAMES[2])
+            .map(AsArray::as_primitive::<UInt32Type>),
+    };
+    let rows = records.num_rows();
     slots.reserve(rows);
-    if counts.is_some() {
-        attempts.reserve(rows);
-    }
-    let nulls = [
-        tx_time.null,
-        decode_delay.null,
-        counts.and_then(|counts| counts.null),
-    ];
-    let without_null = nulls.into_iter().flatten().min().unwrap_or(rows).min(rows);
-    let mut block = Block::default();
-    let mut from = 0;
-    while from < rows {
+    attempts.reserve(table.attempts.map_or(0, |_| rows));
+    let mut previous = Time::ZERO;
+    for from in (0..rows).step_by(CHUNK) {
         let to = (from + CHUNK).min(rows);
-        if to > without_null || !block.append(&table, from, to, slots, attempts) {
-            table.append_slowly(from, to, block.previous, slots, attempts)?;
-            // It has found the row, or has taken all of them: either way it has the last word.
-            block.previous = slots.last().map_or(0, |slot| slot.tx_time().as_nanos());
+        if !table.append_chunk(from, to, previous, slots, attempts) {
+            for row in from..to {
+                let at = |kind| Error::at(kind, Position::of_row(row as u64 + 1));
+                let (slot, count) = table.row(row, previous).map_err(at)?;
+                attempts.extend(count);
+                previous = slot.tx_time();
+                slots.push(slot);
+            }
         }
-        from = to;
+        previous = slots.last().map_or(previous, Slot::tx_time);
     }
     Ok(())
 }
 
-struct Table<'a> {
-    tx_time: &'a Column<'a>,
-    decode_delay: &'a Column<'a>,
-    counts: Option<&'a Counts<'a>>,
-}
-
 impl Table<'_> {
-    /// One row after the other, each rule in the order in which text is checked.
-    fn append_slowly(
-        &self,
-        from: usize,
-        to: usize,
-        mut previous: u64,
-        slots: &mut Vec<Slot>,
-        attempts: &mut Vec<u32>,
-    ) -> Result<()> {
-        for row in from..to {
-            let at = |kind| Error::at(kind, Position::of_row(row as u64 + 1));
-            let slot = self.slot(row, previous).map_err(at)?;
-            if let Some(counts) = self.counts {
-                attempts.push(counts.value(row).map_err(at)?);
-            }
-            previous = slot.tx_time().as_nanos();
-            slots.push(slot);
-        }
-        Ok(())
-    }
-
-    fn slot(&self, row: usize, previous: u64) -> Result<Slot, ErrorKind> {
+    /// A row, each rule in the order in which text is checked.
+    fn row(&self, row: usize, previous: Time) -> Result<(Slot, Option<u32>), ErrorKind> {
         let nanos = self.tx_time.value(row, NAMES[0], double::nanos)?;
-        let tx_time = Time::from_nanos(nanos).unwrap_or(Time::MAX);
-        if nanos < previous {
-            return Err(ErrorKind::OutOfOrder {
-                previous: Time::from_nanos(previous).unwrap_or(Time::MAX),
-                found: tx_time,
-            });
+        let found = Time::from_nanos(nanos).unwrap_or(Time::MAX);
+        if found < previous {
+            return Err(ErrorKind::OutOfOrder { previous, found });
         }
         let nanos = self
             .decode_delay
             .value(row, NAMES[1], double::delay_nanos)?;
         let delay = Span::from_nanos(nanos).unwrap_or(Span::MAX);
-        Slot::new(tx_time, delay).ok_or(ErrorKind::SumTooLarge {
-            sum: "tx_time + decode_delay",
-        })
+        let sum = "tx_time + decode_delay";
+        let slot = Slot::new(found, delay).ok_or(ErrorKind::SumTooLarge { sum })?;
+        let count = match self.attempts {
+            Some(counts) if counts.is_null(row) => return Err(ErrorKind::Null { field: NAMES[2] }),
+            Some(counts) if counts.value(row) == 0 => {
+                return Err(ErrorKind::format(
+                    "attempts '0'",
+                    "a whole number from 1 to 4294967295",
+                ));
+            }
+            counts => counts.map(|counts| counts.value(row)),
+        };
+        Ok((slot, count))
+    }
+
+    /// Appends rows `from..to` if they are whole numbers and all of them are right; whether they are.
+    fn append_chunk(
+        &self,
+        from: usize,
+        to: usize,
+        previous: Time,
+        slots: &mut Vec<Slot>,
+        attempts: &mut Vec<u32>,
+    ) -> bool {
+        let (Some(times), Some(delays)) = (self.tx_time.plain(), self.decode_delay.plain()) else {
+            return false;
+        };
+        let (times, delays) = (&times[from..to], &delays[from..to]);
+        let counts = self.attempts.map(|counts| &counts.values()[from..to]);
+        let has_null = self.attempts.is_some_and(|counts| counts.null_count() > 0);
+        if has_null
+            || counts.is_some_and(|counts| counts.contains(&0))
+            || !are_slots(previous.as_nanos().cast_signed(), times, delays)
+        {
+            return false;
+        }
+        attempts.extend_from_slice(counts.unwrap_or_default());
+        slots.extend(
+            times
+                .iter()
+                .zip(delays)
+                .map(|(&time, &delay)| checked_slot(time, delay)),
+        );
+        true
     }
 }
 
 type FromDouble = fn(f64, Unit, &'static str) -> Result<u64, ErrorKind>;
 
-impl Column<'_> {
+impl Times<'_> {
     fn value(
         &self,
         row: usize,
         field: &'static str,
         from_double: FromDouble,
     ) -> Result<u64, ErrorKind> {
-        if self.null == Some(row) {
-            return Err(ErrorKind::Null { field });
-        }
-        let word = self.times.word(row);
-        match self.number {
-            Number::Double(unit) => from_double(f64::from_bits(word), unit, field),
-            Number::Integer => {
-                let signed = word.cast_signed();
-                u64::try_from(signed).map_err(|_| ErrorKind::Negative {
+        match *self {
+            Self::Doubles(array, unit) if array.is_valid(row) => {
+                from_double(array.value(row), unit, field)
+            }
+            Self::Integers(array) if array.is_valid(row) => {
+                let found = array.value(row);
+                u64::try_from(found).map_err(|_| ErrorKind::Negative {
                     field,
-                    found: signed.to_string(),
+                    found: found.to_string(),
                 })
             }
+            _ => Err(ErrorKind::Null { field }),
         }
     }
 
-    /// Lays rows `from..` out as nanoseconds; false where a double is none.
-    fn fill(&self, from: usize, out: &mut [u64], from_double: FromDouble) -> bool {
-        match self.times {
-            Times::Bytes(words) => {
-                for (out, word) in out.iter_mut().zip(&words[from..]) {
-                    *out = u64::from_le_bytes(*word);
-                }
-            }
-            Times::Integers(values) => {
-                for (out, value) in out.iter_mut().zip(&values[from..]) {
-                    *out = value.cast_unsigned();
-                }
-            }
-        }
-        if let Number::Double(unit) = self.number {
-            for out in out {
-                match from_double(f64::from_bits(*out), unit, "") {
-                    Ok(nanos) => *out = nanos,
-                    Err(_) => return false,
-                }
-            }
-        }
-        true
-    }
-}
-
-impl Times<'_> {
-    fn word(&self, row: usize) -> u64 {
+    /// The values of a column of whole numbers without a null.
+    fn plain(&self) -> Option<&[i64]> {
         match self {
-            Self::Bytes(words) => u64::from_le_bytes(words[row]),
-            Self::Integers(values) => values[row].cast_unsigned(),
+            Self::Integers(array) if array.null_count() == 0 => Some(array.values()),
+            _ => None,
         }
     }
 }
 
-impl Counts<'_> {
-    fn value(&self, row: usize) -> Result<u32, ErrorKind> {
-        if self.null == Some(row) {
-            return Err(ErrorKind::Null { field: NAMES[2] });
-        }
-        let value = match self.values {
-            CountValues::Bytes(words) => u32::from_le_bytes(words[row]),
-            CountValues::Integers(values) => values[row],
-        };
-        if value == 0 {
-            return Err(ErrorKind::format(
-                "attempts '0'",
-                "a whole number from 1 to 4294967295",
-            ));
-        }
-        Ok(value)
-    }
-
-    /// Appends rows `from..to`; false where one of them is zero, and then they stay as they were.
-    fn append(&self, from: usize, to: usize, out: &mut Vec<u32>) -> bool {
-        let before = out.len();
-        match self.values {
-            CountValues::Bytes(words) => {
-                out.extend(words[from..to].iter().map(|word| u32::from_le_bytes(*word)));
-            }
-            CountValues::Integers(values) => out.extend_from_slice(&values[from..to]),
-        }
-        let are_counts = !out[before..].contains(&0);
-        if !are_counts {
-            out.truncate(before);
-        }
-        are_counts
-    }
-}
-
-/// Rows laid out as plain words.
-struct Block {
-    tx_time: [u64; CHUNK],
-    decode_delay: [u64; CHUNK],
-    /// Time of the row in front.
-    previous: u64,
-}
-
-impl Default for Block {
-    fn default() -> Self {
-        Self {
-            tx_time: [0; CHUNK],
-            decode_delay: [0; CHUNK],
-            previous: 0,
-        }
-    }
-}
-
-impl Block {
-    /// Appends rows `from..to` if all of them are right; whether they are.
-    fn append(
-        &mut self,
-        table: &Table<'_>,
-        from: usize,
-        to: usize,
-        slots: &mut Vec<Slot>,
-        attempts: &mut Vec<u32>,
-    ) -> bool {
-        let times = &mut self.tx_time[..to - from];
-        let delays = &mut self.decode_delay[..to - from];
-        if !table.tx_time.fill(from, times, double::nanos)
-            || !table.decode_delay.fill(from, delays, double::delay_nanos)
-            || !are_slots(self.previous, times, delays)
-        {
-            return false;
-        }
-        if let Some(counts) = table.counts
-            && !counts.append(from, to, attempts)
-        {
-            return false;
-        }
-        slots.extend(
-            times
-                .iter()
-                .zip(delays.iter())
-                .map(|(&time, &delay)| checked_slot(time, delay)),
-        );
-        self.previous = times[times.len() - 1];
-        true
-    }
-}
-
-/// Whether no value is negative as an int64, no time goes back, and no sum leaves the range.
+/// Whether no value is negative, no time goes back, and no sum leaves the range.
 ///
 /// Each of them would be a word with its highest bit set: a difference of two times that are not
 /// negative has it where the second is earlier, a sum of two where it is past 2^63 − 1.
-fn are_slots(previous: u64, times: &[u64], delays: &[u64]) -> bool {
-    let mut bad = times
-        .first()
-        .map_or(0, |first| first.wrapping_sub(previous));
-    for (time, next) in times.iter().zip(times.get(1..).unwrap_or_default()) {
-        bad |= next.wrapping_sub(*time);
+fn are_slots(mut previous: i64, times: &[i64], delays: &[i64]) -> bool {
+    let mut bad = 0;
+    for (&time, &delay) in times.iter().zip(delays) {
+        bad |= time | delay | time.wrapping_add(delay) | time.wrapping_sub(previous);
+        previous = time;
     }
-    for (time, delay) in times.iter().zip(delays) {
-        bad |= time | delay | time.wrapping_add(*delay);
-    }
-    bad >> 63 == 0
+    bad >= 0
 }
 
 /// The slot of two values that [`are_slots`] let pass.
 ///
 /// They have no highest bit; taking it away says so to the compiler, which then drops the checks.
-fn checked_slot(time: u64, delay: u64) -> Slot {
-    let time = Time::from_nanos(time & MAX_NANOS).unwrap_or(Time::MAX);
-    let delay = Span::from_nanos(delay & MAX_NANOS).unwrap_or(Span::MAX);
+fn checked_slot(time: i64, delay: i64) -> Slot {
+    let time = Time::from_nanos((time & MAX_NANOS).cast_unsigned()).unwrap_or(Time::MAX);
+    let delay = Span::from_nanos((delay & MAX_NANOS).cast_unsigned()).unwrap_or(Span::MAX);
     Slot::new(time, delay).unwrap_or(Slot::erased(time))
 }

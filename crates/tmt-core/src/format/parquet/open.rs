@@ -1,7 +1,5 @@
 //! Opening a Parquet file and taking batches from it, with nothing believed that its bytes claim.
 
-use std::cell::Cell;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 use ::parquet::arrow::ProjectionMask;
@@ -17,6 +15,7 @@ use arrow_schema::Schema;
 use bytes::Bytes;
 
 use super::{FORMAT, corrupt, dictionary, error};
+use crate::format::columnar;
 use crate::types::{Error, ErrorKind, Result};
 
 /// What stands at both ends of a file.
@@ -86,26 +85,9 @@ impl Batches {
     }
 }
 
-thread_local! {
-    static CONTAINED: Cell<bool> = const { Cell::new(false) };
-}
-
-/// Whether this thread is at work in which a panic is caught and becomes a refusal.
-///
-/// For panic hooks, which are asked first and have nothing to say then.
-#[must_use]
-pub fn panics_are_contained() -> bool {
-    CONTAINED.get()
-}
-
-/// Does what may panic in the crate on pages that are damaged: a refusal then, and nothing further.
-///
-/// Some of its decoders take a page's header at its word; which of them do is not ours to know.
+/// Does what may panic in the crate on pages that are damaged.
 fn contained<T>(work: impl FnOnce() -> T) -> Result<T> {
-    CONTAINED.set(true);
-    let done = catch_unwind(AssertUnwindSafe(work));
-    CONTAINED.set(false);
-    done.map_err(|_| corrupt("pages that cannot be decoded"))
+    columnar::contained(|| corrupt("pages that cannot be decoded"), work)
 }
 
 /// Refuses a file that does not begin and end as one.

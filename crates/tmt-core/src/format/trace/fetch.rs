@@ -2,10 +2,9 @@
 
 use std::io::Read;
 
-use crate::format::columnar::{Next, Source};
-use crate::format::pool::Pool;
+use crate::format::columnar::{Batch, Next, Source};
+use crate::format::read;
 use crate::format::text::LONGEST_LINE;
-use crate::format::{arrow, parquet, read};
 use crate::types::{EndLine, Error, ErrorKind, Result};
 
 /// What was fetched at a time, yet to be parsed: rows in the form they came in, of one format.
@@ -14,10 +13,8 @@ pub(super) struct Raw {
     text: Vec<u8>,
     /// How much of `text` is whole lines.
     lines: usize,
-    /// Messages of an Arrow stream.
-    pub(super) arrow: Pool<arrow::Batch>,
-    /// Rows of a Parquet file.
-    pub(super) parquet: Pool<parquet::Batch>,
+    /// Rows of a binary trace.
+    pub(super) batches: Vec<Batch>,
     /// What stands behind it: nothing known yet, the end of the input, or an error.
     pub(super) behind: Behind,
 }
@@ -31,26 +28,20 @@ impl Raw {
     /// Forgets the rows and keeps the memory.
     fn clear(&mut self) {
         self.lines = 0;
-        self.arrow.take(0);
-        self.parquet.take(0);
+        self.batches.clear();
     }
 }
 
 /// Fills `batches` with the next `rows` rows of `source`, or one batch that has more.
-fn fill<S: Source>(batches: &mut Pool<S::Batch>, source: &mut S, rows: u64) -> Result<Behind> {
-    batches.take(0);
+fn fill(batches: &mut Vec<Batch>, source: &mut Source<'_>, rows: u64) -> Result<Behind> {
+    batches.clear();
     let until = source.rows().saturating_add(rows);
     while source.rows() < until {
-        let used = batches.used().len();
-        let next = source.next_batch(batches.take_next());
-        if !matches!(next, Ok(Next::Batch)) {
-            batches.take(used);
-        }
-        match next? {
-            Next::Batch => {}
+        match source.next_batch()? {
+            Next::Batch(batch) => batches.push(batch),
             Next::End => return Ok(Behind::End(source.end())),
             Next::Cut => {
-                let (format, rows) = (S::FORMAT, source.rows());
+                let (format, rows) = (source.format, source.rows());
                 return Err(Error::new(ErrorKind::CutStream { format, rows }));
             }
         }
@@ -73,8 +64,7 @@ pub(super) enum Behind {
 /// The input of a trace; a binary one with the rows that are fetched at a time.
 pub(super) enum Fetch<'a> {
     Text(TextFetch<'a>),
-    Arrow(arrow::Stream<Box<dyn Read + Send + 'a>>, u64),
-    Parquet(Box<parquet::Reader>, u64),
+    Binary(Box<Source<'a>>, u64),
     /// Nothing is left.
     Done,
 }
@@ -94,8 +84,7 @@ impl Fetch<'_> {
         raw.behind = Behind::More;
         let behind = match self {
             Self::Text(text) => text.fetch(raw),
-            Self::Arrow(stream, rows) => fill(&mut raw.arrow, stream, *rows),
-            Self::Parquet(reader, rows) => fill(&mut raw.parquet, &mut **reader, *rows),
+            Self::Binary(source, rows) => fill(&mut raw.batches, source, *rows),
             Self::Done => {
                 raw.clear();
                 return;

@@ -6,16 +6,15 @@ use rayon::Scope;
 
 use super::fetch::{Behind, Fetch, Raw, TextFetch};
 use super::order::Order;
-use crate::format::arrow;
 use crate::format::batch::{Rows, Tail};
 use crate::format::columnar::{self, Batch, Source};
 use crate::format::compression::Decompressor;
 use crate::format::form::{FIRST_BYTES, FileKind, Format, recognise};
-use crate::format::parquet::{self, ChunkReader};
+use crate::format::parquet::ChunkReader;
 use crate::format::pool::Pool;
-use crate::format::read;
 use crate::format::text::{self, Decoder, RowParser};
 use crate::format::unit::Unit;
+use crate::format::{arrow, parquet, read};
 use crate::types::{Error, ErrorKind, Lldu, Metadata, Result};
 
 /// Bytes fetched at a time: large enough that a round's work outweighs its end, small enough that all
@@ -111,7 +110,10 @@ impl<'a> TraceReader<'a> {
             }
         }
         match kind {
-            FileKind::Plain(Format::Arrow) => Self::arrow(input, options),
+            FileKind::Plain(Format::Arrow) => {
+                let source = arrow::open(input, columns_options(options))?;
+                Ok(Self::binary(options, source))
+            }
             FileKind::Plain(Format::Parquet) => Err(Error::new(ErrorKind::format(
                 "Parquet in a stream",
                 "a file, whose end can be read first",
@@ -125,10 +127,8 @@ impl<'a> TraceReader<'a> {
     /// # Errors
     /// As [`TraceReader::new`].
     pub fn parquet(input: impl ChunkReader + 'static, options: Options) -> Result<Self> {
-        let reader = parquet::Reader::new(input, columns_options(options))?;
-        let head = reader.metadata().clone();
-        let fetch = |rows| Fetch::Parquet(Box::new(reader), rows);
-        Ok(Self::binary(options, head, fetch))
+        let source = parquet::open(input, columns_options(options))?;
+        Ok(Self::binary(options, source))
     }
 
     fn of(options: Options, fetch: Fetch<'a>, parser: Option<RowParser>, absorb: Absorb) -> Self {
@@ -184,18 +184,12 @@ impl<'a> TraceReader<'a> {
         Ok(reader)
     }
 
-    fn arrow(input: Box<dyn Read + Send + 'a>, options: Options) -> Result<Self> {
-        let stream = arrow::Stream::new(input, columns_options(options))?;
-        let head = stream.metadata().clone();
-        let fetch = |rows| Fetch::Arrow(stream, rows);
-        Ok(Self::binary(options, head, fetch))
-    }
-
-    /// A binary trace with this head, which is fetched as many rows at a time as come of a text's chunk, more
-    /// or less.
-    fn binary(options: Options, head: Metadata, fetch: impl FnOnce(u64) -> Fetch<'a>) -> Self {
+    /// A binary trace, which is fetched as many rows at a time as come of a text's chunk, more or less.
+    fn binary(options: Options, source: Source<'a>) -> Self {
         let rows = (options.chunk / ROW).max(1) as u64;
-        Self::of(options, fetch(rows), None, Absorb::Binary(Order::new(head)))
+        let absorb = Absorb::Binary(Order::new(source.metadata().clone()));
+        let fetch = Fetch::Binary(Box::new(source), rows);
+        Self::of(options, fetch, None, absorb)
     }
 
     /// The head; empty where there is none.
@@ -381,8 +375,7 @@ impl<'a> Work<'a> {
 /// A piece to be parsed.
 enum Piece<'s> {
     Text(&'s [u8]),
-    Arrow(&'s arrow::Batch),
-    Parquet(&'s parquet::Batch),
+    Binary(&'s Batch),
 }
 
 /// Cuts what was fetched into pieces.
@@ -397,8 +390,7 @@ fn cut(raw: &Raw) -> Vec<Piece<'_>> {
         pieces.push(Piece::Text(piece));
         rest = behind;
     }
-    pieces.extend(raw.arrow.used().iter().map(Piece::Arrow));
-    pieces.extend(raw.parquet.used().iter().map(Piece::Parquet));
+    pieces.extend(raw.batches.iter().map(Piece::Binary));
     pieces
 }
 
@@ -411,8 +403,7 @@ impl Piece<'_> {
                     parser.parse(text, rows);
                 }
             }
-            Self::Arrow(batch) => rows.fill(|slots, attempts| batch.append(slots, attempts)),
-            Self::Parquet(batch) => rows.fill(|slots, attempts| batch.append(slots, attempts)),
+            Self::Binary(batch) => rows.fill(batch),
         }
     }
 }
