@@ -65,13 +65,7 @@ impl From<Error> for StageError {
 /// The first thing wrong with the input or an output.
 pub fn drive(reader: &mut TraceReader<'_>, stage: &mut impl Stage) -> Result<(), StageError> {
     loop {
-        let (batch, work) = reader.round();
-        rayon::scope(|scope| {
-            // Its own deque is taken from the back by a thread, and from the front by others: what
-            // takes longest comes first.
-            stage.spawn(batch, scope);
-            work.spawn(scope);
-        });
+        rayon::scope(|scope| reader.round(scope, |batch, scope| stage.spawn(batch, scope)));
         stage.advance()?;
         if !reader.advance()? {
             return Ok(());
