@@ -1,9 +1,8 @@
 //! Canonical text: seconds with nine decimals, LF, the head in front and the end line behind.
 //!
-//! Neighbours share their whole seconds, so that text is kept; the nine digits behind the point are
-//! formatted again in every row, which is cheaper than asking whether they are the same. A row is put
-//! together in words of fixed size, each of which covers what the one before wrote too much, and many rows
-//! are copied out together.
+//! Neighbours share their whole seconds and often their delay, so that text is kept; other digits behind
+//! the point are formatted in every row. A row is put together in words of fixed size, each of which covers
+//! what the one before wrote too much, and many rows are copied out together.
 
 use super::swar::nine_digits;
 use crate::format::columnar::{NAMES, Row};
@@ -84,18 +83,13 @@ pub(crate) fn whole(value: u64, out: &mut Vec<u8>) {
 
 /// Appends rows of any kind.
 pub(crate) fn rows<T: Row>(rows: &[T], out: &mut Vec<u8>) {
-    let mut writer = Writer {
-        time: Seconds::NONE,
-        delay: Seconds::NONE,
-        delay_before: 0,
-        digits_before: ([b'0'; 8], b'0'),
-    };
+    let (mut time, mut delay) = (Seconds::NONE, Seconds::NONE);
     let mut block = [0; BLOCK + ROW];
     let mut at = 0;
     for row in rows {
         // The mask changes nothing; it is what spares a check.
         if let Some(window) = block[at & (BLOCK - 1)..].first_chunk_mut() {
-            at += writer.row(row, window);
+            at += write(row, &mut time, &mut delay, window);
         }
         if at >= BLOCK {
             out.extend_from_slice(&block[..at]);
@@ -105,106 +99,81 @@ pub(crate) fn rows<T: Row>(rows: &[T], out: &mut Vec<u8>) {
     out.extend_from_slice(&block[..at]);
 }
 
-/// What rows share.
-struct Writer {
-    time: Seconds,
-    delay: Seconds,
-    /// The delay of the row before, zero for none, and its digits behind the point.
-    delay_before: u64,
-    digits_before: ([u8; 8], u8),
+/// Writes a row, and says how many bytes it is.
+#[expect(
+    clippy::inline_always,
+    reason = "what rows share stays in registers, and there is one caller"
+)]
+#[inline(always)]
+fn write<T: Row>(
+    row: &T,
+    time: &mut Seconds,
+    delay: &mut Seconds,
+    window: &mut [u8; ROW],
+) -> usize {
+    let behind = if T::HAS_ATTEMPTS { b',' } else { b'\n' };
+    let mut at = time.write(row.tx_time().as_nanos(), b',', window, 0);
+    if row.decode_delay().is_zero() {
+        put(window, at, [b'0', behind]);
+        at += 2;
+    } else {
+        at = delay.write(row.decode_delay().as_nanos(), behind, window, at);
+    }
+    if !T::HAS_ATTEMPTS {
+        return at;
+    }
+    let attempts = row.attempts();
+    if attempts > 9 {
+        return many_attempts(attempts, window, at);
+    }
+    put(window, at, [b'0' + (attempts % 10) as u8, b'\n']);
+    at + 2
 }
 
-impl Writer {
-    /// Writes a row, and says how many bytes it is.
-    #[expect(
-        clippy::inline_always,
-        reason = "what rows share stays in registers, and there is one caller"
-    )]
-    #[inline(always)]
-    fn row<T: Row>(&mut self, row: &T, window: &mut [u8; ROW]) -> usize {
-        let (time, delay) = (row.tx_time().as_nanos(), row.decode_delay().as_nanos());
-        let behind = if T::HAS_ATTEMPTS { b',' } else { b'\n' };
-        let at = self.times(time, delay, behind, window);
-        if !T::HAS_ATTEMPTS {
-            return at;
-        }
-        let attempts = row.attempts();
-        if attempts > 9 {
-            return many_attempts(attempts, window, at);
-        }
-        put(window, at, [b'0' + (attempts % 10) as u8, b'\n']);
-        at + 2
-    }
-
-    /// Writes time, comma, delay and `behind`; says where they end, at 42 or before.
-    #[expect(
-        clippy::inline_always,
-        reason = "what rows share stays in registers, and there is one caller"
-    )]
-    #[inline(always)]
-    fn times(&mut self, time: u64, delay: u64, behind: u8, row: &mut [u8; ROW]) -> usize {
-        let fraction = self.time.fraction(time);
-        let at = self.time.write(nine_digits(fraction), b',', row, 0);
-        if delay == 0 {
-            put(row, at, [b'0', behind]);
-            return at + 2;
-        }
-        // Many links have one delay for all that comes through at once.
-        if delay != self.delay_before {
-            let fraction = self.delay.fraction(delay);
-            self.digits_before = nine_digits(fraction);
-            self.delay_before = delay;
-        }
-        self.delay.write(self.digits_before, behind, row, at)
-    }
-}
-
-/// Whole seconds as text, the point included.
+/// A time written before, in two parts.
 #[derive(Debug, Clone, Copy)]
 struct Seconds {
-    /// The whole seconds, ns; later than any time where there are none yet.
     nanos: u64,
+    /// Its whole seconds, ns; later than any time where there are none yet.
+    whole: u64,
+    /// Their text, the point included, and its length.
     text: [u8; 16],
     length: usize,
+    /// The nine digits behind the point.
+    digits: ([u8; 8], u8),
 }
 
 impl Seconds {
     const NONE: Self = Self {
-        nanos: u64::MAX - NANOS_PER_SECOND,
+        nanos: u64::MAX,
+        whole: u64::MAX - NANOS_PER_SECOND,
         text: [0; 16],
         length: 0,
+        digits: ([0; 8], 0),
     };
 
-    /// Nanoseconds of `nanos` behind its whole seconds, whose text is kept.
-    #[inline]
-    fn fraction(&mut self, nanos: u64) -> u64 {
-        let fraction = nanos.wrapping_sub(self.nanos);
-        if fraction < NANOS_PER_SECOND {
-            return fraction;
-        }
-        self.keep(nanos);
-        nanos - self.nanos
-    }
-
     #[cold]
-    fn keep(&mut self, nanos: u64) {
-        self.nanos = nanos - nanos % NANOS_PER_SECOND;
+    fn keep_whole(&mut self, nanos: u64) {
+        self.whole = nanos - nanos % NANOS_PER_SECOND;
         // At most ten digits, the point and nine decimals.
         let mut text = Vec::with_capacity(20);
-        seconds(self.nanos, &mut text);
+        seconds(self.whole, &mut text);
         self.length = text.len() - 9;
         self.text[..self.length].copy_from_slice(&text[..self.length]);
     }
 
-    /// Writes the seconds kept, the digits behind them, and `behind`; says where they end.
+    /// Writes `nanos` as seconds, and `behind`; says where they end, at most 21 bytes behind `at`.
     #[inline]
-    fn write(
-        &self,
-        (eight, last): ([u8; 8], u8),
-        behind: u8,
-        row: &mut [u8; ROW],
-        at: usize,
-    ) -> usize {
+    fn write(&mut self, nanos: u64, behind: u8, row: &mut [u8; ROW], at: usize) -> usize {
+        // Many links have one delay for all that comes through at once.
+        if nanos != self.nanos {
+            self.nanos = nanos;
+            if nanos.wrapping_sub(self.whole) >= NANOS_PER_SECOND {
+                self.keep_whole(nanos);
+            }
+            self.digits = nine_digits(nanos - self.whole);
+        }
+        let (eight, last) = self.digits;
         put(row, at, self.text);
         let at = at + self.length;
         put(row, at, eight);

@@ -6,23 +6,19 @@ use crate::types::decimal::Decimal;
 
 /// A field's value in nanoseconds, rounded half away from zero.
 pub(crate) fn nanos(text: &[u8], unit: Unit, field: &'static str) -> Result<u64, ErrorKind> {
-    let found = || shown(text);
-    let number = Decimal::parse(text).ok_or_else(|| ErrorKind::NotANumber {
-        field,
-        found: found(),
-    })?;
+    let Some(number) = Decimal::parse(text) else {
+        let found = shown(text);
+        return Err(ErrorKind::NotANumber { field, found });
+    };
     if number.is_negative() {
-        return Err(ErrorKind::Negative {
-            field,
-            found: found(),
-        });
+        let found = shown(text);
+        return Err(ErrorKind::Negative { field, found });
     }
-    let shift = i64::try_from(unit.decimals()).unwrap_or(0);
-    let scaled = number.scaled(1, shift).ok_or_else(|| ErrorKind::TooLarge {
-        field,
-        found: found(),
-    })?;
-    Ok(scaled.value)
+    let scaled = number.scaled(1, unit as i64);
+    scaled.map(|scaled| scaled.value).ok_or_else(|| {
+        let found = shown(text);
+        ErrorKind::TooLarge { field, found }
+    })
 }
 
 /// As [`nanos`], for a delay: zero says erased, so nothing else may become zero.
