@@ -43,18 +43,14 @@ pub trait Stage: Send {
 }
 
 /// Why a pipeline stopped.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
 pub enum StageError {
     /// Something is wrong with the input.
-    Input(Error),
+    #[error(transparent)]
+    Input(#[from] Error),
     /// An output cannot be written: which one, and the system's words.
+    #[error("{1}")]
     Output(usize, std::io::Error),
-}
-
-impl From<Error> for StageError {
-    fn from(error: Error) -> Self {
-        Self::Input(error)
-    }
 }
 
 /// Runs all rows of `reader` through `stage`, on the threads of the current rayon pool.

@@ -357,7 +357,9 @@ mod tests {
         ] {
             given.set(key, value);
         }
-        more.iter().for_each(|(key, value)| given.set(key, *value));
+        for (key, value) in more {
+            given.set(key, *value);
+        }
         given
     }
 
