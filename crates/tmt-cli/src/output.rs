@@ -20,9 +20,11 @@ const BUFFER: usize = 1 << 16;
 pub(crate) struct Output {
     name: String,
     writer: BufWriter<Box<dyn Write + Send>>,
-    /// The file as it is called now, and its name to be.
-    temporary: Option<(TempPath, PathBuf)>,
+    temporary: Option<Temporary>,
 }
+
+/// A file as it is called now, and its name to be.
+type Temporary = (TempPath, PathBuf);
 
 /// Temporary files that a signal must not leave behind.
 static TEMPORARY: Mutex<BTreeSet<PathBuf>> = Mutex::new(BTreeSet::new());
@@ -136,7 +138,7 @@ impl Output {
 }
 
 /// Opens what is at `path`; with a file that is not final come its names, as it is called now and to be.
-fn open(path: &Path) -> io::Result<(Box<dyn Write + Send>, Option<(TempPath, PathBuf)>)> {
+fn open(path: &Path) -> io::Result<(Box<dyn Write + Send>, Option<Temporary>)> {
     let mut inherited = ["/dev/fd", "/dev/stderr", "/proc/self/fd"].iter();
     let existing = fs::metadata(path).ok();
     let is_file = existing.as_ref().is_none_or(fs::Metadata::is_file);
