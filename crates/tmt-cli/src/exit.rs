@@ -4,19 +4,21 @@ use std::fmt;
 use std::io;
 use std::process::ExitCode;
 
-use clap::error::ErrorKind as ClapKind;
 use tmt_core::ErrorKind;
 use tmt_core::format::panics_are_contained;
 use tmt_core::pipeline::StageError;
+use tmt_core::types::Position;
 
 pub(crate) use crate::stderr::{note, say, tell};
 
 /// Why a command did not do its work.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
 pub(crate) enum Failure {
     /// The flags do not make sense together.
+    #[error("{0}")]
     Usage(String),
     /// Bad data, or the system refused.
+    #[error("{message}")]
     Failed {
         /// File, line and column where they are known, then what was found and expected.
         message: String,
@@ -24,19 +26,9 @@ pub(crate) enum Failure {
         help: Option<String>,
     },
     /// Nobody reads what is written any more.
+    #[error("the reader of a pipe went away")]
     ClosedPipe,
 }
-
-impl fmt::Display for Failure {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Usage(message) | Self::Failed { message, .. } => f.write_str(message),
-            Self::ClosedPipe => f.write_str("the reader of a pipe went away"),
-        }
-    }
-}
-
-impl std::error::Error for Failure {}
 
 /// The result of a command.
 pub(crate) type Outcome<T = ()> = Result<T, Failure>;
@@ -76,21 +68,16 @@ impl Failure {
 
     /// An error in the input `name`.
     pub(crate) fn input(name: &str, error: &tmt_core::Error) -> Self {
-        let mut message = name.to_owned();
-        if let Some(position) = error.position() {
-            if position.line > 0 {
-                message.push_str(&format!(":{}", position.line));
-                if position.column > 0 {
-                    message.push_str(&format!(":{}", position.column));
-                }
-            } else if position.row > 0 {
-                // A binary trace has rows and no lines.
-                message.push_str(&format!(": row {}", position.row));
-            }
-        }
-        message.push_str(&format!(": {}", one_line(&error.to_string())));
+        let Position { line, column, row } = error.position().unwrap_or_default();
+        let place = match (line, column, row) {
+            (0, _, 0) => String::new(),
+            // A binary trace has rows and no lines.
+            (0, _, row) => format!(": row {row}"),
+            (line, 0, _) => format!(":{line}"),
+            (line, column, _) => format!(":{line}:{column}"),
+        };
         Self::Failed {
-            message,
+            message: format!("{name}{place}: {}", one_line(&error.to_string())),
             help: help(error.kind()).map(str::to_owned),
         }
     }
@@ -129,31 +116,24 @@ fn help(kind: &ErrorKind) -> Option<&'static str> {
 /// Prints what clap has to say; help and version are not errors.
 pub(crate) fn usage(error: &clap::Error) -> ExitCode {
     let _ = error.print();
-    match error.kind() {
-        ClapKind::DisplayHelp | ClapKind::DisplayVersion => ExitCode::SUCCESS,
-        _ => ExitCode::from(2),
-    }
+    ExitCode::from(if error.exit_code() == 0 { 0 } else { 2 })
 }
 
 /// Prints why command `name` failed, if it did, and turns it into the exit code.
 pub(crate) fn code(name: &str, outcome: Outcome) -> ExitCode {
-    match outcome {
-        Ok(()) | Err(Failure::ClosedPipe) => ExitCode::SUCCESS,
+    let (message, help, code) = match outcome {
+        Ok(()) | Err(Failure::ClosedPipe) => return ExitCode::SUCCESS,
         Err(Failure::Usage(message)) => {
-            tell(format_args!("tmt {name}: {message}"));
-            tell(format_args!(
-                "help: tmt {name} --help shows every flag and an example"
-            ));
-            ExitCode::from(2)
+            let help = format!("tmt {name} --help shows every flag and an example");
+            (message, Some(help), 2)
         }
-        Err(Failure::Failed { message, help }) => {
-            tell(format_args!("tmt {name}: {message}"));
-            if let Some(help) = help {
-                tell(format_args!("help: {help}"));
-            }
-            ExitCode::FAILURE
-        }
+        Err(Failure::Failed { message, help }) => (message, help, 1),
+    };
+    tell(format_args!("tmt {name}: {message}"));
+    if let Some(help) = help {
+        tell(format_args!("help: {help}"));
     }
+    ExitCode::from(code)
 }
 
 /// Says nothing of a panic that is caught and becomes a refusal, with words of its own.

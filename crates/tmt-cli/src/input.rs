@@ -146,37 +146,31 @@ pub(crate) fn tell_cut(command: &str, name: &str, reader: &TraceReader<'_>) {
     }
 }
 
+/// The name of an input as messages have it.
+pub(crate) fn shown(path: Option<&str>) -> &str {
+    path.filter(|path| *path != "-").unwrap_or("<stdin>")
+}
+
 /// Opens `path`, or stdin for none or `-`; on a terminal a bar shows how far it was read.
 pub(crate) fn open(command: &str, path: Option<&str>) -> Outcome<Input> {
-    let name = path.unwrap_or("<stdin>");
-    open_or(command, path).map_err(|error| Failure::io(name, &error))
+    let name = shown(path).to_owned();
+    let reader = open_or(command, path).map_err(|error| Failure::io(&name, &error))?;
+    Ok(Input { name, reader })
 }
 
 /// As [`open`], with the system's own error.
-pub(crate) fn open_or(command: &str, path: Option<&str>) -> io::Result<Input> {
+pub(crate) fn open_or(command: &str, path: Option<&str>) -> io::Result<Box<dyn Read + Send>> {
     if let Some(path) = path.filter(|path| *path != "-") {
         let file = File::open(path)?;
-        let length = file
-            .metadata()
-            .ok()
-            .filter(std::fs::Metadata::is_file)
-            .map(|metadata| metadata.len());
-        return Ok(Input {
-            name: path.to_owned(),
-            reader: progress::shown(file, length),
-        });
+        let known = file.metadata().ok().filter(std::fs::Metadata::is_file);
+        return Ok(progress::shown(file, known.map(|known| known.len())));
     }
     let stdin = io::stdin();
-    let reader: Box<dyn Read + Send> = if stdin.is_terminal() {
+    if stdin.is_terminal() {
         note!(command, "reads from the terminal; end with Ctrl-D");
-        Box::new(stdin)
-    } else {
-        progress::shown(stdin, None)
-    };
-    Ok(Input {
-        name: "<stdin>".to_owned(),
-        reader,
-    })
+        return Ok(Box::new(stdin));
+    }
+    Ok(progress::shown(stdin, None))
 }
 
 /// Whether `path` can be read twice.

@@ -1,12 +1,13 @@
 //! Writing results so that a file is there whole or not at all.
 
 use std::collections::BTreeSet;
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, OpenOptions};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use tempfile::{Builder, NamedTempFile};
+use clap::builder::{PossibleValuesParser, TypedValueParser as _};
+use tempfile::{Builder, TempPath};
 use tmt_core::format::{FORMS, Form, Format, Row, TraceWriter};
 use tmt_core::types::{EndLine, Metadata, Time};
 
@@ -18,16 +19,12 @@ const BUFFER: usize = 1 << 16;
 /// An output that appears whole: a file under another name until [`Output::finish`], or a stream.
 pub(crate) struct Output {
     name: String,
-    target: Target,
+    writer: BufWriter<Box<dyn Write + Send>>,
+    temporary: Option<Temporary>,
 }
 
-enum Target {
-    Stream(BufWriter<Box<dyn Write + Send>>),
-    File {
-        writer: BufWriter<NamedTempFile>,
-        path: PathBuf,
-    },
-}
+/// A file as it is called now, and its name to be.
+type Temporary = (TempPath, PathBuf);
 
 /// Temporary files that a signal must not leave behind.
 static TEMPORARY: Mutex<BTreeSet<PathBuf>> = Mutex::new(BTreeSet::new());
@@ -37,8 +34,7 @@ pub(crate) fn clean_up_on_signals() {
     // Without a handler a signal leaves a temporary file; that is no reason not to work.
     let _ = ctrlc::set_handler(|| {
         // A file that is being named right now is waited for, and is then whole.
-        let files = TEMPORARY.lock().unwrap_or_else(PoisonError::into_inner);
-        for file in files.iter() {
+        for file in temporary().iter() {
             let _ = fs::remove_file(file);
         }
         std::process::exit(STOPPED);
@@ -102,59 +98,16 @@ impl Output {
     /// What exists and is no regular file (a pipe, a terminal, `/dev/null`) is written in place, and
     /// so is what the shell has opened (`/dev/stdout`, `/dev/fd/3`).
     pub(crate) fn create(path: Option<&str>) -> Outcome<Self> {
-        let Some(path) = path.filter(|path| !is_stdout(path)) else {
-            let stdout: Box<dyn Write + Send> = Box::new(io::stdout());
-            let target = Target::Stream(BufWriter::with_capacity(BUFFER, stdout));
-            return Ok(Self {
-                name: "<stdout>".to_owned(),
-                target,
-            });
+        let name = shown(path).to_owned();
+        let opened = match path.filter(|path| !is_stdout(path)) {
+            None => Ok((Box::new(io::stdout()) as Box<dyn Write + Send>, None)),
+            Some(path) => open(Path::new(path)),
         };
-        let target = Self::open(Path::new(path)).map_err(|error| Failure::io(path, &error))?;
+        let (target, temporary) = opened.map_err(|error| Failure::io(&name, &error))?;
         Ok(Self {
-            name: path.to_owned(),
-            target,
-        })
-    }
-
-    fn open(path: &Path) -> io::Result<Target> {
-        let inherited = ["/dev/fd", "/dev/stderr", "/proc/self/fd"]
-            .iter()
-            .any(|place| path.starts_with(place));
-        let existing = fs::metadata(path).ok();
-        if inherited
-            || existing
-                .as_ref()
-                .is_some_and(|metadata| !metadata.is_file())
-        {
-            let file: Box<dyn Write + Send> = Box::new(OpenOptions::new().append(true).open(path)?);
-            return Ok(Target::Stream(BufWriter::with_capacity(BUFFER, file)));
-        }
-        // A symbolic link keeps pointing where it points: the file behind it is written.
-        let path = behind_links(path);
-        if existing.is_some() {
-            // A file that may not be written must not be replaced either.
-            drop(OpenOptions::new().append(true).open(&path)?);
-        }
-        let mut builder = Builder::new();
-        builder.prefix(".tmt-").suffix(".tmp");
-        #[cfg(unix)]
-        {
-            use std::os::unix::fs::PermissionsExt as _;
-            builder.permissions(fs::Permissions::from_mode(0o666));
-        }
-        let mut known = temporary();
-        let file = builder
-            .tempfile_in(folder_of(&path))
-            .map_err(without_temporary_name)?;
-        known.insert(file.path().to_path_buf());
-        drop(known);
-        if let Some(existing) = existing {
-            file.as_file().set_permissions(existing.permissions())?;
-        }
-        Ok(Target::File {
-            writer: BufWriter::with_capacity(BUFFER, file),
-            path,
+            name,
+            writer: BufWriter::with_capacity(BUFFER, target),
+            temporary,
         })
     }
 
@@ -166,29 +119,57 @@ impl Output {
 
     /// Writes `bytes`.
     pub(crate) fn write(&mut self, bytes: &[u8]) -> Outcome {
-        let written = match &mut self.target {
-            Target::Stream(writer) => writer.write_all(bytes),
-            Target::File { writer, .. } => writer.write_all(bytes),
-        };
+        let written = self.writer.write_all(bytes);
         written.map_err(|error| Failure::io(&self.name, &error))
     }
 
     /// Makes the output final: a file gets its name now.
     pub(crate) fn finish(mut self) -> Outcome {
         self.settle()?;
-        let Target::File { writer, path } = self.target else {
+        let Some((file, path)) = self.temporary else {
             return Ok(());
         };
-        let file = writer
-            .into_inner()
-            .map_err(|error| Failure::io(&self.name, error.error()))?;
         // Under the lock, so that a signal finds the file either temporary or named.
         let mut known = temporary();
-        let old = file.path().to_path_buf();
-        let named = file.persist(path).map(|_: File| ());
-        known.remove(&old);
+        known.remove::<Path>(&file);
+        let named = file.persist(path);
         named.map_err(|error| Failure::io(&self.name, &error.error))
     }
+}
+
+/// Opens what is at `path`; with a file that is not final come its names, as it is called now and to be.
+fn open(path: &Path) -> io::Result<(Box<dyn Write + Send>, Option<Temporary>)> {
+    let mut inherited = ["/dev/fd", "/dev/stderr", "/proc/self/fd"].iter();
+    let existing = fs::metadata(path).ok();
+    let is_file = existing.as_ref().is_none_or(fs::Metadata::is_file);
+    if !is_file || inherited.any(|place| path.starts_with(place)) {
+        let stream = OpenOptions::new().append(true).open(path)?;
+        return Ok((Box::new(stream), None));
+    }
+    // A symbolic link keeps pointing where it points: the file behind it is written.
+    let path = behind_links(path);
+    if existing.is_some() {
+        // A file that may not be written must not be replaced either.
+        drop(OpenOptions::new().append(true).open(&path)?);
+    }
+    let mut builder = Builder::new();
+    builder.prefix(".tmt-").suffix(".tmp");
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt as _;
+        builder.permissions(fs::Permissions::from_mode(0o666));
+    }
+    let mut known = temporary();
+    let file = builder
+        .tempfile_in(folder_of(&path))
+        .map_err(without_temporary_name)?;
+    known.insert(file.path().to_path_buf());
+    drop(known);
+    let (file, name) = file.into_parts();
+    if let Some(existing) = existing {
+        file.set_permissions(existing.permissions())?;
+    }
+    Ok((Box::new(file), Some((name, path))))
 }
 
 /// The system's own words, without the name of a file that the user never asked for.
@@ -201,17 +182,11 @@ fn without_temporary_name(error: io::Error) -> io::Error {
 
 impl Write for Output {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        match &mut self.target {
-            Target::Stream(writer) => writer.write(bytes),
-            Target::File { writer, .. } => writer.write(bytes),
-        }
+        self.writer.write(bytes)
     }
 
     fn flush(&mut self) -> io::Result<()> {
-        match &mut self.target {
-            Target::Stream(writer) => writer.flush(),
-            Target::File { writer, .. } => writer.flush(),
-        }
+        self.writer.flush()
     }
 }
 
@@ -230,8 +205,12 @@ pub(crate) struct OutputArgs {
 pub(crate) struct FormatArgs {
     /// Format of the output: csv, arrow or parquet, csv and arrow also with .gz or .zst behind; when left
     /// out, what the output's name ends in, else csv
-    #[arg(long, value_name = "FORMAT", value_parser = FORMS.map(|(name, _)| name))]
-    format: Option<String>,
+    #[arg(
+        long,
+        value_name = "FORMAT",
+        value_parser = PossibleValuesParser::new(FORMS.map(|(name, _)| name)).try_map(|form| form.parse::<Form>())
+    )]
+    format: Option<Form>,
 }
 
 impl FormatArgs {
@@ -239,21 +218,20 @@ impl FormatArgs {
     /// flag says none; else that of the name.
     pub(crate) fn of(&self, path: Option<&str>) -> Outcome<Form> {
         let by_name = path.and_then(Form::of_name);
-        let Some(flag) = &self.format else {
-            return Ok(by_name.unwrap_or_default());
+        let (Some(flag), Some(name)) = (self.format, by_name) else {
+            return Ok(self.format.or(by_name).unwrap_or_default());
         };
-        let flag: Form = flag.parse().map_err(Failure::usage)?;
-        let Some(by_name) = by_name.filter(|_| flag.compression.is_none()) else {
+        if flag.compression.is_some() {
             return Ok(flag);
-        };
-        if by_name.compression.is_some() && flag.format == Format::Parquet {
+        }
+        if name.compression.is_some() && flag.format == Format::Parquet {
             return Err(Failure::usage(format!(
-                "--format parquet compresses its columns itself: expected a name for --output that asks for no {by_name}"
+                "--format parquet compresses its columns itself: expected a name for --output that asks for no {name}"
             )));
         }
         Ok(Form {
             format: flag.format,
-            compression: by_name.compression,
+            compression: name.compression,
         })
     }
 }
@@ -295,12 +273,12 @@ pub(crate) fn writer<T: Row>(
         .map_err(|error| Failure::io(shown(path), &error))
 }
 
-/// The end line of a PHY trace of `rows` slots, the last at `last`; `told` by the input where its own came earlier.
-pub(crate) fn end_of_slots(rows: u64, last: Time, told: Option<EndLine>) -> EndLine {
+/// The end line of a PHY trace of `rows` slots, the last at `last`.
+pub(crate) fn end_of_slots(rows: u64, last: Time) -> EndLine {
     EndLine {
         rows,
         slots: rows,
-        usable_until: told.map_or(last, |told| told.usable_until.min(last)),
+        usable_until: last,
     }
 }
 

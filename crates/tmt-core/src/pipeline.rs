@@ -43,18 +43,14 @@ pub trait Stage: Send {
 }
 
 /// Why a pipeline stopped.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
 pub enum StageError {
     /// Something is wrong with the input.
-    Input(Error),
+    #[error(transparent)]
+    Input(#[from] Error),
     /// An output cannot be written: which one, and the system's words.
+    #[error("{1}")]
     Output(usize, std::io::Error),
-}
-
-impl From<Error> for StageError {
-    fn from(error: Error) -> Self {
-        Self::Input(error)
-    }
 }
 
 /// Runs all rows of `reader` through `stage`, on the threads of the current rayon pool.
@@ -65,13 +61,7 @@ impl From<Error> for StageError {
 /// The first thing wrong with the input or an output.
 pub fn drive(reader: &mut TraceReader<'_>, stage: &mut impl Stage) -> Result<(), StageError> {
     loop {
-        let (batch, work) = reader.round();
-        rayon::scope(|scope| {
-            // Its own deque is taken from the back by a thread, and from the front by others: what
-            // takes longest comes first.
-            stage.spawn(batch, scope);
-            work.spawn(scope);
-        });
+        rayon::scope(|scope| reader.round(scope, |batch, scope| stage.spawn(batch, scope)));
         stage.advance()?;
         if !reader.advance()? {
             return Ok(());

@@ -230,7 +230,7 @@ fn in_pieces(text: &[u8], pieces: &[usize], options: Options) -> Reading {
     let mut rows = Rows::default();
     let mut at = 0;
     let mut end = Ok(());
-    while end.is_ok() && !decoder.head_is_read() && at < text.len() {
+    while end.is_ok() && decoder.parser().is_none() && at < text.len() {
         let length = pieces[0].clamp(1, text.len() - at);
         end = decoder.decode(&text[at..at + length], &mut rows);
         at += length;

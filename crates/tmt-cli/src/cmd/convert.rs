@@ -7,14 +7,14 @@ use std::io::{self, BufRead, BufReader};
 use clap::builder::{PossibleValuesParser, ValueParser};
 use clap::{Arg, ArgAction, ArgMatches, Command, FromArgMatches};
 use tmt_core::format::import::{
-    self, Files, Given, Import, ImportError, Importers, Key, Takes, spell,
+    self, Files, Given, ImportError, Importer, Importers, Key, Slots, Takes, spell,
 };
 use tmt_core::pipeline::{StageError, produce};
-use tmt_core::types::{Metadata, Slot, Time};
+use tmt_core::types::{Metadata, Time};
 
 use crate::exit::{Failure, Outcome, note};
 use crate::input::{self, is_file};
-use crate::output::{Output, OutputArgs, end_of_slots, refuse_twice};
+use crate::output::{OutputArgs, end_of_slots, refuse_twice};
 use crate::provenance;
 
 const AFTER_HELP: &str = "A PHY trace's delay leaves propagation out, and 0 means erased. So a measured one-way delay D \
@@ -36,7 +36,7 @@ pub(crate) struct Args {
 impl clap::Args for Args {
     fn augment_args(command: Command) -> Command {
         let importers = Importers::default();
-        let names: Vec<&str> = importers.iter().map(import::Importer::name).collect();
+        let names: Vec<&str> = importers.iter().map(Importer::name).collect();
         let formats = importers.iter();
         let lines = formats.map(|format| format!("  {:<10}  {}", format.name(), format.about()));
         let list = lines.collect::<Vec<_>>().join("\n");
@@ -122,54 +122,48 @@ fn tell(text: &str) {
     note!("convert", "{}", spell(text, typed));
 }
 
-/// The inputs of a format by its keys, as they were typed.
+/// The input files of a format, each with its key and as it was typed; `-` for stdin.
 struct Inputs<'a> {
-    keys: &'static [Key],
-    given: &'a Given,
+    format: &'static str,
+    files: Vec<(&'static Key, &'a str)>,
 }
 
-impl Inputs<'_> {
-    /// The files that are read, each with its key; `-` for stdin.
-    fn paths(&self) -> impl Iterator<Item = (&'static str, &str)> {
-        self.keys.iter().filter_map(|key| {
-            let path = match key.takes {
-                Takes::Input => self.given.text(key.name).or(Some("-")),
-                Takes::File => self.given.text(key.name),
-                _ => None,
-            };
-            Some((key.name, path?))
-        })
+impl<'a> Inputs<'a> {
+    fn new(importer: &dyn Importer, given: &'a Given) -> Self {
+        let path = |key: &'static Key| match key.takes {
+            Takes::Input => Some((key, given.text(key.name).unwrap_or("-"))),
+            Takes::File => Some((key, given.text(key.name)?)),
+            _ => None,
+        };
+        Self {
+            format: importer.name(),
+            files: importer.keys().iter().filter_map(path).collect(),
+        }
     }
 
-    fn path(&self, key: &str) -> Option<&str> {
-        let found = self.paths().find(|(name, _)| *name == key);
-        found.map(|(_, path)| path)
-    }
-
-    /// The failure, with the name of the file it is about.
-    fn failure(&self, format: &str, error: &tmt_core::Error) -> Failure {
-        let path = error.input().and_then(|key| self.path(key));
-        Failure::input(path.map_or_else(|| self.name(format), shown), error)
+    fn path(&self, key: &str) -> Option<&'a str> {
+        let found = self.files.iter().find(|(known, _)| known.name == key);
+        found.map(|(_, path)| *path)
     }
 
     /// What messages call the input as a whole: the file, where there is one, else the format.
-    fn name<'s>(&'s self, format: &'s str) -> &'s str {
-        let input = self.keys.iter().find(|key| key.takes == Takes::Input);
-        input
-            .and_then(|key| self.path(key.name))
-            .map_or(format, shown)
+    fn name(&self) -> &str {
+        let input = self.files.iter().find(|(key, _)| key.takes == Takes::Input);
+        input.map_or(self.format, |(_, path)| input::shown(Some(path)))
     }
-}
 
-/// The name of an input as messages have it.
-fn shown(path: &str) -> &str {
-    if path == "-" { "<stdin>" } else { path }
+    /// The failure, with the name of the file it is about.
+    fn failure(&self, error: &tmt_core::Error) -> Failure {
+        let path = error.input().and_then(|key| self.path(key));
+        let name = path.map_or_else(|| self.name(), |path| input::shown(Some(path)));
+        Failure::input(name, error)
+    }
 }
 
 impl Files for Inputs<'_> {
     fn open(&mut self, key: &'static str) -> io::Result<Box<dyn BufRead + Send>> {
         let input = input::open_or("convert", self.path(key))?;
-        Ok(Box::new(BufReader::new(input.reader)))
+        Ok(Box::new(BufReader::new(input)))
     }
 
     fn can_reopen(&self, key: &'static str) -> bool {
@@ -181,115 +175,83 @@ pub(crate) fn run(args: &Args) -> Outcome {
     let importer = Importers::default()
         .find(&args.from)
         .ok_or_else(|| Failure::usage(format!("--from {}: expected a format", args.from)))?;
-    let format = importer.name();
-    let mut inputs = Inputs {
-        keys: importer.keys(),
-        given: &args.given,
-    };
-    let output = args.output.output.as_deref();
-    refuse_twice(inputs.paths().map(|(_, path)| path).chain(output))?;
+    let mut inputs = Inputs::new(importer, &args.given);
+    let paths = inputs.files.iter().map(|(_, path)| *path);
+    refuse_twice(paths.chain(args.output.output.as_deref()))?;
     args.output.form()?;
-    let stdins: Vec<String> = inputs
-        .paths()
-        .filter(|(_, path)| *path == "-")
-        .map(|(key, _)| format!("{} -", typed(key)))
+    let stdins = inputs.files.iter().filter(|(_, path)| *path == "-");
+    let stdins: Vec<String> = stdins
+        .map(|(key, _)| format!("{} -", typed(key.name)))
         .collect();
     if stdins.len() > 1 {
         let stdins = stdins.join(" and ");
         return Err(Failure::usage(format!("{stdins} cannot both be stdin")));
     }
     let opened = import::open(importer, &args.given, &mut inputs, &mut |told| tell(&told));
-    let Import {
-        head: lines,
-        settings,
-        mut slots,
-    } = opened.map_err(|error| match error {
+    let import = opened.map_err(|error| match error {
         ImportError::Refused(refusal) => Failure::usage(spell(&refusal, typed)),
-        ImportError::Input(error) => inputs.failure(format, &error),
+        ImportError::Input(error) => inputs.failure(&error),
     })?;
 
-    let mut command = format!("tmt convert --from {format}");
+    let mut command = format!("tmt convert --from {}", inputs.format);
     let is_input = |takes| matches!(takes, Takes::Input | Takes::File);
-    for key in inputs.keys.iter().filter(|key| !is_input(key.takes)) {
-        match settings.text(key.name) {
+    for key in importer.keys().iter().filter(|key| !is_input(key.takes)) {
+        match import.settings.text(key.name) {
             Some("") => command.push_str(&format!(" --{}", key.name)),
             Some(value) => command.push_str(&format!(" --{} {value}", key.name)),
             None => {}
         }
     }
     let mut head = provenance::new_head(&command);
-    for (key, value) in lines.iter() {
+    for (key, value) in import.head.iter() {
         head.set(key, value);
     }
     head.push("stage", command);
-    let next = || {
-        let next = slots.next_slot();
-        next.map_err(|error| inputs.failure(format, &error))
-    };
-    let written = write_slots(args, &head, next)?;
-    slots.findings().iter().for_each(|text| tell(text));
-    let Some((output, rows)) = written else {
-        let name = inputs.name(format);
-        return Err(Failure::failed(format!(
-            "{name}: found no row, expected at least one"
-        )));
-    };
-    output.finish()?;
-    note!("convert", "{rows} slots");
-    Ok(())
+    write_slots(&args.output, &head, &inputs, import.slots)
 }
 
 /// Slots taken from a converter at a time.
 const BATCH: usize = 1 << 14;
 
-/// Writes all rows: the output, which is yet to be made final, and their number; none where there is no row.
+/// Writes all `slots` behind `head`.
 fn write_slots(
-    args: &Args,
+    output: &OutputArgs,
     head: &Metadata,
-    mut next: impl FnMut() -> Outcome<Option<Slot>> + Send,
-) -> Outcome<Option<(Output, u64)>> {
-    let mut writer = args.output.create(head)?;
-    let name = args.output.name();
-    let (mut slots, mut last) = (0u64, Time::ZERO);
-    let fill = |batch: &mut Vec<Slot>| -> Result<(), Stop> {
+    inputs: &Inputs<'_>,
+    mut slots: Box<dyn Slots>,
+) -> Outcome {
+    let mut writer = output.create(head)?;
+    let unwritten = |error| Failure::io(output.name(), &error);
+    let (mut rows, mut last) = (0u64, Time::ZERO);
+    let produced = produce(&mut writer, |batch| {
         while batch.len() < BATCH
-            && let Some(slot) = next().map_err(Stop::Failure)?
+            && let Some(slot) = slots.next_slot()?
         {
-            slots += 1;
+            rows += 1;
             last = slot.tx_time();
             batch.push(slot);
         }
         Ok(())
-    };
-    match produce(&mut writer, fill) {
+    });
+    match produced {
         Ok(()) => {}
-        Err(Stop::Failure(failure)) => {
+        Err(StageError::Output(_, error)) => return Err(unwritten(error)),
+        Err(StageError::Input(error)) => {
             // The slots in front of the fault were good.
-            writer
-                .abandon()
-                .map_err(|error| Failure::io(name, &error))?;
-            return Err(failure);
+            writer.abandon().map_err(unwritten)?;
+            return Err(inputs.failure(&error));
         }
-        Err(Stop::Stage(error)) => return Err(Failure::stage(name, &[name], &error)),
     }
-    if slots == 0 {
+    slots.findings().iter().for_each(|text| tell(text));
+    if rows == 0 {
         // An input without a row is refused; nothing may look like a trace.
-        return Ok(None);
+        let name = inputs.name();
+        return Err(Failure::failed(format!(
+            "{name}: found no row, expected at least one"
+        )));
     }
-    let output = writer
-        .finish(&end_of_slots(slots, last, None))
-        .map_err(|error| Failure::io(name, &error))?;
-    Ok(Some((output, slots)))
-}
-
-/// Why a conversion stopped.
-enum Stop {
-    Failure(Failure),
-    Stage(StageError),
-}
-
-impl From<StageError> for Stop {
-    fn from(error: StageError) -> Self {
-        Self::Stage(error)
-    }
+    let written = writer.finish(&end_of_slots(rows, last));
+    written.map_err(unwritten)?.finish()?;
+    note!("convert", "{rows} slots");
+    Ok(())
 }

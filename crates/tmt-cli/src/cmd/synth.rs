@@ -71,7 +71,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
     link.piece(slots.saturating_sub(1), 1, &mut last);
     let last = last.last().map_or(Time::ZERO, Slot::tx_time);
     writer
-        .finish(&end_of_slots(slots, last, None))
+        .finish(&end_of_slots(slots, last))
         .map_err(|error| Failure::io(name, &error))?
         .finish()?;
     note!("synth", "{slots} slots");

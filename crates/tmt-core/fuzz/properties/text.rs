@@ -61,7 +61,7 @@ fn apart(data: &[u8], least: usize, options: Options) -> Reading {
     let mut reading = nothing();
     let mut rest = data;
     let mut end = Ok(());
-    while end.is_ok() && !decoder.head_is_read() && !rest.is_empty() {
+    while end.is_ok() && decoder.parser().is_none() && !rest.is_empty() {
         let (piece, behind) = rest.split_at(rest.len().min(5));
         rest = behind;
         end = decoder.decode(piece, &mut rows);

@@ -27,15 +27,6 @@ impl Format {
             Self::Parquet => "Parquet",
         }
     }
-
-    /// What the name of a file in this format ends in.
-    const fn extensions(self) -> &'static [&'static str] {
-        match self {
-            Self::Csv => &[".csv"],
-            Self::Arrow => &[".arrow", ".arrows", ".ipc"],
-            Self::Parquet => &[".parquet"],
-        }
-    }
 }
 
 /// A compression around a format.
@@ -100,11 +91,13 @@ impl Form {
             .into_iter()
             .find_map(|(extension, compression)| Some((name.strip_suffix(extension)?, compression)))
             .unwrap_or((&name, None));
-        let known = FORMS.into_iter().map(|(_, form)| form).find(|form| {
-            let mut extensions = form.format.extensions().iter();
-            form.compression == compression && extensions.any(|end| name.ends_with(end))
-        });
-        known.or_else(|| compression.map(|_| Self::of(Format::Csv, compression)))
+        let format = match (name.rsplit_once('.').map(|(_, end)| end), compression) {
+            (Some("arrow" | "arrows" | "ipc"), _) => Format::Arrow,
+            (Some("parquet"), None) => Format::Parquet,
+            (Some("csv"), _) | (_, Some(_)) => Format::Csv,
+            _ => return None,
+        };
+        Some(Self::of(format, compression))
     }
 }
 
@@ -112,16 +105,11 @@ impl FromStr for Form {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        FORMS
-            .iter()
-            .find(|(name, _)| *name == text)
-            .map(|(_, form)| *form)
-            .ok_or_else(|| {
-                format!(
-                    "'{text}': expected one of {}",
-                    FORMS.map(|(name, _)| name).join(", ")
-                )
-            })
+        let form = FORMS.iter().find(|(name, _)| *name == text);
+        form.map(|(_, form)| *form).ok_or_else(|| {
+            let names = FORMS.map(|(name, _)| name).join(", ");
+            format!("'{text}': expected one of {names}")
+        })
     }
 }
 

@@ -82,18 +82,14 @@ pub trait Slots: Send {
 }
 
 /// Why a conversion cannot begin.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
 pub enum ImportError {
     /// What was given does not make sense together; keys stand between backticks.
+    #[error("{0}")]
     Refused(String),
     /// Something is wrong with an input.
-    Input(Error),
-}
-
-impl From<Error> for ImportError {
-    fn from(error: Error) -> Self {
-        Self::Input(error)
-    }
+    #[error(transparent)]
+    Input(#[from] Error),
 }
 
 /// Formats by their names: those of this crate, and what a caller adds.

@@ -4,10 +4,13 @@
 //! of threads: bytes to [`Rows`](crate::format::Rows)), *absorb* (serial, a few steps a piece: what is counted across
 //! pieces). A [`TraceWriter`] has two: *format* (any number of threads) and *write* (serial).
 
-mod fetch;
-mod order;
+mod binary;
+mod input;
+mod options;
 mod reader;
+mod text;
 mod writer;
 
-pub use reader::{Options, TraceReader, Work};
+pub use options::Options;
+pub use reader::TraceReader;
 pub use writer::{Row, TraceWriter};

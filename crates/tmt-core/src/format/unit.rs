@@ -9,24 +9,19 @@ use crate::types::QuantityError;
 pub enum Unit {
     /// Seconds.
     #[default]
-    Seconds,
+    Seconds = 9,
     /// Milliseconds.
-    Milliseconds,
+    Milliseconds = 6,
     /// Microseconds.
-    Microseconds,
+    Microseconds = 3,
     /// Nanoseconds.
-    Nanoseconds,
+    Nanoseconds = 0,
 }
 
 impl Unit {
     /// Decimals that are whole nanoseconds.
     pub(crate) const fn decimals(self) -> usize {
-        match self {
-            Self::Seconds => 9,
-            Self::Milliseconds => 6,
-            Self::Microseconds => 3,
-            Self::Nanoseconds => 0,
-        }
+        self as usize
     }
 
     /// Nanoseconds of one.

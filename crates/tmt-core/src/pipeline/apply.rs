@@ -1,6 +1,7 @@
 //! Many schemes over one trace: read and parsed once, each scheme walked by itself.
 
 use std::io::Write;
+use std::ops::Range;
 
 use rayon::Scope;
 
@@ -9,21 +10,25 @@ use crate::format::{Rows, TraceReader, TraceWriter};
 use crate::scheme::SchemeSpec;
 use crate::scheme::runner::Walk;
 use crate::stats::{LinkSummary, LlduTally, SlotTally};
-use crate::types::{EndLine, Error, ErrorKind, Lldu, Position, Result, Span, Time};
+use crate::types::{EndLine, Error, Lldu, Position, Span, Time};
 
 /// One scheme at work, with where its timeline goes.
 pub struct Lane<W: Write + Send> {
-    walk: Walk,
+    walking: Walking,
     rtt: Span,
     feedback_delay: Span,
     tally: LlduTally,
     writer: Option<TraceWriter<Lldu, W>>,
-    /// LLDUs of this round.
-    walked: Vec<Lldu>,
     /// LLDUs of the round before, counted and formatted in this one.
     known: Vec<Lldu>,
-    /// The first row that cannot be walked, with its index in the batch.
-    failed: Option<(usize, Error)>,
+}
+
+/// A walk, with what came of it in this round.
+struct Walking {
+    walk: Walk,
+    lldus: Vec<Lldu>,
+    /// The first row that cannot be walked.
+    failed: Option<Error>,
 }
 
 /// What a scheme's walk ended in.
@@ -44,14 +49,16 @@ impl<W: Write + Send> Lane<W> {
         writer: Option<TraceWriter<Lldu, W>>,
     ) -> Self {
         Self {
-            walk: Walk::new(scheme, rtt, feedback_delay),
+            walking: Walking {
+                walk: Walk::new(scheme, rtt, feedback_delay),
+                lldus: Vec::new(),
+                failed: None,
+            },
             rtt,
             feedback_delay,
             tally: LlduTally::default(),
             writer,
-            walked: Vec::new(),
             known: Vec::new(),
-            failed: None,
         }
     }
 }
@@ -70,7 +77,7 @@ impl<W: Write + Send> Apply<W> {
     pub fn new(lanes: Vec<Lane<W>>) -> Self {
         let safe_until = lanes
             .iter()
-            .map(|lane| lane.walk.repeats_fit_until())
+            .map(|lane| lane.walking.walk.repeats_fit_until())
             .try_fold(Time::MAX, |least, until| Some(least.min(until?)));
         Self {
             lanes,
@@ -85,57 +92,53 @@ impl<W: Write + Send> Apply<W> {
     /// The first row that cannot be read or walked; what was known before it has been written. What the
     /// system says about an output, by the number of its lane.
     pub fn run(mut self, reader: &mut TraceReader<'_>) -> Result<Vec<LaneEnd<W>>, StageError> {
-        match drive(reader, &mut self) {
-            Ok(()) => self.finish(reader.tail().and_then(|tail| tail.end)),
-            Err(StageError::Input(error)) => {
+        let driven = drive(reader, &mut self);
+        if let Err(error) = driven {
+            if matches!(error, StageError::Input(_)) {
                 // What is wrong with the input is told, whatever becomes of the rows in front of it.
                 let _ = self.idle();
                 for lane in self.lanes {
                     let _ = lane.writer.map(TraceWriter::abandon);
                 }
-                Err(StageError::Input(error))
             }
-            Err(error) => Err(error),
+            return Err(error);
         }
+        self.finish(reader.tail().and_then(|tail| tail.end))
     }
 
     fn finish(mut self, told: Option<EndLine>) -> Result<Vec<LaneEnd<W>>, StageError> {
-        let ends: Vec<EndLine> = self
-            .lanes
-            .iter_mut()
-            .map(|lane| {
-                let mut end = lane.walk.finish(&mut lane.walked);
-                // What the input does not know, the timeline does not know either.
-                if let Some(told) = told {
-                    end.usable_until = end.usable_until.min(told.usable_until);
-                }
-                end
-            })
-            .collect();
+        let end = |Walking { walk, lldus, .. }: &mut Walking| {
+            let end = walk.finish(lldus);
+            // What the input does not know, the timeline does not know either.
+            let until = told.map_or(end.usable_until, |told| {
+                told.usable_until.min(end.usable_until)
+            });
+            EndLine {
+                usable_until: until,
+                ..end
+            }
+        };
+        let lanes = self.lanes.iter_mut();
+        let ends: Vec<EndLine> = lanes.map(|lane| end(&mut lane.walking)).collect();
         self.idle()?;
         self.idle()?;
-        let slots = self.slots;
-        self.lanes
-            .into_iter()
-            .zip(ends)
-            .enumerate()
-            .map(|(index, (lane, end))| {
-                let output = lane
-                    .writer
-                    .map(|writer| writer.finish(&end))
-                    .transpose()
-                    .map_err(|error| StageError::Output(index, error))?;
-                let summary = LinkSummary::new(
-                    lane.walk.scheme(),
+        let lanes = self.lanes.into_iter().zip(ends).enumerate();
+        let ends = lanes.map(|(index, (lane, end))| {
+            let output = lane.writer.map(|writer| writer.finish(&end)).transpose();
+            let walk = &lane.walking.walk;
+            Ok(LaneEnd {
+                summary: LinkSummary::new(
+                    walk.scheme(),
                     lane.rtt,
                     lane.feedback_delay,
-                    lane.walk.units(),
-                    &slots,
+                    walk.units(),
+                    &self.slots,
                     &lane.tally,
-                );
-                Ok(LaneEnd { summary, output })
+                ),
+                output: output.map_err(|error| StageError::Output(index, error))?,
             })
-            .collect()
+        });
+        ends.collect()
     }
 }
 
@@ -148,25 +151,19 @@ impl<W: Write + Send> Stage for Apply<W> {
         scope.spawn(move |_| batch.iter().for_each(|rows| slots.slots(&rows.slots)));
         let mut walks = Vec::new();
         for lane in &mut self.lanes {
-            let Lane {
-                walk,
-                tally,
-                writer,
-                walked,
-                known,
-                failed,
-                ..
-            } = lane;
-            let known = &*known;
-            if let Some(writer) = writer {
-                writer.spawn([&known[..]], scope);
+            let (known, tally) = (&lane.known[..], &mut lane.tally);
+            if let Some(writer) = &mut lane.writer {
+                writer.spawn([known], scope);
             }
             scope.spawn(move |_| tally.lldus(known));
-            walks.push((walk, walked, failed));
+            walks.push(&mut lane.walking);
         }
         if safe {
-            for (walk, walked, failed) in walks {
-                scope.spawn(move |_| *failed = walk_batch(walk, batch, walked).err());
+            for walking in walks {
+                scope.spawn(move |_| {
+                    let mut batch = batch.iter();
+                    batch.all(|rows| walking.slots(rows, 0..rows.slots.len()));
+                });
             }
         } else {
             scope.spawn(move |_| walk_in_step(&mut walks, batch));
@@ -174,72 +171,50 @@ impl<W: Write + Send> Stage for Apply<W> {
     }
 
     fn advance(&mut self) -> Result<(), StageError> {
-        let mut first: Option<(usize, Error)> = None;
         for (index, lane) in self.lanes.iter_mut().enumerate() {
             if let Some(writer) = &mut lane.writer {
-                writer
-                    .advance()
-                    .map_err(|error| StageError::Output(index, error))?;
+                let advanced = writer.advance();
+                advanced.map_err(|error| StageError::Output(index, error))?;
             }
-            std::mem::swap(&mut lane.walked, &mut lane.known);
-            lane.walked.clear();
-            // The lowest row wins, and of the schemes that fail there the first.
-            if let Some(failed) = lane.failed.take()
-                && first.as_ref().is_none_or(|(row, _)| failed.0 < *row)
-            {
-                first = Some(failed);
-            }
+            std::mem::swap(&mut lane.walking.lldus, &mut lane.known);
+            lane.walking.lldus.clear();
         }
-        match first {
-            Some((_, error)) => Err(StageError::Input(error)),
-            None => Ok(()),
-        }
+        // The lowest row wins, and of the schemes that fail there the first.
+        let lanes = self.lanes.iter_mut();
+        let failed = lanes.filter_map(|lane| lane.walking.failed.take());
+        let first = failed.min_by_key(|error| error.position().map(|position| position.row));
+        first.map_or(Ok(()), |error| Err(StageError::Input(error)))
     }
 }
 
-/// What a walk needs in a round.
-type WalkParts<'s> = (
-    &'s mut Walk,
-    &'s mut Vec<Lldu>,
-    &'s mut Option<(usize, Error)>,
-);
-
-/// Walks a batch; the row that fails, by its index in the batch.
-fn walk_batch(walk: &mut Walk, batch: &[Rows], out: &mut Vec<Lldu>) -> Result<(), (usize, Error)> {
-    let mut before = 0;
-    for rows in batch {
-        walk.slots(&rows.slots, out)
-            .map_err(|error| (before + error.index, at(rows, error.index, error.kind)))?;
-        before += rows.slots.len();
+impl Walking {
+    /// Walks some of `rows`; false where one of them fails.
+    fn slots(&mut self, rows: &Rows, some: Range<usize>) -> bool {
+        let from = some.start;
+        let walked = self.walk.slots(&rows.slots[some], &mut self.lldus);
+        self.failed = walked.err().map(|error| {
+            let index = from + error.index;
+            let position = Position {
+                line: rows.line(index),
+                column: 1,
+                row: rows.number(index),
+            };
+            Error::at(error.kind, position)
+        });
+        self.failed.is_none()
     }
-    Ok(())
 }
 
 /// Walks a batch in which a walk may fail, all schemes row by row, so that none goes beyond the failing row.
-fn walk_in_step(walks: &mut [WalkParts<'_>], batch: &[Rows]) {
-    let mut before = 0;
+fn walk_in_step(walks: &mut [&mut Walking], batch: &[Rows]) {
     for rows in batch {
-        for (index, slot) in rows.slots.iter().enumerate() {
-            let mut all_well = true;
-            for (walk, out, failed) in &mut *walks {
-                if let Err(error) = walk.slots(std::slice::from_ref(slot), out) {
-                    **failed = Some((before + index, at(rows, index, error.kind)));
-                    all_well = false;
-                }
-            }
-            if !all_well {
+        for index in 0..rows.slots.len() {
+            let walked = walks
+                .iter_mut()
+                .map(|walking| walking.slots(rows, index..index + 1));
+            if !walked.fold(true, |all, walked| all & walked) {
                 return;
             }
         }
-        before += rows.slots.len();
     }
-}
-
-fn at(rows: &Rows, index: usize, kind: ErrorKind) -> Error {
-    let position = Position {
-        line: rows.line(index),
-        column: 1,
-        row: rows.number(index),
-    };
-    Error::at(kind, position)
 }

@@ -68,29 +68,27 @@ impl<W: Write + Send> Inject<W> {
     /// The first row that cannot be read, behind the rows in front of it; what the system says about the
     /// output.
     pub fn run(mut self, reader: &mut TraceReader<'_>) -> Result<Injected<W>, StageError> {
-        let faulty = match drive(reader, &mut self) {
-            Ok(()) => None,
-            Err(StageError::Input(error)) => Some(error),
-            Err(error) => return Err(error),
+        let driven = match drive(reader, &mut self) {
+            Err(error @ StageError::Output(..)) => return Err(error),
+            driven => driven,
         };
         // What is drawn is marked, and what is marked is formatted.
-        let marked = self.idle();
-        let drained = self.idle();
-        let output = |error| StageError::Output(0, error);
-        if let Some(error) = faulty {
+        let drained = self.idle().and(self.idle());
+        if let Err(error) = driven {
             // What is wrong with the input is told, whatever becomes of the rows in front of it.
             let _ = self.writer.abandon();
-            return Err(StageError::Input(error));
+            return Err(error);
         }
-        marked.and(drained)?;
+        drained?;
         let told = reader.tail().and_then(|tail| tail.end);
         let end = EndLine {
             rows: self.slots,
             slots: self.slots,
             usable_until: told.map_or(self.last, |told| told.usable_until.min(self.last)),
         };
+        let output = self.writer.finish(&end);
         Ok(Injected {
-            output: self.writer.finish(&end).map_err(output)?,
+            output: output.map_err(|error| StageError::Output(0, error))?,
             slots: self.slots,
             erased: self.erased,
         })
@@ -99,23 +97,17 @@ impl<W: Write + Send> Inject<W> {
 
 impl<W: Write + Send> Stage for Inject<W> {
     fn spawn<'s>(&'s mut self, batch: &'s [Rows], scope: &Scope<'s>) {
-        let Self {
-            writer,
-            drawn,
-            marked,
-            ready,
-            ..
-        } = self;
-        let ready = ready.used().iter();
-        writer.spawn(ready.map(|piece| piece.slots.as_slice()), scope);
-        for piece in marked.used_mut() {
+        let ready = self.ready.used().iter();
+        let ready = ready.map(|piece| piece.slots.as_slice());
+        self.writer.spawn(ready, scope);
+        for piece in self.marked.used_mut() {
             scope.spawn(move |_| {
                 if let Some(erasures) = piece.resolved.take() {
                     piece.erased = erasures.apply(&mut piece.slots);
                 }
             });
         }
-        for (rows, piece) in batch.iter().zip(drawn.take(batch.len())) {
+        for (rows, piece) in batch.iter().zip(self.drawn.take(batch.len())) {
             let (spec, seed, from) = (self.spec, self.seed, self.slots);
             self.slots += rows.slots.len() as u64;
             if let Some(last) = rows.slots.last() {
@@ -129,21 +121,15 @@ impl<W: Write + Send> Stage for Inject<W> {
     }
 
     fn advance(&mut self) -> Result<(), StageError> {
-        self.writer
-            .advance()
-            .map_err(|error| StageError::Output(0, error))?;
+        let written = self.writer.advance();
+        written.map_err(|error| StageError::Output(0, error))?;
         for piece in self.drawn.used_mut() {
-            piece.resolved = piece
-                .drawn
-                .take()
-                .map(|drawn| drawn.resolve(&mut self.chain));
+            let drawn = piece.drawn.take();
+            piece.resolved = drawn.map(|drawn| drawn.resolve(&mut self.chain));
         }
-        self.erased += self
-            .marked
-            .used_mut()
-            .iter_mut()
-            .map(|piece| std::mem::take(&mut piece.erased))
-            .sum::<u64>();
+        for piece in self.marked.used_mut() {
+            self.erased += std::mem::take(&mut piece.erased);
+        }
         // drawn → marked → ready → drawn
         std::mem::swap(&mut self.ready, &mut self.marked);
         std::mem::swap(&mut self.marked, &mut self.drawn);

@@ -7,7 +7,7 @@ use rayon::prelude::*;
 use super::StageError;
 use crate::channel::synth::ConstantRate;
 use crate::format::TraceWriter;
-use crate::types::Slot;
+use crate::types::{Result, Slot};
 
 /// Writes what `fill` puts into an empty vector, call after call, until it puts nothing there.
 ///
@@ -15,10 +15,10 @@ use crate::types::Slot;
 ///
 /// # Errors
 /// The first error of `fill`, behind the rows in front of it, or what the system says about the output.
-pub fn produce<W: Write + Send, E: From<StageError> + Send>(
+pub fn produce<W: Write + Send>(
     writer: &mut TraceWriter<Slot, W>,
-    mut fill: impl FnMut(&mut Vec<Slot>) -> Result<(), E> + Send,
-) -> Result<(), E> {
+    mut fill: impl FnMut(&mut Vec<Slot>) -> Result<()> + Send,
+) -> Result<(), StageError> {
     let (mut ready, mut next) = (Vec::new(), Vec::new());
     let (mut filled, mut ended) = (Ok(()), false);
     loop {
@@ -35,7 +35,7 @@ pub fn produce<W: Write + Send, E: From<StageError> + Send>(
             .advance()
             .map_err(|error| StageError::Output(0, error))?;
         if ended {
-            return filled;
+            return filled.map_err(StageError::from);
         }
         std::mem::swap(&mut ready, &mut next);
         ended = filled.is_err() || ready.is_empty();
@@ -58,18 +58,15 @@ pub fn synthesise<W: Write + Send>(
 ) -> Result<(), StageError> {
     let slots = link.slots();
     let mut made = 0;
-    let mut pieces: Vec<Vec<Slot>> = vec![Vec::new(); PIECES];
-    produce(writer, |batch: &mut Vec<Slot>| {
-        pieces.par_iter_mut().enumerate().for_each(|(at, piece)| {
-            piece.clear();
-            let from = (made + (at * PIECE) as u64).min(slots);
+    produce(writer, |batch| {
+        batch.par_extend((0..PIECES).into_par_iter().flat_map_iter(|at| {
+            let from = slots.min(made + (at * PIECE) as u64);
             let length = usize::try_from(slots - from).map_or(PIECE, |left| left.min(PIECE));
-            link.piece(from, length, piece);
-        });
-        for piece in &pieces {
-            batch.extend_from_slice(piece);
-        }
-        made = (made + (PIECE * PIECES) as u64).min(slots);
-        Ok::<(), StageError>(())
+            let mut piece = Vec::with_capacity(length);
+            link.piece(from, length, &mut piece);
+            piece
+        }));
+        made += (PIECE * PIECES) as u64;
+        Ok(())
     })
 }

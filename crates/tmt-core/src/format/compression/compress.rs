@@ -1,8 +1,8 @@
 //! Blocks of bytes to gzip members and zstd frames.
 
-use std::io::{self, Cursor};
+use std::io::{self, Cursor, Write as _};
 
-use flate2::{Compress, Crc, FlushCompress, Status};
+use flate2::GzBuilder;
 use zstd::bulk;
 use zstd::zstd_safe::{CParameter, compress_bound};
 
@@ -18,10 +18,8 @@ pub const GZIP_LEVEL: u32 = 3;
 /// On the text of traces 1 packs tighter than any level up to 6, and twice as fast as the next.
 pub const ZSTD_LEVEL: i32 = 1;
 
-/// Header of a gzip member (RFC 1952): deflate, no flags, no time, no extra flags, system unknown.
-///
-/// No time and no system, so that the same block is the same bytes wherever and whenever it is made.
-const GZIP_HEADER: [u8; 10] = [0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 0xff];
+/// The operating system in the header of a gzip member (RFC 1952): unknown.
+const NO_SYSTEM: u8 = 255;
 
 /// Compresses blocks, each on its own; to be kept for the next block, one on each thread.
 ///
@@ -29,7 +27,7 @@ const GZIP_HEADER: [u8; 10] = [0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 0xff];
 pub struct Compressor(Engine);
 
 enum Engine {
-    Gzip(Box<Compress>),
+    Gzip,
     Zstd(bulk::Compressor<'static>),
 }
 
@@ -41,10 +39,7 @@ impl Compressor {
     /// No memory for the compressor.
     pub fn new(compression: Compression) -> io::Result<Self> {
         Ok(Self(match compression {
-            Compression::Gzip => {
-                let level = flate2::Compression::new(GZIP_LEVEL);
-                Engine::Gzip(Box::new(Compress::new(level, false)))
-            }
+            Compression::Gzip => Engine::Gzip,
             Compression::Zstd => {
                 let mut engine = bulk::Compressor::new(ZSTD_LEVEL)?;
                 engine.set_parameter(CParameter::ChecksumFlag(true))?;
@@ -59,7 +54,14 @@ impl Compressor {
     /// No memory for it.
     pub fn block(&mut self, block: &[u8], out: &mut Vec<u8>) -> io::Result<()> {
         match &mut self.0 {
-            Engine::Gzip(engine) => gzip_member(engine, block, out),
+            Engine::Gzip => {
+                // No time and no system, so that the same block is the same bytes wherever and whenever it is made.
+                let header = GzBuilder::new().mtime(0).operating_system(NO_SYSTEM);
+                let mut member = header.write(out, flate2::Compression::new(GZIP_LEVEL));
+                member.write_all(block)?;
+                member.finish()?;
+                Ok(())
+            }
             Engine::Zstd(engine) => {
                 let from = out.len();
                 out.reserve(compress_bound(block.len()));
@@ -70,28 +72,4 @@ impl Compressor {
             }
         }
     }
-}
-
-fn gzip_member(engine: &mut Compress, block: &[u8], out: &mut Vec<u8>) -> io::Result<()> {
-    engine.reset();
-    out.extend_from_slice(&GZIP_HEADER);
-    let mut rest = block;
-    loop {
-        // Text comes down to a third or so; what does not fit takes another turn.
-        out.reserve(rest.len() / 2 + 64);
-        let before = engine.total_in();
-        let status = engine
-            .compress_vec(rest, out, FlushCompress::Finish)
-            .map_err(io::Error::from)?;
-        let taken = usize::try_from(engine.total_in() - before).unwrap_or(rest.len());
-        rest = &rest[taken..];
-        if status == Status::StreamEnd {
-            break;
-        }
-    }
-    let mut crc = Crc::new();
-    crc.update(block);
-    out.extend_from_slice(&crc.sum().to_le_bytes());
-    out.extend_from_slice(&crc.amount().to_le_bytes());
-    Ok(())
 }

@@ -6,13 +6,12 @@
 //! `Error::from` takes out again: [`ErrorKind::CutStream`] where the stream ends in the middle,
 //! [`ErrorKind::Corrupt`] where its bytes cannot be right.
 
-use std::io::{self, Read};
+use std::io::{self, BufRead, BufReader, Read};
 
 use flate2::{Decompress, DecompressError, FlushDecompress, Status};
 use zstd::stream::raw::{Decoder, Operation as _};
 
 use crate::format::form::Compression;
-use crate::format::read;
 use crate::types::{Error, ErrorKind};
 
 /// Compressed bytes asked for at a time.
@@ -23,15 +22,13 @@ const GZIP_WINDOW: u8 = 15;
 
 /// A gzip or zstd stream, decompressed as it is read.
 pub struct Decompressor<R> {
-    input: R,
+    input: BufReader<R>,
     engine: Engine,
+    /// The compression's name.
+    format: &'static str,
     place: Place,
     /// What is wrong behind all that was handed out.
     damage: Option<String>,
-    buffer: Box<[u8]>,
-    from: usize,
-    to: usize,
-    input_ended: bool,
 }
 
 enum Engine {
@@ -60,9 +57,7 @@ const BLOCK_HEADER: usize = 3;
 /// Where in the stream the next byte stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Place {
-    /// In front of the first member or frame: something has to come.
-    Start,
-    /// In a member or frame.
+    /// In a member or frame, or in front of the first: something has to come.
     Inside,
     /// Behind one: another may come.
     Between,
@@ -89,69 +84,60 @@ impl<R: Read> Decompressor<R> {
     /// No memory for the decompressor.
     pub fn new(compression: Compression, input: R) -> io::Result<Self> {
         let engine = match compression {
-            Compression::Gzip => Engine::Gzip(Box::new(new_gzip())),
+            Compression::Gzip => Engine::Gzip(new_gzip()),
             Compression::Zstd => Engine::Zstd(BlockByBlock::new()?),
         };
         Ok(Self {
-            input,
+            input: BufReader::with_capacity(CHUNK, input),
             engine,
-            place: Place::Start,
+            format: compression.name(),
+            place: Place::Inside,
             damage: None,
-            buffer: vec![0; CHUNK].into_boxed_slice(),
-            from: 0,
-            to: 0,
-            input_ended: false,
         })
     }
 
-    fn fill(&mut self) -> io::Result<()> {
-        if self.from < self.to || self.input_ended {
-            return Ok(());
-        }
-        self.from = 0;
-        self.to = 0;
-        self.to = read(&mut self.input, &mut self.buffer)?;
-        self.input_ended = self.to == 0;
-        Ok(())
-    }
-
-    fn cut(&self) -> io::Error {
-        let format = self.engine.name();
-        let kind = ErrorKind::CutStream { format, rows: 0 };
-        io::Error::new(io::ErrorKind::UnexpectedEof, Error::new(kind))
-    }
-
-    fn corrupt(&mut self, found: &str) -> io::Error {
+    fn corrupt(&mut self, found: impl Into<String>) -> io::Error {
         self.place = Place::Failed;
-        let kind = ErrorKind::Corrupt {
-            format: self.engine.name(),
-            found: found.to_owned(),
-        };
-        io::Error::new(io::ErrorKind::InvalidData, Error::new(kind))
+        let (format, found) = (self.format, found.into());
+        let error = Error::new(ErrorKind::Corrupt { format, found });
+        io::Error::new(io::ErrorKind::InvalidData, error)
     }
 
     /// Passes over the bytes between members; true where another begins.
     fn begins_another(&mut self) -> io::Result<bool> {
         loop {
-            self.fill()?;
-            let waiting = &self.buffer[self.from..self.to];
+            let waiting = waiting(&mut self.input)?;
             let Some(&first) = waiting.first() else {
                 return Ok(false);
             };
-            let is_gzip = matches!(self.engine, Engine::Gzip(_));
-            if is_gzip && first == 0 {
+            let Engine::Gzip(engine) = &mut self.engine else {
+                return Ok(true);
+            };
+            if first == 0 {
                 let zeros = waiting.iter().take_while(|&&byte| byte == 0).count();
-                self.from += zeros;
+                self.input.consume(zeros);
                 self.place = Place::Padding;
-            } else if is_gzip && (self.place == Place::Padding || first != 0x1f) {
+            } else if self.place == Place::Padding || first != 0x1f {
                 return Err(self.corrupt("bytes behind its end"));
             } else {
-                self.engine.restart();
-                self.place = Place::Inside;
+                // `reset` knows raw and zlib streams only.
+                *engine = new_gzip();
                 return Ok(true);
             }
         }
     }
+}
+
+/// The bytes that were read and not used yet; none at the end of the input.
+fn waiting<R: Read>(input: &mut BufReader<R>) -> io::Result<&[u8]> {
+    while input.buffer().is_empty() {
+        match input.fill_buf() {
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+            Ok(_) => break,
+        }
+    }
+    Ok(input.buffer())
 }
 
 impl<R: Read> Read for Decompressor<R> {
@@ -161,7 +147,7 @@ impl<R: Read> Read for Decompressor<R> {
         }
         loop {
             if let Some(found) = self.damage.take() {
-                return Err(self.corrupt(&found));
+                return Err(self.corrupt(found));
             }
             match self.place {
                 Place::Failed => return Err(self.corrupt("nothing counts behind the damage")),
@@ -170,47 +156,34 @@ impl<R: Read> Read for Decompressor<R> {
                         return Ok(0);
                     }
                 }
-                Place::Start | Place::Inside => {}
+                Place::Inside => {}
             }
-            self.fill()?;
-            self.place = Place::Inside;
-            let step = self.engine.step(&self.buffer[self.from..self.to], out);
-            self.from += step.read;
+            let waiting = waiting(&mut self.input)?;
+            let step = self.engine.step(waiting, out);
+            let left = waiting.len() - step.read;
+            self.input.consume(step.read);
             self.damage = step.damage;
-            if step.ended {
-                self.place = Place::Between;
-            }
+            self.place = if step.ended {
+                Place::Between
+            } else {
+                Place::Inside
+            };
             if step.written > 0 {
                 return Ok(step.written);
             }
             if !step.ended && step.read == 0 && self.damage.is_none() {
-                if self.input_ended {
-                    return Err(self.cut());
-                }
-                if self.from < self.to {
+                if left > 0 {
                     return Err(self.corrupt("bytes that lead nowhere"));
                 }
+                let (format, rows) = (self.format, 0);
+                let error = Error::new(ErrorKind::CutStream { format, rows });
+                return Err(io::Error::new(io::ErrorKind::UnexpectedEof, error));
             }
         }
     }
 }
 
 impl Engine {
-    fn name(&self) -> &'static str {
-        match self {
-            Self::Gzip(_) => Compression::Gzip.name(),
-            Self::Zstd(_) => Compression::Zstd.name(),
-        }
-    }
-
-    /// Gets ready for the next member; zstd does so by itself.
-    fn restart(&mut self) {
-        if let Self::Gzip(engine) = self {
-            // `reset` knows raw and zlib streams only.
-            **engine = new_gzip();
-        }
-    }
-
     fn step(&mut self, input: &[u8], output: &mut [u8]) -> Step {
         match self {
             Self::Gzip(engine) => {
@@ -283,6 +256,6 @@ fn words(error: &DecompressError) -> &'static str {
     }
 }
 
-fn new_gzip() -> Decompress {
-    Decompress::new_gzip(GZIP_WINDOW)
+fn new_gzip() -> Box<Decompress> {
+    Box::new(Decompress::new_gzip(GZIP_WINDOW))
 }

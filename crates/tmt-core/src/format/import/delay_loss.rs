@@ -97,38 +97,25 @@ impl Importer for Format {
         if given.has(LOSS) {
             settings.assume(LOST, "1", "1 means lost", note);
         }
-        let typed = given.get(PROPAGATION);
-        let mut reading = Reading {
-            interval: given.get(INTERVAL).unwrap_or(Span::MAX),
-            unit: settings.get(DELAY_UNIT).unwrap_or(Unit::Nanoseconds),
-            round_trip: given.has(ROUND_TRIP),
-            lost: if settings.text(LOST) == Some("0") {
-                b'0'
-            } else {
-                b'1'
-            },
-            propagation: typed.unwrap_or(Span::ZERO),
-            decode_delay: if has_delay {
-                Span::ZERO
-            } else {
-                decode_delay(&mut settings, note)
-            },
-        };
-        if has_delay && typed.is_none() {
-            reading.propagation = smallest_delay(given, files, reading)?;
-            settings.set(PROPAGATION, reading.propagation.to_string());
+        let typed = given.get::<Span>(PROPAGATION);
+        if !has_delay {
+            decode_delay(&mut settings, note);
+        } else if typed.is_none() {
+            let smallest = smallest_delay(&settings, files)?;
+            settings.set(PROPAGATION, smallest.to_string());
         }
 
-        let propagation = reading.propagation;
         let mut head = Metadata::new();
         if let Some(lldu) = given.get::<Bytes>(LLDU) {
             head.set("lldu_bytes", lldu.0.to_string());
-            if let Some(rate) = rate_bps(lldu, 1, reading.interval) {
+            let interval = given.get(INTERVAL).unwrap_or(Span::MAX);
+            if let Some(rate) = rate_bps(lldu, 1, interval) {
                 head.set("rate_bps", rate.to_string());
             }
         }
-        tell_rtt(&mut head, given, has_delay.then_some(propagation), note);
-        if has_delay {
+        let propagation = settings.get::<Span>(PROPAGATION);
+        tell_rtt(&mut head, given, propagation, note);
+        if let Some(propagation) = propagation {
             let nanos = propagation.as_nanos();
             head.set("propagation_removed_ns", nanos.to_string());
             let how = match typed {
@@ -139,10 +126,10 @@ impl Importer for Format {
                 "propagation {propagation} ({how}) is taken off every delay"
             ));
         }
-        if reading.round_trip {
+        if given.has(ROUND_TRIP) {
             head.set("one_way_delay", "half of the measured round trip");
         }
-        let slots = Box::new(open_pair(given, files, reading)?);
+        let slots = Box::new(DelayLoss::open(&settings, files)?);
         Ok(Import {
             head,
             settings,
@@ -151,50 +138,16 @@ impl Importer for Format {
     }
 }
 
-/// How the numbers of the files are meant.
-#[derive(Debug, Clone, Copy)]
-pub struct Reading {
-    /// Time between two packets.
-    pub interval: Span,
-    /// Unit of the delays.
-    pub unit: Unit,
-    /// Whether the delays are round trips, of which half is taken.
-    pub round_trip: bool,
-    /// The digit that says lost, `0` or `1`.
-    pub lost: u8,
-    /// Propagation P that is taken off every delay.
-    pub propagation: Span,
-    /// Delay given to received packets where there is no file of delays.
-    pub decode_delay: Span,
-}
-
-fn open_pair(
-    given: &Given,
-    files: &mut dyn Files,
-    reading: Reading,
-) -> Result<DelayLoss<Box<dyn BufRead + Send>>> {
-    let mut open = |key| {
-        let given = given.has(key).then(|| files.open(key));
-        let opened = given.transpose();
-        opened.map_err(|error| Error::from(error).of_input(key))
-    };
-    Ok(DelayLoss::new(open(DELAY)?, open(LOSS)?, reading))
-}
-
 /// The first of two passes: the smallest one-way delay of a received packet.
-fn smallest_delay(
-    given: &Given,
-    files: &mut dyn Files,
-    reading: Reading,
-) -> Result<Span, ImportError> {
-    let is_pipe = |key: &&'static str| given.has(key) && !files.can_reopen(key);
+fn smallest_delay(settings: &Given, files: &mut dyn Files) -> Result<Span, ImportError> {
+    let is_pipe = |key: &&'static str| settings.has(key) && !files.can_reopen(key);
     if [DELAY, LOSS].iter().any(is_pipe) {
         let refusal = format!(
             "`{PROPAGATION}` min reads the input twice, and a pipe cannot be: expected `{PROPAGATION}` with a duration"
         );
         return Err(ImportError::Refused(refusal));
     }
-    let mut pair = open_pair(given, files, reading)?;
+    let mut pair = DelayLoss::open(settings, files)?;
     while pair.next_slot()?.is_some() {}
     Ok(pair.smallest.ok_or_else(|| {
         let kind = ErrorKind::format(
@@ -205,12 +158,21 @@ fn smallest_delay(
     })?)
 }
 
+type File = Lines<Box<dyn BufRead + Send>>;
+
 /// The slots of a pair; at least one of the two files is there.
-#[derive(Debug)]
-pub struct DelayLoss<R> {
-    delay: Option<Lines<R>>,
-    loss: Option<Lines<R>>,
-    reading: Reading,
+struct DelayLoss {
+    delay: Option<File>,
+    loss: Option<File>,
+    interval: Span,
+    unit: Unit,
+    round_trip: bool,
+    /// The digit that says lost.
+    lost_digit: u8,
+    /// Taken off every delay.
+    propagation: Span,
+    /// Delay of received packets where there is no file of delays.
+    decode_delay: Span,
     packets: u64,
     lost: u64,
     /// Delay line of the packet before, to know a repeat.
@@ -221,13 +183,23 @@ pub struct DelayLoss<R> {
     smallest: Option<Span>,
 }
 
-impl<R: BufRead + Send> DelayLoss<R> {
-    /// Reads `delay` and `loss` side by side.
-    pub fn new(delay: Option<R>, loss: Option<R>, reading: Reading) -> Self {
-        Self {
+impl DelayLoss {
+    /// Opens the files that were given; the numbers in them are meant as `settings` say.
+    fn open(settings: &Given, files: &mut dyn Files) -> Result<Self> {
+        let mut open = |key| {
+            let opened = settings.has(key).then(|| files.open(key)).transpose();
+            opened.map_err(|error| Error::from(error).of_input(key))
+        };
+        let (delay, loss) = (open(DELAY)?, open(LOSS)?);
+        Ok(Self {
             delay: delay.map(Lines::new),
             loss: loss.map(Lines::new),
-            reading,
+            interval: settings.get(INTERVAL).unwrap_or(Span::MAX),
+            unit: settings.get(DELAY_UNIT).unwrap_or(Unit::Nanoseconds),
+            round_trip: settings.has(ROUND_TRIP),
+            lost_digit: b'1' - u8::from(settings.text(LOST) == Some("0")),
+            propagation: settings.get(PROPAGATION).unwrap_or(Span::ZERO),
+            decode_delay: settings.get(DECODE_DELAY.name).unwrap_or(Span::MAX),
             packets: 0,
             lost: 0,
             before: Vec::new(),
@@ -235,91 +207,90 @@ impl<R: BufRead + Send> DelayLoss<R> {
             repeats: 0,
             raised: 0,
             smallest: None,
-        }
+        })
     }
 
-    fn count_lost(&mut self) {
-        self.lost += 1;
-        if let Some(lines) = &self.delay {
-            let text = lines.text();
-            let no_delay = text.is_empty() || text == b"0" || !text[0].is_ascii_digit();
-            self.fillers += u64::from(!no_delay);
-            self.repeats += u64::from(!no_delay && text == self.before);
+    /// Whether the next packet was lost; `None` at the end.
+    fn next_loss(&mut self) -> Result<Option<bool>> {
+        const EXPECTED: &str = "0 or 1";
+        let Some(lines) = &mut self.loss else {
+            return Ok(Some(false));
+        };
+        if !advance_value(lines, EXPECTED)? {
+            return Ok(None);
         }
-    }
-
-    fn take_off_propagation(&mut self, delay: Span) -> Span {
-        let rest = delay.saturating_sub(self.reading.propagation);
-        if rest.is_zero() {
-            self.raised += u64::from(delay < self.reading.propagation);
-            return Span::from_nanos(1).unwrap_or(Span::MAX);
-        }
-        rest
-    }
-
-    /// The losses have ended: so must the delays.
-    fn end_of_losses(&mut self) -> Result<Option<Slot>> {
-        if let Some(delays) = &mut self.delay {
-            while delays.advance().map_err(|e| e.of_input(DELAY))? {
-                if !delays.text().is_empty() {
-                    let kind = ErrorKind::format(
-                        format!("delay {}", delays.line()),
-                        format!("{} delays, as many as there are losses", self.packets),
-                    );
-                    return Err(delays.error(kind).of_input(DELAY));
-                }
+        match lines.text() {
+            [digit @ (b'0' | b'1')] => Ok(Some(*digit == self.lost_digit)),
+            other => {
+                let found = format!("'{}'", shown(other));
+                Err(lines.error(ErrorKind::format(found, EXPECTED)))
             }
         }
-        Ok(None)
+    }
+
+    /// The next packet's delay, one way and without propagation, zero where it was lost; `None` at the end.
+    fn next_delay(&mut self, loss: Option<bool>) -> Result<Option<Span>> {
+        let Some(lines) = &mut self.delay else {
+            return Ok(match loss {
+                Some(true) => Some(Span::ZERO),
+                Some(false) => Some(self.decode_delay),
+                None => None,
+            });
+        };
+        if self.loss.is_none() {
+            if !advance_value(lines, "a delay")? {
+                return Ok(None);
+            }
+        } else if loss.is_none() {
+            // The losses have ended: so must the delays.
+            while lines.advance()? {
+                if !lines.text().is_empty() {
+                    let found = format!("delay {}", lines.line());
+                    let expected = format!("{} delays, as many as there are losses", self.packets);
+                    return Err(lines.error(ErrorKind::format(found, expected)));
+                }
+            }
+            return Ok(None);
+        } else if !lines.advance()? {
+            let found = format!("{} delays", lines.line());
+            return Err(lines.error(ErrorKind::format(found, "as many as there are losses")));
+        }
+        let text = lines.text();
+        if loss == Some(true) {
+            // A lost packet may have anything for a delay.
+            let is_filler = text != b"0" && text.first().is_some_and(u8::is_ascii_digit);
+            self.fillers += u64::from(is_filler);
+            self.repeats += u64::from(is_filler && text == self.before);
+            return Ok(Some(Span::ZERO));
+        }
+        let nanos = lines.nanos("delay", self.unit)?;
+        let nanos = if self.round_trip { nanos / 2 } else { nanos };
+        let delay = Span::from_nanos(nanos).unwrap_or(Span::MAX);
+        self.before.clear();
+        self.before.extend_from_slice(text);
+        self.smallest = Some(self.smallest.map_or(delay, |smallest| smallest.min(delay)));
+        self.raised += u64::from(delay < self.propagation);
+        let nanos = delay.saturating_sub(self.propagation).as_nanos().max(1);
+        Ok(Span::from_nanos(nanos))
     }
 }
 
-impl<R: BufRead + Send> Slots for DelayLoss<R> {
+impl Slots for DelayLoss {
     fn next_slot(&mut self) -> Result<Option<Slot>> {
-        let loss = match &mut self.loss {
-            Some(lines) => next_loss(lines, self.reading.lost).map_err(|e| e.of_input(LOSS))?,
-            None => None,
+        let loss = self.next_loss().map_err(|error| error.of_input(LOSS))?;
+        let delay = self.next_delay(loss);
+        let Some(delay) = delay.map_err(|error| error.of_input(DELAY))? else {
+            return Ok(None);
         };
-        if self.loss.is_some() && loss.is_none() {
-            return self.end_of_losses();
-        }
-        let lost = loss == Some(true);
-        let delay = match &mut self.delay {
-            Some(lines) => {
-                match next_delay(lines, &self.reading, lost, self.loss.is_some())
-                    .map_err(|e| e.of_input(DELAY))?
-                {
-                    Some(delay) => delay,
-                    None => return Ok(None),
-                }
-            }
-            None => self.reading.decode_delay,
-        };
-        let found = |sum| Error::new(ErrorKind::SumTooLarge { sum });
-        let tx_time = self
-            .reading
-            .interval
-            .checked_mul(self.packets)
-            .and_then(|t| Time::ZERO.checked_add(t));
-        let tx_time = tx_time.ok_or_else(|| found("packet number × interval"))?;
+        let too_large = |sum| Error::new(ErrorKind::SumTooLarge { sum });
+        let tx_time = self.interval.checked_mul(self.packets);
+        let tx_time = tx_time
+            .and_then(|since| Time::ZERO.checked_add(since))
+            .ok_or_else(|| too_large("packet number × interval"))?;
         self.packets += 1;
-        if lost {
-            self.count_lost();
-            return Ok(Some(Slot::erased(tx_time)));
-        }
-        if let Some(lines) = &self.delay {
-            self.before.clear();
-            self.before.extend_from_slice(lines.text());
-            self.smallest = Some(self.smallest.map_or(delay, |smallest| smallest.min(delay)));
-        }
-        let decode_delay = if self.delay.is_some() {
-            self.take_off_propagation(delay)
-        } else {
-            delay
-        };
-        Slot::new(tx_time, decode_delay)
-            .map(Some)
-            .ok_or_else(|| found("send time + delay"))
+        self.lost += u64::from(loss == Some(true));
+        let slot = Slot::new(tx_time, delay);
+        slot.map(Some).ok_or_else(|| too_large("send time + delay"))
     }
 
     fn findings(&self) -> Vec<String> {
@@ -335,14 +306,14 @@ impl<R: BufRead + Send> Slots for DelayLoss<R> {
             if self.raised > 0 {
                 findings.push(format!(
                     "{DELAY}: {} delays are below the propagation of {}; each was taken as 1 ns",
-                    self.raised, self.reading.propagation
+                    self.raised, self.propagation
                 ));
             }
         }
         if let Some(lines) = &self.loss {
             findings.extend(lines.finding(LOSS));
             if self.lost * 2 > self.packets {
-                let as_read = self.reading.lost - b'0';
+                let as_read = self.lost_digit - b'0';
                 findings.push(format!(
                     "{LOSS}: {} of {} packets are lost where {as_read} means lost; perhaps {} means lost in this file (`{LOST}`)",
                     self.lost,
@@ -356,7 +327,7 @@ impl<R: BufRead + Send> Slots for DelayLoss<R> {
 }
 
 /// Skips blank lines at the end of a file; anywhere else they are an error. False at the end.
-fn advance_value<R: BufRead>(lines: &mut Lines<R>, expected: &str) -> Result<bool> {
+fn advance_value(lines: &mut File, expected: &str) -> Result<bool> {
     if !lines.advance()? {
         return Ok(false);
     }
@@ -372,67 +343,50 @@ fn advance_value<R: BufRead>(lines: &mut Lines<R>, expected: &str) -> Result<boo
     Ok(false)
 }
 
-/// Whether the next packet was lost; `None` at the end.
-fn next_loss<R: BufRead>(lines: &mut Lines<R>, lost: u8) -> Result<Option<bool>> {
-    const EXPECTED: &str = "0 or 1";
-    if !advance_value(lines, EXPECTED)? {
-        return Ok(None);
-    }
-    match lines.text() {
-        [digit @ (b'0' | b'1')] => Ok(Some(*digit == lost)),
-        other => {
-            let found = format!("'{}'", shown(other));
-            Err(lines.error(ErrorKind::format(found, EXPECTED)))
-        }
-    }
-}
-
-/// The next packet's delay, one way; `None` at the end.
-fn next_delay<R: BufRead>(
-    lines: &mut Lines<R>,
-    reading: &Reading,
-    lost: bool,
-    has_loss: bool,
-) -> Result<Option<Span>> {
-    if has_loss {
-        // The losses say that there is a packet; a lost one may have anything for a delay.
-        if !lines.advance()? {
-            let found = format!("{} delays", lines.line());
-            let expected = "as many as there are losses".to_owned();
-            return Err(lines.error(ErrorKind::format(found, expected)));
-        }
-        if lost {
-            return Ok(Some(Span::ZERO));
-        }
-    } else if !advance_value(lines, "a delay")? {
-        return Ok(None);
-    }
-    let nanos = lines.nanos("delay", reading.unit)?;
-    let nanos = if reading.round_trip { nanos / 2 } else { nanos };
-    Ok(Some(Span::from_nanos(nanos).unwrap_or(Span::MAX)))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn reading() -> Reading {
-        Reading {
-            interval: Span::from_millis(10),
-            unit: Unit::Nanoseconds,
-            round_trip: false,
-            lost: b'1',
-            propagation: Span::from_nanos(100).unwrap(),
-            decode_delay: Span::from_nanos(1).unwrap(),
+    /// What was given beside the interval and a propagation of 100 ns.
+    fn settings(more: &[(&'static str, &str)]) -> Given {
+        let mut given = Given::default();
+        for (key, value) in [
+            (INTERVAL, "10ms"),
+            (PROPAGATION, "100ns"),
+            (DECODE_DELAY.name, "1ns"),
+        ] {
+            given.set(key, value);
+        }
+        for (key, value) in more {
+            given.set(key, *value);
+        }
+        given
+    }
+
+    struct Texts(Option<&'static str>, Option<&'static str>);
+
+    impl Files for Texts {
+        fn open(&mut self, key: &'static str) -> std::io::Result<Box<dyn BufRead + Send>> {
+            let text = if key == DELAY { self.0 } else { self.1 };
+            Ok(Box::new(text.unwrap().as_bytes()))
+        }
+
+        fn can_reopen(&self, _: &'static str) -> bool {
+            true
         }
     }
 
     fn convert(
-        delay: Option<&str>,
-        loss: Option<&str>,
-        reading: Reading,
+        delay: Option<&'static str>,
+        loss: Option<&'static str>,
+        mut settings: Given,
     ) -> Result<(Vec<u64>, Vec<String>)> {
-        let mut pair = DelayLoss::new(delay.map(str::as_bytes), loss.map(str::as_bytes), reading);
+        for (key, text) in [(DELAY, delay), (LOSS, loss)] {
+            if text.is_some() {
+                settings.set(key, "");
+            }
+        }
+        let mut pair = DelayLoss::open(&settings, &mut Texts(delay, loss))?;
         let mut delays = Vec::new();
         while let Some(slot) = pair.next_slot()? {
             delays.push(slot.decode_delay().as_nanos());
@@ -445,7 +399,7 @@ mod tests {
         let (delays, _) = convert(
             Some("350\n350\n90\n100\n"),
             Some("0\r\n1\r\n0\r\n0\r\n"),
-            reading(),
+            settings(&[]),
         )
         .unwrap();
         assert_eq!(delays, [250, 0, 1, 1]);
@@ -453,8 +407,12 @@ mod tests {
 
     #[test]
     fn crlf_fillers_and_low_delays_are_reported() {
-        let (_, findings) =
-            convert(Some("350\n350\n90\n"), Some("0\r\n1\r\n0\r\n"), reading()).unwrap();
+        let (_, findings) = convert(
+            Some("350\n350\n90\n"),
+            Some("0\r\n1\r\n0\r\n"),
+            settings(&[]),
+        )
+        .unwrap();
         let texts = findings;
         assert!(
             texts[0].contains("1 lost packets carry a filler delay (1 repeat"),
@@ -466,38 +424,27 @@ mod tests {
 
     #[test]
     fn a_mostly_lost_file_raises_the_question_of_polarity() {
-        let (_, findings) = convert(None, Some("1\n1\n0\n"), reading()).unwrap();
+        let (_, findings) = convert(None, Some("1\n1\n0\n"), settings(&[])).unwrap();
         assert!(findings[0].contains("perhaps 0 means lost"), "{findings:?}");
-        let (delays, findings) = convert(
-            None,
-            Some("1\n1\n0\n"),
-            Reading {
-                lost: b'0',
-                ..reading()
-            },
-        )
-        .unwrap();
+        let (delays, findings) =
+            convert(None, Some("1\n1\n0\n"), settings(&[(LOST, "0")])).unwrap();
         assert_eq!((delays, findings), (vec![1, 1, 0], vec![]));
     }
 
     #[test]
     fn a_lost_packet_may_hold_anything_for_a_delay() {
-        let (delays, _) =
-            convert(Some("200\n\nnan\n300\n"), Some("0\n1\n1\n0\n\n"), reading()).unwrap();
+        let (delays, _) = convert(
+            Some("200\n\nnan\n300\n"),
+            Some("0\n1\n1\n0\n\n"),
+            settings(&[]),
+        )
+        .unwrap();
         assert_eq!(delays, [100, 0, 0, 200]);
     }
 
     #[test]
     fn round_trips_are_halved() {
-        let (delays, _) = convert(
-            Some("1000\n"),
-            None,
-            Reading {
-                round_trip: true,
-                ..reading()
-            },
-        )
-        .unwrap();
+        let (delays, _) = convert(Some("1000\n"), None, settings(&[(ROUND_TRIP, "")])).unwrap();
         assert_eq!(delays, [400]);
     }
 
@@ -512,10 +459,10 @@ mod tests {
             ("1\n1\n1\n", "0\n\n0\n"),
         ] {
             assert!(
-                convert(Some(delay), Some(loss), reading()).is_err(),
+                convert(Some(delay), Some(loss), settings(&[])).is_err(),
                 "{delay:?} {loss:?}"
             );
         }
-        assert!(convert(Some("1\n\n2\n"), None, reading()).is_err());
+        assert!(convert(Some("1\n\n2\n"), None, settings(&[])).is_err());
     }
 }

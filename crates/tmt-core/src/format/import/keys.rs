@@ -1,6 +1,7 @@
 //! What importers take: keys by their names, each with what is given for it and when.
 
 use std::collections::BTreeMap;
+use std::fmt::Display;
 use std::str::FromStr;
 
 use crate::types::{Bytes, Span};
@@ -76,26 +77,30 @@ impl Key {
     /// # Errors
     /// What was expected instead.
     pub fn read(&self, text: &str) -> Result<String, String> {
-        let duration = || text.parse().map_err(|error| format!("{error}"));
-        let canonical = match self.takes {
-            Takes::Input | Takes::File | Takes::Switch => text.to_owned(),
-            Takes::Duration => duration().map(|span: Span| span.to_string())?,
-            Takes::Period => match duration()? {
-                Span::ZERO => return Err("expected more than 0s".to_owned()),
-                span => span.to_string(),
-            },
-            Takes::DurationOr(word) if text == word => text.to_owned(),
-            Takes::DurationOr(word) => duration()
-                .map(|span| span.to_string())
-                .map_err(|error| format!("{error}, or '{word}'"))?,
-            Takes::Size => match text.parse().map_err(|error| format!("{error}"))? {
-                Bytes(0) => return Err("expected more than 0B".to_owned()),
-                size => size.to_string(),
-            },
-            Takes::OneOf(words) if words.contains(&text) => text.to_owned(),
-            Takes::OneOf(words) => return Err(format!("expected one of {}", words.join(", "))),
-        };
-        Ok(canonical)
+        match self.takes {
+            Takes::Input | Takes::File | Takes::Switch => Ok(text.to_owned()),
+            Takes::Duration => canonical::<Span>(text, None),
+            Takes::Period => canonical(text, Some(Span::ZERO)),
+            Takes::DurationOr(word) if text == word => Ok(text.to_owned()),
+            Takes::DurationOr(word) => {
+                canonical::<Span>(text, None).map_err(|error| format!("{error}, or '{word}'"))
+            }
+            Takes::Size => canonical(text, Some(Bytes(0))),
+            Takes::OneOf(words) if words.contains(&text) => Ok(text.to_owned()),
+            Takes::OneOf(words) => Err(format!("expected one of {}", words.join(", "))),
+        }
+    }
+}
+
+/// A quantity in its canonical form, if it is more than `least`.
+fn canonical<T>(text: &str, least: Option<T>) -> Result<String, String>
+where
+    T: FromStr<Err: Display> + Display + PartialEq,
+{
+    let value: T = text.parse().map_err(|error| format!("{error}"))?;
+    match least {
+        Some(least) if value == least => Err(format!("expected more than {least}")),
+        _ => Ok(value.to_string()),
     }
 }
 

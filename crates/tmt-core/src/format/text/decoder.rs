@@ -7,7 +7,7 @@
 //! `tests/text_pieces.rs` say so).
 
 use super::LONGEST_LINE;
-use super::layout::{FirstLine, Layout};
+use super::layout::Layout;
 use super::parser::{RowParser, comment, is_comment};
 use crate::format::batch::{Flaw, Piece, Rows, Tail};
 use crate::format::unit::Unit;
@@ -79,16 +79,9 @@ impl Decoder {
             };
             let (line, rest) = bytes.split_at(length);
             bytes = &rest[1..];
-            if self.carry.is_empty() {
-                self.take_line(line, out)?;
-            } else {
-                self.keep(line)?;
-                let line = std::mem::take(&mut self.carry);
-                let taken = self.take_line(&line, out);
-                self.carry = line;
-                self.carry.clear();
-                taken?;
-            }
+            self.keep(line)?;
+            let line = self.take_carry();
+            self.take_line(&line, out)?;
         }
         let whole = memchr::memrchr(b'\n', bytes).map_or(0, |last| last + 1);
         if let Some(parser) = self.parser {
@@ -128,29 +121,22 @@ impl Decoder {
             rows.stand_behind(self.rows);
         }
         let refused = self.judge(piece, lines, rows);
-        let refused = refused.map_err(|(taken, error)| {
+        if let Err((taken, _)) = &refused {
             rows.truncate(start + taken);
-            error
-        });
+        }
         if let Some(last) = rows.slots[start..].last() {
             self.rows += (rows.slots.len() - start) as u64;
             self.previous = last.tx_time();
             self.last_row_line = rows.line(rows.slots.len() - 1);
         }
         self.line += lines;
-        refused
+        refused.map_err(|(_, error)| error)
     }
 
     /// Rows read so far.
     #[must_use]
     pub fn rows(&self) -> u64 {
         self.rows
-    }
-
-    /// Whether everything in front of the first row has been read.
-    #[must_use]
-    pub fn head_is_read(&self) -> bool {
-        self.parser.is_some()
     }
 
     /// The head; empty where the text has none, or where it has not been read yet.
@@ -175,7 +161,7 @@ impl Decoder {
     /// # Errors
     /// A last line that cannot be read, a text without rows, a head without its end line.
     pub fn finish(&mut self, out: &mut Rows) -> Result<Tail> {
-        let last = std::mem::take(&mut self.carry);
+        let last = self.take_carry();
         if !last.is_empty() {
             self.take_last_line(&last, out)?;
         }
@@ -293,13 +279,9 @@ impl Decoder {
             parser.parse(line, out);
             return self.absorb(out);
         }
-        if line.len() > LONGEST_LINE {
-            return Err(too_long(self.line));
-        }
-        let line = if self.line == 1 {
-            line.strip_prefix(b"\xef\xbb\xbf").unwrap_or(line)
-        } else {
-            line
+        let line = match line.strip_prefix(b"\xef\xbb\xbf") {
+            Some(behind) if self.line == 1 => behind,
+            _ => line,
         };
         // A carriage return in front of the LF; what parses rows takes it off itself.
         let text = line.strip_suffix(b"\r").unwrap_or(line);
@@ -307,18 +289,14 @@ impl Decoder {
             self.take_head_comment(text)?;
         } else if !text.trim_ascii_start().is_empty() {
             self.close_head()?;
-            let (first, layout) = match Layout::of(text) {
-                Ok(FirstLine::Header(layout)) => (&[][..], layout),
-                Ok(FirstLine::Row(layout)) => (line, layout),
-                Err((column, kind)) => {
-                    return Err(Error::at(kind, Position::of_line(self.line, column as u64)));
-                }
-            };
-            let Options { unit, attempts, .. } = self.options;
-            let parser = RowParser::new(layout, unit, attempts, self.has_head);
+            let (mut layout, is_header) = Layout::of(text).map_err(|(column, kind)| {
+                Error::at(kind, Position::of_line(self.line, column as u64))
+            })?;
+            layout.places[2] = layout.places[2].filter(|_| self.options.attempts);
+            let parser = RowParser::new(layout, self.options.unit, self.has_head);
             self.parser = Some(parser);
-            if !first.is_empty() {
-                parser.parse(first, out);
+            if !is_header {
+                parser.parse(line, out);
                 return self.absorb(out);
             }
         }

@@ -1,12 +1,12 @@
 //! Canonical text: seconds with nine decimals, LF, the head in front and the end line behind.
 //!
-//! [`slot`] and [`lldu`] say what one row is; [`slots`] and [`lldus`] write many at once. Those share their
-//! whole seconds, so that text is kept; the nine digits behind the point are formatted again in every row,
-//! which is cheaper than asking whether they are the same. A row is put together in words of fixed size,
-//! each of which covers what the one before wrote too much, and many rows are copied out together.
+//! Neighbours share their whole seconds and often their delay, so that text is kept; other digits behind
+//! the point are formatted in every row. A row is put together in words of fixed size, each of which covers
+//! what the one before wrote too much, and many rows are copied out together.
 
 use super::swar::nine_digits;
-use crate::types::{EndLine, Lldu, Metadata, NANOS_PER_SECOND, Slot, Span};
+use crate::format::columnar::{NAMES, Row};
+use crate::types::{EndLine, Lldu, Metadata, NANOS_PER_SECOND, Slot};
 
 /// Bytes after which what was put together is copied out; a power of two.
 const BLOCK: usize = 1 << 12;
@@ -28,30 +28,38 @@ pub fn head(metadata: &Metadata, out: &mut Vec<u8>) {
 
 /// Appends the header of a PHY trace.
 pub fn trace_header(out: &mut Vec<u8>) {
-    out.extend_from_slice(b"tx_time,decode_delay\n");
+    header::<Slot>(out);
 }
 
 /// Appends the header of a link-layer timeline.
 pub fn timeline_header(out: &mut Vec<u8>) {
-    out.extend_from_slice(b"tx_time,decode_delay,attempts\n");
+    header::<Lldu>(out);
+}
+
+/// Appends the header of rows `T`.
+pub(crate) fn header<T: Row>(out: &mut Vec<u8>) {
+    let names = &NAMES[..if T::HAS_ATTEMPTS { 3 } else { 2 }];
+    out.extend_from_slice(format!("{}\n", names.join(",")).as_bytes());
 }
 
 /// Appends one row of a PHY trace.
 pub fn slot(slot: &Slot, out: &mut Vec<u8>) {
-    seconds(slot.tx_time().as_nanos(), out);
-    out.push(b',');
-    delay(slot.decode_delay(), out);
-    out.push(b'\n');
+    rows(std::slice::from_ref(slot), out);
 }
 
 /// Appends one row of a link-layer timeline.
 pub fn lldu(lldu: &Lldu, out: &mut Vec<u8>) {
-    seconds(lldu.tx_time.as_nanos(), out);
-    out.push(b',');
-    delay(lldu.decode_delay, out);
-    out.push(b',');
-    whole(u64::from(lldu.attempts), out);
-    out.push(b'\n');
+    rows(std::slice::from_ref(lldu), out);
+}
+
+/// Appends rows of a PHY trace.
+pub fn slots(slots: &[Slot], out: &mut Vec<u8>) {
+    rows(slots, out);
+}
+
+/// Appends rows of a link-layer timeline.
+pub fn lldus(lldus: &[Lldu], out: &mut Vec<u8>) {
+    rows(lldus, out);
 }
 
 /// Appends the end line.
@@ -59,179 +67,113 @@ pub fn end(end: &EndLine, out: &mut Vec<u8>) {
     out.extend_from_slice(format!("# end: {end}\n").as_bytes());
 }
 
-fn delay(span: Span, out: &mut Vec<u8>) {
-    if span.is_zero() {
-        out.push(b'0');
-    } else {
-        seconds(span.as_nanos(), out);
-    }
-}
-
 /// Appends `nanos` as seconds with nine decimals.
 pub fn seconds(nanos: u64, out: &mut Vec<u8>) {
     whole(nanos / NANOS_PER_SECOND, out);
-    let mut fraction = *b".000000000";
-    let mut rest = nanos % NANOS_PER_SECOND;
-    let mut at = fraction.len();
-    while rest != 0 {
-        at -= 1;
-        fraction[at] = digit(rest);
-        rest /= 10;
-    }
-    out.extend_from_slice(&fraction);
+    out.push(b'.');
+    let (eight, last) = nine_digits(nanos % NANOS_PER_SECOND);
+    out.extend_from_slice(&eight);
+    out.push(last);
 }
 
 /// Appends `value` in decimal.
-pub(crate) fn whole(mut value: u64, out: &mut Vec<u8>) {
-    let mut digits = [0u8; 20];
-    let mut at = digits.len();
-    loop {
-        at -= 1;
-        digits[at] = digit(value);
-        value /= 10;
-        if value == 0 {
-            break;
+pub(crate) fn whole(value: u64, out: &mut Vec<u8>) {
+    out.extend_from_slice(itoa::Buffer::new().format(value).as_bytes());
+}
+
+/// Appends rows of any kind.
+pub(crate) fn rows<T: Row>(rows: &[T], out: &mut Vec<u8>) {
+    let (mut time, mut delay) = (Seconds::NONE, Seconds::NONE);
+    let mut block = [0; BLOCK + ROW];
+    let mut at = 0;
+    for row in rows {
+        // The mask changes nothing; it is what spares a check.
+        if let Some(window) = block[at & (BLOCK - 1)..].first_chunk_mut() {
+            at += write(row, &mut time, &mut delay, window);
+        }
+        if at >= BLOCK {
+            out.extend_from_slice(&block[..at]);
+            at = 0;
         }
     }
-    out.extend_from_slice(&digits[at..]);
+    out.extend_from_slice(&block[..at]);
 }
 
-fn digit(value: u64) -> u8 {
-    b'0' + (value % 10) as u8
-}
-
-/// Appends rows of a PHY trace, each as [`slot`] does.
-pub fn slots(slots: &[Slot], out: &mut Vec<u8>) {
-    Writer::new().rows(slots, out, |writer, slot, row| {
-        let (time, delay) = (slot.tx_time(), slot.decode_delay());
-        writer.times(time.as_nanos(), delay.as_nanos(), b'\n', row)
-    });
-}
-
-/// Appends rows of a link-layer timeline, each as [`lldu`] does.
-pub fn lldus(lldus: &[Lldu], out: &mut Vec<u8>) {
-    Writer::new().rows(lldus, out, |writer, lldu, row| {
-        let (time, delay) = (lldu.tx_time, lldu.decode_delay);
-        let at = writer.times(time.as_nanos(), delay.as_nanos(), b',', row);
-        if lldu.attempts > 9 {
-            return many_attempts(lldu.attempts, row, at);
-        }
-        put(row, at, [b'0' + (lldu.attempts % 10) as u8, b'\n']);
-        at + 2
-    });
-}
-
-/// What rows share.
-struct Writer {
-    time: Seconds,
-    delay: Seconds,
-    /// The delay of the row before, zero for none, and its digits behind the point.
-    delay_before: u64,
-    digits_before: ([u8; 8], u8),
-}
-
-impl Writer {
-    fn new() -> Self {
-        Self {
-            time: Seconds::NONE,
-            delay: Seconds::NONE,
-            delay_before: 0,
-            digits_before: ([b'0'; 8], b'0'),
-        }
+/// Writes a row, and says how many bytes it is.
+#[expect(
+    clippy::inline_always,
+    reason = "what rows share stays in registers, and there is one caller"
+)]
+#[inline(always)]
+fn write<T: Row>(
+    row: &T,
+    time: &mut Seconds,
+    delay: &mut Seconds,
+    window: &mut [u8; ROW],
+) -> usize {
+    let behind = if T::HAS_ATTEMPTS { b',' } else { b'\n' };
+    let mut at = time.write(row.tx_time().as_nanos(), b',', window, 0);
+    if row.decode_delay().is_zero() {
+        put(window, at, [b'0', behind]);
+        at += 2;
+    } else {
+        at = delay.write(row.decode_delay().as_nanos(), behind, window, at);
     }
-
-    /// Appends `rows`, each by `write`, which says how many bytes it is.
-    #[inline]
-    fn rows<T>(
-        &mut self,
-        rows: &[T],
-        out: &mut Vec<u8>,
-        write: impl Fn(&mut Self, &T, &mut [u8; ROW]) -> usize,
-    ) {
-        let mut block = [0; BLOCK + ROW];
-        let mut at = 0;
-        for row in rows {
-            // The mask changes nothing; it is what spares a check.
-            if let Some(window) = block[at & (BLOCK - 1)..].first_chunk_mut() {
-                at += write(self, row, window);
-            }
-            if at >= BLOCK {
-                out.extend_from_slice(&block[..at]);
-                at = 0;
-            }
-        }
-        out.extend_from_slice(&block[..at]);
+    if !T::HAS_ATTEMPTS {
+        return at;
     }
-
-    /// Writes time, comma, delay and `behind`; says where they end, at 42 or before.
-    #[expect(
-        clippy::inline_always,
-        reason = "what rows share stays in registers, and there is one caller a format"
-    )]
-    #[inline(always)]
-    fn times(&mut self, time: u64, delay: u64, behind: u8, row: &mut [u8; ROW]) -> usize {
-        let fraction = self.time.fraction(time);
-        let at = self.time.write(nine_digits(fraction), b',', row, 0);
-        if delay == 0 {
-            put(row, at, [b'0', behind]);
-            return at + 2;
-        }
-        // Many links have one delay for all that comes through at once.
-        if delay != self.delay_before {
-            let fraction = self.delay.fraction(delay);
-            self.digits_before = nine_digits(fraction);
-            self.delay_before = delay;
-        }
-        self.delay.write(self.digits_before, behind, row, at)
+    let attempts = row.attempts();
+    if attempts > 9 {
+        return many_attempts(attempts, window, at);
     }
+    put(window, at, [b'0' + (attempts % 10) as u8, b'\n']);
+    at + 2
 }
 
-/// Whole seconds as text, the point included.
+/// A time written before, in two parts.
 #[derive(Debug, Clone, Copy)]
 struct Seconds {
-    /// The whole seconds, ns; later than any time where there are none yet.
     nanos: u64,
+    /// Its whole seconds, ns; later than any time where there are none yet.
+    whole: u64,
+    /// Their text, the point included, and its length.
     text: [u8; 16],
     length: usize,
+    /// The nine digits behind the point.
+    digits: ([u8; 8], u8),
 }
 
 impl Seconds {
     const NONE: Self = Self {
-        nanos: u64::MAX - NANOS_PER_SECOND,
+        nanos: u64::MAX,
+        whole: u64::MAX - NANOS_PER_SECOND,
         text: [0; 16],
         length: 0,
+        digits: ([0; 8], 0),
     };
 
-    /// Nanoseconds of `nanos` behind its whole seconds, whose text is kept.
-    #[inline]
-    fn fraction(&mut self, nanos: u64) -> u64 {
-        let fraction = nanos.wrapping_sub(self.nanos);
-        if fraction < NANOS_PER_SECOND {
-            return fraction;
-        }
-        self.keep(nanos);
-        nanos - self.nanos
-    }
-
     #[cold]
-    fn keep(&mut self, nanos: u64) {
-        self.nanos = nanos - nanos % NANOS_PER_SECOND;
+    fn keep_whole(&mut self, nanos: u64) {
+        self.whole = nanos - nanos % NANOS_PER_SECOND;
         // At most ten digits, the point and nine decimals.
         let mut text = Vec::with_capacity(20);
-        seconds(self.nanos, &mut text);
+        seconds(self.whole, &mut text);
         self.length = text.len() - 9;
         self.text[..self.length].copy_from_slice(&text[..self.length]);
     }
 
-    /// Writes the seconds kept, the digits behind them, and `behind`; says where they end.
+    /// Writes `nanos` as seconds, and `behind`; says where they end, at most 21 bytes behind `at`.
     #[inline]
-    fn write(
-        &self,
-        (eight, last): ([u8; 8], u8),
-        behind: u8,
-        row: &mut [u8; ROW],
-        at: usize,
-    ) -> usize {
+    fn write(&mut self, nanos: u64, behind: u8, row: &mut [u8; ROW], at: usize) -> usize {
+        // Many links have one delay for all that comes through at once.
+        if nanos != self.nanos {
+            self.nanos = nanos;
+            if nanos.wrapping_sub(self.whole) >= NANOS_PER_SECOND {
+                self.keep_whole(nanos);
+            }
+            self.digits = nine_digits(nanos - self.whole);
+        }
+        let (eight, last) = self.digits;
         put(row, at, self.text);
         let at = at + self.length;
         put(row, at, eight);
@@ -250,14 +192,11 @@ fn put<const N: usize>(row: &mut [u8; ROW], at: usize, text: [u8; N]) {
 
 /// Writes attempts of more than one digit and the line end at `at`; says where they end.
 #[cold]
-fn many_attempts(mut attempts: u32, row: &mut [u8; ROW], at: usize) -> usize {
-    let end = at + attempts.ilog10() as usize + 1;
-    for byte in row[at..end].iter_mut().rev() {
-        *byte = b'0' + (attempts % 10) as u8;
-        attempts /= 10;
-    }
-    row[end] = b'\n';
-    end + 1
+fn many_attempts(attempts: u32, row: &mut [u8; ROW], at: usize) -> usize {
+    let text = format!("{attempts}\n");
+    let end = at + text.len();
+    row[at..end].copy_from_slice(text.as_bytes());
+    end
 }
 
 #[cfg(test)]
@@ -265,7 +204,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::types::{Fate, Time};
+    use crate::types::{Fate, Span, Time};
 
     /// Times around the corners of their text: neighbours, seconds, and the largest.
     fn nanos() -> impl Strategy<Value = u64> {
@@ -286,7 +225,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn many_rows_are_as_one_after_another(
+        fn rows_are_their_numbers(
             rows in prop::collection::vec((nanos(), nanos(), some_attempts()), 0..300),
             before in prop::collection::vec(any::<u8>(), 0..5),
         ) {
@@ -296,15 +235,22 @@ mod tests {
                 attempts,
                 fate: Fate::Delivered,
             }).collect();
+            let row = |lldu: &Lldu| {
+                let number = |nanos: u64| format!("{}.{:09}", nanos / NANOS_PER_SECOND, nanos % NANOS_PER_SECOND);
+                let delay = lldu.decode_delay.as_nanos();
+                let delay = if delay == 0 { "0".to_owned() } else { number(delay) };
+                format!("{},{delay}", number(lldu.tx_time.as_nanos()))
+            };
             let (mut text, mut expected) = (before.clone(), before.clone());
             super::lldus(&lldus, &mut text);
-            for lldu in &lldus { super::lldu(lldu, &mut expected); }
+            for lldu in &lldus { expected.extend(format!("{},{}\n", row(lldu), lldu.attempts).into_bytes()); }
             prop_assert_eq!(text, expected);
 
+            let is_slot = |lldu: &&Lldu| Slot::new(lldu.tx_time, lldu.decode_delay).is_some();
             let slots: Vec<Slot> = lldus.iter().filter_map(|lldu| Slot::new(lldu.tx_time, lldu.decode_delay)).collect();
             let (mut text, mut expected) = (before.clone(), before);
             super::slots(&slots, &mut text);
-            for slot in &slots { super::slot(slot, &mut expected); }
+            for lldu in lldus.iter().filter(is_slot) { expected.extend(format!("{}\n", row(lldu)).into_bytes()); }
             prop_assert_eq!(text, expected);
         }
     }

@@ -3,12 +3,13 @@
 //! Neighbours are alike, and that is where the speed comes from: they share their whole seconds,
 //! often their delay, and nearly always the lengths of their fields. So what a row looked like is
 //! kept as bytes, and the next one is compared before it is parsed. Whatever is not plain (blanks,
-//! signs, exponents, more decimals than nanoseconds have, a row out of order) is left to the slow
-//! parser, which also finds the words for it.
+//! signs, exponents, more decimals than nanoseconds have, a row out of order) or has other lengths than
+//! the row before is left to the exact parser, which also finds the words for it; from its rows is learned
+//! where digits stand.
 
 use super::LONGEST_LINE;
-use super::layout::{Layout, Separator};
-use super::swar::{Digits, mask, word};
+use super::layout::Layout;
+use super::swar::{Digits, mask};
 use crate::format::batch::Rows;
 use crate::format::unit::{POWERS_OF_TEN, Unit};
 use crate::types::{NANOS_PER_SECOND, Slot, Span, Time};
@@ -64,7 +65,7 @@ struct Run {
 }
 
 impl Run {
-    fn new(length: usize, unit: u64) -> Self {
+    const fn new(length: usize, unit: u64) -> Self {
         let mask = mask(length);
         Self {
             length,
@@ -82,7 +83,7 @@ struct Shape {
     pattern: Pattern,
     /// Its value, ns.
     nanos: u64,
-    /// Its digits, 0 before the first field and where they are too many.
+    /// Its digits, 0 before the first field and where they are too many for this.
     whole: Run,
     /// Its decimals, at most 9; 0 where there is no point.
     decimals: Run,
@@ -91,23 +92,26 @@ struct Shape {
 }
 
 impl Shape {
-    fn unknown() -> Self {
-        Self {
-            pattern: Pattern::NEVER,
-            nanos: 0,
-            whole: Run::new(0, 0),
-            decimals: Run::new(0, 0),
-            parsed: 0,
-        }
-    }
+    const UNKNOWN: Self = Self {
+        pattern: Pattern::NEVER,
+        nanos: 0,
+        whole: Run::new(0, 0),
+        decimals: Run::new(0, 0),
+        parsed: 0,
+    };
 
-    /// Remembers where the digits of a number stood that has so many decimals above a nanosecond.
-    fn keep(&mut self, number: &Number, decimals: usize) {
-        self.parsed = number.nanos - number.fraction;
+    /// Remembers where the digits of `field` stand, a number of a unit with so many decimals above a nanosecond.
+    fn learn(&mut self, field: &[u8], unit: usize) {
+        let digits = |text: &[u8]| text.iter().take_while(|byte| byte.is_ascii_digit()).count();
+        let whole = digits(field);
+        let decimals = match &field[whole..] {
+            [b'.', behind @ ..] => digits(behind),
+            _ => 0,
+        };
+        let fits = whole <= 16 && whole + unit <= 19 && decimals <= unit;
         self.pattern = Pattern::NEVER;
-        let fits = number.whole <= 16 && number.whole + decimals <= 19;
-        self.whole = Run::new(if fits { number.whole } else { 0 }, POWERS_OF_TEN[decimals]);
-        self.decimals = Run::new(number.decimals, POWERS_OF_TEN[decimals - number.decimals]);
+        self.whole = Run::new(if fits { whole } else { 0 }, POWERS_OF_TEN[unit]);
+        self.decimals = Run::new(decimals, POWERS_OF_TEN[unit.saturating_sub(decimals)]);
     }
 
     /// The number at `at` and its length, if its digits stand where they stood in the row before.
@@ -194,11 +198,11 @@ impl Shape {
     }
 }
 
-/// The end of a row: all behind its first separator, or all behind its delay.
+/// The end of a row: all behind its first separator.
 #[derive(Debug, Clone, Copy)]
 struct Ending {
     pattern: Pattern,
-    /// Nanoseconds, of no meaning behind the delay.
+    /// Nanoseconds.
     delay: u64,
     attempts: u32,
 }
@@ -209,19 +213,6 @@ impl Ending {
         delay: 0,
         attempts: 0,
     };
-}
-
-/// A plain number as it was found.
-#[derive(Debug, Clone, Copy)]
-struct Number {
-    nanos: u64,
-    /// Digits in front of the point.
-    whole: usize,
-    /// Digits behind it; 0 where there is no point.
-    decimals: usize,
-    /// The value of the digits behind the point, in nanoseconds.
-    fraction: u64,
-    length: usize,
 }
 
 /// The parser of usual rows, with what it remembers of the rows before.
@@ -238,30 +229,34 @@ pub(super) struct Fast {
     erased: Ending,
     /// The last delay that was no copy of either, ns.
     last: u64,
-    /// What was behind the last delay, the line end included.
-    tail: Ending,
 }
 
 impl Fast {
     /// `None` where the layout is not time, delay and then perhaps attempts.
-    pub(super) fn new(layout: Layout, unit: Unit, attempts_at: Option<usize>) -> Option<Self> {
-        let usual = layout.tx_time == 0
-            && layout.decode_delay == 1
-            && attempts_at.is_none_or(|field| field == 2);
+    pub(super) fn new(layout: Layout, unit: Unit) -> Option<Self> {
+        let attempts = layout.places[2];
+        let usual = layout.places[..2] == [Some(0), Some(1)] && attempts.is_none_or(|at| at == 2);
         usual.then(|| Self {
-            separator: match layout.separator {
-                Separator::Byte(separator) => separator,
-                Separator::Spaces => b' ',
-            },
+            separator: layout.separator,
             decimals: unit.decimals(),
-            attempts: attempts_at.is_some(),
-            time: Shape::unknown(),
-            delay: Shape::unknown(),
+            attempts: attempts.is_some(),
+            time: Shape::UNKNOWN,
+            delay: Shape::UNKNOWN,
             delivered: Ending::NEVER,
             erased: Ending::NEVER,
             last: 0,
-            tail: Ending::NEVER,
         })
+    }
+
+    /// Looks how the numbers of a row are written that was parsed otherwise.
+    pub(super) fn learn(&mut self, line: &[u8], slot: &Slot) {
+        let mut fields = line.splitn(3, |byte| *byte == self.separator);
+        self.time.learn(fields.next().unwrap_or(&[]), self.decimals);
+        // The zero of an erasure says nothing about delays.
+        if !slot.is_erased() {
+            self.delay
+                .learn(fields.next().unwrap_or(&[]), self.decimals);
+        }
     }
 
     /// Takes usual rows of `text` from `at` on, and says where the first other line begins.
@@ -300,178 +295,70 @@ impl Fast {
     /// The row at `at`, its attempts where they are read, and its length.
     #[inline]
     fn row(&mut self, text: &[u8], at: usize) -> Option<(Slot, u32, usize)> {
-        let window = text.get(at..)?.first_chunk()?;
-        let (time, offset) = match self.time.find(window, 0) {
-            Some((time, length)) if window[length & 127] == self.separator => (time, length + 1),
-            _ => self.any_time(text, at)?,
-        };
+        let text = text.get(at..)?;
+        let window = text.first_chunk()?;
+        let (time, length) = self.time.find(window, 0)?;
+        if window[length & 127] != self.separator {
+            return None;
+        }
+        let offset = length + 1;
         let ending = load_two(window, offset);
-        let (delay, attempts, length) = if self.delivered.pattern.begins(ending) {
-            let like = &self.delivered;
-            (like.delay, like.attempts, like.pattern.length)
-        } else if self.erased.pattern.begins(ending) {
-            let like = &self.erased;
-            (like.delay, like.attempts, like.pattern.length)
-        } else {
-            let (delay, attempts, length) = match self.ending_like_before(window, offset) {
-                Some(found) => found,
-                None => self.any_ending(text, at, offset)?,
-            };
-            // As with whole parts: a delay that differs in every row is not worth a note.
-            if length <= Pattern::LONGEST && (delay == 0 || delay == self.last) {
-                let like = if delay == 0 {
-                    &mut self.erased
-                } else {
-                    &mut self.delivered
-                };
-                like.pattern.keep(ending, length);
-                like.delay = delay;
-                like.attempts = attempts;
+        for like in [&self.delivered, &self.erased] {
+            if like.pattern.begins(ending) {
+                let slot = Slot::new(Time::from_nanos(time)?, Span::from_nanos(like.delay)?)?;
+                return Some((slot, like.attempts, offset + like.pattern.length));
             }
-            self.last = delay;
-            (delay, attempts, length)
+        }
+        let is_zero = window[offset & 127] == b'0' && window[(offset + 1) & 127] != b'.';
+        let (delay, length) = if is_zero {
+            (0, 1)
+        } else {
+            self.delay.find(window, offset)?
         };
+        let (attempts, end) = self.line_end(text, offset + length)?;
+        // As with whole parts: a delay that differs in every row is not worth a note.
+        let length = end - offset;
+        if length <= Pattern::LONGEST && (delay == 0 || delay == self.last) {
+            let like = if delay == 0 {
+                &mut self.erased
+            } else {
+                &mut self.delivered
+            };
+            like.pattern.keep(ending, length);
+            like.delay = delay;
+            like.attempts = attempts;
+        }
+        self.last = delay;
         let slot = Slot::new(Time::from_nanos(time)?, Span::from_nanos(delay)?)?;
-        Some((slot, attempts, offset + length))
+        Some((slot, attempts, end))
     }
 
-    /// A delay with its digits where they were, and behind it the same: delay, attempts, length.
+    /// The attempts behind the delay that ends at `at`, where they are read, and the end of the row.
     #[inline]
-    fn ending_like_before(
-        &mut self,
-        window: &[u8; WINDOW],
-        at: usize,
-    ) -> Option<(u64, u32, usize)> {
-        let (delay, length) = self.delay.find(window, at)?;
-        let tail = &self.tail;
-        tail.pattern
-            .begins(load_two(window, at + length))
-            .then_some((delay, tail.attempts, length + tail.pattern.length))
-    }
-
-    /// Any plain time, and where the delay begins.
-    #[inline(never)]
-    fn any_time(&mut self, text: &[u8], at: usize) -> Option<(u64, usize)> {
-        let number = self.number(text, at)?;
-        if text.get(at + number.length) != Some(&self.separator) {
-            return None;
-        }
-        self.time.keep(&number, self.decimals);
-        Some((number.nanos, number.length + 1))
-    }
-
-    /// Any plain rest of a row that begins `offset` behind `at`: delay, attempts, length.
-    #[inline(never)]
-    fn any_ending(&mut self, text: &[u8], at: usize, offset: usize) -> Option<(u64, u32, usize)> {
-        let from = at + offset;
-        let number = self.number(text, from)?;
-        let (attempts, length) = self.line_end(text, from, number.length)?;
-        if offset + length > LONGEST_LINE {
-            return None;
-        }
-        // Erasures are told by their own pattern; their zero says nothing about delays.
-        if number.nanos > 0 {
-            self.delay.keep(&number, self.decimals);
-        }
-        let tail = length - number.length;
-        if tail <= Pattern::LONGEST {
-            let behind = from + number.length;
-            let behind = [word(text, behind)?, word(text, behind + 8)?];
-            self.tail.pattern.keep(behind, tail);
-            self.tail.attempts = attempts;
-        }
-        Some((number.nanos, attempts, length))
-    }
-
-    /// What is behind a delay of `length` bytes: the attempts, and the length with all the rest.
-    #[inline]
-    fn line_end(&self, text: &[u8], from: usize, length: usize) -> Option<(u32, usize)> {
-        let plain_end = |at: usize| match text.get(at)? {
-            b'\n' => Some(at + 1 - from),
-            b'\r' if text.get(at + 1) == Some(&b'\n') => Some(at + 2 - from),
-            _ => None,
-        };
-        let at = from + length;
-        if *text.get(at)? != self.separator {
-            let length = plain_end(at).filter(|_| !self.attempts)?;
-            return Some((0, length));
-        }
-        let mut at = at + 1;
+    fn line_end(&self, text: &[u8], mut at: usize) -> Option<(u32, usize)> {
         let mut attempts = 0;
         if self.attempts {
-            let digits = Digits::of(word(text, at)?);
-            let count = digits.count();
-            if count > 7 {
+            if *text.get(at)? != self.separator {
                 return None;
             }
-            // Seven digits fit; no digit at all is a zero, which is none either.
-            attempts = u32::try_from(digits.value_of(count))
-                .ok()
-                .filter(|&attempts| attempts > 0)?;
-            at += count;
-            if *text.get(at)? != self.separator {
-                return Some((attempts, plain_end(at)?));
+            at += 1;
+            while let Some(digit @ b'0'..=b'9') = text.get(at)
+                && attempts < 1_000_000
+            {
+                attempts = 10 * attempts + u32::from(digit - b'0');
+                at += 1;
+            }
+            if attempts == 0 {
+                return None;
             }
         }
-        let length = memchr::memchr(b'\n', &text[at..])?;
-        Some((attempts, at + length + 1 - from))
-    }
-
-    /// The plain number at `at`, in nanoseconds; whatever is behind it is not looked at.
-    #[inline]
-    fn number(&self, text: &[u8], at: usize) -> Option<Number> {
-        let mut value = 0;
-        let mut whole = 0;
-        let mut digits = Digits::of(word(text, at)?);
-        let mut count = digits.count();
-        while count == 8 && whole < 16 {
-            value = value * 100_000_000 + digits.value();
-            whole += 8;
-            digits = Digits::of(word(text, at + whole)?);
-            count = digits.count();
-        }
-        // 18 digits fit; more, or none, are not usual.
-        if count > 2 && whole == 16 {
-            return None;
-        }
-        value = value * POWERS_OF_TEN[count] + digits.value_of(count);
-        whole += count;
-        if whole == 0 {
-            return None;
-        }
-        let nanos = value.checked_mul(POWERS_OF_TEN[self.decimals])?;
-        if text.get(at + whole) != Some(&b'.') {
-            return Some(Number {
-                nanos,
-                whole,
-                decimals: 0,
-                fraction: 0,
-                length: whole,
-            });
-        }
-        let digits = Digits::of(word(text, at + whole + 1)?);
-        let count = digits.count();
-        let (decimals, fraction) = if count == 8 {
-            let last = text.get(at + whole + 9)? ^ b'0';
-            if last > 9 {
-                (8, digits.value())
-            } else {
-                (9, digits.value() * 10 + u64::from(last))
-            }
-        } else {
-            (count, digits.value_of(count))
+        let end = match *text.get(at)? {
+            b'\n' => at + 1,
+            b'\r' if text.get(at + 1) == Some(&b'\n') => at + 2,
+            byte if byte == self.separator => at + memchr::memchr(b'\n', &text[at..])? + 1,
+            _ => return None,
         };
-        if decimals == 0 || decimals > self.decimals {
-            return None;
-        }
-        let fraction = fraction * POWERS_OF_TEN[self.decimals - decimals];
-        Some(Number {
-            nanos: nanos.checked_add(fraction)?,
-            whole,
-            decimals,
-            fraction,
-            length: whole + 1 + decimals,
-        })
+        (end <= LONGEST_LINE).then_some((attempts, end))
     }
 }
 

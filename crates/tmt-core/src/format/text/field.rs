@@ -1,64 +1,24 @@
 //! One field of a row: decimal text to integer nanoseconds.
 
-use crate::format::unit::{POWERS_OF_TEN, Unit};
+use crate::format::unit::Unit;
 use crate::types::ErrorKind;
-use crate::types::decimal::{Decimal, MAX};
+use crate::types::decimal::Decimal;
 
 /// A field's value in nanoseconds, rounded half away from zero.
 pub(crate) fn nanos(text: &[u8], unit: Unit, field: &'static str) -> Result<u64, ErrorKind> {
-    if let Some(nanos) = plain_nanos(text, unit.decimals()) {
-        return Ok(nanos);
-    }
-    let found = || shown(text);
-    let number = Decimal::parse(text).ok_or_else(|| ErrorKind::NotANumber {
-        field,
-        found: found(),
-    })?;
+    let Some(number) = Decimal::parse(text) else {
+        let found = shown(text);
+        return Err(ErrorKind::NotANumber { field, found });
+    };
     if number.is_negative() {
-        return Err(ErrorKind::Negative {
-            field,
-            found: found(),
-        });
+        let found = shown(text);
+        return Err(ErrorKind::Negative { field, found });
     }
-    let shift = i64::try_from(unit.decimals()).unwrap_or(0);
-    let scaled = number.scaled(1, shift).ok_or_else(|| ErrorKind::TooLarge {
-        field,
-        found: found(),
-    })?;
-    Ok(scaled.value)
-}
-
-/// `digits[.digits]` with at most as many decimals as the unit has nanoseconds; the usual case,
-/// in which the first and last rows of every piece of a text are.
-fn plain_nanos(text: &[u8], decimals: usize) -> Option<u64> {
-    let whole_digits = text
-        .iter()
-        .position(|byte| !byte.is_ascii_digit())
-        .unwrap_or(text.len());
-    // Nine digits of whole units and nine decimals cannot leave the range of u64.
-    if whole_digits == 0 || whole_digits > 9 {
-        return None;
-    }
-    let digits = |text: &[u8]| {
-        let mut value = 0u64;
-        for &byte in text {
-            let digit = byte.wrapping_sub(b'0');
-            if digit > 9 {
-                return None;
-            }
-            value = value * 10 + u64::from(digit);
-        }
-        Some(value)
-    };
-    let whole = digits(&text[..whole_digits])? * POWERS_OF_TEN[decimals];
-    let nanos = match &text[whole_digits..] {
-        [] => whole,
-        [b'.', fraction @ ..] if !fraction.is_empty() && fraction.len() <= decimals => {
-            whole + digits(fraction)? * POWERS_OF_TEN[decimals - fraction.len()]
-        }
-        _ => return None,
-    };
-    (nanos <= MAX).then_some(nanos)
+    let scaled = number.scaled(1, unit as i64);
+    scaled.map(|scaled| scaled.value).ok_or_else(|| {
+        let found = shown(text);
+        ErrorKind::TooLarge { field, found }
+    })
 }
 
 /// As [`nanos`], for a delay: zero says erased, so nothing else may become zero.
@@ -88,27 +48,7 @@ pub(crate) fn shown(text: &[u8]) -> String {
 
 #[cfg(test)]
 mod tests {
-    use proptest::prelude::*;
-
     use super::*;
-
-    proptest! {
-        #[test]
-        fn the_fast_path_agrees_with_the_exact_parser(text in "[0-9]{0,11}(\\.[0-9]{0,12})?", decimals in 0usize..=9) {
-            let exact = Decimal::parse(text.as_bytes())
-                .and_then(|n| n.scaled(1, i64::try_from(decimals).unwrap()))
-                .map(|scaled| scaled.value);
-            if let Some(fast) = plain_nanos(text.as_bytes(), decimals) {
-                prop_assert_eq!(Some(fast), exact);
-            }
-        }
-
-        #[test]
-        fn the_fast_path_takes_every_canonical_number(nanos in 0u64..1_000_000_000_000_000_000) {
-            let text = format!("{}.{:09}", nanos / 1_000_000_000, nanos % 1_000_000_000);
-            prop_assert_eq!(plain_nanos(text.as_bytes(), 9), Some(nanos));
-        }
-    }
 
     #[test]
     fn a_positive_delay_that_rounds_to_zero_is_refused_and_zero_is_not() {

@@ -4,12 +4,10 @@
 //! what is wrong above all, is decided line by line in `take_line`. Both must agree on every line
 //! that `Fast` takes; `tests/text_pieces.rs` says so.
 
-use std::borrow::Cow;
-
 use super::LONGEST_LINE;
 use super::fast::Fast;
 use super::field::{self, shown};
-use super::layout::{Layout, missing};
+use super::layout::{Layout, fields, missing};
 use crate::format::batch::{EndComment, FirstTime, Flaw, Rows};
 use crate::format::columnar::NAMES;
 use crate::format::unit::Unit;
@@ -24,21 +22,16 @@ use crate::types::{EndLine, ErrorKind, Slot, Span, Time};
 pub struct RowParser {
     layout: Layout,
     unit: Unit,
-    /// Which field holds the attempts, where they are read.
-    attempts_at: Option<usize>,
     /// Whether an end line means something.
     has_head: bool,
 }
 
-/// A field with its offset in the line.
-type Field<'a> = (usize, &'a [u8]);
-
 impl RowParser {
-    pub(super) fn new(layout: Layout, unit: Unit, attempts: bool, has_head: bool) -> Self {
+    /// A parser of these columns; attempts are read where the layout has a place for them.
+    pub(super) fn new(layout: Layout, unit: Unit, has_head: bool) -> Self {
         Self {
             layout,
             unit,
-            attempts_at: layout.attempts.filter(|_| attempts),
             has_head,
         }
     }
@@ -50,7 +43,7 @@ impl RowParser {
     /// final in [`super::Decoder::absorb`]; until then further pieces of the text may be parsed
     /// into the same `rows`.
     pub fn parse(&self, text: &[u8], rows: &mut Rows) {
-        let mut fast = Fast::new(self.layout, self.unit, self.attempts_at);
+        let mut fast = Fast::new(self.layout, self.unit);
         let mut at = 0;
         while at < text.len() {
             let piece = rows.piece();
@@ -71,8 +64,11 @@ impl RowParser {
             }
             let length = memchr::memchr(b'\n', rest).unwrap_or(rest.len());
             at = text.len().min(at + length + 1);
-            if let Err(flaw) = self.take_line(&rest[..length], rows) {
+            let (line, before) = (&rest[..length], rows.slots.len());
+            if let Err(flaw) = self.take_line(line, rows) {
                 rows.piece().flaw = Some(flaw);
+            } else if let (Some(fast), Some(slot)) = (&mut fast, rows.slots.get(before)) {
+                fast.learn(line, slot);
             }
         }
     }
@@ -82,24 +78,16 @@ impl RowParser {
             return Err(Flaw::TooLong);
         }
         let line = line.strip_suffix(b"\r").unwrap_or(line);
-        match line.first() {
-            // A row begins with a digit, so that is all the usual line is asked.
-            Some(b'0'..=b'9') => {}
-            _ if line.trim_ascii_start().is_empty() => {
-                rows.pass_line();
-                return Ok(());
+        match line.trim_ascii_start().first() {
+            Some(b'#') if self.has_head => take_end(line, rows)?,
+            Some(b'#') | None => {}
+            Some(_) => {
+                let taken = self.take_row(line, rows);
+                return taken.map_err(|(kind, offset)| Flaw::Row(kind, offset as u64 + 1));
             }
-            _ if is_comment(line) => {
-                if self.has_head {
-                    take_end(line, rows)?;
-                }
-                rows.pass_line();
-                return Ok(());
-            }
-            _ => {}
         }
-        self.take_row(line, rows)
-            .map_err(|(kind, offset)| Flaw::Row(kind, offset as u64 + 1))
+        rows.pass_line();
+        Ok(())
     }
 
     /// Takes a row; what is wrong with it comes with its offset.
@@ -107,17 +95,25 @@ impl RowParser {
         if rows.piece().end.is_some() {
             return Err((ErrorKind::RowAfterEnd, 0));
         }
-        let (tx_field, delay_field, attempts_field) = self.pick(line)?;
+        let mut found = [None; 3];
+        for (index, field) in fields(self.layout.separator, line).enumerate() {
+            if let Some(column) = self.layout.places.iter().position(|at| *at == Some(index)) {
+                found[column] = Some(field);
+            }
+        }
+        let field =
+            |column: usize| found[column].ok_or_else(|| (missing(column, line), line.len()));
+        let attempts = self.layout.places[2].map(|_| field(2)).transpose()?;
+        let ((tx_at, tx_time), (delay_at, delay)) = (field(0)?, field(1)?);
 
-        let nanos =
-            field::nanos(tx_field.1, self.unit, NAMES[0]).map_err(|kind| (kind, tx_field.0))?;
+        let nanos = field::nanos(tx_time, self.unit, NAMES[0]).map_err(|kind| (kind, tx_at))?;
         let tx_time = Time::from_nanos(nanos).unwrap_or(Time::MAX);
         let row_line = rows.piece_lines();
         let piece = rows.piece();
         piece.first.get_or_insert(FirstTime {
             tx_time,
             line: row_line,
-            column: tx_field.0 as u64 + 1,
+            column: tx_at as u64 + 1,
         });
         let start = piece.start;
         if let Some(previous) = rows.slots[start..].last().map(Slot::tx_time)
@@ -127,57 +123,25 @@ impl RowParser {
                 previous,
                 found: tx_time,
             };
-            return Err((kind, tx_field.0));
+            return Err((kind, tx_at));
         }
-        let nanos =
-            field::delay_nanos(delay_field.1, self.unit).map_err(|kind| (kind, delay_field.0))?;
+        let nanos = field::delay_nanos(delay, self.unit).map_err(|kind| (kind, delay_at))?;
         let delay = Span::from_nanos(nanos).unwrap_or(Span::MAX);
         let sum = "tx_time + decode_delay";
-        let slot =
-            Slot::new(tx_time, delay).ok_or((ErrorKind::SumTooLarge { sum }, delay_field.0))?;
-        if let Some((offset, text)) = attempts_field {
-            let attempts = std::str::from_utf8(text)
+        let slot = Slot::new(tx_time, delay).ok_or((ErrorKind::SumTooLarge { sum }, delay_at))?;
+        if let Some((offset, text)) = attempts {
+            let number = std::str::from_utf8(text)
                 .ok()
-                .and_then(|text| text.parse().ok())
-                .filter(|&attempts| attempts > 0);
-            let attempts = attempts.ok_or_else(|| {
-                let kind = ErrorKind::format(
-                    format!("attempts '{}'", shown(text)),
-                    "a whole number from 1 to 4294967295",
-                );
-                (kind, offset)
+                .and_then(|text| text.parse().ok());
+            let attempts = number.filter(|attempts| *attempts > 0).ok_or_else(|| {
+                let found = format!("attempts '{}'", shown(text));
+                let expected = "a whole number from 1 to 4294967295";
+                (ErrorKind::format(found, expected), offset)
             })?;
             rows.attempts.push(attempts);
         }
         rows.slots.push(slot);
         Ok(())
-    }
-
-    /// The fields that are read: time, delay, attempts.
-    fn pick<'a>(
-        &self,
-        line: &'a [u8],
-    ) -> Result<(Field<'a>, Field<'a>, Option<Field<'a>>), (ErrorKind, usize)> {
-        let (layout, attempts_at) = (self.layout, self.attempts_at);
-        let (mut tx, mut delay, mut attempts) = (None, None, None);
-        for (index, field) in layout.separator.fields(line).enumerate() {
-            if index == layout.tx_time {
-                tx = Some(field);
-            } else if index == layout.decode_delay {
-                delay = Some(field);
-            } else if Some(index) == attempts_at {
-                attempts = Some(field);
-            }
-        }
-        let missing = |column: usize| (missing(column, line), line.len());
-        if attempts_at.is_some() && attempts.is_none() {
-            return Err(missing(2));
-        }
-        Ok((
-            tx.ok_or_else(|| missing(0))?,
-            delay.ok_or_else(|| missing(1))?,
-            attempts,
-        ))
     }
 }
 
@@ -209,10 +173,7 @@ pub(super) fn is_comment(line: &[u8]) -> bool {
 }
 
 /// The text of a comment line without its `#` and what is blank around it.
-pub(super) fn comment(line: &[u8]) -> Cow<'_, str> {
-    let trim = |text: &str| text.trim_start_matches('#').trim().to_owned();
-    match String::from_utf8_lossy(line.trim_ascii_start()) {
-        Cow::Borrowed(text) => Cow::Borrowed(text.trim_start_matches('#').trim()),
-        Cow::Owned(text) => Cow::Owned(trim(&text)),
-    }
+pub(super) fn comment(line: &[u8]) -> String {
+    let text = String::from_utf8_lossy(line.trim_ascii_start());
+    text.trim_start_matches('#').trim().to_owned()
 }

@@ -5,13 +5,6 @@
 /// The digit zero, eight times over.
 const ZEROS: u64 = 0x3030_3030_3030_3030;
 
-/// The eight bytes of `text` from `at` on; `None` where there are fewer.
-#[inline]
-pub(super) fn word(text: &[u8], at: usize) -> Option<u64> {
-    let bytes = text.get(at..)?.first_chunk()?;
-    Some(u64::from_le_bytes(*bytes))
-}
-
 /// The lowest `length` bytes of a word set, the others clear; from 8 on all are set.
 #[inline]
 pub(super) const fn mask(length: usize) -> u64 {
@@ -45,12 +38,6 @@ impl Digits {
         self.strangers() & mask == 0
     }
 
-    /// How many digits stand in front of the first other character, 0 to 8.
-    #[inline]
-    pub(super) const fn count(self) -> usize {
-        (self.strangers().trailing_zeros() / 8) as usize
-    }
-
     /// The digits moved behind `bits / 8` zeros; what does not fit behind them is lost.
     #[inline]
     pub(super) const fn moved(self, bits: u32) -> Self {
@@ -66,13 +53,6 @@ impl Digits {
         let front = (pairs & PAIRS).wrapping_mul(100 + (1_000_000 << 32));
         let back = ((pairs >> 16) & PAIRS).wrapping_mul(1 + (10_000 << 32));
         front.wrapping_add(back) >> 32
-    }
-
-    /// The value of the first `length` digits, at most 7.
-    #[inline]
-    pub(super) const fn value_of(self, length: usize) -> u64 {
-        // Moved to the end of the word, with zeros in front. Two shifts, as one by 64 would be none.
-        Self(self.0 << 8 << (8 * (!length & 7))).value()
     }
 }
 
@@ -120,18 +100,15 @@ mod tests {
             prop::array::uniform8(b'0'..=b'9'),
             prop::array::uniform8(b'-'..=b'<'),
         ]) {
-            let digits = Digits::of(word(&bytes, 0).unwrap());
+            let digits = Digits::of(u64::from_le_bytes(bytes));
             let count = bytes.iter().take_while(|byte| byte.is_ascii_digit()).count();
             let value = |length: usize| bytes[..length].iter().fold(0, |value, byte| 10 * value + u64::from(byte - b'0'));
-            prop_assert_eq!(digits.count(), count);
             for length in 0..=8 {
                 prop_assert_eq!(digits.fill(mask(length)), length <= count);
             }
-            for length in 0..=count.min(7) {
-                prop_assert_eq!(digits.value_of(length), value(length));
-            }
-            if count == 8 {
-                prop_assert_eq!(digits.value(), value(8));
+            for length in 1..=count {
+                let moved = digits.moved(mask(length).leading_zeros());
+                prop_assert_eq!(moved.value(), value(length));
             }
         }
     }
@@ -165,12 +142,5 @@ mod tests {
                 }
             }
         }
-    }
-
-    #[test]
-    fn a_word_needs_eight_bytes() {
-        assert_eq!(word(b"01234567", 1), None);
-        assert_eq!(word(b"01234567", 9), None);
-        assert_eq!(word(b"x\x01\0\0\0\0\0\0\0", 1), Some(1));
     }
 }

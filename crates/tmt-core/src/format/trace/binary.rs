@@ -1,0 +1,129 @@
+//! A trace in a binary format on its way in.
+
+use rayon::Scope;
+
+use super::input::Input;
+use super::options::Options;
+use crate::format::batch::{Rows, Tail};
+use crate::format::columnar::{Batch, Next, Source};
+use crate::format::pool::Pool;
+use crate::types::{EndLine, Error, ErrorKind, Metadata, Position, Result, Slot, Time};
+
+/// Bytes of a row of text, more or less: as many rows are fetched at a time as come of a text's chunk.
+const ROW: usize = 26;
+
+/// A binary trace, and where it has come to.
+pub(super) struct Binary<'a> {
+    source: Source<'a>,
+    /// Rows fetched at a time.
+    chunk: u64,
+    allow_cut: bool,
+    /// Being fetched in this round, being parsed in this round.
+    fetched: Fetched,
+    parsed: Fetched,
+    rows: u64,
+    previous: Time,
+}
+
+/// What was fetched at a time.
+#[derive(Default)]
+struct Fetched {
+    batches: Vec<Batch>,
+    /// What stands behind it: nothing known yet, the end of the input with its end line, or an error.
+    behind: Option<Result<Option<EndLine>>>,
+}
+
+impl<'a> Binary<'a> {
+    pub(super) fn new(source: Source<'a>, options: Options) -> Self {
+        Self {
+            source,
+            chunk: (options.chunk / ROW).max(1) as u64,
+            allow_cut: options.allow_cut,
+            fetched: Fetched::default(),
+            parsed: Fetched::default(),
+            rows: 0,
+            previous: Time::ZERO,
+        }
+    }
+}
+
+/// Fills `batches` with the next `rows` rows of `source`, or one batch that has more; says what stands behind.
+fn fetch(
+    source: &mut Source<'_>,
+    batches: &mut Vec<Batch>,
+    rows: u64,
+) -> Option<Result<Option<EndLine>>> {
+    batches.clear();
+    let until = source.rows().saturating_add(rows);
+    while source.rows() < until {
+        match source.next_batch() {
+            Ok(Next::Batch(batch)) => batches.push(batch),
+            Ok(Next::End) => return Some(Ok(source.end())),
+            Ok(Next::Cut) => {
+                let (format, rows) = (source.format, source.rows());
+                return Some(Err(Error::new(ErrorKind::CutStream { format, rows })));
+            }
+            Err(error) => return Some(Err(error)),
+        }
+    }
+    None
+}
+
+impl Input for Binary<'_> {
+    fn metadata(&self) -> &Metadata {
+        self.source.metadata()
+    }
+
+    fn spawn<'s>(&'s mut self, pieces: &'s mut Pool<Rows>, scope: &Scope<'s>) {
+        let (source, fetched, chunk) = (&mut self.source, &mut self.fetched, self.chunk);
+        if self.parsed.behind.is_none() {
+            scope.spawn(move |_| fetched.behind = fetch(source, &mut fetched.batches, chunk));
+        }
+        let batches = &self.parsed.batches;
+        for (batch, rows) in batches.iter().zip(pieces.take(batches.len())) {
+            scope.spawn(move |_| {
+                rows.clear();
+                rows.fill(batch);
+            });
+        }
+    }
+
+    fn absorb(&mut self, rows: &mut Rows) -> Result<()> {
+        let before = self.rows;
+        rows.stand_behind(before);
+        if let Some(first) = rows.slots.first().map(Slot::tx_time)
+            && first < self.previous
+        {
+            let kind = ErrorKind::OutOfOrder {
+                previous: self.previous,
+                found: first,
+            };
+            rows.truncate(0);
+            return Err(Error::at(kind, Position::of_row(before + 1)));
+        }
+        if let Some(last) = rows.slots.last() {
+            self.previous = last.tx_time();
+            self.rows += rows.slots.len() as u64;
+        }
+        let fault = rows.take_fault();
+        fault.map_or(Ok(()), |error| Err(error.behind_rows(before)))
+    }
+
+    fn advance(&mut self, _: &mut Rows) -> Result<Option<Tail>> {
+        let behind = self.parsed.behind.take();
+        std::mem::swap(&mut self.parsed, &mut self.fetched);
+        let (end, cut) = match behind {
+            None => return Ok(None),
+            Some(Ok(end)) => (end, false),
+            Some(Err(error)) => match error.kind() {
+                ErrorKind::CutStream { .. } if self.allow_cut => (None, true),
+                _ => return Err(error),
+            },
+        };
+        let rows = self.rows;
+        if rows == 0 {
+            return Err(Error::new(ErrorKind::EmptyTrace));
+        }
+        Ok(Some(Tail { rows, end, cut }))
+    }
+}
