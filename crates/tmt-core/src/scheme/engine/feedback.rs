@@ -4,12 +4,12 @@
 //! with that unit expires, and what the sender then repeats is a round like any other, though the attempt may have
 //! been enough. Draws are made in the order in which attempts are judged, one each.
 
+use super::Machine;
 use super::block::Place;
 use super::pending::Waiting;
-use super::repeats::{CodewordId, Subject};
-use super::{Errand, Machine, Unit};
+use super::repeats::{Codeword, Subject};
 use crate::channel::Channel;
-use crate::types::{ErrorKind, Lldu, Slot, Span, Time};
+use crate::types::{ErrorKind, Span, Time};
 
 /// How a link loses feedback, and what it does about it.
 #[derive(Debug, Clone)]
@@ -60,25 +60,12 @@ impl Machine {
         feedback.flat_map(|feedback| feedback.news.drain(..))
     }
 
-    /// What became of `unit`, as [`Self::on_outcome`] says.
-    pub(super) fn on_outcome_told(
-        &mut self,
-        unit: Unit,
-        slot: &Slot,
-        out: &mut Vec<Lldu>,
-    ) -> Result<(), ErrorKind> {
-        self.take_outcome(unit, slot, out)?;
-        if let Errand::First(place) = unit.errand
-            && place.row + 1 == self.block.shape(place.column).1
-        {
-            self.first_attempt_decoded(place, slot.tx_time())?;
-        }
-        self.pending.emit(out);
-        Ok(())
-    }
-
     /// The end of a first attempt, which was enough unless something else was noted.
-    fn first_attempt_decoded(&mut self, place: Place, now: Time) -> Result<(), ErrorKind> {
+    pub(super) fn first_attempt_decoded(
+        &mut self,
+        place: Place,
+        now: Time,
+    ) -> Result<(), ErrorKind> {
         let Some(feedback) = &mut self.feedback else {
             return Ok(());
         };
@@ -91,30 +78,32 @@ impl Machine {
             self.acknowledge(codeword, lost, now);
             return Ok(());
         }
-        let shape = self.block.shape(place.column);
-        self.arrivals.clear();
-        let id = self
-            .codewords
-            .open(codeword, shape, Waiting::NONE, &self.arrivals);
-        self.codewords.get_mut(id).decoded = true;
+        let (data_units, units) = self.block.shape(place.column);
+        let id = self.codewords.insert(Codeword {
+            number: codeword,
+            data_units,
+            units,
+            rounds_used: 0,
+            decoded: true,
+            waiting: Waiting::NONE,
+            arrivals: Vec::new(),
+        });
         self.repeat_unheard(id, now)
     }
 
     /// A codeword that was decoded, in this attempt or before, ends an attempt at `now`.
-    pub(super) fn attempt_decoded(&mut self, id: CodewordId, now: Time) -> Result<(), ErrorKind> {
-        let codeword = self.codewords.get_mut(id);
-        let (number, rounds_used) = (codeword.number, codeword.rounds_used);
+    pub(super) fn attempt_decoded(&mut self, id: usize, now: Time) -> Result<(), ErrorKind> {
         let lost = self
             .feedback
             .as_mut()
             .is_some_and(|feedback| feedback.rules.loss.erases());
-        if lost && !self.gives_up_after(rounds_used) {
-            let codeword = self.codewords.get_mut(id);
+        if lost && !self.gives_up_after(self.codewords[id].rounds_used) {
+            let codeword = &mut self.codewords[id];
             codeword.decoded = true;
             codeword.waiting = Waiting::NONE;
             return self.repeat_unheard(id, now);
         }
-        self.codewords.close(id);
+        let number = self.codewords.remove(id).number;
         self.acknowledge(number, lost, now);
         Ok(())
     }
@@ -140,20 +129,19 @@ impl Machine {
     }
 
     /// The timer of a codeword expires, which began at `now`: a round that asks for one unit, or for the frame.
-    pub(super) fn repeat_unheard(&mut self, id: CodewordId, now: Time) -> Result<(), ErrorKind> {
+    pub(super) fn repeat_unheard(&mut self, id: usize, now: Time) -> Result<(), ErrorKind> {
         let ready = ready_after(now, self.timer())?;
-        let codeword = self.codewords.get_mut(id);
-        if self.discards || codeword.decoded {
+        let codeword = &mut self.codewords[id];
+        if self.scheme.discards() || codeword.decoded {
             codeword.arrivals.clear();
         }
-        let units = if self.discards {
+        let units = if self.scheme.discards() {
             codeword.units
         } else {
-            1 + self.extra
+            1 + self.scheme.extra
         };
         codeword.rounds_used = codeword.rounds_used.saturating_add(1);
-        self.repeats
-            .push_in_order(ready, Subject::Codeword(id), units);
+        self.repeats.push(ready, Subject::Codeword(id), units);
         Ok(())
     }
 

@@ -1,7 +1,7 @@
 //! Slots by stretches: what is received, or decoded, in its first attempt before the next repeat takes no step of its
 //! own for each unit.
 
-use tmt_core::scheme::engine::FirstAttempts;
+use tmt_core::scheme::engine::Machine;
 use tmt_core::types::{Lldu, Slot, Time};
 
 use super::CoupledQueue;
@@ -18,7 +18,7 @@ struct Part {
 
 /// The parts of a queue that a stretch changes beside its packets.
 struct Parts<'a> {
-    machine: FirstAttempts<'a, 'a>,
+    machine: &'a mut Machine,
     account: &'a mut SlotUsage,
     lldus: &'a mut Vec<Lldu>,
 }
@@ -35,10 +35,9 @@ impl CoupledQueue {
         let Some((number, slots)) = self.slots.view(from, units as usize) else {
             return false;
         };
-        let machine = self.machine.first_attempts(slots);
-        let slots = machine.slots();
+        let slots = self.machine.before_repeat(slots);
         let mut parts = Parts {
-            machine,
+            machine: &mut self.machine,
             account: &mut self.account,
             lldus: &mut self.lldus,
         };

@@ -36,8 +36,10 @@ impl CoupledQueue {
         let Some(slots) = slots.get(..units) else {
             return false;
         };
-        let first = self.machine.first_attempts(slots);
-        if !first.take_whole(&mut self.block, &mut self.lldus) {
+        let taken = self
+            .machine
+            .take_whole(&mut self.block, slots, &mut self.lldus);
+        if !taken {
             return false;
         }
         let time = |at: usize| slots[at].tx_time();
