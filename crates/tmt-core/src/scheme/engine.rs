@@ -98,7 +98,7 @@ pub struct UnitCounts {
 /// The state machine of one scheme.
 #[derive(Debug)]
 pub struct Machine {
-    scheme: SchemeSpec,
+    pub(super) scheme: SchemeSpec,
     /// Whether somebody wants to know of each LLDU as soon as it is settled.
     watched: bool,
     /// RTT + fb: from the last unit of a failed attempt to the first repeat; none past 2^63 − 1 ns.

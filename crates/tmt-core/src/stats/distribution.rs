@@ -20,9 +20,8 @@ const LEAST_BUCKETS: usize = 64;
 #[derive(Debug, Clone)]
 pub struct Distribution {
     exact_up_to: u64,
-    /// Single values, and values with how often they came in a row, as long as all are kept.
-    singles: Vec<u64>,
-    repeated: Vec<(u64, u64)>,
+    /// The values, as long as all are kept.
+    kept: Vec<u64>,
     histogram: Histogram,
     count: u64,
     sum: u128,
@@ -76,26 +75,20 @@ pub enum Precision {
 impl Precision {
     /// In words.
     #[must_use]
-    pub fn text(self) -> &'static str {
+    pub fn text(self) -> String {
+        const PERCENT: [&str; 10] = [
+            "50", "25", "13", "6.3", "3.2", "1.6", "0.8", "0.4", "0.2", "0.1",
+        ];
         match self {
-            Self::Exact => "exact",
-            Self::Bits(9..) => "within 0.1 %",
-            Self::Bits(8) => "within 0.2 %",
-            Self::Bits(7) => "within 0.4 %",
-            Self::Bits(6) => "within 0.8 %",
-            Self::Bits(5) => "within 1.6 %",
-            Self::Bits(4) => "within 3.2 %",
-            Self::Bits(3) => "within 6.3 %",
-            Self::Bits(2) => "within 13 %",
-            Self::Bits(1) => "within 25 %",
-            Self::Bits(0) => "within 50 %",
+            Self::Exact => "exact".to_owned(),
+            Self::Bits(bits) => format!("within {} %", PERCENT[bits.min(9) as usize]),
         }
     }
 }
 
 impl Serialize for Precision {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_str(self.text())
+        self.text().serialize(serializer)
     }
 }
 
@@ -110,8 +103,7 @@ impl Distribution {
     fn new(exact_up_to: usize, bits: u32, most: usize) -> Self {
         Self {
             exact_up_to: exact_up_to as u64,
-            singles: Vec::new(),
-            repeated: Vec::new(),
+            kept: Vec::new(),
             histogram: Histogram {
                 most,
                 bits,
@@ -139,15 +131,8 @@ impl Distribution {
 
     /// Collects a span of each thing. Equal ones that follow each other cost little.
     pub fn extend<T>(&mut self, things: &[T], span: impl Fn(&T) -> Span) {
-        let mut rest = things;
-        while let Some(first) = rest.first() {
-            let value = span(first);
-            let times = rest
-                .iter()
-                .position(|thing| span(thing) != value)
-                .unwrap_or(rest.len());
-            self.push_times(value.as_nanos(), times as u64);
-            rest = &rest[times..];
+        for alike in things.chunk_by(|a, b| span(a) == span(b)) {
+            self.push_times(span(&alike[0]).as_nanos(), alike.len() as u64);
         }
     }
 
@@ -157,30 +142,17 @@ impl Distribution {
         self.max = self.max.max(nanos);
         self.count += times;
         self.sum += u128::from(nanos) * u128::from(times);
-        if self.count > self.exact_up_to {
-            self.give_up_exactness();
-            self.histogram.add(nanos, times);
-        } else if times == 1 {
-            self.singles.push(nanos);
-        } else {
-            match self.repeated.last_mut() {
-                Some((value, so_far)) if *value == nanos => *so_far += times,
-                _ => self.repeated.push((nanos, times)),
+        if self.count <= self.exact_up_to {
+            let times = usize::try_from(times).unwrap_or(usize::MAX);
+            self.kept.extend(std::iter::repeat_n(nanos, times));
+            return;
+        }
+        if !self.kept.is_empty() {
+            for alike in std::mem::take(&mut self.kept).chunk_by(u64::eq) {
+                self.histogram.add(alike[0], alike.len() as u64);
             }
         }
-    }
-
-    /// Moves what was kept one by one into the histogram; nothing is left there afterwards.
-    #[inline]
-    fn give_up_exactness(&mut self) {
-        if !(self.singles.is_empty() && self.repeated.is_empty()) {
-            for value in std::mem::take(&mut self.singles) {
-                self.histogram.add(value, 1);
-            }
-            for (value, times) in std::mem::take(&mut self.repeated) {
-                self.histogram.add(value, times);
-            }
-        }
+        self.histogram.add(nanos, times);
     }
 
     /// Values collected.
@@ -241,12 +213,7 @@ impl Distribution {
 
     /// The values of these ranks among those kept one by one.
     fn exact_ranks<const N: usize>(&self, ranks: [u64; N]) -> [Option<u64>; N] {
-        let mut values = Vec::with_capacity(usize::try_from(self.count).unwrap_or(0));
-        values.extend_from_slice(&self.singles);
-        for &(value, times) in &self.repeated {
-            let times = usize::try_from(times).unwrap_or(0);
-            values.extend(std::iter::repeat_n(value, times));
-        }
+        let mut values = self.kept.clone();
         // Each selection leaves what is above it behind it, where a higher rank has less to search.
         let mut from = 0;
         ranks.map(|rank| {

@@ -35,15 +35,10 @@ pub struct LlduTally {
 impl LlduTally {
     /// Counts the next LLDUs.
     pub fn lldus(&mut self, lldus: &[Lldu]) {
-        let mut rest = lldus;
-        while let Some(&Lldu { attempts, fate, .. }) = rest.first() {
-            let length = rest
-                .iter()
-                .position(|lldu| lldu.attempts != attempts || lldu.fate != fate)
-                .unwrap_or(rest.len());
-            let (alike, behind) = rest.split_at(length);
-            rest = behind;
-            let count = length as u64;
+        let alike = |a: &Lldu, b: &Lldu| a.attempts == b.attempts && a.fate == b.fate;
+        for alike in lldus.chunk_by(alike) {
+            let Lldu { attempts, fate, .. } = alike[0];
+            let count = alike.len() as u64;
             self.runs.push(fate != Fate::Delivered, count);
             match fate {
                 Fate::Delivered => {

@@ -65,7 +65,7 @@ impl Machine {
         if now.as_nanos() >= ready {
             return self.repeat(slots);
         }
-        if self.block.is_sent() {
+        if self.scheme.units == 1 || self.block.is_sent() {
             let whole = if self.scheme.discards() {
                 self.whole_frames(slots, ready)
             } else {
