@@ -106,12 +106,7 @@ impl FromStr for Fading {
 
 /// A duration, or a number of seconds as the paper has it.
 fn length(text: &str) -> Result<Span, ChannelError> {
-    let seconds = Decimal::parse(text.as_bytes())
-        .filter(|number| !number.is_negative())
-        .and_then(|number| number.scaled(1, 9))
-        .filter(|nanos| nanos.exact)
-        .and_then(|nanos| Span::from_nanos(nanos.value));
-    match seconds {
+    match Decimal::exactly(text, 1, 9).and_then(Span::from_nanos) {
         Some(span) => Ok(span),
         None => text
             .parse()

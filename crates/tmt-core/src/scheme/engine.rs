@@ -156,7 +156,7 @@ impl Machine {
     /// The unit to be sent at `now`: a repeat that is ready, else new data, else none.
     #[inline]
     pub fn next_unit(&mut self, now: Time, source: &mut impl UnitSource) -> Option<Unit> {
-        if self.repeats.next_ready() <= now.as_nanos()
+        if self.repeats.next_ready <= now.as_nanos()
             && let Some((subject, _, last)) = self.repeats.take(1)
         {
             self.counts.repeated += 1;
@@ -347,7 +347,7 @@ impl Machine {
         waiting: Waiting,
         now: Time,
     ) -> Result<(), ErrorKind> {
-        self.draw_first_failed();
+        self.draw_failed(true);
         if self.gives_up_after(0) {
             self.pending.settle(codeword, waiting, now, 1, Fate::Lost);
             return Ok(());
@@ -406,7 +406,7 @@ impl Machine {
                 .settle(number, waiting, complete, attempts, Fate::Delivered);
             return self.attempt_decoded(id, now);
         }
-        self.draw_failed();
+        self.draw_failed(false);
         if self.gives_up_after(rounds_used) {
             self.pending
                 .settle(number, waiting, now, attempts, Fate::Lost);
@@ -418,7 +418,7 @@ impl Machine {
 
     /// Asks for the repeats of a codeword that failed an attempt at `now`.
     fn ask_again(&mut self, id: usize, now: Time) -> Result<(), ErrorKind> {
-        if self.is_unheard() {
+        if self.feedback.as_ref().is_some_and(|feedback| feedback.lost) {
             return self.repeat_unheard(id, now);
         }
         let ready = ready_after(now, self.repeat_after)?;

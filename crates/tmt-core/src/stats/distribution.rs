@@ -2,6 +2,7 @@
 
 use serde::{Serialize, Serializer};
 
+use crate::stats::runs::alike;
 use crate::types::Span;
 
 /// Values that [`Distribution::default`] keeps one by one before the histogram takes over.
@@ -20,8 +21,9 @@ const LEAST_BUCKETS: usize = 64;
 #[derive(Debug, Clone)]
 pub struct Distribution {
     exact_up_to: u64,
-    /// The values, as long as all are kept.
-    kept: Vec<u64>,
+    /// Single values, and values with how often they came in a row, as long as all are kept.
+    singles: Vec<u64>,
+    repeated: Vec<(u64, u64)>,
     histogram: Histogram,
     count: u64,
     sum: u128,
@@ -34,7 +36,7 @@ pub struct Distribution {
 /// A bucket's number is its values' exponent and first bits, as those of a floating-point number; values below
 /// 2^(bits + 1) have one each. When the values spread over more buckets than there may be, every two neighbours become
 /// one, and the precision halves.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 struct Histogram {
     most: usize,
     bits: u32,
@@ -103,13 +105,12 @@ impl Distribution {
     fn new(exact_up_to: usize, bits: u32, most: usize) -> Self {
         Self {
             exact_up_to: exact_up_to as u64,
-            kept: Vec::new(),
+            singles: Vec::new(),
+            repeated: Vec::new(),
             histogram: Histogram {
                 most,
                 bits,
-                zeros: 0,
-                first: 0,
-                counts: Vec::new(),
+                ..Histogram::default()
             },
             count: 0,
             sum: 0,
@@ -131,8 +132,8 @@ impl Distribution {
 
     /// Collects a span of each thing. Equal ones that follow each other cost little.
     pub fn extend<T>(&mut self, things: &[T], span: impl Fn(&T) -> Span) {
-        for alike in things.chunk_by(|a, b| span(a) == span(b)) {
-            self.push_times(span(&alike[0]).as_nanos(), alike.len() as u64);
+        for run in alike(things, |a, b| span(a) == span(b)) {
+            self.push_times(span(&run[0]).as_nanos(), run.len() as u64);
         }
     }
 
@@ -142,17 +143,30 @@ impl Distribution {
         self.max = self.max.max(nanos);
         self.count += times;
         self.sum += u128::from(nanos) * u128::from(times);
-        if self.count <= self.exact_up_to {
-            let times = usize::try_from(times).unwrap_or(usize::MAX);
-            self.kept.extend(std::iter::repeat_n(nanos, times));
-            return;
-        }
-        if !self.kept.is_empty() {
-            for alike in std::mem::take(&mut self.kept).chunk_by(u64::eq) {
-                self.histogram.add(alike[0], alike.len() as u64);
+        if self.count > self.exact_up_to {
+            self.give_up_exactness();
+            self.histogram.add(nanos, times);
+        } else if times == 1 {
+            self.singles.push(nanos);
+        } else {
+            match self.repeated.last_mut() {
+                Some((value, so_far)) if *value == nanos => *so_far += times,
+                _ => self.repeated.push((nanos, times)),
             }
         }
-        self.histogram.add(nanos, times);
+    }
+
+    /// Moves what was kept one by one into the histogram; nothing is left there afterwards.
+    #[inline]
+    fn give_up_exactness(&mut self) {
+        if !(self.singles.is_empty() && self.repeated.is_empty()) {
+            for value in std::mem::take(&mut self.singles) {
+                self.histogram.add(value, 1);
+            }
+            for (value, times) in std::mem::take(&mut self.repeated) {
+                self.histogram.add(value, times);
+            }
+        }
     }
 
     /// Values collected.
@@ -213,7 +227,12 @@ impl Distribution {
 
     /// The values of these ranks among those kept one by one.
     fn exact_ranks<const N: usize>(&self, ranks: [u64; N]) -> [Option<u64>; N] {
-        let mut values = self.kept.clone();
+        let mut values = Vec::with_capacity(usize::try_from(self.count).unwrap_or(0));
+        values.extend_from_slice(&self.singles);
+        for &(value, times) in &self.repeated {
+            let times = usize::try_from(times).unwrap_or(0);
+            values.extend(std::iter::repeat_n(value, times));
+        }
         // Each selection leaves what is above it behind it, where a higher rank has less to search.
         let mut from = 0;
         ranks.map(|rank| {

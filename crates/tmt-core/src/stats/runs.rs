@@ -67,7 +67,7 @@ impl Runs {
         is_burst: impl Fn(&T) -> bool,
         mut on_run: impl FnMut(bool, &'a [T]),
     ) {
-        for run in things.chunk_by(|a, b| is_burst(a) == is_burst(b)) {
+        for run in alike(things, |a, b| is_burst(a) == is_burst(b)) {
             let burst = is_burst(&run[0]);
             self.push(burst, run.len() as u64);
             on_run(burst, run);
@@ -99,6 +99,20 @@ impl Runs {
         }
         lengths
     }
+}
+
+/// Cuts things where one is not like the first since the last cut; that one is read once, unlike in `chunk_by`.
+pub(crate) fn alike<T>(
+    mut things: &[T],
+    same: impl Fn(&T, &T) -> bool,
+) -> impl Iterator<Item = &[T]> {
+    std::iter::from_fn(move || {
+        let first = things.first()?;
+        let end = things.iter().position(|thing| !same(first, thing));
+        let (run, rest) = things.split_at(end.unwrap_or(things.len()));
+        things = rest;
+        Some(run)
+    })
 }
 
 /// How many things are in runs of these lengths.

@@ -65,6 +65,13 @@ impl Decimal {
         (whole.len() + fraction.len() > 0).then_some(number)
     }
 
+    /// `text` × `factor` × 10^`shift`; `None` where that is negative, no whole number or above 2^63 − 1.
+    pub(crate) fn exactly(text: &str, factor: u64, shift: i64) -> Option<u64> {
+        let number = Self::parse(text.as_bytes()).filter(|number| !number.is_negative())?;
+        let scaled = number.scaled(factor, shift).filter(|scaled| scaled.exact);
+        scaled.map(|scaled| scaled.value)
+    }
+
     /// Whether the number is below zero; `-0` is not.
     pub(crate) fn is_negative(&self) -> bool {
         self.negative && !self.is_zero()

@@ -51,10 +51,8 @@ impl Metadata {
     /// The value of `key`, the first where it stands more than once.
     #[must_use]
     pub fn get(&self, key: &str) -> Option<&str> {
-        self.entries
-            .iter()
-            .find(|(k, _)| k == key)
-            .map(|(_, value)| value.as_str())
+        let found = self.iter().find(|(k, _)| *k == key);
+        found.map(|(_, value)| value)
     }
 
     /// The whole number that `key` holds.

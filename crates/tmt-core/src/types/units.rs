@@ -212,23 +212,13 @@ fn parse_quantity(
     units: &[Unit],
     expected: &'static str,
 ) -> Result<u64, QuantityError> {
-    let refuse = || QuantityError::new(text, expected);
     let number_ends = text
         .rfind(|c: char| c.is_ascii_digit() || c == '.')
         .map_or(0, |at| at + 1);
     let (number, unit) = text.split_at(number_ends);
-    let &(_, factor, shift) = units
-        .iter()
-        .find(|(name, ..)| *name == unit)
-        .ok_or_else(refuse)?;
-    let number = Decimal::parse(number.as_bytes()).ok_or_else(refuse)?;
-    if number.is_negative() {
-        return Err(refuse());
-    }
-    match number.scaled(factor, shift) {
-        Some(scaled) if scaled.exact => Ok(scaled.value),
-        _ => Err(refuse()),
-    }
+    let unit = units.iter().find(|(name, ..)| *name == unit);
+    let value = unit.and_then(|&(_, factor, shift)| Decimal::exactly(number, factor, shift));
+    value.ok_or_else(|| QuantityError::new(text, expected))
 }
 
 /// Reads a quantity with its unit; what is accepted is said in one place.

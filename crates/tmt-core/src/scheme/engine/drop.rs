@@ -58,14 +58,14 @@ impl Machine {
     /// When the repeat at the head of the queue is ready; none where none waits.
     #[must_use]
     pub fn next_repeat(&self) -> Option<Time> {
-        Time::from_nanos(self.repeats.next_ready())
+        Time::from_nanos(self.repeats.next_ready)
     }
 
     /// Whether a super-block or an attempt of repeats is partly sent: what the next slot carries then does not depend
     /// on the source.
     #[must_use]
     pub fn is_under_way(&self) -> bool {
-        self.repeats.is_begun() || !self.block.is_sent()
+        self.repeats.begun || !self.block.is_sent()
     }
 
     /// Gives up `codewords` at `now`: their unsent units and their repeats are sent no more, and their LLDUs that are

@@ -37,7 +37,7 @@ pub(super) struct Feedback {
     /// Whether the first attempt that the unit ends was judged not to be enough, and drawn for.
     failed: bool,
     /// Whether the feedback of that one is lost.
-    lost: bool,
+    pub(super) lost: bool,
     news: Vec<Acknowledged>,
 }
 
@@ -108,29 +108,18 @@ impl Machine {
         Ok(())
     }
 
-    /// Draws for a first attempt that was not enough.
-    pub(super) fn draw_first_failed(&mut self) {
-        self.draw_failed();
-        if let Some(feedback) = &mut self.feedback {
-            feedback.failed = true;
-        }
-    }
-
-    /// Draws for an attempt that was not enough.
-    pub(super) fn draw_failed(&mut self) {
+    /// Draws for an attempt that was not enough, the `first` or a later one.
+    pub(super) fn draw_failed(&mut self, first: bool) {
         if let Some(feedback) = &mut self.feedback {
             feedback.lost = feedback.rules.loss.erases();
+            feedback.failed |= first;
         }
-    }
-
-    /// Whether the feedback of the attempt that was judged last is lost.
-    pub(super) fn is_unheard(&self) -> bool {
-        self.feedback.as_ref().is_some_and(|feedback| feedback.lost)
     }
 
     /// The timer of a codeword expires, which began at `now`: a round that asks for one unit, or for the frame.
     pub(super) fn repeat_unheard(&mut self, id: usize, now: Time) -> Result<(), ErrorKind> {
-        let ready = ready_after(now, self.timer())?;
+        let timer = self.feedback.as_ref().map(|feedback| feedback.rules.timer);
+        let ready = ready_after(now, timer)?;
         let codeword = &mut self.codewords[id];
         if self.scheme.discards() || codeword.decoded {
             codeword.arrivals.clear();
@@ -147,21 +136,14 @@ impl Machine {
 
     /// Tells of a codeword whose feedback came through, or was lost and is not waited for.
     fn acknowledge(&mut self, codeword: u64, lost: bool, now: Time) {
-        let after = if lost {
-            self.timer()
-        } else {
-            self.repeat_after
-        };
         if let Some(feedback) = &mut self.feedback {
+            let timer = Some(feedback.rules.timer);
+            let after = if lost { timer } else { self.repeat_after };
             // Where no repeat is ever asked for, no time of feedback is too late.
             let at = after.and_then(|after| now.checked_add(after));
             let at = at.unwrap_or(Time::MAX);
             feedback.news.push(Acknowledged { codeword, at });
         }
-    }
-
-    fn timer(&self) -> Option<Span> {
-        self.feedback.as_ref().map(|feedback| feedback.rules.timer)
     }
 }
 

@@ -18,7 +18,7 @@ impl Machine {
     /// Those of `slots` in which the next repeat cannot be sent yet.
     #[must_use]
     pub fn before_repeat<'s>(&self, slots: &'s [Slot]) -> &'s [Slot] {
-        &slots[..before(slots, self.repeats.next_ready())]
+        &slots[..before(slots, self.repeats.next_ready)]
     }
 
     /// Takes codewords of one unit each, all of them received in these of the slots; appends the LLDUs that are settled

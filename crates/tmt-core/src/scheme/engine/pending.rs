@@ -96,9 +96,15 @@ impl Pending {
 
     /// Adds and tells an LLDU that came through on its own.
     pub(super) fn push_delivered(&mut self, codeword: u64, slot: &Slot, out: &mut Vec<Lldu>) {
-        self.push_all_delivered(std::slice::from_ref(slot), out);
+        let lldu = delivered(slot);
+        if self.first == self.next && !self.in_order {
+            out.push(lldu);
+            self.first += 1;
+            self.next = self.first;
+        } else {
+            self.push(lldu);
+        }
         if let Some(news) = &mut self.news {
-            let lldu = delivered(slot);
             news.push(Settled { codeword, lldu });
         }
     }

@@ -28,9 +28,9 @@ struct Repeat {
 pub(super) struct Repeats {
     queue: VecDeque<Repeat>,
     /// When the head is ready, ns; above any time where there is none.
-    next_ready: u64,
-    /// Whether some units of the head have been sent.
-    begun: bool,
+    pub(super) next_ready: u64,
+    /// Whether some units of the head have been sent, and others not.
+    pub(super) begun: bool,
 }
 
 impl Repeats {
@@ -40,11 +40,6 @@ impl Repeats {
             next_ready: u64::MAX,
             begun: false,
         }
-    }
-
-    /// Whether some but not all units of the head have been sent.
-    pub(super) fn is_begun(&self) -> bool {
-        self.begun
     }
 
     /// Takes out those of which `goes` says so, in their order.
@@ -69,11 +64,6 @@ impl Repeats {
         self.next_ready = head.map_or(u64::MAX, |head| head.ready.as_nanos());
     }
 
-    /// When the next unit can be sent again, ns; above any time where there is none.
-    pub(super) fn next_ready(&self) -> u64 {
-        self.next_ready
-    }
-
     /// Asks for `units` (at least one) to be sent again from `ready` on, before what is ready later; a head that is
     /// partly sent stays the head.
     pub(super) fn push(&mut self, ready: Time, subject: Subject, units: u32) {
@@ -87,7 +77,11 @@ impl Repeats {
             subject,
             units,
         };
-        self.queue.insert(at, repeat);
+        if at == self.queue.len() {
+            self.queue.push_back(repeat);
+        } else {
+            self.queue.insert(at, repeat);
+        }
         self.note_head();
     }
 

@@ -61,9 +61,14 @@ impl Machine {
     /// Takes the first of these slots, as many as go together; how many they were.
     fn step(&mut self, slots: &[Slot], out: &mut Vec<Lldu>) -> Result<usize, (usize, ErrorKind)> {
         let now = slots[0].tx_time();
-        let ready = self.repeats.next_ready();
+        let ready = self.repeats.next_ready;
         if now.as_nanos() >= ready {
             return self.repeat(slots);
+        }
+        if self.scheme.units == 1 && slots[0].is_erased() {
+            self.counts.data += 1;
+            self.on_erased_single(0, now).map_err(|kind| (0, kind))?;
+            return Ok(1);
         }
         if self.scheme.units == 1 || self.block.is_sent() {
             let whole = if self.scheme.discards() {
@@ -73,11 +78,6 @@ impl Machine {
             };
             if whole > 0 {
                 return Ok(whole);
-            }
-            if self.scheme.units == 1 {
-                self.counts.data += 1;
-                self.on_erased_single(0, now).map_err(|kind| (0, kind))?;
-                return Ok(1);
             }
             self.block.open(self.scheme.interleave, Some);
         }
@@ -184,7 +184,7 @@ impl Machine {
                 .map_err(|kind| (done, kind))?;
             done += 1;
             // The first repeat in an empty queue may be ready before the next slot.
-            if self.repeats.next_ready() != ready {
+            if self.repeats.next_ready != ready {
                 break;
             }
         }
