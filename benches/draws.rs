@@ -34,7 +34,7 @@ fn draws(criterion: &mut Criterion) {
     let limit = Limit::new(black_box(0.01));
     group.bench_function("below a limit", |bencher| {
         let mut uniform = Uniform::new(1, Stream::ChannelState);
-        let mut draws = Draws::new();
+        let mut draws = Draws::default();
         bencher.iter(|| {
             let mut below = 0;
             for from in (0..PIECE as u64).step_by(BATCH) {

@@ -3,8 +3,9 @@
 //! `alpha` and `beta` are the papers' *persistence* probabilities, P(stay in good) and P(stay in
 //! bad) (papers/000 §3.3 as corrected by models.md K1), not probabilities of changing the state.
 
-use std::fmt;
 use std::str::FromStr;
+
+use derive_more::Display;
 
 use crate::math::rng::{Limit, Stream, Uniform};
 
@@ -35,14 +36,16 @@ pub fn examples() -> impl Iterator<Item = &'static str> {
 }
 
 /// An erasure process, one draw a unit.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Display, Clone, Copy, PartialEq)]
 pub enum ChannelSpec {
     /// Independent erasures.
+    #[display("{}:{p}", bernoulli::FAMILY.name)]
     Bernoulli {
         /// Probability that a unit is erased.
         p: f64,
     },
     /// Two states, each with its erasure probability.
+    #[display("{}:{_0}", gilbert_elliott::FAMILY.name)]
     GilbertElliott(GilbertElliott),
 }
 
@@ -62,23 +65,13 @@ impl FromStr for ChannelSpec {
     }
 }
 
-impl fmt::Display for ChannelSpec {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Bernoulli { p } => write!(f, "{}:{p}", bernoulli::FAMILY.name),
-            Self::GilbertElliott(channel) => {
-                write!(f, "{}:{channel}", gilbert_elliott::FAMILY.name)
-            }
-        }
-    }
-}
-
 /// What erases the slots of a link of constant rate.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Display, Clone, Copy, PartialEq)]
 pub enum SlotChannel {
     /// A process that goes on with every slot.
     Steps(ChannelSpec),
     /// One that goes on with time.
+    #[display("{}:{_0}", fading::FAMILY.name)]
     Fading(Fading),
 }
 
@@ -97,15 +90,6 @@ impl FromStr for SlotChannel {
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         Self::parse_with(text, FAMILIES)
-    }
-}
-
-impl fmt::Display for SlotChannel {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Steps(channel) => write!(f, "{channel}"),
-            Self::Fading(fading) => write!(f, "{}:{fading}", fading::FAMILY.name),
-        }
     }
 }
 

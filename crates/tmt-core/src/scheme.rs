@@ -12,10 +12,9 @@ mod frame_arq;
 mod harq;
 mod none;
 
-use std::fmt;
 use std::str::FromStr;
 
-use strum::{IntoEnumIterator as _, IntoStaticStr};
+use strum::IntoStaticStr;
 
 /// Every scheme there is; a new one is a file and a line here.
 pub static FAMILIES: &[&Family] = &[
@@ -27,13 +26,13 @@ pub static FAMILIES: &[&Family] = &[
 ];
 
 /// Largest codeword, LLDUs.
-const MAX_CODEWORD: u64 = 65_535;
+const MAX_CODEWORD: u32 = 65_535;
 /// Largest super-block I·N, LLDUs.
-const MAX_SUPER_BLOCK: u64 = 1 << 24;
+const MAX_SUPER_BLOCK: u32 = 1 << 24;
 /// Largest NS.
-const MAX_EXTRA: u64 = 65_535;
+const MAX_EXTRA: u32 = 65_535;
 /// Largest R that is not unlimited.
-const MAX_ROUNDS: u64 = (1 << 32) - 2;
+const MAX_ROUNDS: u32 = u32::MAX - 1;
 
 /// What a family of schemes has in common. A caller's own is read by [`SchemeSpec::parse_with`].
 #[derive(Debug, PartialEq, Eq)]
@@ -72,17 +71,92 @@ impl Family {
 
     /// The scheme of this family whose text has this behind the name.
     fn read(&'static self, rest: &str) -> Result<SchemeSpec, SchemeError> {
-        let text = format!("{}{rest}", self.name);
-        Parser {
-            text: &text,
+        let refuse = |part: &str, reason: &str| SchemeError {
+            text: format!("{}{rest}", self.name),
+            part: part.to_owned(),
+            reason: reason.to_owned(),
+            form: self.form(),
+        };
+        let number = |part: &str, digits: &str, least: u32, most: u32| {
+            if digits.is_empty() || !digits.bytes().all(|b| b.is_ascii_digit()) {
+                return Err(refuse(part, "holds no whole number where one belongs"));
+            }
+            let value = digits.parse().ok();
+            let value = value.filter(|value| (least..=most).contains(value));
+            value.ok_or_else(|| refuse(part, &format!("is out of range {least} to {most}")))
+        };
+        let mut spec = SchemeSpec {
             family: self,
+            text: format!("{}{rest}", self.name),
+            data_units: 1,
+            units: 1,
+            extra: 0,
+            rounds: self.default_rounds,
+            interleave: 1,
+            in_order: false,
+        };
+        let mut parts = rest.split(',');
+        let first = parts.next().and_then(|first| first.strip_prefix(':'));
+        let option = match first {
+            Some(codeword) if self.codeword => {
+                let sizes = codeword.split_once('/');
+                let (data_units, units) =
+                    sizes.ok_or_else(|| refuse(codeword, "is not a codeword ND/N"))?;
+                spec.data_units = number(codeword, data_units, 1, MAX_CODEWORD)?;
+                spec.units = number(codeword, units, 1, MAX_CODEWORD)?;
+                if spec.data_units > spec.units {
+                    return Err(refuse(codeword, "has more data units than units, ND > N"));
+                }
+                None
+            }
+            None if self.codeword => return Err(refuse(self.name, "needs its codeword ND/N")),
+            Some(part @ ("" | "in-order")) => {
+                return Err(refuse(part, "does not belong after ':'"));
+            }
+            option => option,
+        };
+        let mut seen = Vec::new();
+        for part in option.into_iter().chain(parts) {
+            if spec.in_order {
+                return Err(refuse(part, "comes after 'in-order', which must be last"));
+            } else if part == "in-order" {
+                spec.in_order = true;
+                continue;
+            } else if first.is_none() {
+                return Err(refuse(part, "does not belong here"));
+            }
+            let option = part.split_once('=');
+            let (name, value) = option.ok_or_else(|| refuse(part, "is not an option"))?;
+            let mut taken = self.options.iter().filter(|key| key.name() == name);
+            let key = taken
+                .next()
+                .ok_or_else(|| refuse(part, &format!("is not an option of {}", self.name)))?;
+            if seen.contains(&key) {
+                return Err(refuse(part, "is given more than once"));
+            }
+            seen.push(key);
+            match key {
+                OptionKey::Extra => spec.extra = number(part, value, 0, MAX_EXTRA)?,
+                OptionKey::Rounds => {
+                    spec.rounds = Rounds::AtMost(number(part, value, 0, MAX_ROUNDS)?);
+                }
+                OptionKey::Interleave => {
+                    spec.interleave = number(part, value, 1, MAX_SUPER_BLOCK)?;
+                }
+            }
         }
-        .parse(rest)
+        let super_block = u64::from(spec.interleave) * u64::from(spec.units);
+        if super_block > MAX_SUPER_BLOCK.into() {
+            let part = format!("interleave={}", spec.interleave);
+            let reason = format!("makes a super-block of {super_block} units, above 2^24");
+            return Err(refuse(&part, &reason));
+        }
+        Ok(spec)
     }
 }
 
 /// An option of a scheme's text.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, strum::EnumIter, IntoStaticStr)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, IntoStaticStr)]
 #[strum(serialize_all = "lowercase")]
 pub enum OptionKey {
     /// NS, repair units above the request in each round.
@@ -127,7 +201,8 @@ pub enum Combining {
 }
 
 /// A scheme with all its parameters, and the text it was read from.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, derive_more::Display, Clone, PartialEq, Eq)]
+#[display("{text}")]
 pub struct SchemeSpec {
     family: &'static Family,
     text: String,
@@ -283,12 +358,6 @@ impl SchemeSpec {
     }
 }
 
-impl fmt::Display for SchemeSpec {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.text)
-    }
-}
-
 /// Why a scheme's text was refused: the part at fault, why, and what is accepted.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("in '{text}': '{part}' {reason}; expected {form}")]
@@ -319,136 +388,6 @@ impl FromStr for SchemeSpec {
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         Self::parse_with(text, FAMILIES)
-    }
-}
-
-/// Reads what follows a family's name.
-struct Parser<'a> {
-    text: &'a str,
-    family: &'static Family,
-}
-
-impl Parser<'_> {
-    fn refuse(&self, part: &str, reason: impl Into<String>) -> SchemeError {
-        SchemeError {
-            text: self.text.to_owned(),
-            part: part.to_owned(),
-            reason: reason.into(),
-            form: self.family.form(),
-        }
-    }
-
-    fn parse(&self, rest: &str) -> Result<SchemeSpec, SchemeError> {
-        let mut spec = SchemeSpec {
-            family: self.family,
-            text: self.text.to_owned(),
-            data_units: 1,
-            units: 1,
-            extra: 0,
-            rounds: self.family.default_rounds,
-            interleave: 1,
-            in_order: false,
-        };
-        let mut seen = Vec::new();
-        let mut parts = match rest.strip_prefix(':') {
-            Some(parameters) => {
-                let mut parts = parameters.split(',');
-                let first = parts.next().unwrap_or("");
-                if self.family.codeword {
-                    (spec.data_units, spec.units) = self.codeword(first)?;
-                } else if first == "in-order" || first.is_empty() {
-                    return Err(self.refuse(first, "does not belong after ':'"));
-                } else {
-                    self.option(first, &mut seen, &mut spec)?;
-                }
-                parts
-            }
-            None if self.family.codeword => {
-                return Err(self.refuse(self.family.name, "needs its codeword ND/N"));
-            }
-            None => {
-                let mut parts = rest.split(',');
-                parts.next();
-                if let Some(part) = parts.clone().next().filter(|part| *part != "in-order") {
-                    return Err(self.refuse(part, "does not belong here"));
-                }
-                parts
-            }
-        };
-        while let Some(part) = parts.next() {
-            if part == "in-order" {
-                if let Some(next) = parts.next() {
-                    return Err(self.refuse(next, "comes after 'in-order', which must be last"));
-                }
-                spec.in_order = true;
-            } else {
-                self.option(part, &mut seen, &mut spec)?;
-            }
-        }
-        let super_block = u64::from(spec.interleave) * u64::from(spec.units);
-        if super_block > MAX_SUPER_BLOCK {
-            let part = format!("interleave={}", spec.interleave);
-            return Err(self.refuse(
-                &part,
-                format!("makes a super-block of {super_block} units, above 2^24"),
-            ));
-        }
-        Ok(spec)
-    }
-
-    fn codeword(&self, part: &str) -> Result<(u32, u32), SchemeError> {
-        let (data_units, units) = part
-            .split_once('/')
-            .ok_or_else(|| self.refuse(part, "is not a codeword ND/N"))?;
-        let data_units = self.number(part, data_units, 1, MAX_CODEWORD)?;
-        let units = self.number(part, units, 1, MAX_CODEWORD)?;
-        if data_units > units {
-            return Err(self.refuse(part, "has more data units than units, ND > N"));
-        }
-        Ok((data_units, units))
-    }
-
-    fn option(
-        &self,
-        part: &str,
-        seen: &mut Vec<OptionKey>,
-        spec: &mut SchemeSpec,
-    ) -> Result<(), SchemeError> {
-        let (name, value) = part
-            .split_once('=')
-            .ok_or_else(|| self.refuse(part, "is not an option"))?;
-        let key = OptionKey::iter()
-            .find(|key| key.name() == name && self.family.options.contains(key))
-            .ok_or_else(|| {
-                self.refuse(part, format!("is not an option of {}", self.family.name))
-            })?;
-        if seen.contains(&key) {
-            return Err(self.refuse(part, "is given more than once"));
-        }
-        seen.push(key);
-        match key {
-            OptionKey::Extra => spec.extra = self.number(part, value, 0, MAX_EXTRA)?,
-            OptionKey::Rounds => {
-                spec.rounds = Rounds::AtMost(self.number(part, value, 0, MAX_ROUNDS)?);
-            }
-            OptionKey::Interleave => {
-                spec.interleave = self.number(part, value, 1, MAX_SUPER_BLOCK)?;
-            }
-        }
-        Ok(())
-    }
-
-    fn number(&self, part: &str, digits: &str, least: u64, most: u64) -> Result<u32, SchemeError> {
-        if digits.is_empty() || !digits.bytes().all(|b| b.is_ascii_digit()) {
-            return Err(self.refuse(part, "holds no whole number where one belongs"));
-        }
-        let value = digits
-            .parse::<u64>()
-            .ok()
-            .filter(|value| (least..=most).contains(value));
-        value
-            .and_then(|value| u32::try_from(value).ok())
-            .ok_or_else(|| self.refuse(part, format!("is out of range {least} to {most}")))
     }
 }
 

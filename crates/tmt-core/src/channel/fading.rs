@@ -4,7 +4,6 @@
 //! The process is one in continuous time, whatever slots lie over it. It begins in its stationary law; since what is
 //! left of an exponential time is as long as the whole, its first state is as long as any other.
 
-use std::fmt;
 use std::str::FromStr;
 
 use super::family::{Family, Key};
@@ -41,7 +40,8 @@ const SHORTEST: f64 = 1000.0;
 const KEPT: u64 = 1024;
 
 /// Parameters of the process.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, derive_more::Display, Clone, Copy, PartialEq)]
+#[display("m={mean_bad},X={bad_share}")]
 pub struct Fading {
     mean_bad: Span,
     bad_share: f64,
@@ -106,22 +106,11 @@ impl FromStr for Fading {
 
 /// A duration, or a number of seconds as the paper has it.
 fn length(text: &str) -> Result<Span, ChannelError> {
-    let seconds = Decimal::parse(text.as_bytes())
-        .filter(|number| !number.is_negative())
-        .and_then(|number| number.scaled(1, 9))
-        .filter(|nanos| nanos.exact)
-        .and_then(|nanos| Span::from_nanos(nanos.value));
-    match seconds {
+    match Decimal::exactly(text, 1, 9).and_then(Span::from_nanos) {
         Some(span) => Ok(span),
         None => text
             .parse()
             .map_err(|error| ChannelError(format!("{error}, or seconds"))),
-    }
-}
-
-impl fmt::Display for Fading {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "m={},X={}", self.mean_bad, self.bad_share)
     }
 }
 

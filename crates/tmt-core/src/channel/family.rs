@@ -77,18 +77,10 @@ impl Family {
             return (*value).to_owned();
         }
         let mut form = String::new();
-        for Key {
-            name,
-            value,
-            preset,
-            ..
-        } in self.keys
-        {
+        for key in self.keys {
             let mark = if form.is_empty() { "" } else { "," };
-            form.push_str(&match preset {
-                Some(_) => format!("[{mark}{name}={value}]"),
-                None => format!("{mark}{name}={value}"),
-            });
+            let part = format!("{mark}{}={}", key.name, key.value);
+            form += &key.preset.map_or(part.clone(), |_| format!("[{part}]"));
         }
         form
     }

@@ -1,6 +1,5 @@
 //! `gilbert-elliott`: two states, each with its erasure probability (papers/000 §3.3).
 
-use std::fmt;
 use std::str::FromStr;
 
 use strum::VariantNames;
@@ -45,7 +44,8 @@ pub(super) static FAMILY: Family = Family {
 };
 
 /// Parameters of the two-state channel.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, derive_more::Display, Clone, Copy, PartialEq)]
+#[display("alpha={alpha},beta={beta},pg={pg},pb={pb}{}", start.suffix())]
 pub struct GilbertElliott {
     /// P(stay in good).
     pub alpha: f64,
@@ -69,6 +69,16 @@ pub enum Start {
     Good,
     /// Bad.
     Bad,
+}
+
+impl Start {
+    /// What a text says of it; nothing of the preset.
+    fn suffix(self) -> String {
+        match self {
+            Self::Stationary => String::new(),
+            start => format!(",start={start}"),
+        }
+    }
 }
 
 impl GilbertElliott {
@@ -112,19 +122,5 @@ impl FromStr for GilbertElliott {
             return Err(ChannelError(text.to_owned()));
         }
         Ok(channel)
-    }
-}
-
-impl fmt::Display for GilbertElliott {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(
-            f,
-            "alpha={},beta={},pg={},pb={}",
-            self.alpha, self.beta, self.pg, self.pb
-        )?;
-        if self.start == Start::Stationary {
-            return Ok(());
-        }
-        write!(f, ",start={}", self.start)
     }
 }

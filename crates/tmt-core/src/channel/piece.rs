@@ -30,12 +30,9 @@ pub struct ErasurePiece {
     end: [Chain; 2],
 }
 
-/// What a piece erases.
+/// What a piece erases: masks of 64 units each; bits beyond the piece are zero.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Erasures {
-    piece: ErasurePiece,
-    front: Chain,
-}
+pub struct Erasures(Vec<u64>);
 
 impl ErasurePiece {
     /// Number of units.
@@ -56,13 +53,15 @@ impl ErasurePiece {
     }
 
     /// Puts the piece behind `chain`, which is then the state behind the piece. To be done for the
-    /// pieces in their order, beginning with a `Chain::default()`; a comparison each, whatever their
-    /// length.
+    /// pieces in their order, beginning with a `Chain::default()`; costs as much as the paths differ.
     #[must_use]
     pub fn resolve(self, chain: &mut Chain) -> Erasures {
-        let front = *chain;
-        *chain = self.end[usize::from(front.bad)];
-        Erasures { piece: self, front }
+        let mut masks = self.after_good;
+        if chain.bad {
+            masks[..self.after_bad.len()].copy_from_slice(&self.after_bad);
+        }
+        *chain = self.end[usize::from(chain.bad)];
+        Erasures(masks)
     }
 }
 
@@ -76,7 +75,7 @@ impl Erasures {
 
     /// The same without counting.
     pub fn mark(&self, slots: &mut [Slot]) {
-        for (batch, mut mask) in slots.chunks_mut(BATCH).zip(self.masks()) {
+        for (batch, mut mask) in slots.chunks_mut(BATCH).zip(self.0.iter().copied()) {
             while mask != 0 {
                 let Some(slot) = batch.get_mut(mask.trailing_zeros() as usize) else {
                     break;
@@ -85,17 +84,6 @@ impl Erasures {
                 mask &= mask - 1;
             }
         }
-    }
-
-    /// The masks of 64 units each; bits beyond the piece are zero.
-    fn masks(&self) -> impl Iterator<Item = u64> {
-        let twice = if self.front.bad {
-            self.piece.after_bad.as_slice()
-        } else {
-            &[]
-        };
-        let once = &self.piece.after_good[twice.len()..];
-        twice.iter().chain(once).copied()
     }
 }
 
@@ -123,7 +111,7 @@ fn batches(from: u64, len: usize) -> impl Iterator<Item = (u64, u64)> {
 
 fn independent(piece: &mut ErasurePiece, p: Limit, seed: u64, from: u64) {
     let mut erasure = Uniform::new(seed, Stream::ChannelErasure);
-    let mut draws = Draws::new();
+    let mut draws = Draws::default();
     for (first, members) in batches(from, piece.len) {
         if !p.is_certain() {
             erasure.draw(first, &mut draws);
@@ -138,7 +126,7 @@ fn two_state(piece: &mut ErasurePiece, channel: &GilbertElliott, seed: u64, from
     let starts = Limit::new(channel.p_bad_at_start());
     let mut emission = Emission::new(channel, seed);
     let mut state = Uniform::new(seed, Stream::ChannelState);
-    let mut draws = Draws::new();
+    let mut draws = Draws::default();
     let mut end = piece.end;
     for (first, members) in batches(from, piece.len) {
         if first == 0 || !(stays.is_certain() && enters.is_certain()) {
@@ -205,7 +193,7 @@ impl Emission {
             good: Limit::new(channel.pg),
             bad: Limit::new(channel.pb),
             erasure: Uniform::new(seed, Stream::ChannelErasure),
-            draws: Draws::new(),
+            draws: Draws::default(),
         }
     }
 

@@ -1,46 +1,6 @@
 //! The only transcendental mathematics: pure Rust, so that every platform gets the same bits.
 
-/// Cube root.
-#[must_use]
-pub fn cbrt(x: f64) -> f64 {
-    libm::cbrt(x)
-}
-
-/// e to the power of `x`.
-#[must_use]
-pub fn exp(x: f64) -> f64 {
-    libm::exp(x)
-}
-
-/// exp(x) − 1, without loss for small `x`.
-#[must_use]
-pub fn expm1(x: f64) -> f64 {
-    libm::expm1(x)
-}
-
-/// Natural logarithm.
-#[must_use]
-pub fn ln(x: f64) -> f64 {
-    libm::log(x)
-}
-
-/// ln(1 + x), without loss for small `x`.
-#[must_use]
-pub fn log1p(x: f64) -> f64 {
-    libm::log1p(x)
-}
-
-/// Decimal logarithm.
-#[must_use]
-pub fn log10(x: f64) -> f64 {
-    libm::log10(x)
-}
-
-/// `x` to the power of `y`.
-#[must_use]
-pub fn pow(x: f64, y: f64) -> f64 {
-    libm::pow(x, y)
-}
+pub use libm::{cbrt, erfc, exp, expm1, lgamma as ln_gamma, log as ln, log1p, log10, pow};
 
 /// `x` to a whole power, by squaring.
 #[must_use]
@@ -54,18 +14,6 @@ pub fn powi(x: f64, n: u64) -> f64 {
         rest >>= 1;
     }
     result
-}
-
-/// Logarithm of the gamma function, for `x` > 0.
-#[must_use]
-pub fn ln_gamma(x: f64) -> f64 {
-    libm::lgamma(x)
-}
-
-/// Complementary error function.
-#[must_use]
-pub fn erfc(x: f64) -> f64 {
-    libm::erfc(x)
 }
 
 /// 1 − (1 − x)^n, without loss for small `x`; `x` in [0, 1].

@@ -94,12 +94,6 @@ impl Uniform {
 pub struct Draws([u8; 8 * BATCH]);
 
 impl Draws {
-    /// Room for numbers, none drawn yet.
-    #[must_use]
-    pub fn new() -> Self {
-        Self([0; 8 * BATCH])
-    }
-
     /// Which of the numbers are below `limit`: bit i for the one at `from` + i.
     #[must_use]
     pub fn below(&self, limit: Limit) -> u64 {
@@ -118,8 +112,9 @@ impl Draws {
 }
 
 impl Default for Draws {
+    /// Room for numbers, none drawn yet.
     fn default() -> Self {
-        Self::new()
+        Self([0; 8 * BATCH])
     }
 }
 
@@ -200,7 +195,7 @@ mod tests {
             p in probability(),
         ) {
             let mut batches = Uniform::new(seed, Stream::ChannelState);
-            let mut draws = Draws::new();
+            let mut draws = Draws::default();
             for from in starts {
                 batches.draw(from, &mut draws);
                 let mut one_by_one = Uniform::new(seed, Stream::ChannelState);

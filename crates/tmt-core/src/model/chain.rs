@@ -171,100 +171,103 @@ impl Chain {
     pub(super) fn stationary(&self) -> [f64; 2] {
         [self.p_good, self.p_bad]
     }
-
-    /// One step of any measure over an LLDU that is erased for certain, times the probability of that.
-    pub(super) fn step_erased(&self, now: &Measure) -> Measure {
-        let certain = |p: f64| [0.0, p];
-        let mut next = Measure::new(now.good.len() - 2, [0.0; 2]);
-        self.step_with([certain(self.pg), certain(self.pb)], now, &mut next);
-        next
-    }
-
-    /// One step of any measure over (erasures so far, state of the next LLDU): `next` becomes what `now` is an
-    /// LLDU later. Both hold a 0 in front of the count 0.
-    pub(super) fn step(&self, now: &Measure, next: &mut Measure) {
-        let either = |p: f64| [1.0 - p, p];
-        self.step_with([either(self.pg), either(self.pb)], now, next);
-    }
-
-    /// One step, with the weights of an LLDU that gets through and of one that is erased, good first.
-    fn step_with(&self, [good, bad]: [[f64; 2]; 2], now: &Measure, next: &mut Measure) {
-        let (alpha, beta) = (self.alpha, self.beta);
-        // By what was (state, erased or not): how it reaches good, and how it reaches bad.
-        let to_good = [
-            good[0] * alpha,
-            good[1] * alpha,
-            bad[0] * self.to_good,
-            bad[1] * self.to_good,
-        ];
-        let to_bad = [
-            good[0] * self.to_bad,
-            good[1] * self.to_bad,
-            bad[0] * beta,
-            bad[1] * beta,
-        ];
-        let live = (now.live + 1).min(now.good.len());
-        let rows = now.good[1..live]
-            .iter()
-            .zip(&now.good[..live - 1])
-            .zip(now.bad[1..live].iter().zip(&now.bad[..live - 1]));
-        let out = next.good[1..live].iter_mut().zip(&mut next.bad[1..live]);
-        for (((g0, g1), (b0, b1)), (good, bad)) in rows.zip(out) {
-            *good = g0 * to_good[0] + g1 * to_good[1] + b0 * to_good[2] + b1 * to_good[3];
-            *bad = g0 * to_bad[0] + g1 * to_bad[1] + b0 * to_bad[2] + b1 * to_bad[3];
-        }
-        next.live = live;
-        next.forget_nothing();
-        next.end_with_nothing();
-    }
 }
 
 /// A measure over (erasures so far, state of the next LLDU), for counts up to a largest one.
 #[derive(Debug, Clone)]
 pub(super) struct Measure {
-    good: Vec<f64>,
-    bad: Vec<f64>,
+    chain: Chain,
+    /// Weights of either state, good first, by one more than the count; a 0 is in front of the count 0.
+    weights: Vec<[f64; 2]>,
     /// Places in use: one more than the largest count, and the 0 in front.
     live: usize,
 }
 
 impl Measure {
     /// No erasures so far, with these weights of the next LLDU's state.
-    pub(super) fn new(most: usize, [good, bad]: [f64; 2]) -> Self {
-        let mut measure = Self {
-            good: vec![0.0; most + 2],
-            bad: vec![0.0; most + 2],
+    pub(super) fn new(chain: Chain, most: usize, start: [f64; 2]) -> Self {
+        let mut weights = vec![[0.0; 2]; most + 2];
+        weights[1] = start;
+        Self {
+            chain,
+            weights,
             live: 2,
-        };
-        measure.good[1] = good;
-        measure.bad[1] = bad;
-        measure
-    }
-
-    fn forget_nothing(&mut self) {
-        while self.live > 2 && self.at(self.live - 2) < NOTHING {
-            self.live -= 1;
-            self.good[self.live] = 0.0;
-            self.bad[self.live] = 0.0;
         }
     }
 
-    /// What the next step reads behind the places in use may be left from earlier.
-    fn end_with_nothing(&mut self) {
-        if let (Some(good), Some(bad)) = (self.good.get_mut(self.live), self.bad.get_mut(self.live))
-        {
-            *good = 0.0;
-            *bad = 0.0;
+    /// The same from the stationary law on.
+    pub(super) fn stationary(chain: Chain, most: usize) -> Self {
+        Self::new(chain, most, chain.stationary())
+    }
+
+    /// One LLDU more.
+    pub(super) fn step(&mut self) {
+        let either = |p: f64| [1.0 - p, p];
+        self.step_with([either(self.chain.pg), either(self.chain.pb)]);
+    }
+
+    /// The measure behind an LLDU that is erased for certain, times the probability of that.
+    pub(super) fn erased(&self) -> Self {
+        let certain = |p: f64| [0.0, p];
+        let mut next = self.clone();
+        next.step_with([certain(self.chain.pg), certain(self.chain.pb)]);
+        next
+    }
+
+    /// One step, with the weights of an LLDU that gets through and of one that is erased, good first.
+    fn step_with(&mut self, [good, bad]: [[f64; 2]; 2]) {
+        let Chain {
+            alpha,
+            beta,
+            to_good,
+            to_bad,
+            ..
+        } = self.chain;
+        // By what was (state, erased or not): how it reaches good, and how it reaches bad.
+        let to_good = [
+            good[0] * alpha,
+            good[1] * alpha,
+            bad[0] * to_good,
+            bad[1] * to_good,
+        ];
+        let to_bad = [
+            good[0] * to_bad,
+            good[1] * to_bad,
+            bad[0] * beta,
+            bad[1] * beta,
+        ];
+        self.live = (self.live + 1).min(self.weights.len());
+        // From the largest count on, so that what is read has not been written.
+        for place in (1..self.live).rev() {
+            let ([g0, b0], [g1, b1]) = (self.weights[place], self.weights[place - 1]);
+            let reach = |to: [f64; 4]| g0 * to[0] + g1 * to[1] + b0 * to[2] + b1 * to[3];
+            self.weights[place] = [reach(to_good), reach(to_bad)];
+        }
+        self.forget_nothing();
+    }
+
+    /// `lldus` more.
+    pub(super) fn after(mut self, lldus: usize) -> Self {
+        if leap::pays(lldus, self.weights.len() - 2) {
+            return leap::over(&self, lldus);
+        }
+        for _ in 0..lldus {
+            self.step();
+        }
+        self
+    }
+
+    /// Leaves out the largest counts as far as they have next to no weight.
+    fn forget_nothing(&mut self) {
+        while self.live > 2 && self.at(self.live - 2) < NOTHING {
+            self.live -= 1;
+            self.weights[self.live] = [0.0; 2];
         }
     }
 
     /// Weights of both states at `count` erasures.
     pub(super) fn states(&self, count: usize) -> [f64; 2] {
-        if count + 1 < self.live {
-            [self.good[count + 1], self.bad[count + 1]]
-        } else {
-            [0.0; 2]
-        }
+        self.weights.get(count + 1).copied().unwrap_or_default()
     }
 
     /// Weight of `count` erasures.
@@ -275,8 +278,10 @@ impl Measure {
 
     /// Weight of at most `count` erasures.
     pub(super) fn up_to(&self, count: usize) -> f64 {
-        let end = self.live.min(count.saturating_add(2));
-        self.good[1..end].iter().sum::<f64>() + self.bad[1..end].iter().sum::<f64>()
+        let weights = &self.weights[1..self.live.min(count.saturating_add(2))];
+        let [good, bad] =
+            [0, 1].map(|state| weights.iter().map(|weight| weight[state]).sum::<f64>());
+        good + bad
     }
 
     /// One more than the largest count that has a weight.
@@ -286,71 +291,11 @@ impl Measure {
 
     /// Adds another measure's weights times `factor`.
     pub(super) fn add(&mut self, other: &Self, factor: f64) {
-        let places = other.live;
-        if places > self.live {
-            self.good[self.live..places].fill(0.0);
-            self.bad[self.live..places].fill(0.0);
-            self.live = places;
+        self.live = self.live.max(other.live);
+        for (own, other) in self.weights.iter_mut().zip(&other.weights[..other.live]) {
+            own[0] += factor * other[0];
+            own[1] += factor * other[1];
         }
-        for (own, other) in self.good[..places].iter_mut().zip(&other.good[..places]) {
-            *own += factor * other;
-        }
-        for (own, other) in self.bad[..places].iter_mut().zip(&other.bad[..places]) {
-            *own += factor * other;
-        }
-        self.end_with_nothing();
-    }
-}
-
-/// The number of erasures in more and more consecutive LLDUs.
-#[derive(Debug, Clone)]
-pub(super) struct Census {
-    chain: Chain,
-    now: Measure,
-    spare: Measure,
-}
-
-impl Census {
-    /// Counts up to `most`, from these weights of the first LLDU's state on.
-    pub(super) fn new(chain: Chain, most: usize, start: [f64; 2]) -> Self {
-        Self {
-            chain,
-            now: Measure::new(most, start),
-            spare: Measure::new(most, [0.0; 2]),
-        }
-    }
-
-    /// Counts up to `most` from the stationary law on.
-    pub(super) fn stationary(chain: Chain, most: usize) -> Self {
-        Self::new(chain, most, chain.stationary())
-    }
-
-    /// One LLDU more.
-    pub(super) fn step(&mut self) {
-        self.chain.step(&self.now, &mut self.spare);
-        std::mem::swap(&mut self.now, &mut self.spare);
-    }
-
-    /// `lldus` more.
-    pub(super) fn after(mut self, lldus: usize) -> Self {
-        if leap::pays(lldus, self.now.good.len() - 2) {
-            self.now = leap::over(&self.chain, &self.now, lldus);
-            return self;
-        }
-        for _ in 0..lldus {
-            self.step();
-        }
-        self
-    }
-
-    /// The measure so far.
-    pub(super) fn measure(&self) -> &Measure {
-        &self.now
-    }
-
-    /// Probability of `count` erasures so far.
-    pub(super) fn at(&self, count: usize) -> f64 {
-        self.now.at(count)
     }
 }
 
@@ -358,8 +303,8 @@ impl Census {
 #[must_use]
 pub fn erasures(chain: Chain, n: usize, most: usize) -> Vec<f64> {
     let most = most.min(n);
-    let census = Census::stationary(chain, most).after(n);
-    (0..=most).map(|count| census.at(count)).collect()
+    let measure = Measure::stationary(chain, most).after(n);
+    (0..=most).map(|count| measure.at(count)).collect()
 }
 
 #[cfg(test)]
@@ -444,12 +389,12 @@ mod tests {
         ] {
             let chain = Chain::new(alpha, beta, pg, pb).unwrap();
             assert!(leap::pays(n, most));
-            let mut census = Census::stationary(chain, most);
+            let mut measure = Measure::stationary(chain, most);
             for _ in 0..n {
-                census.step();
+                measure.step();
             }
             for (found, count) in erasures(chain, n, most).iter().zip(0..) {
-                let stepped = census.at(count);
+                let stepped = measure.at(count);
                 assert!(
                     (found - stepped).abs() <= 1e-12 * stepped,
                     "{count}: {found:e} {stepped:e}"

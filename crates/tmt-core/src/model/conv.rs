@@ -103,13 +103,7 @@ impl Rate {
     /// Information bits in a puncturing period, P.
     #[must_use]
     pub const fn period(self) -> f64 {
-        match self {
-            Self::Half => 1.0,
-            Self::TwoThirds => 2.0,
-            Self::ThreeQuarters => 3.0,
-            Self::FiveSixths => 5.0,
-            Self::SevenEighths => 7.0,
-        }
+        self.code().0
     }
 
     /// Information bits a channel bit, r = P/(P + 1).
@@ -118,13 +112,14 @@ impl Rate {
         self.period() / (self.period() + 1.0)
     }
 
-    const fn spectrum(self) -> &'static [Term; 9] {
+    /// Its period and its spectrum.
+    const fn code(self) -> (f64, &'static [Term; 9]) {
         match self {
-            Self::Half => &HALF,
-            Self::TwoThirds => &TWO_THIRDS,
-            Self::ThreeQuarters => &THREE_QUARTERS,
-            Self::FiveSixths => &FIVE_SIXTHS,
-            Self::SevenEighths => &SEVEN_EIGHTHS,
+            Self::Half => (1.0, &HALF),
+            Self::TwoThirds => (2.0, &TWO_THIRDS),
+            Self::ThreeQuarters => (3.0, &THREE_QUARTERS),
+            Self::FiveSixths => (5.0, &FIVE_SIXTHS),
+            Self::SevenEighths => (7.0, &SEVEN_EIGHTHS),
         }
     }
 }
@@ -164,17 +159,18 @@ pub fn uncoded_ber(ec_n0: f64) -> f64 {
 /// `ec_n0` as for [`uncoded_ber`]. Good below a bit error rate of some 1e-4, an upper bound above.
 #[must_use]
 pub fn viterbi(rate: Rate, ec_n0: f64) -> Decoded {
+    let (period, spectrum) = rate.code();
     let (mut events, mut wrong, mut span) = (0.0, 0.0, 0.0);
-    for &(weight, a, c, l) in rate.spectrum() {
+    for &(weight, a, c, l) in spectrum {
         let confused = normal_tail((2.0 * weight * ec_n0).sqrt());
         events += a * confused;
         wrong += c * confused;
         span += l * confused;
     }
-    let (ber_union, event_rate) = (wrong / rate.period(), events / rate.period());
+    let (ber_union, event_rate) = (wrong / period, events / period);
     if events < f64::MIN_POSITIVE {
         // Only the lightest paths are left long before this.
-        let &(_, a, c, l) = &rate.spectrum()[0];
+        let &(_, a, c, l) = &spectrum[0];
         (events, wrong, span) = (a, c, l);
     }
     Decoded {

@@ -1,7 +1,7 @@
 //! `fec`: block erasure codes over the channel, interleaved or not (models.md §1.3).
 
 use super::arq::RTT;
-use super::chain::{Census, Chain, Measure};
+use super::chain::{Chain, Measure};
 use super::ge::{self, ALPHA, BETA, DEPTH, PB, PG};
 use super::{Arguments, ModelError};
 use crate::types::to_f64;
@@ -27,7 +27,7 @@ pub struct Code {
 }
 
 /// What happens to a codeword that is sent once.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Block {
     /// P(at most NR erasures among N).
     pub decode: f64,
@@ -72,13 +72,9 @@ impl Code {
 
     /// Erasures among the data by the state of the next LLDU, and among the repair from either state on.
     fn joint(&self) -> (Measure, Measure, Measure) {
-        let data = Census::stationary(self.chain, self.data).after(self.data);
-        let repair = |start| {
-            let census = Census::new(self.chain, self.repair, start);
-            census.after(self.repair).measure().clone()
-        };
+        let repair = |start| Measure::new(self.chain, self.repair, start).after(self.repair);
         (
-            data.measure().clone(),
+            Measure::stationary(self.chain, self.data).after(self.data),
             repair([1.0, 0.0]),
             repair([0.0, 1.0]),
         )
@@ -88,14 +84,14 @@ impl Code {
     #[must_use]
     pub fn block(&self) -> Block {
         let (data, good, bad) = self.joint();
-        let tails = [Tails::of(&good), Tails::of(&bad)];
+        let tails = [tails(&good), tails(&bad)];
         self.block_of(data.counts(), |a| {
             let [to_good, to_bad] = data.states(a);
             // Enough erasures among the data alone, or so many more among the repair.
             let more = (self.repair + 1).saturating_sub(a);
             let allowed = self.repair.checked_sub(a);
             [
-                to_good * tails[0].from(more) + to_bad * tails[1].from(more),
+                to_good * tails[0](more) + to_bad * tails[1](more),
                 allowed.map_or(0.0, |most| {
                     to_good * good.up_to(most) + to_bad * bad.up_to(most)
                 }),
@@ -107,16 +103,16 @@ impl Code {
     /// factorisation P(a, ND)·P(l, NR) has it.
     #[must_use]
     pub fn block_of_products(&self) -> Block {
-        let data = Census::stationary(self.chain, self.data).after(self.data);
-        let repair = Census::stationary(self.chain, self.repair).after(self.repair);
-        let tails = Tails::of(repair.measure());
-        self.block_of(data.measure().counts(), |a| {
+        let data = Measure::stationary(self.chain, self.data).after(self.data);
+        let repair = Measure::stationary(self.chain, self.repair).after(self.repair);
+        let tails = tails(&repair);
+        self.block_of(data.counts(), |a| {
             let weight = data.at(a);
             let more = (self.repair + 1).saturating_sub(a);
             let allowed = self.repair.checked_sub(a);
             [
-                weight * tails.from(more),
-                allowed.map_or(0.0, |most| weight * repair.measure().up_to(most)),
+                weight * tails(more),
+                allowed.map_or(0.0, |most| weight * repair.up_to(most)),
             ]
         })
     }
@@ -124,12 +120,7 @@ impl Code {
     /// Sums over the erasures among the data; `shares` tells for a count P(it, and the codeword fails) and
     /// P(it, and the codeword decodes).
     fn block_of(&self, counts: usize, shares: impl Fn(usize) -> [f64; 2]) -> Block {
-        let mut block = Block {
-            decode: 0.0,
-            fail: 0.0,
-            lost: 0.0,
-            kept: 0.0,
-        };
+        let mut block = Block::default();
         for a in 0..counts {
             let [fail, decode] = shares(a);
             block.decode += decode;
@@ -148,24 +139,20 @@ impl Code {
     pub fn recovery(&self) -> Recovery {
         let chain = self.chain.nearly();
         let (units, most) = (self.units(), self.repair);
-        let mut plain = Measure::new(most, chain.stationary());
+        let mut plain = Measure::stationary(chain, most);
         // Weighted by the erased data LLDUs so far, and by how far each of them is from the codeword's end.
-        let mut erased = Measure::new(most, [0.0; 2]);
-        let mut waits = Measure::new(most, [0.0; 2]);
-        let mut spare = plain.clone();
+        let mut erased = Measure::new(chain, most, [0.0; 2]);
+        let mut waits = Measure::new(chain, most, [0.0; 2]);
         let mut saved = 0.0;
         for k in 1..=units {
-            for measure in [&mut erased, &mut waits] {
-                chain.step(measure, &mut spare);
-                std::mem::swap(measure, &mut spare);
-            }
+            erased.step();
+            waits.step();
             if k <= self.data {
-                let hit = chain.step_erased(&plain);
+                let hit = plain.erased();
                 erased.add(&hit, 1.0);
                 waits.add(&hit, of(units - k));
             }
-            chain.step(&plain, &mut spare);
-            std::mem::swap(&mut plain, &mut spare);
+            plain.step();
             if (self.data..units).contains(&k) {
                 // All ND are there already with k LLDUs.
                 saved += erased.up_to(k - self.data);
@@ -186,26 +173,18 @@ impl Code {
         if self.repair == 0 {
             return 0.0;
         }
-        let others = Census::stationary(self.chain, self.repair).after(self.units() - 1);
-        others.measure().up_to(self.repair - 1)
+        let others = Measure::stationary(self.chain, self.repair).after(self.units() - 1);
+        others.up_to(self.repair - 1)
     }
 }
 
 /// P(at least so many) by count, summed from the end so that small tails keep their digits.
-struct Tails(Vec<f64>);
-
-impl Tails {
-    fn of(law: &Measure) -> Self {
-        let mut tails = vec![0.0; law.counts() + 1];
-        for count in (0..law.counts()).rev() {
-            tails[count] = tails[count + 1] + law.at(count);
-        }
-        Self(tails)
+fn tails(law: &Measure) -> impl Fn(usize) -> f64 + use<> {
+    let mut tails = vec![0.0; law.counts() + 1];
+    for count in (0..law.counts()).rev() {
+        tails[count] = tails[count + 1] + law.at(count);
     }
-
-    fn from(&self, count: usize) -> f64 {
-        self.0.get(count).copied().unwrap_or(0.0)
-    }
+    move |count| tails.get(count).copied().unwrap_or(0.0)
 }
 
 /// A count as a double.
@@ -232,7 +211,7 @@ pub(super) fn code(arguments: &Arguments) -> Result<Code, ModelError> {
 /// Data LLDUs delivered / LLDUs sent, counting by the number that get through alone (papers/000 eq 1 with K3).
 fn efficiency_by_count(code: &Code, decode: f64) -> f64 {
     let units = code.units();
-    let law = Census::stationary(code.chain, units).after(units);
+    let law = Measure::stationary(code.chain, units).after(units);
     let undecoded: f64 = (1..code.data)
         .map(|through| of(through) * law.at(units - through))
         .sum();

@@ -1,7 +1,7 @@
 //! `frame-arq`: whole frames sent again (link-layer.md §3, without combining; papers/002 §2's frames).
 
 use super::arq::RTT;
-use super::chain::Census;
+use super::chain::Measure;
 use super::fec::{self, Code, ND, NR, TP, of};
 use super::ge::{self, ALPHA, BETA, DEPTH, PB, PG};
 
@@ -44,10 +44,10 @@ impl FrameArq {
             }
         };
         // The ND-th has not been received within n LLDUs when more than n − ND of them are erased.
-        let mut census = Census::stationary(code.chain, code.repair).after(code.data);
+        let mut census = Measure::stationary(code.chain, code.repair).after(code.data);
         let mut early = 0.0;
         for erasures in 0..code.repair {
-            early += census.measure().up_to(erasures);
+            early += census.up_to(erasures);
             census.step();
         }
         Self {

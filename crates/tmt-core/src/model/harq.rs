@@ -2,7 +2,7 @@
 
 use super::ModelError;
 use super::arq::RTT;
-use super::chain::{Census, Chain};
+use super::chain::{Chain, Measure};
 use super::fec::{self, Code, ND, NR, TP, of};
 use super::ge::{self, ALPHA, BETA, DEPTH, PB, PG};
 
@@ -55,10 +55,10 @@ impl Fates {
         for fail in &mut fates.fail {
             fail[0] = 0.0;
         }
-        let mut census = Census::stationary(chain, data + extra).after(extra);
+        let mut census = Measure::stationary(chain, data + extra).after(extra);
         for missing in 1..=data {
             census.step();
-            let law = census.measure();
+            let law = &census;
             let enough = law.up_to(extra);
             // Missing LLDUs after the round, by the erasures in it.
             let left = |of_rest: &[f64]| -> f64 {
@@ -177,20 +177,20 @@ impl Harq {
 /// P(n LLDUs are missing after the first transmission), n = 0 … ND.
 fn first_missing(code: &Code) -> Vec<f64> {
     let units = code.units();
-    let law = Census::stationary(code.chain, units).after(units);
+    let law = Measure::stationary(code.chain, units).after(units);
     let mut missing: Vec<f64> = (code.repair..=units).map(|count| law.at(count)).collect();
-    missing[0] = law.measure().up_to(code.repair);
+    missing[0] = law.up_to(code.repair);
     missing
 }
 
 /// Σ (ND − a) P(a, ND) P(l, NR) pfail(a + l − NR, R).
 fn kept_of_products(code: &Code, given_up: &[f64]) -> f64 {
-    let data = Census::stationary(code.chain, code.data).after(code.data);
-    let repair = Census::stationary(code.chain, code.repair).after(code.repair);
+    let data = Measure::stationary(code.chain, code.data).after(code.data);
+    let repair = Measure::stationary(code.chain, code.repair).after(code.repair);
     let mut kept = 0.0;
-    for a in 0..data.measure().counts() {
+    for a in 0..data.counts() {
         let weight = of(code.data - a) * data.at(a);
-        for l in (code.repair + 1).saturating_sub(a)..repair.measure().counts() {
+        for l in (code.repair + 1).saturating_sub(a)..repair.counts() {
             kept += weight * repair.at(l) * given_up[a + l - code.repair];
         }
     }
@@ -211,10 +211,10 @@ pub fn sent_law(code: &Code, repeats: Repeats) -> Option<Vec<(u64, f64)>> {
         return None;
     }
     let mut rows = Vec::with_capacity(code.data);
-    let mut census = Census::stationary(code.chain, code.data + extra).after(extra);
+    let mut census = Measure::stationary(code.chain, code.data + extra).after(extra);
     for _ in 0..code.data {
         census.step();
-        rows.push(census.measure().clone());
+        rows.push(census.clone());
     }
     let mut law = vec![0.0; most + 1];
     // By what is missing, the LLDUs sent in rounds so far and the chance of that.

@@ -283,11 +283,7 @@ impl Arguments {
 
 impl Serialize for Arguments {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(None)?;
-        for (key, value) in self.pairs() {
-            map.serialize_entry(key.name, &value)?;
-        }
-        map.end()
+        serializer.collect_map(self.pairs().map(|(key, value)| (key.name, value)))
     }
 }
 

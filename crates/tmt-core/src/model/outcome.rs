@@ -1,10 +1,10 @@
 //! What a model gives.
 
-use serde::ser::SerializeMap as _;
 use serde::{Serialize, Serializer};
 
-/// One result.
-#[derive(Debug, Clone, PartialEq)]
+/// One result; JSON has null for an infinity.
+#[derive(Debug, Clone, PartialEq, derive_more::From, Serialize)]
+#[serde(untagged)]
 pub enum Quantity {
     /// A number; infinities allowed.
     Number(f64),
@@ -19,21 +19,7 @@ pub enum Quantity {
     /// Numbers by place.
     Array(Vec<f64>),
     /// Numbers by key, keys rising.
-    Map(Vec<(u64, f64)>),
-}
-
-macro_rules! quantity {
-    ($($kind:ident: $from:ty),*) => {$(
-        impl From<$from> for Quantity {
-            fn from(value: $from) -> Self {
-                Self::$kind(value)
-            }
-        }
-    )*};
-}
-
-quantity! {
-    Number: f64, Count: u64, Truth: bool, Word: String, Array: Vec<f64>, Map: Vec<(u64, f64)>
+    Map(#[serde(serialize_with = "as_map")] Vec<(u64, f64)>),
 }
 
 impl From<Option<f64>> for Quantity {
@@ -42,26 +28,9 @@ impl From<Option<f64>> for Quantity {
     }
 }
 
-impl Serialize for Quantity {
-    /// Infinities become null.
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let finite = |number: f64| number.is_finite().then_some(number);
-        match self {
-            Self::Number(number) => finite(*number).serialize(serializer),
-            Self::Absent => serializer.serialize_none(),
-            Self::Count(count) => count.serialize(serializer),
-            Self::Truth(truth) => truth.serialize(serializer),
-            Self::Word(word) => word.serialize(serializer),
-            Self::Array(numbers) => serializer.collect_seq(numbers.iter().map(|n| finite(*n))),
-            Self::Map(pairs) => {
-                let mut map = serializer.serialize_map(Some(pairs.len()))?;
-                for (key, number) in pairs {
-                    map.serialize_entry(key, &finite(*number))?;
-                }
-                map.end()
-            }
-        }
-    }
+/// A map of the pairs.
+fn as_map<S: Serializer>(pairs: &[(u64, f64)], serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_map(pairs.iter().copied())
 }
 
 /// The results of a model, in the order in which they are shown, and what is to be said about them.

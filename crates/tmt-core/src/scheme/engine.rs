@@ -20,14 +20,16 @@ mod whole;
 use block::{Cell, Place, SuperBlock};
 pub use feedback::{Acknowledged, FeedbackLoss};
 use feedback::{Feedback, ready_after};
-pub use first::{Decoded, FirstAttempts};
+pub use first::Decoded;
 pub use pending::Settled;
 use pending::{Pending, Waiting};
-use repeats::{CodewordId, Codewords, Repeats, Subject};
+use repeats::{Codeword, Repeats, Subject};
 pub use whole::{Column, WholeBlock};
 
+use slab::Slab;
+
 use crate::scheme::{Rounds, SchemeSpec};
-use crate::types::{ErrorKind, Lldu, Slot, Span, Time};
+use crate::types::{ErrorKind, Fate, Lldu, Slot, Span, Time};
 
 /// Where the machine takes its data from.
 pub trait UnitSource {
@@ -96,20 +98,15 @@ pub struct UnitCounts {
 /// The state machine of one scheme.
 #[derive(Debug)]
 pub struct Machine {
-    data_units: u32,
-    units: u32,
-    extra: u32,
-    rounds: Rounds,
-    /// Whether units of one attempt alone count.
-    discards: bool,
+    pub(super) scheme: SchemeSpec,
     /// Whether somebody wants to know of each LLDU as soon as it is settled.
     watched: bool,
-    interleave: u32,
     /// RTT + fb: from the last unit of a failed attempt to the first repeat; none past 2^63 − 1 ns.
     repeat_after: Option<Span>,
     block: SuperBlock,
     repeats: Repeats,
-    codewords: Codewords,
+    /// Codewords whose first attempt was not enough.
+    codewords: Slab<Codeword>,
     pending: Pending,
     counts: UnitCounts,
     /// Arrivals of the codeword that is judged; kept for its memory.
@@ -123,17 +120,12 @@ impl Machine {
     #[must_use]
     pub fn new(scheme: &SchemeSpec, rtt: Span, feedback_delay: Span) -> Self {
         Self {
-            data_units: scheme.data_units(),
-            units: scheme.units(),
-            extra: scheme.extra(),
-            rounds: scheme.rounds(),
-            discards: scheme.discards(),
+            scheme: scheme.clone(),
             watched: false,
-            interleave: scheme.interleave(),
             repeat_after: rtt.checked_add(feedback_delay),
             block: SuperBlock::new(scheme.data_units(), scheme.units()),
             repeats: Repeats::new(),
-            codewords: Codewords::default(),
+            codewords: Slab::new(),
             pending: Pending::new(scheme.in_order()),
             counts: UnitCounts::default(),
             arrivals: Vec::new(),
@@ -151,7 +143,7 @@ impl Machine {
     /// 2^63 − 1 ns, or none ever is. `None` where RTT and feedback delay alone are longer than that.
     #[must_use]
     pub fn repeats_fit_until(&self) -> Option<Time> {
-        if self.rounds == Rounds::AtMost(0) {
+        if self.scheme.rounds == Rounds::AtMost(0) {
             return Some(Time::MAX);
         }
         let last = Time::MAX.as_nanos();
@@ -164,7 +156,7 @@ impl Machine {
     /// The unit to be sent at `now`: a repeat that is ready, else new data, else none.
     #[inline]
     pub fn next_unit(&mut self, now: Time, source: &mut impl UnitSource) -> Option<Unit> {
-        if self.repeats.next_ready() <= now.as_nanos()
+        if self.repeats.next_ready <= now.as_nanos()
             && let Some((subject, _, last)) = self.repeats.take(1)
         {
             self.counts.repeated += 1;
@@ -175,7 +167,7 @@ impl Machine {
         }
         if self.block.is_sent() {
             let next = |most| source.next_codeword(now, most);
-            if !self.block.open(self.interleave, next) {
+            if !self.block.open(self.scheme.interleave, next) {
                 return None;
             }
         }
@@ -197,38 +189,34 @@ impl Machine {
         slot: &Slot,
         out: &mut Vec<Lldu>,
     ) -> Result<(), ErrorKind> {
-        if self.feedback.is_some() {
-            return self.on_outcome_told(unit, slot, out);
-        }
-        self.take_outcome(unit, slot, out)?;
-        self.pending.emit(out);
-        Ok(())
-    }
-
-    #[inline]
-    fn take_outcome(
-        &mut self,
-        unit: Unit,
-        slot: &Slot,
-        out: &mut Vec<Lldu>,
-    ) -> Result<(), ErrorKind> {
         match unit.errand {
-            Errand::First(place) if self.units == 1 => self.on_single(place, slot, out),
+            Errand::First(place) if self.scheme.units == 1 => self.on_single(place, slot, out),
             Errand::First(place) => self.on_first(place, unit.kind, slot, out),
             Errand::Again(subject, last) => {
                 self.on_repeats(subject, std::slice::from_ref(slot), last)
             }
+        }?;
+        if self.feedback.is_some()
+            && let Errand::First(place) = unit.errand
+            && place.row + 1 == self.block.shape(place.column).1
+        {
+            self.first_attempt_decoded(place, slot.tx_time())?;
         }
+        self.pending.emit(out);
+        Ok(())
     }
 
     /// Ends the trace, whose last slot was sent at `end`: what is not judged is censored.
     pub fn finish(&mut self, end: Time, out: &mut Vec<Lldu>) {
         for (waiting, rounds) in self.repeats.singles() {
-            self.pending.censor(waiting, rounds.saturating_add(1), end);
+            let attempts = rounds.saturating_add(1);
+            self.pending
+                .settle(0, waiting, end, attempts, Fate::Censored);
         }
-        for codeword in self.codewords.iter() {
+        for (_, codeword) in &self.codewords {
             let attempts = codeword.rounds_used.saturating_add(1);
-            self.pending.censor(codeword.waiting, attempts, end);
+            self.pending
+                .settle(0, codeword.waiting, end, attempts, Fate::Censored);
         }
         self.pending.censor_rest(end);
         self.pending.emit(out);
@@ -256,8 +244,7 @@ impl Machine {
         if slot.is_erased() {
             return self.on_erased_single(codeword, slot.tx_time());
         }
-        self.pending.push_delivered(slot, out);
-        self.pending.tell_delivered(codeword, slot);
+        self.pending.push_delivered(codeword, slot, out);
         Ok(())
     }
 
@@ -265,7 +252,7 @@ impl Machine {
     fn on_erased_single(&mut self, codeword: u64, now: Time) -> Result<(), ErrorKind> {
         let waiting = self.pending.push_waiting(now, Waiting::NONE);
         // One that may be dropped has to be known by its number.
-        if !self.watched && (self.extra == 0 || self.discards) {
+        if !self.watched && (self.scheme.extra == 0 || self.scheme.discards()) {
             self.repeat_single(waiting, 0, now)
         } else {
             self.arrivals.clear();
@@ -282,10 +269,11 @@ impl Machine {
     ) -> Result<(), ErrorKind> {
         if self.gives_up_after(rounds_used) {
             let attempts = rounds_used.saturating_add(1);
-            self.pending.lose(waiting.number(), waiting, now, attempts);
+            self.pending
+                .settle(waiting.0, waiting, now, attempts, Fate::Lost);
             return Ok(());
         }
-        let ready = self.repeat_ready(now)?;
+        let ready = ready_after(now, self.repeat_after)?;
         let subject = Subject::Single(waiting, rounds_used.saturating_add(1));
         self.repeats.push(ready, subject, 1);
         Ok(())
@@ -300,7 +288,7 @@ impl Machine {
         out: &mut Vec<Lldu>,
     ) -> Result<(), ErrorKind> {
         let data = kind == UnitKind::Data;
-        let cell = if data && !self.discards {
+        let cell = if data && !self.scheme.discards() {
             Cell::of_data(slot, self.pending.next_number())
         } else {
             Cell::of(slot)
@@ -308,16 +296,15 @@ impl Machine {
         self.block.note(place, cell);
         // A unit that came through on its own is settled at once, except where frames are delivered
         // whole or not at all.
-        if data && self.discards {
+        if data && self.scheme.discards() {
             self.block.waiting = self
                 .pending
                 .push_waiting(slot.tx_time(), self.block.waiting);
         } else if data && slot.is_erased() {
             self.pending.push_waiting(slot.tx_time(), Waiting::NONE);
         } else if data {
-            self.pending.push_delivered(slot, out);
             let codeword = self.block.codeword(place.column);
-            self.pending.tell_delivered(codeword, slot);
+            self.pending.push_delivered(codeword, slot, out);
         }
         if place.row + 1 == self.block.shape(place.column).1 {
             self.judge_first(place.column, slot.tx_time())?;
@@ -330,7 +317,7 @@ impl Machine {
         let codeword = self.block.codeword(column);
         let cells = self.block.column(column);
         let mut waiting = self.block.waiting;
-        if !self.discards && !cells.clone().any(|cell| cell.waiting().is_some()) {
+        if !self.scheme.discards() && !cells.clone().any(|cell| cell.waiting().is_some()) {
             // All data units came through on their own.
             return Ok(());
         }
@@ -344,7 +331,8 @@ impl Machine {
         }
         let (data_units, units) = self.block.shape(column);
         if let Some(complete) = nth_arrival(&mut self.arrivals, data_units) {
-            self.pending.deliver(codeword, waiting, complete, 1);
+            self.pending
+                .settle(codeword, waiting, complete, 1, Fate::Delivered);
             return Ok(());
         }
         self.first_attempt_failed(codeword, (data_units, units), waiting, now)
@@ -355,18 +343,24 @@ impl Machine {
     fn first_attempt_failed(
         &mut self,
         codeword: u64,
-        shape: (u32, u32),
+        (data_units, units): (u32, u32),
         waiting: Waiting,
         now: Time,
     ) -> Result<(), ErrorKind> {
-        self.draw_first_failed();
+        self.draw_failed(true);
         if self.gives_up_after(0) {
-            self.pending.lose(codeword, waiting, now, 1);
+            self.pending.settle(codeword, waiting, now, 1, Fate::Lost);
             return Ok(());
         }
-        let id = self
-            .codewords
-            .open(codeword, shape, waiting, &self.arrivals);
+        let id = self.codewords.insert(Codeword {
+            number: codeword,
+            data_units,
+            units,
+            rounds_used: 0,
+            decoded: false,
+            waiting,
+            arrivals: self.arrivals.clone(),
+        });
         self.ask_again(id, now)
     }
 
@@ -385,22 +379,22 @@ impl Machine {
                 Some(arrival) => {
                     let attempts = rounds.saturating_add(1);
                     self.pending
-                        .deliver(waiting.number(), waiting, arrival, attempts);
+                        .settle(waiting.0, waiting, arrival, attempts, Fate::Delivered);
                     Ok(())
                 }
                 None => self.repeat_single(waiting, rounds, now),
             },
             Subject::Codeword(id) => {
                 let arrivals = slots.iter().filter_map(Slot::arrival).map(Time::as_nanos);
-                self.codewords.get_mut(id).arrivals.extend(arrivals);
+                self.codewords[id].arrivals.extend(arrivals);
                 if last { self.judge(id, now) } else { Ok(()) }
             }
         }
     }
 
     /// The end of a later attempt, whose last unit was sent at `now`.
-    fn judge(&mut self, id: CodewordId, now: Time) -> Result<(), ErrorKind> {
-        let codeword = self.codewords.get_mut(id);
+    fn judge(&mut self, id: usize, now: Time) -> Result<(), ErrorKind> {
+        let codeword = &mut self.codewords[id];
         let (number, waiting, rounds_used) =
             (codeword.number, codeword.waiting, codeword.rounds_used);
         let attempts = rounds_used.saturating_add(1);
@@ -408,44 +402,41 @@ impl Machine {
             return self.attempt_decoded(id, now);
         }
         if let Some(complete) = nth_arrival(&mut codeword.arrivals, codeword.data_units) {
-            self.pending.deliver(number, waiting, complete, attempts);
+            self.pending
+                .settle(number, waiting, complete, attempts, Fate::Delivered);
             return self.attempt_decoded(id, now);
         }
-        self.draw_failed();
+        self.draw_failed(false);
         if self.gives_up_after(rounds_used) {
-            self.pending.lose(number, waiting, now, attempts);
-            self.codewords.close(id);
+            self.pending
+                .settle(number, waiting, now, attempts, Fate::Lost);
+            self.codewords.remove(id);
             return Ok(());
         }
         self.ask_again(id, now)
     }
 
     /// Asks for the repeats of a codeword that failed an attempt at `now`.
-    fn ask_again(&mut self, id: CodewordId, now: Time) -> Result<(), ErrorKind> {
-        if self.is_unheard() {
+    fn ask_again(&mut self, id: usize, now: Time) -> Result<(), ErrorKind> {
+        if self.feedback.as_ref().is_some_and(|feedback| feedback.lost) {
             return self.repeat_unheard(id, now);
         }
-        let ready = self.repeat_ready(now)?;
-        let codeword = self.codewords.get_mut(id);
-        let units = if self.discards {
+        let ready = ready_after(now, self.repeat_after)?;
+        let codeword = &mut self.codewords[id];
+        let units = if self.scheme.discards() {
             codeword.arrivals.clear();
             codeword.units
         } else {
             let received = u32::try_from(codeword.arrivals.len()).unwrap_or(u32::MAX);
-            codeword.data_units.saturating_sub(received) + self.extra
+            codeword.data_units.saturating_sub(received) + self.scheme.extra
         };
         codeword.rounds_used = codeword.rounds_used.saturating_add(1);
-        if self.feedback.is_some() {
-            self.repeats
-                .push_in_order(ready, Subject::Codeword(id), units);
-        } else {
-            self.repeats.push(ready, Subject::Codeword(id), units);
-        }
+        self.repeats.push(ready, Subject::Codeword(id), units);
         Ok(())
     }
 
     fn gives_up_after(&self, rounds_used: u32) -> bool {
-        matches!(self.rounds, Rounds::AtMost(rounds) if rounds_used >= rounds)
+        matches!(self.scheme.rounds, Rounds::AtMost(rounds) if rounds_used >= rounds)
     }
 
     /// When the last of the units that a codeword needs arrived in these slots; `None` where they are too few.
@@ -455,10 +446,6 @@ impl Machine {
         let arrivals = slots.filter_map(Slot::arrival).map(Time::as_nanos);
         self.arrivals.extend(arrivals);
         nth_arrival(&mut self.arrivals, needed)
-    }
-
-    fn repeat_ready(&self, now: Time) -> Result<Time, ErrorKind> {
-        ready_after(now, self.repeat_after)
     }
 }
 

@@ -25,7 +25,6 @@ impl From<WalkError> for Error {
 /// One scheme on its way along a trace.
 #[derive(Debug)]
 pub struct Walk {
-    scheme: SchemeSpec,
     machine: Machine,
     last_slot: Time,
     slots: u64,
@@ -38,7 +37,6 @@ impl Walk {
     pub fn new(scheme: SchemeSpec, rtt: Span, feedback_delay: Span) -> Self {
         Self {
             machine: Machine::new(&scheme, rtt, feedback_delay),
-            scheme,
             last_slot: Time::ZERO,
             slots: 0,
             rows: 0,
@@ -48,7 +46,7 @@ impl Walk {
     /// The scheme.
     #[must_use]
     pub fn scheme(&self) -> &SchemeSpec {
-        &self.scheme
+        &self.machine.scheme
     }
 
     /// Units sent so far.

@@ -2,6 +2,7 @@
 
 use serde::{Serialize, Serializer};
 
+use crate::stats::runs::alike;
 use crate::types::Span;
 
 /// Values that [`Distribution::default`] keeps one by one before the histogram takes over.
@@ -35,7 +36,7 @@ pub struct Distribution {
 /// A bucket's number is its values' exponent and first bits, as those of a floating-point number; values below
 /// 2^(bits + 1) have one each. When the values spread over more buckets than there may be, every two neighbours become
 /// one, and the precision halves.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 struct Histogram {
     most: usize,
     bits: u32,
@@ -76,26 +77,20 @@ pub enum Precision {
 impl Precision {
     /// In words.
     #[must_use]
-    pub fn text(self) -> &'static str {
+    pub fn text(self) -> String {
+        const PERCENT: [&str; 10] = [
+            "50", "25", "13", "6.3", "3.2", "1.6", "0.8", "0.4", "0.2", "0.1",
+        ];
         match self {
-            Self::Exact => "exact",
-            Self::Bits(9..) => "within 0.1 %",
-            Self::Bits(8) => "within 0.2 %",
-            Self::Bits(7) => "within 0.4 %",
-            Self::Bits(6) => "within 0.8 %",
-            Self::Bits(5) => "within 1.6 %",
-            Self::Bits(4) => "within 3.2 %",
-            Self::Bits(3) => "within 6.3 %",
-            Self::Bits(2) => "within 13 %",
-            Self::Bits(1) => "within 25 %",
-            Self::Bits(0) => "within 50 %",
+            Self::Exact => "exact".to_owned(),
+            Self::Bits(bits) => format!("within {} %", PERCENT[bits.min(9) as usize]),
         }
     }
 }
 
 impl Serialize for Precision {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_str(self.text())
+        self.text().serialize(serializer)
     }
 }
 
@@ -115,9 +110,7 @@ impl Distribution {
             histogram: Histogram {
                 most,
                 bits,
-                zeros: 0,
-                first: 0,
-                counts: Vec::new(),
+                ..Histogram::default()
             },
             count: 0,
             sum: 0,
@@ -139,15 +132,8 @@ impl Distribution {
 
     /// Collects a span of each thing. Equal ones that follow each other cost little.
     pub fn extend<T>(&mut self, things: &[T], span: impl Fn(&T) -> Span) {
-        let mut rest = things;
-        while let Some(first) = rest.first() {
-            let value = span(first);
-            let times = rest
-                .iter()
-                .position(|thing| span(thing) != value)
-                .unwrap_or(rest.len());
-            self.push_times(value.as_nanos(), times as u64);
-            rest = &rest[times..];
+        for run in alike(things, |a, b| span(a) == span(b)) {
+            self.push_times(span(&run[0]).as_nanos(), run.len() as u64);
         }
     }
 

@@ -7,7 +7,7 @@ use serde::Serialize;
 use crate::scheme::SchemeSpec;
 use crate::scheme::engine::UnitCounts;
 use crate::stats::distribution::{Distribution, Precision, Quantiles};
-use crate::stats::runs::{Counts, RunLengths, Runs, total};
+use crate::stats::runs::{Counts, RunLengths, Runs, alike, total};
 use crate::types::{Fate, Lldu, Slot, Span, to_f64};
 
 /// What the slots of a trace are like, whatever scheme goes over them.
@@ -35,21 +35,16 @@ pub struct LlduTally {
 impl LlduTally {
     /// Counts the next LLDUs.
     pub fn lldus(&mut self, lldus: &[Lldu]) {
-        let mut rest = lldus;
-        while let Some(&Lldu { attempts, fate, .. }) = rest.first() {
-            let length = rest
-                .iter()
-                .position(|lldu| lldu.attempts != attempts || lldu.fate != fate)
-                .unwrap_or(rest.len());
-            let (alike, behind) = rest.split_at(length);
-            rest = behind;
-            let count = length as u64;
+        let same = |a: &Lldu, b: &Lldu| a.attempts == b.attempts && a.fate == b.fate;
+        for run in alike(lldus, same) {
+            let Lldu { attempts, fate, .. } = run[0];
+            let count = run.len() as u64;
             self.runs.push(fate != Fate::Delivered, count);
             match fate {
                 Fate::Delivered => {
                     self.delivered += count;
                     self.attempts.add(u64::from(attempts), count);
-                    self.delay.extend(alike, |lldu| lldu.decode_delay);
+                    self.delay.extend(run, |lldu| lldu.decode_delay);
                 }
                 Fate::Lost => self.lost += count,
                 Fate::Censored => self.censored += count,

@@ -45,17 +45,18 @@ pub struct Runs {
     burst: bool,
     /// Its length; zero where there is none.
     length: u64,
-    bursts: Counts,
-    gaps: Counts,
+    /// Lengths of the gaps before it, and of the bursts.
+    ended: [Counts; 2],
 }
 
 impl Runs {
     /// Counts the next `count` things: part of a burst, or of a gap.
     pub fn push(&mut self, burst: bool, count: u64) {
-        if burst != self.burst {
-            self.close();
-            self.burst = burst;
+        if burst != self.burst && self.length > 0 {
+            self.ended[usize::from(self.burst)].add(self.length, 1);
+            self.length = 0;
         }
+        self.burst = burst;
         self.length += count;
     }
 
@@ -66,29 +67,10 @@ impl Runs {
         is_burst: impl Fn(&T) -> bool,
         mut on_run: impl FnMut(bool, &'a [T]),
     ) {
-        let mut rest = things;
-        while let Some(first) = rest.first() {
-            let burst = is_burst(first);
-            let length = rest
-                .iter()
-                .position(|thing| is_burst(thing) != burst)
-                .unwrap_or(rest.len());
-            let (run, behind) = rest.split_at(length);
-            self.push(burst, length as u64);
+        for run in alike(things, |a, b| is_burst(a) == is_burst(b)) {
+            let burst = is_burst(&run[0]);
+            self.push(burst, run.len() as u64);
             on_run(burst, run);
-            rest = behind;
-        }
-    }
-
-    fn close(&mut self) {
-        if self.length > 0 {
-            let lengths = if self.burst {
-                &mut self.bursts
-            } else {
-                &mut self.gaps
-            };
-            lengths.add(self.length, 1);
-            self.length = 0;
         }
     }
 
@@ -111,13 +93,26 @@ impl Runs {
     }
 
     fn lengths(&self, bursts: bool) -> RunLengths {
-        let counts = if bursts { &self.bursts } else { &self.gaps };
-        let mut lengths: RunLengths = counts.iter().collect();
+        let mut lengths: RunLengths = self.ended[usize::from(bursts)].iter().collect();
         if self.length > 0 && self.burst == bursts {
             *lengths.entry(self.length).or_insert(0) += 1;
         }
         lengths
     }
+}
+
+/// Cuts things where one is not like the first since the last cut; that one is read once, unlike in `chunk_by`.
+pub(crate) fn alike<T>(
+    mut things: &[T],
+    same: impl Fn(&T, &T) -> bool,
+) -> impl Iterator<Item = &[T]> {
+    std::iter::from_fn(move || {
+        let first = things.first()?;
+        let end = things.iter().position(|thing| !same(first, thing));
+        let (run, rest) = things.split_at(end.unwrap_or(things.len()));
+        things = rest;
+        Some(run)
+    })
 }
 
 /// How many things are in runs of these lengths.

@@ -5,15 +5,13 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 
 use crate::stats::distribution::{Distribution, Precision, Quantiles};
-use crate::stats::runs::{Counts, RunLengths, Runs};
+use crate::stats::runs::{Counts, RunLengths, Runs, total};
 use crate::stats::{by_attempts, ratio};
 use crate::types::{Bytes, Metadata, Slot, Span, Time, to_f64};
 
 /// Counts over a trace.
 #[derive(Debug, Default)]
 pub struct TraceTally {
-    slots: u64,
-    erased: u64,
     first: Time,
     last: Time,
     longest_step: Span,
@@ -76,7 +74,7 @@ impl TraceTally {
         let (Some(first), Some(last)) = (slots.first(), slots.last()) else {
             return;
         };
-        if self.slots == 0 {
+        if self.runs.ends_in_burst().is_none() {
             self.first = first.tx_time();
             self.last = self.first;
         }
@@ -88,12 +86,9 @@ impl TraceTally {
         }
         self.longest_step = longest;
         self.last = last.tx_time();
-        self.slots += slots.len() as u64;
-        let (mut erased, mut at) = (0, 0);
+        let mut at = 0;
         self.runs.extend(slots, Slot::is_erased, |burst, run| {
-            if burst {
-                erased += run.len() as u64;
-            } else {
+            if !burst {
                 self.delay.extend(run, Slot::decode_delay);
                 let theirs = attempts.get(at..at + run.len()).unwrap_or_default();
                 for alike in theirs.chunk_by(|a, b| a == b) {
@@ -102,22 +97,6 @@ impl TraceTally {
             }
             at += run.len();
         });
-        self.erased += erased;
-    }
-
-    /// P(received after received) and P(erased after erased).
-    fn stays(&self) -> (Option<f64>, Option<f64>) {
-        let runs = |lengths: &RunLengths| lengths.values().sum::<u64>();
-        let (bursts, gaps) = (self.runs.bursts(), self.runs.gaps());
-        // All but the first of a run follow one of their kind; all but the trace's last are followed.
-        let stay = |count: u64, runs: u64, last: bool| {
-            ratio(count - runs, count.saturating_sub(u64::from(last)))
-        };
-        let ends = self.runs.ends_in_burst();
-        (
-            stay(self.slots - self.erased, runs(&gaps), ends == Some(false)),
-            stay(self.erased, runs(&bursts), ends == Some(true)),
-        )
     }
 
     /// The statistics; `rtt` and `lldu` win over what the head says.
@@ -126,11 +105,19 @@ impl TraceTally {
         let rtt = rtt.or_else(|| head.rtt());
         let lldu = lldu.or_else(|| head.lldu_bytes());
         let length = self.last.since(self.first);
-        let steps = self.slots.saturating_sub(1);
+        let (bursts, gaps) = (self.runs.bursts(), self.runs.gaps());
+        let slots_erased = total(&bursts);
+        let slots = slots_erased + total(&gaps);
+        let steps = slots.saturating_sub(1);
         let slots_per_s = (!length.is_zero()).then(|| to_f64(steps) / length.as_secs_f64());
-        let (alpha, beta) = self.stays();
+        // All but the first of a run follow one of their kind; all but the trace's last are followed.
+        let stay = |runs: &RunLengths, is_last: bool| {
+            let follow = total(runs) - runs.values().sum::<u64>();
+            ratio(follow, total(runs).saturating_sub(u64::from(is_last)))
+        };
+        let ends = self.runs.ends_in_burst();
         TraceStats {
-            slots: self.slots,
+            slots,
             first_s: self.first.since(Time::ZERO).as_secs_f64(),
             last_s: self.last.since(Time::ZERO).as_secs_f64(),
             first_ns: self.first.as_nanos(),
@@ -142,17 +129,17 @@ impl TraceTally {
                 .zip(lldu)
                 .map(|(slots, lldu)| slots * 8.0 * to_f64(lldu.0)),
             lldu_bytes: lldu.map(|lldu| lldu.0),
-            slots_erased: self.erased,
-            erasure_ratio: ratio(self.erased, self.slots),
-            alpha,
-            beta,
+            slots_erased,
+            erasure_ratio: ratio(slots_erased, slots),
+            alpha: stay(&gaps, ends == Some(false)),
+            beta: stay(&bursts, ends == Some(true)),
             decode_delay_s: self.delay.quantiles(Span::ZERO),
             delay_s: rtt.map(|rtt| self.delay.quantiles(rtt.half())),
             rtt_ns: rtt.map(Span::as_nanos),
             delay_percentiles: self.delay.precision(),
             attempts: by_attempts(&self.attempts),
-            bursts: self.runs.bursts(),
-            gaps: self.runs.gaps(),
+            bursts,
+            gaps,
         }
     }
 }

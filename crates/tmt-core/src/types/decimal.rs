@@ -4,13 +4,15 @@
 //! here or through a fast path that is checked against it. No floating point is involved, so
 //! `0.1` seconds is 100 000 000 ns and nothing else.
 
+use std::num::IntErrorKind;
+
 /// Largest value any quantity of this crate may take, 2^63 − 1.
 pub(crate) const MAX: u64 = i64::MAX as u64;
 
-/// Significant digits kept; the rest only says whether the number was exact.
+/// A mantissa of this and more takes no further digit; the rest only says whether the number was exact.
 ///
 /// 27 digits times the largest factor used (2^30, for GiB) stay below 2^127.
-const KEPT_DIGITS: u32 = 27;
+const ENOUGH: u128 = 10u128.pow(26);
 
 /// A decimal number as written: ± mantissa × 10^exponent, and whether digits were left out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -33,50 +35,41 @@ pub(crate) struct Scaled {
 impl Decimal {
     /// Reads `[+-]digits[.digits][e[+-]digits]`; `None` where `text` is anything else.
     pub(crate) fn parse(text: &[u8]) -> Option<Self> {
-        let (negative, rest) = match text {
-            [b'-', rest @ ..] => (true, rest),
-            [b'+', rest @ ..] => (false, rest),
-            _ => (false, text),
+        let text = str::from_utf8(text).ok()?;
+        let negative = text.starts_with('-');
+        let text = text.strip_prefix(['-', '+']).unwrap_or(text);
+        let (digits, exponent) = match text.split_once(['e', 'E']) {
+            Some((digits, exponent)) => (digits, parse_exponent(exponent)?),
+            None => (text, 0),
         };
+        let (whole, fraction) = digits.split_once('.').unwrap_or((digits, ""));
+        let decimals = i64::try_from(fraction.len()).ok()?;
         let mut number = Self {
             negative,
             mantissa: 0,
-            exponent: 0,
+            exponent: exponent.saturating_sub(decimals),
             inexact: false,
         };
-        let mut kept = 0;
-        let mut digits = 0usize;
-        let mut after_point = false;
-        let mut exponent_text = None;
-        for (at, &byte) in rest.iter().enumerate() {
-            match byte {
-                b'0'..=b'9' => {
-                    digits += 1;
-                    let digit = u128::from(byte - b'0');
-                    if kept < KEPT_DIGITS {
-                        number.mantissa = number.mantissa * 10 + digit;
-                        kept += u32::from(number.mantissa != 0);
-                        number.exponent -= i64::from(after_point);
-                    } else {
-                        number.inexact |= digit != 0;
-                        number.exponent += i64::from(!after_point);
-                    }
-                }
-                b'.' if !after_point => after_point = true,
-                b'e' | b'E' => {
-                    exponent_text = Some(&rest[at + 1..]);
-                    break;
-                }
-                _ => return None,
+        for byte in whole.bytes().chain(fraction.bytes()) {
+            let digit = u128::from(byte).wrapping_sub(u128::from(b'0'));
+            if digit > 9 {
+                return None;
+            }
+            if number.mantissa < ENOUGH {
+                number.mantissa = number.mantissa * 10 + digit;
+            } else {
+                number.inexact |= digit != 0;
+                number.exponent = number.exponent.saturating_add(1);
             }
         }
-        if digits == 0 {
-            return None;
-        }
-        if let Some(text) = exponent_text {
-            number.exponent = number.exponent.saturating_add(parse_exponent(text)?);
-        }
-        Some(number)
+        (whole.len() + fraction.len() > 0).then_some(number)
+    }
+
+    /// `text` × `factor` × 10^`shift`; `None` where that is negative, no whole number or above 2^63 − 1.
+    pub(crate) fn exactly(text: &str, factor: u64, shift: i64) -> Option<u64> {
+        let number = Self::parse(text.as_bytes()).filter(|number| !number.is_negative())?;
+        let scaled = number.scaled(factor, shift).filter(|scaled| scaled.exact);
+        scaled.map(|scaled| scaled.value)
     }
 
     /// Whether the number is below zero; `-0` is not.
@@ -121,25 +114,13 @@ impl Decimal {
     }
 }
 
-/// Reads `[+-]digits`, holding sizes no double could have at ±10^9.
-fn parse_exponent(text: &[u8]) -> Option<i64> {
-    const LIMIT: i64 = 1_000_000_000;
-    let (negative, digits) = match text {
-        [b'-', rest @ ..] => (true, rest),
-        [b'+', rest @ ..] => (false, rest),
-        _ => (false, text),
-    };
-    if digits.is_empty() {
-        return None;
+/// Reads `[+-]digits`; what no number of 64 bits holds is as large as one can be.
+fn parse_exponent(text: &str) -> Option<i64> {
+    match text.parse::<i64>() {
+        Err(error) if *error.kind() == IntErrorKind::PosOverflow => Some(i64::MAX),
+        Err(error) if *error.kind() == IntErrorKind::NegOverflow => Some(i64::MIN),
+        exponent => exponent.ok(),
     }
-    let mut value = 0i64;
-    for &byte in digits {
-        if !byte.is_ascii_digit() {
-            return None;
-        }
-        value = (value * 10 + i64::from(byte - b'0')).min(LIMIT);
-    }
-    Some(if negative { -value } else { value })
 }
 
 #[cfg(test)]

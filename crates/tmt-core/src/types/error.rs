@@ -1,7 +1,5 @@
 //! What can be wrong with a trace, and where.
 
-use std::fmt;
-
 use crate::types::Time;
 
 /// Where in a text an error was found; all three count from 1, zero says "unknown" or "none".
@@ -222,7 +220,8 @@ impl ErrorKind {
 }
 
 /// An error with its place in the input, where it has one.
-#[derive(Debug)]
+#[derive(Debug, derive_more::Display)]
+#[display("{}", _0.kind)]
 pub struct Error(Box<Inner>);
 
 #[derive(Debug)]
@@ -309,12 +308,6 @@ impl From<std::io::Error> for Error {
             Ok(own) => own,
             Err(error) => Self::new(ErrorKind::Io(error)),
         }
-    }
-}
-
-impl fmt::Display for Error {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.kind().fmt(f)
     }
 }
 

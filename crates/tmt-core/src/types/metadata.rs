@@ -1,6 +1,7 @@
 //! The head and the end line of a text trace (link-layer.md §8): how stages tell each other what
 //! they did, and how a reader knows that nothing is missing.
 
+use crate::types::decimal::MAX;
 use crate::types::{BitRate, Bytes, Error, ErrorKind, Position, Result, Span, Time};
 
 /// Keys whose value is a whole number, with the words that say so.
@@ -50,10 +51,8 @@ impl Metadata {
     /// The value of `key`, the first where it stands more than once.
     #[must_use]
     pub fn get(&self, key: &str) -> Option<&str> {
-        self.entries
-            .iter()
-            .find(|(k, _)| k == key)
-            .map(|(_, value)| value.as_str())
+        let found = self.iter().find(|(k, _)| *k == key);
+        found.map(|(_, value)| value)
     }
 
     /// The whole number that `key` holds.
@@ -88,7 +87,7 @@ impl Metadata {
 
     /// Sets `key`, in its old place where it had one.
     pub fn set(&mut self, key: &str, value: impl Into<String>) {
-        let value = one_line(value.into());
+        let value = one_line(&value.into());
         match self.entries.iter_mut().find(|(k, _)| k == key) {
             Some((_, old)) => *old = value,
             None => self.entries.push((key.to_owned(), value)),
@@ -97,7 +96,7 @@ impl Metadata {
 
     /// Adds a line `key`, beside any it already has.
     pub fn push(&mut self, key: &str, value: impl Into<String>) {
-        self.entries.push((key.to_owned(), one_line(value.into())));
+        self.entries.push((key.to_owned(), one_line(&value.into())));
     }
 
     /// Takes `key` out.
@@ -133,45 +132,36 @@ impl Metadata {
             let is_number = WHOLE_NUMBERS.contains(&key.as_str());
             let once = is_number || TEXTS.contains(&key.as_str());
             let position = Position::of_line(lines.get(at).copied().unwrap_or(0), 1);
-            let refuse = |expected| {
-                Err(Error::at(
-                    ErrorKind::Metadata {
-                        key: key.clone(),
-                        found: value.clone(),
-                        expected,
-                    },
-                    position,
-                ))
-            };
-            if once && self.entries[..at].iter().any(|(k, _)| k == key) {
-                return refuse("each key of the head once");
-            }
-            if is_number
-                && !value
-                    .parse::<u64>()
-                    .is_ok_and(|number| i64::try_from(number).is_ok())
+            let expected = if once && self.entries[..at].iter().any(|(k, _)| k == key) {
+                "each key of the head once"
+            } else if is_number && !value.parse().is_ok_and(|number: u64| number <= MAX) {
+                "a whole number from 0 to 2^63 - 1"
+            } else if matches!(key.as_str(), "rate_bps" | "lldu_bytes")
+                && self.number(key) == Some(0)
             {
-                return refuse("a whole number from 0 to 2^63 - 1");
-            }
-            if matches!(key.as_str(), "rate_bps" | "lldu_bytes") && self.number(key) == Some(0) {
-                return refuse("more than zero");
-            }
+                "more than zero"
+            } else {
+                continue;
+            };
+            let kind = ErrorKind::Metadata {
+                key: key.clone(),
+                found: value.clone(),
+                expected,
+            };
+            return Err(Error::at(kind, position));
         }
         Ok(())
     }
 }
 
 /// A value is one line; a line break in a command's argument must not start a line of its own.
-fn one_line(value: String) -> String {
-    if value.contains(['\n', '\r']) {
-        value.replace(['\n', '\r'], " ")
-    } else {
-        value
-    }
+fn one_line(value: &str) -> String {
+    value.replace(['\n', '\r'], " ")
 }
 
 /// The line that says a trace is whole.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, derive_more::Display, Clone, Copy, PartialEq, Eq)]
+#[display("rows={rows} slots={slots} usable_until_ns={}", usable_until.as_nanos())]
 pub struct EndLine {
     /// Data rows.
     pub rows: u64,
@@ -201,18 +191,6 @@ impl EndLine {
             usable_until: Time::from_nanos(number("usable_until_ns")?)?,
         };
         parts.next().is_none().then_some(end)
-    }
-}
-
-impl std::fmt::Display for EndLine {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(
-            f,
-            "rows={} slots={} usable_until_ns={}",
-            self.rows,
-            self.slots,
-            self.usable_until.as_nanos()
-        )
     }
 }
 

@@ -15,14 +15,12 @@ impl Slot {
     ///
     /// `None` where `tx_time + decode_delay` is past 2^63 − 1 ns.
     #[must_use]
-    pub const fn new(tx_time: Time, decode_delay: Span) -> Option<Self> {
-        match tx_time.checked_add(decode_delay) {
-            Some(_) => Some(Self {
-                tx_time,
-                decode_delay,
-            }),
-            None => None,
-        }
+    pub fn new(tx_time: Time, decode_delay: Span) -> Option<Self> {
+        let arrival = tx_time.checked_add(decode_delay);
+        arrival.is_some().then_some(Self {
+            tx_time,
+            decode_delay,
+        })
     }
 
     /// A slot whose unit was erased.
@@ -54,12 +52,8 @@ impl Slot {
 
     /// Arrival t_j + d_j at the far link layer, propagation left out; `None` where it was erased.
     #[must_use]
-    pub const fn arrival(&self) -> Option<Time> {
-        if self.is_erased() {
-            None
-        } else {
-            Some(self.tx_time.saturating_add(self.decode_delay))
-        }
+    pub fn arrival(&self) -> Option<Time> {
+        (!self.is_erased()).then(|| self.tx_time.saturating_add(self.decode_delay))
     }
 }
 

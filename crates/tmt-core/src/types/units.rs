@@ -12,7 +12,20 @@ use crate::types::decimal::{Decimal, MAX};
 pub const NANOS_PER_SECOND: u64 = 1_000_000_000;
 
 /// A point in time: whole nanoseconds since the trace's own zero, at most 2^63 − 1.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize)]
+#[derive(
+    derive_more::Display,
+    Debug,
+    Clone,
+    Copy,
+    PartialEq,
+    Eq,
+    PartialOrd,
+    Ord,
+    Hash,
+    Default,
+    Serialize,
+)]
+#[display("{}.{:09} s", _0 / NANOS_PER_SECOND, _0 % NANOS_PER_SECOND)]
 pub struct Time(u64);
 
 /// A length of time: whole nanoseconds, at most 2^63 − 1.
@@ -20,7 +33,10 @@ pub struct Time(u64);
 pub struct Span(u64);
 
 /// A size in bytes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+#[derive(
+    derive_more::Display, Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default,
+)]
+#[display("{_0}B")]
 pub struct Bytes(pub u64);
 
 /// A rate in bits per second.
@@ -38,12 +54,8 @@ macro_rules! nanoseconds {
 
             /// This many nanoseconds; `None` past 2^63 − 1.
             #[must_use]
-            pub const fn from_nanos(nanos: u64) -> Option<Self> {
-                if nanos <= MAX {
-                    Some(Self(nanos))
-                } else {
-                    None
-                }
+            pub fn from_nanos(nanos: u64) -> Option<Self> {
+                (nanos <= MAX).then_some(Self(nanos))
             }
 
             /// In nanoseconds.
@@ -54,17 +66,14 @@ macro_rules! nanoseconds {
 
             /// `span` more; `None` past 2^63 − 1 ns.
             #[must_use]
-            pub const fn checked_add(self, span: Span) -> Option<Self> {
+            pub fn checked_add(self, span: Span) -> Option<Self> {
                 Self::from_nanos(self.0 + span.0)
             }
 
             /// `span` more, held at 2^63 − 1 ns.
             #[must_use]
-            pub const fn saturating_add(self, span: Span) -> Self {
-                match self.checked_add(span) {
-                    Some(sum) => sum,
-                    None => Self::MAX,
-                }
+            pub fn saturating_add(self, span: Span) -> Self {
+                self.checked_add(span).unwrap_or(Self::MAX)
             }
         }
     };
@@ -114,11 +123,8 @@ impl Span {
 
     /// The span `factor` times over; `None` past 2^63 − 1 ns.
     #[must_use]
-    pub const fn checked_mul(self, factor: u64) -> Option<Self> {
-        match self.0.checked_mul(factor) {
-            Some(nanos) => Self::from_nanos(nanos),
-            None => None,
-        }
+    pub fn checked_mul(self, factor: u64) -> Option<Self> {
+        self.0.checked_mul(factor).and_then(Self::from_nanos)
     }
 
     /// Half the span, rounded down: the propagation of a link whose round trip this is.
@@ -206,23 +212,13 @@ fn parse_quantity(
     units: &[Unit],
     expected: &'static str,
 ) -> Result<u64, QuantityError> {
-    let refuse = || QuantityError::new(text, expected);
     let number_ends = text
         .rfind(|c: char| c.is_ascii_digit() || c == '.')
         .map_or(0, |at| at + 1);
     let (number, unit) = text.split_at(number_ends);
-    let &(_, factor, shift) = units
-        .iter()
-        .find(|(name, ..)| *name == unit)
-        .ok_or_else(refuse)?;
-    let number = Decimal::parse(number.as_bytes()).ok_or_else(refuse)?;
-    if number.is_negative() {
-        return Err(refuse());
-    }
-    match number.scaled(factor, shift) {
-        Some(scaled) if scaled.exact => Ok(scaled.value),
-        _ => Err(refuse()),
-    }
+    let unit = units.iter().find(|(name, ..)| *name == unit);
+    let value = unit.and_then(|&(_, factor, shift)| Decimal::exactly(number, factor, shift));
+    value.ok_or_else(|| QuantityError::new(text, expected))
 }
 
 /// Reads a quantity with its unit; what is accepted is said in one place.
@@ -301,17 +297,6 @@ impl fmt::Display for Span {
     }
 }
 
-impl fmt::Display for Time {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(
-            f,
-            "{}.{:09} s",
-            self.0 / NANOS_PER_SECOND,
-            self.0 % NANOS_PER_SECOND
-        )
-    }
-}
-
 impl fmt::Display for BitRate {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (unit, size) = match self.0 {
@@ -321,12 +306,6 @@ impl fmt::Display for BitRate {
         };
         write_fraction(f, self.0, size)?;
         f.write_str(unit)
-    }
-}
-
-impl fmt::Display for Bytes {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}B", self.0)
     }
 }
 

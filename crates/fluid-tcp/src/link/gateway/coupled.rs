@@ -281,7 +281,7 @@ impl CoupledQueue {
         self.on_lost(packet, at);
         self.machine.drop_codewords(codewords, at);
         // What that settles is lost with the packet.
-        self.machine.take_settled().for_each(drop);
+        self.machine.swap_settled(&mut Vec::new());
         self.tell(packet, None);
         self.release(packet);
     }

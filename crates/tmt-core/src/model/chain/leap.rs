@@ -14,13 +14,16 @@ pub(super) fn pays(lldus: usize, most: usize) -> bool {
 }
 
 /// The measure `lldus` later.
-pub(super) fn over(chain: &Chain, measure: &Measure, lldus: usize) -> Measure {
-    let places = measure.good.len() - 1;
-    let mut now = [measure.good[1..].to_vec(), measure.bad[1..].to_vec()];
-    for row in &mut now {
-        row[measure.live - 1..].fill(0.0);
-    }
-    let mut leap = Leap::one(chain, places);
+pub(super) fn over(measure: &Measure, lldus: usize) -> Measure {
+    let places = measure.weights.len() - 1;
+    let weights = &measure.weights[1..];
+    let mut now = [0, 1].map(|state| {
+        weights
+            .iter()
+            .map(|weight| weight[state])
+            .collect::<Vec<_>>()
+    });
+    let mut leap = Leap::one(&measure.chain, places);
     let mut rest = lldus;
     while rest > 0 {
         if rest & 1 == 1 {
@@ -31,10 +34,11 @@ pub(super) fn over(chain: &Chain, measure: &Measure, lldus: usize) -> Measure {
             leap = leap.twice(places);
         }
     }
-    let mut after = Measure::new(places - 1, [0.0; 2]);
+    let mut after = Measure::new(measure.chain, places - 1, [0.0; 2]);
     let [good, bad] = now;
-    after.good[1..].copy_from_slice(&good);
-    after.bad[1..].copy_from_slice(&bad);
+    for (weight, now) in after.weights[1..].iter_mut().zip(good.into_iter().zip(bad)) {
+        *weight = now.into();
+    }
     after.live = places + 1;
     after.forget_nothing();
     after

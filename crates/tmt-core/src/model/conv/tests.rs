@@ -72,7 +72,7 @@ fn enumerated(rate: usize, heaviest: usize) -> Vec<[u64; 3]> {
 #[test]
 fn the_spectra_are_those_of_the_generators_and_patterns() {
     for (place, rate) in Rate::iter().enumerate() {
-        let spectrum = rate.spectrum();
+        let spectrum = rate.code().1;
         let heaviest = usize::try_from(crate::math::num::whole(spectrum[8].0)).unwrap();
         let found = enumerated(place, heaviest);
         let found: Vec<(usize, [u64; 3])> = found

@@ -37,9 +37,16 @@ impl Cell {
 
     /// The LLDU that waits.
     pub(super) fn waiting(self) -> Option<Waiting> {
-        (self.0 >= NOT_RECEIVED && self != Self::NONE)
-            .then_some(Waiting::new(self.0 & !NOT_RECEIVED))
+        (self.0 >= NOT_RECEIVED && self != Self::NONE).then_some(Waiting(self.0 & !NOT_RECEIVED))
     }
+}
+
+/// A codeword of a super-block.
+#[derive(Debug, Clone, Copy)]
+struct Codeword {
+    data_units: u32,
+    /// Whether it is sent no further.
+    dropped: bool,
 }
 
 /// A super-block of link-layer.md §3: a grid that is sent row by row, one column a codeword.
@@ -49,17 +56,17 @@ pub(super) struct SuperBlock {
     full: u32,
     /// NR.
     repair_units: u32,
-    columns: u32,
+    /// Its codewords, and how many they are.
+    codewords: Vec<Codeword>,
+    pub(super) columns: u32,
     /// Rows of the longest codeword.
-    rows: u32,
-    /// Data units of each codeword; empty while all are full.
-    short: Vec<u32>,
+    pub(super) rows: u32,
+    /// Whether places of the grid have no unit: those of short codewords and of dropped ones.
+    pub(super) holes: bool,
     /// The next unit's place in the grid, row by row.
-    position: u32,
+    pub(super) position: u32,
     /// Codewords of the super-blocks before it.
     first: u64,
-    /// Which codewords are sent no further; empty while none is.
-    dropped: Vec<bool>,
     /// What became of the units in front of it.
     pub(super) cells: Vec<Cell>,
     /// LLDUs that wait for the codeword as a whole, where frames are delivered whole or not at all.
@@ -79,12 +86,12 @@ impl SuperBlock {
         Self {
             full: data_units,
             repair_units: units - data_units,
+            codewords: Vec::new(),
             columns: 0,
             rows: 0,
-            short: Vec::new(),
+            holes: false,
             position: 0,
             first: 0,
-            dropped: Vec::new(),
             cells: Vec::new(),
             waiting: Waiting::NONE,
         }
@@ -92,39 +99,22 @@ impl SuperBlock {
 
     /// Opens the next one, of codewords with as many data units as `next` says, at most `most` of them.
     pub(super) fn open(&mut self, most: u32, mut next: impl FnMut(u32) -> Option<u32>) -> bool {
-        self.begin(0, 0);
-        while self.columns < most {
-            let Some(data_units) = next(self.full) else {
-                break;
-            };
-            let data_units = data_units.clamp(1, self.full);
-            if data_units < self.full && self.short.is_empty() {
-                self.short.resize(self.columns as usize, self.full);
-            }
-            if data_units < self.full || !self.short.is_empty() {
-                self.short.push(data_units);
-            }
-            self.columns += 1;
-            self.rows = self.rows.max(data_units + self.repair_units);
-        }
-        self.columns > 0
-    }
-
-    /// Opens the next one, of `columns` full codewords.
-    pub(super) fn open_full(&mut self, columns: u32) {
-        self.begin(columns, self.full + self.repair_units);
-    }
-
-    /// Begins the next one.
-    fn begin(&mut self, columns: u32, rows: u32) {
         self.first += u64::from(self.columns);
-        self.columns = columns;
-        self.rows = rows;
-        self.short.clear();
-        self.dropped.clear();
+        let codewords = (0..most).map_while(|_| next(self.full));
+        self.codewords.clear();
+        self.codewords.extend(codewords.map(|data_units| Codeword {
+            data_units: data_units.clamp(1, self.full),
+            dropped: false,
+        }));
+        let data_units = self.codewords.iter().map(|codeword| codeword.data_units);
+        let longest = data_units.clone().max();
+        self.rows = longest.map_or(0, |longest| longest + self.repair_units);
+        self.holes = data_units.min() < Some(self.full);
+        self.columns = u32::try_from(self.codewords.len()).unwrap_or(most);
         self.position = 0;
         self.cells.clear();
         self.waiting = Waiting::NONE;
+        self.columns > 0
     }
 
     /// Passes over `codewords` that are sent without it; it is all sent.
@@ -135,11 +125,6 @@ impl SuperBlock {
     /// Whether all of its units have been sent.
     pub(super) fn is_sent(&self) -> bool {
         self.position == self.columns * self.rows
-    }
-
-    /// Whether all of its codewords are full and sent whole: the grid then has no holes.
-    pub(super) fn is_full(&self) -> bool {
-        self.short.is_empty() && self.dropped.is_empty()
     }
 
     /// The number of a codeword among all that were taken from a source one super-block after the other.
@@ -156,14 +141,12 @@ impl SuperBlock {
         let mut columns: Vec<u32> = (column(codewords.start)..column(codewords.end)).collect();
         columns.retain(|column| {
             let last = (self.shape(*column).1 - 1) * self.columns + column;
-            let dropped = self.dropped.get(*column as usize).copied();
-            last >= self.position && !self.is_sent() && dropped != Some(true)
+            let dropped = self.codewords[*column as usize].dropped;
+            last >= self.position && !self.is_sent() && !dropped
         });
-        if !columns.is_empty() {
-            self.dropped.resize(self.columns as usize, false);
-        }
         for column in &columns {
-            self.dropped[*column as usize] = true;
+            self.codewords[*column as usize].dropped = true;
+            self.holes = true;
         }
         self.skip_holes();
         columns
@@ -171,35 +154,18 @@ impl SuperBlock {
 
     /// Steps over places that have no unit: of short codewords in the last rows, and of dropped ones.
     fn skip_holes(&mut self) {
-        while !self.is_full() && !self.is_sent() {
+        while self.holes && !self.is_sent() {
             let (row, column) = (self.position / self.columns, self.position % self.columns);
-            let dropped = self.dropped.get(column as usize).copied();
-            if row < self.shape(column).1 && dropped != Some(true) {
+            if row < self.shape(column).1 && !self.codewords[column as usize].dropped {
                 return;
             }
             self.position += 1;
         }
     }
 
-    /// Codewords.
-    pub(super) fn columns(&self) -> u32 {
-        self.columns
-    }
-
-    /// Where the next unit is, row by row.
-    pub(super) fn position(&self) -> u32 {
-        self.position
-    }
-
-    /// Units in front of the last row, and all units, of a grid without holes.
-    pub(super) fn ends(&self) -> (u32, u32) {
-        ((self.rows - 1) * self.columns, self.rows * self.columns)
-    }
-
     /// The data units of a codeword, and all its units.
     pub(super) fn shape(&self, column: u32) -> (u32, u32) {
-        let data_units = self.short.get(column as usize).copied();
-        let data_units = data_units.unwrap_or(self.full);
+        let data_units = self.codewords[column as usize].data_units;
         (data_units, data_units + self.repair_units)
     }
 
@@ -212,11 +178,6 @@ impl SuperBlock {
         self.position += 1;
         self.skip_holes();
         Place { row, column }
-    }
-
-    /// Steps over `units` that were sent in a grid without holes.
-    pub(super) fn advance(&mut self, units: u32) {
-        self.position += units;
     }
 
     /// Notes what became of the unit at `place`; units are noted in the order in which they are sent.

@@ -6,11 +6,11 @@ use super::block::Cell;
 use super::pending::{Settled, Waiting};
 use super::repeats::Subject;
 use super::{Errand, Machine, Unit};
-use crate::types::Time;
+use crate::types::{Fate, Time};
 
 impl Machine {
     /// The machine for a link that deals in packets (tcp.md §1.1): it tells each LLDU as soon as it is settled
-    /// ([`Self::take_settled`]) and leaves their order to the link, whatever the scheme says.
+    /// ([`Self::swap_settled`]) and leaves their order to the link, whatever the scheme says.
     ///
     /// Codewords are numbered from 0 in the order in which they are taken from the source, so long as the machine is
     /// driven unit by unit from the start.
@@ -21,12 +21,8 @@ impl Machine {
         self
     }
 
-    /// LLDUs settled since this was asked last, in the order in which they were; none unless watched.
-    pub fn take_settled(&mut self) -> impl Iterator<Item = Settled> {
-        self.pending.take_news()
-    }
-
-    /// As [`Self::take_settled`], into `settled`, which is empty and whose memory is used again.
+    /// Changes `settled`, which is empty and whose memory is used again, for the LLDUs settled since this was asked last,
+    /// in the order in which they were; none unless watched.
     pub fn swap_settled(&mut self, settled: &mut Vec<Settled>) {
         self.pending.swap_news(settled);
     }
@@ -50,11 +46,11 @@ impl Machine {
         let (codeword, rounds) = match unit.errand {
             Errand::First(place) => (self.block.codeword(place.column), 0),
             Errand::Again(Subject::Codeword(id), _) => {
-                let codeword = self.codewords.get(id);
+                let codeword = &self.codewords[id];
                 (codeword.number, codeword.rounds_used)
             }
             // It is one unit only, and so numbered as that.
-            Errand::Again(Subject::Single(waiting, rounds), _) => (waiting.number(), rounds),
+            Errand::Again(Subject::Single(waiting, rounds), _) => (waiting.0, rounds),
         };
         (codeword, rounds.saturating_add(1))
     }
@@ -62,14 +58,14 @@ impl Machine {
     /// When the repeat at the head of the queue is ready; none where none waits.
     #[must_use]
     pub fn next_repeat(&self) -> Option<Time> {
-        Time::from_nanos(self.repeats.next_ready())
+        Time::from_nanos(self.repeats.next_ready)
     }
 
     /// Whether a super-block or an attempt of repeats is partly sent: what the next slot carries then does not depend
     /// on the source.
     #[must_use]
     pub fn is_under_way(&self) -> bool {
-        self.repeats.is_begun() || !self.block.is_sent()
+        self.repeats.begun || !self.block.is_sent()
     }
 
     /// Gives up `codewords` at `now`: their unsent units and their repeats are sent no more, and their LLDUs that are
@@ -77,20 +73,21 @@ impl Machine {
     pub fn drop_codewords(&mut self, codewords: Range<u64>, now: Time) {
         let known = &self.codewords;
         let dropped = self.repeats.drop_all(|subject| match subject {
-            Subject::Codeword(id) => codewords.contains(&known.get(id).number),
-            Subject::Single(waiting, _) => codewords.contains(&waiting.number()),
+            Subject::Codeword(id) => codewords.contains(&known[id].number),
+            Subject::Single(waiting, _) => codewords.contains(&waiting.0),
         });
         for subject in dropped {
             match subject {
                 // A round is counted when it is asked for, so these are the attempts before it.
                 Subject::Codeword(id) => {
-                    let codeword = self.codewords.get(id);
+                    let codeword = self.codewords.remove(id);
                     let (number, attempts) = (codeword.number, codeword.rounds_used);
-                    self.pending.lose(number, codeword.waiting, now, attempts);
-                    self.codewords.close(id);
+                    self.pending
+                        .settle(number, codeword.waiting, now, attempts, Fate::Lost);
                 }
                 Subject::Single(waiting, rounds) => {
-                    self.pending.lose(waiting.number(), waiting, now, rounds);
+                    self.pending
+                        .settle(waiting.0, waiting, now, rounds, Fate::Lost);
                 }
             }
         }
@@ -100,7 +97,7 @@ impl Machine {
             for erased in self.block.column(column).filter_map(Cell::waiting) {
                 waiting = self.pending.chain(erased, waiting);
             }
-            self.pending.lose(codeword, waiting, now, 1);
+            self.pending.settle(codeword, waiting, now, 1, Fate::Lost);
         }
     }
 }

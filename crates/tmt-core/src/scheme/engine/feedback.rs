@@ -4,12 +4,12 @@
 //! with that unit expires, and what the sender then repeats is a round like any other, though the attempt may have
 //! been enough. Draws are made in the order in which attempts are judged, one each.
 
+use super::Machine;
 use super::block::Place;
 use super::pending::Waiting;
-use super::repeats::{CodewordId, Subject};
-use super::{Errand, Machine, Unit};
+use super::repeats::{Codeword, Subject};
 use crate::channel::Channel;
-use crate::types::{ErrorKind, Lldu, Slot, Span, Time};
+use crate::types::{ErrorKind, Span, Time};
 
 /// How a link loses feedback, and what it does about it.
 #[derive(Debug, Clone)]
@@ -37,7 +37,7 @@ pub(super) struct Feedback {
     /// Whether the first attempt that the unit ends was judged not to be enough, and drawn for.
     failed: bool,
     /// Whether the feedback of that one is lost.
-    lost: bool,
+    pub(super) lost: bool,
     news: Vec<Acknowledged>,
 }
 
@@ -60,25 +60,12 @@ impl Machine {
         feedback.flat_map(|feedback| feedback.news.drain(..))
     }
 
-    /// What became of `unit`, as [`Self::on_outcome`] says.
-    pub(super) fn on_outcome_told(
-        &mut self,
-        unit: Unit,
-        slot: &Slot,
-        out: &mut Vec<Lldu>,
-    ) -> Result<(), ErrorKind> {
-        self.take_outcome(unit, slot, out)?;
-        if let Errand::First(place) = unit.errand
-            && place.row + 1 == self.block.shape(place.column).1
-        {
-            self.first_attempt_decoded(place, slot.tx_time())?;
-        }
-        self.pending.emit(out);
-        Ok(())
-    }
-
     /// The end of a first attempt, which was enough unless something else was noted.
-    fn first_attempt_decoded(&mut self, place: Place, now: Time) -> Result<(), ErrorKind> {
+    pub(super) fn first_attempt_decoded(
+        &mut self,
+        place: Place,
+        now: Time,
+    ) -> Result<(), ErrorKind> {
         let Some(feedback) = &mut self.feedback else {
             return Ok(());
         };
@@ -91,89 +78,72 @@ impl Machine {
             self.acknowledge(codeword, lost, now);
             return Ok(());
         }
-        let shape = self.block.shape(place.column);
-        self.arrivals.clear();
-        let id = self
-            .codewords
-            .open(codeword, shape, Waiting::NONE, &self.arrivals);
-        self.codewords.get_mut(id).decoded = true;
+        let (data_units, units) = self.block.shape(place.column);
+        let id = self.codewords.insert(Codeword {
+            number: codeword,
+            data_units,
+            units,
+            rounds_used: 0,
+            decoded: true,
+            waiting: Waiting::NONE,
+            arrivals: Vec::new(),
+        });
         self.repeat_unheard(id, now)
     }
 
     /// A codeword that was decoded, in this attempt or before, ends an attempt at `now`.
-    pub(super) fn attempt_decoded(&mut self, id: CodewordId, now: Time) -> Result<(), ErrorKind> {
-        let codeword = self.codewords.get_mut(id);
-        let (number, rounds_used) = (codeword.number, codeword.rounds_used);
+    pub(super) fn attempt_decoded(&mut self, id: usize, now: Time) -> Result<(), ErrorKind> {
         let lost = self
             .feedback
             .as_mut()
             .is_some_and(|feedback| feedback.rules.loss.erases());
-        if lost && !self.gives_up_after(rounds_used) {
-            let codeword = self.codewords.get_mut(id);
+        if lost && !self.gives_up_after(self.codewords[id].rounds_used) {
+            let codeword = &mut self.codewords[id];
             codeword.decoded = true;
             codeword.waiting = Waiting::NONE;
             return self.repeat_unheard(id, now);
         }
-        self.codewords.close(id);
+        let number = self.codewords.remove(id).number;
         self.acknowledge(number, lost, now);
         Ok(())
     }
 
-    /// Draws for a first attempt that was not enough.
-    pub(super) fn draw_first_failed(&mut self) {
-        self.draw_failed();
-        if let Some(feedback) = &mut self.feedback {
-            feedback.failed = true;
-        }
-    }
-
-    /// Draws for an attempt that was not enough.
-    pub(super) fn draw_failed(&mut self) {
+    /// Draws for an attempt that was not enough, the `first` or a later one.
+    pub(super) fn draw_failed(&mut self, first: bool) {
         if let Some(feedback) = &mut self.feedback {
             feedback.lost = feedback.rules.loss.erases();
+            feedback.failed |= first;
         }
-    }
-
-    /// Whether the feedback of the attempt that was judged last is lost.
-    pub(super) fn is_unheard(&self) -> bool {
-        self.feedback.as_ref().is_some_and(|feedback| feedback.lost)
     }
 
     /// The timer of a codeword expires, which began at `now`: a round that asks for one unit, or for the frame.
-    pub(super) fn repeat_unheard(&mut self, id: CodewordId, now: Time) -> Result<(), ErrorKind> {
-        let ready = ready_after(now, self.timer())?;
-        let codeword = self.codewords.get_mut(id);
-        if self.discards || codeword.decoded {
+    pub(super) fn repeat_unheard(&mut self, id: usize, now: Time) -> Result<(), ErrorKind> {
+        let timer = self.feedback.as_ref().map(|feedback| feedback.rules.timer);
+        let ready = ready_after(now, timer)?;
+        let codeword = &mut self.codewords[id];
+        if self.scheme.discards() || codeword.decoded {
             codeword.arrivals.clear();
         }
-        let units = if self.discards {
+        let units = if self.scheme.discards() {
             codeword.units
         } else {
-            1 + self.extra
+            1 + self.scheme.extra
         };
         codeword.rounds_used = codeword.rounds_used.saturating_add(1);
-        self.repeats
-            .push_in_order(ready, Subject::Codeword(id), units);
+        self.repeats.push(ready, Subject::Codeword(id), units);
         Ok(())
     }
 
     /// Tells of a codeword whose feedback came through, or was lost and is not waited for.
     fn acknowledge(&mut self, codeword: u64, lost: bool, now: Time) {
-        let after = if lost {
-            self.timer()
-        } else {
-            self.repeat_after
-        };
         if let Some(feedback) = &mut self.feedback {
+            let timer = Some(feedback.rules.timer);
+            let after = if lost { timer } else { self.repeat_after };
             // Where no repeat is ever asked for, no time of feedback is too late.
             let at = after.and_then(|after| now.checked_add(after));
             let at = at.unwrap_or(Time::MAX);
             feedback.news.push(Acknowledged { codeword, at });
         }
-    }
-
-    fn timer(&self) -> Option<Span> {
-        self.feedback.as_ref().map(|feedback| feedback.rules.timer)
     }
 }
 

@@ -3,7 +3,6 @@
 
 use super::Machine;
 use super::saturated::before;
-use super::whole::WholeBlock;
 use crate::types::{Lldu, Slot, Time};
 
 /// A codeword that was decoded in its first attempt.
@@ -15,42 +14,21 @@ pub struct Decoded {
     pub own: u32,
 }
 
-/// A machine between two super-blocks, for codewords that are sent in slots before the next repeat.
-///
-/// What is taken this way is not reported as settled.
-#[derive(Debug)]
-pub struct FirstAttempts<'m, 's> {
-    machine: &'m mut Machine,
-    slots: &'s [Slot],
-}
-
 impl Machine {
-    /// First attempts in those of `slots` in which the next repeat cannot be sent yet. Only between two super-blocks:
-    /// see [`Self::is_under_way`].
-    pub fn first_attempts<'s>(&mut self, slots: &'s [Slot]) -> FirstAttempts<'_, 's> {
-        FirstAttempts {
-            slots: &slots[..before(slots, self.repeats.next_ready())],
-            machine: self,
-        }
-    }
-}
-
-impl<'s> FirstAttempts<'_, 's> {
-    /// The slots before the next repeat.
+    /// Those of `slots` in which the next repeat cannot be sent yet.
     #[must_use]
-    pub fn slots(&self) -> &'s [Slot] {
-        self.slots
+    pub fn before_repeat<'s>(&self, slots: &'s [Slot]) -> &'s [Slot] {
+        &slots[..before(slots, self.repeats.next_ready)]
     }
 
     /// Takes codewords of one unit each, all of them received in these of the slots; appends the LLDUs that are settled
     /// and have no unsettled one before them.
     pub fn take_received(&mut self, slots: &[Slot], out: &mut Vec<Lldu>) {
-        let machine = &mut *self.machine;
-        debug_assert!(machine.units == 1 && !machine.is_under_way());
-        machine.block.pass(slots.len() as u64);
-        machine.counts.data += slots.len() as u64;
-        machine.pending.push_all_delivered(slots, out);
-        machine.pending.emit(out);
+        debug_assert!(self.scheme.units == 1 && !self.is_under_way());
+        self.block.pass(slots.len() as u64);
+        self.counts.data += slots.len() as u64;
+        self.pending.push_all_delivered(slots, out);
+        self.pending.emit(out);
     }
 
     /// Takes a codeword of `data_units`, whose first attempt are these of the slots, and appends as
@@ -61,45 +39,27 @@ impl<'s> FirstAttempts<'_, 's> {
         slots: &[Slot],
         out: &mut Vec<Lldu>,
     ) -> Option<Decoded> {
-        let machine = &mut *self.machine;
-        debug_assert!(!machine.is_under_way());
+        debug_assert!(!self.is_under_way());
         let (data, repair) = slots.split_at(data_units as usize);
-        let own = data.iter().filter(|slot| !slot.is_erased()).count();
-        let decoded = if own == data.len() && !machine.discards {
-            machine.pending.push_all_delivered(data, out);
-            let arrival = data.iter().filter_map(Slot::arrival).max()?;
-            Decoded {
-                arrival,
-                own: data_units,
-            }
+        let frame = self.scheme.discards();
+        let own = data.iter().filter(|slot| !frame && !slot.is_erased());
+        let arrival = own.clone().filter_map(Slot::arrival).max();
+        let own = u32::try_from(own.count()).unwrap_or(data_units);
+        let arrival = if own == data_units {
+            self.pending.push_all_delivered(data, out);
+            arrival
         } else {
-            let complete = machine.complete(slots.iter(), data_units)?;
-            if machine.discards {
-                machine.pending.push_all_complete(data, complete);
-                Decoded {
-                    arrival: complete,
-                    own: 0,
-                }
-            } else {
-                machine.pending.push_all_repaired(data, complete);
-                let latest = data.iter().filter_map(Slot::arrival).max();
-                Decoded {
-                    arrival: latest.map_or(complete, |latest| latest.max(complete)),
-                    own: u32::try_from(own).unwrap_or(data_units),
-                }
-            }
+            let complete = self.complete(slots.iter(), data_units)?;
+            self.pending.push_all_decoded(data, complete, frame);
+            arrival.max(Some(complete))
         };
-        machine.block.pass(1);
-        machine.counts.data += data.len() as u64;
-        machine.counts.repair += repair.len() as u64;
-        machine.pending.emit(out);
-        Some(decoded)
-    }
-
-    /// Takes a super-block of the codewords that are next, whose first attempts are all of the slots, and appends as
-    /// [`Self::take_received`]; whether it did. Nothing is done, and what `block` shows means nothing, where the attempts
-    /// are not enough for each codeword, or a repeat comes before the block's last unit.
-    pub fn take_whole(self, block: &mut WholeBlock, out: &mut Vec<Lldu>) -> bool {
-        self.slots.len() == block.units() && self.machine.take_whole(block, self.slots, out)
+        self.block.pass(1);
+        self.counts.data += data.len() as u64;
+        self.counts.repair += repair.len() as u64;
+        self.pending.emit(out);
+        Some(Decoded {
+            arrival: arrival?,
+            own,
+        })
     }
 }

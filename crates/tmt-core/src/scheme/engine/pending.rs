@@ -5,21 +5,14 @@ use crate::types::{Fate, Lldu, Slot, Span, Time};
 
 /// An LLDU that waits for its codeword; its place in the ring names the next one of the same codeword.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Waiting(u64);
+pub(super) struct Waiting(
+    /// Its number, below 2^63 − 1.
+    pub(super) u64,
+);
 
 impl Waiting {
-    /// The number of the LLDU.
-    pub(super) const fn number(self) -> u64 {
-        self.0
-    }
-
     /// The end of a chain.
     pub(super) const NONE: Self = Self(Span::MAX.as_nanos());
-
-    /// The LLDU of this number, which is below 2^63 − 1.
-    pub(super) const fn new(number: u64) -> Self {
-        Self(number)
-    }
 }
 
 /// Places of the smallest ring.
@@ -89,27 +82,10 @@ impl Pending {
         self.news = Some(Vec::new());
     }
 
-    /// What was settled since this was asked last.
-    pub(super) fn take_news(&mut self) -> impl Iterator<Item = Settled> {
-        self.news.iter_mut().flat_map(|news| news.drain(..))
-    }
-
     /// Changes what was settled since this was asked last for an empty list.
     pub(super) fn swap_news(&mut self, empty: &mut Vec<Settled>) {
         if let Some(news) = &mut self.news {
             std::mem::swap(news, empty);
-        }
-    }
-
-    /// Tells of an LLDU that came through on its own.
-    pub(super) fn tell_delivered(&mut self, codeword: u64, slot: &Slot) {
-        self.tell(codeword, delivered(slot));
-    }
-
-    /// Tells of an LLDU that was settled.
-    fn tell(&mut self, codeword: u64, lldu: Lldu) {
-        if let Some(news) = &mut self.news {
-            news.push(Settled { codeword, lldu });
         }
     }
 
@@ -118,14 +94,18 @@ impl Pending {
         self.next
     }
 
-    /// Adds an LLDU that came through on its own, straight to `out` where none is in front of it.
-    pub(super) fn push_delivered(&mut self, slot: &Slot, out: &mut Vec<Lldu>) {
+    /// Adds and tells an LLDU that came through on its own.
+    pub(super) fn push_delivered(&mut self, codeword: u64, slot: &Slot, out: &mut Vec<Lldu>) {
+        let lldu = delivered(slot);
         if self.first == self.next && !self.in_order {
-            out.push(delivered(slot));
+            out.push(lldu);
             self.first += 1;
             self.next = self.first;
         } else {
-            self.push(delivered(slot));
+            self.push(lldu);
+        }
+        if let Some(news) = &mut self.news {
+            news.push(Settled { codeword, lldu });
         }
     }
 
@@ -148,23 +128,15 @@ impl Pending {
         });
     }
 
-    /// Adds the LLDUs of a codeword that is complete at `complete` after its first attempt.
-    pub(super) fn push_all_complete(&mut self, slots: &[Slot], complete: Time) {
-        self.push_all(slots, |slot| Lldu {
-            decode_delay: complete.since(slot.tx_time()),
-            ..delivered(slot)
-        });
-    }
-
-    /// Adds the LLDUs of a codeword of which some came through on their own, the others at `complete`.
-    pub(super) fn push_all_repaired(&mut self, slots: &[Slot], complete: Time) {
-        self.push_all(slots, |slot| Lldu {
-            decode_delay: if slot.is_erased() {
-                complete.since(slot.tx_time())
-            } else {
-                slot.decode_delay()
-            },
-            ..delivered(slot)
+    /// Adds the LLDUs of a codeword that is decoded at `complete` in its first attempt; except in a `frame`, those that
+    /// came through on their own did not wait for that.
+    pub(super) fn push_all_decoded(&mut self, slots: &[Slot], complete: Time, frame: bool) {
+        self.push_all(slots, |slot| {
+            let mut lldu = delivered(slot);
+            if frame || slot.is_erased() {
+                lldu.decode_delay = complete.since(slot.tx_time());
+            }
+            lldu
         });
     }
 
@@ -185,69 +157,43 @@ impl Pending {
         waiting
     }
 
-    /// The codeword was decoded when the last unit it needed arrived.
-    pub(super) fn deliver(
-        &mut self,
-        codeword: u64,
-        mut waiting: Waiting,
-        arrival: Time,
-        attempts: u32,
-    ) {
-        while waiting != Waiting::NONE {
-            let entry = self.entry(waiting.0);
-            waiting = Waiting(entry.decode_delay.as_nanos());
-            entry.decode_delay = arrival.since(entry.tx_time);
-            entry.attempts = attempts;
-            entry.fate = Fate::Delivered;
-            let settled = *entry;
-            self.tell(codeword, settled);
-        }
-    }
-
-    /// The codeword failed and was given up.
-    pub(super) fn lose(&mut self, codeword: u64, waiting: Waiting, given_up: Time, attempts: u32) {
-        let mut lost = waiting;
-        while self.news.is_some() && lost != Waiting::NONE {
-            let entry = *self.entry(lost.0);
-            let lldu = Lldu {
-                decode_delay: Span::ZERO,
-                attempts,
-                fate: Fate::Lost,
-                ..entry
-            };
-            self.tell(codeword, lldu);
-            lost = Waiting(entry.decode_delay.as_nanos());
-        }
-        self.settle(waiting, given_up, attempts, Fate::Lost);
-    }
-
-    /// The trace ended at `end`, before the codeword was judged.
-    pub(super) fn censor(&mut self, waiting: Waiting, attempts: u32, end: Time) {
-        self.settle(waiting, end, attempts, Fate::Censored);
-    }
-
     /// The trace ended at `end`; what still waits was in its first attempt.
     pub(super) fn censor_rest(&mut self, end: Time) {
         for number in self.first..self.next {
             if self.entry(number).attempts == 0 {
                 self.chain(Waiting(number), Waiting::NONE);
-                self.censor(Waiting(number), 1, end);
+                self.settle(0, Waiting(number), end, 1, Fate::Censored);
             }
         }
     }
 
-    fn settle(&mut self, mut waiting: Waiting, known_at: Time, attempts: u32, fate: Fate) {
-        let in_order = self.in_order;
+    /// What became of the LLDUs of a codeword that wait: delivered with the last unit that it needed, which arrived `at`
+    /// then, or known then to be lost or censored.
+    pub(super) fn settle(
+        &mut self,
+        codeword: u64,
+        mut waiting: Waiting,
+        at: Time,
+        attempts: u32,
+        fate: Fate,
+    ) {
+        let timed = self.in_order || fate == Fate::Delivered;
         while waiting != Waiting::NONE {
             let entry = self.entry(waiting.0);
             waiting = Waiting(entry.decode_delay.as_nanos());
-            entry.decode_delay = if in_order {
-                known_at.since(entry.tx_time)
+            entry.decode_delay = if timed {
+                at.since(entry.tx_time)
             } else {
                 Span::ZERO
             };
             entry.attempts = attempts;
             entry.fate = fate;
+            let lldu = *entry;
+            if let Some(news) = &mut self.news
+                && fate != Fate::Censored
+            {
+                news.push(Settled { codeword, lldu });
+            }
         }
     }
 
@@ -301,12 +247,8 @@ impl Pending {
         &mut self.ring[place]
     }
 
-    #[expect(
-        clippy::cast_possible_truncation,
-        reason = "no more than the ring has places"
-    )]
     fn len(&self) -> usize {
-        (self.next - self.first) as usize
+        usize::try_from(self.next - self.first).unwrap_or(usize::MAX)
     }
 
     /// Makes room for `more` LLDUs.
@@ -327,12 +269,8 @@ impl Pending {
 }
 
 /// Where LLDU `number` is in a ring of `places`, a power of two.
-#[expect(
-    clippy::cast_possible_truncation,
-    reason = "only the low bits tell the place"
-)]
-const fn place(number: u64, places: usize) -> usize {
-    number as usize & (places - 1)
+fn place(number: u64, places: usize) -> usize {
+    usize::try_from(number & (places as u64 - 1)).unwrap_or(0)
 }
 
 /// The LLDU as it is handed up in number order.
@@ -367,7 +305,7 @@ mod tests {
                 round * 3000,
                 "nothing passes one that waits"
             );
-            pending.deliver(0, waiting, slots[1].tx_time(), 2);
+            pending.settle(0, waiting, slots[1].tx_time(), 2, Fate::Delivered);
             pending.emit(&mut out);
         }
         assert_eq!(pending.ring.len(), 4096);

@@ -10,8 +10,8 @@ use crate::types::Time;
 pub(super) enum Subject {
     /// A codeword that is one unit only and asks for one: its LLDU, and the rounds used with this one.
     Single(Waiting, u32),
-    /// The codeword at this place of the slab.
-    Codeword(CodewordId),
+    /// The codeword under this key of [`Machine::codewords`](super::Machine).
+    Codeword(usize),
 }
 
 /// Units of one codeword that wait to be sent again.
@@ -28,9 +28,9 @@ struct Repeat {
 pub(super) struct Repeats {
     queue: VecDeque<Repeat>,
     /// When the head is ready, ns; above any time where there is none.
-    next_ready: u64,
-    /// Whether some units of the head have been sent.
-    begun: bool,
+    pub(super) next_ready: u64,
+    /// Whether some units of the head have been sent, and others not.
+    pub(super) begun: bool,
 }
 
 impl Repeats {
@@ -40,11 +40,6 @@ impl Repeats {
             next_ready: u64::MAX,
             begun: false,
         }
-    }
-
-    /// Whether some but not all units of the head have been sent.
-    pub(super) fn is_begun(&self) -> bool {
-        self.begun
     }
 
     /// Takes out those of which `goes` says so, in their order.
@@ -69,25 +64,9 @@ impl Repeats {
         self.next_ready = head.map_or(u64::MAX, |head| head.ready.as_nanos());
     }
 
-    /// When the next unit can be sent again, ns; above any time where there is none.
-    pub(super) fn next_ready(&self) -> u64 {
-        self.next_ready
-    }
-
-    /// Asks for `units` (at least one) to be sent again from `ready` on.
+    /// Asks for `units` (at least one) to be sent again from `ready` on, before what is ready later; a head that is
+    /// partly sent stays the head.
     pub(super) fn push(&mut self, ready: Time, subject: Subject, units: u32) {
-        if self.queue.is_empty() {
-            self.next_ready = ready.as_nanos();
-        }
-        self.queue.push_back(Repeat {
-            ready,
-            subject,
-            units,
-        });
-    }
-
-    /// As [`Self::push`], where others may be ready later than this one; a head that is partly sent stays the head.
-    pub(super) fn push_in_order(&mut self, ready: Time, subject: Subject, units: u32) {
         let settled = usize::from(self.begun);
         let mut at = self.queue.len();
         while at > settled && self.queue[at - 1].ready > ready {
@@ -98,7 +77,11 @@ impl Repeats {
             subject,
             units,
         };
-        self.queue.insert(at, repeat);
+        if at == self.queue.len() {
+            self.queue.push_back(repeat);
+        } else {
+            self.queue.insert(at, repeat);
+        }
         self.note_head();
     }
 
@@ -125,10 +108,6 @@ impl Repeats {
     }
 }
 
-/// A codeword's place in the slab; good until the codeword is closed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct CodewordId(usize);
-
 /// A codeword whose first attempt was not enough.
 #[derive(Debug)]
 pub(super) struct Codeword {
@@ -145,62 +124,4 @@ pub(super) struct Codeword {
     pub(super) waiting: Waiting,
     /// Arrival times of the units that count, ns.
     pub(super) arrivals: Vec<u64>,
-}
-
-/// The codewords that failed an attempt: a slab whose places, and the memory in them, are used again.
-#[derive(Debug, Default)]
-pub(super) struct Codewords {
-    places: Vec<Codeword>,
-    free: Vec<usize>,
-}
-
-impl Codewords {
-    /// Opens a codeword after its first attempt; `arrivals` of that one count.
-    pub(super) fn open(
-        &mut self,
-        number: u64,
-        (data_units, units): (u32, u32),
-        waiting: Waiting,
-        arrivals: &[u64],
-    ) -> CodewordId {
-        let mut codeword = Codeword {
-            number,
-            data_units,
-            units,
-            rounds_used: 0,
-            decoded: false,
-            waiting,
-            arrivals: Vec::new(),
-        };
-        let place = self.free.pop().unwrap_or(self.places.len());
-        if let Some(free) = self.places.get_mut(place) {
-            std::mem::swap(&mut codeword.arrivals, &mut free.arrivals);
-            *free = codeword;
-        } else {
-            self.places.push(codeword);
-        }
-        let kept = &mut self.places[place].arrivals;
-        kept.clear();
-        kept.extend_from_slice(arrivals);
-        CodewordId(place)
-    }
-
-    /// Frees the place.
-    pub(super) fn close(&mut self, id: CodewordId) {
-        self.places[id.0].waiting = Waiting::NONE;
-        self.free.push(id.0);
-    }
-
-    pub(super) fn get(&self, id: CodewordId) -> &Codeword {
-        &self.places[id.0]
-    }
-
-    pub(super) fn get_mut(&mut self, id: CodewordId) -> &mut Codeword {
-        &mut self.places[id.0]
-    }
-
-    /// All that are open; a closed one has nothing waiting.
-    pub(super) fn iter(&self) -> impl Iterator<Item = &Codeword> {
-        self.places.iter()
-    }
 }

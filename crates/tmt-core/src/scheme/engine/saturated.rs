@@ -1,7 +1,7 @@
 //! The machine under a sender that always has data: the same steps as unit by unit, in runs.
 
-use super::Machine;
 use super::block::{Cell, SuperBlock};
+use super::{Machine, Saturated};
 use crate::types::{ErrorKind, Lldu, Slot};
 
 /// Slots between two times of handing over what is settled, so that the ring does not grow with the
@@ -45,76 +45,51 @@ impl Machine {
         out: &mut Vec<Lldu>,
     ) -> Result<(), (usize, ErrorKind)> {
         for (number, chunk) in slots.chunks(CHUNK).enumerate() {
-            let walked = if self.units == 1 {
-                self.singles(chunk, out)
-            } else if self.discards {
-                self.codewords::<true>(chunk, out)
-            } else {
-                self.codewords::<false>(chunk, out)
-            };
-            self.pending.emit(out);
-            walked.map_err(|(index, kind)| (number * CHUNK + index, kind))?;
-        }
-        Ok(())
-    }
-
-    /// Codewords of one unit.
-    fn singles(&mut self, slots: &[Slot], out: &mut Vec<Lldu>) -> Result<(), (usize, ErrorKind)> {
-        let mut at = 0;
-        while at < slots.len() {
-            let ready = self.repeats.next_ready();
-            let run = clean(&slots[at..], ready);
-            if run > 0 {
-                self.pending.push_all_delivered(&slots[at..at + run], out);
-                self.counts.data += run as u64;
-                at += run;
-                continue;
-            }
-            let now = slots[at].tx_time();
-            if now.as_nanos() >= ready {
-                at += self
-                    .repeat(&slots[at..])
-                    .map_err(|(i, kind)| (at + i, kind))?;
-            } else {
-                self.counts.data += 1;
-                self.on_erased_single(0, now).map_err(|kind| (at, kind))?;
-                at += 1;
-            }
-        }
-        Ok(())
-    }
-
-    /// Codewords of more than one unit; `FRAME` says that units of one attempt alone count.
-    fn codewords<const FRAME: bool>(
-        &mut self,
-        slots: &[Slot],
-        out: &mut Vec<Lldu>,
-    ) -> Result<(), (usize, ErrorKind)> {
-        let mut at = 0;
-        while at < slots.len() {
-            let rest = &slots[at..];
-            let ready = self.repeats.next_ready();
-            if rest[0].tx_time().as_nanos() >= ready {
-                at += self.repeat(rest).map_err(|(i, kind)| (at + i, kind))?;
-                continue;
-            }
-            if self.block.is_sent() {
-                let whole = if FRAME {
-                    self.whole_frames(rest, ready)
-                } else {
-                    self.whole_blocks(rest, ready, out)
-                };
-                at += whole;
-                if whole > 0 {
-                    continue;
+            let (mut at, mut walked) = (0, Ok(()));
+            while at < chunk.len() && walked.is_ok() {
+                match self.step(&chunk[at..], out) {
+                    Ok(taken) => at += taken,
+                    Err((index, kind)) => walked = Err((number * CHUNK + at + index, kind)),
                 }
-                self.block.open_full(self.interleave);
             }
-            at += self
-                .fill::<FRAME>(rest, ready, out)
-                .map_err(|(i, kind)| (at + i, kind))?;
+            self.pending.emit(out);
+            walked?;
         }
         Ok(())
+    }
+
+    /// Takes the first of these slots, as many as go together; how many they were.
+    fn step(&mut self, slots: &[Slot], out: &mut Vec<Lldu>) -> Result<usize, (usize, ErrorKind)> {
+        let now = slots[0].tx_time();
+        let ready = self.repeats.next_ready;
+        if now.as_nanos() >= ready {
+            return self.repeat(slots);
+        }
+        if self.scheme.units == 1 && slots[0].is_erased() {
+            self.counts.data += 1;
+            self.on_erased_single(0, now).map_err(|kind| (0, kind))?;
+            return Ok(1);
+        }
+        if self.scheme.units == 1 || self.block.is_sent() {
+            let whole = if self.scheme.discards() {
+                self.whole_frames(slots, ready)
+            } else {
+                self.whole_blocks(slots, ready, out)
+            };
+            if whole > 0 {
+                return Ok(whole);
+            }
+            self.block.open(self.scheme.interleave, Some);
+        }
+        if !self.block.holes {
+            return self.fill(slots, ready);
+        }
+        // Another source has left it.
+        if let Some(unit) = self.next_unit(now, &mut Saturated) {
+            let outcome = self.on_outcome(unit, &slots[0], out);
+            outcome.map_err(|kind| (0, kind))?;
+        }
+        Ok(1)
     }
 
     /// Repeats of the codeword at the head of the queue; how many slots they took.
@@ -131,38 +106,48 @@ impl Machine {
 
     /// Super-blocks of which all units are received before `ready`; how many slots they took.
     fn whole_blocks(&mut self, slots: &[Slot], ready: u64, out: &mut Vec<Lldu>) -> usize {
-        let columns = self.interleave as usize;
-        let (data, all) = (
-            self.data_units as usize * columns,
-            self.units as usize * columns,
-        );
+        let [data, all] = match self.scheme.units {
+            1 => [1, 1],
+            units => {
+                [self.scheme.data_units, units].map(|it| (it * self.scheme.interleave) as usize)
+            }
+        };
         if slots.len() < all {
             return 0;
         }
-        let blocks = slots[..clean(slots, ready)].chunks_exact(all);
-        let count = blocks.len();
-        for block in blocks {
-            self.pending.push_all_delivered(&block[..data], out);
+        let whole = &slots[..clean(slots, ready) / all * all];
+        if data == all {
+            // Without repair units they are one run.
+            self.pending.push_all_delivered(whole, out);
+        } else {
+            for block in whole.chunks_exact(all) {
+                self.pending.push_all_delivered(&block[..data], out);
+            }
         }
-        self.counts.data += (count * data) as u64;
-        self.counts.repair += (count * (all - data)) as u64;
-        count * all
+        self.count_whole(whole.len() / all, data, all)
     }
 
     /// Frames that are decoded before `ready` in their first attempt; how many slots they took.
     fn whole_frames(&mut self, slots: &[Slot], ready: u64) -> usize {
-        let (data, all) = (self.data_units as usize, self.units as usize);
+        let (data, all) = (self.scheme.data_units, self.scheme.units);
+        let (data, all) = (data as usize, all as usize);
         let mut count = 0;
         for frame in slots.chunks_exact(all) {
             if frame[all - 1].tx_time().as_nanos() >= ready {
                 break;
             }
-            let Some(complete) = self.complete(frame.iter(), self.data_units) else {
+            let Some(complete) = self.complete(frame.iter(), self.scheme.data_units) else {
                 break;
             };
-            self.pending.push_all_complete(&frame[..data], complete);
+            self.pending
+                .push_all_decoded(&frame[..data], complete, true);
             count += 1;
         }
+        self.count_whole(count, data, all)
+    }
+
+    /// Counts the units of so many super-blocks; how many slots they took.
+    fn count_whole(&mut self, count: usize, data: usize, all: usize) -> usize {
         self.counts.data += (count * data) as u64;
         self.counts.repair += (count * (all - data)) as u64;
         count * all
@@ -170,43 +155,36 @@ impl Machine {
 
     /// The next units of the super-block, as far as it, the slots and the time before `ready` go; how
     /// many there were, which is at least one.
-    fn fill<const FRAME: bool>(
-        &mut self,
-        slots: &[Slot],
-        ready: u64,
-        out: &mut Vec<Lldu>,
-    ) -> Result<usize, (usize, ErrorKind)> {
-        if !self.block.is_full() {
-            return self.fill_short(slots, out);
-        }
-        let (last_row, end) = self.block.ends();
-        let from = self.block.position();
+    fn fill(&mut self, slots: &[Slot], ready: u64) -> Result<usize, (usize, ErrorKind)> {
+        let SuperBlock { columns, rows, .. } = self.block;
+        let (last_row, end) = ((rows - 1) * columns, rows * columns);
+        let from = self.block.position;
         let slots = &slots[..slots.len().min((end - from) as usize)];
         let slots = &slots[..before(slots, ready)];
-        let data_end = (self.data_units * self.block.columns()).min(last_row);
+        let data_end = (self.scheme.data_units * columns).min(last_row);
         let (data, rest) = slots.split_at(slots.len().min(data_end.saturating_sub(from) as usize));
-        self.data_rows::<FRAME>(data);
+        self.data_rows(data);
         let repair_left = last_row.saturating_sub(from.max(data_end)) as usize;
         let (repair, last) = rest.split_at(rest.len().min(repair_left));
         self.block.cells.extend(repair.iter().map(Cell::of));
         self.counts.repair += repair.len() as u64;
         let ahead = data.len() + repair.len();
-        self.block.advance(units(ahead));
+        self.block.position += units(ahead);
         let mut done = ahead;
         for slot in last {
-            let column = self.block.position() - last_row;
-            if self.data_units == self.units {
-                self.data_rows::<FRAME>(std::slice::from_ref(slot));
+            let column = self.block.position - last_row;
+            if self.scheme.data_units == self.scheme.units {
+                self.data_rows(std::slice::from_ref(slot));
             } else {
                 self.block.cells.push(Cell::of(slot));
                 self.counts.repair += 1;
             }
-            self.block.advance(1);
+            self.block.position += 1;
             self.judge_first(column, slot.tx_time())
                 .map_err(|kind| (done, kind))?;
             done += 1;
             // The first repeat in an empty queue may be ready before the next slot.
-            if self.repeats.next_ready() != ready {
+            if self.repeats.next_ready != ready {
                 break;
             }
         }
@@ -214,9 +192,9 @@ impl Machine {
     }
 
     /// Data units of the super-block, whose codewords are not judged yet.
-    fn data_rows<const FRAME: bool>(&mut self, slots: &[Slot]) {
+    fn data_rows(&mut self, slots: &[Slot]) {
         let SuperBlock { cells, waiting, .. } = &mut self.block;
-        if FRAME {
+        if self.scheme.discards() {
             for slot in slots {
                 cells.push(Cell::of(slot));
                 *waiting = self.pending.push_waiting(slot.tx_time(), *waiting);
@@ -232,18 +210,5 @@ impl Machine {
             self.pending.push_all_own(slots);
         }
         self.counts.data += slots.len() as u64;
-    }
-
-    /// The next unit of a super-block with short codewords, which another source has left.
-    fn fill_short(
-        &mut self,
-        slots: &[Slot],
-        out: &mut Vec<Lldu>,
-    ) -> Result<usize, (usize, ErrorKind)> {
-        let place = self.block.next_place();
-        let kind = self.count_first(place);
-        self.on_first(place, kind, &slots[0], out)
-            .map_err(|kind| (0, kind))?;
-        Ok(1)
     }
 }

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::Machine;
+use super::{Machine, nth_arrival};
 use crate::types::{Lldu, Slot, Time};
 
 /// A codeword of such a super-block; slots are told by their index among those of the super-block.
@@ -18,8 +18,6 @@ pub struct Column {
     pub last: usize,
     /// When the last of its LLDUs is there, propagation left out.
     pub arrival: Time,
-    /// Units that were erased.
-    erased: u32,
     /// When it is decoded, where an LLDU waits for that.
     complete: Time,
 }
@@ -29,12 +27,11 @@ pub struct Column {
 pub struct WholeBlock {
     columns: Vec<Column>,
     units: usize,
-    /// The first slot of each row.
-    rows: Vec<usize>,
-    /// Slots of data LLDUs that came through on their own.
-    own: Vec<Range<usize>>,
-    /// Slots of the other data LLDUs, and their columns.
-    waiting: Vec<(usize, usize)>,
+    /// Arrivals of each column's units, ns.
+    arrivals: Vec<Vec<u64>>,
+    /// Slots of data LLDUs in their order: runs of those that came through on their own, and each of the others with its
+    /// column.
+    data: Vec<(Range<usize>, Option<usize>)>,
     /// Columns in the order of their last units.
     ends: Vec<usize>,
 }
@@ -49,7 +46,6 @@ impl WholeBlock {
             own: 0,
             last: 0,
             arrival: Time::ZERO,
-            erased: 0,
             complete: Time::ZERO,
         }));
         let units = self.columns.iter().map(|column| column.units as usize);
@@ -69,9 +65,9 @@ impl WholeBlock {
     }
 
     /// Slots in which data LLDUs came through on their own, in their order.
-    #[must_use]
-    pub fn own(&self) -> &[Range<usize>] {
-        &self.own
+    pub fn own(&self) -> impl Iterator<Item = &Range<usize>> {
+        let own = self.data.iter().filter(|(_, column)| column.is_none());
+        own.map(|(run, _)| run)
     }
 
     /// Its codewords in the order of their last units.
@@ -79,101 +75,72 @@ impl WholeBlock {
         self.ends.iter().map(|column| &self.columns[*column])
     }
 
-    /// Puts the units into `slots`, row by row; whether enough of each codeword arrive.
-    fn lay(&mut self, slots: &[Slot]) -> bool {
-        self.rows.clear();
-        self.own.clear();
-        self.waiting.clear();
+    /// Puts the units into `slots`, row by row; nothing where too few of a codeword arrive.
+    fn lay(&mut self, slots: &[Slot]) -> Option<()> {
+        self.data.clear();
         self.ends.clear();
-        let (mut at, mut run) = (0, 0..0);
+        self.arrivals.resize_with(self.columns.len(), Vec::new);
+        self.arrivals.iter_mut().for_each(Vec::clear);
+        let mut at = 0;
         for row in 0.. {
             if at == slots.len() {
                 break;
             }
-            self.rows.push(at);
             for (number, column) in self.columns.iter_mut().enumerate() {
                 if row >= column.units {
                     continue;
                 }
                 let arrival = slots[at].arrival();
-                if arrival.is_none() {
-                    column.erased += 1;
-                    if column.erased > column.units - column.data_units {
-                        return false;
-                    }
-                }
+                let arrivals = &mut self.arrivals[number];
+                arrivals.extend(arrival.map(Time::as_nanos));
                 if row < column.data_units {
-                    if let Some(arrival) = arrival {
-                        column.arrival = column.arrival.max(arrival);
-                        column.own += 1;
-                        if run.end != at {
-                            self.own.push(std::mem::replace(&mut run, at..at));
-                        }
-                        run.end = at + 1;
-                    } else {
-                        self.waiting.push((at, number));
+                    match (arrival, self.data.last_mut()) {
+                        (None, _) => self.data.push((at..at + 1, Some(number))),
+                        (_, Some((run, None))) if run.end == at => run.end += 1,
+                        _ => self.data.push((at..at + 1, None)),
                     }
+                    column.own += u32::from(arrival.is_some());
+                    column.arrival = column.arrival.max(arrival.unwrap_or(Time::ZERO));
                 }
                 if row + 1 == column.units {
+                    if column.own < column.data_units {
+                        column.complete = nth_arrival(arrivals, column.data_units)?;
+                        column.arrival = column.arrival.max(column.complete);
+                    }
                     column.last = at;
                     self.ends.push(number);
                 }
                 at += 1;
             }
         }
-        self.own.push(run);
-        self.own.retain(|run| !run.is_empty());
-        true
-    }
-
-    /// The slots of a column.
-    fn slots_of(&self, column: usize) -> impl Iterator<Item = usize> {
-        let (in_front, units) = (&self.columns[..column], self.columns[column].units);
-        (0..units).zip(&self.rows).map(move |(row, first)| {
-            let holes = in_front.iter().filter(|other| other.units <= row).count();
-            first + column - holes
-        })
+        Some(())
     }
 }
 
 impl Machine {
-    /// A super-block of the codewords that are next, whose first attempts these slots before the next repeat are;
-    /// nothing is done, and what `block` tells means nothing, where that is not enough for each of them. Appends the
-    /// LLDUs whose story is complete; they are not told as settled.
-    pub(super) fn take_whole(
+    /// Takes a super-block of the codewords that are next, whose first attempts are all of the slots, and appends as
+    /// [`Self::take_received`]; whether it did. Nothing is done, and what `block` shows means nothing, where the attempts
+    /// are not enough for each codeword, or a repeat comes before the block's last unit.
+    pub fn take_whole(
         &mut self,
         block: &mut WholeBlock,
         slots: &[Slot],
         out: &mut Vec<Lldu>,
     ) -> bool {
         debug_assert!(!self.is_under_way() && block.units == slots.len());
-        if self.discards || !block.lay(slots) {
+        let in_time = self.before_repeat(slots).len() == slots.len();
+        if !in_time || self.scheme.discards() || block.lay(slots).is_none() {
             return false;
         }
-        for number in 0..block.columns.len() {
-            let Column {
-                data_units, own, ..
-            } = block.columns[number];
-            if own == data_units {
-                continue;
+        for (run, column) in &block.data {
+            let run = &slots[run.clone()];
+            match column {
+                None => self.pending.push_all_delivered(run, out),
+                Some(column) => {
+                    let complete = block.columns[*column].complete;
+                    self.pending.push_all_decoded(run, complete, false);
+                }
             }
-            let column = block.slots_of(number).map(|at| &slots[at]);
-            let Some(complete) = self.complete(column, data_units) else {
-                return false;
-            };
-            let column = &mut block.columns[number];
-            column.complete = complete;
-            column.arrival = column.arrival.max(complete);
-        }
-        let mut waiting = block.waiting.iter().peekable();
-        let runs = block.own.iter().cloned();
-        for run in runs.chain(std::iter::once(slots.len()..slots.len())) {
-            while let Some((at, column)) = waiting.next_if(|(at, _)| *at < run.start) {
-                let complete = block.columns[*column].complete;
-                self.pending
-                    .push_all_complete(std::slice::from_ref(&slots[*at]), complete);
-            }
-            self.pending.push_all_delivered(&slots[run], out);
         }
         let columns = block.columns.iter();
         let data: u64 = columns.map(|column| u64::from(column.data_units)).sum();

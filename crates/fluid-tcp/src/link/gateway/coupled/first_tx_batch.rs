@@ -1,7 +1,7 @@
 //! Slots by stretches: what is received, or decoded, in its first attempt before the next repeat takes no step of its
 //! own for each unit.
 
-use tmt_core::scheme::engine::FirstAttempts;
+use tmt_core::scheme::engine::Machine;
 use tmt_core::types::{Lldu, Slot, Time};
 
 use super::CoupledQueue;
@@ -13,7 +13,7 @@ type Part = (u32, usize, Time);
 
 /// The parts of a queue that a stretch changes beside its packets.
 struct Parts<'a> {
-    machine: FirstAttempts<'a, 'a>,
+    machine: &'a mut Machine,
     account: &'a mut SlotUsage,
     lldus: &'a mut Vec<Lldu>,
 }
@@ -24,10 +24,9 @@ impl CoupledQueue {
     pub(super) fn stretch(&mut self, from: Time) -> Option<()> {
         let units = self.data_units + self.repair_units;
         let (number, slots) = self.slots.view(from, units as usize)?;
-        let machine = self.machine.first_attempts(slots);
-        let slots = machine.slots();
+        let slots = self.machine.before_repeat(slots);
         let mut parts = Parts {
-            machine,
+            machine: &mut self.machine,
             account: &mut self.account,
             lldus: &mut self.lldus,
         };

@@ -25,8 +25,8 @@ impl CoupledQueue {
         }
         let (number, slots) = self.slots.view(from, units)?;
         let slots = slots.get(..units)?;
-        let first = self.machine.first_attempts(slots);
-        if !first.take_whole(&mut self.block, &mut self.lldus) {
+        let machine = &mut self.machine;
+        if !machine.take_whole(&mut self.block, slots, &mut self.lldus) {
             return None;
         }
         let time = |at: usize| slots[at].tx_time();
