@@ -5,10 +5,9 @@ use std::io::{self, Read};
 use csv::{ByteRecord, Reader, ReaderBuilder, Terminator};
 use tmt_core::types::Metadata;
 
-use super::fields::{self, Columns, Fields, joined, whole};
-use super::finding::{Finding, shown};
+use super::fields::{Field, Fields, joined};
 use super::head;
-use super::report::{Log, Place, Rule, RuleTally};
+use super::report::{Finding, Log, Place, Rule, RuleTally, shown};
 
 /// Reads a log in memory that does not grow with it.
 pub(super) struct LogReader<R> {
@@ -18,10 +17,10 @@ pub(super) struct LogReader<R> {
     /// Number of the line read last, from 1; 0 before the first.
     line: u64,
     /// The columns of its rows; none where there is no header that can be used.
-    columns: Columns,
+    columns: Vec<&'static str>,
     rows: u64,
     /// Whether the end line has been read.
-    ended: bool,
+    pub(super) ended: bool,
 }
 
 impl<R: Read> LogReader<R> {
@@ -39,67 +38,73 @@ impl<R: Read> LogReader<R> {
             record: ByteRecord::new(),
             log,
             line: 0,
-            columns: &[],
+            columns: Vec::new(),
             rows: 0,
             ended: false,
         }
     }
 
-    /// Reads the head and the header; `None` for an empty log.
-    pub(super) fn head(
+    /// Reads the head and the header, which is the whole one but for one of the tails that may be lacking.
+    ///
+    /// `None` where the head is nothing that `of` can use, or there is no such header.
+    pub(super) fn head<H>(
         &mut self,
-        accepted: &[Columns],
+        (header, tails): (&'static str, [&str; 3]),
         tally: &mut RuleTally,
-    ) -> io::Result<Option<Metadata>> {
+        of: impl FnOnce(&Metadata) -> Result<H, Finding>,
+    ) -> io::Result<Option<H>> {
         let mut metadata = Metadata::new();
         while self.advance()? {
+            let mut form = tally.at(Rule::Form, self.place());
             let Some(text) = self.comment() else {
-                let columns = fields::header(&self.record, accepted);
-                let columns = tally.take(Rule::Form, self.place(), columns);
-                self.columns = columns.unwrap_or_default();
-                return Ok(Some(metadata));
+                let line = joined(&self.record);
+                let mut accepted = tails.iter().filter_map(|tail| header.strip_suffix(tail));
+                let columns = accepted.find(|columns| columns.as_bytes() == line);
+                form.take(columns.ok_or_else(|| {
+                    Finding::new(shown(&line), format_args!("the header '{header}'"))
+                }));
+                self.columns = columns.map_or(Vec::new(), |names| names.split(',').collect());
+                let head = form.take(of(&metadata));
+                return Ok(head.filter(|_| columns.is_some()));
             };
-            let entry = head::entry(&text, &metadata);
-            if let Some((key, value)) = tally.take(Rule::Form, self.place(), entry) {
+            if let Some((key, value)) = form.take(head::entry(&text, &metadata)) {
                 metadata.push(key, value);
             }
         }
-        let empty = self.line == 0;
-        tally.check(Rule::Form, self.place(), false, || {
-            if empty {
-                return Finding::new("an empty log", "a head, a header and rows");
-            }
-            let found = "the end of the log behind its head: the log is cut";
-            Finding::new(found, "a header and rows")
-        });
-        Ok((!empty).then_some(metadata))
-    }
-
-    /// Whether its header can be used.
-    pub(super) fn has_columns(&self) -> bool {
-        !self.columns.is_empty()
+        let (found, expected) = match self.line {
+            0 => ("an empty log", "a head, a header and rows"),
+            _ => (
+                "the end of the log behind its head: the log is cut",
+                "a header and rows",
+            ),
+        };
+        tally
+            .at(Rule::Form, self.place())
+            .check(false, found, expected);
+        // Of a head alone it is still said what it lacks.
+        if self.line > 0 {
+            tally.at(Rule::Form, self.place()).take(of(&metadata));
+        }
+        Ok(None)
     }
 
     /// Goes on to the next row; behind the header the only comment is the end line. `false` when there is none left.
     pub(super) fn next_row(&mut self, tally: &mut RuleTally) -> io::Result<bool> {
         while self.advance()? {
-            let rows = self.rows;
+            let mut form = tally.at(Rule::Form, self.place());
             let Some(text) = self.comment() else {
                 self.rows += 1;
                 if self.ended {
-                    tally.check(Rule::Form, self.place(), false, || {
-                        Finding::new("a row", "nothing behind the end line")
-                    });
+                    form.check(false, "a row", "nothing behind the end line");
                 }
                 return Ok(true);
             };
+            let rows = self.rows;
             let end = text.strip_prefix(" end: rows=");
-            let told = end.and_then(|rows| whole(rows.as_bytes()));
-            let holds = !self.ended && told == Some(rows);
-            tally.check(Rule::Form, self.place(), holds, || {
-                let found = shown(format!("#{text}").as_bytes());
-                Finding::new(found, format!("'# end: rows={rows}' once"))
-            });
+            let told = end.and_then(|rows| u64::read(rows.as_bytes()));
+            let found = shown(format!("#{text}").as_bytes());
+            let expected = format_args!("'# end: rows={rows}' once");
+            form.check(!self.ended && told == Some(rows), found, expected);
             self.ended |= told.is_some();
         }
         Ok(false)
@@ -107,7 +112,7 @@ impl<R: Read> LogReader<R> {
 
     /// The row that was read last.
     pub(super) fn fields(&self) -> Result<Fields<'_>, Finding> {
-        Fields::new(&self.record, self.columns)
+        Fields::new(&self.record, &self.columns)
     }
 
     /// The line read last.
@@ -118,20 +123,14 @@ impl<R: Read> LogReader<R> {
         }
     }
 
-    /// Whether the end line has been read.
-    pub(super) fn has_ended(&self) -> bool {
-        self.ended
-    }
-
     /// The log must not stop before its end line.
     pub(super) fn check_end(&self, tally: &mut RuleTally) {
-        tally.check(Rule::Form, self.place(), self.ended, || {
-            let found = format!(
-                "the end of the log after {} rows: the log is cut",
-                self.rows
-            );
-            Finding::new(found, "more rows or the line '# end: rows=N'")
-        });
+        let rows = self.rows;
+        let found = format_args!("the end of the log after {rows} rows: the log is cut");
+        let expected = "more rows or the line '# end: rows=N'";
+        tally
+            .at(Rule::Form, self.place())
+            .check(self.ended, found, expected);
     }
 
     /// Reads the next line; `false` when there is none left.

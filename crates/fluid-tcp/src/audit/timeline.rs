@@ -76,21 +76,21 @@ impl<'a> Cursor<'a> {
         let Some(slot) = self.next()? else {
             return Ok(None);
         };
-        let start = slot.tx_time();
-        let mut stretch = Stretch {
-            before,
-            start,
-            end: start,
-            arrival: slot.arrival(),
-        };
+        let (start, mut arrival) = (slot.tx_time(), slot.arrival());
+        let mut end = start;
         for _ in 0..more {
             let Some(slot) = self.next()? else {
                 return Ok(None);
             };
-            stretch.end = slot.tx_time();
-            stretch.arrival = stretch.arrival.zip(slot.arrival()).map(|(a, b)| a.max(b));
+            end = slot.tx_time();
+            arrival = arrival.zip(slot.arrival()).map(|(a, b)| a.max(b));
         }
-        Ok(Some(stretch))
+        Ok(Some(Stretch {
+            before,
+            start,
+            end,
+            arrival,
+        }))
     }
 
     fn next(&mut self) -> Result<Option<Slot>> {

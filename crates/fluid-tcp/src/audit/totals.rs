@@ -53,11 +53,11 @@ impl Counts {
         self.copies_sent += 1;
         self.copies_retransmitted += u64::from(row.copy > 1);
         *match row.fate {
-            Fate::Delivered { .. } => &mut self.copies_delivered,
-            Fate::DroppedAtQueue => &mut self.dropped_at_queue,
+            Fate::Delivered => &mut self.copies_delivered,
+            Fate::Queue => &mut self.dropped_at_queue,
             Fate::Duplicate => &mut self.duplicates_at_proxy,
-            Fate::LostOnLink { .. } => &mut self.lost_on_link,
-            Fate::Open { .. } => &mut self.open,
+            Fate::Link => &mut self.lost_on_link,
+            Fate::Open => &mut self.open,
         } += 1;
     }
 

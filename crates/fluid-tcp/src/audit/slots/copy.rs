@@ -7,10 +7,9 @@ use tmt_core::types::Time;
 use super::codeword::Codeword;
 use super::row::{Kind, Unit};
 use super::{History, Rules};
-use crate::audit::finding::Finding;
 use crate::audit::head::Link;
 use crate::audit::report::{Rule, RuleTally};
-use crate::audit::row::{Fate, Row, Service};
+use crate::audit::row::{Row, Service};
 
 /// A copy in the queue or on the link.
 #[derive(Debug)]
@@ -25,9 +24,9 @@ pub(super) struct Copy {
 }
 
 impl Copy {
-    pub(super) fn new(row: &Row) -> Self {
+    pub(super) fn new(row: Row) -> Self {
         Self {
-            row: *row,
+            row,
             seen: None,
             units: 0,
             codewords: BTreeMap::new(),
@@ -58,18 +57,25 @@ impl Copy {
 
     /// Holds its row against the slots, all of which are known up to then.
     pub(super) fn judge(&self, rules: &Rules, known: Time, tally: &mut RuleTally) {
-        let service = self.row.fate.service();
-        if let (Some(service), Some(seen)) = (service, self.seen) {
-            self.check_service(&service, &seen, rules, known, tally);
+        if let (Some(service), Some(seen)) = (&self.row.service, &self.seen) {
+            self.check_service(service, seen, rules, known, tally);
         } else {
             // One that the log has begin behind the end of the run is not told of.
-            let behind = service.is_some_and(|service| service.start > known);
-            let neither = service.is_none() && self.seen.is_none();
-            tally.check(Rule::Slots, self.row.line, neither || behind, || {
-                Finding::new(slots(service.as_ref()), slots(self.seen.as_ref()))
-            });
+            let behind = self
+                .row
+                .service
+                .is_some_and(|service| service.start > known);
+            let neither = self.row.service.is_none() && self.seen.is_none();
+            let [found, expected] = [self.row.service, self.seen].map(|it| it.map(slots));
+            let none = || "no slot".to_owned();
+            let mut rule = tally.at(Rule::Slots, self.row.line);
+            rule.check(
+                neither || behind,
+                found.unwrap_or_else(none),
+                expected.unwrap_or_else(none),
+            );
         }
-        if let Some(at) = self.row.fate.delivered() {
+        if let Some(at) = self.row.delivered {
             self.check_delivery(at, rules, tally);
         }
     }
@@ -82,32 +88,28 @@ impl Copy {
         known: Time,
         tally: &mut RuleTally,
     ) {
-        let delivered = matches!(self.row.fate, Fate::Delivered { .. });
         // What is sent behind the end of the run is not told of.
         let over = service.end <= known;
-        let same = service.first == seen.first && service.last == seen.last;
-        let part = service.first == seen.first && service.last >= seen.last && !over;
-        tally.check(Rule::Slots, self.row.line, same || part, || {
-            Finding::new(slots(Some(service)), slots(Some(seen)))
-        });
+        let whole = over && self.row.delivered.is_some();
+        let same = service.last == seen.last || service.last > seen.last && !over;
+        let holds = service.first == seen.first && same;
+        let mut rule = tally.at(Rule::Slots, self.row.line);
+        rule.check(holds, slots(*service), slots(*seen));
         // What is lost before its last unit ends with what loses it.
-        let ends = service.end == seen.end || service.end > seen.end && !(delivered && over);
-        let holds = service.start == seen.start && ends;
-        tally.check(Rule::Early, self.row.line, holds, || {
-            let words = |service: &Service| format!("service {} to {}", service.start, service.end);
-            Finding::new(words(service), words(seen))
-        });
+        let ends = service.end == seen.end || service.end > seen.end && !whole;
+        let [found, expected] =
+            [service, seen].map(|it| format!("service {} to {}", it.start, it.end));
+        let mut early = tally.at(Rule::Early, self.row.line);
+        early.check(service.start == seen.start && ends, found, expected);
         if let Link::Coupled {
             units_per_packet, ..
         } = rules.head.link
-            && delivered
-            && over
+            && whole
         {
-            let full = self.units == units_per_packet;
-            tally.check(Rule::Slots, self.row.line, full, || {
-                let found = format!("{} slots of first transmissions", self.units);
-                Finding::new(found, format!("{units_per_packet} of a packet"))
-            });
+            let found = format_args!("{} slots of first transmissions", self.units);
+            let expected = format_args!("{units_per_packet} of a packet");
+            let mut slots = tally.at(Rule::Slots, self.row.line);
+            slots.check(self.units == units_per_packet, found, expected);
         }
     }
 
@@ -117,10 +119,8 @@ impl Copy {
         let mut latest = None;
         for (number, codeword) in &self.codewords {
             let complete = codeword.complete(rules);
-            early.check(complete.is_some(), || {
-                let expected = format!("no delivery, as too little of codeword {number} came");
-                Finding::new(format!("delivered {at}"), expected)
-            });
+            let expected = format_args!("no delivery, as too little of codeword {number} came");
+            early.check(complete.is_some(), format_args!("delivered {at}"), expected);
             latest = latest.max(complete);
         }
         let Some(latest) = latest else {
@@ -137,9 +137,6 @@ impl Copy {
     }
 }
 
-fn slots(service: Option<&Service>) -> String {
-    service.map_or_else(
-        || "no slot".to_owned(),
-        |service| format!("slots {} to {}", service.first, service.last),
-    )
+fn slots(service: Service) -> String {
+    format!("slots {} to {}", service.first, service.last)
 }
