@@ -197,7 +197,7 @@ impl<'t, R: Read> Auditor<'t, R> {
 
     /// Takes the row that has been read, after the slots sent before it.
     fn on_row(&mut self, tally: &mut RuleTally) -> Result<(), AuditError> {
-        let line = self.log.place().line;
+        let line = self.log.place.line;
         let fields = self.log.fields();
         let row = fields.and_then(|fields| Row::parse(fields, line, self.head.flows));
         if let (Ok(row), Some(slots)) = (&row, &mut self.slots) {
@@ -207,12 +207,8 @@ impl<'t, R: Read> Auditor<'t, R> {
         let Some(row) = form.take(row) else {
             return Ok(());
         };
-        form.not_before(
-            "sent",
-            row.sent,
-            self.sent,
-            ", when the row in front was sent",
-        );
+        let why = ", when the row in front was sent";
+        form.not_before("sent", row.sent, self.sent, why);
         self.sent = self.sent.max(row.sent);
         let events = [Some(row.sent), row.delivered, row.acked];
         self.latest = events.into_iter().flatten().fold(self.latest, Time::max);

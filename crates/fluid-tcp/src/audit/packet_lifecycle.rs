@@ -38,13 +38,10 @@ fn check_times(row: &Row, head: &Head, tally: &mut RuleTally) {
     ];
     for (name, time) in times.into_iter().chain([("acked", row.acked)]) {
         if let Some(time) = time.filter(|_| name != "service_end") {
-            let expected = format_args!("at most the end of the run, {}", head.run_ends);
+            let (found, ends) = (format_args!("{name} {time}"), head.run_ends);
+            let expected = format_args!("at most the end of the run, {ends}");
             let mut form = tally.at(Rule::Form, row.line);
-            form.check(
-                time <= head.run_ends,
-                format_args!("{name} {time}"),
-                expected,
-            );
+            form.check(time <= ends, found, expected);
         }
     }
     // Decoding takes time on a timeline; a synthetic link of no RTT delivers when the last bit is out.
@@ -53,14 +50,12 @@ fn check_times(row: &Row, head: &Head, tally: &mut RuleTally) {
         let &[(before, Some(earlier)), (name, Some(later))] = pair else {
             continue;
         };
+        let strict = name == "delivered" && !may_coincide;
+        let relation = if strict { "after" } else { "not before" };
+        let holds = later > earlier || later == earlier && !strict;
+        let expected = format_args!("{relation} {before} {earlier}");
         let mut story = tally.at(Rule::Story, row.line);
-        if name == "delivered" && !may_coincide {
-            let expected = format_args!("after {before} {earlier}");
-            story.check(later > earlier, format_args!("{name} {later}"), expected);
-        } else {
-            let expected = format_args!("not before {before} {earlier}");
-            story.check(later >= earlier, format_args!("{name} {later}"), expected);
-        }
+        story.check(holds, format_args!("{name} {later}"), expected);
     }
 }
 

@@ -47,63 +47,54 @@ impl Queue {
             let arrival = (row.fate == Fate::Queue, row.left);
             self.ahead.insert((at, row.line), arrival);
         }
-        while let Some(first) = self.ahead.first_entry()
-            && first.key().0 < sent
-        {
-            let ((at, line), (is_dropped, leaves)) = first.remove_entry();
-            self.on_arrival(at, line, is_dropped, leaves, tally);
-        }
+        self.replay(Some(sent), tally);
     }
 
     /// Replays what is left when the log has ended.
     pub(super) fn finish(mut self, tally: &mut RuleTally) {
-        while let Some(((at, line), (is_dropped, leaves))) = self.ahead.pop_first() {
-            self.on_arrival(at, line, is_dropped, leaves, tally);
-        }
+        self.replay(None, tally);
         self.judge_drops(tally);
+    }
+
+    /// Replays the arrivals before a time, or all.
+    fn replay(&mut self, before: Option<Time>, tally: &mut RuleTally) {
+        while let Some(first) = self.ahead.first_entry()
+            && before.is_none_or(|time| first.key().0 < time)
+        {
+            let ((at, line), (is_dropped, leaves)) = first.remove_entry();
+            if at > self.now {
+                self.judge_drops(tally);
+                self.now = at;
+                self.leaving = 0;
+                while let Some(&Reverse(leaves)) = self.inside.peek()
+                    && leaves <= at
+                {
+                    self.inside.pop();
+                    self.leaving += u64::from(leaves == at);
+                }
+            }
+            match leaves {
+                _ if is_dropped => {
+                    self.dropped.push(line);
+                    continue;
+                }
+                None => self.staying += 1,
+                Some(leaves) if leaves <= self.now => self.leaving += 1,
+                Some(leaves) => self.inside.push(Reverse(leaves)),
+            }
+            let (capacity, occupied) = (self.capacity, self.occupied());
+            let now = self.now;
+            let found = format_args!("{occupied} packets in the queue at {now}, this one included");
+            let expected = format_args!("at most {capacity}");
+            let mut queue = tally.at(Rule::Queue, line);
+            queue.check(occupied <= capacity, found, expected);
+        }
     }
 
     /// Packets kept.
     #[cfg(test)]
     pub(super) fn held(&self) -> usize {
         self.ahead.len() + self.inside.len()
-    }
-
-    fn on_arrival(
-        &mut self,
-        at: Time,
-        line: u64,
-        is_dropped: bool,
-        leaves: Option<Time>,
-        tally: &mut RuleTally,
-    ) {
-        if at > self.now {
-            self.judge_drops(tally);
-            self.now = at;
-            self.leaving = 0;
-            while let Some(&Reverse(leaves)) = self.inside.peek()
-                && leaves <= at
-            {
-                self.inside.pop();
-                self.leaving += u64::from(leaves == at);
-            }
-        }
-        if is_dropped {
-            return self.dropped.push(line);
-        }
-        match leaves {
-            None => self.staying += 1,
-            Some(leaves) if leaves <= self.now => self.leaving += 1,
-            Some(leaves) => self.inside.push(Reverse(leaves)),
-        }
-        let (now, capacity, occupied) = (self.now, self.capacity, self.occupied());
-        let found = format_args!("{occupied} packets in the queue at {now}, this one included");
-        let mut queue = tally.at(Rule::Queue, line);
-        queue.check(
-            occupied <= capacity,
-            found,
-            format_args!("at most {capacity}"),
-        );
     }
 
     /// Judges the drops of an instant that is over.

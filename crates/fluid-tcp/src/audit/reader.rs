@@ -13,9 +13,8 @@ use super::report::{Finding, Log, Place, Rule, RuleTally, shown};
 pub(super) struct LogReader<R> {
     csv: Reader<R>,
     record: ByteRecord,
-    log: Log,
-    /// Number of the line read last, from 1; 0 before the first.
-    line: u64,
+    /// The line read last, from 1; 0 before the first.
+    pub(super) place: Place,
     /// The columns of its rows; none where there is no header that can be used.
     columns: Vec<&'static str>,
     rows: u64,
@@ -36,8 +35,7 @@ impl<R: Read> LogReader<R> {
         Self {
             csv,
             record: ByteRecord::new(),
-            log,
-            line: 0,
+            place: Place { log, line: 0 },
             columns: Vec::new(),
             rows: 0,
             ended: false,
@@ -55,14 +53,13 @@ impl<R: Read> LogReader<R> {
     ) -> io::Result<Option<H>> {
         let mut metadata = Metadata::new();
         while self.advance()? {
-            let mut form = tally.at(Rule::Form, self.place());
+            let mut form = tally.at(Rule::Form, self.place);
             let Some(text) = self.comment() else {
                 let line = joined(&self.record);
                 let mut accepted = tails.iter().filter_map(|tail| header.strip_suffix(tail));
                 let columns = accepted.find(|columns| columns.as_bytes() == line);
-                form.take(columns.ok_or_else(|| {
-                    Finding::new(shown(&line), format_args!("the header '{header}'"))
-                }));
+                let expected = format_args!("the header '{header}'");
+                form.check(columns.is_some(), shown(&line), expected);
                 self.columns = columns.map_or(Vec::new(), |names| names.split(',').collect());
                 let head = form.take(of(&metadata));
                 return Ok(head.filter(|_| columns.is_some()));
@@ -71,19 +68,14 @@ impl<R: Read> LogReader<R> {
                 metadata.push(key, value);
             }
         }
-        let (found, expected) = match self.line {
-            0 => ("an empty log", "a head, a header and rows"),
-            _ => (
-                "the end of the log behind its head: the log is cut",
-                "a header and rows",
-            ),
-        };
-        tally
-            .at(Rule::Form, self.place())
-            .check(false, found, expected);
-        // Of a head alone it is still said what it lacks.
-        if self.line > 0 {
-            tally.at(Rule::Form, self.place()).take(of(&metadata));
+        let mut form = tally.at(Rule::Form, self.place);
+        if self.place.line == 0 {
+            form.check(false, "an empty log", "a head, a header and rows");
+        } else {
+            let found = "the end of the log behind its head: the log is cut";
+            form.check(false, found, "a header and rows");
+            // Of a head alone it is still said what it lacks.
+            form.take(of(&metadata));
         }
         Ok(None)
     }
@@ -91,7 +83,7 @@ impl<R: Read> LogReader<R> {
     /// Goes on to the next row; behind the header the only comment is the end line. `false` when there is none left.
     pub(super) fn next_row(&mut self, tally: &mut RuleTally) -> io::Result<bool> {
         while self.advance()? {
-            let mut form = tally.at(Rule::Form, self.place());
+            let mut form = tally.at(Rule::Form, self.place);
             let Some(text) = self.comment() else {
                 self.rows += 1;
                 if self.ended {
@@ -115,22 +107,13 @@ impl<R: Read> LogReader<R> {
         Fields::new(&self.record, &self.columns)
     }
 
-    /// The line read last.
-    pub(super) fn place(&self) -> Place {
-        Place {
-            log: self.log,
-            line: self.line,
-        }
-    }
-
     /// The log must not stop before its end line.
     pub(super) fn check_end(&self, tally: &mut RuleTally) {
         let rows = self.rows;
         let found = format_args!("the end of the log after {rows} rows: the log is cut");
         let expected = "more rows or the line '# end: rows=N'";
-        tally
-            .at(Rule::Form, self.place())
-            .check(self.ended, found, expected);
+        let mut form = tally.at(Rule::Form, self.place);
+        form.check(self.ended, found, expected);
     }
 
     /// Reads the next line; `false` when there is none left.
@@ -143,7 +126,7 @@ impl<R: Read> LogReader<R> {
         })?;
         if read {
             // Blank lines in front were passed over, so the line is the one before the next.
-            self.line = starts.max(self.csv.position().line() - 1);
+            self.place.line = starts.max(self.csv.position().line() - 1);
         }
         Ok(read)
     }

@@ -112,12 +112,9 @@ impl<'t> Server<'t> {
         // What is left open cannot have been settled before the last event.
         let found = format_args!("open, though the run went on until {latest}");
         for &(line, arrives) in &self.open {
+            let expected = format_args!("a fate by {arrives}");
             let mut early = tally.at(Rule::Early, line);
-            early.check(
-                arrives >= latest,
-                found,
-                format_args!("a fate by {arrives}"),
-            );
+            early.check(arrives >= latest, found, expected);
         }
         self.check_waiting(latest, tally)
     }
@@ -148,8 +145,8 @@ impl<'t> Server<'t> {
 
     /// When a packet that reached the queue at `enqueued` is next to be served.
     fn at_head(&self, enqueued: Time) -> Time {
-        self.previous
-            .map_or(enqueued, |previous| previous.end.max(enqueued))
+        let free = self.previous.map_or(Time::ZERO, |previous| previous.end);
+        free.max(enqueued)
     }
 
     /// Where the head says so, a packet is delivered after those in front of it, and not while one of them is open.
@@ -164,9 +161,7 @@ impl<'t> Server<'t> {
             let expected = match *latest {
                 Ok(before) if at >= before => None,
                 Ok(before) => Some(format!("not before one in front of it, {before}")),
-                Err(line) => Some(format!(
-                    "no delivery, as line {line} in front of it is open"
-                )),
+                Err(line) => Some(format!("no delivery, as line {line} before it is open")),
             };
             let mut fifo = tally.at(Rule::Fifo, row.line);
             fifo.refuse(format_args!("delivered {at}"), expected);
@@ -178,14 +173,10 @@ impl<'t> Server<'t> {
     }
 
     fn check_fifo(&mut self, served: &Served, tally: &mut RuleTally) {
-        let &Served {
-            row,
-            enqueued,
-            service,
-        } = served;
-        let Row { line, flow, .. } = row;
+        let (Row { line, flow, .. }, enqueued) = (served.row, served.enqueued);
         let mut fifo = tally.at(Rule::Fifo, line);
-        let found = format_args!("served {} though enqueued {enqueued}", service.start);
+        let start = served.service.start;
+        let found = format_args!("served {start} though enqueued {enqueued}");
         // Two flows may reach the queue at one instant in any order; one flow's packets stay in order.
         let tied = self.tied.get(&flow).filter(|before| **before > line);
         let overtaken = match tied {
@@ -215,30 +206,20 @@ impl<'t> Server<'t> {
     /// On a synthetic link services are numbered 0, 1, 2 …, and a packet is served as soon as it can be, at the link's
     /// rate, and arrives.
     fn check_rate(&mut self, served: &Served, times: [Span; 2], tally: &mut RuleTally) {
-        let Service {
-            start,
-            end,
-            first,
-            last,
-        } = served.service;
+        let Service { first, last, .. } = served.service;
         let next = self.services;
         let found = format_args!("services {first} to {last}");
+        let expected = format_args!("service {next}");
         let mut slots = tally.at(Rule::Slots, served.row.line);
-        slots.check(
-            [first, last] == [next; 2],
-            found,
-            format_args!("service {next}"),
-        );
+        slots.check([first, last] == [next; 2], found, expected);
+        let Service { start, end, .. } = served.service;
         let mut early = tally.at(Rule::Early, served.row.line);
         let why = ", when it reached the head of the queue";
         early.exactly("service_start", start, self.at_head(served.enqueued), why);
-        let [floor, ceil] = times.map(|span| start.saturating_add(span));
+        let ends = times.map(|span| start.saturating_add(span));
         let found = format_args!("service_end {end}");
-        early.check(
-            [floor, ceil].contains(&end),
-            found,
-            format_args!("{floor} or {ceil}"),
-        );
+        let expected = format_args!("{} or {}", ends[0], ends[1]);
+        early.check(ends.contains(&end), found, expected);
         self.check_arrival(&served.row, end.saturating_add(self.head.forward), tally);
     }
 
@@ -246,9 +227,7 @@ impl<'t> Server<'t> {
     /// to that of its last, first transmissions only. Without interleaving those of two packets do not overlap; with it
     /// they may, and only their beginnings are in order.
     fn check_slots(&self, served: &Served, units: u64, interleave: u64, tally: &mut RuleTally) {
-        let Service {
-            start, first, last, ..
-        } = served.service;
+        let Service { first, last, .. } = served.service;
         let mut slots = tally.at(Rule::Slots, served.row.line);
         let found = format_args!("slots {first} to {last}");
         let least = served.row.delivered.map_or(1, |_| units);
@@ -261,9 +240,8 @@ impl<'t> Server<'t> {
         let behind = taken.map_or(0, |taken| taken.saturating_add(1));
         let expected = format_args!("none below {behind}, which packets served before used");
         slots.check(first >= behind, found, expected);
-        let turn = self.previous.map_or(served.enqueued, |previous| {
-            previous.start.max(served.enqueued)
-        });
+        let before = self.previous.map_or(Time::ZERO, |previous| previous.start);
+        let (start, turn) = (served.service.start, before.max(served.enqueued));
         let mut early = tally.at(Rule::Early, served.row.line);
         early.not_before("service_start", start, turn, ", when it could be served");
         self.check_earliest(&served.row, start, tally);

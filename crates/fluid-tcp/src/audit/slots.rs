@@ -22,9 +22,9 @@ use super::row::Row;
 use copy::Copy;
 use row::{Key, Kind, Unit};
 
-/// What the head of a slot log tells, beside that of the packet log.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Rules {
+/// What the head of a slot log tells, beside that of the packet log, and what went before a unit.
+#[derive(Debug, Clone, Copy)]
+struct History {
     head: Head,
     /// From an attempt's last unit to the repeat that its feedback asks for.
     heard: Span,
@@ -32,9 +32,14 @@ struct Rules {
     timer: Option<Span>,
     /// Whether units of one attempt alone count.
     discards: bool,
+    previous: Option<Unit>,
+    /// The last first transmission.
+    newest: Option<Unit>,
+    /// The highest number of a codeword.
+    codeword: Option<u64>,
 }
 
-impl Rules {
+impl History {
     /// Of a slot log whose head must be that of the run whose packet log has `head`.
     fn of(metadata: &Metadata, head: Head) -> Result<Self, Finding> {
         if Head::of(metadata, "slots")? != head {
@@ -51,6 +56,9 @@ impl Rules {
             heard: keys.span("rtt_ns")?.saturating_add(delay),
             timer: keys.optional_span("feedback_timer_ns")?,
             discards: scheme.combining() == Combining::Discard,
+            previous: None,
+            newest: None,
+            codeword: None,
         })
     }
 
@@ -58,17 +66,6 @@ impl Rules {
     fn latest(&self) -> Span {
         self.timer.map_or(self.heard, |timer| timer.max(self.heard))
     }
-}
-
-/// What went before a unit, and the rules of the link.
-#[derive(Debug, Clone, Copy)]
-struct History {
-    rules: Rules,
-    previous: Option<Unit>,
-    /// The last first transmission.
-    newest: Option<Unit>,
-    /// The highest number of a codeword.
-    codeword: Option<u64>,
 }
 
 /// The slots, replayed.
@@ -90,18 +87,13 @@ impl<'r> Slots<'r> {
         tally: &mut RuleTally,
     ) -> io::Result<Option<Self>> {
         let mut log = LogReader::new(Log::Slots, log);
-        let of = |metadata: &Metadata| Rules::of(metadata, head);
-        let Some(rules) = log.head((row::HEADER, [""; 3]), tally, of)? else {
+        let of = |metadata: &Metadata| History::of(metadata, head);
+        let Some(history) = log.head((row::HEADER, [""; 3]), tally, of)? else {
             return Ok(None);
         };
         let mut slots = Self {
             log,
-            history: History {
-                rules,
-                previous: None,
-                newest: None,
-                codeword: None,
-            },
+            history,
             next: None,
             copies: BTreeMap::new(),
             by_last: BTreeSet::new(),
@@ -137,7 +129,7 @@ impl<'r> Slots<'r> {
         let previous = self.history.previous;
         let known = previous.map_or(latest, |unit| latest.max(unit.at));
         for copy in self.copies.values() {
-            copy.judge(&self.history.rules, known, tally);
+            copy.judge(&self.history, known, tally);
         }
         Ok(())
     }
@@ -152,7 +144,7 @@ impl<'r> Slots<'r> {
     fn step(&mut self, tally: &mut RuleTally) -> io::Result<()> {
         while self.next.is_none() && self.log.next_row(tally)? {
             if !self.log.ended {
-                let place = self.log.place();
+                let place = self.log.place;
                 let unit = self.log.fields();
                 let unit = unit.and_then(|fields| Unit::parse(fields, place));
                 self.next = tally.at(Rule::Form, place).take(unit);
@@ -202,8 +194,8 @@ impl<'r> Slots<'r> {
 
     /// Judges the copies of which nothing more may come, now that a first transmission goes out.
     fn forget(&mut self, unit: &Unit, tally: &mut RuleTally) {
-        let rules = self.history.rules;
-        let wait = rules.latest().saturating_add(rules.latest());
+        let history = self.history;
+        let wait = history.latest().saturating_add(history.latest());
         let is_over = |(_, key): &(Time, Key)| {
             let service = self.copies.get(key).map(|copy| copy.row.service);
             let served = service.is_some_and(|it| it.map_or(0, |it| it.last) < unit.slot);
@@ -214,7 +206,7 @@ impl<'r> Slots<'r> {
         for over in by_last.filter(is_over).collect::<Vec<_>>() {
             self.by_last.remove(&over);
             if let Some(copy) = self.copies.remove(&over.1) {
-                copy.judge(&rules, Time::MAX, tally);
+                copy.judge(&history, Time::MAX, tally);
             }
         }
     }

@@ -100,20 +100,17 @@ impl<W: Write + Send> PacketLog<W> {
         self.table.finish()
     }
 
-    fn story(&mut self, ordinal: u64) -> Option<&mut Story> {
-        let index = usize::try_from(ordinal.checked_sub(self.first)?).ok()?;
-        self.stories.get_mut(index)
-    }
-
-    fn write_complete(&mut self) {
-        while let Some(story) = self.stories.front() {
-            if !story.is_complete() {
-                return;
-            }
-            if let Some(story) = self.stories.pop_front() {
-                self.first += 1;
-                self.write(&story);
-            }
+    /// Changes the story of a copy, and writes those to which nothing more can happen.
+    fn change(&mut self, ordinal: u64, change: impl FnOnce(&mut Story)) {
+        let index = ordinal.checked_sub(self.first).map(usize::try_from);
+        if let Some(Ok(index)) = index
+            && let Some(story) = self.stories.get_mut(index)
+        {
+            change(story);
+        }
+        while let Some(story) = self.stories.pop_front_if(|story| story.is_complete()) {
+            self.first += 1;
+            self.write(&story);
         }
     }
 
@@ -122,11 +119,14 @@ impl<W: Write + Send> PacketLog<W> {
         let service = story.service.filter(|service| service.start <= self.end);
         let within = |time: Option<Time>| time.filter(|time| *time <= self.end);
         let delivered = within(story.delivered);
-        let parts = story
+        let known = story
             .service
             .zip(story.enqueued)
-            .filter(|_| delivered.is_some())
-            .and_then(|(service, enqueued)| DelayParts::of(story.sent, enqueued, &service));
+            .filter(|_| delivered.is_some());
+        let parts = known.and_then(|(service, at)| DelayParts::of(story.sent, at, &service));
+        let [propagation, queue, serialisation, wait] = parts.map_or([Cell::None; 4], |parts| {
+            parts.all().map(|part| span(Some(part)))
+        });
         let cells = [
             Cell::Count(story.copy.flow as u64),
             Cell::Count(story.copy.packet),
@@ -140,10 +140,10 @@ impl<W: Write + Send> PacketLog<W> {
             time(delivered),
             Cell::Word(story.fate.name()),
             time(story.acked),
-            span(parts.map(|parts| parts.propagation)),
-            span(parts.map(|parts| parts.queue)),
-            span(parts.map(|parts| parts.serialisation)),
-            span(parts.map(|parts| parts.wait)),
+            propagation,
+            queue,
+            serialisation,
+            wait,
             time(within(story.left)),
         ];
         self.table.row(&cells);
@@ -171,58 +171,43 @@ impl<W: Write + Send> Probe for PacketLog<W> {
     }
 
     fn on_enqueued(&mut self, now: Time, copy: PacketCopy) {
-        if let Some(story) = self.story(copy.ordinal) {
-            story.enqueued = Some(now);
-        }
+        self.change(copy.ordinal, |story| story.enqueued = Some(now));
     }
 
     fn on_refused(&mut self, now: Time, copy: PacketCopy, why: Refused) {
-        if let Some(story) = self.story(copy.ordinal) {
-            story.enqueued = Some(now);
-            story.fate = why.into();
-        }
-        self.write_complete();
+        self.change(copy.ordinal, |story| {
+            (story.enqueued, story.fate) = (Some(now), why.into());
+        });
     }
 
     fn on_released(&mut self, now: Time, copy: PacketCopy) {
-        if let Some(story) = self.story(copy.ordinal) {
-            story.left = Some(now);
-        }
-        self.write_complete();
+        self.change(copy.ordinal, |story| story.left = Some(now));
     }
 
     fn on_service(&mut self, copy: PacketCopy, service: &Service) {
-        if let Some(story) = self.story(copy.ordinal) {
-            story.service = Some(*service);
-        }
+        self.change(copy.ordinal, |story| story.service = Some(*service));
     }
 
     fn on_dropped(&mut self, _now: Time, copy: PacketCopy) {
-        if let Some(story) = self.story(copy.ordinal) {
-            story.fate = Fate::Queue;
-        }
-        self.write_complete();
+        self.change(copy.ordinal, |story| story.fate = Fate::Queue);
     }
 
     fn on_departure(&mut self, left: Time, copy: PacketCopy, lost: bool) {
         let proxied = self.proxied;
-        if let Some(story) = self.story(copy.ordinal) {
+        self.change(copy.ordinal, |story| {
             if lost {
                 story.fate = Fate::Link;
             }
             if !proxied {
                 story.left = Some(left);
             }
-        }
-        self.write_complete();
+        });
     }
 
     fn on_delivered(&mut self, now: Time, copy: PacketCopy) {
-        if let Some(story) = self.story(copy.ordinal) {
-            story.delivered = Some(now);
-            story.fate = Fate::Delivered;
-        }
-        self.write_complete();
+        self.change(copy.ordinal, |story| {
+            (story.delivered, story.fate) = (Some(now), Fate::Delivered);
+        });
     }
 
     fn on_acked(&mut self, now: Time, flow: usize, next: u64) {
@@ -232,11 +217,8 @@ impl<W: Write + Send> Probe for PacketLog<W> {
                 break;
             };
             for ordinal in copies {
-                if let Some(story) = self.story(ordinal) {
-                    story.acked = Some(now);
-                }
+                self.change(ordinal, |story| story.acked = Some(now));
             }
         }
-        self.write_complete();
     }
 }

@@ -15,13 +15,9 @@ impl Server<'_> {
         lldus: u64,
         tally: &mut RuleTally,
     ) -> Result<()> {
-        let (row, service) = (&served.row, served.service);
-        let Service {
-            start,
-            end,
-            first,
-            last,
-        } = service;
+        let row = &served.row;
+        let Service { start, end, .. } = served.service;
+        let Service { first, last, .. } = served.service;
         let at_head = self.at_head(served.enqueued);
         let found = format_args!("LLDUs {first} to {last}");
         let mut slots = tally.at(Rule::Slots, row.line);
@@ -69,12 +65,7 @@ impl Server<'_> {
             return Ok(());
         };
         let (row, service) = (&served.row, served.service);
-        let Service {
-            start,
-            end,
-            first,
-            last,
-        } = service;
+        let Service { first, last, .. } = service;
         let stretch = timeline.stretch(first, last)?;
         let mut early = tally.at(Rule::Early, row.line);
         let Some(stretch) = early.take(stretch.ok_or_else(|| {
@@ -84,8 +75,8 @@ impl Server<'_> {
             return Ok(());
         };
         let of = |lldu: u64| format!(", the time of LLDU {lldu}");
-        early.exactly("service_start", start, stretch.start, of(first));
-        early.exactly("service_end", end, stretch.end, of(last));
+        early.exactly("service_start", service.start, stretch.start, of(first));
+        early.exactly("service_end", service.end, stretch.end, of(last));
         // Times never go back, so if any free LLDU was passed over, the one just before was.
         let used = self.previous.map(|previous| previous.last);
         let was_free = first > used.map_or(0, |used| used.saturating_add(1));

@@ -2,8 +2,8 @@
 
 use tmt_core::types::Time;
 
+use super::History;
 use super::row::{Kind, Unit};
-use super::{History, Rules};
 use crate::audit::report::{Rule, RuleTally};
 
 /// What the slots tell of a codeword.
@@ -60,7 +60,7 @@ impl Codeword {
         repeats.check(follows || unit.attempt == attempt + 1, found, expected);
         if unit.attempt > attempt {
             self.check_turn(unit, history, tally);
-            if history.rules.discards {
+            if history.discards {
                 self.decoded = self.decoded_by_now();
                 self.arrivals.clear();
             }
@@ -72,16 +72,13 @@ impl Codeword {
     /// The first unit of an attempt goes out when it is ready, and nothing new goes before it.
     fn check_turn(&self, unit: &Unit, history: &History, tally: &mut RuleTally) {
         let last = self.last;
-        let heard = last.at.saturating_add(history.rules.heard);
+        let heard = last.at.saturating_add(history.heard);
         let found = format_args!("{} at {}", unit.attempt_of(), unit.at);
         let expected = format_args!("not before {heard}, when its feedback has come");
         let mut repeats = tally.at(Rule::Repeats, unit.place);
         repeats.check(unit.at >= heard, found, expected);
         // Where feedback can be lost, one that goes out after its timer may have waited for that.
-        let expired = history
-            .rules
-            .timer
-            .map(|timer| last.at.saturating_add(timer));
+        let expired = history.timer.map(|timer| last.at.saturating_add(timer));
         let ready = expired.filter(|it| unit.at >= *it).unwrap_or(heard);
         let newer = history
             .newest
@@ -102,9 +99,9 @@ impl Codeword {
     }
 
     /// When the last of its data is there, propagation left out; none where too little was received.
-    pub(super) fn complete(&self, rules: &Rules) -> Option<Time> {
+    pub(super) fn complete(&self, history: &History) -> Option<Time> {
         let decoded = self.decoded_by_now();
-        if rules.discards || decoded.is_none() && self.erased {
+        if history.discards || decoded.is_none() && self.erased {
             decoded
         } else if self.erased {
             decoded.max(self.own)

@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 
 use tmt_core::types::Time;
 
+use super::History;
 use super::codeword::Codeword;
 use super::row::{Kind, Unit};
-use super::{History, Rules};
 use crate::audit::head::Link;
 use crate::audit::report::{Rule, RuleTally};
 use crate::audit::row::{Row, Service};
@@ -56,9 +56,9 @@ impl Copy {
     }
 
     /// Holds its row against the slots, all of which are known up to then.
-    pub(super) fn judge(&self, rules: &Rules, known: Time, tally: &mut RuleTally) {
+    pub(super) fn judge(&self, history: &History, known: Time, tally: &mut RuleTally) {
         if let (Some(service), Some(seen)) = (&self.row.service, &self.seen) {
-            self.check_service(service, seen, rules, known, tally);
+            self.check_service(service, seen, history, known, tally);
         } else {
             // One that the log has begin behind the end of the run is not told of.
             let behind = self
@@ -66,17 +66,13 @@ impl Copy {
                 .service
                 .is_some_and(|service| service.start > known);
             let neither = self.row.service.is_none() && self.seen.is_none();
-            let [found, expected] = [self.row.service, self.seen].map(|it| it.map(slots));
-            let none = || "no slot".to_owned();
+            let words = |service: Option<Service>| service.map_or("no slot".to_owned(), slots);
+            let [found, expected] = [self.row.service, self.seen].map(words);
             let mut rule = tally.at(Rule::Slots, self.row.line);
-            rule.check(
-                neither || behind,
-                found.unwrap_or_else(none),
-                expected.unwrap_or_else(none),
-            );
+            rule.check(neither || behind, found, expected);
         }
         if let Some(at) = self.row.delivered {
-            self.check_delivery(at, rules, tally);
+            self.check_delivery(at, history, tally);
         }
     }
 
@@ -84,7 +80,7 @@ impl Copy {
         &self,
         service: &Service,
         seen: &Service,
-        rules: &Rules,
+        history: &History,
         known: Time,
         tally: &mut RuleTally,
     ) {
@@ -103,7 +99,7 @@ impl Copy {
         early.check(service.start == seen.start && ends, found, expected);
         if let Link::Coupled {
             units_per_packet, ..
-        } = rules.head.link
+        } = history.head.link
             && whole
         {
             let found = format_args!("{} slots of first transmissions", self.units);
@@ -114,11 +110,11 @@ impl Copy {
     }
 
     /// A delivery has its data, and where nothing else holds it up comes with the last of it.
-    fn check_delivery(&self, at: Time, rules: &Rules, tally: &mut RuleTally) {
+    fn check_delivery(&self, at: Time, history: &History, tally: &mut RuleTally) {
         let mut early = tally.at(Rule::Early, self.row.line);
         let mut latest = None;
         for (number, codeword) in &self.codewords {
-            let complete = codeword.complete(rules);
+            let complete = codeword.complete(history);
             let expected = format_args!("no delivery, as too little of codeword {number} came");
             early.check(complete.is_some(), format_args!("delivered {at}"), expected);
             latest = latest.max(complete);
@@ -126,10 +122,10 @@ impl Copy {
         let Some(latest) = latest else {
             return;
         };
-        let arrives = latest.saturating_add(rules.head.forward);
+        let arrives = latest.saturating_add(history.head.forward);
         let why = ", when the slots brought its last data";
         // Repeats that nobody needed may bring more than decoding had, and earlier ones may be waited for.
-        if rules.head.in_order.is_none() && rules.timer.is_none() {
+        if history.head.in_order.is_none() && history.timer.is_none() {
             early.exactly("delivered", at, arrives, why);
         } else {
             early.not_before("delivered", at, arrives, why);
