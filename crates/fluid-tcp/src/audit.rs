@@ -128,6 +128,7 @@ struct Auditor<'t, R> {
     sent: Time,
     /// The latest event, up to which the run must have gone on.
     latest: Time,
+    counts: Counts,
     flows: BTreeMap<u64, Flow>,
     queue: Queue,
     server: Server<'t>,
@@ -166,6 +167,7 @@ impl<'t, R: Read> Auditor<'t, R> {
             head,
             sent: Time::ZERO,
             latest: Time::ZERO,
+            counts: Counts::default(),
             flows: BTreeMap::new(),
             queue: Queue::new(&head),
             server: Server::new(head, timeline),
@@ -189,7 +191,7 @@ impl<'t, R: Read> Auditor<'t, R> {
             let counts = state.finish(&self.head, &mut tally);
             FlowTotals { flow, counts }
         });
-        let totals = Totals::of(flows.collect());
+        let totals = Totals::of(flows.collect(), self.counts);
         self.queue.finish(&mut tally);
         self.server.finish(self.latest, &mut tally)?;
         Ok(tally.into_report(totals))
@@ -201,7 +203,8 @@ impl<'t, R: Read> Auditor<'t, R> {
         let fields = self.log.fields();
         let row = fields.and_then(|fields| Row::parse(fields, line, self.head.flows));
         if let (Ok(row), Some(slots)) = (&row, &mut self.slots) {
-            slots.until(row.sent, tally).map_err(AuditError::Slots)?;
+            let read = slots.until(Some(row.sent), tally);
+            read.map_err(AuditError::Slots)?;
         }
         let mut form = tally.at(Rule::Form, line);
         let Some(row) = form.take(row) else {
@@ -212,6 +215,7 @@ impl<'t, R: Read> Auditor<'t, R> {
         self.sent = self.sent.max(row.sent);
         let events = [Some(row.sent), row.delivered, row.acked];
         self.latest = events.into_iter().flatten().fold(self.latest, Time::max);
+        self.counts.on_row(&row);
         packet_lifecycle::check(&row, &self.head, tally);
 
         let flow = self.flows.entry(row.flow).or_default();
@@ -221,11 +225,5 @@ impl<'t, R: Read> Auditor<'t, R> {
             slots.on_row(row);
         }
         Ok(self.server.on_row(row, self.sent, tally)?)
-    }
-
-    /// Packets kept by any part.
-    #[cfg(test)]
-    fn held(&self) -> usize {
-        self.flows.values().map(Flow::held).sum::<usize>() + self.queue.held() + self.server.held()
     }
 }

@@ -3,7 +3,7 @@
 use std::fmt::Display;
 
 use csv::ByteRecord;
-use tmt_core::types::{NANOS_PER_SECOND, Span, Time};
+use tmt_core::types::{NANOS_PER_SECOND, Time};
 
 use super::report::{Finding, shown};
 
@@ -96,14 +96,6 @@ impl Field for Time {
             .checked_mul(NANOS_PER_SECOND)?
             .checked_add(u64::read(&nanos)? - NANOS_PER_SECOND)
             .and_then(Self::from_nanos)
-    }
-}
-
-impl Field for Span {
-    const FORM: &'static str = Time::FORM;
-
-    fn read(text: &[u8]) -> Option<Self> {
-        Some(Time::read(text)?.since(Time::ZERO))
     }
 }
 

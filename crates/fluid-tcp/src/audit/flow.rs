@@ -14,7 +14,7 @@ use super::totals::Counts;
 
 /// A packet that is not settled.
 #[derive(Debug)]
-struct Packet {
+pub(super) struct Packet {
     latest: Row,
     /// Whether the copy before that was sent at the same instant.
     at_once: bool,
@@ -34,7 +34,7 @@ type Missing = Option<u64>;
 pub(super) struct Flow {
     /// The packet whose first copy comes next.
     next: u64,
-    packets: BTreeMap<u64, Packet>,
+    pub(super) packets: BTreeMap<u64, Packet>,
     /// Packets below are settled.
     settled: u64,
     /// The first settled packet that was never received.
@@ -100,12 +100,6 @@ impl Flow {
             self.settle(number, &packet, head.back, tally);
         }
         self.counts
-    }
-
-    /// Packets kept.
-    #[cfg(test)]
-    pub(super) fn held(&self) -> usize {
-        self.packets.len()
     }
 
     fn on_new_packet(&mut self, row: &Row, taken: Option<Time>, tally: &mut RuleTally) {

@@ -2,6 +2,7 @@
 
 use std::fmt::Display;
 
+use strum::EnumString;
 use tmt_core::types::{Metadata, NANOS_PER_SECOND, Span, Time};
 
 use super::fields::Field;
@@ -68,7 +69,8 @@ pub(super) enum Link {
 }
 
 /// The packets that are delivered in their order.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, EnumString)]
+#[strum(serialize_all = "lowercase")]
 pub(super) enum Lane {
     /// All of the link.
     Link,
@@ -114,15 +116,13 @@ pub(super) struct Head {
 
 /// One line `# key: value` of the head; a key that is read stands once.
 pub(super) fn entry<'a>(text: &'a str, known: &Metadata) -> Result<(&'a str, &'a str), Finding> {
-    let pair = text
-        .strip_prefix(' ')
-        .and_then(|text| text.split_once(": "));
+    let pair = text.strip_prefix(' ');
+    let pair = pair.and_then(|text| text.split_once(": "));
     let is_read = |key: &str| KEYS.iter().any(|(name, _)| *name == key);
-    pair.filter(|(key, _)| !(is_read(key) && known.get(key).is_some()))
-        .ok_or_else(|| {
-            let found = shown(format!("#{text}").as_bytes());
-            Finding::new(found, "a line '# key: value' with each key once")
-        })
+    let new = pair.filter(|(key, _)| !is_read(key) || known.get(key).is_none());
+    let found = format!("#{text}");
+    let expected = "a line '# key: value' with each key once";
+    new.ok_or_else(|| Finding::new(shown(found.as_bytes()), expected))
 }
 
 impl<'a> Keys<'a> {
@@ -144,10 +144,8 @@ impl<'a> Keys<'a> {
     }
 
     pub(super) fn text(self, key: &'static str) -> Result<&'a str, Finding> {
-        let (found, expected) = (
-            format!("a head without '{key}'"),
-            format!("a line '# {key}: …'"),
-        );
+        let found = format_args!("a head without '{key}'");
+        let expected = format_args!("a line '# {key}: …'");
         self.get(key)?.ok_or_else(|| Finding::new(found, expected))
     }
 
@@ -205,7 +203,6 @@ impl Head {
         let proxied = keys.text_is("path", "split")?;
         let back = if proxied { Span::ZERO } else { feedback };
         let shifted = keys.text_is("overlap", "shift")?;
-        let queue = keys.get("queue")?;
         Ok(Self {
             link,
             forward,
@@ -215,13 +212,9 @@ impl Head {
             toward,
             proxied,
             keeps: proxied || keys.text_is("hold", "acknowledged")?,
-            in_order: match keys.get("in_order")? {
-                Some("link") => Some(Lane::Link),
-                Some("flow") => Some(Lane::Flow),
-                _ => None,
-            },
+            in_order: keys.get("in_order")?.and_then(|lane| lane.parse().ok()),
             capacity_packets: capacity(keys, packet_bytes)?,
-            drop_tail: queue.is_none_or(|queue| queue == "drop-tail"),
+            drop_tail: keys.get("queue")?.is_none_or(|queue| queue == "drop-tail"),
             flows: keys.number("flows")?,
             run_ends: Time::ZERO.saturating_add(keys.span("run_ends_ns")?),
             looped: keys.text_is("looped", "on")?,

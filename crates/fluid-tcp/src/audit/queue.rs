@@ -21,10 +21,10 @@ pub(super) struct Queue {
     /// Whether it drops only when it is full.
     drop_tail: bool,
     /// Rows whose turn has not come, by (enqueued, line): whether it drops them, or when they leave, if they do.
-    ahead: BTreeMap<(Time, u64), (bool, Option<Time>)>,
+    pub(super) ahead: BTreeMap<(Time, u64), (bool, Option<Time>)>,
     now: Time,
     /// When those inside leave, after now.
-    inside: BinaryHeap<Reverse<Time>>,
+    pub(super) inside: BinaryHeap<Reverse<Time>>,
     staying: u64,
     /// Those who leave now.
     leaving: u64,
@@ -89,12 +89,6 @@ impl Queue {
             let mut queue = tally.at(Rule::Queue, line);
             queue.check(occupied <= capacity, found, expected);
         }
-    }
-
-    /// Packets kept.
-    #[cfg(test)]
-    pub(super) fn held(&self) -> usize {
-        self.ahead.len() + self.inside.len()
     }
 
     /// Judges the drops of an instant that is over.

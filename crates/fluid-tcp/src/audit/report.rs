@@ -77,7 +77,7 @@ pub struct Violation {
 }
 
 /// How one rule fared.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
 pub struct RuleReport {
     /// Short name, such as `fifo`.
     pub rule: &'static str,
@@ -199,9 +199,7 @@ impl RuleTally {
         let blank = |rule: Rule| RuleReport {
             rule: rule.into(),
             description: rule.get_documentation().unwrap_or_default(),
-            checks: 0,
-            violations_total: 0,
-            violations: Vec::new(),
+            ..RuleReport::default()
         };
         Self(rules.map(blank).collect())
     }
@@ -220,9 +218,7 @@ impl RuleTally {
             rule.violations
                 .sort_by_key(|violation| (violation.log, violation.line));
         }
-        AuditReport {
-            rules: self.0,
-            totals,
-        }
+        let rules = self.0;
+        AuditReport { rules, totals }
     }
 }

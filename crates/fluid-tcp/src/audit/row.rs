@@ -128,11 +128,8 @@ impl Row {
             Some(service) if !fields.has("left") => Some(service.end),
             _ => fields.get("left")?,
         };
-        fields.ensure(
-            left.is_none() || served,
-            "left",
-            "nothing without a service",
-        )?;
+        let expected = "nothing without a service";
+        fields.ensure(left.is_none() || served, "left", expected)?;
         Ok(Self {
             line,
             flow,
@@ -166,7 +163,7 @@ fn parts(fields: Fields<'_>, delivered: bool) -> Result<Option<[Span; 4]>, Findi
     let mut parts = [Span::ZERO; 4];
     for (part, column) in parts.iter_mut().zip(PARTS) {
         if delivered && fields.has(column) {
-            *part = fields.get(column)?;
+            *part = fields.get::<Time>(column)?.since(Time::ZERO);
         } else {
             let empty = fields.text(column).is_empty();
             fields.ensure(empty, column, "nothing without a delivery")?;

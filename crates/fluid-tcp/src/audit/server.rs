@@ -19,7 +19,7 @@ type Arrived = (Time, u64, u64);
 
 /// A copy that was served.
 #[derive(Debug, Clone, Copy)]
-struct Served {
+pub(super) struct Served {
     row: Row,
     enqueued: Time,
     service: Service,
@@ -30,7 +30,7 @@ pub(super) struct Server<'t> {
     head: Head,
     timeline: Option<Cursor<'t>>,
     /// Rows whose turn has not come, by (service start, first LLDU, line).
-    ahead: BTreeMap<(Time, u64, u64), Served>,
+    pub(super) ahead: BTreeMap<(Time, u64, u64), Served>,
     /// The service before.
     previous: Option<Service>,
     /// Services so far.
@@ -40,7 +40,7 @@ pub(super) struct Server<'t> {
     /// Latest time at which a served packet was enqueued.
     enqueued: Time,
     /// The latest line of each flow among those enqueued and served at that time.
-    tied: BTreeMap<u64, u64>,
+    pub(super) tied: BTreeMap<u64, u64>,
     /// The first of those that waited for their service until the run ended.
     waiting: Option<Arrived>,
     /// Lines of those served and left open, and when they would have arrived.
@@ -117,12 +117,6 @@ impl<'t> Server<'t> {
             early.check(arrives >= latest, found, expected);
         }
         self.check_waiting(latest, tally)
-    }
-
-    /// Packets kept.
-    #[cfg(test)]
-    pub(super) fn held(&self) -> usize {
-        self.ahead.len() + self.tied.len()
     }
 
     fn on_service(&mut self, served: &Served, tally: &mut RuleTally) -> tmt_core::Result<()> {

@@ -74,7 +74,7 @@ pub(super) struct Slots<'r> {
     history: History,
     /// The unit that has been read and whose turn has not come.
     next: Option<Unit>,
-    copies: BTreeMap<Key, Copy>,
+    pub(super) copies: BTreeMap<Key, Copy>,
     /// Those of which there has been a unit, by the time of the last.
     by_last: BTreeSet<(Time, Key)>,
 }
@@ -110,9 +110,10 @@ impl<'r> Slots<'r> {
         }
     }
 
-    /// Takes in the slots sent before `sent`.
-    pub(super) fn until(&mut self, sent: Time, tally: &mut RuleTally) -> io::Result<()> {
-        while let Some(unit) = self.next.take_if(|unit| unit.at < sent) {
+    /// Takes in the slots sent before a time, or all.
+    pub(super) fn until(&mut self, time: Option<Time>, tally: &mut RuleTally) -> io::Result<()> {
+        let is_due = |unit: &mut Unit| time.is_none_or(|time| unit.at < time);
+        while let Some(unit) = self.next.take_if(is_due) {
             self.on_unit(&unit, tally);
             self.step(tally)?;
         }
@@ -121,10 +122,7 @@ impl<'r> Slots<'r> {
 
     /// Takes in the slots that are left; `latest` is the last event that the packet log tells.
     pub(super) fn finish(mut self, latest: Time, tally: &mut RuleTally) -> io::Result<()> {
-        while let Some(unit) = self.next.take() {
-            self.on_unit(&unit, tally);
-            self.step(tally)?;
-        }
+        self.until(None, tally)?;
         self.log.check_end(tally);
         let previous = self.history.previous;
         let known = previous.map_or(latest, |unit| latest.max(unit.at));
@@ -132,12 +130,6 @@ impl<'r> Slots<'r> {
             copy.judge(&self.history, known, tally);
         }
         Ok(())
-    }
-
-    /// Packets kept.
-    #[cfg(test)]
-    pub(super) fn held(&self) -> usize {
-        self.copies.len()
     }
 
     /// Reads on to the next unit.
@@ -162,11 +154,8 @@ impl<'r> Slots<'r> {
             let mut slots = tally.at(Rule::Slots, unit.place);
             slots.check(forward, found, expected);
         }
-        let (flow, packet, copy) = unit.key;
-        let found = format_args!(
-            "a unit of flow {flow} packet {packet} copy {copy} at {}",
-            unit.at
-        );
+        let ((flow, packet, copy), at) = (unit.key, unit.at);
+        let found = format_args!("a unit of flow {flow} packet {packet} copy {copy} at {at}");
         if let Some(copy) = self.copies.get_mut(&unit.key) {
             let early = copy.row.enqueued.filter(|enqueued| unit.at < *enqueued);
             let expected = early.map(|enqueued| format!("nothing of it before {enqueued}"));

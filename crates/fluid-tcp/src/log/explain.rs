@@ -39,7 +39,7 @@ pub struct Story {
 }
 
 /// One copy's story.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
 pub struct CopyStory {
     /// 1 for the first transmission.
     pub copy: u32,
@@ -136,12 +136,10 @@ impl Lldus {
 impl Story {
     /// Adds what became of the LLDUs of every copy that was served by `timeline`, which may repeat every `period`.
     pub fn add_lldus(&mut self, timeline: &Timeline, period: Option<Span>) {
-        let served = self
-            .copies
-            .iter_mut()
-            .filter_map(|copy| copy.service.as_mut());
-        for served in served {
-            served.lldus = Some(Lldus::of(timeline, period, &served.service));
+        for copy in &mut self.copies {
+            if let Some(served) = &mut copy.service {
+                served.lldus = Some(Lldus::of(timeline, period, &served.service));
+            }
         }
     }
 }
@@ -150,17 +148,16 @@ impl fmt::Display for Story {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "packet {} of flow {}", self.packet, self.flow)?;
         for copy in &self.copies {
-            write!(f, "{copy}")?;
+            for event in copy.events() {
+                writeln!(f, "  {event}")?;
+            }
         }
         let end = if self.proxied { "proxy" } else { "receiver" };
         let told = format!("the {end} sends the first acknowledgement that tells of it");
         let sacked = "the sender learns of it from a SACK block";
         let acked = "acknowledged, with all before it";
-        for (time, event) in [
-            (self.told, &*told),
-            (self.sacked, sacked),
-            (self.acked, acked),
-        ] {
+        let times = [self.told, self.sacked, self.acked];
+        for (time, event) in times.into_iter().zip([&*told, sacked, acked]) {
             if let Some(time) = time {
                 writeln!(f, "  {time}: {event}")?;
             }
@@ -172,31 +169,22 @@ impl fmt::Display for Story {
     }
 }
 
-impl fmt::Display for CopyStory {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+impl CopyStory {
+    /// What happened to it, line by line.
+    fn events(&self) -> Vec<String> {
         let why = match self.why {
             Why::New => "sent for the first time",
             Why::FastRetransmit => "sent again in a fast recovery",
             Why::Timeout => "sent again after a retransmission timeout",
             Why::TailProbe => "sent again as a tail loss probe",
         };
-        writeln!(f, "  {}: copy {}, {why}", self.sent, self.copy)?;
-        for event in self.events() {
-            writeln!(f, "    {event}")?;
-        }
-        Ok(())
-    }
-}
-
-impl CopyStory {
-    /// What happened to it after it was sent.
-    fn events(&self) -> Vec<String> {
+        let mut events = vec![format!("{}: copy {}, {why}", self.sent, self.copy)];
         let Some(reached) = self.reached else {
-            return vec!["still on its way to the gateway at the end of the run".to_owned()];
+            events.push("  still on its way to the gateway at the end of the run".to_owned());
+            return events;
         };
-        let mut events = Vec::new();
         if reached > self.sent {
-            events.push(format!("{reached}: at the gateway"));
+            events.push(format!("  {reached}: at the gateway"));
         }
         let met = match self.queue_met {
             0 => "nothing in the queue".to_owned(),
@@ -205,31 +193,30 @@ impl CopyStory {
         };
         let place = self.queue_met + 1;
         events.push(match (self.fate, self.dropped) {
-            (Fate::Duplicate, _) => "the proxy had it already".to_owned(),
-            (Fate::Queue, None) => format!("met {met}, which was full: dropped"),
-            (Fate::Queue, Some(at)) => format!("met {met}, and was dropped from it at {at}"),
-            _ => format!("met {met}, and took place {place}"),
+            (Fate::Duplicate, _) => "  the proxy had it already".to_owned(),
+            (Fate::Queue, None) => format!("  met {met}, which was full: dropped"),
+            (Fate::Queue, Some(at)) => format!("  met {met}, and was dropped from it at {at}"),
+            _ => format!("  met {met}, and took place {place}"),
         });
         if matches!(self.fate, Fate::Duplicate | Fate::Queue) {
             return events;
         }
         let Some(service) = &self.service else {
-            events.push("still in the queue at the end of the run".to_owned());
+            events.push("  still in the queue at the end of the run".to_owned());
             return events;
         };
         service.tell(&mut events);
         match (self.fate, self.delivered, &self.delay) {
-            (Fate::Link, ..) => events.push("lost on the link".to_owned()),
+            (Fate::Link, ..) => events.push("  lost on the link".to_owned()),
             (_, Some(delivered), Some(CopyDelay { parts, total })) => {
-                events.push(format!(
-                    "{delivered}: delivered, {total} after it was sent:"
-                ));
+                let after = format_args!("{total} after it was sent");
+                events.push(format!("  {delivered}: delivered, {after}:"));
                 let [propagation, queue, serialisation, wait] = parts.all();
                 events.push(format!(
-                    "  {propagation} propagation + {queue} queue + {serialisation} serialisation + {wait} decoding and ARQ/FEC"
+                    "    {propagation} propagation + {queue} queue + {serialisation} serialisation + {wait} decoding and ARQ/FEC"
                 ));
             }
-            _ => events.push("still on its way at the end of the run".to_owned()),
+            _ => events.push("  still on its way at the end of the run".to_owned()),
         }
         events
     }
@@ -237,29 +224,22 @@ impl CopyStory {
 
 impl CopyService {
     fn tell(&self, events: &mut Vec<String>) {
-        let Service {
-            start,
-            end,
-            first_unit: first,
-            last_unit: last,
-            ..
-        } = self.service;
-        let on_the_link = format!("{start} to {end}: on the link");
+        let Service { start, end, .. } = self.service;
+        let (first, last) = (self.service.first_unit, self.service.last_unit);
+        let on_the_link = format!("  {start} to {end}: on the link");
         let Some(lldus) = &self.lldus else {
             return events.push(format!("{on_the_link}, as its packet {first}"));
         };
         events.push(format!("{on_the_link}, LLDUs {first} to {last}"));
-        let attempts = lldus.attempts.iter();
-        let mut words: Vec<String> = attempts
-            .map(|(attempts, count)| format!("{count} delivered in attempt {attempts}"))
-            .collect();
+        let words = |(attempts, count)| format!("{count} delivered in attempt {attempts}");
+        let mut words: Vec<String> = lldus.attempts.iter().map(words).collect();
         if words.is_empty() {
             words.push(format!("{} delivered", lldus.delivered));
         }
-        events.push(format!("  {}, {} lost", words.join(", "), lldus.lost));
+        events.push(format!("    {}, {} lost", words.join(", "), lldus.lost));
         if let Some((lldu, arrived)) = lldus.latest {
             events.push(format!(
-                "  the last of them, LLDU {lldu}, decoded {arrived} (propagation left out)"
+                "    the last of them, LLDU {lldu}, decoded {arrived} (propagation left out)"
             ));
         }
     }
@@ -322,6 +302,14 @@ impl Explain {
         self.story.copies.get_mut(index).filter(|_| wanted)
     }
 
+    /// The same, as it reaches the gateway.
+    fn reached(&mut self, now: Time, copy: PacketCopy) -> Option<&mut CopyStory> {
+        let met = self.queue;
+        let story = self.copy(copy)?;
+        (story.reached, story.queue_met) = (Some(now), met);
+        Some(story)
+    }
+
     /// Whether an acknowledgement names it in a block.
     fn is_sacked(&self, flow: usize, ack: &Ack) -> bool {
         let mut blocks = ack.blocks.iter().map(|(start, end)| *start..*end);
@@ -347,28 +335,17 @@ impl Probe for Explain {
             copy: copy.copy,
             why: copy.why,
             sent: now,
-            reached: None,
-            queue_met: 0,
-            dropped: None,
-            service: None,
-            fate: Fate::Open,
-            delivered: None,
-            delay: None,
+            ..CopyStory::default()
         });
     }
 
     fn on_enqueued(&mut self, now: Time, copy: PacketCopy) {
-        let met = self.queue;
+        self.reached(now, copy);
         self.queue += 1;
-        if let Some(story) = self.copy(copy) {
-            (story.reached, story.queue_met) = (Some(now), met);
-        }
     }
 
     fn on_refused(&mut self, now: Time, copy: PacketCopy, why: Refused) {
-        let met = self.queue;
-        if let Some(story) = self.copy(copy) {
-            (story.reached, story.queue_met) = (Some(now), met);
+        if let Some(story) = self.reached(now, copy) {
             story.fate = why.into();
         }
     }

@@ -1,6 +1,6 @@
 //! `--packets`: the story of every copy of every packet, in the order of sending.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::io::{self, Write};
 
 use tmt_core::format::table::{Cell, Column, Kind, TableForm};
@@ -34,7 +34,7 @@ const COLUMNS: &[Column] = &[
 ];
 
 /// One row in the making.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 struct Story {
     copy: PacketCopy,
     sent: Time,
@@ -66,8 +66,8 @@ pub struct PacketLog<W: Write + Send> {
     /// Copies from the first whose story is not complete.
     stories: VecDeque<Story>,
     first: u64,
-    /// For each flow and each packet not yet acknowledged, from the lowest on, its copies.
-    unacked: Vec<(u64, VecDeque<Vec<u64>>)>,
+    /// For each flow and each packet not yet acknowledged its copies.
+    unacked: Vec<BTreeMap<u64, Vec<u64>>>,
     end: Time,
     /// Whether a proxy keeps what the link has not acknowledged.
     proxied: bool,
@@ -83,7 +83,7 @@ impl<W: Write + Send> PacketLog<W> {
             table: Table::new(output, form, COLUMNS, head)?,
             stories: VecDeque::new(),
             first: 0,
-            unacked: vec![(0, VecDeque::new()); setup.flows.len()],
+            unacked: vec![BTreeMap::new(); setup.flows.len()],
             end: setup.end,
             proxied: setup.path.split.is_some(),
         })
@@ -138,7 +138,7 @@ impl<W: Write + Send> PacketLog<W> {
             count(service.map(|service| service.first_unit)),
             count(service.map(|service| service.last_unit)),
             time(delivered),
-            Cell::Word(story.fate.name()),
+            Cell::Word(story.fate.into()),
             time(story.acked),
             propagation,
             queue,
@@ -155,19 +155,10 @@ impl<W: Write + Send> Probe for PacketLog<W> {
         self.stories.push_back(Story {
             copy,
             sent: now,
-            enqueued: None,
-            service: None,
-            delivered: None,
-            fate: Fate::Open,
-            acked: None,
-            left: None,
+            ..Story::default()
         });
-        let (una, packets) = &mut self.unacked[copy.flow];
-        let index = usize::try_from(copy.packet.saturating_sub(*una)).unwrap_or(usize::MAX);
-        if index >= packets.len() {
-            packets.resize_with(index + 1, Vec::new);
-        }
-        packets[index].push(copy.ordinal);
+        let copies = self.unacked[copy.flow].entry(copy.packet).or_default();
+        copies.push(copy.ordinal);
     }
 
     fn on_enqueued(&mut self, now: Time, copy: PacketCopy) {
@@ -211,12 +202,10 @@ impl<W: Write + Send> Probe for PacketLog<W> {
     }
 
     fn on_acked(&mut self, now: Time, flow: usize, next: u64) {
-        while self.unacked[flow].0 < next {
-            self.unacked[flow].0 += 1;
-            let Some(copies) = self.unacked[flow].1.pop_front() else {
-                break;
-            };
-            for ordinal in copies {
+        while let Some(first) = self.unacked[flow].first_entry()
+            && *first.key() < next
+        {
+            for ordinal in first.remove() {
                 self.change(ordinal, |story| story.acked = Some(now));
             }
         }

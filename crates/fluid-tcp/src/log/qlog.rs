@@ -123,27 +123,25 @@ impl<W: Write> Qlog<W> {
         Ok(self.output)
     }
 
-    fn record(&mut self, record: &impl Serialize) -> io::Result<()> {
-        self.buffer.push(RECORD_SEPARATOR);
-        serde_json::to_writer(&mut self.buffer, record)?;
-        self.buffer.push(b'\n');
-        if self.buffer.len() >= BLOCK {
-            self.output.write_all(&self.buffer)?;
-            self.buffer.clear();
-        }
-        Ok(())
-    }
-
     /// Writes an event, unless something went wrong before.
     fn event(&mut self, now: Time, flow: usize, name: &str, data: impl Serialize) {
-        if self.error.is_none() {
-            let event = Event {
-                time: millis(now.since(Time::ZERO)),
-                name,
-                group_id: flow.to_string(),
-                data,
-            };
-            self.error = self.record(&event).err();
+        if self.error.is_some() {
+            return;
+        }
+        let event = Event {
+            time: millis(now.since(Time::ZERO)),
+            name,
+            group_id: flow.to_string(),
+            data,
+        };
+        self.buffer.push(RECORD_SEPARATOR);
+        let written = serde_json::to_writer(&mut self.buffer, &event);
+        self.error = written.err().map(io::Error::from);
+        self.buffer.push(b'\n');
+        if self.buffer.len() >= BLOCK {
+            let written = self.output.write_all(&self.buffer);
+            self.error = self.error.take().or(written.err());
+            self.buffer.clear();
         }
     }
 

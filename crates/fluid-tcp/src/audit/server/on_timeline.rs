@@ -87,15 +87,10 @@ impl Server<'_> {
         early.refuse(found, free);
         let lost = stretch.arrival.is_none();
         if row.fate != Fate::Open || !lost {
-            let words = |lost| {
-                if lost {
-                    "lost on the link"
-                } else {
-                    "not lost on the link"
-                }
-            };
-            let expected = format_args!("{}, by its LLDUs", words(lost));
-            early.check((row.fate == Fate::Link) == lost, words(!lost), expected);
+            let (is, ought) = if lost { ("not ", "") } else { ("", "not ") };
+            let found = format_args!("{is}lost on the link");
+            let expected = format_args!("{ought}lost on the link, by its LLDUs");
+            early.check((row.fate == Fate::Link) == lost, found, expected);
         }
         if let Some(arrival) = stretch.arrival {
             let there = arrival.saturating_add(self.head.forward);

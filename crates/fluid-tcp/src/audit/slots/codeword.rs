@@ -9,11 +9,8 @@ use crate::audit::report::{Rule, RuleTally};
 /// What the slots tell of a codeword.
 #[derive(Debug)]
 pub(super) struct Codeword {
-    /// Data units.
-    data: usize,
-    /// Whether one of them was erased, and the latest arrival of the others.
-    erased: bool,
-    own: Option<Time>,
+    /// Arrivals of its data units, of those that were not erased.
+    data: Vec<Option<Time>>,
     /// The last unit, of the attempt that is the last so far.
     last: Unit,
     /// Arrivals that count.
@@ -32,9 +29,7 @@ impl Codeword {
         let mut repeats = tally.at(Rule::Repeats, unit.place);
         repeats.check(new, found, expected);
         let mut codeword = Self {
-            data: 0,
-            erased: false,
-            own: None,
+            data: Vec::new(),
             last: *unit,
             arrivals: Vec::new(),
             decoded: None,
@@ -91,9 +86,7 @@ impl Codeword {
 
     fn count(&mut self, unit: &Unit) {
         if unit.kind == Kind::Data {
-            self.data += 1;
-            self.erased |= unit.arrival.is_none();
-            self.own = self.own.max(unit.arrival);
+            self.data.push(unit.arrival);
         }
         self.arrivals.extend(unit.arrival);
     }
@@ -101,12 +94,12 @@ impl Codeword {
     /// When the last of its data is there, propagation left out; none where too little was received.
     pub(super) fn complete(&self, history: &History) -> Option<Time> {
         let decoded = self.decoded_by_now();
-        if history.discards || decoded.is_none() && self.erased {
-            decoded
-        } else if self.erased {
-            decoded.max(self.own)
-        } else {
-            self.own
+        let own = self.data.iter().copied().flatten().max();
+        match decoded {
+            _ if history.discards => decoded,
+            _ if !self.data.contains(&None) => own,
+            None => None,
+            Some(_) => decoded.max(own),
         }
     }
 
@@ -114,7 +107,7 @@ impl Codeword {
     fn decoded_by_now(&self) -> Option<Time> {
         let mut arrivals = self.arrivals.clone();
         arrivals.sort_unstable();
-        let last = self.data.checked_sub(1);
+        let last = self.data.len().checked_sub(1);
         let decoded = last.and_then(|last| arrivals.get(last).copied());
         [self.decoded, decoded].into_iter().flatten().min()
     }

@@ -13,7 +13,7 @@ use crate::audit::row::{Row, Service};
 
 /// A copy in the queue or on the link.
 #[derive(Debug)]
-pub(super) struct Copy {
+pub(in crate::audit) struct Copy {
     pub(super) row: Row,
     /// Its first transmissions, from the first to the last.
     seen: Option<Service>,
@@ -57,55 +57,42 @@ impl Copy {
 
     /// Holds its row against the slots, all of which are known up to then.
     pub(super) fn judge(&self, history: &History, known: Time, tally: &mut RuleTally) {
-        if let (Some(service), Some(seen)) = (&self.row.service, &self.seen) {
-            self.check_service(service, seen, history, known, tally);
+        let line = self.row.line;
+        let words = |service: Option<Service>| {
+            let slots = |service: Service| format!("slots {} to {}", service.first, service.last);
+            service.map_or("no slot".to_owned(), slots)
+        };
+        let (found, expected) = (words(self.row.service), words(self.seen));
+        let mut slots = tally.at(Rule::Slots, line);
+        if let (Some(service), Some(seen)) = (self.row.service, self.seen) {
+            // What is sent behind the end of the run is not told of.
+            let over = service.end <= known;
+            let whole = over && self.row.delivered.is_some();
+            let same = service.last == seen.last || service.last > seen.last && !over;
+            slots.check(service.first == seen.first && same, found, expected);
+            if let Link::Coupled {
+                units_per_packet, ..
+            } = history.head.link
+                && whole
+            {
+                let found = format_args!("{} slots of first transmissions", self.units);
+                let expected = format_args!("{units_per_packet} of a packet");
+                slots.check(self.units == units_per_packet, found, expected);
+            }
+            // What is lost before its last unit ends with what loses it.
+            let ends = service.end == seen.end || service.end > seen.end && !whole;
+            let words = |service: Service| format!("service {} to {}", service.start, service.end);
+            let mut early = tally.at(Rule::Early, line);
+            let holds = service.start == seen.start && ends;
+            early.check(holds, words(service), words(seen));
         } else {
             // One that the log has begin behind the end of the run is not told of.
-            let behind = self
-                .row
-                .service
-                .is_some_and(|service| service.start > known);
+            let behind = self.row.service.is_some_and(|it| it.start > known);
             let neither = self.row.service.is_none() && self.seen.is_none();
-            let words = |service: Option<Service>| service.map_or("no slot".to_owned(), slots);
-            let [found, expected] = [self.row.service, self.seen].map(words);
-            let mut rule = tally.at(Rule::Slots, self.row.line);
-            rule.check(neither || behind, found, expected);
+            slots.check(neither || behind, found, expected);
         }
         if let Some(at) = self.row.delivered {
             self.check_delivery(at, history, tally);
-        }
-    }
-
-    fn check_service(
-        &self,
-        service: &Service,
-        seen: &Service,
-        history: &History,
-        known: Time,
-        tally: &mut RuleTally,
-    ) {
-        // What is sent behind the end of the run is not told of.
-        let over = service.end <= known;
-        let whole = over && self.row.delivered.is_some();
-        let same = service.last == seen.last || service.last > seen.last && !over;
-        let holds = service.first == seen.first && same;
-        let mut rule = tally.at(Rule::Slots, self.row.line);
-        rule.check(holds, slots(*service), slots(*seen));
-        // What is lost before its last unit ends with what loses it.
-        let ends = service.end == seen.end || service.end > seen.end && !whole;
-        let [found, expected] =
-            [service, seen].map(|it| format!("service {} to {}", it.start, it.end));
-        let mut early = tally.at(Rule::Early, self.row.line);
-        early.check(service.start == seen.start && ends, found, expected);
-        if let Link::Coupled {
-            units_per_packet, ..
-        } = history.head.link
-            && whole
-        {
-            let found = format_args!("{} slots of first transmissions", self.units);
-            let expected = format_args!("{units_per_packet} of a packet");
-            let mut slots = tally.at(Rule::Slots, self.row.line);
-            slots.check(self.units == units_per_packet, found, expected);
         }
     }
 
@@ -131,8 +118,4 @@ impl Copy {
             early.not_before("delivered", at, arrives, why);
         }
     }
-}
-
-fn slots(service: Service) -> String {
-    format!("slots {} to {}", service.first, service.last)
 }
