@@ -22,6 +22,7 @@
 //! not count from the timeline's zero, and drops by `CoDel`.
 
 mod fields;
+mod finding;
 mod flow;
 mod head;
 mod packet_lifecycle;

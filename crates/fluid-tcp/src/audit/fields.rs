@@ -5,7 +5,7 @@ use std::fmt::Display;
 use csv::ByteRecord;
 use tmt_core::types::{NANOS_PER_SECOND, Time};
 
-use super::report::{Finding, shown};
+use super::finding::{Finding, shown};
 
 /// What a field holds.
 pub(super) trait Field: Sized {

@@ -6,7 +6,7 @@ use strum::EnumString;
 use tmt_core::types::{Metadata, NANOS_PER_SECOND, Span, Time};
 
 use super::fields::Field;
-use super::report::{Finding, shown};
+use super::finding::{Finding, shown};
 
 /// How the value of a key reads.
 #[derive(Debug, Clone, Copy)]

@@ -6,8 +6,9 @@ use csv::{ByteRecord, Reader, ReaderBuilder, Terminator};
 use tmt_core::types::Metadata;
 
 use super::fields::{Field, Fields, joined};
+use super::finding::{Finding, shown};
 use super::head;
-use super::report::{Finding, Log, Place, Rule, RuleTally, shown};
+use super::report::{Log, Place, Rule, RuleTally};
 
 /// Reads a log in memory that does not grow with it.
 pub(super) struct LogReader<R> {

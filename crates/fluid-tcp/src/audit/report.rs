@@ -6,6 +6,7 @@ use serde::Serialize;
 use strum::{EnumIter, EnumMessage, IntoEnumIterator, IntoStaticStr};
 use tmt_core::types::Time;
 
+use super::finding::Finding;
 use super::totals::Totals;
 
 /// Violations of one rule that are kept word for word; the others are only counted.
@@ -106,36 +107,6 @@ impl AuditReport {
     pub fn passed(&self) -> bool {
         self.rules.iter().all(|rule| rule.violations_total == 0)
     }
-}
-
-/// The two halves of every message of the auditor.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Finding {
-    found: String,
-    expected: String,
-}
-
-impl Finding {
-    pub(super) fn new(found: impl Display, expected: impl Display) -> Self {
-        Self {
-            found: found.to_string(),
-            expected: expected.to_string(),
-        }
-    }
-}
-
-/// Input text fit for a message: short, and nothing in it moves the cursor.
-pub(super) fn shown(text: &[u8]) -> String {
-    const LONGEST: usize = 80;
-    let text = String::from_utf8_lossy(&text[..text.len().min(4 * LONGEST)]);
-    let printable = |c: char| if c.is_control() { '\u{fffd}' } else { c };
-    let shown: String = text.chars().take(LONGEST).map(printable).collect();
-    let more = if text.chars().count() > LONGEST {
-        "…"
-    } else {
-        ""
-    };
-    format!("'{shown}{more}'")
 }
 
 /// Counts the checks of each rule and keeps what broke it while the audit goes on.

@@ -4,7 +4,7 @@ use strum::EnumString;
 use tmt_core::types::{Span, Time};
 
 use super::fields::{Field, Fields};
-use super::report::{Finding, shown};
+use super::finding::{Finding, shown};
 
 /// The header: all columns, and the tails that a log may lack. Without the time at which packets left the gateway's
 /// buffer they do with their last unit; without what delays are made of, nothing is said of that.

@@ -15,9 +15,10 @@ use std::io::{self, Read};
 use tmt_core::scheme::{Combining, SchemeSpec};
 use tmt_core::types::{Metadata, Span, Time};
 
+use super::finding::Finding;
 use super::head::{Head, Keys};
 use super::reader::LogReader;
-use super::report::{Finding, Log, Rule, RuleTally};
+use super::report::{Log, Rule, RuleTally};
 use super::row::Row;
 use copy::Copy;
 use row::{Key, Kind, Unit};

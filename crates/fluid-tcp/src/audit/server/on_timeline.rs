@@ -4,7 +4,8 @@ use tmt_core::Result;
 use tmt_core::types::Time;
 
 use super::{Served, Server};
-use crate::audit::report::{Finding, Rule, RuleTally};
+use crate::audit::finding::Finding;
+use crate::audit::report::{Rule, RuleTally};
 use crate::audit::row::{Fate, Service};
 
 impl Server<'_> {

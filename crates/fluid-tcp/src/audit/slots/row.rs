@@ -4,7 +4,8 @@ use strum::EnumString;
 use tmt_core::types::Time;
 
 use crate::audit::fields::{Field, Fields};
-use crate::audit::report::{Finding, Place};
+use crate::audit::finding::Finding;
+use crate::audit::report::Place;
 
 /// The one header accepted.
 pub(super) const HEADER: &str = "slot,time,unit,flow,packet,copy,codeword,attempt,received,arrival";
