@@ -7,7 +7,7 @@
 //! | module | holds | rules |
 //! |---|---|---|
 //! | `reader`, `fields`, `head`, `row` | text to values | `form` |
-//! | `packet_lifecycle`, `parts` | one row | `form`, `story`, `queue`, `parts` |
+//! | `packet_lifecycle` | one row | `form`, `story`, `queue`, `parts` |
 //! | `flow` | one flow's copies and ACKs | `causality`, `acked` |
 //! | `queue` | packets by the time they were enqueued | `queue` |
 //! | `server`, `timeline` | packets by the time they were served | `slots`, `fifo`, `early` |
@@ -26,7 +26,6 @@ mod finding;
 mod flow;
 mod head;
 mod packet_lifecycle;
-mod parts;
 mod queue;
 mod reader;
 mod report;
@@ -39,16 +38,14 @@ mod timeline;
 mod totals;
 
 use std::collections::BTreeMap;
-use std::fmt;
 use std::io::{self, Read};
 
 use tmt_core::format::TraceReader;
-use tmt_core::types::Time;
+use tmt_core::types::{Metadata, Time};
 
 pub use report::{AuditReport, Log, RuleReport, VIOLATIONS_SHOWN, Violation};
 pub use totals::{Counts, FlowTotals, Totals};
 
-use finding::Finding;
 use flow::Flow;
 use head::{Head, Link};
 use queue::Queue;
@@ -60,47 +57,29 @@ use slots::Slots;
 use timeline::Cursor;
 
 /// Why an audit could not be made; a log that breaks rules is no error.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum AuditError {
     /// The log could not be read.
-    Log(io::Error),
+    #[error(transparent)]
+    Log(#[from] io::Error),
     /// The timeline could not be read, or is none.
-    Timeline(tmt_core::Error),
+    #[error(transparent)]
+    Timeline(#[from] tmt_core::Error),
     /// The slot log could not be read.
+    #[error(transparent)]
     Slots(io::Error),
     /// A slot log beside a log of a link that is not coupled.
+    #[error("found a slot log beside a log of a link that is not coupled, expected the log alone")]
     NeedlessSlots,
     /// A timeline beside a log of a synthetic or coupled link, which has none.
+    #[error("found a timeline beside a log of a link that has none, expected the log alone")]
     NeedlessTimeline,
     /// A timeline beside a log of a run that went through it more than once.
+    #[error(
+        "found a timeline beside a log of a run that went through it more than once, expected the log alone"
+    )]
     LoopedTimeline,
-}
-
-impl fmt::Display for AuditError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let found = match self {
-            Self::Log(error) | Self::Slots(error) => return write!(f, "{error}"),
-            Self::Timeline(error) => return write!(f, "{error}"),
-            Self::NeedlessSlots => "a slot log beside a log of a link that is not coupled",
-            Self::NeedlessTimeline => "a timeline beside a log of a link that has none",
-            Self::LoopedTimeline => {
-                "a timeline beside a log of a run that went through it more than once"
-            }
-        };
-        write!(f, "found {found}, expected the log alone")
-    }
-}
-
-impl std::error::Error for AuditError {
-    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        // What is wrapped is already printed; only what stands behind it is passed on.
-        match self {
-            Self::Log(error) | Self::Slots(error) => error.source(),
-            Self::Timeline(error) => error.source(),
-            Self::NeedlessSlots | Self::NeedlessTimeline | Self::LoopedTimeline => None,
-        }
-    }
 }
 
 /// Audits a packet log, and holds it against the timeline it ran on where one is given.
@@ -150,6 +129,7 @@ struct Auditor<'t, R> {
     sent: Time,
     /// The latest event, up to which the run must have gone on.
     latest: Time,
+    counts: Counts,
     flows: BTreeMap<u64, Flow>,
     queue: Queue,
     server: Server<'t>,
@@ -164,97 +144,87 @@ impl<'t, R: Read> Auditor<'t, R> {
         slots: Option<Box<dyn Read + 't>>,
         tally: &mut RuleTally,
     ) -> Result<Option<Self>, AuditError> {
-        let metadata = log.head(&row::HEADERS, tally).map_err(AuditError::Log)?;
-        let head = metadata.and_then(|metadata| {
-            let head = Head::of(&metadata, "packets");
-            tally.take(Rule::Form, log.place(), head)
-        });
-        let Some(head) = head.filter(|_| log.has_columns()) else {
+        let of = |metadata: &Metadata| Head::of(metadata, "packets");
+        let Some(head) = log.head(row::HEADER, tally, of)? else {
             return Ok(None);
         };
-        if timeline.is_some() && !matches!(head.link, Link::Timeline { .. }) {
-            return Err(AuditError::NeedlessTimeline);
+        match head.link {
+            Link::Timeline { .. } if timeline.is_some() && head.looped => {
+                return Err(AuditError::LoopedTimeline);
+            }
+            Link::Synthetic { .. } | Link::Coupled { .. } if timeline.is_some() => {
+                return Err(AuditError::NeedlessTimeline);
+            }
+            Link::Synthetic { .. } | Link::Timeline { .. } if slots.is_some() => {
+                return Err(AuditError::NeedlessSlots);
+            }
+            _ => {}
         }
-        if timeline.is_some() && head.looped {
-            return Err(AuditError::LoopedTimeline);
-        }
-        if slots.is_some() && !matches!(head.link, Link::Coupled { .. }) {
-            return Err(AuditError::NeedlessSlots);
-        }
-        let timeline = timeline.map(Cursor::new).transpose();
-        let slots = slots.map(|slots| Slots::open(slots, &head, tally));
+        let timeline = timeline.map(Cursor::new).transpose()?;
+        let slots = slots.map(|slots| Slots::open(slots, head, tally));
+        let slots = slots.transpose().map_err(AuditError::Slots)?;
         Ok(Some(Self {
             log,
             head,
             sent: Time::ZERO,
             latest: Time::ZERO,
+            counts: Counts::default(),
             flows: BTreeMap::new(),
-            queue: Queue::new(head.capacity_packets, head.drop_tail),
-            server: Server::new(head, timeline.map_err(AuditError::Timeline)?),
-            slots: slots.transpose().map_err(AuditError::Slots)?.flatten(),
+            queue: Queue::new(&head),
+            server: Server::new(head, timeline),
+            slots: slots.flatten(),
         }))
     }
 
     /// Audits all rows and what the end of the log leaves.
     fn run(mut self, mut tally: RuleTally) -> Result<AuditReport, AuditError> {
-        while self.log.next_row(&mut tally).map_err(AuditError::Log)? {
+        while self.log.next_row(&mut tally)? {
             self.on_row(&mut tally)?;
         }
         if let Some(slots) = self.slots {
-            slots
-                .finish(self.latest, &mut tally)
-                .map_err(AuditError::Slots)?;
+            let finished = slots.finish(self.latest, &mut tally);
+            finished.map_err(AuditError::Slots)?;
         }
-        if !self.log.has_ended() {
+        if !self.log.ended {
             self.log.check_end(&mut tally);
         }
         let flows = self.flows.into_iter().map(|(flow, state)| {
             let counts = state.finish(&self.head, &mut tally);
             FlowTotals { flow, counts }
         });
-        let totals = Totals::of(flows.collect());
+        let totals = Totals::of(flows.collect(), self.counts);
         self.queue.finish(&mut tally);
-        self.server
-            .finish(self.latest, &mut tally)
-            .map_err(AuditError::Timeline)?;
+        self.server.finish(self.latest, &mut tally)?;
         Ok(tally.into_report(totals))
     }
 
     /// Takes the row that has been read, after the slots sent before it.
     fn on_row(&mut self, tally: &mut RuleTally) -> Result<(), AuditError> {
-        let line = self.log.place().line;
+        let line = self.log.place.line;
         let fields = self.log.fields();
         let row = fields.and_then(|fields| Row::parse(fields, line, self.head.flows));
         if let (Ok(row), Some(slots)) = (&row, &mut self.slots) {
-            slots.until(row.sent, tally).map_err(AuditError::Slots)?;
+            let read = slots.until(Some(row.sent), tally);
+            read.map_err(AuditError::Slots)?;
         }
-        let Some(row) = &tally.take(Rule::Form, line, row) else {
+        let mut form = tally.at(Rule::Form, line);
+        let Some(row) = form.take(row) else {
             return Ok(());
         };
-        tally.check(Rule::Form, line, row.sent >= self.sent, || {
-            Finding::new(
-                format!("sent {}", row.sent),
-                format!("not before the row in front, {}", self.sent),
-            )
-        });
+        let why = ", when the row in front was sent";
+        form.not_before("sent", row.sent, self.sent, why);
         self.sent = self.sent.max(row.sent);
-        let events = [Some(row.sent), row.fate.delivered(), row.acked];
+        let events = [Some(row.sent), row.delivered, row.acked];
         self.latest = events.into_iter().flatten().fold(self.latest, Time::max);
-        packet_lifecycle::check(row, &self.head, tally);
-        parts::check(row, &self.head, tally);
+        self.counts.on_row(&row);
+        packet_lifecycle::check(&row, &self.head, tally);
+
         let flow = self.flows.entry(row.flow).or_default();
-        flow.on_row(row, self.sent, &self.head, tally);
-        self.queue.on_row(row, self.sent, tally);
+        flow.on_row(&row, self.sent, &self.head, tally);
+        self.queue.on_row(&row, self.sent, tally);
         if let Some(slots) = &mut self.slots {
             slots.on_row(row);
         }
-        let served = self.server.on_row(row, self.sent, tally);
-        served.map_err(AuditError::Timeline)
-    }
-
-    /// Packets kept by any part.
-    #[cfg(test)]
-    fn held(&self) -> usize {
-        self.flows.values().map(Flow::held).sum::<usize>() + self.queue.held() + self.server.held()
+        Ok(self.server.on_row(row, self.sent, tally)?)
     }
 }

@@ -17,6 +17,7 @@ pub use slots::SlotLog;
 use std::io::{self, Write};
 
 use serde::Serialize;
+use strum::IntoStaticStr;
 use tmt_core::format::table::{Cell, Column, Kind, TableForm, TableWriter};
 use tmt_core::types::{Metadata, Span, Time};
 
@@ -49,18 +50,17 @@ impl<W: Write + Send> Table<W> {
     }
 
     fn finish(self) -> io::Result<W> {
-        match self.error {
-            Some(error) => Err(error),
-            None => self.writer.finish(),
-        }
+        self.error.map_or_else(|| self.writer.finish(), Err)
     }
 }
 
 /// What became of a copy.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(into = "&'static str")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, IntoStaticStr)]
+#[serde(rename_all = "lowercase")]
+#[strum(serialize_all = "lowercase")]
 pub enum Fate {
     /// The run ended before it was known.
+    #[default]
     Open,
     /// It reached the receiver.
     Delivered,
@@ -70,14 +70,6 @@ pub enum Fate {
     Link,
     /// A proxy had it already.
     Duplicate,
-}
-
-keywords!(Fate { Open => "open", Delivered => "delivered", Queue => "queue", Link => "link", Duplicate => "duplicate" });
-
-impl From<Fate> for &'static str {
-    fn from(fate: Fate) -> Self {
-        fate.name()
-    }
 }
 
 impl From<Refused> for Fate {
@@ -101,9 +93,8 @@ const fn always(name: &'static str, kind: Kind) -> Column {
 /// A column in which a row may have nothing.
 const fn maybe(name: &'static str, kind: Kind) -> Column {
     Column {
-        name,
-        kind,
         optional: true,
+        ..always(name, kind)
     }
 }
 

@@ -1,17 +1,19 @@
 //! What was found where something else was expected.
 
+use std::fmt::Display;
+
 /// The two halves of every message of the auditor.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Finding {
     pub(super) found: String,
     pub(super) expected: String,
 }
 
 impl Finding {
-    pub(super) fn new(found: impl Into<String>, expected: impl Into<String>) -> Self {
+    pub(super) fn new(found: impl Display, expected: impl Display) -> Self {
         Self {
-            found: found.into(),
-            expected: expected.into(),
+            found: found.to_string(),
+            expected: expected.to_string(),
         }
     }
 }
@@ -20,13 +22,12 @@ impl Finding {
 pub(super) fn shown(text: &[u8]) -> String {
     const LONGEST: usize = 80;
     let text = String::from_utf8_lossy(&text[..text.len().min(4 * LONGEST)]);
-    let mut shown: String = text
-        .chars()
-        .take(LONGEST)
-        .map(|c| if c.is_control() { '\u{fffd}' } else { c })
-        .collect();
-    if text.chars().count() > LONGEST {
-        shown.push('…');
-    }
-    format!("'{shown}'")
+    let printable = |c: char| if c.is_control() { '\u{fffd}' } else { c };
+    let shown: String = text.chars().take(LONGEST).map(printable).collect();
+    let more = if text.chars().count() > LONGEST {
+        "…"
+    } else {
+        ""
+    };
+    format!("'{shown}{more}'")
 }

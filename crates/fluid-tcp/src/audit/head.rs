@@ -1,8 +1,11 @@
 //! The head of a log: what the run's link, queue and path were.
 
+use std::fmt::Display;
+
+use strum::EnumString;
 use tmt_core::types::{Metadata, NANOS_PER_SECOND, Span, Time};
 
-use super::fields::whole;
+use super::fields::Field;
 use super::finding::{Finding, shown};
 
 /// How the value of a key reads.
@@ -60,19 +63,14 @@ pub(super) enum Link {
         units_per_packet: u64,
         interleave: u64,
     },
-    /// A constant rate, which makes a packet's service last this long.
-    Synthetic { service: ServiceTime },
-}
-
-/// How long one packet keeps the synthetic link: 8 · size · 10^9 / rate ns, whose fraction is carried.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct ServiceTime {
-    pub(super) floor: Span,
-    pub(super) ceil: Span,
+    /// A constant rate, which makes a packet's service last 8 · size · 10^9 / rate ns: that rounded down, or, as the
+    /// fraction is carried, up.
+    Synthetic { service: [Span; 2] },
 }
 
 /// The packets that are delivered in their order.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, EnumString)]
+#[strum(serialize_all = "lowercase")]
 pub(super) enum Lane {
     /// All of the link.
     Link,
@@ -118,55 +116,45 @@ pub(super) struct Head {
 
 /// One line `# key: value` of the head; a key that is read stands once.
 pub(super) fn entry<'a>(text: &'a str, known: &Metadata) -> Result<(&'a str, &'a str), Finding> {
-    let pair = text
-        .strip_prefix(' ')
-        .and_then(|text| text.split_once(": "));
+    let pair = text.strip_prefix(' ');
+    let pair = pair.and_then(|text| text.split_once(": "));
     let is_read = |key: &str| KEYS.iter().any(|(name, _)| *name == key);
-    pair.filter(|(key, _)| !(is_read(key) && known.get(key).is_some()))
-        .ok_or_else(|| {
-            let found = shown(format!("#{text}").as_bytes());
-            Finding::new(found, "a line '# key: value' with each key once")
-        })
+    let new = pair.filter(|(key, _)| !is_read(key) || known.get(key).is_none());
+    let found = format!("#{text}");
+    let expected = "a line '# key: value' with each key once";
+    new.ok_or_else(|| Finding::new(shown(found.as_bytes()), expected))
 }
 
 impl<'a> Keys<'a> {
     /// The value of a key, where the head has it.
     fn get(self, key: &'static str) -> Result<Option<&'a str>, Finding> {
-        let listed = KEYS.iter().find(|(name, _)| *name == key);
-        let (_, form) = listed.ok_or_else(|| Finding::new(key, "a key that the audit reads"))?;
-        let Some(value) = self.0.get(key) else {
+        let form = KEYS.iter().find(|(name, _)| *name == key);
+        let Some((value, (_, form))) = self.0.get(key).zip(form) else {
             return Ok(None);
         };
-        let (reads, expected) = match form {
-            Form::Text => (true, String::new()),
-            Form::Number(least) => (
-                whole(value.as_bytes()).is_some_and(|number| number >= *least),
-                format!("a whole number from {least} to 2^63 - 1"),
-            ),
-            Form::OneOf(words) => (words.contains(&value), words.join(" or ")),
-        };
-        if reads {
-            Ok(Some(value))
-        } else {
-            Err(self.unfit(key, &expected))
+        match form {
+            Form::Number(least) if u64::read(value.as_bytes()).is_none_or(|it| it < *least) => {
+                Err(self.unfit(key, format_args!("a whole number from {least} to 2^63 - 1")))
+            }
+            Form::OneOf(words) if !words.contains(&value) => {
+                Err(self.unfit(key, words.join(" or ")))
+            }
+            _ => Ok(Some(value)),
         }
     }
 
     pub(super) fn text(self, key: &'static str) -> Result<&'a str, Finding> {
-        self.get(key)?.ok_or_else(|| {
-            Finding::new(
-                format!("a head without '{key}'"),
-                format!("a line '# {key}: …'"),
-            )
-        })
+        let found = format_args!("a head without '{key}'");
+        let expected = format_args!("a line '# {key}: …'");
+        self.get(key)?.ok_or_else(|| Finding::new(found, expected))
     }
 
-    fn text_or(self, key: &'static str, default: &'static str) -> Result<&'a str, Finding> {
-        Ok(self.get(key)?.unwrap_or(default))
+    fn text_is(self, key: &'static str, value: &str) -> Result<bool, Finding> {
+        Ok(self.get(key)? == Some(value))
     }
 
     fn number(self, key: &'static str) -> Result<u64, Finding> {
-        Ok(whole(self.text(key)?.as_bytes()).unwrap_or_default())
+        Ok(u64::read(self.text(key)?.as_bytes()).unwrap_or_default())
     }
 
     pub(super) fn span(self, key: &'static str) -> Result<Span, Finding> {
@@ -179,9 +167,9 @@ impl<'a> Keys<'a> {
     }
 
     /// What the head says under a key where something else was expected.
-    pub(super) fn unfit(self, key: &str, expected: &str) -> Finding {
-        let value = self.0.get(key).unwrap_or_default();
-        Finding::new(format!("{key} {}", shown(value.as_bytes())), expected)
+    pub(super) fn unfit(self, key: &str, expected: impl Display) -> Finding {
+        let value = shown(self.0.get(key).unwrap_or_default().as_bytes());
+        Finding::new(format_args!("{key} {value}"), expected)
     }
 }
 
@@ -203,7 +191,7 @@ impl Head {
                 interleave: keys.number("interleave")?,
             },
             _ => Link::Synthetic {
-                service: ServiceTime::of(packet_bytes, keys.number("rate_bps")?)?,
+                service: service_time(packet_bytes, keys.number("rate_bps")?)?,
             },
         };
         let rtt = keys.span("rtt_ns")?;
@@ -212,50 +200,41 @@ impl Head {
         let (forward, toward) = (rtt.half(), terrestrial.half());
         let feedback = rtt.saturating_sub(forward);
         let answer = terrestrial.saturating_sub(toward);
-        let proxied = keys.text_or("path", "e2e")? == "split";
-        let shifted = keys.text_or("overlap", "asap")? == "shift";
+        let proxied = keys.text_is("path", "split")?;
+        let back = if proxied { Span::ZERO } else { feedback };
+        let shifted = keys.text_is("overlap", "shift")?;
         Ok(Self {
             link,
             forward,
             feedback,
             feedback_delay: keys.optional_span("feedback_delay_ns")?.unwrap_or_default(),
-            back: if proxied {
-                answer
-            } else {
-                feedback.saturating_add(answer)
-            },
+            back: back.saturating_add(answer),
             toward,
             proxied,
-            keeps: proxied || keys.text_or("hold", "sent")? == "acknowledged",
-            in_order: match keys.text_or("in_order", "off")? {
-                "link" => Some(Lane::Link),
-                "flow" => Some(Lane::Flow),
-                _ => None,
-            },
+            keeps: proxied || keys.text_is("hold", "acknowledged")?,
+            in_order: keys.get("in_order")?.and_then(|lane| lane.parse().ok()),
             capacity_packets: capacity(keys, packet_bytes)?,
-            drop_tail: keys.text_or("queue", "drop-tail")? == "drop-tail",
+            drop_tail: keys.get("queue")?.is_none_or(|queue| queue == "drop-tail"),
             flows: keys.number("flows")?,
             run_ends: Time::ZERO.saturating_add(keys.span("run_ends_ns")?),
-            looped: keys.text_or("looped", "off")? == "on",
+            looped: keys.text_is("looped", "on")?,
             shift: shifted.then(|| keys.span("slot_ns")).transpose()?,
         })
     }
 }
 
-impl ServiceTime {
-    fn of(packet_bytes: u64, rate_bps: u64) -> Result<Self, Finding> {
-        // 2^63 bytes · 8 · 10^9 stays below 2^96.
-        let bits_nanos = u128::from(packet_bytes) * 8 * u128::from(NANOS_PER_SECOND);
-        let span = |nanos: u128| u64::try_from(nanos).ok().and_then(Span::from_nanos);
-        let floor = span(bits_nanos / u128::from(rate_bps));
-        let ceil = span(bits_nanos.div_ceil(u128::from(rate_bps)));
-        let exact = floor.zip(ceil).map(|(floor, ceil)| Self { floor, ceil });
-        exact.ok_or_else(|| {
-            Finding::new(
-                format!("packets of {packet_bytes} B at {rate_bps} bit/s"),
-                "a service time of at most 2^63 - 1 ns",
-            )
-        })
+/// How long the link takes for a packet, rounded down and up.
+fn service_time(packet_bytes: u64, rate_bps: u64) -> Result<[Span; 2], Finding> {
+    // 2^63 bytes · 8 · 10^9 stays below 2^96.
+    let bits_nanos = u128::from(packet_bytes) * 8 * u128::from(NANOS_PER_SECOND);
+    let rate = u128::from(rate_bps);
+    let nanos = [bits_nanos / rate, bits_nanos.div_ceil(rate)];
+    match nanos.map(|nanos| u64::try_from(nanos).ok().and_then(Span::from_nanos)) {
+        [Some(floor), Some(ceil)] => Ok([floor, ceil]),
+        _ => Err(Finding::new(
+            format_args!("packets of {packet_bytes} B at {rate_bps} bit/s"),
+            "a service time of at most 2^63 - 1 ns",
+        )),
     }
 }
 
@@ -266,6 +245,6 @@ fn capacity(keys: Keys<'_>, packet_bytes: u64) -> Result<u64, Finding> {
         Some(packets) => (packets, 1),
         None => (buffer.strip_suffix('B').unwrap_or_default(), packet_bytes),
     };
-    let packets = whole(number.as_bytes()).map(|number| number / unit);
+    let packets = u64::read(number.as_bytes()).map(|number| number / unit);
     packets.ok_or_else(|| keys.unfit("buffer", "a whole number and its unit, pkt or B"))
 }

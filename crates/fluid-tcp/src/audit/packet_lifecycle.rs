@@ -1,48 +1,28 @@
-//! What one row alone can show: rule `story`, the times of rule `form`, and when rule `queue` lets a packet leave.
+//! What one row alone can show: rule `story`, the times of rule `form`, when rule `queue` lets a packet leave, and what
+//! its delay is made of, rule `parts`.
 
 use tmt_core::types::{Span, Time};
 
-use super::finding::Finding;
 use super::head::{Head, Link};
 use super::report::{Rule, RuleTally};
-use super::row::{Row, Service};
+use super::row::{PARTS, Row, Service};
 
-/// All that a row shows on its own, its delay's parts aside.
+/// All that a row shows on its own.
 pub(super) fn check(row: &Row, head: &Head, tally: &mut RuleTally) {
-    check_run_end(row, head.run_ends, tally);
-    check_order(row, head, tally);
+    check_times(row, head, tally);
     check_arrival(row, head, tally);
-    if let (Some(left), Some(service)) = (row.left, row.fate.service()) {
+    if let (Some(left), Some(service)) = (row.left, row.service) {
         check_leaving(row, left, service, head, tally);
     }
+    check_parts(row, head, tally);
 }
 
-/// Nothing in the log lies behind the end of the run.
+/// sent ≤ enqueued ≤ service start ≤ service end < delivered, and nothing in the log behind the end of the run.
 ///
-/// The end of a service may: the run can end while a packet is being sent.
-fn check_run_end(row: &Row, run_ends: Time, tally: &mut RuleTally) {
-    let start = row.fate.service().map(|service| service.start);
-    let times = [
-        ("sent", Some(row.sent)),
-        ("enqueued", row.enqueued),
-        ("service_start", start),
-        ("delivered", row.fate.delivered()),
-        ("acked", row.acked),
-    ];
-    for (name, time) in times {
-        let Some(time) = time else { continue };
-        tally.check(Rule::Form, row.line, time <= run_ends, || {
-            let expected = format!("at most the end of the run, {run_ends}");
-            Finding::new(format!("{name} {time}"), expected)
-        });
-    }
-}
-
-/// sent ≤ enqueued ≤ service start ≤ service end < delivered.
-fn check_order(row: &Row, head: &Head, tally: &mut RuleTally) {
-    let service = row.fate.service();
+/// The end of a service may lie there: the run can end while a packet is being sent.
+fn check_times(row: &Row, head: &Head, tally: &mut RuleTally) {
     // On a coupled link a packet may be whole before the last of its repair units has gone out.
-    let end = service.map(|service| match (head.link, row.fate.delivered()) {
+    let end = row.service.map(|service| match (head.link, row.delivered) {
         (Link::Coupled { .. }, Some(at)) if at > service.start => {
             let before = Time::from_nanos(at.as_nanos() - 1);
             service.end.min(before.unwrap_or(Time::ZERO))
@@ -52,10 +32,18 @@ fn check_order(row: &Row, head: &Head, tally: &mut RuleTally) {
     let times = [
         ("sent", Some(row.sent)),
         ("enqueued", row.enqueued),
-        ("service_start", service.map(|service| service.start)),
+        ("service_start", row.service.map(|service| service.start)),
         ("service_end", end),
-        ("delivered", row.fate.delivered()),
+        ("delivered", row.delivered),
     ];
+    for (name, time) in times.into_iter().chain([("acked", row.acked)]) {
+        if let Some(time) = time.filter(|_| name != "service_end") {
+            let (found, ends) = (format_args!("{name} {time}"), head.run_ends);
+            let expected = format_args!("at most the end of the run, {ends}");
+            let mut form = tally.at(Rule::Form, row.line);
+            form.check(time <= ends, found, expected);
+        }
+    }
     // Decoding takes time on a timeline; a synthetic link of no RTT delivers when the last bit is out.
     let may_coincide = matches!(head.link, Link::Synthetic { .. }) && head.forward == Span::ZERO;
     for pair in times.windows(2) {
@@ -63,12 +51,11 @@ fn check_order(row: &Row, head: &Head, tally: &mut RuleTally) {
             continue;
         };
         let strict = name == "delivered" && !may_coincide;
-        let holds = earlier < later || earlier == later && !strict;
-        tally.check(Rule::Story, row.line, holds, || {
-            let relation = if strict { "after" } else { "not before" };
-            let expected = format!("{relation} {before} {earlier}");
-            Finding::new(format!("{name} {later}"), expected)
-        });
+        let relation = if strict { "after" } else { "not before" };
+        let holds = later > earlier || later == earlier && !strict;
+        let expected = format_args!("{relation} {before} {earlier}");
+        let mut story = tally.at(Rule::Story, row.line);
+        story.check(holds, format_args!("{name} {later}"), expected);
     }
 }
 
@@ -78,13 +65,11 @@ fn check_arrival(row: &Row, head: &Head, tally: &mut RuleTally) {
     if let Some(enqueued) = row.enqueued {
         // One before it was sent is told of elsewhere.
         let holds = enqueued == reaches || enqueued < row.sent;
-        tally.check(Rule::Story, row.line, holds, || {
-            Finding::new(format!("enqueued {enqueued}"), reaches.to_string())
-        });
+        let mut story = tally.at(Rule::Story, row.line);
+        story.check(holds, format_args!("enqueued {enqueued}"), reaches);
     } else {
-        tally.check(Rule::Form, row.line, reaches > row.sent, || {
-            Finding::new("no time in 'enqueued'", reaches.to_string())
-        });
+        let mut form = tally.at(Rule::Form, row.line);
+        form.check(reaches > row.sent, "no time in 'enqueued'", reaches);
     }
 }
 
@@ -95,19 +80,57 @@ fn check_leaving(row: &Row, left: Time, service: Service, head: &Head, tally: &m
         return queue.exactly("left", left, service.end, ", the end of its service");
     }
     // What acknowledges it has gone there and back.
-    let there_and_back = head.forward.saturating_add(head.feedback);
+    let feedback = head.feedback.saturating_add(head.feedback_delay);
     let first = service
         .start
-        .saturating_add(there_and_back.saturating_add(head.feedback_delay));
+        .saturating_add(head.forward.saturating_add(feedback));
     let why = ", when the link can have acknowledged it";
     queue.not_before("left", left, first, why);
-    let at = row.fate.delivered();
-    if let Some(at) = at.filter(|_| head.in_order.is_none() && head.proxied) {
-        let mut known = at.saturating_add(head.feedback);
-        if let Link::Timeline { .. } = head.link {
+    if let Some(at) = row
+        .delivered
+        .filter(|_| head.in_order.is_none() && head.proxied)
+    {
+        let known = at.saturating_add(match head.link {
+            Link::Timeline { .. } => feedback,
             // On a coupled link the delay counts from the unit's sending, decoding or not.
-            known = known.saturating_add(head.feedback_delay);
-        }
+            _ => head.feedback,
+        });
         queue.not_before("left", left, known, ", when its delivery is known");
     }
+}
+
+/// Each part of a delay is the time between two events of the row, and all of them are the delay.
+fn check_parts(row: &Row, head: &Head, tally: &mut RuleTally) {
+    let (Some(parts), Some(enqueued), Some(service), Some(at)) =
+        (row.parts, row.enqueued, row.service, row.delivered)
+    else {
+        return;
+    };
+    // Signed: the times of a log that is wrong may stand in any order.
+    let between = |from: Time, to: Time| i128::from(to.as_nanos()) - i128::from(from.as_nanos());
+    let forward = i128::from(head.forward.as_nanos());
+    let mut serialised = between(service.start, service.end);
+    if let Link::Coupled { .. } = head.link {
+        // It may be whole before the last of its repair units has gone out.
+        serialised = serialised.min(between(service.start, at) - forward);
+    }
+    let expected = [
+        between(row.sent, enqueued) + forward,
+        between(enqueued, service.start),
+        serialised,
+        between(service.start, at) - serialised - forward,
+    ];
+    let mut rule = tally.at(Rule::Parts, row.line);
+    let nanos = parts.map(|part| i128::from(part.as_nanos()));
+    for (index, name) in PARTS.into_iter().enumerate() {
+        let (found, expected) = (format_args!("{name} {}", parts[index]), expected[index]);
+        rule.check(
+            nanos[index] == expected,
+            found,
+            format_args!("{expected} ns"),
+        );
+    }
+    let (sum, delay): (i128, _) = (nanos.iter().sum(), between(row.sent, at));
+    let found = format_args!("parts of {sum} ns together");
+    rule.check(sum == delay, found, format_args!("the delay, {delay} ns"));
 }

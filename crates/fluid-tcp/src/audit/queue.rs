@@ -9,17 +9,9 @@ use std::collections::{BTreeMap, BinaryHeap};
 
 use tmt_core::types::Time;
 
-use super::finding::Finding;
+use super::head::Head;
 use super::report::{Rule, RuleTally};
 use super::row::{Fate, Row};
-
-/// How a packet fares at the queue.
-#[derive(Debug, Clone, Copy)]
-enum Arrival {
-    Dropped,
-    /// Let in; it leaves at this time, or stays for the rest of the run.
-    Accepted(Option<Time>),
-}
 
 /// The queue, replayed.
 #[derive(Debug, Default)]
@@ -28,11 +20,11 @@ pub(super) struct Queue {
     capacity: u64,
     /// Whether it drops only when it is full.
     drop_tail: bool,
-    /// Rows whose turn has not come, by (enqueued, line).
-    ahead: BTreeMap<(Time, u64), Arrival>,
+    /// Rows whose turn has not come, by (enqueued, line): whether it drops them, or when they leave, if they do.
+    pub(super) ahead: BTreeMap<(Time, u64), (bool, Option<Time>)>,
     now: Time,
     /// When those inside leave, after now.
-    inside: BinaryHeap<Reverse<Time>>,
+    pub(super) inside: BinaryHeap<Reverse<Time>>,
     staying: u64,
     /// Those who leave now.
     leaving: u64,
@@ -41,92 +33,73 @@ pub(super) struct Queue {
 }
 
 impl Queue {
-    pub(super) fn new(capacity: u64, drop_tail: bool) -> Self {
+    pub(super) fn new(head: &Head) -> Self {
         Self {
-            capacity,
-            drop_tail,
+            capacity: head.capacity_packets,
+            drop_tail: head.drop_tail,
             ..Self::default()
         }
     }
 
     /// Takes the log's next row; `sent` is the latest of the log, before which nothing comes any more.
     pub(super) fn on_row(&mut self, row: &Row, sent: Time, tally: &mut RuleTally) {
-        let arrival = match row.fate {
-            Fate::DroppedAtQueue => Some(Arrival::Dropped),
-            Fate::Duplicate => None,
-            _ => Some(Arrival::Accepted(row.left)),
-        };
-        if let Some((at, arrival)) = row.enqueued.zip(arrival) {
+        if let Some(at) = row.enqueued.filter(|_| row.fate != Fate::Duplicate) {
+            let arrival = (row.fate == Fate::Queue, row.left);
             self.ahead.insert((at, row.line), arrival);
         }
-        while let Some(first) = self.ahead.first_entry()
-            && first.key().0 < sent
-        {
-            let ((at, line), arrival) = first.remove_entry();
-            self.on_arrival(at, line, arrival, tally);
-        }
+        self.replay(Some(sent), tally);
     }
 
     /// Replays what is left when the log has ended.
     pub(super) fn finish(mut self, tally: &mut RuleTally) {
-        while let Some(((at, line), arrival)) = self.ahead.pop_first() {
-            self.on_arrival(at, line, arrival, tally);
-        }
+        self.replay(None, tally);
         self.judge_drops(tally);
     }
 
-    /// Packets kept.
-    #[cfg(test)]
-    pub(super) fn held(&self) -> usize {
-        self.ahead.len() + self.inside.len()
-    }
-
-    fn on_arrival(&mut self, at: Time, line: u64, arrival: Arrival, tally: &mut RuleTally) {
-        if at > self.now {
-            self.judge_drops(tally);
-            self.now = at;
-            self.leaving = 0;
-            while self
-                .inside
-                .peek()
-                .is_some_and(|&Reverse(leaves)| leaves <= at)
-            {
-                let leaves = self.inside.pop();
-                self.leaving += u64::from(leaves == Some(Reverse(at)));
-            }
-        }
-        match arrival {
-            Arrival::Dropped => self.dropped.push(line),
-            Arrival::Accepted(leaves) => {
-                match leaves {
-                    None => self.staying += 1,
-                    Some(leaves) if leaves <= self.now => self.leaving += 1,
-                    Some(leaves) => self.inside.push(Reverse(leaves)),
+    /// Replays the arrivals before a time, or all.
+    fn replay(&mut self, before: Option<Time>, tally: &mut RuleTally) {
+        while let Some(first) = self.ahead.first_entry()
+            && before.is_none_or(|time| first.key().0 < time)
+        {
+            let ((at, line), (is_dropped, leaves)) = first.remove_entry();
+            if at > self.now {
+                self.judge_drops(tally);
+                self.now = at;
+                self.leaving = 0;
+                while let Some(&Reverse(leaves)) = self.inside.peek()
+                    && leaves <= at
+                {
+                    self.inside.pop();
+                    self.leaving += u64::from(leaves == at);
                 }
-                let occupied = self.occupied();
-                tally.check(Rule::Queue, line, occupied <= self.capacity, || {
-                    let found = format!(
-                        "{occupied} packets in the queue at {}, this one included",
-                        self.now
-                    );
-                    Finding::new(found, format!("at most {}", self.capacity))
-                });
             }
+            match leaves {
+                _ if is_dropped => {
+                    self.dropped.push(line);
+                    continue;
+                }
+                None => self.staying += 1,
+                Some(leaves) if leaves <= self.now => self.leaving += 1,
+                Some(leaves) => self.inside.push(Reverse(leaves)),
+            }
+            let (capacity, occupied) = (self.capacity, self.occupied());
+            let now = self.now;
+            let found = format_args!("{occupied} packets in the queue at {now}, this one included");
+            let expected = format_args!("at most {capacity}");
+            let mut queue = tally.at(Rule::Queue, line);
+            queue.check(occupied <= capacity, found, expected);
         }
     }
 
     /// Judges the drops of an instant that is over.
     fn judge_drops(&mut self, tally: &mut RuleTally) {
+        let (now, capacity) = (self.now, self.capacity);
         let occupied = self.occupied() + self.leaving;
+        let holds = !self.drop_tail || occupied >= capacity;
         for line in self.dropped.drain(..) {
-            let holds = !self.drop_tail || occupied >= self.capacity;
-            tally.check(Rule::Queue, line, holds, || {
-                let found = format!(
-                    "a drop at {} with {occupied} packets in the queue",
-                    self.now
-                );
-                Finding::new(found, format!("drops only when it holds {}", self.capacity))
-            });
+            let found = format_args!("a drop at {now} with {occupied} packets in the queue");
+            let expected = format_args!("drops only when it holds {capacity}");
+            tally.at(Rule::Queue, line).check(holds, found, expected);
         }
     }
 

@@ -5,7 +5,7 @@ use std::io::{self, Read};
 use csv::{ByteRecord, Reader, ReaderBuilder, Terminator};
 use tmt_core::types::Metadata;
 
-use super::fields::{self, Columns, Fields, joined, whole};
+use super::fields::{Field, Fields, joined};
 use super::finding::{Finding, shown};
 use super::head;
 use super::report::{Log, Place, Rule, RuleTally};
@@ -14,14 +14,13 @@ use super::report::{Log, Place, Rule, RuleTally};
 pub(super) struct LogReader<R> {
     csv: Reader<R>,
     record: ByteRecord,
-    log: Log,
-    /// Number of the line read last, from 1; 0 before the first.
-    line: u64,
+    /// The line read last, from 1; 0 before the first.
+    pub(super) place: Place,
     /// The columns of its rows; none where there is no header that can be used.
-    columns: Columns,
+    columns: Vec<&'static str>,
     rows: u64,
     /// Whether the end line has been read.
-    ended: bool,
+    pub(super) ended: bool,
 }
 
 impl<R: Read> LogReader<R> {
@@ -37,69 +36,68 @@ impl<R: Read> LogReader<R> {
         Self {
             csv,
             record: ByteRecord::new(),
-            log,
-            line: 0,
-            columns: &[],
+            place: Place { log, line: 0 },
+            columns: Vec::new(),
             rows: 0,
             ended: false,
         }
     }
 
-    /// Reads the head and the header; `None` for an empty log.
-    pub(super) fn head(
+    /// Reads the head and the header, which is the whole one but for one of the tails that may be lacking.
+    ///
+    /// `None` where the head is nothing that `of` can use, or there is no such header.
+    pub(super) fn head<H>(
         &mut self,
-        accepted: &[Columns],
+        (header, tails): (&'static str, [&str; 3]),
         tally: &mut RuleTally,
-    ) -> io::Result<Option<Metadata>> {
+        of: impl FnOnce(&Metadata) -> Result<H, Finding>,
+    ) -> io::Result<Option<H>> {
         let mut metadata = Metadata::new();
         while self.advance()? {
+            let mut form = tally.at(Rule::Form, self.place);
             let Some(text) = self.comment() else {
-                let columns = fields::header(&self.record, accepted);
-                let columns = tally.take(Rule::Form, self.place(), columns);
-                self.columns = columns.unwrap_or_default();
-                return Ok(Some(metadata));
+                let line = joined(&self.record);
+                let mut accepted = tails.iter().filter_map(|tail| header.strip_suffix(tail));
+                let columns = accepted.find(|columns| columns.as_bytes() == line);
+                let expected = format_args!("the header '{header}'");
+                form.check(columns.is_some(), shown(&line), expected);
+                self.columns = columns.map_or(Vec::new(), |names| names.split(',').collect());
+                let head = form.take(of(&metadata));
+                return Ok(head.filter(|_| columns.is_some()));
             };
-            let entry = head::entry(&text, &metadata);
-            if let Some((key, value)) = tally.take(Rule::Form, self.place(), entry) {
+            if let Some((key, value)) = form.take(head::entry(&text, &metadata)) {
                 metadata.push(key, value);
             }
         }
-        let empty = self.line == 0;
-        tally.check(Rule::Form, self.place(), false, || {
-            if empty {
-                return Finding::new("an empty log", "a head, a header and rows");
-            }
+        let mut form = tally.at(Rule::Form, self.place);
+        if self.place.line == 0 {
+            form.check(false, "an empty log", "a head, a header and rows");
+        } else {
             let found = "the end of the log behind its head: the log is cut";
-            Finding::new(found, "a header and rows")
-        });
-        Ok((!empty).then_some(metadata))
-    }
-
-    /// Whether its header can be used.
-    pub(super) fn has_columns(&self) -> bool {
-        !self.columns.is_empty()
+            form.check(false, found, "a header and rows");
+            // Of a head alone it is still said what it lacks.
+            form.take(of(&metadata));
+        }
+        Ok(None)
     }
 
     /// Goes on to the next row; behind the header the only comment is the end line. `false` when there is none left.
     pub(super) fn next_row(&mut self, tally: &mut RuleTally) -> io::Result<bool> {
         while self.advance()? {
-            let rows = self.rows;
+            let mut form = tally.at(Rule::Form, self.place);
             let Some(text) = self.comment() else {
                 self.rows += 1;
                 if self.ended {
-                    tally.check(Rule::Form, self.place(), false, || {
-                        Finding::new("a row", "nothing behind the end line")
-                    });
+                    form.check(false, "a row", "nothing behind the end line");
                 }
                 return Ok(true);
             };
+            let rows = self.rows;
             let end = text.strip_prefix(" end: rows=");
-            let told = end.and_then(|rows| whole(rows.as_bytes()));
-            let holds = !self.ended && told == Some(rows);
-            tally.check(Rule::Form, self.place(), holds, || {
-                let found = shown(format!("#{text}").as_bytes());
-                Finding::new(found, format!("'# end: rows={rows}' once"))
-            });
+            let told = end.and_then(|rows| u64::read(rows.as_bytes()));
+            let found = shown(format!("#{text}").as_bytes());
+            let expected = format_args!("'# end: rows={rows}' once");
+            form.check(!self.ended && told == Some(rows), found, expected);
             self.ended |= told.is_some();
         }
         Ok(false)
@@ -107,31 +105,16 @@ impl<R: Read> LogReader<R> {
 
     /// The row that was read last.
     pub(super) fn fields(&self) -> Result<Fields<'_>, Finding> {
-        Fields::new(&self.record, self.columns)
-    }
-
-    /// The line read last.
-    pub(super) fn place(&self) -> Place {
-        Place {
-            log: self.log,
-            line: self.line,
-        }
-    }
-
-    /// Whether the end line has been read.
-    pub(super) fn has_ended(&self) -> bool {
-        self.ended
+        Fields::new(&self.record, &self.columns)
     }
 
     /// The log must not stop before its end line.
     pub(super) fn check_end(&self, tally: &mut RuleTally) {
-        tally.check(Rule::Form, self.place(), self.ended, || {
-            let found = format!(
-                "the end of the log after {} rows: the log is cut",
-                self.rows
-            );
-            Finding::new(found, "more rows or the line '# end: rows=N'")
-        });
+        let rows = self.rows;
+        let found = format_args!("the end of the log after {rows} rows: the log is cut");
+        let expected = "more rows or the line '# end: rows=N'";
+        let mut form = tally.at(Rule::Form, self.place);
+        form.check(self.ended, found, expected);
     }
 
     /// Reads the next line; `false` when there is none left.
@@ -144,7 +127,7 @@ impl<R: Read> LogReader<R> {
         })?;
         if read {
             // Blank lines in front were passed over, so the line is the one before the next.
-            self.line = starts.max(self.csv.position().line() - 1);
+            self.place.line = starts.max(self.csv.position().line() - 1);
         }
         Ok(read)
     }

@@ -3,6 +3,7 @@
 use std::fmt::Display;
 
 use serde::Serialize;
+use strum::{EnumIter, EnumMessage, IntoEnumIterator, IntoStaticStr};
 use tmt_core::types::Time;
 
 use super::finding::Finding;
@@ -36,31 +37,31 @@ impl From<u64> for Place {
     }
 }
 
-macro_rules! rules {
-    ($($rule:ident, $name:literal, $description:literal;)*) => {
-        /// The rules a packet log must obey.
-        #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-        pub(super) enum Rule {
-            $($rule),*
-        }
-
-        /// Each rule's name and description, in the order of declaration.
-        const RULES: &[(&str, &str)] = &[$(($name, $description)),*];
-    };
-}
-
-// The last is judged only beside a slot log.
-rules! {
-    Form, "form", "the log is whole, every field reads, and fields, fate and run end agree";
-    Story, "story", "every copy is sent, enqueued, served and delivered in this order of time";
-    Causality, "causality", "packets and copies are numbered as sent, and nothing acknowledged is sent again";
-    Early, "early", "service and delivery happen when the link allows, not earlier and not later";
-    Slots, "slots", "no LLDU or service carries two packets, and each packet gets its full number";
-    Fifo, "fifo", "packets are served in the order in which they were enqueued, and delivered in it where the head says so";
-    Queue, "queue", "the queue never exceeds its limit, and drops a packet only when it is full";
-    Acked, "acked", "only what was received is acknowledged, in order, and not before the ACK could be back";
-    Parts, "parts", "the parts of every delay are those that the row's times tell, and add up to it";
-    Repeats, "repeats", "repeats go out when they are ready and before anything new, attempt by attempt";
+/// The rules a packet log must obey, the last of them only beside a slot log. Each is named and described in reports
+/// by its name and documentation here.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, EnumIter, EnumMessage, IntoStaticStr)]
+#[strum(serialize_all = "lowercase")]
+pub(super) enum Rule {
+    /// the log is whole, every field reads, and fields, fate and run end agree
+    Form,
+    /// every copy is sent, enqueued, served and delivered in this order of time
+    Story,
+    /// packets and copies are numbered as sent, and nothing acknowledged is sent again
+    Causality,
+    /// service and delivery happen when the link allows, not earlier and not later
+    Early,
+    /// no LLDU or service carries two packets, and each packet gets its full number
+    Slots,
+    /// packets are served in the order in which they were enqueued, and delivered in it where the head says so
+    Fifo,
+    /// the queue never exceeds its limit, and drops a packet only when it is full
+    Queue,
+    /// only what was received is acknowledged, in order, and not before the ACK could be back
+    Acked,
+    /// the parts of every delay are those that the row's times tell, and add up to it
+    Parts,
+    /// repeats go out when they are ready and before anything new, attempt by attempt
+    Repeats,
 }
 
 /// One thing that broke a rule.
@@ -77,7 +78,7 @@ pub struct Violation {
 }
 
 /// How one rule fared.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
 pub struct RuleReport {
     /// Short name, such as `fifo`.
     pub rule: &'static str,
@@ -110,112 +111,85 @@ impl AuditReport {
 
 /// Counts the checks of each rule and keeps what broke it while the audit goes on.
 #[derive(Debug)]
-pub(super) struct RuleTally {
-    rules: Vec<RuleReport>,
-}
+pub(super) struct RuleTally(Vec<RuleReport>);
 
-/// The checks of one rule on one line.
+/// The checks of one rule on one line; words are made only where a check fails.
 pub(super) struct Checks<'a> {
     report: &'a mut RuleReport,
     place: Place,
 }
 
 impl Checks<'_> {
-    /// Counts one check; the words are made only where it failed.
-    pub(super) fn check(&mut self, holds: bool, finding: impl FnOnce() -> Finding) -> bool {
-        let report = &mut *self.report;
-        report.checks += 1;
-        if !holds {
-            report.violations_total += 1;
-            if report.violations.len() < VIOLATIONS_SHOWN {
-                let Finding { found, expected } = finding();
-                let Place { log, line } = self.place;
-                report.violations.push(Violation {
-                    log,
-                    line,
-                    found,
-                    expected,
+    pub(super) fn check(&mut self, holds: bool, found: impl Display, expected: impl Display) {
+        self.refuse(found, (!holds).then_some(expected));
+    }
+
+    /// One check, which failed where there is something `expected` instead of what was found.
+    pub(super) fn refuse(&mut self, found: impl Display, expected: Option<impl Display>) {
+        self.take(expected.map_or(Ok(()), |expected| Err(Finding::new(found, expected))));
+    }
+
+    /// One check that yields a value, or the words why it does not.
+    pub(super) fn take<V>(&mut self, outcome: Result<V, Finding>) -> Option<V> {
+        self.report.checks += 1;
+        if let Err(Finding { found, expected }) = &outcome {
+            self.report.violations_total += 1;
+            if self.report.violations.len() < VIOLATIONS_SHOWN {
+                self.report.violations.push(Violation {
+                    log: self.place.log,
+                    line: self.place.line,
+                    found: found.clone(),
+                    expected: expected.clone(),
                 });
             }
         }
-        holds
+        outcome.ok()
     }
 
     /// A time of the row is the one `expected`; `why` follows that in words.
     pub(super) fn exactly(&mut self, name: &str, found: Time, expected: Time, why: impl Display) {
-        self.check(found == expected, || {
-            Finding::new(format!("{name} {found}"), format!("{expected}{why}"))
-        });
+        let holds = found == expected;
+        self.check(
+            holds,
+            format_args!("{name} {found}"),
+            format_args!("{expected}{why}"),
+        );
     }
 
     /// A time of the row is not before `least`; `why` follows that in words.
     pub(super) fn not_before(&mut self, name: &str, found: Time, least: Time, why: impl Display) {
-        self.check(found >= least, || {
-            let expected = format!("not before {least}{why}");
-            Finding::new(format!("{name} {found}"), expected)
-        });
+        let expected = format_args!("not before {least}{why}");
+        self.check(found >= least, format_args!("{name} {found}"), expected);
     }
 }
 
 impl RuleTally {
     /// For an audit with a slot log, or without.
     pub(super) fn new(slots: bool) -> Self {
-        let count = RULES.len() - usize::from(!slots);
-        let blank = |&(rule, description): &(&'static str, &'static str)| RuleReport {
-            rule,
-            description,
-            checks: 0,
-            violations_total: 0,
-            violations: Vec::new(),
+        let rules = Rule::iter().filter(|rule| slots || *rule != Rule::Repeats);
+        let blank = |rule: Rule| RuleReport {
+            rule: rule.into(),
+            description: rule.get_documentation().unwrap_or_default(),
+            ..RuleReport::default()
         };
-        Self {
-            rules: RULES[..count].iter().map(blank).collect(),
-        }
+        Self(rules.map(blank).collect())
     }
 
     /// A rule on a line, to check one thing or more.
     pub(super) fn at(&mut self, rule: Rule, place: impl Into<Place>) -> Checks<'_> {
         Checks {
-            report: &mut self.rules[rule as usize],
+            report: &mut self.0[rule as usize],
             place: place.into(),
         }
     }
 
-    /// Counts one check of `rule` on a line; the words are made only where it failed.
-    pub(super) fn check(
-        &mut self,
-        rule: Rule,
-        place: impl Into<Place>,
-        holds: bool,
-        finding: impl FnOnce() -> Finding,
-    ) -> bool {
-        self.at(rule, place).check(holds, finding)
-    }
-
-    /// Counts one check that yields a value, or the words why it does not.
-    pub(super) fn take<V>(
-        &mut self,
-        rule: Rule,
-        place: impl Into<Place>,
-        outcome: Result<V, Finding>,
-    ) -> Option<V> {
-        let (value, finding) = match outcome {
-            Ok(value) => (Some(value), Finding::default()),
-            Err(finding) => (None, finding),
-        };
-        self.check(rule, place, value.is_some(), || finding);
-        value
-    }
-
     pub(super) fn into_report(mut self, totals: Totals) -> AuditReport {
-        for rule in &mut self.rules {
+        for rule in &mut self.0 {
             // Some rules judge a row only when later ones have been read.
             rule.violations
                 .sort_by_key(|violation| (violation.log, violation.line));
         }
-        AuditReport {
-            rules: self.rules,
-            totals,
-        }
+        let rules = self.0;
+        AuditReport { rules, totals }
     }
 }

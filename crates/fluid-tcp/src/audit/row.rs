@@ -1,37 +1,31 @@
 //! One row of the log: text to a copy whose fate and fields agree, so that no rule asks again.
 
+use strum::EnumString;
 use tmt_core::types::{Span, Time};
 
-use super::fields::{Columns, Fields};
+use super::fields::{Field, Fields};
 use super::finding::{Finding, shown};
 
-const COLUMNS: Columns = &[
-    "flow",
-    "packet",
-    "copy",
-    "sent",
-    "enqueued",
-    "service_start",
-    "service_end",
-    "first_lldu",
-    "last_lldu",
-    "delivered",
-    "fate",
-    "acked",
+/// The header: all columns, and the tails that a log may lack. Without the time at which packets left the gateway's
+/// buffer they do with their last unit; without what delays are made of, nothing is said of that.
+pub(super) const HEADER: (&str, [&str; 3]) = (
+    "flow,packet,copy,sent,enqueued,service_start,service_end,first_lldu,last_lldu,delivered,fate,acked,\
+     delay_propagation,delay_queue,delay_serialisation,delay_wait,left",
+    [
+        "",
+        ",left",
+        ",delay_propagation,delay_queue,delay_serialisation,delay_wait,left",
+    ],
+);
+
+/// The columns of a copy's service, and what its delay is made of.
+const SERVICE: [&str; 4] = ["service_start", "service_end", "first_lldu", "last_lldu"];
+pub(super) const PARTS: [&str; 4] = [
     "delay_propagation",
     "delay_queue",
     "delay_serialisation",
     "delay_wait",
-    "left",
 ];
-
-/// The columns of a copy's service, and what its delay is made of.
-const SERVICE: Columns = COLUMNS.split_at(5).1.split_at(4).0;
-pub(super) const PARTS: Columns = COLUMNS.split_at(12).1.split_at(4).0;
-
-/// The headers accepted: all columns; without the time at which packets left the gateway's buffer, which they then do
-/// with their last unit; and without what delays are made of.
-pub(super) const HEADERS: [Columns; 3] = [COLUMNS, COLUMNS.split_at(16).0, COLUMNS.split_at(12).0];
 
 /// One transmitted copy of a packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -45,6 +39,10 @@ pub(super) struct Row {
     pub(super) sent: Time,
     /// When it reached the gateway; none where the run ended first.
     pub(super) enqueued: Option<Time>,
+    /// What the link did: for all that were delivered or lost on it, and none of those that it never had.
+    pub(super) service: Option<Service>,
+    /// When the receiver had it, for all that were delivered and no others.
+    pub(super) delivered: Option<Time>,
     pub(super) fate: Fate,
     /// When the gateway's buffer let it go.
     pub(super) left: Option<Time>,
@@ -55,22 +53,18 @@ pub(super) struct Row {
 }
 
 /// What became of a copy.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, EnumString)]
+#[strum(serialize_all = "lowercase")]
 pub(super) enum Fate {
-    Delivered {
-        service: Service,
-        at: Time,
-    },
-    DroppedAtQueue,
+    Delivered,
+    /// Dropped at the queue.
+    Queue,
     /// A proxy had it already.
     Duplicate,
-    LostOnLink {
-        service: Service,
-    },
+    /// Lost on the link.
+    Link,
     /// The run ended first.
-    Open {
-        service: Option<Service>,
-    },
+    Open,
 }
 
 /// The link's work on one copy.
@@ -83,94 +77,72 @@ pub(super) struct Service {
     pub(super) last: u64,
 }
 
+impl Field for Fate {
+    const FORM: &'static str = "delivered, queue, duplicate, link or open";
+
+    fn read(text: &[u8]) -> Option<Self> {
+        std::str::from_utf8(text).ok()?.parse().ok()
+    }
+}
+
 impl Fate {
-    pub(super) const fn service(&self) -> Option<Service> {
-        match *self {
-            Self::Delivered { service, .. } | Self::LostOnLink { service } => Some(service),
-            Self::DroppedAtQueue | Self::Duplicate => None,
-            Self::Open { service } => service,
-        }
-    }
-
-    pub(super) const fn delivered(&self) -> Option<Time> {
-        match *self {
-            Self::Delivered { at, .. } => Some(at),
-            _ => None,
-        }
-    }
-
     /// Whether the gateway took it in, given that it came there.
-    pub(super) const fn is_taken(&self) -> bool {
-        !matches!(self, Self::DroppedAtQueue | Self::Duplicate)
+    pub(super) const fn is_taken(self) -> bool {
+        !matches!(self, Self::Queue | Self::Duplicate)
     }
 
-    fn parse(
-        fields: Fields<'_>,
-        service: Option<Service>,
-        delivered: Option<Time>,
-    ) -> Result<Self, Finding> {
-        match (fields.text("fate"), service, delivered) {
-            (b"delivered", Some(service), Some(at)) => Ok(Self::Delivered { service, at }),
-            (b"queue", None, None) => Ok(Self::DroppedAtQueue),
-            (b"duplicate", None, None) => Ok(Self::Duplicate),
-            (b"link", Some(service), None) => Ok(Self::LostOnLink { service }),
-            (b"open", service, None) => Ok(Self::Open { service }),
-            (word @ (b"delivered" | b"queue" | b"duplicate" | b"link" | b"open"), ..) => {
-                let words = |present| if present { "with" } else { "without" };
-                let found = format!(
-                    "fate {} {} service and {} delivery",
-                    shown(word),
-                    words(service.is_some()),
-                    words(delivered.is_some())
-                );
-                Err(Finding::new(
-                    found,
-                    "delivered with both, queue and duplicate with none, link with service, open without delivery",
-                ))
-            }
-            _ => Err(fields.unfit("fate", "delivered, queue, duplicate, link or open")),
-        }
+    /// Whether it goes with a service or none, and with a delivery or none.
+    fn check(self, text: &str, served: bool, delivered: bool) -> Result<(), Finding> {
+        let fits = match self {
+            Self::Delivered => served && delivered,
+            Self::Queue | Self::Duplicate => !served && !delivered,
+            Self::Link => served && !delivered,
+            Self::Open => !delivered,
+        };
+        let [service, delivery] = [served, delivered].map(|is| if is { "with" } else { "without" });
+        let found = format_args!("fate {text} {service} service and {delivery} delivery");
+        let expected = "delivered with both, queue and duplicate with none, link with service, open without delivery";
+        fits.then_some(())
+            .ok_or_else(|| Finding::new(found, expected))
     }
 }
 
 impl Row {
     /// Reads a row; flows are below `flows`.
     pub(super) fn parse(fields: Fields<'_>, line: u64, flows: u64) -> Result<Self, Finding> {
-        let (flow, copy) = (fields.whole("flow")?, fields.whole("copy")?);
-        if flow >= flows {
-            let expected = format!("one of the {flows} flows, counted from 0");
-            return Err(fields.unfit("flow", expected));
-        }
-        if copy == 0 {
-            return Err(fields.unfit("copy", "copies counted from 1"));
-        }
+        let (flow, copy) = (fields.get("flow")?, fields.get("copy")?);
+        let expected = format_args!("one of the {flows} flows, counted from 0");
+        fields.ensure(flow < flows, "flow", expected)?;
+        fields.ensure(copy > 0, "copy", "copies counted from 1")?;
         let served = SERVICE.iter().any(|column| !fields.text(column).is_empty());
         let service = served.then(|| Service::parse(fields)).transpose()?;
-        let delivered = fields.optional_time("delivered")?;
-        let fate = Fate::parse(fields, service, delivered)?;
-        let enqueued = fields.optional_time("enqueued")?;
-        if enqueued.is_none() && fate != (Fate::Open { service: None }) {
-            return Err(fields.unfit("enqueued", "a time, as the copy was at the gateway"));
-        }
-        let left = if fields.has("left") {
-            fields.optional_time("left")?
-        } else {
-            service.map(|service| service.end)
+        let delivered: Option<Time> = fields.get("delivered")?;
+        let fate: Fate = fields.get("fate")?;
+        let word = shown(fields.text("fate"));
+        fate.check(&word, served, delivered.is_some())?;
+        let enqueued: Option<Time> = fields.get("enqueued")?;
+        let away = fate == Fate::Open && !served;
+        let expected = "a time, as the copy was at the gateway";
+        fields.ensure(enqueued.is_some() || away, "enqueued", expected)?;
+        let left = match service {
+            Some(service) if !fields.has("left") => Some(service.end),
+            _ => fields.get("left")?,
         };
-        if left.is_some() && service.is_none() {
-            return Err(fields.unfit("left", "nothing without a service"));
-        }
+        let expected = "nothing without a service";
+        fields.ensure(left.is_none() || served, "left", expected)?;
         Ok(Self {
             line,
             flow,
-            packet: fields.whole("packet")?,
+            packet: fields.get("packet")?,
             copy,
-            sent: fields.time("sent")?,
+            sent: fields.get("sent")?,
             enqueued,
+            service,
+            delivered,
             fate,
             left,
-            acked: fields.optional_time("acked")?,
-            parts: parts(fields, delivered)?,
+            acked: fields.get("acked")?,
+            parts: parts(fields, delivered.is_some())?,
         })
     }
 }
@@ -178,29 +150,24 @@ impl Row {
 impl Service {
     fn parse(fields: Fields<'_>) -> Result<Self, Finding> {
         Ok(Self {
-            start: fields.time("service_start")?,
-            end: fields.time("service_end")?,
-            first: fields.whole("first_lldu")?,
-            last: fields.whole("last_lldu")?,
+            start: fields.get(SERVICE[0])?,
+            end: fields.get(SERVICE[1])?,
+            first: fields.get(SERVICE[2])?,
+            last: fields.get(SERVICE[3])?,
         })
     }
 }
 
 /// The parts of the delay, which stand where there was a delivery and nowhere else.
-fn parts(fields: Fields<'_>, delivered: Option<Time>) -> Result<Option<[Span; 4]>, Finding> {
-    if delivered.is_none() {
-        let strange = PARTS.iter().find(|column| !fields.text(column).is_empty());
-        return match strange {
-            Some(column) => Err(fields.unfit(column, "nothing without a delivery")),
-            None => Ok(None),
-        };
-    }
-    if !fields.has(PARTS[0]) {
-        return Ok(None);
-    }
+fn parts(fields: Fields<'_>, delivered: bool) -> Result<Option<[Span; 4]>, Finding> {
     let mut parts = [Span::ZERO; 4];
     for (part, column) in parts.iter_mut().zip(PARTS) {
-        *part = fields.time(column)?.since(Time::ZERO);
+        if delivered && fields.has(column) {
+            *part = fields.get::<Time>(column)?.since(Time::ZERO);
+        } else {
+            let empty = fields.text(column).is_empty();
+            fields.ensure(empty, column, "nothing without a delivery")?;
+        }
     }
-    Ok(Some(parts))
+    Ok((delivered && fields.has(PARTS[0])).then_some(parts))
 }

@@ -1,37 +1,28 @@
 //! The link in the order in which it served packets: rules `fifo`, `slots` and `early`. What the
-//! last two ask of each kind of link is in a file of its own.
+//! last two ask of a timeline is in a file of its own.
 //!
 //! For hackers: rows come in order of sending. No packet is served before it is sent, so a row has
 //! its turn when one sent after its service began has been read.
 
-mod on_coupled;
-mod on_synthetic;
 mod on_timeline;
 
 use std::collections::BTreeMap;
 use tmt_core::types::{Span, Time};
 
-use super::finding::Finding;
 use super::head::{Head, Lane, Link};
 use super::report::{Rule, RuleTally};
 use super::row::{Fate, Row, Service};
 use super::timeline::Cursor;
 
-/// A copy that reached the queue; the first to do so is the least.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-struct Arrived {
-    enqueued: Time,
-    line: u64,
-    flow: u64,
-}
+/// When a copy reached the queue, its line and flow; the first to do so is the least.
+type Arrived = (Time, u64, u64);
 
 /// A copy that was served.
 #[derive(Debug, Clone, Copy)]
-struct Served {
-    arrived: Arrived,
-    line: u64,
+pub(super) struct Served {
+    row: Row,
+    enqueued: Time,
     service: Service,
-    fate: Fate,
 }
 
 /// The link, replayed.
@@ -39,7 +30,7 @@ pub(super) struct Server<'t> {
     head: Head,
     timeline: Option<Cursor<'t>>,
     /// Rows whose turn has not come, by (service start, first LLDU, line).
-    ahead: BTreeMap<(Time, u64, u64), Served>,
+    pub(super) ahead: BTreeMap<(Time, u64, u64), Served>,
     /// The service before.
     previous: Option<Service>,
     /// Services so far.
@@ -49,7 +40,7 @@ pub(super) struct Server<'t> {
     /// Latest time at which a served packet was enqueued.
     enqueued: Time,
     /// The latest line of each flow among those enqueued and served at that time.
-    tied: BTreeMap<u64, u64>,
+    pub(super) tied: BTreeMap<u64, u64>,
     /// The first of those that waited for their service until the run ended.
     waiting: Option<Arrived>,
     /// Lines of those served and left open, and when they would have arrived.
@@ -81,33 +72,25 @@ impl<'t> Server<'t> {
     /// Takes the log's next row; `sent` is the latest of the log, before which no service begins any more.
     pub(super) fn on_row(
         &mut self,
-        row: &Row,
+        row: Row,
         sent: Time,
         tally: &mut RuleTally,
     ) -> tmt_core::Result<()> {
-        let &Row {
-            line, flow, fate, ..
-        } = row;
         let Some(enqueued) = row.enqueued else {
             let reaches = row.sent.saturating_add(self.head.toward);
-            self.open.push((line, reaches));
+            self.open.push((row.line, reaches));
             return Ok(());
         };
-        let arrived = Arrived {
-            enqueued,
-            line,
-            flow,
-        };
-        if let Some(service) = fate.service() {
+        if let Some(service) = row.service {
+            let turn = (service.start, service.first, row.line);
             let served = Served {
-                arrived,
-                line,
+                row,
+                enqueued,
                 service,
-                fate,
             };
-            let turn = (service.start, service.first, line);
             self.ahead.insert(turn, served);
-        } else if matches!(fate, Fate::Open { .. }) {
+        } else if row.fate == Fate::Open {
+            let arrived = (enqueued, row.line, row.flow);
             self.waiting = Some(self.waiting.map_or(arrived, |first| first.min(arrived)));
         }
         while let Some(first) = self.ahead.first_entry()
@@ -126,40 +109,27 @@ impl<'t> Server<'t> {
         while let Some((_, served)) = self.ahead.pop_first() {
             self.on_service(&served, tally)?;
         }
-        self.check_open(latest, tally);
+        // What is left open cannot have been settled before the last event.
+        let found = format_args!("open, though the run went on until {latest}");
+        for &(line, arrives) in &self.open {
+            let expected = format_args!("a fate by {arrives}");
+            let mut early = tally.at(Rule::Early, line);
+            early.check(arrives >= latest, found, expected);
+        }
         self.check_waiting(latest, tally)
-    }
-
-    /// Packets kept.
-    #[cfg(test)]
-    pub(super) fn held(&self) -> usize {
-        self.ahead.len() + self.tied.len()
     }
 
     fn on_service(&mut self, served: &Served, tally: &mut RuleTally) -> tmt_core::Result<()> {
         self.check_fifo(served, tally);
-        self.check_lane(served, tally);
-        let at_head = self.at_head(served.arrived.enqueued);
+        self.check_lane(&served.row, tally);
         match self.head.link {
-            Link::Synthetic { service } => {
-                self.check_ordinal(served, tally);
-                self.check_rate(served, at_head, service, tally);
-            }
+            Link::Synthetic { service } => self.check_rate(served, service, tally),
             Link::Coupled {
                 units_per_packet,
                 interleave,
-            } => {
-                self.check_slots(served, units_per_packet, interleave, tally);
-                self.check_order(served, tally);
-            }
+            } => self.check_slots(served, units_per_packet, interleave, tally),
             Link::Timeline { lldus_per_packet } => {
-                let slots_hold = self.check_lldus(served, lldus_per_packet, tally);
-                self.check_bounds(served, at_head, tally);
-                self.check_apart(served, tally);
-                if slots_hold {
-                    self.check_stretch(served, at_head, tally)?;
-                    self.unused = served.service.last + 1;
-                }
+                self.check_lldus(served, lldus_per_packet, tally)?;
             }
         }
         self.previous = Some(served.service);
@@ -169,55 +139,48 @@ impl<'t> Server<'t> {
 
     /// When a packet that reached the queue at `enqueued` is next to be served.
     fn at_head(&self, enqueued: Time) -> Time {
-        self.previous
-            .map_or(enqueued, |previous| previous.end.max(enqueued))
+        let free = self.previous.map_or(Time::ZERO, |previous| previous.end);
+        free.max(enqueued)
     }
 
     /// Where the head says so, a packet is delivered after those in front of it, and not while one of them is open.
-    fn check_lane(&mut self, served: &Served, tally: &mut RuleTally) {
+    fn check_lane(&mut self, row: &Row, tally: &mut RuleTally) {
         let lane = match self.head.in_order {
             None => return,
             Some(Lane::Link) => 0,
-            Some(Lane::Flow) => served.arrived.flow,
+            Some(Lane::Flow) => row.flow,
         };
         let latest = self.lanes.entry(lane).or_insert(Ok(Time::ZERO));
-        match (served.fate, *latest) {
-            (Fate::Delivered { at, .. }, before) => {
-                let holds = before.is_ok_and(|before| at >= before);
-                tally.check(Rule::Fifo, served.line, holds, || {
-                    let expected = match before {
-                        Ok(before) => format!("not before one in front of it, {before}"),
-                        Err(line) => format!("no delivery, as line {line} in front of it is open"),
-                    };
-                    Finding::new(format!("delivered {at}"), expected)
-                });
-                *latest = before.map(|before| before.max(at));
-            }
+        if let Some(at) = row.delivered {
+            let expected = match *latest {
+                Ok(before) if at >= before => None,
+                Ok(before) => Some(format!("not before one in front of it, {before}")),
+                Err(line) => Some(format!("no delivery, as line {line} before it is open")),
+            };
+            let mut fifo = tally.at(Rule::Fifo, row.line);
+            fifo.refuse(format_args!("delivered {at}"), expected);
+            *latest = latest.map(|before| before.max(at));
+        } else if row.fate == Fate::Open && !self.head.keeps {
             // Where the gateway waits for feedback, a loss of which it does not know yet stands as open.
-            (Fate::Open { .. }, Ok(_)) if !self.head.keeps => *latest = Err(served.line),
-            _ => {}
+            *latest = latest.and(Err(row.line));
         }
     }
 
     fn check_fifo(&mut self, served: &Served, tally: &mut RuleTally) {
-        let Arrived {
-            enqueued,
-            line,
-            flow,
-        } = served.arrived;
+        let (Row { line, flow, .. }, enqueued) = (served.row, served.enqueued);
         let mut fifo = tally.at(Rule::Fifo, line);
-        let found = || format!("served {} though enqueued {enqueued}", served.service.start);
+        let start = served.service.start;
+        let found = format_args!("served {start} though enqueued {enqueued}");
         // Two flows may reach the queue at one instant in any order; one flow's packets stay in order.
-        let tied = self.tied.get(&flow).copied();
-        let overtaken = tied.filter(|before| *before > line);
-        let in_order = enqueued > self.enqueued || enqueued == self.enqueued && overtaken.is_none();
-        fifo.check(in_order, || {
-            let before = match overtaken {
-                None => format!("that was enqueued {}", self.enqueued),
-                Some(before) => format!("of line {before}, which its flow sent later"),
-            };
-            Finding::new(found(), format!("service before the packet {before}"))
-        });
+        let tied = self.tied.get(&flow).filter(|before| **before > line);
+        let overtaken = match tied {
+            _ if enqueued > self.enqueued => None,
+            None if enqueued == self.enqueued => None,
+            None => Some(format!("that was enqueued {}", self.enqueued)),
+            Some(before) => Some(format!("of line {before}, which its flow sent later")),
+        };
+        let expected = overtaken.map(|before| format!("service before the packet {before}"));
+        fifo.refuse(found, expected);
         if enqueued > self.enqueued {
             self.enqueued = enqueued;
             self.tied.clear();
@@ -226,71 +189,95 @@ impl<'t> Server<'t> {
             let latest = self.tied.entry(flow).or_insert(line);
             *latest = line.max(*latest);
         }
-        let passed_over = self.waiting.filter(|first| {
-            first.enqueued < enqueued
-                || first.enqueued == enqueued && first.flow == flow && first.line < line
+        let passed_over = self.waiting.filter(|&(at, first, of)| {
+            at < enqueued || at == enqueued && of == flow && first < line
         });
-        fifo.check(passed_over.is_none(), || {
-            let expected = passed_over.map(|Arrived { line, enqueued, .. }| {
-                format!("no service, as line {line} enqueued {enqueued} still waits")
-            });
-            Finding::new(found(), expected.unwrap_or_default())
+        let expected = passed_over
+            .map(|(at, line, _)| format!("no service, as line {line} enqueued {at} still waits"));
+        fifo.refuse(found, expected);
+    }
+
+    /// On a synthetic link services are numbered 0, 1, 2 …, and a packet is served as soon as it can be, at the link's
+    /// rate, and arrives.
+    fn check_rate(&mut self, served: &Served, times: [Span; 2], tally: &mut RuleTally) {
+        let Service { first, last, .. } = served.service;
+        let next = self.services;
+        let found = format_args!("services {first} to {last}");
+        let expected = format_args!("service {next}");
+        let mut slots = tally.at(Rule::Slots, served.row.line);
+        slots.check([first, last] == [next; 2], found, expected);
+        let Service { start, end, .. } = served.service;
+        let mut early = tally.at(Rule::Early, served.row.line);
+        let why = ", when it reached the head of the queue";
+        early.exactly("service_start", start, self.at_head(served.enqueued), why);
+        let ends = times.map(|span| start.saturating_add(span));
+        let found = format_args!("service_end {end}");
+        let expected = format_args!("{} or {}", ends[0], ends[1]);
+        early.check(ends.contains(&end), found, expected);
+        self.check_arrival(&served.row, end.saturating_add(self.head.forward), tally);
+    }
+
+    /// On a coupled link the log does not tell which slots repeats took: a row's slots go from the one of its first unit
+    /// to that of its last, first transmissions only. Without interleaving those of two packets do not overlap; with it
+    /// they may, and only their beginnings are in order.
+    fn check_slots(&self, served: &Served, units: u64, interleave: u64, tally: &mut RuleTally) {
+        let Service { first, last, .. } = served.service;
+        let mut slots = tally.at(Rule::Slots, served.row.line);
+        let found = format_args!("slots {first} to {last}");
+        let least = served.row.delivered.map_or(1, |_| units);
+        let room = last >= first && last - first >= least - 1;
+        slots.check(room, found, format_args!("at least {least} slots"));
+        let taken = self.previous.map(|previous| match interleave {
+            1 => previous.last,
+            _ => previous.first,
         });
+        let behind = taken.map_or(0, |taken| taken.saturating_add(1));
+        let expected = format_args!("none below {behind}, which packets served before used");
+        slots.check(first >= behind, found, expected);
+        let before = self.previous.map_or(Time::ZERO, |previous| previous.start);
+        let (start, turn) = (served.service.start, before.max(served.enqueued));
+        let mut early = tally.at(Rule::Early, served.row.line);
+        early.not_before("service_start", start, turn, ", when it could be served");
+        self.check_earliest(&served.row, start, tally);
     }
 
     /// No delivery before propagation and 1 ns of decoding after `sent`.
-    fn check_earliest(&self, served: &Served, sent: Time, tally: &mut RuleTally) {
-        if let Some(at) = served.fate.delivered() {
+    fn check_earliest(&self, row: &Row, sent: Time, tally: &mut RuleTally) {
+        if let Some(at) = row.delivered {
             let decoding = Span::from_nanos(1).unwrap_or(Span::ZERO);
             let earliest = sent.saturating_add(self.head.forward.saturating_add(decoding));
-            let mut early = tally.at(Rule::Early, served.line);
+            let mut early = tally.at(Rule::Early, row.line);
             early.not_before("delivered", at, earliest, "");
         }
     }
 
     /// A copy that reaches the receiver at `arrives` is delivered then, unless the run ended first.
-    fn check_arrival(&mut self, served: &Served, arrives: Time, tally: &mut RuleTally) {
-        match served.fate {
-            Fate::Delivered { at, .. } => {
-                let mut early = tally.at(Rule::Early, served.line);
-                early.exactly("delivered", at, arrives, "");
-            }
-            Fate::Open { .. } => self.open.push((served.line, arrives)),
-            Fate::LostOnLink { .. } | Fate::DroppedAtQueue | Fate::Duplicate => {}
-        }
-    }
-
-    /// What is left open cannot have been settled before `latest`, the last event that the log tells.
-    fn check_open(&self, latest: Time, tally: &mut RuleTally) {
-        for &(line, arrives) in &self.open {
-            tally.check(Rule::Early, line, arrives >= latest, || {
-                let found = format!("open, though the run went on until {latest}");
-                Finding::new(found, format!("a fate by {arrives}"))
-            });
+    fn check_arrival(&mut self, row: &Row, arrives: Time, tally: &mut RuleTally) {
+        if let Some(at) = row.delivered {
+            let mut early = tally.at(Rule::Early, row.line);
+            early.exactly("delivered", at, arrives, "");
+        } else if row.fate == Fate::Open {
+            self.open.push((row.line, arrives));
         }
     }
 
     /// Nobody waits beside a free link: what was never served cannot have been before `latest`.
     fn check_waiting(&mut self, latest: Time, tally: &mut RuleTally) -> tmt_core::Result<()> {
-        let Some(Arrived { line, enqueued, .. }) = self.waiting else {
+        let Some((enqueued, line, _)) = self.waiting else {
             return Ok(());
         };
         let at_head = self.at_head(enqueued);
         let whole_service = match (self.head.link, &mut self.timeline) {
-            (Link::Synthetic { service }, _) => {
-                Some((at_head, at_head.saturating_add(service.ceil)))
-            }
+            (Link::Synthetic { service }, _) => Some((at_head, at_head.saturating_add(service[1]))),
             (Link::Timeline { lldus_per_packet }, Some(timeline)) => timeline
                 .next_from(at_head, lldus_per_packet)?
                 .map(|stretch| (stretch.start, stretch.end)),
             (Link::Coupled { .. }, _) | (Link::Timeline { .. }, None) => return Ok(()),
         };
-        let could = whole_service.filter(|&(_, end)| end < latest);
-        tally.check(Rule::Early, line, could.is_none(), || {
-            let expected = could
-                .map(|(start, end)| format!("service {start} to {end}, when the link was free"));
-            Finding::new("no service", expected.unwrap_or_default())
-        });
+        let could = whole_service
+            .filter(|&(_, end)| end < latest)
+            .map(|(start, end)| format!("service {start} to {end}, when the link was free"));
+        tally.at(Rule::Early, line).refuse("no service", could);
         Ok(())
     }
 }

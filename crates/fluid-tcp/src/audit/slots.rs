@@ -23,9 +23,9 @@ use super::row::Row;
 use copy::Copy;
 use row::{Key, Kind, Unit};
 
-/// What the head of a slot log tells, beside that of the packet log.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Rules {
+/// What the head of a slot log tells, beside that of the packet log, and what went before a unit.
+#[derive(Debug, Clone, Copy)]
+struct History {
     head: Head,
     /// From an attempt's last unit to the repeat that its feedback asks for.
     heard: Span,
@@ -33,21 +33,33 @@ struct Rules {
     timer: Option<Span>,
     /// Whether units of one attempt alone count.
     discards: bool,
+    previous: Option<Unit>,
+    /// The last first transmission.
+    newest: Option<Unit>,
+    /// The highest number of a codeword.
+    codeword: Option<u64>,
 }
 
-impl Rules {
+impl History {
+    /// Of a slot log whose head must be that of the run whose packet log has `head`.
     fn of(metadata: &Metadata, head: Head) -> Result<Self, Finding> {
+        if Head::of(metadata, "slots")? != head {
+            let found = "a head of another run";
+            return Err(Finding::new(found, "the head of the packet log's run"));
+        }
         let keys = Keys(metadata);
-        let scheme: SchemeSpec = keys
-            .text("scheme")?
-            .parse()
-            .map_err(|_| keys.unfit("scheme", "a scheme of 'tmt apply --scheme'"))?;
+        let scheme = keys.text("scheme")?.parse::<SchemeSpec>();
+        let scheme =
+            scheme.map_err(|_| keys.unfit("scheme", "a scheme of 'tmt apply --scheme'"))?;
         let delay = keys.span("feedback_delay_ns")?;
         Ok(Self {
             head,
             heard: keys.span("rtt_ns")?.saturating_add(delay),
             timer: keys.optional_span("feedback_timer_ns")?,
             discards: scheme.combining() == Combining::Discard,
+            previous: None,
+            newest: None,
+            codeword: None,
         })
     }
 
@@ -57,55 +69,28 @@ impl Rules {
     }
 }
 
-/// What went before a unit, and the rules of the link.
-#[derive(Debug, Clone, Copy)]
-struct History {
-    rules: Rules,
-    previous: Option<Unit>,
-    /// The last first transmission.
-    newest: Option<Unit>,
-    /// The highest number of a codeword.
-    codeword: Option<u64>,
-}
-
 /// The slots, replayed.
 pub(super) struct Slots<'r> {
     log: LogReader<Box<dyn Read + 'r>>,
     history: History,
     /// The unit that has been read and whose turn has not come.
     next: Option<Unit>,
-    copies: BTreeMap<Key, Copy>,
+    pub(super) copies: BTreeMap<Key, Copy>,
     /// Those of which there has been a unit, by the time of the last.
     by_last: BTreeSet<(Time, Key)>,
 }
 
 impl<'r> Slots<'r> {
-    /// Reads the head, which must be that of the run whose packet log has `head`; none where it cannot be used.
+    /// Reads the head of a slot log beside a packet log with `head`; none where it cannot be used.
     pub(super) fn open(
         log: Box<dyn Read + 'r>,
-        head: &Head,
+        head: Head,
         tally: &mut RuleTally,
     ) -> io::Result<Option<Self>> {
         let mut log = LogReader::new(Log::Slots, log);
-        let Some(metadata) = log.head(&[row::COLUMNS], tally)? else {
+        let of = |metadata: &Metadata| History::of(metadata, head);
+        let Some(history) = log.head((row::HEADER, [""; 3]), tally, of)? else {
             return Ok(None);
-        };
-        let rules = Head::of(&metadata, "slots").and_then(|told| {
-            if told == *head {
-                return Rules::of(&metadata, told);
-            }
-            let found = "a head of another run";
-            Err(Finding::new(found, "the head of the packet log's run"))
-        });
-        let rules = tally.take(Rule::Form, log.place(), rules);
-        let Some(rules) = rules.filter(|_| log.has_columns()) else {
-            return Ok(None);
-        };
-        let history = History {
-            rules,
-            previous: None,
-            newest: None,
-            codeword: None,
         };
         let mut slots = Self {
             log,
@@ -119,16 +104,17 @@ impl<'r> Slots<'r> {
     }
 
     /// Takes the packet log's next row, after the slots in front of it.
-    pub(super) fn on_row(&mut self, row: &Row) {
+    pub(super) fn on_row(&mut self, row: Row) {
         if row.enqueued.is_some() && row.fate.is_taken() {
             let key = (row.flow, row.packet, row.copy);
             self.copies.insert(key, Copy::new(row));
         }
     }
 
-    /// Takes in the slots sent before `sent`.
-    pub(super) fn until(&mut self, sent: Time, tally: &mut RuleTally) -> io::Result<()> {
-        while let Some(unit) = self.next.take_if(|unit| unit.at < sent) {
+    /// Takes in the slots sent before a time, or all.
+    pub(super) fn until(&mut self, time: Option<Time>, tally: &mut RuleTally) -> io::Result<()> {
+        let is_due = |unit: &mut Unit| time.is_none_or(|time| unit.at < time);
+        while let Some(unit) = self.next.take_if(is_due) {
             self.on_unit(&unit, tally);
             self.step(tally)?;
         }
@@ -137,33 +123,24 @@ impl<'r> Slots<'r> {
 
     /// Takes in the slots that are left; `latest` is the last event that the packet log tells.
     pub(super) fn finish(mut self, latest: Time, tally: &mut RuleTally) -> io::Result<()> {
-        while let Some(unit) = self.next.take() {
-            self.on_unit(&unit, tally);
-            self.step(tally)?;
-        }
+        self.until(None, tally)?;
         self.log.check_end(tally);
         let previous = self.history.previous;
         let known = previous.map_or(latest, |unit| latest.max(unit.at));
         for copy in self.copies.values() {
-            copy.judge(&self.history.rules, known, tally);
+            copy.judge(&self.history, known, tally);
         }
         Ok(())
-    }
-
-    /// Packets kept.
-    #[cfg(test)]
-    pub(super) fn held(&self) -> usize {
-        self.copies.len()
     }
 
     /// Reads on to the next unit.
     fn step(&mut self, tally: &mut RuleTally) -> io::Result<()> {
         while self.next.is_none() && self.log.next_row(tally)? {
-            let place = self.log.place();
-            if !self.log.has_ended() {
-                let fields = self.log.fields();
-                let unit = fields.and_then(|fields| Unit::parse(fields, place));
-                self.next = tally.take(Rule::Form, place, unit);
+            if !self.log.ended {
+                let place = self.log.place;
+                let unit = self.log.fields();
+                let unit = unit.and_then(|fields| Unit::parse(fields, place));
+                self.next = tally.at(Rule::Form, place).take(unit);
             }
         }
         Ok(())
@@ -172,20 +149,18 @@ impl<'r> Slots<'r> {
     fn on_unit(&mut self, unit: &Unit, tally: &mut RuleTally) {
         if let Some(Unit { slot, at, .. }) = self.history.previous {
             let forward = unit.slot > slot && unit.at >= at;
-            tally.check(Rule::Slots, unit.place, forward, || {
-                let found = format!("slot {} at {}", unit.slot, unit.at);
-                let expected =
-                    format!("a slot after {slot}, not before {at}, as each carries one unit");
-                Finding::new(found, expected)
-            });
+            let found = format_args!("slot {} at {}", unit.slot, unit.at);
+            let expected =
+                format_args!("a slot after {slot}, not before {at}, as each carries one unit");
+            let mut slots = tally.at(Rule::Slots, unit.place);
+            slots.check(forward, found, expected);
         }
-        let found = || format!("a unit of {} at {}", unit.whose(), unit.at);
+        let ((flow, packet, copy), at) = (unit.key, unit.at);
+        let found = format_args!("a unit of flow {flow} packet {packet} copy {copy} at {at}");
         if let Some(copy) = self.copies.get_mut(&unit.key) {
             let early = copy.row.enqueued.filter(|enqueued| unit.at < *enqueued);
-            tally.check(Rule::Story, unit.place, early.is_none(), || {
-                let expected = early.map(|enqueued| format!("nothing of it before {enqueued}"));
-                Finding::new(found(), expected.unwrap_or_default())
-            });
+            let expected = early.map(|enqueued| format!("nothing of it before {enqueued}"));
+            tally.at(Rule::Story, unit.place).refuse(found, expected);
             if let Some(last) = copy.latest {
                 self.by_last.remove(&(last, unit.key));
             }
@@ -196,7 +171,7 @@ impl<'r> Slots<'r> {
                 Kind::Repeat => (Rule::Repeats, "one of a copy under way, in time"),
                 _ => (Rule::Story, "one of a copy that waits in the queue"),
             };
-            tally.check(rule, unit.place, false, || Finding::new(found(), expected));
+            tally.at(rule, unit.place).check(false, found, expected);
         }
         let history = &mut self.history;
         history.codeword = history.codeword.max(Some(unit.codeword));
@@ -209,23 +184,19 @@ impl<'r> Slots<'r> {
 
     /// Judges the copies of which nothing more may come, now that a first transmission goes out.
     fn forget(&mut self, unit: &Unit, tally: &mut RuleTally) {
-        let wait = self.history.rules.latest();
-        let over = |last: &Time| last.saturating_add(wait).saturating_add(wait) <= unit.at;
-        let last_slot = |copy: &Copy| copy.row.fate.service().map_or(0, |service| service.last);
-        let done: Vec<(Time, Key)> = self
-            .by_last
-            .iter()
-            .take_while(|(last, _)| over(last))
-            .filter(|(_, key)| {
-                let copy = self.copies.get(key);
-                *key != unit.key && copy.is_some_and(|copy| last_slot(copy) < unit.slot)
-            })
-            .copied()
-            .collect();
-        for last in done {
-            self.by_last.remove(&last);
-            if let Some(copy) = self.copies.remove(&last.1) {
-                copy.judge(&self.history.rules, Time::MAX, tally);
+        let history = self.history;
+        let wait = history.latest().saturating_add(history.latest());
+        let is_over = |(_, key): &(Time, Key)| {
+            let service = self.copies.get(key).map(|copy| copy.row.service);
+            let served = service.is_some_and(|it| it.map_or(0, |it| it.last) < unit.slot);
+            *key != unit.key && served
+        };
+        let waited = |(last, _): &&(Time, Key)| last.saturating_add(wait) <= unit.at;
+        let by_last = self.by_last.iter().take_while(waited).copied();
+        for over in by_last.filter(is_over).collect::<Vec<_>>() {
+            self.by_last.remove(&over);
+            if let Some(copy) = self.copies.remove(&over.1) {
+                copy.judge(&history, Time::MAX, tally);
             }
         }
     }

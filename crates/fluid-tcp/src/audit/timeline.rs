@@ -53,11 +53,7 @@ impl<'a> Cursor<'a> {
     ///
     /// `first` must not have been read yet.
     pub(super) fn stretch(&mut self, first: u64, last: u64) -> Result<Option<Stretch>> {
-        while self.read < first {
-            if self.next()?.is_none() {
-                return Ok(None);
-            }
-        }
+        while self.read < first && self.next()?.is_some() {}
         self.gather(last - first)
     }
 
@@ -73,24 +69,21 @@ impl<'a> Cursor<'a> {
     /// The next LLDU and `more` behind it.
     fn gather(&mut self, more: u64) -> Result<Option<Stretch>> {
         let before = self.latest;
-        let Some(slot) = self.next()? else {
-            return Ok(None);
-        };
-        let start = slot.tx_time();
-        let mut stretch = Stretch {
-            before,
-            start,
-            end: start,
-            arrival: slot.arrival(),
-        };
-        for _ in 0..more {
+        let (mut start, mut arrival) = (None, Some(Time::ZERO));
+        for _ in 0..=more {
             let Some(slot) = self.next()? else {
                 return Ok(None);
             };
-            stretch.end = slot.tx_time();
-            stretch.arrival = stretch.arrival.zip(slot.arrival()).map(|(a, b)| a.max(b));
+            start = start.or(Some(slot.tx_time()));
+            arrival = arrival.zip(slot.arrival()).map(|(a, b)| a.max(b));
         }
-        Ok(Some(stretch))
+        let ends = start.zip(self.latest);
+        Ok(ends.map(|(start, end)| Stretch {
+            before,
+            start,
+            end,
+            arrival,
+        }))
     }
 
     fn next(&mut self) -> Result<Option<Slot>> {

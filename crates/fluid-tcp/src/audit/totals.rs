@@ -53,32 +53,21 @@ impl Counts {
         self.copies_sent += 1;
         self.copies_retransmitted += u64::from(row.copy > 1);
         *match row.fate {
-            Fate::Delivered { .. } => &mut self.copies_delivered,
-            Fate::DroppedAtQueue => &mut self.dropped_at_queue,
+            Fate::Delivered => &mut self.copies_delivered,
+            Fate::Queue => &mut self.dropped_at_queue,
             Fate::Duplicate => &mut self.duplicates_at_proxy,
-            Fate::LostOnLink { .. } => &mut self.lost_on_link,
-            Fate::Open { .. } => &mut self.open,
+            Fate::Link => &mut self.lost_on_link,
+            Fate::Open => &mut self.open,
         } += 1;
-    }
-
-    fn add(&mut self, other: &Self) {
-        self.copies_sent += other.copies_sent;
-        self.copies_retransmitted += other.copies_retransmitted;
-        self.copies_delivered += other.copies_delivered;
-        self.duplicates_received += other.duplicates_received;
-        self.duplicates_at_proxy += other.duplicates_at_proxy;
-        self.lost_on_link += other.lost_on_link;
-        self.dropped_at_queue += other.dropped_at_queue;
-        self.open += other.open;
-        self.packets_delivered_in_order += other.packets_delivered_in_order;
     }
 }
 
 impl Totals {
-    pub(super) fn of(flows: Vec<FlowTotals>) -> Self {
-        let mut counts = Counts::default();
+    /// Of all flows; `counts` is what [`Counts::on_row`] counted of all of them.
+    pub(super) fn of(flows: Vec<FlowTotals>, mut counts: Counts) -> Self {
         for flow in &flows {
-            counts.add(&flow.counts);
+            counts.duplicates_received += flow.counts.duplicates_received;
+            counts.packets_delivered_in_order += flow.counts.packets_delivered_in_order;
         }
         Self { counts, flows }
     }

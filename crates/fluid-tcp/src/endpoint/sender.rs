@@ -71,10 +71,11 @@ pub enum Wake {
 }
 
 /// Why a packet is sent.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Why {
     /// For the first time.
+    #[default]
     New,
     /// Again in a fast recovery.
     FastRetransmit,

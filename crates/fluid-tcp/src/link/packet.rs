@@ -6,7 +6,7 @@ use tmt_core::types::Time;
 use crate::endpoint::sender::Why;
 
 /// A copy of a packet, on its way.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct PacketCopy {
     /// Order of sending over all flows, from 0.
     pub ordinal: u64,

@@ -39,7 +39,7 @@ pub struct Story {
 }
 
 /// One copy's story.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
 pub struct CopyStory {
     /// 1 for the first transmission.
     pub copy: u32,
@@ -136,12 +136,10 @@ impl Lldus {
 impl Story {
     /// Adds what became of the LLDUs of every copy that was served by `timeline`, which may repeat every `period`.
     pub fn add_lldus(&mut self, timeline: &Timeline, period: Option<Span>) {
-        let served = self
-            .copies
-            .iter_mut()
-            .filter_map(|copy| copy.service.as_mut());
-        for served in served {
-            served.lldus = Some(Lldus::of(timeline, period, &served.service));
+        for copy in &mut self.copies {
+            if let Some(served) = &mut copy.service {
+                served.lldus = Some(Lldus::of(timeline, period, &served.service));
+            }
         }
     }
 }
@@ -150,114 +148,100 @@ impl fmt::Display for Story {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "packet {} of flow {}", self.packet, self.flow)?;
         for copy in &self.copies {
-            write!(f, "{copy}")?;
+            for event in copy.events() {
+                writeln!(f, "  {event}")?;
+            }
         }
-        if let Some(told) = self.told {
-            let end = if self.proxied { "proxy" } else { "receiver" };
-            writeln!(
-                f,
-                "  {told}: the {end} sends the first acknowledgement that tells of it"
-            )?;
+        let end = if self.proxied { "proxy" } else { "receiver" };
+        let told = format!("the {end} sends the first acknowledgement that tells of it");
+        let sacked = "the sender learns of it from a SACK block";
+        let acked = "acknowledged, with all before it";
+        let times = [self.told, self.sacked, self.acked];
+        for (time, event) in times.into_iter().zip([&*told, sacked, acked]) {
+            if let Some(time) = time {
+                writeln!(f, "  {time}: {event}")?;
+            }
         }
-        if let Some(sacked) = self.sacked {
-            writeln!(f, "  {sacked}: the sender learns of it from a SACK block")?;
+        if self.acked.is_none() {
+            writeln!(f, "  not acknowledged by the end of the run")?;
         }
-        match self.acked {
-            Some(acked) => writeln!(f, "  {acked}: acknowledged, with all before it"),
-            None => writeln!(f, "  not acknowledged by the end of the run"),
-        }
+        Ok(())
     }
 }
 
-impl fmt::Display for CopyStory {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+impl CopyStory {
+    /// What happened to it, line by line.
+    fn events(&self) -> Vec<String> {
         let why = match self.why {
             Why::New => "sent for the first time",
             Why::FastRetransmit => "sent again in a fast recovery",
             Why::Timeout => "sent again after a retransmission timeout",
             Why::TailProbe => "sent again as a tail loss probe",
         };
-        writeln!(f, "  {}: copy {}, {why}", self.sent, self.copy)?;
+        let mut events = vec![format!("{}: copy {}, {why}", self.sent, self.copy)];
         let Some(reached) = self.reached else {
-            return writeln!(
-                f,
-                "    still on its way to the gateway at the end of the run"
-            );
+            events.push("  still on its way to the gateway at the end of the run".to_owned());
+            return events;
         };
         if reached > self.sent {
-            writeln!(f, "    {reached}: at the gateway")?;
+            events.push(format!("  {reached}: at the gateway"));
         }
         let met = match self.queue_met {
             0 => "nothing in the queue".to_owned(),
             1 => "1 packet in the queue".to_owned(),
             met => format!("{met} packets in the queue"),
         };
-        match (self.fate, self.dropped) {
-            (Fate::Duplicate, _) => return writeln!(f, "    the proxy had it already"),
-            (Fate::Queue, None) => return writeln!(f, "    met {met}, which was full: dropped"),
-            (Fate::Queue, Some(dropped)) => {
-                return writeln!(f, "    met {met}, and was dropped from it at {dropped}");
-            }
-            _ => writeln!(f, "    met {met}, and took place {}", self.queue_met + 1)?,
+        let place = self.queue_met + 1;
+        events.push(match (self.fate, self.dropped) {
+            (Fate::Duplicate, _) => "  the proxy had it already".to_owned(),
+            (Fate::Queue, None) => format!("  met {met}, which was full: dropped"),
+            (Fate::Queue, Some(at)) => format!("  met {met}, and was dropped from it at {at}"),
+            _ => format!("  met {met}, and took place {place}"),
+        });
+        if matches!(self.fate, Fate::Duplicate | Fate::Queue) {
+            return events;
         }
-        match &self.service {
-            Some(service) => write!(f, "{service}")?,
-            None => writeln!(f, "    still in the queue at the end of the run")?,
-        }
+        let Some(service) = &self.service else {
+            events.push("  still in the queue at the end of the run".to_owned());
+            return events;
+        };
+        service.tell(&mut events);
         match (self.fate, self.delivered, &self.delay) {
-            (Fate::Link, ..) => writeln!(f, "    lost on the link"),
+            (Fate::Link, ..) => events.push("  lost on the link".to_owned()),
             (_, Some(delivered), Some(CopyDelay { parts, total })) => {
-                writeln!(f, "    {delivered}: delivered, {total} after it was sent:")?;
+                let after = format_args!("{total} after it was sent");
+                events.push(format!("  {delivered}: delivered, {after}:"));
                 let [propagation, queue, serialisation, wait] = parts.all();
-                writeln!(
-                    f,
-                    "      {propagation} propagation + {queue} queue + {serialisation} serialisation + {wait} decoding and ARQ/FEC"
-                )
+                events.push(format!(
+                    "    {propagation} propagation + {queue} queue + {serialisation} serialisation + {wait} decoding and ARQ/FEC"
+                ));
             }
-            _ if self.service.is_some() => {
-                writeln!(f, "    still on its way at the end of the run")
-            }
-            _ => Ok(()),
+            _ => events.push("  still on its way at the end of the run".to_owned()),
         }
+        events
     }
 }
 
-impl fmt::Display for CopyService {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Service {
-            start,
-            end,
-            first_unit,
-            last_unit,
-            ..
-        } = self.service;
+impl CopyService {
+    fn tell(&self, events: &mut Vec<String>) {
+        let Service { start, end, .. } = self.service;
+        let (first, last) = (self.service.first_unit, self.service.last_unit);
+        let on_the_link = format!("  {start} to {end}: on the link");
         let Some(lldus) = &self.lldus else {
-            return writeln!(
-                f,
-                "    {start} to {end}: on the link, as its packet {first_unit}"
-            );
+            return events.push(format!("{on_the_link}, as its packet {first}"));
         };
-        writeln!(
-            f,
-            "    {start} to {end}: on the link, LLDUs {first_unit} to {last_unit}"
-        )?;
-        let mut words: Vec<String> = lldus
-            .attempts
-            .iter()
-            .map(|(attempts, count)| format!("{count} delivered in attempt {attempts}"))
-            .collect();
+        events.push(format!("{on_the_link}, LLDUs {first} to {last}"));
+        let words = |(attempts, count)| format!("{count} delivered in attempt {attempts}");
+        let mut words: Vec<String> = lldus.attempts.iter().map(words).collect();
         if words.is_empty() {
             words.push(format!("{} delivered", lldus.delivered));
         }
-        words.push(format!("{} lost", lldus.lost));
-        writeln!(f, "      {}", words.join(", "))?;
+        events.push(format!("    {}, {} lost", words.join(", "), lldus.lost));
         if let Some((lldu, arrived)) = lldus.latest {
-            writeln!(
-                f,
-                "      the last of them, LLDU {lldu}, decoded {arrived} (propagation left out)"
-            )?;
+            events.push(format!(
+                "    the last of them, LLDU {lldu}, decoded {arrived} (propagation left out)"
+            ));
         }
-        Ok(())
     }
 }
 
@@ -298,7 +282,15 @@ impl Explain {
             return Err(self.sent);
         }
         for copy in &mut self.story.copies {
-            copy.delay = copy.delay.filter(|_| copy.delivered.is_some());
+            if let (Some(reached), Some(served), Some(_)) =
+                (copy.reached, &copy.service, copy.delivered)
+            {
+                let parts = DelayParts::of(copy.sent, reached, &served.service);
+                copy.delay = parts.map(|parts| CopyDelay {
+                    parts,
+                    total: parts.total(),
+                });
+            }
         }
         Ok(self.story)
     }
@@ -310,14 +302,23 @@ impl Explain {
         self.story.copies.get_mut(index).filter(|_| wanted)
     }
 
-    fn is_about(&self, flow: usize, ack: &Ack) -> (bool, bool) {
-        let packet = self.story.packet;
-        let ours = flow == self.story.flow;
-        let in_block = ack
-            .blocks
-            .iter()
-            .any(|(start, end)| (*start..*end).contains(&packet));
-        (ours && packet < ack.next, ours && in_block)
+    /// The same, as it reaches the gateway.
+    fn reached(&mut self, now: Time, copy: PacketCopy) -> Option<&mut CopyStory> {
+        let met = self.queue;
+        let story = self.copy(copy)?;
+        (story.reached, story.queue_met) = (Some(now), met);
+        Some(story)
+    }
+
+    /// Whether an acknowledgement names it in a block.
+    fn is_sacked(&self, flow: usize, ack: &Ack) -> bool {
+        let mut blocks = ack.blocks.iter().map(|(start, end)| *start..*end);
+        flow == self.story.flow && blocks.any(|block| block.contains(&self.story.packet))
+    }
+
+    /// Whether the packets of `flow` below `next` include it.
+    fn is_below(&self, flow: usize, next: u64) -> bool {
+        flow == self.story.flow && self.story.packet < next
     }
 }
 
@@ -334,28 +335,17 @@ impl Probe for Explain {
             copy: copy.copy,
             why: copy.why,
             sent: now,
-            reached: None,
-            queue_met: 0,
-            dropped: None,
-            service: None,
-            fate: Fate::Open,
-            delivered: None,
-            delay: None,
+            ..CopyStory::default()
         });
     }
 
     fn on_enqueued(&mut self, now: Time, copy: PacketCopy) {
-        let met = self.queue;
+        self.reached(now, copy);
         self.queue += 1;
-        if let Some(story) = self.copy(copy) {
-            (story.reached, story.queue_met) = (Some(now), met);
-        }
     }
 
     fn on_refused(&mut self, now: Time, copy: PacketCopy, why: Refused) {
-        let met = self.queue;
-        if let Some(story) = self.copy(copy) {
-            (story.reached, story.queue_met) = (Some(now), met);
+        if let Some(story) = self.reached(now, copy) {
             story.fate = why.into();
         }
     }
@@ -375,12 +365,6 @@ impl Probe for Explain {
     fn on_service(&mut self, copy: PacketCopy, service: &Service) {
         let begins = service.start <= self.end;
         if let Some(story) = self.copy(copy).filter(|_| begins) {
-            let reached = story.reached;
-            let parts = reached.and_then(|at| DelayParts::of(story.sent, at, service));
-            story.delay = parts.map(|parts| CopyDelay {
-                parts,
-                total: parts.total(),
-            });
             story.service = Some(CopyService {
                 service: *service,
                 lldus: None,
@@ -405,20 +389,19 @@ impl Probe for Explain {
     }
 
     fn on_ack_sent(&mut self, now: Time, flow: usize, ack: &Ack) {
-        let (below, in_block) = self.is_about(flow, ack);
-        if below || in_block {
+        if self.is_below(flow, ack.next) || self.is_sacked(flow, ack) {
             self.story.told.get_or_insert(now);
         }
     }
 
     fn on_ack_received(&mut self, now: Time, flow: usize, ack: &Ack) {
-        if self.is_about(flow, ack).1 {
+        if self.is_sacked(flow, ack) {
             self.story.sacked.get_or_insert(now);
         }
     }
 
     fn on_acked(&mut self, now: Time, flow: usize, next: u64) {
-        if flow == self.story.flow && self.story.packet < next {
+        if self.is_below(flow, next) {
             self.story.acked.get_or_insert(now);
         }
     }

@@ -1,6 +1,6 @@
 //! `--packets`: the story of every copy of every packet, in the order of sending.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::io::{self, Write};
 
 use tmt_core::format::table::{Cell, Column, Kind, TableForm};
@@ -34,7 +34,7 @@ const COLUMNS: &[Column] = &[
 ];
 
 /// One row in the making.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 struct Story {
     copy: PacketCopy,
     sent: Time,
@@ -66,8 +66,8 @@ pub struct PacketLog<W: Write + Send> {
     /// Copies from the first whose story is not complete.
     stories: VecDeque<Story>,
     first: u64,
-    /// For each flow and each packet not yet acknowledged, from the lowest on, its copies.
-    unacked: Vec<(u64, VecDeque<Vec<u64>>)>,
+    /// For each flow and each packet not yet acknowledged its copies.
+    unacked: Vec<BTreeMap<u64, Vec<u64>>>,
     end: Time,
     /// Whether a proxy keeps what the link has not acknowledged.
     proxied: bool,
@@ -83,7 +83,7 @@ impl<W: Write + Send> PacketLog<W> {
             table: Table::new(output, form, COLUMNS, head)?,
             stories: VecDeque::new(),
             first: 0,
-            unacked: vec![(0, VecDeque::new()); setup.flows.len()],
+            unacked: vec![BTreeMap::new(); setup.flows.len()],
             end: setup.end,
             proxied: setup.path.split.is_some(),
         })
@@ -100,20 +100,17 @@ impl<W: Write + Send> PacketLog<W> {
         self.table.finish()
     }
 
-    fn story(&mut self, ordinal: u64) -> Option<&mut Story> {
-        let index = usize::try_from(ordinal.checked_sub(self.first)?).ok()?;
-        self.stories.get_mut(index)
-    }
-
-    fn write_complete(&mut self) {
-        while let Some(story) = self.stories.front() {
-            if !story.is_complete() {
-                return;
-            }
-            if let Some(story) = self.stories.pop_front() {
-                self.first += 1;
-                self.write(&story);
-            }
+    /// Changes the story of a copy, and writes those to which nothing more can happen.
+    fn change(&mut self, ordinal: u64, change: impl FnOnce(&mut Story)) {
+        let index = ordinal.checked_sub(self.first).map(usize::try_from);
+        if let Some(Ok(index)) = index
+            && let Some(story) = self.stories.get_mut(index)
+        {
+            change(story);
+        }
+        while let Some(story) = self.stories.pop_front_if(|story| story.is_complete()) {
+            self.first += 1;
+            self.write(&story);
         }
     }
 
@@ -122,11 +119,14 @@ impl<W: Write + Send> PacketLog<W> {
         let service = story.service.filter(|service| service.start <= self.end);
         let within = |time: Option<Time>| time.filter(|time| *time <= self.end);
         let delivered = within(story.delivered);
-        let parts = story
+        let known = story
             .service
             .zip(story.enqueued)
-            .filter(|_| delivered.is_some())
-            .and_then(|(service, enqueued)| DelayParts::of(story.sent, enqueued, &service));
+            .filter(|_| delivered.is_some());
+        let parts = known.and_then(|(service, at)| DelayParts::of(story.sent, at, &service));
+        let [propagation, queue, serialisation, wait] = parts.map_or([Cell::None; 4], |parts| {
+            parts.all().map(|part| span(Some(part)))
+        });
         let cells = [
             Cell::Count(story.copy.flow as u64),
             Cell::Count(story.copy.packet),
@@ -138,12 +138,12 @@ impl<W: Write + Send> PacketLog<W> {
             count(service.map(|service| service.first_unit)),
             count(service.map(|service| service.last_unit)),
             time(delivered),
-            Cell::Word(story.fate.name()),
+            Cell::Word(story.fate.into()),
             time(story.acked),
-            span(parts.map(|parts| parts.propagation)),
-            span(parts.map(|parts| parts.queue)),
-            span(parts.map(|parts| parts.serialisation)),
-            span(parts.map(|parts| parts.wait)),
+            propagation,
+            queue,
+            serialisation,
+            wait,
             time(within(story.left)),
         ];
         self.table.row(&cells);
@@ -155,88 +155,59 @@ impl<W: Write + Send> Probe for PacketLog<W> {
         self.stories.push_back(Story {
             copy,
             sent: now,
-            enqueued: None,
-            service: None,
-            delivered: None,
-            fate: Fate::Open,
-            acked: None,
-            left: None,
+            ..Story::default()
         });
-        let (una, packets) = &mut self.unacked[copy.flow];
-        let index = usize::try_from(copy.packet.saturating_sub(*una)).unwrap_or(usize::MAX);
-        if index >= packets.len() {
-            packets.resize_with(index + 1, Vec::new);
-        }
-        packets[index].push(copy.ordinal);
+        let copies = self.unacked[copy.flow].entry(copy.packet).or_default();
+        copies.push(copy.ordinal);
     }
 
     fn on_enqueued(&mut self, now: Time, copy: PacketCopy) {
-        if let Some(story) = self.story(copy.ordinal) {
-            story.enqueued = Some(now);
-        }
+        self.change(copy.ordinal, |story| story.enqueued = Some(now));
     }
 
     fn on_refused(&mut self, now: Time, copy: PacketCopy, why: Refused) {
-        if let Some(story) = self.story(copy.ordinal) {
-            story.enqueued = Some(now);
-            story.fate = why.into();
-        }
-        self.write_complete();
+        self.change(copy.ordinal, |story| {
+            (story.enqueued, story.fate) = (Some(now), why.into());
+        });
     }
 
     fn on_released(&mut self, now: Time, copy: PacketCopy) {
-        if let Some(story) = self.story(copy.ordinal) {
-            story.left = Some(now);
-        }
-        self.write_complete();
+        self.change(copy.ordinal, |story| story.left = Some(now));
     }
 
     fn on_service(&mut self, copy: PacketCopy, service: &Service) {
-        if let Some(story) = self.story(copy.ordinal) {
-            story.service = Some(*service);
-        }
+        self.change(copy.ordinal, |story| story.service = Some(*service));
     }
 
     fn on_dropped(&mut self, _now: Time, copy: PacketCopy) {
-        if let Some(story) = self.story(copy.ordinal) {
-            story.fate = Fate::Queue;
-        }
-        self.write_complete();
+        self.change(copy.ordinal, |story| story.fate = Fate::Queue);
     }
 
     fn on_departure(&mut self, left: Time, copy: PacketCopy, lost: bool) {
         let proxied = self.proxied;
-        if let Some(story) = self.story(copy.ordinal) {
+        self.change(copy.ordinal, |story| {
             if lost {
                 story.fate = Fate::Link;
             }
             if !proxied {
                 story.left = Some(left);
             }
-        }
-        self.write_complete();
+        });
     }
 
     fn on_delivered(&mut self, now: Time, copy: PacketCopy) {
-        if let Some(story) = self.story(copy.ordinal) {
-            story.delivered = Some(now);
-            story.fate = Fate::Delivered;
-        }
-        self.write_complete();
+        self.change(copy.ordinal, |story| {
+            (story.delivered, story.fate) = (Some(now), Fate::Delivered);
+        });
     }
 
     fn on_acked(&mut self, now: Time, flow: usize, next: u64) {
-        while self.unacked[flow].0 < next {
-            self.unacked[flow].0 += 1;
-            let Some(copies) = self.unacked[flow].1.pop_front() else {
-                break;
-            };
-            for ordinal in copies {
-                if let Some(story) = self.story(ordinal) {
-                    story.acked = Some(now);
-                }
+        while let Some(first) = self.unacked[flow].first_entry()
+            && *first.key() < next
+        {
+            for ordinal in first.remove() {
+                self.change(ordinal, |story| story.acked = Some(now));
             }
         }
-        self.write_complete();
     }
 }

@@ -17,8 +17,8 @@
 
 use std::io::{self, Write};
 
-use etherparse::{IpNumber, Ipv4Header, TcpHeader, TcpOptionElement as Element};
-use tmt_core::types::{Bytes, Time};
+use etherparse::{PacketBuilder, TcpHeader, TcpOptionElement as Element};
+use tmt_core::types::{Bytes, NANOS_PER_SECOND, Time};
 
 use crate::endpoint::receiver::Ack;
 use crate::link::PacketCopy;
@@ -56,49 +56,6 @@ pub struct PcapFlow {
     pub rwnd: u64,
 }
 
-/// One file.
-#[derive(Debug)]
-struct Capture<W> {
-    output: W,
-    record: Vec<u8>,
-}
-
-impl<W: Write> Capture<W> {
-    fn new(mut output: W) -> io::Result<Self> {
-        let mut header = Vec::new();
-        header.extend_from_slice(&MAGIC.to_le_bytes());
-        header.extend_from_slice(&2u16.to_le_bytes());
-        header.extend_from_slice(&4u16.to_le_bytes());
-        // Times are UTC, of an accuracy that nobody tells.
-        header.extend_from_slice(&[0; 8]);
-        header.extend_from_slice(&SNAPLEN.to_le_bytes());
-        header.extend_from_slice(&LINK_TYPE.to_le_bytes());
-        output.write_all(&header)?;
-        Ok(Self {
-            output,
-            record: Vec::new(),
-        })
-    }
-
-    /// Writes `headers` of a packet that was `length` bytes long.
-    fn packet(&mut self, at: Time, headers: &[u8], length: u32) -> io::Result<()> {
-        const SECOND: u64 = 1_000_000_000;
-        let seconds = u32::try_from(at.as_nanos() / SECOND).map_err(|_| {
-            io::Error::other(format!(
-                "found a packet at {at}, expected times below 2^32 s in a pcap"
-            ))
-        })?;
-        let fraction = u32::try_from(at.as_nanos() % SECOND).unwrap_or(0);
-        let kept = u32::try_from(headers.len()).unwrap_or(SNAPLEN);
-        self.record.clear();
-        for word in [seconds, fraction, kept, length] {
-            self.record.extend_from_slice(&word.to_le_bytes());
-        }
-        self.record.extend_from_slice(headers);
-        self.output.write_all(&self.record)
-    }
-}
-
 /// One flow's connection.
 #[derive(Debug, Clone, Copy)]
 struct Connection {
@@ -111,14 +68,13 @@ struct Connection {
 }
 
 /// A segment in the making.
-#[derive(Default)]
+#[derive(Default, Clone, Copy)]
 struct Segment<'a> {
     flow: usize,
     from_sender: bool,
     syn: bool,
-    ack: bool,
     seq: u32,
-    acknowledged: u32,
+    acknowledged: Option<u32>,
     window: u16,
     options: &'a [Element],
     payload: u16,
@@ -127,13 +83,17 @@ struct Segment<'a> {
 /// Writes both captures while the run goes on.
 #[derive(Debug)]
 pub struct Pcap<W> {
-    sender: Capture<W>,
-    receiver: Capture<W>,
+    /// The sender's file and the receiver's.
+    files: [W; 2],
     flows: Vec<Connection>,
     payload: u16,
     zeros: Vec<u8>,
     error: Option<io::Error>,
 }
+
+/// Places in `files`.
+const SENDER: usize = 0;
+const RECEIVER: usize = 1;
 
 impl<W: Write> Pcap<W> {
     /// Captures at both ends of packets of `packet` bytes, headers included.
@@ -146,25 +106,23 @@ impl<W: Write> Pcap<W> {
         packet: Bytes,
         flows: impl IntoIterator<Item = PcapFlow>,
     ) -> io::Result<Self> {
-        let payload = packet
-            .0
-            .checked_sub(HEADERS)
+        let payload = u16::try_from(packet.0.saturating_sub(HEADERS))
+            .ok()
             .filter(|payload| *payload > 0 && packet.0 <= LARGEST)
-            .and_then(|payload| u16::try_from(payload).ok())
             .ok_or_else(|| {
-                let found = format!(
-                    "found packets of {packet}, expected {} B to {LARGEST} B",
-                    HEADERS + 1
-                );
+                let least = HEADERS + 1;
+                let found = format!("found packets of {packet}, expected {least} B to {LARGEST} B");
                 io::Error::new(io::ErrorKind::InvalidInput, found)
             })?;
+        let mut files = [sender, receiver];
+        for file in &mut files {
+            // Version 2.4; times are UTC, of an accuracy that nobody tells.
+            words(file, &[MAGIC, 4 << 16 | 2, 0, 0, SNAPLEN, LINK_TYPE], &[])?;
+        }
+        let flows = flows.into_iter();
         Ok(Self {
-            sender: Capture::new(sender)?,
-            receiver: Capture::new(receiver)?,
-            flows: flows
-                .into_iter()
-                .map(|flow| Connection::new(flow, payload))
-                .collect(),
+            files,
+            flows: flows.map(|flow| Connection::new(flow, payload)).collect(),
             payload,
             zeros: vec![0; usize::from(payload)],
             error: None,
@@ -176,10 +134,7 @@ impl<W: Write> Pcap<W> {
     /// # Errors
     /// The first error of an output.
     pub fn finish(self) -> io::Result<[W; 2]> {
-        match self.error {
-            Some(error) => Err(error),
-            None => Ok([self.sender.output, self.receiver.output]),
-        }
+        self.error.map_or(Ok(self.files), Err)
     }
 
     /// The sequence number at which a packet begins.
@@ -189,46 +144,37 @@ impl<W: Write> Pcap<W> {
         u32::try_from(bytes & u64::from(u32::MAX)).unwrap_or(0)
     }
 
-    /// Keeps the first thing that goes wrong and writes nothing behind it.
-    fn tell(&mut self, write: impl FnOnce(&mut Self) -> io::Result<()>) {
-        if self.error.is_none() {
-            self.error = write(self).err();
+    /// Writes the headers of `segments`, each into all of `files`; behind the first thing that goes wrong nothing.
+    fn write(&mut self, at: Time, files: &[usize], segments: &[Segment<'_>]) {
+        for segment in segments {
+            for file in files {
+                if self.error.is_none() {
+                    let payload = &self.zeros[..usize::from(segment.payload)];
+                    self.error = segment.write(at, payload, &mut self.files[*file]).err();
+                }
+            }
         }
     }
 
-    fn write(&mut self, at: Time, at_sender: bool, segment: &Segment<'_>) -> io::Result<()> {
-        let mut packet = Vec::new();
-        let payload = &self.zeros[..usize::from(segment.payload)];
-        headers(segment, payload, &mut packet)?;
-        let length = u32::try_from(packet.len()).unwrap_or(0) + u32::from(segment.payload);
-        let file = if at_sender {
-            &mut self.sender
-        } else {
-            &mut self.receiver
-        };
-        file.packet(at, &packet, length)
-    }
-
     /// A data packet; the first of a flow has its handshake in front.
-    fn data(&mut self, at: Time, at_sender: bool, copy: PacketCopy) -> io::Result<()> {
+    fn data(&mut self, at: Time, file: usize, copy: PacketCopy) {
         if !self.flows[copy.flow].begun {
             self.flows[copy.flow].begun = true;
-            self.handshake(at, copy.flow)?;
+            self.handshake(at, copy.flow);
         }
         let segment = Segment {
             flow: copy.flow,
             from_sender: true,
-            ack: true,
             seq: self.seq(copy.packet),
-            acknowledged: 1,
+            acknowledged: Some(1),
             window: u16::MAX,
             payload: self.payload,
             ..Segment::default()
         };
-        self.write(at, at_sender, &segment)
+        self.write(at, &[file], &[segment]);
     }
 
-    fn handshake(&mut self, at: Time, flow: usize) -> io::Result<()> {
+    fn handshake(&mut self, at: Time, flow: usize) {
         let connection = self.flows[flow];
         let mut options = vec![Element::MaximumSegmentSize(self.payload)];
         if connection.sack {
@@ -245,51 +191,37 @@ impl<W: Write> Pcap<W> {
         };
         let syn_ack = Segment {
             from_sender: false,
-            ack: true,
-            acknowledged: 1,
+            acknowledged: Some(1),
             window: connection.unscaled,
             ..syn
         };
         let last = Segment {
             syn: false,
-            ack: true,
             seq: 1,
-            acknowledged: 1,
+            acknowledged: Some(1),
             options: &[],
             ..syn
         };
-        for segment in [&syn, &syn_ack, &last] {
-            self.write(at, true, segment)?;
-            self.write(at, false, segment)?;
-        }
-        Ok(())
+        self.write(at, &[SENDER, RECEIVER], &[syn, syn_ack, last]);
     }
 
-    fn ack(&mut self, at: Time, at_sender: bool, flow: usize, ack: &Ack) -> io::Result<()> {
-        let blocks: Vec<(u32, u32)> = ack
-            .blocks
-            .iter()
-            .filter(|(start, end)| start < end)
-            .map(|(start, end)| (self.seq(*start), self.seq(*end)))
-            .collect();
-        let rest = [blocks.get(1).copied(), blocks.get(2).copied(), None];
-        let sack = blocks
-            .first()
-            .map(|first| Element::SelectiveAcknowledgement(*first, rest));
-        let options: Vec<Element> = sack
-            .into_iter()
-            .flat_map(|sack| [Element::Noop, Element::Noop, sack])
-            .collect();
+    fn ack(&mut self, at: Time, file: usize, flow: usize, ack: &Ack) {
+        let blocks = ack.blocks.iter().filter(|(start, end)| start < end);
+        let mut blocks = blocks.map(|(start, end)| (self.seq(*start), self.seq(*end)));
+        let sack = blocks.next().map(|first| {
+            let rest = [blocks.next(), blocks.next(), None];
+            let sack = Element::SelectiveAcknowledgement(first, rest);
+            [Element::Noop, Element::Noop, sack]
+        });
         let segment = Segment {
             flow,
-            ack: true,
             seq: 1,
-            acknowledged: self.seq(ack.next),
+            acknowledged: Some(self.seq(ack.next)),
             window: self.flows[flow].window,
-            options: &options,
+            options: sack.as_ref().map_or(&[], |sack| sack),
             ..Segment::default()
         };
-        self.write(at, at_sender, &segment)
+        self.write(at, &[file], &[segment]);
     }
 }
 
@@ -312,52 +244,68 @@ impl Connection {
     }
 }
 
-/// Appends the IPv4 and TCP headers of a segment.
-fn headers(segment: &Segment<'_>, payload: &[u8], out: &mut Vec<u8>) -> io::Result<()> {
-    let invalid = |error: &dyn std::fmt::Display| io::Error::other(error.to_string());
-    let ports = usize::from(PORTS);
-    let port = FIRST_PORT + u16::try_from(segment.flow % ports).unwrap_or(0);
-    let network = u8::try_from(segment.flow / ports).map_err(|error| invalid(&error))?;
-    let (sender, receiver) = ([10, 0, network, 1], [10, 0, network, 2]);
-    let (from, to, source, destination) = if segment.from_sender {
-        (port, SERVER_PORT, sender, receiver)
-    } else {
-        (SERVER_PORT, port, receiver, sender)
-    };
-    let mut tcp = TcpHeader::new(from, to, segment.seq, segment.window);
-    tcp.syn = segment.syn;
-    tcp.ack = segment.ack;
-    tcp.acknowledgment_number = segment.acknowledged;
-    tcp.set_options(segment.options)
-        .map_err(|error| invalid(&error))?;
-    let length = tcp.header_len_u16() + segment.payload;
-    let mut ip = Ipv4Header::new(length, 64, IpNumber::TCP, source, destination)
-        .map_err(|error| invalid(&error))?;
-    ip.dont_fragment = true;
-    ip.header_checksum = ip.calc_header_checksum();
-    tcp.checksum = tcp
-        .calc_checksum_ipv4(&ip, payload)
-        .map_err(|error| invalid(&error))?;
-    out.extend_from_slice(&ip.to_bytes());
-    out.extend_from_slice(&tcp.to_bytes());
-    Ok(())
+impl Segment<'_> {
+    /// Writes the record of a packet: its IPv4 and TCP headers, and how long it was with the payload.
+    fn write(&self, at: Time, payload: &[u8], file: &mut impl Write) -> io::Result<()> {
+        let (seconds, fraction) = (
+            at.as_nanos() / NANOS_PER_SECOND,
+            at.as_nanos() % NANOS_PER_SECOND,
+        );
+        let seconds = u32::try_from(seconds).map_err(|_| {
+            io::Error::other(format!(
+                "found a packet at {at}, expected times below 2^32 s in a pcap"
+            ))
+        })?;
+        let ports = usize::from(PORTS);
+        let port = FIRST_PORT + u16::try_from(self.flow % ports).unwrap_or(0);
+        let network = u8::try_from(self.flow / ports).map_err(io::Error::other)?;
+        let mut ends = [
+            ([10, 0, network, 1], port),
+            ([10, 0, network, 2], SERVER_PORT),
+        ];
+        if !self.from_sender {
+            ends.reverse();
+        }
+        let [(source, from), (destination, to)] = ends;
+        let mut tcp = TcpHeader::new(from, to, self.seq, self.window);
+        tcp.syn = self.syn;
+        tcp.ack = self.acknowledged.is_some();
+        tcp.acknowledgment_number = self.acknowledged.unwrap_or_default();
+        tcp.set_options(self.options).map_err(io::Error::other)?;
+        let mut packet = Vec::new();
+        PacketBuilder::ipv4(source, destination, 64)
+            .tcp_header(tcp)
+            .write(&mut packet, payload)
+            .map_err(io::Error::other)?;
+        let headers = &packet[..packet.len() - payload.len()];
+        let [kept, length] = [headers, &packet].map(|part| part.len() as u64);
+        let lengths = [fraction, kept, length].map(|it| u32::try_from(it).unwrap_or(u32::MAX));
+        words(file, &[&[seconds], &lengths[..]].concat(), headers)
+    }
+}
+
+/// Writes little-endian words and what follows them at once.
+fn words(file: &mut impl Write, words: &[u32], rest: &[u8]) -> io::Result<()> {
+    let mut bytes: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
+    bytes.extend(rest);
+    file.write_all(&bytes)
 }
 
 impl<W: Write> Probe for Pcap<W> {
     fn on_sent(&mut self, now: Time, copy: PacketCopy) {
-        self.tell(|pcap| pcap.data(now, true, copy));
+        self.data(now, SENDER, copy);
     }
 
     fn on_delivered(&mut self, now: Time, copy: PacketCopy) {
-        self.tell(|pcap| pcap.data(now, false, copy));
+        self.data(now, RECEIVER, copy);
     }
 
     fn on_ack_sent(&mut self, now: Time, flow: usize, ack: &Ack) {
-        self.tell(|pcap| pcap.ack(now, false, flow, ack));
+        self.ack(now, RECEIVER, flow, ack);
     }
 
     fn on_ack_received(&mut self, now: Time, flow: usize, ack: &Ack) {
-        self.tell(|pcap| pcap.ack(now, true, flow, ack));
+        self.ack(now, SENDER, flow, ack);
     }
 }
 

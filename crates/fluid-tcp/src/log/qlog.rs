@@ -10,7 +10,8 @@
 
 use std::io::{self, Write};
 
-use serde::Serialize;
+use serde::{Serialize, Serializer};
+use serde_json::Number;
 use tmt_core::types::{Bytes, Span, Time, to_f64};
 
 use crate::endpoint::sender::{Snapshot, Why};
@@ -23,23 +24,19 @@ const RECORD_SEPARATOR: u8 = 0x1e;
 /// Bytes gathered before a write.
 const BLOCK: usize = 1 << 16;
 
-/// The first record, in front of its description and behind it.
-const HEAD: [&str; 2] = [
-    concat!(
-        r#"{"file_schema":"urn:ietf:params:qlog:file:sequential","#,
-        r#""serialization_format":"application/qlog+json-seq","#,
-        r#""title":"tmt tcp: a model of TCP, no QUIC","description":"#,
-    ),
-    concat!(
-        r#","trace":{"title":"TCP senders of a simulation","description":"#,
-        r#""each group_id is a flow, counted from 0; packet numbers count packets of "#,
-        r#"the flow from 0 and are the same in a retransmission","#,
-        r#""common_fields":{"time_format":"relative_to_epoch","#,
-        r#""reference_time":{"clock_type":"monotonic","epoch":"unknown"},"protocol_types":["TCP"]},"#,
-        r#""vantage_point":{"name":"sender of the TCP model","type":"client"},"#,
-        r#""event_schemas":["urn:ietf:params:qlog:events:quic-12"]}}"#,
-    ),
-];
+/// The first record, without its description.
+const HEAD: &str = concat!(
+    r#"{"file_schema":"urn:ietf:params:qlog:file:sequential","#,
+    r#""serialization_format":"application/qlog+json-seq","#,
+    r#""title":"tmt tcp: a model of TCP, no QUIC","description":DESCRIPTION,"#,
+    r#""trace":{"title":"TCP senders of a simulation","description":"#,
+    r#""each group_id is a flow, counted from 0; packet numbers count packets of "#,
+    r#"the flow from 0 and are the same in a retransmission","#,
+    r#""common_fields":{"time_format":"relative_to_epoch","#,
+    r#""reference_time":{"clock_type":"monotonic","epoch":"unknown"},"protocol_types":["TCP"]},"#,
+    r#""vantage_point":{"name":"sender of the TCP model","type":"client"},"#,
+    r#""event_schemas":["urn:ietf:params:qlog:events:quic-12"]}}"#,
+);
 
 #[derive(Debug, Serialize)]
 struct Event<'a, D> {
@@ -49,34 +46,21 @@ struct Event<'a, D> {
     data: D,
 }
 
-/// What can be told to have changed; a value that there is none of is left out, as is one that stayed.
-#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize)]
-struct Recovery {
-    #[serde(skip_serializing_if = "Option::is_none")]
-    smoothed_rtt: Option<f64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    congestion_window: Option<u64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    bytes_in_flight: Option<u64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    ssthresh: Option<u64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    packets_in_flight: Option<u64>,
-}
+/// What can change of a sender; what there is none of is left out, as is what stayed.
+const METRICS: [&str; 5] = [
+    "smoothed_rtt",
+    "congestion_window",
+    "bytes_in_flight",
+    "ssthresh",
+    "packets_in_flight",
+];
 
-impl Recovery {
-    /// What of it differs from `before`.
-    fn since(self, before: Self) -> Self {
-        fn news<T: PartialEq + Copy>(now: Option<T>, before: Option<T>) -> Option<T> {
-            if now == before { None } else { now }
-        }
-        Self {
-            smoothed_rtt: news(self.smoothed_rtt, before.smoothed_rtt),
-            congestion_window: news(self.congestion_window, before.congestion_window),
-            bytes_in_flight: news(self.bytes_in_flight, before.bytes_in_flight),
-            ssthresh: news(self.ssthresh, before.ssthresh),
-            packets_in_flight: news(self.packets_in_flight, before.packets_in_flight),
-        }
+/// What has changed.
+struct News(Vec<(&'static str, Number)>);
+
+impl Serialize for News {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_map(self.0.iter().map(|(name, value)| (name, value)))
     }
 }
 
@@ -98,7 +82,7 @@ pub struct Qlog<W> {
     output: W,
     buffer: Vec<u8>,
     packet: u64,
-    latest: Vec<Recovery>,
+    latest: Vec<[Option<Number>; 5]>,
     error: Option<io::Error>,
 }
 
@@ -114,15 +98,15 @@ impl<W: Write> Qlog<W> {
         tool: &str,
         settings: &str,
     ) -> io::Result<Self> {
-        let [front, behind] = HEAD;
         let description = serde_json::to_string(&format!("{tool}; {settings}"))?;
         let mut buffer = vec![RECORD_SEPARATOR];
-        buffer.extend([front, &description, behind, "\n"].concat().bytes());
+        buffer.extend(HEAD.replacen("DESCRIPTION", &description, 1).bytes());
+        buffer.push(b'\n');
         Ok(Self {
             output,
             buffer,
             packet: packet.0,
-            latest: vec![Recovery::default(); flows],
+            latest: vec![METRICS.map(|_| None); flows],
             error: None,
         })
     }
@@ -139,27 +123,25 @@ impl<W: Write> Qlog<W> {
         Ok(self.output)
     }
 
-    fn record(&mut self, record: &impl Serialize) -> io::Result<()> {
-        self.buffer.push(RECORD_SEPARATOR);
-        serde_json::to_writer(&mut self.buffer, record)?;
-        self.buffer.push(b'\n');
-        if self.buffer.len() >= BLOCK {
-            self.output.write_all(&self.buffer)?;
-            self.buffer.clear();
-        }
-        Ok(())
-    }
-
     /// Writes an event, unless something went wrong before.
     fn event(&mut self, now: Time, flow: usize, name: &str, data: impl Serialize) {
-        if self.error.is_none() {
-            let event = Event {
-                time: millis(now.since(Time::ZERO)),
-                name,
-                group_id: flow.to_string(),
-                data,
-            };
-            self.error = self.record(&event).err();
+        if self.error.is_some() {
+            return;
+        }
+        let event = Event {
+            time: millis(now.since(Time::ZERO)),
+            name,
+            group_id: flow.to_string(),
+            data,
+        };
+        self.buffer.push(RECORD_SEPARATOR);
+        let written = serde_json::to_writer(&mut self.buffer, &event);
+        self.error = written.err().map(io::Error::from);
+        self.buffer.push(b'\n');
+        if self.buffer.len() >= BLOCK {
+            let written = self.output.write_all(&self.buffer);
+            self.error = self.error.take().or(written.err());
+            self.buffer.clear();
         }
     }
 
@@ -200,15 +182,18 @@ impl<W: Write> Probe for Qlog<W> {
         _queue: u64,
         _delivered: u64,
     ) {
-        let state = Recovery {
-            smoothed_rtt: sender.srtt.map(millis),
-            congestion_window: Some(self.bytes(sender.cwnd)),
-            bytes_in_flight: Some(sender.in_flight.saturating_mul(self.packet)),
-            ssthresh: sender.ssthresh.map(|segments| self.bytes(segments)),
-            packets_in_flight: Some(sender.in_flight),
-        };
-        let news = state.since(self.latest[flow]);
-        if news != Recovery::default() {
+        let state = [
+            sender.srtt.map(millis).and_then(Number::from_f64),
+            Some(self.bytes(sender.cwnd).into()),
+            Some(sender.in_flight.saturating_mul(self.packet).into()),
+            sender.ssthresh.map(|segments| self.bytes(segments).into()),
+            Some(sender.in_flight.into()),
+        ];
+        let changed = METRICS.iter().zip(&state).zip(&self.latest[flow]);
+        let changed = changed.filter(|((_, now), before)| now != before);
+        let news = changed.filter_map(|((name, now), _)| Some((*name, now.clone()?)));
+        let news = News(news.collect());
+        if !news.0.is_empty() {
             self.latest[flow] = state;
             self.event(now, flow, "quic:recovery_metrics_updated", news);
         }

@@ -80,13 +80,7 @@ impl<W: Write + Send> Probe for Series<W> {
         self.table.row(&[
             Cell::Time(now.as_nanos()),
             Cell::Count(flow as u64),
-            Cell::Word(match moment {
-                Moment::Start => "start",
-                Moment::Ack => "ack",
-                Moment::Timeout => "timeout",
-                Moment::Timer => "timer",
-                Moment::Pace => "pace",
-            }),
+            Cell::Word(moment.into()),
             Cell::Real(sender.cwnd),
             sender.ssthresh.map_or(Cell::None, Cell::Real),
             span(sender.srtt),

@@ -1,5 +1,6 @@
 //! Watching a run without taking part in it.
 
+use strum::IntoStaticStr;
 use tmt_core::types::Time;
 
 use crate::endpoint::receiver::Ack;
@@ -7,7 +8,8 @@ use crate::endpoint::sender::Snapshot;
 use crate::link::{PacketCopy, Service, SlotUse};
 
 /// Why a sender's state is shown.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, IntoStaticStr)]
+#[strum(serialize_all = "lowercase")]
 pub enum Moment {
     /// The flow began.
     Start,

@@ -45,32 +45,27 @@ pub(crate) fn run(args: &Args) -> Outcome {
         }
     }
     let Input { name, reader } = input::open_table("audit", args.packets.as_deref())?;
-    // A cut timeline matters only to a packet that used what is missing, and that shows.
-    let options = Options {
-        allow_cut: true,
-        ..Options::default()
-    };
-    let timeline = args.timeline.as_deref();
-    let timeline = timeline.map(|path| input::open_trace("audit", Some(path), options));
-    let (timeline_name, timeline) = timeline.transpose()?.unzip();
-    let slots = args.slots.as_deref();
-    let slots = slots.map(|path| input::open_table("audit", Some(path)));
-    let slots = slots
-        .transpose()?
-        .map(|Input { name, reader }| (name, reader));
-    let (slots_name, slots) = slots.unzip();
-    let (timeline_name, slots_name) = (
-        timeline_name.unwrap_or_default(),
-        slots_name.unwrap_or_default(),
-    );
-    let report = match slots {
-        Some(slots) => audit_with_slots(reader, slots),
-        None => audit(reader, timeline),
+    let mut beside = String::new();
+    let report = if let Some(path) = &args.slots {
+        let slots = input::open_table("audit", Some(path))?;
+        beside = slots.name;
+        audit_with_slots(reader, slots.reader)
+    } else if let Some(path) = &args.timeline {
+        // A cut timeline matters only to a packet that used what is missing, and that shows.
+        let options = Options {
+            allow_cut: true,
+            ..Options::default()
+        };
+        let (timeline_name, timeline) = input::open_trace("audit", Some(path), options)?;
+        beside = timeline_name;
+        audit(reader, Some(timeline))
+    } else {
+        audit(reader, None)
     };
     let report = report.map_err(|error| match error {
         AuditError::Log(error) => Failure::io(&name, &error),
-        AuditError::Slots(error) => Failure::io(&slots_name, &error),
-        AuditError::Timeline(error) => Failure::input(&timeline_name, &error),
+        AuditError::Slots(error) => Failure::io(&beside, &error),
+        AuditError::Timeline(error) => Failure::input(&beside, &error),
         other => Failure::failed(format!("{name}: {other}")),
     })?;
     print(None, args.json, &report, table)?;
@@ -81,7 +76,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
         for violation in &rule.violations {
             let name = match violation.log {
                 Log::Packets => &name,
-                Log::Slots => &slots_name,
+                Log::Slots => &beside,
             };
             tell(format_args!(
                 "tmt audit: {name}:{}: {}: found {}, expected {}",

@@ -2,19 +2,15 @@
 
 use tmt_core::types::Time;
 
+use super::History;
 use super::row::{Kind, Unit};
-use super::{History, Rules};
-use crate::audit::finding::Finding;
 use crate::audit::report::{Rule, RuleTally};
 
 /// What the slots tell of a codeword.
 #[derive(Debug)]
 pub(super) struct Codeword {
-    /// Data units.
-    data: usize,
-    /// Whether one of them was erased, and the latest arrival of the others.
-    erased: bool,
-    own: Option<Time>,
+    /// Arrivals of its data units, of those that were not erased.
+    data: Vec<Option<Time>>,
     /// The last unit, of the attempt that is the last so far.
     last: Unit,
     /// Arrivals that count.
@@ -26,17 +22,14 @@ pub(super) struct Codeword {
 impl Codeword {
     /// One of which this is the first unit.
     pub(super) fn begin(unit: &Unit, history: &History, tally: &mut RuleTally) -> Self {
-        let number = unit.codeword;
-        let new = unit.kind != Kind::Repeat && history.codeword.is_none_or(|last| last < number);
-        tally.check(Rule::Repeats, unit.place, new, || {
-            let found = format!("{}, of which nothing is under way", unit.attempt_of());
-            let next = history.codeword.map_or(0, |last| last + 1);
-            Finding::new(found, format!("a codeword under way or one from {next} on"))
-        });
+        let next = history.codeword.map_or(0, |last| last + 1);
+        let new = unit.kind != Kind::Repeat && unit.codeword >= next;
+        let found = format_args!("{}, of which nothing is under way", unit.attempt_of());
+        let expected = format_args!("a codeword under way or one from {next} on");
+        let mut repeats = tally.at(Rule::Repeats, unit.place);
+        repeats.check(new, found, expected);
         let mut codeword = Self {
-            data: 0,
-            erased: false,
-            own: None,
+            data: Vec::new(),
             last: *unit,
             arrivals: Vec::new(),
             decoded: None,
@@ -48,26 +41,21 @@ impl Codeword {
     /// Takes its next unit.
     pub(super) fn on_unit(&mut self, unit: &Unit, history: &History, tally: &mut RuleTally) {
         let last = self.last;
-        let follows = if unit.attempt == last.attempt {
-            // Repeats of one attempt go out in one piece.
-            let same = history.previous.is_some_and(|previous| {
+        // Repeats of one attempt go out in one piece.
+        let in_one_piece = unit.kind != Kind::Repeat
+            || history.previous.is_some_and(|previous| {
                 (previous.codeword, previous.attempt) == (unit.codeword, unit.attempt)
             });
-            same || unit.kind != Kind::Repeat
-        } else {
-            unit.attempt == last.attempt + 1
-        };
-        tally.check(Rule::Repeats, unit.place, follows, || {
-            let found = format!("{} in slot {}", unit.attempt_of(), unit.slot);
-            let expected = format!(
-                "attempt {} right behind slot {}, or the one after it",
-                last.attempt, last.slot
-            );
-            Finding::new(found, expected)
-        });
-        if unit.attempt > last.attempt {
+        let follows = unit.attempt == last.attempt && in_one_piece;
+        let (attempt, slot) = (last.attempt, last.slot);
+        let found = format_args!("{} in slot {}", unit.attempt_of(), unit.slot);
+        let expected =
+            format_args!("attempt {attempt} right behind slot {slot}, or the one after it");
+        let mut repeats = tally.at(Rule::Repeats, unit.place);
+        repeats.check(follows || unit.attempt == attempt + 1, found, expected);
+        if unit.attempt > attempt {
             self.check_turn(unit, history, tally);
-            if history.rules.discards {
+            if history.discards {
                 self.decoded = self.decoded_by_now();
                 self.arrivals.clear();
             }
@@ -79,48 +67,39 @@ impl Codeword {
     /// The first unit of an attempt goes out when it is ready, and nothing new goes before it.
     fn check_turn(&self, unit: &Unit, history: &History, tally: &mut RuleTally) {
         let last = self.last;
+        let heard = last.at.saturating_add(history.heard);
+        let found = format_args!("{} at {}", unit.attempt_of(), unit.at);
+        let expected = format_args!("not before {heard}, when its feedback has come");
         let mut repeats = tally.at(Rule::Repeats, unit.place);
-        let heard = last.at.saturating_add(history.rules.heard);
-        let words = || format!("{} at {}", unit.attempt_of(), unit.at);
-        repeats.check(unit.at >= heard, || {
-            let expected = format!("not before {heard}, when its feedback has come");
-            Finding::new(words(), expected)
-        });
+        repeats.check(unit.at >= heard, found, expected);
         // Where feedback can be lost, one that goes out after its timer may have waited for that.
-        let expired = history
-            .rules
-            .timer
-            .map(|timer| last.at.saturating_add(timer));
-        let expired = expired.filter(|expired| unit.at >= *expired);
-        let ready = expired.unwrap_or(heard);
-        let newer = history.newest.filter(|newest| newest.slot > last.slot);
-        let passed = newer.filter(|newest| newest.at >= ready);
-        repeats.check(passed.is_none(), || {
-            let expected = passed.map(|Unit { slot, at, .. }| {
-                format!("before slot {slot} at {at}, which carries a first transmission, as it was ready at {ready}")
-            });
-            Finding::new(words(), expected.unwrap_or_default())
+        let expired = history.timer.map(|timer| last.at.saturating_add(timer));
+        let ready = expired.filter(|it| unit.at >= *it).unwrap_or(heard);
+        let newer = history
+            .newest
+            .filter(|it| it.slot > last.slot && it.at >= ready);
+        let expected = newer.map(|Unit { slot, at, .. }| {
+            format!("before slot {slot} at {at}, which carries a first transmission, as it was ready at {ready}")
         });
+        repeats.refuse(found, expected);
     }
 
     fn count(&mut self, unit: &Unit) {
         if unit.kind == Kind::Data {
-            self.data += 1;
-            self.erased |= unit.arrival.is_none();
-            self.own = self.own.max(unit.arrival);
+            self.data.push(unit.arrival);
         }
         self.arrivals.extend(unit.arrival);
     }
 
     /// When the last of its data is there, propagation left out; none where too little was received.
-    pub(super) fn complete(&self, rules: &Rules) -> Option<Time> {
+    pub(super) fn complete(&self, history: &History) -> Option<Time> {
         let decoded = self.decoded_by_now();
-        if rules.discards || decoded.is_none() && self.erased {
-            decoded
-        } else if self.erased {
-            decoded.max(self.own)
-        } else {
-            self.own
+        let own = self.data.iter().copied().flatten().max();
+        match decoded {
+            _ if history.discards => decoded,
+            _ if !self.data.contains(&None) => own,
+            None => None,
+            Some(_) => decoded.max(own),
         }
     }
 
@@ -128,7 +107,7 @@ impl Codeword {
     fn decoded_by_now(&self) -> Option<Time> {
         let mut arrivals = self.arrivals.clone();
         arrivals.sort_unstable();
-        let last = self.data.checked_sub(1);
+        let last = self.data.len().checked_sub(1);
         let decoded = last.and_then(|last| arrivals.get(last).copied());
         [self.decoded, decoded].into_iter().flatten().min()
     }

@@ -4,17 +4,16 @@ use std::collections::BTreeMap;
 
 use tmt_core::types::Time;
 
+use super::History;
 use super::codeword::Codeword;
 use super::row::{Kind, Unit};
-use super::{History, Rules};
-use crate::audit::finding::Finding;
 use crate::audit::head::Link;
 use crate::audit::report::{Rule, RuleTally};
-use crate::audit::row::{Fate, Row, Service};
+use crate::audit::row::{Row, Service};
 
 /// A copy in the queue or on the link.
 #[derive(Debug)]
-pub(super) struct Copy {
+pub(in crate::audit) struct Copy {
     pub(super) row: Row,
     /// Its first transmissions, from the first to the last.
     seen: Option<Service>,
@@ -25,9 +24,9 @@ pub(super) struct Copy {
 }
 
 impl Copy {
-    pub(super) fn new(row: &Row) -> Self {
+    pub(super) fn new(row: Row) -> Self {
         Self {
-            row: *row,
+            row,
             seen: None,
             units: 0,
             codewords: BTreeMap::new(),
@@ -57,89 +56,66 @@ impl Copy {
     }
 
     /// Holds its row against the slots, all of which are known up to then.
-    pub(super) fn judge(&self, rules: &Rules, known: Time, tally: &mut RuleTally) {
-        let service = self.row.fate.service();
-        if let (Some(service), Some(seen)) = (service, self.seen) {
-            self.check_service(&service, &seen, rules, known, tally);
+    pub(super) fn judge(&self, history: &History, known: Time, tally: &mut RuleTally) {
+        let line = self.row.line;
+        let words = |service: Option<Service>| {
+            let slots = |service: Service| format!("slots {} to {}", service.first, service.last);
+            service.map_or("no slot".to_owned(), slots)
+        };
+        let (found, expected) = (words(self.row.service), words(self.seen));
+        let mut slots = tally.at(Rule::Slots, line);
+        if let (Some(service), Some(seen)) = (self.row.service, self.seen) {
+            // What is sent behind the end of the run is not told of.
+            let over = service.end <= known;
+            let whole = over && self.row.delivered.is_some();
+            let same = service.last == seen.last || service.last > seen.last && !over;
+            slots.check(service.first == seen.first && same, found, expected);
+            if let Link::Coupled {
+                units_per_packet, ..
+            } = history.head.link
+                && whole
+            {
+                let found = format_args!("{} slots of first transmissions", self.units);
+                let expected = format_args!("{units_per_packet} of a packet");
+                slots.check(self.units == units_per_packet, found, expected);
+            }
+            // What is lost before its last unit ends with what loses it.
+            let ends = service.end == seen.end || service.end > seen.end && !whole;
+            let words = |service: Service| format!("service {} to {}", service.start, service.end);
+            let mut early = tally.at(Rule::Early, line);
+            let holds = service.start == seen.start && ends;
+            early.check(holds, words(service), words(seen));
         } else {
             // One that the log has begin behind the end of the run is not told of.
-            let behind = service.is_some_and(|service| service.start > known);
-            let neither = service.is_none() && self.seen.is_none();
-            tally.check(Rule::Slots, self.row.line, neither || behind, || {
-                Finding::new(slots(service.as_ref()), slots(self.seen.as_ref()))
-            });
+            let behind = self.row.service.is_some_and(|it| it.start > known);
+            let neither = self.row.service.is_none() && self.seen.is_none();
+            slots.check(neither || behind, found, expected);
         }
-        if let Some(at) = self.row.fate.delivered() {
-            self.check_delivery(at, rules, tally);
-        }
-    }
-
-    fn check_service(
-        &self,
-        service: &Service,
-        seen: &Service,
-        rules: &Rules,
-        known: Time,
-        tally: &mut RuleTally,
-    ) {
-        let delivered = matches!(self.row.fate, Fate::Delivered { .. });
-        // What is sent behind the end of the run is not told of.
-        let over = service.end <= known;
-        let same = service.first == seen.first && service.last == seen.last;
-        let part = service.first == seen.first && service.last >= seen.last && !over;
-        tally.check(Rule::Slots, self.row.line, same || part, || {
-            Finding::new(slots(Some(service)), slots(Some(seen)))
-        });
-        // What is lost before its last unit ends with what loses it.
-        let ends = service.end == seen.end || service.end > seen.end && !(delivered && over);
-        let holds = service.start == seen.start && ends;
-        tally.check(Rule::Early, self.row.line, holds, || {
-            let words = |service: &Service| format!("service {} to {}", service.start, service.end);
-            Finding::new(words(service), words(seen))
-        });
-        if let Link::Coupled {
-            units_per_packet, ..
-        } = rules.head.link
-            && delivered
-            && over
-        {
-            let full = self.units == units_per_packet;
-            tally.check(Rule::Slots, self.row.line, full, || {
-                let found = format!("{} slots of first transmissions", self.units);
-                Finding::new(found, format!("{units_per_packet} of a packet"))
-            });
+        if let Some(at) = self.row.delivered {
+            self.check_delivery(at, history, tally);
         }
     }
 
     /// A delivery has its data, and where nothing else holds it up comes with the last of it.
-    fn check_delivery(&self, at: Time, rules: &Rules, tally: &mut RuleTally) {
+    fn check_delivery(&self, at: Time, history: &History, tally: &mut RuleTally) {
         let mut early = tally.at(Rule::Early, self.row.line);
         let mut latest = None;
         for (number, codeword) in &self.codewords {
-            let complete = codeword.complete(rules);
-            early.check(complete.is_some(), || {
-                let expected = format!("no delivery, as too little of codeword {number} came");
-                Finding::new(format!("delivered {at}"), expected)
-            });
+            let complete = codeword.complete(history);
+            let expected = format_args!("no delivery, as too little of codeword {number} came");
+            early.check(complete.is_some(), format_args!("delivered {at}"), expected);
             latest = latest.max(complete);
         }
         let Some(latest) = latest else {
             return;
         };
-        let arrives = latest.saturating_add(rules.head.forward);
+        let arrives = latest.saturating_add(history.head.forward);
         let why = ", when the slots brought its last data";
         // Repeats that nobody needed may bring more than decoding had, and earlier ones may be waited for.
-        if rules.head.in_order.is_none() && rules.timer.is_none() {
+        if history.head.in_order.is_none() && history.timer.is_none() {
             early.exactly("delivered", at, arrives, why);
         } else {
             early.not_before("delivered", at, arrives, why);
         }
     }
-}
-
-fn slots(service: Option<&Service>) -> String {
-    service.map_or_else(
-        || "no slot".to_owned(),
-        |service| format!("slots {} to {}", service.first, service.last),
-    )
 }

@@ -1,21 +1,21 @@
 //! One row of the slot log: text to a unit whose fields agree.
 
+use strum::EnumString;
 use tmt_core::types::Time;
 
-use crate::audit::fields::{Columns, Fields};
+use crate::audit::fields::{Field, Fields};
 use crate::audit::finding::Finding;
 use crate::audit::report::Place;
 
 /// The one header accepted.
-pub(super) const COLUMNS: Columns = &[
-    "slot", "time", "unit", "flow", "packet", "copy", "codeword", "attempt", "received", "arrival",
-];
+pub(super) const HEADER: &str = "slot,time,unit,flow,packet,copy,codeword,attempt,received,arrival";
 
 /// A copy of a packet: flow, packet, copy.
 pub(super) type Key = (u64, u64, u64);
 
 /// What a slot carries.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, EnumString)]
+#[strum(serialize_all = "lowercase")]
 pub(super) enum Kind {
     Data,
     Repair,
@@ -38,38 +38,39 @@ pub(super) struct Unit {
     pub(super) arrival: Option<Time>,
 }
 
+impl Field for Kind {
+    const FORM: &'static str = "data, repair or repeat";
+
+    fn read(text: &[u8]) -> Option<Self> {
+        std::str::from_utf8(text).ok()?.parse().ok()
+    }
+}
+
 impl Unit {
     /// Reads a row.
     pub(super) fn parse(fields: Fields<'_>, place: Place) -> Result<Self, Finding> {
-        let (kind, attempts) = match fields.text("unit") {
-            b"data" => (Kind::Data, 1..=1),
-            b"repair" => (Kind::Repair, 1..=1),
-            b"repeat" => (Kind::Repeat, 2..=u64::MAX),
-            _ => return Err(fields.unfit("unit", "data, repair or repeat")),
-        };
-        let (at, attempt) = (fields.time("time")?, fields.whole("attempt")?);
-        if !attempts.contains(&attempt) {
-            return Err(fields.unfit("attempt", "1 for data and repair, more for a repeat"));
-        }
-        let arrival = fields.optional_time("arrival")?;
-        if fields.text("received") != if arrival.is_some() { b"1" } else { b"0" } {
-            return Err(fields.unfit("received", "1 with an arrival or 0 without"));
-        }
-        if arrival.is_some_and(|arrival| arrival <= at) {
-            return Err(fields.unfit("arrival", format!("a time after {at}")));
-        }
-        let key = (
-            fields.whole("flow")?,
-            fields.whole("packet")?,
-            fields.whole("copy")?,
+        let (kind, at, attempt) = (
+            fields.get("unit")?,
+            fields.get("time")?,
+            fields.get("attempt")?,
         );
+        let fits = attempt > 0 && (attempt > 1) == (kind == Kind::Repeat);
+        let expected = "1 for data and repair, more for a repeat";
+        fields.ensure(fits, "attempt", expected)?;
+        let arrival: Option<Time> = fields.get("arrival")?;
+        let received: &[u8] = arrival.map_or(b"0", |_| b"1");
+        let expected = "1 with an arrival or 0 without";
+        fields.ensure(fields.text("received") == received, "received", expected)?;
+        let later = arrival.is_none_or(|arrival| arrival > at);
+        fields.ensure(later, "arrival", format_args!("a time after {at}"))?;
+        let [flow, packet, copy] = ["flow", "packet", "copy"].map(|column| fields.get(column));
         Ok(Self {
             place,
-            slot: fields.whole("slot")?,
+            slot: fields.get("slot")?,
             at,
             kind,
-            key,
-            codeword: fields.whole("codeword")?,
+            key: (flow?, packet?, copy?),
+            codeword: fields.get("codeword")?,
             attempt,
             arrival,
         })
@@ -78,11 +79,5 @@ impl Unit {
     /// Which attempt it is of, in words.
     pub(super) fn attempt_of(&self) -> String {
         format!("attempt {} of codeword {}", self.attempt, self.codeword)
-    }
-
-    /// Whose it is, in words.
-    pub(super) fn whose(&self) -> String {
-        let (flow, packet, copy) = self.key;
-        format!("flow {flow} packet {packet} copy {copy}")
     }
 }

@@ -1,5 +1,8 @@
 //! What a run writes down beside its report: files that watch it.
 
+use std::fmt::Display;
+use std::io;
+
 use fluid_tcp::experiment::{Experiment, LinkKind, LinkPlan, PathKind, Plan, RunId};
 use fluid_tcp::log::{
     Explain, HEADERS, LARGEST, PacketLog, Pcap, PcapFlow, Qlog, Series, SlotLog, Story,
@@ -16,19 +19,17 @@ use crate::provenance::{TOOL, new_head};
 
 /// The files that the flags ask for, as typed; a capture has one at each end.
 fn files(args: &Args) -> Vec<(&'static str, String)> {
-    let mut files: Vec<(&str, String)> = [
+    let logs = [
         ("--packets", &args.packets),
         ("--series", &args.series),
         ("--slots", &args.slots),
         ("--qlog", &args.qlog),
-    ]
-    .into_iter()
-    .filter_map(|(flag, path)| Some((flag, path.clone()?)))
-    .collect();
-    if let Some(path) = &args.pcap {
-        files.extend(ENDS.map(|end| ("--pcap", capture(path, end))));
-    }
-    files
+    ];
+    let logs = logs
+        .into_iter()
+        .filter_map(|(flag, path)| Some((flag, path.clone()?)));
+    let ends = |path: &String| ENDS.map(|end| ("--pcap", capture(path, end)));
+    logs.chain(args.pcap.iter().flat_map(ends)).collect()
 }
 
 /// The ends of a connection, as the names of captures have them.
@@ -52,15 +53,20 @@ fn name(path: &str, run: RunId) -> String {
     path.replace("{offset}", &number.to_string())
 }
 
+/// Refuses flags that say what cannot be.
+fn refuse(wrong: bool, why: impl Display) -> Outcome {
+    if wrong {
+        return Err(Failure::usage(why));
+    }
+    Ok(())
+}
+
 /// Refuses to follow a packet of a flow that does not exist.
 pub(super) fn check_flow(args: &Args, flows: usize) -> Outcome {
-    match args.explain.filter(|wanted| wanted.flow >= flows) {
-        Some(wanted) => Err(Failure::usage(format!(
-            "--explain: found flow {}, expected one of the {flows} flows, counted from 0",
-            wanted.flow
-        ))),
-        None => Ok(()),
-    }
+    let flow = args.explain.map_or(0, |wanted| wanted.flow);
+    let expected = format!("one of the {flows} flows, counted from 0");
+    let why = format!("--explain: found flow {flow}, expected {expected}");
+    refuse(args.explain.is_some() && flow >= flows, why)
 }
 
 /// Refuses logs that do not go with `experiment`, and names that cannot be written, or not by all runs.
@@ -68,85 +74,54 @@ pub(super) fn check(args: &Args, experiment: &Experiment) -> Outcome {
     let files = files(args);
     let explained = args.explain.map(|_| "--explain");
     let mut watched = files.iter().map(|(flag, _)| *flag).chain(explained);
-    if let Some(flag) = watched.next()
-        && experiment.compares()
-    {
-        return Err(Failure::usage(format!(
-            "{flag} has no meaning with --compare-links: run each link by itself"
-        )));
+    if let Some(flag) = watched.next() {
+        let why = "has no meaning with --compare-links: run each link by itself";
+        refuse(experiment.compares(), format_args!("{flag} {why}"))?;
     }
-    if args.slots.is_some() && experiment.link() != LinkKind::Coupled {
-        return Err(Failure::usage(format!(
-            "--slots has no meaning with --link {}",
-            experiment.link()
-        )));
-    }
-    for path in [&args.packets, &args.series, &args.slots]
-        .into_iter()
-        .flatten()
-    {
+    let link = experiment.link();
+    let why = format_args!("--slots has no meaning with --link {link}");
+    refuse(args.slots.is_some() && link != LinkKind::Coupled, why)?;
+    let tables = [&args.packets, &args.series, &args.slots];
+    for path in tables.into_iter().flatten() {
         TableForm::of_name(path).map_err(Failure::usage)?;
     }
-    if args.pcap.is_some() && experiment.path() == PathKind::Split {
-        return Err(Failure::usage(
-            "--pcap: a split path has two connections, a capture shows the ends of one",
-        ));
+    if let Some(path) = &args.pcap {
+        let why = "--pcap: a split path has two connections, a capture shows the ends of one";
+        refuse(experiment.path() == PathKind::Split, why)?;
+        let why = "--pcap -: found stdout, expected a name, as there is a file for each end";
+        refuse(is_stdout(path), why)?;
+        let (packet, least) = (experiment.packet(), HEADERS + 1);
+        let why = format_args!(
+            "--pcap: found packets of {packet}, expected {least} B to {LARGEST} B, as {HEADERS} B of each are the headers of IPv4 and TCP"
+        );
+        refuse(!(least..=LARGEST).contains(&packet.0), why)?;
     }
-    if args.pcap.as_deref().is_some_and(is_stdout) {
-        return Err(Failure::usage(
-            "--pcap -: found stdout, expected a name, as there is a file for each end",
-        ));
-    }
-    if args.pcap.is_some() && !(HEADERS + 1..=LARGEST).contains(&experiment.packet().0) {
-        return Err(Failure::usage(format!(
-            "--pcap: found packets of {}, expected {} B to {LARGEST} B, as {HEADERS} B of each are the headers of IPv4 and TCP",
-            experiment.packet(),
-            HEADERS + 1
-        )));
-    }
+    let offsets = experiment.offsets.map_or(1, |offsets| offsets.count.into());
+    let seeds = experiment.seeds().0;
     for (flag, path) in &files {
-        let offsets = experiment.offsets.map_or(1, |offsets| offsets.count);
-        let several = [
-            (offsets > 1, "{offset}"),
-            (experiment.seeds().0 > 1, "{seed}"),
-        ];
-        let lacking = |(several, key): &(bool, &str)| *several && !path.contains(key);
-        if let Some((_, key)) = several.into_iter().find(lacking) {
-            return Err(Failure::usage(format!(
-                "{flag} of several runs needs {key} in the file's name"
-            )));
+        for (runs, key) in [(offsets, "{offset}"), (seeds, "{seed}")] {
+            let why = format_args!("{flag} of several runs needs {key} in the file's name");
+            refuse(runs > 1 && !path.contains(key), why)?;
         }
-        if experiment.offsets.is_none() && path.contains("{offset}") {
-            return Err(Failure::usage(format!(
-                "{flag} {path}: {{offset}} has no meaning without --offsets"
-            )));
-        }
+        let needless = experiment.offsets.is_none() && path.contains("{offset}");
+        let why = format_args!("{flag} {path}: {{offset}} has no meaning without --offsets");
+        refuse(needless, why)?;
     }
     let saved = args.save_params.clone().map(|path| ("--save-params", path));
-    let beside = files.iter().chain(&saved);
-    let mut to_stdout = beside.filter(|(_, path)| is_stdout(path));
-    if let Some((flag, _)) = to_stdout.next()
-        && args.output.as_deref().is_none_or(is_stdout)
-    {
-        return Err(Failure::usage(format!(
-            "{flag} - and the report cannot both go to stdout: say --output"
-        )));
+    let mut beside = files.iter().chain(&saved);
+    if let Some((flag, _)) = beside.find(|(_, path)| is_stdout(path)) {
+        let why = format_args!("{flag} - and the report cannot both go to stdout: say --output");
+        refuse(args.output.as_deref().is_none_or(is_stdout), why)?;
     }
     // One file may be both ways of the link.
     let trace = experiment.trace.as_ref().map(|file| &file.0);
     let return_trace = experiment.return_trace.as_ref().map(|file| &file.0);
-    let fixed = [
-        trace,
-        return_trace.filter(|path| trace != Some(path)),
-        args.output.as_ref(),
-        args.params.as_ref(),
-        args.save_params.as_ref(),
-    ]
-    .into_iter()
-    .flatten()
-    .cloned();
+    let traces = [trace, return_trace.filter(|path| trace != Some(path))];
+    let others = [&args.output, &args.params, &args.save_params];
+    let others = others.into_iter().map(Option::as_ref);
+    let fixed = traces.into_iter().chain(others).flatten().cloned();
     let first = experiment.seed().0;
-    let logs = (first..first.saturating_add(experiment.seeds().0)).flat_map(|seed| {
+    let logs = (first..first.saturating_add(seeds)).flat_map(|seed| {
         let expand = move |path: &String| path.replace("{seed}", &seed.to_string());
         files.iter().map(move |(_, path)| expand(path))
     });
@@ -154,15 +129,44 @@ pub(super) fn check(args: &Args, experiment: &Experiment) -> Outcome {
     refuse_twice(paths.iter().map(String::as_str))
 }
 
+/// A log of a run.
+enum Log {
+    Packets(PacketLog<Output>),
+    Series(Series<Output>),
+    Slots(SlotLog<Output>),
+    Qlog(Qlog<Output>),
+    Pcap(Pcap<Output>),
+}
+
+impl Log {
+    fn probe(&mut self) -> &mut dyn Probe {
+        match self {
+            Self::Packets(log) => log,
+            Self::Series(log) => log,
+            Self::Slots(log) => log,
+            Self::Qlog(log) => log,
+            Self::Pcap(log) => log,
+        }
+    }
+
+    /// Writes what is left.
+    fn finish(self) -> io::Result<Vec<Output>> {
+        let output = match self {
+            Self::Packets(log) => log.finish(),
+            Self::Series(log) => log.finish(),
+            Self::Slots(log) => log.finish(),
+            Self::Qlog(log) => log.finish(),
+            Self::Pcap(log) => return log.finish().map(Vec::from),
+        };
+        Ok(vec![output?])
+    }
+}
+
 /// The logs of one run.
 pub(super) struct Logs<'a> {
-    args: &'a Args,
-    packets: Option<PacketLog<Output>>,
-    series: Option<Series<Output>>,
-    slots: Option<SlotLog<Output>>,
-    pcap: Option<Pcap<Output>>,
-    qlog: Option<Qlog<Output>>,
-    explain: Option<Explain>,
+    /// Each with its path as typed.
+    logs: Vec<(&'a str, Log)>,
+    explain: Option<(PacketFlag, Explain)>,
 }
 
 impl<'a> Logs<'a> {
@@ -172,83 +176,59 @@ impl<'a> Logs<'a> {
         let open = |path: &str| Output::create(Some(&name(path, run)));
         let mut head = new_head("tmt tcp");
         plan.describe(&mut head, setup, run.seed);
-        head.push("log", "packets");
-        let packets = table(args.packets.as_deref(), |path, form| {
-            PacketLog::new(open(path)?, form, &head, setup).map_err(|e| Failure::io(path, &e))
-        })?;
-        head.set("log", "series");
-        let series = table(args.series.as_deref(), |path, form| {
-            let interval = args.series_interval;
-            Series::new(open(path)?, form, &head, flows, interval)
-                .map_err(|e| Failure::io(path, &e))
-        })?;
-        head.set("log", "slots");
-        let slots = table(args.slots.as_deref(), |path, form| {
-            SlotLog::new(open(path)?, form, &head).map_err(|e| Failure::io(path, &e))
-        })?;
-        let pcap = args.pcap.as_deref().map(|path| {
-            let flows = setup.flows.iter().map(|flow| PcapFlow {
-                sack: flow.endpoint.sack,
-                rwnd: flow.endpoint.rwnd,
-            });
-            let [sender, receiver] = ENDS.map(|end| open(&capture(path, end)));
-            Pcap::new(sender?, receiver?, setup.packet, flows).map_err(|e| Failure::io(path, &e))
-        });
-        let qlog = args.qlog.as_deref().map(|path| {
-            let output = open(path)?;
-            Qlog::new(output, setup.packet, flows, TOOL, &plan.settings)
-                .map_err(|e| Failure::io(path, &e))
-        });
+        let mut logs = Vec::new();
+        for (kind, path) in [
+            ("packets", &args.packets),
+            ("series", &args.series),
+            ("slots", &args.slots),
+            ("qlog", &args.qlog),
+            ("pcap", &args.pcap),
+        ] {
+            let Some(path) = path else { continue };
+            head.set("log", kind);
+            let form = || TableForm::of_name(path).map_err(Failure::usage);
+            let log = match kind {
+                "packets" => PacketLog::new(open(path)?, form()?, &head, setup).map(Log::Packets),
+                "series" => {
+                    let interval = args.series_interval;
+                    Series::new(open(path)?, form()?, &head, flows, interval).map(Log::Series)
+                }
+                "slots" => SlotLog::new(open(path)?, form()?, &head).map(Log::Slots),
+                "qlog" => {
+                    Qlog::new(open(path)?, setup.packet, flows, TOOL, &plan.settings).map(Log::Qlog)
+                }
+                _ => {
+                    let flows = setup.flows.iter().map(|flow| PcapFlow {
+                        sack: flow.endpoint.sack,
+                        rwnd: flow.endpoint.rwnd,
+                    });
+                    let [sender, receiver] = ENDS.map(|end| open(&capture(path, end)));
+                    Pcap::new(sender?, receiver?, setup.packet, flows).map(Log::Pcap)
+                }
+            };
+            logs.push((&**path, log.map_err(|error| Failure::io(path, &error))?));
+        }
         let explain = args
             .explain
-            .map(|wanted| Explain::new(wanted.flow, wanted.packet, setup));
-        Ok(Self {
-            args,
-            packets,
-            series,
-            slots,
-            pcap: pcap.transpose()?,
-            qlog: qlog.transpose()?,
-            explain,
-        })
+            .map(|wanted| (wanted, Explain::new(wanted.flow, wanted.packet, setup)));
+        Ok(Self { logs, explain })
     }
 
     /// Those who watch the run.
     pub(super) fn probes(&mut self) -> All<'_> {
-        fn watch<P: Probe>(probe: &mut Option<P>) -> Option<&mut dyn Probe> {
-            probe.as_mut().map(|probe| probe as &mut dyn Probe)
-        }
-        let probes = [
-            watch(&mut self.packets),
-            watch(&mut self.series),
-            watch(&mut self.slots),
-            watch(&mut self.pcap),
-            watch(&mut self.qlog),
-            watch(&mut self.explain),
-        ];
-        All(probes.into_iter().flatten().collect())
+        let logs = self.logs.iter_mut().map(|(_, log)| log.probe());
+        let explain = self.explain.iter_mut();
+        All(logs
+            .chain(explain.map(|(_, explain)| explain as &mut dyn Probe))
+            .collect())
     }
 
     /// Writes what is left, and gives the story that was asked for; the files are yet to be made final.
     pub(super) fn finish(self, plan: &Plan, outputs: &mut Vec<Output>) -> Outcome<Option<Story>> {
-        let args = self.args;
-        let pcap = self.pcap.map(Pcap::finish).transpose();
-        let logs = [
-            (&args.packets, self.packets.map(PacketLog::finish)),
-            (&args.series, self.series.map(Series::finish)),
-            (&args.slots, self.slots.map(SlotLog::finish)),
-            (&args.qlog, self.qlog.map(Qlog::finish)),
-        ];
-        for (path, log) in logs {
-            outputs.extend(
-                log.transpose()
-                    .map_err(|error| failed(path.as_ref(), &error))?,
-            );
+        for (path, log) in self.logs {
+            outputs.extend(log.finish().map_err(|error| Failure::io(path, &error))?);
         }
-        let pcap = pcap.map_err(|error| failed(args.pcap.as_ref(), &error))?;
-        outputs.extend(pcap.into_iter().flatten());
-        let (Some(explain), Some(PacketFlag { flow, packet })) = (self.explain, args.explain)
-        else {
+        let Some((PacketFlag { flow, packet }, explain)) = self.explain else {
             return Ok(None);
         };
         let mut story = explain.finish().map_err(|sent| {
@@ -262,18 +242,4 @@ impl<'a> Logs<'a> {
         }
         Ok(Some(story))
     }
-}
-
-/// Opens a table where there is a path, in the form that its name asks for.
-fn table<T>(
-    path: Option<&str>,
-    open: impl FnOnce(&str, TableForm) -> Outcome<T>,
-) -> Outcome<Option<T>> {
-    path.map(|path| open(path, TableForm::of_name(path).map_err(Failure::usage)?))
-        .transpose()
-}
-
-/// The failure of the log that went to `path`.
-fn failed(path: Option<&String>, error: &std::io::Error) -> Failure {
-    Failure::io(path.map_or("", |path| path), error)
 }
