@@ -9,8 +9,7 @@ use tmt_core::types::{EndLine, Slot, Span};
 use super::error::{Result, data, refused, unreadable};
 use super::parameters::Experiment;
 use super::plan::{CoupledPlan, LinkPlan, Plan, RunId, TracePlan};
-use super::resolve::Rows;
-use super::storage::Storage;
+use super::storage::{Loaded, Storage};
 use super::values::LinkKind;
 use crate::link::gateway::{InOrder, Tail};
 use crate::link::timeline::Timeline;
@@ -42,10 +41,10 @@ impl Experiment {
     /// As [`Experiment::resolve`].
     pub fn resolve_comparison(&self, storage: &impl Storage) -> Result<Comparison> {
         let ends = self.ends()?;
-        let mut coupled = self.coupled_link(storage)?;
-        coupled.resolved.overlap = None;
+        let (mut on_coupled, coupled) = self.coupled_link(storage)?;
+        on_coupled.resolved.overlap = None;
         let flows = ends.1.len();
-        if coupled.plan.link.in_order == InOrder::Flow && flows > 1 {
+        if coupled.link.in_order == InOrder::Flow && flows > 1 {
             return refused(
                 "in_order",
                 format!(
@@ -53,40 +52,36 @@ impl Experiment {
                 ),
             );
         }
-        let mut head = coupled.head.clone();
+        let mut head = on_coupled.head.clone();
         if let (Some(_), Some(rate)) = (self.channel, self.rate) {
             head.set("rate_bps", rate.0.to_string());
-            head.set("lldu_bytes", coupled.plan.trace.lldu.0.to_string());
+            head.set("lldu_bytes", coupled.trace.lldu.0.to_string());
         }
-        head.set("scheme", coupled.plan.timeline_scheme().to_string());
-        let feedback_delay = coupled.plan.link.feedback_delay.as_nanos();
+        head.set("scheme", coupled.timeline_scheme().to_string());
+        let feedback_delay = coupled.link.feedback_delay.as_nanos();
         head.set("feedback_delay_ns", feedback_delay.to_string());
-        let (timeline, end) = coupled.plan.walked(self.seed().0, coupled.rtt, storage)?;
-        let rows = Rows {
+        let (timeline, end) = coupled.walked(self.seed().0, on_coupled.rtt, storage)?;
+        let rows = Loaded {
             name: "the timeline".to_owned(),
             timeline,
             head,
             end: Some(end),
-            generated: false,
-            notes: Vec::new(),
+            note: None,
         };
-        let mut timeline = self.link_over(LinkKind::Timeline, rows)?;
+        let (mut on_timeline, timeline) = self.link_over(LinkKind::Timeline, rows, false)?;
         // What is said of the coupled link is not said of the timeline.
-        let of_coupled = &mut timeline.resolved;
-        (of_coupled.channel, of_coupled.rate, of_coupled.scheme) = (None, None, None);
-        (of_coupled.tail, of_coupled.in_order, of_coupled.hold) = (None, None, None);
-        of_coupled.feedback_delay = None;
+        let resolved = &mut on_timeline.resolved;
+        (resolved.channel, resolved.rate, resolved.scheme) = (None, None, None);
+        (resolved.tail, resolved.in_order, resolved.hold) = (None, None, None);
+        resolved.feedback_delay = None;
         if self.channel.is_some() {
             // Every seed has a timeline of its own, and an end.
-            timeline.ends = None;
+            on_timeline.ends = None;
         }
+        let timeline = LinkPlan::Timeline(timeline);
         Ok(Comparison {
-            timeline: self.plan(
-                storage,
-                ends.clone(),
-                timeline.with_plan(LinkPlan::Timeline),
-            )?,
-            coupled: self.plan(storage, ends, coupled.with_plan(LinkPlan::Coupled))?,
+            timeline: self.plan(storage, ends.clone(), on_timeline, timeline)?,
+            coupled: self.plan(storage, ends, on_coupled, LinkPlan::Coupled(coupled))?,
         })
     }
 }

@@ -1,14 +1,16 @@
 //! An experiment with everything resolved: what its runs are made of.
 
 use std::borrow::Cow;
+use std::fmt::Display;
 use std::sync::Arc;
 
-use tmt_core::channel::{Channel, ChannelSpec, SlotChannel};
+use serde::Serialize;
+use serde_json::{Map, Value};
+use tmt_core::channel::{Channel, ChannelSpec};
 use tmt_core::types::{BitRate, Bytes, EndLine, Metadata, Span, Time};
 
 use super::error::{Result, data, refused, unreadable};
 use super::parameters::Experiment;
-use super::params::{Overridden, Params};
 use super::setting::Setting as _;
 use super::values::{LinkKind, Start};
 use crate::link::gateway::CoupledLink;
@@ -18,6 +20,22 @@ use crate::link::{Overlap, SyntheticLink, TimelineLink};
 use crate::simulation::metrics::RunReport;
 use crate::simulation::probe::Probe;
 use crate::simulation::{self, Flow, Path, ReturnPath, Setup};
+
+/// Names and values in the order of [`super::PARAMETERS`], each fact after the parameter that it follows from.
+pub type Params = Map<String, Value>;
+
+/// A parameter that won over what the metadata said.
+#[derive(Debug, Clone, Serialize)]
+pub struct Overridden {
+    /// The key of the metadata.
+    pub key: &'static str,
+    /// The flag that sets the parameter.
+    pub flag: &'static str,
+    /// What the metadata said, in the unit of the key.
+    pub told: u64,
+    /// What the run uses, in the unit of the key.
+    pub used: u64,
+}
 
 /// One run of several.
 #[derive(Debug, Clone, Copy)]
@@ -82,19 +100,8 @@ pub struct CoupledPlan {
     pub link: CoupledLink,
     /// The trace, with its place and the LLDUs of a packet.
     pub trace: TracePlan,
-    /// What makes the trace of every run; none for one that was read.
-    pub channel: Option<Box<ChannelPlan>>,
-}
-
-/// A generated channel: that of a run is made from its seed.
-#[derive(Debug)]
-pub struct ChannelPlan {
-    /// The slots.
-    pub slots: GeneratedSlots,
-    /// What erases them.
-    pub process: SlotChannel,
-    /// Their rate.
-    pub rate: BitRate,
+    /// What makes the trace of every run from its seed; none for one that was read.
+    pub channel: Option<Box<GeneratedSlots>>,
 }
 
 /// The rows of a trace that carry packets: LLDUs of a timeline, or slots.
@@ -141,18 +148,8 @@ impl ReturnPlan {
 }
 
 impl LinkPlan {
-    /// LLDUs that carry a packet; none on a synthetic link.
-    #[must_use]
-    pub fn lldus_per_packet(&self) -> Option<u64> {
-        match self {
-            Self::Timeline(plan) => Some(plan.lldus_per_packet as u64),
-            Self::Coupled(plan) => Some(plan.link.data_units.into()),
-            Self::Synthetic { .. } => None,
-        }
-    }
-
     /// The rows that carry packets; none on a synthetic link.
-    fn trace(&self) -> Option<&TracePlan> {
+    pub(super) fn trace(&self) -> Option<&TracePlan> {
         match self {
             Self::Timeline(trace) => Some(trace),
             Self::Coupled(plan) => Some(&plan.trace),
@@ -186,8 +183,8 @@ impl CoupledPlan {
     pub fn under(&self, seed: u64) -> Cow<'_, CoupledLink> {
         match &self.channel {
             None => Cow::Borrowed(&self.link),
-            Some(channel) => Cow::Owned(CoupledLink {
-                trace: Arc::new(channel.slots.timeline(seed)),
+            Some(slots) => Cow::Owned(CoupledLink {
+                trace: Arc::new(slots.timeline(seed)),
                 ..self.link.clone()
             }),
         }
@@ -275,65 +272,66 @@ impl Plan {
 
     /// Adds to `head`, that of a log of a run, all that an auditor needs.
     pub fn describe(&self, head: &mut Metadata, setup: &Setup, seed: u64) {
-        head.set("link", self.link.kind().name());
-        head.set("rtt_ns", self.rtt.as_nanos().to_string());
-        head.set("packet_bytes", self.resolved.packet().0.to_string());
-        head.set("buffer", self.resolved.buffer().text());
-        head.set("queue", self.resolved.queue().to_string());
-        let terrestrial_rtt = self.path.terrestrial_rtt;
-        head.set("terrestrial_rtt_ns", terrestrial_rtt.as_nanos().to_string());
-        head.set("path", self.resolved.path().name());
+        let mut set = |key: &str, value: &dyn Display| head.set(key, value.to_string());
+        set("link", &self.link.kind());
+        set("rtt_ns", &self.rtt.as_nanos());
+        set("packet_bytes", &self.resolved.packet().0);
+        set("buffer", &self.resolved.buffer().text());
+        set("queue", &self.resolved.queue());
+        set("terrestrial_rtt_ns", &self.path.terrestrial_rtt.as_nanos());
+        set("path", &self.resolved.path());
         if let Some(window) = self.path.split {
-            head.set("split_window", window.to_string());
-        }
-        if let (Some(_), LinkPlan::Timeline(_)) = (self.path.split, &self.link) {
-            let feedback = self.path.feedback_delay.as_nanos();
-            head.set("feedback_delay_ns", feedback.to_string());
+            set("split_window", &window);
         }
         match &self.link {
             LinkPlan::Timeline(timeline) => {
-                head.set("lldus_per_packet", timeline.lldus_per_packet.to_string());
+                if self.path.split.is_some() {
+                    set("feedback_delay_ns", &self.path.feedback_delay.as_nanos());
+                }
+                set("lldus_per_packet", &timeline.lldus_per_packet);
                 match timeline.shift {
                     Some(slot) => {
-                        head.set("overlap", Overlap::Shift.name());
-                        head.set("slot_ns", slot.as_nanos().to_string());
+                        set("overlap", &Overlap::Shift);
+                        set("slot_ns", &slot.as_nanos());
                     }
-                    None => head.set("overlap", Overlap::Asap.name()),
+                    None => set("overlap", &Overlap::Asap),
                 }
             }
-            LinkPlan::Coupled(CoupledPlan { link, channel, .. }) => {
-                if let Some(channel) = channel {
-                    head.set("channel", channel.process.to_string());
+            LinkPlan::Coupled(CoupledPlan { link, .. }) => {
+                if let Some(channel) = self.resolved.channel {
+                    set("channel", &channel);
                 }
-                let feedback = link.feedback_delay.as_nanos();
-                head.set("scheme", link.scheme.to_string());
-                head.set("feedback_delay_ns", feedback.to_string());
+                set("scheme", &link.scheme);
+                set("feedback_delay_ns", &link.feedback_delay.as_nanos());
                 if let Some(lost) = link.lost_feedback {
-                    let timer = lost.timer.as_nanos();
-                    head.set("feedback_loss", lost.probability.to_string());
-                    head.set("feedback_timer_ns", timer.to_string());
+                    set("feedback_loss", &lost.probability);
+                    set("feedback_timer_ns", &lost.timer.as_nanos());
                 }
-                head.set("tail", link.tail.to_string());
-                head.set("in_order", link.in_order.to_string());
-                head.set("hold", link.hold.to_string());
-                head.set("lldus_per_packet", link.data_units.to_string());
-                head.set("units_per_packet", link.units_per_packet().to_string());
-                head.set("interleave", link.scheme.interleave().to_string());
+                set("tail", &link.tail);
+                set("in_order", &link.in_order);
+                set("hold", &link.hold);
+                set("lldus_per_packet", &link.data_units);
+                set("units_per_packet", &link.units_per_packet());
+                set("interleave", &link.scheme.interleave());
             }
-            LinkPlan::Synthetic { rate, .. } => head.set("rate_bps", rate.0.to_string()),
+            LinkPlan::Synthetic { rate, .. } => set("rate_bps", &rate.0),
         }
-        if let Some(trace) = &self.return_trace {
-            head.set("return_trace", "on");
-            head.set("return_lldu_bytes", trace.lldu.0.to_string());
-            head.set("return_lldus_per_ack", trace.trace.lldus.to_string());
+        if let Some(plan) = &self.return_trace {
+            set("return_trace", &"on");
+            set("return_lldu_bytes", &plan.lldu.0);
+            set("return_lldus_per_ack", &plan.trace.lldus);
         }
-        head.set("flows", setup.flows.len().to_string());
-        head.set("seed", seed.to_string());
-        head.set("run_ends_ns", setup.end.as_nanos().to_string());
-        for value in &self.overridden {
-            let (told, used) = (value.told, value.used);
-            let text = format!("{} {told} by {} {used}", value.key, value.flag);
-            head.push("overridden", text);
+        set("flows", &setup.flows.len());
+        set("seed", &seed);
+        set("run_ends_ns", &setup.end.as_nanos());
+        for Overridden {
+            key,
+            flag,
+            told,
+            used,
+        } in &self.overridden
+        {
+            head.push("overridden", format!("{key} {told} by {flag} {used}"));
         }
         if self.resolved.looped().0 {
             head.set("looped", "on");

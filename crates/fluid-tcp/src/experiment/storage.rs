@@ -29,8 +29,8 @@ pub struct Loaded {
     pub head: Metadata,
     /// Its end line.
     pub end: Option<EndLine>,
-    /// What to say of an end that is missing.
-    pub cut: Option<String>,
+    /// What to say of it, such as of an end that is missing.
+    pub note: Option<String>,
 }
 
 /// A timeline that is being made.

@@ -13,7 +13,7 @@ use given::Source;
 use logs::Logs;
 use spool::Files;
 
-use fluid_tcp::experiment::{Plan, RunId};
+use fluid_tcp::experiment::{self, Plan, RunId};
 use fluid_tcp::log::Story;
 use fluid_tcp::simulation::metrics::RunReport;
 use fluid_tcp::simulation::probe::NoProbe;
@@ -37,19 +37,16 @@ pub(crate) fn run(args: &Args) -> Outcome {
     let (mut logs, mut explanations) = (Vec::new(), Vec::new());
     let runs = plan.runs();
     let reports: Vec<(RunId, RunReport)> = if logs::are_asked_for(args) {
-        runs.iter()
-            .map(|run| {
-                let report = logged(args, &source, &plan, *run, &mut logs, &mut explanations)?;
-                Ok((*run, report))
-            })
-            .collect::<Outcome<_>>()?
+        let mut logged = |run| {
+            let report = logged(args, &source, &plan, run, &mut logs, &mut explanations)?;
+            Ok((run, report))
+        };
+        runs.into_iter().map(&mut logged).collect::<Outcome<_>>()?
     } else {
-        runs.par_iter()
-            .map(|run| {
-                let report = plan.run(*run, &mut NoProbe);
-                Ok((*run, report.map_err(|error| source.failure(error))?))
-            })
-            .collect::<Outcome<_>>()?
+        let quiet = |run| Ok((run, plan.run(run, &mut NoProbe)?));
+        let reports = runs.into_par_iter().map(quiet);
+        let reports = reports.collect::<experiment::Result<_>>();
+        reports.map_err(|error| source.failure(error))?
     };
     let report = report::Report::new(&plan, reports).explained(explanations);
     if let Some(unfinished) = report.unfinished() {

@@ -3,61 +3,56 @@
 use std::sync::LazyLock;
 
 use serde_json::Value;
+use strum::{IntoStaticStr, VariantArray};
 
 use super::Experiment;
 use crate::experiment::setting::Kind;
 
-/// Headings under which help lists parameters.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+/// Headings under which help lists parameters, in their order.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, VariantArray, IntoStaticStr)]
 pub enum Group {
     /// The link and its packets.
     Link,
     /// The scheme on a coupled link, and its slots.
+    #[strum(serialize = "Coupled link")]
     CoupledLink,
     /// What lies before, behind and around the link.
+    #[strum(serialize = "Queue and path")]
     QueueAndPath,
     /// Congestion control and both ends.
+    #[strum(serialize = "Congestion control and hosts")]
     Hosts,
     /// When the receiver acknowledges.
+    #[strum(serialize = "Advanced: ACKs")]
     Acks,
     /// Timeouts and how round-trip times are measured.
+    #[strum(serialize = "Advanced: RTO and RTT")]
     Timeouts,
     /// How losses are found and repaired.
+    #[strum(serialize = "Advanced: loss recovery")]
     LossRecovery,
     /// Flows, and how often they run.
+    #[strum(serialize = "Traffic and runs")]
     Traffic,
     /// How traces are read.
+    #[strum(serialize = "Input format")]
     Input,
 }
 
 impl Group {
-    /// All of them, in the order of help.
-    pub const ALL: [Self; 9] = [
-        Self::Link,
-        Self::CoupledLink,
-        Self::QueueAndPath,
-        Self::Hosts,
-        Self::Acks,
-        Self::Timeouts,
-        Self::LossRecovery,
-        Self::Traffic,
-        Self::Input,
-    ];
+    /// All of them.
+    pub const ALL: &[Self] = Self::VARIANTS;
 
     /// The heading.
     #[must_use]
-    pub const fn heading(self) -> &'static str {
-        match self {
-            Self::Link => "Link",
-            Self::CoupledLink => "Coupled link",
-            Self::QueueAndPath => "Queue and path",
-            Self::Hosts => "Congestion control and hosts",
-            Self::Acks => "Advanced: ACKs",
-            Self::Timeouts => "Advanced: RTO and RTT",
-            Self::LossRecovery => "Advanced: loss recovery",
-            Self::Traffic => "Traffic and runs",
-            Self::Input => "Input format",
-        }
+    pub fn heading(self) -> &'static str {
+        self.into()
+    }
+
+    /// Its parameters.
+    pub fn parameters(self) -> impl Iterator<Item = &'static Parameter> {
+        let all = super::PARAMETERS.iter();
+        all.filter(move |parameter| parameter.group == self)
     }
 }
 

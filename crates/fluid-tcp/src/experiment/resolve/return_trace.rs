@@ -27,12 +27,12 @@ impl Experiment {
             mut timeline,
             head,
             end,
-            cut,
+            note,
         } = storage.read(Wanted {
             path: Some(&file.0),
             ..self.wanted(true)
         })?;
-        notes.extend(cut);
+        notes.extend(note);
         // What the file says of its own LLDUs holds; the parameter is about the way there.
         let (lldu, origin): (Bytes, String) = match head.lldu_bytes() {
             Some(known) => (known, "metadata".to_owned()),
@@ -50,11 +50,7 @@ impl Experiment {
                 timeline.len()
             )));
         }
-        let period = if looped {
-            Some(loop_period(&name, &timeline)?)
-        } else {
-            None
-        };
+        let period = looped.then(|| loop_period(&name, &timeline)).transpose()?;
         notes.push(format!(
             "return path on a trace of {} LLDUs of {lldu} ({origin}), header {}: {lldus} to an acknowledgement of {ACK}",
             timeline.len(),

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use fluid_tcp::experiment::{FlowPlan, LinkPlan, Params, Plan, RunId};
+use fluid_tcp::experiment::{LinkPlan, Params, Plan, RunId};
 use fluid_tcp::log::Story;
 use fluid_tcp::simulation::metrics::{Metrics, RunReport, Total};
 use fluid_tcp::simulation::replications::{Columns, Estimate};
@@ -14,25 +14,19 @@ use crate::table::{self, number};
 
 /// The report of all runs.
 #[derive(Debug, Serialize)]
-pub(crate) struct Report {
+pub(super) struct Report<'a> {
     tool: &'static str,
-    params: Params,
+    params: &'a Params,
     runs: Vec<Run>,
-    mean: BTreeMap<String, Estimate>,
-    /// The congestion control of each flow.
+    /// Every metric's mean over the runs.
+    pub(super) mean: BTreeMap<String, Estimate>,
     #[serde(skip)]
-    controls: Vec<String>,
-    /// Whether every flow has an end.
-    #[serde(skip)]
-    finite: bool,
-    /// Whether the runs are from several places of one trace.
-    #[serde(skip)]
-    has_offsets: bool,
+    plan: &'a Plan,
 }
 
 /// One run.
 #[derive(Debug, Serialize)]
-struct Run {
+pub(super) struct Run {
     seed: u64,
     /// Where it begins, from the trace's first row on.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -45,6 +39,24 @@ struct Run {
     explanation: Option<Story>,
 }
 
+impl Run {
+    /// A run over `link`.
+    pub(super) fn new(plan: &Plan, id: RunId, report: RunReport, link: &LinkPlan) -> Self {
+        let packet = plan.resolved.packet();
+        Self {
+            seed: id.seed,
+            offset_s: id.offset.map(|(_, start)| start.as_secs_f64()),
+            duration_s: report.duration_s,
+            flows: report.flows,
+            total: RunTotal {
+                mean_coding_ratio: mean_coding_ratio(packet, link, &report.total),
+                total: report.total,
+            },
+            explanation: None,
+        }
+    }
+}
+
 #[derive(Debug, Serialize)]
 struct RunTotal {
     #[serde(flatten)]
@@ -53,77 +65,35 @@ struct RunTotal {
     mean_coding_ratio: Option<f64>,
 }
 
-impl Report {
-    pub(crate) fn new(plan: &Plan, reports: Vec<(RunId, RunReport)>) -> Self {
-        let reports = reports.into_iter();
-        Self::over(
-            plan,
-            reports.map(|(which, report)| (which, report, &plan.link)),
-        )
+impl<'a> Report<'a> {
+    /// The report of runs over the links of `plan`.
+    pub(super) fn new(plan: &'a Plan, reports: Vec<(RunId, RunReport)>) -> Self {
+        let run = |(id, report)| Run::new(plan, id, report, &plan.link);
+        Self::of(plan, reports.into_iter().map(run).collect())
     }
 
-    /// The report of runs each with the link that it ran over.
-    pub(crate) fn over<'a>(
-        plan: &Plan,
-        reports: impl Iterator<Item = (RunId, RunReport, &'a LinkPlan)>,
-    ) -> Self {
-        let runs: Vec<Run> = reports
-            .map(|(which, report, link)| Run {
-                seed: which.seed,
-                offset_s: which.offset.map(|(_, start)| start.as_secs_f64()),
-                duration_s: report.duration_s,
-                flows: report.flows,
-                total: RunTotal {
-                    mean_coding_ratio: mean_coding_ratio(
-                        plan.resolved.packet(),
-                        link,
-                        &report.total,
-                    ),
-                    total: report.total,
-                },
-                explanation: None,
-            })
-            .collect();
+    /// The report of these runs.
+    pub(super) fn of(plan: &'a Plan, runs: Vec<Run>) -> Self {
         let mut columns = Columns::default();
         for run in &runs {
             let ratio = run.total.mean_coding_ratio;
             columns.add(run.total.total.numbers());
             columns.add(ratio.map(|ratio| ("mean_coding_ratio", ratio)));
         }
-        let mean = match plan.starts {
-            Some(_) => columns.bootstrap(plan.resolved.seed().0),
-            None => columns.estimates(),
-        };
         Self {
             tool: TOOL,
-            params: plan.params.clone(),
-            mean,
+            params: &plan.params,
             runs,
-            controls: plan
-                .flows
-                .iter()
-                .map(|plan| plan.flow.algorithm.to_string())
-                .collect(),
-            finite: plan
-                .flows
-                .iter()
-                .all(|plan: &FlowPlan| plan.flow.packets.is_some()),
-            has_offsets: plan.starts.is_some(),
+            mean: match plan.starts {
+                Some(_) => columns.bootstrap(plan.resolved.seed().0),
+                None => columns.estimates(),
+            },
+            plan,
         }
     }
 
-    /// The settings.
-    pub(crate) fn params(&self) -> &Params {
-        &self.params
-    }
-
-    /// Every metric's mean over the runs.
-    pub(crate) fn mean(&self) -> &BTreeMap<String, Estimate> {
-        &self.mean
-    }
-
     /// The runs and their means alone, for a report of several links.
-    pub(crate) fn runs_and_mean(&self) -> impl Serialize + '_ {
+    pub(super) fn runs_and_mean(&self) -> impl Serialize + '_ {
         #[derive(Serialize)]
         struct Part<'a> {
             runs: &'a [Run],
@@ -136,8 +106,9 @@ impl Report {
     }
 
     /// What to say of transfers that the end of the run or of the trace cut short, where there were several runs.
-    pub(crate) fn unfinished(&self) -> Option<String> {
-        if self.runs.len() < 2 || !self.finite {
+    pub(super) fn unfinished(&self) -> Option<String> {
+        let mut flows = self.plan.flows.iter();
+        if self.runs.len() < 2 || flows.any(|plan| plan.flow.packets.is_none()) {
             return None;
         }
         let done = |run: &Run| run.total.total.metrics.completion_time_s.is_some();
@@ -151,7 +122,7 @@ impl Report {
     }
 
     /// With one packet's story from each run; none at all where none was asked for.
-    pub(crate) fn explained(mut self, explanations: Vec<Story>) -> Self {
+    pub(super) fn explained(mut self, explanations: Vec<Story>) -> Self {
         for (run, explanation) in self.runs.iter_mut().zip(explanations) {
             run.explanation = Some(explanation);
         }
@@ -159,7 +130,7 @@ impl Report {
     }
 
     /// What is printed for people: the report, and the stories behind it.
-    pub(crate) fn text(&self) -> String {
+    pub(super) fn text(&self) -> String {
         let mut text = self.table();
         for run in &self.runs {
             if let Some(explanation) = &run.explanation {
@@ -180,18 +151,17 @@ impl Report {
         let [run] = &self.runs[..] else {
             return self.means();
         };
-        let shown = if run.flows.len() > 1 && run.flows.len() <= SHOWN_FLOWS {
-            &run.flows[..]
-        } else {
-            &[]
-        };
-        let mut headings = vec![String::new(), "total".to_owned()];
-        headings
-            .extend((0..shown.len()).map(|flow| format!("flow {flow} {}", self.controls[flow])));
+        let flows = self.plan.flows.iter().zip(&run.flows).enumerate();
+        let is_shown = (2..=SHOWN_FLOWS).contains(&run.flows.len());
+        let (mut headings, mut columns) = (
+            vec![String::new(), "total".to_owned()],
+            vec![&run.total.total.metrics],
+        );
+        for (number, (plan, metrics)) in flows.filter(|_| is_shown) {
+            headings.push(format!("flow {number} {}", plan.flow.algorithm));
+            columns.push(metrics);
+        }
         let mut report = table::Report::new(headings);
-        let columns: Vec<&Metrics> = std::iter::once(&run.total.total.metrics)
-            .chain(shown)
-            .collect();
         for (row, value) in Metrics::rows() {
             let values = columns.iter().map(|metrics| row.show.text(value(metrics)));
             report.row(row.label, values);
@@ -203,46 +173,38 @@ impl Report {
         }
         report.row("mean coding ratio", [number(total.mean_coding_ratio, 4)]);
         for (attempts, count) in &total.total.link_attempts {
-            report.row(
-                &format!("LLDUs delivered in attempt {attempts}"),
-                [count.to_string()],
-            );
+            let label = format!("LLDUs delivered in attempt {attempts}");
+            report.row(&label, [count.to_string()]);
         }
         report.to_string()
     }
 
     fn means(&self) -> String {
-        let mut report = table::Report::new([
-            String::new(),
-            format!("mean of {} runs", self.runs.len()),
-            if self.has_offsets {
-                "± 95 %, block bootstrap".to_owned()
-            } else {
-                "± 95 %".to_owned()
-            },
-            "runs".to_owned(),
-        ]);
+        let how = match self.plan.starts {
+            Some(_) => "± 95 %, block bootstrap",
+            None => "± 95 %",
+        };
+        let runs = format!("mean of {} runs", self.runs.len());
+        let mut report = table::Report::new(["", &runs, how, "runs"]);
         for (name, estimate) in &self.mean {
-            report.row(
-                name,
-                [
-                    significant(estimate.mean),
-                    estimate.ci95.map_or("-".to_owned(), significant),
-                    estimate.runs.to_string(),
-                ],
-            );
+            let [mean, ci95] = cells(Some(estimate));
+            report.row(name, [mean, ci95, estimate.runs.to_string()]);
         }
         report.to_string()
     }
 }
 
+/// A mean and the half-width of its interval, a dash for what there is not.
+pub(super) fn cells(estimate: Option<&Estimate>) -> [String; 2] {
+    let dash = || "-".to_owned();
+    let ci95 = estimate.and_then(|estimate| estimate.ci95);
+    [estimate.map(|estimate| estimate.mean), ci95].map(|value| value.map_or_else(dash, significant))
+}
+
 /// Six significant digits at least, whole numbers whole.
 pub(super) fn significant(value: f64) -> String {
-    if value.abs() >= 1e5 {
-        format!("{value:.0}")
-    } else {
-        format!("{value:.6}")
-    }
+    let decimals = if value.abs() >= 1e5 { 0 } else { 6 };
+    format!("{value:.decimals$}")
 }
 
 /// tcp.md §5: what packets carried, over what the slots they took could carry.
