@@ -61,13 +61,13 @@ impl Discipline {
     /// An empty CoDel queue, if it is one: known as such, it costs no dispatch.
     pub(crate) fn codel(&self) -> Option<CoDel> {
         let is_codel = std::ptr::eq(self.entry(), &raw const codel::ENTRY);
-        is_codel.then(|| CoDel::of(&self.values()))
+        is_codel.then(|| CoDel::of(self.values()))
     }
 
     /// An empty queue.
     #[must_use]
     pub fn queue(&self) -> Box<dyn Queue> {
-        (self.entry().make)(&self.values())
+        (self.entry().make)(self.values())
     }
 }
 

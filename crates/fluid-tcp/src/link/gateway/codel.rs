@@ -44,7 +44,7 @@ pub(crate) struct CoDel {
 }
 
 impl CoDel {
-    pub(super) fn of(parameters: &Values<'_>) -> Self {
+    pub(super) fn of(parameters: &Values) -> Self {
         Self::new(
             parameters.duration("target"),
             parameters.duration("interval"),
