@@ -4,11 +4,11 @@ use std::sync::Arc;
 
 use tmt_core::scheme::SchemeSpec;
 use tmt_core::scheme::runner::Walk;
-use tmt_core::types::{EndLine, Slot, Span};
+use tmt_core::types::{EndLine, Slot, Span, Time};
 
 use super::error::{Result, data, refused, unreadable};
 use super::parameters::Experiment;
-use super::plan::{CoupledPlan, LinkPlan, Plan, RunId, TracePlan};
+use super::plan::{CoupledPlan, LinkPlan, Plan, RunId};
 use super::storage::{Loaded, Storage};
 use super::values::LinkKind;
 use crate::link::gateway::{InOrder, Tail};
@@ -23,15 +23,6 @@ pub struct Comparison {
     pub timeline: Plan,
     /// Over the coupled link.
     pub coupled: Plan,
-}
-
-/// A run over either link.
-#[derive(Debug)]
-pub struct Pair {
-    /// Over the timeline, with the link it ran over.
-    pub timeline: (RunReport, LinkPlan),
-    /// Over the coupled link.
-    pub coupled: RunReport,
 }
 
 impl Experiment {
@@ -122,11 +113,11 @@ impl CoupledPlan {
 }
 
 impl Comparison {
-    /// One run over each of the links, both of them up to where the timeline is usable.
+    /// One run over each of the links, the timeline first, both of them up to where the timeline is usable.
     ///
     /// # Errors
     /// A trace that cannot be read any more, or a timeline that cannot be kept.
-    pub fn run(&self, run: RunId, storage: &impl Storage) -> Result<Pair> {
+    pub fn run(&self, run: RunId, storage: &impl Storage) -> Result<[RunReport; 2]> {
         let (LinkPlan::Coupled(coupled), LinkPlan::Timeline(timeline)) =
             (&self.coupled.link, &self.timeline.link)
         else {
@@ -135,43 +126,29 @@ impl Comparison {
         let mut own = timeline.clone();
         if coupled.channel.is_some() {
             let (timeline, end_line) = coupled.walked(run.seed, self.coupled.rtt, storage)?;
-            own = TracePlan {
-                timeline: Arc::new(timeline),
-                end_line: Some(end_line),
-                ..own
-            };
+            (own.timeline, own.end_line) = (Arc::new(timeline), Some(end_line));
         }
-        let mut on_timeline = self.timeline.setup(run);
-        let mut on_coupled = self.coupled.setup(run);
-        let usable = own
-            .end_line
-            .map(|end| end.usable_until.max(on_timeline.begin));
-        let end = on_timeline.end.min(on_coupled.end);
-        let end = usable.map_or(end, |usable| end.min(usable));
+        let [mut on_timeline, mut on_coupled] =
+            [&self.timeline, &self.coupled].map(|plan| plan.setup(run));
+        let usable = own.end_line.map_or(Time::MAX, |end| end.usable_until);
+        let usable = usable.max(on_timeline.begin);
+        let end = on_timeline.end.min(on_coupled.end).min(usable);
         (on_timeline.end, on_coupled.end) = (end, end);
-        let link = LinkPlan::Timeline(own);
-        let report = self
-            .timeline
-            .run_over(&link, run, &on_timeline, &mut NoProbe)?;
-        Ok(Pair {
-            timeline: (report, link),
-            coupled: self
-                .coupled
-                .run_over(&self.coupled.link, run, &on_coupled, &mut NoProbe)?,
-        })
+        let own = LinkPlan::Timeline(own);
+        let (timeline, coupled) = (&self.timeline, &self.coupled);
+        Ok([
+            timeline.run_over(&own, run, &on_timeline, &mut NoProbe)?,
+            coupled.run_over(&coupled.link, run, &on_coupled, &mut NoProbe)?,
+        ])
     }
 
     /// What is to be said before the runs: of the coupled link, then what is different of the timeline.
     #[must_use]
     pub fn notes(&self) -> Vec<String> {
         let mut notes = self.coupled.notes.clone();
-        let others = &self.timeline.notes;
-        notes.extend(
-            others
-                .iter()
-                .filter(|note| !self.coupled.notes.contains(note))
-                .cloned(),
-        );
+        let mut others = self.timeline.notes.clone();
+        others.retain(|note| !notes.contains(note));
+        notes.extend(others);
         let (one, other) = (self.timeline.buffer, self.coupled.buffer);
         if one != other {
             notes.push(format!(

@@ -1,5 +1,6 @@
 //! Parameter files: TOML with one key a parameter.
 
+use std::collections::BTreeMap;
 use std::ops::Range;
 
 use toml::Spanned;
@@ -29,7 +30,7 @@ pub struct ParameterFile {
     /// What it sets.
     pub experiment: Experiment,
     /// Where it sets what: key and line.
-    pub lines: Vec<(&'static str, usize)>,
+    pub lines: BTreeMap<&'static str, usize>,
     /// The version that saved it, where it says so.
     pub version: Option<String>,
 }
@@ -79,7 +80,7 @@ impl ParameterFile {
             let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
             (parameter.access.set)(&mut file.experiment, &texts).map_err(refuse)?;
             let (line, _) = place(text, &key.span());
-            file.lines.push((parameter.key, line));
+            file.lines.insert(parameter.key, line);
         }
         Ok(file)
     }
@@ -87,10 +88,7 @@ impl ParameterFile {
     /// The line that sets `key`, counted from 1.
     #[must_use]
     pub fn line(&self, key: &str) -> Option<usize> {
-        let mut lines = self.lines.iter();
-        lines
-            .find(|(known, _)| *known == key)
-            .map(|(_, line)| *line)
+        self.lines.get(key).copied()
     }
 }
 
@@ -317,11 +315,11 @@ mod tests {
             "-",
         ] {
             let experiment = Experiment {
-                trace: Some(crate::experiment::FileName(name.to_owned())),
+                trace: Some(name.to_owned()),
                 ..Experiment::default()
             };
             let file = ParameterFile::parse(&experiment.to_file("1")).unwrap();
-            assert_eq!(file.experiment.trace.unwrap().0, name);
+            assert_eq!(file.experiment.trace.unwrap(), name);
         }
     }
 

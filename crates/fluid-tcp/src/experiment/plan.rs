@@ -7,7 +7,7 @@ use std::sync::Arc;
 use serde::Serialize;
 use serde_json::{Map, Value};
 use tmt_core::channel::{Channel, ChannelSpec};
-use tmt_core::types::{BitRate, Bytes, EndLine, Metadata, Span, Time};
+use tmt_core::types::{BitRate, Bytes, EndLine, Metadata, Span, Time, to_f64};
 
 use super::error::{Result, data, refused, unreadable};
 use super::parameters::Experiment;
@@ -17,7 +17,7 @@ use crate::link::gateway::CoupledLink;
 use crate::link::return_link::ReturnTrace;
 use crate::link::timeline::{GeneratedSlots, Timeline};
 use crate::link::{Overlap, SyntheticLink, TimelineLink};
-use crate::simulation::metrics::RunReport;
+use crate::simulation::metrics::{RunReport, Total};
 use crate::simulation::probe::Probe;
 use crate::simulation::{self, Flow, Path, ReturnPath, Setup};
 
@@ -137,16 +137,6 @@ pub(super) struct ReturnPlan {
     pub(super) lldu: Bytes,
 }
 
-impl ReturnPlan {
-    /// What to say where it ends before the run does.
-    pub(super) fn ends_before(&self, end: Time) -> Option<String> {
-        let last = self.trace.timeline.last()?;
-        (self.trace.period.is_none() && last < end).then(|| {
-            format!("the return trace ends at {last}, before the run: acknowledgements sent later never come (`loop` repeats it)")
-        })
-    }
-}
-
 impl LinkPlan {
     /// The rows that carry packets; none on a synthetic link.
     pub(super) fn trace(&self) -> Option<&TracePlan> {
@@ -164,16 +154,6 @@ impl LinkPlan {
             Self::Coupled(_) => LinkKind::Coupled,
             Self::Synthetic { .. } => LinkKind::Synthetic,
         }
-    }
-
-    /// Time from one round of a repeated trace to the next.
-    pub(super) fn period(&self) -> Option<Span> {
-        self.trace()?.period
-    }
-
-    /// Why a block of its trace could not be read.
-    fn failure(&self) -> Option<String> {
-        self.trace()?.timeline.failure()
     }
 }
 
@@ -210,14 +190,10 @@ impl Plan {
         let RunId { seed, offset } = run;
         let (_, start) = offset.unwrap_or_default();
         let begin = self.begin.saturating_add(start);
-        let ends = self
-            .resolved
-            .duration
-            .map(|duration| begin.saturating_add(duration));
-        let end = match ends {
-            Some(ends) if offset.is_some() => ends.min(self.end),
-            _ => self.end,
-        };
+        let mut end = self.end;
+        if let (Some(duration), Some(_)) = (self.resolved.duration, offset) {
+            end = end.min(begin.saturating_add(duration));
+        }
         let flows = self.flows.iter().enumerate().map(|(index, plan)| Flow {
             start: plan.start.draw(seed, index),
             ..plan.flow.clone()
@@ -259,15 +235,49 @@ impl Plan {
         setup: &Setup,
         probe: &mut P,
     ) -> Result<RunReport> {
-        let report = over(link, run, setup, probe)?;
-        let return_trace = self.return_trace.as_ref().map(|plan| &plan.trace.timeline);
-        let failure = link
-            .failure()
-            .or_else(|| return_trace.and_then(|trace| trace.failure()));
-        match failure {
-            Some(failure) => Err(data(failure)),
-            None => Ok(report),
+        let way = setup.rtt.half();
+        let mut report = match link {
+            LinkPlan::Timeline(plan) => {
+                let timeline = Arc::clone(&plan.timeline);
+                let (lldus, period) = (plan.lldus_per_packet, plan.period);
+                let link = TimelineLink::new(timeline, lldus, way, period, setup.begin);
+                let mut link = link.ok_or_else(|| {
+                    let failure = plan.timeline.failure();
+                    data(failure.unwrap_or("found no room for a packet on the timeline".to_owned()))
+                })?;
+                if let Some(slot) = plan.shift {
+                    link = link.shifted(slot);
+                }
+                simulation::run(setup, link, probe)
+            }
+            LinkPlan::Coupled(plan) => {
+                let link = plan.under(run.seed).seeded(run.seed);
+                simulation::run_coupled_looped(setup, &link, plan.trace.period, probe)
+                    .ok_or_else(|| unreadable(&plan.trace.timeline))?
+            }
+            LinkPlan::Synthetic { rate, loss } => {
+                let channel = loss.map(|spec| Channel::new(spec, run.seed));
+                let link = SyntheticLink::new(*rate, setup.packet, way, channel, setup.begin);
+                let Some(link) = link else {
+                    return refused(
+                        "rate",
+                        "`rate` and `packet` leave no link: both must be above zero",
+                    );
+                };
+                simulation::run(setup, link, probe)
+            }
+        };
+        let there = link.trace().map(|trace| &trace.timeline);
+        let back = self.return_trace.as_ref().map(|plan| &plan.trace.timeline);
+        let failure = [there, back]
+            .into_iter()
+            .flatten()
+            .find_map(|trace| trace.failure());
+        if let Some(failure) = failure {
+            return Err(data(failure));
         }
+        report.total.mean_coding_ratio = mean_coding_ratio(setup.packet, link, &report.total);
+        Ok(report)
     }
 
     /// Adds to `head`, that of a log of a run, all that an auditor needs.
@@ -324,61 +334,30 @@ impl Plan {
         set("flows", &setup.flows.len());
         set("seed", &seed);
         set("run_ends_ns", &setup.end.as_nanos());
-        for Overridden {
-            key,
-            flag,
-            told,
-            used,
-        } in &self.overridden
-        {
-            head.push("overridden", format!("{key} {told} by {flag} {used}"));
+        for by in &self.overridden {
+            let text = format!("{} {} by {} {}", by.key, by.told, by.flag, by.used);
+            head.push("overridden", text);
         }
-        if self.resolved.looped().0 {
+        if self.resolved.looped() {
             head.set("looped", "on");
         }
         head.set("settings", self.settings.clone());
     }
 }
 
-fn over<P: Probe>(link: &LinkPlan, run: RunId, setup: &Setup, probe: &mut P) -> Result<RunReport> {
-    let seed = run.seed;
-    match link {
-        LinkPlan::Timeline(plan) => {
-            let link = TimelineLink::new(
-                Arc::clone(&plan.timeline),
-                plan.lldus_per_packet,
-                setup.rtt.half(),
-                plan.period,
-                setup.begin,
-            );
-            let Some(link) = link else {
-                let failure = plan.timeline.failure();
-                return Err(data(failure.unwrap_or_else(|| {
-                    "found no room for a packet on the timeline".to_owned()
-                })));
-            };
-            let link = match plan.shift {
-                Some(slot) => link.shifted(slot),
-                None => link,
-            };
-            Ok(simulation::run(setup, link, probe))
-        }
-        LinkPlan::Coupled(plan) => {
-            let link = plan.under(seed).seeded(seed);
-            let report = simulation::run_coupled_looped(setup, &link, plan.trace.period, probe);
-            report.ok_or_else(|| unreadable(&plan.trace.timeline))
-        }
-        LinkPlan::Synthetic { rate, loss } => {
-            let channel = loss.map(|spec| Channel::new(spec, seed));
-            let link =
-                SyntheticLink::new(*rate, setup.packet, setup.rtt.half(), channel, setup.begin);
-            match link {
-                Some(link) => Ok(simulation::run(setup, link, probe)),
-                None => refused(
-                    "rate",
-                    "`rate` and `packet` leave no link: both must be above zero",
-                ),
-            }
-        }
-    }
+/// tcp.md §5: what packets carried, over what the slots they took could carry.
+fn mean_coding_ratio(packet: Bytes, link: &LinkPlan, total: &Total) -> Option<f64> {
+    let used = to_f64(total.lldus_used?);
+    let (slots, packets) = if let LinkPlan::Timeline(trace) = link {
+        let end = trace.end_line.filter(|end| end.rows > 0)?;
+        let slots = used * to_f64(end.slots) / to_f64(end.rows);
+        (slots, total.packets_served)
+    } else {
+        // A packet that fails is not sent to its end.
+        let lost = total.metrics.packets_lost;
+        (used, total.packets_served.saturating_sub(lost))
+    };
+    let packets = to_f64(packets) * to_f64(packet.0);
+    let lldu = to_f64(link.trace()?.lldu.0);
+    (slots > 0.0).then(|| packets / (slots * lldu))
 }

@@ -34,10 +34,8 @@ impl Experiment {
         let ends = self.ends()?;
         let (link, plan) = match self.link() {
             LinkKind::Timeline => {
-                let rows = storage.read(self.wanted(true))?;
-                let (link, trace) = self
-                    .with_trace()
-                    .link_over(LinkKind::Timeline, rows, false)?;
+                let rows = self.read(storage, self.trace.as_ref(), true)?;
+                let (link, trace) = self.link_over(LinkKind::Timeline, rows, false)?;
                 (link, LinkPlan::Timeline(trace))
             }
             LinkKind::Coupled => {
@@ -68,16 +66,15 @@ impl Experiment {
             },
             start: flow.start.unwrap_or_else(|| self.start()),
         };
-        let flows = if self.flow.is_empty() {
-            let all = FlowSpec {
-                cc: None,
-                start: None,
-                bytes: self.bytes,
-            };
-            (0..self.flows().0).map(|_| plan(&all)).collect()
-        } else {
-            self.flow.iter().map(plan).collect()
+        let alike = FlowSpec {
+            bytes: self.bytes,
+            ..FlowSpec::default()
         };
+        let flows: Vec<FlowPlan> = match &self.flow {
+            Some(flows) => flows.iter().map(plan).collect(),
+            None => (0..self.flows().0).map(|_| plan(&alike)).collect(),
+        };
+        self.check_controls(&endpoint, &flows)?;
         Ok((endpoint, flows))
     }
 
@@ -94,15 +91,15 @@ impl Experiment {
         notes.push(note);
         let (path, words) = self.way(&said, &link, flows.len(), buffer)?;
         notes.extend(words);
-        let (starts, words) = self.starts(&said, link.period(), &flows)?.unzip();
+        let period = link.trace().and_then(|trace| trace.period);
+        let (starts, words) = self.starts(&said, period, &flows)?.unzip();
         notes.extend(words);
         let latest = starts.as_ref().and_then(|starts| starts.last().copied());
         let end = self.end(&said, latest, &mut notes)?;
         notes.extend(self.warnings(&endpoint, &flows, &link, buffer, end.since(said.begin)));
         notes.extend(self.path_notes());
-        let return_trace = self.return_link(storage, &mut notes)?;
-        notes.extend(return_trace.as_ref().and_then(|plan| plan.ends_before(end)));
-        let settings = self.settings_note(&endpoint);
+        let return_trace = self.return_link(storage, end, &mut notes)?;
+        let settings = self.settings_note(&endpoint, &flows);
         notes.push(settings.clone());
         let mut plan = Plan {
             resolved: self.resolved(said.resolved, &link, &endpoint, size),
@@ -174,12 +171,12 @@ impl Experiment {
             resolved.seeds = Some(self.seeds());
         }
         resolved.read_endpoint(endpoint);
-        if self.flow.is_empty() {
+        if self.flow.is_none() {
             resolved.flows = Some(self.flows());
             resolved.cc = Some(self.cc());
             resolved.start = Some(self.start());
         }
-        for flow in &mut resolved.flow {
+        for flow in resolved.flow.iter_mut().flatten() {
             flow.cc.get_or_insert_with(|| self.cc());
             flow.start.get_or_insert_with(|| self.start());
         }
@@ -212,9 +209,8 @@ impl Experiment {
     /// What is unusual about the queue and the return path.
     fn path_notes(&self) -> impl Iterator<Item = String> {
         let queue = (!self.queue().is_drop_tail()).then(|| format!("queue {}", self.queue()));
-        let loss = self
-            .return_loss
-            .map(|loss| format!("return path with loss {loss}"));
+        let loss = self.return_loss;
+        let loss = loss.map(|loss| format!("return path with loss {loss}"));
         let rate = self.return_rate;
         let rate = rate.map(|rate| format!("return path of {rate}, {ACK} an acknowledgement"));
         [queue, loss, rate].into_iter().flatten()
@@ -237,10 +233,8 @@ impl Experiment {
                 "the queue of {buffer} packets is smaller than the initial window of {iw}"
             ));
         }
-        let late = flows
-            .iter()
-            .filter(|flow| flow.start.latest() >= length)
-            .count();
+        let is_late = |flow: &&FlowPlan| flow.start.latest() >= length;
+        let late = flows.iter().filter(is_late).count();
         if late > 0 {
             warnings.push(format!(
                 "{late} flows may begin after the run of {length} has ended (`start`)"

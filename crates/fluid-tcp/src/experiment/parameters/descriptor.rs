@@ -124,7 +124,7 @@ impl Parameter {
             key: "",
             group,
             is_basic: false,
-            kind: Kind::Flag,
+            kind: Kind::Switch,
             help: "",
             detail: "",
             fallback: Fallback::Words(""),
@@ -187,10 +187,19 @@ impl Parameter {
         self
     }
 
-    /// Its key, unless it has one.
-    pub(super) const fn keyed(mut self, key: &'static str) -> Self {
+    /// On where it is given at all.
+    pub(super) const fn flag(mut self) -> Self {
+        self.kind = Kind::Flag;
+        self
+    }
+
+    /// Its key, unless it has one, and its type, unless it is a flag.
+    pub(super) const fn keyed(mut self, key: &'static str, kind: Kind) -> Self {
         if self.key.is_empty() {
             self.key = key;
+        }
+        if !matches!(self.kind, Kind::Flag) {
+            self.kind = kind;
         }
         self
     }
@@ -218,10 +227,8 @@ impl Parameter {
     /// Whether `experiment` sets it; a flag that is off is not set.
     #[must_use]
     pub fn is_given(&self, experiment: &Experiment) -> bool {
-        match ((self.access.json)(experiment), self.kind) {
-            (Some(value), Kind::Flag) => value == Value::Bool(true),
-            _ => (self.access.texts)(experiment).is_some(),
-        }
+        let value = (self.access.json)(experiment);
+        value.is_some_and(|value| !matches!((self.kind, value), (Kind::Flag, Value::Bool(false))))
     }
 
     /// Its value in `experiment` as text.
@@ -244,8 +251,8 @@ impl Parameter {
     #[must_use]
     pub fn json_name(&self) -> Option<String> {
         let named = || format!("{}{}", self.key, self.kind.suffix());
-        self.is_shown
-            .then(|| self.shown_as.map_or_else(named, str::to_owned))
+        let name = self.is_shown.then_some(self.shown_as)?;
+        Some(name.map_or_else(named, str::to_owned))
     }
 
     /// Placeholder of its value in help.

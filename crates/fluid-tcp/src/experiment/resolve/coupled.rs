@@ -22,16 +22,16 @@ impl Experiment {
     ) -> Result<(Link, CoupledPlan)> {
         let scheme = self.scheme.clone().ok_or_else(|| self.lacks("scheme"))?;
         let in_order = self.order_of_delivery(&scheme)?;
-        let (given, rows, channel) = match self.channel {
+        let (rows, channel) = match self.channel {
             Some(process) => {
                 let (rows, slots) = self.generated_slots(process)?;
-                (self.clone(), rows, Some(Box::new(slots)))
+                (rows, Some(Box::new(slots)))
             }
-            None => (self.with_trace(), storage.read(self.wanted(false))?, None),
+            None => (self.read(storage, self.trace.as_ref(), false)?, None),
         };
         let (feedback_delay, feedback_words) = self.feedback(&rows.head)?;
         let name = rows.name.clone();
-        let (mut link, trace) = given.link_over(LinkKind::Coupled, rows, channel.is_some())?;
+        let (mut link, trace) = self.link_over(LinkKind::Coupled, rows, channel.is_some())?;
         if let Some(before) = link.head.get("scheme") {
             link.notes.push(format!(
                 "{name} is a timeline of {before}: its LLDUs are taken for slots"

@@ -3,6 +3,7 @@
 use std::fmt::Display;
 use std::sync::Arc;
 
+use tmt_core::format::Options;
 use tmt_core::math::num::whole;
 use tmt_core::scheme::SchemeSpec;
 use tmt_core::types::{BitRate, Bytes, Metadata, Span, Time, to_f64};
@@ -10,8 +11,8 @@ use tmt_core::types::{BitRate, Bytes, Metadata, Span, Time, to_f64};
 use crate::experiment::error::{Result, data, refused, unreadable};
 use crate::experiment::parameters::Experiment;
 use crate::experiment::plan::{LinkPlan, Overridden, TracePlan};
-use crate::experiment::storage::{Loaded, Wanted};
-use crate::experiment::values::{FileName, LinkKind};
+use crate::experiment::storage::{Loaded, Storage};
+use crate::experiment::values::LinkKind;
 use crate::link::Overlap;
 use crate::link::timeline::Timeline;
 
@@ -36,23 +37,20 @@ pub(in crate::experiment) struct Link {
 }
 
 impl Experiment {
-    /// The trace that is to be read.
-    pub(super) fn wanted(&self, attempts: bool) -> Wanted<'_> {
-        Wanted {
-            path: self.trace.as_ref().map(|file| &*file.0),
+    /// Reads a trace, and the attempts of a timeline where they are wanted.
+    pub(super) fn read(
+        &self,
+        storage: &impl Storage,
+        path: Option<&String>,
+        attempts: bool,
+    ) -> Result<Loaded> {
+        let options = Options {
             attempts,
             unit: self.unit,
-            allow_cut: self.allow_cut().0,
-        }
-    }
-
-    /// What is given, with the trace that is read.
-    pub(super) fn with_trace(&self) -> Self {
-        let stdin = || FileName("-".to_owned());
-        Self {
-            trace: Some(self.trace.clone().unwrap_or_else(stdin)),
-            ..self.clone()
-        }
+            allow_cut: self.allow_cut(),
+            ..Options::default()
+        };
+        storage.read(path.map(String::as_str), options)
     }
 
     pub(super) fn synthetic_link(&self) -> Result<(Link, LinkPlan)> {
@@ -103,13 +101,7 @@ impl Experiment {
         rows: Loaded,
         generated: bool,
     ) -> Result<(Link, TracePlan)> {
-        let Loaded {
-            name,
-            mut timeline,
-            head,
-            end,
-            note,
-        } = rows;
+        let (name, head, mut timeline) = (rows.name, rows.head, rows.timeline);
         let (rtt, rtt_note) = self.round_trip(&head);
         let (lldu, lldu_origin) = self.lldu_size(&head);
         let header = self.lldu_header();
@@ -119,10 +111,10 @@ impl Experiment {
         let (Some(begin), Some(last)) = (timeline.first(), timeline.last()) else {
             return Err(data(format!("{name}: found no row, expected at least one")));
         };
-        let usable_until = end.map_or(last, |end| end.usable_until.max(begin));
+        let usable_until = rows.end.map_or(last, |end| end.usable_until.max(begin));
         // A looped timeline repeats what is known; an unlooped one may be used to its last row, since what
         // is delivered after the end of the run does not count. Of slots all is known.
-        let looped = self.looped().0 && !generated;
+        let looped = self.looped() && !generated;
         if looped && kind == LinkKind::Timeline {
             keep_known(&mut timeline, usable_until)?;
         }
@@ -143,7 +135,7 @@ impl Experiment {
             format!("{:.6} Mbps for packets ({rate_origin})", rate / 1e6)
         });
         let header_origin = origin(self.lldu_header.is_some(), "`lldu_header`");
-        let mut notes = Vec::from_iter(note);
+        let mut notes = Vec::from_iter(rows.note);
         notes.push(format!("link {kind}, {rate_text}, {rtt_note}"));
         notes.push(format!(
             "LLDU {lldu} ({lldu_origin}), header {header} ({header_origin}): {per_packet} LLDUs to a packet of {packet}"
@@ -154,6 +146,9 @@ impl Experiment {
             lldu_header: Some(header),
             ..self.clone()
         };
+        if !generated {
+            resolved.trace.get_or_insert_with(|| "-".to_owned());
+        }
         let mut shift = None;
         if kind == LinkKind::Timeline {
             if let Some(known) = head.rtt().filter(|known| *known != rtt) {
@@ -185,7 +180,7 @@ impl Experiment {
             lldu,
             period,
             shift,
-            end_line: end,
+            end_line: rows.end,
         };
         Ok((link, trace))
     }

@@ -240,8 +240,8 @@ fn profiles() -> String {
         .map(Experiment::of_profile)
         .collect();
     let row = |name: &str, values: &mut dyn Iterator<Item = String>| {
-        let cells: String = values.map(|value| format!("{value:>11}")).collect();
-        format!("  {name:<22}{cells}\n")
+        let cells: Vec<String> = values.map(|value| format!("{value:>11}")).collect();
+        format!("  {name:<22}{}\n", cells.concat())
     };
     let mut table = row("", &mut names.map(str::to_owned));
     for parameter in PARAMETERS

@@ -10,7 +10,7 @@ use serde::Serialize;
 
 use super::args::Args;
 use super::given::{self, Source};
-use super::report::{Report, Run, cells, significant};
+use super::report::{Report, Results, cells, significant};
 use super::spool::Files;
 use crate::exit::Outcome;
 use crate::output::{Output, json};
@@ -44,10 +44,10 @@ struct Links<T> {
 }
 
 #[derive(Serialize)]
-struct Comparison<'a, P> {
+struct Comparison<'a> {
     tool: &'static str,
     params: Links<&'a Params>,
-    links: Links<P>,
+    links: Links<&'a Results>,
     gap: BTreeMap<&'a str, Gap>,
 }
 
@@ -58,7 +58,7 @@ pub(super) fn run(args: &Args, source: &Source) -> Outcome {
     let mut output = Output::create(args.output.as_deref())?;
     let saved = given::save(args, &plans.coupled.resolved)?;
     let Links { timeline, coupled } = reports(&plans, source)?;
-    let gap = gaps(&timeline.mean, &coupled.mean);
+    let gap = gaps(&timeline.results.mean, &coupled.results.mean);
     if args.json {
         let comparison = Comparison {
             tool: TOOL,
@@ -67,8 +67,8 @@ pub(super) fn run(args: &Args, source: &Source) -> Outcome {
                 coupled: &plans.coupled.params,
             },
             links: Links {
-                timeline: timeline.runs_and_mean(),
-                coupled: coupled.runs_and_mean(),
+                timeline: &timeline.results,
+                coupled: &coupled.results,
             },
             gap,
         };
@@ -85,24 +85,16 @@ pub(super) fn run(args: &Args, source: &Source) -> Outcome {
 
 /// The reports of all runs over either link.
 fn reports<'a>(plans: &'a experiment::Comparison, source: &Source) -> Outcome<Links<Report<'a>>> {
-    let (on_timeline, on_coupled) = (&plans.timeline, &plans.coupled);
-    let pairs: Vec<(Run, Run)> = on_coupled
-        .runs()
-        .into_par_iter()
-        .map(|id| {
-            let pair = plans.run(id, &Files)?;
-            let (report, link) = pair.timeline;
-            Ok((
-                Run::new(on_timeline, id, report, &link),
-                Run::new(on_coupled, id, pair.coupled, &on_coupled.link),
-            ))
-        })
-        .collect::<experiment::Result<_>>()
-        .map_err(|error| source.failure(error))?;
-    let (timeline, coupled) = pairs.into_iter().unzip();
+    let runs = plans.coupled.runs().into_par_iter().map(|id| {
+        let [timeline, coupled] = plans.run(id, &Files)?;
+        Ok(((id, timeline, None), (id, coupled, None)))
+    });
+    let pairs: experiment::Result<Vec<_>> = runs.collect();
+    let pairs = pairs.map_err(|error| source.failure(error))?.into_iter();
+    let (timeline, coupled) = pairs.unzip();
     Ok(Links {
-        timeline: Report::of(on_timeline, timeline),
-        coupled: Report::of(on_coupled, coupled),
+        timeline: Report::new(&plans.timeline, timeline),
+        coupled: Report::new(&plans.coupled, coupled),
     })
 }
 
@@ -111,11 +103,11 @@ fn gaps<'a>(
     timeline: &'a BTreeMap<String, Estimate>,
     coupled: &BTreeMap<String, Estimate>,
 ) -> BTreeMap<&'a str, Gap> {
-    let both = timeline
-        .iter()
-        .filter_map(|(name, estimate)| Some((name.as_str(), estimate, coupled.get(name)?)));
-    both.map(|(name, one, other)| (name, Gap::between(one, other)))
-        .collect()
+    let both = timeline.iter().filter_map(|(name, one)| {
+        let gap = Gap::between(one, coupled.get(name)?);
+        Some((name.as_str(), gap))
+    });
+    both.collect()
 }
 
 /// A row a metric, also one that only one of the links has.
@@ -135,7 +127,8 @@ fn text(
         "coupled - timeline",
         "%",
     ]);
-    let names: BTreeSet<&String> = timeline.mean.keys().chain(coupled.mean.keys()).collect();
+    let [timeline, coupled] = [timeline, coupled].map(|report| &report.results.mean);
+    let names: BTreeSet<&String> = timeline.keys().chain(coupled.keys()).collect();
     for name in names {
         let gap = gap.get(name.as_str());
         let percent = gap.and_then(|gap| gap.gap_percent);
@@ -143,7 +136,7 @@ fn text(
             gap.map_or("-".to_owned(), |gap| significant(gap.gap)),
             table::number(percent, 2),
         ];
-        let links = [timeline, coupled].map(|report| cells(report.mean.get(name)));
+        let links = [timeline, coupled].map(|means| cells(means.get(name)));
         table.row(name, links.into_iter().flatten().chain(difference));
     }
     table.to_string()

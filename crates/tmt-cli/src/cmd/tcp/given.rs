@@ -16,54 +16,33 @@ pub(super) struct Source {
     pub(super) experiment: Experiment,
     /// Name and content of the parameter file.
     file: Option<(String, ParameterFile)>,
-    /// Keys that flags give.
-    typed: Vec<&'static str>,
+    /// What flags give.
+    flags: Experiment,
 }
 
 impl Source {
     /// What the flags give, over what the parameter file gives.
     pub(super) fn of(args: &Args) -> Outcome<Self> {
         let flags = args.given.0.clone();
-        let given = PARAMETERS.iter().filter(|p| p.is_given(&flags));
         let mut source = Self {
-            typed: given.map(|parameter| parameter.key).collect(),
-            experiment: Experiment::default(),
+            experiment: flags.clone(),
+            flags,
             file: None,
         };
         if let Some(path) = &args.params {
-            let (_, file) = source.file.insert((path.clone(), read(path)?));
+            let file = read(path)?;
             source.experiment = file.experiment.clone();
+            source.file = Some((path.clone(), file.clone()));
+            let replaced = source.experiment.override_with(source.flags.clone());
+            remark_on_file(path, &file, &replaced);
+            source.give_way(path, &file, &replaced);
         }
-        let replaced = source.experiment.override_with(flags);
-        source.remark_on_file(&replaced);
-        source.give_way(&replaced);
         Ok(source)
-    }
-
-    /// Says what a file's values are worth beside flags and this version.
-    fn remark_on_file(&self, replaced: &[&str]) {
-        let Some((path, file)) = &self.file else {
-            return;
-        };
-        let this = env!("CARGO_PKG_VERSION");
-        if let Some(version) = file.version.as_deref().filter(|version| *version != this) {
-            note!(
-                "tcp",
-                "{path} was saved by version {version}, this is {this}; all of its keys are known"
-            );
-        }
-        for key in replaced {
-            let line = file.line(key).unwrap_or(0);
-            note!("tcp", "{} wins over {path}:{line}", typed(key));
-        }
     }
 
     /// Drops what the file gives as defaults where flags leave no meaning to them: a saved file holds every value, and a
     /// flag must win over those that nobody chose. What is not a default stays.
-    fn give_way(&mut self, replaced: &[&str]) {
-        let Some((path, file)) = self.file.clone() else {
-            return;
-        };
+    fn give_way(&mut self, path: &str, file: &ParameterFile, replaced: &[&str]) {
         if replaced.contains(&"profile") {
             let (of, to) = (file.experiment.profile(), self.experiment.profile());
             let of_file = |parameter: &&Parameter| {
@@ -109,7 +88,7 @@ impl Source {
     fn is_of_file(&self, key: &str) -> bool {
         let file = self.file.as_ref();
         file.is_some_and(|(_, file)| file.line(key).is_some())
-            && !self.typed.contains(&key)
+            && !self.flags.gives(key)
             && self.experiment.gives(key)
     }
 
@@ -154,6 +133,21 @@ impl Source {
                 Err(error) => Failure::failed(error),
             },
         }
+    }
+}
+
+/// Says what a file's values are worth beside flags and this version.
+fn remark_on_file(path: &str, file: &ParameterFile, replaced: &[&str]) {
+    let this = env!("CARGO_PKG_VERSION");
+    if let Some(version) = file.version.as_deref().filter(|version| *version != this) {
+        note!(
+            "tcp",
+            "{path} was saved by version {version}, this is {this}; all of its keys are known"
+        );
+    }
+    for key in replaced {
+        let line = file.line(key).unwrap_or(0);
+        note!("tcp", "{} wins over {path}:{line}", typed(key));
     }
 }
 

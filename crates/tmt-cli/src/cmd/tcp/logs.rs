@@ -133,8 +133,8 @@ pub(super) fn check(args: &Args, experiment: &Experiment) -> Outcome {
         )));
     }
     // One file may be both ways of the link.
-    let trace = experiment.trace.as_ref().map(|file| &file.0);
-    let return_trace = experiment.return_trace.as_ref().map(|file| &file.0);
+    let trace = experiment.trace.as_ref();
+    let return_trace = experiment.return_trace.as_ref();
     let fixed = [
         trace,
         return_trace.filter(|path| trace != Some(path)),

@@ -8,7 +8,7 @@ use std::fs::File;
 use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
-use fluid_tcp::experiment::{Collect, Error, Loaded, Result, Storage, Wanted};
+use fluid_tcp::experiment::{Collect, Error, Loaded, Result, Storage};
 use fluid_tcp::link::timeline::{Block, Builder, Store, Timeline};
 use tmt_core::format::{Options, TraceReader};
 use tmt_core::pipeline::collect;
@@ -88,14 +88,8 @@ const FILE: &str = "temporary file of a timeline that is too long for memory (TM
 pub(super) struct Files;
 
 impl Storage for Files {
-    fn read(&self, wanted: Wanted<'_>) -> Result<Loaded> {
-        let options = Options {
-            unit: wanted.unit,
-            allow_cut: wanted.allow_cut,
-            attempts: wanted.attempts,
-            ..Options::default()
-        };
-        let (name, mut reader) = open_trace("tcp", wanted.path, options).map_err(storage)?;
+    fn read(&self, path: Option<&str>, options: Options) -> Result<Loaded> {
+        let (name, mut reader) = open_trace("tcp", path, options).map_err(storage)?;
         let timeline = read_held(&name, &mut reader, HELD)?;
         Ok(Loaded {
             timeline,
