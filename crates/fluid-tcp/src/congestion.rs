@@ -191,7 +191,7 @@ pub trait CongestionControl: Keep + fmt::Debug + Send {
 }
 
 /// Makes a controller with this initial window, segments, and the values of its entry's parameters.
-pub type Make = fn(f64, &Values<'_>) -> Box<dyn CongestionControl>;
+pub type Make = fn(f64, &Values) -> Box<dyn CongestionControl>;
 
 /// A congestion control as it is registered: its name, parameters and what makes it.
 pub type Entry = named::Entry<Make>;
@@ -232,7 +232,7 @@ impl Algorithm {
     /// The controller at the start of a connection with this initial window, segments.
     #[must_use]
     pub fn start(&self, initial_window: f64) -> Box<dyn CongestionControl> {
-        (self.entry().make)(initial_window, &self.values())
+        (self.entry().make)(initial_window, self.values())
     }
 }
 

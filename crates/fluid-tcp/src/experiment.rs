@@ -11,7 +11,6 @@ mod file;
 mod flows;
 mod offsets;
 mod parameters;
-mod params;
 mod plan;
 mod resolve;
 mod serialise;
@@ -19,15 +18,14 @@ mod setting;
 mod storage;
 mod values;
 
-pub use compare::{Comparison, Pair};
+pub use compare::Comparison;
 pub use error::{Error, Result};
 pub use file::{FileError, ParameterFile};
 pub use parameters::{Experiment, Fallback, Group, MOST_RUNS, PARAMETERS, Parameter};
-pub use params::{Overridden, Params};
-pub use plan::{ChannelPlan, CoupledPlan, FlowPlan, LinkPlan, Plan, RunId, TracePlan};
+pub use plan::{CoupledPlan, FlowPlan, LinkPlan, Overridden, Params, Plan, RunId, TracePlan};
 pub use setting::{Kind, Setting};
-pub use storage::{Collect, InMemory, Loaded, Storage, Wanted};
+pub use storage::{Collect, InMemory, Loaded, Storage};
 pub use values::{
-    BufferSize, Count, Count32, DelayedAck, FeedbackDelay, FileName, Flag, FlowSpec, LinkKind,
-    Offsets, PathKind, Probability, ReceiverWindow, Start,
+    BufferSize, Count, Count32, DelayedAck, FeedbackDelay, FlowSpec, LinkKind, Offsets, PathKind,
+    Probability, ReceiverWindow, Start,
 };

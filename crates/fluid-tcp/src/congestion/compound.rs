@@ -140,7 +140,7 @@ mod tests {
         let preset: Algorithm = "compound".parse().unwrap();
         Compound {
             dwnd,
-            ..Compound::new(cwnd, &preset.values())
+            ..Compound::new(cwnd, preset.values())
         }
     }
 

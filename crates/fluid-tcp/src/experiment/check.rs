@@ -2,11 +2,14 @@
 
 use super::error::{Error, Result, refused};
 use super::parameters::{Experiment, PARAMETERS, Parameter};
-use super::values::{FileName, LinkKind, PathKind};
+use super::values::{LinkKind, PathKind};
 
 /// Parameters, a circumstance that leaves them without a meaning, and what to say after the key. `{link}` stands for the
 /// link, `{value}` for the value of the parameter.
 type Rule = (&'static str, fn(&Experiment) -> bool, &'static str);
+
+/// What to say of a parameter that another link has.
+const OF_ANOTHER_LINK: &str = "has no meaning with `link` {link}";
 
 const RULES: &[Rule] = &[
     (
@@ -27,7 +30,7 @@ const RULES: &[Rule] = &[
     (
         "scheme feedback_delay feedback_loss tail in_order hold",
         |e| !e.is_coupled(),
-        "has no meaning with `link` {link}",
+        OF_ANOTHER_LINK,
     ),
     (
         "channel",
@@ -42,18 +45,14 @@ const RULES: &[Rule] = &[
     (
         "overlap",
         |e| e.link() != LinkKind::Timeline,
-        "has no meaning with `link` {link}",
+        OF_ANOTHER_LINK,
     ),
-    (
-        "trace",
-        Experiment::is_synthetic,
-        "has no meaning with `link` {link}",
-    ),
+    ("trace", Experiment::is_synthetic, OF_ANOTHER_LINK),
     // What is about a trace is about that of the return path, where there is one.
     (
         "lldu lldu_header loop allow_cut unit",
         |e| e.is_synthetic() && e.return_trace.is_none(),
-        "has no meaning with `link` {link}",
+        OF_ANOTHER_LINK,
     ),
     (
         "trace loss",
@@ -135,15 +134,15 @@ const RULES: &[Rule] = &[
     ),
 ];
 
-fn is_stdin(file: Option<&FileName>) -> bool {
-    file.is_none_or(|file| file.0 == "-")
+fn is_stdin(file: Option<&String>) -> bool {
+    file.is_none_or(|file| file == "-")
 }
 
 impl Experiment {
     /// Whether the coupled link and the timeline link are compared.
     #[must_use]
     pub fn compares(&self) -> bool {
-        self.compare_links().0
+        self.compare_links()
     }
 
     /// Whether there is a coupled link, alone or in a comparison.

@@ -4,13 +4,12 @@ use std::sync::Arc;
 
 use tmt_core::scheme::SchemeSpec;
 use tmt_core::scheme::runner::Walk;
-use tmt_core::types::{EndLine, Slot, Span};
+use tmt_core::types::{EndLine, Slot, Span, Time};
 
 use super::error::{Result, data, refused, unreadable};
 use super::parameters::Experiment;
-use super::plan::{CoupledPlan, LinkPlan, Plan, RunId, TracePlan};
-use super::resolve::Rows;
-use super::storage::Storage;
+use super::plan::{CoupledPlan, LinkPlan, Plan, RunId};
+use super::storage::{Loaded, Storage};
 use super::values::LinkKind;
 use crate::link::gateway::{InOrder, Tail};
 use crate::link::timeline::Timeline;
@@ -26,15 +25,6 @@ pub struct Comparison {
     pub coupled: Plan,
 }
 
-/// A run over either link.
-#[derive(Debug)]
-pub struct Pair {
-    /// Over the timeline, with the link it ran over.
-    pub timeline: (RunReport, LinkPlan),
-    /// Over the coupled link.
-    pub coupled: RunReport,
-}
-
 impl Experiment {
     /// Resolves an experiment over both links.
     ///
@@ -42,10 +32,10 @@ impl Experiment {
     /// As [`Experiment::resolve`].
     pub fn resolve_comparison(&self, storage: &impl Storage) -> Result<Comparison> {
         let ends = self.ends()?;
-        let mut coupled = self.coupled_link(storage)?;
-        coupled.resolved.overlap = None;
+        let (mut on_coupled, coupled) = self.coupled_link(storage)?;
+        on_coupled.resolved.overlap = None;
         let flows = ends.1.len();
-        if coupled.plan.link.in_order == InOrder::Flow && flows > 1 {
+        if coupled.link.in_order == InOrder::Flow && flows > 1 {
             return refused(
                 "in_order",
                 format!(
@@ -53,40 +43,36 @@ impl Experiment {
                 ),
             );
         }
-        let mut head = coupled.head.clone();
+        let mut head = on_coupled.head.clone();
         if let (Some(_), Some(rate)) = (self.channel, self.rate) {
             head.set("rate_bps", rate.0.to_string());
-            head.set("lldu_bytes", coupled.plan.trace.lldu.0.to_string());
+            head.set("lldu_bytes", coupled.trace.lldu.0.to_string());
         }
-        head.set("scheme", coupled.plan.timeline_scheme().to_string());
-        let feedback_delay = coupled.plan.link.feedback_delay.as_nanos();
+        head.set("scheme", coupled.timeline_scheme().to_string());
+        let feedback_delay = coupled.link.feedback_delay.as_nanos();
         head.set("feedback_delay_ns", feedback_delay.to_string());
-        let (timeline, end) = coupled.plan.walked(self.seed().0, coupled.rtt, storage)?;
-        let rows = Rows {
+        let (timeline, end) = coupled.walked(self.seed().0, on_coupled.rtt, storage)?;
+        let rows = Loaded {
             name: "the timeline".to_owned(),
             timeline,
             head,
             end: Some(end),
-            generated: false,
-            notes: Vec::new(),
+            note: None,
         };
-        let mut timeline = self.link_over(LinkKind::Timeline, rows)?;
+        let (mut on_timeline, timeline) = self.link_over(LinkKind::Timeline, rows, false)?;
         // What is said of the coupled link is not said of the timeline.
-        let of_coupled = &mut timeline.resolved;
-        (of_coupled.channel, of_coupled.rate, of_coupled.scheme) = (None, None, None);
-        (of_coupled.tail, of_coupled.in_order, of_coupled.hold) = (None, None, None);
-        of_coupled.feedback_delay = None;
+        let resolved = &mut on_timeline.resolved;
+        (resolved.channel, resolved.rate, resolved.scheme) = (None, None, None);
+        (resolved.tail, resolved.in_order, resolved.hold) = (None, None, None);
+        resolved.feedback_delay = None;
         if self.channel.is_some() {
             // Every seed has a timeline of its own, and an end.
-            timeline.ends = None;
+            on_timeline.ends = None;
         }
+        let timeline = LinkPlan::Timeline(timeline);
         Ok(Comparison {
-            timeline: self.plan(
-                storage,
-                ends.clone(),
-                timeline.with_plan(LinkPlan::Timeline),
-            )?,
-            coupled: self.plan(storage, ends, coupled.with_plan(LinkPlan::Coupled))?,
+            timeline: self.plan(storage, ends.clone(), on_timeline, timeline)?,
+            coupled: self.plan(storage, ends, on_coupled, LinkPlan::Coupled(coupled))?,
         })
     }
 }
@@ -127,11 +113,11 @@ impl CoupledPlan {
 }
 
 impl Comparison {
-    /// One run over each of the links, both of them up to where the timeline is usable.
+    /// One run over each of the links, the timeline first, both of them up to where the timeline is usable.
     ///
     /// # Errors
     /// A trace that cannot be read any more, or a timeline that cannot be kept.
-    pub fn run(&self, run: RunId, storage: &impl Storage) -> Result<Pair> {
+    pub fn run(&self, run: RunId, storage: &impl Storage) -> Result<[RunReport; 2]> {
         let (LinkPlan::Coupled(coupled), LinkPlan::Timeline(timeline)) =
             (&self.coupled.link, &self.timeline.link)
         else {
@@ -140,43 +126,29 @@ impl Comparison {
         let mut own = timeline.clone();
         if coupled.channel.is_some() {
             let (timeline, end_line) = coupled.walked(run.seed, self.coupled.rtt, storage)?;
-            own = TracePlan {
-                timeline: Arc::new(timeline),
-                end_line: Some(end_line),
-                ..own
-            };
+            (own.timeline, own.end_line) = (Arc::new(timeline), Some(end_line));
         }
-        let mut on_timeline = self.timeline.setup(run);
-        let mut on_coupled = self.coupled.setup(run);
-        let usable = own
-            .end_line
-            .map(|end| end.usable_until.max(on_timeline.begin));
-        let end = on_timeline.end.min(on_coupled.end);
-        let end = usable.map_or(end, |usable| end.min(usable));
+        let [mut on_timeline, mut on_coupled] =
+            [&self.timeline, &self.coupled].map(|plan| plan.setup(run));
+        let usable = own.end_line.map_or(Time::MAX, |end| end.usable_until);
+        let usable = usable.max(on_timeline.begin);
+        let end = on_timeline.end.min(on_coupled.end).min(usable);
         (on_timeline.end, on_coupled.end) = (end, end);
-        let link = LinkPlan::Timeline(own);
-        let report = self
-            .timeline
-            .run_over(&link, run, &on_timeline, &mut NoProbe)?;
-        Ok(Pair {
-            timeline: (report, link),
-            coupled: self
-                .coupled
-                .run_over(&self.coupled.link, run, &on_coupled, &mut NoProbe)?,
-        })
+        let own = LinkPlan::Timeline(own);
+        let (timeline, coupled) = (&self.timeline, &self.coupled);
+        Ok([
+            timeline.run_over(&own, run, &on_timeline, &mut NoProbe)?,
+            coupled.run_over(&coupled.link, run, &on_coupled, &mut NoProbe)?,
+        ])
     }
 
     /// What is to be said before the runs: of the coupled link, then what is different of the timeline.
     #[must_use]
     pub fn notes(&self) -> Vec<String> {
         let mut notes = self.coupled.notes.clone();
-        let others = &self.timeline.notes;
-        notes.extend(
-            others
-                .iter()
-                .filter(|note| !self.coupled.notes.contains(note))
-                .cloned(),
-        );
+        let mut others = self.timeline.notes.clone();
+        others.retain(|note| !notes.contains(note));
+        notes.extend(others);
         let (one, other) = (self.timeline.buffer, self.coupled.buffer);
         if one != other {
             notes.push(format!(

@@ -1,6 +1,6 @@
 //! Parameter files: TOML with one key a parameter.
 
-use std::fmt::Write as _;
+use std::collections::BTreeMap;
 use std::ops::Range;
 
 use toml::Spanned;
@@ -30,7 +30,7 @@ pub struct ParameterFile {
     /// What it sets.
     pub experiment: Experiment,
     /// Where it sets what: key and line.
-    pub lines: Vec<(&'static str, usize)>,
+    pub lines: BTreeMap<&'static str, usize>,
     /// The version that saved it, where it says so.
     pub version: Option<String>,
 }
@@ -43,18 +43,12 @@ impl ParameterFile {
     pub fn parse(text: &str) -> Result<Self, FileError> {
         let table = DeTable::parse(text).map_err(|error| {
             let at = error.span().unwrap_or_default();
-            let message = error.message().trim();
-            let line = text.get(..at.start).unwrap_or(text).rsplit('\n').next();
-            let line = line.unwrap_or_default().len();
-            let line = text
-                .get(at.start - line..)
-                .and_then(|line| line.lines().next());
-            let key = line
-                .and_then(|line| line.split('=').next())
-                .unwrap_or_default();
-            let message = match message {
-                "duplicate key" => format!("{}: found more than once, expected once", key.trim()),
-                _ => format!("{message}; expected lines such as rtt = \"500ms\""),
+            let message = match error.message().trim() {
+                "duplicate key" => {
+                    let key = text.get(at.clone()).unwrap_or_default();
+                    format!("{key}: found more than once, expected once")
+                }
+                message => format!("{message}; expected lines such as rtt = \"500ms\""),
             };
             refuse(text, &at, message)
         })?;
@@ -63,7 +57,6 @@ impl ParameterFile {
         let mut entries: Vec<_> = table.into_inner().into_iter().collect();
         entries.sort_by_key(|(key, _)| key.span().start);
         for (key, value) in entries {
-            let place = place(text, &key.span());
             let key_text = key.get_ref().as_ref();
             if key_text == VERSION {
                 let found = text.get(value.span()).unwrap_or_default();
@@ -75,11 +68,8 @@ impl ParameterFile {
                 continue;
             }
             let parameter = Parameter::of(key_text).ok_or_else(|| {
-                refuse(
-                    text,
-                    &key.span(),
-                    unknown(key_text, file.version.as_deref()),
-                )
+                let message = unknown(key_text, file.version.as_deref());
+                refuse(text, &key.span(), message)
             })?;
             let refuse =
                 |why: String| refuse(text, &value.span(), format!("{}: {why}", parameter.key));
@@ -89,7 +79,8 @@ impl ParameterFile {
             })?;
             let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
             (parameter.access.set)(&mut file.experiment, &texts).map_err(refuse)?;
-            file.lines.push((parameter.key, place.0));
+            let (line, _) = place(text, &key.span());
+            file.lines.insert(parameter.key, line);
         }
         Ok(file)
     }
@@ -97,10 +88,7 @@ impl ParameterFile {
     /// The line that sets `key`, counted from 1.
     #[must_use]
     pub fn line(&self, key: &str) -> Option<usize> {
-        let mut lines = self.lines.iter();
-        lines
-            .find(|(known, _)| *known == key)
-            .map(|(_, line)| *line)
+        self.lines.get(key).copied()
     }
 }
 
@@ -132,15 +120,9 @@ fn texts(kind: Kind, value: &Spanned<DeValue<'_>>) -> Option<Vec<String>> {
 /// Line and column of the beginning of `at`.
 fn place(text: &str, at: &Range<usize>) -> (usize, usize) {
     let before = text.get(..at.start).unwrap_or(text);
+    let start = before.rfind('\n').map_or(0, |end| end + 1);
     let line = before.matches('\n').count() + 1;
-    let column = before
-        .rsplit('\n')
-        .next()
-        .unwrap_or_default()
-        .chars()
-        .count()
-        + 1;
-    (line, column)
+    (line, before[start..].chars().count() + 1)
 }
 
 fn refuse(text: &str, at: &Range<usize>, message: String) -> FileError {
@@ -161,14 +143,11 @@ fn unknown(key: &str, version: Option<&str>) -> String {
     let nearest = PARAMETERS
         .iter()
         .max_by(|one, other| likeness(one).total_cmp(&likeness(other)));
-    let nearest = nearest
-        .filter(|parameter| likeness(parameter) > ALIKE)
-        .map_or_else(String::new, |parameter| {
-            format!(" (did you mean {}?)", parameter.key)
-        });
-    let version = version.map_or_else(String::new, |version| {
-        format!("; version {version} saved the file")
-    });
+    let nearest = nearest.filter(|parameter| likeness(parameter) > ALIKE);
+    let nearest = nearest.map(|parameter| format!(" (did you mean {}?)", parameter.key));
+    let nearest = nearest.unwrap_or_default();
+    let version = version.map(|version| format!("; version {version} saved the file"));
+    let version = version.unwrap_or_default();
     format!(
         "found the unknown key {key}{nearest}, expected a parameter of `tmt tcp`, not of its output, with _ for -{version}"
     )
@@ -178,17 +157,11 @@ impl Experiment {
     /// Sets what `other` gives, and tells which keys had another value before.
     pub fn override_with(&mut self, mut other: Self) -> Vec<&'static str> {
         let mut replaced = Vec::new();
-        for parameter in PARAMETERS
-            .iter()
-            .filter(|parameter| parameter.is_given(&other))
-        {
-            let texts = parameter.access.texts;
-            if parameter.is_given(self) && texts(self) != texts(&other) {
-                replaced.push(parameter.key);
-            }
-        }
         for parameter in PARAMETERS {
             if parameter.is_given(&other) {
+                if parameter.is_given(self) && parameter.text(self) != parameter.text(&other) {
+                    replaced.push(parameter.key);
+                }
                 (parameter.access.take)(self, &mut other);
             }
         }
@@ -214,23 +187,13 @@ impl Experiment {
         let mut text = format!("{VERSION} = {}\n", quoted(version));
         for group in Group::ALL {
             let mut heading = Some(group.heading());
-            for parameter in PARAMETERS
-                .iter()
-                .filter(|parameter| parameter.group == group)
-            {
-                if !parameter.is_given(self) {
-                    continue;
+            for parameter in group.parameters().filter(|p| p.is_given(self)) {
+                if let Some(heading) = heading.take() {
+                    text += &format!("\n# {heading}\n");
                 }
                 let texts = (parameter.access.texts)(self).unwrap_or_default();
-                if let Some(heading) = heading.take() {
-                    let _ = write!(text, "\n# {heading}\n");
-                }
-                let _ = writeln!(
-                    text,
-                    "{} = {}",
-                    parameter.key,
-                    written(parameter.kind, &texts)
-                );
+                let value = written(parameter.kind, &texts);
+                text += &format!("{} = {value}\n", parameter.key);
             }
         }
         text
@@ -253,17 +216,7 @@ fn written(kind: Kind, texts: &[String]) -> String {
 
 /// A string of TOML.
 fn quoted(text: &str) -> String {
-    let mut quoted = "\"".to_owned();
-    for character in text.chars() {
-        match character {
-            '"' | '\\' => quoted.extend(['\\', character]),
-            _ if character.is_control() => {
-                let _ = write!(quoted, "\\u{:04X}", u32::from(character));
-            }
-            _ => quoted.push(character),
-        }
-    }
-    quoted + "\""
+    toml::Value::from(text).to_string()
 }
 
 #[cfg(test)]
@@ -362,11 +315,11 @@ mod tests {
             "-",
         ] {
             let experiment = Experiment {
-                trace: Some(crate::experiment::FileName(name.to_owned())),
+                trace: Some(name.to_owned()),
                 ..Experiment::default()
             };
             let file = ParameterFile::parse(&experiment.to_file("1")).unwrap();
-            assert_eq!(file.experiment.trace.unwrap().0, name);
+            assert_eq!(file.experiment.trace.unwrap(), name);
         }
     }
 

@@ -1,11 +1,9 @@
 //! When flows begin, and flows that differ.
 
-use std::fmt;
-use std::str::FromStr;
-
 use tmt_core::math::rng::{Stream, Uniform};
 use tmt_core::types::{Bytes, Span, to_f64};
 
+use super::setting::{Kind, Setting};
 use crate::congestion::Algorithm;
 
 /// When a flow begins.
@@ -48,15 +46,14 @@ impl Start {
     }
 }
 
-impl FromStr for Start {
-    type Err = String;
+impl Setting for Start {
+    const KIND: Kind = Kind::Text("TIME|FROM..TO", Vec::new);
 
-    fn from_str(text: &str) -> Result<Self, String> {
-        let span = |text: &str| text.parse::<Span>().map_err(|error| error.to_string());
+    fn read(text: &str) -> Result<Self, String> {
         let Some((from, to)) = text.split_once("..") else {
-            return span(text).map(Self::At);
+            return Span::read(text).map(Self::At);
         };
-        let (from, to) = (span(from)?, span(to)?);
+        let (from, to) = (Span::read(from)?, Span::read(to)?);
         if from > to {
             return Err(format!(
                 "found '{text}', expected a range that begins before it ends"
@@ -64,19 +61,17 @@ impl FromStr for Start {
         }
         Ok(Self::Within(from, to))
     }
-}
 
-impl fmt::Display for Start {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    fn text(&self) -> String {
         match self {
-            Self::At(span) => write!(f, "{span}"),
-            Self::Within(from, to) => write!(f, "{from}..{to}"),
+            Self::At(span) => span.to_string(),
+            Self::Within(from, to) => format!("{from}..{to}"),
         }
     }
 }
 
 /// One flow of several that differ; what it leaves out is as for all flows.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub struct FlowSpec {
     /// Its congestion control.
     pub cc: Option<Algorithm>,
@@ -86,59 +81,66 @@ pub struct FlowSpec {
     pub bytes: Option<Bytes>,
 }
 
-/// What a flow may have of its own.
-const KEYS: [&str; 3] = ["cc", "start", "bytes"];
+impl Setting for FlowSpec {
+    const KIND: Kind = Kind::Text("KEY=VALUE,…", Vec::new);
 
-impl FromStr for FlowSpec {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        let mut values: [Option<String>; 3] = [None, None, None];
-        let mut last = None;
+    fn read(text: &str) -> Result<Self, String> {
+        let mut parts: Vec<String> = Vec::new();
         for part in text.split(',') {
-            let known = part.split_once('=').and_then(|(key, value)| {
-                KEYS.iter()
-                    .position(|known| *known == key)
-                    .map(|index| (index, value))
-            });
-            match (known, last) {
-                (Some((index, value)), _) => {
-                    if values[index].replace(value.to_owned()).is_some() {
-                        return Err(format!("'{}' is given more than once", KEYS[index]));
-                    }
-                    last = Some(index);
-                }
+            let is_of_flow = ["cc=", "start=", "bytes="]
+                .iter()
+                .any(|key| part.starts_with(key));
+            match parts.last_mut() {
                 // Parameters of the congestion control are separated by commas, too.
-                (None, Some(0)) => {
-                    if let Some(cc) = &mut values[0] {
-                        cc.push(',');
-                        cc.push_str(part);
-                    }
-                }
-                (None, _) => {
-                    return Err(format!("found '{part}', expected cc=…, start=… or bytes=…"));
-                }
+                Some(cc) if cc.starts_with("cc=") && !is_of_flow => *cc += &format!(",{part}"),
+                _ => parts.push(part.to_owned()),
             }
         }
-        let [cc, start, bytes] = values;
-        Ok(Self {
-            cc: cc.map(|cc| cc.parse::<Algorithm>()).transpose()?,
-            start: start.map(|start| start.parse()).transpose()?,
-            bytes: bytes
-                .map(|bytes| bytes.parse::<Bytes>())
-                .transpose()
-                .map_err(|error| error.to_string())?,
-        })
+        let mut flow = Self::default();
+        for part in parts {
+            let (key, value) = part.split_once('=').unwrap_or_default();
+            let is_first = match key {
+                "cc" => flow.cc.replace(Algorithm::read(value)?).is_none(),
+                "start" => flow.start.replace(Start::read(value)?).is_none(),
+                "bytes" => flow.bytes.replace(Bytes::read(value)?).is_none(),
+                _ => return Err(format!("found '{part}', expected cc=…, start=… or bytes=…")),
+            };
+            if !is_first {
+                return Err(format!("'{key}' is given more than once"));
+            }
+        }
+        Ok(flow)
+    }
+
+    fn text(&self) -> String {
+        let cc = self.cc.as_ref().map(|cc| format!("cc={cc}"));
+        let start = self.start.map(|start| format!("start={}", start.text()));
+        let bytes = self.bytes.map(|bytes| format!("bytes={bytes}"));
+        let parts: Vec<String> = [cc, start, bytes].into_iter().flatten().collect();
+        parts.join(",")
     }
 }
 
-impl fmt::Display for FlowSpec {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let cc = self.cc.as_ref().map(|cc| format!("cc={cc}"));
-        let start = self.start.map(|start| format!("start={start}"));
-        let bytes = self.bytes.map(|bytes| format!("bytes={bytes}"));
-        let parts: Vec<String> = [cc, start, bytes].into_iter().flatten().collect();
-        f.write_str(&parts.join(","))
+/// Several flows that differ.
+impl Setting for Vec<FlowSpec> {
+    const KIND: Kind = Kind::List("KEY=VALUE,…");
+
+    fn read(text: &str) -> Result<Self, String> {
+        FlowSpec::read(text).map(|flow| vec![flow])
+    }
+
+    fn read_all(texts: &[&str]) -> Result<Option<Self>, String> {
+        let flows = texts.iter().map(|text| FlowSpec::read(text));
+        let flows = flows.collect::<Result<Self, _>>()?;
+        Ok(Some(flows).filter(|flows| !flows.is_empty()))
+    }
+
+    fn text(&self) -> String {
+        self.texts().join(" ")
+    }
+
+    fn texts(&self) -> Vec<String> {
+        self.iter().map(Setting::text).collect()
     }
 }
 
@@ -148,15 +150,13 @@ mod tests {
 
     #[test]
     fn a_flow_may_have_a_control_with_parameters() {
-        let flow: FlowSpec = "start=5s,cc=cubic:beta=0.8,c=0.4,bytes=1MB"
-            .parse()
-            .unwrap();
-        let flow_text = flow.to_string();
+        let flow = FlowSpec::read("start=5s,cc=cubic:beta=0.8,c=0.4,bytes=1MB").unwrap();
+        let flow_text = flow.text();
         assert_eq!(flow.cc.unwrap().to_string(), "cubic:beta=0.8,c=0.4");
         assert_eq!(flow.bytes, Some(Bytes(1_000_000)));
         assert_eq!(flow.start, Some(Start::At(Span::from_secs(5))));
-        let again: FlowSpec = flow_text.parse().unwrap();
-        assert_eq!(again.to_string(), flow_text);
+        let again = FlowSpec::read(&flow_text).unwrap();
+        assert_eq!(again.text(), flow_text);
     }
 
     #[test]
@@ -170,13 +170,13 @@ mod tests {
             "cc=cubic,cc=cubic",
             "start=5s..1s",
         ] {
-            assert!(text.parse::<FlowSpec>().is_err(), "{text}");
+            assert!(FlowSpec::read(text).is_err(), "{text}");
         }
     }
 
     #[test]
     fn starts_are_drawn_within_their_range_for_each_flow_and_seed() {
-        let start: Start = "1s..5s".parse().unwrap();
+        let start = Start::read("1s..5s").unwrap();
         let drawn: Vec<Span> = (0..50).map(|flow| start.draw(1, flow)).collect();
         assert!(
             drawn

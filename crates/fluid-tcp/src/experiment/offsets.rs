@@ -1,11 +1,10 @@
 //! Runs from several places of one trace.
 
-use std::fmt;
-use std::str::FromStr;
-
 use tmt_core::math::num::whole;
 use tmt_core::math::rng::{Stream, Uniform};
 use tmt_core::types::{Span, to_f64};
+
+use super::setting::{Kind, Setting};
 
 /// Most runs of one call.
 const MOST: u32 = 1_000_000;
@@ -40,32 +39,23 @@ impl Offsets {
     }
 }
 
-impl FromStr for Offsets {
-    type Err = String;
+impl Setting for Offsets {
+    const KIND: Kind = Kind::Text("N[:random]", Vec::new);
 
-    fn from_str(text: &str) -> Result<Self, String> {
-        let (number, random) = match text.strip_suffix(":random") {
-            Some(number) => (number, true),
-            None => (text, false),
-        };
-        let count = number
-            .parse()
-            .ok()
-            .filter(|count| (1..=MOST).contains(count));
-        count.map(|count| Self { count, random }).ok_or_else(|| {
-            format!("found '{text}', expected a number of runs from 1 to {MOST}, or such a number and ':random'")
-        })
+    fn read(text: &str) -> Result<Self, String> {
+        let number = text.strip_suffix(":random");
+        let random = number.is_some();
+        match number.unwrap_or(text).parse() {
+            Ok(count @ 1..=MOST) => Ok(Self { count, random }),
+            _ => Err(format!(
+                "found '{text}', expected a number of runs from 1 to {MOST}, or such a number and ':random'"
+            )),
+        }
     }
-}
 
-impl fmt::Display for Offsets {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(
-            f,
-            "{}{}",
-            self.count,
-            if self.random { ":random" } else { "" }
-        )
+    fn text(&self) -> String {
+        let how = if self.random { ":random" } else { "" };
+        format!("{}{how}", self.count)
     }
 }
 
@@ -79,7 +69,7 @@ mod tests {
 
     #[test]
     fn even_starts_divide_the_room() {
-        let starts = |text: &str, room| text.parse::<Offsets>().unwrap().within(span(room), 1);
+        let starts = |text: &str, room| Offsets::read(text).unwrap().within(span(room), 1);
         assert_eq!(starts("4", 10), [0, 2, 5, 7].map(span));
         assert_eq!(starts("1", 0), [Span::ZERO]);
         assert_eq!(starts("2", Span::MAX.as_nanos())[1], Span::MAX.half());
@@ -87,7 +77,7 @@ mod tests {
 
     #[test]
     fn drawn_starts_fill_the_room_in_order_for_each_seed() {
-        let offsets: Offsets = "1000:random".parse().unwrap();
+        let offsets = Offsets::read("1000:random").unwrap();
         let starts = offsets.within(span(1_000_000_000), 1);
         assert!(starts.is_sorted() && starts.iter().all(|start| *start < span(1_000_000_000)));
         let mean = starts.iter().map(|start| start.as_secs_f64()).sum::<f64>() / 1000.0;
@@ -101,7 +91,7 @@ mod tests {
         for text in [
             "", "0", "-1", "1.5", "10:even", "random", "1000001", "0:random",
         ] {
-            assert!(text.parse::<Offsets>().is_err(), "{text}");
+            assert!(Offsets::read(text).is_err(), "{text}");
         }
     }
 }

@@ -10,8 +10,8 @@ use tmt_core::types::{BitRate, Bytes, Span};
 
 use super::setting::Setting;
 use super::values::{
-    BufferSize, Count, Count32, DelayedAck, FeedbackDelay, FileName, Flag, FlowSpec, LinkKind,
-    Offsets, PathKind, Probability, ReceiverWindow, Start,
+    BufferSize, Count, Count32, DelayedAck, FeedbackDelay, FlowSpec, LinkKind, Offsets, PathKind,
+    Probability, ReceiverWindow, Start,
 };
 use crate::congestion::Algorithm;
 use crate::endpoint::{CutFrom, Endpoint, LossDetection, Profile, Recovery, RttSampling};
@@ -38,50 +38,23 @@ macro_rules! parameters {
         #[derive(Debug, Clone, Default)]
         pub struct Experiment {
             $(#[doc = $help] pub $field: Option<$type>,)+
-            #[doc = "Flows that differ, in the place of `flows`, `cc`, `start` and `bytes`"]
-            pub flow: Vec<FlowSpec>,
         }
 
         /// All parameters.
         pub static PARAMETERS: &[Parameter] = &[
             $(Parameter {
-                kind: <$type as Setting>::KIND,
                 help: $help,
                 access: Access {
                     set: |experiment, texts| {
-                        experiment.$field = Some(only(texts)?);
+                        experiment.$field = Setting::read_all(texts)?;
                         Ok(())
                     },
-                    texts: |experiment| Some(vec![Setting::text(experiment.$field.as_ref()?)]),
+                    texts: |experiment| experiment.$field.as_ref().map(Setting::texts),
                     json: |experiment| experiment.$field.as_ref().map(Setting::json),
                     take: |experiment, other| experiment.$field = other.$field.take(),
                 },
-                ..$parameter.keyed(stringify!($field))
+                ..$parameter.keyed(stringify!($field), <$type as Setting>::KIND)
             },)+
-            Parameter {
-                kind: FlowSpec::KIND.listed(),
-                help: "One flow of several that differ; may be given more than once",
-                access: Access {
-                    set: |experiment, texts| {
-                        experiment.flow = texts
-                            .iter()
-                            .map(|text| FlowSpec::read(text))
-                            .collect::<Result<_, String>>()?;
-                        Ok(())
-                    },
-                    texts: |experiment| {
-                        let flows = &experiment.flow;
-                        (!flows.is_empty()).then(|| flows.iter().map(Setting::text).collect())
-                    },
-                    json: |_| None,
-                    take: |experiment, other| experiment.flow = std::mem::take(&mut other.flow),
-                },
-                ..Parameter::new(Group::Traffic)
-                    .keyed("flow")
-                    .excludes(&["flows", "start", "bytes"])
-                    .detail("Such as `cc=cubic,start=5s,bytes=1MB`.")
-                    .not_shown()
-            },
         ];
 
         impl Experiment {
@@ -125,20 +98,12 @@ macro_rules! parameters {
     };
 }
 
-/// The one value that a parameter takes.
-fn only<T: Setting>(texts: &[&str]) -> Result<T, String> {
-    match texts {
-        [text] => T::read(text),
-        _ => Err(format!("found {} values, expected one", texts.len())),
-    }
-}
-
 const fn new(group: Group) -> Parameter {
     Parameter::new(group)
 }
 
 parameters! {
-    trace: FileName; "Trace to read: text, Arrow or Parquet" =>
+    trace: String; "Trace to read: text, Arrow or Parquet" =>
         new(Group::Link).basic().not_shown().otherwise("stdin", "").placeholder("TRACE")
         .detail("Text and Arrow also as gzip or zstd. The format is detected from the content. `-` is stdin.");
     link: LinkKind = LinkKind::default(); "Link model: timeline, coupled or synthetic" =>
@@ -207,11 +172,11 @@ parameters! {
         new(Group::QueueAndPath).otherwise("none", "").detail("As for the loss of packets.");
     return_rate: BitRate; "Rate of the return path, 40 B an ACK" =>
         new(Group::QueueAndPath).otherwise("no limit", "");
-    return_trace: FileName; "PHY trace or timeline of the return path" =>
+    return_trace: String; "PHY trace or timeline of the return path" =>
         new(Group::QueueAndPath).excludes(&["return_rate"]).not_shown()
         .detail("An ACK takes as many LLDUs as its 40 B need, and arrives if all of them do; with loop it repeats, too.");
-    looped: Flag = Flag(false); "Repeat the trace whenever it ends" =>
-        new(Group::Traffic).named("loop").shown_as("looped").needs(&["duration"]);
+    looped: bool = false; "Repeat the trace whenever it ends" =>
+        new(Group::Traffic).flag().named("loop").shown_as("looped").needs(&["duration"]);
     offsets: Offsets; "Runs from this many places of the trace" =>
         new(Group::Traffic).excludes(&["seeds"])
         .detail("Evenly spaced, or drawn (N:random). Each lasts for the duration, or until its bytes have been delivered: \
@@ -280,14 +245,17 @@ parameters! {
         new(Group::Traffic).not_shown().value("");
     seeds: Count<1, MOST_RUNS> = Count(1); "Number of runs, with successive seeds" =>
         new(Group::Traffic).basic().not_shown().value("").detail("Mean and 95 % interval of every metric.");
-    compare_links: Flag = Flag(false); "Run the coupled link and the timeline link, and compare" =>
-        new(Group::CoupledLink).not_shown().needs(&["scheme"])
+    compare_links: bool = false; "Run the coupled link and the timeline link, and compare" =>
+        new(Group::CoupledLink).flag().not_shown().needs(&["scheme"])
         .detail("Over the same trace, the timeline as `tmt apply` makes it, with the same parameters and seeds; prints \
                  coupled - timeline, and the same in percent of the timeline's.");
     unit: Unit; "Unit of the trace's numbers" =>
         new(Group::Input).not_shown().otherwise("s in text; ns in whole numbers of Arrow and Parquet", "")
         .detail("Doubles in Arrow and Parquet need one.");
-    allow_cut: Flag = Flag(false); "Accept a trace that was cut" =>
-        new(Group::Input).not_shown()
+    allow_cut: bool = false; "Accept a trace that was cut" =>
+        new(Group::Input).flag().not_shown()
         .detail("A head without its end line, as `head -100000 trace` leaves it, or a cut stream.");
+    flow: Vec<FlowSpec>; "One flow of several that differ; may be given more than once" =>
+        new(Group::Traffic).excludes(&["flows", "start", "bytes"]).not_shown()
+        .detail("Such as `cc=cubic,start=5s,bytes=1MB`.");
 }

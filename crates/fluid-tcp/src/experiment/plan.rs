@@ -1,23 +1,41 @@
 //! An experiment with everything resolved: what its runs are made of.
 
 use std::borrow::Cow;
+use std::fmt::Display;
 use std::sync::Arc;
 
-use tmt_core::channel::{Channel, ChannelSpec, SlotChannel};
-use tmt_core::types::{BitRate, Bytes, EndLine, Metadata, Span, Time};
+use serde::Serialize;
+use serde_json::{Map, Value};
+use tmt_core::channel::{Channel, ChannelSpec};
+use tmt_core::types::{BitRate, Bytes, EndLine, Metadata, Span, Time, to_f64};
 
 use super::error::{Result, data, refused, unreadable};
 use super::parameters::Experiment;
-use super::params::{Overridden, Params};
 use super::setting::Setting as _;
 use super::values::{LinkKind, Start};
 use crate::link::gateway::CoupledLink;
 use crate::link::return_link::ReturnTrace;
 use crate::link::timeline::{GeneratedSlots, Timeline};
 use crate::link::{Overlap, SyntheticLink, TimelineLink};
-use crate::simulation::metrics::RunReport;
+use crate::simulation::metrics::{RunReport, Total};
 use crate::simulation::probe::Probe;
 use crate::simulation::{self, Flow, Path, ReturnPath, Setup};
+
+/// Names and values in the order of [`super::PARAMETERS`], each fact after the parameter that it follows from.
+pub type Params = Map<String, Value>;
+
+/// A parameter that won over what the metadata said.
+#[derive(Debug, Clone, Serialize)]
+pub struct Overridden {
+    /// The key of the metadata.
+    pub key: &'static str,
+    /// The flag that sets the parameter.
+    pub flag: &'static str,
+    /// What the metadata said, in the unit of the key.
+    pub told: u64,
+    /// What the run uses, in the unit of the key.
+    pub used: u64,
+}
 
 /// One run of several.
 #[derive(Debug, Clone, Copy)]
@@ -82,19 +100,8 @@ pub struct CoupledPlan {
     pub link: CoupledLink,
     /// The trace, with its place and the LLDUs of a packet.
     pub trace: TracePlan,
-    /// What makes the trace of every run; none for one that was read.
-    pub channel: Option<Box<ChannelPlan>>,
-}
-
-/// A generated channel: that of a run is made from its seed.
-#[derive(Debug)]
-pub struct ChannelPlan {
-    /// The slots.
-    pub slots: GeneratedSlots,
-    /// What erases them.
-    pub process: SlotChannel,
-    /// Their rate.
-    pub rate: BitRate,
+    /// What makes the trace of every run from its seed; none for one that was read.
+    pub channel: Option<Box<GeneratedSlots>>,
 }
 
 /// The rows of a trace that carry packets: LLDUs of a timeline, or slots.
@@ -130,29 +137,9 @@ pub(super) struct ReturnPlan {
     pub(super) lldu: Bytes,
 }
 
-impl ReturnPlan {
-    /// What to say where it ends before the run does.
-    pub(super) fn ends_before(&self, end: Time) -> Option<String> {
-        let last = self.trace.timeline.last()?;
-        (self.trace.period.is_none() && last < end).then(|| {
-            format!("the return trace ends at {last}, before the run: acknowledgements sent later never come (`loop` repeats it)")
-        })
-    }
-}
-
 impl LinkPlan {
-    /// LLDUs that carry a packet; none on a synthetic link.
-    #[must_use]
-    pub fn lldus_per_packet(&self) -> Option<u64> {
-        match self {
-            Self::Timeline(plan) => Some(plan.lldus_per_packet as u64),
-            Self::Coupled(plan) => Some(plan.link.data_units.into()),
-            Self::Synthetic { .. } => None,
-        }
-    }
-
     /// The rows that carry packets; none on a synthetic link.
-    fn trace(&self) -> Option<&TracePlan> {
+    pub(super) fn trace(&self) -> Option<&TracePlan> {
         match self {
             Self::Timeline(trace) => Some(trace),
             Self::Coupled(plan) => Some(&plan.trace),
@@ -168,16 +155,6 @@ impl LinkPlan {
             Self::Synthetic { .. } => LinkKind::Synthetic,
         }
     }
-
-    /// Time from one round of a repeated trace to the next.
-    pub(super) fn period(&self) -> Option<Span> {
-        self.trace()?.period
-    }
-
-    /// Why a block of its trace could not be read.
-    fn failure(&self) -> Option<String> {
-        self.trace()?.timeline.failure()
-    }
 }
 
 impl CoupledPlan {
@@ -186,8 +163,8 @@ impl CoupledPlan {
     pub fn under(&self, seed: u64) -> Cow<'_, CoupledLink> {
         match &self.channel {
             None => Cow::Borrowed(&self.link),
-            Some(channel) => Cow::Owned(CoupledLink {
-                trace: Arc::new(channel.slots.timeline(seed)),
+            Some(slots) => Cow::Owned(CoupledLink {
+                trace: Arc::new(slots.timeline(seed)),
                 ..self.link.clone()
             }),
         }
@@ -213,14 +190,10 @@ impl Plan {
         let RunId { seed, offset } = run;
         let (_, start) = offset.unwrap_or_default();
         let begin = self.begin.saturating_add(start);
-        let ends = self
-            .resolved
-            .duration
-            .map(|duration| begin.saturating_add(duration));
-        let end = match ends {
-            Some(ends) if offset.is_some() => ends.min(self.end),
-            _ => self.end,
-        };
+        let mut end = self.end;
+        if let (Some(duration), Some(_)) = (self.resolved.duration, offset) {
+            end = end.min(begin.saturating_add(duration));
+        }
         let flows = self.flows.iter().enumerate().map(|(index, plan)| Flow {
             start: plan.start.draw(seed, index),
             ..plan.flow.clone()
@@ -262,125 +235,129 @@ impl Plan {
         setup: &Setup,
         probe: &mut P,
     ) -> Result<RunReport> {
-        let report = over(link, run, setup, probe)?;
-        let return_trace = self.return_trace.as_ref().map(|plan| &plan.trace.timeline);
-        let failure = link
-            .failure()
-            .or_else(|| return_trace.and_then(|trace| trace.failure()));
-        match failure {
-            Some(failure) => Err(data(failure)),
-            None => Ok(report),
+        let way = setup.rtt.half();
+        let mut report = match link {
+            LinkPlan::Timeline(plan) => {
+                let timeline = Arc::clone(&plan.timeline);
+                let (lldus, period) = (plan.lldus_per_packet, plan.period);
+                let link = TimelineLink::new(timeline, lldus, way, period, setup.begin);
+                let mut link = link.ok_or_else(|| {
+                    let failure = plan.timeline.failure();
+                    data(failure.unwrap_or("found no room for a packet on the timeline".to_owned()))
+                })?;
+                if let Some(slot) = plan.shift {
+                    link = link.shifted(slot);
+                }
+                simulation::run(setup, link, probe)
+            }
+            LinkPlan::Coupled(plan) => {
+                let link = plan.under(run.seed).seeded(run.seed);
+                simulation::run_coupled_looped(setup, &link, plan.trace.period, probe)
+                    .ok_or_else(|| unreadable(&plan.trace.timeline))?
+            }
+            LinkPlan::Synthetic { rate, loss } => {
+                let channel = loss.map(|spec| Channel::new(spec, run.seed));
+                let link = SyntheticLink::new(*rate, setup.packet, way, channel, setup.begin);
+                let Some(link) = link else {
+                    return refused(
+                        "rate",
+                        "`rate` and `packet` leave no link: both must be above zero",
+                    );
+                };
+                simulation::run(setup, link, probe)
+            }
+        };
+        let there = link.trace().map(|trace| &trace.timeline);
+        let back = self.return_trace.as_ref().map(|plan| &plan.trace.timeline);
+        let failure = [there, back]
+            .into_iter()
+            .flatten()
+            .find_map(|trace| trace.failure());
+        if let Some(failure) = failure {
+            return Err(data(failure));
         }
+        report.total.mean_coding_ratio = mean_coding_ratio(setup.packet, link, &report.total);
+        Ok(report)
     }
 
     /// Adds to `head`, that of a log of a run, all that an auditor needs.
     pub fn describe(&self, head: &mut Metadata, setup: &Setup, seed: u64) {
-        head.set("link", self.link.kind().name());
-        head.set("rtt_ns", self.rtt.as_nanos().to_string());
-        head.set("packet_bytes", self.resolved.packet().0.to_string());
-        head.set("buffer", self.resolved.buffer().text());
-        head.set("queue", self.resolved.queue().to_string());
-        let terrestrial_rtt = self.path.terrestrial_rtt;
-        head.set("terrestrial_rtt_ns", terrestrial_rtt.as_nanos().to_string());
-        head.set("path", self.resolved.path().name());
+        let mut set = |key: &str, value: &dyn Display| head.set(key, value.to_string());
+        set("link", &self.link.kind());
+        set("rtt_ns", &self.rtt.as_nanos());
+        set("packet_bytes", &self.resolved.packet().0);
+        set("buffer", &self.resolved.buffer().text());
+        set("queue", &self.resolved.queue());
+        set("terrestrial_rtt_ns", &self.path.terrestrial_rtt.as_nanos());
+        set("path", &self.resolved.path());
         if let Some(window) = self.path.split {
-            head.set("split_window", window.to_string());
-        }
-        if let (Some(_), LinkPlan::Timeline(_)) = (self.path.split, &self.link) {
-            let feedback = self.path.feedback_delay.as_nanos();
-            head.set("feedback_delay_ns", feedback.to_string());
+            set("split_window", &window);
         }
         match &self.link {
             LinkPlan::Timeline(timeline) => {
-                head.set("lldus_per_packet", timeline.lldus_per_packet.to_string());
+                if self.path.split.is_some() {
+                    set("feedback_delay_ns", &self.path.feedback_delay.as_nanos());
+                }
+                set("lldus_per_packet", &timeline.lldus_per_packet);
                 match timeline.shift {
                     Some(slot) => {
-                        head.set("overlap", Overlap::Shift.name());
-                        head.set("slot_ns", slot.as_nanos().to_string());
+                        set("overlap", &Overlap::Shift);
+                        set("slot_ns", &slot.as_nanos());
                     }
-                    None => head.set("overlap", Overlap::Asap.name()),
+                    None => set("overlap", &Overlap::Asap),
                 }
             }
-            LinkPlan::Coupled(CoupledPlan { link, channel, .. }) => {
-                if let Some(channel) = channel {
-                    head.set("channel", channel.process.to_string());
+            LinkPlan::Coupled(CoupledPlan { link, .. }) => {
+                if let Some(channel) = self.resolved.channel {
+                    set("channel", &channel);
                 }
-                let feedback = link.feedback_delay.as_nanos();
-                head.set("scheme", link.scheme.to_string());
-                head.set("feedback_delay_ns", feedback.to_string());
+                set("scheme", &link.scheme);
+                set("feedback_delay_ns", &link.feedback_delay.as_nanos());
                 if let Some(lost) = link.lost_feedback {
-                    let timer = lost.timer.as_nanos();
-                    head.set("feedback_loss", lost.probability.to_string());
-                    head.set("feedback_timer_ns", timer.to_string());
+                    set("feedback_loss", &lost.probability);
+                    set("feedback_timer_ns", &lost.timer.as_nanos());
                 }
-                head.set("tail", link.tail.to_string());
-                head.set("in_order", link.in_order.to_string());
-                head.set("hold", link.hold.to_string());
-                head.set("lldus_per_packet", link.data_units.to_string());
-                head.set("units_per_packet", link.units_per_packet().to_string());
-                head.set("interleave", link.scheme.interleave().to_string());
+                set("tail", &link.tail);
+                set("in_order", &link.in_order);
+                set("hold", &link.hold);
+                set("lldus_per_packet", &link.data_units);
+                set("units_per_packet", &link.units_per_packet());
+                set("interleave", &link.scheme.interleave());
             }
-            LinkPlan::Synthetic { rate, .. } => head.set("rate_bps", rate.0.to_string()),
+            LinkPlan::Synthetic { rate, .. } => set("rate_bps", &rate.0),
         }
-        if let Some(trace) = &self.return_trace {
-            head.set("return_trace", "on");
-            head.set("return_lldu_bytes", trace.lldu.0.to_string());
-            head.set("return_lldus_per_ack", trace.trace.lldus.to_string());
+        if let Some(plan) = &self.return_trace {
+            set("return_trace", &"on");
+            set("return_lldu_bytes", &plan.lldu.0);
+            set("return_lldus_per_ack", &plan.trace.lldus);
         }
-        head.set("flows", setup.flows.len().to_string());
-        head.set("seed", seed.to_string());
-        head.set("run_ends_ns", setup.end.as_nanos().to_string());
-        for value in &self.overridden {
-            let (told, used) = (value.told, value.used);
-            let text = format!("{} {told} by {} {used}", value.key, value.flag);
+        set("flows", &setup.flows.len());
+        set("seed", &seed);
+        set("run_ends_ns", &setup.end.as_nanos());
+        for by in &self.overridden {
+            let text = format!("{} {} by {} {}", by.key, by.told, by.flag, by.used);
             head.push("overridden", text);
         }
-        if self.resolved.looped().0 {
+        if self.resolved.looped() {
             head.set("looped", "on");
         }
         head.set("settings", self.settings.clone());
     }
 }
 
-fn over<P: Probe>(link: &LinkPlan, run: RunId, setup: &Setup, probe: &mut P) -> Result<RunReport> {
-    let seed = run.seed;
-    match link {
-        LinkPlan::Timeline(plan) => {
-            let link = TimelineLink::new(
-                Arc::clone(&plan.timeline),
-                plan.lldus_per_packet,
-                setup.rtt.half(),
-                plan.period,
-                setup.begin,
-            );
-            let Some(link) = link else {
-                let failure = plan.timeline.failure();
-                return Err(data(failure.unwrap_or_else(|| {
-                    "found no room for a packet on the timeline".to_owned()
-                })));
-            };
-            let link = match plan.shift {
-                Some(slot) => link.shifted(slot),
-                None => link,
-            };
-            Ok(simulation::run(setup, link, probe))
-        }
-        LinkPlan::Coupled(plan) => {
-            let link = plan.under(seed).seeded(seed);
-            let report = simulation::run_coupled_looped(setup, &link, plan.trace.period, probe);
-            report.ok_or_else(|| unreadable(&plan.trace.timeline))
-        }
-        LinkPlan::Synthetic { rate, loss } => {
-            let channel = loss.map(|spec| Channel::new(spec, seed));
-            let link =
-                SyntheticLink::new(*rate, setup.packet, setup.rtt.half(), channel, setup.begin);
-            match link {
-                Some(link) => Ok(simulation::run(setup, link, probe)),
-                None => refused(
-                    "rate",
-                    "`rate` and `packet` leave no link: both must be above zero",
-                ),
-            }
-        }
-    }
+/// tcp.md §5: what packets carried, over what the slots they took could carry.
+fn mean_coding_ratio(packet: Bytes, link: &LinkPlan, total: &Total) -> Option<f64> {
+    let used = to_f64(total.lldus_used?);
+    let (slots, packets) = if let LinkPlan::Timeline(trace) = link {
+        let end = trace.end_line.filter(|end| end.rows > 0)?;
+        let slots = used * to_f64(end.slots) / to_f64(end.rows);
+        (slots, total.packets_served)
+    } else {
+        // A packet that fails is not sent to its end.
+        let lost = total.metrics.packets_lost;
+        (used, total.packets_served.saturating_sub(lost))
+    };
+    let packets = to_f64(packets) * to_f64(packet.0);
+    let lldu = to_f64(link.trace()?.lldu.0);
+    (slots > 0.0).then(|| packets / (slots * lldu))
 }

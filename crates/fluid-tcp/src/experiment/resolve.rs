@@ -12,15 +12,12 @@ use tmt_core::types::{Span, Time};
 
 use super::error::{Error, Result, refused};
 use super::parameters::Experiment;
-use super::plan::{FlowPlan, LinkPlan, Plan};
+use super::plan::{FlowPlan, LinkPlan, Params, Plan};
 use super::storage::Storage;
-use super::values::{BufferSize, Count, FlowSpec, LinkKind, MOST_PACKETS, PathKind};
+use super::values::{BufferSize, FlowSpec, LinkKind, MOST_PACKETS, PathKind};
 use crate::endpoint::Endpoint;
 use crate::simulation::{ACK, Flow};
-use facts::Facts;
 use link::Link;
-
-pub(super) use link::Rows;
 
 impl Experiment {
     /// Resolves every parameter, and reads the traces through `storage`.
@@ -35,12 +32,19 @@ impl Experiment {
             );
         }
         let ends = self.ends()?;
-        let link = match self.link() {
-            LinkKind::Timeline => self.timeline_link(storage)?.with_plan(LinkPlan::Timeline),
-            LinkKind::Coupled => self.coupled_link(storage)?.with_plan(LinkPlan::Coupled),
+        let (link, plan) = match self.link() {
+            LinkKind::Timeline => {
+                let rows = self.read(storage, self.trace.as_ref(), true)?;
+                let (link, trace) = self.link_over(LinkKind::Timeline, rows, false)?;
+                (link, LinkPlan::Timeline(trace))
+            }
+            LinkKind::Coupled => {
+                let (link, plan) = self.coupled_link(storage)?;
+                (link, LinkPlan::Coupled(plan))
+            }
             LinkKind::Synthetic => self.synthetic_link()?,
         };
-        self.plan(storage, ends, link)
+        self.plan(storage, ends, link, plan)
     }
 
     /// Why it cannot run, as far as that shows before a trace is read.
@@ -62,86 +66,69 @@ impl Experiment {
             },
             start: flow.start.unwrap_or_else(|| self.start()),
         };
-        let flows = if self.flow.is_empty() {
-            let all = FlowSpec {
-                cc: None,
-                start: None,
-                bytes: self.bytes,
-            };
-            (0..self.flows().0).map(|_| plan(&all)).collect()
-        } else {
-            self.flow.iter().map(plan).collect()
+        let alike = FlowSpec {
+            bytes: self.bytes,
+            ..FlowSpec::default()
         };
+        let flows: Vec<FlowPlan> = match &self.flow {
+            Some(flows) => flows.iter().map(plan).collect(),
+            None => (0..self.flows().0).map(|_| plan(&alike)).collect(),
+        };
+        self.check_controls(&endpoint, &flows)?;
         Ok((endpoint, flows))
     }
 
-    /// The plan of runs over `link`.
+    /// The plan of runs over `link`, which says `said` of itself.
     pub(super) fn plan(
         &self,
         storage: &impl Storage,
         (endpoint, flows): (Endpoint, Vec<FlowPlan>),
-        mut link: Link<LinkPlan>,
+        mut said: Link,
+        link: LinkPlan,
     ) -> Result<Plan> {
-        let mut notes = std::mem::take(&mut link.notes);
-        let (buffer, size, note) = self.queue_size(&link)?;
+        let mut notes = std::mem::take(&mut said.notes);
+        let (buffer, size, note) = self.queue_size(&said)?;
         notes.push(note);
-        let (path, words) = self.way(&link, flows.len(), buffer)?;
+        let (path, words) = self.way(&said, &link, flows.len(), buffer)?;
         notes.extend(words);
-        let (starts, words) = self.starts(&link, link.plan.period(), &flows)?.unzip();
+        let period = link.trace().and_then(|trace| trace.period);
+        let (starts, words) = self.starts(&said, period, &flows)?.unzip();
         notes.extend(words);
         let latest = starts.as_ref().and_then(|starts| starts.last().copied());
-        let end = self.end(&link, latest, &mut notes)?;
-        notes.extend(self.warnings(&endpoint, &flows, &link.plan, buffer, end.since(link.begin)));
+        let end = self.end(&said, latest, &mut notes)?;
+        notes.extend(self.warnings(&endpoint, &flows, &link, buffer, end.since(said.begin)));
         notes.extend(self.path_notes());
-        let return_trace = self.return_link(storage, &mut notes)?;
-        let early = return_trace
-            .as_ref()
-            .and_then(|trace| trace.ends_before(end));
-        notes.extend(early);
-        let settings = self.settings_note(&endpoint);
+        let return_trace = self.return_link(storage, end, &mut notes)?;
+        let settings = self.settings_note(&endpoint, &flows);
         notes.push(settings.clone());
-        let resolved = self.resolved(&mut link, &endpoint, &flows, size);
-        let facts = Facts {
-            link: &link.plan,
-            scheme: link.scheme.as_deref(),
-            link_rate_bps: link.rate_bps,
-            overridden: &link.overridden,
-            buffer,
-            return_trace: return_trace.as_ref(),
-            begin: link.begin,
-            end,
-            flows: &flows,
-        };
-        Ok(Plan {
-            params: facts.params(&resolved.clone().shown()),
-            link: link.plan,
-            resolved: resolved.saved(self),
+        let mut plan = Plan {
+            resolved: self.resolved(said.resolved, &link, &endpoint, size),
+            params: Params::new(),
+            link,
             flows,
-            rtt: link.rtt,
+            rtt: said.rtt,
             buffer,
             path,
             return_trace,
-            begin: link.begin,
+            begin: said.begin,
             end,
             starts,
-            link_rate_bps: link.rate_bps,
-            overridden: link.overridden,
+            link_rate_bps: said.rate_bps,
+            overridden: said.overridden,
             settings,
             notes,
-        })
+        };
+        plan.params = plan.params(said.head.get("scheme"));
+        self.keep_for_file(&mut plan.resolved);
+        Ok(plan)
     }
 
     /// The last instant of the runs, of which the last begins at `latest`.
-    fn end(
-        &self,
-        link: &Link<LinkPlan>,
-        latest: Option<Span>,
-        notes: &mut Vec<String>,
-    ) -> Result<Time> {
+    fn end(&self, link: &Link, latest: Option<Span>, notes: &mut Vec<String>) -> Result<Time> {
+        let latest = link.begin.saturating_add(latest.unwrap_or(Span::ZERO));
         let wanted = self
             .duration
-            .map(|duration| duration.saturating_add(latest.unwrap_or(Span::ZERO)))
-            .map(|duration| link.begin.saturating_add(duration));
+            .map(|duration| latest.saturating_add(duration));
         match (wanted, link.ends) {
             (Some(wanted), Some(ends)) if wanted > ends => {
                 if !self.compares() {
@@ -157,16 +144,16 @@ impl Experiment {
         }
     }
 
-    /// Every value that is used.
+    /// Every value that is used, with those that the link has `resolved`.
     fn resolved(
         &self,
-        link: &mut Link<LinkPlan>,
+        resolved: Self,
+        link: &LinkPlan,
         endpoint: &Endpoint,
-        flows: &[FlowPlan],
         buffer: BufferSize,
     ) -> Self {
         let mut resolved = Self {
-            link: Some(link.plan.kind()),
+            link: Some(link.kind()),
             path: Some(self.path()),
             terrestrial_rtt: Some(self.terrestrial_rtt()),
             packet: Some(self.packet()),
@@ -175,7 +162,7 @@ impl Experiment {
             looped: Some(self.looped()),
             profile: Some(self.profile()),
             seed: Some(self.seed()),
-            ..std::mem::take(&mut link.resolved)
+            ..resolved
         };
         if self.path() == PathKind::Split {
             resolved.split_window = Some(self.split_window());
@@ -184,60 +171,46 @@ impl Experiment {
             resolved.seeds = Some(self.seeds());
         }
         resolved.read_endpoint(endpoint);
-        if self.flow.is_empty() {
-            resolved.flows = Some(Count(flows.len() as u64));
+        if self.flow.is_none() {
+            resolved.flows = Some(self.flows());
             resolved.cc = Some(self.cc());
             resolved.start = Some(self.start());
-        } else {
-            let flows = self.flow.iter().map(|flow| FlowSpec {
-                cc: Some(flow.cc.clone().unwrap_or_else(|| self.cc())),
-                start: Some(flow.start.unwrap_or_else(|| self.start())),
-                bytes: flow.bytes,
-            });
-            resolved.flow = flows.collect();
+        }
+        for flow in resolved.flow.iter_mut().flatten() {
+            flow.cc.get_or_insert_with(|| self.cc());
+            flow.start.get_or_insert_with(|| self.start());
         }
         resolved
     }
 
-    /// Of resolved values those that concern the way there.
-    fn shown(mut self) -> Self {
-        if self.link() == LinkKind::Synthetic {
-            // They are about the return trace.
-            (self.lldu, self.lldu_header) = (None, None);
-        }
-        self
-    }
-
-    /// Of resolved values those from which the same runs follow again, where `given` was given.
-    fn saved(mut self, given: &Self) -> Self {
+    /// Leaves of resolved values those from which the same runs follow again.
+    fn keep_for_file(&self, resolved: &mut Self) {
         if self.path() == PathKind::Split {
             // The proxy decides these.
-            (self.delayed_ack, self.delayed_ack_timer, self.hold) = (None, None, None);
+            (resolved.delayed_ack, resolved.delayed_ack_timer) = (None, None);
+            resolved.hold = None;
         }
-        if given.return_trace.is_some() {
+        if self.return_trace.is_some() {
             // What the trace's metadata say is not said of the return trace.
-            self.lldu = given.lldu;
+            resolved.lldu = self.lldu;
         }
-        if matches!(self.buffer, Some(BufferSize::Packets(MOST_PACKETS..))) {
+        if matches!(resolved.buffer, Some(BufferSize::Packets(MOST_PACKETS..))) {
             // More than can be given in packets.
-            self.buffer = Some(given.buffer());
+            resolved.buffer = Some(self.buffer());
         }
-        if given.compares() {
+        if self.compares() {
             // Each link has its own.
-            self.link = None;
-            self.overlap = given.overlap;
-            self.buffer = Some(given.buffer());
-            self.compare_links = given.compare_links;
+            resolved.link = None;
+            resolved.overlap = self.overlap;
+            resolved.buffer = Some(self.buffer());
         }
-        self
     }
 
     /// What is unusual about the queue and the return path.
     fn path_notes(&self) -> impl Iterator<Item = String> {
         let queue = (!self.queue().is_drop_tail()).then(|| format!("queue {}", self.queue()));
-        let loss = self
-            .return_loss
-            .map(|loss| format!("return path with loss {loss}"));
+        let loss = self.return_loss;
+        let loss = loss.map(|loss| format!("return path with loss {loss}"));
         let rate = self.return_rate;
         let rate = rate.map(|rate| format!("return path of {rate}, {ACK} an acknowledgement"));
         [queue, loss, rate].into_iter().flatten()
@@ -260,10 +233,8 @@ impl Experiment {
                 "the queue of {buffer} packets is smaller than the initial window of {iw}"
             ));
         }
-        let late = flows
-            .iter()
-            .filter(|flow| flow.start.latest() >= length)
-            .count();
+        let is_late = |flow: &&FlowPlan| flow.start.latest() >= length;
+        let late = flows.iter().filter(is_late).count();
         if late > 0 {
             warnings.push(format!(
                 "{late} flows may begin after the run of {length} has ended (`start`)"

@@ -1,78 +1,50 @@
 //! An experiment as a map of the keys of a parameter file: what serde reads and writes.
 
-use std::fmt;
-
-use serde::de::{Error as _, MapAccess, Visitor};
+use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use toml::{Table, Value};
 
 use super::parameters::{Experiment, PARAMETERS, Parameter};
-use super::setting::Kind;
+use super::setting::{Kind, Setting as _};
 
 impl Serialize for Experiment {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let given = PARAMETERS
-            .iter()
-            .filter(|parameter| parameter.is_given(self));
-        let values = given.map(|parameter| (parameter.key, Texts::of(parameter, self)));
-        serializer.collect_map(values)
+        let given = PARAMETERS.iter().filter(|p| p.is_given(self));
+        serializer.collect_map(given.map(|parameter| {
+            let texts = (parameter.access.texts)(self).unwrap_or_default();
+            let value = match parameter.kind {
+                Kind::List(_) => Value::from(texts),
+                _ => Value::from(texts.concat()),
+            };
+            (parameter.key, value)
+        }))
     }
 }
 
 impl<'de> Deserialize<'de> for Experiment {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_map(Keys)
-    }
-}
-
-/// One text, or several.
-#[derive(Serialize, Deserialize)]
-#[serde(untagged)]
-enum Texts {
-    Switch(bool),
-    Whole(u64),
-    Number(f64),
-    One(String),
-    Several(Vec<String>),
-}
-
-impl Texts {
-    fn of(parameter: &Parameter, experiment: &Experiment) -> Self {
-        let mut texts = (parameter.access.texts)(experiment).unwrap_or_default();
-        match (parameter.kind, texts.len()) {
-            (Kind::List(_), _) | (_, 0 | 2..) => Self::Several(texts),
-            _ => Self::One(texts.remove(0)),
-        }
-    }
-}
-
-struct Keys;
-
-impl<'de> Visitor<'de> for Keys {
-    type Value = Experiment;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a map of the parameters of an experiment")
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Experiment, A::Error> {
-        let mut experiment = Experiment::default();
-        while let Some(key) = map.next_key::<String>()? {
+        let mut experiment = Self::default();
+        // A table refuses keys that stand twice.
+        for (key, value) in Table::deserialize(deserializer)? {
             let parameter = Parameter::of(&key)
-                .ok_or_else(|| A::Error::custom(format!("unknown parameter {key}")))?;
-            if parameter.is_given(&experiment) {
-                return Err(A::Error::custom(format!("{key} is given more than once")));
-            }
-            let texts = match map.next_value::<Texts>()? {
-                Texts::Switch(on) => vec![super::Setting::text(&on)],
-                Texts::Whole(number) => vec![number.to_string()],
-                Texts::Number(number) => vec![number.to_string()],
-                Texts::One(text) => vec![text],
-                Texts::Several(texts) => texts,
+                .ok_or_else(|| D::Error::custom(format!("unknown parameter {key}")))?;
+            let texts: Vec<String> = match value {
+                Value::Array(values) => values.into_iter().map(text).collect(),
+                value => vec![text(value)],
             };
             let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
             (parameter.access.set)(&mut experiment, &texts)
-                .map_err(|why| A::Error::custom(format!("{key}: {why}")))?;
+                .map_err(|why| D::Error::custom(format!("{key}: {why}")))?;
         }
         Ok(experiment)
+    }
+}
+
+/// A value as a flag would give it.
+fn text(value: Value) -> String {
+    match value {
+        Value::Boolean(on) => on.text(),
+        Value::String(text) => text,
+        other => other.to_string(),
     }
 }

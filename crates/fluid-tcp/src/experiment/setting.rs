@@ -1,31 +1,40 @@
 //! The types of values, and how a value is read and written.
 
-use std::fmt;
-
+use derive_more::Display;
 use serde_json::Value;
 
-/// The type of a parameter's value.
-#[derive(Debug, Clone, Copy)]
+/// The type of a parameter's value; shown as what a file must hold.
+#[derive(Debug, Clone, Copy, Display)]
 pub enum Kind {
     /// A duration with its unit, such as `500ms`.
+    #[display("a duration with its unit (ns, us, ms, s, min, h), such as \"500ms\"")]
     Duration,
     /// A size with its unit, such as `1500B`.
+    #[display("a size with its unit (B, kB, KiB, MB, …), such as \"1500B\"")]
     Bytes,
     /// A rate with its unit, such as `2.34Mbps`.
+    #[display("a rate with its unit (bps, kbps, Mbps, Gbps), such as \"2.34Mbps\"")]
     Rate,
     /// A whole number from the first to the second.
+    #[display("a whole number from {_0} to {_1}")]
     Count(u64, u64),
     /// A number from 0 to 1.
+    #[display("a number from 0 to 1")]
     Probability,
     /// `on` or `off`; `true` or `false` in a file.
+    #[display("true or false")]
     Switch,
     /// On where it is given at all; `true` in a file.
+    #[display("true, or no such key")]
     Flag,
     /// One of these words.
+    #[display("one of \"{}\"", _0().join("\", \""))]
     Keyword(fn() -> Vec<&'static str>),
     /// A text of this form; the words with which it may begin.
+    #[display("a text: \"{_0}\"")]
     Text(&'static str, fn() -> Vec<&'static str>),
     /// Any number of texts of this form; an array in a file.
+    #[display("an array of texts: [\"{_0}\"]")]
     List(&'static str),
 }
 
@@ -56,14 +65,6 @@ impl Kind {
         }
     }
 
-    /// The same, any number of times.
-    pub(super) const fn listed(self) -> Self {
-        match self {
-            Self::Text(form, _) => Self::List(form),
-            other => other,
-        }
-    }
-
     /// The unit that the name of a number of this type ends in.
     pub(super) const fn suffix(self) -> &'static str {
         match self {
@@ -71,29 +72,6 @@ impl Kind {
             Self::Bytes => "_bytes",
             Self::Rate => "_bps",
             _ => "",
-        }
-    }
-}
-
-impl fmt::Display for Kind {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Duration => {
-                f.write_str("a duration with its unit (ns, us, ms, s, min, h), such as \"500ms\"")
-            }
-            Self::Bytes => {
-                f.write_str("a size with its unit (B, kB, KiB, MB, …), such as \"1500B\"")
-            }
-            Self::Rate => {
-                f.write_str("a rate with its unit (bps, kbps, Mbps, Gbps), such as \"2.34Mbps\"")
-            }
-            Self::Count(least, most) => write!(f, "a whole number from {least} to {most}"),
-            Self::Probability => f.write_str("a number from 0 to 1"),
-            Self::Switch => f.write_str("true or false"),
-            Self::Flag => f.write_str("true, or no such key"),
-            Self::Keyword(words) => write!(f, "one of \"{}\"", words().join("\", \"")),
-            Self::Text(form, _) => write!(f, "a text: \"{form}\""),
-            Self::List(form) => write!(f, "an array of texts: [\"{form}\"]"),
         }
     }
 }
@@ -111,6 +89,22 @@ pub trait Setting: Sized {
 
     /// Writes it as [`Setting::read`] reads it.
     fn text(&self) -> String;
+
+    /// Reads what flags or an array give, one text as a rule; none where that gives nothing.
+    ///
+    /// # Errors
+    /// Found and expected, where the texts are not such a value.
+    fn read_all(texts: &[&str]) -> Result<Option<Self>, String> {
+        match texts {
+            [text] => Self::read(text).map(Some),
+            _ => Err(format!("found {} values, expected one", texts.len())),
+        }
+    }
+
+    /// Writes it as [`Setting::read_all`] reads it.
+    fn texts(&self) -> Vec<String> {
+        vec![self.text()]
+    }
 
     /// How JSON shows it: times in ns, sizes in bytes, rates in bit/s.
     fn json(&self) -> Value {

@@ -1,22 +1,10 @@
 //! Where traces come from and where timelines are kept: the side of an experiment that touches the operating system.
 
+use tmt_core::format::Options;
 use tmt_core::types::{EndLine, Lldu, Metadata};
 
 use super::error::{Result, refused};
 use crate::link::timeline::{Builder, Timeline};
-
-/// A trace that is to be read.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Wanted<'a> {
-    /// The name of the file; none, or `-`, for a pipe.
-    pub path: Option<&'a str>,
-    /// Whether the attempts of a timeline are needed.
-    pub attempts: bool,
-    /// Unit of its numbers, where one was given.
-    pub unit: Option<tmt_core::format::Unit>,
-    /// Whether a cut trace is accepted.
-    pub allow_cut: bool,
-}
 
 /// A trace that has been read whole.
 #[derive(Debug)]
@@ -29,8 +17,8 @@ pub struct Loaded {
     pub head: Metadata,
     /// Its end line.
     pub end: Option<EndLine>,
-    /// What to say of an end that is missing.
-    pub cut: Option<String>,
+    /// What to say of it, such as of an end that is missing.
+    pub note: Option<String>,
 }
 
 /// A timeline that is being made.
@@ -47,11 +35,11 @@ pub trait Collect {
 
 /// Reads traces, and keeps timelines of any length.
 pub trait Storage: Sync {
-    /// Reads a whole trace.
+    /// Reads a whole trace: the file `path`; none, or `-`, for a pipe.
     ///
     /// # Errors
     /// [`super::Error::Storage`] where it cannot be read or kept.
-    fn read(&self, wanted: Wanted<'_>) -> Result<Loaded>;
+    fn read(&self, path: Option<&str>, options: Options) -> Result<Loaded>;
 
     /// Begins a timeline.
     fn collect(&self) -> Box<dyn Collect>;
@@ -72,8 +60,8 @@ impl Collect for Builder {
 }
 
 impl Storage for InMemory {
-    fn read(&self, wanted: Wanted<'_>) -> Result<Loaded> {
-        let path = wanted.path.unwrap_or("-");
+    fn read(&self, path: Option<&str>, _options: Options) -> Result<Loaded> {
+        let path = path.unwrap_or("-");
         refused(
             "trace",
             format!("`trace`: found {path}, and no way to read traces"),

@@ -1,5 +1,6 @@
 //! The types of parameters that nothing else has: what is typed as `64pkt`, `1bdp`, `0s..5s`, `cc=cubic,start=5s`.
 
+use derive_more::{From, Into};
 use serde_json::Value;
 use tmt_core::channel::{ChannelSpec, FAMILIES, SlotChannel, probability};
 use tmt_core::format::Unit;
@@ -50,11 +51,10 @@ impl<const LEAST: u64, const MOST: u64> Setting for Count<LEAST, MOST> {
     const KIND: Kind = Kind::Count(LEAST, MOST);
 
     fn read(text: &str) -> Result<Self, String> {
-        let number = text.parse().ok();
-        number
-            .filter(|number| (LEAST..=MOST).contains(number))
-            .map(Self)
-            .ok_or_else(|| format!("found '{text}', expected {}", Self::KIND))
+        match text.parse() {
+            Ok(number) if (LEAST..=MOST).contains(&number) => Ok(Self(number)),
+            _ => Err(format!("found '{text}', expected {}", Self::KIND)),
+        }
     }
 
     fn text(&self) -> String {
@@ -89,9 +89,8 @@ impl Setting for Probability {
     const KIND: Kind = Kind::Probability;
 
     fn read(text: &str) -> Result<Self, String> {
-        probability(text)
-            .map(Self)
-            .map_err(|error| error.to_string())
+        let probability = probability(text).map_err(|error| error.to_string());
+        probability.map(Self)
     }
 
     fn text(&self) -> String {
@@ -123,41 +122,9 @@ impl Setting for bool {
     }
 }
 
-/// What is on where it is given at all.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Flag(pub bool);
-
-impl Setting for Flag {
-    const KIND: Kind = Kind::Flag;
-
-    fn read(text: &str) -> Result<Self, String> {
-        bool::read(text).map(Self)
-    }
-
-    fn text(&self) -> String {
-        self.0.text()
-    }
-
-    fn json(&self) -> Value {
-        Value::from(self.0)
-    }
-}
-
 /// Packets that an acknowledgement may cover: 1 to 1000, 1 for no delaying.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, From, Into)]
 pub struct DelayedAck(pub u32);
-
-impl From<DelayedAck> for u32 {
-    fn from(packets: DelayedAck) -> Self {
-        packets.0
-    }
-}
-
-impl From<u32> for DelayedAck {
-    fn from(packets: u32) -> Self {
-        Self(packets)
-    }
-}
 
 impl Setting for DelayedAck {
     const KIND: Kind = Kind::Text("off|N", || vec!["off"]);
@@ -165,14 +132,12 @@ impl Setting for DelayedAck {
     fn read(text: &str) -> Result<Self, String> {
         match text {
             "off" => Ok(Self(1)),
-            _ => text
-                .parse()
-                .ok()
-                .filter(|packets| (1..=1_000).contains(packets))
-                .map(Self)
-                .ok_or_else(|| {
-                    format!("found '{text}', expected off or a number of packets from 1 to 1000")
-                }),
+            _ => match text.parse() {
+                Ok(packets @ 1..=1_000) => Ok(Self(packets)),
+                _ => Err(format!(
+                    "found '{text}', expected off or a number of packets from 1 to 1000"
+                )),
+            },
         }
     }
 
@@ -202,20 +167,8 @@ fn packets(text: &str) -> Result<u64, String> {
 }
 
 /// The receiver's window, packets; 2^40 for one that never holds a sender back.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, From, Into)]
 pub struct ReceiverWindow(pub u64);
-
-impl From<ReceiverWindow> for u64 {
-    fn from(window: ReceiverWindow) -> Self {
-        window.0
-    }
-}
-
-impl From<u64> for ReceiverWindow {
-    fn from(packets: u64) -> Self {
-        Self(packets)
-    }
-}
 
 impl Setting for ReceiverWindow {
     const KIND: Kind = Kind::Text("Npkt|unlimited", || vec!["unlimited"]);
@@ -255,11 +208,10 @@ impl Setting for BufferSize {
 
     fn read(text: &str) -> Result<Self, String> {
         if let Some(number) = text.strip_suffix("bdp") {
-            let products = number.parse::<f64>().ok();
-            return products
-                .filter(|products| *products > 0.0 && *products <= 1e6)
-                .map(Self::Bdp)
-                .ok_or_else(|| format!("found '{text}', expected a number such as 1bdp"));
+            return match number.parse() {
+                Ok(products) if products > 0.0 && products <= 1e6 => Ok(Self::Bdp(products)),
+                _ => Err(format!("found '{text}', expected a number such as 1bdp")),
+            };
         }
         if text.ends_with("pkt") {
             return packets(text).map(Self::Packets);
@@ -317,18 +269,15 @@ impl Setting for FeedbackDelay {
 }
 
 /// The name of a file, `-` for a pipe.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct FileName(pub String);
-
-impl Setting for FileName {
+impl Setting for String {
     const KIND: Kind = Kind::Text("FILE", Vec::new);
 
     fn read(text: &str) -> Result<Self, String> {
-        Ok(Self(text.to_owned()))
+        Ok(text.to_owned())
     }
 
     fn text(&self) -> String {
-        self.0.clone()
+        self.clone()
     }
 }
 
@@ -377,9 +326,6 @@ settings! {
     });
     Algorithm: Kind::Text("CC", Algorithm::names);
     Discipline: Kind::Text("DISCIPLINE", Discipline::names);
-    Start: Kind::Text("TIME|FROM..TO", Vec::new);
-    Offsets: Kind::Text("N[:random]", Vec::new);
-    FlowSpec: Kind::Text("KEY=VALUE,…", || vec!["cc=", "start=", "bytes="]);
 }
 
 impl Setting for Unit {

@@ -60,7 +60,7 @@ impl Discipline {
     /// An empty queue.
     #[must_use]
     pub fn queue(&self) -> Box<dyn Queue> {
-        (self.entry().make)(&self.values())
+        (self.entry().make)(self.values())
     }
 }
 

@@ -6,10 +6,11 @@
 use std::fmt;
 use std::str::FromStr;
 
+use derive_more::Display;
 use tmt_core::types::Span;
 
 /// A parameter of an entry: a number, a switch, or a time.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Parameter {
     /// Its name, before the `=`.
     pub name: &'static str,
@@ -20,24 +21,15 @@ pub struct Parameter {
 }
 
 /// The value of a parameter.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Display)]
 pub enum Value {
     /// A number.
     Number(f64),
     /// `on` or `off`; shown only where it differs from its default.
+    #[display("{}", if *_0 { "on" } else { "off" })]
     Switch(bool),
     /// A time above zero, with its unit: `5ms`.
     Duration(Span),
-}
-
-impl fmt::Display for Value {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Number(number) => write!(f, "{number}"),
-            Self::Switch(on) => f.write_str(if *on { "on" } else { "off" }),
-            Self::Duration(span) => write!(f, "{span}"),
-        }
-    }
 }
 
 impl Parameter {
@@ -120,50 +112,49 @@ impl<M> Entry<M> {
     /// Its name and parameters with their defaults: `cubic[:beta=0.7,c=0.4]`.
     #[must_use]
     pub fn form(&self) -> String {
-        let show = |parameter: &Parameter| {
-            let default = parameter.default.map(|default| parameter.show(default));
-            default.unwrap_or_else(|| parameter.name.to_owned())
+        let show = |parameter: &Parameter| match parameter.default {
+            Some(default) => parameter.show(default),
+            None => parameter.name.to_owned(),
         };
         let parameters: Vec<String> = self.parameters.iter().map(show).collect();
         let (name, parameters) = (self.name, parameters.join(","));
-        if parameters.is_empty() {
-            name.to_owned()
-        } else if self.parameters.iter().any(|p| p.default.is_none()) {
-            format!("{name}:{parameters}")
-        } else {
-            format!("{name}[:{parameters}]")
+        match self.parameters {
+            [] => name.to_owned(),
+            all if all.iter().all(|p| p.default.is_some()) => format!("{name}[:{parameters}]"),
+            _ => format!("{name}:{parameters}"),
         }
     }
 
     /// The values of its parameters in `text`, what stands behind `name:`.
-    fn values(&self, text: Option<&str>) -> Result<Vec<Value>, String> {
-        let mut values: Vec<Option<Value>> = vec![None; self.parameters.len()];
+    fn values(&self, text: Option<&str>) -> Result<Values, String> {
+        let mut given = Values(Vec::new());
         for part in text.into_iter().flat_map(|text| text.split(',')) {
             let refuse =
                 |expected: &str| format!("found '{part}', expected {expected}: {}", self.form());
-            let named = part.split_once('=');
-            let is_meant = |parameter: &Parameter| match named {
-                Some((name, _)) => parameter.name == name,
-                None => parameter.default.is_none(),
+            let (name, value) = match part.split_once('=') {
+                Some((name, value)) => (Some(name), value),
+                None => (None, part),
             };
-            let index = self.parameters.iter().position(is_meant);
-            let index = index.ok_or_else(|| refuse("known parameters"))?;
-            let value = named.map_or(part, |(_, value)| value);
-            let parameter = &self.parameters[index];
+            let is_meant = |known: &&Parameter| match name {
+                Some(name) => known.name == name,
+                None => known.default.is_none(),
+            };
+            let parameter = self.parameters.iter().find(is_meant);
+            let parameter = parameter.ok_or_else(|| refuse("known parameters"))?;
             let value = parameter
                 .parse(value)
                 .map_err(|expected| refuse(&expected))?;
-            if values[index].replace(value).is_some() {
+            if given.get(parameter.name).is_some() {
                 return Err(refuse(&format!("{} once", parameter.name)));
             }
+            given.0.push((parameter, value));
         }
-        let filled = self.parameters.iter().zip(values);
-        filled
-            .map(|(parameter, value)| {
-                let missing = || format!("found no {}, expected {}", parameter.name, self.form());
-                value.or(parameter.default).ok_or_else(missing)
-            })
-            .collect()
+        let filled = self.parameters.iter().map(|known| {
+            let missing = || format!("found no {}, expected {}", known.name, self.form());
+            let value = given.get(known.name).or(known.default);
+            Ok((known, value.ok_or_else(missing)?))
+        });
+        filled.collect::<Result<_, _>>().map(Values)
     }
 }
 
@@ -180,21 +171,26 @@ pub trait Family: Copy + 'static {
 #[derive(Debug, Clone)]
 pub struct Choice<M: 'static> {
     entry: &'static Entry<M>,
-    values: Vec<Value>,
+    values: Values,
 }
 
 impl<M> Choice<M> {
     /// An entry with the defaults of its parameters, all of which have one.
     pub(crate) fn with_defaults(entry: &'static Entry<M>) -> Self {
-        let defaults = entry.parameters.iter().map(|parameter| parameter.default);
-        let values = defaults.flatten().collect();
-        Self { entry, values }
+        let defaults = entry.parameters.iter();
+        let values = defaults.filter_map(|known| Some((known, known.default?)));
+        Self {
+            entry,
+            values: Values(values.collect()),
+        }
     }
 
     /// An entry without parameters.
     pub(crate) const fn plain(entry: &'static Entry<M>) -> Self {
-        let values = Vec::new();
-        Self { entry, values }
+        Self {
+            entry,
+            values: Values(Vec::new()),
+        }
     }
 }
 
@@ -216,10 +212,9 @@ impl<M: Family> Choice<M> {
     /// # Errors
     /// Says what was found and what was expected.
     pub fn parse_with(text: &str, entries: &[&'static Entry<M>]) -> Result<Self, String> {
-        let (name, rest) = match text.split_once(':') {
-            Some((name, rest)) => (name, Some(rest)),
-            None => (text, None),
-        };
+        let (name, rest) = text
+            .split_once(':')
+            .map_or((text, None), |(name, rest)| (name, Some(rest)));
         let entry = entries.iter().find(|entry| entry.name == name);
         let entry = entry.ok_or_else(|| {
             let forms: Vec<String> = entries.iter().map(|entry| entry.form()).collect();
@@ -240,11 +235,8 @@ impl<M: Family> Choice<M> {
 
     /// The values of its parameters.
     #[must_use]
-    pub fn values(&self) -> Values<'_> {
-        Values {
-            parameters: self.entry.parameters,
-            values: &self.values,
-        }
+    pub fn values(&self) -> &Values {
+        &self.values
     }
 }
 
@@ -258,7 +250,7 @@ impl<M> fmt::Display for Choice<M> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.entry.name)?;
         let mut separator = ':';
-        for (parameter, value) in self.entry.parameters.iter().zip(&self.values) {
+        for (parameter, value) in &self.values.0 {
             let is_shown = !matches!(value, Value::Switch(_)) || parameter.default != Some(*value);
             if is_shown {
                 write!(f, "{separator}{}", parameter.show(*value))?;
@@ -277,17 +269,15 @@ impl<M: Family> FromStr for Choice<M> {
     }
 }
 
-/// The values of an entry's parameters, by name.
-#[derive(Debug, Clone, Copy)]
-pub struct Values<'a> {
-    parameters: &'static [Parameter],
-    values: &'a [Value],
-}
+/// The values of an entry's parameters, by name and in their order.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Values(Vec<(&'static Parameter, Value)>);
 
-impl Values<'_> {
+impl Values {
     fn get(&self, name: &str) -> Option<Value> {
-        let index = self.parameters.iter().position(|p| p.name == name)?;
-        self.values.get(index).copied()
+        let mut values = self.0.iter();
+        let (_, value) = values.find(|(known, _)| known.name == name)?;
+        Some(*value)
     }
 
     /// The number of this name.

@@ -217,13 +217,17 @@ metrics! {
     /// Share of the link's capacity used, lost packets included.
     link_utilisation: Option<f64> = whole.usage.utilisation, 1 "link utilisation" Show::Decimals(6);
     /// Jain's index of the flows' goodput.
-    jain_index: Option<f64> = jain_index(whole.flows), 2 "Jain's index" Show::Decimals(4);
+    jain_index: Option<f64> =
+        jain_index(whole.flows.iter().filter_map(|flow| flow.goodput_bps)), 2 "Jain's index" Show::Decimals(4);
     /// LLDUs the packets took, on a timeline; slots used, repeats included, on a coupled link.
     lldus_used: Option<u64> = whole.usage.lldus_used;
     /// LLDUs used and delivered, by the attempts they took.
     link_attempts: BTreeMap<u32, u64> = whole.usage.attempts;
     /// Packets the link served.
     packets_served: u64 = whole.usage.packets_served;
+    /// IP bytes handed to the link / (slots used × LLDU bytes); null where the timeline tells no slots. Only a plan knows
+    /// the slots.
+    mean_coding_ratio: Option<f64> = None, 3 "mean coding ratio" Show::Decimals(4);
 }
 
 /// What the metrics of all flows together are made of, beside their sums.
@@ -265,13 +269,10 @@ impl Total {
     pub fn numbers(&self) -> impl Iterator<Item = (&'static str, f64)> {
         let metrics = Metrics::ALL
             .iter()
-            .map(|metric| (metric.name, (metric.value)(&self.metrics)));
-        let others = Self::ALL
-            .iter()
-            .map(|metric| (metric.name, (metric.value)(self)));
-        metrics
-            .chain(others)
-            .filter_map(|(name, value)| Some((name, value?)))
+            .map(|m| (m.name, (m.value)(&self.metrics)));
+        let others = Self::ALL.iter().map(|m| (m.name, (m.value)(self)));
+        let all = metrics.chain(others);
+        all.filter_map(|(name, value)| Some((name, value?)))
     }
 }
 
@@ -283,11 +284,7 @@ fn sent_again(retransmissions: &BTreeMap<u32, u64>) -> Option<f64> {
 }
 
 /// (Σx)² / (n Σx²) of the flows' goodput: 1 where all have the same, 1/n where one has it all.
-fn jain_index(flows: &[Metrics]) -> Option<f64> {
-    fairness(flows.iter().filter_map(|flow| flow.goodput_bps))
-}
-
-fn fairness(values: impl Iterator<Item = f64>) -> Option<f64> {
+fn jain_index(values: impl Iterator<Item = f64>) -> Option<f64> {
     let values: Vec<f64> = values.collect();
     let sum: f64 = values.iter().sum();
     let squares: f64 = values.iter().map(|x| x * x).sum();
@@ -302,7 +299,7 @@ mod tests {
 
     #[test]
     fn jains_index_is_one_for_equals_and_one_over_n_for_one_that_takes_all() {
-        let index = |values: &[f64]| fairness(values.iter().copied());
+        let index = |values: &[f64]| jain_index(values.iter().copied());
         assert_eq!(index(&[3.0, 3.0, 3.0, 3.0]), Some(1.0));
         assert_eq!(index(&[5.0, 0.0, 0.0, 0.0]), Some(0.25));
         assert_eq!(index(&[0.0]), None);

@@ -14,17 +14,7 @@ use crate::endpoint::Endpoint;
 use crate::endpoint::receiver::{Ack, Packet, Receiver};
 
 use super::path::SplitWindow;
-
-/// What becomes of a packet at the proxy.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Verdict {
-    /// It goes on over the link.
-    Taken(Ack),
-    /// The proxy had it already.
-    Duplicate(Ack),
-    /// There is no room, of which its sender is told.
-    Refused(Ack),
-}
+use super::probe::Refused;
 
 /// One flow's end at the proxy.
 #[derive(Debug)]
@@ -89,25 +79,26 @@ impl Proxy {
         room
     }
 
-    /// A packet of `flow` arrives.
-    pub(super) fn on_packet(&mut self, now: Time, flow: usize, packet: Packet) -> Verdict {
-        let end = &mut self.ends[flow];
-        let duplicate = end.receiver.has(packet.number);
-        if !duplicate {
-            if self.held >= self.capacity {
-                // As a receiver does with what lies outside of its window (RFC 9293 §3.10.7.4).
-                let ack = end.receiver.repeat();
-                return Verdict::Refused(self.with_room(flow, ack));
-            }
-            self.held += 1;
-        }
-        let ack = end.receiver.on_packet(now, packet).ack;
-        let ack = self.with_room(flow, ack.unwrap_or_default());
-        if duplicate {
-            Verdict::Duplicate(ack)
+    /// A packet of `flow` arrives: why it does not go on over the link, if so, and what its sender is told.
+    pub(super) fn on_packet(
+        &mut self,
+        now: Time,
+        flow: usize,
+        packet: Packet,
+    ) -> (Option<Refused>, Ack) {
+        let receiver = &mut self.ends[flow].receiver;
+        let refused = if receiver.has(packet.number) {
+            Some(Refused::Duplicate)
+        } else if self.held >= self.capacity {
+            // As a receiver does with what lies outside of its window (RFC 9293 §3.10.7.4).
+            let ack = receiver.repeat();
+            return (Some(Refused::Full), self.with_room(flow, ack));
         } else {
-            Verdict::Taken(ack)
-        }
+            self.held += 1;
+            None
+        };
+        let ack = receiver.on_packet(now, packet).ack.unwrap_or_default();
+        (refused, self.with_room(flow, ack))
     }
 
     /// The link has acknowledged a packet, whose place is free. The flows that are told so are given by
@@ -172,10 +163,9 @@ mod tests {
     }
 
     fn taken(proxy: &mut Proxy, flow: usize, number: u64) -> (u64, u32) {
-        match proxy.on_packet(Time::ZERO, flow, number.into()) {
-            Verdict::Taken(ack) => (ack.next, ack.room.unwrap()),
-            other => panic!("{other:?}"),
-        }
+        let (refused, ack) = proxy.on_packet(Time::ZERO, flow, number.into());
+        assert_eq!(refused, None);
+        (ack.next, ack.room.unwrap())
     }
 
     #[test]
@@ -216,16 +206,12 @@ mod tests {
         let mut proxy = proxy(2, SplitWindow::Whole, 2);
         assert_eq!(taken(&mut proxy, 0, 0), (1, 1));
         assert_eq!(taken(&mut proxy, 1, 0), (1, 0));
-        let verdict = proxy.on_packet(Time::ZERO, 0, 1u64.into());
-        let Verdict::Refused(ack) = verdict else {
-            panic!("{verdict:?}")
-        };
+        let (refused, ack) = proxy.on_packet(Time::ZERO, 0, 1u64.into());
+        assert_eq!(refused, Some(Refused::Full));
         assert_eq!((ack.next, ack.room, ack.update), (1, Some(0), true));
         assert_eq!(proxy.held(), 2);
-        let duplicate = proxy.on_packet(Time::ZERO, 0, 0u64.into());
-        let Verdict::Duplicate(ack) = duplicate else {
-            panic!("{duplicate:?}")
-        };
+        let (refused, ack) = proxy.on_packet(Time::ZERO, 0, 0u64.into());
+        assert_eq!(refused, Some(Refused::Duplicate));
         assert_eq!((ack.next, ack.room), (1, Some(0)));
     }
 

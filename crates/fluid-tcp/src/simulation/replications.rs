@@ -33,8 +33,7 @@ pub fn estimate(values: &[f64]) -> Option<Estimate> {
     let mean = values.iter().sum::<f64>() / n;
     let ci95 = (values.len() > 1).then(|| {
         let variance = values.iter().map(|x| (x - mean) * (x - mean)).sum::<f64>() / (n - 1.0);
-        let t = StudentsT::new(0.0, 1.0, n - 1.0).map_or(f64::NAN, |t| t.inverse_cdf(0.975));
-        t * (variance / n).sqrt()
+        students(n - 1.0) * (variance / n).sqrt()
     });
     Some(Estimate {
         mean,
@@ -42,6 +41,11 @@ pub fn estimate(values: &[f64]) -> Option<Estimate> {
         runs: values.len(),
         block: None,
     })
+}
+
+/// The 97.5 % quantile of Student's t.
+fn students(freedom: f64) -> f64 {
+    StudentsT::new(0.0, 1.0, freedom).map_or(f64::NAN, |t| t.inverse_cdf(0.975))
 }
 
 /// The metrics of all runs, each by its name.
@@ -52,12 +56,7 @@ impl Columns {
     /// Adds a run's metrics, as far as it has them.
     pub fn add<'a>(&mut self, metrics: impl IntoIterator<Item = (&'a str, f64)>) {
         for (name, value) in metrics {
-            match self.0.get_mut(name) {
-                Some(values) => values.push(value),
-                None => {
-                    self.0.insert(name.to_owned(), vec![value]);
-                }
-            }
+            self.0.entry(name.to_owned()).or_default().push(value);
         }
     }
 

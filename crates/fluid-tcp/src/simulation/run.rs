@@ -11,7 +11,7 @@ use tmt_core::types::{Span, Time};
 use crate::endpoint::receiver::{Ack, Packet, Receiver};
 use crate::endpoint::sender::{Sender, Wake};
 use crate::link::gateway::{
-    CoupledLink, CoupledQueue, DropTail, Gateway, Queued, QueuedLink, Tells,
+    CoupledLink, CoupledQueue, DropTail, Gateway, Queued, QueuedLink, Served, Tells,
 };
 use crate::link::return_link::ReturnLink;
 use crate::link::{Link, PacketCopy};
@@ -20,7 +20,7 @@ use crate::simulation::event::{EventQueue, Kinds};
 use crate::simulation::metrics::RunReport;
 use crate::simulation::probe::{Moment, Probe};
 use crate::simulation::proxy::Proxy;
-use crate::simulation::tally::{Count, FlowTally, Tallies};
+use crate::simulation::tally::{Count, FlowTally};
 use crate::simulation::{ACK, Flow, Setup};
 
 #[derive(Debug, Clone, Copy)]
@@ -70,13 +70,11 @@ impl Event {
 
 /// A flow at work.
 #[derive(Debug)]
-struct Connection {
+struct Connection<'a> {
+    flow: &'a Flow,
     sender: Sender,
     receiver: Receiver,
     tally: FlowTally,
-    start: Time,
-    total: Option<u64>,
-    handshake: bool,
     started: bool,
     /// When an event for the timer is due, so that it is scheduled only once.
     timer_event: Option<Time>,
@@ -90,7 +88,7 @@ struct Run<'a, G, P> {
     gateway: G,
     probe: &'a mut P,
     events: EventQueue<Event, 4>,
-    connections: Vec<Connection>,
+    connections: Vec<Connection<'a>>,
     proxy: Option<Proxy>,
     gateway_event: Option<Time>,
     return_loss: Option<Channel>,
@@ -140,28 +138,22 @@ pub fn run_coupled_looped<P: Probe>(
         whole: setup.path.split.is_some(),
         slots: probe.watches_slots(),
     };
-    let gateway = CoupledQueue::new(link, setup.rtt, setup.queue(), setup.begin, tells)?;
-    let gateway = match period {
-        Some(period) => gateway.looped(period, setup.end),
-        None => gateway,
-    };
+    let mut gateway = CoupledQueue::new(link, setup.rtt, setup.queue(), setup.begin, tells)?;
+    if let Some(period) = period {
+        gateway = gateway.looped(period, setup.end);
+    }
     Some(run_over(setup, gateway, probe))
 }
 
 fn run_over<G: Gateway, P: Probe>(setup: &Setup, gateway: G, probe: &mut P) -> RunReport {
-    let tallies = Tallies::new(setup.flows.len());
+    let connections = setup.flows.iter().zip(FlowTally::all(setup.flows.len()));
     let mut run = Run {
         setup,
         gateway,
         probe,
         events: EventQueue::default(),
-        connections: setup
-            .flows
-            .iter()
-            .map(|flow| Connection {
-                tally: tallies.flow(),
-                ..Connection::new(flow, setup.begin)
-            })
+        connections: connections
+            .map(|(flow, tally)| Connection::new(flow, tally))
             .collect(),
         proxy: setup.path.split.map(|window| {
             let endpoints = setup.flows.iter().map(|flow| &flow.endpoint);
@@ -180,9 +172,9 @@ fn run_over<G: Gateway, P: Probe>(setup: &Setup, gateway: G, probe: &mut P) -> R
         unfinished: setup.flows.len(),
         under_way: 0,
     };
-    for (flow, connection) in (0..).zip(&setup.flows) {
-        let start = setup.begin.saturating_add(connection.start);
-        run.schedule(Some(start), Event::Start(flow));
+    for (number, flow) in (0..).zip(&setup.flows) {
+        let start = setup.begin.saturating_add(flow.start);
+        run.schedule(Some(start), Event::Start(number));
     }
     let mut now = setup.begin;
     while run.unfinished > 0 {
@@ -204,20 +196,14 @@ fn run_over<G: Gateway, P: Probe>(setup: &Setup, gateway: G, probe: &mut P) -> R
     run.report(now)
 }
 
-impl Connection {
-    fn new(flow: &Flow, begin: Time) -> Self {
-        let initial_window = f64::from(flow.endpoint.initial_window);
+impl<'a> Connection<'a> {
+    fn new(flow: &'a Flow, tally: FlowTally) -> Self {
+        let control = flow.algorithm.start(flow.endpoint.initial_window.into());
         Self {
-            sender: Sender::new(
-                flow.endpoint,
-                flow.algorithm.start(initial_window),
-                flow.packets,
-            ),
+            flow,
+            sender: Sender::new(flow.endpoint, control, flow.packets),
             receiver: Receiver::new(flow.endpoint),
-            tally: FlowTally::default(),
-            start: begin.saturating_add(flow.start),
-            total: flow.packets,
-            handshake: flow.endpoint.handshake,
+            tally,
             started: false,
             timer_event: None,
             pace_event: None,
@@ -226,7 +212,14 @@ impl Connection {
     }
 }
 
-impl<G: Gateway, P: Probe> Run<'_, G, P> {
+/// Moves `event` to `deadline` where that is sooner, and returns it: it is yet to be scheduled.
+fn sooner(event: &mut Option<Time>, deadline: Option<Time>) -> Option<Time> {
+    let deadline = deadline.filter(|deadline| event.is_none_or(|event| event > *deadline))?;
+    *event = Some(deadline);
+    *event
+}
+
+impl<'a, G: Gateway, P: Probe> Run<'a, G, P> {
     /// Schedules `event`, unless it would be past 2^63 − 1 ns: that is never.
     fn schedule(&mut self, at: Option<Time>, event: Event) {
         if let Some(at) = at {
@@ -235,7 +228,7 @@ impl<G: Gateway, P: Probe> Run<'_, G, P> {
         }
     }
 
-    fn flow(&mut self, flow: u32) -> &mut Connection {
+    fn flow(&mut self, flow: u32) -> &mut Connection<'a> {
         &mut self.connections[flow as usize]
     }
 
@@ -258,7 +251,10 @@ impl<G: Gateway, P: Probe> Run<'_, G, P> {
             Event::Ack { flow, ack } => self.on_ack(now, flow, &ack),
             Event::Arrival(packet) => self.on_arrival(now, packet),
             Event::Release(copy) => self.on_release(now, copy),
-            Event::Pace(flow) => self.on_pace(now, flow),
+            Event::Pace(flow) => {
+                self.flow(flow).pace_event = None;
+                self.after_sender(now, flow, Moment::Pace);
+            }
             Event::Timer(flow) => self.on_timer(now, flow),
             Event::DelayedAck(flow) => self.on_delayed_ack(now, flow),
             Event::Gateway => self.on_gateway(now),
@@ -269,17 +265,17 @@ impl<G: Gateway, P: Probe> Run<'_, G, P> {
     fn on_start(&mut self, now: Time, flow: u32) {
         let rtt = self.round_trip();
         let connection = self.flow(flow);
-        if connection.total == Some(0) {
+        if connection.flow.packets == Some(0) {
             connection.tally.complete(Span::ZERO);
             self.unfinished -= 1;
             return;
         }
-        if connection.handshake && !connection.started {
-            connection.started = true;
-            self.schedule(now.checked_add(rtt), Event::Start(flow));
-            return;
-        }
-        if connection.handshake {
+        if connection.flow.endpoint.handshake {
+            if !connection.started {
+                connection.started = true;
+                self.schedule(now.checked_add(rtt), Event::Start(flow));
+                return;
+            }
             connection.sender.on_handshake(rtt);
         }
         if let Some(proxy) = &mut self.proxy {
@@ -315,11 +311,6 @@ impl<G: Gateway, P: Probe> Run<'_, G, P> {
         }
     }
 
-    fn on_pace(&mut self, now: Time, flow: u32) {
-        self.flow(flow).pace_event = None;
-        self.after_sender(now, flow, Moment::Pace);
-    }
-
     /// Sends what the sender lets out, and keeps its timers.
     fn after_sender(&mut self, now: Time, flow: u32, moment: Moment) {
         while let Some(transmission) = self.flow(flow).sender.next_packet(now) {
@@ -352,7 +343,12 @@ impl<G: Gateway, P: Probe> Run<'_, G, P> {
             }
         }
         self.watch_timer(flow);
-        self.watch_pace(flow);
+        let connection = self.flow(flow);
+        if connection.pace_event.is_none() {
+            connection.pace_event = connection.sender.release();
+            let release = connection.pace_event;
+            self.schedule(release, Event::Pace(flow));
+        }
         if self.probe.watches() {
             let connection = &self.connections[flow as usize];
             let (snapshot, delivered) = (connection.sender.snapshot(), connection.receiver.next());
@@ -365,23 +361,8 @@ impl<G: Gateway, P: Probe> Run<'_, G, P> {
     /// Makes sure that an event comes no later than the sender's deadline.
     fn watch_timer(&mut self, flow: u32) {
         let connection = self.flow(flow);
-        if let Some(deadline) = connection.sender.deadline()
-            && connection.timer_event.is_none_or(|event| event > deadline)
-        {
-            connection.timer_event = Some(deadline);
-            self.schedule(Some(deadline), Event::Timer(flow));
-        }
-    }
-
-    /// Makes sure that an event comes when pacing lets the next packet out.
-    fn watch_pace(&mut self, flow: u32) {
-        let connection = self.flow(flow);
-        if connection.pace_event.is_none()
-            && let Some(release) = connection.sender.release()
-        {
-            connection.pace_event = Some(release);
-            self.schedule(Some(release), Event::Pace(flow));
-        }
+        let due = sooner(&mut connection.timer_event, connection.sender.deadline());
+        self.schedule(due, Event::Timer(flow));
     }
 
     fn on_delivery(&mut self, now: Time, copy: PacketCopy, delay: &DelayParts, packet: Packet) {
@@ -392,10 +373,10 @@ impl<G: Gateway, P: Probe> Run<'_, G, P> {
         if arrival.duplicate {
             connection.tally.count(Count::Spurious);
         }
-        let done = connection
-            .total
-            .is_some_and(|total| connection.receiver.next() >= total);
-        if done && connection.tally.complete(now.since(connection.start)) {
+        let Flow { packets, start, .. } = connection.flow;
+        let done = packets.is_some_and(|packets| connection.receiver.next() >= packets);
+        let taken = now.since(self.setup.begin.saturating_add(*start));
+        if done && connection.tally.complete(taken) {
             self.unfinished -= 1;
         }
         if self.proxy.is_some() {
@@ -410,11 +391,12 @@ impl<G: Gateway, P: Probe> Run<'_, G, P> {
     }
 
     fn on_delayed_ack(&mut self, now: Time, flow: u32) {
-        if self.flow(flow).delayed_ack_event != Some(now) {
+        let connection = self.flow(flow);
+        if connection.delayed_ack_event != Some(now) {
             return;
         }
-        self.flow(flow).delayed_ack_event = None;
-        if let Some(ack) = self.flow(flow).receiver.on_timer(now) {
+        connection.delayed_ack_event = None;
+        if let Some(ack) = connection.receiver.on_timer(now) {
             self.send_ack(now, flow, ack);
         }
         self.watch_delayed_ack(flow);
@@ -422,14 +404,9 @@ impl<G: Gateway, P: Probe> Run<'_, G, P> {
 
     fn watch_delayed_ack(&mut self, flow: u32) {
         let connection = self.flow(flow);
-        if let Some(deadline) = connection.receiver.deadline()
-            && connection
-                .delayed_ack_event
-                .is_none_or(|event| event > deadline)
-        {
-            connection.delayed_ack_event = Some(deadline);
-            self.schedule(Some(deadline), Event::DelayedAck(flow));
-        }
+        let deadline = connection.receiver.deadline();
+        let due = sooner(&mut connection.delayed_ack_event, deadline);
+        self.schedule(due, Event::DelayedAck(flow));
     }
 
     fn send_ack(&mut self, now: Time, flow: u32, ack: Ack) {
@@ -461,17 +438,10 @@ impl<G: Gateway, P: Probe> Run<'_, G, P> {
         self.retire(end);
         // What is still in service has at least begun, unless the run ended before.
         let mut usage = self.gateway.usage(end);
-        for served in self.gateway.in_service() {
+        let in_service: Vec<Served> = self.gateway.in_service().copied().collect();
+        for served in in_service {
             if served.service.start <= end {
-                self.served += 1;
-                let tally = &mut self.connections[served.packet.copy.flow].tally;
-                tally.on_service(served.service.start.since(served.packet.enqueued));
-                if self.probe.watches() {
-                    self.probe.on_service(served.packet.copy, &served.service);
-                    if let Some(left) = served.left.filter(|left| *left <= end) {
-                        self.probe.on_departure(left, served.packet.copy, false);
-                    }
-                }
+                self.on_served(&served, served.left.filter(|left| *left <= end), false);
             }
         }
         usage.packets_served = self.served;

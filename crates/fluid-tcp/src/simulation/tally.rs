@@ -35,39 +35,11 @@ impl Waits {
     /// For one of `flows` flows that share the memory.
     fn of(flows: usize) -> Self {
         let flows = flows.max(1);
-        let (exact, buckets) = (
-            (EXACT / flows).max(LEAST_EXACT),
-            (BUCKETS / flows).min(ENOUGH_BUCKETS),
-        );
+        let exact = (EXACT / flows).max(LEAST_EXACT);
+        let buckets = (BUCKETS / flows).min(ENOUGH_BUCKETS);
         Self {
             delay: Distribution::within(exact, buckets),
             queueing: Distribution::within(exact, buckets),
-        }
-    }
-}
-
-/// The tallies of a run's flows: they share memory that does not grow with the run.
-#[derive(Debug)]
-pub(crate) struct Tallies {
-    flows: usize,
-    /// Over all flows; none where there is one, which is the total itself.
-    total: Option<Rc<RefCell<Waits>>>,
-}
-
-impl Tallies {
-    pub(crate) fn new(flows: usize) -> Self {
-        Self {
-            flows,
-            total: (flows > 1).then(|| Rc::new(RefCell::new(Waits::of(1)))),
-        }
-    }
-
-    /// The tally of one flow.
-    pub(crate) fn flow(&self) -> FlowTally {
-        FlowTally {
-            waits: Waits::of(self.flows),
-            total: self.total.clone(),
-            counts: Counts::default(),
         }
     }
 }
@@ -115,7 +87,7 @@ pub(super) struct Counts {
 }
 
 impl Counts {
-    fn add(&mut self, other: &Self) {
+    fn and(mut self, other: &Self) -> Self {
         for (sum, count) in self.of.iter_mut().zip(other.of) {
             *sum += count;
         }
@@ -129,6 +101,7 @@ impl Counts {
         }
         let both = self.completion.zip(other.completion);
         self.completion = both.map(|(one, other)| one.max(other));
+        self
     }
 }
 
@@ -137,16 +110,21 @@ impl Counts {
 pub(crate) struct FlowTally {
     counts: Counts,
     waits: Waits,
+    /// Over all flows; none where there is one, which is the total itself.
     total: Option<Rc<RefCell<Waits>>>,
 }
 
-impl Default for FlowTally {
-    fn default() -> Self {
-        Tallies::new(1).flow()
-    }
-}
-
 impl FlowTally {
+    /// The tallies of a run's flows: they share memory that does not grow with the run.
+    pub(crate) fn all(flows: usize) -> impl Iterator<Item = Self> {
+        let total = (flows > 1).then(|| Rc::new(RefCell::new(Waits::of(1))));
+        (0..flows).map(move |_| Self {
+            waits: Waits::of(flows),
+            total: total.clone(),
+            counts: Counts::default(),
+        })
+    }
+
     pub(crate) fn count(&mut self, what: Count) {
         self.counts.of[what as usize] += 1;
     }
@@ -250,16 +228,15 @@ impl<'a> Observed<'a> {
             .iter()
             .map(|tally| observed(tally.counts.clone(), Delayed::from(&tally.waits)))
             .collect();
-        let Some((first, others)) = flows.split_first() else {
-            let none = Delayed::from(&Waits::of(1));
-            return (flows, observed(Counts::default(), none));
-        };
-        let mut counts = first.counts.clone();
-        for flow in others {
-            counts.add(&flow.counts);
-        }
+        let each = tallies.iter().map(|tally| tally.counts.clone());
+        let sum = each.reduce(|sum, counts| sum.and(&counts));
         let shared = tallies.first().and_then(|tally| tally.total.as_ref());
-        let delays = shared.map_or(first.delays, |waits| Delayed::from(&*waits.borrow()));
+        let delays = match (shared, flows.first()) {
+            (Some(waits), _) => Delayed::from(&*waits.borrow()),
+            (None, Some(only)) => only.delays,
+            (None, None) => Delayed::from(&Waits::of(1)),
+        };
+        let counts = sum.unwrap_or_default();
         let total = observed(counts, delays);
         (flows, total)
     }
@@ -308,7 +285,7 @@ mod tests {
 
     #[test]
     fn a_packet_counts_once_by_its_last_retransmission() {
-        let mut tally = FlowTally::default();
+        let mut tally = FlowTally::all(1).next().unwrap();
         for copy in [1, 1, 1, 2, 2, 3] {
             tally.on_sent(copy);
         }
@@ -318,9 +295,9 @@ mod tests {
 
     #[test]
     fn all_flows_are_complete_when_the_last_one_is() {
-        let tallies = Tallies::new(2);
+        let mut tallies = FlowTally::all(2);
         let setup = Setup::new(Vec::new(), Span::ZERO, Span::ZERO);
-        let (mut one, mut other) = (tallies.flow(), tallies.flow());
+        let (mut one, mut other) = (tallies.next().unwrap(), tallies.next().unwrap());
         let completion = |flows: &[&FlowTally]| {
             let (_, total) = Observed::all(&setup, Span::ZERO, flows);
             total.completion()

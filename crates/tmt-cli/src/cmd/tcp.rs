@@ -13,7 +13,7 @@ use given::Source;
 use logs::Logs;
 use spool::Files;
 
-use fluid_tcp::experiment::{Plan, RunId};
+use fluid_tcp::experiment::{self, Plan, RunId};
 use fluid_tcp::log::Story;
 use fluid_tcp::simulation::metrics::RunReport;
 use fluid_tcp::simulation::probe::NoProbe;
@@ -34,24 +34,18 @@ pub(crate) fn run(args: &Args) -> Outcome {
     source.remark(&plan.notes);
     let mut output = Output::create(args.output.as_deref())?;
     let saved = given::save(args, &plan.resolved)?;
-    let (mut logs, mut explanations) = (Vec::new(), Vec::new());
+    let mut logs = Vec::new();
     let runs = plan.runs();
-    let reports: Vec<(RunId, RunReport)> = if logs::are_asked_for(args) {
-        runs.iter()
-            .map(|run| {
-                let report = logged(args, &source, &plan, *run, &mut logs, &mut explanations)?;
-                Ok((*run, report))
-            })
-            .collect::<Outcome<_>>()?
+    let reports = if logs::are_asked_for(args) {
+        let logged = |run| logged(args, &source, &plan, run, &mut logs);
+        runs.into_iter().map(logged).collect::<Outcome<_>>()?
     } else {
-        runs.par_iter()
-            .map(|run| {
-                let report = plan.run(*run, &mut NoProbe);
-                Ok((*run, report.map_err(|error| source.failure(error))?))
-            })
-            .collect::<Outcome<_>>()?
+        let quiet = |run| Ok((run, plan.run(run, &mut NoProbe)?, None));
+        let reports = runs.into_par_iter().map(quiet);
+        let reports = reports.collect::<experiment::Result<_>>();
+        reports.map_err(|error| source.failure(error))?
     };
-    let report = report::Report::new(&plan, reports).explained(explanations);
+    let report = report::Report::new(&plan, reports);
     if let Some(unfinished) = report.unfinished() {
         note!("tcp", "{unfinished}");
     }
@@ -74,12 +68,10 @@ fn logged(
     plan: &Plan,
     run: RunId,
     outputs: &mut Vec<Output>,
-    explanations: &mut Vec<Story>,
-) -> Outcome<RunReport> {
+) -> Outcome<(RunId, RunReport, Option<Story>)> {
     let setup = plan.setup(run);
     let mut logs = Logs::open(args, plan, &setup, run)?;
     let report = plan.run(run, &mut logs.probes());
     let report = report.map_err(|error| source.failure(error))?;
-    explanations.extend(logs.finish(plan, outputs)?);
-    Ok(report)
+    Ok((run, report, logs.finish(plan, outputs)?))
 }

@@ -3,61 +3,56 @@
 use std::sync::LazyLock;
 
 use serde_json::Value;
+use strum::{IntoStaticStr, VariantArray};
 
 use super::Experiment;
 use crate::experiment::setting::Kind;
 
-/// Headings under which help lists parameters.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+/// Headings under which help lists parameters, in their order.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, VariantArray, IntoStaticStr)]
 pub enum Group {
     /// The link and its packets.
     Link,
     /// The scheme on a coupled link, and its slots.
+    #[strum(serialize = "Coupled link")]
     CoupledLink,
     /// What lies before, behind and around the link.
+    #[strum(serialize = "Queue and path")]
     QueueAndPath,
     /// Congestion control and both ends.
+    #[strum(serialize = "Congestion control and hosts")]
     Hosts,
     /// When the receiver acknowledges.
+    #[strum(serialize = "Advanced: ACKs")]
     Acks,
     /// Timeouts and how round-trip times are measured.
+    #[strum(serialize = "Advanced: RTO and RTT")]
     Timeouts,
     /// How losses are found and repaired.
+    #[strum(serialize = "Advanced: loss recovery")]
     LossRecovery,
     /// Flows, and how often they run.
+    #[strum(serialize = "Traffic and runs")]
     Traffic,
     /// How traces are read.
+    #[strum(serialize = "Input format")]
     Input,
 }
 
 impl Group {
-    /// All of them, in the order of help.
-    pub const ALL: [Self; 9] = [
-        Self::Link,
-        Self::CoupledLink,
-        Self::QueueAndPath,
-        Self::Hosts,
-        Self::Acks,
-        Self::Timeouts,
-        Self::LossRecovery,
-        Self::Traffic,
-        Self::Input,
-    ];
+    /// All of them.
+    pub const ALL: &[Self] = Self::VARIANTS;
 
     /// The heading.
     #[must_use]
-    pub const fn heading(self) -> &'static str {
-        match self {
-            Self::Link => "Link",
-            Self::CoupledLink => "Coupled link",
-            Self::QueueAndPath => "Queue and path",
-            Self::Hosts => "Congestion control and hosts",
-            Self::Acks => "Advanced: ACKs",
-            Self::Timeouts => "Advanced: RTO and RTT",
-            Self::LossRecovery => "Advanced: loss recovery",
-            Self::Traffic => "Traffic and runs",
-            Self::Input => "Input format",
-        }
+    pub fn heading(self) -> &'static str {
+        self.into()
+    }
+
+    /// Its parameters.
+    pub fn parameters(self) -> impl Iterator<Item = &'static Parameter> {
+        let all = super::PARAMETERS.iter();
+        all.filter(move |parameter| parameter.group == self)
     }
 }
 
@@ -129,7 +124,7 @@ impl Parameter {
             key: "",
             group,
             is_basic: false,
-            kind: Kind::Flag,
+            kind: Kind::Switch,
             help: "",
             detail: "",
             fallback: Fallback::Words(""),
@@ -192,10 +187,19 @@ impl Parameter {
         self
     }
 
-    /// Its key, unless it has one.
-    pub(super) const fn keyed(mut self, key: &'static str) -> Self {
+    /// On where it is given at all.
+    pub(super) const fn flag(mut self) -> Self {
+        self.kind = Kind::Flag;
+        self
+    }
+
+    /// Its key, unless it has one, and its type, unless it is a flag.
+    pub(super) const fn keyed(mut self, key: &'static str, kind: Kind) -> Self {
         if self.key.is_empty() {
             self.key = key;
+        }
+        if !matches!(self.kind, Kind::Flag) {
+            self.kind = kind;
         }
         self
     }
@@ -223,10 +227,8 @@ impl Parameter {
     /// Whether `experiment` sets it; a flag that is off is not set.
     #[must_use]
     pub fn is_given(&self, experiment: &Experiment) -> bool {
-        match ((self.access.json)(experiment), self.kind) {
-            (Some(value), Kind::Flag) => value == Value::Bool(true),
-            _ => (self.access.texts)(experiment).is_some(),
-        }
+        let value = (self.access.json)(experiment);
+        value.is_some_and(|value| !matches!((self.kind, value), (Kind::Flag, Value::Bool(false))))
     }
 
     /// Its value in `experiment` as text.
@@ -249,8 +251,8 @@ impl Parameter {
     #[must_use]
     pub fn json_name(&self) -> Option<String> {
         let named = || format!("{}{}", self.key, self.kind.suffix());
-        self.is_shown
-            .then(|| self.shown_as.map_or_else(named, str::to_owned))
+        let name = self.is_shown.then_some(self.shown_as)?;
+        Some(name.map_or_else(named, str::to_owned))
     }
 
     /// Placeholder of its value in help.

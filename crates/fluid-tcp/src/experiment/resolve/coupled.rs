@@ -6,11 +6,11 @@ use tmt_core::channel::SlotChannel;
 use tmt_core::scheme::{Rounds, SchemeSpec};
 use tmt_core::types::{Metadata, Span};
 
-use super::link::{Link, Rows};
+use super::link::Link;
 use crate::experiment::error::{Result, data, refused};
 use crate::experiment::parameters::Experiment;
-use crate::experiment::plan::{ChannelPlan, CoupledPlan};
-use crate::experiment::storage::Storage;
+use crate::experiment::plan::CoupledPlan;
+use crate::experiment::storage::{Loaded, Storage};
 use crate::experiment::values::{FeedbackDelay, LinkKind, PathKind, Probability};
 use crate::link::gateway::{CoupledLink, Hold, InOrder, LostFeedback};
 use crate::link::timeline::GeneratedSlots;
@@ -19,33 +19,25 @@ impl Experiment {
     pub(in crate::experiment) fn coupled_link(
         &self,
         storage: &impl Storage,
-    ) -> Result<Link<CoupledPlan>> {
+    ) -> Result<(Link, CoupledPlan)> {
         let scheme = self.scheme.clone().ok_or_else(|| self.lacks("scheme"))?;
         let in_order = self.order_of_delivery(&scheme)?;
-        let (given, rows, channel): (_, Rows, _) = match self.channel {
+        let (rows, channel) = match self.channel {
             Some(process) => {
-                let (rows, channel) = self.generated_slots(process)?;
-                (self.clone(), rows, Some(Box::new(channel)))
+                let (rows, slots) = self.generated_slots(process)?;
+                (rows, Some(Box::new(slots)))
             }
-            None => (
-                self.with_trace(),
-                storage.read(self.wanted(false))?.into(),
-                None,
-            ),
+            None => (self.read(storage, self.trace.as_ref(), false)?, None),
         };
         let (feedback_delay, feedback_words) = self.feedback(&rows.head)?;
         let name = rows.name.clone();
-        let mut link = given.link_over(LinkKind::Coupled, rows)?;
-        if channel.is_some() {
-            // It is as long as the run.
-            link.ends = None;
-        }
-        if let Some(before) = link.scheme.replace(scheme.to_string()) {
+        let (mut link, trace) = self.link_over(LinkKind::Coupled, rows, channel.is_some())?;
+        if let Some(before) = link.head.get("scheme") {
             link.notes.push(format!(
                 "{name} is a timeline of {before}: its LLDUs are taken for slots"
             ));
         }
-        let Ok(data_units) = u32::try_from(link.plan.lldus_per_packet) else {
+        let Ok(data_units) = u32::try_from(trace.lldus_per_packet) else {
             let message = format!(
                 "`packet` {}: expected a packet of fewer than 2^32 LLDUs",
                 self.packet()
@@ -54,7 +46,7 @@ impl Experiment {
         };
         let split = self.path() == PathKind::Split;
         let coupled = CoupledLink {
-            trace: Arc::clone(&link.plan.timeline),
+            trace: Arc::clone(&trace.timeline),
             scheme,
             feedback_delay,
             lost_feedback: self.lost_feedback(link.rtt, feedback_delay)?,
@@ -68,9 +60,9 @@ impl Experiment {
                 self.hold()
             },
         };
-        let looped = link.plan.period.and(self.duration);
+        let looped = trace.period.and(self.duration);
         let ends = looped.map(|duration| link.begin.saturating_add(duration));
-        if ends.or(link.plan.timeline.last()) > coupled.machine(link.rtt).repeats_fit_until() {
+        if ends.or(trace.timeline.last()) > coupled.machine(link.rtt).repeats_fit_until() {
             return Err(data(format!(
                 "{name}: found slots whose repeats would be later than 2^63 - 1 ns, expected earlier ones, or a smaller `rtt`, `feedback_delay` or `feedback_timer`"
             )));
@@ -82,51 +74,48 @@ impl Experiment {
             coupled.hold,
             coupled.units_per_packet()
         ));
-        if coupled.lost_feedback.is_some()
-            && coupled.scheme.rounds() == Rounds::AtMost(0)
-            && coupled.hold == Hold::Sent
+        let resolved = &mut link.resolved;
+        resolved.feedback_delay = Some(FeedbackDelay::Of(feedback_delay));
+        resolved.tail = Some(coupled.tail);
+        resolved.in_order = Some(in_order);
+        resolved.hold = Some(coupled.hold);
+        if let Some(LostFeedback {
+            probability, timer, ..
+        }) = coupled.lost_feedback
         {
-            let message = format!(
-                "`feedback_loss`: found `scheme` {}, which repeats nothing, expected one that does (or `hold` acknowledged)",
-                coupled.scheme
-            );
-            return refused("feedback_loss", message);
-        }
-        if let Some(lost) = coupled.lost_feedback {
-            let (loss, timer) = (lost.probability, lost.timer);
+            if coupled.scheme.rounds() == Rounds::AtMost(0) && coupled.hold == Hold::Sent {
+                let message = format!(
+                    "`feedback_loss`: found `scheme` {}, which repeats nothing, expected one that does (or `hold` acknowledged)",
+                    coupled.scheme
+                );
+                return refused("feedback_loss", message);
+            }
             let origin = match self.feedback_timer {
                 Some(_) => "`feedback_timer`",
                 None => "default, 2 x (RTT + feedback delay)",
             };
             link.notes.push(format!(
-                "feedback lost with probability {loss}, repeats after {timer} where none is heard ({origin})"
+                "feedback lost with probability {probability}, repeats after {timer} where none is heard ({origin})"
             ));
+            resolved.feedback_timer = Some(timer);
         }
-        let resolved = &mut link.resolved;
-        resolved.feedback_delay = Some(FeedbackDelay::Of(feedback_delay));
-        resolved.feedback_loss = coupled
-            .lost_feedback
-            .map(|lost| Probability(lost.probability));
-        resolved.feedback_timer = coupled.lost_feedback.map(|lost| lost.timer);
-        resolved.tail = Some(coupled.tail);
-        resolved.in_order = Some(in_order);
-        resolved.hold = Some(coupled.hold);
-        Ok(link.with_plan(|trace| CoupledPlan {
+        let plan = CoupledPlan {
             link: coupled,
             trace,
             channel,
-        }))
+        };
+        Ok((link, plan))
     }
 
     /// The order of delivery: the parameter's, which must not be other than what the scheme says.
     fn order_of_delivery(&self, scheme: &SchemeSpec) -> Result<InOrder> {
-        match (self.in_order, scheme.in_order()) {
-            (Some(given), true) if given != InOrder::Link => refused(
+        match self.in_order {
+            given if !scheme.in_order() => Ok(given.unwrap_or_default()),
+            None | Some(InOrder::Link) => Ok(InOrder::Link),
+            Some(given) => refused(
                 "in_order",
                 format!("`in_order` {given}: the scheme '{scheme}' says link"),
             ),
-            (_, true) => Ok(InOrder::Link),
-            (given, false) => Ok(given.unwrap_or_default()),
         }
     }
 
@@ -153,25 +142,20 @@ impl Experiment {
             return Ok(None);
         };
         let heard = rtt.checked_add(feedback_delay);
-        let timer = match (self.feedback_timer, heard) {
-            (Some(timer), Some(heard)) if timer < heard => {
-                return refused(
-                    "feedback_timer",
-                    format!(
-                        "`feedback_timer` {timer}: expected {heard} or more, RTT and feedback delay, or it would expire before feedback can come"
-                    ),
-                );
-            }
-            (Some(timer), _) => Some(timer),
-            (None, heard) => heard.and_then(|heard| heard.checked_mul(2)),
-        };
-        match timer {
-            Some(timer) => Ok(Some(LostFeedback {
+        let twice = heard.and_then(|heard| heard.checked_mul(2));
+        match (self.feedback_timer.or(twice), heard) {
+            (Some(timer), Some(heard)) if timer < heard => refused(
+                "feedback_timer",
+                format!(
+                    "`feedback_timer` {timer}: expected {heard} or more, RTT and feedback delay, or it would expire before feedback can come"
+                ),
+            ),
+            (Some(timer), _) => Ok(Some(LostFeedback {
                 probability,
                 timer,
                 seed: 0,
             })),
-            None => refused(
+            (None, _) => refused(
                 "feedback_loss",
                 "`feedback_loss`: found RTT and feedback delay whose double is past 2^63 - 1 ns, expected a smaller `rtt` or `feedback_delay`",
             ),
@@ -179,7 +163,7 @@ impl Experiment {
     }
 
     /// The slots of a channel; those under the first seed.
-    fn generated_slots(&self, process: SlotChannel) -> Result<(Rows, ChannelPlan)> {
+    fn generated_slots(&self, process: SlotChannel) -> Result<(Loaded, GeneratedSlots)> {
         let rate = self.rate.ok_or_else(|| self.lacks("rate"))?;
         let duration = self.duration.ok_or_else(|| self.lacks("duration"))?;
         let lldu = self.lldu();
@@ -205,19 +189,13 @@ impl Experiment {
             timeline.len(),
             slots.slot()
         );
-        let rows = Rows {
+        let rows = Loaded {
             name: "`channel`".to_owned(),
             timeline,
             head: Metadata::new(),
             end: None,
-            generated: true,
-            notes: vec![note],
+            note: Some(note),
         };
-        let channel = ChannelPlan {
-            slots,
-            process,
-            rate,
-        };
-        Ok((rows, channel))
+        Ok((rows, slots))
     }
 }

@@ -7,24 +7,15 @@ use tmt_core::types::Span;
 use crate::congestion::Algorithm;
 use crate::endpoint::{Endpoint, LossDetection, Recovery};
 use crate::experiment::error::{Result, refused};
-use crate::experiment::parameters::Experiment;
-use crate::experiment::values::PathKind;
+use crate::experiment::parameters::{Experiment, Parameter};
+use crate::experiment::plan::FlowPlan;
+use crate::experiment::setting::Setting as _;
+use crate::experiment::values::{DelayedAck, PathKind, ReceiverWindow};
 
 /// Shortest cap of the timeout: below it a run is nothing but timeouts.
 const LEAST_MAX_RTO: Span = Span::from_millis(1);
 
 impl Experiment {
-    /// The congestion controls of all flows.
-    fn controls(&self) -> Vec<Algorithm> {
-        if self.flow.is_empty() {
-            return vec![self.cc()];
-        }
-        let flows = self.flow.iter();
-        flows
-            .map(|flow| flow.cc.clone().unwrap_or_else(|| self.cc()))
-            .collect()
-    }
-
     /// The profile with what parameters change of it.
     pub(super) fn endpoint(&self) -> Result<Endpoint> {
         let mut endpoint = self.profile().endpoint();
@@ -35,7 +26,12 @@ impl Experiment {
             endpoint.delayed_ack = 1;
         }
         self.check_loss_recovery(&mut endpoint)?;
-        for control in self.controls() {
+        Ok(endpoint)
+    }
+
+    /// Refuses congestion controls that do not go with the ends.
+    pub(super) fn check_controls(&self, endpoint: &Endpoint, flows: &[FlowPlan]) -> Result<()> {
+        for control in controls(flows) {
             let started = control.start(1.0);
             if started.samples_rate() && !endpoint.sack {
                 return refused(
@@ -56,7 +52,7 @@ impl Experiment {
                 "`ecn` on needs `queue` codel: a drop-tail queue marks nothing",
             );
         }
-        Ok(endpoint)
+        Ok(())
     }
 
     fn check_timeouts(&self, endpoint: &mut Endpoint) -> Result<()> {
@@ -97,23 +93,21 @@ impl Experiment {
     /// What needs SACK goes without it if only the profile asks for it, and is refused if a parameter does.
     fn check_loss_recovery(&self, endpoint: &mut Endpoint) -> Result<()> {
         if !endpoint.sack {
-            if self.loss_detection == Some(LossDetection::Rack) {
-                return refused(
-                    "loss_detection",
-                    "`loss_detection` rack needs `sack` on: it looks at single packets",
-                );
-            }
-            if self.f_rto == Some(true) {
-                return refused(
-                    "f_rto",
-                    "`f_rto` on needs `sack` on: it looks at single packets",
-                );
-            }
-            if self.recovery == Some(Recovery::Prr) {
-                return refused(
+            let one_by_one = "it looks at single packets";
+            let needs = [
+                ("loss_detection", LossDetection::Rack.name(), one_by_one),
+                ("f_rto", "on", one_by_one),
+                (
                     "recovery",
-                    "`recovery` prr needs `sack` on: it counts what was selectively acknowledged",
-                );
+                    Recovery::Prr.name(),
+                    "it counts what was selectively acknowledged",
+                ),
+            ];
+            for (key, value, why) in needs {
+                let given = Parameter::of(key).and_then(|parameter| parameter.text(self));
+                if given.as_deref() == Some(value) {
+                    return refused(key, format!("`{key}` {value} needs `sack` on: {why}"));
+                }
             }
             endpoint.loss_detection = LossDetection::DupAcks;
             endpoint.f_rto = false;
@@ -132,21 +126,19 @@ impl Experiment {
     }
 
     /// Congestion control and both ends, in words.
-    pub(super) fn settings_note(&self, endpoint: &Endpoint) -> String {
-        let switch = |on: bool| if on { "on" } else { "off" };
-        let controls: BTreeSet<String> = self.controls().iter().map(ToString::to_string).collect();
+    pub(super) fn settings_note(&self, endpoint: &Endpoint, flows: &[FlowPlan]) -> String {
+        let controls: BTreeSet<String> = controls(flows).map(ToString::to_string).collect();
         let control = controls.into_iter().collect::<Vec<_>>().join(" and ");
-        let delayed_ack = if endpoint.delayed_ack == 1 {
-            "off".to_owned()
-        } else {
-            format!("{} ({})", endpoint.delayed_ack, endpoint.delayed_ack_timer)
-        };
+        let mut delayed_ack = DelayedAck(endpoint.delayed_ack).text();
+        if endpoint.delayed_ack > 1 {
+            delayed_ack += &format!(" ({})", endpoint.delayed_ack_timer);
+        }
         format!(
             "cc {control}, profile {}: sack {}, delayed ack {delayed_ack}, quick acks {}, iw {}, rto {} at first, {} to {}, \
              tick {}, margin {}, loss detection {}, tail loss probe {}, f-rto {}, ecn {}, pacing {}, \
              limited transmit {}, recovery {}, rtt sampling {}, cut from {}, rwnd {}, window validation {}, handshake {}",
             self.profile(),
-            switch(endpoint.sack),
+            endpoint.sack.text(),
             endpoint.quick_acks,
             endpoint.initial_window,
             endpoint.rto.first,
@@ -155,19 +147,23 @@ impl Experiment {
             endpoint.rto.tick,
             endpoint.rto.margin,
             endpoint.loss_detection,
-            switch(endpoint.tail_loss_probe),
-            switch(endpoint.f_rto),
-            switch(endpoint.ecn),
-            switch(endpoint.pacing),
-            switch(endpoint.limited_transmit),
+            endpoint.tail_loss_probe.text(),
+            endpoint.f_rto.text(),
+            endpoint.ecn.text(),
+            endpoint.pacing.text(),
+            endpoint.limited_transmit.text(),
             endpoint.recovery,
             endpoint.rtt_sampling,
             endpoint.cut_from,
-            endpoint
-                .receiver_window()
-                .map_or("unlimited".to_owned(), |packets| format!("{packets}pkt")),
-            switch(endpoint.window_validation),
-            switch(endpoint.handshake),
+            ReceiverWindow(endpoint.rwnd).text(),
+            endpoint.window_validation.text(),
+            endpoint.handshake.text(),
         )
     }
+}
+
+/// The congestion controls of runs of flows that have the same.
+fn controls(flows: &[FlowPlan]) -> impl Iterator<Item = &Algorithm> {
+    let runs = flows.chunk_by(|one, other| one.flow.algorithm == other.flow.algorithm);
+    runs.map(|run| &run[0].flow.algorithm)
 }

@@ -1,26 +1,26 @@
 //! The link of a run: a timeline with its rates, or a constant rate.
 
+use std::fmt::Display;
 use std::sync::Arc;
 
+use tmt_core::format::Options;
 use tmt_core::math::num::whole;
 use tmt_core::scheme::SchemeSpec;
-use tmt_core::types::{Bytes, EndLine, Metadata, Span, Time, to_f64};
+use tmt_core::types::{BitRate, Bytes, Metadata, Span, Time, to_f64};
 
 use crate::experiment::error::{Result, data, refused, unreadable};
 use crate::experiment::parameters::Experiment;
-use crate::experiment::params::Overridden;
-use crate::experiment::plan::{LinkPlan, TracePlan};
-use crate::experiment::storage::{Loaded, Storage, Wanted};
-use crate::experiment::values::{FileName, Flag, LinkKind};
+use crate::experiment::plan::{LinkPlan, Overridden, TracePlan};
+use crate::experiment::storage::{Loaded, Storage};
+use crate::experiment::values::LinkKind;
 use crate::link::Overlap;
 use crate::link::timeline::Timeline;
 
 /// The papers' GEO round trip, used where nothing says another.
 const DEFAULT_RTT: Span = Span::from_millis(500);
 
-/// The link, and what it says of itself.
-pub(in crate::experiment) struct Link<P> {
-    pub(in crate::experiment) plan: P,
+/// What a link says of itself, whatever carries its packets.
+pub(in crate::experiment) struct Link {
     pub(in crate::experiment) rtt: Span,
     pub(in crate::experiment) begin: Time,
     /// Last instant of the link; none for one that never ends.
@@ -28,8 +28,6 @@ pub(in crate::experiment) struct Link<P> {
     pub(in crate::experiment) rate_bps: Option<f64>,
     /// Delay of a packet that meets no queue, beside the RTT.
     pub(in crate::experiment) own_delay: Span,
-    /// The scheme that runs, or that the head of a timeline names.
-    pub(in crate::experiment) scheme: Option<String>,
     /// The head of its trace.
     pub(in crate::experiment) head: Metadata,
     pub(in crate::experiment) overridden: Vec<Overridden>,
@@ -38,70 +36,24 @@ pub(in crate::experiment) struct Link<P> {
     pub(in crate::experiment) resolved: Experiment,
 }
 
-impl<P> Link<P> {
-    /// The same link with another plan made of its own.
-    pub(in crate::experiment) fn with_plan<Q>(self, plan: impl FnOnce(P) -> Q) -> Link<Q> {
-        Link {
-            plan: plan(self.plan),
-            rtt: self.rtt,
-            begin: self.begin,
-            ends: self.ends,
-            rate_bps: self.rate_bps,
-            own_delay: self.own_delay,
-            scheme: self.scheme,
-            head: self.head,
-            overridden: self.overridden,
-            notes: self.notes,
-            resolved: self.resolved,
-        }
-    }
-}
-
-/// Rows that packets are carried by, before it is known how.
-pub(in crate::experiment) struct Rows {
-    pub(in crate::experiment) name: String,
-    pub(in crate::experiment) timeline: Timeline,
-    pub(in crate::experiment) head: Metadata,
-    pub(in crate::experiment) end: Option<EndLine>,
-    /// Whether they are made for each run.
-    pub(in crate::experiment) generated: bool,
-    pub(in crate::experiment) notes: Vec<String>,
-}
-
-impl From<Loaded> for Rows {
-    fn from(loaded: Loaded) -> Self {
-        Self {
-            name: loaded.name,
-            timeline: loaded.timeline,
-            head: loaded.head,
-            end: loaded.end,
-            generated: false,
-            notes: loaded.cut.into_iter().collect(),
-        }
-    }
-}
-
 impl Experiment {
-    /// The trace that is to be read.
-    pub(in crate::experiment) fn wanted(&self, attempts: bool) -> Wanted<'_> {
-        Wanted {
-            path: self.trace.as_ref().map(|file| &*file.0),
+    /// Reads a trace, and the attempts of a timeline where they are wanted.
+    pub(super) fn read(
+        &self,
+        storage: &impl Storage,
+        path: Option<&String>,
+        attempts: bool,
+    ) -> Result<Loaded> {
+        let options = Options {
             attempts,
             unit: self.unit,
-            allow_cut: self.allow_cut().0,
-        }
+            allow_cut: self.allow_cut(),
+            ..Options::default()
+        };
+        storage.read(path.map(String::as_str), options)
     }
 
-    /// What is given, with the trace that is read.
-    pub(in crate::experiment) fn with_trace(&self) -> Self {
-        let stdin = || FileName("-".to_owned());
-        Self {
-            trace: Some(self.trace.clone().unwrap_or_else(stdin)),
-            ..self.clone()
-        }
-    }
-
-    pub(in crate::experiment) fn synthetic_link(&self) -> Result<Link<LinkPlan>> {
+    pub(super) fn synthetic_link(&self) -> Result<(Link, LinkPlan)> {
         let rate = self.rate.ok_or_else(|| self.lacks("rate"))?;
         let work = u128::from(self.packet().0) * 8 * 1_000_000_000;
         let service = work
@@ -124,49 +76,32 @@ impl Experiment {
         let loss = self
             .loss
             .map_or("no loss".to_owned(), |loss| format!("loss {loss}"));
-        Ok(Link {
+        let link = Link {
             notes: vec![format!("link synthetic, {rate}, {loss}, {rtt_note}")],
-            plan: LinkPlan::Synthetic {
-                rate,
-                loss: self.loss,
-            },
             rtt,
             begin: Time::ZERO,
             ends: None,
             rate_bps: Some(to_f64(rate.0)),
             own_delay,
-            scheme: None,
             head: Metadata::new(),
             overridden: Vec::new(),
             resolved: Self {
                 rtt: Some(rtt),
                 ..self.clone()
             },
-        })
+        };
+        let loss = self.loss;
+        Ok((link, LinkPlan::Synthetic { rate, loss }))
     }
 
-    pub(in crate::experiment) fn timeline_link(
-        &self,
-        storage: &impl Storage,
-    ) -> Result<Link<TracePlan>> {
-        let rows = storage.read(self.wanted(true))?.into();
-        self.with_trace().link_over(LinkKind::Timeline, rows)
-    }
-
-    /// The link that these rows make.
+    /// The link that these rows make; `generated` ones have no end.
     pub(in crate::experiment) fn link_over(
         &self,
         kind: LinkKind,
-        rows: Rows,
-    ) -> Result<Link<TracePlan>> {
-        let Rows {
-            name,
-            mut timeline,
-            head,
-            end,
-            generated,
-            mut notes,
-        } = rows;
+        rows: Loaded,
+        generated: bool,
+    ) -> Result<(Link, TracePlan)> {
+        let (name, head, mut timeline) = (rows.name, rows.head, rows.timeline);
         let (rtt, rtt_note) = self.round_trip(&head);
         let (lldu, lldu_origin) = self.lldu_size(&head);
         let header = self.lldu_header();
@@ -176,10 +111,10 @@ impl Experiment {
         let (Some(begin), Some(last)) = (timeline.first(), timeline.last()) else {
             return Err(data(format!("{name}: found no row, expected at least one")));
         };
-        let usable_until = end.map_or(last, |end| end.usable_until.max(begin));
+        let usable_until = rows.end.map_or(last, |end| end.usable_until.max(begin));
         // A looped timeline repeats what is known; an unlooped one may be used to its last row, since what
         // is delivered after the end of the run does not count. Of slots all is known.
-        let looped = self.looped().0 && !generated;
+        let looped = self.looped() && !generated;
         if looped && kind == LinkKind::Timeline {
             keep_known(&mut timeline, usable_until)?;
         }
@@ -189,11 +124,7 @@ impl Experiment {
                 "{name}: found {usable} LLDUs, expected at least the {per_packet} that a packet of {packet} needs"
             )));
         }
-        let period = if looped {
-            Some(loop_period(&name, &timeline)?)
-        } else {
-            None
-        };
+        let period = looped.then(|| loop_period(&name, &timeline)).transpose()?;
         let (lldu_rate, rate_origin) = if generated {
             (timeline.rate(), "`rate`")
         } else {
@@ -204,26 +135,27 @@ impl Experiment {
             format!("{:.6} Mbps for packets ({rate_origin})", rate / 1e6)
         });
         let header_origin = origin(self.lldu_header.is_some(), "`lldu_header`");
+        let mut notes = Vec::from_iter(rows.note);
         notes.push(format!("link {kind}, {rate_text}, {rtt_note}"));
         notes.push(format!(
             "LLDU {lldu} ({lldu_origin}), header {header} ({header_origin}): {per_packet} LLDUs to a packet of {packet}"
         ));
-        if let (Some(given), Some(known), LinkKind::Timeline) = (self.rtt, head.rtt(), kind)
-            && given != known
-        {
-            notes.push(format!(
-                "the timeline was made for rtt {known}, the run uses `rtt` {given}"
-            ));
-        }
         let mut resolved = Self {
             rtt: Some(rtt),
             lldu: Some(lldu),
             lldu_header: Some(header),
-            looped: Some(Flag(self.looped().0)),
             ..self.clone()
         };
+        if !generated {
+            resolved.trace.get_or_insert_with(|| "-".to_owned());
+        }
         let mut shift = None;
         if kind == LinkKind::Timeline {
+            if let Some(known) = head.rtt().filter(|known| *known != rtt) {
+                notes.push(format!(
+                    "the timeline was made for rtt {known}, the run uses `rtt` {rtt}"
+                ));
+            }
             resolved.overlap = Some(self.overlap());
             if self.overlap() == Overlap::Shift {
                 let (slot, words) = slot_time(&head, &timeline)?;
@@ -231,68 +163,47 @@ impl Experiment {
                 notes.push(words);
             }
         }
-        Ok(Link {
+        let link = Link {
             own_delay: timeline.median_delay().unwrap_or(Span::ZERO),
-            plan: TracePlan {
-                timeline: Arc::new(timeline),
-                lldus_per_packet: usize::try_from(per_packet).unwrap_or(usize::MAX),
-                lldu,
-                period,
-                shift,
-                end_line: end,
-            },
             rtt,
             begin,
-            ends: if looped { None } else { Some(usable_until) },
+            ends: (!looped && !generated).then_some(usable_until),
             rate_bps,
-            scheme: head.get("scheme").map(str::to_owned),
             overridden: self.overridden(&head),
-            head,
             notes,
             resolved,
-        })
+            head,
+        };
+        let trace = TracePlan {
+            timeline: Arc::new(timeline),
+            lldus_per_packet: usize::try_from(per_packet).unwrap_or(usize::MAX),
+            lldu,
+            period,
+            shift,
+            end_line: rows.end,
+        };
+        Ok((link, trace))
     }
 
     /// The round-trip time, and words that say where it came from.
     fn round_trip(&self, head: &Metadata) -> (Span, String) {
-        let (rtt, origin) = match (self.rtt, head.rtt()) {
-            (Some(given), Some(known)) if given != known => {
-                (given, format!("`rtt`; the metadata says {known}"))
-            }
-            (Some(given), _) => (given, "`rtt`".to_owned()),
-            (None, Some(known)) => (known, "metadata".to_owned()),
-            (None, None) => (
-                DEFAULT_RTT,
-                "default, the papers' GEO link: neither `rtt` nor metadata says".to_owned(),
-            ),
-        };
+        let default = "the papers' GEO link: neither `rtt` nor metadata says";
+        let (rtt, origin) = chosen("`rtt`", self.rtt, head.rtt(), (DEFAULT_RTT, default));
         (rtt, format!("rtt {rtt} ({origin})"))
     }
 
-    /// Size of an LLDU, and where it came from: the parameter, else the head, else the papers'.
-    pub(in crate::experiment) fn lldu_size(&self, head: &Metadata) -> (Bytes, String) {
-        match (self.lldu, head.lldu_bytes()) {
-            (Some(given), Some(known)) if given != known => {
-                (given, format!("`lldu`; the metadata says {known}"))
-            }
-            (Some(given), _) => (given, "`lldu`".to_owned()),
-            (None, Some(known)) => (known, "metadata".to_owned()),
-            (None, None) => (self.lldu(), "default, the papers' LLDU".to_owned()),
-        }
+    /// Size of an LLDU, and where it came from.
+    pub(super) fn lldu_size(&self, head: &Metadata) -> (Bytes, String) {
+        let default = (self.lldu(), "the papers' LLDU");
+        chosen("`lldu`", self.lldu, head.lldu_bytes(), default)
     }
 
     /// What an LLDU holds of `cargo`, bytes; above zero.
-    pub(in crate::experiment) fn payload(
-        &self,
-        lldu: Bytes,
-        prefix: &str,
-        cargo: &str,
-    ) -> Result<u64> {
+    pub(super) fn payload(&self, lldu: Bytes, prefix: &str, cargo: &str) -> Result<u64> {
         let header = self.lldu_header();
-        let payload = lldu.0.checked_sub(header.0).filter(|payload| *payload > 0);
-        match payload {
-            Some(payload) => Ok(payload),
-            None => refused(
+        match lldu.0.checked_sub(header.0) {
+            Some(payload @ 1..) => Ok(payload),
+            _ => refused(
                 "lldu_header",
                 format!(
                     "{prefix}an LLDU of {lldu} with a header of {header} has no room for {cargo}: `lldu`, `lldu_header`"
@@ -303,33 +214,47 @@ impl Experiment {
 
     /// Parameters that differ from what the head says.
     fn overridden(&self, head: &Metadata) -> Vec<Overridden> {
-        let rtt = self.rtt.zip(head.rtt()).map(|(used, told)| Overridden {
-            key: "rtt_ns",
-            flag: "--rtt",
-            told: told.as_nanos(),
-            used: used.as_nanos(),
-        });
-        let lldu = self
-            .lldu
-            .zip(head.lldu_bytes())
-            .map(|(used, told)| Overridden {
-                key: "lldu_bytes",
-                flag: "--lldu",
-                told: told.0,
-                used: used.0,
-            });
-        let both = [rtt, lldu].into_iter().flatten();
-        both.filter(|value| value.told != value.used).collect()
+        let rtt = self.rtt.map(Span::as_nanos);
+        let lldu = self.lldu.map(|lldu| lldu.0);
+        [("rtt_ns", "--rtt", rtt), ("lldu_bytes", "--lldu", lldu)]
+            .into_iter()
+            .filter_map(|(key, flag, used)| {
+                let (told, used) = (head.number(key)?, used?);
+                (told != used).then_some(Overridden {
+                    key,
+                    flag,
+                    told,
+                    used,
+                })
+            })
+            .collect()
+    }
+}
+
+/// What a parameter gives, else the head, else the default with its reason; and where it came from.
+fn chosen<T: PartialEq + Display>(
+    key: &str,
+    given: Option<T>,
+    known: Option<T>,
+    (default, reason): (T, &str),
+) -> (T, String) {
+    match (given, known) {
+        (Some(given), Some(known)) if given != known => {
+            (given, format!("{key}; the metadata says {known}"))
+        }
+        (Some(given), _) => (given, key.to_owned()),
+        (None, Some(known)) => (known, "metadata".to_owned()),
+        (None, None) => (default, format!("default, {reason}")),
     }
 }
 
 /// Where a value came from that no metadata gives.
-pub(in crate::experiment) fn origin(given: bool, key: &'static str) -> &'static str {
+pub(super) fn origin(given: bool, key: &'static str) -> &'static str {
     if given { key } else { "default" }
 }
 
 /// Drops the LLDUs whose fate is not known.
-pub(in crate::experiment) fn keep_known(timeline: &mut Timeline, usable_until: Time) -> Result<()> {
+pub(super) fn keep_known(timeline: &mut Timeline, usable_until: Time) -> Result<()> {
     let known = timeline.known(usable_until);
     if known.is_some_and(|known| timeline.truncate(known)) {
         Ok(())
@@ -339,16 +264,11 @@ pub(in crate::experiment) fn keep_known(timeline: &mut Timeline, usable_until: T
 }
 
 /// Time from one round of a looped trace to the next: its length and one mean slot.
-pub(in crate::experiment) fn loop_period(name: &str, timeline: &Timeline) -> Result<Span> {
-    let length = timeline
-        .last()
-        .zip(timeline.first())
-        .map_or(Span::ZERO, |(last, first)| last.since(first));
-    let slot = length
-        .as_nanos()
-        .checked_div(timeline.len().saturating_sub(1))
-        .unwrap_or(0);
-    Span::from_nanos(length.as_nanos() + slot)
+pub(super) fn loop_period(name: &str, timeline: &Timeline) -> Result<Span> {
+    let (first, last) = timeline.first().zip(timeline.last()).unwrap_or_default();
+    let length = last.since(first).as_nanos();
+    let slot = length.checked_div(timeline.len().saturating_sub(1));
+    Span::from_nanos(length + slot.unwrap_or(0))
         .filter(|period| !period.is_zero())
         .ok_or_else(|| {
             data(format!(
@@ -359,21 +279,16 @@ pub(in crate::experiment) fn loop_period(name: &str, timeline: &Timeline) -> Res
 
 /// Data LLDUs a second: from the head (rate and scheme), else from the first 10 000 rows.
 fn lldu_rate(head: &Metadata, timeline: &Timeline) -> (Option<f64>, &'static str) {
-    if let (Some(rate), Some(lldu)) = (head.rate(), head.lldu_bytes()) {
-        let slots = to_f64(rate.0) / (8.0 * to_f64(lldu.0));
-        match head.get("scheme").map(str::parse::<SchemeSpec>) {
-            None => return (Some(slots), "metadata"),
-            Some(Ok(scheme)) => {
-                let share = f64::from(scheme.data_units()) / f64::from(scheme.units());
-                return (
-                    Some(slots * share),
-                    "metadata, share of data units in the scheme included",
-                );
-            }
-            Some(Err(_)) => {}
-        }
+    let slots = |(rate, lldu): (BitRate, Bytes)| to_f64(rate.0) / (8.0 * to_f64(lldu.0));
+    let slots = head.rate().zip(head.lldu_bytes()).map(slots);
+    match (slots, head.get("scheme").map(str::parse::<SchemeSpec>)) {
+        (Some(slots), None) => (Some(slots), "metadata"),
+        (Some(slots), Some(Ok(scheme))) => (
+            Some(slots * (f64::from(scheme.data_units()) / f64::from(scheme.units()))),
+            "metadata, share of data units in the scheme included",
+        ),
+        _ => (timeline.rate(), "first 10 000 rows"),
     }
-    (timeline.rate(), "first 10 000 rows")
 }
 
 /// One slot, by which deliveries are moved apart, and what to say of it: by the rate and the LLDU of the head, else

@@ -20,7 +20,7 @@ const LEAST_BDP: u64 = 2;
 
 impl Experiment {
     /// Packets the queue holds, its size, and the words that say why.
-    pub(super) fn queue_size(&self, link: &Link<LinkPlan>) -> Result<(u64, BufferSize, String)> {
+    pub(super) fn queue_size(&self, link: &Link) -> Result<(u64, BufferSize, String)> {
         let origin = origin(self.buffer.is_some(), "`buffer`");
         let packet = self.packet();
         match self.buffer() {
@@ -59,7 +59,8 @@ impl Experiment {
     /// The path over `link`, of `flows` flows and a buffer of `buffer` packets; and words about it.
     pub(super) fn way(
         &self,
-        link: &Link<LinkPlan>,
+        link: &Link,
+        plan: &LinkPlan,
         flows: usize,
         buffer: u64,
     ) -> Result<(Path, Vec<String>)> {
@@ -81,7 +82,7 @@ impl Experiment {
             };
             return Ok((path, notes));
         }
-        refuse_lossy(link)?;
+        refuse_lossy(plan)?;
         let window = self.split_window();
         if window == SplitWindow::Share && buffer < flows {
             return refused(
@@ -105,8 +106,23 @@ impl Experiment {
                 "less than {FEWEST_FOR_FAST_RETRANSMIT} places for each of the {flows} flows: where one loses a packet at the proxy only a timeout helps it (papers/004 eq 58)"
             ));
         }
-        let (feedback_delay, words) = release_delay(link);
-        notes.extend(words);
+        let mut feedback_delay = Span::ZERO;
+        if let LinkPlan::Timeline(_) = plan {
+            // How much later than its delivery a timeline's feedback acknowledges a packet.
+            let known = link.head.number("feedback_delay_ns");
+            feedback_delay = known.and_then(Span::from_nanos).unwrap_or(Span::ZERO);
+            notes.push(format!(
+                "the proxy keeps a packet until RTT / 2 + {feedback_delay} ({}) after its delivery",
+                match known {
+                    Some(_) => "metadata",
+                    None => "no feedback delay in the metadata",
+                }
+            ));
+            let scheme = link.head.get("scheme").map(str::parse::<SchemeSpec>);
+            if scheme.is_some_and(|scheme| scheme.is_ok_and(|scheme| scheme.in_order())) {
+                notes.push("the timeline holds deliveries in order, not arrivals: the proxy keeps a packet that waits for an earlier one".to_owned());
+            }
+        }
         let path = Path {
             terrestrial_rtt,
             split: Some(window),
@@ -116,31 +132,8 @@ impl Experiment {
     }
 }
 
-/// How much later than its delivery a timeline's feedback acknowledges a packet, and what is to be said of that.
-fn release_delay(link: &Link<LinkPlan>) -> (Span, Vec<String>) {
-    let mut notes = Vec::new();
-    if !matches!(link.plan, LinkPlan::Timeline(_)) {
-        return (Span::ZERO, notes);
-    }
-    let known = link.head.number("feedback_delay_ns");
-    let delay = known.and_then(Span::from_nanos).unwrap_or(Span::ZERO);
-    notes.push(format!(
-        "the proxy keeps a packet until RTT / 2 + {delay} ({}) after its delivery",
-        if known.is_some() {
-            "metadata"
-        } else {
-            "no feedback delay in the metadata"
-        }
-    ));
-    let scheme = link.head.get("scheme").map(str::parse::<SchemeSpec>);
-    if scheme.is_some_and(|scheme| scheme.is_ok_and(|scheme| scheme.in_order())) {
-        notes.push("the timeline holds deliveries in order, not arrivals: the proxy keeps a packet that waits for an earlier one".to_owned());
-    }
-    (delay, notes)
-}
-
 /// A link that may lose a packet for good: no sender repeats what the proxy has acknowledged.
-fn refuse_lossy(link: &Link<LinkPlan>) -> Result<()> {
+fn refuse_lossy(link: &LinkPlan) -> Result<()> {
     let refuse = |key, found: String| {
         refused(
             key,
@@ -149,7 +142,7 @@ fn refuse_lossy(link: &Link<LinkPlan>) -> Result<()> {
             ),
         )
     };
-    match &link.plan {
+    match link {
         LinkPlan::Synthetic {
             loss: Some(loss), ..
         } => refuse("loss", format!("`loss` {loss}")),

@@ -2,13 +2,13 @@
 
 use std::sync::Arc;
 
-use tmt_core::types::Bytes;
+use tmt_core::types::{Bytes, Time};
 
 use super::link::{keep_known, loop_period};
 use crate::experiment::error::{Result, data};
 use crate::experiment::parameters::Experiment;
 use crate::experiment::plan::ReturnPlan;
-use crate::experiment::storage::{Loaded, Storage, Wanted};
+use crate::experiment::storage::Storage;
 use crate::link::return_link::ReturnTrace;
 use crate::simulation::ACK;
 
@@ -17,22 +17,15 @@ impl Experiment {
     pub(super) fn return_link(
         &self,
         storage: &impl Storage,
+        end_of_run: Time,
         notes: &mut Vec<String>,
     ) -> Result<Option<ReturnPlan>> {
         let Some(file) = &self.return_trace else {
             return Ok(None);
         };
-        let Loaded {
-            name,
-            mut timeline,
-            head,
-            end,
-            cut,
-        } = storage.read(Wanted {
-            path: Some(&file.0),
-            ..self.wanted(true)
-        })?;
-        notes.extend(cut);
+        let read = self.read(storage, Some(file), true)?;
+        let (name, head, mut timeline) = (read.name, read.head, read.timeline);
+        notes.extend(read.note);
         // What the file says of its own LLDUs holds; the parameter is about the way there.
         let (lldu, origin): (Bytes, String) = match head.lldu_bytes() {
             Some(known) => (known, "metadata".to_owned()),
@@ -40,8 +33,8 @@ impl Experiment {
         };
         let payload = self.payload(lldu, &format!("{name}: "), "an acknowledgement")?;
         let lldus = ACK.0.div_ceil(payload);
-        let looped = self.looped().0;
-        if let Some(end) = end.filter(|_| looped) {
+        let looped = self.looped();
+        if let Some(end) = read.end.filter(|_| looped) {
             keep_known(&mut timeline, end.usable_until)?;
         }
         if timeline.len() < lldus {
@@ -50,16 +43,18 @@ impl Experiment {
                 timeline.len()
             )));
         }
-        let period = if looped {
-            Some(loop_period(&name, &timeline)?)
-        } else {
-            None
-        };
+        let period = looped.then(|| loop_period(&name, &timeline)).transpose()?;
         notes.push(format!(
             "return path on a trace of {} LLDUs of {lldu} ({origin}), header {}: {lldus} to an acknowledgement of {ACK}",
             timeline.len(),
             self.lldu_header()
         ));
+        if let Some(last) = timeline
+            .last()
+            .filter(|last| period.is_none() && *last < end_of_run)
+        {
+            notes.push(format!("the return trace ends at {last}, before the run: acknowledgements sent later never come (`loop` repeats it)"));
+        }
         Ok(Some(ReturnPlan {
             trace: ReturnTrace {
                 timeline: Arc::new(timeline),

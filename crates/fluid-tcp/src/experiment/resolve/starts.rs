@@ -5,7 +5,7 @@ use tmt_core::types::Span;
 use super::link::Link;
 use crate::experiment::error::{Result, data, refused};
 use crate::experiment::parameters::Experiment;
-use crate::experiment::plan::{FlowPlan, LinkPlan};
+use crate::experiment::plan::FlowPlan;
 
 impl Experiment {
     /// The starts of all runs from the trace's first row on, in their order, and what to say of them; none without
@@ -15,7 +15,7 @@ impl Experiment {
     /// may start anywhere, and is cut short there. A repeated trace has its starts within its first round.
     pub(super) fn starts(
         &self,
-        link: &Link<LinkPlan>,
+        link: &Link,
         period: Option<Span>,
         flows: &[FlowPlan],
     ) -> Result<Option<(Vec<Span>, String)>> {

@@ -36,7 +36,7 @@ pub enum Taken {
 }
 
 /// Makes an empty queue with the values of its entry's parameters.
-pub type Make = fn(&Values<'_>) -> Box<dyn Queue>;
+pub type Make = fn(&Values) -> Box<dyn Queue>;
 
 /// A queue as it is registered: its name, parameters and what makes it.
 pub type Entry = named::Entry<Make>;

@@ -8,12 +8,12 @@
 //! Deviations: b is at least n/1000, since more blocks cost time and tell nothing more; and the interval is widened by
 //! t(k − 1)/z · √(k/(k − 1)) for its k = n/b blocks, so that it is Student's where values are independent and few.
 
-use statrs::distribution::{ContinuousCDF as _, Normal, StudentsT};
+use statrs::distribution::{ContinuousCDF as _, Normal};
 use tmt_core::math::num::{cbrt, log10, whole};
 use tmt_core::math::rng::{Stream, Uniform};
 use tmt_core::types::to_f64;
 
-use super::Estimate;
+use super::{Estimate, students};
 
 /// Means drawn anew.
 const RESAMPLES: usize = 1_000;
@@ -68,13 +68,11 @@ impl Series {
             return None;
         }
         let departures: Vec<f64> = values.iter().map(|value| value - mean).collect();
-        let same = values
-            .windows(2)
-            .all(|pair| pair[0].total_cmp(&pair[1]).is_eq());
+        let mut pairs = values.windows(2);
+        let same = pairs.all(|pair| pair[0].total_cmp(&pair[1]).is_eq());
         let block = if same { n } else { block_length(&departures) };
         let mut sums = Vec::new();
         if !same {
-            sums.reserve(n + block + 1);
             let mut sum = 0.0;
             sums.push(sum);
             for departure in departures.iter().chain(&departures[..block]) {
@@ -120,7 +118,7 @@ impl Series {
         ) {
             (Some(low), Some(high)) => {
                 let blocks = n / block;
-                let t = quantile_of_student(blocks - 1.0);
+                let t = students(blocks - 1.0);
                 let z = Normal::standard().inverse_cdf(0.975);
                 Some((high - low) / 2.0 * t / z * (blocks / (blocks - 1.0)).sqrt())
             }
@@ -134,10 +132,6 @@ impl Series {
             block: Some(self.block),
         }
     }
-}
-
-fn quantile_of_student(freedom: f64) -> f64 {
-    StudentsT::new(0.0, 1.0, freedom).map_or(f64::NAN, |t| t.inverse_cdf(0.975))
 }
 
 /// Values of a block, from 1 to a third of all.
@@ -166,11 +160,7 @@ fn block_length(departures: &[f64]) -> usize {
     for (lag, value) in covariance.iter().enumerate().take(window + 1).skip(1) {
         let lag = to_f64(lag as u64);
         let share = lag / to_f64(window as u64);
-        let weight = if share <= 0.5 {
-            1.0
-        } else {
-            2.0 * (1.0 - share)
-        };
+        let weight = (2.0 * (1.0 - share)).min(1.0);
         // Both signs of the lag.
         slope += 2.0 * weight * lag * value;
         spectrum += 2.0 * weight * value;

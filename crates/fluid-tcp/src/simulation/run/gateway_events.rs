@@ -2,14 +2,13 @@
 
 use tmt_core::types::{Span, Time};
 
-use super::{Event, Run};
+use super::{Event, Run, sooner};
 use crate::endpoint::receiver::Ack;
 use crate::link::PacketCopy;
-use crate::link::gateway::{Fate, Gateway, Queued};
-use crate::simulation::Path;
+use crate::link::gateway::{Fate, Gateway, Queued, Served};
 use crate::simulation::delay::DelayParts;
 use crate::simulation::probe::{Probe, Refused};
-use crate::simulation::proxy::{Proxy, Verdict};
+use crate::simulation::proxy::Proxy;
 use crate::simulation::tally::Count;
 
 impl<G: Gateway, P: Probe> Run<'_, G, P> {
@@ -30,26 +29,16 @@ impl<G: Gateway, P: Probe> Run<'_, G, P> {
         let Some(proxy) = &mut self.proxy else {
             return true;
         };
-        let verdict = proxy.on_packet(now, copy.flow, copy.packet.into());
-        let (refused, ack) = match verdict {
-            Verdict::Taken(ack) => (None, ack),
-            Verdict::Duplicate(ack) => (Some(Refused::Duplicate), ack),
-            Verdict::Refused(ack) => (Some(Refused::Full), ack),
-        };
+        let (refused, ack) = proxy.on_packet(now, copy.flow, copy.packet.into());
         if let Some(why) = refused {
-            self.refuse(now, copy, why);
+            self.connections[copy.flow].tally.count(match why {
+                Refused::Full => Count::Dropped,
+                Refused::Duplicate => Count::Spurious,
+            });
+            self.probe.on_refused(now, copy, why);
         }
         self.answer(now, copy.flow, ack);
         refused.is_none()
-    }
-
-    /// The gateway does not take a packet in.
-    fn refuse(&mut self, now: Time, copy: PacketCopy, why: Refused) {
-        self.connections[copy.flow].tally.count(match why {
-            Refused::Full => Count::Dropped,
-            Refused::Duplicate => Count::Spurious,
-        });
-        self.probe.on_refused(now, copy, why);
     }
 
     /// The proxy acknowledges to a sender.
@@ -95,14 +84,10 @@ impl<G: Gateway, P: Probe> Run<'_, G, P> {
 
     /// Propagation between a sender and who answers it, there and back.
     pub(super) fn round_trip(&self) -> Span {
-        let Path {
-            terrestrial_rtt,
-            split,
-            ..
-        } = self.setup.path;
-        match split {
-            None => terrestrial_rtt.saturating_add(self.setup.rtt),
-            Some(_) => terrestrial_rtt,
+        let terrestrial = self.setup.path.terrestrial_rtt;
+        match self.setup.path.split {
+            None => terrestrial.saturating_add(self.setup.rtt),
+            Some(_) => terrestrial,
         }
     }
 
@@ -129,25 +114,17 @@ impl<G: Gateway, P: Probe> Run<'_, G, P> {
             }
             self.settle(fate);
         }
-        if let Some(due) = self.gateway.due()
-            && self.gateway_event.is_none_or(|event| event > due)
-        {
-            self.gateway_event = Some(due);
-            self.schedule(Some(due), Event::Gateway);
-        }
+        let due = sooner(&mut self.gateway_event, self.gateway.due());
+        self.schedule(due, Event::Gateway);
     }
 
     /// Takes what became of a packet at the queue.
     fn settle(&mut self, fate: Fate) {
         match fate {
-            Fate::Dropped(packet) => self.connections[packet.copy.flow]
-                .tally
-                .count(Count::Dropped),
+            Fate::Dropped(packet) => self.count(packet.copy, Count::Dropped),
             Fate::Served(packet, service, marked) => {
                 if marked {
-                    self.connections[packet.copy.flow]
-                        .tally
-                        .count(Count::Marked);
+                    self.count(packet.copy, Count::Marked);
                 }
                 if self.proxy.is_some()
                     && !self.gateway.tells_whole()
@@ -177,18 +154,29 @@ impl<G: Gateway, P: Probe> Run<'_, G, P> {
             self.probe.on_slot(&used);
         }
         while let Some(served) = self.gateway.leave(now) {
-            self.served += 1;
-            let tally = &mut self.connections[served.packet.copy.flow].tally;
-            tally.on_service(served.service.start.since(served.packet.enqueued));
-            let lost = served.service.arrival.is_none();
-            if lost {
-                tally.count(Count::Lost);
-            }
-            if self.probe.watches() {
-                self.probe.on_service(served.packet.copy, &served.service);
-                let left = served.left.unwrap_or(served.service.end);
-                self.probe.on_departure(left, served.packet.copy, lost);
+            let left = served.left.unwrap_or(served.service.end);
+            self.on_served(&served, Some(left), served.service.arrival.is_none());
+        }
+    }
+
+    /// The link has begun to serve a packet, which has `left` since or is still there.
+    pub(super) fn on_served(&mut self, served: &Served, left: Option<Time>, lost: bool) {
+        let copy = served.packet.copy;
+        self.served += 1;
+        let tally = &mut self.connections[copy.flow].tally;
+        tally.on_service(served.service.start.since(served.packet.enqueued));
+        if lost {
+            tally.count(Count::Lost);
+        }
+        if self.probe.watches() {
+            self.probe.on_service(copy, &served.service);
+            if let Some(left) = left {
+                self.probe.on_departure(left, copy, lost);
             }
         }
+    }
+
+    fn count(&mut self, copy: PacketCopy, what: Count) {
+        self.connections[copy.flow].tally.count(what);
     }
 }

@@ -13,6 +13,7 @@ use super::explain::PacketFlag;
 
 /// Flags of `tmt tcp`.
 #[derive(Debug, Clone, clap::Args)]
+#[command(next_help_heading = "Output")]
 pub(crate) struct Args {
     #[command(flatten)]
     pub(crate) given: Given,
@@ -24,70 +25,49 @@ pub(crate) struct Args {
     /// Write every value that is used to a file for --params
     ///
     /// A run of the file gives the same report. Traces are named as they were given, a pipe as `-`.
-    #[arg(
-        long,
-        value_name = "FILE",
-        help_heading = "Output",
-        hide_short_help = true
-    )]
+    #[arg(long, value_name = "FILE", hide_short_help = true)]
     pub(crate) save_params: Option<String>,
     /// Write the report here [default: stdout]
-    #[arg(short, long, value_name = "FILE", help_heading = "Output")]
+    #[arg(short, long, value_name = "FILE")]
     pub(crate) output: Option<String>,
     /// Print JSON instead of a table
-    #[arg(long, help_heading = "Output")]
+    #[arg(long)]
     pub(crate) json: bool,
     /// Write the senders' state over time
     ///
     /// cwnd, ssthresh, srtt, rto, in flight, queue and delivered, as CSV, or as what the name ends in: .csv.gz,
     /// .csv.zst, .parquet.
-    #[arg(long, value_name = "FILE", help_heading = "Output")]
+    #[arg(long, value_name = "FILE")]
     pub(crate) series: Option<String>,
     /// Shortest time between two rows of the series [default: a row an event]
     #[arg(
         long,
         value_name = "DURATION",
         requires = "series",
-        help_heading = "Output",
         hide_short_help = true
     )]
     pub(crate) series_interval: Option<Span>,
     /// Write every packet's path and delay, for `tmt audit`
     ///
     /// As CSV, or as what the name ends in.
-    #[arg(long, value_name = "FILE", help_heading = "Output")]
+    #[arg(long, value_name = "FILE")]
     pub(crate) packets: Option<String>,
     /// Write what every used slot of the coupled link carried, for `tmt audit --slots`
     ///
     /// Repeats included; as CSV, or as what the name ends in.
-    #[arg(
-        long,
-        value_name = "FILE",
-        help_heading = "Output",
-        hide_short_help = true
-    )]
+    #[arg(long, value_name = "FILE", hide_short_help = true)]
     pub(crate) slots: Option<String>,
     /// Write the packets as each end would capture them
     ///
     /// FILE-sender.pcap and FILE-receiver.pcap, each with the times at its end: nanoseconds, raw IPv4, TCP headers
     /// without the payload.
-    #[arg(long, value_name = "FILE", help_heading = "Output")]
+    #[arg(long, value_name = "FILE")]
     pub(crate) pcap: Option<String>,
     /// Write the senders' recovery metrics and losses as qlog (JSON-SEQ)
-    #[arg(
-        long,
-        value_name = "FILE",
-        help_heading = "Output",
-        hide_short_help = true
-    )]
+    #[arg(long, value_name = "FILE", hide_short_help = true)]
     pub(crate) qlog: Option<String>,
     /// Follow one packet: N of the first flow, or FLOW:N, counted from 0
-    #[arg(
-        long,
-        value_name = "PACKET",
-        help_heading = "Output",
-        hide_short_help = true
-    )]
+    #[arg(long, value_name = "PACKET", hide_short_help = true)]
     pub(crate) explain: Option<PacketFlag>,
 }
 
@@ -97,14 +77,14 @@ pub(crate) struct Given(pub(crate) Experiment);
 
 impl clap::Args for Given {
     fn augment_args(command: Command) -> Command {
-        let of = |group| {
-            PARAMETERS
-                .iter()
-                .filter(move |parameter| parameter.group == group)
-        };
         // The pages behind the flags are written for those who ask for them.
         command
-            .args(Group::ALL.into_iter().flat_map(of).map(flag))
+            .args(
+                Group::ALL
+                    .iter()
+                    .flat_map(|group| group.parameters())
+                    .map(flag),
+            )
             .defer(|command| {
                 command
                     .after_help(after_help())
@@ -161,28 +141,24 @@ fn flag(parameter: &'static Parameter) -> Arg {
         "trace" => arg.help_heading(None),
         key => arg.long(key.replace('_', "-")),
     };
-    match parameter.kind {
-        Kind::Flag => arg.action(ArgAction::SetTrue),
-        Kind::List(_) => arg
-            .action(ArgAction::Append)
-            .value_name(parameter.value_name())
-            .hide_possible_values(true)
-            .value_parser(Value(parameter)),
-        _ => arg
-            .value_name(parameter.value_name())
-            .hide_possible_values(true)
-            .value_parser(Value(parameter)),
-    }
+    let action = match parameter.kind {
+        Kind::Flag => return arg.action(ArgAction::SetTrue),
+        Kind::List(_) => ArgAction::Append,
+        _ => ArgAction::Set,
+    };
+    arg.action(action)
+        .value_name(parameter.value_name())
+        .hide_possible_values(true)
+        .value_parser(Value(parameter))
 }
 
 /// The line of help, with the default.
 fn help(parameter: &Parameter) -> String {
-    match parameter
-        .default_text()
-        .filter(|_| !matches!(parameter.kind, Kind::Flag))
-    {
-        Some(default) => format!("{} [default: {default}]", parameter.help),
-        None => parameter.help.to_owned(),
+    match parameter.default_text() {
+        Some(default) if !matches!(parameter.kind, Kind::Flag) => {
+            format!("{} [default: {default}]", parameter.help)
+        }
+        _ => parameter.help.to_owned(),
     }
 }
 
@@ -195,17 +171,10 @@ fn long_help(parameter: &Parameter) -> String {
     if let Kind::Count(least, most) = parameter.kind {
         text += &format!("; {least} to {most}");
     }
-    let names = |keys: &[&str]| {
-        keys.iter()
-            .map(|key| typed(key))
-            .collect::<Vec<_>>()
-            .join(", ")
-    };
-    if !parameter.needs.is_empty() {
-        text += &format!("; needs {}", names(parameter.needs));
-    }
-    if !parameter.excludes.is_empty() {
-        text += &format!("; not with {}", names(parameter.excludes));
+    let others = [("needs", parameter.needs), ("not with", parameter.excludes)];
+    for (words, keys) in others.iter().filter(|(_, keys)| !keys.is_empty()) {
+        let names: Vec<String> = keys.iter().map(|key| typed(key)).collect();
+        text += &format!("; {words} {}", names.join(", "));
     }
     if !parameter.detail.is_empty() {
         text += &format!("\n\n{}", parameter.detail);
@@ -264,26 +233,23 @@ fn after_long_help() -> String {
 
 /// The defaults that depend on the profile.
 fn profiles() -> String {
-    let names = Profile::VARIANTS;
+    let names = Profile::VARIANTS.iter().copied();
     let experiments: Vec<Experiment> = names
-        .iter()
+        .clone()
         .filter_map(|name| name.parse().ok())
         .map(Experiment::of_profile)
         .collect();
-    let row = |name: &str, values: &[String]| {
-        let cells: Vec<String> = values.iter().map(|value| format!("{value:>11}")).collect();
+    let row = |name: &str, values: &mut dyn Iterator<Item = String>| {
+        let cells: Vec<String> = values.map(|value| format!("{value:>11}")).collect();
         format!("  {name:<22}{}\n", cells.concat())
     };
-    let heading: Vec<String> = names.iter().map(|name| (*name).to_owned()).collect();
-    let mut table = row("", &heading);
+    let mut table = row("", &mut names.map(str::to_owned));
     for parameter in PARAMETERS
         .iter()
         .filter(|parameter| parameter.fallback == Fallback::Profile)
     {
-        let values = experiments
-            .iter()
-            .map(|experiment| parameter.text(experiment).unwrap_or_default());
-        table += &row(&typed(parameter.key), &values.collect::<Vec<_>>());
+        let texts = experiments.iter().filter_map(|e| parameter.text(e));
+        table += &row(&typed(parameter.key), &mut { texts });
     }
     table
 }

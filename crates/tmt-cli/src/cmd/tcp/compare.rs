@@ -1,7 +1,7 @@
 //! `--compare-links`: what the timeline link and the coupled link make of the same trace (tcp.md §1.1: the difference
 //! between them is a result, not noise).
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use fluid_tcp::experiment::{self, Params};
 use fluid_tcp::simulation::replications::Estimate;
@@ -10,7 +10,7 @@ use serde::Serialize;
 
 use super::args::Args;
 use super::given::{self, Source};
-use super::report::{Report, significant};
+use super::report::{Report, Results, cells, significant};
 use super::spool::Files;
 use crate::exit::Outcome;
 use crate::output::{Output, json};
@@ -44,10 +44,10 @@ struct Links<T> {
 }
 
 #[derive(Serialize)]
-struct Comparison<'a, P> {
+struct Comparison<'a> {
     tool: &'static str,
     params: Links<&'a Params>,
-    links: Links<P>,
+    links: Links<&'a Results>,
     gap: BTreeMap<&'a str, Gap>,
 }
 
@@ -58,17 +58,17 @@ pub(super) fn run(args: &Args, source: &Source) -> Outcome {
     let mut output = Output::create(args.output.as_deref())?;
     let saved = given::save(args, &plans.coupled.resolved)?;
     let Links { timeline, coupled } = reports(&plans, source)?;
-    let gap = gaps(timeline.mean(), coupled.mean());
+    let gap = gaps(&timeline.results.mean, &coupled.results.mean);
     if args.json {
         let comparison = Comparison {
             tool: TOOL,
             params: Links {
-                timeline: timeline.params(),
-                coupled: coupled.params(),
+                timeline: &plans.timeline.params,
+                coupled: &plans.coupled.params,
             },
             links: Links {
-                timeline: timeline.runs_and_mean(),
-                coupled: coupled.runs_and_mean(),
+                timeline: &timeline.results,
+                coupled: &coupled.results,
             },
             gap,
         };
@@ -84,25 +84,17 @@ pub(super) fn run(args: &Args, source: &Source) -> Outcome {
 }
 
 /// The reports of all runs over either link.
-fn reports(plans: &experiment::Comparison, source: &Source) -> Outcome<Links<Report>> {
-    let runs = plans.coupled.runs();
-    let pairs = runs
-        .par_iter()
-        .map(|run| plans.run(*run, &Files))
-        .collect::<experiment::Result<Vec<_>>>()
-        .map_err(|error| source.failure(error))?;
-    let (mut on_timeline, mut on_coupled) = (Vec::new(), Vec::new());
-    for (run, pair) in runs.into_iter().zip(pairs) {
-        let (report, link) = pair.timeline;
-        on_timeline.push((run, report, link));
-        on_coupled.push((run, pair.coupled));
-    }
-    let on_timeline = on_timeline
-        .iter()
-        .map(|(run, report, link)| (*run, report.clone(), link));
+fn reports<'a>(plans: &'a experiment::Comparison, source: &Source) -> Outcome<Links<Report<'a>>> {
+    let runs = plans.coupled.runs().into_par_iter().map(|id| {
+        let [timeline, coupled] = plans.run(id, &Files)?;
+        Ok(((id, timeline, None), (id, coupled, None)))
+    });
+    let pairs: experiment::Result<Vec<_>> = runs.collect();
+    let pairs = pairs.map_err(|error| source.failure(error))?.into_iter();
+    let (timeline, coupled) = pairs.unzip();
     Ok(Links {
-        timeline: Report::over(&plans.timeline, on_timeline),
-        coupled: Report::new(&plans.coupled, on_coupled),
+        timeline: Report::new(&plans.timeline, timeline),
+        coupled: Report::new(&plans.coupled, coupled),
     })
 }
 
@@ -111,45 +103,40 @@ fn gaps<'a>(
     timeline: &'a BTreeMap<String, Estimate>,
     coupled: &BTreeMap<String, Estimate>,
 ) -> BTreeMap<&'a str, Gap> {
-    let both = timeline
-        .iter()
-        .filter_map(|(name, estimate)| Some((name.as_str(), estimate, coupled.get(name)?)));
-    both.map(|(name, one, other)| (name, Gap::between(one, other)))
-        .collect()
+    let both = timeline.iter().filter_map(|(name, one)| {
+        let gap = Gap::between(one, coupled.get(name)?);
+        Some((name.as_str(), gap))
+    });
+    both.collect()
 }
 
 /// A row a metric, also one that only one of the links has.
-fn text(timeline: &Report, coupled: &Report, gap: &BTreeMap<&str, Gap>, seeds: u64) -> String {
+fn text(
+    timeline: &Report<'_>,
+    coupled: &Report<'_>,
+    gap: &BTreeMap<&str, Gap>,
+    seeds: u64,
+) -> String {
+    let mean = format!("mean of {seeds} runs a link");
     let mut table = table::Report::new([
-        format!("mean of {seeds} runs a link"),
-        "timeline".to_owned(),
-        "± 95 %".to_owned(),
-        "coupled".to_owned(),
-        "± 95 %".to_owned(),
-        "coupled - timeline".to_owned(),
-        "%".to_owned(),
+        &mean,
+        "timeline",
+        "± 95 %",
+        "coupled",
+        "± 95 %",
+        "coupled - timeline",
+        "%",
     ]);
-    let dash = || "-".to_owned();
-    let cells = |estimate: Option<&Estimate>| {
-        let mean = estimate.map_or_else(dash, |estimate| significant(estimate.mean));
-        let ci95 = estimate.and_then(|estimate| estimate.ci95);
-        [mean, ci95.map_or_else(dash, significant)]
-    };
-    let mut names: Vec<&String> = timeline
-        .mean()
-        .keys()
-        .chain(coupled.mean().keys())
-        .collect();
-    names.sort_unstable();
-    names.dedup();
+    let [timeline, coupled] = [timeline, coupled].map(|report| &report.results.mean);
+    let names: BTreeSet<&String> = timeline.keys().chain(coupled.keys()).collect();
     for name in names {
         let gap = gap.get(name.as_str());
         let percent = gap.and_then(|gap| gap.gap_percent);
         let difference = [
-            gap.map_or_else(dash, |gap| significant(gap.gap)),
-            percent.map_or_else(dash, |percent| format!("{percent:.2}")),
+            gap.map_or("-".to_owned(), |gap| significant(gap.gap)),
+            table::number(percent, 2),
         ];
-        let links = [timeline, coupled].map(|report| cells(report.mean().get(name)));
+        let links = [timeline, coupled].map(|means| cells(means.get(name)));
         table.row(name, links.into_iter().flatten().chain(difference));
     }
     table.to_string()

@@ -16,81 +16,53 @@ pub(super) struct Source {
     pub(super) experiment: Experiment,
     /// Name and content of the parameter file.
     file: Option<(String, ParameterFile)>,
-    /// Keys that flags give.
-    typed: Vec<&'static str>,
+    /// What flags give.
+    flags: Experiment,
 }
 
 impl Source {
     /// What the flags give, over what the parameter file gives.
     pub(super) fn of(args: &Args) -> Outcome<Self> {
         let flags = args.given.0.clone();
-        let given = PARAMETERS
-            .iter()
-            .filter(|parameter| parameter.is_given(&flags));
         let mut source = Self {
-            typed: given.map(|parameter| parameter.key).collect(),
-            experiment: Experiment::default(),
+            experiment: flags.clone(),
+            flags,
             file: None,
         };
         if let Some(path) = &args.params {
             let file = read(path)?;
             source.experiment = file.experiment.clone();
-            source.file = Some((path.clone(), file));
+            source.file = Some((path.clone(), file.clone()));
+            let replaced = source.experiment.override_with(source.flags.clone());
+            remark_on_file(path, &file, &replaced);
+            source.give_way(path, &file, &replaced);
         }
-        let replaced = source.experiment.override_with(flags);
-        source.remark_on_file(&replaced);
-        source.give_way(&replaced);
         Ok(source)
-    }
-
-    /// Says what a file's values are worth beside flags and this version.
-    fn remark_on_file(&self, replaced: &[&str]) {
-        let Some((path, file)) = &self.file else {
-            return;
-        };
-        let this = env!("CARGO_PKG_VERSION");
-        if let Some(version) = file.version.as_deref().filter(|version| *version != this) {
-            note!(
-                "tcp",
-                "{path} was saved by version {version}, this is {this}; all of its keys are known"
-            );
-        }
-        for key in replaced {
-            let line = file.line(key).unwrap_or(0);
-            note!("tcp", "{} wins over {path}:{line}", typed(key));
-        }
     }
 
     /// Drops what the file gives as defaults where flags leave no meaning to them: a saved file holds every value, and a
     /// flag must win over those that nobody chose. What is not a default stays.
-    fn give_way(&mut self, replaced: &[&str]) {
-        let Some((path, file)) = self.file.clone() else {
-            return;
-        };
+    fn give_way(&mut self, path: &str, file: &ParameterFile, replaced: &[&str]) {
         if replaced.contains(&"profile") {
-            let of_file = |parameter: &&&Parameter| {
+            let (of, to) = (file.experiment.profile(), self.experiment.profile());
+            let of_file = |parameter: &&Parameter| {
                 parameter.fallback == Fallback::Profile && self.is_of_file(parameter.key)
             };
             let (defaults, chosen): (Vec<_>, Vec<_>) = PARAMETERS
                 .iter()
-                .filter(|parameter| of_file(&parameter))
+                .filter(of_file)
                 .partition(|parameter| parameter.is_default(&file.experiment));
-            for parameter in &defaults {
-                self.experiment.unset(parameter);
-            }
             if !defaults.is_empty() {
-                let (of, to) = (file.experiment.profile(), self.experiment.profile());
                 note!(
                     "tcp",
                     "what {path} has of profile {of} gives way to profile {to}"
                 );
             }
-            for parameter in chosen {
-                note!(
-                    "tcp",
-                    "{} of {path} stays, whatever the profile",
-                    parameter.key
-                );
+            for parameter in defaults {
+                self.experiment.unset(parameter);
+            }
+            for Parameter { key, .. } in chosen {
+                note!("tcp", "{key} of {path} stays, whatever the profile");
             }
         }
         // A file that contradicts itself is refused.
@@ -100,20 +72,15 @@ impl Source {
             if own.as_ref() == Some(&message) {
                 return;
             }
-            let keys = std::iter::once(key).chain(message.split('`').skip(1).step_by(2));
-            let default = keys.filter_map(Parameter::of).find(|parameter| {
+            let default = named_in(key, &message).find(|parameter| {
                 self.is_of_file(parameter.key) && parameter.is_default(&self.experiment)
             });
             let Some(parameter) = default else {
                 return;
             };
             self.experiment.unset(parameter);
-            let line = file.line(parameter.key).unwrap_or(0);
-            note!(
-                "tcp",
-                "{} of {path}:{line} is a default and gives way",
-                parameter.key
-            );
+            let (key, line) = (parameter.key, file.line(parameter.key).unwrap_or(0));
+            note!("tcp", "{key} of {path}:{line} is a default and gives way");
         }
     }
 
@@ -121,7 +88,7 @@ impl Source {
     fn is_of_file(&self, key: &str) -> bool {
         let file = self.file.as_ref();
         file.is_some_and(|(_, file)| file.line(key).is_some())
-            && !self.typed.contains(&key)
+            && !self.flags.gives(key)
             && self.experiment.gives(key)
     }
 
@@ -152,7 +119,7 @@ impl Source {
         match error {
             Error::Refused { key, message } => {
                 // The file may hold the other side of a contradiction.
-                let mut keys = std::iter::once(key).chain(message.split('`').skip(1).step_by(2));
+                let mut keys = named_in(key, &message).map(|parameter| parameter.key);
                 let place = self.file.as_ref().and_then(|(path, file)| {
                     let key = keys.find(|key| self.is_of_file(key))?;
                     Some(format!("{path}:{}: ", file.line(key)?))
@@ -169,6 +136,27 @@ impl Source {
     }
 }
 
+/// Says what a file's values are worth beside flags and this version.
+fn remark_on_file(path: &str, file: &ParameterFile, replaced: &[&str]) {
+    let this = env!("CARGO_PKG_VERSION");
+    if let Some(version) = file.version.as_deref().filter(|version| *version != this) {
+        note!(
+            "tcp",
+            "{path} was saved by version {version}, this is {this}; all of its keys are known"
+        );
+    }
+    for key in replaced {
+        let line = file.line(key).unwrap_or(0);
+        note!("tcp", "{} wins over {path}:{line}", typed(key));
+    }
+}
+
+/// The parameter `key`, and those that `message` names.
+fn named_in<'a>(key: &'a str, message: &'a str) -> impl Iterator<Item = &'static Parameter> + 'a {
+    let keys = std::iter::once(key).chain(message.split('`').skip(1).step_by(2));
+    keys.filter_map(Parameter::of)
+}
+
 /// Reads a parameter file.
 fn read(path: &str) -> Outcome<ParameterFile> {
     if is_stdout(path) {
@@ -181,9 +169,8 @@ fn read(path: &str) -> Outcome<ParameterFile> {
     let read = input.reader.read_to_end(&mut bytes);
     read.map_err(|error| Failure::io(&input.name, &error))?;
     let text = String::from_utf8(bytes).map_err(|_| {
-        Failure::usage(format!(
-            "{path}: found bytes that are not UTF-8, expected TOML"
-        ))
+        let message = format!("{path}: found bytes that are not UTF-8, expected TOML");
+        Failure::usage(message)
     })?;
     ParameterFile::parse(&text)
         .map_err(|error| Failure::usage(format!("{path}:{}:{}: {error}", error.line, error.column)))

@@ -114,8 +114,8 @@ pub(super) fn check(args: &Args, experiment: &Experiment) -> Outcome {
         refuse(args.output.as_deref().is_none_or(is_stdout), why)?;
     }
     // One file may be both ways of the link.
-    let trace = experiment.trace.as_ref().map(|file| &file.0);
-    let return_trace = experiment.return_trace.as_ref().map(|file| &file.0);
+    let trace = experiment.trace.as_ref();
+    let return_trace = experiment.return_trace.as_ref();
     let traces = [trace, return_trace.filter(|path| trace != Some(path))];
     let others = [&args.output, &args.params, &args.save_params];
     let others = others.into_iter().map(Option::as_ref);

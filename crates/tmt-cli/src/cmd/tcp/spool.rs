@@ -6,9 +6,9 @@
 
 use std::fs::File;
 use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
-use fluid_tcp::experiment::{Collect, Error, Loaded, Result, Storage, Wanted};
+use fluid_tcp::experiment::{Collect, Error, Loaded, Result, Storage};
 use fluid_tcp::link::timeline::{Block, Builder, Store, Timeline};
 use tmt_core::format::{Options, TraceReader};
 use tmt_core::pipeline::collect;
@@ -30,7 +30,7 @@ struct Spool {
     /// Where each block ends.
     ends: Vec<u64>,
     /// Why a block could not be read.
-    failure: Mutex<Option<io::Error>>,
+    failure: OnceLock<io::Error>,
 }
 
 impl Spool {
@@ -38,7 +38,7 @@ impl Spool {
         Ok(Self {
             file: Mutex::new(tempfile::tempfile()?),
             ends: Vec::new(),
-            failure: Mutex::new(None),
+            failure: OnceLock::new(),
         })
     }
 
@@ -59,35 +59,25 @@ impl Spool {
     fn read(&self, number: usize) -> io::Result<Block> {
         let cut = || io::Error::from(io::ErrorKind::UnexpectedEof);
         let end = *self.ends.get(number).ok_or_else(cut)?;
-        let start = number
-            .checked_sub(1)
-            .map_or(Some(0), |before| self.ends.get(before).copied())
-            .ok_or_else(cut)?;
+        let start = number.checked_sub(1).map_or(0, |before| self.ends[before]);
         let mut bytes = vec![0; usize::try_from(end - start).map_err(|_| cut())?];
-        {
-            let mut file = self.file.lock().unwrap_or_else(PoisonError::into_inner);
-            file.seek(SeekFrom::Start(start))?;
-            file.read_exact(&mut bytes)?;
-        }
+        let mut file = self.file.lock().unwrap_or_else(PoisonError::into_inner);
+        file.seek(SeekFrom::Start(start))?;
+        file.read_exact(&mut bytes)?;
+        drop(file);
         Block::decode(&bytes).ok_or_else(cut)
     }
 }
 
 impl Store for Spool {
     fn block(&self, number: usize) -> Option<Arc<Block>> {
-        match self.read(number) {
-            Ok(block) => Some(Arc::new(block)),
-            Err(error) => {
-                let mut failure = self.failure.lock().unwrap_or_else(PoisonError::into_inner);
-                failure.get_or_insert(error);
-                None
-            }
-        }
+        let block = self.read(number).map(Arc::new);
+        block.map_err(|error| self.failure.set(error)).ok()
     }
 
     fn failure(&self) -> Option<String> {
-        let failure = self.failure.lock().unwrap_or_else(PoisonError::into_inner);
-        failure.as_ref().map(|error| format!("{FILE}: {error}"))
+        let failure = self.failure.get();
+        failure.map(|error| format!("{FILE}: {error}"))
     }
 }
 
@@ -98,21 +88,14 @@ const FILE: &str = "temporary file of a timeline that is too long for memory (TM
 pub(super) struct Files;
 
 impl Storage for Files {
-    fn read(&self, wanted: Wanted<'_>) -> Result<Loaded> {
-        let options = Options {
-            unit: wanted.unit,
-            allow_cut: wanted.allow_cut,
-            attempts: wanted.attempts,
-            ..Options::default()
-        };
-        let (name, mut reader) = open_trace("tcp", wanted.path, options).map_err(storage)?;
+    fn read(&self, path: Option<&str>, options: Options) -> Result<Loaded> {
+        let (name, mut reader) = open_trace("tcp", path, options).map_err(storage)?;
         let timeline = read_held(&name, &mut reader, HELD)?;
-        let cut = cut_note(&name, &reader).map(|note| hidden(&note));
         Ok(Loaded {
             timeline,
             head: reader.metadata().clone(),
             end: reader.tail().and_then(|tail| tail.end),
-            cut,
+            note: cut_note(&name, &reader).map(|note| hidden(&note)),
             name: hidden(&name),
         })
     }
@@ -139,17 +122,13 @@ fn storage(failure: Failure) -> Error {
     Error::Storage(Box::new(failure))
 }
 
-fn failed(error: &io::Error) -> Error {
-    storage(Failure::io(FILE, error))
-}
-
 /// What becomes of the blocks while a timeline is read.
 struct Collector {
     builder: Builder,
     /// Memory of blocks that are held.
     held: usize,
-    spool: Option<Spool>,
-    failure: Option<io::Error>,
+    /// What is not held, or why it cannot be kept.
+    spool: io::Result<Option<Spool>>,
 }
 
 impl Collector {
@@ -158,67 +137,52 @@ impl Collector {
         Self {
             builder: Builder::default(),
             held,
-            spool: None,
-            failure: None,
+            spool: Ok(None),
         }
     }
 
-    /// Writes the blocks that are full where they are too many to be held.
-    fn settle(&mut self) -> io::Result<()> {
-        let most = if self.spool.is_some() {
-            WRITTEN.min(self.held)
-        } else {
-            self.held
+    /// Takes rows in, and writes the blocks that are full where they are too many to be held.
+    fn take(&mut self, rows: impl FnOnce(&mut Builder)) {
+        let Ok(spool) = &mut self.spool else {
+            return;
         };
-        if self.builder.bytes() <= most {
-            return Ok(());
-        }
-        let blocks = self.builder.take_full();
-        match &mut self.spool {
-            Some(spool) => spool.append(&blocks),
-            empty => empty.insert(Spool::new()?).append(&blocks),
+        rows(&mut self.builder);
+        let written = spool.as_ref().map_or(usize::MAX, |_| WRITTEN);
+        if self.builder.bytes() > self.held.min(written) {
+            let spool = spool.take().map_or_else(Spool::new, Ok);
+            self.spool = spool.and_then(|mut spool| {
+                spool.append(&self.builder.take_full())?;
+                Ok(Some(spool))
+            });
         }
     }
 }
 
 impl Collect for Collector {
     fn lldus(&mut self, lldus: &[Lldu]) {
-        if self.failure.is_none() {
-            self.builder.lldus(lldus);
-            self.failure = self.settle().err();
-        }
+        self.take(|builder| builder.lldus(lldus));
     }
 
     fn finish(self: Box<Self>) -> Result<Timeline> {
         let Self {
-            mut builder,
-            spool,
-            failure,
-            ..
+            mut builder, spool, ..
         } = *self;
-        if let Some(error) = failure {
-            return Err(failed(&error));
-        }
-        let Some(mut spool) = spool else {
-            return Ok(builder.finish());
-        };
-        spool
-            .append(&builder.seal())
-            .map_err(|error| failed(&error))?;
-        Ok(builder.finish_in(Arc::new(spool)))
+        let timeline = spool.and_then(|spool| {
+            let Some(mut spool) = spool else {
+                return Ok(builder.finish());
+            };
+            spool.append(&builder.seal())?;
+            Ok(builder.finish_in(Arc::new(spool)))
+        });
+        timeline.map_err(|error| storage(Failure::io(FILE, &error)))
     }
 }
 
 /// Reads all of a timeline, of which up to `held` bytes are held in memory.
 fn read_held(name: &str, reader: &mut TraceReader<'_>, held: usize) -> Result<Timeline> {
     let mut collector = Collector::holding(held);
-    collect(reader, |rows| {
-        if collector.failure.is_none() {
-            collector.builder.rows(rows);
-            collector.failure = collector.settle().err();
-        }
-    })
-    .map_err(|error| storage(Failure::input(name, &error)))?;
+    collect(reader, |rows| collector.take(|builder| builder.rows(rows)))
+        .map_err(|error| storage(Failure::input(name, &error)))?;
     Box::new(collector).finish()
 }
 
