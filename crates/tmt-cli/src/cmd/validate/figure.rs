@@ -314,7 +314,9 @@ mod tests {
                 }
                 for row in &family.rows {
                     let row = point.with(row);
-                    for key in ["at", "subject", "quantity", "by", "result", "measured", "rule"] {
+                    for key in [
+                        "at", "subject", "quantity", "by", "result", "measured", "rule",
+                    ] {
                         row.text(key).unwrap();
                     }
                     let model = row.text("model").unwrap();
