@@ -1,4 +1,4 @@
-//! The commands. A new one is one file and one line in each of the three lists below.
+//! The commands. A new one is one file and one line in each of the two lists below.
 
 mod apply;
 mod audit;
@@ -13,11 +13,13 @@ pub(crate) mod tcp;
 mod validate;
 
 use clap::Subcommand;
+use strum::IntoStaticStr;
 
 use crate::exit::Outcome;
 
-/// What `tmt` can do.
-#[derive(Debug, Subcommand)]
+/// What `tmt` can do; as a text the name as it was typed.
+#[derive(Debug, Subcommand, IntoStaticStr)]
+#[strum(serialize_all = "lowercase")]
 pub(crate) enum Command {
     /// Show the whole chain on an embedded example, beside a published table
     Demo(demo::Args),
@@ -46,24 +48,6 @@ pub(crate) enum Command {
 }
 
 impl Command {
-    /// The command's name, as it was typed.
-    pub(crate) fn name(&self) -> &'static str {
-        match self {
-            Self::Demo(_) => "demo",
-            Self::Convert(_) => "convert",
-            Self::Synth(_) => "synth",
-            Self::Inject(_) => "inject",
-            Self::Stats(_) => "stats",
-            Self::Apply(_) => "apply",
-            Self::Tcp(_) => "tcp",
-            Self::Audit(_) => "audit",
-            Self::Model(_) => "model",
-            Self::Validate(_) => "validate",
-            Self::Completions(_) => "completions",
-            Self::Man(_) => "man",
-        }
-    }
-
     /// Does it.
     pub(crate) fn run(self) -> Outcome {
         match self {

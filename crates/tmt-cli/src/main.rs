@@ -66,7 +66,7 @@ fn main() -> ExitCode {
     }
     output::clean_up_on_signals();
     exit::leave_out_contained_panics();
-    let name = cli.command.name();
+    let name: &str = (&cli.command).into();
     // Everything runs on the pool's threads, so that no round of a pipeline has to wake one up first.
     let cores = std::thread::available_parallelism().map_or(1, NonZero::get);
     let threads = cli

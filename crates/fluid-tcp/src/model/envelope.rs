@@ -65,14 +65,6 @@ impl Goodput {
     }
 }
 
-/// A candidate under a modulation, before its goodput is known.
-struct Entry {
-    place: usize,
-    mu: f64,
-    /// No goodput is above this.
-    bound: Goodput,
-}
-
 impl Path {
     fn link(&self, mu: f64) -> Bottleneck {
         Bottleneck {
@@ -153,7 +145,7 @@ pub fn best(
             symbols,
             part,
         };
-        for (place, candidate) in candidates.iter().enumerate() {
+        for candidate in candidates {
             let rate = carrier.information_rate(candidate.code.rate());
             let mu = rate / candidate.bits;
             let segment = candidate.code.errors_at(carrier.ecn0_db()).segment;
@@ -163,22 +155,17 @@ pub fn best(
                 segment,
                 norm: path.bound(mu, segment),
             };
-            entries.push(Entry { place, mu, bound });
+            entries.push((entries.len(), mu, bound));
         }
     }
-    let bits = |index: &usize| entries[*index].bound.bits();
-    let mut order: Vec<usize> = (0..entries.len()).collect();
-    order.sort_by(|a, b| bits(b).total_cmp(&bits(a)));
+    entries.sort_by(|(.., a), (.., b)| b.bits().total_cmp(&a.bits()));
     let mut winner: Option<(usize, Goodput)> = None;
-    for index in order {
-        let entry = &entries[index];
-        if winner.is_some_and(|(_, found)| entry.bound.bits() < found.bits()) {
+    for (index, mu, bound) in entries {
+        if winner.is_some_and(|(_, found)| bound.bits() < found.bits()) {
             break;
         }
-        let found = Goodput {
-            norm: path.goodput(entry.mu, entry.bound.segment),
-            ..entry.bound
-        };
+        let norm = path.goodput(mu, bound.segment);
+        let found = Goodput { norm, ..bound };
         let better = winner.is_none_or(|(first, known)| {
             let (new, old) = (found.bits(), known.bits());
             new > old || (new >= old && index < first)
@@ -187,7 +174,7 @@ pub fn best(
             winner = Some((index, found));
         }
     }
-    winner.map(|(index, found)| (entries[index].place, found))
+    winner.map(|(index, found)| (index % candidates.len(), found))
 }
 
 keys! {

@@ -16,9 +16,9 @@ use tmt_core::types::to_f64;
 use tmt_core::{closed_form, keys};
 
 use super::congestion::{B, BETA, Bottleneck, MU, TAU, THIN};
-use interval::{Course, Sums, TESTS, Wanted};
-use law::{Cycle, Law};
-use windows::Windows;
+use interval::{Course, Sums, Wanted};
+use law::Law;
+use mix::{Control, Mix, Shorts};
 
 /// Cycles of a test before the first look at its mean: a millisecond or two for all.
 const FIRST: f64 = 2000.0;
@@ -57,16 +57,6 @@ pub struct Goodput {
     /// Cycles drawn, without the warm-up; 0 for an exact limit.
     pub cycles: f64,
 }
-
-/// One test: its windows and its part of the draws.
-#[derive(Debug, Clone)]
-struct Test {
-    law: Law,
-    windows: Windows,
-    losses: Draws,
-    victims: Draws,
-}
-
 /// Numbers of a stream, one after the other.
 #[derive(Debug, Clone)]
 struct Draws {
@@ -86,33 +76,6 @@ impl Draws {
     fn next(&mut self) -> f64 {
         self.next += 1;
         self.numbers.at(self.next - 1)
-    }
-}
-
-impl Test {
-    fn new(question: &Question, law: Law, index: u64) -> Self {
-        Self {
-            law,
-            windows: Windows::new(law.count(), law.most / 2.0),
-            losses: Draws::of_test(question.seed, Stream::FluidLoss, index),
-            victims: Draws::of_test(question.seed, Stream::FluidVictim, index),
-        }
-    }
-}
-
-impl Course for Test {
-    fn next(&mut self) -> Cycle {
-        let u = self.losses.next();
-        let victims = &mut self.victims;
-        self.law.cycle(&mut self.windows, u, || victims.next())
-    }
-
-    fn begin(&mut self) {
-        self.windows.forget();
-    }
-
-    fn sent(&mut self) -> &[f64] {
-        self.windows.sent()
     }
 }
 
@@ -136,22 +99,13 @@ fn check(question: &Question, law: &Law) -> Result<(), ModelError> {
 /// # Errors
 /// The interval would take too long, or the windows leave what numbers can tell.
 pub fn goodput(question: &Question) -> Result<Goodput, ModelError> {
-    let Question { link, loss, .. } = *question;
-    let law = Law::new(&link, loss, question.resend_round_trip);
-    check(question, &law)?;
-    let exact = if loss <= 0.0 {
-        // Congestion alone: (13), or the relation below (14).
-        Some((link.congestion_goodput(), 1.0))
-    } else if loss >= 1.0 {
-        Some((0.0, 0.0))
-    } else {
-        None
+    let mix = Mix {
+        base: *question,
+        burst: 1.0,
+        control: Control::Reno,
+        shorts: Shorts::NONE,
     };
-    if let Some((norm, congestion_fraction)) = exact {
-        return Ok(Goodput::exact(&law, norm, congestion_fraction));
-    }
-    let tests = (0..TESTS as u64).map(|index| Test::new(question, law, index));
-    measure(&mut tests.collect::<Vec<Test>>(), &law, question, FIRST)
+    Ok(mix.goodput()?.0)
 }
 
 impl Goodput {

@@ -8,7 +8,7 @@ mod sweep;
 use clap::{Arg, ArgMatches, FromArgMatches};
 use rayon::prelude::*;
 use serde::Serialize;
-use tmt_core::model::{Arguments, Model, ModelError, Outcome as Answer};
+use tmt_core::model::{Arguments, Model, Outcome as Answer};
 
 use self::sweep::Sweep;
 use crate::exit::{Failure, Outcome, note};
@@ -119,28 +119,20 @@ struct Point {
     /// What is to be said: an assumption that does not hold, or why there is no result.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     notes: Vec<String>,
-    #[serde(skip)]
-    refusal: Option<ModelError>,
 }
 
 impl Point {
     fn new(model: &'static Model, params: Arguments) -> Self {
-        let (result, refusal, notes) = match model.evaluate(&params) {
-            Ok(answer) => {
-                let remarks = answer.remarks().to_vec();
-                (Some(answer), None, remarks)
-            }
-            Err(error) => {
-                let note = format!("refused: {error}");
-                (None, Some(error), vec![note])
-            }
+        let answer = model.evaluate(&params);
+        let notes = match &answer {
+            Ok(answer) => answer.remarks().to_vec(),
+            Err(error) => vec![format!("refused: {error}")],
         };
         Self {
             model: model.name,
             params,
-            result,
+            result: answer.ok(),
             notes,
-            refusal,
         }
     }
 }
@@ -159,30 +151,20 @@ pub(crate) fn run(args: &Args) -> Outcome {
     if flags.list {
         return Err(Failure::usage("--list stands alone, without a model"));
     }
-    let refuse = |error: &dyn std::fmt::Display| {
+    let refuse = |error: String| {
         let name = model.name;
         Failure::usage(format!(
             "{name}: {error}; tmt model {name} --help tells more"
         ))
     };
-    let fixed = model
-        .arguments(split(pairs).map_err(|error| refuse(&error))?)
-        .map_err(|error| refuse(&error))?;
-    let sweeps: Result<Vec<Sweep>, String> = flags
-        .sweep
-        .iter()
-        .map(|text| Sweep::parse(model, text))
-        .collect();
-    let sweeps = sweeps.map_err(|error| refuse(&error))?;
-    let all = sweep::points(&fixed, &sweeps).map_err(|error| refuse(&error))?;
-    let points: Vec<Point> = all
-        .into_par_iter()
-        .map(|params| Point::new(model, params))
-        .collect();
-    if let Some(error) = points.first().and_then(|point| point.refusal.as_ref())
-        && points.iter().all(|point| point.refusal.is_some())
+    let (sweeps, all) = asked_points(model, pairs, &flags.sweep).map_err(refuse)?;
+    let points = all.into_par_iter().map(|params| Point::new(model, params));
+    let points: Vec<Point> = points.collect();
+    if let Some(first) = points.first()
+        && points.iter().all(|point| point.result.is_none())
     {
-        return Err(refuse(error));
+        let refused = model.evaluate(&first.params).map(|_| ());
+        refused.map_err(|error| refuse(error.to_string()))?;
     }
     tell_notes(&points, &sweeps);
     let mut output = Output::create(flags.output.as_deref())?;
@@ -201,15 +183,22 @@ pub(crate) fn run(args: &Args) -> Outcome {
     output.finish()
 }
 
-/// `key=value` texts as pairs.
-fn split(pairs: &[String]) -> Result<Vec<(&str, &str)>, String> {
-    let split = |pair: &'_ String| -> Result<_, String> {
-        Err(format!("'{pair}': expected KEY=VALUE, such as p=0.01"))
-    };
-    pairs
-        .iter()
-        .map(|pair| pair.split_once('=').map_or_else(|| split(pair), Ok))
-        .collect()
+/// The sweeps and all their points, at what the `key=value` texts give besides.
+fn asked_points(
+    model: &Model,
+    pairs: &[String],
+    sweeps: &[String],
+) -> Result<(Vec<Sweep>, Vec<Arguments>), String> {
+    let pairs = pairs.iter().map(|pair| {
+        let form = || format!("'{pair}': expected KEY=VALUE, such as p=0.01");
+        pair.split_once('=').ok_or_else(form)
+    });
+    let pairs = pairs.collect::<Result<Vec<_>, _>>()?;
+    let fixed = model.arguments(pairs).map_err(|error| error.to_string())?;
+    let sweeps = sweeps.iter().map(|text| Sweep::parse(model, text));
+    let sweeps: Vec<Sweep> = sweeps.collect::<Result<_, _>>()?;
+    let points = sweep::points(&fixed, &sweeps)?;
+    Ok((sweeps, points))
 }
 
 /// Says each note once, with the number of points it is about.

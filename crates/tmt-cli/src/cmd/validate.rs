@@ -1,31 +1,18 @@
 //! `tmt validate`: closed forms beside the transform and the simulator, figure by figure.
 
-mod coupled;
 mod figure;
-mod hybrid;
-mod link;
-mod proxy;
+mod rules;
+mod run;
 mod show;
-mod tables;
+mod values;
+mod walk;
 
 use clap::builder::PossibleValuesParser;
 use tmt_core::types::Span;
 
-use self::figure::{Figure, Runs};
+use self::figure::{Figure, Runs, figures};
 use crate::exit::{Failure, Outcome};
 use crate::output::{Output, json};
-
-/// Every figure there is: one entry a figure, in the order of the papers.
-static FIGURES: [&[Figure]; 4] = [
-    link::FIGURES,
-    hybrid::FIGURES,
-    tables::FIGURES,
-    proxy::FIGURES,
-];
-
-fn figures() -> impl Iterator<Item = &'static Figure> {
-    FIGURES.into_iter().flatten()
-}
 
 /// Flags of `tmt validate`.
 #[derive(Debug, clap::Args)]
@@ -34,11 +21,11 @@ fn figures() -> impl Iterator<Item = &'static Figure> {
                   A row is outside when theory and simulation differ by more than the tolerance and the simulation's \
                   95 % interval together (five times the tolerance for the loss under HARQ and frame ARQ, whose attempts \
                   repeats of others cut up, unlike those of the closed forms); then, and only then, the exit code is 1. Rows where a model's assumptions \
-                  do not hold are shown with the reason and not judged."
+                  do not hold are shown with the reason and not judged.",
+    defer(with_names)
 )]
 pub(crate) struct Args {
     /// Figures and tables; all of them when left out
-    #[arg(value_parser = PossibleValuesParser::new(figures().flat_map(Figure::names)))]
     figures: Vec<String>,
     /// List the figures and tables there are
     #[arg(long, conflicts_with_all = ["figures", "tolerance", "duration"])]
@@ -63,6 +50,12 @@ pub(crate) struct Args {
     output: Option<String>,
 }
 
+/// The command with the figures' names, for which their file is read when this command alone is asked for.
+fn with_names(command: clap::Command) -> clap::Command {
+    let names = PossibleValuesParser::new(figures().flat_map(Figure::names));
+    command.mut_arg("figures", |arg| arg.value_parser(names))
+}
+
 pub(crate) fn run(args: &Args) -> Outcome {
     let mut output = Output::create(args.output.as_deref())?;
     if args.list {
@@ -70,31 +63,19 @@ pub(crate) fn run(args: &Args) -> Outcome {
         return output.finish();
     }
     let is_chosen = |figure: &&Figure| {
-        let named = |name| args.figures.iter().any(|chosen| chosen == name);
-        args.figures.is_empty() || figure.names().any(named)
+        let is_named = |chosen: &String| figure.names().any(|name| name == chosen);
+        args.figures.is_empty() || args.figures.iter().any(is_named)
     };
-    let figures: Vec<&Figure> = figures().filter(is_chosen).collect();
-    for figure in &figures {
-        if let Some(duration) = args.duration
-            && duration < figure.shortest
-        {
-            return Err(Failure::usage(format!(
-                "--duration {duration} leaves too little of {}: at least {}",
-                figure.name, figure.shortest
-            )));
-        }
-    }
+    let figures = figures().filter(is_chosen);
+    let figures = figures.map(|figure| Ok((figure, figure.duration(args.duration)?)));
+    let figures: Vec<(&Figure, Span)> = figures.collect::<Outcome<_>>()?;
+    let percent = args.tolerance.map(|percent| percent / 100.0);
     let mut compared = Vec::new();
-    for figure in figures {
-        let runs = Runs {
-            seeds: u64::from(args.seeds),
-            duration: args.duration.unwrap_or(figure.duration),
-        };
-        let tolerance = args
-            .tolerance
-            .map_or(figure.tolerance, |percent| percent / 100.0);
-        let comparisons = (figure.compare)(&runs)?;
-        let report = show::FigureReport::new(figure, &runs, tolerance, comparisons);
+    for (figure, duration) in figures {
+        let seeds = u64::from(args.seeds);
+        let runs = Runs { seeds, duration };
+        let tolerance = percent.unwrap_or(figure.tolerance);
+        let report = show::FigureReport::new(figure, &runs, tolerance, figure.compare(&runs)?);
         if !args.json && !args.csv {
             output.write(report.text().as_bytes())?;
             output.settle()?;

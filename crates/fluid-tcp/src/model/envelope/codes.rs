@@ -43,68 +43,40 @@ const ERASURE: [u64; 8] = [2, 4, 8, 12, 16, 24, 32, 48];
 /// not exist with symbols of 8 bits.
 #[must_use]
 pub fn candidates(family: Family, burst: Burst, strict: bool) -> Vec<Candidate> {
-    let made = |name: String, inner, outer, bits| Candidate {
-        name,
+    let plain = Outer::None { bits: SEGMENT };
+    let rs = |redundant: u64| Outer::ReedSolomon {
+        n: 223 + redundant,
+        k: 223,
+        m: 8.0,
+        blocks: 5.0,
+    };
+    let erasure = |redundant: u64| Outer::Erasure {
+        n: 48 + redundant,
+        k: 48,
+        bytes: 23.0,
+        overhead: 32.0,
+    };
+    let alone = |outer: Outer| (outer, None);
+    let around = |outer: Outer| Rate::iter().map(move |rate| (outer, Some(rate)));
+    let (codes, bits): (Vec<(Outer, Option<Rate>)>, f64) = match family {
+        Family::Conv => (around(plain).collect(), SEGMENT),
+        Family::ReedSolomon => (RS.map(rs).map(alone).to_vec(), SEGMENT),
+        Family::Erasure => (ERASURE.map(erasure).map(alone).to_vec(), BLOCKS),
+        Family::ReedSolomonConv => (around(rs(32)).chain([alone(rs(32))]).collect(), SEGMENT),
+        Family::ErasureConv => (around(erasure(16)).collect(), BLOCKS),
+    };
+    let all = codes.into_iter().chain([alone(Outer::None { bits })]);
+    let made = all.map(|(outer, inner)| Candidate {
+        name: named(&outer, inner),
         code: Code {
             inner,
             outer,
             burst,
         },
         bits,
-    };
-    let uncoded = |bits| made("uncoded".to_owned(), None, Outer::None { bits }, bits);
-    let rs = |r: u64, inner: Option<Rate>| {
-        let n = 223 + r;
-        let outer = Outer::ReedSolomon {
-            n,
-            k: 223,
-            m: 8.0,
-            blocks: 5.0,
-        };
-        made(named(&format!("RS({n},223)"), inner), inner, outer, SEGMENT)
-    };
-    let erasure = |r: u64, inner: Option<Rate>| {
-        let n = 48 + r;
-        let outer = Outer::Erasure {
-            n,
-            k: 48,
-            bytes: 23.0,
-            overhead: 32.0,
-        };
-        made(
-            named(&format!("erasure({n},48)"), inner),
-            inner,
-            outer,
-            BLOCKS,
-        )
-    };
-    match family {
-        Family::Conv => {
-            let conv = |rate: Rate| {
-                let outer = Outer::None { bits: SEGMENT };
-                made(format!("conv {}", rate.name()), Some(rate), outer, SEGMENT)
-            };
-            let codes = Rate::iter().map(conv);
-            codes.chain([uncoded(SEGMENT)]).collect()
-        }
-        Family::ReedSolomon => {
-            let codes = RS.into_iter().map(|r| rs(r, None));
-            let codes = codes.filter(|made| !(strict && too_long(&made.code)));
-            codes.chain([uncoded(SEGMENT)]).collect()
-        }
-        Family::Erasure => {
-            let codes = ERASURE.into_iter().map(|r| erasure(r, None));
-            codes.chain([uncoded(BLOCKS)]).collect()
-        }
-        Family::ReedSolomonConv => {
-            let codes = Rate::iter().map(|rate| rs(32, Some(rate)));
-            codes.chain([rs(32, None), uncoded(SEGMENT)]).collect()
-        }
-        Family::ErasureConv => {
-            let codes = Rate::iter().map(|rate| erasure(16, Some(rate)));
-            codes.chain([uncoded(BLOCKS)]).collect()
-        }
-    }
+    });
+    made.filter(|made| !(strict && too_long(&made.code)))
+        .collect()
 }
 
 /// Whether a Reed-Solomon code has more bytes than one over bytes can.
@@ -116,9 +88,16 @@ pub(super) fn too_long(code: &Code) -> bool {
 const SEGMENT: f64 = 8920.0;
 const BLOCKS: f64 = 8832.0;
 
-fn named(outer: &str, inner: Option<Rate>) -> String {
-    match inner {
-        Some(rate) => format!("{outer}+conv {}", rate.name()),
-        None => outer.to_owned(),
+fn named(outer: &Outer, inner: Option<Rate>) -> String {
+    let outer = match outer {
+        Outer::None { .. } => None,
+        Outer::ReedSolomon { n, k, .. } => Some(format!("RS({n},{k})")),
+        Outer::Erasure { n, k, .. } => Some(format!("erasure({n},{k})")),
+    };
+    let inner = inner.map(|rate| format!("conv {}", rate.name()));
+    let names: Vec<String> = outer.into_iter().chain(inner).collect();
+    if names.is_empty() {
+        return "uncoded".to_owned();
     }
+    names.join("+")
 }

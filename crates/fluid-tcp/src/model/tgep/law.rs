@@ -150,27 +150,4 @@ impl Law {
             f64::INFINITY
         }
     }
-
-    /// A whole cycle, its loss included; `victim` is asked for a number on [0, 1) where a connection is chosen.
-    pub(super) fn cycle(
-        &self,
-        windows: &mut Windows,
-        u: f64,
-        victim: impl FnOnce() -> f64,
-    ) -> Cycle {
-        let mut cycle = self.run(windows, self.free(u));
-        if cycle.congested {
-            windows.cut_all(0.5);
-            cycle.time += self.connections;
-        } else {
-            let at = if self.connections > 1.0 {
-                windows.choose(victim())
-            } else {
-                0
-            };
-            windows.cut(at, 0.5);
-            cycle.time += self.resend;
-        }
-        cycle
-    }
 }

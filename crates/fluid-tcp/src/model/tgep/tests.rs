@@ -1,5 +1,6 @@
 use tmt_core::types::to_f64;
 
+use super::windows::Windows;
 use super::*;
 
 fn link(mu: f64, connections: u64, per_ack: f64) -> Bottleneck {
@@ -229,9 +230,14 @@ fn segments_of_the_connections_add_up_cycle_by_cycle() {
     let mut uniform = Uniform::new(3, Stream::FluidLoss);
     for _ in 0..2000 {
         windows.forget();
-        let cycle = law.cycle(&mut windows, uniform.at(0), || 0.9);
+        let cycle = law.run(&mut windows, law.free(uniform.at(0)));
         let sum: f64 = windows.sent().iter().sum();
         assert!((sum - cycle.segments).abs() < 1e-7 * (1.0 + cycle.segments));
+        if cycle.congested {
+            windows.cut_all(0.5);
+        } else {
+            windows.cut(windows.choose(0.9), 0.5);
+        }
         uniform = Uniform::new(uniform.at(7).to_bits(), Stream::FluidLoss);
     }
 }

@@ -41,49 +41,30 @@ fn cells(name: &str, quantity: &Quantity) -> Vec<(String, String)> {
 
 /// The points' table. A key that is also the name of a result has `key.` in front.
 pub(super) fn of(model: &Model, points: &[Point]) -> Outcome<Vec<u8>> {
-    let is_result = |name: &str| model.results.iter().any(|field| field.name == name);
-    // By the place of the result: its columns in all points, in order of their place.
-    let mut columns: Vec<BTreeMap<(usize, String), String>> =
-        vec![BTreeMap::new(); model.results.len()];
-    let rows: Vec<BTreeMap<String, String>> = points
-        .iter()
-        .map(|point| {
-            let mut row = BTreeMap::new();
-            let fields = point.result.iter().flat_map(Answer::fields);
-            for (place, (name, quantity)) in fields.enumerate() {
-                for (column, text) in cells(name, quantity) {
-                    columns[place].insert((column.len(), column.clone()), column.clone());
-                    row.insert(column, text);
-                }
+    // By the place of the result and of the number in it: a cell for every point.
+    let mut columns: BTreeMap<(usize, usize, String), Vec<String>> = BTreeMap::new();
+    for (index, point) in points.iter().enumerate() {
+        let fields = point.result.iter().flat_map(Answer::fields);
+        for (place, (name, quantity)) in fields.enumerate() {
+            for (column, text) in cells(name, quantity) {
+                let column = columns.entry((place, column.len(), column));
+                column.or_insert_with(|| vec![String::new(); points.len()])[index] = text;
             }
-            row
-        })
-        .collect();
-    let keys = model.keys.iter().map(|key| {
-        if is_result(key.name) {
-            format!("key.{}", key.name)
-        } else {
-            key.name.to_owned()
         }
+    }
+    let keys = model.keys.iter().map(|key| {
+        let is_result = model.results.iter().any(|field| field.name == key.name);
+        format!("{}{}", if is_result { "key." } else { "" }, key.name)
     });
-    let results: Vec<String> = columns
-        .iter()
-        .flat_map(|names| names.values().cloned())
-        .collect();
-    let rows = points.iter().zip(&rows).map(|(point, row)| {
+    let results = columns.keys().map(|(.., name)| name.clone());
+    let head = keys.chain(results).chain([NOTES.to_owned()]).collect();
+    let rows = points.iter().enumerate().map(|(index, point)| {
         let text = |value: Option<Value>| value.map_or_else(String::new, |value| value.to_string());
         let given = point.params.pairs().map(|(_, value)| text(value));
-        let found = results.iter().map(|name| row.get(name).cloned());
-        let notes = point.notes.join("; ");
-        given
-            .chain(found.map(Option::unwrap_or_default))
-            .chain([notes])
-            .collect()
+        let found = columns.values().map(|cells| cells[index].clone());
+        given.chain(found).chain([point.notes.join("; ")]).collect()
     });
-    let head = keys
-        .chain(results.iter().cloned())
-        .chain([NOTES.to_owned()]);
-    table(std::iter::once(head.collect()).chain(rows))
+    table(std::iter::once(head).chain(rows))
 }
 
 /// Rows as CSV.

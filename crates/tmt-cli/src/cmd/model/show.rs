@@ -1,6 +1,6 @@
 //! Models as tables for people, and their descriptions.
 
-use tmt_core::model::{Key, Model, Outcome, Quantity, Value};
+use tmt_core::model::{Model, Outcome, Quantity, Value};
 
 use super::sweep::Sweep;
 use super::{Point, models};
@@ -83,40 +83,29 @@ pub(super) fn one(model: &Model, point: &Point) -> String {
 
 /// A line a point: the swept keys and the results that are single values.
 pub(super) fn many(model: &Model, sweeps: &[Sweep], points: &[Point]) -> String {
-    let single = |index: usize| {
-        !points
-            .iter()
-            .filter_map(|point| point.result.as_ref())
-            .any(|answer| {
-                matches!(
-                    answer.fields()[index].1,
-                    Quantity::Array(_) | Quantity::Map(_)
-                )
-            })
-    };
-    let shown: Vec<usize> = (0..model.results.len())
-        .filter(|index| single(*index))
-        .collect();
+    let answers = || points.iter().filter_map(|point| point.result.as_ref());
+    let is_list =
+        |(_, found): &(_, Quantity)| matches!(found, Quantity::Array(_) | Quantity::Map(_));
+    let is_single = |index: &usize| !answers().any(|answer| is_list(&answer.fields()[*index]));
+    let shown: Vec<usize> = (0..model.results.len()).filter(is_single).collect();
     let keys = sweeps.iter().map(|sweep| sweep.key.name);
     let mut report = Report::new(keys.chain(shown.iter().map(|index| model.results[*index].name)));
-    let mut notes: Vec<&str> = Vec::new();
+    let mut notes: Vec<&String> = Vec::new();
     for point in points {
-        let given = |key: &Key| value(point.params.value(key));
-        let mut cells: Vec<String> = sweeps.iter().map(|sweep| given(sweep.key)).collect();
-        for index in &shown {
-            let field = point
-                .result
-                .as_ref()
-                .map(|answer| &answer.fields()[*index].1);
-            cells.push(field.map_or_else(|| "-".to_owned(), quantity));
-        }
+        let given = sweeps
+            .iter()
+            .map(|sweep| value(point.params.value(sweep.key)));
+        let found = shown.iter().map(|index| match &point.result {
+            Some(answer) => quantity(&answer.fields()[*index].1),
+            None => "-".to_owned(),
+        });
+        let mut cells = given.chain(found);
+        report.row(&cells.next().unwrap_or_default(), cells);
         for note in &point.notes {
-            if !notes.contains(&note.as_str()) {
+            if !notes.contains(&note) {
                 notes.push(note);
             }
         }
-        let first = cells.remove(0);
-        report.row(&first, cells);
     }
     let mut text = report.to_string();
     for note in notes {

@@ -1,6 +1,6 @@
 //! `--sweep`: a key taken through a range or a list.
 
-use tmt_core::math::num::pow;
+use tmt_core::math::num::{pow, whole};
 use tmt_core::model::{Arguments, Domain, Key, Model, Value};
 use tmt_core::types::to_f64;
 
@@ -85,14 +85,9 @@ fn whole_steps(key: &Key, from: f64, to: f64) -> Option<Vec<f64>> {
         return None;
     };
     let steps = (to - from).abs();
-    (steps < to_f64(MOST as u64)).then(|| {
-        let step = if to < from { -1.0 } else { 1.0 };
-        let mut numbers = Vec::new();
-        for i in 0..=tmt_core::math::num::whole(steps) {
-            numbers.push(from + step * to_f64(i));
-        }
-        numbers
-    })
+    let step = if to < from { -1.0 } else { 1.0 };
+    let numbers = (0..=whole(steps)).map(|i| from + step * to_f64(i));
+    (steps < to_f64(MOST as u64)).then(|| numbers.collect())
 }
 
 /// `count` points from one end to the other, both exactly.

@@ -1,68 +1,77 @@
-//! What a figure is: points at which a closed form and a simulation answer the same question.
+//! What a figure is: points at which a closed form and a simulation answer the same question (`figures.toml`).
 
-use fluid_tcp::simulation::replications::{Estimate, estimate};
-use rayon::prelude::*;
-use serde::Serialize;
-use tmt_core::model::Model;
+use std::collections::BTreeMap;
+use std::sync::LazyLock;
+
+use fluid_tcp::simulation::replications::estimate;
+use serde::{Deserialize, Serialize};
+use tmt_core::model::Outcome as Answer;
 use tmt_core::types::Span;
 
+use super::rules;
+use super::run::{self, Measured};
+use super::values::Values;
+use super::walk;
 use crate::cmd::model::models;
 use crate::exit::{Failure, Outcome};
 
-/// A figure or table.
-#[derive(Debug)]
+/// Everything that `figures.toml` says.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Book {
+    values: Values,
+    family: Vec<Family>,
+}
+
+/// Figures that are run and judged alike.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Family {
+    /// A parameter file of `tmt tcp`; the walk of a scheme where there is none.
+    run: Option<String>,
+    #[serde(default)]
+    values: Values,
+    /// What a way to run a point changes.
+    #[serde(default)]
+    ways: BTreeMap<String, Values>,
+    /// What is said of each point.
+    rows: Vec<Values>,
+    figures: Vec<Figure>,
+}
+
+/// A figure or table; serialised as the list shows it.
+#[derive(Debug, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
 pub(super) struct Figure {
     /// Name at the interface: paper and figure.
-    pub(super) name: &'static str,
+    #[serde(rename = "figure")]
+    pub(super) name: String,
     /// Names of further figures that it is.
-    pub(super) also: &'static [&'static str],
+    #[serde(default, skip_serializing)]
+    also: Vec<String>,
     /// What is compared.
-    pub(super) about: &'static str,
+    pub(super) about: String,
     /// Largest deviation when `--tolerance` is left out, as a share of the theory.
     pub(super) tolerance: f64,
     /// Length of a run when `--duration` is left out.
-    pub(super) duration: Span,
+    pub(super) duration_s: f64,
     /// Shortest run that means anything.
-    pub(super) shortest: Span,
-    /// All its rows.
-    pub(super) compare: fn(&Runs) -> Outcome<Vec<Comparison>>,
+    #[serde(skip_serializing)]
+    shortest_s: f64,
+    #[serde(default, skip_serializing)]
+    values: Values,
+    /// Axes, the last turning fastest.
+    #[serde(skip_serializing)]
+    over: Vec<BTreeMap<String, Vec<toml::Value>>>,
 }
 
-/// What the figures of a paper have in common.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Scale {
-    pub(super) tolerance: f64,
-    /// Length of a run when `--duration` is left out, and the shortest that means anything, s.
-    pub(super) seconds: (u32, u32),
-}
+static BOOK: LazyLock<Result<Book, toml::de::Error>> =
+    LazyLock::new(|| toml::from_str(include_str!("figures.toml")));
 
-impl Figure {
-    pub(super) const fn new(
-        name: &'static str,
-        about: &'static str,
-        scale: Scale,
-        compare: fn(&Runs) -> Outcome<Vec<Comparison>>,
-    ) -> Self {
-        Self {
-            name,
-            also: &[],
-            about,
-            tolerance: scale.tolerance,
-            duration: Span::from_secs(scale.seconds.0),
-            shortest: Span::from_secs(scale.seconds.1),
-            compare,
-        }
-    }
-
-    /// The same under further names.
-    pub(super) const fn also(self, also: &'static [&'static str]) -> Self {
-        Self { also, ..self }
-    }
-
-    /// All its names.
-    pub(super) fn names(&self) -> impl Iterator<Item = &'static str> {
-        std::iter::once(self.name).chain(self.also.iter().copied())
-    }
+/// Every figure there is, in the order of the papers.
+pub(super) fn figures() -> impl Iterator<Item = &'static Figure> {
+    let families = BOOK.iter().flat_map(|book| &book.family);
+    families.flat_map(|family| &family.figures)
 }
 
 /// How much is simulated.
@@ -74,25 +83,70 @@ pub(super) struct Runs {
     pub(super) duration: Span,
 }
 
-impl Runs {
-    /// What `run` makes of each seed, in their order.
-    pub(super) fn each<T: Send>(
-        &self,
-        run: impl Fn(u64) -> Outcome<T> + Sync + Send,
-    ) -> Outcome<Vec<T>> {
-        let seeds: Vec<u64> = (1..=self.seeds).collect();
-        seeds.into_par_iter().map(run).collect()
+impl Figure {
+    /// All its names.
+    pub(super) fn names(&self) -> impl Iterator<Item = &str> {
+        std::iter::once(&self.name)
+            .chain(&self.also)
+            .map(String::as_str)
     }
-}
 
-/// A point for every pair of values, the inner ones first.
-pub(super) fn cross<A: Copy, B: Copy, T>(
-    outer: &[A],
-    inner: &[B],
-    point: impl Fn(A, B) -> T,
-) -> Vec<T> {
-    let pairs = outer.iter().flat_map(|a| inner.iter().map(|b| (*a, *b)));
-    pairs.map(|(a, b)| point(a, b)).collect()
+    /// The length of its runs where `wanted` is what was asked for.
+    pub(super) fn duration(&self, wanted: Option<Span>) -> Outcome<Span> {
+        let span = |seconds: f64| format!("{seconds}s").parse().map_err(Failure::failed);
+        let shortest = span(self.shortest_s)?;
+        match wanted {
+            Some(duration) if duration < shortest => Err(Failure::usage(format!(
+                "--duration {duration} leaves too little of {}: at least {shortest}",
+                self.name
+            ))),
+            Some(duration) => Ok(duration),
+            None => span(self.duration_s),
+        }
+    }
+
+    /// All its rows.
+    pub(super) fn compare(&self, runs: &Runs) -> Outcome<Vec<Comparison>> {
+        let book = BOOK.as_ref().map_err(Failure::failed)?;
+        let is_of = |family: &&Family| family.figures.iter().any(|figure| figure.name == self.name);
+        let mut comparisons = Vec::new();
+        for family in book.family.iter().filter(is_of) {
+            for point in self.points(&book.values, family) {
+                let measured = match &family.run {
+                    Some(parameters) => run::experiment(&point.filled_in(parameters)?, runs),
+                    None => walk::runs(&point, runs),
+                }?;
+                for row in &family.rows {
+                    comparisons.extend(Comparison::new(&point.with(row), &measured)?);
+                }
+            }
+        }
+        Ok(comparisons)
+    }
+
+    /// The values of its points.
+    fn points(&self, defaults: &Values, family: &Family) -> Vec<Values> {
+        let mut points = vec![Values::default()];
+        for axis in &self.over {
+            let turns = axis.values().map(Vec::len).min().unwrap_or(0);
+            let turned = points.iter().flat_map(|point| {
+                (0..turns).map(|turn| {
+                    let mut point = point.clone();
+                    point.put(axis.iter().map(|(key, values)| (key, &values[turn])));
+                    point
+                })
+            });
+            points = turned.collect();
+        }
+        let whole = points.iter().map(|point| {
+            let way = point.text("way").ok().and_then(|way| family.ways.get(&way));
+            let over = [Some(&family.values), way, Some(&self.values), Some(point)];
+            over.into_iter()
+                .flatten()
+                .fold(defaults.clone(), |values, over| values.with(over))
+        });
+        whole.collect()
+    }
 }
 
 /// Which side of a model the simulation may be on, however far.
@@ -113,9 +167,9 @@ pub(super) struct Comparison {
     /// What was simulated.
     pub(super) subject: String,
     /// Which quantity, with its unit.
-    pub(super) quantity: &'static str,
+    pub(super) quantity: String,
     /// The model in short.
-    pub(super) by: &'static str,
+    pub(super) by: String,
     /// The same as `tmt model` takes it.
     pub(super) model: String,
     /// Its result.
@@ -135,29 +189,39 @@ pub(super) struct Comparison {
 }
 
 impl Comparison {
-    /// A result of a model beside the mean of the runs, judged on both sides with no reference.
-    pub(super) fn new(
-        at: String,
-        subject: String,
-        quantity: &'static str,
-        by: &'static str,
-        (theory, result): (&Theory, &str),
-        simulated: Estimate,
-    ) -> Outcome<Self> {
-        Ok(Self {
-            at,
-            subject,
-            quantity,
-            by,
-            model: theory.asked.clone(),
-            theory: theory.result(result)?,
-            simulated: simulated.mean,
-            ci95: simulated.ci95,
-            reference: None,
-            allowed: 1.0,
-            bound: None,
-            outside_assumptions: None,
-        })
+    /// What a row says of the runs; none where its model has no such result.
+    fn new(row: &Values, runs: &[Measured]) -> Outcome<Option<Self>> {
+        let theory = Theory::ask(&row.text("model")?)?;
+        let Ok(expected) = theory.result(&row.text("result")?) else {
+            return Ok(None);
+        };
+        let (measured, unit) = (row.text("measured")?, row.number("unit")?);
+        let values = runs
+            .iter()
+            .map(|run| Some(run.get(measured.as_str())? / unit));
+        let values: Option<Vec<f64>> = values.collect();
+        let simulated = values.and_then(|values| estimate(&values));
+        let simulated =
+            simulated.ok_or_else(|| Failure::failed(format!("a run has no {measured}")))?;
+        let scale = row.number("scale")?;
+        let (bound, outside_assumptions) = rules::apply(row, &theory, simulated.mean, runs)?;
+        Ok(Some(Self {
+            at: row.text("at")?,
+            subject: row.text("subject")?,
+            quantity: row.text("quantity")?,
+            by: row.text("by")?,
+            theory: expected,
+            simulated: scale * simulated.mean,
+            ci95: simulated.ci95.map(|half| scale * half),
+            reference: row
+                .number("reference")
+                .ok()
+                .filter(|value| value.is_finite()),
+            allowed: row.number("allowed")?,
+            bound,
+            outside_assumptions,
+            model: theory.asked,
+        }))
     }
 
     /// (simulated − theory) / theory; 0 where both are 0.
@@ -187,50 +251,89 @@ impl Comparison {
 /// A model's answer, with the text of its question.
 pub(super) struct Theory {
     asked: String,
-    answer: tmt_core::model::Outcome,
+    /// None where no model was asked.
+    answer: Option<Answer>,
 }
 
 impl Theory {
-    /// Asks the model `name` with `key=value` pairs parted by blanks.
-    pub(super) fn ask(name: &str, pairs: &str) -> Outcome<Self> {
-        let model: Option<&Model> = models().find(|model| model.name == name);
-        let model = model.ok_or_else(|| Failure::failed(format!("there is no model {name}")))?;
-        let split = pairs
-            .split_whitespace()
-            .filter_map(|pair| pair.split_once('='));
+    /// Asks as `tmt model` is asked; `-` asks none.
+    pub(super) fn ask(text: &str) -> Outcome<Self> {
+        let asked = text.to_owned();
+        let (name, pairs) = text.split_once(' ').unwrap_or((text, ""));
+        let Some(model) = models().find(|model| model.name == name) else {
+            return Ok(Self {
+                asked,
+                answer: None,
+            });
+        };
         let answer = model
-            .arguments(split)
-            .and_then(|arguments| model.evaluate(&arguments))
-            .map_err(|error| Failure::failed(format!("{name} {pairs}: {error}")))?;
+            .run(pairs)
+            .map_err(|error| Failure::failed(format!("{text}: {error}")))?;
         Ok(Self {
-            asked: format!("{name} {pairs}"),
-            answer,
+            asked,
+            answer: Some(answer),
         })
     }
 
-    /// One of its results.
+    /// One of its results; 1 where no model was asked.
     pub(super) fn result(&self, name: &str) -> Outcome<f64> {
-        self.answer
-            .get(name)
-            .ok_or_else(|| Failure::failed(format!("{}: no {name}", self.asked)))
+        let found = self
+            .answer
+            .as_ref()
+            .map_or(Some(1.0), |answer| answer.get(name));
+        found.ok_or_else(|| Failure::failed(format!("{}: no {name}", self.asked)))
     }
-}
-
-/// The mean of the runs' values with its interval.
-pub(super) fn mean(values: &[f64]) -> Outcome<Estimate> {
-    estimate(values).ok_or_else(|| Failure::failed("no run has a value"))
 }
 
 #[cfg(test)]
 mod tests {
+    use fluid_tcp::experiment::ParameterFile;
+
     use super::*;
+
+    #[test]
+    fn every_figure_says_all_that_is_asked_of_it() {
+        let book = BOOK.as_ref().unwrap();
+        for (family, figure) in book.family.iter().flat_map(|family| {
+            let figures = family.figures.iter();
+            figures.map(move |figure| (family, figure))
+        }) {
+            let name = &figure.name;
+            for axis in &figure.over {
+                let turns = axis.values().next().map_or(0, Vec::len);
+                assert!(axis.values().all(|values| values.len() == turns), "{name}");
+            }
+            for point in figure.points(&book.values, family) {
+                if let Ok(way) = point.text("way") {
+                    assert!(family.ways.contains_key(&way), "{name}: {way}");
+                }
+                if let Some(parameters) = &family.run {
+                    let parameters = point.filled_in(parameters).unwrap();
+                    let file = ParameterFile::parse(&parameters);
+                    assert!(file.is_ok(), "{name}: {parameters}");
+                }
+                for row in &family.rows {
+                    let row = point.with(row);
+                    for key in [
+                        "at", "subject", "quantity", "by", "result", "measured", "rule",
+                    ] {
+                        row.text(key).unwrap();
+                    }
+                    let model = row.text("model").unwrap();
+                    let name = model.split(' ').next().unwrap();
+                    let model = models().find(|model| model.name == name);
+                    assert!(model.is_some() || name == "-", "{name}");
+                }
+            }
+        }
+    }
 
     fn row(theory: f64, simulated: f64, ci95: f64) -> Comparison {
         Comparison {
             at: String::new(),
             subject: String::new(),
-            quantity: "eta",
-            by: "fec",
+            quantity: String::new(),
+            by: String::new(),
             model: String::new(),
             theory,
             simulated,

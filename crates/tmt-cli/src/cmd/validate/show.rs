@@ -68,8 +68,8 @@ impl FigureReport {
             comparison,
         });
         Self {
-            figure: figure.name,
-            about: figure.about,
+            figure: &figure.name,
+            about: &figure.about,
             seeds: runs.seeds,
             duration_s: runs.duration.as_secs_f64(),
             tolerance,
@@ -115,8 +115,8 @@ impl FigureReport {
                 &found.at,
                 [
                     found.subject.clone(),
-                    found.quantity.to_owned(),
-                    found.by.to_owned(),
+                    found.quantity.clone(),
+                    found.by.clone(),
                     significant(found.theory),
                     significant(found.simulated),
                     maybe(found.ci95),
@@ -158,31 +158,6 @@ impl FigureReport {
     }
 }
 
-/// A field of the CSV.
-type Field = fn(&FigureReport, &Row) -> String;
-
-/// The columns of the CSV.
-const COLUMNS: [(&str, Field); 13] = [
-    ("figure", |figure, _| figure.figure.to_owned()),
-    ("at", |_, row| row.comparison.at.clone()),
-    ("subject", |_, row| row.comparison.subject.clone()),
-    ("quantity", |_, row| row.comparison.quantity.to_owned()),
-    ("model", |_, row| row.comparison.model.clone()),
-    ("theory", |_, row| number(row.comparison.theory)),
-    ("simulated", |_, row| number(row.comparison.simulated)),
-    ("ci95", |_, row| maybe(row.comparison.ci95)),
-    ("deviation", |_, row| number(row.deviation)),
-    ("tolerance", |figure, _| number(figure.tolerance)),
-    ("reference", |_, row| maybe(row.comparison.reference)),
-    ("verdict", |_, row| row.verdict.word().to_owned()),
-    ("outside_assumptions", |_, row| {
-        row.comparison
-            .outside_assumptions
-            .unwrap_or_default()
-            .to_owned()
-    }),
-];
-
 fn number(value: f64) -> String {
     let finite = value.is_finite().then(|| value.to_string());
     finite.unwrap_or_default()
@@ -195,55 +170,70 @@ fn maybe(value: Option<f64>) -> String {
 /// All figures in one table.
 pub(super) fn csv(figures: &[FigureReport]) -> Outcome<Vec<u8>> {
     output::csv(|writer| {
-        writer.write_record(COLUMNS.map(|(name, _)| name))?;
+        writer.write_record([
+            "figure",
+            "at",
+            "subject",
+            "quantity",
+            "model",
+            "theory",
+            "simulated",
+            "ci95",
+            "deviation",
+            "tolerance",
+            "reference",
+            "verdict",
+            "outside_assumptions",
+        ])?;
         for figure in figures {
-            for row in &figure.rows {
-                writer.write_record(COLUMNS.map(|(_, field)| field(figure, row)))?;
+            for Row {
+                comparison: found,
+                deviation,
+                verdict,
+            } in &figure.rows
+            {
+                writer.write_record([
+                    figure.figure,
+                    &found.at,
+                    &found.subject,
+                    &found.quantity,
+                    &found.model,
+                    &number(found.theory),
+                    &number(found.simulated),
+                    &maybe(found.ci95),
+                    &number(*deviation),
+                    &number(figure.tolerance),
+                    &maybe(found.reference),
+                    verdict.word(),
+                    found.outside_assumptions.unwrap_or_default(),
+                ])?;
             }
         }
         Ok(())
     })
 }
 
-/// A figure's entry in the list.
-#[derive(Debug, Serialize)]
-struct Entry {
-    figure: &'static str,
-    about: &'static str,
-    tolerance: f64,
-    duration_s: f64,
-}
-
 /// The figures there are.
 pub(super) fn list(
-    figures: impl Iterator<Item = &'static Figure>,
+    mut figures: impl Iterator<Item = &'static Figure>,
     output: &mut Output,
     as_json: bool,
     as_csv: bool,
 ) -> Outcome {
-    let mut entries = figures.map(|figure| Entry {
-        figure: figure.name,
-        about: figure.about,
-        tolerance: figure.tolerance,
-        duration_s: figure.duration.as_secs_f64(),
-    });
     if as_json {
-        return json(output, &entries.collect::<Vec<_>>());
+        return json(output, &figures.collect::<Vec<_>>());
     }
     if as_csv {
-        let bytes = output::csv(|writer| entries.try_for_each(|entry| writer.serialize(entry)))?;
+        let bytes = output::csv(|writer| figures.try_for_each(|figure| writer.serialize(figure)))?;
         return output.write(&bytes);
     }
     let mut report =
         Report::new(["figure", "what is compared", "tolerance %", "duration s"]).left(1);
-    for entry in entries {
+    for figure in figures {
+        let numbers = [figure.tolerance * 100.0, figure.duration_s].map(significant);
         report.row(
-            entry.figure,
-            [
-                entry.about.to_owned(),
-                significant(entry.tolerance * 100.0),
-                significant(entry.duration_s),
-            ],
+            &figure.name,
+            [figure.about.clone()].into_iter().chain(numbers),
         );
     }
     output.write(report.to_string().as_bytes())

@@ -59,6 +59,21 @@ const ENDLESS: f64 = 1e7;
 /// Round trips of a burst that are told one by one.
 const ROUNDS: f64 = 64.0;
 
+/// Round trips that `length` losses take: `cut` cuts the windows that those of a round trip hit, and says how many of
+/// the rest these are.
+fn rounds(length: f64, mut cut: impl FnMut(f64) -> f64) -> f64 {
+    let (mut rest, mut rounds) = (length, 0.0);
+    while rest > 0.0 {
+        if rounds >= ROUNDS {
+            // Windows are gone: a segment a round trip is lost from here on.
+            return rounds + rest;
+        }
+        rest -= cut(rest);
+        rounds += 1.0;
+    }
+    rounds
+}
+
 impl Fluid {
     pub(super) fn new(mix: &Mix, law: Law, index: u64) -> Self {
         let seed = mix.base.seed;
@@ -102,12 +117,11 @@ impl Fluid {
         {
             self.lost += length;
         }
-        let (mut rest, mut rounds) = (length, 0.0);
-        while rest > 0.0 {
-            let window = self.windows.total();
-            let now = rest.min(window.max(1.0)).ceil().min(rest);
+        let (many, single) = (self.law.connections > 1.0, self.bursts.mean <= 1.0);
+        let rounds = rounds(length, |rest| {
+            let now = rest.min(self.windows.total().max(1.0)).ceil().min(rest);
             let left = self.left(pipe);
-            if self.law.connections > 1.0 {
+            if many {
                 self.choose(now);
                 for place in 0..self.hit.len() {
                     self.windows.cut(self.hit[place], left);
@@ -115,19 +129,14 @@ impl Fluid {
             } else {
                 self.windows.cut(0, left);
             }
-            rest -= now;
-            rounds += 1.0;
-            *work += if self.law.connections > 1.0 {
-                now.min(64.0 * self.law.connections)
-            } else {
-                0.1
+            // A loss alone is part of its cycle.
+            *work += match many {
+                _ if single => 0.0,
+                true => now.min(64.0 * self.law.connections),
+                false => 0.1,
             };
-            if rounds >= ROUNDS {
-                // Windows are gone: a segment a round trip is lost from here on.
-                rounds += rest;
-                rest = 0.0;
-            }
-        }
+            now
+        });
         self.law.burst(length, rounds)
     }
 
@@ -252,16 +261,11 @@ impl Course for Single {
             return cycle;
         }
         let length = self.bursts.length();
-        let (mut rest, mut rounds) = (length, 0.0);
-        while rest > 0.0 {
-            rest -= self.cubic.window().max(1.0).ceil();
+        let rounds = rounds(length, |_| {
+            let hit = self.cubic.window().max(1.0).ceil();
             self.cubic.cut();
-            rounds += 1.0;
-            if rounds >= ROUNDS {
-                rounds += rest.max(0.0);
-                rest = 0.0;
-            }
-        }
+            hit
+        });
         cycle.work += 0.3 * rounds.min(ROUNDS);
         cycle.time += self.law.burst(length, rounds);
         cycle

@@ -24,6 +24,13 @@ pub struct Shorts {
 const MOST: f64 = 0.95;
 
 impl Shorts {
+    /// No short flows.
+    pub const NONE: Self = Self {
+        load: 0.0,
+        size: 30.0,
+        first: 10.0,
+    };
+
     /// Round trips of a flow: its window grows by 1 + 1/b in each, r = ln(1 + S/(b W1)) / ln(1 + 1/b); 1 where the
     /// first window holds it.
     #[must_use]

@@ -1,0 +1,90 @@
+//! The runs of a point: `tmt tcp` from its parameters, and a watch on whom the gateway's overflows hit.
+
+use std::collections::BTreeMap;
+
+use fluid_tcp::endpoint::sender::Snapshot;
+use fluid_tcp::experiment::{InMemory, ParameterFile};
+use fluid_tcp::link::PacketCopy;
+use fluid_tcp::simulation::probe::{Moment, Probe, Refused};
+use rayon::prelude::*;
+use tmt_core::types::{Span, Time, to_f64};
+
+use super::figure::Runs;
+use crate::exit::{Failure, Outcome};
+
+/// The numbers of one run, by name.
+pub(super) type Measured = BTreeMap<&'static str, f64>;
+
+/// Runs what a parameter file says.
+pub(super) fn experiment(parameters: &str, runs: &Runs) -> Outcome<Vec<Measured>> {
+    let Runs { seeds, duration } = runs;
+    let text = format!("seeds = {seeds}\nduration = \"{duration}\"\n{parameters}");
+    let file = ParameterFile::parse(&text).map_err(Failure::failed)?;
+    let plan = file
+        .experiment
+        .resolve(&InMemory)
+        .map_err(Failure::failed)?;
+    let runs = plan.runs().into_par_iter().map(|run| {
+        let mut overflows = Overflows::default();
+        let report = plan.run(run, &mut overflows).map_err(Failure::failed)?;
+        Ok(report.total.numbers().chain(overflows.numbers()).collect())
+    });
+    runs.collect()
+}
+
+/// Overflows of the gateway's buffer under two flows: drops less than this apart are one.
+const ONE_OVERFLOW: Span = Span::from_millis(500);
+
+/// Watches two flows' windows and whom an overflow hits.
+#[derive(Debug, Default)]
+struct Overflows {
+    windows: [f64; 2],
+    /// When the overflow under way had its last drop, and which flows it hit.
+    current: Option<(Time, [bool; 2])>,
+    sums: Vec<f64>,
+    alone: usize,
+}
+
+impl Overflows {
+    fn numbers(&self) -> [(&'static str, f64); 2] {
+        let overflows = to_f64(self.sums.len() as u64);
+        // The one under way at the end is left out.
+        let ended = f64::max(overflows - 1.0, 1.0);
+        let sum = self.sums.iter().sum::<f64>();
+        [
+            ("sum at an overflow", sum / overflows),
+            ("overflows of one flow", to_f64(self.alone as u64) / ended),
+        ]
+    }
+}
+
+impl Probe for Overflows {
+    fn on_refused(&mut self, now: Time, copy: PacketCopy, _why: Refused) {
+        let hit = match self.current {
+            Some((last, mut hit)) if now.since(last) < ONE_OVERFLOW => {
+                hit[copy.flow % 2] = true;
+                hit
+            }
+            before => {
+                if let Some((_, hit)) = before {
+                    self.alone += usize::from(hit != [true; 2]);
+                }
+                self.sums.push(self.windows.iter().sum());
+                std::array::from_fn(|flow| flow == copy.flow)
+            }
+        };
+        self.current = Some((now, hit));
+    }
+
+    fn on_sender(
+        &mut self,
+        _now: Time,
+        flow: usize,
+        _moment: Moment,
+        sender: &Snapshot,
+        _queue: u64,
+        _delivered: u64,
+    ) {
+        self.windows[flow % 2] = sender.cwnd;
+    }
+}
