@@ -81,7 +81,7 @@ fn walk(scheme: &str, slots: &[Slot], lldus: &mut Vec<Lldu>) -> u64 {
 
 /// The same unit by unit, as a simulator's link would drive it.
 fn unit_by_unit(scheme: &str, slots: &[Slot], lldus: &mut Vec<Lldu>) -> u64 {
-    let mut machine = Machine::new(&scheme.parse().unwrap(), Span::from_millis(500), Span::ZERO);
+    let mut machine = Machine::new(scheme.parse().unwrap(), Span::from_millis(500), Span::ZERO);
     for slice in slots.chunks(SLICE) {
         lldus.clear();
         for slot in slice {

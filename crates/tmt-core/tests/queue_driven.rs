@@ -30,11 +30,7 @@ fn span(nanos: u64) -> Span {
 }
 
 fn machine(scheme: &str, link: &Link) -> Machine {
-    Machine::new(
-        &scheme.parse().unwrap(),
-        span(link.rtt),
-        span(link.feedback),
-    )
+    Machine::new(scheme.parse().unwrap(), span(link.rtt), span(link.feedback))
 }
 
 /// A packet of the network layer, cut into LLDUs.

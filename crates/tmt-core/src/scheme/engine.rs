@@ -118,9 +118,8 @@ pub struct Machine {
 impl Machine {
     /// A machine at the start of a link with this round-trip time and extra feedback delay.
     #[must_use]
-    pub fn new(scheme: &SchemeSpec, rtt: Span, feedback_delay: Span) -> Self {
+    pub fn new(scheme: SchemeSpec, rtt: Span, feedback_delay: Span) -> Self {
         Self {
-            scheme: scheme.clone(),
             watched: false,
             repeat_after: rtt.checked_add(feedback_delay),
             block: SuperBlock::new(scheme.data_units(), scheme.units()),
@@ -130,6 +129,7 @@ impl Machine {
             counts: UnitCounts::default(),
             arrivals: Vec::new(),
             feedback: None,
+            scheme,
         }
     }
 

@@ -36,7 +36,7 @@ impl Walk {
     #[must_use]
     pub fn new(scheme: SchemeSpec, rtt: Span, feedback_delay: Span) -> Self {
         Self {
-            machine: Machine::new(&scheme, rtt, feedback_delay),
+            machine: Machine::new(scheme, rtt, feedback_delay),
             last_slot: Time::ZERO,
             slots: 0,
             rows: 0,

@@ -100,7 +100,7 @@ impl CoupledLink {
     /// The machine of the scheme, before its first slot.
     #[must_use]
     pub fn machine(&self, rtt: Span) -> Machine {
-        let machine = Machine::new(&self.scheme, rtt, self.feedback_delay).watched();
+        let machine = Machine::new(self.scheme.clone(), rtt, self.feedback_delay).watched();
         let Some(lost) = self.lost_feedback else {
             return machine;
         };
