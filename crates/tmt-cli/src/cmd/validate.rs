@@ -4,13 +4,15 @@ mod figure;
 mod rules;
 mod run;
 mod show;
+mod theory;
 mod values;
 mod walk;
 
 use clap::builder::PossibleValuesParser;
 use tmt_core::types::Span;
 
-use self::figure::{Figure, Runs, figures};
+use self::figure::{Figure, figures};
+use self::run::Runs;
 use crate::exit::{Failure, Outcome};
 use crate::output::{Output, json};
 

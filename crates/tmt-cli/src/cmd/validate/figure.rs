@@ -5,14 +5,13 @@ use std::sync::LazyLock;
 
 use fluid_tcp::simulation::replications::estimate;
 use serde::{Deserialize, Serialize};
-use tmt_core::model::Outcome as Answer;
 use tmt_core::types::Span;
 
-use super::rules;
-use super::run::{self, Measured};
+use super::rules::{self, Bound};
+use super::run::{self, Measured, Runs};
+use super::theory::Theory;
 use super::values::Values;
 use super::walk;
-use crate::cmd::model::models;
 use crate::exit::{Failure, Outcome};
 
 /// Everything that `figures.toml` says.
@@ -72,15 +71,6 @@ static BOOK: LazyLock<Result<Book, toml::de::Error>> =
 pub(super) fn figures() -> impl Iterator<Item = &'static Figure> {
     let families = BOOK.iter().flat_map(|book| &book.family);
     families.flat_map(|family| &family.figures)
-}
-
-/// How much is simulated.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Runs {
-    /// Runs of each point, seeds from 1 on.
-    pub(super) seeds: u64,
-    /// Time that each covers.
-    pub(super) duration: Span,
 }
 
 impl Figure {
@@ -147,16 +137,6 @@ impl Figure {
         });
         whole.collect()
     }
-}
-
-/// Which side of a model the simulation may be on, however far.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub(super) enum Bound {
-    /// Below it.
-    Upper,
-    /// Above it.
-    Lower,
 }
 
 /// A row: one quantity at one point.
@@ -248,48 +228,12 @@ impl Comparison {
     }
 }
 
-/// A model's answer, with the text of its question.
-pub(super) struct Theory {
-    asked: String,
-    /// None where no model was asked.
-    answer: Option<Answer>,
-}
-
-impl Theory {
-    /// Asks as `tmt model` is asked; `-` asks none.
-    pub(super) fn ask(text: &str) -> Outcome<Self> {
-        let asked = text.to_owned();
-        let (name, pairs) = text.split_once(' ').unwrap_or((text, ""));
-        let Some(model) = models().find(|model| model.name == name) else {
-            return Ok(Self {
-                asked,
-                answer: None,
-            });
-        };
-        let answer = model
-            .run(pairs)
-            .map_err(|error| Failure::failed(format!("{text}: {error}")))?;
-        Ok(Self {
-            asked,
-            answer: Some(answer),
-        })
-    }
-
-    /// One of its results; 1 where no model was asked.
-    pub(super) fn result(&self, name: &str) -> Outcome<f64> {
-        let found = self
-            .answer
-            .as_ref()
-            .map_or(Some(1.0), |answer| answer.get(name));
-        found.ok_or_else(|| Failure::failed(format!("{}: no {name}", self.asked)))
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use fluid_tcp::experiment::ParameterFile;
 
     use super::*;
+    use crate::cmd::model::models;
 
     #[test]
     fn every_figure_says_all_that_is_asked_of_it() {

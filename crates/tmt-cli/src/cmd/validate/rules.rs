@@ -1,9 +1,10 @@
 //! Which assumptions of a model must hold for a row to be judged, and on which side.
 
+use serde::Serialize;
 use tmt_core::math::num::{powi, whole};
 
-use super::figure::{Bound, Theory};
 use super::run::Measured;
+use super::theory::Theory;
 use super::values::Values;
 use crate::exit::{Failure, Outcome};
 
@@ -50,6 +51,16 @@ const FEW: &str = "with so few segments for each flow (58) sees no fast retransm
                    on by timeouts and by what the proxy tells when there is room again";
 const NO_FORM: &str =
     "no closed form: 0 would be windows in step, and the paper shows both kinds of overflow";
+
+/// Which side of a model the simulation may be on, however far.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum Bound {
+    /// Below it.
+    Upper,
+    /// Above it.
+    Lower,
+}
 
 /// On which side of its model a row is judged, and why it is not, by its `rule`.
 pub(super) fn apply(

@@ -9,8 +9,16 @@ use fluid_tcp::simulation::probe::{Moment, Probe, Refused};
 use rayon::prelude::*;
 use tmt_core::types::{Span, Time, to_f64};
 
-use super::figure::Runs;
 use crate::exit::{Failure, Outcome};
+
+/// How much is simulated.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Runs {
+    /// Runs of each point, seeds from 1 on.
+    pub(super) seeds: u64,
+    /// Time that each covers.
+    pub(super) duration: Span,
+}
 
 /// The numbers of one run, by name.
 pub(super) type Measured = BTreeMap<&'static str, f64>;

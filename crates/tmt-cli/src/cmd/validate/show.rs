@@ -2,7 +2,9 @@
 
 use serde::Serialize;
 
-use super::figure::{Bound, Comparison, Figure, Runs};
+use super::figure::{Comparison, Figure};
+use super::rules::Bound;
+use super::run::Runs;
 use crate::exit::Outcome;
 use crate::output::{self, Output, json};
 use crate::table::{Report, significant};

@@ -7,8 +7,7 @@ use tmt_core::scheme::runner::Walk;
 use tmt_core::scheme::{Combining, SchemeSpec};
 use tmt_core::types::{BitRate, Bytes, Fate, Lldu, Slot, Span, Time, to_f64};
 
-use super::figure::Runs;
-use super::run::Measured;
+use super::run::{Measured, Runs};
 use super::values::Values;
 use crate::exit::{Failure, Outcome};
 
