@@ -132,8 +132,8 @@ impl Distribution {
 
     /// Collects a span of each thing. Equal ones that follow each other cost little.
     pub fn extend<T>(&mut self, things: &[T], span: impl Fn(&T) -> Span) {
-        for run in alike(things, |a, b| span(a) == span(b)) {
-            self.push_times(span(&run[0]).as_nanos(), run.len() as u64);
+        for (value, run) in alike(things, span) {
+            self.push_times(value.as_nanos(), run.len() as u64);
         }
     }
 
