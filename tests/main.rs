@@ -12,6 +12,7 @@ mod common;
 mod convert;
 mod damage;
 mod determinism;
+mod documents;
 mod extremes;
 mod files;
 mod formats;
