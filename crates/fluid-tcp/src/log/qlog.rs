@@ -16,7 +16,7 @@ use tmt_core::types::{Bytes, Span, Time, to_f64};
 
 use crate::endpoint::sender::{Snapshot, Why};
 use crate::link::PacketCopy;
-use crate::simulation::probe::{Moment, Probe};
+use crate::simulation::probe::{SenderEvent, Probe};
 
 /// RFC 7464 §2.2: in front of every record; a line feed stands behind it.
 const RECORD_SEPARATOR: u8 = 0x1e;
@@ -177,7 +177,7 @@ impl<W: Write> Probe for Qlog<W> {
         &mut self,
         now: Time,
         flow: usize,
-        _moment: Moment,
+        _moment: SenderEvent,
         sender: &Snapshot,
         _queue: u64,
         _delivered: u64,

@@ -10,7 +10,7 @@ use crate::link::{PacketCopy, Service, SlotUse};
 /// Why a sender's state is shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, IntoStaticStr)]
 #[strum(serialize_all = "lowercase")]
-pub enum Moment {
+pub enum SenderEvent {
     /// The flow began.
     Start,
     /// An acknowledgement was taken in.
@@ -96,7 +96,7 @@ hooks! {
     /// The sender of `flow` knows that all packets below `next` were received.
     fn on_acked(now: Time, flow: usize, next: u64);
     /// A sender's state after it took in an event; `queue` packets are held, `delivered` are received in order.
-    fn on_sender(now: Time, flow: usize, moment: Moment, sender: &Snapshot, queue: u64, delivered: u64);
+    fn on_sender(now: Time, flow: usize, event: SenderEvent, sender: &Snapshot, queue: u64, delivered: u64);
 }
 
 /// Nobody watches.

@@ -18,7 +18,7 @@ use crate::link::{Link, PacketCopy};
 use crate::simulation::delay::DelayParts;
 use crate::simulation::event::{EventQueue, Kinds};
 use crate::simulation::metrics::RunReport;
-use crate::simulation::probe::{Moment, Probe};
+use crate::simulation::probe::{SenderEvent, Probe};
 use crate::simulation::proxy::Proxy;
 use crate::simulation::tally::{Count, FlowTally};
 use crate::simulation::{ACK, Flow, Setup};
@@ -253,7 +253,7 @@ impl<'a, G: Gateway, P: Probe> Run<'a, G, P> {
             Event::Release(copy) => self.on_release(now, copy),
             Event::Pace(flow) => {
                 self.flow(flow).pace_event = None;
-                self.after_sender(now, flow, Moment::Pace);
+                self.after_sender(now, flow, SenderEvent::Pace);
             }
             Event::Timer(flow) => self.on_timer(now, flow),
             Event::DelayedAck(flow) => self.on_delayed_ack(now, flow),
@@ -282,7 +282,7 @@ impl<'a, G: Gateway, P: Probe> Run<'a, G, P> {
             let room = proxy.on_start(flow as usize);
             self.flow(flow).sender.on_room(room);
         }
-        self.after_sender(now, flow, Moment::Start);
+        self.after_sender(now, flow, SenderEvent::Start);
     }
 
     fn on_ack(&mut self, now: Time, flow: u32, ack: &Ack) {
@@ -294,7 +294,7 @@ impl<'a, G: Gateway, P: Probe> Run<'a, G, P> {
         if after > before {
             self.probe.on_acked(now, flow as usize, after);
         }
-        self.after_sender(now, flow, Moment::Ack);
+        self.after_sender(now, flow, SenderEvent::Ack);
     }
 
     fn on_timer(&mut self, now: Time, flow: u32) {
@@ -305,14 +305,14 @@ impl<'a, G: Gateway, P: Probe> Run<'a, G, P> {
         }
         connection.timer_event = None;
         match connection.sender.on_timer(now) {
-            Wake::Timeout => self.after_sender(now, flow, Moment::Timeout),
-            Wake::Other => self.after_sender(now, flow, Moment::Timer),
+            Wake::Timeout => self.after_sender(now, flow, SenderEvent::Timeout),
+            Wake::Other => self.after_sender(now, flow, SenderEvent::Timer),
             Wake::Nothing => self.watch_timer(flow),
         }
     }
 
     /// Sends what the sender lets out, and keeps its timers.
-    fn after_sender(&mut self, now: Time, flow: u32, moment: Moment) {
+    fn after_sender(&mut self, now: Time, flow: u32, event: SenderEvent) {
         while let Some(transmission) = self.flow(flow).sender.next_packet(now) {
             let copy = PacketCopy {
                 ordinal: self.sent,
@@ -354,7 +354,7 @@ impl<'a, G: Gateway, P: Probe> Run<'a, G, P> {
             let (snapshot, delivered) = (connection.sender.snapshot(), connection.receiver.next());
             let held = self.held();
             self.probe
-                .on_sender(now, flow as usize, moment, &snapshot, held, delivered);
+                .on_sender(now, flow as usize, event, &snapshot, held, delivered);
         }
     }
 

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use fluid_tcp::endpoint::sender::Snapshot;
 use fluid_tcp::experiment::{InMemory, ParameterFile};
 use fluid_tcp::link::PacketCopy;
-use fluid_tcp::simulation::probe::{Moment, Probe, Refused};
+use fluid_tcp::simulation::probe::{SenderEvent, Probe, Refused};
 use rayon::prelude::*;
 use tmt_core::types::{Span, Time, to_f64};
 
@@ -88,7 +88,7 @@ impl Probe for Overflows {
         &mut self,
         _now: Time,
         flow: usize,
-        _moment: Moment,
+        _moment: SenderEvent,
         sender: &Snapshot,
         _queue: u64,
         _delivered: u64,
