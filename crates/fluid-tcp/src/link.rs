@@ -14,7 +14,7 @@ use serde::Serialize;
 use tmt_core::types::{Span, Time};
 
 pub use overlap::Overlap;
-pub use packet::{PacketCopy, SlotUse};
+pub use packet::{SlotUse, Transmission};
 pub use synthetic::SyntheticLink;
 pub use timeline_link::TimelineLink;
 

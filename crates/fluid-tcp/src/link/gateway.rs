@@ -11,7 +11,7 @@ mod queue;
 
 use tmt_core::types::Time;
 
-use crate::link::{PacketCopy, Service, SlotUse, Usage};
+use crate::link::{Service, SlotUse, Transmission, Usage};
 use crate::named::Family;
 pub use coupled::{CoupledLink, Hold, InOrder, LostFeedback, Tail};
 pub(crate) use coupled::{CoupledQueue, Tells};
@@ -73,8 +73,8 @@ impl Default for Discipline {
 /// A packet at the queue.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Queued {
-    /// Which copy of which packet of which flow.
-    pub copy: PacketCopy,
+    /// Which transmission of which packet of which flow.
+    pub transmission: Transmission,
     /// When its sender sent it.
     pub sent: Time,
     /// When it reached the queue.

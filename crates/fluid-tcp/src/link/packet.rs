@@ -7,7 +7,7 @@ use crate::endpoint::sender::Why;
 
 /// A copy of a packet, on its way.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct PacketCopy {
+pub struct Transmission {
     /// Order of sending over all flows, from 0.
     pub ordinal: u64,
     /// Flow, from 0.
@@ -30,7 +30,7 @@ pub struct SlotUse {
     /// What it carried.
     pub kind: UnitKind,
     /// The copy that the unit is of.
-    pub copy: PacketCopy,
+    pub transmission: Transmission,
     /// Number of the codeword that the unit is of, in the order in which the link took them, from 0.
     pub codeword: u64,
     /// In which attempt of the codeword, 1 for the first transmission.

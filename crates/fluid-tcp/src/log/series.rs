@@ -7,7 +7,7 @@ use tmt_core::types::{Metadata, Span, Time};
 
 use super::{Table, always, maybe, span};
 use crate::endpoint::sender::Snapshot;
-use crate::simulation::probe::{SenderEvent, Probe};
+use crate::simulation::probe::{Probe, SenderEvent};
 
 /// Columns of the series.
 const COLUMNS: &[Column] = &[

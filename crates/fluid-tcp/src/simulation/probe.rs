@@ -5,7 +5,7 @@ use tmt_core::types::Time;
 
 use crate::endpoint::receiver::Ack;
 use crate::endpoint::sender::Snapshot;
-use crate::link::{PacketCopy, Service, SlotUse};
+use crate::link::{Service, SlotUse, Transmission};
 
 /// Why a sender's state is shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, IntoStaticStr)]
@@ -71,24 +71,24 @@ macro_rules! hooks {
 }
 
 hooks! {
-    /// `copy` was sent; what becomes of it at the gateway is told when it is there.
-    fn on_sent(now: Time, copy: PacketCopy);
-    /// `copy` was taken into the queue.
-    fn on_enqueued(now: Time, copy: PacketCopy);
-    /// `copy` was not taken in.
-    fn on_refused(now: Time, copy: PacketCopy, why: Refused);
-    /// A proxy's buffer has let `copy` go: the link has delivered it.
-    fn on_released(now: Time, copy: PacketCopy);
-    /// The queue has dropped `copy`, which it had taken in.
-    fn on_dropped(now: Time, copy: PacketCopy);
-    /// The link has begun to serve `copy`; told when it has left, or at the end of the run.
-    fn on_service(copy: PacketCopy, service: &Service);
-    /// `copy` has left the queue at `left`; it was lost if the link lost it.
-    fn on_departure(left: Time, copy: PacketCopy, lost: bool);
+    /// `transmission` was sent; what becomes of it at the gateway is told when it is there.
+    fn on_sent(now: Time, transmission: Transmission);
+    /// `transmission` was taken into the queue.
+    fn on_enqueued(now: Time, transmission: Transmission);
+    /// `transmission` was not taken in.
+    fn on_refused(now: Time, transmission: Transmission, why: Refused);
+    /// A proxy's buffer has let `transmission` go: the link has delivered it.
+    fn on_released(now: Time, transmission: Transmission);
+    /// The queue has dropped `transmission`, which it had taken in.
+    fn on_dropped(now: Time, transmission: Transmission);
+    /// The link has begun to serve `transmission`; told when it has left, or at the end of the run.
+    fn on_service(transmission: Transmission, service: &Service);
+    /// `transmission` has left the queue at `left`; it was lost if the link lost it.
+    fn on_departure(left: Time, transmission: Transmission, lost: bool);
     /// A coupled link has used a slot, in the order of the slots.
     fn on_slot(used: &SlotUse);
-    /// `copy` reached the receiver.
-    fn on_delivered(now: Time, copy: PacketCopy);
+    /// `transmission` reached the receiver.
+    fn on_delivered(now: Time, transmission: Transmission);
     /// The receiver of `flow` sends an acknowledgement.
     fn on_ack_sent(now: Time, flow: usize, ack: &Ack);
     /// The sender of `flow` takes an acknowledgement in.

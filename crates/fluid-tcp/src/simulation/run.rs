@@ -14,11 +14,11 @@ use crate::link::gateway::{
     CoupledLink, CoupledQueue, DropTail, Gateway, Queued, QueuedLink, Served, Tells,
 };
 use crate::link::return_link::ReturnLink;
-use crate::link::{Link, PacketCopy};
+use crate::link::{Link, Transmission};
 use crate::simulation::delay::DelayParts;
 use crate::simulation::event::{EventQueue, Kinds};
 use crate::simulation::metrics::RunReport;
-use crate::simulation::probe::{SenderEvent, Probe};
+use crate::simulation::probe::{Probe, SenderEvent};
 use crate::simulation::proxy::Proxy;
 use crate::simulation::tally::{Count, FlowTally};
 use crate::simulation::{ACK, Flow, Setup};
@@ -29,11 +29,11 @@ enum Event {
     /// A packet reaches the gateway.
     Arrival(Queued),
     /// A proxy learns that the link has delivered this.
-    Release(PacketCopy),
+    Release(Transmission),
     /// The queue does something by itself.
     Gateway,
     Delivery {
-        copy: PacketCopy,
+        transmission: Transmission,
         delay: DelayParts,
         marked: bool,
         reduced: bool,
@@ -236,21 +236,21 @@ impl<'a, G: Gateway, P: Probe> Run<'a, G, P> {
         self.under_way -= u64::from(!event.is_timer());
         match event {
             Event::Delivery {
-                copy,
+                transmission,
                 delay,
                 marked,
                 reduced,
             } => {
                 let packet = Packet {
-                    number: copy.packet,
+                    number: transmission.packet,
                     marked,
                     reduced,
                 };
-                self.on_delivery(now, copy, &delay, packet);
+                self.on_delivery(now, transmission, &delay, packet);
             }
             Event::Ack { flow, ack } => self.on_ack(now, flow, &ack),
             Event::Arrival(packet) => self.on_arrival(now, packet),
-            Event::Release(copy) => self.on_release(now, copy),
+            Event::Release(transmission) => self.on_release(now, transmission),
             Event::Pace(flow) => {
                 self.flow(flow).pace_event = None;
                 self.after_sender(now, flow, SenderEvent::Pace);
@@ -313,26 +313,26 @@ impl<'a, G: Gateway, P: Probe> Run<'a, G, P> {
 
     /// Sends what the sender lets out, and keeps its timers.
     fn after_sender(&mut self, now: Time, flow: u32, event: SenderEvent) {
-        while let Some(transmission) = self.flow(flow).sender.next_packet(now) {
-            let copy = PacketCopy {
+        while let Some(outgoing) = self.flow(flow).sender.next_packet(now) {
+            let transmission = Transmission {
                 ordinal: self.sent,
                 flow: flow as usize,
-                packet: transmission.packet,
-                copy: transmission.copy,
-                why: transmission.why,
+                packet: outgoing.packet,
+                copy: outgoing.copy,
+                why: outgoing.why,
             };
             self.sent += 1;
             let connection = self.flow(flow);
-            connection.tally.on_sent(copy.copy);
+            connection.tally.on_sent(transmission.copy);
             let packet = Queued {
-                copy,
+                transmission,
                 sent: now,
                 enqueued: now,
                 // What is sent again is not marked (RFC 3168 §6.1.5).
-                capable: connection.sender.is_ecn_capable() && copy.copy == 1,
-                reduced: transmission.reduced,
+                capable: connection.sender.is_ecn_capable() && transmission.copy == 1,
+                reduced: outgoing.reduced,
             };
-            self.probe.on_sent(now, copy);
+            self.probe.on_sent(now, transmission);
             let there = self.setup.path.there();
             if there.is_zero() {
                 self.on_arrival(now, packet);
@@ -365,9 +365,15 @@ impl<'a, G: Gateway, P: Probe> Run<'a, G, P> {
         self.schedule(due, Event::Timer(flow));
     }
 
-    fn on_delivery(&mut self, now: Time, copy: PacketCopy, delay: &DelayParts, packet: Packet) {
-        self.probe.on_delivered(now, copy);
-        let connection = &mut self.connections[copy.flow];
+    fn on_delivery(
+        &mut self,
+        now: Time,
+        transmission: Transmission,
+        delay: &DelayParts,
+        packet: Packet,
+    ) {
+        self.probe.on_delivered(now, transmission);
+        let connection = &mut self.connections[transmission.flow];
         let arrival = connection.receiver.on_packet(now, packet);
         connection.tally.on_delivered(delay);
         if arrival.duplicate {
@@ -383,7 +389,7 @@ impl<'a, G: Gateway, P: Probe> Run<'a, G, P> {
             // The proxy has acknowledged it.
             return;
         }
-        let flow = u32::try_from(copy.flow).unwrap_or(u32::MAX);
+        let flow = u32::try_from(transmission.flow).unwrap_or(u32::MAX);
         if let Some(ack) = arrival.ack {
             self.send_ack(now, flow, ack);
         }

@@ -137,10 +137,10 @@ mod tests {
     use super::*;
     use crate::endpoint::sender::Why;
     use crate::link::gateway::{Fate, Gateway as _, QueuedLink};
-    use crate::link::{PacketCopy, SyntheticLink};
+    use crate::link::{SyntheticLink, Transmission};
 
     fn packet(ordinal: u64, sent: Time, capable: bool) -> Queued {
-        let copy = PacketCopy {
+        let transmission = Transmission {
             ordinal,
             flow: 0,
             packet: ordinal,
@@ -148,7 +148,7 @@ mod tests {
             why: Why::New,
         };
         Queued {
-            copy,
+            transmission,
             sent,
             enqueued: sent,
             capable,

@@ -249,7 +249,7 @@ impl CoupledQueue {
                 slot: number,
                 at: slot.tx_time(),
                 kind: unit.kind(),
-                copy: flight.served.packet.copy,
+                transmission: flight.served.packet.transmission,
                 codeword,
                 attempt,
                 arrival: slot.arrival(),
@@ -309,7 +309,7 @@ impl CoupledQueue {
                 return;
             }
             InOrder::Link => 0,
-            InOrder::Flow => flight.served.packet.copy.flow,
+            InOrder::Flow => flight.served.packet.transmission.flow,
         };
         let mut waiting = self.lanes.remove(&lane).unwrap_or_default();
         while let Some(&first) = waiting.packets.front()
@@ -362,7 +362,7 @@ impl Gateway for CoupledQueue {
         let lane = match self.in_order {
             InOrder::Off => return Fate::Waits,
             InOrder::Link => 0,
-            InOrder::Flow => packet.copy.flow,
+            InOrder::Flow => packet.transmission.flow,
         };
         let lane = self.lanes.entry(lane).or_default();
         lane.packets.push_back(number);

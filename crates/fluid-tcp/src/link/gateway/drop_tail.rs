@@ -121,11 +121,11 @@ mod tests {
     use super::super::QueuedLink;
     use super::*;
     use crate::endpoint::sender::Why;
-    use crate::link::{PacketCopy, SyntheticLink};
+    use crate::link::{SyntheticLink, Transmission};
 
     fn packet(ordinal: u64) -> Queued {
         Queued {
-            copy: PacketCopy {
+            transmission: Transmission {
                 ordinal,
                 flow: 0,
                 packet: ordinal,
@@ -151,7 +151,12 @@ mod tests {
         }
         assert_eq!(queue.leave(at(999_999_999)), None);
         assert_eq!(
-            queue.leave(at(1_000_000_000)).unwrap().packet.copy.ordinal,
+            queue
+                .leave(at(1_000_000_000))
+                .unwrap()
+                .packet
+                .transmission
+                .ordinal,
             0
         );
         assert_eq!((queue.leave(at(1_000_000_000)), queue.len()), (None, 1));

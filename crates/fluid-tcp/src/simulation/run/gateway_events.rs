@@ -4,7 +4,7 @@ use tmt_core::types::{Span, Time};
 
 use super::{Event, Run, sooner};
 use crate::endpoint::receiver::Ack;
-use crate::link::PacketCopy;
+use crate::link::Transmission;
 use crate::link::gateway::{Fate, Gateway, Queued, Served};
 use crate::simulation::delay::DelayParts;
 use crate::simulation::probe::{Probe, Refused};
@@ -19,25 +19,25 @@ impl<G: Gateway, P: Probe> Run<'_, G, P> {
     )]
     #[inline(always)]
     pub(super) fn on_arrival(&mut self, now: Time, packet: Queued) {
-        if self.proxy.is_none() || self.passes_proxy(now, packet.copy) {
+        if self.proxy.is_none() || self.passes_proxy(now, packet.transmission) {
             self.offer(now, packet);
         }
     }
 
     /// Whether a proxy takes a packet in, which it then acknowledges.
-    fn passes_proxy(&mut self, now: Time, copy: PacketCopy) -> bool {
+    fn passes_proxy(&mut self, now: Time, transmission: Transmission) -> bool {
         let Some(proxy) = &mut self.proxy else {
             return true;
         };
-        let (refused, ack) = proxy.on_packet(now, copy.flow, copy.packet.into());
+        let (refused, ack) = proxy.on_packet(now, transmission.flow, transmission.packet.into());
         if let Some(why) = refused {
-            self.connections[copy.flow].tally.count(match why {
+            self.connections[transmission.flow].tally.count(match why {
                 Refused::Full => Count::Dropped,
                 Refused::Duplicate => Count::Spurious,
             });
-            self.probe.on_refused(now, copy, why);
+            self.probe.on_refused(now, transmission, why);
         }
-        self.answer(now, copy.flow, ack);
+        self.answer(now, transmission.flow, ack);
         refused.is_none()
     }
 
@@ -51,8 +51,8 @@ impl<G: Gateway, P: Probe> Run<'_, G, P> {
     }
 
     /// The proxy learns that the link has delivered a packet.
-    pub(super) fn on_release(&mut self, now: Time, copy: PacketCopy) {
-        self.probe.on_released(now, copy);
+    pub(super) fn on_release(&mut self, now: Time, transmission: Transmission) {
+        self.probe.on_released(now, transmission);
         if let Some(proxy) = &mut self.proxy {
             proxy.on_released();
         }
@@ -68,8 +68,10 @@ impl<G: Gateway, P: Probe> Run<'_, G, P> {
         let fate = self.gateway.offer(now, packet);
         if self.probe.watches() {
             match fate {
-                Fate::Dropped(_) => self.probe.on_refused(now, packet.copy, Refused::Full),
-                _ => self.probe.on_enqueued(now, packet.copy),
+                Fate::Dropped(_) => self
+                    .probe
+                    .on_refused(now, packet.transmission, Refused::Full),
+                _ => self.probe.on_enqueued(now, packet.transmission),
             }
         }
         self.settle(fate);
@@ -110,7 +112,7 @@ impl<G: Gateway, P: Probe> Run<'_, G, P> {
             if self.probe.watches()
                 && let Fate::Dropped(packet) = fate
             {
-                self.probe.on_dropped(now, packet.copy);
+                self.probe.on_dropped(now, packet.transmission);
             }
             self.settle(fate);
         }
@@ -121,21 +123,24 @@ impl<G: Gateway, P: Probe> Run<'_, G, P> {
     /// Takes what became of a packet at the queue.
     fn settle(&mut self, fate: Fate) {
         match fate {
-            Fate::Dropped(packet) => self.count(packet.copy, Count::Dropped),
+            Fate::Dropped(packet) => self.count(packet.transmission, Count::Dropped),
             Fate::Served(packet, service, marked) => {
                 if marked {
-                    self.count(packet.copy, Count::Marked);
+                    self.count(packet.transmission, Count::Marked);
                 }
                 if self.proxy.is_some()
                     && !self.gateway.tells_whole()
                     && let Some(arrival) = service.arrival
                 {
                     let back = self.back().saturating_add(self.setup.path.feedback_delay);
-                    self.schedule(arrival.checked_add(back), Event::Release(packet.copy));
+                    self.schedule(
+                        arrival.checked_add(back),
+                        Event::Release(packet.transmission),
+                    );
                 }
                 if let Some(delay) = DelayParts::of(packet.sent, packet.enqueued, &service) {
                     let event = Event::Delivery {
-                        copy: packet.copy,
+                        transmission: packet.transmission,
                         delay,
                         marked,
                         reduced: packet.reduced,
@@ -143,7 +148,9 @@ impl<G: Gateway, P: Probe> Run<'_, G, P> {
                     self.schedule(service.arrival, event);
                 }
             }
-            Fate::Whole(packet, known) => self.schedule(Some(known), Event::Release(packet.copy)),
+            Fate::Whole(packet, known) => {
+                self.schedule(Some(known), Event::Release(packet.transmission))
+            }
             Fate::Waits => {}
         }
     }
@@ -161,22 +168,22 @@ impl<G: Gateway, P: Probe> Run<'_, G, P> {
 
     /// The link has begun to serve a packet, which has `left` since or is still there.
     pub(super) fn on_served(&mut self, served: &Served, left: Option<Time>, lost: bool) {
-        let copy = served.packet.copy;
+        let transmission = served.packet.transmission;
         self.served += 1;
-        let tally = &mut self.connections[copy.flow].tally;
+        let tally = &mut self.connections[transmission.flow].tally;
         tally.on_service(served.service.start.since(served.packet.enqueued));
         if lost {
             tally.count(Count::Lost);
         }
         if self.probe.watches() {
-            self.probe.on_service(copy, &served.service);
+            self.probe.on_service(transmission, &served.service);
             if let Some(left) = left {
-                self.probe.on_departure(left, copy, lost);
+                self.probe.on_departure(left, transmission, lost);
             }
         }
     }
 
-    fn count(&mut self, copy: PacketCopy, what: Count) {
-        self.connections[copy.flow].tally.count(what);
+    fn count(&mut self, transmission: Transmission, what: Count) {
+        self.connections[transmission.flow].tally.count(what);
     }
 }

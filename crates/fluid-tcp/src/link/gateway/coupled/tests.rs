@@ -11,7 +11,7 @@ use tmt_core::scheme::runner::Walk;
 use super::*;
 use crate::endpoint::sender::Why;
 use crate::link::timeline::{Builder, Timeline};
-use crate::link::{Link, PacketCopy, TimelineLink};
+use crate::link::{Link, TimelineLink, Transmission};
 
 fn time(nanos: u64) -> Time {
     Time::from_nanos(nanos).unwrap()
@@ -31,7 +31,7 @@ fn trace(slots: &[(u64, u64)]) -> Arc<Timeline> {
 
 fn packet(ordinal: u64, flow: usize, sent: Time) -> Queued {
     Queued {
-        copy: PacketCopy {
+        transmission: Transmission {
             ordinal,
             flow,
             packet: ordinal,
@@ -159,7 +159,7 @@ fn under_a_permanent_backlog_packets_arrive_as_on_the_timeline() {
         }
         let mut told = BTreeMap::new();
         while let Some(Fate::Served(packet, service, _)) = queue.wake(Time::ZERO) {
-            told.insert(packet.copy.ordinal, service.arrival);
+            told.insert(packet.transmission.ordinal, service.arrival);
         }
         let mut walk = Walk::new(link.scheme.clone(), rtt, Span::ZERO);
         let mut rows = Vec::new();
@@ -348,7 +348,7 @@ fn drive_slots(case: &Case) -> (Vec<model::Story>, Vec<model::Told>, Vec<u64>, u
                 Fate::Served(packet, service, _) => (packet, service),
                 Fate::Whole(packet, known) => {
                     assert!(known >= now, "known in time");
-                    let told = &mut told[usize::try_from(packet.copy.ordinal).unwrap()];
+                    let told = &mut told[usize::try_from(packet.transmission.ordinal).unwrap()];
                     assert_eq!(told.known.replace(known.as_nanos()), None, "told once");
                     continue;
                 }
@@ -359,7 +359,7 @@ fn drive_slots(case: &Case) -> (Vec<model::Story>, Vec<model::Told>, Vec<u64>, u
                 arrival.is_none_or(|at| at >= now.as_nanos()),
                 "known in time"
             );
-            let story = &mut stories[usize::try_from(packet.copy.ordinal).unwrap()];
+            let story = &mut stories[usize::try_from(packet.transmission.ordinal).unwrap()];
             assert_eq!(*story, model::Story::Open, "told once");
             *story = model::Story::Served {
                 start: service.start.as_nanos(),
@@ -381,7 +381,7 @@ fn retire(queue: &mut CoupledQueue, now: Time, told: &mut [model::Told]) {
     while let Some(served) = queue.leave(now) {
         let left = served.left.unwrap();
         assert!(left <= now);
-        let told = &mut told[usize::try_from(served.packet.copy.ordinal).unwrap()];
+        let told = &mut told[usize::try_from(served.packet.transmission.ordinal).unwrap()];
         assert_eq!(told.left.replace(left.as_nanos()), None, "leaves once");
     }
 }
@@ -444,7 +444,7 @@ fn a_failed_codeword_takes_what_is_left_of_its_packet_with_it() {
     let mut told = Vec::new();
     while let Some(Fate::Served(packet, service, _)) = queue.wake(Time::ZERO) {
         told.push((
-            packet.copy.ordinal,
+            packet.transmission.ordinal,
             service.first_unit,
             service.last_unit,
             service.arrival,

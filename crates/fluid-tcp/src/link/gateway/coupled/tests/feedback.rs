@@ -41,7 +41,7 @@ fn used(
                 panic!("{fate:?}")
             };
             let arrival = service.arrival.map_or(0, Time::as_nanos);
-            stories.push((packet.copy.ordinal, service.end.as_nanos(), arrival));
+            stories.push((packet.transmission.ordinal, service.end.as_nanos(), arrival));
         }
     }
     (queue.usage(end).lldus_used.unwrap(), stories)
