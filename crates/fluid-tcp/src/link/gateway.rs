@@ -17,7 +17,7 @@ pub use coupled::{CoupledLink, Hold, InOrder, LostFeedback, Tail};
 pub(crate) use coupled::{CoupledQueue, Tells};
 pub(crate) use drop_tail::DropTail;
 pub(crate) use queue::QueuedLink;
-pub use queue::{Discipline, Entry, Make, Queue, Taken};
+pub use queue::{Dequeued, Discipline, Entry, Make, Queue};
 
 /// How much the queue holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -110,7 +110,7 @@ pub(crate) struct Served {
 /// A queue with its link.
 pub(crate) trait Gateway {
     /// Takes `packet` in at `now`, if there is room.
-    fn offer(&mut self, now: Time, packet: Queued) -> Fate;
+    fn enqueue(&mut self, now: Time, packet: Queued) -> Fate;
 
     /// When it does something by itself next.
     fn due(&self) -> Option<Time>;

@@ -10,7 +10,7 @@ use tmt_core::types::{Span, Time, to_f64};
 use crate::named::Parameter;
 
 use super::Queued;
-use super::queue::{Entry, Queue, Taken};
+use super::queue::{Dequeued, Entry, Queue};
 use tmt_core::math::num::whole;
 
 pub(super) static ENTRY: Entry = Entry {
@@ -102,12 +102,12 @@ impl CoDel {
 }
 
 impl Queue for CoDel {
-    fn offer(&mut self, now: Time, packet: Queued) -> Option<Queued> {
+    fn enqueue(&mut self, now: Time, packet: Queued) -> Option<Queued> {
         self.waiting.push_back((packet, now));
         None
     }
 
-    fn take(&mut self, now: Time) -> Option<Taken> {
+    fn dequeue(&mut self, now: Time) -> Option<Dequeued> {
         let Some((packet, since)) = self.waiting.front().copied() else {
             self.first_above = None;
             self.dropping = false;
@@ -116,9 +116,9 @@ impl Queue for CoDel {
         let strikes = self.strikes(now, since);
         self.waiting.pop_front();
         Some(if strikes && !packet.capable {
-            Taken::Drop(packet)
+            Dequeued::Drop(packet)
         } else {
-            Taken::Serve {
+            Dequeued::Serve {
                 packet,
                 marked: strikes,
             }
@@ -181,7 +181,10 @@ mod tests {
                     fates.push((due, fate));
                 }
             }
-            assert_eq!(queue.offer(now, packet(ordinal, now, capable)), Fate::Waits);
+            assert_eq!(
+                queue.enqueue(now, packet(ordinal, now, capable)),
+                Fate::Waits
+            );
             queue.leave(now);
             while let Some(fate) = queue.wake(now) {
                 fates.push((now, fate));
@@ -236,7 +239,7 @@ mod tests {
             for ordinal in 0..200 + standing {
                 let now = Time::from_nanos(ordinal.saturating_sub(standing) * 10_000_000).unwrap();
                 queue.leave(now);
-                queue.offer(now, packet(ordinal, now, false));
+                queue.enqueue(now, packet(ordinal, now, false));
                 while let Some(fate) = queue.wake(now) {
                     dropped += u32::from(matches!(fate, Fate::Dropped(_)));
                 }

@@ -350,7 +350,7 @@ impl CoupledQueue {
 }
 
 impl Gateway for CoupledQueue {
-    fn offer(&mut self, _now: Time, packet: Queued) -> Fate {
+    fn enqueue(&mut self, _now: Time, packet: Queued) -> Fate {
         if self.held >= self.capacity {
             return Fate::Dropped(packet);
         }

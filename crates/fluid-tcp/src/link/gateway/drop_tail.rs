@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use tmt_core::types::Time;
 
-use super::queue::{Entry, Queue, Taken};
+use super::queue::{Dequeued, Entry, Queue};
 use super::{Fate, Gateway, Queued, Served};
 use crate::link::{Link, Usage};
 
@@ -21,14 +21,14 @@ pub(super) static ENTRY: Entry = Entry {
 struct Fifo(VecDeque<Queued>);
 
 impl Queue for Fifo {
-    fn offer(&mut self, _now: Time, packet: Queued) -> Option<Queued> {
+    fn enqueue(&mut self, _now: Time, packet: Queued) -> Option<Queued> {
         self.0.push_back(packet);
         None
     }
 
-    fn take(&mut self, _now: Time) -> Option<Taken> {
+    fn dequeue(&mut self, _now: Time) -> Option<Dequeued> {
         let packet = self.0.pop_front()?;
-        Some(Taken::Serve {
+        Some(Dequeued::Serve {
             packet,
             marked: false,
         })
@@ -65,7 +65,7 @@ impl<L: Link> DropTail<L> {
 }
 
 impl<L: Link> Gateway for DropTail<L> {
-    fn offer(&mut self, now: Time, packet: Queued) -> Fate {
+    fn enqueue(&mut self, now: Time, packet: Queued) -> Fate {
         if self.len() >= self.capacity {
             return Fate::Dropped(packet);
         }
@@ -146,7 +146,7 @@ mod tests {
         let mut queue = DropTail::new(link, 2);
         let at = |nanos| Time::from_nanos(nanos).unwrap();
         for (ordinal, taken) in [(0, true), (1, true), (2, false)] {
-            let fate = queue.offer(Time::ZERO, packet(ordinal));
+            let fate = queue.enqueue(Time::ZERO, packet(ordinal));
             assert_eq!(matches!(fate, Fate::Served(..)), taken, "{fate:?}");
         }
         assert_eq!(queue.leave(at(999_999_999)), None);
@@ -160,7 +160,7 @@ mod tests {
             0
         );
         assert_eq!((queue.leave(at(1_000_000_000)), queue.len()), (None, 1));
-        let Fate::Served(_, service, _) = queue.offer(at(1_000_000_000), packet(3)) else {
+        let Fate::Served(_, service, _) = queue.enqueue(at(1_000_000_000), packet(3)) else {
             panic!("there is room");
         };
         assert_eq!(service.start, at(2_000_000_000));
@@ -183,8 +183,8 @@ mod tests {
                 serve_until(&mut long, now, &mut others);
                 while short.leave(now).is_some() {}
                 long.leave(now);
-                let fate = short.offer(now, packet(ordinal));
-                let other = long.offer(now, packet(ordinal));
+                let fate = short.enqueue(now, packet(ordinal));
+                let other = long.enqueue(now, packet(ordinal));
                 prop_assert_eq!(matches!(fate, Fate::Dropped(_)), matches!(other, Fate::Dropped(_)));
                 services.extend(Some(fate).filter(|fate| matches!(fate, Fate::Served(..))));
                 others.extend(std::iter::from_fn(|| long.wake(now)));

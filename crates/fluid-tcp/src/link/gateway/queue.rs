@@ -11,11 +11,11 @@ use crate::named::{self, Values};
 /// Packets that wait for the link, and which of them go next. The packet in service is not among them.
 pub trait Queue: fmt::Debug + Send {
     /// A packet comes at `now` and finds room. Returns it where the queue drops it all the same.
-    fn offer(&mut self, now: Time, packet: Queued) -> Option<Queued>;
+    fn enqueue(&mut self, now: Time, packet: Queued) -> Option<Queued>;
 
     /// The link is free at `now`: takes one packet out, to be served or dropped. Called again after a drop, until
     /// the link is busy or the queue has nothing to give.
-    fn take(&mut self, now: Time) -> Option<Taken>;
+    fn dequeue(&mut self, now: Time) -> Option<Dequeued>;
 
     /// Packets that wait.
     fn waiting(&self) -> u64;
@@ -23,7 +23,7 @@ pub trait Queue: fmt::Debug + Send {
 
 /// A packet that a queue has taken out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Taken {
+pub enum Dequeued {
     /// The link serves it next.
     Serve {
         /// The packet.
@@ -70,12 +70,12 @@ impl<L: Link> QueuedLink<L> {
 
 impl<L: Link> Gateway for QueuedLink<L> {
     #[inline]
-    fn offer(&mut self, now: Time, packet: Queued) -> Fate {
+    fn enqueue(&mut self, now: Time, packet: Queued) -> Fate {
         if self.len() >= self.capacity {
             return Fate::Dropped(packet);
         }
         self.queue
-            .offer(now, packet)
+            .enqueue(now, packet)
             .map_or(Fate::Waits, Fate::Dropped)
     }
 
@@ -91,9 +91,9 @@ impl<L: Link> Gateway for QueuedLink<L> {
         if self.served.is_some() || self.is_exhausted() {
             return None;
         }
-        let (packet, marked) = match self.queue.take(now)? {
-            Taken::Serve { packet, marked } => (packet, marked),
-            Taken::Drop(packet) => return Some(Fate::Dropped(packet)),
+        let (packet, marked) = match self.queue.dequeue(now)? {
+            Dequeued::Serve { packet, marked } => (packet, marked),
+            Dequeued::Drop(packet) => return Some(Fate::Dropped(packet)),
         };
         let Some(service) = self.link.serve(now) else {
             self.stuck = 1;

@@ -20,7 +20,7 @@ impl<G: Gateway, P: Probe> Run<'_, G, P> {
     #[inline(always)]
     pub(super) fn on_arrival(&mut self, now: Time, packet: Queued) {
         if self.proxy.is_none() || self.passes_proxy(now, packet.transmission) {
-            self.offer(now, packet);
+            self.enqueue(now, packet);
         }
     }
 
@@ -63,9 +63,9 @@ impl<G: Gateway, P: Probe> Run<'_, G, P> {
 
     /// Puts a packet into the queue.
     #[inline]
-    fn offer(&mut self, now: Time, packet: Queued) {
+    fn enqueue(&mut self, now: Time, packet: Queued) {
         self.retire(now);
-        let fate = self.gateway.offer(now, packet);
+        let fate = self.gateway.enqueue(now, packet);
         if self.probe.watches() {
             match fate {
                 Fate::Dropped(_) => self

@@ -111,7 +111,7 @@ fn a_permanent_backlog_gives_the_timeline_of_apply_byte_for_byte() {
             .unwrap();
             for ordinal in 0..20_000 {
                 assert_eq!(
-                    queue.offer(Time::ZERO, packet(ordinal, 0, Time::ZERO)),
+                    queue.enqueue(Time::ZERO, packet(ordinal, 0, Time::ZERO)),
                     Fate::Waits
                 );
             }
@@ -155,7 +155,7 @@ fn under_a_permanent_backlog_packets_arrive_as_on_the_timeline() {
         let mut queue =
             CoupledQueue::new(&link, rtt, u64::MAX, Time::ZERO, Tells::default()).unwrap();
         for ordinal in 0..20_000 {
-            queue.offer(Time::ZERO, packet(ordinal, 0, Time::ZERO));
+            queue.enqueue(Time::ZERO, packet(ordinal, 0, Time::ZERO));
         }
         let mut told = BTreeMap::new();
         while let Some(Fate::Served(packet, service, _)) = queue.wake(Time::ZERO) {
@@ -336,7 +336,7 @@ fn drive_slots(case: &Case) -> (Vec<model::Story>, Vec<model::Told>, Vec<u64>, u
         retire(&mut queue, now, &mut told);
         if let Some(&(_, flow)) = offer {
             let ordinal = stories.len() as u64;
-            let dropped = queue.offer(now, packet(ordinal, flow, now)) != Fate::Waits;
+            let dropped = queue.enqueue(now, packet(ordinal, flow, now)) != Fate::Waits;
             stories.push(if dropped {
                 model::Story::Dropped
             } else {
@@ -439,7 +439,7 @@ fn a_failed_codeword_takes_what_is_left_of_its_packet_with_it() {
     )
     .unwrap();
     for ordinal in 0..2 {
-        queue.offer(Time::ZERO, packet(ordinal, 0, Time::ZERO));
+        queue.enqueue(Time::ZERO, packet(ordinal, 0, Time::ZERO));
     }
     let mut told = Vec::new();
     while let Some(Fate::Served(packet, service, _)) = queue.wake(Time::ZERO) {
@@ -472,7 +472,7 @@ fn idle_slots_are_passed_over() {
     .unwrap();
     let mut starts = Vec::new();
     for (ordinal, at) in [(0, 1), (1, 299_000_500)] {
-        queue.offer(time(at), packet(ordinal, 0, time(at)));
+        queue.enqueue(time(at), packet(ordinal, 0, time(at)));
         while let Some(Fate::Served(_, service, _)) = queue.wake(time(at)) {
             starts.push((service.first_unit, service.start.as_nanos()));
         }

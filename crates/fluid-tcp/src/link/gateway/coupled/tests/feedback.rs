@@ -31,7 +31,7 @@ fn used(
     )
     .unwrap();
     for ordinal in 0..packets {
-        queue.offer(Time::ZERO, packet(ordinal, 0, Time::ZERO));
+        queue.enqueue(Time::ZERO, packet(ordinal, 0, Time::ZERO));
     }
     let mut stories = Vec::new();
     let end = time(slots.last().unwrap().0);
@@ -98,7 +98,7 @@ fn the_timer_repeats_what_a_lost_refusal_asked_for() {
     };
     let mut queue =
         CoupledQueue::new(&link, span(100_000_000), 9, Time::ZERO, Tells::default()).unwrap();
-    queue.offer(Time::ZERO, packet(0, 0, Time::ZERO));
+    queue.enqueue(Time::ZERO, packet(0, 0, Time::ZERO));
     let mut told = Vec::new();
     while let Some(due) = queue
         .wake(Time::ZERO)

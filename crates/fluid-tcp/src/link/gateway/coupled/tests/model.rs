@@ -322,12 +322,12 @@ pub(super) fn walk(
     let (mut link, mut used, mut offers) = (Link::default(), 0, offers.iter().peekable());
     for &slot in slots {
         while let Some((at, flow)) = offers.next_if(|(at, _)| *at < slot.0) {
-            link.offer(code, capacity, *at, *flow, hold);
+            link.enqueue(code, capacity, *at, *flow, hold);
         }
         used += u64::from(link.slot(code, slot, &mut feedback));
     }
     for (at, flow) in offers {
-        link.offer(code, capacity, *at, *flow, hold);
+        link.enqueue(code, capacity, *at, *flow, hold);
     }
     // In order: the running latest of its lane, nothing from the first open packet on.
     let mut lanes: BTreeMap<usize, Option<u64>> = BTreeMap::new();
