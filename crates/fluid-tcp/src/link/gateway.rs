@@ -1,7 +1,7 @@
 //! The queue in front of a link, and how it feeds it.
 //!
 //! Departures are no events where nothing depends on them: under drop-tail a packet's service follows from when it
-//! was taken in and when the one before it ends. What has left is told when somebody asks (`Gateway::leave`), and
+//! was taken in and when the one before it ends. What has left is told when somebody asks (`Gateway::pop_departed`), and
 //! what leaves at an instant has left before what comes at that instant.
 
 mod codel;
@@ -14,7 +14,7 @@ use tmt_core::types::Time;
 use crate::link::{Service, SlotUse, Transmission, Usage};
 use crate::named::Family;
 pub use coupled::{CoupledLink, Hold, InOrder, LostFeedback, Tail};
-pub(crate) use coupled::{CoupledQueue, Tells};
+pub(crate) use coupled::{CoupledQueue, QueueReporting};
 pub(crate) use drop_tail::DropTail;
 pub(crate) use queue::QueuedLink;
 pub use queue::{Dequeued, Discipline, Entry, Make, Queue};
@@ -93,9 +93,9 @@ pub(crate) enum Fate {
     /// The link serves it so; it was marked (ECN) or not.
     Served(Queued, Service, bool),
     /// The gateway knows from then on that the link has delivered it; only told where asked for.
-    Whole(Queued, Time),
+    Acknowledged(Queued, Time),
     /// It waits.
-    Waits,
+    Waiting,
 }
 
 /// A packet that the link has served, or serves.
@@ -119,21 +119,21 @@ pub(crate) trait Gateway {
     fn wake(&mut self, now: Time) -> Option<Fate>;
 
     /// The next packet that has left the queue by `now` and whose fate is known, in the order in which that is so.
-    fn leave(&mut self, now: Time) -> Option<Served>;
+    fn pop_departed(&mut self, now: Time) -> Option<Served>;
 
     /// The next slot used by `now`, each once; none where nobody asked for them.
-    fn used(&mut self, _now: Time) -> Option<SlotUse> {
+    fn pop_slot_use(&mut self, _now: Time) -> Option<SlotUse> {
         None
     }
 
     /// Packets that the link serves but has not finished, the next to leave first; after all that have left.
     fn in_service(&self) -> impl Iterator<Item = &Served>;
 
-    /// Packets held, the one in service included, as of the last call of `leave`.
+    /// Packets held, the one in service included, as of the last call of `pop_departed`.
     fn len(&self) -> u64;
 
-    /// Whether it tells [`Fate::Whole`]; where not, a packet's arrival is all there is to know.
-    fn tells_whole(&self) -> bool {
+    /// Whether it tells [`Fate::Acknowledged`]; where not, a packet's arrival is all there is to know.
+    fn reports_acknowledgements(&self) -> bool {
         false
     }
 

@@ -11,7 +11,7 @@ use tmt_core::types::{Span, Time};
 use crate::endpoint::receiver::{Ack, Packet, Receiver};
 use crate::endpoint::sender::{Sender, Wake};
 use crate::link::gateway::{
-    CoupledLink, CoupledQueue, DropTail, Gateway, Queued, QueuedLink, Served, Tells,
+    CoupledLink, CoupledQueue, DropTail, Gateway, QueueReporting, Queued, QueuedLink, Served,
 };
 use crate::link::return_link::ReturnLink;
 use crate::link::{Link, Transmission};
@@ -134,11 +134,11 @@ pub fn run_coupled_looped<P: Probe>(
     period: Option<Span>,
     probe: &mut P,
 ) -> Option<RunReport> {
-    let tells = Tells {
-        whole: setup.path.split.is_some(),
+    let reporting = QueueReporting {
+        acknowledgements: setup.path.split.is_some(),
         slots: probe.watches_slots(),
     };
-    let mut gateway = CoupledQueue::new(link, setup.rtt, setup.queue(), setup.begin, tells)?;
+    let mut gateway = CoupledQueue::new(link, setup.rtt, setup.queue(), setup.begin, reporting)?;
     if let Some(period) = period {
         gateway = gateway.looped(period, setup.end);
     }

@@ -176,16 +176,16 @@ mod tests {
             while let Some(due) = queue.due()
                 && due <= now
             {
-                queue.leave(due);
+                queue.pop_departed(due);
                 while let Some(fate) = queue.wake(due) {
                     fates.push((due, fate));
                 }
             }
             assert_eq!(
                 queue.enqueue(now, packet(ordinal, now, capable)),
-                Fate::Waits
+                Fate::Waiting
             );
-            queue.leave(now);
+            queue.pop_departed(now);
             while let Some(fate) = queue.wake(now) {
                 fates.push((now, fate));
             }
@@ -238,7 +238,7 @@ mod tests {
             let mut dropped = 0;
             for ordinal in 0..200 + standing {
                 let now = Time::from_nanos(ordinal.saturating_sub(standing) * 10_000_000).unwrap();
-                queue.leave(now);
+                queue.pop_departed(now);
                 queue.enqueue(now, packet(ordinal, now, false));
                 while let Some(fate) = queue.wake(now) {
                     dropped += u32::from(matches!(fate, Fate::Dropped(_)));

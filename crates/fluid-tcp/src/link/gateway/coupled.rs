@@ -39,9 +39,9 @@ struct Lane {
 
 /// What a queue tells beside the fates of its packets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(crate) struct Tells {
+pub(crate) struct QueueReporting {
     /// When it knows that a packet has arrived.
-    pub(crate) whole: bool,
+    pub(crate) acknowledgements: bool,
     /// What every slot was used for, which takes a step of its own for each.
     pub(crate) slots: bool,
 }
@@ -56,7 +56,7 @@ pub(crate) struct CoupledQueue {
     /// Whether all feedback comes through.
     hears_all: bool,
     hold: Hold,
-    tells: Tells,
+    reporting: QueueReporting,
     interleave: u64,
     /// ND and NR of a codeword.
     data_units: u32,
@@ -98,7 +98,7 @@ impl CoupledQueue {
         rtt: Span,
         capacity: u64,
         begin: Time,
-        tells: Tells,
+        reporting: QueueReporting,
     ) -> Option<Self> {
         if link.data_units == 0 {
             return None;
@@ -109,7 +109,7 @@ impl CoupledQueue {
             back: rtt.saturating_add(link.feedback_delay),
             hears_all: link.lost_feedback.is_none(),
             hold: link.hold,
-            tells,
+            reporting,
             interleave: link.scheme.interleave().into(),
             data_units: link.scheme.data_units(),
             repair_units: link.scheme.units() - link.scheme.data_units(),
@@ -124,7 +124,7 @@ impl CoupledQueue {
             departing: BTreeMap::new(),
             fates: VecDeque::new(),
             account: SlotUsage::default(),
-            book: tells.slots.then(VecDeque::new),
+            book: reporting.slots.then(VecDeque::new),
             due: None,
             exhausted: false,
             lldus: Vec::new(),
@@ -327,7 +327,7 @@ impl CoupledQueue {
         self.packets.forget();
     }
 
-    /// Tells that a packet arrives then, propagation left out, or is lost.
+    /// QueueReporting that a packet arrives then, propagation left out, or is lost.
     fn tell(&mut self, number: u64, arrival: Option<Time>) {
         let Some(flight) = self.packets.get_mut(number) else {
             return;
@@ -356,17 +356,18 @@ impl Gateway for CoupledQueue {
         }
         self.held += 1;
         // Of repeats that nobody needed it is still told whose they are.
-        let repeats_on = self.tells.slots && !self.hears_all;
-        let awaited = self.tells.whole || self.hold == Hold::Acknowledged || repeats_on;
+        let repeats_on = self.reporting.slots && !self.hears_all;
+        let awaited =
+            self.reporting.acknowledgements || self.hold == Hold::Acknowledged || repeats_on;
         let number = self.packets.push(packet, awaited);
         let lane = match self.in_order {
-            InOrder::Off => return Fate::Waits,
+            InOrder::Off => return Fate::Waiting,
             InOrder::Link => 0,
             InOrder::Flow => packet.transmission.flow,
         };
         let lane = self.lanes.entry(lane).or_default();
         lane.packets.push_back(number);
-        Fate::Waits
+        Fate::Waiting
     }
 
     fn due(&self) -> Option<Time> {
@@ -380,7 +381,7 @@ impl Gateway for CoupledQueue {
         self.fates.pop_front()
     }
 
-    fn leave(&mut self, now: Time) -> Option<Served> {
+    fn pop_departed(&mut self, now: Time) -> Option<Served> {
         self.account.on_clock(now);
         while self.leaving.peek().is_some_and(|Reverse(at)| *at <= now) {
             self.leaving.pop();
@@ -390,7 +391,7 @@ impl Gateway for CoupledQueue {
         (first.key().0 <= now).then(|| first.remove())
     }
 
-    fn used(&mut self, now: Time) -> Option<SlotUse> {
+    fn pop_slot_use(&mut self, now: Time) -> Option<SlotUse> {
         self.book.as_mut()?.pop_front_if(|used| used.at <= now)
     }
 
@@ -406,8 +407,8 @@ impl Gateway for CoupledQueue {
         self.held
     }
 
-    fn tells_whole(&self) -> bool {
-        self.tells.whole
+    fn reports_acknowledgements(&self) -> bool {
+        self.reporting.acknowledgements
     }
 
     fn is_exhausted(&self) -> bool {

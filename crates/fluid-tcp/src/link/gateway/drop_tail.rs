@@ -73,7 +73,7 @@ impl<L: Link> Gateway for DropTail<L> {
         let service = (self.stuck == 0).then(|| self.link.serve(at)).flatten();
         let Some(service) = service else {
             self.stuck += 1;
-            return Fate::Waits;
+            return Fate::Waiting;
         };
         self.free = service.end;
         self.inside.push_back(Served {
@@ -92,7 +92,7 @@ impl<L: Link> Gateway for DropTail<L> {
         None
     }
 
-    fn leave(&mut self, now: Time) -> Option<Served> {
+    fn pop_departed(&mut self, now: Time) -> Option<Served> {
         self.inside.pop_front_if(|first| first.service.end <= now)
     }
 
@@ -149,17 +149,20 @@ mod tests {
             let fate = queue.enqueue(Time::ZERO, packet(ordinal));
             assert_eq!(matches!(fate, Fate::Served(..)), taken, "{fate:?}");
         }
-        assert_eq!(queue.leave(at(999_999_999)), None);
+        assert_eq!(queue.pop_departed(at(999_999_999)), None);
         assert_eq!(
             queue
-                .leave(at(1_000_000_000))
+                .pop_departed(at(1_000_000_000))
                 .unwrap()
                 .packet
                 .transmission
                 .ordinal,
             0
         );
-        assert_eq!((queue.leave(at(1_000_000_000)), queue.len()), (None, 1));
+        assert_eq!(
+            (queue.pop_departed(at(1_000_000_000)), queue.len()),
+            (None, 1)
+        );
         let Fate::Served(_, service, _) = queue.enqueue(at(1_000_000_000), packet(3)) else {
             panic!("there is room");
         };
@@ -181,8 +184,8 @@ mod tests {
             for (ordinal, gap) in (0..).zip(gaps) {
                 now = now.saturating_add(Span::from_nanos(gap).unwrap());
                 serve_until(&mut long, now, &mut others);
-                while short.leave(now).is_some() {}
-                long.leave(now);
+                while short.pop_departed(now).is_some() {}
+                long.pop_departed(now);
                 let fate = short.enqueue(now, packet(ordinal));
                 let other = long.enqueue(now, packet(ordinal));
                 prop_assert_eq!(matches!(fate, Fate::Dropped(_)), matches!(other, Fate::Dropped(_)));
@@ -197,7 +200,7 @@ mod tests {
     /// Lets the queue do all that is due by `end`.
     fn serve_until(queue: &mut QueuedLink<SyntheticLink>, end: Time, fates: &mut Vec<Fate>) {
         while let Some(due) = queue.due().filter(|due| *due <= end) {
-            queue.leave(due);
+            queue.pop_departed(due);
             fates.extend(std::iter::from_fn(|| queue.wake(due)));
         }
     }

@@ -76,7 +76,7 @@ impl<L: Link> Gateway for QueuedLink<L> {
         }
         self.queue
             .enqueue(now, packet)
-            .map_or(Fate::Waits, Fate::Dropped)
+            .map_or(Fate::Waiting, Fate::Dropped)
     }
 
     fn due(&self) -> Option<Time> {
@@ -87,7 +87,7 @@ impl<L: Link> Gateway for QueuedLink<L> {
     }
 
     fn wake(&mut self, now: Time) -> Option<Fate> {
-        // `leave` first says who has left.
+        // `pop_departed` first says who has left.
         if self.served.is_some() || self.is_exhausted() {
             return None;
         }
@@ -107,7 +107,7 @@ impl<L: Link> Gateway for QueuedLink<L> {
         Some(Fate::Served(packet, service, marked))
     }
 
-    fn leave(&mut self, now: Time) -> Option<Served> {
+    fn pop_departed(&mut self, now: Time) -> Option<Served> {
         self.served.take_if(|served| served.service.end <= now)
     }
 

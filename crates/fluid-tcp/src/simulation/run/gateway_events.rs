@@ -129,7 +129,7 @@ impl<G: Gateway, P: Probe> Run<'_, G, P> {
                     self.count(packet.transmission, Count::Marked);
                 }
                 if self.proxy.is_some()
-                    && !self.gateway.tells_whole()
+                    && !self.gateway.reports_acknowledgements()
                     && let Some(arrival) = service.arrival
                 {
                     let back = self.back().saturating_add(self.setup.path.feedback_delay);
@@ -148,19 +148,19 @@ impl<G: Gateway, P: Probe> Run<'_, G, P> {
                     self.schedule(service.arrival, event);
                 }
             }
-            Fate::Whole(packet, known) => {
+            Fate::Acknowledged(packet, known) => {
                 self.schedule(Some(known), Event::Release(packet.transmission))
             }
-            Fate::Waits => {}
+            Fate::Waiting => {}
         }
     }
 
     /// Counts what has left the queue by `now`.
     pub(super) fn retire(&mut self, now: Time) {
-        while let Some(used) = self.gateway.used(now) {
+        while let Some(used) = self.gateway.pop_slot_use(now) {
             self.probe.on_slot(&used);
         }
-        while let Some(served) = self.gateway.leave(now) {
+        while let Some(served) = self.gateway.pop_departed(now) {
             let left = served.left.unwrap_or(served.service.end);
             self.on_served(&served, Some(left), served.service.arrival.is_none());
         }

@@ -63,9 +63,9 @@ impl CoupledQueue {
         // Feedback on what came last is sent when that is there.
         let known = told.max(arrival.saturating_add(self.rtt));
         flight.awaited = false;
-        if self.tells.whole {
+        if self.reporting.acknowledgements {
             self.fates
-                .push_back(Fate::Whole(flight.served.packet, known));
+                .push_back(Fate::Acknowledged(flight.served.packet, known));
         }
         if self.hold == Hold::Acknowledged {
             self.leave_at(packet, known);

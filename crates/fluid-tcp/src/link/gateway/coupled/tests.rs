@@ -106,13 +106,13 @@ fn a_permanent_backlog_gives_the_timeline_of_apply_byte_for_byte() {
                 rtt,
                 u64::MAX,
                 Time::ZERO,
-                Tells::default(),
+                QueueReporting::default(),
             )
             .unwrap();
             for ordinal in 0..20_000 {
                 assert_eq!(
                     queue.enqueue(Time::ZERO, packet(ordinal, 0, Time::ZERO)),
-                    Fate::Waits
+                    Fate::Waiting
                 );
             }
             while queue.wake(Time::ZERO).is_some() {}
@@ -153,7 +153,7 @@ fn under_a_permanent_backlog_packets_arrive_as_on_the_timeline() {
             ..link(&slots, scheme, data_units)
         };
         let mut queue =
-            CoupledQueue::new(&link, rtt, u64::MAX, Time::ZERO, Tells::default()).unwrap();
+            CoupledQueue::new(&link, rtt, u64::MAX, Time::ZERO, QueueReporting::default()).unwrap();
         for ordinal in 0..20_000 {
             queue.enqueue(Time::ZERO, packet(ordinal, 0, Time::ZERO));
         }
@@ -206,7 +206,7 @@ struct Case {
     /// Probability and, beyond RTT and feedback delay, timer.
     lost_feedback: Option<(f64, u64)>,
     hold: Hold,
-    tells: Tells,
+    reporting: QueueReporting,
     /// From a round of the slots to the next, and how many there are.
     looped: Option<(u64, u64)>,
 }
@@ -258,7 +258,7 @@ fn cases() -> impl Strategy<Value = Case> {
     )
         .prop_map(
             |(code, steps, (rtt, feedback, lost_feedback, queue), offers)| {
-                let (capacity, in_order, hold, [whole, slots_told]) = queue;
+                let (capacity, in_order, hold, [acknowledgements, slots_told]) = queue;
                 let (mut t, mut at) = (2, 1);
                 let slots = steps.into_iter().map(|(step, d)| {
                     t += 2 * step;
@@ -279,8 +279,8 @@ fn cases() -> impl Strategy<Value = Case> {
                     in_order,
                     lost_feedback,
                     hold,
-                    tells: Tells {
-                        whole,
+                    reporting: QueueReporting {
+                        acknowledgements,
                         slots: slots_told,
                     },
                     looped: None,
@@ -292,7 +292,10 @@ fn cases() -> impl Strategy<Value = Case> {
 /// Drives the queue as a run does; what it told of each packet, in the order of the packets.
 fn drive(case: &Case) -> (Vec<model::Story>, Vec<model::Told>, u64) {
     let (stories, told, uses, used) = drive_slots(case);
-    assert_eq!(uses.len() as u64, if case.tells.slots { used } else { 0 });
+    assert_eq!(
+        uses.len() as u64,
+        if case.reporting.slots { used } else { 0 }
+    );
     (stories, told, used)
 }
 
@@ -315,7 +318,7 @@ fn drive_slots(case: &Case) -> (Vec<model::Story>, Vec<model::Told>, Vec<u64>, u
         ..link(&case.slots, &case.code.text(), case.code.lldus)
     };
     let (rtt, begin) = (span(case.rtt), Time::ZERO);
-    let queue = CoupledQueue::new(&link, rtt, case.capacity, begin, case.tells);
+    let queue = CoupledQueue::new(&link, rtt, case.capacity, begin, case.reporting);
     let mut queue = queue.unwrap();
     let mut end = time(case.slots.last().unwrap().0);
     if let Some((period, rounds)) = case.looped {
@@ -336,7 +339,7 @@ fn drive_slots(case: &Case) -> (Vec<model::Story>, Vec<model::Told>, Vec<u64>, u
         retire(&mut queue, now, &mut told);
         if let Some(&(_, flow)) = offer {
             let ordinal = stories.len() as u64;
-            let dropped = queue.enqueue(now, packet(ordinal, flow, now)) != Fate::Waits;
+            let dropped = queue.enqueue(now, packet(ordinal, flow, now)) != Fate::Waiting;
             stories.push(if dropped {
                 model::Story::Dropped
             } else {
@@ -346,7 +349,7 @@ fn drive_slots(case: &Case) -> (Vec<model::Story>, Vec<model::Told>, Vec<u64>, u
         while let Some(fate) = queue.wake(now) {
             let (packet, service) = match fate {
                 Fate::Served(packet, service, _) => (packet, service),
-                Fate::Whole(packet, known) => {
+                Fate::Acknowledged(packet, known) => {
                     assert!(known >= now, "known in time");
                     let told = &mut told[usize::try_from(packet.transmission.ordinal).unwrap()];
                     assert_eq!(told.known.replace(known.as_nanos()), None, "told once");
@@ -370,7 +373,8 @@ fn drive_slots(case: &Case) -> (Vec<model::Story>, Vec<model::Told>, Vec<u64>, u
     }
     retire(&mut queue, end, &mut told);
     let used = queue.usage(end).lldus_used.unwrap();
-    let uses: Vec<u64> = std::iter::from_fn(|| queue.used(end).map(|used| used.slot)).collect();
+    let uses: Vec<u64> =
+        std::iter::from_fn(|| queue.pop_slot_use(end).map(|used| used.slot)).collect();
     assert!(uses.is_sorted_by(|one, next| one < next));
     retire(&mut queue, Time::MAX, &mut told);
     (stories, told, uses, used)
@@ -378,7 +382,7 @@ fn drive_slots(case: &Case) -> (Vec<model::Story>, Vec<model::Told>, Vec<u64>, u
 
 /// Takes what leaves the queue by `now`.
 fn retire(queue: &mut CoupledQueue, now: Time, told: &mut [model::Told]) {
-    while let Some(served) = queue.leave(now) {
+    while let Some(served) = queue.pop_departed(now) {
         let left = served.left.unwrap();
         assert!(left <= now);
         let told = &mut told[usize::try_from(served.packet.transmission.ordinal).unwrap()];
@@ -399,7 +403,7 @@ proptest! {
         let (expected, mut expected_told, used) = model::walk(
             &case.code, &case.slots, feedback, case.capacity, &case.offers, case.in_order, case.hold,
         );
-        if !case.tells.whole {
+        if !case.reporting.acknowledgements {
             for told in &mut expected_told {
                 told.known = None;
             }
@@ -435,7 +439,7 @@ fn a_failed_codeword_takes_what_is_left_of_its_packet_with_it() {
         span(20),
         9,
         Time::ZERO,
-        Tells::default(),
+        QueueReporting::default(),
     )
     .unwrap();
     for ordinal in 0..2 {
@@ -451,9 +455,9 @@ fn a_failed_codeword_takes_what_is_left_of_its_packet_with_it() {
         ));
     }
     assert_eq!(told, [(0, 0, 1, None), (1, 2, 5, Some(time(61)))]);
-    assert_eq!(queue.leave(time(9)), None);
+    assert_eq!(queue.pop_departed(time(9)), None);
     assert_eq!(queue.len(), 2);
-    assert!(queue.leave(time(10)).is_some());
+    assert!(queue.pop_departed(time(10)).is_some());
     assert_eq!(queue.len(), 1);
     assert_eq!(queue.usage(time(29)).lldus_used, Some(3));
 }
@@ -467,7 +471,7 @@ fn idle_slots_are_passed_over() {
         span(20),
         9,
         Time::ZERO,
-        Tells::default(),
+        QueueReporting::default(),
     )
     .unwrap();
     let mut starts = Vec::new();

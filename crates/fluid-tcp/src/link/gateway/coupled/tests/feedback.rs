@@ -27,7 +27,7 @@ fn used(
         span(100_000_000),
         u64::MAX,
         Time::ZERO,
-        Tells::default(),
+        QueueReporting::default(),
     )
     .unwrap();
     for ordinal in 0..packets {
@@ -96,8 +96,14 @@ fn the_timer_repeats_what_a_lost_refusal_asked_for() {
         }),
         ..link(&slots, "arq:rounds=2", 1)
     };
-    let mut queue =
-        CoupledQueue::new(&link, span(100_000_000), 9, Time::ZERO, Tells::default()).unwrap();
+    let mut queue = CoupledQueue::new(
+        &link,
+        span(100_000_000),
+        9,
+        Time::ZERO,
+        QueueReporting::default(),
+    )
+    .unwrap();
     queue.enqueue(Time::ZERO, packet(0, 0, Time::ZERO));
     let mut told = Vec::new();
     while let Some(due) = queue

@@ -276,7 +276,7 @@ impl Link {
         true
     }
 
-    fn offer(&mut self, code: &Code, capacity: u64, at: u64, flow: usize, hold: Hold) {
+    fn enqueue(&mut self, code: &Code, capacity: u64, at: u64, flow: usize, hold: Hold) {
         let held = self.packets.iter().flatten();
         let held = held.filter(|packet| packet.left(hold).is_none_or(|left| left > at));
         let packet = Packet {
