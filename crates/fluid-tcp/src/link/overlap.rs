@@ -20,17 +20,17 @@ keywords!(Overlap { Asap => "asap", Shift => "shift" });
 
 /// Deliveries, each at least its packet's service time after the one before it.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Apart {
+pub(super) struct DeliverySpacer {
     /// How long the link takes to send an LLDU.
     pub(super) slot: Span,
     /// The delivery before; none before the first.
     pub(super) latest: Option<Time>,
 }
 
-impl Apart {
+impl DeliverySpacer {
     /// When the next packet that is not lost is delivered: its LLDUs are sent from `start` to `end`, and all there at
     /// `arrival`. `None` past 2^63 − 1 ns.
-    pub(super) fn delivered(&mut self, start: Time, end: Time, arrival: Time) -> Option<Time> {
+    pub(super) fn space(&mut self, start: Time, end: Time, arrival: Time) -> Option<Time> {
         let service = end.since(start).checked_add(self.slot)?;
         let delivered = match self.latest {
             Some(latest) => arrival.max(latest.checked_add(service)?),

@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use tmt_core::types::{Span, Time, to_f64};
 
-use super::overlap::Apart;
+use super::overlap::DeliverySpacer;
 use super::{Link, Service, Usage};
 use crate::link::timeline::{Cursor, Place, Timeline};
 
@@ -27,9 +27,9 @@ pub struct TimelineLink {
     used: u64,
     /// LLDUs used that were delivered, by the attempts they took.
     attempts: BTreeMap<u32, u64>,
-    busy: Busy,
-    /// With `--overlap shift`: what keeps deliveries apart.
-    apart: Option<Apart>,
+    busy: BusyPeriod,
+    /// With `--overlap shift`: what keeps deliveries spacer.
+    spacer: Option<DeliverySpacer>,
     /// Whether the trace has no room for a packet any more.
     ended: bool,
 }
@@ -38,7 +38,7 @@ pub struct TimelineLink {
 /// the end of the one before, the queue was empty: the packets before it have all left within the run, of whose end
 /// nothing is known here. So only what was served since may have to be taken back.
 #[derive(Debug, Default)]
-struct Busy {
+struct BusyPeriod {
     /// Its first LLDU.
     first: u64,
     packets: u64,
@@ -78,18 +78,18 @@ impl TimelineLink {
             served: 0,
             used: 0,
             attempts: BTreeMap::new(),
-            busy: Busy::default(),
-            apart: None,
+            busy: BusyPeriod::default(),
+            spacer: None,
             ended: false,
         })
     }
 
-    /// The same link with deliveries moved apart: each at least the span of its packet's LLDUs and one `slot` after
+    /// The same link with deliveries moved spacer: each at least the span of its packet's LLDUs and one `slot` after
     /// the one before it (papers/001 Figs 3–4). Without, a packet is delivered with the last of its LLDUs.
     #[must_use]
     pub fn shifted(mut self, slot: Span) -> Self {
         let latest = None;
-        self.apart = Some(Apart { slot, latest });
+        self.spacer = Some(DeliverySpacer { slot, latest });
         self
     }
 
@@ -148,9 +148,9 @@ impl Link for TimelineLink {
         self.ended = self.ended || self.cursor.seek(from).is_none();
         let first_unit = self.cursor.ordinal();
         if idle {
-            self.busy = Busy {
+            self.busy = BusyPeriod {
                 first: first_unit,
-                ..Busy::default()
+                ..BusyPeriod::default()
             };
         }
         if self.ended {
@@ -159,8 +159,8 @@ impl Link for TimelineLink {
         let taken = self.take();
         self.ended = taken.is_none();
         let (start, end, arrival) = taken?;
-        let arrival = match (arrival, &mut self.apart) {
-            (Some(arrival), Some(apart)) => Some(apart.delivered(start, end, arrival)?),
+        let arrival = match (arrival, &mut self.spacer) {
+            (Some(arrival), Some(spacer)) => Some(spacer.space(start, end, arrival)?),
             (arrival, _) => arrival,
         };
         let arrival = match arrival {
