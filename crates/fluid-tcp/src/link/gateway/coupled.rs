@@ -25,13 +25,13 @@ use tmt_core::types::{self, Lldu, Slot, Span, Time, to_f64};
 use super::{Fate, Gateway, Queued, Served};
 use crate::link::{SlotUse, Usage};
 pub use link::{CoupledLink, Hold, InOrder, LostFeedback, Tail};
-use packets::{Packets, State};
+use packets::{Outcome, Packets};
 use slot_usage::SlotUsage;
 use slots::Slots;
 
 /// Packets that wait for those before them.
 #[derive(Debug, Default)]
-struct Lane {
+struct ReorderQueue {
     packets: VecDeque<u64>,
     /// The running D of link-layer.md §6.
     latest: Time,
@@ -52,9 +52,9 @@ pub(crate) struct CoupledQueue {
     machine: Machine,
     rtt: Span,
     /// RTT + fb: from an attempt's last unit to its feedback.
-    back: Span,
+    feedback_time: Span,
     /// Whether all feedback comes through.
-    hears_all: bool,
+    lossless_feedback: bool,
     hold: Hold,
     reporting: QueueReporting,
     interleave: u64,
@@ -67,7 +67,7 @@ pub(crate) struct CoupledQueue {
     packets: Packets,
     in_order: InOrder,
     /// By flow, or one for all.
-    lanes: HashMap<usize, Lane>,
+    reorder_queues: HashMap<usize, ReorderQueue>,
     capacity: u64,
     /// Packets in the queue, and when those leave of which it is known.
     held: u64,
@@ -75,9 +75,9 @@ pub(crate) struct CoupledQueue {
     /// Packets whose fate is known, by when they leave or are lost, until that is told.
     departing: BTreeMap<(Time, u64), Served>,
     fates: VecDeque<Fate>,
-    account: SlotUsage,
+    slot_usage: SlotUsage,
     /// What the slots were used for that the clock has not passed, where somebody asks.
-    book: Option<VecDeque<SlotUse>>,
+    slot_log: Option<VecDeque<SlotUse>>,
     due: Option<Time>,
     exhausted: bool,
     /// Kept for their memory: LLDUs in their order, and as they were settled.
@@ -106,8 +106,8 @@ impl CoupledQueue {
         Some(Self {
             machine: link.machine(rtt),
             rtt,
-            back: rtt.saturating_add(link.feedback_delay),
-            hears_all: link.lost_feedback.is_none(),
+            feedback_time: rtt.saturating_add(link.feedback_delay),
+            lossless_feedback: link.lost_feedback.is_none(),
             hold: link.hold,
             reporting,
             interleave: link.scheme.interleave().into(),
@@ -117,14 +117,14 @@ impl CoupledQueue {
             slots: Slots::new(Arc::clone(&link.trace)),
             packets: Packets::new(link.shape(), rtt.half()),
             in_order: link.in_order,
-            lanes: HashMap::new(),
+            reorder_queues: HashMap::new(),
             capacity,
             held: 0,
             leaving: BinaryHeap::new(),
             departing: BTreeMap::new(),
             fates: VecDeque::new(),
-            account: SlotUsage::default(),
-            book: reporting.slots.then(VecDeque::new),
+            slot_usage: SlotUsage::default(),
+            slot_log: reporting.slots.then(VecDeque::new),
             due: None,
             exhausted: false,
             lldus: Vec::new(),
@@ -148,7 +148,7 @@ impl CoupledQueue {
             return Some(Time::ZERO);
         }
         let repeat = self.machine.next_repeat();
-        let data = self.packets.waits_since();
+        let data = self.packets.head_enqueued_at();
         data.map_or(repeat, |data| Some(repeat.map_or(data, |at| at.min(data))))
     }
 
@@ -170,13 +170,13 @@ impl CoupledQueue {
                 }
             }
             // Where nobody asks for each slot, many are taken together.
-            let by_slots = !self.hears_all || self.book.is_some();
+            let by_slots = !self.lossless_feedback || self.slot_log.is_some();
             let taken = if by_slots || self.machine.is_under_way() {
                 None
             } else if self.interleave > 1 {
-                self.whole(from)
+                self.send_superblock_batch(from)
             } else {
-                settled.then(|| self.stretch(from)).flatten()
+                settled.then(|| self.send_first_tx_batch(from)).flatten()
             };
             if taken.is_some() {
                 continue;
@@ -201,15 +201,15 @@ impl CoupledQueue {
         let Some(unit) = self.machine.next_unit(at, &mut self.packets) else {
             return;
         };
-        self.account.used.push(number..number + 1, at);
-        self.note(&unit, number, slot);
+        self.slot_usage.used.push(number..number + 1, at);
+        self.log_slot(&unit, number, slot);
         let first = self
             .machine
             .codeword_of(&unit)
-            .and_then(|codeword| Some((codeword, self.packets.of(codeword)?)));
+            .and_then(|codeword| Some((codeword, self.packets.packet_of(codeword)?)));
         if let Some((_, packet)) = first
-            && let Some(flight) = self.packets.get_mut(packet)
-            && flight.on_sent(1, number..number + 1, (at, at))
+            && let Some(tracked) = self.packets.get_mut(packet)
+            && tracked.on_sent(1, number..number + 1, (at, at))
         {
             self.on_all_sent(packet, at);
         }
@@ -224,32 +224,32 @@ impl CoupledQueue {
         for settled in settled.drain(..) {
             let packet = match first {
                 Some((codeword, packet)) if codeword == settled.codeword => Some(packet),
-                _ => self.packets.of(settled.codeword),
+                _ => self.packets.packet_of(settled.codeword),
             };
             self.on_settled((number, at), &settled.lldu, packet);
         }
         self.settled = settled;
         if let Some((_, packet)) = first {
-            self.check_whole(packet);
+            self.check_complete(packet);
         }
-        if !self.hears_all {
+        if !self.lossless_feedback {
             self.take_acknowledged();
         }
     }
 
     /// Notes that the slot of this number carries `unit`, where somebody asks.
-    fn note(&mut self, unit: &Unit, number: u64, slot: &Slot) {
-        let Some(book) = &mut self.book else {
+    fn log_slot(&mut self, unit: &Unit, number: u64, slot: &Slot) {
+        let Some(slot_log) = &mut self.slot_log else {
             return;
         };
         let (codeword, attempt) = self.machine.attempt_of(unit);
-        let packet = self.packets.of(codeword);
-        if let Some(flight) = packet.and_then(|packet| self.packets.get(packet)) {
-            book.push_back(SlotUse {
+        let packet = self.packets.packet_of(codeword);
+        if let Some(tracked) = packet.and_then(|packet| self.packets.get(packet)) {
+            slot_log.push_back(SlotUse {
                 slot: number,
                 at: slot.tx_time(),
                 kind: unit.kind(),
-                transmission: flight.served.packet.transmission,
+                transmission: tracked.served.packet.transmission,
                 codeword,
                 attempt,
                 arrival: slot.arrival(),
@@ -260,84 +260,84 @@ impl CoupledQueue {
     /// The story of an LLDU of `packet`, if that is not forgotten, is complete by the slot of this number and time.
     fn on_settled(&mut self, (number, at): (u64, Time), lldu: &Lldu, packet: Option<u64>) {
         if lldu.fate == types::Fate::Delivered && lldu.attempts == 1 && lldu.tx_time == at {
-            self.account.own.push(number..number + 1, at);
+            self.slot_usage.own.push(number..number + 1, at);
         } else if lldu.fate == types::Fate::Delivered {
-            self.account.delivered.push_back((at, lldu.attempts, 1));
+            self.slot_usage.delivered.push_back((at, lldu.attempts, 1));
         }
         // The LLDUs of a codeword are lost together; the packet is with the first of them.
-        let Some((packet, flight)) = packet
+        let Some((packet, tracked)) = packet
             .and_then(|packet| Some((packet, self.packets.get_mut(packet)?)))
-            .filter(|(_, flight)| flight.state == State::Open)
+            .filter(|(_, tracked)| tracked.outcome == Outcome::Open)
         else {
             return;
         };
         if lldu.fate == types::Fate::Delivered {
-            flight.on_arrival(lldu.tx_time.saturating_add(lldu.decode_delay), 1);
-            flight.judged = at;
-            self.check_whole(packet);
+            tracked.on_arrival(lldu.tx_time.saturating_add(lldu.decode_delay), 1);
+            tracked.judged = at;
+            self.check_complete(packet);
             return;
         }
-        let codewords = self.packets.lose(packet, at);
+        let codewords = self.packets.mark_lost(packet, at);
         self.on_lost(packet, at);
         self.machine.drop_codewords(codewords, at);
         // What that settles is lost with the packet.
         self.machine.swap_settled(&mut Vec::new());
-        self.tell(packet, None);
+        self.report_fate(packet, None);
         self.release(packet);
     }
 
-    fn check_whole(&mut self, packet: u64) {
+    fn check_complete(&mut self, packet: u64) {
         let whole = self.packets.get_mut(packet);
-        if whole.is_some_and(packets::Flight::becomes_whole) {
-            self.check_known(packet);
+        if whole.is_some_and(packets::TrackedPacket::try_complete) {
+            self.check_acknowledged(packet);
             self.release(packet);
         }
     }
 
     /// A packet's fate is known: those go on that waited for it, and it itself if it waits for none.
     fn release(&mut self, packet: u64) {
-        let Some(flight) = self.packets.get_mut(packet) else {
+        let Some(tracked) = self.packets.get_mut(packet) else {
             return;
         };
         let lane = match self.in_order {
             InOrder::Off => {
-                flight.released = true;
-                if let State::Whole(arrival) = flight.state {
-                    self.tell(packet, Some(arrival));
+                tracked.released = true;
+                if let Outcome::Complete(arrival) = tracked.outcome {
+                    self.report_fate(packet, Some(arrival));
                 }
-                self.packets.forget();
+                self.packets.remove_finished();
                 return;
             }
             InOrder::Link => 0,
-            InOrder::Flow => flight.served.packet.transmission.flow,
+            InOrder::Flow => tracked.served.packet.transmission.flow,
         };
-        let mut waiting = self.lanes.remove(&lane).unwrap_or_default();
+        let mut waiting = self.reorder_queues.remove(&lane).unwrap_or_default();
         while let Some(&first) = waiting.packets.front()
-            && let Some(flight) = self.packets.get_mut(first)
-            && let State::Whole(known) | State::Lost(known) = flight.state
+            && let Some(tracked) = self.packets.get_mut(first)
+            && let Outcome::Complete(known) | Outcome::Lost(known) = tracked.outcome
         {
             waiting.packets.pop_front();
             waiting.latest = waiting.latest.max(known);
-            flight.released = true;
-            if matches!(flight.state, State::Whole(_)) {
-                self.tell(first, Some(waiting.latest));
+            tracked.released = true;
+            if matches!(tracked.outcome, Outcome::Complete(_)) {
+                self.report_fate(first, Some(waiting.latest));
             }
         }
-        self.lanes.insert(lane, waiting);
-        self.packets.forget();
+        self.reorder_queues.insert(lane, waiting);
+        self.packets.remove_finished();
     }
 
     /// QueueReporting that a packet arrives then, propagation left out, or is lost.
-    fn tell(&mut self, number: u64, arrival: Option<Time>) {
-        let Some(flight) = self.packets.get_mut(number) else {
+    fn report_fate(&mut self, number: u64, arrival: Option<Time>) {
+        let Some(tracked) = self.packets.get_mut(number) else {
             return;
         };
-        flight.told = true;
+        tracked.reported = true;
         let Served {
             packet, service, ..
-        } = &mut flight.served;
-        if let State::Lost(known) = flight.state
-            && flight.unsent > 0
+        } = &mut tracked.served;
+        if let Outcome::Lost(known) = tracked.outcome
+            && tracked.unsent > 0
         {
             // It is served no further.
             service.end = known;
@@ -356,16 +356,16 @@ impl Gateway for CoupledQueue {
         }
         self.held += 1;
         // Of repeats that nobody needed it is still told whose they are.
-        let repeats_on = self.reporting.slots && !self.hears_all;
-        let awaited =
+        let repeats_on = self.reporting.slots && !self.lossless_feedback;
+        let ack_pending =
             self.reporting.acknowledgements || self.hold == Hold::Acknowledged || repeats_on;
-        let number = self.packets.push(packet, awaited);
+        let number = self.packets.push(packet, ack_pending);
         let lane = match self.in_order {
             InOrder::Off => return Fate::Waiting,
             InOrder::Link => 0,
             InOrder::Flow => packet.transmission.flow,
         };
-        let lane = self.lanes.entry(lane).or_default();
+        let lane = self.reorder_queues.entry(lane).or_default();
         lane.packets.push_back(number);
         Fate::Waiting
     }
@@ -382,7 +382,7 @@ impl Gateway for CoupledQueue {
     }
 
     fn pop_departed(&mut self, now: Time) -> Option<Served> {
-        self.account.on_clock(now);
+        self.slot_usage.advance_clock(now);
         while self.leaving.peek().is_some_and(|Reverse(at)| *at <= now) {
             self.leaving.pop();
             self.held -= 1;
@@ -392,15 +392,15 @@ impl Gateway for CoupledQueue {
     }
 
     fn pop_slot_use(&mut self, now: Time) -> Option<SlotUse> {
-        self.book.as_mut()?.pop_front_if(|used| used.at <= now)
+        self.slot_log.as_mut()?.pop_front_if(|used| used.at <= now)
     }
 
     fn in_service(&self) -> impl Iterator<Item = &Served> {
         let open = self.packets.iter();
-        let open = open.filter(|flight| flight.begun && !flight.departs);
+        let open = open.filter(|tracked| tracked.begun && !tracked.in_departures);
         self.departing
             .values()
-            .chain(open.map(|flight| &flight.served))
+            .chain(open.map(|tracked| &tracked.served))
     }
 
     fn len(&self) -> u64 {
@@ -421,14 +421,14 @@ impl Gateway for CoupledQueue {
             return Usage::default();
         };
         let (used, available) = (
-            self.account.used.within(slots),
+            self.slot_usage.used.within(slots),
             slots.saturating_sub(self.origin),
         );
         Usage {
             utilisation: (available > 0).then(|| to_f64(used) / to_f64(available)),
             packets_served: 0,
             lldus_used: Some(used),
-            attempts: self.account.attempts(end, slots),
+            attempts: self.slot_usage.attempts(end, slots),
         }
     }
 }

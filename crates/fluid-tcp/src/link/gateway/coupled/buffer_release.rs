@@ -5,7 +5,7 @@ use std::cmp::Reverse;
 use tmt_core::types::Time;
 
 use super::super::Fate;
-use super::packets::State;
+use super::packets::Outcome;
 use super::{CoupledQueue, Hold};
 
 impl CoupledQueue {
@@ -18,14 +18,14 @@ impl CoupledQueue {
 
     /// A packet was lost in the slot sent `at`.
     pub(super) fn on_lost(&mut self, packet: u64, at: Time) {
-        let Some(flight) = self.packets.get_mut(packet) else {
+        let Some(tracked) = self.packets.get_mut(packet) else {
             return;
         };
-        flight.awaited = false;
+        tracked.ack_pending = false;
         match self.hold {
-            Hold::Sent if flight.unsent == 0 => {}
+            Hold::Sent if tracked.unsent == 0 => {}
             Hold::Sent => self.leave_at(packet, at),
-            Hold::Acknowledged => self.leave_at(packet, at.saturating_add(self.back)),
+            Hold::Acknowledged => self.leave_at(packet, at.saturating_add(self.feedback_time)),
         }
     }
 
@@ -33,66 +33,66 @@ impl CoupledQueue {
     pub(super) fn take_acknowledged(&mut self) {
         let told: Vec<_> = self.machine.take_acknowledged().collect();
         for told in told {
-            if let Some(packet) = self.packets.of(told.codeword)
-                && let Some(flight) = self.packets.get_mut(packet)
+            if let Some(packet) = self.packets.packet_of(told.codeword)
+                && let Some(tracked) = self.packets.get_mut(packet)
             {
-                flight.heard = flight.heard.max(told.at);
-                flight.unheard -= 1;
-                self.check_known(packet);
+                tracked.acknowledged_at = tracked.acknowledged_at.max(told.at);
+                tracked.unacknowledged -= 1;
+                self.check_acknowledged(packet);
             }
         }
     }
 
     /// Looks whether the sender of a packet knows that it has arrived.
-    pub(super) fn check_known(&mut self, packet: u64) {
-        let Some(flight) = self.packets.get_mut(packet) else {
+    pub(super) fn check_acknowledged(&mut self, packet: u64) {
+        let Some(tracked) = self.packets.get_mut(packet) else {
             return;
         };
-        let State::Whole(arrival) = flight.state else {
+        let Outcome::Complete(arrival) = tracked.outcome else {
             return;
         };
-        let told = if self.hears_all {
-            flight.judged.saturating_add(self.back)
+        let told = if self.lossless_feedback {
+            tracked.judged.saturating_add(self.feedback_time)
         } else {
-            flight.heard
+            tracked.acknowledged_at
         };
-        let open = flight.unheard > 0 && !self.hears_all;
-        if open || !flight.awaited {
+        let open = tracked.unacknowledged > 0 && !self.lossless_feedback;
+        if open || !tracked.ack_pending {
             return;
         }
         // Feedback on what came last is sent when that is there.
         let known = told.max(arrival.saturating_add(self.rtt));
-        flight.awaited = false;
+        tracked.ack_pending = false;
         if self.reporting.acknowledgements {
             self.fates
-                .push_back(Fate::Acknowledged(flight.served.packet, known));
+                .push_back(Fate::Acknowledged(tracked.served.packet, known));
         }
         if self.hold == Hold::Acknowledged {
             self.leave_at(packet, known);
             self.depart(packet);
         }
-        self.packets.forget();
+        self.packets.remove_finished();
     }
 
     /// A packet leaves the queue then.
     fn leave_at(&mut self, packet: u64, at: Time) {
         self.leaving.push(Reverse(at));
-        if let Some(flight) = self.packets.get_mut(packet) {
-            flight.served.left = Some(at);
+        if let Some(tracked) = self.packets.get_mut(packet) {
+            tracked.served.left = Some(at);
         }
     }
 
     /// Lists a packet among those that depart, once its fate and its leave are known.
     pub(super) fn depart(&mut self, number: u64) {
-        if let Some(flight) = self.packets.get_mut(number)
-            && let Some(left) = flight.served.left.filter(|_| flight.told)
+        if let Some(tracked) = self.packets.get_mut(number)
+            && let Some(left) = tracked.served.left.filter(|_| tracked.reported)
         {
-            flight.departs = true;
-            let departs = match flight.state {
-                State::Lost(known) if self.hold == Hold::Sent => known,
+            tracked.in_departures = true;
+            let departs = match tracked.outcome {
+                Outcome::Lost(known) if self.hold == Hold::Sent => known,
                 _ => left,
             };
-            self.departing.insert((departs, number), flight.served);
+            self.departing.insert((departs, number), tracked.served);
         }
     }
 }

@@ -21,12 +21,12 @@ pub(super) struct Shape {
 
 /// What is known of a packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum State {
+pub(super) enum Outcome {
     Open,
     /// A codeword failed, in the slot sent then.
     Lost(Time),
     /// All of it is there then, propagation left out.
-    Whole(Time),
+    Complete(Time),
 }
 
 /// A packet that was let in.
@@ -35,12 +35,12 @@ pub(super) enum State {
     clippy::struct_excessive_bools,
     reason = "what has happened to a packet, in no order of its own"
 )]
-pub(super) struct Flight {
+pub(super) struct TrackedPacket {
     /// Its first codeword, and how many of them the machine has taken.
     first: u64,
     taken: u64,
     /// Data units the machine has not taken.
-    ahead: u32,
+    untaken: u32,
     /// Units not sent for the first time.
     pub(super) unsent: u64,
     /// Data units whose LLDU is not settled.
@@ -50,21 +50,21 @@ pub(super) struct Flight {
     /// Whether its first unit has been sent.
     pub(super) begun: bool,
     pub(super) served: Served,
-    pub(super) state: State,
+    pub(super) outcome: Outcome,
     /// When the last of its attempts so far was judged, or the last unit of one sent.
     pub(super) judged: Time,
     /// Codewords of which the sender has not heard that they were decoded, and when it has of the others.
-    pub(super) unheard: u64,
-    pub(super) heard: Time,
+    pub(super) unacknowledged: u64,
+    pub(super) acknowledged_at: Time,
     /// Whether it matters when the sender knows that it has arrived, and that is open.
-    pub(super) awaited: bool,
+    pub(super) ack_pending: bool,
     /// Whether its fate was told, whether it is listed to depart, and whether no packet waits for it any more.
-    pub(super) told: bool,
-    pub(super) departs: bool,
+    pub(super) reported: bool,
+    pub(super) in_departures: bool,
     pub(super) released: bool,
 }
 
-impl Flight {
+impl TrackedPacket {
     /// The codewords that the machine has taken.
     pub(super) fn codewords(&self) -> Range<u64> {
         self.first..self.first + self.taken
@@ -98,10 +98,10 @@ impl Flight {
     }
 
     /// Whether all of it is there and sent, which is told only once.
-    pub(super) fn becomes_whole(&mut self) -> bool {
-        let whole = self.state == State::Open && self.unsettled == 0 && self.unsent == 0;
+    pub(super) fn try_complete(&mut self) -> bool {
+        let whole = self.outcome == Outcome::Open && self.unsettled == 0 && self.unsent == 0;
         if whole {
-            self.state = State::Whole(self.arrival);
+            self.outcome = Outcome::Complete(self.arrival);
         }
         whole
     }
@@ -112,7 +112,7 @@ impl Flight {
 pub(super) struct Packets {
     shape: Shape,
     propagation: Span,
-    flights: VecDeque<Flight>,
+    tracked: VecDeque<TrackedPacket>,
     /// Number of the first of them.
     base: u64,
     /// The first one of which the machine has not taken all.
@@ -135,7 +135,7 @@ impl Packets {
     }
 
     /// Lets a packet in, of which may be awaited when the sender knows that it has arrived; its number.
-    pub(super) fn push(&mut self, packet: Queued, awaited: bool) -> u64 {
+    pub(super) fn push(&mut self, packet: Queued, ack_pending: bool) -> u64 {
         let service = Service {
             start: packet.enqueued,
             end: packet.enqueued,
@@ -144,10 +144,10 @@ impl Packets {
             first_unit: 0,
             last_unit: 0,
         };
-        self.flights.push_back(Flight {
+        self.tracked.push_back(TrackedPacket {
             first: 0,
             taken: 0,
-            ahead: self.shape.data_units,
+            untaken: self.shape.data_units,
             unsent: self.shape.units,
             unsettled: self.shape.data_units,
             arrival: Time::ZERO,
@@ -157,78 +157,79 @@ impl Packets {
                 service,
                 left: None,
             },
-            state: State::Open,
+            outcome: Outcome::Open,
             judged: Time::ZERO,
-            unheard: self.shape.codewords,
-            heard: Time::ZERO,
-            awaited,
-            told: false,
-            departs: false,
+            unacknowledged: self.shape.codewords,
+            acknowledged_at: Time::ZERO,
+            ack_pending,
+            reported: false,
+            in_departures: false,
             released: false,
         });
         self.codewords_queued += self.shape.codewords;
-        self.base + self.flights.len() as u64 - 1
+        self.base + self.tracked.len() as u64 - 1
     }
 
-    pub(super) fn get(&self, number: u64) -> Option<&Flight> {
+    pub(super) fn get(&self, number: u64) -> Option<&TrackedPacket> {
         let index = usize::try_from(number.checked_sub(self.base)?).ok()?;
-        self.flights.get(index)
+        self.tracked.get(index)
     }
 
-    pub(super) fn get_mut(&mut self, number: u64) -> Option<&mut Flight> {
+    pub(super) fn get_mut(&mut self, number: u64) -> Option<&mut TrackedPacket> {
         let index = usize::try_from(number.checked_sub(self.base)?).ok()?;
-        self.flights.get_mut(index)
+        self.tracked.get_mut(index)
     }
 
-    pub(super) fn iter(&self) -> impl Iterator<Item = &Flight> {
-        self.flights.iter()
+    pub(super) fn iter(&self) -> impl Iterator<Item = &TrackedPacket> {
+        self.tracked.iter()
     }
 
     /// When the packet came in whose codewords are next; none where all are taken.
-    pub(super) fn waits_since(&self) -> Option<Time> {
+    pub(super) fn head_enqueued_at(&self) -> Option<Time> {
         Some(self.get(self.source)?.served.packet.enqueued)
     }
 
     /// The packet whose codewords are next at `now`, and its data units that are not taken.
     pub(super) fn source(&self, now: Time) -> Option<(u64, u32)> {
-        let flight = self.get(self.source)?;
-        (flight.served.packet.enqueued <= now).then_some((self.source, flight.ahead))
+        let tracked = self.get(self.source)?;
+        (tracked.served.packet.enqueued <= now).then_some((self.source, tracked.untaken))
     }
 
     /// Data units of the codewords that can be taken at `now`, at most `most` each.
     pub(super) fn codewords_at(&self, now: Time, most: u32) -> impl Iterator<Item = u32> {
         let taken = usize::try_from(self.source - self.base).unwrap_or(usize::MAX);
-        let waiting = self.flights.range(taken.min(self.flights.len())..);
+        let waiting = self.tracked.range(taken.min(self.tracked.len())..);
         waiting
-            .take_while(move |flight| flight.served.packet.enqueued <= now)
-            .flat_map(move |flight| {
-                let whole = std::iter::repeat_n(most, (flight.ahead / most) as usize);
-                whole.chain(Some(flight.ahead % most).filter(|rest| *rest > 0))
+            .take_while(move |tracked| tracked.served.packet.enqueued <= now)
+            .flat_map(move |tracked| {
+                let whole = std::iter::repeat_n(most, (tracked.untaken / most) as usize);
+                whole.chain(Some(tracked.untaken % most).filter(|rest| *rest > 0))
             })
     }
 
     /// Takes `codewords` with `data_units` together of the packet whose codewords are next.
-    pub(super) fn take(&mut self, codewords: u64, data_units: u32) -> Option<&mut Flight> {
+    pub(super) fn take(&mut self, codewords: u64, data_units: u32) -> Option<&mut TrackedPacket> {
         let (number, next) = (self.source, self.next_codeword);
         self.next_codeword += codewords;
         self.codewords_queued -= codewords;
         let all_taken = self.get(number)?.ahead == data_units;
         self.source += u64::from(all_taken);
-        let flight = self.get_mut(number)?;
-        if flight.taken == 0 {
-            flight.first = next;
+        let tracked = self.get_mut(number)?;
+        if tracked.taken == 0 {
+            tracked.first = next;
         }
-        flight.taken += codewords;
-        flight.ahead -= data_units;
-        Some(flight)
+        tracked.taken += codewords;
+        tracked.untaken -= data_units;
+        Some(tracked)
     }
 
     /// The packet that has this codeword; none once it is forgotten.
-    pub(super) fn of(&mut self, codeword: u64) -> Option<u64> {
-        let here = |flight: &Flight| flight.codewords().contains(&codeword);
+    pub(super) fn packet_of(&mut self, codeword: u64) -> Option<u64> {
+        let here = |tracked: &TrackedPacket| tracked.codewords().contains(&codeword);
         if !self.get(self.hint).is_some_and(here) {
-            let not_behind = |flight: &Flight| flight.taken > 0 && flight.first <= codeword;
-            let behind = self.flights.partition_point(not_behind) as u64;
+            let not_behind =
+                |tracked: &TrackedPacket| tracked.taken > 0 && tracked.first <= codeword;
+            let behind = self.tracked.partition_point(not_behind) as u64;
             self.hint = self.base + behind.saturating_sub(1);
         }
         self.get(self.hint).is_some_and(here).then_some(self.hint)
@@ -236,14 +237,14 @@ impl Packets {
 
     /// A codeword of the packet failed in the slot sent `at`: nothing more of it is given to the machine. The codewords
     /// that the machine has.
-    pub(super) fn lose(&mut self, number: u64, at: Time) -> Range<u64> {
+    pub(super) fn mark_lost(&mut self, number: u64, at: Time) -> Range<u64> {
         let codewords = self.shape.codewords;
-        let Some(flight) = self.get_mut(number) else {
+        let Some(tracked) = self.get_mut(number) else {
             return 0..0;
         };
-        flight.state = State::Lost(at);
-        flight.ahead = 0;
-        let (left, taken) = (codewords - flight.taken, flight.codewords());
+        tracked.outcome = Outcome::Lost(at);
+        tracked.untaken = 0;
+        let (left, taken) = (codewords - tracked.taken, tracked.codewords());
         self.codewords_queued -= left;
         if left > 0 {
             self.source += 1;
@@ -252,10 +253,10 @@ impl Packets {
     }
 
     /// Forgets the packets at the front that nothing waits for.
-    pub(super) fn forget(&mut self) {
+    pub(super) fn remove_finished(&mut self) {
         while self
-            .flights
-            .pop_front_if(|flight| flight.released && !flight.awaited)
+            .tracked
+            .pop_front_if(|tracked| tracked.released && !tracked.ack_pending)
             .is_some()
         {
             self.base += 1;

@@ -6,44 +6,45 @@ use std::ops::Range;
 
 use tmt_core::types::Time;
 
-/// Stretches of slots that follow each other, and that the clock has not passed.
+/// Ranges of slots that follow each other, and that the clock has not passed.
 #[derive(Debug, Default)]
-pub(super) struct Stretches {
+pub(super) struct SlotRanges {
     /// Slots of those that it has.
-    behind: u64,
+    passed: u64,
     /// Their numbers, and when the last was sent.
-    ahead: VecDeque<(Range<u64>, Time)>,
+    pending: VecDeque<(Range<u64>, Time)>,
 }
 
-impl Stretches {
+impl SlotRanges {
     /// Adds the slots of these numbers, the last of them sent then.
     pub(super) fn push(&mut self, numbers: Range<u64>, last: Time) {
-        match self.ahead.back_mut() {
+        match self.pending.back_mut() {
             Some((back, at)) if back.end == numbers.start => (back.end, *at) = (numbers.end, last),
-            _ => self.ahead.push_back((numbers, last)),
+            _ => self.pending.push_back((numbers, last)),
         }
     }
 
-    fn on_clock(&mut self, now: Time) {
-        while let Some((numbers, _)) = self.ahead.pop_front_if(|(_, last)| *last <= now) {
-            self.behind += numbers.end - numbers.start;
+    fn advance_clock(&mut self, now: Time) {
+        while let Some((numbers, _)) = self.pending.pop_front_if(|(_, last)| *last <= now) {
+            self.passed += numbers.end - numbers.start;
         }
     }
 
     /// How many of them are among the first `slots` of the trace, all of those sent by the clock or later.
     pub(super) fn within(&self, slots: u64) -> u64 {
-        let ahead = self.ahead.iter();
-        let within = ahead.map(|(numbers, _)| slots.min(numbers.end).saturating_sub(numbers.start));
-        self.behind + within.sum::<u64>()
+        let pending = self.pending.iter();
+        let within =
+            pending.map(|(numbers, _)| slots.min(numbers.end).saturating_sub(numbers.start));
+        self.passed + within.sum::<u64>()
     }
 }
 
 #[derive(Debug, Default)]
 pub(super) struct SlotUsage {
     /// Slots used.
-    pub(super) used: Stretches,
+    pub(super) used: SlotRanges,
     /// Slots of data LLDUs that came through on their own.
-    pub(super) own: Stretches,
+    pub(super) own: SlotRanges,
     /// Other delivered LLDUs known by the clock, by their attempts.
     attempts: BTreeMap<u32, u64>,
     /// Those known later: by the slot sent when, in which attempt, and how many.
@@ -52,9 +53,9 @@ pub(super) struct SlotUsage {
 
 impl SlotUsage {
     /// The run's clock.
-    pub(super) fn on_clock(&mut self, now: Time) {
-        self.used.on_clock(now);
-        self.own.on_clock(now);
+    pub(super) fn advance_clock(&mut self, now: Time) {
+        self.used.advance_clock(now);
+        self.own.advance_clock(now);
         while let Some((_, attempts, lldus)) = self.delivered.pop_front_if(|(at, ..)| *at <= now) {
             *self.attempts.entry(attempts).or_default() += lldus;
         }
@@ -63,9 +64,9 @@ impl SlotUsage {
     /// Delivered LLDUs known by `end`, when `slots` have been sent, by their attempts.
     pub(super) fn attempts(&self, end: Time, slots: u64) -> BTreeMap<u32, u64> {
         let mut attempts = self.attempts.clone();
-        let ahead = self.delivered.iter().take_while(|(at, ..)| *at <= end);
-        let ahead = ahead.map(|(_, number, lldus)| (*number, *lldus));
-        for (number, lldus) in ahead.chain([(1, self.own.within(slots))]) {
+        let pending = self.delivered.iter().take_while(|(at, ..)| *at <= end);
+        let pending = pending.map(|(_, number, lldus)| (*number, *lldus));
+        for (number, lldus) in pending.chain([(1, self.own.within(slots))]) {
             *attempts.entry(number).or_default() += lldus;
         }
         attempts.retain(|_, lldus| *lldus > 0);

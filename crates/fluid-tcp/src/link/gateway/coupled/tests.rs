@@ -157,9 +157,9 @@ fn under_a_permanent_backlog_packets_arrive_as_on_the_timeline() {
         for ordinal in 0..20_000 {
             queue.enqueue(Time::ZERO, packet(ordinal, 0, Time::ZERO));
         }
-        let mut told = BTreeMap::new();
+        let mut reports = BTreeMap::new();
         while let Some(Fate::Served(packet, service, _)) = queue.wake(Time::ZERO) {
-            told.insert(packet.transmission.ordinal, service.arrival);
+            reports.insert(packet.transmission.ordinal, service.arrival);
         }
         let mut walk = Walk::new(link.scheme.clone(), rtt, Span::ZERO);
         let mut rows = Vec::new();
@@ -180,10 +180,10 @@ fn under_a_permanent_backlog_packets_arrive_as_on_the_timeline() {
         )
         .unwrap();
         let (mut at, mut compared) = (Time::ZERO, 0);
-        for ordinal in 0..told.len() as u64 {
+        for ordinal in 0..reports.len() as u64 {
             let service = timeline.serve(at).unwrap();
             at = service.end;
-            if let Some(arrival) = told.get(&ordinal) {
+            if let Some(arrival) = reports.get(&ordinal) {
                 assert_eq!(*arrival, service.arrival, "{scheme} packet {ordinal}");
                 compared += 1;
             }
@@ -201,7 +201,7 @@ struct Case {
     feedback: u64,
     capacity: u64,
     /// When, and of which flow.
-    offers: Vec<(u64, usize)>,
+    arrivals: Vec<(u64, usize)>,
     in_order: InOrder,
     /// Probability and, beyond RTT and feedback delay, timer.
     lost_feedback: Option<(f64, u64)>,
@@ -257,7 +257,7 @@ fn cases() -> impl Strategy<Value = Case> {
         prop::collection::vec(offer, 0..40),
     )
         .prop_map(
-            |(code, steps, (rtt, feedback, lost_feedback, queue), offers)| {
+            |(code, steps, (rtt, feedback, lost_feedback, queue), arrivals)| {
                 let (capacity, in_order, hold, [acknowledgements, slots_told]) = queue;
                 let (mut t, mut at) = (2, 1);
                 let slots = steps.into_iter().map(|(step, d)| {
@@ -265,7 +265,7 @@ fn cases() -> impl Strategy<Value = Case> {
                     (t, d)
                 });
                 let slots = slots.collect();
-                let offers = offers.into_iter().map(|(step, flow)| {
+                let arrivals = arrivals.into_iter().map(|(step, flow)| {
                     at += 2 * step;
                     (at, flow)
                 });
@@ -275,7 +275,7 @@ fn cases() -> impl Strategy<Value = Case> {
                     rtt,
                     feedback,
                     capacity,
-                    offers: offers.collect(),
+                    arrivals: arrivals.collect(),
                     in_order,
                     lost_feedback,
                     hold,
@@ -290,17 +290,24 @@ fn cases() -> impl Strategy<Value = Case> {
 }
 
 /// Drives the queue as a run does; what it told of each packet, in the order of the packets.
-fn drive(case: &Case) -> (Vec<model::Story>, Vec<model::Told>, u64) {
-    let (stories, told, uses, used) = drive_slots(case);
+fn drive(case: &Case) -> (Vec<model::PacketOutcome>, Vec<model::Reports>, u64) {
+    let (outcomes, reports, uses, used) = drive_slots(case);
     assert_eq!(
         uses.len() as u64,
         if case.reporting.slots { used } else { 0 }
     );
-    (stories, told, used)
+    (outcomes, reports, used)
 }
 
 /// The same with the numbers of the slots used, where they are told.
-fn drive_slots(case: &Case) -> (Vec<model::Story>, Vec<model::Told>, Vec<u64>, u64) {
+fn drive_slots(
+    case: &Case,
+) -> (
+    Vec<model::PacketOutcome>,
+    Vec<model::Reports>,
+    Vec<u64>,
+    u64,
+) {
     let link = CoupledLink {
         feedback_delay: span(case.feedback),
         tail: if case.code.pad {
@@ -325,25 +332,25 @@ fn drive_slots(case: &Case) -> (Vec<model::Story>, Vec<model::Told>, Vec<u64>, u
         end = end.saturating_add(span(period * (rounds - 1)));
         queue = queue.looped(span(period), end);
     }
-    let mut stories: Vec<model::Story> = Vec::new();
-    let mut told = vec![model::Told::default(); case.offers.len()];
-    let mut offers = case.offers.iter().peekable();
+    let mut outcomes: Vec<model::PacketOutcome> = Vec::new();
+    let mut reports = vec![model::Reports::default(); case.arrivals.len()];
+    let mut arrivals = case.arrivals.iter().peekable();
     loop {
         let due = queue.due().map(Time::as_nanos);
-        let offer = offers.next_if(|(at, _)| due.is_none_or(|due| *at < due));
+        let offer = arrivals.next_if(|(at, _)| due.is_none_or(|due| *at < due));
         let now = time(match (offer, due) {
             (Some((at, _)), _) => *at,
             (None, Some(due)) => due,
             (None, None) => break,
         });
-        retire(&mut queue, now, &mut told);
+        retire(&mut queue, now, &mut reports);
         if let Some(&(_, flow)) = offer {
-            let ordinal = stories.len() as u64;
+            let ordinal = outcomes.len() as u64;
             let dropped = queue.enqueue(now, packet(ordinal, flow, now)) != Fate::Waiting;
-            stories.push(if dropped {
-                model::Story::Dropped
+            outcomes.push(if dropped {
+                model::PacketOutcome::Dropped
             } else {
-                model::Story::Open
+                model::PacketOutcome::Open
             });
         }
         while let Some(fate) = queue.wake(now) {
@@ -351,7 +358,8 @@ fn drive_slots(case: &Case) -> (Vec<model::Story>, Vec<model::Told>, Vec<u64>, u
                 Fate::Served(packet, service, _) => (packet, service),
                 Fate::Acknowledged(packet, known) => {
                     assert!(known >= now, "known in time");
-                    let told = &mut told[usize::try_from(packet.transmission.ordinal).unwrap()];
+                    let reports =
+                        &mut reports[usize::try_from(packet.transmission.ordinal).unwrap()];
                     assert_eq!(told.known.replace(known.as_nanos()), None, "told once");
                     continue;
                 }
@@ -362,30 +370,30 @@ fn drive_slots(case: &Case) -> (Vec<model::Story>, Vec<model::Told>, Vec<u64>, u
                 arrival.is_none_or(|at| at >= now.as_nanos()),
                 "known in time"
             );
-            let story = &mut stories[usize::try_from(packet.transmission.ordinal).unwrap()];
-            assert_eq!(*story, model::Story::Open, "told once");
-            *story = model::Story::Served {
+            let outcome = &mut outcomes[usize::try_from(packet.transmission.ordinal).unwrap()];
+            assert_eq!(*outcome, model::PacketOutcome::Open, "told once");
+            *outcome = model::PacketOutcome::Served {
                 start: service.start.as_nanos(),
                 end: service.end.as_nanos(),
                 arrival,
             };
         }
     }
-    retire(&mut queue, end, &mut told);
+    retire(&mut queue, end, &mut reports);
     let used = queue.usage(end).lldus_used.unwrap();
     let uses: Vec<u64> =
         std::iter::from_fn(|| queue.pop_slot_use(end).map(|used| used.slot)).collect();
     assert!(uses.is_sorted_by(|one, next| one < next));
-    retire(&mut queue, Time::MAX, &mut told);
-    (stories, told, uses, used)
+    retire(&mut queue, Time::MAX, &mut reports);
+    (outcomes, reports, uses, used)
 }
 
 /// Takes what leaves the queue by `now`.
-fn retire(queue: &mut CoupledQueue, now: Time, told: &mut [model::Told]) {
+fn retire(queue: &mut CoupledQueue, now: Time, reports: &mut [model::Reports]) {
     while let Some(served) = queue.pop_departed(now) {
         let left = served.left.unwrap();
         assert!(left <= now);
-        let told = &mut told[usize::try_from(served.packet.transmission.ordinal).unwrap()];
+        let reports = &mut reports[usize::try_from(served.packet.transmission.ordinal).unwrap()];
         assert_eq!(told.left.replace(left.as_nanos()), None, "leaves once");
     }
 }
@@ -400,18 +408,18 @@ proptest! {
         let mut loss = Channel::of_feedback(ChannelSpec::Bernoulli { p: probability }, 7);
         let back = case.rtt + case.feedback;
         let feedback = model::Feedback { rtt: case.rtt, back, timer: back + more, lost: &mut || loss.erases() };
-        let (expected, mut expected_told, used) = model::walk(
-            &case.code, &case.slots, feedback, case.capacity, &case.offers, case.in_order, case.hold,
+        let (expected, mut expected_reports, used) = model::simulate(
+            &case.code, &case.slots, feedback, case.capacity, &case.arrivals, case.in_order, case.hold,
         );
         if !case.reporting.acknowledgements {
-            for told in &mut expected_told {
-                told.known = None;
+            for reports in &mut expected_reports {
+                reports.known = None;
             }
         }
-        let (stories, told, slots_used) = drive(&case);
-        let expected: Vec<model::Story> = expected.into_iter().map(|story| story.travelled(propagation)).collect();
-        prop_assert_eq!(stories, expected);
-        prop_assert_eq!(told, expected_told);
+        let (outcomes, reports, slots_used) = drive(&case);
+        let expected: Vec<model::PacketOutcome> = expected.into_iter().map(|outcome| outcome.travelled(propagation)).collect();
+        prop_assert_eq!(outcomes, expected);
+        prop_assert_eq!(reports, expected_reports);
         prop_assert_eq!(slots_used, used);
     }
 }
@@ -445,16 +453,16 @@ fn a_failed_codeword_takes_what_is_left_of_its_packet_with_it() {
     for ordinal in 0..2 {
         queue.enqueue(Time::ZERO, packet(ordinal, 0, Time::ZERO));
     }
-    let mut told = Vec::new();
+    let mut reports = Vec::new();
     while let Some(Fate::Served(packet, service, _)) = queue.wake(Time::ZERO) {
-        told.push((
+        reports.push((
             packet.transmission.ordinal,
             service.first_unit,
             service.last_unit,
             service.arrival,
         ));
     }
-    assert_eq!(told, [(0, 0, 1, None), (1, 2, 5, Some(time(61)))]);
+    assert_eq!(reports, [(0, 0, 1, None), (1, 2, 5, Some(time(61)))]);
     assert_eq!(queue.pop_departed(time(9)), None);
     assert_eq!(queue.len(), 2);
     assert!(queue.pop_departed(time(10)).is_some());

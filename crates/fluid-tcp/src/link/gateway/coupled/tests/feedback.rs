@@ -33,7 +33,7 @@ fn used(
     for ordinal in 0..packets {
         queue.enqueue(Time::ZERO, packet(ordinal, 0, Time::ZERO));
     }
-    let mut stories = Vec::new();
+    let mut outcomes = Vec::new();
     let end = time(slots.last().unwrap().0);
     for now in [Time::ZERO, end] {
         while let Some(fate) = queue.wake(now) {
@@ -41,10 +41,10 @@ fn used(
                 panic!("{fate:?}")
             };
             let arrival = service.arrival.map_or(0, Time::as_nanos);
-            stories.push((packet.transmission.ordinal, service.end.as_nanos(), arrival));
+            outcomes.push((packet.transmission.ordinal, service.end.as_nanos(), arrival));
         }
     }
-    (queue.usage(end).lldus_used.unwrap(), stories)
+    (queue.usage(end).lldus_used.unwrap(), outcomes)
 }
 
 /// Until the first success an attempt is repeated whatever becomes of its feedback, 1/(1 − e) units; from then on a
@@ -53,8 +53,8 @@ fn used(
 fn lost_feedback_costs_arq_a_unit_each_time_it_is_lost_behind_a_success() {
     let packets = 40_000;
     for (e, p) in [(0.2, 0.3), (0.05, 0.5), (0.4, 0.0), (0.0, 0.25)] {
-        let (used, stories) = used("arq", e, p, packets, 200_000);
-        assert_eq!(stories.len() as u64, packets);
+        let (used, outcomes) = used("arq", e, p, packets, 200_000);
+        assert_eq!(outcomes.len() as u64, packets);
         let expected = (1.0 - e * p) / ((1.0 - e) * (1.0 - p));
         let mean = to_f64(used) / to_f64(packets);
         assert!((mean / expected - 1.0).abs() < 0.02, "{mean} {expected}");
@@ -72,11 +72,11 @@ fn without_any_feedback_every_round_is_used_and_delivers_what_was_there_already(
         ("harq:3/4,rounds=3,interleave=5", 4 + 3),
         ("frame-arq:3/4,rounds=2", 12),
     ] {
-        let (used, stories) = used(scheme, 0.0, 1.0, 1000, 20_000);
+        let (used, outcomes) = used(scheme, 0.0, 1.0, 1000, 20_000);
         assert_eq!(used, 1000 * units, "{scheme}");
-        assert_eq!(stories.len(), 1000, "{scheme}");
+        assert_eq!(outcomes.len(), 1000, "{scheme}");
         // Delays are of 36 to 40 ms, the way takes 50 ms.
-        for (_, end, arrival) in stories {
+        for (_, end, arrival) in outcomes {
             assert!(arrival <= end + 90_000_000 + 5 * 112_820, "{scheme}");
         }
     }
@@ -105,7 +105,7 @@ fn the_timer_repeats_what_a_lost_refusal_asked_for() {
     )
     .unwrap();
     queue.enqueue(Time::ZERO, packet(0, 0, Time::ZERO));
-    let mut told = Vec::new();
+    let mut reports = Vec::new();
     while let Some(due) = queue
         .wake(Time::ZERO)
         .is_none()
@@ -113,10 +113,10 @@ fn the_timer_repeats_what_a_lost_refusal_asked_for() {
         .flatten()
     {
         if let Some(Fate::Served(_, service, _)) = queue.wake(due) {
-            told.push((due, service.arrival));
+            reports.push((due, service.arrival));
         }
     }
     // Slots 0, 3 and 6: the third is received.
-    assert_eq!(told, [(time(600_000_000), Some(time(650_000_001)))]);
+    assert_eq!(reports, [(time(600_000_000), Some(time(650_000_001)))]);
     assert_eq!(queue.usage(time(800_000_000)).lldus_used, Some(3));
 }

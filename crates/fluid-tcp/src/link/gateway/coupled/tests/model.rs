@@ -45,7 +45,7 @@ impl Code {
 
 /// What becomes of a packet; times without propagation.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Story {
+pub(super) enum PacketOutcome {
     Dropped,
     /// The trace ended first.
     Open,
@@ -56,7 +56,7 @@ pub(super) enum Story {
     },
 }
 
-impl Story {
+impl PacketOutcome {
     pub(super) fn travelled(self, propagation: u64) -> Self {
         match self {
             Self::Served {
@@ -106,8 +106,8 @@ struct Packet {
     arrival: u64,
     lost: Option<u64>,
     /// Codewords the sender is not done with, and when it was with the others.
-    unheard: usize,
-    heard: u64,
+    unacknowledged: usize,
+    acknowledged_at: u64,
     /// When its failure is known to the sender.
     lost_known: u64,
 }
@@ -115,7 +115,7 @@ struct Packet {
 impl Packet {
     /// When the sender knows that all of it has arrived.
     fn known(&self) -> Option<u64> {
-        (self.lost.is_none() && self.unheard == 0).then_some(self.heard)
+        (self.lost.is_none() && self.unacknowledged == 0).then_some(self.acknowledged_at)
     }
 
     /// When it leaves the queue.
@@ -174,7 +174,7 @@ impl Link {
     }
 
     fn judge(&mut self, code: &Code, id: usize, t: u64, feedback: &mut Feedback) {
-        let unheard = (feedback.lost)();
+        let unacknowledged = (feedback.lost)();
         let codeword = &mut self.codewords[id];
         let first_time = !codeword.decoded;
         let last = code.rounds.is_some_and(|rounds| codeword.rounds >= rounds);
@@ -191,16 +191,16 @@ impl Link {
             packet.arrival = packet.arrival.max(codeword.arrival);
             packet.undecoded -= 1;
         }
-        let after = if unheard {
+        let after = if unacknowledged {
             feedback.timer
         } else {
             feedback.back
         };
-        if codeword.decoded && (!unheard || last) {
+        if codeword.decoded && (!unacknowledged || last) {
             let packet = self.packets[codeword.packet].as_mut().unwrap();
-            let heard = (t + after).max(codeword.arrival + feedback.rtt);
-            packet.unheard -= 1;
-            packet.heard = packet.heard.max(heard);
+            let acknowledged_at = (t + after).max(codeword.arrival + feedback.rtt);
+            packet.unacknowledged -= 1;
+            packet.acknowledged_at = packet.acknowledged_at.max(acknowledged_at);
             return;
         }
         if last {
@@ -221,7 +221,7 @@ impl Link {
         let units = if code.frame {
             codeword.arrivals.clear();
             codeword.units
-        } else if unheard {
+        } else if unacknowledged {
             1 + code.extra
         } else {
             missing.unwrap().unwrap() + code.extra
@@ -291,8 +291,8 @@ impl Link {
             undecoded: code.codewords().len(),
             arrival: 0,
             lost: None,
-            unheard: code.codewords().len(),
-            heard: 0,
+            unacknowledged: code.codewords().len(),
+            acknowledged_at: 0,
             lost_known: 0,
         };
         let room = (held.count() as u64) < capacity;
@@ -300,40 +300,40 @@ impl Link {
     }
 }
 
-/// What the gateway tells of a packet beside its story.
+/// What the gateway tells of a packet beside its outcome.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(super) struct Told {
+pub(super) struct Reports {
     /// When it knows that it has arrived.
     pub(super) known: Option<u64>,
-    /// When it leaves the queue, where its story is told.
+    /// When it leaves the queue, where its outcome is told.
     pub(super) left: Option<u64>,
 }
 
 /// What becomes of every packet offered, and the slots used.
-pub(super) fn walk(
+pub(super) fn simulate(
     code: &Code,
     slots: &[(u64, u64)],
     mut feedback: Feedback,
     capacity: u64,
-    offers: &[(u64, usize)],
+    arrivals: &[(u64, usize)],
     in_order: InOrder,
     hold: Hold,
-) -> (Vec<Story>, Vec<Told>, u64) {
-    let (mut link, mut used, mut offers) = (Link::default(), 0, offers.iter().peekable());
+) -> (Vec<PacketOutcome>, Vec<Reports>, u64) {
+    let (mut link, mut used, mut arrivals) = (Link::default(), 0, arrivals.iter().peekable());
     for &slot in slots {
-        while let Some((at, flow)) = offers.next_if(|(at, _)| *at < slot.0) {
+        while let Some((at, flow)) = arrivals.next_if(|(at, _)| *at < slot.0) {
             link.enqueue(code, capacity, *at, *flow, hold);
         }
         used += u64::from(link.slot(code, slot, &mut feedback));
     }
-    for (at, flow) in offers {
+    for (at, flow) in arrivals {
         link.enqueue(code, capacity, *at, *flow, hold);
     }
     // In order: the running latest of its lane, nothing from the first open packet on.
     let mut lanes: BTreeMap<usize, Option<u64>> = BTreeMap::new();
-    let stories = link.packets.iter().map(|packet| {
+    let outcomes = link.packets.iter().map(|packet| {
         let Some(packet) = packet else {
-            return Story::Dropped;
+            return PacketOutcome::Dropped;
         };
         let whole = packet.lost.is_none() && packet.undecoded == 0;
         let mut arrival = whole.then_some(packet.arrival);
@@ -350,9 +350,9 @@ pub(super) fn walk(
             arrival = arrival.and(*latest);
         }
         if arrival.is_none() && packet.lost.is_none() {
-            return Story::Open;
+            return PacketOutcome::Open;
         }
-        Story::Served {
+        PacketOutcome::Served {
             start: packet.sent[0],
             // A packet that fails before it is sent leaves the queue then.
             end: match packet.lost {
@@ -362,17 +362,17 @@ pub(super) fn walk(
             arrival,
         }
     });
-    let stories: Vec<Story> = stories.collect();
-    let told = link.packets.iter().zip(&stories).map(|(packet, story)| {
+    let outcomes: Vec<PacketOutcome> = outcomes.collect();
+    let reports = link.packets.iter().zip(&outcomes).map(|(packet, outcome)| {
         let packet = packet.as_ref();
-        let is_told = matches!(story, Story::Served { .. });
-        Told {
+        let is_told = matches!(outcome, PacketOutcome::Served { .. });
+        Reports {
             known: packet.and_then(Packet::known),
             left: packet
                 .filter(|_| is_told)
                 .and_then(|packet| packet.left(hold)),
         }
     });
-    let told = told.collect();
-    (stories, told, used)
+    let reports = reports.collect();
+    (outcomes, reports, used)
 }
