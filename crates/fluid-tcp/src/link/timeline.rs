@@ -16,7 +16,7 @@ use tmt_core::types::{Span, Time};
 
 pub use block::Block;
 pub use builder::Builder;
-pub(in crate::link) use cursor::{Cursor, Place};
+pub(in crate::link) use cursor::{Cursor, Position};
 pub use generated::GeneratedSlots;
 
 /// Where the blocks of a timeline are.
@@ -125,7 +125,7 @@ impl Timeline {
 
     /// LLDUs in front of block `number`; all of them for the one behind the last.
     #[must_use]
-    pub fn front(&self, number: usize) -> u64 {
+    pub fn rows_before(&self, number: usize) -> u64 {
         let front = match &self.index {
             Index::Listed(blocks) => blocks.get(number).map(|(front, _)| *front),
             Index::Even { per_block, .. } => (number as u64).checked_mul(*per_block),
@@ -135,8 +135,8 @@ impl Timeline {
 
     /// LLDUs of block `number` that belong to the timeline.
     #[must_use]
-    pub fn rows_of(&self, number: usize) -> usize {
-        saturating(self.front(number + 1) - self.front(number))
+    pub fn rows_in(&self, number: usize) -> usize {
+        saturating(self.rows_before(number + 1) - self.rows_before(number))
     }
 
     /// The block that holds LLDU `index`.
@@ -170,7 +170,7 @@ impl Timeline {
             return Some(self.rows);
         }
         let within = self.block(number)?.sent_before(time);
-        Some(self.front(number) + within.min(self.rows_of(number)) as u64)
+        Some(self.rows_before(number) + within.min(self.rows_in(number)) as u64)
     }
 
     /// LLDUs sent up to `time`; none where a block cannot be read.
@@ -197,8 +197,8 @@ impl Timeline {
     /// The block that holds LLDU `index`, and the row there.
     fn find(&self, index: u64) -> Option<(Arc<Block>, usize)> {
         let number = self.block_of(index);
-        let row = usize::try_from(index.checked_sub(self.front(number))?).ok()?;
-        (row < self.rows_of(number)).then_some((self.block(number)?, row))
+        let row = usize::try_from(index.checked_sub(self.rows_before(number))?).ok()?;
+        (row < self.rows_in(number)).then_some((self.block(number)?, row))
     }
 
     /// LLDUs whose fate is known where a run ends at `usable_until`: those up to then, without the ones sent just then
@@ -208,7 +208,7 @@ impl Timeline {
         let mut known = self.sent_until(usable_until)?;
         while let Some(last) = known.checked_sub(1) {
             let number = self.block_of(last);
-            let (block, front) = (self.block(number)?, self.front(number));
+            let (block, front) = (self.block(number)?, self.rows_before(number));
             let rows = usize::try_from(known - front).ok()?;
             let fate_open =
                 |row: &usize| block.tx_time(*row) == usable_until && block.delay(*row).is_zero();
@@ -228,11 +228,11 @@ impl Timeline {
         let mut front = 0;
         for number in 0..self.blocks() {
             let block = self.block(number)?;
-            let rows = saturating(known.saturating_sub(front)).min(self.rows_of(number));
+            let rows = saturating(known.saturating_sub(front)).min(self.rows_in(number));
             if let Some(row) = (0..rows).find(|row| block.delay(*row).is_zero()) {
                 return Some(front + row as u64);
             }
-            front += self.rows_of(number) as u64;
+            front += self.rows_in(number) as u64;
         }
         None
     }
@@ -330,10 +330,10 @@ mod tests {
 
         /// A block written and read is the same block.
         #[test]
-        fn a_block_keeps_its_rows_in_bytes(lldus in lldus(), told: bool) {
+        fn a_block_keeps_its_rows_in_bytes(lldus in lldus(), has_attempts: bool) {
             let mut builder = Builder::default();
             for lldu in &lldus {
-                builder.push(lldu.tx_time, lldu.decode_delay, told.then_some(lldu.attempts));
+                builder.push(lldu.tx_time, lldu.decode_delay, has_attempts.then_some(lldu.attempts));
             }
             for block in builder.seal() {
                 let mut bytes = Vec::new();
@@ -348,7 +348,7 @@ mod tests {
         fn a_slice_arrives_with_its_last_lldu(lldus in lldus(), from in 0usize..300, length in 1usize..60) {
             let timeline = of(&lldus);
             for number in 0..timeline.blocks() {
-                let (block, front) = (timeline.block(number).unwrap(), usize::try_from(timeline.front(number)).unwrap());
+                let (block, front) = (timeline.block(number).unwrap(), usize::try_from(timeline.rows_before(number)).unwrap());
                 let from = from.min(block.len() - 1);
                 let to = (from + length).min(block.len());
                 let slice = &lldus[front + from..front + to];
@@ -356,7 +356,7 @@ mod tests {
                 let latest = slice.iter().map(|lldu| lldu.tx_time.saturating_add(lldu.decode_delay)).max();
                 prop_assert_eq!(block.arrival(from..to), latest.filter(|_| !lost));
                 let mut counted = std::collections::BTreeMap::new();
-                block.count(from..to, |attempts, times| *counted.entry(attempts).or_insert(0) += times);
+                block.count_attempts(from..to, |attempts, times| *counted.entry(attempts).or_insert(0) += times);
                 counted.retain(|_, times| *times > 0);
                 let mut expected = std::collections::BTreeMap::new();
                 for lldu in slice.iter().filter(|lldu| !lldu.decode_delay.is_zero()) {

@@ -11,7 +11,7 @@ use tmt_core::types::{Span, Time, to_f64};
 
 use super::overlap::DeliverySpacer;
 use super::{Link, Service, Usage};
-use crate::link::timeline::{Cursor, Place, Timeline};
+use crate::link::timeline::{Cursor, Position, Timeline};
 
 /// A timeline that packets ride on.
 #[derive(Debug)]
@@ -99,9 +99,9 @@ impl TimelineLink {
         let (mut start, mut end, mut arrival) = (None, Time::ZERO, Some(Time::ZERO));
         let mut missing = self.lldus;
         while missing > 0 {
-            let Place { round, number, row } = self.cursor.seek(Time::ZERO)?;
-            let ahead = self.cursor.ahead(round)?;
-            let rows = self.cursor.timeline.rows_of(number);
+            let Position { round, number, row } = self.cursor.seek(Time::ZERO)?;
+            let ahead = self.cursor.round_offset(round)?;
+            let rows = self.cursor.timeline.rows_in(number);
             let to = rows.min(row.saturating_add(missing));
             let block = self.cursor.fetch(number)?;
             let slice_arrives = block.arrival(row..to);
@@ -113,27 +113,27 @@ impl TimelineLink {
             }
             end = block.tx_time(to - 1).checked_add(ahead)?;
             let attempts = &mut self.attempts;
-            block.count(row..to, |number, lldus| {
+            block.count_attempts(row..to, |number, lldus| {
                 *attempts.entry(number).or_default() += lldus;
             });
             missing -= to - row;
             self.used += (to - row) as u64;
-            self.cursor.place.row = to;
+            self.cursor.position.row = to;
         }
         Some((start?, end, arrival))
     }
 
     /// Tells the attempts of the LLDUs from number `from` up to `to`.
-    fn count(&self, from: u64, to: u64, mut tell: impl FnMut(u32, u64)) -> Option<()> {
+    fn count_attempts(&self, from: u64, to: u64, mut add: impl FnMut(u32, u64)) -> Option<()> {
         let timeline = &self.cursor.timeline;
         let mut from = from;
         while from < to {
             let index = from % timeline.len();
             let number = timeline.block_of(index);
-            let at = usize::try_from(index - timeline.front(number)).ok()?;
+            let at = usize::try_from(index - timeline.rows_before(number)).ok()?;
             let missing = usize::try_from(to - from).unwrap_or(usize::MAX);
-            let end = timeline.rows_of(number).min(at.saturating_add(missing));
-            timeline.block(number)?.count(at..end, &mut tell);
+            let end = timeline.rows_in(number).min(at.saturating_add(missing));
+            timeline.block(number)?.count_attempts(at..end, &mut add);
             from += (end - at) as u64;
         }
         Some(())
@@ -189,7 +189,7 @@ impl Link for TimelineLink {
         let (first, next) = (self.busy.first, self.cursor.ordinal());
         let from = sent.max(first).min(next);
         let mut attempts = self.attempts.clone();
-        let _ = self.count(from, next, |number, lldus| {
+        let _ = self.count_attempts(from, next, |number, lldus| {
             let counted = attempts.entry(number).or_default();
             *counted = counted.saturating_sub(lldus);
         });

@@ -9,10 +9,10 @@ use zerocopy::{FromBytes, IntoBytes};
 const ROWS: usize = 1 << 14;
 
 /// Says that a delay stands in the list.
-const LONG: u32 = u32::MAX;
+const LONG_DELAY: u32 = u32::MAX;
 
 /// Says that the attempts stand in the list.
-const MANY: u8 = u8::MAX;
+const MANY_ATTEMPTS: u8 = u8::MAX;
 
 /// Bytes of a block beside its rows, more or less.
 const OVERHEAD: usize = 384;
@@ -28,9 +28,9 @@ pub struct Block {
     /// Empty where the timeline does not tell.
     attempts: Vec<u8>,
     /// Delays of 2^32 − 1 ns and more, by row.
-    long: Vec<[u64; 2]>,
+    long_delays: Vec<[u64; 2]>,
     /// Attempts of 255 and more, by row.
-    many: Vec<[u32; 2]>,
+    many_attempts: Vec<[u32; 2]>,
 }
 
 impl Block {
@@ -44,13 +44,13 @@ impl Block {
 
     /// A block of slots that were sent within 2^32 ns of `base`, by themselves LLDUs without attempts; none where their
     /// times or delays do not fit the columns.
-    pub(super) fn of_slots(base: Time, slots: &[Slot]) -> Option<Self> {
+    pub(super) fn from_slots(base: Time, slots: &[Slot]) -> Option<Self> {
         let offset = |slot: &Slot| slot.tx_time().as_nanos().wrapping_sub(base.as_nanos());
         let delay = |slot: &Slot| slot.decode_delay().as_nanos();
         // All bits that any of them has: a pass without branches, and at worst a slower way for a fit that is narrow.
         let all = slots.iter();
         let bits = all.fold(0, |bits, slot| bits | offset(slot) | delay(slot));
-        let fits = bits < LONG.into();
+        let fits = bits < LONG_DELAY.into();
         fits.then(|| Self {
             offsets: slots.iter().map(|slot| low(offset(slot))).collect(),
             delays: slots.iter().map(|slot| low(delay(slot))).collect(),
@@ -61,24 +61,24 @@ impl Block {
     /// Adds an LLDU that was not sent before the last one; false where it needs a block of its own.
     pub(super) fn push(&mut self, tx_time: Time, delay: Span, attempts: Option<u32>) -> bool {
         let row = self.offsets.len();
-        let told = row == 0 || attempts.is_some() != self.attempts.is_empty();
+        let has_attempts = row == 0 || attempts.is_some() != self.attempts.is_empty();
         let Ok(offset) = u32::try_from(tx_time.since(self.base).as_nanos()) else {
             return false;
         };
-        if row == ROWS || !told {
+        if row == ROWS || !has_attempts {
             return false;
         }
         self.offsets.push(offset);
         let nanos = delay.as_nanos();
-        let narrow = u32::try_from(nanos).unwrap_or(LONG);
-        if narrow == LONG {
-            self.long.push([row as u64, nanos]);
+        let narrow = u32::try_from(nanos).unwrap_or(LONG_DELAY);
+        if narrow == LONG_DELAY {
+            self.long_delays.push([row as u64, nanos]);
         }
         self.delays.push(narrow);
         if let Some(attempts) = attempts {
-            let narrow = u8::try_from(attempts).unwrap_or(MANY);
-            if narrow == MANY {
-                self.many.push([low(row as u64), attempts]);
+            let narrow = u8::try_from(attempts).unwrap_or(MANY_ATTEMPTS);
+            if narrow == MANY_ATTEMPTS {
+                self.many_attempts.push([low(row as u64), attempts]);
             }
             self.attempts.push(narrow);
         }
@@ -95,7 +95,7 @@ impl Block {
     /// Memory it takes, more or less.
     pub(super) fn bytes(&self) -> usize {
         let row = 4 + 4 + usize::from(!self.attempts.is_empty());
-        OVERHEAD + self.len() * row + self.long.len() * 16 + self.many.len() * 8
+        OVERHEAD + self.len() * row + self.long_delays.len() * 16 + self.many_attempts.len() * 8
     }
 
     /// Number of LLDUs.
@@ -120,7 +120,7 @@ impl Block {
     #[must_use]
     pub fn delay(&self, row: usize) -> Span {
         let delay = match self.delays[row] {
-            LONG => listed(&self.long, row).unwrap_or(LONG.into()),
+            LONG_DELAY => listed(&self.long_delays, row).unwrap_or(LONG_DELAY.into()),
             delay => delay.into(),
         };
         nanos(delay)
@@ -136,7 +136,7 @@ impl Block {
             .zip(&self.delays[rows.clone()]);
         columns.zip(rows).map_while(|((offset, delay), row)| {
             let delay = match *delay {
-                LONG => self.delay(row),
+                LONG_DELAY => self.delay(row),
                 delay => nanos(delay.into()),
             };
             Slot::new(self.base.saturating_add(nanos((*offset).into())), delay)
@@ -147,7 +147,7 @@ impl Block {
     #[must_use]
     pub fn attempts(&self, row: usize) -> Option<u32> {
         match *self.attempts.get(row)? {
-            MANY => listed(&self.many, row),
+            MANY_ATTEMPTS => listed(&self.many_attempts, row),
             attempts => Some(attempts.into()),
         }
     }
@@ -166,7 +166,7 @@ impl Block {
     /// Where there are no such rows.
     #[must_use]
     pub fn arrival(&self, rows: Range<usize>) -> Option<Time> {
-        if !self.long.is_empty() {
+        if !self.long_delays.is_empty() {
             return rows.into_iter().try_fold(self.base, |latest, row| {
                 let delay = Some(self.delay(row)).filter(|delay| !delay.is_zero())?;
                 Some(latest.max(self.tx_time(row).saturating_add(delay)))
@@ -184,7 +184,7 @@ impl Block {
     ///
     /// # Panics
     /// Where there are no such rows.
-    pub fn count(&self, rows: Range<usize>, mut tell: impl FnMut(u32, u64)) {
+    pub fn count_attempts(&self, rows: Range<usize>, mut add: impl FnMut(u32, u64)) {
         if self.attempts.is_empty() {
             return;
         }
@@ -194,7 +194,7 @@ impl Block {
         let at_once = attempts.iter().map(|attempts| u64::from(*attempts == 1));
         let first: u64 = at_once.sum();
         if !lost {
-            tell(1, first);
+            add(1, first);
         }
         if !lost && first == attempts.len() as u64 {
             return;
@@ -205,7 +205,7 @@ impl Block {
                 && !counted
                 && let Some(attempts) = self.attempts(row)
             {
-                tell(attempts, 1);
+                add(attempts, 1);
             }
         }
     }
@@ -215,8 +215,8 @@ impl Block {
         let lengths = [
             self.offsets.len(),
             self.attempts.len(),
-            self.long.len(),
-            self.many.len(),
+            self.long_delays.len(),
+            self.many_attempts.len(),
         ];
         let lengths = lengths.map(|length| length as u64);
         for column in [
@@ -225,8 +225,8 @@ impl Block {
             self.offsets.as_bytes(),
             self.delays.as_bytes(),
             &self.attempts,
-            self.long.as_bytes(),
-            self.many.as_bytes(),
+            self.long_delays.as_bytes(),
+            self.many_attempts.as_bytes(),
         ] {
             bytes.extend_from_slice(column);
         }
@@ -236,14 +236,14 @@ impl Block {
     #[must_use]
     pub fn decode(mut bytes: &[u8]) -> Option<Self> {
         let head = column::<u64>(&mut bytes, 5)?;
-        let [rows, told, long, many] = [1, 2, 3, 4].map(|place: usize| head[place]);
+        let [rows, has_attempts, long, many] = [1, 2, 3, 4].map(|position: usize| head[position]);
         let block = Self {
             base: Time::from_nanos(head[0])?,
             offsets: column(&mut bytes, rows)?,
             delays: column(&mut bytes, rows)?,
-            attempts: column(&mut bytes, told)?,
-            long: column(&mut bytes, long)?,
-            many: column(&mut bytes, many)?,
+            attempts: column(&mut bytes, has_attempts)?,
+            long_delays: column(&mut bytes, long)?,
+            many_attempts: column(&mut bytes, many)?,
         };
         bytes.is_empty().then_some(block)
     }

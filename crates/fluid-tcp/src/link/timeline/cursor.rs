@@ -9,7 +9,7 @@ use super::{Block, Timeline};
 
 /// The round, its block, and the row in it.
 #[derive(Debug, Clone, Copy, Default)]
-pub(in crate::link) struct Place {
+pub(in crate::link) struct Position {
     pub(in crate::link) round: u64,
     pub(in crate::link) number: usize,
     pub(in crate::link) row: usize,
@@ -22,7 +22,7 @@ pub(in crate::link) struct Cursor {
     /// From a round to the next, and how many there are.
     pub(in crate::link) period: Span,
     pub(in crate::link) rounds: u64,
-    pub(in crate::link) place: Place,
+    pub(in crate::link) position: Position,
     /// The block of the place, and one further on where there has been a look at it; fetched when they are needed.
     blocks: [Option<(usize, Arc<Block>)>; 2],
 }
@@ -34,19 +34,19 @@ impl Cursor {
             timeline,
             period: Span::ZERO,
             rounds: 1,
-            place: Place::default(),
+            position: Position::default(),
             blocks: [None, None],
         }
     }
 
     /// Number of the next LLDU.
     pub(in crate::link) fn ordinal(&self) -> u64 {
-        let Place { round, number, row } = self.place;
-        round * self.timeline.len() + self.timeline.front(number) + row as u64
+        let Position { round, number, row } = self.position;
+        round * self.timeline.len() + self.timeline.rows_before(number) + row as u64
     }
 
     /// By how much the LLDUs of a round are later than the timeline says.
-    pub(in crate::link) fn ahead(&self, round: u64) -> Option<Span> {
+    pub(in crate::link) fn round_offset(&self, round: u64) -> Option<Span> {
         self.period.checked_mul(round)
     }
 
@@ -56,7 +56,7 @@ impl Cursor {
         let period = self.period.as_nanos().max(1);
         let round = time.since(last).as_nanos().div_ceil(period);
         let round = round.min(self.rounds - 1);
-        let within = match self.ahead(round) {
+        let within = match self.round_offset(round) {
             Some(ahead) => self.timeline.sent_before(earlier(time, ahead))?,
             None => 0,
         };
@@ -72,45 +72,45 @@ impl Cursor {
     }
 
     /// Goes to the next LLDU sent at or after `from`; none where there is none.
-    pub(in crate::link) fn seek(&mut self, from: Time) -> Option<Place> {
-        self.place = self.first_from(from)?;
-        Some(self.place)
+    pub(in crate::link) fn seek(&mut self, from: Time) -> Option<Position> {
+        self.position = self.first_from(from)?;
+        Some(self.position)
     }
 
     /// The place of the next LLDU sent at or after `from`, whose block is then there.
-    pub(in crate::link) fn first_from(&mut self, from: Time) -> Option<Place> {
-        let mut place = self.place;
-        if place.row >= self.timeline.rows_of(place.number) {
-            place.number += 1;
-            place.row = 0;
+    pub(in crate::link) fn first_from(&mut self, from: Time) -> Option<Position> {
+        let mut position = self.position;
+        if position.row >= self.timeline.rows_in(position.number) {
+            position.number += 1;
+            position.row = 0;
         }
-        let mut from_here = earlier(from, self.ahead(place.round)?);
+        let mut from_here = earlier(from, self.round_offset(position.round)?);
         let last = self.timeline.last()?;
-        if place.number >= self.timeline.blocks() || from_here > last {
+        if position.number >= self.timeline.blocks() || from_here > last {
             // Behind the end of this round.
             let rounds = from_here.since(last).as_nanos();
             let rounds = rounds.div_ceil(self.period.as_nanos().max(1)).max(1);
-            let round = place.round.checked_add(rounds)?;
+            let round = position.round.checked_add(rounds)?;
             if round >= self.rounds {
                 return None;
             }
-            place = Place {
+            position = Position {
                 round,
-                ..Place::default()
+                ..Position::default()
             };
-            from_here = earlier(from, self.ahead(round)?);
+            from_here = earlier(from, self.round_offset(round)?);
         }
-        if self.fetch(place.number)?.tx_time(place.row) >= from_here {
-            return Some(place);
+        if self.fetch(position.number)?.tx_time(position.row) >= from_here {
+            return Some(position);
         }
         let number = self.timeline.block_at(from_here);
-        if number > place.number {
-            place.number = number;
-            place.row = 0;
+        if number > position.number {
+            position.number = number;
+            position.row = 0;
         }
-        let before = self.fetch(place.number)?.sent_before(from_here);
-        place.row = place.row.max(before);
-        Some(place)
+        let before = self.fetch(position.number)?.sent_before(from_here);
+        position.row = position.row.max(before);
+        Some(position)
     }
 
     /// Block `number`, kept for the next time it is asked for.
@@ -120,8 +120,10 @@ impl Cursor {
             at
         } else {
             // What is read again and again at the edge of two blocks would cost more than what is computed.
-            let place = self.place.number;
-            let of_place = self.blocks[0].as_ref().is_some_and(|held| held.0 == place);
+            let position = self.position.number;
+            let of_place = self.blocks[0]
+                .as_ref()
+                .is_some_and(|held| held.0 == position);
             let at = usize::from(of_place);
             self.blocks[at] = Some((number, self.timeline.block(number)?));
             at

@@ -54,7 +54,7 @@ impl GeneratedSlots {
             SlotChannel::Steps(spec) => Erasures::Steps(Blocks::new(spec, seed, len)),
             SlotChannel::Fading(fading) => Erasures::Fades(Box::new(Fades::new(fading, seed))),
         };
-        let store = Made {
+        let store = GeneratedBlocks {
             slots: self.slots.clone(),
             per_block: len,
             erasures: Mutex::new(erasures),
@@ -75,7 +75,7 @@ impl GeneratedSlots {
 
 /// Blocks that are made when they are asked for.
 #[derive(Debug)]
-struct Made {
+struct GeneratedBlocks {
     slots: ConstantRate,
     per_block: usize,
     /// The process, wherever it is.
@@ -88,7 +88,7 @@ enum Erasures {
     Fades(Box<Fades>),
 }
 
-impl Store for Made {
+impl Store for GeneratedBlocks {
     fn block(&self, number: usize) -> Option<Arc<Block>> {
         let from = (number as u64).checked_mul(self.per_block as u64)?;
         let mut erasures = self.erasures.lock().unwrap_or_else(PoisonError::into_inner);
@@ -114,7 +114,7 @@ impl Store for Made {
                 });
             }
         }
-        let block = Block::of_slots(first, &slots).or_else(|| {
+        let block = Block::from_slots(first, &slots).or_else(|| {
             let mut block = Block::starting(first);
             let mut slots = slots.iter();
             let fit = slots.all(|slot| block.push(slot.tx_time(), slot.decode_delay(), None));
@@ -233,8 +233,8 @@ mod tests {
             let mut found = Vec::new();
             for number in 0..timeline.blocks() {
                 let block = timeline.block(number).unwrap();
-                prop_assert_eq!(timeline.front(number), found.len() as u64);
-                prop_assert_eq!(timeline.rows_of(number), block.len());
+                prop_assert_eq!(timeline.rows_before(number), found.len() as u64);
+                prop_assert_eq!(timeline.rows_in(number), block.len());
                 found.extend((0..block.len()).map(|row| (block.tx_time(row).as_nanos(), block.delay(row).as_nanos())));
             }
             prop_assert!(timeline.block(timeline.blocks()).is_none());
@@ -252,7 +252,7 @@ mod tests {
             prop_assert_eq!(timeline.blocks() as u64, rows.div_ceil(4096));
             prop_assert_eq!(timeline.last(), rows.checked_sub(1).map(|last| time(last * 1_000_000)));
             prop_assert_eq!(timeline.sent_until(Time::MAX), Some(rows));
-            prop_assert_eq!((0..timeline.blocks()).map(|number| timeline.rows_of(number) as u64).sum::<u64>(), rows);
+            prop_assert_eq!((0..timeline.blocks()).map(|number| timeline.rows_in(number) as u64).sum::<u64>(), rows);
         }
     }
 

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use tmt_core::types::{Slot, Span, Time};
 
-use crate::link::timeline::{Cursor, Place, SlotTrace};
+use crate::link::timeline::{Cursor, Position, SlotTrace};
 
 /// Slots that are made of a block's columns together: few enough to stay in a core's nearest cache, and not to be
 /// much work where they are idle.
@@ -44,8 +44,8 @@ impl Slots {
         if let Some(idle) = self.idle_until(from) {
             return Some(self.window[self.at + idle].tx_time());
         }
-        let Place { round, number, row } = self.cursor.first_from(from)?;
-        let ahead = self.cursor.ahead(round)?;
+        let Position { round, number, row } = self.cursor.first_from(from)?;
+        let ahead = self.cursor.round_offset(round)?;
         let block = self.cursor.fetch(number)?;
         block.tx_time(row).checked_add(ahead)
     }
@@ -77,7 +77,7 @@ impl Slots {
     /// Takes the first `slots` of those seen by [`Self::view`].
     pub(super) fn advance(&mut self, slots: usize) {
         self.at += slots;
-        self.cursor.place.row += slots;
+        self.cursor.position.row += slots;
     }
 
     /// Slots sent up to `time`; none where the trace cannot be read.
@@ -98,11 +98,11 @@ impl Slots {
     /// Makes the window begin at the place, with `most` slots or more as far as the block has them; none where it has
     /// none.
     fn look_ahead(&mut self, most: usize) -> Option<()> {
-        let Place { round, number, row } = self.cursor.place;
-        let rows = self.cursor.timeline.rows_of(number);
+        let Position { round, number, row } = self.cursor.position;
+        let rows = self.cursor.timeline.rows_in(number);
         let end = rows.min(row + most.max(WINDOW));
         if row + self.window.len() - self.at < end {
-            let ahead = self.cursor.ahead(round)?;
+            let ahead = self.cursor.round_offset(round)?;
             let slots = self.cursor.fetch(number)?.slots(row..end);
             self.window.clear();
             self.at = 0;

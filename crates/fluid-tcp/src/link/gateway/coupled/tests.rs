@@ -239,7 +239,7 @@ fn cases() -> impl Strategy<Value = Case> {
         prop_oneof![1 => Just(0u64), 6 => 1u64..4],
         prop_oneof![1 => Just(0u64), 3 => 1u64..12],
     );
-    let offer = (
+    let arrival = (
         prop_oneof![3 => Just(0u64), 3 => 1u64..20, 1 => 40u64..150],
         0usize..3,
     );
@@ -254,7 +254,7 @@ fn cases() -> impl Strategy<Value = Case> {
         codes(),
         prop::collection::vec(slot, 1..400),
         (0u64..60, 0u64..9, lost_feedback, queue),
-        prop::collection::vec(offer, 0..40),
+        prop::collection::vec(arrival, 0..40),
     )
         .prop_map(
             |(code, steps, (rtt, feedback, lost_feedback, queue), arrivals)| {
@@ -337,14 +337,14 @@ fn drive_slots(
     let mut arrivals = case.arrivals.iter().peekable();
     loop {
         let due = queue.due().map(Time::as_nanos);
-        let offer = arrivals.next_if(|(at, _)| due.is_none_or(|due| *at < due));
-        let now = time(match (offer, due) {
+        let arrival = arrivals.next_if(|(at, _)| due.is_none_or(|due| *at < due));
+        let now = time(match (arrival, due) {
             (Some((at, _)), _) => *at,
             (None, Some(due)) => due,
             (None, None) => break,
         });
         retire(&mut queue, now, &mut reports);
-        if let Some(&(_, flow)) = offer {
+        if let Some(&(_, flow)) = arrival {
             let ordinal = outcomes.len() as u64;
             let dropped = queue.enqueue(now, packet(ordinal, flow, now)) != Fate::Waiting;
             outcomes.push(if dropped {
