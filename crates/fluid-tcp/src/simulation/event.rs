@@ -10,7 +10,7 @@ use std::collections::{BinaryHeap, VecDeque};
 use tmt_core::types::Time;
 
 /// Events some of which come in order.
-pub trait Kinds {
+pub trait HasLane {
     /// The lane; none for events in any order, or a lane that the queue does not have.
     fn lane(&self) -> Option<usize>;
 }
@@ -70,7 +70,7 @@ impl<E, const LANES: usize> Default for EventQueue<E, LANES> {
     }
 }
 
-impl<E: Kinds, const LANES: usize> EventQueue<E, LANES> {
+impl<E: HasLane, const LANES: usize> EventQueue<E, LANES> {
     /// Schedules `event` at `at`.
     #[expect(
         clippy::inline_always,
@@ -133,7 +133,7 @@ mod tests {
         Time::from_nanos(nanos).unwrap()
     }
 
-    impl Kinds for (usize, char) {
+    impl HasLane for (usize, char) {
         fn lane(&self) -> Option<usize> {
             Some(self.0)
         }

@@ -76,7 +76,7 @@ fn number(value: impl Serialize) -> Option<f64> {
 macro_rules! metrics {
     (
         $(#[$attribute:meta])*
-        $struct:ident from $source:ident: $from:ty $(, behind $(#[doc = $inner_doc:literal])* $inner:ident: $Inner:ty)?;
+        $struct:ident from $source:ident: $from:ty $(, flattening $(#[doc = $inner_doc:literal])* $inner:ident: $Inner:ty)?;
         $(
             $(#[doc = $doc:literal])+
             $name:ident: $type:ty = $made:expr $(, $place:literal $label:literal $show:expr)?;
@@ -158,7 +158,7 @@ metrics! {
     /// Fast recoveries.
     fast_recoveries: u64 = o.count(Count::FastRecoveries), 15 "fast recoveries" Show::Count;
     /// Share of the packets that were sent more than once.
-    retransmission_probability: Option<f64> = sent_again(&o.retransmissions()),
+    retransmission_probability: Option<f64> = retransmission_share(&o.retransmissions()),
         16 "retransmission probability" Show::Decimals(6);
     /// Times the packet that was sent most was sent again.
     max_retransmissions: u32 = o.retransmissions().keys().last().copied().unwrap_or(0),
@@ -212,26 +212,26 @@ metrics! {
 
 metrics! {
     /// All flows together, and the link.
-    Total from whole: Whole<'_>, behind /** Sums, and order statistics over all packets. */ metrics: Metrics;
+    Total from source: TotalSource<'_>, flattening /** Sums, and order statistics over all packets. */ metrics: Metrics;
 
     /// Share of the link's capacity used, lost packets included.
-    link_utilisation: Option<f64> = whole.usage.utilisation, 1 "link utilisation" Show::Decimals(6);
+    link_utilisation: Option<f64> = source.usage.utilisation, 1 "link utilisation" Show::Decimals(6);
     /// Jain's index of the flows' goodput.
     jain_index: Option<f64> =
-        jain_index(whole.flows.iter().filter_map(|flow| flow.goodput_bps)), 2 "Jain's index" Show::Decimals(4);
+        jain_index(source.flows.iter().filter_map(|flow| flow.goodput_bps)), 2 "Jain's index" Show::Decimals(4);
     /// LLDUs the packets took, on a timeline; slots used, repeats included, on a coupled link.
-    lldus_used: Option<u64> = whole.usage.lldus_used;
+    lldus_used: Option<u64> = source.usage.lldus_used;
     /// LLDUs used and delivered, by the attempts they took.
-    link_attempts: BTreeMap<u32, u64> = whole.usage.attempts;
+    link_attempts: BTreeMap<u32, u64> = source.usage.attempts;
     /// Packets the link served.
-    packets_served: u64 = whole.usage.packets_served;
+    packets_served: u64 = source.usage.packets_served;
     /// IP bytes handed to the link / (slots used × LLDU bytes); null where the timeline tells no slots. Only a plan knows
     /// the slots.
     mean_coding_ratio: Option<f64> = None, 3 "mean coding ratio" Show::Decimals(4);
 }
 
 /// What the metrics of all flows together are made of, beside their sums.
-struct Whole<'a> {
+struct TotalSource<'a> {
     usage: Usage,
     flows: &'a [Metrics],
 }
@@ -252,13 +252,13 @@ impl RunReport {
         let duration = end.since(setup.begin);
         let (flows, total) = Observed::all(setup, duration, tallies);
         let flows: Vec<Metrics> = flows.iter().map(Metrics::new).collect();
-        let whole = Whole {
+        let source = TotalSource {
             usage,
             flows: &flows,
         };
         Self {
             duration_s: duration.as_secs_f64(),
-            total: Total::new(whole, Metrics::new(&total)),
+            total: Total::new(source, Metrics::new(&total)),
             flows,
         }
     }
@@ -277,7 +277,7 @@ impl Total {
 }
 
 /// The share of packets that were sent more than once.
-fn sent_again(retransmissions: &BTreeMap<u32, u64>) -> Option<f64> {
+fn retransmission_share(retransmissions: &BTreeMap<u32, u64>) -> Option<f64> {
     let packets: u64 = retransmissions.values().sum();
     let once = retransmissions.get(&0).copied().unwrap_or(0);
     ratio(packets - once, packets)

@@ -27,12 +27,12 @@ pub struct Path {
 
 impl Path {
     /// The way of a packet to the gateway.
-    pub(super) fn there(&self) -> Span {
+    pub(super) fn forward_delay(&self) -> Span {
         self.terrestrial_rtt.half()
     }
 
     /// The way of an acknowledgement from it.
-    pub(super) fn back(&self) -> Span {
-        self.terrestrial_rtt.saturating_sub(self.there())
+    pub(super) fn return_delay(&self) -> Span {
+        self.terrestrial_rtt.saturating_sub(self.forward_delay())
     }
 }

@@ -21,7 +21,7 @@ use super::probe::Refused;
 struct End {
     receiver: Receiver,
     /// The packet up to which the flow was told that there is room; above all before it began.
-    told: u64,
+    advertised: u64,
 }
 
 /// A proxy.
@@ -33,10 +33,10 @@ pub(super) struct Proxy {
     held: u64,
     ends: Vec<End>,
     /// Flows that have sent all that they were told there is room for.
-    shut: BTreeSet<usize>,
+    closed: BTreeSet<usize>,
     /// Those of them that are told at a release, the first of them another one each time.
     turn: usize,
-    told: VecDeque<usize>,
+    window_updates: VecDeque<usize>,
 }
 
 impl Proxy {
@@ -53,7 +53,7 @@ impl Proxy {
             });
             End {
                 receiver,
-                told: u64::MAX,
+                advertised: u64::MAX,
             }
         };
         Self {
@@ -61,9 +61,9 @@ impl Proxy {
             window,
             held: 0,
             ends: endpoints.map(end).collect(),
-            shut: BTreeSet::new(),
+            closed: BTreeSet::new(),
             turn: 0,
-            told: VecDeque::new(),
+            window_updates: VecDeque::new(),
         }
     }
 
@@ -75,7 +75,7 @@ impl Proxy {
     /// A flow begins: the packets that it may send before it hears anything, as a handshake tells.
     pub(super) fn on_start(&mut self, flow: usize) -> u64 {
         let room = self.free();
-        self.tell(flow, room);
+        self.advertise(flow, room);
         room
     }
 
@@ -92,32 +92,32 @@ impl Proxy {
         } else if self.held >= self.capacity {
             // As a receiver does with what lies outside of its window (RFC 9293 §3.10.7.4).
             let ack = receiver.repeat();
-            return (Some(Refused::Full), self.with_room(flow, ack));
+            return (Some(Refused::Full), self.with_window(flow, ack));
         } else {
             self.held += 1;
             None
         };
         let ack = receiver.on_packet(now, packet).ack.unwrap_or_default();
-        (refused, self.with_room(flow, ack))
+        (refused, self.with_window(flow, ack))
     }
 
     /// The link has acknowledged a packet, whose place is free. The flows that are told so are given by
-    /// [`Self::reopened`].
+    /// [`Self::next_window_update`].
     pub(super) fn on_released(&mut self) {
         self.held -= 1;
         self.turn = (self.turn + 1) % self.ends.len().max(1);
-        self.told.clear();
-        if !self.shut.is_empty() && self.free() > 0 {
-            self.told.extend(self.shut.range(self.turn..));
-            self.told.extend(self.shut.range(..self.turn));
+        self.window_updates.clear();
+        if !self.closed.is_empty() && self.free() > 0 {
+            self.window_updates.extend(self.closed.range(self.turn..));
+            self.window_updates.extend(self.closed.range(..self.turn));
         }
     }
 
     /// The next flow that was told there is no room, and is told now that there is.
-    pub(super) fn reopened(&mut self) -> Option<(usize, Ack)> {
-        let flow = self.told.pop_front()?;
+    pub(super) fn next_window_update(&mut self) -> Option<(usize, Ack)> {
+        let flow = self.window_updates.pop_front()?;
         let ack = self.ends[flow].receiver.repeat();
-        Some((flow, self.with_room(flow, ack)))
+        Some((flow, self.with_window(flow, ack)))
     }
 
     /// Room that a flow is told, beyond what it has in the buffer.
@@ -130,21 +130,21 @@ impl Proxy {
     }
 
     /// A flow is told that there is room up to packet `told`.
-    fn tell(&mut self, flow: usize, told: u64) {
+    fn advertise(&mut self, flow: usize, until: u64) {
         let end = &mut self.ends[flow];
-        end.told = told;
-        if told <= end.receiver.next() + end.receiver.above_gaps() {
-            self.shut.insert(flow);
+        end.advertised = until;
+        if until <= end.receiver.next() + end.receiver.above_gaps() {
+            self.closed.insert(flow);
         } else {
-            self.shut.remove(&flow);
+            self.closed.remove(&flow);
         }
     }
 
     /// The acknowledgement with the room that is left. What the flow has above a gap lies within what it was told, so
     /// that much is added: a gap and what is above it are counted from the same packet.
-    fn with_room(&mut self, flow: usize, ack: Ack) -> Ack {
+    fn with_window(&mut self, flow: usize, ack: Ack) -> Ack {
         let room = self.free() + self.ends[flow].receiver.above_gaps();
-        self.tell(flow, ack.next.saturating_add(room));
+        self.advertise(flow, ack.next.saturating_add(room));
         Ack {
             room: Some(u32::try_from(room).unwrap_or(u32::MAX)),
             ..ack
@@ -176,10 +176,10 @@ mod tests {
         taken(&mut proxy, 0, 1);
         assert_eq!(proxy.on_start(1), 0);
         proxy.on_released();
-        let (flow, ack) = proxy.reopened().unwrap();
+        let (flow, ack) = proxy.next_window_update().unwrap();
         assert_eq!((flow, ack.next, ack.room), (1, 0, Some(1)));
-        assert_eq!(proxy.reopened().unwrap().0, 0);
-        assert_eq!(proxy.reopened(), None);
+        assert_eq!(proxy.next_window_update().unwrap().0, 0);
+        assert_eq!(proxy.next_window_update(), None);
     }
 
     #[test]
@@ -187,18 +187,18 @@ mod tests {
         let mut proxy = proxy(3, SplitWindow::Whole, 1);
         assert_eq!(taken(&mut proxy, 0, 0), (1, 2));
         proxy.on_released();
-        assert_eq!(proxy.reopened(), None, "the flow still has room");
+        assert_eq!(proxy.next_window_update(), None, "the flow still has room");
         assert_eq!(taken(&mut proxy, 0, 1), (2, 2));
         assert_eq!(taken(&mut proxy, 0, 2), (3, 1));
         assert_eq!(taken(&mut proxy, 0, 3), (4, 0));
-        assert_eq!(proxy.reopened(), None, "there is no room yet");
+        assert_eq!(proxy.next_window_update(), None, "there is no room yet");
         proxy.on_released();
-        let (flow, ack) = proxy.reopened().unwrap();
+        let (flow, ack) = proxy.next_window_update().unwrap();
         assert_eq!(
             (flow, ack.next, ack.room, ack.update),
             (0, 4, Some(1), true)
         );
-        assert_eq!(proxy.reopened(), None, "it was told");
+        assert_eq!(proxy.next_window_update(), None, "it was told");
     }
 
     #[test]

@@ -33,7 +33,7 @@ pub fn estimate(values: &[f64]) -> Option<Estimate> {
     let mean = values.iter().sum::<f64>() / n;
     let ci95 = (values.len() > 1).then(|| {
         let variance = values.iter().map(|x| (x - mean) * (x - mean)).sum::<f64>() / (n - 1.0);
-        students(n - 1.0) * (variance / n).sqrt()
+        student_t(n - 1.0) * (variance / n).sqrt()
     });
     Some(Estimate {
         mean,
@@ -44,7 +44,7 @@ pub fn estimate(values: &[f64]) -> Option<Estimate> {
 }
 
 /// The 97.5 % quantile of Student's t.
-fn students(freedom: f64) -> f64 {
+fn student_t(freedom: f64) -> f64 {
     StudentsT::new(0.0, 1.0, freedom).map_or(f64::NAN, |t| t.inverse_cdf(0.975))
 }
 

@@ -16,7 +16,7 @@ use crate::link::gateway::{
 use crate::link::return_link::ReturnLink;
 use crate::link::{Link, Transmission};
 use crate::simulation::delay::DelayParts;
-use crate::simulation::event::{EventQueue, Kinds};
+use crate::simulation::event::{EventQueue, HasLane};
 use crate::simulation::metrics::RunReport;
 use crate::simulation::probe::{Probe, SenderEvent};
 use crate::simulation::proxy::Proxy;
@@ -49,7 +49,7 @@ enum Event {
     DelayedAck(u32),
 }
 
-impl Kinds for Event {
+impl HasLane for Event {
     fn lane(&self) -> Option<usize> {
         match self {
             Self::Delivery { .. } => Some(0),
@@ -189,9 +189,9 @@ fn run_over<G: Gateway, P: Probe>(setup: &Setup, gateway: G, probe: &mut P) -> R
         };
         now = at;
         if run.probe.watches() {
-            run.retire(now);
+            run.process_departures(now);
         }
-        run.take(now, event);
+        run.handle(now, event);
     }
     run.report(now)
 }
@@ -232,7 +232,7 @@ impl<'a, G: Gateway, P: Probe> Run<'a, G, P> {
         &mut self.connections[flow as usize]
     }
 
-    fn take(&mut self, now: Time, event: Event) {
+    fn handle(&mut self, now: Time, event: Event) {
         self.under_way -= u64::from(!event.is_timer());
         match event {
             Event::Delivery {
@@ -333,11 +333,11 @@ impl<'a, G: Gateway, P: Probe> Run<'a, G, P> {
                 reduced: outgoing.reduced,
             };
             self.probe.on_sent(now, transmission);
-            let there = self.setup.path.there();
-            if there.is_zero() {
+            let forward_delay = self.setup.path.forward_delay();
+            if forward_delay.is_zero() {
                 self.on_arrival(now, packet);
             } else {
-                let at = now.checked_add(there);
+                let at = now.checked_add(forward_delay);
                 let enqueued = at.unwrap_or(Time::MAX);
                 self.schedule(at, Event::Arrival(Queued { enqueued, ..packet }));
             }
@@ -352,7 +352,7 @@ impl<'a, G: Gateway, P: Probe> Run<'a, G, P> {
         if self.probe.watches() {
             let connection = &self.connections[flow as usize];
             let (snapshot, delivered) = (connection.sender.snapshot(), connection.receiver.next());
-            let held = self.held();
+            let held = self.queue_length();
             self.probe
                 .on_sender(now, flow as usize, event, &snapshot, held, delivered);
         }
@@ -381,8 +381,8 @@ impl<'a, G: Gateway, P: Probe> Run<'a, G, P> {
         }
         let Flow { packets, start, .. } = connection.flow;
         let done = packets.is_some_and(|packets| connection.receiver.next() >= packets);
-        let taken = now.since(self.setup.begin.saturating_add(*start));
-        if done && connection.tally.complete(taken) {
+        let elapsed = now.since(self.setup.begin.saturating_add(*start));
+        if done && connection.tally.complete(elapsed) {
             self.unfinished -= 1;
         }
         if self.proxy.is_some() {
@@ -417,7 +417,9 @@ impl<'a, G: Gateway, P: Probe> Run<'a, G, P> {
 
     fn send_ack(&mut self, now: Time, flow: u32, ack: Ack) {
         self.probe.on_ack_sent(now, flow as usize, &ack);
-        let back = self.back().saturating_add(self.setup.path.back());
+        let back = self
+            .link_return_delay()
+            .saturating_add(self.setup.path.return_delay());
         let mut left = Some(now);
         if let Some(rate) = self.setup.return_path.rate {
             let service = rate.time_of_bit(u128::from(ACK.0) * 8);
@@ -428,8 +430,8 @@ impl<'a, G: Gateway, P: Probe> Run<'a, G, P> {
         if let Some(link) = &mut self.return_link {
             left = link.send(now);
         }
-        let never_comes = self.return_link.is_some() && left.is_none();
-        let lost = self.return_loss.as_mut().is_some_and(Channel::erases) || never_comes;
+        let lost_on_trace = self.return_link.is_some() && left.is_none();
+        let lost = self.return_loss.as_mut().is_some_and(Channel::erases) || lost_on_trace;
         let tally = &mut self.flow(flow).tally;
         tally.count(Count::Acks);
         if lost {
@@ -441,7 +443,7 @@ impl<'a, G: Gateway, P: Probe> Run<'a, G, P> {
     }
 
     fn report(mut self, end: Time) -> RunReport {
-        self.retire(end);
+        self.process_departures(end);
         // What is still in service has at least begun, unless the run ended before.
         let mut usage = self.gateway.usage(end);
         let in_service: Vec<Served> = self.gateway.in_service().copied().collect();

@@ -26,12 +26,12 @@ const ENOUGH_BUCKETS: usize = 1 << 15;
 
 /// Delays of packets and their parts.
 #[derive(Debug)]
-struct Waits {
+struct DelayDistributions {
     delay: Distribution,
     queueing: Distribution,
 }
 
-impl Waits {
+impl DelayDistributions {
     /// For one of `flows` flows that share the memory.
     fn of(flows: usize) -> Self {
         let flows = flows.max(1);
@@ -78,7 +78,7 @@ pub(crate) enum Count {
 /// Counts of one flow, or of several together.
 #[derive(Debug, Default, Clone)]
 pub(super) struct Counts {
-    of: [u64; Count::FastRecoveries as usize + 1],
+    values: [u64; Count::FastRecoveries as usize + 1],
     /// Packets by the number of times they were sent again.
     retransmissions: Vec<u64>,
     /// Sums of the parts of the delays of what arrived, ns, in the order of [`DelayParts::all`].
@@ -88,7 +88,7 @@ pub(super) struct Counts {
 
 impl Counts {
     fn and(mut self, other: &Self) -> Self {
-        for (sum, count) in self.of.iter_mut().zip(other.of) {
+        for (sum, count) in self.values.iter_mut().zip(other.values) {
             *sum += count;
         }
         let length = self.retransmissions.len().max(other.retransmissions.len());
@@ -109,24 +109,24 @@ impl Counts {
 #[derive(Debug)]
 pub(crate) struct FlowTally {
     counts: Counts,
-    waits: Waits,
+    distributions: DelayDistributions,
     /// Over all flows; none where there is one, which is the total itself.
-    total: Option<Rc<RefCell<Waits>>>,
+    total: Option<Rc<RefCell<DelayDistributions>>>,
 }
 
 impl FlowTally {
     /// The tallies of a run's flows: they share memory that does not grow with the run.
     pub(crate) fn all(flows: usize) -> impl Iterator<Item = Self> {
-        let total = (flows > 1).then(|| Rc::new(RefCell::new(Waits::of(1))));
+        let total = (flows > 1).then(|| Rc::new(RefCell::new(DelayDistributions::of(1))));
         (0..flows).map(move |_| Self {
-            waits: Waits::of(flows),
+            distributions: DelayDistributions::of(flows),
             total: total.clone(),
             counts: Counts::default(),
         })
     }
 
     pub(crate) fn count(&mut self, what: Count) {
-        self.counts.of[what as usize] += 1;
+        self.counts.values[what as usize] += 1;
     }
 
     pub(crate) fn on_sent(&mut self, copy: u32) {
@@ -144,7 +144,7 @@ impl FlowTally {
     }
 
     pub(crate) fn on_service(&mut self, waited: Span) {
-        self.waits.queueing.push(waited);
+        self.distributions.queueing.push(waited);
         if let Some(total) = &self.total {
             total.borrow_mut().queueing.push(waited);
         }
@@ -156,7 +156,7 @@ impl FlowTally {
             *sum += u128::from(part.as_nanos());
         }
         let delay = parts.total();
-        self.waits.delay.push(delay);
+        self.distributions.delay.push(delay);
         if let Some(total) = &self.total {
             total.borrow_mut().delay.push(delay);
         }
@@ -177,27 +177,27 @@ impl FlowTally {
             (Count::SpuriousTimeouts, sender.events().spurious_timeouts),
             (Count::FastRecoveries, sender.events().fast_recoveries),
         ] {
-            self.counts.of[what as usize] = count;
+            self.counts.values[what as usize] = count;
         }
     }
 }
 
 /// Order statistics of delays.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Delayed {
+pub(super) struct DelayStatistics {
     pub(super) delay: Quantiles,
     pub(super) delay_precision: Precision,
     pub(super) queueing: Quantiles,
     pub(super) queueing_precision: Precision,
 }
 
-impl From<&Waits> for Delayed {
-    fn from(waits: &Waits) -> Self {
+impl From<&DelayDistributions> for DelayStatistics {
+    fn from(distributions: &DelayDistributions) -> Self {
         Self {
-            delay: waits.delay.quantiles(Span::ZERO),
-            delay_precision: waits.delay.precision(),
-            queueing: waits.queueing.quantiles(Span::ZERO),
-            queueing_precision: waits.queueing.precision(),
+            delay: distributions.delay.quantiles(Span::ZERO),
+            delay_precision: distributions.delay.precision(),
+            queueing: distributions.queueing.quantiles(Span::ZERO),
+            queueing_precision: distributions.queueing.precision(),
         }
     }
 }
@@ -208,7 +208,7 @@ pub(super) struct Observed<'a> {
     setup: &'a Setup,
     duration: Span,
     counts: Counts,
-    pub(super) delays: Delayed,
+    pub(super) delays: DelayStatistics,
 }
 
 impl<'a> Observed<'a> {
@@ -226,15 +226,20 @@ impl<'a> Observed<'a> {
         };
         let flows: Vec<Self> = tallies
             .iter()
-            .map(|tally| observed(tally.counts.clone(), Delayed::from(&tally.waits)))
+            .map(|tally| {
+                observed(
+                    tally.counts.clone(),
+                    DelayStatistics::from(&tally.distributions),
+                )
+            })
             .collect();
         let each = tallies.iter().map(|tally| tally.counts.clone());
         let sum = each.reduce(|sum, counts| sum.and(&counts));
         let shared = tallies.first().and_then(|tally| tally.total.as_ref());
         let delays = match (shared, flows.first()) {
-            (Some(waits), _) => Delayed::from(&*waits.borrow()),
+            (Some(distributions), _) => DelayStatistics::from(&*distributions.borrow()),
             (None, Some(only)) => only.delays,
-            (None, None) => Delayed::from(&Waits::of(1)),
+            (None, None) => DelayStatistics::from(&DelayDistributions::of(1)),
         };
         let counts = sum.unwrap_or_default();
         let total = observed(counts, delays);
@@ -242,7 +247,7 @@ impl<'a> Observed<'a> {
     }
 
     pub(super) fn count(&self, what: Count) -> u64 {
-        self.counts.of[what as usize]
+        self.counts.values[what as usize]
     }
 
     /// As many packets in bits, per second of the run.

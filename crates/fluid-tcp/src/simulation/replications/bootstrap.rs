@@ -13,7 +13,7 @@ use tmt_core::math::num::{cbrt, log10, whole};
 use tmt_core::math::rng::{Stream, Uniform};
 use tmt_core::types::to_f64;
 
-use super::{Estimate, students};
+use super::{Estimate, student_t};
 
 /// Means drawn anew.
 const RESAMPLES: usize = 1_000;
@@ -118,7 +118,7 @@ impl Series {
         ) {
             (Some(low), Some(high)) => {
                 let blocks = n / block;
-                let t = students(blocks - 1.0);
+                let t = student_t(blocks - 1.0);
                 let z = Normal::standard().inverse_cdf(0.975);
                 Some((high - low) / 2.0 * t / z * (blocks / (blocks - 1.0)).sqrt())
             }
@@ -199,9 +199,9 @@ mod tests {
         let ratios = (1..=20).map(|seed| {
             let values = autoregressive(phi, n, seed);
             let ours = bootstrap(&[&values], seed)[0].unwrap();
-            let students = estimate(&values).unwrap();
-            assert!((ours.mean - students.mean).abs() < 1e-12);
-            ours.ci95.unwrap() / students.ci95.unwrap()
+            let student_t = estimate(&values).unwrap();
+            assert!((ours.mean - student_t.mean).abs() < 1e-12);
+            ours.ci95.unwrap() / student_t.ci95.unwrap()
         });
         ratios.sum::<f64>() / 20.0
     }

@@ -19,13 +19,13 @@ impl<G: Gateway, P: Probe> Run<'_, G, P> {
     )]
     #[inline(always)]
     pub(super) fn on_arrival(&mut self, now: Time, packet: Queued) {
-        if self.proxy.is_none() || self.passes_proxy(now, packet.transmission) {
+        if self.proxy.is_none() || self.proxy_accepts(now, packet.transmission) {
             self.enqueue(now, packet);
         }
     }
 
     /// Whether a proxy takes a packet in, which it then acknowledges.
-    fn passes_proxy(&mut self, now: Time, transmission: Transmission) -> bool {
+    fn proxy_accepts(&mut self, now: Time, transmission: Transmission) -> bool {
         let Some(proxy) = &mut self.proxy else {
             return true;
         };
@@ -37,16 +37,16 @@ impl<G: Gateway, P: Probe> Run<'_, G, P> {
             });
             self.probe.on_refused(now, transmission, why);
         }
-        self.answer(now, transmission.flow, ack);
+        self.send_proxy_ack(now, transmission.flow, ack);
         refused.is_none()
     }
 
     /// The proxy acknowledges to a sender.
-    fn answer(&mut self, now: Time, flow: usize, ack: Ack) {
+    fn send_proxy_ack(&mut self, now: Time, flow: usize, ack: Ack) {
         self.probe.on_ack_sent(now, flow, &ack);
         self.connections[flow].tally.count(Count::Acks);
         let flow = u32::try_from(flow).unwrap_or(u32::MAX);
-        let arrives = now.checked_add(self.setup.path.back());
+        let arrives = now.checked_add(self.setup.path.return_delay());
         self.schedule(arrives, Event::Ack { flow, ack });
     }
 
@@ -57,14 +57,14 @@ impl<G: Gateway, P: Probe> Run<'_, G, P> {
             proxy.on_released();
         }
         while let Some((flow, ack)) = self.proxy.as_mut().and_then(Proxy::reopened) {
-            self.answer(now, flow, ack);
+            self.send_proxy_ack(now, flow, ack);
         }
     }
 
     /// Puts a packet into the queue.
     #[inline]
     fn enqueue(&mut self, now: Time, packet: Queued) {
-        self.retire(now);
+        self.process_departures(now);
         let fate = self.gateway.enqueue(now, packet);
         if self.probe.watches() {
             match fate {
@@ -74,12 +74,12 @@ impl<G: Gateway, P: Probe> Run<'_, G, P> {
                 _ => self.probe.on_enqueued(now, packet.transmission),
             }
         }
-        self.settle(fate);
+        self.on_fate(fate);
         self.wake_gateway(now);
     }
 
     /// Packets in the gateway's buffer.
-    pub(super) fn held(&self) -> u64 {
+    pub(super) fn queue_length(&self) -> u64 {
         let proxy = self.proxy.as_ref().map(Proxy::held);
         proxy.unwrap_or_else(|| self.gateway.len())
     }
@@ -94,14 +94,14 @@ impl<G: Gateway, P: Probe> Run<'_, G, P> {
     }
 
     /// The way of an acknowledgement over the link.
-    pub(super) fn back(&self) -> Span {
+    pub(super) fn link_return_delay(&self) -> Span {
         self.setup.rtt.saturating_sub(self.setup.rtt.half())
     }
 
     pub(super) fn on_gateway(&mut self, now: Time) {
         if self.gateway_event == Some(now) {
             self.gateway_event = None;
-            self.retire(now);
+            self.process_departures(now);
             self.wake_gateway(now);
         }
     }
@@ -114,14 +114,14 @@ impl<G: Gateway, P: Probe> Run<'_, G, P> {
             {
                 self.probe.on_dropped(now, packet.transmission);
             }
-            self.settle(fate);
+            self.on_fate(fate);
         }
         let due = sooner(&mut self.gateway_event, self.gateway.due());
         self.schedule(due, Event::Gateway);
     }
 
     /// Takes what became of a packet at the queue.
-    fn settle(&mut self, fate: Fate) {
+    fn on_fate(&mut self, fate: Fate) {
         match fate {
             Fate::Dropped(packet) => self.count(packet.transmission, Count::Dropped),
             Fate::Served(packet, service, marked) => {
@@ -132,7 +132,9 @@ impl<G: Gateway, P: Probe> Run<'_, G, P> {
                     && !self.gateway.reports_acknowledgements()
                     && let Some(arrival) = service.arrival
                 {
-                    let back = self.back().saturating_add(self.setup.path.feedback_delay);
+                    let back = self
+                        .link_return_delay()
+                        .saturating_add(self.setup.path.feedback_delay);
                     self.schedule(
                         arrival.checked_add(back),
                         Event::Release(packet.transmission),
@@ -156,7 +158,7 @@ impl<G: Gateway, P: Probe> Run<'_, G, P> {
     }
 
     /// Counts what has left the queue by `now`.
-    pub(super) fn retire(&mut self, now: Time) {
+    pub(super) fn process_departures(&mut self, now: Time) {
         while let Some(used) = self.gateway.pop_slot_use(now) {
             self.probe.on_slot(&used);
         }
