@@ -61,11 +61,11 @@ impl Block {
     /// Adds an LLDU that was not sent before the last one; false where it needs a block of its own.
     pub(super) fn push(&mut self, tx_time: Time, delay: Span, attempts: Option<u32>) -> bool {
         let row = self.offsets.len();
-        let has_attempts = row == 0 || attempts.is_some() != self.attempts.is_empty();
+        let same_columns = row == 0 || attempts.is_some() != self.attempts.is_empty();
         let Ok(offset) = u32::try_from(tx_time.since(self.base).as_nanos()) else {
             return false;
         };
-        if row == ROWS || !has_attempts {
+        if row == ROWS || !same_columns {
             return false;
         }
         self.offsets.push(offset);

@@ -56,7 +56,7 @@ impl<G: Gateway, P: Probe> Run<'_, G, P> {
         if let Some(proxy) = &mut self.proxy {
             proxy.on_released();
         }
-        while let Some((flow, ack)) = self.proxy.as_mut().and_then(Proxy::reopened) {
+        while let Some((flow, ack)) = self.proxy.as_mut().and_then(Proxy::next_window_update) {
             self.send_proxy_ack(now, flow, ack);
         }
     }

@@ -212,7 +212,7 @@ impl Packets {
         let (number, next) = (self.source, self.next_codeword);
         self.next_codeword += codewords;
         self.codewords_queued -= codewords;
-        let all_taken = self.get(number)?.ahead == data_units;
+        let all_taken = self.get(number)?.untaken == data_units;
         self.source += u64::from(all_taken);
         let tracked = self.get_mut(number)?;
         if tracked.taken == 0 {

@@ -360,7 +360,7 @@ fn drive_slots(
                     assert!(known >= now, "known in time");
                     let reports =
                         &mut reports[usize::try_from(packet.transmission.ordinal).unwrap()];
-                    assert_eq!(told.known.replace(known.as_nanos()), None, "told once");
+                    assert_eq!(reports.known.replace(known.as_nanos()), None, "told once");
                     continue;
                 }
                 _ => panic!("{fate:?}"),
@@ -394,7 +394,7 @@ fn retire(queue: &mut CoupledQueue, now: Time, reports: &mut [model::Reports]) {
         let left = served.left.unwrap();
         assert!(left <= now);
         let reports = &mut reports[usize::try_from(served.packet.transmission.ordinal).unwrap()];
-        assert_eq!(told.left.replace(left.as_nanos()), None, "leaves once");
+        assert_eq!(reports.left.replace(left.as_nanos()), None, "leaves once");
     }
 }
 
