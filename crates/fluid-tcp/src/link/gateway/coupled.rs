@@ -1,9 +1,9 @@
-//! The coupled link of tcp.md §1.1: a queue in front of a PHY trace, and between them the scheme's machine, slot by
-//! slot on the packets that are really there (papers/002 §2, papers/004 §II).
+//! Coupled link: a packet queue before a PHY trace, with the scheme's engine between them (docs/schemes.md, Sec. 10;
+//! Barakat 2004, Sec. 2; Zhu 2006, Sec. II).
 //!
-//! What a slot carries depends on what comes to the queue only where a super-block is opened, and even there not so
-//! long as the queue holds all codewords that it takes. So the link is computed ahead of the run's clock as far as
-//! that, which makes an event of a stretch of slots instead of each. Slots in which nothing is pending are passed over.
+//! Later arrivals can change what a slot carries only when a super-block is opened, and only if the queue holds fewer
+//! codewords than it takes. The link is therefore computed ahead of the run's clock up to that slot, which takes one
+//! event for many slots. Idle slots are skipped.
 
 mod buffer_release;
 mod first_tx_batch;
@@ -29,70 +29,74 @@ use packets::{Outcome, Packets};
 use slot_usage::SlotUsage;
 use slots::Slots;
 
-/// Packets that wait for those before them.
+/// Packets of one order of delivery that wait for an earlier one.
 #[derive(Debug, Default)]
 struct ReorderQueue {
     packets: VecDeque<u64>,
-    /// The running D of link-layer.md §6.
+    /// D of docs/schemes.md, Sec. 6: delivery of the latest packet.
     latest: Time,
 }
 
-/// What a queue tells beside the fates of its packets.
+/// What a queue reports in addition to the fates of its packets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct QueueReporting {
-    /// When it knows that a packet has arrived.
+    /// Times at which the gateway learns that packets have arrived ([`Fate::Acknowledged`]).
     pub(crate) acknowledgements: bool,
-    /// What every slot was used for, which takes a step of its own for each.
+    /// Use of every slot. Slots are then computed one by one.
     pub(crate) slots: bool,
 }
 
-/// The queue of a coupled link.
+/// Gateway of a coupled link.
 #[derive(Debug)]
 pub(crate) struct CoupledQueue {
     machine: Machine,
     rtt: Span,
-    /// RTT + fb: from an attempt's last unit to its feedback.
+    /// RTT + fb: time from the last unit of an attempt until its feedback.
     feedback_time: Span,
-    /// Whether all feedback comes through.
+    /// Whether no feedback is lost.
     lossless_feedback: bool,
     hold: Hold,
     reporting: QueueReporting,
     interleave: u64,
-    /// ND and NR of a codeword.
+    /// ND of a codeword.
     data_units: u32,
+    /// NR of a codeword.
     repair_units: u32,
     slots: Slots,
-    /// Slots in front of the run.
+    /// Slots before the run.
     origin: u64,
     packets: Packets,
     in_order: InOrder,
-    /// By flow, or one for all.
+    /// One per flow, or one for the link under key 0.
     reorder_queues: HashMap<usize, ReorderQueue>,
     capacity: u64,
-    /// Packets in the queue, and when those leave of which it is known.
+    /// Packets in the buffer.
     held: u64,
+    /// Times at which packets leave the buffer, as far as they are known.
     leaving: BinaryHeap<Reverse<Time>>,
-    /// Packets whose fate is known, by when they leave or are lost, until that is told.
+    /// Packets whose fate is known, by the time at which they leave or are lost, until they are returned.
     departing: BTreeMap<(Time, u64), Served>,
     fates: VecDeque<Fate>,
     slot_usage: SlotUsage,
-    /// What the slots were used for that the clock has not passed, where somebody asks.
+    /// Uses of slots that the clock has not passed; `None` if slots are not reported.
     slot_log: Option<VecDeque<SlotUse>>,
     due: Option<Time>,
     exhausted: bool,
-    /// Kept for their memory: LLDUs in their order, and as they were settled.
+    /// Scratch memory for LLDUs in order.
     lldus: Vec<Lldu>,
+    /// Scratch memory for LLDUs as they are settled.
     settled: Vec<Settled>,
-    /// Packets all of whose units have been sent in a stretch, with the last times.
+    /// Scratch memory for packets whose last unit was sent in a batch, with its time.
     sent: Vec<(u64, Time)>,
+    /// Scratch memory for super-blocks that are computed at once.
     block: WholeBlock,
-    /// All LLDUs in their order, where a test wants to see them.
+    /// All LLDUs in order.
     #[cfg(test)]
     seen: Vec<Lldu>,
 }
 
 impl CoupledQueue {
-    /// A queue of `capacity` packets; none where the trace cannot be read or a packet has no unit.
+    /// Creates a queue of `capacity` packets. `None` if the trace cannot be read or a packet has no units.
     pub(crate) fn new(
         link: &CoupledLink,
         rtt: Span,
@@ -136,13 +140,13 @@ impl CoupledQueue {
         })
     }
 
-    /// The same queue on a trace that begins anew every `period`, for a run that ends at `end`.
+    /// The same queue on a trace that repeats every `period`, for a run that ends at `end`.
     pub(crate) fn looped(mut self, period: Span, end: Time) -> Self {
         self.slots = self.slots.looped(period, end);
         self
     }
 
-    /// The first instant at which a slot would be used; none where nothing is pending.
+    /// Earliest time at which a slot would be used; `None` if nothing is pending.
     fn pending_from(&self) -> Option<Time> {
         if self.machine.is_under_way() {
             return Some(Time::ZERO);
@@ -152,7 +156,7 @@ impl CoupledQueue {
         data.map_or(repeat, |data| Some(repeat.map_or(data, |at| at.min(data))))
     }
 
-    /// Computes the link as far as it does not depend on what comes after `now`.
+    /// Computes the link as far as packets that arrive after `now` cannot change it.
     fn advance(&mut self, now: Time) {
         self.due = None;
         while !self.exhausted
@@ -162,16 +166,16 @@ impl CoupledQueue {
                 self.machine.is_under_way() || self.packets.codewords_queued >= self.interleave;
             if !settled {
                 let at = self.slots.time_from(from);
-                // Behind the end repeats alone are never sent; what comes to the queue until then still is.
+                // After the end of the trace repeats are not sent, but packets may still arrive before it.
                 let only_repeats = self.packets.codewords_queued == 0;
                 if at.map_or(only_repeats, |at| at > now) {
                     self.due = at;
                     return;
                 }
             }
-            // Where nobody asks for each slot, many are taken together.
-            let by_slots = !self.lossless_feedback || self.slot_log.is_some();
-            let taken = if by_slots || self.machine.is_under_way() {
+            // Take many slots at once unless each has to be reported.
+            let one_by_one = !self.lossless_feedback || self.slot_log.is_some();
+            let taken = if one_by_one || self.machine.is_under_way() {
                 None
             } else if self.interleave > 1 {
                 self.send_superblock_batch(from)
@@ -195,7 +199,7 @@ impl CoupledQueue {
         }
     }
 
-    /// One slot.
+    /// Sends one unit in `slot`, the slot of this number, and processes the outcome.
     fn step(&mut self, number: u64, slot: &Slot) {
         let at = slot.tx_time();
         let Some(unit) = self.machine.next_unit(at, &mut self.packets) else {
@@ -213,7 +217,7 @@ impl CoupledQueue {
         {
             self.on_all_sent(packet, at);
         }
-        // A repeat that would come later than time goes: the trace has in effect ended.
+        // A repeat past the largest time: the trace has in effect ended.
         let outcome = self.machine.on_outcome(unit, slot, &mut self.lldus);
         self.exhausted = outcome.is_err();
         #[cfg(test)]
@@ -237,7 +241,7 @@ impl CoupledQueue {
         }
     }
 
-    /// Notes that the slot of this number carries `unit`, where somebody asks.
+    /// Records that the slot of this number carries `unit`, if slots are reported.
     fn log_slot(&mut self, unit: &Unit, number: u64, slot: &Slot) {
         let Some(slot_log) = &mut self.slot_log else {
             return;
@@ -257,14 +261,15 @@ impl CoupledQueue {
         }
     }
 
-    /// The story of an LLDU of `packet`, if that is not forgotten, is complete by the slot of this number and time.
+    /// The fate of an LLDU is settled by the slot of this number and time. `packet` is the one that it belongs to, if that
+    /// is still tracked.
     fn on_settled(&mut self, (number, at): (u64, Time), lldu: &Lldu, packet: Option<u64>) {
         if lldu.fate == types::Fate::Delivered && lldu.attempts == 1 && lldu.tx_time == at {
             self.slot_usage.own.push(number..number + 1, at);
         } else if lldu.fate == types::Fate::Delivered {
             self.slot_usage.delivered.push_back((at, lldu.attempts, 1));
         }
-        // The LLDUs of a codeword are lost together; the packet is with the first of them.
+        // The LLDUs of a codeword are lost together; the first of them loses the packet.
         let Some((packet, tracked)) = packet
             .and_then(|packet| Some((packet, self.packets.get_mut(packet)?)))
             .filter(|(_, tracked)| tracked.outcome == Outcome::Open)
@@ -280,7 +285,7 @@ impl CoupledQueue {
         let codewords = self.packets.mark_lost(packet, at);
         self.on_lost(packet, at);
         self.machine.drop_codewords(codewords, at);
-        // What that settles is lost with the packet.
+        // LLDUs settled by this are lost with the packet.
         self.machine.swap_settled(&mut Vec::new());
         self.report_fate(packet, None);
         self.release(packet);
@@ -294,12 +299,12 @@ impl CoupledQueue {
         }
     }
 
-    /// A packet's fate is known: those go on that waited for it, and it itself if it waits for none.
+    /// The fate of a packet is known. Delivers it and the packets that waited for it, as far as the order allows.
     fn release(&mut self, packet: u64) {
         let Some(tracked) = self.packets.get_mut(packet) else {
             return;
         };
-        let lane = match self.in_order {
+        let order = match self.in_order {
             InOrder::Off => {
                 tracked.released = true;
                 if let Outcome::Complete(arrival) = tracked.outcome {
@@ -311,7 +316,7 @@ impl CoupledQueue {
             InOrder::Link => 0,
             InOrder::Flow => tracked.served.packet.transmission.flow,
         };
-        let mut waiting = self.reorder_queues.remove(&lane).unwrap_or_default();
+        let mut waiting = self.reorder_queues.remove(&order).unwrap_or_default();
         while let Some(&first) = waiting.packets.front()
             && let Some(tracked) = self.packets.get_mut(first)
             && let Outcome::Complete(known) | Outcome::Lost(known) = tracked.outcome
@@ -323,11 +328,11 @@ impl CoupledQueue {
                 self.report_fate(first, Some(waiting.latest));
             }
         }
-        self.reorder_queues.insert(lane, waiting);
+        self.reorder_queues.insert(order, waiting);
         self.packets.remove_finished();
     }
 
-    /// QueueReporting that a packet arrives then, propagation left out, or is lost.
+    /// Reports the fate of a packet: its arrival without propagation, or `None` if it is lost.
     fn report_fate(&mut self, number: u64, arrival: Option<Time>) {
         let Some(tracked) = self.packets.get_mut(number) else {
             return;
@@ -339,7 +344,7 @@ impl CoupledQueue {
         if let Outcome::Lost(known) = tracked.outcome
             && tracked.unsent > 0
         {
-            // It is served no further.
+            // The packet takes no further slot.
             service.end = known;
         }
         service.arrival = arrival.map(|at| at.saturating_add(service.propagation));
@@ -355,18 +360,18 @@ impl Gateway for CoupledQueue {
             return Fate::Dropped(packet);
         }
         self.held += 1;
-        // Of repeats that nobody needed it is still told whose they are.
-        let repeats_on = self.reporting.slots && !self.lossless_feedback;
+        // With lost feedback, repeats that the receiver did not need are reported too, so keep their packets.
+        let unneeded_repeats = self.reporting.slots && !self.lossless_feedback;
         let ack_pending =
-            self.reporting.acknowledgements || self.hold == Hold::Acknowledged || repeats_on;
+            self.reporting.acknowledgements || self.hold == Hold::Acknowledged || unneeded_repeats;
         let number = self.packets.push(packet, ack_pending);
-        let lane = match self.in_order {
+        let order = match self.in_order {
             InOrder::Off => return Fate::Waiting,
             InOrder::Link => 0,
             InOrder::Flow => packet.transmission.flow,
         };
-        let lane = self.reorder_queues.entry(lane).or_default();
-        lane.packets.push_back(number);
+        let queue = self.reorder_queues.entry(order).or_default();
+        queue.packets.push_back(number);
         Fate::Waiting
     }
 
@@ -417,7 +422,7 @@ impl Gateway for CoupledQueue {
 
     fn usage(&self, end: Time) -> Usage {
         let Some(slots) = self.slots.sent_until(end) else {
-            // The trace cannot be read, which fails the run.
+            // The trace cannot be read; the run fails.
             return Usage::default();
         };
         let (used, available) = (

@@ -1,5 +1,5 @@
-//! Slots by stretches: what is received, or decoded, in its first attempt before the next repeat takes no step of its
-//! own for each unit.
+//! Batches of slots before the next repeat. Codewords whose first attempt suffices are computed together instead of unit
+//! by unit.
 
 use tmt_core::scheme::engine::Machine;
 use tmt_core::types::{Lldu, Slot, Time};
@@ -7,11 +7,10 @@ use tmt_core::types::{Lldu, Slot, Time};
 use super::CoupledQueue;
 use super::slot_usage::SlotUsage;
 
-/// What a stretch of slots did for the packet that is next: data units, slots, and when the last of its LLDUs is there,
-/// propagation left out.
+/// Part of a batch that serves one packet: data units, slots, and the latest arrival of its LLDUs without propagation.
 type BatchPart = (u32, usize, Time);
 
-/// The parts of a queue that a stretch changes beside its packets.
+/// State of the queue that a batch changes in addition to the packets.
 struct BatchState<'a> {
     machine: &'a mut Machine,
     slot_usage: &'a mut SlotUsage,
@@ -19,8 +18,8 @@ struct BatchState<'a> {
 }
 
 impl CoupledQueue {
-    /// Takes slots from `from` on so long as they need no repeat, where the machine stands between super-blocks of one
-    /// codeword; none where there are none.
+    /// Takes slots from `from` on, as long as they need no repeat. The engine must be between super-blocks, which have one
+    /// codeword each. Returns `None` if there are no such slots; nothing has then changed.
     pub(super) fn send_first_tx_batch(&mut self, from: Time) -> Option<()> {
         let units = self.data_units + self.repair_units;
         let (number, slots) = self.slots.view(from, units as usize)?;
@@ -67,7 +66,7 @@ impl CoupledQueue {
         Some(())
     }
 
-    /// Slots were taken together: goes on with the packets of which all has been sent in them.
+    /// Processes the packets whose last unit was sent in the batch.
     pub(super) fn finish_batch(&mut self) {
         #[cfg(test)]
         self.seen.extend_from_slice(&self.lldus);
@@ -82,8 +81,7 @@ impl CoupledQueue {
 }
 
 impl BatchState<'_> {
-    /// Codewords of one unit, at most `ahead` of them, up to the first that is erased; the slots begin with number
-    /// `at`.
+    /// Sends up to `ahead` codewords of one unit, up to the first erased slot. The first slot has the number `at`.
     fn singles(&mut self, slots: &[Slot], at: u64, ahead: u32) -> Option<BatchPart> {
         let most = slots.len().min(ahead as usize);
         let (mut received, mut arrival) = (0, Time::ZERO);
@@ -98,7 +96,8 @@ impl BatchState<'_> {
         Some((u32::try_from(received).unwrap_or(ahead), received, arrival))
     }
 
-    /// A codeword of this shape, if its first attempt is enough; the slots begin with number `at`.
+    /// Sends a codeword with these numbers of data units and units, if its first attempt suffices. The first slot has the
+    /// number `at`.
     fn codeword(
         &mut self,
         slots: &[Slot],

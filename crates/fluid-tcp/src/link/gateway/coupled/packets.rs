@@ -1,4 +1,4 @@
-//! The packets of a coupled link, from the queue to their fate: the unit source of its machine.
+//! Packets of a coupled link, from the queue to their fate. They are the unit source of the engine.
 
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -9,69 +9,75 @@ use tmt_core::types::{Span, Time};
 use super::super::{Queued, Served};
 use crate::link::Service;
 
-/// How a packet is cut into codewords.
+/// Division of a packet into codewords (docs/schemes.md, Sec. 10.1).
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Shape {
-    /// Data units of a packet, those of padding included.
+    /// Data units per packet, padding included.
     pub(super) data_units: u32,
-    /// All units of its first transmission.
+    /// Units of its first transmission, repair units included.
     pub(super) units: u64,
+    /// Codewords per packet.
     pub(super) codewords: u64,
 }
 
-/// What is known of a packet.
+/// Outcome of a packet so far.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Outcome {
+    /// Neither complete nor lost.
     Open,
-    /// A codeword failed, in the slot sent then.
+    /// A codeword failed in the slot sent at this time.
     Lost(Time),
-    /// All of it is there then, propagation left out.
+    /// All LLDUs are delivered; the latest arrival among them, without propagation.
     Complete(Time),
 }
 
-/// A packet that was let in.
+/// A packet that the queue has accepted.
 #[derive(Debug)]
 #[expect(
     clippy::struct_excessive_bools,
-    reason = "what has happened to a packet, in no order of its own"
+    reason = "events in the life of a packet, in any order"
 )]
 pub(super) struct TrackedPacket {
-    /// Its first codeword, and how many of them the machine has taken.
+    /// Number of its first codeword.
     first: u64,
+    /// Codewords that the engine has taken.
     taken: u64,
-    /// Data units the machine has not taken.
+    /// Data units that the engine has not taken.
     untaken: u32,
-    /// Units not sent for the first time.
+    /// Units of the first transmission that have not been sent.
     pub(super) unsent: u64,
-    /// Data units whose LLDU is not settled.
+    /// Data units whose LLDUs are not settled.
     unsettled: u32,
-    /// Latest arrival of those that are, propagation left out.
+    /// Latest arrival of the settled LLDUs, without propagation.
     arrival: Time,
     /// Whether its first unit has been sent.
     pub(super) begun: bool,
     pub(super) served: Served,
     pub(super) outcome: Outcome,
-    /// When the last of its attempts so far was judged, or the last unit of one sent.
+    /// Time of the last unit sent, or of the last attempt that was judged.
     pub(super) judged: Time,
-    /// Codewords of which the sender has not heard that they were decoded, and when it has of the others.
+    /// Codewords that the link's sender is not yet done with (docs/schemes.md, Sec. 10.6).
     pub(super) unacknowledged: u64,
+    /// Latest time at which it was done with one of the others.
     pub(super) acknowledged_at: Time,
-    /// Whether it matters when the sender knows that it has arrived, and that is open.
+    /// Whether the time at which the link's sender learns of the arrival is needed and not yet known.
     pub(super) ack_pending: bool,
-    /// Whether its fate was told, whether it is listed to depart, and whether no packet waits for it any more.
+    /// Whether its fate has been reported.
     pub(super) reported: bool,
+    /// Whether it is in the list of departures.
     pub(super) in_departures: bool,
+    /// Whether no packet waits for it any more.
     pub(super) released: bool,
 }
 
 impl TrackedPacket {
-    /// The codewords that the machine has taken.
+    /// Numbers of the codewords that the engine has taken.
     pub(super) fn codewords(&self) -> Range<u64> {
         self.first..self.first + self.taken
     }
 
-    /// So many units go out for the first time, from the first to the last of the slots of these numbers and times;
-    /// whether they were the last.
+    /// Records that `units` units of the first transmission were sent, in slots of these numbers and from `first` to
+    /// `last`. Returns whether they were the last units of the first transmission.
     pub(super) fn on_sent(
         &mut self,
         units: u64,
@@ -91,13 +97,14 @@ impl TrackedPacket {
         self.unsent == 0
     }
 
-    /// LLDUs of it arrive, the latest of them then.
+    /// Records that `lldus` LLDUs are delivered, the latest of them at `arrival`.
     pub(super) fn on_arrival(&mut self, arrival: Time, lldus: u32) {
         self.arrival = self.arrival.max(arrival);
         self.unsettled -= lldus;
     }
 
-    /// Whether all of it is there and sent, which is told only once.
+    /// Marks the packet as complete if all LLDUs are delivered and all units of its first transmission are sent. Returns
+    /// true only once.
     pub(super) fn try_complete(&mut self) -> bool {
         let whole = self.outcome == Outcome::Open && self.unsettled == 0 && self.unsent == 0;
         if whole {
@@ -107,21 +114,21 @@ impl TrackedPacket {
     }
 }
 
-/// Packets in the order in which they were let in, numbered from 0.
+/// Accepted packets in order, numbered from 0.
 #[derive(Debug, Default)]
 pub(super) struct Packets {
     shape: Shape,
     propagation: Span,
     tracked: VecDeque<TrackedPacket>,
-    /// Number of the first of them.
+    /// Number of the first packet in `tracked`.
     base: u64,
-    /// The first one of which the machine has not taken all.
+    /// Number of the first packet that the engine has not taken completely.
     source: u64,
     /// Number of the next codeword.
     next_codeword: u64,
-    /// Codewords the machine has not taken.
+    /// Codewords that the engine has not taken.
     pub(super) codewords_queued: u64,
-    /// The packet that was looked for last.
+    /// Packet that [`Self::packet_of`] found last.
     hint: u64,
 }
 
@@ -134,7 +141,7 @@ impl Packets {
         }
     }
 
-    /// Lets a packet in, of which may be awaited when the sender knows that it has arrived; its number.
+    /// Adds a packet and returns its number. `ack_pending` states whether the time of its acknowledgement is needed.
     pub(super) fn push(&mut self, packet: Queued, ack_pending: bool) -> u64 {
         let service = Service {
             start: packet.enqueued,
@@ -184,18 +191,18 @@ impl Packets {
         self.tracked.iter()
     }
 
-    /// When the packet came in whose codewords are next; none where all are taken.
+    /// Time at which the packet with the next codeword was enqueued; `None` if all codewords are taken.
     pub(super) fn head_enqueued_at(&self) -> Option<Time> {
         Some(self.get(self.source)?.served.packet.enqueued)
     }
 
-    /// The packet whose codewords are next at `now`, and its data units that are not taken.
+    /// Packet with the next codeword at `now`, and its data units that are not taken.
     pub(super) fn source(&self, now: Time) -> Option<(u64, u32)> {
         let tracked = self.get(self.source)?;
         (tracked.served.packet.enqueued <= now).then_some((self.source, tracked.untaken))
     }
 
-    /// Data units of the codewords that can be taken at `now`, at most `most` each.
+    /// Data units of each codeword that can be taken at `now`; at most `most` per codeword.
     pub(super) fn codewords_at(&self, now: Time, most: u32) -> impl Iterator<Item = u32> {
         let taken = usize::try_from(self.source - self.base).unwrap_or(usize::MAX);
         let waiting = self.tracked.range(taken.min(self.tracked.len())..);
@@ -207,7 +214,7 @@ impl Packets {
             })
     }
 
-    /// Takes `codewords` with `data_units` together of the packet whose codewords are next.
+    /// Takes `codewords` codewords with `data_units` data units in total from the packet that is next.
     pub(super) fn take(&mut self, codewords: u64, data_units: u32) -> Option<&mut TrackedPacket> {
         let (number, next) = (self.source, self.next_codeword);
         self.next_codeword += codewords;
@@ -223,20 +230,20 @@ impl Packets {
         Some(tracked)
     }
 
-    /// The packet that has this codeword; none once it is forgotten.
+    /// Packet that this codeword belongs to; `None` if it is no longer tracked.
     pub(super) fn packet_of(&mut self, codeword: u64) -> Option<u64> {
         let here = |tracked: &TrackedPacket| tracked.codewords().contains(&codeword);
         if !self.get(self.hint).is_some_and(here) {
-            let not_behind =
+            let not_after =
                 |tracked: &TrackedPacket| tracked.taken > 0 && tracked.first <= codeword;
-            let behind = self.tracked.partition_point(not_behind) as u64;
-            self.hint = self.base + behind.saturating_sub(1);
+            let before = self.tracked.partition_point(not_after) as u64;
+            self.hint = self.base + before.saturating_sub(1);
         }
         self.get(self.hint).is_some_and(here).then_some(self.hint)
     }
 
-    /// A codeword of the packet failed in the slot sent `at`: nothing more of it is given to the machine. The codewords
-    /// that the machine has.
+    /// Marks a packet as lost by the slot sent `at`, so that the engine takes no more of it. Returns the codewords that
+    /// the engine has.
     pub(super) fn mark_lost(&mut self, number: u64, at: Time) -> Range<u64> {
         let codewords = self.shape.codewords;
         let Some(tracked) = self.get_mut(number) else {
@@ -252,7 +259,7 @@ impl Packets {
         taken
     }
 
-    /// Forgets the packets at the front that nothing waits for.
+    /// Removes packets from the front that are finished and not needed for later reports.
     pub(super) fn remove_finished(&mut self) {
         while self
             .tracked

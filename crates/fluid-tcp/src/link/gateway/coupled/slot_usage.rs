@@ -1,22 +1,22 @@
-//! What the slots were used for. The link is computed ahead of the run's clock, so that what lies behind the end of
-//! the run can still be left out.
+//! Use of the slots of a coupled link. The link is computed ahead of the run's clock; slots after the clock are kept
+//! apart, so that slots after the end of the run do not count.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::ops::Range;
 
 use tmt_core::types::Time;
 
-/// Ranges of slots that follow each other, and that the clock has not passed.
+/// Set of slots: a count of those that the clock has passed, and ranges of those that it has not.
 #[derive(Debug, Default)]
 pub(super) struct SlotRanges {
-    /// Slots of those that it has.
+    /// Number of slots that the clock has passed.
     passed: u64,
-    /// Their numbers, and when the last was sent.
+    /// Ranges of slots that it has not, with the time of the last slot of each.
     pending: VecDeque<(Range<u64>, Time)>,
 }
 
 impl SlotRanges {
-    /// Adds the slots of these numbers, the last of them sent then.
+    /// Adds the slots `numbers`, of which the last is sent at `last`.
     pub(super) fn push(&mut self, numbers: Range<u64>, last: Time) {
         match self.pending.back_mut() {
             Some((back, at)) if back.end == numbers.start => (back.end, *at) = (numbers.end, last),
@@ -30,7 +30,7 @@ impl SlotRanges {
         }
     }
 
-    /// How many of them are among the first `slots` of the trace, all of those sent by the clock or later.
+    /// Number of slots of the set among the first `slots` of the trace, which must include all that the clock has passed.
     pub(super) fn within(&self, slots: u64) -> u64 {
         let pending = self.pending.iter();
         let within =
@@ -39,20 +39,21 @@ impl SlotRanges {
     }
 }
 
+/// Use of the slots of a coupled link, up to any time that is not before the clock.
 #[derive(Debug, Default)]
 pub(super) struct SlotUsage {
     /// Slots used.
     pub(super) used: SlotRanges,
-    /// Slots of data LLDUs that came through on their own.
+    /// Slots whose data LLDU was received in its first attempt.
     pub(super) own: SlotRanges,
-    /// Other delivered LLDUs known by the clock, by their attempts.
+    /// Attempts → other LLDUs delivered, as far as the clock has passed.
     attempts: BTreeMap<u32, u64>,
-    /// Those known later: by the slot sent when, in which attempt, and how many.
+    /// LLDUs delivered after the clock: time of the slot that settles them, attempts, number.
     pub(super) delivered: VecDeque<(Time, u32, u64)>,
 }
 
 impl SlotUsage {
-    /// The run's clock.
+    /// Advances the clock to `now`.
     pub(super) fn advance_clock(&mut self, now: Time) {
         self.used.advance_clock(now);
         self.own.advance_clock(now);
@@ -61,7 +62,7 @@ impl SlotUsage {
         }
     }
 
-    /// Delivered LLDUs known by `end`, when `slots` have been sent, by their attempts.
+    /// Attempts → LLDUs delivered by `end`, when `slots` slots have been sent.
     pub(super) fn attempts(&self, end: Time, slots: u64) -> BTreeMap<u32, u64> {
         let mut attempts = self.attempts.clone();
         let pending = self.delivered.iter().take_while(|(at, ..)| *at <= end);

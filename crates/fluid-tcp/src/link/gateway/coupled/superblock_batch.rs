@@ -1,16 +1,17 @@
-//! Super-blocks of several codewords as a whole: those whose first attempts are enough, in slots before the next
-//! repeat, take no step of their own for each unit.
+//! Super-blocks of several codewords before the next repeat. If the first attempts suffice, a super-block is computed at
+//! once instead of unit by unit.
 
 use tmt_core::types::Time;
 
 use super::CoupledQueue;
 
-/// Units of the longest super-block that is taken so; its slots are held at once.
+/// Largest number of units of such a super-block. Its slots are in memory at once.
 const MOST_UNITS: usize = 1 << 14;
 
 impl CoupledQueue {
-    /// Takes the super-block that would be opened in the next slot at or after `from`, where the machine stands
-    /// between two and what that one takes is settled; none where it did not, and nothing has changed.
+    /// Takes the super-block that is opened in the next slot at or after `from`. The engine must be between super-blocks,
+    /// and later arrivals must not be able to change this one. Returns `None` if it needs repeats or is too long; nothing
+    /// has then changed.
     pub(super) fn send_superblock_batch(&mut self, from: Time) -> Option<()> {
         let begin = self.slots.time_from(from)?;
         if self.machine.next_repeat().is_some_and(|at| at <= begin) {
