@@ -1,4 +1,4 @@
-//! First in first out, drop-tail, the packet in service included.
+//! Drop-tail queue: first in first out, with the packet in service counted against the buffer.
 
 use std::collections::VecDeque;
 
@@ -10,13 +10,13 @@ use crate::link::{Link, Usage};
 
 pub(super) static ENTRY: Entry = Entry {
     name: "drop-tail",
-    about: "packets that find the queue full",
+    about: "drops a packet if the buffer is full",
     parameters: &[],
     examples: &["drop-tail"],
     make: |_| Box::new(Fifo(VecDeque::new())),
 };
 
-/// The same packet by packet; a run takes [`DropTail`] instead, which needs no events.
+/// Drop-tail as a [`Queue`]. A run uses [`DropTail`] instead, which needs no events.
 #[derive(Debug)]
 struct Fifo(VecDeque<Queued>);
 
@@ -39,16 +39,16 @@ impl Queue for Fifo {
     }
 }
 
-/// A drop-tail queue of packets that all have the same size.
+/// Gateway with a drop-tail queue. It computes a packet's service when the packet arrives.
 #[derive(Debug)]
 pub(crate) struct DropTail<L> {
     link: L,
     capacity: u64,
-    /// Packets taken in that have not left, in their order.
+    /// Packets that were accepted and have not left, in order of arrival.
     inside: VecDeque<Served>,
-    /// Packets that the link will never serve: it has come to its end.
+    /// Packets that the link will not serve because it has ended.
     stuck: u64,
-    /// When the last service ends.
+    /// End of the last service.
     free: Time,
 }
 
@@ -141,7 +141,7 @@ mod tests {
 
     #[test]
     fn the_packet_in_service_counts_and_leaves_at_its_end() {
-        // One packet a second.
+        // One packet per second.
         let link = SyntheticLink::new(BitRate(8), Bytes(1), Span::ZERO, None, Time::ZERO).unwrap();
         let mut queue = DropTail::new(link, 2);
         let at = |nanos| Time::from_nanos(nanos).unwrap();
@@ -164,15 +164,15 @@ mod tests {
             (None, 1)
         );
         let Fate::Served(_, service, _) = queue.enqueue(at(1_000_000_000), packet(3)) else {
-            panic!("there is room");
+            panic!("the buffer has space");
         };
         assert_eq!(service.start, at(2_000_000_000));
     }
 
     proptest! {
-        /// Against the same queue packet by packet, with its departures as events.
+        /// Compares with the same discipline in [`QueuedLink`], where departures are events.
         #[test]
-        fn services_without_events_are_those_with_events(
+        fn services_are_the_same_with_and_without_events(
             gaps in prop::collection::vec(0u64..3_000_000_000, 1..200),
             capacity in 1u64..6,
         ) {
@@ -197,7 +197,7 @@ mod tests {
         }
     }
 
-    /// Lets the queue do all that is due by `end`.
+    /// Performs all actions of the queue that are due by `end`.
     fn serve_until(queue: &mut QueuedLink<SyntheticLink>, end: Time, fates: &mut Vec<Fate>) {
         while let Some(due) = queue.due().filter(|due| *due <= end) {
             queue.pop_departed(due);
