@@ -1,5 +1,5 @@
-//! A place in a timeline that never goes back. A timeline can be gone through more than once: then it is as if it were
-//! written out so often.
+//! Position in a timeline that only moves forward. A looped timeline has several rounds and behaves as if it were written
+//! out.
 
 use std::sync::Arc;
 
@@ -7,7 +7,7 @@ use tmt_core::types::{Span, Time};
 
 use super::{Block, Timeline};
 
-/// The round, its block, and the row in it.
+/// Position: round, block within the round, row within the block.
 #[derive(Debug, Clone, Copy, Default)]
 pub(in crate::link) struct Position {
     pub(in crate::link) round: u64,
@@ -15,20 +15,21 @@ pub(in crate::link) struct Position {
     pub(in crate::link) row: usize,
 }
 
-/// The next LLDU of a timeline. LLDUs are numbered through its rounds: round × LLDUs of the timeline + place in it.
+/// The next LLDU of a timeline. LLDUs are numbered through all rounds: round × length of the timeline + index in it.
 #[derive(Debug)]
 pub(in crate::link) struct Cursor {
     pub(in crate::link) timeline: Arc<Timeline>,
-    /// From a round to the next, and how many there are.
+    /// Time from one round to the next.
     pub(in crate::link) period: Span,
+    /// Number of rounds.
     pub(in crate::link) rounds: u64,
     pub(in crate::link) position: Position,
-    /// The block of the place, and one further on where there has been a look at it; fetched when they are needed.
+    /// The block of the position and, after looking ahead, a later one.
     blocks: [Option<(usize, Arc<Block>)>; 2],
 }
 
 impl Cursor {
-    /// In front of a timeline that is gone through once.
+    /// Starts at the first LLDU of a timeline with one round.
     pub(in crate::link) fn new(timeline: Arc<Timeline>) -> Self {
         Self {
             timeline,
@@ -45,12 +46,12 @@ impl Cursor {
         round * self.timeline.len() + self.timeline.rows_before(number) + row as u64
     }
 
-    /// By how much the LLDUs of a round are later than the timeline says.
+    /// Shift of this round relative to the times in the timeline; `None` if it is out of range.
     pub(in crate::link) fn round_offset(&self, round: u64) -> Option<Span> {
         self.period.checked_mul(round)
     }
 
-    /// LLDUs sent before `time`, in all rounds; none where the timeline cannot be read.
+    /// Number of LLDUs sent before `time`, in all rounds; `None` if the timeline cannot be read.
     pub(in crate::link) fn sent_before(&self, time: Time) -> Option<u64> {
         let last = self.timeline.last().unwrap_or(Time::MAX);
         let period = self.period.as_nanos().max(1);
@@ -63,7 +64,7 @@ impl Cursor {
         Some(round * self.timeline.len() + within)
     }
 
-    /// LLDUs sent up to `time`, in all rounds; none where the timeline cannot be read.
+    /// Number of LLDUs sent up to `time`, in all rounds; `None` if the timeline cannot be read.
     pub(in crate::link) fn sent_until(&self, time: Time) -> Option<u64> {
         match Span::from_nanos(1).and_then(|step| time.checked_add(step)) {
             Some(next) => self.sent_before(next),
@@ -71,13 +72,13 @@ impl Cursor {
         }
     }
 
-    /// Goes to the next LLDU sent at or after `from`; none where there is none.
+    /// Moves to the next LLDU sent at or after `from`; `None` if there is none.
     pub(in crate::link) fn seek(&mut self, from: Time) -> Option<Position> {
         self.position = self.first_from(from)?;
         Some(self.position)
     }
 
-    /// The place of the next LLDU sent at or after `from`, whose block is then there.
+    /// Position of the next LLDU sent at or after `from`, without moving there. Its block is then cached.
     pub(in crate::link) fn first_from(&mut self, from: Time) -> Option<Position> {
         let mut position = self.position;
         if position.row >= self.timeline.rows_in(position.number) {
@@ -87,7 +88,7 @@ impl Cursor {
         let mut from_here = earlier(from, self.round_offset(position.round)?);
         let last = self.timeline.last()?;
         if position.number >= self.timeline.blocks() || from_here > last {
-            // Behind the end of this round.
+            // In a later round.
             let rounds = from_here.since(last).as_nanos();
             let rounds = rounds.div_ceil(self.period.as_nanos().max(1)).max(1);
             let round = position.round.checked_add(rounds)?;
@@ -113,18 +114,18 @@ impl Cursor {
         Some(position)
     }
 
-    /// Block `number`, kept for the next time it is asked for.
+    /// Block `number`, from the cache or the store.
     pub(in crate::link) fn fetch(&mut self, number: usize) -> Option<&Block> {
         let held = |block: &Option<(usize, _)>| block.as_ref().is_some_and(|held| held.0 == number);
         let at = if let Some(at) = self.blocks.iter().position(held) {
             at
         } else {
-            // What is read again and again at the edge of two blocks would cost more than what is computed.
+            // Keep the block of the position: near the end of a block both are read again and again.
             let position = self.position.number;
-            let of_place = self.blocks[0]
+            let is_cached = self.blocks[0]
                 .as_ref()
                 .is_some_and(|held| held.0 == position);
-            let at = usize::from(of_place);
+            let at = usize::from(is_cached);
             self.blocks[at] = Some((number, self.timeline.block(number)?));
             at
         };
@@ -132,7 +133,7 @@ impl Cursor {
     }
 }
 
-/// `time` so much earlier, at zero at the earliest.
+/// `time` minus `by`, at least zero.
 fn earlier(time: Time, by: Span) -> Time {
     Time::ZERO.saturating_add(time.since(Time::ZERO).saturating_sub(by))
 }
