@@ -1,4 +1,4 @@
-//! The coupled link against `apply` under a permanent backlog, and against a model that walks slot by slot.
+//! The coupled link compared with `tmt apply` under a permanent backlog, and with a model that works slot by slot.
 
 mod feedback;
 mod model;
@@ -66,7 +66,7 @@ fn encoded(rows: &[Lldu]) -> Vec<u8> {
     out
 }
 
-/// Delays are of a few lengths, so that arrivals overtake each other.
+/// Slots with a few different delays, so that arrivals overtake each other.
 fn erased_slots(channel: &str, seed: u64, count: u64) -> Vec<(u64, u64)> {
     let mut channel = Channel::new(channel.parse().unwrap(), seed);
     let slot = |index: u64| {
@@ -76,8 +76,8 @@ fn erased_slots(channel: &str, seed: u64, count: u64) -> Vec<(u64, u64)> {
     (0..count).map(slot).collect()
 }
 
-/// link-layer.md §12. A packet that fails takes codewords of its own with it that `apply`, which knows no packets,
-/// goes on with: so packets are one codeword long, or the scheme never fails, or a failure leaves no codeword begun.
+/// docs/schemes.md, Sec. 10.8. A lost packet drops its other codewords, which `apply` would send. So a packet is one
+/// codeword, or the scheme never fails, or no other codeword of the packet has begun when one fails.
 #[test]
 fn a_permanent_backlog_gives_the_timeline_of_apply_byte_for_byte() {
     let rtt = span(100_000_000);
@@ -137,7 +137,7 @@ fn a_permanent_backlog_gives_the_timeline_of_apply_byte_for_byte() {
     }
 }
 
-/// Where nothing is ever lost and nothing idle, packets arrive when they do on the timeline that `apply` makes.
+/// Without losses and idle slots, packets arrive as on the timeline that `apply` makes.
 #[test]
 fn under_a_permanent_backlog_packets_arrive_as_on_the_timeline() {
     let rtt = span(100_000_000);
@@ -192,7 +192,7 @@ fn under_a_permanent_backlog_packets_arrive_as_on_the_timeline() {
     }
 }
 
-/// A case of the model: the code, the link, what comes to the queue.
+/// A case for the model: code, link, and arrivals at the queue.
 #[derive(Debug, Clone)]
 struct Case {
     code: model::Code,
@@ -200,14 +200,14 @@ struct Case {
     rtt: u64,
     feedback: u64,
     capacity: u64,
-    /// When, and of which flow.
+    /// Time and flow of each packet.
     arrivals: Vec<(u64, usize)>,
     in_order: InOrder,
-    /// Probability and, beyond RTT and feedback delay, timer.
+    /// Probability, and the timer beyond RTT and feedback delay.
     lost_feedback: Option<(f64, u64)>,
     hold: Hold,
     reporting: QueueReporting,
-    /// From a round of the slots to the next, and how many there are.
+    /// Period of the trace and number of rounds.
     looped: Option<(u64, u64)>,
 }
 
@@ -233,7 +233,7 @@ fn codes() -> impl Strategy<Value = model::Code> {
     )
 }
 
-/// Slots at even times, some at the same; packets come at odd ones, in lumps with idle times between.
+/// Slots are at even times, some at the same; packets arrive at odd times, in bursts with idle times between.
 fn cases() -> impl Strategy<Value = Case> {
     let slot = (
         prop_oneof![1 => Just(0u64), 6 => 1u64..4],
@@ -258,7 +258,7 @@ fn cases() -> impl Strategy<Value = Case> {
     )
         .prop_map(
             |(code, steps, (rtt, feedback, lost_feedback, queue), arrivals)| {
-                let (capacity, in_order, hold, [acknowledgements, slots_told]) = queue;
+                let (capacity, in_order, hold, [acknowledgements, report_slots]) = queue;
                 let (mut t, mut at) = (2, 1);
                 let slots = steps.into_iter().map(|(step, d)| {
                     t += 2 * step;
@@ -281,7 +281,7 @@ fn cases() -> impl Strategy<Value = Case> {
                     hold,
                     reporting: QueueReporting {
                         acknowledgements,
-                        slots: slots_told,
+                        slots: report_slots,
                     },
                     looped: None,
                 }
@@ -289,7 +289,7 @@ fn cases() -> impl Strategy<Value = Case> {
         )
 }
 
-/// Drives the queue as a run does; what it told of each packet, in the order of the packets.
+/// Drives the queue as a run does. Returns what it reports of each packet, in the order of the packets.
 fn drive(case: &Case) -> (Vec<model::PacketOutcome>, Vec<model::Reports>, u64) {
     let (outcomes, reports, uses, used) = drive_slots(case);
     assert_eq!(
@@ -299,7 +299,7 @@ fn drive(case: &Case) -> (Vec<model::PacketOutcome>, Vec<model::Reports>, u64) {
     (outcomes, reports, used)
 }
 
-/// The same with the numbers of the slots used, where they are told.
+/// The same with the numbers of the slots used, if they are reported.
 fn drive_slots(
     case: &Case,
 ) -> (
@@ -343,7 +343,7 @@ fn drive_slots(
             (None, Some(due)) => due,
             (None, None) => break,
         });
-        retire(&mut queue, now, &mut reports);
+        record_departures(&mut queue, now, &mut reports);
         if let Some(&(_, flow)) = arrival {
             let ordinal = outcomes.len() as u64;
             let dropped = queue.enqueue(now, packet(ordinal, flow, now)) != Fate::Waiting;
@@ -360,7 +360,11 @@ fn drive_slots(
                     assert!(known >= now, "known in time");
                     let reports =
                         &mut reports[usize::try_from(packet.transmission.ordinal).unwrap()];
-                    assert_eq!(reports.known.replace(known.as_nanos()), None, "told once");
+                    assert_eq!(
+                        reports.known.replace(known.as_nanos()),
+                        None,
+                        "reported once"
+                    );
                     continue;
                 }
                 _ => panic!("{fate:?}"),
@@ -371,7 +375,7 @@ fn drive_slots(
                 "known in time"
             );
             let outcome = &mut outcomes[usize::try_from(packet.transmission.ordinal).unwrap()];
-            assert_eq!(*outcome, model::PacketOutcome::Open, "told once");
+            assert_eq!(*outcome, model::PacketOutcome::Open, "reported once");
             *outcome = model::PacketOutcome::Served {
                 start: service.start.as_nanos(),
                 end: service.end.as_nanos(),
@@ -379,17 +383,17 @@ fn drive_slots(
             };
         }
     }
-    retire(&mut queue, end, &mut reports);
+    record_departures(&mut queue, end, &mut reports);
     let used = queue.usage(end).lldus_used.unwrap();
     let uses: Vec<u64> =
         std::iter::from_fn(|| queue.pop_slot_use(end).map(|used| used.slot)).collect();
     assert!(uses.is_sorted_by(|one, next| one < next));
-    retire(&mut queue, Time::MAX, &mut reports);
+    record_departures(&mut queue, Time::MAX, &mut reports);
     (outcomes, reports, uses, used)
 }
 
-/// Takes what leaves the queue by `now`.
-fn retire(queue: &mut CoupledQueue, now: Time, reports: &mut [model::Reports]) {
+/// Records the packets that leave the queue by `now`.
+fn record_departures(queue: &mut CoupledQueue, now: Time, reports: &mut [model::Reports]) {
     while let Some(served) = queue.pop_departed(now) {
         let left = served.left.unwrap();
         assert!(left <= now);
@@ -402,7 +406,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: ProptestConfig::default().cases.max(3000), failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn a_queue_that_runs_empty_gives_the_stories_of_the_model(case in cases()) {
+    fn packets_fare_as_in_the_model(case in cases()) {
         let propagation = case.rtt / 2;
         let (probability, more) = case.lost_feedback.unwrap_or_default();
         let mut loss = Channel::of_feedback(ChannelSpec::Bernoulli { p: probability }, 7);
@@ -417,7 +421,7 @@ proptest! {
             }
         }
         let (outcomes, reports, slots_used) = drive(&case);
-        let expected: Vec<model::PacketOutcome> = expected.into_iter().map(|outcome| outcome.travelled(propagation)).collect();
+        let expected: Vec<model::PacketOutcome> = expected.into_iter().map(|outcome| outcome.with_propagation(propagation)).collect();
         prop_assert_eq!(outcomes, expected);
         prop_assert_eq!(reports, expected_reports);
         prop_assert_eq!(slots_used, used);
@@ -426,7 +430,7 @@ proptest! {
 
 proptest! {
     #[test]
-    fn a_trace_that_begins_anew_is_the_trace_written_out(case in cases(), gap in 1u64..300, rounds in 1u64..6) {
+    fn a_looped_trace_equals_the_trace_written_out(case in cases(), gap in 1u64..300, rounds in 1u64..6) {
         let period = case.slots.last().unwrap().0 - case.slots[0].0 + gap;
         let slots = (0..rounds).flat_map(|round| {
             let later = move |(t, d): (u64, u64)| (t + round * period, d);
@@ -439,8 +443,8 @@ proptest! {
 }
 
 #[test]
-fn a_failed_codeword_takes_what_is_left_of_its_packet_with_it() {
-    // Codewords of one unit, no repeats: the second of four units is erased, the other two are never sent.
+fn a_failed_codeword_drops_the_rest_of_its_packet() {
+    // Codewords of one unit, no repeats: the second of four units is erased, so the other two are not sent.
     let slots: Vec<(u64, u64)> = (0..8).map(|t| (t * 10, u64::from(t != 1))).collect();
     let mut queue = CoupledQueue::new(
         &link(&slots, "none", 4),
@@ -471,8 +475,8 @@ fn a_failed_codeword_takes_what_is_left_of_its_packet_with_it() {
 }
 
 #[test]
-fn idle_slots_are_passed_over() {
-    // Two packets at both ends of the trace.
+fn idle_slots_are_skipped() {
+    // One packet at each end of the trace.
     let slots: Vec<(u64, u64)> = (0..300_000).map(|t| (t * 1000, 1)).collect();
     let mut queue = CoupledQueue::new(
         &link(&slots, "arq", 3),

@@ -1,10 +1,10 @@
-//! Lost feedback against closed forms.
+//! Lost feedback compared with closed forms.
 
 use tmt_core::scheme::SchemeSpec;
 
 use super::*;
 
-/// Slots used, and delivered of `packets` that are all there at the start, one codeword each.
+/// Slots used and outcomes for `packets` packets of one codeword that are all queued at the start.
 fn used(
     scheme: &str,
     erasure: f64,
@@ -47,10 +47,10 @@ fn used(
     (queue.usage(end).lldus_used.unwrap(), outcomes)
 }
 
-/// Until the first success an attempt is repeated whatever becomes of its feedback, 1/(1 − e) units; from then on a
-/// unit more for each feedback that is lost in a row, p/(1 − p).
+/// Until the first success an attempt is repeated whether its feedback is lost or not: 1/(1 − e) units. Each further
+/// feedback lost in a row costs one unit more: p/(1 − p).
 #[test]
-fn lost_feedback_costs_arq_a_unit_each_time_it_is_lost_behind_a_success() {
+fn arq_sends_one_more_unit_each_time_feedback_is_lost_after_a_success() {
     let packets = 40_000;
     for (e, p) in [(0.2, 0.3), (0.05, 0.5), (0.4, 0.0), (0.0, 0.25)] {
         let (used, outcomes) = used("arq", e, p, packets, 200_000);
@@ -61,9 +61,9 @@ fn lost_feedback_costs_arq_a_unit_each_time_it_is_lost_behind_a_success() {
     }
 }
 
-/// Where no feedback ever comes every round is used, a unit and the extra ones each, or the frame.
+/// Without any feedback every round is used: one unit and the extra units each, or the frame.
 #[test]
-fn without_any_feedback_every_round_is_used_and_delivers_what_was_there_already() {
+fn without_any_feedback_every_round_is_used_and_changes_no_delivery() {
     for (scheme, units) in [
         ("none", 1),
         ("fec:3/4", 4),
@@ -75,7 +75,7 @@ fn without_any_feedback_every_round_is_used_and_delivers_what_was_there_already(
         let (used, outcomes) = used(scheme, 0.0, 1.0, 1000, 20_000);
         assert_eq!(used, 1000 * units, "{scheme}");
         assert_eq!(outcomes.len(), 1000, "{scheme}");
-        // Delays are of 36 to 40 ms, the way takes 50 ms.
+        // Decoding takes 36 to 40 ms, propagation 50 ms.
         for (_, end, arrival) in outcomes {
             assert!(arrival <= end + 90_000_000 + 5 * 112_820, "{scheme}");
         }
@@ -83,8 +83,8 @@ fn without_any_feedback_every_round_is_used_and_delivers_what_was_there_already(
 }
 
 #[test]
-fn the_timer_repeats_what_a_lost_refusal_asked_for() {
-    // One unit, erased twice; nothing is ever heard of it.
+fn the_timer_repeats_if_a_negative_acknowledgement_is_lost() {
+    // One unit, erased twice; all feedback is lost.
     let slots: Vec<(u64, u64)> = (0..9)
         .map(|k| (k * 100_000_000, u64::from(k > 4)))
         .collect();
