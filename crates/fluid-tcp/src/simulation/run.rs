@@ -1,7 +1,7 @@
-//! One run: flows, a shared queue, a link, and the events between them.
+//! Event loop of a run: flows, a shared queue and a link.
 //!
-//! A run is a pure function of its [`Setup`], its link and nothing else. The return path takes RTT − ⌊RTT/2⌋, and what
-//! [`ReturnPath`] adds; the way there takes what the link says. [`Path`] stands in front of both.
+//! A run is a pure function of its [`Setup`] and its link. A packet takes ⌊T1/2⌋ to the gateway and then what the link
+//! reports. An ACK takes RTT − ⌊RTT/2⌋, the delay of the [`ReturnPath`](super::ReturnPath), and T1 − ⌊T1/2⌋.
 
 mod gateway_events;
 
@@ -25,27 +25,28 @@ use crate::simulation::{ACK, Flow, Setup};
 
 #[derive(Debug, Clone, Copy)]
 enum Event {
+    /// A flow starts or its handshake is complete.
     Start(u32),
     /// A packet reaches the gateway.
     Arrival(Queued),
-    /// A proxy learns that the link has delivered this.
+    /// A proxy learns that the link has delivered this transmission.
     Release(Transmission),
-    /// The queue does something by itself.
+    /// The queue has an action that is due.
     Gateway,
+    /// A packet reaches the receiver.
     Delivery {
         transmission: Transmission,
         delay: DelayParts,
         marked: bool,
         reduced: bool,
     },
-    Ack {
-        flow: u32,
-        ack: Ack,
-    },
-    /// A timer of the sender.
+    /// An ACK reaches the sender.
+    Ack { flow: u32, ack: Ack },
+    /// A timer of the sender may have expired.
     Timer(u32),
-    /// Pacing lets the next packet out.
+    /// Pacing allows the next packet.
     Pace(u32),
+    /// The delayed-ACK timer of the receiver may have expired.
     DelayedAck(u32),
 }
 
@@ -62,13 +63,13 @@ impl HasLane for Event {
 }
 
 impl Event {
-    /// Whether it only wakes a sender that has nothing else to wait for.
+    /// Whether this is a timer of a sender, which alone does not keep a run going.
     fn is_timer(&self) -> bool {
         matches!(self, Self::Timer(_))
     }
 }
 
-/// A flow at work.
+/// State of a flow during a run.
 #[derive(Debug)]
 struct Connection<'a> {
     flow: &'a Flow,
@@ -76,13 +77,13 @@ struct Connection<'a> {
     receiver: Receiver,
     tally: FlowTally,
     started: bool,
-    /// When an event for the timer is due, so that it is scheduled only once.
+    /// Time of the scheduled timer event; the same holds for the next two fields.
     timer_event: Option<Time>,
     pace_event: Option<Time>,
     delayed_ack_event: Option<Time>,
 }
 
-/// A run.
+/// State of a run.
 struct Run<'a, G, P> {
     setup: &'a Setup,
     gateway: G,
@@ -92,19 +93,19 @@ struct Run<'a, G, P> {
     proxy: Option<Proxy>,
     gateway_event: Option<Time>,
     return_loss: Option<Channel>,
-    /// When the return path has sent all that was handed to it.
+    /// Time at which a return path with a rate has sent all ACKs.
     return_free: Time,
     return_link: Option<ReturnLink>,
     sent: u64,
-    /// Packets that the link has begun to serve.
+    /// Packets whose service has begun.
     served: u64,
-    /// Flows that still have something to do.
+    /// Flows that are not complete.
     unfinished: usize,
-    /// Events under way that are no timers of senders.
+    /// Scheduled events other than timers of senders.
     under_way: u64,
 }
 
-/// Runs `setup` over `link` to its end, or until every flow has delivered all it had.
+/// Runs `setup` over `link` until its end, or until all flows have delivered all their packets.
 pub fn run<L: Link, P: Probe>(setup: &Setup, link: L, probe: &mut P) -> RunReport {
     if setup.discipline.is_drop_tail() {
         return run_over(setup, DropTail::new(link, setup.queue()), probe);
@@ -113,9 +114,9 @@ pub fn run<L: Link, P: Probe>(setup: &Setup, link: L, probe: &mut P) -> RunRepor
     run_over(setup, QueuedLink::new(link, setup.queue(), queue), probe)
 }
 
-/// Runs `setup` over a coupled link, behind a drop-tail queue whatever the setup says.
+/// Runs `setup` over a coupled link. The queue is drop-tail, whatever the setup has.
 ///
-/// `None` where the trace cannot be read, or a packet needs no unit.
+/// Returns `None` if the trace cannot be read or a packet has no units.
 pub fn run_coupled<P: Probe>(
     setup: &Setup,
     link: &CoupledLink,
@@ -124,10 +125,10 @@ pub fn run_coupled<P: Probe>(
     run_coupled_looped(setup, link, None, probe)
 }
 
-/// The same over a trace that begins anew every `period`, as often as the run needs; at most once without. Slots are
-/// numbered as if it were written out so often.
+/// As [`run_coupled`], with a trace that repeats every `period` until the end of the run. Slots are numbered through all
+/// rounds. Without a period the trace is used once.
 ///
-/// `None` where the trace cannot be read, or a packet needs no unit.
+/// Returns `None` if the trace cannot be read or a packet has no units.
 pub fn run_coupled_looped<P: Probe>(
     setup: &Setup,
     link: &CoupledLink,
@@ -179,7 +180,7 @@ fn run_over<G: Gateway, P: Probe>(setup: &Setup, gateway: G, probe: &mut P) -> R
     let mut now = setup.begin;
     while run.unfinished > 0 {
         if run.under_way == 0 && run.gateway.is_exhausted() {
-            // Only timers are left, and nothing they send would ever be served.
+            // Only timers are left, and the link will not serve what they send.
             now = setup.end;
             break;
         }
@@ -212,7 +213,7 @@ impl<'a> Connection<'a> {
     }
 }
 
-/// Moves `event` to `deadline` where that is sooner, and returns it: it is yet to be scheduled.
+/// Sets `event` to `deadline` if that is earlier, and returns the time of the event to schedule.
 fn sooner(event: &mut Option<Time>, deadline: Option<Time>) -> Option<Time> {
     let deadline = deadline.filter(|deadline| event.is_none_or(|event| event > *deadline))?;
     *event = Some(deadline);
@@ -220,7 +221,7 @@ fn sooner(event: &mut Option<Time>, deadline: Option<Time>) -> Option<Time> {
 }
 
 impl<'a, G: Gateway, P: Probe> Run<'a, G, P> {
-    /// Schedules `event`, unless it would be past 2^63 − 1 ns: that is never.
+    /// Schedules `event` at `at`; `None` is a time past 2^63 − 1 ns, which never comes.
     fn schedule(&mut self, at: Option<Time>, event: Event) {
         if let Some(at) = at {
             self.under_way += u64::from(!event.is_timer());
@@ -279,8 +280,8 @@ impl<'a, G: Gateway, P: Probe> Run<'a, G, P> {
             connection.sender.on_handshake(rtt);
         }
         if let Some(proxy) = &mut self.proxy {
-            let room = proxy.on_start(flow as usize);
-            self.flow(flow).sender.on_room(room);
+            let window = proxy.on_start(flow as usize);
+            self.flow(flow).sender.on_room(window);
         }
         self.after_sender(now, flow, SenderEvent::Start);
     }
@@ -299,7 +300,7 @@ impl<'a, G: Gateway, P: Probe> Run<'a, G, P> {
 
     fn on_timer(&mut self, now: Time, flow: u32) {
         let connection = self.flow(flow);
-        // The deadline has moved to an earlier time since: that event was the one that counted.
+        // The deadline has since moved to an earlier time, which had an event of its own.
         if connection.timer_event != Some(now) {
             return;
         }
@@ -311,7 +312,7 @@ impl<'a, G: Gateway, P: Probe> Run<'a, G, P> {
         }
     }
 
-    /// Sends what the sender lets out, and keeps its timers.
+    /// Sends all packets that the sender allows, and schedules its timers.
     fn after_sender(&mut self, now: Time, flow: u32, event: SenderEvent) {
         while let Some(outgoing) = self.flow(flow).sender.next_packet(now) {
             let transmission = Transmission {
@@ -328,7 +329,7 @@ impl<'a, G: Gateway, P: Probe> Run<'a, G, P> {
                 transmission,
                 sent: now,
                 enqueued: now,
-                // What is sent again is not marked (RFC 3168 §6.1.5).
+                // Retransmissions are not ECN-capable (RFC 3168, Sec. 6.1.5).
                 capable: connection.sender.is_ecn_capable() && transmission.copy == 1,
                 reduced: outgoing.reduced,
             };
@@ -358,7 +359,7 @@ impl<'a, G: Gateway, P: Probe> Run<'a, G, P> {
         }
     }
 
-    /// Makes sure that an event comes no later than the sender's deadline.
+    /// Ensures that there is an event no later than the sender's deadline.
     fn watch_timer(&mut self, flow: u32) {
         let connection = self.flow(flow);
         let due = sooner(&mut connection.timer_event, connection.sender.deadline());
@@ -444,7 +445,7 @@ impl<'a, G: Gateway, P: Probe> Run<'a, G, P> {
 
     fn report(mut self, end: Time) -> RunReport {
         self.process_departures(end);
-        // What is still in service has at least begun, unless the run ended before.
+        // Packets still in service count as served if their service began within the run.
         let mut usage = self.gateway.usage(end);
         let in_service: Vec<Served> = self.gateway.in_service().copied().collect();
         for served in in_service {
