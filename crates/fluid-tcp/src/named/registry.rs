@@ -72,7 +72,7 @@ impl Parameter {
             (Some(Value::Switch(_)), _) => Err("on or off".to_owned()),
             (Some(Value::Duration(_)), _) => match text.parse::<Span>() {
                 Ok(span) if !span.is_zero() => Ok(Value::Duration(span)),
-                _ => Err("a time above zero, such as 5ms".to_owned()),
+                _ => Err("a duration above zero, such as 5ms".to_owned()),
             },
             _ => {
                 let (least, most) = self.range;
@@ -140,12 +140,12 @@ impl<M> Entry<M> {
                 None => known.default.is_none(),
             };
             let parameter = self.parameters.iter().find(is_meant);
-            let parameter = parameter.ok_or_else(|| refuse("known parameters"))?;
+            let parameter = parameter.ok_or_else(|| refuse("one of these parameters"))?;
             let value = parameter
                 .parse(value)
                 .map_err(|expected| refuse(&expected))?;
             if given.get(parameter.name).is_some() {
-                return Err(refuse(&format!("{} once", parameter.name)));
+                return Err(refuse(&format!("{} at most once", parameter.name)));
             }
             given.0.push((parameter, value));
         }
@@ -219,7 +219,7 @@ impl<M: Family> Choice<M> {
         let entry = entry.ok_or_else(|| {
             let forms: Vec<String> = entries.iter().map(|entry| entry.form()).collect();
             let forms = forms.join(", ");
-            format!("found {} '{name}', expected one of {forms}", M::KIND)
+            format!("unknown {} '{name}', expected one of {forms}", M::KIND)
         })?;
         Ok(Self {
             entry,
