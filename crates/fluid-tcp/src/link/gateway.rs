@@ -81,7 +81,7 @@ pub struct Queued {
     pub enqueued: Time,
     /// Whether it is ECN-capable: CoDel marks it instead of dropping it.
     pub capable: bool,
-    /// Whether it carries CWR: its sender has reduced its window after an ECN-Echo.
+    /// Whether it carries CWR: the sender has reduced its window after an ECN-Echo.
     pub reduced: bool,
 }
 

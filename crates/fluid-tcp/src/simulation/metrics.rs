@@ -164,21 +164,21 @@ metrics! {
     /// Largest number of retransmissions of a packet.
     max_retransmissions: u32 = o.retransmissions().keys().last().copied().unwrap_or(0),
         17 "max retransmissions" Show::Count;
-    /// Number of retransmissions → packets.
+    /// Number of retransmissions → number of packets.
     retransmissions: BTreeMap<u32, u64> = o.retransmissions();
     /// Smallest delay from sending to arrival at the receiver, over all transmissions that arrived.
     delay_min_s: Option<f64> = o.delays.delay.min, 18 "delay min ms" Show::Milli;
-    /// Mean of that delay.
+    /// Mean of the delay.
     delay_mean_s: Option<f64> = o.delays.delay.mean, 19 "delay mean ms" Show::Milli;
-    /// Median of that delay.
+    /// Median of the delay.
     delay_p50_s: Option<f64> = o.delays.delay.p50, 20 "delay p50 ms" Show::Milli;
-    /// 85th percentile of that delay.
+    /// 85th percentile of the delay.
     delay_p85_s: Option<f64> = o.delays.delay.p85, 21 "delay p85 ms" Show::Milli;
-    /// 95th percentile of that delay.
+    /// 95th percentile of the delay.
     delay_p95_s: Option<f64> = o.delays.delay.p95, 22 "delay p95 ms" Show::Milli;
-    /// 99th percentile of that delay.
+    /// 99th percentile of the delay.
     delay_p99_s: Option<f64> = o.delays.delay.p99, 23 "delay p99 ms" Show::Milli;
-    /// Largest of these delays.
+    /// Largest delay.
     delay_max_s: Option<f64> = o.delays.delay.max, 24 "delay max ms" Show::Milli;
     /// Propagation, mean over the transmissions that arrived. The four parts add up to the mean delay.
     delay_propagation_mean_s: Option<f64> = o.mean_part(0), 25 "propagation delay mean ms" Show::Milli;
@@ -189,19 +189,19 @@ metrics! {
     delay_serialisation_mean_s: Option<f64> = o.mean_part(2), 27 "serialisation delay mean ms" Show::Milli;
     /// Time for decoding, repeats and FEC, and for order, mean over the transmissions that arrived.
     delay_wait_mean_s: Option<f64> = o.mean_part(3), 28 "link-layer delay mean ms" Show::Milli;
-    /// Smallest time from arrival at the gateway to the start of service, over all transmissions served.
+    /// Smallest queueing delay: arrival at the gateway to start of service, over all transmissions served.
     queueing_delay_min_s: Option<f64> = o.delays.queueing.min;
-    /// Mean of that time.
+    /// Mean of the queueing delay.
     queueing_delay_mean_s: Option<f64> = o.delays.queueing.mean, 29 "queueing delay (served) mean ms" Show::Milli;
-    /// Median of that time.
+    /// Median of the queueing delay.
     queueing_delay_p50_s: Option<f64> = o.delays.queueing.p50;
-    /// 85th percentile of that time.
+    /// 85th percentile of the queueing delay.
     queueing_delay_p85_s: Option<f64> = o.delays.queueing.p85;
-    /// 95th percentile of that time.
+    /// 95th percentile of the queueing delay.
     queueing_delay_p95_s: Option<f64> = o.delays.queueing.p95, 30 "queueing delay (served) p95 ms" Show::Milli;
-    /// 99th percentile of that time.
+    /// 99th percentile of the queueing delay.
     queueing_delay_p99_s: Option<f64> = o.delays.queueing.p99;
-    /// Largest of these times.
+    /// Largest queueing delay.
     queueing_delay_max_s: Option<f64> = o.delays.queueing.max, 31 "queueing delay (served) max ms" Show::Milli;
     /// Precision of the percentiles of the delay.
     delay_percentiles: Precision = o.delays.delay_precision;

@@ -264,7 +264,7 @@ impl<'a> Observed<'a> {
         Some(self.rate(packets)? / self.setup.link_rate_bps?)
     }
 
-    /// Number of retransmissions → packets.
+    /// Number of retransmissions → number of packets.
     pub(super) fn retransmissions(&self) -> BTreeMap<u32, u64> {
         (0..)
             .zip(self.counts.retransmissions.iter().copied())

@@ -291,9 +291,10 @@ impl CoupledQueue {
         self.release(packet);
     }
 
+    /// Releases a packet if it has become complete.
     fn check_complete(&mut self, packet: u64) {
-        let whole = self.packets.get_mut(packet);
-        if whole.is_some_and(packets::TrackedPacket::try_complete) {
+        let tracked = self.packets.get_mut(packet);
+        if tracked.is_some_and(packets::TrackedPacket::try_complete) {
             self.check_acknowledged(packet);
             self.release(packet);
         }

@@ -106,11 +106,11 @@ impl TrackedPacket {
     /// Marks the packet as complete if all LLDUs are delivered and all units of its first transmission are sent. Returns
     /// true only once.
     pub(super) fn try_complete(&mut self) -> bool {
-        let whole = self.outcome == Outcome::Open && self.unsettled == 0 && self.unsent == 0;
-        if whole {
+        let complete = self.outcome == Outcome::Open && self.unsettled == 0 && self.unsent == 0;
+        if complete {
             self.outcome = Outcome::Complete(self.arrival);
         }
-        whole
+        complete
     }
 }
 
@@ -209,8 +209,8 @@ impl Packets {
         waiting
             .take_while(move |tracked| tracked.served.packet.enqueued <= now)
             .flat_map(move |tracked| {
-                let whole = std::iter::repeat_n(most, (tracked.untaken / most) as usize);
-                whole.chain(Some(tracked.untaken % most).filter(|rest| *rest > 0))
+                let full = std::iter::repeat_n(most, (tracked.untaken / most) as usize);
+                full.chain(Some(tracked.untaken % most).filter(|rest| *rest > 0))
             })
     }
 
