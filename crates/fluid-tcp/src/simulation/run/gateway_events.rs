@@ -151,7 +151,7 @@ impl<G: Gateway, P: Probe> Run<'_, G, P> {
                 }
             }
             Fate::Acknowledged(packet, known) => {
-                self.schedule(Some(known), Event::Release(packet.transmission))
+                self.schedule(Some(known), Event::Release(packet.transmission));
             }
             Fate::Waiting => {}
         }
