@@ -1,4 +1,4 @@
-//! Links: how long a packet takes to be sent, and what becomes of it (tcp.md §1).
+//! Links: when a packet is served and when it arrives (docs/simulator.md, Sec. 2).
 
 pub mod gateway;
 mod overlap;
@@ -14,53 +14,53 @@ use serde::Serialize;
 use tmt_core::types::{Span, Time};
 
 pub use overlap::Overlap;
-pub use packet::{PacketCopy, SlotUse};
+pub use packet::{SlotUse, Transmission};
 pub use synthetic::SyntheticLink;
 pub use timeline_link::TimelineLink;
 
-/// What a link does with one packet.
+/// Service of one packet by a link.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct Service {
-    /// Its first bit, or first LLDU, goes out.
+    /// Time at which its first bit, LLDU or slot is sent.
     #[serde(rename = "start_ns")]
     pub start: Time,
-    /// Its last bit, or last LLDU, has gone out: the next packet may follow.
+    /// Time at which its last bit, LLDU or slot is sent. The next packet may follow.
     #[serde(rename = "end_ns")]
     pub end: Time,
-    /// It reaches the receiver; none where it is lost on the way.
+    /// Time at which it reaches the receiver; `None` if the link loses it.
     #[serde(skip)]
     pub arrival: Option<Time>,
-    /// Part of the time from `end` to `arrival` that it travels; the rest is decoding and waiting for repairs.
+    /// Propagation delay, part of the time from `end` to `arrival`. The rest is decoding and waiting for repairs.
     #[serde(skip)]
     pub propagation: Span,
-    /// Its first unit of link capacity: LLDU of the timeline, or ordinal of the packet.
+    /// First unit of capacity that it uses: number of an LLDU or slot, or of the service on a synthetic link.
     #[serde(rename = "first_lldu")]
     pub first_unit: u64,
-    /// Its last.
+    /// Last unit of capacity that it uses.
     #[serde(rename = "last_lldu")]
     pub last_unit: u64,
 }
 
 /// A link that serves one packet at a time.
 pub trait Link {
-    /// Serves the packet that reaches the head of the queue at `at`; none when the link has come to its end.
+    /// Serves the packet that reaches the head of the queue at `at`. Returns `None` once the link has ended.
     ///
-    /// `at` never falls, and is never before the end of the service before; it may lie ahead of the run's clock.
+    /// `at` never decreases and is never before the end of the previous service. It may be ahead of the run's clock.
     fn serve(&mut self, at: Time) -> Option<Service>;
 
-    /// What the link was used for until `end`: services that start later do not count.
+    /// Use of the link until `end`. Services that start later do not count.
     fn usage(&self, end: Time) -> Usage;
 }
 
-/// How much of a link was used.
+/// Use of a link during a run.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Usage {
-    /// Share of the capacity used.
+    /// Share of the capacity used, from 0 to 1; `None` if there was no capacity.
     pub utilisation: Option<f64>,
-    /// Packets served, those lost on the way included.
+    /// Packets whose service has begun, lost ones included.
     pub packets_served: u64,
-    /// LLDUs used, on a timeline; slots used, on a coupled link.
+    /// LLDUs used on a timeline, slots used on a coupled link; `None` on a synthetic link.
     pub lldus_used: Option<u64>,
-    /// LLDUs used that were delivered, by the attempts they took; empty where that is not told.
+    /// Attempts → LLDUs that were used and delivered. Empty if the link does not report attempts.
     pub attempts: BTreeMap<u32, u64>,
 }

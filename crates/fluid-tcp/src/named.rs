@@ -1,4 +1,4 @@
-//! What is chosen by name: settings with a fixed set of values, and entries of open registries with their parameters.
+//! Selection by name: settings with a fixed set of values, and registries whose entries have parameters.
 
 #[macro_use]
 mod keywords;

@@ -1,4 +1,4 @@
-//! One run: flows, a shared queue, a link, and the events between them; what watches it, and what it gives.
+//! The simulator: setup, event loop, probes and metrics of a run (docs/simulator.md).
 
 pub mod delay;
 pub mod event;

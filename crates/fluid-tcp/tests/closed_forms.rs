@@ -4,7 +4,7 @@ use fluid_tcp::endpoint::sender::Snapshot;
 use fluid_tcp::endpoint::{Endpoint, Profile};
 use fluid_tcp::link::SyntheticLink;
 use fluid_tcp::simulation::metrics::RunReport;
-use fluid_tcp::simulation::probe::{Moment, NoProbe, Probe};
+use fluid_tcp::simulation::probe::{NoProbe, Probe, SenderEvent};
 use fluid_tcp::simulation::{Flow, Setup, run};
 use tmt_core::channel::{Channel, ChannelSpec};
 use tmt_core::math::num::pow;
@@ -146,7 +146,7 @@ impl Probe for Watched {
         &mut self,
         _now: Time,
         _flow: usize,
-        _moment: Moment,
+        _moment: SenderEvent,
         sender: &Snapshot,
         queue: u64,
         _delivered: u64,

@@ -48,7 +48,7 @@ const DUP_THRESHOLD: u32 = 3;
 
 /// A packet on its way out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Transmission {
+pub struct OutgoingPacket {
     /// Packet number.
     pub packet: u64,
     /// 1 for the first transmission, 2 for the first retransmission …
@@ -449,7 +449,7 @@ impl Sender {
     }
 
     /// The next packet to be sent `now`; none when the window, the pace, or the application has no more.
-    pub fn next_packet(&mut self, now: Time) -> Option<Transmission> {
+    pub fn next_packet(&mut self, now: Time) -> Option<OutgoingPacket> {
         if self.pacer.as_mut().is_some_and(|pacer| pacer.holds(now)) {
             return None;
         }
@@ -475,7 +475,7 @@ impl Sender {
         }
     }
 
-    fn transmit(&mut self, now: Time, packet: u64) -> Transmission {
+    fn transmit(&mut self, now: Time, packet: u64) -> OutgoingPacket {
         let mut reduced = false;
         if self.high == self.una && self.high > 0 {
             self.cc.on_restart(now);
@@ -528,7 +528,7 @@ impl Sender {
             Phase::Loss { .. } => Why::Timeout,
             Phase::Recovery { .. } => Why::FastRetransmit,
         };
-        Transmission {
+        OutgoingPacket {
             packet,
             copy,
             reduced,

@@ -98,7 +98,7 @@ impl CoupledPlan {
         for number in 0..trace.blocks() {
             let block = trace.block(number).ok_or_else(|| unreadable(trace))?;
             slots.clear();
-            let rows = 0..trace.rows_of(number);
+            let rows = 0..trace.rows_in(number);
             slots.extend(rows.filter_map(|row| Slot::new(block.tx_time(row), block.delay(row))));
             walk.slots(&slots, &mut lldus).map_err(|_| {
                 data("found slots whose repeats would be later than 2^63 - 1 ns, expected earlier ones")

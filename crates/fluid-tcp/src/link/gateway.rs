@@ -1,8 +1,8 @@
-//! The queue in front of a link, and how it feeds it.
+//! Gateway: the queue and the link after it (docs/simulator.md, Sec. 4).
 //!
-//! Departures are no events where nothing depends on them: under drop-tail a packet's service follows from when it
-//! was taken in and when the one before it ends. What has left is told when somebody asks (`Gateway::leave`), and
-//! what leaves at an instant has left before what comes at that instant.
+//! Under drop-tail a departure is not an event. The service of a packet follows from the time at which it is accepted
+//! and from the end of the previous service. `Gateway::pop_departed` returns the packets that have left by a given time;
+//! at one instant, departures precede arrivals (docs/simulator.md, Sec. 10).
 
 mod codel;
 mod coupled;
@@ -11,26 +11,26 @@ mod queue;
 
 use tmt_core::types::Time;
 
-use crate::link::{PacketCopy, Service, SlotUse, Usage};
+use crate::link::{Service, SlotUse, Transmission, Usage};
 use crate::named::Family;
 use codel::CoDel;
 pub use coupled::{CoupledLink, Hold, InOrder, LostFeedback, Tail};
-pub(crate) use coupled::{CoupledQueue, Tells};
+pub(crate) use coupled::{CoupledQueue, QueueReporting};
 pub(crate) use drop_tail::DropTail;
 pub(crate) use queue::QueuedLink;
-pub use queue::{Discipline, Entry, Make, Queue, Taken};
+pub use queue::{Dequeued, Discipline, Entry, Make, Queue};
 
-/// How much the queue holds.
+/// Size of the queue's buffer (`--buffer`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Buffer {
-    /// So many packets.
+    /// Number of packets, whatever their size.
     Packets(u64),
-    /// So many bytes.
+    /// Number of bytes, of which only whole packets count.
     Bytes(u64),
 }
 
 impl Buffer {
-    /// Packets of `packet` bytes that fit.
+    /// Number of packets of `packet` bytes that fit into the buffer.
     #[must_use]
     pub fn packets(self, packet: u64) -> u64 {
         match self {
@@ -40,7 +40,7 @@ impl Buffer {
     }
 }
 
-/// Every queue there is; a new one is a file and a line here.
+/// Registry of queue disciplines. To add one, write a file and a line here.
 pub static ENTRIES: &[&Entry] = &[&drop_tail::ENTRY, &codel::ENTRY];
 
 impl Family for Make {
@@ -49,22 +49,22 @@ impl Family for Make {
 }
 
 impl Discipline {
-    /// Packets that find the queue full are dropped, and only these.
+    /// Drops a packet if the buffer is full, and no other.
     pub const DROP_TAIL: Self = Self::plain(&drop_tail::ENTRY);
 
-    /// Whether it drops only what finds the queue full.
+    /// Whether this is drop-tail, for which a run needs no departure events.
     #[must_use]
     pub fn is_drop_tail(&self) -> bool {
         std::ptr::eq(self.entry(), &raw const drop_tail::ENTRY)
     }
 
-    /// An empty CoDel queue if it is one: calls of its methods are then static, a twelfth of a run.
+    /// Creates an empty CoDel queue if this is CoDel: calls of its methods are then static, a twelfth of a run.
     pub(crate) fn codel(&self) -> Option<CoDel> {
         let is_codel = std::ptr::eq(self.entry(), &raw const codel::ENTRY);
         is_codel.then(|| CoDel::of(self.values()))
     }
 
-    /// An empty queue.
+    /// Creates an empty queue of this discipline.
     #[must_use]
     pub fn queue(&self) -> Box<dyn Queue> {
         (self.entry().make)(self.values())
@@ -77,77 +77,78 @@ impl Default for Discipline {
     }
 }
 
-/// A packet at the queue.
+/// Packet at the queue, with what the queue and the receiver need of it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Queued {
-    /// Which copy of which packet of which flow.
-    pub copy: PacketCopy,
-    /// When its sender sent it.
+    /// Transmission that this is: flow, packet and number.
+    pub transmission: Transmission,
+    /// Time at which the sender sent it.
     pub sent: Time,
-    /// When it reached the queue.
+    /// Time at which it reached the queue.
     pub enqueued: Time,
-    /// ECN-capable: a mark may take the place of a drop.
+    /// Whether it is ECN-capable: CoDel marks it instead of dropping it.
     pub capable: bool,
-    /// Its sender has reduced its window on an echoed mark (CWR).
+    /// Whether it carries CWR: the sender has reduced its window after an ECN-Echo.
     pub reduced: bool,
 }
 
-/// What becomes of a packet, as soon as it is known.
+/// Fate of a packet at the gateway, reported as soon as it is known.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Fate {
-    /// It is dropped, or was dropped from the queue.
+    /// The packet is dropped on arrival or by the queue.
     Dropped(Queued),
-    /// The link serves it so; it was marked (ECN) or not.
+    /// The link serves the packet; the flag says whether it has an ECN mark.
     Served(Queued, Service, bool),
-    /// The gateway knows from then on that the link has delivered it; only told where asked for.
-    Whole(Queued, Time),
-    /// It waits.
-    Waits,
+    /// The gateway learns at this time that the link has delivered the packet. Reported only if
+    /// [`QueueReporting::acknowledgements`] is set.
+    Acknowledged(Queued, Time),
+    /// The packet waits in the queue.
+    Waiting,
 }
 
-/// A packet that the link has served, or serves.
+/// Packet whose service has begun.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Served {
     pub(crate) packet: Queued,
     pub(crate) service: Service,
-    /// When the buffer lets it go; none where that is not known yet.
+    /// Time at which it leaves the buffer; `None` if that is not yet known.
     pub(crate) left: Option<Time>,
 }
 
 /// A queue with its link.
 pub(crate) trait Gateway {
-    /// Takes `packet` in at `now`, if there is room.
-    fn offer(&mut self, now: Time, packet: Queued) -> Fate;
+    /// Accepts `packet` at `now` if there is free buffer space.
+    fn enqueue(&mut self, now: Time, packet: Queued) -> Fate;
 
-    /// When it does something by itself next.
+    /// Time of the next action that no arrival triggers; `None` if there is none.
     fn due(&self) -> Option<Time>;
 
-    /// Does one thing that is due; none when there is no more.
+    /// Performs one action that is due; `None` if there is none left.
     fn wake(&mut self, now: Time) -> Option<Fate>;
 
-    /// The next packet that has left the queue by `now` and whose fate is known, in the order in which that is so.
-    fn leave(&mut self, now: Time) -> Option<Served>;
+    /// Returns the next packet that has left the queue by `now` and whose fate is known, in that order.
+    fn pop_departed(&mut self, now: Time) -> Option<Served>;
 
-    /// The next slot used by `now`, each once; none where nobody asked for them.
-    fn used(&mut self, _now: Time) -> Option<SlotUse> {
+    /// Returns the next slot used by `now`, each once; `None` if slots are not reported.
+    fn pop_slot_use(&mut self, _now: Time) -> Option<SlotUse> {
         None
     }
 
-    /// Packets that the link serves but has not finished, the next to leave first; after all that have left.
+    /// Packets in service, the next to leave first. Call `pop_departed` before.
     fn in_service(&self) -> impl Iterator<Item = &Served>;
 
-    /// Packets held, the one in service included, as of the last call of `leave`.
+    /// Packets in the buffer, the one in service included, as of the last call of `pop_departed`.
     fn len(&self) -> u64;
 
-    /// Whether it tells [`Fate::Whole`]; where not, a packet's arrival is all there is to know.
-    fn tells_whole(&self) -> bool {
+    /// Whether it reports [`Fate::Acknowledged`]. Otherwise a proxy derives the time from the packet's arrival.
+    fn reports_acknowledgements(&self) -> bool {
         false
     }
 
-    /// Whether the link has come to its end, and no packet will ever be served again.
+    /// Whether the link has ended and will not serve another packet.
     fn is_exhausted(&self) -> bool;
 
-    /// What the link was used for until `end`.
+    /// Use of the link until `end`.
     fn usage(&self, end: Time) -> Usage;
 }
 
@@ -156,13 +157,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn bytes_hold_whole_packets() {
+    fn a_buffer_in_bytes_holds_whole_packets() {
         assert_eq!(Buffer::Bytes(64_000).packets(1500), 42);
         assert_eq!(Buffer::Packets(7).packets(1500), 7);
     }
 
     #[test]
-    fn a_discipline_is_shown_as_it_is_read() {
+    fn a_discipline_is_displayed_as_it_is_parsed() {
         for text in ["drop-tail", "codel:target=20ms,interval=1s"] {
             assert_eq!(text.parse::<Discipline>().unwrap().to_string(), text);
         }

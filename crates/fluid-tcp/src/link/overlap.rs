@@ -1,36 +1,37 @@
-//! Deliveries of packets whose LLDUs overlap, moved apart (tcp.md §1.1; papers/001 Figs 3–4).
+//! Delivery of packets whose LLDUs overlap on a timeline: `--overlap` (docs/simulator.md, Sec. 2.1; CLIFT 2014,
+//! Figs. 3, 4).
 //!
-//! Repeats of one packet are sent among the LLDUs of the next ones, so that packets may be complete in any order and
-//! at any distance. The paper moves them so far apart that a simulator with one packet at a time on its link could
-//! have sent them.
+//! Repeats of one packet are sent among the LLDUs of the next packets. Packets may thus be complete in any order and
+//! at any distance. CLIFT delays deliveries until a link that serves one packet at a time could have made them.
 
 use tmt_core::types::{Span, Time};
 
-/// When packets are delivered whose LLDUs overlap on a timeline.
+/// Delivery of packets whose LLDUs overlap on a timeline.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Overlap {
-    /// Each with the last of its LLDUs.
+    /// A packet is delivered with its last LLDU.
     #[default]
     Asap,
-    /// Each at least the span of its own LLDUs and one slot after the delivery before it.
+    /// A packet is delivered no earlier than the previous one plus its own service time: the span of its LLDUs and
+    /// one slot.
     Shift,
 }
 
 keywords!(Overlap { Asap => "asap", Shift => "shift" });
 
-/// Deliveries, each at least its packet's service time after the one before it.
+/// Spaces deliveries: each is at least its packet's service time after the previous one.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Apart {
-    /// How long the link takes to send an LLDU.
+pub(super) struct DeliverySpacer {
+    /// Time that the link takes to send one LLDU.
     pub(super) slot: Span,
-    /// The delivery before; none before the first.
+    /// Previous delivery; `None` before the first.
     pub(super) latest: Option<Time>,
 }
 
-impl Apart {
-    /// When the next packet that is not lost is delivered: its LLDUs are sent from `start` to `end`, and all there at
-    /// `arrival`. `None` past 2^63 − 1 ns.
-    pub(super) fn delivered(&mut self, start: Time, end: Time, arrival: Time) -> Option<Time> {
+impl DeliverySpacer {
+    /// Delivery of the next packet that is not lost. Its LLDUs are sent from `start` to `end` and are all decoded at
+    /// `arrival`. `None` if the delivery is past 2^63 − 1 ns.
+    pub(super) fn space(&mut self, start: Time, end: Time, arrival: Time) -> Option<Time> {
         let service = end.since(start).checked_add(self.slot)?;
         let delivered = match self.latest {
             Some(latest) => arrival.max(latest.checked_add(service)?),

@@ -1,40 +1,40 @@
-//! Packets on their way, and the slots they use.
+//! Transmissions of packets, and the slots they use.
 
 use tmt_core::scheme::engine::UnitKind;
 use tmt_core::types::Time;
 
 use crate::endpoint::sender::Why;
 
-/// A copy of a packet, on its way.
+/// One sending of a packet. The packet log has a row for each.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct PacketCopy {
-    /// Order of sending over all flows, from 0.
+pub struct Transmission {
+    /// Number in the order of sending over all flows, from 0.
     pub ordinal: u64,
-    /// Flow, from 0.
+    /// Number of the flow, from 0.
     pub flow: usize,
-    /// Packet of the flow, from 0.
+    /// Number of the packet within its flow, from 0.
     pub packet: u64,
-    /// 1 for the first transmission, 2 for the first retransmission …
+    /// Number of the transmission of this packet: 1 for the first, 2 for the first retransmission.
     pub copy: u32,
-    /// Why it was sent.
+    /// Reason for sending it: new data, or the mechanism that retransmits.
     pub why: Why,
 }
 
-/// What a slot of a coupled link was used for.
+/// Use of one slot of a coupled link.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SlotUse {
-    /// Number of the slot, those in front of the run included, from 0.
+    /// Number of the slot in the trace, from 0. Slots before the run are counted.
     pub slot: u64,
-    /// When it was sent.
+    /// Time at which the slot is sent.
     pub at: Time,
-    /// What it carried.
+    /// Kind of the unit that the slot carries.
     pub kind: UnitKind,
-    /// The copy that the unit is of.
-    pub copy: PacketCopy,
-    /// Number of the codeword that the unit is of, in the order in which the link took them, from 0.
+    /// Transmission that the unit belongs to.
+    pub transmission: Transmission,
+    /// Number of the unit's codeword in the order in which the link took them, from 0.
     pub codeword: u64,
-    /// In which attempt of the codeword, 1 for the first transmission.
+    /// Attempt of the codeword, from 1.
     pub attempt: u32,
-    /// When it is there, propagation left out; none where it was erased.
+    /// Time at which the unit is decoded, without propagation; `None` if the slot was erased.
     pub arrival: Option<Time>,
 }

@@ -1,5 +1,5 @@
-//! A return link with a timeline of its own: acknowledgements ride on its LLDUs as packets do on those of the way there
-//! (tcp.md §1), and wait for their turn without limit.
+//! Return link over a timeline of its own (`--return-trace`). ACKs take its LLDUs as packets take those of a timeline
+//! link (docs/simulator.md, Sec. 2.1). Their queue is unlimited.
 
 use std::sync::Arc;
 
@@ -8,28 +8,28 @@ use tmt_core::types::{Span, Time};
 use crate::link::timeline::Timeline;
 use crate::link::{Link, TimelineLink};
 
-/// The timeline of the return link.
+/// Timeline of the return link, and what an ACK takes of it.
 #[derive(Debug, Clone)]
 pub struct ReturnTrace {
-    /// Its LLDUs.
+    /// LLDUs of the return link.
     pub timeline: Arc<Timeline>,
-    /// LLDUs of an acknowledgement, from 1 to as many as there are.
+    /// LLDUs per ACK, from 1 to the length of the timeline.
     pub lldus: usize,
-    /// Time from one round of the timeline to the next; none for one that is gone through once.
+    /// Period with which the timeline is repeated; `None` if it is used once.
     pub period: Option<Span>,
 }
 
-/// The return link at work.
+/// State of the return link during a run.
 #[derive(Debug)]
 pub(crate) struct ReturnLink {
-    /// None where the timeline has no room for an acknowledgement, or cannot be read.
+    /// `None` if the timeline is too short for one ACK or cannot be read.
     link: Option<TimelineLink>,
-    /// When the last acknowledgement has been sent.
+    /// End of the last service.
     free: Time,
 }
 
 impl ReturnLink {
-    /// For a run that starts at `begin`.
+    /// Return link of a run that starts at `begin`.
     pub(crate) fn new(trace: &ReturnTrace, begin: Time) -> Self {
         let timeline = Arc::clone(&trace.timeline);
         Self {
@@ -38,8 +38,8 @@ impl ReturnLink {
         }
     }
 
-    /// When an acknowledgement sent at `now`, which never falls, is there, propagation left out; none where one of its
-    /// LLDUs is lost or the timeline has ended.
+    /// Arrival of an ACK sent at `now`, without propagation. `None` if one of its LLDUs is lost or the timeline has
+    /// ended. `now` never decreases.
     pub(crate) fn send(&mut self, now: Time) -> Option<Time> {
         let service = self.link.as_mut()?.serve(now.max(self.free))?;
         self.free = service.end;
@@ -55,9 +55,9 @@ mod tests {
     use crate::link::timeline::Builder;
 
     proptest! {
-        /// Against the rule over the LLDUs themselves: the first free ones sent at or after it, and all must be there.
+        /// Compares with the rule applied to a list of LLDUs: an ACK takes the first free ones and needs all of them.
         #[test]
-        fn acknowledgements_take_the_first_free_lldus(
+        fn acks_take_the_first_free_lldus(
             steps in prop::collection::vec((0u64..20, 0u64..60), 1..80),
             lldus in 1usize..4,
             waits in prop::collection::vec(prop_oneof![Just(0u64), 0u64..50], 1..60),

@@ -1,32 +1,34 @@
-//! A link of constant rate that loses packets at random, in the manner of ns-2 (tcp.md §1).
+//! Synthetic link: constant rate and random packet losses, as in ns-2 (docs/simulator.md, Sec. 2.3).
 
 use tmt_core::channel::Channel;
 use tmt_core::types::{BitRate, Bytes, Span, Time, to_f64};
 
 use super::{Link, Service, Usage};
 
-/// One packet a service time; losses strike after the queue.
+/// Link that serves packets at a constant rate. Losses occur after service, so a lost packet has used link time.
 #[derive(Debug)]
 pub struct SyntheticLink {
     rate: u64,
-    /// Bits of a packet × 10^9: a service takes this many 1/rate ns.
+    /// Bits per packet × 10^9. A service takes `work / rate` ns.
     work: u128,
-    /// What the services so far left over of whole nanoseconds, in 1/rate ns.
+    /// Remainder of the services so far after rounding down to ns, in units of 1/rate ns.
     carried: u128,
     propagation: Span,
     channel: Option<Channel>,
     served: u64,
     busy: Span,
-    /// When the last service ends, and when the link last had nothing to do before it.
+    /// End of the last service.
     free: Time,
+    /// Start of the busy period of the last service.
     busy_since: Time,
     started: Time,
 }
 
 impl SyntheticLink {
-    /// A link of `rate` for packets of `packet` bytes, `propagation` long; `channel` loses some.
+    /// Creates a link of `rate` for packets of size `packet`, with one-way delay `propagation`. `channel` decides which
+    /// packets are lost.
     ///
-    /// `None` for a rate or size of zero, or where one packet takes longer than 2^63 − 1 ns.
+    /// Returns `None` if the rate or the size is zero, or if one packet takes longer than 2^63 − 1 ns.
     #[must_use]
     pub fn new(
         rate: BitRate,
@@ -53,10 +55,10 @@ impl SyntheticLink {
         })
     }
 
-    /// How long the next packet takes; the fractions of nanoseconds add up.
+    /// Service time of the next packet. Fractions of nanoseconds are carried over.
     fn service(&mut self) -> Option<Span> {
         let work = self.work + self.carried;
-        // 64 bits do for all but the slowest links, and divide much faster.
+        // Division in 64 bits is much faster, and enough for all but the slowest links.
         let nanos = if let Ok(work) = u64::try_from(work) {
             self.carried = u128::from(work % self.rate);
             work / self.rate
@@ -97,7 +99,7 @@ impl Link for SyntheticLink {
     }
 
     fn usage(&self, end: Time) -> Usage {
-        // What lies beyond the end of the run is backlog without a gap; a service that is cut off counts in part.
+        // Services after the end of the run are one busy period. A service that the end cuts counts in part.
         let beyond = self.free.since(end.max(self.busy_since));
         let length = end.since(self.started);
         let used = self.busy.saturating_sub(beyond);
@@ -116,7 +118,7 @@ mod tests {
 
     #[test]
     fn service_times_add_up_to_the_rate_exactly() {
-        // 12000 bits at 2.34 Mbps: 5128205.128 ns each; 1000 of them 5.128205128 s.
+        // 12 000 bits at 2.34 Mbit/s take 5 128 205.128 ns; 1000 packets take 5.128205128 s.
         let mut link = SyntheticLink::new(
             BitRate(2_340_000),
             Bytes(1500),
@@ -136,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn a_service_cut_off_by_the_end_counts_in_part() {
+    fn a_service_cut_by_the_end_counts_in_part() {
         let mut link =
             SyntheticLink::new(BitRate(8), Bytes(1), Span::ZERO, None, Time::ZERO).unwrap();
         link.serve(Time::ZERO).unwrap();

@@ -1,7 +1,7 @@
-//! A link-layer timeline, as the timeline link needs it: LLDUs in blocks that can be had in any order.
+//! Timeline of a link layer, as the timeline link needs it: LLDUs in blocks with random access.
 //!
-//! Where the blocks are is a [`Store`]'s affair: in memory, shared by the runs over them, or in a file of which a run
-//! holds one block at a time. What is known of the whole (its times, its rate) stands beside them.
+//! A [`Store`] provides the blocks: from memory, shared by all runs, or from a file, of which a run holds one block at a
+//! time. Facts about the whole timeline (times, rate, median delay) are in [`Timeline`].
 
 mod block;
 mod builder;
@@ -16,37 +16,37 @@ use tmt_core::types::{Span, Time};
 
 pub use block::Block;
 pub use builder::Builder;
-pub(in crate::link) use cursor::{Cursor, Place};
+pub(in crate::link) use cursor::{Cursor, Position};
 pub use generated::GeneratedSlots;
 
-/// Where the blocks of a timeline are.
+/// Storage of the blocks of a timeline.
 pub trait Store: Debug + Send + Sync {
-    /// Block `number`, counted from 0; none where it cannot be read, of which the store tells its owner.
+    /// Block `number`, from 0; `None` if it cannot be read, for which [`Self::failure`] has the reason.
     fn block(&self, number: usize) -> Option<Arc<Block>>;
 
-    /// Why a block could not be read; none while all could.
+    /// Reason why a block could not be read; `None` if all could.
     fn failure(&self) -> Option<String> {
         None
     }
 }
 
-/// Blocks in memory.
+/// Store in memory.
 impl Store for Vec<Arc<Block>> {
     fn block(&self, number: usize) -> Option<Arc<Block>> {
         self.get(number).cloned()
     }
 }
 
-/// Which LLDUs are in which block.
+/// Map from LLDUs and times to blocks.
 #[derive(Debug)]
 enum Index {
-    /// Of any times, in any blocks: the LLDUs in front of each, and when its last one was sent.
+    /// Any times and any sizes of blocks. For each block: the number of LLDUs before it, and the time of its last LLDU.
     Listed(Vec<(u64, Time)>),
-    /// Slots of a constant rate, so many to a block: all of it is arithmetic, however long the timeline.
+    /// Slots of a constant rate in blocks of equal size. Everything is computed, so that the length does not matter.
     Even { slots: ConstantRate, per_block: u64 },
 }
 
-/// The data LLDUs of a timeline: when each was sent, when it was delivered, in which attempt.
+/// Data LLDUs of a timeline: transmission time, delay and attempts of each.
 #[derive(Debug)]
 pub struct Timeline {
     index: Index,
@@ -57,30 +57,29 @@ pub struct Timeline {
     store: Arc<dyn Store>,
 }
 
-/// Slots of a PHY trace in the same blocks: a row is a slot with its decode delay, zero where it was erased, and without
-/// attempts.
+/// Slots of a PHY trace in the same form. A row is a slot with its decoding delay (0 if erased) and without attempts.
 pub type SlotTrace = Timeline;
 
 impl Timeline {
-    /// Number of LLDUs.
+    /// Number of LLDUs in the timeline.
     #[must_use]
     pub fn len(&self) -> u64 {
         self.rows
     }
 
-    /// Whether there is none.
+    /// Whether the timeline has no LLDUs.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.rows == 0
     }
 
-    /// Time of the first LLDU.
+    /// Transmission time of the first LLDU; `None` if there is none.
     #[must_use]
     pub fn first(&self) -> Option<Time> {
         self.first
     }
 
-    /// Time of the last LLDU.
+    /// Transmission time of the last LLDU; `None` if there is none.
     #[must_use]
     pub fn last(&self) -> Option<Time> {
         match &self.index {
@@ -89,19 +88,19 @@ impl Timeline {
         }
     }
 
-    /// LLDUs a second over the first 10 000 rows; none for fewer than two rows, or rows at one instant.
+    /// LLDUs per second over the first 10 000 rows; `None` if there are fewer than two rows or all have the same time.
     #[must_use]
     pub fn rate(&self) -> Option<f64> {
         self.rate
     }
 
-    /// Median delay of the delivered LLDUs among the first 10 000.
+    /// Lower median of the delays of the delivered LLDUs among the first 10 000; `None` if none was delivered.
     #[must_use]
     pub fn median_delay(&self) -> Option<Span> {
         self.median_delay
     }
 
-    /// Blocks there are.
+    /// Number of blocks.
     #[must_use]
     pub fn blocks(&self) -> usize {
         match &self.index {
@@ -110,22 +109,22 @@ impl Timeline {
         }
     }
 
-    /// Block `number`; none where there is no such block or it cannot be read.
+    /// Block `number`, from 0; `None` if it does not exist or cannot be read.
     #[must_use]
     pub fn block(&self, number: usize) -> Option<Arc<Block>> {
         let exists = number < self.blocks();
         exists.then(|| self.store.block(number)).flatten()
     }
 
-    /// Why a block could not be read; none while all could.
+    /// Reason why a block could not be read; `None` if all could.
     #[must_use]
     pub fn failure(&self) -> Option<String> {
         self.store.failure()
     }
 
-    /// LLDUs in front of block `number`; all of them for the one behind the last.
+    /// Number of LLDUs before block `number`; all of them if `number` is past the last block.
     #[must_use]
-    pub fn front(&self, number: usize) -> u64 {
+    pub fn rows_before(&self, number: usize) -> u64 {
         let front = match &self.index {
             Index::Listed(blocks) => blocks.get(number).map(|(front, _)| *front),
             Index::Even { per_block, .. } => (number as u64).checked_mul(*per_block),
@@ -133,13 +132,13 @@ impl Timeline {
         front.map_or(self.rows, |front| front.min(self.rows))
     }
 
-    /// LLDUs of block `number` that belong to the timeline.
+    /// Number of LLDUs of block `number` that belong to the timeline.
     #[must_use]
-    pub fn rows_of(&self, number: usize) -> usize {
-        saturating(self.front(number + 1) - self.front(number))
+    pub fn rows_in(&self, number: usize) -> usize {
+        saturating(self.rows_before(number + 1) - self.rows_before(number))
     }
 
-    /// The block that holds LLDU `index`.
+    /// Number of the block that contains LLDU `index`.
     #[must_use]
     pub fn block_of(&self, index: u64) -> usize {
         match &self.index {
@@ -150,7 +149,7 @@ impl Timeline {
         }
     }
 
-    /// The first block that has an LLDU sent at or after `time`; the one behind the last where none has.
+    /// Number of the first block with an LLDU sent at or after `time`; the number of blocks if there is none.
     #[must_use]
     pub fn block_at(&self, time: Time) -> usize {
         match &self.index {
@@ -162,7 +161,7 @@ impl Timeline {
         }
     }
 
-    /// LLDUs sent before `time`; none where a block cannot be read.
+    /// Number of LLDUs sent before `time`; `None` if a block cannot be read.
     #[must_use]
     pub fn sent_before(&self, time: Time) -> Option<u64> {
         let number = self.block_at(time);
@@ -170,45 +169,46 @@ impl Timeline {
             return Some(self.rows);
         }
         let within = self.block(number)?.sent_before(time);
-        Some(self.front(number) + within.min(self.rows_of(number)) as u64)
+        Some(self.rows_before(number) + within.min(self.rows_in(number)) as u64)
     }
 
-    /// LLDUs sent up to `time`; none where a block cannot be read.
+    /// Number of LLDUs sent up to `time`; `None` if a block cannot be read.
     #[must_use]
     pub fn sent_until(&self, time: Time) -> Option<u64> {
         let next = Span::from_nanos(1).and_then(|step| time.checked_add(step));
         next.map_or(Some(self.rows), |next| self.sent_before(next))
     }
 
-    /// When LLDU `index` was sent, and its delay, zero where it was lost; none where there is no such LLDU.
+    /// Transmission time and delay of LLDU `index`; the delay is 0 if it was lost. `None` if there is no such LLDU or it
+    /// cannot be read.
     #[must_use]
     pub fn lldu(&self, index: u64) -> Option<(Time, Span)> {
         let (block, row) = self.find(index)?;
         Some((block.tx_time(row), block.delay(row)))
     }
 
-    /// The attempt in which LLDU `index` was delivered; none where that is not told, or cannot be read.
+    /// Attempt in which LLDU `index` was delivered; `None` if the timeline has no attempts or cannot be read.
     #[must_use]
     pub fn attempts(&self, index: u64) -> Option<u32> {
         let (block, row) = self.find(index)?;
         block.attempts(row)
     }
 
-    /// The block that holds LLDU `index`, and the row there.
+    /// Block that contains LLDU `index`, and its row there.
     fn find(&self, index: u64) -> Option<(Arc<Block>, usize)> {
         let number = self.block_of(index);
-        let row = usize::try_from(index.checked_sub(self.front(number))?).ok()?;
-        (row < self.rows_of(number)).then_some((self.block(number)?, row))
+        let row = usize::try_from(index.checked_sub(self.rows_before(number))?).ok()?;
+        (row < self.rows_in(number)).then_some((self.block(number)?, row))
     }
 
-    /// LLDUs whose fate is known where a run ends at `usable_until`: those up to then, without the ones sent just then
-    /// that stand as lost, of which the first may be censored. None where a block cannot be read.
+    /// Number of LLDUs whose fate is known if a run ends at `usable_until`: those sent up to then, except trailing ones
+    /// with that time and delay 0, which may be censored. `None` if a block cannot be read.
     #[must_use]
     pub fn known(&self, usable_until: Time) -> Option<u64> {
         let mut known = self.sent_until(usable_until)?;
         while let Some(last) = known.checked_sub(1) {
             let number = self.block_of(last);
-            let (block, front) = (self.block(number)?, self.front(number));
+            let (block, front) = (self.block(number)?, self.rows_before(number));
             let rows = usize::try_from(known - front).ok()?;
             let fate_open =
                 |row: &usize| block.tx_time(*row) == usable_until && block.delay(*row).is_zero();
@@ -221,23 +221,23 @@ impl Timeline {
         Some(known)
     }
 
-    /// The first of the LLDUs up to `usable_until` that was lost; none where all are delivered, or one cannot be read.
+    /// Number of the first lost LLDU up to `usable_until`; `None` if all are delivered or a block cannot be read.
     #[must_use]
     pub fn first_lost(&self, usable_until: Time) -> Option<u64> {
         let known = self.known(usable_until)?;
         let mut front = 0;
         for number in 0..self.blocks() {
             let block = self.block(number)?;
-            let rows = saturating(known.saturating_sub(front)).min(self.rows_of(number));
+            let rows = saturating(known.saturating_sub(front)).min(self.rows_in(number));
             if let Some(row) = (0..rows).find(|row| block.delay(*row).is_zero()) {
                 return Some(front + row as u64);
             }
-            front += self.rows_of(number) as u64;
+            front += self.rows_in(number) as u64;
         }
         None
     }
 
-    /// Forgets the LLDUs from `rows` on; false where a block cannot be read.
+    /// Removes the LLDUs from number `rows` on. Returns false if a block cannot be read.
     #[must_use]
     pub fn truncate(&mut self, rows: u64) -> bool {
         if rows >= self.rows {
@@ -308,9 +308,9 @@ mod tests {
     }
 
     proptest! {
-        /// Against the rows themselves, found one by one.
+        /// Compares with searches through a list of the rows.
         #[test]
-        fn rows_are_found_again(lldus in lldus(), cut in 0usize..300) {
+        fn rows_are_found(lldus in lldus(), cut in 0usize..300) {
             let mut timeline = of(&lldus);
             prop_assert_eq!(timeline.len(), lldus.len() as u64);
             let cut = cut.min(lldus.len());
@@ -328,12 +328,11 @@ mod tests {
             prop_assert_eq!(timeline.lldu(cut as u64), None);
         }
 
-        /// A block written and read is the same block.
         #[test]
-        fn a_block_keeps_its_rows_in_bytes(lldus in lldus(), told: bool) {
+        fn a_decoded_block_equals_the_encoded_one(lldus in lldus(), has_attempts: bool) {
             let mut builder = Builder::default();
             for lldu in &lldus {
-                builder.push(lldu.tx_time, lldu.decode_delay, told.then_some(lldu.attempts));
+                builder.push(lldu.tx_time, lldu.decode_delay, has_attempts.then_some(lldu.attempts));
             }
             for block in builder.seal() {
                 let mut bytes = Vec::new();
@@ -343,12 +342,12 @@ mod tests {
             }
         }
 
-        /// What a packet's LLDUs give together, against one LLDU after the other.
+        /// Compares arrival and attempts of a slice with those of its LLDUs one by one.
         #[test]
         fn a_slice_arrives_with_its_last_lldu(lldus in lldus(), from in 0usize..300, length in 1usize..60) {
             let timeline = of(&lldus);
             for number in 0..timeline.blocks() {
-                let (block, front) = (timeline.block(number).unwrap(), usize::try_from(timeline.front(number)).unwrap());
+                let (block, front) = (timeline.block(number).unwrap(), usize::try_from(timeline.rows_before(number)).unwrap());
                 let from = from.min(block.len() - 1);
                 let to = (from + length).min(block.len());
                 let slice = &lldus[front + from..front + to];
@@ -356,7 +355,7 @@ mod tests {
                 let latest = slice.iter().map(|lldu| lldu.tx_time.saturating_add(lldu.decode_delay)).max();
                 prop_assert_eq!(block.arrival(from..to), latest.filter(|_| !lost));
                 let mut counted = std::collections::BTreeMap::new();
-                block.count(from..to, |attempts, times| *counted.entry(attempts).or_insert(0) += times);
+                block.count_attempts(from..to, |attempts, times| *counted.entry(attempts).or_insert(0) += times);
                 counted.retain(|_, times| *times > 0);
                 let mut expected = std::collections::BTreeMap::new();
                 for lldu in slice.iter().filter(|lldu| !lldu.decode_delay.is_zero()) {
@@ -368,8 +367,8 @@ mod tests {
     }
 
     #[test]
-    fn rate_and_typical_delay_come_from_the_head() {
-        // 10 000 rows a millisecond apart with delays of 1 … 10 000 ns, then other ones.
+    fn rate_and_median_delay_are_those_of_the_first_rows() {
+        // 10 000 rows, 1 ms apart, with delays of 1 … 10 000 ns; then different ones.
         let mut rows: Vec<Lldu> = (0..10_000).map(|k| lldu(k * 1_000_000, k + 1, 1)).collect();
         rows.extend((0..500).map(|k| lldu(20_000_000_000 + k, 77, 1)));
         let timeline = of(&rows);
@@ -379,7 +378,7 @@ mod tests {
     }
 
     #[test]
-    fn what_may_be_censored_is_not_known() {
+    fn lldus_that_may_be_censored_are_not_known() {
         let timeline = of(&[
             lldu(5, 1, 1),
             lldu(7, 0, 1),

@@ -1,58 +1,57 @@
-//! The timeline link of papers/001 §IV: packets ride on the LLDUs of a link-layer timeline.
+//! Timeline link: packets take LLDUs of a timeline (docs/simulator.md, Sec. 2.1; CLIFT 2014, Sec. IV).
 //!
-//! A packet takes the first free LLDU sent at or after the time it reaches the head of the queue, and
-//! the ones that follow, as many as it needs. It is there when the last of them is, and lost with any
-//! of them. Deviation: the paper takes m + 1 LLDUs, from one already begun (models.md §1.7).
+//! A packet that needs m LLDUs takes the first free one sent at or after the time it reaches the head of the queue, and
+//! the m − 1 that follow. It arrives with the last of them to be delivered, and is lost if any of them is. CLIFT takes
+//! m + 1 LLDUs, the first of which may have begun already; docs/models.md, Sec. 8.5, corrects this.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use tmt_core::types::{Span, Time, to_f64};
 
-use super::overlap::Apart;
+use super::overlap::DeliverySpacer;
 use super::{Link, Service, Usage};
-use crate::link::timeline::{Cursor, Place, Timeline};
+use crate::link::timeline::{Cursor, Position, Timeline};
 
-/// A timeline that packets ride on.
+/// Link whose capacity is the LLDUs of a timeline.
 #[derive(Debug)]
 pub struct TimelineLink {
-    /// The next free LLDU.
+    /// Position of the next free LLDU.
     cursor: Cursor,
-    /// LLDUs of a packet.
+    /// LLDUs per packet.
     lldus: usize,
     propagation: Span,
-    /// The first LLDU of the run.
+    /// Number of the first LLDU of the run.
     origin: u64,
     served: u64,
     used: u64,
-    /// LLDUs used that were delivered, by the attempts they took.
+    /// Attempts → LLDUs that were used and delivered.
     attempts: BTreeMap<u32, u64>,
-    busy: Busy,
-    /// With `--overlap shift`: what keeps deliveries apart.
-    apart: Option<Apart>,
-    /// Whether the trace has no room for a packet any more.
+    busy: BusyPeriod,
+    /// Spacing of deliveries with `--overlap shift`.
+    spacer: Option<DeliverySpacer>,
+    /// Whether too few LLDUs are left for a packet.
     ended: bool,
 }
 
-/// Packets served back to back, each one's LLDUs behind those of the one before it. When a packet is served later than
-/// the end of the one before, the queue was empty: the packets before it have all left within the run, of whose end
-/// nothing is known here. So only what was served since may have to be taken back.
+/// The current busy period: packets served back to back. Services are computed ahead of the clock, so that some of them
+/// may lie after the end of the run. These are all in the last busy period: when it began the queue was empty, and all
+/// earlier packets had left within the run. [`Link::usage`] subtracts them.
 #[derive(Debug, Default)]
-struct Busy {
-    /// Its first LLDU.
+struct BusyPeriod {
+    /// Number of its first LLDU.
     first: u64,
     packets: u64,
-    /// When the last of them is sent; none before the first packet.
+    /// End of its last service; `None` before the first packet.
     ends: Option<Time>,
 }
 
 impl TimelineLink {
-    /// A link over `timeline`, `lldus` to a packet and `propagation` long, for a run that starts at `begin`.
+    /// Creates a link over `timeline` with `lldus` LLDUs per packet and one-way delay `propagation`, for a run that
+    /// starts at `begin`. If there is a `period`, the timeline repeats with it.
     ///
-    /// With a `period`, the trace begins anew whenever so much time has passed; without, it ends.
-    ///
-    /// `None` where a packet needs no LLDU, or more than there are, or the period is zero, or the timeline cannot be
-    /// read.
+    /// Returns `None` if `lldus` is zero or more than the timeline has, if the period is zero, or if the timeline cannot
+    /// be read.
     #[must_use]
     pub fn new(
         timeline: Arc<Timeline>,
@@ -78,30 +77,30 @@ impl TimelineLink {
             served: 0,
             used: 0,
             attempts: BTreeMap::new(),
-            busy: Busy::default(),
-            apart: None,
+            busy: BusyPeriod::default(),
+            spacer: None,
             ended: false,
         })
     }
 
-    /// The same link with deliveries moved apart: each at least the span of its packet's LLDUs and one `slot` after
-    /// the one before it (papers/001 Figs 3–4). Without, a packet is delivered with the last of its LLDUs.
+    /// The same link with `--overlap shift`: a packet is delivered no earlier than the previous one plus the span of its
+    /// LLDUs and one `slot` (CLIFT 2014, Figs. 3, 4). By default it is delivered with its last LLDU.
     #[must_use]
     pub fn shifted(mut self, slot: Span) -> Self {
         let latest = None;
-        self.apart = Some(Apart { slot, latest });
+        self.spacer = Some(DeliverySpacer { slot, latest });
         self
     }
 
-    /// Takes the LLDUs of a packet from the next free one on: when the first and the last of them are sent, and when
-    /// the packet is there, propagation left out.
+    /// Takes the next LLDUs for a packet. Returns the transmission times of the first and the last, and the arrival of
+    /// the packet without propagation (`None` if it is lost).
     fn take(&mut self) -> Option<(Time, Time, Option<Time>)> {
         let (mut start, mut end, mut arrival) = (None, Time::ZERO, Some(Time::ZERO));
         let mut missing = self.lldus;
         while missing > 0 {
-            let Place { round, number, row } = self.cursor.seek(Time::ZERO)?;
-            let ahead = self.cursor.ahead(round)?;
-            let rows = self.cursor.timeline.rows_of(number);
+            let Position { round, number, row } = self.cursor.seek(Time::ZERO)?;
+            let ahead = self.cursor.round_offset(round)?;
+            let rows = self.cursor.timeline.rows_in(number);
             let to = rows.min(row.saturating_add(missing));
             let block = self.cursor.fetch(number)?;
             let slice_arrives = block.arrival(row..to);
@@ -113,27 +112,27 @@ impl TimelineLink {
             }
             end = block.tx_time(to - 1).checked_add(ahead)?;
             let attempts = &mut self.attempts;
-            block.count(row..to, |number, lldus| {
+            block.count_attempts(row..to, |number, lldus| {
                 *attempts.entry(number).or_default() += lldus;
             });
             missing -= to - row;
             self.used += (to - row) as u64;
-            self.cursor.place.row = to;
+            self.cursor.position.row = to;
         }
         Some((start?, end, arrival))
     }
 
-    /// Tells the attempts of the LLDUs from number `from` up to `to`.
-    fn count(&self, from: u64, to: u64, mut tell: impl FnMut(u32, u64)) -> Option<()> {
+    /// Calls `add` with attempts and numbers of the delivered LLDUs in `from..to`.
+    fn count_attempts(&self, from: u64, to: u64, mut add: impl FnMut(u32, u64)) -> Option<()> {
         let timeline = &self.cursor.timeline;
         let mut from = from;
         while from < to {
             let index = from % timeline.len();
             let number = timeline.block_of(index);
-            let at = usize::try_from(index - timeline.front(number)).ok()?;
+            let at = usize::try_from(index - timeline.rows_before(number)).ok()?;
             let missing = usize::try_from(to - from).unwrap_or(usize::MAX);
-            let end = timeline.rows_of(number).min(at.saturating_add(missing));
-            timeline.block(number)?.count(at..end, &mut tell);
+            let end = timeline.rows_in(number).min(at.saturating_add(missing));
+            timeline.block(number)?.count_attempts(at..end, &mut add);
             from += (end - at) as u64;
         }
         Some(())
@@ -142,15 +141,15 @@ impl TimelineLink {
 
 impl Link for TimelineLink {
     fn serve(&mut self, at: Time) -> Option<Service> {
-        // Behind the packet before, the next LLDU will do.
+        // Within a busy period the packet takes the next LLDU, whatever its time.
         let idle = self.busy.ends.is_none_or(|ends| at > ends);
         let from = if idle { at } else { Time::ZERO };
         self.ended = self.ended || self.cursor.seek(from).is_none();
         let first_unit = self.cursor.ordinal();
         if idle {
-            self.busy = Busy {
+            self.busy = BusyPeriod {
                 first: first_unit,
-                ..Busy::default()
+                ..BusyPeriod::default()
             };
         }
         if self.ended {
@@ -159,8 +158,8 @@ impl Link for TimelineLink {
         let taken = self.take();
         self.ended = taken.is_none();
         let (start, end, arrival) = taken?;
-        let arrival = match (arrival, &mut self.apart) {
-            (Some(arrival), Some(apart)) => Some(apart.delivered(start, end, arrival)?),
+        let arrival = match (arrival, &mut self.spacer) {
+            (Some(arrival), Some(spacer)) => Some(spacer.space(start, end, arrival)?),
             (arrival, _) => arrival,
         };
         let arrival = match arrival {
@@ -181,15 +180,15 @@ impl Link for TimelineLink {
     }
 
     fn usage(&self, end: Time) -> Usage {
-        // Packets may go on behind the end, or wait there for their first LLDU.
+        // Some packets may end after `end`, or not even begin before it.
         let Some(sent) = self.cursor.sent_until(end) else {
-            // The timeline cannot be read, which fails the run.
+            // The timeline cannot be read; the run fails.
             return Usage::default();
         };
         let (first, next) = (self.busy.first, self.cursor.ordinal());
         let from = sent.max(first).min(next);
         let mut attempts = self.attempts.clone();
-        let _ = self.count(from, next, |number, lldus| {
+        let _ = self.count_attempts(from, next, |number, lldus| {
             let counted = attempts.entry(number).or_default();
             *counted = counted.saturating_sub(lldus);
         });
@@ -258,7 +257,7 @@ mod tests {
     }
 
     #[test]
-    fn slots_that_share_an_instant_serve_one_after_the_other() {
+    fn slots_at_the_same_time_serve_one_packet_each() {
         let mut link = link(&[(10, 1), (10, 1), (10, 1)], 1, None);
         let ends: Vec<Time> = (0..3).map(|_| link.serve(time(10)).unwrap().end).collect();
         assert_eq!(ends, [time(10); 3]);
@@ -266,7 +265,7 @@ mod tests {
     }
 
     #[test]
-    fn a_looped_trace_goes_on() {
+    fn a_looped_trace_continues() {
         let mut link = link(&[(0, 1), (10, 1)], 1, Some(span(20)));
         let starts: Vec<u64> = [0, 5, 12, 71]
             .iter()
@@ -277,8 +276,8 @@ mod tests {
     }
 
     #[test]
-    fn a_looped_trace_of_nanoseconds_is_not_walked_round_by_round() {
-        // 10^17 rounds to the packet: only arithmetic gets there.
+    fn seeking_in_a_looped_trace_skips_rounds() {
+        // 10^17 rounds before the packet, too many to visit one by one.
         let mut link = link(&[(0, 1), (1, 1)], 1, Some(span(3)));
         let late = 300_000_000_000_000_002;
         let service = link.serve(time(late)).unwrap();
@@ -293,7 +292,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_lies_within_the_run_counts_as_used() {
+    fn only_lldus_within_the_run_count_as_used() {
         let mut link = link(&[(0, 1), (10, 1), (20, 1), (30, 1)], 2, None);
         link.serve(time(0)).unwrap();
         link.serve(time(10)).unwrap();
@@ -306,7 +305,7 @@ mod tests {
         assert_eq!(used(30), (Some(4), 2, Some(1.0)));
     }
 
-    /// The rule in a few lines, over the rounds written out: (start, end, arrival, first LLDU) of a packet.
+    /// The rule in a few lines, applied to a list of LLDUs: (start, end, arrival, first LLDU) of a packet.
     fn by_hand(
         lldus: &[(u64, u64)],
         next: &mut usize,
@@ -329,7 +328,7 @@ mod tests {
 
     #[test]
     fn shifted_deliveries_are_a_service_time_apart() {
-        // Packets of two LLDUs; slots of 10. The first waits for a repeat, the third is lost.
+        // Two LLDUs per packet, slots of 10 ns. The first packet waits for a repeat, the third is lost.
         let lldus = [
             (0, 95),
             (10, 5),
@@ -351,13 +350,12 @@ mod tests {
                 service.arrival.map(Time::as_nanos)
             })
             .collect();
-        // Propagation 100: at 195; 10 + 10 later; never; 15 + 10 after the second; when it is there.
+        // Propagation is 100 ns. The second packet is 10 + 10 ns after the first, the fourth 15 + 10 ns after the second.
         assert_eq!(arrivals, [Some(195), Some(215), None, Some(240), Some(615)]);
     }
 
     proptest! {
-        /// Packets served when they enter the queue, ahead of their time, against the rule written out; and what
-        /// was used of the link against counting it.
+        /// Compares services, which are computed ahead of the clock, with [`by_hand`], and usage with a count.
         #[test]
         fn services_and_usage_are_those_of_the_rule(
             steps in prop::collection::vec((prop_oneof![6 => 0u64..20, 1 => 4_294_967_290u64..4_294_967_300], 0u64..60), 4..60),
@@ -386,7 +384,7 @@ mod tests {
             let (mut now, mut ends, mut next, mut served) = (begin, begin, 0, Vec::new());
             let mut found = 0..0;
             for wait in waits {
-                // The rounds written out are enough for all that is served.
+                // Stay within the rounds of the list.
                 if looped && now + wait > lldus[lldus.len() / 4].0 {
                     break;
                 }
@@ -409,7 +407,7 @@ mod tests {
                 served.push(first);
                 ends = end;
             }
-            // The run may end at any time from now on. Of a packet that found too little, what it found is used.
+            // The run may end at any time from now on. LLDUs that were too few for a packet count as used.
             let end = if looped { (now + later).min(lldus[lldus.len() - 1].0) } else { now + later };
             let mut used: Vec<usize> = served.iter().flat_map(|first| *first..first + per_packet).collect();
             used.extend(found);

@@ -10,7 +10,7 @@ use super::Fate;
 use crate::endpoint::receiver::Ack;
 use crate::endpoint::sender::Why;
 use crate::link::timeline::Timeline;
-use crate::link::{PacketCopy, Service};
+use crate::link::{Service, Transmission};
 use crate::simulation::Setup;
 use crate::simulation::delay::DelayParts;
 use crate::simulation::probe::{Probe, Refused};
@@ -296,14 +296,14 @@ impl Explain {
     }
 
     /// The copy that is meant, if it is one of the packet's.
-    fn copy(&mut self, copy: PacketCopy) -> Option<&mut CopyStory> {
+    fn copy(&mut self, copy: Transmission) -> Option<&mut CopyStory> {
         let wanted = copy.flow == self.story.flow && copy.packet == self.story.packet;
         let index = usize::try_from(copy.copy.checked_sub(1)?).ok()?;
         self.story.copies.get_mut(index).filter(|_| wanted)
     }
 
     /// The same, as it reaches the gateway.
-    fn reached(&mut self, now: Time, copy: PacketCopy) -> Option<&mut CopyStory> {
+    fn reached(&mut self, now: Time, copy: Transmission) -> Option<&mut CopyStory> {
         let met = self.queue;
         let story = self.copy(copy)?;
         (story.reached, story.queue_met) = (Some(now), met);
@@ -323,7 +323,7 @@ impl Explain {
 }
 
 impl Probe for Explain {
-    fn on_sent(&mut self, now: Time, copy: PacketCopy) {
+    fn on_sent(&mut self, now: Time, copy: Transmission) {
         if copy.flow != self.story.flow {
             return;
         }
@@ -339,22 +339,22 @@ impl Probe for Explain {
         });
     }
 
-    fn on_enqueued(&mut self, now: Time, copy: PacketCopy) {
+    fn on_enqueued(&mut self, now: Time, copy: Transmission) {
         self.reached(now, copy);
         self.queue += 1;
     }
 
-    fn on_refused(&mut self, now: Time, copy: PacketCopy, why: Refused) {
+    fn on_refused(&mut self, now: Time, copy: Transmission, why: Refused) {
         if let Some(story) = self.reached(now, copy) {
             story.fate = why.into();
         }
     }
 
-    fn on_released(&mut self, _now: Time, _copy: PacketCopy) {
+    fn on_released(&mut self, _now: Time, _copy: Transmission) {
         self.queue = self.queue.saturating_sub(1);
     }
 
-    fn on_dropped(&mut self, now: Time, copy: PacketCopy) {
+    fn on_dropped(&mut self, now: Time, copy: Transmission) {
         self.queue = self.queue.saturating_sub(1);
         if let Some(story) = self.copy(copy) {
             story.dropped = Some(now);
@@ -362,7 +362,7 @@ impl Probe for Explain {
         }
     }
 
-    fn on_service(&mut self, copy: PacketCopy, service: &Service) {
+    fn on_service(&mut self, copy: Transmission, service: &Service) {
         let begins = service.start <= self.end;
         if let Some(story) = self.copy(copy).filter(|_| begins) {
             story.service = Some(CopyService {
@@ -372,7 +372,7 @@ impl Probe for Explain {
         }
     }
 
-    fn on_departure(&mut self, _left: Time, copy: PacketCopy, lost: bool) {
+    fn on_departure(&mut self, _left: Time, copy: Transmission, lost: bool) {
         // A proxy keeps it until the link has acknowledged it.
         if !self.story.proxied {
             self.queue = self.queue.saturating_sub(1);
@@ -382,7 +382,7 @@ impl Probe for Explain {
         }
     }
 
-    fn on_delivered(&mut self, now: Time, copy: PacketCopy) {
+    fn on_delivered(&mut self, now: Time, copy: Transmission) {
         if let Some(story) = self.copy(copy) {
             (story.fate, story.delivered) = (Fate::Delivered, Some(now));
         }

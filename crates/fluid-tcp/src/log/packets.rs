@@ -7,7 +7,7 @@ use tmt_core::format::table::{Cell, Column, Kind, TableForm};
 use tmt_core::types::{Metadata, Time};
 
 use super::{Fate, Table, always, count, maybe, span, time};
-use crate::link::{PacketCopy, Service};
+use crate::link::{Service, Transmission};
 use crate::simulation::Setup;
 use crate::simulation::delay::DelayParts;
 use crate::simulation::probe::{Probe, Refused};
@@ -36,7 +36,7 @@ const COLUMNS: &[Column] = &[
 /// One row in the making.
 #[derive(Debug, Clone, Default)]
 struct Story {
-    copy: PacketCopy,
+    copy: Transmission,
     sent: Time,
     enqueued: Option<Time>,
     service: Option<Service>,
@@ -151,7 +151,7 @@ impl<W: Write + Send> PacketLog<W> {
 }
 
 impl<W: Write + Send> Probe for PacketLog<W> {
-    fn on_sent(&mut self, now: Time, copy: PacketCopy) {
+    fn on_sent(&mut self, now: Time, copy: Transmission) {
         self.stories.push_back(Story {
             copy,
             sent: now,
@@ -161,29 +161,29 @@ impl<W: Write + Send> Probe for PacketLog<W> {
         copies.push(copy.ordinal);
     }
 
-    fn on_enqueued(&mut self, now: Time, copy: PacketCopy) {
+    fn on_enqueued(&mut self, now: Time, copy: Transmission) {
         self.change(copy.ordinal, |story| story.enqueued = Some(now));
     }
 
-    fn on_refused(&mut self, now: Time, copy: PacketCopy, why: Refused) {
+    fn on_refused(&mut self, now: Time, copy: Transmission, why: Refused) {
         self.change(copy.ordinal, |story| {
             (story.enqueued, story.fate) = (Some(now), why.into());
         });
     }
 
-    fn on_released(&mut self, now: Time, copy: PacketCopy) {
+    fn on_released(&mut self, now: Time, copy: Transmission) {
         self.change(copy.ordinal, |story| story.left = Some(now));
     }
 
-    fn on_service(&mut self, copy: PacketCopy, service: &Service) {
+    fn on_service(&mut self, copy: Transmission, service: &Service) {
         self.change(copy.ordinal, |story| story.service = Some(*service));
     }
 
-    fn on_dropped(&mut self, _now: Time, copy: PacketCopy) {
+    fn on_dropped(&mut self, _now: Time, copy: Transmission) {
         self.change(copy.ordinal, |story| story.fate = Fate::Queue);
     }
 
-    fn on_departure(&mut self, left: Time, copy: PacketCopy, lost: bool) {
+    fn on_departure(&mut self, left: Time, copy: Transmission, lost: bool) {
         let proxied = self.proxied;
         self.change(copy.ordinal, |story| {
             if lost {
@@ -195,7 +195,7 @@ impl<W: Write + Send> Probe for PacketLog<W> {
         });
     }
 
-    fn on_delivered(&mut self, now: Time, copy: PacketCopy) {
+    fn on_delivered(&mut self, now: Time, copy: Transmission) {
         self.change(copy.ordinal, |story| {
             (story.delivered, story.fate) = (Some(now), Fate::Delivered);
         });

@@ -21,7 +21,7 @@ use etherparse::{PacketBuilder, TcpHeader, TcpOptionElement as Element};
 use tmt_core::types::{Bytes, NANOS_PER_SECOND, Time};
 
 use crate::endpoint::receiver::Ack;
-use crate::link::PacketCopy;
+use crate::link::Transmission;
 use crate::simulation::probe::Probe;
 
 /// Bytes of the headers of a data packet: IPv4 and TCP, both without options.
@@ -157,7 +157,7 @@ impl<W: Write> Pcap<W> {
     }
 
     /// A data packet; the first of a flow has its handshake in front.
-    fn data(&mut self, at: Time, file: usize, copy: PacketCopy) {
+    fn data(&mut self, at: Time, file: usize, copy: Transmission) {
         if !self.flows[copy.flow].begun {
             self.flows[copy.flow].begun = true;
             self.handshake(at, copy.flow);
@@ -292,11 +292,11 @@ fn words(file: &mut impl Write, words: &[u32], rest: &[u8]) -> io::Result<()> {
 }
 
 impl<W: Write> Probe for Pcap<W> {
-    fn on_sent(&mut self, now: Time, copy: PacketCopy) {
+    fn on_sent(&mut self, now: Time, copy: Transmission) {
         self.data(now, SENDER, copy);
     }
 
-    fn on_delivered(&mut self, now: Time, copy: PacketCopy) {
+    fn on_delivered(&mut self, now: Time, copy: Transmission) {
         self.data(now, RECEIVER, copy);
     }
 
@@ -331,7 +331,7 @@ mod tests {
         // 1 + 1460 · 2941758 = 2^32 − 615 and 1 + 1460 · 2941759 = 2^32 + 845.
         for (packet, seq) in [(2_941_758, 4_294_966_681), (2_941_759, 845)] {
             let mut pcap = pcap(1500, 10).unwrap();
-            let copy = PacketCopy {
+            let copy = Transmission {
                 ordinal: 0,
                 flow: 0,
                 packet,
@@ -369,7 +369,7 @@ mod tests {
     #[test]
     fn a_time_that_a_pcap_cannot_hold_is_an_error() {
         let mut pcap = pcap(1500, 10).unwrap();
-        let copy = PacketCopy {
+        let copy = Transmission {
             ordinal: 0,
             flow: 0,
             packet: 0,

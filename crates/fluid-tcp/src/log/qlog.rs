@@ -15,8 +15,8 @@ use serde_json::Number;
 use tmt_core::types::{Bytes, Span, Time, to_f64};
 
 use crate::endpoint::sender::{Snapshot, Why};
-use crate::link::PacketCopy;
-use crate::simulation::probe::{Moment, Probe};
+use crate::link::Transmission;
+use crate::simulation::probe::{Probe, SenderEvent};
 
 /// RFC 7464 §2.2: in front of every record; a line feed stands behind it.
 const RECORD_SEPARATOR: u8 = 0x1e;
@@ -156,7 +156,7 @@ fn millis(span: Span) -> f64 {
 }
 
 impl<W: Write> Probe for Qlog<W> {
-    fn on_sent(&mut self, now: Time, copy: PacketCopy) {
+    fn on_sent(&mut self, now: Time, copy: Transmission) {
         let trigger = match copy.why {
             // A probe is sent before anything is known.
             Why::New | Why::TailProbe => return,
@@ -177,7 +177,7 @@ impl<W: Write> Probe for Qlog<W> {
         &mut self,
         now: Time,
         flow: usize,
-        _moment: Moment,
+        _moment: SenderEvent,
         sender: &Snapshot,
         _queue: u64,
         _delivered: u64,

@@ -7,7 +7,7 @@ use tmt_core::types::{Metadata, Span, Time};
 
 use super::{Table, always, maybe, span};
 use crate::endpoint::sender::Snapshot;
-use crate::simulation::probe::{Moment, Probe};
+use crate::simulation::probe::{Probe, SenderEvent};
 
 /// Columns of the series.
 const COLUMNS: &[Column] = &[
@@ -66,7 +66,7 @@ impl<W: Write + Send> Probe for Series<W> {
         &mut self,
         now: Time,
         flow: usize,
-        moment: Moment,
+        moment: SenderEvent,
         sender: &Snapshot,
         queue: u64,
         delivered: u64,

@@ -1,14 +1,14 @@
-//! Settings with a fixed set of named values.
+//! Keywords: settings with a fixed set of named values.
 
-/// Gives an enum of unit variants its names: `VARIANTS` (for help and completions), `name`, `Display`, and a `FromStr`
-/// whose error lists what is accepted.
+/// Implements `VARIANTS` (for help and completions), `name`, `Display` and `FromStr` for an enum of unit variants. The
+/// error of `FromStr` lists the accepted names.
 macro_rules! keywords {
     ($type:ident { $($variant:ident => $name:literal),+ $(,)? }) => {
         impl $type {
-            /// The names of all values, as they are parsed.
+            /// Names of all values, as accepted by `from_str`.
             pub const VARIANTS: &'static [&'static str] = &[$($name),+];
 
-            /// The value's name, as it is parsed.
+            /// Name of the value, as accepted by `from_str`.
             #[must_use]
             pub const fn name(self) -> &'static str {
                 match self {
@@ -36,7 +36,7 @@ macro_rules! keywords {
     };
 }
 
-/// Says that `text` is not one of `names`.
+/// Error message for `text`, which is not one of `names`.
 pub(crate) fn unknown(text: &str, names: &[&str]) -> String {
     let expected = match names {
         [rest @ .., last] if !rest.is_empty() => format!("{} or {last}", rest.join(", ")),
@@ -53,7 +53,7 @@ mod tests {
     use crate::simulation::SplitWindow;
 
     #[test]
-    fn every_value_is_parsed_from_the_name_it_shows_and_others_are_refused() {
+    fn displayed_names_are_parsed_and_others_are_refused() {
         macro_rules! check {
             ($($type:ident: $names:literal),+) => {$(
                 assert_eq!($type::VARIANTS.join(" "), $names);

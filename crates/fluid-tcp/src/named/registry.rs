@@ -1,7 +1,7 @@
-//! Registries of what is chosen by a name with parameters, such as `cubic:beta=0.8,c=0.4`.
+//! Registries of things that are selected by name with parameters, such as `cubic:beta=0.8,c=0.4`.
 //!
-//! A family (congestion controls, queues) lists its entries; [`Choice::parse_with`] takes those of any crate beside
-//! them. Names, forms, parsing and display all follow from the entries.
+//! A family (congestion controls, queue disciplines) lists its entries. [`Choice::parse_with`] also accepts entries of
+//! other crates. Names, forms, parsing and display are derived from the entries.
 
 use std::fmt;
 use std::str::FromStr;
@@ -9,26 +9,26 @@ use std::str::FromStr;
 use derive_more::Display;
 use tmt_core::types::Span;
 
-/// A parameter of an entry: a number, a switch, or a time.
+/// Parameter of an entry: a number, a switch, or a duration.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Parameter {
-    /// Its name, before the `=`.
+    /// Name, before the `=`.
     pub name: &'static str,
-    /// Its value where the text has none. `None` for a number that must be given, with or without its name: `fixed:20`.
+    /// Default value. `None` for a number that must be given, with or without its name: `fixed:20`.
     pub default: Option<Value>,
-    /// Smallest and largest value of a number.
+    /// Smallest and largest accepted value of a number.
     pub range: (f64, f64),
 }
 
-/// The value of a parameter.
+/// Value of a parameter, as parsed and as displayed.
 #[derive(Debug, Clone, Copy, PartialEq, Display)]
 pub enum Value {
-    /// A number.
+    /// Number within the range of its parameter.
     Number(f64),
-    /// `on` or `off`; shown only where it differs from its default.
+    /// `on` or `off`; displayed only if it differs from the default.
     #[display("{}", if *_0 { "on" } else { "off" })]
     Switch(bool),
-    /// A time above zero, with its unit: `5ms`.
+    /// Duration above zero, with its unit: `5ms`.
     Duration(Span),
 }
 
@@ -41,25 +41,25 @@ impl Parameter {
         }
     }
 
-    /// A number from `least` to `most`.
+    /// Declares a number from `least` to `most`, both included.
     #[must_use]
     pub const fn number(name: &'static str, default: f64, least: f64, most: f64) -> Self {
         Self::new(name, Some(Value::Number(default)), (least, most))
     }
 
-    /// `on` or `off`.
+    /// Declares a switch, `on` or `off`.
     #[must_use]
     pub const fn switch(name: &'static str, default: bool) -> Self {
         Self::new(name, Some(Value::Switch(default)), (0.0, 1.0))
     }
 
-    /// A number that must be given, with or without its name.
+    /// Declares a number without a default, which is given with or without its name.
     #[must_use]
     pub const fn bare(name: &'static str, least: f64, most: f64) -> Self {
         Self::new(name, None, (least, most))
     }
 
-    /// A time above zero.
+    /// Declares a duration above zero.
     #[must_use]
     pub const fn duration(name: &'static str, default: Span) -> Self {
         Self::new(name, Some(Value::Duration(default)), (0.0, f64::MAX))
@@ -72,7 +72,7 @@ impl Parameter {
             (Some(Value::Switch(_)), _) => Err("on or off".to_owned()),
             (Some(Value::Duration(_)), _) => match text.parse::<Span>() {
                 Ok(span) if !span.is_zero() => Ok(Value::Duration(span)),
-                _ => Err("a time above zero, such as 5ms".to_owned()),
+                _ => Err("a duration above zero, such as 5ms".to_owned()),
             },
             _ => {
                 let (least, most) = self.range;
@@ -84,7 +84,7 @@ impl Parameter {
         }
     }
 
-    /// The parameter with this value, as it is typed.
+    /// Formats the parameter with this value, as a user types it.
     fn show(&self, value: Value) -> String {
         match self.default {
             None => value.to_string(),
@@ -93,23 +93,23 @@ impl Parameter {
     }
 }
 
-/// A line of a registry.
+/// Entry of a registry.
 #[derive(Debug)]
 pub struct Entry<M: 'static> {
-    /// Its name, without `:`, `,`, `=` or blanks.
+    /// Name, without `:`, `,`, `=` or blanks.
     pub name: &'static str,
-    /// What it does, one line of help.
+    /// One line that states what it does.
     pub about: &'static str,
-    /// Its parameters, in the order in which they are shown.
+    /// Parameters in the order in which they are displayed.
     pub parameters: &'static [Parameter],
-    /// Texts with all that it takes, for tests.
+    /// Examples that cover all its parameters; tests parse them.
     pub examples: &'static [&'static str],
-    /// What makes one of it.
+    /// Constructor.
     pub make: M,
 }
 
 impl<M> Entry<M> {
-    /// Its name and parameters with their defaults: `cubic[:beta=0.7,c=0.4]`.
+    /// Name and parameters with their defaults: `cubic[:beta=0.7,c=0.4]`.
     #[must_use]
     pub fn form(&self) -> String {
         let show = |parameter: &Parameter| match parameter.default {
@@ -125,7 +125,7 @@ impl<M> Entry<M> {
         }
     }
 
-    /// The values of its parameters in `text`, what stands behind `name:`.
+    /// Parses the values of its parameters in `text`, the part after `name:`.
     fn values(&self, text: Option<&str>) -> Result<Values, String> {
         let mut given = Values(Vec::new());
         for part in text.into_iter().flat_map(|text| text.split(',')) {
@@ -140,12 +140,12 @@ impl<M> Entry<M> {
                 None => known.default.is_none(),
             };
             let parameter = self.parameters.iter().find(is_meant);
-            let parameter = parameter.ok_or_else(|| refuse("known parameters"))?;
+            let parameter = parameter.ok_or_else(|| refuse("one of these parameters"))?;
             let value = parameter
                 .parse(value)
                 .map_err(|expected| refuse(&expected))?;
             if given.get(parameter.name).is_some() {
-                return Err(refuse(&format!("{} once", parameter.name)));
+                return Err(refuse(&format!("{} at most once", parameter.name)));
             }
             given.0.push((parameter, value));
         }
@@ -158,16 +158,16 @@ impl<M> Entry<M> {
     }
 }
 
-/// What makes one of a family: a function pointer, usually.
+/// Family of registered things. Its type is that of their constructor, usually a function pointer.
 pub trait Family: Copy + 'static {
-    /// What the family is, for errors: `congestion control`.
+    /// Name of the family in errors, such as `congestion control`.
     const KIND: &'static str;
 
-    /// The entries that come with this crate.
+    /// Entries of this crate.
     const ENTRIES: &'static [&'static Entry<Self>];
 }
 
-/// An entry of a registry with values for its parameters.
+/// Entry of a registry, selected with values for its parameters.
 #[derive(Debug, Clone)]
 pub struct Choice<M: 'static> {
     entry: &'static Entry<M>,
@@ -175,7 +175,7 @@ pub struct Choice<M: 'static> {
 }
 
 impl<M> Choice<M> {
-    /// An entry with the defaults of its parameters, all of which have one.
+    /// Selects an entry with default values. All its parameters must have defaults.
     pub(crate) fn with_defaults(entry: &'static Entry<M>) -> Self {
         let defaults = entry.parameters.iter();
         let values = defaults.filter_map(|known| Some((known, known.default?)));
@@ -185,7 +185,7 @@ impl<M> Choice<M> {
         }
     }
 
-    /// An entry without parameters.
+    /// Selects an entry that has no parameters.
     pub(crate) const fn plain(entry: &'static Entry<M>) -> Self {
         Self {
             entry,
@@ -195,22 +195,22 @@ impl<M> Choice<M> {
 }
 
 impl<M: Family> Choice<M> {
-    /// The names of this crate's own, for completions.
+    /// Names of the entries of this crate, for completions.
     #[must_use]
     pub fn names() -> Vec<&'static str> {
         M::ENTRIES.iter().map(|entry| entry.name).collect()
     }
 
-    /// The forms of this crate's own, for help.
+    /// Forms of the entries of this crate, for help.
     #[must_use]
     pub fn forms() -> Vec<String> {
         M::ENTRIES.iter().map(|entry| entry.form()).collect()
     }
 
-    /// Reads one of these entries: [`Family::ENTRIES`], or a caller's own beside or in place of them.
+    /// Parses a selection among `entries`: [`Family::ENTRIES`], entries of the caller, or both.
     ///
     /// # Errors
-    /// Says what was found and what was expected.
+    /// The message has the text found and what was expected.
     pub fn parse_with(text: &str, entries: &[&'static Entry<M>]) -> Result<Self, String> {
         let (name, rest) = text
             .split_once(':')
@@ -219,7 +219,7 @@ impl<M: Family> Choice<M> {
         let entry = entry.ok_or_else(|| {
             let forms: Vec<String> = entries.iter().map(|entry| entry.form()).collect();
             let forms = forms.join(", ");
-            format!("found {} '{name}', expected one of {forms}", M::KIND)
+            format!("unknown {} '{name}', expected one of {forms}", M::KIND)
         })?;
         Ok(Self {
             entry,
@@ -227,13 +227,13 @@ impl<M: Family> Choice<M> {
         })
     }
 
-    /// Its entry.
+    /// Entry that is selected.
     #[must_use]
     pub fn entry(&self) -> &'static Entry<M> {
         self.entry
     }
 
-    /// The values of its parameters.
+    /// Values of its parameters, given or default.
     #[must_use]
     pub fn values(&self) -> &Values {
         &self.values
@@ -269,7 +269,7 @@ impl<M: Family> FromStr for Choice<M> {
     }
 }
 
-/// The values of an entry's parameters, by name and in their order.
+/// Values of an entry's parameters, by name and in order.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Values(Vec<(&'static Parameter, Value)>);
 
@@ -280,10 +280,10 @@ impl Values {
         Some(*value)
     }
 
-    /// The number of this name.
+    /// Value of the number with this name.
     ///
     /// # Panics
-    /// The entry declares no number of this name.
+    /// The entry does not declare a number with this name.
     #[must_use]
     pub fn number(&self, name: &str) -> f64 {
         match self.get(name) {
@@ -292,10 +292,10 @@ impl Values {
         }
     }
 
-    /// Whether the switch of this name is on.
+    /// Whether the switch with this name is on.
     ///
     /// # Panics
-    /// The entry declares no switch of this name.
+    /// The entry does not declare a switch with this name.
     #[must_use]
     pub fn is_on(&self, name: &str) -> bool {
         match self.get(name) {
@@ -304,10 +304,10 @@ impl Values {
         }
     }
 
-    /// The time of this name.
+    /// Value of the duration with this name.
     ///
     /// # Panics
-    /// The entry declares no time of this name.
+    /// The entry does not declare a duration with this name.
     #[must_use]
     pub fn duration(&self, name: &str) -> Span {
         match self.get(name) {

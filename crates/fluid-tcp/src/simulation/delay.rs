@@ -1,37 +1,39 @@
-//! Where the delay of a packet comes from: four parts that add up to it, to the nanosecond.
+//! Parts of the delay of a packet, which add up to it exactly (docs/metrics.md, Sec. 4).
 
 use serde::Serialize;
 use tmt_core::types::{Span, Time};
 
 use crate::link::Service;
 
-/// The delay of a delivered copy, from its sending to its delivery.
+/// Delay of a delivered transmission, from sending to delivery, in four parts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
 pub struct DelayParts {
-    /// On the way at the speed of light: sender to queue, link to receiver.
+    /// Propagation from the sender to the gateway and from the link to the receiver.
     #[serde(rename = "propagation_ns")]
     pub propagation: Span,
-    /// From the queue's end to the first bit, or the first LLDU, on the link.
+    /// From arrival at the gateway to the first bit, LLDU or slot on the link.
     #[serde(rename = "queue_ns")]
     pub queue: Span,
-    /// From the first to the last: on a timeline all LLDUs between them that are no packet's included.
+    /// From the first to the last bit, LLDU or slot of the first transmission on the link. Slots in between that carry
+    /// something else are included.
     #[serde(rename = "serialisation_ns")]
     pub serialisation: Span,
-    /// From the last bit, or LLDU, to the time the packet was whole, propagation left out: decoding, and the
-    /// wait for what ARQ or FEC had to repair. Zero on a synthetic link.
+    /// From then until the packet is complete, without propagation: decoding, waiting for repeats and FEC, and waiting for
+    /// order. Zero on a synthetic link.
     #[serde(rename = "wait_ns")]
     pub wait: Span,
 }
 
 impl DelayParts {
-    /// The delay of a copy `sent` and `enqueued` then; none where the link lost it.
+    /// Parts of the delay of a packet that was sent at `sent` and reached the gateway at `enqueued`. `None` if the link
+    /// lost it.
     #[must_use]
     pub fn of(sent: Time, enqueued: Time, service: &Service) -> Option<Self> {
         let arrival = service.arrival?;
         let propagation = service.propagation;
-        // A packet may be whole before the last of its repair units has gone out.
-        let whole = arrival.since(Time::ZERO).saturating_sub(propagation);
-        let end = service.end.min(Time::ZERO.saturating_add(whole));
+        // A packet may be complete before its last repair unit is sent.
+        let complete = arrival.since(Time::ZERO).saturating_sub(propagation);
+        let end = service.end.min(Time::ZERO.saturating_add(complete));
         Some(Self {
             propagation: enqueued.since(sent).saturating_add(propagation),
             queue: service.start.since(enqueued),
@@ -40,13 +42,13 @@ impl DelayParts {
         })
     }
 
-    /// Propagation, queue, serialisation, wait.
+    /// The parts in the order propagation, queue, serialisation, wait.
     #[must_use]
     pub fn all(self) -> [Span; 4] {
         [self.propagation, self.queue, self.serialisation, self.wait]
     }
 
-    /// Their sum.
+    /// Sum of the parts: the delay of the transmission.
     #[must_use]
     pub fn total(self) -> Span {
         let parts = self.all().into_iter();
@@ -67,7 +69,7 @@ mod tests {
     }
 
     #[test]
-    fn the_parts_are_the_gaps_between_the_times_and_add_up() {
+    fn the_parts_add_up_to_the_delay() {
         let service = Service {
             start: at(1_007),
             end: at(1_018),

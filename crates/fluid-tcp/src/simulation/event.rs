@@ -1,27 +1,27 @@
-//! The event queue: time first, then order of insertion.
+//! Event queue, ordered by time and then by insertion.
 //!
-//! Nearly all events come in the order of their times, kind by kind: deliveries over one propagation, acknowledgements
-//! over another. Each such kind has a lane of its own that needs no sorting; what comes out of order in its lane goes
-//! to a heap, as do kinds without a lane. On a link with hundreds of packets in flight this halves the time of a run.
+//! Most kinds of events are scheduled in the order of their times: deliveries over one propagation delay, ACKs over
+//! another. Each such kind has a lane, a FIFO that needs no sorting. Events that are out of order in their lane, and
+//! kinds without a lane, go to a heap. With hundreds of packets in flight this halves the time of a run.
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 
 use tmt_core::types::Time;
 
-/// Events some of which come in order.
-pub trait Kinds {
-    /// The lane; none for events in any order, or a lane that the queue does not have.
+/// Events that may have a lane.
+pub trait HasLane {
+    /// Number of the event's lane, from 0; `None` if its kind has no order. A number that the queue does not have counts
+    /// as `None`.
     fn lane(&self) -> Option<usize>;
 }
 
-/// Events in the order in which they happen; what happens at the same instant keeps the order in
-/// which it was scheduled.
+/// Queue of events in the order of their times. Events at the same time keep the order in which they were scheduled.
 #[derive(Debug)]
 pub struct EventQueue<E, const LANES: usize> {
-    /// By lane, in the order of their keys.
+    /// Events of each lane, in order.
     lanes: [VecDeque<Entry<E>>; LANES],
-    /// What came out of order.
+    /// All other events.
     heap: BinaryHeap<Reverse<Entry<E>>>,
     inserted: u64,
 }
@@ -34,7 +34,7 @@ struct Entry<E> {
 }
 
 impl<E> Entry<E> {
-    /// Time, then sequence, as one number.
+    /// Time and sequence number as one number.
     fn key(&self) -> u128 {
         u128::from(self.at.as_nanos()) << 64 | u128::from(self.sequence)
     }
@@ -70,11 +70,11 @@ impl<E, const LANES: usize> Default for EventQueue<E, LANES> {
     }
 }
 
-impl<E: Kinds, const LANES: usize> EventQueue<E, LANES> {
-    /// Schedules `event` at `at`.
+impl<E: HasLane, const LANES: usize> EventQueue<E, LANES> {
+    /// Schedules `event` at `at`, after all events that are already scheduled for that time.
     #[expect(
         clippy::inline_always,
-        reason = "an event is made where it lies, not copied there: an eighth of a run"
+        reason = "avoids a copy of the event, which is 12 % of the time of a run"
     )]
     #[inline(always)]
     pub fn schedule(&mut self, at: Time, event: E) {
@@ -91,14 +91,14 @@ impl<E: Kinds, const LANES: usize> EventQueue<E, LANES> {
         }
     }
 
-    /// The next event, unless it lies after `until`.
+    /// Removes and returns the next event, unless it is after `until`.
     #[expect(
         clippy::inline_always,
-        reason = "called in one place, which reads the event where it lies"
+        reason = "has one caller, which then reads the event in place"
     )]
     #[inline(always)]
     pub fn pop_until(&mut self, until: Time) -> Option<(Time, E)> {
-        // No event has this key: its time would be past all times.
+        // Larger than any key.
         let mut first = u128::MAX;
         let mut next = None;
         if let Some(Reverse(entry)) = self.heap.peek() {
@@ -133,14 +133,14 @@ mod tests {
         Time::from_nanos(nanos).unwrap()
     }
 
-    impl Kinds for (usize, char) {
+    impl HasLane for (usize, char) {
         fn lane(&self) -> Option<usize> {
             Some(self.0)
         }
     }
 
     #[test]
-    fn time_orders_and_insertion_breaks_ties() {
+    fn events_are_ordered_by_time_then_by_insertion() {
         let mut queue = EventQueue::<_, 2>::default();
         for (time, event) in [
             (5, (0, 'c')),
@@ -158,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_after_the_limit_is_handed_out() {
+    fn no_event_after_the_limit_is_returned() {
         let mut queue = EventQueue::<_, 2>::default();
         queue.schedule(at(5), (0, 'x'));
         assert_eq!(queue.pop_until(at(4)), None);
@@ -166,7 +166,7 @@ mod tests {
     }
 
     proptest! {
-        /// Against sorting, whatever is scheduled between two events.
+        /// Compares with sorting a list, with insertions between removals.
         #[test]
         fn the_order_is_that_of_a_sorted_list(steps in prop::collection::vec((0u64..20, 0usize..3, any::<bool>()), 1..200)) {
             let mut queue = EventQueue::<_, 2>::default();

@@ -1,5 +1,5 @@
-//! What a run reports (tcp.md §5, names of §7). A new metric is one line of `metrics!`: JSON, the table, means over
-//! runs and comparisons of links follow from it.
+//! Metrics of a run (docs/metrics.md). To add one, add a line to `metrics!`; JSON, the table, means over runs and
+//! comparisons of links follow from it.
 
 use std::collections::BTreeMap;
 
@@ -12,45 +12,45 @@ use crate::link::Usage;
 use crate::simulation::Setup;
 use crate::simulation::tally::{Count, FlowTally, Observed};
 
-/// A metric of `T`, as JSON and tables have it.
+/// Description of a metric of `T`, for JSON and tables.
 #[derive(Debug)]
 pub struct Metric<T> {
-    /// Its name in JSON; ends in its unit where it has one.
+    /// Name in JSON. It ends in the unit, if there is one.
     pub name: &'static str,
-    /// What it is.
+    /// Definition in one or two sentences.
     pub about: &'static str,
-    /// Its value; `None` where it has none, or is not a number.
+    /// Value; `None` if it is null or not a number.
     pub value: fn(&T) -> Option<f64>,
-    /// Its row in the table; `None` where the table leaves it out.
+    /// Row of the table; `None` if it is not in the table.
     pub row: Option<Row>,
 }
 
-/// A row of the table.
+/// Row of the table for people.
 #[derive(Debug, Clone, Copy)]
 pub struct Row {
-    /// The place among the rows.
+    /// Position among the rows, from 1.
     pub place: u32,
-    /// What is written in front of the value, with the unit shown.
+    /// Label, with the unit of the value as displayed.
     pub label: &'static str,
-    /// How the value is shown.
+    /// Format of the value.
     pub show: Show,
 }
 
-/// How a value is shown in a table; one that is missing is a dash.
+/// Format of a value in the table. A missing value is a dash.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Show {
-    /// A whole number.
+    /// Integer.
     Count,
-    /// A thousandth of it, with three decimals.
+    /// Divided by 1000, with three decimals.
     Kilo,
-    /// A thousand times it, with three decimals.
+    /// Multiplied by 1000, with three decimals.
     Milli,
-    /// With so many decimals.
+    /// With this number of decimals.
     Decimals(usize),
 }
 
 impl Show {
-    /// The value as text.
+    /// Formats a value.
     #[must_use]
     pub fn text(self, value: Option<f64>) -> String {
         let Some(value) = value else {
@@ -66,17 +66,18 @@ impl Show {
     }
 }
 
-/// A value as a number, if JSON has it as one.
+/// Value as a number, if it is one in JSON.
 fn number(value: impl Serialize) -> Option<f64> {
     serde_json::to_value(value).ok()?.as_f64()
 }
 
-/// A struct of metrics, made from one expression each, and the list of them. In the order of JSON: what it is, its name
-/// and type, how it is made, and where it stands in the table.
+/// Defines a struct of metrics and the list of their descriptions. A line has the definition, name and type, the
+/// expression that computes the metric, and optionally position, label and format in the table. The order is that of
+/// JSON.
 macro_rules! metrics {
     (
         $(#[$attribute:meta])*
-        $struct:ident from $source:ident: $from:ty $(, behind $(#[doc = $inner_doc:literal])* $inner:ident: $Inner:ty)?;
+        $struct:ident from $source:ident: $from:ty $(, flattening $(#[doc = $inner_doc:literal])* $inner:ident: $Inner:ty)?;
         $(
             $(#[doc = $doc:literal])+
             $name:ident: $type:ty = $made:expr $(, $place:literal $label:literal $show:expr)?;
@@ -90,7 +91,7 @@ macro_rules! metrics {
         }
 
         impl $struct {
-            /// All of them, in the order of JSON.
+            /// Descriptions of all metrics of this struct, in the order of JSON.
             pub const ALL: &'static [Metric<Self>] = &[$(
                 Metric {
                     name: stringify!($name),
@@ -107,7 +108,7 @@ macro_rules! metrics {
                 }
             }
 
-            /// Those of the table, in its order: labels, how to show them, and where to find them.
+            /// Rows of the table in order, each with the function that returns its value.
             #[must_use]
             pub fn rows() -> Vec<(Row, fn(&Self) -> Option<f64>)> {
                 let rows = Self::ALL.iter().filter_map(|metric| Some((metric.row?, metric.value)));
@@ -124,126 +125,126 @@ macro_rules! metrics {
 }
 
 metrics! {
-    /// The metrics of one flow, or of all together.
+    /// Metrics of one flow, or of all flows together.
     Metrics from o: &Observed<'_>;
 
-    /// Bits of all packets that reached the receiver, duplicates included, per second of the run.
+    /// Bits of all transmissions that reached the receiver, duplicates included, per second of the run.
     throughput_bps: Option<f64> = o.rate(Count::Arrived), 2 "throughput kbps" Show::Kilo;
-    /// Bits of whole packets delivered in order, per second of the run.
+    /// Bits of the packets delivered in order, headers included, per second of the run.
     goodput_bps: Option<f64> = o.rate(Count::Delivered), 1 "goodput kbps" Show::Kilo;
-    /// `goodput_bps` / the link's rate.
-    normalised_goodput: Option<f64> = o.normalised(Count::Delivered), 3 "normalised goodput" Show::Decimals(6);
-    /// Copies of packets sent.
+    /// `goodput_bps` / rate of the link.
+    normalised_goodput: Option<f64> = o.normalised(Count::Delivered), 3 "goodput / link rate" Show::Decimals(6);
+    /// Transmissions of packets.
     packets_sent: u64 = o.count(Count::Sent), 4 "packets sent" Show::Count;
-    /// Copies that were not the first.
-    packets_retransmitted: u64 = o.count(Count::Retransmitted), 6 "packets retransmitted" Show::Count;
-    /// Copies that the receiver had already.
-    packets_spurious: u64 = o.count(Count::Spurious), 7 "packets spurious" Show::Count;
-    /// Copies dropped at the queue: it was full, or the queue's discipline dropped them.
+    /// Transmissions after the first of their packet.
+    packets_retransmitted: u64 = o.count(Count::Retransmitted), 6 "retransmissions" Show::Count;
+    /// Transmissions that the receiver, or the proxy, already had on arrival.
+    packets_spurious: u64 = o.count(Count::Spurious), 7 "spurious retransmissions" Show::Count;
+    /// Transmissions dropped at the gateway because the buffer was full, or by the queue discipline.
     packets_dropped: u64 = o.count(Count::Dropped), 8 "packets dropped at the queue" Show::Count;
-    /// Copies that the queue marked (ECN).
+    /// Transmissions that the queue marked (ECN).
     packets_marked: u64 = o.count(Count::Marked), 10 "packets marked at the queue" Show::Count;
-    /// Copies lost on the link.
+    /// Transmissions lost on the link.
     packets_lost: u64 = o.count(Count::Lost), 9 "packets lost on the link" Show::Count;
-    /// Packets delivered in order.
+    /// Packets that the receiver has in order at the end.
     packets_delivered: u64 = o.count(Count::Delivered), 5 "packets delivered" Show::Count;
-    /// Acknowledgements that the receiver sent.
+    /// ACKs that the receiver or the proxy sent.
     acks_sent: u64 = o.count(Count::Acks), 11 "ACKs sent" Show::Count;
-    /// Those of them that the return path lost.
+    /// ACKs that the return path lost.
     acks_lost: u64 = o.count(Count::AcksLost), 12 "ACKs lost" Show::Count;
     /// Retransmission timeouts.
-    rto_events: u64 = o.count(Count::RtoEvents), 13 "RTO events" Show::Count;
-    /// Those of them that F-RTO found to have been needless.
-    spurious_timeouts: u64 = o.count(Count::SpuriousTimeouts), 14 "RTO events that were spurious" Show::Count;
-    /// Fast recoveries.
+    rto_events: u64 = o.count(Count::RtoEvents), 13 "RTOs" Show::Count;
+    /// Retransmission timeouts that F-RTO found to be spurious.
+    spurious_timeouts: u64 = o.count(Count::SpuriousTimeouts), 14 "spurious RTOs" Show::Count;
+    /// Fast recoveries entered.
     fast_recoveries: u64 = o.count(Count::FastRecoveries), 15 "fast recoveries" Show::Count;
     /// Share of the packets that were sent more than once.
-    retransmission_probability: Option<f64> = sent_again(&o.retransmissions()),
+    retransmission_probability: Option<f64> = retransmission_share(&o.retransmissions()),
         16 "retransmission probability" Show::Decimals(6);
-    /// Times the packet that was sent most was sent again.
+    /// Largest number of retransmissions of a packet.
     max_retransmissions: u32 = o.retransmissions().keys().last().copied().unwrap_or(0),
         17 "max retransmissions" Show::Count;
-    /// Packets by the number of times they were sent again.
+    /// Number of retransmissions → number of packets.
     retransmissions: BTreeMap<u32, u64> = o.retransmissions();
-    /// Smallest delay of a delivered copy, sender to receiver.
+    /// Smallest delay from sending to arrival at the receiver, over all transmissions that arrived.
     delay_min_s: Option<f64> = o.delays.delay.min, 18 "delay min ms" Show::Milli;
-    /// Mean of that delay.
+    /// Mean of the delay.
     delay_mean_s: Option<f64> = o.delays.delay.mean, 19 "delay mean ms" Show::Milli;
-    /// Its median.
+    /// Median of the delay.
     delay_p50_s: Option<f64> = o.delays.delay.p50, 20 "delay p50 ms" Show::Milli;
-    /// Its 85th percentile.
+    /// 85th percentile of the delay.
     delay_p85_s: Option<f64> = o.delays.delay.p85, 21 "delay p85 ms" Show::Milli;
-    /// Its 95th percentile.
+    /// 95th percentile of the delay.
     delay_p95_s: Option<f64> = o.delays.delay.p95, 22 "delay p95 ms" Show::Milli;
-    /// Its 99th percentile.
+    /// 99th percentile of the delay.
     delay_p99_s: Option<f64> = o.delays.delay.p99, 23 "delay p99 ms" Show::Milli;
     /// Largest delay.
     delay_max_s: Option<f64> = o.delays.delay.max, 24 "delay max ms" Show::Milli;
-    /// Mean part of the delay at the speed of light; the four parts add up to the mean delay.
-    delay_propagation_mean_s: Option<f64> = o.mean_part(0), 25 "delay in propagation, mean ms" Show::Milli;
-    /// Mean part in the queue, until the first bit or LLDU goes out. (Of delivered copies; `queueing_delay_mean_s` is of
-    /// all that were served.)
-    delay_queue_mean_s: Option<f64> = o.mean_part(1), 26 "delay in the queue, mean ms" Show::Milli;
-    /// Mean part from the first bit or LLDU to the last.
-    delay_serialisation_mean_s: Option<f64> = o.mean_part(2), 27 "delay in serialisation, mean ms" Show::Milli;
-    /// Mean part for decoding and waiting for what ARQ or FEC repairs.
-    delay_wait_mean_s: Option<f64> = o.mean_part(3), 28 "delay in decoding and ARQ/FEC, mean ms" Show::Milli;
-    /// Smallest time of a served copy from the queue's end to the link.
+    /// Propagation, mean over the transmissions that arrived. The four parts add up to the mean delay.
+    delay_propagation_mean_s: Option<f64> = o.mean_part(0), 25 "propagation delay mean ms" Show::Milli;
+    /// Time in the queue until the first bit, LLDU or slot is sent, mean over the transmissions that arrived.
+    /// `queueing_delay_mean_s` is over all that were served.
+    delay_queue_mean_s: Option<f64> = o.mean_part(1), 26 "queueing delay (delivered) mean ms" Show::Milli;
+    /// Time from the first to the last bit, LLDU or slot, mean over the transmissions that arrived.
+    delay_serialisation_mean_s: Option<f64> = o.mean_part(2), 27 "serialisation delay mean ms" Show::Milli;
+    /// Time for decoding, repeats and FEC, and for order, mean over the transmissions that arrived.
+    delay_wait_mean_s: Option<f64> = o.mean_part(3), 28 "link-layer delay mean ms" Show::Milli;
+    /// Smallest queueing delay: arrival at the gateway to start of service, over all transmissions served.
     queueing_delay_min_s: Option<f64> = o.delays.queueing.min;
-    /// Mean of that time.
-    queueing_delay_mean_s: Option<f64> = o.delays.queueing.mean, 29 "queueing delay mean ms" Show::Milli;
-    /// Its median.
+    /// Mean of the queueing delay.
+    queueing_delay_mean_s: Option<f64> = o.delays.queueing.mean, 29 "queueing delay (served) mean ms" Show::Milli;
+    /// Median of the queueing delay.
     queueing_delay_p50_s: Option<f64> = o.delays.queueing.p50;
-    /// Its 85th percentile.
+    /// 85th percentile of the queueing delay.
     queueing_delay_p85_s: Option<f64> = o.delays.queueing.p85;
-    /// Its 95th percentile.
-    queueing_delay_p95_s: Option<f64> = o.delays.queueing.p95, 30 "queueing delay p95 ms" Show::Milli;
-    /// Its 99th percentile.
+    /// 95th percentile of the queueing delay.
+    queueing_delay_p95_s: Option<f64> = o.delays.queueing.p95, 30 "queueing delay (served) p95 ms" Show::Milli;
+    /// 99th percentile of the queueing delay.
     queueing_delay_p99_s: Option<f64> = o.delays.queueing.p99;
-    /// Largest of these times.
-    queueing_delay_max_s: Option<f64> = o.delays.queueing.max, 31 "queueing delay max ms" Show::Milli;
-    /// How far the percentiles of the delay may be off.
+    /// Largest queueing delay.
+    queueing_delay_max_s: Option<f64> = o.delays.queueing.max, 31 "queueing delay (served) max ms" Show::Milli;
+    /// Precision of the percentiles of the delay.
     delay_percentiles: Precision = o.delays.delay_precision;
-    /// How far those of the queueing delay may be off.
+    /// Precision of the percentiles of the queueing delay.
     queueing_delay_percentiles: Precision = o.delays.queueing_precision;
-    /// From the flow's start to the in-order delivery of its last packet; of the last flow for all together.
+    /// Time from the start of the flow to the in-order delivery of its last packet. In the total, the largest of the flows.
     completion_time_s: Option<f64> = o.completion(), 32 "completion time s" Show::Decimals(6);
 }
 
 metrics! {
-    /// All flows together, and the link.
-    Total from whole: Whole<'_>, behind /** Sums, and order statistics over all packets. */ metrics: Metrics;
+    /// Metrics of all flows together and of the link.
+    Total from source: TotalSource<'_>, flattening /** Sums, and order statistics over all packets. */ metrics: Metrics;
 
-    /// Share of the link's capacity used, lost packets included.
-    link_utilisation: Option<f64> = whole.usage.utilisation, 1 "link utilisation" Show::Decimals(6);
-    /// Jain's index of the flows' goodput.
+    /// Share of the capacity of the link that was used, by lost packets too.
+    link_utilisation: Option<f64> = source.usage.utilisation, 1 "link utilisation" Show::Decimals(6);
+    /// Jain's fairness index of the goodputs of the flows.
     jain_index: Option<f64> =
-        jain_index(whole.flows.iter().filter_map(|flow| flow.goodput_bps)), 2 "Jain's index" Show::Decimals(4);
-    /// LLDUs the packets took, on a timeline; slots used, repeats included, on a coupled link.
-    lldus_used: Option<u64> = whole.usage.lldus_used;
-    /// LLDUs used and delivered, by the attempts they took.
-    link_attempts: BTreeMap<u32, u64> = whole.usage.attempts;
-    /// Packets the link served.
-    packets_served: u64 = whole.usage.packets_served;
-    /// IP bytes handed to the link / (slots used × LLDU bytes); null where the timeline tells no slots. Only a plan knows
-    /// the slots.
+        jain_index(source.flows.iter().filter_map(|flow| flow.goodput_bps)), 2 "Jain's fairness index" Show::Decimals(4);
+    /// LLDUs that packets took on a timeline; slots used on a coupled link, repair units and repeats included.
+    lldus_used: Option<u64> = source.usage.lldus_used;
+    /// Attempts → LLDUs that were used and delivered.
+    link_attempts: BTreeMap<u32, u64> = source.usage.attempts;
+    /// Packets whose service has begun.
+    packets_served: u64 = source.usage.packets_served;
+    /// Packets · packet size / (slots used · LLDU size). Set by the plan, which knows the slots; null for a timeline
+    /// without an end line.
     mean_coding_ratio: Option<f64> = None, 3 "mean coding ratio" Show::Decimals(4);
 }
 
-/// What the metrics of all flows together are made of, beside their sums.
-struct Whole<'a> {
+/// Input of the metrics of the total, in addition to the sums over the flows.
+struct TotalSource<'a> {
     usage: Usage,
     flows: &'a [Metrics],
 }
 
-/// What a run gives.
+/// Results of a run.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct RunReport {
-    /// Length of the run, s.
+    /// Length of the run from its begin to its end, s.
     pub duration_s: f64,
-    /// One a flow.
+    /// Metrics of each flow, in the order of the flows.
     pub flows: Vec<Metrics>,
-    /// All flows together.
+    /// Metrics of all flows together and of the link.
     pub total: Total,
 }
 
@@ -252,20 +253,20 @@ impl RunReport {
         let duration = end.since(setup.begin);
         let (flows, total) = Observed::all(setup, duration, tallies);
         let flows: Vec<Metrics> = flows.iter().map(Metrics::new).collect();
-        let whole = Whole {
+        let source = TotalSource {
             usage,
             flows: &flows,
         };
         Self {
             duration_s: duration.as_secs_f64(),
-            total: Total::new(whole, Metrics::new(&total)),
+            total: Total::new(source, Metrics::new(&total)),
             flows,
         }
     }
 }
 
 impl Total {
-    /// The numbers among the metrics by name, those of all flows included.
+    /// All numeric metrics that are not null, by name, including those of [`Metrics`].
     pub fn numbers(&self) -> impl Iterator<Item = (&'static str, f64)> {
         let metrics = Metrics::ALL
             .iter()
@@ -276,14 +277,14 @@ impl Total {
     }
 }
 
-/// The share of packets that were sent more than once.
-fn sent_again(retransmissions: &BTreeMap<u32, u64>) -> Option<f64> {
+/// Share of the packets that were sent more than once; `None` if nothing was sent.
+fn retransmission_share(retransmissions: &BTreeMap<u32, u64>) -> Option<f64> {
     let packets: u64 = retransmissions.values().sum();
     let once = retransmissions.get(&0).copied().unwrap_or(0);
     ratio(packets - once, packets)
 }
 
-/// (Σx)² / (n Σx²) of the flows' goodput: 1 where all have the same, 1/n where one has it all.
+/// Jain's index (Σx)² / (n Σx²): 1 if all values are equal, 1/n if all but one are zero.
 fn jain_index(values: impl Iterator<Item = f64>) -> Option<f64> {
     let values: Vec<f64> = values.collect();
     let sum: f64 = values.iter().sum();
@@ -298,16 +299,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn jains_index_is_one_for_equals_and_one_over_n_for_one_that_takes_all() {
+    fn jains_index_is_one_for_equal_flows_and_one_over_n_for_a_single_active_flow() {
         let index = |values: &[f64]| jain_index(values.iter().copied());
         assert_eq!(index(&[3.0, 3.0, 3.0, 3.0]), Some(1.0));
         assert_eq!(index(&[5.0, 0.0, 0.0, 0.0]), Some(0.25));
         assert_eq!(index(&[0.0]), None);
     }
 
-    /// Against serde: every field is listed under its name, with its value.
+    /// Compares with serde: every field is listed under its name, with its value.
     #[test]
-    fn the_list_of_metrics_is_what_json_has() {
+    fn the_list_of_metrics_agrees_with_json() {
         let setup = Setup::new(Vec::new(), Span::ZERO, Span::ZERO);
         let report = RunReport::new(&setup, Time::ZERO, Usage::default(), &[]);
         let json = serde_json::to_value(&report.total).unwrap();
@@ -323,7 +324,7 @@ mod tests {
     }
 
     #[test]
-    fn rows_have_places_of_their_own_and_a_unit_in_label_and_name() {
+    fn rows_have_distinct_positions_and_units_in_label_and_name() {
         let rows = Metrics::rows();
         assert!(
             rows.windows(2)

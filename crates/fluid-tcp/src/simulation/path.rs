@@ -1,38 +1,39 @@
-//! The path of tcp.md §2: what lies between the senders and the gateway, and who answers there (papers/004 §II).
+//! Path between the senders and the gateway, and the node that acknowledges (docs/simulator.md, Sec. 3; Zhu 2006,
+//! Sec. II).
 
 use tmt_core::types::Span;
 
-/// How the room of a proxy's buffer is told to the flows that share it.
+/// Window that a proxy advertises to the flows that share its buffer (`--split-window`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum SplitWindow {
-    /// Each flow is told all of it.
+    /// All of the free buffer space, to each flow.
     Whole,
-    /// Each flow is told its part of it.
+    /// The free buffer space divided by the number of flows.
     #[default]
     Share,
 }
 
 keywords!(SplitWindow { Whole => "whole", Share => "share" });
 
-/// From the senders to the gateway and back: a delay without losses or a queue of its own.
+/// Terrestrial path between the senders and the gateway: a delay, without losses and without a queue.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Path {
-    /// Its round-trip time, T1. Packets take ⌊T1/2⌋, acknowledgements the rest.
+    /// Terrestrial RTT T1. Packets take ⌊T1/2⌋, ACKs the rest.
     pub terrestrial_rtt: Span,
-    /// A proxy at the gateway acknowledges what reaches it; none where the receiver behind the link does.
+    /// Proxy at the gateway, which acknowledges packets on arrival; `None` if the receiver acknowledges.
     pub split: Option<SplitWindow>,
-    /// Extra delay of the link's feedback where the link is a timeline: by it a proxy learns later what was delivered.
+    /// Feedback delay of a timeline link, by which a proxy learns later of a delivery.
     pub feedback_delay: Span,
 }
 
 impl Path {
-    /// The way of a packet to the gateway.
-    pub(super) fn there(&self) -> Span {
+    /// Delay of a packet from the sender to the gateway.
+    pub(super) fn forward_delay(&self) -> Span {
         self.terrestrial_rtt.half()
     }
 
-    /// The way of an acknowledgement from it.
-    pub(super) fn back(&self) -> Span {
-        self.terrestrial_rtt.saturating_sub(self.there())
+    /// Delay of an ACK from the gateway to the sender.
+    pub(super) fn return_delay(&self) -> Span {
+        self.terrestrial_rtt.saturating_sub(self.forward_delay())
     }
 }

@@ -1,54 +1,54 @@
-//! Watching a run without taking part in it.
+//! Probes: observers of a run, which cannot influence it.
 
 use strum::IntoStaticStr;
 use tmt_core::types::Time;
 
 use crate::endpoint::receiver::Ack;
 use crate::endpoint::sender::Snapshot;
-use crate::link::{PacketCopy, Service, SlotUse};
+use crate::link::{Service, SlotUse, Transmission};
 
-/// Why a sender's state is shown.
+/// Event after which the state of a sender is reported.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, IntoStaticStr)]
 #[strum(serialize_all = "lowercase")]
-pub enum Moment {
-    /// The flow began.
+pub enum SenderEvent {
+    /// The flow started.
     Start,
-    /// An acknowledgement was taken in.
+    /// An ACK arrived.
     Ack,
     /// The retransmission timer expired.
     Timeout,
-    /// Another timer of the sender expired: a packet was found lost by time, or a tail loss probe is due.
+    /// Another timer of the sender expired: RACK marked a packet lost, or a tail loss probe is due.
     Timer,
-    /// Pacing let a packet out.
+    /// Pacing allowed a packet.
     Pace,
 }
 
-/// Why a gateway does not take a packet in.
+/// Reason why the gateway does not accept a packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Refused {
-    /// It has no room.
+    /// The buffer is full.
     Full,
-    /// It is a proxy and has the packet already.
+    /// The proxy already has the packet.
     Duplicate,
 }
 
-/// The hooks, once: the trait, in which each does nothing, and the list, which hands each on.
+/// Defines the hooks once, for the trait, where they do nothing, and for [`All`], which forwards them.
 macro_rules! hooks {
     ($($(#[$doc:meta])* fn $name:ident($($argument:ident: $type:ty),*);)*) => {
-        /// What can be watched; every hook does nothing unless it is taken.
+        /// Observer of a run. By default every hook does nothing.
         pub trait Probe {
-            /// Whether anybody watches: what only a watcher needs is not even looked up where not.
+            /// Whether the run has to call the hooks. If not, it skips the work of collecting their arguments.
             fn watches(&self) -> bool {
                 true
             }
 
-            /// Whether anybody wants to know of every slot; [`Self::on_slot`] is told only then.
+            /// Whether the run has to call [`Self::on_slot`].
             fn watches_slots(&self) -> bool {
                 false
             }
 
             $($(#[$doc])*
-            #[expect(unused_variables, reason = "named for those who take the hook")]
+            #[expect(unused_variables, reason = "named for implementers of the hook")]
             fn $name(&mut self, $($argument: $type),*) {})*
         }
 
@@ -71,35 +71,36 @@ macro_rules! hooks {
 }
 
 hooks! {
-    /// `copy` was sent; what becomes of it at the gateway is told when it is there.
-    fn on_sent(now: Time, copy: PacketCopy);
-    /// `copy` was taken into the queue.
-    fn on_enqueued(now: Time, copy: PacketCopy);
-    /// `copy` was not taken in.
-    fn on_refused(now: Time, copy: PacketCopy, why: Refused);
-    /// A proxy's buffer has let `copy` go: the link has delivered it.
-    fn on_released(now: Time, copy: PacketCopy);
-    /// The queue has dropped `copy`, which it had taken in.
-    fn on_dropped(now: Time, copy: PacketCopy);
-    /// The link has begun to serve `copy`; told when it has left, or at the end of the run.
-    fn on_service(copy: PacketCopy, service: &Service);
-    /// `copy` has left the queue at `left`; it was lost if the link lost it.
-    fn on_departure(left: Time, copy: PacketCopy, lost: bool);
-    /// A coupled link has used a slot, in the order of the slots.
+    /// A sender has sent a packet. Its fate at the gateway is reported when it arrives there.
+    fn on_sent(now: Time, transmission: Transmission);
+    /// A packet was accepted into the queue.
+    fn on_enqueued(now: Time, transmission: Transmission);
+    /// A packet was not accepted, for the reason `why`.
+    fn on_refused(now: Time, transmission: Transmission, why: Refused);
+    /// A packet left the buffer of a proxy because the link has delivered it.
+    fn on_released(now: Time, transmission: Transmission);
+    /// The queue dropped a packet that it had accepted.
+    fn on_dropped(now: Time, transmission: Transmission);
+    /// The link has begun to serve a packet. Reported when the packet has left, or at the end of the run.
+    fn on_service(transmission: Transmission, service: &Service);
+    /// A packet left the queue at `left`. `lost` states whether the link lost it.
+    fn on_departure(left: Time, transmission: Transmission, lost: bool);
+    /// A coupled link has used a slot. Reported in the order of the slots.
     fn on_slot(used: &SlotUse);
-    /// `copy` reached the receiver.
-    fn on_delivered(now: Time, copy: PacketCopy);
-    /// The receiver of `flow` sends an acknowledgement.
+    /// A packet reached the receiver.
+    fn on_delivered(now: Time, transmission: Transmission);
+    /// The receiver of `flow`, or the proxy, sends an ACK.
     fn on_ack_sent(now: Time, flow: usize, ack: &Ack);
-    /// The sender of `flow` takes an acknowledgement in.
+    /// The sender of `flow` receives an ACK.
     fn on_ack_received(now: Time, flow: usize, ack: &Ack);
-    /// The sender of `flow` knows that all packets below `next` were received.
+    /// The cumulative ACK of `flow` has advanced: all packets below `next` are acknowledged.
     fn on_acked(now: Time, flow: usize, next: u64);
-    /// A sender's state after it took in an event; `queue` packets are held, `delivered` are received in order.
-    fn on_sender(now: Time, flow: usize, moment: Moment, sender: &Snapshot, queue: u64, delivered: u64);
+    /// State of a sender after `event`. `queue` is the length of the queue, `delivered` the number of packets that the
+    /// receiver has in order.
+    fn on_sender(now: Time, flow: usize, event: SenderEvent, sender: &Snapshot, queue: u64, delivered: u64);
 }
 
-/// Nobody watches.
+/// Probe that observes nothing and costs nothing.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct NoProbe;
 
@@ -109,7 +110,7 @@ impl Probe for NoProbe {
     }
 }
 
-/// Any number that watch the same run, told in their order.
+/// Several probes of one run. Each hook is forwarded to them in order.
 #[derive(Default)]
 pub struct All<'a>(pub Vec<&'a mut dyn Probe>);
 

@@ -1,10 +1,10 @@
-//! The proxy of a split path (papers/004 §IV): it acknowledges packets as they come, tells the room that is left in its
-//! buffer, and keeps a packet until the link's own acknowledgement of it has come.
+//! Proxy of a split path (docs/simulator.md, Sec. 3; Zhu 2006, Sec. IV). It acknowledges packets on arrival, advertises
+//! the free space of its buffer, and stores a packet until the link has acknowledged it.
 //!
-//! Room is told with acknowledgements of packets alone, as in the paper's analysis, and with the answer to a packet that
-//! finds none; only a flow that was told there is none, and has nothing more on its way, is told when there is some
-//! again, another one first each time. Packets that come out of order go on over the link at once: the receiver puts
-//! them in order.
+//! The window is advertised with the ACK of each packet, as in the analysis of Zhu 2006, and with the ACK of a packet
+//! that finds the buffer full. A window update is sent only to a flow that has used all of its advertised window. If
+//! several flows wait, the one that is first changes with every release. Packets that arrive out of order are forwarded
+//! at once; the receiver orders them.
 
 use std::collections::{BTreeSet, VecDeque};
 
@@ -16,31 +16,31 @@ use crate::endpoint::receiver::{Ack, Packet, Receiver};
 use super::path::SplitWindow;
 use super::probe::Refused;
 
-/// One flow's end at the proxy.
+/// State of one flow at the proxy.
 #[derive(Debug)]
 struct End {
     receiver: Receiver,
-    /// The packet up to which the flow was told that there is room; above all before it began.
-    told: u64,
+    /// First packet after the advertised window; `u64::MAX` before the flow starts.
+    advertised: u64,
 }
 
-/// A proxy.
+/// Proxy with one buffer for all flows.
 #[derive(Debug)]
 pub(super) struct Proxy {
     capacity: u64,
     window: SplitWindow,
-    /// Packets in the buffer.
+    /// Number of packets in the buffer.
     held: u64,
     ends: Vec<End>,
-    /// Flows that have sent all that they were told there is room for.
-    shut: BTreeSet<usize>,
-    /// Those of them that are told at a release, the first of them another one each time.
+    /// Flows that have used all of their advertised window.
+    closed: BTreeSet<usize>,
+    /// Flow with which the window updates of a release begin.
     turn: usize,
-    told: VecDeque<usize>,
+    window_updates: VecDeque<usize>,
 }
 
 impl Proxy {
-    /// A proxy for flows with these endpoints, whose buffer holds `capacity` packets.
+    /// Creates a proxy for flows with these endpoints. Its buffer holds `capacity` packets.
     pub(super) fn new<'a>(
         capacity: u64,
         window: SplitWindow,
@@ -53,7 +53,7 @@ impl Proxy {
             });
             End {
                 receiver,
-                told: u64::MAX,
+                advertised: u64::MAX,
             }
         };
         Self {
@@ -61,25 +61,25 @@ impl Proxy {
             window,
             held: 0,
             ends: endpoints.map(end).collect(),
-            shut: BTreeSet::new(),
+            closed: BTreeSet::new(),
             turn: 0,
-            told: VecDeque::new(),
+            window_updates: VecDeque::new(),
         }
     }
 
-    /// Packets in the buffer.
+    /// Number of packets in the buffer.
     pub(super) fn held(&self) -> u64 {
         self.held
     }
 
-    /// A flow begins: the packets that it may send before it hears anything, as a handshake tells.
+    /// A flow starts. Returns its initial window in packets, as advertised in a handshake.
     pub(super) fn on_start(&mut self, flow: usize) -> u64 {
-        let room = self.free();
-        self.tell(flow, room);
-        room
+        let window = self.free();
+        self.advertise(flow, window);
+        window
     }
 
-    /// A packet of `flow` arrives: why it does not go on over the link, if so, and what its sender is told.
+    /// A packet of `flow` arrives. Returns the reason if it is not forwarded, and the ACK for its sender.
     pub(super) fn on_packet(
         &mut self,
         now: Time,
@@ -90,37 +90,37 @@ impl Proxy {
         let refused = if receiver.has(packet.number) {
             Some(Refused::Duplicate)
         } else if self.held >= self.capacity {
-            // As a receiver does with what lies outside of its window (RFC 9293 §3.10.7.4).
+            // As a receiver does with a segment outside its window (RFC 9293, Sec. 3.10.7.4).
             let ack = receiver.repeat();
-            return (Some(Refused::Full), self.with_room(flow, ack));
+            return (Some(Refused::Full), self.with_window(flow, ack));
         } else {
             self.held += 1;
             None
         };
         let ack = receiver.on_packet(now, packet).ack.unwrap_or_default();
-        (refused, self.with_room(flow, ack))
+        (refused, self.with_window(flow, ack))
     }
 
-    /// The link has acknowledged a packet, whose place is free. The flows that are told so are given by
-    /// [`Self::reopened`].
+    /// The link has acknowledged a packet, which leaves the buffer. [`Self::next_window_update`] then returns the window
+    /// updates.
     pub(super) fn on_released(&mut self) {
         self.held -= 1;
         self.turn = (self.turn + 1) % self.ends.len().max(1);
-        self.told.clear();
-        if !self.shut.is_empty() && self.free() > 0 {
-            self.told.extend(self.shut.range(self.turn..));
-            self.told.extend(self.shut.range(..self.turn));
+        self.window_updates.clear();
+        if !self.closed.is_empty() && self.free() > 0 {
+            self.window_updates.extend(self.closed.range(self.turn..));
+            self.window_updates.extend(self.closed.range(..self.turn));
         }
     }
 
-    /// The next flow that was told there is no room, and is told now that there is.
-    pub(super) fn reopened(&mut self) -> Option<(usize, Ack)> {
-        let flow = self.told.pop_front()?;
+    /// Next flow to get a window update, and the ACK that carries it.
+    pub(super) fn next_window_update(&mut self) -> Option<(usize, Ack)> {
+        let flow = self.window_updates.pop_front()?;
         let ack = self.ends[flow].receiver.repeat();
-        Some((flow, self.with_room(flow, ack)))
+        Some((flow, self.with_window(flow, ack)))
     }
 
-    /// Room that a flow is told, beyond what it has in the buffer.
+    /// Free buffer space that is advertised to a flow, in packets.
     fn free(&self) -> u64 {
         let free = self.capacity - self.held;
         match self.window {
@@ -129,24 +129,24 @@ impl Proxy {
         }
     }
 
-    /// A flow is told that there is room up to packet `told`.
-    fn tell(&mut self, flow: usize, told: u64) {
+    /// Records that the window advertised to `flow` ends before packet `until`.
+    fn advertise(&mut self, flow: usize, until: u64) {
         let end = &mut self.ends[flow];
-        end.told = told;
-        if told <= end.receiver.next() + end.receiver.above_gaps() {
-            self.shut.insert(flow);
+        end.advertised = until;
+        if until <= end.receiver.next() + end.receiver.above_gaps() {
+            self.closed.insert(flow);
         } else {
-            self.shut.remove(&flow);
+            self.closed.remove(&flow);
         }
     }
 
-    /// The acknowledgement with the room that is left. What the flow has above a gap lies within what it was told, so
-    /// that much is added: a gap and what is above it are counted from the same packet.
-    fn with_room(&mut self, flow: usize, ack: Ack) -> Ack {
-        let room = self.free() + self.ends[flow].receiver.above_gaps();
-        self.tell(flow, ack.next.saturating_add(room));
+    /// Adds the advertised window to an ACK. Packets above a gap are already in the buffer but within the window, so they
+    /// are added to the free space.
+    fn with_window(&mut self, flow: usize, ack: Ack) -> Ack {
+        let window = self.free() + self.ends[flow].receiver.above_gaps();
+        self.advertise(flow, ack.next.saturating_add(window));
         Ack {
-            room: Some(u32::try_from(room).unwrap_or(u32::MAX)),
+            room: Some(u32::try_from(window).unwrap_or(u32::MAX)),
             ..ack
         }
     }
@@ -169,40 +169,44 @@ mod tests {
     }
 
     #[test]
-    fn a_flow_that_begins_beside_a_full_buffer_is_told_when_there_is_room() {
+    fn a_flow_that_starts_with_a_full_buffer_gets_a_window_update() {
         let mut proxy = proxy(2, SplitWindow::Whole, 2);
         assert_eq!(proxy.on_start(0), 2);
         taken(&mut proxy, 0, 0);
         taken(&mut proxy, 0, 1);
         assert_eq!(proxy.on_start(1), 0);
         proxy.on_released();
-        let (flow, ack) = proxy.reopened().unwrap();
+        let (flow, ack) = proxy.next_window_update().unwrap();
         assert_eq!((flow, ack.next, ack.room), (1, 0, Some(1)));
-        assert_eq!(proxy.reopened().unwrap().0, 0);
-        assert_eq!(proxy.reopened(), None);
+        assert_eq!(proxy.next_window_update().unwrap().0, 0);
+        assert_eq!(proxy.next_window_update(), None);
     }
 
     #[test]
-    fn room_goes_down_with_every_packet_and_up_only_with_an_acknowledgement() {
+    fn the_window_grows_only_with_an_ack() {
         let mut proxy = proxy(3, SplitWindow::Whole, 1);
         assert_eq!(taken(&mut proxy, 0, 0), (1, 2));
         proxy.on_released();
-        assert_eq!(proxy.reopened(), None, "the flow still has room");
+        assert_eq!(
+            proxy.next_window_update(),
+            None,
+            "the flow still has window"
+        );
         assert_eq!(taken(&mut proxy, 0, 1), (2, 2));
         assert_eq!(taken(&mut proxy, 0, 2), (3, 1));
         assert_eq!(taken(&mut proxy, 0, 3), (4, 0));
-        assert_eq!(proxy.reopened(), None, "there is no room yet");
+        assert_eq!(proxy.next_window_update(), None, "the buffer is still full");
         proxy.on_released();
-        let (flow, ack) = proxy.reopened().unwrap();
+        let (flow, ack) = proxy.next_window_update().unwrap();
         assert_eq!(
             (flow, ack.next, ack.room, ack.update),
             (0, 4, Some(1), true)
         );
-        assert_eq!(proxy.reopened(), None, "it was told");
+        assert_eq!(proxy.next_window_update(), None, "the update was sent");
     }
 
     #[test]
-    fn what_finds_no_room_is_not_acknowledged() {
+    fn a_packet_that_finds_the_buffer_full_is_not_acknowledged() {
         let mut proxy = proxy(2, SplitWindow::Whole, 2);
         assert_eq!(taken(&mut proxy, 0, 0), (1, 1));
         assert_eq!(taken(&mut proxy, 1, 0), (1, 0));
@@ -216,20 +220,24 @@ mod tests {
     }
 
     #[test]
-    fn each_of_several_flows_is_told_its_part() {
+    fn flows_share_the_advertised_window() {
         let mut proxy = proxy(30, SplitWindow::Share, 10);
-        assert_eq!(taken(&mut proxy, 4, 0), (1, 2), "29 places for 10 flows");
+        assert_eq!(
+            taken(&mut proxy, 4, 0),
+            (1, 2),
+            "29 free packets for 10 flows"
+        );
         for flow in 0..9 {
             taken(&mut proxy, flow, 1 - u64::from(flow != 4));
         }
-        assert_eq!(taken(&mut proxy, 9, 0), (1, 1), "19 places");
+        assert_eq!(taken(&mut proxy, 9, 0), (1, 1), "19 free packets");
     }
 
     #[test]
-    fn a_gap_and_what_is_above_it_count_from_the_same_packet() {
+    fn packets_above_a_gap_do_not_reduce_the_window() {
         let mut proxy = proxy(10, SplitWindow::Whole, 1);
         assert_eq!(taken(&mut proxy, 0, 0), (1, 9));
-        // Packet 1 is missing; each one above it takes a place and was foreseen.
+        // Packet 1 is missing. Each packet above it takes space that was already advertised.
         assert_eq!(taken(&mut proxy, 0, 2), (1, 9));
         assert_eq!(taken(&mut proxy, 0, 3), (1, 9));
         assert_eq!(taken(&mut proxy, 0, 1), (4, 6));

@@ -1,4 +1,4 @@
-//! Several runs of one setup: mean and confidence interval of every metric.
+//! Means over several runs and their confidence intervals (docs/metrics.md, Sec. 7).
 
 mod bootstrap;
 
@@ -9,21 +9,21 @@ use serde::Serialize;
 use statrs::distribution::{ContinuousCDF as _, StudentsT};
 use tmt_core::types::to_f64;
 
-/// Mean over runs with the half-width of its 95 % interval.
+/// Mean of a metric over runs, with its 95 % confidence interval.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Estimate {
     /// Mean over the runs that have the metric.
     pub mean: f64,
-    /// Half-width of the 95 % interval, by Student's t or the block bootstrap; null for a single run.
+    /// Half-width of the 95 % confidence interval, by Student's t or the block bootstrap; `None` for a single run.
     pub ci95: Option<f64>,
-    /// Runs that have the metric: a transfer that did not end in one has no completion time there.
+    /// Number of runs that have the metric. A transfer that is not complete has no completion time, for example.
     pub runs: usize,
-    /// Runs of a block, of a block bootstrap.
+    /// Number of runs in a block of the block bootstrap; `None` without it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub block: Option<usize>,
 }
 
-/// Mean and interval of `values`; none where there are none.
+/// Mean of independent `values` with Student's interval; `None` if there are no values.
 #[must_use]
 pub fn estimate(values: &[f64]) -> Option<Estimate> {
     let n = to_f64(values.len() as u64);
@@ -33,7 +33,7 @@ pub fn estimate(values: &[f64]) -> Option<Estimate> {
     let mean = values.iter().sum::<f64>() / n;
     let ci95 = (values.len() > 1).then(|| {
         let variance = values.iter().map(|x| (x - mean) * (x - mean)).sum::<f64>() / (n - 1.0);
-        students(n - 1.0) * (variance / n).sqrt()
+        student_t(n - 1.0) * (variance / n).sqrt()
     });
     Some(Estimate {
         mean,
@@ -43,24 +43,24 @@ pub fn estimate(values: &[f64]) -> Option<Estimate> {
     })
 }
 
-/// The 97.5 % quantile of Student's t.
-fn students(freedom: f64) -> f64 {
+/// 97.5 % quantile of Student's t distribution with `freedom` degrees of freedom.
+fn student_t(freedom: f64) -> f64 {
     StudentsT::new(0.0, 1.0, freedom).map_or(f64::NAN, |t| t.inverse_cdf(0.975))
 }
 
-/// The metrics of all runs, each by its name.
+/// Values of each metric over the runs, by name.
 #[derive(Debug, Default)]
 pub struct Columns(BTreeMap<String, Vec<f64>>);
 
 impl Columns {
-    /// Adds a run's metrics, as far as it has them.
+    /// Adds the metrics that a run has.
     pub fn add<'a>(&mut self, metrics: impl IntoIterator<Item = (&'a str, f64)>) {
         for (name, value) in metrics {
             self.0.entry(name.to_owned()).or_default().push(value);
         }
     }
 
-    /// Estimates over independent runs.
+    /// Estimates for independent runs, such as those of `--seeds`.
     #[must_use]
     pub fn estimates(&self) -> BTreeMap<String, Estimate> {
         let all = self.0.iter();
@@ -68,7 +68,8 @@ impl Columns {
             .collect()
     }
 
-    /// Estimates over runs from several places of one trace, added in the order of these; drawn with `seed`.
+    /// Estimates for runs at different offsets of one trace, by the block bootstrap with `seed`. The runs must have been
+    /// added in the order of their offsets.
     #[must_use]
     pub fn bootstrap(&self, seed: u64) -> BTreeMap<String, Estimate> {
         let columns: Vec<&[f64]> = self.0.values().map(Vec::as_slice).collect();
@@ -83,7 +84,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_interval_is_students() {
+    fn the_interval_is_that_of_student() {
         // n = 4, s = 1.29099, t(0.975, 3) = 3.18245: half-width 2.05426.
         let estimate = estimate(&[1.0, 2.0, 3.0, 4.0]).unwrap();
         assert!((estimate.mean - 2.5).abs() < 1e-12);
@@ -94,7 +95,7 @@ mod tests {
     }
 
     #[test]
-    fn one_run_has_no_interval_and_none_no_mean() {
+    fn one_run_has_no_interval_and_no_run_has_no_mean() {
         assert_eq!(estimate(&[1.0]).unwrap().ci95, None);
         assert_eq!(estimate(&[]), None);
     }

@@ -1,7 +1,7 @@
-//! One run: flows, a shared queue, a link, and the events between them.
+//! Event loop of a run: flows, a shared queue and a link.
 //!
-//! A run is a pure function of its [`Setup`], its link and nothing else. The return path takes RTT − ⌊RTT/2⌋, and what
-//! [`ReturnPath`] adds; the way there takes what the link says. [`Path`] stands in front of both.
+//! A run is a pure function of its [`Setup`] and its link. A packet takes ⌊T1/2⌋ to the gateway and then what the link
+//! reports. An ACK takes RTT − ⌊RTT/2⌋, the delay of the [`ReturnPath`](super::ReturnPath), and T1 − ⌊T1/2⌋.
 
 mod gateway_events;
 
@@ -11,45 +11,46 @@ use tmt_core::types::{Span, Time};
 use crate::endpoint::receiver::{Ack, Packet, Receiver};
 use crate::endpoint::sender::{Sender, Wake};
 use crate::link::gateway::{
-    CoupledLink, CoupledQueue, DropTail, Gateway, Queued, QueuedLink, Served, Tells,
+    CoupledLink, CoupledQueue, DropTail, Gateway, QueueReporting, Queued, QueuedLink, Served,
 };
 use crate::link::return_link::ReturnLink;
-use crate::link::{Link, PacketCopy};
+use crate::link::{Link, Transmission};
 use crate::simulation::delay::DelayParts;
-use crate::simulation::event::{EventQueue, Kinds};
+use crate::simulation::event::{EventQueue, HasLane};
 use crate::simulation::metrics::RunReport;
-use crate::simulation::probe::{Moment, Probe};
+use crate::simulation::probe::{Probe, SenderEvent};
 use crate::simulation::proxy::Proxy;
 use crate::simulation::tally::{Count, FlowTally};
 use crate::simulation::{ACK, Flow, Setup};
 
 #[derive(Debug, Clone, Copy)]
 enum Event {
+    /// A flow starts or its handshake is complete.
     Start(u32),
     /// A packet reaches the gateway.
     Arrival(Queued),
-    /// A proxy learns that the link has delivered this.
-    Release(PacketCopy),
-    /// The queue does something by itself.
+    /// A proxy learns that the link has delivered this transmission.
+    Release(Transmission),
+    /// The queue has an action that is due.
     Gateway,
+    /// A packet reaches the receiver.
     Delivery {
-        copy: PacketCopy,
+        transmission: Transmission,
         delay: DelayParts,
         marked: bool,
         reduced: bool,
     },
-    Ack {
-        flow: u32,
-        ack: Ack,
-    },
-    /// A timer of the sender.
+    /// An ACK reaches the sender.
+    Ack { flow: u32, ack: Ack },
+    /// A timer of the sender may have expired.
     Timer(u32),
-    /// Pacing lets the next packet out.
+    /// Pacing allows the next packet.
     Pace(u32),
+    /// The delayed-ACK timer of the receiver may have expired.
     DelayedAck(u32),
 }
 
-impl Kinds for Event {
+impl HasLane for Event {
     fn lane(&self) -> Option<usize> {
         match self {
             Self::Delivery { .. } => Some(0),
@@ -62,13 +63,13 @@ impl Kinds for Event {
 }
 
 impl Event {
-    /// Whether it only wakes a sender that has nothing else to wait for.
+    /// Whether this is a timer of a sender, which alone does not keep a run going.
     fn is_timer(&self) -> bool {
         matches!(self, Self::Timer(_))
     }
 }
 
-/// A flow at work.
+/// State of a flow during a run.
 #[derive(Debug)]
 struct Connection<'a> {
     flow: &'a Flow,
@@ -76,13 +77,13 @@ struct Connection<'a> {
     receiver: Receiver,
     tally: FlowTally,
     started: bool,
-    /// When an event for the timer is due, so that it is scheduled only once.
+    /// Time of the scheduled timer event; the same holds for the next two fields.
     timer_event: Option<Time>,
     pace_event: Option<Time>,
     delayed_ack_event: Option<Time>,
 }
 
-/// A run.
+/// State of a run.
 struct Run<'a, G, P> {
     setup: &'a Setup,
     gateway: G,
@@ -92,19 +93,19 @@ struct Run<'a, G, P> {
     proxy: Option<Proxy>,
     gateway_event: Option<Time>,
     return_loss: Option<Channel>,
-    /// When the return path has sent all that was handed to it.
+    /// Time at which a return path with a rate has sent all ACKs.
     return_free: Time,
     return_link: Option<ReturnLink>,
     sent: u64,
-    /// Packets that the link has begun to serve.
+    /// Packets whose service has begun.
     served: u64,
-    /// Flows that still have something to do.
+    /// Flows that are not complete.
     unfinished: usize,
-    /// Events under way that are no timers of senders.
+    /// Scheduled events other than timers of senders.
     under_way: u64,
 }
 
-/// Runs `setup` over `link` to its end, or until every flow has delivered all it had.
+/// Runs `setup` over `link` until its end, or until all flows have delivered all their packets.
 pub fn run<L: Link, P: Probe>(setup: &Setup, link: L, probe: &mut P) -> RunReport {
     if setup.discipline.is_drop_tail() {
         return run_over(setup, DropTail::new(link, setup.queue()), probe);
@@ -117,9 +118,9 @@ pub fn run<L: Link, P: Probe>(setup: &Setup, link: L, probe: &mut P) -> RunRepor
     run_over(setup, QueuedLink::new(link, setup.queue(), queue), probe)
 }
 
-/// Runs `setup` over a coupled link, behind a drop-tail queue whatever the setup says.
+/// Runs `setup` over a coupled link. The queue is drop-tail, whatever the setup has.
 ///
-/// `None` where the trace cannot be read, or a packet needs no unit.
+/// Returns `None` if the trace cannot be read or a packet has no units.
 pub fn run_coupled<P: Probe>(
     setup: &Setup,
     link: &CoupledLink,
@@ -128,21 +129,21 @@ pub fn run_coupled<P: Probe>(
     run_coupled_looped(setup, link, None, probe)
 }
 
-/// The same over a trace that begins anew every `period`, as often as the run needs; at most once without. Slots are
-/// numbered as if it were written out so often.
+/// As [`run_coupled`], with a trace that repeats every `period` until the end of the run. Slots are numbered through all
+/// rounds. Without a period the trace is used once.
 ///
-/// `None` where the trace cannot be read, or a packet needs no unit.
+/// Returns `None` if the trace cannot be read or a packet has no units.
 pub fn run_coupled_looped<P: Probe>(
     setup: &Setup,
     link: &CoupledLink,
     period: Option<Span>,
     probe: &mut P,
 ) -> Option<RunReport> {
-    let tells = Tells {
-        whole: setup.path.split.is_some(),
+    let reporting = QueueReporting {
+        acknowledgements: setup.path.split.is_some(),
         slots: probe.watches_slots(),
     };
-    let mut gateway = CoupledQueue::new(link, setup.rtt, setup.queue(), setup.begin, tells)?;
+    let mut gateway = CoupledQueue::new(link, setup.rtt, setup.queue(), setup.begin, reporting)?;
     if let Some(period) = period {
         gateway = gateway.looped(period, setup.end);
     }
@@ -183,7 +184,7 @@ fn run_over<G: Gateway, P: Probe>(setup: &Setup, gateway: G, probe: &mut P) -> R
     let mut now = setup.begin;
     while run.unfinished > 0 {
         if run.under_way == 0 && run.gateway.is_exhausted() {
-            // Only timers are left, and nothing they send would ever be served.
+            // Only timers are left, and the link will not serve what they send.
             now = setup.end;
             break;
         }
@@ -193,9 +194,9 @@ fn run_over<G: Gateway, P: Probe>(setup: &Setup, gateway: G, probe: &mut P) -> R
         };
         now = at;
         if run.probe.watches() {
-            run.retire(now);
+            run.process_departures(now);
         }
-        run.take(now, event);
+        run.handle(now, event);
     }
     run.report(now)
 }
@@ -216,7 +217,7 @@ impl<'a> Connection<'a> {
     }
 }
 
-/// Moves `event` to `deadline` where that is sooner, and returns it: it is yet to be scheduled.
+/// Sets `event` to `deadline` if that is earlier, and returns the time of the event to schedule.
 fn sooner(event: &mut Option<Time>, deadline: Option<Time>) -> Option<Time> {
     let deadline = deadline.filter(|deadline| event.is_none_or(|event| event > *deadline))?;
     *event = Some(deadline);
@@ -224,7 +225,7 @@ fn sooner(event: &mut Option<Time>, deadline: Option<Time>) -> Option<Time> {
 }
 
 impl<'a, G: Gateway, P: Probe> Run<'a, G, P> {
-    /// Schedules `event`, unless it would be past 2^63 − 1 ns: that is never.
+    /// Schedules `event` at `at`; `None` is a time past 2^63 − 1 ns, which never comes.
     fn schedule(&mut self, at: Option<Time>, event: Event) {
         if let Some(at) = at {
             self.under_way += u64::from(!event.is_timer());
@@ -236,28 +237,28 @@ impl<'a, G: Gateway, P: Probe> Run<'a, G, P> {
         &mut self.connections[flow as usize]
     }
 
-    fn take(&mut self, now: Time, event: Event) {
+    fn handle(&mut self, now: Time, event: Event) {
         self.under_way -= u64::from(!event.is_timer());
         match event {
             Event::Delivery {
-                copy,
+                transmission,
                 delay,
                 marked,
                 reduced,
             } => {
                 let packet = Packet {
-                    number: copy.packet,
+                    number: transmission.packet,
                     marked,
                     reduced,
                 };
-                self.on_delivery(now, copy, &delay, packet);
+                self.on_delivery(now, transmission, &delay, packet);
             }
             Event::Ack { flow, ack } => self.on_ack(now, flow, &ack),
             Event::Arrival(packet) => self.on_arrival(now, packet),
-            Event::Release(copy) => self.on_release(now, copy),
+            Event::Release(transmission) => self.on_release(now, transmission),
             Event::Pace(flow) => {
                 self.flow(flow).pace_event = None;
-                self.after_sender(now, flow, Moment::Pace);
+                self.after_sender(now, flow, SenderEvent::Pace);
             }
             Event::Timer(flow) => self.on_timer(now, flow),
             Event::DelayedAck(flow) => self.on_delayed_ack(now, flow),
@@ -283,10 +284,10 @@ impl<'a, G: Gateway, P: Probe> Run<'a, G, P> {
             connection.sender.on_handshake(rtt);
         }
         if let Some(proxy) = &mut self.proxy {
-            let room = proxy.on_start(flow as usize);
-            self.flow(flow).sender.on_room(room);
+            let window = proxy.on_start(flow as usize);
+            self.flow(flow).sender.on_room(window);
         }
-        self.after_sender(now, flow, Moment::Start);
+        self.after_sender(now, flow, SenderEvent::Start);
     }
 
     fn on_ack(&mut self, now: Time, flow: u32, ack: &Ack) {
@@ -298,50 +299,50 @@ impl<'a, G: Gateway, P: Probe> Run<'a, G, P> {
         if after > before {
             self.probe.on_acked(now, flow as usize, after);
         }
-        self.after_sender(now, flow, Moment::Ack);
+        self.after_sender(now, flow, SenderEvent::Ack);
     }
 
     fn on_timer(&mut self, now: Time, flow: u32) {
         let connection = self.flow(flow);
-        // The deadline has moved to an earlier time since: that event was the one that counted.
+        // The deadline has since moved to an earlier time, which had an event of its own.
         if connection.timer_event != Some(now) {
             return;
         }
         connection.timer_event = None;
         match connection.sender.on_timer(now) {
-            Wake::Timeout => self.after_sender(now, flow, Moment::Timeout),
-            Wake::Other => self.after_sender(now, flow, Moment::Timer),
+            Wake::Timeout => self.after_sender(now, flow, SenderEvent::Timeout),
+            Wake::Other => self.after_sender(now, flow, SenderEvent::Timer),
             Wake::Nothing => self.watch_timer(flow),
         }
     }
 
-    /// Sends what the sender lets out, and keeps its timers.
-    fn after_sender(&mut self, now: Time, flow: u32, moment: Moment) {
-        while let Some(transmission) = self.flow(flow).sender.next_packet(now) {
-            let copy = PacketCopy {
+    /// Sends all packets that the sender allows, and schedules its timers.
+    fn after_sender(&mut self, now: Time, flow: u32, event: SenderEvent) {
+        while let Some(outgoing) = self.flow(flow).sender.next_packet(now) {
+            let transmission = Transmission {
                 ordinal: self.sent,
                 flow: flow as usize,
-                packet: transmission.packet,
-                copy: transmission.copy,
-                why: transmission.why,
+                packet: outgoing.packet,
+                copy: outgoing.copy,
+                why: outgoing.why,
             };
             self.sent += 1;
             let connection = self.flow(flow);
-            connection.tally.on_sent(copy.copy);
+            connection.tally.on_sent(transmission.copy);
             let packet = Queued {
-                copy,
+                transmission,
                 sent: now,
                 enqueued: now,
-                // What is sent again is not marked (RFC 3168 §6.1.5).
-                capable: connection.sender.is_ecn_capable() && copy.copy == 1,
-                reduced: transmission.reduced,
+                // Retransmissions are not ECN-capable (RFC 3168, Sec. 6.1.5).
+                capable: connection.sender.is_ecn_capable() && transmission.copy == 1,
+                reduced: outgoing.reduced,
             };
-            self.probe.on_sent(now, copy);
-            let there = self.setup.path.there();
-            if there.is_zero() {
+            self.probe.on_sent(now, transmission);
+            let forward_delay = self.setup.path.forward_delay();
+            if forward_delay.is_zero() {
                 self.on_arrival(now, packet);
             } else {
-                let at = now.checked_add(there);
+                let at = now.checked_add(forward_delay);
                 let enqueued = at.unwrap_or(Time::MAX);
                 self.schedule(at, Event::Arrival(Queued { enqueued, ..packet }));
             }
@@ -356,22 +357,28 @@ impl<'a, G: Gateway, P: Probe> Run<'a, G, P> {
         if self.probe.watches() {
             let connection = &self.connections[flow as usize];
             let (snapshot, delivered) = (connection.sender.snapshot(), connection.receiver.next());
-            let held = self.held();
+            let held = self.queue_length();
             self.probe
-                .on_sender(now, flow as usize, moment, &snapshot, held, delivered);
+                .on_sender(now, flow as usize, event, &snapshot, held, delivered);
         }
     }
 
-    /// Makes sure that an event comes no later than the sender's deadline.
+    /// Ensures that there is an event no later than the sender's deadline.
     fn watch_timer(&mut self, flow: u32) {
         let connection = self.flow(flow);
         let due = sooner(&mut connection.timer_event, connection.sender.deadline());
         self.schedule(due, Event::Timer(flow));
     }
 
-    fn on_delivery(&mut self, now: Time, copy: PacketCopy, delay: &DelayParts, packet: Packet) {
-        self.probe.on_delivered(now, copy);
-        let connection = &mut self.connections[copy.flow];
+    fn on_delivery(
+        &mut self,
+        now: Time,
+        transmission: Transmission,
+        delay: &DelayParts,
+        packet: Packet,
+    ) {
+        self.probe.on_delivered(now, transmission);
+        let connection = &mut self.connections[transmission.flow];
         let arrival = connection.receiver.on_packet(now, packet);
         connection.tally.on_delivered(delay);
         if arrival.duplicate {
@@ -379,15 +386,15 @@ impl<'a, G: Gateway, P: Probe> Run<'a, G, P> {
         }
         let Flow { packets, start, .. } = connection.flow;
         let done = packets.is_some_and(|packets| connection.receiver.next() >= packets);
-        let taken = now.since(self.setup.begin.saturating_add(*start));
-        if done && connection.tally.complete(taken) {
+        let elapsed = now.since(self.setup.begin.saturating_add(*start));
+        if done && connection.tally.complete(elapsed) {
             self.unfinished -= 1;
         }
         if self.proxy.is_some() {
             // The proxy has acknowledged it.
             return;
         }
-        let flow = u32::try_from(copy.flow).unwrap_or(u32::MAX);
+        let flow = u32::try_from(transmission.flow).unwrap_or(u32::MAX);
         if let Some(ack) = arrival.ack {
             self.send_ack(now, flow, ack);
         }
@@ -415,7 +422,9 @@ impl<'a, G: Gateway, P: Probe> Run<'a, G, P> {
 
     fn send_ack(&mut self, now: Time, flow: u32, ack: Ack) {
         self.probe.on_ack_sent(now, flow as usize, &ack);
-        let back = self.back().saturating_add(self.setup.path.back());
+        let back = self
+            .link_return_delay()
+            .saturating_add(self.setup.path.return_delay());
         let mut left = Some(now);
         if let Some(rate) = self.setup.return_path.rate {
             let service = rate.time_of_bit(u128::from(ACK.0) * 8);
@@ -426,8 +435,8 @@ impl<'a, G: Gateway, P: Probe> Run<'a, G, P> {
         if let Some(link) = &mut self.return_link {
             left = link.send(now);
         }
-        let never_comes = self.return_link.is_some() && left.is_none();
-        let lost = self.return_loss.as_mut().is_some_and(Channel::erases) || never_comes;
+        let lost_on_trace = self.return_link.is_some() && left.is_none();
+        let lost = self.return_loss.as_mut().is_some_and(Channel::erases) || lost_on_trace;
         let tally = &mut self.flow(flow).tally;
         tally.count(Count::Acks);
         if lost {
@@ -439,8 +448,8 @@ impl<'a, G: Gateway, P: Probe> Run<'a, G, P> {
     }
 
     fn report(mut self, end: Time) -> RunReport {
-        self.retire(end);
-        // What is still in service has at least begun, unless the run ended before.
+        self.process_departures(end);
+        // Packets still in service count as served if their service began within the run.
         let mut usage = self.gateway.usage(end);
         let in_service: Vec<Served> = self.gateway.in_service().copied().collect();
         for served in in_service {

@@ -1,4 +1,4 @@
-//! What a run is made of, but its link.
+//! Parameters of a run, except for its link.
 
 use tmt_core::channel::Channel;
 use tmt_core::types::{BitRate, Bytes, Span, Time};
@@ -9,21 +9,21 @@ use crate::endpoint::Endpoint;
 use crate::link::gateway::Discipline;
 use crate::link::return_link::ReturnTrace;
 
-/// One flow.
+/// Parameters of one flow.
 #[derive(Debug, Clone)]
 pub struct Flow {
-    /// Its congestion control.
+    /// Congestion control of the sender.
     pub algorithm: Algorithm,
-    /// Its ends.
+    /// Settings of both hosts.
     pub endpoint: Endpoint,
-    /// When it begins, from the start of the run.
+    /// Start of the flow, from the start of the run.
     pub start: Span,
-    /// Packets it has; none for a source that never ends.
+    /// Number of packets to transfer; `None` for unlimited data.
     pub packets: Option<u64>,
 }
 
 impl Flow {
-    /// A flow that begins with the run and never ends.
+    /// Creates a flow that starts with the run and has unlimited data.
     #[must_use]
     pub const fn new(algorithm: Algorithm, endpoint: Endpoint) -> Self {
         Self {
@@ -35,21 +35,21 @@ impl Flow {
     }
 }
 
-/// The way of acknowledgements, shared by all flows; clean and without a queue unless said otherwise.
+/// Return path of the ACKs, shared by all flows. By default it has neither losses nor a queue.
 #[derive(Debug, Clone, Default)]
 pub struct ReturnPath {
-    /// Loses some, after they have been sent.
+    /// Process that loses ACKs; they have used the path nevertheless.
     pub loss: Option<Channel>,
-    /// What it carries; [`ACK`] each, and what is not sent yet waits.
+    /// Rate of the path, with [`ACK`] bytes per ACK and an unlimited queue; `None` for no limit.
     pub rate: Option<BitRate>,
-    /// A timeline of its own, in the place of a rate.
+    /// Timeline whose LLDUs the ACKs take, instead of a rate.
     pub trace: Option<ReturnTrace>,
 }
 
-/// Bytes of an acknowledgement on the return path: headers of IPv4 and TCP.
+/// Size of an ACK on the return path: IPv4 and TCP headers.
 pub const ACK: Bytes = Bytes(40);
 
-/// Everything about a run but its link.
+/// All parameters of a run except for its link.
 ///
 /// ```
 /// use fluid_tcp::endpoint::Profile;
@@ -59,39 +59,39 @@ pub const ACK: Bytes = Bytes(40);
 ///
 /// let flow = Flow::new("cubic:beta=0.8".parse()?, Profile::Rfc.endpoint());
 /// let setup = Setup { buffer: 50, ..Setup::new(vec![flow], Span::from_millis(500), Span::from_secs(60)) };
-/// let (way, rate) = (setup.rtt.half(), BitRate(1_000_000));
-/// let link = SyntheticLink::new(rate, setup.packet, way, None, setup.begin).ok_or("no packet fits the link")?;
+/// let (propagation, rate) = (setup.rtt.half(), BitRate(1_000_000));
+/// let link = SyntheticLink::new(rate, setup.packet, propagation, None, setup.begin).ok_or("no link of this rate")?;
 /// let report = run(&setup, link, &mut NoProbe);
 /// assert!(report.total.metrics.goodput_bps > Some(500_000.0));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug, Clone)]
 pub struct Setup {
-    /// The flows.
+    /// Flows of the run, which share queue and link.
     pub flows: Vec<Flow>,
-    /// Size of a packet.
+    /// Size of a packet, headers included; all have the same.
     pub packet: Bytes,
-    /// Round-trip time of the link, propagation only.
+    /// RTT of the link: propagation only, both directions.
     pub rtt: Span,
-    /// Packets the queue holds, the one in service included; on a split path the proxy's buffer.
+    /// Buffer of the queue in packets, the one in service included. On a split path it is that of the proxy.
     pub buffer: u64,
-    /// Which packets the queue drops.
+    /// Queue discipline of the gateway.
     pub discipline: Discipline,
-    /// Between the senders and the gateway.
+    /// Path between the senders and the gateway.
     pub path: Path,
-    /// What the return path does to acknowledgements.
+    /// Return path of the ACKs.
     pub return_path: ReturnPath,
-    /// The run's own zero.
+    /// Time at which the run begins.
     pub begin: Time,
-    /// The last instant that belongs to the run.
+    /// Last time that belongs to the run.
     pub end: Time,
-    /// Bits a second that packets could make of the whole link, to normalise by.
+    /// Rate of the link in bit/s, the denominator of `normalised_goodput` (docs/metrics.md, Sec. 6); `None` if unknown.
     pub link_rate_bps: Option<f64>,
 }
 
 impl Setup {
-    /// Packets of 1500 B, a drop-tail queue of 100 of them directly at the senders, a clean return path, from time zero
-    /// on for `duration`.
+    /// Setup of a run from time zero to `duration` with default values: packets of 1500 B, a drop-tail queue of 100
+    /// packets, no terrestrial delay, and a return path without losses.
     #[must_use]
     pub fn new(flows: Vec<Flow>, rtt: Span, duration: Span) -> Self {
         Self {
@@ -108,7 +108,7 @@ impl Setup {
         }
     }
 
-    /// What the gateway's queue holds: behind a proxy, all that the proxy has let in.
+    /// Limit of the gateway's queue in packets. After a proxy it has none of its own.
     pub(super) fn queue(&self) -> u64 {
         self.path.split.map_or(self.buffer, |_| u64::MAX)
     }

@@ -1,4 +1,5 @@
-//! What is counted of each flow while a run goes on, and how that adds up.
+//! Counters and delay distributions of each flow during a run, and their sums. [`super::metrics`] derives metrics from
+//! them.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -11,28 +12,28 @@ use crate::endpoint::sender::Sender;
 use crate::simulation::Setup;
 use crate::simulation::delay::DelayParts;
 
-/// Number of delays stored exactly over all flows of a run, and again in its total; up to this many, percentiles are
-/// exact.
+/// Number of delays stored exactly, divided among the flows of a run, and again in its total. Up to this many,
+/// percentiles are exact.
 const EXACT: usize = 1 << 17;
 
-/// Buckets of the histograms behind them, over all flows of a run and again in its total.
+/// Number of buckets of the histograms used above that, divided among the flows, and again in the total.
 const BUCKETS: usize = 1 << 18;
 
-/// Fewest delays of a flow kept one by one, however many flows there are.
+/// Smallest number of delays stored exactly per flow, whatever the number of flows.
 const LEAST_EXACT: usize = 16;
 
-/// Buckets in which no spread of delays costs precision.
+/// Number of buckets with which any spread of delays keeps full precision.
 const ENOUGH_BUCKETS: usize = 1 << 15;
 
-/// Delays of packets and their parts.
+/// Distributions of the delay and of the queueing delay.
 #[derive(Debug)]
-struct Waits {
+struct DelayDistributions {
     delay: Distribution,
     queueing: Distribution,
 }
 
-impl Waits {
-    /// For one of `flows` flows that share the memory.
+impl DelayDistributions {
+    /// Empty distributions for one of `flows` flows that share the memory.
     fn of(flows: usize) -> Self {
         let flows = flows.max(1);
         let exact = (EXACT / flows).max(LEAST_EXACT);
@@ -44,51 +45,51 @@ impl Waits {
     }
 }
 
-/// What is counted one by one.
+/// Counters of a flow. "Transmissions" are sendings of packets.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Count {
-    /// Copies sent.
+    /// Transmissions.
     Sent,
-    /// Copies sent that were not the first.
+    /// Transmissions after the first of their packet.
     Retransmitted,
-    /// Copies that the receiver, or a proxy, had already.
+    /// Transmissions that the receiver, or a proxy, already had on arrival.
     Spurious,
-    /// Copies dropped at the queue, or without room at a proxy.
+    /// Transmissions dropped at the gateway, by the queue or by a full proxy.
     Dropped,
-    /// Copies that the queue marked.
+    /// Transmissions that the queue marked (ECN).
     Marked,
-    /// Copies lost on the link.
+    /// Transmissions lost on the link.
     Lost,
-    /// Copies that reached the receiver.
+    /// Transmissions that reached the receiver.
     Arrived,
-    /// Packets delivered in order.
+    /// Packets that the receiver has in order.
     Delivered,
-    /// Acknowledgements sent.
+    /// ACKs that the receiver or the proxy sent.
     Acks,
-    /// Acknowledgements that the return path lost.
+    /// ACKs that the return path lost.
     AcksLost,
-    /// Retransmission timeouts.
+    /// Retransmission timeouts of the sender.
     RtoEvents,
-    /// Timeouts found needless.
+    /// Timeouts that F-RTO found to be spurious.
     SpuriousTimeouts,
-    /// Fast recoveries.
+    /// Fast recoveries entered.
     FastRecoveries,
 }
 
-/// Counts of one flow, or of several together.
+/// Counts of one flow, or sums over several.
 #[derive(Debug, Default, Clone)]
 pub(super) struct Counts {
-    of: [u64; Count::FastRecoveries as usize + 1],
-    /// Packets by the number of times they were sent again.
+    values: [u64; Count::FastRecoveries as usize + 1],
+    /// Number of packets, by number of retransmissions.
     retransmissions: Vec<u64>,
-    /// Sums of the parts of the delays of what arrived, ns, in the order of [`DelayParts::all`].
+    /// Sums of the parts of the delay over the transmissions that arrived, ns, in the order of [`DelayParts::all`].
     parts: [u128; 4],
     completion: Option<Span>,
 }
 
 impl Counts {
     fn and(mut self, other: &Self) -> Self {
-        for (sum, count) in self.of.iter_mut().zip(other.of) {
+        for (sum, count) in self.values.iter_mut().zip(other.values) {
             *sum += count;
         }
         let length = self.retransmissions.len().max(other.retransmissions.len());
@@ -105,28 +106,28 @@ impl Counts {
     }
 }
 
-/// Counts of one flow while a run goes on.
+/// Counts and delays of one flow during a run.
 #[derive(Debug)]
 pub(crate) struct FlowTally {
     counts: Counts,
-    waits: Waits,
-    /// Over all flows; none where there is one, which is the total itself.
-    total: Option<Rc<RefCell<Waits>>>,
+    distributions: DelayDistributions,
+    /// Delays of all flows; `None` if there is only one flow.
+    total: Option<Rc<RefCell<DelayDistributions>>>,
 }
 
 impl FlowTally {
-    /// The tallies of a run's flows: they share memory that does not grow with the run.
+    /// Tallies for the flows of a run. Their memory is limited and shared.
     pub(crate) fn all(flows: usize) -> impl Iterator<Item = Self> {
-        let total = (flows > 1).then(|| Rc::new(RefCell::new(Waits::of(1))));
+        let total = (flows > 1).then(|| Rc::new(RefCell::new(DelayDistributions::of(1))));
         (0..flows).map(move |_| Self {
-            waits: Waits::of(flows),
+            distributions: DelayDistributions::of(flows),
             total: total.clone(),
             counts: Counts::default(),
         })
     }
 
     pub(crate) fn count(&mut self, what: Count) {
-        self.counts.of[what as usize] += 1;
+        self.counts.values[what as usize] += 1;
     }
 
     pub(crate) fn on_sent(&mut self, copy: u32) {
@@ -144,7 +145,7 @@ impl FlowTally {
     }
 
     pub(crate) fn on_service(&mut self, waited: Span) {
-        self.waits.queueing.push(waited);
+        self.distributions.queueing.push(waited);
         if let Some(total) = &self.total {
             total.borrow_mut().queueing.push(waited);
         }
@@ -156,20 +157,20 @@ impl FlowTally {
             *sum += u128::from(part.as_nanos());
         }
         let delay = parts.total();
-        self.waits.delay.push(delay);
+        self.distributions.delay.push(delay);
         if let Some(total) = &self.total {
             total.borrow_mut().delay.push(delay);
         }
     }
 
-    /// Notes when the last packet was there; false if that was known.
+    /// Records the completion time, from the start of the flow. Returns false if it was already known.
     pub(crate) fn complete(&mut self, after: Span) -> bool {
         let first = self.counts.completion.is_none();
         self.counts.completion.get_or_insert(after);
         first
     }
 
-    /// Notes at the end of a run what the flow's ends have counted.
+    /// Records the counts of sender and receiver at the end of a run.
     pub(crate) fn end(&mut self, delivered: u64, sender: &Sender) {
         for (what, count) in [
             (Count::Delivered, delivered),
@@ -177,42 +178,42 @@ impl FlowTally {
             (Count::SpuriousTimeouts, sender.events().spurious_timeouts),
             (Count::FastRecoveries, sender.events().fast_recoveries),
         ] {
-            self.counts.of[what as usize] = count;
+            self.counts.values[what as usize] = count;
         }
     }
 }
 
-/// Order statistics of delays.
+/// Order statistics of the delay and of the queueing delay, with their precision.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Delayed {
+pub(super) struct DelayStatistics {
     pub(super) delay: Quantiles,
     pub(super) delay_precision: Precision,
     pub(super) queueing: Quantiles,
     pub(super) queueing_precision: Precision,
 }
 
-impl From<&Waits> for Delayed {
-    fn from(waits: &Waits) -> Self {
+impl From<&DelayDistributions> for DelayStatistics {
+    fn from(distributions: &DelayDistributions) -> Self {
         Self {
-            delay: waits.delay.quantiles(Span::ZERO),
-            delay_precision: waits.delay.precision(),
-            queueing: waits.queueing.quantiles(Span::ZERO),
-            queueing_precision: waits.queueing.precision(),
+            delay: distributions.delay.quantiles(Span::ZERO),
+            delay_precision: distributions.delay.precision(),
+            queueing: distributions.queueing.quantiles(Span::ZERO),
+            queueing_precision: distributions.queueing.precision(),
         }
     }
 }
 
-/// What was observed of one flow, or of all together: what metrics are made of.
+/// Everything observed of one flow, or of all flows together. Metrics are computed from it.
 #[derive(Debug)]
 pub(super) struct Observed<'a> {
     setup: &'a Setup,
     duration: Span,
     counts: Counts,
-    pub(super) delays: Delayed,
+    pub(super) delays: DelayStatistics,
 }
 
 impl<'a> Observed<'a> {
-    /// Each flow, and all of them together, of a run of this length.
+    /// Observations of each flow and of all flows together, for a run of length `duration`.
     pub(super) fn all(
         setup: &'a Setup,
         duration: Span,
@@ -226,15 +227,20 @@ impl<'a> Observed<'a> {
         };
         let flows: Vec<Self> = tallies
             .iter()
-            .map(|tally| observed(tally.counts.clone(), Delayed::from(&tally.waits)))
+            .map(|tally| {
+                observed(
+                    tally.counts.clone(),
+                    DelayStatistics::from(&tally.distributions),
+                )
+            })
             .collect();
         let each = tallies.iter().map(|tally| tally.counts.clone());
         let sum = each.reduce(|sum, counts| sum.and(&counts));
         let shared = tallies.first().and_then(|tally| tally.total.as_ref());
         let delays = match (shared, flows.first()) {
-            (Some(waits), _) => Delayed::from(&*waits.borrow()),
+            (Some(distributions), _) => DelayStatistics::from(&*distributions.borrow()),
             (None, Some(only)) => only.delays,
-            (None, None) => Delayed::from(&Waits::of(1)),
+            (None, None) => DelayStatistics::from(&DelayDistributions::of(1)),
         };
         let counts = sum.unwrap_or_default();
         let total = observed(counts, delays);
@@ -242,10 +248,10 @@ impl<'a> Observed<'a> {
     }
 
     pub(super) fn count(&self, what: Count) -> u64 {
-        self.counts.of[what as usize]
+        self.counts.values[what as usize]
     }
 
-    /// As many packets in bits, per second of the run.
+    /// Rate of the packets of this counter, bit/s; `None` if the run has no length.
     pub(super) fn rate(&self, packets: Count) -> Option<f64> {
         let packet_bits = to_f64(self.setup.packet.0) * 8.0;
         let seconds = self.duration.as_secs_f64();
@@ -253,12 +259,12 @@ impl<'a> Observed<'a> {
         (!self.duration.is_zero()).then(|| bits / seconds)
     }
 
-    /// `rate` over the link's.
+    /// [`Self::rate`] divided by the rate of the link; `None` if that is unknown.
     pub(super) fn normalised(&self, packets: Count) -> Option<f64> {
         Some(self.rate(packets)? / self.setup.link_rate_bps?)
     }
 
-    /// Packets by the number of times they were sent again.
+    /// Number of retransmissions → number of packets.
     pub(super) fn retransmissions(&self) -> BTreeMap<u32, u64> {
         (0..)
             .zip(self.counts.retransmissions.iter().copied())
@@ -266,14 +272,14 @@ impl<'a> Observed<'a> {
             .collect()
     }
 
-    /// Mean of a part of the delay ([`DelayParts::all`]), s, rounded to whole nanoseconds as that of the delay is.
+    /// Mean of part `index` of the delay ([`DelayParts::all`]) in seconds, rounded to ns like the mean delay.
     pub(super) fn mean_part(&self, index: usize) -> Option<f64> {
-        let copies = u128::from(self.count(Count::Arrived));
-        let nanos = (self.counts.parts[index] + copies / 2).checked_div(copies)?;
+        let transmissions = u128::from(self.count(Count::Arrived));
+        let nanos = (self.counts.parts[index] + transmissions / 2).checked_div(transmissions)?;
         Span::from_nanos(u64::try_from(nanos).ok()?).map(Span::as_secs_f64)
     }
 
-    /// From the flow's start to the in-order delivery of its last packet, s.
+    /// Time from the start of the flow to the in-order delivery of its last packet, s; `None` if it is not complete.
     pub(super) fn completion(&self) -> Option<f64> {
         self.counts.completion.map(Span::as_secs_f64)
     }
@@ -289,12 +295,12 @@ mod tests {
         for copy in [1, 1, 1, 2, 2, 3] {
             tally.on_sent(copy);
         }
-        // Three packets: one sent once, one twice, one three times.
+        // Three packets, sent once, twice and three times.
         assert_eq!(tally.counts.retransmissions, [1, 1, 1]);
     }
 
     #[test]
-    fn all_flows_are_complete_when_the_last_one_is() {
+    fn the_total_is_complete_when_the_last_flow_is() {
         let mut tallies = FlowTally::all(2);
         let setup = Setup::new(Vec::new(), Span::ZERO, Span::ZERO);
         let (mut one, mut other) = (tallies.next().unwrap(), tallies.next().unwrap());

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use fluid_tcp::link::gateway::{Entry, Queue, Queued, Taken};
+use fluid_tcp::link::gateway::{Dequeued, Entry, Queue, Queued};
 use fluid_tcp::named::Parameter;
 use tmt_core::types::{Span, Time};
 
@@ -25,18 +25,18 @@ struct Patience {
 }
 
 impl Queue for Patience {
-    fn offer(&mut self, _now: Time, packet: Queued) -> Option<Queued> {
+    fn enqueue(&mut self, _now: Time, packet: Queued) -> Option<Queued> {
         self.waiting.push_back(packet);
         None
     }
 
-    fn take(&mut self, now: Time) -> Option<Taken> {
+    fn dequeue(&mut self, now: Time) -> Option<Dequeued> {
         let packet = self.waiting.pop_front()?;
         Some(if now.since(packet.enqueued) > self.limit {
-            Taken::Drop(packet)
+            Dequeued::Drop(packet)
         } else {
             let marked = false;
-            Taken::Serve { packet, marked }
+            Dequeued::Serve { packet, marked }
         })
     }
 

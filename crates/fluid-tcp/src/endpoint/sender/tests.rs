@@ -7,7 +7,7 @@ use super::*;
 use crate::congestion::Algorithm;
 use crate::endpoint::receiver::{Packet, Receiver};
 use crate::endpoint::{CutFrom, Profile, Recovery};
-use crate::simulation::event::{EventQueue, Kinds};
+use crate::simulation::event::{EventQueue, HasLane};
 
 pub(super) fn endpoint(sack: bool, recovery: Recovery, initial_window: u32) -> Endpoint {
     Endpoint {
@@ -385,7 +385,7 @@ enum Flight {
     Ack(Ack),
 }
 
-impl Kinds for Flight {
+impl HasLane for Flight {
     fn lane(&self) -> Option<usize> {
         match self {
             Self::Packet(_) => Some(0),

@@ -1,7 +1,7 @@
-//! Controlled delay (RFC 8289 §5), with the marking of RFC 3168 for flows that take it.
+//! CoDel (RFC 8289, Sec. 5), with ECN marking (RFC 3168) of capable packets.
 //!
-//! Sizes are counted in packets: "no more than one MTU in the queue" is one packet behind the one that leaves. Named
-//! deviation: as in Linux, a packet that may be marked is marked and sent, and ends the dropping of that moment.
+//! Sizes are counted in packets: "no more than one MTU in the queue" means one packet after the one that leaves. Named
+//! deviation: as in Linux, a packet that is marked instead of dropped ends the dropping of that moment.
 
 use std::collections::VecDeque;
 
@@ -10,35 +10,35 @@ use tmt_core::types::{Span, Time, to_f64};
 use crate::named::{Parameter, Values};
 
 use super::Queued;
-use super::queue::{Entry, Queue, Taken};
+use super::queue::{Dequeued, Entry, Queue};
 use tmt_core::math::num::whole;
 
 pub(super) static ENTRY: Entry = Entry {
     name: "codel",
-    about: "also some of those that have waited for long (RFC 8289); packets of flows with ECN are marked instead",
+    about: "also drops packets that have waited too long (RFC 8289), or marks them if they are ECN-capable",
     parameters: &[
-        // TARGET of RFC 8289 §4.2: waiting that is not a standing queue.
+        // TARGET of RFC 8289, Sec. 4.2: queueing delay that is acceptable.
         Parameter::duration("target", Span::from_millis(5)),
-        // INTERVAL of §4.3: how long the waiting must stay above the target; about the largest round-trip time.
+        // INTERVAL of Sec. 4.3: time for which the delay must stay above the target; about the largest RTT.
         Parameter::duration("interval", Span::from_millis(100)),
     ],
     examples: &["codel", "codel:target=20ms,interval=200ms"],
     make: |parameters| Box::new(CoDel::of(parameters)),
 };
 
-/// A queue that drops from its head what stands for too long.
+/// State of CoDel. The names are those of RFC 8289, Sec. 5.
 #[derive(Debug, Default)]
 pub(crate) struct CoDel {
     target: Span,
     interval: Span,
     waiting: VecDeque<(Queued, Time)>,
-    /// When the waiting, if it stays above the target, has been above it for an interval.
+    /// Time at which the delay will have been above the target for one interval (`first_above_time`).
     first_above: Option<Time>,
     dropping: bool,
     drop_next: Time,
-    /// Whether the last strike was a drop, so that the next one waits for the control law only if the queue still stands.
+    /// Whether the control law has to be applied before the next decision: the last packet was dropped or marked.
     law_due: bool,
-    /// Drops since this state began, and at the end of the last one.
+    /// Drops since the dropping state was entered, and their number when the previous one was entered.
     count: u64,
     last_count: u64,
 }
@@ -52,15 +52,16 @@ impl CoDel {
         }
     }
 
-    /// The interval to the next drop shrinks with the square root of their number (§5.1 control_law).
+    /// Time of the next drop: the interval shrinks with the square root of the number of drops (`control_law`).
     fn control_law(&self, from: Time) -> Time {
         let nanos = to_f64(self.interval.as_nanos()) / to_f64(self.count.max(1)).sqrt();
         from.saturating_add(Span::from_nanos(whole(nanos)).unwrap_or(Span::MAX))
     }
 
-    /// Whether the packet that would leave `now` has waited above the target for an interval (§5.6 dodequeue).
+    /// Whether the delay has been above the target for an interval when this packet leaves (`dodequeue`). The packet
+    /// arrived at `since`.
     fn ok_to_drop(&mut self, now: Time, since: Time) -> bool {
-        // The head still counts.
+        // `waiting` still contains the packet itself.
         if now.since(since) < self.target || self.waiting.len() <= 2 {
             self.first_above = None;
             return false;
@@ -74,8 +75,8 @@ impl CoDel {
         }
     }
 
-    /// Whether the head of the queue is to be dropped or marked (§5.5).
-    fn strikes(&mut self, now: Time, since: Time) -> bool {
+    /// Whether to drop or mark the packet at the head, which arrived at `since` (`dequeue`).
+    fn should_drop_or_mark(&mut self, now: Time, since: Time) -> bool {
         let ok_to_drop = self.ok_to_drop(now, since);
         let law_due = std::mem::take(&mut self.law_due);
         if !ok_to_drop {
@@ -86,16 +87,16 @@ impl CoDel {
             if law_due {
                 self.drop_next = self.control_law(self.drop_next);
             }
-            let strikes = now >= self.drop_next;
-            self.count += u64::from(strikes);
-            self.law_due = strikes;
-            return strikes;
+            let drop_or_mark = now >= self.drop_next;
+            self.count += u64::from(drop_or_mark);
+            self.law_due = drop_or_mark;
+            return drop_or_mark;
         }
         self.dropping = true;
-        // After a short while without drops their rate goes on from where it was.
+        // If dropping ended only recently, resume with its rate.
         let recent = self.count.saturating_sub(self.last_count);
-        let a_while = self.interval.checked_mul(16).unwrap_or(Span::MAX);
-        let soon = now.since(self.drop_next) < a_while;
+        let limit = self.interval.checked_mul(16).unwrap_or(Span::MAX);
+        let soon = now.since(self.drop_next) < limit;
         self.count = if recent > 1 && soon { recent } else { 1 };
         self.last_count = self.count;
         self.drop_next = self.control_law(now);
@@ -104,25 +105,25 @@ impl CoDel {
 }
 
 impl Queue for CoDel {
-    fn offer(&mut self, now: Time, packet: Queued) -> Option<Queued> {
+    fn enqueue(&mut self, now: Time, packet: Queued) -> Option<Queued> {
         self.waiting.push_back((packet, now));
         None
     }
 
-    fn take(&mut self, now: Time) -> Option<Taken> {
+    fn dequeue(&mut self, now: Time) -> Option<Dequeued> {
         let Some((packet, since)) = self.waiting.front().copied() else {
             self.first_above = None;
             self.dropping = false;
             return None;
         };
-        let strikes = self.strikes(now, since);
+        let drop_or_mark = self.should_drop_or_mark(now, since);
         self.waiting.pop_front();
-        Some(if strikes && !packet.capable {
-            Taken::Drop(packet)
+        Some(if drop_or_mark && !packet.capable {
+            Dequeued::Drop(packet)
         } else {
-            Taken::Serve {
+            Dequeued::Serve {
                 packet,
-                marked: strikes,
+                marked: drop_or_mark,
             }
         })
     }
@@ -139,10 +140,10 @@ mod tests {
     use super::*;
     use crate::endpoint::sender::Why;
     use crate::link::gateway::{Fate, Gateway as _, QueuedLink};
-    use crate::link::{PacketCopy, SyntheticLink};
+    use crate::link::{SyntheticLink, Transmission};
 
     fn packet(ordinal: u64, sent: Time, capable: bool) -> Queued {
-        let copy = PacketCopy {
+        let transmission = Transmission {
             ordinal,
             flow: 0,
             packet: ordinal,
@@ -150,7 +151,7 @@ mod tests {
             why: Why::New,
         };
         Queued {
-            copy,
+            transmission,
             sent,
             enqueued: sent,
             capable,
@@ -158,8 +159,8 @@ mod tests {
         }
     }
 
-    /// A link of 100 packets a second under a load of `load` packets a second for `seconds`; what became of each in
-    /// its order, with when it was decided.
+    /// Runs a link of 100 packets per second under a load of `load` packets per second for `seconds`. Returns the fates
+    /// with the times at which they were decided.
     fn fates(load: u64, seconds: u64, capable: bool) -> Vec<(Time, Fate)> {
         let link = SyntheticLink::new(BitRate(800), Bytes(1), Span::ZERO, None, Time::ZERO);
         let (target, interval) = (Span::from_millis(15), Span::from_millis(100));
@@ -178,13 +179,16 @@ mod tests {
             while let Some(due) = queue.due()
                 && due <= now
             {
-                queue.leave(due);
+                queue.pop_departed(due);
                 while let Some(fate) = queue.wake(due) {
                     fates.push((due, fate));
                 }
             }
-            assert_eq!(queue.offer(now, packet(ordinal, now, capable)), Fate::Waits);
-            queue.leave(now);
+            assert_eq!(
+                queue.enqueue(now, packet(ordinal, now, capable)),
+                Fate::Waiting
+            );
+            queue.pop_departed(now);
             while let Some(fate) = queue.wake(now) {
                 fates.push((now, fate));
             }
@@ -193,14 +197,14 @@ mod tests {
     }
 
     #[test]
-    fn below_the_links_rate_nothing_is_dropped() {
+    fn nothing_is_dropped_below_the_rate_of_the_link() {
         let dropped = |(_, fate): &(Time, Fate)| matches!(fate, Fate::Dropped(_));
         assert!(!fates(99, 60, false).iter().any(dropped));
     }
 
     #[test]
-    fn drops_come_an_interval_over_the_root_of_their_number_apart() {
-        // RFC 8289 §5.1: interval/√1, /√2, /√3 …; told when a packet leaves, every 10 ms.
+    fn drops_follow_the_control_law() {
+        // RFC 8289, Sec. 5.1: gaps of interval/√1, /√2, /√3 …; decided when a packet leaves, every 10 ms.
         let drops: Vec<Time> = fates(200, 2, false)
             .into_iter()
             .filter(|(_, fate)| matches!(fate, Fate::Dropped(_)))
@@ -220,8 +224,8 @@ mod tests {
     }
 
     #[test]
-    fn one_packet_that_stands_behind_is_no_standing_queue() {
-        // Services of 10 ms; behind each packet that leaves the queue `standing` more wait.
+    fn one_waiting_packet_is_not_a_standing_queue() {
+        // A service takes 10 ms. When a packet leaves, `standing` more wait.
         for (standing, drops) in [(1u64, false), (2, true)] {
             let link = SyntheticLink::new(BitRate(800), Bytes(1), Span::ZERO, None, Time::ZERO);
             let (target, interval) = (Span::from_millis(5), Span::from_millis(100));
@@ -237,8 +241,8 @@ mod tests {
             let mut dropped = 0;
             for ordinal in 0..200 + standing {
                 let now = Time::from_nanos(ordinal.saturating_sub(standing) * 10_000_000).unwrap();
-                queue.leave(now);
-                queue.offer(now, packet(ordinal, now, false));
+                queue.pop_departed(now);
+                queue.enqueue(now, packet(ordinal, now, false));
                 while let Some(fate) = queue.wake(now) {
                     dropped += u32::from(matches!(fate, Fate::Dropped(_)));
                 }
@@ -248,7 +252,7 @@ mod tests {
     }
 
     #[test]
-    fn packets_that_may_be_marked_are_marked_and_sent() {
+    fn capable_packets_are_marked_instead_of_dropped() {
         let fates = fates(120, 4, true);
         let marked = fates
             .iter()

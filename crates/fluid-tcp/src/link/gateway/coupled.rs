@@ -1,9 +1,9 @@
-//! The coupled link of tcp.md §1.1: a queue in front of a PHY trace, and between them the scheme's machine, slot by
-//! slot on the packets that are really there (papers/002 §2, papers/004 §II).
+//! Coupled link: a packet queue before a PHY trace, with the scheme's engine between them (docs/schemes.md, Sec. 10;
+//! Barakat 2004, Sec. 2; Zhu 2006, Sec. II).
 //!
-//! What a slot carries depends on what comes to the queue only where a super-block is opened, and even there not so
-//! long as the queue holds all codewords that it takes. So the link is computed ahead of the run's clock as far as
-//! that, which makes an event of a stretch of slots instead of each. Slots in which nothing is pending are passed over.
+//! Later arrivals can change what a slot carries only when a super-block is opened, and only if the queue holds fewer
+//! codewords than it takes. The link is therefore computed ahead of the run's clock up to that slot, which takes one
+//! event for many slots. Idle slots are skipped.
 
 mod buffer_release;
 mod first_tx_batch;
@@ -25,80 +25,84 @@ use tmt_core::types::{self, Lldu, Slot, Span, Time, to_f64};
 use super::{Fate, Gateway, Queued, Served};
 use crate::link::{SlotUse, Usage};
 pub use link::{CoupledLink, Hold, InOrder, LostFeedback, Tail};
-use packets::{Packets, State};
+use packets::{Outcome, Packets};
 use slot_usage::SlotUsage;
 use slots::Slots;
 
-/// Packets that wait for those before them.
+/// Packets of one order of delivery that wait for an earlier one.
 #[derive(Debug, Default)]
-struct Lane {
+struct ReorderQueue {
     packets: VecDeque<u64>,
-    /// The running D of link-layer.md §6.
+    /// D of docs/schemes.md, Sec. 6: delivery of the latest packet.
     latest: Time,
 }
 
-/// What a queue tells beside the fates of its packets.
+/// What a queue reports in addition to the fates of its packets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(crate) struct Tells {
-    /// When it knows that a packet has arrived.
-    pub(crate) whole: bool,
-    /// What every slot was used for, which takes a step of its own for each.
+pub(crate) struct QueueReporting {
+    /// Times at which the gateway learns that packets have arrived ([`Fate::Acknowledged`]).
+    pub(crate) acknowledgements: bool,
+    /// Use of every slot. Slots are then computed one by one.
     pub(crate) slots: bool,
 }
 
-/// The queue of a coupled link.
+/// Gateway of a coupled link.
 #[derive(Debug)]
 pub(crate) struct CoupledQueue {
     machine: Machine,
     rtt: Span,
-    /// RTT + fb: from an attempt's last unit to its feedback.
-    back: Span,
-    /// Whether all feedback comes through.
-    hears_all: bool,
+    /// RTT + fb: time from the last unit of an attempt until its feedback.
+    feedback_time: Span,
+    /// Whether no feedback is lost.
+    lossless_feedback: bool,
     hold: Hold,
-    tells: Tells,
+    reporting: QueueReporting,
     interleave: u64,
-    /// ND and NR of a codeword.
+    /// ND of a codeword.
     data_units: u32,
+    /// NR of a codeword.
     repair_units: u32,
     slots: Slots,
-    /// Slots in front of the run.
+    /// Slots before the run.
     origin: u64,
     packets: Packets,
     in_order: InOrder,
-    /// By flow, or one for all.
-    lanes: HashMap<usize, Lane>,
+    /// One per flow, or one for the link under key 0.
+    reorder_queues: HashMap<usize, ReorderQueue>,
     capacity: u64,
-    /// Packets in the queue, and when those leave of which it is known.
+    /// Packets in the buffer.
     held: u64,
+    /// Times at which packets leave the buffer, as far as they are known.
     leaving: BinaryHeap<Reverse<Time>>,
-    /// Packets whose fate is known, by when they leave or are lost, until that is told.
+    /// Packets whose fate is known, by the time at which they leave or are lost, until they are returned.
     departing: BTreeMap<(Time, u64), Served>,
     fates: VecDeque<Fate>,
-    account: SlotUsage,
-    /// What the slots were used for that the clock has not passed, where somebody asks.
-    book: Option<VecDeque<SlotUse>>,
+    slot_usage: SlotUsage,
+    /// Uses of slots that the clock has not passed; `None` if slots are not reported.
+    slot_log: Option<VecDeque<SlotUse>>,
     due: Option<Time>,
     exhausted: bool,
-    /// Kept for their memory: LLDUs in their order, and as they were settled.
+    /// Scratch memory for LLDUs in order.
     lldus: Vec<Lldu>,
+    /// Scratch memory for LLDUs as they are settled.
     settled: Vec<Settled>,
-    /// Packets all of whose units have been sent in a stretch, with the last times.
+    /// Scratch memory for packets whose last unit was sent in a batch, with its time.
     sent: Vec<(u64, Time)>,
+    /// Scratch memory for super-blocks that are computed at once.
     block: WholeBlock,
-    /// All LLDUs in their order, where a test wants to see them.
+    /// All LLDUs in order.
     #[cfg(test)]
     seen: Vec<Lldu>,
 }
 
 impl CoupledQueue {
-    /// A queue of `capacity` packets; none where the trace cannot be read or a packet has no unit.
+    /// Creates a queue of `capacity` packets. `None` if the trace cannot be read or a packet has no units.
     pub(crate) fn new(
         link: &CoupledLink,
         rtt: Span,
         capacity: u64,
         begin: Time,
-        tells: Tells,
+        reporting: QueueReporting,
     ) -> Option<Self> {
         if link.data_units == 0 {
             return None;
@@ -106,10 +110,10 @@ impl CoupledQueue {
         Some(Self {
             machine: link.machine(rtt),
             rtt,
-            back: rtt.saturating_add(link.feedback_delay),
-            hears_all: link.lost_feedback.is_none(),
+            feedback_time: rtt.saturating_add(link.feedback_delay),
+            lossless_feedback: link.lost_feedback.is_none(),
             hold: link.hold,
-            tells,
+            reporting,
             interleave: link.scheme.interleave().into(),
             data_units: link.scheme.data_units(),
             repair_units: link.scheme.units() - link.scheme.data_units(),
@@ -117,14 +121,14 @@ impl CoupledQueue {
             slots: Slots::new(Arc::clone(&link.trace)),
             packets: Packets::new(link.shape(), rtt.half()),
             in_order: link.in_order,
-            lanes: HashMap::new(),
+            reorder_queues: HashMap::new(),
             capacity,
             held: 0,
             leaving: BinaryHeap::new(),
             departing: BTreeMap::new(),
             fates: VecDeque::new(),
-            account: SlotUsage::default(),
-            book: tells.slots.then(VecDeque::new),
+            slot_usage: SlotUsage::default(),
+            slot_log: reporting.slots.then(VecDeque::new),
             due: None,
             exhausted: false,
             lldus: Vec::new(),
@@ -136,23 +140,23 @@ impl CoupledQueue {
         })
     }
 
-    /// The same queue on a trace that begins anew every `period`, for a run that ends at `end`.
+    /// The same queue on a trace that repeats every `period`, for a run that ends at `end`.
     pub(crate) fn looped(mut self, period: Span, end: Time) -> Self {
         self.slots = self.slots.looped(period, end);
         self
     }
 
-    /// The first instant at which a slot would be used; none where nothing is pending.
+    /// Earliest time at which a slot would be used; `None` if nothing is pending.
     fn pending_from(&self) -> Option<Time> {
         if self.machine.is_under_way() {
             return Some(Time::ZERO);
         }
         let repeat = self.machine.next_repeat();
-        let data = self.packets.waits_since();
+        let data = self.packets.head_enqueued_at();
         data.map_or(repeat, |data| Some(repeat.map_or(data, |at| at.min(data))))
     }
 
-    /// Computes the link as far as it does not depend on what comes after `now`.
+    /// Computes the link as far as packets that arrive after `now` cannot change it.
     fn advance(&mut self, now: Time) {
         self.due = None;
         while !self.exhausted
@@ -162,21 +166,21 @@ impl CoupledQueue {
                 self.machine.is_under_way() || self.packets.codewords_queued >= self.interleave;
             if !settled {
                 let at = self.slots.time_from(from);
-                // Behind the end repeats alone are never sent; what comes to the queue until then still is.
+                // After the end of the trace repeats are not sent, but packets may still arrive before it.
                 let only_repeats = self.packets.codewords_queued == 0;
                 if at.map_or(only_repeats, |at| at > now) {
                     self.due = at;
                     return;
                 }
             }
-            // Where nobody asks for each slot, many are taken together.
-            let by_slots = !self.hears_all || self.book.is_some();
-            let taken = if by_slots || self.machine.is_under_way() {
+            // Take many slots at once unless each has to be reported.
+            let one_by_one = !self.lossless_feedback || self.slot_log.is_some();
+            let taken = if one_by_one || self.machine.is_under_way() {
                 None
             } else if self.interleave > 1 {
-                self.whole(from)
+                self.send_superblock_batch(from)
             } else {
-                settled.then(|| self.stretch(from)).flatten()
+                settled.then(|| self.send_first_tx_batch(from)).flatten()
             };
             if taken.is_some() {
                 continue;
@@ -195,25 +199,25 @@ impl CoupledQueue {
         }
     }
 
-    /// One slot.
+    /// Sends one unit in `slot`, the slot of this number, and processes the outcome.
     fn step(&mut self, number: u64, slot: &Slot) {
         let at = slot.tx_time();
         let Some(unit) = self.machine.next_unit(at, &mut self.packets) else {
             return;
         };
-        self.account.used.push(number..number + 1, at);
-        self.note(&unit, number, slot);
+        self.slot_usage.used.push(number..number + 1, at);
+        self.log_slot(&unit, number, slot);
         let first = self
             .machine
             .codeword_of(&unit)
-            .and_then(|codeword| Some((codeword, self.packets.of(codeword)?)));
+            .and_then(|codeword| Some((codeword, self.packets.packet_of(codeword)?)));
         if let Some((_, packet)) = first
-            && let Some(flight) = self.packets.get_mut(packet)
-            && flight.on_sent(1, number..number + 1, (at, at))
+            && let Some(tracked) = self.packets.get_mut(packet)
+            && tracked.on_sent(1, number..number + 1, (at, at))
         {
             self.on_all_sent(packet, at);
         }
-        // A repeat that would come later than time goes: the trace has in effect ended.
+        // A repeat past the largest time: the trace has in effect ended.
         let outcome = self.machine.on_outcome(unit, slot, &mut self.lldus);
         self.exhausted = outcome.is_err();
         #[cfg(test)]
@@ -224,32 +228,32 @@ impl CoupledQueue {
         for settled in settled.drain(..) {
             let packet = match first {
                 Some((codeword, packet)) if codeword == settled.codeword => Some(packet),
-                _ => self.packets.of(settled.codeword),
+                _ => self.packets.packet_of(settled.codeword),
             };
             self.on_settled((number, at), &settled.lldu, packet);
         }
         self.settled = settled;
         if let Some((_, packet)) = first {
-            self.check_whole(packet);
+            self.check_complete(packet);
         }
-        if !self.hears_all {
+        if !self.lossless_feedback {
             self.take_acknowledged();
         }
     }
 
-    /// Notes that the slot of this number carries `unit`, where somebody asks.
-    fn note(&mut self, unit: &Unit, number: u64, slot: &Slot) {
-        let Some(book) = &mut self.book else {
+    /// Records that the slot of this number carries `unit`, if slots are reported.
+    fn log_slot(&mut self, unit: &Unit, number: u64, slot: &Slot) {
+        let Some(slot_log) = &mut self.slot_log else {
             return;
         };
         let (codeword, attempt) = self.machine.attempt_of(unit);
-        let packet = self.packets.of(codeword);
-        if let Some(flight) = packet.and_then(|packet| self.packets.get(packet)) {
-            book.push_back(SlotUse {
+        let packet = self.packets.packet_of(codeword);
+        if let Some(tracked) = packet.and_then(|packet| self.packets.get(packet)) {
+            slot_log.push_back(SlotUse {
                 slot: number,
                 at: slot.tx_time(),
                 kind: unit.kind(),
-                copy: flight.served.packet.copy,
+                transmission: tracked.served.packet.transmission,
                 codeword,
                 attempt,
                 arrival: slot.arrival(),
@@ -257,89 +261,91 @@ impl CoupledQueue {
         }
     }
 
-    /// The story of an LLDU of `packet`, if that is not forgotten, is complete by the slot of this number and time.
+    /// The fate of an LLDU is settled by the slot of this number and time. `packet` is the one that it belongs to, if that
+    /// is still tracked.
     fn on_settled(&mut self, (number, at): (u64, Time), lldu: &Lldu, packet: Option<u64>) {
         if lldu.fate == types::Fate::Delivered && lldu.attempts == 1 && lldu.tx_time == at {
-            self.account.own.push(number..number + 1, at);
+            self.slot_usage.own.push(number..number + 1, at);
         } else if lldu.fate == types::Fate::Delivered {
-            self.account.delivered.push_back((at, lldu.attempts, 1));
+            self.slot_usage.delivered.push_back((at, lldu.attempts, 1));
         }
-        // The LLDUs of a codeword are lost together; the packet is with the first of them.
-        let Some((packet, flight)) = packet
+        // The LLDUs of a codeword are lost together; the first of them loses the packet.
+        let Some((packet, tracked)) = packet
             .and_then(|packet| Some((packet, self.packets.get_mut(packet)?)))
-            .filter(|(_, flight)| flight.state == State::Open)
+            .filter(|(_, tracked)| tracked.outcome == Outcome::Open)
         else {
             return;
         };
         if lldu.fate == types::Fate::Delivered {
-            flight.on_arrival(lldu.tx_time.saturating_add(lldu.decode_delay), 1);
-            flight.judged = at;
-            self.check_whole(packet);
+            tracked.on_arrival(lldu.tx_time.saturating_add(lldu.decode_delay), 1);
+            tracked.judged = at;
+            self.check_complete(packet);
             return;
         }
-        let codewords = self.packets.lose(packet, at);
+        let codewords = self.packets.mark_lost(packet, at);
         self.on_lost(packet, at);
         self.machine.drop_codewords(codewords, at);
-        // What that settles is lost with the packet.
+        // LLDUs settled by this are lost with the packet.
         self.machine.swap_settled(&mut Vec::new());
-        self.tell(packet, None);
+        self.report_fate(packet, None);
         self.release(packet);
     }
 
-    fn check_whole(&mut self, packet: u64) {
-        let whole = self.packets.get_mut(packet);
-        if whole.is_some_and(packets::Flight::becomes_whole) {
-            self.check_known(packet);
+    /// Releases a packet if it has become complete.
+    fn check_complete(&mut self, packet: u64) {
+        let tracked = self.packets.get_mut(packet);
+        if tracked.is_some_and(packets::TrackedPacket::try_complete) {
+            self.check_acknowledged(packet);
             self.release(packet);
         }
     }
 
-    /// A packet's fate is known: those go on that waited for it, and it itself if it waits for none.
+    /// The fate of a packet is known. Delivers it and the packets that waited for it, as far as the order allows.
     fn release(&mut self, packet: u64) {
-        let Some(flight) = self.packets.get_mut(packet) else {
+        let Some(tracked) = self.packets.get_mut(packet) else {
             return;
         };
-        let lane = match self.in_order {
+        let order = match self.in_order {
             InOrder::Off => {
-                flight.released = true;
-                if let State::Whole(arrival) = flight.state {
-                    self.tell(packet, Some(arrival));
+                tracked.released = true;
+                if let Outcome::Complete(arrival) = tracked.outcome {
+                    self.report_fate(packet, Some(arrival));
                 }
-                self.packets.forget();
+                self.packets.remove_finished();
                 return;
             }
             InOrder::Link => 0,
-            InOrder::Flow => flight.served.packet.copy.flow,
+            InOrder::Flow => tracked.served.packet.transmission.flow,
         };
-        let mut waiting = self.lanes.remove(&lane).unwrap_or_default();
+        let mut waiting = self.reorder_queues.remove(&order).unwrap_or_default();
         while let Some(&first) = waiting.packets.front()
-            && let Some(flight) = self.packets.get_mut(first)
-            && let State::Whole(known) | State::Lost(known) = flight.state
+            && let Some(tracked) = self.packets.get_mut(first)
+            && let Outcome::Complete(known) | Outcome::Lost(known) = tracked.outcome
         {
             waiting.packets.pop_front();
             waiting.latest = waiting.latest.max(known);
-            flight.released = true;
-            if matches!(flight.state, State::Whole(_)) {
-                self.tell(first, Some(waiting.latest));
+            tracked.released = true;
+            if matches!(tracked.outcome, Outcome::Complete(_)) {
+                self.report_fate(first, Some(waiting.latest));
             }
         }
-        self.lanes.insert(lane, waiting);
-        self.packets.forget();
+        self.reorder_queues.insert(order, waiting);
+        self.packets.remove_finished();
     }
 
-    /// Tells that a packet arrives then, propagation left out, or is lost.
-    fn tell(&mut self, number: u64, arrival: Option<Time>) {
-        let Some(flight) = self.packets.get_mut(number) else {
+    /// Reports the fate of a packet: its arrival without propagation, or `None` if it is lost.
+    fn report_fate(&mut self, number: u64, arrival: Option<Time>) {
+        let Some(tracked) = self.packets.get_mut(number) else {
             return;
         };
-        flight.told = true;
+        tracked.reported = true;
         let Served {
             packet, service, ..
-        } = &mut flight.served;
-        if let State::Lost(known) = flight.state
-            && flight.unsent > 0
+        } = &mut tracked.served;
+        if let Outcome::Lost(known) = tracked.outcome
+            && tracked.unsent > 0
         {
-            // It is served no further.
+            // The packet takes no further slot.
             service.end = known;
         }
         service.arrival = arrival.map(|at| at.saturating_add(service.propagation));
@@ -350,23 +356,24 @@ impl CoupledQueue {
 }
 
 impl Gateway for CoupledQueue {
-    fn offer(&mut self, _now: Time, packet: Queued) -> Fate {
+    fn enqueue(&mut self, _now: Time, packet: Queued) -> Fate {
         if self.held >= self.capacity {
             return Fate::Dropped(packet);
         }
         self.held += 1;
-        // Of repeats that nobody needed it is still told whose they are.
-        let repeats_on = self.tells.slots && !self.hears_all;
-        let awaited = self.tells.whole || self.hold == Hold::Acknowledged || repeats_on;
-        let number = self.packets.push(packet, awaited);
-        let lane = match self.in_order {
-            InOrder::Off => return Fate::Waits,
+        // With lost feedback, repeats that the receiver did not need are reported too, so keep their packets.
+        let unneeded_repeats = self.reporting.slots && !self.lossless_feedback;
+        let ack_pending =
+            self.reporting.acknowledgements || self.hold == Hold::Acknowledged || unneeded_repeats;
+        let number = self.packets.push(packet, ack_pending);
+        let order = match self.in_order {
+            InOrder::Off => return Fate::Waiting,
             InOrder::Link => 0,
-            InOrder::Flow => packet.copy.flow,
+            InOrder::Flow => packet.transmission.flow,
         };
-        let lane = self.lanes.entry(lane).or_default();
-        lane.packets.push_back(number);
-        Fate::Waits
+        let queue = self.reorder_queues.entry(order).or_default();
+        queue.packets.push_back(number);
+        Fate::Waiting
     }
 
     fn due(&self) -> Option<Time> {
@@ -380,8 +387,8 @@ impl Gateway for CoupledQueue {
         self.fates.pop_front()
     }
 
-    fn leave(&mut self, now: Time) -> Option<Served> {
-        self.account.on_clock(now);
+    fn pop_departed(&mut self, now: Time) -> Option<Served> {
+        self.slot_usage.advance_clock(now);
         while self.leaving.peek().is_some_and(|Reverse(at)| *at <= now) {
             self.leaving.pop();
             self.held -= 1;
@@ -390,24 +397,24 @@ impl Gateway for CoupledQueue {
         (first.key().0 <= now).then(|| first.remove())
     }
 
-    fn used(&mut self, now: Time) -> Option<SlotUse> {
-        self.book.as_mut()?.pop_front_if(|used| used.at <= now)
+    fn pop_slot_use(&mut self, now: Time) -> Option<SlotUse> {
+        self.slot_log.as_mut()?.pop_front_if(|used| used.at <= now)
     }
 
     fn in_service(&self) -> impl Iterator<Item = &Served> {
         let open = self.packets.iter();
-        let open = open.filter(|flight| flight.begun && !flight.departs);
+        let open = open.filter(|tracked| tracked.begun && !tracked.in_departures);
         self.departing
             .values()
-            .chain(open.map(|flight| &flight.served))
+            .chain(open.map(|tracked| &tracked.served))
     }
 
     fn len(&self) -> u64 {
         self.held
     }
 
-    fn tells_whole(&self) -> bool {
-        self.tells.whole
+    fn reports_acknowledgements(&self) -> bool {
+        self.reporting.acknowledgements
     }
 
     fn is_exhausted(&self) -> bool {
@@ -416,18 +423,18 @@ impl Gateway for CoupledQueue {
 
     fn usage(&self, end: Time) -> Usage {
         let Some(slots) = self.slots.sent_until(end) else {
-            // The trace cannot be read, which fails the run.
+            // The trace cannot be read; the run fails.
             return Usage::default();
         };
         let (used, available) = (
-            self.account.used.within(slots),
+            self.slot_usage.used.within(slots),
             slots.saturating_sub(self.origin),
         );
         Usage {
             utilisation: (available > 0).then(|| to_f64(used) / to_f64(available)),
             packets_served: 0,
             lldus_used: Some(used),
-            attempts: self.account.attempts(end, slots),
+            attempts: self.slot_usage.attempts(end, slots),
         }
     }
 }

@@ -1,34 +1,34 @@
-//! First in first out, drop-tail, the packet in service included.
+//! Drop-tail queue: first in first out, with the packet in service counted against the buffer.
 
 use std::collections::VecDeque;
 
 use tmt_core::types::Time;
 
-use super::queue::{Entry, Queue, Taken};
+use super::queue::{Dequeued, Entry, Queue};
 use super::{Fate, Gateway, Queued, Served};
 use crate::link::{Link, Usage};
 
 pub(super) static ENTRY: Entry = Entry {
     name: "drop-tail",
-    about: "packets that find the queue full",
+    about: "drops a packet if the buffer is full",
     parameters: &[],
     examples: &["drop-tail"],
     make: |_| Box::new(Fifo(VecDeque::new())),
 };
 
-/// The same packet by packet; a run takes [`DropTail`] instead, which needs no events.
+/// Drop-tail as a [`Queue`]. A run uses [`DropTail`] instead, which needs no events.
 #[derive(Debug)]
 struct Fifo(VecDeque<Queued>);
 
 impl Queue for Fifo {
-    fn offer(&mut self, _now: Time, packet: Queued) -> Option<Queued> {
+    fn enqueue(&mut self, _now: Time, packet: Queued) -> Option<Queued> {
         self.0.push_back(packet);
         None
     }
 
-    fn take(&mut self, _now: Time) -> Option<Taken> {
+    fn dequeue(&mut self, _now: Time) -> Option<Dequeued> {
         let packet = self.0.pop_front()?;
-        Some(Taken::Serve {
+        Some(Dequeued::Serve {
             packet,
             marked: false,
         })
@@ -39,16 +39,16 @@ impl Queue for Fifo {
     }
 }
 
-/// A drop-tail queue of packets that all have the same size.
+/// Gateway with a drop-tail queue. It computes a packet's service when the packet arrives.
 #[derive(Debug)]
 pub(crate) struct DropTail<L> {
     link: L,
     capacity: u64,
-    /// Packets taken in that have not left, in their order.
+    /// Packets that were accepted and have not left, in order of arrival.
     inside: VecDeque<Served>,
-    /// Packets that the link will never serve: it has come to its end.
+    /// Packets that the link will not serve because it has ended.
     stuck: u64,
-    /// When the last service ends.
+    /// End of the last service.
     free: Time,
 }
 
@@ -65,7 +65,7 @@ impl<L: Link> DropTail<L> {
 }
 
 impl<L: Link> Gateway for DropTail<L> {
-    fn offer(&mut self, now: Time, packet: Queued) -> Fate {
+    fn enqueue(&mut self, now: Time, packet: Queued) -> Fate {
         if self.len() >= self.capacity {
             return Fate::Dropped(packet);
         }
@@ -73,7 +73,7 @@ impl<L: Link> Gateway for DropTail<L> {
         let service = (self.stuck == 0).then(|| self.link.serve(at)).flatten();
         let Some(service) = service else {
             self.stuck += 1;
-            return Fate::Waits;
+            return Fate::Waiting;
         };
         self.free = service.end;
         self.inside.push_back(Served {
@@ -92,7 +92,7 @@ impl<L: Link> Gateway for DropTail<L> {
         None
     }
 
-    fn leave(&mut self, now: Time) -> Option<Served> {
+    fn pop_departed(&mut self, now: Time) -> Option<Served> {
         self.inside.pop_front_if(|first| first.service.end <= now)
     }
 
@@ -121,11 +121,11 @@ mod tests {
     use super::super::QueuedLink;
     use super::*;
     use crate::endpoint::sender::Why;
-    use crate::link::{PacketCopy, SyntheticLink};
+    use crate::link::{SyntheticLink, Transmission};
 
     fn packet(ordinal: u64) -> Queued {
         Queued {
-            copy: PacketCopy {
+            transmission: Transmission {
                 ordinal,
                 flow: 0,
                 packet: ordinal,
@@ -141,30 +141,38 @@ mod tests {
 
     #[test]
     fn the_packet_in_service_counts_and_leaves_at_its_end() {
-        // One packet a second.
+        // One packet per second.
         let link = SyntheticLink::new(BitRate(8), Bytes(1), Span::ZERO, None, Time::ZERO).unwrap();
         let mut queue = DropTail::new(link, 2);
         let at = |nanos| Time::from_nanos(nanos).unwrap();
         for (ordinal, taken) in [(0, true), (1, true), (2, false)] {
-            let fate = queue.offer(Time::ZERO, packet(ordinal));
+            let fate = queue.enqueue(Time::ZERO, packet(ordinal));
             assert_eq!(matches!(fate, Fate::Served(..)), taken, "{fate:?}");
         }
-        assert_eq!(queue.leave(at(999_999_999)), None);
+        assert_eq!(queue.pop_departed(at(999_999_999)), None);
         assert_eq!(
-            queue.leave(at(1_000_000_000)).unwrap().packet.copy.ordinal,
+            queue
+                .pop_departed(at(1_000_000_000))
+                .unwrap()
+                .packet
+                .transmission
+                .ordinal,
             0
         );
-        assert_eq!((queue.leave(at(1_000_000_000)), queue.len()), (None, 1));
-        let Fate::Served(_, service, _) = queue.offer(at(1_000_000_000), packet(3)) else {
-            panic!("there is room");
+        assert_eq!(
+            (queue.pop_departed(at(1_000_000_000)), queue.len()),
+            (None, 1)
+        );
+        let Fate::Served(_, service, _) = queue.enqueue(at(1_000_000_000), packet(3)) else {
+            panic!("the buffer has space");
         };
         assert_eq!(service.start, at(2_000_000_000));
     }
 
     proptest! {
-        /// Against the same queue packet by packet, with its departures as events.
+        /// Compares with the same discipline in [`QueuedLink`], where departures are events.
         #[test]
-        fn services_without_events_are_those_with_events(
+        fn services_are_the_same_with_and_without_events(
             gaps in prop::collection::vec(0u64..3_000_000_000, 1..200),
             capacity in 1u64..6,
         ) {
@@ -176,10 +184,10 @@ mod tests {
             for (ordinal, gap) in (0..).zip(gaps) {
                 now = now.saturating_add(Span::from_nanos(gap).unwrap());
                 serve_until(&mut long, now, &mut others);
-                while short.leave(now).is_some() {}
-                long.leave(now);
-                let fate = short.offer(now, packet(ordinal));
-                let other = long.offer(now, packet(ordinal));
+                while short.pop_departed(now).is_some() {}
+                long.pop_departed(now);
+                let fate = short.enqueue(now, packet(ordinal));
+                let other = long.enqueue(now, packet(ordinal));
                 prop_assert_eq!(matches!(fate, Fate::Dropped(_)), matches!(other, Fate::Dropped(_)));
                 services.extend(Some(fate).filter(|fate| matches!(fate, Fate::Served(..))));
                 others.extend(std::iter::from_fn(|| long.wake(now)));
@@ -189,10 +197,10 @@ mod tests {
         }
     }
 
-    /// Lets the queue do all that is due by `end`.
+    /// Performs all actions of the queue that are due by `end`.
     fn serve_until(queue: &mut QueuedLink<SyntheticLink>, end: Time, fates: &mut Vec<Fate>) {
         while let Some(due) = queue.due().filter(|due| *due <= end) {
-            queue.leave(due);
+            queue.pop_departed(due);
             fates.extend(std::iter::from_fn(|| queue.wake(due)));
         }
     }

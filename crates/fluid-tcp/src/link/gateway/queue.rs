@@ -1,4 +1,4 @@
-//! Queues that decide packet by packet what to drop, mark and serve; and disciplines by name.
+//! Queue disciplines: the trait, selection by name, and the gateway that serves a queue packet by packet.
 
 use std::fmt;
 
@@ -8,51 +8,53 @@ use super::{Fate, Gateway, Queued, Served};
 use crate::link::{Link, Usage};
 use crate::named::{self, Values};
 
-/// Packets that wait for the link, and which of them go next. The packet in service is not among them.
+/// Queue discipline: stores the packets that wait for the link and decides which to serve, mark or drop. The packet in
+/// service is not in the queue.
 pub trait Queue: fmt::Debug + Send {
-    /// A packet comes at `now` and finds room. Returns it where the queue drops it all the same.
-    fn offer(&mut self, now: Time, packet: Queued) -> Option<Queued>;
+    /// Adds a packet at `now`. The caller has checked that the buffer has space. Returns the packet if the discipline
+    /// drops it nevertheless.
+    fn enqueue(&mut self, now: Time, packet: Queued) -> Option<Queued>;
 
-    /// The link is free at `now`: takes one packet out, to be served or dropped. Called again after a drop, until
-    /// the link is busy or the queue has nothing to give.
-    fn take(&mut self, now: Time) -> Option<Taken>;
+    /// Removes one packet when the link is free at `now`. After a drop the caller asks again, until a packet is served
+    /// or the queue returns `None`.
+    fn dequeue(&mut self, now: Time) -> Option<Dequeued>;
 
-    /// Packets that wait.
+    /// Number of packets in the queue.
     fn waiting(&self) -> u64;
 }
 
-/// A packet that a queue has taken out.
+/// Packet removed from a queue, to be served or dropped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Taken {
-    /// The link serves it next.
+pub enum Dequeued {
+    /// The link serves this packet next.
     Serve {
-        /// The packet.
+        /// Packet to be served.
         packet: Queued,
-        /// It gets a mark (ECN); only where it is [`Queued::capable`].
+        /// Whether it gets an ECN mark; only if it is [`Queued::capable`].
         marked: bool,
     },
-    /// The queue drops it.
+    /// The queue drops this packet.
     Drop(Queued),
 }
 
-/// Makes an empty queue with the values of its entry's parameters.
+/// Constructor of an empty queue from the values of its entry's parameters.
 pub type Make = fn(&Values) -> Box<dyn Queue>;
 
-/// A queue as it is registered: its name, parameters and what makes it.
+/// Registry entry of a queue discipline: name, parameters and constructor.
 pub type Entry = named::Entry<Make>;
 
-/// Which packets a queue drops, by name with parameters, such as `codel:target=5ms,interval=100ms`. A packet that finds
-/// no room is always dropped.
+/// Queue discipline with its parameters, such as `codel:target=5ms,interval=100ms` (`--queue`). A packet that finds the
+/// buffer full is always dropped.
 pub type Discipline = named::Choice<Make>;
 
-/// A queue with its link, one packet in service at a time; departures are events.
+/// Gateway with any discipline. It serves one packet at a time; departures are events.
 #[derive(Debug)]
 pub(crate) struct QueuedLink<L, Q: ?Sized> {
     link: L,
     queue: Box<Q>,
     capacity: u64,
     served: Option<Served>,
-    /// Packets that the link will never serve: it has come to its end.
+    /// Packets that the link will not serve because it has ended.
     stuck: u64,
 }
 
@@ -70,13 +72,13 @@ impl<L: Link, Q: Queue + ?Sized> QueuedLink<L, Q> {
 
 impl<L: Link, Q: Queue + ?Sized> Gateway for QueuedLink<L, Q> {
     #[inline]
-    fn offer(&mut self, now: Time, packet: Queued) -> Fate {
+    fn enqueue(&mut self, now: Time, packet: Queued) -> Fate {
         if self.len() >= self.capacity {
             return Fate::Dropped(packet);
         }
         self.queue
-            .offer(now, packet)
-            .map_or(Fate::Waits, Fate::Dropped)
+            .enqueue(now, packet)
+            .map_or(Fate::Waiting, Fate::Dropped)
     }
 
     fn due(&self) -> Option<Time> {
@@ -87,13 +89,13 @@ impl<L: Link, Q: Queue + ?Sized> Gateway for QueuedLink<L, Q> {
     }
 
     fn wake(&mut self, now: Time) -> Option<Fate> {
-        // `leave` first says who has left.
+        // `pop_departed` has to remove the previous packet first.
         if self.served.is_some() || self.is_exhausted() {
             return None;
         }
-        let (packet, marked) = match self.queue.take(now)? {
-            Taken::Serve { packet, marked } => (packet, marked),
-            Taken::Drop(packet) => return Some(Fate::Dropped(packet)),
+        let (packet, marked) = match self.queue.dequeue(now)? {
+            Dequeued::Serve { packet, marked } => (packet, marked),
+            Dequeued::Drop(packet) => return Some(Fate::Dropped(packet)),
         };
         let Some(service) = self.link.serve(now) else {
             self.stuck = 1;
@@ -107,7 +109,7 @@ impl<L: Link, Q: Queue + ?Sized> Gateway for QueuedLink<L, Q> {
         Some(Fate::Served(packet, service, marked))
     }
 
-    fn leave(&mut self, now: Time) -> Option<Served> {
+    fn pop_departed(&mut self, now: Time) -> Option<Served> {
         self.served.take_if(|served| served.service.end <= now)
     }
 

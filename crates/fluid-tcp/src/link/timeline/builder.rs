@@ -1,4 +1,4 @@
-//! Rows to blocks.
+//! Building a timeline from rows.
 
 use std::sync::Arc;
 
@@ -7,25 +7,26 @@ use tmt_core::types::{Lldu, Span, Time, to_f64};
 
 use super::{Block, Index, Store, Timeline};
 
-/// Rows that tell a link's rate and delay where nothing else does (tcp.md §1).
+/// Rows from which the rate and the median delay are taken (docs/simulator.md, Sec. 2.1 and 4).
 const HEAD_ROWS: u64 = 10_000;
 
-/// A timeline in the making.
+/// Builds a timeline: collects rows into blocks.
 #[derive(Debug, Default)]
 pub struct Builder {
-    /// LLDUs in front of each block, and when its last one was sent.
+    /// For each block: number of LLDUs before it, and time of its last LLDU.
     blocks: Vec<(u64, Time)>,
     rows: u64,
     first: Option<Time>,
-    /// Time of the last row that tells the rate, and the delays that tell the typical one.
+    /// Time of the last row that counts for the rate.
     head_ends: Option<Time>,
+    /// Delays that count for the median.
     head_delays: Vec<Span>,
     full: Vec<Block>,
     open: Option<Block>,
 }
 
 impl Builder {
-    /// Adds rows in their order.
+    /// Adds rows in order, with their attempts if they have any.
     pub fn rows(&mut self, rows: &Rows) {
         let mut attempts = rows.attempts.iter().copied();
         for slot in &rows.slots {
@@ -33,14 +34,14 @@ impl Builder {
         }
     }
 
-    /// Adds LLDUs in their order, all of them with their attempts.
+    /// Adds LLDUs in order, with their attempts.
     pub fn lldus(&mut self, lldus: &[Lldu]) {
         for lldu in lldus {
             self.push(lldu.tx_time, lldu.decode_delay, Some(lldu.attempts));
         }
     }
 
-    /// Adds an LLDU that was not sent before the last one; a delay of zero says that it was lost.
+    /// Adds an LLDU, which must not be earlier than the previous one. A delay of zero means that it was lost.
     pub fn push(&mut self, tx_time: Time, delay: Span, attempts: Option<u32>) {
         if self.rows < HEAD_ROWS {
             self.first.get_or_insert(tx_time);
@@ -69,31 +70,31 @@ impl Builder {
         }
     }
 
-    /// Memory that the blocks take which are full and were not taken, more or less.
+    /// Approximate memory of the full blocks that have not been taken, in bytes.
     #[must_use]
     pub fn bytes(&self) -> usize {
         self.full.iter().map(Block::bytes).sum()
     }
 
-    /// Takes the blocks that are full, in their order.
+    /// Returns the full blocks in order and removes them from the builder.
     pub fn take_full(&mut self) -> Vec<Block> {
         std::mem::take(&mut self.full)
     }
 
-    /// Takes all blocks that are left, the last one too.
+    /// Returns all remaining blocks, including the last one, which may not be full.
     pub fn seal(&mut self) -> Vec<Block> {
         self.close();
         self.take_full()
     }
 
-    /// The timeline in memory; of blocks that were not taken.
+    /// Returns the timeline with its blocks in memory. No blocks may have been taken before.
     #[must_use]
     pub fn finish(mut self) -> Timeline {
         let blocks: Vec<Arc<Block>> = self.seal().into_iter().map(Arc::new).collect();
         self.finish_in(Arc::new(blocks))
     }
 
-    /// The timeline whose blocks, all of them taken, are in `store`.
+    /// Returns the timeline with its blocks in `store`. All blocks must have been taken before.
     #[must_use]
     pub fn finish_in(mut self, store: Arc<dyn Store>) -> Timeline {
         let ends = self.head_ends.zip(self.first);

@@ -1,5 +1,5 @@
-//! A place in a timeline that never goes back. A timeline can be gone through more than once: then it is as if it were
-//! written out so often.
+//! Position in a timeline that only moves forward. A looped timeline has several rounds and behaves as if it were written
+//! out.
 
 use std::sync::Arc;
 
@@ -7,63 +7,64 @@ use tmt_core::types::{Span, Time};
 
 use super::{Block, Timeline};
 
-/// The round, its block, and the row in it.
+/// Position: round, block within the round, row within the block.
 #[derive(Debug, Clone, Copy, Default)]
-pub(in crate::link) struct Place {
+pub(in crate::link) struct Position {
     pub(in crate::link) round: u64,
     pub(in crate::link) number: usize,
     pub(in crate::link) row: usize,
 }
 
-/// The next LLDU of a timeline. LLDUs are numbered through its rounds: round × LLDUs of the timeline + place in it.
+/// The next LLDU of a timeline. LLDUs are numbered through all rounds: round × length of the timeline + index in it.
 #[derive(Debug)]
 pub(in crate::link) struct Cursor {
     pub(in crate::link) timeline: Arc<Timeline>,
-    /// From a round to the next, and how many there are.
+    /// Time from one round to the next.
     pub(in crate::link) period: Span,
+    /// Number of rounds.
     pub(in crate::link) rounds: u64,
-    pub(in crate::link) place: Place,
-    /// The block of the place, and one further on where there has been a look at it; fetched when they are needed.
+    pub(in crate::link) position: Position,
+    /// The block of the position and, after looking ahead, a later one.
     blocks: [Option<(usize, Arc<Block>)>; 2],
 }
 
 impl Cursor {
-    /// In front of a timeline that is gone through once.
+    /// Starts at the first LLDU of a timeline with one round.
     pub(in crate::link) fn new(timeline: Arc<Timeline>) -> Self {
         Self {
             timeline,
             period: Span::ZERO,
             rounds: 1,
-            place: Place::default(),
+            position: Position::default(),
             blocks: [None, None],
         }
     }
 
     /// Number of the next LLDU.
     pub(in crate::link) fn ordinal(&self) -> u64 {
-        let Place { round, number, row } = self.place;
-        round * self.timeline.len() + self.timeline.front(number) + row as u64
+        let Position { round, number, row } = self.position;
+        round * self.timeline.len() + self.timeline.rows_before(number) + row as u64
     }
 
-    /// By how much the LLDUs of a round are later than the timeline says.
-    pub(in crate::link) fn ahead(&self, round: u64) -> Option<Span> {
+    /// Shift of this round relative to the times in the timeline; `None` if it is out of range.
+    pub(in crate::link) fn round_offset(&self, round: u64) -> Option<Span> {
         self.period.checked_mul(round)
     }
 
-    /// LLDUs sent before `time`, in all rounds; none where the timeline cannot be read.
+    /// Number of LLDUs sent before `time`, in all rounds; `None` if the timeline cannot be read.
     pub(in crate::link) fn sent_before(&self, time: Time) -> Option<u64> {
         let last = self.timeline.last().unwrap_or(Time::MAX);
         let period = self.period.as_nanos().max(1);
         let round = time.since(last).as_nanos().div_ceil(period);
         let round = round.min(self.rounds - 1);
-        let within = match self.ahead(round) {
+        let within = match self.round_offset(round) {
             Some(ahead) => self.timeline.sent_before(earlier(time, ahead))?,
             None => 0,
         };
         Some(round * self.timeline.len() + within)
     }
 
-    /// LLDUs sent up to `time`, in all rounds; none where the timeline cannot be read.
+    /// Number of LLDUs sent up to `time`, in all rounds; `None` if the timeline cannot be read.
     pub(in crate::link) fn sent_until(&self, time: Time) -> Option<u64> {
         match Span::from_nanos(1).and_then(|step| time.checked_add(step)) {
             Some(next) => self.sent_before(next),
@@ -71,58 +72,60 @@ impl Cursor {
         }
     }
 
-    /// Goes to the next LLDU sent at or after `from`; none where there is none.
-    pub(in crate::link) fn seek(&mut self, from: Time) -> Option<Place> {
-        self.place = self.first_from(from)?;
-        Some(self.place)
+    /// Moves to the next LLDU sent at or after `from`; `None` if there is none.
+    pub(in crate::link) fn seek(&mut self, from: Time) -> Option<Position> {
+        self.position = self.first_from(from)?;
+        Some(self.position)
     }
 
-    /// The place of the next LLDU sent at or after `from`, whose block is then there.
-    pub(in crate::link) fn first_from(&mut self, from: Time) -> Option<Place> {
-        let mut place = self.place;
-        if place.row >= self.timeline.rows_of(place.number) {
-            place.number += 1;
-            place.row = 0;
+    /// Position of the next LLDU sent at or after `from`, without moving there. Its block is then cached.
+    pub(in crate::link) fn first_from(&mut self, from: Time) -> Option<Position> {
+        let mut position = self.position;
+        if position.row >= self.timeline.rows_in(position.number) {
+            position.number += 1;
+            position.row = 0;
         }
-        let mut from_here = earlier(from, self.ahead(place.round)?);
+        let mut from_here = earlier(from, self.round_offset(position.round)?);
         let last = self.timeline.last()?;
-        if place.number >= self.timeline.blocks() || from_here > last {
-            // Behind the end of this round.
+        if position.number >= self.timeline.blocks() || from_here > last {
+            // In a later round.
             let rounds = from_here.since(last).as_nanos();
             let rounds = rounds.div_ceil(self.period.as_nanos().max(1)).max(1);
-            let round = place.round.checked_add(rounds)?;
+            let round = position.round.checked_add(rounds)?;
             if round >= self.rounds {
                 return None;
             }
-            place = Place {
+            position = Position {
                 round,
-                ..Place::default()
+                ..Position::default()
             };
-            from_here = earlier(from, self.ahead(round)?);
+            from_here = earlier(from, self.round_offset(round)?);
         }
-        if self.fetch(place.number)?.tx_time(place.row) >= from_here {
-            return Some(place);
+        if self.fetch(position.number)?.tx_time(position.row) >= from_here {
+            return Some(position);
         }
         let number = self.timeline.block_at(from_here);
-        if number > place.number {
-            place.number = number;
-            place.row = 0;
+        if number > position.number {
+            position.number = number;
+            position.row = 0;
         }
-        let before = self.fetch(place.number)?.sent_before(from_here);
-        place.row = place.row.max(before);
-        Some(place)
+        let before = self.fetch(position.number)?.sent_before(from_here);
+        position.row = position.row.max(before);
+        Some(position)
     }
 
-    /// Block `number`, kept for the next time it is asked for.
+    /// Block `number`, from the cache or the store.
     pub(in crate::link) fn fetch(&mut self, number: usize) -> Option<&Block> {
         let held = |block: &Option<(usize, _)>| block.as_ref().is_some_and(|held| held.0 == number);
         let at = if let Some(at) = self.blocks.iter().position(held) {
             at
         } else {
-            // What is read again and again at the edge of two blocks would cost more than what is computed.
-            let place = self.place.number;
-            let of_place = self.blocks[0].as_ref().is_some_and(|held| held.0 == place);
-            let at = usize::from(of_place);
+            // Keep the block of the position: near the end of a block both are read again and again.
+            let position = self.position.number;
+            let is_cached = self.blocks[0]
+                .as_ref()
+                .is_some_and(|held| held.0 == position);
+            let at = usize::from(is_cached);
             self.blocks[at] = Some((number, self.timeline.block(number)?));
             at
         };
@@ -130,7 +133,7 @@ impl Cursor {
     }
 }
 
-/// `time` so much earlier, at zero at the earliest.
+/// `time` minus `by`, at least zero.
 fn earlier(time: Time, by: Span) -> Time {
     Time::ZERO.saturating_add(time.since(Time::ZERO).saturating_sub(by))
 }

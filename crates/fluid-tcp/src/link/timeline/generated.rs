@@ -1,7 +1,7 @@
-//! Slots of a constant rate, erased by a process: a PHY trace without a file.
+//! PHY trace without a file: slots of a constant rate, erased by a random process (docs/simulator.md, Sec. 2.2).
 //!
-//! They are what `tmt synth` makes, decoded when their last bit is in, and `tmt inject` erases. A block is made when it
-//! is asked for, so that a run holds one of them, and slots that nobody asks for are never made.
+//! The slots equal those of `tmt synth` with d = the length of a slot, erased as by `tmt inject`. Blocks are generated on
+//! demand, so that a run holds one at a time and skips idle ones.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -11,10 +11,10 @@ use tmt_core::types::{BitRate, Bytes, Slot, Span, Time, to_f64};
 
 use super::{Block, Index, SlotTrace, Store};
 
-/// Slots of a block at most: few, since a run that is idle passes over most of them.
+/// Largest number of slots in a block. It is small because an idle run skips most slots.
 const ROWS: u64 = 4096;
 
-/// The link that the slots are of, and the process that erases some.
+/// Rate, LLDU size and duration of generated slots, and the process that erases some.
 #[derive(Debug, Clone)]
 pub struct GeneratedSlots {
     slots: ConstantRate,
@@ -23,9 +23,11 @@ pub struct GeneratedSlots {
 }
 
 impl GeneratedSlots {
-    /// Slots of `lldu` bytes at `rate` for `duration`, each decoded after its own length, round(8 · S · 10^9 / rate).
+    /// Creates slots of size `lldu` at `rate` for `duration`. Their decoding delay is the length of a slot,
+    /// round(8 · S · 10^9 / rate) ns.
     ///
-    /// `None` where there is none, a slot takes less than half a nanosecond, or times leave their range.
+    /// Returns `None` if there would be no slots, if a slot takes less than half a nanosecond, or if times are out of
+    /// range.
     #[must_use]
     pub fn new(rate: BitRate, lldu: Bytes, duration: Span, channel: SlotChannel) -> Option<Self> {
         let length = rate.time_of_bit(u128::from(lldu.0) * 8)?.since(Time::ZERO);
@@ -37,16 +39,16 @@ impl GeneratedSlots {
         })
     }
 
-    /// Length of a slot.
+    /// Length of a slot, which is also its decoding delay.
     #[must_use]
     pub fn slot(&self) -> Span {
         self.slots.decode_delay()
     }
 
-    /// The slots under `seed`, none of them made yet.
+    /// Slots as erased with `seed`. They are generated on demand.
     #[must_use]
     pub fn timeline(&self, seed: u64) -> SlotTrace {
-        // A block's times are told within 2^32 ns.
+        // Times in a block are within 2^32 ns.
         let period = u64::from(u32::MAX) / self.slot().as_nanos().max(1);
         let per_block = period.saturating_sub(1).clamp(1, ROWS);
         let len = usize::try_from(per_block).unwrap_or(usize::MAX);
@@ -54,7 +56,7 @@ impl GeneratedSlots {
             SlotChannel::Steps(spec) => Erasures::Steps(Blocks::new(spec, seed, len)),
             SlotChannel::Fading(fading) => Erasures::Fades(Box::new(Fades::new(fading, seed))),
         };
-        let store = Made {
+        let store = GeneratedBlocks {
             slots: self.slots.clone(),
             per_block: len,
             erasures: Mutex::new(erasures),
@@ -73,12 +75,12 @@ impl GeneratedSlots {
     }
 }
 
-/// Blocks that are made when they are asked for.
+/// Store that generates blocks on demand.
 #[derive(Debug)]
-struct Made {
+struct GeneratedBlocks {
     slots: ConstantRate,
     per_block: usize,
-    /// The process, wherever it is.
+    /// Erasure process, which can generate any block.
     erasures: Mutex<Erasures>,
 }
 
@@ -88,7 +90,7 @@ enum Erasures {
     Fades(Box<Fades>),
 }
 
-impl Store for Made {
+impl Store for GeneratedBlocks {
     fn block(&self, number: usize) -> Option<Arc<Block>> {
         let from = (number as u64).checked_mul(self.per_block as u64)?;
         let mut erasures = self.erasures.lock().unwrap_or_else(PoisonError::into_inner);
@@ -105,7 +107,7 @@ impl Store for Made {
                     usize::try_from(row).map_or(rows, |row| row.min(rows))
                 };
                 fades.within(first, last.saturating_add(length), |start, end| {
-                    // Those that end after its start and begin before its end.
+                    // Slots that end after the start of the bad time and begin before its end.
                     let reaching = start.as_nanos().saturating_sub(length.as_nanos() - 1);
                     let reaching = Time::from_nanos(reaching).unwrap_or(Time::MAX);
                     for slot in &mut slots[row(reaching)..row(end)] {
@@ -114,7 +116,7 @@ impl Store for Made {
                 });
             }
         }
-        let block = Block::of_slots(first, &slots).or_else(|| {
+        let block = Block::from_slots(first, &slots).or_else(|| {
             let mut block = Block::starting(first);
             let mut slots = slots.iter();
             let fit = slots.all(|slot| block.push(slot.tx_time(), slot.decode_delay(), None));
@@ -139,7 +141,7 @@ mod tests {
         Span::from_nanos(nanos).unwrap()
     }
 
-    /// Sent and delay of all slots, by their times in 128 bits and the channel's draws one by one, or the bad times.
+    /// Transmission times and delays of all slots: times in 128 bits, erasures one by one.
     fn by_hand(
         rate: u64,
         lldu: u64,
@@ -203,7 +205,7 @@ mod tests {
         #![proptest_config(ProptestConfig::with_cases(48))]
 
         #[test]
-        fn slots_are_those_of_the_rule_wherever_one_looks(
+        fn slots_follow_the_rule_in_any_order_of_access(
             channel in channels(),
             (rate, slots) in prop_oneof![(1_000u64..2_000_000_000, 1u64..20_000), (1u64..1_000, 1u64..30)],
             lldu in 1u64..300,
@@ -215,15 +217,15 @@ mod tests {
             prop_assume!(length > 0);
             let duration = length * slots;
             let expected = by_hand(rate, lldu, duration, channel, seed);
-            let made = GeneratedSlots::new(BitRate(rate), Bytes(lldu), span(duration), channel).unwrap();
-            prop_assert_eq!(made.slot(), span(length));
-            let timeline = made.timeline(seed);
+            let generated = GeneratedSlots::new(BitRate(rate), Bytes(lldu), span(duration), channel).unwrap();
+            prop_assert_eq!(generated.slot(), span(length));
+            let timeline = generated.timeline(seed);
             prop_assert_eq!(timeline.len(), expected.len() as u64);
             prop_assert_eq!(timeline.first(), Some(Time::ZERO));
             prop_assert_eq!(timeline.last(), expected.last().map(|(at, _)| time(*at)));
-            // Anywhere first, in the order of no block.
+            // First at random positions.
             for (share, nudge) in looks {
-                let index = fluid_index(share, expected.len());
+                let index = index_at(share, expected.len());
                 let (at, delay) = expected[index];
                 prop_assert_eq!(timeline.lldu(index as u64), Some((time(at), span(delay))));
                 let at = at.saturating_add_signed(nudge);
@@ -233,8 +235,8 @@ mod tests {
             let mut found = Vec::new();
             for number in 0..timeline.blocks() {
                 let block = timeline.block(number).unwrap();
-                prop_assert_eq!(timeline.front(number), found.len() as u64);
-                prop_assert_eq!(timeline.rows_of(number), block.len());
+                prop_assert_eq!(timeline.rows_before(number), found.len() as u64);
+                prop_assert_eq!(timeline.rows_in(number), block.len());
                 found.extend((0..block.len()).map(|row| (block.tx_time(row).as_nanos(), block.delay(row).as_nanos())));
             }
             prop_assert!(timeline.block(timeline.blocks()).is_none());
@@ -244,31 +246,32 @@ mod tests {
         #[test]
         fn a_shorter_timeline_has_fewer_slots(cut in 0u64..20_000) {
             let channel = "bernoulli:0.1".parse().unwrap();
-            let made = GeneratedSlots::new(BitRate(1_000_000), Bytes(125), Span::from_secs(9), channel).unwrap();
-            let mut timeline = made.timeline(1);
+            let generated = GeneratedSlots::new(BitRate(1_000_000), Bytes(125), Span::from_secs(9), channel).unwrap();
+            let mut timeline = generated.timeline(1);
             prop_assert!(timeline.truncate(cut));
             let rows = cut.min(9_000);
             prop_assert_eq!(timeline.len(), rows);
             prop_assert_eq!(timeline.blocks() as u64, rows.div_ceil(4096));
             prop_assert_eq!(timeline.last(), rows.checked_sub(1).map(|last| time(last * 1_000_000)));
             prop_assert_eq!(timeline.sent_until(Time::MAX), Some(rows));
-            prop_assert_eq!((0..timeline.blocks()).map(|number| timeline.rows_of(number) as u64).sum::<u64>(), rows);
+            prop_assert_eq!((0..timeline.blocks()).map(|number| timeline.rows_in(number) as u64).sum::<u64>(), rows);
         }
     }
 
-    fn fluid_index(share: f64, len: usize) -> usize {
+    fn index_at(share: f64, len: usize) -> usize {
         usize::try_from(tmt_core::math::num::whole(share * to_f64(len as u64))).unwrap()
     }
 
-    /// The closed form, against slots that a fading link erases: 1 − (1 − X) exp(−T X/(m(1 − X))).
+    /// The share of erased slots is 1 − (1 − X) exp(−T X/(m(1 − X))).
     #[test]
-    fn a_fading_link_erases_the_share_of_the_closed_form() {
+    fn a_fading_link_erases_as_many_slots_as_the_closed_form_states() {
         let fading: Fading = "m=5ms,X=0.1".parse().unwrap();
         let channel = SlotChannel::Fading(fading);
         // Slots of 2 ms for 4000 s: 80 000 fades.
-        let made = GeneratedSlots::new(BitRate(100_000), Bytes(25), Span::from_secs(4000), channel)
-            .unwrap();
-        let timeline = made.timeline(3);
+        let generated =
+            GeneratedSlots::new(BitRate(100_000), Bytes(25), Span::from_secs(4000), channel)
+                .unwrap();
+        let timeline = generated.timeline(3);
         let erased: usize = (0..timeline.blocks())
             .map(|number| {
                 let block = timeline.block(number).unwrap();
@@ -278,35 +281,35 @@ mod tests {
             })
             .sum();
         let share = to_f64(erased as u64) / to_f64(timeline.len());
-        let expected = fading.erasure_probability(made.slot());
+        let expected = fading.erasure_probability(generated.slot());
         assert!((expected - (1.0 - 0.9 * tmt_core::math::num::exp(-2.0 / 45.0))).abs() < 1e-12);
-        // Relative standard error about 0.004: 80 000 fades of as many slots as an exponential time meets.
+        // The relative standard error is about 0.004: 80 000 fades, each of an exponential number of slots.
         assert!((share / expected - 1.0).abs() < 0.016, "{share} {expected}");
     }
 
     #[test]
-    fn a_link_of_nothing_is_none() {
+    fn slots_without_rate_size_or_length_are_refused() {
         let channel = "bernoulli:0".parse().unwrap();
-        let made = |rate, lldu, duration| {
+        let generated = |rate, lldu, duration| {
             GeneratedSlots::new(BitRate(rate), Bytes(lldu), span(duration), channel).is_some()
         };
-        assert!(made(1_000, 25, 1));
-        assert!(!made(0, 25, 1) && !made(1_000, 0, 1) && !made(1_000, 25, 0));
+        assert!(generated(1_000, 25, 1));
+        assert!(!generated(0, 25, 1) && !generated(1_000, 0, 1) && !generated(1_000, 25, 0));
         // A slot of 0.4 ns.
-        assert!(!made(20_000_000_000, 1, 1) && made(16_000_000_000, 1, 1));
+        assert!(!generated(20_000_000_000, 1, 1) && generated(16_000_000_000, 1, 1));
     }
 
     #[test]
-    fn the_end_of_a_long_timeline_is_made_without_its_front() {
+    fn the_end_of_a_long_timeline_is_generated_without_the_rest() {
         let channel = "gilbert-elliott:alpha=0.99,beta=0.8".parse().unwrap();
-        let made = GeneratedSlots::new(
+        let generated = GeneratedSlots::new(
             BitRate(1_000_000_000),
             Bytes(25),
             Span::from_secs(3_000_000_000),
             channel,
         )
         .unwrap();
-        let timeline = made.timeline(1);
+        let timeline = generated.timeline(1);
         // 1.5 · 10^16 slots of 200 ns.
         assert_eq!(timeline.len(), 15_000_000_000_000_000);
         let (at, _) = timeline.lldu(timeline.len() - 1).unwrap();

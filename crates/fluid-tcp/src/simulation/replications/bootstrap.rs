@@ -1,29 +1,29 @@
-//! Intervals over runs that are not independent: the circular block bootstrap of the mean.
+//! Confidence intervals for runs that are not independent: circular block bootstrap of the mean.
 //!
-//! Runs that start in one trace share its weather: what a run meets, its neighbour meets too. So blocks of neighbours
-//! are drawn, not single runs (Politis and Romano 1992). The length of a block follows Politis and White (2004) with
-//! the correction of Patton, Politis and White (2009): b = (2 G² / D)^(1/3) n^(1/3), where G = Σ λ(k/M) |k| R(k),
-//! D = 4/3 (Σ λ(k/M) R(k))², λ is the flat-top window and M twice the lag behind which the correlogram is noise.
+//! Runs at neighbouring offsets of one trace are correlated. So blocks of neighbours are drawn instead of single runs
+//! (Politis and Romano 1992). The length of a block follows Politis and White (2004) with the correction of Patton,
+//! Politis and White (2009): b = (2 G² / D)^(1/3) n^(1/3), where G = Σ λ(k/M) |k| R(k), D = 4/3 (Σ λ(k/M) R(k))², λ is the
+//! flat-top window and M twice the lag after which the correlogram is noise.
 //!
-//! Deviations: b is at least n/1000, since more blocks cost time and tell nothing more; and the interval is widened by
-//! t(k − 1)/z · √(k/(k − 1)) for its k = n/b blocks, so that it is Student's where values are independent and few.
+//! Deviations: b is at least n/1000, since more blocks cost time without improving the interval. The interval is widened
+//! by t(k − 1)/z · √(k/(k − 1)) for its k = n/b blocks, so that it is Student's for few independent values.
 
 use statrs::distribution::{ContinuousCDF as _, Normal};
 use tmt_core::math::num::{cbrt, log10, whole};
 use tmt_core::math::rng::{Stream, Uniform};
 use tmt_core::types::to_f64;
 
-use super::{Estimate, students};
+use super::{Estimate, student_t};
 
-/// Means drawn anew.
+/// Number of resampled means.
 const RESAMPLES: usize = 1_000;
 
-/// Most blocks of a mean drawn anew.
+/// Largest number of blocks in a resampled mean.
 const MOST_BLOCKS: usize = 1_000;
 
-/// Mean and interval of each column of `values`, which stand in the order of the runs' starts.
+/// Mean and interval of each column, whose values are in the order of the runs' starts.
 ///
-/// All columns are drawn with the same random numbers, those of `seed`; none for an empty one.
+/// All columns use the same random numbers, those of `seed`. An empty column gives `None`.
 #[must_use]
 pub fn bootstrap(columns: &[&[f64]], seed: u64) -> Vec<Option<Estimate>> {
     let mut series: Vec<Option<Series>> =
@@ -47,15 +47,16 @@ pub fn bootstrap(columns: &[&[f64]], seed: u64) -> Vec<Option<Estimate>> {
         .collect()
 }
 
-/// Values of one metric.
+/// Values of one metric, prepared for resampling.
 struct Series {
     n: usize,
     mean: f64,
-    /// Runs of a block, and blocks of a mean.
+    /// Number of runs in a block.
     block: usize,
+    /// Number of blocks in a mean.
     blocks: usize,
-    /// Sums of the first values' departures from the mean, the first block standing again behind the last value;
-    /// empty where all values are the same.
+    /// Prefix sums of the deviations from the mean, with the first block repeated at the end; empty if all values are
+    /// equal.
     sums: Vec<f64>,
     resampled: Vec<f64>,
 }
@@ -67,16 +68,16 @@ impl Series {
         if n == 0 {
             return None;
         }
-        let departures: Vec<f64> = values.iter().map(|value| value - mean).collect();
+        let deviations: Vec<f64> = values.iter().map(|value| value - mean).collect();
         let mut pairs = values.windows(2);
         let same = pairs.all(|pair| pair[0].total_cmp(&pair[1]).is_eq());
-        let block = if same { n } else { block_length(&departures) };
+        let block = if same { n } else { block_length(&deviations) };
         let mut sums = Vec::new();
         if !same {
             let mut sum = 0.0;
             sums.push(sum);
-            for departure in departures.iter().chain(&departures[..block]) {
-                sum += departure;
+            for deviation in deviations.iter().chain(&deviations[..block]) {
+                sum += deviation;
                 sums.push(sum);
             }
         }
@@ -118,7 +119,7 @@ impl Series {
         ) {
             (Some(low), Some(high)) => {
                 let blocks = n / block;
-                let t = students(blocks - 1.0);
+                let t = student_t(blocks - 1.0);
                 let z = Normal::standard().inverse_cdf(0.975);
                 Some((high - low) / 2.0 * t / z * (blocks / (blocks - 1.0)).sqrt())
             }
@@ -134,13 +135,13 @@ impl Series {
     }
 }
 
-/// Values of a block, from 1 to a third of all.
-fn block_length(departures: &[f64]) -> usize {
-    let n = departures.len();
+/// Length of a block, from 1 to a third of the number of values.
+fn block_length(deviations: &[f64]) -> usize {
+    let n = deviations.len();
     let size = to_f64(n as u64);
-    // Blocks are told from each other by three of them; two or three values are blocks themselves.
+    // At least three blocks are needed; with two or three values each is a block.
     let (most, least) = ((n / 3).max(1), n.div_ceil(MOST_BLOCKS));
-    // Lags behind which this many in a row are noise.
+    // Number of consecutive lags that have to be noise.
     let quiet = usize::try_from(whole(log10(size).sqrt().ceil()))
         .unwrap_or(5)
         .max(5);
@@ -148,7 +149,7 @@ fn block_length(departures: &[f64]) -> usize {
     let lags = (root + quiet).min(n - 1);
     let covariance: Vec<f64> = (0..=lags)
         .map(|lag| {
-            let pairs = departures.iter().zip(&departures[lag..]);
+            let pairs = deviations.iter().zip(&deviations[lag..]);
             pairs.map(|(a, b)| a * b).sum::<f64>() / size
         })
         .collect();
@@ -199,15 +200,15 @@ mod tests {
         let ratios = (1..=20).map(|seed| {
             let values = autoregressive(phi, n, seed);
             let ours = bootstrap(&[&values], seed)[0].unwrap();
-            let students = estimate(&values).unwrap();
-            assert!((ours.mean - students.mean).abs() < 1e-12);
-            ours.ci95.unwrap() / students.ci95.unwrap()
+            let student_t = estimate(&values).unwrap();
+            assert!((ours.mean - student_t.mean).abs() < 1e-12);
+            ours.ci95.unwrap() / student_t.ci95.unwrap()
         });
         ratios.sum::<f64>() / 20.0
     }
 
     #[test]
-    fn of_independent_values_it_is_students() {
+    fn for_independent_values_the_interval_is_that_of_student() {
         for n in [10, 200, 3_000] {
             let ratio = ratio(0.0, n);
             assert!((0.9..1.15).contains(&ratio), "{n}: {ratio}");
@@ -215,7 +216,7 @@ mod tests {
     }
 
     #[test]
-    fn of_neighbours_alike_it_is_wider_by_the_known_factor() {
+    fn for_correlated_values_the_interval_is_wider_by_the_known_factor() {
         // The variance of the mean of an AR(1) series is (1 + φ)/(1 − φ) that of independent values.
         for (phi, factor) in [(0.6, 2.0), (0.8, 3.0)] {
             let ratio = ratio(phi, 5_000);

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use fluid_tcp::endpoint::sender::Snapshot;
 use fluid_tcp::experiment::{InMemory, ParameterFile};
-use fluid_tcp::link::PacketCopy;
-use fluid_tcp::simulation::probe::{Moment, Probe, Refused};
+use fluid_tcp::link::Transmission;
+use fluid_tcp::simulation::probe::{Probe, Refused, SenderEvent};
 use rayon::prelude::*;
 use tmt_core::types::{Span, Time, to_f64};
 
@@ -67,7 +67,7 @@ impl Overflows {
 }
 
 impl Probe for Overflows {
-    fn on_refused(&mut self, now: Time, copy: PacketCopy, _why: Refused) {
+    fn on_refused(&mut self, now: Time, copy: Transmission, _why: Refused) {
         let hit = match self.current {
             Some((last, mut hit)) if now.since(last) < ONE_OVERFLOW => {
                 hit[copy.flow % 2] = true;
@@ -88,7 +88,7 @@ impl Probe for Overflows {
         &mut self,
         _now: Time,
         flow: usize,
-        _moment: Moment,
+        _moment: SenderEvent,
         sender: &Snapshot,
         _queue: u64,
         _delivered: u64,

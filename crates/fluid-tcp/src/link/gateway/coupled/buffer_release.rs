@@ -1,98 +1,99 @@
-//! How long the queue of a coupled link holds a packet, and when it knows that one has arrived.
+//! Release of packets from the buffer of a coupled link (`--hold`; docs/schemes.md, Sec. 10.5), and the times at which the
+//! link's sender learns that they have arrived.
 
 use std::cmp::Reverse;
 
 use tmt_core::types::Time;
 
 use super::super::Fate;
-use super::packets::State;
+use super::packets::Outcome;
 use super::{CoupledQueue, Hold};
 
 impl CoupledQueue {
-    /// The last unit of a packet goes out for the first time, at `at`.
+    /// The last unit of a packet's first transmission is sent at `at`.
     pub(super) fn on_all_sent(&mut self, packet: u64, at: Time) {
         if self.hold == Hold::Sent {
-            self.leave_at(packet, at);
+            self.release_at(packet, at);
         }
     }
 
     /// A packet was lost in the slot sent `at`.
     pub(super) fn on_lost(&mut self, packet: u64, at: Time) {
-        let Some(flight) = self.packets.get_mut(packet) else {
+        let Some(tracked) = self.packets.get_mut(packet) else {
             return;
         };
-        flight.awaited = false;
+        tracked.ack_pending = false;
         match self.hold {
-            Hold::Sent if flight.unsent == 0 => {}
-            Hold::Sent => self.leave_at(packet, at),
-            Hold::Acknowledged => self.leave_at(packet, at.saturating_add(self.back)),
+            Hold::Sent if tracked.unsent == 0 => {}
+            Hold::Sent => self.release_at(packet, at),
+            Hold::Acknowledged => self.release_at(packet, at.saturating_add(self.feedback_time)),
         }
     }
 
-    /// Takes in which codewords the sender is done with.
+    /// Processes the codewords that the link's sender is done with.
     pub(super) fn take_acknowledged(&mut self) {
-        let told: Vec<_> = self.machine.take_acknowledged().collect();
-        for told in told {
-            if let Some(packet) = self.packets.of(told.codeword)
-                && let Some(flight) = self.packets.get_mut(packet)
+        let acknowledged: Vec<_> = self.machine.take_acknowledged().collect();
+        for acknowledged in acknowledged {
+            if let Some(packet) = self.packets.packet_of(acknowledged.codeword)
+                && let Some(tracked) = self.packets.get_mut(packet)
             {
-                flight.heard = flight.heard.max(told.at);
-                flight.unheard -= 1;
-                self.check_known(packet);
+                tracked.acknowledged_at = tracked.acknowledged_at.max(acknowledged.at);
+                tracked.unacknowledged -= 1;
+                self.check_acknowledged(packet);
             }
         }
     }
 
-    /// Looks whether the sender of a packet knows that it has arrived.
-    pub(super) fn check_known(&mut self, packet: u64) {
-        let Some(flight) = self.packets.get_mut(packet) else {
+    /// Reports and releases a packet if the time at which the link's sender learns of its arrival is now known.
+    pub(super) fn check_acknowledged(&mut self, packet: u64) {
+        let Some(tracked) = self.packets.get_mut(packet) else {
             return;
         };
-        let State::Whole(arrival) = flight.state else {
+        let Outcome::Complete(arrival) = tracked.outcome else {
             return;
         };
-        let told = if self.hears_all {
-            flight.judged.saturating_add(self.back)
+        let feedback_at = if self.lossless_feedback {
+            tracked.judged.saturating_add(self.feedback_time)
         } else {
-            flight.heard
+            tracked.acknowledged_at
         };
-        let open = flight.unheard > 0 && !self.hears_all;
-        if open || !flight.awaited {
+        let open = tracked.unacknowledged > 0 && !self.lossless_feedback;
+        if open || !tracked.ack_pending {
             return;
         }
-        // Feedback on what came last is sent when that is there.
-        let known = told.max(arrival.saturating_add(self.rtt));
-        flight.awaited = false;
-        if self.tells.whole {
+        // Feedback on the last unit cannot be sent before that has arrived.
+        let known = feedback_at.max(arrival.saturating_add(self.rtt));
+        tracked.ack_pending = false;
+        if self.reporting.acknowledgements {
             self.fates
-                .push_back(Fate::Whole(flight.served.packet, known));
+                .push_back(Fate::Acknowledged(tracked.served.packet, known));
         }
         if self.hold == Hold::Acknowledged {
-            self.leave_at(packet, known);
+            self.release_at(packet, known);
             self.depart(packet);
         }
-        self.packets.forget();
+        self.packets.remove_finished();
     }
 
-    /// A packet leaves the queue then.
-    fn leave_at(&mut self, packet: u64, at: Time) {
+    /// Schedules a packet to leave the buffer at `at`.
+    fn release_at(&mut self, packet: u64, at: Time) {
         self.leaving.push(Reverse(at));
-        if let Some(flight) = self.packets.get_mut(packet) {
-            flight.served.left = Some(at);
+        if let Some(tracked) = self.packets.get_mut(packet) {
+            tracked.served.left = Some(at);
         }
     }
 
-    /// Lists a packet among those that depart, once its fate and its leave are known.
+    /// Adds a packet to the departures once its fate and the time at which it leaves are known.
     pub(super) fn depart(&mut self, number: u64) {
-        if let Some(flight) = self.packets.get_mut(number)
-            && let Some(left) = flight.served.left.filter(|_| flight.told)
+        if let Some(tracked) = self.packets.get_mut(number)
+            && let Some(left) = tracked.served.left.filter(|_| tracked.reported)
         {
-            flight.departs = true;
-            let departs = match flight.state {
-                State::Lost(known) if self.hold == Hold::Sent => known,
+            tracked.in_departures = true;
+            let departs = match tracked.outcome {
+                Outcome::Lost(known) if self.hold == Hold::Sent => known,
                 _ => left,
             };
-            self.departing.insert((departs, number), flight.served);
+            self.departing.insert((departs, number), tracked.served);
         }
     }
 }

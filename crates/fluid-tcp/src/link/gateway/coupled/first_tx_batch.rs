@@ -1,5 +1,5 @@
-//! Slots by stretches: what is received, or decoded, in its first attempt before the next repeat takes no step of its
-//! own for each unit.
+//! Batches of slots before the next repeat. Codewords whose first attempt suffices are computed together instead of unit
+//! by unit.
 
 use tmt_core::scheme::engine::Machine;
 use tmt_core::types::{Lldu, Slot, Time};
@@ -7,27 +7,26 @@ use tmt_core::types::{Lldu, Slot, Time};
 use super::CoupledQueue;
 use super::slot_usage::SlotUsage;
 
-/// What a stretch of slots did for the packet that is next: data units, slots, and when the last of its LLDUs is there,
-/// propagation left out.
-type Part = (u32, usize, Time);
+/// Part of a batch that serves one packet: data units, slots, and the latest arrival of its LLDUs without propagation.
+type BatchPart = (u32, usize, Time);
 
-/// The parts of a queue that a stretch changes beside its packets.
-struct Parts<'a> {
+/// State of the queue that a batch changes in addition to the packets.
+struct BatchState<'a> {
     machine: &'a mut Machine,
-    account: &'a mut SlotUsage,
+    slot_usage: &'a mut SlotUsage,
     lldus: &'a mut Vec<Lldu>,
 }
 
 impl CoupledQueue {
-    /// Takes slots from `from` on so long as they need no repeat, where the machine stands between super-blocks of one
-    /// codeword; none where there are none.
-    pub(super) fn stretch(&mut self, from: Time) -> Option<()> {
+    /// Takes slots from `from` on, as long as they need no repeat. The engine must be between super-blocks, which have one
+    /// codeword each. Returns `None` if there are no such slots; nothing has then changed.
+    pub(super) fn send_first_tx_batch(&mut self, from: Time) -> Option<()> {
         let units = self.data_units + self.repair_units;
         let (number, slots) = self.slots.view(from, units as usize)?;
         let slots = self.machine.before_repeat(slots);
-        let mut parts = Parts {
+        let mut batch = BatchState {
             machine: &mut self.machine,
-            account: &mut self.account,
+            slot_usage: &mut self.slot_usage,
             lldus: &mut self.lldus,
         };
         let (mut done, mut last) = (0, Time::ZERO);
@@ -37,52 +36,53 @@ impl CoupledQueue {
         {
             let at = number + done as u64;
             let part = if units == 1 {
-                parts.singles(rest, at, ahead)
+                batch.singles(rest, at, ahead)
             } else {
                 let data_units = ahead.min(self.data_units);
-                parts.codeword(rest, at, (data_units, data_units + self.repair_units))
+                batch.codeword(rest, at, (data_units, data_units + self.repair_units))
             };
             let Some((data_units, taken, arrival)) = part else {
                 break;
             };
             let codewords = data_units.div_ceil(self.data_units);
-            let Some(flight) = self.packets.take(codewords.into(), data_units) else {
+            let Some(tracked) = self.packets.take(codewords.into(), data_units) else {
                 break;
             };
             done += taken;
             last = slots[done - 1].tx_time();
-            flight.on_arrival(arrival, data_units);
-            if flight.on_sent(taken as u64, at..at + taken as u64, (first, last)) {
+            tracked.on_arrival(arrival, data_units);
+            if tracked.on_sent(taken as u64, at..at + taken as u64, (first, last)) {
                 self.sent.push((packet, last));
             }
         }
         if done == 0 {
             return None;
         }
-        self.account.used.push(number..number + done as u64, last);
+        self.slot_usage
+            .used
+            .push(number..number + done as u64, last);
         self.slots.advance(done);
-        self.on_stretch();
+        self.finish_batch();
         Some(())
     }
 
-    /// Slots were taken together: goes on with the packets of which all has been sent in them.
-    pub(super) fn on_stretch(&mut self) {
+    /// Processes the packets whose last unit was sent in the batch.
+    pub(super) fn finish_batch(&mut self) {
         #[cfg(test)]
         self.seen.extend_from_slice(&self.lldus);
         self.lldus.clear();
         let mut sent = std::mem::take(&mut self.sent);
         for (packet, last) in sent.drain(..) {
             self.on_all_sent(packet, last);
-            self.check_whole(packet);
+            self.check_complete(packet);
         }
         self.sent = sent;
     }
 }
 
-impl Parts<'_> {
-    /// Codewords of one unit, at most `ahead` of them, up to the first that is erased; the slots begin with number
-    /// `at`.
-    fn singles(&mut self, slots: &[Slot], at: u64, ahead: u32) -> Option<Part> {
+impl BatchState<'_> {
+    /// Sends up to `ahead` codewords of one unit, up to the first erased slot. The first slot has the number `at`.
+    fn singles(&mut self, slots: &[Slot], at: u64, ahead: u32) -> Option<BatchPart> {
         let most = slots.len().min(ahead as usize);
         let (mut received, mut arrival) = (0, Time::ZERO);
         for here in slots[..most].iter().map_while(Slot::arrival) {
@@ -92,32 +92,35 @@ impl Parts<'_> {
         let run = &slots[..received];
         let last = run.last()?.tx_time();
         self.machine.take_received(run, self.lldus);
-        self.account.own.push(at..at + received as u64, last);
+        self.slot_usage.own.push(at..at + received as u64, last);
         Some((u32::try_from(received).unwrap_or(ahead), received, arrival))
     }
 
-    /// A codeword of this shape, if its first attempt is enough; the slots begin with number `at`.
+    /// Sends a codeword with these numbers of data units and units, if its first attempt suffices. The first slot has the
+    /// number `at`.
     fn codeword(
         &mut self,
         slots: &[Slot],
         at: u64,
         (data_units, units): (u32, u32),
-    ) -> Option<Part> {
+    ) -> Option<BatchPart> {
         let slots = slots.get(..units as usize)?;
         let decoded = self.machine.take_decoded(data_units, slots, self.lldus)?;
         let data = &slots[..data_units as usize];
         if decoded.own == data_units {
             let last = data.last()?.tx_time();
-            self.account.own.push(at..at + u64::from(data_units), last);
+            self.slot_usage
+                .own
+                .push(at..at + u64::from(data_units), last);
         } else {
             if decoded.own > 0 {
                 for (number, slot) in (at..).zip(data).filter(|(_, slot)| !slot.is_erased()) {
-                    self.account.own.push(number..number + 1, slot.tx_time());
+                    self.slot_usage.own.push(number..number + 1, slot.tx_time());
                 }
             }
             let judged = slots.last()?.tx_time();
             let others = u64::from(data_units - decoded.own);
-            self.account.delivered.push_back((judged, 1, others));
+            self.slot_usage.delivered.push_back((judged, 1, others));
         }
         Some((data_units, slots.len(), decoded.arrival))
     }

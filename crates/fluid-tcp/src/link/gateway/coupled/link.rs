@@ -1,4 +1,4 @@
-//! A coupled link as it is asked for.
+//! Parameters of a coupled link.
 
 use std::sync::Arc;
 
@@ -10,84 +10,86 @@ use tmt_core::types::Span;
 use super::packets::Shape;
 use crate::link::timeline::SlotTrace;
 
-/// What becomes of the last codeword of a packet whose units do not fill it.
+/// Last codeword of a packet whose data units do not fill it (`--tail`; docs/schemes.md, Sec. 10.1).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Tail {
-    /// It has the data units that are left, and all repair units.
+    /// Short codeword: the remaining data units and all repair units.
     #[default]
     Short,
-    /// It is filled up to a whole one; what fills it is sent, and repaired, like data.
+    /// Full codeword: padding is sent and repaired like data.
     Pad,
 }
 
 keywords!(Tail { Short => "short", Pad => "pad" });
 
-/// For which packets before it a delivered packet waits until they are delivered or lost.
+/// Order of delivery (`--in-order`; docs/schemes.md, Sec. 10.4): earlier packets that a complete packet waits for, until
+/// they are delivered or lost.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum InOrder {
-    /// All of the link.
+    /// All earlier packets of the link.
     Link,
-    /// Those of its flow.
+    /// The earlier packets of its flow.
     Flow,
-    /// None.
+    /// No packets: each is delivered on arrival.
     #[default]
     Off,
 }
 
 keywords!(InOrder { Link => "link", Flow => "flow", Off => "off" });
 
-/// How long the queue holds a packet; a lost one leaves with what loses it.
+/// Time at which a packet leaves the buffer (`--hold`; docs/schemes.md, Sec. 10.5).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Hold {
-    /// Until its last unit has been sent for the first time.
+    /// When the last unit of its first transmission has been sent.
     #[default]
     Sent,
-    /// Until the link's feedback has told that it has arrived, or that it is lost (papers/004 §IV).
+    /// When the link's feedback has reported that it has arrived or is lost (Zhu 2006, Sec. IV).
     Acknowledged,
 }
 
 keywords!(Hold { Sent => "sent", Acknowledged => "acknowledged" });
 
-/// Feedback of the scheme that is lost on its way, and a timer that has units sent again where nothing is heard.
+/// Loss of the scheme's feedback, and the timer that asks for a round if there is no feedback (docs/schemes.md,
+/// Sec. 10.6).
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct LostFeedback {
     /// Probability that the feedback of an attempt of a codeword is lost.
     pub probability: f64,
-    /// From the last unit of the attempt to the repeat; RTT + fb or more.
+    /// Time from the last unit of the attempt to the repeat, at least RTT + fb.
     pub timer: Span,
-    /// Seed of the draws.
+    /// Seed of the draws that decide which feedback is lost.
     pub seed: u64,
 }
 
-/// A PHY trace with a scheme on it.
+/// A PHY trace with a scheme that runs on the queued packets.
 #[derive(Debug, Clone)]
 pub struct CoupledLink {
-    /// The slots.
+    /// Slots of the PHY trace.
     pub trace: Arc<SlotTrace>,
-    /// The scheme; its own `in-order` is that of LLDUs and has no effect here.
+    /// Reliability scheme. Its own `in-order` concerns LLDUs and has no effect here.
     pub scheme: SchemeSpec,
-    /// Extra delay of the feedback, fb.
+    /// Feedback delay fb, beyond the RTT.
     pub feedback_delay: Span,
-    /// What is lost of the feedback; none where all of it comes through.
+    /// Loss of feedback; `None` if none is lost.
     pub lost_feedback: Option<LostFeedback>,
-    /// Data units of a packet, at least one.
+    /// Data units per packet, at least one.
     pub data_units: u32,
-    /// The last codeword of a packet.
+    /// Form of the last codeword of a packet.
     pub tail: Tail,
-    /// The order of delivery.
+    /// Order in which packets are delivered.
     pub in_order: InOrder,
-    /// How long the queue holds a packet.
+    /// Time at which a packet leaves the buffer.
     pub hold: Hold,
 }
 
 impl CoupledLink {
-    /// Units of a packet's first transmission, repair units and padding included.
+    /// Units of a packet's first transmission, with repair units and padding.
     #[must_use]
     pub fn units_per_packet(&self) -> u64 {
         self.shape().units
     }
 
-    /// The same link under `seed`.
+    /// The same link with another seed for the loss of feedback.
     #[must_use]
     pub fn seeded(&self, seed: u64) -> Self {
         let lost_feedback = self.lost_feedback;
@@ -97,7 +99,7 @@ impl CoupledLink {
         }
     }
 
-    /// The machine of the scheme, before its first slot.
+    /// Engine of the scheme before its first slot.
     #[must_use]
     pub fn machine(&self, rtt: Span) -> Machine {
         let machine = Machine::new(self.scheme.clone(), rtt, self.feedback_delay).watched();

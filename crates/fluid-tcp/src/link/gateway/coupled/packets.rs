@@ -1,4 +1,4 @@
-//! The packets of a coupled link, from the queue to their fate: the unit source of its machine.
+//! Packets of a coupled link, from the queue to their fate. They are the unit source of the engine.
 
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -9,69 +9,75 @@ use tmt_core::types::{Span, Time};
 use super::super::{Queued, Served};
 use crate::link::Service;
 
-/// How a packet is cut into codewords.
+/// Division of a packet into codewords (docs/schemes.md, Sec. 10.1).
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Shape {
-    /// Data units of a packet, those of padding included.
+    /// Data units per packet, padding included.
     pub(super) data_units: u32,
-    /// All units of its first transmission.
+    /// Units of its first transmission, repair units included.
     pub(super) units: u64,
+    /// Codewords per packet.
     pub(super) codewords: u64,
 }
 
-/// What is known of a packet.
+/// Outcome of a packet so far.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum State {
+pub(super) enum Outcome {
+    /// Neither complete nor lost.
     Open,
-    /// A codeword failed, in the slot sent then.
+    /// A codeword failed in the slot sent at this time.
     Lost(Time),
-    /// All of it is there then, propagation left out.
-    Whole(Time),
+    /// All LLDUs are delivered; the latest arrival among them, without propagation.
+    Complete(Time),
 }
 
-/// A packet that was let in.
+/// A packet that the queue has accepted.
 #[derive(Debug)]
 #[expect(
     clippy::struct_excessive_bools,
-    reason = "what has happened to a packet, in no order of its own"
+    reason = "events in the life of a packet, in any order"
 )]
-pub(super) struct Flight {
-    /// Its first codeword, and how many of them the machine has taken.
+pub(super) struct TrackedPacket {
+    /// Number of its first codeword.
     first: u64,
+    /// Codewords that the engine has taken.
     taken: u64,
-    /// Data units the machine has not taken.
-    ahead: u32,
-    /// Units not sent for the first time.
+    /// Data units that the engine has not taken.
+    untaken: u32,
+    /// Units of the first transmission that have not been sent.
     pub(super) unsent: u64,
-    /// Data units whose LLDU is not settled.
+    /// Data units whose LLDUs are not settled.
     unsettled: u32,
-    /// Latest arrival of those that are, propagation left out.
+    /// Latest arrival of the settled LLDUs, without propagation.
     arrival: Time,
     /// Whether its first unit has been sent.
     pub(super) begun: bool,
     pub(super) served: Served,
-    pub(super) state: State,
-    /// When the last of its attempts so far was judged, or the last unit of one sent.
+    pub(super) outcome: Outcome,
+    /// Time of the last unit sent, or of the last attempt that was judged.
     pub(super) judged: Time,
-    /// Codewords of which the sender has not heard that they were decoded, and when it has of the others.
-    pub(super) unheard: u64,
-    pub(super) heard: Time,
-    /// Whether it matters when the sender knows that it has arrived, and that is open.
-    pub(super) awaited: bool,
-    /// Whether its fate was told, whether it is listed to depart, and whether no packet waits for it any more.
-    pub(super) told: bool,
-    pub(super) departs: bool,
+    /// Codewords that the link's sender is not yet done with (docs/schemes.md, Sec. 10.6).
+    pub(super) unacknowledged: u64,
+    /// Latest time at which it was done with one of the others.
+    pub(super) acknowledged_at: Time,
+    /// Whether the time at which the link's sender learns of the arrival is needed and not yet known.
+    pub(super) ack_pending: bool,
+    /// Whether its fate has been reported.
+    pub(super) reported: bool,
+    /// Whether it is in the list of departures.
+    pub(super) in_departures: bool,
+    /// Whether no packet waits for it any more.
     pub(super) released: bool,
 }
 
-impl Flight {
-    /// The codewords that the machine has taken.
+impl TrackedPacket {
+    /// Numbers of the codewords that the engine has taken.
     pub(super) fn codewords(&self) -> Range<u64> {
         self.first..self.first + self.taken
     }
 
-    /// So many units go out for the first time, from the first to the last of the slots of these numbers and times;
-    /// whether they were the last.
+    /// Records that `units` units of the first transmission were sent, in slots of these numbers and from `first` to
+    /// `last`. Returns whether they were the last units of the first transmission.
     pub(super) fn on_sent(
         &mut self,
         units: u64,
@@ -91,37 +97,38 @@ impl Flight {
         self.unsent == 0
     }
 
-    /// LLDUs of it arrive, the latest of them then.
+    /// Records that `lldus` LLDUs are delivered, the latest of them at `arrival`.
     pub(super) fn on_arrival(&mut self, arrival: Time, lldus: u32) {
         self.arrival = self.arrival.max(arrival);
         self.unsettled -= lldus;
     }
 
-    /// Whether all of it is there and sent, which is told only once.
-    pub(super) fn becomes_whole(&mut self) -> bool {
-        let whole = self.state == State::Open && self.unsettled == 0 && self.unsent == 0;
-        if whole {
-            self.state = State::Whole(self.arrival);
+    /// Marks the packet as complete if all LLDUs are delivered and all units of its first transmission are sent. Returns
+    /// true only once.
+    pub(super) fn try_complete(&mut self) -> bool {
+        let complete = self.outcome == Outcome::Open && self.unsettled == 0 && self.unsent == 0;
+        if complete {
+            self.outcome = Outcome::Complete(self.arrival);
         }
-        whole
+        complete
     }
 }
 
-/// Packets in the order in which they were let in, numbered from 0.
+/// Accepted packets in order, numbered from 0.
 #[derive(Debug, Default)]
 pub(super) struct Packets {
     shape: Shape,
     propagation: Span,
-    flights: VecDeque<Flight>,
-    /// Number of the first of them.
+    tracked: VecDeque<TrackedPacket>,
+    /// Number of the first packet in `tracked`.
     base: u64,
-    /// The first one of which the machine has not taken all.
+    /// Number of the first packet that the engine has not taken completely.
     source: u64,
     /// Number of the next codeword.
     next_codeword: u64,
-    /// Codewords the machine has not taken.
+    /// Codewords that the engine has not taken.
     pub(super) codewords_queued: u64,
-    /// The packet that was looked for last.
+    /// Packet that [`Self::packet_of`] found last.
     hint: u64,
 }
 
@@ -134,8 +141,8 @@ impl Packets {
         }
     }
 
-    /// Lets a packet in, of which may be awaited when the sender knows that it has arrived; its number.
-    pub(super) fn push(&mut self, packet: Queued, awaited: bool) -> u64 {
+    /// Adds a packet and returns its number. `ack_pending` states whether the time of its acknowledgement is needed.
+    pub(super) fn push(&mut self, packet: Queued, ack_pending: bool) -> u64 {
         let service = Service {
             start: packet.enqueued,
             end: packet.enqueued,
@@ -144,10 +151,10 @@ impl Packets {
             first_unit: 0,
             last_unit: 0,
         };
-        self.flights.push_back(Flight {
+        self.tracked.push_back(TrackedPacket {
             first: 0,
             taken: 0,
-            ahead: self.shape.data_units,
+            untaken: self.shape.data_units,
             unsent: self.shape.units,
             unsettled: self.shape.data_units,
             arrival: Time::ZERO,
@@ -157,93 +164,94 @@ impl Packets {
                 service,
                 left: None,
             },
-            state: State::Open,
+            outcome: Outcome::Open,
             judged: Time::ZERO,
-            unheard: self.shape.codewords,
-            heard: Time::ZERO,
-            awaited,
-            told: false,
-            departs: false,
+            unacknowledged: self.shape.codewords,
+            acknowledged_at: Time::ZERO,
+            ack_pending,
+            reported: false,
+            in_departures: false,
             released: false,
         });
         self.codewords_queued += self.shape.codewords;
-        self.base + self.flights.len() as u64 - 1
+        self.base + self.tracked.len() as u64 - 1
     }
 
-    pub(super) fn get(&self, number: u64) -> Option<&Flight> {
+    pub(super) fn get(&self, number: u64) -> Option<&TrackedPacket> {
         let index = usize::try_from(number.checked_sub(self.base)?).ok()?;
-        self.flights.get(index)
+        self.tracked.get(index)
     }
 
-    pub(super) fn get_mut(&mut self, number: u64) -> Option<&mut Flight> {
+    pub(super) fn get_mut(&mut self, number: u64) -> Option<&mut TrackedPacket> {
         let index = usize::try_from(number.checked_sub(self.base)?).ok()?;
-        self.flights.get_mut(index)
+        self.tracked.get_mut(index)
     }
 
-    pub(super) fn iter(&self) -> impl Iterator<Item = &Flight> {
-        self.flights.iter()
+    pub(super) fn iter(&self) -> impl Iterator<Item = &TrackedPacket> {
+        self.tracked.iter()
     }
 
-    /// When the packet came in whose codewords are next; none where all are taken.
-    pub(super) fn waits_since(&self) -> Option<Time> {
+    /// Time at which the packet with the next codeword was enqueued; `None` if all codewords are taken.
+    pub(super) fn head_enqueued_at(&self) -> Option<Time> {
         Some(self.get(self.source)?.served.packet.enqueued)
     }
 
-    /// The packet whose codewords are next at `now`, and its data units that are not taken.
+    /// Packet with the next codeword at `now`, and its data units that are not taken.
     pub(super) fn source(&self, now: Time) -> Option<(u64, u32)> {
-        let flight = self.get(self.source)?;
-        (flight.served.packet.enqueued <= now).then_some((self.source, flight.ahead))
+        let tracked = self.get(self.source)?;
+        (tracked.served.packet.enqueued <= now).then_some((self.source, tracked.untaken))
     }
 
-    /// Data units of the codewords that can be taken at `now`, at most `most` each.
+    /// Data units of each codeword that can be taken at `now`; at most `most` per codeword.
     pub(super) fn codewords_at(&self, now: Time, most: u32) -> impl Iterator<Item = u32> {
         let taken = usize::try_from(self.source - self.base).unwrap_or(usize::MAX);
-        let waiting = self.flights.range(taken.min(self.flights.len())..);
+        let waiting = self.tracked.range(taken.min(self.tracked.len())..);
         waiting
-            .take_while(move |flight| flight.served.packet.enqueued <= now)
-            .flat_map(move |flight| {
-                let whole = std::iter::repeat_n(most, (flight.ahead / most) as usize);
-                whole.chain(Some(flight.ahead % most).filter(|rest| *rest > 0))
+            .take_while(move |tracked| tracked.served.packet.enqueued <= now)
+            .flat_map(move |tracked| {
+                let full = std::iter::repeat_n(most, (tracked.untaken / most) as usize);
+                full.chain(Some(tracked.untaken % most).filter(|rest| *rest > 0))
             })
     }
 
-    /// Takes `codewords` with `data_units` together of the packet whose codewords are next.
-    pub(super) fn take(&mut self, codewords: u64, data_units: u32) -> Option<&mut Flight> {
+    /// Takes `codewords` codewords with `data_units` data units in total from the packet that is next.
+    pub(super) fn take(&mut self, codewords: u64, data_units: u32) -> Option<&mut TrackedPacket> {
         let (number, next) = (self.source, self.next_codeword);
         self.next_codeword += codewords;
         self.codewords_queued -= codewords;
-        let all_taken = self.get(number)?.ahead == data_units;
+        let all_taken = self.get(number)?.untaken == data_units;
         self.source += u64::from(all_taken);
-        let flight = self.get_mut(number)?;
-        if flight.taken == 0 {
-            flight.first = next;
+        let tracked = self.get_mut(number)?;
+        if tracked.taken == 0 {
+            tracked.first = next;
         }
-        flight.taken += codewords;
-        flight.ahead -= data_units;
-        Some(flight)
+        tracked.taken += codewords;
+        tracked.untaken -= data_units;
+        Some(tracked)
     }
 
-    /// The packet that has this codeword; none once it is forgotten.
-    pub(super) fn of(&mut self, codeword: u64) -> Option<u64> {
-        let here = |flight: &Flight| flight.codewords().contains(&codeword);
+    /// Packet that this codeword belongs to; `None` if it is no longer tracked.
+    pub(super) fn packet_of(&mut self, codeword: u64) -> Option<u64> {
+        let here = |tracked: &TrackedPacket| tracked.codewords().contains(&codeword);
         if !self.get(self.hint).is_some_and(here) {
-            let not_behind = |flight: &Flight| flight.taken > 0 && flight.first <= codeword;
-            let behind = self.flights.partition_point(not_behind) as u64;
-            self.hint = self.base + behind.saturating_sub(1);
+            let not_after =
+                |tracked: &TrackedPacket| tracked.taken > 0 && tracked.first <= codeword;
+            let before = self.tracked.partition_point(not_after) as u64;
+            self.hint = self.base + before.saturating_sub(1);
         }
         self.get(self.hint).is_some_and(here).then_some(self.hint)
     }
 
-    /// A codeword of the packet failed in the slot sent `at`: nothing more of it is given to the machine. The codewords
-    /// that the machine has.
-    pub(super) fn lose(&mut self, number: u64, at: Time) -> Range<u64> {
+    /// Marks a packet as lost by the slot sent `at`, so that the engine takes no more of it. Returns the codewords that
+    /// the engine has.
+    pub(super) fn mark_lost(&mut self, number: u64, at: Time) -> Range<u64> {
         let codewords = self.shape.codewords;
-        let Some(flight) = self.get_mut(number) else {
+        let Some(tracked) = self.get_mut(number) else {
             return 0..0;
         };
-        flight.state = State::Lost(at);
-        flight.ahead = 0;
-        let (left, taken) = (codewords - flight.taken, flight.codewords());
+        tracked.outcome = Outcome::Lost(at);
+        tracked.untaken = 0;
+        let (left, taken) = (codewords - tracked.taken, tracked.codewords());
         self.codewords_queued -= left;
         if left > 0 {
             self.source += 1;
@@ -251,11 +259,11 @@ impl Packets {
         taken
     }
 
-    /// Forgets the packets at the front that nothing waits for.
-    pub(super) fn forget(&mut self) {
+    /// Removes packets from the front that are finished and not needed for later reports.
+    pub(super) fn remove_finished(&mut self) {
         while self
-            .flights
-            .pop_front_if(|flight| flight.released && !flight.awaited)
+            .tracked
+            .pop_front_if(|tracked| tracked.released && !tracked.ack_pending)
             .is_some()
         {
             self.base += 1;

@@ -1,71 +1,73 @@
-//! What the slots were used for. The link is computed ahead of the run's clock, so that what lies behind the end of
-//! the run can still be left out.
+//! Use of the slots of a coupled link. The link is computed ahead of the run's clock; slots after the clock are kept
+//! apart, so that slots after the end of the run do not count.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::ops::Range;
 
 use tmt_core::types::Time;
 
-/// Stretches of slots that follow each other, and that the clock has not passed.
+/// Set of slots: a count of those that the clock has passed, and ranges of those that it has not.
 #[derive(Debug, Default)]
-pub(super) struct Stretches {
-    /// Slots of those that it has.
-    behind: u64,
-    /// Their numbers, and when the last was sent.
-    ahead: VecDeque<(Range<u64>, Time)>,
+pub(super) struct SlotRanges {
+    /// Number of slots that the clock has passed.
+    passed: u64,
+    /// Ranges of slots that it has not, with the time of the last slot of each.
+    pending: VecDeque<(Range<u64>, Time)>,
 }
 
-impl Stretches {
-    /// Adds the slots of these numbers, the last of them sent then.
+impl SlotRanges {
+    /// Adds the slots `numbers`, of which the last is sent at `last`.
     pub(super) fn push(&mut self, numbers: Range<u64>, last: Time) {
-        match self.ahead.back_mut() {
+        match self.pending.back_mut() {
             Some((back, at)) if back.end == numbers.start => (back.end, *at) = (numbers.end, last),
-            _ => self.ahead.push_back((numbers, last)),
+            _ => self.pending.push_back((numbers, last)),
         }
     }
 
-    fn on_clock(&mut self, now: Time) {
-        while let Some((numbers, _)) = self.ahead.pop_front_if(|(_, last)| *last <= now) {
-            self.behind += numbers.end - numbers.start;
+    fn advance_clock(&mut self, now: Time) {
+        while let Some((numbers, _)) = self.pending.pop_front_if(|(_, last)| *last <= now) {
+            self.passed += numbers.end - numbers.start;
         }
     }
 
-    /// How many of them are among the first `slots` of the trace, all of those sent by the clock or later.
+    /// Number of slots of the set among the first `slots` of the trace, which must include all that the clock has passed.
     pub(super) fn within(&self, slots: u64) -> u64 {
-        let ahead = self.ahead.iter();
-        let within = ahead.map(|(numbers, _)| slots.min(numbers.end).saturating_sub(numbers.start));
-        self.behind + within.sum::<u64>()
+        let pending = self.pending.iter();
+        let within =
+            pending.map(|(numbers, _)| slots.min(numbers.end).saturating_sub(numbers.start));
+        self.passed + within.sum::<u64>()
     }
 }
 
+/// Use of the slots of a coupled link, up to any time that is not before the clock.
 #[derive(Debug, Default)]
 pub(super) struct SlotUsage {
     /// Slots used.
-    pub(super) used: Stretches,
-    /// Slots of data LLDUs that came through on their own.
-    pub(super) own: Stretches,
-    /// Other delivered LLDUs known by the clock, by their attempts.
+    pub(super) used: SlotRanges,
+    /// Slots whose data LLDU was received in its first attempt.
+    pub(super) own: SlotRanges,
+    /// Attempts → other LLDUs delivered, as far as the clock has passed.
     attempts: BTreeMap<u32, u64>,
-    /// Those known later: by the slot sent when, in which attempt, and how many.
+    /// LLDUs delivered after the clock: time of the slot that settles them, attempts, number.
     pub(super) delivered: VecDeque<(Time, u32, u64)>,
 }
 
 impl SlotUsage {
-    /// The run's clock.
-    pub(super) fn on_clock(&mut self, now: Time) {
-        self.used.on_clock(now);
-        self.own.on_clock(now);
+    /// Advances the clock to `now`.
+    pub(super) fn advance_clock(&mut self, now: Time) {
+        self.used.advance_clock(now);
+        self.own.advance_clock(now);
         while let Some((_, attempts, lldus)) = self.delivered.pop_front_if(|(at, ..)| *at <= now) {
             *self.attempts.entry(attempts).or_default() += lldus;
         }
     }
 
-    /// Delivered LLDUs known by `end`, when `slots` have been sent, by their attempts.
+    /// Attempts → LLDUs delivered by `end`, when `slots` slots have been sent.
     pub(super) fn attempts(&self, end: Time, slots: u64) -> BTreeMap<u32, u64> {
         let mut attempts = self.attempts.clone();
-        let ahead = self.delivered.iter().take_while(|(at, ..)| *at <= end);
-        let ahead = ahead.map(|(_, number, lldus)| (*number, *lldus));
-        for (number, lldus) in ahead.chain([(1, self.own.within(slots))]) {
+        let pending = self.delivered.iter().take_while(|(at, ..)| *at <= end);
+        let pending = pending.map(|(_, number, lldus)| (*number, *lldus));
+        for (number, lldus) in pending.chain([(1, self.own.within(slots))]) {
             *attempts.entry(number).or_default() += lldus;
         }
         attempts.retain(|_, lldus| *lldus > 0);

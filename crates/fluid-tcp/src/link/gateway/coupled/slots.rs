@@ -1,26 +1,27 @@
-//! The slots of a PHY trace, taken in their order; idle ones are passed over by binary search.
+//! Slots of a PHY trace, taken in order. Idle slots are skipped by binary search.
 
 use std::sync::Arc;
 
 use tmt_core::types::{Slot, Span, Time};
 
-use crate::link::timeline::{Cursor, Place, SlotTrace};
+use crate::link::timeline::{Cursor, Position, SlotTrace};
 
-/// Slots that are made of a block's columns together: few enough to stay in a core's nearest cache, and not to be
-/// much work where they are idle.
+/// Slots that are decoded from the columns of a block at once: few enough for the first-level cache, and cheap if they
+/// turn out to be idle.
 const WINDOW: usize = 256;
 
-/// A place in a PHY trace that never goes back.
+/// Position in a PHY trace that only moves forward.
 #[derive(Debug)]
 pub(super) struct Slots {
     cursor: Cursor,
-    /// Slots of the cursor's block that follow each other; it is in front of the one at `at`.
+    /// Consecutive slots of the cursor's block, decoded from its columns.
     window: Vec<Slot>,
+    /// Index of the next slot in `window`.
     at: usize,
 }
 
 impl Slots {
-    /// In front of `trace`.
+    /// Starts at the first slot of `trace`.
     pub(super) fn new(trace: Arc<SlotTrace>) -> Self {
         Self {
             cursor: Cursor::new(trace),
@@ -29,7 +30,7 @@ impl Slots {
         }
     }
 
-    /// The same slots again and again, each round so much later than the one before: as many rounds as begin by `end`.
+    /// The same slots repeated with this period, in all rounds that begin by `end`.
     pub(super) fn looped(mut self, period: Span, end: Time) -> Self {
         if let Some(first) = self.cursor.timeline.first()
             && let Some(more) = end.since(first).as_nanos().checked_div(period.as_nanos())
@@ -39,19 +40,19 @@ impl Slots {
         self
     }
 
-    /// When the next slot at or after `from` is sent; none where the trace has ended. Stays where it is.
+    /// Transmission time of the next slot at or after `from`; `None` if the trace has ended. Does not move.
     pub(super) fn time_from(&mut self, from: Time) -> Option<Time> {
         if let Some(idle) = self.idle_until(from) {
             return Some(self.window[self.at + idle].tx_time());
         }
-        let Place { round, number, row } = self.cursor.first_from(from)?;
-        let ahead = self.cursor.ahead(round)?;
+        let Position { round, number, row } = self.cursor.first_from(from)?;
+        let ahead = self.cursor.round_offset(round)?;
         let block = self.cursor.fetch(number)?;
         block.tx_time(row).checked_add(ahead)
     }
 
-    /// The next slots at or after `from`, at least one and as far as they stand together `most`, and the number of the
-    /// first; none where the trace has ended. Those in front of them are passed over.
+    /// Skips to the next slot at or after `from`. Returns its number and a slice from it on: at least one slot, and
+    /// `most` or more if the block has them. `None` if the trace has ended.
     pub(super) fn view(&mut self, from: Time, most: usize) -> Option<(u64, &[Slot])> {
         if let Some(idle) = self.idle_until(from) {
             self.advance(idle);
@@ -66,7 +67,7 @@ impl Slots {
         Some((self.cursor.ordinal(), &self.window[self.at..]))
     }
 
-    /// Takes the next slot at or after `from`, with its number; none where the trace has ended.
+    /// Takes the next slot at or after `from`, with its number; `None` if the trace has ended.
     pub(super) fn take(&mut self, from: Time) -> Option<(u64, Slot)> {
         let (number, slots) = self.view(from, 1)?;
         let slot = *slots.first()?;
@@ -74,18 +75,18 @@ impl Slots {
         Some((number, slot))
     }
 
-    /// Takes the first `slots` of those seen by [`Self::view`].
+    /// Takes the first `slots` of the slice that [`Self::view`] returned.
     pub(super) fn advance(&mut self, slots: usize) {
         self.at += slots;
-        self.cursor.place.row += slots;
+        self.cursor.position.row += slots;
     }
 
-    /// Slots sent up to `time`; none where the trace cannot be read.
+    /// Number of slots sent up to `time`; `None` if the trace cannot be read.
     pub(super) fn sent_until(&self, time: Time) -> Option<u64> {
         self.cursor.sent_until(time)
     }
 
-    /// How many slots of the window are in front of the next at or after `from`, where that is in it.
+    /// Number of slots of the window before the next one at or after `from`; `None` if that is not in the window.
     fn idle_until(&self, from: Time) -> Option<usize> {
         let ahead = &self.window[self.at..];
         if ahead.first()?.tx_time() >= from {
@@ -95,14 +96,14 @@ impl Slots {
         (idle < ahead.len()).then_some(idle)
     }
 
-    /// Makes the window begin at the place, with `most` slots or more as far as the block has them; none where it has
+    /// Makes the window begin at the cursor, with `most` slots or more as far as the block has them. `None` if it has
     /// none.
     fn look_ahead(&mut self, most: usize) -> Option<()> {
-        let Place { round, number, row } = self.cursor.place;
-        let rows = self.cursor.timeline.rows_of(number);
+        let Position { round, number, row } = self.cursor.position;
+        let rows = self.cursor.timeline.rows_in(number);
         let end = rows.min(row + most.max(WINDOW));
         if row + self.window.len() - self.at < end {
-            let ahead = self.cursor.ahead(round)?;
+            let ahead = self.cursor.round_offset(round)?;
             let slots = self.cursor.fetch(number)?.slots(row..end);
             self.window.clear();
             self.at = 0;
@@ -117,7 +118,7 @@ impl Slots {
     }
 }
 
-/// The slot so much later.
+/// The slot shifted by `by`.
 fn later(slot: &Slot, by: Span) -> Option<Slot> {
     Slot::new(slot.tx_time().checked_add(by)?, slot.decode_delay())
 }
@@ -130,7 +131,7 @@ mod tests {
     use crate::link::timeline::Builder;
 
     #[test]
-    fn a_look_into_a_later_block_moves_nothing() {
+    fn looking_ahead_into_a_later_block_does_not_move() {
         let time = |nanos| Time::from_nanos(nanos).unwrap();
         let mut builder = Builder::default();
         for t in 0..100_000 {

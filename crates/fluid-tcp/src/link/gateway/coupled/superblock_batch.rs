@@ -1,17 +1,18 @@
-//! Super-blocks of several codewords as a whole: those whose first attempts are enough, in slots before the next
-//! repeat, take no step of their own for each unit.
+//! Super-blocks of several codewords before the next repeat. If the first attempts suffice, a super-block is computed at
+//! once instead of unit by unit.
 
 use tmt_core::types::Time;
 
 use super::CoupledQueue;
 
-/// Units of the longest super-block that is taken so; its slots are held at once.
+/// Largest number of units of such a super-block. Its slots are in memory at once.
 const MOST_UNITS: usize = 1 << 14;
 
 impl CoupledQueue {
-    /// Takes the super-block that would be opened in the next slot at or after `from`, where the machine stands
-    /// between two and what that one takes is settled; none where it did not, and nothing has changed.
-    pub(super) fn whole(&mut self, from: Time) -> Option<()> {
+    /// Takes the super-block that is opened in the next slot at or after `from`. The engine must be between super-blocks,
+    /// and later arrivals must not be able to change this one. Returns `None` if it needs repeats or is too long; nothing
+    /// has then changed.
+    pub(super) fn send_superblock_batch(&mut self, from: Time) -> Option<()> {
         let begin = self.slots.time_from(from)?;
         if self.machine.next_repeat().is_some_and(|at| at <= begin) {
             return None;
@@ -30,17 +31,17 @@ impl CoupledQueue {
             return None;
         }
         let time = |at: usize| slots[at].tx_time();
-        self.account
+        self.slot_usage
             .used
             .push(number..number + units as u64, time(units - 1));
         for own in self.block.own() {
             let numbers = number + own.start as u64..number + own.end as u64;
-            self.account.own.push(numbers, time(own.end - 1));
+            self.slot_usage.own.push(numbers, time(own.end - 1));
         }
         for column in self.block.ended() {
             let others = column.data_units - column.own;
             if others > 0 {
-                self.account
+                self.slot_usage
                     .delivered
                     .push_back((time(column.last), 1, others.into()));
             }
@@ -56,12 +57,12 @@ impl CoupledQueue {
             let units = own.iter().map(|codeword| u64::from(codeword.units)).sum();
             let last = own.iter().map(|codeword| codeword.last).max().unwrap_or(0);
             let arrival = own.iter().map(|codeword| codeword.arrival).max();
-            let Some(flight) = self.packets.take(codewords as u64, data_units) else {
+            let Some(tracked) = self.packets.take(codewords as u64, data_units) else {
                 break;
             };
-            flight.on_arrival(arrival.unwrap_or(Time::ZERO), data_units);
+            tracked.on_arrival(arrival.unwrap_or(Time::ZERO), data_units);
             let numbers = number + column as u64..number + last as u64 + 1;
-            if flight.on_sent(units, numbers, (time(column), time(last))) {
+            if tracked.on_sent(units, numbers, (time(column), time(last))) {
                 self.sent.push((packet, time(last)));
             }
             column += codewords;
@@ -69,12 +70,12 @@ impl CoupledQueue {
         self.slots.advance(units);
         let packets = &self.packets;
         let last_unit = |packet| {
-            let flight = packets.get(packet);
-            flight.map(|flight| flight.served.service.last_unit)
+            let tracked = packets.get(packet);
+            tracked.map(|tracked| tracked.served.service.last_unit)
         };
         self.sent
             .sort_unstable_by_key(|(packet, _)| last_unit(*packet));
-        self.on_stretch();
+        self.finish_batch();
         Some(())
     }
 }

@@ -1,4 +1,4 @@
-//! The coupled link against `apply` under a permanent backlog, and against a model that walks slot by slot.
+//! The coupled link compared with `tmt apply` under a permanent backlog, and with a model that works slot by slot.
 
 mod feedback;
 mod model;
@@ -11,7 +11,7 @@ use tmt_core::scheme::runner::Walk;
 use super::*;
 use crate::endpoint::sender::Why;
 use crate::link::timeline::{Builder, Timeline};
-use crate::link::{Link, PacketCopy, TimelineLink};
+use crate::link::{Link, TimelineLink, Transmission};
 
 fn time(nanos: u64) -> Time {
     Time::from_nanos(nanos).unwrap()
@@ -31,7 +31,7 @@ fn trace(slots: &[(u64, u64)]) -> Arc<Timeline> {
 
 fn packet(ordinal: u64, flow: usize, sent: Time) -> Queued {
     Queued {
-        copy: PacketCopy {
+        transmission: Transmission {
             ordinal,
             flow,
             packet: ordinal,
@@ -66,7 +66,7 @@ fn encoded(rows: &[Lldu]) -> Vec<u8> {
     out
 }
 
-/// Delays are of a few lengths, so that arrivals overtake each other.
+/// Slots with a few different delays, so that arrivals overtake each other.
 fn erased_slots(channel: &str, seed: u64, count: u64) -> Vec<(u64, u64)> {
     let mut channel = Channel::new(channel.parse().unwrap(), seed);
     let slot = |index: u64| {
@@ -76,8 +76,8 @@ fn erased_slots(channel: &str, seed: u64, count: u64) -> Vec<(u64, u64)> {
     (0..count).map(slot).collect()
 }
 
-/// link-layer.md §12. A packet that fails takes codewords of its own with it that `apply`, which knows no packets,
-/// goes on with: so packets are one codeword long, or the scheme never fails, or a failure leaves no codeword begun.
+/// docs/schemes.md, Sec. 10.8. A lost packet drops its other codewords, which `apply` would send. So a packet is one
+/// codeword, or the scheme never fails, or no other codeword of the packet has begun when one fails.
 #[test]
 fn a_permanent_backlog_gives_the_timeline_of_apply_byte_for_byte() {
     let rtt = span(100_000_000);
@@ -106,13 +106,13 @@ fn a_permanent_backlog_gives_the_timeline_of_apply_byte_for_byte() {
                 rtt,
                 u64::MAX,
                 Time::ZERO,
-                Tells::default(),
+                QueueReporting::default(),
             )
             .unwrap();
             for ordinal in 0..20_000 {
                 assert_eq!(
-                    queue.offer(Time::ZERO, packet(ordinal, 0, Time::ZERO)),
-                    Fate::Waits
+                    queue.enqueue(Time::ZERO, packet(ordinal, 0, Time::ZERO)),
+                    Fate::Waiting
                 );
             }
             while queue.wake(Time::ZERO).is_some() {}
@@ -137,7 +137,7 @@ fn a_permanent_backlog_gives_the_timeline_of_apply_byte_for_byte() {
     }
 }
 
-/// Where nothing is ever lost and nothing idle, packets arrive when they do on the timeline that `apply` makes.
+/// Without losses and idle slots, packets arrive as on the timeline that `apply` makes.
 #[test]
 fn under_a_permanent_backlog_packets_arrive_as_on_the_timeline() {
     let rtt = span(100_000_000);
@@ -153,13 +153,13 @@ fn under_a_permanent_backlog_packets_arrive_as_on_the_timeline() {
             ..link(&slots, scheme, data_units)
         };
         let mut queue =
-            CoupledQueue::new(&link, rtt, u64::MAX, Time::ZERO, Tells::default()).unwrap();
+            CoupledQueue::new(&link, rtt, u64::MAX, Time::ZERO, QueueReporting::default()).unwrap();
         for ordinal in 0..20_000 {
-            queue.offer(Time::ZERO, packet(ordinal, 0, Time::ZERO));
+            queue.enqueue(Time::ZERO, packet(ordinal, 0, Time::ZERO));
         }
-        let mut told = BTreeMap::new();
+        let mut reports = BTreeMap::new();
         while let Some(Fate::Served(packet, service, _)) = queue.wake(Time::ZERO) {
-            told.insert(packet.copy.ordinal, service.arrival);
+            reports.insert(packet.transmission.ordinal, service.arrival);
         }
         let mut walk = Walk::new(link.scheme.clone(), rtt, Span::ZERO);
         let mut rows = Vec::new();
@@ -180,10 +180,10 @@ fn under_a_permanent_backlog_packets_arrive_as_on_the_timeline() {
         )
         .unwrap();
         let (mut at, mut compared) = (Time::ZERO, 0);
-        for ordinal in 0..told.len() as u64 {
+        for ordinal in 0..reports.len() as u64 {
             let service = timeline.serve(at).unwrap();
             at = service.end;
-            if let Some(arrival) = told.get(&ordinal) {
+            if let Some(arrival) = reports.get(&ordinal) {
                 assert_eq!(*arrival, service.arrival, "{scheme} packet {ordinal}");
                 compared += 1;
             }
@@ -192,7 +192,7 @@ fn under_a_permanent_backlog_packets_arrive_as_on_the_timeline() {
     }
 }
 
-/// A case of the model: the code, the link, what comes to the queue.
+/// A case for the model: code, link, and arrivals at the queue.
 #[derive(Debug, Clone)]
 struct Case {
     code: model::Code,
@@ -200,14 +200,14 @@ struct Case {
     rtt: u64,
     feedback: u64,
     capacity: u64,
-    /// When, and of which flow.
-    offers: Vec<(u64, usize)>,
+    /// Time and flow of each packet.
+    arrivals: Vec<(u64, usize)>,
     in_order: InOrder,
-    /// Probability and, beyond RTT and feedback delay, timer.
+    /// Probability, and the timer beyond RTT and feedback delay.
     lost_feedback: Option<(f64, u64)>,
     hold: Hold,
-    tells: Tells,
-    /// From a round of the slots to the next, and how many there are.
+    reporting: QueueReporting,
+    /// Period of the trace and number of rounds.
     looped: Option<(u64, u64)>,
 }
 
@@ -233,13 +233,13 @@ fn codes() -> impl Strategy<Value = model::Code> {
     )
 }
 
-/// Slots at even times, some at the same; packets come at odd ones, in lumps with idle times between.
+/// Slots are at even times, some at the same; packets arrive at odd times, in bursts with idle times between.
 fn cases() -> impl Strategy<Value = Case> {
     let slot = (
         prop_oneof![1 => Just(0u64), 6 => 1u64..4],
         prop_oneof![1 => Just(0u64), 3 => 1u64..12],
     );
-    let offer = (
+    let arrival = (
         prop_oneof![3 => Just(0u64), 3 => 1u64..20, 1 => 40u64..150],
         0usize..3,
     );
@@ -254,18 +254,18 @@ fn cases() -> impl Strategy<Value = Case> {
         codes(),
         prop::collection::vec(slot, 1..400),
         (0u64..60, 0u64..9, lost_feedback, queue),
-        prop::collection::vec(offer, 0..40),
+        prop::collection::vec(arrival, 0..40),
     )
         .prop_map(
-            |(code, steps, (rtt, feedback, lost_feedback, queue), offers)| {
-                let (capacity, in_order, hold, [whole, slots_told]) = queue;
+            |(code, steps, (rtt, feedback, lost_feedback, queue), arrivals)| {
+                let (capacity, in_order, hold, [acknowledgements, report_slots]) = queue;
                 let (mut t, mut at) = (2, 1);
                 let slots = steps.into_iter().map(|(step, d)| {
                     t += 2 * step;
                     (t, d)
                 });
                 let slots = slots.collect();
-                let offers = offers.into_iter().map(|(step, flow)| {
+                let arrivals = arrivals.into_iter().map(|(step, flow)| {
                     at += 2 * step;
                     (at, flow)
                 });
@@ -275,13 +275,13 @@ fn cases() -> impl Strategy<Value = Case> {
                     rtt,
                     feedback,
                     capacity,
-                    offers: offers.collect(),
+                    arrivals: arrivals.collect(),
                     in_order,
                     lost_feedback,
                     hold,
-                    tells: Tells {
-                        whole,
-                        slots: slots_told,
+                    reporting: QueueReporting {
+                        acknowledgements,
+                        slots: report_slots,
                     },
                     looped: None,
                 }
@@ -289,15 +289,25 @@ fn cases() -> impl Strategy<Value = Case> {
         )
 }
 
-/// Drives the queue as a run does; what it told of each packet, in the order of the packets.
-fn drive(case: &Case) -> (Vec<model::Story>, Vec<model::Told>, u64) {
-    let (stories, told, uses, used) = drive_slots(case);
-    assert_eq!(uses.len() as u64, if case.tells.slots { used } else { 0 });
-    (stories, told, used)
+/// Drives the queue as a run does. Returns what it reports of each packet, in the order of the packets.
+fn drive(case: &Case) -> (Vec<model::PacketOutcome>, Vec<model::Reports>, u64) {
+    let (outcomes, reports, uses, used) = drive_slots(case);
+    assert_eq!(
+        uses.len() as u64,
+        if case.reporting.slots { used } else { 0 }
+    );
+    (outcomes, reports, used)
 }
 
-/// The same with the numbers of the slots used, where they are told.
-fn drive_slots(case: &Case) -> (Vec<model::Story>, Vec<model::Told>, Vec<u64>, u64) {
+/// The same with the numbers of the slots used, if they are reported.
+fn drive_slots(
+    case: &Case,
+) -> (
+    Vec<model::PacketOutcome>,
+    Vec<model::Reports>,
+    Vec<u64>,
+    u64,
+) {
     let link = CoupledLink {
         feedback_delay: span(case.feedback),
         tail: if case.code.pad {
@@ -315,41 +325,46 @@ fn drive_slots(case: &Case) -> (Vec<model::Story>, Vec<model::Told>, Vec<u64>, u
         ..link(&case.slots, &case.code.text(), case.code.lldus)
     };
     let (rtt, begin) = (span(case.rtt), Time::ZERO);
-    let queue = CoupledQueue::new(&link, rtt, case.capacity, begin, case.tells);
+    let queue = CoupledQueue::new(&link, rtt, case.capacity, begin, case.reporting);
     let mut queue = queue.unwrap();
     let mut end = time(case.slots.last().unwrap().0);
     if let Some((period, rounds)) = case.looped {
         end = end.saturating_add(span(period * (rounds - 1)));
         queue = queue.looped(span(period), end);
     }
-    let mut stories: Vec<model::Story> = Vec::new();
-    let mut told = vec![model::Told::default(); case.offers.len()];
-    let mut offers = case.offers.iter().peekable();
+    let mut outcomes: Vec<model::PacketOutcome> = Vec::new();
+    let mut reports = vec![model::Reports::default(); case.arrivals.len()];
+    let mut arrivals = case.arrivals.iter().peekable();
     loop {
         let due = queue.due().map(Time::as_nanos);
-        let offer = offers.next_if(|(at, _)| due.is_none_or(|due| *at < due));
-        let now = time(match (offer, due) {
+        let arrival = arrivals.next_if(|(at, _)| due.is_none_or(|due| *at < due));
+        let now = time(match (arrival, due) {
             (Some((at, _)), _) => *at,
             (None, Some(due)) => due,
             (None, None) => break,
         });
-        retire(&mut queue, now, &mut told);
-        if let Some(&(_, flow)) = offer {
-            let ordinal = stories.len() as u64;
-            let dropped = queue.offer(now, packet(ordinal, flow, now)) != Fate::Waits;
-            stories.push(if dropped {
-                model::Story::Dropped
+        record_departures(&mut queue, now, &mut reports);
+        if let Some(&(_, flow)) = arrival {
+            let ordinal = outcomes.len() as u64;
+            let dropped = queue.enqueue(now, packet(ordinal, flow, now)) != Fate::Waiting;
+            outcomes.push(if dropped {
+                model::PacketOutcome::Dropped
             } else {
-                model::Story::Open
+                model::PacketOutcome::Open
             });
         }
         while let Some(fate) = queue.wake(now) {
             let (packet, service) = match fate {
                 Fate::Served(packet, service, _) => (packet, service),
-                Fate::Whole(packet, known) => {
+                Fate::Acknowledged(packet, known) => {
                     assert!(known >= now, "known in time");
-                    let told = &mut told[usize::try_from(packet.copy.ordinal).unwrap()];
-                    assert_eq!(told.known.replace(known.as_nanos()), None, "told once");
+                    let reports =
+                        &mut reports[usize::try_from(packet.transmission.ordinal).unwrap()];
+                    assert_eq!(
+                        reports.known.replace(known.as_nanos()),
+                        None,
+                        "reported once"
+                    );
                     continue;
                 }
                 _ => panic!("{fate:?}"),
@@ -359,30 +374,31 @@ fn drive_slots(case: &Case) -> (Vec<model::Story>, Vec<model::Told>, Vec<u64>, u
                 arrival.is_none_or(|at| at >= now.as_nanos()),
                 "known in time"
             );
-            let story = &mut stories[usize::try_from(packet.copy.ordinal).unwrap()];
-            assert_eq!(*story, model::Story::Open, "told once");
-            *story = model::Story::Served {
+            let outcome = &mut outcomes[usize::try_from(packet.transmission.ordinal).unwrap()];
+            assert_eq!(*outcome, model::PacketOutcome::Open, "reported once");
+            *outcome = model::PacketOutcome::Served {
                 start: service.start.as_nanos(),
                 end: service.end.as_nanos(),
                 arrival,
             };
         }
     }
-    retire(&mut queue, end, &mut told);
+    record_departures(&mut queue, end, &mut reports);
     let used = queue.usage(end).lldus_used.unwrap();
-    let uses: Vec<u64> = std::iter::from_fn(|| queue.used(end).map(|used| used.slot)).collect();
+    let uses: Vec<u64> =
+        std::iter::from_fn(|| queue.pop_slot_use(end).map(|used| used.slot)).collect();
     assert!(uses.is_sorted_by(|one, next| one < next));
-    retire(&mut queue, Time::MAX, &mut told);
-    (stories, told, uses, used)
+    record_departures(&mut queue, Time::MAX, &mut reports);
+    (outcomes, reports, uses, used)
 }
 
-/// Takes what leaves the queue by `now`.
-fn retire(queue: &mut CoupledQueue, now: Time, told: &mut [model::Told]) {
-    while let Some(served) = queue.leave(now) {
+/// Records the packets that leave the queue by `now`.
+fn record_departures(queue: &mut CoupledQueue, now: Time, reports: &mut [model::Reports]) {
+    while let Some(served) = queue.pop_departed(now) {
         let left = served.left.unwrap();
         assert!(left <= now);
-        let told = &mut told[usize::try_from(served.packet.copy.ordinal).unwrap()];
-        assert_eq!(told.left.replace(left.as_nanos()), None, "leaves once");
+        let reports = &mut reports[usize::try_from(served.packet.transmission.ordinal).unwrap()];
+        assert_eq!(reports.left.replace(left.as_nanos()), None, "leaves once");
     }
 }
 
@@ -390,31 +406,31 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: ProptestConfig::default().cases.max(3000), failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn a_queue_that_runs_empty_gives_the_stories_of_the_model(case in cases()) {
+    fn packets_fare_as_in_the_model(case in cases()) {
         let propagation = case.rtt / 2;
         let (probability, more) = case.lost_feedback.unwrap_or_default();
         let mut loss = Channel::of_feedback(ChannelSpec::Bernoulli { p: probability }, 7);
         let back = case.rtt + case.feedback;
         let feedback = model::Feedback { rtt: case.rtt, back, timer: back + more, lost: &mut || loss.erases() };
-        let (expected, mut expected_told, used) = model::walk(
-            &case.code, &case.slots, feedback, case.capacity, &case.offers, case.in_order, case.hold,
+        let (expected, mut expected_reports, used) = model::simulate(
+            &case.code, &case.slots, feedback, case.capacity, &case.arrivals, case.in_order, case.hold,
         );
-        if !case.tells.whole {
-            for told in &mut expected_told {
-                told.known = None;
+        if !case.reporting.acknowledgements {
+            for reports in &mut expected_reports {
+                reports.known = None;
             }
         }
-        let (stories, told, slots_used) = drive(&case);
-        let expected: Vec<model::Story> = expected.into_iter().map(|story| story.travelled(propagation)).collect();
-        prop_assert_eq!(stories, expected);
-        prop_assert_eq!(told, expected_told);
+        let (outcomes, reports, slots_used) = drive(&case);
+        let expected: Vec<model::PacketOutcome> = expected.into_iter().map(|outcome| outcome.with_propagation(propagation)).collect();
+        prop_assert_eq!(outcomes, expected);
+        prop_assert_eq!(reports, expected_reports);
         prop_assert_eq!(slots_used, used);
     }
 }
 
 proptest! {
     #[test]
-    fn a_trace_that_begins_anew_is_the_trace_written_out(case in cases(), gap in 1u64..300, rounds in 1u64..6) {
+    fn a_looped_trace_equals_the_trace_written_out(case in cases(), gap in 1u64..300, rounds in 1u64..6) {
         let period = case.slots.last().unwrap().0 - case.slots[0].0 + gap;
         let slots = (0..rounds).flat_map(|round| {
             let later = move |(t, d): (u64, u64)| (t + round * period, d);
@@ -427,52 +443,52 @@ proptest! {
 }
 
 #[test]
-fn a_failed_codeword_takes_what_is_left_of_its_packet_with_it() {
-    // Codewords of one unit, no repeats: the second of four units is erased, the other two are never sent.
+fn a_failed_codeword_drops_the_rest_of_its_packet() {
+    // Codewords of one unit, no repeats: the second of four units is erased, so the other two are not sent.
     let slots: Vec<(u64, u64)> = (0..8).map(|t| (t * 10, u64::from(t != 1))).collect();
     let mut queue = CoupledQueue::new(
         &link(&slots, "none", 4),
         span(20),
         9,
         Time::ZERO,
-        Tells::default(),
+        QueueReporting::default(),
     )
     .unwrap();
     for ordinal in 0..2 {
-        queue.offer(Time::ZERO, packet(ordinal, 0, Time::ZERO));
+        queue.enqueue(Time::ZERO, packet(ordinal, 0, Time::ZERO));
     }
-    let mut told = Vec::new();
+    let mut reports = Vec::new();
     while let Some(Fate::Served(packet, service, _)) = queue.wake(Time::ZERO) {
-        told.push((
-            packet.copy.ordinal,
+        reports.push((
+            packet.transmission.ordinal,
             service.first_unit,
             service.last_unit,
             service.arrival,
         ));
     }
-    assert_eq!(told, [(0, 0, 1, None), (1, 2, 5, Some(time(61)))]);
-    assert_eq!(queue.leave(time(9)), None);
+    assert_eq!(reports, [(0, 0, 1, None), (1, 2, 5, Some(time(61)))]);
+    assert_eq!(queue.pop_departed(time(9)), None);
     assert_eq!(queue.len(), 2);
-    assert!(queue.leave(time(10)).is_some());
+    assert!(queue.pop_departed(time(10)).is_some());
     assert_eq!(queue.len(), 1);
     assert_eq!(queue.usage(time(29)).lldus_used, Some(3));
 }
 
 #[test]
-fn idle_slots_are_passed_over() {
-    // Two packets at both ends of the trace.
+fn idle_slots_are_skipped() {
+    // One packet at each end of the trace.
     let slots: Vec<(u64, u64)> = (0..300_000).map(|t| (t * 1000, 1)).collect();
     let mut queue = CoupledQueue::new(
         &link(&slots, "arq", 3),
         span(20),
         9,
         Time::ZERO,
-        Tells::default(),
+        QueueReporting::default(),
     )
     .unwrap();
     let mut starts = Vec::new();
     for (ordinal, at) in [(0, 1), (1, 299_000_500)] {
-        queue.offer(time(at), packet(ordinal, 0, time(at)));
+        queue.enqueue(time(at), packet(ordinal, 0, time(at)));
         while let Some(Fate::Served(_, service, _)) = queue.wake(time(at)) {
             starts.push((service.first_unit, service.start.as_nanos()));
         }

@@ -1,10 +1,10 @@
-//! Lost feedback against closed forms.
+//! Lost feedback compared with closed forms.
 
 use tmt_core::scheme::SchemeSpec;
 
 use super::*;
 
-/// Slots used, and delivered of `packets` that are all there at the start, one codeword each.
+/// Slots used and outcomes for `packets` packets of one codeword that are all queued at the start.
 fn used(
     scheme: &str,
     erasure: f64,
@@ -27,13 +27,13 @@ fn used(
         span(100_000_000),
         u64::MAX,
         Time::ZERO,
-        Tells::default(),
+        QueueReporting::default(),
     )
     .unwrap();
     for ordinal in 0..packets {
-        queue.offer(Time::ZERO, packet(ordinal, 0, Time::ZERO));
+        queue.enqueue(Time::ZERO, packet(ordinal, 0, Time::ZERO));
     }
-    let mut stories = Vec::new();
+    let mut outcomes = Vec::new();
     let end = time(slots.last().unwrap().0);
     for now in [Time::ZERO, end] {
         while let Some(fate) = queue.wake(now) {
@@ -41,29 +41,29 @@ fn used(
                 panic!("{fate:?}")
             };
             let arrival = service.arrival.map_or(0, Time::as_nanos);
-            stories.push((packet.copy.ordinal, service.end.as_nanos(), arrival));
+            outcomes.push((packet.transmission.ordinal, service.end.as_nanos(), arrival));
         }
     }
-    (queue.usage(end).lldus_used.unwrap(), stories)
+    (queue.usage(end).lldus_used.unwrap(), outcomes)
 }
 
-/// Until the first success an attempt is repeated whatever becomes of its feedback, 1/(1 − e) units; from then on a
-/// unit more for each feedback that is lost in a row, p/(1 − p).
+/// Until the first success an attempt is repeated whether its feedback is lost or not: 1/(1 − e) units. Each further
+/// feedback lost in a row costs one unit more: p/(1 − p).
 #[test]
-fn lost_feedback_costs_arq_a_unit_each_time_it_is_lost_behind_a_success() {
+fn arq_sends_one_more_unit_each_time_feedback_is_lost_after_a_success() {
     let packets = 40_000;
     for (e, p) in [(0.2, 0.3), (0.05, 0.5), (0.4, 0.0), (0.0, 0.25)] {
-        let (used, stories) = used("arq", e, p, packets, 200_000);
-        assert_eq!(stories.len() as u64, packets);
+        let (used, outcomes) = used("arq", e, p, packets, 200_000);
+        assert_eq!(outcomes.len() as u64, packets);
         let expected = (1.0 - e * p) / ((1.0 - e) * (1.0 - p));
         let mean = to_f64(used) / to_f64(packets);
         assert!((mean / expected - 1.0).abs() < 0.02, "{mean} {expected}");
     }
 }
 
-/// Where no feedback ever comes every round is used, a unit and the extra ones each, or the frame.
+/// Without any feedback every round is used: one unit and the extra units each, or the frame.
 #[test]
-fn without_any_feedback_every_round_is_used_and_delivers_what_was_there_already() {
+fn without_any_feedback_every_round_is_used_and_changes_no_delivery() {
     for (scheme, units) in [
         ("none", 1),
         ("fec:3/4", 4),
@@ -72,19 +72,19 @@ fn without_any_feedback_every_round_is_used_and_delivers_what_was_there_already(
         ("harq:3/4,rounds=3,interleave=5", 4 + 3),
         ("frame-arq:3/4,rounds=2", 12),
     ] {
-        let (used, stories) = used(scheme, 0.0, 1.0, 1000, 20_000);
+        let (used, outcomes) = used(scheme, 0.0, 1.0, 1000, 20_000);
         assert_eq!(used, 1000 * units, "{scheme}");
-        assert_eq!(stories.len(), 1000, "{scheme}");
-        // Delays are of 36 to 40 ms, the way takes 50 ms.
-        for (_, end, arrival) in stories {
+        assert_eq!(outcomes.len(), 1000, "{scheme}");
+        // Decoding takes 36 to 40 ms, propagation 50 ms.
+        for (_, end, arrival) in outcomes {
             assert!(arrival <= end + 90_000_000 + 5 * 112_820, "{scheme}");
         }
     }
 }
 
 #[test]
-fn the_timer_repeats_what_a_lost_refusal_asked_for() {
-    // One unit, erased twice; nothing is ever heard of it.
+fn the_timer_repeats_if_a_negative_acknowledgement_is_lost() {
+    // One unit, erased twice; all feedback is lost.
     let slots: Vec<(u64, u64)> = (0..9)
         .map(|k| (k * 100_000_000, u64::from(k > 4)))
         .collect();
@@ -96,10 +96,16 @@ fn the_timer_repeats_what_a_lost_refusal_asked_for() {
         }),
         ..link(&slots, "arq:rounds=2", 1)
     };
-    let mut queue =
-        CoupledQueue::new(&link, span(100_000_000), 9, Time::ZERO, Tells::default()).unwrap();
-    queue.offer(Time::ZERO, packet(0, 0, Time::ZERO));
-    let mut told = Vec::new();
+    let mut queue = CoupledQueue::new(
+        &link,
+        span(100_000_000),
+        9,
+        Time::ZERO,
+        QueueReporting::default(),
+    )
+    .unwrap();
+    queue.enqueue(Time::ZERO, packet(0, 0, Time::ZERO));
+    let mut reports = Vec::new();
     while let Some(due) = queue
         .wake(Time::ZERO)
         .is_none()
@@ -107,10 +113,10 @@ fn the_timer_repeats_what_a_lost_refusal_asked_for() {
         .flatten()
     {
         if let Some(Fate::Served(_, service, _)) = queue.wake(due) {
-            told.push((due, service.arrival));
+            reports.push((due, service.arrival));
         }
     }
     // Slots 0, 3 and 6: the third is received.
-    assert_eq!(told, [(time(600_000_000), Some(time(650_000_001)))]);
+    assert_eq!(reports, [(time(600_000_000), Some(time(650_000_001)))]);
     assert_eq!(queue.usage(time(800_000_000)).lldus_used, Some(3));
 }

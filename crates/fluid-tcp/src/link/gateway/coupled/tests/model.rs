@@ -1,5 +1,5 @@
-//! The coupled link walked slot by slot, every list searched from its front: tcp.md §1.1 and link-layer.md §3 as they
-//! are written, sharing nothing with the machine.
+//! Model of the coupled link: docs/schemes.md, Sec. 3, 4 and 10, as written, slot by slot, with linear searches. It shares
+//! no code with the engine.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -13,7 +13,7 @@ pub(super) struct Code {
     pub(super) interleave: u32,
     pub(super) rounds: Option<u32>,
     pub(super) frame: bool,
-    /// Units of a packet.
+    /// Data units per packet.
     pub(super) lldus: u32,
     pub(super) pad: bool,
 }
@@ -30,7 +30,7 @@ impl Code {
         }
     }
 
-    /// Data units of a packet's codewords.
+    /// Data units of each codeword of a packet.
     fn codewords(&self) -> VecDeque<u32> {
         let mut left = self.lldus;
         let mut codewords = VecDeque::new();
@@ -43,11 +43,11 @@ impl Code {
     }
 }
 
-/// What becomes of a packet; times without propagation.
+/// Outcome of a packet; times are without propagation.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Story {
+pub(super) enum PacketOutcome {
     Dropped,
-    /// The trace ended first.
+    /// The trace ended before it was complete or lost.
     Open,
     Served {
         start: u64,
@@ -56,8 +56,8 @@ pub(super) enum Story {
     },
 }
 
-impl Story {
-    pub(super) fn travelled(self, propagation: u64) -> Self {
+impl PacketOutcome {
+    pub(super) fn with_propagation(self, propagation: u64) -> Self {
         match self {
             Self::Served {
                 start,
@@ -77,23 +77,24 @@ struct Codeword {
     packet: usize,
     data: u32,
     units: u32,
-    /// Units of the first attempt sent so far.
+    /// Units of the first attempt that have been sent.
     sent: u32,
-    /// Arrivals of the data units that came through on their own, and of all units that count.
+    /// Arrival of each data unit in the first attempt.
     own: Vec<Option<u64>>,
+    /// Arrivals of all units that count towards decoding.
     arrivals: Vec<u64>,
     rounds: u32,
     decoded: bool,
-    /// When its last LLDU is there, once it is decoded.
+    /// Latest arrival of its LLDUs, once it is decoded.
     arrival: u64,
 }
 
-/// The feedback of the link: its way from an attempt's last unit to the repeats, and how that can fail.
+/// Feedback of the link: its delays and its losses.
 pub(super) struct Feedback<'a> {
     pub(super) rtt: u64,
     pub(super) back: u64,
     pub(super) timer: u64,
-    /// Whether the next one is lost.
+    /// Draws whether the next feedback is lost.
     pub(super) lost: &'a mut dyn FnMut() -> bool,
 }
 
@@ -105,20 +106,21 @@ struct Packet {
     undecoded: usize,
     arrival: u64,
     lost: Option<u64>,
-    /// Codewords the sender is not done with, and when it was with the others.
-    unheard: usize,
-    heard: u64,
-    /// When its failure is known to the sender.
+    /// Codewords that the sender is not yet done with.
+    unacknowledged: usize,
+    /// Latest time at which it was done with one of the others.
+    acknowledged_at: u64,
+    /// Time at which the sender learns of the failure.
     lost_known: u64,
 }
 
 impl Packet {
-    /// When the sender knows that all of it has arrived.
+    /// Time at which the sender learns that all of it has arrived.
     fn known(&self) -> Option<u64> {
-        (self.lost.is_none() && self.unheard == 0).then_some(self.heard)
+        (self.lost.is_none() && self.unacknowledged == 0).then_some(self.acknowledged_at)
     }
 
-    /// When it leaves the queue.
+    /// Time at which it leaves the buffer.
     fn left(&self, hold: Hold) -> Option<u64> {
         match (hold, self.lost) {
             (Hold::Acknowledged, None) => self.known(),
@@ -133,11 +135,11 @@ impl Packet {
 struct Link {
     packets: Vec<Option<Packet>>,
     codewords: Vec<Codeword>,
-    /// What is left of the super-block, unit by unit.
+    /// Codeword of each unit of the super-block that has not been sent.
     block: VecDeque<usize>,
-    /// Ready, codeword, units left.
+    /// Repeat queue: ready time, codeword, units left.
     repeats: VecDeque<(u64, usize, u32)>,
-    /// Whether some of the first of them has been sent.
+    /// Whether some units of the first entry have been sent.
     begun: bool,
 }
 
@@ -174,7 +176,7 @@ impl Link {
     }
 
     fn judge(&mut self, code: &Code, id: usize, t: u64, feedback: &mut Feedback) {
-        let unheard = (feedback.lost)();
+        let unacknowledged = (feedback.lost)();
         let codeword = &mut self.codewords[id];
         let first_time = !codeword.decoded;
         let last = code.rounds.is_some_and(|rounds| codeword.rounds >= rounds);
@@ -191,16 +193,16 @@ impl Link {
             packet.arrival = packet.arrival.max(codeword.arrival);
             packet.undecoded -= 1;
         }
-        let after = if unheard {
+        let after = if unacknowledged {
             feedback.timer
         } else {
             feedback.back
         };
-        if codeword.decoded && (!unheard || last) {
+        if codeword.decoded && (!unacknowledged || last) {
             let packet = self.packets[codeword.packet].as_mut().unwrap();
-            let heard = (t + after).max(codeword.arrival + feedback.rtt);
-            packet.unheard -= 1;
-            packet.heard = packet.heard.max(heard);
+            let acknowledged_at = (t + after).max(codeword.arrival + feedback.rtt);
+            packet.unacknowledged -= 1;
+            packet.acknowledged_at = packet.acknowledged_at.max(acknowledged_at);
             return;
         }
         if last {
@@ -221,13 +223,13 @@ impl Link {
         let units = if code.frame {
             codeword.arrivals.clear();
             codeword.units
-        } else if unheard {
+        } else if unacknowledged {
             1 + code.extra
         } else {
             missing.unwrap().unwrap() + code.extra
         };
         let ready = t + after;
-        // What is ready first goes first, but for a head of which some has been sent.
+        // Sorted by ready time, but an entry of which units have been sent stays at the head.
         let begun = usize::from(self.begun);
         let later = |at: &usize| self.repeats[*at].0 > ready;
         let at = (begun..self.repeats.len()).find(later);
@@ -235,7 +237,7 @@ impl Link {
             .insert(at.unwrap_or(self.repeats.len()), (ready, id, units));
     }
 
-    /// One slot; whether it was used.
+    /// Uses one slot; returns whether it carried a unit.
     fn slot(&mut self, code: &Code, (t, d): (u64, u64), feedback: &mut Feedback) -> bool {
         if let Some((ready, id, left)) = self.repeats.front_mut()
             && *ready <= t
@@ -276,7 +278,7 @@ impl Link {
         true
     }
 
-    fn offer(&mut self, code: &Code, capacity: u64, at: u64, flow: usize, hold: Hold) {
+    fn enqueue(&mut self, code: &Code, capacity: u64, at: u64, flow: usize, hold: Hold) {
         let held = self.packets.iter().flatten();
         let held = held.filter(|packet| packet.left(hold).is_none_or(|left| left > at));
         let packet = Packet {
@@ -291,70 +293,70 @@ impl Link {
             undecoded: code.codewords().len(),
             arrival: 0,
             lost: None,
-            unheard: code.codewords().len(),
-            heard: 0,
+            unacknowledged: code.codewords().len(),
+            acknowledged_at: 0,
             lost_known: 0,
         };
-        let room = (held.count() as u64) < capacity;
-        self.packets.push(room.then_some(packet));
+        let has_space = (held.count() as u64) < capacity;
+        self.packets.push(has_space.then_some(packet));
     }
 }
 
-/// What the gateway tells of a packet beside its story.
+/// Reports of the gateway on a packet, in addition to its outcome.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(super) struct Told {
-    /// When it knows that it has arrived.
+pub(super) struct Reports {
+    /// Time at which the gateway learns that it has arrived.
     pub(super) known: Option<u64>,
-    /// When it leaves the queue, where its story is told.
+    /// Time at which it leaves the buffer, if its outcome is reported.
     pub(super) left: Option<u64>,
 }
 
-/// What becomes of every packet offered, and the slots used.
-pub(super) fn walk(
+/// Outcome and reports of every packet, and the number of slots used.
+pub(super) fn simulate(
     code: &Code,
     slots: &[(u64, u64)],
     mut feedback: Feedback,
     capacity: u64,
-    offers: &[(u64, usize)],
+    arrivals: &[(u64, usize)],
     in_order: InOrder,
     hold: Hold,
-) -> (Vec<Story>, Vec<Told>, u64) {
-    let (mut link, mut used, mut offers) = (Link::default(), 0, offers.iter().peekable());
+) -> (Vec<PacketOutcome>, Vec<Reports>, u64) {
+    let (mut link, mut used, mut arrivals) = (Link::default(), 0, arrivals.iter().peekable());
     for &slot in slots {
-        while let Some((at, flow)) = offers.next_if(|(at, _)| *at < slot.0) {
-            link.offer(code, capacity, *at, *flow, hold);
+        while let Some((at, flow)) = arrivals.next_if(|(at, _)| *at < slot.0) {
+            link.enqueue(code, capacity, *at, *flow, hold);
         }
         used += u64::from(link.slot(code, slot, &mut feedback));
     }
-    for (at, flow) in offers {
-        link.offer(code, capacity, *at, *flow, hold);
+    for (at, flow) in arrivals {
+        link.enqueue(code, capacity, *at, *flow, hold);
     }
-    // In order: the running latest of its lane, nothing from the first open packet on.
-    let mut lanes: BTreeMap<usize, Option<u64>> = BTreeMap::new();
-    let stories = link.packets.iter().map(|packet| {
+    // In order: the latest arrival so far in its order, and nothing from the first open packet on.
+    let mut orders: BTreeMap<usize, Option<u64>> = BTreeMap::new();
+    let outcomes = link.packets.iter().map(|packet| {
         let Some(packet) = packet else {
-            return Story::Dropped;
+            return PacketOutcome::Dropped;
         };
-        let whole = packet.lost.is_none() && packet.undecoded == 0;
-        let mut arrival = whole.then_some(packet.arrival);
+        let complete = packet.lost.is_none() && packet.undecoded == 0;
+        let mut arrival = complete.then_some(packet.arrival);
         if in_order != InOrder::Off {
-            let lane = if in_order == InOrder::Flow {
+            let order = if in_order == InOrder::Flow {
                 packet.flow
             } else {
                 0
             };
-            let latest = lanes.entry(lane).or_insert(Some(0));
+            let latest = orders.entry(order).or_insert(Some(0));
             *latest = latest
                 .zip(arrival.or(packet.lost))
                 .map(|(latest, at)| latest.max(at));
             arrival = arrival.and(*latest);
         }
         if arrival.is_none() && packet.lost.is_none() {
-            return Story::Open;
+            return PacketOutcome::Open;
         }
-        Story::Served {
+        PacketOutcome::Served {
             start: packet.sent[0],
-            // A packet that fails before it is sent leaves the queue then.
+            // A packet that is lost before all its units are sent ends there.
             end: match packet.lost {
                 Some(lost) if packet.sent.len() < packet.units => lost,
                 _ => *packet.sent.last().unwrap(),
@@ -362,17 +364,17 @@ pub(super) fn walk(
             arrival,
         }
     });
-    let stories: Vec<Story> = stories.collect();
-    let told = link.packets.iter().zip(&stories).map(|(packet, story)| {
+    let outcomes: Vec<PacketOutcome> = outcomes.collect();
+    let reports = link.packets.iter().zip(&outcomes).map(|(packet, outcome)| {
         let packet = packet.as_ref();
-        let is_told = matches!(story, Story::Served { .. });
-        Told {
+        let is_reported = matches!(outcome, PacketOutcome::Served { .. });
+        Reports {
             known: packet.and_then(Packet::known),
             left: packet
-                .filter(|_| is_told)
+                .filter(|_| is_reported)
                 .and_then(|packet| packet.left(hold)),
         }
     });
-    let told = told.collect();
-    (stories, told, used)
+    let reports = reports.collect();
+    (outcomes, reports, used)
 }
