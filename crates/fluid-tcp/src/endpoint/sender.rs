@@ -56,7 +56,7 @@ pub struct Transmission {
     /// It tells that the window was reduced on an echoed mark (CWR, RFC 3168).
     pub reduced: bool,
     /// Why it is sent.
-    pub why: Why,
+    pub reason: TransmissionReason,
 }
 
 /// What a timer that expired has done.
@@ -73,7 +73,7 @@ pub enum Wake {
 /// Why a packet is sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Why {
+pub enum TransmissionReason {
     /// For the first time.
     #[default]
     New,
@@ -522,17 +522,17 @@ impl Sender {
         } else if self.deadline.is_none() || (copy == 1 && self.endpoint.tail_loss_probe) {
             self.arm_for_sent(now);
         }
-        let why = match self.phase {
-            _ if copy == 1 => Why::New,
-            Phase::Open => Why::TailProbe,
-            Phase::Loss { .. } => Why::Timeout,
-            Phase::Recovery { .. } => Why::FastRetransmit,
+        let reason = match self.phase {
+            _ if copy == 1 => TransmissionReason::New,
+            Phase::Open => TransmissionReason::TailProbe,
+            Phase::Loss { .. } => TransmissionReason::Timeout,
+            Phase::Recovery { .. } => TransmissionReason::FastRetransmit,
         };
         Transmission {
             packet,
             copy,
             reduced,
-            why,
+            reason,
         }
     }
 

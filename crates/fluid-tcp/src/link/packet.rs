@@ -3,7 +3,7 @@
 use tmt_core::scheme::engine::UnitKind;
 use tmt_core::types::Time;
 
-use crate::endpoint::sender::Why;
+use crate::endpoint::sender::TransmissionReason;
 
 /// A copy of a packet, on its way.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -17,7 +17,7 @@ pub struct PacketCopy {
     /// 1 for the first transmission, 2 for the first retransmission …
     pub copy: u32,
     /// Why it was sent.
-    pub why: Why,
+    pub why: TransmissionReason,
 }
 
 /// What a slot of a coupled link was used for.

@@ -319,7 +319,7 @@ impl<'a, G: Gateway, P: Probe> Run<'a, G, P> {
                 flow: flow as usize,
                 packet: transmission.packet,
                 copy: transmission.copy,
-                why: transmission.why,
+                why: transmission.reason,
             };
             self.sent += 1;
             let connection = self.flow(flow);

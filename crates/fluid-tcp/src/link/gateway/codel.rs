@@ -135,7 +135,7 @@ mod tests {
     use tmt_core::types::{BitRate, Bytes};
 
     use super::*;
-    use crate::endpoint::sender::Why;
+    use crate::endpoint::sender::TransmissionReason;
     use crate::link::gateway::{Fate, Gateway as _, QueuedLink};
     use crate::link::{PacketCopy, SyntheticLink};
 
@@ -145,7 +145,7 @@ mod tests {
             flow: 0,
             packet: ordinal,
             copy: 1,
-            why: Why::New,
+            why: TransmissionReason::New,
         };
         Queued {
             copy,
