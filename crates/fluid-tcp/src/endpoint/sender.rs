@@ -61,7 +61,7 @@ pub struct Transmission {
 
 /// What a timer that expired has done.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Wake {
+pub enum TimerOutcome {
     /// Nothing: none was due.
     Nothing,
     /// A retransmission timeout.

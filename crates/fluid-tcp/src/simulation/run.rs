@@ -9,7 +9,7 @@ use tmt_core::channel::Channel;
 use tmt_core::types::{Span, Time};
 
 use crate::endpoint::receiver::{Ack, Packet, Receiver};
-use crate::endpoint::sender::{Sender, Wake};
+use crate::endpoint::sender::{Sender, TimerOutcome};
 use crate::link::gateway::{
     CoupledLink, CoupledQueue, DropTail, Gateway, Queued, QueuedLink, Served, Tells,
 };
@@ -305,9 +305,9 @@ impl<'a, G: Gateway, P: Probe> Run<'a, G, P> {
         }
         connection.timer_event = None;
         match connection.sender.on_timer(now) {
-            Wake::Timeout => self.after_sender(now, flow, Moment::Timeout),
-            Wake::Other => self.after_sender(now, flow, Moment::Timer),
-            Wake::Nothing => self.watch_timer(flow),
+            TimerOutcome::Timeout => self.after_sender(now, flow, Moment::Timeout),
+            TimerOutcome::Other => self.after_sender(now, flow, Moment::Timer),
+            TimerOutcome::Nothing => self.watch_timer(flow),
         }
     }
 

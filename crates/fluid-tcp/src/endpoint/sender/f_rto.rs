@@ -84,7 +84,7 @@ impl Sender {
 
 #[cfg(test)]
 mod tests {
-    use super::super::Wake;
+    use super::super::TimerOutcome;
     use super::super::tests::{ack, at, drain, endpoint, sender};
     use super::*;
     use crate::endpoint::{Endpoint, Recovery};
@@ -96,7 +96,7 @@ mod tests {
         };
         let mut sender = sender(endpoint, None);
         drain(&mut sender, at(0));
-        assert_eq!(sender.on_timer(at(1000)), Wake::Timeout);
+        assert_eq!(sender.on_timer(at(1000)), TimerOutcome::Timeout);
         assert_eq!(drain(&mut sender, at(1000)), [(0, 2)]);
         sender
     }

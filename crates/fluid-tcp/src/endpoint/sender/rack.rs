@@ -163,7 +163,7 @@ impl Sender {
 
 #[cfg(test)]
 mod tests {
-    use super::super::Wake;
+    use super::super::TimerOutcome;
     use super::super::tests::{ack, at, drain, endpoint, sender};
     use super::*;
     use crate::endpoint::{Endpoint, LossDetection, Recovery};
@@ -188,7 +188,7 @@ mod tests {
             (vec![], 0)
         );
         assert_eq!(sender.deadline(), Some(at(500)));
-        assert_eq!(sender.on_timer(at(500)), Wake::Other);
+        assert_eq!(sender.on_timer(at(500)), TimerOutcome::Other);
         assert_eq!(drain(&mut sender, at(500)), [(7, 2)]);
         assert_eq!(sender.events().fast_recoveries, 1);
     }
@@ -233,7 +233,7 @@ mod tests {
         let due = sender.deadline().unwrap();
         assert_eq!(due, at(531));
         sender.on_ack(at(440), &ack(8, &[]));
-        assert_eq!(sender.on_timer(due), Wake::Nothing);
+        assert_eq!(sender.on_timer(due), TimerOutcome::Nothing);
         assert_eq!(sender.events().fast_recoveries, 0);
     }
 
@@ -257,7 +257,7 @@ mod tests {
         let due = sender.deadline().unwrap();
         assert_eq!(
             (sender.on_timer(due), sender.events().timeouts),
-            (Wake::Other, 0)
+            (TimerOutcome::Other, 0)
         );
         assert_eq!(drain(&mut sender, due), [(10, 2)]);
     }

@@ -209,8 +209,8 @@ fn without_sack_a_timeout_goes_back_to_the_first_gap_with_one_packet() {
     // RFC 5681 §3.1, RFC 6298 §5.4 to 5.6.
     let mut sender = sender(endpoint(false, Recovery::Halving, 8), None);
     drain(&mut sender, at(0));
-    assert_eq!(sender.on_timer(at(999)), Wake::Nothing);
-    assert_eq!(sender.on_timer(at(1000)), Wake::Timeout);
+    assert_eq!(sender.on_timer(at(999)), TimerOutcome::Nothing);
+    assert_eq!(sender.on_timer(at(1000)), TimerOutcome::Timeout);
     assert_eq!(drain(&mut sender, at(1000)), [(0, 2)]);
     assert_eq!(sender.deadline(), Some(at(3000)));
     assert_eq!(
@@ -280,7 +280,7 @@ fn a_repeated_timeout_keeps_the_threshold_unless_the_profile_cuts_anew() {
             let mut sender = sender(endpoint, None);
             drain(&mut sender, at(0));
             for now in [1000, 3000] {
-                assert_eq!(sender.on_timer(at(now)), Wake::Timeout);
+                assert_eq!(sender.on_timer(at(now)), TimerOutcome::Timeout);
                 drain(&mut sender, at(now));
             }
             let snapshot = sender.snapshot();

@@ -2,7 +2,7 @@
 
 use tmt_core::types::Time;
 
-use super::{Phase, Sender, Wake};
+use super::{Phase, Sender, TimerOutcome};
 use crate::congestion::Cause;
 use crate::endpoint::CutFrom;
 
@@ -15,12 +15,12 @@ impl Sender {
     }
 
     /// A timer may have expired; what came of it.
-    pub fn on_timer(&mut self, now: Time) -> Wake {
-        let mut wake = Wake::Nothing;
+    pub fn on_timer(&mut self, now: Time) -> TimerOutcome {
+        let mut outcome = TimerOutcome::Nothing;
         let overdue = self.rack.as_ref().and_then(|rack| rack.deadline);
         if overdue.is_some_and(|deadline| deadline <= now) {
             self.find_overdue(now, false);
-            wake = Wake::Other;
+            outcome = TimerOutcome::Other;
             if self.phase == Phase::Open && self.finds_loss() {
                 self.enter_recovery(now, 0);
                 self.arm(now);
@@ -33,14 +33,14 @@ impl Sender {
             }
         }
         if self.deadline.is_none_or(|deadline| deadline > now) {
-            return wake;
+            return outcome;
         }
         if self.sends_probe() {
             self.deadline = self.rtt.deadline(now);
-            return Wake::Other;
+            return TimerOutcome::Other;
         }
         self.on_timeout(now);
-        Wake::Timeout
+        TimerOutcome::Timeout
     }
 
     pub(super) fn on_timeout(&mut self, now: Time) {

@@ -87,7 +87,7 @@ impl Sender {
 
 #[cfg(test)]
 mod tests {
-    use super::super::Wake;
+    use super::super::TimerOutcome;
     use super::super::tests::{ack, at, drain, endpoint, sender};
     use super::*;
     use crate::endpoint::{Endpoint, LossDetection, Recovery};
@@ -108,7 +108,7 @@ mod tests {
         drain(&mut sender, at(0));
         sender.on_ack(at(300), &ack(7, &[]));
         assert_eq!(sender.deadline(), Some(at(900)));
-        assert_eq!(sender.on_timer(at(900)), Wake::Other);
+        assert_eq!(sender.on_timer(at(900)), TimerOutcome::Other);
         assert_eq!(drain(&mut sender, at(900)), [(9, 2)]);
         // The probe's SACK shows the gap; both packets before it are overdue by far.
         sender.on_ack(at(1200), &ack(7, &[(9, 10)]));
@@ -156,10 +156,10 @@ mod tests {
         let mut sender = probing(None);
         drain(&mut sender, at(0));
         // Nothing was measured: one second.
-        assert_eq!(sender.on_timer(at(1000)), Wake::Other);
+        assert_eq!(sender.on_timer(at(1000)), TimerOutcome::Other);
         assert_eq!(drain(&mut sender, at(1000)), [(10, 1)]);
         // Behind the probe waits the timeout.
         assert_eq!(sender.deadline(), Some(at(2000)));
-        assert_eq!(sender.on_timer(at(2000)), Wake::Timeout);
+        assert_eq!(sender.on_timer(at(2000)), TimerOutcome::Timeout);
     }
 }
