@@ -49,7 +49,7 @@ pub struct AckEvent {
     /// Segments in the network after it: sent, and neither known to have arrived nor to be lost.
     pub pipe: u64,
     /// How fast segments were delivered; only for controllers that ask
-    /// ([`CongestionControl::samples_rate`]), none where nothing could be measured.
+    /// ([`CongestionControl::needs_rate_samples`]), none where nothing could be measured.
     pub rate: Option<RateSample>,
 }
 
@@ -124,19 +124,19 @@ impl Window {
 }
 
 /// A controller that can be kept as it is, to go back to when a cut turns out to have been needless.
-pub trait Keep {
+pub trait SaveUndoState {
     /// The controller as it is now.
-    fn keep(&self) -> Box<dyn CongestionControl>;
+    fn save_undo_state(&self) -> Box<dyn CongestionControl>;
 }
 
-impl<C: CongestionControl + Clone + 'static> Keep for C {
-    fn keep(&self) -> Box<dyn CongestionControl> {
+impl<C: CongestionControl + Clone + 'static> SaveUndoState for C {
+    fn save_undo_state(&self) -> Box<dyn CongestionControl> {
         Box::new(self.clone())
     }
 }
 
 /// A congestion controller; windows are in segments, fractions allowed.
-pub trait CongestionControl: Keep + fmt::Debug + Send {
+pub trait CongestionControl: SaveUndoState + fmt::Debug + Send {
     /// Any acknowledgement, in recovery and duplicates included, before anything is made of it: for
     /// controllers that measure. The window stays as it is.
     fn observe(&mut self, _ack: &AckEvent) {}
@@ -156,7 +156,7 @@ pub trait CongestionControl: Keep + fmt::Debug + Send {
     }
     /// Whether, without SACK, a fast recovery goes on after a partial acknowledgement (RFC 6582); the
     /// first one ends it where not (RFC 5681 §3.2).
-    fn recovers_by_partial(&self) -> bool {
+    fn uses_newreno_recovery(&self) -> bool {
         true
     }
     /// Segments a second at which to send; none where the window alone decides.
@@ -164,25 +164,25 @@ pub trait CongestionControl: Keep + fmt::Debug + Send {
         None
     }
     /// Whether acknowledgements must carry [`AckEvent::rate`]: those that set a pace learn it from rates.
-    fn samples_rate(&self) -> bool {
+    fn needs_rate_samples(&self) -> bool {
         self.pacing_rate().is_some()
     }
     /// Whether the controller sets its window in recoveries, too: every acknowledgement is given to
     /// [`CongestionControl::on_ack`], and what is in the network is held to the window, not by proportional rate
     /// reduction. So do those that set a pace.
-    fn governs_recovery(&self) -> bool {
+    fn controls_recovery_window(&self) -> bool {
         self.pacing_rate().is_some()
     }
     /// A packet was found lost, by an acknowledgement that is told of next or by a timer; only told to
     /// controllers that ask for rate samples.
     fn on_lost(&mut self, _lost: &LostPacket) {}
     /// Whether what is sent now tells nothing of the path's rate: the controller keeps the pipe empty on purpose.
-    fn holds_back(&self) -> bool {
+    fn marks_samples_app_limited(&self) -> bool {
         false
     }
     /// Whether an echoed mark cuts the window: only then may packets be marked instead of dropped.
-    fn answers_marks(&self) -> bool {
-        !self.governs_recovery()
+    fn supports_ecn(&self) -> bool {
+        !self.controls_recovery_window()
     }
     /// A fast recovery, or one after a timeout, is over.
     fn on_recovered(&mut self, _now: Time) {}

@@ -305,7 +305,7 @@ impl CongestionControl for Bbr {
         Some(self.base.pacing_rate)
     }
 
-    fn holds_back(&self) -> bool {
+    fn marks_samples_app_limited(&self) -> bool {
         self.probes_rtt()
     }
 }

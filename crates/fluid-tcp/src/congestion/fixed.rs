@@ -25,7 +25,7 @@ impl CongestionControl for Fixed {
         Window::new(self.0)
     }
 
-    fn answers_marks(&self) -> bool {
+    fn supports_ecn(&self) -> bool {
         false
     }
 }

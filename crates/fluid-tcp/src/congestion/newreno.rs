@@ -22,7 +22,7 @@ pub(super) struct NewReno {
     window: Window,
     hystart: Option<HyStart>,
     /// Whether a fast recovery goes on after a partial acknowledgement.
-    pub(super) recovers_by_partial: bool,
+    pub(super) uses_newreno_recovery: bool,
 }
 
 impl NewReno {
@@ -30,7 +30,7 @@ impl NewReno {
         Self {
             window: Window::new(initial_window),
             hystart: hystart.then(HyStart::default),
-            recovers_by_partial: true,
+            uses_newreno_recovery: true,
         }
     }
 }
@@ -53,8 +53,8 @@ impl CongestionControl for NewReno {
         self.window
     }
 
-    fn recovers_by_partial(&self) -> bool {
-        self.recovers_by_partial
+    fn uses_newreno_recovery(&self) -> bool {
+        self.uses_newreno_recovery
     }
 }
 

@@ -15,7 +15,7 @@ pub(super) static ENTRY: Entry = Entry {
     examples: &["reno", "reno:hystart=on"],
     make: |initial_window, parameters| {
         let mut reno = NewReno::new(initial_window, parameters.is_on("hystart"));
-        reno.recovers_by_partial = false;
+        reno.uses_newreno_recovery = false;
         Box::new(reno)
     },
 };

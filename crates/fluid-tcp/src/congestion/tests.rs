@@ -234,13 +234,13 @@ proptest! {
                         let rtt = rtt.and_then(Span::from_nanos);
                         let in_flight = tmt_core::math::num::whole(cc.cwnd());
                         told.lose(cc.as_mut(), sampled.lost, sampled.pipe);
-                        let rate = told.rate(acked, sampled).filter(|_| cc.samples_rate());
+                        let rate = told.rate(acked, sampled).filter(|_| cc.needs_rate_samples());
                         let (lost, pipe) = (sampled.lost, sampled.pipe);
                         let ack = AckEvent { now, acked, delivered: acked, in_flight, round, rtt, srtt: rtt, lost, pipe, rate, echo: false };
                         let (window, threshold) = (cc.cwnd(), cc.ssthresh());
                         cc.observe(&ack);
                         prop_assert!(cc.cwnd().to_bits() == window.to_bits() && cc.ssthresh() == threshold);
-                        if !recovery || cc.governs_recovery() {
+                        if !recovery || cc.controls_recovery_window() {
                             cc.on_ack(&ack);
                         }
                     }

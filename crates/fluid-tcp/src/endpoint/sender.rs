@@ -157,7 +157,7 @@ pub struct Events {
 pub struct Sender {
     endpoint: Endpoint,
     cc: Box<dyn CongestionControl>,
-    /// [`CongestionControl::governs_recovery`], which does not change.
+    /// [`CongestionControl::controls_recovery_window`], which does not change.
     governed: bool,
     rtt: RttEstimator,
     /// Packets the application has; none for a source that never ends.
@@ -218,12 +218,12 @@ impl Sender {
     pub fn new(endpoint: Endpoint, cc: Box<dyn CongestionControl>, total: Option<u64>) -> Self {
         let rack = (endpoint.sack && endpoint.loss_detection == LossDetection::Rack)
             .then(Box::<Rack>::default);
-        let rates = cc.samples_rate().then(Box::<Rates>::default);
+        let rates = cc.needs_rate_samples().then(Box::<Rates>::default);
         let pacer = (endpoint.pacing || cc.pacing_rate().is_some()).then(Pacer::default);
         Self {
             rtt: RttEstimator::new(endpoint.rto),
             endpoint,
-            governed: cc.governs_recovery(),
+            governed: cc.controls_recovery_window(),
             cc,
             total,
             una: 0,
@@ -291,7 +291,7 @@ impl Sender {
     /// Whether new packets may be marked by queues: not those of a controller that would not answer.
     #[must_use]
     pub fn is_ecn_capable(&self) -> bool {
-        self.endpoint.ecn && self.cc.answers_marks()
+        self.endpoint.ecn && self.cc.supports_ecn()
     }
 
     /// Lowest packet not acknowledged.
@@ -404,7 +404,7 @@ impl Sender {
             self.cc.on_ack(event);
         }
         // Without SACK the first partial acknowledgement may end a recovery.
-        let gives_up = acked > 0 && !self.endpoint.sack && !self.cc.recovers_by_partial();
+        let gives_up = acked > 0 && !self.endpoint.sack && !self.cc.uses_newreno_recovery();
         match self.phase {
             Phase::Open => {
                 if acked > 0 {

@@ -142,7 +142,7 @@ impl<C: CongestionControl> Path<C> {
             self.delivered_at = now;
         }
         self.pipe += 1;
-        if self.cc.holds_back() {
+        if self.cc.marks_samples_app_limited() {
             self.app_limited = self.delivered + self.pipe;
         }
         let fits = self.queue() < self.buffer;
@@ -239,7 +239,7 @@ impl<C: CongestionControl> Path<C> {
             rate: (interval >= self.rtt).then_some(rate),
         };
         self.cc.observe(&ack);
-        let governs = self.cc.governs_recovery();
+        let governs = self.cc.controls_recovery_window();
         if governs || self.point.is_none() {
             self.cc.on_ack(&ack);
         }

@@ -35,7 +35,7 @@ impl Sender {
         // A second timeout of the same packets is no accident; in a recovery there is a loss in any case.
         let first = self.phase == Phase::Open;
         self.doubt = (self.endpoint.f_rto && self.endpoint.sack && first).then(|| Doubt {
-            kept: self.cc.keep(),
+            kept: self.cc.save_undo_state(),
             point: self.high,
             arrived: false,
             tried: false,

@@ -100,7 +100,7 @@ impl Sender {
             return;
         };
         let in_flight = self.in_network();
-        if self.cc.holds_back() {
+        if self.cc.marks_samples_app_limited() {
             rates.app_limited = (rates.delivered + in_flight).max(1);
         }
         if self.high - self.una <= 1 {

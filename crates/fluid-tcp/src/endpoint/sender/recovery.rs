@@ -41,7 +41,7 @@ impl Sender {
         }
         self.begin(Phase::Recovery { point: self.high });
         // Where the first partial acknowledgement ends a recovery, duplicates may start the next at once.
-        if self.cc.recovers_by_partial() {
+        if self.cc.uses_newreno_recovery() {
             self.recover = Some(self.high);
         }
         self.seen_partial = false;
