@@ -45,7 +45,7 @@ pub struct AckEvent {
     /// Segments that this made known as lost.
     pub lost: u64,
     /// It echoes a mark of a queue (RFC 3168).
-    pub echo: bool,
+    pub ece: bool,
     /// Segments in the network after it: sent, and neither known to have arrived nor to be lost.
     pub pipe: u64,
     /// How fast segments were delivered; only for controllers that ask

@@ -236,7 +236,7 @@ proptest! {
                         told.lose(cc.as_mut(), sampled.lost, sampled.pipe);
                         let rate = told.rate(acked, sampled).filter(|_| cc.needs_rate_samples());
                         let (lost, pipe) = (sampled.lost, sampled.pipe);
-                        let ack = AckEvent { now, acked, delivered: acked, in_flight, round, rtt, srtt: rtt, lost, pipe, rate, echo: false };
+                        let ack = AckEvent { now, acked, delivered: acked, in_flight, round, rtt, srtt: rtt, lost, pipe, rate, ece: false };
                         let (window, threshold) = (cc.cwnd(), cc.ssthresh());
                         cc.observe(&ack);
                         prop_assert!(cc.cwnd().to_bits() == window.to_bits() && cc.ssthresh() == threshold);

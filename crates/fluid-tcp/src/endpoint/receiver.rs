@@ -23,11 +23,11 @@ pub struct Ack {
     /// What caused it was there already (a D-SACK, RFC 2883, told without the block).
     pub duplicate: bool,
     /// A mark of a queue is echoed (ECE, RFC 3168).
-    pub echo: bool,
+    pub ece: bool,
     /// Nothing arrived: it only tells that there is room again.
-    pub update: bool,
+    pub window_update: bool,
     /// Packets from `next` on for which there is room; none where that is not told.
-    pub room: Option<u32>,
+    pub rwnd: Option<u32>,
 }
 
 /// A packet as it arrives.
@@ -38,7 +38,7 @@ pub struct Packet {
     /// A queue has marked it (CE).
     pub marked: bool,
     /// Its sender has answered an echoed mark (CWR).
-    pub reduced: bool,
+    pub cwr: bool,
 }
 
 impl From<u64> for Packet {
@@ -72,7 +72,7 @@ pub struct Receiver {
     /// Acknowledgements left that are not delayed.
     quick: u32,
     /// A mark is echoed until the sender says that it has reduced its window (RFC 3168 §6.1.3).
-    echo: bool,
+    ece: bool,
     deadline: Option<Time>,
 }
 
@@ -87,14 +87,14 @@ impl Receiver {
             recent: VecDeque::new(),
             unacknowledged: 0,
             quick: endpoint.quick_acks,
-            echo: false,
+            ece: false,
             deadline: None,
         }
     }
 
     /// The packet expected next: so many were received in order.
     #[must_use]
-    pub fn next(&self) -> u64 {
+    pub fn rcv_nxt(&self) -> u64 {
         self.next
     }
 
@@ -106,15 +106,15 @@ impl Receiver {
 
     /// Packets it has above a gap.
     #[must_use]
-    pub fn above_gaps(&self) -> u64 {
+    pub fn out_of_order(&self) -> u64 {
         self.above.count()
     }
 
     /// An acknowledgement of what there is, though nothing has arrived.
     #[must_use]
-    pub fn repeat(&mut self) -> Ack {
+    pub fn window_update(&mut self) -> Ack {
         Ack {
-            update: true,
+            window_update: true,
             ..self.acknowledge()
         }
     }
@@ -130,7 +130,7 @@ impl Receiver {
     pub fn on_packet(&mut self, now: Time, packet: impl Into<Packet>) -> Arrival {
         let packet = packet.into();
         let number = packet.number;
-        self.echo = (self.echo && !packet.reduced) || packet.marked;
+        self.ece = (self.ece && !packet.cwr) || packet.marked;
         let duplicate = self.has(number);
         // RFC 5681 §4.2: at once when a gap is filled or there still is one, else every b-th packet.
         let mut at_once = duplicate || number > self.next || self.quick > 0;
@@ -185,7 +185,7 @@ impl Receiver {
         self.deadline = None;
         let mut ack = Ack {
             next: self.next,
-            echo: self.echo,
+            ece: self.ece,
             ..Ack::default()
         };
         if self.endpoint.sack && !self.recent.is_empty() {
@@ -275,10 +275,10 @@ mod tests {
     fn a_mark_is_echoed_until_it_is_answered() {
         // RFC 3168 §6.1.3: every acknowledgement carries it until a packet with CWR arrives.
         let mut receiver = receiver(true, 1);
-        let packet = |number, marked, reduced| Packet {
+        let packet = |number, marked, cwr| Packet {
             number,
             marked,
-            reduced,
+            cwr,
         };
         let told: Vec<bool> = [
             packet(0, false, false),
@@ -287,7 +287,7 @@ mod tests {
             packet(3, false, true),
             packet(4, true, true),
         ]
-        .map(|packet| receiver.on_packet(at(0), packet).ack.unwrap().echo)
+        .map(|packet| receiver.on_packet(at(0), packet).ack.unwrap().ece)
         .to_vec();
         assert_eq!(told, [false, true, true, false, true]);
     }

@@ -54,7 +54,7 @@ pub struct Transmission {
     /// 1 for the first transmission, 2 for the first retransmission …
     pub copy: u32,
     /// It tells that the window was reduced on an echoed mark (CWR, RFC 3168).
-    pub reduced: bool,
+    pub cwr: bool,
     /// Why it is sent.
     pub reason: TransmissionReason,
 }
@@ -267,7 +267,7 @@ impl Sender {
     }
 
     /// The receiver has room for so many packets, as a handshake tells; without limit until this is called.
-    pub fn on_room(&mut self, packets: u64) {
+    pub fn set_send_limit(&mut self, packets: u64) {
         self.edge = packets;
     }
 
@@ -282,7 +282,7 @@ impl Sender {
 
     /// When pacing lets out the packet that it held back at the last attempt.
     #[must_use]
-    pub fn release(&self) -> Option<Time> {
+    pub fn pacing_release(&self) -> Option<Time> {
         self.pacer
             .filter(|pacer| pacer.held)
             .map(|pacer| pacer.next)
@@ -296,7 +296,7 @@ impl Sender {
 
     /// Lowest packet not acknowledged.
     #[must_use]
-    pub fn una(&self) -> u64 {
+    pub fn snd_una(&self) -> u64 {
         self.una
     }
 
@@ -327,11 +327,11 @@ impl Sender {
     /// An acknowledgement arrives.
     pub fn on_ack(&mut self, now: Time, ack: &Ack) {
         let next = ack.next.min(self.high);
-        if let Some(room) = ack.room
+        if let Some(room) = ack.rwnd
             && next >= self.una
         {
             let edge = next.saturating_add(room.into());
-            let reopened = ack.update && edge > self.edge;
+            let reopened = ack.window_update && edge > self.edge;
             self.edge = edge;
             if reopened && next == self.una && self.una < edge && self.una < self.high {
                 // It was told of no room before: all it had on its way has come, or found none. What only answers a
@@ -364,7 +364,7 @@ impl Sender {
         // window is none (RFC 5681 §2); it is known as one, since windows that flows share change with every packet.
         let duplicate = acked == 0
             && self.high > self.una
-            && !ack.update
+            && !ack.window_update
             && (!self.endpoint.sack || newly_sacked > 0);
         if !self.endpoint.sack {
             delivered = self.news.arrivals(acked, duplicate, in_flight);
@@ -379,12 +379,12 @@ impl Sender {
             srtt: self.rtt.srtt(),
             lost: self.lost - lost_before,
             pipe: self.in_network(),
-            echo: ack.echo,
+            ece: ack.ece,
             rate: self.rate_sample(now),
         };
         self.cc.observe(&event);
         self.on_probe_acked(now, ack);
-        if ack.echo {
+        if ack.ece {
             self.on_echo(now);
         }
         let restart = self.by_phase(&event, duplicate) || acked > 0;
@@ -476,7 +476,7 @@ impl Sender {
     }
 
     fn transmit(&mut self, now: Time, packet: u64) -> Transmission {
-        let mut reduced = false;
+        let mut cwr = false;
         if self.high == self.una && self.high > 0 {
             self.cc.on_restart(now);
         }
@@ -491,7 +491,7 @@ impl Sender {
             if self.endpoint.rtt_sampling == RttSampling::PerWindow {
                 self.timed.get_or_insert((packet, now));
             }
-            reduced = std::mem::take(&mut self.tell_reduced);
+            cwr = std::mem::take(&mut self.tell_reduced);
             1
         } else {
             // Karn: once something was sent again, a measurement under way could mean either.
@@ -531,7 +531,7 @@ impl Sender {
         Transmission {
             packet,
             copy,
-            reduced,
+            cwr,
             reason,
         }
     }
@@ -583,7 +583,7 @@ impl Sender {
 
     fn grow(&mut self, ack: &AckEvent) {
         // With an echoed mark an acknowledgement lets no window grow (RFC 3168 §6.1.2).
-        if self.governed || ack.echo {
+        if self.governed || ack.ece {
             return;
         }
         if self.held_by_cwnd || !self.endpoint.window_validation {

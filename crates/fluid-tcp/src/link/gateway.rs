@@ -82,7 +82,7 @@ pub struct Queued {
     /// ECN-capable: a mark may take the place of a drop.
     pub capable: bool,
     /// Its sender has reduced its window on an echoed mark (CWR).
-    pub reduced: bool,
+    pub cwr: bool,
 }
 
 /// What becomes of a packet, as soon as it is known.

@@ -91,7 +91,7 @@ impl Proxy {
             Some(Refused::Duplicate)
         } else if self.held >= self.capacity {
             // As a receiver does with what lies outside of its window (RFC 9293 §3.10.7.4).
-            let ack = receiver.repeat();
+            let ack = receiver.window_update();
             return (Some(Refused::Full), self.with_room(flow, ack));
         } else {
             self.held += 1;
@@ -116,7 +116,7 @@ impl Proxy {
     /// The next flow that was told there is no room, and is told now that there is.
     pub(super) fn reopened(&mut self) -> Option<(usize, Ack)> {
         let flow = self.told.pop_front()?;
-        let ack = self.ends[flow].receiver.repeat();
+        let ack = self.ends[flow].receiver.window_update();
         Some((flow, self.with_room(flow, ack)))
     }
 
@@ -133,7 +133,7 @@ impl Proxy {
     fn tell(&mut self, flow: usize, told: u64) {
         let end = &mut self.ends[flow];
         end.told = told;
-        if told <= end.receiver.next() + end.receiver.above_gaps() {
+        if told <= end.receiver.rcv_nxt() + end.receiver.out_of_order() {
             self.shut.insert(flow);
         } else {
             self.shut.remove(&flow);
@@ -143,10 +143,10 @@ impl Proxy {
     /// The acknowledgement with the room that is left. What the flow has above a gap lies within what it was told, so
     /// that much is added: a gap and what is above it are counted from the same packet.
     fn with_room(&mut self, flow: usize, ack: Ack) -> Ack {
-        let room = self.free() + self.ends[flow].receiver.above_gaps();
+        let room = self.free() + self.ends[flow].receiver.out_of_order();
         self.tell(flow, ack.next.saturating_add(room));
         Ack {
-            room: Some(u32::try_from(room).unwrap_or(u32::MAX)),
+            rwnd: Some(u32::try_from(room).unwrap_or(u32::MAX)),
             ..ack
         }
     }
@@ -165,7 +165,7 @@ mod tests {
     fn taken(proxy: &mut Proxy, flow: usize, number: u64) -> (u64, u32) {
         let (refused, ack) = proxy.on_packet(Time::ZERO, flow, number.into());
         assert_eq!(refused, None);
-        (ack.next, ack.room.unwrap())
+        (ack.next, ack.rwnd.unwrap())
     }
 
     #[test]
@@ -177,7 +177,7 @@ mod tests {
         assert_eq!(proxy.on_start(1), 0);
         proxy.on_released();
         let (flow, ack) = proxy.reopened().unwrap();
-        assert_eq!((flow, ack.next, ack.room), (1, 0, Some(1)));
+        assert_eq!((flow, ack.next, ack.rwnd), (1, 0, Some(1)));
         assert_eq!(proxy.reopened().unwrap().0, 0);
         assert_eq!(proxy.reopened(), None);
     }
@@ -195,7 +195,7 @@ mod tests {
         proxy.on_released();
         let (flow, ack) = proxy.reopened().unwrap();
         assert_eq!(
-            (flow, ack.next, ack.room, ack.update),
+            (flow, ack.next, ack.rwnd, ack.window_update),
             (0, 4, Some(1), true)
         );
         assert_eq!(proxy.reopened(), None, "it was told");
@@ -208,11 +208,11 @@ mod tests {
         assert_eq!(taken(&mut proxy, 1, 0), (1, 0));
         let (refused, ack) = proxy.on_packet(Time::ZERO, 0, 1u64.into());
         assert_eq!(refused, Some(Refused::Full));
-        assert_eq!((ack.next, ack.room, ack.update), (1, Some(0), true));
+        assert_eq!((ack.next, ack.rwnd, ack.window_update), (1, Some(0), true));
         assert_eq!(proxy.held(), 2);
         let (refused, ack) = proxy.on_packet(Time::ZERO, 0, 0u64.into());
         assert_eq!(refused, Some(Refused::Duplicate));
-        assert_eq!((ack.next, ack.room), (1, Some(0)));
+        assert_eq!((ack.next, ack.rwnd), (1, Some(0)));
     }
 
     #[test]

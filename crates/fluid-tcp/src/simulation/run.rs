@@ -36,7 +36,7 @@ enum Event {
         copy: PacketCopy,
         delay: DelayParts,
         marked: bool,
-        reduced: bool,
+        cwr: bool,
     },
     Ack {
         flow: u32,
@@ -239,12 +239,12 @@ impl<'a, G: Gateway, P: Probe> Run<'a, G, P> {
                 copy,
                 delay,
                 marked,
-                reduced,
+                cwr,
             } => {
                 let packet = Packet {
                     number: copy.packet,
                     marked,
-                    reduced,
+                    cwr,
                 };
                 self.on_delivery(now, copy, &delay, packet);
             }
@@ -280,7 +280,7 @@ impl<'a, G: Gateway, P: Probe> Run<'a, G, P> {
         }
         if let Some(proxy) = &mut self.proxy {
             let room = proxy.on_start(flow as usize);
-            self.flow(flow).sender.on_room(room);
+            self.flow(flow).sender.set_send_limit(room);
         }
         self.after_sender(now, flow, Moment::Start);
     }
@@ -288,9 +288,9 @@ impl<'a, G: Gateway, P: Probe> Run<'a, G, P> {
     fn on_ack(&mut self, now: Time, flow: u32, ack: &Ack) {
         self.probe.on_ack_received(now, flow as usize, ack);
         let sender = &mut self.connections[flow as usize].sender;
-        let before = sender.una();
+        let before = sender.snd_una();
         sender.on_ack(now, ack);
-        let after = sender.una();
+        let after = sender.snd_una();
         if after > before {
             self.probe.on_acked(now, flow as usize, after);
         }
@@ -330,7 +330,7 @@ impl<'a, G: Gateway, P: Probe> Run<'a, G, P> {
                 enqueued: now,
                 // What is sent again is not marked (RFC 3168 §6.1.5).
                 capable: connection.sender.is_ecn_capable() && copy.copy == 1,
-                reduced: transmission.reduced,
+                cwr: transmission.cwr,
             };
             self.probe.on_sent(now, copy);
             let there = self.setup.path.there();
@@ -345,13 +345,14 @@ impl<'a, G: Gateway, P: Probe> Run<'a, G, P> {
         self.watch_timer(flow);
         let connection = self.flow(flow);
         if connection.pace_event.is_none() {
-            connection.pace_event = connection.sender.release();
+            connection.pace_event = connection.sender.pacing_release();
             let release = connection.pace_event;
             self.schedule(release, Event::Pace(flow));
         }
         if self.probe.watches() {
             let connection = &self.connections[flow as usize];
-            let (snapshot, delivered) = (connection.sender.snapshot(), connection.receiver.next());
+            let (snapshot, delivered) =
+                (connection.sender.snapshot(), connection.receiver.rcv_nxt());
             let held = self.held();
             self.probe
                 .on_sender(now, flow as usize, moment, &snapshot, held, delivered);
@@ -374,7 +375,7 @@ impl<'a, G: Gateway, P: Probe> Run<'a, G, P> {
             connection.tally.count(Count::Spurious);
         }
         let Flow { packets, start, .. } = connection.flow;
-        let done = packets.is_some_and(|packets| connection.receiver.next() >= packets);
+        let done = packets.is_some_and(|packets| connection.receiver.rcv_nxt() >= packets);
         let taken = now.since(self.setup.begin.saturating_add(*start));
         if done && connection.tally.complete(taken) {
             self.unfinished -= 1;
@@ -446,7 +447,7 @@ impl<'a, G: Gateway, P: Probe> Run<'a, G, P> {
         }
         usage.packets_served = self.served;
         for connection in &mut self.connections {
-            let delivered = connection.receiver.next();
+            let delivered = connection.receiver.rcv_nxt();
             connection.tally.end(delivered, &connection.sender);
         }
         let tallies: Vec<&FlowTally> = self.connections.iter().map(|c| &c.tally).collect();

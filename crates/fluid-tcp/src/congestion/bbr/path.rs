@@ -226,7 +226,7 @@ impl<C: CongestionControl> Path<C> {
             rtt: Some(rtt),
         };
         let ack = AckEvent {
-            echo: false,
+            ece: false,
             now,
             acked: 1,
             delivered: 1,

@@ -78,10 +78,10 @@ mod tests {
         let mut now = at(550);
         while drain(&mut sender, now).len() == 1 {
             sent.push(now);
-            now = sender.release().unwrap_or(now);
+            now = sender.pacing_release().unwrap_or(now);
         }
         let expected: Vec<_> = (0..11).map(|packet| at(550 + 25 * packet)).collect();
         assert_eq!(sent, expected);
-        assert_eq!(sender.release(), None);
+        assert_eq!(sender.pacing_release(), None);
     }
 }

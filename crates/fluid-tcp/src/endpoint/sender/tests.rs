@@ -260,7 +260,7 @@ fn without_sack_the_duplicates_of_a_needless_recovery_start_no_next_one() {
     // The late ones arrive and everything is acknowledged; what was sent twice makes duplicates.
     sender.on_ack(at(600), &ack(20, &[]));
     drain(&mut sender, at(600));
-    let una = sender.una();
+    let una = sender.snd_una();
     for _ in 0..8 {
         sender.on_ack(at(1100), &ack(una, &[]));
         drain(&mut sender, at(1100));
@@ -341,7 +341,7 @@ fn what_arrives_while_pacing_holds_its_repeat_back_is_not_sent_again() {
     );
     // The late packet comes, and all the rest with it.
     sender.on_ack(at(502), &ack(11, &[]));
-    let release = sender.release().unwrap();
+    let release = sender.pacing_release().unwrap();
     assert_eq!(drain(&mut sender, release), [(11, 1)]);
     sender.on_ack(at(1200), &ack(12, &[]));
     assert_eq!(drain(&mut sender, at(2000)), []);
@@ -357,7 +357,7 @@ fn a_mark_and_a_loss_of_one_round_trip_cut_the_window_once_and_the_receiver_is_t
     let mut sender = sender(endpoint, None);
     drain(&mut sender, at(0));
     let mut echo = ack(1, &[]);
-    echo.echo = true;
+    echo.ece = true;
     sender.on_ack(at(500), &echo);
     // Nothing grows on an acknowledgement that echoes, and a second one cuts nothing.
     assert!(
@@ -375,7 +375,7 @@ fn a_mark_and_a_loss_of_one_round_trip_cut_the_window_once_and_the_receiver_is_t
     sender.on_ack(at(1000), &ack(10, &[]));
     let first = sender.next_packet(at(1000)).unwrap();
     let second = sender.next_packet(at(1000)).unwrap();
-    assert_eq!([first.reduced, second.reduced], [true, false]);
+    assert_eq!([first.cwr, second.cwr], [true, false]);
 }
 
 /// What is on its way between the two ends.
@@ -510,7 +510,7 @@ proptest! {
                 // After a while the network behaves, or nothing could ever be said to end.
                 if *lost >= loss || steps > 20_000 {
                     let arrives = now.saturating_add(Span::from_millis(200 + late));
-                    let packet = Packet { number: sent.packet, marked: modern.3 && *twice > 90, reduced: sent.reduced };
+                    let packet = Packet { number: sent.packet, marked: modern.3 && *twice > 90, cwr: sent.cwr };
                     flights.schedule(arrives, Flight::Packet(packet));
                     if *twice < 5 {
                         flights.schedule(arrives.saturating_add(Span::from_millis(50)), Flight::Packet(packet));
@@ -522,7 +522,7 @@ proptest! {
                 prop_assert_ne!(cut_at, Some(sender.una), "cut twice at {}", sender.una);
                 cut_at = Some(sender.una);
             }
-            let timers = [sender.deadline(), sender.release(), receiver.deadline()];
+            let timers = [sender.deadline(), sender.pacing_release(), receiver.deadline()];
             let timer = timers.into_iter().flatten().min().unwrap_or(Time::MAX);
             if let Some((at, flight)) = flights.pop_until(timer) {
                 now = at;
@@ -542,7 +542,7 @@ proptest! {
             }
             check(&sender);
         }
-        prop_assert_eq!(receiver.next(), total);
+        prop_assert_eq!(receiver.rcv_nxt(), total);
         prop_assert_eq!(sender.deadline(), None);
     }
 }
@@ -557,19 +557,19 @@ fn schedule_ack(flights: &mut EventQueue<Flight, 2>, now: Time, ack: Option<Ack>
 fn a_reopened_window_lets_the_first_missing_packet_out_once() {
     for sack in [false, true] {
         let mut sender = sender(endpoint(sack, Recovery::Halving, 4), None);
-        sender.on_room(4);
+        sender.set_send_limit(4);
         assert_eq!(drain(&mut sender, at(0)).len(), 4);
         // Packets 1 to 3 found no room, of which each is answered: no room, nothing more to send.
         sender.on_ack(
             at(10),
             &Ack {
-                room: Some(0),
+                rwnd: Some(0),
                 ..ack(1, &[])
             },
         );
         let told = |room| Ack {
-            room: Some(room),
-            update: true,
+            rwnd: Some(room),
+            window_update: true,
             ..ack(1, &[])
         };
         for _ in 0..3 {

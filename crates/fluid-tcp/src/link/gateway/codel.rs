@@ -152,7 +152,7 @@ mod tests {
             sent,
             enqueued: sent,
             capable,
-            reduced: false,
+            cwr: false,
         }
     }
 

@@ -135,7 +135,7 @@ mod tests {
             sent: Time::ZERO,
             enqueued: Time::ZERO,
             capable: false,
-            reduced: false,
+            cwr: false,
         }
     }
 

@@ -138,7 +138,7 @@ impl<G: Gateway, P: Probe> Run<'_, G, P> {
                         copy: packet.copy,
                         delay,
                         marked,
-                        reduced: packet.reduced,
+                        cwr: packet.cwr,
                     };
                     self.schedule(service.arrival, event);
                 }

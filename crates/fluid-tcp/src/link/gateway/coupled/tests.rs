@@ -41,7 +41,7 @@ fn packet(ordinal: u64, flow: usize, sent: Time) -> Queued {
         sent,
         enqueued: sent,
         capable: false,
-        reduced: false,
+        cwr: false,
     }
 }
 
