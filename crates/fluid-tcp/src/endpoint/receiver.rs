@@ -8,10 +8,10 @@ use crate::endpoint::Endpoint;
 use crate::endpoint::ranges::RangeSet;
 
 /// SACK blocks in an acknowledgement (RFC 2018 §3, with room for other options).
-const BLOCKS: usize = 3;
+const SACK_BLOCKS: usize = 3;
 
 /// Ranges remembered in the order of their latest arrivals, to choose the blocks from.
-const REMEMBERED: usize = 8;
+const RECENT_RANGES: usize = 8;
 
 /// An acknowledgement.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -19,9 +19,9 @@ pub struct Ack {
     /// The packet expected next; all before it have been received.
     pub next: u64,
     /// Ranges [start, end) received above `next`, the latest first; empty ones are none.
-    pub blocks: [(u64, u64); BLOCKS],
+    pub blocks: [(u64, u64); SACK_BLOCKS],
     /// What caused it was there already (a D-SACK, RFC 2883, told without the block).
-    pub duplicate: bool,
+    pub dsack: bool,
     /// A mark of a queue is echoed (ECE, RFC 3168).
     pub ece: bool,
     /// Nothing arrived: it only tells that there is room again.
@@ -63,14 +63,14 @@ pub struct Arrival {
 #[derive(Debug)]
 pub struct Receiver {
     endpoint: Endpoint,
-    next: u64,
-    above: RangeSet,
+    rcv_nxt: u64,
+    out_of_order: RangeSet,
     /// One packet of each of the ranges that grew last, the latest first.
     recent: VecDeque<u64>,
     /// In-order packets that no acknowledgement covers yet.
-    unacknowledged: u32,
+    unacked: u32,
     /// Acknowledgements left that are not delayed.
-    quick: u32,
+    quick_acks_left: u32,
     /// A mark is echoed until the sender says that it has reduced its window (RFC 3168 §6.1.3).
     ece: bool,
     deadline: Option<Time>,
@@ -82,11 +82,11 @@ impl Receiver {
     pub fn new(endpoint: Endpoint) -> Self {
         Self {
             endpoint,
-            next: 0,
-            above: RangeSet::default(),
+            rcv_nxt: 0,
+            out_of_order: RangeSet::default(),
             recent: VecDeque::new(),
-            unacknowledged: 0,
-            quick: endpoint.quick_acks,
+            unacked: 0,
+            quick_acks_left: endpoint.quick_acks,
             ece: false,
             deadline: None,
         }
@@ -95,19 +95,19 @@ impl Receiver {
     /// The packet expected next: so many were received in order.
     #[must_use]
     pub fn rcv_nxt(&self) -> u64 {
-        self.next
+        self.rcv_nxt
     }
 
     /// Whether it has packet `number`.
     #[must_use]
     pub fn has(&self, number: u64) -> bool {
-        number < self.next || self.above.contains(number)
+        number < self.rcv_nxt || self.out_of_order.contains(number)
     }
 
     /// Packets it has above a gap.
     #[must_use]
     pub fn out_of_order(&self) -> u64 {
-        self.above.count()
+        self.out_of_order.count()
     }
 
     /// An acknowledgement of what there is, though nothing has arrived.
@@ -115,7 +115,7 @@ impl Receiver {
     pub fn window_update(&mut self) -> Ack {
         Ack {
             window_update: true,
-            ..self.acknowledge()
+            ..self.make_ack()
         }
     }
 
@@ -133,23 +133,23 @@ impl Receiver {
         self.ece = (self.ece && !packet.cwr) || packet.marked;
         let duplicate = self.has(number);
         // RFC 5681 §4.2: at once when a gap is filled or there still is one, else every b-th packet.
-        let mut at_once = duplicate || number > self.next || self.quick > 0;
-        if number == self.next {
-            self.next += 1;
-            self.unacknowledged += 1;
-            if let Some(end) = self.above.take_first_if(self.next) {
-                self.next = end;
+        let mut at_once = duplicate || number > self.rcv_nxt || self.quick_acks_left > 0;
+        if number == self.rcv_nxt {
+            self.rcv_nxt += 1;
+            self.unacked += 1;
+            if let Some(end) = self.out_of_order.take_first_if(self.rcv_nxt) {
+                self.rcv_nxt = end;
                 self.recent.retain(|number| *number >= end);
                 at_once = true;
             }
-            at_once |= self.above.highest().is_some();
+            at_once |= self.out_of_order.highest().is_some();
         } else if !duplicate {
-            self.remember(number);
+            self.store_out_of_order(number);
         }
-        let ack = if at_once || self.unacknowledged >= self.endpoint.delayed_ack {
+        let ack = if at_once || self.unacked >= self.endpoint.delayed_ack {
             Some(Ack {
-                duplicate,
-                ..self.acknowledge()
+                dsack: duplicate,
+                ..self.make_ack()
             })
         } else {
             let due = || now.checked_add(self.endpoint.delayed_ack_timer);
@@ -162,35 +162,35 @@ impl Receiver {
     /// The timer of the delayed acknowledgement expires.
     pub fn on_timer(&mut self, now: Time) -> Option<Ack> {
         let due = self.deadline.is_some_and(|deadline| deadline <= now);
-        due.then(|| self.acknowledge())
+        due.then(|| self.make_ack())
     }
 
     /// Takes in a packet above a gap.
-    fn remember(&mut self, number: u64) {
-        let ((start, end), grew) = self.above.add(number);
+    fn store_out_of_order(&mut self, number: u64) {
+        let ((start, end), grew) = self.out_of_order.add(number);
         let within = |other: &u64| (start..end).contains(other);
         match self.recent.front_mut() {
             Some(first) if grew && within(first) => *first = number,
             _ => {
                 self.recent.retain(|other| !within(other));
                 self.recent.push_front(number);
-                self.recent.truncate(REMEMBERED);
+                self.recent.truncate(RECENT_RANGES);
             }
         }
     }
 
-    fn acknowledge(&mut self) -> Ack {
-        self.unacknowledged = 0;
-        self.quick = self.quick.saturating_sub(1);
+    fn make_ack(&mut self) -> Ack {
+        self.unacked = 0;
+        self.quick_acks_left = self.quick_acks_left.saturating_sub(1);
         self.deadline = None;
         let mut ack = Ack {
-            next: self.next,
+            next: self.rcv_nxt,
             ece: self.ece,
             ..Ack::default()
         };
         if self.endpoint.sack && !self.recent.is_empty() {
             for (block, number) in ack.blocks.iter_mut().zip(&self.recent) {
-                *block = self.above.range_of(*number).unwrap_or_default();
+                *block = self.out_of_order.range_of(*number).unwrap_or_default();
             }
         }
         ack

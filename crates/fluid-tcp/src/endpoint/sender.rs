@@ -35,8 +35,8 @@ use crate::endpoint::ranges::RangeSet;
 use crate::endpoint::receiver::Ack;
 use crate::endpoint::rtt::RttEstimator;
 use crate::endpoint::{CutFrom, Endpoint, LossDetection, RttSampling};
-use ack_accounting::News;
-use f_rto::Doubt;
+use ack_accounting::AckAccounting;
+use f_rto::FrtoState;
 use pacing::Pacer;
 use prr::Prr;
 use rack::Rack;
@@ -44,7 +44,7 @@ use rate::Rates;
 use tlp::TailProbe;
 
 /// Duplicate acknowledgements, or packets known to have arrived above one, that make it lost.
-const DUP_THRESHOLD: u32 = 3;
+const DUP_THRESH: u32 = 3;
 
 /// A packet on its way out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -90,11 +90,11 @@ pub enum TransmissionReason {
 #[derive(Debug, Clone, Copy, Default)]
 struct Outstanding {
     sent: Time,
-    copies: u32,
+    transmissions: u32,
     sacked: bool,
     lost: bool,
     /// Sent again since it was found lost.
-    again: bool,
+    retransmitted: bool,
 }
 
 impl Outstanding {
@@ -103,7 +103,7 @@ impl Outstanding {
         if self.sacked {
             0
         } else {
-            u64::from(!self.lost) + u64::from(self.again)
+            u64::from(!self.lost) + u64::from(self.retransmitted)
         }
     }
 }
@@ -112,13 +112,13 @@ impl Outstanding {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Phase {
     Open,
-    /// Fast recovery until everything below `point` is acknowledged.
+    /// Fast recovery until everything below `recovery_point` is acknowledged.
     Recovery {
-        point: u64,
+        recovery_point: u64,
     },
-    /// After a timeout, until everything below `point` is acknowledged.
+    /// After a timeout, until everything below `recovery_point` is acknowledged.
     Loss {
-        point: u64,
+        recovery_point: u64,
     },
 }
 
@@ -158,30 +158,30 @@ pub struct Sender {
     endpoint: Endpoint,
     cc: Box<dyn CongestionControl>,
     /// [`CongestionControl::controls_recovery_window`], which does not change.
-    governed: bool,
+    cc_controls_recovery: bool,
     rtt: RttEstimator,
     /// Packets the application has; none for a source that never ends.
     total: Option<u64>,
     /// Lowest packet not acknowledged.
-    una: u64,
+    snd_una: u64,
     /// The receiver has room for packets below this.
-    edge: u64,
-    /// Without SACK, the packet that goes out next: below `high` after a timeout.
-    nxt: u64,
+    send_limit: u64,
+    /// Without SACK, the packet that goes out next: below `snd_nxt` after a timeout.
+    send_cursor: u64,
     /// Packets sent at least once: all below this.
-    high: u64,
+    snd_nxt: u64,
     outstanding: VecDeque<Outstanding>,
     phase: Phase,
     dupacks: u32,
     /// The packet that is sent again whatever the window says, unless it arrives before.
     retransmit: Option<u64>,
     /// The window, and nothing else, kept the sender from sending at its last attempt.
-    held_by_cwnd: bool,
+    cwnd_limited: bool,
     /// Packets of limited transmit, which do not count as in flight when the window is cut.
-    limited: u64,
+    limited_transmits: u64,
     /// Without SACK: duplicates of what was sent before the last cut start no recovery (RFC 6582 §3.2).
     recover: Option<u64>,
-    timed: Option<(u64, Time)>,
+    timed_packet: Option<(u64, Time)>,
     /// When the retransmission timeout, or the tail loss probe in its place, is due.
     deadline: Option<Time>,
     sacked: RangeSet,
@@ -191,24 +191,24 @@ pub struct Sender {
     /// Lost packets below this have been sent again.
     rtx_cursor: u64,
     /// As `rtx_cursor`, for NextSeg's third rule.
-    extra_cursor: u64,
+    rule_3_cursor: u64,
     pipe: u64,
     prr: Prr,
     /// Without SACK: segments by which the window is inflated during recovery.
     inflation: f64,
     seen_partial: bool,
-    news: News,
+    accounting: AckAccounting,
     /// Packets found lost so far, a copy that was lost again counted again.
     lost: u64,
     rack: Option<Box<Rack>>,
     tail_probe: TailProbe,
-    doubt: Option<Doubt>,
+    f_rto: Option<FrtoState>,
     rates: Option<Box<Rates>>,
     pacer: Option<Pacer>,
     /// An echoed mark cuts the window once everything below this is acknowledged.
-    reduced_at: u64,
+    ecn_recovery_point: u64,
     /// The next new packet tells that the window was reduced.
-    tell_reduced: bool,
+    cwr_pending: bool,
     events: Events,
 }
 
@@ -223,40 +223,40 @@ impl Sender {
         Self {
             rtt: RttEstimator::new(endpoint.rto),
             endpoint,
-            governed: cc.controls_recovery_window(),
+            cc_controls_recovery: cc.controls_recovery_window(),
             cc,
             total,
-            una: 0,
-            edge: u64::MAX,
-            nxt: 0,
-            high: 0,
+            snd_una: 0,
+            send_limit: u64::MAX,
+            send_cursor: 0,
+            snd_nxt: 0,
             outstanding: VecDeque::new(),
             phase: Phase::Open,
             dupacks: 0,
             retransmit: None,
-            held_by_cwnd: false,
-            limited: 0,
+            cwnd_limited: false,
+            limited_transmits: 0,
             recover: None,
-            timed: None,
+            timed_packet: None,
             deadline: None,
             sacked: RangeSet::default(),
             sacked_count: 0,
             lost_below: 0,
             rtx_cursor: 0,
-            extra_cursor: 0,
+            rule_3_cursor: 0,
             pipe: 0,
             prr: Prr::default(),
             inflation: 0.0,
             seen_partial: false,
-            news: News::default(),
+            accounting: AckAccounting::default(),
             lost: 0,
             rack,
             tail_probe: TailProbe::default(),
-            doubt: None,
+            f_rto: None,
             rates,
             pacer,
-            reduced_at: 0,
-            tell_reduced: false,
+            ecn_recovery_point: 0,
+            cwr_pending: false,
             events: Events::default(),
         }
     }
@@ -268,7 +268,7 @@ impl Sender {
 
     /// The receiver has room for so many packets, as a handshake tells; without limit until this is called.
     pub fn set_send_limit(&mut self, packets: u64) {
-        self.edge = packets;
+        self.send_limit = packets;
     }
 
     /// When a timer expires.
@@ -297,13 +297,13 @@ impl Sender {
     /// Lowest packet not acknowledged.
     #[must_use]
     pub fn snd_una(&self) -> u64 {
-        self.una
+        self.snd_una
     }
 
     /// Whether everything has been acknowledged.
     #[must_use]
     pub fn is_done(&self) -> bool {
-        self.total.is_some_and(|total| self.una >= total)
+        self.total.is_some_and(|total| self.snd_una >= total)
     }
 
     /// What has happened so far.
@@ -320,33 +320,37 @@ impl Sender {
             ssthresh: self.cc.ssthresh(),
             srtt: self.rtt.srtt(),
             rto: self.rtt.rto(),
-            in_flight: self.high - self.una,
+            in_flight: self.snd_nxt - self.snd_una,
         }
     }
 
     /// An acknowledgement arrives.
     pub fn on_ack(&mut self, now: Time, ack: &Ack) {
-        let next = ack.next.min(self.high);
+        let next = ack.next.min(self.snd_nxt);
         if let Some(room) = ack.rwnd
-            && next >= self.una
+            && next >= self.snd_una
         {
             let edge = next.saturating_add(room.into());
-            let reopened = ack.window_update && edge > self.edge;
-            self.edge = edge;
-            if reopened && next == self.una && self.una < edge && self.una < self.high {
+            let reopened = ack.window_update && edge > self.send_limit;
+            self.send_limit = edge;
+            if reopened
+                && next == self.snd_una
+                && self.snd_una < edge
+                && self.snd_una < self.snd_nxt
+            {
                 // It was told of no room before: all it had on its way has come, or found none. What only answers a
                 // packet that found none tells no more room than before.
-                self.retransmit = Some(self.una);
+                self.retransmit = Some(self.snd_una);
             }
         }
         let lost_before = self.lost;
         let newly_sacked = if self.endpoint.sack {
-            self.take_blocks(now, ack)
+            self.update_scoreboard(now, ack)
         } else {
             0
         };
-        let acked = next.saturating_sub(self.una);
-        let in_flight = self.high - self.una;
+        let acked = next.saturating_sub(self.snd_una);
+        let in_flight = self.snd_nxt - self.snd_una;
         let mut delivered = newly_sacked;
         let mut rtt = None;
         if acked > 0 {
@@ -356,25 +360,25 @@ impl Sender {
             rtt = what.last.map(|sent| now.since(sent));
         }
         if self.rack.is_some() {
-            self.find_overdue(now, ack.duplicate);
+            self.rack_detect_losses(now, ack.dsack);
         } else if self.endpoint.sack {
-            self.find_lost();
+            self.sack_detect_losses();
         }
         // RFC 6675 §2: with SACK an acknowledgement is a duplicate only if it tells something new. An update of the
         // window is none (RFC 5681 §2); it is known as one, since windows that flows share change with every packet.
         let duplicate = acked == 0
-            && self.high > self.una
+            && self.snd_nxt > self.snd_una
             && !ack.window_update
             && (!self.endpoint.sack || newly_sacked > 0);
         if !self.endpoint.sack {
-            delivered = self.news.arrivals(acked, duplicate, in_flight);
+            delivered = self.accounting.newly_delivered(acked, duplicate, in_flight);
         }
         let event = AckEvent {
             now,
             acked,
             delivered,
             in_flight,
-            round: self.news.round(self.una, self.high),
+            round: self.accounting.round(self.snd_una, self.snd_nxt),
             rtt,
             srtt: self.rtt.srtt(),
             lost: self.lost - lost_before,
@@ -385,22 +389,22 @@ impl Sender {
         self.cc.observe(&event);
         self.on_probe_acked(now, ack);
         if ack.ece {
-            self.on_echo(now);
+            self.on_ece(now);
         }
-        let restart = self.by_phase(&event, duplicate) || acked > 0;
+        let restart = self.act_in_phase(&event, duplicate) || acked > 0;
         // Impatient variant (RFC 6582 §4): of the partial acknowledgements only the first restarts the timer.
         let recovers = matches!(self.phase, Phase::Recovery { .. });
         let partial = !self.endpoint.sack && recovers && acked > 0;
         let keeps = partial && std::mem::replace(&mut self.seen_partial, true);
         if restart && !keeps {
-            self.arm(now);
+            self.restart_timer(now);
         }
     }
 
     /// What the acknowledgement does in the phase that the sender is in; whether the timer starts anew.
-    fn by_phase(&mut self, event: &AckEvent, duplicate: bool) -> bool {
+    fn act_in_phase(&mut self, event: &AckEvent, duplicate: bool) -> bool {
         let (now, acked, delivered) = (event.now, event.acked, event.delivered);
-        if self.governed {
+        if self.cc_controls_recovery {
             self.cc.on_ack(event);
         }
         // Without SACK the first partial acknowledgement may end a recovery.
@@ -409,21 +413,21 @@ impl Sender {
             Phase::Open => {
                 if acked > 0 {
                     self.dupacks = 0;
-                    self.limited = 0;
+                    self.limited_transmits = 0;
                     self.grow(event);
                 }
                 if duplicate {
                     self.dupacks += 1;
                 }
-                if self.finds_loss() {
+                if self.detected_loss() {
                     self.enter_recovery(now, delivered);
                     return true;
                 }
             }
-            Phase::Recovery { point } if self.una >= point || gives_up => {
+            Phase::Recovery { recovery_point } if self.snd_una >= recovery_point || gives_up => {
                 self.leave_recovery(now);
             }
-            Phase::Recovery { .. } if self.endpoint.sack => self.in_recovery(delivered),
+            Phase::Recovery { .. } if self.endpoint.sack => self.update_prr(delivered),
             Phase::Recovery { .. } => {
                 if acked > 0 {
                     self.on_partial(acked);
@@ -431,16 +435,16 @@ impl Sender {
                     self.inflation += 1.0;
                 }
             }
-            Phase::Loss { point } => {
-                if self.was_spurious(now) {
+            Phase::Loss { recovery_point } => {
+                if self.undo_spurious_timeout(now) {
                     return true;
                 }
                 if acked > 0 {
                     self.grow(event);
                 }
-                self.doubt_on_ack(acked, duplicate, point);
-                if self.una >= point {
-                    self.doubt = None;
+                self.f_rto_on_ack(acked, duplicate, recovery_point);
+                if self.snd_una >= recovery_point {
+                    self.f_rto = None;
                     self.leave_recovery(now);
                 }
             }
@@ -454,22 +458,22 @@ impl Sender {
             return None;
         }
         let retransmit = self.retransmit.take();
-        let urgent = retransmit.or_else(|| self.tail_probe.next.take());
-        let packet = match urgent.filter(|packet| self.is_missing(*packet)) {
+        let urgent = retransmit.or_else(|| self.tail_probe.pending.take());
+        let packet = match urgent.filter(|packet| self.is_still_needed(*packet)) {
             Some(packet) => packet,
-            None if !self.endpoint.sack => self.choose_partial()?,
-            None if self.phase == Phase::Open => self.choose_open()?,
-            None => self.choose_missing()?,
+            None if !self.endpoint.sack => self.next_without_sack()?,
+            None if self.phase == Phase::Open => self.next_new_data()?,
+            None => self.next_seg()?,
         };
         Some(self.transmit(now, packet))
     }
 
     /// Whether a packet that was to be sent, before pacing held it back, is still wanted.
-    fn is_missing(&self, packet: u64) -> bool {
-        if packet == self.high {
+    fn is_still_needed(&self, packet: u64) -> bool {
+        if packet == self.snd_nxt {
             return self.has_new_data();
         }
-        packet >= self.una && {
+        packet >= self.snd_una && {
             let entry = self.outstanding.get(self.index(packet));
             entry.is_some_and(|entry| !entry.sacked)
         }
@@ -477,36 +481,36 @@ impl Sender {
 
     fn transmit(&mut self, now: Time, packet: u64) -> Transmission {
         let mut cwr = false;
-        if self.high == self.una && self.high > 0 {
+        if self.snd_nxt == self.snd_una && self.snd_nxt > 0 {
             self.cc.on_restart(now);
         }
-        let copy = if packet == self.high {
-            self.high += 1;
+        let copy = if packet == self.snd_nxt {
+            self.snd_nxt += 1;
             self.pipe += 1;
             self.outstanding.push_back(Outstanding {
                 sent: now,
-                copies: 1,
+                transmissions: 1,
                 ..Outstanding::default()
             });
             if self.endpoint.rtt_sampling == RttSampling::PerWindow {
-                self.timed.get_or_insert((packet, now));
+                self.timed_packet.get_or_insert((packet, now));
             }
-            cwr = std::mem::take(&mut self.tell_reduced);
+            cwr = std::mem::take(&mut self.cwr_pending);
             1
         } else {
             // Karn: once something was sent again, a measurement under way could mean either.
-            self.timed = None;
+            self.timed_packet = None;
             let index = self.index(packet);
             let entry = &mut self.outstanding[index];
             self.pipe -= entry.in_pipe();
-            entry.copies += 1;
+            entry.transmissions += 1;
             entry.sent = now;
-            entry.again = true;
+            entry.retransmitted = true;
             self.pipe += entry.in_pipe();
-            entry.copies
+            entry.transmissions
         };
-        if packet == self.nxt {
-            self.nxt += 1;
+        if packet == self.send_cursor {
+            self.send_cursor += 1;
         }
         if matches!(self.phase, Phase::Recovery { .. }) {
             self.prr.on_sent();
@@ -516,11 +520,11 @@ impl Sender {
         }
         self.note_rate(now, packet);
         self.pace(now);
-        if self.rack.is_some() && copy > 1 && packet == self.una {
+        if self.rack.is_some() && copy > 1 && packet == self.snd_una {
             // As in Linux: a repeat of the first packet has a whole timeout before it.
             self.deadline = self.rtt.deadline(now);
         } else if self.deadline.is_none() || (copy == 1 && self.endpoint.tail_loss_probe) {
-            self.arm_for_sent(now);
+            self.arm_timer_after_send(now);
         }
         let reason = match self.phase {
             _ if copy == 1 => TransmissionReason::New,
@@ -541,20 +545,20 @@ impl Sender {
         if self.endpoint.sack {
             self.pipe
         } else {
-            self.nxt - self.una
+            self.send_cursor - self.snd_una
         }
     }
 
     /// Where packet `number` stands in `outstanding`.
     fn index(&self, number: u64) -> usize {
-        usize::try_from(number - self.una).unwrap_or(usize::MAX)
+        usize::try_from(number - self.snd_una).unwrap_or(usize::MAX)
     }
 
     /// Whether the application has a packet that was never sent, and the receiver room for it.
     fn has_new_data(&self) -> bool {
-        self.total.is_none_or(|total| self.high < total)
-            && self.high - self.una < self.endpoint.rwnd
-            && self.high < self.edge
+        self.total.is_none_or(|total| self.snd_nxt < total)
+            && self.snd_nxt - self.snd_una < self.endpoint.rwnd
+            && self.snd_nxt < self.send_limit
     }
 
     /// FlightSize, without limited transmit (RFC 5681 §3.2 step 2), and never above the window.
@@ -562,7 +566,8 @@ impl Sender {
     /// Before a recovery the two are the same. In a long one with SACK new data goes out beyond what is
     /// missing, and cutting from all of it would raise the threshold.
     fn flight(&self) -> f64 {
-        to_f64((self.high - self.una).saturating_sub(self.limited)).min(self.cc.cwnd())
+        to_f64((self.snd_nxt - self.snd_una).saturating_sub(self.limited_transmits))
+            .min(self.cc.cwnd())
     }
 
     /// What a loss cuts the window from.
@@ -583,10 +588,10 @@ impl Sender {
 
     fn grow(&mut self, ack: &AckEvent) {
         // With an echoed mark an acknowledgement lets no window grow (RFC 3168 §6.1.2).
-        if self.governed || ack.ece {
+        if self.cc_controls_recovery || ack.ece {
             return;
         }
-        if self.held_by_cwnd || !self.endpoint.window_validation {
+        if self.cwnd_limited || !self.endpoint.window_validation {
             self.cc.on_ack(ack);
         }
     }

@@ -7,21 +7,21 @@ use crate::congestion::Cause;
 
 impl Sender {
     /// An echoed mark cuts the window, once a round trip (RFC 3168 §6.1.2).
-    pub(super) fn on_echo(&mut self, now: Time) {
-        if self.una < self.reduced_at {
+    pub(super) fn on_ece(&mut self, now: Time) {
+        if self.snd_una < self.ecn_recovery_point {
             return;
         }
-        self.note_reduction();
+        self.note_window_reduction();
         if self.phase == Phase::Open {
             self.cut(now, self.flight(), Cause::Ecn);
         }
     }
 
     /// The window is cut: no mark of this round trip cuts it again, and the receiver is told (RFC 3168 §6.1.2).
-    pub(super) fn note_reduction(&mut self) {
+    pub(super) fn note_window_reduction(&mut self) {
         if self.endpoint.ecn {
-            self.reduced_at = self.high;
-            self.tell_reduced = true;
+            self.ecn_recovery_point = self.snd_nxt;
+            self.cwr_pending = true;
         }
     }
 }

@@ -12,63 +12,63 @@ use crate::congestion::CongestionControl;
 
 /// A timeout that may have been spurious.
 #[derive(Debug)]
-pub(super) struct Doubt {
+pub(super) struct FrtoState {
     /// The controller before it.
-    kept: Box<dyn CongestionControl>,
+    undo_state: Box<dyn CongestionControl>,
     /// What was outstanding lies below.
-    point: u64,
+    recovery_point: u64,
     /// Something arrived that was not sent again since.
     arrived: bool,
     /// New data has been sent to find out.
-    tried: bool,
+    sent_new_data: bool,
 }
 
-impl Doubt {
+impl FrtoState {
     pub(super) fn on_arrival(&mut self, packet: u64, entry: &Outstanding) {
-        self.arrived |= packet < self.point && entry.copies == 1;
+        self.arrived |= packet < self.recovery_point && entry.transmissions == 1;
     }
 }
 
 impl Sender {
     /// The retransmission timer has expired: remembers what to go back to (step 1).
-    pub(super) fn doubt_timeout(&mut self) {
+    pub(super) fn start_f_rto(&mut self) {
         // A second timeout of the same packets is no accident; in a recovery there is a loss in any case.
         let first = self.phase == Phase::Open;
-        self.doubt = (self.endpoint.f_rto && self.endpoint.sack && first).then(|| Doubt {
-            kept: self.cc.save_undo_state(),
-            point: self.high,
+        self.f_rto = (self.endpoint.f_rto && self.endpoint.sack && first).then(|| FrtoState {
+            undo_state: self.cc.save_undo_state(),
+            recovery_point: self.snd_nxt,
             arrived: false,
-            tried: false,
+            sent_new_data: false,
         });
     }
 
     /// Whether the timeout has turned out to have been spurious; then all is as it was before.
-    pub(super) fn was_spurious(&mut self, now: Time) -> bool {
-        let Some(doubt) = self.doubt.take_if(|doubt| doubt.arrived) else {
+    pub(super) fn undo_spurious_timeout(&mut self, now: Time) -> bool {
+        let Some(frto) = self.f_rto.take_if(|frto| frto.arrived) else {
             return false;
         };
-        self.cc = doubt.kept;
+        self.cc = frto.undo_state;
         self.events.spurious_timeouts += 1;
         self.pipe = 0;
         for entry in &mut self.outstanding {
             // What was sent again is on its way twice now, and counts once.
             entry.lost = false;
-            entry.again = false;
+            entry.retransmitted = false;
             self.pipe += entry.in_pipe();
         }
-        self.lost_below = self.una;
-        self.readmit();
+        self.lost_below = self.snd_una;
+        self.rack_restart();
         self.leave_recovery(now);
         true
     }
 
     /// An acknowledgement in doubt: new data next, or the certainty that the loss was real (steps 2 and 3).
-    pub(super) fn doubt_on_ack(&mut self, acked: u64, duplicate: bool, point: u64) {
+    pub(super) fn f_rto_on_ack(&mut self, acked: u64, duplicate: bool, recovery_point: u64) {
         let has_new_data = self.has_new_data();
-        let una = self.una;
-        self.doubt.take_if(|doubt| {
-            if acked > 0 && una < point && !doubt.tried {
-                doubt.tried = has_new_data;
+        let snd_una = self.snd_una;
+        self.f_rto.take_if(|frto| {
+            if acked > 0 && snd_una < recovery_point && !frto.sent_new_data {
+                frto.sent_new_data = has_new_data;
                 return !has_new_data;
             }
             // What arrives is new data alone, or what was sent again: the loss was real.
@@ -77,8 +77,8 @@ impl Sender {
     }
 
     /// Whether new data goes out before repeats, to find out.
-    pub(super) fn tries_new_data(&self) -> bool {
-        self.doubt.as_ref().is_some_and(|doubt| doubt.tried) && self.has_new_data()
+    pub(super) fn f_rto_sends_new_data(&self) -> bool {
+        self.f_rto.as_ref().is_some_and(|frto| frto.sent_new_data) && self.has_new_data()
     }
 }
 
@@ -89,7 +89,7 @@ mod tests {
     use super::*;
     use crate::endpoint::{Endpoint, Recovery};
 
-    fn doubting() -> Sender {
+    fn after_timeout() -> Sender {
         let endpoint = Endpoint {
             f_rto: true,
             ..endpoint(true, Recovery::Prr, 10)
@@ -104,7 +104,7 @@ mod tests {
     #[test]
     fn a_timeout_that_only_a_delay_caused_is_taken_back() {
         // All ten were held up for 1.2 s: the first acknowledgements tell of packets never sent again.
-        let mut sender = doubting();
+        let mut sender = after_timeout();
         sender.on_ack(at(1200), &ack(2, &[]));
         assert_eq!(
             (sender.events().spurious_timeouts, sender.events().timeouts),
@@ -118,7 +118,7 @@ mod tests {
 
     #[test]
     fn after_a_real_loss_new_data_is_tried_and_then_the_rest_repeated() {
-        let mut sender = doubting();
+        let mut sender = after_timeout();
         // Only the repeat has arrived: two new packets find out (RFC 5682 step 2b).
         sender.on_ack(at(1500), &ack(1, &[]));
         assert_eq!(drain(&mut sender, at(1500)), [(10, 1), (11, 1)]);

@@ -4,49 +4,53 @@
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Prr {
     /// RecoverFS: outstanding when recovery began.
-    outstanding: u64,
-    delivered: u64,
-    out: u64,
+    recover_fs: u64,
+    prr_delivered: u64,
+    prr_out: u64,
     /// sndcnt: packets that may still be sent on the last acknowledgement.
-    allowance: u64,
+    sndcnt: u64,
 }
 
 impl Prr {
-    pub(super) fn begin(outstanding: u64) -> Self {
+    pub(super) fn begin(recover_fs: u64) -> Self {
         Self {
-            outstanding: outstanding.max(1),
+            recover_fs: recover_fs.max(1),
             ..Self::default()
         }
     }
 
     /// An acknowledgement told that `delivered` packets arrived; `pipe` is what is in the network now.
     pub(super) fn on_ack(&mut self, delivered: u64, pipe: u64, ssthresh: u64) {
-        self.delivered += delivered;
-        self.allowance = if pipe > ssthresh {
+        self.prr_delivered += delivered;
+        self.sndcnt = if pipe > ssthresh {
             // In proportion, so that the window is ssthresh when as much has arrived as was outstanding.
-            let share = u128::from(self.delivered) * u128::from(ssthresh);
-            let share = share.div_ceil(u128::from(self.outstanding));
+            let share = u128::from(self.prr_delivered) * u128::from(ssthresh);
+            let share = share.div_ceil(u128::from(self.recover_fs));
             u64::try_from(share)
                 .unwrap_or(u64::MAX)
-                .saturating_sub(self.out)
+                .saturating_sub(self.prr_out)
         } else {
-            let bound = self.delivered.saturating_sub(self.out).max(delivered) + 1;
+            let bound = self
+                .prr_delivered
+                .saturating_sub(self.prr_out)
+                .max(delivered)
+                + 1;
             (ssthresh - pipe).min(bound)
         };
     }
 
     /// The packet that recovery is about goes out in any case.
     pub(super) fn allow_at_least_one(&mut self) {
-        self.allowance = self.allowance.max(1);
+        self.sndcnt = self.sndcnt.max(1);
     }
 
     pub(super) fn allows(&self) -> bool {
-        self.allowance > 0
+        self.sndcnt > 0
     }
 
     pub(super) fn on_sent(&mut self) {
-        self.out += 1;
-        self.allowance = self.allowance.saturating_sub(1);
+        self.prr_out += 1;
+        self.sndcnt = self.sndcnt.saturating_sub(1);
     }
 }
 
@@ -83,6 +87,6 @@ mod tests {
         let mut prr = Prr::begin(20);
         prr.on_ack(1, 3, 10);
         // delivered − out = 1, so at most two packets on one acknowledgement.
-        assert_eq!(prr.allowance, 2);
+        assert_eq!(prr.sndcnt, 2);
     }
 }

@@ -12,11 +12,11 @@ use std::collections::VecDeque;
 
 use tmt_core::types::{Span, Time};
 
-use super::rate::tell_lost;
-use super::{DUP_THRESHOLD, Outstanding, Phase, Sender};
+use super::rate::report_lost;
+use super::{DUP_THRESH, Outstanding, Phase, Sender};
 
 /// Recoveries without a D-SACK after which the reordering window is the smallest again (§6.2 step 4).
-const PERSISTENCE: u32 = 16;
+const REO_WND_PERSIST: u32 = 16;
 
 /// What RACK keeps, under the names of §6.1 where it has them.
 #[derive(Debug, Default)]
@@ -26,15 +26,15 @@ pub(super) struct Rack {
     /// `RACK.rtt`.
     rtt: Span,
     /// `RACK.min_RTT`.
-    shortest: Option<Span>,
+    min_rtt: Option<Span>,
     /// `RACK.fack`: all that has arrived lies below.
-    highest: u64,
+    fack: u64,
     /// `RACK.reordering_seen`.
-    reordered: bool,
+    reordering_seen: bool,
     /// `RACK.reo_wnd_mult` less 1, the recoveries since it last grew (`RACK.reo_wnd_persist`), `RACK.dsack_round`.
-    widened: u64,
-    calm: u32,
-    widened_at: Option<u64>,
+    reo_wnd_extra: u64,
+    calm_recoveries: u32,
+    dsack_round: Option<u64>,
     /// When the first packet that waits becomes overdue.
     pub(super) deadline: Option<Time>,
     /// Transmissions in their order: packet, copy, when.
@@ -45,14 +45,14 @@ impl Rack {
     /// A packet is known to have arrived (§6.2 steps 1 to 3).
     pub(super) fn on_arrival(&mut self, now: Time, packet: u64, entry: &Outstanding) {
         let rtt = now.since(entry.sent);
-        if entry.copies == 1 {
-            self.shortest = Some(self.shortest.map_or(rtt, |shortest| shortest.min(rtt)));
-            self.reordered |= packet < self.highest;
-        } else if self.shortest.is_some_and(|shortest| rtt < shortest) {
+        if entry.transmissions == 1 {
+            self.min_rtt = Some(self.min_rtt.map_or(rtt, |min_rtt| min_rtt.min(rtt)));
+            self.reordering_seen |= packet < self.fack;
+        } else if self.min_rtt.is_some_and(|min_rtt| rtt < min_rtt) {
             // Too soon for the copy sent last: it was an earlier one.
             return;
         }
-        self.highest = self.highest.max(packet + 1);
+        self.fack = self.fack.max(packet + 1);
         if self
             .latest
             .is_none_or(|latest| (entry.sent, packet) > latest)
@@ -63,28 +63,28 @@ impl Rack {
     }
 
     pub(super) fn on_recovered(&mut self) {
-        self.calm = self.calm.saturating_add(1);
-        if self.calm >= PERSISTENCE {
-            self.widened = 0;
+        self.calm_recoveries = self.calm_recoveries.saturating_add(1);
+        if self.calm_recoveries >= REO_WND_PERSIST {
+            self.reo_wnd_extra = 0;
         }
     }
 
     /// A D-SACK widens the window, once a round trip (§6.2 step 4).
-    fn on_duplicate(&mut self, una: u64, high: u64) {
-        if self.widened_at.is_none_or(|round| una >= round) {
-            self.widened_at = Some(high);
-            self.widened += 1;
-            self.calm = 0;
+    fn on_dsack(&mut self, snd_una: u64, snd_nxt: u64) {
+        if self.dsack_round.is_none_or(|round| snd_una >= round) {
+            self.dsack_round = Some(snd_nxt);
+            self.reo_wnd_extra += 1;
+            self.calm_recoveries = 0;
         }
     }
 
     /// `RACK.reo_wnd`: how long a packet may be overtaken before it is lost.
-    fn window(&self, recovers: bool, sacked: u64, srtt: Option<Span>) -> Span {
-        if !self.reordered && (recovers || sacked >= u64::from(DUP_THRESHOLD)) {
+    fn reo_wnd(&self, in_recovery: bool, sacked: u64, srtt: Option<Span>) -> Span {
+        if !self.reordering_seen && (in_recovery || sacked >= u64::from(DUP_THRESH)) {
             return Span::ZERO;
         }
-        let shortest = self.shortest.unwrap_or(Span::ZERO).as_nanos();
-        let window = Span::from_nanos((shortest / 4).saturating_mul(self.widened + 1));
+        let min_rtt = self.min_rtt.unwrap_or(Span::ZERO).as_nanos();
+        let window = Span::from_nanos((min_rtt / 4).saturating_mul(self.reo_wnd_extra + 1));
         let window = window.unwrap_or(Span::MAX);
         srtt.map_or(window, |srtt| window.min(srtt))
     }
@@ -92,50 +92,50 @@ impl Rack {
 
 impl Sender {
     /// Whether a packet is known to be lost that has not arrived since.
-    pub(super) fn any_lost(&self) -> bool {
-        let below = self.index(self.lost_below.max(self.una));
+    pub(super) fn has_lost_packet(&self) -> bool {
+        let below = self.index(self.lost_below.max(self.snd_una));
         let mut first = self.outstanding.iter().take(below);
         first.any(|entry| entry.lost && !entry.sacked)
     }
 
     /// Watches all that is outstanding again: what was taken for lost by a spurious timeout.
-    pub(super) fn readmit(&mut self) {
+    pub(super) fn rack_restart(&mut self) {
         let Some(rack) = &mut self.rack else {
             return;
         };
         rack.order.clear();
-        let all = (self.una..).zip(&self.outstanding);
+        let all = (self.snd_una..).zip(&self.outstanding);
         let open = all.filter(|(_, entry)| !entry.sacked);
         rack.order
-            .extend(open.map(|(packet, entry)| (packet, entry.copies, entry.sent)));
+            .extend(open.map(|(packet, entry)| (packet, entry.transmissions, entry.sent)));
         rack.order
             .make_contiguous()
             .sort_unstable_by_key(|(packet, _, sent)| (*sent, *packet));
     }
 
     /// Finds packets lost that are overdue (§6.2 steps 4 and 5), and when the next will be.
-    pub(super) fn find_overdue(&mut self, now: Time, duplicate: bool) {
+    pub(super) fn rack_detect_losses(&mut self, now: Time, dsack: bool) {
         let Some(rack) = &mut self.rack else {
             return;
         };
         rack.deadline = None;
-        if duplicate {
-            rack.on_duplicate(self.una, self.high);
+        if dsack {
+            rack.on_dsack(self.snd_una, self.snd_nxt);
         }
         let Some(latest) = rack.latest else {
             return;
         };
-        let recovers = self.phase != Phase::Open;
-        let window = rack.window(recovers, self.sacked_count, self.rtt.srtt());
-        let patience = rack.rtt.saturating_add(window);
+        let in_recovery = self.phase != Phase::Open;
+        let window = rack.reo_wnd(in_recovery, self.sacked_count, self.rtt.srtt());
+        let timeout = rack.rtt.saturating_add(window);
         while let Some(&(packet, copy, sent)) = rack.order.front() {
             let index = packet
-                .checked_sub(self.una)
+                .checked_sub(self.snd_una)
                 .and_then(|index| usize::try_from(index).ok());
             let entry = index.and_then(|index| self.outstanding.get_mut(index));
             // Of what has arrived, was sent anew or is known to be lost nothing more can be learnt.
             let Some(entry) = entry.filter(|entry| {
-                !entry.sacked && entry.copies == copy && (!entry.lost || entry.again)
+                !entry.sacked && entry.transmissions == copy && (!entry.lost || entry.retransmitted)
             }) else {
                 rack.order.pop_front();
                 continue;
@@ -143,17 +143,17 @@ impl Sender {
             if (sent, packet) > latest {
                 return;
             }
-            let overdue = sent.saturating_add(patience);
+            let overdue = sent.saturating_add(timeout);
             if overdue > now {
                 rack.deadline = Some(overdue);
                 return;
             }
             let before = entry.in_pipe();
             entry.lost = true;
-            entry.again = false;
+            entry.retransmitted = false;
             self.pipe -= before;
             let rates = self.rates.as_deref();
-            tell_lost(rates, self.cc.as_mut(), &mut self.lost, packet);
+            report_lost(rates, self.cc.as_mut(), &mut self.lost, packet);
             self.lost_below = self.lost_below.max(packet + 1);
             self.rtx_cursor = self.rtx_cursor.min(packet);
             rack.order.pop_front();
@@ -265,19 +265,19 @@ mod tests {
     #[test]
     fn duplicates_at_the_receiver_widen_the_window_once_a_round_and_sixteen_recoveries_forget_it() {
         let mut rack = Rack {
-            shortest: Some(Span::from_millis(100)),
-            reordered: true,
+            min_rtt: Some(Span::from_millis(100)),
+            reordering_seen: true,
             ..Rack::default()
         };
-        let window = |rack: &Rack| rack.window(true, 0, Some(Span::from_secs(1)));
+        let window = |rack: &Rack| rack.reo_wnd(true, 0, Some(Span::from_secs(1)));
         assert_eq!(window(&rack), Span::from_millis(25));
-        rack.on_duplicate(0, 10);
-        rack.on_duplicate(5, 12);
+        rack.on_dsack(0, 10);
+        rack.on_dsack(5, 12);
         assert_eq!(window(&rack), Span::from_millis(50));
-        rack.on_duplicate(10, 20);
+        rack.on_dsack(10, 20);
         assert_eq!(window(&rack), Span::from_millis(75));
         assert_eq!(
-            rack.window(true, 0, Some(Span::from_millis(60))),
+            rack.reo_wnd(true, 0, Some(Span::from_millis(60))),
             Span::from_millis(60)
         );
         (0..15).for_each(|_| rack.on_recovered());

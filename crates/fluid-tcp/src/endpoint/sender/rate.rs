@@ -38,7 +38,7 @@ pub(super) struct Rates {
     stamps: VecDeque<Stamp>,
     /// The packet sent last among those that arrived with this acknowledgement, and its stamp.
     latest: Option<(Outstanding, Stamp)>,
-    shortest: Option<Span>,
+    min_rtt: Option<Span>,
 }
 
 impl Rates {
@@ -73,7 +73,7 @@ impl Rates {
 }
 
 /// Counts `packet` among the `lost`, and tells `cc` of it where rates are measured.
-pub(super) fn tell_lost(
+pub(super) fn report_lost(
     rates: Option<&Rates>,
     cc: &mut dyn CongestionControl,
     lost: &mut u64,
@@ -103,7 +103,7 @@ impl Sender {
         if self.cc.marks_samples_app_limited() {
             rates.app_limited = (rates.delivered + in_flight).max(1);
         }
-        if self.high - self.una <= 1 {
+        if self.snd_nxt - self.snd_una <= 1 {
             rates.first_sent = now;
             rates.delivered_at = now;
         }
@@ -136,13 +136,13 @@ impl Sender {
         }
         let (entry, stamp) = rates.latest.take()?;
         // Karn: of what was sent twice nobody knows which copy it was.
-        let rtt = (entry.copies == 1).then(|| now.since(entry.sent));
-        rates.shortest = rates.shortest.into_iter().chain(rtt).min();
+        let rtt = (entry.transmissions == 1).then(|| now.since(entry.sent));
+        rates.min_rtt = rates.min_rtt.into_iter().chain(rtt).min();
         let send_elapsed = entry.sent.since(stamp.first_sent);
         let ack_elapsed = rates.delivered_at.since(stamp.delivered_at);
         let interval = send_elapsed.max(ack_elapsed);
         // Shorter than any round trip: packets were delivered in a heap, and tell no rate.
-        if interval.is_zero() || rates.shortest.is_some_and(|shortest| interval < shortest) {
+        if interval.is_zero() || rates.min_rtt.is_some_and(|min_rtt| interval < min_rtt) {
             return None;
         }
         Some(RateSample {
@@ -162,13 +162,13 @@ impl Sender {
 mod tests {
     use super::*;
 
-    fn entry(sent: u64, copies: u32) -> Outstanding {
+    fn entry(sent: u64, transmissions: u32) -> Outstanding {
         Outstanding {
             sent: at(sent),
-            copies,
+            transmissions,
             sacked: false,
             lost: false,
-            again: false,
+            retransmitted: false,
         }
     }
 

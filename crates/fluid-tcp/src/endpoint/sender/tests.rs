@@ -260,9 +260,9 @@ fn without_sack_the_duplicates_of_a_needless_recovery_start_no_next_one() {
     // The late ones arrive and everything is acknowledged; what was sent twice makes duplicates.
     sender.on_ack(at(600), &ack(20, &[]));
     drain(&mut sender, at(600));
-    let una = sender.snd_una();
+    let snd_una = sender.snd_una();
     for _ in 0..8 {
-        sender.on_ack(at(1100), &ack(una, &[]));
+        sender.on_ack(at(1100), &ack(snd_una, &[]));
         drain(&mut sender, at(1100));
     }
     assert_eq!(sender.events().fast_recoveries, 1);
@@ -405,7 +405,7 @@ fn check(sender: &Sender) {
         .count() as u64;
     assert_eq!(sender.sacked_count, sacked, "sacked");
     for (index, entry) in sender.outstanding.iter().enumerate() {
-        let number = sender.una + index as u64;
+        let number = sender.snd_una + index as u64;
         assert_eq!(
             entry.sacked,
             sender.sacked.contains(number),
@@ -416,7 +416,10 @@ fn check(sender: &Sender) {
             "packet {number} is both lost and here"
         );
     }
-    assert_eq!(sender.high - sender.una, sender.outstanding.len() as u64);
+    assert_eq!(
+        sender.snd_nxt - sender.snd_una,
+        sender.outstanding.len() as u64
+    );
     let snapshot = sender.snapshot();
     assert!(
         snapshot.cwnd >= 1.0 && snapshot.cwnd.is_finite(),
@@ -427,11 +430,11 @@ fn check(sender: &Sender) {
         "{snapshot:?}"
     );
     assert!(
-        sender.high - sender.una <= sender.endpoint.rwnd,
+        sender.snd_nxt - sender.snd_una <= sender.endpoint.rwnd,
         "{snapshot:?}"
     );
     assert!(
-        sender.is_done() || sender.una == sender.high || sender.deadline().is_some(),
+        sender.is_done() || sender.snd_una == sender.snd_nxt || sender.deadline().is_some(),
         "no timer"
     );
 }
@@ -519,8 +522,8 @@ proptest! {
             }
             if sender.events().fast_recoveries > cuts {
                 cuts = sender.events().fast_recoveries;
-                prop_assert_ne!(cut_at, Some(sender.una), "cut twice at {}", sender.una);
-                cut_at = Some(sender.una);
+                prop_assert_ne!(cut_at, Some(sender.snd_una), "cut twice at {}", sender.snd_una);
+                cut_at = Some(sender.snd_una);
             }
             let timers = [sender.deadline(), sender.pacing_release(), receiver.deadline()];
             let timer = timers.into_iter().flatten().min().unwrap_or(Time::MAX);

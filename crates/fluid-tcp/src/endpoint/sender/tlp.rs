@@ -11,75 +11,75 @@ use crate::congestion::Cause;
 use crate::endpoint::receiver::Ack;
 
 /// The timer before anything was measured (§7.2).
-const FIRST: Span = Span::from_secs(1);
+const INITIAL_PTO: Span = Span::from_secs(1);
 
 /// The probe that is due, or under way.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct TailProbe {
     /// The timer that runs is the probe's.
-    pub(super) waits: bool,
+    pub(super) armed: bool,
     /// The packet that goes out as a probe, whatever the window says.
-    pub(super) next: Option<u64>,
+    pub(super) pending: Option<u64>,
     /// `TLP.end_seq`: what the probe's acknowledgement reaches; none while no probe is under way.
-    end: Option<u64>,
+    end_seq: Option<u64>,
     /// `TLP.is_retrans`.
-    repeats: bool,
+    is_retrans: bool,
 }
 
 impl Sender {
     /// When a probe is due of what was sent or acknowledged `now`; none where there may be none (§7.2).
-    pub(super) fn probe_due(&mut self, now: Time) -> Option<Time> {
-        self.tail_probe.waits = self.endpoint.tail_loss_probe
+    pub(super) fn arm_probe(&mut self, now: Time) -> Option<Time> {
+        self.tail_probe.armed = self.endpoint.tail_loss_probe
             && self.rack.is_some()
             && self.phase == Phase::Open
             && self.sacked_count == 0
-            && self.tail_probe.end.is_none()
-            && self.high > self.una;
-        if !self.tail_probe.waits {
+            && self.tail_probe.end_seq.is_none()
+            && self.snd_nxt > self.snd_una;
+        if !self.tail_probe.armed {
             return None;
         }
-        let alone = self.high - self.una == 1;
+        let alone = self.snd_nxt - self.snd_una == 1;
         let delay = if alone && self.endpoint.delayed_ack > 1 {
             self.endpoint.delayed_ack_timer
         } else {
             Span::ZERO
         };
-        let patience = self.rtt.srtt().map_or(FIRST, |srtt| {
+        let pto = self.rtt.srtt().map_or(INITIAL_PTO, |srtt| {
             srtt.saturating_add(srtt).saturating_add(delay)
         });
-        now.checked_add(patience.min(self.rtt.rto()))
+        now.checked_add(pto.min(self.rtt.rto()))
     }
 
     /// The timer has expired: whether it was the probe's, which then goes out next (§7.3).
-    pub(super) fn sends_probe(&mut self) -> bool {
-        if !std::mem::take(&mut self.tail_probe.waits) || self.high == self.una {
+    pub(super) fn on_probe_timer(&mut self) -> bool {
+        if !std::mem::take(&mut self.tail_probe.armed) || self.snd_nxt == self.snd_una {
             return false;
         }
-        let repeats = !self.has_new_data();
-        let packet = if repeats {
+        let is_retrans = !self.has_new_data();
+        let packet = if is_retrans {
             // Of what is outstanding the first has not arrived, so there is one.
             let last = self.outstanding.iter().rposition(|entry| !entry.sacked);
-            self.una + last.unwrap_or(0) as u64
+            self.snd_una + last.unwrap_or(0) as u64
         } else {
-            self.high
+            self.snd_nxt
         };
-        self.tail_probe.next = Some(packet);
-        self.tail_probe.end = Some(packet + 1);
-        self.tail_probe.repeats = repeats;
+        self.tail_probe.pending = Some(packet);
+        self.tail_probe.end_seq = Some(packet + 1);
+        self.tail_probe.is_retrans = is_retrans;
         true
     }
 
     /// An acknowledgement that covers the probe ends it, and tells whether the probe hid a loss (§7.4).
     pub(super) fn on_probe_acked(&mut self, now: Time, ack: &Ack) {
-        let Some(end) = self.tail_probe.end.filter(|end| self.una >= *end) else {
+        let Some(end) = self.tail_probe.end_seq.filter(|end| self.snd_una >= *end) else {
             return;
         };
-        if !self.tail_probe.repeats || ack.duplicate {
-            self.tail_probe.end = None;
-        } else if self.una > end && self.phase == Phase::Open {
+        if !self.tail_probe.is_retrans || ack.dsack {
+            self.tail_probe.end_seq = None;
+        } else if self.snd_una > end && self.phase == Phase::Open {
             // Had both the packet and its probe arrived, the second would have been told as a duplicate by now: one is
             // lost. The probe repaired it, and the window must be cut as for any loss.
-            self.tail_probe.end = None;
+            self.tail_probe.end_seq = None;
             self.cut(now, self.flight().max(1.0), Cause::FastRetransmit);
         }
     }
@@ -141,7 +141,7 @@ mod tests {
             assert_eq!(drain(&mut sender, at(1310)), [(20, 1)]);
             if !lost {
                 let mut twice = ack(20, &[]);
-                twice.duplicate = true;
+                twice.dsack = true;
                 sender.on_ack(at(1600), &twice);
             }
             let before = sender.snapshot().cwnd;
