@@ -80,7 +80,7 @@ pub enum Cause {
 impl Cause {
     /// Whether sending starts again from a window of one segment.
     #[must_use]
-    pub fn restarts(self) -> bool {
+    pub fn is_timeout(self) -> bool {
         matches!(self, Self::Timeout | Self::RepeatedTimeout)
     }
 }
@@ -111,8 +111,8 @@ impl Window {
     /// Cuts the window to `threshold` segments, 2 at least (RFC 5681 §3.1): after a timeout to one segment, with the
     /// threshold as it is where the same packet times out again.
     pub fn cut(&mut self, event: &CongestionEvent, threshold: f64) {
-        let threshold = threshold.max(LEAST_SSTHRESH);
-        self.cwnd = if event.cause.restarts() {
+        let threshold = threshold.max(MIN_SSTHRESH);
+        self.cwnd = if event.cause.is_timeout() {
             1.0
         } else {
             threshold
@@ -226,7 +226,7 @@ impl Default for Algorithm {
 }
 
 /// The smallest slow-start threshold, segments (RFC 5681 §3.1).
-const LEAST_SSTHRESH: f64 = 2.0;
+const MIN_SSTHRESH: f64 = 2.0;
 
 impl Algorithm {
     /// The controller at the start of a connection with this initial window, segments.

@@ -13,9 +13,9 @@ use super::AckEvent;
 #[derive(Debug, Clone, Default)]
 pub(super) struct Backlog {
     /// BaseRTT.
-    base: Option<Span>,
+    base_rtt: Option<Span>,
     /// Smallest of the round that is going on.
-    smallest: Option<Span>,
+    round_min_rtt: Option<Span>,
     round: u64,
     /// The round that ended last, until it is asked for.
     ended: Option<Round>,
@@ -42,7 +42,7 @@ impl Round {
 impl Backlog {
     pub(super) fn observe(&mut self, ack: &AckEvent) {
         if ack.round != self.round {
-            let measured = self.base.zip(self.smallest);
+            let measured = self.base_rtt.zip(self.round_min_rtt);
             self.ended = Some(Round {
                 share: measured.map(|(base, rtt)| match rtt {
                     Span::ZERO => 1.0,
@@ -51,23 +51,23 @@ impl Backlog {
                 in_flight: to_f64(ack.in_flight),
             });
             self.round = ack.round;
-            self.smallest = None;
+            self.round_min_rtt = None;
         }
         if let Some(rtt) = ack.rtt {
             let least = |other: Option<Span>| Some(other.map_or(rtt, |other| other.min(rtt)));
-            self.base = least(self.base);
-            self.smallest = least(self.smallest);
+            self.base_rtt = least(self.base_rtt);
+            self.round_min_rtt = least(self.round_min_rtt);
         }
     }
 
     /// The round that ended with this acknowledgement, or since last asked; once.
-    pub(super) fn ended(&mut self) -> Option<Round> {
+    pub(super) fn take_ended_round(&mut self) -> Option<Round> {
         self.ended.take()
     }
 
     /// What was measured before a cut tells nothing of the window after it.
-    pub(super) fn forget(&mut self) {
-        self.smallest = None;
+    pub(super) fn reset_round(&mut self) {
+        self.round_min_rtt = None;
         self.ended = None;
     }
 }

@@ -51,7 +51,7 @@ use super::{
 use base::Base;
 use congestion::{Bounds, Signals};
 use probe_bw::Probe;
-use probe_rtt::Delay;
+use probe_rtt::MinRtt;
 
 pub(super) static ENTRY: Entry = Entry {
     name: "bbr",
@@ -114,11 +114,11 @@ struct Bbr {
     /// Probing cycles so far, the filter's time.
     cycles: u64,
     probe: Probe,
-    delay: Delay,
+    min_rtt: MinRtt,
     bounds: Bounds,
     signals: Signals,
     /// The window was filled in this round trip, and in the last.
-    limited: (bool, bool),
+    cwnd_limited: (bool, bool),
     drain_round: u64,
     /// When the last acknowledgement came.
     now: Time,
@@ -142,7 +142,7 @@ impl Bbr {
     }
 
     /// `BBRIsProbingBW`
-    fn probes_bw(&self) -> bool {
+    fn is_probing_bw(&self) -> bool {
         matches!(self.state, State::Startup | State::Refill | State::Up)
     }
 
@@ -171,7 +171,7 @@ impl Bbr {
 
     /// `gain` times the bandwidth-delay product at rate `bw`, segments (`BBRBDPMultiple`).
     fn bdp(&self, bw: f64, gain: f64) -> f64 {
-        self.delay
+        self.min_rtt
             .min_rtt()
             .map_or(self.base.initial_window, |rtt| {
                 gain * bw * rtt.as_secs_f64()
@@ -191,20 +191,20 @@ impl Bbr {
 
     /// `C.is_cwnd_limited`
     fn is_cwnd_limited(&self) -> bool {
-        self.limited.0 || self.limited.1
+        self.cwnd_limited.0 || self.cwnd_limited.1
     }
 
-    fn note_limited(&mut self, ack: &AckEvent) {
-        if self.base.rounds.starts {
-            self.limited = (false, self.limited.0);
+    fn update_cwnd_limited(&mut self, ack: &AckEvent) {
+        if self.base.rounds.round_start {
+            self.cwnd_limited = (false, self.cwnd_limited.0);
         }
         let before = to_f64(ack.pipe + ack.delivered + ack.lost);
-        self.limited.0 |= before + 1.0 > self.base.cwnd;
+        self.cwnd_limited.0 |= before + 1.0 > self.base.cwnd;
     }
 
     /// `BBRSetCwnd`
     fn set_cwnd(&mut self, delivered: u64) {
-        let target = self.bdp(self.bw(), self.cwnd_gain()) + self.base.aggregation.excess();
+        let target = self.bdp(self.bw(), self.cwnd_gain()) + self.base.aggregation.extra_acked();
         self.base.grow(delivered, self.with_quanta(target));
         self.bound_cwnd();
     }
@@ -218,12 +218,12 @@ impl Bbr {
         };
         let cap = cap.min(self.bounds.inflight_shortterm).max(MIN_PIPE);
         self.base.cwnd = self.base.cwnd.min(cap);
-        if self.probes_rtt() {
+        if self.in_probe_rtt() {
             self.base.cwnd = self.base.cwnd.min(self.probe_rtt_cwnd());
         }
     }
 
-    fn probes_rtt(&self) -> bool {
+    fn in_probe_rtt(&self) -> bool {
         self.state == State::ProbeRtt
     }
 }
@@ -235,27 +235,27 @@ impl CongestionControl for Bbr {
         self.now = ack.now;
         self.probe.since.get_or_insert(ack.now);
         self.base.rounds.on_ack(ack);
-        self.probe.rounds += u64::from(self.base.rounds.starts);
-        self.note_limited(ack);
-        self.update_latest(rate);
+        self.probe.rounds += u64::from(self.base.rounds.round_start);
+        self.update_cwnd_limited(ack);
+        self.update_latest_delivery_signals(rate);
         if let Some(rate) = rate {
             self.base.update_max_bw(rate, self.cycles, BW_CYCLES);
         }
-        self.adapt_to_losses();
+        self.update_congestion_signals();
         self.base.aggregation.on_ack(
             (ack.now, ack.delivered),
             (self.bw(), self.base.cwnd),
             (&self.base.rounds, self.base.full.reached),
         );
         if let Some(rate) = rate {
-            self.base.check_full(rate, rate.rate());
+            self.base.check_full_bw_reached(rate, rate.rate());
         }
-        self.check_startup_loss(rate);
-        self.check_drain(ack);
-        self.update_cycle(ack);
-        self.delay.on_ack(ack, self.probe_rtt);
+        self.check_startup_done(rate);
+        self.check_drain_done(ack);
+        self.update_probe_bw_cycle_phase(ack);
+        self.min_rtt.on_ack(ack, self.probe_rtt);
         self.check_probe_rtt(ack);
-        self.advance_latest(rate);
+        self.advance_latest_delivery_signals(rate);
         let initial_window = self.base.initial_window;
         self.base.on_first_rtt(ack, STARTUP_GAIN, initial_window);
         let bw = self.bw();
@@ -264,7 +264,7 @@ impl CongestionControl for Bbr {
     }
 
     fn on_lost(&mut self, lost: &LostPacket) {
-        self.handle_lost(lost);
+        self.handle_lost_packet(lost);
     }
 
     /// §5.6.4.4
@@ -272,8 +272,9 @@ impl CongestionControl for Bbr {
         if event.cause == Cause::Ecn {
             return;
         }
-        self.base.begin_recovery(self.base.cwnd, self.probes_rtt());
-        if event.cause.restarts() {
+        self.base
+            .begin_recovery(self.base.cwnd, self.in_probe_rtt());
+        if event.cause.is_timeout() {
             // All that was outstanding is taken for lost: nothing is in flight.
             self.base.cwnd = 1.0;
         } else {
@@ -292,7 +293,7 @@ impl CongestionControl for Bbr {
         self.base.restart(now);
         if self.in_probe_bw() {
             self.base.set_pacing_rate(1.0, self.bw());
-        } else if self.probes_rtt() && self.base.ends_probe_rtt(now) {
+        } else if self.in_probe_rtt() && self.base.check_probe_rtt_done(now) {
             self.exit_probe_rtt(now);
         }
     }
@@ -306,7 +307,7 @@ impl CongestionControl for Bbr {
     }
 
     fn marks_samples_app_limited(&self) -> bool {
-        self.probes_rtt()
+        self.in_probe_rtt()
     }
 }
 

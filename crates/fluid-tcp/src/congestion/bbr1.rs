@@ -88,16 +88,16 @@ struct Bbr1 {
     phase: usize,
     phase_since: Time,
     cycles: u64,
-    conserves: bool,
+    packet_conservation: bool,
     policer: Policer,
     /// Segments found lost so far.
     lost: u64,
-    last: Last,
+    last_ack: LastAck,
 }
 
 /// The acknowledgement taken in last.
 #[derive(Debug, Clone, Copy, Default)]
-struct Last {
+struct LastAck {
     now: Time,
     /// The window before it.
     cwnd: f64,
@@ -165,10 +165,10 @@ impl Bbr1 {
         let Some(rate) = ack.rate else {
             return;
         };
-        if self.base.rounds.starts {
-            self.conserves = false;
+        if self.base.rounds.round_start {
+            self.packet_conservation = false;
         }
-        self.watch_policer(ack.now, ack.lost > 0, rate.app_limited);
+        self.update_policer(ack.now, ack.lost > 0, rate.app_limited);
         self.base
             .update_max_bw(&rate, self.base.rounds.count, BW_ROUNDS);
         self.base.aggregation.on_ack(
@@ -179,7 +179,7 @@ impl Bbr1 {
     }
 
     /// `bbr_check_drain`
-    fn check_drain(&mut self, ack: &AckEvent) {
+    fn check_drain_done(&mut self, ack: &AckEvent) {
         if self.mode == Mode::Startup && self.base.full.reached {
             self.mode = Mode::Drain;
         }
@@ -192,32 +192,32 @@ impl Bbr1 {
     fn set_cwnd(&mut self, ack: &AckEvent) {
         if ack.delivered > 0 {
             self.base.cwnd = (self.base.cwnd - to_f64(ack.lost)).max(1.0);
-            if self.conserves {
-                self.base.cwnd = self.base.cwnd.max(self.last.conserved);
+            if self.packet_conservation {
+                self.base.cwnd = self.base.cwnd.max(self.last_ack.conserved);
             } else {
                 let extra = self
                     .base
                     .aggregation
-                    .excess()
+                    .extra_acked()
                     .min(AGGREGATION_TIME * self.bw());
                 let extra = if self.base.full.reached { extra } else { 0.0 };
                 let target = self.with_quanta(self.bdp(self.bw(), self.window_gain()) + extra);
                 self.base.grow(ack.delivered, target);
             }
         }
-        if self.probes_rtt() {
+        if self.in_probe_rtt() {
             self.base.cwnd = self.base.cwnd.min(MIN_PIPE);
         }
     }
 
-    fn probes_rtt(&self) -> bool {
+    fn in_probe_rtt(&self) -> bool {
         self.mode == Mode::ProbeRtt
     }
 }
 
 impl CongestionControl for Bbr1 {
     fn on_ack(&mut self, ack: &AckEvent) {
-        self.last = Last {
+        self.last_ack = LastAck {
             now: ack.now,
             cwnd: self.base.cwnd,
             conserved: to_f64(ack.pipe + ack.delivered),
@@ -225,9 +225,10 @@ impl CongestionControl for Bbr1 {
         self.update_bw(ack);
         self.update_phase(ack);
         if let Some(rate) = &ack.rate {
-            self.base.check_full(rate, self.base.max_bw.get());
+            self.base
+                .check_full_bw_reached(rate, self.base.max_bw.get());
         }
-        self.check_drain(ack);
+        self.check_drain_done(ack);
         self.update_min_rtt(ack);
         self.base
             .on_first_rtt(ack, HIGH_GAIN * PACING_MARGIN, self.base.cwnd);
@@ -240,35 +241,36 @@ impl CongestionControl for Bbr1 {
     }
 
     fn on_congestion(&mut self, event: &CongestionEvent) {
-        let told_by_ack = event.now == self.last.now;
+        let found_by_ack = event.now == self.last_ack.now;
         match event.cause {
             Cause::Ecn => {}
             Cause::FastRetransmit => {
                 // Found lost by time alone: the acknowledgement before tells of another instant.
-                let (cwnd, conserved) = if told_by_ack {
-                    (self.last.cwnd, self.last.conserved)
+                let (cwnd, conserved) = if found_by_ack {
+                    (self.last_ack.cwnd, self.last_ack.conserved)
                 } else {
                     (self.base.cwnd, event.in_flight)
                 };
-                self.base.begin_recovery(cwnd, self.probes_rtt());
-                self.conserves = true;
+                self.base.begin_recovery(cwnd, self.in_probe_rtt());
+                self.packet_conservation = true;
                 self.base.rounds.restart();
                 self.base.cwnd = self.base.cwnd.min(conserved).max(1.0);
             }
             Cause::Timeout | Cause::RepeatedTimeout => {
-                self.base.begin_recovery(self.base.cwnd, self.probes_rtt());
+                self.base
+                    .begin_recovery(self.base.cwnd, self.in_probe_rtt());
                 self.base.full.bw = 0.0;
                 self.base.cwnd = 1.0;
-                self.base.rounds.starts = true;
-                self.watch_policer(event.now, true, false);
+                self.base.rounds.round_start = true;
+                self.update_policer(event.now, true, false);
             }
         }
     }
 
     fn on_recovered(&mut self, _now: Time) {
-        self.conserves = false;
+        self.packet_conservation = false;
         self.base.end_recovery();
-        if self.probes_rtt() {
+        if self.in_probe_rtt() {
             self.base.cwnd = self.base.cwnd.min(MIN_PIPE);
         }
     }
@@ -277,7 +279,7 @@ impl CongestionControl for Bbr1 {
         self.base.restart(now);
         if self.mode == Mode::ProbeBw {
             self.base.set_pacing_rate(1.0, self.bw());
-        } else if self.probes_rtt() && self.base.ends_probe_rtt(now) {
+        } else if self.in_probe_rtt() && self.base.check_probe_rtt_done(now) {
             self.exit_probe_rtt(now);
         }
     }
@@ -291,7 +293,7 @@ impl CongestionControl for Bbr1 {
     }
 
     fn marks_samples_app_limited(&self) -> bool {
-        self.probes_rtt()
+        self.in_probe_rtt()
     }
 }
 

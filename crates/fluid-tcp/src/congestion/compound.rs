@@ -15,7 +15,7 @@
 
 use super::backlog::{Backlog, Round};
 use super::{
-    AckEvent, Cause, CongestionControl, CongestionEvent, Entry, LEAST_SSTHRESH, Parameter, Values,
+    AckEvent, Cause, CongestionControl, CongestionEvent, Entry, MIN_SSTHRESH, Parameter, Values,
     Window,
 };
 use tmt_core::math::num::pow;
@@ -38,7 +38,7 @@ pub(super) static ENTRY: Entry = Entry {
 };
 
 /// More segments than any path holds: where growth stops that the parameters let double every round trip.
-const MOST: f64 = 1e12;
+const MAX_DWND: f64 = 1e12;
 
 #[derive(Debug, Clone, Default)]
 struct Compound {
@@ -52,7 +52,7 @@ struct Compound {
     /// The part that looks at delay.
     dwnd: f64,
     ssthresh: Option<f64>,
-    queued: Backlog,
+    backlog: Backlog,
 }
 
 impl Compound {
@@ -78,10 +78,10 @@ impl Compound {
         };
         if diff < self.gamma {
             let more = (self.alpha * pow(self.win(), self.k) - 1.0).max(0.0);
-            self.dwnd = (self.dwnd + more).min(MOST);
+            self.dwnd = (self.dwnd + more).min(MAX_DWND);
         } else {
             self.dwnd = (self.dwnd - self.zeta * diff).max(0.0);
-            let win = self.win().max(LEAST_SSTHRESH);
+            let win = self.win().max(MIN_SSTHRESH);
             self.ssthresh = self.ssthresh.map(|ssthresh| ssthresh.min(win));
         }
     }
@@ -89,11 +89,11 @@ impl Compound {
 
 impl CongestionControl for Compound {
     fn observe(&mut self, ack: &AckEvent) {
-        self.queued.observe(ack);
+        self.backlog.observe(ack);
     }
 
     fn on_ack(&mut self, _ack: &AckEvent) {
-        let ended = self.queued.ended();
+        let ended = self.backlog.take_ended_round();
         if self.window().in_slow_start() {
             self.cwnd += 1.0;
             return;
@@ -105,10 +105,10 @@ impl CongestionControl for Compound {
     }
 
     fn on_congestion(&mut self, event: &CongestionEvent) {
-        self.queued.forget();
+        self.backlog.reset_round();
         let win = event.in_flight;
-        let ssthresh = ((1.0 - self.beta) * win).max(LEAST_SSTHRESH);
-        if event.cause.restarts() {
+        let ssthresh = ((1.0 - self.beta) * win).max(MIN_SSTHRESH);
+        if event.cause.is_timeout() {
             (self.cwnd, self.dwnd) = (1.0, 0.0);
         } else {
             // The two parts make the threshold together; cwnd alone may be more than that only for β > 1/2.

@@ -26,9 +26,7 @@
 
 use tmt_core::types::{Span, Time, to_f64};
 
-use super::{
-    AckEvent, CongestionControl, CongestionEvent, Entry, LEAST_SSTHRESH, Parameter, Window,
-};
+use super::{AckEvent, CongestionControl, CongestionEvent, Entry, MIN_SSTHRESH, Parameter, Window};
 use tmt_core::math::num::pow;
 
 pub(super) static ENTRY: Entry = Entry {
@@ -40,37 +38,37 @@ pub(super) static ENTRY: Entry = Entry {
     ],
     examples: &["hybla", "hybla:rtt0=50,estimate=on"],
     make: |initial_window, parameters| {
-        let pair = parameters.is_on("estimate").then(Pair::default);
+        let pair = parameters.is_on("estimate").then(PacketPair::default);
         let rtt0 = parameters.number("rtt0") / 1e3;
         Box::new(Hybla::new(initial_window, rtt0, pair))
     },
 };
 
 /// The largest ρ that slow start counts with.
-const MOST_RHO: f64 = 16.0;
+const MAX_RHO: f64 = 16.0;
 
 #[derive(Debug, Clone)]
 struct Hybla {
     /// RTT0, s.
     rtt0: f64,
     window: Window,
-    shortest: Option<Span>,
+    min_rtt: Option<Span>,
     rho: f64,
     /// 2^ρ − 1.
-    step: f64,
-    pair: Option<Pair>,
+    slow_start_increment: f64,
+    pair: Option<PacketPair>,
 }
 
 /// The packet pair that tells the first threshold.
 #[derive(Debug, Clone, Default)]
-struct Pair {
+struct PacketPair {
     /// The latest acknowledgement: when, and in which round.
     last: Option<(Time, u64)>,
     /// Segments a second.
     rate: Option<f64>,
 }
 
-impl Pair {
+impl PacketPair {
     fn observe(&mut self, ack: &AckEvent) {
         if let Some((at, round)) = self.last
             && round == ack.round
@@ -84,13 +82,13 @@ impl Pair {
 }
 
 impl Hybla {
-    fn new(initial_window: f64, rtt0: f64, pair: Option<Pair>) -> Self {
+    fn new(initial_window: f64, rtt0: f64, pair: Option<PacketPair>) -> Self {
         Self {
             rtt0,
             window: Window::new(initial_window),
-            shortest: None,
+            min_rtt: None,
             rho: 1.0,
-            step: 1.0,
+            slow_start_increment: 1.0,
             pair,
         }
     }
@@ -98,7 +96,7 @@ impl Hybla {
     /// The first threshold, once the packet pair tells it.
     fn estimate(&self) -> Option<f64> {
         let rate = self.pair.as_ref()?.rate?;
-        Some((rate * self.shortest?.as_secs_f64()).max(LEAST_SSTHRESH))
+        Some((rate * self.min_rtt?.as_secs_f64()).max(MIN_SSTHRESH))
     }
 
     fn slow_start(&mut self) {
@@ -109,8 +107,10 @@ impl Hybla {
         self.window.cwnd = match self.window.ssthresh {
             None if self.pair.is_some() => next,
             // At most to the threshold, or by one as NewReno.
-            Some(ssthresh) => (self.window.cwnd + self.step).min(ssthresh.max(next)),
-            None => self.window.cwnd + self.step,
+            Some(ssthresh) => {
+                (self.window.cwnd + self.slow_start_increment).min(ssthresh.max(next))
+            }
+            None => self.window.cwnd + self.slow_start_increment,
         };
     }
 }
@@ -118,11 +118,11 @@ impl Hybla {
 impl CongestionControl for Hybla {
     fn observe(&mut self, ack: &AckEvent) {
         if let Some(rtt) = ack.rtt
-            && self.shortest.is_none_or(|shortest| rtt < shortest)
+            && self.min_rtt.is_none_or(|min_rtt| rtt < min_rtt)
         {
-            self.shortest = Some(rtt);
+            self.min_rtt = Some(rtt);
             self.rho = (rtt.as_secs_f64() / self.rtt0).max(1.0);
-            self.step = pow(2.0, self.rho.min(MOST_RHO)) - 1.0;
+            self.slow_start_increment = pow(2.0, self.rho.min(MAX_RHO)) - 1.0;
         }
         if let Some(pair) = &mut self.pair
             && ack.delivered > 0
@@ -200,7 +200,7 @@ mod tests {
     #[test]
     fn a_packet_pair_tells_the_bandwidth_delay_product() {
         // 5 ms apart and 500 ms: 100 segments.
-        let mut cc = Hybla::new(2.0, 0.025, Some(Pair::default()));
+        let mut cc = Hybla::new(2.0, 0.025, Some(PacketPair::default()));
         take(&mut cc, &ack(500, 500));
         assert!((cc.cwnd() - 3.0).abs() < 1e-9);
         take(&mut cc, &ack(505, 505));

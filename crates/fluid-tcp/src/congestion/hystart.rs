@@ -14,7 +14,7 @@
 
 use tmt_core::types::{Span, to_f64};
 
-use super::{AckEvent, LEAST_SSTHRESH, Window};
+use super::{AckEvent, MIN_SSTHRESH, Window};
 
 /// `MIN_RTT_THRESH`, `MAX_RTT_THRESH` and `MIN_RTT_DIVISOR` (§4.3).
 const MIN_RTT_THRESH: Span = Span::from_millis(4);
@@ -97,7 +97,7 @@ pub(super) fn slow_start(hystart: &mut Option<HyStart>, ack: &AckEvent, window: 
         None => window.cwnd += 1.0,
         Some(hystart) => match hystart.growth(ack) {
             Some(growth) => window.cwnd += growth,
-            None => window.ssthresh = Some(window.cwnd.max(LEAST_SSTHRESH)),
+            None => window.ssthresh = Some(window.cwnd.max(MIN_SSTHRESH)),
         },
     }
 }

@@ -106,7 +106,7 @@ fn algorithms() -> impl Strategy<Value = Algorithm> {
 enum Step {
     /// So many acknowledgements, this far apart, of so many segments; in a recovery they are only seen, but by
     /// controllers that govern it.
-    Acks {
+    AckPhase {
         count: u8,
         apart: u64,
         acked: u64,
@@ -203,7 +203,7 @@ fn steps() -> impl Strategy<Value = Step> {
     ];
     prop_oneof![
         4 => (1u8..200, prop_oneof![Just(0u64), 0u64..50_000_000], 1u64..4, rtt, any::<bool>(), sampled()).prop_map(
-            |(count, apart, acked, rtt, recovery, sampled)| Step::Acks { count, apart, acked, rtt, recovery, sampled }
+            |(count, apart, acked, rtt, recovery, sampled)| Step::AckPhase { count, apart, acked, rtt, recovery, sampled }
         ),
         1 => (1u8..40).prop_map(Step::Duplicates),
         2 => (causes, 0.0..1.0f64).prop_map(|(cause, share)| Step::Cut(cause, share)),
@@ -227,7 +227,7 @@ proptest! {
         for step in &steps {
             let before = cc.cwnd();
             match *step {
-                Step::Acks { count, apart, acked, rtt, recovery, sampled } => {
+                Step::AckPhase { count, apart, acked, rtt, recovery, sampled } => {
                     round += 1;
                     for _ in 0..count {
                         now = now.saturating_add(Span::from_nanos(apart).unwrap());
@@ -250,12 +250,12 @@ proptest! {
                 }),
                 Step::Cut(cause, share) => {
                     cc.on_congestion(&CongestionEvent { now, in_flight: before * share, cause });
-                    prop_assert!(cc.cwnd() <= before.max(LEAST_SSTHRESH), "{cc:?} from {before}");
+                    prop_assert!(cc.cwnd() <= before.max(MIN_SSTHRESH), "{cc:?} from {before}");
                 }
                 Step::Recovered => cc.on_recovered(now),
                 Step::Overdue(count) => {
                     told.lose(cc.as_mut(), u64::from(count), u64::from(count));
-                    prop_assert!(cc.cwnd() <= before.max(LEAST_SSTHRESH), "{cc:?} from {before}");
+                    prop_assert!(cc.cwnd() <= before.max(MIN_SSTHRESH), "{cc:?} from {before}");
                 }
                 Step::Idle(length, restarts) => {
                     now = now.saturating_add(Span::from_nanos(length).unwrap());
@@ -268,7 +268,7 @@ proptest! {
             let rate = cc.pacing_rate();
             prop_assert!(rate.is_none_or(|rate| rate > 0.0 && rate.is_finite()), "{cc:?}");
             let threshold = cc.ssthresh();
-            prop_assert!(threshold.is_none_or(|t| t >= LEAST_SSTHRESH && t.is_finite()), "{cc:?}");
+            prop_assert!(threshold.is_none_or(|t| t >= MIN_SSTHRESH && t.is_finite()), "{cc:?}");
         }
     }
 }

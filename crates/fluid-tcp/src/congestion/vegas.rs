@@ -15,9 +15,7 @@
 //! found early).
 
 use super::backlog::Backlog;
-use super::{
-    AckEvent, CongestionControl, CongestionEvent, Entry, LEAST_SSTHRESH, Parameter, Window,
-};
+use super::{AckEvent, CongestionControl, CongestionEvent, Entry, MIN_SSTHRESH, Parameter, Window};
 
 pub(super) static ENTRY: Entry = Entry {
     name: "vegas",
@@ -34,7 +32,7 @@ pub(super) static ENTRY: Entry = Entry {
             beta: parameters.number("beta"),
             gamma: parameters.number("gamma"),
             window: Window::new(initial_window),
-            queued: Backlog::default(),
+            backlog: Backlog::default(),
         })
     },
 };
@@ -45,7 +43,7 @@ struct Vegas {
     beta: f64,
     gamma: f64,
     window: Window,
-    queued: Backlog,
+    backlog: Backlog,
 }
 
 impl Vegas {
@@ -54,7 +52,7 @@ impl Vegas {
             && backlog > self.gamma
         {
             let fits = self.window.cwnd - backlog;
-            self.window.cwnd = self.window.cwnd.min(fits + 1.0).max(LEAST_SSTHRESH);
+            self.window.cwnd = self.window.cwnd.min(fits + 1.0).max(MIN_SSTHRESH);
             self.window.ssthresh = Some(self.window.cwnd);
         } else if round.is_multiple_of(2) {
             self.window.cwnd += 1.0;
@@ -65,7 +63,7 @@ impl Vegas {
         if backlog < self.alpha {
             self.window.cwnd += 1.0;
         } else if backlog > self.beta {
-            self.window.cwnd = (self.window.cwnd - 1.0).max(LEAST_SSTHRESH);
+            self.window.cwnd = (self.window.cwnd - 1.0).max(MIN_SSTHRESH);
             // Giving way is no return to slow start.
             let Window { cwnd, ssthresh } = self.window;
             self.window.ssthresh = ssthresh.map(|ssthresh| ssthresh.min(cwnd));
@@ -75,11 +73,11 @@ impl Vegas {
 
 impl CongestionControl for Vegas {
     fn observe(&mut self, ack: &AckEvent) {
-        self.queued.observe(ack);
+        self.backlog.observe(ack);
     }
 
     fn on_ack(&mut self, ack: &AckEvent) {
-        let ended = self.queued.ended();
+        let ended = self.backlog.take_ended_round();
         let backlog = ended.and_then(|round| round.backlog(self.window.cwnd));
         if self.window.in_slow_start() {
             self.slow_start(ack.round, backlog);
@@ -89,7 +87,7 @@ impl CongestionControl for Vegas {
     }
 
     fn on_congestion(&mut self, event: &CongestionEvent) {
-        self.queued.forget();
+        self.backlog.reset_round();
         self.window.cut(event, event.in_flight / 2.0);
     }
 

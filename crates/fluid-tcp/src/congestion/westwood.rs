@@ -36,14 +36,14 @@ struct Westwood {
     filter: f64,
     window: Window,
     /// RTTmin.
-    shortest: Option<Span>,
-    latest: Option<Span>,
+    rtt_min: Option<Span>,
+    latest_rtt: Option<Span>,
     /// When the current sample began; none before the first arrival.
-    since: Option<Time>,
+    sample_start: Option<Time>,
     /// Segments that arrived since.
     arrived: u64,
     /// BWE, segments a second.
-    rate: Option<f64>,
+    bwe: Option<f64>,
 }
 
 impl Westwood {
@@ -57,33 +57,33 @@ impl Westwood {
 
     fn end_sample(&mut self, now: Time, length: Span) {
         let sample = to_f64(self.arrived) / length.as_secs_f64();
-        self.rate = Some(self.rate.map_or(sample, |rate| {
+        self.bwe = Some(self.bwe.map_or(sample, |rate| {
             self.filter * rate + (1.0 - self.filter) * sample
         }));
-        self.since = Some(now);
+        self.sample_start = Some(now);
         self.arrived = 0;
     }
 
     /// BWE · RTTmin, segments.
     fn pipe(&self) -> Option<f64> {
-        Some(self.rate? * self.shortest?.as_secs_f64())
+        Some(self.bwe? * self.rtt_min?.as_secs_f64())
     }
 }
 
 impl CongestionControl for Westwood {
     fn observe(&mut self, ack: &AckEvent) {
         if let Some(rtt) = ack.rtt {
-            self.latest = Some(rtt);
-            self.shortest = Some(self.shortest.map_or(rtt, |shortest| shortest.min(rtt)));
+            self.latest_rtt = Some(rtt);
+            self.rtt_min = Some(self.rtt_min.map_or(rtt, |min_rtt| min_rtt.min(rtt)));
         }
-        let Some(since) = self.since else {
+        let Some(since) = self.sample_start else {
             // What arrives first has been on its way for an unknown time: it only starts the clock.
-            self.since = (ack.delivered > 0).then_some(ack.now);
+            self.sample_start = (ack.delivered > 0).then_some(ack.now);
             return;
         };
         self.arrived += ack.delivered;
         let length = ack.now.since(since);
-        if !length.is_zero() && self.latest.is_some_and(|rtt| length >= rtt) {
+        if !length.is_zero() && self.latest_rtt.is_some_and(|rtt| length >= rtt) {
             self.end_sample(ack.now, length);
         }
     }
@@ -152,10 +152,10 @@ mod tests {
         let mut cc = Westwood::new(200.0, 0.875);
         let mut now = Time::ZERO;
         arrivals(&mut cc, &mut now, 51, 10, 500);
-        assert!((cc.rate.unwrap() - 100.0).abs() < 1e-9);
+        assert!((cc.bwe.unwrap() - 100.0).abs() < 1e-9);
         // Half the rate for a round trip of 500 ms.
         arrivals(&mut cc, &mut now, 25, 20, 500);
-        assert!((cc.rate.unwrap() - (0.875 * 100.0 + 0.125 * 50.0)).abs() < 1e-9);
+        assert!((cc.bwe.unwrap() - (0.875 * 100.0 + 0.125 * 50.0)).abs() < 1e-9);
     }
 
     #[test]

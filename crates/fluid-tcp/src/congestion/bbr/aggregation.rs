@@ -16,7 +16,7 @@ pub(in super::super) struct Aggregation {
     since: Option<Time>,
     /// Segments acknowledged since.
     acked: f64,
-    excess: MaxFilter,
+    extra_acked: MaxFilter,
 }
 
 impl Aggregation {
@@ -37,7 +37,7 @@ impl Aggregation {
         self.acked += to_f64(delivered);
         let excess = (self.acked - expected).min(cwnd);
         let window = if filled { WINDOW } else { 1 };
-        self.excess.update(rounds.count, window, excess);
+        self.extra_acked.update(rounds.count, window, excess);
     }
 
     /// Counts anew from `now` on.
@@ -47,8 +47,8 @@ impl Aggregation {
     }
 
     /// The largest excess of the window, segments.
-    pub(in super::super) fn excess(&self) -> f64 {
-        self.excess.get()
+    pub(in super::super) fn extra_acked(&self) -> f64 {
+        self.extra_acked.get()
     }
 }
 
@@ -68,12 +68,12 @@ mod tests {
             aggregation.on_ack((now, 10), (100.0, 1e3), (&rounds, true));
         }
         assert!(
-            (aggregation.excess() - 10.0).abs() < 1e-9,
+            (aggregation.extra_acked() - 10.0).abs() < 1e-9,
             "{aggregation:?}"
         );
         aggregation.on_ack((now, 30), (100.0, 25.0), (&rounds, true));
         assert!(
-            (aggregation.excess() - 25.0).abs() < 1e-9,
+            (aggregation.extra_acked() - 25.0).abs() < 1e-9,
             "not more than the window"
         );
     }

@@ -48,7 +48,7 @@ pub(in super::super) struct Base {
     pub(in super::super) full: FullPipe,
     pub(in super::super) aggregation: Aggregation,
     /// The sender has restarted from idle (`BBR.idle_restart`).
-    pub(in super::super) restarts: bool,
+    pub(in super::super) idle_restart: bool,
     pub(in super::super) in_recovery: bool,
     /// The last good window (`prior_cwnd`).
     prior_cwnd: f64,
@@ -75,9 +75,9 @@ impl Base {
     }
 
     /// `BBRCheckFullBWReached`, `bbr_check_full_bw_reached`: with `bw` as of this sample.
-    pub(in super::super) fn check_full(&mut self, rate: &RateSample, bw: f64) {
+    pub(in super::super) fn check_full_bw_reached(&mut self, rate: &RateSample, bw: f64) {
         let full = &mut self.full;
-        if rate.app_limited || full.now || !self.rounds.starts {
+        if rate.app_limited || full.now || !self.rounds.round_start {
             return;
         }
         if bw >= full.bw * GROWTH {
@@ -118,8 +118,8 @@ impl Base {
     }
 
     /// `BBRSaveCwnd`, `bbr_save_cwnd`: `cwnd` is good but in a recovery and where it `probes_rtt`.
-    pub(in super::super) fn save_cwnd(&mut self, cwnd: f64, probes_rtt: bool) {
-        let good = !self.in_recovery && !probes_rtt;
+    pub(in super::super) fn save_cwnd(&mut self, cwnd: f64, in_probe_rtt: bool) {
+        let good = !self.in_recovery && !in_probe_rtt;
         let known = if good { 0.0 } else { self.prior_cwnd };
         self.prior_cwnd = known.max(cwnd);
     }
@@ -130,8 +130,8 @@ impl Base {
     }
 
     /// A recovery begins; `cwnd` was the window before the loss.
-    pub(in super::super) fn begin_recovery(&mut self, cwnd: f64, probes_rtt: bool) {
-        self.save_cwnd(cwnd, probes_rtt);
+    pub(in super::super) fn begin_recovery(&mut self, cwnd: f64, in_probe_rtt: bool) {
+        self.save_cwnd(cwnd, in_probe_rtt);
         self.in_recovery = true;
     }
 
@@ -143,15 +143,15 @@ impl Base {
 
     /// The sender starts again with nothing in the network.
     pub(in super::super) fn restart(&mut self, now: Time) {
-        self.restarts = true;
+        self.idle_restart = true;
         self.aggregation.restart(now);
     }
 
     /// `BBRHandleProbeRTT`: holds `volume` segments for a time and a round trip; whether it has just ended.
-    pub(in super::super) fn holds_volume(&mut self, ack: &AckEvent, volume: f64) -> bool {
+    pub(in super::super) fn handle_probe_rtt(&mut self, ack: &AckEvent, volume: f64) -> bool {
         if let Some((_, round_done)) = &mut self.probe_rtt {
-            *round_done |= self.rounds.starts;
-            return *round_done && self.ends_probe_rtt(ack.now);
+            *round_done |= self.rounds.round_start;
+            return *round_done && self.check_probe_rtt_done(ack.now);
         }
         if to_f64(ack.pipe) <= volume {
             self.probe_rtt = Some((ack.now.saturating_add(PROBE_RTT_DURATION), false));
@@ -161,7 +161,7 @@ impl Base {
     }
 
     /// `BBRCheckProbeRTTDone`: whether `ProbeRTT` is over; then the window of before is back.
-    pub(in super::super) fn ends_probe_rtt(&mut self, now: Time) -> bool {
+    pub(in super::super) fn check_probe_rtt_done(&mut self, now: Time) -> bool {
         let ends = self.probe_rtt.is_some_and(|(until, _)| now > until);
         if ends {
             self.probe_rtt = None;

@@ -8,7 +8,7 @@ pub(in super::super) struct Rounds {
     /// Round trips so far.
     pub(in super::super) count: u64,
     /// The acknowledgement just taken in has begun one.
-    pub(in super::super) starts: bool,
+    pub(in super::super) round_start: bool,
     /// Segments of the connection delivered so far.
     pub(in super::super) delivered: u64,
     /// Segments delivered when the current one began.
@@ -22,10 +22,10 @@ impl Rounds {
             || self.delivered.saturating_add(ack.delivered),
             |rate| rate.total_delivered,
         );
-        self.starts = ack
+        self.round_start = ack
             .rate
             .is_some_and(|rate| rate.prior_delivered >= self.end);
-        if self.starts {
+        if self.round_start {
             self.count += 1;
             self.restart();
         }

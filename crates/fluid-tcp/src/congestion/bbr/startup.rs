@@ -13,14 +13,14 @@ const DRAIN_ROUNDS: u64 = 3;
 
 impl Bbr {
     /// `BBRCheckStartupDone`, with §5.3.1.3.
-    pub(super) fn check_startup_loss(&mut self, rate: Option<&RateSample>) {
-        if self.signals.round_starts {
+    pub(super) fn check_startup_done(&mut self, rate: Option<&RateSample>) {
+        if self.signals.loss_round_start {
             let lossy = rate
                 .zip(self.signals.recovery)
                 .is_some_and(|(rate, recovery)| {
                     // A whole round trip of the recovery has passed.
                     rate.prior_delivered >= recovery
-                        && self.is_too_high(rate.lost, rate.in_flight_at_send)
+                        && self.is_inflight_too_high(rate.lost, rate.in_flight_at_send)
                 });
             self.signals.last_lost = None;
             let ranges = std::mem::take(&mut self.signals.ranges);
@@ -37,11 +37,11 @@ impl Bbr {
     }
 
     /// `BBRCheckDrainDone`
-    pub(super) fn check_drain(&mut self, ack: &AckEvent) {
+    pub(super) fn check_drain_done(&mut self, ack: &AckEvent) {
         let drained = to_f64(ack.pipe) <= self.with_quanta(self.bdp(self.bw(), 1.0));
         let late = self.base.rounds.count > self.drain_round + DRAIN_ROUNDS;
         if self.state == State::Drain && (drained || late) {
-            self.start_down();
+            self.start_probe_bw_down();
         }
     }
 }

@@ -200,10 +200,10 @@ fn probing() -> Bbr {
     let mut cc = bbr();
     cc.base.full.reached = true;
     cc.state = State::Up;
-    cc.probe.samples = true;
+    cc.probe.bw_probe_samples = true;
     cc.base.max_bw.update(0, BW_CYCLES, 1000.0);
     let rtt = Some(Span::from_millis(100));
-    cc.delay.on_ack(
+    cc.min_rtt.on_ack(
         &AckEvent {
             rtt,
             ..AckEvent::default()
@@ -261,12 +261,12 @@ fn a_lossy_round_trip_without_a_probe_cuts_rate_and_volume_by_beta_at_most() {
         cc.on_lost(&lost(1, 100));
         cc.signals.bw_latest = delivers * 1000.0;
         cc.signals.inflight_latest = delivers * 200.0;
-        cc.signals.round_starts = true;
-        cc.adapt_to_losses();
+        cc.signals.loss_round_start = true;
+        cc.update_congestion_signals();
         assert!((cc.bounds.bw_shortterm - bw).abs() < 1e-9, "{cc:?}");
         assert!((cc.bounds.inflight_shortterm - inflight).abs() < 1e-9);
         // Without another loss nothing more happens.
-        cc.adapt_to_losses();
+        cc.update_congestion_signals();
         assert!((cc.bw() - bw).abs() < 1e-9);
     }
 }
@@ -277,14 +277,14 @@ fn the_long_term_volume_grows_by_one_two_four_a_round_trip() {
     let mut cc = probing();
     cc.bounds.inflight_longterm = 100.0;
     cc.base.cwnd = 100.0;
-    cc.limited = (true, true);
-    cc.raise_slope();
+    cc.cwnd_limited = (true, true);
+    cc.raise_inflight_longterm_slope();
     for round in 0..4 {
         let before = cc.bounds.inflight_longterm;
         let acks = tmt_core::math::num::whole(cc.base.cwnd);
         for ack in 1..=acks {
-            cc.base.rounds.starts = ack == acks;
-            cc.probe_upward(1);
+            cc.base.rounds.round_start = ack == acks;
+            cc.probe_inflight_longterm_upward(1);
             cc.base.cwnd = cc.bounds.inflight_longterm;
         }
         let grown = cc.bounds.inflight_longterm - before;

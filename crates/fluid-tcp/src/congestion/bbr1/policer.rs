@@ -9,8 +9,8 @@ use tmt_core::types::{Time, to_f64};
 use super::{Bbr1, Mode};
 
 /// Round trips that an interval has at least (`bbr_lt_intvl_min_rtts`), and at most.
-const LEAST_ROUNDS: u32 = 4;
-const MOST_ROUNDS: u32 = 4 * LEAST_ROUNDS;
+const MIN_ROUNDS: u32 = 4;
+const MAX_ROUNDS: u32 = 4 * MIN_ROUNDS;
 
 /// Losses for what was delivered that make an interval lossy: 50/256 (`bbr_lt_loss_thresh`).
 const LOSSY: f64 = 50.0 / 256.0;
@@ -25,7 +25,7 @@ const DIFFERENCE: f64 = 1.0 / 3.0;
 const TRUSTED_ROUNDS: u32 = 48;
 
 /// Shortest interval, seconds.
-const SHORTEST: f64 = 0.001;
+const MIN_INTERVAL: f64 = 0.001;
 
 /// What an acknowledgement, or a timeout, tells.
 #[derive(Debug, Clone, Copy)]
@@ -33,7 +33,7 @@ const SHORTEST: f64 = 0.001;
 pub(super) struct Signal {
     pub(super) now: Time,
     /// It made losses known.
-    pub(super) loses: bool,
+    pub(super) has_losses: bool,
     /// A round trip begins with it.
     pub(super) starts_round: bool,
     pub(super) app_limited: bool,
@@ -73,7 +73,7 @@ impl Policer {
             return over;
         }
         // The first loss tells that a policer's tokens are used up; what was before is no rate of its.
-        if self.begun.is_none() && !signal.loses {
+        if self.begun.is_none() && !signal.has_losses {
             return false;
         }
         let begun = *self.begun.get_or_insert(signal);
@@ -82,9 +82,9 @@ impl Policer {
             return false;
         }
         self.rounds += u32::from(signal.starts_round);
-        if self.rounds > MOST_ROUNDS {
+        if self.rounds > MAX_ROUNDS {
             *self = Self::default();
-        } else if self.rounds >= LEAST_ROUNDS && signal.loses {
+        } else if self.rounds >= MIN_ROUNDS && signal.has_losses {
             self.end_interval(begun, signal);
         }
         false
@@ -94,7 +94,7 @@ impl Policer {
         let lost = to_f64(signal.lost.saturating_sub(begun.lost));
         let delivered = to_f64(signal.delivered.saturating_sub(begun.delivered));
         let length = signal.now.since(begun.now).as_secs_f64();
-        if delivered == 0.0 || lost < LOSSY * delivered || length < SHORTEST {
+        if delivered == 0.0 || lost < LOSSY * delivered || length < MIN_INTERVAL {
             return;
         }
         let rate = delivered / length;
@@ -113,14 +113,14 @@ impl Policer {
 
 impl Bbr1 {
     /// Tells the estimator what happened, unless it is off.
-    pub(super) fn watch_policer(&mut self, now: Time, loses: bool, app_limited: bool) {
+    pub(super) fn update_policer(&mut self, now: Time, has_losses: bool, app_limited: bool) {
         if !self.finds_policers {
             return;
         }
         let signal = Signal {
             now,
-            loses,
-            starts_round: self.base.rounds.starts,
+            has_losses,
+            starts_round: self.base.rounds.round_start,
             app_limited,
             cycles: self.mode == Mode::ProbeBw,
             delivered: self.base.rounds.delivered,
@@ -146,7 +146,7 @@ mod tests {
             now = now.saturating_add(Span::from_millis(100));
             policer.on_signal(Signal {
                 now,
-                loses: lost > 0,
+                has_losses: lost > 0,
                 starts_round: true,
                 app_limited: false,
                 cycles: true,

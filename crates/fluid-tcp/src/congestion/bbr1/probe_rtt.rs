@@ -18,16 +18,16 @@ impl Bbr1 {
             self.min_rtt = Some(rtt);
             self.min_rtt_at = ack.now;
         }
-        if outdated && !self.base.restarts && !self.probes_rtt() {
+        if outdated && !self.base.idle_restart && !self.in_probe_rtt() {
             self.mode = Mode::ProbeRtt;
             self.base.save_cwnd(self.base.cwnd, true);
             self.base.probe_rtt = None;
         }
-        if self.probes_rtt() && self.base.holds_volume(ack, MIN_PIPE) {
+        if self.in_probe_rtt() && self.base.handle_probe_rtt(ack, MIN_PIPE) {
             self.exit_probe_rtt(ack.now);
         }
         if ack.delivered > 0 {
-            self.base.restarts = false;
+            self.base.idle_restart = false;
         }
     }
 

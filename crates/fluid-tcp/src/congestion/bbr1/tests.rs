@@ -193,7 +193,7 @@ fn a_recovery_conserves_packets_for_a_round_trip_and_gives_the_window_back() {
     let mut after = None;
     path.run(9.0, |path| {
         if path.cc.base.in_recovery {
-            if path.cc.conserves {
+            if path.cc.packet_conservation {
                 conserving += 1;
                 assert!(path.cc.cwnd() <= path.pipe() + 2.0, "{:?}", path.cc);
             }
