@@ -2,10 +2,10 @@
 //!
 //! A model of the path: `max_bw`, the largest delivery rate of two probing cycles, and `min_rtt`, the smallest
 //! round-trip time of 10 s; and what losses say of it: `inflight_longterm`, the volume at which a probe lost too much
-//! (`bbr/congestion.rs`, §5.5.10), and the short-term bounds of rate and volume. Segments are paced at
-//! `pacing_gain · bw` less 1 % (§5.6.2); what is in flight is bounded by `cwnd_gain` bandwidth-delay products and by
-//! the volumes (§5.6.4). Startup and Drain are in `bbr/startup.rs` (§5.3.1 and 2), the cycle of Down, Cruise, Refill
-//! and Up in `bbr/probe_bw.rs` (§5.3.3), `ProbeRTT` in `bbr/probe_rtt.rs` (§5.3.4). `bbr1` shares
+//! (`bbr/congestion.rs`, Sec. 5.5.10), and the short-term bounds of rate and volume. Segments are paced at
+//! `pacing_gain · bw` less 1 % (Sec. 5.6.2); what is in flight is bounded by `cwnd_gain` bandwidth-delay products and by
+//! the volumes (Sec. 5.6.4). Startup and Drain are in `bbr/startup.rs` (Sec. 5.3.1 and 2), the cycle of Down, Cruise, Refill
+//! and Up in `bbr/probe_bw.rs` (Sec. 5.3.3), `ProbeRTT` in `bbr/probe_rtt.rs` (Sec. 5.3.4). `bbr1` shares
 //! `bbr/base.rs` and what that is made of.
 //!
 //! | state | pacing gain | window gain | volume |
@@ -19,17 +19,17 @@
 //! | `ProbeRTT` | 1 | 0.5 | 85 % of long-term, short-term |
 //!
 //! Named deviations:
-//! - volumes are segments, and a quantum is one segment: no segmentation offload (§5.6.3 allows it, and then the
+//! - volumes are segments, and a quantum is one segment: no segmentation offload (Sec. 5.6.3 allows it, and then the
 //!   offload budget is below the floor of 4 segments);
 //! - after the round of a probe's last samples the bandwidth filter moves on once, and its losses count no more, as in
-//!   Linux; the draft's pseudocode (§5.3.3.6) would move it on every round trip;
-//! - §5.3.1.3 counts lost ranges of sequence numbers: ours are of packets found lost one after the other;
-//! - what is random (§5.3.3.5.3) follows from the connection's history (`bbr/draw.rs`);
+//!   Linux; the draft's pseudocode (Sec. 5.3.3.6) would move it on every round trip;
+//! - Sec. 5.3.1.3 counts lost ranges of sequence numbers: ours are of packets found lost one after the other;
+//! - what is random (Sec. 5.3.3.5.3) follows from the connection's history (`bbr/draw.rs`);
 //! - the window counts as having held the sender back where an acknowledgement found it filled, in this round trip or
 //!   the last;
-//! - a handshake's round trip counts from the first acknowledgement on (§5.6.2);
-//! - a sender with nothing in flight counts as restarting from idle, whatever kept it (§5.4.1);
-//! - a spurious timeout brings the whole state back (F-RTO), not parts (§5.5.11); ECN's marks are not looked at (§3.7);
+//! - a handshake's round trip counts from the first acknowledgement on (Sec. 5.6.2);
+//! - a sender with nothing in flight counts as restarting from idle, whatever kept it (Sec. 5.4.1);
+//! - a spurious timeout brings the whole state back (F-RTO), not parts (Sec. 5.5.11); ECN's marks are not looked at (Sec. 3.7);
 //! - SACK is taken for granted (`C.has_selective_acks`).
 
 mod aggregation;
@@ -69,10 +69,10 @@ pub(super) static ENTRY: Entry = Entry {
     make: |initial_window, parameters| Box::new(Bbr::new(initial_window, parameters)),
 };
 
-/// Fewest segments in flight that keep a pipe full in spite of delayed acknowledgements (§5.6.4.3).
+/// Fewest segments in flight that keep a pipe full in spite of delayed acknowledgements (Sec. 5.6.4.3).
 pub(super) const MIN_PIPE: f64 = 4.0;
 
-/// Round-trip time before one was measured, seconds (§5.6.2).
+/// Round-trip time before one was measured, seconds (Sec. 5.6.2).
 const NOMINAL_RTT: f64 = 0.001;
 
 /// Share of the bandwidth that is paced at (`PacingMarginPercent`).
@@ -267,7 +267,7 @@ impl CongestionControl for Bbr {
         self.handle_lost_packet(lost);
     }
 
-    /// §5.6.4.4
+    /// Sec. 5.6.4.4
     fn on_congestion(&mut self, event: &CongestionEvent) {
         if event.cause == Cause::Ecn {
             return;

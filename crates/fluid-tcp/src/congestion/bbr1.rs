@@ -1,9 +1,9 @@
 //! BBR, version 1: draft-cardwell-iccrg-bbr-congestion-control-00, as mainline Linux ships it (`net/ipv4/tcp_bbr.c`
 //! of 6.x, whose names stand in brackets).
 //!
-//! A model of the path (draft §4.1): the bandwidth `bw` is the largest delivery rate of 10 round trips, `min_rtt` the
+//! A model of the path (draft, Sec. 4.1): the bandwidth `bw` is the largest delivery rate of 10 round trips, `min_rtt` the
 //! smallest round-trip time of 10 s. Segments are paced at `pacing_gain · bw` less 1 %, and at most
-//! `cwnd_gain · bw · min_rtt` are in flight (§4.2). Four modes (§4.3): Startup doubles the rate each round trip (gain
+//! `cwnd_gain · bw · min_rtt` are in flight (Sec. 4.2). Four modes (Sec. 4.3): Startup doubles the rate each round trip (gain
 //! 2/ln 2) until three of them pass without a quarter more bandwidth; Drain (gain ln 2/2) lasts until no more than
 //! one bandwidth-delay product is in flight; `ProbeBW` cycles gains 1.25, 0.75 and six times 1, each for about one
 //! `min_rtt`; `ProbeRTT`, when `min_rtt` is 10 s old, holds 4 segments for 200 ms and a round trip.

@@ -1,4 +1,4 @@
-//! What a TCP stack does at both ends, by named profile (tcp.md §3).
+//! What a TCP stack does at both ends, by named profile (tcp.md Sec. 3).
 
 use tmt_core::types::Span;
 
@@ -29,7 +29,7 @@ keywords!(RttSampling { PerWindow => "window", PerAck => "ack" });
 /// What a window is cut from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CutFrom {
-    /// What is in flight (RFC 5681 equation 4); a repeated timeout leaves the threshold as it is.
+    /// What is in flight (RFC 5681, eq. (4); a repeated timeout leaves the threshold as it is.
     Flight,
     /// The window, min(cwnd, rwnd), at every timeout anew, as ns-2 does.
     Window,
@@ -42,7 +42,7 @@ keywords!(CutFrom { Flight => "flight", Window => "window" });
 pub enum LossDetection {
     /// By three duplicates, or three packets above it that have arrived (RFC 5681, 6675).
     DupAcks,
-    /// By time, against a packet sent later that has arrived (RACK, RFC 8985 §6); needs SACK.
+    /// By time, against a packet sent later that has arrived (RACK, RFC 8985, Sec. 6); needs SACK.
     Rack,
 }
 
@@ -57,7 +57,7 @@ keywords!(LossDetection { DupAcks => "dupack", Rack => "rack" });
 pub struct Endpoint {
     /// Selective acknowledgements (RFC 2018, 6675); without them NewReno's partial ones (RFC 6582).
     pub sack: bool,
-    /// In-order packets an acknowledgement may cover; 1 for no delaying (RFC 5681 §4.2).
+    /// In-order packets an acknowledgement may cover; 1 for no delaying (RFC 5681, Sec. 4.2).
     pub delayed_ack: u32,
     /// Longest time an acknowledgement is delayed.
     pub delayed_ack_timer: Span,
@@ -71,7 +71,7 @@ pub struct Endpoint {
     pub limited_transmit: bool,
     /// How a packet is found lost.
     pub loss_detection: LossDetection,
-    /// A probe instead of the timeout when the last packets of a flight are not acknowledged (TLP, RFC 8985 §7);
+    /// A probe instead of the timeout when the last packets of a flight are not acknowledged (TLP, RFC 8985, Sec. 7);
     /// needs [`LossDetection::Rack`].
     pub tail_loss_probe: bool,
     /// New data after a timeout, to find out whether it was spurious, and the window back if it was (RFC 5682); needs
@@ -90,7 +90,7 @@ pub struct Endpoint {
     pub cut_from: CutFrom,
     /// Receiver's window, packets.
     pub rwnd: u64,
-    /// Whether the congestion window grows only while it is what holds the sender back (RFC 7661 §4.4).
+    /// Whether the congestion window grows only while it is what holds the sender back (RFC 7661, Sec. 4.4).
     pub window_validation: bool,
     /// Whether one round trip passes before the first data.
     pub handshake: bool,

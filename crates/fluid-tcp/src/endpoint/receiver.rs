@@ -7,7 +7,7 @@ use tmt_core::types::Time;
 use crate::endpoint::Endpoint;
 use crate::endpoint::ranges::RangeSet;
 
-/// SACK blocks in an acknowledgement (RFC 2018 §3, with room for other options).
+/// SACK blocks in an acknowledgement (RFC 2018, Sec. 3, with room for other options).
 const SACK_BLOCKS: usize = 3;
 
 /// Ranges remembered in the order of their latest arrivals, to choose the blocks from.
@@ -71,7 +71,7 @@ pub struct Receiver {
     unacked: u32,
     /// Acknowledgements left that are not delayed.
     quick_acks_left: u32,
-    /// A mark is echoed until the sender says that it has reduced its window (RFC 3168 §6.1.3).
+    /// A mark is echoed until the sender says that it has reduced its window (RFC 3168, Sec. 6.1.3).
     ece: bool,
     deadline: Option<Time>,
 }
@@ -132,7 +132,7 @@ impl Receiver {
         let number = packet.number;
         self.ece = (self.ece && !packet.cwr) || packet.marked;
         let duplicate = self.has(number);
-        // RFC 5681 §4.2: at once when a gap is filled or there still is one, else every b-th packet.
+        // RFC 5681, Sec. 4.2: at once when a gap is filled or there still is one, else every b-th packet.
         let mut at_once = duplicate || number > self.rcv_nxt || self.quick_acks_left > 0;
         if number == self.rcv_nxt {
             self.rcv_nxt += 1;
@@ -273,7 +273,7 @@ mod tests {
 
     #[test]
     fn a_mark_is_echoed_until_it_is_answered() {
-        // RFC 3168 §6.1.3: every acknowledgement carries it until a packet with CWR arrives.
+        // RFC 3168, Sec. 6.1.3: every acknowledgement carries it until a packet with CWR arrives.
         let mut receiver = receiver(true, 1);
         let packet = |number, marked, cwr| Packet {
             number,

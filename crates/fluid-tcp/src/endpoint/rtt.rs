@@ -38,7 +38,7 @@ impl RttEstimator {
         }
     }
 
-    /// Takes a measurement (RFC 6298 §2.2, §2.3) and ends the back-off (§5.7, Karn).
+    /// Takes a measurement (RFC 6298, Sec. 2.2, Sec. 2.3) and ends the back-off (Sec. 5.7, Karn).
     pub fn sample(&mut self, rtt: Span) {
         let rtt = i64::try_from(self.on_clock(rtt).as_nanos()).unwrap_or(i64::MAX);
         self.estimate = Some(match self.estimate {
@@ -61,7 +61,7 @@ impl RttEstimator {
         self.settings.tick.checked_mul(ticks).unwrap_or(Span::MAX)
     }
 
-    /// Doubles the timeout after it has expired (RFC 6298 §5.5).
+    /// Doubles the timeout after it has expired (RFC 6298, Sec. 5.5).
     pub fn back_off(&mut self) {
         self.backoff += 1;
     }
@@ -119,7 +119,7 @@ mod tests {
 
     #[test]
     fn the_first_measurement_sets_srtt_and_half_of_it_as_rttvar() {
-        // RFC 6298 §2.2: RTO = R + max(G, 4 · R/2) = 3 R.
+        // RFC 6298, Sec. 2.2: RTO = R + max(G, 4 · R/2) = 3 R.
         let mut rtt = estimator(Span::ZERO);
         assert_eq!(rtt.rto(), Span::from_secs(1));
         rtt.sample(Span::from_millis(100));
@@ -131,7 +131,7 @@ mod tests {
 
     #[test]
     fn later_measurements_move_by_an_eighth_and_a_quarter() {
-        // RFC 6298 §2.3 with R' = 180 ms: RTTVAR = 3/4·50 + 1/4·80 = 57.5, SRTT = 7/8·100 + 1/8·180 = 110.
+        // RFC 6298, Sec. 2.3 with R' = 180 ms: RTTVAR = 3/4·50 + 1/4·80 = 57.5, SRTT = 7/8·100 + 1/8·180 = 110.
         let mut rtt = estimator(Span::ZERO);
         rtt.sample(Span::from_millis(100));
         rtt.sample(Span::from_millis(180));

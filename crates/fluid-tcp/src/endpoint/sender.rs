@@ -81,7 +81,7 @@ pub enum TransmissionReason {
     FastRetransmit,
     /// Again after a retransmission timeout.
     Timeout,
-    /// Again, to find out whether the end of a flight is lost (RFC 8985 §7).
+    /// Again, to find out whether the end of a flight is lost (RFC 8985, Sec. 7).
     #[serde(rename = "tail_loss_probe")]
     TailProbe,
 }
@@ -179,7 +179,7 @@ pub struct Sender {
     cwnd_limited: bool,
     /// Packets of limited transmit, which do not count as in flight when the window is cut.
     limited_transmits: u64,
-    /// Without SACK: duplicates of what was sent before the last cut start no recovery (RFC 6582 §3.2).
+    /// Without SACK: duplicates of what was sent before the last cut start no recovery (RFC 6582, Sec. 3.2).
     recover: Option<u64>,
     timed_packet: Option<(u64, Time)>,
     /// When the retransmission timeout, or the tail loss probe in its place, is due.
@@ -364,8 +364,8 @@ impl Sender {
         } else if self.endpoint.sack {
             self.sack_detect_losses();
         }
-        // RFC 6675 §2: with SACK an acknowledgement is a duplicate only if it tells something new. An update of the
-        // window is none (RFC 5681 §2); it is known as one, since windows that flows share change with every packet.
+        // RFC 6675, Sec. 2: with SACK an acknowledgement is a duplicate only if it tells something new. An update of the
+        // window is none (RFC 5681, Sec. 2); it is known as one, since windows that flows share change with every packet.
         let duplicate = acked == 0
             && self.snd_nxt > self.snd_una
             && !ack.window_update
@@ -392,7 +392,7 @@ impl Sender {
             self.on_ece(now);
         }
         let restart = self.act_in_phase(&event, duplicate) || acked > 0;
-        // Impatient variant (RFC 6582 §4): of the partial acknowledgements only the first restarts the timer.
+        // Impatient variant (RFC 6582, Sec. 4): of the partial acknowledgements only the first restarts the timer.
         let recovers = matches!(self.phase, Phase::Recovery { .. });
         let partial = !self.endpoint.sack && recovers && acked > 0;
         let keeps = partial && std::mem::replace(&mut self.seen_partial, true);
@@ -561,7 +561,7 @@ impl Sender {
             && self.snd_nxt < self.send_limit
     }
 
-    /// FlightSize, without limited transmit (RFC 5681 §3.2 step 2), and never above the window.
+    /// FlightSize, without limited transmit (RFC 5681, Sec. 3.2 step 2), and never above the window.
     ///
     /// Before a recovery the two are the same. In a long one with SACK new data goes out beyond what is
     /// missing, and cutting from all of it would raise the threshold.
@@ -587,7 +587,7 @@ impl Sender {
     }
 
     fn grow(&mut self, ack: &AckEvent) {
-        // With an echoed mark an acknowledgement lets no window grow (RFC 3168 §6.1.2).
+        // With an echoed mark an acknowledgement lets no window grow (RFC 3168, Sec. 6.1.2).
         if self.cc_controls_recovery || ack.ece {
             return;
         }

@@ -1,5 +1,5 @@
 //! How much more is acknowledged at once than the rate explains: by the link layer, by stretched
-//! acknowledgements (draft-ietf-ccwg-bbr-05 §5.5.9; `bbr_update_ack_aggregation` of Linux).
+//! acknowledgements (draft-ietf-ccwg-bbr-05, Sec. 5.5.9; `bbr_update_ack_aggregation` of Linux).
 
 use tmt_core::types::{Time, to_f64};
 

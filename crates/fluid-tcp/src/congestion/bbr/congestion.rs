@@ -1,4 +1,4 @@
-//! What losses say of the path (§5.5.10).
+//! What losses say of the path (Sec. 5.5.10).
 
 use tmt_core::types::to_f64;
 

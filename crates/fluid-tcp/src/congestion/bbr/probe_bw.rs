@@ -1,4 +1,4 @@
-//! The cycle that probes for bandwidth: Down, Cruise, Refill, Up (§5.3.3).
+//! The cycle that probes for bandwidth: Down, Cruise, Refill, Up (Sec. 5.3.3).
 
 use tmt_core::math::num::whole;
 use tmt_core::types::{Time, to_f64};
@@ -7,7 +7,7 @@ use super::draw::draw;
 use super::{Bbr, MIN_PIPE, State};
 use crate::congestion::{AckEvent, RateSample};
 
-/// Seconds between probes: at least so many, and up to one more (§5.3.3.5.3).
+/// Seconds between probes: at least so many, and up to one more (Sec. 5.3.3.5.3).
 const MIN_WAIT: f64 = 2.0;
 
 /// Round trips between probes at most, so that Reno can live beside.

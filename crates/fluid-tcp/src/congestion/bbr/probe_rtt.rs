@@ -1,4 +1,4 @@
-//! `ProbeRTT`, and the smallest round-trip time that it looks for (§5.3.4).
+//! `ProbeRTT`, and the smallest round-trip time that it looks for (Sec. 5.3.4).
 
 use tmt_core::types::{Span, Time};
 

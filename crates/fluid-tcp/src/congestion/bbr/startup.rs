@@ -1,4 +1,4 @@
-//! How Startup and Drain end (§5.3.1, §5.3.2).
+//! How Startup and Drain end (Sec. 5.3.1, Sec. 5.3.2).
 
 use tmt_core::types::to_f64;
 
@@ -12,7 +12,7 @@ const FULL_LOSSES: u32 = 6;
 const DRAIN_ROUNDS: u64 = 3;
 
 impl Bbr {
-    /// `BBRCheckStartupDone`, with §5.3.1.3.
+    /// `BBRCheckStartupDone`, with Sec. 5.3.1.3.
     pub(super) fn check_startup_done(&mut self, rate: Option<&RateSample>) {
         if self.signals.loss_round_start {
             let lossy = rate

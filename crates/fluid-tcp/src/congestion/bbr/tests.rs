@@ -24,7 +24,7 @@ fn settled(rate: f64, buffer: f64) -> Path<Bbr> {
 
 #[test]
 fn startup_multiplies_the_rate_by_its_gain_or_doubles_it() {
-    // §5.3.1.1: at least doubled each round trip, with the smallest gain that does.
+    // Sec. 5.3.1.1: at least doubled each round trip, with the smallest gain that does.
     let mut path = path(20_000.0, 1e9);
     let (mut seen, mut rounds) = (Vec::new(), 0);
     path.run(3.0, |path| {
@@ -51,7 +51,7 @@ fn startup_ends_on_a_plateau_and_drain_at_one_bandwidth_delay_product() {
             drained.get_or_insert((path.pipe(), path.cc.base.full.reached));
         }
     });
-    // §5.3.1.1: the window's gain of 2 bounds the queue to one product.
+    // Sec. 5.3.1.1: the window's gain of 2 bounds the queue to one product.
     assert!((150.0..215.0).contains(&most), "{most}");
     let (pipe, full) = drained.unwrap();
     assert!((95.0..=103.0).contains(&pipe) && full, "{pipe}");
@@ -129,7 +129,7 @@ fn the_cycle_goes_down_cruises_refills_and_probes_up() {
             State::Down | State::ProbeRtt => {
                 waited = if state == State::Down { lasted } else { 0.0 }
             }
-            // §5.3.3.5: two to three seconds from Down to Refill.
+            // Sec. 5.3.3.5: two to three seconds from Down to Refill.
             _ => {
                 let wait = waited + lasted;
                 assert!((2.0..3.01).contains(&wait), "{pair:?}");
@@ -142,7 +142,7 @@ fn the_cycle_goes_down_cruises_refills_and_probes_up() {
 
 #[test]
 fn small_pipes_are_probed_as_often_as_reno_would() {
-    // §5.3.3.5.2: after as many round trips as segments fit; here ten, of 100 ms.
+    // Sec. 5.3.3.5.2: after as many round trips as segments fit; here ten, of 100 ms.
     let mut path = settled(100.0, 1e9);
     let cruises = phases(&mut path, 40.0);
     let mut waits = Vec::new();
@@ -230,7 +230,7 @@ fn a_probe_that_loses_more_than_two_percent_sets_the_long_term_volume() {
     // 3 of 150: exactly 2 %, and no more.
     cc.on_lost(&lost(3, 150));
     assert!(cc.bounds.inflight_longterm.is_infinite());
-    // 4 of 150: §5.5.10.2, 149 + (0.02 · 149 − 3)/0.98.
+    // 4 of 150: Sec. 5.5.10.2, 149 + (0.02 · 149 − 3)/0.98.
     cc.on_lost(&lost(4, 150));
     let expected = 149.0 + (0.02 * 149.0 - 3.0) / 0.98;
     assert!((cc.bounds.inflight_longterm - expected).abs() < 1e-9);
@@ -273,7 +273,7 @@ fn a_lossy_round_trip_without_a_probe_cuts_rate_and_volume_by_beta_at_most() {
 
 #[test]
 fn the_long_term_volume_grows_by_one_two_four_a_round_trip() {
-    // §5.3.3.4: while it is what limits.
+    // Sec. 5.3.3.4: while it is what limits.
     let mut cc = probing();
     cc.bounds.inflight_longterm = 100.0;
     cc.base.cwnd = 100.0;
@@ -308,7 +308,7 @@ fn a_shallow_queue_is_learnt_and_left_alone() {
 
 #[test]
 fn losses_of_one_in_a_hundred_are_borne_and_of_five_are_not() {
-    // §5.3.3.5.3: between probes each round trip lowers the rate by the share that is lost; 2 to 3 s of them are a
+    // Sec. 5.3.3.5.3: between probes each round trip lowers the rate by the share that is lost; 2 to 3 s of them are a
     // mean of 0.99^12 at 1 % and an RTT of 100 ms, and the pace of Down, 0.9, is where it begins. 1000 segments fit,
     // so that chance seldom makes 2 % of it, which would stop the probes, as 5 % does.
     let share = |loses| {

@@ -1,4 +1,4 @@
-//! The cycle of gains that probes for bandwidth (draft §4.3.4).
+//! The cycle of gains that probes for bandwidth (draft, Sec. 4.3.4).
 
 use tmt_core::math::num::whole;
 use tmt_core::types::{Time, to_f64};

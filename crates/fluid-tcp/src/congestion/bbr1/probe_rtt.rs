@@ -1,4 +1,4 @@
-//! The smallest round-trip time, and the mode that looks for it (draft §4.1.2, §4.3.5).
+//! The smallest round-trip time, and the mode that looks for it (draft, Sec. 4.1.2, Sec. 4.3.5).
 
 use tmt_core::types::Time;
 

@@ -1,4 +1,4 @@
-//! Echoed marks of queues (RFC 3168 §6.1.2).
+//! Echoed marks of queues (RFC 3168, Sec. 6.1.2).
 
 use tmt_core::types::Time;
 
@@ -6,7 +6,7 @@ use super::{Phase, Sender};
 use crate::congestion::Cause;
 
 impl Sender {
-    /// An echoed mark cuts the window, once a round trip (RFC 3168 §6.1.2).
+    /// An echoed mark cuts the window, once a round trip (RFC 3168, Sec. 6.1.2).
     pub(super) fn on_ece(&mut self, now: Time) {
         if self.snd_una < self.ecn_recovery_point {
             return;
@@ -17,7 +17,7 @@ impl Sender {
         }
     }
 
-    /// The window is cut: no mark of this round trip cuts it again, and the receiver is told (RFC 3168 §6.1.2).
+    /// The window is cut: no mark of this round trip cuts it again, and the receiver is told (RFC 3168, Sec. 6.1.2).
     pub(super) fn note_window_reduction(&mut self) {
         if self.endpoint.ecn {
             self.ecn_recovery_point = self.snd_nxt;

@@ -1,4 +1,4 @@
-//! F-RTO with SACK (RFC 5682 §3): whether a timeout was spurious, told by what arrives after it.
+//! F-RTO with SACK (RFC 5682, Sec. 3): whether a timeout was spurious, told by what arrives after it.
 //!
 //! A timeout is spurious if a packet arrives that was outstanding then and was never sent again; as in Linux this is
 //! looked for from the first acknowledgement on (step 3b of the RFC asks for the second). Until it is known, new

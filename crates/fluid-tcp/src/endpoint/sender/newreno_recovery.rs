@@ -1,4 +1,4 @@
-//! Recovery without SACK: duplicate and partial acknowledgements (RFC 5681 §3.2, RFC 6582).
+//! Recovery without SACK: duplicate and partial acknowledgements (RFC 5681, Sec. 3.2, RFC 6582).
 
 use tmt_core::types::to_f64;
 
@@ -12,7 +12,7 @@ impl Sender {
     /// Something new was acknowledged in recovery, but not everything: the next gap is known.
     pub(super) fn on_partial(&mut self, acked: u64) {
         self.retransmit = Some(self.snd_una);
-        // Deflate by what was acknowledged and add back one (RFC 6582 §3.2 step 3).
+        // Deflate by what was acknowledged and add back one (RFC 6582, Sec. 3.2 step 3).
         let window = self.cc.cwnd() + self.inflation - to_f64(acked) + 1.0;
         self.inflation = window.max(1.0) - self.cc.cwnd();
     }

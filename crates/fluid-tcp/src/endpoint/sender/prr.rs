@@ -1,4 +1,4 @@
-//! Proportional rate reduction with the slow-start reduction bound (RFC 6937 §3).
+//! Proportional rate reduction with the slow-start reduction bound (RFC 6937, Sec. 3).
 
 /// What PRR keeps during one recovery, packets.
 #[derive(Debug, Clone, Copy, Default)]
@@ -60,7 +60,7 @@ mod tests {
 
     #[test]
     fn a_window_of_twenty_is_halved_by_sending_one_for_two() {
-        // RFC 6937 §3.1's example shape: 20 outstanding, one lost, ssthresh 10.
+        // RFC 6937, Sec. 3.1's example shape: 20 outstanding, one lost, ssthresh 10.
         let mut prr = Prr::begin(20);
         let mut pipe = 17;
         prr.on_ack(3, pipe, 10);

@@ -1,9 +1,9 @@
-//! RACK: a packet is lost when one sent later has arrived and it is overdue itself (RFC 8985 §6).
+//! RACK: a packet is lost when one sent later has arrived and it is overdue itself (RFC 8985, Sec. 6).
 //!
 //! Transmissions are kept in the order of their times, so that finding what is overdue costs a step a packet.
 //! Named deviations:
-//! - RACK.min_RTT is the smallest of the connection, without a window (§6.2 step 1 leaves it open);
-//! - a retransmission timeout takes all that is outstanding for lost, as RFC 6675 §5.1 does; §6.3 spares what was
+//! - RACK.min_RTT is the smallest of the connection, without a window (Sec. 6.2 step 1 leaves it open);
+//! - a retransmission timeout takes all that is outstanding for lost, as RFC 6675, Sec. 5.1 does; Sec. 6.3 spares what was
 //!   sent within the last round trip;
 //! - the timeout is restarted when the first packet outstanding is sent again, as in Linux;
 //! - a D-SACK is a bit of the acknowledgement, and tells nothing of which packet it was.
@@ -15,10 +15,10 @@ use tmt_core::types::{Span, Time};
 use super::rate::report_lost;
 use super::{DUP_THRESH, Outstanding, Phase, Sender};
 
-/// Recoveries without a D-SACK after which the reordering window is the smallest again (§6.2 step 4).
+/// Recoveries without a D-SACK after which the reordering window is the smallest again (Sec. 6.2 step 4).
 const REO_WND_PERSIST: u32 = 16;
 
-/// What RACK keeps, under the names of §6.1 where it has them.
+/// What RACK keeps, under the names of Sec. 6.1 where it has them.
 #[derive(Debug, Default)]
 pub(super) struct Rack {
     /// `RACK.xmit_ts` and `RACK.end_seq`: of what was sent last among all that has arrived.
@@ -42,7 +42,7 @@ pub(super) struct Rack {
 }
 
 impl Rack {
-    /// A packet is known to have arrived (§6.2 steps 1 to 3).
+    /// A packet is known to have arrived (Sec. 6.2 steps 1 to 3).
     pub(super) fn on_arrival(&mut self, now: Time, packet: u64, entry: &Outstanding) {
         let rtt = now.since(entry.sent);
         if entry.transmissions == 1 {
@@ -69,7 +69,7 @@ impl Rack {
         }
     }
 
-    /// A D-SACK widens the window, once a round trip (§6.2 step 4).
+    /// A D-SACK widens the window, once a round trip (Sec. 6.2 step 4).
     fn on_dsack(&mut self, snd_una: u64, snd_nxt: u64) {
         if self.dsack_round.is_none_or(|round| snd_una >= round) {
             self.dsack_round = Some(snd_nxt);
@@ -113,7 +113,7 @@ impl Sender {
             .sort_unstable_by_key(|(packet, _, sent)| (*sent, *packet));
     }
 
-    /// Finds packets lost that are overdue (§6.2 steps 4 and 5), and when the next will be.
+    /// Finds packets lost that are overdue (Sec. 6.2 steps 4 and 5), and when the next will be.
     pub(super) fn rack_detect_losses(&mut self, now: Time, dsack: bool) {
         let Some(rack) = &mut self.rack else {
             return;
@@ -178,7 +178,7 @@ mod tests {
 
     #[test]
     fn a_gap_that_two_packets_show_is_lost_a_quarter_round_trip_later() {
-        // RFC 8985 §3.3's first example: two SACKs are too few for three duplicates, time is not.
+        // RFC 8985, Sec. 3.3's first example: two SACKs are too few for three duplicates, time is not.
         let mut sender = rack(10);
         drain(&mut sender, at(0));
         sender.on_ack(at(400), &ack(7, &[]));
@@ -195,7 +195,7 @@ mod tests {
 
     #[test]
     fn a_repeat_that_is_lost_is_repeated_without_a_timeout() {
-        // §3.3's second example: what was sent after the repeat arrives, the repeat does not.
+        // Sec. 3.3's second example: what was sent after the repeat arrives, the repeat does not.
         let endpoint = Endpoint {
             loss_detection: LossDetection::Rack,
             ..endpoint(true, Recovery::Prr, 10)

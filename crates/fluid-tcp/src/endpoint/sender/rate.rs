@@ -1,7 +1,7 @@
-//! How fast packets are delivered (draft-cheng-iccrg-delivery-rate-estimation §3), for controllers that ask.
+//! How fast packets are delivered (draft-cheng-iccrg-delivery-rate-estimation, Sec. 3), for controllers that ask.
 //!
 //! The names behind each field are the draft's. Packets are counted, not bytes. Named deviation: the application
-//! counts as the limit although something lost may still wait to be sent again (§3.4).
+//! counts as the limit although something lost may still wait to be sent again (Sec. 3.4).
 
 use std::collections::VecDeque;
 
@@ -94,7 +94,7 @@ pub(super) fn report_lost(
 }
 
 impl Sender {
-    /// A packet was sent: stamps it (§3.2).
+    /// A packet was sent: stamps it (Sec. 3.2).
     pub(super) fn note_rate(&mut self, now: Time, packet: u64) {
         let Some(mut rates) = self.rates.take() else {
             return;
@@ -127,7 +127,7 @@ impl Sender {
         self.rates = Some(rates);
     }
 
-    /// The sample that the acknowledgement just taken in makes (§3.3).
+    /// The sample that the acknowledgement just taken in makes (Sec. 3.3).
     pub(super) fn rate_sample(&mut self, now: Time) -> Option<RateSample> {
         let lost = self.lost;
         let rates = self.rates.as_mut()?;

@@ -36,7 +36,7 @@ impl Sender {
     pub(super) fn enter_recovery(&mut self, now: Time, delivered: u64) {
         self.events.fast_recoveries += 1;
         let outstanding = self.snd_nxt - self.snd_una;
-        // A mark of the same round trip has cut the window already (RFC 3168 §6.1.2).
+        // A mark of the same round trip has cut the window already (RFC 3168, Sec. 6.1.2).
         if !self.endpoint.ecn || self.snd_una >= self.ecn_recovery_point {
             self.cut(now, self.cut_basis(), Cause::FastRetransmit);
         }

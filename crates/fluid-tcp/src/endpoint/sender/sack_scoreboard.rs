@@ -41,7 +41,7 @@ impl Sender {
         new
     }
 
-    /// IsLost (§4): a packet is lost when three above it have arrived.
+    /// IsLost (Sec. 4): a packet is lost when three above it have arrived.
     pub(super) fn sack_detect_losses(&mut self) {
         if let Some(below) = self.sacked.nth_highest(u64::from(DUP_THRESH)) {
             self.mark_lost(self.lost_below, below, false);
@@ -90,7 +90,7 @@ impl Sender {
         Some(self.snd_nxt)
     }
 
-    /// NextSeg (§4), rules 1 to 3.
+    /// NextSeg (Sec. 4), rules 1 to 3.
     pub(super) fn next_seg(&mut self) -> Option<u64> {
         let in_recovery = matches!(self.phase, Phase::Recovery { .. });
         let allowed = if in_recovery && self.uses_prr() {

@@ -74,7 +74,7 @@ fn the_receivers_window_bounds_what_is_outstanding_and_holds_cwnd_only_if_valida
 
 #[test]
 fn limited_transmit_sends_one_new_packet_on_each_of_the_first_two_duplicates() {
-    // RFC 3042 §2.
+    // RFC 3042, Sec. 2.
     for sack in [true, false] {
         for on in [true, false] {
             let mut sender = sender(
@@ -97,7 +97,7 @@ fn limited_transmit_sends_one_new_packet_on_each_of_the_first_two_duplicates() {
 
 #[test]
 fn the_third_packet_above_a_gap_makes_it_lost_and_halves_the_window() {
-    // RFC 6675 §5 step 4; RFC 5681 equation (4).
+    // RFC 6675, Sec. 5 step 4; RFC 5681, eq. (4).
     let mut sender = sender(
         Endpoint {
             limited_transmit: false,
@@ -146,7 +146,7 @@ fn a_whole_window_of_losses_is_one_recovery() {
 
 #[test]
 fn without_sack_a_partial_acknowledgement_sends_the_next_gap_and_a_full_one_ends_recovery() {
-    // RFC 6582 §3.2: packets 0 and 4 of 10 are lost.
+    // RFC 6582, Sec. 3.2: packets 0 and 4 of 10 are lost.
     let mut sender = sender(
         Endpoint {
             limited_transmit: false,
@@ -177,7 +177,7 @@ fn without_sack_a_partial_acknowledgement_sends_the_next_gap_and_a_full_one_ends
 
 #[test]
 fn without_sack_reno_ends_a_recovery_with_the_first_partial_acknowledgement() {
-    // RFC 5681 §3.2 step 6: packets 0 and 4 of 12 are lost. What NewReno sends again at once, Reno leaves to
+    // RFC 5681, Sec. 3.2 step 6: packets 0 and 4 of 12 are lost. What NewReno sends again at once, Reno leaves to
     // three more duplicates, which cut the window a second time.
     let endpoint = Endpoint {
         limited_transmit: false,
@@ -206,7 +206,7 @@ fn without_sack_reno_ends_a_recovery_with_the_first_partial_acknowledgement() {
 
 #[test]
 fn without_sack_a_timeout_goes_back_to_the_first_gap_with_one_packet() {
-    // RFC 5681 §3.1, RFC 6298 §5.4 to 5.6.
+    // RFC 5681, Sec. 3.1, RFC 6298, Sec. 5.4 to 5.6.
     let mut sender = sender(endpoint(false, Recovery::Halving, 8), None);
     drain(&mut sender, at(0));
     assert_eq!(sender.on_timer(at(999)), TimerOutcome::Nothing);
@@ -224,7 +224,7 @@ fn without_sack_a_timeout_goes_back_to_the_first_gap_with_one_packet() {
 
 #[test]
 fn without_sack_duplicates_of_what_was_sent_before_a_timeout_start_no_recovery() {
-    // RFC 6582 §3.2 step 2 and §4: the "recover" variable.
+    // RFC 6582, Sec. 3.2 step 2 and Sec. 4: the "recover" variable.
     let mut sender = sender(endpoint(false, Recovery::Halving, 8), None);
     drain(&mut sender, at(0));
     sender.on_timer(at(1000));
@@ -240,7 +240,7 @@ fn without_sack_duplicates_of_what_was_sent_before_a_timeout_start_no_recovery()
 
 #[test]
 fn without_sack_the_duplicates_of_a_needless_recovery_start_no_next_one() {
-    // RFC 6582 §3.2 step 2. Packets 0 to 3 are late behind the other sixteen: nothing is lost.
+    // RFC 6582, Sec. 3.2 step 2. Packets 0 to 3 are late behind the other sixteen: nothing is lost.
     let endpoint = Endpoint {
         limited_transmit: false,
         ..endpoint(false, Recovery::Halving, 20)
@@ -270,7 +270,7 @@ fn without_sack_the_duplicates_of_a_needless_recovery_start_no_next_one() {
 
 #[test]
 fn a_repeated_timeout_keeps_the_threshold_unless_the_profile_cuts_anew() {
-    // RFC 5681 §3.1, last paragraph but one; ns-2 halves the window of one segment again.
+    // RFC 5681, Sec. 3.1, last paragraph but one; ns-2 halves the window of one segment again.
     for (cut_from, expected) in [(CutFrom::Flight, 8.0), (CutFrom::Window, 2.0)] {
         for sack in [true, false] {
             let endpoint = Endpoint {
@@ -295,7 +295,7 @@ fn a_repeated_timeout_keeps_the_threshold_unless_the_profile_cuts_anew() {
 
 #[test]
 fn what_was_sent_twice_measures_no_round_trip() {
-    // Karn, RFC 6298 §3.
+    // Karn, RFC 6298, Sec. 3.
     for rtt_sampling in [RttSampling::PerAck, RttSampling::PerWindow] {
         let endpoint = Endpoint {
             rtt_sampling,
@@ -349,7 +349,7 @@ fn what_arrives_while_pacing_holds_its_repeat_back_is_not_sent_again() {
 
 #[test]
 fn a_mark_and_a_loss_of_one_round_trip_cut_the_window_once_and_the_receiver_is_told() {
-    // RFC 3168 §6.1.2.
+    // RFC 3168, Sec. 6.1.2.
     let endpoint = Endpoint {
         ecn: true,
         ..endpoint(true, Recovery::Halving, 10)

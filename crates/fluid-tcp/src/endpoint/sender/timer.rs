@@ -66,7 +66,7 @@ impl Sender {
         self.inflation = 0.0;
         self.retransmit = None;
         if self.endpoint.sack {
-            // Everything that is not known to have arrived is lost (RFC 6675 §5.1).
+            // Everything that is not known to have arrived is lost (RFC 6675, Sec. 5.1).
             self.mark_lost(self.snd_una, self.snd_nxt, true);
         } else {
             self.send_cursor = self.snd_una;

@@ -1,8 +1,8 @@
-//! Tail loss probes (RFC 8985 §7): what is lost at the end of a flight is found by a probe two round trips later,
+//! Tail loss probes (RFC 8985, Sec. 7): what is lost at the end of a flight is found by a probe two round trips later,
 //! where a timeout would have found it with a window of one segment.
 //!
 //! Named deviations: the receiver's largest delay of an acknowledgement is known, not assumed (`TLP.max_ack_delay`,
-//! §7.2); a probe comes at most a timeout after what was sent last, not after what was sent first.
+//! Sec. 7.2); a probe comes at most a timeout after what was sent last, not after what was sent first.
 
 use tmt_core::types::{Span, Time};
 
@@ -10,7 +10,7 @@ use super::{Phase, Sender};
 use crate::congestion::Cause;
 use crate::endpoint::receiver::Ack;
 
-/// The timer before anything was measured (§7.2).
+/// The timer before anything was measured (Sec. 7.2).
 const INITIAL_PTO: Span = Span::from_secs(1);
 
 /// The probe that is due, or under way.
@@ -27,7 +27,7 @@ pub(super) struct TailProbe {
 }
 
 impl Sender {
-    /// When a probe is due of what was sent or acknowledged `now`; none where there may be none (§7.2).
+    /// When a probe is due of what was sent or acknowledged `now`; none where there may be none (Sec. 7.2).
     pub(super) fn arm_probe(&mut self, now: Time) -> Option<Time> {
         self.tail_probe.armed = self.endpoint.tail_loss_probe
             && self.rack.is_some()
@@ -50,7 +50,7 @@ impl Sender {
         now.checked_add(pto.min(self.rtt.rto()))
     }
 
-    /// The timer has expired: whether it was the probe's, which then goes out next (§7.3).
+    /// The timer has expired: whether it was the probe's, which then goes out next (Sec. 7.3).
     pub(super) fn on_probe_timer(&mut self) -> bool {
         if !std::mem::take(&mut self.tail_probe.armed) || self.snd_nxt == self.snd_una {
             return false;
@@ -69,7 +69,7 @@ impl Sender {
         true
     }
 
-    /// An acknowledgement that covers the probe ends it, and tells whether the probe hid a loss (§7.4).
+    /// An acknowledgement that covers the probe ends it, and tells whether the probe hid a loss (Sec. 7.4).
     pub(super) fn on_probe_acked(&mut self, now: Time, ack: &Ack) {
         let Some(end) = self.tail_probe.end_seq.filter(|end| self.snd_una >= *end) else {
             return;
@@ -103,7 +103,7 @@ mod tests {
 
     #[test]
     fn a_lost_tail_is_probed_two_round_trips_later_and_repaired_without_a_timeout() {
-        // RFC 8985 §7.1: the last three of ten are lost.
+        // RFC 8985, Sec. 7.1: the last three of ten are lost.
         let mut sender = probing(Some(10));
         drain(&mut sender, at(0));
         sender.on_ack(at(300), &ack(7, &[]));
@@ -121,7 +121,7 @@ mod tests {
 
     #[test]
     fn a_probe_that_repairs_the_only_loss_cuts_the_window_and_one_that_repairs_nothing_does_not() {
-        // §7.4: of the packet and its probe the second is told as a duplicate, or one of them was lost.
+        // Sec. 7.4: of the packet and its probe the second is told as a duplicate, or one of them was lost.
         for lost in [true, false] {
             let mut sender = probing(Some(20));
             drain(&mut sender, at(0));
