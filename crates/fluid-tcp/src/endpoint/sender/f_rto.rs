@@ -1,25 +1,25 @@
-//! F-RTO with SACK (RFC 5682, Sec. 3): whether a timeout was spurious, told by what arrives after it.
+//! F-RTO with SACK (RFC 5682, Sec. 3): detects spurious timeouts from the packets that arrive after them.
 //!
-//! A timeout is spurious if a packet arrives that was outstanding then and was never sent again; as in Linux this is
-//! looked for from the first acknowledgement on (step 3b of the RFC asks for the second). Until it is known, new
-//! data goes out instead of repeats (step 2b). The response is Linux's: window and threshold are what they were
-//! before the timeout. Named deviation: without SACK it is not done.
+//! A timeout is spurious if a packet arrives that was outstanding at the timeout and has not been retransmitted. As in
+//! Linux, the check begins with the first ACK (step 3b of the RFC asks for the second). Until it decides, the sender
+//! sends new data instead of retransmissions (step 2b). The response is Linux's: cwnd and ssthresh return to their
+//! values before the timeout. Named deviation: there is no F-RTO without SACK.
 
 use tmt_core::types::Time;
 
 use super::{Outstanding, Phase, Sender};
 use crate::congestion::CongestionControl;
 
-/// A timeout that may have been spurious.
+/// State after a timeout that may have been spurious.
 #[derive(Debug)]
 pub(super) struct FrtoState {
-    /// The controller before it.
+    /// Congestion control before the timeout.
     undo_state: Box<dyn CongestionControl>,
-    /// What was outstanding lies below.
+    /// Packets outstanding at the timeout lie below this.
     recovery_point: u64,
-    /// Something arrived that was not sent again since.
+    /// A packet outstanding at the timeout has arrived without a retransmission.
     arrived: bool,
-    /// New data has been sent to find out.
+    /// New data has been sent to test the timeout.
     sent_new_data: bool,
 }
 
@@ -30,9 +30,9 @@ impl FrtoState {
 }
 
 impl Sender {
-    /// The retransmission timer has expired: remembers what to go back to (step 1).
+    /// Saves the state before a timeout (step 1).
     pub(super) fn start_f_rto(&mut self) {
-        // A second timeout of the same packets is no accident; in a recovery there is a loss in any case.
+        // A repeated timeout is unlikely to be spurious, and in a recovery there is a loss in any case.
         let first = self.phase == Phase::Open;
         self.f_rto = (self.endpoint.f_rto && self.endpoint.sack && first).then(|| FrtoState {
             undo_state: self.cc.save_undo_state(),
@@ -42,7 +42,7 @@ impl Sender {
         });
     }
 
-    /// Whether the timeout has turned out to have been spurious; then all is as it was before.
+    /// Undoes the timeout if it was spurious. Returns whether it was.
     pub(super) fn undo_spurious_timeout(&mut self, now: Time) -> bool {
         let Some(frto) = self.f_rto.take_if(|frto| frto.arrived) else {
             return false;
@@ -51,7 +51,7 @@ impl Sender {
         self.events.spurious_timeouts += 1;
         self.pipe = 0;
         for entry in &mut self.outstanding {
-            // What was sent again is on its way twice now, and counts once.
+            // A retransmitted packet is in the network twice but counts once.
             entry.lost = false;
             entry.retransmitted = false;
             self.pipe += entry.in_pipe();
@@ -62,7 +62,7 @@ impl Sender {
         true
     }
 
-    /// An acknowledgement in doubt: new data next, or the certainty that the loss was real (steps 2 and 3).
+    /// Processes an ACK before the decision: sends new data next, or concludes that the loss was real (steps 2 and 3).
     pub(super) fn f_rto_on_ack(&mut self, acked: u64, duplicate: bool, recovery_point: u64) {
         let has_new_data = self.has_new_data();
         let snd_una = self.snd_una;
@@ -71,12 +71,12 @@ impl Sender {
                 frto.sent_new_data = has_new_data;
                 return !has_new_data;
             }
-            // What arrives is new data alone, or what was sent again: the loss was real.
+            // Only new data or retransmissions arrive: the loss was real.
             duplicate || acked > 0
         });
     }
 
-    /// Whether new data goes out before repeats, to find out.
+    /// Whether F-RTO sends new data before retransmissions.
     pub(super) fn f_rto_sends_new_data(&self) -> bool {
         self.f_rto.as_ref().is_some_and(|frto| frto.sent_new_data) && self.has_new_data()
     }
@@ -102,8 +102,8 @@ mod tests {
     }
 
     #[test]
-    fn a_timeout_that_only_a_delay_caused_is_taken_back() {
-        // All ten were held up for 1.2 s: the first acknowledgements tell of packets never sent again.
+    fn a_timeout_caused_by_delay_alone_is_undone() {
+        // All ten packets are delayed by 1.2 s: the first ACK covers a packet that was never retransmitted.
         let mut sender = after_timeout();
         sender.on_ack(at(1200), &ack(2, &[]));
         assert_eq!(
@@ -112,17 +112,17 @@ mod tests {
         );
         assert!((sender.snapshot().cwnd - 10.0).abs() < 1e-12);
         assert_eq!(sender.snapshot().ssthresh, None);
-        // Two have left the network, and nothing is sent again.
+        // Two packets have left the network, and nothing is retransmitted.
         assert_eq!(drain(&mut sender, at(1200)), [(10, 1), (11, 1)]);
     }
 
     #[test]
-    fn after_a_real_loss_new_data_is_tried_and_then_the_rest_repeated() {
+    fn after_a_real_loss_new_data_is_sent_and_then_the_rest_retransmitted() {
         let mut sender = after_timeout();
-        // Only the repeat has arrived: two new packets find out (RFC 5682 step 2b).
+        // Only the retransmission has arrived: two new packets are sent (RFC 5682, step 2b).
         sender.on_ack(at(1500), &ack(1, &[]));
         assert_eq!(drain(&mut sender, at(1500)), [(10, 1), (11, 1)]);
-        // They arrive and nothing else does: the loss was real (step 3a).
+        // Only they arrive: the loss was real (step 3a).
         sender.on_ack(at(2000), &ack(1, &[(10, 11)]));
         assert_eq!(drain(&mut sender, at(2000))[0], (1, 2));
         assert_eq!(sender.events().spurious_timeouts, 0);
@@ -130,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn without_it_a_spurious_timeout_costs_the_window() {
+    fn without_f_rto_a_spurious_timeout_cuts_the_window() {
         let mut sender = sender(endpoint(true, Recovery::Prr, 10), None);
         drain(&mut sender, at(0));
         sender.on_timer(at(1000));

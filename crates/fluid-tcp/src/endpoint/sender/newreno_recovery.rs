@@ -1,23 +1,23 @@
-//! Recovery without SACK: duplicate and partial acknowledgements (RFC 5681, Sec. 3.2, RFC 6582).
+//! Recovery without SACK: duplicate and partial ACKs (RFC 5681, Sec. 3.2; RFC 6582), go-back-N after a timeout.
 
 use tmt_core::types::to_f64;
 
 use super::{Phase, Sender};
 use tmt_core::math::num::whole;
 
-/// Duplicate acknowledgements on which limited transmit sends (RFC 3042).
+/// Number of duplicate ACKs on which limited transmit sends (RFC 3042).
 const LIMITED: u64 = 2;
 
 impl Sender {
-    /// Something new was acknowledged in recovery, but not everything: the next gap is known.
+    /// Processes a partial ACK in recovery, which reveals the next gap.
     pub(super) fn on_partial(&mut self, acked: u64) {
         self.retransmit = Some(self.snd_una);
-        // Deflate by what was acknowledged and add back one (RFC 6582, Sec. 3.2 step 3).
+        // Deflate by the packets acknowledged and add back one (RFC 6582, Sec. 3.2, step 3).
         let window = self.cc.cwnd() + self.inflation - to_f64(acked) + 1.0;
         self.inflation = window.max(1.0) - self.cc.cwnd();
     }
 
-    /// The packet to send next: where go-back-N stands, else new data.
+    /// Returns the packet to send next: go-back-N after a timeout, otherwise new data.
     pub(super) fn next_without_sack(&mut self) -> Option<u64> {
         let inflated = whole(self.cc.cwnd() + self.inflation);
         let in_flight = self.send_cursor - self.snd_una;

@@ -1,13 +1,13 @@
 //! Proportional rate reduction with the slow-start reduction bound (RFC 6937, Sec. 3).
 
-/// What PRR keeps during one recovery, packets.
+/// State of PRR during one recovery, in packets.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Prr {
-    /// RecoverFS: outstanding when recovery began.
+    /// `RecoverFS`: packets outstanding when recovery began.
     recover_fs: u64,
     prr_delivered: u64,
     prr_out: u64,
-    /// sndcnt: packets that may still be sent on the last acknowledgement.
+    /// Packets that may still be sent in response to the last ACK.
     sndcnt: u64,
 }
 
@@ -19,11 +19,11 @@ impl Prr {
         }
     }
 
-    /// An acknowledgement told that `delivered` packets arrived; `pipe` is what is in the network now.
+    /// Processes an ACK that newly reports `delivered` packets as arrived, with `pipe` packets left in the network.
     pub(super) fn on_ack(&mut self, delivered: u64, pipe: u64, ssthresh: u64) {
         self.prr_delivered += delivered;
         self.sndcnt = if pipe > ssthresh {
-            // In proportion, so that the window is ssthresh when as much has arrived as was outstanding.
+            // Proportional part: pipe reaches ssthresh when `RecoverFS` packets have been delivered.
             let share = u128::from(self.prr_delivered) * u128::from(ssthresh);
             let share = share.div_ceil(u128::from(self.recover_fs));
             u64::try_from(share)
@@ -39,7 +39,7 @@ impl Prr {
         };
     }
 
-    /// The packet that recovery is about goes out in any case.
+    /// Allows at least one packet: for the fast retransmit that begins a recovery, or if pipe is empty.
     pub(super) fn allow_at_least_one(&mut self) {
         self.sndcnt = self.sndcnt.max(1);
     }
@@ -59,8 +59,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_window_of_twenty_is_halved_by_sending_one_for_two() {
-        // RFC 6937, Sec. 3.1's example shape: 20 outstanding, one lost, ssthresh 10.
+    fn a_window_of_twenty_is_halved_by_sending_one_packet_per_two_delivered() {
+        // Like the example in RFC 6937, Sec. 3.1: 20 outstanding, one lost, ssthresh 10.
         let mut prr = Prr::begin(20);
         let mut pipe = 17;
         prr.on_ack(3, pipe, 10);
@@ -77,16 +77,16 @@ mod tests {
             pipe -= 1;
             prr.on_ack(1, pipe, 10);
         }
-        // 18 of 20 delivered, so ⌈18 · 10/20⌉ sent, and what is in the network is down to the threshold.
+        // 18 of 20 are delivered, so ⌈18 · 10/20⌉ are sent, and pipe is down to ssthresh.
         assert_eq!((sent.iter().sum::<i32>(), pipe), (9, 10), "{sent:?}");
         assert!(sent[1..].iter().all(|count| *count <= 1), "{sent:?}");
     }
 
     #[test]
-    fn below_the_threshold_it_grows_no_faster_than_slow_start() {
+    fn below_ssthresh_pipe_grows_no_faster_than_in_slow_start() {
         let mut prr = Prr::begin(20);
         prr.on_ack(1, 3, 10);
-        // delivered − out = 1, so at most two packets on one acknowledgement.
+        // prr_delivered − prr_out = 1, so at most two packets per ACK.
         assert_eq!(prr.sndcnt, 2);
     }
 }

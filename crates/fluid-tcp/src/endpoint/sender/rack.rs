@@ -1,12 +1,11 @@
-//! RACK: a packet is lost when one sent later has arrived and it is overdue itself (RFC 8985, Sec. 6).
+//! RACK: a packet is lost if a packet sent later has arrived and the reordering window has passed (RFC 8985, Sec. 6).
 //!
-//! Transmissions are kept in the order of their times, so that finding what is overdue costs a step a packet.
-//! Named deviations:
-//! - RACK.min_RTT is the smallest of the connection, without a window (Sec. 6.2 step 1 leaves it open);
-//! - a retransmission timeout takes all that is outstanding for lost, as RFC 6675, Sec. 5.1 does; Sec. 6.3 spares what was
-//!   sent within the last round trip;
-//! - the timeout is restarted when the first packet outstanding is sent again, as in Linux;
-//! - a D-SACK is a bit of the acknowledgement, and tells nothing of which packet it was.
+//! Transmissions are kept in order of time, so that loss detection costs one step per packet. Named deviations:
+//! - `RACK.min_RTT` is the smallest RTT of the connection, without a window (Sec. 6.2, step 1, leaves this open);
+//! - a retransmission timeout marks everything outstanding lost, like RFC 6675, Sec. 5.1; Sec. 6.3 spares packets sent
+//!   within the last RTT;
+//! - the timer restarts when the first outstanding packet is retransmitted, as in Linux;
+//! - a D-SACK is a flag of the ACK, so it does not say which packet was a duplicate.
 
 use std::collections::VecDeque;
 
@@ -15,41 +14,41 @@ use tmt_core::types::{Span, Time};
 use super::rate::report_lost;
 use super::{DUP_THRESH, Outstanding, Phase, Sender};
 
-/// Recoveries without a D-SACK after which the reordering window is the smallest again (Sec. 6.2 step 4).
+/// Number of recoveries without a D-SACK after which the reordering window is reset (Sec. 6.2, step 4).
 const REO_WND_PERSIST: u32 = 16;
 
-/// What RACK keeps, under the names of Sec. 6.1 where it has them.
+/// State of RACK; Sec. 6.1 defines the names in code font.
 #[derive(Debug, Default)]
 pub(super) struct Rack {
-    /// `RACK.xmit_ts` and `RACK.end_seq`: of what was sent last among all that has arrived.
+    /// `RACK.xmit_ts` and `RACK.end_seq`: the packet sent last among those that have arrived.
     latest: Option<(Time, u64)>,
     /// `RACK.rtt`.
     rtt: Span,
     /// `RACK.min_RTT`.
     min_rtt: Option<Span>,
-    /// `RACK.fack`: all that has arrived lies below.
+    /// `RACK.fack`: all packets that have arrived lie below.
     fack: u64,
     /// `RACK.reordering_seen`.
     reordering_seen: bool,
-    /// `RACK.reo_wnd_mult` less 1, the recoveries since it last grew (`RACK.reo_wnd_persist`), `RACK.dsack_round`.
+    /// `RACK.reo_wnd_mult` minus 1, recoveries since it last grew (16 minus `RACK.reo_wnd_persist`), `RACK.dsack_round`.
     reo_wnd_extra: u64,
     calm_recoveries: u32,
     dsack_round: Option<u64>,
-    /// When the first packet that waits becomes overdue.
+    /// Time at which the reordering timer expires: the first packet that may be lost becomes overdue.
     pub(super) deadline: Option<Time>,
-    /// Transmissions in their order: packet, copy, when.
+    /// Transmissions in order of time: packet, copy, time.
     pub(super) order: VecDeque<(u64, u32, Time)>,
 }
 
 impl Rack {
-    /// A packet is known to have arrived (Sec. 6.2 steps 1 to 3).
+    /// Processes the delivery of a packet (Sec. 6.2, steps 1 to 3).
     pub(super) fn on_arrival(&mut self, now: Time, packet: u64, entry: &Outstanding) {
         let rtt = now.since(entry.sent);
         if entry.transmissions == 1 {
             self.min_rtt = Some(self.min_rtt.map_or(rtt, |min_rtt| min_rtt.min(rtt)));
             self.reordering_seen |= packet < self.fack;
         } else if self.min_rtt.is_some_and(|min_rtt| rtt < min_rtt) {
-            // Too soon for the copy sent last: it was an earlier one.
+            // Too early for the last transmission: an earlier one has arrived.
             return;
         }
         self.fack = self.fack.max(packet + 1);
@@ -69,7 +68,7 @@ impl Rack {
         }
     }
 
-    /// A D-SACK widens the window, once a round trip (Sec. 6.2 step 4).
+    /// Widens the reordering window on a D-SACK, at most once per round trip (Sec. 6.2, step 4).
     fn on_dsack(&mut self, snd_una: u64, snd_nxt: u64) {
         if self.dsack_round.is_none_or(|round| snd_una >= round) {
             self.dsack_round = Some(snd_nxt);
@@ -78,7 +77,7 @@ impl Rack {
         }
     }
 
-    /// `RACK.reo_wnd`: how long a packet may be overtaken before it is lost.
+    /// `RACK.reo_wnd`: time by which a packet may be late before it counts as lost.
     fn reo_wnd(&self, in_recovery: bool, sacked: u64, srtt: Option<Span>) -> Span {
         if !self.reordering_seen && (in_recovery || sacked >= u64::from(DUP_THRESH)) {
             return Span::ZERO;
@@ -91,14 +90,14 @@ impl Rack {
 }
 
 impl Sender {
-    /// Whether a packet is known to be lost that has not arrived since.
+    /// Whether a packet is marked lost and not SACKed.
     pub(super) fn has_lost_packet(&self) -> bool {
         let below = self.index(self.lost_below.max(self.snd_una));
         let mut first = self.outstanding.iter().take(below);
         first.any(|entry| entry.lost && !entry.sacked)
     }
 
-    /// Watches all that is outstanding again: what was taken for lost by a spurious timeout.
+    /// Rebuilds the order of transmissions from everything outstanding, after a spurious timeout.
     pub(super) fn rack_restart(&mut self) {
         let Some(rack) = &mut self.rack else {
             return;
@@ -113,7 +112,7 @@ impl Sender {
             .sort_unstable_by_key(|(packet, _, sent)| (*sent, *packet));
     }
 
-    /// Finds packets lost that are overdue (Sec. 6.2 steps 4 and 5), and when the next will be.
+    /// `RACK_detect_loss()`: marks overdue packets lost (Sec. 6.2, steps 4 and 5) and sets the reordering timer.
     pub(super) fn rack_detect_losses(&mut self, now: Time, dsack: bool) {
         let Some(rack) = &mut self.rack else {
             return;
@@ -133,7 +132,7 @@ impl Sender {
                 .checked_sub(self.snd_una)
                 .and_then(|index| usize::try_from(index).ok());
             let entry = index.and_then(|index| self.outstanding.get_mut(index));
-            // Of what has arrived, was sent anew or is known to be lost nothing more can be learnt.
+            // Skip transmissions that have arrived, were superseded by a retransmission, or are marked lost.
             let Some(entry) = entry.filter(|entry| {
                 !entry.sacked && entry.transmissions == copy && (!entry.lost || entry.retransmitted)
             }) else {
@@ -177,8 +176,8 @@ mod tests {
     }
 
     #[test]
-    fn a_gap_that_two_packets_show_is_lost_a_quarter_round_trip_later() {
-        // RFC 8985, Sec. 3.3's first example: two SACKs are too few for three duplicates, time is not.
+    fn a_gap_below_two_sacked_packets_is_lost_a_quarter_of_the_rtt_later() {
+        // RFC 8985, Sec. 3.3, first example: two SACKed packets are below DupThresh, but the time suffices.
         let mut sender = rack(10);
         drain(&mut sender, at(0));
         sender.on_ack(at(400), &ack(7, &[]));
@@ -194,8 +193,8 @@ mod tests {
     }
 
     #[test]
-    fn a_repeat_that_is_lost_is_repeated_without_a_timeout() {
-        // Sec. 3.3's second example: what was sent after the repeat arrives, the repeat does not.
+    fn a_lost_retransmission_is_retransmitted_without_a_timeout() {
+        // Sec. 3.3, second example: packets sent after the retransmission arrive, the retransmission does not.
         let endpoint = Endpoint {
             loss_detection: LossDetection::Rack,
             ..endpoint(true, Recovery::Prr, 10)
@@ -207,7 +206,7 @@ mod tests {
         sender.on_ack(at(410), &ack(0, &[(1, 10)]));
         let new = drain(&mut sender, at(410));
         assert!(new.iter().all(|(packet, copy)| *packet >= 10 && *copy == 1) && !new.is_empty());
-        // One round trip later new data is there, the repeat is overdue at once: nothing was ever reordered.
+        // One RTT later new data arrives. The retransmission is overdue at once, as no reordering was seen.
         sender.on_ack(at(810), &ack(0, &[(1, 11)]));
         assert_eq!(drain(&mut sender, at(810))[0], (0, 3));
         assert_eq!(
@@ -217,14 +216,14 @@ mod tests {
     }
 
     #[test]
-    fn reordering_within_a_quarter_of_the_round_trip_is_no_loss() {
+    fn reordering_within_a_quarter_of_the_rtt_is_not_a_loss() {
         let mut sender = rack(10);
         drain(&mut sender, at(0));
         sender.on_ack(at(400), &ack(1, &[]));
-        // Packet 1 is overtaken by two, and comes: reordering is known from here on.
+        // Packet 1 arrives after two later packets: reordering has been seen from here on.
         sender.on_ack(at(401), &ack(1, &[(2, 4)]));
         sender.on_ack(at(430), &ack(4, &[]));
-        // Now three that arrive above a gap are not enough; 430 + 100 ms are.
+        // Now DupThresh SACKed packets above a gap do not suffice; the time 431 + 100 ms does.
         sender.on_ack(at(431), &ack(4, &[(5, 8)]));
         assert_eq!(
             (drain(&mut sender, at(431)), sender.events().fast_recoveries),
@@ -238,11 +237,11 @@ mod tests {
     }
 
     #[test]
-    fn what_is_found_lost_in_a_recovery_goes_out_though_no_acknowledgement_comes() {
+    fn a_packet_marked_lost_by_the_timer_in_recovery_is_retransmitted_without_an_ack() {
         let mut sender = rack(10);
         sender.total = Some(13);
         drain(&mut sender, at(0));
-        // Packet 0 comes late, so reordering is known; 2 is missing, and lost a quarter of the round trip later.
+        // Packet 0 is late, so reordering has been seen. Packet 2 is missing, and lost a quarter of the RTT later.
         sender.on_ack(at(400), &ack(0, &[(1, 2)]));
         sender.on_ack(at(401), &ack(2, &[]));
         assert_eq!(drain(&mut sender, at(401)).len(), 3);
@@ -250,7 +249,7 @@ mod tests {
         let due = sender.deadline().unwrap();
         sender.on_timer(due);
         assert_eq!(drain(&mut sender, due), [(2, 2)]);
-        // The last of the three arrives; the other two become overdue when nothing is on its way any more.
+        // The last of the three arrives; the other two become overdue when nothing else is in flight.
         sender.on_ack(at(801), &ack(2, &[(12, 13), (3, 10)]));
         sender.prr = super::super::Prr::begin(10);
         assert_eq!(drain(&mut sender, at(801)), []);
@@ -263,7 +262,7 @@ mod tests {
     }
 
     #[test]
-    fn duplicates_at_the_receiver_widen_the_window_once_a_round_and_sixteen_recoveries_forget_it() {
+    fn dsacks_widen_the_reordering_window_once_per_round_and_sixteen_recoveries_reset_it() {
         let mut rack = Rack {
             min_rtt: Some(Span::from_millis(100)),
             reordering_seen: true,

@@ -1,4 +1,4 @@
-//! Fast recovery, with SACK or without: when it begins, what it cuts, when it ends.
+//! Fast recovery, with or without SACK: when it begins, what it cuts, when it ends.
 
 use tmt_core::types::Time;
 
@@ -10,7 +10,7 @@ use crate::endpoint::Recovery;
 use tmt_core::math::num::whole;
 
 impl Sender {
-    /// Whether what is known calls for a fast retransmit.
+    /// Whether the sender has detected a loss that calls for a fast retransmit.
     pub(super) fn detected_loss(&self) -> bool {
         if self.snd_nxt == self.snd_una {
             return false;
@@ -22,7 +22,7 @@ impl Sender {
         self.dupacks >= DUP_THRESH && self.recover.is_none_or(|point| self.snd_una > point)
     }
 
-    /// A recovery begins, after duplicates or a timeout: what was measured and counted before tells nothing any more.
+    /// Begins a recovery after a detected loss or a timeout: resets cursors, the tail loss probe and running measurements.
     pub(super) fn begin_phase(&mut self, phase: Phase) {
         self.note_window_reduction();
         self.phase = phase;
@@ -36,14 +36,14 @@ impl Sender {
     pub(super) fn enter_recovery(&mut self, now: Time, delivered: u64) {
         self.events.fast_recoveries += 1;
         let outstanding = self.snd_nxt - self.snd_una;
-        // A mark of the same round trip has cut the window already (RFC 3168, Sec. 6.1.2).
+        // An ECE of the same round trip may have cut the window already (RFC 3168, Sec. 6.1.2).
         if !self.endpoint.ecn || self.snd_una >= self.ecn_recovery_point {
             self.cut(now, self.cut_basis(), Cause::FastRetransmit);
         }
         self.begin_phase(Phase::Recovery {
             recovery_point: self.snd_nxt,
         });
-        // Where the first partial acknowledgement ends a recovery, duplicates may start the next at once.
+        // If the first partial ACK ends a recovery (Reno), duplicate ACKs may start the next one at once.
         if self.cc.uses_newreno_recovery() {
             self.recover = Some(self.snd_nxt);
         }
@@ -53,8 +53,8 @@ impl Sender {
             self.update_prr(delivered);
             self.prr.allow_at_least_one();
         } else {
-            // With SACK the packet may have been sent again already, in the recovery before this one; what was found
-            // lost by time need not be the first.
+            // With SACK, the previous recovery may have retransmitted the packet already. With RACK, the lost packet need
+            // not be the first.
             let first = self.outstanding.front();
             let urgent = !self.endpoint.sack
                 || first.is_some_and(|o| !o.retransmitted && (o.lost || self.rack.is_none()));
@@ -65,7 +65,7 @@ impl Sender {
         }
     }
 
-    /// A fast recovery, or one after a timeout, is over.
+    /// Ends a fast recovery, or the recovery after a timeout.
     pub(super) fn leave_recovery(&mut self, now: Time) {
         self.phase = Phase::Open;
         self.dupacks = 0;
@@ -77,12 +77,12 @@ impl Sender {
         self.cc.on_recovered(now);
     }
 
-    /// Whether proportional rate reduction says what a recovery sends.
+    /// Whether PRR limits what a recovery sends.
     pub(super) fn uses_prr(&self) -> bool {
         self.endpoint.sack && self.endpoint.recovery == Recovery::Prr && !self.cc_controls_recovery
     }
 
-    /// Proportional rate reduction's share of an acknowledgement in recovery.
+    /// Updates PRR with the packets that an ACK in recovery newly reports as delivered.
     pub(super) fn update_prr(&mut self, delivered: u64) {
         if self.uses_prr() {
             let ssthresh = whole(self.cc.cwnd());

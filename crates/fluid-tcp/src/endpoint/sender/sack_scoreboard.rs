@@ -1,4 +1,4 @@
-//! Recovery with SACK: scoreboard, pipe and NextSeg (RFC 6675).
+//! Recovery with SACK: scoreboard, `IsLost`, `pipe` and `NextSeg` (RFC 6675, Sec. 4).
 
 use tmt_core::types::Time;
 
@@ -8,7 +8,7 @@ use crate::endpoint::receiver::Ack;
 use tmt_core::math::num::whole;
 
 impl Sender {
-    /// Marks what the blocks tell; how many packets of it are news.
+    /// `Update()`: records the SACK blocks of an ACK. Returns the number of packets newly SACKed.
     pub(super) fn update_scoreboard(&mut self, now: Time, ack: &Ack) -> u64 {
         let mut new = 0;
         for (start, end) in ack.blocks {
@@ -41,14 +41,14 @@ impl Sender {
         new
     }
 
-    /// IsLost (Sec. 4): a packet is lost when three above it have arrived.
+    /// `IsLost()`: marks packets lost that have `DupThresh` SACKed packets above them.
     pub(super) fn sack_detect_losses(&mut self) {
         if let Some(below) = self.sacked.nth_highest(u64::from(DUP_THRESH)) {
             self.mark_lost(self.lost_below, below, false);
         }
     }
 
-    /// What has not arrived of the packets from `from` up to `below` is lost, and so are their repeats, `again`.
+    /// Marks packets in [`from`, `below`) lost unless they are SACKed; with `retransmissions`, retransmitted packets, too.
     pub(super) fn mark_lost(&mut self, from: u64, below: u64, retransmissions: bool) {
         for packet in from.max(self.snd_una)..below {
             let index = self.index(packet);
@@ -67,7 +67,7 @@ impl Sender {
         self.lost_below = self.lost_below.max(below);
     }
 
-    /// New data, while all goes well.
+    /// Returns the next new packet outside recovery, with limited transmit.
     pub(super) fn next_new_data(&mut self) -> Option<u64> {
         if !self.has_new_data() {
             self.cwnd_limited = false;
@@ -90,7 +90,7 @@ impl Sender {
         Some(self.snd_nxt)
     }
 
-    /// NextSeg (Sec. 4), rules 1 to 3.
+    /// `NextSeg()`, rules 1 to 3: lost packets, new data, packets that may be lost.
     pub(super) fn next_seg(&mut self) -> Option<u64> {
         let in_recovery = matches!(self.phase, Phase::Recovery { .. });
         let allowed = if in_recovery && self.uses_prr() {
@@ -113,7 +113,7 @@ impl Sender {
             return Some(self.snd_nxt);
         }
         self.cwnd_limited = false;
-        // Rule 3 repeats what may be lost; by time it is known.
+        // Rule 3 retransmits packets that may be lost. RACK needs no guess.
         if !in_recovery || self.rack.is_some() {
             return None;
         }
@@ -123,7 +123,7 @@ impl Sender {
         extra
     }
 
-    /// The first packet from `from` below `below` that has not arrived and was not sent again.
+    /// Returns the first packet in [`from`, `below`) that is neither SACKed nor retransmitted.
     fn next_unretransmitted(&self, from: u64, below: u64) -> Option<u64> {
         (from.max(self.snd_una)..below.min(self.snd_nxt)).find(|packet| {
             let entry = self.outstanding[self.index(*packet)];

@@ -1,4 +1,4 @@
-//! The sender's timers: the retransmission timeout (RFC 6298), and in its place the tail loss probe.
+//! The sender's timers: the retransmission timer (RFC 6298), or the timer of the tail loss probe in its place.
 
 use tmt_core::types::Time;
 
@@ -7,14 +7,14 @@ use crate::congestion::Cause;
 use crate::endpoint::CutFrom;
 
 impl Sender {
-    /// Starts the timer anew, of the tail loss probe where one may be sent.
+    /// Restarts the timer: that of the tail loss probe if one may be sent, otherwise the retransmission timer.
     pub(super) fn restart_timer(&mut self, now: Time) {
         self.deadline = (self.snd_nxt > self.snd_una)
             .then(|| self.arm_probe(now).or_else(|| self.rtt.deadline(now)))
             .flatten();
     }
 
-    /// A timer may have expired; what came of it.
+    /// Handles the timers that have expired at `now`.
     pub fn on_timer(&mut self, now: Time) -> TimerOutcome {
         let mut outcome = TimerOutcome::Nothing;
         let rack_deadline = self.rack.as_ref().and_then(|rack| rack.deadline);
@@ -25,7 +25,7 @@ impl Sender {
                 self.enter_recovery(now, 0);
                 self.restart_timer(now);
             } else if matches!(self.phase, Phase::Recovery { .. }) {
-                // No acknowledgement may come to let out what was found lost.
+                // There may be no further ACK to allow the retransmission.
                 self.update_prr(0);
                 if self.pipe == 0 {
                     self.prr.allow_at_least_one();
@@ -66,7 +66,7 @@ impl Sender {
         self.inflation = 0.0;
         self.retransmit = None;
         if self.endpoint.sack {
-            // Everything that is not known to have arrived is lost (RFC 6675, Sec. 5.1).
+            // Everything that is not SACKed counts as lost (RFC 6675, Sec. 5.1).
             self.mark_lost(self.snd_una, self.snd_nxt, true);
         } else {
             self.send_cursor = self.snd_una;
@@ -74,12 +74,12 @@ impl Sender {
         self.deadline = self.rtt.deadline(now);
     }
 
-    /// The timer for what was just sent; a timeout that runs goes on.
+    /// Arms the timer for a packet sent `now`. A running retransmission timer continues.
     pub(super) fn arm_timer_after_send(&mut self, now: Time) {
-        let waited = self.tail_probe.armed;
+        let was_armed = self.tail_probe.armed;
         match self.arm_probe(now) {
             Some(probe) => self.deadline = Some(probe),
-            None if waited || self.deadline.is_none() => self.deadline = self.rtt.deadline(now),
+            None if was_armed || self.deadline.is_none() => self.deadline = self.rtt.deadline(now),
             None => {}
         }
     }
