@@ -1,14 +1,14 @@
-//! BBR, version 3: draft-ietf-ccwg-bbr-05 (section numbers below are its).
+//! BBR, version 3: draft-ietf-ccwg-bbr-05. Section numbers below are those of the draft.
 //!
-//! A model of the path: `max_bw`, the largest delivery rate of two probing cycles, and `min_rtt`, the smallest
-//! round-trip time of 10 s; and what losses say of it: `inflight_longterm`, the volume at which a probe lost too much
-//! (`bbr/congestion.rs`, Sec. 5.5.10), and the short-term bounds of rate and volume. Segments are paced at
-//! `pacing_gain · bw` less 1 % (Sec. 5.6.2); what is in flight is bounded by `cwnd_gain` bandwidth-delay products and by
-//! the volumes (Sec. 5.6.4). Startup and Drain are in `bbr/startup.rs` (Sec. 5.3.1 and 2), the cycle of Down, Cruise, Refill
-//! and Up in `bbr/probe_bw.rs` (Sec. 5.3.3), `ProbeRTT` in `bbr/probe_rtt.rs` (Sec. 5.3.4). `bbr1` shares
-//! `bbr/base.rs` and what that is made of.
+//! The model of the path has four parts: `max_bw`, the largest delivery rate of two probing cycles; `min_rtt`, the
+//! smallest RTT of 10 s; `inflight_longterm`, the volume in flight at which a probe lost too much; and short-term bounds
+//! of rate and volume after other losses (`bbr/congestion.rs`, Sec. 5.5.10). Segments are paced at `pacing_gain · bw`
+//! less 1 % (Sec. 5.6.2). What is in flight is bounded by `cwnd_gain` bandwidth-delay products and by the volumes
+//! (Sec. 5.6.4). Startup and Drain are in `bbr/startup.rs` (Sec. 5.3.1 and 5.3.2), the cycle Down, Cruise, Refill and Up in
+//! `bbr/probe_bw.rs` (Sec. 5.3.3), `ProbeRTT` in `bbr/probe_rtt.rs` (Sec. 5.3.4). `bbr1` shares `bbr/base.rs` and its
+//! parts.
 //!
-//! | state | pacing gain | window gain | volume |
+//! | state | pacing gain | window gain | volume bounds |
 //! |---|---|---|---|
 //! | Startup | 2.77 | 2 | |
 //! | Drain | 0.5 | 2 | short-term |
@@ -19,18 +19,19 @@
 //! | `ProbeRTT` | 1 | 0.5 | 85 % of long-term, short-term |
 //!
 //! Named deviations:
-//! - volumes are segments, and a quantum is one segment: no segmentation offload (Sec. 5.6.3 allows it, and then the
-//!   offload budget is below the floor of 4 segments);
-//! - after the round of a probe's last samples the bandwidth filter moves on once, and its losses count no more, as in
-//!   Linux; the draft's pseudocode (Sec. 5.3.3.6) would move it on every round trip;
-//! - Sec. 5.3.1.3 counts lost ranges of sequence numbers: ours are of packets found lost one after the other;
-//! - what is random (Sec. 5.3.3.5.3) follows from the connection's history (`bbr/draw.rs`);
-//! - the window counts as having held the sender back where an acknowledgement found it filled, in this round trip or
-//!   the last;
-//! - a handshake's round trip counts from the first acknowledgement on (Sec. 5.6.2);
-//! - a sender with nothing in flight counts as restarting from idle, whatever kept it (Sec. 5.4.1);
-//! - a spurious timeout brings the whole state back (F-RTO), not parts (Sec. 5.5.11); ECN's marks are not looked at (Sec. 3.7);
-//! - SACK is taken for granted (`C.has_selective_acks`).
+//! - volumes are in segments, and a quantum is one segment: no segmentation offload (Sec. 5.6.3 allows this; the offload
+//!   budget is then below the minimum of 4 segments);
+//! - after the round of a probe's last samples the bandwidth filter advances once, and losses no longer count towards the
+//!   probe, as in Linux; the draft's pseudocode (Sec. 5.3.3.6) would advance it every round;
+//! - Sec. 5.3.1.3 counts lost ranges of sequence numbers; here, packets with consecutive numbers that are marked lost one
+//!   after the other form a range;
+//! - random values (Sec. 5.3.3.5.3) follow from the connection's history (`bbr/draw.rs`);
+//! - the sender counts as cwnd-limited if an ACK found the window filled, in this round or the last;
+//! - the RTT of a handshake counts from the first ACK on (Sec. 5.6.2);
+//! - a sender with nothing in flight counts as restarting from idle, whatever the reason (Sec. 5.4.1);
+//! - a spurious timeout (F-RTO) restores the whole state, not parts of it (Sec. 5.5.11);
+//! - ECN marks are ignored (Sec. 3.7);
+//! - SACK is assumed (`C.has_selective_acks`).
 
 mod aggregation;
 pub(super) mod base;
@@ -69,19 +70,19 @@ pub(super) static ENTRY: Entry = Entry {
     make: |initial_window, parameters| Box::new(Bbr::new(initial_window, parameters)),
 };
 
-/// Fewest segments in flight that keep a pipe full in spite of delayed acknowledgements (Sec. 5.6.4.3).
+/// `BBR.MinPipeCwnd`: fewest segments in flight that keep a pipe full in spite of delayed ACKs (Sec. 5.6.4.3).
 pub(super) const MIN_PIPE: f64 = 4.0;
 
-/// Round-trip time before one was measured, seconds (Sec. 5.6.2).
+/// RTT before the first measurement, seconds (Sec. 5.6.2).
 const NOMINAL_RTT: f64 = 0.001;
 
-/// Share of the bandwidth that is paced at (`PacingMarginPercent`).
+/// Pacing rate as a share of the bandwidth (`PacingMarginPercent`).
 pub(super) const PACING_MARGIN: f64 = 0.99;
 
-/// Startup's pacing gain, 4 ln 2.
+/// Pacing gain in Startup, 4 ln 2.
 const STARTUP_GAIN: f64 = 4.0 * std::f64::consts::LN_2;
 
-/// `BBR.DefaultCwndGain`, and that of Up and of `ProbeRTT`.
+/// `BBR.DefaultCwndGain`, and the window gains of Up and of `ProbeRTT`.
 const CWND_GAIN: f64 = 2.0;
 const UP_CWND_GAIN: f64 = 2.25;
 const PROBE_RTT_CWND_GAIN: f64 = 0.5;
@@ -111,16 +112,16 @@ struct Bbr {
     /// `ProbeRTTInterval`, seconds.
     probe_rtt: f64,
     state: State,
-    /// Probing cycles so far, the filter's time.
+    /// Probing cycles so far, the virtual time of the bandwidth filter.
     cycles: u64,
     probe: Probe,
     min_rtt: MinRtt,
     bounds: Bounds,
     signals: Signals,
-    /// The window was filled in this round trip, and in the last.
+    /// Whether the window was filled in this round, and in the last.
     cwnd_limited: (bool, bool),
     drain_round: u64,
-    /// When the last acknowledgement came.
+    /// Time of the last ACK.
     now: Time,
 }
 
@@ -164,7 +165,7 @@ impl Bbr {
         }
     }
 
-    /// Segments a second (`BBRBoundBWForModel`).
+    /// Bandwidth estimate, segments per second (`BBRBoundBWForModel`).
     fn bw(&self) -> f64 {
         self.base.max_bw.get().min(self.bounds.bw_shortterm)
     }
@@ -267,7 +268,7 @@ impl CongestionControl for Bbr {
         self.handle_lost_packet(lost);
     }
 
-    /// Sec. 5.6.4.4
+    /// Cuts the window as in Sec. 5.6.4.4: only a timeout does.
     fn on_congestion(&mut self, event: &CongestionEvent) {
         if event.cause == Cause::Ecn {
             return;
@@ -275,7 +276,7 @@ impl CongestionControl for Bbr {
         self.base
             .begin_recovery(self.base.cwnd, self.in_probe_rtt());
         if event.cause.is_timeout() {
-            // All that was outstanding is taken for lost: nothing is in flight.
+            // Everything outstanding is marked lost, so nothing is in flight.
             self.base.cwnd = 1.0;
         } else {
             self.signals.recovery = Some(self.base.rounds.delivered);

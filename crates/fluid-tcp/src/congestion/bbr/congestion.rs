@@ -1,16 +1,16 @@
-//! What losses say of the path (Sec. 5.5.10).
+//! Bounds that BBR derives from losses (Sec. 5.5.10).
 
 use tmt_core::types::to_f64;
 
 use super::{Bbr, State};
 use crate::congestion::{LostPacket, RateSample};
 
-/// Bounds beyond the model of bandwidth and delay; infinite where not known.
+/// Bounds from losses; infinite if not known.
 #[derive(Debug, Clone)]
 pub(super) struct Bounds {
     /// Segments in flight at which a probe lost too many.
     pub(super) inflight_longterm: f64,
-    /// Segments in flight, and segments a second, that were delivered when losses came without a probe.
+    /// Segments in flight, and segments per second, that were delivered in a round with losses outside a probe.
     pub(super) inflight_shortterm: f64,
     pub(super) bw_shortterm: f64,
 }
@@ -33,20 +33,20 @@ impl Bounds {
     }
 }
 
-/// The delivery process of the round trip.
+/// Delivery and loss signals of the current round.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Signals {
     pub(super) lost_in_round: bool,
-    /// Segments delivered when the round trip of losses began, and whether one begins now.
+    /// Segments delivered at which the loss round ends, and whether a new one begins with this ACK.
     round_end: u64,
     pub(super) loss_round_start: bool,
-    /// Largest rate, segments a second, and volume, segments, of the round trip.
+    /// Largest rate, in segments per second, and largest volume delivered, in segments, of the round.
     pub(super) bw_latest: f64,
     pub(super) inflight_latest: f64,
-    /// Ranges lost in the round trip, and the packet lost last.
+    /// Ranges lost in the round, and the packet marked lost last.
     pub(super) ranges: u32,
     pub(super) last_lost: Option<u64>,
-    /// Segments delivered when the fast recovery began that is going on.
+    /// Segments delivered when the current fast recovery began; `None` outside recovery.
     pub(super) recovery: Option<u64>,
 }
 
@@ -75,8 +75,8 @@ impl Bbr {
         }
     }
 
-    /// `BBRUpdateCongestionSignals`: once a round trip that lost something without a probe, the short-term bounds
-    /// fall to what was delivered, by `beta` at most.
+    /// `BBRUpdateCongestionSignals`: after a round with losses outside a probe, lowers the short-term bounds to what was
+    /// delivered, at most by the factor `beta`.
     pub(super) fn update_congestion_signals(&mut self) {
         if !self.signals.loss_round_start {
             return;
@@ -95,7 +95,7 @@ impl Bbr {
         }
     }
 
-    /// `IsInflightTooHigh`: so many lost of those in flight.
+    /// `IsInflightTooHigh`: whether more than `loss_thresh` of the segments in flight were lost.
     pub(super) fn is_inflight_too_high(&self, lost: u64, in_flight: u64) -> bool {
         to_f64(lost) > to_f64(in_flight) * self.loss_thresh
     }
@@ -122,7 +122,7 @@ impl Bbr {
 
     /// `BBRHandleInflightTooHigh`, with `BBRInflightAtLoss`.
     fn handle_inflight_too_high(&mut self, lost: &LostPacket) {
-        // Once a probe.
+        // Only once per probe.
         self.probe.bw_probe_samples = false;
         if !lost.app_limited {
             let thresh = self.loss_thresh;

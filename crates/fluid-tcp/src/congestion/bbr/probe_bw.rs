@@ -7,19 +7,19 @@ use super::draw::draw;
 use super::{Bbr, MIN_PIPE, State};
 use crate::congestion::{AckEvent, RateSample};
 
-/// Seconds between probes: at least so many, and up to one more (Sec. 5.3.3.5.3).
+/// Shortest time between probes, seconds; up to one more is drawn (Sec. 5.3.3.5.3).
 const MIN_WAIT: f64 = 2.0;
 
-/// Round trips between probes at most, so that Reno can live beside.
+/// Most rounds between probes, for coexistence with Reno.
 const MAX_ROUNDS: f64 = 63.0;
 
-/// How often the growth of the long-term volume doubles.
+/// Most doublings of the growth of the long-term volume.
 const MAX_UP_ROUNDS: u64 = 30;
 
-/// What the acknowledgements that come now were sent by.
+/// `BBR.ack_phase`: the phase in which the segments acknowledged now were sent.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) enum AckPhase {
-    /// Nothing of a probe.
+    /// No probe.
     #[default]
     Other,
     Refilling,
@@ -28,22 +28,23 @@ pub(super) enum AckPhase {
     ProbeStopping,
 }
 
-/// The probing of a connection.
+/// State of bandwidth probing.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Probe {
-    /// When the cycle began (`BBR.cycle_stamp`); none from a loss that began it to the next acknowledgement.
+    /// Time at which the cycle began (`BBR.cycle_stamp`); `None` from a loss that began it until the next ACK.
     pub(super) since: Option<Time>,
-    /// Round trips since, and seconds to wait, both with something random.
+    /// Rounds since then, from a random start, and the random time to wait, seconds.
     pub(super) rounds: u64,
     wait: f64,
-    /// Times that something random was drawn.
+    /// Number of pairs of random draws so far.
     draws: u64,
     pub(super) ack_phase: AckPhase,
-    /// Losses are those of a probe (`BBR.bw_probe_samples`).
+    /// `BBR.bw_probe_samples`: losses now are those of a probe.
     pub(super) bw_probe_samples: bool,
-    /// Segments that the long-term volume grows by in this round trip, as a power of two.
+    /// `BBR.bw_probe_up_rounds`: growth of the long-term volume in this round, as a power of two in segments.
     up_rounds: u64,
-    /// Segments acknowledged towards the next one that it grows by, and how many that takes.
+    /// `BBR.bw_probe_up_acks` and `BBR.probe_up_cnt`: segments acknowledged towards the next segment of growth, and how
+    /// many that takes.
     up_acks: f64,
     up_cnt: f64,
 }
@@ -127,7 +128,7 @@ impl Bbr {
     /// `BBRIsTimeToGoDown`
     fn is_time_to_go_down(&mut self, ack: &AckEvent) -> bool {
         if self.is_cwnd_limited() && self.base.cwnd >= self.bounds.inflight_longterm {
-            // The volume, not the path, is what limits the rate.
+            // The volume, not the path, limits the rate.
             if let Some(rate) = ack.rate {
                 self.base.full.reset(rate.rate());
             }
@@ -136,7 +137,7 @@ impl Bbr {
         self.base.full.now
     }
 
-    /// `BBRInflightWithHeadroom`: what leaves others room.
+    /// `BBRInflightWithHeadroom`: the long-term volume minus a share left to other flows.
     pub(super) fn inflight_with_headroom(&self) -> f64 {
         let longterm = self.bounds.inflight_longterm;
         if longterm.is_infinite() {

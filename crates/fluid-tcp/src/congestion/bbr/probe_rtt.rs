@@ -1,4 +1,4 @@
-//! `ProbeRTT`, and the smallest round-trip time that it looks for (Sec. 5.3.4).
+//! `ProbeRTT`, and the smallest RTT that it measures (Sec. 5.3.4).
 
 use tmt_core::types::{Span, Time};
 
@@ -6,16 +6,16 @@ use super::probe_bw::AckPhase;
 use super::{Bbr, MIN_PIPE, PROBE_RTT_CWND_GAIN, State};
 use crate::congestion::AckEvent;
 
-/// Seconds that `min_rtt` is remembered (`MinRTTFilterLen`).
+/// Lifetime of `min_rtt`, seconds (`MinRTTFilterLen`).
 const MIN_RTT_AGE: f64 = 10.0;
 
-/// Round-trip times of the path without queues, and the next `ProbeRTT`.
+/// RTT of the path without queues, and the schedule of `ProbeRTT`.
 #[derive(Debug, Clone, Default)]
 pub(super) struct MinRtt {
     min_rtt: Option<(Span, Time)>,
     /// `BBR.probe_rtt_min_delay`, `BBR.probe_rtt_min_stamp`.
     probe_rtt_min: Option<(Span, Time)>,
-    /// `BBR.probe_rtt_expired`
+    /// `BBR.probe_rtt_expired`: `ProbeRTT` is due.
     probe_rtt_expired: bool,
 }
 
@@ -24,7 +24,7 @@ impl MinRtt {
         self.min_rtt.map(|(rtt, _)| rtt)
     }
 
-    /// `BBRUpdateMinRTT`, with `interval` seconds between two `ProbeRTT`.
+    /// `BBRUpdateMinRTT`, with `interval` seconds between two `ProbeRTT` states.
     pub(super) fn on_ack(&mut self, ack: &AckEvent, interval: f64) {
         let is_older = |at: Time, seconds: f64| ack.now.since(at).as_secs_f64() > seconds;
         self.probe_rtt_expired = self

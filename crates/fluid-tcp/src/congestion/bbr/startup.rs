@@ -5,20 +5,20 @@ use tmt_core::types::to_f64;
 use super::{Bbr, State};
 use crate::congestion::{AckEvent, RateSample};
 
-/// Ranges that must be lost in a round trip to leave Startup (`BBRStartupFullLossCnt`).
+/// Ranges that must be lost in a round to leave Startup (`BBRStartupFullLossCnt`).
 const FULL_LOSSES: u32 = 6;
 
-/// Round trips after which Drain ends, whatever is in flight.
+/// Rounds after which Drain ends in any case.
 const DRAIN_ROUNDS: u64 = 3;
 
 impl Bbr {
-    /// `BBRCheckStartupDone`, with Sec. 5.3.1.3.
+    /// `BBRCheckStartupDone`, including the loss criterion of Sec. 5.3.1.3.
     pub(super) fn check_startup_done(&mut self, rate: Option<&RateSample>) {
         if self.signals.loss_round_start {
             let lossy = rate
                 .zip(self.signals.recovery)
                 .is_some_and(|(rate, recovery)| {
-                    // A whole round trip of the recovery has passed.
+                    // A full round of the recovery has passed.
                     rate.prior_delivered >= recovery
                         && self.is_inflight_too_high(rate.lost, rate.in_flight_at_send)
                 });
