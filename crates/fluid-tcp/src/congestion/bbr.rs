@@ -1,12 +1,12 @@
 //! BBR, version 3: draft-ietf-ccwg-bbr-05. Section numbers below are those of the draft.
 //!
 //! The model of the path has four parts: `max_bw`, the largest delivery rate of two probing cycles; `min_rtt`, the
-//! smallest RTT of 10 s; `inflight_longterm`, the volume in flight at which a probe lost too much; and short-term bounds
-//! of rate and volume after other losses (`bbr/congestion.rs`, Sec. 5.5.10). Segments are paced at `pacing_gain · bw`
-//! less 1 % (Sec. 5.6.2). What is in flight is bounded by `cwnd_gain` bandwidth-delay products and by the volumes
-//! (Sec. 5.6.4). Startup and Drain are in `bbr/startup.rs` (Sec. 5.3.1 and 5.3.2), the cycle Down, Cruise, Refill and Up in
-//! `bbr/probe_bw.rs` (Sec. 5.3.3), `ProbeRTT` in `bbr/probe_rtt.rs` (Sec. 5.3.4). `bbr1` shares `bbr/base.rs` and its
-//! parts.
+//! smallest RTT of 10 s; `inflight_longterm`, the volume in flight at which a probe lost too much; and short-term
+//! bounds of rate and volume after other losses (`bbr/congestion.rs`, Sec. 5.5.10). Segments are paced at
+//! `pacing_gain · bw` less 1 % (Sec. 5.6.2). What is in flight is bounded by `cwnd_gain` bandwidth-delay products and by the volumes
+//! (Sec. 5.6.4). Startup and Drain are in `bbr/startup.rs` (Sec. 5.3.1 and 5.3.2), the cycle Down, Cruise, Refill and
+//! Up in `bbr/probe_bw.rs` (Sec. 5.3.3), `ProbeRTT` in `bbr/probe_rtt.rs` (Sec. 5.3.4). `bbr1` shares `bbr/base.rs` and
+//! its parts.
 //!
 //! | state | pacing gain | window gain | volume bounds |
 //! |---|---|---|---|
@@ -19,12 +19,12 @@
 //! | `ProbeRTT` | 1 | 0.5 | 85 % of long-term, short-term |
 //!
 //! Named deviations:
-//! - volumes are in segments, and a quantum is one segment: no segmentation offload (Sec. 5.6.3 allows this; the offload
-//!   budget is then below the minimum of 4 segments);
-//! - after the round of a probe's last samples the bandwidth filter advances once, and losses no longer count towards the
-//!   probe, as in Linux; the draft's pseudocode (Sec. 5.3.3.6) would advance it every round;
-//! - Sec. 5.3.1.3 counts lost ranges of sequence numbers; here, packets with consecutive numbers that are marked lost one
-//!   after the other form a range;
+//! - volumes are in segments, and a quantum is one segment: no segmentation offload (Sec. 5.6.3 allows this; the
+//!   offload budget is then below the minimum of 4 segments);
+//! - after the round of a probe's last samples the bandwidth filter advances once, and losses no longer count towards
+//!   the probe, as in Linux; the draft's pseudocode (Sec. 5.3.3.6) would advance it every round;
+//! - Sec. 5.3.1.3 counts lost ranges of sequence numbers; here, packets with consecutive numbers that are marked lost
+//!   one after the other form a range;
 //! - random values (Sec. 5.3.3.5.3) follow from the connection's history (`bbr/draw.rs`);
 //! - the sender counts as cwnd-limited if an ACK found the window filled, in this round or the last;
 //! - the RTT of a handshake counts from the first ACK on (Sec. 5.6.2);

@@ -1,18 +1,18 @@
 //! BBR, version 1: draft-cardwell-iccrg-bbr-congestion-control-00, as in mainline Linux (`net/ipv4/tcp_bbr.c` of 6.x;
 //! names in code font that begin with `bbr_` are from there).
 //!
-//! The model of the path (draft, Sec. 4.1) is the bandwidth `bw`, the largest delivery rate of 10 rounds, and `min_rtt`,
-//! the smallest RTT of 10 s. Segments are paced at `pacing_gain · bw` less 1 %, and at most `cwnd_gain · bw · min_rtt` are
-//! in flight (Sec. 4.2). There are four modes (Sec. 4.3):
+//! The model of the path (draft, Sec. 4.1) is the bandwidth `bw`, the largest delivery rate of 10 rounds, and
+//! `min_rtt`, the smallest RTT of 10 s. Segments are paced at `pacing_gain · bw` less 1 %, and at most
+//! `cwnd_gain · bw · min_rtt` are in flight (Sec. 4.2). There are four modes (Sec. 4.3):
 //! - Startup doubles the rate every round (gain 2/ln 2), until the bandwidth grows by less than a quarter for three
 //!   rounds.
 //! - Drain (gain ln 2/2) lasts until at most one bandwidth-delay product is in flight.
 //! - `ProbeBW` cycles through the gains 1.25, 0.75 and six times 1, each for about one `min_rtt`.
 //! - `ProbeRTT` begins when `min_rtt` is 10 s old, and holds 4 segments for 200 ms and a round.
 //!
-//! Two parts of Linux beyond the draft are here, too: the allowance of the window for aggregated ACKs, and the detection
-//! of policers (`policer=off` disables it). Losses act on the window as in Linux: the first round of a recovery conserves
-//! packets, and the end of the recovery restores the window.
+//! Two parts of Linux beyond the draft are here, too: the allowance of the window for aggregated ACKs, and the
+//! detection of policers (`policer=off` disables it). Losses act on the window as in Linux: the first round of a
+//! recovery conserves packets, and the end of the recovery restores the window.
 //!
 //! As in Linux, an RTT equal to `min_rtt` renews it. A flow that is alone on a path without jitter empties its queue in
 //! every cycle, so it never needs `ProbeRTT`.

@@ -7,15 +7,15 @@
 //!
 //! Where the paper leaves a choice:
 //! - growth is counted per ACK, like NewReno's here, so that the two are equal at RTT0, also with delayed ACKs;
-//! - ρ follows from the smallest RTT measured (`tcp_hybla.c` takes the smallest smoothed RTT). The smoothed RTT contains
-//!   the queue, and growth that increases with the queue would run away.
+//! - ρ follows from the smallest RTT measured (`tcp_hybla.c` takes the smallest smoothed RTT). The smoothed RTT
+//!   contains the queue, and growth that increases with the queue would run away.
 //!
 //! Named deviations:
 //! - the initial window is the profile's, not ρ times a window: ρ is unknown before the first RTT (Linux measures it in
 //!   the handshake);
 //! - 2^ρ uses ρ of at most 16 (as in Linux today; the older version in ns-2 has no limit), and slow start does not pass
-//!   ssthresh. Before the first loss ssthresh is not set: `estimate=on` or a receiver's window keeps the first slow start
-//!   from flooding the queue. Later, ρ² segments per round may still flood it;
+//!   ssthresh. Before the first loss ssthresh is not set: `estimate=on` or a receiver's window keeps the first slow
+//!   start from flooding the queue. Later, ρ² segments per round may still flood it;
 //! - `estimate=on` sets the first ssthresh to the bandwidth-delay product, from the spacing of the first two ACKs that
 //!   arrive apart within a round (Hoe 1996 takes three); until then slow start is NewReno's;
 //! - no pacing.
@@ -27,7 +27,7 @@ use tmt_core::math::num::pow;
 
 pub(super) static ENTRY: Entry = Entry {
     name: "hybla",
-    about: "Hybla: growth as with a round trip of rtt0 milliseconds",
+    about: "Hybla: grows like a connection with an RTT of rtt0 milliseconds",
     parameters: &[
         Parameter::number("rtt0", 25.0, 0.1, 10_000.0),
         Parameter::switch("estimate", false),

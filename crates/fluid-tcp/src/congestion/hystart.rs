@@ -4,8 +4,8 @@
 //! (CSS, Sec. 4.2), which grows a quarter as fast. A shorter RTT returns to slow start. After five rounds of CSS the
 //! window becomes ssthresh. A loss or a congestion mark ends HyStart++, like any slow start.
 //!
-//! Growth counts acknowledged segments, at most `L` per ACK (Sec. 4.2), so delayed ACKs do not slow it. The smallest RTT
-//! of a round belongs to its first segments, which were sent before the rest of their window queued. A queue is
+//! Growth counts acknowledged segments, at most `L` per ACK (Sec. 4.2), so delayed ACKs do not slow it. The smallest
+//! RTT of a round belongs to its first segments, which were sent before the rest of their window queued. A queue is
 //! therefore detected one round late, when the window has doubled once more: a queue of one bandwidth-delay product
 //! still overflows, but by less.
 //!

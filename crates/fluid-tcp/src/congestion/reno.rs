@@ -10,7 +10,7 @@ use super::{Entry, Parameter};
 
 pub(super) static ENTRY: Entry = Entry {
     name: "reno",
-    about: "RFC 5681: the first acknowledgement of new data ends a fast recovery",
+    about: "RFC 5681: without SACK, the first ACK of new data ends a fast recovery",
     parameters: &[Parameter::switch("hystart", false)],
     examples: &["reno", "reno:hystart=on"],
     make: |initial_window, parameters| {

@@ -104,8 +104,8 @@ fn algorithms() -> impl Strategy<Value = Algorithm> {
 /// One random step of the connection.
 #[derive(Debug, Clone)]
 enum Step {
-    /// `count` ACKs, `spacing` ns apart, each of `acked` segments. In recovery only controls that set their window there
-    /// grow on them.
+    /// `count` ACKs, `spacing` ns apart, each of `acked` segments. In recovery only controls that set their window
+    /// there grow on them.
     AckPhase {
         count: u8,
         spacing: u64,

@@ -6,12 +6,12 @@
 //! other round, and ends if more than γ (`gamma`, 1 segment) are queued. 2 and 4 are the paper's Vegas-2,4; 2, 4 and 1
 //! are the values of Linux (`tcp_vegas.c`). The paper's other pair, also that of ns-2's Agent/TCP/Vegas, is 1 and 3.
 //!
-//! Where the paper leaves a choice, this file follows Linux: slow start ends with the window that fits the path plus one
-//! segment; a round without a measurement counts as one without a queue.
+//! Where the paper leaves a choice, this file follows Linux: slow start ends with the window that fits the path plus
+//! one segment; a round without a measurement counts as one without a queue.
 //!
-//! Named deviations: losses are detected by the sender's duplicate ACKs and timer, not by the paper's finer clock on the
-//! first duplicate ACK. A fast retransmit halves what is in flight (the paper cuts by a quarter after losses detected
-//! early).
+//! Named deviations: losses are detected by the sender's duplicate ACKs and timer, not by the paper's finer clock on
+//! the first duplicate ACK. A fast retransmit halves what is in flight (the paper cuts by a quarter after losses
+//! detected early).
 
 use super::backlog::Backlog;
 use super::{AckEvent, CongestionControl, CongestionEvent, Entry, MIN_SSTHRESH, Parameter, Window};

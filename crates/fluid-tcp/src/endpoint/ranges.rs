@@ -4,8 +4,8 @@ use std::collections::VecDeque;
 
 /// Disjoint, non-adjacent ranges [start, end).
 ///
-/// There are few ranges at a time, most changes are at the ends, and every ACK searches them, so a sorted deque is faster
-/// than a tree.
+/// There are few ranges at a time, most changes are at the ends, and every ACK searches them, so a sorted deque is
+/// faster than a tree.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct RangeSet {
     /// In ascending order.

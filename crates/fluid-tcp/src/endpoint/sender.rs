@@ -569,8 +569,8 @@ impl Sender {
 
     /// FlightSize without limited transmit (RFC 5681, Sec. 3.2, step 2), at most cwnd.
     ///
-    /// Before a recovery the limit has no effect. In a long recovery with SACK, new data beyond the holes is outstanding,
-    /// too; a cut from all of it would raise ssthresh.
+    /// Before a recovery the limit has no effect. In a long recovery with SACK, new data beyond the holes is
+    /// outstanding, too; a cut from all of it would raise ssthresh.
     fn flight_size(&self) -> f64 {
         to_f64((self.snd_nxt - self.snd_una).saturating_sub(self.limited_transmits))
             .min(self.cc.cwnd())

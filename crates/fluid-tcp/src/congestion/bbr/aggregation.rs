@@ -20,7 +20,8 @@ pub(in super::super) struct Aggregation {
 }
 
 impl Aggregation {
-    /// Processes an ACK of `delivered` segments, with `bw` segments per second expected. At most `cwnd` counts as extra.
+    /// Processes an ACK of `delivered` segments, with `bw` segments per second expected. At most `cwnd` counts as
+    /// extra.
     pub(in super::super) fn on_ack(
         &mut self,
         (now, delivered): (Time, u64),

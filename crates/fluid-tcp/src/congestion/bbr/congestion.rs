@@ -75,8 +75,8 @@ impl Bbr {
         }
     }
 
-    /// `BBRUpdateCongestionSignals`: after a round with losses outside a probe, lowers the short-term bounds to what was
-    /// delivered, at most by the factor `beta`.
+    /// `BBRUpdateCongestionSignals`: after a round with losses outside a probe, lowers the short-term bounds to what
+    /// was delivered, at most by the factor `beta`.
     pub(super) fn update_congestion_signals(&mut self) {
         if !self.signals.loss_round_start {
             return;

@@ -4,8 +4,8 @@ use tmt_core::types::Time;
 
 /// Returns a number in [0, 1) that follows from the number of draws and the time; uniform over many draws.
 ///
-/// The mixing function is that of `SplitMix64` (Steele, Lea and Flood, "Fast splittable pseudorandom number generators",
-/// 2014). The seed of a run affects it only through the arrival times of ACKs.
+/// The mixing function is that of `SplitMix64` (Steele, Lea and Flood, "Fast splittable pseudorandom number
+/// generators", 2014). The seed of a run affects it only through the arrival times of ACKs.
 pub(in super::super) fn draw(count: u64, now: Time) -> f64 {
     let mut bits = count
         .wrapping_mul(0x9e37_79b9_7f4a_7c15)

@@ -1,8 +1,8 @@
-//! Detection of traffic policers from steady heavy losses (`bbr_lt_bw_sampling` in Linux; Flach et al., "An Internet-wide
-//! analysis of traffic policing", SIGCOMM 2016).
+//! Detection of traffic policers from steady heavy losses (`bbr_lt_bw_sampling` in Linux; Flach et al., "An
+//! Internet-wide analysis of traffic policing", SIGCOMM 2016).
 //!
-//! Two lossy intervals in a row with about the same delivery rate indicate a policer. That rate is then the bandwidth for
-//! 48 rounds.
+//! Two lossy intervals in a row with about the same delivery rate indicate a policer. That rate is then the bandwidth
+//! for 48 rounds.
 
 use tmt_core::types::{Time, to_f64};
 
@@ -138,8 +138,8 @@ mod tests {
 
     use super::*;
 
-    /// `count` rounds of 100 ms, each with this many segments delivered and lost. Returns the detector, and the round in
-    /// which it found a policer.
+    /// `count` rounds of 100 ms, each with this many segments delivered and lost. Returns the detector, and the round
+    /// in which it found a policer.
     fn rounds(delivered: u64, lost: u64, count: u32) -> (Policer, Option<u32>) {
         let mut policer = Policer::default();
         let (mut now, mut found) = (Time::ZERO, None);

@@ -28,8 +28,8 @@ impl AckAccounting {
 
     /// Without SACK, counts the packets that an ACK newly reports as delivered, like Westwood+.
     ///
-    /// A duplicate ACK counts as one delivery, as long as there can be one more. When that packet is acknowledged, it does
-    /// not count again.
+    /// A duplicate ACK counts as one delivery, as long as there can be one more. When that packet is acknowledged, it
+    /// does not count again.
     pub(super) fn newly_delivered(&mut self, acked: u64, duplicate: bool, in_flight: u64) -> u64 {
         if duplicate {
             // The packet at `snd_una` cannot have arrived.

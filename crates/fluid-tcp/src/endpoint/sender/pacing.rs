@@ -1,8 +1,8 @@
 //! Pacing: packets are sent one by one at a rate, not in bursts.
 //!
 //! The rate is that of the congestion control if it has one (BBR). Otherwise, as in Linux, it is 2 windows per srtt in
-//! slow start, up to half of ssthresh, and 1.2 windows per srtt after. Before the first RTT sample the initial window is
-//! sent at once.
+//! slow start, up to half of ssthresh, and 1.2 windows per srtt after. Before the first RTT sample the initial window
+//! is sent at once.
 
 use tmt_core::types::{Span, Time};
 

@@ -30,7 +30,8 @@ pub(super) struct Rack {
     fack: u64,
     /// `RACK.reordering_seen`.
     reordering_seen: bool,
-    /// `RACK.reo_wnd_mult` minus 1, recoveries since it last grew (16 minus `RACK.reo_wnd_persist`), `RACK.dsack_round`.
+    /// `RACK.reo_wnd_mult` minus 1, recoveries since it last grew (16 minus `RACK.reo_wnd_persist`),
+    /// `RACK.dsack_round`.
     reo_wnd_extra: u64,
     calm_recoveries: u32,
     dsack_round: Option<u64>,

@@ -22,7 +22,8 @@ impl Sender {
         self.dupacks >= DUP_THRESH && self.recover.is_none_or(|point| self.snd_una > point)
     }
 
-    /// Begins a recovery after a detected loss or a timeout: resets cursors, the tail loss probe and running measurements.
+    /// Begins a recovery after a detected loss or a timeout: resets cursors, the tail loss probe and running
+    /// measurements.
     pub(super) fn begin_phase(&mut self, phase: Phase) {
         self.note_window_reduction();
         self.phase = phase;
@@ -53,8 +54,8 @@ impl Sender {
             self.update_prr(delivered);
             self.prr.allow_at_least_one();
         } else {
-            // With SACK, the previous recovery may have retransmitted the packet already. With RACK, the lost packet need
-            // not be the first.
+            // With SACK, the previous recovery may have retransmitted the packet already. With RACK, the lost packet
+            // need not be the first.
             let first = self.outstanding.front();
             let urgent = !self.endpoint.sack
                 || first.is_some_and(|o| !o.retransmitted && (o.lost || self.rack.is_none()));

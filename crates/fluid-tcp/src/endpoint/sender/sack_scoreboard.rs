@@ -48,7 +48,8 @@ impl Sender {
         }
     }
 
-    /// Marks packets in [`from`, `below`) lost unless they are SACKed; with `retransmissions`, retransmitted packets, too.
+    /// Marks packets in [`from`, `below`) lost unless they are SACKed; with `retransmissions`, retransmitted packets,
+    /// too.
     pub(super) fn mark_lost(&mut self, from: u64, below: u64, retransmissions: bool) {
         for packet in from.max(self.snd_una)..below {
             let index = self.index(packet);
