@@ -11,7 +11,7 @@ const MIN_RTT_AGE: f64 = 10.0;
 
 /// RTT of the path without queues, and the schedule of `ProbeRTT`.
 #[derive(Debug, Clone, Default)]
-pub(super) struct MinRtt {
+pub(super) struct RttFilter {
     min_rtt: Option<(Span, Time)>,
     /// `BBR.probe_rtt_min_delay`, `BBR.probe_rtt_min_stamp`.
     probe_rtt_min: Option<(Span, Time)>,
@@ -19,7 +19,7 @@ pub(super) struct MinRtt {
     probe_rtt_expired: bool,
 }
 
-impl MinRtt {
+impl RttFilter {
     pub(super) fn min_rtt(&self) -> Option<Span> {
         self.min_rtt.map(|(rtt, _)| rtt)
     }

@@ -5,8 +5,9 @@
 pub(super) struct Prr {
     /// `RecoverFS`: packets outstanding when recovery began.
     recover_fs: u64,
-    prr_delivered: u64,
-    prr_out: u64,
+    /// `prr_delivered` and `prr_out`: packets delivered and sent since then.
+    delivered: u64,
+    out: u64,
     /// Packets that may still be sent in response to the last ACK.
     sndcnt: u64,
 }
@@ -21,20 +22,16 @@ impl Prr {
 
     /// Processes an ACK that newly reports `delivered` packets as arrived, with `pipe` packets left in the network.
     pub(super) fn on_ack(&mut self, delivered: u64, pipe: u64, ssthresh: u64) {
-        self.prr_delivered += delivered;
+        self.delivered += delivered;
         self.sndcnt = if pipe > ssthresh {
             // Proportional part: pipe reaches ssthresh when `RecoverFS` packets have been delivered.
-            let share = u128::from(self.prr_delivered) * u128::from(ssthresh);
+            let share = u128::from(self.delivered) * u128::from(ssthresh);
             let share = share.div_ceil(u128::from(self.recover_fs));
             u64::try_from(share)
                 .unwrap_or(u64::MAX)
-                .saturating_sub(self.prr_out)
+                .saturating_sub(self.out)
         } else {
-            let bound = self
-                .prr_delivered
-                .saturating_sub(self.prr_out)
-                .max(delivered)
-                + 1;
+            let bound = self.delivered.saturating_sub(self.out).max(delivered) + 1;
             (ssthresh - pipe).min(bound)
         };
     }
@@ -49,7 +46,7 @@ impl Prr {
     }
 
     pub(super) fn on_sent(&mut self) {
-        self.prr_out += 1;
+        self.out += 1;
         self.sndcnt = self.sndcnt.saturating_sub(1);
     }
 }
