@@ -1,7 +1,7 @@
-//! Congestion control: the trait, and the registry by name.
+//! Congestion controls: the trait, and the registry by name.
 //!
-//! A controller sees events and answers with a window; when and what to send is the sender's. A new
-//! one is one file in `congestion/` and one line in [`ENTRIES`], or an [`Entry`] of another crate.
+//! A congestion control receives events and returns a window. The sender decides what to send, and when. To add a
+//! control, write one file in `congestion/` and add one line to [`ENTRIES`]; another crate passes its own [`Entry`].
 
 mod backlog;
 mod bbr;
@@ -24,95 +24,97 @@ use tmt_core::types::{Span, Time};
 use crate::named::{self, Family, Parameter, Values};
 pub use rate::{LostPacket, RateSample};
 
-/// An acknowledgement arrived.
+/// One ACK, as the congestion control sees it. Counts are in segments.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct AckEvent {
-    /// Now.
+    /// Time at which the ACK arrived.
     pub now: Time,
-    /// Segments newly acknowledged; none by a duplicate.
+    /// Segments newly acknowledged by the cumulative ACK; 0 for a duplicate ACK.
     pub acked: u64,
-    /// Segments that this tells to have arrived, each told once: by SACK blocks, or by a duplicate, too.
+    /// Segments newly known to have arrived. SACK blocks and duplicate ACKs count, and each segment counts once.
     pub delivered: u64,
-    /// Segments outstanding before it arrived.
+    /// Segments outstanding before the ACK.
     pub in_flight: u64,
-    /// Round trips so far: one more whenever something is acknowledged that was sent after the last one began.
+    /// Round trips so far. A round ends when a segment is acknowledged that was sent after the round began.
     pub round: u64,
-    /// Round-trip time of the last segment acknowledged, to the nanosecond whatever the timeout's clock;
-    /// none where one of them was sent twice (Karn).
+    /// RTT of the last segment acknowledged, in nanoseconds even if the RTO uses a coarser clock. `None` if one of the
+    /// segments acknowledged was retransmitted (Karn).
     pub rtt: Option<Span>,
-    /// Smoothed round-trip time on the timeout's clock, once measured.
+    /// Smoothed RTT on the clock of the RTO; `None` before the first measurement.
     pub srtt: Option<Span>,
-    /// Segments that this made known as lost.
+    /// Segments newly marked lost because of this ACK.
     pub lost: u64,
-    /// It echoes a mark of a queue (RFC 3168).
-    pub echo: bool,
-    /// Segments in the network after it: sent, and neither known to have arrived nor to be lost.
+    /// Whether the ACK echoes a congestion mark (ECE, RFC 3168).
+    pub ece: bool,
+    /// Segments in the network after the ACK: sent, and neither known to have arrived nor marked lost.
     pub pipe: u64,
-    /// How fast segments were delivered; only for controllers that ask
-    /// ([`CongestionControl::samples_rate`]), none where nothing could be measured.
+    /// Delivery-rate sample. `None` if nothing could be measured, or if the control does not ask for samples
+    /// ([`CongestionControl::needs_rate_samples`]).
     pub rate: Option<RateSample>,
 }
 
-/// Congestion was inferred; at most once a recovery.
+/// A congestion signal, at most one per recovery.
 #[derive(Debug, Clone, Copy)]
 pub struct CongestionEvent {
-    /// Now.
+    /// Time at which the sender detected congestion.
     pub now: Time,
-    /// Segments outstanding, RFC 5681's FlightSize.
+    /// Basis for the cut, in segments: FlightSize of RFC 5681, or the window if the profile cuts from that.
     pub in_flight: f64,
-    /// From what.
+    /// What the sender inferred congestion from.
     pub cause: Cause,
 }
 
-/// What congestion was inferred from.
+/// What the sender inferred congestion from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Cause {
-    /// Duplicate or selective acknowledgements.
+    /// A loss detected from duplicate ACKs, SACK blocks or RACK.
     FastRetransmit,
-    /// The retransmission timer.
+    /// The retransmission timer expired.
     Timeout,
-    /// The timer once more for the same packet: the threshold stays as it is (RFC 5681 §3.1).
+    /// The retransmission timer expired again for the same packet; ssthresh stays unchanged (RFC 5681, Sec. 3.1).
     RepeatedTimeout,
-    /// An echoed mark of a queue (RFC 3168): a cut without a loss.
+    /// An ACK echoed a congestion mark (RFC 3168): a cut without a loss.
     Ecn,
 }
 
 impl Cause {
-    /// Whether sending starts again from a window of one segment.
+    /// Whether the retransmission timer expired, so that sending restarts from a window of one segment.
     #[must_use]
-    pub fn restarts(self) -> bool {
+    pub fn is_timeout(self) -> bool {
         matches!(self, Self::Timeout | Self::RepeatedTimeout)
     }
 }
 
-/// A congestion window with its slow-start threshold, segments.
+/// Congestion window and slow-start threshold, in segments.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Window {
-    /// The congestion window; fractions are allowed.
+    /// Congestion window in segments, at least 1; may be fractional.
     pub cwnd: f64,
-    /// The threshold; none before it was first set, or where there is no slow start to end.
+    /// Slow-start threshold in segments, at least 2. `None` before it is first set, or if the control has no slow
+    /// start.
     pub ssthresh: Option<f64>,
 }
 
 impl Window {
-    /// A window in the first slow start.
+    /// Creates a window in the first slow start, without a threshold.
     #[must_use]
     pub const fn new(cwnd: f64) -> Self {
         let ssthresh = None;
         Self { cwnd, ssthresh }
     }
 
-    /// Whether it is below the threshold.
+    /// Whether cwnd is below ssthresh, or ssthresh is not set.
     #[must_use]
     pub fn in_slow_start(&self) -> bool {
         self.ssthresh.is_none_or(|ssthresh| self.cwnd < ssthresh)
     }
 
-    /// Cuts the window to `threshold` segments, 2 at least (RFC 5681 §3.1): after a timeout to one segment, with the
-    /// threshold as it is where the same packet times out again.
+    /// Cuts cwnd and ssthresh to `threshold` segments, at least 2 (RFC 5681, Sec. 3.1).
+    ///
+    /// A timeout sets cwnd to one segment. A repeated timeout leaves ssthresh unchanged.
     pub fn cut(&mut self, event: &CongestionEvent, threshold: f64) {
-        let threshold = threshold.max(LEAST_SSTHRESH);
-        self.cwnd = if event.cause.restarts() {
+        let threshold = threshold.max(MIN_SSTHRESH);
+        self.cwnd = if event.cause.is_timeout() {
             1.0
         } else {
             threshold
@@ -123,83 +125,93 @@ impl Window {
     }
 }
 
-/// A controller that can be kept as it is, to go back to when a cut turns out to have been needless.
-pub trait Keep {
-    /// The controller as it is now.
-    fn keep(&self) -> Box<dyn CongestionControl>;
+/// A copy of a congestion control, restored if a cut turns out to have been spurious.
+///
+/// Every `Clone` control implements this trait.
+pub trait SaveUndoState {
+    /// Returns a copy of the control in its current state.
+    fn save_undo_state(&self) -> Box<dyn CongestionControl>;
 }
 
-impl<C: CongestionControl + Clone + 'static> Keep for C {
-    fn keep(&self) -> Box<dyn CongestionControl> {
+impl<C: CongestionControl + Clone + 'static> SaveUndoState for C {
+    fn save_undo_state(&self) -> Box<dyn CongestionControl> {
         Box::new(self.clone())
     }
 }
 
-/// A congestion controller; windows are in segments, fractions allowed.
-pub trait CongestionControl: Keep + fmt::Debug + Send {
-    /// Any acknowledgement, in recovery and duplicates included, before anything is made of it: for
-    /// controllers that measure. The window stays as it is.
+/// A congestion control. Windows are in segments and may be fractional.
+///
+/// [`on_ack`](Self::on_ack), [`on_congestion`](Self::on_congestion) and [`window`](Self::window) suffice for a
+/// loss-based control; the other methods have defaults.
+pub trait CongestionControl: SaveUndoState + fmt::Debug + Send {
+    /// Measures an ACK. Called for every ACK, duplicates and ACKs in recovery included, before the sender acts on it.
+    /// Must not change the window.
     fn observe(&mut self, _ack: &AckEvent) {}
-    /// New data was acknowledged outside of a fast recovery, and the window was what held the sender back.
+    /// Grows the window. Called if new data was acknowledged outside fast recovery and, with window validation, the
+    /// window limited the sender.
+    ///
+    /// A control that sets its window during recovery, too, gets every ACK
+    /// ([`controls_recovery_window`](Self::controls_recovery_window)).
     fn on_ack(&mut self, ack: &AckEvent);
-    /// Congestion was inferred: the window becomes what it is to be after recovery, or 1 after a timeout.
+    /// Cuts the window: to its value after recovery, or to 1 after a timeout.
     fn on_congestion(&mut self, event: &CongestionEvent);
-    /// The window, and the threshold of slow start.
+    /// Returns cwnd and ssthresh.
     fn window(&self) -> Window;
-    /// The congestion window, segments.
+    /// Returns the congestion window in segments.
     fn cwnd(&self) -> f64 {
         self.window().cwnd
     }
-    /// The slow-start threshold, segments.
+    /// Returns the slow-start threshold in segments; `None` if it is not set.
     fn ssthresh(&self) -> Option<f64> {
         self.window().ssthresh
     }
-    /// Whether, without SACK, a fast recovery goes on after a partial acknowledgement (RFC 6582); the
-    /// first one ends it where not (RFC 5681 §3.2).
-    fn recovers_by_partial(&self) -> bool {
+    /// Without SACK: whether fast recovery continues after a partial ACK (RFC 6582). If not, the first ACK of new data
+    /// ends it (RFC 5681, Sec. 3.2).
+    fn uses_newreno_recovery(&self) -> bool {
         true
     }
-    /// Segments a second at which to send; none where the window alone decides.
+    /// Returns the pacing rate in segments per second; `None` if only the window limits the sender.
     fn pacing_rate(&self) -> Option<f64> {
         None
     }
-    /// Whether acknowledgements must carry [`AckEvent::rate`]: those that set a pace learn it from rates.
-    fn samples_rate(&self) -> bool {
+    /// Whether ACKs must carry delivery-rate samples ([`AckEvent::rate`]). By default, those of a control that paces.
+    fn needs_rate_samples(&self) -> bool {
         self.pacing_rate().is_some()
     }
-    /// Whether the controller sets its window in recoveries, too: every acknowledgement is given to
-    /// [`CongestionControl::on_ack`], and what is in the network is held to the window, not by proportional rate
-    /// reduction. So do those that set a pace.
-    fn governs_recovery(&self) -> bool {
+    /// Whether the control sets its window during recovery, too. By default, a control that paces does.
+    ///
+    /// Then every ACK reaches [`CongestionControl::on_ack`], and cwnd limits pipe instead of PRR.
+    fn controls_recovery_window(&self) -> bool {
         self.pacing_rate().is_some()
     }
-    /// A packet was found lost, by an acknowledgement that is told of next or by a timer; only told to
-    /// controllers that ask for rate samples.
+    /// Reports a packet newly marked lost, by a timer or by the ACK that is observed next. Called only for a control
+    /// that needs rate samples.
     fn on_lost(&mut self, _lost: &LostPacket) {}
-    /// Whether what is sent now tells nothing of the path's rate: the controller keeps the pipe empty on purpose.
-    fn holds_back(&self) -> bool {
+    /// Whether rate samples of packets sent now count as application-limited, because the control keeps the pipe empty
+    /// on purpose.
+    fn marks_samples_app_limited(&self) -> bool {
         false
     }
-    /// Whether an echoed mark cuts the window: only then may packets be marked instead of dropped.
-    fn answers_marks(&self) -> bool {
-        !self.governs_recovery()
+    /// Whether an echoed congestion mark cuts the window. Only then are packets marked instead of dropped.
+    fn supports_ecn(&self) -> bool {
+        !self.controls_recovery_window()
     }
-    /// A fast recovery, or one after a timeout, is over.
+    /// Notes that a fast recovery, or the recovery after a timeout, has ended.
     fn on_recovered(&mut self, _now: Time) {}
-    /// The sender starts again after it had nothing in the network.
+    /// Notes that the sender resumes with nothing in flight.
     fn on_restart(&mut self, _now: Time) {}
 }
 
-/// Makes a controller with this initial window, segments, and the values of its entry's parameters.
+/// Creates a congestion control from an initial window in segments and the values of its parameters.
 pub type Make = fn(f64, &Values) -> Box<dyn CongestionControl>;
 
-/// A congestion control as it is registered: its name, parameters and what makes it.
+/// A registered congestion control: name, description, parameters, examples and constructor.
 pub type Entry = named::Entry<Make>;
 
-/// A controller by name with its parameters, such as `cubic:beta=0.8,c=0.4`.
+/// A congestion control selected by name, with its parameters: `cubic:beta=0.8,c=0.4`.
 pub type Algorithm = named::Choice<Make>;
 
-/// Every controller there is; a new one is a file and a line here.
+/// All congestion controls. A new one is a file in `congestion/` and a line here.
 pub static ENTRIES: &[&Entry] = &[
     &reno::ENTRY,
     &newreno::ENTRY,
@@ -218,18 +230,18 @@ impl Family for Make {
     const ENTRIES: &'static [&'static Entry] = ENTRIES;
 }
 
-/// CUBIC, as most hosts run.
+/// CUBIC, the default of most hosts.
 impl Default for Algorithm {
     fn default() -> Self {
         Self::with_defaults(&cubic::ENTRY)
     }
 }
 
-/// The smallest slow-start threshold, segments (RFC 5681 §3.1).
-const LEAST_SSTHRESH: f64 = 2.0;
+/// The smallest slow-start threshold, segments (RFC 5681, Sec. 3.1).
+const MIN_SSTHRESH: f64 = 2.0;
 
 impl Algorithm {
-    /// The controller at the start of a connection with this initial window, segments.
+    /// Creates the control for a new connection with this initial window, in segments.
     #[must_use]
     pub fn start(&self, initial_window: f64) -> Box<dyn CongestionControl> {
         (self.entry().make)(initial_window, self.values())

@@ -1,4 +1,4 @@
-//! Both ends of a flow, without a clock of their own: sender, receiver, and the profile that sets them.
+//! Sender and receiver of a flow, and the profiles that configure them. Neither has a clock of its own.
 
 mod profile;
 mod ranges;

@@ -1,39 +1,38 @@
-//! What a flow has waiting in queues, told by its round-trip times (Brakmo and Peterson 1995, §4.2).
+//! Segments that a flow has in queues, estimated from its RTTs (Brakmo and Peterson 1995, Sec. 4.2).
 //!
-//! A window of W segments that takes RTT where the path alone takes BaseRTT has W (1 − BaseRTT/RTT) of them in
-//! queues: the difference of the expected rate W/BaseRTT and the actual W/RTT, times BaseRTT. BaseRTT is the
-//! smallest round trip of the connection, RTT here the smallest of a round (as in Linux), so that delayed
-//! acknowledgements, which come late but for the one that completes a pair, are no queue.
+//! If a window of W segments takes RTT and the path alone takes BaseRTT, W (1 − BaseRTT/RTT) segments are in queues:
+//! the difference of the expected rate W/BaseRTT and the actual rate W/RTT, times BaseRTT. BaseRTT is the smallest RTT
+//! of the connection. RTT is the smallest of a round, as in Linux, so that delayed ACKs do not look like a queue.
 
 use tmt_core::types::{Span, to_f64};
 
 use super::AckEvent;
 
-/// Round-trip times of a connection, round by round.
+/// RTTs of a connection, round by round.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Backlog {
     /// BaseRTT.
-    base: Option<Span>,
-    /// Smallest of the round that is going on.
-    smallest: Option<Span>,
+    base_rtt: Option<Span>,
+    /// Smallest RTT of the current round.
+    round_min_rtt: Option<Span>,
     round: u64,
-    /// The round that ended last, until it is asked for.
+    /// The round that ended last, until [`Backlog::take_ended_round`] takes it.
     ended: Option<Round>,
 }
 
 /// A round that has ended.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Round {
-    /// BaseRTT/RTT; none where no round trip was measured.
+    /// BaseRTT/RTT; `None` if no RTT was measured.
     share: Option<f64>,
     /// Segments outstanding at its end.
     in_flight: f64,
 }
 
 impl Round {
-    /// Segments in queues, of a window of `window` segments; none where nothing was measured.
+    /// Segments in queues, for a window of `window` segments; `None` if no RTT was measured.
     ///
-    /// Of a window that was not filled, what was outstanding counts.
+    /// If the window was not filled, the segments outstanding count instead.
     pub(super) fn backlog(&self, window: f64) -> Option<f64> {
         Some(window.min(self.in_flight) * (1.0 - self.share?))
     }
@@ -42,7 +41,7 @@ impl Round {
 impl Backlog {
     pub(super) fn observe(&mut self, ack: &AckEvent) {
         if ack.round != self.round {
-            let measured = self.base.zip(self.smallest);
+            let measured = self.base_rtt.zip(self.round_min_rtt);
             self.ended = Some(Round {
                 share: measured.map(|(base, rtt)| match rtt {
                     Span::ZERO => 1.0,
@@ -51,38 +50,38 @@ impl Backlog {
                 in_flight: to_f64(ack.in_flight),
             });
             self.round = ack.round;
-            self.smallest = None;
+            self.round_min_rtt = None;
         }
         if let Some(rtt) = ack.rtt {
             let least = |other: Option<Span>| Some(other.map_or(rtt, |other| other.min(rtt)));
-            self.base = least(self.base);
-            self.smallest = least(self.smallest);
+            self.base_rtt = least(self.base_rtt);
+            self.round_min_rtt = least(self.round_min_rtt);
         }
     }
 
-    /// The round that ended with this acknowledgement, or since last asked; once.
-    pub(super) fn ended(&mut self) -> Option<Round> {
+    /// Returns the round that has ended since the last call, if any.
+    pub(super) fn take_ended_round(&mut self) -> Option<Round> {
         self.ended.take()
     }
 
-    /// What was measured before a cut tells nothing of the window after it.
-    pub(super) fn forget(&mut self) {
-        self.smallest = None;
+    /// Discards measurements from before a cut, which do not apply to the window after it.
+    pub(super) fn reset_round(&mut self) {
+        self.round_min_rtt = None;
         self.ended = None;
     }
 }
 
 #[cfg(test)]
 pub(super) mod path {
-    //! A path that queues what is more than fits, for tests.
+    //! A path that queues what exceeds its capacity, for tests.
 
     use tmt_core::types::{Span, Time};
 
     use super::super::{AckEvent, CongestionControl};
     use tmt_core::math::num::whole;
 
-    /// Sends `rounds` windows, each acknowledged one by one, over a path that holds `fits` segments in 100 ms;
-    /// the window after each.
+    /// Sends `rounds` windows, acknowledged segment by segment, over a path that holds `fits` segments at 100 ms.
+    /// Returns the window after each round.
     pub(in super::super) fn rounds(
         cc: &mut dyn CongestionControl,
         fits: f64,

@@ -1,14 +1,16 @@
-//! BBR, version 3: draft-ietf-ccwg-bbr-05 (section numbers below are its).
+//! BBR, version 3: draft-ietf-ccwg-bbr-05. Section numbers below are those of the draft.
 //!
-//! A model of the path: `max_bw`, the largest delivery rate of two probing cycles, and `min_rtt`, the smallest
-//! round-trip time of 10 s; and what losses say of it: `inflight_longterm`, the volume at which a probe lost too much
-//! (`bbr/congestion.rs`, §5.5.10), and the short-term bounds of rate and volume. Segments are paced at
-//! `pacing_gain · bw` less 1 % (§5.6.2); what is in flight is bounded by `cwnd_gain` bandwidth-delay products and by
-//! the volumes (§5.6.4). Startup and Drain are in `bbr/startup.rs` (§5.3.1 and 2), the cycle of Down, Cruise, Refill
-//! and Up in `bbr/probe_bw.rs` (§5.3.3), `ProbeRTT` in `bbr/probe_rtt.rs` (§5.3.4). `bbr1` shares
-//! `bbr/base.rs` and what that is made of.
+//! The model of the path has four parts: `max_bw`, the largest delivery rate of two probing cycles; `min_rtt`, the
+//! smallest RTT of 10 s; `inflight_longterm`, the volume in flight at which a probe lost too much; and short-term
+//! bounds of rate and volume after other losses (`bbr/congestion.rs`, Sec. 5.5.10). Segments are paced at
+//! `pacing_gain · bw` less 1 % (Sec. 5.6.2). What is in flight is bounded by `cwnd_gain` bandwidth-delay products and
+//! by the volumes (Sec. 5.6.4).
 //!
-//! | state | pacing gain | window gain | volume |
+//! Startup and Drain are in `bbr/startup.rs` (Sec. 5.3.1 and 5.3.2), the cycle Down, Cruise, Refill and Up in
+//! `bbr/probe_bw.rs` (Sec. 5.3.3), `ProbeRTT` in `bbr/probe_rtt.rs` (Sec. 5.3.4). `bbr1` shares `bbr/base.rs` and its
+//! parts.
+//!
+//! | state | pacing gain | window gain | volume bounds |
 //! |---|---|---|---|
 //! | Startup | 2.77 | 2 | |
 //! | Drain | 0.5 | 2 | short-term |
@@ -19,18 +21,19 @@
 //! | `ProbeRTT` | 1 | 0.5 | 85 % of long-term, short-term |
 //!
 //! Named deviations:
-//! - volumes are segments, and a quantum is one segment: no segmentation offload (§5.6.3 allows it, and then the
-//!   offload budget is below the floor of 4 segments);
-//! - after the round of a probe's last samples the bandwidth filter moves on once, and its losses count no more, as in
-//!   Linux; the draft's pseudocode (§5.3.3.6) would move it on every round trip;
-//! - §5.3.1.3 counts lost ranges of sequence numbers: ours are of packets found lost one after the other;
-//! - what is random (§5.3.3.5.3) follows from the connection's history (`bbr/draw.rs`);
-//! - the window counts as having held the sender back where an acknowledgement found it filled, in this round trip or
-//!   the last;
-//! - a handshake's round trip counts from the first acknowledgement on (§5.6.2);
-//! - a sender with nothing in flight counts as restarting from idle, whatever kept it (§5.4.1);
-//! - a spurious timeout brings the whole state back (F-RTO), not parts (§5.5.11); ECN's marks are not looked at (§3.7);
-//! - SACK is taken for granted (`C.has_selective_acks`).
+//! - volumes are in segments, and a quantum is one segment: no segmentation offload (Sec. 5.6.3 allows this; the
+//!   offload budget is then below the minimum of 4 segments);
+//! - after the round of a probe's last samples the bandwidth filter advances once, and losses no longer count towards
+//!   the probe, as in Linux; the draft's pseudocode (Sec. 5.3.3.6) would advance it every round;
+//! - Sec. 5.3.1.3 counts lost ranges of sequence numbers; here, packets with consecutive numbers that are marked lost
+//!   one after the other form a range;
+//! - random values (Sec. 5.3.3.5.3) follow from the connection's history (`bbr/draw.rs`);
+//! - the sender counts as cwnd-limited if an ACK found the window filled, in this round or the last;
+//! - the RTT of a handshake counts from the first ACK on (Sec. 5.6.2);
+//! - a sender with nothing in flight counts as restarting from idle, whatever the reason (Sec. 5.4.1);
+//! - a spurious timeout (F-RTO) restores the whole state, not parts of it (Sec. 5.5.11);
+//! - ECN marks are ignored (Sec. 3.7);
+//! - SACK is assumed (`C.has_selective_acks`).
 
 mod aggregation;
 pub(super) mod base;
@@ -51,7 +54,7 @@ use super::{
 use base::Base;
 use congestion::{Bounds, Signals};
 use probe_bw::Probe;
-use probe_rtt::Delay;
+use probe_rtt::RttFilter;
 
 pub(super) static ENTRY: Entry = Entry {
     name: "bbr",
@@ -69,19 +72,19 @@ pub(super) static ENTRY: Entry = Entry {
     make: |initial_window, parameters| Box::new(Bbr::new(initial_window, parameters)),
 };
 
-/// Fewest segments in flight that keep a pipe full in spite of delayed acknowledgements (§5.6.4.3).
+/// `BBR.MinPipeCwnd`: fewest segments in flight that keep a pipe full in spite of delayed ACKs (Sec. 5.6.4.3).
 pub(super) const MIN_PIPE: f64 = 4.0;
 
-/// Round-trip time before one was measured, seconds (§5.6.2).
+/// RTT before the first measurement, seconds (Sec. 5.6.2).
 const NOMINAL_RTT: f64 = 0.001;
 
-/// Share of the bandwidth that is paced at (`PacingMarginPercent`).
+/// Pacing rate as a share of the bandwidth (`PacingMarginPercent`).
 pub(super) const PACING_MARGIN: f64 = 0.99;
 
-/// Startup's pacing gain, 4 ln 2.
+/// Pacing gain in Startup, 4 ln 2.
 const STARTUP_GAIN: f64 = 4.0 * std::f64::consts::LN_2;
 
-/// `BBR.DefaultCwndGain`, and that of Up and of `ProbeRTT`.
+/// `BBR.DefaultCwndGain`, and the window gains of Up and of `ProbeRTT`.
 const CWND_GAIN: f64 = 2.0;
 const UP_CWND_GAIN: f64 = 2.25;
 const PROBE_RTT_CWND_GAIN: f64 = 0.5;
@@ -111,16 +114,16 @@ struct Bbr {
     /// `ProbeRTTInterval`, seconds.
     probe_rtt: f64,
     state: State,
-    /// Probing cycles so far, the filter's time.
+    /// Probing cycles so far, the virtual time of the bandwidth filter.
     cycles: u64,
     probe: Probe,
-    delay: Delay,
+    min_rtt: RttFilter,
     bounds: Bounds,
     signals: Signals,
-    /// The window was filled in this round trip, and in the last.
-    limited: (bool, bool),
+    /// Whether the window was filled in this round, and in the last.
+    cwnd_limited: (bool, bool),
     drain_round: u64,
-    /// When the last acknowledgement came.
+    /// Time of the last ACK.
     now: Time,
 }
 
@@ -142,7 +145,7 @@ impl Bbr {
     }
 
     /// `BBRIsProbingBW`
-    fn probes_bw(&self) -> bool {
+    fn is_probing_bw(&self) -> bool {
         matches!(self.state, State::Startup | State::Refill | State::Up)
     }
 
@@ -164,14 +167,14 @@ impl Bbr {
         }
     }
 
-    /// Segments a second (`BBRBoundBWForModel`).
+    /// Bandwidth estimate, segments per second (`BBRBoundBWForModel`).
     fn bw(&self) -> f64 {
         self.base.max_bw.get().min(self.bounds.bw_shortterm)
     }
 
     /// `gain` times the bandwidth-delay product at rate `bw`, segments (`BBRBDPMultiple`).
     fn bdp(&self, bw: f64, gain: f64) -> f64 {
-        self.delay
+        self.min_rtt
             .min_rtt()
             .map_or(self.base.initial_window, |rtt| {
                 gain * bw * rtt.as_secs_f64()
@@ -191,20 +194,20 @@ impl Bbr {
 
     /// `C.is_cwnd_limited`
     fn is_cwnd_limited(&self) -> bool {
-        self.limited.0 || self.limited.1
+        self.cwnd_limited.0 || self.cwnd_limited.1
     }
 
-    fn note_limited(&mut self, ack: &AckEvent) {
-        if self.base.rounds.starts {
-            self.limited = (false, self.limited.0);
+    fn update_cwnd_limited(&mut self, ack: &AckEvent) {
+        if self.base.rounds.round_start {
+            self.cwnd_limited = (false, self.cwnd_limited.0);
         }
         let before = to_f64(ack.pipe + ack.delivered + ack.lost);
-        self.limited.0 |= before + 1.0 > self.base.cwnd;
+        self.cwnd_limited.0 |= before + 1.0 > self.base.cwnd;
     }
 
     /// `BBRSetCwnd`
     fn set_cwnd(&mut self, delivered: u64) {
-        let target = self.bdp(self.bw(), self.cwnd_gain()) + self.base.aggregation.excess();
+        let target = self.bdp(self.bw(), self.cwnd_gain()) + self.base.aggregation.extra_acked();
         self.base.grow(delivered, self.with_quanta(target));
         self.bound_cwnd();
     }
@@ -218,12 +221,12 @@ impl Bbr {
         };
         let cap = cap.min(self.bounds.inflight_shortterm).max(MIN_PIPE);
         self.base.cwnd = self.base.cwnd.min(cap);
-        if self.probes_rtt() {
+        if self.in_probe_rtt() {
             self.base.cwnd = self.base.cwnd.min(self.probe_rtt_cwnd());
         }
     }
 
-    fn probes_rtt(&self) -> bool {
+    fn in_probe_rtt(&self) -> bool {
         self.state == State::ProbeRtt
     }
 }
@@ -235,27 +238,27 @@ impl CongestionControl for Bbr {
         self.now = ack.now;
         self.probe.since.get_or_insert(ack.now);
         self.base.rounds.on_ack(ack);
-        self.probe.rounds += u64::from(self.base.rounds.starts);
-        self.note_limited(ack);
-        self.update_latest(rate);
+        self.probe.rounds += u64::from(self.base.rounds.round_start);
+        self.update_cwnd_limited(ack);
+        self.update_latest_delivery_signals(rate);
         if let Some(rate) = rate {
             self.base.update_max_bw(rate, self.cycles, BW_CYCLES);
         }
-        self.adapt_to_losses();
+        self.update_congestion_signals();
         self.base.aggregation.on_ack(
             (ack.now, ack.delivered),
             (self.bw(), self.base.cwnd),
             (&self.base.rounds, self.base.full.reached),
         );
         if let Some(rate) = rate {
-            self.base.check_full(rate, rate.rate());
+            self.base.check_full_bw_reached(rate, rate.rate());
         }
-        self.check_startup_loss(rate);
-        self.check_drain(ack);
-        self.update_cycle(ack);
-        self.delay.on_ack(ack, self.probe_rtt);
+        self.check_startup_done(rate);
+        self.check_drain_done(ack);
+        self.update_probe_bw_cycle_phase(ack);
+        self.min_rtt.on_ack(ack, self.probe_rtt);
         self.check_probe_rtt(ack);
-        self.advance_latest(rate);
+        self.advance_latest_delivery_signals(rate);
         let initial_window = self.base.initial_window;
         self.base.on_first_rtt(ack, STARTUP_GAIN, initial_window);
         let bw = self.bw();
@@ -264,17 +267,18 @@ impl CongestionControl for Bbr {
     }
 
     fn on_lost(&mut self, lost: &LostPacket) {
-        self.handle_lost(lost);
+        self.handle_lost_packet(lost);
     }
 
-    /// §5.6.4.4
+    /// Cuts the window as in Sec. 5.6.4.4: only a timeout does.
     fn on_congestion(&mut self, event: &CongestionEvent) {
         if event.cause == Cause::Ecn {
             return;
         }
-        self.base.begin_recovery(self.base.cwnd, self.probes_rtt());
-        if event.cause.restarts() {
-            // All that was outstanding is taken for lost: nothing is in flight.
+        self.base
+            .begin_recovery(self.base.cwnd, self.in_probe_rtt());
+        if event.cause.is_timeout() {
+            // Everything outstanding is marked lost, so nothing is in flight.
             self.base.cwnd = 1.0;
         } else {
             self.signals.recovery = Some(self.base.rounds.delivered);
@@ -292,7 +296,7 @@ impl CongestionControl for Bbr {
         self.base.restart(now);
         if self.in_probe_bw() {
             self.base.set_pacing_rate(1.0, self.bw());
-        } else if self.probes_rtt() && self.base.ends_probe_rtt(now) {
+        } else if self.in_probe_rtt() && self.base.check_probe_rtt_done(now) {
             self.exit_probe_rtt(now);
         }
     }
@@ -305,8 +309,8 @@ impl CongestionControl for Bbr {
         Some(self.base.pacing_rate)
     }
 
-    fn holds_back(&self) -> bool {
-        self.probes_rtt()
+    fn marks_samples_app_limited(&self) -> bool {
+        self.in_probe_rtt()
     }
 }
 

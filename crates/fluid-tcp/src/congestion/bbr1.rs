@@ -1,30 +1,32 @@
-//! BBR, version 1: draft-cardwell-iccrg-bbr-congestion-control-00, as mainline Linux ships it (`net/ipv4/tcp_bbr.c`
-//! of 6.x, whose names stand in brackets).
+//! BBR, version 1: draft-cardwell-iccrg-bbr-congestion-control-00, as in mainline Linux (`net/ipv4/tcp_bbr.c` of 6.x;
+//! names in code font that begin with `bbr_` are from there).
 //!
-//! A model of the path (draft §4.1): the bandwidth `bw` is the largest delivery rate of 10 round trips, `min_rtt` the
-//! smallest round-trip time of 10 s. Segments are paced at `pacing_gain · bw` less 1 %, and at most
-//! `cwnd_gain · bw · min_rtt` are in flight (§4.2). Four modes (§4.3): Startup doubles the rate each round trip (gain
-//! 2/ln 2) until three of them pass without a quarter more bandwidth; Drain (gain ln 2/2) lasts until no more than
-//! one bandwidth-delay product is in flight; `ProbeBW` cycles gains 1.25, 0.75 and six times 1, each for about one
-//! `min_rtt`; `ProbeRTT`, when `min_rtt` is 10 s old, holds 4 segments for 200 ms and a round trip.
+//! The model of the path (draft, Sec. 4.1) is the bandwidth `bw`, the largest delivery rate of 10 rounds, and
+//! `min_rtt`, the smallest RTT of 10 s. Segments are paced at `pacing_gain · bw` less 1 %, and at most
+//! `cwnd_gain · bw · min_rtt` are in flight (Sec. 4.2). There are four modes (Sec. 4.3):
+//! - Startup doubles the rate every round (gain 2/ln 2), until the bandwidth grows by less than a quarter for three
+//!   rounds.
+//! - Drain (gain ln 2/2) lasts until at most one bandwidth-delay product is in flight.
+//! - `ProbeBW` cycles through the gains 1.25, 0.75 and six times 1, each for about one `min_rtt`.
+//! - `ProbeRTT` begins when `min_rtt` is 10 s old, and holds 4 segments for 200 ms and a round.
 //!
-//! What Linux has beyond the draft is here, too: the window's allowance for aggregated acknowledgements, and the
-//! search for policers (`policer=off` is without). Losses move the window as in Linux: the first round trip of a
-//! recovery conserves packets, and its end brings back the window of before.
+//! Two parts of Linux beyond the draft are here, too: the allowance of the window for aggregated ACKs, and the
+//! detection of policers (`policer=off` disables it). Losses act on the window as in Linux: the first round of a
+//! recovery conserves packets, and the end of the recovery restores the window.
 //!
-//! As in Linux a round trip as short as the smallest makes that one new, so a flow alone on a path without jitter,
-//! which empties its queue in every cycle, never needs `ProbeRTT`.
+//! As in Linux, an RTT equal to `min_rtt` renews it. A flow that is alone on a path without jitter empties its queue in
+//! every cycle, so it never needs `ProbeRTT`.
 //!
 //! Named deviations:
 //! - quantities are exact where Linux rounds to 1/256 or to milliseconds; both maximum filters are exact, that of the
-//!   aggregation over 10 round trips (Linux: 5 to 10);
+//!   aggregation over 10 rounds (Linux: 5 to 10);
 //! - no segmentation offload: a quantum (`bbr_tso_segs_goal`) is one segment, and none is scheduled ahead of its
-//!   departure, so what is in the network is what was sent;
-//! - the phase in which `ProbeBW` begins, random in Linux, follows from the connection's history (`bbr/draw.rs`);
-//! - a round-trip time that may contain a delayed acknowledgement replaces an outdated `min_rtt` as any other does;
-//! - a handshake's round trip counts from the first acknowledgement on (`bbr_init_pacing_rate_from_rtt`);
-//! - a sender with nothing in flight counts as restarting from idle, whatever kept it;
-//! - ECN's marks are not looked at, as in Linux; a spurious timeout brings the whole state back (F-RTO).
+//!   departure, so pipe is what was sent;
+//! - the first phase of `ProbeBW`, random in Linux, follows from the connection's history (`bbr/draw.rs`);
+//! - an RTT that may contain a delayed ACK replaces an expired `min_rtt` like any other;
+//! - the RTT of a handshake counts from the first ACK on (`bbr_init_pacing_rate_from_rtt`);
+//! - a sender with nothing in flight counts as restarting from idle, whatever the reason;
+//! - ECN marks are ignored, as in Linux; a spurious timeout (F-RTO) restores the whole state.
 
 mod cycle;
 mod policer;
@@ -53,16 +55,16 @@ pub(super) static ENTRY: Entry = Entry {
     make: |initial_window, parameters| Box::new(Bbr1::new(initial_window, parameters)),
 };
 
-/// 2/ln 2 `bbr_high_gain`.
+/// `bbr_high_gain`, 2/ln 2.
 const HIGH_GAIN: f64 = 2.0 / std::f64::consts::LN_2;
 
-/// Round trips of the bandwidth filter `bbr_bw_rtts`.
+/// `bbr_bw_rtts`: length of the bandwidth filter, rounds.
 const BW_ROUNDS: u64 = 10;
 
-/// Longest time at the bandwidth that the window allows for aggregation `bbr_extra_acked_max_us`, seconds.
+/// `bbr_extra_acked_max_us`: largest allowance for aggregation, in seconds at the bandwidth.
 const AGGREGATION_TIME: f64 = 0.1;
 
-/// Quanta that the two ends keep for themselves, segments `bbr_quantization_budget`.
+/// `bbr_quantization_budget`: segments that the two hosts hold.
 const QUANTA: f64 = 3.0;
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -78,30 +80,30 @@ enum Mode {
 struct Bbr1 {
     base: Base,
     cwnd_gain: f64,
-    /// Seconds after which `min_rtt` is outdated.
+    /// Lifetime of `min_rtt`, seconds.
     min_rtt_age: f64,
-    finds_policers: bool,
+    detects_policers: bool,
     mode: Mode,
     min_rtt: Option<Span>,
     min_rtt_at: Time,
-    /// Place in the cycle, when it was taken, and how many cycles were begun anew.
+    /// Index in the cycle of gains, its start time, and how many times `ProbeBW` was entered.
     phase: usize,
     phase_since: Time,
     cycles: u64,
-    conserves: bool,
+    packet_conservation: bool,
     policer: Policer,
-    /// Segments found lost so far.
+    /// Segments marked lost so far.
     lost: u64,
-    last: Last,
+    last_ack: LastAck,
 }
 
-/// The acknowledgement taken in last.
+/// The last ACK processed.
 #[derive(Debug, Clone, Copy, Default)]
-struct Last {
+struct LastAck {
     now: Time,
-    /// The window before it.
+    /// Window before the ACK, segments.
     cwnd: f64,
-    /// What may be in the network in packet conservation.
+    /// Window of packet conservation, segments.
     conserved: f64,
 }
 
@@ -111,12 +113,12 @@ impl Bbr1 {
             base: Base::new(initial_window, HIGH_GAIN * PACING_MARGIN),
             cwnd_gain: parameters.number("cwnd-gain"),
             min_rtt_age: parameters.number("probe-rtt"),
-            finds_policers: parameters.is_on("policer"),
+            detects_policers: parameters.is_on("policer"),
             ..Self::default()
         }
     }
 
-    /// Segments a second.
+    /// Bandwidth estimate, segments per second.
     fn bw(&self) -> f64 {
         self.policer
             .rate()
@@ -132,7 +134,7 @@ impl Bbr1 {
         }
     }
 
-    /// The window's gain in this mode.
+    /// Window gain of the current mode.
     fn window_gain(&self) -> f64 {
         match self.mode {
             Mode::Startup | Mode::Drain => HIGH_GAIN,
@@ -141,21 +143,21 @@ impl Bbr1 {
         }
     }
 
-    /// Bandwidth times delay times `gain`, rounded up `bbr_bdp`.
+    /// `bbr_bdp`: `gain` bandwidth-delay products, rounded up to segments.
     fn bdp(&self, bw: f64, gain: f64) -> f64 {
         self.min_rtt.map_or(self.base.initial_window, |rtt| {
             (gain * bw * rtt.as_secs_f64()).ceil()
         })
     }
 
-    /// Room for what the ends hold: up to an even number, and a pair more to probe with `bbr_quantization_budget`.
+    /// `bbr_quantization_budget`: adds the segments that the hosts hold, up to an even number, and two more to probe.
     fn with_quanta(&self, segments: f64) -> f64 {
         let even = 2.0 * f64::midpoint(segments, QUANTA).ceil();
         let probes = self.mode == Mode::ProbeBw && self.phase == 0;
         if probes { even + 2.0 } else { even }
     }
 
-    /// `bbr_inflight`
+    /// `bbr_inflight`: volume in flight for `gain` bandwidth-delay products, segments.
     fn inflight(&self, gain: f64) -> f64 {
         self.with_quanta(self.bdp(self.base.max_bw.get(), gain))
     }
@@ -165,10 +167,10 @@ impl Bbr1 {
         let Some(rate) = ack.rate else {
             return;
         };
-        if self.base.rounds.starts {
-            self.conserves = false;
+        if self.base.rounds.round_start {
+            self.packet_conservation = false;
         }
-        self.watch_policer(ack.now, ack.lost > 0, rate.app_limited);
+        self.update_policer(ack.now, ack.lost > 0, rate.app_limited);
         self.base
             .update_max_bw(&rate, self.base.rounds.count, BW_ROUNDS);
         self.base.aggregation.on_ack(
@@ -179,7 +181,7 @@ impl Bbr1 {
     }
 
     /// `bbr_check_drain`
-    fn check_drain(&mut self, ack: &AckEvent) {
+    fn check_drain_done(&mut self, ack: &AckEvent) {
         if self.mode == Mode::Startup && self.base.full.reached {
             self.mode = Mode::Drain;
         }
@@ -192,32 +194,32 @@ impl Bbr1 {
     fn set_cwnd(&mut self, ack: &AckEvent) {
         if ack.delivered > 0 {
             self.base.cwnd = (self.base.cwnd - to_f64(ack.lost)).max(1.0);
-            if self.conserves {
-                self.base.cwnd = self.base.cwnd.max(self.last.conserved);
+            if self.packet_conservation {
+                self.base.cwnd = self.base.cwnd.max(self.last_ack.conserved);
             } else {
                 let extra = self
                     .base
                     .aggregation
-                    .excess()
+                    .extra_acked()
                     .min(AGGREGATION_TIME * self.bw());
                 let extra = if self.base.full.reached { extra } else { 0.0 };
                 let target = self.with_quanta(self.bdp(self.bw(), self.window_gain()) + extra);
                 self.base.grow(ack.delivered, target);
             }
         }
-        if self.probes_rtt() {
+        if self.in_probe_rtt() {
             self.base.cwnd = self.base.cwnd.min(MIN_PIPE);
         }
     }
 
-    fn probes_rtt(&self) -> bool {
+    fn in_probe_rtt(&self) -> bool {
         self.mode == Mode::ProbeRtt
     }
 }
 
 impl CongestionControl for Bbr1 {
     fn on_ack(&mut self, ack: &AckEvent) {
-        self.last = Last {
+        self.last_ack = LastAck {
             now: ack.now,
             cwnd: self.base.cwnd,
             conserved: to_f64(ack.pipe + ack.delivered),
@@ -225,9 +227,10 @@ impl CongestionControl for Bbr1 {
         self.update_bw(ack);
         self.update_phase(ack);
         if let Some(rate) = &ack.rate {
-            self.base.check_full(rate, self.base.max_bw.get());
+            self.base
+                .check_full_bw_reached(rate, self.base.max_bw.get());
         }
-        self.check_drain(ack);
+        self.check_drain_done(ack);
         self.update_min_rtt(ack);
         self.base
             .on_first_rtt(ack, HIGH_GAIN * PACING_MARGIN, self.base.cwnd);
@@ -240,35 +243,36 @@ impl CongestionControl for Bbr1 {
     }
 
     fn on_congestion(&mut self, event: &CongestionEvent) {
-        let told_by_ack = event.now == self.last.now;
+        let found_by_ack = event.now == self.last_ack.now;
         match event.cause {
             Cause::Ecn => {}
             Cause::FastRetransmit => {
-                // Found lost by time alone: the acknowledgement before tells of another instant.
-                let (cwnd, conserved) = if told_by_ack {
-                    (self.last.cwnd, self.last.conserved)
+                // If a timer marked the packet lost, the last ACK describes another instant.
+                let (cwnd, conserved) = if found_by_ack {
+                    (self.last_ack.cwnd, self.last_ack.conserved)
                 } else {
                     (self.base.cwnd, event.in_flight)
                 };
-                self.base.begin_recovery(cwnd, self.probes_rtt());
-                self.conserves = true;
+                self.base.begin_recovery(cwnd, self.in_probe_rtt());
+                self.packet_conservation = true;
                 self.base.rounds.restart();
                 self.base.cwnd = self.base.cwnd.min(conserved).max(1.0);
             }
             Cause::Timeout | Cause::RepeatedTimeout => {
-                self.base.begin_recovery(self.base.cwnd, self.probes_rtt());
+                self.base
+                    .begin_recovery(self.base.cwnd, self.in_probe_rtt());
                 self.base.full.bw = 0.0;
                 self.base.cwnd = 1.0;
-                self.base.rounds.starts = true;
-                self.watch_policer(event.now, true, false);
+                self.base.rounds.round_start = true;
+                self.update_policer(event.now, true, false);
             }
         }
     }
 
     fn on_recovered(&mut self, _now: Time) {
-        self.conserves = false;
+        self.packet_conservation = false;
         self.base.end_recovery();
-        if self.probes_rtt() {
+        if self.in_probe_rtt() {
             self.base.cwnd = self.base.cwnd.min(MIN_PIPE);
         }
     }
@@ -277,7 +281,7 @@ impl CongestionControl for Bbr1 {
         self.base.restart(now);
         if self.mode == Mode::ProbeBw {
             self.base.set_pacing_rate(1.0, self.bw());
-        } else if self.probes_rtt() && self.base.ends_probe_rtt(now) {
+        } else if self.in_probe_rtt() && self.base.check_probe_rtt_done(now) {
             self.exit_probe_rtt(now);
         }
     }
@@ -290,8 +294,8 @@ impl CongestionControl for Bbr1 {
         Some(self.base.pacing_rate)
     }
 
-    fn holds_back(&self) -> bool {
-        self.probes_rtt()
+    fn marks_samples_app_limited(&self) -> bool {
+        self.in_probe_rtt()
     }
 }
 

@@ -1,21 +1,21 @@
 //! Compound TCP, draft-sridharan-tcpm-ctcp-02.
 //!
-//! The window is cwnd + dwnd. cwnd is Reno's, but that an acknowledgement adds 1/(cwnd + dwnd); dwnd, the part
-//! that looks at delay, changes once a round trip, with `diff` segments waiting in queues as in `backlog.rs`:
+//! The window is win = cwnd + dwnd. cwnd is Reno's, except that an ACK adds 1/(cwnd + dwnd). dwnd is the delay-based
+//! part. It changes once per round, with `diff` segments in queues (`backlog.rs`):
 //! - diff < γ: by α · win^k − 1, if that is positive;
 //! - diff ≥ γ: by −ζ · diff, not below 0;
-//! - a loss leaves (1 − β) · win − cwnd/2 of it, not below 0, and half of cwnd.
+//! - a loss sets it to (1 − β) · win − cwnd/2, not below 0, and halves cwnd.
 //!
-//! α = 1/8, β = 1/2, k = 3/4, γ = 30 segments, ζ = 1 (`alpha`, `beta`, `k`, `gamma`, `zeta`), which the Linux
-//! module in ns-2 (`tcp_compound.c`) has, too. In slow start, and after a timeout, there is no dwnd. It begins to
-//! grow where α · win^k is above 1, at 16 segments; counted in whole segments, as that module does, at 41.
+//! α = 1/8, β = 1/2, k = 3/4, γ = 30 segments, ζ = 1 (`alpha`, `beta`, `k`, `gamma`, `zeta`), as in the Linux module of
+//! ns-2 (`tcp_compound.c`). In slow start, and after a timeout, dwnd is 0. It begins to grow where α · win^k exceeds 1,
+//! at 16 segments. That module counts whole segments, so it begins at 41.
 //!
-//! Named deviations: γ is constant, its automatic tuning is left out; a window is cut from what is in flight;
-//! dwnd that gives way lowers the threshold with it, so that this is no return to slow start.
+//! Named deviations: γ is constant, without automatic tuning; the window is cut from what is in flight; a decrease of
+//! dwnd lowers ssthresh with it, so that it does not return to slow start.
 
 use super::backlog::{Backlog, Round};
 use super::{
-    AckEvent, Cause, CongestionControl, CongestionEvent, Entry, LEAST_SSTHRESH, Parameter, Values,
+    AckEvent, Cause, CongestionControl, CongestionEvent, Entry, MIN_SSTHRESH, Parameter, Values,
     Window,
 };
 use tmt_core::math::num::pow;
@@ -37,8 +37,8 @@ pub(super) static ENTRY: Entry = Entry {
     make: |initial_window, parameters| Box::new(Compound::new(initial_window, parameters)),
 };
 
-/// More segments than any path holds: where growth stops that the parameters let double every round trip.
-const MOST: f64 = 1e12;
+/// Largest dwnd, more segments than any path holds: some parameters let dwnd double every round.
+const MAX_DWND: f64 = 1e12;
 
 #[derive(Debug, Clone, Default)]
 struct Compound {
@@ -47,12 +47,12 @@ struct Compound {
     k: f64,
     gamma: f64,
     zeta: f64,
-    /// The part that looks at losses.
+    /// Loss-based part, segments.
     cwnd: f64,
-    /// The part that looks at delay.
+    /// Delay-based part, segments.
     dwnd: f64,
     ssthresh: Option<f64>,
-    queued: Backlog,
+    backlog: Backlog,
 }
 
 impl Compound {
@@ -78,10 +78,10 @@ impl Compound {
         };
         if diff < self.gamma {
             let more = (self.alpha * pow(self.win(), self.k) - 1.0).max(0.0);
-            self.dwnd = (self.dwnd + more).min(MOST);
+            self.dwnd = (self.dwnd + more).min(MAX_DWND);
         } else {
             self.dwnd = (self.dwnd - self.zeta * diff).max(0.0);
-            let win = self.win().max(LEAST_SSTHRESH);
+            let win = self.win().max(MIN_SSTHRESH);
             self.ssthresh = self.ssthresh.map(|ssthresh| ssthresh.min(win));
         }
     }
@@ -89,11 +89,11 @@ impl Compound {
 
 impl CongestionControl for Compound {
     fn observe(&mut self, ack: &AckEvent) {
-        self.queued.observe(ack);
+        self.backlog.observe(ack);
     }
 
     fn on_ack(&mut self, _ack: &AckEvent) {
-        let ended = self.queued.ended();
+        let ended = self.backlog.take_ended_round();
         if self.window().in_slow_start() {
             self.cwnd += 1.0;
             return;
@@ -105,13 +105,13 @@ impl CongestionControl for Compound {
     }
 
     fn on_congestion(&mut self, event: &CongestionEvent) {
-        self.queued.forget();
+        self.backlog.reset_round();
         let win = event.in_flight;
-        let ssthresh = ((1.0 - self.beta) * win).max(LEAST_SSTHRESH);
-        if event.cause.restarts() {
+        let ssthresh = ((1.0 - self.beta) * win).max(MIN_SSTHRESH);
+        if event.cause.is_timeout() {
             (self.cwnd, self.dwnd) = (1.0, 0.0);
         } else {
-            // The two parts make the threshold together; cwnd alone may be more than that only for β > 1/2.
+            // cwnd + dwnd = ssthresh; cwnd/2 alone exceeds ssthresh only if β > 1/2.
             self.cwnd = (self.cwnd.min(win) / 2.0).max(1.0).min(ssthresh);
             self.dwnd = ssthresh - self.cwnd;
         }
@@ -153,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn a_loss_halves_the_window_and_cwnd_and_leaves_dwnd_the_rest() {
+    fn a_loss_halves_win_and_cwnd_and_dwnd_is_the_rest() {
         // win = 100: (1 − 1/2) · 100 − 60/2 = 20.
         let mut cc = compound(60.0, 40.0);
         lose(&mut cc, Cause::FastRetransmit);
@@ -171,14 +171,14 @@ mod tests {
     }
 
     #[test]
-    fn an_empty_path_lets_the_window_grow_by_an_eighth_of_its_three_quarters_power() {
+    fn on_an_empty_path_dwnd_grows_by_an_eighth_of_win_to_the_three_quarters_minus_one() {
         // 256^¾ = 64: dwnd grows by 64/8 − 1 = 7, cwnd by just below 1.
         let mut cc = compound(512.0, 0.0);
         lose(&mut cc, Cause::FastRetransmit);
         rounds(&mut cc, 1e6, 1..2);
         let (cwnd, dwnd) = (cc.cwnd, cc.dwnd);
         rounds(&mut cc, 1e6, 2..3);
-        // Acknowledgements of 257 segments find a window of 264 by then.
+        // The ACKs of 257 segments arrive at a window of 264.
         let expected = 0.125 * pow(cwnd + dwnd, 0.75) - 1.0;
         assert!((6.9..7.3).contains(&expected), "{expected}");
         assert!((cc.dwnd - dwnd - expected).abs() < 0.02, "{cc:?}");
@@ -186,8 +186,8 @@ mod tests {
     }
 
     #[test]
-    fn the_delay_part_gives_way_when_the_backlog_reaches_gamma_and_leaves_in_the_end() {
-        // A path of 200 segments: the two parts fill it and γ = 30 more, then dwnd makes room for cwnd.
+    fn dwnd_shrinks_when_the_backlog_reaches_gamma_and_ends_at_zero() {
+        // A path of 200 segments: win fills it and γ = 30 more, then dwnd shrinks as cwnd grows.
         let mut cc = compound(200.0, 0.0);
         lose(&mut cc, Cause::FastRetransmit);
         cc.observe(&AckEvent {
@@ -199,14 +199,14 @@ mod tests {
             let (before, win) = (cc.dwnd, cc.win());
             rounds(&mut cc, 200.0, round..round + 1);
             highest = highest.max(if cc.dwnd > 0.0 { cc.win() } else { 0.0 });
-            // The round after shows the backlog of this one.
+            // The next round measures the backlog of this one.
             if win < 215.0 {
                 assert!(cc.dwnd >= before - 45.0, "round {round}: {cc:?}");
             }
             given_way |= cc.dwnd < before;
         }
         assert!(given_way && highest < 245.0, "{highest} {cc:?}");
-        // One segment a round trip for cwnd alone: long above 230, and no delay part is left.
+        // cwnd alone grows by one segment per round: it is well above 230, and dwnd is 0.
         assert!(cc.cwnd > 235.0 && cc.dwnd < 1e-12, "{cc:?}");
     }
 }

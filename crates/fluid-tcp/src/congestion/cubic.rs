@@ -1,9 +1,9 @@
 //! CUBIC, RFC 9438.
 //!
-//! Windows in segments, time in seconds. Named deviations:
-//! - an acknowledgement counts for as many as it acknowledges (§4.4 counts acknowledgements);
-//! - slow start is RFC 5681's, or with `hystart=on` HyStart++ (§4.10 allows either);
-//! - the window is cut from what is in flight (§4.6 as written), never undone (§4.9 is optional).
+//! Windows are in segments, times in seconds. Named deviations:
+//! - an ACK counts for the segments that it acknowledges (Sec. 4.4 counts ACKs);
+//! - slow start is RFC 5681's or, with `hystart=on`, HyStart++ (Sec. 4.10 allows either);
+//! - the window is cut from what is in flight (Sec. 4.6 as written) and never undone (Sec. 4.9 is optional).
 
 use tmt_core::types::Time;
 
@@ -31,20 +31,20 @@ pub(super) static ENTRY: Entry = Entry {
 
 #[derive(Debug, Clone, Default)]
 struct Cubic {
-    /// β_cubic, the factor of the window after a loss (§4.6); 0.7, in the papers 0.8, as in the Linux 2.6.22 of
-    /// ns-2 (819/1024).
+    /// β_cubic, the factor of the window after a loss (Sec. 4.6). 0.7; the papers use 0.8, like Linux 2.6.22 in ns-2
+    /// (819/1024).
     beta: f64,
-    /// C, segments/s³ (§4.1.2).
+    /// C, segments/s³ (Sec. 4.1.2).
     c: f64,
     window: Window,
     hystart: Option<HyStart>,
-    /// Window before the last cut, after fast convergence (§4.7).
+    /// Window before the last cut, after fast convergence (Sec. 4.7).
     w_max: f64,
-    /// Window before the last cut, as it was (§4.3).
+    /// Window before the last cut, unchanged (Sec. 4.3).
     cwnd_prior: f64,
-    /// Whether the last cut was a timeout's (§4.8).
+    /// Whether a timeout caused the last cut (Sec. 4.8).
     after_timeout: bool,
-    /// The current stage of congestion avoidance; none until its first acknowledgement.
+    /// Current stage of congestion avoidance; `None` until its first ACK.
     epoch: Option<Epoch>,
 }
 
@@ -52,11 +52,11 @@ struct Cubic {
 #[derive(Debug, Clone)]
 struct Epoch {
     start: Time,
-    /// Origin of the cubic, segments.
+    /// Origin of the cubic function, segments.
     w_max: f64,
-    /// Seconds from the start to the plateau, equation (2).
+    /// Seconds from the start to the plateau, eq. (2).
     k: f64,
-    /// What Reno would have, §4.3.
+    /// Window that Reno would have (Sec. 4.3), segments.
     w_est: f64,
 }
 
@@ -70,7 +70,7 @@ impl Cubic {
         }
     }
 
-    /// α_cubic (§4.3): Reno's average window for this β; 1 once the Reno window is back where it was.
+    /// α_cubic (Sec. 4.3), so that the average window equals Reno's for this β; 1 once W_est reaches `cwnd_prior`.
     fn alpha(&self, w_est: f64) -> f64 {
         if w_est >= self.cwnd_prior {
             1.0
@@ -80,8 +80,8 @@ impl Cubic {
     }
 
     fn start_epoch(&self, now: Time) -> Epoch {
-        // §4.2: after a cut the cubic has its plateau where the loss was; after a timeout (§4.8), or
-        // where slow start ended above it, the stage begins on the plateau.
+        // Sec. 4.2: after a cut, the plateau is the window at the loss. After a timeout (Sec. 4.8), or if slow start
+        // ended above that window, the stage begins on the plateau.
         let cwnd = self.window.cwnd;
         let on_plateau = self.after_timeout || self.w_max <= cwnd;
         let w_max = if on_plateau { cwnd } else { self.w_max };
@@ -113,10 +113,10 @@ impl CongestionControl for Cubic {
         if w_cubic(t) < epoch.w_est {
             self.window.cwnd = self.window.cwnd.max(epoch.w_est);
         } else {
-            // §4.2: the window one round trip ahead, held to at most half as much again.
+            // Sec. 4.2: the window one round trip ahead, at most 1.5 cwnd.
             let target = w_cubic(t + rtt).clamp(self.window.cwnd, 1.5 * self.window.cwnd);
-            // One step an acknowledged segment, so that delayed acknowledgements cost nothing; an
-            // acknowledgement of many gets to the target and no further.
+            // One step per acknowledged segment, so that delayed ACKs do not slow growth. An ACK of many segments
+            // reaches the target and no more.
             self.window.cwnd += (acked / self.window.cwnd).min(1.0) * (target - self.window.cwnd);
         }
         self.epoch = Some(epoch);
@@ -125,7 +125,7 @@ impl CongestionControl for Cubic {
     fn on_congestion(&mut self, event: &CongestionEvent) {
         self.epoch = None;
         if event.cause != Cause::RepeatedTimeout {
-            // §4.7: a flow that lost below its last maximum gives room to newer ones.
+            // Sec. 4.7, fast convergence: a flow that lost below its last maximum leaves bandwidth to newer flows.
             self.cwnd_prior = self.window.cwnd;
             self.w_max = if self.cwnd_prior < self.w_max {
                 self.cwnd_prior * (1.0 + self.beta) / 2.0
@@ -148,7 +148,7 @@ mod tests {
 
     use super::*;
 
-    /// Acknowledges a window every `rtt` and gives the window after each round.
+    /// Acknowledges one window per `rtt`; returns the window after each round.
     fn rounds(cc: &mut Cubic, rtt: Span, count: u32) -> Vec<f64> {
         let mut now = Time::ZERO;
         (0..count)
@@ -180,8 +180,8 @@ mod tests {
 
     #[test]
     fn the_window_follows_the_cubic_of_equation_1() {
-        // RTT 100 ms, W_max 1000: K = cbrt(1000·0.3/0.4) = 9.0856 s. Far above Reno, so the window after
-        // the round that ends at t is W_cubic(t), up to the fraction of a round by which targets lag.
+        // RTT 100 ms, W_max 1000: K = cbrt(1000·0.3/0.4) = 9.0856 s. The window is far above Reno's, so after the
+        // round that ends at t it is W_cubic(t), apart from the fraction of a round by which targets lag.
         let mut cc = cut(1000.0);
         let windows = rounds(&mut cc, Span::from_millis(100), 120);
         let k = cbrt(750.0);
@@ -196,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn a_cut_leaves_beta_of_what_was_in_flight() {
+    fn a_cut_sets_the_window_to_beta_times_flight_size() {
         let cc = cut(100.0);
         assert!((cc.cwnd() - 70.0).abs() < 1e-9);
         assert!((cc.ssthresh().unwrap() - 70.0).abs() < 1e-9);
@@ -210,13 +210,13 @@ mod tests {
             in_flight: 70.0,
             cause: Cause::FastRetransmit,
         });
-        // §4.7: W_max = cwnd · (1 + β)/2 = 70 · 0.85.
+        // Sec. 4.7: W_max = cwnd · (1 + β)/2 = 70 · 0.85.
         assert!((cc.w_max - 59.5).abs() < 1e-9);
     }
 
     #[test]
     fn a_short_round_trip_grows_like_reno() {
-        // RTT 1 ms, window 10: the cubic is nearly flat, so α_cubic = 3·0.3/1.7 segments a round rule.
+        // RTT 1 ms, window 10: the cubic function is nearly flat, so growth is α_cubic = 3·0.3/1.7 segments per round.
         let mut cc = cut(10.0);
         let windows = rounds(&mut cc, Span::from_millis(1), 4);
         let expected = 7.0 + 4.0 * 3.0 * 0.3 / 1.7;
@@ -233,7 +233,7 @@ mod tests {
         });
         assert!((cc.cwnd() - 1.0).abs() < 1e-12);
         let windows = rounds(&mut cc, Span::from_millis(100), 9);
-        // Slow start to 70 within eight rounds, then a flat start: no jump towards 100.
+        // Slow start reaches 70 within eight rounds; then growth starts flat, without a jump towards 100.
         assert!(
             (64.0..75.0).contains(&windows[7]) && windows[8] < 80.0,
             "{windows:?}"
@@ -241,7 +241,7 @@ mod tests {
     }
 
     #[test]
-    fn ten_days_without_loss_neither_overflow_nor_lose_the_window() {
+    fn the_window_stays_finite_after_ten_days_without_a_loss() {
         let mut cc = cut(100.0);
         let now = Time::from_nanos(10 * 86_400 * 1_000_000_000).unwrap();
         cc.on_ack(&AckEvent {

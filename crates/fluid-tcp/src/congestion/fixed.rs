@@ -1,7 +1,7 @@
-//! A window of W segments, whatever happens: for what a link does to a known load, and for closed forms.
+//! A fixed window of W segments, to study a link under a known load and to compare with closed forms.
 //!
-//! It is no congestion control. Losses are still found and repeated by the sender, by fast retransmit and by
-//! timeouts, but the window stays W; the initial window is W, too. No specification, so no deviations.
+//! It does not control congestion. The sender still detects losses and retransmits, but the window stays W from the
+//! start. There is no specification, so there are no deviations.
 
 use super::{AckEvent, CongestionControl, CongestionEvent, Entry, Parameter, Window};
 
@@ -25,7 +25,7 @@ impl CongestionControl for Fixed {
         Window::new(self.0)
     }
 
-    fn answers_marks(&self) -> bool {
+    fn supports_ecn(&self) -> bool {
         false
     }
 }

@@ -1,37 +1,37 @@
-//! HyStart++, RFC 9406: the first slow start ends when round-trip times grow, not when the queue overflows.
+//! HyStart++, RFC 9406: ends the first slow start when the RTT grows, before the queue overflows.
 //!
-//! A round trip whose smallest time is more than a threshold above that of the round trip before it begins
-//! conservative slow start (CSS, §4.2), which grows a quarter as fast; a round trip that is shorter again leads back.
-//! After five round trips of CSS the window is the threshold. A loss or a mark ends it, as any slow start.
+//! If the smallest RTT of a round exceeds that of the previous round by a threshold, conservative slow start begins
+//! (CSS, Sec. 4.2), which grows a quarter as fast. A shorter RTT returns to slow start. After five rounds of CSS the
+//! window becomes ssthresh. A loss or a congestion mark ends HyStart++, like any slow start.
 //!
-//! Growth is by segments acknowledged, at most `L` an acknowledgement (§4.2): delayed acknowledgements do not slow it
-//! down as they do the slow start without. The smallest time of a round trip is that of its first segments, which
-//! left before the rest of their window queued, so a queue is told a round trip after it stands, when the window has
-//! doubled once more: a queue of one bandwidth-delay product overflows all the same, but by less.
+//! Growth counts acknowledged segments, at most `L` per ACK (Sec. 4.2), so delayed ACKs do not slow it. The smallest
+//! RTT of a round belongs to its first segments, which were sent before the rest of their window queued. A queue is
+//! therefore detected one round late, when the window has doubled once more: a queue of one bandwidth-delay product
+//! still overflows, but by less.
 //!
-//! Named deviations: `L` is 8 where the sender is paced, too (§4.3 lets it be infinite there); a round-trip time
-//! counts where the window may grow. As §4.2 recommends, only the first slow start is concerned.
+//! Named deviations: `L` is 8 even if the sender paces (Sec. 4.3 allows infinity then); an RTT sample counts only where
+//! the window may grow. As Sec. 4.2 recommends, only the first slow start uses HyStart++.
 
 use tmt_core::types::{Span, to_f64};
 
-use super::{AckEvent, LEAST_SSTHRESH, Window};
+use super::{AckEvent, MIN_SSTHRESH, Window};
 
-/// `MIN_RTT_THRESH`, `MAX_RTT_THRESH` and `MIN_RTT_DIVISOR` (§4.3).
+/// `MIN_RTT_THRESH`, `MAX_RTT_THRESH` and `MIN_RTT_DIVISOR` (Sec. 4.3).
 const MIN_RTT_THRESH: Span = Span::from_millis(4);
 const MAX_RTT_THRESH: Span = Span::from_millis(16);
 const MIN_RTT_DIVISOR: u64 = 8;
 
-/// `N_RTT_SAMPLE`: times of a round trip before its smallest tells something.
+/// `N_RTT_SAMPLE`: RTT samples of a round before its smallest counts.
 const N_RTT_SAMPLE: u32 = 8;
 
-/// `CSS_GROWTH_DIVISOR`, `CSS_ROUNDS`
+/// `CSS_GROWTH_DIVISOR` and `CSS_ROUNDS` (Sec. 4.3).
 const CSS_GROWTH_DIVISOR: f64 = 4.0;
 const CSS_ROUNDS: u32 = 5;
 
-/// `L`: segments that an acknowledgement counts for at most.
+/// `L`: most segments that one ACK counts for.
 const L: u64 = 8;
 
-/// Round-trip times of the first slow start.
+/// RTT samples of the first slow start.
 #[derive(Debug, Clone, Default)]
 pub(super) struct HyStart {
     round: u64,
@@ -39,11 +39,11 @@ pub(super) struct HyStart {
     last: Option<Span>,
     current: Option<Span>,
     samples: u32,
-    /// Conservative slow start: `cssBaselineMinRtt`, and round trips that have ended in it, the one it began in included.
+    /// Conservative slow start: `cssBaselineMinRtt`, and rounds that have ended in it, including the one it began in.
     css: Option<(Span, u32)>,
 }
 
-/// How far above `last` a round trip shows a queue.
+/// `RttThresh`: increase over `last` that indicates a queue.
 fn threshold(last: Span) -> Span {
     let share = last.as_nanos() / MIN_RTT_DIVISOR;
     Span::from_nanos(share)
@@ -52,7 +52,7 @@ fn threshold(last: Span) -> Span {
 }
 
 impl HyStart {
-    /// Segments that the window grows by; none once slow start is over.
+    /// Segments by which the window grows; `None` once slow start is over.
     fn growth(&mut self, ack: &AckEvent) -> Option<f64> {
         if ack.round != self.round {
             self.round = ack.round;
@@ -70,14 +70,14 @@ impl HyStart {
             self.current = Some(self.current.map_or(rtt, |current| current.min(rtt)));
         }
         if self.samples >= N_RTT_SAMPLE {
-            self.judge();
+            self.update_css();
         }
         let divisor = self.css.map_or(1.0, |_| CSS_GROWTH_DIVISOR);
         Some(to_f64(ack.acked.min(L)) / divisor)
     }
 
-    /// Into conservative slow start, or out of it.
-    fn judge(&mut self) {
+    /// Enters or leaves conservative slow start.
+    fn update_css(&mut self) {
         match (self.current, self.css, self.last) {
             (Some(current), Some((baseline, _)), _) if current < baseline => self.css = None,
             (Some(current), None, Some(last))
@@ -90,14 +90,14 @@ impl HyStart {
     }
 }
 
-/// What an acknowledgement in slow start makes of the window and the threshold; by one segment without `hystart`,
-/// and after the first slow start.
+/// Grows the window on an ACK in slow start, and sets ssthresh if HyStart++ ends slow start. Without `hystart`, and
+/// after the first slow start, the window grows by one segment.
 pub(super) fn slow_start(hystart: &mut Option<HyStart>, ack: &AckEvent, window: &mut Window) {
     match hystart.as_mut().filter(|_| window.ssthresh.is_none()) {
         None => window.cwnd += 1.0,
         Some(hystart) => match hystart.growth(ack) {
             Some(growth) => window.cwnd += growth,
-            None => window.ssthresh = Some(window.cwnd.max(LEAST_SSTHRESH)),
+            None => window.ssthresh = Some(window.cwnd.max(MIN_SSTHRESH)),
         },
     }
 }
@@ -115,7 +115,7 @@ mod tests {
         }
     }
 
-    /// `count` acknowledgements of one segment in this round trip, each after `rtt` ms; what the last one adds.
+    /// `count` ACKs of one segment in this round, each with an RTT of `rtt` ms; returns the growth by the last one.
     fn round(hystart: &mut HyStart, round: u64, rtt: u32, count: u32) -> Option<f64> {
         (0..count)
             .map(|_| hystart.growth(&ack(round, rtt, 1)))
@@ -129,7 +129,7 @@ mod tests {
 
     #[test]
     fn the_threshold_is_an_eighth_from_4_to_16_ms() {
-        // §4.2.
+        // Sec. 4.2.
         for (last, expected) in [
             (8, 4000),
             (32, 4000),
@@ -143,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn an_acknowledgement_counts_for_eight_segments_at_most_and_a_quarter_of_it_in_css() {
+    fn an_ack_counts_for_at_most_eight_segments_and_a_quarter_of_that_in_css() {
         let mut hystart = HyStart::default();
         for (acked, expected) in [(1, 1.0), (2, 2.0), (8, 8.0), (9, 8.0)] {
             is(hystart.growth(&ack(1, 100, acked)), expected);
@@ -156,9 +156,9 @@ mod tests {
     }
 
     #[test]
-    fn the_eighth_time_of_a_longer_round_trip_begins_css() {
+    fn the_eighth_sample_of_a_longer_round_begins_css() {
         for (rtt, slows) in [(112, false), (113, true)] {
-            // 100 ms and its eighth, 12.5 ms.
+            // 100 ms and an eighth of it, 12.5 ms.
             let mut hystart = HyStart::default();
             round(&mut hystart, 1, 100, 20);
             is(round(&mut hystart, 2, rtt, 7), 1.0);
@@ -170,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn one_short_time_among_many_long_ones_is_no_queue() {
+    fn one_short_sample_among_many_long_ones_indicates_no_queue() {
         let mut hystart = HyStart::default();
         round(&mut hystart, 1, 500, 20);
         round(&mut hystart, 2, 500, 1);
@@ -178,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn css_ends_with_the_fifth_round_trip_the_one_it_began_in_included() {
+    fn css_ends_with_its_fifth_round_including_the_one_it_began_in() {
         let mut hystart = HyStart::default();
         round(&mut hystart, 1, 100, 10);
         for number in 2..=6 {
@@ -188,14 +188,14 @@ mod tests {
     }
 
     #[test]
-    fn a_round_trip_below_that_which_began_css_leads_back() {
+    fn an_rtt_below_the_css_baseline_returns_to_slow_start() {
         let mut hystart = HyStart::default();
         round(&mut hystart, 1, 100, 10);
         is(round(&mut hystart, 2, 150, 10), 0.25);
-        // Jitter: not before the eighth time.
+        // Jitter: not before the eighth sample.
         is(round(&mut hystart, 3, 149, 7), 0.25);
         is(round(&mut hystart, 3, 149, 1), 1.0);
-        // And from there the next rise begins it anew, with its five round trips.
+        // The next rise begins CSS again, with its five rounds.
         is(round(&mut hystart, 4, 165, 10), 0.25);
         for number in 5..=8 {
             is(round(&mut hystart, number, 165, 10), 0.25);
@@ -204,7 +204,7 @@ mod tests {
     }
 
     #[test]
-    fn only_the_first_slow_start_is_concerned() {
+    fn only_the_first_slow_start_uses_hystart() {
         let mut hystart = Some(HyStart::default());
         let mut window = Window {
             cwnd: 10.0,

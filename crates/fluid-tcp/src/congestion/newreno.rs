@@ -1,8 +1,8 @@
-//! NewReno's window: slow start and congestion avoidance of RFC 5681; recovery is the sender's (RFC 6582, 6675).
+//! NewReno: slow start and congestion avoidance of RFC 5681. The sender implements recovery (RFC 6582, 6675).
 //!
-//! Deviations: none. Growth is counted by acknowledgements, not bytes (RFC 5681 §3.1, equation 3 and the
-//! "at most SMSS per ACK" of slow start), so delayed acknowledgements slow it down, as in the papers; the first slow
-//! start with `hystart=on` is RFC 9406's.
+//! Deviations: none. Growth is counted per ACK, not per byte (RFC 5681, Sec. 3.1: eq. (3) and
+//! "at most SMSS per ACK" in slow start), so delayed ACKs slow it, as in the papers. With `hystart=on` the first slow
+//! start follows RFC 9406.
 
 use super::hystart::{HyStart, slow_start};
 use super::{AckEvent, CongestionControl, CongestionEvent, Entry, Parameter, Window};
@@ -21,8 +21,8 @@ pub(super) static ENTRY: Entry = Entry {
 pub(super) struct NewReno {
     window: Window,
     hystart: Option<HyStart>,
-    /// Whether a fast recovery goes on after a partial acknowledgement.
-    pub(super) recovers_by_partial: bool,
+    /// Whether a fast recovery continues after a partial ACK.
+    pub(super) uses_newreno_recovery: bool,
 }
 
 impl NewReno {
@@ -30,7 +30,7 @@ impl NewReno {
         Self {
             window: Window::new(initial_window),
             hystart: hystart.then(HyStart::default),
-            recovers_by_partial: true,
+            uses_newreno_recovery: true,
         }
     }
 }
@@ -45,7 +45,7 @@ impl CongestionControl for NewReno {
     }
 
     fn on_congestion(&mut self, event: &CongestionEvent) {
-        // RFC 5681 equation (4).
+        // RFC 5681, eq. (4).
         self.window.cut(event, event.in_flight / 2.0);
     }
 
@@ -53,8 +53,8 @@ impl CongestionControl for NewReno {
         self.window
     }
 
-    fn recovers_by_partial(&self) -> bool {
-        self.recovers_by_partial
+    fn uses_newreno_recovery(&self) -> bool {
+        self.uses_newreno_recovery
     }
 }
 

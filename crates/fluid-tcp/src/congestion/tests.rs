@@ -1,4 +1,4 @@
-//! Names and parameters, and one property that drives every controller with whatever may happen.
+//! Names and parameters, and a property test that drives every congestion control with random events.
 
 use proptest::prelude::*;
 use tmt_core::types::to_f64;
@@ -7,7 +7,7 @@ use super::*;
 use crate::named::Value;
 
 #[test]
-fn parameters_left_out_take_their_values_and_all_but_such_switches_are_shown() {
+fn omitted_parameters_take_their_defaults_and_all_but_default_switches_are_shown() {
     let shown = |text: &str| {
         text.parse::<Algorithm>()
             .map(|algorithm| algorithm.to_string())
@@ -35,7 +35,7 @@ fn parameters_left_out_take_their_values_and_all_but_such_switches_are_shown() {
 }
 
 #[test]
-fn what_is_no_controller_is_refused() {
+fn an_unknown_control_or_a_bad_parameter_is_an_error() {
     for text in [
         "",
         "tahoe",
@@ -63,7 +63,7 @@ fn what_is_no_controller_is_refused() {
 }
 
 #[test]
-fn what_is_shown_is_read_again_as_the_same() {
+fn a_control_is_displayed_as_text_that_parses_to_the_same_control() {
     for entry in ENTRIES {
         for text in entry.examples {
             let algorithm: Algorithm = text.parse().unwrap();
@@ -76,7 +76,7 @@ fn what_is_shown_is_read_again_as_the_same() {
     }
 }
 
-/// A controller with parameters anywhere in their domains, each at one of its ends now and then.
+/// A control with random parameters of their domains, including both ends.
 fn algorithms() -> impl Strategy<Value = Algorithm> {
     let places = prop_oneof![Just(0.0), Just(1.0), 0.0..1.0];
     let places = proptest::collection::vec(places, 8);
@@ -101,40 +101,40 @@ fn algorithms() -> impl Strategy<Value = Algorithm> {
     })
 }
 
-/// What may happen next, and how often.
+/// One random step of the connection.
 #[derive(Debug, Clone)]
 enum Step {
-    /// So many acknowledgements, this far apart, of so many segments; in a recovery they are only seen, but by
-    /// controllers that govern it.
-    Acks {
+    /// `count` ACKs, `spacing` ns apart, each of `acked` segments. In recovery only controls that set their window
+    /// there grow on them.
+    AckPhase {
         count: u8,
-        apart: u64,
+        spacing: u64,
         acked: u64,
         rtt: Option<u64>,
         recovery: bool,
         sampled: Sampled,
     },
-    /// Duplicates.
+    /// This many duplicate ACKs.
     Duplicates(u8),
-    /// A cut, with this share of the window in flight.
+    /// A congestion signal, with this share of the window in flight.
     Cut(Cause, f64),
-    /// A recovery is over.
+    /// The end of a recovery.
     Recovered,
-    /// So many packets are found lost, by time.
+    /// This many packets are marked lost by time.
     Overdue(u8),
-    /// Nothing for so long, ns, and then a start with nothing in flight, or none.
+    /// Idle for this many ns, then possibly a restart with nothing in flight.
     Idle(u64, bool),
 }
 
-/// What acknowledgements tell of rates and losses.
+/// Rates and losses that ACKs report.
 #[derive(Debug, Clone, Copy)]
 struct Sampled {
-    /// Over so many ns, the share of what was delivered so far; none where nothing could be measured.
+    /// Interval of the rate sample, ns, and the share of all deliveries within it; `None` without a sample.
     rate: Option<(u64, f64)>,
     app_limited: bool,
-    /// Packets found lost by each.
+    /// Packets newly marked lost per ACK.
     lost: u64,
-    /// Segments in the network after each, and when a packet was sent.
+    /// Segments in the network after each ACK, and when a packet was sent.
     pipe: u64,
 }
 
@@ -151,19 +151,19 @@ fn sampled() -> impl Strategy<Value = Sampled> {
     })
 }
 
-/// The sender's side of what a controller is told.
+/// Counters of the sender from which events are made.
 #[derive(Debug, Default)]
-struct Told {
+struct SenderCounters {
     delivered: u64,
     lost: u64,
 }
 
-impl Told {
+impl SenderCounters {
     fn lose(&mut self, cc: &mut dyn CongestionControl, count: u64, in_flight: u64) {
         for _ in 0..count {
             self.lost += 1;
             cc.on_lost(&LostPacket {
-                // Every third follows a gap.
+                // Every third lost packet follows a gap.
                 packet: self.lost + self.lost / 3,
                 in_flight_at_send: in_flight.max(1),
                 lost: count,
@@ -203,7 +203,7 @@ fn steps() -> impl Strategy<Value = Step> {
     ];
     prop_oneof![
         4 => (1u8..200, prop_oneof![Just(0u64), 0u64..50_000_000], 1u64..4, rtt, any::<bool>(), sampled()).prop_map(
-            |(count, apart, acked, rtt, recovery, sampled)| Step::Acks { count, apart, acked, rtt, recovery, sampled }
+            |(count, spacing, acked, rtt, recovery, sampled)| Step::AckPhase { count, spacing, acked, rtt, recovery, sampled }
         ),
         1 => (1u8..40).prop_map(Step::Duplicates),
         2 => (causes, 0.0..1.0f64).prop_map(|(cause, share)| Step::Cut(cause, share)),
@@ -214,33 +214,33 @@ fn steps() -> impl Strategy<Value = Step> {
 }
 
 proptest! {
-    /// Windows stay numbers of at least one segment, thresholds of at least two; observing moves nothing,
-    /// and no loss makes a window grow, but up to the two segments that RFC 5681 leaves in any case.
+    /// cwnd stays finite and at least 1, ssthresh finite and at least 2. `observe` changes nothing. No loss grows the
+    /// window, except to the 2 segments that RFC 5681 allows as a minimum.
     #[test]
-    fn whatever_happens_a_window_is_a_window(
+    fn windows_stay_valid_under_random_events(
         algorithm in algorithms(),
         initial_window in 1u32..100,
         steps in proptest::collection::vec(steps(), 1..60),
     ) {
         let mut cc = algorithm.start(f64::from(initial_window));
-        let (mut now, mut round, mut told) = (Time::ZERO, 0, Told::default());
+        let (mut now, mut round, mut counters) = (Time::ZERO, 0, SenderCounters::default());
         for step in &steps {
             let before = cc.cwnd();
             match *step {
-                Step::Acks { count, apart, acked, rtt, recovery, sampled } => {
+                Step::AckPhase { count, spacing, acked, rtt, recovery, sampled } => {
                     round += 1;
                     for _ in 0..count {
-                        now = now.saturating_add(Span::from_nanos(apart).unwrap());
+                        now = now.saturating_add(Span::from_nanos(spacing).unwrap());
                         let rtt = rtt.and_then(Span::from_nanos);
                         let in_flight = tmt_core::math::num::whole(cc.cwnd());
-                        told.lose(cc.as_mut(), sampled.lost, sampled.pipe);
-                        let rate = told.rate(acked, sampled).filter(|_| cc.samples_rate());
+                        counters.lose(cc.as_mut(), sampled.lost, sampled.pipe);
+                        let rate = counters.rate(acked, sampled).filter(|_| cc.needs_rate_samples());
                         let (lost, pipe) = (sampled.lost, sampled.pipe);
-                        let ack = AckEvent { now, acked, delivered: acked, in_flight, round, rtt, srtt: rtt, lost, pipe, rate, echo: false };
+                        let ack = AckEvent { now, acked, delivered: acked, in_flight, round, rtt, srtt: rtt, lost, pipe, rate, ece: false };
                         let (window, threshold) = (cc.cwnd(), cc.ssthresh());
                         cc.observe(&ack);
                         prop_assert!(cc.cwnd().to_bits() == window.to_bits() && cc.ssthresh() == threshold);
-                        if !recovery || cc.governs_recovery() {
+                        if !recovery || cc.controls_recovery_window() {
                             cc.on_ack(&ack);
                         }
                     }
@@ -250,12 +250,12 @@ proptest! {
                 }),
                 Step::Cut(cause, share) => {
                     cc.on_congestion(&CongestionEvent { now, in_flight: before * share, cause });
-                    prop_assert!(cc.cwnd() <= before.max(LEAST_SSTHRESH), "{cc:?} from {before}");
+                    prop_assert!(cc.cwnd() <= before.max(MIN_SSTHRESH), "{cc:?} from {before}");
                 }
                 Step::Recovered => cc.on_recovered(now),
                 Step::Overdue(count) => {
-                    told.lose(cc.as_mut(), u64::from(count), u64::from(count));
-                    prop_assert!(cc.cwnd() <= before.max(LEAST_SSTHRESH), "{cc:?} from {before}");
+                    counters.lose(cc.as_mut(), u64::from(count), u64::from(count));
+                    prop_assert!(cc.cwnd() <= before.max(MIN_SSTHRESH), "{cc:?} from {before}");
                 }
                 Step::Idle(length, restarts) => {
                     now = now.saturating_add(Span::from_nanos(length).unwrap());
@@ -268,7 +268,7 @@ proptest! {
             let rate = cc.pacing_rate();
             prop_assert!(rate.is_none_or(|rate| rate > 0.0 && rate.is_finite()), "{cc:?}");
             let threshold = cc.ssthresh();
-            prop_assert!(threshold.is_none_or(|t| t >= LEAST_SSTHRESH && t.is_finite()), "{cc:?}");
+            prop_assert!(threshold.is_none_or(|t| t >= MIN_SSTHRESH && t.is_finite()), "{cc:?}");
         }
     }
 }

@@ -1,23 +1,20 @@
-//! Vegas: Brakmo and Peterson, "TCP Vegas: end to end congestion avoidance on a global Internet", IEEE Journal on
-//! Selected Areas in Communications 13 (1995), its window.
+//! Vegas: the window of Brakmo and Peterson, "TCP Vegas: end to end congestion avoidance on a global Internet", IEEE
+//! Journal on Selected Areas in Communications 13 (1995).
 //!
-//! Once a round trip, with the segments that wait in queues as in `backlog.rs`: fewer than α (`alpha`, 2
-//! segments), one segment more; more than β (`beta`, 4 segments), one less. Slow start doubles the window every
-//! other round trip, and ends when more than γ (`gamma`, 1 segment) wait. 2 and 4 are the paper's Vegas-2,4,
-//! and 2, 4, 1 the values of Linux (`tcp_vegas.c`); the paper's other pair, and that of ns-2's Agent/TCP/Vegas, is
-//! 1 and 3.
+//! Once per round, the window changes with the segments in queues (`backlog.rs`): one more segment if fewer than α
+//! (`alpha`, 2 segments) are queued, one less if more than β (`beta`, 4 segments). Slow start doubles the window every
+//! other round, and ends if more than γ (`gamma`, 1 segment) are queued. 2 and 4 are the paper's Vegas-2,4; 2, 4 and 1
+//! are the values of Linux (`tcp_vegas.c`). The paper's other pair, also that of ns-2's Agent/TCP/Vegas, is 1 and 3.
 //!
-//! Where the paper leaves a choice, it is Linux's: slow start leaves what fits the path and one segment; a round
-//! without a measurement counts as one without a queue.
+//! Where the paper leaves a choice, this file follows Linux: slow start ends with the window that fits the path plus
+//! one segment; a round without a measurement counts as one without a queue.
 //!
-//! Named deviations: losses are found by the sender's duplicates and timer, not by the paper's finer clock on the
-//! first duplicate, and a fast retransmit halves what is in flight (the paper takes a quarter off after losses
-//! found early).
+//! Named deviations: losses are detected by the sender's duplicate ACKs and timer, not by the paper's finer clock on
+//! the first duplicate ACK. A fast retransmit halves what is in flight (the paper cuts by a quarter after losses
+//! detected early).
 
 use super::backlog::Backlog;
-use super::{
-    AckEvent, CongestionControl, CongestionEvent, Entry, LEAST_SSTHRESH, Parameter, Window,
-};
+use super::{AckEvent, CongestionControl, CongestionEvent, Entry, MIN_SSTHRESH, Parameter, Window};
 
 pub(super) static ENTRY: Entry = Entry {
     name: "vegas",
@@ -34,7 +31,7 @@ pub(super) static ENTRY: Entry = Entry {
             beta: parameters.number("beta"),
             gamma: parameters.number("gamma"),
             window: Window::new(initial_window),
-            queued: Backlog::default(),
+            backlog: Backlog::default(),
         })
     },
 };
@@ -45,7 +42,7 @@ struct Vegas {
     beta: f64,
     gamma: f64,
     window: Window,
-    queued: Backlog,
+    backlog: Backlog,
 }
 
 impl Vegas {
@@ -54,19 +51,19 @@ impl Vegas {
             && backlog > self.gamma
         {
             let fits = self.window.cwnd - backlog;
-            self.window.cwnd = self.window.cwnd.min(fits + 1.0).max(LEAST_SSTHRESH);
+            self.window.cwnd = self.window.cwnd.min(fits + 1.0).max(MIN_SSTHRESH);
             self.window.ssthresh = Some(self.window.cwnd);
         } else if round.is_multiple_of(2) {
             self.window.cwnd += 1.0;
         }
     }
 
-    fn avoid(&mut self, backlog: f64) {
+    fn congestion_avoidance(&mut self, backlog: f64) {
         if backlog < self.alpha {
             self.window.cwnd += 1.0;
         } else if backlog > self.beta {
-            self.window.cwnd = (self.window.cwnd - 1.0).max(LEAST_SSTHRESH);
-            // Giving way is no return to slow start.
+            self.window.cwnd = (self.window.cwnd - 1.0).max(MIN_SSTHRESH);
+            // ssthresh follows, so that the decrease does not return to slow start.
             let Window { cwnd, ssthresh } = self.window;
             self.window.ssthresh = ssthresh.map(|ssthresh| ssthresh.min(cwnd));
         }
@@ -75,21 +72,21 @@ impl Vegas {
 
 impl CongestionControl for Vegas {
     fn observe(&mut self, ack: &AckEvent) {
-        self.queued.observe(ack);
+        self.backlog.observe(ack);
     }
 
     fn on_ack(&mut self, ack: &AckEvent) {
-        let ended = self.queued.ended();
+        let ended = self.backlog.take_ended_round();
         let backlog = ended.and_then(|round| round.backlog(self.window.cwnd));
         if self.window.in_slow_start() {
             self.slow_start(ack.round, backlog);
         } else if ended.is_some() {
-            self.avoid(backlog.unwrap_or(0.0));
+            self.congestion_avoidance(backlog.unwrap_or(0.0));
         }
     }
 
     fn on_congestion(&mut self, event: &CongestionEvent) {
-        self.queued.forget();
+        self.backlog.reset_round();
         self.window.cut(event, event.in_flight / 2.0);
     }
 
@@ -111,12 +108,12 @@ mod tests {
     }
 
     #[test]
-    fn the_window_settles_where_alpha_to_beta_segments_wait() {
+    fn the_window_settles_with_alpha_to_beta_segments_queued() {
         for (text, alpha, beta) in [("vegas", 2.0, 4.0), ("vegas:alpha=1,beta=3", 1.0, 3.0)] {
             let mut cc = vegas(text, 2.0);
             let windows = rounds(cc.as_mut(), 40.0, 1..120);
             let waiting = windows[80..].iter().map(|window| window - 40.0);
-            // The round after a step may show the round before it: one segment of slack.
+            // A round may reflect the window before the last step: one segment of slack.
             let settled = waiting.clone().all(|w| (alpha..=beta + 1.0).contains(&w));
             assert!(settled, "{text}: {windows:?}");
             assert!(windows.iter().all(|window| *window <= 80.0), "{windows:?}");
@@ -124,14 +121,14 @@ mod tests {
     }
 
     #[test]
-    fn a_full_queue_is_left_by_one_segment_a_round_trip() {
+    fn a_full_queue_drains_by_one_segment_per_round() {
         let mut cc = vegas("vegas", 2.0);
         cc.on_congestion(&CongestionEvent {
             now: tmt_core::types::Time::ZERO,
             in_flight: 120.0,
             cause: Cause::FastRetransmit,
         });
-        // BaseRTT is known from a time when the path was empty.
+        // BaseRTT was measured on an empty path.
         cc.observe(&AckEvent {
             rtt: Some(tmt_core::types::Span::from_millis(100)),
             ..AckEvent::default()
@@ -146,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn slow_start_doubles_every_other_round_trip() {
+    fn slow_start_doubles_the_window_every_other_round() {
         let mut cc = vegas("vegas", 2.0);
         let windows = rounds(cc.as_mut(), 1e6, 1..7);
         assert_eq!(windows, [2.0, 4.0, 4.0, 8.0, 8.0, 16.0]);

@@ -1,20 +1,18 @@
 //! Westwood+: Grieco and Mascolo, "Performance evaluation and comparison of Westwood+, New Reno, and Vegas TCP
 //! congestion control", ACM SIGCOMM CCR 34 (2004).
 //!
-//! Once a round trip the segments that acknowledgements told to have arrived, over the time that took, are a
-//! sample of the bandwidth; BWE is the samples' low-pass filter (`filter` is the old estimate's weight). After a
-//! loss ssthresh = max(2, BWE · RTTmin), in segments, and cwnd is at most that; after a timeout cwnd = 1.
-//! Growth is NewReno's.
+//! Once per RTT, the segments newly delivered divided by the time since the last sample are a bandwidth sample. BWE is
+//! the low-pass filtered bandwidth (`filter` is the weight of the old estimate). After a loss, ssthresh =
+//! max(2, BWE · RTTmin) segments, and cwnd is at most that. After a timeout, cwnd = 1. Growth is NewReno's.
 //!
-//! Where the paper leaves a choice: a sample ends with the first acknowledgement that comes at least the latest
-//! round trip after the sample before it; the first sample is the first estimate. `filter` is 7/8, the weight in
-//! Linux (`net/ipv4/tcp_westwood.c`), which has two such filters one behind the other and counts whole bytes a
-//! jiffy: each filter rounds down, and a rising one stops 7 short of its input, so that the estimate may be 14 bytes
-//! a jiffy too low. ns-3 (`tcp-westwood.cc`) has Tustin's form with 0.9, or none. Acknowledgements in recovery count,
-//! too.
+//! Where the paper leaves a choice: a sample ends with the first ACK that arrives at least the latest RTT after the
+//! previous sample; the first sample is the first estimate; ACKs in recovery count, too. `filter` is 7/8, the weight
+//! in Linux (`net/ipv4/tcp_westwood.c`). Linux chains two such filters and counts whole bytes per jiffy. Each filter
+//! rounds down, and a rising one stops 7 short of its input, so its estimate may be 14 bytes per jiffy too low. ns-3
+//! (`tcp-westwood.cc`) has Tustin's form with 0.9, or no filter.
 //!
-//! Named deviations: before there is an estimate, a cut is NewReno's; a repeated timeout leaves the threshold
-//! as it is (RFC 5681 §3.1).
+//! Named deviations: before the first estimate, a cut is NewReno's; a repeated timeout leaves ssthresh unchanged
+//! (RFC 5681, Sec. 3.1).
 
 use tmt_core::types::{Span, Time, to_f64};
 
@@ -36,14 +34,14 @@ struct Westwood {
     filter: f64,
     window: Window,
     /// RTTmin.
-    shortest: Option<Span>,
-    latest: Option<Span>,
-    /// When the current sample began; none before the first arrival.
-    since: Option<Time>,
-    /// Segments that arrived since.
-    arrived: u64,
-    /// BWE, segments a second.
-    rate: Option<f64>,
+    rtt_min: Option<Span>,
+    latest_rtt: Option<Span>,
+    /// Time at which the current sample began; `None` before the first delivery.
+    sample_start: Option<Time>,
+    /// Segments delivered since then.
+    delivered: u64,
+    /// BWE, segments per second.
+    bwe: Option<f64>,
 }
 
 impl Westwood {
@@ -56,48 +54,52 @@ impl Westwood {
     }
 
     fn end_sample(&mut self, now: Time, length: Span) {
-        let sample = to_f64(self.arrived) / length.as_secs_f64();
-        self.rate = Some(self.rate.map_or(sample, |rate| {
+        let sample = to_f64(self.delivered) / length.as_secs_f64();
+        self.bwe = Some(self.bwe.map_or(sample, |rate| {
             self.filter * rate + (1.0 - self.filter) * sample
         }));
-        self.since = Some(now);
-        self.arrived = 0;
+        self.sample_start = Some(now);
+        self.delivered = 0;
     }
 
     /// BWE · RTTmin, segments.
-    fn pipe(&self) -> Option<f64> {
-        Some(self.rate? * self.shortest?.as_secs_f64())
+    fn bdp(&self) -> Option<f64> {
+        Some(self.bwe? * self.rtt_min?.as_secs_f64())
     }
 }
 
 impl CongestionControl for Westwood {
     fn observe(&mut self, ack: &AckEvent) {
         if let Some(rtt) = ack.rtt {
-            self.latest = Some(rtt);
-            self.shortest = Some(self.shortest.map_or(rtt, |shortest| shortest.min(rtt)));
+            self.latest_rtt = Some(rtt);
+            self.rtt_min = Some(self.rtt_min.map_or(rtt, |min_rtt| min_rtt.min(rtt)));
         }
-        let Some(since) = self.since else {
-            // What arrives first has been on its way for an unknown time: it only starts the clock.
-            self.since = (ack.delivered > 0).then_some(ack.now);
+        let Some(since) = self.sample_start else {
+            // The first delivery only starts the clock: how long it took is unknown.
+            self.sample_start = (ack.delivered > 0).then_some(ack.now);
             return;
         };
-        self.arrived += ack.delivered;
+        self.delivered += ack.delivered;
         let length = ack.now.since(since);
-        if !length.is_zero() && self.latest.is_some_and(|rtt| length >= rtt) {
+        if !length.is_zero() && self.latest_rtt.is_some_and(|rtt| length >= rtt) {
             self.end_sample(ack.now, length);
         }
     }
 
     fn on_ack(&mut self, _ack: &AckEvent) {
-        let starts = self.window.in_slow_start();
-        self.window.cwnd += if starts { 1.0 } else { 1.0 / self.window.cwnd };
+        let in_slow_start = self.window.in_slow_start();
+        self.window.cwnd += if in_slow_start {
+            1.0
+        } else {
+            1.0 / self.window.cwnd
+        };
     }
 
     fn on_congestion(&mut self, event: &CongestionEvent) {
         let before = self.window.cwnd;
-        let pipe = self.pipe().unwrap_or(event.in_flight / 2.0);
-        self.window.cut(event, pipe);
-        // The estimate may be above the window, which a loss lets not grow.
+        let bdp = self.bdp().unwrap_or(event.in_flight / 2.0);
+        self.window.cut(event, bdp);
+        // The estimate may exceed the window, but a loss must not grow it.
         self.window.cwnd = self.window.cwnd.min(before);
     }
 
@@ -111,7 +113,7 @@ mod tests {
     use super::super::Cause;
     use super::*;
 
-    /// `count` segments arrive, one every `apart`, each on its way for `rtt`.
+    /// Delivers `count` segments, one every `apart` ms, each with an RTT of `rtt` ms.
     fn arrivals(cc: &mut Westwood, now: &mut Time, count: u32, apart: u32, rtt: u32) {
         for _ in 0..count {
             *now = now.saturating_add(Span::from_millis(apart));
@@ -134,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn a_loss_leaves_the_estimated_bandwidth_times_the_smallest_round_trip() {
+    fn a_loss_sets_the_window_to_bwe_times_the_smallest_rtt() {
         // 100 segments/s; 500 ms at first, then 900 ms with a queue: 50 segments, not 90 or half of 200.
         let mut cc = Westwood::new(200.0, 0.875);
         let mut now = Time::ZERO;
@@ -148,18 +150,18 @@ mod tests {
     }
 
     #[test]
-    fn the_estimate_moves_by_an_eighth_a_round_trip() {
+    fn the_estimate_moves_by_an_eighth_per_round() {
         let mut cc = Westwood::new(200.0, 0.875);
         let mut now = Time::ZERO;
         arrivals(&mut cc, &mut now, 51, 10, 500);
-        assert!((cc.rate.unwrap() - 100.0).abs() < 1e-9);
-        // Half the rate for a round trip of 500 ms.
+        assert!((cc.bwe.unwrap() - 100.0).abs() < 1e-9);
+        // Half the rate for one RTT of 500 ms.
         arrivals(&mut cc, &mut now, 25, 20, 500);
-        assert!((cc.rate.unwrap() - (0.875 * 100.0 + 0.125 * 50.0)).abs() < 1e-9);
+        assert!((cc.bwe.unwrap() - (0.875 * 100.0 + 0.125 * 50.0)).abs() < 1e-9);
     }
 
     #[test]
-    fn a_window_below_the_estimate_is_not_raised_by_a_loss() {
+    fn a_loss_does_not_raise_a_window_below_the_estimate() {
         let mut cc = Westwood::new(10.0, 0.875);
         let mut now = Time::ZERO;
         arrivals(&mut cc, &mut now, 200, 10, 500);

@@ -1,127 +1,126 @@
-//! What a TCP stack does at both ends, by named profile (tcp.md §3).
+//! Settings of sender and receiver, and the named profiles (docs/simulator.md, Sec. 5).
 
 use tmt_core::types::Span;
 
 use crate::endpoint::rtt::RtoSettings;
 
-/// How the sender gets through a fast recovery.
+/// How many packets the sender may send during fast recovery.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Recovery {
-    /// The window is cut at once and nothing is sent until what is in flight fits it (RFC 6675 as written).
+    /// The window is cut at once; the sender waits until pipe is below cwnd (RFC 6675 as written).
     Halving,
-    /// Proportional rate reduction (RFC 6937, slow-start reduction bound); needs SACK.
+    /// Proportional rate reduction with the slow-start reduction bound (RFC 6937); needs SACK.
     Prr,
 }
 
 keywords!(Recovery { Halving => "halving", Prr => "prr" });
 
-/// Which packets measure the round-trip time.
+/// Which packets give RTT samples for the RTO.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RttSampling {
-    /// One packet at a time, as ns-2 without timestamps does.
+    /// One packet at a time, like ns-2 without timestamps.
     PerWindow,
-    /// Every acknowledgement of new data that was sent once.
+    /// Every ACK of new data that was not retransmitted.
     PerAck,
 }
 
 keywords!(RttSampling { PerWindow => "window", PerAck => "ack" });
 
-/// What a window is cut from.
+/// Quantity that a congestion signal reduces.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CutFrom {
-    /// What is in flight (RFC 5681 equation 4); a repeated timeout leaves the threshold as it is.
+    /// FlightSize (RFC 5681, eq. (4)). A repeated timeout leaves ssthresh unchanged.
     Flight,
-    /// The window, min(cwnd, rwnd), at every timeout anew, as ns-2 does.
+    /// The window, min(cwnd, rwnd), at every timeout, like ns-2.
     Window,
 }
 
 keywords!(CutFrom { Flight => "flight", Window => "window" });
 
-/// How a packet is found lost, beside the retransmission timer.
+/// How the sender detects losses before the RTO expires.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LossDetection {
-    /// By three duplicates, or three packets above it that have arrived (RFC 5681, 6675).
+    /// After `DupThresh` = 3 duplicate ACKs, or three SACKed packets above the lost one (RFC 5681, 6675).
     DupAcks,
-    /// By time, against a packet sent later that has arrived (RACK, RFC 8985 §6); needs SACK.
+    /// By time, if a packet sent later has arrived (RACK, RFC 8985, Sec. 6); needs SACK.
     Rack,
 }
 
 keywords!(LossDetection { DupAcks => "dupack", Rack => "rack" });
 
-/// The settings of both ends of a flow.
+/// Settings of both ends of a flow. [`Profile::endpoint`] has presets.
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[expect(
     clippy::struct_excessive_bools,
-    reason = "each is a switch of a stack that is on or off by itself"
+    reason = "each switches one feature of the stack independently"
 )]
 pub struct Endpoint {
-    /// Selective acknowledgements (RFC 2018, 6675); without them NewReno's partial ones (RFC 6582).
+    /// Selective ACKs (RFC 2018, 6675). Without them, recovery relies on partial ACKs (RFC 6582).
     pub sack: bool,
-    /// In-order packets an acknowledgement may cover; 1 for no delaying (RFC 5681 §4.2).
+    /// In-order packets per ACK (RFC 5681, Sec. 4.2), from 1; 1 turns delayed ACKs off.
     pub delayed_ack: u32,
-    /// Longest time an acknowledgement is delayed.
+    /// Longest delay of an ACK.
     pub delayed_ack_timer: Span,
-    /// Acknowledgements at the start of the connection that are not delayed.
+    /// Number of ACKs at the start of the connection that are not delayed.
     pub quick_acks: u32,
-    /// Initial window, segments.
+    /// Initial window in segments (RFC 6928).
     pub initial_window: u32,
     /// Limits and clock of the retransmission timeout.
     pub rto: RtoSettings,
-    /// New data on the first two duplicate acknowledgements (RFC 3042).
+    /// Limited transmit: new data on each of the first two duplicate ACKs (RFC 3042).
     pub limited_transmit: bool,
-    /// How a packet is found lost.
+    /// How losses are detected before the RTO expires.
     pub loss_detection: LossDetection,
-    /// A probe instead of the timeout when the last packets of a flight are not acknowledged (TLP, RFC 8985 §7);
-    /// needs [`LossDetection::Rack`].
+    /// Tail loss probe: a probe before the RTO if the last packets of a flight are not acknowledged (TLP, RFC 8985,
+    /// Sec. 7). Needs [`LossDetection::Rack`].
     pub tail_loss_probe: bool,
-    /// New data after a timeout, to find out whether it was spurious, and the window back if it was (RFC 5682); needs
+    /// F-RTO: detects a spurious timeout by sending new data after it, and then restores the window (RFC 5682). Needs
     /// SACK.
     pub f_rto: bool,
-    /// Packets say that they may be marked (RFC 3168), and an echoed mark cuts the window like a loss.
+    /// ECN: packets may be marked instead of dropped, and an echoed mark cuts the window like a loss (RFC 3168).
     pub ecn: bool,
-    /// Packets are spread over the round trip, whatever the controller: 2 windows a smoothed round trip in slow
-    /// start, 1.2 after (as in Linux).
+    /// Paces packets with any congestion control: 2 windows per srtt in slow start, 1.2 after, as in Linux.
     pub pacing: bool,
-    /// How a fast recovery goes.
+    /// How many packets the sender may send during fast recovery.
     pub recovery: Recovery,
-    /// Which packets are timed.
+    /// Which packets give RTT samples for the RTO.
     pub rtt_sampling: RttSampling,
-    /// What a window is cut from.
+    /// Quantity that a congestion signal reduces.
     pub cut_from: CutFrom,
-    /// Receiver's window, packets.
+    /// Advertised window, packets.
     pub rwnd: u64,
-    /// Whether the congestion window grows only while it is what holds the sender back (RFC 7661 §4.4).
+    /// Whether cwnd grows only while it limits the sender (RFC 7661, Sec. 4.4).
     pub window_validation: bool,
     /// Whether one round trip passes before the first data.
     pub handshake: bool,
 }
 
-/// A receiver's window that never holds the sender back.
+/// An advertised window, in packets, that never limits the sender.
 const NO_RWND: u64 = 1 << 40;
 
 impl Endpoint {
-    /// The receiver's window, packets; none where it never holds the sender back.
+    /// Returns the advertised window in packets; `None` if it never limits the sender.
     #[must_use]
     pub fn receiver_window(&self) -> Option<u64> {
         (self.rwnd < NO_RWND).then_some(self.rwnd)
     }
 }
 
-/// A named set of settings.
+/// A named set of [`Endpoint`] settings.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Profile {
     /// ns-2 2.35 as distributed.
     Ns2,
-    /// The RFCs as they stand.
+    /// The RFCs as written.
     Rfc,
-    /// Linux of today, as far as it differs: RACK-TLP, F-RTO, quick acknowledgements.
+    /// The RFCs with the differences of current Linux: RACK-TLP, F-RTO, quick ACKs.
     Linux,
 }
 
 keywords!(Profile { Ns2 => "ns2", Rfc => "rfc", Linux => "linux" });
 
 impl Profile {
-    /// The profile's settings.
+    /// Returns the settings of the profile.
     #[must_use]
     pub fn endpoint(self) -> Endpoint {
         match self {
@@ -167,7 +166,7 @@ impl Profile {
                 handshake: false,
             },
             Self::Linux => Endpoint {
-                // tcp_delack_min, and as many acknowledgements as quickack mode begins with.
+                // tcp_delack_min, and the number of ACKs with which quickack mode begins.
                 delayed_ack_timer: Span::from_millis(40),
                 quick_acks: 16,
                 rto: RtoSettings {
@@ -175,7 +174,7 @@ impl Profile {
                     min: Span::from_millis(200),
                     max: Span::from_secs(120),
                     tick: Span::ZERO,
-                    // Linux keeps the variance's part of the timeout above tcp_rto_min.
+                    // In Linux the variance part of the RTO is at least tcp_rto_min.
                     margin: Span::from_millis(200),
                 },
                 loss_detection: LossDetection::Rack,

@@ -1,34 +1,35 @@
-//! Sets of packet numbers as disjoint ranges: what a receiver holds out of order, what a sender knows of it.
+//! Sets of packet numbers as disjoint ranges: packets that a receiver holds out of order, packets that are SACKed.
 
 use std::collections::VecDeque;
 
 /// Disjoint, non-adjacent ranges [start, end).
 ///
-/// There are few at a time, most changes are at the ends, and every acknowledgement asks: a sorted row beats a tree.
+/// There are few ranges at a time, most changes are at the ends, and every ACK searches them, so a sorted deque is
+/// faster than a tree.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct RangeSet {
-    /// Rising.
+    /// In ascending order.
     ranges: VecDeque<(u64, u64)>,
 }
 
 impl RangeSet {
-    /// The place of the first range that ends above `number`.
-    fn place(&self, number: u64) -> usize {
+    /// Index of the first range that ends above `number`.
+    fn index(&self, number: u64) -> usize {
         self.ranges.partition_point(|(_, end)| *end <= number)
     }
 
     /// The range that holds `number`.
     pub(crate) fn range_of(&self, number: u64) -> Option<(u64, u64)> {
-        // Mostly it is asked for what has just arrived, which is in the last range or behind it.
+        // Most queries are for a packet that has just arrived, which is in the last range or after it.
         let last = *self.ranges.back()?;
         if number >= last.0 {
             return Some(last).filter(|(_, end)| number < *end);
         }
-        let found = self.ranges.get(self.place(number)).copied();
+        let found = self.ranges.get(self.index(number)).copied();
         found.filter(|(start, _)| *start <= number)
     }
 
-    /// Numbers in the set.
+    /// Returns how many numbers the set has.
     pub(crate) fn count(&self) -> u64 {
         self.ranges.iter().map(|(start, end)| end - start).sum()
     }
@@ -38,7 +39,8 @@ impl RangeSet {
         self.range_of(number).is_some()
     }
 
-    /// Adds a number that is not in the set; the range it is in then, and whether that is only a longer one.
+    /// Adds a number that is not in the set. Returns the range that now holds it, and whether an existing range grew
+    /// (rather than a new range appearing or two ranges merging).
     pub(crate) fn add(&mut self, number: u64) -> ((u64, u64), bool) {
         if let Some((start, end)) = self.ranges.back_mut()
             && *end == number
@@ -57,7 +59,7 @@ impl RangeSet {
         if start >= end {
             return;
         }
-        // Mostly it goes on where the last range ends.
+        // Most insertions extend the last range.
         if let Some((first, last)) = self.ranges.back_mut()
             && (*first..=*last).contains(&start)
         {
@@ -65,11 +67,11 @@ impl RangeSet {
             *last = end.max(*last);
             return;
         }
-        // Known blocks are reported over and over; telling that nothing is new must be cheap.
+        // SACK blocks repeat, so this check must be cheap.
         if self.range_of(start).is_some_and(|(_, known)| known >= end) {
             return;
         }
-        // Those that overlap or border on it become one with it.
+        // Merge ranges that overlap or touch [start, end).
         let from = self.ranges.partition_point(|(_, e)| *e < start);
         let (mut first, mut last, mut next, mut to) = (start, end, start, from);
         while let Some(&(s, e)) = self.ranges.get(to)
@@ -90,7 +92,7 @@ impl RangeSet {
         }
     }
 
-    /// Takes everything below `limit` out.
+    /// Removes all numbers below `limit`.
     pub(crate) fn remove_below(&mut self, limit: u64) {
         while let Some(range) = self.ranges.front_mut()
             && range.0 < limit
@@ -103,7 +105,7 @@ impl RangeSet {
         }
     }
 
-    /// The `n`-th highest number of the set, from 1.
+    /// Returns the `n`-th highest number of the set, counted from 1.
     pub(crate) fn nth_highest(&self, n: u64) -> Option<u64> {
         let mut left = n;
         for (start, end) in self.ranges.iter().rev() {
@@ -116,18 +118,18 @@ impl RangeSet {
         None
     }
 
-    /// The highest number of the set.
+    /// Returns the highest number of the set.
     pub(crate) fn highest(&self) -> Option<u64> {
         self.nth_highest(1)
     }
 
-    /// Takes the lowest range out if it begins at `start`; its end.
+    /// Removes the lowest range if it begins at `start`, and returns its end.
     pub(crate) fn take_first_if(&mut self, start: u64) -> Option<u64> {
         let (_, end) = self.ranges.pop_front_if(|range| range.0 == start)?;
         Some(end)
     }
 
-    /// All numbers of the set.
+    /// Returns all numbers of the set in ascending order.
     #[cfg(test)]
     pub(crate) fn numbers(&self) -> Vec<u64> {
         self.ranges
@@ -147,7 +149,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn it_is_a_set_of_numbers(inserts in proptest::collection::vec((0u64..60, 0u64..12), 1..40), limit in 0u64..70) {
+        fn it_behaves_like_a_set_of_numbers(inserts in proptest::collection::vec((0u64..60, 0u64..12), 1..40), limit in 0u64..70) {
             let mut ranges = RangeSet::default();
             let mut plain = BTreeSet::new();
             for (start, length) in inserts {
@@ -157,7 +159,7 @@ mod tests {
                 prop_assert_eq!(added, expected);
             }
             prop_assert_eq!(ranges.numbers(), plain.iter().copied().collect::<Vec<_>>());
-            // Ranges that border on each other are one.
+            // Touching ranges are merged.
             prop_assert!(ranges.ranges.iter().zip(ranges.ranges.iter().skip(1)).all(|((_, e), (s, _))| e < s));
             for n in 1..=plain.len() as u64 + 1 {
                 let expected = plain.iter().rev().nth(usize::try_from(n).unwrap() - 1).copied();

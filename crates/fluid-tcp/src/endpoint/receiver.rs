@@ -1,4 +1,4 @@
-//! The receiving end: cumulative and selective acknowledgements, delayed ones.
+//! The receiver of a flow: cumulative, selective and delayed ACKs.
 
 use std::collections::VecDeque;
 
@@ -7,38 +7,38 @@ use tmt_core::types::Time;
 use crate::endpoint::Endpoint;
 use crate::endpoint::ranges::RangeSet;
 
-/// SACK blocks in an acknowledgement (RFC 2018 §3, with room for other options).
-const BLOCKS: usize = 3;
+/// Most SACK blocks per ACK (RFC 2018, Sec. 3; the option space also holds other options).
+const SACK_BLOCKS: usize = 3;
 
-/// Ranges remembered in the order of their latest arrivals, to choose the blocks from.
-const REMEMBERED: usize = 8;
+/// Most ranges remembered, in the order of their latest arrivals; the SACK blocks are chosen from them.
+const RECENT_RANGES: usize = 8;
 
-/// An acknowledgement.
+/// An ACK, from the receiver or from a proxy.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Ack {
-    /// The packet expected next; all before it have been received.
+    /// Packet expected next: the cumulative ACK of all packets below it.
     pub next: u64,
-    /// Ranges [start, end) received above `next`, the latest first; empty ones are none.
-    pub blocks: [(u64, u64); BLOCKS],
-    /// What caused it was there already (a D-SACK, RFC 2883, told without the block).
-    pub duplicate: bool,
-    /// A mark of a queue is echoed (ECE, RFC 3168).
-    pub echo: bool,
-    /// Nothing arrived: it only tells that there is room again.
-    pub update: bool,
-    /// Packets from `next` on for which there is room; none where that is not told.
-    pub room: Option<u32>,
+    /// SACK blocks: ranges [start, end) received above `next`, the latest first. An empty range is no block.
+    pub blocks: [(u64, u64); SACK_BLOCKS],
+    /// Whether a duplicate packet caused the ACK: a D-SACK (RFC 2883) without its block.
+    pub dsack: bool,
+    /// Whether the ACK echoes a congestion mark (ECE, RFC 3168).
+    pub ece: bool,
+    /// Whether the ACK is a window update, which no accepted packet caused.
+    pub window_update: bool,
+    /// Advertised window: packets from `next` on that the sender may send. `None` if the ACK does not advertise one.
+    pub rwnd: Option<u32>,
 }
 
-/// A packet as it arrives.
+/// A packet that arrives at the receiver.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Packet {
-    /// Its number.
+    /// Packet number, from 0.
     pub number: u64,
-    /// A queue has marked it (CE).
+    /// Whether a queue has marked the packet (CE, RFC 3168).
     pub marked: bool,
-    /// Its sender has answered an echoed mark (CWR).
-    pub reduced: bool,
+    /// Whether the sender reports that it has reduced its window after an ECE (CWR, RFC 3168).
+    pub cwr: bool,
 }
 
 impl From<u64> for Packet {
@@ -50,12 +50,12 @@ impl From<u64> for Packet {
     }
 }
 
-/// What came of a packet's arrival.
+/// Outcome of the arrival of a packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Arrival {
-    /// Whether the receiver had it already.
+    /// Whether the receiver already had the packet.
     pub duplicate: bool,
-    /// The acknowledgement to send at once.
+    /// ACK to send at once; `None` if it is delayed.
     pub ack: Option<Ack>,
 }
 
@@ -63,93 +63,93 @@ pub struct Arrival {
 #[derive(Debug)]
 pub struct Receiver {
     endpoint: Endpoint,
-    next: u64,
-    above: RangeSet,
+    rcv_nxt: u64,
+    out_of_order: RangeSet,
     /// One packet of each of the ranges that grew last, the latest first.
     recent: VecDeque<u64>,
-    /// In-order packets that no acknowledgement covers yet.
-    unacknowledged: u32,
-    /// Acknowledgements left that are not delayed.
-    quick: u32,
-    /// A mark is echoed until the sender says that it has reduced its window (RFC 3168 §6.1.3).
-    echo: bool,
+    /// In-order packets that no ACK covers yet.
+    unacked: u32,
+    /// Number of ACKs still to be sent without delay.
+    quick_acks_left: u32,
+    /// Whether ACKs carry ECE: from a CE mark until the sender sends CWR (RFC 3168, Sec. 6.1.3).
+    ece: bool,
     deadline: Option<Time>,
 }
 
 impl Receiver {
-    /// A receiver that has nothing.
+    /// Creates a receiver that has received nothing.
     #[must_use]
     pub fn new(endpoint: Endpoint) -> Self {
         Self {
             endpoint,
-            next: 0,
-            above: RangeSet::default(),
+            rcv_nxt: 0,
+            out_of_order: RangeSet::default(),
             recent: VecDeque::new(),
-            unacknowledged: 0,
-            quick: endpoint.quick_acks,
-            echo: false,
+            unacked: 0,
+            quick_acks_left: endpoint.quick_acks,
+            ece: false,
             deadline: None,
         }
     }
 
-    /// The packet expected next: so many were received in order.
+    /// Returns the packet expected next, which is the number of packets received in order.
     #[must_use]
-    pub fn next(&self) -> u64 {
-        self.next
+    pub fn rcv_nxt(&self) -> u64 {
+        self.rcv_nxt
     }
 
-    /// Whether it has packet `number`.
+    /// Whether packet `number` has been received, in order or not.
     #[must_use]
     pub fn has(&self, number: u64) -> bool {
-        number < self.next || self.above.contains(number)
+        number < self.rcv_nxt || self.out_of_order.contains(number)
     }
 
-    /// Packets it has above a gap.
+    /// Returns how many packets have been received above a gap.
     #[must_use]
-    pub fn above_gaps(&self) -> u64 {
-        self.above.count()
+    pub fn out_of_order(&self) -> u64 {
+        self.out_of_order.count()
     }
 
-    /// An acknowledgement of what there is, though nothing has arrived.
+    /// Makes an ACK of what has been received although no packet was accepted.
     #[must_use]
-    pub fn repeat(&mut self) -> Ack {
+    pub fn window_update(&mut self) -> Ack {
         Ack {
-            update: true,
-            ..self.acknowledge()
+            window_update: true,
+            ..self.make_ack()
         }
     }
 
-    /// When a delayed acknowledgement is due.
+    /// Returns the time at which a delayed ACK is due; `None` if none is pending.
     #[must_use]
     pub fn deadline(&self) -> Option<Time> {
         self.deadline
     }
 
-    /// A packet arrives.
+    /// Accepts a packet that arrives `now`. Returns whether it is a duplicate, and the ACK to send at once.
     #[inline]
     pub fn on_packet(&mut self, now: Time, packet: impl Into<Packet>) -> Arrival {
         let packet = packet.into();
         let number = packet.number;
-        self.echo = (self.echo && !packet.reduced) || packet.marked;
+        self.ece = (self.ece && !packet.cwr) || packet.marked;
         let duplicate = self.has(number);
-        // RFC 5681 §4.2: at once when a gap is filled or there still is one, else every b-th packet.
-        let mut at_once = duplicate || number > self.next || self.quick > 0;
-        if number == self.next {
-            self.next += 1;
-            self.unacknowledged += 1;
-            if let Some(end) = self.above.take_first_if(self.next) {
-                self.next = end;
+        // RFC 5681, Sec. 4.2: at once if a gap is filled or remains, otherwise every b-th packet.
+        let mut at_once = duplicate || number > self.rcv_nxt || self.quick_acks_left > 0;
+        if number == self.rcv_nxt {
+            self.rcv_nxt += 1;
+            self.unacked += 1;
+            if let Some(end) = self.out_of_order.take_first_if(self.rcv_nxt) {
+                self.rcv_nxt = end;
                 self.recent.retain(|number| *number >= end);
                 at_once = true;
             }
-            at_once |= self.above.highest().is_some();
+            at_once |= self.out_of_order.highest().is_some();
         } else if !duplicate {
-            self.remember(number);
+            self.store_out_of_order(number);
         }
-        let ack = if at_once || self.unacknowledged >= self.endpoint.delayed_ack {
+        let ack = if at_once || self.unacked >= self.endpoint.delayed_ack {
             Some(Ack {
-                duplicate,
-                ..self.acknowledge()
+                dsack: duplicate,
+                ..self.make_ack()
             })
         } else {
             let due = || now.checked_add(self.endpoint.delayed_ack_timer);
@@ -159,38 +159,38 @@ impl Receiver {
         Arrival { duplicate, ack }
     }
 
-    /// The timer of the delayed acknowledgement expires.
+    /// Returns the delayed ACK if its timer has expired at `now`.
     pub fn on_timer(&mut self, now: Time) -> Option<Ack> {
         let due = self.deadline.is_some_and(|deadline| deadline <= now);
-        due.then(|| self.acknowledge())
+        due.then(|| self.make_ack())
     }
 
-    /// Takes in a packet above a gap.
-    fn remember(&mut self, number: u64) {
-        let ((start, end), grew) = self.above.add(number);
+    /// Stores a packet above a gap.
+    fn store_out_of_order(&mut self, number: u64) {
+        let ((start, end), grew) = self.out_of_order.add(number);
         let within = |other: &u64| (start..end).contains(other);
         match self.recent.front_mut() {
             Some(first) if grew && within(first) => *first = number,
             _ => {
                 self.recent.retain(|other| !within(other));
                 self.recent.push_front(number);
-                self.recent.truncate(REMEMBERED);
+                self.recent.truncate(RECENT_RANGES);
             }
         }
     }
 
-    fn acknowledge(&mut self) -> Ack {
-        self.unacknowledged = 0;
-        self.quick = self.quick.saturating_sub(1);
+    fn make_ack(&mut self) -> Ack {
+        self.unacked = 0;
+        self.quick_acks_left = self.quick_acks_left.saturating_sub(1);
         self.deadline = None;
         let mut ack = Ack {
-            next: self.next,
-            echo: self.echo,
+            next: self.rcv_nxt,
+            ece: self.ece,
             ..Ack::default()
         };
         if self.endpoint.sack && !self.recent.is_empty() {
             for (block, number) in ack.blocks.iter_mut().zip(&self.recent) {
-                *block = self.above.range_of(*number).unwrap_or_default();
+                *block = self.out_of_order.range_of(*number).unwrap_or_default();
             }
         }
         ack
@@ -217,7 +217,7 @@ mod tests {
     }
 
     #[test]
-    fn every_second_packet_in_order_is_acknowledged_and_a_lone_one_by_the_timer() {
+    fn every_second_packet_in_order_is_acknowledged_and_a_single_one_after_the_timer() {
         let mut receiver = receiver(true, 2);
         assert_eq!(receiver.on_packet(at(0), 0).ack, None);
         assert_eq!(receiver.on_packet(at(1), 1).ack.unwrap().next, 2);
@@ -229,7 +229,7 @@ mod tests {
     }
 
     #[test]
-    fn a_gap_is_told_at_once_and_so_is_its_end() {
+    fn a_gap_and_its_end_are_acknowledged_at_once() {
         let mut receiver = receiver(true, 2);
         receiver.on_packet(at(0), 0);
         let ack = receiver.on_packet(at(1), 2).ack.unwrap();
@@ -239,7 +239,7 @@ mod tests {
     }
 
     #[test]
-    fn the_first_block_holds_the_latest_arrival_and_there_are_at_most_three() {
+    fn there_are_at_most_three_sack_blocks_and_the_first_holds_the_latest_arrival() {
         let mut receiver = receiver(true, 1);
         for number in [2, 4, 6, 8] {
             receiver.on_packet(at(0), number);
@@ -249,7 +249,7 @@ mod tests {
     }
 
     #[test]
-    fn a_duplicate_is_known_as_one() {
+    fn a_packet_that_arrives_again_is_a_duplicate() {
         let mut receiver = receiver(true, 1);
         receiver.on_packet(at(0), 0);
         receiver.on_packet(at(0), 5);
@@ -259,7 +259,7 @@ mod tests {
     }
 
     #[test]
-    fn quick_acknowledgements_are_not_delayed() {
+    fn quick_acks_are_not_delayed() {
         let mut receiver = Receiver::new(Endpoint {
             quick_acks: 3,
             delayed_ack: 2,
@@ -272,24 +272,24 @@ mod tests {
     }
 
     #[test]
-    fn a_mark_is_echoed_until_it_is_answered() {
-        // RFC 3168 §6.1.3: every acknowledgement carries it until a packet with CWR arrives.
+    fn a_congestion_mark_is_echoed_until_cwr_arrives() {
+        // RFC 3168, Sec. 6.1.3: every ACK carries ECE until a packet with CWR arrives.
         let mut receiver = receiver(true, 1);
-        let packet = |number, marked, reduced| Packet {
+        let packet = |number, marked, cwr| Packet {
             number,
             marked,
-            reduced,
+            cwr,
         };
-        let told: Vec<bool> = [
+        let echoed: Vec<bool> = [
             packet(0, false, false),
             packet(1, true, false),
             packet(2, false, false),
             packet(3, false, true),
             packet(4, true, true),
         ]
-        .map(|packet| receiver.on_packet(at(0), packet).ack.unwrap().echo)
+        .map(|packet| receiver.on_packet(at(0), packet).ack.unwrap().ece)
         .to_vec();
-        assert_eq!(told, [false, true, true, false, true]);
+        assert_eq!(echoed, [false, true, true, false, true]);
     }
 
     #[test]

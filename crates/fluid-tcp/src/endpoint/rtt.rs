@@ -1,34 +1,34 @@
-//! Round-trip time and retransmission timeout (RFC 6298), on a clock that may be coarse.
+//! Smoothed RTT and retransmission timeout (RFC 6298), on a clock that may be coarse.
 
 use tmt_core::types::{Span, Time};
 
 /// Limits and clock of the retransmission timeout.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RtoSettings {
-    /// Timeout before the first measurement.
+    /// RTO before the first RTT sample.
     pub first: Span,
-    /// Smallest timeout.
+    /// Smallest RTO before back-off.
     pub min: Span,
-    /// Largest timeout, back-off included.
+    /// Largest RTO, back-off included.
     pub max: Span,
-    /// Clock granularity G; zero for a clock of 1 ns.
+    /// Clock granularity G of samples and RTO; zero means 1 ns.
     pub tick: Span,
-    /// Smallest distance of the timeout from the smoothed round-trip time: 4 RTTVAR or this, as in Linux.
+    /// Smallest distance of the RTO from srtt, as in Linux: RTO = srtt + max(4 RTTVAR, `tick`, `margin`).
     pub margin: Span,
 }
 
-/// SRTT, RTTVAR and the timeout made of them.
+/// Estimator of SRTT and RTTVAR, from which the RTO follows.
 #[derive(Debug, Clone)]
 pub struct RttEstimator {
     settings: RtoSettings,
     /// SRTT and RTTVAR, ns.
     estimate: Option<(i64, i64)>,
-    /// Times the timeout was doubled since the last measurement.
+    /// Number of doublings of the RTO since the last sample.
     backoff: u32,
 }
 
 impl RttEstimator {
-    /// An estimator that has measured nothing.
+    /// Creates an estimator without samples; its RTO is `settings.first`.
     #[must_use]
     pub fn new(settings: RtoSettings) -> Self {
         Self {
@@ -38,7 +38,7 @@ impl RttEstimator {
         }
     }
 
-    /// Takes a measurement (RFC 6298 §2.2, §2.3) and ends the back-off (§5.7, Karn).
+    /// Adds an RTT sample (RFC 6298, Sec. 2.2 and 2.3) and ends the back-off (Sec. 5.7, Karn).
     pub fn sample(&mut self, rtt: Span) {
         let rtt = i64::try_from(self.on_clock(rtt).as_nanos()).unwrap_or(i64::MAX);
         self.estimate = Some(match self.estimate {
@@ -51,7 +51,7 @@ impl RttEstimator {
         self.backoff = 0;
     }
 
-    /// The measurement as the clock shows it: whole ticks, at least one.
+    /// Rounds an RTT to whole ticks, at least one.
     fn on_clock(&self, rtt: Span) -> Span {
         let tick = self.settings.tick.as_nanos();
         if tick == 0 {
@@ -61,18 +61,18 @@ impl RttEstimator {
         self.settings.tick.checked_mul(ticks).unwrap_or(Span::MAX)
     }
 
-    /// Doubles the timeout after it has expired (RFC 6298 §5.5).
+    /// Doubles the RTO after the timer has expired (RFC 6298, Sec. 5.5).
     pub fn back_off(&mut self) {
         self.backoff += 1;
     }
 
-    /// The smoothed round-trip time, once there was a measurement.
+    /// Returns the smoothed RTT; `None` before the first sample.
     #[must_use]
     pub fn srtt(&self) -> Option<Span> {
         self.estimate.map(|(srtt, _)| nanos(srtt))
     }
 
-    /// The current timeout, back-off included.
+    /// Returns the current RTO, back-off included.
     #[must_use]
     pub fn rto(&self) -> Span {
         let base = match self.estimate {
@@ -89,7 +89,7 @@ impl RttEstimator {
             .min(self.settings.max)
     }
 
-    /// When a timer that is started `now` expires; never, where that is past 2^63 − 1 ns.
+    /// Returns the time at which a timer started `now` expires; `None` if that is past 2^63 − 1 ns.
     #[must_use]
     pub fn deadline(&self, now: Time) -> Option<Time> {
         now.checked_add(self.rto())
@@ -118,8 +118,8 @@ mod tests {
     }
 
     #[test]
-    fn the_first_measurement_sets_srtt_and_half_of_it_as_rttvar() {
-        // RFC 6298 §2.2: RTO = R + max(G, 4 · R/2) = 3 R.
+    fn the_first_sample_sets_srtt_and_half_of_it_as_rttvar() {
+        // RFC 6298, Sec. 2.2: RTO = R + max(G, 4 · R/2) = 3 R.
         let mut rtt = estimator(Span::ZERO);
         assert_eq!(rtt.rto(), Span::from_secs(1));
         rtt.sample(Span::from_millis(100));
@@ -130,8 +130,8 @@ mod tests {
     }
 
     #[test]
-    fn later_measurements_move_by_an_eighth_and_a_quarter() {
-        // RFC 6298 §2.3 with R' = 180 ms: RTTVAR = 3/4·50 + 1/4·80 = 57.5, SRTT = 7/8·100 + 1/8·180 = 110.
+    fn later_samples_move_srtt_by_an_eighth_and_rttvar_by_a_quarter() {
+        // RFC 6298, Sec. 2.3 with R' = 180 ms: RTTVAR = 3/4·50 + 1/4·80 = 57.5, SRTT = 7/8·100 + 1/8·180 = 110.
         let mut rtt = estimator(Span::ZERO);
         rtt.sample(Span::from_millis(100));
         rtt.sample(Span::from_millis(180));
@@ -142,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn the_timeout_doubles_up_to_its_cap_and_a_measurement_ends_that() {
+    fn the_rto_doubles_up_to_its_maximum_and_a_sample_ends_the_back_off() {
         let mut rtt = estimator(Span::ZERO);
         let rtos: Vec<u64> = (0..8)
             .map(|_| {
@@ -159,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn a_margin_keeps_a_steady_path_from_timing_out_at_its_round_trip() {
+    fn a_margin_keeps_the_rto_above_a_constant_rtt() {
         let mut rtt = estimator(Span::ZERO);
         rtt.settings.margin = Span::from_millis(200);
         (0..200).for_each(|_| rtt.sample(Span::from_millis(500)));
@@ -167,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn a_coarse_clock_measures_whole_ticks_and_at_least_one() {
+    fn a_coarse_clock_measures_whole_ticks_at_least_one() {
         let mut rtt = estimator(Span::from_millis(100));
         rtt.sample(Span::from_millis(20));
         assert_eq!(rtt.srtt(), Some(Span::from_millis(100)));

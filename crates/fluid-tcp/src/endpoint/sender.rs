@@ -1,16 +1,16 @@
-//! The sending end: what to send when, for any congestion control.
+//! The sender of a flow: decides which packet to send and when, for any congestion control.
 //!
 //! Sequence numbers count packets. Specification: RFC 5681 and 6582 without SACK (`sender/newreno_recovery.rs`),
-//! RFC 6675 with it (`sender/sack_scoreboard.rs`), 3042, 6298, 6937. Named deviations:
-//! - RFC 6675's rescue retransmission (rule 4 of NextSeg, optional) is not made;
-//! - the timer is restarted when a recovery begins, as ns-2 and Linux do;
-//! - with SACK a recovery sends its first packet anew only if the recovery before it did not;
-//! - a window is cut from at most itself, however much is outstanding.
+//! RFC 6675 with SACK (`sender/sack_scoreboard.rs`), RFC 3042, 6298 and 6937. Named deviations:
+//! - there is no rescue retransmission (RFC 6675, NextSeg rule 4, optional);
+//! - the timer restarts when a recovery begins, as in ns-2 and Linux;
+//! - with SACK, a recovery retransmits its first packet only if the previous recovery did not;
+//! - the window is cut from at most itself, however much is outstanding.
 //!
-//! What a profile adds has a file of its own, with its deviations: RACK (`sender/rack.rs`) and TLP (`tlp.rs`, RFC
-//! 8985), F-RTO (`f_rto.rs`, RFC 5682), pacing (`pacing.rs`), delivery rates (`rate.rs`); ECN is RFC 3168's.
+//! Each optional mechanism has its own file, which names its deviations: RACK (`sender/rack.rs`) and TLP (`tlp.rs`,
+//! RFC 8985), F-RTO (`f_rto.rs`, RFC 5682), ECN (`ecn.rs`, RFC 3168), pacing (`pacing.rs`), delivery rates (`rate.rs`).
 //!
-//! The sender is pulled: after each event [`Sender::next_packet`] is called until it has none.
+//! The sender is pulled: after each event, call [`Sender::next_packet`] until it returns `None`.
 
 mod ack_accounting;
 mod ecn;
@@ -35,243 +35,246 @@ use crate::endpoint::ranges::RangeSet;
 use crate::endpoint::receiver::Ack;
 use crate::endpoint::rtt::RttEstimator;
 use crate::endpoint::{CutFrom, Endpoint, LossDetection, RttSampling};
-use ack_accounting::News;
-use f_rto::Doubt;
+use ack_accounting::AckAccounting;
+use f_rto::FrtoState;
 use pacing::Pacer;
 use prr::Prr;
 use rack::Rack;
 use rate::Rates;
 use tlp::TailProbe;
 
-/// Duplicate acknowledgements, or packets known to have arrived above one, that make it lost.
-const DUP_THRESHOLD: u32 = 3;
+/// `DupThresh`: duplicate ACKs, or SACKed packets above a packet, after which it counts as lost.
+const DUP_THRESH: u32 = 3;
 
-/// A packet on its way out.
+/// One transmission of a packet, as the sender requests it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct OutgoingPacket {
-    /// Packet number.
+    /// Packet number, from 0.
     pub packet: u64,
-    /// 1 for the first transmission, 2 for the first retransmission …
+    /// Number of this transmission of the packet: 1 is the first, 2 the first retransmission.
     pub copy: u32,
-    /// It tells that the window was reduced on an echoed mark (CWR, RFC 3168).
-    pub reduced: bool,
-    /// Why it is sent.
-    pub why: Why,
+    /// Whether the packet reports that the window was reduced after an ECE (CWR, RFC 3168).
+    pub cwr: bool,
+    /// Reason for the transmission.
+    pub reason: TransmissionReason,
 }
 
-/// What a timer that expired has done.
+/// Outcome of [`Sender::on_timer`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Wake {
-    /// Nothing: none was due.
+pub enum TimerOutcome {
+    /// No timer had expired.
     Nothing,
-    /// A retransmission timeout.
+    /// The retransmission timer expired.
     Timeout,
-    /// A tail loss probe is to be sent, or packets were found lost by time.
+    /// The timer of TLP or RACK expired: a tail loss probe is due, or packets were marked lost.
     Other,
 }
 
-/// Why a packet is sent.
+/// Reason for a transmission.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Why {
-    /// For the first time.
+pub enum TransmissionReason {
+    /// First transmission of the packet.
     #[default]
     New,
-    /// Again in a fast recovery.
+    /// Retransmission in fast recovery.
     FastRetransmit,
-    /// Again after a retransmission timeout.
+    /// Retransmission after a retransmission timeout.
     Timeout,
-    /// Again, to find out whether the end of a flight is lost (RFC 8985 §7).
+    /// Retransmission as a tail loss probe (RFC 8985, Sec. 7).
     #[serde(rename = "tail_loss_probe")]
     TailProbe,
 }
 
-/// A packet that is outstanding.
+/// Scoreboard entry of an outstanding packet.
 #[derive(Debug, Clone, Copy, Default)]
 struct Outstanding {
     sent: Time,
-    copies: u32,
+    transmissions: u32,
     sacked: bool,
     lost: bool,
-    /// Sent again since it was found lost.
-    again: bool,
+    /// Retransmitted since it was marked lost.
+    retransmitted: bool,
 }
 
 impl Outstanding {
-    /// RFC 6675's SetPipe: how often the packet counts as being in the network.
+    /// `SetPipe` (RFC 6675, Sec. 4): how many times the packet counts as in the network, from 0 to 2.
     fn in_pipe(self) -> u64 {
         if self.sacked {
             0
         } else {
-            u64::from(!self.lost) + u64::from(self.again)
+            u64::from(!self.lost) + u64::from(self.retransmitted)
         }
     }
 }
 
-/// What the sender is going through.
+/// State of loss recovery.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Phase {
     Open,
-    /// Fast recovery until everything below `point` is acknowledged.
+    /// Fast recovery, until everything below `RecoveryPoint` is acknowledged.
     Recovery {
-        point: u64,
+        recovery_point: u64,
     },
-    /// After a timeout, until everything below `point` is acknowledged.
+    /// Recovery after a timeout, until everything below `RecoveryPoint` is acknowledged.
     Loss {
-        point: u64,
+        recovery_point: u64,
     },
 }
 
-/// What a sender shows of itself.
+/// Current state of a sender, for metrics and logs.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Snapshot {
-    /// Congestion window, segments.
+    /// Congestion window in segments, at least 1.
     pub cwnd: f64,
-    /// Slow-start threshold, segments.
+    /// Slow-start threshold in segments; `None` if it is not set.
     pub ssthresh: Option<f64>,
-    /// Smoothed round-trip time.
+    /// Smoothed RTT; `None` before the first sample.
     pub srtt: Option<Span>,
-    /// Retransmission timeout.
+    /// Retransmission timeout, back-off included.
     pub rto: Span,
-    /// Packets sent and not yet acknowledged.
+    /// Packets sent and not cumulatively acknowledged.
     pub in_flight: u64,
 }
 
-/// What has happened to a sender.
+/// Counts of events at a sender since the start of the flow.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Events {
-    /// Retransmission timeouts.
+    /// Number of retransmission timeouts, spurious ones included.
     pub timeouts: u64,
-    /// Timeouts that turned out to have been needless (F-RTO).
+    /// Number of timeouts that F-RTO detected as spurious.
     pub spurious_timeouts: u64,
-    /// Fast recoveries.
+    /// Number of fast recoveries begun.
     pub fast_recoveries: u64,
 }
 
-/// The sender of one flow.
+/// The sender of one flow, driven by ACKs and timers.
 #[derive(Debug)]
 #[expect(
     clippy::struct_excessive_bools,
-    reason = "each is what one RFC keeps beside the phase"
+    reason = "each belongs to a different RFC and is independent of the phase"
 )]
 pub struct Sender {
     endpoint: Endpoint,
     cc: Box<dyn CongestionControl>,
-    /// [`CongestionControl::governs_recovery`], which does not change.
-    governed: bool,
+    /// [`CongestionControl::controls_recovery_window`], which is constant.
+    cc_controls_recovery: bool,
     rtt: RttEstimator,
-    /// Packets the application has; none for a source that never ends.
+    /// Number of packets to send; `None` for an endless source.
     total: Option<u64>,
     /// Lowest packet not acknowledged.
-    una: u64,
-    /// The receiver has room for packets below this.
-    edge: u64,
-    /// Without SACK, the packet that goes out next: below `high` after a timeout.
-    nxt: u64,
-    /// Packets sent at least once: all below this.
-    high: u64,
+    snd_una: u64,
+    /// Right edge of the advertised window: packets below it may be sent.
+    send_limit: u64,
+    /// Without SACK, the packet to send next. After a timeout it goes back to `snd_una` (go-back-N).
+    send_cursor: u64,
+    /// Next new packet (`HighData` + 1): all packets below it have been sent at least once.
+    snd_nxt: u64,
     outstanding: VecDeque<Outstanding>,
     phase: Phase,
     dupacks: u32,
-    /// The packet that is sent again whatever the window says, unless it arrives before.
+    /// A packet to retransmit regardless of the window, unless it is acknowledged first.
     retransmit: Option<u64>,
-    /// The window, and nothing else, kept the sender from sending at its last attempt.
-    held_by_cwnd: bool,
-    /// Packets of limited transmit, which do not count as in flight when the window is cut.
-    limited: u64,
-    /// Without SACK: duplicates of what was sent before the last cut start no recovery (RFC 6582 §3.2).
+    /// Whether cwnd, and nothing else, stopped the sender at its last attempt.
+    cwnd_limited: bool,
+    /// Packets sent by limited transmit, which FlightSize excludes.
+    limited_transmits: u64,
+    /// Without SACK: `recover` of RFC 6582, Sec. 3.2. Duplicate ACKs of packets sent before the last cut do not start a
+    /// recovery.
     recover: Option<u64>,
-    timed: Option<(u64, Time)>,
-    /// When the retransmission timeout, or the tail loss probe in its place, is due.
+    /// With [`RttSampling::PerWindow`], the packet being timed and when it was sent.
+    timed_packet: Option<(u64, Time)>,
+    /// Time at which the retransmission timer expires, or the tail loss probe armed in its place.
     deadline: Option<Time>,
     sacked: RangeSet,
     sacked_count: u64,
-    /// Everything below this that was not received is lost.
+    /// Packets below this that are not SACKed are lost; with RACK, lost packets lie below it.
     lost_below: u64,
-    /// Lost packets below this have been sent again.
+    /// Lost packets below this have been retransmitted.
     rtx_cursor: u64,
-    /// As `rtx_cursor`, for NextSeg's third rule.
-    extra_cursor: u64,
+    /// Like `rtx_cursor`, for `NextSeg` rule 3.
+    rule_3_cursor: u64,
+    /// `pipe` of RFC 6675: packets in the network.
     pipe: u64,
     prr: Prr,
-    /// Without SACK: segments by which the window is inflated during recovery.
+    /// Without SACK: segments by which cwnd is inflated during recovery.
     inflation: f64,
     seen_partial: bool,
-    news: News,
-    /// Packets found lost so far, a copy that was lost again counted again.
+    accounting: AckAccounting,
+    /// Packets marked lost so far; a retransmission that is lost, too, counts again.
     lost: u64,
     rack: Option<Box<Rack>>,
     tail_probe: TailProbe,
-    doubt: Option<Doubt>,
+    f_rto: Option<FrtoState>,
     rates: Option<Box<Rates>>,
     pacer: Option<Pacer>,
-    /// An echoed mark cuts the window once everything below this is acknowledged.
-    reduced_at: u64,
-    /// The next new packet tells that the window was reduced.
-    tell_reduced: bool,
+    /// An ECE cuts the window only after everything below this is acknowledged.
+    ecn_recovery_point: u64,
+    /// The next new packet carries CWR.
+    cwr_pending: bool,
     events: Events,
 }
 
 impl Sender {
-    /// A sender of `total` packets, or of as many as fit.
+    /// Creates a sender of `total` packets, or an endless one.
     #[must_use]
     pub fn new(endpoint: Endpoint, cc: Box<dyn CongestionControl>, total: Option<u64>) -> Self {
         let rack = (endpoint.sack && endpoint.loss_detection == LossDetection::Rack)
             .then(Box::<Rack>::default);
-        let rates = cc.samples_rate().then(Box::<Rates>::default);
+        let rates = cc.needs_rate_samples().then(Box::<Rates>::default);
         let pacer = (endpoint.pacing || cc.pacing_rate().is_some()).then(Pacer::default);
         Self {
             rtt: RttEstimator::new(endpoint.rto),
             endpoint,
-            governed: cc.governs_recovery(),
+            cc_controls_recovery: cc.controls_recovery_window(),
             cc,
             total,
-            una: 0,
-            edge: u64::MAX,
-            nxt: 0,
-            high: 0,
+            snd_una: 0,
+            send_limit: u64::MAX,
+            send_cursor: 0,
+            snd_nxt: 0,
             outstanding: VecDeque::new(),
             phase: Phase::Open,
             dupacks: 0,
             retransmit: None,
-            held_by_cwnd: false,
-            limited: 0,
+            cwnd_limited: false,
+            limited_transmits: 0,
             recover: None,
-            timed: None,
+            timed_packet: None,
             deadline: None,
             sacked: RangeSet::default(),
             sacked_count: 0,
             lost_below: 0,
             rtx_cursor: 0,
-            extra_cursor: 0,
+            rule_3_cursor: 0,
             pipe: 0,
             prr: Prr::default(),
             inflation: 0.0,
             seen_partial: false,
-            news: News::default(),
+            accounting: AckAccounting::default(),
             lost: 0,
             rack,
             tail_probe: TailProbe::default(),
-            doubt: None,
+            f_rto: None,
             rates,
             pacer,
-            reduced_at: 0,
-            tell_reduced: false,
+            ecn_recovery_point: 0,
+            cwr_pending: false,
             events: Events::default(),
         }
     }
 
-    /// A round trip measured before the first data, by a handshake.
+    /// Takes the RTT that a handshake measured before the first data.
     pub fn on_handshake(&mut self, rtt: Span) {
         self.rtt.sample(rtt);
     }
 
-    /// The receiver has room for so many packets, as a handshake tells; without limit until this is called.
-    pub fn on_room(&mut self, packets: u64) {
-        self.edge = packets;
+    /// Sets the window, in packets, that a handshake advertised. Without it, only [`Endpoint::rwnd`] limits the sender.
+    pub fn set_send_limit(&mut self, packets: u64) {
+        self.send_limit = packets;
     }
 
-    /// When a timer expires.
+    /// Returns the time at which the next timer expires: RTO, TLP or RACK.
     #[must_use]
     pub fn deadline(&self) -> Option<Time> {
         let reordering = self.rack.as_ref().and_then(|rack| rack.deadline);
@@ -280,39 +283,39 @@ impl Sender {
         })
     }
 
-    /// When pacing lets out the packet that it held back at the last attempt.
+    /// Returns the time at which pacing releases the next packet; `None` if pacing delayed nothing at the last attempt.
     #[must_use]
-    pub fn release(&self) -> Option<Time> {
+    pub fn pacing_release(&self) -> Option<Time> {
         self.pacer
             .filter(|pacer| pacer.held)
             .map(|pacer| pacer.next)
     }
 
-    /// Whether new packets may be marked by queues: not those of a controller that would not answer.
+    /// Whether queues may mark new packets: ECN is on, and the congestion control responds to marks.
     #[must_use]
     pub fn is_ecn_capable(&self) -> bool {
-        self.endpoint.ecn && self.cc.answers_marks()
+        self.endpoint.ecn && self.cc.supports_ecn()
     }
 
-    /// Lowest packet not acknowledged.
+    /// Returns the lowest packet not acknowledged.
     #[must_use]
-    pub fn una(&self) -> u64 {
-        self.una
+    pub fn snd_una(&self) -> u64 {
+        self.snd_una
     }
 
-    /// Whether everything has been acknowledged.
+    /// Whether all packets have been acknowledged; never for an endless source.
     #[must_use]
     pub fn is_done(&self) -> bool {
-        self.total.is_some_and(|total| self.una >= total)
+        self.total.is_some_and(|total| self.snd_una >= total)
     }
 
-    /// What has happened so far.
+    /// Returns the event counts so far.
     #[must_use]
     pub fn events(&self) -> Events {
         self.events
     }
 
-    /// What the sender shows of itself.
+    /// Returns the current window, timeout and packets in flight.
     #[must_use]
     pub fn snapshot(&self) -> Snapshot {
         Snapshot {
@@ -320,110 +323,117 @@ impl Sender {
             ssthresh: self.cc.ssthresh(),
             srtt: self.rtt.srtt(),
             rto: self.rtt.rto(),
-            in_flight: self.high - self.una,
+            in_flight: self.snd_nxt - self.snd_una,
         }
     }
 
-    /// An acknowledgement arrives.
+    /// Processes an ACK that arrives `now`.
     pub fn on_ack(&mut self, now: Time, ack: &Ack) {
-        let next = ack.next.min(self.high);
-        if let Some(room) = ack.room
-            && next >= self.una
+        let next = ack.next.min(self.snd_nxt);
+        if let Some(room) = ack.rwnd
+            && next >= self.snd_una
         {
-            let edge = next.saturating_add(room.into());
-            let reopened = ack.update && edge > self.edge;
-            self.edge = edge;
-            if reopened && next == self.una && self.una < edge && self.una < self.high {
-                // It was told of no room before: all it had on its way has come, or found none. What only answers a
-                // packet that found none tells no more room than before.
-                self.retransmit = Some(self.una);
+            let limit = next.saturating_add(room.into());
+            let reopened = ack.window_update && limit > self.send_limit;
+            self.send_limit = limit;
+            if reopened
+                && next == self.snd_una
+                && self.snd_una < limit
+                && self.snd_una < self.snd_nxt
+            {
+                // The window was closed before: everything in flight has arrived or was refused. An ACK that answers
+                // a refused packet does not move the limit, so it does not get here.
+                self.retransmit = Some(self.snd_una);
             }
         }
         let lost_before = self.lost;
         let newly_sacked = if self.endpoint.sack {
-            self.take_blocks(now, ack)
+            self.update_scoreboard(now, ack)
         } else {
             0
         };
-        let acked = next.saturating_sub(self.una);
-        let in_flight = self.high - self.una;
+        let acked = next.saturating_sub(self.snd_una);
+        let in_flight = self.snd_nxt - self.snd_una;
         let mut delivered = newly_sacked;
         let mut rtt = None;
         if acked > 0 {
-            let what = self.advance(now, next);
-            self.measure(now, next, &what);
-            delivered += what.delivered;
-            rtt = what.last.map(|sent| now.since(sent));
+            let covered = self.advance(now, next);
+            self.measure(now, next, &covered);
+            delivered += covered.delivered;
+            rtt = covered.last.map(|sent| now.since(sent));
         }
         if self.rack.is_some() {
-            self.find_overdue(now, ack.duplicate);
+            self.rack_detect_losses(now, ack.dsack);
         } else if self.endpoint.sack {
-            self.find_lost();
+            self.sack_detect_losses();
         }
-        // RFC 6675 §2: with SACK an acknowledgement is a duplicate only if it tells something new. An update of the
-        // window is none (RFC 5681 §2); it is known as one, since windows that flows share change with every packet.
+        // RFC 6675, Sec. 2: with SACK, an ACK is a duplicate only if it reports something new. A window update is not a
+        // duplicate (RFC 5681, Sec. 2). It has a flag, because a window shared by flows changes with every packet.
         let duplicate = acked == 0
-            && self.high > self.una
-            && !ack.update
+            && self.snd_nxt > self.snd_una
+            && !ack.window_update
             && (!self.endpoint.sack || newly_sacked > 0);
         if !self.endpoint.sack {
-            delivered = self.news.arrivals(acked, duplicate, in_flight);
+            delivered = self.accounting.newly_delivered(acked, duplicate, in_flight);
         }
         let event = AckEvent {
             now,
             acked,
             delivered,
             in_flight,
-            round: self.news.round(self.una, self.high),
+            round: self.accounting.round(self.snd_una, self.snd_nxt),
             rtt,
             srtt: self.rtt.srtt(),
             lost: self.lost - lost_before,
             pipe: self.in_network(),
-            echo: ack.echo,
+            ece: ack.ece,
             rate: self.rate_sample(now),
         };
         self.cc.observe(&event);
         self.on_probe_acked(now, ack);
-        if ack.echo {
-            self.on_echo(now);
+        if ack.ece {
+            self.on_ece(now);
         }
-        let restart = self.by_phase(&event, duplicate) || acked > 0;
-        // Impatient variant (RFC 6582 §4): of the partial acknowledgements only the first restarts the timer.
-        let recovers = matches!(self.phase, Phase::Recovery { .. });
-        let partial = !self.endpoint.sack && recovers && acked > 0;
-        let keeps = partial && std::mem::replace(&mut self.seen_partial, true);
-        if restart && !keeps {
-            self.arm(now);
+        let restarts_timer = self.act_in_phase(&event, duplicate) || acked > 0;
+        // Impatient variant (RFC 6582, Sec. 4): only the first partial ACK restarts the timer.
+        let in_recovery = matches!(self.phase, Phase::Recovery { .. });
+        let partial = !self.endpoint.sack && in_recovery && acked > 0;
+        let keeps_timer = partial && std::mem::replace(&mut self.seen_partial, true);
+        if restarts_timer && !keeps_timer {
+            self.restart_timer(now);
         }
     }
 
-    /// What the acknowledgement does in the phase that the sender is in; whether the timer starts anew.
-    fn by_phase(&mut self, event: &AckEvent, duplicate: bool) -> bool {
+    /// Applies an ACK in the current phase. Returns whether the timer restarts.
+    fn act_in_phase(&mut self, event: &AckEvent, duplicate: bool) -> bool {
         let (now, acked, delivered) = (event.now, event.acked, event.delivered);
-        if self.governed {
+        if self.cc_controls_recovery {
             self.cc.on_ack(event);
         }
-        // Without SACK the first partial acknowledgement may end a recovery.
-        let gives_up = acked > 0 && !self.endpoint.sack && !self.cc.recovers_by_partial();
+        // Reno without SACK: the first partial ACK ends a recovery.
+        let ends_on_partial_ack =
+            acked > 0 && !self.endpoint.sack && !self.cc.uses_newreno_recovery();
         match self.phase {
             Phase::Open => {
                 if acked > 0 {
                     self.dupacks = 0;
-                    self.limited = 0;
+                    self.limited_transmits = 0;
                     self.grow(event);
                 }
                 if duplicate {
                     self.dupacks += 1;
                 }
-                if self.finds_loss() {
+                if self.detected_loss() {
                     self.enter_recovery(now, delivered);
                     return true;
                 }
             }
-            Phase::Recovery { point } if self.una >= point || gives_up => {
+            Phase::Recovery { recovery_point }
+                if self.snd_una >= recovery_point || ends_on_partial_ack =>
+            {
                 self.leave_recovery(now);
             }
-            Phase::Recovery { .. } if self.endpoint.sack => self.in_recovery(delivered),
+            Phase::Recovery { .. } if self.endpoint.sack => self.update_prr(delivered),
             Phase::Recovery { .. } => {
                 if acked > 0 {
                     self.on_partial(acked);
@@ -431,16 +441,16 @@ impl Sender {
                     self.inflation += 1.0;
                 }
             }
-            Phase::Loss { point } => {
-                if self.was_spurious(now) {
+            Phase::Loss { recovery_point } => {
+                if self.undo_spurious_timeout(now) {
                     return true;
                 }
                 if acked > 0 {
                     self.grow(event);
                 }
-                self.doubt_on_ack(acked, duplicate, point);
-                if self.una >= point {
-                    self.doubt = None;
+                self.f_rto_on_ack(acked, duplicate, recovery_point);
+                if self.snd_una >= recovery_point {
+                    self.f_rto = None;
                     self.leave_recovery(now);
                 }
             }
@@ -448,65 +458,65 @@ impl Sender {
         false
     }
 
-    /// The next packet to be sent `now`; none when the window, the pace, or the application has no more.
+    /// Returns the next packet to send `now`; `None` if the window, pacing or the application allows no more.
     pub fn next_packet(&mut self, now: Time) -> Option<OutgoingPacket> {
         if self.pacer.as_mut().is_some_and(|pacer| pacer.holds(now)) {
             return None;
         }
         let retransmit = self.retransmit.take();
-        let urgent = retransmit.or_else(|| self.tail_probe.next.take());
-        let packet = match urgent.filter(|packet| self.is_missing(*packet)) {
+        let urgent = retransmit.or_else(|| self.tail_probe.pending.take());
+        let packet = match urgent.filter(|packet| self.is_still_needed(*packet)) {
             Some(packet) => packet,
-            None if !self.endpoint.sack => self.choose_partial()?,
-            None if self.phase == Phase::Open => self.choose_open()?,
-            None => self.choose_missing()?,
+            None if !self.endpoint.sack => self.next_without_sack()?,
+            None if self.phase == Phase::Open => self.next_new_data()?,
+            None => self.next_seg()?,
         };
         Some(self.transmit(now, packet))
     }
 
-    /// Whether a packet that was to be sent, before pacing held it back, is still wanted.
-    fn is_missing(&self, packet: u64) -> bool {
-        if packet == self.high {
+    /// Whether a packet chosen before pacing delayed it must still be sent.
+    fn is_still_needed(&self, packet: u64) -> bool {
+        if packet == self.snd_nxt {
             return self.has_new_data();
         }
-        packet >= self.una && {
+        packet >= self.snd_una && {
             let entry = self.outstanding.get(self.index(packet));
             entry.is_some_and(|entry| !entry.sacked)
         }
     }
 
     fn transmit(&mut self, now: Time, packet: u64) -> OutgoingPacket {
-        let mut reduced = false;
-        if self.high == self.una && self.high > 0 {
+        let mut cwr = false;
+        if self.snd_nxt == self.snd_una && self.snd_nxt > 0 {
             self.cc.on_restart(now);
         }
-        let copy = if packet == self.high {
-            self.high += 1;
+        let copy = if packet == self.snd_nxt {
+            self.snd_nxt += 1;
             self.pipe += 1;
             self.outstanding.push_back(Outstanding {
                 sent: now,
-                copies: 1,
+                transmissions: 1,
                 ..Outstanding::default()
             });
             if self.endpoint.rtt_sampling == RttSampling::PerWindow {
-                self.timed.get_or_insert((packet, now));
+                self.timed_packet.get_or_insert((packet, now));
             }
-            reduced = std::mem::take(&mut self.tell_reduced);
+            cwr = std::mem::take(&mut self.cwr_pending);
             1
         } else {
-            // Karn: once something was sent again, a measurement under way could mean either.
-            self.timed = None;
+            // Karn: after a retransmission, the running measurement is ambiguous.
+            self.timed_packet = None;
             let index = self.index(packet);
             let entry = &mut self.outstanding[index];
             self.pipe -= entry.in_pipe();
-            entry.copies += 1;
+            entry.transmissions += 1;
             entry.sent = now;
-            entry.again = true;
+            entry.retransmitted = true;
             self.pipe += entry.in_pipe();
-            entry.copies
+            entry.transmissions
         };
-        if packet == self.nxt {
-            self.nxt += 1;
+        if packet == self.send_cursor {
+            self.send_cursor += 1;
         }
         if matches!(self.phase, Phase::Recovery { .. }) {
             self.prr.on_sent();
@@ -516,59 +526,60 @@ impl Sender {
         }
         self.note_rate(now, packet);
         self.pace(now);
-        if self.rack.is_some() && copy > 1 && packet == self.una {
-            // As in Linux: a repeat of the first packet has a whole timeout before it.
+        if self.rack.is_some() && copy > 1 && packet == self.snd_una {
+            // As in Linux: the timer restarts when the first outstanding packet is retransmitted.
             self.deadline = self.rtt.deadline(now);
         } else if self.deadline.is_none() || (copy == 1 && self.endpoint.tail_loss_probe) {
-            self.arm_for_sent(now);
+            self.arm_timer_after_send(now);
         }
-        let why = match self.phase {
-            _ if copy == 1 => Why::New,
-            Phase::Open => Why::TailProbe,
-            Phase::Loss { .. } => Why::Timeout,
-            Phase::Recovery { .. } => Why::FastRetransmit,
+        let reason = match self.phase {
+            _ if copy == 1 => TransmissionReason::New,
+            Phase::Open => TransmissionReason::TailProbe,
+            Phase::Loss { .. } => TransmissionReason::Timeout,
+            Phase::Recovery { .. } => TransmissionReason::FastRetransmit,
         };
         OutgoingPacket {
             packet,
             copy,
-            reduced,
-            why,
+            cwr,
+            reason,
         }
     }
 
-    /// Packets in the network, as far as the sender knows.
+    /// Packets in the network: pipe with SACK, otherwise those sent and not acknowledged.
     fn in_network(&self) -> u64 {
         if self.endpoint.sack {
             self.pipe
         } else {
-            self.nxt - self.una
+            self.send_cursor - self.snd_una
         }
     }
 
-    /// Where packet `number` stands in `outstanding`.
+    /// Index of packet `number` in `outstanding`.
     fn index(&self, number: u64) -> usize {
-        usize::try_from(number - self.una).unwrap_or(usize::MAX)
+        usize::try_from(number - self.snd_una).unwrap_or(usize::MAX)
     }
 
-    /// Whether the application has a packet that was never sent, and the receiver room for it.
+    /// Whether the application has a new packet and the advertised window allows it.
     fn has_new_data(&self) -> bool {
-        self.total.is_none_or(|total| self.high < total)
-            && self.high - self.una < self.endpoint.rwnd
-            && self.high < self.edge
+        self.total.is_none_or(|total| self.snd_nxt < total)
+            && self.snd_nxt - self.snd_una < self.endpoint.rwnd
+            && self.snd_nxt < self.send_limit
     }
 
-    /// FlightSize, without limited transmit (RFC 5681 §3.2 step 2), and never above the window.
+    /// FlightSize without limited transmit (RFC 5681, Sec. 3.2, step 2), at most cwnd.
     ///
-    /// Before a recovery the two are the same. In a long one with SACK new data goes out beyond what is
-    /// missing, and cutting from all of it would raise the threshold.
-    fn flight(&self) -> f64 {
-        to_f64((self.high - self.una).saturating_sub(self.limited)).min(self.cc.cwnd())
+    /// Before a recovery the limit has no effect. In a long recovery with SACK, new data beyond the holes is
+    /// outstanding, too; a cut from all of it would raise ssthresh.
+    fn flight_size(&self) -> f64 {
+        to_f64((self.snd_nxt - self.snd_una).saturating_sub(self.limited_transmits))
+            .min(self.cc.cwnd())
     }
 
-    /// What a loss cuts the window from.
+    /// Quantity that a loss reduces, in segments (`--cut-from`).
     fn cut_basis(&self) -> f64 {
         match self.endpoint.cut_from {
-            CutFrom::Flight => self.flight(),
+            CutFrom::Flight => self.flight_size(),
             CutFrom::Window => self.cc.cwnd().min(to_f64(self.endpoint.rwnd)),
         }
     }
@@ -582,11 +593,11 @@ impl Sender {
     }
 
     fn grow(&mut self, ack: &AckEvent) {
-        // With an echoed mark an acknowledgement lets no window grow (RFC 3168 §6.1.2).
-        if self.governed || ack.echo {
+        // An ACK with ECE does not grow the window (RFC 3168, Sec. 6.1.2).
+        if self.cc_controls_recovery || ack.ece {
             return;
         }
-        if self.held_by_cwnd || !self.endpoint.window_validation {
+        if self.cwnd_limited || !self.endpoint.window_validation {
             self.cc.on_ack(ack);
         }
     }

@@ -88,8 +88,8 @@ pub struct Queued {
     pub enqueued: Time,
     /// Whether it is ECN-capable: CoDel marks it instead of dropping it.
     pub capable: bool,
-    /// Whether it carries CWR: the sender has reduced its window after an ECN-Echo.
-    pub reduced: bool,
+    /// Whether it carries CWR: the sender has cwr its window after an ECN-Echo.
+    pub cwr: bool,
 }
 
 /// Fate of a packet at the gateway, reported as soon as it is known.

@@ -3,7 +3,7 @@
 use tmt_core::scheme::engine::UnitKind;
 use tmt_core::types::Time;
 
-use crate::endpoint::sender::Why;
+use crate::endpoint::sender::TransmissionReason;
 
 /// One sending of a packet. The packet log has a row for each.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -17,7 +17,7 @@ pub struct Transmission {
     /// Number of the transmission of this packet: 1 for the first, 2 for the first retransmission.
     pub copy: u32,
     /// Reason for sending it: new data, or the mechanism that retransmits.
-    pub why: Why,
+    pub why: TransmissionReason,
 }
 
 /// Use of one slot of a coupled link.

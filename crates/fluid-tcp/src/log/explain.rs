@@ -8,7 +8,7 @@ use tmt_core::types::{Span, Time};
 
 use super::Fate;
 use crate::endpoint::receiver::Ack;
-use crate::endpoint::sender::Why;
+use crate::endpoint::sender::TransmissionReason;
 use crate::link::timeline::Timeline;
 use crate::link::{Service, Transmission};
 use crate::simulation::Setup;
@@ -44,7 +44,7 @@ pub struct CopyStory {
     /// 1 for the first transmission.
     pub copy: u32,
     /// Why it was sent.
-    pub why: Why,
+    pub why: TransmissionReason,
     /// When it was sent.
     #[serde(rename = "sent_ns")]
     pub sent: Time,
@@ -173,10 +173,10 @@ impl CopyStory {
     /// What happened to it, line by line.
     fn events(&self) -> Vec<String> {
         let why = match self.why {
-            Why::New => "sent for the first time",
-            Why::FastRetransmit => "sent again in a fast recovery",
-            Why::Timeout => "sent again after a retransmission timeout",
-            Why::TailProbe => "sent again as a tail loss probe",
+            TransmissionReason::New => "sent for the first time",
+            TransmissionReason::FastRetransmit => "sent again in a fast recovery",
+            TransmissionReason::Timeout => "sent again after a retransmission timeout",
+            TransmissionReason::TailProbe => "sent again as a tail loss probe",
         };
         let mut events = vec![format!("{}: copy {}, {why}", self.sent, self.copy)];
         let Some(reached) = self.reached else {

@@ -312,7 +312,7 @@ impl<W: Write> Probe for Pcap<W> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::endpoint::sender::Why;
+    use crate::endpoint::sender::TransmissionReason;
 
     fn pcap(packet: u64, rwnd: u64) -> io::Result<Pcap<Vec<u8>>> {
         let flow = PcapFlow { sack: true, rwnd };
@@ -336,7 +336,7 @@ mod tests {
                 flow: 0,
                 packet,
                 copy: 1,
-                why: Why::New,
+                why: TransmissionReason::New,
             };
             pcap.on_sent(Time::ZERO, copy);
             let ack = Ack {
@@ -374,7 +374,7 @@ mod tests {
             flow: 0,
             packet: 0,
             copy: 1,
-            why: Why::New,
+            why: TransmissionReason::New,
         };
         pcap.on_sent(Time::from_nanos(4_294_967_296_000_000_000).unwrap(), copy);
         assert!(pcap.finish().unwrap_err().to_string().contains("2^32 s"));

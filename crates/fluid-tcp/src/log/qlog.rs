@@ -14,7 +14,7 @@ use serde::{Serialize, Serializer};
 use serde_json::Number;
 use tmt_core::types::{Bytes, Span, Time, to_f64};
 
-use crate::endpoint::sender::{Snapshot, Why};
+use crate::endpoint::sender::{Snapshot, TransmissionReason};
 use crate::link::Transmission;
 use crate::simulation::probe::{Probe, SenderEvent};
 
@@ -159,9 +159,9 @@ impl<W: Write> Probe for Qlog<W> {
     fn on_sent(&mut self, now: Time, copy: Transmission) {
         let trigger = match copy.why {
             // A probe is sent before anything is known.
-            Why::New | Why::TailProbe => return,
-            Why::FastRetransmit => "reordering_threshold",
-            Why::Timeout => "pto_expired",
+            TransmissionReason::New | TransmissionReason::TailProbe => return,
+            TransmissionReason::FastRetransmit => "reordering_threshold",
+            TransmissionReason::Timeout => "pto_expired",
         };
         let lost = Lost {
             header: Header {

@@ -91,7 +91,7 @@ impl Proxy {
             Some(Refused::Duplicate)
         } else if self.held >= self.capacity {
             // As a receiver does with a segment outside its window (RFC 9293, Sec. 3.10.7.4).
-            let ack = receiver.repeat();
+            let ack = receiver.window_update();
             return (Some(Refused::Full), self.with_window(flow, ack));
         } else {
             self.held += 1;
@@ -116,7 +116,7 @@ impl Proxy {
     /// Next flow to get a window update, and the ACK that carries it.
     pub(super) fn next_window_update(&mut self) -> Option<(usize, Ack)> {
         let flow = self.window_updates.pop_front()?;
-        let ack = self.ends[flow].receiver.repeat();
+        let ack = self.ends[flow].receiver.window_update();
         Some((flow, self.with_window(flow, ack)))
     }
 
@@ -133,7 +133,7 @@ impl Proxy {
     fn advertise(&mut self, flow: usize, until: u64) {
         let end = &mut self.ends[flow];
         end.advertised = until;
-        if until <= end.receiver.next() + end.receiver.above_gaps() {
+        if until <= end.receiver.rcv_nxt() + end.receiver.out_of_order() {
             self.closed.insert(flow);
         } else {
             self.closed.remove(&flow);
@@ -143,10 +143,10 @@ impl Proxy {
     /// Adds the advertised window to an ACK. Packets above a gap are already in the buffer but within the window, so they
     /// are added to the free space.
     fn with_window(&mut self, flow: usize, ack: Ack) -> Ack {
-        let window = self.free() + self.ends[flow].receiver.above_gaps();
+        let window = self.free() + self.ends[flow].receiver.out_of_order();
         self.advertise(flow, ack.next.saturating_add(window));
         Ack {
-            room: Some(u32::try_from(window).unwrap_or(u32::MAX)),
+            rwnd: Some(u32::try_from(window).unwrap_or(u32::MAX)),
             ..ack
         }
     }
@@ -165,7 +165,7 @@ mod tests {
     fn taken(proxy: &mut Proxy, flow: usize, number: u64) -> (u64, u32) {
         let (refused, ack) = proxy.on_packet(Time::ZERO, flow, number.into());
         assert_eq!(refused, None);
-        (ack.next, ack.room.unwrap())
+        (ack.next, ack.rwnd.unwrap())
     }
 
     #[test]
@@ -177,7 +177,7 @@ mod tests {
         assert_eq!(proxy.on_start(1), 0);
         proxy.on_released();
         let (flow, ack) = proxy.next_window_update().unwrap();
-        assert_eq!((flow, ack.next, ack.room), (1, 0, Some(1)));
+        assert_eq!((flow, ack.next, ack.rwnd), (1, 0, Some(1)));
         assert_eq!(proxy.next_window_update().unwrap().0, 0);
         assert_eq!(proxy.next_window_update(), None);
     }
@@ -199,7 +199,7 @@ mod tests {
         proxy.on_released();
         let (flow, ack) = proxy.next_window_update().unwrap();
         assert_eq!(
-            (flow, ack.next, ack.room, ack.update),
+            (flow, ack.next, ack.rwnd, ack.window_update),
             (0, 4, Some(1), true)
         );
         assert_eq!(proxy.next_window_update(), None, "the update was sent");
@@ -212,11 +212,11 @@ mod tests {
         assert_eq!(taken(&mut proxy, 1, 0), (1, 0));
         let (refused, ack) = proxy.on_packet(Time::ZERO, 0, 1u64.into());
         assert_eq!(refused, Some(Refused::Full));
-        assert_eq!((ack.next, ack.room, ack.update), (1, Some(0), true));
+        assert_eq!((ack.next, ack.rwnd, ack.window_update), (1, Some(0), true));
         assert_eq!(proxy.held(), 2);
         let (refused, ack) = proxy.on_packet(Time::ZERO, 0, 0u64.into());
         assert_eq!(refused, Some(Refused::Duplicate));
-        assert_eq!((ack.next, ack.room), (1, Some(0)));
+        assert_eq!((ack.next, ack.rwnd), (1, Some(0)));
     }
 
     #[test]

@@ -9,7 +9,7 @@ use tmt_core::channel::Channel;
 use tmt_core::types::{Span, Time};
 
 use crate::endpoint::receiver::{Ack, Packet, Receiver};
-use crate::endpoint::sender::{Sender, Wake};
+use crate::endpoint::sender::{Sender, TimerOutcome};
 use crate::link::gateway::{
     CoupledLink, CoupledQueue, DropTail, Gateway, QueueReporting, Queued, QueuedLink, Served,
 };
@@ -38,7 +38,7 @@ enum Event {
         transmission: Transmission,
         delay: DelayParts,
         marked: bool,
-        reduced: bool,
+        cwr: bool,
     },
     /// An ACK reaches the sender.
     Ack { flow: u32, ack: Ack },
@@ -244,12 +244,12 @@ impl<'a, G: Gateway, P: Probe> Run<'a, G, P> {
                 transmission,
                 delay,
                 marked,
-                reduced,
+                cwr,
             } => {
                 let packet = Packet {
                     number: transmission.packet,
                     marked,
-                    reduced,
+                    cwr,
                 };
                 self.on_delivery(now, transmission, &delay, packet);
             }
@@ -285,7 +285,7 @@ impl<'a, G: Gateway, P: Probe> Run<'a, G, P> {
         }
         if let Some(proxy) = &mut self.proxy {
             let window = proxy.on_start(flow as usize);
-            self.flow(flow).sender.on_room(window);
+            self.flow(flow).sender.set_send_limit(window);
         }
         self.after_sender(now, flow, SenderEvent::Start);
     }
@@ -293,9 +293,9 @@ impl<'a, G: Gateway, P: Probe> Run<'a, G, P> {
     fn on_ack(&mut self, now: Time, flow: u32, ack: &Ack) {
         self.probe.on_ack_received(now, flow as usize, ack);
         let sender = &mut self.connections[flow as usize].sender;
-        let before = sender.una();
+        let before = sender.snd_una();
         sender.on_ack(now, ack);
-        let after = sender.una();
+        let after = sender.snd_una();
         if after > before {
             self.probe.on_acked(now, flow as usize, after);
         }
@@ -310,9 +310,9 @@ impl<'a, G: Gateway, P: Probe> Run<'a, G, P> {
         }
         connection.timer_event = None;
         match connection.sender.on_timer(now) {
-            Wake::Timeout => self.after_sender(now, flow, SenderEvent::Timeout),
-            Wake::Other => self.after_sender(now, flow, SenderEvent::Timer),
-            Wake::Nothing => self.watch_timer(flow),
+            TimerOutcome::Timeout => self.after_sender(now, flow, SenderEvent::Timeout),
+            TimerOutcome::Other => self.after_sender(now, flow, SenderEvent::Timer),
+            TimerOutcome::Nothing => self.watch_timer(flow),
         }
     }
 
@@ -324,7 +324,7 @@ impl<'a, G: Gateway, P: Probe> Run<'a, G, P> {
                 flow: flow as usize,
                 packet: outgoing.packet,
                 copy: outgoing.copy,
-                why: outgoing.why,
+                why: outgoing.reason,
             };
             self.sent += 1;
             let connection = self.flow(flow);
@@ -335,7 +335,7 @@ impl<'a, G: Gateway, P: Probe> Run<'a, G, P> {
                 enqueued: now,
                 // Retransmissions are not ECN-capable (RFC 3168, Sec. 6.1.5).
                 capable: connection.sender.is_ecn_capable() && transmission.copy == 1,
-                reduced: outgoing.reduced,
+                cwr: outgoing.cwr,
             };
             self.probe.on_sent(now, transmission);
             let forward_delay = self.setup.path.forward_delay();
@@ -350,13 +350,13 @@ impl<'a, G: Gateway, P: Probe> Run<'a, G, P> {
         self.watch_timer(flow);
         let connection = self.flow(flow);
         if connection.pace_event.is_none() {
-            connection.pace_event = connection.sender.release();
+            connection.pace_event = connection.sender.pacing_release();
             let release = connection.pace_event;
             self.schedule(release, Event::Pace(flow));
         }
         if self.probe.watches() {
             let connection = &self.connections[flow as usize];
-            let (snapshot, delivered) = (connection.sender.snapshot(), connection.receiver.next());
+            let (snapshot, delivered) = (connection.sender.snapshot(), connection.receiver.rcv_nxt());
             let held = self.queue_length();
             self.probe
                 .on_sender(now, flow as usize, event, &snapshot, held, delivered);
@@ -385,7 +385,7 @@ impl<'a, G: Gateway, P: Probe> Run<'a, G, P> {
             connection.tally.count(Count::Spurious);
         }
         let Flow { packets, start, .. } = connection.flow;
-        let done = packets.is_some_and(|packets| connection.receiver.next() >= packets);
+        let done = packets.is_some_and(|packets| connection.receiver.rcv_nxt() >= packets);
         let elapsed = now.since(self.setup.begin.saturating_add(*start));
         if done && connection.tally.complete(elapsed) {
             self.unfinished -= 1;
@@ -459,7 +459,7 @@ impl<'a, G: Gateway, P: Probe> Run<'a, G, P> {
         }
         usage.packets_served = self.served;
         for connection in &mut self.connections {
-            let delivered = connection.receiver.next();
+            let delivered = connection.receiver.rcv_nxt();
             connection.tally.end(delivered, &connection.sender);
         }
         let tallies: Vec<&FlowTally> = self.connections.iter().map(|c| &c.tally).collect();

@@ -1,27 +1,27 @@
-//! How much more is acknowledged at once than the rate explains: by the link layer, by stretched
-//! acknowledgements (draft-ietf-ccwg-bbr-05 §5.5.9; `bbr_update_ack_aggregation` of Linux).
+//! ACK aggregation: segments acknowledged at once beyond what the bandwidth explains, because of the link layer or of
+//! stretch ACKs (draft-ietf-ccwg-bbr-05, Sec. 5.5.9; `bbr_update_ack_aggregation` in Linux).
 
 use tmt_core::types::{Time, to_f64};
 
 use super::filter::MaxFilter;
 use super::rounds::Rounds;
 
-/// Round trips for which the excess is remembered, once the pipe was filled (`BBRExtraAckedFilterLen`); 1 before.
+/// Rounds for which `extra_acked` is kept once the pipe has been full (`BBRExtraAckedFilterLen`); 1 before.
 const WINDOW: u64 = 10;
 
-/// Excess of the recent past.
+/// Estimator of `BBR.extra_acked`.
 #[derive(Debug, Clone, Default)]
 pub(in super::super) struct Aggregation {
-    /// When the interval began over which is counted.
+    /// Time at which the current interval began.
     since: Option<Time>,
-    /// Segments acknowledged since.
+    /// Segments delivered since then.
     acked: f64,
-    excess: MaxFilter,
+    extra_acked: MaxFilter,
 }
 
 impl Aggregation {
-    /// `delivered` segments were acknowledged, where `bw` segments a second are expected; never more than `cwnd`
-    /// counts as excess.
+    /// Processes an ACK of `delivered` segments, with `bw` segments per second expected. At most `cwnd` counts as
+    /// extra.
     pub(in super::super) fn on_ack(
         &mut self,
         (now, delivered): (Time, u64),
@@ -37,18 +37,18 @@ impl Aggregation {
         self.acked += to_f64(delivered);
         let excess = (self.acked - expected).min(cwnd);
         let window = if filled { WINDOW } else { 1 };
-        self.excess.update(rounds.count, window, excess);
+        self.extra_acked.update(rounds.count, window, excess);
     }
 
-    /// Counts anew from `now` on.
+    /// Begins a new interval at `now`.
     pub(in super::super) fn restart(&mut self, now: Time) {
         self.since = Some(now);
         self.acked = 0.0;
     }
 
-    /// The largest excess of the window, segments.
-    pub(in super::super) fn excess(&self) -> f64 {
-        self.excess.get()
+    /// Returns the largest excess within the filter's window, segments.
+    pub(in super::super) fn extra_acked(&self) -> f64 {
+        self.extra_acked.get()
     }
 }
 
@@ -59,7 +59,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_heap_of_ten_every_tenth_of_a_second_is_an_excess_of_ten_at_most() {
+    fn an_ack_of_ten_segments_every_tenth_of_a_second_is_an_excess_of_at_most_ten() {
         let mut aggregation = Aggregation::default();
         let rounds = Rounds::default();
         let mut now = Time::ZERO;
@@ -68,12 +68,12 @@ mod tests {
             aggregation.on_ack((now, 10), (100.0, 1e3), (&rounds, true));
         }
         assert!(
-            (aggregation.excess() - 10.0).abs() < 1e-9,
+            (aggregation.extra_acked() - 10.0).abs() < 1e-9,
             "{aggregation:?}"
         );
         aggregation.on_ack((now, 30), (100.0, 25.0), (&rounds, true));
         assert!(
-            (aggregation.excess() - 25.0).abs() < 1e-9,
+            (aggregation.extra_acked() - 25.0).abs() < 1e-9,
             "not more than the window"
         );
     }

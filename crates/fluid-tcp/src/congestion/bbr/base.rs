@@ -1,4 +1,4 @@
-//! What both versions of BBR keep and do alike.
+//! State and rules that both versions of BBR share.
 
 use tmt_core::types::{Span, Time, to_f64};
 
@@ -8,27 +8,27 @@ use super::rounds::Rounds;
 use super::{MIN_PIPE, NOMINAL_RTT, PACING_MARGIN};
 use crate::congestion::{AckEvent, RateSample};
 
-/// How long `ProbeRTT` holds its window at least.
+/// Shortest time for which `ProbeRTT` holds its window.
 const PROBE_RTT_DURATION: Span = Span::from_millis(200);
 
-/// Growth that shows that there may be more bandwidth, and round trips without it that show that there is none.
+/// Growth of the bandwidth that restarts the search for a plateau, and rounds without it that make a plateau.
 const GROWTH: f64 = 1.25;
 const FULL_ROUNDS: u32 = 3;
 
 /// The estimator of a full pipe.
 #[derive(Debug, Clone, Default)]
 pub(in super::super) struct FullPipe {
-    /// Bandwidth when it last grew by a quarter, segments a second, and round trips since.
+    /// Bandwidth when it last grew by a quarter, segments per second, and rounds since then.
     pub(in super::super) bw: f64,
     rounds: u32,
-    /// It is full now: a plateau since the last reset shows it.
+    /// The pipe is full now: there was a plateau since the last reset.
     pub(in super::super) now: bool,
-    /// It has been, at some time.
+    /// The pipe has been full at least once.
     pub(in super::super) reached: bool,
 }
 
 impl FullPipe {
-    /// `BBRResetFullBW`, from this delivery rate on.
+    /// `BBRResetFullBW`, starting from the delivery rate `bw`.
     pub(in super::super) fn reset(&mut self, bw: f64) {
         self.bw = bw;
         self.rounds = 0;
@@ -36,7 +36,7 @@ impl FullPipe {
     }
 }
 
-/// The state of a sender that the versions share.
+/// State that both versions share.
 #[derive(Debug, Clone, Default)]
 pub(in super::super) struct Base {
     pub(in super::super) initial_window: f64,
@@ -48,16 +48,16 @@ pub(in super::super) struct Base {
     pub(in super::super) full: FullPipe,
     pub(in super::super) aggregation: Aggregation,
     /// The sender has restarted from idle (`BBR.idle_restart`).
-    pub(in super::super) restarts: bool,
+    pub(in super::super) idle_restart: bool,
     pub(in super::super) in_recovery: bool,
-    /// The last good window (`prior_cwnd`).
+    /// `prior_cwnd`: the last window outside recovery and `ProbeRTT`.
     prior_cwnd: f64,
-    /// When `ProbeRTT` may end, and whether a round trip has passed; none before its volume is reached.
+    /// Time at which `ProbeRTT` may end, and whether a round has passed; `None` before its volume is reached.
     pub(in super::super) probe_rtt: Option<(Time, bool)>,
 }
 
 impl Base {
-    /// Before there is a round-trip time, paced at `gain` windows in the nominal one.
+    /// Creates the state before the first RTT sample; paces at `gain` windows per nominal RTT.
     pub(in super::super) fn new(initial_window: f64, gain: f64) -> Self {
         Self {
             initial_window,
@@ -67,17 +67,18 @@ impl Base {
         }
     }
 
-    /// What the application held back counts only where it is more than is known; for `window` instants from `now`.
+    /// Adds a rate sample to the bandwidth filter of `window` instants. An application-limited sample counts only if it
+    /// raises the estimate.
     pub(in super::super) fn update_max_bw(&mut self, rate: &RateSample, now: u64, window: u64) {
         if !rate.app_limited || rate.rate() >= self.max_bw.get() {
             self.max_bw.update(now, window, rate.rate());
         }
     }
 
-    /// `BBRCheckFullBWReached`, `bbr_check_full_bw_reached`: with `bw` as of this sample.
-    pub(in super::super) fn check_full(&mut self, rate: &RateSample, bw: f64) {
+    /// `BBRCheckFullBWReached`, `bbr_check_full_bw_reached`, with the bandwidth `bw` as of this sample.
+    pub(in super::super) fn check_full_bw_reached(&mut self, rate: &RateSample, bw: f64) {
         let full = &mut self.full;
-        if rate.app_limited || full.now || !self.rounds.starts {
+        if rate.app_limited || full.now || !self.rounds.round_start {
             return;
         }
         if bw >= full.bw * GROWTH {
@@ -89,7 +90,7 @@ impl Base {
         full.reached |= full.now;
     }
 
-    /// Paces at `gain` windows a round trip once the first one is measured; a microsecond at least.
+    /// Paces at `gain` windows per RTT after the first RTT sample, which counts as at least 1 µs.
     pub(in super::super) fn on_first_rtt(&mut self, ack: &AckEvent, gain: f64, window: f64) {
         if let Some(srtt) = ack.srtt.filter(|_| !self.has_seen_rtt) {
             self.has_seen_rtt = true;
@@ -105,7 +106,7 @@ impl Base {
         }
     }
 
-    /// Lets the window grow by what was delivered: up to `target` once the pipe was full.
+    /// Grows the window by the segments delivered; up to `target` once the pipe has been full.
     pub(in super::super) fn grow(&mut self, delivered: u64, target: f64) {
         let early = to_f64(self.rounds.delivered) < self.initial_window;
         let grown = self.cwnd + to_f64(delivered);
@@ -117,9 +118,9 @@ impl Base {
         self.cwnd = self.cwnd.max(MIN_PIPE);
     }
 
-    /// `BBRSaveCwnd`, `bbr_save_cwnd`: `cwnd` is good but in a recovery and where it `probes_rtt`.
-    pub(in super::super) fn save_cwnd(&mut self, cwnd: f64, probes_rtt: bool) {
-        let good = !self.in_recovery && !probes_rtt;
+    /// `BBRSaveCwnd`, `bbr_save_cwnd`: saves `cwnd`. In recovery and in `ProbeRTT`, only if it is above the saved one.
+    pub(in super::super) fn save_cwnd(&mut self, cwnd: f64, in_probe_rtt: bool) {
+        let good = !self.in_recovery && !in_probe_rtt;
         let known = if good { 0.0 } else { self.prior_cwnd };
         self.prior_cwnd = known.max(cwnd);
     }
@@ -129,29 +130,29 @@ impl Base {
         self.cwnd = self.cwnd.max(self.prior_cwnd);
     }
 
-    /// A recovery begins; `cwnd` was the window before the loss.
-    pub(in super::super) fn begin_recovery(&mut self, cwnd: f64, probes_rtt: bool) {
-        self.save_cwnd(cwnd, probes_rtt);
+    /// Begins a recovery; `cwnd` is the window before the loss.
+    pub(in super::super) fn begin_recovery(&mut self, cwnd: f64, in_probe_rtt: bool) {
+        self.save_cwnd(cwnd, in_probe_rtt);
         self.in_recovery = true;
     }
 
-    /// It is over, and the window of before is back.
+    /// Ends a recovery and restores the window before it.
     pub(in super::super) fn end_recovery(&mut self) {
         self.in_recovery = false;
         self.restore_cwnd();
     }
 
-    /// The sender starts again with nothing in the network.
+    /// Notes that the sender restarts with nothing in flight.
     pub(in super::super) fn restart(&mut self, now: Time) {
-        self.restarts = true;
+        self.idle_restart = true;
         self.aggregation.restart(now);
     }
 
-    /// `BBRHandleProbeRTT`: holds `volume` segments for a time and a round trip; whether it has just ended.
-    pub(in super::super) fn holds_volume(&mut self, ack: &AckEvent, volume: f64) -> bool {
+    /// `BBRHandleProbeRTT`: holds `volume` segments for a time and a round. Returns whether `ProbeRTT` has just ended.
+    pub(in super::super) fn handle_probe_rtt(&mut self, ack: &AckEvent, volume: f64) -> bool {
         if let Some((_, round_done)) = &mut self.probe_rtt {
-            *round_done |= self.rounds.starts;
-            return *round_done && self.ends_probe_rtt(ack.now);
+            *round_done |= self.rounds.round_start;
+            return *round_done && self.check_probe_rtt_done(ack.now);
         }
         if to_f64(ack.pipe) <= volume {
             self.probe_rtt = Some((ack.now.saturating_add(PROBE_RTT_DURATION), false));
@@ -160,8 +161,8 @@ impl Base {
         false
     }
 
-    /// `BBRCheckProbeRTTDone`: whether `ProbeRTT` is over; then the window of before is back.
-    pub(in super::super) fn ends_probe_rtt(&mut self, now: Time) -> bool {
+    /// `BBRCheckProbeRTTDone`: returns whether `ProbeRTT` is over, and then restores the window before it.
+    pub(in super::super) fn check_probe_rtt_done(&mut self, now: Time) -> bool {
         let ends = self.probe_rtt.is_some_and(|(until, _)| now > until);
         if ends {
             self.probe_rtt = None;

@@ -1,16 +1,16 @@
-//! What losses say of the path (§5.5.10).
+//! Bounds that BBR derives from losses (Sec. 5.5.10).
 
 use tmt_core::types::to_f64;
 
 use super::{Bbr, State};
 use crate::congestion::{LostPacket, RateSample};
 
-/// Bounds beyond the model of bandwidth and delay; infinite where not known.
+/// Bounds from losses; infinite if not known.
 #[derive(Debug, Clone)]
 pub(super) struct Bounds {
     /// Segments in flight at which a probe lost too many.
     pub(super) inflight_longterm: f64,
-    /// Segments in flight, and segments a second, that were delivered when losses came without a probe.
+    /// Segments in flight, and segments per second, that were delivered in a round with losses outside a probe.
     pub(super) inflight_shortterm: f64,
     pub(super) bw_shortterm: f64,
 }
@@ -33,28 +33,28 @@ impl Bounds {
     }
 }
 
-/// The delivery process of the round trip.
+/// Delivery and loss signals of the current round.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Signals {
     pub(super) lost_in_round: bool,
-    /// Segments delivered when the round trip of losses began, and whether one begins now.
+    /// Segments delivered at which the loss round ends, and whether a new one begins with this ACK.
     round_end: u64,
-    pub(super) round_starts: bool,
-    /// Largest rate, segments a second, and volume, segments, of the round trip.
+    pub(super) loss_round_start: bool,
+    /// Largest rate, in segments per second, and largest volume delivered, in segments, of the round.
     pub(super) bw_latest: f64,
     pub(super) inflight_latest: f64,
-    /// Ranges lost in the round trip, and the packet lost last.
+    /// Ranges lost in the round, and the packet marked lost last.
     pub(super) ranges: u32,
     pub(super) last_lost: Option<u64>,
-    /// Segments delivered when the fast recovery began that is going on.
+    /// Segments delivered when the current fast recovery began; `None` outside recovery.
     pub(super) recovery: Option<u64>,
 }
 
 impl Bbr {
     /// `BBRUpdateLatestDeliverySignals`
-    pub(super) fn update_latest(&mut self, rate: Option<&RateSample>) {
+    pub(super) fn update_latest_delivery_signals(&mut self, rate: Option<&RateSample>) {
         let signals = &mut self.signals;
-        signals.round_starts = false;
+        signals.loss_round_start = false;
         let Some(rate) = rate else {
             return;
         };
@@ -63,25 +63,25 @@ impl Bbr {
         signals.inflight_latest = signals.inflight_latest.max(delivered);
         if rate.prior_delivered >= signals.round_end {
             signals.round_end = self.base.rounds.delivered;
-            signals.round_starts = true;
+            signals.loss_round_start = true;
         }
     }
 
     /// `BBRAdvanceLatestDeliverySignals`
-    pub(super) fn advance_latest(&mut self, rate: Option<&RateSample>) {
-        if let Some(rate) = rate.filter(|_| self.signals.round_starts) {
+    pub(super) fn advance_latest_delivery_signals(&mut self, rate: Option<&RateSample>) {
+        if let Some(rate) = rate.filter(|_| self.signals.loss_round_start) {
             self.signals.bw_latest = rate.rate();
             self.signals.inflight_latest = to_f64(rate.delivered);
         }
     }
 
-    /// `BBRUpdateCongestionSignals`: once a round trip that lost something without a probe, the short-term bounds
-    /// fall to what was delivered, by `beta` at most.
-    pub(super) fn adapt_to_losses(&mut self) {
-        if !self.signals.round_starts {
+    /// `BBRUpdateCongestionSignals`: after a round with losses outside a probe, lowers the short-term bounds to what
+    /// was delivered, at most by the factor `beta`.
+    pub(super) fn update_congestion_signals(&mut self) {
+        if !self.signals.loss_round_start {
             return;
         }
-        if std::mem::take(&mut self.signals.lost_in_round) && !self.probes_bw() {
+        if std::mem::take(&mut self.signals.lost_in_round) && !self.is_probing_bw() {
             let (beta, bounds) = (self.beta, &mut self.bounds);
             if bounds.bw_shortterm.is_infinite() {
                 bounds.bw_shortterm = self.base.max_bw.get();
@@ -95,13 +95,13 @@ impl Bbr {
         }
     }
 
-    /// `IsInflightTooHigh`: so many lost of those in flight.
-    pub(super) fn is_too_high(&self, lost: u64, in_flight: u64) -> bool {
+    /// `IsInflightTooHigh`: whether more than `loss_thresh` of the segments in flight were lost.
+    pub(super) fn is_inflight_too_high(&self, lost: u64, in_flight: u64) -> bool {
         to_f64(lost) > to_f64(in_flight) * self.loss_thresh
     }
 
     /// `BBRHandleLostPacket`
-    pub(super) fn handle_lost(&mut self, lost: &LostPacket) {
+    pub(super) fn handle_lost_packet(&mut self, lost: &LostPacket) {
         let signals = &mut self.signals;
         if !signals.lost_in_round {
             signals.round_end = lost.total_delivered;
@@ -112,16 +112,18 @@ impl Bbr {
             signals.ranges = signals.ranges.saturating_add(1);
         }
         signals.last_lost = Some(lost.packet);
-        if self.probe.samples && self.is_too_high(lost.lost, lost.in_flight_at_send) {
+        if self.probe.bw_probe_samples
+            && self.is_inflight_too_high(lost.lost, lost.in_flight_at_send)
+        {
             self.base.rounds.delivered = lost.total_delivered;
-            self.handle_too_high(lost);
+            self.handle_inflight_too_high(lost);
         }
     }
 
     /// `BBRHandleInflightTooHigh`, with `BBRInflightAtLoss`.
-    fn handle_too_high(&mut self, lost: &LostPacket) {
-        // Once a probe.
-        self.probe.samples = false;
+    fn handle_inflight_too_high(&mut self, lost: &LostPacket) {
+        // Only once per probe.
+        self.probe.bw_probe_samples = false;
         if !lost.app_limited {
             let thresh = self.loss_thresh;
             let before = to_f64(lost.in_flight_at_send.saturating_sub(1));
@@ -131,7 +133,7 @@ impl Bbr {
             self.bounds.inflight_longterm = at_loss.max(least);
         }
         if self.state == State::Up {
-            self.start_down();
+            self.start_probe_bw_down();
         }
     }
 }

@@ -1,11 +1,11 @@
-//! What BBR leaves to chance, drawn from the connection's own history: a controller has no seed.
+//! Random values of BBR, drawn from the connection's own history, since a congestion control has no seed.
 
 use tmt_core::types::Time;
 
-/// A number from 0 up to but not 1 that follows from how often was drawn and when; uniform over many draws.
+/// Returns a number in [0, 1) that follows from the number of draws and the time; uniform over many draws.
 ///
-/// The mixing is `SplitMix64`'s (Steele, Lea and Flood, "Fast splittable pseudorandom number generators", 2014).
-/// A run's seed moves it only by way of the instants at which acknowledgements arrive.
+/// The mixing function is that of `SplitMix64` (Steele, Lea and Flood, "Fast splittable pseudorandom number
+/// generators", 2014). The seed of a run affects it only through the arrival times of ACKs.
 pub(in super::super) fn draw(count: u64, now: Time) -> f64 {
     let mut bits = count
         .wrapping_mul(0x9e37_79b9_7f4a_7c15)
@@ -21,7 +21,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn many_draws_are_uniform_and_the_same_again() {
+    fn many_draws_are_uniform_and_repeatable() {
         let draws: Vec<f64> = (0..8000).map(|count| draw(count, Time::ZERO)).collect();
         for eighth in 0..8 {
             let low = f64::from(eighth) / 8.0;

@@ -1,16 +1,16 @@
-//! The largest value of the last few rounds.
+//! Windowed maximum: the largest value of the last few rounds.
 
 use std::collections::VecDeque;
 
-/// A windowed maximum over a virtual time that counts rounds or cycles; exact, and one entry an instant at most.
+/// An exact windowed maximum over a virtual time that counts rounds or cycles, with at most one entry per instant.
 #[derive(Debug, Clone, Default)]
 pub(in super::super) struct MaxFilter {
-    /// Values that are the largest from their instant on, the oldest and largest first.
+    /// Values with no larger one after them, the oldest and largest first.
     best: VecDeque<(u64, f64)>,
 }
 
 impl MaxFilter {
-    /// Takes in `value` at `now`, and forgets what is `window` or more instants old.
+    /// Adds `value` at `now` and drops values that are `window` or more instants old.
     pub(in super::super) fn update(&mut self, now: u64, window: u64, value: f64) {
         while self.best.back().is_some_and(|&(_, best)| best <= value) {
             self.best.pop_back();
@@ -27,7 +27,7 @@ impl MaxFilter {
         }
     }
 
-    /// The largest value as of the last update; 0 before the first.
+    /// Returns the largest value as of the last update; 0 before the first.
     pub(in super::super) fn get(&self) -> f64 {
         self.best.front().map_or(0.0, |&(_, best)| best)
     }
@@ -41,7 +41,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn it_is_the_maximum_of_what_lies_in_the_window(
+        fn it_is_the_maximum_of_the_values_in_the_window(
             steps in proptest::collection::vec((0u64..3, 0u32..20), 1..80),
             window in 1u64..12,
         ) {

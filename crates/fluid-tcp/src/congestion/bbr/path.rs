@@ -1,6 +1,6 @@
-//! A path to drive a controller over, for tests: a link of constant rate behind a queue, and a sender that paces,
-//! samples delivery rates as `sender/rate.rs` does, and finds a packet lost when three above it have arrived.
-//! What is lost is not repeated: a new packet takes its place.
+//! A test path for congestion controls: a queue before a link of constant rate, and a sender that paces, samples
+//! delivery rates like `sender/rate.rs`, and marks a packet lost when three above it have arrived. Lost packets are not
+//! retransmitted; new packets take their place.
 
 use std::collections::VecDeque;
 
@@ -11,12 +11,12 @@ use crate::congestion::{
 };
 use tmt_core::math::num::whole;
 
-/// A packet on its way.
+/// A packet in flight.
 #[derive(Debug, Clone, Copy)]
 struct Sent {
     packet: u64,
     at: Time,
-    /// When its acknowledgement comes; none where it is lost.
+    /// Arrival time of its ACK; `None` if the packet is lost.
     acked: Option<Time>,
     delivered: u64,
     delivered_at: Time,
@@ -29,14 +29,14 @@ struct Sent {
 pub(in super::super) struct Path<C> {
     pub(in super::super) cc: C,
     pub(in super::super) now: Time,
-    /// Segments a second.
+    /// Rate of the link, segments per second.
     pub(in super::super) rate: f64,
     pub(in super::super) rtt: Span,
-    /// Packets that the queue holds.
+    /// Capacity of the queue, packets.
     pub(in super::super) buffer: f64,
-    /// Which packets the link loses.
+    /// Whether the link loses this packet.
     pub(in super::super) loses: fn(u64) -> bool,
-    /// The application has nothing until then.
+    /// The application has no data until then.
     pub(in super::super) silent_until: Time,
     pub(in super::super) recoveries: u32,
     pub(in super::super) delivered: u64,
@@ -51,7 +51,7 @@ pub(in super::super) struct Path<C> {
     app_limited: u64,
     srtt: Option<Span>,
     round: (u64, u64),
-    point: Option<u64>,
+    recovery_point: Option<u64>,
 }
 
 fn span(seconds: f64) -> Span {
@@ -59,7 +59,7 @@ fn span(seconds: f64) -> Span {
 }
 
 impl<C: CongestionControl> Path<C> {
-    /// `rate` segments a second, 100 ms, and a queue of `buffer` packets.
+    /// A path with `rate` segments per second, an RTT of 100 ms and a queue of `buffer` packets.
     pub(in super::super) fn new(cc: C, rate: f64, buffer: f64) -> Self {
         Self {
             cc,
@@ -82,16 +82,16 @@ impl<C: CongestionControl> Path<C> {
             app_limited: 0,
             srtt: None,
             round: (0, 0),
-            point: None,
+            recovery_point: None,
         }
     }
 
-    /// Bandwidth times delay, segments.
+    /// Bandwidth-delay product, segments.
     pub(in super::super) fn bdp(&self) -> f64 {
         self.rate * self.rtt.as_secs_f64()
     }
 
-    /// Packets that wait or are served.
+    /// Packets in the queue, the one in service included.
     pub(in super::super) fn queue(&self) -> f64 {
         self.free.since(self.now).as_secs_f64() * self.rate
     }
@@ -104,7 +104,7 @@ impl<C: CongestionControl> Path<C> {
         self.now.since(Time::ZERO).as_secs_f64()
     }
 
-    /// Runs until `seconds`, and shows the path after every acknowledgement.
+    /// Runs until `seconds`, and calls `see` after every ACK.
     pub(in super::super) fn run(&mut self, seconds: f64, mut see: impl FnMut(&mut Self)) {
         let end = Time::ZERO.checked_add(span(seconds)).unwrap();
         while self.now <= end {
@@ -142,7 +142,7 @@ impl<C: CongestionControl> Path<C> {
             self.delivered_at = now;
         }
         self.pipe += 1;
-        if self.cc.holds_back() {
+        if self.cc.marks_samples_app_limited() {
             self.app_limited = self.delivered + self.pipe;
         }
         let fits = self.queue() < self.buffer;
@@ -170,20 +170,20 @@ impl<C: CongestionControl> Path<C> {
         }
     }
 
-    /// Losses that `acked` brings to light.
-    fn find_lost(&mut self, acked: u64) -> u64 {
+    /// Marks packets lost that the ACK of `acked` reveals; returns how many.
+    fn detect_losses(&mut self, acked: u64) -> u64 {
         let before = self.lost;
         while let Some(sent) = self.flights.front().copied() {
             if sent.acked.is_some() || sent.packet + 3 > acked {
                 break;
             }
             self.flights.pop_front();
-            self.lose(&sent);
+            self.mark_lost(&sent);
         }
         self.lost - before
     }
 
-    fn lose(&mut self, sent: &Sent) {
+    fn mark_lost(&mut self, sent: &Sent) {
         self.lost += 1;
         self.pipe -= 1;
         self.cc.on_lost(&LostPacket {
@@ -207,7 +207,7 @@ impl<C: CongestionControl> Path<C> {
         if self.delivered > self.app_limited {
             self.app_limited = 0;
         }
-        let lost = self.find_lost(sent.packet);
+        let lost = self.detect_losses(sent.packet);
         let rtt = now.since(sent.at);
         self.srtt = Some(rtt);
         if sent.packet >= self.round.1 {
@@ -226,7 +226,7 @@ impl<C: CongestionControl> Path<C> {
             rtt: Some(rtt),
         };
         let ack = AckEvent {
-            echo: false,
+            ece: false,
             now,
             acked: 1,
             delivered: 1,
@@ -239,18 +239,18 @@ impl<C: CongestionControl> Path<C> {
             rate: (interval >= self.rtt).then_some(rate),
         };
         self.cc.observe(&ack);
-        let governs = self.cc.governs_recovery();
-        if governs || self.point.is_none() {
+        let controls_window = self.cc.controls_recovery_window();
+        if controls_window || self.recovery_point.is_none() {
             self.cc.on_ack(&ack);
         }
-        if let Some(point) = self.point {
-            if sent.packet >= point {
-                self.point = None;
+        if let Some(recovery_point) = self.recovery_point {
+            if sent.packet >= recovery_point {
+                self.recovery_point = None;
                 self.cc.on_recovered(now);
             }
         } else if lost > 0 {
             self.recoveries += 1;
-            self.point = Some(self.next);
+            self.recovery_point = Some(self.next);
             self.cc.on_congestion(&CongestionEvent {
                 now,
                 in_flight: before,
@@ -259,18 +259,18 @@ impl<C: CongestionControl> Path<C> {
         }
     }
 
-    /// Nothing is under way that will arrive: a second later all of it is lost.
+    /// Times out if nothing in flight will arrive: marks everything lost one second later.
     fn time_out(&mut self) {
         self.now = self.now.saturating_add(Span::from_secs(1));
         let in_flight = to_f64(self.pipe);
         for sent in std::mem::take(&mut self.flights) {
-            self.lose(&sent);
+            self.mark_lost(&sent);
         }
         self.cc.on_congestion(&CongestionEvent {
             now: self.now,
             in_flight,
             cause: Cause::Timeout,
         });
-        self.point = Some(self.next);
+        self.recovery_point = Some(self.next);
     }
 }

@@ -1,4 +1,4 @@
-//! The cycle that probes for bandwidth: Down, Cruise, Refill, Up (§5.3.3).
+//! The cycle that probes for bandwidth: Down, Cruise, Refill, Up (Sec. 5.3.3).
 
 use tmt_core::math::num::whole;
 use tmt_core::types::{Time, to_f64};
@@ -7,19 +7,19 @@ use super::draw::draw;
 use super::{Bbr, MIN_PIPE, State};
 use crate::congestion::{AckEvent, RateSample};
 
-/// Seconds between probes: at least so many, and up to one more (§5.3.3.5.3).
-const LEAST_WAIT: f64 = 2.0;
+/// Shortest time between probes, seconds; up to one more is drawn (Sec. 5.3.3.5.3).
+const MIN_WAIT: f64 = 2.0;
 
-/// Round trips between probes at most, so that Reno can live beside.
-const MOST_ROUNDS: f64 = 63.0;
+/// Most rounds between probes, for coexistence with Reno.
+const MAX_ROUNDS: f64 = 63.0;
 
-/// How often the growth of the long-term volume doubles.
-const MOST_DOUBLINGS: u64 = 30;
+/// Most doublings of the growth of the long-term volume.
+const MAX_UP_ROUNDS: u64 = 30;
 
-/// What the acknowledgements that come now were sent by.
+/// `BBR.ack_phase`: the phase in which the segments acknowledged now were sent.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(super) enum Acks {
-    /// Nothing of a probe.
+pub(super) enum AckPhase {
+    /// No probe.
     #[default]
     Other,
     Refilling,
@@ -28,29 +28,30 @@ pub(super) enum Acks {
     ProbeStopping,
 }
 
-/// The probing of a connection.
+/// State of bandwidth probing.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Probe {
-    /// When the cycle began (`BBR.cycle_stamp`); none from a loss that began it to the next acknowledgement.
+    /// Time at which the cycle began (`BBR.cycle_stamp`); `None` from a loss that began it until the next ACK.
     pub(super) since: Option<Time>,
-    /// Round trips since, and seconds to wait, both with something random.
+    /// Rounds since then, from a random start, and the random time to wait, seconds.
     pub(super) rounds: u64,
     wait: f64,
-    /// Times that something random was drawn.
+    /// Number of pairs of random draws so far.
     draws: u64,
-    pub(super) acks: Acks,
-    /// Losses are those of a probe (`BBR.bw_probe_samples`).
-    pub(super) samples: bool,
-    /// Segments that the long-term volume grows by in this round trip, as a power of two.
-    doublings: u64,
-    /// Segments acknowledged towards the next one that it grows by, and how many that takes.
-    acked: f64,
-    per_segment: f64,
+    pub(super) ack_phase: AckPhase,
+    /// `BBR.bw_probe_samples`: losses now are those of a probe.
+    pub(super) bw_probe_samples: bool,
+    /// `BBR.bw_probe_up_rounds`: growth of the long-term volume in this round, as a power of two in segments.
+    up_rounds: u64,
+    /// `BBR.bw_probe_up_acks` and `BBR.probe_up_cnt`: segments acknowledged towards the next segment of growth, and how
+    /// many that takes.
+    up_acks: f64,
+    up_cnt: f64,
 }
 
 impl Bbr {
     /// `BBRStartProbeBW_DOWN`
-    pub(super) fn start_down(&mut self) {
+    pub(super) fn start_probe_bw_down(&mut self) {
         // `BBRResetCongestionSignals`
         self.signals.lost_in_round = false;
         self.signals.bw_latest = 0.0;
@@ -58,53 +59,53 @@ impl Bbr {
         self.probe.draws += 1;
         let (rounds, wait) = (2 * self.probe.draws, 2 * self.probe.draws + 1);
         self.probe.rounds = whole(2.0 * draw(rounds, self.now));
-        self.probe.wait = LEAST_WAIT + draw(wait, self.now);
+        self.probe.wait = MIN_WAIT + draw(wait, self.now);
         self.probe.since = None;
-        self.probe.acks = Acks::ProbeStopping;
+        self.probe.ack_phase = AckPhase::ProbeStopping;
         self.base.rounds.restart();
         self.state = State::Down;
     }
 
     /// `BBRStartProbeBW_REFILL`
-    fn start_refill(&mut self) {
+    fn start_probe_bw_refill(&mut self) {
         self.bounds.reset_shortterm();
-        self.probe.doublings = 0;
-        self.probe.acked = 0.0;
-        self.probe.acks = Acks::Refilling;
+        self.probe.up_rounds = 0;
+        self.probe.up_acks = 0.0;
+        self.probe.ack_phase = AckPhase::Refilling;
         self.base.rounds.restart();
         self.state = State::Refill;
     }
 
     /// `BBRStartProbeBW_UP`
-    fn start_up(&mut self, rate: &RateSample) {
-        self.probe.samples = true;
-        self.probe.acks = Acks::ProbeStarting;
+    fn start_probe_bw_up(&mut self, rate: &RateSample) {
+        self.probe.bw_probe_samples = true;
+        self.probe.ack_phase = AckPhase::ProbeStarting;
         self.base.rounds.restart();
         self.base.full.reset(rate.rate());
         self.state = State::Up;
-        self.raise_slope();
+        self.raise_inflight_longterm_slope();
     }
 
     /// `BBRUpdateProbeBWCyclePhase`
-    pub(super) fn update_cycle(&mut self, ack: &AckEvent) {
+    pub(super) fn update_probe_bw_cycle_phase(&mut self, ack: &AckEvent) {
         if !self.base.full.reached {
             return;
         }
-        self.adapt_longterm(ack);
+        self.adapt_long_term_model(ack);
         let since = *self.probe.since.get_or_insert(ack.now);
         let state = self.state;
         match state {
             State::Down | State::Cruise if self.is_time_to_probe(ack.now, since) => {
-                self.start_refill();
+                self.start_probe_bw_refill();
             }
             State::Down if self.is_time_to_cruise(ack) => self.state = State::Cruise,
             State::Refill => {
-                if let Some(rate) = ack.rate.as_ref().filter(|_| self.base.rounds.starts) {
-                    self.start_up(rate);
+                if let Some(rate) = ack.rate.as_ref().filter(|_| self.base.rounds.round_start) {
+                    self.start_probe_bw_up(rate);
                 }
             }
             State::Up if self.is_time_to_go_down(ack) => {
-                self.start_down();
+                self.start_probe_bw_down();
                 self.probe.since = Some(ack.now);
             }
             _ => {}
@@ -113,7 +114,7 @@ impl Bbr {
 
     /// `BBRIsTimeToProbeBW`
     fn is_time_to_probe(&self, now: Time, since: Time) -> bool {
-        let rounds = self.target_inflight().min(MOST_ROUNDS);
+        let rounds = self.target_inflight().min(MAX_ROUNDS);
         now.since(since).as_secs_f64() > self.probe.wait || to_f64(self.probe.rounds) >= rounds
     }
 
@@ -127,7 +128,7 @@ impl Bbr {
     /// `BBRIsTimeToGoDown`
     fn is_time_to_go_down(&mut self, ack: &AckEvent) -> bool {
         if self.is_cwnd_limited() && self.base.cwnd >= self.bounds.inflight_longterm {
-            // The volume, not the path, is what limits the rate.
+            // The volume, not the path, limits the rate.
             if let Some(rate) = ack.rate {
                 self.base.full.reset(rate.rate());
             }
@@ -136,7 +137,7 @@ impl Bbr {
         self.base.full.now
     }
 
-    /// `BBRInflightWithHeadroom`: what leaves others room.
+    /// `BBRInflightWithHeadroom`: the long-term volume minus a share left to other flows.
     pub(super) fn inflight_with_headroom(&self) -> f64 {
         let longterm = self.bounds.inflight_longterm;
         if longterm.is_infinite() {
@@ -147,28 +148,28 @@ impl Bbr {
     }
 
     /// `BBRRaiseInflightLongtermSlope`
-    pub(super) fn raise_slope(&mut self) {
-        let growth = to_f64(1 << self.probe.doublings);
-        self.probe.doublings = (self.probe.doublings + 1).min(MOST_DOUBLINGS);
-        self.probe.per_segment = (self.base.cwnd / growth).max(1.0);
+    pub(super) fn raise_inflight_longterm_slope(&mut self) {
+        let growth = to_f64(1 << self.probe.up_rounds);
+        self.probe.up_rounds = (self.probe.up_rounds + 1).min(MAX_UP_ROUNDS);
+        self.probe.up_cnt = (self.base.cwnd / growth).max(1.0);
     }
 
     /// `BBRAdaptLongTermModel`
-    fn adapt_longterm(&mut self, ack: &AckEvent) {
+    fn adapt_long_term_model(&mut self, ack: &AckEvent) {
         let Some(rate) = &ack.rate else {
             return;
         };
-        if self.base.rounds.starts {
-            if self.probe.acks == Acks::ProbeStarting {
-                self.probe.acks = Acks::ProbeFeedback;
+        if self.base.rounds.round_start {
+            if self.probe.ack_phase == AckPhase::ProbeStarting {
+                self.probe.ack_phase = AckPhase::ProbeFeedback;
             }
-            if self.probe.acks == Acks::ProbeStopping {
-                self.probe.samples = false;
-                self.probe.acks = Acks::Other;
+            if self.probe.ack_phase == AckPhase::ProbeStopping {
+                self.probe.bw_probe_samples = false;
+                self.probe.ack_phase = AckPhase::Other;
                 self.cycles += u64::from(self.in_probe_bw() && !rate.app_limited);
             }
         }
-        if self.is_too_high(rate.lost, rate.in_flight_at_send)
+        if self.is_inflight_too_high(rate.lost, rate.in_flight_at_send)
             || self.bounds.inflight_longterm.is_infinite()
         {
             return;
@@ -176,21 +177,21 @@ impl Bbr {
         let safe = to_f64(rate.in_flight_at_send);
         self.bounds.inflight_longterm = self.bounds.inflight_longterm.max(safe);
         if self.state == State::Up {
-            self.probe_upward(ack.delivered);
+            self.probe_inflight_longterm_upward(ack.delivered);
         }
     }
 
     /// `BBRProbeInflightLongtermUpward`
-    pub(super) fn probe_upward(&mut self, delivered: u64) {
+    pub(super) fn probe_inflight_longterm_upward(&mut self, delivered: u64) {
         if !self.is_cwnd_limited() || self.base.cwnd < self.bounds.inflight_longterm {
             return;
         }
-        self.probe.acked += to_f64(delivered);
-        let growth = (self.probe.acked / self.probe.per_segment).floor();
-        self.probe.acked -= growth * self.probe.per_segment;
+        self.probe.up_acks += to_f64(delivered);
+        let growth = (self.probe.up_acks / self.probe.up_cnt).floor();
+        self.probe.up_acks -= growth * self.probe.up_cnt;
         self.bounds.inflight_longterm += growth;
-        if self.base.rounds.starts {
-            self.raise_slope();
+        if self.base.rounds.round_start {
+            self.raise_inflight_longterm_slope();
         }
     }
 }

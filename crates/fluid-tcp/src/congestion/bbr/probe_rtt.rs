@@ -1,45 +1,47 @@
-//! `ProbeRTT`, and the smallest round-trip time that it looks for (§5.3.4).
+//! `ProbeRTT`, and the smallest RTT that it measures (Sec. 5.3.4).
 
 use tmt_core::types::{Span, Time};
 
-use super::probe_bw::Acks;
+use super::probe_bw::AckPhase;
 use super::{Bbr, MIN_PIPE, PROBE_RTT_CWND_GAIN, State};
 use crate::congestion::AckEvent;
 
-/// Seconds that `min_rtt` is remembered (`MinRTTFilterLen`).
+/// Lifetime of `min_rtt`, seconds (`MinRTTFilterLen`).
 const MIN_RTT_AGE: f64 = 10.0;
 
-/// Round-trip times of the path without queues, and the next `ProbeRTT`.
+/// RTT of the path without queues, and the schedule of `ProbeRTT`.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Delay {
+pub(super) struct RttFilter {
     min_rtt: Option<(Span, Time)>,
     /// `BBR.probe_rtt_min_delay`, `BBR.probe_rtt_min_stamp`.
-    recent: Option<(Span, Time)>,
-    /// `BBR.probe_rtt_expired`
-    expired: bool,
+    probe_rtt_min: Option<(Span, Time)>,
+    /// `BBR.probe_rtt_expired`: `ProbeRTT` is due.
+    probe_rtt_expired: bool,
 }
 
-impl Delay {
+impl RttFilter {
     pub(super) fn min_rtt(&self) -> Option<Span> {
         self.min_rtt.map(|(rtt, _)| rtt)
     }
 
-    /// `BBRUpdateMinRTT`, with `interval` seconds between two `ProbeRTT`.
+    /// `BBRUpdateMinRTT`, with `interval` seconds between two `ProbeRTT` states.
     pub(super) fn on_ack(&mut self, ack: &AckEvent, interval: f64) {
         let is_older = |at: Time, seconds: f64| ack.now.since(at).as_secs_f64() > seconds;
-        self.expired = self.recent.is_some_and(|(_, at)| is_older(at, interval));
+        self.probe_rtt_expired = self
+            .probe_rtt_min
+            .is_some_and(|(_, at)| is_older(at, interval));
         let sample = ack.rate.and_then(|rate| rate.rtt).or(ack.rtt);
         if let Some(rtt) = sample
-            && (self.expired || self.recent.is_none_or(|(recent, _)| rtt < recent))
+            && (self.probe_rtt_expired || self.probe_rtt_min.is_none_or(|(recent, _)| rtt < recent))
         {
-            self.recent = Some((rtt, ack.now));
+            self.probe_rtt_min = Some((rtt, ack.now));
         }
-        if let Some((recent, _)) = self.recent
+        if let Some((recent, _)) = self.probe_rtt_min
             && self
                 .min_rtt
                 .is_none_or(|(rtt, at)| recent < rtt || is_older(at, MIN_RTT_AGE))
         {
-            self.min_rtt = self.recent;
+            self.min_rtt = self.probe_rtt_min;
         }
     }
 }
@@ -52,30 +54,30 @@ impl Bbr {
 
     /// `BBRCheckProbeRTT`
     pub(super) fn check_probe_rtt(&mut self, ack: &AckEvent) {
-        if !self.probes_rtt() && self.delay.expired && !self.base.restarts {
+        if !self.in_probe_rtt() && self.min_rtt.probe_rtt_expired && !self.base.idle_restart {
             self.state = State::ProbeRtt;
             self.base.save_cwnd(self.base.cwnd, true);
             self.base.probe_rtt = None;
-            self.probe.acks = Acks::ProbeStopping;
+            self.probe.ack_phase = AckPhase::ProbeStopping;
             self.base.rounds.restart();
         }
         let volume = self.probe_rtt_cwnd();
-        if self.probes_rtt() && self.base.holds_volume(ack, volume) {
+        if self.in_probe_rtt() && self.base.handle_probe_rtt(ack, volume) {
             self.exit_probe_rtt(ack.now);
         }
         if ack.delivered > 0 {
-            self.base.restarts = false;
+            self.base.idle_restart = false;
         }
     }
 
     /// `BBRExitProbeRTT`
     pub(super) fn exit_probe_rtt(&mut self, now: Time) {
-        if let Some((_, at)) = &mut self.delay.recent {
+        if let Some((_, at)) = &mut self.min_rtt.probe_rtt_min {
             *at = now;
         }
         self.bounds.reset_shortterm();
         if self.base.full.reached {
-            self.start_down();
+            self.start_probe_bw_down();
             self.probe.since = Some(now);
             self.state = State::Cruise;
         } else {

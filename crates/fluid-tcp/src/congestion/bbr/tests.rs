@@ -1,4 +1,4 @@
-//! The draft's behaviour, over a path of constant rate.
+//! Behaviour that the draft describes, on a path of constant rate.
 
 use super::super::Algorithm;
 use super::path::Path;
@@ -23,8 +23,8 @@ fn settled(rate: f64, buffer: f64) -> Path<Bbr> {
 }
 
 #[test]
-fn startup_multiplies_the_rate_by_its_gain_or_doubles_it() {
-    // §5.3.1.1: at least doubled each round trip, with the smallest gain that does.
+fn startup_about_doubles_the_rate_every_round() {
+    // Sec. 5.3.1.1: at least doubled every round, with the smallest gain that does so.
     let mut path = path(20_000.0, 1e9);
     let (mut seen, mut rounds) = (Vec::new(), 0);
     path.run(3.0, |path| {
@@ -41,7 +41,7 @@ fn startup_multiplies_the_rate_by_its_gain_or_doubles_it() {
 }
 
 #[test]
-fn startup_ends_on_a_plateau_and_drain_at_one_bandwidth_delay_product() {
+fn startup_ends_on_a_plateau_and_drain_at_one_bdp() {
     let mut path = path(1000.0, 1e9);
     let (mut most, mut drained) = (0.0f64, None);
     path.run(5.0, |path| match path.cc.state {
@@ -51,7 +51,7 @@ fn startup_ends_on_a_plateau_and_drain_at_one_bandwidth_delay_product() {
             drained.get_or_insert((path.pipe(), path.cc.base.full.reached));
         }
     });
-    // §5.3.1.1: the window's gain of 2 bounds the queue to one product.
+    // Sec. 5.3.1.1: the window gain of 2 bounds the queue to one BDP.
     assert!((150.0..215.0).contains(&most), "{most}");
     let (pipe, full) = drained.unwrap();
     assert!((95.0..=103.0).contains(&pipe) && full, "{pipe}");
@@ -59,7 +59,7 @@ fn startup_ends_on_a_plateau_and_drain_at_one_bandwidth_delay_product() {
 
 #[test]
 fn startup_ends_when_six_ranges_and_more_than_two_percent_are_lost_in_recovery() {
-    // Far below what the link could carry: nothing but the losses ends it.
+    // The rate stays far below that of the link, so only losses can end Startup.
     for (every, leaves) in [(20, true), (70, false)] {
         let mut path = path(50_000.0, 1e9);
         path.loses = if every == 20 {
@@ -75,7 +75,7 @@ fn startup_ends_when_six_ranges_and_more_than_two_percent_are_lost_in_recovery()
         });
         assert_eq!(left.is_some(), leaves, "one in {every}");
         if let Some((longterm, bw)) = left {
-            // What was delivered in a round trip, or the product, and far from the link's 5000.
+            // The volume delivered in a round, or the BDP, and far from the link's 5000.
             assert!(
                 longterm >= 0.1 * bw - 1.0 && longterm < 3000.0,
                 "{longterm} {bw}"
@@ -84,7 +84,7 @@ fn startup_ends_when_six_ranges_and_more_than_two_percent_are_lost_in_recovery()
     }
 }
 
-/// State, how long it lasted, and the gain of its pace.
+/// Returns each state with its duration in seconds and its pacing gain.
 fn phases(path: &mut Path<Bbr>, until: f64) -> Vec<(State, f64, f64)> {
     let (mut seen, mut now) = (Vec::new(), (path.cc.state, path.seconds(), 0.0));
     path.run(until, |path| {
@@ -122,14 +122,14 @@ fn the_cycle_goes_down_cruises_refills_and_probes_up() {
             continue;
         }
         match state {
-            // One packet-timed round trip.
+            // One packet-timed round.
             State::Refill => assert!((0.1..0.25).contains(&lasted), "{pair:?}"),
-            // Three without growth, or a little more as the queue lengthens them.
+            // Three rounds without growth, a little more as the queue lengthens them.
             State::Up => assert!((0.3..0.8).contains(&lasted), "{pair:?}"),
             State::Down | State::ProbeRtt => {
                 waited = if state == State::Down { lasted } else { 0.0 }
             }
-            // §5.3.3.5: two to three seconds from Down to Refill.
+            // Sec. 5.3.3.5: two to three seconds from Down to Refill.
             _ => {
                 let wait = waited + lasted;
                 assert!((2.0..3.01).contains(&wait), "{pair:?}");
@@ -141,8 +141,8 @@ fn the_cycle_goes_down_cruises_refills_and_probes_up() {
 }
 
 #[test]
-fn small_pipes_are_probed_as_often_as_reno_would() {
-    // §5.3.3.5.2: after as many round trips as segments fit; here ten, of 100 ms.
+fn a_small_pipe_is_probed_as_often_as_reno_would() {
+    // Sec. 5.3.3.5.2: after as many rounds as the BDP has segments; here ten, of 100 ms.
     let mut path = settled(100.0, 1e9);
     let cruises = phases(&mut path, 40.0);
     let mut waits = Vec::new();
@@ -175,17 +175,17 @@ fn probe_rtt_halves_what_is_in_flight_every_five_seconds() {
     });
     assert!(times.len() >= 6, "{times:?}");
     for pair in times.windows(2) {
-        // Five seconds from the end of one to the next.
+        // Five seconds from the end of one ProbeRTT to the start of the next.
         let gap = pair[1].0 - pair[0].0 - pair[0].1;
         assert!((5.0..5.2).contains(&gap), "{times:?}");
-        // Until half is in flight, then 200 ms and a round trip.
+        // Until half the BDP is in flight, then 200 ms and a round.
         assert!((0.2..0.55).contains(&pair[0].1), "{times:?}");
     }
     assert!((45.0..=52.0).contains(&smallest), "{smallest}");
 }
 
 #[test]
-fn four_segments_are_the_floor_of_a_path_that_holds_fewer() {
+fn cwnd_is_at_least_four_segments_on_a_path_that_holds_fewer() {
     let mut path = path(5.0, 1e9);
     path.run(60.0, |path| assert!(path.cc.cwnd() >= 4.0));
     assert!(
@@ -195,15 +195,15 @@ fn four_segments_are_the_floor_of_a_path_that_holds_fewer() {
     );
 }
 
-/// A controller that probes up with 100 segments in flight at 1000 a second.
+/// A control in Up with a BDP of 100 segments: 1000 segments per second and 100 ms.
 fn probing() -> Bbr {
     let mut cc = bbr();
     cc.base.full.reached = true;
     cc.state = State::Up;
-    cc.probe.samples = true;
+    cc.probe.bw_probe_samples = true;
     cc.base.max_bw.update(0, BW_CYCLES, 1000.0);
     let rtt = Some(Span::from_millis(100));
-    cc.delay.on_ack(
+    cc.min_rtt.on_ack(
         &AckEvent {
             rtt,
             ..AckEvent::default()
@@ -227,15 +227,15 @@ fn lost(lost: u64, in_flight_at_send: u64) -> LostPacket {
 #[test]
 fn a_probe_that_loses_more_than_two_percent_sets_the_long_term_volume() {
     let mut cc = probing();
-    // 3 of 150: exactly 2 %, and no more.
+    // 3 of 150: exactly 2 %, not more.
     cc.on_lost(&lost(3, 150));
     assert!(cc.bounds.inflight_longterm.is_infinite());
-    // 4 of 150: §5.5.10.2, 149 + (0.02 · 149 − 3)/0.98.
+    // 4 of 150: Sec. 5.5.10.2, 149 + (0.02 · 149 − 3)/0.98.
     cc.on_lost(&lost(4, 150));
     let expected = 149.0 + (0.02 * 149.0 - 3.0) / 0.98;
     assert!((cc.bounds.inflight_longterm - expected).abs() < 1e-9);
     assert_eq!(cc.state, State::Down);
-    // Once a probe.
+    // Only once per probe.
     cc.on_lost(&lost(50, 60));
     assert!((cc.bounds.inflight_longterm - expected).abs() < 1e-9);
 }
@@ -246,7 +246,7 @@ fn the_long_term_volume_falls_by_beta_at_most() {
     cc.on_lost(&lost(10, 20));
     // min(bdp, cwnd) = 100 segments.
     assert!((cc.bounds.inflight_longterm - 70.0).abs() < 1e-9);
-    // 15 % of it is left to others.
+    // 15 % of it is left to other flows.
     assert!((cc.inflight_with_headroom() - 59.5).abs() < 1e-9);
     cc.state = State::Cruise;
     cc.bound_cwnd();
@@ -254,37 +254,37 @@ fn the_long_term_volume_falls_by_beta_at_most() {
 }
 
 #[test]
-fn a_lossy_round_trip_without_a_probe_cuts_rate_and_volume_by_beta_at_most() {
+fn a_lossy_round_outside_a_probe_cuts_rate_and_volume_at_most_by_beta() {
     for (delivers, bw, inflight) in [(0.0, 700.0, 140.0), (0.9, 900.0, 180.0)] {
         let mut cc = probing();
         cc.state = State::Cruise;
         cc.on_lost(&lost(1, 100));
         cc.signals.bw_latest = delivers * 1000.0;
         cc.signals.inflight_latest = delivers * 200.0;
-        cc.signals.round_starts = true;
-        cc.adapt_to_losses();
+        cc.signals.loss_round_start = true;
+        cc.update_congestion_signals();
         assert!((cc.bounds.bw_shortterm - bw).abs() < 1e-9, "{cc:?}");
         assert!((cc.bounds.inflight_shortterm - inflight).abs() < 1e-9);
-        // Without another loss nothing more happens.
-        cc.adapt_to_losses();
+        // Without another loss the bounds stay.
+        cc.update_congestion_signals();
         assert!((cc.bw() - bw).abs() < 1e-9);
     }
 }
 
 #[test]
-fn the_long_term_volume_grows_by_one_two_four_a_round_trip() {
-    // §5.3.3.4: while it is what limits.
+fn the_long_term_volume_grows_by_one_two_four_segments_per_round() {
+    // Sec. 5.3.3.4: while the volume limits the sender.
     let mut cc = probing();
     cc.bounds.inflight_longterm = 100.0;
     cc.base.cwnd = 100.0;
-    cc.limited = (true, true);
-    cc.raise_slope();
+    cc.cwnd_limited = (true, true);
+    cc.raise_inflight_longterm_slope();
     for round in 0..4 {
         let before = cc.bounds.inflight_longterm;
         let acks = tmt_core::math::num::whole(cc.base.cwnd);
         for ack in 1..=acks {
-            cc.base.rounds.starts = ack == acks;
-            cc.probe_upward(1);
+            cc.base.rounds.round_start = ack == acks;
+            cc.probe_inflight_longterm_upward(1);
             cc.base.cwnd = cc.bounds.inflight_longterm;
         }
         let grown = cc.bounds.inflight_longterm - before;
@@ -294,8 +294,8 @@ fn the_long_term_volume_grows_by_one_two_four_a_round_trip() {
 }
 
 #[test]
-fn a_shallow_queue_is_learnt_and_left_alone() {
-    // A queue of a quarter of the product: after the first probes losses are rare.
+fn a_shallow_queue_is_learnt_and_losses_become_rare() {
+    // A queue of a quarter of the BDP.
     let mut path = settled(1000.0, 25.0);
     path.run(10.0, |_| {});
     let (delivered, lost, from) = (path.delivered, path.lost, path.seconds());
@@ -307,10 +307,10 @@ fn a_shallow_queue_is_learnt_and_left_alone() {
 }
 
 #[test]
-fn losses_of_one_in_a_hundred_are_borne_and_of_five_are_not() {
-    // §5.3.3.5.3: between probes each round trip lowers the rate by the share that is lost; 2 to 3 s of them are a
-    // mean of 0.99^12 at 1 % and an RTT of 100 ms, and the pace of Down, 0.9, is where it begins. 1000 segments fit,
-    // so that chance seldom makes 2 % of it, which would stop the probes, as 5 % does.
+fn one_percent_of_random_losses_is_tolerated_and_five_percent_is_not() {
+    // Sec. 5.3.3.5.3: between probes, each round lowers the rate by the share lost. Over 2 to 3 s, 1 % at an RTT of
+    // 100 ms gives a mean factor of 0.99^12, starting from 0.9, the pacing gain of Down. The BDP is 1000 segments, so
+    // that a round seldom loses 2 % by chance. More than 2 % would stop the probes, as 5 % does.
     let share = |loses| {
         let mut path = path(10_000.0, 2000.0);
         path.loses = loses;
@@ -323,7 +323,7 @@ fn losses_of_one_in_a_hundred_are_borne_and_of_five_are_not() {
 }
 
 #[test]
-fn a_recovery_gives_the_window_back_and_a_timeout_starts_from_one_segment() {
+fn the_end_of_a_recovery_restores_the_window_and_a_timeout_starts_from_one_segment() {
     let mut cc = probing();
     let event = |cause| CongestionEvent {
         now: Time::ZERO,
@@ -333,7 +333,7 @@ fn a_recovery_gives_the_window_back_and_a_timeout_starts_from_one_segment() {
     cc.on_congestion(&event(Cause::FastRetransmit));
     assert!(
         (cc.cwnd() - 200.0).abs() < 1e-12,
-        "the model, not the loss, sets it"
+        "a loss alone does not cut the window"
     );
     cc.on_congestion(&event(Cause::Timeout));
     assert!((cc.cwnd() - 1.0).abs() < 1e-12);

@@ -1,4 +1,4 @@
-//! The cycle of gains that probes for bandwidth (draft §4.3.4).
+//! The cycle of gains that probes for bandwidth (draft, Sec. 4.3.4).
 
 use tmt_core::math::num::whole;
 use tmt_core::types::{Time, to_f64};
@@ -7,10 +7,10 @@ use super::super::bbr::draw::draw;
 use super::{Bbr1, Mode};
 use crate::congestion::AckEvent;
 
-/// Gains of a cycle `bbr_pacing_gain`.
+/// `bbr_pacing_gain`: pacing gains of a cycle.
 pub(super) const CYCLE: [f64; 8] = [1.25, 0.75, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0];
 
-/// Phases in which a cycle may begin: any but the second `bbr_cycle_rand`.
+/// `bbr_cycle_rand`: number of phases in which a cycle may begin, all but the second.
 const FIRST_PHASES: f64 = 7.0;
 
 impl Bbr1 {
@@ -18,7 +18,7 @@ impl Bbr1 {
         self.mode = Mode::ProbeBw;
         self.cycles += 1;
         let skipped = whole(FIRST_PHASES * draw(self.cycles, now));
-        // Any of the cycle but the phase after the probe.
+        // Any phase of the cycle but the one after the probe.
         self.phase = match usize::try_from(skipped).unwrap_or(0) {
             0 => 0,
             skipped => CYCLE.len() - skipped,
@@ -36,7 +36,7 @@ impl Bbr1 {
         let gain = self.pacing_gain();
         let before = to_f64(ack.pipe + ack.delivered + ack.lost);
         let over = if gain > 1.0 {
-            // The segment that goes out next counts.
+            // The next segment to be sent counts, too.
             full && (ack.lost > 0 || before + 1.0 >= self.inflight(gain))
         } else {
             full || (gain < 1.0 && before <= self.inflight(1.0))

@@ -1,4 +1,4 @@
-//! The smallest round-trip time, and the mode that looks for it (draft §4.1.2, §4.3.5).
+//! The smallest RTT, and `ProbeRTT`, which measures it (draft, Sec. 4.1.2 and 4.3.5).
 
 use tmt_core::types::Time;
 
@@ -10,24 +10,24 @@ impl Bbr1 {
     /// `bbr_update_min_rtt`
     pub(super) fn update_min_rtt(&mut self, ack: &AckEvent) {
         let age = ack.now.since(self.min_rtt_at).as_secs_f64();
-        let outdated = self.min_rtt.is_some() && age > self.min_rtt_age;
+        let expired = self.min_rtt.is_some() && age > self.min_rtt_age;
         let sample = ack.rate.and_then(|rate| rate.rtt).or(ack.rtt);
         if let Some(rtt) = sample
-            && (outdated || self.min_rtt.is_none_or(|min_rtt| rtt <= min_rtt))
+            && (expired || self.min_rtt.is_none_or(|min_rtt| rtt <= min_rtt))
         {
             self.min_rtt = Some(rtt);
             self.min_rtt_at = ack.now;
         }
-        if outdated && !self.base.restarts && !self.probes_rtt() {
+        if expired && !self.base.idle_restart && !self.in_probe_rtt() {
             self.mode = Mode::ProbeRtt;
             self.base.save_cwnd(self.base.cwnd, true);
             self.base.probe_rtt = None;
         }
-        if self.probes_rtt() && self.base.holds_volume(ack, MIN_PIPE) {
+        if self.in_probe_rtt() && self.base.handle_probe_rtt(ack, MIN_PIPE) {
             self.exit_probe_rtt(ack.now);
         }
         if ack.delivered > 0 {
-            self.base.restarts = false;
+            self.base.idle_restart = false;
         }
     }
 

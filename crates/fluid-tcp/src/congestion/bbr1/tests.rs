@@ -1,4 +1,4 @@
-//! The published behaviour, over a path of constant rate.
+//! Behaviour that the draft describes, on a path of constant rate.
 
 use super::super::Algorithm;
 use super::super::bbr::path::Path;
@@ -22,8 +22,8 @@ fn settled(rate: f64, buffer: f64) -> Path<Bbr1> {
 }
 
 #[test]
-fn startup_doubles_the_rate_every_round_trip() {
-    // 20000 segments a second: from 10 segments it takes seven doublings to get near.
+fn startup_doubles_the_rate_every_round() {
+    // 20000 segments per second: from 10 segments it takes seven doublings to get near.
     let mut path = path(20_000.0, 1e9);
     let (mut seen, mut rounds) = (Vec::new(), 0);
     path.run(3.0, |path| {
@@ -33,7 +33,7 @@ fn startup_doubles_the_rate_every_round_trip() {
         }
     });
     let growing: Vec<f64> = seen.windows(2).map(|pair| pair[1] / pair[0]).collect();
-    // The initial window is one burst; from the third on, rates are those of the pace.
+    // The initial window is one burst; from the third round on, rates are those of pacing.
     assert!(growing.len() >= 8, "{seen:?}");
     for growth in &growing[3..8] {
         assert!((1.8..2.2).contains(growth), "{growing:?}");
@@ -41,7 +41,7 @@ fn startup_doubles_the_rate_every_round_trip() {
 }
 
 #[test]
-fn startup_ends_after_three_round_trips_without_a_quarter_more_bandwidth() {
+fn startup_ends_after_three_rounds_without_a_quarter_more_bandwidth() {
     let mut path = path(1000.0, 1e9);
     let (mut plateau, mut left) = (None, None);
     path.run(5.0, |path| {
@@ -53,13 +53,13 @@ fn startup_ends_after_three_round_trips_without_a_quarter_more_bandwidth() {
             left.get_or_insert(rounds);
         }
     });
-    // The plateau is seen within the round trip that ends it; then three more.
+    // The plateau is reached within a round; then three more follow.
     let rounds = left.unwrap() - plateau.unwrap();
     assert!((3..=5).contains(&rounds), "{rounds}");
 }
 
 #[test]
-fn drain_ends_with_one_bandwidth_delay_product_in_flight() {
+fn drain_ends_with_one_bdp_in_flight() {
     let mut path = path(1000.0, 1e9);
     let (mut most, mut drained) = (0.0f64, None);
     path.run(5.0, |path| match path.cc.mode {
@@ -70,7 +70,7 @@ fn drain_ends_with_one_bandwidth_delay_product_in_flight() {
         Mode::ProbeRtt => {}
     });
     let (pipe, queue) = drained.unwrap();
-    // 100 segments fit; the filter's allowance is up to 3 + 1 more.
+    // The BDP is 100 segments; the quantization budget adds up to 3 + 1.
     assert!(most > 200.0, "Startup queues: {most}");
     assert!(
         (95.0..=106.0).contains(&pipe) && queue < 8.0,
@@ -79,7 +79,7 @@ fn drain_ends_with_one_bandwidth_delay_product_in_flight() {
 }
 
 #[test]
-fn the_cycle_is_a_probe_a_drain_and_six_round_trips_of_cruising() {
+fn the_cycle_is_a_probe_a_drain_and_six_rounds_of_cruising() {
     let mut path = settled(1000.0, 1e9);
     let (mut phases, mut now) = (Vec::new(), (path.cc.phase, path.seconds()));
     path.run(9.0, |path| {
@@ -93,7 +93,7 @@ fn the_cycle_is_a_probe_a_drain_and_six_round_trips_of_cruising() {
         assert_eq!(pair[1].0, (pair[0].0 + 1) % 8);
         let gain = [0.75, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.25][pair[0].0];
         assert!((pair[0].1 - gain).abs() < 1e-12);
-        // Draining may end early, all others last a round trip of 101 ms.
+        // Draining may end early; all other phases last one RTT of 101 ms.
         let lasts = pair[1].2;
         let least = if pair[1].0 == 1 { 0.05 } else { 0.1 };
         assert!((least..0.13).contains(&lasts), "{pair:?}");
@@ -101,7 +101,7 @@ fn the_cycle_is_a_probe_a_drain_and_six_round_trips_of_cruising() {
 }
 
 #[test]
-fn a_steady_flow_fills_the_link_and_queues_no_more_than_a_quarter() {
+fn a_steady_flow_fills_the_link_with_a_short_queue() {
     let mut path = settled(1000.0, 1e9);
     let (before, from) = (path.delivered, path.seconds());
     let (mut most, mut sum, mut count) = (0.0f64, 0.0, 0.0);
@@ -120,9 +120,9 @@ fn a_steady_flow_fills_the_link_and_queues_no_more_than_a_quarter() {
 }
 
 #[test]
-fn probe_rtt_comes_when_the_smallest_round_trip_is_ten_seconds_old() {
+fn probe_rtt_begins_when_min_rtt_is_ten_seconds_old() {
     let mut path = settled(1000.0, 1e9);
-    // The path gets longer, so that no round trip is as short as the smallest ever again.
+    // The path gets longer, so that no RTT is as short as min_rtt again.
     path.rtt = Span::from_millis(120);
     let began = path.cc.min_rtt_at;
     let (mut entered, mut left, mut smallest) = (None, None, f64::INFINITY);
@@ -141,22 +141,22 @@ fn probe_rtt_comes_when_the_smallest_round_trip_is_ten_seconds_old() {
     let ((entered, age), (left, min_rtt, cwnd)) = (entered.unwrap(), left.unwrap());
     let age = age.as_secs_f64();
     assert!((10.0..10.5).contains(&age), "{age}");
-    // A round trip until no more than 4 are in flight, and 200 ms with a round trip in them.
+    // One RTT until at most 4 segments are in flight, then 200 ms that include a round.
     assert!((0.3..0.6).contains(&(left - entered)), "{entered} {left}");
     assert!((3.0..=4.0).contains(&smallest));
     assert!((120..=122).contains(&(min_rtt.unwrap().as_nanos() / 1_000_000)));
-    assert!(cwnd > 150.0, "the window of before: {cwnd}");
+    assert!(cwnd > 150.0, "the window is restored: {cwnd}");
 }
 
 #[test]
-fn a_steady_flow_that_queues_looks_for_the_round_trip_every_ten_seconds() {
-    // Round trips are never as short as the first again: as if somebody else kept a queue.
+fn a_flow_behind_a_standing_queue_enters_probe_rtt_every_ten_seconds() {
+    // No RTT is as short as the first again, as if another flow kept a queue.
     let mut path = settled(1000.0, 1e9);
     path.rtt = Span::from_millis(101);
     let mut times = Vec::new();
     let mut probing = false;
     path.run(60.0, |path| {
-        // Somebody else's queue comes back after every probe.
+        // The queue of the other flow returns after every probe.
         let probes = path.cc.mode == Mode::ProbeRtt;
         if probes && !probing {
             times.push(path.seconds());
@@ -174,8 +174,8 @@ fn a_steady_flow_that_queues_looks_for_the_round_trip_every_ten_seconds() {
 }
 
 #[test]
-fn four_segments_are_the_floor_of_a_path_that_holds_fewer() {
-    // Half a segment fits: the window stays at least 4, and the queue short.
+fn cwnd_is_at_least_four_segments_on_a_path_that_holds_fewer() {
+    // The BDP is half a segment: cwnd stays at least 4, and the queue short.
     let mut path = path(5.0, 1e9);
     path.run(60.0, |path| assert!(path.cc.cwnd() >= 4.0));
     assert!(
@@ -186,14 +186,14 @@ fn four_segments_are_the_floor_of_a_path_that_holds_fewer() {
 }
 
 #[test]
-fn a_recovery_conserves_packets_for_a_round_trip_and_gives_the_window_back() {
+fn a_recovery_conserves_packets_for_one_round_and_then_restores_the_window() {
     let mut path = settled(1000.0, 1e9);
     path.loses = |packet| packet == 5000 || packet == 5001;
     let (mut conserving, mut before, mut rounds) = (0, 0.0, (0, 0));
     let mut after = None;
     path.run(9.0, |path| {
         if path.cc.base.in_recovery {
-            if path.cc.conserves {
+            if path.cc.packet_conservation {
                 conserving += 1;
                 assert!(path.cc.cwnd() <= path.pipe() + 2.0, "{:?}", path.cc);
             }
@@ -211,7 +211,7 @@ fn a_recovery_conserves_packets_for_a_round_trip_and_gives_the_window_back() {
 }
 
 #[test]
-fn random_losses_of_one_in_a_hundred_cost_no_more_than_themselves() {
+fn one_percent_of_random_losses_hardly_lowers_the_rate() {
     let mut path = path(1000.0, 200.0);
     path.loses = |packet| super::super::bbr::draw::draw(packet, Time::ZERO) < 0.01;
     path.run(60.0, |_| {});
@@ -236,10 +236,10 @@ fn a_timeout_starts_from_one_segment_and_keeps_the_model() {
 }
 
 #[test]
-fn what_the_application_held_back_lowers_no_estimate() {
+fn application_limited_samples_do_not_lower_the_bandwidth() {
     let mut path = settled(1000.0, 1e9);
     let bw = path.cc.bw();
-    // Bursts: silent for all but a moment of each of the next seconds.
+    // Bursts: the application is idle for all but 20 ms of each second.
     for second in 6..30u32 {
         path.silent_until = Time::ZERO.checked_add(Span::from_secs(second)).unwrap();
         path.run(f64::from(second) + 0.02, |_| {});
@@ -248,7 +248,7 @@ fn what_the_application_held_back_lowers_no_estimate() {
 }
 
 #[test]
-fn the_first_phase_is_any_but_the_drain() {
+fn probe_bw_begins_in_any_phase_but_the_drain() {
     let mut cc = bbr1();
     let mut seen = [0; 8];
     for entry in 0..700 {

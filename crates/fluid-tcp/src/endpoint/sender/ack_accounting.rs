@@ -1,69 +1,69 @@
-//! What an acknowledgement tells: what it covers, how long that took, and what a congestion control measures by it.
+//! What an ACK covers: newly acknowledged packets, RTT samples, and the counts that congestion controls measure.
 
 use tmt_core::types::Time;
 
 use super::Sender;
 use crate::endpoint::RttSampling;
 
-/// What is kept from one acknowledgement to the next.
+/// State kept from one ACK to the next.
 #[derive(Debug, Clone, Copy, Default)]
-pub(super) struct News {
+pub(super) struct AckAccounting {
     /// Round trips so far.
     rounds: u64,
-    /// The first packet sent after the current round trip began.
+    /// First packet sent after the current round began.
     round_end: u64,
-    /// Without SACK: arrivals that duplicates told, and no acknowledgement of new data covers yet.
-    told: u64,
+    /// Without SACK: deliveries counted from duplicate ACKs that no ACK of new data covers yet.
+    dupacks_counted: u64,
 }
 
-impl News {
-    /// The round trip that an acknowledgement up to `una` belongs to, with all below `high` sent.
-    pub(super) fn round(&mut self, una: u64, high: u64) -> u64 {
-        if una > self.round_end {
+impl AckAccounting {
+    /// Returns the round of an ACK that moves the left edge to `snd_una`, with all packets below `snd_nxt` sent.
+    pub(super) fn round(&mut self, snd_una: u64, snd_nxt: u64) -> u64 {
+        if snd_una > self.round_end {
             self.rounds += 1;
-            self.round_end = high;
+            self.round_end = snd_nxt;
         }
         self.rounds
     }
 
-    /// Without SACK, how many packets an acknowledgement tells to have arrived.
+    /// Without SACK, counts the packets that an ACK newly reports as delivered, like Westwood+.
     ///
-    /// A duplicate tells of one, as long as there can be one, so that what it told is not counted again when
-    /// it is acknowledged (the counting of Westwood+).
-    pub(super) fn arrivals(&mut self, acked: u64, duplicate: bool, in_flight: u64) -> u64 {
+    /// A duplicate ACK counts as one delivery, as long as there can be one more. When that packet is acknowledged, it
+    /// does not count again.
+    pub(super) fn newly_delivered(&mut self, acked: u64, duplicate: bool, in_flight: u64) -> u64 {
         if duplicate {
-            // The packet that all wait for cannot be among them.
-            let news = self.told + 1 < in_flight;
-            self.told += u64::from(news);
-            return u64::from(news);
+            // The packet at `snd_una` cannot have arrived.
+            let new = self.dupacks_counted + 1 < in_flight;
+            self.dupacks_counted += u64::from(new);
+            return u64::from(new);
         }
-        // What ends a gap has itself arrived, whatever was told before.
-        let news = acked.saturating_sub(self.told).max(acked.min(1));
-        self.told -= acked - news;
-        news
+        // The packet that fills a gap has arrived, too, whatever was counted before.
+        let new = acked.saturating_sub(self.dupacks_counted).max(acked.min(1));
+        self.dupacks_counted -= acked - new;
+        new
     }
 }
 
-/// What an acknowledgement of new data covers.
+/// Packets that an ACK of new data covers.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Acknowledged {
-    /// Packets that were not known to have arrived.
+    /// Packets not SACKed before.
     pub(super) delivered: u64,
-    /// When the first packet that was not known to have arrived was sent; none where one of all was sent twice (Karn).
+    /// Time at which the first packet not SACKed before was sent; `None` if any packet was retransmitted (Karn).
     first: Option<Time>,
-    /// When the last packet was sent, unless it was known to have arrived, or one of all was sent twice.
+    /// Time at which the last packet was sent; `None` if it was SACKed before or any packet was retransmitted.
     pub(super) last: Option<Time>,
 }
 
 impl Sender {
-    /// Takes the round-trip time of what was acknowledged up to `next`, never of what was sent twice.
+    /// Takes an RTT sample from an ACK up to `next`, never from retransmitted packets.
     pub(super) fn measure(&mut self, now: Time, next: u64, acked: &Acknowledged) {
         let sent = match self.endpoint.rtt_sampling {
             RttSampling::PerWindow => {
-                let timed = self.timed.take_if(|(packet, _)| *packet < next);
+                let timed = self.timed_packet.take_if(|(packet, _)| *packet < next);
                 timed.map(|(_, sent)| sent)
             }
-            // What was received out of order was not acknowledged for waiting, not for travelling.
+            // A packet received out of order waited for the gap to be filled, so it gives no sample.
             RttSampling::PerAck => acked.first,
         };
         if let Some(sent) = sent {
@@ -71,15 +71,15 @@ impl Sender {
         }
     }
 
-    /// Everything below `next` is acknowledged; what that was.
+    /// Removes everything below `next` from the scoreboard and returns what it was.
     pub(super) fn advance(&mut self, now: Time, next: u64) -> Acknowledged {
-        let (mut acked, mut again) = (Acknowledged::default(), false);
-        while self.una < next {
+        let (mut acked, mut any_retransmitted) = (Acknowledged::default(), false);
+        while self.snd_una < next {
             let Some(entry) = self.outstanding.pop_front() else {
                 break;
             };
             self.pipe -= entry.in_pipe();
-            again |= entry.copies > 1;
+            any_retransmitted |= entry.transmissions > 1;
             acked.last = (!entry.sacked).then_some(entry.sent);
             if entry.sacked {
                 self.sacked_count -= 1;
@@ -87,23 +87,23 @@ impl Sender {
                 acked.delivered += 1;
                 acked.first.get_or_insert(entry.sent);
                 if let Some(rack) = &mut self.rack {
-                    rack.on_arrival(now, self.una, &entry);
+                    rack.on_arrival(now, self.snd_una, &entry);
                 }
                 if let Some(rates) = &mut self.rates {
-                    rates.on_arrival(now, self.una, &entry);
+                    rates.on_arrival(now, self.snd_una, &entry);
                 }
-                if let Some(doubt) = &mut self.doubt {
-                    doubt.on_arrival(self.una, &entry);
+                if let Some(frto) = &mut self.f_rto {
+                    frto.on_arrival(self.snd_una, &entry);
                 }
             }
-            self.una += 1;
+            self.snd_una += 1;
         }
         if let Some(rates) = &mut self.rates {
             rates.forget_below(next);
         }
         self.sacked.remove_below(next);
-        self.nxt = self.nxt.max(next);
-        if again {
+        self.send_cursor = self.send_cursor.max(next);
+        if any_retransmitted {
             (acked.first, acked.last) = (None, None);
         }
         acked
@@ -115,28 +115,33 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_duplicates_told_is_not_told_again() {
-        // Packets 0 and 4 of 10 are lost: eight arrive and make duplicates, then 0, then 4.
-        let mut news = News::default();
-        let mut sum: u64 = (0..8).map(|_| news.arrivals(0, true, 10)).sum();
+    fn deliveries_counted_from_duplicate_acks_are_not_counted_again() {
+        // Packets 0 and 4 of 10 are lost: eight packets arrive and cause duplicate ACKs, then 0 arrives, then 4.
+        let mut accounting = AckAccounting::default();
+        let mut sum: u64 = (0..8)
+            .map(|_| accounting.newly_delivered(0, true, 10))
+            .sum();
         assert_eq!(sum, 8);
-        sum += news.arrivals(4, false, 10);
-        sum += news.arrivals(6, false, 6);
-        assert_eq!((sum, news.told), (10, 0));
+        sum += accounting.newly_delivered(4, false, 10);
+        sum += accounting.newly_delivered(6, false, 6);
+        assert_eq!((sum, accounting.dupacks_counted), (10, 0));
     }
 
     #[test]
-    fn copies_of_what_is_there_already_are_no_arrivals() {
-        let mut news = News::default();
-        let sum: u64 = (0..20).map(|_| news.arrivals(0, true, 5)).sum();
-        assert_eq!(sum + news.arrivals(5, false, 5), 5);
+    fn duplicate_acks_count_no_more_deliveries_than_packets_in_flight() {
+        let mut accounting = AckAccounting::default();
+        let sum: u64 = (0..20)
+            .map(|_| accounting.newly_delivered(0, true, 5))
+            .sum();
+        assert_eq!(sum + accounting.newly_delivered(5, false, 5), 5);
     }
 
     #[test]
-    fn a_round_trip_ends_when_what_was_sent_within_it_is_acknowledged() {
-        let mut news = News::default();
-        // Two sent, one acknowledged, four sent by then: the next ends with the fifth.
-        let rounds = [(1, 2), (2, 4), (3, 6), (4, 8)].map(|(una, high)| news.round(una, high));
+    fn a_round_ends_when_a_packet_sent_within_it_is_acknowledged() {
+        let mut accounting = AckAccounting::default();
+        // Two sent, one acknowledged, four sent by then: the next round ends with the third packet.
+        let rounds = [(1, 2), (2, 4), (3, 6), (4, 8)]
+            .map(|(snd_una, snd_nxt)| accounting.round(snd_una, snd_nxt));
         assert_eq!(rounds, [1, 1, 2, 2]);
     }
 }

@@ -1,4 +1,4 @@
-//! Echoed marks of queues (RFC 3168 §6.1.2).
+//! Response to echoed congestion marks (ECN, RFC 3168, Sec. 6.1.2).
 
 use tmt_core::types::Time;
 
@@ -6,22 +6,22 @@ use super::{Phase, Sender};
 use crate::congestion::Cause;
 
 impl Sender {
-    /// An echoed mark cuts the window, once a round trip (RFC 3168 §6.1.2).
-    pub(super) fn on_echo(&mut self, now: Time) {
-        if self.una < self.reduced_at {
+    /// Cuts the window on an ECE, at most once per round trip.
+    pub(super) fn on_ece(&mut self, now: Time) {
+        if self.snd_una < self.ecn_recovery_point {
             return;
         }
-        self.note_reduction();
+        self.note_window_reduction();
         if self.phase == Phase::Open {
-            self.cut(now, self.flight(), Cause::Ecn);
+            self.cut(now, self.flight_size(), Cause::Ecn);
         }
     }
 
-    /// The window is cut: no mark of this round trip cuts it again, and the receiver is told (RFC 3168 §6.1.2).
-    pub(super) fn note_reduction(&mut self) {
+    /// Notes a cut of the window: no mark of this round trip cuts it again, and the next new packet carries CWR.
+    pub(super) fn note_window_reduction(&mut self) {
         if self.endpoint.ecn {
-            self.reduced_at = self.high;
-            self.tell_reduced = true;
+            self.ecn_recovery_point = self.snd_nxt;
+            self.cwr_pending = true;
         }
     }
 }

@@ -1,43 +1,43 @@
-//! Recovery without SACK: duplicate and partial acknowledgements (RFC 5681 §3.2, RFC 6582).
+//! Recovery without SACK: duplicate and partial ACKs (RFC 5681, Sec. 3.2; RFC 6582), go-back-N after a timeout.
 
 use tmt_core::types::to_f64;
 
 use super::{Phase, Sender};
 use tmt_core::math::num::whole;
 
-/// Duplicate acknowledgements on which limited transmit sends (RFC 3042).
+/// Number of duplicate ACKs on which limited transmit sends (RFC 3042).
 const LIMITED: u64 = 2;
 
 impl Sender {
-    /// Something new was acknowledged in recovery, but not everything: the next gap is known.
+    /// Processes a partial ACK in recovery, which reveals the next gap.
     pub(super) fn on_partial(&mut self, acked: u64) {
-        self.retransmit = Some(self.una);
-        // Deflate by what was acknowledged and add back one (RFC 6582 §3.2 step 3).
+        self.retransmit = Some(self.snd_una);
+        // Deflate by the packets acknowledged and add back one (RFC 6582, Sec. 3.2, step 3).
         let window = self.cc.cwnd() + self.inflation - to_f64(acked) + 1.0;
         self.inflation = window.max(1.0) - self.cc.cwnd();
     }
 
-    /// The packet to send next: where go-back-N stands, else new data.
-    pub(super) fn choose_partial(&mut self) -> Option<u64> {
+    /// Returns the packet to send next: go-back-N after a timeout, otherwise new data.
+    pub(super) fn next_without_sack(&mut self) -> Option<u64> {
         let inflated = whole(self.cc.cwnd() + self.inflation);
-        let in_flight = self.nxt - self.una;
+        let in_flight = self.send_cursor - self.snd_una;
         let limited = if self.phase == Phase::Open && self.endpoint.limited_transmit {
             u64::from(self.dupacks).min(LIMITED)
         } else {
             0
         };
-        let again = self.nxt < self.high;
-        if !again && !self.has_new_data() {
-            self.held_by_cwnd = false;
+        let goes_back = self.send_cursor < self.snd_nxt;
+        if !goes_back && !self.has_new_data() {
+            self.cwnd_limited = false;
             return None;
         }
         if in_flight >= inflated + limited {
-            self.held_by_cwnd = true;
+            self.cwnd_limited = true;
             return None;
         }
         if in_flight >= inflated {
-            self.limited += 1;
+            self.limited_transmits += 1;
         }
-        Some(self.nxt)
+        Some(self.send_cursor)
     }
 }

@@ -1,8 +1,8 @@
-//! Pacing: packets are spread over time at a rate, one by one.
+//! Pacing: packets are sent one by one at a rate, not in bursts.
 //!
-//! The rate is the controller's where it has one (BBR). Else, as in Linux, it is 2 windows a smoothed round trip in
-//! slow start, up to half of the threshold, and 1.2 windows after; before the first round trip was measured the
-//! initial window goes out at once.
+//! The rate is that of the congestion control if it has one (BBR). Otherwise, as in Linux, it is 2 windows per srtt in
+//! slow start, up to half of ssthresh, and 1.2 windows per srtt after. Before the first RTT sample the initial window
+//! is sent at once.
 
 use tmt_core::types::{Span, Time};
 
@@ -10,28 +10,28 @@ use super::Sender;
 use crate::congestion::Window;
 use tmt_core::math::num::whole;
 
-/// When the next packet may go.
+/// Release time of the next packet.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Pacer {
     pub(super) next: Time,
-    /// It held a packet back until then.
+    /// Pacing delayed a packet at the last attempt.
     pub(super) held: bool,
 }
 
 impl Pacer {
-    /// Whether nothing may go `now`.
+    /// Whether pacing delays any packet `now`.
     pub(super) fn holds(&mut self, now: Time) -> bool {
         self.held = now < self.next;
         self.held
     }
 }
 
-/// Windows a round trip, in slow start and after.
+/// Windows per srtt, in slow start and after.
 const SLOW_START: f64 = 2.0;
 const AVOIDANCE: f64 = 1.2;
 
 impl Sender {
-    /// Segments a second; none where nothing was measured yet.
+    /// Returns the pacing rate in segments per second; `None` before the first RTT sample.
     fn pacing_rate(&self) -> Option<f64> {
         let of_control = self.cc.pacing_rate();
         if of_control.is_some() {
@@ -44,7 +44,7 @@ impl Sender {
         Some(factor * cwnd / srtt.as_secs_f64())
     }
 
-    /// A packet was sent `now`: when the next may go.
+    /// Sets the release time of the next packet after one was sent `now`.
     pub(super) fn pace(&mut self, now: Time) {
         let Some(mut pacer) = self.pacer else {
             return;
@@ -64,24 +64,24 @@ mod tests {
     use crate::endpoint::{Endpoint, Recovery};
 
     #[test]
-    fn a_window_is_spread_over_half_a_round_trip_in_slow_start() {
+    fn in_slow_start_a_window_is_paced_over_half_a_round_trip() {
         let endpoint = Endpoint {
             pacing: true,
             ..endpoint(true, Recovery::Prr, 10)
         };
         let mut sender = sender(endpoint, None);
-        // Nothing is known of the path: the initial window goes at once.
+        // No RTT sample yet: the initial window is sent at once.
         assert_eq!(drain(&mut sender, at(0)).len(), 10);
         sender.on_ack(at(550), &ack(10, &[]));
-        // cwnd 11 and 550 ms: 40 packets a second, one every 25 ms.
+        // cwnd 11 and an RTT of 550 ms: 40 packets per second, one every 25 ms.
         let mut sent = Vec::new();
         let mut now = at(550);
         while drain(&mut sender, now).len() == 1 {
             sent.push(now);
-            now = sender.release().unwrap_or(now);
+            now = sender.pacing_release().unwrap_or(now);
         }
         let expected: Vec<_> = (0..11).map(|packet| at(550 + 25 * packet)).collect();
         assert_eq!(sent, expected);
-        assert_eq!(sender.release(), None);
+        assert_eq!(sender.pacing_release(), None);
     }
 }

@@ -1,7 +1,7 @@
-//! How fast packets are delivered (draft-cheng-iccrg-delivery-rate-estimation §3), for controllers that ask.
+//! Delivery-rate estimation (draft-cheng-iccrg-delivery-rate-estimation, Sec. 3), for congestion controls that need it.
 //!
-//! The names behind each field are the draft's. Packets are counted, not bytes. Named deviation: the application
-//! counts as the limit although something lost may still wait to be sent again (§3.4).
+//! Names in code font are the draft's. Rates count packets, not bytes. Named deviation: a sender counts as
+//! application-limited although lost packets may still wait for retransmission (Sec. 3.4).
 
 use std::collections::VecDeque;
 
@@ -10,7 +10,7 @@ use tmt_core::types::{Span, Time, to_f64};
 use super::{Outstanding, Sender};
 use crate::congestion::{CongestionControl, LostPacket, RateSample};
 
-/// What is remembered of a packet from when it was sent.
+/// State of the connection recorded when a packet was sent.
 #[derive(Debug, Clone, Copy)]
 struct Stamp {
     /// `P.delivered`, `P.delivered_time`, `P.first_sent_time`.
@@ -19,26 +19,26 @@ struct Stamp {
     first_sent: Time,
     /// `P.is_app_limited`.
     app_limited: bool,
-    /// Packets found lost by then, and in the network with this one.
+    /// Packets marked lost by then, and packets in the network including this one.
     lost: u64,
     in_flight: u64,
 }
 
-/// The connection's state.
+/// State of the estimator for one connection.
 #[derive(Debug, Default)]
 pub(super) struct Rates {
     /// `C.delivered`, `C.delivered_time`, `C.first_sent_time`.
     delivered: u64,
     delivered_at: Time,
     first_sent: Time,
-    /// `C.app_limited`: the sender had nothing to send until so many are delivered; 0 for never.
+    /// `C.app_limited`: samples are application-limited until this many packets are delivered; 0 if they are not.
     app_limited: u64,
-    /// Stamps of the packets from this one on.
+    /// Packet of the first stamp.
     first: u64,
     stamps: VecDeque<Stamp>,
-    /// The packet sent last among those that arrived with this acknowledgement, and its stamp.
+    /// The packet sent last among those that this ACK newly reports as delivered, and its stamp.
     latest: Option<(Outstanding, Stamp)>,
-    shortest: Option<Span>,
+    min_rtt: Option<Span>,
 }
 
 impl Rates {
@@ -72,8 +72,8 @@ impl Rates {
     }
 }
 
-/// Counts `packet` among the `lost`, and tells `cc` of it where rates are measured.
-pub(super) fn tell_lost(
+/// Counts a lost packet, and reports it to the congestion control if rates are measured.
+pub(super) fn report_lost(
     rates: Option<&Rates>,
     cc: &mut dyn CongestionControl,
     lost: &mut u64,
@@ -94,16 +94,16 @@ pub(super) fn tell_lost(
 }
 
 impl Sender {
-    /// A packet was sent: stamps it (§3.2).
+    /// Stamps a packet that is sent `now` (Sec. 3.2).
     pub(super) fn note_rate(&mut self, now: Time, packet: u64) {
         let Some(mut rates) = self.rates.take() else {
             return;
         };
         let in_flight = self.in_network();
-        if self.cc.holds_back() {
+        if self.cc.marks_samples_app_limited() {
             rates.app_limited = (rates.delivered + in_flight).max(1);
         }
-        if self.high - self.una <= 1 {
+        if self.snd_nxt - self.snd_una <= 1 {
             rates.first_sent = now;
             rates.delivered_at = now;
         }
@@ -119,7 +119,7 @@ impl Sender {
             Some(index) if index < rates.stamps.len() => rates.stamps[index] = stamp,
             _ => rates.stamps.push_back(stamp),
         }
-        // Behind the last packet there is nothing: what is delivered after it tells what the application had.
+        // No data after this packet: samples until everything in flight is delivered are application-limited.
         let fits = to_f64(in_flight) < self.cc.cwnd() && self.endpoint.rwnd > in_flight;
         if fits && !self.has_new_data() {
             rates.app_limited = (rates.delivered + in_flight).max(1);
@@ -127,7 +127,7 @@ impl Sender {
         self.rates = Some(rates);
     }
 
-    /// The sample that the acknowledgement just taken in makes (§3.3).
+    /// Returns the rate sample of the current ACK (Sec. 3.3).
     pub(super) fn rate_sample(&mut self, now: Time) -> Option<RateSample> {
         let lost = self.lost;
         let rates = self.rates.as_mut()?;
@@ -135,14 +135,14 @@ impl Sender {
             rates.app_limited = 0;
         }
         let (entry, stamp) = rates.latest.take()?;
-        // Karn: of what was sent twice nobody knows which copy it was.
-        let rtt = (entry.copies == 1).then(|| now.since(entry.sent));
-        rates.shortest = rates.shortest.into_iter().chain(rtt).min();
+        // Karn: which transmission of a retransmitted packet arrived is unknown.
+        let rtt = (entry.transmissions == 1).then(|| now.since(entry.sent));
+        rates.min_rtt = rates.min_rtt.into_iter().chain(rtt).min();
         let send_elapsed = entry.sent.since(stamp.first_sent);
         let ack_elapsed = rates.delivered_at.since(stamp.delivered_at);
         let interval = send_elapsed.max(ack_elapsed);
-        // Shorter than any round trip: packets were delivered in a heap, and tell no rate.
-        if interval.is_zero() || rates.shortest.is_some_and(|shortest| interval < shortest) {
+        // An interval shorter than any RTT means that ACKs were compressed: no valid rate.
+        if interval.is_zero() || rates.min_rtt.is_some_and(|min_rtt| interval < min_rtt) {
             return None;
         }
         Some(RateSample {
@@ -162,13 +162,13 @@ impl Sender {
 mod tests {
     use super::*;
 
-    fn entry(sent: u64, copies: u32) -> Outstanding {
+    fn entry(sent: u64, transmissions: u32) -> Outstanding {
         Outstanding {
             sent: at(sent),
-            copies,
+            transmissions,
             sacked: false,
             lost: false,
-            again: false,
+            retransmitted: false,
         }
     }
 
@@ -188,8 +188,8 @@ mod tests {
     }
 
     #[test]
-    fn a_train_of_packets_is_stretched_by_the_bottleneck() {
-        // Ten packets sent at once, acknowledged 100 ms later and 10 ms apart; eleventh and on are sent by these.
+    fn the_rate_of_a_packet_train_is_that_of_the_bottleneck() {
+        // Ten packets are sent at once and acknowledged from 100 ms on, 10 ms apart. Each ACK triggers one more packet.
         let mut rates = Rates::default();
         for packet in 0..10 {
             let stamp = stamp(&rates, packet + 1);
@@ -203,7 +203,7 @@ mod tests {
             let stamp = stamp(&rates, 10);
             rates.stamps.push_back(stamp);
         }
-        // The one sent when one was delivered, at 100 ms: when it arrives at 200 ms, ten more are there.
+        // Packet 10 is sent at 100 ms, with one packet delivered. When it arrives at 200 ms, ten more are delivered.
         rates.latest = None;
         rates.on_arrival(at(200), 10, &entry(100, 1));
         let (last, stamp) = rates.latest.unwrap();

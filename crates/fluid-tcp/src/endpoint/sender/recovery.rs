@@ -1,68 +1,72 @@
-//! Fast recovery, with SACK or without: when it begins, what it cuts, when it ends.
+//! Fast recovery, with or without SACK: when it begins, what it cuts, when it ends.
 
 use tmt_core::types::Time;
 
 use super::prr::Prr;
 use super::tlp::TailProbe;
-use super::{DUP_THRESHOLD, Phase, Sender};
+use super::{DUP_THRESH, Phase, Sender};
 use crate::congestion::Cause;
 use crate::endpoint::Recovery;
 use tmt_core::math::num::whole;
 
 impl Sender {
-    /// Whether what is known calls for a fast retransmit.
-    pub(super) fn finds_loss(&self) -> bool {
-        if self.high == self.una {
+    /// Whether the sender has detected a loss that calls for a fast retransmit.
+    pub(super) fn detected_loss(&self) -> bool {
+        if self.snd_nxt == self.snd_una {
             return false;
         }
         if self.endpoint.sack {
-            return self.una < self.lost_below && (self.rack.is_none() || self.any_lost());
+            return self.snd_una < self.lost_below
+                && (self.rack.is_none() || self.has_lost_packet());
         }
-        self.dupacks >= DUP_THRESHOLD && self.recover.is_none_or(|point| self.una > point)
+        self.dupacks >= DUP_THRESH && self.recover.is_none_or(|point| self.snd_una > point)
     }
 
-    /// A recovery begins, after duplicates or a timeout: what was measured and counted before tells nothing any more.
-    pub(super) fn begin(&mut self, phase: Phase) {
-        self.note_reduction();
+    /// Begins a recovery after a detected loss or a timeout: resets cursors, the tail loss probe and running
+    /// measurements.
+    pub(super) fn begin_phase(&mut self, phase: Phase) {
+        self.note_window_reduction();
         self.phase = phase;
-        self.limited = 0;
-        self.timed = None;
+        self.limited_transmits = 0;
+        self.timed_packet = None;
         self.tail_probe = TailProbe::default();
-        self.rtx_cursor = self.una;
-        self.extra_cursor = self.una;
+        self.rtx_cursor = self.snd_una;
+        self.rule_3_cursor = self.snd_una;
     }
 
     pub(super) fn enter_recovery(&mut self, now: Time, delivered: u64) {
         self.events.fast_recoveries += 1;
-        let outstanding = self.high - self.una;
-        // A mark of the same round trip has cut the window already (RFC 3168 §6.1.2).
-        if !self.endpoint.ecn || self.una >= self.reduced_at {
+        let outstanding = self.snd_nxt - self.snd_una;
+        // An ECE of the same round trip may have cut the window already (RFC 3168, Sec. 6.1.2).
+        if !self.endpoint.ecn || self.snd_una >= self.ecn_recovery_point {
             self.cut(now, self.cut_basis(), Cause::FastRetransmit);
         }
-        self.begin(Phase::Recovery { point: self.high });
-        // Where the first partial acknowledgement ends a recovery, duplicates may start the next at once.
-        if self.cc.recovers_by_partial() {
-            self.recover = Some(self.high);
+        self.begin_phase(Phase::Recovery {
+            recovery_point: self.snd_nxt,
+        });
+        // If the first partial ACK ends a recovery (Reno), duplicate ACKs may start the next one at once.
+        if self.cc.uses_newreno_recovery() {
+            self.recover = Some(self.snd_nxt);
         }
         self.seen_partial = false;
-        if self.follows_prr() {
+        if self.uses_prr() {
             self.prr = Prr::begin(outstanding);
-            self.in_recovery(delivered);
+            self.update_prr(delivered);
             self.prr.allow_at_least_one();
         } else {
-            // With SACK the packet may have been sent again already, in the recovery before this one; what was found
-            // lost by time need not be the first.
+            // With SACK, the previous recovery may have retransmitted the packet already. With RACK, the lost packet
+            // need not be the first.
             let first = self.outstanding.front();
             let urgent = !self.endpoint.sack
-                || first.is_some_and(|o| !o.again && (o.lost || self.rack.is_none()));
-            self.retransmit = urgent.then_some(self.una);
+                || first.is_some_and(|o| !o.retransmitted && (o.lost || self.rack.is_none()));
+            self.retransmit = urgent.then_some(self.snd_una);
         }
         if !self.endpoint.sack {
-            self.inflation = f64::from(DUP_THRESHOLD);
+            self.inflation = f64::from(DUP_THRESH);
         }
     }
 
-    /// A fast recovery, or one after a timeout, is over.
+    /// Ends a fast recovery, or the recovery after a timeout.
     pub(super) fn leave_recovery(&mut self, now: Time) {
         self.phase = Phase::Open;
         self.dupacks = 0;
@@ -74,14 +78,14 @@ impl Sender {
         self.cc.on_recovered(now);
     }
 
-    /// Whether proportional rate reduction says what a recovery sends.
-    pub(super) fn follows_prr(&self) -> bool {
-        self.endpoint.sack && self.endpoint.recovery == Recovery::Prr && !self.governed
+    /// Whether PRR limits what a recovery sends.
+    pub(super) fn uses_prr(&self) -> bool {
+        self.endpoint.sack && self.endpoint.recovery == Recovery::Prr && !self.cc_controls_recovery
     }
 
-    /// Proportional rate reduction's share of an acknowledgement in recovery.
-    pub(super) fn in_recovery(&mut self, delivered: u64) {
-        if self.follows_prr() {
+    /// Updates PRR with the packets that an ACK in recovery newly reports as delivered.
+    pub(super) fn update_prr(&mut self, delivered: u64) {
+        if self.uses_prr() {
             let ssthresh = whole(self.cc.cwnd());
             self.prr.on_ack(delivered, self.pipe, ssthresh);
         }

@@ -1,5 +1,5 @@
-//! The sender's rules, one a test with the RFC's section beside it, and one property that drives it
-//! with everything a network can do.
+//! One test per rule of the sender, with the section of its RFC, and a property test over networks that lose, delay,
+//! duplicate and reorder packets.
 
 use proptest::prelude::*;
 
@@ -32,7 +32,7 @@ pub(super) fn at(millis: u32) -> Time {
     Time::ZERO.checked_add(Span::from_millis(millis)).unwrap()
 }
 
-/// Everything the sender lets out now: packet and copy.
+/// Everything that the sender sends `now`: packet and copy.
 pub(super) fn drain(sender: &mut Sender, now: Time) -> Vec<(u64, u32)> {
     std::iter::from_fn(|| sender.next_packet(now))
         .map(|t| (t.packet, t.copy))
@@ -49,14 +49,14 @@ pub(super) fn ack(next: u64, blocks: &[(u64, u64)]) -> Ack {
 }
 
 #[test]
-fn the_initial_window_goes_out_at_once_and_no_more() {
+fn the_initial_window_is_sent_at_once() {
     let mut sender = sender(endpoint(true, Recovery::Prr, 4), None);
     assert_eq!(drain(&mut sender, at(0)), [(0, 1), (1, 1), (2, 1), (3, 1)]);
     assert_eq!(sender.deadline(), Some(at(1000)));
 }
 
 #[test]
-fn the_receivers_window_bounds_what_is_outstanding_and_holds_cwnd_only_if_validated() {
+fn the_advertised_window_limits_what_is_outstanding_and_cwnd_only_with_window_validation() {
     for window_validation in [false, true] {
         let endpoint = Endpoint {
             rwnd: 3,
@@ -73,8 +73,8 @@ fn the_receivers_window_bounds_what_is_outstanding_and_holds_cwnd_only_if_valida
 }
 
 #[test]
-fn limited_transmit_sends_one_new_packet_on_each_of_the_first_two_duplicates() {
-    // RFC 3042 §2.
+fn limited_transmit_sends_one_new_packet_on_each_of_the_first_two_duplicate_acks() {
+    // RFC 3042, Sec. 2.
     for sack in [true, false] {
         for on in [true, false] {
             let mut sender = sender(
@@ -96,8 +96,8 @@ fn limited_transmit_sends_one_new_packet_on_each_of_the_first_two_duplicates() {
 }
 
 #[test]
-fn the_third_packet_above_a_gap_makes_it_lost_and_halves_the_window() {
-    // RFC 6675 §5 step 4; RFC 5681 equation (4).
+fn the_third_sacked_packet_above_a_gap_starts_recovery_and_halves_the_window() {
+    // RFC 6675, Sec. 5, step 4; RFC 5681, eq. (4).
     let mut sender = sender(
         Endpoint {
             limited_transmit: false,
@@ -116,7 +116,7 @@ fn the_third_packet_above_a_gap_makes_it_lost_and_halves_the_window() {
         (sender.snapshot().cwnd, sender.events().fast_recoveries),
         (5.0, 1)
     );
-    // Pipe is 7 now and falls with every packet that arrives; below 5 new data may go.
+    // pipe is 7 now and falls with every packet SACKed; below 5 new data may be sent.
     for (end, expected) in [(5, 0), (6, 0), (7, 1), (8, 1)] {
         sender.on_ack(at(501), &ack(0, &[(1, end)]));
         assert_eq!(drain(&mut sender, at(501)).len(), expected, "{end}");
@@ -124,7 +124,7 @@ fn the_third_packet_above_a_gap_makes_it_lost_and_halves_the_window() {
 }
 
 #[test]
-fn a_whole_window_of_losses_is_one_recovery() {
+fn losses_of_half_a_window_are_one_recovery() {
     for recovery in [Recovery::Halving, Recovery::Prr] {
         let mut sender = sender(endpoint(true, recovery, 20), None);
         drain(&mut sender, at(0));
@@ -145,8 +145,8 @@ fn a_whole_window_of_losses_is_one_recovery() {
 }
 
 #[test]
-fn without_sack_a_partial_acknowledgement_sends_the_next_gap_and_a_full_one_ends_recovery() {
-    // RFC 6582 §3.2: packets 0 and 4 of 10 are lost.
+fn without_sack_a_partial_ack_retransmits_the_next_gap_and_a_full_ack_ends_recovery() {
+    // RFC 6582, Sec. 3.2: packets 0 and 4 of 10 are lost.
     let mut sender = sender(
         Endpoint {
             limited_transmit: false,
@@ -176,9 +176,9 @@ fn without_sack_a_partial_acknowledgement_sends_the_next_gap_and_a_full_one_ends
 }
 
 #[test]
-fn without_sack_reno_ends_a_recovery_with_the_first_partial_acknowledgement() {
-    // RFC 5681 §3.2 step 6: packets 0 and 4 of 12 are lost. What NewReno sends again at once, Reno leaves to
-    // three more duplicates, which cut the window a second time.
+fn without_sack_reno_ends_a_recovery_with_the_first_partial_ack() {
+    // RFC 5681, Sec. 3.2, step 6: packets 0 and 4 of 12 are lost. NewReno retransmits 4 at once; Reno waits for three
+    // more duplicate ACKs, which cut the window a second time.
     let endpoint = Endpoint {
         limited_transmit: false,
         ..endpoint(false, Recovery::Halving, 12)
@@ -205,26 +205,26 @@ fn without_sack_reno_ends_a_recovery_with_the_first_partial_acknowledgement() {
 }
 
 #[test]
-fn without_sack_a_timeout_goes_back_to_the_first_gap_with_one_packet() {
-    // RFC 5681 §3.1, RFC 6298 §5.4 to 5.6.
+fn without_sack_a_timeout_goes_back_to_snd_una_with_one_packet() {
+    // RFC 5681, Sec. 3.1, RFC 6298, Sec. 5.4 to 5.6.
     let mut sender = sender(endpoint(false, Recovery::Halving, 8), None);
     drain(&mut sender, at(0));
-    assert_eq!(sender.on_timer(at(999)), Wake::Nothing);
-    assert_eq!(sender.on_timer(at(1000)), Wake::Timeout);
+    assert_eq!(sender.on_timer(at(999)), TimerOutcome::Nothing);
+    assert_eq!(sender.on_timer(at(1000)), TimerOutcome::Timeout);
     assert_eq!(drain(&mut sender, at(1000)), [(0, 2)]);
     assert_eq!(sender.deadline(), Some(at(3000)));
     assert_eq!(
         (sender.snapshot().cwnd, sender.snapshot().ssthresh),
         (1.0, Some(4.0))
     );
-    // Packets 1 to 7 had arrived: the acknowledgement jumps and nothing is sent twice again.
+    // Packets 1 to 7 had arrived: the ACK jumps and nothing more is retransmitted.
     sender.on_ack(at(1500), &ack(8, &[]));
     assert_eq!(drain(&mut sender, at(1500)), [(8, 1), (9, 1)]);
 }
 
 #[test]
-fn without_sack_duplicates_of_what_was_sent_before_a_timeout_start_no_recovery() {
-    // RFC 6582 §3.2 step 2 and §4: the "recover" variable.
+fn without_sack_duplicate_acks_of_packets_sent_before_a_timeout_start_no_recovery() {
+    // RFC 6582, Sec. 3.2, step 2, and Sec. 4: the variable `recover`.
     let mut sender = sender(endpoint(false, Recovery::Halving, 8), None);
     drain(&mut sender, at(0));
     sender.on_timer(at(1000));
@@ -239,8 +239,8 @@ fn without_sack_duplicates_of_what_was_sent_before_a_timeout_start_no_recovery()
 }
 
 #[test]
-fn without_sack_the_duplicates_of_a_needless_recovery_start_no_next_one() {
-    // RFC 6582 §3.2 step 2. Packets 0 to 3 are late behind the other sixteen: nothing is lost.
+fn without_sack_the_duplicate_acks_of_a_spurious_recovery_start_no_further_one() {
+    // RFC 6582, Sec. 3.2, step 2. Packets 0 to 3 arrive after the other sixteen: nothing is lost.
     let endpoint = Endpoint {
         limited_transmit: false,
         ..endpoint(false, Recovery::Halving, 20)
@@ -257,20 +257,20 @@ fn without_sack_the_duplicates_of_a_needless_recovery_start_no_next_one() {
         );
     }
     assert_eq!((again.len(), sender.events().fast_recoveries), (1, 1));
-    // The late ones arrive and everything is acknowledged; what was sent twice makes duplicates.
+    // The late packets arrive and everything is acknowledged; retransmissions cause duplicate ACKs.
     sender.on_ack(at(600), &ack(20, &[]));
     drain(&mut sender, at(600));
-    let una = sender.una();
+    let snd_una = sender.snd_una();
     for _ in 0..8 {
-        sender.on_ack(at(1100), &ack(una, &[]));
+        sender.on_ack(at(1100), &ack(snd_una, &[]));
         drain(&mut sender, at(1100));
     }
     assert_eq!(sender.events().fast_recoveries, 1);
 }
 
 #[test]
-fn a_repeated_timeout_keeps_the_threshold_unless_the_profile_cuts_anew() {
-    // RFC 5681 §3.1, last paragraph but one; ns-2 halves the window of one segment again.
+fn a_repeated_timeout_keeps_ssthresh_unless_the_profile_cuts_from_the_window() {
+    // RFC 5681, Sec. 3.1, second to last paragraph; ns-2 halves the window of one segment again.
     for (cut_from, expected) in [(CutFrom::Flight, 8.0), (CutFrom::Window, 2.0)] {
         for sack in [true, false] {
             let endpoint = Endpoint {
@@ -280,7 +280,7 @@ fn a_repeated_timeout_keeps_the_threshold_unless_the_profile_cuts_anew() {
             let mut sender = sender(endpoint, None);
             drain(&mut sender, at(0));
             for now in [1000, 3000] {
-                assert_eq!(sender.on_timer(at(now)), Wake::Timeout);
+                assert_eq!(sender.on_timer(at(now)), TimerOutcome::Timeout);
                 drain(&mut sender, at(now));
             }
             let snapshot = sender.snapshot();
@@ -294,8 +294,8 @@ fn a_repeated_timeout_keeps_the_threshold_unless_the_profile_cuts_anew() {
 }
 
 #[test]
-fn what_was_sent_twice_measures_no_round_trip() {
-    // Karn, RFC 6298 §3.
+fn a_retransmitted_packet_gives_no_rtt_sample() {
+    // Karn, RFC 6298, Sec. 3.
     for rtt_sampling in [RttSampling::PerAck, RttSampling::PerWindow] {
         let endpoint = Endpoint {
             rtt_sampling,
@@ -307,7 +307,7 @@ fn what_was_sent_twice_measures_no_round_trip() {
         drain(&mut sender, at(1000));
         sender.on_ack(at(1400), &ack(1, &[]));
         assert_eq!(sender.snapshot().srtt, None);
-        // And so the back-off stays until something sent once is acknowledged.
+        // So the back-off remains until a packet that was sent once is acknowledged.
         assert_eq!(sender.snapshot().rto, Span::from_secs(2));
         drain(&mut sender, at(1400));
         sender.on_ack(at(1900), &ack(2, &[]));
@@ -316,7 +316,7 @@ fn what_was_sent_twice_measures_no_round_trip() {
 }
 
 #[test]
-fn a_source_without_packets_sends_none() {
+fn a_source_without_packets_sends_nothing() {
     let mut sender = sender(endpoint(true, Recovery::Prr, 10), Some(0));
     assert_eq!(drain(&mut sender, at(0)), []);
     assert!(sender.is_done());
@@ -324,7 +324,7 @@ fn a_source_without_packets_sends_none() {
 }
 
 #[test]
-fn what_arrives_while_pacing_holds_its_repeat_back_is_not_sent_again() {
+fn a_packet_that_arrives_while_pacing_delays_its_retransmission_is_not_retransmitted() {
     let endpoint = Endpoint {
         pacing: true,
         ..endpoint(true, Recovery::Halving, 10)
@@ -332,24 +332,24 @@ fn what_arrives_while_pacing_holds_its_repeat_back_is_not_sent_again() {
     let mut sender = sender(endpoint, Some(12));
     drain(&mut sender, at(0));
     sender.on_ack(at(500), &ack(1, &[]));
-    // 11 · 2 windows a round trip: one packet, and the next 22.7 ms later.
+    // 2 windows of 11 per RTT: one packet, and the next 22.7 ms later.
     assert_eq!(drain(&mut sender, at(500)), [(10, 1)]);
     sender.on_ack(at(501), &ack(1, &[(2, 5)]));
     assert_eq!(
         (drain(&mut sender, at(501)), sender.events().fast_recoveries),
         (vec![], 1)
     );
-    // The late packet comes, and all the rest with it.
+    // The late packet arrives, and all others with it.
     sender.on_ack(at(502), &ack(11, &[]));
-    let release = sender.release().unwrap();
+    let release = sender.pacing_release().unwrap();
     assert_eq!(drain(&mut sender, release), [(11, 1)]);
     sender.on_ack(at(1200), &ack(12, &[]));
     assert_eq!(drain(&mut sender, at(2000)), []);
 }
 
 #[test]
-fn a_mark_and_a_loss_of_one_round_trip_cut_the_window_once_and_the_receiver_is_told() {
-    // RFC 3168 §6.1.2.
+fn a_mark_and_a_loss_in_one_round_trip_cut_the_window_once_and_the_sender_sends_cwr() {
+    // RFC 3168, Sec. 6.1.2.
     let endpoint = Endpoint {
         ecn: true,
         ..endpoint(true, Recovery::Halving, 10)
@@ -357,9 +357,9 @@ fn a_mark_and_a_loss_of_one_round_trip_cut_the_window_once_and_the_receiver_is_t
     let mut sender = sender(endpoint, None);
     drain(&mut sender, at(0));
     let mut echo = ack(1, &[]);
-    echo.echo = true;
+    echo.ece = true;
     sender.on_ack(at(500), &echo);
-    // Nothing grows on an acknowledgement that echoes, and a second one cuts nothing.
+    // An ACK with ECE does not grow the window, and a second one does not cut it.
     assert!(
         (sender.snapshot().cwnd - 4.5).abs() < 1e-12,
         "{:?}",
@@ -375,10 +375,10 @@ fn a_mark_and_a_loss_of_one_round_trip_cut_the_window_once_and_the_receiver_is_t
     sender.on_ack(at(1000), &ack(10, &[]));
     let first = sender.next_packet(at(1000)).unwrap();
     let second = sender.next_packet(at(1000)).unwrap();
-    assert_eq!([first.reduced, second.reduced], [true, false]);
+    assert_eq!([first.cwr, second.cwr], [true, false]);
 }
 
-/// What is on its way between the two ends.
+/// A packet or ACK in transit.
 #[derive(Debug)]
 enum Flight {
     Packet(Packet),
@@ -394,7 +394,7 @@ impl HasLane for Flight {
     }
 }
 
-/// Counts afresh what the sender keeps up to date.
+/// Recomputes the counters that the sender maintains incrementally.
 fn check(sender: &Sender) {
     let pipe: u64 = sender.outstanding.iter().map(|entry| entry.in_pipe()).sum();
     assert_eq!(sender.pipe, pipe, "pipe");
@@ -405,7 +405,7 @@ fn check(sender: &Sender) {
         .count() as u64;
     assert_eq!(sender.sacked_count, sacked, "sacked");
     for (index, entry) in sender.outstanding.iter().enumerate() {
-        let number = sender.una + index as u64;
+        let number = sender.snd_una + index as u64;
         assert_eq!(
             entry.sacked,
             sender.sacked.contains(number),
@@ -413,10 +413,13 @@ fn check(sender: &Sender) {
         );
         assert!(
             !(entry.sacked && entry.lost),
-            "packet {number} is both lost and here"
+            "packet {number} is both lost and SACKed"
         );
     }
-    assert_eq!(sender.high - sender.una, sender.outstanding.len() as u64);
+    assert_eq!(
+        sender.snd_nxt - sender.snd_una,
+        sender.outstanding.len() as u64
+    );
     let snapshot = sender.snapshot();
     assert!(
         snapshot.cwnd >= 1.0 && snapshot.cwnd.is_finite(),
@@ -427,16 +430,16 @@ fn check(sender: &Sender) {
         "{snapshot:?}"
     );
     assert!(
-        sender.high - sender.una <= sender.endpoint.rwnd,
+        sender.snd_nxt - sender.snd_una <= sender.endpoint.rwnd,
         "{snapshot:?}"
     );
     assert!(
-        sender.is_done() || sender.una == sender.high || sender.deadline().is_some(),
+        sender.is_done() || sender.snd_una == sender.snd_nxt || sender.deadline().is_some(),
         "no timer"
     );
 }
 
-/// Every controller, and options of some.
+/// Every congestion control, some with options.
 const CONTROLLERS: &[&str] = &[
     "reno",
     "newreno",
@@ -454,10 +457,10 @@ const CONTROLLERS: &[&str] = &[
 ];
 
 proptest! {
-    /// Whatever is lost, late, doubled or out of order: everything arrives, the books balance, and no
-    /// window is cut twice without something new having been acknowledged in between.
+    /// Whatever is lost, late, duplicated or out of order: every transfer ends, the counters are consistent, and the
+    /// window is not cut twice at the same `snd_una`.
     #[test]
-    fn every_transfer_ends_and_the_books_balance(
+    fn every_transfer_ends_with_consistent_counters(
         sack: bool,
         prr: bool,
         limited_transmit: bool,
@@ -473,7 +476,7 @@ proptest! {
         events in proptest::collection::vec((0u8..100, 0u32..400, 0u8..100), 1..200),
         loss in 0u8..40,
     ) {
-        // BBR is for SACK alone.
+        // BBR needs SACK.
         let sack = sack || cc.starts_with("bbr");
         let endpoint = Endpoint {
             sack,
@@ -507,10 +510,10 @@ proptest! {
             while let Some(sent) = sender.next_packet(now) {
                 check(&sender);
                 let (lost, late, twice) = fates.next().unwrap();
-                // After a while the network behaves, or nothing could ever be said to end.
+                // After a while the network stops losing packets, so that the transfer can end.
                 if *lost >= loss || steps > 20_000 {
                     let arrives = now.saturating_add(Span::from_millis(200 + late));
-                    let packet = Packet { number: sent.packet, marked: modern.3 && *twice > 90, reduced: sent.reduced };
+                    let packet = Packet { number: sent.packet, marked: modern.3 && *twice > 90, cwr: sent.cwr };
                     flights.schedule(arrives, Flight::Packet(packet));
                     if *twice < 5 {
                         flights.schedule(arrives.saturating_add(Span::from_millis(50)), Flight::Packet(packet));
@@ -519,10 +522,10 @@ proptest! {
             }
             if sender.events().fast_recoveries > cuts {
                 cuts = sender.events().fast_recoveries;
-                prop_assert_ne!(cut_at, Some(sender.una), "cut twice at {}", sender.una);
-                cut_at = Some(sender.una);
+                prop_assert_ne!(cut_at, Some(sender.snd_una), "cut twice at {}", sender.snd_una);
+                cut_at = Some(sender.snd_una);
             }
-            let timers = [sender.deadline(), sender.release(), receiver.deadline()];
+            let timers = [sender.deadline(), sender.pacing_release(), receiver.deadline()];
             let timer = timers.into_iter().flatten().min().unwrap_or(Time::MAX);
             if let Some((at, flight)) = flights.pop_until(timer) {
                 now = at;
@@ -542,7 +545,7 @@ proptest! {
             }
             check(&sender);
         }
-        prop_assert_eq!(receiver.next(), total);
+        prop_assert_eq!(receiver.rcv_nxt(), total);
         prop_assert_eq!(sender.deadline(), None);
     }
 }
@@ -554,32 +557,32 @@ fn schedule_ack(flights: &mut EventQueue<Flight, 2>, now: Time, ack: Option<Ack>
 }
 
 #[test]
-fn a_reopened_window_lets_the_first_missing_packet_out_once() {
+fn a_reopened_window_retransmits_the_first_missing_packet_once() {
     for sack in [false, true] {
         let mut sender = sender(endpoint(sack, Recovery::Halving, 4), None);
-        sender.on_room(4);
+        sender.set_send_limit(4);
         assert_eq!(drain(&mut sender, at(0)).len(), 4);
-        // Packets 1 to 3 found no room, of which each is answered: no room, nothing more to send.
+        // Packets 1 to 3 are refused, each with an ACK that advertises no window: nothing to send.
         sender.on_ack(
             at(10),
             &Ack {
-                room: Some(0),
+                rwnd: Some(0),
                 ..ack(1, &[])
             },
         );
-        let told = |room| Ack {
-            room: Some(room),
-            update: true,
+        let update = |rwnd| Ack {
+            rwnd: Some(rwnd),
+            window_update: true,
             ..ack(1, &[])
         };
         for _ in 0..3 {
-            sender.on_ack(at(10), &told(0));
+            sender.on_ack(at(10), &update(0));
             assert_eq!(drain(&mut sender, at(10)), []);
         }
-        // There is some again, and it is told twice.
-        sender.on_ack(at(20), &told(1));
+        // The window opens again, and two ACKs report it.
+        sender.on_ack(at(20), &update(1));
         assert_eq!(drain(&mut sender, at(20)), [(1, 2)], "sack {sack}");
-        sender.on_ack(at(20), &told(1));
+        sender.on_ack(at(20), &update(1));
         assert_eq!(drain(&mut sender, at(20)), []);
     }
 }

@@ -1,8 +1,8 @@
-//! Tail loss probes (RFC 8985 §7): what is lost at the end of a flight is found by a probe two round trips later,
-//! where a timeout would have found it with a window of one segment.
+//! Tail loss probes (RFC 8985, Sec. 7): a probe two RTTs later reveals a loss at the end of a flight, where a timeout
+//! would restart from a window of one segment.
 //!
-//! Named deviations: the receiver's largest delay of an acknowledgement is known, not assumed (`TLP.max_ack_delay`,
-//! §7.2); a probe comes at most a timeout after what was sent last, not after what was sent first.
+//! Named deviations: the receiver's largest ACK delay is known, not assumed (`TLP.max_ack_delay`, Sec. 7.2); a probe is
+//! sent at most one RTO after the last transmission, not after the first outstanding one.
 
 use tmt_core::types::{Span, Time};
 
@@ -10,84 +10,85 @@ use super::{Phase, Sender};
 use crate::congestion::Cause;
 use crate::endpoint::receiver::Ack;
 
-/// The timer before anything was measured (§7.2).
-const FIRST: Span = Span::from_secs(1);
+/// Probe timeout before the first RTT sample (Sec. 7.2).
+const INITIAL_PTO: Span = Span::from_secs(1);
 
-/// The probe that is due, or under way.
+/// State of the tail loss probe: armed, pending or in flight.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct TailProbe {
-    /// The timer that runs is the probe's.
-    pub(super) waits: bool,
-    /// The packet that goes out as a probe, whatever the window says.
-    pub(super) next: Option<u64>,
-    /// `TLP.end_seq`: what the probe's acknowledgement reaches; none while no probe is under way.
-    end: Option<u64>,
-    /// `TLP.is_retrans`.
-    repeats: bool,
+    /// The running timer is that of the probe.
+    pub(super) armed: bool,
+    /// The packet to send as a probe, regardless of the window.
+    pub(super) pending: Option<u64>,
+    /// `TLP.end_seq`: an ACK up to here covers the probe; `None` if no probe is in flight.
+    end_seq: Option<u64>,
+    /// `TLP.is_retrans`: the probe is a retransmission.
+    is_retrans: bool,
 }
 
 impl Sender {
-    /// When a probe is due of what was sent or acknowledged `now`; none where there may be none (§7.2).
-    pub(super) fn probe_due(&mut self, now: Time) -> Option<Time> {
-        self.tail_probe.waits = self.endpoint.tail_loss_probe
+    /// Arms the probe timer after a packet was sent or acknowledged `now`, and returns when it expires (Sec. 7.2).
+    /// `None` if no probe may be sent.
+    pub(super) fn arm_probe(&mut self, now: Time) -> Option<Time> {
+        self.tail_probe.armed = self.endpoint.tail_loss_probe
             && self.rack.is_some()
             && self.phase == Phase::Open
             && self.sacked_count == 0
-            && self.tail_probe.end.is_none()
-            && self.high > self.una;
-        if !self.tail_probe.waits {
+            && self.tail_probe.end_seq.is_none()
+            && self.snd_nxt > self.snd_una;
+        if !self.tail_probe.armed {
             return None;
         }
-        let alone = self.high - self.una == 1;
+        let alone = self.snd_nxt - self.snd_una == 1;
         let delay = if alone && self.endpoint.delayed_ack > 1 {
             self.endpoint.delayed_ack_timer
         } else {
             Span::ZERO
         };
-        let patience = self.rtt.srtt().map_or(FIRST, |srtt| {
+        let pto = self.rtt.srtt().map_or(INITIAL_PTO, |srtt| {
             srtt.saturating_add(srtt).saturating_add(delay)
         });
-        now.checked_add(patience.min(self.rtt.rto()))
+        now.checked_add(pto.min(self.rtt.rto()))
     }
 
-    /// The timer has expired: whether it was the probe's, which then goes out next (§7.3).
-    pub(super) fn sends_probe(&mut self) -> bool {
-        if !std::mem::take(&mut self.tail_probe.waits) || self.high == self.una {
+    /// Handles the expired timer. Returns whether it was that of the probe, which is then sent next (Sec. 7.3).
+    pub(super) fn on_probe_timer(&mut self) -> bool {
+        if !std::mem::take(&mut self.tail_probe.armed) || self.snd_nxt == self.snd_una {
             return false;
         }
-        let repeats = !self.has_new_data();
-        let packet = if repeats {
-            // Of what is outstanding the first has not arrived, so there is one.
+        let is_retrans = !self.has_new_data();
+        let packet = if is_retrans {
+            // The first outstanding packet is not SACKed, so there is one.
             let last = self.outstanding.iter().rposition(|entry| !entry.sacked);
-            self.una + last.unwrap_or(0) as u64
+            self.snd_una + last.unwrap_or(0) as u64
         } else {
-            self.high
+            self.snd_nxt
         };
-        self.tail_probe.next = Some(packet);
-        self.tail_probe.end = Some(packet + 1);
-        self.tail_probe.repeats = repeats;
+        self.tail_probe.pending = Some(packet);
+        self.tail_probe.end_seq = Some(packet + 1);
+        self.tail_probe.is_retrans = is_retrans;
         true
     }
 
-    /// An acknowledgement that covers the probe ends it, and tells whether the probe hid a loss (§7.4).
+    /// Ends the probe on an ACK that covers it, and cuts the window if the probe repaired a loss (Sec. 7.4).
     pub(super) fn on_probe_acked(&mut self, now: Time, ack: &Ack) {
-        let Some(end) = self.tail_probe.end.filter(|end| self.una >= *end) else {
+        let Some(end) = self.tail_probe.end_seq.filter(|end| self.snd_una >= *end) else {
             return;
         };
-        if !self.tail_probe.repeats || ack.duplicate {
-            self.tail_probe.end = None;
-        } else if self.una > end && self.phase == Phase::Open {
-            // Had both the packet and its probe arrived, the second would have been told as a duplicate by now: one is
-            // lost. The probe repaired it, and the window must be cut as for any loss.
-            self.tail_probe.end = None;
-            self.cut(now, self.flight().max(1.0), Cause::FastRetransmit);
+        if !self.tail_probe.is_retrans || ack.dsack {
+            self.tail_probe.end_seq = None;
+        } else if self.snd_una > end && self.phase == Phase::Open {
+            // If both the packet and its probe had arrived, a D-SACK would have reported the second by now. So one was
+            // lost, the probe repaired the loss, and the window is cut as for any loss.
+            self.tail_probe.end_seq = None;
+            self.cut(now, self.flight_size().max(1.0), Cause::FastRetransmit);
         }
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::Wake;
+    use super::super::TimerOutcome;
     use super::super::tests::{ack, at, drain, endpoint, sender};
     use super::*;
     use crate::endpoint::{Endpoint, LossDetection, Recovery};
@@ -102,15 +103,15 @@ mod tests {
     }
 
     #[test]
-    fn a_lost_tail_is_probed_two_round_trips_later_and_repaired_without_a_timeout() {
-        // RFC 8985 §7.1: the last three of ten are lost.
+    fn a_lost_tail_is_probed_two_rtts_later_and_repaired_without_a_timeout() {
+        // RFC 8985, Sec. 7.1: the last three of ten are lost.
         let mut sender = probing(Some(10));
         drain(&mut sender, at(0));
         sender.on_ack(at(300), &ack(7, &[]));
         assert_eq!(sender.deadline(), Some(at(900)));
-        assert_eq!(sender.on_timer(at(900)), Wake::Other);
+        assert_eq!(sender.on_timer(at(900)), TimerOutcome::Other);
         assert_eq!(drain(&mut sender, at(900)), [(9, 2)]);
-        // The probe's SACK shows the gap; both packets before it are overdue by far.
+        // The SACK of the probe reveals the gap; both packets below it are long overdue.
         sender.on_ack(at(1200), &ack(7, &[(9, 10)]));
         assert_eq!(drain(&mut sender, at(1200)), [(7, 2), (8, 2)]);
         assert_eq!(
@@ -120,8 +121,8 @@ mod tests {
     }
 
     #[test]
-    fn a_probe_that_repairs_the_only_loss_cuts_the_window_and_one_that_repairs_nothing_does_not() {
-        // §7.4: of the packet and its probe the second is told as a duplicate, or one of them was lost.
+    fn a_probe_cuts_the_window_only_if_it_repaired_a_loss() {
+        // Sec. 7.4: either the second of the packet and its probe causes a D-SACK, or one of them was lost.
         for lost in [true, false] {
             let mut sender = probing(Some(20));
             drain(&mut sender, at(0));
@@ -130,19 +131,19 @@ mod tests {
             sender.on_ack(at(600), &ack(19, &[]));
             let before = sender.snapshot().cwnd;
             let due = sender.deadline().unwrap();
-            // The second measurement is of the packet that waited for its turn: SRTT = 7/8 · 300 + 600/8 ms.
+            // The second sample is of a packet that was acknowledged late: SRTT = 7/8 · 300 + 600/8 ms.
             assert_eq!(due, at(1275));
             sender.on_timer(due);
             assert_eq!(drain(&mut sender, due), [(19, 2)]);
-            // Either copy may have caused this one.
+            // Either transmission may have caused this ACK.
             sender.on_ack(at(1310), &ack(20, &[]));
             assert!(sender.snapshot().cwnd >= before);
             sender.total = Some(21);
             assert_eq!(drain(&mut sender, at(1310)), [(20, 1)]);
             if !lost {
-                let mut twice = ack(20, &[]);
-                twice.duplicate = true;
-                sender.on_ack(at(1600), &twice);
+                let mut dsack = ack(20, &[]);
+                dsack.dsack = true;
+                sender.on_ack(at(1600), &dsack);
             }
             let before = sender.snapshot().cwnd;
             sender.on_ack(at(1610), &ack(21, &[]));
@@ -152,14 +153,14 @@ mod tests {
     }
 
     #[test]
-    fn new_data_is_the_probe_where_there_is_some_and_there_is_one_a_flight() {
+    fn a_probe_is_new_data_if_there_is_any_and_there_is_one_probe_per_flight() {
         let mut sender = probing(None);
         drain(&mut sender, at(0));
-        // Nothing was measured: one second.
-        assert_eq!(sender.on_timer(at(1000)), Wake::Other);
+        // No RTT sample yet: one second.
+        assert_eq!(sender.on_timer(at(1000)), TimerOutcome::Other);
         assert_eq!(drain(&mut sender, at(1000)), [(10, 1)]);
-        // Behind the probe waits the timeout.
+        // The RTO follows the probe.
         assert_eq!(sender.deadline(), Some(at(2000)));
-        assert_eq!(sender.on_timer(at(2000)), Wake::Timeout);
+        assert_eq!(sender.on_timer(at(2000)), TimerOutcome::Timeout);
     }
 }

@@ -33,13 +33,13 @@ impl Experiment {
     pub(super) fn check_controls(&self, endpoint: &Endpoint, flows: &[FlowPlan]) -> Result<()> {
         for control in controls(flows) {
             let started = control.start(1.0);
-            if started.samples_rate() && !endpoint.sack {
+            if started.needs_rate_samples() && !endpoint.sack {
                 return refused(
                     "cc",
                     format!("`cc` {control} needs `sack` on: it measures single packets"),
                 );
             }
-            if endpoint.ecn && !started.answers_marks() {
+            if endpoint.ecn && !started.supports_ecn() {
                 return refused(
                     "ecn",
                     format!("`ecn` on has no meaning with `cc` {control}, which answers no marks"),

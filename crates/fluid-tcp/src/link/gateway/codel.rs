@@ -138,7 +138,7 @@ mod tests {
     use tmt_core::types::{BitRate, Bytes};
 
     use super::*;
-    use crate::endpoint::sender::Why;
+    use crate::endpoint::sender::TransmissionReason;
     use crate::link::gateway::{Fate, Gateway as _, QueuedLink};
     use crate::link::{SyntheticLink, Transmission};
 
@@ -148,14 +148,14 @@ mod tests {
             flow: 0,
             packet: ordinal,
             copy: 1,
-            why: Why::New,
+            why: TransmissionReason::New,
         };
         Queued {
             transmission,
             sent,
             enqueued: sent,
             capable,
-            reduced: false,
+            cwr: false,
         }
     }
 

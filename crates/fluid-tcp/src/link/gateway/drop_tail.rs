@@ -120,7 +120,7 @@ mod tests {
 
     use super::super::QueuedLink;
     use super::*;
-    use crate::endpoint::sender::Why;
+    use crate::endpoint::sender::TransmissionReason;
     use crate::link::{SyntheticLink, Transmission};
 
     fn packet(ordinal: u64) -> Queued {
@@ -130,12 +130,12 @@ mod tests {
                 flow: 0,
                 packet: ordinal,
                 copy: 1,
-                why: Why::New,
+                why: TransmissionReason::New,
             },
             sent: Time::ZERO,
             enqueued: Time::ZERO,
             capable: false,
-            reduced: false,
+            cwr: false,
         }
     }
 

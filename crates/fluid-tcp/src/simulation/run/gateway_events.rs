@@ -145,7 +145,7 @@ impl<G: Gateway, P: Probe> Run<'_, G, P> {
                         transmission: packet.transmission,
                         delay,
                         marked,
-                        reduced: packet.reduced,
+                        cwr: packet.cwr,
                     };
                     self.schedule(service.arrival, event);
                 }

@@ -9,7 +9,7 @@ use tmt_core::format::text::encode;
 use tmt_core::scheme::runner::Walk;
 
 use super::*;
-use crate::endpoint::sender::Why;
+use crate::endpoint::sender::TransmissionReason;
 use crate::link::timeline::{Builder, Timeline};
 use crate::link::{Link, TimelineLink, Transmission};
 
@@ -36,12 +36,12 @@ fn packet(ordinal: u64, flow: usize, sent: Time) -> Queued {
             flow,
             packet: ordinal,
             copy: 1,
-            why: Why::New,
+            why: TransmissionReason::New,
         },
         sent,
         enqueued: sent,
         capable: false,
-        reduced: false,
+        cwr: false,
     }
 }
 
