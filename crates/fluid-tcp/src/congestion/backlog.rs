@@ -79,7 +79,7 @@ pub(super) mod path {
     use tmt_core::types::{Span, Time};
 
     use super::super::{AckEvent, CongestionControl};
-    use tmt_core::math::num::whole;
+    use tmt_core::math::num::floor_u64;
 
     /// Sends `rounds` windows, each acknowledged one by one, over a path that holds `fits` segments in 100 ms;
     /// the window after each.
@@ -90,9 +90,9 @@ pub(super) mod path {
     ) -> Vec<f64> {
         rounds
             .map(|round| {
-                let window = whole(cc.cwnd());
+                let window = floor_u64(cc.cwnd());
                 let nanos = 1e8 * (cc.cwnd() / fits).max(1.0);
-                let rtt = Span::from_nanos(whole(nanos));
+                let rtt = Span::from_nanos(floor_u64(nanos));
                 for _ in 0..window {
                     let ack = AckEvent {
                         now: Time::ZERO,

@@ -192,7 +192,7 @@ impl Fades {
     fn begin(&mut self, number: u64, start: Time) {
         let mean = self.means[usize::from(number % 2 == 1)];
         let length = -mean * num::log1p(-self.draws.at(number + 1));
-        let length = Span::from_nanos(num::whole(length + 0.5)).unwrap_or(Span::MAX);
+        let length = Span::from_nanos(num::floor_u64(length + 0.5)).unwrap_or(Span::MAX);
         self.place = Sojourn {
             number,
             start,

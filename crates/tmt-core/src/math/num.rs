@@ -33,7 +33,7 @@ pub fn at_least_one(x: f64, n: f64) -> f64 {
     clippy::cast_sign_loss,
     reason = "`as` saturates, and says 0 for NaN"
 )]
-pub fn whole(x: f64) -> u64 {
+pub fn floor_u64(x: f64) -> u64 {
     x as u64
 }
 

@@ -5,7 +5,7 @@ use super::chain::Measure;
 use super::fec::{self, Code, ND, NR, TP, of};
 use super::ge::{self, ALPHA, BETA, DEPTH, PB, PG};
 
-use crate::math::num::{pow, whole};
+use crate::math::num::{floor_u64, pow};
 use crate::types::to_f64;
 
 keys! {
@@ -39,7 +39,7 @@ impl FrameArq {
         let (attempts, in_vain) = match rounds {
             None => (1.0 / through, fail / through),
             Some(rounds) => {
-                let (sum, weighted) = geometric(fail, whole(rounds) + 1);
+                let (sum, weighted) = geometric(fail, floor_u64(rounds) + 1);
                 (sum, weighted / sum)
             }
         };

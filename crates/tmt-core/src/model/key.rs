@@ -143,7 +143,7 @@ impl Key {
             Domain::Real => true,
             Domain::Word(_) => false,
             Domain::Count(least, most) => {
-                let count = crate::math::num::whole(number);
+                let count = crate::math::num::floor_u64(number);
                 let same = (crate::types::to_f64(count) - number).abs() < f64::MIN_POSITIVE;
                 return (same && (least..=most).contains(&count)).then_some(Value::Count(count));
             }

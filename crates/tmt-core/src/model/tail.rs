@@ -1,6 +1,6 @@
 //! Tails of the normal and the binomial law that keep their relative precision however small they are.
 
-use crate::math::num::{erfc, exp, ln, log1p, whole};
+use crate::math::num::{erfc, exp, floor_u64, ln, log1p};
 use crate::types::to_f64;
 
 /// Q(x), the chance that a normal number of mean 0 and deviation 1 is above x.
@@ -73,7 +73,7 @@ fn binomial_term(n: u64, p: f64, j: u64) -> f64 {
 /// ln n! − (n + ½) ln n + n − ½ ln 2π, for whole n from 1.
 fn stirling_remainder(n: f64) -> f64 {
     if n < 16.0 {
-        let factorial: f64 = (2..=whole(n)).map(to_f64).product();
+        let factorial: f64 = (2..=floor_u64(n)).map(to_f64).product();
         let half_log_two_pi = ln(2.0 * std::f64::consts::PI) / 2.0;
         return ln(factorial) - (n + 0.5) * ln(n) + n - half_log_two_pi;
     }

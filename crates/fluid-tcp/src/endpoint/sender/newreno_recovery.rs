@@ -3,7 +3,7 @@
 use tmt_core::types::to_f64;
 
 use super::{Phase, Sender};
-use tmt_core::math::num::whole;
+use tmt_core::math::num::floor_u64;
 
 /// Duplicate acknowledgements on which limited transmit sends (RFC 3042).
 const LIMITED: u64 = 2;
@@ -19,7 +19,7 @@ impl Sender {
 
     /// The packet to send next: where go-back-N stands, else new data.
     pub(super) fn choose_partial(&mut self) -> Option<u64> {
-        let inflated = whole(self.cc.cwnd() + self.inflation);
+        let inflated = floor_u64(self.cc.cwnd() + self.inflation);
         let in_flight = self.nxt - self.una;
         let limited = if self.phase == Phase::Open && self.endpoint.limited_transmit {
             u64::from(self.dupacks).min(LIMITED)

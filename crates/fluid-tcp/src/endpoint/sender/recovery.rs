@@ -7,7 +7,7 @@ use super::tlp::TailProbe;
 use super::{DUP_THRESHOLD, Phase, Sender};
 use crate::congestion::Cause;
 use crate::endpoint::Recovery;
-use tmt_core::math::num::whole;
+use tmt_core::math::num::floor_u64;
 
 impl Sender {
     /// Whether what is known calls for a fast retransmit.
@@ -82,7 +82,7 @@ impl Sender {
     /// Proportional rate reduction's share of an acknowledgement in recovery.
     pub(super) fn in_recovery(&mut self, delivered: u64) {
         if self.follows_prr() {
-            let ssthresh = whole(self.cc.cwnd());
+            let ssthresh = floor_u64(self.cc.cwnd());
             self.prr.on_ack(delivered, self.pipe, ssthresh);
         }
     }

@@ -5,7 +5,7 @@ use tmt_core::types::Time;
 use super::rate::tell_lost;
 use super::{DUP_THRESHOLD, Phase, Sender};
 use crate::endpoint::receiver::Ack;
-use tmt_core::math::num::whole;
+use tmt_core::math::num::floor_u64;
 
 impl Sender {
     /// Marks what the blocks tell; how many packets of it are news.
@@ -77,7 +77,7 @@ impl Sender {
         } else {
             outstanding
         };
-        let window = whole(self.cc.cwnd());
+        let window = floor_u64(self.cc.cwnd());
         if in_flight >= window {
             self.held_by_cwnd = true;
             return None;
@@ -94,7 +94,7 @@ impl Sender {
         let allowed = if in_recovery && self.follows_prr() {
             self.prr.allows()
         } else {
-            self.pipe < whole(self.cc.cwnd())
+            self.pipe < floor_u64(self.cc.cwnd())
         };
         if !allowed {
             self.held_by_cwnd = true;

@@ -11,7 +11,7 @@ use crate::named::Parameter;
 
 use super::Queued;
 use super::queue::{Entry, Queue, Taken};
-use tmt_core::math::num::whole;
+use tmt_core::math::num::floor_u64;
 
 pub(super) static ENTRY: Entry = Entry {
     name: "codel",
@@ -53,7 +53,7 @@ impl CoDel {
     /// The interval to the next drop shrinks with the square root of their number (§5.1 control_law).
     fn control_law(&self, from: Time) -> Time {
         let nanos = to_f64(self.interval.as_nanos()) / to_f64(self.count.max(1)).sqrt();
-        from.saturating_add(Span::from_nanos(whole(nanos)).unwrap_or(Span::MAX))
+        from.saturating_add(Span::from_nanos(floor_u64(nanos)).unwrap_or(Span::MAX))
     }
 
     /// Whether the packet that would leave `now` has waited above the target for an interval (§5.6 dodequeue).
@@ -213,7 +213,7 @@ mod tests {
                 "drop {count}: {at} for {expected}"
             );
             let gap = 1e8 / to_f64(count).sqrt();
-            expected = expected.saturating_add(Span::from_nanos(whole(gap)).unwrap());
+            expected = expected.saturating_add(Span::from_nanos(floor_u64(gap)).unwrap());
         }
     }
 

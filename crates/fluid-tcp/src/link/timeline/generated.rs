@@ -257,7 +257,7 @@ mod tests {
     }
 
     fn fluid_index(share: f64, len: usize) -> usize {
-        usize::try_from(tmt_core::math::num::whole(share * to_f64(len as u64))).unwrap()
+        usize::try_from(tmt_core::math::num::floor_u64(share * to_f64(len as u64))).unwrap()
     }
 
     /// The closed form, against slots that a fading link erases: 1 − (1 − X) exp(−T X/(m(1 − X))).

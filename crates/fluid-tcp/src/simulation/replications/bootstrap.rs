@@ -9,7 +9,7 @@
 //! t(k − 1)/z · √(k/(k − 1)) for its k = n/b blocks, so that it is Student's where values are independent and few.
 
 use statrs::distribution::{ContinuousCDF as _, Normal};
-use tmt_core::math::num::{cbrt, log10, whole};
+use tmt_core::math::num::{cbrt, floor_u64, log10};
 use tmt_core::math::rng::{Stream, Uniform};
 use tmt_core::types::to_f64;
 
@@ -98,7 +98,7 @@ impl Series {
         let mut missing = self.n;
         let mut sum = 0.0;
         for draw in &draws[..self.blocks] {
-            let from = usize::try_from(whole(draw * n))
+            let from = usize::try_from(floor_u64(draw * n))
                 .unwrap_or(0)
                 .min(self.n - 1);
             let length = self.block.min(missing);
@@ -141,10 +141,10 @@ fn block_length(departures: &[f64]) -> usize {
     // Blocks are told from each other by three of them; two or three values are blocks themselves.
     let (most, least) = ((n / 3).max(1), n.div_ceil(MOST_BLOCKS));
     // Lags behind which this many in a row are noise.
-    let quiet = usize::try_from(whole(log10(size).sqrt().ceil()))
+    let quiet = usize::try_from(floor_u64(log10(size).sqrt().ceil()))
         .unwrap_or(5)
         .max(5);
-    let root = usize::try_from(whole(size.sqrt().ceil())).unwrap_or(n);
+    let root = usize::try_from(floor_u64(size.sqrt().ceil())).unwrap_or(n);
     let lags = (root + quiet).min(n - 1);
     let covariance: Vec<f64> = (0..=lags)
         .map(|lag| {
@@ -171,7 +171,7 @@ fn block_length(departures: &[f64]) -> usize {
     } else {
         1.0
     };
-    usize::try_from(whole(length))
+    usize::try_from(floor_u64(length))
         .unwrap_or(most)
         .clamp(least.min(most), most)
 }

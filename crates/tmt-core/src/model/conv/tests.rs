@@ -73,7 +73,7 @@ fn enumerated(rate: usize, heaviest: usize) -> Vec<[u64; 3]> {
 fn the_spectra_are_those_of_the_generators_and_patterns() {
     for (place, rate) in Rate::iter().enumerate() {
         let spectrum = rate.code().1;
-        let heaviest = usize::try_from(crate::math::num::whole(spectrum[8].0)).unwrap();
+        let heaviest = usize::try_from(crate::math::num::floor_u64(spectrum[8].0)).unwrap();
         let found = enumerated(place, heaviest);
         let found: Vec<(usize, [u64; 3])> = found
             .into_iter()
@@ -82,7 +82,7 @@ fn the_spectra_are_those_of_the_generators_and_patterns() {
             .collect();
         assert_eq!(found.len(), 9, "{}", rate.name());
         for ((weight, [a, c, l]), term) in found.into_iter().zip(spectrum) {
-            let whole = |x: f64| crate::math::num::whole(x);
+            let whole = |x: f64| crate::math::num::floor_u64(x);
             let table = (whole(term.0), whole(term.1), whole(term.2), whole(term.3));
             assert_eq!((weight as u64, a, c, l), table, "{}", rate.name());
         }

@@ -83,7 +83,11 @@ fn code(arguments: &Arguments) -> Result<Code, ModelError> {
     let scheme = arguments.word(&SCHEME);
     let inner = matches!(scheme, "conv" | "rsconv" | "erconv");
     let sizes = |n: u64, k: u64| {
-        let size = |key: &Key, preset| arguments.maybe(key).map_or(preset, crate::math::num::whole);
+        let size = |key: &Key, preset| {
+            arguments
+                .maybe(key)
+                .map_or(preset, crate::math::num::floor_u64)
+        };
         let (n, k) = (size(&N, n), size(&K, k));
         block::check(n, k).map(|()| (n, k))
     };
