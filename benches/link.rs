@@ -11,7 +11,7 @@ use tmt_core::channel::synth::ConstantRate;
 use tmt_core::format::text::encode;
 use tmt_core::format::{Options, Rows, TraceReader};
 use tmt_core::scheme::engine::{Machine, Saturated};
-use tmt_core::scheme::runner::Walk;
+use tmt_core::scheme::runner::SchemeRunner;
 use tmt_core::stats::{LlduTally, SlotTally};
 use tmt_core::types::{BitRate, Bytes, Lldu, Slot, Span};
 
@@ -56,27 +56,27 @@ fn text(slots: &[Slot]) -> Vec<u8> {
     text
 }
 
-fn new(scheme: &str) -> Walk {
-    Walk::new(scheme.parse().unwrap(), Span::from_millis(500), Span::ZERO)
+fn new(scheme: &str) -> SchemeRunner {
+    SchemeRunner::new(scheme.parse().unwrap(), Span::from_millis(500), Span::ZERO)
 }
 
 /// The whole timeline.
 fn timeline(scheme: &str, slots: &[Slot]) -> Vec<Lldu> {
-    let (mut walk, mut lldus) = (new(scheme), Vec::new());
-    walk.slots(slots, &mut lldus).unwrap();
-    walk.finish(&mut lldus);
+    let (mut runner, mut lldus) = (new(scheme), Vec::new());
+    runner.push_slots(slots, &mut lldus).unwrap();
+    runner.finish(&mut lldus);
     lldus
 }
 
 /// The walk alone, rows thrown away slice by slice.
 fn walk(scheme: &str, slots: &[Slot], lldus: &mut Vec<Lldu>) -> u64 {
-    let mut walk = new(scheme);
+    let mut runner = new(scheme);
     for slice in slots.chunks(SLICE) {
         lldus.clear();
-        walk.slots(slice, lldus).unwrap();
+        runner.push_slots(slice, lldus).unwrap();
     }
     lldus.clear();
-    walk.finish(lldus).rows
+    runner.finish(lldus).rows
 }
 
 /// The same unit by unit, as a simulator's link would drive it.

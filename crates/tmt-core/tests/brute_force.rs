@@ -5,7 +5,7 @@ use crate::oracle::random::{self, Link};
 use crate::oracle::{self, Code, Kind, TimeAndDelay};
 use proptest::prelude::*;
 use tmt_core::format::text::encode;
-use tmt_core::scheme::runner::{Walk, WalkError};
+use tmt_core::scheme::runner::{RunnerError, SchemeRunner};
 use tmt_core::stats::{LinkSummary, LlduTally, SlotTally};
 use tmt_core::types::{EndLine, ErrorKind, Fate, Lldu, Slot, Span, Time};
 
@@ -22,9 +22,9 @@ fn slot((t, d): TimeAndDelay) -> Slot {
     Slot::new(Time::from_nanos(t).unwrap(), Span::from_nanos(d).unwrap()).unwrap()
 }
 
-fn walk(code: &Code, link: &Link) -> Walk {
+fn walk(code: &Code, link: &Link) -> SchemeRunner {
     let span = |nanos| Span::from_nanos(nanos).unwrap();
-    Walk::new(
+    SchemeRunner::new(
         code.text.parse().unwrap(),
         span(link.rtt),
         span(link.feedback),
@@ -33,7 +33,7 @@ fn walk(code: &Code, link: &Link) -> Walk {
 
 /// What the crate makes of `link`, given to it in slices of these lengths, over and over.
 fn in_slices(code: &Code, link: &Link, lengths: &[usize]) -> (Vec<Lldu>, EndLine, LinkSummary) {
-    let mut walk = walk(code, link);
+    let mut runner = walk(code, link);
     let (mut lldus, mut before, mut after) =
         (Vec::new(), SlotTally::default(), LlduTally::default());
     let slots: Vec<Slot> = link.trace.iter().copied().map(slot).collect();
@@ -41,7 +41,7 @@ fn in_slices(code: &Code, link: &Link, lengths: &[usize]) -> (Vec<Lldu>, EndLine
     for length in lengths.iter().cycle() {
         let (slice, behind) = rest.split_at(rest.len().min(*length));
         rest = behind;
-        walk.slots(slice, &mut lldus).unwrap();
+        runner.push_slots(slice, &mut lldus).unwrap();
         before.slots(slice);
         after.lldus(&lldus[counted..]);
         counted = lldus.len();
@@ -49,10 +49,17 @@ fn in_slices(code: &Code, link: &Link, lengths: &[usize]) -> (Vec<Lldu>, EndLine
             break;
         }
     }
-    let end = walk.finish(&mut lldus);
+    let end = runner.finish(&mut lldus);
     after.lldus(&lldus[counted..]);
     let [rtt, feedback] = [link.rtt, link.feedback].map(|nanos| Span::from_nanos(nanos).unwrap());
-    let summary = LinkSummary::new(walk.scheme(), rtt, feedback, walk.units(), &before, &after);
+    let summary = LinkSummary::new(
+        runner.scheme(),
+        rtt,
+        feedback,
+        runner.unit_counts(),
+        &before,
+        &after,
+    );
     (lldus, end, summary)
 }
 
@@ -153,10 +160,10 @@ proptest! {
     ) {
         // Rows come out when their story is complete: no later slot may change them.
         let whole = real(&code, &link).0;
-        let mut walk = walk(&code, &link);
+        let mut runner = walk(&code, &link);
         let mut early = Vec::new();
         for &each in link.trace.iter().take(share(part, link.trace.len())) {
-            walk.slots(&[slot(each)], &mut early).unwrap();
+            runner.push_slots(&[slot(each)], &mut early).unwrap();
         }
         prop_assert_eq!(&whole[..early.len()], &early[..]);
     }
@@ -245,15 +252,15 @@ fn refusals(t: u64, rtt: u64, feedback: u64) -> Vec<bool> {
     let schemes = ["arq", "harq:1/2", "frame-arq:1/1,rounds=1"];
     let refused = |scheme: &str| {
         let span = |nanos| Span::from_nanos(nanos).unwrap();
-        let mut walk = Walk::new(scheme.parse().unwrap(), span(rtt), span(feedback));
+        let mut runner = SchemeRunner::new(scheme.parse().unwrap(), span(rtt), span(feedback));
         let mut out = Vec::new();
-        let results = [0, 1].map(|_| walk.slots(&[slot((t, 0))], &mut out));
+        let results = [0, 1].map(|_| runner.push_slots(&[slot((t, 0))], &mut out));
         for result in &results {
             assert!(
                 matches!(
                     result,
                     Ok(())
-                        | Err(WalkError {
+                        | Err(RunnerError {
                             index: 0,
                             kind: ErrorKind::SumTooLarge { .. },
                             ..
@@ -317,8 +324,8 @@ fn a_refused_repeat_is_told_with_the_index_of_its_slot() {
         seconds(9_223_372_036, 5),
     ];
     let mut out = Vec::new();
-    let mut walk = Walk::new("arq".parse().unwrap(), Span::from_secs(1), Span::ZERO);
-    let WalkError { index, slot, kind } = walk.slots(&slots, &mut out).unwrap_err();
+    let mut runner = SchemeRunner::new("arq".parse().unwrap(), Span::from_secs(1), Span::ZERO);
+    let RunnerError { index, slot, kind } = runner.push_slots(&slots, &mut out).unwrap_err();
     assert!(matches!(kind, ErrorKind::SumTooLarge { .. }), "{kind:?}");
     assert_eq!((index, slot), (2, 3));
     assert_eq!(out.len(), 2, "the rows in front of it are known");
@@ -331,8 +338,8 @@ fn the_index_of_a_refused_slot_counts_from_the_start_of_a_long_slice() {
         .collect();
     for scheme in ["arq", "harq:3/3", "frame-arq:3/3"] {
         let mut out = Vec::new();
-        let mut walk = Walk::new(scheme.parse().unwrap(), Span::MAX, Span::ZERO);
-        let index = walk.slots(&slots, &mut out).unwrap_err().index;
+        let mut runner = SchemeRunner::new(scheme.parse().unwrap(), Span::MAX, Span::ZERO);
+        let index = runner.push_slots(&slots, &mut out).unwrap_err().index;
         // The codewords of three end in slot 15,002.
         assert_eq!(
             index,
@@ -354,11 +361,11 @@ proptest! {
         let slots: Vec<Slot> = link.trace.iter().copied().map(slot).collect();
         let latest = slots[share(part, slots.len())].tx_time();
         let rtt = Span::from_nanos(Time::MAX.as_nanos() - latest.as_nanos()).unwrap();
-        let new = || Walk::new(code.text.parse().unwrap(), rtt, Span::ZERO);
+        let new = || SchemeRunner::new(code.text.parse().unwrap(), rtt, Span::ZERO);
         let run = |length: usize| {
-            let (mut walk, mut out) = (new(), Vec::new());
+            let (mut runner, mut out) = (new(), Vec::new());
             for (number, slice) in slots.chunks(length).enumerate() {
-                if let Err(error) = walk.slots(slice, &mut out) {
+                if let Err(error) = runner.push_slots(slice, &mut out) {
                     assert_eq!(error.slot, (number * length + error.index) as u64 + 1);
                     return (Some(number * length + error.index), out);
                 }
@@ -377,7 +384,8 @@ proptest! {
 #[test]
 fn no_time_is_sure_to_fit_where_the_feedback_alone_does_not() {
     let [last, one] = [Span::MAX, Span::from_nanos(1).unwrap()];
-    let fit = |scheme: &str| Walk::new(scheme.parse().unwrap(), last, one).repeats_fit_until();
+    let fit =
+        |scheme: &str| SchemeRunner::new(scheme.parse().unwrap(), last, one).repeats_fit_until();
     assert_eq!(fit("arq"), None);
     assert_eq!(fit("fec:2/3"), Some(Time::MAX));
 }

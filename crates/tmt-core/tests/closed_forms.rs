@@ -11,7 +11,7 @@ use tmt_core::channel::synth::ConstantRate;
 use tmt_core::channel::{Channel, ChannelSpec};
 use tmt_core::format::text::encode;
 use tmt_core::math::num::powi;
-use tmt_core::scheme::runner::Walk;
+use tmt_core::scheme::runner::SchemeRunner;
 use tmt_core::stats::{LinkSummary, LlduTally, SlotTally};
 use tmt_core::types::{BitRate, Bytes, Fate, Lldu, Slot, Span, Time, to_f64};
 
@@ -45,18 +45,18 @@ fn bernoulli(slots: u64, p: f64, seed: u64) -> Vec<Slot> {
 
 fn apply(scheme: &str, trace: &[Slot], rtt: u64, feedback: u64) -> (Vec<Lldu>, LinkSummary) {
     let span = |nanos| Span::from_nanos(nanos).unwrap();
-    let mut walk = Walk::new(scheme.parse().unwrap(), span(rtt), span(feedback));
+    let mut runner = SchemeRunner::new(scheme.parse().unwrap(), span(rtt), span(feedback));
     let mut lldus = Vec::new();
-    walk.slots(trace, &mut lldus).unwrap();
-    walk.finish(&mut lldus);
+    runner.push_slots(trace, &mut lldus).unwrap();
+    runner.finish(&mut lldus);
     let (mut before, mut after) = (SlotTally::default(), LlduTally::default());
     before.slots(trace);
     after.lldus(&lldus);
     let summary = LinkSummary::new(
-        walk.scheme(),
+        runner.scheme(),
         span(rtt),
         span(feedback),
-        walk.units(),
+        runner.unit_counts(),
         &before,
         &after,
     );

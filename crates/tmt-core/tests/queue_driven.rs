@@ -9,7 +9,7 @@ use proptest::prelude::*;
 use tmt_core::channel::Channel;
 use tmt_core::format::text::encode;
 use tmt_core::scheme::engine::{Machine, Saturated, Unit, UnitCounts, UnitKind, UnitSource};
-use tmt_core::scheme::runner::Walk;
+use tmt_core::scheme::runner::SchemeRunner;
 use tmt_core::types::{Fate, Lldu, Slot, Span, Time};
 
 /// So many cases, or as many as `PROPTEST_CASES` asks for if that is more.
@@ -195,12 +195,12 @@ proptest! {
     ) {
         let mut queue = Queue { refill: Some(lldus), ..Queue::default() };
         let (carried, rows) = drive(&code, &link, &mut queue);
-        let mut walk = Walk::new(code.text.parse().unwrap(), span(link.rtt), span(link.feedback));
+        let mut runner = SchemeRunner::new(code.text.parse().unwrap(), span(link.rtt), span(link.feedback));
         let mut walked = Vec::new();
         let slots: Vec<Slot> = link.trace.iter().copied().map(slot).collect();
-        walk.slots(&slots, &mut walked).unwrap();
-        walk.finish(&mut walked);
-        prop_assert_eq!(walk.units(), counts(&carried));
+        runner.push_slots(&slots, &mut walked).unwrap();
+        runner.finish(&mut walked);
+        prop_assert_eq!(runner.unit_counts(), counts(&carried));
         prop_assert!(carried.iter().all(Option::is_some), "a slot stayed idle under a backlog");
         prop_assert_eq!(encoded(&rows), encoded(&walked));
         prop_assert_eq!(rows, walked);

@@ -5,18 +5,18 @@ use std::path::Path;
 
 use tmt_core::format::text::encode;
 use tmt_core::format::{Options, Rows, TraceReader};
-use tmt_core::scheme::runner::Walk;
+use tmt_core::scheme::runner::SchemeRunner;
 use tmt_core::types::Span;
 
 fn apply(trace: &[u8], scheme: &str, rtt_ns: u64, feedback_ns: u64) -> Vec<u8> {
     let span = |nanos| Span::from_nanos(nanos).unwrap();
-    let mut walk = Walk::new(scheme.parse().unwrap(), span(rtt_ns), span(feedback_ns));
+    let mut runner = SchemeRunner::new(scheme.parse().unwrap(), span(rtt_ns), span(feedback_ns));
     let mut reader = TraceReader::new(trace, Options::default()).unwrap();
     let (mut rows, mut lldus) = (Rows::default(), Vec::new());
     while reader.next_rows(&mut rows).unwrap() {
-        walk.slots(&rows.slots, &mut lldus).unwrap();
+        runner.push_slots(&rows.slots, &mut lldus).unwrap();
     }
-    walk.finish(&mut lldus);
+    runner.finish(&mut lldus);
     let mut out = Vec::new();
     encode::timeline_header(&mut out);
     for lldu in &lldus {

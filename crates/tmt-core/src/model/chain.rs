@@ -1,6 +1,6 @@
 //! The Gilbert–Elliott chain in closed form: erasures in n consecutive LLDUs (models.md §1.1, §1.2).
 
-mod leap;
+mod matrix_power;
 
 use super::ModelError;
 use crate::math::num::{expm1, log1p, powi};
@@ -248,8 +248,8 @@ impl Measure {
 
     /// `lldus` more.
     pub(super) fn after(mut self, lldus: usize) -> Self {
-        if leap::pays(lldus, self.weights.len() - 2) {
-            return leap::over(&self, lldus);
+        if matrix_power::pays(lldus, self.weights.len() - 2) {
+            return matrix_power::over(&self, lldus);
         }
         for _ in 0..lldus {
             self.step();
@@ -388,7 +388,7 @@ mod tests {
             (0.2, 0.1, 0.0, 1.0, 100, 0),
         ] {
             let chain = Chain::new(alpha, beta, pg, pb).unwrap();
-            assert!(leap::pays(n, most));
+            assert!(matrix_power::pays(n, most));
             let mut measure = Measure::stationary(chain, most);
             for _ in 0..n {
                 measure.step();

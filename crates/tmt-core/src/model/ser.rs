@@ -1,6 +1,6 @@
 //! Segment error rates of the code types of papers/003 (section III; models.md §3.5), and what they need.
 
-mod face;
+mod descriptor;
 mod required;
 #[cfg(test)]
 mod tests;
@@ -15,7 +15,7 @@ use super::tail::binomial_tail;
 use crate::math::num::at_least_one;
 use crate::types::to_f64;
 
-pub(super) use face::{MODEL, REQUIRED};
+pub(super) use descriptor::{MODEL, REQUIRED};
 
 /// What counts as the length of an error burst behind the Viterbi decoder, ebL.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, EnumString, VariantNames)]

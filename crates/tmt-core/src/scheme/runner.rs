@@ -7,7 +7,7 @@ use crate::types::{EndLine, Error, ErrorKind, Fate, Lldu, Position, Slot, Span, 
 /// A slot that a walk refused.
 #[derive(Debug, thiserror::Error)]
 #[error("slot {slot}: {kind}")]
-pub struct WalkError {
+pub struct RunnerError {
     /// Its index in the slice that was given.
     pub index: usize,
     /// Its number in the trace, from 1.
@@ -16,22 +16,22 @@ pub struct WalkError {
     pub kind: ErrorKind,
 }
 
-impl From<WalkError> for Error {
-    fn from(error: WalkError) -> Self {
+impl From<RunnerError> for Error {
+    fn from(error: RunnerError) -> Self {
         Self::at(error.kind, Position::of_row(error.slot))
     }
 }
 
 /// One scheme on its way along a trace.
 #[derive(Debug)]
-pub struct Walk {
+pub struct SchemeRunner {
     machine: Machine,
     last_slot: Time,
     slots: u64,
     rows: u64,
 }
 
-impl Walk {
+impl SchemeRunner {
     /// A walk at the first slot.
     #[must_use]
     pub fn new(scheme: SchemeSpec, rtt: Span, feedback_delay: Span) -> Self {
@@ -51,7 +51,7 @@ impl Walk {
 
     /// Units sent so far.
     #[must_use]
-    pub fn units(&self) -> UnitCounts {
+    pub fn unit_counts(&self) -> UnitCounts {
         self.machine.counts()
     }
 
@@ -67,7 +67,7 @@ impl Walk {
     /// # Errors
     /// The first slot so late that its repeat would be past 2^63 − 1 ns. What is in `out` then does not depend on how
     /// the trace was cut into slices.
-    pub fn slots(&mut self, slots: &[Slot], out: &mut Vec<Lldu>) -> Result<(), WalkError> {
+    pub fn push_slots(&mut self, slots: &[Slot], out: &mut Vec<Lldu>) -> Result<(), RunnerError> {
         let from = out.len();
         let walked = self.machine.saturated(slots, out);
         let taken = walked
@@ -78,7 +78,7 @@ impl Walk {
         }
         self.slots += taken as u64;
         self.rows += (out.len() - from) as u64;
-        walked.map_err(|(index, kind)| WalkError {
+        walked.map_err(|(index, kind)| RunnerError {
             index,
             slot: self.slots,
             kind,

@@ -102,7 +102,7 @@ pub struct LinkSummary {
 
 impl LinkSummary {
     /// The summary of `scheme` over a link with this RTT and extra feedback delay: the units it sent,
-    /// and all slots and LLDUs, those of [`Walk::finish`](crate::scheme::runner::Walk::finish) too.
+    /// and all slots and LLDUs, those of [`SchemeRunner::finish`](crate::scheme::runner::SchemeRunner::finish) too.
     #[must_use]
     pub fn new(
         scheme: &SchemeSpec,
