@@ -8,7 +8,7 @@ use std::hint::black_box;
 
 use gungraun::{library_benchmark, library_benchmark_group, main};
 use tmt_core::channel::synth::ConstantRate;
-use tmt_core::channel::{Chain, Channel, ChannelSpec};
+use tmt_core::channel::{ChainState, Channel, ChannelSpec};
 use tmt_core::format::Rows;
 use tmt_core::format::text::{Decoder, Options, encode};
 use tmt_core::scheme::runner::SchemeRunner;
@@ -32,7 +32,7 @@ fn slots() -> Vec<Slot> {
     let mut slots = Vec::with_capacity(SLOTS);
     link().piece(0, SLOTS, &mut slots);
     let piece = Channel::piece(WEATHER.parse().unwrap(), 1, 0, SLOTS);
-    piece.resolve(&mut Chain::default()).apply(&mut slots);
+    piece.resolve(&mut ChainState::default()).apply(&mut slots);
     slots
 }
 

@@ -10,7 +10,7 @@ use tmt_core::channel::Channel;
 use tmt_core::channel::synth::ConstantRate;
 use tmt_core::format::text::encode;
 use tmt_core::format::{Options, Rows, TraceReader};
-use tmt_core::scheme::engine::{Machine, Saturated};
+use tmt_core::scheme::engine::{Engine, Saturated};
 use tmt_core::scheme::runner::SchemeRunner;
 use tmt_core::stats::{LlduTally, SlotTally};
 use tmt_core::types::{BitRate, Bytes, Lldu, Slot, Span};
@@ -81,16 +81,16 @@ fn walk(scheme: &str, slots: &[Slot], lldus: &mut Vec<Lldu>) -> u64 {
 
 /// The same unit by unit, as a simulator's link would drive it.
 fn unit_by_unit(scheme: &str, slots: &[Slot], lldus: &mut Vec<Lldu>) -> u64 {
-    let mut machine = Machine::new(scheme.parse().unwrap(), Span::from_millis(500), Span::ZERO);
+    let mut engine = Engine::new(scheme.parse().unwrap(), Span::from_millis(500), Span::ZERO);
     for slice in slots.chunks(SLICE) {
         lldus.clear();
         for slot in slice {
-            if let Some(unit) = machine.next_unit(slot.tx_time(), &mut Saturated) {
-                machine.on_outcome(unit, slot, lldus).unwrap();
+            if let Some(unit) = engine.next_unit(slot.tx_time(), &mut Saturated) {
+                engine.on_outcome(unit, slot, lldus).unwrap();
             }
         }
     }
-    machine.counts().data
+    engine.counts().data
 }
 
 fn walks(criterion: &mut Criterion) {

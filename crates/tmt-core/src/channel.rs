@@ -21,7 +21,7 @@ pub use blocks::Blocks;
 pub use fading::{Fades, Fading};
 pub use family::{ChannelError, Family, Key};
 pub use gilbert_elliott::{GilbertElliott, Start};
-pub use piece::{Chain, ErasurePiece, Erasures};
+pub use piece::{ChainState, ErasurePiece, Erasures};
 
 /// Every process there is; a new one is a file and a line here.
 pub static FAMILIES: &[&Family] = &[

@@ -1,7 +1,7 @@
 //! Link-layer reliability schemes by their text form (link-layer.md §2).
 //!
 //! One family, one file; `FAMILIES` is the registry. A family says how its text is to be read and
-//! which rules of the machine (`machine.rs`) it wants; the machine itself knows no names.
+//! which rules of the engine (`machine.rs`) it wants; the engine itself knows no names.
 
 pub mod engine;
 pub mod runner;

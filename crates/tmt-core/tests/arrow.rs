@@ -355,7 +355,10 @@ fn an_end_line_is_held_to_its_word() {
     let reading = read_arrow(&out, options());
     assert!(matches!(
         refusal(&reading).0,
-        ErrorKind::RowCount { told: 11, read: 10 }
+        ErrorKind::RowCount {
+            stated: 11,
+            read: 10
+        }
     ));
 
     // Without the marker, eight bytes, a batch may follow the end line.

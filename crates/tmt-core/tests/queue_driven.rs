@@ -8,7 +8,7 @@ use crate::oracle::{self, Code, TimeAndDelay};
 use proptest::prelude::*;
 use tmt_core::channel::Channel;
 use tmt_core::format::text::encode;
-use tmt_core::scheme::engine::{Machine, Saturated, Unit, UnitCounts, UnitKind, UnitSource};
+use tmt_core::scheme::engine::{Engine, Saturated, Unit, UnitCounts, UnitKind, UnitSource};
 use tmt_core::scheme::runner::SchemeRunner;
 use tmt_core::types::{Fate, Lldu, Slot, Span, Time};
 
@@ -29,8 +29,8 @@ fn span(nanos: u64) -> Span {
     Span::from_nanos(nanos).unwrap()
 }
 
-fn machine(scheme: &str, link: &Link) -> Machine {
-    Machine::new(scheme.parse().unwrap(), span(link.rtt), span(link.feedback))
+fn engine(scheme: &str, link: &Link) -> Engine {
+    Engine::new(scheme.parse().unwrap(), span(link.rtt), span(link.feedback))
 }
 
 /// A packet of the network layer, cut into LLDUs.
@@ -100,17 +100,17 @@ fn drive(
     link: &Link,
     source: &mut impl UnitSource,
 ) -> (Vec<Option<UnitKind>>, Vec<Lldu>) {
-    let mut machine = machine(&code.text, link);
+    let mut engine = engine(&code.text, link);
     let (mut carried, mut rows) = (Vec::new(), Vec::new());
     for &each in &link.trace {
         let slot = slot(each);
-        let unit = machine.next_unit(slot.tx_time(), source);
+        let unit = engine.next_unit(slot.tx_time(), source);
         carried.push(unit.as_ref().map(Unit::kind));
         if let Some(unit) = unit {
-            machine.on_outcome(unit, &slot, &mut rows).unwrap();
+            engine.on_outcome(unit, &slot, &mut rows).unwrap();
         }
     }
-    machine.finish(
+    engine.finish(
         Time::from_nanos(link.trace.last().unwrap().0).unwrap(),
         &mut rows,
     );
@@ -214,24 +214,24 @@ proptest! {
         // The machine is driven unit by unit and by slices in turn: it may change hands anywhere.
         let slots: Vec<Slot> = link.trace.iter().copied().map(slot).collect();
         let (_, by_unit) = drive(&code, &link, &mut Saturated);
-        let (mut machine, mut rows, mut rest) = (machine(&code.text, &link), Vec::new(), &slots[..]);
+        let (mut engine, mut rows, mut rest) = (engine(&code.text, &link), Vec::new(), &slots[..]);
         let mut emitted_by_unit = Vec::new();
-        let mut other = self::machine(&code.text, &link);
+        let mut other = self::engine(&code.text, &link);
         for &(slice, single) in steps.iter().chain([(1, 1)].iter()).cycle() {
             let (slice, behind) = rest.split_at(rest.len().min(slice));
             let (singles, behind) = behind.split_at(behind.len().min(single));
-            machine.saturated(slice, &mut rows).unwrap();
-            one_by_one(&mut machine, singles, &mut rows);
+            engine.run_saturated(slice, &mut rows).unwrap();
+            one_by_one(&mut engine, singles, &mut rows);
             one_by_one(&mut other, slice, &mut emitted_by_unit);
             one_by_one(&mut other, singles, &mut emitted_by_unit);
-            prop_assert_eq!(machine.counts(), other.counts());
+            prop_assert_eq!(engine.counts(), other.counts());
             prop_assert_eq!(&rows, &emitted_by_unit, "as much is known at the end of each slice");
             rest = behind;
             if rest.is_empty() {
                 break;
             }
         }
-        machine.finish(slots.last().unwrap().tx_time(), &mut rows);
+        engine.finish(slots.last().unwrap().tx_time(), &mut rows);
         prop_assert_eq!(rows, by_unit);
     }
 }
@@ -267,14 +267,14 @@ fn long_slices_and_one_by_one_are_the_same_machine() {
                 rtt: 500_000_000,
                 feedback: 0,
             };
-            let (mut one, mut rows) = (machine(scheme, &link), Vec::new());
+            let (mut one, mut rows) = (engine(scheme, &link), Vec::new());
             one_by_one(&mut one, &slots, &mut rows);
             let known = rows.len();
             one.finish(slots.last().unwrap().tx_time(), &mut rows);
             for slice in [slots.len(), 10_007] {
-                let (mut other, mut sliced) = (machine(scheme, &link), Vec::new());
+                let (mut other, mut sliced) = (engine(scheme, &link), Vec::new());
                 for slice in slots.chunks(slice) {
-                    other.saturated(slice, &mut sliced).unwrap();
+                    other.run_saturated(slice, &mut sliced).unwrap();
                 }
                 assert_eq!(sliced.len(), known, "{scheme}");
                 other.finish(slots.last().unwrap().tx_time(), &mut sliced);
@@ -289,10 +289,10 @@ fn long_slices_and_one_by_one_are_the_same_machine() {
     }
 }
 
-fn one_by_one(machine: &mut Machine, slots: &[Slot], rows: &mut Vec<Lldu>) {
+fn one_by_one(engine: &mut Engine, slots: &[Slot], rows: &mut Vec<Lldu>) {
     for slot in slots {
-        let unit = machine.next_unit(slot.tx_time(), &mut Saturated).unwrap();
-        machine.on_outcome(unit, slot, rows).unwrap();
+        let unit = engine.next_unit(slot.tx_time(), &mut Saturated).unwrap();
+        engine.on_outcome(unit, slot, rows).unwrap();
     }
 }
 
@@ -325,15 +325,15 @@ proptest! {
     ) {
         let packets = packets(&link, &arrivals);
         let mut queue = queue(&packets);
-        let mut machine = machine(&code.text, &link);
+        let mut engine = engine(&code.text, &link);
         let (mut rows, mut sent) = (Vec::new(), Vec::new());
         let mut step = |at: TimeAndDelay, queue: &mut Queue| {
             let slot = slot(at);
-            let unit = machine.next_unit(slot.tx_time(), queue)?;
+            let unit = engine.next_unit(slot.tx_time(), queue)?;
             if unit.kind() == UnitKind::Data {
                 sent.push(at.0);
             }
-            machine.on_outcome(unit, &slot, &mut rows).unwrap();
+            engine.on_outcome(unit, &slot, &mut rows).unwrap();
             Some(())
         };
         for &each in &link.trace {
@@ -353,7 +353,7 @@ proptest! {
         prop_assert_eq!(sent.len() as u64, queue.taken);
         let emitted: Vec<u64> = rows.iter().map(|row| row.tx_time.as_nanos()).collect();
         prop_assert_eq!(&emitted, &sent, "before finish");
-        machine.finish(Time::from_nanos(t).unwrap(), &mut rows);
+        engine.finish(Time::from_nanos(t).unwrap(), &mut rows);
         prop_assert_eq!(rows.len(), sent.len(), "finish added rows");
         prop_assert!(rows.iter().all(|row| row.fate != Fate::Censored));
     }

@@ -4,7 +4,7 @@
 //! one state whatever was in front of it ([`super::piece`]), so the pieces in front are drawn backwards until that has
 //! happened: one piece for all but the most persistent chains, and none where the block in front was the last one had.
 
-use super::{Chain, Channel, ChannelSpec, ErasurePiece, Erasures};
+use super::{ChainState, Channel, ChannelSpec, ErasurePiece, Erasures};
 
 /// The process under a seed, cut into blocks of the same length.
 #[derive(Debug, Clone)]
@@ -13,7 +13,7 @@ pub struct Blocks {
     seed: u64,
     len: usize,
     /// A block, and the state in front of it.
-    known: (u64, Chain),
+    known: (u64, ChainState),
 }
 
 impl Blocks {
@@ -24,7 +24,7 @@ impl Blocks {
             spec,
             seed,
             len,
-            known: (0, Chain::default()),
+            known: (0, ChainState::default()),
         }
     }
 
@@ -41,17 +41,21 @@ impl Blocks {
     }
 
     /// The state in front of block `number`.
-    fn front(&self, number: u64) -> Chain {
+    fn front(&self, number: u64) -> ChainState {
         let (known, chain) = self.known;
         let mut at = number;
         // The state in front of the block for good and for bad in front of block `at`.
-        let mut front = [Chain { bad: false }, Chain { bad: true }];
+        let mut front = [ChainState { bad: false }, ChainState { bad: true }];
         let independent = matches!(self.spec, ChannelSpec::Bernoulli { .. });
         while front[0] != front[1] && at != known && at > 0 && !independent {
             at -= 1;
             front = self.piece(at).ends().map(|end| front[usize::from(end.bad)]);
         }
-        let chain = if at == known { chain } else { Chain::default() };
+        let chain = if at == known {
+            chain
+        } else {
+            ChainState::default()
+        };
         front[usize::from(chain.bad)]
     }
 }

@@ -13,7 +13,7 @@ use crate::types::Slot;
 
 /// The state of the chain between two pieces.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Chain {
+pub struct ChainState {
     /// Whether the last unit met the bad state.
     pub(super) bad: bool,
 }
@@ -27,7 +27,7 @@ pub struct ErasurePiece {
     /// The same if it met the bad state, up to the batch in which the two paths meet.
     after_bad: Vec<u64>,
     /// The state of the last unit for good and for bad in front.
-    end: [Chain; 2],
+    end: [ChainState; 2],
 }
 
 /// What a piece erases: masks of 64 units each; bits beyond the piece are zero.
@@ -48,14 +48,14 @@ impl ErasurePiece {
     }
 
     /// The state behind the piece for good and for bad in front of it.
-    pub(super) fn ends(&self) -> [Chain; 2] {
+    pub(super) fn ends(&self) -> [ChainState; 2] {
         self.end
     }
 
     /// Puts the piece behind `chain`, which is then the state behind the piece. To be done for the
-    /// pieces in their order, beginning with a `Chain::default()`; costs as much as the paths differ.
+    /// pieces in their order, beginning with a `ChainState::default()`; costs as much as the paths differ.
     #[must_use]
-    pub fn resolve(self, chain: &mut Chain) -> Erasures {
+    pub fn resolve(self, chain: &mut ChainState) -> Erasures {
         let mut masks = self.after_good;
         if chain.bad {
             masks[..self.after_bad.len()].copy_from_slice(&self.after_bad);
@@ -92,7 +92,7 @@ pub(super) fn draw(spec: ChannelSpec, seed: u64, from: u64, len: usize) -> Erasu
         len,
         after_good: Vec::with_capacity(len.div_ceil(BATCH)),
         after_bad: Vec::new(),
-        end: [Chain { bad: false }, Chain { bad: true }],
+        end: [ChainState { bad: false }, ChainState { bad: true }],
     };
     match spec {
         ChannelSpec::Bernoulli { p } => independent(&mut piece, Limit::new(p), seed, from),
@@ -152,7 +152,7 @@ fn two_state(piece: &mut ErasurePiece, channel: &GilbertElliott, seed: u64, from
             piece.after_bad.push(erased.1);
         }
         let last = members.ilog2();
-        end = [after_good, after_bad].map(|states| Chain {
+        end = [after_good, after_bad].map(|states| ChainState {
             bad: states >> last & 1 == 1,
         });
     }
@@ -162,7 +162,7 @@ fn two_state(piece: &mut ErasurePiece, channel: &GilbertElliott, seed: u64, from
 /// Runs the chain over 64 units behind `front`: bit i says whether unit i meets the bad state.
 ///
 /// `stay` and `enter` are made of the same draws by two limits, so one contains the other.
-fn states(stay: u64, enter: u64, front: Chain) -> u64 {
+fn states(stay: u64, enter: u64, front: ChainState) -> u64 {
     /// Every second unit, the second one first.
     const ODD: u64 = 0xAAAA_AAAA_AAAA_AAAA;
 
@@ -296,7 +296,7 @@ mod tests {
                 pieces.reverse();
             }
             let mut found = slots(count);
-            let mut chain = Chain::default();
+            let mut chain = ChainState::default();
             let mut erased = 0;
             for (from, piece) in pieces {
                 let len = piece.len();
@@ -317,7 +317,7 @@ mod tests {
                 state = (if state { stay } else { enter }) >> unit & 1 == 1;
                 expected |= u64::from(state) << unit;
             }
-            prop_assert_eq!(states(stay, enter, Chain { bad }), expected);
+            prop_assert_eq!(states(stay, enter, ChainState { bad }), expected);
         }
     }
 
@@ -327,7 +327,7 @@ mod tests {
         trace[3] = Slot::erased(trace[3].tx_time());
         let always = Channel::piece(ChannelSpec::Bernoulli { p: 1.0 }, 1, 0, 70);
         let never = Channel::piece(ChannelSpec::Bernoulli { p: 0.0 }, 1, 0, 100);
-        let mut chain = Chain::default();
+        let mut chain = ChainState::default();
         assert_eq!(never.resolve(&mut chain).apply(&mut trace), 1);
         assert_eq!(always.resolve(&mut chain).apply(&mut trace), 70);
         assert!(trace[..70].iter().all(Slot::is_erased));
@@ -337,7 +337,7 @@ mod tests {
     #[test]
     fn a_chain_that_never_leaves_its_state_hands_it_on_through_every_piece() {
         let spec = "gilbert-elliott:alpha=1,beta=1,start=bad".parse().unwrap();
-        let mut chain = Chain::default();
+        let mut chain = ChainState::default();
         for from in [0, 100, 1000] {
             let mut trace = slots(100);
             let piece = Channel::piece(spec, 1, from, 100);

@@ -248,8 +248,8 @@ impl Measure {
 
     /// `lldus` more.
     pub(super) fn after(mut self, lldus: usize) -> Self {
-        if matrix_power::pays(lldus, self.weights.len() - 2) {
-            return matrix_power::over(&self, lldus);
+        if matrix_power::is_cheaper(lldus, self.weights.len() - 2) {
+            return matrix_power::advance(&self, lldus);
         }
         for _ in 0..lldus {
             self.step();
@@ -380,7 +380,7 @@ mod tests {
     }
 
     #[test]
-    fn leaping_is_as_good_as_stepping() {
+    fn matrix_powers_are_as_good_as_stepping() {
         for (alpha, beta, pg, pb, n, most) in [
             (0.99, 0.8, 0.0, 1.0, 1000, 10),
             (0.9, 0.3, 0.1, 0.7, 777, 40),
@@ -388,7 +388,7 @@ mod tests {
             (0.2, 0.1, 0.0, 1.0, 100, 0),
         ] {
             let chain = Chain::new(alpha, beta, pg, pb).unwrap();
-            assert!(matrix_power::pays(n, most));
+            assert!(matrix_power::is_cheaper(n, most));
             let mut measure = Measure::stationary(chain, most);
             for _ in 0..n {
                 measure.step();

@@ -1,37 +1,37 @@
-//! The state machine of link-layer.md §3: one for `tmt apply` and for a simulator's link.
+//! The state engine of link-layer.md §3: one for `tmt apply` and for a simulator's link.
 //!
-//! It is a *pull* machine (§12). Asked for the next unit at time t it answers a repeat, or takes new
+//! It is a *pull* engine (§12). Asked for the next unit at time t it answers a repeat, or takes new
 //! data from a [`UnitSource`], or nothing; told what became of the unit it updates the codeword and
 //! emits the LLDUs whose story is complete, in number order. It holds what is in flight and no more:
 //! the super-block being sent, codewords that wait for repeats, and LLDUs that wait for an earlier one.
 //!
 //! Under a sender that always has data it can also be given slots by the thousand
-//! ([`Machine::saturated`]); the outcome is the same.
+//! ([`Engine::run_saturated`]); the outcome is the same.
 
 mod block;
+mod decoded_super_block;
 mod drop;
 mod feedback;
-mod first;
-mod pending;
+mod first_attempt;
+mod lldu_ring;
 mod repeats;
 mod saturated;
-mod whole;
 
-use block::{Cell, Place, SuperBlock};
+use block::{GridPosition, SuperBlock, UnitOutcome};
+pub use decoded_super_block::{DecodedColumn, DecodedSuperBlock};
 pub use feedback::{Acknowledged, FeedbackLoss};
 use feedback::{Feedback, ready_after};
-pub use first::Decoded;
-pub use pending::Settled;
-use pending::{Pending, Waiting};
-use repeats::{Codeword, Repeats, Subject};
-pub use whole::{Column, WholeBlock};
+pub use first_attempt::DecodedCodeword;
+pub use lldu_ring::Settled;
+use lldu_ring::{LlduRing, WaitingLldu};
+use repeats::{Codeword, RepeatTarget, Repeats};
 
 use slab::Slab;
 
 use crate::scheme::{Rounds, SchemeSpec};
 use crate::types::{ErrorKind, Fate, Lldu, Slot, Span, Time};
 
-/// Where the machine takes its data from.
+/// Where the engine takes its data from.
 pub trait UnitSource {
     /// The number of data units of the next codeword, from 1 to `most`; `None` when nothing is queued.
     ///
@@ -54,15 +54,15 @@ impl UnitSource for Saturated {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Unit {
     kind: UnitKind,
-    errand: Errand,
+    origin: UnitOrigin,
 }
 
 /// Where a unit comes from, and so where its outcome goes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Errand {
-    First(Place),
+enum UnitOrigin {
+    First(GridPosition),
     /// From the repeat queue; whether it is the last of its attempt.
-    Again(Subject, bool),
+    Repeat(RepeatTarget, bool),
 }
 
 /// What a slot carries.
@@ -95,19 +95,19 @@ pub struct UnitCounts {
     pub repeated: u64,
 }
 
-/// The state machine of one scheme.
+/// The state engine of one scheme.
 #[derive(Debug)]
-pub struct Machine {
+pub struct Engine {
     pub(super) scheme: SchemeSpec,
     /// Whether somebody wants to know of each LLDU as soon as it is settled.
-    watched: bool,
+    reports_settled: bool,
     /// RTT + fb: from the last unit of a failed attempt to the first repeat; none past 2^63 − 1 ns.
     repeat_after: Option<Span>,
     block: SuperBlock,
     repeats: Repeats,
     /// Codewords whose first attempt was not enough.
     codewords: Slab<Codeword>,
-    pending: Pending,
+    lldus: LlduRing,
     counts: UnitCounts,
     /// Arrivals of the codeword that is judged; kept for its memory.
     arrivals: Vec<u64>,
@@ -115,17 +115,17 @@ pub struct Machine {
     feedback: Option<Box<Feedback>>,
 }
 
-impl Machine {
-    /// A machine at the start of a link with this round-trip time and extra feedback delay.
+impl Engine {
+    /// A engine at the start of a link with this round-trip time and extra feedback delay.
     #[must_use]
     pub fn new(scheme: SchemeSpec, rtt: Span, feedback_delay: Span) -> Self {
         Self {
-            watched: false,
+            reports_settled: false,
             repeat_after: rtt.checked_add(feedback_delay),
             block: SuperBlock::new(scheme.data_units(), scheme.units()),
             repeats: Repeats::new(),
             codewords: Slab::new(),
-            pending: Pending::new(scheme.in_order()),
+            lldus: LlduRing::new(scheme.in_order()),
             counts: UnitCounts::default(),
             arrivals: Vec::new(),
             feedback: None,
@@ -157,12 +157,12 @@ impl Machine {
     #[inline]
     pub fn next_unit(&mut self, now: Time, source: &mut impl UnitSource) -> Option<Unit> {
         if self.repeats.next_ready <= now.as_nanos()
-            && let Some((subject, _, last)) = self.repeats.take(1)
+            && let Some((target, _, last)) = self.repeats.take(1)
         {
             self.counts.repeated += 1;
             return Some(Unit {
                 kind: UnitKind::Repeat,
-                errand: Errand::Again(subject, last),
+                origin: UnitOrigin::Repeat(target, last),
             });
         }
         if self.block.is_sent() {
@@ -171,10 +171,10 @@ impl Machine {
                 return None;
             }
         }
-        let place = self.block.next_place();
+        let place = self.block.next_position();
         Some(Unit {
             kind: self.count_first(place),
-            errand: Errand::First(place),
+            origin: UnitOrigin::First(place),
         })
     }
 
@@ -189,20 +189,20 @@ impl Machine {
         slot: &Slot,
         out: &mut Vec<Lldu>,
     ) -> Result<(), ErrorKind> {
-        match unit.errand {
-            Errand::First(place) if self.scheme.units == 1 => self.on_single(place, slot, out),
-            Errand::First(place) => self.on_first(place, unit.kind, slot, out),
-            Errand::Again(subject, last) => {
-                self.on_repeats(subject, std::slice::from_ref(slot), last)
+        match unit.origin {
+            UnitOrigin::First(place) if self.scheme.units == 1 => self.on_single(place, slot, out),
+            UnitOrigin::First(place) => self.on_first(place, unit.kind, slot, out),
+            UnitOrigin::Repeat(target, last) => {
+                self.on_repeats(target, std::slice::from_ref(slot), last)
             }
         }?;
         if self.feedback.is_some()
-            && let Errand::First(place) = unit.errand
+            && let UnitOrigin::First(place) = unit.origin
             && place.row + 1 == self.block.shape(place.column).1
         {
             self.first_attempt_decoded(place, slot.tx_time())?;
         }
-        self.pending.emit(out);
+        self.lldus.emit(out);
         Ok(())
     }
 
@@ -210,20 +210,19 @@ impl Machine {
     pub fn finish(&mut self, end: Time, out: &mut Vec<Lldu>) {
         for (waiting, rounds) in self.repeats.singles() {
             let attempts = rounds.saturating_add(1);
-            self.pending
-                .settle(0, waiting, end, attempts, Fate::Censored);
+            self.lldus.settle(0, waiting, end, attempts, Fate::Censored);
         }
         for (_, codeword) in &self.codewords {
             let attempts = codeword.rounds_used.saturating_add(1);
-            self.pending
+            self.lldus
                 .settle(0, codeword.waiting, end, attempts, Fate::Censored);
         }
-        self.pending.censor_rest(end);
-        self.pending.emit(out);
+        self.lldus.censor_rest(end);
+        self.lldus.emit(out);
     }
 
     /// Counts the unit at `place` of the super-block, and says what it is.
-    fn count_first(&mut self, place: Place) -> UnitKind {
+    fn count_first(&mut self, place: GridPosition) -> UnitKind {
         if place.row < self.block.shape(place.column).0 {
             self.counts.data += 1;
             UnitKind::Data
@@ -236,7 +235,7 @@ impl Machine {
     /// A unit that is a codeword of its own.
     fn on_single(
         &mut self,
-        place: Place,
+        place: GridPosition,
         slot: &Slot,
         out: &mut Vec<Lldu>,
     ) -> Result<(), ErrorKind> {
@@ -244,15 +243,15 @@ impl Machine {
         if slot.is_erased() {
             return self.on_erased_single(codeword, slot.tx_time());
         }
-        self.pending.push_delivered(codeword, slot, out);
+        self.lldus.push_delivered(codeword, slot, out);
         Ok(())
     }
 
     /// A codeword of one unit failed its first attempt, at `now`.
     fn on_erased_single(&mut self, codeword: u64, now: Time) -> Result<(), ErrorKind> {
-        let waiting = self.pending.push_waiting(now, Waiting::NONE);
+        let waiting = self.lldus.push_waiting(now, WaitingLldu::NONE);
         // One that may be dropped has to be known by its number.
-        if !self.watched && (self.scheme.extra == 0 || self.scheme.discards()) {
+        if !self.reports_settled && (self.scheme.extra == 0 || self.scheme.discards()) {
             self.repeat_single(waiting, 0, now)
         } else {
             self.arrivals.clear();
@@ -263,48 +262,46 @@ impl Machine {
     /// A codeword of one unit that asks for one failed an attempt at `now`, after so many rounds.
     fn repeat_single(
         &mut self,
-        waiting: Waiting,
+        waiting: WaitingLldu,
         rounds_used: u32,
         now: Time,
     ) -> Result<(), ErrorKind> {
         if self.gives_up_after(rounds_used) {
             let attempts = rounds_used.saturating_add(1);
-            self.pending
+            self.lldus
                 .settle(waiting.0, waiting, now, attempts, Fate::Lost);
             return Ok(());
         }
         let ready = ready_after(now, self.repeat_after)?;
-        let subject = Subject::Single(waiting, rounds_used.saturating_add(1));
-        self.repeats.push(ready, subject, 1);
+        let target = RepeatTarget::Single(waiting, rounds_used.saturating_add(1));
+        self.repeats.push(ready, target, 1);
         Ok(())
     }
 
     /// A unit of the super-block.
     fn on_first(
         &mut self,
-        place: Place,
+        place: GridPosition,
         kind: UnitKind,
         slot: &Slot,
         out: &mut Vec<Lldu>,
     ) -> Result<(), ErrorKind> {
         let data = kind == UnitKind::Data;
-        let cell = if data && !self.scheme.discards() {
-            Cell::of_data(slot, self.pending.next_number())
+        let outcome = if data && !self.scheme.discards() {
+            UnitOutcome::of_data(slot, self.lldus.next_number())
         } else {
-            Cell::of(slot)
+            UnitOutcome::of(slot)
         };
-        self.block.note(place, cell);
+        self.block.note(place, outcome);
         // A unit that came through on its own is settled at once, except where frames are delivered
         // whole or not at all.
         if data && self.scheme.discards() {
-            self.block.waiting = self
-                .pending
-                .push_waiting(slot.tx_time(), self.block.waiting);
+            self.block.waiting = self.lldus.push_waiting(slot.tx_time(), self.block.waiting);
         } else if data && slot.is_erased() {
-            self.pending.push_waiting(slot.tx_time(), Waiting::NONE);
+            self.lldus.push_waiting(slot.tx_time(), WaitingLldu::NONE);
         } else if data {
             let codeword = self.block.codeword(place.column);
-            self.pending.push_delivered(codeword, slot, out);
+            self.lldus.push_delivered(codeword, slot, out);
         }
         if place.row + 1 == self.block.shape(place.column).1 {
             self.judge_first(place.column, slot.tx_time())?;
@@ -315,23 +312,23 @@ impl Machine {
     /// The end of a codeword's first attempt, whose last unit was sent at `now` (§3).
     fn judge_first(&mut self, column: u32, now: Time) -> Result<(), ErrorKind> {
         let codeword = self.block.codeword(column);
-        let cells = self.block.column(column);
+        let outcomes = self.block.column(column);
         let mut waiting = self.block.waiting;
-        if !self.scheme.discards() && !cells.clone().any(|cell| cell.waiting().is_some()) {
+        if !self.scheme.discards() && !outcomes.clone().any(|outcome| outcome.waiting().is_some()) {
             // All data units came through on their own.
             return Ok(());
         }
         self.arrivals.clear();
-        for cell in cells {
-            if let Some(arrival) = cell.arrival() {
+        for outcome in outcomes {
+            if let Some(arrival) = outcome.arrival() {
                 self.arrivals.push(arrival);
-            } else if let Some(erased) = cell.waiting() {
-                waiting = self.pending.chain(erased, waiting);
+            } else if let Some(erased) = outcome.waiting() {
+                waiting = self.lldus.chain(erased, waiting);
             }
         }
         let (data_units, units) = self.block.shape(column);
         if let Some(complete) = nth_arrival(&mut self.arrivals, data_units) {
-            self.pending
+            self.lldus
                 .settle(codeword, waiting, complete, 1, Fate::Delivered);
             return Ok(());
         }
@@ -344,12 +341,12 @@ impl Machine {
         &mut self,
         codeword: u64,
         (data_units, units): (u32, u32),
-        waiting: Waiting,
+        waiting: WaitingLldu,
         now: Time,
     ) -> Result<(), ErrorKind> {
-        self.draw_failed(true);
+        self.draw_feedback_loss(true);
         if self.gives_up_after(0) {
-            self.pending.settle(codeword, waiting, now, 1, Fate::Lost);
+            self.lldus.settle(codeword, waiting, now, 1, Fate::Lost);
             return Ok(());
         }
         let id = self.codewords.insert(Codeword {
@@ -367,24 +364,24 @@ impl Machine {
     /// Outcomes of repeats of one codeword, the `last` of them the last of its attempt.
     fn on_repeats(
         &mut self,
-        subject: Subject,
+        target: RepeatTarget,
         slots: &[Slot],
         last: bool,
     ) -> Result<(), ErrorKind> {
         let Some(now) = slots.last().map(Slot::tx_time) else {
             return Ok(());
         };
-        match subject {
-            Subject::Single(waiting, rounds) => match slots.iter().find_map(Slot::arrival) {
+        match target {
+            RepeatTarget::Single(waiting, rounds) => match slots.iter().find_map(Slot::arrival) {
                 Some(arrival) => {
                     let attempts = rounds.saturating_add(1);
-                    self.pending
+                    self.lldus
                         .settle(waiting.0, waiting, arrival, attempts, Fate::Delivered);
                     Ok(())
                 }
                 None => self.repeat_single(waiting, rounds, now),
             },
-            Subject::Codeword(id) => {
+            RepeatTarget::Codeword(id) => {
                 let arrivals = slots.iter().filter_map(Slot::arrival).map(Time::as_nanos);
                 self.codewords[id].arrivals.extend(arrivals);
                 if last { self.judge(id, now) } else { Ok(()) }
@@ -402,13 +399,13 @@ impl Machine {
             return self.attempt_decoded(id, now);
         }
         if let Some(complete) = nth_arrival(&mut codeword.arrivals, codeword.data_units) {
-            self.pending
+            self.lldus
                 .settle(number, waiting, complete, attempts, Fate::Delivered);
             return self.attempt_decoded(id, now);
         }
-        self.draw_failed(false);
+        self.draw_feedback_loss(false);
         if self.gives_up_after(rounds_used) {
-            self.pending
+            self.lldus
                 .settle(number, waiting, now, attempts, Fate::Lost);
             self.codewords.remove(id);
             return Ok(());
@@ -419,7 +416,7 @@ impl Machine {
     /// Asks for the repeats of a codeword that failed an attempt at `now`.
     fn ask_again(&mut self, id: usize, now: Time) -> Result<(), ErrorKind> {
         if self.feedback.as_ref().is_some_and(|feedback| feedback.lost) {
-            return self.repeat_unheard(id, now);
+            return self.repeat_after_timer(id, now);
         }
         let ready = ready_after(now, self.repeat_after)?;
         let codeword = &mut self.codewords[id];
@@ -431,7 +428,7 @@ impl Machine {
             codeword.data_units.saturating_sub(received) + self.scheme.extra
         };
         codeword.rounds_used = codeword.rounds_used.saturating_add(1);
-        self.repeats.push(ready, Subject::Codeword(id), units);
+        self.repeats.push(ready, RepeatTarget::Codeword(id), units);
         Ok(())
     }
 

@@ -1,7 +1,7 @@
 //! The saturated walk over a PHY trace: what `tmt apply` computes (link-layer.md §3).
 
 use crate::scheme::SchemeSpec;
-use crate::scheme::engine::{Machine, UnitCounts};
+use crate::scheme::engine::{Engine, UnitCounts};
 use crate::types::{EndLine, Error, ErrorKind, Fate, Lldu, Position, Slot, Span, Time};
 
 /// A slot that a walk refused.
@@ -25,7 +25,7 @@ impl From<RunnerError> for Error {
 /// One scheme on its way along a trace.
 #[derive(Debug)]
 pub struct SchemeRunner {
-    machine: Machine,
+    engine: Engine,
     last_slot: Time,
     slots: u64,
     rows: u64,
@@ -36,7 +36,7 @@ impl SchemeRunner {
     #[must_use]
     pub fn new(scheme: SchemeSpec, rtt: Span, feedback_delay: Span) -> Self {
         Self {
-            machine: Machine::new(scheme, rtt, feedback_delay),
+            engine: Engine::new(scheme, rtt, feedback_delay),
             last_slot: Time::ZERO,
             slots: 0,
             rows: 0,
@@ -46,19 +46,19 @@ impl SchemeRunner {
     /// The scheme.
     #[must_use]
     pub fn scheme(&self) -> &SchemeSpec {
-        &self.machine.scheme
+        &self.engine.scheme
     }
 
     /// Units sent so far.
     #[must_use]
     pub fn unit_counts(&self) -> UnitCounts {
-        self.machine.counts()
+        self.engine.counts()
     }
 
     /// Slots sent at or before this time are never refused; `None` where any may be.
     #[must_use]
     pub fn repeats_fit_until(&self) -> Option<Time> {
-        self.machine.repeats_fit_until()
+        self.engine.repeats_fit_until()
     }
 
     /// Takes the next slots, in the order of their times, and appends the LLDUs that are settled and
@@ -69,7 +69,7 @@ impl SchemeRunner {
     /// the trace was cut into slices.
     pub fn push_slots(&mut self, slots: &[Slot], out: &mut Vec<Lldu>) -> Result<(), RunnerError> {
         let from = out.len();
-        let walked = self.machine.saturated(slots, out);
+        let walked = self.engine.run_saturated(slots, out);
         let taken = walked
             .as_ref()
             .map_or_else(|(index, _)| index + 1, |()| slots.len());
@@ -88,7 +88,7 @@ impl SchemeRunner {
     /// Ends the trace and appends what is left.
     pub fn finish(&mut self, out: &mut Vec<Lldu>) -> EndLine {
         let from = out.len();
-        self.machine.finish(self.last_slot, out);
+        self.engine.finish(self.last_slot, out);
         self.rows += (out.len() - from) as u64;
         // Only the end of the trace censors.
         let censored = out[from..].iter().find(|lldu| lldu.fate == Fate::Censored);

@@ -112,10 +112,10 @@ pub enum ErrorKind {
     #[error("found a row after the end line, expected nothing more")]
     RowAfterEnd,
     /// An end line that tells another number of rows than were read.
-    #[error("found {read} rows, expected the {told} that the end line says")]
+    #[error("found {read} rows, expected the {stated} that the end line says")]
     RowCount {
         /// Rows the end line tells.
-        told: u64,
+        stated: u64,
         /// Rows read.
         read: u64,
     },
@@ -264,7 +264,7 @@ impl Error {
     ///
     /// Blocks of a trace are decoded on their own and count from their own first row.
     #[must_use]
-    pub fn behind_rows(mut self, rows: u64) -> Self {
+    pub fn offset_rows(mut self, rows: u64) -> Self {
         if let ErrorKind::CutStream { rows: whole, .. } = &mut self.0.kind {
             *whole += rows;
         }

@@ -19,7 +19,7 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap, HashMap, VecDeque};
 use std::sync::Arc;
 
-use tmt_core::scheme::engine::{Machine, Settled, Unit, WholeBlock};
+use tmt_core::scheme::engine::{DecodedSuperBlock, Engine, Settled, Unit};
 use tmt_core::types::{self, Lldu, Slot, Span, Time, to_f64};
 
 use super::{Fate, Gateway, Queued, Served};
@@ -49,7 +49,7 @@ pub(crate) struct Tells {
 /// The queue of a coupled link.
 #[derive(Debug)]
 pub(crate) struct CoupledQueue {
-    machine: Machine,
+    engine: Engine,
     rtt: Span,
     /// RTT + fb: from an attempt's last unit to its feedback.
     back: Span,
@@ -85,7 +85,7 @@ pub(crate) struct CoupledQueue {
     settled: Vec<Settled>,
     /// Packets all of whose units have been sent in a stretch, with the last times.
     sent: Vec<(u64, Time)>,
-    block: WholeBlock,
+    block: DecodedSuperBlock,
     /// All LLDUs in their order, where a test wants to see them.
     #[cfg(test)]
     seen: Vec<Lldu>,
@@ -104,7 +104,7 @@ impl CoupledQueue {
             return None;
         }
         Some(Self {
-            machine: link.machine(rtt),
+            engine: link.engine(rtt),
             rtt,
             back: rtt.saturating_add(link.feedback_delay),
             hears_all: link.lost_feedback.is_none(),
@@ -130,7 +130,7 @@ impl CoupledQueue {
             lldus: Vec::new(),
             settled: Vec::new(),
             sent: Vec::new(),
-            block: WholeBlock::default(),
+            block: DecodedSuperBlock::default(),
             #[cfg(test)]
             seen: Vec::new(),
         })
@@ -144,10 +144,10 @@ impl CoupledQueue {
 
     /// The first instant at which a slot would be used; none where nothing is pending.
     fn pending_from(&self) -> Option<Time> {
-        if self.machine.is_under_way() {
+        if self.engine.is_under_way() {
             return Some(Time::ZERO);
         }
-        let repeat = self.machine.next_repeat();
+        let repeat = self.engine.next_repeat();
         let data = self.packets.waits_since();
         data.map_or(repeat, |data| Some(repeat.map_or(data, |at| at.min(data))))
     }
@@ -159,7 +159,7 @@ impl CoupledQueue {
             && let Some(from) = self.pending_from()
         {
             let settled =
-                self.machine.is_under_way() || self.packets.codewords_queued >= self.interleave;
+                self.engine.is_under_way() || self.packets.codewords_queued >= self.interleave;
             if !settled {
                 let at = self.slots.time_from(from);
                 // Behind the end repeats alone are never sent; what comes to the queue until then still is.
@@ -171,7 +171,7 @@ impl CoupledQueue {
             }
             // Where nobody asks for each slot, many are taken together.
             let by_slots = !self.hears_all || self.book.is_some();
-            let taken = if by_slots || self.machine.is_under_way() {
+            let taken = if by_slots || self.engine.is_under_way() {
                 None
             } else if self.interleave > 1 {
                 self.whole(from)
@@ -186,7 +186,7 @@ impl CoupledQueue {
                 return;
             };
             self.step(number, &slot);
-            while self.machine.is_under_way()
+            while self.engine.is_under_way()
                 && !self.exhausted
                 && let Some((number, slot)) = self.slots.take(Time::ZERO)
             {
@@ -198,13 +198,13 @@ impl CoupledQueue {
     /// One slot.
     fn step(&mut self, number: u64, slot: &Slot) {
         let at = slot.tx_time();
-        let Some(unit) = self.machine.next_unit(at, &mut self.packets) else {
+        let Some(unit) = self.engine.next_unit(at, &mut self.packets) else {
             return;
         };
         self.account.used.push(number..number + 1, at);
         self.note(&unit, number, slot);
         let first = self
-            .machine
+            .engine
             .codeword_of(&unit)
             .and_then(|codeword| Some((codeword, self.packets.of(codeword)?)));
         if let Some((_, packet)) = first
@@ -214,13 +214,13 @@ impl CoupledQueue {
             self.on_all_sent(packet, at);
         }
         // A repeat that would come later than time goes: the trace has in effect ended.
-        let outcome = self.machine.on_outcome(unit, slot, &mut self.lldus);
+        let outcome = self.engine.on_outcome(unit, slot, &mut self.lldus);
         self.exhausted = outcome.is_err();
         #[cfg(test)]
         self.seen.extend_from_slice(&self.lldus);
         self.lldus.clear();
         let mut settled = std::mem::take(&mut self.settled);
-        self.machine.swap_settled(&mut settled);
+        self.engine.swap_settled(&mut settled);
         for settled in settled.drain(..) {
             let packet = match first {
                 Some((codeword, packet)) if codeword == settled.codeword => Some(packet),
@@ -242,7 +242,7 @@ impl CoupledQueue {
         let Some(book) = &mut self.book else {
             return;
         };
-        let (codeword, attempt) = self.machine.attempt_of(unit);
+        let (codeword, attempt) = self.engine.attempt_of(unit);
         let packet = self.packets.of(codeword);
         if let Some(flight) = packet.and_then(|packet| self.packets.get(packet)) {
             book.push_back(SlotUse {
@@ -279,9 +279,9 @@ impl CoupledQueue {
         }
         let codewords = self.packets.lose(packet, at);
         self.on_lost(packet, at);
-        self.machine.drop_codewords(codewords, at);
+        self.engine.drop_codewords(codewords, at);
         // What that settles is lost with the packet.
-        self.machine.swap_settled(&mut Vec::new());
+        self.engine.swap_settled(&mut Vec::new());
         self.tell(packet, None);
         self.release(packet);
     }

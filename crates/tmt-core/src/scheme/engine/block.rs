@@ -2,17 +2,17 @@
 
 use std::ops::Range;
 
-use super::pending::Waiting;
+use super::lldu_ring::WaitingLldu;
 use crate::types::Slot;
 
 /// What became of a unit of the super-block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Cell(u64);
+pub(super) struct UnitOutcome(u64);
 
 /// Above every arrival time.
 const NOT_RECEIVED: u64 = 1 << 63;
 
-impl Cell {
+impl UnitOutcome {
     /// No unit, or one that was erased and that nothing waits for.
     pub(super) const NONE: Self = Self(u64::MAX);
 
@@ -36,8 +36,9 @@ impl Cell {
     }
 
     /// The LLDU that waits.
-    pub(super) fn waiting(self) -> Option<Waiting> {
-        (self.0 >= NOT_RECEIVED && self != Self::NONE).then_some(Waiting(self.0 & !NOT_RECEIVED))
+    pub(super) fn waiting(self) -> Option<WaitingLldu> {
+        (self.0 >= NOT_RECEIVED && self != Self::NONE)
+            .then_some(WaitingLldu(self.0 & !NOT_RECEIVED))
     }
 }
 
@@ -68,14 +69,14 @@ pub(super) struct SuperBlock {
     /// Codewords of the super-blocks before it.
     first: u64,
     /// What became of the units in front of it.
-    pub(super) cells: Vec<Cell>,
+    pub(super) outcomes: Vec<UnitOutcome>,
     /// LLDUs that wait for the codeword as a whole, where frames are delivered whole or not at all.
-    pub(super) waiting: Waiting,
+    pub(super) waiting: WaitingLldu,
 }
 
 /// The place of a unit in the super-block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Place {
+pub(super) struct GridPosition {
     pub(super) row: u32,
     pub(super) column: u32,
 }
@@ -92,8 +93,8 @@ impl SuperBlock {
             holes: false,
             position: 0,
             first: 0,
-            cells: Vec::new(),
-            waiting: Waiting::NONE,
+            outcomes: Vec::new(),
+            waiting: WaitingLldu::NONE,
         }
     }
 
@@ -112,8 +113,8 @@ impl SuperBlock {
         self.holes = data_units.min() < Some(self.full);
         self.columns = u32::try_from(self.codewords.len()).unwrap_or(most);
         self.position = 0;
-        self.cells.clear();
-        self.waiting = Waiting::NONE;
+        self.outcomes.clear();
+        self.waiting = WaitingLldu::NONE;
         self.columns > 0
     }
 
@@ -170,29 +171,29 @@ impl SuperBlock {
     }
 
     /// The next unit's place, and the step to the one after it.
-    pub(super) fn next_place(&mut self) -> Place {
+    pub(super) fn next_position(&mut self) -> GridPosition {
         let (row, column) = match self.columns {
             1 => (self.position, 0),
             columns => (self.position / columns, self.position % columns),
         };
         self.position += 1;
         self.skip_holes();
-        Place { row, column }
+        GridPosition { row, column }
     }
 
     /// Notes what became of the unit at `place`; units are noted in the order in which they are sent.
-    pub(super) fn note(&mut self, place: Place, cell: Cell) {
+    pub(super) fn note(&mut self, place: GridPosition, outcome: UnitOutcome) {
         let at = place.row as usize * self.columns as usize + place.column as usize;
-        if at > self.cells.len() {
+        if at > self.outcomes.len() {
             // Places of short codewords are skipped.
-            self.cells.resize(at, Cell::NONE);
+            self.outcomes.resize(at, UnitOutcome::NONE);
         }
-        self.cells.push(cell);
+        self.outcomes.push(outcome);
     }
 
     /// What became of a codeword's units.
-    pub(super) fn column(&self, column: u32) -> impl Iterator<Item = Cell> + Clone {
-        let cells = self.cells.get(column as usize..).unwrap_or_default();
-        cells.iter().copied().step_by(self.columns as usize)
+    pub(super) fn column(&self, column: u32) -> impl Iterator<Item = UnitOutcome> + Clone {
+        let outcomes = self.outcomes.get(column as usize..).unwrap_or_default();
+        outcomes.iter().copied().step_by(self.columns as usize)
     }
 }

@@ -4,10 +4,10 @@
 //! with that unit expires, and what the sender then repeats is a round like any other, though the attempt may have
 //! been enough. Draws are made in the order in which attempts are judged, one each.
 
-use super::Machine;
-use super::block::Place;
-use super::pending::Waiting;
-use super::repeats::{Codeword, Subject};
+use super::Engine;
+use super::block::GridPosition;
+use super::lldu_ring::WaitingLldu;
+use super::repeats::{Codeword, RepeatTarget};
 use crate::channel::Channel;
 use crate::types::{ErrorKind, Span, Time};
 
@@ -30,7 +30,7 @@ pub struct Acknowledged {
     pub at: Time,
 }
 
-/// What a machine keeps for it.
+/// What a engine keeps for it.
 #[derive(Debug)]
 pub(super) struct Feedback {
     pub(super) rules: FeedbackLoss,
@@ -38,18 +38,18 @@ pub(super) struct Feedback {
     failed: bool,
     /// Whether the feedback of that one is lost.
     pub(super) lost: bool,
-    news: Vec<Acknowledged>,
+    acknowledged: Vec<Acknowledged>,
 }
 
-impl Machine {
-    /// The same machine on a link that loses feedback; only for one that is watched.
+impl Engine {
+    /// The same engine on a link that loses feedback; only for one that is reports_settled.
     #[must_use]
     pub fn with_feedback_loss(mut self, rules: FeedbackLoss) -> Self {
         self.feedback = Some(Box::new(Feedback {
             rules,
             failed: false,
             lost: false,
-            news: Vec::new(),
+            acknowledged: Vec::new(),
         }));
         self
     }
@@ -57,13 +57,13 @@ impl Machine {
     /// Codewords whose sender is done with them, told since this was asked last; none on a link that loses no feedback.
     pub fn take_acknowledged(&mut self) -> impl Iterator<Item = Acknowledged> {
         let feedback = self.feedback.iter_mut();
-        feedback.flat_map(|feedback| feedback.news.drain(..))
+        feedback.flat_map(|feedback| feedback.acknowledged.drain(..))
     }
 
     /// The end of a first attempt, which was enough unless something else was noted.
     pub(super) fn first_attempt_decoded(
         &mut self,
-        place: Place,
+        place: GridPosition,
         now: Time,
     ) -> Result<(), ErrorKind> {
         let Some(feedback) = &mut self.feedback else {
@@ -85,10 +85,10 @@ impl Machine {
             units,
             rounds_used: 0,
             decoded: true,
-            waiting: Waiting::NONE,
+            waiting: WaitingLldu::NONE,
             arrivals: Vec::new(),
         });
-        self.repeat_unheard(id, now)
+        self.repeat_after_timer(id, now)
     }
 
     /// A codeword that was decoded, in this attempt or before, ends an attempt at `now`.
@@ -100,8 +100,8 @@ impl Machine {
         if lost && !self.gives_up_after(self.codewords[id].rounds_used) {
             let codeword = &mut self.codewords[id];
             codeword.decoded = true;
-            codeword.waiting = Waiting::NONE;
-            return self.repeat_unheard(id, now);
+            codeword.waiting = WaitingLldu::NONE;
+            return self.repeat_after_timer(id, now);
         }
         let number = self.codewords.remove(id).number;
         self.acknowledge(number, lost, now);
@@ -109,7 +109,7 @@ impl Machine {
     }
 
     /// Draws for an attempt that was not enough, the `first` or a later one.
-    pub(super) fn draw_failed(&mut self, first: bool) {
+    pub(super) fn draw_feedback_loss(&mut self, first: bool) {
         if let Some(feedback) = &mut self.feedback {
             feedback.lost = feedback.rules.loss.erases();
             feedback.failed |= first;
@@ -117,7 +117,7 @@ impl Machine {
     }
 
     /// The timer of a codeword expires, which began at `now`: a round that asks for one unit, or for the frame.
-    pub(super) fn repeat_unheard(&mut self, id: usize, now: Time) -> Result<(), ErrorKind> {
+    pub(super) fn repeat_after_timer(&mut self, id: usize, now: Time) -> Result<(), ErrorKind> {
         let timer = self.feedback.as_ref().map(|feedback| feedback.rules.timer);
         let ready = ready_after(now, timer)?;
         let codeword = &mut self.codewords[id];
@@ -130,7 +130,7 @@ impl Machine {
             1 + self.scheme.extra
         };
         codeword.rounds_used = codeword.rounds_used.saturating_add(1);
-        self.repeats.push(ready, Subject::Codeword(id), units);
+        self.repeats.push(ready, RepeatTarget::Codeword(id), units);
         Ok(())
     }
 
@@ -142,7 +142,7 @@ impl Machine {
             // Where no repeat is ever asked for, no time of feedback is too late.
             let at = after.and_then(|after| now.checked_add(after));
             let at = at.unwrap_or(Time::MAX);
-            feedback.news.push(Acknowledged { codeword, at });
+            feedback.acknowledged.push(Acknowledged { codeword, at });
         }
     }
 }

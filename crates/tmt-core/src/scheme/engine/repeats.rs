@@ -2,15 +2,15 @@
 
 use std::collections::VecDeque;
 
-use super::pending::Waiting;
+use super::lldu_ring::WaitingLldu;
 use crate::types::Time;
 
 /// Whose units are to be sent again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Subject {
+pub(super) enum RepeatTarget {
     /// A codeword that is one unit only and asks for one: its LLDU, and the rounds used with this one.
-    Single(Waiting, u32),
-    /// The codeword under this key of [`Machine::codewords`](super::Machine).
+    Single(WaitingLldu, u32),
+    /// The codeword under this key of [`Engine::codewords`](super::Engine).
     Codeword(usize),
 }
 
@@ -18,7 +18,7 @@ pub(super) enum Subject {
 #[derive(Debug, Clone, Copy)]
 struct Repeat {
     ready: Time,
-    subject: Subject,
+    target: RepeatTarget,
     units: u32,
 }
 
@@ -43,13 +43,16 @@ impl Repeats {
     }
 
     /// Takes out those of which `goes` says so, in their order.
-    pub(super) fn drop_all(&mut self, mut goes: impl FnMut(Subject) -> bool) -> Vec<Subject> {
+    pub(super) fn drop_all(
+        &mut self,
+        mut goes: impl FnMut(RepeatTarget) -> bool,
+    ) -> Vec<RepeatTarget> {
         let mut dropped = Vec::new();
         let mut is_head = true;
         self.queue.retain(|repeat| {
-            let goes = goes(repeat.subject);
+            let goes = goes(repeat.target);
             if goes {
-                dropped.push(repeat.subject);
+                dropped.push(repeat.target);
                 self.begun &= !is_head;
             }
             is_head = false;
@@ -66,7 +69,7 @@ impl Repeats {
 
     /// Asks for `units` (at least one) to be sent again from `ready` on, before what is ready later; a head that is
     /// partly sent stays the head.
-    pub(super) fn push(&mut self, ready: Time, subject: Subject, units: u32) {
+    pub(super) fn push(&mut self, ready: Time, target: RepeatTarget, units: u32) {
         let settled = usize::from(self.begun);
         let mut at = self.queue.len();
         while at > settled && self.queue[at - 1].ready > ready {
@@ -74,7 +77,7 @@ impl Repeats {
         }
         let repeat = Repeat {
             ready,
-            subject,
+            target,
             units,
         };
         if at == self.queue.len() {
@@ -86,24 +89,24 @@ impl Repeats {
     }
 
     /// Takes up to `most` units of the head: whose they are, how many, and whether that was its last.
-    pub(super) fn take(&mut self, most: u32) -> Option<(Subject, u32, bool)> {
+    pub(super) fn take(&mut self, most: u32) -> Option<(RepeatTarget, u32, bool)> {
         let head = self.queue.front_mut()?;
         let taken = head.units.min(most);
         head.units -= taken;
-        let (subject, last) = (head.subject, head.units == 0);
+        let (target, last) = (head.target, head.units == 0);
         self.begun = !last;
         if last {
             self.queue.pop_front();
             self.note_head();
         }
-        Some((subject, taken, last))
+        Some((target, taken, last))
     }
 
     /// The codewords of a single unit in the queue.
-    pub(super) fn singles(&self) -> impl Iterator<Item = (Waiting, u32)> {
-        self.queue.iter().filter_map(|repeat| match repeat.subject {
-            Subject::Single(waiting, rounds) => Some((waiting, rounds)),
-            Subject::Codeword(_) => None,
+    pub(super) fn singles(&self) -> impl Iterator<Item = (WaitingLldu, u32)> {
+        self.queue.iter().filter_map(|repeat| match repeat.target {
+            RepeatTarget::Single(waiting, rounds) => Some((waiting, rounds)),
+            RepeatTarget::Codeword(_) => None,
         })
     }
 }
@@ -121,7 +124,7 @@ pub(super) struct Codeword {
     /// Whether it has been decoded, of which the sender has not heard.
     pub(super) decoded: bool,
     /// Its LLDUs that wait.
-    pub(super) waiting: Waiting,
+    pub(super) waiting: WaitingLldu,
     /// Arrival times of the units that count, ns.
     pub(super) arrivals: Vec<u64>,
 }

@@ -1,7 +1,7 @@
-//! The machine under a sender that always has data: the same steps as unit by unit, in runs.
+//! The engine under a sender that always has data: the same steps as unit by unit, in runs.
 
-use super::block::{Cell, SuperBlock};
-use super::{Machine, Saturated};
+use super::block::{SuperBlock, UnitOutcome};
+use super::{Engine, Saturated};
 use crate::types::{ErrorKind, Lldu, Slot};
 
 /// Slots between two times of handing over what is settled, so that the ring does not grow with the
@@ -10,7 +10,7 @@ const CHUNK: usize = 1 << 12;
 
 /// How many of `slots` come before `ready`, ns. Slots are in the order of their times.
 #[inline]
-pub(super) fn before(slots: &[Slot], ready: u64) -> usize {
+pub(super) fn count_before(slots: &[Slot], ready: u64) -> usize {
     match slots.last() {
         Some(last) if last.tx_time().as_nanos() >= ready => {
             slots.partition_point(|slot| slot.tx_time().as_nanos() < ready)
@@ -20,7 +20,7 @@ pub(super) fn before(slots: &[Slot], ready: u64) -> usize {
 }
 
 /// How many of `slots` were received, up to the first one that was not or that is not before `ready`.
-fn clean(slots: &[Slot], ready: u64) -> usize {
+fn received_run(slots: &[Slot], ready: u64) -> usize {
     slots
         .iter()
         .position(|slot| slot.is_erased() || slot.tx_time().as_nanos() >= ready)
@@ -32,14 +32,14 @@ fn units(count: usize) -> u32 {
     u32::try_from(count).unwrap_or(u32::MAX)
 }
 
-impl Machine {
-    /// Takes the next slots as [`Machine::next_unit`] with the source [`Saturated`](super::Saturated)
-    /// and [`Machine::on_outcome`] would one by one; appends the LLDUs whose story is complete.
+impl Engine {
+    /// Takes the next slots as [`Engine::next_unit`] with the source [`Saturated`](super::Saturated)
+    /// and [`Engine::on_outcome`] would one by one; appends the LLDUs whose story is complete.
     ///
     /// # Errors
     /// The index of the first slot whose repeat would be ready later than 2^63 − 1 ns. The LLDUs whose
     /// story was complete by then are in `out`.
-    pub fn saturated(
+    pub fn run_saturated(
         &mut self,
         slots: &[Slot],
         out: &mut Vec<Lldu>,
@@ -52,7 +52,7 @@ impl Machine {
                     Err((index, kind)) => walked = Err((number * CHUNK + at + index, kind)),
                 }
             }
-            self.pending.emit(out);
+            self.lldus.emit(out);
             walked?;
         }
         Ok(())
@@ -94,12 +94,12 @@ impl Machine {
 
     /// Repeats of the codeword at the head of the queue; how many slots they took.
     fn repeat(&mut self, slots: &[Slot]) -> Result<usize, (usize, ErrorKind)> {
-        let Some((subject, taken, last)) = self.repeats.take(units(slots.len())) else {
+        let Some((target, taken, last)) = self.repeats.take(units(slots.len())) else {
             return Ok(0);
         };
         self.counts.repeated += u64::from(taken);
         let taken = taken as usize;
-        self.on_repeats(subject, &slots[..taken], last)
+        self.on_repeats(target, &slots[..taken], last)
             .map_err(|kind| (taken - 1, kind))?;
         Ok(taken)
     }
@@ -115,13 +115,13 @@ impl Machine {
         if slots.len() < all {
             return 0;
         }
-        let whole = &slots[..clean(slots, ready) / all * all];
+        let whole = &slots[..received_run(slots, ready) / all * all];
         if data == all {
             // Without repair units they are one run.
-            self.pending.push_all_delivered(whole, out);
+            self.lldus.push_all_delivered(whole, out);
         } else {
             for block in whole.chunks_exact(all) {
-                self.pending.push_all_delivered(&block[..data], out);
+                self.lldus.push_all_delivered(&block[..data], out);
             }
         }
         self.count_whole(whole.len() / all, data, all)
@@ -139,8 +139,7 @@ impl Machine {
             let Some(complete) = self.complete(frame.iter(), self.scheme.data_units) else {
                 break;
             };
-            self.pending
-                .push_all_decoded(&frame[..data], complete, true);
+            self.lldus.push_all_decoded(&frame[..data], complete, true);
             count += 1;
         }
         self.count_whole(count, data, all)
@@ -160,13 +159,15 @@ impl Machine {
         let (last_row, end) = ((rows - 1) * columns, rows * columns);
         let from = self.block.position;
         let slots = &slots[..slots.len().min((end - from) as usize)];
-        let slots = &slots[..before(slots, ready)];
+        let slots = &slots[..count_before(slots, ready)];
         let data_end = (self.scheme.data_units * columns).min(last_row);
         let (data, rest) = slots.split_at(slots.len().min(data_end.saturating_sub(from) as usize));
         self.data_rows(data);
         let repair_left = last_row.saturating_sub(from.max(data_end)) as usize;
         let (repair, last) = rest.split_at(rest.len().min(repair_left));
-        self.block.cells.extend(repair.iter().map(Cell::of));
+        self.block
+            .outcomes
+            .extend(repair.iter().map(UnitOutcome::of));
         self.counts.repair += repair.len() as u64;
         let ahead = data.len() + repair.len();
         self.block.position += units(ahead);
@@ -176,7 +177,7 @@ impl Machine {
             if self.scheme.data_units == self.scheme.units {
                 self.data_rows(std::slice::from_ref(slot));
             } else {
-                self.block.cells.push(Cell::of(slot));
+                self.block.outcomes.push(UnitOutcome::of(slot));
                 self.counts.repair += 1;
             }
             self.block.position += 1;
@@ -193,21 +194,23 @@ impl Machine {
 
     /// Data units of the super-block, whose codewords are not judged yet.
     fn data_rows(&mut self, slots: &[Slot]) {
-        let SuperBlock { cells, waiting, .. } = &mut self.block;
+        let SuperBlock {
+            outcomes, waiting, ..
+        } = &mut self.block;
         if self.scheme.discards() {
             for slot in slots {
-                cells.push(Cell::of(slot));
-                *waiting = self.pending.push_waiting(slot.tx_time(), *waiting);
+                outcomes.push(UnitOutcome::of(slot));
+                *waiting = self.lldus.push_waiting(slot.tx_time(), *waiting);
             }
         } else {
-            let numbers = self.pending.next_number()..;
-            cells.extend(
+            let numbers = self.lldus.next_number()..;
+            outcomes.extend(
                 slots
                     .iter()
                     .zip(numbers)
-                    .map(|(slot, number)| Cell::of_data(slot, number)),
+                    .map(|(slot, number)| UnitOutcome::of_data(slot, number)),
             );
-            self.pending.push_all_own(slots);
+            self.lldus.push_received_or_waiting(slots);
         }
         self.counts.data += slots.len() as u64;
     }

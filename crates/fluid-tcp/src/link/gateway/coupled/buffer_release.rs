@@ -31,7 +31,7 @@ impl CoupledQueue {
 
     /// Takes in which codewords the sender is done with.
     pub(super) fn take_acknowledged(&mut self) {
-        let told: Vec<_> = self.machine.take_acknowledged().collect();
+        let told: Vec<_> = self.engine.take_acknowledged().collect();
         for told in told {
             if let Some(packet) = self.packets.of(told.codeword)
                 && let Some(flight) = self.packets.get_mut(packet)

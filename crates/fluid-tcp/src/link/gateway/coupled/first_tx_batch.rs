@@ -1,7 +1,7 @@
 //! Slots by stretches: what is received, or decoded, in its first attempt before the next repeat takes no step of its
 //! own for each unit.
 
-use tmt_core::scheme::engine::Machine;
+use tmt_core::scheme::engine::Engine;
 use tmt_core::types::{Lldu, Slot, Time};
 
 use super::CoupledQueue;
@@ -13,7 +13,7 @@ type Part = (u32, usize, Time);
 
 /// The parts of a queue that a stretch changes beside its packets.
 struct Parts<'a> {
-    machine: &'a mut Machine,
+    engine: &'a mut Engine,
     account: &'a mut SlotUsage,
     lldus: &'a mut Vec<Lldu>,
 }
@@ -24,9 +24,9 @@ impl CoupledQueue {
     pub(super) fn stretch(&mut self, from: Time) -> Option<()> {
         let units = self.data_units + self.repair_units;
         let (number, slots) = self.slots.view(from, units as usize)?;
-        let slots = self.machine.before_repeat(slots);
+        let slots = self.engine.before_repeat(slots);
         let mut parts = Parts {
-            machine: &mut self.machine,
+            engine: &mut self.engine,
             account: &mut self.account,
             lldus: &mut self.lldus,
         };
@@ -91,7 +91,7 @@ impl Parts<'_> {
         }
         let run = &slots[..received];
         let last = run.last()?.tx_time();
-        self.machine.take_received(run, self.lldus);
+        self.engine.take_received_units(run, self.lldus);
         self.account.own.push(at..at + received as u64, last);
         Some((u32::try_from(received).unwrap_or(ahead), received, arrival))
     }
@@ -104,7 +104,7 @@ impl Parts<'_> {
         (data_units, units): (u32, u32),
     ) -> Option<Part> {
         let slots = slots.get(..units as usize)?;
-        let decoded = self.machine.take_decoded(data_units, slots, self.lldus)?;
+        let decoded = self.engine.take_codeword(data_units, slots, self.lldus)?;
         let data = &slots[..data_units as usize];
         if decoded.own == data_units {
             let last = data.last()?.tx_time();

@@ -5,12 +5,12 @@ use crate::types::{Fate, Lldu, Slot, Span, Time};
 
 /// An LLDU that waits for its codeword; its place in the ring names the next one of the same codeword.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Waiting(
+pub(super) struct WaitingLldu(
     /// Its number, below 2^63 − 1.
     pub(super) u64,
 );
 
-impl Waiting {
+impl WaitingLldu {
     /// The end of a chain.
     pub(super) const NONE: Self = Self(Span::MAX.as_nanos());
 }
@@ -27,7 +27,7 @@ const BLANK: Lldu = Lldu {
 };
 
 #[derive(Debug)]
-pub(super) struct Pending {
+pub(super) struct LlduRing {
     /// LLDU n is at place n modulo the length, which is a power of two.
     ///
     /// Zero attempts say that it waits; its delay then is the next one of its chain. With in-order
@@ -42,7 +42,7 @@ pub(super) struct Pending {
     /// The running D of link-layer.md §6.
     latest: Time,
     /// LLDUs as they are settled, in that order; none where nobody asks.
-    news: Option<Vec<Settled>>,
+    newly_settled: Option<Vec<Settled>>,
 }
 
 /// An LLDU whose story is complete, told at once, whatever waits in front of it.
@@ -64,7 +64,7 @@ const fn delivered(slot: &Slot) -> Lldu {
     }
 }
 
-impl Pending {
+impl LlduRing {
     pub(super) fn new(in_order: bool) -> Self {
         Self {
             ring: vec![BLANK; SMALLEST],
@@ -72,19 +72,19 @@ impl Pending {
             next: 0,
             in_order,
             latest: Time::ZERO,
-            news: None,
+            newly_settled: None,
         }
     }
 
     /// From now on settled LLDUs are told one by one, and none waits for another.
-    pub(super) fn watch(&mut self) {
+    pub(super) fn report_settled(&mut self) {
         self.in_order = false;
-        self.news = Some(Vec::new());
+        self.newly_settled = Some(Vec::new());
     }
 
     /// Changes what was settled since this was asked last for an empty list.
-    pub(super) fn swap_news(&mut self, empty: &mut Vec<Settled>) {
-        if let Some(news) = &mut self.news {
+    pub(super) fn swap_settled(&mut self, empty: &mut Vec<Settled>) {
+        if let Some(news) = &mut self.newly_settled {
             std::mem::swap(news, empty);
         }
     }
@@ -104,7 +104,7 @@ impl Pending {
         } else {
             self.push(lldu);
         }
-        if let Some(news) = &mut self.news {
+        if let Some(news) = &mut self.newly_settled {
             news.push(Settled { codeword, lldu });
         }
     }
@@ -121,7 +121,7 @@ impl Pending {
     }
 
     /// Adds LLDUs of which some came through on their own; the others wait, each on its own.
-    pub(super) fn push_all_own(&mut self, slots: &[Slot]) {
+    pub(super) fn push_received_or_waiting(&mut self, slots: &[Slot]) {
         self.push_all(slots, |slot| Lldu {
             attempts: u32::from(!slot.is_erased()),
             ..delivered(slot)
@@ -141,18 +141,18 @@ impl Pending {
     }
 
     /// Adds an LLDU that waits for its codeword, in front of `behind`.
-    pub(super) fn push_waiting(&mut self, tx_time: Time, behind: Waiting) -> Waiting {
+    pub(super) fn push_waiting(&mut self, tx_time: Time, behind: WaitingLldu) -> WaitingLldu {
         let number = self.next;
         self.push(Lldu {
             tx_time,
             decode_delay: Span::from_nanos(behind.0).unwrap_or(Span::MAX),
             ..BLANK
         });
-        Waiting(number)
+        WaitingLldu(number)
     }
 
     /// Puts a waiting LLDU in front of `behind`.
-    pub(super) fn chain(&mut self, waiting: Waiting, behind: Waiting) -> Waiting {
+    pub(super) fn chain(&mut self, waiting: WaitingLldu, behind: WaitingLldu) -> WaitingLldu {
         self.entry(waiting.0).decode_delay = Span::from_nanos(behind.0).unwrap_or(Span::MAX);
         waiting
     }
@@ -161,8 +161,8 @@ impl Pending {
     pub(super) fn censor_rest(&mut self, end: Time) {
         for number in self.first..self.next {
             if self.entry(number).attempts == 0 {
-                self.chain(Waiting(number), Waiting::NONE);
-                self.settle(0, Waiting(number), end, 1, Fate::Censored);
+                self.chain(WaitingLldu(number), WaitingLldu::NONE);
+                self.settle(0, WaitingLldu(number), end, 1, Fate::Censored);
             }
         }
     }
@@ -172,15 +172,15 @@ impl Pending {
     pub(super) fn settle(
         &mut self,
         codeword: u64,
-        mut waiting: Waiting,
+        mut waiting: WaitingLldu,
         at: Time,
         attempts: u32,
         fate: Fate,
     ) {
         let timed = self.in_order || fate == Fate::Delivered;
-        while waiting != Waiting::NONE {
+        while waiting != WaitingLldu::NONE {
             let entry = self.entry(waiting.0);
-            waiting = Waiting(entry.decode_delay.as_nanos());
+            waiting = WaitingLldu(entry.decode_delay.as_nanos());
             entry.decode_delay = if timed {
                 at.since(entry.tx_time)
             } else {
@@ -189,7 +189,7 @@ impl Pending {
             entry.attempts = attempts;
             entry.fate = fate;
             let lldu = *entry;
-            if let Some(news) = &mut self.news
+            if let Some(news) = &mut self.newly_settled
                 && fate != Fate::Censored
             {
                 news.push(Settled { codeword, lldu });
@@ -212,7 +212,7 @@ impl Pending {
             self.first += settled.len() as u64;
             if self.in_order {
                 let latest = &mut self.latest;
-                out.extend(settled.iter().map(|lldu| hand_up(lldu, latest)));
+                out.extend(settled.iter().map(|lldu| deliver_in_order(lldu, latest)));
             } else {
                 out.extend_from_slice(settled);
             }
@@ -274,7 +274,7 @@ fn place(number: u64, places: usize) -> usize {
 }
 
 /// The LLDU as it is handed up in number order.
-fn hand_up(lldu: &Lldu, latest: &mut Time) -> Lldu {
+fn deliver_in_order(lldu: &Lldu, latest: &mut Time) -> Lldu {
     *latest = (*latest).max(lldu.tx_time.saturating_add(lldu.decode_delay));
     Lldu {
         decode_delay: if lldu.fate == Fate::Delivered {
@@ -294,21 +294,21 @@ mod tests {
     fn the_ring_grows_with_what_waits_and_not_with_what_has_gone_through() {
         let slot =
             |t: u64| Slot::new(Time::from_nanos(t).unwrap(), Span::from_nanos(1).unwrap()).unwrap();
-        let (mut pending, mut out) = (Pending::new(false), Vec::new());
+        let (mut lldus, mut out) = (LlduRing::new(false), Vec::new());
         for round in 0..50 {
             let slots: Vec<Slot> = (round * 3000..round * 3000 + 3000).map(slot).collect();
-            let waiting = pending.push_waiting(slots[0].tx_time(), Waiting::NONE);
-            pending.push_all_delivered(&slots[1..], &mut out);
-            pending.emit(&mut out);
+            let waiting = lldus.push_waiting(slots[0].tx_time(), WaitingLldu::NONE);
+            lldus.push_all_delivered(&slots[1..], &mut out);
+            lldus.emit(&mut out);
             assert_eq!(
                 out.len() as u64,
                 round * 3000,
                 "nothing passes one that waits"
             );
-            pending.settle(0, waiting, slots[1].tx_time(), 2, Fate::Delivered);
-            pending.emit(&mut out);
+            lldus.settle(0, waiting, slots[1].tx_time(), 2, Fate::Delivered);
+            lldus.emit(&mut out);
         }
-        assert_eq!(pending.ring.len(), 4096);
+        assert_eq!(lldus.ring.len(), 4096);
         assert!(
             (0..)
                 .zip(&out)

@@ -1,13 +1,13 @@
-//! Super-blocks that are decoded in their first attempt, as a whole: the order of the grid without its cells.
+//! Super-blocks that are decoded in their first attempt, as a whole: the order of the grid without its outcomes.
 
 use std::ops::Range;
 
-use super::{Machine, nth_arrival};
+use super::{Engine, nth_arrival};
 use crate::types::{Lldu, Slot, Time};
 
 /// A codeword of such a super-block; slots are told by their index among those of the super-block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Column {
+pub struct DecodedColumn {
     /// Its data units.
     pub data_units: u32,
     /// All its units.
@@ -24,8 +24,8 @@ pub struct Column {
 
 /// A super-block that is sent in one piece; kept for its memory.
 #[derive(Debug, Default)]
-pub struct WholeBlock {
-    columns: Vec<Column>,
+pub struct DecodedSuperBlock {
+    columns: Vec<DecodedColumn>,
     units: usize,
     /// Arrivals of each column's units, ns.
     arrivals: Vec<Vec<u64>>,
@@ -36,18 +36,19 @@ pub struct WholeBlock {
     ends: Vec<usize>,
 }
 
-impl WholeBlock {
+impl DecodedSuperBlock {
     /// Begins anew, with codewords of so many data units, each with `repair_units` more.
     pub fn open(&mut self, codewords: impl Iterator<Item = u32>, repair_units: u32) {
         self.columns.clear();
-        self.columns.extend(codewords.map(|data_units| Column {
-            data_units,
-            units: data_units + repair_units,
-            own: 0,
-            last: 0,
-            arrival: Time::ZERO,
-            complete: Time::ZERO,
-        }));
+        self.columns
+            .extend(codewords.map(|data_units| DecodedColumn {
+                data_units,
+                units: data_units + repair_units,
+                own: 0,
+                last: 0,
+                arrival: Time::ZERO,
+                complete: Time::ZERO,
+            }));
         let units = self.columns.iter().map(|column| column.units as usize);
         self.units = units.sum();
     }
@@ -60,7 +61,7 @@ impl WholeBlock {
 
     /// Its codewords.
     #[must_use]
-    pub fn columns(&self) -> &[Column] {
+    pub fn columns(&self) -> &[DecodedColumn] {
         &self.columns
     }
 
@@ -71,7 +72,7 @@ impl WholeBlock {
     }
 
     /// Its codewords in the order of their last units.
-    pub fn ended(&self) -> impl Iterator<Item = &Column> {
+    pub fn ended(&self) -> impl Iterator<Item = &DecodedColumn> {
         self.ends.iter().map(|column| &self.columns[*column])
     }
 
@@ -117,13 +118,13 @@ impl WholeBlock {
     }
 }
 
-impl Machine {
+impl Engine {
     /// Takes a super-block of the codewords that are next, whose first attempts are all of the slots, and appends as
-    /// [`Self::take_received`]; whether it did. Nothing is done, and what `block` shows means nothing, where the attempts
+    /// [`Self::take_received_units`]; whether it did. Nothing is done, and what `block` shows means nothing, where the attempts
     /// are not enough for each codeword, or a repeat comes before the block's last unit.
-    pub fn take_whole(
+    pub fn take_super_block(
         &mut self,
-        block: &mut WholeBlock,
+        block: &mut DecodedSuperBlock,
         slots: &[Slot],
         out: &mut Vec<Lldu>,
     ) -> bool {
@@ -135,10 +136,10 @@ impl Machine {
         for (run, column) in &block.data {
             let run = &slots[run.clone()];
             match column {
-                None => self.pending.push_all_delivered(run, out),
+                None => self.lldus.push_all_delivered(run, out),
                 Some(column) => {
                     let complete = block.columns[*column].complete;
-                    self.pending.push_all_decoded(run, complete, false);
+                    self.lldus.push_all_decoded(run, complete, false);
                 }
             }
         }
@@ -147,7 +148,7 @@ impl Machine {
         self.block.pass(block.columns.len() as u64);
         self.counts.data += data;
         self.counts.repair += slots.len() as u64 - data;
-        self.pending.emit(out);
+        self.lldus.emit(out);
         true
     }
 }
