@@ -1,28 +1,31 @@
-//! First transmissions by slices, for a link whose queue holds the codewords: what needs no repeat is settled without
-//! the super-block's grid. Between super-blocks only, and only where one is a single codeword.
+//! Fast path of the coupled link for first attempts that decode: they are settled without the grid of a super-block.
+//!
+//! Allowed between super-blocks only, and only if a super-block is a single codeword.
 
 use super::Engine;
 use super::saturated::count_before;
 use crate::types::{Lldu, Slot, Time};
 
-/// A codeword that was decoded in its first attempt.
+/// A codeword that was decoded in its first attempt. Part of a fast path of the coupled link.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct DecodedCodeword {
-    /// When the last of its LLDUs is there, propagation left out.
+    /// Time at which the last of its LLDUs is available, propagation excluded.
     pub arrival: Time,
-    /// Data LLDUs that came through on their own, and so were known at once; the others were when it was judged.
+    /// Number of data LLDUs that were received and so settled at once. The others were settled when the codeword was judged.
     pub own: u32,
 }
 
 impl Engine {
-    /// Those of `slots` in which the next repeat cannot be sent yet.
+    /// The prefix of `slots` in which no repeat is ready.
+    #[doc(hidden)]
     #[must_use]
     pub fn before_repeat<'s>(&self, slots: &'s [Slot]) -> &'s [Slot] {
         &slots[..count_before(slots, self.repeats.next_ready)]
     }
 
-    /// Takes codewords of one unit each, all of them received in these of the slots; appends the LLDUs that are settled
-    /// and have no unsettled one before them.
+    /// Sends one codeword of one unit in each of `slots`, all of which are received. Appends to `out` as
+    /// [`Self::on_outcome`] does.
+    #[doc(hidden)]
     pub fn take_received_units(&mut self, slots: &[Slot], out: &mut Vec<Lldu>) {
         debug_assert!(self.scheme.units == 1 && !self.is_under_way());
         self.block.pass(slots.len() as u64);
@@ -31,8 +34,9 @@ impl Engine {
         self.lldus.emit(out);
     }
 
-    /// Takes a codeword of `data_units`, whose first attempt are these of the slots, and appends as
-    /// [`Self::take_received_units`]; `None`, and nothing is done, where the attempt is not enough.
+    /// Sends a codeword of `data_units` in `slots`, which hold its first attempt. Appends to `out` as
+    /// [`Self::on_outcome`] does. `None`, without any effect, if the attempt does not decode.
+    #[doc(hidden)]
     pub fn take_codeword(
         &mut self,
         data_units: u32,

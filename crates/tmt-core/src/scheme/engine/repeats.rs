@@ -1,20 +1,20 @@
-//! The repeat queue of link-layer.md §3, and the codewords that wait in it.
+//! The repeat queue (docs/schemes.md, Sec. 3), and the codewords that wait in it.
 
 use std::collections::VecDeque;
 
 use super::lldu_ring::WaitingLldu;
 use crate::types::Time;
 
-/// Whose units are to be sent again.
+/// Codeword for which units are repeated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum RepeatTarget {
-    /// A codeword that is one unit only and asks for one: its LLDU, and the rounds used with this one.
+    /// A codeword of one unit that requests one: its LLDU, and the rounds used, this one included.
     Single(WaitingLldu, u32),
-    /// The codeword under this key of [`Engine::codewords`](super::Engine).
+    /// The codeword with this key in [`Engine::codewords`](super::Engine).
     Codeword(usize),
 }
 
-/// Units of one codeword that wait to be sent again.
+/// Entry of the repeat queue: units of one codeword.
 #[derive(Debug, Clone, Copy)]
 struct Repeat {
     ready: Time,
@@ -22,14 +22,14 @@ struct Repeat {
     units: u32,
 }
 
-/// First in, first out. Slots come in the order of their times, so the head is ready first; where timers expire later
-/// than feedback comes, what is ready first goes first.
+/// The repeat queue, first in, first out. Since slots are in order of time, the head is ready first. With lost feedback,
+/// timers expire later than feedback arrives; the entry that is ready first then goes first.
 #[derive(Debug)]
 pub(super) struct Repeats {
     queue: VecDeque<Repeat>,
-    /// When the head is ready, ns; above any time where there is none.
+    /// Time at which the head is ready, ns; `u64::MAX` if the queue is empty.
     pub(super) next_ready: u64,
-    /// Whether some units of the head have been sent, and others not.
+    /// Whether the head has been sent in part.
     pub(super) begun: bool,
 }
 
@@ -42,7 +42,7 @@ impl Repeats {
         }
     }
 
-    /// Takes out those of which `goes` says so, in their order.
+    /// Removes the entries for which `goes` returns true, and returns their targets in order.
     pub(super) fn drop_all(
         &mut self,
         mut goes: impl FnMut(RepeatTarget) -> bool,
@@ -62,13 +62,14 @@ impl Repeats {
         dropped
     }
 
+    /// Updates `next_ready` after a change of the head.
     fn note_head(&mut self) {
         let head = self.queue.front();
         self.next_ready = head.map_or(u64::MAX, |head| head.ready.as_nanos());
     }
 
-    /// Asks for `units` (at least one) to be sent again from `ready` on, before what is ready later; a head that is
-    /// partly sent stays the head.
+    /// Adds an entry of `units` (at least one), before those that are ready later. A head that has been sent in part stays
+    /// the head.
     pub(super) fn push(&mut self, ready: Time, target: RepeatTarget, units: u32) {
         let settled = usize::from(self.begun);
         let mut at = self.queue.len();
@@ -88,7 +89,7 @@ impl Repeats {
         self.note_head();
     }
 
-    /// Takes up to `most` units of the head: whose they are, how many, and whether that was its last.
+    /// Takes up to `most` units of the head. Returns their target, their number, and whether they include the last one.
     pub(super) fn take(&mut self, most: u32) -> Option<(RepeatTarget, u32, bool)> {
         let head = self.queue.front_mut()?;
         let taken = head.units.min(most);
@@ -102,7 +103,7 @@ impl Repeats {
         Some((target, taken, last))
     }
 
-    /// The codewords of a single unit in the queue.
+    /// The waiting LLDUs and rounds used of the codewords of one unit.
     pub(super) fn singles(&self) -> impl Iterator<Item = (WaitingLldu, u32)> {
         self.queue.iter().filter_map(|repeat| match repeat.target {
             RepeatTarget::Single(waiting, rounds) => Some((waiting, rounds)),
@@ -111,20 +112,20 @@ impl Repeats {
     }
 }
 
-/// A codeword whose first attempt was not enough.
+/// A codeword whose first attempt failed, or whose feedback was lost.
 #[derive(Debug)]
 pub(super) struct Codeword {
-    /// Its number among all that were taken.
+    /// Number of the codeword among all codewords taken from the source.
     pub(super) number: u64,
     pub(super) data_units: u32,
     /// Units of the first attempt.
     pub(super) units: u32,
-    /// Retransmission rounds used so far, r.
+    /// Rounds requested so far, r.
     pub(super) rounds_used: u32,
-    /// Whether it has been decoded, of which the sender has not heard.
+    /// Whether it is decoded without the sender having heard of it.
     pub(super) decoded: bool,
-    /// Its LLDUs that wait.
+    /// List of its LLDUs that wait.
     pub(super) waiting: WaitingLldu,
-    /// Arrival times of the units that count, ns.
+    /// Arrivals of the units that count, ns.
     pub(super) arrivals: Vec<u64>,
 }

@@ -1,14 +1,13 @@
-//! The engine under a sender that always has data: the same steps as unit by unit, in runs.
+//! The engine under a saturated sender: the steps of the unit-by-unit engine, taken over slices of slots.
 
 use super::block::{SuperBlock, UnitOutcome};
 use super::{Engine, Saturated};
 use crate::types::{ErrorKind, Lldu, Slot};
 
-/// Slots between two times of handing over what is settled, so that the ring does not grow with the
-/// slices.
+/// Slots after which settled LLDUs are passed on, so that the ring does not grow with the slices.
 const CHUNK: usize = 1 << 12;
 
-/// How many of `slots` come before `ready`, ns. Slots are in the order of their times.
+/// Number of `slots` before time `ready`, ns. Slots are in order of time.
 #[inline]
 pub(super) fn count_before(slots: &[Slot], ready: u64) -> usize {
     match slots.last() {
@@ -19,7 +18,7 @@ pub(super) fn count_before(slots: &[Slot], ready: u64) -> usize {
     }
 }
 
-/// How many of `slots` were received, up to the first one that was not or that is not before `ready`.
+/// Number of leading `slots` that were received and are before time `ready`, ns.
 fn received_run(slots: &[Slot], ready: u64) -> usize {
     slots
         .iter()
@@ -27,18 +26,19 @@ fn received_run(slots: &[Slot], ready: u64) -> usize {
         .unwrap_or(slots.len())
 }
 
-/// `count` as a number of units; no slice of slots and no super-block has more than 2^24.
+/// `count` as a number of units; slices and super-blocks have at most 2^24.
 fn units(count: usize) -> u32 {
     u32::try_from(count).unwrap_or(u32::MAX)
 }
 
 impl Engine {
-    /// Takes the next slots as [`Engine::next_unit`] with the source [`Saturated`](super::Saturated)
-    /// and [`Engine::on_outcome`] would one by one; appends the LLDUs whose story is complete.
+    /// Processes `slots` as [`Engine::next_unit`] with the source [`Saturated`](super::Saturated) and
+    /// [`Engine::on_outcome`] would do one by one.
     ///
     /// # Errors
-    /// The index of the first slot whose repeat would be ready later than 2^63 − 1 ns. The LLDUs whose
-    /// story was complete by then are in `out`.
+    /// A repeat would be ready after 2^63 − 1 ns. The error contains the index of the slot; LLDUs settled before it are in
+    /// `out`.
+    #[doc(hidden)]
     pub fn run_saturated(
         &mut self,
         slots: &[Slot],
@@ -58,7 +58,7 @@ impl Engine {
         Ok(())
     }
 
-    /// Takes the first of these slots, as many as go together; how many they were.
+    /// Processes the longest prefix of `slots` that can be handled in one step, and returns its length.
     fn step(&mut self, slots: &[Slot], out: &mut Vec<Lldu>) -> Result<usize, (usize, ErrorKind)> {
         let now = slots[0].tx_time();
         let ready = self.repeats.next_ready;
@@ -84,7 +84,7 @@ impl Engine {
         if !self.block.holes {
             return self.fill(slots, ready);
         }
-        // Another source has left it.
+        // A super-block opened for another source.
         if let Some(unit) = self.next_unit(now, &mut Saturated) {
             let outcome = self.on_outcome(unit, &slots[0], out);
             outcome.map_err(|kind| (0, kind))?;
@@ -92,7 +92,7 @@ impl Engine {
         Ok(1)
     }
 
-    /// Repeats of the codeword at the head of the queue; how many slots they took.
+    /// Sends repeats of the head of the queue; returns the number of slots used.
     fn repeat(&mut self, slots: &[Slot]) -> Result<usize, (usize, ErrorKind)> {
         let Some((target, taken, last)) = self.repeats.take(units(slots.len())) else {
             return Ok(0);
@@ -104,7 +104,7 @@ impl Engine {
         Ok(taken)
     }
 
-    /// Super-blocks of which all units are received before `ready`; how many slots they took.
+    /// Sends super-blocks whose units are all received before `ready`; returns the number of slots used.
     fn whole_blocks(&mut self, slots: &[Slot], ready: u64, out: &mut Vec<Lldu>) -> usize {
         let [data, all] = match self.scheme.units {
             1 => [1, 1],
@@ -117,7 +117,7 @@ impl Engine {
         }
         let whole = &slots[..received_run(slots, ready) / all * all];
         if data == all {
-            // Without repair units they are one run.
+            // Without repair units the super-blocks are one run of data.
             self.lldus.push_all_delivered(whole, out);
         } else {
             for block in whole.chunks_exact(all) {
@@ -127,7 +127,7 @@ impl Engine {
         self.count_whole(whole.len() / all, data, all)
     }
 
-    /// Frames that are decoded before `ready` in their first attempt; how many slots they took.
+    /// Sends frames that are decoded in their first attempt before `ready`; returns the number of slots used.
     fn whole_frames(&mut self, slots: &[Slot], ready: u64) -> usize {
         let (data, all) = (self.scheme.data_units, self.scheme.units);
         let (data, all) = (data as usize, all as usize);
@@ -145,15 +145,15 @@ impl Engine {
         self.count_whole(count, data, all)
     }
 
-    /// Counts the units of so many super-blocks; how many slots they took.
+    /// Counts the units of `count` super-blocks; returns the number of their slots.
     fn count_whole(&mut self, count: usize, data: usize, all: usize) -> usize {
         self.counts.data += (count * data) as u64;
         self.counts.repair += (count * (all - data)) as u64;
         count * all
     }
 
-    /// The next units of the super-block, as far as it, the slots and the time before `ready` go; how
-    /// many there were, which is at least one.
+    /// Sends units of the super-block until it ends, `slots` end, or a repeat is `ready`; returns their number, at least
+    /// one.
     fn fill(&mut self, slots: &[Slot], ready: u64) -> Result<usize, (usize, ErrorKind)> {
         let SuperBlock { columns, rows, .. } = self.block;
         let (last_row, end) = ((rows - 1) * columns, rows * columns);
@@ -192,7 +192,7 @@ impl Engine {
         Ok(done)
     }
 
-    /// Data units of the super-block, whose codewords are not judged yet.
+    /// Records data units of the super-block whose codewords are not judged yet.
     fn data_rows(&mut self, slots: &[Slot]) {
         let SuperBlock {
             outcomes, waiting, ..
