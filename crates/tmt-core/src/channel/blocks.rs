@@ -1,23 +1,23 @@
-//! An erasure process in blocks that can be had in any order, without those in front of them.
+//! Random access to an erasure process, in blocks of equal length.
 //!
-//! The state in front of a block is all that it needs of what came before. A piece whose two paths have met ends in
-//! one state whatever was in front of it ([`super::piece`]), so the pieces in front are drawn backwards until that has
-//! happened: one piece for all but the most persistent chains, and none where the block in front was the last one had.
+//! A block depends on earlier ones only through the state of the channel before it. A piece whose two paths have met ends
+//! in the same state whatever preceded it ([`super::piece`]). So earlier pieces are drawn backwards until the paths meet:
+//! one piece for all but the most persistent channels, and none if the previous block was the last one requested.
 
 use super::{ChainState, Channel, ChannelSpec, ErasurePiece, Erasures};
 
-/// The process under a seed, cut into blocks of the same length.
+/// An erasure process under one seed, divided into blocks of equal length.
 #[derive(Debug, Clone)]
 pub struct Blocks {
     spec: ChannelSpec,
     seed: u64,
     len: usize,
-    /// A block, and the state in front of it.
+    /// Number of a block, and the state before it.
     known: (u64, ChainState),
 }
 
 impl Blocks {
-    /// Blocks of `len` units.
+    /// The process of `spec` under `seed` in blocks of `len` units.
     #[must_use]
     pub fn new(spec: ChannelSpec, seed: u64, len: usize) -> Self {
         Self {
@@ -28,7 +28,7 @@ impl Blocks {
         }
     }
 
-    /// What the process erases of block `number`, counted from 0.
+    /// Erasures of block `number`, counted from 0.
     pub fn block(&mut self, number: u64) -> Erasures {
         let mut chain = self.front(number);
         let erasures = self.piece(number).resolve(&mut chain);
@@ -40,11 +40,11 @@ impl Blocks {
         Channel::piece(self.spec, self.seed, number * self.len as u64, self.len)
     }
 
-    /// The state in front of block `number`.
+    /// The state before block `number`.
     fn front(&self, number: u64) -> ChainState {
         let (known, chain) = self.known;
         let mut at = number;
-        // The state in front of the block for good and for bad in front of block `at`.
+        // The state before block `number`, if that before block `at` is good, and if it is bad.
         let mut front = [ChainState { bad: false }, ChainState { bad: true }];
         let independent = matches!(self.spec, ChannelSpec::Bernoulli { .. });
         while front[0] != front[1] && at != known && at > 0 && !independent {
