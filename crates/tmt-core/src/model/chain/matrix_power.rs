@@ -1,19 +1,19 @@
-//! Many LLDUs at once: the step as a 2 × 2 matrix of polynomials in the number of erasures, raised by squaring.
+//! Fast path for many LLDUs: powers, by squaring, of the step as a 2 × 2 matrix of polynomials in the number of erasures.
 //!
-//! All terms are positive, so that small probabilities keep their digits as they do step by step.
+//! All terms are positive, so that small probabilities keep their precision.
 
 use super::{Chain, Measure, NOTHING};
 
-/// Polynomials in the number of erasures, cut at the largest that matters, by (state now, state then).
+/// Polynomials in the number of erasures, truncated at the largest count needed, by (state before, state after).
 struct MatrixPower([[Vec<f64>; 2]; 2]);
 
-/// Whether leaping over `lldus` with counts up to `most` takes less work than stepping.
+/// Whether `advance` by `lldus` with counts up to `most` is faster than single steps.
 pub(super) fn is_cheaper(lldus: usize, most: usize) -> bool {
     let doublings = (usize::BITS - lldus.leading_zeros()) as usize;
     lldus > doublings.saturating_mul(most + 2)
 }
 
-/// The measure `lldus` later.
+/// The measure after `lldus` more LLDUs.
 pub(super) fn advance(measure: &Measure, lldus: usize) -> Measure {
     let places = measure.weights.len() - 1;
     let weights = &measure.weights[1..];
@@ -45,7 +45,7 @@ pub(super) fn advance(measure: &Measure, lldus: usize) -> Measure {
 }
 
 impl MatrixPower {
-    /// One LLDU.
+    /// The matrix of one LLDU.
     fn step(chain: &Chain, places: usize) -> Self {
         let entry = |erased: f64, go: f64| {
             let mut polynomial = vec![(1.0 - erased) * go, erased * go];
@@ -59,7 +59,7 @@ impl MatrixPower {
         ])
     }
 
-    /// What these weights of the two states become.
+    /// Applies the matrix to the weights of the two states.
     fn apply(&self, [good, bad]: [&[f64]; 2], places: usize) -> [Vec<f64>; 2] {
         [0, 1].map(|then| {
             let mut sum = vec![0.0; places];
@@ -69,7 +69,7 @@ impl MatrixPower {
         })
     }
 
-    /// Twice as many LLDUs.
+    /// The matrix of twice as many LLDUs.
     fn squared(&self, places: usize) -> Self {
         Self([0, 1].map(|now| {
             let [to_good, to_bad] = &self.0[now];
