@@ -1,4 +1,4 @@
-//! Every case of `fixtures/link-layer/cases.tsv`, byte for byte (link-layer.md).
+//! Every case of `fixtures/link-layer/cases.tsv`, byte for byte (docs/schemes.md).
 
 use std::fs;
 use std::path::Path;
@@ -26,7 +26,7 @@ fn apply(trace: &[u8], scheme: &str, rtt_ns: u64, feedback_ns: u64) -> Vec<u8> {
 }
 
 #[test]
-fn every_published_vector_is_met_byte_for_byte() {
+fn every_published_vector_is_reproduced_byte_for_byte() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/link-layer");
     let cases = fs::read_to_string(folder.join("cases.tsv")).unwrap();
     let mut checked = 0;
@@ -48,5 +48,5 @@ fn every_published_vector_is_met_byte_for_byte() {
         assert!(got == expected, "{case}: line {first_difference:?} differs");
         checked += 1;
     }
-    assert_eq!(checked, 23, "cases.tsv has lost cases");
+    assert_eq!(checked, 23, "cases are missing from cases.tsv");
 }
