@@ -90,7 +90,7 @@ fn a_cut_stream_gives_its_whole_rows_and_says_how_many() {
         ] {
             folder.write("cut", &bytes[..part]);
             let ran = tmt("apply --scheme none cut").within(&folder).run();
-            let ran = ran.fails(1, &["cut: ", format(form), " in the middle, after "]);
+            let ran = ran.fails(1, &["cut: ", format(form), " stream cut after "]);
             let told = number_before(&ran, " whole rows");
             if told > 0 {
                 let (found_head, found) = ran.text().split_once("attempts\n").unwrap();

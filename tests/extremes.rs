@@ -167,7 +167,7 @@ fn the_largest_times_are_taken_and_sums_past_them_are_refused_where_they_arise()
         let ran = tmt("apply --scheme").arg(scheme).arg("--rtt").arg(rtt);
         ran.input(last).run().fails(
             1,
-            &["<stdin>:1:1: found tx_time + RTT + feedback delay past 9223372036.854775807 s"],
+            &["<stdin>:1:1: found tx_time + RTT + feedback delay above 9223372036.854775807 s"],
         );
     }
     tmt("apply --scheme arq --rtt 9223372036854775807ns --feedback-delay 9223372036854775807ns")

@@ -328,7 +328,7 @@ fn columns_that_do_not_fit_are_refused_by_name() {
                 ("tx_time", whole()),
             ],
             options(),
-            "found the column tx_time twice, expected every name once",
+            "found column tx_time more than once, expected each name once",
         ),
         (
             vec![("tx_time", whole()), ("decode_delay", whole())],

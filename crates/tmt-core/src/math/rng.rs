@@ -141,7 +141,7 @@ impl Limit {
         if p >= 1.0 {
             Self::Always
         } else if p > 0.0 {
-            // A number is k · 2^-53, so it is below p exactly where k is below p · 2^53 rounded up;
+            // A number is k · 2^-53, so it is below p if and only if k is below p · 2^53 rounded up;
             // the product is exact, since only its exponent differs from that of p.
             Self::Below(((p * NUMBERS).ceil() as u64) << UNUSED)
         } else {
@@ -149,20 +149,20 @@ impl Limit {
         }
     }
 
-    /// Whether the outcome is known without a draw.
+    /// Whether the outcome does not depend on a draw.
     #[must_use]
     pub const fn is_certain(self) -> bool {
         !matches!(self, Self::Below(_))
     }
 }
 
-/// How many different numbers there are, 2^53.
+/// Number of different values on [0, 1), 2^53.
 const NUMBERS: f64 = 9_007_199_254_740_992.0;
 
-/// Lower bits of a draw that its number leaves out.
+/// Lower bits of a draw that are not part of its value.
 const UNUSED: u32 = 11;
 
-/// The upper 53 bits as a number on [0, 1).
+/// The upper 53 bits of a draw as a number on [0, 1).
 #[expect(clippy::cast_precision_loss, reason = "53 bits fit a double exactly")]
 fn unit_interval(bits: u64) -> f64 {
     const STEP: f64 = 1.0 / NUMBERS;

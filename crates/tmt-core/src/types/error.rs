@@ -70,7 +70,7 @@ pub enum ErrorKind {
         found: String,
     },
     /// A sum of two times above 2^63 − 1 ns.
-    #[error("found {sum} above the limit, expected at most 9223372036.854775807 s (2^63 - 1 ns)")]
+    #[error("found {sum} above 9223372036.854775807 s, expected at most that (2^63 - 1 ns)")]
     SumTooLarge {
         /// Formula of the sum, such as `tx_time + decode_delay`.
         sum: &'static str,
@@ -102,10 +102,10 @@ pub enum ErrorKind {
     EmptyTrace,
     /// A text trace with a head but without an end line: the stage that wrote it was interrupted.
     #[error(
-        "found the end of the input after {rows} complete rows, expected more rows or the line '# end: …'"
+        "found the end of the input after {rows} whole rows, expected more rows or the line '# end: …'"
     )]
     Cut {
-        /// Complete rows read.
+        /// Whole rows read.
         rows: u64,
     },
     /// A data row follows the end line.
@@ -144,11 +144,11 @@ pub enum ErrorKind {
         expected: String,
     },
     /// A compressed or binary stream that ends early.
-    #[error("found the {format} stream cut after {rows} complete rows, expected the rest of it")]
+    #[error("found the {format} stream cut after {rows} whole rows, expected the rest of it")]
     CutStream {
         /// Name of the format, such as `gzip`.
         format: &'static str,
-        /// Complete rows before the cut, counted from where the decoder that found it started.
+        /// Whole rows before the cut, counted from where the decoder that found it started.
         rows: u64,
     },
     /// A damaged compressed or binary stream.
@@ -263,8 +263,8 @@ impl Error {
     /// Blocks of a trace are decoded independently, and each counts from its own first row.
     #[must_use]
     pub fn offset_rows(mut self, rows: u64) -> Self {
-        if let ErrorKind::CutStream { rows: complete, .. } = &mut self.0.kind {
-            *complete += rows;
+        if let ErrorKind::CutStream { rows: whole, .. } = &mut self.0.kind {
+            *whole += rows;
         }
         if let Some(position) = &mut self.0.position
             && position.row > 0
