@@ -312,7 +312,7 @@ fn doubles_need_a_unit_and_integers_take_none() {
     refused(
         &folder,
         "double.parquet",
-        &["tx_time: found a column of doubles", "--unit"],
+        &["tx_time: found doubles without a unit", "--unit"],
     );
     let ran = tmt("apply --scheme none --unit ms double.parquet")
         .within(&folder)
@@ -322,7 +322,7 @@ fn doubles_need_a_unit_and_integers_take_none() {
     assert_eq!(ran.text(), format!("tx_time,decode_delay,attempts\n{rows}"));
     for unit in ["ms", "us", "s"] {
         let run = tmt("stats int.parquet --unit").arg(unit).within(&folder);
-        let told = format!("the unit {unit} for a column of int64");
+        let told = format!("unit {unit} for an int64 column");
         run.run().fails(1, &["int.parquet: tx_time: ", &told]);
     }
     for unit in ["", "--unit ns"] {

@@ -333,7 +333,7 @@ fn columns_that_do_not_fit_are_refused_by_name() {
         (
             vec![("tx_time", whole()), ("decode_delay", whole())],
             milliseconds,
-            "tx_time: found the unit ms for a column of int64, expected no unit or ns: whole numbers of Arrow and Parquet are nanoseconds",
+            "tx_time: found unit ms for an int64 column, expected no unit or ns: integers in Arrow and Parquet are nanoseconds",
         ),
     ] {
         let reading = read_arrow(&written(columns, None), options);

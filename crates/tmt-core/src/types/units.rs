@@ -237,17 +237,17 @@ macro_rules! read_with_unit {
 read_with_unit!(
     Span,
     TIME_UNITS,
-    "a duration of whole nanoseconds with its unit (ns, us, ms, s, min, h), such as 500ms"
+    "a duration in whole nanoseconds with its unit (ns, us, ms, s, min, h), such as 500ms"
 );
 read_with_unit!(
     BitRate,
     RATE_UNITS,
-    "a rate of whole bits per second with its unit (bps, kbps, Mbps, Gbps), such as 2.34Mbps"
+    "a rate in whole bits per second with its unit (bps, kbps, Mbps, Gbps), such as 2.34Mbps"
 );
 read_with_unit!(
     Bytes,
     SIZE_UNITS,
-    "a size of whole bytes with its unit (B, kB = 1000 B, KiB = 1024 B, MB, MiB, GB, GiB), such as 33B"
+    "a size in whole bytes with its unit (B, kB = 1000 B, KiB = 1024 B, MB, MiB, GB, GiB), such as 33B"
 );
 
 impl TryFrom<Duration> for Span {

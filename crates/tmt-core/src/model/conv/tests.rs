@@ -138,7 +138,7 @@ fn at_high_energy_only_paths_of_smallest_weight_matter() {
 #[test]
 fn exactly_one_energy_is_required() {
     let run = |text: &str| MODEL.run(text);
-    assert!(run("").unwrap_err().to_string().contains("one of"));
+    assert!(run("").unwrap_err().to_string().contains("is missing"));
     assert!(
         run("ebn0_db=3 ecn0_db=1")
             .unwrap_err()

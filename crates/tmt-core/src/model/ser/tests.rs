@@ -118,12 +118,12 @@ fn ends_of_the_domain_have_their_limits_or_a_reason() {
     assert!(
         run(&REQUIRED, "target=1")
             .unwrap_err()
-            .contains("without any signal")
+            .contains("without signal")
     );
     assert!(
         run(&REQUIRED, "bits=1 target=0.9")
             .unwrap_err()
-            .contains("without any signal")
+            .contains("without signal")
     );
     assert!(
         run(&MODEL, "scheme=rs n=9 k=10 ecn0_db=1")

@@ -85,8 +85,8 @@ impl LlduRing {
 
     /// Swaps the LLDUs settled since the last call for an empty list.
     pub(super) fn swap_settled(&mut self, empty: &mut Vec<Settled>) {
-        if let Some(news) = &mut self.newly_settled {
-            std::mem::swap(news, empty);
+        if let Some(settled) = &mut self.newly_settled {
+            std::mem::swap(settled, empty);
         }
     }
 
@@ -105,8 +105,8 @@ impl LlduRing {
         } else {
             self.push(lldu);
         }
-        if let Some(news) = &mut self.newly_settled {
-            news.push(Settled { codeword, lldu });
+        if let Some(settled) = &mut self.newly_settled {
+            settled.push(Settled { codeword, lldu });
         }
     }
 
@@ -190,10 +190,10 @@ impl LlduRing {
             entry.attempts = attempts;
             entry.fate = fate;
             let lldu = *entry;
-            if let Some(news) = &mut self.newly_settled
+            if let Some(settled) = &mut self.newly_settled
                 && fate != Fate::Censored
             {
-                news.push(Settled { codeword, lldu });
+                settled.push(Settled { codeword, lldu });
             }
         }
     }
