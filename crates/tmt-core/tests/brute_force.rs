@@ -39,8 +39,8 @@ fn in_slices(code: &Code, link: &Link, lengths: &[usize]) -> (Vec<Lldu>, EndLine
     let slots: Vec<Slot> = link.trace.iter().copied().map(slot).collect();
     let (mut rest, mut counted) = (&slots[..], 0);
     for length in lengths.iter().cycle() {
-        let (slice, behind) = rest.split_at(rest.len().min(*length));
-        rest = behind;
+        let (slice, remaining) = rest.split_at(rest.len().min(*length));
+        rest = remaining;
         runner.push_slots(slice, &mut lldus).unwrap();
         before.slots(slice);
         after.lldus(&lldus[counted..]);

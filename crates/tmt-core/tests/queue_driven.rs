@@ -218,15 +218,15 @@ proptest! {
         let mut emitted_by_unit = Vec::new();
         let mut other = self::engine(&code.text, &link);
         for &(slice, single) in steps.iter().chain([(1, 1)].iter()).cycle() {
-            let (slice, behind) = rest.split_at(rest.len().min(slice));
-            let (singles, behind) = behind.split_at(behind.len().min(single));
+            let (slice, remaining) = rest.split_at(rest.len().min(slice));
+            let (singles, remaining) = remaining.split_at(remaining.len().min(single));
             engine.run_saturated(slice, &mut rows).unwrap();
             one_by_one(&mut engine, singles, &mut rows);
             one_by_one(&mut other, slice, &mut emitted_by_unit);
             one_by_one(&mut other, singles, &mut emitted_by_unit);
             prop_assert_eq!(engine.counts(), other.counts());
             prop_assert_eq!(&rows, &emitted_by_unit, "the same rows are known at the end of each slice");
-            rest = behind;
+            rest = remaining;
             if rest.is_empty() {
                 break;
             }
