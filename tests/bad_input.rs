@@ -40,7 +40,7 @@ fn refusals() -> Vec<(&'static str, String)> {
         ),
         (
             "metadata-twice",
-            ":3:1: # lldu_bytes: found '34', expected each key of the head once".to_owned(),
+            ":3:1: # lldu_bytes: found '34', expected each key of the head at most once".to_owned(),
         ),
         (
             "metadata-zero",
@@ -73,7 +73,7 @@ fn refusals() -> Vec<(&'static str, String)> {
         ),
         (
             "row-after-end",
-            ":7:1: found a row after the end line, expected nothing more".to_owned(),
+            ":7:1: found a row after the end line, expected none".to_owned(),
         ),
         (
             "row-count",

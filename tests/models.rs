@@ -227,10 +227,10 @@ fn a_point_without_an_answer_leaves_the_others_alone() {
     );
     tmt("model ge alpha=1 --sweep beta=1,1")
         .run()
-        .fails(2, &["no stationary law"]);
+        .fails(2, &["no stationary distribution"]);
     tmt("model ge alpha=1 beta=1")
         .run()
-        .fails(2, &["no stationary law"]);
+        .fails(2, &["no stationary distribution"]);
 }
 
 #[test]

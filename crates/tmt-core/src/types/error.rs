@@ -144,7 +144,9 @@ pub enum ErrorKind {
         expected: String,
     },
     /// A compressed or binary stream that ends early.
-    #[error("found the {format} stream cut after {rows} whole rows, expected the rest of it")]
+    #[error(
+        "found the end of the {format} stream after {rows} whole rows, expected the rest of it"
+    )]
     CutStream {
         /// Name of the format, such as `gzip`.
         format: &'static str,
