@@ -38,7 +38,7 @@ pub(super) fn interleaved(arguments: &Arguments) -> Result<Chain, ModelError> {
 closed_form! {
     /// `tmt model ge`.
     pub static STATE: "ge",
-        "Gilbert–Elliott channel: state probabilities, run lengths and erasure probability, also after an interleaver";
+        "Gilbert–Elliott channel: state and erasure probabilities, run lengths, also after an interleaver";
     source: "Kuhn 2015, Sec. 3.3, eq. (3), (4); docs/models.md, Sec. 2.1";
     notes: [STAYING, SWAPPED];
     example: "alpha=0.99 beta=0.9 depth=5";

@@ -330,9 +330,9 @@ impl Histogram {
         let (first, odd) = (self.first >> 1, self.first & 1 == 1);
         let mut counts = Vec::with_capacity(self.counts.len() / 2 + 1);
         let mut rest = &self.counts[..];
-        if odd && let Some((alone, behind)) = rest.split_first() {
+        if odd && let Some((alone, others)) = rest.split_first() {
             counts.push(*alone);
-            rest = behind;
+            rest = others;
         }
         counts.extend(rest.chunks(2).map(|pair| pair.iter().sum::<u64>()));
         (self.first, self.counts) = (first, counts);
