@@ -7,7 +7,7 @@ use std::hint::black_box;
 
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use tmt_core::channel::synth::ConstantRate;
-use tmt_core::channel::{Chain, Channel, ChannelSpec};
+use tmt_core::channel::{ChainState, Channel, ChannelSpec};
 use tmt_core::math::rng::{BATCH, Draws, Limit, Stream, Uniform};
 use tmt_core::types::{BitRate, Bytes, Slot, Span};
 
@@ -66,7 +66,7 @@ fn channel(criterion: &mut Criterion) {
         group.bench_function(BenchmarkId::new("draw", text), |bencher| {
             bencher.iter(|| Channel::piece(spec, 1, black_box(PIECE as u64), PIECE));
         });
-        let erasures = Channel::piece(spec, 1, 0, PIECE).resolve(&mut Chain::default());
+        let erasures = Channel::piece(spec, 1, 0, PIECE).resolve(&mut ChainState::default());
         group.bench_function(BenchmarkId::new("apply", text), |bencher| {
             let mut slots = fresh.clone();
             bencher.iter(|| assert!(erasures.apply(black_box(&mut slots)) > 0));

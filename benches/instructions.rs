@@ -8,10 +8,10 @@ use std::hint::black_box;
 
 use gungraun::{library_benchmark, library_benchmark_group, main};
 use tmt_core::channel::synth::ConstantRate;
-use tmt_core::channel::{Chain, Channel, ChannelSpec};
+use tmt_core::channel::{ChainState, Channel, ChannelSpec};
 use tmt_core::format::Rows;
 use tmt_core::format::text::{Decoder, Options, encode};
-use tmt_core::scheme::runner::Walk;
+use tmt_core::scheme::runner::SchemeRunner;
 use tmt_core::types::{BitRate, Bytes, Lldu, Slot, Span};
 
 /// Slots each part works on; `.ci/instructions` reads it here.
@@ -32,7 +32,7 @@ fn slots() -> Vec<Slot> {
     let mut slots = Vec::with_capacity(SLOTS);
     link().piece(0, SLOTS, &mut slots);
     let piece = Channel::piece(WEATHER.parse().unwrap(), 1, 0, SLOTS);
-    piece.resolve(&mut Chain::default()).apply(&mut slots);
+    piece.resolve(&mut ChainState::default()).apply(&mut slots);
     slots
 }
 
@@ -66,9 +66,9 @@ fn to_walk() -> (Vec<Slot>, Vec<Lldu>) {
 }
 
 fn walk(scheme: &str, slots: &[Slot], lldus: &mut Vec<Lldu>) {
-    let mut walk = Walk::new(scheme.parse().unwrap(), Span::from_millis(500), Span::ZERO);
+    let mut runner = SchemeRunner::new(scheme.parse().unwrap(), Span::from_millis(500), Span::ZERO);
     for slice in slots.chunks(SLICE) {
-        walk.slots(slice, lldus).unwrap();
+        runner.push_slots(slice, lldus).unwrap();
     }
 }
 

@@ -10,8 +10,8 @@ use tmt_core::channel::Channel;
 use tmt_core::channel::synth::ConstantRate;
 use tmt_core::format::text::encode;
 use tmt_core::format::{Options, Rows, TraceReader};
-use tmt_core::scheme::engine::{Machine, Saturated};
-use tmt_core::scheme::runner::Walk;
+use tmt_core::scheme::engine::{Engine, Saturated};
+use tmt_core::scheme::runner::SchemeRunner;
 use tmt_core::stats::{LlduTally, SlotTally};
 use tmt_core::types::{BitRate, Bytes, Lldu, Slot, Span};
 
@@ -56,41 +56,41 @@ fn text(slots: &[Slot]) -> Vec<u8> {
     text
 }
 
-fn new(scheme: &str) -> Walk {
-    Walk::new(scheme.parse().unwrap(), Span::from_millis(500), Span::ZERO)
+fn new(scheme: &str) -> SchemeRunner {
+    SchemeRunner::new(scheme.parse().unwrap(), Span::from_millis(500), Span::ZERO)
 }
 
 /// The whole timeline.
 fn timeline(scheme: &str, slots: &[Slot]) -> Vec<Lldu> {
-    let (mut walk, mut lldus) = (new(scheme), Vec::new());
-    walk.slots(slots, &mut lldus).unwrap();
-    walk.finish(&mut lldus);
+    let (mut runner, mut lldus) = (new(scheme), Vec::new());
+    runner.push_slots(slots, &mut lldus).unwrap();
+    runner.finish(&mut lldus);
     lldus
 }
 
 /// The walk alone, rows thrown away slice by slice.
 fn walk(scheme: &str, slots: &[Slot], lldus: &mut Vec<Lldu>) -> u64 {
-    let mut walk = new(scheme);
+    let mut runner = new(scheme);
     for slice in slots.chunks(SLICE) {
         lldus.clear();
-        walk.slots(slice, lldus).unwrap();
+        runner.push_slots(slice, lldus).unwrap();
     }
     lldus.clear();
-    walk.finish(lldus).rows
+    runner.finish(lldus).rows
 }
 
 /// The same unit by unit, as a simulator's link would drive it.
 fn unit_by_unit(scheme: &str, slots: &[Slot], lldus: &mut Vec<Lldu>) -> u64 {
-    let mut machine = Machine::new(scheme.parse().unwrap(), Span::from_millis(500), Span::ZERO);
+    let mut engine = Engine::new(scheme.parse().unwrap(), Span::from_millis(500), Span::ZERO);
     for slice in slots.chunks(SLICE) {
         lldus.clear();
         for slot in slice {
-            if let Some(unit) = machine.next_unit(slot.tx_time(), &mut Saturated) {
-                machine.on_outcome(unit, slot, lldus).unwrap();
+            if let Some(unit) = engine.next_unit(slot.tx_time(), &mut Saturated) {
+                engine.on_outcome(unit, slot, lldus).unwrap();
             }
         }
     }
-    machine.counts().data
+    engine.counts().data
 }
 
 fn walks(criterion: &mut Criterion) {

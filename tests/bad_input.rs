@@ -26,7 +26,7 @@ fn refusals() -> Vec<(&'static str, String)> {
         ("cut-in-a-row", CUT.to_owned()),
         (
             "duplicate-column",
-            ":1:22: found the column tx_time twice, expected every name once".to_owned(),
+            ":1:22: found column tx_time more than once, expected each name once".to_owned(),
         ),
         ("empty-field", format!(":2:3: decode_delay: found '', {number}")),
         (
@@ -40,7 +40,7 @@ fn refusals() -> Vec<(&'static str, String)> {
         ),
         (
             "metadata-twice",
-            ":3:1: # lldu_bytes: found '34', expected each key of the head once".to_owned(),
+            ":3:1: # lldu_bytes: found '34', expected each key of the head at most once".to_owned(),
         ),
         (
             "metadata-zero",
@@ -62,7 +62,7 @@ fn refusals() -> Vec<(&'static str, String)> {
         ("only-comments", ":3: found no row, expected at least one".to_owned()),
         (
             "out-of-order",
-            ":3:1: tx_time: found 1.500000000 s after 2.000000000 s, expected times that never go back"
+            ":3:1: tx_time: found 1.500000000 s after 2.000000000 s, expected times that do not decrease"
                 .to_owned(),
         ),
         (
@@ -73,17 +73,17 @@ fn refusals() -> Vec<(&'static str, String)> {
         ),
         (
             "row-after-end",
-            ":7:1: found a row after the end line, expected nothing more".to_owned(),
+            ":7:1: found a row after the end line, expected none".to_owned(),
         ),
         (
             "row-count",
-            ":5: found 2 rows, expected the 3 that the end line says".to_owned(),
+            ":5: found 2 rows, expected 3 as stated in the end line".to_owned(),
         ),
         ("short-row", format!(":3:2: found '2', {column}")),
         ("too-large-delay", format!(":2:3: decode_delay: found '1e10', {LARGEST}")),
         (
             "too-large-sum",
-            ":2:12: found tx_time + decode_delay past 9223372036.854775807 s, \
+            ":2:12: found tx_time + decode_delay above 9223372036.854775807 s, \
              expected at most that (2^63 - 1 ns)"
                 .to_owned(),
         ),

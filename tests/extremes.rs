@@ -167,7 +167,7 @@ fn the_largest_times_are_taken_and_sums_past_them_are_refused_where_they_arise()
         let ran = tmt("apply --scheme").arg(scheme).arg("--rtt").arg(rtt);
         ran.input(last).run().fails(
             1,
-            &["<stdin>:1:1: found tx_time + RTT + feedback delay past 9223372036.854775807 s"],
+            &["<stdin>:1:1: found tx_time + RTT + feedback delay above 9223372036.854775807 s"],
         );
     }
     tmt("apply --scheme arq --rtt 9223372036854775807ns --feedback-delay 9223372036854775807ns")
@@ -175,7 +175,7 @@ fn the_largest_times_are_taken_and_sums_past_them_are_refused_where_they_arise()
         .run()
         .fails(
             1,
-            &["<stdin>:1:1: found tx_time + RTT + feedback delay past"],
+            &["<stdin>:1:1: found tx_time + RTT + feedback delay above"],
         );
     // Comments and blank lines in front of the slot count as lines.
     tmt("apply --scheme arq --rtt 1s")
@@ -183,7 +183,7 @@ fn the_largest_times_are_taken_and_sums_past_them_are_refused_where_they_arise()
         .run()
         .fails(
             1,
-            &["<stdin>:6:1: found tx_time + RTT + feedback delay past"],
+            &["<stdin>:6:1: found tx_time + RTT + feedback delay above"],
         );
     let found = tmt("stats --json").input(last).run().ok().json();
     assert_eq!(

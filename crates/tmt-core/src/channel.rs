@@ -1,7 +1,7 @@
-//! Erasure processes: Bernoulli and Gilbert–Elliott, for `tmt inject` and for synthetic links.
+//! Erasure processes: Bernoulli, Gilbert–Elliott and fading, for `tmt inject` and for synthetic links.
 //!
-//! `alpha` and `beta` are the papers' *persistence* probabilities, P(stay in good) and P(stay in
-//! bad) (papers/000 §3.3 as corrected by models.md K1), not probabilities of changing the state.
+//! `alpha` and `beta` are the probabilities of staying in the good and in the bad state, not of changing it (Kuhn 2015,
+//! Sec. 3.3, with erratum K1 of docs/models.md, Sec. 8.1).
 
 use std::str::FromStr;
 
@@ -21,30 +21,30 @@ pub use blocks::Blocks;
 pub use fading::{Fades, Fading};
 pub use family::{ChannelError, Family, Key};
 pub use gilbert_elliott::{GilbertElliott, Start};
-pub use piece::{Chain, ErasurePiece, Erasures};
+pub use piece::{ChainState, ErasurePiece, Erasures};
 
-/// Every process there is; a new one is a file and a line here.
+/// Registry of the built-in processes. A new one is a file and a line here.
 pub static FAMILIES: &[&Family] = &[
     &bernoulli::FAMILY,
     &gilbert_elliott::FAMILY,
     &fading::FAMILY,
 ];
 
-/// Texts of all processes, as they are printed, for tests.
+/// Texts of all built-in processes, as they are printed, for tests.
 pub fn examples() -> impl Iterator<Item = &'static str> {
     FAMILIES.iter().flat_map(|family| family.examples).copied()
 }
 
-/// An erasure process, one draw a unit.
+/// An erasure process that advances with each unit.
 #[derive(Debug, Display, Clone, Copy, PartialEq)]
 pub enum ChannelSpec {
-    /// Independent erasures.
+    /// Independent erasures with a constant probability.
     #[display("{}:{p}", bernoulli::FAMILY.name)]
     Bernoulli {
-        /// Probability that a unit is erased.
+        /// Probability that a unit is erased, in [0, 1].
         p: f64,
     },
-    /// Two states, each with its erasure probability.
+    /// A two-state Markov channel, each state with its erasure probability.
     #[display("{}:{_0}", gilbert_elliott::FAMILY.name)]
     GilbertElliott(GilbertElliott),
 }
@@ -58,28 +58,30 @@ impl FromStr for ChannelSpec {
         match SlotChannel::parse_with(text, &families)? {
             SlotChannel::Steps(spec) => Ok(spec),
             SlotChannel::Fading(_) => {
-                let text = format!("'{text}': expected a process that goes on with every unit");
+                let text = format!(
+                    "'{text}': expected a process that advances with each unit, not with time"
+                );
                 Err(ChannelError(text))
             }
         }
     }
 }
 
-/// What erases the slots of a link of constant rate.
+/// Erasure process of the slots of a link with constant rate.
 #[derive(Debug, Display, Clone, Copy, PartialEq)]
 pub enum SlotChannel {
-    /// A process that goes on with every slot.
+    /// A process that advances with each slot.
     Steps(ChannelSpec),
-    /// One that goes on with time.
+    /// A process in continuous time.
     #[display("{}:{_0}", fading::FAMILY.name)]
     Fading(Fading),
 }
 
 impl SlotChannel {
-    /// Reads a process of one of these families: [`FAMILIES`], or a caller's own beside or in place of them.
+    /// Reads a process of one of `families`, which may be [`FAMILIES`], a caller's own, or both.
     ///
     /// # Errors
-    /// What is wrong with the text, and what is accepted.
+    /// The text is invalid. The error names the part at fault and what is accepted.
     pub fn parse_with(text: &str, families: &[&Family]) -> Result<Self, ChannelError> {
         family::read(text, families)
     }
@@ -93,10 +95,10 @@ impl FromStr for SlotChannel {
     }
 }
 
-/// Reads a probability.
+/// Reads a probability, a decimal number in [0, 1].
 ///
 /// # Errors
-/// Anything that is no number from 0 to 1.
+/// The text is not a number from 0 to 1.
 pub fn probability(text: &str) -> Result<f64, ChannelError> {
     let value = text
         .parse::<f64>()
@@ -105,34 +107,34 @@ pub fn probability(text: &str) -> Result<f64, ChannelError> {
     value.ok_or_else(|| ChannelError(format!("'{text}': expected a probability from 0 to 1")))
 }
 
-/// The process at work: unit after unit, erased or not.
+/// A running erasure process, which decides unit by unit.
 #[derive(Debug, Clone)]
 pub struct Channel {
     spec: ChannelSpec,
     state: Uniform,
     erasure: Uniform,
-    /// Whether the state alone tells what is erased, as in the papers: no second draw then.
+    /// Whether the state alone decides what is erased, as in Kuhn 2015, so that there is no second draw.
     state_decides: bool,
-    /// Whether the last unit met the bad state.
+    /// Whether the channel was in the bad state for the last unit.
     bad: bool,
     /// Index of the next unit.
     next: u64,
 }
 
 impl Channel {
-    /// The process under `seed`, before its first unit.
+    /// The process of a forward link under `seed`, before its first unit.
     #[must_use]
     pub fn new(spec: ChannelSpec, seed: u64) -> Self {
         Self::on(spec, seed, Stream::ChannelState, Stream::ChannelErasure)
     }
 
-    /// The process of the return path under `seed`: it draws from streams of its own.
+    /// The process of the return path under `seed`, which uses its own random streams.
     #[must_use]
     pub fn of_return_path(spec: ChannelSpec, seed: u64) -> Self {
         Self::on(spec, seed, Stream::ReturnState, Stream::ReturnErasure)
     }
 
-    /// The process of a link's feedback under `seed`: it draws from streams of its own.
+    /// The process of the feedback of a link under `seed`, which uses its own random streams.
     #[must_use]
     pub fn of_feedback(spec: ChannelSpec, seed: u64) -> Self {
         Self::on(spec, seed, Stream::FeedbackState, Stream::FeedbackErasure)
@@ -155,15 +157,15 @@ impl Channel {
         }
     }
 
-    /// The process under `seed` on the units `from` to `from + len − 1`, for either state in front of
-    /// them: pieces can be drawn in any order and at the same time, then [`ErasurePiece::resolve`]d
-    /// in theirs.
+    /// The process under `seed` for the units `from` … `from + len − 1`, for both states before them.
+    ///
+    /// Pieces can be drawn in any order and in parallel. They are then resolved in order with [`ErasurePiece::resolve`].
     #[must_use]
     pub fn piece(spec: ChannelSpec, seed: u64, from: u64, len: usize) -> ErasurePiece {
         piece::draw(spec, seed, from, len)
     }
 
-    /// Whether the next unit is erased.
+    /// Draws whether the next unit is erased.
     pub fn erases(&mut self) -> bool {
         let index = self.next;
         self.next += 1;
@@ -192,7 +194,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn examples_read_back_and_use_every_key() {
+    fn examples_round_trip_and_use_every_key() {
         for family in FAMILIES {
             for text in family.examples {
                 let (name, parameters) = text.split_once(':').unwrap();
@@ -211,7 +213,7 @@ mod tests {
     }
 
     #[test]
-    fn presets_are_what_is_not_given() {
+    fn omitted_keys_have_their_defaults() {
         let short: ChannelSpec = "gilbert-elliott:beta=0.8,alpha=0.99".parse().unwrap();
         let text = "gilbert-elliott:alpha=0.99,beta=0.8,pg=0,pb=1";
         assert_eq!(short.to_string(), text);
@@ -223,7 +225,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_channel_is_refused() {
+    fn invalid_channels_are_refused() {
         for text in [
             "bernoulli",
             "bernoulli:2",
@@ -240,8 +242,8 @@ mod tests {
     }
 
     #[test]
-    fn a_stationary_chain_has_the_papers_erasure_ratio_and_burst_length() {
-        // papers/000 eq (3): p = (1 − alpha)/(2 − alpha − beta); mean burst 1/(1 − beta).
+    fn a_stationary_chain_has_the_published_erasure_ratio_and_burst_length() {
+        // Kuhn 2015, eq. (3): p = (1 − alpha)/(2 − alpha − beta); mean burst 1/(1 − beta).
         let (alpha, beta) = (0.99, 0.8);
         let mut channel = Channel::new(
             format!("gilbert-elliott:alpha={alpha},beta={beta}")
@@ -264,7 +266,7 @@ mod tests {
     }
 
     #[test]
-    fn certain_and_impossible_erasures_are_just_that() {
+    fn probabilities_0_and_1_are_exact() {
         let mut never = Channel::new(ChannelSpec::Bernoulli { p: 0.0 }, 1);
         let mut always = Channel::new(ChannelSpec::Bernoulli { p: 1.0 }, 1);
         assert!((0..1000).all(|_| !never.erases() && always.erases()));

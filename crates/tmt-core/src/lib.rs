@@ -19,17 +19,17 @@
 //!
 //! ```
 //! use std::time::Duration;
-//! use tmt_core::{Fate, SchemeSpec, Slot, Span, Time, Walk};
+//! use tmt_core::{Fate, SchemeSpec, Slot, Span, Time, SchemeRunner};
 //!
 //! let rtt = Span::try_from(Duration::from_millis(20))?;
-//! let mut walk = Walk::new(SchemeSpec::harq(1, 1)?, rtt, Span::ZERO);
+//! let mut runner = SchemeRunner::new(SchemeSpec::harq(1, 1)?, rtt, Span::ZERO);
 //! let at = |millis| Time::ZERO.saturating_add(Span::from_millis(millis));
 //! let received = |millis| Slot::new(at(millis), Span::from_millis(1));
 //! let slots = [received(0), Some(Slot::erased(at(10))), received(20), received(30)];
 //! let slots: Vec<Slot> = slots.into_iter().flatten().collect();
 //! let mut lldus = Vec::new();
-//! walk.slots(&slots, &mut lldus)?;
-//! let end = walk.finish(&mut lldus);
+//! runner.push_slots(&slots, &mut lldus)?;
+//! let end = runner.finish(&mut lldus);
 //! assert_eq!((end.rows, end.slots), (3, 4));
 //! let again = lldus[1];
 //! assert_eq!((again.fate, again.attempts), (Fate::Delivered, 2));
@@ -55,5 +55,5 @@ pub mod stats;
 pub mod types;
 
 pub use scheme::SchemeSpec;
-pub use scheme::runner::{Walk, WalkError};
+pub use scheme::runner::{RunnerError, SchemeRunner};
 pub use types::{BitRate, Bytes, Error, ErrorKind, Fate, Lldu, Position, Result, Slot, Span, Time};

@@ -1,4 +1,4 @@
-//! Mathematics that gives the same bits on every platform: transcendental functions and random numbers.
+//! Transcendental functions and random numbers with equal results on all platforms.
 
 pub mod num;
 pub mod rng;

@@ -1,8 +1,8 @@
-//! Closed forms by name: what a model takes, what it gives, where it comes from (models.md §5).
+//! Closed forms by name, with their keys, results and sources (docs/models.md).
 //!
-//! A model is one file, with its equations as plain functions and its interface as a [`Model`], and one
-//! line in the registry: `MODELS` here for the link, `fluid_tcp::model::MODELS` for TCP. Nothing here
-//! sees a trace or the machine that runs schemes, so that the one can be checked by the other.
+//! A model is one file, which contains its equations as functions and its interface as a [`Model`], and one line in the
+//! registry: [`MODELS`] for the link, `fluid_tcp::model::MODELS` for TCP. Models do not use traces or the scheme engine, so
+//! that one can check the other.
 
 #[macro_use]
 mod descriptor;
@@ -26,7 +26,7 @@ use serde::Serialize;
 pub use key::{Arguments, Domain, Key, Value};
 pub use outcome::{Outcome, Quantity};
 
-/// The models of the link; TCP's are in `fluid_tcp::model`.
+/// Registry of the models of the link and of codes. Those of TCP are in `fluid_tcp::model`.
 pub static MODELS: &[&Model] = &[
     &ge::STATE,
     &ge::COUNT,
@@ -41,77 +41,77 @@ pub static MODELS: &[&Model] = &[
     &linkbudget::MODEL,
 ];
 
-/// A result of a model.
+/// Description of a result of a model.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct Field {
-    /// Name at the interface.
+    /// Name in output and JSON.
     #[serde(rename = "result")]
     pub name: &'static str,
-    /// What it is, with its unit.
+    /// Meaning, with the unit.
     pub about: &'static str,
 }
 
-/// A model as it is offered at the interface.
+/// A model of `tmt model`: its description, and the function that evaluates it.
 #[derive(Debug, Serialize)]
 pub struct Model {
-    /// Name at the interface.
+    /// Name on the command line.
     #[serde(rename = "model")]
     pub name: &'static str,
-    /// What it answers, in one line.
+    /// The question it answers, in one line.
     pub about: &'static str,
-    /// Paper, section and equations.
+    /// Source: label of docs/bibliography.md, section and equations.
     pub source: &'static str,
-    /// Assumptions, and where the printed equations are wrong (models.md's errata).
+    /// Assumptions, and errata of the printed equations (docs/models.md, Sec. 8).
     pub notes: &'static [&'static str],
-    /// An example of arguments, for help; it is run by a test.
+    /// Example arguments for the help text; a test runs them.
     pub example: &'static str,
-    /// What it takes, in the order in which it is shown.
+    /// Keys, in display order.
     pub keys: &'static [Key],
-    /// What it gives, in the order in which it is shown.
+    /// Results, in display order.
     pub results: &'static [Field],
-    /// The answer.
+    /// Evaluates the model.
     #[serde(skip)]
     pub answer: fn(&Arguments) -> Result<Outcome, ModelError>,
 }
 
-/// Why a model gave no answer.
+/// Error of a model: invalid arguments, or arguments without an answer.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ModelError {
-    /// No key of that name.
+    /// The model has no key of this name.
     #[error("'{key}' is not a key of {model}{} (keys: {})", suggestion(*nearest), known.join(", "))]
     UnknownKey {
-        /// The model.
+        /// Name of the model.
         model: &'static str,
-        /// What was asked for.
+        /// Name that was given.
         key: String,
-        /// The key that looks most like it.
+        /// Most similar key; `None` if none is similar.
         nearest: Option<&'static str>,
-        /// All keys there are.
+        /// Names of all keys of the model.
         known: Vec<&'static str>,
     },
     /// A key is given more than once.
     #[error("'{key}' is given more than once")]
     Twice {
-        /// Which.
+        /// Name of the key.
         key: &'static str,
     },
-    /// A value is outside of its domain.
+    /// A value is outside of the domain of its key.
     #[error("{key}: found '{found}', expected {expected}")]
     Value {
-        /// Of which key.
+        /// Name of the key.
         key: &'static str,
-        /// What was found.
+        /// Text that was given.
         found: String,
-        /// What was expected.
+        /// Description of valid values.
         expected: String,
     },
-    /// The values are fine one by one, but have no answer together.
+    /// Each value is valid, but the model has no answer for their combination.
     #[error("{0}")]
     Refused(String),
 }
 
 impl ModelError {
-    /// A refusal of values that have no answer.
+    /// An error for a combination of values without an answer.
     #[must_use]
     pub fn refused(why: impl Into<String>) -> Self {
         Self::Refused(why.into())
@@ -125,10 +125,10 @@ fn suggestion(nearest: Option<&str>) -> String {
 }
 
 impl Model {
-    /// The key of this name, under any of its names.
+    /// The key with this name or alias.
     ///
     /// # Errors
-    /// There is none; the nearest is named.
+    /// There is no such key. The error names the most similar one.
     pub fn key(&self, name: &str) -> Result<&'static Key, ModelError> {
         let found = self.keys.iter().find(|key| key.answers_to(name));
         found.ok_or_else(|| {
@@ -142,10 +142,10 @@ impl Model {
         })
     }
 
-    /// The arguments that these `key`, `value` pairs say; keys that are left out have their presets.
+    /// Arguments from pairs of key and value; omitted keys have their defaults.
     ///
     /// # Errors
-    /// An unknown key, a key that is given more than once, or a value outside of its key's domain.
+    /// A key is unknown or given more than once, or a value is outside of the domain of its key.
     pub fn arguments<'a>(
         &self,
         given: impl IntoIterator<Item = (&'a str, &'a str)>,
@@ -158,21 +158,21 @@ impl Model {
         Ok(arguments)
     }
 
-    /// The answer to these arguments.
+    /// Evaluates the model.
     ///
     /// # Errors
-    /// The model has none: a combination that makes no sense, or a limit that does not exist.
+    /// The arguments contradict each other, or a result is a limit that does not exist.
     pub fn evaluate(&self, arguments: &Arguments) -> Result<Outcome, ModelError> {
         let outcome = (self.answer)(arguments)?;
         match outcome.not_a_number() {
             Some(name) => Err(ModelError::refused(format!(
-                "{name} has no value here: it is 0/0 or ∞ − ∞ for these arguments"
+                "{name} is undefined for these arguments: it is 0/0 or ∞ − ∞"
             ))),
             None => Ok(outcome),
         }
     }
 
-    /// The answer to `key=value` texts with blanks between them, such as the example's.
+    /// Evaluates the model for a text of `KEY=VALUE` separated by blanks, such as its example.
     ///
     /// # Errors
     /// As [`Self::arguments`] and [`Self::evaluate`].
@@ -183,7 +183,7 @@ impl Model {
     }
 }
 
-/// The name that looks most like `name`, when one does.
+/// The most similar name to `name`; `None` if none is similar.
 #[must_use]
 pub fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let lower = name.to_lowercase();
@@ -196,17 +196,17 @@ pub fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Opti
         .map(|(_, known)| known)
 }
 
-/// Asserts what must hold for every model of a registry; for the tests of the registries.
+/// Checks the conventions for the models of a registry; for tests.
 ///
 /// # Panics
-/// If a model breaks a rule.
+/// A model violates a convention.
 #[doc(hidden)]
 pub fn check_registry(models: &[&Model]) {
     for (index, model) in models.iter().enumerate() {
         let name = model.name;
         assert!(
             models[..index].iter().all(|other| other.name != name),
-            "{name} stands twice"
+            "{name} is listed more than once"
         );
         for text in [model.about, model.source] {
             assert!(!text.is_empty() && !text.ends_with('.'), "{name}: '{text}'");
@@ -216,7 +216,7 @@ pub fn check_registry(models: &[&Model]) {
         for (place, key) in model.keys.iter().enumerate() {
             for known in key.names() {
                 let clash = model.keys[..place].iter().any(|key| key.answers_to(known));
-                assert!(!clash, "{name}: key {known} stands twice");
+                assert!(!clash, "{name}: key {known} is listed more than once");
             }
             if let Some(text) = key.preset_text() {
                 assert!(
@@ -241,7 +241,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_model_of_the_link_is_what_it_says() {
+    fn the_models_of_the_link_follow_the_conventions() {
         check_registry(MODELS);
     }
 

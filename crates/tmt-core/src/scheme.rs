@@ -1,7 +1,7 @@
-//! Link-layer reliability schemes by their text form (link-layer.md §2).
+//! Reliability schemes of the link layer and their text form (docs/schemes.md, Sec. 2).
 //!
-//! One family, one file; `FAMILIES` is the registry. A family says how its text is to be read and
-//! which rules of the machine (`machine.rs`) it wants; the machine itself knows no names.
+//! Each family of schemes is one file with data only, listed in [`FAMILIES`]: the form of its text, and the rules of the
+//! [`engine`] that it uses. The engine does not know which scheme it runs.
 
 pub mod engine;
 pub mod runner;
@@ -16,7 +16,7 @@ use std::str::FromStr;
 
 use strum::IntoStaticStr;
 
-/// Every scheme there is; a new one is a file and a line here.
+/// Registry of the built-in schemes. A new one is a file and a line here.
 pub static FAMILIES: &[&Family] = &[
     &none::FAMILY,
     &fec::FAMILY,
@@ -25,36 +25,37 @@ pub static FAMILIES: &[&Family] = &[
     &frame_arq::FAMILY,
 ];
 
-/// Largest codeword, LLDUs.
+/// Largest codeword N, units.
 const MAX_CODEWORD: u32 = 65_535;
-/// Largest super-block I·N, LLDUs.
+/// Largest super-block I·N, units.
 const MAX_SUPER_BLOCK: u32 = 1 << 24;
-/// Largest NS.
+/// Largest NS, units.
 const MAX_EXTRA: u32 = 65_535;
-/// Largest R that is not unlimited.
+/// Largest finite R, rounds.
 const MAX_ROUNDS: u32 = u32::MAX - 1;
 
-/// What a family of schemes has in common. A caller's own is read by [`SchemeSpec::parse_with`].
+/// A family of schemes: its text form and the rules it uses. [`SchemeSpec::parse_with`] also reads families that a caller
+/// defines.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Family {
-    /// What its text begins with.
+    /// Name, with which the text starts.
     pub name: &'static str,
-    /// What it does, one line of help.
+    /// Description, one line of help.
     pub about: &'static str,
-    /// Whether the text holds `ND/N`; without it the codeword is 1/1.
+    /// Whether the text contains `ND/N`. If not, a codeword is 1/1.
     pub codeword: bool,
-    /// The options it takes, beside `in-order`.
+    /// Options that the family accepts besides `in-order`.
     pub options: &'static [OptionKey],
-    /// Rounds when `rounds` is not given.
+    /// Limit of rounds if `rounds` is not given.
     pub default_rounds: Rounds,
-    /// Which units count towards decoding, and what is sent again.
+    /// Which units count towards decoding, and which are sent in a round.
     pub combining: Combining,
-    /// Texts with all that it takes, for tests.
+    /// Texts that together use every option, for tests.
     pub examples: &'static [&'static str],
 }
 
 impl Family {
-    /// The accepted form, such as `harq:ND/N[,extra=NS][,rounds=R][,interleave=I][,in-order]`.
+    /// The accepted form of the text, such as `harq:ND/N[,extra=NS][,rounds=R][,interleave=I][,in-order]`.
     #[must_use]
     pub fn form(&self) -> String {
         let mut form = self.name.to_owned();
@@ -69,7 +70,7 @@ impl Family {
         form + "[,in-order]"
     }
 
-    /// The scheme of this family whose text has this behind the name.
+    /// Reads a scheme of this family; `rest` is its text after the name.
     fn read(&'static self, rest: &str) -> Result<SchemeSpec, SchemeError> {
         let refuse = |part: &str, reason: &str| SchemeError {
             text: format!("{}{rest}", self.name),
@@ -79,7 +80,7 @@ impl Family {
         };
         let number = |part: &str, digits: &str, least: u32, most: u32| {
             if digits.is_empty() || !digits.bytes().all(|b| b.is_ascii_digit()) {
-                return Err(refuse(part, "holds no whole number where one belongs"));
+                return Err(refuse(part, "has an invalid number"));
             }
             let value = digits.parse().ok();
             let value = value.filter(|value| (least..=most).contains(value));
@@ -101,29 +102,29 @@ impl Family {
             Some(codeword) if self.codeword => {
                 let sizes = codeword.split_once('/');
                 let (data_units, units) =
-                    sizes.ok_or_else(|| refuse(codeword, "is not a codeword ND/N"))?;
+                    sizes.ok_or_else(|| refuse(codeword, "is not a codeword size ND/N"))?;
                 spec.data_units = number(codeword, data_units, 1, MAX_CODEWORD)?;
                 spec.units = number(codeword, units, 1, MAX_CODEWORD)?;
                 if spec.data_units > spec.units {
-                    return Err(refuse(codeword, "has more data units than units, ND > N"));
+                    return Err(refuse(codeword, "has ND > N"));
                 }
                 None
             }
-            None if self.codeword => return Err(refuse(self.name, "needs its codeword ND/N")),
+            None if self.codeword => return Err(refuse(self.name, "needs a codeword size ND/N")),
             Some(part @ ("" | "in-order")) => {
-                return Err(refuse(part, "does not belong after ':'"));
+                return Err(refuse(part, "is not allowed after ':'"));
             }
             option => option,
         };
         let mut seen = Vec::new();
         for part in option.into_iter().chain(parts) {
             if spec.in_order {
-                return Err(refuse(part, "comes after 'in-order', which must be last"));
+                return Err(refuse(part, "follows 'in-order', which must be last"));
             } else if part == "in-order" {
                 spec.in_order = true;
                 continue;
             } else if first.is_none() {
-                return Err(refuse(part, "does not belong here"));
+                return Err(refuse(part, "is not allowed here"));
             }
             let option = part.split_once('=');
             let (name, value) = option.ok_or_else(|| refuse(part, "is not an option"))?;
@@ -155,13 +156,13 @@ impl Family {
     }
 }
 
-/// An option of a scheme's text.
+/// Key of an option in the text of a scheme.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, IntoStaticStr)]
 #[strum(serialize_all = "lowercase")]
 pub enum OptionKey {
-    /// NS, repair units above the request in each round.
+    /// NS, extra units in each round.
     Extra,
-    /// R, rounds allowed.
+    /// R, largest number of rounds.
     Rounds,
     /// I, interleaving depth in codewords.
     Interleave,
@@ -172,7 +173,7 @@ impl OptionKey {
         self.into()
     }
 
-    /// The symbol of its value in a form.
+    /// Symbol of the value in a form.
     const fn value(self) -> &'static str {
         match self {
             Self::Extra => "NS",
@@ -182,25 +183,25 @@ impl OptionKey {
     }
 }
 
-/// Largest number of retransmission rounds after the first transmission, R.
+/// Limit R of the number of rounds after the first transmission.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Rounds {
-    /// At most so many.
+    /// At most this many rounds; 0 disables repeats.
     AtMost(u32),
-    /// As many as it takes.
+    /// No limit: a codeword is repeated until it is decoded.
     Unlimited,
 }
 
-/// Which units count towards decoding, and what is sent again.
+/// Rule by which units of several attempts are combined.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Combining {
-    /// Units of all attempts count; what is missing is sent, plus NS (ARQ, HARQ-II).
+    /// Units of all attempts count. A round sends the missing units plus NS (ARQ, HARQ-II).
     Incremental,
-    /// Only units of one attempt count; all N are sent again (frame ARQ).
+    /// Units of earlier attempts are discarded. A round sends all N units (frame ARQ).
     Discard,
 }
 
-/// A scheme with all its parameters, and the text it was read from.
+/// A scheme with all its parameters. It displays as the text from which it was read.
 #[derive(Debug, derive_more::Display, Clone, PartialEq, Eq)]
 #[display("{text}")]
 pub struct SchemeSpec {
@@ -215,10 +216,10 @@ pub struct SchemeSpec {
 }
 
 impl SchemeSpec {
-    /// Reads a scheme of one of these families: [`FAMILIES`], or a caller's own beside or in place of them.
+    /// Reads a scheme of one of `families`, which may be [`FAMILIES`], a caller's own, or both.
     ///
     /// # Errors
-    /// The part of the text at fault, and what is accepted.
+    /// The text is invalid. The error names the part at fault and the accepted form.
     pub fn parse_with(text: &str, families: &[&'static Family]) -> Result<Self, SchemeError> {
         let (name, rest) = text.split_at(text.find([':', ',']).unwrap_or(text.len()));
         let family = families.iter().find(|family| family.name == name);
@@ -231,7 +232,7 @@ impl SchemeSpec {
         family.read(rest)
     }
 
-    /// `none`: every slot counts by itself.
+    /// `none`: each slot carries one LLDU, without redundancy or repeats.
     ///
     /// # Errors
     /// None.
@@ -239,15 +240,15 @@ impl SchemeSpec {
         none::FAMILY.read("")
     }
 
-    /// `fec`: codewords of `units`, of which `data_units` are data; both 1 to 65 535.
+    /// `fec`: codewords of `units` units, `data_units` of them data; both from 1 to 65 535. Nothing is repeated.
     ///
     /// # Errors
-    /// Sizes out of their range, or more data units than units.
+    /// A size is out of range, or `data_units` is larger than `units`.
     pub fn fec(data_units: u32, units: u32) -> Result<Self, SchemeError> {
         fec::FAMILY.read(&format!(":{data_units}/{units}"))
     }
 
-    /// `arq`: single LLDUs, repeated without limit.
+    /// `arq`: each erased LLDU is repeated until it is received.
     ///
     /// # Errors
     /// None.
@@ -255,7 +256,7 @@ impl SchemeSpec {
         arq::FAMILY.read("")
     }
 
-    /// `harq`: HARQ-II with these codewords, repeated without limit.
+    /// `harq`: HARQ-II with codewords of this size and no limit of rounds.
     ///
     /// # Errors
     /// As [`Self::fec`].
@@ -263,7 +264,7 @@ impl SchemeSpec {
         harq::FAMILY.read(&format!(":{data_units}/{units}"))
     }
 
-    /// `frame-arq`: frames of these codewords, repeated whole and without limit.
+    /// `frame-arq`: codewords of this size that are repeated as a whole, with no limit of rounds.
     ///
     /// # Errors
     /// As [`Self::fec`].
@@ -271,10 +272,10 @@ impl SchemeSpec {
         frame_arq::FAMILY.read(&format!(":{data_units}/{units}"))
     }
 
-    /// The same scheme with an option that has not been given yet.
+    /// The same scheme with a further option.
     ///
     /// # Errors
-    /// The family does not take it, it was given before, or the value is out of its range.
+    /// The family does not accept the option, the option is given already, or the value is out of range.
     pub fn with(&self, option: OptionKey, value: u32) -> Result<Self, SchemeError> {
         let rest = &self.text[self.family.name.len()..];
         let (given, order) = match rest.strip_suffix(",in-order") {
@@ -287,13 +288,13 @@ impl SchemeSpec {
             .read(&format!("{given}{mark}{name}={value}{order}"))
     }
 
-    /// The family.
+    /// Family to which the scheme belongs.
     #[must_use]
     pub fn family(&self) -> &'static Family {
         self.family
     }
 
-    /// The text it was read from.
+    /// Text from which the scheme was read.
     #[must_use]
     pub fn text(&self) -> &str {
         &self.text
@@ -311,13 +312,13 @@ impl SchemeSpec {
         self.units
     }
 
-    /// Repair units sent above the request in each retransmission round, NS.
+    /// Extra units in each round, NS.
     #[must_use]
     pub fn extra(&self) -> u32 {
         self.extra
     }
 
-    /// Retransmission rounds allowed, R.
+    /// Limit of rounds, R.
     #[must_use]
     pub fn rounds(&self) -> Rounds {
         self.rounds
@@ -329,25 +330,25 @@ impl SchemeSpec {
         self.interleave
     }
 
-    /// Which units count.
+    /// Rule by which units of several attempts are combined.
     #[must_use]
     pub fn combining(&self) -> Combining {
         self.family.combining
     }
 
-    /// Whether units of one attempt alone count, and all N are sent again, as in frame ARQ.
+    /// Whether units of earlier attempts are discarded, as in frame ARQ.
     #[must_use]
     pub fn discards(&self) -> bool {
         self.combining() == Combining::Discard
     }
 
-    /// Whether LLDUs are handed up in number order (link-layer.md §6).
+    /// Whether LLDUs are delivered in order (docs/schemes.md, Sec. 6).
     #[must_use]
     pub fn in_order(&self) -> bool {
         self.in_order
     }
 
-    /// The same scheme with delivery in order.
+    /// The same scheme with in-order delivery.
     #[must_use]
     pub fn with_order(mut self) -> Self {
         if !self.in_order {
@@ -358,7 +359,7 @@ impl SchemeSpec {
     }
 }
 
-/// Why a scheme's text was refused: the part at fault, why, and what is accepted.
+/// An invalid scheme text: the part at fault, the reason, and the accepted form.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("in '{text}': '{part}' {reason}; expected {form}")]
 pub struct SchemeError {
@@ -372,13 +373,13 @@ fn forms_of(families: &[&Family]) -> Vec<String> {
     families.iter().map(|family| family.form()).collect()
 }
 
-/// The accepted forms of all families, one a line of help.
+/// The accepted forms of all built-in families, one per line of help.
 #[must_use]
 pub fn forms() -> Vec<String> {
     forms_of(FAMILIES)
 }
 
-/// Texts of all families that together use all that a scheme may have, for tests.
+/// Texts of all built-in families that together use every option, for tests.
 pub fn examples() -> impl Iterator<Item = &'static str> {
     FAMILIES.iter().flat_map(|family| family.examples).copied()
 }
@@ -400,7 +401,7 @@ mod tests {
     }
 
     #[test]
-    fn every_form_of_the_specification_reads() {
+    fn every_specified_form_is_accepted() {
         let harq = parse("harq:10/12,rounds=2,extra=1,interleave=3,in-order");
         assert_eq!(
             (
@@ -432,7 +433,7 @@ mod tests {
     }
 
     #[test]
-    fn anything_else_is_refused_by_the_part_at_fault() {
+    fn an_error_names_the_part_at_fault() {
         for (text, part) in [
             ("", ""),
             ("HARQ:10/12", "HARQ"),
@@ -467,7 +468,7 @@ mod tests {
     }
 
     #[test]
-    fn every_example_reads_and_uses_what_its_family_takes() {
+    fn examples_are_valid_and_use_every_option() {
         for family in FAMILIES {
             for option in family.options {
                 let option = format!("{}=", option.name());
@@ -485,7 +486,7 @@ mod tests {
     }
 
     #[test]
-    fn schemes_are_made_without_a_text() {
+    fn constructors_agree_with_texts() {
         let harq = SchemeSpec::harq(10, 12)
             .and_then(|harq| harq.with_order().with(OptionKey::Extra, 1))
             .and_then(|harq| harq.with(OptionKey::Rounds, 2));
@@ -500,7 +501,7 @@ mod tests {
     }
 
     #[test]
-    fn a_callers_own_family_is_read_beside_ours() {
+    fn a_callers_family_is_read_in_addition_to_ours() {
         static TWICE: Family = Family {
             name: "twice",
             about: "Every frame is sent twice at most",
@@ -518,7 +519,7 @@ mod tests {
     }
 
     #[test]
-    fn the_message_names_the_part_and_shows_the_form() {
+    fn an_error_shows_the_accepted_form() {
         let error = "harq:10/12,round=2"
             .parse::<SchemeSpec>()
             .unwrap_err()

@@ -1,4 +1,4 @@
-//! Statistics in bounded memory: distributions and run lengths, and the summaries made of them.
+//! Statistics in bounded memory: distributions, run lengths, and the summaries of traces and links.
 
 pub mod distribution;
 mod link;

@@ -1,4 +1,4 @@
-//! What a trace is made of: units of measure, slots and LLDUs, metadata, errors.
+//! Basic types of a trace: units of measure, slots and LLDUs, metadata, errors.
 
 pub(crate) mod decimal;
 mod error;

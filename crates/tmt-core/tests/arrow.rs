@@ -328,12 +328,12 @@ fn columns_that_do_not_fit_are_refused_by_name() {
                 ("tx_time", whole()),
             ],
             options(),
-            "found the column tx_time twice, expected every name once",
+            "found column tx_time more than once, expected each name once",
         ),
         (
             vec![("tx_time", whole()), ("decode_delay", whole())],
             milliseconds,
-            "tx_time: found the unit ms for a column of int64, expected no unit or ns: whole numbers of Arrow and Parquet are nanoseconds",
+            "tx_time: found unit ms for an int64 column, expected no unit or ns: integers in Arrow and Parquet are nanoseconds",
         ),
     ] {
         let reading = read_arrow(&written(columns, None), options);
@@ -355,7 +355,10 @@ fn an_end_line_is_held_to_its_word() {
     let reading = read_arrow(&out, options());
     assert!(matches!(
         refusal(&reading).0,
-        ErrorKind::RowCount { told: 11, read: 10 }
+        ErrorKind::RowCount {
+            stated: 11,
+            read: 10
+        }
     ));
 
     // Without the marker, eight bytes, a batch may follow the end line.

@@ -1,15 +1,15 @@
-//! The walk and its summary against the naive model in `oracle/`, on random links and schemes
-//! (link-layer.md §2–§7 and §9).
+//! [`SchemeRunner`] and its summary compared with the naive model in `oracle/`, on random links and schemes
+//! (docs/schemes.md, Sec. 2–8).
 
 use crate::oracle::random::{self, Link};
 use crate::oracle::{self, Code, Kind, TimeAndDelay};
 use proptest::prelude::*;
 use tmt_core::format::text::encode;
-use tmt_core::scheme::runner::{Walk, WalkError};
+use tmt_core::scheme::runner::{RunnerError, SchemeRunner};
 use tmt_core::stats::{LinkSummary, LlduTally, SlotTally};
 use tmt_core::types::{EndLine, ErrorKind, Fate, Lldu, Slot, Span, Time};
 
-/// So many cases, or as many as `PROPTEST_CASES` asks for if that is more.
+/// Runs `cases` cases, or `PROPTEST_CASES` if that is more.
 fn config(cases: u32) -> ProptestConfig {
     ProptestConfig {
         cases: cases.max(ProptestConfig::default().cases),
@@ -22,26 +22,26 @@ fn slot((t, d): TimeAndDelay) -> Slot {
     Slot::new(Time::from_nanos(t).unwrap(), Span::from_nanos(d).unwrap()).unwrap()
 }
 
-fn walk(code: &Code, link: &Link) -> Walk {
+fn walk(code: &Code, link: &Link) -> SchemeRunner {
     let span = |nanos| Span::from_nanos(nanos).unwrap();
-    Walk::new(
+    SchemeRunner::new(
         code.text.parse().unwrap(),
         span(link.rtt),
         span(link.feedback),
     )
 }
 
-/// What the crate makes of `link`, given to it in slices of these lengths, over and over.
+/// Output of the crate for `link`, pushed in slices of these lengths in turn.
 fn in_slices(code: &Code, link: &Link, lengths: &[usize]) -> (Vec<Lldu>, EndLine, LinkSummary) {
-    let mut walk = walk(code, link);
+    let mut runner = walk(code, link);
     let (mut lldus, mut before, mut after) =
         (Vec::new(), SlotTally::default(), LlduTally::default());
     let slots: Vec<Slot> = link.trace.iter().copied().map(slot).collect();
     let (mut rest, mut counted) = (&slots[..], 0);
     for length in lengths.iter().cycle() {
-        let (slice, behind) = rest.split_at(rest.len().min(*length));
-        rest = behind;
-        walk.slots(slice, &mut lldus).unwrap();
+        let (slice, remaining) = rest.split_at(rest.len().min(*length));
+        rest = remaining;
+        runner.push_slots(slice, &mut lldus).unwrap();
         before.slots(slice);
         after.lldus(&lldus[counted..]);
         counted = lldus.len();
@@ -49,24 +49,31 @@ fn in_slices(code: &Code, link: &Link, lengths: &[usize]) -> (Vec<Lldu>, EndLine
             break;
         }
     }
-    let end = walk.finish(&mut lldus);
+    let end = runner.finish(&mut lldus);
     after.lldus(&lldus[counted..]);
     let [rtt, feedback] = [link.rtt, link.feedback].map(|nanos| Span::from_nanos(nanos).unwrap());
-    let summary = LinkSummary::new(walk.scheme(), rtt, feedback, walk.units(), &before, &after);
+    let summary = LinkSummary::new(
+        runner.scheme(),
+        rtt,
+        feedback,
+        runner.unit_counts(),
+        &before,
+        &after,
+    );
     (lldus, end, summary)
 }
 
-/// What the crate makes of `link` in one go.
+/// Output of the crate for `link`, pushed as one slice.
 fn real(code: &Code, link: &Link) -> (Vec<Lldu>, EndLine, LinkSummary) {
     in_slices(code, link, &[usize::MAX])
 }
 
-/// What the model makes of it.
+/// Output of the model for `link`.
 fn model(code: &Code, link: &Link) -> (Vec<Lldu>, EndLine, LinkSummary) {
-    let story = oracle::saturated(code, &link.trace, link.rtt + link.feedback);
-    let rows = oracle::rows(code, &link.trace, &story);
+    let history = oracle::saturated(code, &link.trace, link.rtt + link.feedback);
+    let rows = oracle::rows(code, &link.trace, &history);
     let end = oracle::end_line(&link.trace, &rows);
-    let summary = oracle::summary(code, &link.trace, &story, &rows, link.rtt, link.feedback);
+    let summary = oracle::summary(code, &link.trace, &history, &rows, link.rtt, link.feedback);
     (rows, end, summary)
 }
 
@@ -115,7 +122,7 @@ proptest! {
     }
 
     #[test]
-    fn in_order_never_goes_back(code in random::code(), link in random::link(400)) {
+    fn in_order_deliveries_do_not_decrease(code in random::code(), link in random::link(400)) {
         let code = in_order(code);
         let mut last = 0;
         for lldu in real(&code, &link).0.iter().filter(|lldu| lldu.fate == Fate::Delivered) {
@@ -126,7 +133,7 @@ proptest! {
     }
 
     #[test]
-    fn in_order_changes_no_fate_and_no_attempts_and_only_adds_delay(code in random::code(), link in random::link(400)) {
+    fn in_order_only_adds_delay(code in random::code(), link in random::link(400)) {
         let without = Code { text: code.text.replace(",in-order", ""), ..code.clone() };
         let (with, without) = (real(&in_order(code), &link).0, real(&without, &link).0);
         prop_assert_eq!(with.len(), without.len());
@@ -137,7 +144,7 @@ proptest! {
     }
 
     #[test]
-    fn feeding_slot_by_slot_or_in_slices_gives_the_same(
+    fn slicing_does_not_change_the_output(
         code in random::code(), link in random::link(400), lengths in prop::collection::vec(0usize..60, 1..8),
     ) {
         let mut lengths = lengths;
@@ -148,15 +155,15 @@ proptest! {
     }
 
     #[test]
-    fn a_row_once_handed_out_is_what_a_longer_trace_gives_too(
+    fn a_row_does_not_change_with_a_longer_trace(
         code in random::code(), link in random::link(200), part in 0.0f64..1.0,
     ) {
-        // Rows come out when their story is complete: no later slot may change them.
+        // A row is returned when its fate is known: no later slot may change it.
         let whole = real(&code, &link).0;
-        let mut walk = walk(&code, &link);
+        let mut runner = walk(&code, &link);
         let mut early = Vec::new();
         for &each in link.trace.iter().take(share(part, link.trace.len())) {
-            walk.slots(&[slot(each)], &mut early).unwrap();
+            runner.push_slots(&[slot(each)], &mut early).unwrap();
         }
         prop_assert_eq!(&whole[..early.len()], &early[..]);
     }
@@ -180,16 +187,16 @@ fn share(part: f64, whole: usize) -> usize {
     (part * whole as f64) as usize
 }
 
-/// The model is only worth something if the links reach its corners.
+/// The comparison is only meaningful if the random links reach all cases.
 #[test]
-fn the_random_links_reach_every_corner() {
+fn the_random_links_reach_every_case() {
     let mut seen = std::collections::BTreeMap::new();
     let mut runner = proptest::test_runner::TestRunner::new(config(3000));
     let cell = std::cell::RefCell::new(&mut seen);
     let strategy = (random::code(), random::link(400));
     let run = runner.run(&strategy, |(code, link)| {
-        let story = oracle::saturated(&code, &link.trace, link.rtt + link.feedback);
-        let rows = oracle::rows(&code, &link.trace, &story);
+        let history = oracle::saturated(&code, &link.trace, link.rtt + link.feedback);
+        let rows = oracle::rows(&code, &link.trace, &history);
         let fate = |fate| rows.iter().any(|row| row.fate == fate);
         let mut seen = cell.borrow_mut();
         let mut count =
@@ -208,14 +215,14 @@ fn the_random_links_reach_every_corner() {
         );
         count(
             "repeats",
-            story.sent.iter().any(|unit| unit.kind == Kind::Repeat),
+            history.sent.iter().any(|unit| unit.kind == Kind::Repeat),
         );
         count(
             "interleaved",
-            code.interleave > 1 && story.sent.iter().any(|unit| unit.codeword > 3),
+            code.interleave > 1 && history.sent.iter().any(|unit| unit.codeword > 3),
         );
         count(
-            "frames sent again",
+            "repeated frames",
             code.frame
                 && code.n > 1
                 && rows
@@ -228,32 +235,32 @@ fn the_random_links_reach_every_corner() {
                 .any(|row| row.fate == Fate::Lost && row.attempts > 1),
         );
         count(
-            "own arrival after the codeword's",
+            "unit received after its codeword was complete",
             code.nd > 1 && rows.iter().any(|row| row.decode_delay.as_nanos() > 1 << 39),
         );
         Ok(())
     });
     run.unwrap();
     for (name, times) in seen {
-        // The rarest is met some eighty times on average.
+        // The rarest case occurs about 80 times on average.
         assert!(times >= 30, "{name}: only {times} of 3000 links");
     }
 }
 
-/// Two erased slots at `t` under each scheme that sends again; whether each was refused.
+/// Whether each scheme with repeats refuses two erased slots at `t`.
 fn refusals(t: u64, rtt: u64, feedback: u64) -> Vec<bool> {
     let schemes = ["arq", "harq:1/2", "frame-arq:1/1,rounds=1"];
     let refused = |scheme: &str| {
         let span = |nanos| Span::from_nanos(nanos).unwrap();
-        let mut walk = Walk::new(scheme.parse().unwrap(), span(rtt), span(feedback));
+        let mut runner = SchemeRunner::new(scheme.parse().unwrap(), span(rtt), span(feedback));
         let mut out = Vec::new();
-        let results = [0, 1].map(|_| walk.slots(&[slot((t, 0))], &mut out));
+        let results = [0, 1].map(|_| runner.push_slots(&[slot((t, 0))], &mut out));
         for result in &results {
             assert!(
                 matches!(
                     result,
                     Ok(())
-                        | Err(WalkError {
+                        | Err(RunnerError {
                             index: 0,
                             kind: ErrorKind::SumTooLarge { .. },
                             ..
@@ -267,9 +274,9 @@ fn refusals(t: u64, rtt: u64, feedback: u64) -> Vec<bool> {
     schemes.map(refused).to_vec()
 }
 
-/// §1: t + RTT + fb past 2^63 − 1 is refused, and the largest sum that is not past it is taken.
+/// t + RTT + fb above 2^63 − 1 ns is refused; the limit itself is accepted.
 #[test]
-fn a_repeat_ready_past_the_last_instant_is_refused_and_one_at_it_is_not() {
+fn a_repeat_ready_after_the_latest_time_is_refused_and_one_at_it_is_not() {
     let last = i64::MAX.unsigned_abs();
     for (t, rtt, feedback) in [
         (last - 1000, 1000, 0),
@@ -300,7 +307,7 @@ fn a_repeat_ready_past_the_last_instant_is_refused_and_one_at_it_is_not() {
 }
 
 #[test]
-fn a_round_trip_and_a_feedback_delay_that_are_too_long_only_together_are_refused() {
+fn rtt_and_feedback_delay_whose_sum_is_too_long_are_refused() {
     let last = i64::MAX.unsigned_abs();
     for (rtt, feedback) in [(last, 1), (1, last), (last, last)] {
         assert_eq!(refusals(0, rtt, feedback), [true; 3], "{rtt} {feedback}");
@@ -308,7 +315,7 @@ fn a_round_trip_and_a_feedback_delay_that_are_too_long_only_together_are_refused
 }
 
 #[test]
-fn a_refused_repeat_is_told_with_the_index_of_its_slot() {
+fn a_refused_repeat_is_reported_with_the_index_of_its_slot() {
     let seconds = |t: u64, d| slot((t * 1_000_000_000, d));
     let slots = [
         seconds(1, 5),
@@ -317,22 +324,22 @@ fn a_refused_repeat_is_told_with_the_index_of_its_slot() {
         seconds(9_223_372_036, 5),
     ];
     let mut out = Vec::new();
-    let mut walk = Walk::new("arq".parse().unwrap(), Span::from_secs(1), Span::ZERO);
-    let WalkError { index, slot, kind } = walk.slots(&slots, &mut out).unwrap_err();
+    let mut runner = SchemeRunner::new("arq".parse().unwrap(), Span::from_secs(1), Span::ZERO);
+    let RunnerError { index, slot, kind } = runner.push_slots(&slots, &mut out).unwrap_err();
     assert!(matches!(kind, ErrorKind::SumTooLarge { .. }), "{kind:?}");
     assert_eq!((index, slot), (2, 3));
-    assert_eq!(out.len(), 2, "the rows in front of it are known");
+    assert_eq!(out.len(), 2, "the rows before it are returned");
 }
 
 #[test]
-fn the_index_of_a_refused_slot_counts_from_the_start_of_a_long_slice() {
+fn the_index_of_a_refused_slot_is_that_in_a_long_slice() {
     let slots: Vec<Slot> = (0..20_000)
         .map(|t| slot((t, u64::from(t != 15_000))))
         .collect();
     for scheme in ["arq", "harq:3/3", "frame-arq:3/3"] {
         let mut out = Vec::new();
-        let mut walk = Walk::new(scheme.parse().unwrap(), Span::MAX, Span::ZERO);
-        let index = walk.slots(&slots, &mut out).unwrap_err().index;
+        let mut runner = SchemeRunner::new(scheme.parse().unwrap(), Span::MAX, Span::ZERO);
+        let index = runner.push_slots(&slots, &mut out).unwrap_err().index;
         // The codewords of three end in slot 15,002.
         assert_eq!(
             index,
@@ -347,18 +354,18 @@ proptest! {
     #![proptest_config(config(2000))]
 
     #[test]
-    fn what_is_known_when_a_slot_is_refused_does_not_depend_on_the_slices(
+    fn rows_before_a_refused_slot_do_not_depend_on_slicing(
         code in random::code(), link in random::link(300), part in 0.0f64..1.0, length in 1usize..60,
     ) {
-        // The last instant at which a repeat can be asked for lies inside the trace.
+        // The latest time at which a repeat can be requested is inside the trace.
         let slots: Vec<Slot> = link.trace.iter().copied().map(slot).collect();
         let latest = slots[share(part, slots.len())].tx_time();
         let rtt = Span::from_nanos(Time::MAX.as_nanos() - latest.as_nanos()).unwrap();
-        let new = || Walk::new(code.text.parse().unwrap(), rtt, Span::ZERO);
+        let new = || SchemeRunner::new(code.text.parse().unwrap(), rtt, Span::ZERO);
         let run = |length: usize| {
-            let (mut walk, mut out) = (new(), Vec::new());
+            let (mut runner, mut out) = (new(), Vec::new());
             for (number, slice) in slots.chunks(length).enumerate() {
-                if let Err(error) = walk.slots(slice, &mut out) {
+                if let Err(error) = runner.push_slots(slice, &mut out) {
                     assert_eq!(error.slot, (number * length + error.index) as u64 + 1);
                     return (Some(number * length + error.index), out);
                 }
@@ -375,9 +382,10 @@ proptest! {
 }
 
 #[test]
-fn no_time_is_sure_to_fit_where_the_feedback_alone_does_not() {
+fn repeats_never_fit_if_the_feedback_takes_too_long() {
     let [last, one] = [Span::MAX, Span::from_nanos(1).unwrap()];
-    let fit = |scheme: &str| Walk::new(scheme.parse().unwrap(), last, one).repeats_fit_until();
+    let fit =
+        |scheme: &str| SchemeRunner::new(scheme.parse().unwrap(), last, one).repeats_fit_until();
     assert_eq!(fit("arq"), None);
     assert_eq!(fit("fec:2/3"), Some(Time::MAX));
 }

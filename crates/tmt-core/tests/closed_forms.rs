@@ -1,9 +1,7 @@
-//! The schemes over independent erasures against what can be computed by hand, and schemes that
-//! must be each other's equals.
+//! Schemes on independent erasures compared with closed forms, and schemes that must be equal compared with each other.
 //!
-//! A measured share is held against its expectation at `Z` = 4.5 standard errors (two-sided
-//! probability 7·10^-6 a comparison under the normal law). The seeds are fixed, so a comparison
-//! that passes once passes for ever; the bound says that none of them passed by luck of the seed.
+//! A measured share must be within `Z` = 4.5 standard errors of its expectation (two-sided probability 7·10^-6 per
+//! comparison under the normal distribution). Seeds are fixed, so the results are reproducible.
 
 use crate::oracle::random::{self, Link};
 use proptest::prelude::*;
@@ -11,17 +9,17 @@ use tmt_core::channel::synth::ConstantRate;
 use tmt_core::channel::{Channel, ChannelSpec};
 use tmt_core::format::text::encode;
 use tmt_core::math::num::powi;
-use tmt_core::scheme::runner::Walk;
+use tmt_core::scheme::runner::SchemeRunner;
 use tmt_core::stats::{LinkSummary, LlduTally, SlotTally};
 use tmt_core::types::{BitRate, Bytes, Fate, Lldu, Slot, Span, Time, to_f64};
 
 const Z: f64 = 4.5;
 
-/// 1000 B at 8 Mbps: a slot every millisecond, exactly.
+/// 1000 B at 8 Mbps: exactly one slot per millisecond.
 const SLOT_NS: u64 = 1_000_000;
 const DELAY_NS: u64 = 36_000_000;
 
-/// A link that erases each of its slots with probability `p`, independently.
+/// A link that erases each slot independently with probability `p`.
 fn bernoulli(slots: u64, p: f64, seed: u64) -> Vec<Slot> {
     let duration = Span::from_nanos(slots * SLOT_NS).unwrap();
     let link = ConstantRate::new(
@@ -45,26 +43,26 @@ fn bernoulli(slots: u64, p: f64, seed: u64) -> Vec<Slot> {
 
 fn apply(scheme: &str, trace: &[Slot], rtt: u64, feedback: u64) -> (Vec<Lldu>, LinkSummary) {
     let span = |nanos| Span::from_nanos(nanos).unwrap();
-    let mut walk = Walk::new(scheme.parse().unwrap(), span(rtt), span(feedback));
+    let mut runner = SchemeRunner::new(scheme.parse().unwrap(), span(rtt), span(feedback));
     let mut lldus = Vec::new();
-    walk.slots(trace, &mut lldus).unwrap();
-    walk.finish(&mut lldus);
+    runner.push_slots(trace, &mut lldus).unwrap();
+    runner.finish(&mut lldus);
     let (mut before, mut after) = (SlotTally::default(), LlduTally::default());
     before.slots(trace);
     after.lldus(&lldus);
     let summary = LinkSummary::new(
-        walk.scheme(),
+        runner.scheme(),
         span(rtt),
         span(feedback),
-        walk.units(),
+        runner.unit_counts(),
         &before,
         &after,
     );
     (lldus, summary)
 }
 
-/// Asserts that `measured` lies within `Z` standard errors of `expected`, and that so wide an
-/// interval still tells something.
+/// Asserts that `measured` is within `Z` standard errors of `expected`, and that the interval is narrow enough to be
+/// meaningful.
 fn near(measured: f64, expected: f64, standard_error: f64, what: &str) {
     assert!(
         Z * standard_error < 0.5 * expected,
@@ -77,7 +75,7 @@ fn near(measured: f64, expected: f64, standard_error: f64, what: &str) {
     );
 }
 
-/// Standard error of a share of `n` independent things.
+/// Standard error of a share of `n` independent trials.
 fn of_share(share: f64, n: f64) -> f64 {
     (share * (1.0 - share) / n).sqrt()
 }
@@ -107,7 +105,7 @@ fn lost_by_codeword(nd: u32, n: u32, p: f64) -> (f64, f64) {
         } else {
             here * (1.0 - erased / all) * (all - data) / (all - 1.0)
         };
-        // Drawing ND of N units, `erased` of them bad: variance ND·(e/N)·(1 − e/N)·(N − ND)/(N − 1).
+        // Drawing ND of N units, `erased` of which are erased: variance ND·(e/N)·(1 − e/N)·(N − ND)/(N − 1).
         mean += probability * here;
         square += probability * (spread + here * here);
     }
@@ -115,11 +113,11 @@ fn lost_by_codeword(nd: u32, n: u32, p: f64) -> (f64, f64) {
 }
 
 #[test]
-fn the_helpers_agree_with_sums_done_by_hand() {
+fn the_helpers_agree_with_explicit_sums() {
     let close = |a: f64, b: f64| assert!((a - b).abs() < 1e-12, "{a} {b}");
     close((0..=12).map(|k| binomial(12, k, 0.3)).sum(), 1.0);
     close(binomial(4, 2, 0.1), 6.0 * 0.01 * 0.81);
-    // A data LLDU is lost when it is erased and at least N − ND of the other N − 1 units are.
+    // A data LLDU is lost if it is erased and at least N − ND of the other N − 1 units are.
     for (nd, n, p) in [
         (10, 12, 0.1),
         (3, 7, 0.4),
@@ -130,7 +128,7 @@ fn the_helpers_agree_with_sums_done_by_hand() {
         let others: f64 = (n - nd..n).map(|k| binomial(n - 1, k, p)).sum();
         close(lost_by_codeword(nd, n, p).0, f64::from(nd) * p * others);
     }
-    // 1/2 at p = 1/2: one LLDU lost with probability 1/4. 2/2: every unit for itself.
+    // 1/2 at p = 1/2: one LLDU lost with probability 1/4. 2/2: each unit by itself.
     close(lost_by_codeword(1, 2, 0.5).1, 0.25 * 0.75);
     close(lost_by_codeword(2, 2, 0.3).1, 2.0 * 0.3 * 0.7);
 }
@@ -170,12 +168,12 @@ fn the_residual_loss_and_efficiency_of_fec_are_binomial() {
             (7, 7, 2),
             (30, 40, 1),
         ] {
-            // At 2 % some codes lose hardly a codeword: more of those, or nothing can be said.
+            // At 2 % some codes rarely lose a codeword, so more codewords are needed.
             let codewords = u64::from(depth) * if p < 0.05 { 100_000 } else { 20_000 };
             let (mean, variance) = lost_by_codeword(nd, n, p);
             let residual = mean / f64::from(nd);
             let error = (variance / to_f64(codewords)).sqrt();
-            // The hopeless ones, such as five erasures among nine.
+            // Skip combinations that are still too rare, such as five erasures among nine.
             if Z * error > 0.49 * mean {
                 continue;
             }
@@ -211,7 +209,7 @@ fn the_residual_loss_and_efficiency_of_fec_are_binomial() {
     );
 }
 
-/// The LLDUs that were first sent early enough to have 60 attempts before the end.
+/// LLDUs that were sent early enough for 60 attempts before the end of the trace.
 fn early(lldus: &[Lldu], slots: u64, wait: u64) -> &[Lldu] {
     let until = slots * SLOT_NS - 60 * (wait + SLOT_NS);
     let early = &lldus[..lldus.partition_point(|lldu| lldu.tx_time.as_nanos() < until)];
@@ -220,7 +218,7 @@ fn early(lldus: &[Lldu], slots: u64, wait: u64) -> &[Lldu] {
 }
 
 #[test]
-fn arq_delivers_every_slot_that_came_through_and_nothing_is_lost() {
+fn arq_delivers_one_lldu_per_received_slot_and_loses_none() {
     for (seed, p) in [(21, 0.01), (22, 0.2), (23, 0.5)] {
         let slots = 200_000;
         let (_, summary) = apply("arq", &bernoulli(slots, p, seed), 500_000_000, 0);
@@ -269,8 +267,8 @@ fn the_attempts_of_arq_are_geometric() {
 }
 
 #[test]
-fn the_delay_of_arq_grows_by_the_feedback_rounded_up_to_a_slot() {
-    // Slots are a fixed time apart and at most one repeat gets ready for each, so none ever queues:
+fn the_delay_of_arq_grows_with_the_feedback_rounded_up_to_a_slot() {
+    // Slots are equally spaced and at most one repeat becomes ready per slot, so repeats never queue:
     // an attempt is the first slot at or after the feedback, and the mean number of repeats is p/(1 − p).
     for (seed, p, rtt, feedback) in [
         (41, 0.1, 500_000_000u64, 0),
@@ -327,7 +325,7 @@ fn arq_with_rounds_loses_what_is_erased_in_every_attempt() {
 fn the_first_attempt_of_harq_decodes_as_often_as_fec() {
     for (seed, p, nd, n) in [(61, 0.1, 10, 12), (62, 0.3, 5, 9)] {
         let slots = u64::from(n) * 20_000;
-        // So long a feedback that no repeat is ever sent: every codeword has its first attempt only.
+        // The feedback takes so long that no repeat is sent: each codeword has only its first attempt.
         let trace = bernoulli(slots, p, seed);
         let (_, summary) = apply(&format!("harq:{nd}/{n}"), &trace, slots * SLOT_NS, 0);
         let (_, fec) = apply(&format!("fec:{nd}/{n}"), &trace, slots * SLOT_NS, 0);
@@ -350,7 +348,7 @@ fn slots(link: &Link) -> Vec<Slot> {
     link.trace.iter().map(slot).collect()
 }
 
-/// The rows as bytes, and the summary without the scheme's text.
+/// The rows as bytes, and the summary without the text of the scheme.
 fn outcome(scheme: &str, link: &Link) -> (Vec<u8>, LinkSummary) {
     let (lldus, summary) = apply(scheme, &slots(link), link.rtt, link.feedback);
     let mut out = Vec::new();
@@ -392,12 +390,12 @@ proptest! {
     }
 
     #[test]
-    fn a_code_without_repair_units_is_no_scheme(link in random::link(300), nd in 1u32..9, in_order in any::<bool>()) {
+    fn a_code_without_repair_units_equals_none(link in random::link(300), nd in 1u32..9, in_order in any::<bool>()) {
         // Nothing is recovered; only the last, partly sent codeword is censored instead of lost.
         let tail = if in_order { ",in-order" } else { "" };
         let whole = link.trace.len() / nd as usize * nd as usize;
         let link = Link { trace: link.trace[..whole].to_vec(), ..link };
-        // A trace shorter than one codeword has none to compare.
+        // A trace shorter than a codeword has nothing to compare.
         if whole == 0 {
             return Ok(());
         }

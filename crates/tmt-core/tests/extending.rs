@@ -6,7 +6,7 @@ mod scheme;
 
 use tmt_core::channel::{self as channels, Channel, ChannelSpec, SlotChannel};
 use tmt_core::scheme::{FAMILIES, SchemeSpec};
-use tmt_core::{Fate, Slot, Span, Time, Walk};
+use tmt_core::{Fate, SchemeRunner, Slot, Span, Time};
 
 /// Slots a millisecond apart, of which these are erased.
 fn slots(count: u64, erased: &[u64]) -> Vec<Slot> {
@@ -23,10 +23,12 @@ fn a_scheme_from_outside_runs_like_ours() {
     let families = [FAMILIES, &[&scheme::TWICE]].concat();
     let walked = |text: &str| {
         let spec = SchemeSpec::parse_with(text, &families).unwrap();
-        let mut walk = Walk::new(spec, Span::from_millis(2), Span::ZERO);
+        let mut runner = SchemeRunner::new(spec, Span::from_millis(2), Span::ZERO);
         let mut lldus = Vec::new();
-        walk.slots(&slots(20, &[3, 6, 5]), &mut lldus).unwrap();
-        walk.finish(&mut lldus);
+        runner
+            .push_slots(&slots(20, &[3, 6, 5]), &mut lldus)
+            .unwrap();
+        runner.finish(&mut lldus);
         lldus
     };
     let lldus = walked("twice");

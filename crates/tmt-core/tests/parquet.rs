@@ -264,7 +264,10 @@ fn an_end_line_is_held_to_its_word() {
     assert_rows(&reading, &rows);
     assert!(matches!(
         refusal(&reading).0,
-        ErrorKind::RowCount { told: 11, read: 10 }
+        ErrorKind::RowCount {
+            stated: 11,
+            read: 10
+        }
     ));
 }
 

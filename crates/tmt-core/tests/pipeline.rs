@@ -10,7 +10,7 @@ use tmt_core::channel::{Channel, ChannelSpec};
 use tmt_core::format::text::encode;
 use tmt_core::format::{FORMS, Form, Format, Options, Rows, TraceReader, TraceWriter};
 use tmt_core::pipeline::{Apply, Inject, Lane, StageError, collect};
-use tmt_core::scheme::runner::{Walk, WalkError};
+use tmt_core::scheme::runner::{RunnerError, SchemeRunner};
 use tmt_core::stats::{LinkSummary, LlduTally, SlotTally};
 use tmt_core::types::{EndLine, Fate, Metadata, Slot, Span, Time};
 
@@ -93,11 +93,11 @@ fn by_hand(trace: &[u8], schemes: &[&str], rtt: Span) -> Outcome {
         numbers.extend((0..rows.slots.len()).map(|at| (rows.line(at), rows.number(at))));
     };
     // The first row at which any scheme fails is where all of them stop.
-    let mut walks: Vec<(Walk, Vec<_>)> = schemes
+    let mut runners: Vec<(SchemeRunner, Vec<_>)> = schemes
         .iter()
         .map(|scheme| {
             (
-                Walk::new(scheme.parse().unwrap(), rtt, Span::ZERO),
+                SchemeRunner::new(scheme.parse().unwrap(), rtt, Span::ZERO),
                 Vec::new(),
             )
         })
@@ -105,8 +105,10 @@ fn by_hand(trace: &[u8], schemes: &[&str], rtt: Span) -> Outcome {
     let mut tally = SlotTally::default();
     'all: for (slot, (line, row)) in slots.iter().zip(numbers) {
         let mut failed = None;
-        for (walk, lldus) in &mut walks {
-            if let Err(WalkError { kind, .. }) = walk.slots(std::slice::from_ref(slot), lldus) {
+        for (runner, lldus) in &mut runners {
+            if let Err(RunnerError { kind, .. }) =
+                runner.push_slots(std::slice::from_ref(slot), lldus)
+            {
                 let position = tmt_core::Position {
                     line,
                     column: 1,
@@ -123,8 +125,8 @@ fn by_hand(trace: &[u8], schemes: &[&str], rtt: Span) -> Outcome {
     }
     let mut outputs = Vec::new();
     let mut summaries = Vec::new();
-    for (mut walk, mut lldus) in walks {
-        let end = error.is_none().then(|| walk.finish(&mut lldus));
+    for (mut runner, mut lldus) in runners {
+        let end = error.is_none().then(|| runner.finish(&mut lldus));
         let mut text = Vec::new();
         encode::head(reader.metadata(), &mut text);
         encode::timeline_header(&mut text);
@@ -141,10 +143,10 @@ fn by_hand(trace: &[u8], schemes: &[&str], rtt: Span) -> Outcome {
             let mut counts = LlduTally::default();
             counts.lldus(&lldus);
             summaries.push(LinkSummary::new(
-                walk.scheme(),
+                runner.scheme(),
                 rtt,
                 Span::ZERO,
-                walk.units(),
+                runner.unit_counts(),
                 &tally,
                 &counts,
             ));
@@ -373,10 +375,11 @@ fn a_timeline_read_back_has_the_fates_that_the_scheme_gave() {
         .into_iter()
         .flat_map(|scheme| FORMS.map(|form| (scheme, form)))
     {
-        let mut walk = Walk::new(scheme.parse().unwrap(), Span::from_millis(20), Span::ZERO);
+        let mut runner =
+            SchemeRunner::new(scheme.parse().unwrap(), Span::from_millis(20), Span::ZERO);
         let mut lldus = Vec::new();
-        walk.slots(&slots, &mut lldus).unwrap();
-        let end = walk.finish(&mut lldus);
+        runner.push_slots(&slots, &mut lldus).unwrap();
+        let end = runner.finish(&mut lldus);
 
         let mut writer = TraceWriter::new(Vec::new(), form, &head).unwrap();
         rayon::in_place_scope(|scope| writer.spawn([&lldus[..]], scope));

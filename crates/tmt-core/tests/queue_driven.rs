@@ -1,5 +1,5 @@
-//! The pull machine driven by a packet queue (link-layer.md §12): under a permanent backlog it gives
-//! the rows of the walk, and a queue that runs empty neither loses, doubles nor reorders anything.
+//! The engine driven by a packet queue (docs/schemes.md, Sec. 10). Under a permanent backlog it returns the rows of
+//! [`SchemeRunner`]. If the queue runs empty, no LLDU is lost, duplicated or reordered.
 
 use std::collections::VecDeque;
 
@@ -8,11 +8,11 @@ use crate::oracle::{self, Code, TimeAndDelay};
 use proptest::prelude::*;
 use tmt_core::channel::Channel;
 use tmt_core::format::text::encode;
-use tmt_core::scheme::engine::{Machine, Saturated, Unit, UnitCounts, UnitKind, UnitSource};
-use tmt_core::scheme::runner::Walk;
+use tmt_core::scheme::engine::{Engine, Saturated, Unit, UnitCounts, UnitKind, UnitSource};
+use tmt_core::scheme::runner::SchemeRunner;
 use tmt_core::types::{Fate, Lldu, Slot, Span, Time};
 
-/// So many cases, or as many as `PROPTEST_CASES` asks for if that is more.
+/// Runs `cases` cases, or `PROPTEST_CASES` if that is more.
 fn config(cases: u32) -> ProptestConfig {
     ProptestConfig {
         cases: cases.max(ProptestConfig::default().cases),
@@ -29,23 +29,23 @@ fn span(nanos: u64) -> Span {
     Span::from_nanos(nanos).unwrap()
 }
 
-fn machine(scheme: &str, link: &Link) -> Machine {
-    Machine::new(scheme.parse().unwrap(), span(link.rtt), span(link.feedback))
+fn engine(scheme: &str, link: &Link) -> Engine {
+    Engine::new(scheme.parse().unwrap(), span(link.rtt), span(link.feedback))
 }
 
-/// A packet of the network layer, cut into LLDUs.
+/// A packet, divided into LLDUs.
 #[derive(Debug)]
 struct Packet {
     arrives: u64,
     lldus: u32,
 }
 
-/// A first-in first-out queue of packets. A codeword may hold the end of one packet and the start of
-/// the next, and never holds a packet that has not arrived.
+/// A first-in first-out queue of packets. A codeword may contain the end of one packet and the start of the next, but only
+/// packets that have arrived.
 #[derive(Debug, Default)]
 struct Queue {
     packets: VecDeque<Packet>,
-    /// With this, a packet of so many LLDUs joins whenever the queue gets shorter than a codeword.
+    /// If set, a packet of this many LLDUs arrives whenever the queue is shorter than a codeword.
     refill: Option<u32>,
     joined: u64,
     taken: u64,
@@ -94,23 +94,23 @@ impl UnitSource for Queue {
     }
 }
 
-/// Drives the machine over the link; what each slot carried, and the rows.
+/// Drives the engine over the link. Returns what each slot carried, and the rows.
 fn drive(
     code: &Code,
     link: &Link,
     source: &mut impl UnitSource,
 ) -> (Vec<Option<UnitKind>>, Vec<Lldu>) {
-    let mut machine = machine(&code.text, link);
+    let mut engine = engine(&code.text, link);
     let (mut carried, mut rows) = (Vec::new(), Vec::new());
     for &each in &link.trace {
         let slot = slot(each);
-        let unit = machine.next_unit(slot.tx_time(), source);
+        let unit = engine.next_unit(slot.tx_time(), source);
         carried.push(unit.as_ref().map(Unit::kind));
         if let Some(unit) = unit {
-            machine.on_outcome(unit, &slot, &mut rows).unwrap();
+            engine.on_outcome(unit, &slot, &mut rows).unwrap();
         }
     }
-    machine.finish(
+    engine.finish(
         Time::from_nanos(link.trace.last().unwrap().0).unwrap(),
         &mut rows,
     );
@@ -125,10 +125,10 @@ fn encoded(rows: &[Lldu]) -> Vec<u8> {
     out
 }
 
-/// What the model says each slot carries.
-fn carried(slots: usize, story: &oracle::Story) -> Vec<Option<UnitKind>> {
+/// What each slot carries in the model.
+fn carried(slots: usize, history: &oracle::History) -> Vec<Option<UnitKind>> {
     let mut carried = vec![None; slots];
-    for unit in &story.sent {
+    for unit in &history.sent {
         carried[unit.slot] = Some(match unit.kind {
             oracle::Kind::Data => UnitKind::Data,
             oracle::Kind::Repair => UnitKind::Repair,
@@ -159,13 +159,13 @@ fn queue(packets: &[(u64, u32)]) -> Queue {
     }
 }
 
-/// Packets that come in lumps and leave the link idle in between.
+/// Packets that arrive in bursts and leave the link idle in between.
 fn arrivals() -> impl Strategy<Value = Vec<(u64, u32)>> {
     let gap = prop_oneof![2 => Just(0), 4 => 1u64..200, 2 => 200u64..4_000];
     prop::collection::vec((gap, prop_oneof![3 => 1u32..8, 1 => 8u32..60]), 0..30)
 }
 
-/// The super-blocks a queue gives the model: as many codewords as there are units for, the last short.
+/// Super-blocks for the model from a queue: as many codewords as there is data for, the last one short.
 fn supply<'a>(code: &'a Code, packets: &'a [(u64, u32)]) -> impl FnMut(u64) -> Vec<u32> + 'a {
     let mut taken = 0;
     move |now| {
@@ -190,60 +190,60 @@ proptest! {
     #![proptest_config(config(2000))]
 
     #[test]
-    fn a_permanent_backlog_gives_the_rows_of_the_walk(
+    fn a_permanent_backlog_gives_the_rows_of_the_runner(
         code in random::code(), link in random::link(400), lldus in 1u32..2_000,
     ) {
         let mut queue = Queue { refill: Some(lldus), ..Queue::default() };
         let (carried, rows) = drive(&code, &link, &mut queue);
-        let mut walk = Walk::new(code.text.parse().unwrap(), span(link.rtt), span(link.feedback));
+        let mut runner = SchemeRunner::new(code.text.parse().unwrap(), span(link.rtt), span(link.feedback));
         let mut walked = Vec::new();
         let slots: Vec<Slot> = link.trace.iter().copied().map(slot).collect();
-        walk.slots(&slots, &mut walked).unwrap();
-        walk.finish(&mut walked);
-        prop_assert_eq!(walk.units(), counts(&carried));
-        prop_assert!(carried.iter().all(Option::is_some), "a slot stayed idle under a backlog");
+        runner.push_slots(&slots, &mut walked).unwrap();
+        runner.finish(&mut walked);
+        prop_assert_eq!(runner.unit_counts(), counts(&carried));
+        prop_assert!(carried.iter().all(Option::is_some), "a slot was idle under a backlog");
         prop_assert_eq!(encoded(&rows), encoded(&walked));
         prop_assert_eq!(rows, walked);
         prop_assert!(queue.joined >= queue.taken);
     }
 
     #[test]
-    fn slots_in_slices_and_one_by_one_are_the_same_machine(
+    fn slices_and_single_slots_give_the_same_result(
         code in random::code(), link in random::link(400), steps in prop::collection::vec((0usize..50, 0usize..5), 1..9),
     ) {
-        // The machine is driven unit by unit and by slices in turn: it may change hands anywhere.
+        // The engine is driven unit by unit and by slices alternately: the change may happen anywhere.
         let slots: Vec<Slot> = link.trace.iter().copied().map(slot).collect();
         let (_, by_unit) = drive(&code, &link, &mut Saturated);
-        let (mut machine, mut rows, mut rest) = (machine(&code.text, &link), Vec::new(), &slots[..]);
+        let (mut engine, mut rows, mut rest) = (engine(&code.text, &link), Vec::new(), &slots[..]);
         let mut emitted_by_unit = Vec::new();
-        let mut other = self::machine(&code.text, &link);
+        let mut other = self::engine(&code.text, &link);
         for &(slice, single) in steps.iter().chain([(1, 1)].iter()).cycle() {
-            let (slice, behind) = rest.split_at(rest.len().min(slice));
-            let (singles, behind) = behind.split_at(behind.len().min(single));
-            machine.saturated(slice, &mut rows).unwrap();
-            one_by_one(&mut machine, singles, &mut rows);
+            let (slice, remaining) = rest.split_at(rest.len().min(slice));
+            let (singles, remaining) = remaining.split_at(remaining.len().min(single));
+            engine.run_saturated(slice, &mut rows).unwrap();
+            one_by_one(&mut engine, singles, &mut rows);
             one_by_one(&mut other, slice, &mut emitted_by_unit);
             one_by_one(&mut other, singles, &mut emitted_by_unit);
-            prop_assert_eq!(machine.counts(), other.counts());
-            prop_assert_eq!(&rows, &emitted_by_unit, "as much is known at the end of each slice");
-            rest = behind;
+            prop_assert_eq!(engine.counts(), other.counts());
+            prop_assert_eq!(&rows, &emitted_by_unit, "the same rows are known at the end of each slice");
+            rest = remaining;
             if rest.is_empty() {
                 break;
             }
         }
-        machine.finish(slots.last().unwrap().tx_time(), &mut rows);
+        engine.finish(slots.last().unwrap().tx_time(), &mut rows);
         prop_assert_eq!(rows, by_unit);
     }
 }
 
-/// Long enough for the memory of what is in flight to grow, and to be gone round many times.
+/// Long enough for the ring of LLDUs to grow, and to wrap around many times.
 #[test]
-fn long_slices_and_one_by_one_are_the_same_machine() {
+fn long_slices_and_single_slots_give_the_same_result() {
     for (seed, channel) in (1u64..).zip(["gilbert-elliott:alpha=0.99,beta=0.8", "bernoulli:0.1"]) {
         let mut channel = Channel::new(channel.parse().unwrap(), seed);
         let slots: Vec<Slot> = (0..60_000u64)
             .map(|index| {
-                // Delays are of a few lengths, so that arrivals overtake each other.
+                // A few different delays, so that arrivals overtake each other.
                 let delay = 36_000_000 + index * 7919 % 5 * 1_000_000;
                 slot((index * 112_820, if channel.erases() { 0 } else { delay }))
             })
@@ -267,14 +267,14 @@ fn long_slices_and_one_by_one_are_the_same_machine() {
                 rtt: 500_000_000,
                 feedback: 0,
             };
-            let (mut one, mut rows) = (machine(scheme, &link), Vec::new());
+            let (mut one, mut rows) = (engine(scheme, &link), Vec::new());
             one_by_one(&mut one, &slots, &mut rows);
             let known = rows.len();
             one.finish(slots.last().unwrap().tx_time(), &mut rows);
             for slice in [slots.len(), 10_007] {
-                let (mut other, mut sliced) = (machine(scheme, &link), Vec::new());
+                let (mut other, mut sliced) = (engine(scheme, &link), Vec::new());
                 for slice in slots.chunks(slice) {
-                    other.saturated(slice, &mut sliced).unwrap();
+                    other.run_saturated(slice, &mut sliced).unwrap();
                 }
                 assert_eq!(sliced.len(), known, "{scheme}");
                 other.finish(slots.last().unwrap().tx_time(), &mut sliced);
@@ -289,10 +289,10 @@ fn long_slices_and_one_by_one_are_the_same_machine() {
     }
 }
 
-fn one_by_one(machine: &mut Machine, slots: &[Slot], rows: &mut Vec<Lldu>) {
+fn one_by_one(engine: &mut Engine, slots: &[Slot], rows: &mut Vec<Lldu>) {
     for slot in slots {
-        let unit = machine.next_unit(slot.tx_time(), &mut Saturated).unwrap();
-        machine.on_outcome(unit, slot, rows).unwrap();
+        let unit = engine.next_unit(slot.tx_time(), &mut Saturated).unwrap();
+        engine.on_outcome(unit, slot, rows).unwrap();
     }
 }
 
@@ -313,33 +313,33 @@ proptest! {
         code in random::code(), link in random::link(400), arrivals in arrivals(),
     ) {
         let packets = packets(&link, &arrivals);
-        let story = oracle::walk(&code, &link.trace, link.rtt + link.feedback, supply(&code, &packets));
+        let history = oracle::walk(&code, &link.trace, link.rtt + link.feedback, supply(&code, &packets));
         let (slots, rows) = drive(&code, &link, &mut queue(&packets));
-        prop_assert_eq!(slots, carried(link.trace.len(), &story));
-        prop_assert_eq!(rows, oracle::rows(&code, &link.trace, &story));
+        prop_assert_eq!(slots, carried(link.trace.len(), &history));
+        prop_assert_eq!(rows, oracle::rows(&code, &link.trace, &history));
     }
 
     #[test]
-    fn every_unit_taken_is_emitted_once_and_in_order_when_the_link_runs_dry(
+    fn every_unit_is_emitted_once_and_in_order_when_the_queue_runs_empty(
         code in random::code(), link in random::link(200), arrivals in arrivals(),
     ) {
         let packets = packets(&link, &arrivals);
         let mut queue = queue(&packets);
-        let mut machine = machine(&code.text, &link);
+        let mut engine = engine(&code.text, &link);
         let (mut rows, mut sent) = (Vec::new(), Vec::new());
         let mut step = |at: TimeAndDelay, queue: &mut Queue| {
             let slot = slot(at);
-            let unit = machine.next_unit(slot.tx_time(), queue)?;
+            let unit = engine.next_unit(slot.tx_time(), queue)?;
             if unit.kind() == UnitKind::Data {
                 sent.push(at.0);
             }
-            machine.on_outcome(unit, &slot, &mut rows).unwrap();
+            engine.on_outcome(unit, &slot, &mut rows).unwrap();
             Some(())
         };
         for &each in &link.trace {
             step(each, &mut queue);
         }
-        // Clean slots, each later than any arrival and any feedback, until none is used any more.
+        // Received slots, each later than any arrival and feedback, until one remains unused.
         let wait = link.rtt + link.feedback + 1_000_000;
         let mut t = link.trace.last().unwrap().0 + wait;
         while step((t, 1), &mut queue).is_some() {
@@ -353,7 +353,7 @@ proptest! {
         prop_assert_eq!(sent.len() as u64, queue.taken);
         let emitted: Vec<u64> = rows.iter().map(|row| row.tx_time.as_nanos()).collect();
         prop_assert_eq!(&emitted, &sent, "before finish");
-        machine.finish(Time::from_nanos(t).unwrap(), &mut rows);
+        engine.finish(Time::from_nanos(t).unwrap(), &mut rows);
         prop_assert_eq!(rows.len(), sent.len(), "finish added rows");
         prop_assert!(rows.iter().all(|row| row.fate != Fate::Censored));
     }
@@ -393,7 +393,7 @@ proptest! {
     }
 }
 
-/// Kinds of what the slots carry, one letter a slot.
+/// Kinds of units, one letter per slot.
 fn letters(slots: &[Option<UnitKind>]) -> String {
     let letter = |kind: &Option<UnitKind>| match kind {
         None => '.',
@@ -404,7 +404,7 @@ fn letters(slots: &[Option<UnitKind>]) -> String {
     slots.iter().map(letter).collect()
 }
 
-/// Slots 1 ns apart, an erased one for each `x`, the others with a delay of 1 ns.
+/// Slots 1 ns apart: erased for each `x`, otherwise with a delay of 1 ns.
 fn every_nanosecond(pattern: &str) -> Vec<TimeAndDelay> {
     (0..)
         .zip(pattern.chars())
@@ -445,9 +445,9 @@ fn run(
 }
 
 #[test]
-fn repeats_are_sent_when_nothing_is_queued_and_slots_before_they_are_ready_stay_idle() {
-    // The attempt ends in slot 2, one unit short; RTT 4, so the repeat is ready at 6. Slot 6 erases
-    // it; the next is ready at 10.
+fn repeats_are_sent_with_an_empty_queue_and_earlier_slots_are_idle() {
+    // The attempt ends in slot 2, one unit short. RTT 4: the repeat is ready at 6. It is erased, and the next one is ready
+    // at 10.
     let (slots, rows) = run("harq:2/3", 4, "xx....x......", &[(0, 2)]);
     assert_eq!(slots, "ddr...R...R..");
     assert_eq!(rows, [(0, 11, 3), (1, 10, 3)]);
@@ -472,9 +472,9 @@ fn a_ready_repeat_goes_before_new_data_and_inside_a_super_block() {
 }
 
 #[test]
-fn a_super_block_that_runs_out_of_data_goes_out_with_the_codewords_there_are() {
+fn a_super_block_without_enough_data_is_sent_with_fewer_codewords() {
     // Five LLDUs for 3 × 2/3: codewords of 2, 2 and 1 data units, each with one repair unit. Rows:
-    // d d d / d d r / r r; the last row has no unit of the short codeword.
+    // d d d / d d r / r r. The last row has no unit of the short codeword.
     let (slots, rows) = run("fec:2/3,interleave=3", 0, "x.x.x.....", &[(0, 5)]);
     assert_eq!(slots, "dddddrrr..");
     // Codeword 0 lost its first unit and is complete with slot 6; codeword 1 lost its second and is
@@ -493,9 +493,9 @@ fn data_that_arrives_while_a_super_block_is_sent_waits_for_the_next() {
 }
 
 #[test]
-fn a_short_frame_is_sent_again_with_as_many_units_as_it_had() {
+fn a_short_frame_is_repeated_with_its_own_size() {
     let (slots, rows) = run("frame-arq:4/6", 0, "xxx......", &[(0, 2)]);
-    // Two data and two repair units; three of them erased, so all four go again.
+    // Two data and two repair units. Three are erased, so all four are repeated.
     assert_eq!(slots, "ddrrRRRR.");
     assert_eq!(rows, [(0, 6, 2), (1, 5, 2)]);
 }

@@ -325,7 +325,7 @@ fn an_end_line_that_tells_another_number_of_rows_is_refused() {
         let refusal = read(&text).end.expect_err(&text);
         assert_eq!(
             refusal.kind,
-            format!("RowCount {{ told: {told}, read: 2 }}")
+            format!("RowCount {{ stated: {told}, read: 2 }}")
         );
         assert!(refusal.at.is_some());
     }

@@ -78,7 +78,7 @@ pub(super) mod path {
     use tmt_core::types::{Span, Time};
 
     use super::super::{AckEvent, CongestionControl};
-    use tmt_core::math::num::whole;
+    use tmt_core::math::num::floor_u64;
 
     /// Sends `rounds` windows, acknowledged segment by segment, over a path that holds `fits` segments at 100 ms.
     /// Returns the window after each round.
@@ -89,9 +89,9 @@ pub(super) mod path {
     ) -> Vec<f64> {
         rounds
             .map(|round| {
-                let window = whole(cc.cwnd());
+                let window = floor_u64(cc.cwnd());
                 let nanos = 1e8 * (cc.cwnd() / fits).max(1.0);
-                let rtt = Span::from_nanos(whole(nanos));
+                let rtt = Span::from_nanos(floor_u64(nanos));
                 for _ in 0..window {
                     let ack = AckEvent {
                         now: Time::ZERO,

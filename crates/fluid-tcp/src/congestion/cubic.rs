@@ -153,7 +153,7 @@ mod tests {
         let mut now = Time::ZERO;
         (0..count)
             .map(|_| {
-                let acks = tmt_core::math::num::whole(cc.cwnd());
+                let acks = tmt_core::math::num::floor_u64(cc.cwnd());
                 for _ in 0..acks {
                     cc.on_ack(&AckEvent {
                         now,

@@ -176,7 +176,7 @@ impl SenderCounters {
     fn rate(&mut self, acked: u64, sampled: Sampled) -> Option<RateSample> {
         self.delivered += acked;
         let (interval, share) = sampled.rate?;
-        let prior = tmt_core::math::num::whole(share * to_f64(self.delivered - acked));
+        let prior = tmt_core::math::num::floor_u64(share * to_f64(self.delivered - acked));
         Some(RateSample {
             delivered: self.delivered - prior,
             interval: Span::from_nanos(interval).unwrap(),
@@ -232,7 +232,7 @@ proptest! {
                     for _ in 0..count {
                         now = now.saturating_add(Span::from_nanos(spacing).unwrap());
                         let rtt = rtt.and_then(Span::from_nanos);
-                        let in_flight = tmt_core::math::num::whole(cc.cwnd());
+                        let in_flight = tmt_core::math::num::floor_u64(cc.cwnd());
                         counters.lose(cc.as_mut(), sampled.lost, sampled.pipe);
                         let rate = counters.rate(acked, sampled).filter(|_| cc.needs_rate_samples());
                         let (lost, pipe) = (sampled.lost, sampled.pipe);

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use tmt_core::scheme::SchemeSpec;
-use tmt_core::scheme::runner::Walk;
+use tmt_core::scheme::runner::SchemeRunner;
 use tmt_core::types::{EndLine, Slot, Span, Time};
 
 use super::error::{Result, data, refused, unreadable};
@@ -92,7 +92,7 @@ impl CoupledPlan {
     fn walked(&self, seed: u64, rtt: Span, storage: &impl Storage) -> Result<(Timeline, EndLine)> {
         let link = self.under(seed);
         let trace = &link.trace;
-        let mut walk = Walk::new(self.timeline_scheme(), rtt, link.feedback_delay);
+        let mut runner = SchemeRunner::new(self.timeline_scheme(), rtt, link.feedback_delay);
         let mut collector = storage.collect();
         let (mut slots, mut lldus) = (Vec::new(), Vec::new());
         for number in 0..trace.blocks() {
@@ -100,13 +100,13 @@ impl CoupledPlan {
             slots.clear();
             let rows = 0..trace.rows_in(number);
             slots.extend(rows.filter_map(|row| Slot::new(block.tx_time(row), block.delay(row))));
-            walk.slots(&slots, &mut lldus).map_err(|_| {
+            runner.push_slots(&slots, &mut lldus).map_err(|_| {
                 data("found slots whose repeats would be later than 2^63 - 1 ns, expected earlier ones")
             })?;
             collector.lldus(&lldus);
             lldus.clear();
         }
-        let end = walk.finish(&mut lldus);
+        let end = runner.finish(&mut lldus);
         collector.lldus(&lldus);
         Ok((collector.finish()?, end))
     }

@@ -24,7 +24,7 @@ impl Start {
             Self::Within(from, to) => {
                 let share = Uniform::new(seed, Stream::FlowStart).at(index as u64);
                 let width = to_f64(to.saturating_sub(from).as_nanos());
-                let offset = Span::from_nanos(tmt_core::math::num::whole(share * width))
+                let offset = Span::from_nanos(tmt_core::math::num::floor_u64(share * width))
                     .unwrap_or(Span::MAX);
                 from.saturating_add(offset)
             }

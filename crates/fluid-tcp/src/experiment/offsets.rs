@@ -1,6 +1,6 @@
 //! Runs from several places of one trace.
 
-use tmt_core::math::num::whole;
+use tmt_core::math::num::floor_u64;
 use tmt_core::math::rng::{Stream, Uniform};
 use tmt_core::types::{Span, to_f64};
 
@@ -32,7 +32,7 @@ impl Offsets {
         }
         let mut uniform = Uniform::new(seed, Stream::TransferStart);
         let mut starts: Vec<Span> = (0..u64::from(self.count))
-            .map(|run| span(whole(uniform.at(run) * to_f64(room)).min(room.saturating_sub(1))))
+            .map(|run| span(floor_u64(uniform.at(run) * to_f64(room)).min(room.saturating_sub(1))))
             .collect();
         starts.sort_unstable();
         starts

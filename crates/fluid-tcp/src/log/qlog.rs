@@ -147,7 +147,7 @@ impl<W: Write> Qlog<W> {
 
     /// Bytes of a window in segments, cut to whole bytes.
     fn bytes(&self, segments: f64) -> u64 {
-        tmt_core::math::num::whole(segments * to_f64(self.packet))
+        tmt_core::math::num::floor_u64(segments * to_f64(self.packet))
     }
 }
 

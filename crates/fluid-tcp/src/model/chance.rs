@@ -86,7 +86,7 @@ impl Chance {
             return Self::new(if happen > most { 1.0 } else { 0.0 });
         }
         let odds = self.yes / self.no;
-        let top = tmt_core::math::num::whole((to_f64(n) + 1.0) * self.yes).min(n);
+        let top = tmt_core::math::num::floor_u64((to_f64(n) + 1.0) * self.yes).min(n);
         let (mut below, mut above) = (0.0, 0.0);
         let mut put = |i: u64, weight: f64| {
             if i > most {

@@ -15,7 +15,7 @@ use serde::Serialize;
 use tmt_core::channel::synth::ConstantRate;
 use tmt_core::channel::{Channel, ChannelSpec, GilbertElliott, Start};
 use tmt_core::scheme::SchemeSpec;
-use tmt_core::scheme::runner::Walk;
+use tmt_core::scheme::runner::SchemeRunner;
 use tmt_core::stats::{LinkSummary, LlduTally, SlotTally, ratio};
 use tmt_core::types::{BitRate, Bytes, EndLine, Slot, Span, Time, to_f64};
 
@@ -102,20 +102,22 @@ fn slots() -> Outcome<Vec<Slot>> {
 fn chain(scheme: &'static str, slots: &[Slot]) -> Outcome<Chain> {
     let spec: SchemeSpec = scheme.parse().map_err(Failure::failed)?;
     let data_share = f64::from(spec.data_units()) / f64::from(spec.units());
-    let mut walk = Walk::new(spec, RTT, Span::ZERO);
+    let mut runner = SchemeRunner::new(spec, RTT, Span::ZERO);
     let mut lldus = Vec::new();
     let mut timeline = Builder::default();
-    walk.slots(slots, &mut lldus).map_err(Failure::failed)?;
-    let end = walk.finish(&mut lldus);
+    runner
+        .push_slots(slots, &mut lldus)
+        .map_err(Failure::failed)?;
+    let end = runner.finish(&mut lldus);
     timeline.lldus(&lldus);
     let (mut before, mut after) = (SlotTally::default(), LlduTally::default());
     before.slots(slots);
     after.lldus(&lldus);
     let link = LinkSummary::new(
-        walk.scheme(),
+        runner.scheme(),
         RTT,
         Span::ZERO,
-        walk.units(),
+        runner.unit_counts(),
         &before,
         &after,
     );

@@ -1,4 +1,4 @@
-//! `bernoulli`: every unit is erased with the same probability, independently.
+//! `bernoulli`: each unit is erased independently with the same probability.
 
 use super::family::{Family, Key};
 use super::{ChannelSpec, SlotChannel, probability};

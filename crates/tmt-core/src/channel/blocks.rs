@@ -1,34 +1,34 @@
-//! An erasure process in blocks that can be had in any order, without those in front of them.
+//! Random access to an erasure process, in blocks of equal length.
 //!
-//! The state in front of a block is all that it needs of what came before. A piece whose two paths have met ends in
-//! one state whatever was in front of it ([`super::piece`]), so the pieces in front are drawn backwards until that has
-//! happened: one piece for all but the most persistent chains, and none where the block in front was the last one had.
+//! A block depends on earlier ones only through the state of the channel before it. A piece whose two paths have met ends
+//! in the same state whatever preceded it ([`super::piece`]). So earlier pieces are drawn backwards until the paths meet:
+//! one piece for all but the most persistent channels, and none if the previous block was the last one requested.
 
-use super::{Chain, Channel, ChannelSpec, ErasurePiece, Erasures};
+use super::{ChainState, Channel, ChannelSpec, ErasurePiece, Erasures};
 
-/// The process under a seed, cut into blocks of the same length.
+/// An erasure process under one seed, divided into blocks of equal length.
 #[derive(Debug, Clone)]
 pub struct Blocks {
     spec: ChannelSpec,
     seed: u64,
     len: usize,
-    /// A block, and the state in front of it.
-    known: (u64, Chain),
+    /// Number of a block, and the state before it.
+    known: (u64, ChainState),
 }
 
 impl Blocks {
-    /// Blocks of `len` units.
+    /// The process of `spec` under `seed` in blocks of `len` units.
     #[must_use]
     pub fn new(spec: ChannelSpec, seed: u64, len: usize) -> Self {
         Self {
             spec,
             seed,
             len,
-            known: (0, Chain::default()),
+            known: (0, ChainState::default()),
         }
     }
 
-    /// What the process erases of block `number`, counted from 0.
+    /// Erasures of block `number`, counted from 0.
     pub fn block(&mut self, number: u64) -> Erasures {
         let mut chain = self.front(number);
         let erasures = self.piece(number).resolve(&mut chain);
@@ -40,18 +40,22 @@ impl Blocks {
         Channel::piece(self.spec, self.seed, number * self.len as u64, self.len)
     }
 
-    /// The state in front of block `number`.
-    fn front(&self, number: u64) -> Chain {
+    /// The state before block `number`.
+    fn front(&self, number: u64) -> ChainState {
         let (known, chain) = self.known;
         let mut at = number;
-        // The state in front of the block for good and for bad in front of block `at`.
-        let mut front = [Chain { bad: false }, Chain { bad: true }];
+        // The state before block `number`, if that before block `at` is good, and if it is bad.
+        let mut front = [ChainState { bad: false }, ChainState { bad: true }];
         let independent = matches!(self.spec, ChannelSpec::Bernoulli { .. });
         while front[0] != front[1] && at != known && at > 0 && !independent {
             at -= 1;
             front = self.piece(at).ends().map(|end| front[usize::from(end.bad)]);
         }
-        let chain = if at == known { chain } else { Chain::default() };
+        let chain = if at == known {
+            chain
+        } else {
+            ChainState::default()
+        };
         front[usize::from(chain.bad)]
     }
 }

@@ -1,8 +1,8 @@
-//! A link that fades: it is good for a while and loses nothing, then bad for a while and loses all, both for times of
-//! exponential length (papers/004 §V.C).
+//! `fading`: alternating good times, in which nothing is erased, and bad times, in which everything is. Both have
+//! exponential lengths (Zhu 2006, Sec. V-C).
 //!
-//! The process is one in continuous time, whatever slots lie over it. It begins in its stationary law; since what is
-//! left of an exponential time is as long as the whole, its first state is as long as any other.
+//! The process runs in continuous time, independent of the slots. It starts in its stationary distribution. Since the
+//! exponential distribution is memoryless, the length of the first state is distributed like that of any other.
 
 use std::str::FromStr;
 
@@ -15,7 +15,7 @@ use crate::types::{Span, Time, to_f64};
 
 pub(super) static FAMILY: Family = Family {
     name: "fading",
-    about: "Good and bad times of exponential length, in which nothing and all is erased",
+    about: "Alternating good times without erasures and bad times in which all is erased, of exponential length",
     keys: &[
         Key::needed(
             "m",
@@ -33,13 +33,13 @@ pub(super) static FAMILY: Family = Family {
     read: |text| text.parse().map(SlotChannel::Fading),
 };
 
-/// Shortest mean times, ns: lengths are rounded to 1 ns each, a thousandth of this.
+/// Shortest mean times, ns. Lengths are rounded to 1 ns, a thousandth of this.
 const SHORTEST: f64 = 1000.0;
 
-/// States from one that is kept to the next.
+/// Number of states per checkpoint.
 const KEPT: u64 = 1024;
 
-/// Parameters of the process.
+/// Parameters of a fading link.
 #[derive(Debug, derive_more::Display, Clone, Copy, PartialEq)]
 #[display("m={mean_bad},X={bad_share}")]
 pub struct Fading {
@@ -48,14 +48,14 @@ pub struct Fading {
 }
 
 impl Fading {
-    /// A link that is bad for `mean_bad` (m) at a time on average, and for the share `bad_share` (X) of all time.
+    /// A link with mean bad time `mean_bad` (m) that is bad for the share `bad_share` (X) of all time.
     ///
     /// # Errors
-    /// A share that is not between 0 and 1, or means of less than 1 µs, which nanoseconds are too coarse for.
+    /// The share is not between 0 and 1, or a mean time is below 1 µs, for which nanoseconds are too coarse.
     pub fn new(mean_bad: Span, bad_share: f64) -> Result<Self, ChannelError> {
         if !(bad_share > 0.0 && bad_share < 1.0) {
             return Err(ChannelError(format!(
-                "'X={bad_share}': expected a share above 0 and below 1 (bernoulli:0 and bernoulli:1 are the ends)"
+                "'X={bad_share}': expected a share above 0 and below 1 (use bernoulli:0 or bernoulli:1 for 0 or 1)"
             )));
         }
         let fading = Self {
@@ -70,20 +70,20 @@ impl Fading {
         Ok(fading)
     }
 
-    /// m (1 − X)/X: mean time for which it is good, seconds (papers/004 §V.C).
+    /// Mean good time m (1 − X)/X, s (Zhu 2006, Sec. V-C).
     #[must_use]
     pub fn mean_good_s(&self) -> f64 {
         self.mean_bad.as_secs_f64() * (1.0 - self.bad_share) / self.bad_share
     }
 
-    /// X/m: fades a second (papers/004 eq 55).
+    /// Rate of fades X/m, 1/s (Zhu 2006, eq. (55)).
     #[must_use]
     pub fn rate(&self) -> f64 {
         self.bad_share / self.mean_bad.as_secs_f64()
     }
 
-    /// Probability that a slot of length `slot` is erased, which it is where any instant of it is bad:
-    /// 1 − (1 − X) exp(−T/mean good time), for it must begin in a good time that goes on for so long.
+    /// Probability that a slot of length T is erased, which it is if any part of it is bad: 1 − (1 − X) exp(−T/mean good
+    /// time). To be received, it must start in a good time that lasts for at least T.
     #[must_use]
     pub fn erasure_probability(&self, slot: Span) -> f64 {
         1.0 - (1.0 - self.bad_share) * num::exp(-slot.as_secs_f64() / self.mean_good_s())
@@ -104,7 +104,7 @@ impl FromStr for Fading {
     }
 }
 
-/// A duration, or a number of seconds as the paper has it.
+/// Reads a duration, or a plain number of seconds as in Zhu 2006.
 fn length(text: &str) -> Result<Span, ChannelError> {
     match Decimal::exactly(text, 1, 9).and_then(Span::from_nanos) {
         Some(span) => Ok(span),
@@ -114,30 +114,30 @@ fn length(text: &str) -> Result<Span, ChannelError> {
     }
 }
 
-/// One of the times between two changes.
+/// A time between two changes of state.
 #[derive(Debug, Clone, Copy)]
 struct Sojourn {
-    /// Its number from 0 on; every second one is bad.
+    /// Number from 0 on; every second one is bad.
     number: u64,
     start: Time,
     end: Time,
 }
 
-/// The process at work: when it is bad.
+/// A running fading process, which can be queried for its bad times.
 #[derive(Debug, Clone)]
 pub struct Fades {
-    /// Mean lengths, ns: of the times with the parity of the first, and of the others.
+    /// Mean lengths of the even and of the odd sojourns, ns.
     means: [f64; 2],
-    /// Parity of the bad times.
+    /// Parity of the numbers of bad sojourns.
     bad: u64,
     draws: Uniform,
     place: Sojourn,
-    /// Every [`KEPT`]th of those that were drawn, so that going back is short.
+    /// Checkpoints, every [`KEPT`] sojourns, so that going back is cheap.
     kept: Vec<Sojourn>,
 }
 
 impl Fades {
-    /// The process under `seed`, from time zero on.
+    /// The process under `seed`, starting at time zero.
     #[must_use]
     pub fn new(fading: Fading, seed: u64) -> Self {
         let mut draws = Uniform::new(seed, Stream::Fading);
@@ -159,12 +159,13 @@ impl Fades {
         fades
     }
 
-    /// Tells the bad times that have an instant in [`from`, `to`), in their order: from when, and until when. May be
-    /// asked for any time; costs what lies between the last one asked for and this one.
-    pub fn within(&mut self, from: Time, to: Time, mut tell: impl FnMut(Time, Time)) {
+    /// Calls `visit` with start and end of each bad time that overlaps [`from`, `to`), in order.
+    ///
+    /// Windows may be requested in any order. The time taken is in proportion to the distance from the previous window.
+    pub fn within(&mut self, from: Time, to: Time, mut visit: impl FnMut(Time, Time)) {
         if from < self.place.start {
             let before = self.kept.partition_point(|kept| kept.start <= from);
-            // The first begins at zero, so there is always one.
+            // The first sojourn starts at zero, so there always is one.
             if let Some(kept) = before.checked_sub(1).and_then(|at| self.kept.get(at)) {
                 self.place = *kept;
             }
@@ -175,7 +176,7 @@ impl Fades {
         loop {
             let Sojourn { number, start, end } = self.place;
             if number % 2 == self.bad && start < end && start < to && from < end {
-                tell(start, end);
+                visit(start, end);
             }
             if end >= to || end == Time::MAX {
                 return;
@@ -188,11 +189,11 @@ impl Fades {
         self.begin(self.place.number + 1, self.place.end);
     }
 
-    /// Time `number` begins. Its length is drawn with its number, by inversion.
+    /// Starts sojourn `number`. Its length is drawn by inversion, with its number as the index.
     fn begin(&mut self, number: u64, start: Time) {
         let mean = self.means[usize::from(number % 2 == 1)];
         let length = -mean * num::log1p(-self.draws.at(number + 1));
-        let length = Span::from_nanos(num::whole(length + 0.5)).unwrap_or(Span::MAX);
+        let length = Span::from_nanos(num::floor_u64(length + 0.5)).unwrap_or(Span::MAX);
         self.place = Sojourn {
             number,
             start,
@@ -223,14 +224,14 @@ mod tests {
     }
 
     #[test]
-    fn texts_read_back() {
+    fn texts_round_trip() {
         let read = |text: &str| text.parse::<Fading>().unwrap().to_string();
         assert_eq!(read("m=100ms,X=0.1"), "m=100ms,X=0.1");
         assert_eq!(read("X=0.25,m=0.0025"), "m=2.5ms,X=0.25");
     }
 
     #[test]
-    fn what_is_no_fading_is_refused() {
+    fn invalid_parameters_are_refused() {
         for text in [
             "",
             "m=1s",
@@ -250,7 +251,7 @@ mod tests {
     }
 
     proptest! {
-        /// Against all bad times in one go; the process is longer than what is kept of it.
+        /// Compared with all bad times in one call; the process is longer than one checkpoint interval.
         #[test]
         fn any_window_shows_the_same_process(
             seed: u64,
@@ -271,7 +272,7 @@ mod tests {
         }
     }
 
-    /// papers/004 §V.C: mean bad time m, mean good time m(1−X)/X, share X; and the state at lag τ is correlated with
+    /// Zhu 2006, Sec. V-C: mean bad time m, mean good time m(1−X)/X, share X. The correlation of the state at lag τ is
     /// exp(−τ/(m(1−X))), as in any two-state process that leaves its states at rates 1/m and X/(m(1−X)).
     #[test]
     fn means_share_and_correlation_are_those_of_the_process() {

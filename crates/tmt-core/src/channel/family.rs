@@ -1,40 +1,40 @@
-//! What the texts of erasure processes hold.
+//! Families of erasure processes and the form of their texts.
 
 use super::SlotChannel;
 
-/// A process by its text form, `name:key=value,…`. A caller's own, which is made of one of ours, is read by
-/// [`SlotChannel::parse_with`].
+/// A family of erasure processes with its text form, `name:key=value,…`. [`SlotChannel::parse_with`] also reads families
+/// that a caller defines on top of the built-in processes.
 #[derive(Debug)]
 pub struct Family {
-    /// What its text begins with.
+    /// Name, with which the text starts.
     pub name: &'static str,
-    /// What it does, one line of help.
+    /// Description, one line of help.
     pub about: &'static str,
-    /// What it takes; the value of a single key stands without its name.
+    /// Parameters. If there is only one, its value is given without its name.
     pub keys: &'static [Key],
-    /// Texts with all that it takes, as they are printed.
+    /// Texts that together use every key, as they are printed.
     pub examples: &'static [&'static str],
-    /// Whether it goes on with every unit, and not with time.
+    /// Whether the process advances with each unit rather than with time.
     pub in_steps: bool,
-    /// The process of what follows the name and `:`.
+    /// Reads the text after the name and `:`.
     pub read: fn(&str) -> Result<SlotChannel, ChannelError>,
 }
 
 /// A parameter of a process.
 #[derive(Debug)]
 pub struct Key {
-    /// Its name.
+    /// Name of the parameter in texts.
     pub name: &'static str,
-    /// What a form shows for its value.
+    /// Placeholder for the value in the form.
     pub value: &'static str,
-    /// Its value when it is not given; none where it is needed.
+    /// Default value; `None` if the parameter is required.
     pub preset: Option<&'static str>,
-    /// What it is, with its domain.
+    /// Description with the range of values, for help.
     pub about: &'static str,
 }
 
 impl Key {
-    /// A parameter that is always given.
+    /// A required parameter.
     #[must_use]
     pub const fn needed(name: &'static str, value: &'static str, about: &'static str) -> Self {
         Self {
@@ -45,7 +45,7 @@ impl Key {
         }
     }
 
-    /// A parameter with a preset.
+    /// A parameter with a default value.
     #[must_use]
     pub const fn preset(
         name: &'static str,
@@ -60,13 +60,13 @@ impl Key {
     }
 }
 
-/// Why a channel's text was refused.
+/// An invalid text of an erasure process; displays as the complete message.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct ChannelError(pub String);
 
 impl Family {
-    /// The accepted form, such as `fading:m=MEAN BAD TIME,X=SHARE OF BAD TIME`.
+    /// The accepted form of the text, such as `fading:m=MEAN BAD TIME,X=SHARE OF BAD TIME`.
     #[must_use]
     pub fn form(&self) -> String {
         format!("{}:{}", self.name, self.parameters())
@@ -85,10 +85,10 @@ impl Family {
         form
     }
 
-    /// The values of its keys, as many as there are, in their order.
+    /// Values of the `N` keys, in their order.
     ///
     /// # Errors
-    /// A key that is unknown, given more than once, or missing.
+    /// A key is unknown, given more than once, or missing.
     pub fn values<'t, const N: usize>(&self, text: &'t str) -> Result<[&'t str; N], ChannelError> {
         let mut given = [None; N];
         for part in text.split(',') {
@@ -115,7 +115,7 @@ impl Family {
     }
 }
 
-/// The process of one of these families that `text` says.
+/// Reads the process of one of `families` from `text`.
 pub(super) fn read(text: &str, families: &[&Family]) -> Result<SlotChannel, ChannelError> {
     let found = text.split_once(':').and_then(|(name, parameters)| {
         let family = families.iter().find(|family| family.name == name)?;

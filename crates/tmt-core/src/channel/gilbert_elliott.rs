@@ -1,4 +1,4 @@
-//! `gilbert-elliott`: two states, each with its erasure probability (papers/000 §3.3).
+//! `gilbert-elliott`: a two-state Markov channel with an erasure probability per state (Kuhn 2015, Sec. 3.3).
 
 use std::str::FromStr;
 
@@ -9,25 +9,35 @@ use super::{ChannelError, ChannelSpec, SlotChannel, probability};
 
 pub(super) static FAMILY: Family = Family {
     name: "gilbert-elliott",
-    about: "Two states, each with its erasure probability",
+    about: "Two-state Markov channel with an erasure probability per state",
     keys: &[
         Key::needed(
             "alpha",
             "P(stay in good)",
-            "probability of staying in good, 0 to 1",
+            "probability of staying in the good state, 0 to 1",
         ),
         Key::needed(
             "beta",
             "P(stay in bad)",
-            "probability of staying in bad, 0 to 1",
+            "probability of staying in the bad state, 0 to 1",
         ),
-        Key::preset("pg", "0", "0", "erasure probability in good, 0 to 1"),
-        Key::preset("pb", "1", "1", "erasure probability in bad, 0 to 1"),
+        Key::preset(
+            "pg",
+            "0",
+            "0",
+            "erasure probability in the good state, 0 to 1",
+        ),
+        Key::preset(
+            "pb",
+            "1",
+            "1",
+            "erasure probability in the bad state, 0 to 1",
+        ),
         Key::preset(
             "start",
             "stationary|good|bad",
             "stationary",
-            "state of the first unit",
+            "state at the first unit",
         ),
     ],
     examples: &[
@@ -43,36 +53,36 @@ pub(super) static FAMILY: Family = Family {
     },
 };
 
-/// Parameters of the two-state channel.
+/// Parameters of the Gilbert–Elliott channel.
 #[derive(Debug, derive_more::Display, Clone, Copy, PartialEq)]
 #[display("alpha={alpha},beta={beta},pg={pg},pb={pb}{}", start.suffix())]
 pub struct GilbertElliott {
-    /// P(stay in good).
+    /// Probability of staying in the good state, from one unit to the next.
     pub alpha: f64,
-    /// P(stay in bad).
+    /// Probability of staying in the bad state, from one unit to the next.
     pub beta: f64,
-    /// Erasure probability in the good state, 0 in the papers.
+    /// Erasure probability in the good state; 0 in Kuhn 2015.
     pub pg: f64,
-    /// Erasure probability in the bad state, 1 in the papers.
+    /// Erasure probability in the bad state; 1 in Kuhn 2015.
     pub pb: f64,
-    /// The state of the first unit.
+    /// State at the first unit.
     pub start: Start,
 }
 
-/// Which state the first unit meets.
+/// State of the channel at the first unit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, strum::EnumString, strum::Display, VariantNames)]
 #[strum(serialize_all = "lowercase")]
 pub enum Start {
-    /// Drawn from the stationary law.
+    /// Drawn from the stationary distribution.
     Stationary,
-    /// Good.
+    /// The good state.
     Good,
-    /// Bad.
+    /// The bad state.
     Bad,
 }
 
 impl Start {
-    /// What a text says of it; nothing of the preset.
+    /// The part of the text for this state; empty for the default.
     fn suffix(self) -> String {
         match self {
             Self::Stationary => String::new(),
@@ -82,16 +92,16 @@ impl Start {
 }
 
 impl GilbertElliott {
-    /// Share of the units that meet the bad state, (1 − alpha) / (2 − alpha − beta) (papers/000 eq 3).
+    /// Share of units sent in the bad state, (1 − alpha) / (2 − alpha − beta) (Kuhn 2015, eq. (3)).
     ///
-    /// `None` for alpha = beta = 1, where neither state is ever left.
+    /// `None` for alpha = beta = 1, where the channel never changes its state.
     #[must_use]
     pub fn p_bad(&self) -> Option<f64> {
         let leaving = (1.0 - self.alpha) + (1.0 - self.beta);
         (leaving > 0.0).then(|| (1.0 - self.alpha) / leaving)
     }
 
-    /// Probability that the first unit meets the bad state.
+    /// Probability that the channel is in the bad state at the first unit.
     pub(super) fn p_bad_at_start(&self) -> f64 {
         match self.start {
             Start::Stationary => self.p_bad().unwrap_or(0.0),
@@ -118,7 +128,7 @@ impl FromStr for GilbertElliott {
             start: start.parse().map_err(unknown)?,
         };
         if channel.p_bad().is_none() && channel.start == Start::Stationary {
-            let text = "alpha=1 and beta=1 never leave a state and have no stationary law: say start=good or start=bad";
+            let text = "alpha=1 and beta=1 never change the state, so there is no stationary distribution: add start=good or start=bad";
             return Err(ChannelError(text.to_owned()));
         }
         Ok(channel)

@@ -1,61 +1,62 @@
-//! A piece of an erasure process, drawn before it is known in which state the piece in front ends.
+//! A piece of an erasure process, drawn before the state at the end of the previous piece is known.
 //!
-//! 64 units are worked at a time, a bit each. For the two-state chain the draws of a batch give two
-//! masks: `stay`, bad if the unit before was bad, and `enter`, bad if it was good. Where they agree
-//! the state is set whatever was before; where they differ it is handed on (or, in a chain that
-//! would rather change than stay, turned round). That is what an adder does with its carries, so one
-//! addition runs the chain over all 64. The paths from either state in front meet at the first unit
-//! that is set; only the batches up to there are kept twice.
+//! 64 units are processed at a time, one per bit. For the two-state channel the draws of a batch give two masks: `stay`,
+//! bad if the unit before was bad, and `enter`, bad if it was good. If they agree, the state is set whatever it was
+//! before. If they differ, it is propagated (or inverted, if the channel is more likely to change than to stay). An adder
+//! treats its carries in the same way, so one addition runs the chain over all 64 units. The paths from both initial
+//! states meet at the first unit whose state is set; only the batches up to there are stored twice.
 
 use super::{ChannelSpec, GilbertElliott};
 use crate::math::rng::{BATCH, Draws, Limit, Stream, Uniform};
 use crate::types::Slot;
 
-/// The state of the chain between two pieces.
+/// State of the channel between two pieces; the default is the start of the process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Chain {
-    /// Whether the last unit met the bad state.
+pub struct ChainState {
+    /// Whether the channel was in the bad state at the last unit.
     pub(super) bad: bool,
 }
 
-/// The outcome of a piece for either state in front of it; made by [`super::Channel::piece`].
+/// Erasures of a piece for both states before it; made by [`super::Channel::piece`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ErasurePiece {
     len: usize,
-    /// What is erased if the unit in front met the good state, the first unit in the lowest bit.
+    /// Erasures if the state before the piece is good, the first unit in the lowest bit.
     after_good: Vec<u64>,
-    /// The same if it met the bad state, up to the batch in which the two paths meet.
+    /// The same if it is bad, up to the batch in which the two paths meet.
     after_bad: Vec<u64>,
-    /// The state of the last unit for good and for bad in front.
-    end: [Chain; 2],
+    /// State at the last unit, if that before the piece is good, and if it is bad.
+    end: [ChainState; 2],
 }
 
-/// What a piece erases: masks of 64 units each; bits beyond the piece are zero.
+/// Erasures of a piece: masks of 64 units each. Bits after the end of the piece are zero.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Erasures(Vec<u64>);
 
 impl ErasurePiece {
-    /// Number of units.
+    /// Number of units in the piece.
     #[must_use]
     pub fn len(&self) -> usize {
         self.len
     }
 
-    /// Whether there are none.
+    /// Whether the piece has no units.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len == 0
     }
 
-    /// The state behind the piece for good and for bad in front of it.
-    pub(super) fn ends(&self) -> [Chain; 2] {
+    /// State after the piece, if that before it is good, and if it is bad.
+    pub(super) fn ends(&self) -> [ChainState; 2] {
         self.end
     }
 
-    /// Puts the piece behind `chain`, which is then the state behind the piece. To be done for the
-    /// pieces in their order, beginning with a `Chain::default()`; costs as much as the paths differ.
+    /// Selects the erasures for the state `chain` before the piece, and sets `chain` to the state after it.
+    ///
+    /// Call it on the pieces in order, starting with `ChainState::default()`. It takes time in proportion to the batches in
+    /// which the paths differ.
     #[must_use]
-    pub fn resolve(self, chain: &mut Chain) -> Erasures {
+    pub fn resolve(self, chain: &mut ChainState) -> Erasures {
         let mut masks = self.after_good;
         if chain.bad {
             masks[..self.after_bad.len()].copy_from_slice(&self.after_bad);
@@ -66,14 +67,14 @@ impl ErasurePiece {
 }
 
 impl Erasures {
-    /// Marks as erased what the process erases, unit after unit; what is erased already stays so.
-    /// Returns how many of the slots are erased then. Slots beyond the piece are left as they are.
+    /// Erases slots according to the process; slots that are erased already remain so. Returns the number of erased slots.
+    /// Slots after the end of the piece are unchanged.
     pub fn apply(&self, slots: &mut [Slot]) -> u64 {
         self.mark(slots);
         slots.iter().map(|slot| u64::from(slot.is_erased())).sum()
     }
 
-    /// The same without counting.
+    /// Erases slots as [`Self::apply`] does, without counting them.
     pub fn mark(&self, slots: &mut [Slot]) {
         for (batch, mut mask) in slots.chunks_mut(BATCH).zip(self.0.iter().copied()) {
             while mask != 0 {
@@ -92,7 +93,7 @@ pub(super) fn draw(spec: ChannelSpec, seed: u64, from: u64, len: usize) -> Erasu
         len,
         after_good: Vec::with_capacity(len.div_ceil(BATCH)),
         after_bad: Vec::new(),
-        end: [Chain { bad: false }, Chain { bad: true }],
+        end: [ChainState { bad: false }, ChainState { bad: true }],
     };
     match spec {
         ChannelSpec::Bernoulli { p } => independent(&mut piece, Limit::new(p), seed, from),
@@ -101,7 +102,7 @@ pub(super) fn draw(spec: ChannelSpec, seed: u64, from: u64, len: usize) -> Erasu
     piece
 }
 
-/// The first unit of each batch of `len` from `from` on, and a mask of the units that belong to it.
+/// The first unit of each batch of the units `from` … `from + len − 1`, and a mask of the units in it.
 fn batches(from: u64, len: usize) -> impl Iterator<Item = (u64, u64)> {
     (0..len).step_by(BATCH).map(move |done| {
         let units = (len - done).min(BATCH);
@@ -134,7 +135,7 @@ fn two_state(piece: &mut ErasurePiece, channel: &GilbertElliott, seed: u64, from
         }
         let (mut stay, mut enter) = (draws.below(stays), draws.below(enters));
         if first == 0 {
-            // Nothing is in front of the very first unit: it is set in either case.
+            // No unit precedes the first one: its state is set in both cases.
             let start = draws.below(starts) & 1;
             (stay, enter) = (stay & !1 | start, enter & !1 | start);
         }
@@ -152,34 +153,34 @@ fn two_state(piece: &mut ErasurePiece, channel: &GilbertElliott, seed: u64, from
             piece.after_bad.push(erased.1);
         }
         let last = members.ilog2();
-        end = [after_good, after_bad].map(|states| Chain {
+        end = [after_good, after_bad].map(|states| ChainState {
             bad: states >> last & 1 == 1,
         });
     }
     piece.end = end;
 }
 
-/// Runs the chain over 64 units behind `front`: bit i says whether unit i meets the bad state.
+/// Runs the chain over 64 units after state `front`: bit i is set if the channel is in the bad state at unit i.
 ///
-/// `stay` and `enter` are made of the same draws by two limits, so one contains the other.
-fn states(stay: u64, enter: u64, front: Chain) -> u64 {
+/// `stay` and `enter` are made from the same draws with two limits, so one contains the other.
+fn states(stay: u64, enter: u64, front: ChainState) -> u64 {
     /// Every second unit, the second one first.
     const ODD: u64 = 0xAAAA_AAAA_AAAA_AAAA;
 
     let differ = stay ^ enter;
-    // Where good leads to bad and bad to good the state turns round. Told for every second unit the
-    // other way round, it is handed on there as well, so that one kind of chain is left.
+    // Where good leads to bad and bad to good, the state is inverted. With every second unit represented by the inverse of
+    // its state, it is propagated there as well, so that one case remains.
     let turned = if enter & differ == 0 { 0 } else { ODD };
     let set = (stay & enter ^ turned) & !differ;
-    let hand_on = set | differ;
-    // The unit in front of the first is an odd one.
+    let propagate = set | differ;
+    // The unit before the first one is odd.
     let carry = u64::from(front.bad) ^ (turned & 0b10) >> 1;
-    let sum = hand_on.wrapping_add(set).wrapping_add(carry);
-    let carried_in = sum ^ hand_on ^ set;
-    (set | hand_on & carried_in) ^ turned
+    let sum = propagate.wrapping_add(set).wrapping_add(carry);
+    let carried_in = sum ^ propagate ^ set;
+    (set | propagate & carried_in) ^ turned
 }
 
-/// Erasures of units whose states are known.
+/// Draws the erasures of units whose states are known.
 struct Emission {
     good: Limit,
     bad: Limit,
@@ -197,10 +198,10 @@ impl Emission {
         }
     }
 
-    /// What is erased of the 64 units from `first` on, for each of two paths of the chain.
+    /// Erasures of the 64 units from `first` on, for each of two paths of the chain.
     fn draw(&mut self, first: u64, members: u64, one: u64, other: u64) -> (u64, u64) {
         let open = |limit: Limit| if limit.is_certain() { 0 } else { u64::MAX };
-        // A draw matters where one of the paths meets a state that does not settle the matter.
+        // A draw is needed if one of the paths is in a state whose erasure probability is neither 0 nor 1.
         let matters = (one | other) & open(self.bad) | !(one & other) & open(self.good);
         if matters & members != 0 {
             self.erasure.draw(first, &mut self.draws);
@@ -219,7 +220,7 @@ mod tests {
     use super::*;
     use crate::types::{Span, Time};
 
-    /// Probabilities with the certain ones and the nearly certain ones often.
+    /// Probabilities, with those at and near 0 and 1 more often.
     fn probability() -> impl Strategy<Value = f64> {
         prop_oneof![
             0.0..=1.0,
@@ -258,7 +259,7 @@ mod tests {
         (0..count as u64).filter_map(slot).collect()
     }
 
-    /// Unit after unit, with the draws of index after index: the oracle.
+    /// Reference: unit by unit, with single draws.
     fn one_by_one(spec: ChannelSpec, seed: u64, slots: &mut [Slot]) {
         let mut channel = Channel::new(spec, seed);
         for slot in slots {
@@ -296,7 +297,7 @@ mod tests {
                 pieces.reverse();
             }
             let mut found = slots(count);
-            let mut chain = Chain::default();
+            let mut chain = ChainState::default();
             let mut erased = 0;
             for (from, piece) in pieces {
                 let len = piece.len();
@@ -307,7 +308,7 @@ mod tests {
         }
 
         #[test]
-        fn an_addition_runs_the_chain(draws: [u64; 4], turns: bool, bad: bool) {
+        fn the_addition_equals_the_chain_unit_by_unit(draws: [u64; 4], turns: bool, bad: bool) {
             // Sparse and dense masks, one inside the other.
             let (few, many) = (draws[0] & draws[1] & draws[2], draws[0] | draws[3]);
             let (stay, enter) = if turns { (few, many) } else { (many, few) };
@@ -317,17 +318,17 @@ mod tests {
                 state = (if state { stay } else { enter }) >> unit & 1 == 1;
                 expected |= u64::from(state) << unit;
             }
-            prop_assert_eq!(states(stay, enter, Chain { bad }), expected);
+            prop_assert_eq!(states(stay, enter, ChainState { bad }), expected);
         }
     }
 
     #[test]
-    fn a_slot_erased_before_stays_erased_and_slots_beyond_the_piece_stay() {
+    fn erased_slots_and_slots_after_the_piece_are_unchanged() {
         let mut trace = slots(100);
         trace[3] = Slot::erased(trace[3].tx_time());
         let always = Channel::piece(ChannelSpec::Bernoulli { p: 1.0 }, 1, 0, 70);
         let never = Channel::piece(ChannelSpec::Bernoulli { p: 0.0 }, 1, 0, 100);
-        let mut chain = Chain::default();
+        let mut chain = ChainState::default();
         assert_eq!(never.resolve(&mut chain).apply(&mut trace), 1);
         assert_eq!(always.resolve(&mut chain).apply(&mut trace), 70);
         assert!(trace[..70].iter().all(Slot::is_erased));
@@ -335,9 +336,9 @@ mod tests {
     }
 
     #[test]
-    fn a_chain_that_never_leaves_its_state_hands_it_on_through_every_piece() {
+    fn a_state_that_never_changes_passes_through_every_piece() {
         let spec = "gilbert-elliott:alpha=1,beta=1,start=bad".parse().unwrap();
-        let mut chain = Chain::default();
+        let mut chain = ChainState::default();
         for from in [0, 100, 1000] {
             let mut trace = slots(100);
             let piece = Channel::piece(spec, 1, from, 100);

@@ -1,8 +1,8 @@
-//! Error-free slots of a constant rate, to put erasures into.
+//! Error-free slots at a constant rate, into which erasures can be injected.
 
 use crate::types::{BitRate, Bytes, NANOS_PER_SECOND, Slot, Span, Time};
 
-/// The slots of a link that never errs: t_j = round(j · 8 · S · 10^9 / rate) (link-layer.md §11).
+/// The slots of an error-free link: t_j = round(j · 8 · S · 10^9 / rate) (docs/trace-format.md, Sec. 11).
 #[derive(Debug, Clone)]
 pub struct ConstantRate {
     rate: BitRate,
@@ -15,7 +15,7 @@ pub struct ConstantRate {
 impl ConstantRate {
     /// Slots of `lldu` bytes at `rate` for `duration`, each decoded after `decode_delay`.
     ///
-    /// `None` where a rate, size or delay of zero leaves no such link, or times leave their range.
+    /// `None` if the rate, size or delay is zero, or a time is above 2^63 − 1 ns.
     #[must_use]
     pub fn new(rate: BitRate, lldu: Bytes, duration: Span, decode_delay: Span) -> Option<Self> {
         let until = Time::ZERO.checked_add(duration)?;
@@ -30,24 +30,24 @@ impl ConstantRate {
         })
     }
 
-    /// Number of slots in all; 2^64 − 1 where there are more.
+    /// Total number of slots; 2^64 − 1 if there are more.
     #[must_use]
     pub fn slots(&self) -> u64 {
         self.sent_before(self.until)
     }
 
-    /// Number of slots that begin before `time`; 2^64 − 1 where there are more.
+    /// Number of slots that start before `time`; 2^64 − 1 if there are more.
     #[must_use]
     pub fn sent_before(&self, time: Time) -> u64 {
         let rate = u128::from(self.rate.0);
         let end = u128::from(time.min(self.until).as_nanos()) * rate;
-        // Slot j begins before that time, ⌊(j · step + rate/2) / rate⌋ < time, where
+        // Slot j starts before that time, ⌊(j · step + rate/2) / rate⌋ < time, if
         // j · step < time · rate − rate/2.
         let slots = end.saturating_sub(rate / 2).div_ceil(self.step());
         u64::try_from(slots).unwrap_or(u64::MAX)
     }
 
-    /// When slot `index` begins; none for one that the trace does not have.
+    /// Start of slot `index`, counted from 0; `None` after the end of the trace.
     #[must_use]
     pub fn tx_time(&self, index: u64) -> Option<Time> {
         let bits = u128::from(index) * u128::from(self.lldu.0) * 8;
@@ -55,15 +55,15 @@ impl ConstantRate {
         tx_time.filter(|time| *time < self.until)
     }
 
-    /// Delay from a slot's transmission to its decoding.
+    /// Decoding delay of each slot, propagation excluded.
     #[must_use]
     pub const fn decode_delay(&self) -> Span {
         self.decode_delay
     }
 
-    /// Appends up to `len` slots from slot `from` on, fewer where the trace ends before.
+    /// Appends up to `len` slots from slot `from` on; fewer if the trace ends before.
     ///
-    /// What [`Iterator::next`] gives, whatever it has given so far, with one division a piece.
+    /// The slots equal those of the iterator, whose position does not matter, and take one division per call.
     pub fn piece(&self, from: u64, len: usize, out: &mut Vec<Slot>) {
         let left = self.slots().saturating_sub(from);
         let len = usize::try_from(left).map_or(len, |left| left.min(len));
@@ -75,7 +75,7 @@ impl ConstantRate {
         let begin = u128::from(from) * self.step() + wide / 2;
         let (mut nanos, mut rest) = (low(begin / wide), low(begin % wide));
         let (step, step_rest) = (low(self.step() / wide), low(self.step() % wide));
-        // Where the rest is at least this, the next one reaches a whole nanosecond more.
+        // From this remainder on, the next slot is one nanosecond later.
         let carries = rate - step_rest;
         out.extend((0..len).map(|_| {
             let slot = self.slot(nanos);
@@ -85,28 +85,28 @@ impl ConstantRate {
             } else {
                 rest + step_rest
             };
-            // May leave its range behind the last slot, where it is not used.
+            // May overflow after the last slot, where it is not used.
             nanos = nanos.wrapping_add(step).wrapping_add(u64::from(carry));
             slot
         }));
     }
 
-    /// The period of the slots in units of 1/rate nanoseconds: 8 · S · 10^9, below 2^97.
+    /// Period of the slots in units of 1/rate ns: 8 · S · 10^9, below 2^97.
     fn step(&self) -> u128 {
         u128::from(self.lldu.0) * 8 * u128::from(NANOS_PER_SECOND)
     }
 
-    /// The slot at `nanos`, which is below `until`: neither of the two limits can be met.
+    /// The slot at `nanos`, which is below `until`, so that neither fallback is used.
     fn slot(&self, nanos: u64) -> Slot {
         let tx_time = Time::from_nanos(nanos).unwrap_or(Time::MAX);
         Slot::new(tx_time, self.decode_delay).unwrap_or(Slot::erased(tx_time))
     }
 }
 
-/// The lower 64 bits, all there are in times within the trace and in rests.
+/// The lower 64 bits, which are all bits of times within the trace and of remainders.
 #[expect(
     clippy::cast_possible_truncation,
-    reason = "what is longer belongs to a slot beyond the trace and is not used"
+    reason = "longer values belong to slots after the end of the trace and are not used"
 )]
 const fn low(wide: u128) -> u64 {
     wide as u64
@@ -128,14 +128,14 @@ mod tests {
 
     use super::*;
 
-    /// Whole numbers from 1 on, of every length in bits.
+    /// Integers from 1 on, of every length in bits.
     fn magnitude(bits: u32) -> impl Strategy<Value = u64> {
         (0..bits, any::<u64>()).prop_map(|(bit, any)| 1 << bit | any & ((1 << bit) - 1))
     }
 
     proptest! {
         #[test]
-        fn a_piece_holds_what_the_iterator_gives(
+        fn a_piece_equals_the_slots_of_the_iterator(
             rate in magnitude(64),
             lldu in magnitude(64),
             slots in 0u64..600,
@@ -144,11 +144,11 @@ mod tests {
             from in 0u64..600,
             len in 0usize..300,
         ) {
-            // A duration of about so many slots, where it is in range.
+            // A duration of about `slots` slots, if that is in range.
             let period = u128::from(lldu) * 8 * 1_000_000_000 / u128::from(rate);
             let duration = u64::try_from(period * u128::from(slots)).unwrap_or(u64::MAX);
             let duration = duration.saturating_add_signed(nearby).min((1 << 62) - 1);
-            // So many slots that the iterator could not be asked for them all: see the next property.
+            // Too many slots for the iterator: see the next property.
             prop_assume!(period > 0 || duration < 1000);
             let link = ConstantRate::new(
                 BitRate(rate),
@@ -174,7 +174,7 @@ mod tests {
         }
 
         #[test]
-        fn a_piece_far_out_holds_what_the_iterator_gives(
+        fn a_late_piece_equals_the_slots_of_the_iterator(
             rate in magnitude(64),
             lldu in magnitude(64),
             duration in magnitude(62),
@@ -202,7 +202,7 @@ mod tests {
     }
 
     #[test]
-    fn slots_fill_the_duration_and_nothing_more() {
+    fn slots_fill_exactly_the_duration() {
         let link = ConstantRate::new(
             BitRate(2_340_000),
             Bytes(33),
@@ -210,7 +210,7 @@ mod tests {
             Span::from_millis(36),
         );
         let slots: Vec<Slot> = link.unwrap().collect();
-        // 2.34e6 / 264 = 8863.6 slots a second: slot 8863 begins inside, slot 8864 outside.
+        // 2.34e6 / 264 = 8863.6 slots per second: slot 8863 starts inside, slot 8864 outside.
         assert_eq!(slots.len(), 8864);
         assert!(
             slots
@@ -220,7 +220,7 @@ mod tests {
     }
 
     #[test]
-    fn a_link_of_nothing_is_none() {
+    fn zero_rate_size_or_delay_is_refused() {
         let (second, millis) = (Span::from_secs(1), Span::from_millis(1));
         assert!(ConstantRate::new(BitRate(0), Bytes(33), second, millis).is_none());
         assert!(ConstantRate::new(BitRate(1), Bytes(0), second, millis).is_none());

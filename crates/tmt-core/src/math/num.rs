@@ -1,8 +1,8 @@
-//! The only transcendental mathematics: pure Rust, so that every platform gets the same bits.
+//! The only transcendental functions of the workspace: pure Rust, so that results are equal on all platforms.
 
 pub use libm::{cbrt, erfc, exp, expm1, lgamma as ln_gamma, log as ln, log1p, log10, pow};
 
-/// `x` to a whole power, by squaring.
+/// `x` to the power `n`, by repeated squaring.
 #[must_use]
 pub fn powi(x: f64, n: u64) -> f64 {
     let (mut result, mut base, mut rest) = (1.0, x, n);
@@ -16,24 +16,25 @@ pub fn powi(x: f64, n: u64) -> f64 {
     result
 }
 
-/// 1 − (1 − x)^n, without loss for small `x`; `x` in [0, 1].
+/// Probability of at least one event in `n` trials of probability `x`: 1 − (1 − x)^n, without cancellation for small
+/// `x`. `x` is in [0, 1].
 #[must_use]
 pub fn at_least_one(x: f64, n: f64) -> f64 {
     if n == 0.0 {
         return 0.0;
     }
-    // ln(0) is −∞ and gives 1.
+    // For x = 1 the logarithm is −∞ and the result is 1.
     -expm1(n * log1p(-x))
 }
 
-/// `x` rounded down to a whole number; zero for what is negative or no number.
+/// `x` rounded down to an integer; 0 for negative numbers and NaN, `u64::MAX` above the range.
 #[must_use]
 #[expect(
     clippy::cast_possible_truncation,
     clippy::cast_sign_loss,
-    reason = "`as` saturates, and says 0 for NaN"
+    reason = "`as` saturates, and gives 0 for NaN"
 )]
-pub fn whole(x: f64) -> u64 {
+pub fn floor_u64(x: f64) -> u64 {
     x as u64
 }
 
@@ -42,7 +43,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_small_chance_many_times_keeps_its_digits() {
+    fn at_least_one_keeps_precision_for_small_probabilities() {
         assert!((at_least_one(1e-18, 1000.0) / 1e-15 - 1.0).abs() < 1e-12);
         assert!((at_least_one(0.5, 2.0) - 0.75).abs() < 1e-15);
         for (x, n, expected) in [(0.0, 5.0, 0.0), (1.0, 5.0, 1.0), (1.0, 0.0, 0.0)] {
@@ -51,7 +52,7 @@ mod tests {
     }
 
     #[test]
-    fn whole_powers_are_those_of_pow() {
+    fn powi_agrees_with_pow() {
         for n in 0..200 {
             let (ours, theirs) = (powi(0.97, n), pow(0.97, crate::types::to_f64(n)));
             assert!((ours / theirs - 1.0).abs() < 1e-13);

@@ -1,62 +1,62 @@
-//! Random numbers that can be drawn in any order: ChaCha8 keyed by (seed, stream, index).
+//! Counter-based random numbers, which can be drawn in any order: ChaCha8 keyed by seed, stream and index.
 //!
-//! The key is the seed; the stream says what the numbers are for, so that two uses never share
-//! any; the index is a counter into the stream. The first 8 bytes of the key are the seed, little
-//! endian, the rest the name below.
+//! The stream identifies the use of the numbers, so that two uses never share any. The index is the position in the
+//! stream. The first 8 bytes of the key are the seed, little endian; the other 24 are a constant. See docs/simulator.md,
+//! Sec. 9.
 
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng as _, SeedableRng as _};
 
-/// What sets this project's numbers apart from those of others with the same seed.
+/// Separates the numbers of this project from those of others with the same seed.
 const DOMAIN: &[u8; 24] = b"tmt counter-based rng 1\0";
 
-/// What numbers are drawn for; part of the file format, never to be renumbered.
+/// Use of random numbers. The discriminants are part of the results for a seed and must never change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u64)]
 pub enum Stream {
-    /// State of a two-state channel, one draw a unit.
+    /// State of a two-state channel, one draw per unit.
     ChannelState = 1,
-    /// Erasure of a unit, given the channel's state.
+    /// Erasure of a unit, given the state of the channel.
     ChannelErasure = 2,
     /// Start times of flows.
     FlowStart = 3,
-    /// Segments up to the next loss of the fluid model of TCP, one draw a cycle.
+    /// Segments up to the next loss of the fluid model of TCP, one draw per cycle.
     FluidLoss = 4,
-    /// The connection that a loss of the fluid model hits, one draw a cycle.
+    /// The connection that a loss of the fluid model hits, one draw per cycle.
     FluidVictim = 5,
-    /// Length of a burst of losses of the fluid model, one draw a burst.
+    /// Length of a burst of losses of the fluid model, one draw per burst.
     FluidBurst = 6,
-    /// Short flows beside those of the fluid model, one draw an epoch.
+    /// Short flows in addition to those of the fluid model, one draw per epoch.
     FluidShort = 7,
-    /// Starts of transfers within a trace, one draw each.
+    /// Starts of transfers within a trace, one draw per start.
     TransferStart = 16,
-    /// Blocks of a bootstrap over them, one draw a block.
+    /// Blocks of a bootstrap over transfers, one draw per block.
     Bootstrap = 17,
-    /// State of the return path's two-state channel, one draw an acknowledgement.
+    /// State of the return path's two-state channel, one draw per ACK.
     ReturnState = 18,
     /// Loss of an acknowledgement on the return path.
     ReturnErasure = 19,
-    /// Loss of a link's feedback, one draw an attempt of a codeword.
+    /// Loss of a link's feedback, one draw per attempt of a codeword.
     FeedbackErasure = 20,
-    /// State of the process of these losses, where it has two.
+    /// State of the process that loses feedback, if it has two states.
     FeedbackState = 21,
-    /// A channel that fades: its first state, then the length of each of its states, one draw a state.
+    /// A fading channel: its first state, then the length of each state, one draw per state.
     Fading = 24,
 }
 
-/// Numbers in [`Draws`], and bits in the masks made of them.
+/// Number of values in [`Draws`], and of bits in the masks made from them.
 pub const BATCH: usize = 64;
 
-/// Uniform numbers of one stream.
+/// Uniformly distributed numbers of one stream.
 #[derive(Debug, Clone)]
 pub struct Uniform {
     rng: ChaCha8Rng,
-    /// Index of the number that comes next without a seek.
+    /// Index of the number that the generator returns next without a seek.
     next: u64,
 }
 
 impl Uniform {
-    /// The numbers of `stream` under `seed`, from index 0 on.
+    /// The numbers of `stream` under `seed`, positioned at index 0.
     #[must_use]
     pub fn new(seed: u64, stream: Stream) -> Self {
         let mut key = [0; 32];
@@ -67,14 +67,14 @@ impl Uniform {
         Self { rng, next: 0 }
     }
 
-    /// The number at `index`, uniform on [0, 1) in steps of 2^-53; the same whatever was drawn before.
+    /// The number at `index`, uniform on [0, 1) in steps of 2^-53, independent of what was drawn before.
     pub fn at(&mut self, index: u64) -> f64 {
         self.seek(index);
         self.next = index.wrapping_add(1);
         unit_interval(self.rng.next_u64())
     }
 
-    /// Draws the numbers at `from` and the 63 behind it: those of [`Uniform::at`], several times as fast.
+    /// Draws the numbers at `from` … `from` + 63. They equal those of [`Uniform::at`] and are drawn several times as fast.
     pub fn draw(&mut self, from: u64, draws: &mut Draws) {
         self.seek(from);
         self.next = from.wrapping_add(BATCH as u64);
@@ -83,18 +83,18 @@ impl Uniform {
 
     fn seek(&mut self, index: u64) {
         if index != self.next {
-            // Two 32-bit words a number.
+            // Two 32-bit words per number.
             self.rng.set_word_pos(u128::from(index) * 2);
         }
     }
 }
 
-/// 64 numbers that follow each other in a stream, as they come from the generator.
+/// 64 consecutive numbers of a stream, as the generator returns them.
 #[derive(Debug, Clone)]
 pub struct Draws([u8; 8 * BATCH]);
 
 impl Draws {
-    /// Which of the numbers are below `limit`: bit i for the one at `from` + i.
+    /// Mask of the numbers below `limit`: bit i is that of the number at `from` + i.
     #[must_use]
     pub fn below(&self, limit: Limit) -> u64 {
         match limit {
@@ -102,7 +102,7 @@ impl Draws {
             Limit::Always => u64::MAX,
             Limit::Below(limit) => {
                 let (numbers, _) = self.0.as_chunks::<8>();
-                // From the last to the first, so that a comparison's carry goes straight into the mask.
+                // In reverse order, so that the carry of a comparison is shifted straight into the mask.
                 numbers.iter().rev().fold(0, |mask, number| {
                     mask << 1 | u64::from(u64::from_le_bytes(*number) < limit)
                 })
@@ -112,36 +112,36 @@ impl Draws {
 }
 
 impl Default for Draws {
-    /// Room for numbers, none drawn yet.
+    /// A buffer into which nothing has been drawn yet.
     fn default() -> Self {
         Self([0; 8 * BATCH])
     }
 }
 
-/// A probability as the integer that a draw is held against.
+/// A probability as the integer with which draws are compared.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Limit {
     /// No number of [0, 1) is below it: a probability of 0.
     Never,
-    /// The raw 64 bits that are below it; their lower 11 are zero.
+    /// Raw 64-bit values below this one have the outcome. Its lower 11 bits are zero.
     Below(u64),
     /// Every number of [0, 1) is below it: a probability of 1.
     Always,
 }
 
 impl Limit {
-    /// The limit whose comparison has the outcome of `number < p` for every number of [`Uniform::at`].
+    /// The limit whose comparison has the result of `number < p` for each number of [`Uniform::at`].
     #[must_use]
     #[expect(
         clippy::cast_possible_truncation,
         clippy::cast_sign_loss,
-        reason = "a whole number from 1 to 2^53 − 1 there"
+        reason = "an integer from 1 to 2^53 − 1"
     )]
     pub fn new(p: f64) -> Self {
         if p >= 1.0 {
             Self::Always
         } else if p > 0.0 {
-            // A number is k · 2^-53, so it is below p exactly where k is below p · 2^53 rounded up;
+            // A number is k · 2^-53, so it is below p if and only if k is below p · 2^53 rounded up;
             // the product is exact, since only its exponent differs from that of p.
             Self::Below(((p * NUMBERS).ceil() as u64) << UNUSED)
         } else {
@@ -149,20 +149,20 @@ impl Limit {
         }
     }
 
-    /// Whether the outcome is known without a draw.
+    /// Whether the outcome does not depend on a draw.
     #[must_use]
     pub const fn is_certain(self) -> bool {
         !matches!(self, Self::Below(_))
     }
 }
 
-/// How many different numbers there are, 2^53.
+/// Number of different values on [0, 1), 2^53.
 const NUMBERS: f64 = 9_007_199_254_740_992.0;
 
-/// Lower bits of a draw that its number leaves out.
+/// Lower bits of a draw that are not part of its value.
 const UNUSED: u32 = 11;
 
-/// The upper 53 bits as a number on [0, 1).
+/// The upper 53 bits of a draw as a number on [0, 1).
 #[expect(clippy::cast_precision_loss, reason = "53 bits fit a double exactly")]
 fn unit_interval(bits: u64) -> f64 {
     const STEP: f64 = 1.0 / NUMBERS;
@@ -203,19 +203,19 @@ mod tests {
                     mask | u64::from(one_by_one.at(from + bit) < p) << bit
                 });
                 prop_assert_eq!(draws.below(Limit::new(p)), expected);
-                // And the single numbers go on where the batch has left off.
+                // Single draws continue after the batch.
                 prop_assert_eq!(batches.at(from + 64).to_bits(), one_by_one.at(from + 64).to_bits());
             }
         }
 
         #[test]
-        fn a_limit_parts_the_numbers_as_the_probability_does(
+        fn a_limit_compares_as_the_probability_does(
             k in prop_oneof![0u64..20, 0u64..1 << 53, (1u64 << 53) - 20..1 << 53],
             nudge in 0..3,
             near in -2i64..=2,
             unused in 0u64..1 << UNUSED,
         ) {
-            // The numbers right beside p are those that rounding could put on the wrong side.
+            // Rounding could misplace only the numbers next to p.
             let number = unit_interval(k << UNUSED);
             let p = match nudge {
                 0 => number,

@@ -1,17 +1,17 @@
-//! `arq`: selective repeat without a limit (models.md §1.4).
+//! `arq`: selective repeat with no limit of rounds (docs/models.md, Sec. 3.2).
 
 keys! {
     P: Probability, "p" = 0.05, "erasure probability of an LLDU";
-    pub(super) RTT: NonNegative, "rtt" = 0.5, "round-trip time of the link, s";
+    pub(super) RTT: NonNegative, "rtt" = 0.5, "RTT of the link, s";
 }
 
-/// Delivered LLDUs a slot: 1 − p (papers/000 §3.5).
+/// Efficiency, LLDUs delivered per slot: 1 − p (Kuhn 2015, Sec. 3.5).
 #[must_use]
 pub fn efficiency(p: f64) -> f64 {
     1.0 - p
 }
 
-/// Mean delay of an LLDU, s: RTT/2 + RTT·p/(1 − p) (papers/000 §3.5 as corrected by models.md K5).
+/// Mean delay of an LLDU, s: RTT/2 + RTT·p/(1 − p) (Kuhn 2015, Sec. 3.5, with K5).
 #[must_use]
 pub fn delay(p: f64, rtt: f64) -> f64 {
     if rtt > 0.0 {
@@ -23,12 +23,12 @@ pub fn delay(p: f64, rtt: f64) -> f64 {
 
 closed_form! {
     /// `tmt model arq`.
-    pub static MODEL: "arq", "ARQ with unlimited selective repeats: efficiency and delay";
-    source: "papers/000 §3.5; models.md §1.4";
+    pub static MODEL: "arq", "ARQ with unlimited rounds: efficiency and delay";
+    source: "Kuhn 2015, Sec. 3.5; docs/models.md, Sec. 3.2";
     notes: [
-        "The channel is taken as memoryless over one round-trip time: bursts are short beside it",
-        "K5: the printed delay has p^(i−1), which charges a round trip to LLDUs received at the first try; \
-         figure 6b fits the form used here only",
+        "The channel has no memory over one RTT: bursts are short compared with it",
+        "K5: the printed delay has p^(i−1), which charges one RTT to LLDUs that are received at once; \
+         Fig. 6b only fits the form used here",
     ];
     example: "p=0.05 rtt=0.5";
     keys: [P, RTT];
@@ -41,7 +41,7 @@ closed_form! {
         "mean_transmissions" = 1.0 / (1.0 - p), "mean transmissions of an LLDU";
     }
     remarks {
-        if p >= 1.0 => "p = 1: nothing is ever delivered, delay and transmissions grow without bound";
+        if p >= 1.0 => "p = 1: nothing is delivered, so delay and transmissions are infinite";
     }
 }
 
@@ -51,7 +51,7 @@ mod tests {
 
     #[test]
     fn the_published_delays_are_met() {
-        // models.md §1.6: alpha = .98, beta = .1, .5, .8, .9, .93.
+        // Kuhn 2015, Sec. 3.5: alpha = .98, beta = .1, .5, .8, .9, .93.
         let figures = [
             (0.1, 0.9783, 0.2611),
             (0.5, 0.9615, 0.2700),
@@ -67,7 +67,7 @@ mod tests {
     }
 
     #[test]
-    fn the_delay_is_its_series() {
+    fn the_delay_is_the_sum_of_its_series() {
         for p in [0.0, 1e-9, 0.1, 0.7] {
             let mut series = 0.25;
             for i in 1..400u32 {

@@ -1,29 +1,29 @@
-//! Block codes over symbols: Reed-Solomon and erasure codes (papers/003, eq (16)-(17)).
+//! `rs-block`: Reed–Solomon blocks (Celandroni 2006, eq. (16), (17); docs/models.md, Sec. 4.2).
 
 use super::ModelError;
 use super::tail::binomial_tail;
 
-/// Wrong symbols that a code of `n` symbols with `k` of data corrects, t0 = ⌊(n − k)/2⌋; `k` at most `n`.
+/// Number of wrong symbols that a code of `n` symbols, `k` of them data, corrects: t0 = ⌊(n − k)/2⌋. `k` is at most `n`.
 #[must_use]
 pub const fn correctable(n: u64, k: u64) -> u64 {
     (n - k) / 2
 }
 
-/// Block error rate of RS(n, k) when symbols are wrong independently with `ps`, eq (16): P(Bin(n, ps) > t0).
+/// Block error rate of RS(n, k) with independent symbol errors of probability `ps`, eq. (16): P(Bin(n, ps) > t0).
 #[must_use]
 pub fn reed_solomon(n: u64, k: u64, ps: f64) -> f64 {
     binomial_tail(n, ps, correctable(n, k))
 }
 
-/// Rate at which symbols of `m` bits are wrong behind an ideal symbol interleaver, eq (17): p (ebL + m − 1)/ebL.
+/// Symbol error rate after an ideal symbol interleaver, eq. (17): p (ebL + m − 1)/ebL, at most 1.
 ///
-/// `ber` p; `burst` ebL, mean number of wrong bits of a burst, 1 or more. At most 1.
+/// `ber` is p, `burst` is ebL, the mean number of wrong bits per burst, 1 or more, and `m` the bits per symbol.
 #[must_use]
 pub fn symbol_error(ber: f64, burst: f64, m: f64) -> f64 {
     (ber * (burst + m - 1.0) / burst).min(1.0)
 }
 
-/// Symbols of a block.
+/// Largest number of symbols of a block.
 pub(super) const MOST: u64 = 65_535;
 
 keys! {
@@ -31,24 +31,24 @@ keys! {
     N: Count(1, MOST), "n" = 255, "symbols of a block";
     K: Count(1, MOST), "k" = 223, "data symbols of a block";
 }
-/// Refuses more data than block.
+/// Returns an error if `k` is larger than `n`.
 pub(super) fn check(n: u64, k: u64) -> Result<(), ModelError> {
     if k > n {
         return Err(ModelError::refused(format!(
-            "a block of n={n} symbols cannot hold k={k} of data"
+            "a block of n={n} symbols cannot hold k={k} data symbols"
         )));
     }
     Ok(())
 }
 
 closed_form! {
-    /// The model's face.
+    /// `tmt model rs-block`.
     pub(super) static MODEL: "rs-block", "How often a Reed-Solomon block cannot be corrected";
-    source: "papers/003 §III.B, equation (16); models.md §3.5";
+    source: "Celandroni 2006, Sec. III.B, eq. (16); docs/models.md, Sec. 4.2";
     notes: [
-        "Symbols are wrong independently, at unknown places: t0 = (n - k)/2 of them are corrected, rounded down",
-        "A decoder that takes a wrong codeword for the right one counts as failed here as well",
-        "C10: the sum of the appendix is over the m alignments of a burst; (17), which ser uses, is right",
+        "Symbol errors are independent and their positions unknown: t0 = floor((n - k)/2) of them are corrected",
+        "A block that is decoded to a wrong codeword also counts as failed",
+        "C10: the sum in the appendix runs over the m alignments of a burst; the average is 1/m of it. Eq. (17), used by ser, is right",
     ];
     example: "ps=0.02 n=255 k=223";
     keys: [PS, N, K];
@@ -57,7 +57,7 @@ closed_form! {
         check(n, k)?;
     }
     results {
-        "t0" = correctable(n, k), "wrong symbols that are corrected";
+        "t0" = correctable(n, k), "correctable symbol errors";
         "pb" = reed_solomon(n, k, arguments.number(&PS)), "block error rate";
     }
 }
@@ -68,7 +68,7 @@ mod tests {
     use crate::math::rng::{Stream, Uniform};
 
     #[test]
-    fn it_is_the_sum_over_all_patterns() {
+    fn the_block_error_rate_is_the_sum_over_all_patterns() {
         for (n, k) in [(7, 3), (15, 9), (12, 12), (9, 1), (10, 7)] {
             for ps in [0.0, 1e-6, 0.05, 0.3, 0.9, 1.0] {
                 let failed =
@@ -90,7 +90,7 @@ mod tests {
     }
 
     #[test]
-    fn bursts_that_are_wrong_throughout_hit_as_many_symbols_as_eq_17_says() {
+    fn simulated_bursts_agree_with_eq_17() {
         // Bursts of geometric length with mean 6, all bits wrong, at places drawn for m = 8.
         let mut uniform = Uniform::new(2, Stream::ChannelErasure);
         let (ebl, m, bursts) = (6.0, 8.0, 200_000u64);
@@ -104,7 +104,7 @@ mod tests {
             wrong_bits += length;
             wrong_symbols += ((start + length - 1.0) / m).floor() + 1.0;
         }
-        // Symbols a bit are m times fewer: p_s / p = m · (wrong symbols / wrong bits).
+        // There are m times fewer symbols than bits: p_s / p = m · (wrong symbols / wrong bits).
         let measured = m * wrong_symbols / wrong_bits;
         let formula = symbol_error(1e-3, ebl, m) / 1e-3;
         assert!(
@@ -115,7 +115,7 @@ mod tests {
 
     #[test]
     fn burst_limits() {
-        // Single errors: any of m bits. One endless burst: as many symbols as bits. Never above 1.
+        // Single errors: any of m bits. An endless burst: the symbol error rate is the bit error rate. Never above 1.
         assert!((symbol_error(1e-3, 1.0, 8.0) - 8e-3).abs() < 1e-15);
         assert!((symbol_error(1e-3, 1e12, 8.0) - 1e-3).abs() < 1e-12);
         assert!((symbol_error(0.5, 1.0, 8.0) - 1.0).abs() < f64::EPSILON);

@@ -1,29 +1,29 @@
-//! The Gilbert–Elliott chain in closed form: erasures in n consecutive LLDUs (models.md §1.1, §1.2).
+//! The Gilbert–Elliott channel in closed form: erasures in n consecutive LLDUs (docs/models.md, Sec. 2).
 
-mod leap;
+mod matrix_power;
 
 use super::ModelError;
 use crate::math::num::{expm1, log1p, powi};
 
-/// Probabilities below this are taken as 0: far below anything a sum could show, far above the numbers that
-/// processors handle slowly.
+/// Probabilities below this are taken as 0. It is far below what affects a sum, and far above subnormal numbers, which are
+/// slow.
 const NOTHING: f64 = 1e-300;
 
-/// A probability so small that what is conditional on it has reached its limit to the last digit.
+/// A probability so small that values conditional on it equal their limits in double precision.
 const RARE: f64 = 1e-100;
 
-/// A two-state erasure channel in its stationary law, one LLDU a step (papers/000 §3.3).
+/// A stationary Gilbert–Elliott channel, one LLDU per step (Kuhn 2015, Sec. 3.3).
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Chain {
     /// P(stay in good).
     alpha: f64,
     /// P(stay in bad).
     beta: f64,
-    /// P(bad next | good now), 1 − alpha with digits of its own.
+    /// P(bad next | good now) = 1 − alpha, stored to keep its precision.
     to_bad: f64,
-    /// P(good next | bad now), 1 − beta with digits of its own.
+    /// P(good next | bad now) = 1 − beta, stored to keep its precision.
     to_good: f64,
-    /// Correlation of the states of neighbours.
+    /// Correlation of consecutive states, rho.
     rho: f64,
     /// Erasure probability in the good state.
     pg: f64,
@@ -36,16 +36,16 @@ pub struct Chain {
 }
 
 impl Chain {
-    /// The channel with these probabilities of *staying* in good (`alpha`) and bad (`beta`), and of erasure in
-    /// either state; all in [0, 1].
+    /// The channel with these probabilities of staying in the good state (`alpha`) and in the bad state (`beta`), and of
+    /// erasure in each (`pg`, `pb`); all in [0, 1].
     ///
     /// # Errors
-    /// alpha = beta = 1: neither state is ever left, and there is no stationary law.
+    /// alpha = beta = 1: the state never changes, so there is no stationary distribution.
     pub fn new(alpha: f64, beta: f64, pg: f64, pb: f64) -> Result<Self, ModelError> {
         Self::of([alpha, 1.0 - alpha], [beta, 1.0 - beta], [pg, pb])
     }
 
-    /// The same by the probabilities of staying and leaving, each with its own digits.
+    /// As [`Self::new`], with the probabilities of staying and of leaving given separately to keep their precision.
     fn of(
         [alpha, to_bad]: [f64; 2],
         [beta, to_good]: [f64; 2],
@@ -66,20 +66,20 @@ impl Chain {
             })
         } else {
             Err(ModelError::refused(
-                "alpha = beta = 1 leaves neither state: the channel has no stationary law, and p_bad is 0/0",
+                "alpha = beta = 1 never changes the state: the channel has no stationary distribution, and p_bad is 0/0",
             ))
         }
     }
 
-    /// Independent erasures of probability `p`, as a chain that forgets its state at every step.
+    /// Independent erasures with probability `p`, as a channel without memory.
     ///
     /// # Errors
-    /// None for a probability.
+    /// Never for a probability.
     pub fn memoryless(p: f64) -> Result<Self, ModelError> {
         Self::of([1.0 - p, p], [p, 1.0 - p], [0.0, 1.0])
     }
 
-    /// The channel between LLDUs that stand `depth` apart (papers/000 eq 4, with its two lines swapped: K2).
+    /// The channel between LLDUs that are `depth` apart (Kuhn 2015, eq. (4), with K2).
     #[must_use]
     pub fn interleaved(self, depth: u64) -> Self {
         if depth <= 1 {
@@ -97,7 +97,7 @@ impl Chain {
         }
     }
 
-    /// 1 − rho^depth.
+    /// 1 − rho^depth without cancellation.
     fn forgotten(&self, depth: u64) -> f64 {
         let either = self.to_bad + self.to_good;
         if either < 1.0 {
@@ -107,7 +107,7 @@ impl Chain {
         }
     }
 
-    /// Share of LLDUs sent in the bad state (papers/000 eq 3).
+    /// Share of LLDUs sent in the bad state (Kuhn 2015, eq. (3)).
     #[must_use]
     pub fn p_bad(&self) -> f64 {
         self.p_bad
@@ -119,38 +119,38 @@ impl Chain {
         self.p_good * self.pg + self.p_bad * self.pb
     }
 
-    /// P(stay in good).
+    /// Probability of staying in the good state from one LLDU to the next.
     #[must_use]
     pub fn alpha(&self) -> f64 {
         self.alpha
     }
 
-    /// P(stay in bad).
+    /// Probability of staying in the bad state from one LLDU to the next.
     #[must_use]
     pub fn beta(&self) -> f64 {
         self.beta
     }
 
-    /// Correlation of the states of neighbours, alpha + beta − 1.
+    /// Correlation of consecutive states, alpha + beta − 1.
     #[must_use]
     pub fn rho(&self) -> f64 {
         self.rho
     }
 
-    /// Mean length of a stay in the bad state, LLDUs; infinite for beta = 1.
+    /// Mean run in the bad state, LLDUs; infinite for beta = 1.
     #[must_use]
     pub fn mean_bad_run(&self) -> f64 {
         1.0 / self.to_good
     }
 
-    /// Mean length of a stay in the good state, LLDUs; infinite for alpha = 1.
+    /// Mean run in the good state, LLDUs; infinite for alpha = 1.
     #[must_use]
     pub fn mean_good_run(&self) -> f64 {
         1.0 / self.to_bad
     }
 
-    /// The channel that stands for this one where it erases nothing: so close to it that what is
-    /// conditional on an erasure has reached its limit to the last digit.
+    /// A channel with erasures that replaces one without: so close to it that values conditional on an erasure equal their
+    /// limits in double precision.
     pub(super) fn nearly(self) -> Self {
         if self.erasure_probability() > 0.0 {
             return self;
@@ -167,7 +167,7 @@ impl Chain {
         [self.pg, self.pb]
     }
 
-    /// The law of the state, good first.
+    /// Stationary probabilities of the states, good first.
     pub(super) fn stationary(&self) -> [f64; 2] {
         [self.p_good, self.p_bad]
     }
@@ -177,14 +177,14 @@ impl Chain {
 #[derive(Debug, Clone)]
 pub(super) struct Measure {
     chain: Chain,
-    /// Weights of either state, good first, by one more than the count; a 0 is in front of the count 0.
+    /// Weights of the states, good first. Index 0 is always 0; index i + 1 is that of i erasures.
     weights: Vec<[f64; 2]>,
-    /// Places in use: one more than the largest count, and the 0 in front.
+    /// Entries in use.
     live: usize,
 }
 
 impl Measure {
-    /// No erasures so far, with these weights of the next LLDU's state.
+    /// A measure without erasures so far, with these weights of the state of the next LLDU.
     pub(super) fn new(chain: Chain, most: usize, start: [f64; 2]) -> Self {
         let mut weights = vec![[0.0; 2]; most + 2];
         weights[1] = start;
@@ -195,18 +195,18 @@ impl Measure {
         }
     }
 
-    /// The same from the stationary law on.
+    /// A measure without erasures so far, with the state in its stationary distribution.
     pub(super) fn stationary(chain: Chain, most: usize) -> Self {
         Self::new(chain, most, chain.stationary())
     }
 
-    /// One LLDU more.
+    /// Adds one LLDU.
     pub(super) fn step(&mut self) {
         let either = |p: f64| [1.0 - p, p];
         self.step_with([either(self.chain.pg), either(self.chain.pb)]);
     }
 
-    /// The measure behind an LLDU that is erased for certain, times the probability of that.
+    /// The measure after one more LLDU, restricted to the case that it is erased.
     pub(super) fn erased(&self) -> Self {
         let certain = |p: f64| [0.0, p];
         let mut next = self.clone();
@@ -214,7 +214,7 @@ impl Measure {
         next
     }
 
-    /// One step, with the weights of an LLDU that gets through and of one that is erased, good first.
+    /// Adds one LLDU with these weights of being received and of being erased, for the good state first.
     fn step_with(&mut self, [good, bad]: [[f64; 2]; 2]) {
         let Chain {
             alpha,
@@ -223,7 +223,7 @@ impl Measure {
             to_bad,
             ..
         } = self.chain;
-        // By what was (state, erased or not): how it reaches good, and how it reaches bad.
+        // Transition weights to the good and to the bad state, by previous state and erasure.
         let to_good = [
             good[0] * alpha,
             good[1] * alpha,
@@ -237,7 +237,7 @@ impl Measure {
             bad[1] * beta,
         ];
         self.live = (self.live + 1).min(self.weights.len());
-        // From the largest count on, so that what is read has not been written.
+        // In descending order, so that entries are read before they are overwritten.
         for place in (1..self.live).rev() {
             let ([g0, b0], [g1, b1]) = (self.weights[place], self.weights[place - 1]);
             let reach = |to: [f64; 4]| g0 * to[0] + g1 * to[1] + b0 * to[2] + b1 * to[3];
@@ -246,10 +246,10 @@ impl Measure {
         self.forget_nothing();
     }
 
-    /// `lldus` more.
+    /// The measure after `lldus` more LLDUs.
     pub(super) fn after(mut self, lldus: usize) -> Self {
-        if leap::pays(lldus, self.weights.len() - 2) {
-            return leap::over(&self, lldus);
+        if matrix_power::is_cheaper(lldus, self.weights.len() - 2) {
+            return matrix_power::advance(&self, lldus);
         }
         for _ in 0..lldus {
             self.step();
@@ -257,7 +257,7 @@ impl Measure {
         self
     }
 
-    /// Leaves out the largest counts as far as they have next to no weight.
+    /// Drops the largest counts whose weight is negligible.
     fn forget_nothing(&mut self) {
         while self.live > 2 && self.at(self.live - 2) < NOTHING {
             self.live -= 1;
@@ -265,18 +265,18 @@ impl Measure {
         }
     }
 
-    /// Weights of both states at `count` erasures.
+    /// Weights of the states with `count` erasures, good first.
     pub(super) fn states(&self, count: usize) -> [f64; 2] {
         self.weights.get(count + 1).copied().unwrap_or_default()
     }
 
-    /// Weight of `count` erasures.
+    /// Total weight of `count` erasures.
     pub(super) fn at(&self, count: usize) -> f64 {
         let [good, bad] = self.states(count);
         good + bad
     }
 
-    /// Weight of at most `count` erasures.
+    /// Total weight of at most `count` erasures.
     pub(super) fn up_to(&self, count: usize) -> f64 {
         let weights = &self.weights[1..self.live.min(count.saturating_add(2))];
         let [good, bad] =
@@ -284,12 +284,12 @@ impl Measure {
         good + bad
     }
 
-    /// One more than the largest count that has a weight.
+    /// Number of counts in use: one more than the largest one with a weight.
     pub(super) fn counts(&self) -> usize {
         self.live - 1
     }
 
-    /// Adds another measure's weights times `factor`.
+    /// Adds the weights of another measure times `factor`.
     pub(super) fn add(&mut self, other: &Self, factor: f64) {
         self.live = self.live.max(other.live);
         for (own, other) in self.weights.iter_mut().zip(&other.weights[..other.live]) {
@@ -299,7 +299,8 @@ impl Measure {
     }
 }
 
-/// P(m, n) for m = 0 … `most`: the probability of m erasures in `n` consecutive LLDUs (papers/000 §3.4).
+/// P(m, n) for m = 0 … `most`: the probability of m erasures in `n` consecutive LLDUs (Kuhn 2015,
+/// Sec. 3.4).
 #[must_use]
 pub fn erasures(chain: Chain, n: usize, most: usize) -> Vec<f64> {
     let most = most.min(n);
@@ -311,7 +312,7 @@ pub fn erasures(chain: Chain, n: usize, most: usize) -> Vec<f64> {
 mod tests {
     use super::*;
 
-    /// Sum over all sequences of states and erasures: P(m, n) without recursion.
+    /// P(m, n) as the sum over all sequences of states and erasures.
     fn by_force(chain: Chain, n: u32) -> Vec<f64> {
         let mut law = vec![0.0; n as usize + 1];
         let stay = [chain.alpha(), chain.beta()];
@@ -356,7 +357,7 @@ mod tests {
     }
 
     #[test]
-    fn interleaving_is_as_many_steps_of_the_chain() {
+    fn interleaving_equals_depth_steps_of_the_channel() {
         for (alpha, beta) in [(0.98, 0.9), (0.3, 0.2), (0.99, 0.8), (1.0, 0.4)] {
             let chain = Chain::new(alpha, beta, 0.0, 1.0).unwrap();
             // P(good after 5 steps | good now), by steps.
@@ -370,17 +371,17 @@ mod tests {
             assert!((apart.rho() - powi(chain.rho(), 5)).abs() < 1e-15);
             assert_eq!(chain.interleaved(1), chain);
         }
-        // What is left of the correlation keeps its digits, though alpha and beta have forgotten it.
+        // The small correlation keeps its precision although alpha and beta have lost it.
         let apart = Chain::new(0.99, 0.3, 0.0, 1.0).unwrap().interleaved(47);
         assert!((apart.rho() / powi(0.29, 47) - 1.0).abs() < 1e-12);
-        // models.md K2, measured .9211 and .604.
+        // K2: measured .9211 and .604.
         let chain = Chain::new(0.98, 0.9, 0.0, 1.0).unwrap().interleaved(5);
         assert!((chain.alpha() - 0.9213).abs() < 5e-5, "{}", chain.alpha());
         assert!((chain.beta() - 0.606).abs() < 5e-4, "{}", chain.beta());
     }
 
     #[test]
-    fn leaping_is_as_good_as_stepping() {
+    fn matrix_powers_are_as_good_as_stepping() {
         for (alpha, beta, pg, pb, n, most) in [
             (0.99, 0.8, 0.0, 1.0, 1000, 10),
             (0.9, 0.3, 0.1, 0.7, 777, 40),
@@ -388,7 +389,7 @@ mod tests {
             (0.2, 0.1, 0.0, 1.0, 100, 0),
         ] {
             let chain = Chain::new(alpha, beta, pg, pb).unwrap();
-            assert!(leap::pays(n, most));
+            assert!(matrix_power::is_cheaper(n, most));
             let mut measure = Measure::stationary(chain, most);
             for _ in 0..n {
                 measure.step();
@@ -404,7 +405,7 @@ mod tests {
     }
 
     #[test]
-    fn rare_erasures_keep_their_digits() {
+    fn rare_erasures_keep_their_precision() {
         let chain = Chain::memoryless(1e-9).unwrap();
         let law = erasures(chain, 12, 12);
         // C(12, 3) p^3 (1 − p)^9.

@@ -1,5 +1,5 @@
-//! Bit errors behind a Viterbi decoder of the K = 7 code and its punctured rates, by the union bound
-//! (models.md §3.4, for papers/003's convolutional codes).
+//! `conv`: bit errors after a Viterbi decoder of the K = 7 code and its punctured rates, by the union bound
+//! (docs/models.md, Sec. 4.1; Celandroni 2006, Sec. III.A).
 
 #[cfg(test)]
 mod tests;
@@ -11,31 +11,31 @@ use super::{Arguments, ModelError};
 
 use crate::math::num::{log10, pow};
 
-/// A rate of the code (171, 133 octal) with constraint length 7.
+/// A rate of the convolutional code with generators (171, 133) octal and constraint length 7.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, EnumIter, EnumString, IntoStaticStr, VariantNames)]
 pub enum Rate {
-    /// 1/2, without puncturing.
+    /// Rate 1/2, without puncturing.
     #[strum(serialize = "1/2")]
     Half,
-    /// 2/3.
+    /// Rate 2/3, punctured.
     #[strum(serialize = "2/3")]
     TwoThirds,
-    /// 3/4.
+    /// Rate 3/4, punctured.
     #[strum(serialize = "3/4")]
     ThreeQuarters,
-    /// 5/6.
+    /// Rate 5/6, punctured.
     #[strum(serialize = "5/6")]
     FiveSixths,
-    /// 7/8.
+    /// Rate 7/8, punctured.
     #[strum(serialize = "7/8")]
     SevenEighths,
 }
 
-/// Wrong paths of one weight: weight d, paths a, wrong information bits c, bits from the first to the last wrong
-/// one l; the last three summed over the phases of a puncturing period.
+/// A term of the distance spectrum: weight d, number of paths a, wrong information bits c, and bits l from the first to
+/// the last wrong one. The last three are summed over the phases of a puncturing period.
 type Term = (f64, f64, f64, f64);
 
-/// Enumerated from generators and patterns; `tests.rs` does it again. The leading terms agree with the tables of
+/// Enumerated from generators and puncturing patterns, as `tests.rs` repeats. The leading terms agree with the tables of
 /// Yasuda et al. (IEEE Trans. Commun., 1984) and of Haccoun and Bégin (1989).
 const HALF: [Term; 9] = [
     (10.0, 11.0, 36.0, 55.0),
@@ -94,25 +94,25 @@ const SEVEN_EIGHTHS: [Term; 9] = [
 ];
 
 impl Rate {
-    /// Its name.
+    /// Name of the rate, such as `3/4`.
     #[must_use]
     pub fn name(self) -> &'static str {
         self.into()
     }
 
-    /// Information bits in a puncturing period, P.
+    /// Information bits per puncturing period, P.
     #[must_use]
     pub const fn period(self) -> f64 {
         self.code().0
     }
 
-    /// Information bits a channel bit, r = P/(P + 1).
+    /// Information bits per channel bit, r = P/(P + 1).
     #[must_use]
     pub const fn value(self) -> f64 {
         self.period() / (self.period() + 1.0)
     }
 
-    /// Its period and its spectrum.
+    /// Puncturing period and distance spectrum.
     const fn code(self) -> (f64, &'static [Term; 9]) {
         match self {
             Self::Half => (1.0, &HALF),
@@ -124,39 +124,39 @@ impl Rate {
     }
 }
 
-/// Errors behind the decoder.
+/// Errors after the decoder.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Decoded {
-    /// Bit error rate by the union bound, uncapped.
+    /// Bit error rate by the union bound, which may exceed 1/2.
     pub ber_union: f64,
-    /// Error events an information bit, by the union bound.
+    /// Error events per information bit, by the union bound.
     pub event_rate: f64,
-    /// Wrong bits an event, mean.
+    /// Mean wrong bits per event.
     pub errors_per_event: f64,
-    /// Bits from an event's first to its last wrong bit, mean.
+    /// Mean bits from the first to the last wrong bit of an event.
     pub span: f64,
 }
 
 impl Decoded {
-    /// Bit error rate: the union bound, at most a half.
+    /// Bit error rate: the union bound, at most 1/2.
     #[must_use]
     pub fn ber(&self) -> f64 {
         self.ber_union.min(0.5)
     }
 }
 
-/// Bit error rate of BPSK and QPSK without a code, Q(√(2 Ec/N0)).
+/// Bit error rate of uncoded BPSK and QPSK, Q(√(2 Ec/N0)).
 ///
-/// `ec_n0`: energy of a channel bit over noise density, linear, 0 or above.
+/// `ec_n0` is the energy per channel bit over noise density, linear, 0 or above.
 #[must_use]
 pub fn uncoded_ber(ec_n0: f64) -> f64 {
     normal_tail((2.0 * ec_n0).sqrt())
 }
 
-/// Errors behind a soft decision Viterbi decoder by the union bound over the nine leading terms:
+/// Errors after a soft-decision Viterbi decoder by the union bound over the nine leading terms:
 /// Σ (c_d, a_d, l_d) Q(√(2 d Ec/N0)) / P.
 ///
-/// `ec_n0` as for [`uncoded_ber`]. Good below a bit error rate of some 1e-4, an upper bound above.
+/// `ec_n0` as for [`uncoded_ber`]. Accurate below a bit error rate of about 1e-4, an upper bound above it.
 #[must_use]
 pub fn viterbi(rate: Rate, ec_n0: f64) -> Decoded {
     let (period, spectrum) = rate.code();
@@ -169,7 +169,7 @@ pub fn viterbi(rate: Rate, ec_n0: f64) -> Decoded {
     }
     let (ber_union, event_rate) = (wrong / period, events / period);
     if events < f64::MIN_POSITIVE {
-        // Only the lightest paths are left long before this.
+        // At this level only paths of the smallest weight matter.
         let &(_, a, c, l) = &spectrum[0];
         (events, wrong, span) = (a, c, l);
     }
@@ -181,13 +181,13 @@ pub fn viterbi(rate: Rate, ec_n0: f64) -> Decoded {
     }
 }
 
-/// A ratio from decibels.
+/// The ratio for a value in decibels.
 #[must_use]
 pub fn ratio(decibels: f64) -> f64 {
     pow(10.0, decibels / 10.0)
 }
 
-/// Decibels of a ratio; −∞ for 0.
+/// The value in decibels of a ratio; −∞ for 0.
 #[must_use]
 pub fn decibels(ratio: f64) -> f64 {
     10.0 * log10(ratio)
@@ -196,36 +196,36 @@ pub fn decibels(ratio: f64) -> f64 {
 keys! {
     pub(super) RATE: Word(Rate::VARIANTS), "rate" = "1/2", "rate of the convolutional code";
     pub(super) EBN0: Real, "ebn0_db" | "EbN0" | "ebn0",
-        "energy of an information bit over noise density Eb/N0, dB; exactly one of ebn0_db and ecn0_db";
-    pub(super) ECN0: Real, "ecn0_db" | "EcN0" | "ecn0", "energy of a channel bit over noise density Ec/N0, dB";
+        "energy per information bit over noise density Eb/N0, dB; exactly one of ebn0_db and ecn0_db";
+    pub(super) ECN0: Real, "ecn0_db" | "EcN0" | "ecn0", "energy per channel bit over noise density Ec/N0, dB";
 }
 
-/// Ec/N0 and Eb/N0, both in dB, of the one that is given, for a code of this `rate`.
+/// Ec/N0 and Eb/N0, dB, from the one that is given, for a code of this `rate`.
 ///
 /// # Errors
-/// None is given, or both.
+/// Neither is given, or both are.
 pub(super) fn energies(arguments: &Arguments, rate: f64) -> Result<(f64, f64), ModelError> {
     match (arguments.maybe(&ECN0), arguments.maybe(&EBN0)) {
         (Some(channel), None) => Ok((channel, channel - decibels(rate))),
         (None, Some(information)) => Ok((information + decibels(rate), information)),
         (None, None) => Err(ModelError::refused(
-            "how strong the signal is must be said: one of ebn0_db and ecn0_db",
+            "the signal strength is missing: give ebn0_db or ecn0_db",
         )),
         (Some(_), Some(_)) => Err(ModelError::refused(
-            "ebn0_db and ecn0_db say the same: give one of them",
+            "ebn0_db and ecn0_db cannot be combined: give one of them",
         )),
     }
 }
 
 closed_form! {
-    /// The model's face.
+    /// `tmt model conv`.
     pub(super) static MODEL: "conv",
-        "Bit errors behind a Viterbi decoder of the K=7 convolutional code, by the union bound";
-    source: "papers/003 §III.A, whose curves are those of its reference [14]; models.md §3.4";
+        "Bit error rate after a Viterbi decoder of the K=7 convolutional code, by the union bound";
+    source: "Celandroni 2006, Sec. III.A, with the curves of its reference [14]; docs/models.md, Sec. 4.1";
     notes: [
         "Code (171, 133) octal, K = 7, soft decisions without quantisation, BPSK or QPSK, white noise",
         "Punctured: 2/3 10/11, 3/4 101/110, 5/6 10101/11010, 7/8 1000101/1111010 (row of 171 / row of 133)",
-        "Union bound over the nine leading terms of the spectrum: good below a bit error rate of some 1e-4",
+        "Union bound over the nine leading terms of the spectrum: accurate below a bit error rate of about 1e-4",
         "span runs from the first to the last wrong bit of an event, correct bits between them included (C7)",
     ];
     example: "rate=3/4 ebn0_db=4.49";
@@ -236,22 +236,22 @@ closed_form! {
         let decoded = viterbi(rate, ratio(channel));
     }
     results {
-        "rate" = rate.value(), "information bits a channel bit";
+        "rate" = rate.value(), "information bits per channel bit";
         "ecn0_db" = channel, "Ec/N0, dB";
         "ebn0_db" = information, "Eb/N0, dB";
         "ber" = decoded.ber(), "bit error rate: the union bound, at most 0.5";
-        "ber_union" = decoded.ber_union, "the union bound itself";
-        "event_rate" = decoded.event_rate, "error events an information bit";
-        "errors_per_event" = decoded.errors_per_event, "wrong bits an event";
-        "span" = decoded.span, "bits from an event's first to its last wrong bit";
+        "ber_union" = decoded.ber_union, "the union bound without that limit";
+        "event_rate" = decoded.event_rate, "error events per information bit";
+        "errors_per_event" = decoded.errors_per_event, "wrong bits per error event";
+        "span" = decoded.span, "bits from the first to the last wrong bit of an event";
     }
     remarks {
         if decoded.ber_union > LOOSE_ABOVE => LOOSE;
     }
 }
 
-/// Bit error rate above which the union bound is not good any more.
+/// Bit error rate above which the union bound is inaccurate.
 pub(super) const LOOSE_ABOVE: f64 = 1e-4;
-/// What is said there.
-pub(super) const LOOSE: &str = "the union bound is loose above a bit error rate of some 1e-4: fewer bits are wrong than \
-     it says (by a factor of 2 at 7e-4, of 8 at 4e-2 for rate 1/2)";
+/// Remark above that rate.
+pub(super) const LOOSE: &str = "the union bound is loose above a bit error rate of about 1e-4: it is too high \
+     (for rate 1/2 by a factor of 2 at 7e-4, of 8 at 4e-2)";

@@ -1,11 +1,11 @@
-//! The form in which keys and models are described: a line a key, a line a result.
+//! Macros that describe keys and models, with one line per key and per result.
 
-/// Constants for keys, a line each: domain, name and other names, preset where there is one, meaning with its unit.
+/// Defines keys, one per line: domain, name and aliases, optional default, and meaning with the unit.
 ///
 /// ```
 /// tmt_core::keys! {
 ///     LOSS: Probability, "p" | "loss" = 0.01, "loss of a unit";
-///     ROUNDS: Count(0, 100), "R", "rounds of repeats; unlimited when not given";
+///     ROUNDS: Count(0, 100), "R", "rounds; unlimited if omitted";
 ///     ORDER: Word(&["yes", "no"]), "order" = "yes", "whether units are delivered in order";
 /// }
 /// assert_eq!(LOSS.preset_text().as_deref(), Some("0.01"));
@@ -31,11 +31,11 @@ macro_rules! keys {
     )*};
 }
 
-/// A model: name and question, source, notes, an example, the keys it takes, how it answers, and its results, a line
-/// each, with what is remarked where.
+/// Defines a model: name and question, source, notes, example, keys, evaluation, results (one per line), and remarks with
+/// their conditions.
 ///
-/// The results and remarks see what `answer` binds, which may return a refusal. `and f(…);` hands the outcome to a
-/// function that remarks on it.
+/// `answer` may return an error. Results and remarks can use its variables. `and f(…);` passes the outcome to a function
+/// that adds remarks.
 ///
 /// ```
 /// use tmt_core::{closed_form, keys};
@@ -47,7 +47,7 @@ macro_rules! keys {
 /// closed_form! {
 ///     /// How often a unit is sent.
 ///     pub static MODEL: "repeats", "Transmissions of a unit";
-///     source: "the geometric law";
+///     source: "the geometric distribution";
 ///     notes: ["Losses are independent"];
 ///     example: "p=0.5";
 ///     keys: [P];

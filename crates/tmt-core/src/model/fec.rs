@@ -1,4 +1,4 @@
-//! `fec`: block erasure codes over the channel, interleaved or not (models.md §1.3).
+//! `fec`: block erasure codes, optionally interleaved, on a Gilbert–Elliott channel (docs/models.md, Sec. 3.1).
 
 use super::arq::RTT;
 use super::chain::{Chain, Measure};
@@ -12,53 +12,53 @@ keys! {
     pub(super) TP: NonNegative, "tp" | "TP" = 0.0, "time per LLDU, s";
 }
 
-/// Most LLDUs of a codeword, as in a scheme's text.
+/// Largest number of LLDUs of a codeword, as in the text of a scheme.
 const MOST: u64 = 65_535;
 
-/// A block code ND/N and the channel between its LLDUs.
+/// A systematic block code ND/N, and the channel between its LLDUs.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Code {
-    /// The channel between neighbours of one codeword (interleaving included).
+    /// The channel between consecutive LLDUs of a codeword, interleaving included.
     pub chain: Chain,
-    /// Data LLDUs, at least 1.
+    /// Data LLDUs ND, at least 1.
     pub data: usize,
-    /// Repair LLDUs.
+    /// Repair LLDUs NR, 0 or more.
     pub repair: usize,
 }
 
-/// What happens to a codeword that is sent once.
+/// Outcome of a codeword that is sent once.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Block {
     /// P(at most NR erasures among N).
     pub decode: f64,
-    /// P(more than NR erasures among N), with its own digits.
+    /// P(more than NR erasures among N), summed separately to keep its precision.
     pub fail: f64,
-    /// Mean data LLDUs erased in codewords that fail, a codeword.
+    /// Mean data LLDUs per codeword that are erased in a codeword that fails.
     pub lost: f64,
-    /// Mean data LLDUs that get through in codewords that fail, a codeword.
+    /// Mean data LLDUs per codeword that are received in a codeword that fails.
     pub kept: f64,
 }
 
-/// Recovery of data LLDUs by the codeword they are in.
+/// Recovery of erased data LLDUs by their codeword.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Recovery {
-    /// P(the codeword decodes | a data LLDU of it is erased), averaged over the data LLDUs.
+    /// P(the codeword decodes | one of its data LLDUs is erased), averaged over the data LLDUs.
     pub given_erased: f64,
-    /// Mean wait of a data LLDU for the end of the codeword, 0 where it needs none or in vain; LLDUs.
+    /// Mean wait of a data LLDU until the end of the codeword, in LLDUs; 0 if it is received or never recovered.
     pub until_end: f64,
-    /// The same for the arrival of the ND-th LLDU of the codeword.
+    /// The same until the ND-th received LLDU of the codeword.
     pub until_enough: f64,
 }
 
 impl Code {
-    /// LLDUs of a codeword.
+    /// All LLDUs of a codeword, N.
     #[must_use]
     pub fn units(&self) -> usize {
         self.data + self.repair
     }
 
-    /// Calls `each` with the joint probability J(a, l) of `a` erasures among the data and `l` among the repair
-    /// LLDUs, for every pair that has one and a + l > NR.
+    /// Calls `each` with a, l and the joint probability J(a, l) of a erasures among the data and l among the repair LLDUs,
+    /// for every pair with a + l > NR.
     pub(super) fn failures(&self, mut each: impl FnMut(usize, usize, f64)) {
         let (data, good, bad) = self.joint();
         for a in 0..data.counts() {
@@ -70,7 +70,7 @@ impl Code {
         }
     }
 
-    /// Erasures among the data by the state of the next LLDU, and among the repair from either state on.
+    /// Erasures among the data LLDUs by the state of the next LLDU, and among the repair LLDUs from each initial state.
     fn joint(&self) -> (Measure, Measure, Measure) {
         let repair = |start| Measure::new(self.chain, self.repair, start).after(self.repair);
         (
@@ -80,14 +80,14 @@ impl Code {
         )
     }
 
-    /// What happens to a codeword that is sent once.
+    /// Outcome of a codeword that is sent once.
     #[must_use]
     pub fn block(&self) -> Block {
         let (data, good, bad) = self.joint();
         let tails = [tails(&good), tails(&bad)];
         self.block_of(data.counts(), |a| {
             let [to_good, to_bad] = data.states(a);
-            // Enough erasures among the data alone, or so many more among the repair.
+            // Erasures among the repair LLDUs that make the codeword fail.
             let more = (self.repair + 1).saturating_sub(a);
             let allowed = self.repair.checked_sub(a);
             [
@@ -99,8 +99,8 @@ impl Code {
         })
     }
 
-    /// The same with the data and the repair LLDUs on independent stretches of the channel, as the paper's
-    /// factorisation P(a, ND)·P(l, NR) has it.
+    /// [`Self::block`] with data and repair LLDUs erased independently of each other, as in the factorisation
+    /// P(a, ND)·P(l, NR) of Kuhn 2015.
     #[must_use]
     pub fn block_of_products(&self) -> Block {
         let data = Measure::stationary(self.chain, self.data).after(self.data);
@@ -117,8 +117,8 @@ impl Code {
         })
     }
 
-    /// Sums over the erasures among the data; `shares` tells for a count P(it, and the codeword fails) and
-    /// P(it, and the codeword decodes).
+    /// Sums over the number of erasures among the data LLDUs. For a number, `shares` returns its joint probabilities with
+    /// failure and with decoding.
     fn block_of(&self, counts: usize, shares: impl Fn(usize) -> [f64; 2]) -> Block {
         let mut block = Block::default();
         for a in 0..counts {
@@ -128,19 +128,19 @@ impl Code {
             block.lost += of(a) * fail;
             block.kept += of(self.data - a) * fail;
         }
-        // A sum of many parts may end a last digit above their whole.
+        // Rounding may bring a sum of probabilities slightly above 1.
         block.decode = block.decode.min(1.0);
         block.fail = block.fail.min(1.0);
         block
     }
 
-    /// When erased data LLDUs are recovered; where nothing is ever erased, the limit for rare erasures.
+    /// Recovery of erased data LLDUs; the limit for rare erasures if the channel erases nothing.
     #[must_use]
     pub fn recovery(&self) -> Recovery {
         let chain = self.chain.nearly();
         let (units, most) = (self.units(), self.repair);
         let mut plain = Measure::stationary(chain, most);
-        // Weighted by the erased data LLDUs so far, and by how far each of them is from the codeword's end.
+        // Weighted by the erased data LLDUs so far, and by their distances from the end of the codeword.
         let mut erased = Measure::new(chain, most, [0.0; 2]);
         let mut waits = Measure::new(chain, most, [0.0; 2]);
         let mut saved = 0.0;
@@ -154,7 +154,7 @@ impl Code {
             }
             plain.step();
             if (self.data..units).contains(&k) {
-                // All ND are there already with k LLDUs.
+                // ND LLDUs have been received after k.
                 saved += erased.up_to(k - self.data);
             }
         }
@@ -167,7 +167,7 @@ impl Code {
         }
     }
 
-    /// P(recover | erased) as printed: the other N − 1 LLDUs as if they were any N − 1 (papers/000 eq 2).
+    /// P(recovered | erased) as printed in Kuhn 2015, eq. (2), which treats the other N − 1 LLDUs as unconditioned (K4).
     #[must_use]
     pub fn printed_recovery(&self) -> f64 {
         if self.repair == 0 {
@@ -178,7 +178,7 @@ impl Code {
     }
 }
 
-/// P(at least so many) by count, summed from the end so that small tails keep their digits.
+/// P(at least n) as a function of n, summed from the end so that small tails keep their precision.
 fn tails(law: &Measure) -> impl Fn(usize) -> f64 + use<> {
     let mut tails = vec![0.0; law.counts() + 1];
     for count in (0..law.counts()).rev() {
@@ -187,17 +187,17 @@ fn tails(law: &Measure) -> impl Fn(usize) -> f64 + use<> {
     move |count| tails.get(count).copied().unwrap_or(0.0)
 }
 
-/// A count as a double.
+/// `count` as a double.
 pub(super) fn of(count: usize) -> f64 {
     to_f64(count as u64)
 }
 
-/// The code that the arguments say, on the channel between its LLDUs.
+/// The code of the arguments, on the channel between its LLDUs.
 pub(super) fn code(arguments: &Arguments) -> Result<Code, ModelError> {
     let (data, repair) = (arguments.count(&ND), arguments.count(&NR));
     if data + repair > MOST {
         return Err(ModelError::refused(format!(
-            "nd + nr = {} LLDUs of a codeword, expected at most {MOST}",
+            "nd + nr: found {} LLDUs per codeword, expected at most {MOST}",
             data + repair
         )));
     }
@@ -208,7 +208,7 @@ pub(super) fn code(arguments: &Arguments) -> Result<Code, ModelError> {
     })
 }
 
-/// Data LLDUs delivered / LLDUs sent, counting by the number that get through alone (papers/000 eq 1 with K3).
+/// Data LLDUs delivered / LLDUs sent, from the number of received LLDUs (Kuhn 2015, eq. (1), with K3).
 fn efficiency_by_count(code: &Code, decode: f64) -> f64 {
     let units = code.units();
     let law = Measure::stationary(code.chain, units).after(units);
@@ -218,23 +218,23 @@ fn efficiency_by_count(code: &Code, decode: f64) -> f64 {
     (undecoded + of(code.data) * decode) / of(units)
 }
 
-/// What `delay` of interleaved codewords leaves out.
+/// Remark on what `delay` of interleaved codewords ignores.
 const SPACING: &str = "depth > 1: delay and delay_exact count tp from one LLDU of a codeword to the next, as printed; \
-     LLDUs of an interleaved codeword stand depth · tp apart, which delay_nd counts";
+     LLDUs of an interleaved codeword are depth · tp apart, which delay_nd takes into account";
 
 closed_form! {
     /// `tmt model fec`.
     pub static MODEL: "fec", "FEC and interleaved FEC: efficiency, residual loss, recovery delay";
-    source: "papers/000 §3.5, equations (1), (2), (4); models.md §1.3";
+    source: "Kuhn 2015, Sec. 3.5, eq. (1), (2), (4); docs/models.md, Sec. 3.1";
     notes: [
-        "A systematic code: data LLDUs that got through count when decoding fails",
+        "The code is systematic: received data LLDUs count even if decoding fails",
         ge::STAYING,
         ge::SWAPPED,
         "K3: the first argument of P counts erasures, and blocks with more than ND received LLDUs count too; \
-         eta uses the joint law of data and repair LLDUs, eta_product the paper's factorisation, eta_count the \
-         printed sum with both corrections",
-        "K4: given that an LLDU is erased, the others of its block are not distributed as any N − 1 LLDUs: \
-         delay is the printed equation (2), delay_exact the exact one",
+         eta uses the joint distribution of data and repair LLDUs, eta_product the printed factorisation, eta_count \
+         the printed sum with both corrections",
+        "K4: if an LLDU is erased, the others of its codeword are not distributed like any N − 1 LLDUs: \
+         delay is the printed eq. (2), delay_exact the exact one",
     ];
     example: "nd=10 nr=2 alpha=0.99 beta=0.8";
     keys: [ND, NR, RTT, TP, ALPHA, BETA, PG, PB, DEPTH];
@@ -254,20 +254,20 @@ closed_form! {
         "eta" = (data * block.decode + block.kept) / units, "data LLDUs delivered / LLDUs sent";
         "eta_product" = (data * products.decode + products.kept) / units,
             "the same with data and repair LLDUs independent";
-        "eta_allornothing" = data * block.decode / units, "the same, counting decoded blocks only";
-        "eta_count" = efficiency_by_count(&code, block.decode), "the same by equation (1), corrected";
+        "eta_allornothing" = data * block.decode / units, "the same, counting only decoded codewords";
+        "eta_count" = efficiency_by_count(&code, block.decode), "the same by the corrected eq. (1)";
         "residual_loss" = block.lost / data, "data LLDUs lost / data LLDUs sent";
         "p_recover_given_erased_paper" = printed, "P(recovered | erased) as printed";
         "p_recover_given_erased" = recovery.given_erased, "P(recovered | erased), exact";
-        "delay" = rtt / 2.0 + p * printed * (units / 2.0) * tp, "mean delay of an LLDU by equation (2), s";
+        "delay" = rtt / 2.0 + p * printed * (units / 2.0) * tp, "mean delay of an LLDU by eq. (2), s";
         "delay_exact" = rtt / 2.0 + recovery.until_end * tp,
-            "mean delay of an LLDU, recovery at the end of the block, s";
+            "mean delay of an LLDU, recovered at the end of the codeword, s";
         "p_fail" = block.fail, "P(more than NR erasures among N)";
         "delay_nd" = rtt / 2.0 + recovery.until_enough * depth * tp,
-            "mean delay, recovery with the ND-th LLDU, depth · tp apart, s";
+            "mean delay of an LLDU, recovered with the ND-th received one, LLDUs depth · tp apart, s";
     }
     remarks {
-        if p <= 0.0 => "nothing is ever erased: p_recover_given_erased is the limit for rare erasures";
+        if p <= 0.0 => "no LLDU is erased: p_recover_given_erased is the limit for rare erasures";
         if depth > 1.0 && tp > 0.0 => SPACING;
     }
 }

@@ -1,49 +1,49 @@
-//! `frame-arq`: whole frames sent again (link-layer.md §3, without combining; papers/002 §2's frames).
+//! `frame-arq`: a codeword is repeated as a whole, without combining (docs/models.md, Sec. 3.4; Barakat 2004, Sec. 2).
 
 use super::arq::RTT;
 use super::chain::Measure;
 use super::fec::{self, Code, ND, NR, TP, of};
 use super::ge::{self, ALPHA, BETA, DEPTH, PB, PG};
 
-use crate::math::num::{pow, whole};
+use crate::math::num::{floor_u64, pow};
 use crate::types::to_f64;
 
 keys! {
-    R: Count(0, 1 << 32), "R" | "r" | "rounds", "rounds of repeats allowed; unlimited when left out";
+    R: Count(0, 1 << 32), "R" | "r" | "rounds", "largest number of rounds; unlimited if omitted";
 }
 
-/// A frame that is sent until it is decoded or given up; attempts meet independent stretches of the channel.
+/// A frame that is sent until it is decoded or given up. The channel is independent between attempts.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct FrameArq {
-    /// P(an attempt fails), more than NR erasures among N.
+    /// P(an attempt fails): more than NR erasures among N.
     pub fail: f64,
-    /// P(the frame is given up).
+    /// P(all attempts fail, so that the frame is given up).
     pub given_up: f64,
-    /// Mean attempts of a frame.
+    /// Mean number of attempts per frame.
     pub attempts: f64,
-    /// Mean attempts in vain before the one that delivers, of frames that are delivered.
+    /// Mean failed attempts of a frame that is delivered.
     pub in_vain: f64,
-    /// Mean LLDUs of an attempt that decodes, up to the ND-th received.
+    /// Mean LLDUs of an attempt that decodes, up to the ND-th received one.
     pub until_enough: f64,
 }
 
 impl FrameArq {
-    /// The law of frames of `code` with at most `rounds` repeats, or as many as it takes.
+    /// Evaluates frames of `code` with at most `rounds` rounds; `None` is unlimited.
     #[must_use]
     pub fn new(code: &Code, rounds: Option<f64>) -> Self {
         let block = code.block();
         let fail = block.fail;
         let given_up = rounds.map_or(0.0, |rounds| pow(fail, rounds + 1.0));
         let through = block.decode;
-        // Of frames delivered, P(k in vain) = fail^k / Σ fail^i, i = 0 … R.
+        // Of frames delivered, P(k failed attempts) = fail^k / Σ fail^i, i = 0 … R.
         let (attempts, in_vain) = match rounds {
             None => (1.0 / through, fail / through),
             Some(rounds) => {
-                let (sum, weighted) = geometric(fail, whole(rounds) + 1);
+                let (sum, weighted) = geometric(fail, floor_u64(rounds) + 1);
                 (sum, weighted / sum)
             }
         };
-        // The ND-th has not been received within n LLDUs when more than n − ND of them are erased.
+        // The ND-th LLDU has not been received within n LLDUs if more than n − ND of them are erased.
         let mut census = Measure::stationary(code.chain, code.repair).after(code.data);
         let mut early = 0.0;
         for erasures in 0..code.repair {
@@ -60,11 +60,11 @@ impl FrameArq {
     }
 }
 
-/// Σ x^k and Σ k x^k for k = 0 … terms − 1, by halves: sums of positive terms only.
+/// Σ x^k and Σ k x^k for k = 0 … terms − 1, by repeated doubling, with positive terms only.
 fn geometric(x: f64, terms: u64) -> (f64, f64) {
     let (mut sum, mut weighted, mut power, mut done) = (0.0, 0.0, 1.0, 0);
     for bit in (0..u64::BITS - terms.leading_zeros()).rev() {
-        // So many again behind those there are.
+        // Doubles the number of terms.
         weighted += power * (weighted + to_f64(done) * sum);
         sum += power * sum;
         power *= power;
@@ -82,12 +82,12 @@ fn geometric(x: f64, terms: u64) -> (f64, f64) {
 closed_form! {
     /// `tmt model frame-arq`.
     pub static MODEL: "frame-arq",
-        "Frame ARQ: a frame of ND/N is sent again whole until it is decoded or given up";
-    source: "papers/002 §2 (frames of K out of N units); link-layer.md §2 to §4";
+        "Frame ARQ: efficiency, residual loss and delay of codewords that are repeated as a whole";
+    source: "Barakat 2004, Sec. 2 (frames of K out of N units); docs/schemes.md, Sec. 2 to 5";
     notes: [
-        "Attempts meet independent stretches of the channel, a round-trip time apart; only LLDUs of one attempt count, \
-         and a frame is delivered whole or not at all",
-        "An attempt is sent without gaps: the wait for a free slot is left out",
+        "The channel is independent between attempts, which are one RTT apart. Only LLDUs of one attempt count, and a \
+         frame is delivered as a whole or not at all",
+        "An attempt is sent without gaps: waiting for a free slot is ignored",
         ge::STAYING,
     ];
     example: "nd=10 nr=2 R=3 alpha=0.99 beta=0.8";
@@ -115,12 +115,12 @@ closed_form! {
         "eta" = data / units * through, "data LLDUs delivered / LLDUs sent";
         "residual_loss" = if rounds.is_none() && !delivers { 1.0 } else { frame.given_up },
             "data LLDUs lost / data LLDUs sent";
-        "mean_attempts" = frame.attempts, "mean attempts of a frame";
+        "mean_attempts" = frame.attempts, "mean attempts per frame";
         "delay" = delivers.then_some(rtt / 2.0 + late + within),
-            "mean delay of a delivered LLDU, up to the ND-th LLDU of its attempt, s";
+            "mean delay of a delivered LLDU, until the ND-th received LLDU of its attempt, s";
     }
     remarks {
-        if !delivers => "no attempt ever decodes: delay has no value";
+        if !delivers => "no attempt decodes: delay has no value";
     }
 }
 
@@ -151,7 +151,7 @@ mod tests {
 
     #[test]
     fn the_place_of_the_last_needed_is_negative_binomial() {
-        // P(the third of three received stands at n) = C(n − 1, 2) (1 − p)^3 p^(n − 3), cut at n = 5.
+        // P(the third of three received is the n-th) = C(n − 1, 2) (1 − p)^3 p^(n − 3), cut at n = 5.
         let p: f64 = 0.3;
         let frame = FrameArq::new(&code(p, 3, 2), None);
         let weights = [1.0, 3.0 * p, 6.0 * p * p];
@@ -161,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn what_never_decodes_is_sent_as_often_as_allowed() {
+    fn a_frame_that_never_decodes_uses_all_rounds() {
         let frame = FrameArq::new(&code(1.0, 4, 1), Some(5.0));
         assert!((frame.attempts - 6.0).abs() < 1e-14);
         assert!((frame.given_up - 1.0).abs() < 1e-14);
@@ -175,7 +175,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn attempts_are_the_sum_of_their_chances(p in 0.0..0.9f64, data in 1usize..9, repair in 0usize..5, rounds in 0u32..9) {
+        fn attempts_are_the_sum_of_their_probabilities(p in 0.0..0.9f64, data in 1usize..9, repair in 0usize..5, rounds in 0u32..9) {
             let code = code(p, data, repair);
             let frame = FrameArq::new(&code, Some(f64::from(rounds)));
             let (mut attempts, mut vain, mut delivered) = (0.0, 0.0, 0.0);

@@ -1,4 +1,4 @@
-//! `ge` and `ge-dist`: the Gilbert–Elliott channel and the number of its erasures (models.md §1.1, §1.2).
+//! `ge` and `ge-dist`: the Gilbert–Elliott channel and its number of erasures (docs/models.md, Sec. 2).
 
 use super::chain::{Chain, erasures};
 use super::{Arguments, ModelError};
@@ -10,17 +10,17 @@ keys! {
     pub(super) PG: Probability, "pg" = 0.0, "erasure probability in the good state";
     pub(super) PB: Probability, "pb" = 1.0, "erasure probability in the bad state";
     pub(super) DEPTH: Count(1, 1 << 24), "depth" | "I" | "interleave" = 1,
-        "interleaving depth I: units of a codeword stand I LLDUs apart";
+        "interleaving depth I: units of a codeword are I LLDUs apart";
     N: Count(0, 65_535), "n" = 10, "consecutive LLDUs";
 }
 
-/// What the chain's persistence means, for the notes of every model on it.
-pub(super) const STAYING: &str = "K1: papers/000 §3.3 calls alpha and beta the probabilities of changing the state; its equation (3) \
-     and its ranges only fit the probabilities of staying, which they are here";
-/// The two lines of equation (4).
-pub(super) const SWAPPED: &str = "K2: the two lines of equation (4) as printed are swapped (for I = 1 they return beta as alpha_I)";
+/// Note on the meaning of alpha and beta, for all models on this channel.
+pub(super) const STAYING: &str = "K1: Kuhn 2015, Sec. 3.3, calls alpha and beta the probabilities of changing the state, but its eq. (3) \
+     and its ranges only fit probabilities of staying, as used here";
+/// Note on the erratum of eq. (4).
+pub(super) const SWAPPED: &str = "K2: the two printed lines of eq. (4) are swapped (for I = 1 they would return beta as alpha_I)";
 
-/// The channel that the arguments say, before interleaving.
+/// The channel of the arguments, without interleaving.
 pub(super) fn channel(arguments: &Arguments) -> Result<Chain, ModelError> {
     Chain::new(
         arguments.number(&ALPHA),
@@ -30,7 +30,7 @@ pub(super) fn channel(arguments: &Arguments) -> Result<Chain, ModelError> {
     )
 }
 
-/// The channel between the units of one codeword.
+/// The channel between consecutive units of a codeword, interleaving included.
 pub(super) fn interleaved(arguments: &Arguments) -> Result<Chain, ModelError> {
     Ok(channel(arguments)?.interleaved(arguments.count(&DEPTH)))
 }
@@ -38,8 +38,8 @@ pub(super) fn interleaved(arguments: &Arguments) -> Result<Chain, ModelError> {
 closed_form! {
     /// `tmt model ge`.
     pub static STATE: "ge",
-        "Gilbert–Elliott channel: shares, runs and erasure probability, also behind an interleaver";
-    source: "papers/000 §3.3, equations (3), (4); models.md §1.1";
+        "Gilbert–Elliott channel: state and erasure probabilities, run lengths, also after an interleaver";
+    source: "Kuhn 2015, Sec. 3.3, eq. (3), (4); docs/models.md, Sec. 2.1";
     notes: [STAYING, SWAPPED];
     example: "alpha=0.99 beta=0.9 depth=5";
     keys: [ALPHA, BETA, PG, PB, DEPTH];
@@ -50,21 +50,21 @@ closed_form! {
     results {
         "p_bad" = chain.p_bad(), "share of LLDUs sent in the bad state";
         "erasure_prob" = chain.erasure_probability(), "probability that an LLDU is erased";
-        "rho" = chain.rho(), "alpha + beta − 1, the correlation of neighbours";
-        "mean_bad_run" = chain.mean_bad_run(), "mean stay in the bad state, LLDUs";
-        "mean_good_run" = chain.mean_good_run(), "mean stay in the good state, LLDUs";
+        "rho" = chain.rho(), "alpha + beta − 1, the correlation of consecutive states";
+        "mean_bad_run" = chain.mean_bad_run(), "mean run in the bad state, LLDUs";
+        "mean_good_run" = chain.mean_good_run(), "mean run in the good state, LLDUs";
         "alpha_I" = apart.alpha(), "alpha between LLDUs I apart";
         "beta_I" = apart.beta(), "beta between LLDUs I apart";
         "rho_I" = apart.rho(), "rho between LLDUs I apart";
-        "mean_bad_run_I" = apart.mean_bad_run(), "mean stay in the bad state behind the interleaver, LLDUs";
+        "mean_bad_run_I" = apart.mean_bad_run(), "mean run in the bad state after the interleaver, LLDUs";
     }
 }
 
 closed_form! {
     /// `tmt model ge-dist`.
     pub static COUNT: "ge-dist",
-        "P(m, n): the number of erasures in n consecutive LLDUs of the channel";
-    source: "papers/000 §3.4; models.md §1.2";
+        "Distribution P(m, n) of the number of erasures in n consecutive LLDUs";
+    source: "Kuhn 2015, Sec. 3.4; docs/models.md, Sec. 2.2";
     notes: [STAYING, SWAPPED];
     example: "n=12 alpha=0.99 beta=0.8";
     keys: [N, ALPHA, BETA, PG, PB, DEPTH];
@@ -93,7 +93,7 @@ mod tests {
 
     #[test]
     fn the_published_ranges_are_met() {
-        // models.md §1.6: alpha, beta → p, mean burst.
+        // Kuhn 2015, Sec. 3.3: alpha, beta → p, mean burst.
         for (alpha, beta, p, run) in [
             ("0.99", "0.1", 0.0110, 1.11),
             ("0.99", "0.98", 0.3333, 50.0),
@@ -108,7 +108,7 @@ mod tests {
     }
 
     #[test]
-    fn what_stays_for_ever_has_no_law_or_an_infinite_run() {
+    fn states_that_never_change_are_refused_or_have_infinite_runs() {
         let both = STATE.arguments([("alpha", "1"), ("beta", "1")]).unwrap();
         assert!(STATE.evaluate(&both).is_err());
         let good = STATE.arguments([("alpha", "1")]).unwrap();
@@ -118,7 +118,7 @@ mod tests {
     }
 
     #[test]
-    fn the_law_has_its_moments() {
+    fn mean_and_variance_agree_with_the_distribution() {
         for (alpha, beta, n) in [
             ("0.99", "0.8", "200"),
             ("0.3", "0.1", "50"),
@@ -128,7 +128,7 @@ mod tests {
             let arguments = COUNT.arguments(pairs).unwrap();
             let outcome = COUNT.evaluate(&arguments).unwrap();
             let Quantity::Array(law) = &outcome.fields()[0].1 else {
-                panic!("P is no array")
+                panic!("P is not an array")
             };
             let mean: f64 = law.iter().zip(0u64..).map(|(p, m)| p * to_f64(m)).sum();
             assert!((mean / outcome.get("mean").unwrap() - 1.0).abs() < 1e-12);

@@ -1,4 +1,4 @@
-//! `harq`: HARQ-II with NS extra LLDUs in each of R rounds (models.md §1.5).
+//! `harq`: HARQ-II with up to R rounds and NS extra LLDUs in each (docs/models.md, Sec. 3.3).
 
 use super::ModelError;
 use super::arq::RTT;
@@ -8,42 +8,42 @@ use super::ge::{self, ALPHA, BETA, DEPTH, PB, PG};
 
 keys! {
     NS: Count(0, 65_535), "ns" | "NS" = 0, "extra repair LLDUs in each round";
-    R: Count(0, 1000), "R" | "r" | "rounds" = 2, "rounds of repeats allowed";
+    R: Count(0, 1000), "R" | "r" | "rounds" = 2, "largest number of rounds";
     TRI: Count(0, 1), "tri" = 0,
-        "1 adds a round's time, tp · E[m_i | round i happens], to delay and delay_given_decoded";
+        "1 adds the sending time of a round, tp · E[m_i | round i happens], to delay and delay_given_decoded";
 }
 
-/// Most steps of the sums over rounds, a second or two of work.
+/// Limit of the steps of the sums over rounds, one or two seconds of work.
 const MOST_WORK: f64 = 2e9;
-/// Most steps towards the law of the LLDUs sent.
+/// Limit of the steps for the distribution of the LLDUs sent.
 const MOST_SENT: usize = 1 << 27;
-/// Most entries of the rows it needs.
+/// Limit of the table entries that it needs.
 const MOST_ROWS: usize = 1 << 22;
-/// Paths less likely than this are left out of the law of the LLDUs sent.
+/// Paths with a smaller probability are omitted from the distribution of the LLDUs sent.
 const UNLIKELY: f64 = 1e-30;
 
-/// Repeats of one codeword.
+/// Parameters of the rounds of a codeword.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Repeats {
-    /// Extra repair LLDUs a round, NS.
+    /// Extra repair LLDUs per round, NS.
     pub extra: usize,
-    /// Rounds allowed, R.
+    /// Largest number of rounds, R.
     pub rounds: usize,
 }
 
-/// What comes of a codeword that misses n LLDUs, for every n up to ND.
+/// Outcomes of a codeword that lacks n LLDUs, for every n up to ND.
 #[derive(Debug)]
 struct Fates {
-    /// `decode[z][n]`: decoded exactly in round z + 1 from now.
+    /// `decode[z][n]`: P(decoded exactly in round z + 1 from now).
     decode: Vec<Vec<f64>>,
-    /// `fail[z][n]`: not decoded within z rounds.
+    /// `fail[z][n]`: P(not decoded within z rounds).
     fail: Vec<Vec<f64>>,
-    /// `sent[z][n]`: mean LLDUs sent in round z + 1, 0 where it does not happen.
+    /// `sent[z][n]`: mean LLDUs sent in round z + 1, 0 if it does not happen.
     sent: Vec<Vec<f64>>,
 }
 
 impl Fates {
-    /// All rounds at once: what is missing never grows, so that the fates of fewer are known before.
+    /// Computes all rounds together. The number missing never grows, so the outcomes for smaller n are known first.
     fn new(chain: Chain, data: usize, repeats: Repeats) -> Self {
         let Repeats { extra, rounds } = repeats;
         let column = || vec![vec![0.0; data + 1]; rounds];
@@ -82,29 +82,29 @@ impl Fates {
     }
 }
 
-/// HARQ-II of one code on one channel; rounds meet independent stretches of it.
+/// HARQ-II of one code on one channel, whose state is independent between rounds.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Harq {
     /// P(decoded exactly in round z), z = 0 … R; round 0 is the first transmission.
     pub decode: Vec<f64>,
     /// P(round z happens), z = 1 … R.
     pub happens: Vec<f64>,
-    /// Mean LLDUs sent in round z, 0 where it does not happen, z = 1 … R.
+    /// Mean LLDUs sent in round z, 0 if it does not happen, z = 1 … R.
     pub sent: Vec<f64>,
-    /// Mean LLDUs sent a codeword.
+    /// Mean LLDUs sent per codeword.
     pub mean_sent: f64,
-    /// Mean data LLDUs delivered a codeword.
+    /// Mean data LLDUs delivered per codeword.
     pub mean_useful: f64,
-    /// The same with data and repair LLDUs independent in the term of codewords that fail.
+    /// `mean_useful` with data and repair LLDUs independent in the term for codewords that fail.
     pub mean_useful_of_products: f64,
     /// Data LLDUs lost / data LLDUs sent.
     pub residual_loss: f64,
-    /// Mean rounds that a data LLDU waits for, 0 where it needs none or in vain.
+    /// Mean rounds for which a data LLDU waits; 0 if it is received at once or never recovered.
     pub rounds_waited: f64,
 }
 
 impl Harq {
-    /// The law of `code` with `repeats` (papers/000 eq 5, 6 with K6 to K10, for any R).
+    /// Evaluates `code` with `repeats` (Kuhn 2015, eq. (5), (6), with K6 to K10, for any R).
     #[must_use]
     pub fn new(code: &Code, repeats: Repeats) -> Self {
         let fates = Fates::new(code.chain, code.data, repeats);
@@ -164,7 +164,7 @@ impl Harq {
         self.mean_useful / self.mean_sent
     }
 
-    /// Mean LLDUs of each round, given that it happens, as far as rounds ever do.
+    /// Mean LLDUs of each round given that it happens, up to the last round that can happen.
     #[must_use]
     pub fn round_sizes(&self) -> Vec<f64> {
         let rounds = self.sent.iter().zip(&self.happens);
@@ -197,8 +197,8 @@ fn kept_of_products(code: &Code, given_up: &[f64]) -> f64 {
     kept
 }
 
-/// PS(j): the law of the LLDUs sent a codeword (papers/000 eq 6 for any R), paths below `UNLIKELY` left out;
-/// none where it would take more than a second or so.
+/// Distribution PS(j) of the LLDUs sent per codeword (Kuhn 2015, eq. (6), for any R), without paths below `UNLIKELY`.
+/// `None` if it would take more than about a second.
 #[must_use]
 pub fn sent_law(code: &Code, repeats: Repeats) -> Option<Vec<(u64, f64)>> {
     let Repeats { extra, rounds } = repeats;
@@ -217,7 +217,7 @@ pub fn sent_law(code: &Code, repeats: Repeats) -> Option<Vec<(u64, f64)>> {
         rows.push(census.clone());
     }
     let mut law = vec![0.0; most + 1];
-    // By what is missing, the LLDUs sent in rounds so far and the chance of that.
+    // By the number missing and the LLDUs sent in rounds so far: the probability.
     let mut now: Vec<Vec<f64>> = first_missing(code)
         .into_iter()
         .map(|chance| vec![chance])
@@ -249,7 +249,7 @@ pub fn sent_law(code: &Code, repeats: Repeats) -> Option<Vec<(u64, f64)>> {
             break;
         }
     }
-    // Without rounds, what is missing stays so.
+    // Without rounds, what is missing remains missing.
     for paths in now.iter().skip(1) {
         for chance in paths {
             law[0] += chance;
@@ -263,19 +263,19 @@ pub fn sent_law(code: &Code, repeats: Repeats) -> Option<Vec<(u64, f64)>> {
 closed_form! {
     /// `tmt model harq`.
     pub static MODEL: "harq", "HARQ-II for any R and NS: efficiency, LLDUs sent, residual loss, delay";
-    source: "papers/000 §3.5, equations (5), (6); models.md §1.5";
+    source: "Kuhn 2015, Sec. 3.5, eq. (5), (6); docs/models.md, Sec. 3.3";
     notes: [
-        "Each round meets an independent stretch of the channel: it comes a round-trip time later, and bursts are \
-         short beside that; data LLDUs that got through count when decoding fails",
-        "p_decode is P(decoded within R rounds), the sum of Rz; Rz[0] is that of the code alone",
-        "K6, K7, K8, K9: printed limits of the sums in (5) and (6) are off; R complementary transmissions are \
-         R + 1 transmissions, and each round sends what the round before left missing plus NS",
-        "K10: (5) takes data and repair LLDUs as independent though they are contiguous; eta uses their joint law, \
-         eta_product the paper's product in the term of codewords that fail",
-        "K11: the printed delay is one of blocks (delay, delay_given_decoded); delay_lldu is that of LLDUs, as \
-         measured, in which erased and never recovered LLDUs count 0",
+        "The channel is independent between rounds, which are one RTT apart: bursts are short compared with the RTT. \
+         Received data LLDUs count even if decoding fails",
+        "p_decode is P(decoded within R rounds), the sum of Rz; Rz[0] is P(decoded) without rounds",
+        "K6, K7, K8, K9: limits of the printed sums in eq. (5) and (6) are wrong; R complementary transmissions are \
+         R + 1 transmissions, and each round sends what is still missing plus NS",
+        "K10: eq. (5) takes data and repair LLDUs as independent although they are contiguous; eta uses their joint \
+         distribution, eta_product the printed product in the term for codewords that fail",
+        "K11: the printed delay is per codeword (delay, delay_given_decoded); delay_lldu is per LLDU, as measured; \
+         LLDUs that are never recovered count 0",
         ge::STAYING,
-        "K12: 'NR-FEC=12, NR-HARQ=7' of §3.6.1 are N: FEC(10/12), HARQ(5/7)",
+        "K12: 'NR-FEC=12, NR-HARQ=7' in Sec. 3.6.1 are values of N: FEC(10/12), HARQ(5/7)",
     ];
     example: "nd=38 nr=13 R=2 alpha=0.98 beta=0.9";
     keys: [ND, NR, NS, R, TRI, RTT, TP, ALPHA, BETA, PG, PB, DEPTH];
@@ -301,7 +301,7 @@ closed_form! {
             .map(|((decoded, size), z)| decoded * of(z) * (rtt + airtime * size))
             .sum();
         let sent = sent_law(&code, repeats);
-        let (whole, decoded) = (sent.is_some(), harq.decoded());
+        let (has_sent_law, decoded) = (sent.is_some(), harq.decoded());
         let block = of(code.units()) * tp + rtt / 2.0;
         let given = (decoded > 0.0).then(|| block + waits / decoded);
         let lldu = rtt / 2.0 + code.recovery().until_end * tp + rtt * harq.rounds_waited;
@@ -311,23 +311,23 @@ closed_form! {
     results {
         "Rz" = harq.decode.clone(), "P(decoded exactly in round z), z = 0 … R";
         "p_decode" = decoded, "P(decoded within R rounds)";
-        "mean_sent" = harq.mean_sent, "mean LLDUs sent a codeword";
-        "mean_useful" = useful, "mean data LLDUs delivered a codeword";
+        "mean_sent" = harq.mean_sent, "mean LLDUs sent per codeword";
+        "mean_useful" = useful, "mean data LLDUs delivered per codeword";
         "eta" = useful / harq.mean_sent, "mean_useful / mean_sent";
-        "eta_product" = product / harq.mean_sent, "the same with (5)'s product for codewords that fail";
+        "eta_product" = product / harq.mean_sent, "the same with the product of eq. (5) for codewords that fail";
         "PS" = sent.unwrap_or_default(), "P(j LLDUs are sent for a codeword), by j";
         "mean_round_size" = sizes, "mean LLDUs of round z given that it happens, z = 1 … R";
-        "delay" = block + waits, "mean delay of a block as printed, cut at R, s";
+        "delay" = block + waits, "mean delay of a codeword as printed, cut at R, s";
         "delay_lldu" = lldu, "mean delay of a data LLDU, s";
-        "delay_given_decoded" = given, "mean delay of a block that is decoded, s";
+        "delay_given_decoded" = given, "mean delay of a decoded codeword, s";
         "residual_loss" = harq.residual_loss, "data LLDUs lost / data LLDUs sent";
     }
     remarks {
         if arguments.count(&DEPTH) > 1 && tp > 0.0 =>
-            "depth > 1: delays count tp from one LLDU of a codeword to the next, which stand depth · tp apart";
-        if never => "mean_round_size ends before R: later rounds never happen";
-        if !whole => "PS is left out: it would take more than some 100 million steps";
-        if decoded <= 0.0 => "no codeword is ever decoded: delay_given_decoded has no value";
+            "depth > 1: delays count tp from one LLDU of a codeword to the next, which are depth · tp apart";
+        if never => "mean_round_size is shorter than R: later rounds never happen";
+        if !has_sent_law => "PS is omitted: it would take more than about 100 million steps";
+        if decoded <= 0.0 => "no codeword is decoded: delay_given_decoded has no value";
     }
 }
 

@@ -1,4 +1,4 @@
-//! What a model takes: keys, their presets and domains, and the values given for them.
+//! Keys of a model, with their defaults and domains, and the values given for them.
 
 use std::str::FromStr;
 
@@ -7,7 +7,7 @@ use serde::{Serialize, Serializer};
 
 use super::ModelError;
 
-/// A value of a key.
+/// A value of a key, of the type that its domain requires.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 #[serde(untagged)]
 pub enum Value {
@@ -15,14 +15,14 @@ pub enum Value {
     Number(f64),
     /// A whole number.
     Count(u64),
-    /// One of the key's words.
+    /// One of the words of the key.
     Word(&'static str),
 }
 
 impl std::fmt::Display for Value {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
-            // The fewest digits that read back as the same number.
+            // The shortest decimal that round-trips.
             Self::Number(number)
                 if (1e-5..1e16).contains(&number.abs()) || number.abs() < f64::MIN_POSITIVE =>
             {
@@ -35,40 +35,40 @@ impl std::fmt::Display for Value {
     }
 }
 
-/// What a key may be.
+/// Set of values that a key accepts.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Domain {
-    /// In [0, 1].
+    /// A real number in [0, 1].
     Probability,
-    /// Above 0, finite.
+    /// A finite number above 0.
     Positive,
-    /// 0 or above, finite.
+    /// A finite number, 0 or above.
     NonNegative,
     /// Any finite number.
     Real,
-    /// Whole, from the first to the second, both included.
+    /// A whole number from the first to the second bound, inclusive.
     Count(u64, u64),
-    /// One of these.
+    /// One of these words.
     Word(&'static [&'static str]),
 }
 
-/// A key with its preset.
+/// A key of a model, with its default and domain.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Key {
-    /// Name at the interface.
+    /// Name on the command line and in JSON.
     pub name: &'static str,
-    /// Other names it answers to.
+    /// Further names that are accepted.
     pub aliases: &'static [&'static str],
-    /// What it is, with its unit.
+    /// Meaning, with the unit.
     pub about: &'static str,
-    /// Its value when it is not given; none where the model does without it, or derives it as `about` says.
+    /// Default value; `None` if the model needs no value or derives one as stated in `about`.
     pub preset: Option<Value>,
-    /// What it may be.
+    /// Values that are accepted.
     pub domain: Domain,
 }
 
 impl Serialize for Key {
-    /// Its description: preset and domain as texts.
+    /// Serializes the description of the key, with default and domain as text.
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut map = serializer.serialize_map(Some(5))?;
         map.serialize_entry("key", self.name)?;
@@ -81,24 +81,24 @@ impl Serialize for Key {
 }
 
 impl Key {
-    /// All its names.
+    /// The name and all aliases.
     pub fn names(&self) -> impl Iterator<Item = &'static str> {
         std::iter::once(self.name).chain(self.aliases.iter().copied())
     }
 
-    /// Whether this is one of its names.
+    /// Whether `name` is the name or an alias of the key.
     #[must_use]
     pub fn answers_to(&self, name: &str) -> bool {
         self.names().any(|known| known == name)
     }
 
-    /// The preset as it would be typed; none where there is none.
+    /// The default as it would be typed; `None` if there is no default.
     #[must_use]
     pub fn preset_text(&self) -> Option<String> {
         self.preset.map(|value| value.to_string())
     }
 
-    /// What is accepted, in words.
+    /// Description of the accepted values, for messages.
     #[must_use]
     pub fn expected(&self) -> String {
         match self.domain {
@@ -111,17 +111,17 @@ impl Key {
         }
     }
 
-    /// The value that `text` says.
+    /// Reads a value of this key.
     ///
     /// # Errors
-    /// It is no value of this key.
+    /// The text is not a value in the domain of the key.
     pub fn parse(&self, text: &str) -> Result<Value, ModelError> {
         let value = match self.domain {
             Domain::Word(words) => {
                 let word = words.iter().find(|word| **word == text);
                 word.map(|word| Value::Word(word))
             }
-            // Whole numbers above 2^53 have no double of their own.
+            // Not every whole number above 2^53 is a double.
             Domain::Count(least, most) if text.parse::<u64>().is_ok() => {
                 let count = text.parse().ok();
                 count
@@ -133,7 +133,7 @@ impl Key {
         value.ok_or_else(|| self.refusal(text))
     }
 
-    /// The value that is this number; none where it is none of this key.
+    /// The value for this number; `None` if it is outside of the domain.
     #[must_use]
     pub fn value(&self, number: f64) -> Option<Value> {
         let allowed = match self.domain {
@@ -143,16 +143,16 @@ impl Key {
             Domain::Real => true,
             Domain::Word(_) => false,
             Domain::Count(least, most) => {
-                let count = crate::math::num::whole(number);
+                let count = crate::math::num::floor_u64(number);
                 let same = (crate::types::to_f64(count) - number).abs() < f64::MIN_POSITIVE;
                 return (same && (least..=most).contains(&count)).then_some(Value::Count(count));
             }
         };
-        // A minus in front of a zero has no meaning here, and would make minus infinities.
+        // Adding 0 turns −0 into 0, which would otherwise lead to −∞.
         (allowed && number.is_finite()).then_some(Value::Number(number + 0.0))
     }
 
-    /// The refusal of what was found for this key.
+    /// The error for an invalid text of this key.
     #[must_use]
     pub fn refusal(&self, found: &str) -> ModelError {
         ModelError::Value {
@@ -163,18 +163,18 @@ impl Key {
     }
 }
 
-/// Values for all keys of a model.
+/// Values for the keys of a model.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Arguments {
     keys: &'static [Key],
-    /// By the place of the key; none where it is left out and has no preset.
+    /// Value per key; `None` if it is omitted and has no default.
     values: Vec<Option<Value>>,
-    /// By the place of the key: whether it was given.
+    /// Whether each key was given.
     given: Vec<bool>,
 }
 
 impl Arguments {
-    /// Every key at its preset.
+    /// Arguments with the default of each key.
     #[must_use]
     pub fn presets(keys: &'static [Key]) -> Self {
         Self {
@@ -191,10 +191,10 @@ impl Arguments {
             .unwrap_or_else(|| panic!("the model has no key {}", key.name))
     }
 
-    /// Gives a key its value.
+    /// Sets the value of a key.
     ///
     /// # Errors
-    /// It has been given one before.
+    /// The key was set before.
     pub fn give(&mut self, key: &Key, value: Value) -> Result<(), ModelError> {
         let place = self.place(key);
         if self.given[place] {
@@ -205,13 +205,13 @@ impl Arguments {
         Ok(())
     }
 
-    /// The value of a key; none where it is left out and has no preset.
+    /// The value of a key; `None` if it is omitted and has no default.
     #[must_use]
     pub fn value(&self, key: &Key) -> Option<Value> {
         self.values[self.place(key)]
     }
 
-    /// The number given for a key that has no preset.
+    /// The value of a key as a number; `None` if it is omitted and has no default.
     #[must_use]
     pub fn maybe(&self, key: &Key) -> Option<f64> {
         match self.value(key) {
@@ -221,61 +221,61 @@ impl Arguments {
         }
     }
 
-    /// The value of a number's key.
+    /// The value of a key as a number.
     ///
     /// # Panics
-    /// If the key has neither value nor preset: the model should have asked [`Self::maybe`].
+    /// The key has no value. Use [`Self::maybe`] for keys without a default.
     #[must_use]
     pub fn number(&self, key: &Key) -> f64 {
         self.maybe(key)
-            .unwrap_or_else(|| panic!("{} is no number", key.name))
+            .unwrap_or_else(|| panic!("{} is not a number", key.name))
     }
 
-    /// The value of a whole number's key.
+    /// The value of a key whose domain is [`Domain::Count`].
     ///
     /// # Panics
-    /// If it is no such key.
+    /// The key has another domain or no value.
     #[must_use]
     pub fn count(&self, key: &Key) -> u64 {
         match self.value(key) {
             Some(Value::Count(count)) => count,
-            _ => panic!("{} is no whole number", key.name),
+            _ => panic!("{} is not a whole number", key.name),
         }
     }
 
-    /// The same, as a length.
+    /// [`Self::count`] as a `usize`.
     ///
     /// # Panics
-    /// If it is no such key.
+    /// As [`Self::count`].
     #[must_use]
     pub fn size(&self, key: &Key) -> usize {
         usize::try_from(self.count(key)).unwrap_or(usize::MAX)
     }
 
-    /// The value of a word's key.
+    /// The value of a key whose domain is [`Domain::Word`].
     ///
     /// # Panics
-    /// If it is no such key.
+    /// The key has another domain or no value.
     #[must_use]
     pub fn word(&self, key: &Key) -> &'static str {
         match self.value(key) {
             Some(Value::Word(word)) => word,
-            _ => panic!("{} is no word", key.name),
+            _ => panic!("{} is not a word", key.name),
         }
     }
 
-    /// The value of a word's key as what the word stands for.
+    /// The value of a key whose domain is [`Domain::Word`], parsed as a `T`.
     ///
     /// # Panics
-    /// If it is no such key, or one of its words stands for nothing.
+    /// As [`Self::word`], or if `T` does not know the word.
     #[must_use]
     pub fn choice<T: FromStr>(&self, key: &Key) -> T {
         let word = self.word(key);
-        let unknown = |_| panic!("{} has no meaning for '{word}'", key.name);
+        let unknown = |_| panic!("{} has an unknown word '{word}'", key.name);
         word.parse().unwrap_or_else(unknown)
     }
 
-    /// Keys and values, in the model's order; those without a value are none.
+    /// Pairs of key and value, in the order of the model; `None` for keys without a value.
     pub fn pairs(&self) -> impl Iterator<Item = (&'static Key, Option<Value>)> {
         self.keys.iter().zip(self.values.iter().copied())
     }
@@ -326,7 +326,7 @@ mod tests {
     }
 
     #[test]
-    fn presets_stand_for_what_is_left_out() {
+    fn omitted_keys_have_their_defaults() {
         let mut arguments = Arguments::presets(&KEYS);
         assert_eq!(arguments.count(&N), 10);
         assert_eq!(arguments.word(&HOW), "fast");

@@ -1,40 +1,41 @@
-//! Bit rates and energies of a carrier (papers/003, eq (18)-(19)).
+//! `linkbudget`: bit rates of a carrier and energies of its bits (Celandroni 2006, eq. (18), (19); docs/models.md,
+//! Sec. 4.5).
 
 use super::conv::decibels;
 
-/// A carrier, or the part of it that is assigned.
+/// A carrier, or the assigned part of one.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Carrier {
-    /// C/N0, dB Hz.
+    /// Carrier power over noise density C/N0, dBHz.
     pub cn0_db: f64,
-    /// Bits a symbol, η = log2 M: 1 BPSK, 2 QPSK.
+    /// Bits per symbol, η = log2 M: 1 for BPSK, 2 for QPSK.
     pub bits: f64,
-    /// Symbols/s of the carrier, B.
+    /// Symbol rate of the carrier B, symbols/s.
     pub symbols: f64,
-    /// Part of it that is assigned, ρ.
+    /// Assigned share of the carrier ρ, in [0, 1].
     pub part: f64,
 }
 
 impl Carrier {
-    /// Channel bits/s, R_c = η ρ B.
+    /// Channel bit rate R_c = η ρ B, bit/s.
     #[must_use]
     pub fn channel_rate(&self) -> f64 {
         self.bits * self.part * self.symbols
     }
 
-    /// Information bits/s, R_i = η c_r ρ B, eq (19).
+    /// Information bit rate R_i = η c_r ρ B, bit/s, eq. (19).
     #[must_use]
     pub fn information_rate(&self, code_rate: f64) -> f64 {
         code_rate * self.channel_rate()
     }
 
-    /// Energy of a channel bit, Ec/N0 = C/N0 − 10 lg R_c in dB, eq (18).
+    /// Energy per channel bit Ec/N0 = C/N0 − 10 lg R_c, dB, eq. (18).
     #[must_use]
     pub fn ecn0_db(&self) -> f64 {
         self.cn0_db - decibels(self.channel_rate())
     }
 
-    /// Energy of an information bit, Eb/N0 = C/N0 − 10 lg R_i in dB, eq (18).
+    /// Energy per information bit Eb/N0 = C/N0 − 10 lg R_i, dB, eq. (18).
     #[must_use]
     pub fn ebn0_db(&self, code_rate: f64) -> f64 {
         self.cn0_db - decibels(self.information_rate(code_rate))
@@ -42,22 +43,22 @@ impl Carrier {
 }
 
 keys! {
-    CN0: Real, "cn0_db" | "CN0" | "cn0" = 70.0, "carrier power over noise density C/N0, dB Hz";
-    ETA: Positive, "eta" = 2.0, "bits a symbol: 1 BPSK, 2 QPSK";
+    CN0: Real, "cn0_db" | "CN0" | "cn0" = 70.0, "carrier power over noise density C/N0, dBHz";
+    ETA: Positive, "eta" = 2.0, "bits per symbol: 1 BPSK, 2 QPSK";
     CODE: Probability, "code_rate" = 0.5, "rate of all codes together";
-    SYMBOLS: Positive, "symrate" = 2e6, "symbols/s of the carrier";
-    RHO: Probability, "rho" = 0.5, "part of the carrier that is assigned";
+    SYMBOLS: Positive, "symrate" = 2e6, "symbol rate of the carrier, symbols/s";
+    RHO: Probability, "rho" = 0.5, "assigned share of the carrier";
 }
 closed_form! {
-    /// The model's face.
-    pub(super) static MODEL: "linkbudget", "Bit rates of a carrier and the energy of their bits";
-    source: "papers/003 §III.B equation (18), §IV.A equation (19); models.md §3.6";
+    /// `tmt model linkbudget`.
+    pub(super) static MODEL: "linkbudget", "Bit rates of a carrier and energies of its bits";
+    source: "Celandroni 2006, Sec. III.B, eq. (18), Sec. IV.A, eq. (19); docs/models.md, Sec. 4.5";
     notes: [
-        "C11: (19) calls the information bit rate mu; TCP's mu is that divided by the bits of a segment",
-        "C12: that one of two codes needs less spectrum for the same information rate says only that its rate is higher, \
-         whatever the segment error rate",
-        "Power stays when only a part of the carrier is assigned in time: as in the paper, the bits of that part have \
-         the energy that C/N0 gives a carrier of their rate",
+        "C11: eq. (19) calls the information bit rate mu; the mu of TCP is that divided by the bits per segment",
+        "C12: that one of two codes needs less spectrum for the same information rate only means that its rate is higher; \
+         it does not say anything about the segment error rate",
+        "If only a share of the carrier is assigned in time, its power is unchanged: as in the paper, the bits of that share \
+         have the energy that C/N0 gives a carrier of their rate",
     ];
     example: "cn0_db=70 eta=2 code_rate=0.75";
     keys: [CN0, ETA, CODE, SYMBOLS, RHO];
@@ -88,14 +89,14 @@ mod tests {
     }
 
     #[test]
-    fn the_papers_carrier() {
-        // papers/003, section IV.B: 2 Msymbols/s, half of it: 2 Mbit/s uncoded with QPSK, 1 with BPSK.
+    fn the_published_carrier() {
+        // Celandroni 2006, Sec. IV.B: half of 2 Msymbols/s is 2 Mbit/s uncoded with QPSK, 1 Mbit/s with BPSK.
         for (eta, rate) in [("eta=2", 2e6), ("eta=1", 1e6)] {
             let found = run(&format!("{eta} code_rate=1"));
             assert!((found.get("info_rate").unwrap() - rate).abs() < 1e-6);
             assert!((found.get("ebn0_db").unwrap() - found.get("ecn0_db").unwrap()).abs() < 1e-12);
         }
-        // 70 dB Hz over 1 Mbit/s is 10 dB a bit, over 2 Mbit/s 3.0103 dB less.
+        // 70 dBHz over 1 Mbit/s is 10 dB per bit, over 2 Mbit/s 3.0103 dB less.
         let found = run("cn0_db=70");
         assert!((found.get("ebn0_db").unwrap() - 10.0).abs() < 1e-12);
         assert!((found.get("ecn0_db").unwrap() - 6.989_700_043_360_188).abs() < 1e-12);
@@ -103,7 +104,7 @@ mod tests {
 
     #[test]
     fn a_whole_carrier_needs_3_db_more_for_the_same() {
-        // papers/003, section IV.B: "decrementing by 3 dB the range" says how the axis shifts.
+        // Celandroni 2006, Sec. IV.B, shifts the axis by "decrementing by 3 dB the range".
         let (half, whole) = (
             run("cn0_db=70 rho=0.5"),
             run("cn0_db=73.01029995663981 rho=1"),
@@ -114,7 +115,7 @@ mod tests {
     }
 
     #[test]
-    fn no_bits_have_all_the_energy() {
+    fn zero_rates_give_infinite_energies() {
         assert!(run("rho=0").get("ecn0_db").unwrap().is_infinite());
         assert!(run("code_rate=0").get("ebn0_db").unwrap().is_infinite());
     }

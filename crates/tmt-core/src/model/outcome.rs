@@ -1,14 +1,14 @@
-//! What a model gives.
+//! Results of a model.
 
 use serde::{Serialize, Serializer};
 
-/// One result; JSON has null for an infinity.
+/// Value of a result. JSON has null for infinities and absent values.
 #[derive(Debug, Clone, PartialEq, derive_more::From, Serialize)]
 #[serde(untagged)]
 pub enum Quantity {
-    /// A number; infinities allowed.
+    /// A number, which may be infinite.
     Number(f64),
-    /// Nothing: the number has no value for these arguments, and a remark says why.
+    /// No value for these arguments; a remark gives the reason.
     Absent,
     /// A whole number.
     Count(u64),
@@ -16,9 +16,9 @@ pub enum Quantity {
     Truth(bool),
     /// A word.
     Word(String),
-    /// Numbers by place.
+    /// Numbers by index.
     Array(Vec<f64>),
-    /// Numbers by key, keys rising.
+    /// Numbers by key, in ascending order of the keys.
     Map(#[serde(serialize_with = "as_map")] Vec<(u64, f64)>),
 }
 
@@ -28,12 +28,12 @@ impl From<Option<f64>> for Quantity {
     }
 }
 
-/// A map of the pairs.
+/// Serializes pairs as a map.
 fn as_map<S: Serializer>(pairs: &[(u64, f64)], serializer: S) -> Result<S::Ok, S::Error> {
     serializer.collect_map(pairs.iter().copied())
 }
 
-/// The results of a model, in the order in which they are shown, and what is to be said about them.
+/// The results of a model in display order, and remarks on them.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Outcome {
     fields: Vec<(&'static str, Quantity)>,
@@ -41,40 +41,42 @@ pub struct Outcome {
 }
 
 impl Outcome {
-    /// No results yet.
+    /// An outcome without results and remarks.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Adds a result. Infinities are allowed, what is not a number makes the model refuse; where a number has no value
-    /// for some arguments, a remark is to say why.
+    /// Adds a result.
+    ///
+    /// Infinities are allowed. NaN makes [`Model::evaluate`](super::Model::evaluate) fail. If a number has no value for some
+    /// arguments, add [`Quantity::Absent`] and a remark with the reason.
     #[must_use]
     pub fn with(mut self, name: &'static str, quantity: impl Into<Quantity>) -> Self {
         self.fields.push((name, quantity.into()));
         self
     }
 
-    /// Says that the model is used outside of its assumptions, or what a limit means.
+    /// Adds a remark, for example that an assumption of the model does not hold.
     #[must_use]
     pub fn remark(mut self, text: impl Into<String>) -> Self {
         self.remarks.push(text.into());
         self
     }
 
-    /// The same, only where it applies.
+    /// Adds a remark if `applies`.
     #[must_use]
     pub fn remark_if(self, applies: bool, text: &str) -> Self {
         if applies { self.remark(text) } else { self }
     }
 
-    /// Results by name.
+    /// All results with their names, in display order.
     #[must_use]
     pub fn fields(&self) -> &[(&'static str, Quantity)] {
         &self.fields
     }
 
-    /// The number of this name; none where there is none.
+    /// The number with this name; `None` if there is none.
     #[must_use]
     pub fn get(&self, name: &str) -> Option<f64> {
         let found = self.fields.iter().find(|(known, _)| *known == name)?;
@@ -85,13 +87,13 @@ impl Outcome {
         }
     }
 
-    /// What is to be said about the results.
+    /// All remarks on the results.
     #[must_use]
     pub fn remarks(&self) -> &[String] {
         &self.remarks
     }
 
-    /// The first result that is no number.
+    /// Name of the first result that contains NaN.
     pub(super) fn not_a_number(&self) -> Option<&'static str> {
         let bad = |quantity: &Quantity| match quantity {
             Quantity::Number(number) => number.is_nan(),

@@ -1,6 +1,7 @@
-//! Segment error rates of the code types of papers/003 (section III; models.md §3.5), and what they need.
+//! `ser` and `ser-required`: segment error rates under a code, and the signal they need (Celandroni 2006, Sec. III;
+//! docs/models.md, Sec. 4.3 and 4.4).
 
-mod face;
+mod descriptor;
 mod required;
 #[cfg(test)]
 mod tests;
@@ -15,74 +16,74 @@ use super::tail::binomial_tail;
 use crate::math::num::at_least_one;
 use crate::types::to_f64;
 
-pub(super) use face::{MODEL, REQUIRED};
+pub(super) use descriptor::{MODEL, REQUIRED};
 
-/// What counts as the length of an error burst behind the Viterbi decoder, ebL.
+/// Definition of the length ebL of an error burst after the Viterbi decoder.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, EnumString, VariantNames)]
 #[strum(serialize_all = "lowercase")]
 pub enum Burst {
-    /// Wrong bits of a burst: p/ebL is the rate of bursts.
+    /// Wrong bits of a burst, so that p/ebL is the rate of bursts.
     Errors,
-    /// Bits from the first to the last wrong one, the paper's wording: it understates that rate (C7).
+    /// Bits from the first to the last wrong one, as worded in Celandroni 2006, which understates that rate (C7).
     Span,
 }
 
-/// What stands around the convolutional code, or alone.
+/// Outer code, around a convolutional code or alone.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Outer {
-    /// Nothing: a segment of so many bits.
+    /// No outer code.
     None {
-        /// Bits of a segment.
+        /// Bits per segment.
         bits: f64,
     },
-    /// Reed-Solomon blocks.
+    /// Reed–Solomon code RS(n, k).
     ReedSolomon {
-        /// Symbols of a block.
+        /// Symbols per block.
         n: u64,
-        /// Data symbols of a block, at most n.
+        /// Data symbols per block, at most n.
         k: u64,
-        /// Bits of a symbol.
+        /// Bits per symbol.
         m: f64,
-        /// Blocks of a segment.
+        /// Blocks per segment.
         blocks: f64,
     },
-    /// An erasure code over blocks that are lost whole.
+    /// An erasure code over blocks; a block with a wrong bit is lost.
     Erasure {
-        /// Blocks of a segment.
+        /// Blocks per segment.
         n: u64,
-        /// Blocks of data, at most n.
+        /// Data blocks per segment, at most n.
         k: u64,
-        /// Data bytes of a block.
+        /// Data bytes per block.
         bytes: f64,
-        /// Bits that a block has besides: check sum, number, flags.
+        /// Further bits per block: checksum, number, flags.
         overhead: f64,
     },
 }
 
-/// A code, as a segment meets it.
+/// A code for segments: an optional convolutional code and an outer code.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Code {
-    /// The convolutional code next to the channel, where there is one.
+    /// Convolutional code next to the channel; `None` without one.
     pub inner: Option<Rate>,
-    /// What is around it.
+    /// Outer code.
     pub outer: Outer,
-    /// How the length of its bursts is told.
+    /// Definition of the burst length.
     pub burst: Burst,
 }
 
-/// What comes of a segment.
+/// Error rates of a segment.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Errors {
-    /// Bit error rate behind the convolutional code, or on the channel where there is none.
+    /// Bit error rate after the convolutional code, or on the channel if there is none.
     pub ber: f64,
-    /// ebL, 1 where there is no convolutional code.
+    /// Burst length ebL, bits; 1 without a convolutional code.
     pub burst: f64,
-    /// Segment error rate.
+    /// Segment error rate, in [0, 1].
     pub segment: f64,
 }
 
 impl Code {
-    /// Information bits a channel bit: the product of the codes' rates, an erasure block's overhead included.
+    /// Information bits per channel bit: the product of the code rates, with the overhead of erasure blocks.
     #[must_use]
     pub fn rate(&self) -> f64 {
         let inner = self.inner.map_or(1.0, Rate::value);
@@ -99,7 +100,7 @@ impl Code {
         inner * outer
     }
 
-    /// Errors at `ec_n0`, energy of a channel bit over noise density, linear.
+    /// Error rates at `ec_n0`, the energy per channel bit over noise density, linear.
     #[must_use]
     pub fn errors(&self, ec_n0: f64) -> Errors {
         let (ber, burst) = match self.inner {
@@ -120,16 +121,16 @@ impl Code {
         }
     }
 
-    /// The same at an energy in dB.
+    /// Error rates at an Ec/N0 in dB.
     #[must_use]
     pub fn errors_at(&self, ecn0_db: f64) -> Errors {
         self.errors(ratio(ecn0_db))
     }
 
-    /// Segment error rate for bit errors at rate `ber` that come in bursts of `burst`.
+    /// Segment error rate for a bit error rate `ber` in bursts of length `burst`.
     fn segment(&self, ber: f64, burst: f64) -> f64 {
         match self.outer {
-            // A segment is lost when a burst begins in it; without a code every wrong bit is one.
+            // A segment is lost if a burst starts in it; without a code every wrong bit is a burst.
             Outer::None { bits } => at_least_one(ber / burst, bits),
             Outer::ReedSolomon { n, k, m, blocks } => {
                 let symbol = match self.inner {

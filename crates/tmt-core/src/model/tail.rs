@@ -1,9 +1,9 @@
-//! Tails of the normal and the binomial law that keep their relative precision however small they are.
+//! Tails of the normal and the binomial distribution, with full relative precision however small they are.
 
-use crate::math::num::{erfc, exp, ln, log1p, whole};
+use crate::math::num::{erfc, exp, floor_u64, ln, log1p};
 use crate::types::to_f64;
 
-/// Q(x), the chance that a normal number of mean 0 and deviation 1 is above x.
+/// Q(x), the probability that a standard normal variable exceeds x.
 #[must_use]
 pub fn normal_tail(x: f64) -> f64 {
     0.5 * erfc(x * std::f64::consts::FRAC_1_SQRT_2)
@@ -11,8 +11,8 @@ pub fn normal_tail(x: f64) -> f64 {
 
 /// P(Bin(n, p) > t), `p` in \[0, 1\].
 ///
-/// Beyond the mean the terms are summed from t + 1 upwards, all positive; up to it the other side is, and taken
-/// from 1, which costs nothing there. Below 1e-308 it is 0.
+/// If t is above the mean, the terms from t + 1 upwards are summed. Otherwise those up to t are, and subtracted from 1,
+/// which loses no precision there. Results below 1e-308 are 0.
 #[must_use]
 pub fn binomial_tail(n: u64, p: f64, t: u64) -> f64 {
     if t >= n || p <= 0.0 {
@@ -28,7 +28,7 @@ pub fn binomial_tail(n: u64, p: f64, t: u64) -> f64 {
         let (mut sum, mut j) = (0.0, first);
         while term > sum * 1e-18 {
             sum += term;
-            // Above the mean each term is smaller than the one before.
+            // Above the mean the terms decrease.
             term *= (count - j) / (j + 1.0) * odds;
             j += 1.0;
         }
@@ -44,8 +44,8 @@ pub fn binomial_tail(n: u64, p: f64, t: u64) -> f64 {
     (1.0 - sum).max(0.0)
 }
 
-/// P(Bin(n, p) = j), 0 < `p` < 1, by Stirling's formula with its remainder: the logarithm of a factorial of
-/// 65 535 would lose five digits, the distance from the mean loses none.
+/// P(Bin(n, p) = j), 0 < `p` < 1, by Stirling's formula with its remainder. Logarithms of factorials up to 65 535 would
+/// lose five digits; the distance from the mean loses none.
 fn binomial_term(n: u64, p: f64, j: u64) -> f64 {
     let (count, at) = (to_f64(n), to_f64(j));
     let rest = to_f64(n - j);
@@ -55,7 +55,7 @@ fn binomial_term(n: u64, p: f64, j: u64) -> f64 {
     if j == n {
         return exp(count * ln(p));
     }
-    // x ln(x/mean) + mean − x for mean = x + gap; what is added to the two logarithms cancels.
+    // x ln(x/mean) + mean − x for mean = x + gap; the terms added to the two logarithms cancel.
     let distance = |x: f64, mean: f64, gap: f64| {
         let part = gap / x;
         if part.abs() < 0.5 {
@@ -70,10 +70,10 @@ fn binomial_term(n: u64, p: f64, j: u64) -> f64 {
     exp(remainder + width - distance(at, count * p, gap) - distance(rest, count * (1.0 - p), -gap))
 }
 
-/// ln n! − (n + ½) ln n + n − ½ ln 2π, for whole n from 1.
+/// ln n! − (n + ½) ln n + n − ½ ln 2π, for integers n ≥ 1.
 fn stirling_remainder(n: f64) -> f64 {
     if n < 16.0 {
-        let factorial: f64 = (2..=whole(n)).map(to_f64).product();
+        let factorial: f64 = (2..=floor_u64(n)).map(to_f64).product();
         let half_log_two_pi = ln(2.0 * std::f64::consts::PI) / 2.0;
         return ln(factorial) - (n + 0.5) * ln(n) + n - half_log_two_pi;
     }
@@ -89,7 +89,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn small_cases_are_those_of_pascals_triangle() {
+    fn small_cases_agree_with_pascals_triangle() {
         for n in 1..=20u64 {
             for p in [1e-9, 0.03, 0.4, 0.5, 0.9, 1.0 - 1e-6] {
                 let mut law = vec![1.0];
@@ -115,7 +115,7 @@ mod tests {
     }
 
     #[test]
-    fn tiny_and_long_tails_keep_their_digits() {
+    fn tiny_and_long_tails_keep_their_precision() {
         // C(255, 17) 1e-17·10, its first term but for (1 − p)^238 and 1e-10 of the rest.
         let choose: f64 = (0..17)
             .map(|i| f64::from(255 - i) / f64::from(i + 1))
@@ -128,7 +128,7 @@ mod tests {
         for (n, p) in [(65_535, 1e-12), (65_535, 1e-3), (9, 0.3)] {
             let direct = crate::math::num::at_least_one(p, to_f64(n));
             assert!((binomial_tail(n, p, 0) / direct - 1.0).abs() < 1e-11);
-            // All: p^n, where a double has it.
+            // All: p^n.
             let all = binomial_tail(n, 0.999, n - 1);
             assert!((all / crate::math::num::pow(0.999, to_f64(n)) - 1.0).abs() < 1e-10);
         }
@@ -140,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn the_normal_tail_is_that_of_the_tables() {
+    fn the_normal_tail_agrees_with_published_tables() {
         // Abramowitz and Stegun, table 26.1: Q(1), Q(2), and Q(10) of table 26.2.
         for (x, q) in [
             (0.0, 0.5),

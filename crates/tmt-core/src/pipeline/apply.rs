@@ -8,7 +8,7 @@ use rayon::Scope;
 use super::{Stage, StageError, drive};
 use crate::format::{Rows, TraceReader, TraceWriter};
 use crate::scheme::SchemeSpec;
-use crate::scheme::runner::Walk;
+use crate::scheme::runner::SchemeRunner;
 use crate::stats::{LinkSummary, LlduTally, SlotTally};
 use crate::types::{EndLine, Error, Lldu, Position, Span, Time};
 
@@ -25,7 +25,7 @@ pub struct Lane<W: Write + Send> {
 
 /// A walk, with what came of it in this round.
 struct Walking {
-    walk: Walk,
+    walk: SchemeRunner,
     lldus: Vec<Lldu>,
     /// The first row that cannot be walked.
     failed: Option<Error>,
@@ -50,7 +50,7 @@ impl<W: Write + Send> Lane<W> {
     ) -> Self {
         Self {
             walking: Walking {
-                walk: Walk::new(scheme, rtt, feedback_delay),
+                walk: SchemeRunner::new(scheme, rtt, feedback_delay),
                 lldus: Vec::new(),
                 failed: None,
             },
@@ -131,7 +131,7 @@ impl<W: Write + Send> Apply<W> {
                     walk.scheme(),
                     lane.rtt,
                     lane.feedback_delay,
-                    walk.units(),
+                    walk.unit_counts(),
                     &self.slots,
                     &lane.tally,
                 ),
@@ -191,7 +191,7 @@ impl Walking {
     /// Walks some of `rows`; false where one of them fails.
     fn slots(&mut self, rows: &Rows, some: Range<usize>) -> bool {
         let from = some.start;
-        let walked = self.walk.slots(&rows.slots[some], &mut self.lldus);
+        let walked = self.walk.push_slots(&rows.slots[some], &mut self.lldus);
         self.failed = walked.err().map(|error| {
             let index = from + error.index;
             let position = Position {

@@ -5,7 +5,7 @@ use std::io::Write;
 use rayon::Scope;
 
 use super::{Stage, StageError, drive};
-use crate::channel::{Chain, Channel, ChannelSpec, ErasurePiece, Erasures};
+use crate::channel::{ChainState, Channel, ChannelSpec, ErasurePiece, Erasures};
 use crate::format::pool::Pool;
 use crate::format::{Rows, TraceReader, TraceWriter};
 use crate::types::{EndLine, Slot, Time};
@@ -25,7 +25,7 @@ pub struct Inject<W: Write + Send> {
     seed: u64,
     writer: TraceWriter<Slot, W>,
     /// The state behind the last piece that was resolved.
-    chain: Chain,
+    chain: ChainState,
     drawn: Pool<Piece>,
     marked: Pool<Piece>,
     ready: Pool<Piece>,
@@ -52,7 +52,7 @@ impl<W: Write + Send> Inject<W> {
             spec,
             seed,
             writer,
-            chain: Chain::default(),
+            chain: ChainState::default(),
             drawn: Pool::default(),
             marked: Pool::default(),
             ready: Pool::default(),

@@ -1,4 +1,4 @@
-//! `arq`: selective repeat of single LLDUs (papers/000 §3.4, papers/001 §III.B).
+//! `arq`: selective repeat of single LLDUs (Kuhn 2015, Sec. 3.4; CLIFT 2014, Sec. III-B).
 
 use super::{Combining, Family, OptionKey, Rounds};
 

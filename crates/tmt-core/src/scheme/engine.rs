@@ -1,46 +1,46 @@
-//! The state machine of link-layer.md §3: one for `tmt apply` and for a simulator's link.
+//! The engine: the state machine of every scheme, for `tmt apply` and for the coupled link (docs/schemes.md, Sec. 3–7).
 //!
-//! It is a *pull* machine (§12). Asked for the next unit at time t it answers a repeat, or takes new
-//! data from a [`UnitSource`], or nothing; told what became of the unit it updates the codeword and
-//! emits the LLDUs whose story is complete, in number order. It holds what is in flight and no more:
-//! the super-block being sent, codewords that wait for repeats, and LLDUs that wait for an earlier one.
+//! The engine is pulled. [`Engine::next_unit`] returns the unit for a slot: a repeat that is ready, or a new unit with
+//! data from a [`UnitSource`]. [`Engine::on_outcome`] takes the result of the slot and returns, in order, the LLDUs whose
+//! fate is known. The state of the engine is what is in flight: the current super-block, codewords that wait for repeats,
+//! and LLDUs that wait for an earlier one.
 //!
-//! Under a sender that always has data it can also be given slots by the thousand
-//! ([`Machine::saturated`]); the outcome is the same.
+//! Under a saturated sender the engine also takes slots in slices ([`Engine::run_saturated`]), with the same results.
 
 mod block;
+mod decoded_super_block;
 mod drop;
 mod feedback;
-mod first;
-mod pending;
+mod first_attempt;
+mod lldu_ring;
 mod repeats;
 mod saturated;
-mod whole;
 
-use block::{Cell, Place, SuperBlock};
+use block::{GridPosition, SuperBlock, UnitOutcome};
+#[doc(hidden)]
+pub use decoded_super_block::{DecodedColumn, DecodedSuperBlock};
 pub use feedback::{Acknowledged, FeedbackLoss};
 use feedback::{Feedback, ready_after};
-pub use first::Decoded;
-pub use pending::Settled;
-use pending::{Pending, Waiting};
-use repeats::{Codeword, Repeats, Subject};
-pub use whole::{Column, WholeBlock};
+#[doc(hidden)]
+pub use first_attempt::DecodedCodeword;
+pub use lldu_ring::Settled;
+use lldu_ring::{LlduRing, WaitingLldu};
+use repeats::{Codeword, RepeatTarget, Repeats};
 
 use slab::Slab;
 
 use crate::scheme::{Rounds, SchemeSpec};
 use crate::types::{ErrorKind, Fate, Lldu, Slot, Span, Time};
 
-/// Where the machine takes its data from.
+/// Source of the data that the engine sends.
 pub trait UnitSource {
-    /// The number of data units of the next codeword, from 1 to `most`; `None` when nothing is queued.
+    /// Number of data units of the next codeword, from 1 to `most`; `None` if nothing is queued.
     ///
-    /// Asked when a super-block is opened, once for each of its codewords; a super-block is sent with
-    /// the codewords there are.
+    /// Called when a super-block is opened, up to I times. A super-block contains the codewords returned until `None`.
     fn next_codeword(&mut self, now: Time, most: u32) -> Option<u32>;
 }
 
-/// The saturated sender: there always is data for a full codeword.
+/// A saturated sender: it always has data for a full codeword.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Saturated;
 
@@ -50,82 +50,83 @@ impl UnitSource for Saturated {
     }
 }
 
-/// A unit on its way, to be handed back with its outcome before the next one is asked for.
+/// A unit that is being sent. Its outcome must be reported before the next unit is requested.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Unit {
     kind: UnitKind,
-    errand: Errand,
+    origin: UnitOrigin,
 }
 
-/// Where a unit comes from, and so where its outcome goes.
+/// Origin of a unit, which determines where its outcome is recorded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Errand {
-    First(Place),
-    /// From the repeat queue; whether it is the last of its attempt.
-    Again(Subject, bool),
+enum UnitOrigin {
+    /// The first attempt of its codeword, at this position of the super-block.
+    First(GridPosition),
+    /// The repeat queue, and whether the unit is the last of its attempt.
+    Repeat(RepeatTarget, bool),
 }
 
-/// What a slot carries.
+/// Kind of unit that a slot carries.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum UnitKind {
-    /// A data unit, sent for the first time.
+    /// A data unit of a first attempt.
     Data,
-    /// A repair unit of a codeword's first transmission.
+    /// A repair unit of a first attempt.
     Repair,
     /// A unit from the repeat queue.
     Repeat,
 }
 
 impl Unit {
-    /// What the unit is.
+    /// Kind of the unit, for counters and logs.
     #[must_use]
     pub fn kind(&self) -> UnitKind {
         self.kind
     }
 }
 
-/// Units sent so far; they add up to the slots used.
+/// Numbers of units sent, by kind. They add up to the number of slots used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct UnitCounts {
-    /// First transmissions of data units.
+    /// Data units of first attempts.
     pub data: u64,
-    /// First transmissions of repair units.
+    /// Repair units of first attempts.
     pub repair: u64,
     /// Units from the repeat queue.
     pub repeated: u64,
 }
 
-/// The state machine of one scheme.
+/// The state machine that runs a scheme.
 #[derive(Debug)]
-pub struct Machine {
+pub struct Engine {
     pub(super) scheme: SchemeSpec,
-    /// Whether somebody wants to know of each LLDU as soon as it is settled.
-    watched: bool,
-    /// RTT + fb: from the last unit of a failed attempt to the first repeat; none past 2^63 − 1 ns.
+    /// Whether each LLDU is reported as soon as it is settled.
+    reports_settled: bool,
+    /// RTT + fb, from the last unit of a failed attempt until its repeats are ready; `None` above 2^63 − 1 ns.
     repeat_after: Option<Span>,
     block: SuperBlock,
     repeats: Repeats,
-    /// Codewords whose first attempt was not enough.
+    /// Codewords whose first attempt failed.
     codewords: Slab<Codeword>,
-    pending: Pending,
+    lldus: LlduRing,
     counts: UnitCounts,
-    /// Arrivals of the codeword that is judged; kept for its memory.
+    /// Buffer for the arrivals of the codeword that is judged, ns.
     arrivals: Vec<u64>,
-    /// Where feedback can be lost.
+    /// State of feedback loss; `None` if no feedback is lost.
     feedback: Option<Box<Feedback>>,
 }
 
-impl Machine {
-    /// A machine at the start of a link with this round-trip time and extra feedback delay.
+impl Engine {
+    /// An engine before its first slot, on a link with this RTT and feedback delay.
     #[must_use]
     pub fn new(scheme: SchemeSpec, rtt: Span, feedback_delay: Span) -> Self {
         Self {
-            watched: false,
+            reports_settled: false,
             repeat_after: rtt.checked_add(feedback_delay),
             block: SuperBlock::new(scheme.data_units(), scheme.units()),
             repeats: Repeats::new(),
             codewords: Slab::new(),
-            pending: Pending::new(scheme.in_order()),
+            lldus: LlduRing::new(scheme.in_order()),
             counts: UnitCounts::default(),
             arrivals: Vec::new(),
             feedback: None,
@@ -133,14 +134,14 @@ impl Machine {
         }
     }
 
-    /// Units sent so far.
+    /// Units sent so far, by kind.
     #[must_use]
     pub fn counts(&self) -> UnitCounts {
         self.counts
     }
 
-    /// The last time of a slot that is certain not to be refused: a repeat asked for then is ready by
-    /// 2^63 − 1 ns, or none ever is. `None` where RTT and feedback delay alone are longer than that.
+    /// Latest time of a slot for which [`Self::on_outcome`] cannot fail, because a repeat requested then is ready by
+    /// 2^63 − 1 ns. `None` if the RTT plus the feedback delay exceeds that limit.
     #[must_use]
     pub fn repeats_fit_until(&self) -> Option<Time> {
         if self.scheme.rounds == Rounds::AtMost(0) {
@@ -153,16 +154,16 @@ impl Machine {
             .and_then(|after| Time::from_nanos(last - after.as_nanos()))
     }
 
-    /// The unit to be sent at `now`: a repeat that is ready, else new data, else none.
+    /// The unit to send at `now`: a repeat that is ready, otherwise a new unit; `None` if there is neither.
     #[inline]
     pub fn next_unit(&mut self, now: Time, source: &mut impl UnitSource) -> Option<Unit> {
         if self.repeats.next_ready <= now.as_nanos()
-            && let Some((subject, _, last)) = self.repeats.take(1)
+            && let Some((target, _, last)) = self.repeats.take(1)
         {
             self.counts.repeated += 1;
             return Some(Unit {
                 kind: UnitKind::Repeat,
-                errand: Errand::Again(subject, last),
+                origin: UnitOrigin::Repeat(target, last),
             });
         }
         if self.block.is_sent() {
@@ -171,17 +172,18 @@ impl Machine {
                 return None;
             }
         }
-        let place = self.block.next_place();
+        let place = self.block.next_position();
         Some(Unit {
             kind: self.count_first(place),
-            errand: Errand::First(place),
+            origin: UnitOrigin::First(place),
         })
     }
 
-    /// What became of `unit`, sent in `slot`; LLDUs whose story is complete are appended to `out`.
+    /// Records the outcome of `unit`, which was sent in `slot`. Appends to `out` the LLDUs whose fate is known and that have
+    /// no undecided LLDU before them.
     ///
     /// # Errors
-    /// A repeat would be ready later than 2^63 − 1 ns.
+    /// A repeat would be ready after 2^63 − 1 ns.
     #[inline]
     pub fn on_outcome(
         &mut self,
@@ -189,41 +191,40 @@ impl Machine {
         slot: &Slot,
         out: &mut Vec<Lldu>,
     ) -> Result<(), ErrorKind> {
-        match unit.errand {
-            Errand::First(place) if self.scheme.units == 1 => self.on_single(place, slot, out),
-            Errand::First(place) => self.on_first(place, unit.kind, slot, out),
-            Errand::Again(subject, last) => {
-                self.on_repeats(subject, std::slice::from_ref(slot), last)
+        match unit.origin {
+            UnitOrigin::First(place) if self.scheme.units == 1 => self.on_single(place, slot, out),
+            UnitOrigin::First(place) => self.on_first(place, unit.kind, slot, out),
+            UnitOrigin::Repeat(target, last) => {
+                self.on_repeats(target, std::slice::from_ref(slot), last)
             }
         }?;
         if self.feedback.is_some()
-            && let Errand::First(place) = unit.errand
+            && let UnitOrigin::First(place) = unit.origin
             && place.row + 1 == self.block.shape(place.column).1
         {
             self.first_attempt_decoded(place, slot.tx_time())?;
         }
-        self.pending.emit(out);
+        self.lldus.emit(out);
         Ok(())
     }
 
-    /// Ends the trace, whose last slot was sent at `end`: what is not judged is censored.
+    /// Ends the trace, whose last slot was sent at `end`. LLDUs that are undecided are censored.
     pub fn finish(&mut self, end: Time, out: &mut Vec<Lldu>) {
         for (waiting, rounds) in self.repeats.singles() {
             let attempts = rounds.saturating_add(1);
-            self.pending
-                .settle(0, waiting, end, attempts, Fate::Censored);
+            self.lldus.settle(0, waiting, end, attempts, Fate::Censored);
         }
         for (_, codeword) in &self.codewords {
             let attempts = codeword.rounds_used.saturating_add(1);
-            self.pending
+            self.lldus
                 .settle(0, codeword.waiting, end, attempts, Fate::Censored);
         }
-        self.pending.censor_rest(end);
-        self.pending.emit(out);
+        self.lldus.censor_rest(end);
+        self.lldus.emit(out);
     }
 
-    /// Counts the unit at `place` of the super-block, and says what it is.
-    fn count_first(&mut self, place: Place) -> UnitKind {
+    /// Counts the unit at `place` of the super-block, and returns its kind.
+    fn count_first(&mut self, place: GridPosition) -> UnitKind {
         if place.row < self.block.shape(place.column).0 {
             self.counts.data += 1;
             UnitKind::Data
@@ -233,10 +234,10 @@ impl Machine {
         }
     }
 
-    /// A unit that is a codeword of its own.
+    /// Records the first attempt of a codeword of one unit.
     fn on_single(
         &mut self,
-        place: Place,
+        place: GridPosition,
         slot: &Slot,
         out: &mut Vec<Lldu>,
     ) -> Result<(), ErrorKind> {
@@ -244,15 +245,15 @@ impl Machine {
         if slot.is_erased() {
             return self.on_erased_single(codeword, slot.tx_time());
         }
-        self.pending.push_delivered(codeword, slot, out);
+        self.lldus.push_delivered(codeword, slot, out);
         Ok(())
     }
 
-    /// A codeword of one unit failed its first attempt, at `now`.
+    /// Records that the first attempt of a codeword of one unit, sent at `now`, was erased.
     fn on_erased_single(&mut self, codeword: u64, now: Time) -> Result<(), ErrorKind> {
-        let waiting = self.pending.push_waiting(now, Waiting::NONE);
-        // One that may be dropped has to be known by its number.
-        if !self.watched && (self.scheme.extra == 0 || self.scheme.discards()) {
+        let waiting = self.lldus.push_waiting(now, WaitingLldu::NONE);
+        // A codeword that the caller may drop must be stored under its number.
+        if !self.reports_settled && (self.scheme.extra == 0 || self.scheme.discards()) {
             self.repeat_single(waiting, 0, now)
         } else {
             self.arrivals.clear();
@@ -260,51 +261,48 @@ impl Machine {
         }
     }
 
-    /// A codeword of one unit that asks for one failed an attempt at `now`, after so many rounds.
+    /// Requests a round for a codeword of one unit, whose attempt at `now` failed after `rounds_used` rounds.
     fn repeat_single(
         &mut self,
-        waiting: Waiting,
+        waiting: WaitingLldu,
         rounds_used: u32,
         now: Time,
     ) -> Result<(), ErrorKind> {
         if self.gives_up_after(rounds_used) {
             let attempts = rounds_used.saturating_add(1);
-            self.pending
+            self.lldus
                 .settle(waiting.0, waiting, now, attempts, Fate::Lost);
             return Ok(());
         }
         let ready = ready_after(now, self.repeat_after)?;
-        let subject = Subject::Single(waiting, rounds_used.saturating_add(1));
-        self.repeats.push(ready, subject, 1);
+        let target = RepeatTarget::Single(waiting, rounds_used.saturating_add(1));
+        self.repeats.push(ready, target, 1);
         Ok(())
     }
 
-    /// A unit of the super-block.
+    /// Records the outcome of a unit of the super-block.
     fn on_first(
         &mut self,
-        place: Place,
+        place: GridPosition,
         kind: UnitKind,
         slot: &Slot,
         out: &mut Vec<Lldu>,
     ) -> Result<(), ErrorKind> {
         let data = kind == UnitKind::Data;
-        let cell = if data && !self.scheme.discards() {
-            Cell::of_data(slot, self.pending.next_number())
+        let outcome = if data && !self.scheme.discards() {
+            UnitOutcome::of_data(slot, self.lldus.next_number())
         } else {
-            Cell::of(slot)
+            UnitOutcome::of(slot)
         };
-        self.block.note(place, cell);
-        // A unit that came through on its own is settled at once, except where frames are delivered
-        // whole or not at all.
+        self.block.note(place, outcome);
+        // A received data unit is settled at once, except in frame ARQ, where the codeword decides.
         if data && self.scheme.discards() {
-            self.block.waiting = self
-                .pending
-                .push_waiting(slot.tx_time(), self.block.waiting);
+            self.block.waiting = self.lldus.push_waiting(slot.tx_time(), self.block.waiting);
         } else if data && slot.is_erased() {
-            self.pending.push_waiting(slot.tx_time(), Waiting::NONE);
+            self.lldus.push_waiting(slot.tx_time(), WaitingLldu::NONE);
         } else if data {
             let codeword = self.block.codeword(place.column);
-            self.pending.push_delivered(codeword, slot, out);
+            self.lldus.push_delivered(codeword, slot, out);
         }
         if place.row + 1 == self.block.shape(place.column).1 {
             self.judge_first(place.column, slot.tx_time())?;
@@ -312,44 +310,44 @@ impl Machine {
         Ok(())
     }
 
-    /// The end of a codeword's first attempt, whose last unit was sent at `now` (§3).
+    /// Judges a codeword at the end of its first attempt, whose last unit was sent at `now` (docs/schemes.md, Sec. 4).
     fn judge_first(&mut self, column: u32, now: Time) -> Result<(), ErrorKind> {
         let codeword = self.block.codeword(column);
-        let cells = self.block.column(column);
+        let outcomes = self.block.column(column);
         let mut waiting = self.block.waiting;
-        if !self.scheme.discards() && !cells.clone().any(|cell| cell.waiting().is_some()) {
-            // All data units came through on their own.
+        if !self.scheme.discards() && !outcomes.clone().any(|outcome| outcome.waiting().is_some()) {
+            // All data units were received.
             return Ok(());
         }
         self.arrivals.clear();
-        for cell in cells {
-            if let Some(arrival) = cell.arrival() {
+        for outcome in outcomes {
+            if let Some(arrival) = outcome.arrival() {
                 self.arrivals.push(arrival);
-            } else if let Some(erased) = cell.waiting() {
-                waiting = self.pending.chain(erased, waiting);
+            } else if let Some(erased) = outcome.waiting() {
+                waiting = self.lldus.chain(erased, waiting);
             }
         }
         let (data_units, units) = self.block.shape(column);
         if let Some(complete) = nth_arrival(&mut self.arrivals, data_units) {
-            self.pending
+            self.lldus
                 .settle(codeword, waiting, complete, 1, Fate::Delivered);
             return Ok(());
         }
         self.first_attempt_failed(codeword, (data_units, units), waiting, now)
     }
 
-    /// A codeword of this shape failed its first attempt at `now`; `self.arrivals` are those it had.
+    /// Records that a codeword failed its first attempt at `now`; `self.arrivals` are the arrivals of its units.
     #[cold]
     fn first_attempt_failed(
         &mut self,
         codeword: u64,
         (data_units, units): (u32, u32),
-        waiting: Waiting,
+        waiting: WaitingLldu,
         now: Time,
     ) -> Result<(), ErrorKind> {
-        self.draw_failed(true);
+        self.draw_feedback_loss(true);
         if self.gives_up_after(0) {
-            self.pending.settle(codeword, waiting, now, 1, Fate::Lost);
+            self.lldus.settle(codeword, waiting, now, 1, Fate::Lost);
             return Ok(());
         }
         let id = self.codewords.insert(Codeword {
@@ -364,27 +362,27 @@ impl Machine {
         self.ask_again(id, now)
     }
 
-    /// Outcomes of repeats of one codeword, the `last` of them the last of its attempt.
+    /// Records the outcomes of repeats of one codeword; `last` states whether they end its attempt.
     fn on_repeats(
         &mut self,
-        subject: Subject,
+        target: RepeatTarget,
         slots: &[Slot],
         last: bool,
     ) -> Result<(), ErrorKind> {
         let Some(now) = slots.last().map(Slot::tx_time) else {
             return Ok(());
         };
-        match subject {
-            Subject::Single(waiting, rounds) => match slots.iter().find_map(Slot::arrival) {
+        match target {
+            RepeatTarget::Single(waiting, rounds) => match slots.iter().find_map(Slot::arrival) {
                 Some(arrival) => {
                     let attempts = rounds.saturating_add(1);
-                    self.pending
+                    self.lldus
                         .settle(waiting.0, waiting, arrival, attempts, Fate::Delivered);
                     Ok(())
                 }
                 None => self.repeat_single(waiting, rounds, now),
             },
-            Subject::Codeword(id) => {
+            RepeatTarget::Codeword(id) => {
                 let arrivals = slots.iter().filter_map(Slot::arrival).map(Time::as_nanos);
                 self.codewords[id].arrivals.extend(arrivals);
                 if last { self.judge(id, now) } else { Ok(()) }
@@ -392,7 +390,7 @@ impl Machine {
         }
     }
 
-    /// The end of a later attempt, whose last unit was sent at `now`.
+    /// Judges a codeword at the end of a later attempt, whose last unit was sent at `now`.
     fn judge(&mut self, id: usize, now: Time) -> Result<(), ErrorKind> {
         let codeword = &mut self.codewords[id];
         let (number, waiting, rounds_used) =
@@ -402,13 +400,13 @@ impl Machine {
             return self.attempt_decoded(id, now);
         }
         if let Some(complete) = nth_arrival(&mut codeword.arrivals, codeword.data_units) {
-            self.pending
+            self.lldus
                 .settle(number, waiting, complete, attempts, Fate::Delivered);
             return self.attempt_decoded(id, now);
         }
-        self.draw_failed(false);
+        self.draw_feedback_loss(false);
         if self.gives_up_after(rounds_used) {
-            self.pending
+            self.lldus
                 .settle(number, waiting, now, attempts, Fate::Lost);
             self.codewords.remove(id);
             return Ok(());
@@ -416,10 +414,10 @@ impl Machine {
         self.ask_again(id, now)
     }
 
-    /// Asks for the repeats of a codeword that failed an attempt at `now`.
+    /// Requests a round for a codeword that failed an attempt at `now`.
     fn ask_again(&mut self, id: usize, now: Time) -> Result<(), ErrorKind> {
         if self.feedback.as_ref().is_some_and(|feedback| feedback.lost) {
-            return self.repeat_unheard(id, now);
+            return self.repeat_after_timer(id, now);
         }
         let ready = ready_after(now, self.repeat_after)?;
         let codeword = &mut self.codewords[id];
@@ -431,15 +429,16 @@ impl Machine {
             codeword.data_units.saturating_sub(received) + self.scheme.extra
         };
         codeword.rounds_used = codeword.rounds_used.saturating_add(1);
-        self.repeats.push(ready, Subject::Codeword(id), units);
+        self.repeats.push(ready, RepeatTarget::Codeword(id), units);
         Ok(())
     }
 
+    /// Whether a codeword that has used this many rounds gets no further one.
     fn gives_up_after(&self, rounds_used: u32) -> bool {
         matches!(self.scheme.rounds, Rounds::AtMost(rounds) if rounds_used >= rounds)
     }
 
-    /// When the last of the units that a codeword needs arrived in these slots; `None` where they are too few.
+    /// Arrival of the last unit that a codeword needs; `None` if fewer than `needed` units arrived in these slots.
     #[inline]
     fn complete<'s>(&mut self, slots: impl Iterator<Item = &'s Slot>, needed: u32) -> Option<Time> {
         self.arrivals.clear();
@@ -449,11 +448,11 @@ impl Machine {
     }
 }
 
-/// T_ND: the `needed`-th smallest arrival, where there are as many. They may be put in another order.
+/// The `needed`-th smallest of `arrivals`, T_ND; `None` if there are fewer. May reorder `arrivals`.
 fn nth_arrival(arrivals: &mut [u64], needed: u32) -> Option<Time> {
     let nth = (needed as usize).checked_sub(1)?;
     let complete = *arrivals.get(nth)?;
-    // Arrivals mostly are in the order of the slots.
+    // Arrivals are mostly in the order of the slots.
     let complete = if arrivals.is_sorted() {
         complete
     } else {

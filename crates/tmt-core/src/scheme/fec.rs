@@ -1,10 +1,10 @@
-//! `fec`: ND data and N − ND repair units; nothing is sent again (papers/000 §3.3, papers/001 §III.B).
+//! `fec`: ND data units and N − ND repair units; nothing is repeated (Kuhn 2015, Sec. 3.3; CLIFT 2014, Sec. III-B).
 
 use super::{Combining, Family, OptionKey, Rounds};
 
 pub(super) static FAMILY: Family = Family {
     name: "fec",
-    about: "ND data and N - ND repair units; nothing is sent again",
+    about: "ND data units and N - ND repair units; nothing is repeated",
     codeword: true,
     options: &[OptionKey::Interleave],
     default_rounds: Rounds::AtMost(0),

@@ -1,10 +1,10 @@
-//! `frame-arq`: a coded frame is sent again as a whole until one attempt decodes (papers/002 §2).
+//! `frame-arq`: a codeword is repeated as a whole until one attempt decodes (Barakat 2004, Sec. 2).
 
 use super::{Combining, Family, OptionKey, Rounds};
 
 pub(super) static FAMILY: Family = Family {
     name: "frame-arq",
-    about: "a coded frame is sent again whole until one attempt decodes",
+    about: "a codeword is repeated as a whole until one attempt decodes",
     codeword: true,
     options: &[OptionKey::Rounds],
     default_rounds: Rounds::Unlimited,

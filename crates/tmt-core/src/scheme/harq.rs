@@ -1,10 +1,10 @@
-//! `harq`: HARQ of type II, incremental redundancy (papers/000 §3.5, papers/001 §III.B).
+//! `harq`: HARQ of type II, incremental redundancy (Kuhn 2015, Sec. 3.5; CLIFT 2014, Sec. III-B).
 
 use super::{Combining, Family, OptionKey, Rounds};
 
 pub(super) static FAMILY: Family = Family {
     name: "harq",
-    about: "HARQ-II: what a codeword misses is sent in further rounds",
+    about: "HARQ-II: a codeword that is not decoded gets the units it lacks in further rounds",
     codeword: true,
     options: &[OptionKey::Extra, OptionKey::Rounds, OptionKey::Interleave],
     default_rounds: Rounds::Unlimited,

@@ -1,10 +1,10 @@
-//! `none`: every slot stands for itself (link-layer.md §2).
+//! `none`: no redundancy and no repeats (docs/schemes.md, Sec. 2).
 
 use super::{Combining, Family, Rounds};
 
 pub(super) static FAMILY: Family = Family {
     name: "none",
-    about: "every slot counts by itself",
+    about: "no redundancy, no repeats",
     codeword: false,
     options: &[],
     default_rounds: Rounds::AtMost(0),

@@ -1,75 +1,75 @@
-//! The saturated walk over a PHY trace: what `tmt apply` computes (link-layer.md §3).
+//! Runs a scheme with a saturated sender over a PHY trace, which is what `tmt apply` computes (docs/schemes.md, Sec. 3).
 
 use crate::scheme::SchemeSpec;
-use crate::scheme::engine::{Machine, UnitCounts};
+use crate::scheme::engine::{Engine, UnitCounts};
 use crate::types::{EndLine, Error, ErrorKind, Fate, Lldu, Position, Slot, Span, Time};
 
-/// A slot that a walk refused.
+/// Error of [`SchemeRunner::push_slots`]: a slot that the scheme cannot use.
 #[derive(Debug, thiserror::Error)]
 #[error("slot {slot}: {kind}")]
-pub struct WalkError {
-    /// Its index in the slice that was given.
+pub struct RunnerError {
+    /// Index of the slot in the slice that was passed.
     pub index: usize,
-    /// Its number in the trace, from 1.
+    /// Number of the slot in the trace, from 1.
     pub slot: u64,
-    /// Why.
+    /// What is wrong with the slot.
     pub kind: ErrorKind,
 }
 
-impl From<WalkError> for Error {
-    fn from(error: WalkError) -> Self {
+impl From<RunnerError> for Error {
+    fn from(error: RunnerError) -> Self {
         Self::at(error.kind, Position::of_row(error.slot))
     }
 }
 
-/// One scheme on its way along a trace.
+/// Runs one scheme over a trace that is passed slice by slice.
 #[derive(Debug)]
-pub struct Walk {
-    machine: Machine,
+pub struct SchemeRunner {
+    engine: Engine,
     last_slot: Time,
     slots: u64,
     rows: u64,
 }
 
-impl Walk {
-    /// A walk at the first slot.
+impl SchemeRunner {
+    /// A runner before the first slot, for a link with this RTT and feedback delay.
     #[must_use]
     pub fn new(scheme: SchemeSpec, rtt: Span, feedback_delay: Span) -> Self {
         Self {
-            machine: Machine::new(scheme, rtt, feedback_delay),
+            engine: Engine::new(scheme, rtt, feedback_delay),
             last_slot: Time::ZERO,
             slots: 0,
             rows: 0,
         }
     }
 
-    /// The scheme.
+    /// The scheme that is run.
     #[must_use]
     pub fn scheme(&self) -> &SchemeSpec {
-        &self.machine.scheme
+        &self.engine.scheme
     }
 
-    /// Units sent so far.
+    /// Units sent so far, by kind. They add up to the slots that were pushed.
     #[must_use]
-    pub fn units(&self) -> UnitCounts {
-        self.machine.counts()
+    pub fn unit_counts(&self) -> UnitCounts {
+        self.engine.counts()
     }
 
-    /// Slots sent at or before this time are never refused; `None` where any may be.
+    /// [`Self::push_slots`] cannot fail for slots sent at or before this time; `None` if it can fail for any slot.
     #[must_use]
     pub fn repeats_fit_until(&self) -> Option<Time> {
-        self.machine.repeats_fit_until()
+        self.engine.repeats_fit_until()
     }
 
-    /// Takes the next slots, in the order of their times, and appends the LLDUs that are settled and
-    /// have no unsettled one in front of them to `out`.
+    /// Processes the next slots, in order of their times. Appends to `out` the LLDUs whose fate is known and that have no
+    /// undecided LLDU before them.
     ///
     /// # Errors
-    /// The first slot so late that its repeat would be past 2^63 − 1 ns. What is in `out` then does not depend on how
-    /// the trace was cut into slices.
-    pub fn slots(&mut self, slots: &[Slot], out: &mut Vec<Lldu>) -> Result<(), WalkError> {
+    /// A slot is so late that its repeat would be ready after 2^63 − 1 ns. The contents of `out` do not depend on how the
+    /// trace was cut into slices.
+    pub fn push_slots(&mut self, slots: &[Slot], out: &mut Vec<Lldu>) -> Result<(), RunnerError> {
         let from = out.len();
-        let walked = self.machine.saturated(slots, out);
+        let walked = self.engine.run_saturated(slots, out);
         let taken = walked
             .as_ref()
             .map_or_else(|(index, _)| index + 1, |()| slots.len());
@@ -78,19 +78,19 @@ impl Walk {
         }
         self.slots += taken as u64;
         self.rows += (out.len() - from) as u64;
-        walked.map_err(|(index, kind)| WalkError {
+        walked.map_err(|(index, kind)| RunnerError {
             index,
             slot: self.slots,
             kind,
         })
     }
 
-    /// Ends the trace and appends what is left.
+    /// Ends the trace: appends the remaining LLDUs, the undecided ones as censored, and returns the end line.
     pub fn finish(&mut self, out: &mut Vec<Lldu>) -> EndLine {
         let from = out.len();
-        self.machine.finish(self.last_slot, out);
+        self.engine.finish(self.last_slot, out);
         self.rows += (out.len() - from) as u64;
-        // Only the end of the trace censors.
+        // LLDUs are censored only here.
         let censored = out[from..].iter().find(|lldu| lldu.fate == Fate::Censored);
         EndLine {
             rows: self.rows,

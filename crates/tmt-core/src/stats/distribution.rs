@@ -1,27 +1,27 @@
-//! Order statistics of spans in bounded memory.
+//! Order statistics of spans in bounded memory: exact for few values, by a histogram for many.
 
 use serde::{Serialize, Serializer};
 
-use crate::stats::runs::alike;
+use crate::stats::runs::equal_runs;
 use crate::types::Span;
 
-/// Values that [`Distribution::default`] keeps one by one before the histogram takes over.
+/// Number of values up to which [`Distribution::default`] is exact.
 pub const EXACT_UP_TO: usize = 1_000_000;
 
-/// Bits of a value behind its first that tell its bucket in [`Distribution::default`]: 1024 buckets an octave.
+/// Bits after the leading one that determine the bucket of a value in [`Distribution::default`]: 1024 buckets per octave.
 const BITS: u32 = 10;
 
-/// The same in [`Distribution::within`], at best: 512 buckets an octave, values within 0.1 %.
+/// The same at best in [`Distribution::within`]: 512 buckets per octave, values within 0.1 %.
 const BITS_WITHIN: u32 = 9;
 
-/// Fewest buckets that can hold every span: one an octave.
+/// Smallest number of buckets that covers every span: one per octave.
 const LEAST_BUCKETS: usize = 64;
 
-/// Collects spans and answers with their order statistics: exact up to a number of values, then by a histogram.
+/// Collects spans and computes their order statistics, exactly up to a number of values and from a histogram above it.
 #[derive(Debug, Clone)]
 pub struct Distribution {
     exact_up_to: u64,
-    /// Single values, and values with how often they came in a row, as long as all are kept.
+    /// Single values, and repeated values with their counts, while the distribution is exact.
     singles: Vec<u64>,
     repeated: Vec<(u64, u64)>,
     histogram: Histogram,
@@ -31,11 +31,11 @@ pub struct Distribution {
     max: u64,
 }
 
-/// Counts of values by bucket, from the first bucket that was needed to the last.
+/// Counts of values by bucket, from the first to the last bucket in use.
 ///
-/// A bucket's number is its values' exponent and first bits, as those of a floating-point number; values below
-/// 2^(bits + 1) have one each. When the values spread over more buckets than there may be, every two neighbours become
-/// one, and the precision halves.
+/// The number of a bucket consists of exponent and leading bits of its values, like a floating-point number. Values below
+/// 2^(bits + 1) have a bucket each. If the values need more buckets than allowed, neighbouring buckets are merged in
+/// pairs, which halves the precision.
 #[derive(Debug, Clone, Default)]
 struct Histogram {
     most: usize,
@@ -46,12 +46,12 @@ struct Histogram {
     counts: Vec<u64>,
 }
 
-/// What a [`Distribution`] knows, in seconds; every value is `null` where nothing was collected.
+/// Order statistics and mean of a [`Distribution`], in seconds; all are `null` if it is empty.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Quantiles {
-    /// Smallest value.
+    /// Smallest value collected.
     pub min: Option<f64>,
-    /// Mean, rounded to whole nanoseconds.
+    /// Mean, rounded to nanoseconds.
     pub mean: Option<f64>,
     /// Median by nearest rank.
     pub p50: Option<f64>,
@@ -61,21 +61,21 @@ pub struct Quantiles {
     pub p95: Option<f64>,
     /// 99th percentile by nearest rank.
     pub p99: Option<f64>,
-    /// Largest value.
+    /// Largest value collected.
     pub max: Option<f64>,
 }
 
-/// How far the percentiles may be off.
+/// Precision of the percentiles of a [`Distribution`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Precision {
-    /// Not at all.
+    /// The percentiles are exact.
     Exact,
-    /// By 2^-(n + 1) of the value, for n bits that tell a bucket.
+    /// The relative error is at most 2^-(n + 1), for n bits per bucket.
     Bits(u32),
 }
 
 impl Precision {
-    /// In words.
+    /// The text in reports, such as `within 0.1 %`.
     #[must_use]
     pub fn text(self) -> String {
         const PERCENT: [&str; 10] = [
@@ -95,7 +95,7 @@ impl Serialize for Precision {
 }
 
 impl Default for Distribution {
-    /// Exact up to [`EXACT_UP_TO`] values, and within 0.1 % above.
+    /// A distribution that is exact up to [`EXACT_UP_TO`] values, and within 0.1 % above.
     fn default() -> Self {
         Self::new(EXACT_UP_TO, BITS, usize::MAX)
     }
@@ -119,35 +119,35 @@ impl Distribution {
         }
     }
 
-    /// One of bounded memory: `exact_up_to` values are kept one by one, then there are up to `buckets` buckets, or 64.
+    /// A distribution that is exact up to `exact_up_to` values, and above uses at most `buckets` buckets, but at least 64.
     #[must_use]
     pub fn within(exact_up_to: usize, buckets: usize) -> Self {
         Self::new(exact_up_to, BITS_WITHIN, buckets.max(LEAST_BUCKETS))
     }
 
-    /// Collects `span`.
+    /// Adds one span.
     #[inline]
     pub fn push(&mut self, span: Span) {
-        self.push_times(span.as_nanos(), 1);
+        self.push_repeated(span.as_nanos(), 1);
     }
 
-    /// Collects a span of each thing. Equal ones that follow each other cost little.
-    pub fn extend<T>(&mut self, things: &[T], span: impl Fn(&T) -> Span) {
-        for (value, run) in alike(things, span) {
-            self.push_times(value.as_nanos(), run.len() as u64);
+    /// Adds one span per item. Runs of equal spans are cheap.
+    pub fn extend<T>(&mut self, items: &[T], span: impl Fn(&T) -> Span) {
+        for (value, run) in equal_runs(items, span) {
+            self.push_repeated(value.as_nanos(), run.len() as u64);
         }
     }
 
-    /// Collects a value that came so many times (at least once) in a row.
+    /// Adds a value `times` times, at least once.
     #[inline]
-    fn push_times(&mut self, nanos: u64, times: u64) {
+    fn push_repeated(&mut self, nanos: u64, times: u64) {
         self.min = self.min.min(nanos);
         self.max = self.max.max(nanos);
         self.count += times;
         self.sum += u128::from(nanos) * u128::from(times);
         if self.count > self.exact_up_to {
             if !(self.singles.is_empty() && self.repeated.is_empty()) {
-                self.give_up_exactness();
+                self.switch_to_histogram();
             }
             self.histogram.add(nanos, times);
         } else if times == 1 {
@@ -160,9 +160,9 @@ impl Distribution {
         }
     }
 
-    /// Moves what was kept one by one into the histogram; nothing is left there afterwards.
+    /// Moves all single values into the histogram.
     #[cold]
-    fn give_up_exactness(&mut self) {
+    fn switch_to_histogram(&mut self) {
         for value in std::mem::take(&mut self.singles) {
             self.histogram.add(value, 1);
         }
@@ -171,13 +171,13 @@ impl Distribution {
         }
     }
 
-    /// Values collected.
+    /// Number of values collected.
     #[must_use]
     pub fn count(&self) -> u64 {
         self.count
     }
 
-    /// How far the percentiles may be off.
+    /// Precision of the percentiles of a [`Distribution`].
     #[must_use]
     pub fn precision(&self) -> Precision {
         if self.count > self.exact_up_to {
@@ -187,19 +187,19 @@ impl Distribution {
         }
     }
 
-    /// Smallest value.
+    /// Smallest value collected.
     #[must_use]
     pub fn min(&self) -> Option<Span> {
         Span::from_nanos(self.min).filter(|_| self.count > 0)
     }
 
-    /// Largest value.
+    /// Largest value collected.
     #[must_use]
     pub fn max(&self) -> Option<Span> {
         Span::from_nanos(self.max).filter(|_| self.count > 0)
     }
 
-    /// Mean, rounded half up to whole nanoseconds.
+    /// Mean, rounded half up to nanoseconds; `None` if the distribution is empty.
     #[must_use]
     pub fn mean(&self) -> Option<Span> {
         let count = u128::from(self.count);
@@ -227,7 +227,7 @@ impl Distribution {
         values.map(|value| value.and_then(Span::from_nanos))
     }
 
-    /// The values of these ranks among those kept one by one.
+    /// The values of these ranks while the distribution is exact.
     fn exact_ranks<const N: usize>(&self, ranks: [u64; N]) -> [Option<u64>; N] {
         let mut values = Vec::with_capacity(usize::try_from(self.count).unwrap_or(0));
         values.extend_from_slice(&self.singles);
@@ -235,7 +235,7 @@ impl Distribution {
             let times = usize::try_from(times).unwrap_or(0);
             values.extend(std::iter::repeat_n(value, times));
         }
-        // Each selection leaves what is above it behind it, where a higher rank has less to search.
+        // Each selection leaves larger values to its right, so that a higher rank searches fewer values.
         let mut from = 0;
         ranks.map(|rank| {
             let place = usize::try_from(rank).ok()?.checked_sub(1)?;
@@ -248,7 +248,7 @@ impl Distribution {
         })
     }
 
-    /// All order statistics, each value moved by `offset`, in seconds.
+    /// All statistics in seconds, each increased by `offset`.
     #[must_use]
     pub fn quantiles(&self, offset: Span) -> Quantiles {
         let seconds =
@@ -266,7 +266,7 @@ impl Distribution {
     }
 }
 
-/// The bucket of a value above zero: its exponent, then its first `bits` bits behind the leading one.
+/// Bucket of a value above zero: its exponent, followed by the `bits` bits after the leading one.
 fn bucket(nanos: u64, bits: u32) -> u64 {
     let exponent = nanos.ilog2();
     let shifted = if exponent >= bits {
@@ -274,11 +274,11 @@ fn bucket(nanos: u64, bits: u32) -> u64 {
     } else {
         nanos << (bits - exponent)
     };
-    // The leading one adds to the exponent: each octave has 2^bits buckets.
+    // The leading one increments the exponent: each octave has 2^bits buckets.
     (u64::from(exponent) << bits) + shifted - (1 << bits)
 }
 
-/// The middle of a bucket.
+/// Middle of a bucket, ns.
 fn middle(bucket: u64, bits: u32) -> u64 {
     let exponent = u32::try_from(bucket >> bits).unwrap_or(u32::MAX);
     let shifted = (1 << bits) + (bucket & ((1 << bits) - 1));
@@ -304,7 +304,7 @@ impl Histogram {
         }
     }
 
-    /// Counts a value outside of the buckets there are.
+    /// Counts a value outside of the present buckets.
     #[cold]
     fn widen(&mut self, nanos: u64, times: u64) {
         loop {
@@ -327,21 +327,21 @@ impl Histogram {
         }
     }
 
-    /// Makes every two neighbours one bucket.
+    /// Merges neighbouring buckets in pairs.
     fn halve(&mut self) {
         let (first, odd) = (self.first >> 1, self.first & 1 == 1);
         let mut counts = Vec::with_capacity(self.counts.len() / 2 + 1);
         let mut rest = &self.counts[..];
-        if odd && let Some((alone, behind)) = rest.split_first() {
+        if odd && let Some((alone, others)) = rest.split_first() {
             counts.push(*alone);
-            rest = behind;
+            rest = others;
         }
         counts.extend(rest.chunks(2).map(|pair| pair.iter().sum::<u64>()));
         (self.first, self.counts) = (first, counts);
         self.bits -= 1;
     }
 
-    /// The middle of the bucket that holds the value of this rank, the first being 1.
+    /// Middle of the bucket that contains the value of this rank, counted from 1.
     fn nearest(&self, rank: u64) -> Option<u64> {
         let mut below = self.zeros;
         if below >= rank {
@@ -391,7 +391,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_collected_gives_nothing() {
+    fn an_empty_distribution_has_no_statistics() {
         let nothing = Distribution::default();
         assert_eq!(nothing.quantiles(Span::from_millis(1)).min, None);
         assert_eq!(nothing.mean(), None);
@@ -401,7 +401,7 @@ mod tests {
     #[test]
     fn above_the_exact_limit_values_are_within_a_thousandth() {
         let count = EXACT_UP_TO as u64 + 500_000;
-        // Every value from 250 ms on, 1 µs apart: the percentiles are known.
+        // Values from 250 ms on, 1 µs apart, so that the percentiles are known.
         let value = |rank: u64| 250_000_000 + (rank - 1) * 1_000;
         let distribution = of((1..=count).map(value));
         assert_eq!(distribution.precision(), Precision::Bits(BITS));
@@ -427,7 +427,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn values_in_slices_are_values_one_by_one(
+        fn slicing_does_not_change_the_distribution(
             values in prop::collection::vec((prop_oneof![0u64..4, 1_000_000u64..1_000_100, any::<u32>().prop_map(u64::from)], 1usize..5), 0..60),
             slice in 1usize..50, percents in prop::array::uniform4(0u64..=100),
         ) {
@@ -443,7 +443,7 @@ mod tests {
             for got in [&distribution, &one_by_one] {
                 prop_assert_eq!((got.count(), got.sum, got.precision()), (count as u64, sum, Precision::Exact));
                 prop_assert_eq!((got.min(), got.max()), (sorted.first().and_then(|n| Span::from_nanos(*n)), sorted.last().and_then(|n| Span::from_nanos(*n))));
-                // Nearest rank, in any order of asking.
+                // Nearest rank, for percentiles in any order.
                 let expected = percents.map(|percent| {
                     let rank = (usize::try_from(percent).unwrap() * count).div_ceil(100).max(1);
                     sorted.get(rank - 1).and_then(|nanos| Span::from_nanos(*nanos))
@@ -488,9 +488,9 @@ mod tests {
     }
 
     proptest! {
-        /// Against sorting: every percentile is as near as the sketch says, in no more buckets than it may have.
+        /// Compared with sorting: percentiles have the stated precision, and the limit of buckets holds.
         #[test]
-        fn percentiles_are_as_near_as_is_said(
+        fn percentiles_have_the_stated_precision(
             values in prop::collection::vec(value(), 1..200),
             exact_up_to in 0usize..100, buckets in prop_oneof![Just(0usize), 64usize..5_000, Just(1 << 15)],
         ) {
@@ -515,14 +515,14 @@ mod tests {
     }
 
     #[test]
-    fn as_many_buckets_as_there_are_octaves_are_fine_enough_for_a_thousandth() {
+    fn the_precision_is_a_thousandth_if_the_buckets_suffice() {
         let sketch = within(
             &[1, u64::from(u32::MAX), i64::MAX.unsigned_abs()],
             0,
             1 << 15,
         );
         assert_eq!(sketch.precision(), Precision::Bits(BITS_WITHIN));
-        // A narrow spread stays fine in few of them, too.
+        // A narrow range of values needs few buckets.
         let near: Vec<u64> = (0..1000).map(|k| 500_000_000 + k * 50_000).collect();
         assert_eq!(
             within(&near, 0, 128).precision(),
@@ -530,10 +530,9 @@ mod tests {
         );
     }
 
-    /// The buckets of HdrHistogram with three significant digits, as its `median_equivalent` has them; reports have
-    /// always been made with these.
+    /// Buckets equal those of `HdrHistogram` with three significant digits (`median_equivalent`), which earlier reports used.
     #[test]
-    fn buckets_are_those_of_an_hdr_histogram() {
+    fn buckets_agree_with_hdr_histogram() {
         let recorded = [
             (0, 0),
             (1, 1),
@@ -550,7 +549,7 @@ mod tests {
         ];
         let mut distribution = Distribution::new(0, BITS, usize::MAX);
         for (value, _) in recorded {
-            distribution.push_times(value, 1);
+            distribution.push_repeated(value, 1);
         }
         for ((value, middle), rank) in recorded.into_iter().zip(1..) {
             let found = distribution.histogram.nearest(rank);

@@ -1,4 +1,4 @@
-//! What a walk is summed up in (link-layer.md §9).
+//! Summary of a scheme over a trace (docs/schemes.md, Sec. 8).
 
 use std::collections::BTreeMap;
 
@@ -7,21 +7,21 @@ use serde::Serialize;
 use crate::scheme::SchemeSpec;
 use crate::scheme::engine::UnitCounts;
 use crate::stats::distribution::{Distribution, Precision, Quantiles};
-use crate::stats::runs::{Counts, RunLengths, Runs, alike, total};
+use crate::stats::runs::{Counts, RunLengths, Runs, equal_runs, total};
 use crate::types::{Fate, Lldu, Slot, Span, to_f64};
 
-/// What the slots of a trace are like, whatever scheme goes over them.
+/// Statistics of the slots of a trace, which are the same for every scheme.
 #[derive(Debug, Clone, Default)]
 pub struct SlotTally(Runs);
 
 impl SlotTally {
-    /// Counts the next slots.
+    /// Adds the next slots, in order of time.
     pub fn slots(&mut self, slots: &[Slot]) {
         self.0.extend(slots, Slot::is_erased, |_, _| ());
     }
 }
 
-/// What became of the LLDUs of one scheme.
+/// Statistics of the LLDUs of one scheme.
 #[derive(Debug, Clone, Default)]
 pub struct LlduTally {
     delivered: u64,
@@ -33,9 +33,9 @@ pub struct LlduTally {
 }
 
 impl LlduTally {
-    /// Counts the next LLDUs.
+    /// Adds the next LLDUs, in number order.
     pub fn lldus(&mut self, lldus: &[Lldu]) {
-        for ((attempts, fate), run) in alike(lldus, |lldu| (lldu.attempts, lldu.fate)) {
+        for ((attempts, fate), run) in equal_runs(lldus, |lldu| (lldu.attempts, lldu.fate)) {
             let count = run.len() as u64;
             self.runs.push(fate != Fate::Delivered, count);
             match fate {
@@ -51,20 +51,20 @@ impl LlduTally {
     }
 }
 
-/// The summary of one scheme over one trace; names and meaning as in link-layer.md §9.
+/// Summary of one scheme over one trace, with the fields of docs/schemes.md, Sec. 8.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct LinkSummary {
-    /// The scheme's text.
+    /// Text of the scheme.
     pub scheme: String,
-    /// Round-trip time of the link, ns.
+    /// RTT of the link, ns.
     pub rtt_ns: u64,
-    /// Extra feedback delay, ns.
+    /// Feedback delay beyond the RTT, ns.
     pub feedback_delay_ns: u64,
-    /// Slots of the trace.
+    /// Slots of the trace, all of which the scheme uses.
     pub slots: u64,
-    /// First transmissions of data units.
+    /// Data units of first attempts.
     pub units_data: u64,
-    /// First transmissions of repair units.
+    /// Repair units of first attempts.
     pub units_repair: u64,
     /// Units from the repeat queue.
     pub units_repeated: u64,
@@ -72,35 +72,35 @@ pub struct LinkSummary {
     pub slots_erased: u64,
     /// `slots_erased / slots`.
     pub erasure_ratio: Option<f64>,
-    /// LLDUs delivered.
+    /// Data LLDUs delivered.
     pub delivered: u64,
-    /// LLDUs whose codeword failed.
+    /// Data LLDUs lost.
     pub lost: u64,
-    /// LLDUs the end of the trace left open.
+    /// Data LLDUs undecided at the end of the trace.
     pub censored: u64,
-    /// `delivered / slots`.
+    /// Efficiency, `delivered / slots`.
     pub efficiency: Option<f64>,
-    /// `lost / (delivered + lost)`.
+    /// Residual loss, `lost / (delivered + lost)`.
     pub residual_loss: Option<f64>,
-    /// Delay of delivered LLDUs, ⌊RTT/2⌋ included, s.
+    /// Delay of delivered LLDUs, s, with the propagation delay ⌊RTT/2⌋.
     pub delay_s: Quantiles,
-    /// How far the percentiles may be off.
+    /// Precision of the percentiles.
     pub delay_percentiles: Precision,
-    /// Delivered LLDUs by the attempts they took.
+    /// Number of delivered LLDUs by attempts.
     pub attempts: BTreeMap<u32, u64>,
-    /// Lengths of runs of erased slots.
+    /// Bursts of erased slots, by length.
     pub bursts_before: RunLengths,
-    /// Lengths of runs of slots that came through.
+    /// Gaps between bursts of erased slots, by length.
     pub gaps_before: RunLengths,
-    /// Lengths of runs of undelivered LLDUs.
+    /// Bursts of LLDUs that were not delivered, by length.
     pub bursts_after: RunLengths,
-    /// Lengths of runs of delivered LLDUs.
+    /// Gaps between bursts of LLDUs that were not delivered, by length.
     pub gaps_after: RunLengths,
 }
 
 impl LinkSummary {
-    /// The summary of `scheme` over a link with this RTT and extra feedback delay: the units it sent,
-    /// and all slots and LLDUs, those of [`Walk::finish`](crate::scheme::runner::Walk::finish) too.
+    /// The summary of `scheme` on a link with this RTT and feedback delay, from the units sent and all slots and LLDUs,
+    /// including those of [`SchemeRunner::finish`](crate::scheme::runner::SchemeRunner::finish).
     #[must_use]
     pub fn new(
         scheme: &SchemeSpec,
@@ -139,7 +139,7 @@ impl LinkSummary {
     }
 }
 
-/// Counts by attempts, as they are reported.
+/// Counts by attempts as an ordered map.
 pub(crate) fn by_attempts(counts: &Counts) -> BTreeMap<u32, u64> {
     counts
         .iter()
@@ -147,7 +147,7 @@ pub(crate) fn by_attempts(counts: &Counts) -> BTreeMap<u32, u64> {
         .collect()
 }
 
-/// `part / whole`, or nothing where there is no whole.
+/// `part / whole`; `None` if `whole` is 0.
 #[must_use]
 pub fn ratio(part: u64, whole: u64) -> Option<f64> {
     (whole != 0).then(|| to_f64(part) / to_f64(whole))

@@ -1,14 +1,14 @@
-//! Lengths of maximal runs: bursts of losses and the gaps between them.
+//! Lengths of maximal runs: bursts of erasures or losses, and the gaps between them.
 
 use std::collections::BTreeMap;
 
-/// Histogram of run lengths, length to count.
+/// Histogram of run lengths: number of runs by length.
 pub type RunLengths = BTreeMap<u64, u64>;
 
-/// Keys counted in an array; larger ones are rare and have a map.
+/// Keys below this are counted in an array, larger ones in a map.
 const SMALL: u64 = 1 << 10;
 
-/// How often each key came, for keys of which nearly all are small.
+/// Counts by key, for keys that are mostly small.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Counts {
     small: Vec<u64>,
@@ -16,7 +16,7 @@ pub(crate) struct Counts {
 }
 
 impl Counts {
-    /// Counts `key` another `times`.
+    /// Adds `times` to the count of `key`.
     pub(crate) fn add(&mut self, key: u64, times: u64) {
         match usize::try_from(key) {
             Ok(place) if key < SMALL => {
@@ -29,7 +29,7 @@ impl Counts {
         }
     }
 
-    /// The keys that came, in order, and how often.
+    /// Keys with a count above 0, in ascending order, with their counts.
     pub(crate) fn iter(&self) -> impl Iterator<Item = (u64, u64)> {
         let small = (0..).zip(self.small.iter().copied());
         small
@@ -38,19 +38,19 @@ impl Counts {
     }
 }
 
-/// Counts maximal runs of two kinds of things that follow each other.
+/// Counts maximal runs in a sequence of items of two kinds: bursts and gaps.
 #[derive(Debug, Clone, Default)]
 pub struct Runs {
-    /// Whether the last run so far is a burst.
+    /// Whether the current run is a burst.
     burst: bool,
-    /// Its length; zero where there is none.
+    /// Length of the current run; 0 before the first item.
     length: u64,
-    /// Lengths of the gaps before it, and of the bursts.
+    /// Lengths of completed gaps, and of completed bursts.
     ended: [Counts; 2],
 }
 
 impl Runs {
-    /// Counts the next `count` things: part of a burst, or of a gap.
+    /// Adds `count` items to a burst or to a gap.
     pub fn push(&mut self, burst: bool, count: u64) {
         if burst != self.burst && self.length > 0 {
             self.ended[usize::from(self.burst)].add(self.length, 1);
@@ -60,32 +60,32 @@ impl Runs {
         self.length += count;
     }
 
-    /// Counts the next things, of which `is_burst` tells; `on_run` is given each of their runs.
+    /// Adds items, whose kind `is_burst` returns; calls `on_run` for each run within `items`.
     pub fn extend<'a, T>(
         &mut self,
-        things: &'a [T],
+        items: &'a [T],
         is_burst: impl Fn(&T) -> bool,
         mut on_run: impl FnMut(bool, &'a [T]),
     ) {
-        for (burst, run) in alike(things, is_burst) {
+        for (burst, run) in equal_runs(items, is_burst) {
             self.push(burst, run.len() as u64);
             on_run(burst, run);
         }
     }
 
-    /// Whether the last thing was part of a burst; `None` before the first.
+    /// Whether the last item belongs to a burst; `None` before the first item.
     #[must_use]
     pub fn ends_in_burst(&self) -> Option<bool> {
         (self.length > 0).then_some(self.burst)
     }
 
-    /// Lengths of the bursts; the one at the end counts as far as it goes.
+    /// Histogram of burst lengths, with an unfinished burst at the end included.
     #[must_use]
     pub fn bursts(&self) -> RunLengths {
         self.lengths(true)
     }
 
-    /// Lengths of the gaps; the one at the end counts as far as it goes.
+    /// Histogram of gap lengths, with an unfinished gap at the end included.
     #[must_use]
     pub fn gaps(&self) -> RunLengths {
         self.lengths(false)
@@ -100,21 +100,21 @@ impl Runs {
     }
 }
 
-/// Cuts things into runs of one key, which is computed once per thing, unlike in `chunk_by`.
-pub(crate) fn alike<T, K: PartialEq + Copy>(
-    mut things: &[T],
+/// Splits items into runs of equal keys. A key is computed once per item, unlike in `chunk_by`.
+pub(crate) fn equal_runs<T, K: PartialEq + Copy>(
+    mut items: &[T],
     key: impl Fn(&T) -> K,
 ) -> impl Iterator<Item = (K, &[T])> {
     std::iter::from_fn(move || {
-        let first = key(things.first()?);
-        let end = things.iter().position(|thing| key(thing) != first);
-        let (run, rest) = things.split_at(end.unwrap_or(things.len()));
-        things = rest;
+        let first = key(items.first()?);
+        let end = items.iter().position(|item| key(item) != first);
+        let (run, rest) = items.split_at(end.unwrap_or(items.len()));
+        items = rest;
         Some((first, run))
     })
 }
 
-/// How many things are in runs of these lengths.
+/// Total number of items in runs of these lengths.
 pub(crate) fn total(lengths: &RunLengths) -> u64 {
     lengths.iter().map(|(length, count)| length * count).sum()
 }
@@ -125,7 +125,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn runs_at_both_ends_count() {
+    fn runs_at_both_ends_are_counted() {
         let mut runs = Runs::default();
         for burst in [true, true, false, true, false, false, false] {
             runs.push(burst, 1);
@@ -136,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_has_no_runs() {
+    fn an_empty_sequence_has_no_runs() {
         let mut runs = Runs::default();
         runs.extend(&[], |burst: &bool| *burst, |_, _| ());
         assert_eq!((runs.bursts(), runs.gaps()), Default::default());
@@ -145,7 +145,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn runs_in_slices_are_the_runs_that_were_put_in(
+        fn slicing_does_not_change_the_runs(
             lengths in prop::collection::vec(prop_oneof![8 => 1usize..20, 1 => 1000usize..1050, 1 => 3000usize..4000], 0..20),
             burst_first in any::<bool>(), slice in 1usize..3000,
         ) {
@@ -169,7 +169,7 @@ mod tests {
         }
 
         #[test]
-        fn counts_are_those_of_a_map(keys in prop::collection::vec((prop_oneof![0u64..5, 1020u64..1030, any::<u64>()], 1u64..4), 0..40)) {
+        fn counts_agree_with_a_map(keys in prop::collection::vec((prop_oneof![0u64..5, 1020u64..1030, any::<u64>()], 1u64..4), 0..40)) {
             let (mut counts, mut map) = (Counts::default(), BTreeMap::new());
             for &(key, times) in &keys {
                 counts.add(key, times);

@@ -1,4 +1,4 @@
-//! What any trace shows before anything is done to it: `tmt stats`.
+//! Statistics of a trace, for `tmt stats` (docs/metrics.md, Sec. 9).
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,7 @@ use crate::stats::runs::{Counts, RunLengths, Runs, total};
 use crate::stats::{by_attempts, ratio};
 use crate::types::{Bytes, Metadata, Slot, Span, Time, to_f64};
 
-/// Counts over a trace.
+/// Collects the statistics of a trace.
 #[derive(Debug, Default)]
 pub struct TraceTally {
     first: Time,
@@ -20,56 +20,55 @@ pub struct TraceTally {
     attempts: Counts,
 }
 
-/// The statistics of one trace.
+/// Statistics of one trace, with the fields of docs/metrics.md, Sec. 9.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct TraceStats {
     /// Rows: slots of a PHY trace, or data LLDUs of a timeline.
     pub slots: u64,
-    /// Time of the first slot, s; as near as a double comes.
+    /// Transmission time of the first row, s, rounded to a double.
     pub first_s: f64,
-    /// Time of the last slot, s; as near as a double comes.
+    /// Transmission time of the last row, s, rounded to a double.
     pub last_s: f64,
-    /// Time of the first slot, ns.
+    /// Transmission time of the first row, ns.
     pub first_ns: u64,
-    /// Time of the last slot, ns.
+    /// Transmission time of the last row, ns.
     pub last_ns: u64,
-    /// Mean time between slots, s; null for a single slot.
+    /// Mean time between rows, s; null for a single row.
     pub slot_period_s: Option<f64>,
-    /// Longest time between two slots, s.
+    /// Longest time between neighbouring rows, s.
     pub longest_slot_period_s: f64,
-    /// Slots a second; null for a single slot or a trace without length.
+    /// Rows per second; null if all rows have the same time.
     pub slots_per_s: Option<f64>,
-    /// 8 · LLDU bytes / slot period; null where the LLDU's size is not known.
+    /// Bit rate, `slots_per_s` · 8 · LLDU size; null if the LLDU size is unknown.
     pub rate_bps: Option<f64>,
-    /// LLDU size used for `rate_bps`, bytes.
+    /// LLDU size used for `rate_bps`, bytes; null if unknown.
     pub lldu_bytes: Option<u64>,
-    /// Slots erased.
+    /// Rows with a decoding delay of 0.
     pub slots_erased: u64,
     /// `slots_erased / slots`.
     pub erasure_ratio: Option<f64>,
-    /// P(received after received), the papers' alpha as measured.
+    /// Measured probability of staying in the good state: P(received after received).
     pub alpha: Option<f64>,
-    /// P(erased after erased), the papers' beta as measured.
+    /// Measured probability of staying in the bad state: P(erased after erased).
     pub beta: Option<f64>,
-    /// Delay from transmission to decoding, propagation left out, s.
+    /// Decoding delay of received rows, propagation excluded, s.
     pub decode_delay_s: Quantiles,
-    /// The same with ⌊RTT/2⌋, s; null where the RTT is not known.
+    /// Decoding delay plus ⌊RTT/2⌋, s; null if the RTT is unknown.
     pub delay_s: Option<Quantiles>,
-    /// Round-trip time used for `delay_s`, ns.
+    /// RTT used for `delay_s`, ns; null if unknown.
     pub rtt_ns: Option<u64>,
-    /// How far the percentiles may be off.
+    /// Precision of the percentiles.
     pub delay_percentiles: Precision,
-    /// Received rows by attempts; empty where the trace has none.
+    /// Number of received rows by attempts; empty if the trace has no such column.
     pub attempts: BTreeMap<u32, u64>,
-    /// Lengths of runs of erased slots.
+    /// Bursts of erased rows, by length.
     pub bursts: RunLengths,
-    /// Lengths of runs of received slots.
+    /// Gaps of received rows between bursts, by length.
     pub gaps: RunLengths,
 }
 
 impl TraceTally {
-    /// Counts the next slots, in the order of their times, with the attempts of each where the trace has
-    /// them and none where it has not.
+    /// Adds the next rows, in order of time. `attempts` has one value per row, or is empty if the trace has no such column.
     pub fn slots(&mut self, slots: &[Slot], attempts: &[u32]) {
         let (Some(first), Some(last)) = (slots.first(), slots.last()) else {
             return;
@@ -91,15 +90,15 @@ impl TraceTally {
             if !burst {
                 self.delay.extend(run, Slot::decode_delay);
                 let theirs = attempts.get(at..at + run.len()).unwrap_or_default();
-                for alike in theirs.chunk_by(|a, b| a == b) {
-                    self.attempts.add(u64::from(alike[0]), alike.len() as u64);
+                for equal in theirs.chunk_by(|a, b| a == b) {
+                    self.attempts.add(u64::from(equal[0]), equal.len() as u64);
                 }
             }
             at += run.len();
         });
     }
 
-    /// The statistics; `rtt` and `lldu` win over what the head says.
+    /// Computes the statistics. `rtt` and `lldu` take precedence over the metadata.
     #[must_use]
     pub fn finish(self, head: &Metadata, rtt: Option<Span>, lldu: Option<Bytes>) -> TraceStats {
         let rtt = rtt.or_else(|| head.rtt());
@@ -110,7 +109,7 @@ impl TraceTally {
         let slots = slots_erased + total(&gaps);
         let steps = slots.saturating_sub(1);
         let slots_per_s = (!length.is_zero()).then(|| to_f64(steps) / length.as_secs_f64());
-        // All but the first of a run follow one of their kind; all but the trace's last are followed.
+        // In a run, all rows but the first follow one of their kind. All rows but the last of the trace have a successor.
         let stay = |runs: &RunLengths, is_last: bool| {
             let follow = total(runs) - runs.values().sum::<u64>();
             ratio(follow, total(runs).saturating_sub(u64::from(is_last)))
@@ -163,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn a_trace_is_summed_up() {
+    fn statistics_of_a_small_trace() {
         let stats = stats(&[(0, 5), (1_000_000, 0), (2_000_000, 0), (4_000_000, 7)]);
         assert_eq!((stats.slots, stats.slots_erased), (4, 2));
         assert_eq!(stats.slots_per_s, Some(750.0));
@@ -186,7 +185,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn slices_are_summed_up_as_pairs_of_neighbours_say(
+        fn slicing_does_not_change_the_statistics(
             rows in prop::collection::vec((0u64..50, prop_oneof![2 => Just(0u64), 3 => 1u64..4], 1u32..4), 1..60),
             length in 1usize..70, with_attempts in any::<bool>(),
         ) {

@@ -1,20 +1,19 @@
-//! Exact decimal text to scaled integers: the slow, obvious parser.
+//! Exact conversion of decimal text to scaled integers: the simple reference parser.
 //!
-//! Every number a user can write (a trace's field, `--rtt 500ms`, `--rate 2.34Mbps`) goes through
-//! here or through a fast path that is checked against it. No floating point is involved, so
-//! `0.1` seconds is 100 000 000 ns and nothing else.
+//! Every number that a user writes (a field of a trace, `--rtt 500ms`, `--rate 2.34Mbps`) is read here or by a fast path
+//! that is tested against this one. There is no floating point: `0.1` seconds is exactly 100 000 000 ns.
 
 use std::num::IntErrorKind;
 
-/// Largest value any quantity of this crate may take, 2^63 − 1.
+/// Largest value of any quantity of this crate, 2^63 − 1.
 pub(crate) const MAX: u64 = i64::MAX as u64;
 
-/// A mantissa of this and more takes no further digit; the rest only says whether the number was exact.
+/// From this mantissa on no further digit is added; further digits only determine whether the number is exact.
 ///
 /// 27 digits times the largest factor used (2^30, for GiB) stay below 2^127.
 const ENOUGH: u128 = 10u128.pow(26);
 
-/// A decimal number as written: ± mantissa × 10^exponent, and whether digits were left out.
+/// A decimal number as written: ± mantissa × 10^exponent, and whether non-zero digits were dropped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Decimal {
     negative: bool,
@@ -23,7 +22,7 @@ pub(crate) struct Decimal {
     inexact: bool,
 }
 
-/// An integer made of a [`Decimal`].
+/// A [`Decimal`] converted to an integer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Scaled {
     /// The value, rounded half away from zero.
@@ -33,7 +32,7 @@ pub(crate) struct Scaled {
 }
 
 impl Decimal {
-    /// Reads `[+-]digits[.digits][e[+-]digits]`; `None` where `text` is anything else.
+    /// Reads `[+-]digits[.digits][e[+-]digits]`; `None` if `text` is anything else.
     pub(crate) fn parse(text: &[u8]) -> Option<Self> {
         let text = str::from_utf8(text).ok()?;
         let negative = text.starts_with('-');
@@ -65,14 +64,14 @@ impl Decimal {
         (whole.len() + fraction.len() > 0).then_some(number)
     }
 
-    /// `text` × `factor` × 10^`shift`; `None` where that is negative, no whole number or above 2^63 − 1.
+    /// `text` × `factor` × 10^`shift`; `None` if that is negative, not an integer, or above 2^63 − 1.
     pub(crate) fn exactly(text: &str, factor: u64, shift: i64) -> Option<u64> {
         let number = Self::parse(text.as_bytes()).filter(|number| !number.is_negative())?;
         let scaled = number.scaled(factor, shift).filter(|scaled| scaled.exact);
         scaled.map(|scaled| scaled.value)
     }
 
-    /// Whether the number is below zero; `-0` is not.
+    /// Whether the number is below zero, which `-0` is not.
     pub(crate) fn is_negative(&self) -> bool {
         self.negative && !self.is_zero()
     }
@@ -82,7 +81,7 @@ impl Decimal {
         self.mantissa == 0
     }
 
-    /// The size of the number × `factor` × 10^`shift`; `None` above 2^63 − 1.
+    /// The absolute value × `factor` × 10^`shift`, rounded; `None` above 2^63 − 1.
     pub(crate) fn scaled(&self, factor: u64, shift: i64) -> Option<Scaled> {
         let mantissa = self.mantissa * u128::from(factor);
         if mantissa == 0 {
@@ -114,7 +113,7 @@ impl Decimal {
     }
 }
 
-/// Reads `[+-]digits`; what no number of 64 bits holds is as large as one can be.
+/// Reads `[+-]digits`; values beyond 64 bits saturate.
 fn parse_exponent(text: &str) -> Option<i64> {
     match text.parse::<i64>() {
         Err(error) if *error.kind() == IntErrorKind::PosOverflow => Some(i64::MAX),
@@ -179,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn the_largest_value_is_taken_and_the_next_refused() {
+    fn the_largest_value_is_accepted_and_the_next_refused() {
         assert_eq!(
             nanos("9223372036.854775807"),
             Some(Scaled {

@@ -1,20 +1,20 @@
-//! What can be wrong with a trace, and where.
+//! Errors of reading and processing a trace, with their position in the input.
 
 use crate::types::Time;
 
-/// Where in a text an error was found; all three count from 1, zero says "unknown" or "none".
+/// Position of an error in a trace. All three fields count from 1; 0 means unknown or not applicable.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Position {
-    /// Line of the text.
+    /// Line of the text, head and header included.
     pub line: u64,
-    /// Byte of the line at which the offending field begins; 0 where the whole line is meant.
+    /// Byte of the line at which the offending field begins; 0 if the error concerns the whole line.
     pub column: u64,
-    /// Data row; 0 where the line is none.
+    /// Data row; 0 if the line is not a data row.
     pub row: u64,
 }
 
 impl Position {
-    /// A place in a text where no row is.
+    /// A position in a text that is not in a data row.
     pub(crate) const fn of_line(line: u64, column: u64) -> Self {
         Self {
             line,
@@ -23,7 +23,7 @@ impl Position {
         }
     }
 
-    /// A row of a trace without lines, from 1.
+    /// A row, counted from 1, of a trace in a binary format, which has no lines.
     pub(crate) const fn of_row(row: u64) -> Self {
         Self {
             line: 0,
@@ -33,14 +33,14 @@ impl Position {
     }
 }
 
-/// What was wrong.
+/// Kind of an error, with what was found and what was expected.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ErrorKind {
     /// A field that should hold a number holds something else.
     #[error("{field}: found '{found}', expected a decimal number")]
     NotANumber {
-        /// The column's name.
+        /// Name of the column.
         field: &'static str,
         /// The text found.
         found: String,
@@ -48,20 +48,20 @@ pub enum ErrorKind {
     /// A negative number.
     #[error("{field}: found '{found}', expected zero or more")]
     Negative {
-        /// The column's name.
+        /// Name of the column.
         field: &'static str,
         /// The text found.
         found: String,
     },
-    /// A number past 2^63 − 1 ns.
+    /// A time above 2^63 − 1 ns.
     #[error("{field}: found '{found}', expected at most 9223372036.854775807 s (2^63 - 1 ns)")]
     TooLarge {
-        /// The column's name.
+        /// Name of the column.
         field: &'static str,
         /// The text found.
         found: String,
     },
-    /// A positive delay below half a nanosecond: written as 0 it would read as an erasure.
+    /// A positive delay below half a nanosecond. Rounded to 0 it would mean an erasure.
     #[error(
         "decode_delay: found '{found}', which rounds to 0 ns; expected 0 (erased) or at least 0.5 ns"
     )]
@@ -69,38 +69,38 @@ pub enum ErrorKind {
         /// The text found.
         found: String,
     },
-    /// A sum of two times past 2^63 − 1 ns.
-    #[error("found {sum} past 9223372036.854775807 s, expected at most that (2^63 - 1 ns)")]
+    /// A sum of two times above 2^63 − 1 ns.
+    #[error("found {sum} above 9223372036.854775807 s, expected at most that (2^63 - 1 ns)")]
     SumTooLarge {
-        /// The sum, by its formula.
+        /// Formula of the sum, such as `tx_time + decode_delay`.
         sum: &'static str,
     },
-    /// A header without a column that is needed, or a row too short to hold it.
+    /// A required column is missing from the header, or a row is too short to contain it.
     #[error("found '{found}', expected a column {name}")]
     MissingColumn {
-        /// The column's name.
+        /// Name of the column.
         name: &'static str,
         /// The line found.
         found: String,
     },
-    /// A header that names a column twice.
-    #[error("found the column {name} twice, expected every name once")]
+    /// A header names a column more than once.
+    #[error("found column {name} more than once, expected each name once")]
     DuplicateColumn {
-        /// The column's name.
+        /// Name of the column.
         name: String,
     },
-    /// A slot sent before the one in front of it.
-    #[error("tx_time: found {found} after {previous}, expected times that never go back")]
+    /// A row whose transmission time is earlier than that of the row before it.
+    #[error("tx_time: found {found} after {previous}, expected times that do not decrease")]
     OutOfOrder {
-        /// The slot in front.
+        /// Transmission time of the row before.
         previous: Time,
-        /// This slot.
+        /// Transmission time of this row.
         found: Time,
     },
-    /// No data row at all.
+    /// The trace has no data row.
     #[error("found no row, expected at least one")]
     EmptyTrace,
-    /// A head without its end line: the stage before was cut off.
+    /// A text trace with a head but without an end line: the stage that wrote it was interrupted.
     #[error(
         "found the end of the input after {rows} whole rows, expected more rows or the line '# end: …'"
     )]
@@ -108,100 +108,100 @@ pub enum ErrorKind {
         /// Whole rows read.
         rows: u64,
     },
-    /// A data row behind the end line.
-    #[error("found a row after the end line, expected nothing more")]
+    /// A data row follows the end line.
+    #[error("found a row after the end line, expected none")]
     RowAfterEnd,
-    /// An end line that tells another number of rows than were read.
-    #[error("found {read} rows, expected the {told} that the end line says")]
+    /// The end line states another number of rows than were read.
+    #[error("found {read} rows, expected {stated} as stated in the end line")]
     RowCount {
-        /// Rows the end line tells.
-        told: u64,
+        /// Rows that the end line states.
+        stated: u64,
         /// Rows read.
         read: u64,
     },
-    /// A line of the head or the end line that cannot be right.
+    /// An invalid value in the head or in the end line.
     #[error("# {key}: found '{found}', expected {expected}")]
     Metadata {
-        /// Its key.
+        /// Key of the line; `end` for the end line.
         key: String,
         /// The value found.
         found: String,
-        /// What it should have been.
+        /// Description of a valid value.
         expected: &'static str,
     },
-    /// A line longer than any trace needs.
+    /// A line longer than any line of a trace, so the input is something else.
     #[error("found a line of more than {limit} bytes, expected a text trace")]
     LineTooLong {
-        /// Longest line taken, bytes.
+        /// Longest line accepted, bytes.
         limit: usize,
     },
-    /// The file is not what the format requires.
+    /// The file violates its format.
     #[error("found {found}, expected {expected}")]
     Format {
-        /// What was found.
+        /// Description of what was found.
         found: String,
-        /// What was expected.
+        /// Description of what was expected.
         expected: String,
     },
-    /// A compressed or binary stream that ends in the middle.
+    /// A compressed or binary stream that ends early.
     #[error(
-        "found the end of the {format} stream in the middle, after {rows} whole rows; expected the rest of it"
+        "found the end of the {format} stream after {rows} whole rows, expected the rest of it"
     )]
     CutStream {
         /// Name of the format, such as `gzip`.
         format: &'static str,
-        /// Whole rows in front of the cut, as far as whoever found it has counted.
+        /// Whole rows before the cut, counted from where the decoder that found it started.
         rows: u64,
     },
     /// A damaged compressed or binary stream.
-    #[error("found a damaged {format} stream ({found}), expected one as it was written")]
+    #[error("found a damaged {format} stream ({found}), expected an intact one")]
     Corrupt {
         /// Name of the format, such as `gzip`.
         format: &'static str,
-        /// What is wrong with it.
+        /// Description of the damage.
         found: String,
     },
-    /// A column of Arrow or Parquet whose type is not the contract's.
+    /// A column of Arrow or Parquet with a type that docs/trace-format.md, Sec. 6, does not allow.
     #[error("{name}: found a column of {found}, expected {expected}")]
     ColumnType {
-        /// The column's name.
+        /// Name of the column.
         name: &'static str,
-        /// The type found.
+        /// Type of the column.
         found: String,
-        /// The type expected.
+        /// Types that are allowed.
         expected: &'static str,
     },
-    /// A column of doubles without a unit.
+    /// A column of doubles for which no unit is known.
     #[error(
-        "{name}: found a column of doubles without a unit, expected int64 (ns), or a unit given for doubles: s, ms, us or ns"
+        "{name}: found doubles without a unit, expected int64 (ns), or doubles with a unit: s, ms, us or ns"
     )]
     UnitMissing {
-        /// The column's name.
+        /// Name of the column.
         name: &'static str,
     },
-    /// A unit given for a column of whole numbers, which are nanoseconds.
+    /// A unit was given for a column of integers, which are nanoseconds.
     #[error(
-        "{name}: found the unit {unit} for a column of int64, expected no unit or ns: whole numbers of Arrow and Parquet are nanoseconds"
+        "{name}: found unit {unit} for an int64 column, expected no unit or ns: integers in Arrow and Parquet are nanoseconds"
     )]
     UnitOfIntegers {
-        /// The column's name.
+        /// Name of the column.
         name: &'static str,
-        /// The unit given.
+        /// Unit that was given.
         unit: &'static str,
     },
-    /// A row without a value in a column that needs one.
+    /// A null in a column that requires a value.
     #[error("{field}: found null, expected a value")]
     Null {
-        /// The column's name.
+        /// Name of the column.
         field: &'static str,
     },
-    /// The operating system refused.
+    /// An error of the operating system.
     #[error(transparent)]
     Io(std::io::Error),
 }
 
 impl ErrorKind {
-    /// [`ErrorKind::Metadata`] of an end line.
+    /// An [`ErrorKind::Metadata`] that concerns the end line.
     pub(crate) fn end(found: impl Into<String>, expected: &'static str) -> Self {
         Self::Metadata {
             key: "end".to_owned(),
@@ -210,7 +210,7 @@ impl ErrorKind {
         }
     }
 
-    /// [`ErrorKind::Format`] in these words.
+    /// An [`ErrorKind::Format`] with this description.
     pub(crate) fn format(found: impl Into<String>, expected: impl Into<String>) -> Self {
         Self::Format {
             found: found.into(),
@@ -219,7 +219,7 @@ impl ErrorKind {
     }
 }
 
-/// An error with its place in the input, where it has one.
+/// An error, with its position and the role of its input if these are known.
 #[derive(Debug, derive_more::Display)]
 #[display("{}", _0.kind)]
 pub struct Error(Box<Inner>);
@@ -231,11 +231,11 @@ struct Inner {
     input: Option<&'static str>,
 }
 
-/// The result of everything here that can fail.
+/// Result of the fallible functions of this crate.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
 impl Error {
-    /// An error that belongs to no place in particular.
+    /// An error without a position.
     #[must_use]
     pub fn new(kind: ErrorKind) -> Self {
         Self(Box::new(Inner {
@@ -245,7 +245,7 @@ impl Error {
         }))
     }
 
-    /// An error found at `position`.
+    /// An error at `position` of the input.
     #[must_use]
     pub fn at(kind: ErrorKind, position: Position) -> Self {
         let mut error = Self::new(kind);
@@ -253,18 +253,18 @@ impl Error {
         error
     }
 
-    /// The same error, found in one of several inputs.
+    /// The same error with the role of its input, for callers that read several.
     #[must_use]
     pub fn of_input(mut self, input: &'static str) -> Self {
         self.0.input = Some(input);
         self
     }
 
-    /// The same error with `rows` added to its counts of rows.
+    /// The same error with `rows` added to its row numbers.
     ///
-    /// Blocks of a trace are decoded on their own and count from their own first row.
+    /// Blocks of a trace are decoded independently, and each counts from its own first row.
     #[must_use]
-    pub fn behind_rows(mut self, rows: u64) -> Self {
+    pub fn offset_rows(mut self, rows: u64) -> Self {
         if let ErrorKind::CutStream { rows: whole, .. } = &mut self.0.kind {
             *whole += rows;
         }
@@ -276,25 +276,25 @@ impl Error {
         self
     }
 
-    /// The input it was found in, by its role, where there are several.
+    /// Role of the input in which the error was found; `None` if the caller reads only one.
     #[must_use]
     pub fn input(&self) -> Option<&'static str> {
         self.0.input
     }
 
-    /// What was wrong, by itself.
+    /// The kind of error, without its position.
     #[must_use]
     pub fn into_kind(self) -> ErrorKind {
         self.0.kind
     }
 
-    /// What was wrong.
+    /// The kind of error.
     #[must_use]
     pub fn kind(&self) -> &ErrorKind {
         &self.0.kind
     }
 
-    /// Where it was found.
+    /// Position in the input; `None` if unknown.
     #[must_use]
     pub fn position(&self) -> Option<Position> {
         self.0.position
@@ -303,7 +303,7 @@ impl Error {
 
 impl From<std::io::Error> for Error {
     fn from(error: std::io::Error) -> Self {
-        // What `Read` passes on may be an error of this crate, from the decompressor inside it.
+        // An error that `Read` passes on may come from the decompressor, and so be one of this crate.
         match error.downcast::<Self>() {
             Ok(own) => own,
             Err(error) => Self::new(ErrorKind::Io(error)),
@@ -313,8 +313,7 @@ impl From<std::io::Error> for Error {
 
 impl std::error::Error for Error {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        // `Display` already prints the kind; naming it again as the source would only say it twice. What the operating
-        // system's own error wraps is passed on.
+        // `Display` already prints the kind, so the source is that of the kind: the error that an I/O error wraps.
         self.kind().source()
     }
 }

@@ -1,10 +1,11 @@
-//! The head and the end line of a text trace (link-layer.md §8): how stages tell each other what
-//! they did, and how a reader knows that nothing is missing.
+//! The metadata of a trace and its end line (docs/trace-format.md, Sec. 4 and 5).
+//!
+//! Each stage records in the metadata what it did. The end line shows a reader that no row is missing.
 
 use crate::types::decimal::MAX;
 use crate::types::{BitRate, Bytes, Error, ErrorKind, Position, Result, Span, Time};
 
-/// Keys whose value is a whole number, with the words that say so.
+/// Keys whose value is a whole number.
 const WHOLE_NUMBERS: [&str; 7] = [
     "seed",
     "rate_bps",
@@ -15,19 +16,17 @@ const WHOLE_NUMBERS: [&str; 7] = [
     "propagation_removed_ns",
 ];
 
-/// Keys that stand once beside these; any other line `# key: value` may be somebody's note.
+/// Further keys that may occur only once. Any other line `# key: value` may be a note of the user.
 const TEXTS: [&str; 3] = ["tool", "command", "scheme"];
 
-/// The lines `# key: value` in front of a trace, in the order in which they stand.
-///
-/// An empty one stands for a trace without a head.
+/// The `# key: value` lines at the start of a trace, in file order; empty for a trace without a head.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Metadata {
     entries: Vec<(String, String)>,
 }
 
 impl Metadata {
-    /// A head with no line yet; it is not written before a `tool` is set.
+    /// Metadata without entries. They are not written as a head unless `tool` is set.
     #[must_use]
     pub const fn new() -> Self {
         Self {
@@ -35,57 +34,57 @@ impl Metadata {
         }
     }
 
-    /// Whether there is a head: only one with a `tool` line is.
+    /// Whether the entries form a head, which they do if one of them is `tool`.
     #[must_use]
     pub fn is_head(&self) -> bool {
         self.get("tool").is_some()
     }
 
-    /// All lines in order.
+    /// All entries, as key and value, in file order.
     pub fn iter(&self) -> impl Iterator<Item = (&str, &str)> {
         self.entries
             .iter()
             .map(|(key, value)| (key.as_str(), value.as_str()))
     }
 
-    /// The value of `key`, the first where it stands more than once.
+    /// The value of `key`; the first one if the key occurs more than once.
     #[must_use]
     pub fn get(&self, key: &str) -> Option<&str> {
         let found = self.iter().find(|(k, _)| *k == key);
         found.map(|(_, value)| value)
     }
 
-    /// The whole number that `key` holds.
+    /// The value of `key` as a whole number; `None` if the key is missing or its value is not one.
     #[must_use]
     pub fn number(&self, key: &str) -> Option<u64> {
         self.get(key).and_then(|value| value.parse().ok())
     }
 
-    /// Round-trip time of the link, `rtt_ns`.
+    /// RTT of the link, from `rtt_ns`.
     #[must_use]
     pub fn rtt(&self) -> Option<Span> {
         self.number("rtt_ns").and_then(Span::from_nanos)
     }
 
-    /// Depth of the physical-layer interleaver, `interleaver_ns`.
+    /// Delay of the physical-layer interleaver, from `interleaver_ns`.
     #[must_use]
     pub fn interleaver(&self) -> Option<Span> {
         self.number("interleaver_ns").and_then(Span::from_nanos)
     }
 
-    /// Rate of the slots, header included, `rate_bps`.
+    /// Rate of the slots, LLDU headers included, from `rate_bps`.
     #[must_use]
     pub fn rate(&self) -> Option<BitRate> {
         self.number("rate_bps").map(BitRate)
     }
 
-    /// Size of an LLDU, header included, `lldu_bytes`.
+    /// Size of an LLDU, header included, from `lldu_bytes`.
     #[must_use]
     pub fn lldu_bytes(&self) -> Option<Bytes> {
         self.number("lldu_bytes").map(Bytes)
     }
 
-    /// Sets `key`, in its old place where it had one.
+    /// Sets `key`; an existing entry keeps its position.
     pub fn set(&mut self, key: &str, value: impl Into<String>) {
         let value = one_line(&value.into());
         match self.entries.iter_mut().find(|(k, _)| k == key) {
@@ -94,25 +93,25 @@ impl Metadata {
         }
     }
 
-    /// Adds a line `key`, beside any it already has.
+    /// Appends an entry `key`, even if there is one already.
     pub fn push(&mut self, key: &str, value: impl Into<String>) {
         self.entries.push((key.to_owned(), one_line(&value.into())));
     }
 
-    /// Takes `key` out.
+    /// Removes all entries of `key`.
     pub fn remove(&mut self, key: &str) {
         self.entries.retain(|(k, _)| k != key);
     }
 
-    /// Whether a line of the head may begin with this.
+    /// Whether `key` is a valid key: ASCII letters, digits, `_` and `-`.
     pub(crate) fn is_key(key: &str) -> bool {
         let belongs = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'-';
         !key.is_empty() && key.bytes().all(belongs)
     }
 
-    /// Takes in one comment line of the head, without its `#`; what is no `key: value` is left out.
+    /// Adds a comment line of the head, given without its `#`, if it has the form `key: value`.
     ///
-    /// Whether it was taken.
+    /// Returns whether it was added.
     pub(crate) fn read_line(&mut self, comment: &str) -> bool {
         if let Some((key, value)) = comment.trim().split_once(':')
             && Self::is_key(key)
@@ -123,17 +122,17 @@ impl Metadata {
         false
     }
 
-    /// Checks what the entries say; called only where there is a head, with the line of each.
+    /// Checks the entries of a head; `lines` are their line numbers.
     ///
     /// # Errors
-    /// A key that stands twice, or a number that is none.
+    /// A key that may occur only once is given more than once, or a value is not a number where one is required.
     pub(crate) fn check(&self, lines: &[u64]) -> Result<()> {
         for (at, (key, value)) in self.entries.iter().enumerate() {
             let is_number = WHOLE_NUMBERS.contains(&key.as_str());
             let once = is_number || TEXTS.contains(&key.as_str());
             let position = Position::of_line(lines.get(at).copied().unwrap_or(0), 1);
             let expected = if once && self.entries[..at].iter().any(|(k, _)| k == key) {
-                "each key of the head once"
+                "each key of the head at most once"
             } else if is_number && !value.parse().is_ok_and(|number: u64| number <= MAX) {
                 "a whole number from 0 to 2^63 - 1"
             } else if matches!(key.as_str(), "rate_bps" | "lldu_bytes")
@@ -154,26 +153,28 @@ impl Metadata {
     }
 }
 
-/// A value is one line; a line break in a command's argument must not start a line of its own.
+/// Replaces line breaks, such as those in a command's argument: a value is one line.
 fn one_line(value: &str) -> String {
     value.replace(['\n', '\r'], " ")
 }
 
-/// The line that says a trace is whole.
+/// The end line, which shows that a text trace is complete (docs/trace-format.md, Sec. 5).
 #[derive(Debug, derive_more::Display, Clone, Copy, PartialEq, Eq)]
 #[display("rows={rows} slots={slots} usable_until_ns={}", usable_until.as_nanos())]
 pub struct EndLine {
-    /// Data rows.
+    /// Data rows of the trace.
     pub rows: u64,
-    /// Slots of the physical layer the rows were made of; equal to `rows` in a PHY trace.
+    /// Slots from which the rows were made; equal to `rows` in a PHY trace.
     pub slots: u64,
-    /// Time of the first censored LLDU, or of the last slot: a run over the rows ends here.
+    /// Transmission time of the first censored LLDU, or of the last slot if there is none. A run over the rows ends there.
     pub usable_until: Time,
 }
 
 impl EndLine {
-    /// Reads the text behind `# end:`; `None` where it is not whole.
+    /// Form of the text after `# end:`, for messages.
     pub(crate) const FORM: &str = "rows=N slots=M usable_until_ns=T";
+
+    /// Reads the text after `# end:`; `None` if it does not have that form.
 
     pub(crate) fn parse(text: &str) -> Option<Self> {
         let mut parts = text.split_ascii_whitespace();
@@ -209,7 +210,7 @@ mod tests {
     }
 
     #[test]
-    fn half_an_end_line_is_none() {
+    fn an_incomplete_end_line_is_refused() {
         for text in [
             "",
             "rows=3",
@@ -232,7 +233,7 @@ mod tests {
     }
 
     #[test]
-    fn a_comment_that_is_no_key_and_value_is_left_out() {
+    fn a_comment_without_key_and_value_is_ignored() {
         let mut head = Metadata::new();
         head.read_line(" measured in Livorno: rain");
         head.read_line(" no colon");
@@ -240,7 +241,7 @@ mod tests {
     }
 
     #[test]
-    fn a_key_that_stands_twice_and_a_number_that_is_none_are_refused() {
+    fn repeated_keys_and_invalid_numbers_are_refused() {
         for lines in [
             &["rtt_ns: 1", "rtt_ns: 2"][..],
             &["rtt_ns: soon"],

@@ -1,19 +1,19 @@
-//! The two nouns of a trace: the slot that was sent, and the LLDU that came of it.
+//! Rows of a PHY trace ([`Slot`]) and of a timeline ([`Lldu`]).
 
 use crate::types::{Span, Time};
 
-/// One physical-layer data unit of a PHY trace (link-layer.md §1): slot j with t_j and d_j.
+/// A slot of a PHY trace: slot j with transmission time t_j and decoding delay d_j (docs/trace-format.md, Sec. 1).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Slot {
     tx_time: Time,
-    /// Zero says erased, as in the files: half of a multi-GB trace's memory would be an `Option`'s tag.
+    /// Zero means erased, as in the files. An `Option` would add half to the memory of a trace.
     decode_delay: Span,
 }
 
 impl Slot {
-    /// A slot sent at `tx_time`; `decode_delay` zero says that it was erased.
+    /// A slot sent at `tx_time`; a `decode_delay` of zero means that its unit was erased.
     ///
-    /// `None` where `tx_time + decode_delay` is past 2^63 − 1 ns.
+    /// `None` if `tx_time + decode_delay` is above 2^63 − 1 ns.
     #[must_use]
     pub fn new(tx_time: Time, decode_delay: Span) -> Option<Self> {
         let arrival = tx_time.checked_add(decode_delay);
@@ -23,7 +23,7 @@ impl Slot {
         })
     }
 
-    /// A slot whose unit was erased.
+    /// A slot sent at `tx_time` whose unit was erased.
     #[must_use]
     pub const fn erased(tx_time: Time) -> Self {
         Self {
@@ -32,51 +32,51 @@ impl Slot {
         }
     }
 
-    /// Transmission time t_j.
+    /// Transmission time t_j, at which the slot starts.
     #[must_use]
     pub const fn tx_time(&self) -> Time {
         self.tx_time
     }
 
-    /// Decoding delay d_j without propagation; zero where the slot was erased.
+    /// Decoding delay d_j, propagation excluded; zero if the unit was erased.
     #[must_use]
     pub const fn decode_delay(&self) -> Span {
         self.decode_delay
     }
 
-    /// Whether the unit was erased.
+    /// Whether the unit was erased, that is, not decoded by the receiver.
     #[must_use]
     pub const fn is_erased(&self) -> bool {
         self.decode_delay.is_zero()
     }
 
-    /// Arrival t_j + d_j at the far link layer, propagation left out; `None` where it was erased.
+    /// Arrival t_j + d_j at the receiver's link layer, propagation excluded; `None` if the unit was erased.
     #[must_use]
     pub fn arrival(&self) -> Option<Time> {
         (!self.is_erased()).then(|| self.tx_time.saturating_add(self.decode_delay))
     }
 }
 
-/// What became of a data LLDU.
+/// Fate of a data LLDU (docs/schemes.md, Sec. 5).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fate {
-    /// It reached the far link layer.
+    /// It was passed to the user of the link at the receiver.
     Delivered,
-    /// Its codeword failed in the last round it was allowed.
+    /// Its codeword failed and has no round left.
     Lost,
-    /// The trace ended before its codeword was judged (link-layer.md §5).
+    /// The trace ended before its codeword was judged (docs/schemes.md, Sec. 7).
     Censored,
 }
 
-/// One data LLDU of a link-layer timeline (link-layer.md §4 and §7).
+/// A data LLDU of a timeline (docs/schemes.md, Sec. 5).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Lldu {
     /// Time of its first transmission, t_i.
     pub tx_time: Time,
-    /// Delay from `tx_time` to its delivery, propagation left out; zero unless delivered.
+    /// Delay from `tx_time` until delivery, propagation excluded; zero unless delivered.
     pub decode_delay: Span,
-    /// Attempts its codeword took, 1 where the first transmission did.
+    /// Attempts that its codeword took; 1 if the first transmission was enough.
     pub attempts: u32,
-    /// What became of it.
+    /// Whether it was delivered, lost or censored.
     pub fate: Fate,
 }

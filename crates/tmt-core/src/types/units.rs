@@ -1,4 +1,4 @@
-//! Time, sizes and rates as types, and the texts a user writes for them.
+//! Types for times, sizes and rates, and the texts in which users write them (docs/trace-format.md, Sec. 10).
 
 use std::fmt;
 use std::str::FromStr;
@@ -11,7 +11,7 @@ use crate::types::decimal::{Decimal, MAX};
 /// Nanoseconds in a second.
 pub const NANOS_PER_SECOND: u64 = 1_000_000_000;
 
-/// A point in time: whole nanoseconds since the trace's own zero, at most 2^63 − 1.
+/// A point in time: integer nanoseconds since the zero of the trace, at most 2^63 − 1.
 #[derive(
     derive_more::Display,
     Debug,
@@ -28,49 +28,49 @@ pub const NANOS_PER_SECOND: u64 = 1_000_000_000;
 #[display("{}.{:09} s", _0 / NANOS_PER_SECOND, _0 % NANOS_PER_SECOND)]
 pub struct Time(u64);
 
-/// A length of time: whole nanoseconds, at most 2^63 − 1.
+/// A length of time: integer nanoseconds, at most 2^63 − 1.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize)]
 pub struct Span(u64);
 
-/// A size in bytes.
+/// A size in bytes. As text it has a unit: `33B`, `100kB`.
 #[derive(
     derive_more::Display, Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default,
 )]
 #[display("{_0}B")]
 pub struct Bytes(pub u64);
 
-/// A rate in bits per second.
+/// A rate in bits per second. As text it has a unit: `2.34Mbps`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct BitRate(pub u64);
 
-/// What points and lengths of time have in common.
+/// Implements what [`Time`] and [`Span`] have in common.
 macro_rules! nanoseconds {
     ($time:ident) => {
         impl $time {
             /// Zero nanoseconds.
             pub const ZERO: Self = Self(0);
-            /// The largest there is, 2^63 − 1 ns.
+            /// The largest value, 2^63 − 1 ns.
             pub const MAX: Self = Self(MAX);
 
-            /// This many nanoseconds; `None` past 2^63 − 1.
+            /// This many nanoseconds; `None` above 2^63 − 1.
             #[must_use]
             pub fn from_nanos(nanos: u64) -> Option<Self> {
                 (nanos <= MAX).then_some(Self(nanos))
             }
 
-            /// In nanoseconds.
+            /// The value in nanoseconds.
             #[must_use]
             pub const fn as_nanos(self) -> u64 {
                 self.0
             }
 
-            /// `span` more; `None` past 2^63 − 1 ns.
+            /// The sum with `span`; `None` above 2^63 − 1 ns.
             #[must_use]
             pub fn checked_add(self, span: Span) -> Option<Self> {
                 Self::from_nanos(self.0 + span.0)
             }
 
-            /// `span` more, held at 2^63 − 1 ns.
+            /// The sum with `span`, at most 2^63 − 1 ns.
             #[must_use]
             pub fn saturating_add(self, span: Span) -> Self {
                 self.checked_add(span).unwrap_or(Self::MAX)
@@ -83,7 +83,7 @@ nanoseconds!(Time);
 nanoseconds!(Span);
 
 impl Time {
-    /// How long after `earlier` this is; zero where it is not after it.
+    /// The time since `earlier`; zero if `earlier` is later than this.
     #[must_use]
     pub const fn since(self, earlier: Self) -> Span {
         Span(self.0.saturating_sub(earlier.0))
@@ -91,50 +91,50 @@ impl Time {
 }
 
 impl Span {
-    /// A span of whole milliseconds.
+    /// A span of `millis` milliseconds.
     #[must_use]
     pub const fn from_millis(millis: u32) -> Self {
         Self(millis as u64 * 1_000_000)
     }
 
-    /// A span of whole seconds.
+    /// A span of `secs` seconds.
     #[must_use]
     pub const fn from_secs(secs: u32) -> Self {
         Self(secs as u64 * NANOS_PER_SECOND)
     }
 
-    /// Whether this is no time at all.
+    /// Whether the span is 0 ns.
     #[must_use]
     pub const fn is_zero(self) -> bool {
         self.0 == 0
     }
 
-    /// Length in seconds, as close as a double comes.
+    /// The length in seconds, rounded to the nearest double.
     #[must_use]
     pub fn as_secs_f64(self) -> f64 {
         to_f64(self.0) / 1e9
     }
 
-    /// The difference, zero where `other` is longer.
+    /// The difference; zero if `other` is longer.
     #[must_use]
     pub const fn saturating_sub(self, other: Self) -> Self {
         Self(self.0.saturating_sub(other.0))
     }
 
-    /// The span `factor` times over; `None` past 2^63 − 1 ns.
+    /// The product with `factor`; `None` above 2^63 − 1 ns.
     #[must_use]
     pub fn checked_mul(self, factor: u64) -> Option<Self> {
         self.0.checked_mul(factor).and_then(Self::from_nanos)
     }
 
-    /// Half the span, rounded down: the propagation of a link whose round trip this is.
+    /// Half the span, rounded down: the propagation delay of a link with this RTT.
     #[must_use]
     pub const fn half(self) -> Self {
         Self(self.0 / 2)
     }
 }
 
-/// `value` as a double; exact up to 2^53, the nearest double above.
+/// `value` as a double: exact up to 2^53, rounded to the nearest double above that.
 #[must_use]
 #[expect(
     clippy::cast_precision_loss,
@@ -145,9 +145,9 @@ pub const fn to_f64(value: u64) -> f64 {
 }
 
 impl BitRate {
-    /// When the bits before bit `bits` have gone out: round(`bits` · 10^9 / rate), half up.
+    /// Time at which `bits` bits have been sent at this rate: round(`bits` · 10^9 / rate) ns, half up.
     ///
-    /// `None` for a rate of zero or a time past 2^63 − 1 ns.
+    /// `None` for a rate of zero or a time above 2^63 − 1 ns.
     #[must_use]
     pub fn time_of_bit(self, bits: u128) -> Option<Time> {
         let rate = u128::from(self.0);
@@ -162,7 +162,7 @@ impl BitRate {
     }
 }
 
-/// Why a quantity could not be read.
+/// A text that is not a quantity: what was found and what is accepted.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("found '{found}', expected {expected}")]
 pub struct QuantityError {
@@ -179,7 +179,7 @@ impl QuantityError {
     }
 }
 
-/// A unit's name, its factor, and its power of ten.
+/// Name of a unit, its factor, and its power of ten.
 type Unit = (&'static str, u64, i64);
 
 const TIME_UNITS: [Unit; 7] = [
@@ -221,7 +221,7 @@ fn parse_quantity(
     value.ok_or_else(|| QuantityError::new(text, expected))
 }
 
-/// Reads a quantity with its unit; what is accepted is said in one place.
+/// Implements `FromStr` for a quantity with its unit.
 macro_rules! read_with_unit {
     ($quantity:ident, $units:expr, $expected:literal) => {
         impl FromStr for $quantity {
@@ -237,23 +237,23 @@ macro_rules! read_with_unit {
 read_with_unit!(
     Span,
     TIME_UNITS,
-    "a duration of whole nanoseconds with its unit (ns, us, ms, s, min, h), such as 500ms"
+    "a duration in whole nanoseconds with its unit (ns, us, ms, s, min, h), such as 500ms"
 );
 read_with_unit!(
     BitRate,
     RATE_UNITS,
-    "a rate of whole bits per second with its unit (bps, kbps, Mbps, Gbps), such as 2.34Mbps"
+    "a rate in whole bits per second with its unit (bps, kbps, Mbps, Gbps), such as 2.34Mbps"
 );
 read_with_unit!(
     Bytes,
     SIZE_UNITS,
-    "a size of whole bytes with its unit (B, kB = 1000 B, KiB = 1024 B, MB, MiB, GB, GiB), such as 33B"
+    "a size in whole bytes with its unit (B, kB = 1000 B, KiB = 1024 B, MB, MiB, GB, GiB), such as 33B"
 );
 
 impl TryFrom<Duration> for Span {
     type Error = QuantityError;
 
-    /// Refuses a duration past 2^63 − 1 ns.
+    /// Fails for a duration above 2^63 − 1 ns.
     fn try_from(duration: Duration) -> Result<Self, Self::Error> {
         let nanos = u64::try_from(duration.as_nanos()).ok();
         nanos.and_then(Self::from_nanos).ok_or_else(|| {
@@ -285,7 +285,7 @@ fn write_fraction(f: &mut fmt::Formatter<'_>, value: u64, size: u64) -> fmt::Res
 
 impl fmt::Display for Span {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // The largest unit that keeps it a short exact number.
+        // The largest unit in which the number is short and exact.
         let (unit, size) = match self.0 {
             nanos if nanos.is_multiple_of(NANOS_PER_SECOND) => ("s", NANOS_PER_SECOND),
             1_000_000.. => ("ms", 1_000_000),
@@ -340,7 +340,7 @@ mod tests {
     }
 
     #[test]
-    fn sizes_tell_decimal_from_binary() {
+    fn sizes_distinguish_decimal_and_binary_units() {
         assert_eq!("100kB".parse(), Ok(Bytes(100_000)));
         assert_eq!("1KiB".parse(), Ok(Bytes(1024)));
         assert_eq!("1.5KiB".parse(), Ok(Bytes(1536)));
@@ -376,7 +376,7 @@ mod tests {
 
     #[test]
     fn slot_times_of_a_constant_rate_round_to_the_nearest() {
-        // link-layer.md §11: t_j = round(j · 8 · S · 10^9 / rate); 264 bits at 2.34 Mbps.
+        // docs/trace-format.md, Sec. 11: t_j = round(j · 8 · S · 10^9 / rate); 264 bits at 2.34 Mbps.
         let rate = BitRate(2_340_000);
         assert_eq!(rate.time_of_bit(264), Time::from_nanos(112_821));
         assert_eq!(rate.time_of_bit(2 * 264), Time::from_nanos(225_641));

@@ -139,7 +139,7 @@ fn read(mut source: Source<'_>) -> Reading {
             Ok(Next::Batch(batch)) => {
                 let before = slots.len() as u64;
                 if let Err(error) = batch.append(&mut slots, &mut attempts) {
-                    break Err(error.behind_rows(before));
+                    break Err(error.offset_rows(before));
                 }
             }
             end => break end,

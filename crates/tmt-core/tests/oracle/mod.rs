@@ -1,8 +1,7 @@
-//! A model of link-layer.md §2–§7, §9 and §12 that is too simple to be wrong and too slow to be of
-//! use: whole arrays, linear searches, everything looked up again when it is needed.
+//! A reference model of docs/schemes.md, simple and slow: complete arrays, linear searches, nothing cached.
 //!
-//! It was written from the specification alone. It shares the types of rows with the crate, and no
-//! line of its logic; nothing here may ever call the machine, the walk or the tally.
+//! It was written from the specification alone. It shares the row types with the crate, but no logic: it must not call the
+//! engine, the runner or the tally.
 
 pub(crate) mod random;
 
@@ -12,22 +11,22 @@ use tmt_core::stats::LinkSummary;
 use tmt_core::stats::distribution::{Precision, Quantiles};
 use tmt_core::types::{EndLine, Fate, Lldu, Span, Time};
 
-/// A scheme by its numbers (§2), and the text that says the same.
+/// A scheme by its numbers, and the equivalent text (docs/schemes.md, Sec. 2).
 #[derive(Debug, Clone)]
 pub(crate) struct Code {
     pub(crate) text: String,
     pub(crate) nd: u32,
     pub(crate) n: u32,
     pub(crate) extra: u32,
-    /// R; `None` is unlimited.
+    /// Limit of rounds R; `None` is unlimited.
     pub(crate) rounds: Option<u32>,
     pub(crate) interleave: u32,
-    /// `frame-arq`: the frame is sent whole and delivered whole, earlier attempts are discarded.
+    /// `frame-arq`: units of earlier attempts are discarded.
     pub(crate) frame: bool,
     pub(crate) in_order: bool,
 }
 
-/// A slot: t and d, zero for erased.
+/// A slot: t_j and d_j in ns; d_j is zero if erased.
 pub(crate) type TimeAndDelay = (u64, u64);
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -37,12 +36,12 @@ pub(crate) enum Kind {
     Repeat,
 }
 
-/// What one slot carried.
+/// The unit that a slot carried.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Sent {
     pub(crate) slot: usize,
     pub(crate) codeword: usize,
-    /// 1 for the codeword's first transmission.
+    /// Attempt of the codeword, from 1.
     pub(crate) attempt: u32,
     pub(crate) kind: Kind,
 }
@@ -56,7 +55,7 @@ enum Verdict {
 
 #[derive(Debug, Clone)]
 struct Codeword {
-    /// Data units it holds: ND, or fewer where the source had no more.
+    /// Number of data units: ND, or fewer if the source had no more.
     nd: usize,
     /// Units of each attempt so far.
     attempts: Vec<usize>,
@@ -75,57 +74,65 @@ struct Repeat {
     ready: u64,
 }
 
-/// Everything that was sent, and what became of each codeword.
+/// All units sent, and the result of each codeword.
 #[derive(Debug)]
-pub(crate) struct Story {
+pub(crate) struct History {
     pub(crate) sent: Vec<Sent>,
     codewords: Vec<Codeword>,
 }
 
-/// §3 under a saturated sender.
-pub(crate) fn saturated(code: &Code, trace: &[TimeAndDelay], wait: u64) -> Story {
+/// docs/schemes.md, Sec. 3, with a saturated sender.
+pub(crate) fn saturated(code: &Code, trace: &[TimeAndDelay], wait: u64) -> History {
     walk(code, trace, wait, |_| {
         vec![code.nd; code.interleave as usize]
     })
 }
 
-/// §3 with `wait` = RTT + fb; `open` says, when a super-block is opened at some time, how many data
-/// units each of its codewords holds.
+/// docs/schemes.md, Sec. 3, with `wait` = RTT + fb. `open` returns the numbers of data units of the codewords of a
+/// super-block that is opened at a time.
 pub(crate) fn walk(
     code: &Code,
     trace: &[TimeAndDelay],
     wait: u64,
     mut open: impl FnMut(u64) -> Vec<u32>,
-) -> Story {
-    let mut story = Story {
+) -> History {
+    let mut history = History {
         sent: Vec::new(),
         codewords: Vec::new(),
     };
     let mut repeats: Vec<Repeat> = Vec::new();
-    // What is left of the current super-block, in the order in which it goes out.
+    // Remaining units of the current super-block, in the order of sending.
     let mut block: Vec<(usize, Kind)> = Vec::new();
     for (slot, &(t, _)) in trace.iter().enumerate() {
         let (codeword, kind) = if repeats.first().is_some_and(|head| head.ready <= t) {
             (repeats.remove(0).codeword, Kind::Repeat)
         } else {
             if block.is_empty() {
-                block = open_block(code, &open(t), &mut story.codewords);
+                block = open_block(code, &open(t), &mut history.codewords);
             }
             if block.is_empty() {
                 continue;
             }
             block.remove(0)
         };
-        let attempt = story.codewords[codeword].attempt();
-        story.sent.push(Sent {
+        let attempt = history.codewords[codeword].attempt();
+        history.sent.push(Sent {
             slot,
             codeword,
             attempt,
             kind,
         });
-        judge(code, trace, slot, codeword, wait, &mut story, &mut repeats);
+        judge(
+            code,
+            trace,
+            slot,
+            codeword,
+            wait,
+            &mut history,
+            &mut repeats,
+        );
     }
-    story
+    history
 }
 
 /// Adds the codewords of a super-block and lists its units row by row.
@@ -157,26 +164,26 @@ fn open_block(
     units
 }
 
-/// §3, *End of an attempt*.
+/// docs/schemes.md, Sec. 4.
 fn judge(
     code: &Code,
     trace: &[TimeAndDelay],
     slot: usize,
     codeword: usize,
     wait: u64,
-    story: &mut Story,
+    history: &mut History,
     repeats: &mut Vec<Repeat>,
 ) {
-    let attempt = story.codewords[codeword].attempt();
-    let of_attempt = story
+    let attempt = history.codewords[codeword].attempt();
+    let of_attempt = history
         .sent
         .iter()
         .filter(|unit| unit.codeword == codeword && unit.attempt == attempt);
-    if of_attempt.count() < *story.codewords[codeword].attempts.last().unwrap() {
+    if of_attempt.count() < *history.codewords[codeword].attempts.last().unwrap() {
         return;
     }
-    let received = arrivals(code, trace, &story.sent, codeword, attempt).len();
-    let it = &mut story.codewords[codeword];
+    let received = arrivals(code, trace, &history.sent, codeword, attempt).len();
+    let it = &mut history.codewords[codeword];
     let used = attempt - 1;
     if received >= it.nd {
         it.verdict = Verdict::Decoded { attempt };
@@ -224,18 +231,18 @@ fn arrivals(
     arrivals
 }
 
-/// §4, §5, §6 and §7: one row per data LLDU, in number order.
-pub(crate) fn rows(code: &Code, trace: &[TimeAndDelay], story: &Story) -> Vec<Lldu> {
+/// docs/schemes.md, Sec. 5 to 7: one row per data LLDU, in number order.
+pub(crate) fn rows(code: &Code, trace: &[TimeAndDelay], history: &History) -> Vec<Lldu> {
     let end = trace.last().unwrap().0;
     let mut rows = Vec::new();
     let mut in_order = 0;
-    for unit in story.sent.iter().filter(|unit| unit.kind == Kind::Data) {
+    for unit in history.sent.iter().filter(|unit| unit.kind == Kind::Data) {
         let (t, d) = trace[unit.slot];
-        let it = &story.codewords[unit.codeword];
+        let it = &history.codewords[unit.codeword];
         let (delay, attempts, fate) = match it.verdict {
             _ if d > 0 && !code.frame => (d, 1, Fate::Delivered),
             Verdict::Decoded { attempt } => {
-                let arrivals = arrivals(code, trace, &story.sent, unit.codeword, attempt);
+                let arrivals = arrivals(code, trace, &history.sent, unit.codeword, attempt);
                 (arrivals[it.nd - 1] - t, attempt, Fate::Delivered)
             }
             Verdict::Failed { .. } => (0, code.rounds.unwrap() + 1, Fate::Lost),
@@ -266,7 +273,7 @@ pub(crate) fn rows(code: &Code, trace: &[TimeAndDelay], story: &Story) -> Vec<Ll
     rows
 }
 
-/// The end line of §8 for a walk that used every slot.
+/// The end line (docs/trace-format.md, Sec. 5) of a timeline from all slots.
 pub(crate) fn end_line(trace: &[TimeAndDelay], rows: &[Lldu]) -> EndLine {
     let censored = rows.iter().find(|row| row.fate == Fate::Censored);
     EndLine {
@@ -278,7 +285,7 @@ pub(crate) fn end_line(trace: &[TimeAndDelay], rows: &[Lldu]) -> EndLine {
     }
 }
 
-/// The rows as §7 and §8 write them, by the standard library's formatter.
+/// The rows as text, written with the formatter of the standard library.
 pub(crate) fn text(rows: &[Lldu]) -> String {
     let seconds = |nanos: u64| format!("{}.{:09}", nanos / 1_000_000_000, nanos % 1_000_000_000);
     let mut out = String::from("tx_time,decode_delay,attempts\n");
@@ -296,16 +303,16 @@ pub(crate) fn text(rows: &[Lldu]) -> String {
     out
 }
 
-/// §9.
+/// The summary of docs/schemes.md, Sec. 8.
 pub(crate) fn summary(
     code: &Code,
     trace: &[TimeAndDelay],
-    story: &Story,
+    history: &History,
     rows: &[Lldu],
     rtt: u64,
     feedback: u64,
 ) -> LinkSummary {
-    let units = |kind| story.sent.iter().filter(|unit| unit.kind == kind).count() as u64;
+    let units = |kind| history.sent.iter().filter(|unit| unit.kind == kind).count() as u64;
     let fates = |fate| rows.iter().filter(|row| row.fate == fate).count() as u64;
     let erased: Vec<bool> = trace.iter().map(|&(_, d)| d == 0).collect();
     let missing: Vec<bool> = rows.iter().map(|row| row.fate != Fate::Delivered).collect();
@@ -355,7 +362,7 @@ fn ratio(part: u64, whole: u64) -> Option<f64> {
     }
 }
 
-/// Lengths of the maximal runs of `wanted`: each position that starts one is searched for its end.
+/// Lengths of the maximal runs of `wanted`, by a search for the end of each.
 fn runs(flags: &[bool], wanted: bool) -> BTreeMap<u64, u64> {
     let mut lengths = BTreeMap::new();
     for start in 0..flags.len() {

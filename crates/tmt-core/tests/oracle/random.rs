@@ -1,11 +1,11 @@
-//! Random traces and schemes that meet the corners: equal times, gaps, delays far longer than the
-//! slots, nothing erased, everything erased, bursts, codewords longer than the trace.
+//! Random traces and schemes that cover the corner cases: equal times, gaps, delays much longer than a slot, no erasures,
+//! only erasures, bursts, codewords longer than the trace.
 
 use proptest::prelude::*;
 
 use super::{Code, TimeAndDelay};
 
-/// A link: its trace, RTT and extra feedback delay.
+/// A link: trace, RTT and feedback delay.
 #[derive(Debug, Clone)]
 pub(crate) struct Link {
     pub(crate) trace: Vec<TimeAndDelay>,
@@ -27,7 +27,7 @@ pub(crate) fn link(longest: usize) -> impl Strategy<Value = Link> {
         })
 }
 
-/// From nothing over a few slots to more than any trace lasts.
+/// Times from zero to longer than any trace.
 fn span() -> impl Strategy<Value = u64> {
     prop_oneof![1 => Just(0), 4 => 1u64..300, 4 => 300u64..10_000, 1 => 1u64 << 50..1 << 51]
 }
@@ -74,7 +74,7 @@ fn erased(slots: usize) -> impl Strategy<Value = Vec<bool>> {
     ]
 }
 
-/// Any scheme of §2, its text with its options in any order.
+/// Any scheme of docs/schemes.md, Sec. 2, with its options in any order.
 pub(crate) fn code() -> impl Strategy<Value = Code> {
     let extra = prop::option::of(prop_oneof![8 => 0u32..4, 1 => 50u32..300]);
     let depth = prop::option::of(prop_oneof![6 => 1u32..5, 1 => 5u32..80]);

@@ -9,7 +9,7 @@ use tmt_core::types::{Span, Time, to_f64};
 use crate::congestion::{
     AckEvent, Cause, CongestionControl, CongestionEvent, LostPacket, RateSample,
 };
-use tmt_core::math::num::whole;
+use tmt_core::math::num::floor_u64;
 
 /// A packet in flight.
 #[derive(Debug, Clone, Copy)]
@@ -55,7 +55,7 @@ pub(in super::super) struct Path<C> {
 }
 
 fn span(seconds: f64) -> Span {
-    Span::from_nanos(whole(seconds * 1e9)).unwrap()
+    Span::from_nanos(floor_u64(seconds * 1e9)).unwrap()
 }
 
 impl<C: CongestionControl> Path<C> {
@@ -230,7 +230,7 @@ impl<C: CongestionControl> Path<C> {
             now,
             acked: 1,
             delivered: 1,
-            in_flight: whole(before),
+            in_flight: floor_u64(before),
             round: self.round.0,
             rtt: Some(rtt),
             srtt: self.srtt,

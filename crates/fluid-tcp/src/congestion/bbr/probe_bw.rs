@@ -1,6 +1,6 @@
 //! The cycle that probes for bandwidth: Down, Cruise, Refill, Up (Sec. 5.3.3).
 
-use tmt_core::math::num::whole;
+use tmt_core::math::num::floor_u64;
 use tmt_core::types::{Time, to_f64};
 
 use super::draw::draw;
@@ -58,7 +58,7 @@ impl Bbr {
         self.signals.inflight_latest = 0.0;
         self.probe.draws += 1;
         let (rounds, wait) = (2 * self.probe.draws, 2 * self.probe.draws + 1);
-        self.probe.rounds = whole(2.0 * draw(rounds, self.now));
+        self.probe.rounds = floor_u64(2.0 * draw(rounds, self.now));
         self.probe.wait = MIN_WAIT + draw(wait, self.now);
         self.probe.since = None;
         self.probe.ack_phase = AckPhase::ProbeStopping;

@@ -281,7 +281,7 @@ fn the_long_term_volume_grows_by_one_two_four_segments_per_round() {
     cc.raise_inflight_longterm_slope();
     for round in 0..4 {
         let before = cc.bounds.inflight_longterm;
-        let acks = tmt_core::math::num::whole(cc.base.cwnd);
+        let acks = tmt_core::math::num::floor_u64(cc.base.cwnd);
         for ack in 1..=acks {
             cc.base.rounds.round_start = ack == acks;
             cc.probe_inflight_longterm_upward(1);

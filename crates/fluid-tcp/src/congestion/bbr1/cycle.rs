@@ -1,6 +1,6 @@
 //! The cycle of gains that probes for bandwidth (draft, Sec. 4.3.4).
 
-use tmt_core::math::num::whole;
+use tmt_core::math::num::floor_u64;
 use tmt_core::types::{Time, to_f64};
 
 use super::super::bbr::draw::draw;
@@ -17,7 +17,7 @@ impl Bbr1 {
     pub(super) fn enter_probe_bw(&mut self, now: Time) {
         self.mode = Mode::ProbeBw;
         self.cycles += 1;
-        let skipped = whole(FIRST_PHASES * draw(self.cycles, now));
+        let skipped = floor_u64(FIRST_PHASES * draw(self.cycles, now));
         // Any phase of the cycle but the one after the probe.
         self.phase = match usize::try_from(skipped).unwrap_or(0) {
             0 => 0,

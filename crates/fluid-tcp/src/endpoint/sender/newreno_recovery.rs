@@ -3,7 +3,7 @@
 use tmt_core::types::to_f64;
 
 use super::{Phase, Sender};
-use tmt_core::math::num::whole;
+use tmt_core::math::num::floor_u64;
 
 /// Number of duplicate ACKs on which limited transmit sends (RFC 3042).
 const LIMITED: u64 = 2;
@@ -19,7 +19,7 @@ impl Sender {
 
     /// Returns the packet to send next: go-back-N after a timeout, otherwise new data.
     pub(super) fn next_without_sack(&mut self) -> Option<u64> {
-        let inflated = whole(self.cc.cwnd() + self.inflation);
+        let inflated = floor_u64(self.cc.cwnd() + self.inflation);
         let in_flight = self.send_cursor - self.snd_una;
         let limited = if self.phase == Phase::Open && self.endpoint.limited_transmit {
             u64::from(self.dupacks).min(LIMITED)

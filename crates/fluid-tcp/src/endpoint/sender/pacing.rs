@@ -8,7 +8,7 @@ use tmt_core::types::{Span, Time};
 
 use super::Sender;
 use crate::congestion::Window;
-use tmt_core::math::num::whole;
+use tmt_core::math::num::floor_u64;
 
 /// Release time of the next packet.
 #[derive(Debug, Clone, Copy, Default)]
@@ -51,7 +51,7 @@ impl Sender {
         };
         let rate = self.pacing_rate();
         let gap = rate.filter(|rate| *rate > 0.0).map_or(Span::ZERO, |rate| {
-            Span::from_nanos(whole(1e9 / rate)).unwrap_or(Span::MAX)
+            Span::from_nanos(floor_u64(1e9 / rate)).unwrap_or(Span::MAX)
         });
         pacer.next = pacer.next.max(now).saturating_add(gap);
         self.pacer = Some(pacer);

@@ -7,7 +7,7 @@ use super::tlp::TailProbe;
 use super::{DUP_THRESH, Phase, Sender};
 use crate::congestion::Cause;
 use crate::endpoint::Recovery;
-use tmt_core::math::num::whole;
+use tmt_core::math::num::floor_u64;
 
 impl Sender {
     /// Whether the sender has detected a loss that calls for a fast retransmit.
@@ -86,7 +86,7 @@ impl Sender {
     /// Updates PRR with the packets that an ACK in recovery newly reports as delivered.
     pub(super) fn update_prr(&mut self, delivered: u64) {
         if self.uses_prr() {
-            let ssthresh = whole(self.cc.cwnd());
+            let ssthresh = floor_u64(self.cc.cwnd());
             self.prr.on_ack(delivered, self.pipe, ssthresh);
         }
     }

@@ -5,7 +5,7 @@ use tmt_core::types::Time;
 use super::rate::report_lost;
 use super::{DUP_THRESH, Phase, Sender};
 use crate::endpoint::receiver::Ack;
-use tmt_core::math::num::whole;
+use tmt_core::math::num::floor_u64;
 
 impl Sender {
     /// `Update()`: records the SACK blocks of an ACK. Returns the number of packets newly SACKed.
@@ -80,7 +80,7 @@ impl Sender {
         } else {
             outstanding
         };
-        let window = whole(self.cc.cwnd());
+        let window = floor_u64(self.cc.cwnd());
         if in_flight >= window {
             self.cwnd_limited = true;
             return None;
@@ -97,7 +97,7 @@ impl Sender {
         let allowed = if in_recovery && self.uses_prr() {
             self.prr.allows()
         } else {
-            self.pipe < whole(self.cc.cwnd())
+            self.pipe < floor_u64(self.cc.cwnd())
         };
         if !allowed {
             self.cwnd_limited = true;

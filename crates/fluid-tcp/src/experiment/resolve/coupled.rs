@@ -62,7 +62,7 @@ impl Experiment {
         };
         let looped = trace.period.and(self.duration);
         let ends = looped.map(|duration| link.begin.saturating_add(duration));
-        if ends.or(trace.timeline.last()) > coupled.machine(link.rtt).repeats_fit_until() {
+        if ends.or(trace.timeline.last()) > coupled.engine(link.rtt).repeats_fit_until() {
             return Err(data(format!(
                 "{name}: found slots whose repeats would be later than 2^63 - 1 ns, expected earlier ones, or a smaller `rtt`, `feedback_delay` or `feedback_timer`"
             )));

@@ -4,7 +4,7 @@ use std::fmt::Display;
 use std::sync::Arc;
 
 use tmt_core::format::Options;
-use tmt_core::math::num::whole;
+use tmt_core::math::num::floor_u64;
 use tmt_core::scheme::SchemeSpec;
 use tmt_core::types::{BitRate, Bytes, Metadata, Span, Time, to_f64};
 
@@ -298,7 +298,7 @@ fn slot_time(head: &Metadata, timeline: &Timeline) -> Result<(Span, String)> {
     let known = known.and_then(|(rate, lldu)| rate.time_of_bit(u128::from(lldu.0) * 8));
     let mean = || {
         let nanos = 1e9 / timeline.rate()?;
-        Span::from_nanos(whole(nanos + 0.5))
+        Span::from_nanos(floor_u64(nanos + 0.5))
     };
     let (slot, origin) = match known {
         Some(time) => (Some(time.since(Time::ZERO)), "metadata"),

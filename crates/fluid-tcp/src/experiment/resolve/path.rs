@@ -1,6 +1,6 @@
 //! What lies between the senders and the link: a way, or a proxy; and the size of the queue.
 
-use tmt_core::math::num::whole;
+use tmt_core::math::num::floor_u64;
 use tmt_core::scheme::{Rounds, SchemeSpec};
 use tmt_core::types::{Span, Time, to_f64};
 
@@ -46,7 +46,7 @@ impl Experiment {
                 let (rtt, own_delay) = (link.rtt, link.own_delay);
                 let delay = rtt.saturating_add(own_delay);
                 let bytes = products * rate * delay.as_secs_f64() / 8.0;
-                let packets = whole((bytes / to_f64(packet.0)).ceil()).max(LEAST_BDP);
+                let packets = floor_u64((bytes / to_f64(packet.0)).ceil()).max(LEAST_BDP);
                 let note = format!(
                     "buffer {packets} packets ({origin}: {products} bandwidth-delay product of {:.6} Mbps x ({rtt} + {own_delay}))",
                     rate / 1e6

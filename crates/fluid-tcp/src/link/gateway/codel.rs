@@ -11,7 +11,7 @@ use crate::named::{Parameter, Values};
 
 use super::Queued;
 use super::queue::{Dequeued, Entry, Queue};
-use tmt_core::math::num::whole;
+use tmt_core::math::num::floor_u64;
 
 pub(super) static ENTRY: Entry = Entry {
     name: "codel",
@@ -55,7 +55,7 @@ impl CoDel {
     /// Time of the next drop: the interval shrinks with the square root of the number of drops (`control_law`).
     fn control_law(&self, from: Time) -> Time {
         let nanos = to_f64(self.interval.as_nanos()) / to_f64(self.count.max(1)).sqrt();
-        from.saturating_add(Span::from_nanos(whole(nanos)).unwrap_or(Span::MAX))
+        from.saturating_add(Span::from_nanos(floor_u64(nanos)).unwrap_or(Span::MAX))
     }
 
     /// Whether the delay has been above the target for an interval when this packet leaves (`dodequeue`). The packet
@@ -219,7 +219,7 @@ mod tests {
                 "drop {count}: {at} for {expected}"
             );
             let gap = 1e8 / to_f64(count).sqrt();
-            expected = expected.saturating_add(Span::from_nanos(whole(gap)).unwrap());
+            expected = expected.saturating_add(Span::from_nanos(floor_u64(gap)).unwrap());
         }
     }
 

@@ -19,7 +19,7 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap, HashMap, VecDeque};
 use std::sync::Arc;
 
-use tmt_core::scheme::engine::{Machine, Settled, Unit, WholeBlock};
+use tmt_core::scheme::engine::{DecodedSuperBlock, Engine, Settled, Unit};
 use tmt_core::types::{self, Lldu, Slot, Span, Time, to_f64};
 
 use super::{Fate, Gateway, Queued, Served};
@@ -49,7 +49,7 @@ pub(crate) struct QueueReporting {
 /// Gateway of a coupled link.
 #[derive(Debug)]
 pub(crate) struct CoupledQueue {
-    machine: Machine,
+    engine: Engine,
     rtt: Span,
     /// RTT + fb: time from the last unit of an attempt until its feedback.
     feedback_time: Span,
@@ -89,7 +89,7 @@ pub(crate) struct CoupledQueue {
     /// Scratch memory for packets whose last unit was sent in a batch, with its time.
     sent: Vec<(u64, Time)>,
     /// Scratch memory for super-blocks that are computed at once.
-    block: WholeBlock,
+    block: DecodedSuperBlock,
     /// All LLDUs in order.
     #[cfg(test)]
     seen: Vec<Lldu>,
@@ -108,7 +108,7 @@ impl CoupledQueue {
             return None;
         }
         Some(Self {
-            machine: link.machine(rtt),
+            engine: link.engine(rtt),
             rtt,
             feedback_time: rtt.saturating_add(link.feedback_delay),
             lossless_feedback: link.lost_feedback.is_none(),
@@ -134,7 +134,7 @@ impl CoupledQueue {
             lldus: Vec::new(),
             settled: Vec::new(),
             sent: Vec::new(),
-            block: WholeBlock::default(),
+            block: DecodedSuperBlock::default(),
             #[cfg(test)]
             seen: Vec::new(),
         })
@@ -148,10 +148,10 @@ impl CoupledQueue {
 
     /// Earliest time at which a slot would be used; `None` if nothing is pending.
     fn pending_from(&self) -> Option<Time> {
-        if self.machine.is_under_way() {
+        if self.engine.is_under_way() {
             return Some(Time::ZERO);
         }
-        let repeat = self.machine.next_repeat();
+        let repeat = self.engine.next_repeat();
         let data = self.packets.head_enqueued_at();
         data.map_or(repeat, |data| Some(repeat.map_or(data, |at| at.min(data))))
     }
@@ -163,7 +163,7 @@ impl CoupledQueue {
             && let Some(from) = self.pending_from()
         {
             let settled =
-                self.machine.is_under_way() || self.packets.codewords_queued >= self.interleave;
+                self.engine.is_under_way() || self.packets.codewords_queued >= self.interleave;
             if !settled {
                 let at = self.slots.time_from(from);
                 // After the end of the trace repeats are not sent, but packets may still arrive before it.
@@ -175,7 +175,7 @@ impl CoupledQueue {
             }
             // Take many slots at once unless each has to be reported.
             let one_by_one = !self.lossless_feedback || self.slot_log.is_some();
-            let taken = if one_by_one || self.machine.is_under_way() {
+            let taken = if one_by_one || self.engine.is_under_way() {
                 None
             } else if self.interleave > 1 {
                 self.send_superblock_batch(from)
@@ -190,7 +190,7 @@ impl CoupledQueue {
                 return;
             };
             self.step(number, &slot);
-            while self.machine.is_under_way()
+            while self.engine.is_under_way()
                 && !self.exhausted
                 && let Some((number, slot)) = self.slots.take(Time::ZERO)
             {
@@ -202,13 +202,13 @@ impl CoupledQueue {
     /// Sends one unit in `slot`, the slot of this number, and processes the outcome.
     fn step(&mut self, number: u64, slot: &Slot) {
         let at = slot.tx_time();
-        let Some(unit) = self.machine.next_unit(at, &mut self.packets) else {
+        let Some(unit) = self.engine.next_unit(at, &mut self.packets) else {
             return;
         };
         self.slot_usage.used.push(number..number + 1, at);
         self.log_slot(&unit, number, slot);
         let first = self
-            .machine
+            .engine
             .codeword_of(&unit)
             .and_then(|codeword| Some((codeword, self.packets.packet_of(codeword)?)));
         if let Some((_, packet)) = first
@@ -218,13 +218,13 @@ impl CoupledQueue {
             self.on_all_sent(packet, at);
         }
         // A repeat past the largest time: the trace has in effect ended.
-        let outcome = self.machine.on_outcome(unit, slot, &mut self.lldus);
+        let outcome = self.engine.on_outcome(unit, slot, &mut self.lldus);
         self.exhausted = outcome.is_err();
         #[cfg(test)]
         self.seen.extend_from_slice(&self.lldus);
         self.lldus.clear();
         let mut settled = std::mem::take(&mut self.settled);
-        self.machine.swap_settled(&mut settled);
+        self.engine.swap_settled(&mut settled);
         for settled in settled.drain(..) {
             let packet = match first {
                 Some((codeword, packet)) if codeword == settled.codeword => Some(packet),
@@ -246,7 +246,7 @@ impl CoupledQueue {
         let Some(slot_log) = &mut self.slot_log else {
             return;
         };
-        let (codeword, attempt) = self.machine.attempt_of(unit);
+        let (codeword, attempt) = self.engine.attempt_of(unit);
         let packet = self.packets.packet_of(codeword);
         if let Some(tracked) = packet.and_then(|packet| self.packets.get(packet)) {
             slot_log.push_back(SlotUse {
@@ -284,9 +284,9 @@ impl CoupledQueue {
         }
         let codewords = self.packets.mark_lost(packet, at);
         self.on_lost(packet, at);
-        self.machine.drop_codewords(codewords, at);
+        self.engine.drop_codewords(codewords, at);
         // LLDUs settled by this are lost with the packet.
-        self.machine.swap_settled(&mut Vec::new());
+        self.engine.swap_settled(&mut Vec::new());
         self.report_fate(packet, None);
         self.release(packet);
     }

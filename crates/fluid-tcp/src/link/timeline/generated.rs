@@ -259,7 +259,7 @@ mod tests {
     }
 
     fn index_at(share: f64, len: usize) -> usize {
-        usize::try_from(tmt_core::math::num::whole(share * to_f64(len as u64))).unwrap()
+        usize::try_from(tmt_core::math::num::floor_u64(share * to_f64(len as u64))).unwrap()
     }
 
     /// The share of erased slots is 1 − (1 − X) exp(−T X/(m(1 − X))).

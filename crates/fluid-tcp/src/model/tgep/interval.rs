@@ -87,7 +87,7 @@ pub(super) fn estimate<C: Course>(
     }
     let mut work = 0.0;
     for course in courses.iter_mut() {
-        for _ in 0..tmt_core::math::num::whole(wanted.warm_up) {
+        for _ in 0..tmt_core::math::num::floor_u64(wanted.warm_up) {
             work += course.next().work;
             if work > MOST {
                 return Err(out_of_reach(wanted, 0.0, 1.0, 1.0));
@@ -104,7 +104,7 @@ pub(super) fn estimate<C: Course>(
     let mut drawn = work;
     loop {
         for (course, sums) in courses.iter_mut().zip(&mut sums) {
-            for _ in 0..tmt_core::math::num::whole(more) {
+            for _ in 0..tmt_core::math::num::floor_u64(more) {
                 let cycle = course.next();
                 drawn += cycle.work;
                 sums.add(cycle);

@@ -58,7 +58,7 @@ impl Law {
 
     /// Connections, as a length.
     pub(super) fn count(&self) -> usize {
-        usize::try_from(tmt_core::math::num::whole(self.connections)).unwrap_or(1)
+        usize::try_from(tmt_core::math::num::floor_u64(self.connections)).unwrap_or(1)
     }
 
     /// Segments that take the sum of the windows from `low` to `high`: w_end² = w² + 2 N n / b in both phases.

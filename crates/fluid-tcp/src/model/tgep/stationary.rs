@@ -80,7 +80,7 @@ impl Lattice {
         // No more than e^-60 of the cycles go further.
         let reach = (top / unit).min(60.0 / law.loss);
         let (segments, stride) = if reach < FEWEST {
-            (1.0, tmt_core::math::num::whole((FEWEST / reach).ceil()))
+            (1.0, tmt_core::math::num::floor_u64((FEWEST / reach).ceil()))
         } else {
             ((reach / MOST).max(1.0), 1)
         };
@@ -91,7 +91,7 @@ impl Lattice {
         let mean_pass = (1.0 - law.loss) * fail / (law.loss * segments);
         // M q is below 60/32768 where M is above 1: two terms of the mean of n given n < M.
         let middle = (segments - 1.0) / 2.0 - law.loss * (segments * segments - 1.0) / 12.0;
-        let points = tmt_core::math::num::whole(reach * unit / step) + 1;
+        let points = tmt_core::math::num::floor_u64(reach * unit / step) + 1;
         Self {
             step,
             segments,
@@ -127,7 +127,7 @@ impl Lattice {
     /// Adds `mass` at x, shared by its neighbours so that the mean of x stays.
     fn put(&self, mass: &mut [f64], x: f64, share: f64) {
         let place = (x / self.step).min(tmt_core::types::to_f64(self.points as u64));
-        let at = usize::try_from(tmt_core::math::num::whole(place)).unwrap_or(0);
+        let at = usize::try_from(tmt_core::math::num::floor_u64(place)).unwrap_or(0);
         let right = place - tmt_core::types::to_f64(at as u64);
         mass[at] += share * (1.0 - right);
         mass[at + 1] += share * right;

@@ -135,7 +135,7 @@ fn by_cells(link: &Bottleneck, q: f64, cells: usize) -> f64 {
                 for (mass, end, cost) in [(left * q, y, 1.0), (here, top, 1.0)] {
                     segments += mass * (end - x) / unit;
                     time += mass * (duration(x, end) + cost);
-                    let to = tmt_core::math::num::whole(end / 4.0 / width);
+                    let to = tmt_core::math::num::floor_u64(end / 4.0 / width);
                     next[usize::try_from(to).unwrap().min(cells - 1)] += mass;
                 }
                 left = if full { 0.0 } else { left * (1.0 - q) };

@@ -140,7 +140,7 @@ fn where_splitting_wins() {
 
 /// (38) window by window with (20) as it stands.
 fn summed(path: &Path, w_max: f64) -> f64 {
-    let least = tmt_core::math::num::whole((w_max / 2.0).round_ties_even());
+    let least = tmt_core::math::num::floor_u64((w_max / 2.0).round_ties_even());
     let (mut sent, mut time) = (0.0, 0.0);
     for w in least..=2 * least {
         let w = tmt_core::types::to_f64(w);

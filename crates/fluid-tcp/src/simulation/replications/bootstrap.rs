@@ -9,7 +9,7 @@
 //! by t(k − 1)/z · √(k/(k − 1)) for its k = n/b blocks, so that it is Student's for few independent values.
 
 use statrs::distribution::{ContinuousCDF as _, Normal};
-use tmt_core::math::num::{cbrt, log10, whole};
+use tmt_core::math::num::{cbrt, floor_u64, log10};
 use tmt_core::math::rng::{Stream, Uniform};
 use tmt_core::types::to_f64;
 
@@ -99,7 +99,7 @@ impl Series {
         let mut missing = self.n;
         let mut sum = 0.0;
         for draw in &draws[..self.blocks] {
-            let from = usize::try_from(whole(draw * n))
+            let from = usize::try_from(floor_u64(draw * n))
                 .unwrap_or(0)
                 .min(self.n - 1);
             let length = self.block.min(missing);
@@ -142,10 +142,10 @@ fn block_length(deviations: &[f64]) -> usize {
     // At least three blocks are needed; with two or three values each is a block.
     let (most, least) = ((n / 3).max(1), n.div_ceil(MOST_BLOCKS));
     // Number of consecutive lags that have to be noise.
-    let quiet = usize::try_from(whole(log10(size).sqrt().ceil()))
+    let quiet = usize::try_from(floor_u64(log10(size).sqrt().ceil()))
         .unwrap_or(5)
         .max(5);
-    let root = usize::try_from(whole(size.sqrt().ceil())).unwrap_or(n);
+    let root = usize::try_from(floor_u64(size.sqrt().ceil())).unwrap_or(n);
     let lags = (root + quiet).min(n - 1);
     let covariance: Vec<f64> = (0..=lags)
         .map(|lag| {
@@ -172,7 +172,7 @@ fn block_length(deviations: &[f64]) -> usize {
     } else {
         1.0
     };
-    usize::try_from(whole(length))
+    usize::try_from(floor_u64(length))
         .unwrap_or(most)
         .clamp(least.min(most), most)
 }

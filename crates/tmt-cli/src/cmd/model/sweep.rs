@@ -1,6 +1,6 @@
 //! `--sweep`: a key taken through a range or a list.
 
-use tmt_core::math::num::{pow, whole};
+use tmt_core::math::num::{floor_u64, pow};
 use tmt_core::model::{Arguments, Domain, Key, Model, Value};
 use tmt_core::types::to_f64;
 
@@ -86,7 +86,7 @@ fn whole_steps(key: &Key, from: f64, to: f64) -> Option<Vec<f64>> {
     };
     let steps = (to - from).abs();
     let step = if to < from { -1.0 } else { 1.0 };
-    let numbers = (0..=whole(steps)).map(|i| from + step * to_f64(i));
+    let numbers = (0..=floor_u64(steps)).map(|i| from + step * to_f64(i));
     (steps < to_f64(MOST as u64)).then(|| numbers.collect())
 }
 

@@ -1,7 +1,7 @@
 //! Which assumptions of a model must hold for a row to be judged, and on which side.
 
 use serde::Serialize;
-use tmt_core::math::num::{powi, whole};
+use tmt_core::math::num::{floor_u64, powi};
 
 use super::run::Measured;
 use super::theory::Theory;
@@ -123,7 +123,7 @@ fn hybrid(row: &Values, theory: &Theory) -> Outcome<Option<&'static str>> {
 
 /// papers/004, equation (39).
 fn end_to_end(row: &Values) -> Outcome<Option<&'static str>> {
-    let given_up = powi(row.number("p")?, whole(row.number("repeats")? + 1.0));
+    let given_up = powi(row.number("p")?, floor_u64(row.number("repeats")? + 1.0));
     Ok(first([
         (given_up > 1e-4, LIMITED),
         (row.number("N")? > 1.0, SHARED),

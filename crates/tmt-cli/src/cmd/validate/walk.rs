@@ -3,7 +3,7 @@
 use rayon::prelude::*;
 use tmt_core::channel::synth::ConstantRate;
 use tmt_core::channel::{Channel, ChannelSpec, GilbertElliott, Start};
-use tmt_core::scheme::runner::Walk;
+use tmt_core::scheme::runner::SchemeRunner;
 use tmt_core::scheme::{Combining, SchemeSpec};
 use tmt_core::types::{BitRate, Bytes, Fate, Lldu, Slot, Span, Time, to_f64};
 
@@ -65,7 +65,7 @@ fn walk(scheme: &SchemeSpec, mut channel: Channel, duration: Span) -> Outcome<Me
         .ok_or_else(|| Failure::usage(format!("--duration {duration} leaves no link")))?;
     let settled = duration.saturating_sub(UNSETTLED);
     let until = Time::from_nanos(settled.as_nanos()).unwrap_or(Time::ZERO);
-    let mut walk = Walk::new(scheme.clone(), RTT, Span::ZERO);
+    let mut runner = SchemeRunner::new(scheme.clone(), RTT, Span::ZERO);
     let (mut slots, mut lldus, mut sums) = (Vec::new(), Vec::new(), Settled::default());
     let mut from = 0;
     while from < link.slots() {
@@ -77,14 +77,16 @@ fn walk(scheme: &SchemeSpec, mut channel: Channel, duration: Span) -> Outcome<Me
                 *slot = Slot::erased(slot.tx_time());
             }
         }
-        walk.slots(&slots, &mut lldus).map_err(Failure::failed)?;
+        runner
+            .push_slots(&slots, &mut lldus)
+            .map_err(Failure::failed)?;
         sums.add(&mut lldus, until);
     }
-    walk.finish(&mut lldus);
+    runner.finish(&mut lldus);
     sums.add(&mut lldus, until);
     // LLDUs that are lost wait for nothing, as in the closed forms, except under frame ARQ, where nothing but what is
     // delivered has a delay.
-    let waited = match walk.scheme().combining() {
+    let waited = match runner.scheme().combining() {
         Combining::Discard => sums.delivered,
         Combining::Incremental => sums.lldus,
     };

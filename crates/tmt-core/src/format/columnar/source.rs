@@ -103,7 +103,7 @@ impl Source<'_> {
     /// it tells; what the system says. The batches handed out before are whole.
     pub fn next_batch(&mut self) -> Result<Next> {
         loop {
-            match (self.items)().map_err(|error| error.behind_rows(self.rows))? {
+            match (self.items)().map_err(|error| error.offset_rows(self.rows))? {
                 Item::Rows(records, end) => {
                     self.end = end.or(self.end);
                     self.rows += records.num_rows() as u64;
@@ -117,7 +117,7 @@ impl Source<'_> {
                     return match self.end {
                         Some(EndLine { rows: told, .. }) if told != self.rows => {
                             let read = self.rows;
-                            Err(Error::new(ErrorKind::RowCount { told, read }))
+                            Err(Error::new(ErrorKind::RowCount { stated: told, read }))
                         }
                         None if self.metadata.is_head() => Ok(Next::Cut),
                         _ => Ok(Next::End),

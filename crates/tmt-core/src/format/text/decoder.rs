@@ -185,7 +185,7 @@ impl Decoder {
             && end.rows != self.rows
         {
             let (told, read) = (end.rows, self.rows);
-            return Err(Error::at(ErrorKind::RowCount { told, read }, here));
+            return Err(Error::at(ErrorKind::RowCount { stated: told, read }, here));
         }
         Ok(Tail {
             rows: self.rows,

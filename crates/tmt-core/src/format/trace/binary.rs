@@ -106,7 +106,7 @@ impl Input for Binary<'_> {
             self.rows += rows.slots.len() as u64;
         }
         let fault = rows.take_fault();
-        fault.map_or(Ok(()), |error| Err(error.behind_rows(before)))
+        fault.map_or(Ok(()), |error| Err(error.offset_rows(before)))
     }
 
     fn advance(&mut self, _: &mut Rows) -> Result<Option<Tail>> {

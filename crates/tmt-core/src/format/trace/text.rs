@@ -171,7 +171,7 @@ impl Input for Text<'_> {
 /// The end of a text whose stream failed: an error, unless it was only cut and that is allowed.
 fn cut(decoder: &mut Decoder, error: Error, allow_cut: bool, rows: &mut Rows) -> Result<Tail> {
     if !allow_cut || !matches!(error.kind(), ErrorKind::CutStream { .. }) {
-        return Err(error.behind_rows(decoder.rows()));
+        return Err(error.offset_rows(decoder.rows()));
     }
     // The line in which it was cut is lost.
     drop(decoder.take_carry());

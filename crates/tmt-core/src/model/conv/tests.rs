@@ -4,7 +4,7 @@ use strum::IntoEnumIterator as _;
 
 use super::*;
 
-/// Rows of 171 and 133 of the puncturing patterns: models.md §3.4.
+/// Puncturing patterns, rows of 171 and 133: docs/models.md, Sec. 4.1.
 const PATTERNS: [(&str, &str); 5] = [
     ("1", "1"),
     ("10", "11"),
@@ -13,9 +13,9 @@ const PATTERNS: [(&str, &str); 5] = [
     ("1000101", "1111010"),
 ];
 
-/// Paths that leave the all-zero path and first come back to it, by weight: number, wrong bits, length.
+/// Paths that leave the all-zero path, up to their first return, by weight: number, wrong bits, length.
 ///
-/// All phases of the pattern in turn; step by step over the 64 states, each with its paths by weight.
+/// For each phase of the pattern, step by step over the 64 states, each with its paths by weight.
 fn enumerated(rate: usize, heaviest: usize) -> Vec<[u64; 3]> {
     let (x, y) = PATTERNS[rate];
     let (x, y) = (x.as_bytes(), y.as_bytes());
@@ -27,7 +27,7 @@ fn enumerated(rate: usize, heaviest: usize) -> Vec<[u64; 3]> {
             let mut next = vec![vec![[0u64; 2]; heaviest + 1]; 64];
             let mut advance =
                 |state: usize, bit: usize, weight: usize, [count, wrong]: [u64; 2]| {
-                    // The register with the newest bit in front, as the octal generators are written.
+                    // The register with the newest bit first, as the octal generators are written.
                     let register = bit << 6 | state;
                     let odd = |generator: usize| (register & generator).count_ones() as usize & 1;
                     let sent = |row: &[u8]| usize::from(row[at] == b'1');
@@ -73,7 +73,7 @@ fn enumerated(rate: usize, heaviest: usize) -> Vec<[u64; 3]> {
 fn the_spectra_are_those_of_the_generators_and_patterns() {
     for (place, rate) in Rate::iter().enumerate() {
         let spectrum = rate.code().1;
-        let heaviest = usize::try_from(crate::math::num::whole(spectrum[8].0)).unwrap();
+        let heaviest = usize::try_from(crate::math::num::floor_u64(spectrum[8].0)).unwrap();
         let found = enumerated(place, heaviest);
         let found: Vec<(usize, [u64; 3])> = found
             .into_iter()
@@ -82,7 +82,7 @@ fn the_spectra_are_those_of_the_generators_and_patterns() {
             .collect();
         assert_eq!(found.len(), 9, "{}", rate.name());
         for ((weight, [a, c, l]), term) in found.into_iter().zip(spectrum) {
-            let whole = |x: f64| crate::math::num::whole(x);
+            let whole = |x: f64| crate::math::num::floor_u64(x);
             let table = (whole(term.0), whole(term.1), whole(term.2), whole(term.3));
             assert_eq!((weight as u64, a, c, l), table, "{}", rate.name());
         }
@@ -95,7 +95,7 @@ fn the_spectra_are_those_of_the_generators_and_patterns() {
 
 #[test]
 fn the_bound_at_the_printed_points() {
-    // models.md §3.4: Eb/N0, union bound, errors an event, span. The page rounds Eb/N0: its 6.9e-4 "at 3 dB" is that
+    // Reference values: Eb/N0, union bound, errors per event, span. Rounded values of Eb/N0: 6.9e-4 "at 3 dB" is that
     // of Ec/N0 = 0 dB, Eb/N0 = 3.01 dB (3 dB sharp gives 7.2e-4), and 9.3e-5 belongs to 4.489 dB.
     for (rate, ebn0, ber, digit, errors, span) in [
         (Rate::Half, 2.0, 3.8e-2, 1e-3, 11.5, 20.3),
@@ -123,22 +123,22 @@ fn the_bound_at_the_printed_points() {
 }
 
 #[test]
-fn far_from_the_noise_the_lightest_paths_are_left() {
+fn at_high_energy_only_paths_of_smallest_weight_matter() {
     for decibels in [25.0, 30.0, 60.0] {
         let found = viterbi(Rate::Half, ratio(decibels));
         assert!((found.errors_per_event - 36.0 / 11.0).abs() < 1e-9);
         assert!((found.span - 5.0).abs() < 1e-9 && found.ber() < 1e-200);
     }
-    // At no signal at all every path is as likely as the right one.
+    // Without signal every path is as likely as the right one.
     let none = viterbi(Rate::Half, 0.0);
     assert!((none.ber() - 0.5).abs() < f64::EPSILON && none.ber_union > 1e7);
     assert!((uncoded_ber(0.0) - 0.5).abs() < f64::EPSILON);
 }
 
 #[test]
-fn exactly_one_energy_is_asked_for() {
+fn exactly_one_energy_is_required() {
     let run = |text: &str| MODEL.run(text);
-    assert!(run("").unwrap_err().to_string().contains("one of"));
+    assert!(run("").unwrap_err().to_string().contains("is missing"));
     assert!(
         run("ebn0_db=3 ecn0_db=1")
             .unwrap_err()

@@ -10,8 +10,7 @@ fn bursty(alpha: f64, beta: f64, data: usize, repair: usize) -> Code {
     }
 }
 
-/// What comes of a codeword by going through every pattern of erasures: the block, P(recovered | erased), and
-/// the waits until the end and until the ND-th LLDU.
+/// Outcome and recovery of a codeword, by enumeration of all patterns of erasures.
 fn by_force(code: &Code) -> (Block, Recovery) {
     let (data, units) = (code.data, code.units());
     let chain = code.chain;
@@ -100,11 +99,11 @@ fn the_sums_are_those_over_every_pattern_of_erasures() {
 
 #[test]
 fn the_published_figures_are_met() {
-    // models.md K4: (10/12), alpha = .99, beta = .8.
+    // K4: (10/12), alpha = .99, beta = .8.
     let code = bursty(0.99, 0.8, 10, 2);
     assert!((code.printed_recovery() - 0.8945).abs() < 5e-5);
     assert!((code.recovery().given_erased - 0.1320).abs() < 5e-5);
-    // models.md §1.6: ND = 38, NR = 13.
+    // Reference values: ND = 38, NR = 13.
     for (beta, eta) in [
         (0.1, 0.7451),
         (0.5, 0.7448),
@@ -129,12 +128,12 @@ fn independent_erasures_make_all_ways_of_counting_equal() {
     assert!(close(code.recovery().given_erased, code.printed_recovery()));
     let by_count = efficiency_by_count(&code, block.decode);
     let eta = (10.0 * block.decode + block.kept) / 13.0;
-    // By count, a block that fails is worth what gets through of all N, repair LLDUs too.
+    // eta_count also counts repair LLDUs that are received in a codeword that fails.
     assert!(by_count > eta && by_count < eta + 0.01);
 }
 
 #[test]
-fn rare_losses_keep_their_digits() {
+fn rare_losses_keep_their_precision() {
     let code = Code {
         chain: Chain::memoryless(1e-9).unwrap(),
         data: 10,
@@ -147,7 +146,7 @@ fn rare_losses_keep_their_digits() {
 }
 
 #[test]
-fn without_erasures_the_limit_is_told() {
+fn without_erasures_the_limit_is_returned_with_a_remark() {
     let none = MODEL
         .evaluate(&MODEL.arguments([("alpha", "1")]).unwrap())
         .unwrap();
@@ -158,7 +157,7 @@ fn without_erasures_the_limit_is_told() {
     assert!((none.get(name).unwrap() - rare.get(name).unwrap()).abs() < 1e-9);
     assert_eq!(none.remarks().len(), 1);
     assert!(close(none.get("delay_exact").unwrap(), 0.25));
-    // Nothing erases at all, even in the bad state.
+    // No state erases anything.
     for pairs in [
         [("pb", "0"), ("alpha", "0.9")],
         [("pb", "0"), ("alpha", "1")],

@@ -20,7 +20,7 @@ fn outcome(pairs: &[(&str, &str)]) -> Outcome {
 
 #[test]
 fn the_published_figures_are_met() {
-    // models.md §1.6: ND = 38, NR = 13, R = 2, NS = 0, alpha = .98.
+    // Reference values: ND = 38, NR = 13, R = 2, NS = 0, alpha = .98.
     for (beta, eta, printed, lldu) in [
         ("0.1", 0.7451, 0.2500, 0.2500),
         ("0.5", 0.7451, 0.2506, 0.2502),
@@ -41,8 +41,8 @@ fn the_published_figures_are_met() {
     }
 }
 
-/// Codewords sent one by one, each attempt on a stretch of channel of its own: useful and sent LLDUs, rounds
-/// waited for a data LLDU, rounds in which decoded.
+/// Simulates codewords, each attempt on an independent channel. Returns useful and sent LLDUs, rounds waited per data
+/// LLDU, and the shares decoded in each round.
 fn simulated(code: &Code, repeats: Repeats, words: u64, seed: u64) -> (f64, f64, f64, Vec<f64>) {
     let text = format!("alpha={},beta={}", code.chain.alpha(), code.chain.beta());
     let spec = ChannelSpec::GilbertElliott(text.parse().unwrap());
@@ -91,7 +91,7 @@ fn simulated(code: &Code, repeats: Repeats, words: u64, seed: u64) -> (f64, f64,
 }
 
 #[test]
-fn the_sums_are_what_codewords_do_one_by_one() {
+fn the_sums_agree_with_simulated_codewords() {
     for (alpha, beta, data, repair, extra, rounds) in [
         (0.9, 0.7, 10, 2, 0, 2),
         (0.8, 0.8, 5, 2, 1, 1),
@@ -103,7 +103,7 @@ fn the_sums_are_what_codewords_do_one_by_one() {
         let words = 60_000;
         let (useful, sent, waited, decoded) = simulated(&code, repeats, words, 7);
         let harq = Harq::new(&code, repeats);
-        // Standard errors are below 4, 20 and 1 divided by the root of the codewords.
+        // Standard errors are below 4, 20 and 1, each divided by the root of the number of codewords.
         let root = crate::types::to_f64(words).sqrt();
         assert!(
             (harq.mean_useful - useful).abs() < 4.5 * 4.0 / root,
@@ -162,7 +162,7 @@ fn code_of_one(p: f64) -> Code {
 }
 
 #[test]
-fn rare_losses_keep_their_digits() {
+fn rare_losses_keep_their_precision() {
     let harq = Harq::new(
         &code_of_one(1e-9),
         Repeats {
@@ -175,7 +175,7 @@ fn rare_losses_keep_their_digits() {
 }
 
 #[test]
-fn the_limits_have_values_or_say_that_they_have_none() {
+fn limits_have_values_or_a_remark() {
     let none = outcome(&[("alpha", "1")]);
     assert_eq!(none.get("mean_sent"), Some(12.0));
     assert_eq!(none.remarks().len(), 1);

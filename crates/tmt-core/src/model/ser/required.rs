@@ -1,4 +1,4 @@
-//! The energy that a segment error rate needs.
+//! The Ec/N0 that a segment error rate requires.
 
 use super::Code;
 use crate::math::num::ln;
@@ -6,11 +6,11 @@ use crate::model::ModelError;
 
 /// Ec/N0 in dB at which the segment error rate is `target`.
 ///
-/// The rate falls from about 1 to 0 with the energy, so that it is bracketed and then closed in by secants of its
-/// logarithm, halving the bracket where they are slow.
+/// The rate falls from about 1 to 0 with the energy. The solution is bracketed, and found by secants of the logarithm of
+/// the rate, with bisection if they are slow.
 ///
 /// # Errors
-/// `target` is above what the code has without any signal.
+/// `target` is above the segment error rate without signal.
 pub fn required_ecn0_db(code: &Code, target: f64) -> Result<f64, ModelError> {
     if target <= 0.0 {
         return Ok(f64::INFINITY);
@@ -21,7 +21,7 @@ pub fn required_ecn0_db(code: &Code, target: f64) -> Result<f64, ModelError> {
     let (mut above, mut below) = (excess(low), excess(high));
     if above < 0.0 || target >= 1.0 {
         return Err(ModelError::refused(format!(
-            "target={target} is met without any signal: segments are lost no more often than that"
+            "target={target} is met without signal: the segment error rate is never higher"
         )));
     }
     for round in 0..200 {
@@ -31,7 +31,7 @@ pub fn required_ecn0_db(code: &Code, target: f64) -> Result<f64, ModelError> {
         }
         let secant = low + width * above / (above - below);
         let middle = if secant.is_finite() && round % 3 < 2 {
-            // Never quite at an end: so the bracket shrinks from both sides.
+            // Never exactly at an end, so that the bracket shrinks from both sides.
             let edge = width * 1e-3;
             secant.clamp(low + edge.min(1e-13), high - edge.min(1e-13))
         } else {

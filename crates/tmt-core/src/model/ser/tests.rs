@@ -20,7 +20,7 @@ fn required(text: &str, name: &str) -> f64 {
 
 #[test]
 fn figure_3_an_erasure_code_against_none() {
-    // models.md §3.7: SER 1e-4, 48 + 16 blocks of 23 B against 1104 B without a code.
+    // Celandroni 2006, Fig. 3: SER 1e-4, 48 + 16 blocks of 23 B against 1104 B without a code.
     let coded = required("scheme=erasure n=64 k=48", "ecn0_db");
     let none = required("scheme=uncoded bits=8832", "ecn0_db");
     assert!(
@@ -35,7 +35,7 @@ fn figure_3_an_erasure_code_against_none() {
 
 #[test]
 fn figure_3_the_redundancy_that_needs_least() {
-    // models.md §3.7: 23 B at 15/48 9.3183, at 16/48 9.3187; 46 B at 1/3 9.726; 92 B at 1/3 10.323.
+    // Reference values: 23 B at 15/48 9.3183, at 16/48 9.3187; 46 B at 1/3 9.726; 92 B at 1/3 10.323.
     let needs = |bytes: u64, k: u64, r: u64| {
         required(
             &format!("scheme=erasure block_bytes={bytes} k={k} n={}", k + r),
@@ -118,12 +118,12 @@ fn ends_of_the_domain_have_their_limits_or_a_reason() {
     assert!(
         run(&REQUIRED, "target=1")
             .unwrap_err()
-            .contains("without any signal")
+            .contains("without signal")
     );
     assert!(
         run(&REQUIRED, "bits=1 target=0.9")
             .unwrap_err()
-            .contains("without any signal")
+            .contains("without signal")
     );
     assert!(
         run(&MODEL, "scheme=rs n=9 k=10 ecn0_db=1")

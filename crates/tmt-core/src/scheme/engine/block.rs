@@ -1,28 +1,28 @@
-//! The super-block that is being sent: which unit is next, and what became of those before it.
+//! The super-block that is being sent: the next unit, and the outcomes of those before it.
 
 use std::ops::Range;
 
-use super::pending::Waiting;
+use super::lldu_ring::WaitingLldu;
 use crate::types::Slot;
 
-/// What became of a unit of the super-block.
+/// Outcome of a unit of the super-block, packed in 64 bits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Cell(u64);
+pub(super) struct UnitOutcome(u64);
 
-/// Above every arrival time.
+/// Flag of units that were not received; above every arrival time.
 const NOT_RECEIVED: u64 = 1 << 63;
 
-impl Cell {
-    /// No unit, or one that was erased and that nothing waits for.
+impl UnitOutcome {
+    /// No unit, or an erased unit for which no LLDU waits.
     pub(super) const NONE: Self = Self(u64::MAX);
 
-    /// A received unit, or an erased one that nothing waits for.
+    /// The outcome of a unit for which no LLDU waits.
     pub(super) fn of(slot: &Slot) -> Self {
         slot.arrival()
             .map_or(Self::NONE, |arrival| Self(arrival.as_nanos()))
     }
 
-    /// A received data unit, or an erased one whose LLDU has this number and waits.
+    /// The outcome of a data unit; LLDU `number` waits if it was erased.
     pub(super) fn of_data(slot: &Slot, number: u64) -> Self {
         slot.arrival()
             .map_or(Self(NOT_RECEIVED | number), |arrival| {
@@ -30,58 +30,59 @@ impl Cell {
             })
     }
 
-    /// The arrival, ns.
+    /// Arrival of the unit, ns; `None` if it was not received.
     pub(super) fn arrival(self) -> Option<u64> {
         (self.0 < NOT_RECEIVED).then_some(self.0)
     }
 
-    /// The LLDU that waits.
-    pub(super) fn waiting(self) -> Option<Waiting> {
-        (self.0 >= NOT_RECEIVED && self != Self::NONE).then_some(Waiting(self.0 & !NOT_RECEIVED))
+    /// The LLDU that waits for the codeword because the unit was erased.
+    pub(super) fn waiting(self) -> Option<WaitingLldu> {
+        (self.0 >= NOT_RECEIVED && self != Self::NONE)
+            .then_some(WaitingLldu(self.0 & !NOT_RECEIVED))
     }
 }
 
-/// A codeword of a super-block.
+/// A codeword of the super-block.
 #[derive(Debug, Clone, Copy)]
 struct Codeword {
     data_units: u32,
-    /// Whether it is sent no further.
+    /// Whether its remaining units are not sent.
     dropped: bool,
 }
 
-/// A super-block of link-layer.md §3: a grid that is sent row by row, one column a codeword.
+/// A super-block (docs/schemes.md, Sec. 3): a grid with one column per codeword, sent row by row.
 #[derive(Debug)]
 pub(super) struct SuperBlock {
     /// Data units of a full codeword, ND.
     full: u32,
-    /// NR.
+    /// Repair units of a codeword, NR.
     repair_units: u32,
-    /// Its codewords, and how many they are.
     codewords: Vec<Codeword>,
+    /// Number of codewords.
     pub(super) columns: u32,
-    /// Rows of the longest codeword.
+    /// Units of the longest codeword.
     pub(super) rows: u32,
-    /// Whether places of the grid have no unit: those of short codewords and of dropped ones.
+    /// Whether the grid has positions without a unit, because of short or dropped codewords.
     pub(super) holes: bool,
-    /// The next unit's place in the grid, row by row.
+    /// Index of the next unit in the grid, counted row by row.
     pub(super) position: u32,
-    /// Codewords of the super-blocks before it.
+    /// Number of codewords before this super-block.
     first: u64,
-    /// What became of the units in front of it.
-    pub(super) cells: Vec<Cell>,
-    /// LLDUs that wait for the codeword as a whole, where frames are delivered whole or not at all.
-    pub(super) waiting: Waiting,
+    /// Outcomes of the units before `position`.
+    pub(super) outcomes: Vec<UnitOutcome>,
+    /// In frame ARQ, the LLDUs that wait for the codeword.
+    pub(super) waiting: WaitingLldu,
 }
 
-/// The place of a unit in the super-block.
+/// Position of a unit in the super-block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Place {
+pub(super) struct GridPosition {
     pub(super) row: u32,
     pub(super) column: u32,
 }
 
 impl SuperBlock {
-    /// One that is all sent.
+    /// A super-block that has been sent completely.
     pub(super) fn new(data_units: u32, units: u32) -> Self {
         Self {
             full: data_units,
@@ -92,12 +93,13 @@ impl SuperBlock {
             holes: false,
             position: 0,
             first: 0,
-            cells: Vec::new(),
-            waiting: Waiting::NONE,
+            outcomes: Vec::new(),
+            waiting: WaitingLldu::NONE,
         }
     }
 
-    /// Opens the next one, of codewords with as many data units as `next` says, at most `most` of them.
+    /// Opens the next super-block with at most `most` codewords, whose numbers of data units `next` returns. Returns whether
+    /// there is at least one.
     pub(super) fn open(&mut self, most: u32, mut next: impl FnMut(u32) -> Option<u32>) -> bool {
         self.first += u64::from(self.columns);
         let codewords = (0..most).map_while(|_| next(self.full));
@@ -112,27 +114,27 @@ impl SuperBlock {
         self.holes = data_units.min() < Some(self.full);
         self.columns = u32::try_from(self.codewords.len()).unwrap_or(most);
         self.position = 0;
-        self.cells.clear();
-        self.waiting = Waiting::NONE;
+        self.outcomes.clear();
+        self.waiting = WaitingLldu::NONE;
         self.columns > 0
     }
 
-    /// Passes over `codewords` that are sent without it; it is all sent.
+    /// Counts `codewords` that were sent without the grid, after this super-block was sent completely.
     pub(super) fn pass(&mut self, codewords: u64) {
         self.first += codewords;
     }
 
-    /// Whether all of its units have been sent.
+    /// Whether all units have been sent.
     pub(super) fn is_sent(&self) -> bool {
         self.position == self.columns * self.rows
     }
 
-    /// The number of a codeword among all that were taken from a source one super-block after the other.
+    /// Number of a codeword among all codewords taken from the source.
     pub(super) fn codeword(&self, column: u32) -> u64 {
         self.first + u64::from(column)
     }
 
-    /// Drops the unsent units of those codewords among `codewords` that are being sent; their columns.
+    /// Drops the unsent units of `codewords`. Returns the columns of those that had such units.
     pub(super) fn drop_unsent(&mut self, codewords: Range<u64>) -> Vec<u32> {
         let column = |codeword: u64| {
             let column = codeword.saturating_sub(self.first).min(self.columns.into());
@@ -152,7 +154,7 @@ impl SuperBlock {
         columns
     }
 
-    /// Steps over places that have no unit: of short codewords in the last rows, and of dropped ones.
+    /// Skips positions without a unit.
     fn skip_holes(&mut self) {
         while self.holes && !self.is_sent() {
             let (row, column) = (self.position / self.columns, self.position % self.columns);
@@ -163,36 +165,36 @@ impl SuperBlock {
         }
     }
 
-    /// The data units of a codeword, and all its units.
+    /// Number of data units and of all units of a codeword.
     pub(super) fn shape(&self, column: u32) -> (u32, u32) {
         let data_units = self.codewords[column as usize].data_units;
         (data_units, data_units + self.repair_units)
     }
 
-    /// The next unit's place, and the step to the one after it.
-    pub(super) fn next_place(&mut self) -> Place {
+    /// Returns the position of the next unit and moves on to the one after it.
+    pub(super) fn next_position(&mut self) -> GridPosition {
         let (row, column) = match self.columns {
             1 => (self.position, 0),
             columns => (self.position / columns, self.position % columns),
         };
         self.position += 1;
         self.skip_holes();
-        Place { row, column }
+        GridPosition { row, column }
     }
 
-    /// Notes what became of the unit at `place`; units are noted in the order in which they are sent.
-    pub(super) fn note(&mut self, place: Place, cell: Cell) {
+    /// Records the outcome of the unit at `place`; called in the order of sending.
+    pub(super) fn note(&mut self, place: GridPosition, outcome: UnitOutcome) {
         let at = place.row as usize * self.columns as usize + place.column as usize;
-        if at > self.cells.len() {
-            // Places of short codewords are skipped.
-            self.cells.resize(at, Cell::NONE);
+        if at > self.outcomes.len() {
+            // Positions without a unit.
+            self.outcomes.resize(at, UnitOutcome::NONE);
         }
-        self.cells.push(cell);
+        self.outcomes.push(outcome);
     }
 
-    /// What became of a codeword's units.
-    pub(super) fn column(&self, column: u32) -> impl Iterator<Item = Cell> + Clone {
-        let cells = self.cells.get(column as usize..).unwrap_or_default();
-        cells.iter().copied().step_by(self.columns as usize)
+    /// Outcomes of the units of a codeword, in the order of sending.
+    pub(super) fn column(&self, column: u32) -> impl Iterator<Item = UnitOutcome> + Clone {
+        let outcomes = self.outcomes.get(column as usize..).unwrap_or_default();
+        outcomes.iter().copied().step_by(self.columns as usize)
     }
 }

@@ -1,69 +1,69 @@
-//! Feedback that is lost on its way to the sender, and the timer that then has units sent again.
+//! Lost feedback, and the timer that then causes a round (docs/schemes.md, Sec. 10.6).
 //!
-//! The feedback of an attempt is told by its last unit. Where it is lost the sender learns nothing: a timer that began
-//! with that unit expires, and what the sender then repeats is a round like any other, though the attempt may have
-//! been enough. Draws are made in the order in which attempts are judged, one each.
+//! The receiver reports an attempt after its last unit. If the report is lost, a timer that started with that unit
+//! expires, and the sender starts a round even if the attempt was enough. There is one draw per attempt, in the order in
+//! which attempts are judged.
 
-use super::Machine;
-use super::block::Place;
-use super::pending::Waiting;
-use super::repeats::{Codeword, Subject};
+use super::Engine;
+use super::block::GridPosition;
+use super::lldu_ring::WaitingLldu;
+use super::repeats::{Codeword, RepeatTarget};
 use crate::channel::Channel;
 use crate::types::{ErrorKind, Span, Time};
 
-/// How a link loses feedback, and what it does about it.
+/// Loss of feedback on a link, and the timer against it.
 #[derive(Debug, Clone)]
 pub struct FeedbackLoss {
-    /// Loses feedback, one draw an attempt of a codeword.
+    /// Process that loses feedback, one draw per attempt of a codeword.
     pub loss: Channel,
-    /// From an attempt's last unit to the repeat where nothing was heard; RTT + fb or more.
+    /// Time from the last unit of an attempt to the repeat if no feedback arrives; at least RTT + fb.
     pub timer: Span,
 }
 
-/// The sender is done with a codeword that was decoded.
+/// A decoded codeword of which the sender has heard, so that it needs no further round.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Acknowledged {
     /// Number of the codeword, as in [`Settled`](super::Settled).
     pub codeword: u64,
-    /// When the feedback came that told so, as far as it depends on the last unit of an attempt: that unit's time,
-    /// RTT and fb; or the last timer, where no round is left to ask with.
+    /// Time at which the feedback of the last unit of its attempt arrives: transmission time + RTT + fb. If that feedback
+    /// was lost and no round is left, the time at which the timer expires.
     pub at: Time,
 }
 
-/// What a machine keeps for it.
+/// State of feedback loss in the engine.
 #[derive(Debug)]
 pub(super) struct Feedback {
     pub(super) rules: FeedbackLoss,
-    /// Whether the first attempt that the unit ends was judged not to be enough, and drawn for.
+    /// Whether the first attempt that the current unit ends failed, and its draw was made.
     failed: bool,
-    /// Whether the feedback of that one is lost.
+    /// Whether the feedback of that attempt is lost.
     pub(super) lost: bool,
-    news: Vec<Acknowledged>,
+    acknowledged: Vec<Acknowledged>,
 }
 
-impl Machine {
-    /// The same machine on a link that loses feedback; only for one that is watched.
+impl Engine {
+    /// The same engine on a link that loses feedback. Requires [`Self::reporting_settled`].
     #[must_use]
     pub fn with_feedback_loss(mut self, rules: FeedbackLoss) -> Self {
         self.feedback = Some(Box::new(Feedback {
             rules,
             failed: false,
             lost: false,
-            news: Vec::new(),
+            acknowledged: Vec::new(),
         }));
         self
     }
 
-    /// Codewords whose sender is done with them, told since this was asked last; none on a link that loses no feedback.
+    /// Drains the codewords acknowledged since the last call. Empty without [`Self::with_feedback_loss`].
     pub fn take_acknowledged(&mut self) -> impl Iterator<Item = Acknowledged> {
         let feedback = self.feedback.iter_mut();
-        feedback.flat_map(|feedback| feedback.news.drain(..))
+        feedback.flat_map(|feedback| feedback.acknowledged.drain(..))
     }
 
-    /// The end of a first attempt, which was enough unless something else was noted.
+    /// Handles the feedback of a first attempt that decoded its codeword; does nothing if the attempt failed.
     pub(super) fn first_attempt_decoded(
         &mut self,
-        place: Place,
+        place: GridPosition,
         now: Time,
     ) -> Result<(), ErrorKind> {
         let Some(feedback) = &mut self.feedback else {
@@ -85,13 +85,13 @@ impl Machine {
             units,
             rounds_used: 0,
             decoded: true,
-            waiting: Waiting::NONE,
+            waiting: WaitingLldu::NONE,
             arrivals: Vec::new(),
         });
-        self.repeat_unheard(id, now)
+        self.repeat_after_timer(id, now)
     }
 
-    /// A codeword that was decoded, in this attempt or before, ends an attempt at `now`.
+    /// Handles the feedback of a later attempt, ended at `now`, of a codeword that is decoded.
     pub(super) fn attempt_decoded(&mut self, id: usize, now: Time) -> Result<(), ErrorKind> {
         let lost = self
             .feedback
@@ -100,24 +100,25 @@ impl Machine {
         if lost && !self.gives_up_after(self.codewords[id].rounds_used) {
             let codeword = &mut self.codewords[id];
             codeword.decoded = true;
-            codeword.waiting = Waiting::NONE;
-            return self.repeat_unheard(id, now);
+            codeword.waiting = WaitingLldu::NONE;
+            return self.repeat_after_timer(id, now);
         }
         let number = self.codewords.remove(id).number;
         self.acknowledge(number, lost, now);
         Ok(())
     }
 
-    /// Draws for an attempt that was not enough, the `first` or a later one.
-    pub(super) fn draw_failed(&mut self, first: bool) {
+    /// Draws whether the feedback of a failed attempt is lost.
+    pub(super) fn draw_feedback_loss(&mut self, first: bool) {
         if let Some(feedback) = &mut self.feedback {
             feedback.lost = feedback.rules.loss.erases();
             feedback.failed |= first;
         }
     }
 
-    /// The timer of a codeword expires, which began at `now`: a round that asks for one unit, or for the frame.
-    pub(super) fn repeat_unheard(&mut self, id: usize, now: Time) -> Result<(), ErrorKind> {
+    /// Schedules the round for the expiry of a timer that starts at `now`: one unit plus NS, or the whole codeword in frame
+    /// ARQ.
+    pub(super) fn repeat_after_timer(&mut self, id: usize, now: Time) -> Result<(), ErrorKind> {
         let timer = self.feedback.as_ref().map(|feedback| feedback.rules.timer);
         let ready = ready_after(now, timer)?;
         let codeword = &mut self.codewords[id];
@@ -130,24 +131,24 @@ impl Machine {
             1 + self.scheme.extra
         };
         codeword.rounds_used = codeword.rounds_used.saturating_add(1);
-        self.repeats.push(ready, Subject::Codeword(id), units);
+        self.repeats.push(ready, RepeatTarget::Codeword(id), units);
         Ok(())
     }
 
-    /// Tells of a codeword whose feedback came through, or was lost and is not waited for.
+    /// Reports a codeword whose feedback arrived, or was lost with no round left.
     fn acknowledge(&mut self, codeword: u64, lost: bool, now: Time) {
         if let Some(feedback) = &mut self.feedback {
             let timer = Some(feedback.rules.timer);
             let after = if lost { timer } else { self.repeat_after };
-            // Where no repeat is ever asked for, no time of feedback is too late.
+            // No repeat follows, so a time above the limit is not an error.
             let at = after.and_then(|after| now.checked_add(after));
             let at = at.unwrap_or(Time::MAX);
-            feedback.news.push(Acknowledged { codeword, at });
+            feedback.acknowledged.push(Acknowledged { codeword, at });
         }
     }
 }
 
-/// When a repeat is ready that waits for so long.
+/// Time at which a repeat requested at `now` is ready.
 pub(super) fn ready_after(now: Time, after: Option<Span>) -> Result<Time, ErrorKind> {
     after
         .and_then(|after| now.checked_add(after))

@@ -1,35 +1,35 @@
-//! The repeat queue of link-layer.md §3, and the codewords that wait in it.
+//! The repeat queue (docs/schemes.md, Sec. 3), and the codewords that wait in it.
 
 use std::collections::VecDeque;
 
-use super::pending::Waiting;
+use super::lldu_ring::WaitingLldu;
 use crate::types::Time;
 
-/// Whose units are to be sent again.
+/// Codeword for which units are repeated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Subject {
-    /// A codeword that is one unit only and asks for one: its LLDU, and the rounds used with this one.
-    Single(Waiting, u32),
-    /// The codeword under this key of [`Machine::codewords`](super::Machine).
+pub(super) enum RepeatTarget {
+    /// A codeword of one unit that requests one: its LLDU, and the rounds used, this one included.
+    Single(WaitingLldu, u32),
+    /// The codeword with this key in [`Engine::codewords`](super::Engine).
     Codeword(usize),
 }
 
-/// Units of one codeword that wait to be sent again.
+/// Entry of the repeat queue: units of one codeword.
 #[derive(Debug, Clone, Copy)]
 struct Repeat {
     ready: Time,
-    subject: Subject,
+    target: RepeatTarget,
     units: u32,
 }
 
-/// First in, first out. Slots come in the order of their times, so the head is ready first; where timers expire later
-/// than feedback comes, what is ready first goes first.
+/// The repeat queue, first in, first out. Since slots are in order of time, the head is ready first. With lost feedback,
+/// timers expire later than feedback arrives; the entry that is ready first then goes first.
 #[derive(Debug)]
 pub(super) struct Repeats {
     queue: VecDeque<Repeat>,
-    /// When the head is ready, ns; above any time where there is none.
+    /// Time at which the head is ready, ns; `u64::MAX` if the queue is empty.
     pub(super) next_ready: u64,
-    /// Whether some units of the head have been sent, and others not.
+    /// Whether the head has been sent in part.
     pub(super) begun: bool,
 }
 
@@ -42,14 +42,17 @@ impl Repeats {
         }
     }
 
-    /// Takes out those of which `goes` says so, in their order.
-    pub(super) fn drop_all(&mut self, mut goes: impl FnMut(Subject) -> bool) -> Vec<Subject> {
+    /// Removes the entries for which `goes` returns true, and returns their targets in order.
+    pub(super) fn drop_all(
+        &mut self,
+        mut goes: impl FnMut(RepeatTarget) -> bool,
+    ) -> Vec<RepeatTarget> {
         let mut dropped = Vec::new();
         let mut is_head = true;
         self.queue.retain(|repeat| {
-            let goes = goes(repeat.subject);
+            let goes = goes(repeat.target);
             if goes {
-                dropped.push(repeat.subject);
+                dropped.push(repeat.target);
                 self.begun &= !is_head;
             }
             is_head = false;
@@ -59,14 +62,15 @@ impl Repeats {
         dropped
     }
 
+    /// Updates `next_ready` after a change of the head.
     fn note_head(&mut self) {
         let head = self.queue.front();
         self.next_ready = head.map_or(u64::MAX, |head| head.ready.as_nanos());
     }
 
-    /// Asks for `units` (at least one) to be sent again from `ready` on, before what is ready later; a head that is
-    /// partly sent stays the head.
-    pub(super) fn push(&mut self, ready: Time, subject: Subject, units: u32) {
+    /// Adds an entry of `units` (at least one), before those that are ready later. A head that has been sent in part stays
+    /// the head.
+    pub(super) fn push(&mut self, ready: Time, target: RepeatTarget, units: u32) {
         let settled = usize::from(self.begun);
         let mut at = self.queue.len();
         while at > settled && self.queue[at - 1].ready > ready {
@@ -74,7 +78,7 @@ impl Repeats {
         }
         let repeat = Repeat {
             ready,
-            subject,
+            target,
             units,
         };
         if at == self.queue.len() {
@@ -85,43 +89,43 @@ impl Repeats {
         self.note_head();
     }
 
-    /// Takes up to `most` units of the head: whose they are, how many, and whether that was its last.
-    pub(super) fn take(&mut self, most: u32) -> Option<(Subject, u32, bool)> {
+    /// Takes up to `most` units of the head. Returns their target, their number, and whether they include the last one.
+    pub(super) fn take(&mut self, most: u32) -> Option<(RepeatTarget, u32, bool)> {
         let head = self.queue.front_mut()?;
         let taken = head.units.min(most);
         head.units -= taken;
-        let (subject, last) = (head.subject, head.units == 0);
+        let (target, last) = (head.target, head.units == 0);
         self.begun = !last;
         if last {
             self.queue.pop_front();
             self.note_head();
         }
-        Some((subject, taken, last))
+        Some((target, taken, last))
     }
 
-    /// The codewords of a single unit in the queue.
-    pub(super) fn singles(&self) -> impl Iterator<Item = (Waiting, u32)> {
-        self.queue.iter().filter_map(|repeat| match repeat.subject {
-            Subject::Single(waiting, rounds) => Some((waiting, rounds)),
-            Subject::Codeword(_) => None,
+    /// The waiting LLDUs and rounds used of the codewords of one unit.
+    pub(super) fn singles(&self) -> impl Iterator<Item = (WaitingLldu, u32)> {
+        self.queue.iter().filter_map(|repeat| match repeat.target {
+            RepeatTarget::Single(waiting, rounds) => Some((waiting, rounds)),
+            RepeatTarget::Codeword(_) => None,
         })
     }
 }
 
-/// A codeword whose first attempt was not enough.
+/// A codeword whose first attempt failed, or whose feedback was lost.
 #[derive(Debug)]
 pub(super) struct Codeword {
-    /// Its number among all that were taken.
+    /// Number of the codeword among all codewords taken from the source.
     pub(super) number: u64,
     pub(super) data_units: u32,
     /// Units of the first attempt.
     pub(super) units: u32,
-    /// Retransmission rounds used so far, r.
+    /// Rounds requested so far, r.
     pub(super) rounds_used: u32,
-    /// Whether it has been decoded, of which the sender has not heard.
+    /// Whether it is decoded without the sender having heard of it.
     pub(super) decoded: bool,
-    /// Its LLDUs that wait.
-    pub(super) waiting: Waiting,
-    /// Arrival times of the units that count, ns.
+    /// List of its LLDUs that wait.
+    pub(super) waiting: WaitingLldu,
+    /// Arrivals of the units that count, ns.
     pub(super) arrivals: Vec<u64>,
 }

@@ -1,16 +1,15 @@
-//! The machine under a sender that always has data: the same steps as unit by unit, in runs.
+//! The engine under a saturated sender: the steps of the unit-by-unit engine, taken over slices of slots.
 
-use super::block::{Cell, SuperBlock};
-use super::{Machine, Saturated};
+use super::block::{SuperBlock, UnitOutcome};
+use super::{Engine, Saturated};
 use crate::types::{ErrorKind, Lldu, Slot};
 
-/// Slots between two times of handing over what is settled, so that the ring does not grow with the
-/// slices.
+/// Slots after which settled LLDUs are passed on, so that the ring does not grow with the slices.
 const CHUNK: usize = 1 << 12;
 
-/// How many of `slots` come before `ready`, ns. Slots are in the order of their times.
+/// Number of `slots` before time `ready`, ns. Slots are in order of time.
 #[inline]
-pub(super) fn before(slots: &[Slot], ready: u64) -> usize {
+pub(super) fn count_before(slots: &[Slot], ready: u64) -> usize {
     match slots.last() {
         Some(last) if last.tx_time().as_nanos() >= ready => {
             slots.partition_point(|slot| slot.tx_time().as_nanos() < ready)
@@ -19,27 +18,28 @@ pub(super) fn before(slots: &[Slot], ready: u64) -> usize {
     }
 }
 
-/// How many of `slots` were received, up to the first one that was not or that is not before `ready`.
-fn clean(slots: &[Slot], ready: u64) -> usize {
+/// Number of leading `slots` that were received and are before time `ready`, ns.
+fn received_run(slots: &[Slot], ready: u64) -> usize {
     slots
         .iter()
         .position(|slot| slot.is_erased() || slot.tx_time().as_nanos() >= ready)
         .unwrap_or(slots.len())
 }
 
-/// `count` as a number of units; no slice of slots and no super-block has more than 2^24.
+/// `count` as a number of units; slices and super-blocks have at most 2^24.
 fn units(count: usize) -> u32 {
     u32::try_from(count).unwrap_or(u32::MAX)
 }
 
-impl Machine {
-    /// Takes the next slots as [`Machine::next_unit`] with the source [`Saturated`](super::Saturated)
-    /// and [`Machine::on_outcome`] would one by one; appends the LLDUs whose story is complete.
+impl Engine {
+    /// Processes `slots` as [`Engine::next_unit`] with the source [`Saturated`](super::Saturated) and
+    /// [`Engine::on_outcome`] would do one by one.
     ///
     /// # Errors
-    /// The index of the first slot whose repeat would be ready later than 2^63 − 1 ns. The LLDUs whose
-    /// story was complete by then are in `out`.
-    pub fn saturated(
+    /// A repeat would be ready after 2^63 − 1 ns. The error contains the index of the slot; LLDUs settled before it are in
+    /// `out`.
+    #[doc(hidden)]
+    pub fn run_saturated(
         &mut self,
         slots: &[Slot],
         out: &mut Vec<Lldu>,
@@ -52,13 +52,13 @@ impl Machine {
                     Err((index, kind)) => walked = Err((number * CHUNK + at + index, kind)),
                 }
             }
-            self.pending.emit(out);
+            self.lldus.emit(out);
             walked?;
         }
         Ok(())
     }
 
-    /// Takes the first of these slots, as many as go together; how many they were.
+    /// Processes the longest prefix of `slots` that can be handled in one step, and returns its length.
     fn step(&mut self, slots: &[Slot], out: &mut Vec<Lldu>) -> Result<usize, (usize, ErrorKind)> {
         let now = slots[0].tx_time();
         let ready = self.repeats.next_ready;
@@ -84,7 +84,7 @@ impl Machine {
         if !self.block.holes {
             return self.fill(slots, ready);
         }
-        // Another source has left it.
+        // A super-block opened for another source.
         if let Some(unit) = self.next_unit(now, &mut Saturated) {
             let outcome = self.on_outcome(unit, &slots[0], out);
             outcome.map_err(|kind| (0, kind))?;
@@ -92,19 +92,19 @@ impl Machine {
         Ok(1)
     }
 
-    /// Repeats of the codeword at the head of the queue; how many slots they took.
+    /// Sends repeats of the head of the queue; returns the number of slots used.
     fn repeat(&mut self, slots: &[Slot]) -> Result<usize, (usize, ErrorKind)> {
-        let Some((subject, taken, last)) = self.repeats.take(units(slots.len())) else {
+        let Some((target, taken, last)) = self.repeats.take(units(slots.len())) else {
             return Ok(0);
         };
         self.counts.repeated += u64::from(taken);
         let taken = taken as usize;
-        self.on_repeats(subject, &slots[..taken], last)
+        self.on_repeats(target, &slots[..taken], last)
             .map_err(|kind| (taken - 1, kind))?;
         Ok(taken)
     }
 
-    /// Super-blocks of which all units are received before `ready`; how many slots they took.
+    /// Sends super-blocks whose units are all received before `ready`; returns the number of slots used.
     fn whole_blocks(&mut self, slots: &[Slot], ready: u64, out: &mut Vec<Lldu>) -> usize {
         let [data, all] = match self.scheme.units {
             1 => [1, 1],
@@ -115,19 +115,19 @@ impl Machine {
         if slots.len() < all {
             return 0;
         }
-        let whole = &slots[..clean(slots, ready) / all * all];
+        let whole = &slots[..received_run(slots, ready) / all * all];
         if data == all {
-            // Without repair units they are one run.
-            self.pending.push_all_delivered(whole, out);
+            // Without repair units the super-blocks are one run of data.
+            self.lldus.push_all_delivered(whole, out);
         } else {
             for block in whole.chunks_exact(all) {
-                self.pending.push_all_delivered(&block[..data], out);
+                self.lldus.push_all_delivered(&block[..data], out);
             }
         }
         self.count_whole(whole.len() / all, data, all)
     }
 
-    /// Frames that are decoded before `ready` in their first attempt; how many slots they took.
+    /// Sends frames that are decoded in their first attempt before `ready`; returns the number of slots used.
     fn whole_frames(&mut self, slots: &[Slot], ready: u64) -> usize {
         let (data, all) = (self.scheme.data_units, self.scheme.units);
         let (data, all) = (data as usize, all as usize);
@@ -139,34 +139,35 @@ impl Machine {
             let Some(complete) = self.complete(frame.iter(), self.scheme.data_units) else {
                 break;
             };
-            self.pending
-                .push_all_decoded(&frame[..data], complete, true);
+            self.lldus.push_all_decoded(&frame[..data], complete, true);
             count += 1;
         }
         self.count_whole(count, data, all)
     }
 
-    /// Counts the units of so many super-blocks; how many slots they took.
+    /// Counts the units of `count` super-blocks; returns the number of their slots.
     fn count_whole(&mut self, count: usize, data: usize, all: usize) -> usize {
         self.counts.data += (count * data) as u64;
         self.counts.repair += (count * (all - data)) as u64;
         count * all
     }
 
-    /// The next units of the super-block, as far as it, the slots and the time before `ready` go; how
-    /// many there were, which is at least one.
+    /// Sends units of the super-block until it ends, `slots` end, or a repeat is `ready`; returns their number, at least
+    /// one.
     fn fill(&mut self, slots: &[Slot], ready: u64) -> Result<usize, (usize, ErrorKind)> {
         let SuperBlock { columns, rows, .. } = self.block;
         let (last_row, end) = ((rows - 1) * columns, rows * columns);
         let from = self.block.position;
         let slots = &slots[..slots.len().min((end - from) as usize)];
-        let slots = &slots[..before(slots, ready)];
+        let slots = &slots[..count_before(slots, ready)];
         let data_end = (self.scheme.data_units * columns).min(last_row);
         let (data, rest) = slots.split_at(slots.len().min(data_end.saturating_sub(from) as usize));
         self.data_rows(data);
         let repair_left = last_row.saturating_sub(from.max(data_end)) as usize;
         let (repair, last) = rest.split_at(rest.len().min(repair_left));
-        self.block.cells.extend(repair.iter().map(Cell::of));
+        self.block
+            .outcomes
+            .extend(repair.iter().map(UnitOutcome::of));
         self.counts.repair += repair.len() as u64;
         let ahead = data.len() + repair.len();
         self.block.position += units(ahead);
@@ -176,7 +177,7 @@ impl Machine {
             if self.scheme.data_units == self.scheme.units {
                 self.data_rows(std::slice::from_ref(slot));
             } else {
-                self.block.cells.push(Cell::of(slot));
+                self.block.outcomes.push(UnitOutcome::of(slot));
                 self.counts.repair += 1;
             }
             self.block.position += 1;
@@ -191,23 +192,25 @@ impl Machine {
         Ok(done)
     }
 
-    /// Data units of the super-block, whose codewords are not judged yet.
+    /// Records data units of the super-block whose codewords are not judged yet.
     fn data_rows(&mut self, slots: &[Slot]) {
-        let SuperBlock { cells, waiting, .. } = &mut self.block;
+        let SuperBlock {
+            outcomes, waiting, ..
+        } = &mut self.block;
         if self.scheme.discards() {
             for slot in slots {
-                cells.push(Cell::of(slot));
-                *waiting = self.pending.push_waiting(slot.tx_time(), *waiting);
+                outcomes.push(UnitOutcome::of(slot));
+                *waiting = self.lldus.push_waiting(slot.tx_time(), *waiting);
             }
         } else {
-            let numbers = self.pending.next_number()..;
-            cells.extend(
+            let numbers = self.lldus.next_number()..;
+            outcomes.extend(
                 slots
                     .iter()
                     .zip(numbers)
-                    .map(|(slot, number)| Cell::of_data(slot, number)),
+                    .map(|(slot, number)| UnitOutcome::of_data(slot, number)),
             );
-            self.pending.push_all_own(slots);
+            self.lldus.push_received_or_waiting(slots);
         }
         self.counts.data += slots.len() as u64;
     }

@@ -32,7 +32,7 @@ impl CoupledQueue {
 
     /// Processes the codewords that the link's sender is done with.
     pub(super) fn take_acknowledged(&mut self) {
-        let acknowledged: Vec<_> = self.machine.take_acknowledged().collect();
+        let acknowledged: Vec<_> = self.engine.take_acknowledged().collect();
         for acknowledged in acknowledged {
             if let Some(packet) = self.packets.packet_of(acknowledged.codeword)
                 && let Some(tracked) = self.packets.get_mut(packet)

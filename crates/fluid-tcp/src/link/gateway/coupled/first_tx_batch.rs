@@ -1,7 +1,7 @@
 //! Batches of slots before the next repeat. Codewords whose first attempt suffices are computed together instead of unit
 //! by unit.
 
-use tmt_core::scheme::engine::Machine;
+use tmt_core::scheme::engine::Engine;
 use tmt_core::types::{Lldu, Slot, Time};
 
 use super::CoupledQueue;
@@ -12,7 +12,7 @@ type BatchPart = (u32, usize, Time);
 
 /// State of the queue that a batch changes in addition to the packets.
 struct BatchState<'a> {
-    machine: &'a mut Machine,
+    engine: &'a mut Engine,
     slot_usage: &'a mut SlotUsage,
     lldus: &'a mut Vec<Lldu>,
 }
@@ -23,9 +23,9 @@ impl CoupledQueue {
     pub(super) fn send_first_tx_batch(&mut self, from: Time) -> Option<()> {
         let units = self.data_units + self.repair_units;
         let (number, slots) = self.slots.view(from, units as usize)?;
-        let slots = self.machine.before_repeat(slots);
+        let slots = self.engine.before_repeat(slots);
         let mut batch = BatchState {
-            machine: &mut self.machine,
+            engine: &mut self.engine,
             slot_usage: &mut self.slot_usage,
             lldus: &mut self.lldus,
         };
@@ -91,7 +91,7 @@ impl BatchState<'_> {
         }
         let run = &slots[..received];
         let last = run.last()?.tx_time();
-        self.machine.take_received(run, self.lldus);
+        self.engine.take_received(run, self.lldus);
         self.slot_usage.own.push(at..at + received as u64, last);
         Some((u32::try_from(received).unwrap_or(ahead), received, arrival))
     }
@@ -105,7 +105,7 @@ impl BatchState<'_> {
         (data_units, units): (u32, u32),
     ) -> Option<BatchPart> {
         let slots = slots.get(..units as usize)?;
-        let decoded = self.machine.take_decoded(data_units, slots, self.lldus)?;
+        let decoded = self.engine.take_codeword(data_units, slots, self.lldus)?;
         let data = &slots[..data_units as usize];
         if decoded.own == data_units {
             let last = data.last()?.tx_time();

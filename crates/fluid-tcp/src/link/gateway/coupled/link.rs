@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use tmt_core::channel::{Channel, ChannelSpec};
 use tmt_core::scheme::SchemeSpec;
-use tmt_core::scheme::engine::{FeedbackLoss, Machine};
+use tmt_core::scheme::engine::{Engine, FeedbackLoss};
 use tmt_core::types::Span;
 
 use super::packets::Shape;
@@ -101,13 +101,13 @@ impl CoupledLink {
 
     /// Engine of the scheme before its first slot.
     #[must_use]
-    pub fn machine(&self, rtt: Span) -> Machine {
-        let machine = Machine::new(self.scheme.clone(), rtt, self.feedback_delay).watched();
+    pub fn engine(&self, rtt: Span) -> Engine {
+        let engine = Engine::new(self.scheme.clone(), rtt, self.feedback_delay).reporting_settled();
         let Some(lost) = self.lost_feedback else {
-            return machine;
+            return engine;
         };
         let p = lost.probability;
-        machine.with_feedback_loss(FeedbackLoss {
+        engine.with_feedback_loss(FeedbackLoss {
             loss: Channel::of_feedback(ChannelSpec::Bernoulli { p }, lost.seed),
             timer: lost.timer,
         })

@@ -14,7 +14,7 @@ impl CoupledQueue {
     /// has then changed.
     pub(super) fn send_superblock_batch(&mut self, from: Time) -> Option<()> {
         let begin = self.slots.time_from(from)?;
-        if self.machine.next_repeat().is_some_and(|at| at <= begin) {
+        if self.engine.next_repeat().is_some_and(|at| at <= begin) {
             return None;
         }
         let most = usize::try_from(self.interleave).unwrap_or(usize::MAX);
@@ -26,8 +26,8 @@ impl CoupledQueue {
         }
         let (number, slots) = self.slots.view(from, units)?;
         let slots = slots.get(..units)?;
-        let machine = &mut self.machine;
-        if !machine.take_whole(&mut self.block, slots, &mut self.lldus) {
+        let engine = &mut self.engine;
+        if !engine.take_super_block(&mut self.block, slots, &mut self.lldus) {
             return None;
         }
         let time = |at: usize| slots[at].tx_time();

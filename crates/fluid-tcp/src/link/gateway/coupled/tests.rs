@@ -6,7 +6,7 @@ mod model;
 use proptest::prelude::*;
 use tmt_core::channel::{Channel, ChannelSpec};
 use tmt_core::format::text::encode;
-use tmt_core::scheme::runner::Walk;
+use tmt_core::scheme::runner::SchemeRunner;
 
 use super::*;
 use crate::endpoint::sender::TransmissionReason;
@@ -117,13 +117,13 @@ fn a_permanent_backlog_gives_the_timeline_of_apply_byte_for_byte() {
             }
             while queue.wake(Time::ZERO).is_some() {}
             let plain = scheme.trim_end_matches(",in-order");
-            let mut walk = Walk::new(plain.parse().unwrap(), rtt, Span::ZERO);
+            let mut runner = SchemeRunner::new(plain.parse().unwrap(), rtt, Span::ZERO);
             let mut walked = Vec::new();
             let all: Vec<Slot> = slots
                 .iter()
                 .map(|&(t, d)| Slot::new(time(t), span(d)).unwrap())
                 .collect();
-            walk.slots(&all, &mut walked).unwrap();
+            runner.push_slots(&all, &mut walked).unwrap();
             assert!(walked.len() > 4_000, "{scheme}");
             assert_eq!(
                 encoded(&queue.seen),
@@ -161,14 +161,14 @@ fn under_a_permanent_backlog_packets_arrive_as_on_the_timeline() {
         while let Some(Fate::Served(packet, service, _)) = queue.wake(Time::ZERO) {
             reports.insert(packet.transmission.ordinal, service.arrival);
         }
-        let mut walk = Walk::new(link.scheme.clone(), rtt, Span::ZERO);
+        let mut runner = SchemeRunner::new(link.scheme.clone(), rtt, Span::ZERO);
         let mut rows = Vec::new();
         let all: Vec<Slot> = slots
             .iter()
             .map(|&(t, d)| Slot::new(time(t), span(d)).unwrap())
             .collect();
-        walk.slots(&all, &mut rows).unwrap();
-        walk.finish(&mut rows);
+        runner.push_slots(&all, &mut rows).unwrap();
+        runner.finish(&mut rows);
         let mut builder = Builder::default();
         builder.lldus(&rows);
         let mut timeline = TimelineLink::new(

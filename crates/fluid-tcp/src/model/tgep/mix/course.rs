@@ -147,7 +147,7 @@ impl Fluid {
             self.hit.extend(0..self.law.count());
             return;
         }
-        for _ in 0..tmt_core::math::num::whole(segments) {
+        for _ in 0..tmt_core::math::num::floor_u64(segments) {
             let u = self.victims.next();
             self.hit.push(self.windows.choose(u));
         }

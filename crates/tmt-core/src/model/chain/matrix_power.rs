@@ -1,20 +1,20 @@
-//! Many LLDUs at once: the step as a 2 × 2 matrix of polynomials in the number of erasures, raised by squaring.
+//! Fast path for many LLDUs: powers, by squaring, of the step as a 2 × 2 matrix of polynomials in the number of erasures.
 //!
-//! All terms are positive, so that small probabilities keep their digits as they do step by step.
+//! All terms are positive, so that small probabilities keep their precision.
 
 use super::{Chain, Measure, NOTHING};
 
-/// Polynomials in the number of erasures, cut at the largest that matters, by (state now, state then).
-struct Leap([[Vec<f64>; 2]; 2]);
+/// Polynomials in the number of erasures, truncated at the largest count needed, by (state before, state after).
+struct MatrixPower([[Vec<f64>; 2]; 2]);
 
-/// Whether leaping over `lldus` with counts up to `most` takes less work than stepping.
-pub(super) fn pays(lldus: usize, most: usize) -> bool {
+/// Whether `advance` by `lldus` with counts up to `most` is faster than single steps.
+pub(super) fn is_cheaper(lldus: usize, most: usize) -> bool {
     let doublings = (usize::BITS - lldus.leading_zeros()) as usize;
     lldus > doublings.saturating_mul(most + 2)
 }
 
-/// The measure `lldus` later.
-pub(super) fn over(measure: &Measure, lldus: usize) -> Measure {
+/// The measure after `lldus` more LLDUs.
+pub(super) fn advance(measure: &Measure, lldus: usize) -> Measure {
     let places = measure.weights.len() - 1;
     let weights = &measure.weights[1..];
     let mut now = [0, 1].map(|state| {
@@ -23,15 +23,15 @@ pub(super) fn over(measure: &Measure, lldus: usize) -> Measure {
             .map(|weight| weight[state])
             .collect::<Vec<_>>()
     });
-    let mut leap = Leap::one(&measure.chain, places);
+    let mut power = MatrixPower::step(&measure.chain, places);
     let mut rest = lldus;
     while rest > 0 {
         if rest & 1 == 1 {
-            now = leap.of([&now[0], &now[1]], places);
+            now = power.apply([&now[0], &now[1]], places);
         }
         rest >>= 1;
         if rest > 0 {
-            leap = leap.twice(places);
+            power = power.squared(places);
         }
     }
     let mut after = Measure::new(measure.chain, places - 1, [0.0; 2]);
@@ -44,9 +44,9 @@ pub(super) fn over(measure: &Measure, lldus: usize) -> Measure {
     after
 }
 
-impl Leap {
-    /// One LLDU.
-    fn one(chain: &Chain, places: usize) -> Self {
+impl MatrixPower {
+    /// The matrix of one LLDU.
+    fn step(chain: &Chain, places: usize) -> Self {
         let entry = |erased: f64, go: f64| {
             let mut polynomial = vec![(1.0 - erased) * go, erased * go];
             polynomial.resize(places.max(2), 0.0);
@@ -59,8 +59,8 @@ impl Leap {
         ])
     }
 
-    /// What these weights of the two states become.
-    fn of(&self, [good, bad]: [&[f64]; 2], places: usize) -> [Vec<f64>; 2] {
+    /// Applies the matrix to the weights of the two states.
+    fn apply(&self, [good, bad]: [&[f64]; 2], places: usize) -> [Vec<f64>; 2] {
         [0, 1].map(|then| {
             let mut sum = vec![0.0; places];
             add_product(good, &self.0[0][then], &mut sum);
@@ -69,11 +69,11 @@ impl Leap {
         })
     }
 
-    /// Twice as many LLDUs.
-    fn twice(&self, places: usize) -> Self {
+    /// The matrix of twice as many LLDUs.
+    fn squared(&self, places: usize) -> Self {
         Self([0, 1].map(|now| {
             let [to_good, to_bad] = &self.0[now];
-            self.of([to_good, to_bad], places)
+            self.apply([to_good, to_bad], places)
         }))
     }
 }

@@ -1,81 +1,81 @@
-//! Super-blocks that are decoded in their first attempt, as a whole: the order of the grid without its cells.
+//! Fast path of the coupled link for super-blocks of which all codewords decode in their first attempt.
 
 use std::ops::Range;
 
-use super::{Machine, nth_arrival};
+use super::{Engine, nth_arrival};
 use crate::types::{Lldu, Slot, Time};
 
-/// A codeword of such a super-block; slots are told by their index among those of the super-block.
+/// A codeword of a [`DecodedSuperBlock`]. Slots are given by their index in the super-block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Column {
-    /// Its data units.
+pub struct DecodedColumn {
+    /// Number of data units.
     pub data_units: u32,
-    /// All its units.
+    /// Number of all units.
     pub units: u32,
-    /// Data LLDUs that came through on their own; the others are known with its last unit.
+    /// Number of data LLDUs that were received. The others are settled with the last unit of the codeword.
     pub own: u32,
-    /// The slot of its last unit.
+    /// Slot of its last unit.
     pub last: usize,
-    /// When the last of its LLDUs is there, propagation left out.
+    /// Time at which the last of its LLDUs is available, propagation excluded.
     pub arrival: Time,
-    /// When it is decoded, where an LLDU waits for that.
+    /// Time at which it is decoded; zero if all its data LLDUs were received.
     complete: Time,
 }
 
-/// A super-block that is sent in one piece; kept for its memory.
+/// A super-block that is sent in consecutive slots and decodes. Reused, to keep its buffers.
 #[derive(Debug, Default)]
-pub struct WholeBlock {
-    columns: Vec<Column>,
+pub struct DecodedSuperBlock {
+    columns: Vec<DecodedColumn>,
     units: usize,
-    /// Arrivals of each column's units, ns.
+    /// Arrivals of the units of each codeword, ns.
     arrivals: Vec<Vec<u64>>,
-    /// Slots of data LLDUs in their order: runs of those that came through on their own, and each of the others with its
-    /// column.
+    /// Slots of data LLDUs in order: runs of received ones, and each erased one with its column.
     data: Vec<(Range<usize>, Option<usize>)>,
-    /// Columns in the order of their last units.
+    /// Columns in order of their last units.
     ends: Vec<usize>,
 }
 
-impl WholeBlock {
-    /// Begins anew, with codewords of so many data units, each with `repair_units` more.
+impl DecodedSuperBlock {
+    /// Starts a new super-block of codewords with these numbers of data units, each with `repair_units`.
     pub fn open(&mut self, codewords: impl Iterator<Item = u32>, repair_units: u32) {
         self.columns.clear();
-        self.columns.extend(codewords.map(|data_units| Column {
-            data_units,
-            units: data_units + repair_units,
-            own: 0,
-            last: 0,
-            arrival: Time::ZERO,
-            complete: Time::ZERO,
-        }));
+        self.columns
+            .extend(codewords.map(|data_units| DecodedColumn {
+                data_units,
+                units: data_units + repair_units,
+                own: 0,
+                last: 0,
+                arrival: Time::ZERO,
+                complete: Time::ZERO,
+            }));
         let units = self.columns.iter().map(|column| column.units as usize);
         self.units = units.sum();
     }
 
-    /// All its units, one a slot.
+    /// Number of units, which is the number of slots it takes.
     #[must_use]
     pub fn units(&self) -> usize {
         self.units
     }
 
-    /// Its codewords.
+    /// The codewords, in the order of their columns.
     #[must_use]
-    pub fn columns(&self) -> &[Column] {
+    pub fn columns(&self) -> &[DecodedColumn] {
         &self.columns
     }
 
-    /// Slots in which data LLDUs came through on their own, in their order.
+    /// Runs of slots in which data LLDUs were received, in order.
     pub fn own(&self) -> impl Iterator<Item = &Range<usize>> {
         let own = self.data.iter().filter(|(_, column)| column.is_none());
         own.map(|(run, _)| run)
     }
 
-    /// Its codewords in the order of their last units.
-    pub fn ended(&self) -> impl Iterator<Item = &Column> {
+    /// The codewords in order of their last units.
+    pub fn ended(&self) -> impl Iterator<Item = &DecodedColumn> {
         self.ends.iter().map(|column| &self.columns[*column])
     }
 
-    /// Puts the units into `slots`, row by row; nothing where too few of a codeword arrive.
+    /// Assigns the units to `slots` row by row; `None` if a codeword does not decode.
     fn lay(&mut self, slots: &[Slot]) -> Option<()> {
         self.data.clear();
         self.ends.clear();
@@ -117,13 +117,14 @@ impl WholeBlock {
     }
 }
 
-impl Machine {
-    /// Takes a super-block of the codewords that are next, whose first attempts are all of the slots, and appends as
-    /// [`Self::take_received`]; whether it did. Nothing is done, and what `block` shows means nothing, where the attempts
-    /// are not enough for each codeword, or a repeat comes before the block's last unit.
-    pub fn take_whole(
+impl Engine {
+    /// Sends the next codewords as a super-block in `slots`, which hold their first attempts. Appends to `out` as
+    /// [`Self::on_outcome`] does. Returns false, without any effect but on `block`, if a codeword does not decode or a repeat
+    /// is ready before the last slot.
+    #[doc(hidden)]
+    pub fn take_super_block(
         &mut self,
-        block: &mut WholeBlock,
+        block: &mut DecodedSuperBlock,
         slots: &[Slot],
         out: &mut Vec<Lldu>,
     ) -> bool {
@@ -135,10 +136,10 @@ impl Machine {
         for (run, column) in &block.data {
             let run = &slots[run.clone()];
             match column {
-                None => self.pending.push_all_delivered(run, out),
+                None => self.lldus.push_all_delivered(run, out),
                 Some(column) => {
                     let complete = block.columns[*column].complete;
-                    self.pending.push_all_decoded(run, complete, false);
+                    self.lldus.push_all_decoded(run, complete, false);
                 }
             }
         }
@@ -147,7 +148,7 @@ impl Machine {
         self.block.pass(block.columns.len() as u64);
         self.counts.data += data;
         self.counts.repair += slots.len() as u64 - data;
-        self.pending.emit(out);
+        self.lldus.emit(out);
         true
     }
 }

@@ -1,4 +1,4 @@
-//! Codes by their keys.
+//! Keys and descriptions of `ser` and `ser-required`.
 
 use strum::VariantNames as _;
 
@@ -10,35 +10,34 @@ use crate::types::to_f64;
 
 keys! {
     SCHEME: Word(&["uncoded", "conv", "rs", "erasure", "rsconv", "erconv"]), "scheme" = "uncoded",
-        "code: none, convolutional, Reed-Solomon, erasure, or one of these two around a convolutional one";
+        "code: none, convolutional, Reed-Solomon, erasure, or one of the last two around a convolutional one";
     N: Count(1, MOST), "n",
-        "symbols of a Reed-Solomon block (the paper's 255 when left out), blocks of an erasure code (64)";
-    K: Count(1, MOST), "k", "those of data (the paper's 223, and 48)";
-    M: Count(1, 16), "m" = 8, "bits of a Reed-Solomon symbol";
-    BLOCKS: Count(1, 1_000_000_000), "blocks" = 5, "Reed-Solomon blocks of a segment (the paper's 1115 bytes)";
-    BITS: Positive, "bits" = 8920.0, "bits of a segment without outer code (1115 bytes; 8832 for 1104)";
-    BYTES: Positive, "block_bytes" = 23.0, "data bytes of an erasure block (the paper's 23, 46, 92)";
-    OVERHEAD: NonNegative, "overhead_bits" = 32.0, "bits of an erasure block besides";
+        "symbols per Reed-Solomon block [default: 255], or blocks of an erasure code [default: 64]";
+    K: Count(1, MOST), "k", "data symbols [default: 223], or data blocks [default: 48]";
+    M: Count(1, 16), "m" = 8, "bits per Reed-Solomon symbol";
+    BLOCKS: Count(1, 1_000_000_000), "blocks" = 5, "Reed-Solomon blocks per segment (1115 bytes in Celandroni 2006)";
+    BITS: Positive, "bits" = 8920.0, "bits per segment without outer code (1115 bytes; 8832 for 1104 bytes)";
+    BYTES: Positive, "block_bytes" = 23.0, "data bytes per erasure block (23, 46, 92 in Celandroni 2006)";
+    OVERHEAD: NonNegative, "overhead_bits" = 32.0, "further bits per erasure block: checksum, number, flags";
     EBL: Word(Burst::VARIANTS), "ebl" = "errors",
-        "burst length: wrong bits, or bits from the first to the last wrong one (the paper's wording, C7)";
-    TARGET: Probability, "target" | "ser" = 1e-4, "segment error rate that is wanted, below 1";
+        "burst length: wrong bits, or bits from the first to the last wrong one (C7)";
+    TARGET: Probability, "target" | "ser" = 1e-4, "required segment error rate, below 1";
 }
 
-const SOURCE: &str =
-    "Celandroni 2006 (papers/003), section III, eq (16)-(17) and the relations for SER";
+const SOURCE: &str = "Celandroni 2006, Sec. III, eq. (16), (17) and the relations for SER; docs/models.md, Sec. 4.3, 4.4";
 const NOTES: [&str; 5] = [
-    "BPSK or QPSK in white noise; behind the Viterbi decoder the union bound of model conv",
-    "Reed-Solomon alone: independent bits. Around a convolutional code: ideal symbol interleaver, (17)",
-    "Erasure codes: a block is lost when any of its bits is wrong; n - k lost blocks are recovered; no interleaver",
-    "C7: p/ebL must be the rate of bursts, so that ebL is the number of wrong bits of a burst; the paper takes the \
-     bursts' whole length, which understates it",
-    "C8, C9: of the paper's generator of bursts, needed only without interleaver, the mean distance is ebL/p and the \
-     law P(D=v) = p_d (1-p_d)^(v-K+1) from v = K-1 on",
+    "BPSK or QPSK in white noise; after the Viterbi decoder the union bound of model conv",
+    "Reed-Solomon alone: independent bit errors. Around a convolutional code: ideal symbol interleaver, eq. (17)",
+    "Erasure codes: a block is lost if any of its bits is wrong; up to n - k lost blocks are recovered; no interleaver",
+    "C7: p/ebL must be the rate of bursts, so ebL is the number of wrong bits of a burst; the paper uses the length of \
+     the burst, which understates the rate",
+    "C8, C9: in the paper's generator of bursts, needed only without interleaver, the mean distance is ebL/p and its \
+     distribution P(D=v) = p_d (1-p_d)^(v-K+1), v = K-1, K, …",
 ];
 
 closed_form! {
-    /// The model's face.
-    pub(in crate::model) static MODEL: "ser", "How often a segment is lost in white noise under a code";
+    /// `tmt model ser`.
+    pub(in crate::model) static MODEL: "ser", "Segment error rate in white noise under a code";
     source: SOURCE;
     notes: NOTES;
     example: "scheme=rsconv rate=7/8 ebn0_db=4.5";
@@ -49,19 +48,19 @@ closed_form! {
         let errors = code.errors_at(channel);
     }
     results {
-        "rate" = code.rate(), "information bits a channel bit, all codes together";
+        "rate" = code.rate(), "information bits per channel bit, all codes together";
         "ecn0_db" = channel, "Ec/N0, dB";
         "ebn0_db" = information, "Eb/N0, dB";
-        "ber" = errors.ber, "bit error rate on the channel, or behind the convolutional code";
-        "ebl" = errors.burst, "length of a burst of errors, bits";
+        "ber" = errors.ber, "bit error rate on the channel, or after the convolutional code";
+        "ebl" = errors.burst, "length of an error burst, bits";
         "ser" = errors.segment, "segment error rate";
     }
     and remarked(&code, channel);
 }
 
 closed_form! {
-    /// The other model's face.
-    pub(in crate::model) static REQUIRED: "ser-required", "The signal that a segment error rate needs under a code";
+    /// `tmt model ser-required`.
+    pub(in crate::model) static REQUIRED: "ser-required", "Signal strength needed for a segment error rate under a code";
     source: SOURCE;
     notes: NOTES;
     example: "scheme=erasure target=1e-4";
@@ -73,17 +72,21 @@ closed_form! {
     results {
         "ecn0_db" = channel, "Ec/N0, dB";
         "ebn0_db" = channel - decibels(code.rate()), "Eb/N0, dB";
-        "rate" = code.rate(), "information bits a channel bit, all codes together";
+        "rate" = code.rate(), "information bits per channel bit, all codes together";
     }
     and remarked(&code, channel);
 }
 
-/// The code that the arguments say.
+/// The code of the arguments.
 fn code(arguments: &Arguments) -> Result<Code, ModelError> {
     let scheme = arguments.word(&SCHEME);
     let inner = matches!(scheme, "conv" | "rsconv" | "erconv");
     let sizes = |n: u64, k: u64| {
-        let size = |key: &Key, preset| arguments.maybe(key).map_or(preset, crate::math::num::whole);
+        let size = |key: &Key, preset| {
+            arguments
+                .maybe(key)
+                .map_or(preset, crate::math::num::floor_u64)
+        };
         let (n, k) = (size(&N, n), size(&K, k));
         block::check(n, k).map(|()| (n, k))
     };
@@ -117,7 +120,7 @@ fn code(arguments: &Arguments) -> Result<Code, ModelError> {
     })
 }
 
-/// What is to be said of a code at an energy.
+/// Adds remarks on a code at an Ec/N0.
 fn remarked(outcome: Outcome, code: &Code, ecn0_db: f64) -> Outcome {
     let loose = code.inner.is_some() && code.errors_at(ecn0_db).ber > 1e-3;
     let long = match code.outer {
@@ -127,6 +130,6 @@ fn remarked(outcome: Outcome, code: &Code, ecn0_db: f64) -> Outcome {
     };
     outcome.remark_if(loose, LOOSE).remark_if(
         long,
-        "there is no Reed-Solomon code of n symbols with so few bits a symbol: (16) is used formally",
+        "no Reed-Solomon code of n symbols exists with m bits per symbol: eq. (16) is used formally",
     )
 }

@@ -1,24 +1,25 @@
-//! Data LLDUs in number order, from the first one whose story is not complete: a ring of rows as they
-//! will be written, so that handing them over is copying them.
+//! Data LLDUs in number order, from the first undecided one on.
+//!
+//! They are stored in a ring as the rows that will be written, so that passing them on is a copy.
 
 use crate::types::{Fate, Lldu, Slot, Span, Time};
 
-/// An LLDU that waits for its codeword; its place in the ring names the next one of the same codeword.
+/// An LLDU that waits for its codeword. LLDUs of one codeword form a linked list in the ring.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Waiting(
-    /// Its number, below 2^63 − 1.
+pub(super) struct WaitingLldu(
+    /// Number of the LLDU, below 2^63 − 1.
     pub(super) u64,
 );
 
-impl Waiting {
-    /// The end of a chain.
+impl WaitingLldu {
+    /// End of a list.
     pub(super) const NONE: Self = Self(Span::MAX.as_nanos());
 }
 
-/// Places of the smallest ring.
+/// Size of the smallest ring, LLDUs.
 const SMALLEST: usize = 1 << 10;
 
-/// What stands in a place that holds nothing.
+/// Content of an empty place.
 const BLANK: Lldu = Lldu {
     tx_time: Time::ZERO,
     decode_delay: Span::ZERO,
@@ -26,35 +27,35 @@ const BLANK: Lldu = Lldu {
     fate: Fate::Censored,
 };
 
+/// The ring of LLDUs that have been sent and not yet been passed on.
 #[derive(Debug)]
-pub(super) struct Pending {
+pub(super) struct LlduRing {
     /// LLDU n is at place n modulo the length, which is a power of two.
     ///
-    /// Zero attempts say that it waits; its delay then is the next one of its chain. With in-order
-    /// delivery the delay of one that is not delivered tells when that was known, until it is handed
-    /// over.
+    /// Zero attempts mean that the LLDU waits; its delay field then holds the next one of its list. With in-order delivery
+    /// the delay of an LLDU that is not delivered is the time until that was known, until it is passed on.
     ring: Vec<Lldu>,
-    /// Number of the first LLDU not handed over.
+    /// Number of the first LLDU that has not been passed on.
     first: u64,
-    /// Number of the next LLDU.
+    /// Number of the next LLDU to be sent.
     next: u64,
     in_order: bool,
-    /// The running D of link-layer.md §6.
+    /// Latest delivery so far, D of docs/schemes.md, Sec. 6.
     latest: Time,
-    /// LLDUs as they are settled, in that order; none where nobody asks.
-    news: Option<Vec<Settled>>,
+    /// LLDUs settled since the last call of `swap_settled`, in the order of settling; `None` if they are not reported.
+    newly_settled: Option<Vec<Settled>>,
 }
 
-/// An LLDU whose story is complete, told at once, whatever waits in front of it.
+/// An LLDU whose fate is known, reported at once even if an earlier one is undecided.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Settled {
-    /// Number of its codeword, in the order in which the codewords were taken from the source.
+    /// Number of its codeword, counted from 0 in the order in which codewords are taken from the source.
     pub codeword: u64,
-    /// The LLDU; never censored.
+    /// The LLDU, delivered or lost.
     pub lldu: Lldu,
 }
 
-/// An LLDU that came through on its own.
+/// The LLDU of a received data unit.
 const fn delivered(slot: &Slot) -> Lldu {
     Lldu {
         tx_time: slot.tx_time(),
@@ -64,7 +65,7 @@ const fn delivered(slot: &Slot) -> Lldu {
     }
 }
 
-impl Pending {
+impl LlduRing {
     pub(super) fn new(in_order: bool) -> Self {
         Self {
             ring: vec![BLANK; SMALLEST],
@@ -72,29 +73,29 @@ impl Pending {
             next: 0,
             in_order,
             latest: Time::ZERO,
-            news: None,
+            newly_settled: None,
         }
     }
 
-    /// From now on settled LLDUs are told one by one, and none waits for another.
-    pub(super) fn watch(&mut self) {
+    /// Turns on the report of settled LLDUs, and turns off in-order delivery.
+    pub(super) fn report_settled(&mut self) {
         self.in_order = false;
-        self.news = Some(Vec::new());
+        self.newly_settled = Some(Vec::new());
     }
 
-    /// Changes what was settled since this was asked last for an empty list.
-    pub(super) fn swap_news(&mut self, empty: &mut Vec<Settled>) {
-        if let Some(news) = &mut self.news {
-            std::mem::swap(news, empty);
+    /// Swaps the LLDUs settled since the last call for an empty list.
+    pub(super) fn swap_settled(&mut self, empty: &mut Vec<Settled>) {
+        if let Some(settled) = &mut self.newly_settled {
+            std::mem::swap(settled, empty);
         }
     }
 
-    /// The number of the next LLDU.
+    /// Number of the next LLDU to be sent.
     pub(super) fn next_number(&self) -> u64 {
         self.next
     }
 
-    /// Adds and tells an LLDU that came through on its own.
+    /// Adds and reports the LLDU of a received data unit.
     pub(super) fn push_delivered(&mut self, codeword: u64, slot: &Slot, out: &mut Vec<Lldu>) {
         let lldu = delivered(slot);
         if self.first == self.next && !self.in_order {
@@ -104,12 +105,12 @@ impl Pending {
         } else {
             self.push(lldu);
         }
-        if let Some(news) = &mut self.news {
-            news.push(Settled { codeword, lldu });
+        if let Some(settled) = &mut self.newly_settled {
+            settled.push(Settled { codeword, lldu });
         }
     }
 
-    /// Adds LLDUs that came through on their own, straight to `out` where none is in front of them.
+    /// Adds LLDUs of received data units, directly to `out` if no undecided one precedes them.
     pub(super) fn push_all_delivered(&mut self, slots: &[Slot], out: &mut Vec<Lldu>) {
         if self.first == self.next && !self.in_order {
             out.extend(slots.iter().map(delivered));
@@ -120,16 +121,16 @@ impl Pending {
         }
     }
 
-    /// Adds LLDUs of which some came through on their own; the others wait, each on its own.
-    pub(super) fn push_all_own(&mut self, slots: &[Slot]) {
+    /// Adds the LLDUs of data units; those of erased units wait, each in a list of its own.
+    pub(super) fn push_received_or_waiting(&mut self, slots: &[Slot]) {
         self.push_all(slots, |slot| Lldu {
             attempts: u32::from(!slot.is_erased()),
             ..delivered(slot)
         });
     }
 
-    /// Adds the LLDUs of a codeword that is decoded at `complete` in its first attempt; except in a `frame`, those that
-    /// came through on their own did not wait for that.
+    /// Adds the LLDUs of a codeword that is decoded at `complete` in its first attempt. In a `frame` all of them wait for
+    /// that, otherwise only those of erased units.
     pub(super) fn push_all_decoded(&mut self, slots: &[Slot], complete: Time, frame: bool) {
         self.push_all(slots, |slot| {
             let mut lldu = delivered(slot);
@@ -140,47 +141,47 @@ impl Pending {
         });
     }
 
-    /// Adds an LLDU that waits for its codeword, in front of `behind`.
-    pub(super) fn push_waiting(&mut self, tx_time: Time, behind: Waiting) -> Waiting {
+    /// Adds an LLDU that waits, at the front of the list `rest`.
+    pub(super) fn push_waiting(&mut self, tx_time: Time, rest: WaitingLldu) -> WaitingLldu {
         let number = self.next;
         self.push(Lldu {
             tx_time,
-            decode_delay: Span::from_nanos(behind.0).unwrap_or(Span::MAX),
+            decode_delay: Span::from_nanos(rest.0).unwrap_or(Span::MAX),
             ..BLANK
         });
-        Waiting(number)
+        WaitingLldu(number)
     }
 
-    /// Puts a waiting LLDU in front of `behind`.
-    pub(super) fn chain(&mut self, waiting: Waiting, behind: Waiting) -> Waiting {
-        self.entry(waiting.0).decode_delay = Span::from_nanos(behind.0).unwrap_or(Span::MAX);
+    /// Puts a waiting LLDU at the front of the list `rest`.
+    pub(super) fn chain(&mut self, waiting: WaitingLldu, rest: WaitingLldu) -> WaitingLldu {
+        self.entry(waiting.0).decode_delay = Span::from_nanos(rest.0).unwrap_or(Span::MAX);
         waiting
     }
 
-    /// The trace ended at `end`; what still waits was in its first attempt.
+    /// Censors what still waits when the trace ends at `end`: LLDUs in their first attempt.
     pub(super) fn censor_rest(&mut self, end: Time) {
         for number in self.first..self.next {
             if self.entry(number).attempts == 0 {
-                self.chain(Waiting(number), Waiting::NONE);
-                self.settle(0, Waiting(number), end, 1, Fate::Censored);
+                self.chain(WaitingLldu(number), WaitingLldu::NONE);
+                self.settle(0, WaitingLldu(number), end, 1, Fate::Censored);
             }
         }
     }
 
-    /// What became of the LLDUs of a codeword that wait: delivered with the last unit that it needed, which arrived `at`
-    /// then, or known then to be lost or censored.
+    /// Sets the fate of the LLDUs in a list: delivered with the last unit that the codeword needed, which arrived at `at`,
+    /// or known at that time to be lost or censored.
     pub(super) fn settle(
         &mut self,
         codeword: u64,
-        mut waiting: Waiting,
+        mut waiting: WaitingLldu,
         at: Time,
         attempts: u32,
         fate: Fate,
     ) {
         let timed = self.in_order || fate == Fate::Delivered;
-        while waiting != Waiting::NONE {
+        while waiting != WaitingLldu::NONE {
             let entry = self.entry(waiting.0);
-            waiting = Waiting(entry.decode_delay.as_nanos());
+            waiting = WaitingLldu(entry.decode_delay.as_nanos());
             entry.decode_delay = if timed {
                 at.since(entry.tx_time)
             } else {
@@ -189,17 +190,17 @@ impl Pending {
             entry.attempts = attempts;
             entry.fate = fate;
             let lldu = *entry;
-            if let Some(news) = &mut self.news
+            if let Some(settled) = &mut self.newly_settled
                 && fate != Fate::Censored
             {
-                news.push(Settled { codeword, lldu });
+                settled.push(Settled { codeword, lldu });
             }
         }
     }
 
-    /// Hands over what is settled, as far as no LLDU in front of it is waiting.
+    /// Appends to `out` the settled LLDUs up to the first one that waits.
     pub(super) fn emit(&mut self, out: &mut Vec<Lldu>) {
-        // The usual case of a slot on its own.
+        // The usual case if slots are processed one by one.
         if self.first == self.next || self.entry(self.first).attempts == 0 {
             return;
         }
@@ -212,7 +213,7 @@ impl Pending {
             self.first += settled.len() as u64;
             if self.in_order {
                 let latest = &mut self.latest;
-                out.extend(settled.iter().map(|lldu| hand_up(lldu, latest)));
+                out.extend(settled.iter().map(|lldu| deliver_in_order(lldu, latest)));
             } else {
                 out.extend_from_slice(settled);
             }
@@ -251,7 +252,7 @@ impl Pending {
         usize::try_from(self.next - self.first).unwrap_or(usize::MAX)
     }
 
-    /// Makes room for `more` LLDUs.
+    /// Grows the ring so that `more` LLDUs fit.
     fn reserve(&mut self, more: usize) {
         if self.len() + more > self.ring.len() {
             self.grow((self.len() + more).next_power_of_two());
@@ -268,13 +269,13 @@ impl Pending {
     }
 }
 
-/// Where LLDU `number` is in a ring of `places`, a power of two.
+/// Index of LLDU `number` in a ring of `places`, a power of two.
 fn place(number: u64, places: usize) -> usize {
     usize::try_from(number & (places as u64 - 1)).unwrap_or(0)
 }
 
-/// The LLDU as it is handed up in number order.
-fn hand_up(lldu: &Lldu, latest: &mut Time) -> Lldu {
+/// The LLDU with the delay of in-order delivery (docs/schemes.md, Sec. 6).
+fn deliver_in_order(lldu: &Lldu, latest: &mut Time) -> Lldu {
     *latest = (*latest).max(lldu.tx_time.saturating_add(lldu.decode_delay));
     Lldu {
         decode_delay: if lldu.fate == Fate::Delivered {
@@ -291,24 +292,24 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_ring_grows_with_what_waits_and_not_with_what_has_gone_through() {
+    fn the_ring_grows_only_with_waiting_lldus() {
         let slot =
             |t: u64| Slot::new(Time::from_nanos(t).unwrap(), Span::from_nanos(1).unwrap()).unwrap();
-        let (mut pending, mut out) = (Pending::new(false), Vec::new());
+        let (mut lldus, mut out) = (LlduRing::new(false), Vec::new());
         for round in 0..50 {
             let slots: Vec<Slot> = (round * 3000..round * 3000 + 3000).map(slot).collect();
-            let waiting = pending.push_waiting(slots[0].tx_time(), Waiting::NONE);
-            pending.push_all_delivered(&slots[1..], &mut out);
-            pending.emit(&mut out);
+            let waiting = lldus.push_waiting(slots[0].tx_time(), WaitingLldu::NONE);
+            lldus.push_all_delivered(&slots[1..], &mut out);
+            lldus.emit(&mut out);
             assert_eq!(
                 out.len() as u64,
                 round * 3000,
-                "nothing passes one that waits"
+                "a waiting LLDU holds back later ones"
             );
-            pending.settle(0, waiting, slots[1].tx_time(), 2, Fate::Delivered);
-            pending.emit(&mut out);
+            lldus.settle(0, waiting, slots[1].tx_time(), 2, Fate::Delivered);
+            lldus.emit(&mut out);
         }
-        assert_eq!(pending.ring.len(), 4096);
+        assert_eq!(lldus.ring.len(), 4096);
         assert!(
             (0..)
                 .zip(&out)
