@@ -200,7 +200,7 @@ impl<'t, R: Read> Auditor<'t, R> {
 
     /// Takes the row that has been read, after the slots sent before it.
     fn on_row(&mut self, tally: &mut RuleTally) -> Result<(), AuditError> {
-        let line = self.log.place.line;
+        let line = self.log.location.line;
         let fields = self.log.fields();
         let row = fields.and_then(|fields| Row::parse(fields, line, self.head.flows));
         if let (Ok(row), Some(slots)) = (&row, &mut self.slots) {

@@ -7,7 +7,9 @@ mod qlog;
 mod series;
 mod slots;
 
-pub use explain::{CopyDelay, CopyService, CopyStory, Explain, Lldus, Story};
+pub use explain::{
+    Explain, Lldus, PacketHistory, TransmissionDelay, TransmissionHistory, TransmissionService,
+};
 pub use packets::PacketLog;
 pub use pcap::{HEADERS, LARGEST, Pcap, PcapFlow};
 pub use qlog::Qlog;

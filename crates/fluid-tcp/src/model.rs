@@ -4,12 +4,12 @@
 //! seconds. Nothing here shares code with the simulator, so that the one can be checked by the other.
 
 pub mod barakat;
-mod chance;
 pub mod congestion;
 pub mod envelope;
 pub mod fading;
 pub mod path;
 pub mod pftk;
+mod probability;
 pub mod redundancy;
 pub mod relation15;
 pub mod split;
@@ -20,7 +20,7 @@ pub mod zhu;
 
 use tmt_core::model::Model;
 
-pub use chance::Chance;
+pub use probability::Probability;
 
 /// The models of TCP.
 pub static MODELS: &[&Model] = &[

@@ -8,14 +8,14 @@ use tmt_core::types::Metadata;
 use super::fields::{Field, Fields, joined};
 use super::finding::{Finding, shown};
 use super::head;
-use super::report::{Log, Place, Rule, RuleTally};
+use super::report::{Location, Log, Rule, RuleTally};
 
 /// Reads a log in memory that does not grow with it.
 pub(super) struct LogReader<R> {
     csv: Reader<R>,
     record: ByteRecord,
     /// The line read last, from 1; 0 before the first.
-    pub(super) place: Place,
+    pub(super) location: Location,
     /// The columns of its rows; none where there is no header that can be used.
     columns: Vec<&'static str>,
     rows: u64,
@@ -36,7 +36,7 @@ impl<R: Read> LogReader<R> {
         Self {
             csv,
             record: ByteRecord::new(),
-            place: Place { log, line: 0 },
+            location: Location { log, line: 0 },
             columns: Vec::new(),
             rows: 0,
             ended: false,
@@ -54,7 +54,7 @@ impl<R: Read> LogReader<R> {
     ) -> io::Result<Option<H>> {
         let mut metadata = Metadata::new();
         while self.advance()? {
-            let mut form = tally.at(Rule::Form, self.place);
+            let mut form = tally.at(Rule::Form, self.location);
             let Some(text) = self.comment() else {
                 let line = joined(&self.record);
                 let mut accepted = tails.iter().filter_map(|tail| header.strip_suffix(tail));
@@ -69,8 +69,8 @@ impl<R: Read> LogReader<R> {
                 metadata.push(key, value);
             }
         }
-        let mut form = tally.at(Rule::Form, self.place);
-        if self.place.line == 0 {
+        let mut form = tally.at(Rule::Form, self.location);
+        if self.location.line == 0 {
             form.check(false, "an empty log", "a head, a header and rows");
         } else {
             let found = "the end of the log behind its head: the log is cut";
@@ -84,7 +84,7 @@ impl<R: Read> LogReader<R> {
     /// Goes on to the next row; behind the header the only comment is the end line. `false` when there is none left.
     pub(super) fn next_row(&mut self, tally: &mut RuleTally) -> io::Result<bool> {
         while self.advance()? {
-            let mut form = tally.at(Rule::Form, self.place);
+            let mut form = tally.at(Rule::Form, self.location);
             let Some(text) = self.comment() else {
                 self.rows += 1;
                 if self.ended {
@@ -113,7 +113,7 @@ impl<R: Read> LogReader<R> {
         let rows = self.rows;
         let found = format_args!("the end of the log after {rows} rows: the log is cut");
         let expected = "more rows or the line '# end: rows=N'";
-        let mut form = tally.at(Rule::Form, self.place);
+        let mut form = tally.at(Rule::Form, self.location);
         form.check(self.ended, found, expected);
     }
 
@@ -127,7 +127,7 @@ impl<R: Read> LogReader<R> {
         })?;
         if read {
             // Blank lines in front were passed over, so the line is the one before the next.
-            self.place.line = starts.max(self.csv.position().line() - 1);
+            self.location.line = starts.max(self.csv.position().line() - 1);
         }
         Ok(read)
     }

@@ -24,12 +24,12 @@ pub enum Log {
 
 /// A line of one of the logs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Place {
+pub(super) struct Location {
     pub(super) log: Log,
     pub(super) line: u64,
 }
 
-impl From<u64> for Place {
+impl From<u64> for Location {
     /// A line of the packet log.
     fn from(line: u64) -> Self {
         let log = Log::Packets;
@@ -116,7 +116,7 @@ pub(super) struct RuleTally(Vec<RuleReport>);
 /// The checks of one rule on one line; words are made only where a check fails.
 pub(super) struct Checks<'a> {
     report: &'a mut RuleReport,
-    place: Place,
+    location: Location,
 }
 
 impl Checks<'_> {
@@ -136,8 +136,8 @@ impl Checks<'_> {
             self.report.violations_total += 1;
             if self.report.violations.len() < VIOLATIONS_SHOWN {
                 self.report.violations.push(Violation {
-                    log: self.place.log,
-                    line: self.place.line,
+                    log: self.location.log,
+                    line: self.location.line,
                     found: found.clone(),
                     expected: expected.clone(),
                 });
@@ -176,10 +176,10 @@ impl RuleTally {
     }
 
     /// A rule on a line, to check one thing or more.
-    pub(super) fn at(&mut self, rule: Rule, place: impl Into<Place>) -> Checks<'_> {
+    pub(super) fn at(&mut self, rule: Rule, location: impl Into<Location>) -> Checks<'_> {
         Checks {
             report: &mut self.0[rule as usize],
-            place: place.into(),
+            location: location.into(),
         }
     }
 

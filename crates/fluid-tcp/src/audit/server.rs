@@ -271,7 +271,7 @@ impl<'t> Server<'t> {
             (Link::Synthetic { service }, _) => Some((at_head, at_head.saturating_add(service[1]))),
             (Link::Timeline { lldus_per_packet }, Some(timeline)) => timeline
                 .next_from(at_head, lldus_per_packet)?
-                .map(|stretch| (stretch.start, stretch.end)),
+                .map(|range| (range.start, range.end)),
             (Link::Coupled { .. }, _) | (Link::Timeline { .. }, None) => return Ok(()),
         };
         let could = whole_service

@@ -6,8 +6,8 @@
 //! an attempt to its repeat.
 
 mod codeword;
-mod copy;
 mod row;
+mod transmission;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Read};
@@ -20,8 +20,8 @@ use super::head::{Head, Keys};
 use super::reader::LogReader;
 use super::report::{Log, Rule, RuleTally};
 use super::row::Row;
-use copy::Copy;
 use row::{Key, Kind, Unit};
+use transmission::Transmission;
 
 /// What the head of a slot log tells, beside that of the packet log, and what went before a unit.
 #[derive(Debug, Clone, Copy)]
@@ -75,7 +75,7 @@ pub(super) struct Slots<'r> {
     history: History,
     /// The unit that has been read and whose turn has not come.
     next: Option<Unit>,
-    pub(super) copies: BTreeMap<Key, Copy>,
+    pub(super) transmissions: BTreeMap<Key, Transmission>,
     /// Those of which there has been a unit, by the time of the last.
     by_last: BTreeSet<(Time, Key)>,
 }
@@ -96,7 +96,7 @@ impl<'r> Slots<'r> {
             log,
             history,
             next: None,
-            copies: BTreeMap::new(),
+            transmissions: BTreeMap::new(),
             by_last: BTreeSet::new(),
         };
         slots.step(tally)?;
@@ -107,7 +107,7 @@ impl<'r> Slots<'r> {
     pub(super) fn on_row(&mut self, row: Row) {
         if row.enqueued.is_some() && row.fate.is_taken() {
             let key = (row.flow, row.packet, row.copy);
-            self.copies.insert(key, Copy::new(row));
+            self.transmissions.insert(key, Transmission::new(row));
         }
     }
 
@@ -127,7 +127,7 @@ impl<'r> Slots<'r> {
         self.log.check_end(tally);
         let previous = self.history.previous;
         let known = previous.map_or(latest, |unit| latest.max(unit.at));
-        for copy in self.copies.values() {
+        for copy in self.transmissions.values() {
             copy.judge(&self.history, known, tally);
         }
         Ok(())
@@ -137,10 +137,10 @@ impl<'r> Slots<'r> {
     fn step(&mut self, tally: &mut RuleTally) -> io::Result<()> {
         while self.next.is_none() && self.log.next_row(tally)? {
             if !self.log.ended {
-                let place = self.log.place;
+                let location = self.log.location;
                 let unit = self.log.fields();
-                let unit = unit.and_then(|fields| Unit::parse(fields, place));
-                self.next = tally.at(Rule::Form, place).take(unit);
+                let unit = unit.and_then(|fields| Unit::parse(fields, location));
+                self.next = tally.at(Rule::Form, location).take(unit);
             }
         }
         Ok(())
@@ -152,15 +152,15 @@ impl<'r> Slots<'r> {
             let found = format_args!("slot {} at {}", unit.slot, unit.at);
             let expected =
                 format_args!("a slot after {slot}, not before {at}, as each carries one unit");
-            let mut slots = tally.at(Rule::Slots, unit.place);
+            let mut slots = tally.at(Rule::Slots, unit.location);
             slots.check(forward, found, expected);
         }
         let ((flow, packet, copy), at) = (unit.key, unit.at);
         let found = format_args!("a unit of flow {flow} packet {packet} copy {copy} at {at}");
-        if let Some(copy) = self.copies.get_mut(&unit.key) {
+        if let Some(copy) = self.transmissions.get_mut(&unit.key) {
             let early = copy.row.enqueued.filter(|enqueued| unit.at < *enqueued);
             let expected = early.map(|enqueued| format!("nothing of it before {enqueued}"));
-            tally.at(Rule::Story, unit.place).refuse(found, expected);
+            tally.at(Rule::Story, unit.location).refuse(found, expected);
             if let Some(last) = copy.latest {
                 self.by_last.remove(&(last, unit.key));
             }
@@ -171,7 +171,7 @@ impl<'r> Slots<'r> {
                 Kind::Repeat => (Rule::Repeats, "one of a copy under way, in time"),
                 _ => (Rule::Story, "one of a copy that waits in the queue"),
             };
-            tally.at(rule, unit.place).check(false, found, expected);
+            tally.at(rule, unit.location).check(false, found, expected);
         }
         let history = &mut self.history;
         history.codeword = history.codeword.max(Some(unit.codeword));
@@ -182,12 +182,12 @@ impl<'r> Slots<'r> {
         }
     }
 
-    /// Judges the copies of which nothing more may come, now that a first transmission goes out.
+    /// Judges the transmissions of which nothing more may come, now that a first transmission goes out.
     fn forget(&mut self, unit: &Unit, tally: &mut RuleTally) {
         let history = self.history;
         let wait = history.latest().saturating_add(history.latest());
         let is_over = |(_, key): &(Time, Key)| {
-            let service = self.copies.get(key).map(|copy| copy.row.service);
+            let service = self.transmissions.get(key).map(|copy| copy.row.service);
             let served = service.is_some_and(|it| it.map_or(0, |it| it.last) < unit.slot);
             *key != unit.key && served
         };
@@ -195,7 +195,7 @@ impl<'r> Slots<'r> {
         let by_last = self.by_last.iter().take_while(waited).copied();
         for over in by_last.filter(is_over).collect::<Vec<_>>() {
             self.by_last.remove(&over);
-            if let Some(copy) = self.copies.remove(&over.1) {
+            if let Some(copy) = self.transmissions.remove(&over.1) {
                 copy.judge(&history, Time::MAX, tally);
             }
         }

@@ -7,7 +7,7 @@ use tmt_core::types::{Slot, Time};
 
 /// The LLDUs of one packet, and what stands in front of them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Stretch {
+pub(super) struct LlduRange {
     /// When the LLDU before the first went out.
     pub(super) before: Option<Time>,
     pub(super) start: Time,
@@ -52,13 +52,13 @@ impl<'a> Cursor<'a> {
     /// The LLDUs `first` to `last`; `None` where the timeline does not reach so far.
     ///
     /// `first` must not have been read yet.
-    pub(super) fn stretch(&mut self, first: u64, last: u64) -> Result<Option<Stretch>> {
+    pub(super) fn range(&mut self, first: u64, last: u64) -> Result<Option<LlduRange>> {
         while self.read < first && self.next()?.is_some() {}
         self.gather(last - first)
     }
 
     /// The next stretch of `lldus` LLDUs that begins at `from` or later.
-    pub(super) fn next_from(&mut self, from: Time, lldus: u64) -> Result<Option<Stretch>> {
+    pub(super) fn next_from(&mut self, from: Time, lldus: u64) -> Result<Option<LlduRange>> {
         let is_before = |slot: &Result<Slot>| slot.as_ref().is_ok_and(|slot| slot.tx_time() < from);
         while self.slots.peek().is_some_and(is_before) {
             self.next()?;
@@ -67,7 +67,7 @@ impl<'a> Cursor<'a> {
     }
 
     /// The next LLDU and `more` behind it.
-    fn gather(&mut self, more: u64) -> Result<Option<Stretch>> {
+    fn gather(&mut self, more: u64) -> Result<Option<LlduRange>> {
         let before = self.latest;
         let (mut start, mut arrival) = (None, Some(Time::ZERO));
         for _ in 0..=more {
@@ -78,7 +78,7 @@ impl<'a> Cursor<'a> {
             arrival = arrival.zip(slot.arrival()).map(|(a, b)| a.max(b));
         }
         let ends = start.zip(self.latest);
-        Ok(ends.map(|(start, end)| Stretch {
+        Ok(ends.map(|(start, end)| LlduRange {
             before,
             start,
             end,

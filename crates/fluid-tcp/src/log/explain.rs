@@ -17,13 +17,13 @@ use crate::simulation::probe::{Probe, Refused};
 
 /// One packet's story.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
-pub struct Story {
+pub struct PacketHistory {
     /// The flow, from 0.
     pub flow: usize,
     /// The packet of the flow, from 0.
     pub packet: u64,
     /// Its copies in the order of sending.
-    pub copies: Vec<CopyStory>,
+    pub copies: Vec<TransmissionHistory>,
     /// Whether a proxy answered the sender.
     #[serde(skip)]
     pub proxied: bool,
@@ -40,7 +40,7 @@ pub struct Story {
 
 /// One copy's story.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
-pub struct CopyStory {
+pub struct TransmissionHistory {
     /// 1 for the first transmission.
     pub copy: u32,
     /// Why it was sent.
@@ -58,19 +58,19 @@ pub struct CopyStory {
     #[serde(rename = "dropped_ns", skip_serializing_if = "Option::is_none")]
     pub dropped: Option<Time>,
     /// What the link did with it; what lies behind the end of the run did not happen.
-    pub service: Option<CopyService>,
+    pub service: Option<TransmissionService>,
     /// What became of it.
     pub fate: Fate,
     /// When it reached the receiver.
     #[serde(rename = "delivered_ns")]
     pub delivered: Option<Time>,
     /// What its delay is made of, where it was delivered.
-    pub delay: Option<CopyDelay>,
+    pub delay: Option<TransmissionDelay>,
 }
 
 /// A copy's delay.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-pub struct CopyDelay {
+pub struct TransmissionDelay {
     /// What it is made of.
     #[serde(flatten)]
     pub parts: DelayParts,
@@ -81,7 +81,7 @@ pub struct CopyDelay {
 
 /// What the link did with a copy.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct CopyService {
+pub struct TransmissionService {
     /// When the link served it, in which of its units.
     #[serde(flatten)]
     pub service: Service,
@@ -133,7 +133,7 @@ impl Lldus {
     }
 }
 
-impl Story {
+impl PacketHistory {
     /// Adds what became of the LLDUs of every copy that was served by `timeline`, which may repeat every `period`.
     pub fn add_lldus(&mut self, timeline: &Timeline, period: Option<Span>) {
         for copy in &mut self.copies {
@@ -144,7 +144,7 @@ impl Story {
     }
 }
 
-impl fmt::Display for Story {
+impl fmt::Display for PacketHistory {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "packet {} of flow {}", self.packet, self.flow)?;
         for copy in &self.copies {
@@ -169,7 +169,7 @@ impl fmt::Display for Story {
     }
 }
 
-impl CopyStory {
+impl TransmissionHistory {
     /// What happened to it, line by line.
     fn events(&self) -> Vec<String> {
         let why = match self.why {
@@ -208,7 +208,7 @@ impl CopyStory {
         service.tell(&mut events);
         match (self.fate, self.delivered, &self.delay) {
             (Fate::Link, ..) => events.push("  lost on the link".to_owned()),
-            (_, Some(delivered), Some(CopyDelay { parts, total })) => {
+            (_, Some(delivered), Some(TransmissionDelay { parts, total })) => {
                 let after = format_args!("{total} after it was sent");
                 events.push(format!("  {delivered}: delivered, {after}:"));
                 let [propagation, queue, serialisation, wait] = parts.all();
@@ -222,7 +222,7 @@ impl CopyStory {
     }
 }
 
-impl CopyService {
+impl TransmissionService {
     fn tell(&self, events: &mut Vec<String>) {
         let Service { start, end, .. } = self.service;
         let (first, last) = (self.service.first_unit, self.service.last_unit);
@@ -248,7 +248,7 @@ impl CopyService {
 /// Listens for one packet.
 #[derive(Debug)]
 pub struct Explain {
-    story: Story,
+    story: PacketHistory,
     end: Time,
     /// Packets in the gateway's buffer.
     queue: u64,
@@ -261,11 +261,11 @@ impl Explain {
     #[must_use]
     pub fn new(flow: usize, packet: u64, setup: &Setup) -> Self {
         Self {
-            story: Story {
+            story: PacketHistory {
                 flow,
                 packet,
                 proxied: setup.path.split.is_some(),
-                ..Story::default()
+                ..PacketHistory::default()
             },
             end: setup.end,
             queue: 0,
@@ -277,7 +277,7 @@ impl Explain {
     ///
     /// # Errors
     /// The packet was never sent.
-    pub fn finish(mut self) -> Result<Story, u64> {
+    pub fn finish(mut self) -> Result<PacketHistory, u64> {
         if self.story.copies.is_empty() {
             return Err(self.sent);
         }
@@ -286,7 +286,7 @@ impl Explain {
                 (copy.reached, &copy.service, copy.delivered)
             {
                 let parts = DelayParts::of(copy.sent, reached, &served.service);
-                copy.delay = parts.map(|parts| CopyDelay {
+                copy.delay = parts.map(|parts| TransmissionDelay {
                     parts,
                     total: parts.total(),
                 });
@@ -296,14 +296,14 @@ impl Explain {
     }
 
     /// The copy that is meant, if it is one of the packet's.
-    fn copy(&mut self, copy: PacketCopy) -> Option<&mut CopyStory> {
+    fn copy(&mut self, copy: PacketCopy) -> Option<&mut TransmissionHistory> {
         let wanted = copy.flow == self.story.flow && copy.packet == self.story.packet;
         let index = usize::try_from(copy.copy.checked_sub(1)?).ok()?;
         self.story.copies.get_mut(index).filter(|_| wanted)
     }
 
     /// The same, as it reaches the gateway.
-    fn reached(&mut self, now: Time, copy: PacketCopy) -> Option<&mut CopyStory> {
+    fn reached(&mut self, now: Time, copy: PacketCopy) -> Option<&mut TransmissionHistory> {
         let met = self.queue;
         let story = self.copy(copy)?;
         (story.reached, story.queue_met) = (Some(now), met);
@@ -331,11 +331,11 @@ impl Probe for Explain {
         if copy.packet != self.story.packet {
             return;
         }
-        self.story.copies.push(CopyStory {
+        self.story.copies.push(TransmissionHistory {
             copy: copy.copy,
             why: copy.why,
             sent: now,
-            ..CopyStory::default()
+            ..TransmissionHistory::default()
         });
     }
 
@@ -365,7 +365,7 @@ impl Probe for Explain {
     fn on_service(&mut self, copy: PacketCopy, service: &Service) {
         let begins = service.start <= self.end;
         if let Some(story) = self.copy(copy).filter(|_| begins) {
-            story.service = Some(CopyService {
+            story.service = Some(TransmissionService {
                 service: *service,
                 lldus: None,
             });

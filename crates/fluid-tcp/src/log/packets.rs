@@ -1,4 +1,4 @@
-//! `--packets`: the story of every copy of every packet, in the order of sending.
+//! `--packets`: the row of every copy of every packet, in the order of sending.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::io::{self, Write};
@@ -35,7 +35,7 @@ const COLUMNS: &[Column] = &[
 
 /// One row in the making.
 #[derive(Debug, Clone, Default)]
-struct Story {
+struct Row {
     copy: PacketCopy,
     sent: Time,
     enqueued: Option<Time>,
@@ -47,7 +47,7 @@ struct Story {
     left: Option<Time>,
 }
 
-impl Story {
+impl Row {
     /// Whether nothing more can happen to it.
     fn is_complete(&self) -> bool {
         let over = match self.fate {
@@ -63,8 +63,8 @@ impl Story {
 #[derive(Debug)]
 pub struct PacketLog<W: Write + Send> {
     table: Table<W>,
-    /// Copies from the first whose story is not complete.
-    stories: VecDeque<Story>,
+    /// Copies from the first whose row is not complete.
+    rows: VecDeque<Row>,
     first: u64,
     /// For each flow and each packet not yet acknowledged its copies.
     unacked: Vec<BTreeMap<u64, Vec<u64>>>,
@@ -81,7 +81,7 @@ impl<W: Write + Send> PacketLog<W> {
     pub fn new(output: W, form: TableForm, head: &Metadata, setup: &Setup) -> io::Result<Self> {
         Ok(Self {
             table: Table::new(output, form, COLUMNS, head)?,
-            stories: VecDeque::new(),
+            rows: VecDeque::new(),
             first: 0,
             unacked: vec![BTreeMap::new(); setup.flows.len()],
             end: setup.end,
@@ -94,57 +94,57 @@ impl<W: Write + Send> PacketLog<W> {
     /// # Errors
     /// The first error of the output.
     pub fn finish(mut self) -> io::Result<W> {
-        while let Some(story) = self.stories.pop_front() {
-            self.write(&story);
+        while let Some(row) = self.rows.pop_front() {
+            self.write(&row);
         }
         self.table.finish()
     }
 
-    /// Changes the story of a copy, and writes those to which nothing more can happen.
-    fn change(&mut self, ordinal: u64, change: impl FnOnce(&mut Story)) {
+    /// Changes the row of a copy, and writes those to which nothing more can happen.
+    fn change(&mut self, ordinal: u64, change: impl FnOnce(&mut Row)) {
         let index = ordinal.checked_sub(self.first).map(usize::try_from);
         if let Some(Ok(index)) = index
-            && let Some(story) = self.stories.get_mut(index)
+            && let Some(row) = self.rows.get_mut(index)
         {
-            change(story);
+            change(row);
         }
-        while let Some(story) = self.stories.pop_front_if(|story| story.is_complete()) {
+        while let Some(row) = self.rows.pop_front_if(|row| row.is_complete()) {
             self.first += 1;
-            self.write(&story);
+            self.write(&row);
         }
     }
 
-    fn write(&mut self, story: &Story) {
+    fn write(&mut self, row: &Row) {
         // What lies behind the end of the run did not happen in it.
-        let service = story.service.filter(|service| service.start <= self.end);
+        let service = row.service.filter(|service| service.start <= self.end);
         let within = |time: Option<Time>| time.filter(|time| *time <= self.end);
-        let delivered = within(story.delivered);
-        let known = story
+        let delivered = within(row.delivered);
+        let known = row
             .service
-            .zip(story.enqueued)
+            .zip(row.enqueued)
             .filter(|_| delivered.is_some());
-        let parts = known.and_then(|(service, at)| DelayParts::of(story.sent, at, &service));
+        let parts = known.and_then(|(service, at)| DelayParts::of(row.sent, at, &service));
         let [propagation, queue, serialisation, wait] = parts.map_or([Cell::None; 4], |parts| {
             parts.all().map(|part| span(Some(part)))
         });
         let cells = [
-            Cell::Count(story.copy.flow as u64),
-            Cell::Count(story.copy.packet),
-            Cell::Count(u64::from(story.copy.copy)),
-            Cell::Time(story.sent.as_nanos()),
-            time(story.enqueued),
+            Cell::Count(row.copy.flow as u64),
+            Cell::Count(row.copy.packet),
+            Cell::Count(u64::from(row.copy.copy)),
+            Cell::Time(row.sent.as_nanos()),
+            time(row.enqueued),
             time(service.map(|service| service.start)),
             time(service.map(|service| service.end)),
             count(service.map(|service| service.first_unit)),
             count(service.map(|service| service.last_unit)),
             time(delivered),
-            Cell::Word(story.fate.into()),
-            time(story.acked),
+            Cell::Word(row.fate.into()),
+            time(row.acked),
             propagation,
             queue,
             serialisation,
             wait,
-            time(within(story.left)),
+            time(within(row.left)),
         ];
         self.table.row(&cells);
     }
@@ -152,52 +152,52 @@ impl<W: Write + Send> PacketLog<W> {
 
 impl<W: Write + Send> Probe for PacketLog<W> {
     fn on_sent(&mut self, now: Time, copy: PacketCopy) {
-        self.stories.push_back(Story {
+        self.rows.push_back(Row {
             copy,
             sent: now,
-            ..Story::default()
+            ..Row::default()
         });
         let copies = self.unacked[copy.flow].entry(copy.packet).or_default();
         copies.push(copy.ordinal);
     }
 
     fn on_enqueued(&mut self, now: Time, copy: PacketCopy) {
-        self.change(copy.ordinal, |story| story.enqueued = Some(now));
+        self.change(copy.ordinal, |row| row.enqueued = Some(now));
     }
 
     fn on_refused(&mut self, now: Time, copy: PacketCopy, why: Refused) {
-        self.change(copy.ordinal, |story| {
-            (story.enqueued, story.fate) = (Some(now), why.into());
+        self.change(copy.ordinal, |row| {
+            (row.enqueued, row.fate) = (Some(now), why.into());
         });
     }
 
     fn on_released(&mut self, now: Time, copy: PacketCopy) {
-        self.change(copy.ordinal, |story| story.left = Some(now));
+        self.change(copy.ordinal, |row| row.left = Some(now));
     }
 
     fn on_service(&mut self, copy: PacketCopy, service: &Service) {
-        self.change(copy.ordinal, |story| story.service = Some(*service));
+        self.change(copy.ordinal, |row| row.service = Some(*service));
     }
 
     fn on_dropped(&mut self, _now: Time, copy: PacketCopy) {
-        self.change(copy.ordinal, |story| story.fate = Fate::Queue);
+        self.change(copy.ordinal, |row| row.fate = Fate::Queue);
     }
 
     fn on_departure(&mut self, left: Time, copy: PacketCopy, lost: bool) {
         let proxied = self.proxied;
-        self.change(copy.ordinal, |story| {
+        self.change(copy.ordinal, |row| {
             if lost {
-                story.fate = Fate::Link;
+                row.fate = Fate::Link;
             }
             if !proxied {
-                story.left = Some(left);
+                row.left = Some(left);
             }
         });
     }
 
     fn on_delivered(&mut self, now: Time, copy: PacketCopy) {
-        self.change(copy.ordinal, |story| {
-            (story.delivered, story.fate) = (Some(now), Fate::Delivered);
+        self.change(copy.ordinal, |row| {
+            (row.delivered, row.fate) = (Some(now), Fate::Delivered);
         });
     }
 
@@ -206,7 +206,7 @@ impl<W: Write + Send> Probe for PacketLog<W> {
             && *first.key() < next
         {
             for ordinal in first.remove() {
-                self.change(ordinal, |story| story.acked = Some(now));
+                self.change(ordinal, |row| row.acked = Some(now));
             }
         }
     }

@@ -56,9 +56,9 @@ const METRICS: [&str; 5] = [
 ];
 
 /// What has changed.
-struct News(Vec<(&'static str, Number)>);
+struct MetricsUpdated(Vec<(&'static str, Number)>);
 
-impl Serialize for News {
+impl Serialize for MetricsUpdated {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.collect_map(self.0.iter().map(|(name, value)| (name, value)))
     }
@@ -192,7 +192,7 @@ impl<W: Write> Probe for Qlog<W> {
         let changed = METRICS.iter().zip(&state).zip(&self.latest[flow]);
         let changed = changed.filter(|((_, now), before)| now != before);
         let news = changed.filter_map(|((name, now), _)| Some((*name, now.clone()?)));
-        let news = News(news.collect());
+        let news = MetricsUpdated(news.collect());
         if !news.0.is_empty() {
             self.latest[flow] = state;
             self.event(now, flow, "quic:recovery_metrics_updated", news);

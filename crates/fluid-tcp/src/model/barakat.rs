@@ -14,7 +14,7 @@ use strum::{EnumString, VariantNames};
 use tmt_core::math::num::{exp, expm1, ln, log1p};
 use tmt_core::types::to_f64;
 
-use super::Chance;
+use super::Probability;
 use super::pftk::round_trips_a_packet;
 
 pub(super) use interface::MODEL;
@@ -121,7 +121,7 @@ pub struct Repeats {
 /// E(M) = Σ_k (1 − F_k^X) and E(Y) = Σ_k f_k Σ_{y=1..X} y F_k^(y−1) F_{k−1}^(X−y) are positive. This E(Y) is
 /// (10): the difference of its powers is that of the inner sum. At most δ steps; fewer once no frame needs more.
 #[must_use]
-pub fn repeats(transmission: Chance, persistency: u64, frames: u64) -> Repeats {
+pub fn repeats(transmission: Probability, persistency: u64, frames: u64) -> Repeats {
     let trials = to_f64(persistency) + 1.0;
     let x = to_f64(frames);
     // (1 − P_T^a)/(1 − P_T^(δ+1)), a/(δ+1) where P_T is 1.
@@ -180,9 +180,9 @@ fn rising_sum(t: f64, n: u64) -> f64 {
 
 /// What does not depend on the rate.
 struct Fixed {
-    transmission: Chance,
-    frame: Chance,
-    packet: Chance,
+    transmission: Probability,
+    frame: Probability,
+    packet: Probability,
     repeats: Repeats,
     /// That a transmission fails and is repeated.
     nack: f64,
@@ -192,7 +192,7 @@ struct Fixed {
 
 impl Hybrid {
     fn fixed(&self) -> Fixed {
-        let transmission = Chance::new(self.loss).more_than(self.sent - self.data, self.sent);
+        let transmission = Probability::new(self.loss).more_than(self.sent - self.data, self.sent);
         let trials = to_f64(self.persistency) + 1.0;
         let frame = transmission.all(trials);
         let packet = frame.not().all(to_f64(self.frames)).not();
@@ -307,7 +307,7 @@ impl Hybrid {
 /// α for δ → ∞: (1 − P_T) K/N, the share of a busy link that is data when no frame is given up.
 #[must_use]
 pub fn useful_unlimited(loss: f64, data: u64, sent: u64) -> f64 {
-    Chance::new(loss).more_than(sent - data, sent).no * to_f64(data) / to_f64(sent)
+    Probability::new(loss).more_than(sent - data, sent).no * to_f64(data) / to_f64(sent)
 }
 
 #[cfg(test)]

@@ -6,13 +6,13 @@ use tmt_core::{closed_form, keys};
 use super::path::{
     BUFFER, LOSS, PIECES, Path, RATE, SATELLITE, SPARSE, TERRESTRIAL, piece_loss, reordering,
 };
-use super::{Chance, zhu};
+use super::{Probability, zhu};
 
 /// A channel that is bad, and loses all, for a mean time, and then good, and loses nothing.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Fading {
     /// X: share of time in which it is bad.
-    pub bad_share: Chance,
+    pub bad_share: Probability,
     /// m: mean time for which it is, seconds; above 0.
     pub mean_bad: f64,
 }
@@ -84,7 +84,7 @@ closed_form! {
     keys: [BUFFER, RATE, TERRESTRIAL, SATELLITE, UNUSED, PIECES, SHARE, MEAN];
     answer(given) {
         let fading = Fading {
-            bad_share: Chance::new(given.number(&SHARE)),
+            bad_share: Probability::new(given.number(&SHARE)),
             mean_bad: given.number(&MEAN),
         };
         let path = Path::of(given);
@@ -197,7 +197,7 @@ mod tests {
     fn a_channel_drawn_state_by_state_has_these_means() {
         use tmt_core::math::rng::{Stream, Uniform};
         let fading = Fading {
-            bad_share: Chance::new(0.2),
+            bad_share: Probability::new(0.2),
             mean_bad: 0.03,
         };
         let mut numbers = Uniform::new(5, Stream::ChannelState);

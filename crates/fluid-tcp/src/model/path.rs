@@ -5,7 +5,7 @@ use tmt_core::math::num::ln;
 use tmt_core::model::{Arguments, ModelError};
 use tmt_core::types::to_f64;
 
-use super::Chance;
+use super::Probability;
 
 /// A path; windows and the buffer in TCP segments.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -19,7 +19,7 @@ pub struct Path {
     /// T2: round trip of the satellite link, seconds.
     pub satellite: f64,
     /// r: loss of a link-layer packet.
-    pub loss: Chance,
+    pub loss: Probability,
     /// ν = (1−r)/ln(1/r): what keeping order costs; [`reordering`] of the loss, or 0 where losses come together.
     pub reordering: f64,
     /// S: link-layer packets a segment, 1 or more.
@@ -28,13 +28,13 @@ pub struct Path {
 
 /// r = 1 − (1−p)^(1/S): loss of each of `pieces` link-layer packets, all of which a segment needs.
 #[must_use]
-pub fn piece_loss(segment: Chance, pieces: f64) -> Chance {
+pub fn piece_loss(segment: Probability, pieces: f64) -> Probability {
     segment.not().all(1.0 / pieces).not()
 }
 
 /// ν = (1−r)/ln(1/r) (4): 0 without loss, 1 where all is lost.
 #[must_use]
-pub fn reordering(loss: Chance) -> f64 {
+pub fn reordering(loss: Probability) -> f64 {
     if loss.yes <= 0.0 {
         0.0
     } else if loss.no <= 0.0 {
@@ -93,12 +93,12 @@ impl Path {
     /// What `given` says.
     pub(super) fn of(given: &Arguments) -> Self {
         let pieces = to_f64(given.count(&PIECES));
-        let loss = piece_loss(Chance::new(given.number(&LOSS)), pieces);
+        let loss = piece_loss(Probability::new(given.number(&LOSS)), pieces);
         Self::losing(given, loss, pieces)
     }
 
     /// The path that the keys say, on which packets are lost like this.
-    pub(super) fn losing(given: &Arguments, loss: Chance, pieces: f64) -> Self {
+    pub(super) fn losing(given: &Arguments, loss: Probability, pieces: f64) -> Self {
         Self {
             buffer: given.number(&BUFFER),
             rate: given.number(&RATE),
@@ -147,25 +147,25 @@ mod tests {
 
     #[test]
     fn pieces_are_lost_so_that_segments_are() {
-        agree(piece_loss(Chance::new(0.1), 1.0).yes, 0.1, 1e-15);
+        agree(piece_loss(Probability::new(0.1), 1.0).yes, 0.1, 1e-15);
         // 1 − r to the power of S is 1 − p.
-        let loss = piece_loss(Chance::new(0.36), 2.0);
+        let loss = piece_loss(Probability::new(0.36), 2.0);
         agree(loss.yes, 0.2, 1e-15);
         agree(loss.no, 0.8, 1e-15);
-        agree(piece_loss(Chance::new(1e-12), 4.0).yes, 2.5e-13, 1e-11);
+        agree(piece_loss(Probability::new(1e-12), 4.0).yes, 2.5e-13, 1e-11);
     }
 
     #[test]
     fn what_order_costs_has_its_limits() {
         agree(
-            reordering(Chance::new(0.5)),
+            reordering(Probability::new(0.5)),
             0.5 / std::f64::consts::LN_2,
             1e-15,
         );
-        assert!(reordering(Chance::new(0.0)).abs() < f64::MIN_POSITIVE);
-        agree(reordering(Chance::new(1.0)), 1.0, 1e-15);
+        assert!(reordering(Probability::new(0.0)).abs() < f64::MIN_POSITIVE);
+        agree(reordering(Probability::new(1.0)), 1.0, 1e-15);
         // (1−r)/ln(1/r) = 1 − (1−r)/2 − ….
-        let near = Chance { yes: 1.0, no: 1e-9 };
+        let near = Probability { yes: 1.0, no: 1e-9 };
         agree(reordering(near), 1.0 - 0.5e-9, 1e-15);
     }
 }

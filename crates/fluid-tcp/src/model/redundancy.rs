@@ -5,7 +5,7 @@ use tmt_core::model::ModelError;
 use tmt_core::types::to_f64;
 use tmt_core::{closed_form, keys};
 
-use super::Chance;
+use super::Probability;
 use super::barakat::useful_unlimited;
 
 /// Frames of so many units are the longest that are looked at.
@@ -21,7 +21,7 @@ const TIE: f64 = 1.0 + 1e-12;
 /// to a power of e that keeps it in the range of doubles. No N past K/α can be better than α.
 #[must_use]
 pub fn best_frame(loss: f64, data: u64) -> Option<u64> {
-    let arrives = Chance::new(loss).not();
+    let arrives = Probability::new(loss).not();
     if arrives.yes <= 0.0 {
         return None;
     }

@@ -4,7 +4,7 @@ use tmt_core::model::ModelError;
 use tmt_core::types::to_f64;
 use tmt_core::{closed_form, keys};
 
-use super::Chance;
+use super::Probability;
 use super::path::{BUFFER, LOSS, Path, RATE, SATELLITE, TERRESTRIAL};
 
 /// A path whose gateway answers in place of the receiver, and holds the sender back by the window it advertises. Its
@@ -67,7 +67,7 @@ closed_form! {
     example: "B=100 T1=0.1 T2=0.5 p=0.1";
     keys: [BUFFER, RATE, TERRESTRIAL, SATELLITE, LOSS, CONNECTIONS];
     answer(given) {
-        let split = Path::losing(given, Chance::new(given.number(&LOSS)), 1.0);
+        let split = Path::losing(given, Probability::new(given.number(&LOSS)), 1.0);
         let nothing = split.loss.no <= 0.0;
         if split.satellite <= 0.0 && (nothing || split.terrestrial <= 0.0) {
             return Err(ModelError::refused(if nothing {
@@ -141,7 +141,7 @@ mod tests {
             rate: 250.0,
             terrestrial: 0.1,
             satellite: 0.5,
-            loss: Chance::new(0.1),
+            loss: Probability::new(0.1),
             reordering: 0.0,
             pieces: 1.0,
         };
@@ -174,7 +174,7 @@ mod tests {
         fn the_queue_is_what_arrives_times_how_long_it_stays(
             buffer in 1.0..1e4f64, t1 in 0.0..1.0f64, t2 in 1e-3..1.0f64, p in 0.0..0.99f64,
         ) {
-            let split = Path { buffer, rate: 250.0, terrestrial: t1, satellite: t2, loss: Chance::new(p), reordering: 0.0, pieces: 1.0 };
+            let split = Path { buffer, rate: 250.0, terrestrial: t1, satellite: t2, loss: Probability::new(p), reordering: 0.0, pieces: 1.0 };
             // (45), and what is left of the buffer arrives in two round trips (43).
             agree(split.split_queue(), split.arrivals() * t2 / (1.0 - p), 1e-12);
             prop_assert!((split.buffer - split.split_queue() - 2.0 * t1 * split.arrivals()).abs() < 1e-12 * buffer);

@@ -5,7 +5,7 @@ use tmt_core::model::ModelError;
 use tmt_core::types::to_f64;
 use tmt_core::{closed_form, keys};
 
-use super::Chance;
+use super::Probability;
 use super::path::reordering;
 
 /// Euler's constant.
@@ -19,7 +19,7 @@ const GAMMA: f64 = 0.577_215_664_901_532_9;
 /// |c_m| ≤ (2/a)/y · Π_{i ≤ k} (1 + y²/i²)^−½ for y = 2πm/a. At a ≤ 0.01 and k ≥ 6 that is below 2 · 10^−17 of the
 /// whole. Below k = 6 the alternating sum (60) costs no digits worth naming; else fewer than 6000 terms are added.
 #[must_use]
-pub fn mean_trips(loss: Chance, k: u64) -> f64 {
+pub fn mean_trips(loss: Probability, k: u64) -> f64 {
     if loss.yes <= 0.0 {
         return 1.0;
     }
@@ -37,7 +37,7 @@ pub fn mean_trips(loss: Chance, k: u64) -> f64 {
 }
 
 /// (60): Σ_{i=1..k} C(k, i) (−1)^(i−1)/(1 − r^i), which cancels for large k.
-fn alternating(loss: Chance, k: u64) -> f64 {
+fn alternating(loss: Probability, k: u64) -> f64 {
     let mut binomial = -1.0;
     (1..=k)
         .map(|i| {
@@ -48,7 +48,7 @@ fn alternating(loss: Chance, k: u64) -> f64 {
 }
 
 /// (63) term by term; the tail, where (1 − r^j)^k is 1 − k r^j + k(k−1)/2 r^2j within 10^−24, as geometric sums.
-fn by_terms(loss: Chance, k: u64) -> f64 {
+fn by_terms(loss: Probability, k: u64) -> f64 {
     let (k, power) = (to_f64(k), loss.ln());
     let (mut j, mut sum) = (0.0, 0.0);
     loop {
@@ -76,19 +76,19 @@ fn harmonic(k: u64) -> f64 {
 
 /// (4) in round trips: (1 + ν ln((k+1)/2))/(1−r).
 #[must_use]
-pub fn mean_trips_from_one(loss: Chance, k: f64) -> f64 {
+pub fn mean_trips_from_one(loss: Probability, k: f64) -> f64 {
     (1.0 + reordering(loss) * ln(0.5 * (k + 1.0))) / loss.no
 }
 
 /// (5) in round trips: (1 + ν ln(k/2))/(1−r), for many packets.
 #[must_use]
-pub fn mean_trips_of_many(loss: Chance, k: f64) -> f64 {
+pub fn mean_trips_of_many(loss: Probability, k: f64) -> f64 {
     (1.0 + reordering(loss) * ln(k / 2.0)) / loss.no
 }
 
 /// (64) in round trips: 1 + k r/(1−r), for k r far below 1.
 #[must_use]
-pub fn mean_trips_rare(loss: Chance, k: f64) -> f64 {
+pub fn mean_trips_rare(loss: Probability, k: f64) -> f64 {
     1.0 + k * loss.yes / loss.no
 }
 
@@ -98,7 +98,7 @@ pub fn mean_trips_rare(loss: Chance, k: f64) -> f64 {
 /// x1 is carried out term by term of both powers; past that it converges in at most some ten thousand terms, since
 /// 1 − r = (1−p)^(1/S) is not below 0.002 for any p that a double tells from 1.
 #[must_use]
-pub fn overtakes(loss: Chance, pieces: u64, later: u64) -> f64 {
+pub fn overtakes(loss: Probability, pieces: u64, later: u64) -> f64 {
     if loss.no <= 0.0 {
         return 0.5;
     }
@@ -134,7 +134,7 @@ pub fn overtakes(loss: Chance, pieces: u64, later: u64) -> f64 {
 
 /// P(d(k) = i T2) of (3), for i ≥ 1: (1 − r^i)^k − (1 − r^(i−1))^k.
 #[must_use]
-pub fn probability(loss: Chance, k: u64, trips: u64) -> f64 {
+pub fn probability(loss: Probability, k: u64, trips: u64) -> f64 {
     if trips == 0 {
         return 0.0;
     }
@@ -167,7 +167,7 @@ closed_form! {
     example: "k=50 r=0.5 T2=0.5";
     keys: [PACKETS, LOSS, SATELLITE];
     answer(given) {
-        let loss = Chance::new(given.number(&LOSS));
+        let loss = Probability::new(given.number(&LOSS));
         let packets = given.count(&PACKETS);
         let (k, trip) = (to_f64(packets), given.number(&SATELLITE));
         if loss.no <= 0.0 && trip <= 0.0 {

@@ -41,7 +41,7 @@ impl Server<'_> {
             self.latest = Some(at);
         }
         if whole && first >= unused {
-            self.check_stretch(served, at_head, tally)?;
+            self.check_against_timeline(served, at_head, tally)?;
             self.unused = last + 1;
         }
         Ok(())
@@ -56,7 +56,7 @@ impl Server<'_> {
     }
 
     /// Holds a service whose LLDUs are in order against the timeline, where there is one.
-    fn check_stretch(
+    fn check_against_timeline(
         &mut self,
         served: &Served,
         at_head: Time,
@@ -67,35 +67,35 @@ impl Server<'_> {
         };
         let (row, service) = (&served.row, served.service);
         let Service { first, last, .. } = service;
-        let stretch = timeline.stretch(first, last)?;
+        let range = timeline.range(first, last)?;
         let mut early = tally.at(Rule::Early, row.line);
-        let Some(stretch) = early.take(stretch.ok_or_else(|| {
+        let Some(range) = early.take(range.ok_or_else(|| {
             let found = format_args!("LLDUs {first} to {last}");
             Finding::new(found, "LLDUs that the timeline has")
         })) else {
             return Ok(());
         };
         let of = |lldu: u64| format!(", the time of LLDU {lldu}");
-        early.exactly("service_start", service.start, stretch.start, of(first));
-        early.exactly("service_end", service.end, stretch.end, of(last));
+        early.exactly("service_start", service.start, range.start, of(first));
+        early.exactly("service_end", service.end, range.end, of(last));
         // Times never go back, so if any free LLDU was passed over, the one just before was.
         let used = self.previous.map(|previous| previous.last);
         let was_free = first > used.map_or(0, |used| used.saturating_add(1));
-        let passed_over = stretch.before.filter(|at| was_free && *at >= at_head);
+        let passed_over = range.before.filter(|at| was_free && *at >= at_head);
         let found = format_args!("first LLDU {first} for a packet that could go from {at_head}");
         let free = passed_over
             .map(|at| format!("the first free one; LLDU {} at {at} was free", first - 1));
         early.refuse(found, free);
-        let lost = stretch.arrival.is_none();
+        let lost = range.arrival.is_none();
         if row.fate != Fate::Open || !lost {
             let (is, ought) = if lost { ("not ", "") } else { ("", "not ") };
             let found = format_args!("{is}lost on the link");
             let expected = format_args!("{ought}lost on the link, by its LLDUs");
             early.check((row.fate == Fate::Link) == lost, found, expected);
         }
-        if let Some(arrival) = stretch.arrival {
+        if let Some(arrival) = range.arrival {
             let there = arrival.saturating_add(self.head.forward);
-            let arrives = match self.turn(stretch.start, stretch.end) {
+            let arrives = match self.turn(range.start, range.end) {
                 Some(turn) => *self.latest.insert(there.max(turn)),
                 None => there,
             };

@@ -26,7 +26,7 @@ impl Codeword {
         let new = unit.kind != Kind::Repeat && unit.codeword >= next;
         let found = format_args!("{}, of which nothing is under way", unit.attempt_of());
         let expected = format_args!("a codeword under way or one from {next} on");
-        let mut repeats = tally.at(Rule::Repeats, unit.place);
+        let mut repeats = tally.at(Rule::Repeats, unit.location);
         repeats.check(new, found, expected);
         let mut codeword = Self {
             data: Vec::new(),
@@ -51,7 +51,7 @@ impl Codeword {
         let found = format_args!("{} in slot {}", unit.attempt_of(), unit.slot);
         let expected =
             format_args!("attempt {attempt} right behind slot {slot}, or the one after it");
-        let mut repeats = tally.at(Rule::Repeats, unit.place);
+        let mut repeats = tally.at(Rule::Repeats, unit.location);
         repeats.check(follows || unit.attempt == attempt + 1, found, expected);
         if unit.attempt > attempt {
             self.check_turn(unit, history, tally);
@@ -70,7 +70,7 @@ impl Codeword {
         let heard = last.at.saturating_add(history.heard);
         let found = format_args!("{} at {}", unit.attempt_of(), unit.at);
         let expected = format_args!("not before {heard}, when its feedback has come");
-        let mut repeats = tally.at(Rule::Repeats, unit.place);
+        let mut repeats = tally.at(Rule::Repeats, unit.location);
         repeats.check(unit.at >= heard, found, expected);
         // Where feedback can be lost, one that goes out after its timer may have waited for that.
         let expired = history.timer.map(|timer| last.at.saturating_add(timer));

@@ -5,7 +5,7 @@ use tmt_core::types::Time;
 
 use crate::audit::fields::{Field, Fields};
 use crate::audit::finding::Finding;
-use crate::audit::report::Place;
+use crate::audit::report::Location;
 
 /// The one header accepted.
 pub(super) const HEADER: &str = "slot,time,unit,flow,packet,copy,codeword,attempt,received,arrival";
@@ -26,7 +26,7 @@ pub(super) enum Kind {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Unit {
     /// Line of the slot log.
-    pub(super) place: Place,
+    pub(super) location: Location,
     pub(super) slot: u64,
     pub(super) at: Time,
     pub(super) kind: Kind,
@@ -48,7 +48,7 @@ impl Field for Kind {
 
 impl Unit {
     /// Reads a row.
-    pub(super) fn parse(fields: Fields<'_>, place: Place) -> Result<Self, Finding> {
+    pub(super) fn parse(fields: Fields<'_>, location: Location) -> Result<Self, Finding> {
         let (kind, at, attempt) = (
             fields.get("unit")?,
             fields.get("time")?,
@@ -65,7 +65,7 @@ impl Unit {
         fields.ensure(later, "arrival", format_args!("a time after {at}"))?;
         let [flow, packet, copy] = ["flow", "packet", "copy"].map(|column| fields.get(column));
         Ok(Self {
-            place,
+            location,
             slot: fields.get("slot")?,
             at,
             kind,

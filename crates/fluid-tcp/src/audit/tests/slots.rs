@@ -338,7 +338,7 @@ fn what_is_over_is_not_kept() {
     let mut most = 0;
     while auditor.log.next_row(&mut tally).unwrap() {
         auditor.on_row(&mut tally).unwrap();
-        most = most.max(auditor.slots.as_ref().unwrap().copies.len());
+        most = most.max(auditor.slots.as_ref().unwrap().transmissions.len());
     }
     assert!(most < 9, "{most} packets kept");
     let report = auditor.run(tally).unwrap();

@@ -150,7 +150,7 @@ fn the_rate_is_a_fixed_point() {
                     // The definitions, one by one (models.md §2.1).
                     let share = 10.0 * found.connection / (found.useful * 10_000.0);
                     agree(found.busy, share.min(1.0), 1e-12);
-                    let through = Chance::new(found.frame_loss).not().all(6.0).yes;
+                    let through = Probability::new(found.frame_loss).not().all(6.0).yes;
                     agree(found.connection, 6.0 * found.packets * through, 1e-9);
                     let on_link = found.round_trip - 0.08 - 0.2;
                     agree(found.load, found.packets * on_link, 1e-10);
@@ -212,7 +212,7 @@ fn repeats_are_those_of_frames_drawn_one_by_one() {
                 single = (single.0 + y, single.1 + 1.0);
             }
         }
-        let found = repeats(Chance::new(loss), persistency, frames);
+        let found = repeats(Probability::new(loss), persistency, frames);
         agree(most / packets, found.most, 0.015);
         agree(last / packets, found.last, 0.015);
         if frames == 6 && persistency == 2 {
@@ -286,7 +286,7 @@ fn repeats_are_those_of_the_printed_sums() {
                 .sum();
             last -= before * inner;
         }
-        let found = repeats(Chance::new(loss), persistency, frames);
+        let found = repeats(Probability::new(loss), persistency, frames);
         assert!((found.most - most).abs() < 1e-12 * (1.0 + most));
         agree(found.last, last, 1e-11);
     }
@@ -295,18 +295,18 @@ fn repeats_are_those_of_the_printed_sums() {
 #[test]
 fn repeats_have_their_limits() {
     // Nothing fails: the last of the frames is the last of those with no repeat.
-    let found = repeats(Chance::new(0.0), 7, 6);
+    let found = repeats(Probability::new(0.0), 7, 6);
     assert!(found.most.abs() < f64::MIN_POSITIVE);
     agree(found.last, 6.0, 1e-15);
     // Rare failures keep their digits: E[M] = X P_T (1 − …).
-    let found = repeats(Chance::new(1e-12), 3, 6);
+    let found = repeats(Probability::new(1e-12), 3, 6);
     agree(found.most, 6e-12, 1e-11);
     // Everything fails: given that all arrive, all numbers of repeats are equally likely; one frame has the mean.
-    let found = repeats(Chance { yes: 1.0, no: 0.0 }, 1000, 1);
+    let found = repeats(Probability { yes: 1.0, no: 0.0 }, 1000, 1);
     agree(found.most, 500.0, 1e-12);
     agree(found.last, 1.0, 1e-12);
     // Many frames, hardly ever the same number: the last of the most is anywhere.
-    let found = repeats(Chance::new(1.0 - 1e-9), 10_000, 5);
+    let found = repeats(Probability::new(1.0 - 1e-9), 10_000, 5);
     agree(found.most, 10_000.0 * 5.0 / 6.0, 1e-3);
     agree(found.last, 3.0, 1e-3);
 }

@@ -3,7 +3,7 @@ use tmt_core::math::num::{ln, log1p};
 use tmt_core::model::{ModelError, Outcome};
 
 use super::*;
-use crate::model::Chance;
+use crate::model::Probability;
 use crate::model::path::{piece_loss, reordering};
 use crate::model::tests::{agree, prints};
 
@@ -16,7 +16,7 @@ fn get(arguments: &str, name: &str) -> f64 {
 }
 
 fn path(buffer: f64, t1: f64, t2: f64, p: f64, pieces: f64) -> Path {
-    let loss = piece_loss(Chance::new(p), pieces);
+    let loss = piece_loss(Probability::new(p), pieces);
     Path {
         buffer,
         rate: 250.0,

@@ -13,7 +13,7 @@ use crate::audit::row::{Row, Service};
 
 /// A copy in the queue or on the link.
 #[derive(Debug)]
-pub(in crate::audit) struct Copy {
+pub(in crate::audit) struct Transmission {
     pub(super) row: Row,
     /// Its first transmissions, from the first to the last.
     seen: Option<Service>,
@@ -23,7 +23,7 @@ pub(in crate::audit) struct Copy {
     pub(super) latest: Option<Time>,
 }
 
-impl Copy {
+impl Transmission {
     pub(super) fn new(row: Row) -> Self {
         Self {
             row,

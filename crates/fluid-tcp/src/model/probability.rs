@@ -8,14 +8,14 @@ use tmt_core::types::to_f64;
 /// One of the two may be far below 2^-53: then 1 − x has lost it, and only what is carried along with x still
 /// knows it.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Chance {
+pub struct Probability {
     /// That it happens, in [0, 1].
     pub yes: f64,
     /// That it does not.
     pub no: f64,
 }
 
-impl Chance {
+impl Probability {
     /// Something that happens with probability `yes`.
     #[must_use]
     pub fn new(yes: f64) -> Self {
@@ -129,42 +129,42 @@ mod tests {
 
     #[test]
     fn both_sides_of_a_power_keep_their_digits() {
-        let rare = Chance::new(1e-12);
+        let rare = Probability::new(1e-12);
         agree(rare.all(3.0).yes, 1e-36, 1e-15);
         // 1000 x − C(1000, 2) x².
         agree(rare.not().all(1000.0).no, 1e-9 - 4.995e-19, 1e-14);
         agree(rare.not().all(0.5).no, 5e-13, 1e-12);
-        agree(Chance::new(1.0).all(7.0).yes, 1.0, 0.0);
-        agree(Chance::new(0.0).all(7.0).no, 1.0, 0.0);
-        agree(Chance::new(0.0).all(0.0).yes, 1.0, 0.0);
+        agree(Probability::new(1.0).all(7.0).yes, 1.0, 0.0);
+        agree(Probability::new(0.0).all(7.0).no, 1.0, 0.0);
+        agree(Probability::new(0.0).all(0.0).yes, 1.0, 0.0);
     }
 
     #[test]
     fn ratios_have_their_limits() {
-        agree(Chance::new(1.0).ratio(2.0, 5.0), 0.4, 1e-15);
-        agree(Chance::new(1.0 - 1e-15).ratio(2.0, 5.0), 0.4, 1e-13);
-        agree(Chance::new(0.0).ratio(2.0, 5.0), 1.0, 1e-15);
-        assert!(Chance::new(0.0).ratio(0.0, 5.0).abs() < f64::MIN_POSITIVE);
-        agree(Chance::new(0.5).ratio(1.0, 2.0), 0.5 / 0.75, 1e-15);
+        agree(Probability::new(1.0).ratio(2.0, 5.0), 0.4, 1e-15);
+        agree(Probability::new(1.0 - 1e-15).ratio(2.0, 5.0), 0.4, 1e-13);
+        agree(Probability::new(0.0).ratio(2.0, 5.0), 1.0, 1e-15);
+        assert!(Probability::new(0.0).ratio(0.0, 5.0).abs() < f64::MIN_POSITIVE);
+        agree(Probability::new(0.5).ratio(1.0, 2.0), 0.5 / 0.75, 1e-15);
     }
 
     #[test]
     fn a_tail_far_below_one_keeps_its_digits() {
         // P(Bin(10, 1e-9) > 2) = C(10,3) 1e-27 (1 − 7e-9 + C(7,2)… ) + C(10,4) 1e-36 …; both corrections by hand.
-        let tail = Chance::new(1e-9).more_than(2, 10);
+        let tail = Probability::new(1e-9).more_than(2, 10);
         agree(tail.yes, 120e-27 * (1.0 - 7e-9 + 1.75e-9), 1e-14);
         // Certain but for one in 10^90.
-        let tail = Chance::new(1.0 - 1e-9).more_than(0, 10);
+        let tail = Probability::new(1.0 - 1e-9).more_than(0, 10);
         agree(tail.no, 1e-90, 1e-6);
-        agree(Chance::new(0.0).more_than(0, 5).no, 1.0, 0.0);
-        agree(Chance::new(1.0).more_than(4, 5).yes, 1.0, 0.0);
-        agree(Chance::new(1.0).more_than(5, 5).no, 1.0, 0.0);
+        agree(Probability::new(0.0).more_than(0, 5).no, 1.0, 0.0);
+        agree(Probability::new(1.0).more_than(4, 5).yes, 1.0, 0.0);
+        agree(Probability::new(1.0).more_than(5, 5).no, 1.0, 0.0);
     }
 
     #[test]
     fn the_tail_of_many_trials_is_that_of_the_normal_law() {
         // Centred with continuity correction; skewness is 0 at p = ½, the rest is of order 1/n.
-        let tail = Chance::new(0.5).more_than(5049, 10_000);
+        let tail = Probability::new(0.5).more_than(5049, 10_000);
         agree(
             tail.yes,
             tmt_core::math::num::erfc(0.99 / 2f64.sqrt()) / 2.0,
@@ -188,7 +188,7 @@ mod tests {
             }
             let from = usize::try_from(most + 1).unwrap().min(law.len());
             let (no, yes) = law.split_at(from);
-            let tail = Chance::new(p).more_than(most, n);
+            let tail = Probability::new(p).more_than(most, n);
             agree(tail.yes, yes.iter().sum(), 1e-12);
             agree(tail.no, no.iter().sum(), 1e-12);
         }
