@@ -1,4 +1,4 @@
-//! `--packets`: the row of every copy of every packet, in the order of sending.
+//! `--packets`: one row per transmission, in the order of sending.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::io::{self, Write};
@@ -12,7 +12,7 @@ use crate::simulation::Setup;
 use crate::simulation::delay::DelayParts;
 use crate::simulation::probe::{Probe, Refused};
 
-/// Columns of the log.
+/// Columns of the log (docs/simulator.md, Sec. 11).
 const COLUMNS: &[Column] = &[
     always("flow", Kind::Count),
     always("packet", Kind::Count),
@@ -33,7 +33,7 @@ const COLUMNS: &[Column] = &[
     maybe("left", Kind::Time),
 ];
 
-/// One row in the making.
+/// One row, filled in as its transmission goes on.
 #[derive(Debug, Clone, Default)]
 struct Row {
     copy: PacketCopy,
@@ -43,12 +43,12 @@ struct Row {
     delivered: Option<Time>,
     fate: Fate,
     acked: Option<Time>,
-    /// When the gateway's buffer let it go.
+    /// Time at which it left the gateway's buffer.
     left: Option<Time>,
 }
 
 impl Row {
-    /// Whether nothing more can happen to it.
+    /// Whether no further event can change it.
     fn is_complete(&self) -> bool {
         let over = match self.fate {
             Fate::Open => false,
@@ -59,25 +59,26 @@ impl Row {
     }
 }
 
-/// Writes the log while the run goes on; rows leave once nothing more can happen to them.
+/// Probe that writes the packet log during the run. A row is written once no further event can change it.
 #[derive(Debug)]
 pub struct PacketLog<W: Write + Send> {
     table: Table<W>,
-    /// Copies from the first whose row is not complete.
+    /// Rows from the first one that is not complete.
     rows: VecDeque<Row>,
+    /// Ordinal of the first of `rows`.
     first: u64,
-    /// For each flow and each packet not yet acknowledged its copies.
+    /// Ordinals of the transmissions of each unacknowledged packet, by flow.
     unacked: Vec<BTreeMap<u64, Vec<u64>>>,
     end: Time,
-    /// Whether a proxy keeps what the link has not acknowledged.
+    /// Whether a proxy keeps packets until the link has acknowledged them.
     proxied: bool,
 }
 
 impl<W: Write + Send> PacketLog<W> {
-    /// A log of a run of `setup`; writes the head.
+    /// Creates the log of a run of `setup` and writes its head.
     ///
     /// # Errors
-    /// What the system says while writing.
+    /// An error of the output.
     pub fn new(output: W, form: TableForm, head: &Metadata, setup: &Setup) -> io::Result<Self> {
         Ok(Self {
             table: Table::new(output, form, COLUMNS, head)?,
@@ -89,7 +90,7 @@ impl<W: Write + Send> PacketLog<W> {
         })
     }
 
-    /// Writes what is left and the end line.
+    /// Writes the remaining rows and the end line.
     ///
     /// # Errors
     /// The first error of the output.
@@ -100,7 +101,7 @@ impl<W: Write + Send> PacketLog<W> {
         self.table.finish()
     }
 
-    /// Changes the row of a copy, and writes those to which nothing more can happen.
+    /// Changes the row of a transmission and writes all rows that are complete.
     fn change(&mut self, ordinal: u64, change: impl FnOnce(&mut Row)) {
         let index = ordinal.checked_sub(self.first).map(usize::try_from);
         if let Some(Ok(index)) = index
@@ -115,7 +116,7 @@ impl<W: Write + Send> PacketLog<W> {
     }
 
     fn write(&mut self, row: &Row) {
-        // What lies behind the end of the run did not happen in it.
+        // Events after the end of the run are not part of it.
         let service = row.service.filter(|service| service.start <= self.end);
         let within = |time: Option<Time>| time.filter(|time| *time <= self.end);
         let delivered = within(row.delivered);
