@@ -228,7 +228,7 @@ impl TransmissionService {
         let (first, last) = (self.service.first_unit, self.service.last_unit);
         let on_the_link = format!("  {start} to {end}: on the link");
         let Some(lldus) = &self.lldus else {
-            return events.push(format!("{on_the_link}, unit {first}"));
+            return events.push(format!("{on_the_link}, slot or service {first}"));
         };
         events.push(format!("{on_the_link}, LLDUs {first} to {last}"));
         let words = |(attempts, count)| format!("{count} delivered in attempt {attempts}");

@@ -1,28 +1,27 @@
-//! A probability and its complement, both to full relative precision.
+//! A probability and its complement, both with full relative precision.
 
 use tmt_core::math::num::{at_least_one, exp, expm1, ln, log1p, pow};
 use tmt_core::types::to_f64;
 
-/// The probability of something, and that of its opposite.
+/// The probability of an event, and that of its complement.
 ///
-/// One of the two may be far below 2^-53: then 1 − x has lost it, and only what is carried along with x still
-/// knows it.
+/// If one of the two is far below 2^-53, it cannot be computed as 1 − x. Therefore both are stored.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Probability {
-    /// That it happens, in [0, 1].
+    /// Probability that the event happens, 0 to 1.
     pub yes: f64,
-    /// That it does not.
+    /// Probability that it does not happen, 0 to 1.
     pub no: f64,
 }
 
 impl Probability {
-    /// Something that happens with probability `yes`.
+    /// An event that happens with probability `yes`.
     #[must_use]
     pub fn new(yes: f64) -> Self {
         Self { yes, no: 1.0 - yes }
     }
 
-    /// That it does not happen.
+    /// The complementary event.
     #[must_use]
     pub const fn not(self) -> Self {
         Self {
@@ -31,7 +30,7 @@ impl Probability {
         }
     }
 
-    /// ln of the probability that it happens; −∞ for what never does.
+    /// Natural logarithm of the probability; −∞ if it is 0.
     #[must_use]
     pub fn ln(self) -> f64 {
         if self.yes > 0.5 {
@@ -41,7 +40,7 @@ impl Probability {
         }
     }
 
-    /// That it happens `times` times in as many independent trials; a root where `times` is below 1.
+    /// Probability that the event happens in each of `times` independent trials; a root if `times` is below 1.
     #[must_use]
     pub fn all(self, times: f64) -> Self {
         if times <= 0.0 {
@@ -61,7 +60,7 @@ impl Probability {
         Self { yes, no }
     }
 
-    /// (1 − x^`a`) / (1 − x^`b`) for the probability x that it happens: `a`/`b` where that is certain.
+    /// (1 − x^`a`) / (1 − x^`b`) for the probability x; `a`/`b` if x is 1.
     #[must_use]
     pub fn ratio(self, a: f64, b: f64) -> f64 {
         if self.no <= 0.0 {
@@ -74,14 +73,15 @@ impl Probability {
         }
     }
 
-    /// That more than `most` of `n` independent trials happen: 1 − Σ_{i ≤ `most`} C(n, i) x^i (1−x)^(n−i).
+    /// Probability that the event happens in more than `most` of `n` independent trials:
+    /// 1 − Σ_{i ≤ `most`} C(n, i) x^i (1−x)^(n−i).
     ///
-    /// Terms relative to the largest are built by their ratio and summed apart on both sides of `most`, so that
-    /// each side keeps its relative precision; n steps.
+    /// Terms are computed relative to the largest by their ratios. They are summed separately on both sides of `most`,
+    /// so that both keep their relative precision. Takes n steps.
     #[must_use]
     pub fn more_than(self, most: u64, n: u64) -> Self {
         if self.yes <= 0.0 || self.no <= 0.0 {
-            // Never or always.
+            // The probability is 0 or 1.
             let happen = if self.yes <= 0.0 { 0 } else { n };
             return Self::new(if happen > most { 1.0 } else { 0.0 });
         }
@@ -153,7 +153,7 @@ mod tests {
         // P(Bin(10, 1e-9) > 2) = C(10,3) 1e-27 (1 − 7e-9 + C(7,2)… ) + C(10,4) 1e-36 …; both corrections by hand.
         let tail = Probability::new(1e-9).more_than(2, 10);
         agree(tail.yes, 120e-27 * (1.0 - 7e-9 + 1.75e-9), 1e-14);
-        // Certain but for one in 10^90.
+        // Fails with probability 10^-90.
         let tail = Probability::new(1.0 - 1e-9).more_than(0, 10);
         agree(tail.no, 1e-90, 1e-6);
         agree(Probability::new(0.0).more_than(0, 5).no, 1.0, 0.0);
