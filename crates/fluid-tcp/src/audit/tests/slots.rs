@@ -116,13 +116,13 @@ fn form_checks_all_of_the_slot_log() {
         "5,0.050000000,repair,0,1,1,1,1,0",
     ] {
         let found = on_slots(&[("5,0.050000000,repair,0,1,1,1,1,0,", wrong)]);
-        // What cannot be read is missed where it is due.
+        // Other rules report that the row is missing.
         assert_eq!(found[0], "form s19", "{wrong}");
     }
 }
 
 #[test]
-fn slots_finds_one_that_carries_two_units() {
+fn slots_finds_a_slot_that_carries_two_units() {
     let twice = ("\n4,0.040000000", "\n3,0.030000000");
     assert_eq!(on_slots(&[twice]), ["slots s18"]);
     let earlier = ("\n4,0.040000000", "\n4,0.029999999");
@@ -136,7 +136,7 @@ fn slots_finds_a_packet_with_other_slots() {
     let last = ("0.050000000,3,5,", "0.050000000,3,6,");
     assert_eq!(changed(&[last], &[]), ["slots 15"]);
     let missing = ("4,0.040000000,data,0,1,1,1,1,1,0.045000000\n", "");
-    // Its delivery is told from what is left of it.
+    // Its delivery is computed from the remaining units.
     let found = on_slots(&[missing, ("rows=10", "rows=9")]);
     assert_eq!(found, ["early 15", "slots 15"]);
     let of_another = ("4,0.040000000,data,0,1,", "4,0.040000000,data,0,0,");
@@ -157,7 +157,7 @@ fn early_finds_a_delivery_that_the_slots_cannot_explain() {
     for at in ["0.174999999", "0.175000001"] {
         assert_eq!(changed(&[("0.175000000", at)], &[]), ["early 14"], "{at}");
     }
-    // All its data came through on its own, and what repairs it tells nothing.
+    // All its data units arrived, so the repair unit does not matter.
     let late = ("2,1,1,0.145000000", "2,1,1,0.295000000");
     assert_eq!(on_slots(&[late]), [""; 0]);
     let lost = ("2,1,1,0.135000000", "2,1,0,");
@@ -168,9 +168,9 @@ fn early_finds_a_delivery_that_the_slots_cannot_explain() {
     assert_eq!(on_slots(&[own]), ["early 14"]);
 }
 
-/// One that waits for others, or repeats that nobody needed, leave only what the delivery may not be before.
+/// With in-order delivery or unnecessary repeats, only the earliest delivery is known.
 #[test]
-fn early_lets_a_delivery_wait_where_it_may() {
+fn early_accepts_a_delivery_that_waits() {
     let flow = ("interleave: 1", "interleave: 1\n# in_order: flow");
     let timer = (
         "interleave: 1",
@@ -191,7 +191,7 @@ fn early_lets_a_delivery_wait_where_it_may() {
 }
 
 #[test]
-fn story_finds_a_slot_of_a_packet_that_is_not_there() {
+fn story_finds_a_slot_of_a_packet_that_is_not_in_the_queue() {
     let early = (
         "0.101000000,0.101000000,0.110000000",
         "0.110000001,0.110000001,0.110000000",
@@ -209,8 +209,8 @@ fn story_finds_a_slot_of_a_packet_that_is_not_there() {
 }
 
 #[test]
-fn repeats_finds_one_that_is_too_early() {
-    // Its feedback is there at 0.120.
+fn repeats_finds_a_repeat_that_is_too_early() {
+    // Its feedback arrives at 0.120.
     let sooner = [
         ("12,0.120000000", "12,0.119999999"),
         ("0,2,1,0.125000000", "0,2,1,0.125000000"),

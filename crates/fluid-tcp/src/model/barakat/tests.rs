@@ -6,7 +6,7 @@ use tmt_core::model::Outcome;
 use super::*;
 use crate::model::tests::{agree, prints};
 
-/// The paper's scenario (models.md §2).
+/// The scenario of Barakat 2004, Sec. 3.
 const PAPER: Hybrid = Hybrid {
     connections: 10.0,
     rate: 10_000.0,
@@ -33,7 +33,7 @@ fn gives(arguments: &str) -> Result<Outcome, tmt_core::model::ModelError> {
 
 #[test]
 fn fec_alone_is_as_published() {
-    // models.md §2.3, Fig 3: N = 10, 11, … at δ = 0.
+    // Fig. 3: N = 10, 11, … at δ = 0.
     for (delay, printed) in [
         (0.02, vec![1.78, 88.12, 83.23, 76.92]),
         (0.1, vec![0.76, 66.66, 83.23]),
@@ -60,7 +60,7 @@ fn fec_alone_is_as_published() {
             with(*a).total_cmp(&with(*b))
         });
         assert_eq!(best, Some(if delay < 0.05 { 11 } else { 12 }));
-        // Behind the best the decay is K/N.
+        // Above the best N it falls as K/N.
         let late = |sent: u64| {
             percent(Hybrid {
                 delay,
@@ -75,7 +75,7 @@ fn fec_alone_is_as_published() {
 
 #[test]
 fn arq_alone_is_as_published() {
-    // models.md §2.3, Figs 4 and 8: δ = 0 … 5 with N = K; what is elided there is the value at the next δ.
+    // Fig. 4 and 8: δ = 0 … 5 with N = K.
     for (connections, delay, printed) in [
         (10.0, 0.02, [1.78, 86.15, 90.04, 90.40, 90.43, 90.44]),
         (10.0, 0.1, [0.76, 30.46, 90.04, 90.40, 90.43, 90.44]),
@@ -94,13 +94,13 @@ fn arq_alone_is_as_published() {
             prints(percent(hybrid), printed, 2);
         }
     }
-    // Saturation: (1 − p)^10, whatever D and C.
+    // Saturation: (1 − p)^10 for all D and C.
     prints(100.0 * powi(0.99, 10), 90.44, 2);
 }
 
 #[test]
 fn the_hybrid_is_as_published() {
-    // models.md §2.3, Figs 5 and 6.
+    // Fig. 5 and 6.
     prints(percent(PAPER), 90.40, 2);
     prints(percent(Hybrid { sent: 11, ..PAPER }), 90.4, 1);
     for persistency in 1..6 {
@@ -147,7 +147,7 @@ fn the_rate_is_a_fixed_point() {
                         2.0,
                     );
                     agree(found.packets * 6.0, again, 1e-13);
-                    // The definitions, one by one (models.md §2.1).
+                    // The definitions, one by one (docs/models.md, Sec. 5.2).
                     let share = 10.0 * found.connection / (found.useful * 10_000.0);
                     agree(found.busy, share.min(1.0), 1e-12);
                     let through = Probability::new(found.frame_loss).not().all(6.0).yes;
@@ -167,7 +167,7 @@ fn the_rate_is_a_fixed_point() {
     }
 }
 
-/// Numbers for tests, one after the other.
+/// Random numbers for tests.
 pub(super) struct Numbers(Uniform, u64);
 
 impl Numbers {
@@ -184,14 +184,14 @@ impl Numbers {
         -mean * ln(1.0 - self.next())
     }
 
-    /// Repeats of a frame; none where it is lost for good.
+    /// Number of rounds of a frame; `None` if it is lost after all of them.
     fn repeats(&mut self, loss: f64, persistency: u64) -> Option<u64> {
         (0..=persistency).find(|_| self.next() >= loss)
     }
 }
 
 #[test]
-fn repeats_are_those_of_frames_drawn_one_by_one() {
+fn rounds_agree_with_simulated_frames() {
     // B3: (10) by simulation, given that all frames of the packet arrive.
     for (loss, persistency, frames) in [(0.3, 2, 6), (0.5, 4, 3), (0.1, 1, 10), (0.7, 3, 6)] {
         let mut numbers = Numbers::new(1);
@@ -216,15 +216,15 @@ fn repeats_are_those_of_frames_drawn_one_by_one() {
         agree(most / packets, found.most, 0.015);
         agree(last / packets, found.last, 0.015);
         if frames == 6 && persistency == 2 {
-            // B2: the single frame with the maximum is anywhere: (X+1)/2, not (X−1)/2.
+            // B2: the position of the single frame with the maximum is uniform: (X+1)/2, not (X−1)/2.
             agree(single.0 / single.1, 3.5, 0.015);
         }
     }
 }
 
 #[test]
-fn the_round_trip_is_that_of_frames_drawn_one_by_one() {
-    // (7): the last of the frames to arrive, each sent N/B behind the one before it; next to no load, no NACK between.
+fn the_round_trip_agrees_with_simulated_frames() {
+    // (7): the last frame to arrive, each sent N/B after the previous one; hardly any load, no NACK in between.
     for (pipe, loss, data, persistency) in [
         (Pipe::Medium, 0.3, 2, 3),
         (Pipe::Medium, 0.05, 10, 2),
@@ -264,8 +264,8 @@ fn the_round_trip_is_that_of_frames_drawn_one_by_one() {
 }
 
 #[test]
-fn repeats_are_those_of_the_printed_sums() {
-    // (8)-(10) as printed, X (δ+1−E[M]) − Σ F_{k−1} Σ_j F_k^j F_{k−1}^(X−1−j): differences, fine at these values.
+fn rounds_agree_with_the_printed_sums() {
+    // (8)–(10) as printed, X (δ+1−E[M]) − Σ F_{k−1} Σ_j F_k^j F_{k−1}^(X−1−j); differences are precise for these values.
     for (loss, persistency, frames) in [
         (0.3, 2, 6),
         (0.01, 5, 6),
@@ -293,19 +293,19 @@ fn repeats_are_those_of_the_printed_sums() {
 }
 
 #[test]
-fn repeats_have_their_limits() {
-    // Nothing fails: the last of the frames is the last of those with no repeat.
+fn rounds_have_their_limits() {
+    // Nothing fails: the last frame without a repeat is the last frame.
     let found = repeats(Probability::new(0.0), 7, 6);
     assert!(found.most.abs() < f64::MIN_POSITIVE);
     agree(found.last, 6.0, 1e-15);
-    // Rare failures keep their digits: E[M] = X P_T (1 − …).
+    // Rare failures are precise: E[M] = X P_T (1 − …).
     let found = repeats(Probability::new(1e-12), 3, 6);
     agree(found.most, 6e-12, 1e-11);
-    // Everything fails: given that all arrive, all numbers of repeats are equally likely; one frame has the mean.
+    // Everything fails: given that all frames arrive, all numbers of rounds are equally likely.
     let found = repeats(Probability { yes: 1.0, no: 0.0 }, 1000, 1);
     agree(found.most, 500.0, 1e-12);
     agree(found.last, 1.0, 1e-12);
-    // Many frames, hardly ever the same number: the last of the most is anywhere.
+    // Large numbers of rounds are hardly ever equal: the position of the maximum is uniform.
     let found = repeats(Probability::new(1.0 - 1e-9), 10_000, 5);
     agree(found.most, 10_000.0 * 5.0 / 6.0, 1e-3);
     agree(found.last, 3.0, 1e-3);
@@ -313,7 +313,7 @@ fn repeats_have_their_limits() {
 
 #[test]
 fn retried_transmissions_are_counted() {
-    // B5 at P_T = .3, δ = 2: exact .2806, paper's .2910. K = N = 1 makes P_T = p.
+    // B5 at P_T = .3, δ = 2: exact .2806, printed .2910. K = N = 1 gives P_T = p.
     let one = Hybrid {
         loss: 0.3,
         data: 1,
@@ -340,8 +340,8 @@ fn retried_transmissions_are_counted() {
 }
 
 #[test]
-fn the_share_of_useful_data_is_that_of_frames_drawn_one_by_one() {
-    // (6) by renewal: data of whole packets over units sent, repeats within δ.
+fn the_share_of_useful_data_agrees_with_simulated_frames() {
+    // (6) as a ratio of means: data of complete packets over units sent, at most δ rounds.
     let hybrid = Hybrid {
         loss: 0.08,
         sent: 11,
@@ -382,7 +382,7 @@ fn corners_are_answered_or_refused() {
         agree(get(text, "U"), 1e4 * get(text, "alpha"), 1e-15);
     }
     agree(get("p=0", "percent"), 100.0, 1e-15);
-    // All lost.
+    // Every unit is lost.
     for text in [
         "p=1",
         "p=1 delta=1000",
@@ -401,7 +401,7 @@ fn corners_are_answered_or_refused() {
             "{text}"
         );
     }
-    // Long persistency, long frames, short ones, none of a delay.
+    // Many rounds, long frames, short frames, no delay.
     agree(
         get("p=0.01 delta=1000", "percent"),
         100.0 * powi(0.99, 10),
@@ -414,7 +414,7 @@ fn corners_are_answered_or_refused() {
     );
     assert!(get("p=0.5 N=10000 K=4900 delta=2", "percent") > 40.0);
     assert!(get("X=1 K=1 N=1 D=0 T=0", "percent") > 0.0);
-    // D = 0.2, (5): C(10, 1) p squared at first order, four times over.
+    // D = 0.2, (5): the fourth power of C(10, 1) p to first order.
     agree(get("p=1e-9", "PT"), 1e-8 * (1.0 - 4.5e-9), 1e-14);
     agree(get("p=1e-9", "P"), 6.0 * powi(1e-8, 4), 1e-7);
     assert!(
@@ -433,7 +433,7 @@ fn corners_are_answered_or_refused() {
 }
 
 #[test]
-fn what_is_outside_of_the_assumptions_is_said() {
+fn violated_assumptions_are_remarked() {
     let says = |text: &str, word: &str| {
         let found = gives(text).unwrap();
         found.remarks().iter().any(|remark| remark.contains(word))
@@ -469,7 +469,7 @@ proptest! {
         prop_assert!((1.0 - 1e-12..=to_f64(frames) * (1.0 + 1e-12)).contains(&found.last_frame));
         prop_assert!(found.repeats <= to_f64(persistency) * (1.0 + 1e-12));
         prop_assert!(found.ordered_round_trip >= found.round_trip);
-        // More connections never bring less; a longer way never more.
+        // Throughput does not fall with connections and does not rise with the delay.
         let more = Hybrid { connections: hybrid.connections + 1.0, ..hybrid }.solve().unwrap();
         prop_assert!(more.throughput >= found.throughput * (1.0 - 1e-12));
         let longer = Hybrid { elsewhere: hybrid.elsewhere + 0.1, ..hybrid }.solve().unwrap();

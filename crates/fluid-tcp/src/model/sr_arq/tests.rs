@@ -11,7 +11,7 @@ fn gives(arguments: &str) -> Result<Outcome, ModelError> {
 
 #[test]
 fn the_published_means() {
-    // models.md §4.1, Z2: exact, Monte-Carlo, (4).
+    // Z2: exact, by Monte-Carlo, (4).
     for (k, r, exact, decimals, simulated, eq4) in [
         (10, 0.1, 1.7580, 4, 1.757, 1.851),
         (50, 0.5, 6.991, 3, 6.988, 6.672),
@@ -20,7 +20,7 @@ fn the_published_means() {
         let loss = Probability::new(r);
         prints(mean_trips(loss, k), exact, decimals);
         prints(mean_trips_from_one(loss, to_f64(k)), eq4, 3);
-        // The largest of k, drawn: the largest of k uniform numbers is the k-th root of one.
+        // The largest of k, drawn: the largest of k uniform numbers is the k-th root of a uniform number.
         let mut numbers = Uniform::new(1, Stream::ChannelErasure);
         let draws = 100_000;
         let drawn: f64 = (0..draws)
@@ -39,7 +39,7 @@ fn the_published_means() {
 }
 
 #[test]
-fn the_sum_is_the_alternating_one_where_that_has_digits() {
+fn the_sum_agrees_with_the_alternating_one_where_that_is_precise() {
     for k in 1..=14 {
         for r in [1e-9, 1e-3, 0.1, 0.5, 0.9, 0.98, 0.995, 0.9999] {
             let loss = Probability::new(r);
@@ -52,8 +52,8 @@ fn the_sum_is_the_alternating_one_where_that_has_digits() {
 }
 
 #[test]
-fn all_ways_to_sum_meet() {
-    // On both sides of where one takes over from the other.
+fn all_methods_of_summation_agree() {
+    // On both sides of the switch from one method to the other.
     for k in [6, 7, 20, 1000, 1_000_000] {
         for step in [0.005, 0.009_999, 0.02] {
             let loss = Probability {
@@ -98,12 +98,12 @@ fn long_sums_end() {
     }
     assert!(mean_trips(Probability::new(1.0), 5).is_infinite());
     agree(mean_trips(Probability::new(0.0), 5), 1.0, 0.0);
-    // Rare losses keep their digits: 1 + k r + ….
+    // Rare losses are precise: 1 + k r + ….
     agree(mean_trips(Probability::new(1e-9), 100) - 1.0, 1e-7, 1e-7);
 }
 
 #[test]
-fn the_law_of_the_largest_is_one() {
+fn the_law_of_the_largest_sums_to_one() {
     for (k, r) in [(1, 0.1), (50, 0.5), (1000, 0.3)] {
         let loss = Probability::new(r);
         let law: Vec<f64> = (0..200).map(|i| probability(loss, k, i)).collect();
@@ -111,13 +111,13 @@ fn the_law_of_the_largest_is_one() {
         let mean: f64 = (0..).zip(&law).map(|(i, p)| f64::from(i) * p).sum();
         agree(mean, mean_trips(loss, k), 1e-12);
     }
-    // The tail keeps its digits: k r^(i−1) (1−r).
+    // The tail is precise: k r^(i−1) (1−r).
     agree(probability(Probability::new(0.1), 1, 31), 0.9e-30, 1e-12);
 }
 
 #[test]
 fn overtaking_is_as_published() {
-    // models.md §4.1 (15): p = .5: .1667 (L=1), .0833 (L=2); p = .1: .0091 (paper 16.7 %, 8 %, 1 %).
+    // (15): p = .5: .1667 (L=1), .0833 (L=2); p = .1: .0091 (printed 16.7 %, 8 %, 1 %).
     prints(overtakes(Probability::new(0.5), 1, 1), 0.1667, 4);
     prints(overtakes(Probability::new(0.5), 1, 2), 0.0833, 4);
     prints(overtakes(Probability::new(0.1), 1, 1), 0.0091, 4);
@@ -129,7 +129,7 @@ fn overtaking_is_as_published() {
     for (pieces, later) in [(1, 1), (2, 1), (3, 2), (5, 1), (6, 1), (8, 2), (40, 1)] {
         for r in [1e-6, 0.1, 0.4, 0.9] {
             let loss = Probability::new(r);
-            // (15) by its double sum over the law (3).
+            // (15) as a double sum over the law (3).
             let law: Vec<f64> = (0..600).map(|i| probability(loss, pieces, i)).collect();
             let mut beyond = vec![0.0; law.len() + 1];
             for i in (0..law.len()).rev() {
@@ -143,13 +143,13 @@ fn overtaking_is_as_published() {
         }
     }
     agree(overtakes(Probability::new(1.0), 3, 1), 0.5, 0.0);
-    // The paper: it falls with S at p below ½.
+    // Zhu 2006: it falls with S for p below ½.
     let split = |pieces: u64| {
         let loss = super::super::path::piece_loss(Probability::new(0.3), to_f64(pieces));
         overtakes(loss, pieces, 1)
     };
     assert!((1..40).all(|s| split(s + 1) < split(s)));
-    // All but certain loss in many pieces: long, but it ends.
+    // Nearly certain loss with many link-layer packets: takes long, but ends.
     let loss = super::super::path::piece_loss(Probability::new(1.0 - 1e-15), 6.0);
     assert!((0.45..0.5).contains(&overtakes(loss, 6, 1)));
 }
