@@ -152,12 +152,12 @@ impl Flow {
         });
         let missing = self.not_taken;
         let missing = missing.map(|it| format!("no ACK, because packet {it} was never received"));
-        rule.refuse(found, missing.or(early));
+        rule.record(found, missing.or(early));
         let early = (acked < self.acked_by)
             .then(|| format!("not before {}, the ACK of an earlier packet", self.acked_by));
         let missing = self.not_acked;
         let missing = missing.map(|it| format!("no ACK, because the earlier packet {it} has none"));
-        rule.refuse(found, missing.or(early));
+        rule.record(found, missing.or(early));
         self.acked_by = self.acked_by.max(acked);
     }
 }
@@ -183,7 +183,7 @@ impl Packet {
         let expected =
             (row.acked != self.acked).then(|| format!("{} as on line {line}", words(self.acked)));
         let found = format_args!("packet {} acked {}", row.packet, words(row.acked));
-        tally.at(Rule::Acked, row.line).refuse(found, expected);
+        tally.at(Rule::Acked, row.line).record(found, expected);
         (self.at_once, self.latest) = (at_once, *row);
     }
 }

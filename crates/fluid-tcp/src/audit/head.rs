@@ -70,7 +70,7 @@ pub(super) enum Link {
 /// Scope of in-order delivery.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, EnumString)]
 #[strum(serialize_all = "lowercase")]
-pub(super) enum Lane {
+pub(super) enum OrderScope {
     /// All packets of the link.
     Link,
     /// The packets of a flow.
@@ -100,7 +100,7 @@ pub(super) struct Head {
     /// Whether the gateway keeps a packet until the link has acknowledged it.
     pub(super) keeps: bool,
     /// Scope of in-order delivery, `None` if packets are not kept in order.
-    pub(super) in_order: Option<Lane>,
+    pub(super) in_order: Option<OrderScope>,
     /// Capacity of the queue in packets, the one in service included.
     pub(super) capacity_packets: u64,
     /// Whether packets are dropped only by a full queue. Other disciplines drop for reasons that are not in the log.
@@ -211,7 +211,7 @@ impl Head {
             toward,
             proxied,
             keeps: proxied || keys.text_is("hold", "acknowledged")?,
-            in_order: keys.get("in_order")?.and_then(|lane| lane.parse().ok()),
+            in_order: keys.get("in_order")?.and_then(|scope| scope.parse().ok()),
             capacity_packets: capacity(keys, packet_bytes)?,
             drop_tail: keys.get("queue")?.is_none_or(|queue| queue == "drop-tail"),
             flows: keys.number("flows")?,

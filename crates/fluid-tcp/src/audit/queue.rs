@@ -54,7 +54,7 @@ impl Queue {
     /// Replays all remaining arrivals at the end of the log.
     pub(super) fn finish(mut self, tally: &mut RuleTally) {
         self.replay(None, tally);
-        self.judge_drops(tally);
+        self.check_drops(tally);
     }
 
     /// Replays the arrivals before a time, or all if it is `None`.
@@ -64,7 +64,7 @@ impl Queue {
         {
             let ((at, line), (is_dropped, leaves)) = first.remove_entry();
             if at > self.now {
-                self.judge_drops(tally);
+                self.check_drops(tally);
                 self.now = at;
                 self.leaving = 0;
                 while let Some(&Reverse(leaves)) = self.inside.peek()
@@ -94,7 +94,7 @@ impl Queue {
     }
 
     /// Checks the drops at `now` once all its arrivals are known.
-    fn judge_drops(&mut self, tally: &mut RuleTally) {
+    fn check_drops(&mut self, tally: &mut RuleTally) {
         let (now, capacity) = (self.now, self.capacity);
         let occupied = self.occupied() + self.leaving;
         let holds = !self.drop_tail || occupied >= capacity;

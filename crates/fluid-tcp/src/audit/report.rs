@@ -122,11 +122,11 @@ pub(super) struct Checks<'a> {
 
 impl Checks<'_> {
     pub(super) fn check(&mut self, holds: bool, found: impl Display, expected: impl Display) {
-        self.refuse(found, (!holds).then_some(expected));
+        self.record(found, (!holds).then_some(expected));
     }
 
     /// Counts one check, which failed if `expected` is `Some`.
-    pub(super) fn refuse(&mut self, found: impl Display, expected: Option<impl Display>) {
+    pub(super) fn record(&mut self, found: impl Display, expected: Option<impl Display>) {
         self.take(expected.map_or(Ok(()), |expected| Err(Finding::new(found, expected))));
     }
 

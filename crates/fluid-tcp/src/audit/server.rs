@@ -9,7 +9,7 @@ mod on_timeline;
 use std::collections::BTreeMap;
 use tmt_core::types::{Span, Time};
 
-use super::head::{Head, Lane, Link};
+use super::head::{Head, Link, OrderScope};
 use super::report::{Rule, RuleTally};
 use super::row::{Fate, Row, Service};
 use super::timeline::Cursor;
@@ -46,7 +46,7 @@ pub(super) struct Server<'t> {
     /// Lines of packets on their way at the end of the run, and when they would have arrived.
     open: Vec<(u64, Time)>,
     /// Per flow, or under 0 for the whole link: the latest delivery, or the line of an open packet that blocks it.
-    lanes: BTreeMap<u64, Result<Time, u64>>,
+    latest_in_order: BTreeMap<u64, Result<Time, u64>>,
     /// The latest delivery with `--overlap shift`.
     latest: Option<Time>,
 }
@@ -64,7 +64,7 @@ impl<'t> Server<'t> {
             tied: BTreeMap::new(),
             waiting: None,
             open: Vec::new(),
-            lanes: BTreeMap::new(),
+            latest_in_order: BTreeMap::new(),
             latest: None,
         }
     }
@@ -121,7 +121,7 @@ impl<'t> Server<'t> {
 
     fn on_service(&mut self, served: &Served, tally: &mut RuleTally) -> tmt_core::Result<()> {
         self.check_fifo(served, tally);
-        self.check_lane(&served.row, tally);
+        self.check_in_order(&served.row, tally);
         match self.head.link {
             Link::Synthetic { service } => self.check_rate(served, service, tally),
             Link::Coupled {
@@ -144,13 +144,13 @@ impl<'t> Server<'t> {
     }
 
     /// Checks in-order delivery, if the head says so: after all earlier packets, and not while one of them is open.
-    fn check_lane(&mut self, row: &Row, tally: &mut RuleTally) {
-        let lane = match self.head.in_order {
+    fn check_in_order(&mut self, row: &Row, tally: &mut RuleTally) {
+        let scope = match self.head.in_order {
             None => return,
-            Some(Lane::Link) => 0,
-            Some(Lane::Flow) => row.flow,
+            Some(OrderScope::Link) => 0,
+            Some(OrderScope::Flow) => row.flow,
         };
-        let latest = self.lanes.entry(lane).or_insert(Ok(Time::ZERO));
+        let latest = self.latest_in_order.entry(scope).or_insert(Ok(Time::ZERO));
         if let Some(at) = row.delivered {
             let expected = match *latest {
                 Ok(before) if at >= before => None,
@@ -158,7 +158,7 @@ impl<'t> Server<'t> {
                 Err(line) => Some(format!("no delivery while the earlier line {line} is open")),
             };
             let mut fifo = tally.at(Rule::Fifo, row.line);
-            fifo.refuse(format_args!("delivered {at}"), expected);
+            fifo.record(format_args!("delivered {at}"), expected);
             *latest = latest.map(|before| before.max(at));
         } else if row.fate == Fate::Open && !self.head.keeps {
             // If the gateway waits for feedback, a loss that it does not know yet is logged as open.
@@ -180,7 +180,7 @@ impl<'t> Server<'t> {
             Some(before) => Some(format!("on line {before}, which its flow sent later")),
         };
         let expected = overtaken.map(|before| format!("service before the packet {before}"));
-        fifo.refuse(found, expected);
+        fifo.record(found, expected);
         if enqueued > self.enqueued {
             self.enqueued = enqueued;
             self.tied.clear();
@@ -194,7 +194,7 @@ impl<'t> Server<'t> {
         });
         let expected = passed_over
             .map(|(at, line, _)| format!("no service while line {line}, enqueued {at}, waits"));
-        fifo.refuse(found, expected);
+        fifo.record(found, expected);
     }
 
     /// Checks a service of a synthetic link: services are numbered 0, 1, 2 …, begin as soon as possible and take the
@@ -231,9 +231,9 @@ impl<'t> Server<'t> {
             1 => previous.last,
             _ => previous.first,
         });
-        let behind = taken.map_or(0, |taken| taken.saturating_add(1));
-        let expected = format_args!("none below {behind}, because earlier packets used those");
-        slots.check(first >= behind, found, expected);
+        let unused = taken.map_or(0, |taken| taken.saturating_add(1));
+        let expected = format_args!("none below {unused}, because earlier packets used those");
+        slots.check(first >= unused, found, expected);
         let before = self.previous.map_or(Time::ZERO, |previous| previous.start);
         let (start, turn) = (served.service.start, before.max(served.enqueued));
         let mut early = tally.at(Rule::Early, served.row.line);
@@ -279,7 +279,7 @@ impl<'t> Server<'t> {
         let could = whole_service
             .filter(|&(_, end)| end < latest)
             .map(|(start, end)| format!("service {start} to {end}, when the link was free"));
-        tally.at(Rule::Early, line).refuse("no service", could);
+        tally.at(Rule::Early, line).record("no service", could);
         Ok(())
     }
 }

@@ -127,7 +127,7 @@ impl<'r> Slots<'r> {
         let previous = self.history.previous;
         let known = previous.map_or(latest, |unit| latest.max(unit.at));
         for copy in self.transmissions.values() {
-            copy.judge(&self.history, known, tally);
+            copy.check(&self.history, known, tally);
         }
         Ok(())
     }
@@ -160,7 +160,7 @@ impl<'r> Slots<'r> {
             let early = copy.row.enqueued.filter(|enqueued| unit.at < *enqueued);
             let expected =
                 early.map(|enqueued| format!("no unit before {enqueued}, when it was enqueued"));
-            tally.at(Rule::Story, unit.location).refuse(found, expected);
+            tally.at(Rule::Story, unit.location).record(found, expected);
             if let Some(last) = copy.latest {
                 self.by_last.remove(&(last, unit.key));
             }
@@ -196,7 +196,7 @@ impl<'r> Slots<'r> {
         for over in by_last.filter(is_over).collect::<Vec<_>>() {
             self.by_last.remove(&over);
             if let Some(copy) = self.transmissions.remove(&over.1) {
-                copy.judge(&history, Time::MAX, tally);
+                copy.check(&history, Time::MAX, tally);
             }
         }
     }

@@ -15,7 +15,7 @@ use tmt_core::math::num::{exp, expm1, ln, log1p};
 use tmt_core::types::to_f64;
 
 use super::Probability;
-use super::pftk::round_trips_a_packet;
+use super::pftk::round_trips_per_packet;
 
 pub(super) use interface::MODEL;
 use resequencing::Resequencing;
@@ -23,7 +23,7 @@ use resequencing::Resequencing;
 /// Terms of the round trip that are taken into account, by the size of the bandwidth-delay product.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, EnumString, VariantNames)]
 #[strum(serialize_all = "lowercase")]
-pub enum Pipe {
+pub enum Bdp {
     /// All frames of a packet are sent before a NACK arrives, and sending them takes time (Sec. 4.4.3).
     Medium,
     /// Only propagation counts (Sec. 4.4.2, eq. (9)).
@@ -66,7 +66,7 @@ pub struct Hybrid {
     /// Wait for order that is added to the round trip.
     pub resequencing: Resequencing,
     /// Terms of the round trip that are taken into account.
-    pub pipe: Pipe,
+    pub bdp: Bdp,
     /// Formula for the share of transmissions that are repeated.
     pub nacks: Nacks,
 }
@@ -232,10 +232,10 @@ impl Hybrid {
     #[must_use]
     pub fn solve(&self) -> Option<Throughput> {
         let fixed = self.fixed();
-        let trips = round_trips_a_packet(fixed.packet.yes, self.delayed);
+        let trips = round_trips_per_packet(fixed.packet.yes, self.delayed);
         let rate = |g: f64| self.packet_units() / (self.at(&fixed, g).ordered_round_trip * trips);
         let slowest = self.elsewhere + 2.0 * self.delay;
-        if slowest <= 0.0 && self.pipe == Pipe::Large {
+        if slowest <= 0.0 && self.bdp == Bdp::Large {
             return None;
         }
         let mut above = rate(0.0);
@@ -262,12 +262,12 @@ impl Hybrid {
         let busy = f64::min(1.0, self.connections * g * fixed.units);
         let transmission = self.frame_time() / (1.0 - busy * fixed.nack);
         let way = self.elsewhere + 2.0 * self.delay;
-        let waits = match self.pipe {
-            Pipe::Medium => {
+        let waits = match self.bdp {
+            Bdp::Medium => {
                 (2.0 * self.delay + self.frame_time()) * fixed.repeats.most
                     + fixed.repeats.last * transmission
             }
-            Pipe::Large => 2.0 * self.delay * fixed.repeats.most,
+            Bdp::Large => 2.0 * self.delay * fixed.repeats.most,
         };
         // 1/μ = A − T − D.
         let on_link = self.delay + waits;

@@ -39,14 +39,14 @@ impl Bottleneck {
 
     /// Bandwidth-delay product, μ T = μ τ + 1, segments; at least 1.
     #[must_use]
-    pub fn pipe(&self) -> f64 {
+    pub fn bdp(&self) -> f64 {
         self.mu * self.tau + 1.0
     }
 
     /// Segments that fill link and buffer, w_max = μ T (1 + β).
     #[must_use]
     pub fn most(&self) -> f64 {
-        self.pipe() * (1.0 + self.beta)
+        self.bdp() * (1.0 + self.beta)
     }
 
     /// Segments from one congestion to the next, n = 3 b w_max² / (8 N) = (1 − q_c)/q_c by eq. (14).
@@ -75,7 +75,7 @@ impl Bottleneck {
     pub fn congestion_goodput(&self) -> f64 {
         let Self { beta, .. } = *self;
         // Time to send one lost segment of each connection again, relative to the bandwidth-delay product.
-        let resend = self.connections / self.pipe() * (self.connections / self.pipe());
+        let resend = self.connections / self.bdp() * (self.connections / self.bdp());
         let squared = (1.0 + beta) * (1.0 + beta);
         if beta <= 1.0 {
             let growth = self.per_ack * (1.0 + beta + beta * beta);

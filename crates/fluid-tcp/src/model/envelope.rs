@@ -84,7 +84,7 @@ impl Path {
     /// limit, 1.31/(μ T √(bq)). The latter is increased by a fifth, because it is only approximate for frequent losses.
     fn most(&self, mu: f64, q: f64) -> f64 {
         let link = self.link(mu);
-        let root = 1.2 * 1.31 / (link.pipe() * (self.per_ack * q).sqrt());
+        let root = 1.2 * 1.31 / (link.bdp() * (self.per_ack * q).sqrt());
         link.congestion_goodput().min(root)
     }
 

@@ -47,20 +47,20 @@ pub fn reordering(loss: Probability) -> f64 {
 impl Path {
     /// μ T2: bandwidth-delay product of the satellite link, segments.
     #[must_use]
-    pub fn pipe(&self) -> f64 {
+    pub fn bdp(&self) -> f64 {
         self.rate * self.satellite
     }
 
     /// β = B/(μ T2); infinite for T2 = 0.
     #[must_use]
     pub fn beta(&self) -> f64 {
-        self.buffer / self.pipe()
+        self.buffer / self.bdp()
     }
 
     /// θ = min(B, w, μ T2): segments in flight on the link, at most.
     #[must_use]
     pub fn in_flight(&self, window: f64) -> f64 {
-        self.buffer.min(window).min(self.pipe())
+        self.buffer.min(window).min(self.bdp())
     }
 
     /// (1−r) E(D)/T2 = ν ln(θS/2) + 1 (8); 1 for T2 = 0, where it has no meaning.
@@ -79,7 +79,7 @@ impl Path {
     #[must_use]
     pub fn occupancy(&self, window: f64) -> f64 {
         let in_flight = self.in_flight(window);
-        (self.buffer.min(window) - self.pipe()).max(0.0) / self.rate
+        (self.buffer.min(window) - self.bdp()).max(0.0) / self.rate
             + self.loss.no * in_flight / (4.0 * self.rate)
             + self.satellite * self.in_order_trips(in_flight)
     }

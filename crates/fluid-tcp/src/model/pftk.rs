@@ -7,17 +7,17 @@ use tmt_core::{closed_form, keys};
 /// `loss` is P, 0 to 1. `delayed` is b, packets per ACK. The reciprocal is the mean window in packets. The first term
 /// is due to the growing window, the second to timeouts of four round trips.
 #[must_use]
-pub fn round_trips_a_packet(loss: f64, delayed: f64) -> f64 {
+pub fn round_trips_per_packet(loss: f64, delayed: f64) -> f64 {
     let timeouts = (3.0 * (3.0 * delayed * loss / 8.0).sqrt()).min(1.0);
     (2.0 * delayed * loss / 3.0).sqrt() + 4.0 * timeouts * loss * (1.0 + 32.0 * loss * loss)
 }
 
-/// Sending rate of a connection in units/s: S over A times [`round_trips_a_packet`]; infinite without loss.
+/// Sending rate of a connection in units/s: S over A times [`round_trips_per_packet`]; infinite without loss.
 ///
 /// `round_trip` is A in s, above 0. `packet` is S in units.
 #[must_use]
 pub fn sending_rate(loss: f64, round_trip: f64, packet: f64, delayed: f64) -> f64 {
-    packet / (round_trip * round_trips_a_packet(loss, delayed))
+    packet / (round_trip * round_trips_per_packet(loss, delayed))
 }
 
 /// Throughput of a connection in units/s: 1 − P times [`sending_rate`] (Barakat 2004, eq. (1)).
@@ -59,7 +59,7 @@ closed_form! {
     }
     remarks {
         if loss <= 0.0 => "without loss nothing limits the window in this model: the rate is infinite";
-        if round_trips_a_packet(loss, delayed) > 1.0 =>
+        if round_trips_per_packet(loss, delayed) > 1.0 =>
             "less than one packet per round trip: the connection is in timeouts nearly all the time, and their doubling is modelled by a mean only";
     }
 }

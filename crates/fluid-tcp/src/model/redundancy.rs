@@ -30,23 +30,23 @@ pub fn best_frame(loss: f64, data: u64) -> Option<u64> {
         return Some(1);
     }
     let k = to_f64(data);
-    // Times e^scale: `chance` is the probability that the N-th unit is the K-th arrival, `sum` that the K-th arrival is
+    // Times e^scale: `probability` is the probability that the N-th unit is the K-th arrival, `sum` that the K-th arrival is
     // not later, `best` the highest value found.
     let mut scale = k * arrives.ln();
     let mut unit = exp(scale);
-    let (mut chance, mut sum) = (1.0f64, 1.0f64);
+    let (mut probability, mut sum) = (1.0f64, 1.0f64);
     let (mut best, mut best_n) = (1.0, data);
     for n in data..LONGEST {
         // No longer frame can be better, because K/N is a bound.
         if k < best * unit * to_f64(n) {
             return Some(best_n);
         }
-        chance *= loss * (to_f64(n) / to_f64(n + 1 - data));
-        sum += chance;
+        probability *= loss * (to_f64(n) / to_f64(n + 1 - data));
+        sum += probability;
         if sum > 1e200 {
             // About ln(1e200); a whole number keeps `scale` exact.
             let down = exp(-460.0);
-            chance *= down;
+            probability *= down;
             sum *= down;
             best *= down;
             scale += 460.0;

@@ -103,7 +103,7 @@ pub fn overtakes(loss: Probability, pieces: u64, later: u64) -> f64 {
     if loss.no <= 0.0 {
         return 0.5;
     }
-    let behind = to_f64(later);
+    let later = to_f64(later);
     if pieces < 6 {
         let mut sum = 0.0;
         let mut outer = -1.0;
@@ -113,7 +113,7 @@ pub fn overtakes(loss: Probability, pieces: u64, later: u64) -> f64 {
             for j in 1..=pieces {
                 inner *= -to_f64(pieces + 1 - j) / to_f64(j);
                 let (i, j) = (to_f64(i), to_f64(j));
-                sum += outer * inner * loss.ratio(i, i + j) * loss.all(j * (behind + 1.0)).yes;
+                sum += outer * inner * loss.ratio(i, i + j) * loss.all(j * (later + 1.0)).yes;
             }
         }
         return sum;
@@ -123,9 +123,9 @@ pub fn overtakes(loss: Probability, pieces: u64, later: u64) -> f64 {
     let (mut sum, mut before, mut x) = (0.0, 1.0, 1.0);
     while x < 1e5 {
         let now = longer(x);
-        sum += (before - now) * longer(x + behind);
+        sum += (before - now) * longer(x + later);
         // Bound of the remaining terms: probability that the first has not arrived, times that of the second.
-        if now * longer(x + 1.0 + behind) <= 1e-17 * sum {
+        if now * longer(x + 1.0 + later) <= 1e-17 * sum {
             break;
         }
         (before, x) = (now, x + 1.0);

@@ -16,7 +16,7 @@ use tmt_core::types::to_f64;
 use tmt_core::{closed_form, keys};
 
 use super::congestion::{B, BETA, Bottleneck, MU, TAU, THIN};
-use interval::{Course, Sums, Wanted};
+use interval::{Course, Precision, Sums};
 use law::Law;
 use mix::{Control, Mix, Shorts};
 
@@ -28,7 +28,7 @@ const SHARE: u64 = 1 << 40;
 
 /// Arguments of the Monte-Carlo simulation.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Question {
+pub struct TgepParameters {
     /// The bottleneck, with at most 10 000 connections.
     pub link: Bottleneck,
     /// Segment loss rate, in \[0, 1\].
@@ -80,13 +80,13 @@ impl Draws {
 }
 
 /// Refuses arguments that exceed the range of doubles.
-fn check(question: &Question, law: &Law) -> Result<(), ModelError> {
+fn check(parameters: &TgepParameters, law: &Law) -> Result<(), ModelError> {
     if !(law.most * law.most * law.per_ack).is_finite() {
         return Err(ModelError::refused(
             "mu, tau and beta: the windows that fill link and buffer are larger than a double can square",
         ));
     }
-    if question.level >= 1.0 {
+    if parameters.level >= 1.0 {
         return Err(ModelError::refused(
             "level must be below 1: no finite interval contains the mean with certainty",
         ));
@@ -98,9 +98,9 @@ fn check(question: &Question, law: &Law) -> Result<(), ModelError> {
 ///
 /// # Errors
 /// The requested interval would need too many cycles, or the windows exceed the range of doubles.
-pub fn goodput(question: &Question) -> Result<Goodput, ModelError> {
+pub fn goodput(parameters: &TgepParameters) -> Result<Goodput, ModelError> {
     let mix = Mix {
-        base: *question,
+        base: *parameters,
         burst: 1.0,
         control: Control::Reno,
         shorts: Shorts::NONE,
@@ -122,7 +122,7 @@ impl Goodput {
 
     /// Whether the windows are too small for a fluid model.
     fn is_thin(&self, link: &Bottleneck) -> bool {
-        self.norm * link.pipe() < 10.0 * link.connections
+        self.norm * link.bdp() < 10.0 * link.connections
     }
 
     /// Whether cycles were drawn, but none of them ended by a random loss.
@@ -139,20 +139,20 @@ const UNSEEN: &str = "no random loss occurred in the cycles drawn: the half-widt
 fn measure<C: Course>(
     tests: &mut [C],
     law: &Law,
-    question: &Question,
+    parameters: &TgepParameters,
     first: f64,
 ) -> Result<Goodput, ModelError> {
     // A random loss reduces the windows by 1/(2N). It takes 2 N ln(ratio) cycles from w_max/2 down to the windows that
     // random losses alone allow, and 12 N more until the influence of the start is e^-6.
     let held = 1.31 * law.connections / (law.per_ack * law.loss).sqrt();
     let warm_up = 20.0 + law.connections * (12.0 + 2.0 * ln(1.0 + law.most / 2.0 / held));
-    let wanted = Wanted {
-        relative: question.relative,
-        level: question.level,
+    let precision = Precision {
+        relative: parameters.relative,
+        level: parameters.level,
         warm_up: warm_up.ceil(),
         first,
     };
-    let estimate = interval::estimate(tests, wanted)?;
+    let estimate = interval::estimate(tests, precision)?;
     let count = to_f64(tests.len() as u64);
     let mut per_connection = vec![0.0; law.count()];
     for (test, sums) in tests.iter_mut().zip(&estimate.sums) {
@@ -217,8 +217,8 @@ closed_form! {
     example: "q=0.001 mu=455 b=1 N=5 beta=0.8";
     keys: [Q, MU, TAU, BETA, N, B, CI, LEVEL, SEED, RESEND];
     answer(arguments) {
-        let question = asked(arguments);
-        let found = goodput(&question)?;
+        let parameters = parameters_of(arguments);
+        let found = goodput(&parameters)?;
     }
     results {
         "norm" = found.norm, "goodput of all connections over mu";
@@ -228,14 +228,14 @@ closed_form! {
         "cycles" = found.cycles, "cycles drawn after the warm-up; 0 if the result is an exact limit";
     }
     remarks {
-        if found.is_thin(&question.link) => THIN;
+        if found.is_thin(&parameters.link) => THIN;
         if found.saw_congestion_alone() => UNSEEN;
     }
 }
 
 /// Reads the keys of TGEP.
-fn asked(arguments: &Arguments) -> Question {
-    Question {
+fn parameters_of(arguments: &Arguments) -> TgepParameters {
+    TgepParameters {
         link: Bottleneck::of(arguments, arguments.count(&N)),
         loss: arguments.number(&Q),
         resend_round_trip: arguments.word(&RESEND) == "rtt",

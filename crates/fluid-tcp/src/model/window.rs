@@ -31,7 +31,7 @@ closed_form! {
         } else {
             0.0
         };
-        let above = (path.buffer.min(window) - path.pipe()).max(0.0);
+        let above = (path.buffer.min(window) - path.bdp()).max(0.0);
         let queue = if above > 0.0 {
             above / (path.rate * path.loss.no)
         } else {

@@ -64,7 +64,7 @@ impl Path {
                     0.0
                 }
             };
-            let flight = log(self.buffer.min(self.pipe()));
+            let flight = log(self.buffer.min(self.bdp()));
             self.satellite * (a[0] * flight + a[1] * through / 4.0 + a[2] + log(self.pieces / 2.0))
         } else {
             self.buffer / self.rate * waiting(rho)
@@ -102,7 +102,7 @@ impl Path {
         } else if beta > 1.0 {
             let a2 = 2.0 - top / (2.0 * beta) - beta / (2.0 * top);
             let a3 = 2.0 * beta - 1.0 + top / (2.0 * beta) - beta * top / 2.0;
-            let a = [2.0 - top / beta, a2, a3 + factorials(self.pipe())];
+            let a = [2.0 - top / beta, a2, a3 + factorials(self.bdp())];
             (Case::Partly, a)
         } else {
             let a = [
@@ -122,9 +122,9 @@ impl Path {
     pub fn direct(&self, w_max: f64) -> f64 {
         let least = (w_max / 2.0).round_ties_even().max(1.0);
         let windows = least + 1.0;
-        let full = self.buffer.min(self.pipe());
+        let full = self.buffer.min(self.bdp());
         let flight = capped(least, full);
-        let queue = if self.buffer > self.pipe() {
+        let queue = if self.buffer > self.bdp() {
             capped(least, self.buffer) - flight
         } else {
             0.0
@@ -150,17 +150,17 @@ impl Path {
     /// (52): λ/μ for T1 ≪ T2 and B > 2μT2.
     #[must_use]
     pub fn long_satellite(&self) -> f64 {
-        let (pipe, through) = (self.pipe(), self.loss.no);
-        let order = self.reordering * ln(pipe * self.pieces / 2.0);
+        let (bdp, through) = (self.bdp(), self.loss.no);
+        let order = self.reordering * ln(bdp * self.pieces / 2.0);
         let buffer = 0.75 * self.buffer;
-        buffer * through / (buffer + pipe * (order + through / 4.0))
+        buffer * through / (buffer + bdp * (order + through / 4.0))
     }
 
     /// (53): λ/μ for T1 ≪ T2 and a large x = μ T2, for which the buffer must grow as x ln x.
     #[must_use]
     pub fn long_satellite_large(&self) -> f64 {
-        let pipe = self.pipe();
-        let order = 4.0 / 3.0 * self.reordering * pipe * ln(pipe);
+        let bdp = self.bdp();
+        let order = 4.0 / 3.0 * self.reordering * bdp * ln(bdp);
         self.buffer * self.loss.no / (self.buffer + order)
     }
 }

@@ -86,7 +86,7 @@ impl Server<'_> {
         let found = format_args!("first LLDU {first} for a packet that was ready at {at_head}");
         let free = passed_over
             .map(|at| format!("the first free LLDU; LLDU {} at {at} was free", first - 1));
-        early.refuse(found, free);
+        early.record(found, free);
         let lost = range.arrival.is_none();
         if row.fate != Fate::Open || !lost {
             let (is, ought) = if lost { ("not ", "") } else { ("", "not ") };

@@ -81,7 +81,7 @@ impl Codeword {
         let expected = newer.map(|Unit { slot, at, .. }| {
             format!("before slot {slot} at {at}, which carries a new unit: the repeat was ready at {ready}")
         });
-        repeats.refuse(found, expected);
+        repeats.record(found, expected);
     }
 
     fn count(&mut self, unit: &Unit) {

@@ -57,7 +57,7 @@ impl Transmission {
     }
 
     /// Checks its row against its slots. All slots up to `known` have been processed.
-    pub(super) fn judge(&self, history: &History, known: Time, tally: &mut RuleTally) {
+    pub(super) fn check(&self, history: &History, known: Time, tally: &mut RuleTally) {
         let line = self.row.line;
         let words = |service: Option<Service>| {
             let slots = |service: Service| format!("slots {} to {}", service.first, service.last);
@@ -88,9 +88,9 @@ impl Transmission {
             early.check(holds, words(service), words(seen));
         } else {
             // A service that begins after the last known slot is not in the slot log.
-            let behind = self.row.service.is_some_and(|it| it.start > known);
+            let not_logged = self.row.service.is_some_and(|it| it.start > known);
             let neither = self.row.service.is_none() && self.seen.is_none();
-            slots.check(neither || behind, found, expected);
+            slots.check(neither || not_logged, found, expected);
         }
         if let Some(at) = self.row.delivered {
             self.check_delivery(at, history, tally);

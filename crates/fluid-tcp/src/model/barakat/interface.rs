@@ -6,7 +6,7 @@ use tmt_core::types::to_f64;
 use tmt_core::{closed_form, keys};
 
 use super::resequencing::Resequencing;
-use super::{Hybrid, Nacks, Pipe};
+use super::{Bdp, Hybrid, Nacks};
 
 keys! {
     CONNECTIONS: Count(1, 1_000_000), "C" | "c" | "connections" = 10, "connections";
@@ -20,7 +20,7 @@ keys! {
     PERSISTENCY: Count(0, 10_000), "delta" | "Delta" | "persistency" = 3, "rounds of a frame, at most";
     DELAYED: Positive, "b" | "delayed_ack" = 2.0, "packets per ACK";
     ORDER: Count(0, 1), "reseq" | "ord" | "in_order" = 1, "1: in-order delivery, 0: none";
-    PIPE: Word(Pipe::VARIANTS), "bdp" = "medium",
+    PIPE: Word(Bdp::VARIANTS), "bdp" = "medium",
         "medium: frames take their time on the link; large: only propagation counts";
     NACKS: Word(Nacks::VARIANTS), "nack" = "paper",
         "share of transmissions that are repeated: paper (as printed) or exact (B5)";
@@ -54,7 +54,7 @@ closed_form! {
         };
         let (full, through) = (found.busy >= 1.0, found.useful > 0.0);
         let packet_time = to_f64(hybrid.frames) * hybrid.frame_time();
-        let medium = hybrid.pipe == Pipe::Medium;
+        let medium = hybrid.bdp == Bdp::Medium;
         let first_order = hybrid.resequencing == Resequencing::FirstOrder;
     }
     results {
@@ -113,7 +113,7 @@ fn hybrid(given: &Arguments) -> Result<Hybrid, ModelError> {
         persistency: given.count(&PERSISTENCY),
         delayed: given.number(&DELAYED),
         resequencing,
-        pipe: given.choice(&PIPE),
+        bdp: given.choice(&PIPE),
         nacks: given.choice(&NACKS),
     })
 }

@@ -19,7 +19,7 @@ const PAPER: Hybrid = Hybrid {
     persistency: 3,
     delayed: 2.0,
     resequencing: Resequencing::FirstOrder,
-    pipe: Pipe::Medium,
+    bdp: Bdp::Medium,
     nacks: Nacks::Paper,
 };
 
@@ -121,7 +121,7 @@ fn the_rate_is_a_fixed_point() {
         Resequencing::FirstOrder,
         Resequencing::Exact,
     ] {
-        for pipe in [Pipe::Medium, Pipe::Large] {
+        for bdp in [Bdp::Medium, Bdp::Large] {
             for nacks in [Nacks::Paper, Nacks::Exact] {
                 for (loss, persistency) in [
                     (1e-9, 0),
@@ -135,7 +135,7 @@ fn the_rate_is_a_fixed_point() {
                         loss,
                         persistency,
                         resequencing,
-                        pipe,
+                        bdp,
                         nacks,
                         ..PAPER
                     };
@@ -225,10 +225,10 @@ fn rounds_agree_with_simulated_frames() {
 #[test]
 fn the_round_trip_agrees_with_simulated_frames() {
     // (7): the last frame to arrive, each sent N/B after the previous one; hardly any load, no NACK in between.
-    for (pipe, loss, data, persistency) in [
-        (Pipe::Medium, 0.3, 2, 3),
-        (Pipe::Medium, 0.05, 10, 2),
-        (Pipe::Large, 0.3, 2, 3),
+    for (bdp, loss, data, persistency) in [
+        (Bdp::Medium, 0.3, 2, 3),
+        (Bdp::Medium, 0.05, 10, 2),
+        (Bdp::Large, 0.3, 2, 3),
     ] {
         let hybrid = Hybrid {
             connections: 1e-12,
@@ -236,11 +236,11 @@ fn the_round_trip_agrees_with_simulated_frames() {
             data,
             sent: data + 1,
             persistency,
-            pipe,
+            bdp,
             ..PAPER
         };
         let found = hybrid.solve().unwrap();
-        let frame = if pipe == Pipe::Medium {
+        let frame = if bdp == Bdp::Medium {
             hybrid.frame_time()
         } else {
             0.0
@@ -456,7 +456,7 @@ proptest! {
             connections: to_f64(connections), delay, elsewhere: elsewhere + 1e-6, loss: p, frames, data,
             sent: data + extra, persistency,
             resequencing: [Resequencing::Off, Resequencing::FirstOrder, Resequencing::Exact][which],
-            pipe: if large { Pipe::Large } else { Pipe::Medium },
+            bdp: if large { Bdp::Large } else { Bdp::Medium },
             nacks: if counted { Nacks::Exact } else { Nacks::Paper },
             ..PAPER
         };

@@ -49,7 +49,7 @@ impl Sums {
 
 /// Requested precision and lengths of the tests.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Wanted {
+pub(super) struct Precision {
     /// Largest allowed half-width over the mean.
     pub(super) relative: f64,
     /// Confidence level, in [0, 1).
@@ -74,30 +74,30 @@ pub(super) struct Estimate {
 /// The limit of the work does not suffice.
 pub(super) fn estimate<C: Course>(
     courses: &mut [C],
-    wanted: Wanted,
+    precision: Precision,
 ) -> Result<Estimate, ModelError> {
-    let student = student(wanted.level);
+    let student = student(precision.level);
     let count = to_f64(courses.len() as u64);
-    if wanted.warm_up * count > MOST {
+    if precision.warm_up * count > MOST {
         return Err(ModelError::refused(format!(
             "windows of this size need {:.0} cycles until they are stationary, above the limit of {MOST:e} cycles",
-            wanted.warm_up * count
+            precision.warm_up * count
         )));
     }
     let mut work = 0.0;
     for course in courses.iter_mut() {
-        for _ in 0..tmt_core::math::num::whole(wanted.warm_up) {
+        for _ in 0..tmt_core::math::num::whole(precision.warm_up) {
             work += course.next().work;
             if work > MOST {
-                return Err(out_of_reach(wanted, 0.0, 1.0, 1.0));
+                return Err(out_of_reach(precision, 0.0, 1.0, 1.0));
             }
         }
         course.begin();
     }
     let mut sums = vec![Sums::default(); courses.len()];
     // An event that does not occur in n cycles has a share below 5/n, at 99 %. At least this many are drawn.
-    let least = 5.0 / wanted.relative / count;
-    let first = wanted.first.max(wanted.warm_up / 3.0);
+    let least = 5.0 / precision.relative / count;
+    let first = precision.first.max(precision.warm_up / 3.0);
     // Enough to estimate whether the interval can be reached.
     let mut more = first.min(MOST / count);
     let mut drawn = work;
@@ -108,14 +108,14 @@ pub(super) fn estimate<C: Course>(
                 drawn += cycle.work;
                 sums.add(cycle);
                 if drawn > MOST {
-                    return Err(out_of_reach(wanted, 0.0, 1.0, 1.0));
+                    return Err(out_of_reach(precision, 0.0, 1.0, 1.0));
                 }
             }
         }
         let (mean, deviation) = moments(&sums);
         let half_width = student * deviation / count.sqrt();
         let cycles = sums[0].cycles;
-        let near = mean > 0.0 && half_width <= wanted.relative * mean;
+        let near = mean > 0.0 && half_width <= precision.relative * mean;
         if near && cycles >= least {
             return Ok(Estimate {
                 mean,
@@ -124,7 +124,7 @@ pub(super) fn estimate<C: Course>(
             });
         }
         // The half-width falls with the root of the length; a little more, so that the next check is the last.
-        let missing = half_width / (wanted.relative * mean);
+        let missing = half_width / (precision.relative * mean);
         let factor = missing * missing;
         let work = drawn;
         // Cycles that the limit still allows.
@@ -133,7 +133,7 @@ pub(super) fn estimate<C: Course>(
         let hopeless = mean > 0.0 && cycles * count > 1e4 && needed > 2.0 * MOST;
         if room < 1.0 || hopeless {
             let missing = missing.max((least / cycles).sqrt());
-            return Err(out_of_reach(wanted, mean, missing, work));
+            return Err(out_of_reach(precision, mean, missing, work));
         }
         // A mean of 0 gives no factor.
         let factor = if mean > 0.0 { factor * 1.1 } else { 8.0 };
@@ -142,16 +142,16 @@ pub(super) fn estimate<C: Course>(
     }
 }
 
-fn out_of_reach(wanted: Wanted, mean: f64, missing: f64, work: f64) -> ModelError {
+fn out_of_reach(precision: Precision, mean: f64, missing: f64, work: f64) -> ModelError {
     let why = if mean > 0.0 {
-        let reachable = wanted.relative * missing * (work / MOST).sqrt();
+        let reachable = precision.relative * missing * (work / MOST).sqrt();
         format!("about ci={:.1e} is possible", 1.2 * reachable)
     } else {
         "the cycles are too costly to draw, or every segment is lost".to_owned()
     };
     ModelError::refused(format!(
         "ci={} at level={} is out of reach within the limit of {MOST:e} cycles: {why}",
-        wanted.relative, wanted.level
+        precision.relative, precision.level
     ))
 }
 

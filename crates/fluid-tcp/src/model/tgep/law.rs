@@ -13,7 +13,7 @@ pub(super) struct Law {
     /// Segments per ACK, b.
     pub(super) per_ack: f64,
     /// Bandwidth-delay product μ T, segments.
-    pub(super) pipe: f64,
+    pub(super) bdp: f64,
     /// Segments that fill link and buffer, w_max.
     pub(super) most: f64,
     /// Segment loss rate, q.
@@ -41,14 +41,14 @@ impl Law {
     /// The law of a bottleneck under random loss. A random loss costs T/N if `resend_round_trip`, else 1/μ.
     pub(super) fn new(link: &Bottleneck, loss: f64, resend_round_trip: bool) -> Self {
         let resend = if resend_round_trip {
-            link.pipe() / link.connections
+            link.bdp() / link.connections
         } else {
             1.0
         };
         Self {
             connections: link.connections,
             per_ack: link.per_ack,
-            pipe: link.pipe(),
+            bdp: link.bdp(),
             most: link.most(),
             loss,
             resend,
@@ -89,14 +89,14 @@ impl Law {
             (start * start + 2.0 * self.connections * segments / self.per_ack).sqrt()
         };
         // Phase 1: no queue, w segments per round trip.
-        let first = if start < self.pipe {
-            segments.min(self.between(start, self.pipe))
+        let first = if start < self.bdp {
+            segments.min(self.between(start, self.bdp))
         } else {
             0.0
         };
         let second = segments - first;
-        let turn = if start < self.pipe {
-            end.min(self.pipe)
+        let turn = if start < self.bdp {
+            end.min(self.bdp)
         } else {
             start
         };
@@ -112,7 +112,7 @@ impl Law {
         windows.grow(early_slope + late_slope, level, each, start + rise + late);
         Cycle {
             segments,
-            time: self.per_ack * self.pipe * rise / n + second,
+            time: self.per_ack * self.bdp * rise / n + second,
             congested,
             work: 1.0,
         }
@@ -120,15 +120,15 @@ impl Law {
 
     /// Segments sent in `time`, in 1/μ, beginning with a sum of windows of `start`: (4) and (9).
     pub(super) fn within(&self, start: f64, time: f64) -> f64 {
-        if start >= self.pipe {
+        if start >= self.bdp {
             return time;
         }
-        let turn = self.per_ack * self.pipe * (self.pipe - start) / self.connections;
+        let turn = self.per_ack * self.bdp * (self.bdp - start) / self.connections;
         if time < turn {
-            let trips = time / self.pipe;
+            let trips = time / self.bdp;
             trips * (start + self.connections * trips / (2.0 * self.per_ack))
         } else {
-            self.between(start, self.pipe) + (time - turn)
+            self.between(start, self.bdp) + (time - turn)
         }
     }
 
@@ -140,7 +140,7 @@ impl Law {
         } else {
             segments
         };
-        (round_trips - 1.0) * self.pipe + resend
+        (round_trips - 1.0) * self.bdp + resend
     }
 
     /// Segments before the next loss, for `u` uniform on [0, 1): P(n) = q (1 − q)^n.

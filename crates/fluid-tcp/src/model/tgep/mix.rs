@@ -17,8 +17,8 @@ use tmt_core::{closed_form, keys};
 use super::interval::TESTS;
 use super::law::Law;
 use super::{
-    B, BETA, CI, FIRST, Goodput, LEVEL, MU, N, Q, Question, RESEND, SEED, TAU, THIN, UNSEEN, asked,
-    check, measure,
+    B, BETA, CI, FIRST, Goodput, LEVEL, MU, N, Q, RESEND, SEED, TAU, THIN, TgepParameters, UNSEEN,
+    check, measure, parameters_of,
 };
 use course::{Fluid, Single};
 pub use shorts::Shorts;
@@ -39,7 +39,7 @@ pub enum Control {
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Mix {
     /// Arguments of TGEP. Its `loss` is the share of segments that are lost, in bursts or not.
-    pub base: Question,
+    pub base: TgepParameters,
     /// Mean number of segments that are lost together, 1 or more.
     pub burst: f64,
     /// Congestion control of the long flows.
@@ -61,30 +61,34 @@ impl Mix {
     /// # Errors
     /// Those of [`super::goodput`], or arguments for which the congestion control has no fluid law.
     pub fn goodput(&self) -> Result<(Goodput, f64), ModelError> {
-        let question = Question {
+        let parameters = TgepParameters {
             loss: self.event_rate(),
             ..self.base
         };
-        let law = Law::new(&question.link, question.loss, question.resend_round_trip);
-        check(&question, &law)?;
+        let law = Law::new(
+            &parameters.link,
+            parameters.loss,
+            parameters.resend_round_trip,
+        );
+        check(&parameters, &law)?;
         self.check(&law)?;
         if law.loss >= 1.0 {
             return Ok((Goodput::exact(&law, 0.0, 0.0), self.shorts.load));
         }
         let alone = self.shorts.load <= 0.0;
         if law.loss <= 0.0 && self.control == Control::Reno && alone {
-            let norm = question.link.congestion_goodput();
+            let norm = parameters.link.congestion_goodput();
             return Ok((Goodput::exact(&law, norm, 1.0), 0.0));
         }
         let tests = 0..TESTS as u64;
         if self.control == Control::Cubic {
             let mut tests: Vec<Single> = tests.map(|at| Single::new(self, law, at)).collect();
-            return Ok((measure(&mut tests, &law, &question, FIRST)?, 0.0));
+            return Ok((measure(&mut tests, &law, &parameters, FIRST)?, 0.0));
         }
         let mut tests: Vec<Fluid> = tests.map(|at| Fluid::new(self, law, at)).collect();
         // With short flows a cycle has one part per life of a short flow.
         let first = if alone { FIRST } else { 0.1 * FIRST };
-        let found = measure(&mut tests, &law, &question, first)?;
+        let found = measure(&mut tests, &law, &parameters, first)?;
         let count = to_f64(TESTS as u64);
         let share = tests.iter_mut().map(Fluid::short_share).sum::<f64>() / count;
         Ok((found, share))
@@ -92,7 +96,7 @@ impl Mix {
 
     fn check(&self, law: &Law) -> Result<(), ModelError> {
         let (cubic, short) = (self.control == Control::Cubic, self.shorts.load > 0.0);
-        let stuck = || law.between(law.pipe, law.most) < 1.0;
+        let stuck = || law.between(law.bdp, law.most) < 1.0;
         let why = if cubic && law.connections > 1.0 {
             "cc=cubic is for one connection only, because windows of several do not grow equally: use N=1"
         } else if cubic && short {
@@ -142,7 +146,7 @@ closed_form! {
     keys: [Q, MU, TAU, BETA, N, B, CI, LEVEL, SEED, RESEND, BURST, CC, LOAD, SIZE, WINDOW];
     answer(arguments) {
         let mix = Mix {
-            base: asked(arguments),
+            base: parameters_of(arguments),
             burst: arguments.number(&BURST),
             control: arguments.choice(&CC),
             shorts: Shorts {
@@ -168,7 +172,7 @@ closed_form! {
         }
         let (found, share) = mix.goodput()?;
         let (link, shorts) = (&mix.base.link, &mix.shorts);
-        let window = found.norm * link.pipe() / link.connections;
+        let window = found.norm * link.bdp() / link.connections;
     }
     results {
         "norm" = found.norm, "goodput of all long connections over mu";
@@ -177,7 +181,7 @@ closed_form! {
         "congestion_fraction" = found.congestion_fraction, "share of cycles that end by congestion";
         "cycles" = found.cycles, "cycles drawn after the warm-up; 0 if the result is an exact limit";
         "short_share" = share, "share of the link that short flows had";
-        "short_active" = shorts.active(link.pipe(), link.per_ack), "mean number of short flows";
+        "short_active" = shorts.active(link.bdp(), link.per_ack), "mean number of short flows";
         "short_rounds" = shorts.rounds(link.per_ack), "round trips of a short flow";
     }
     remarks {

@@ -60,12 +60,12 @@ pub(super) fn goodput(law: &Law) -> f64 {
 }
 
 impl Law {
-    /// Time from x = `low` to `high`, in 1/μ: (5) below the pipe, (9) above it.
+    /// Time from x = `low` to `high`, in 1/μ: (5) below the bandwidth-delay product, (9) above it.
     fn passage(&self, low: f64, high: f64) -> f64 {
-        let pipe = self.pipe * self.pipe;
-        let (turn, begin) = (high.min(pipe), low.max(pipe));
+        let bdp = self.bdp * self.bdp;
+        let (turn, begin) = (high.min(bdp), low.max(bdp));
         let first = if low < turn {
-            self.per_ack * self.pipe * (turn - low) / (turn.sqrt() + low.sqrt())
+            self.per_ack * self.bdp * (turn - low) / (turn.sqrt() + low.sqrt())
         } else {
             0.0
         };

@@ -13,8 +13,8 @@ fn link(mu: f64, connections: u64, per_ack: f64) -> Bottleneck {
     }
 }
 
-fn question(link: Bottleneck, loss: f64, round_trip: bool, relative: f64) -> Question {
-    Question {
+fn parameters(link: Bottleneck, loss: f64, round_trip: bool, relative: f64) -> TgepParameters {
+    TgepParameters {
         link,
         loss,
         resend_round_trip: round_trip,
@@ -48,7 +48,7 @@ fn both_rules_give_their_columns_of_both_tables() {
     for (link, rows) in tables {
         for &(q, text, round_trip, printed) in rows {
             for (rule, expected) in [(false, text), (true, round_trip)] {
-                let found = goodput(&question(link, q, rule, 0.002)).unwrap();
+                let found = goodput(&parameters(link, q, rule, 0.002)).unwrap();
                 // The reference is by Monte-Carlo too; its error is assumed to be as large as this one's.
                 let slack = 0.5e-4 + 2.0 * found.half_width;
                 assert!(
@@ -73,11 +73,11 @@ fn without_random_loss_it_is_congestion_alone() {
             beta,
             ..link(100.0, 3, 2.0)
         };
-        let exact = goodput(&question(link, 0.0, false, 0.01)).unwrap();
+        let exact = goodput(&parameters(link, 0.0, false, 0.01)).unwrap();
         assert!((exact.norm - expected).abs() < 0.5e-6);
         assert!(exact.half_width.abs() < f64::EPSILON && exact.per_connection.len() == 3);
         // Drawn, but with a loss rate so low that no loss occurs: all cycles are equal.
-        let drawn = goodput(&question(link, 1e-15, false, 0.01)).unwrap();
+        let drawn = goodput(&parameters(link, 1e-15, false, 0.01)).unwrap();
         assert!(
             (drawn.norm / exact.norm - 1.0).abs() < 1e-12,
             "{} {}",
@@ -96,8 +96,8 @@ fn without_a_limit_the_window_follows_the_root_of_the_loss() {
             tau: 10.0,
             ..link(1e4, 1, b)
         };
-        let expected = 1.3098 / (link.pipe() * (b * q).sqrt());
-        let found = goodput(&question(link, q, false, 0.002)).unwrap();
+        let expected = 1.3098 / (link.bdp() * (b * q).sqrt());
+        let found = goodput(&parameters(link, q, false, 0.002)).unwrap();
         assert!(
             (found.norm - expected).abs() < found.half_width + 0.002 * expected,
             "{found:?} {expected}"
@@ -114,11 +114,11 @@ fn without_a_limit_the_window_follows_the_root_of_the_loss() {
 /// Goodput of one connection by the law of x = w² in cells, for each n: x' = min(x + 2n/b, w_max²)/4.
 fn by_cells(link: &Bottleneck, q: f64, cells: usize) -> f64 {
     let (top, unit) = (link.most() * link.most(), 2.0 / link.per_ack);
-    let (pipe, width) = (link.pipe(), top / 4.0 / to_f64(cells as u64));
+    let (bdp, width) = (link.bdp(), top / 4.0 / to_f64(cells as u64));
     // Results and end of a cycle that begins in the middle of each cell.
     let duration = |x: f64, y: f64| {
-        let turn = y.min(pipe * pipe).max(x);
-        link.per_ack * (pipe * (turn.sqrt() - x.sqrt()) + (y - turn) / 2.0)
+        let turn = y.min(bdp * bdp).max(x);
+        link.per_ack * (bdp * (turn.sqrt() - x.sqrt()) + (y - turn) / 2.0)
     };
     let mut law = vec![1.0 / to_f64(cells as u64); cells];
     let mut ratio = 0.0;
@@ -163,7 +163,7 @@ fn one_connection_has_its_stationary_law() {
         let cells = by_cells(&link, q, 3000);
         let law = stationary_goodput(&link, q);
         assert!((law / cells - 1.0).abs() < 1e-3, "{law} {cells}");
-        let drawn = goodput(&question(link, q, false, 0.002)).unwrap();
+        let drawn = goodput(&parameters(link, q, false, 0.002)).unwrap();
         assert!(
             (law - drawn.norm).abs() < drawn.half_width,
             "{law} {drawn:?}"
@@ -202,10 +202,10 @@ fn the_interval_contains_the_true_value_as_often_as_its_level() {
         let truth = stationary_goodput(&link, q);
         let runs = 250;
         let held = (0..runs).filter(|seed| {
-            let found = goodput(&Question {
+            let found = goodput(&TgepParameters {
                 level,
                 seed: *seed,
-                ..question(link, q, false, relative)
+                ..parameters(link, q, false, relative)
             });
             let found = found.unwrap();
             (found.norm - truth).abs() <= found.half_width
@@ -263,7 +263,7 @@ fn each_connection_sends_as_in_small_steps() {
     for _ in 0..steps {
         let total: f64 = plain.iter().sum();
         // In 1/μ: a segment takes μ T / w, at least 1.
-        time += step * (law.pipe / total).max(1.0);
+        time += step * (law.bdp / total).max(1.0);
         for (window, sent) in plain.iter_mut().zip(&mut sent) {
             *sent += step * *window / total;
             *window += step / (law.per_ack * total);
@@ -279,7 +279,7 @@ fn each_connection_sends_as_in_small_steps() {
 
 #[test]
 fn equal_connections_have_equal_shares_and_add_up() {
-    let found = goodput(&question(link(455.0, 5, 1.0), 1e-3, false, 0.005)).unwrap();
+    let found = goodput(&parameters(link(455.0, 5, 1.0), 1e-3, false, 0.005)).unwrap();
     let sum: f64 = found.per_connection.iter().sum();
     assert!((sum / found.norm - 1.0).abs() < 1e-9);
     for share in &found.per_connection {
@@ -290,9 +290,9 @@ fn equal_connections_have_equal_shares_and_add_up() {
 #[test]
 fn the_draws_depend_on_the_seed_only() {
     let ask = |seed| {
-        goodput(&Question {
+        goodput(&TgepParameters {
             seed,
-            ..question(link(100.0, 2, 2.0), 1e-3, false, 0.01)
+            ..parameters(link(100.0, 2, 2.0), 1e-3, false, 0.01)
         })
         .unwrap()
     };

@@ -145,11 +145,11 @@ fn summed(path: &Path, w_max: f64) -> f64 {
     for w in least..=2 * least {
         let w = tmt_core::types::to_f64(w);
         sent += w;
-        let theta = w.min(path.buffer).min(path.pipe());
+        let theta = w.min(path.buffer).min(path.bdp());
         let r = path.loss.yes;
         let nu = (1.0 - r) / ln(1.0 / r);
         time += path.terrestrial
-            + (w.min(path.buffer) - path.pipe()).max(0.0) / (path.rate * (1.0 - r))
+            + (w.min(path.buffer) - path.bdp()).max(0.0) / (path.rate * (1.0 - r))
             + theta / (4.0 * path.rate)
             + path.satellite / (1.0 - r) * (nu * ln(theta * path.pieces / 2.0) + 1.0);
     }

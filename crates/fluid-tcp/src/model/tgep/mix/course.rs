@@ -84,7 +84,7 @@ impl Fluid {
             losses: Draws::of_test(seed, Stream::FluidLoss, index),
             victims: Draws::of_test(seed, Stream::FluidVictim, index),
             bursts: Bursts::new(mix, index),
-            shorts: Population::new(&mix.shorts, law.pipe, law.per_ack, seed, index),
+            shorts: Population::new(&mix.shorts, law.bdp, law.per_ack, seed, index),
             hit: Vec::new(),
             #[cfg(test)]
             lost: 0.0,
@@ -95,7 +95,7 @@ impl Fluid {
     fn view(&self) -> (Law, f64) {
         let left = 1.0 - self.shorts.share();
         let law = Law {
-            pipe: self.law.pipe * left,
+            bdp: self.law.bdp * left,
             most: self.law.most * left,
             ..self.law
         };
@@ -103,15 +103,15 @@ impl Fluid {
     }
 
     /// Factor of a window at a loss: one half, or with Westwood the one that keeps the link full without a queue.
-    fn left(&self, pipe: f64) -> f64 {
+    fn left(&self, bdp: f64) -> f64 {
         match self.control {
-            Control::Westwood => (pipe / self.windows.total()).min(1.0),
+            Control::Westwood => (bdp / self.windows.total()).min(1.0),
             _ => 0.5,
         }
     }
 
     /// Cuts every connection that a burst hits, once per round trip, and returns the time that it costs.
-    fn burst(&mut self, pipe: f64, work: &mut f64) -> f64 {
+    fn burst(&mut self, bdp: f64, work: &mut f64) -> f64 {
         let length = self.bursts.length();
         #[cfg(test)]
         {
@@ -120,7 +120,7 @@ impl Fluid {
         let (many, single) = (self.law.connections > 1.0, self.bursts.mean <= 1.0);
         let rounds = rounds(length, |rest| {
             let now = rest.min(self.windows.total().max(1.0)).ceil().min(rest);
-            let left = self.left(pipe);
+            let left = self.left(bdp);
             if many {
                 self.choose(now);
                 for place in 0..self.hit.len() {
@@ -186,7 +186,7 @@ impl Course for Fluid {
             whole.work += 1.0;
             let time = piece.time / left;
             if piece.congested {
-                let left = self.left(law.pipe);
+                let left = self.left(law.bdp);
                 self.windows.cut_all(left);
                 let cost = law.connections;
                 self.shorts.pass(time + cost);
@@ -196,7 +196,7 @@ impl Course for Fluid {
             }
             free -= piece.segments;
             if ended {
-                let cost = self.burst(law.pipe, &mut whole.work);
+                let cost = self.burst(law.bdp, &mut whole.work);
                 self.shorts.pass(time + cost);
                 whole.time += time + cost;
                 return whole;
@@ -232,7 +232,7 @@ impl Single {
     pub(super) fn new(mix: &Mix, law: Law, index: u64) -> Self {
         let link = Link {
             mu: mix.base.link.mu,
-            pipe: law.pipe,
+            bdp: law.bdp,
             most: law.most,
         };
         Self {

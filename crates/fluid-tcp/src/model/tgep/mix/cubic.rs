@@ -21,7 +21,7 @@ pub(super) struct Link {
     /// Rate μ, segments/s.
     pub(super) mu: f64,
     /// Bandwidth-delay product μ T, segments.
-    pub(super) pipe: f64,
+    pub(super) bdp: f64,
     /// Segments that fill link and buffer.
     pub(super) most: f64,
 }
@@ -79,13 +79,13 @@ impl Cubic {
         };
         let step = |at: Point, length: f64| {
             // Until the link is full, w segments arrive per round trip.
-            let rate = |window: f64| (window / link.pipe).min(1.0);
+            let rate = |window: f64| (window / link.bdp).min(1.0);
             let alpha = if at.friendly < self.prior {
                 FRIENDLY
             } else {
                 1.0
             };
-            let slope = |window: f64| alpha / window.max(link.pipe);
+            let slope = |window: f64| alpha / window.max(link.bdp);
             let half = at.friendly + 0.5 * length * slope(at.window);
             let middle = cubic(at.time + 0.5 * length).max(half);
             let friendly = at.friendly + length * slope(middle);
@@ -112,7 +112,7 @@ impl Cubic {
                 break at.window >= link.most;
             }
             // Small steps near the start and the plateau. After it, and if Reno's window is larger, steps are round trips.
-            let length = (turn.max(at.time) / STEPS).max(0.25 * at.window.min(link.pipe));
+            let length = (turn.max(at.time) / STEPS).max(0.25 * at.window.min(link.bdp));
             let next = step(at, length);
             if !over(&next) {
                 at = next;
@@ -151,7 +151,7 @@ mod tests {
         let mu = 1e9;
         let link = Link {
             mu,
-            pipe: mu * trip,
+            bdp: mu * trip,
             most: 1e30,
         };
         let mut cubic = Cubic {
@@ -162,7 +162,7 @@ mod tests {
         for _ in 0..cycles {
             let cycle = cubic.run(&link, 1.0 / p);
             cubic.cut();
-            last = cycle.segments / cycle.time * link.pipe;
+            last = cycle.segments / cycle.time * link.bdp;
         }
         last
     }
@@ -207,7 +207,7 @@ mod tests {
     fn a_shorter_step_changes_nothing() {
         let link = Link {
             mu: 100.0,
-            pipe: 51.0,
+            bdp: 51.0,
             most: 91.8,
         };
         let mut cubic = Cubic::new(&link);
@@ -222,7 +222,7 @@ mod tests {
             if window >= link.most - 1e-9 {
                 break;
             }
-            let rate = (window / link.pipe).min(1.0) * link.mu;
+            let rate = (window / link.bdp).min(1.0) * link.mu;
             friendly += 1e-5 * FRIENDLY * rate / window;
             sent += rate * 1e-5;
             time += 1e-5;

@@ -41,9 +41,9 @@ impl Shorts {
 
     /// Mean number of flows by Little's law: load · μ/S arrive per second and stay for r T.
     #[must_use]
-    pub fn active(&self, pipe: f64, per_ack: f64) -> f64 {
+    pub fn active(&self, bdp: f64, per_ack: f64) -> f64 {
         if self.load > 0.0 {
-            self.load * pipe * self.rounds(per_ack) / self.size
+            self.load * bdp * self.rounds(per_ack) / self.size
         } else {
             0.0
         }
@@ -57,7 +57,7 @@ pub(super) struct Population {
     /// Smallest number of flows in the table.
     fewest: f64,
     /// Probability of at most that many flows, from `fewest`.
-    chances: Vec<f64>,
+    probabilities: Vec<f64>,
     /// Share of the link per flow.
     each: f64,
     /// Length of an epoch, a flow's life, in 1/μ.
@@ -71,16 +71,16 @@ pub(super) struct Population {
 }
 
 impl Population {
-    pub(super) fn new(shorts: &Shorts, pipe: f64, per_ack: f64, seed: u64, index: u64) -> Self {
-        let mean = shorts.active(pipe, per_ack);
-        let (fewest, chances) = poisson(mean);
+    pub(super) fn new(shorts: &Shorts, bdp: f64, per_ack: f64, seed: u64, index: u64) -> Self {
+        let mean = shorts.active(bdp, per_ack);
+        let (fewest, probabilities) = poisson(mean);
         let mut population = Self {
             draws: Draws::of_test(seed, Stream::FluidShort, index),
             fewest,
-            chances,
+            probabilities,
             // A flow has S/r segments in flight on average.
-            each: shorts.size / shorts.rounds(per_ack) / pipe,
-            life: shorts.rounds(per_ack) * pipe,
+            each: shorts.size / shorts.rounds(per_ack) / bdp,
+            life: shorts.rounds(per_ack) * bdp,
             load: shorts.load,
             share: 0.0,
             rest: f64::INFINITY,
@@ -134,8 +134,8 @@ impl Population {
 
     fn redraw(&mut self) {
         let u = self.draws.next();
-        let more = self.chances.partition_point(|chance| *chance <= u);
-        let flows = self.fewest + to_f64(more.min(self.chances.len() - 1) as u64);
+        let more = self.probabilities.partition_point(|chance| *chance <= u);
+        let flows = self.fewest + to_f64(more.min(self.probabilities.len() - 1) as u64);
         self.share = (flows * self.each).min(MOST);
         self.rest = self.life;
     }
@@ -150,7 +150,7 @@ fn poisson(mean: f64) -> (f64, Vec<f64>) {
     let fewest = (mean - width).max(0.0).floor();
     let most = (mean + width).ceil();
     let mut sum = 0.0;
-    let mut chances = Vec::new();
+    let mut probabilities = Vec::new();
     let mut flows = fewest;
     while flows <= most {
         sum += if mean > 0.0 {
@@ -158,10 +158,10 @@ fn poisson(mean: f64) -> (f64, Vec<f64>) {
         } else {
             f64::from(u8::from(flows < 0.5))
         };
-        chances.push(sum);
+        probabilities.push(sum);
         flows += 1.0;
     }
-    (fewest, chances)
+    (fewest, probabilities)
 }
 
 #[cfg(test)]
@@ -171,11 +171,11 @@ mod tests {
     #[test]
     fn the_table_is_poissons_law() {
         for mean in [0.3, 7.0, 150.0, 40_000.0] {
-            let (fewest, chances) = poisson(mean);
-            assert!((chances.last().unwrap() - 1.0).abs() < 1e-9, "{mean}");
+            let (fewest, probabilities) = poisson(mean);
+            assert!((probabilities.last().unwrap() - 1.0).abs() < 1e-9, "{mean}");
             // Mean and variance are equal.
             let (mut first, mut second, mut last) = (0.0, 0.0, 0.0);
-            for (more, sum) in chances.iter().enumerate() {
+            for (more, sum) in probabilities.iter().enumerate() {
                 let gap = fewest + to_f64(more as u64) - mean;
                 first += gap * (sum - last);
                 second += gap * gap * (sum - last);

@@ -9,7 +9,7 @@ use tmt_core::math::rng::Stream;
 
 fn mix(q: f64, connections: f64) -> Mix {
     Mix {
-        base: Question {
+        base: TgepParameters {
             link: Bottleneck {
                 mu: 100.0,
                 tau: 0.5,
@@ -173,8 +173,8 @@ fn westwood_keeps_the_link_full() {
         mix.base.link.beta = beta;
         let link = mix.base.link;
         // From μ T to w_max the link is full; only segments lost by congestion are sent again.
-        let pipe = link.pipe() * link.pipe();
-        let segments = (link.most() * link.most() - pipe) * link.per_ack / (2.0 * connections);
+        let bdp = link.bdp() * link.bdp();
+        let segments = (link.most() * link.most() - bdp) * link.per_ack / (2.0 * connections);
         let full = segments / (segments + connections);
         let found = mix.goodput().unwrap().0;
         assert!((found.norm / full - 1.0).abs() < 1e-12, "{found:?} {full}");
