@@ -69,7 +69,7 @@ pub enum Fate {
     Delivered,
     /// The queue dropped it, because it was full or by its discipline.
     Queue,
-    /// The link lost it.
+    /// It was lost on the link, after all rounds of its codeword.
     Link,
     /// A proxy discarded it because it had the packet already.
     Duplicate,

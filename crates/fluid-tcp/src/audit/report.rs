@@ -16,7 +16,7 @@ pub const VIOLATIONS_SHOWN: usize = 20;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Log {
-    /// The packet log.
+    /// The packet log (`tmt tcp --packets`).
     Packets,
     /// The slot log (`tmt tcp --slots`).
     Slots,

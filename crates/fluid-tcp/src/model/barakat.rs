@@ -1,6 +1,6 @@
 //! `barakat`: long-lived TCP over a link with FEC and frame ARQ together.
 //!
-//! K data units and N − K repair units make a frame, X frames a packet. A frame fails if more than N − K of its units
+//! K data units and N − K repair units make a frame, X frames make a packet. A frame fails if more than N − K of its units
 //! are lost. It is then sent again as a whole, at most δ times.
 //!
 //! In the equations of Barakat 2004 the rate R is on both sides: repeats on a busy link delay other frames, and the

@@ -27,7 +27,7 @@ pub(super) struct Law {
 /// Results of a cycle.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Cycle {
-    /// Segments sent.
+    /// Segments sent in the cycle, without lost ones.
     pub(super) segments: f64,
     /// Length, in 1/μ.
     pub(super) time: f64,

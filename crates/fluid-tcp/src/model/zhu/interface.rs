@@ -9,7 +9,7 @@ use crate::model::path::{BUFFER, LOSS, PIECES, Path, RATE, SATELLITE, SPARSE, TE
 closed_form! {
     /// `tmt model zhu` (docs/models.md, Sec. 7.3).
     pub(in crate::model) static MODEL: "zhu",
-        "Throughput of TCP end to end over a satellite link with selective-repeat ARQ and in-order delivery";
+        "Throughput of TCP end to end over selective-repeat ARQ with in-order delivery";
     source: "Zhu 2006, Sec. III and appendix B, eq. (20), (28) to (40); docs/models.md, Sec. 7.3";
     notes: [
         "One connection in congestion avoidance that overflows the buffer, loses one segment and halves; no timeouts, no delayed ACKs",

@@ -57,7 +57,7 @@ impl Cubic {
         cubic
     }
 
-    /// Window.
+    /// Current window, in segments.
     pub(super) fn window(&self) -> f64 {
         self.window
     }
