@@ -128,17 +128,17 @@ pub(super) fn estimate<C: Course>(
         let factor = missing * missing;
         let work = drawn;
         // Cycles that the limit still allows.
-        let room = (MOST / work - 1.0) * cycles;
+        let remaining = (MOST / work - 1.0) * cycles;
         let needed = factor.max(least / cycles) * work;
         let hopeless = mean > 0.0 && cycles * count > 1e4 && needed > 2.0 * MOST;
-        if room < 1.0 || hopeless {
+        if remaining < 1.0 || hopeless {
             let missing = missing.max((least / cycles).sqrt());
             return Err(out_of_reach(precision, mean, missing, work));
         }
         // A mean of 0 gives no factor.
         let factor = if mean > 0.0 { factor * 1.1 } else { 8.0 };
         let longer = cycles * (factor.clamp(1.3, 8.0) - 1.0);
-        more = longer.max(least - cycles).min(room);
+        more = longer.max(least - cycles).min(remaining);
     }
 }
 

@@ -80,9 +80,9 @@ impl Law {
     /// The windows are not cut yet, and the time of the loss is not included.
     pub(super) fn run(&self, windows: &mut Windows, free: f64) -> Cycle {
         let start = windows.total();
-        let room = self.between(start, self.most).max(0.0);
-        let congested = free >= room;
-        let segments = free.min(room);
+        let until_full = self.between(start, self.most).max(0.0);
+        let congested = free >= until_full;
+        let segments = free.min(until_full);
         let end = if congested {
             self.most
         } else {

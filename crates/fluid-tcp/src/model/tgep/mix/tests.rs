@@ -136,7 +136,7 @@ fn a_burst_is_one_reduction_so_bursts_cost_less() {
         );
         assert!(bursty.norm > 1.5 * at(1.0, q).norm);
     }
-    // With several connections a burst may hit several of them, like as many single losses.
+    // With several connections a burst may hit several of them, like that many single losses.
     let spread = |burst: f64| {
         Mix {
             burst,
