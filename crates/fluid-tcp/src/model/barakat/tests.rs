@@ -442,7 +442,7 @@ fn violated_assumptions_are_remarked() {
     assert!(says("p=0", "no packet"));
     assert!(says("", "the link is full") && !says("C=1", "the link is full"));
     assert!(says("D=0.001", "too short") && !says("D=0.2", "too short"));
-    assert!(says("D=0.02 bdp=large", "too fast") && !says("D=0.2 bdp=large", "too fast"));
+    assert!(says("D=0.02 bdp=large", "too high") && !says("D=0.2 bdp=large", "too high"));
 }
 
 proptest! {
