@@ -1,8 +1,8 @@
-//! `tmt audit` over logs that `tmt tcp` wrote: honest ones pass, changed ones are caught.
+//! `tmt audit` on logs of `tmt tcp`: unchanged ones pass, changed ones are detected.
 
 use crate::common::{Folder, bash, tmt, trace};
 
-/// A folder with a bursty timeline and the log of a run on it.
+/// A folder with a bursty timeline and the log of a run over it.
 fn logged() -> Folder {
     let folder = Folder::new();
     let chain = "tmt inject --gilbert-elliott alpha=0.99,beta=0.8 --seed 3 phy.csv \
@@ -13,7 +13,7 @@ fn logged() -> Folder {
     folder
 }
 
-/// The log with one row changed: the first for which `change` gives another.
+/// The log with one row changed: the first for which `change` returns `Some`.
 fn changed(folder: &Folder, change: impl Fn(&[&str]) -> Option<String>) -> String {
     let mut done = false;
     let log = folder.read("log.csv");
@@ -93,7 +93,7 @@ fn runs_of_every_kind_pass() {
 #[test]
 fn a_run_that_ends_in_a_gap_of_the_timeline_passes() {
     let folder = Folder::new();
-    // The fifth packet is next, and waits for an LLDU behind the end of the run.
+    // The fifth packet is next, and waits for an LLDU after the end of the run.
     folder.write(
         "timeline.csv",
         "# tool: hand 1\n# rtt_ns: 1000000\n# lldu_bytes: 1500\n# rate_bps: 12000000\n\
@@ -150,7 +150,7 @@ fn runs_over_a_coupled_link_pass_slot_by_slot() {
             "{scheme}: {repeats}"
         );
     }
-    // One slot later, and what stood there is the second unit of a slot.
+    // Moved by one slot, the unit is the second one of its slot.
     let log = folder.read("slots.csv");
     let row = log.lines().find(|line| line.starts_with("40,")).unwrap();
     folder.write(
@@ -175,7 +175,7 @@ fn a_looped_run_passes_without_its_timeline() {
 }
 
 #[test]
-fn a_log_is_read_from_a_pipe_and_told_as_json() {
+fn a_log_is_read_from_a_pipe_and_reported_as_json() {
     let folder = logged();
     let log = folder.read("log.csv");
     let report = tmt("audit --json --timeline timeline.csv")
@@ -193,7 +193,7 @@ fn a_log_is_read_from_a_pipe_and_told_as_json() {
 }
 
 #[test]
-fn a_changed_log_is_caught_at_its_line_under_the_rule_it_breaks() {
+fn a_changed_log_is_reported_at_its_line_under_the_rule_that_it_breaks() {
     let folder = logged();
     let early = |fields: &[&str]| {
         let (whole, fraction) = fields[9].split_once('.')?;
@@ -207,7 +207,7 @@ fn a_changed_log_is_caught_at_its_line_under_the_rule_it_breaks() {
         (
             "early",
             changed(&folder, |fields| {
-                // A packet that the link lost is passed off as delivered.
+                // A packet that the link lost is logged as delivered.
                 (fields[10] == "link").then_some(())?;
                 Some(
                     [&fields[..9], &[fields[6], "delivered", ""], &[fields[6]; 5]]
@@ -230,7 +230,7 @@ fn a_changed_log_is_caught_at_its_line_under_the_rule_it_breaks() {
         (
             "queue",
             changed(&folder, |fields| {
-                // The first packet meets an empty queue.
+                // The first packet finds an empty queue.
                 Some(
                     [&fields[..5], &["", "", "", "", "", "queue", ""], &[""; 5]]
                         .concat()
@@ -252,7 +252,7 @@ fn a_changed_log_is_caught_at_its_line_under_the_rule_it_breaks() {
         (
             "parts",
             changed(&folder, |fields| {
-                // What was serialisation is told as a wait: the sum still holds.
+                // Serialisation and wait are swapped, so the sum is right.
                 delivered(fields)?;
                 let fields = [&fields[..14], &[fields[15], fields[14]], &fields[16..]].concat();
                 Some(fields.join(","))
@@ -282,7 +282,7 @@ fn a_changed_log_is_caught_at_its_line_under_the_rule_it_breaks() {
 }
 
 #[test]
-fn a_log_that_was_cut_is_caught_wherever_it_was_cut() {
+fn a_cut_log_is_detected_wherever_it_is_cut() {
     let folder = logged();
     let log = folder.read("log.csv");
     for length in (0..log.len() - 1).step_by(log.len() / 97) {
@@ -301,7 +301,7 @@ fn a_log_that_was_cut_is_caught_wherever_it_was_cut() {
 }
 
 #[test]
-fn another_timeline_than_the_runs_is_caught() {
+fn another_timeline_than_that_of_the_run_is_detected() {
     let folder = logged();
     tmt("apply --scheme arq -o other.csv phy.csv")
         .within(&folder)

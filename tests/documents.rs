@@ -85,7 +85,9 @@ fn every_source_file_that_a_document_names_exists() {
             let end = format!("/{}", name.trim_start_matches("../"));
             let end = end.replacen("/tmt-core/", "/tmt-core/src/", 1);
             let end = end.replacen("/fluid-tcp/", "/fluid-tcp/src/", 1);
-            let exact = end.replace("/src/src/", "/src/").replace("/src/tests/", "/tests/");
+            let exact = end
+                .replace("/src/src/", "/src/")
+                .replace("/src/tests/", "/tests/");
             let known = sources.iter().any(|source| source.ends_with(&exact));
             assert!(known, "{}: {name}", page.display());
             named += 1;
@@ -128,7 +130,10 @@ fn every_cited_section_exists() {
     for file in citing() {
         let text = fs::read_to_string(&file).unwrap();
         // A citation may be broken over two lines of comment.
-        let text = text.replace("\n///", "").replace("\n//!", "").replace('\n', " ");
+        let text = text
+            .replace("\n///", "")
+            .replace("\n//!", "")
+            .replace('\n', " ");
         for citation in text.split("docs/").skip(1) {
             let Some((page, rest)) = citation.split_once(".md, Sec. ") else {
                 continue;
@@ -142,7 +147,11 @@ fn every_cited_section_exists() {
                 .collect();
             let number = number.trim_end_matches('.');
             let known = sections(&format!("{page}.md"));
-            assert!(known.contains(number), "{}: docs/{page}.md, Sec. {number}", file.display());
+            assert!(
+                known.contains(number),
+                "{}: docs/{page}.md, Sec. {number}",
+                file.display()
+            );
             cited += 1;
         }
     }
@@ -171,7 +180,11 @@ fn every_cited_work_is_in_the_bibliography() {
                 let year: String = after.chars().take(4).collect();
                 if year.len() == 4 && year.bytes().all(|digit| digit.is_ascii_digit()) {
                     let label = format!("{author} {year}");
-                    assert!(known.contains(&label.as_str()), "{}: {label}", file.display());
+                    assert!(
+                        known.contains(&label.as_str()),
+                        "{}: {label}",
+                        file.display()
+                    );
                     cited += 1;
                 }
             }

@@ -1,25 +1,24 @@
-//! The independent auditor of packet logs: `tmt audit` (tcp.md §6).
+//! The independent auditor of packet logs: `tmt audit` (docs/simulator.md, Sec. 13).
 //!
-//! It reads what `tmt tcp --packets` wrote and shares no code with the simulator that wrote it: the
-//! log is text again, every number is parsed again, and the queue, the link and the endpoints are
-//! replayed from the log's own times. All times are integer nanoseconds.
+//! It reads the output of `tmt tcp --packets` and shares no code with the simulator. It parses the log as text and
+//! replays queue, link and endpoints from the log's own times. All times are integer nanoseconds.
 //!
-//! | module | holds | rules |
+//! | module | checks | rules |
 //! |---|---|---|
 //! | `reader`, `fields`, `head`, `row` | text to values | `form` |
 //! | `packet_lifecycle` | one row | `form`, `story`, `queue`, `parts` |
-//! | `flow` | one flow's copies and ACKs | `causality`, `acked` |
-//! | `queue` | packets by the time they were enqueued | `queue` |
-//! | `server`, `timeline` | packets by the time they were served | `slots`, `fifo`, `early` |
-//! | `slots` | the used slots of a coupled link, each with its packet | `slots`, `early`, `story`, `repeats` |
+//! | `flow` | transmissions and ACKs of one flow | `causality`, `acked` |
+//! | `queue` | packets in the order of enqueuing | `queue` |
+//! | `server`, `timeline` | packets in the order of service | `slots`, `fifo`, `early` |
+//! | `slots` | the used slots of a coupled link and their packets | `slots`, `early`, `story`, `repeats` |
 //!
-//! Logs and timeline are streams, read once. Kept is what is under way: packets in the queue, and per
-//! flow the packets until a row sent after their ACK has come. A packet that is never acknowledged
-//! stays, and so do those of its flow behind it.
+//! Logs and timeline are streams that are read once. Memory holds only the packets in the queue and, per flow, the
+//! packets whose ACK may still be followed by an older row. A packet that is never acknowledged is kept until the end,
+//! and so are all later packets of its flow.
 //!
-//! Not covered, because a log does not tell it: which slots of a coupled link repeats took and whether they went
-//! first, unless there is a slot log; where a timeline repeated by `--loop` was, a run whose times do
-//! not count from the timeline's zero, and drops by `CoDel`.
+//! Not covered, because the log does not contain it: without a slot log, which slots the repeats of a coupled link
+//! took; runs with `--loop` against the timeline; runs whose times do not count from the timeline's zero; drops by
+//! `CoDel`.
 
 mod fields;
 mod finding;
@@ -56,43 +55,47 @@ use server::Server;
 use slots::Slots;
 use timeline::Cursor;
 
-/// Why an audit could not be made; a log that breaks rules is no error.
+/// Reason why a log could not be audited. A log that breaks rules is not an error.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum AuditError {
     /// The log could not be read.
     #[error(transparent)]
     Log(#[from] io::Error),
-    /// The timeline could not be read, or is none.
+    /// The timeline could not be read, or is not a timeline.
     #[error(transparent)]
     Timeline(#[from] tmt_core::Error),
     /// The slot log could not be read.
     #[error(transparent)]
     Slots(io::Error),
-    /// A slot log beside a log of a link that is not coupled.
-    #[error("found a slot log beside a log of a link that is not coupled, expected the log alone")]
-    NeedlessSlots,
-    /// A timeline beside a log of a synthetic or coupled link, which has none.
-    #[error("found a timeline beside a log of a link that has none, expected the log alone")]
-    NeedlessTimeline,
-    /// A timeline beside a log of a run that went through it more than once.
+    /// A slot log was given, but the packet log is not of a coupled link.
     #[error(
-        "found a timeline beside a log of a run that went through it more than once, expected the log alone"
+        "found a slot log with a packet log of a link that is not coupled, expected the packet log alone"
+    )]
+    NeedlessSlots,
+    /// A timeline was given, but the packet log is of a synthetic or coupled link.
+    #[error(
+        "found a timeline with a packet log of a link that has none, expected the packet log alone"
+    )]
+    NeedlessTimeline,
+    /// A timeline was given, but the run repeated it (`--loop`).
+    #[error(
+        "found a timeline with a packet log of a run that repeated it (--loop), expected the packet log alone"
     )]
     LoopedTimeline,
 }
 
-/// Audits a packet log, and holds it against the timeline it ran on where one is given.
+/// Audits a packet log and, if a timeline is given, checks the log against it.
 ///
-/// `timeline` is the text of a link-layer timeline in seconds (link-layer.md §8), read as far as the
-/// log needs it. Without it the rules `early` and `slots` use what the log tells alone. The report
-/// depends on the bytes of both only, not on how they are cut into reads.
+/// `timeline` is a link-layer timeline as text, in seconds (docs/trace-format.md). It is read only as far as the log
+/// needs it. Without it, the rules `early` and `slots` check what the log alone can show. The report depends only on
+/// the bytes of both inputs, not on how they are split into reads.
 ///
-/// A row that cannot be read breaks the rule `form` and is left out of the others, where it may be
-/// missed; a log without a usable head or header gets no further than `form`.
+/// A row that cannot be parsed breaks the rule `form`. The other rules do not see it and may report that it is
+/// missing. If head or header cannot be used, only `form` is checked.
 ///
 /// # Errors
-/// An input that cannot be read, a timeline that is none, or one beside a log that cannot be held against it.
+/// An input that cannot be read, an input that is not a timeline, or a timeline that does not belong to such a log.
 pub fn audit<R: Read>(
     log: R,
     timeline: Option<TraceReader<'_>>,
@@ -100,10 +103,10 @@ pub fn audit<R: Read>(
     audit_all(log, timeline, None)
 }
 
-/// Audits the packet log of a coupled link beside its slot log (`tmt tcp --slots`).
+/// Audits the packet log of a coupled link together with its slot log (`tmt tcp --slots`).
 ///
 /// # Errors
-/// A log that cannot be read, or one of another link.
+/// A log that cannot be read, or a packet log of a link that is not coupled.
 pub fn audit_with_slots<R: Read, S: Read>(log: R, slots: S) -> Result<AuditReport, AuditError> {
     audit_all(log, None, Some(Box::new(slots)))
 }
@@ -121,13 +124,13 @@ fn audit_all<'t, R: Read>(
     }
 }
 
-/// The audit under way: hands each row to the parts that replay it.
+/// State of an audit. It passes each row to the parts that replay it.
 struct Auditor<'t, R> {
     log: LogReader<R>,
     head: Head,
-    /// The latest time of sending.
+    /// Latest time of sending so far.
     sent: Time,
-    /// The latest event, up to which the run must have gone on.
+    /// Time of the latest event. The run cannot have ended before it.
     latest: Time,
     counts: Counts,
     flows: BTreeMap<u64, Flow>,
@@ -137,7 +140,7 @@ struct Auditor<'t, R> {
 }
 
 impl<'t, R: Read> Auditor<'t, R> {
-    /// Reads the heads; `None` where that of the packet log leaves nothing to audit by.
+    /// Reads the heads; `None` if that of the packet log cannot be used.
     fn open(
         mut log: LogReader<R>,
         timeline: Option<TraceReader<'t>>,
@@ -176,7 +179,7 @@ impl<'t, R: Read> Auditor<'t, R> {
         }))
     }
 
-    /// Audits all rows and what the end of the log leaves.
+    /// Audits all rows, then everything that was waiting for the end of the log.
     fn run(mut self, mut tally: RuleTally) -> Result<AuditReport, AuditError> {
         while self.log.next_row(&mut tally)? {
             self.on_row(&mut tally)?;
@@ -198,9 +201,9 @@ impl<'t, R: Read> Auditor<'t, R> {
         Ok(tally.into_report(totals))
     }
 
-    /// Takes the row that has been read, after the slots sent before it.
+    /// Processes the row that has been read, after all slots sent before it.
     fn on_row(&mut self, tally: &mut RuleTally) -> Result<(), AuditError> {
-        let line = self.log.place.line;
+        let line = self.log.location.line;
         let fields = self.log.fields();
         let row = fields.and_then(|fields| Row::parse(fields, line, self.head.flows));
         if let (Ok(row), Some(slots)) = (&row, &mut self.slots) {
@@ -211,7 +214,7 @@ impl<'t, R: Read> Auditor<'t, R> {
         let Some(row) = form.take(row) else {
             return Ok(());
         };
-        let why = ", when the row in front was sent";
+        let why = ", when the previous row was sent";
         form.not_before("sent", row.sent, self.sent, why);
         self.sent = self.sent.max(row.sent);
         let events = [Some(row.sent), row.delivered, row.acked];

@@ -1,4 +1,5 @@
-//! Runs written down: one row a packet copy, a used slot, or an event of a sender; captures, qlog, one packet's story.
+//! Logs of a run: packet log, slot log, series, captures, qlog, and the history of one packet (docs/simulator.md,
+//! Sec. 11 and 12).
 
 mod explain;
 mod packets;
@@ -7,7 +8,9 @@ mod qlog;
 mod series;
 mod slots;
 
-pub use explain::{CopyDelay, CopyService, CopyStory, Explain, Lldus, Story};
+pub use explain::{
+    Explain, Lldus, PacketHistory, TransmissionDelay, TransmissionHistory, TransmissionService,
+};
 pub use packets::PacketLog;
 pub use pcap::{HEADERS, LARGEST, Pcap, PcapFlow};
 pub use qlog::Qlog;
@@ -23,7 +26,7 @@ use tmt_core::types::{Metadata, Span, Time};
 
 use crate::simulation::probe::Refused;
 
-/// Where rows go; the first error of the output is kept and ends the writing.
+/// Writer of rows. After the first error of the output nothing more is written; `finish` returns the error.
 #[derive(Debug)]
 struct Table<W: Write + Send> {
     writer: TableWriter<W>,
@@ -54,21 +57,21 @@ impl<W: Write + Send> Table<W> {
     }
 }
 
-/// What became of a copy.
+/// Fate of one transmission of a packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, IntoStaticStr)]
 #[serde(rename_all = "lowercase")]
 #[strum(serialize_all = "lowercase")]
 pub enum Fate {
-    /// The run ended before it was known.
+    /// Unknown, because the run ended before.
     #[default]
     Open,
     /// It reached the receiver.
     Delivered,
-    /// The queue dropped it: it was full, or its discipline wanted so.
+    /// The queue dropped it, because it was full or by its discipline.
     Queue,
-    /// Lost on the link.
+    /// It was lost on the link, after all rounds of its codeword.
     Link,
-    /// A proxy had it already.
+    /// A proxy discarded it because it had the packet already.
     Duplicate,
 }
 
@@ -81,7 +84,7 @@ impl From<Refused> for Fate {
     }
 }
 
-/// A column in which every row has something.
+/// A column that is never empty.
 const fn always(name: &'static str, kind: Kind) -> Column {
     Column {
         name,
@@ -90,7 +93,7 @@ const fn always(name: &'static str, kind: Kind) -> Column {
     }
 }
 
-/// A column in which a row may have nothing.
+/// A column that may be empty.
 const fn maybe(name: &'static str, kind: Kind) -> Column {
     Column {
         optional: true,

@@ -1,15 +1,16 @@
-//! Closed forms of TCP by name, and the fluid Monte-Carlo: what [`tmt_core::model`] is for the link.
+//! Closed forms of TCP and a fluid Monte-Carlo simulation (docs/models.md, Sec. 4.6 to 7).
 //!
-//! A model is one file and one line in `MODELS`. Windows are in segments, rates per second, times in
-//! seconds. Nothing here shares code with the simulator, so that the one can be checked by the other.
+//! [`tmt_core::model`] has the models of the link. A model is one file and one line in `MODELS`. Windows are in
+//! segments, rates per second, times in seconds. The models share no code with the simulator, so that one can check
+//! the other.
 
 pub mod barakat;
-mod chance;
 pub mod congestion;
 pub mod envelope;
 pub mod fading;
 pub mod path;
 pub mod pftk;
+mod probability;
 pub mod redundancy;
 pub mod relation15;
 pub mod split;
@@ -20,9 +21,9 @@ pub mod zhu;
 
 use tmt_core::model::Model;
 
-pub use chance::Chance;
+pub use probability::Probability;
 
-/// The models of TCP.
+/// The models of TCP, in the order of `tmt model --list`.
 pub static MODELS: &[&Model] = &[
     &pftk::MODEL,
     &barakat::MODEL,
@@ -50,11 +51,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_model_of_tcp_is_what_it_says() {
+    fn every_model_of_tcp_is_registered_correctly() {
         tmt_core::model::check_registry(MODELS);
     }
 
-    /// Whether `value` is what was printed with `decimals` behind the point.
+    /// Asserts that `value`, rounded to `decimals` decimals, is the printed value.
     pub(super) fn prints(value: f64, printed: f64, decimals: u64) {
         let half = 0.5 * num::pow(0.1, types::to_f64(decimals));
         assert!(
@@ -63,7 +64,7 @@ mod tests {
         );
     }
 
-    /// Whether two numbers agree to `tolerance`, relative to the second.
+    /// Asserts that two numbers agree to `tolerance`, relative to the second.
     pub(super) fn agree(value: f64, expected: f64, tolerance: f64) {
         assert!(
             (value - expected).abs() <= tolerance * expected.abs(),

@@ -1,4 +1,4 @@
-//! Random runs, each written down packet by packet and checked by the auditor, and counted twice.
+//! Random runs: the auditor checks their logs, and its counts must be those of the report.
 
 use std::sync::Arc;
 
@@ -26,13 +26,13 @@ const PACKET: Bytes = Bytes(1500);
 
 const TEXT: TableForm = TableForm::Text(None);
 
-/// Texts of every entry, with presets and with all that it takes.
+/// Example texts of every entry, with defaults and with all its parameters.
 fn examples<M>(entries: &[&'static Entry<M>]) -> Vec<&'static str> {
     let texts = entries.iter().flat_map(|entry| entry.examples);
     texts.copied().collect()
 }
 
-/// Both ends of a flow, any way they can be set.
+/// Random settings of both ends of a flow.
 fn endpoints() -> impl Strategy<Value = Endpoint> {
     let switches = (
         prop::sample::select(&[Profile::Ns2, Profile::Rfc, Profile::Linux][..]),
@@ -102,7 +102,7 @@ fn flows() -> impl Strategy<Value = Vec<Flow>> {
         .prop_map(|(endpoint, cc, start, packets)| Flow {
             algorithm: cc.parse().unwrap(),
             endpoint: Endpoint {
-                // BBR is for SACK alone.
+                // BBR needs SACK.
                 sack: endpoint.sack || cc.starts_with("bbr"),
                 ..endpoint
             },
@@ -112,7 +112,7 @@ fn flows() -> impl Strategy<Value = Vec<Flow>> {
     prop::collection::vec(flow, 1..5)
 }
 
-/// Timelines of a minute, repeated or not.
+/// Timelines of up to a minute for the return path, repeated or not.
 fn return_traces() -> impl Strategy<Value = ReturnTrace> {
     let rows = prop::collection::vec((1u64..60_000_000, 0u64..90_000_000), 9..2000);
     (rows, 1usize..9, any::<bool>()).prop_map(|(rows, lldus, looped)| {
@@ -146,7 +146,7 @@ fn setups() -> impl Strategy<Value = Setup> {
     (flows(), size, path, queues, returns).prop_map(
         |(flows, (rtt, buffer, seconds), (terrestrial_rtt, split), queue, (p, rate, trace))| {
             Setup {
-                // Behind a proxy nothing may be lost.
+                // After a proxy no packet may be dropped.
                 discipline: if split.is_some() {
                     Discipline::DROP_TAIL
                 } else {
@@ -226,7 +226,7 @@ fn with_slots(setup: &Setup, link: &CoupledLink, head: &Metadata) -> (Vec<u8>, V
     (packets.finish().unwrap(), slots.finish().unwrap())
 }
 
-/// Schemes of every family, those that fail and those that interleave among them.
+/// Schemes of every family, with and without limited rounds and interleaving.
 fn schemes() -> Vec<&'static str> {
     let more = [
         "arq:rounds=1",
@@ -236,7 +236,7 @@ fn schemes() -> Vec<&'static str> {
     tmt_core::scheme::examples().chain(more).collect()
 }
 
-/// The auditor finds nothing, and counts what the run counted.
+/// Checks that the auditor finds no violation, and that its counts are those of the run.
 fn agree(report: &RunReport, audit: &AuditReport) -> Result<(), TestCaseError> {
     for rule in &audit.rules {
         prop_assert_eq!(
@@ -281,14 +281,14 @@ proptest! {
         loss in 0u8..30,
         per_packet in 1usize..50,
         begins in 0u64..5_000_000_000,
-        // A run may end in the middle of the timeline, between two of its LLDUs.
+        // A run may end in the middle of the timeline, between two LLDUs.
         ends in 1u64..=4,
         slot in prop::option::of(0u64..30_000_000),
     ) {
         let loss = if setup.path.split.is_some() { 0 } else { loss };
         let mut at = begins;
         let rows: Vec<Lldu> = lldus.iter().map(|&(step, delay, fate)| {
-            // A third of the steps are none: slots may share an instant.
+            // A third of the steps are 0: slots may have the same time.
             at += step.saturating_sub(6_000_000);
             let lost = fate < loss;
             Lldu {
@@ -380,7 +380,7 @@ proptest! {
         let (packet_log, slot_log) = with_slots(&setup, &link, &head);
         let rows = String::from_utf8(slot_log.clone()).unwrap();
         agree(&report, &audit_with_slots(&packet_log[..], &slot_log[..]).unwrap())?;
-        prop_assert!(packet_log == alone, "who looks at the slots changes nothing");
+        prop_assert!(packet_log == alone, "writing a slot log changes the run");
         let end = format!("# end: rows={used}\n");
         prop_assert!(rows.ends_with(&end), "{} where {end}", rows.lines().last().unwrap());
         let attempts: u64 = report.total.link_attempts.values().sum();

@@ -1,4 +1,4 @@
-//! BBR and HyStart++ end to end: the papers' link of 2.34 Mbps and 500 ms.
+//! BBR and HyStart++ end to end, over the link of Kuhn 2015: 2.34 Mbit/s and 500 ms.
 
 use fluid_tcp::endpoint::sender::Snapshot;
 use fluid_tcp::endpoint::{Endpoint, Profile};
@@ -12,10 +12,10 @@ use tmt_core::types::{BitRate, Span, Time, to_f64};
 const RATE: BitRate = BitRate(2_340_000);
 const RTT: Span = Span::from_millis(500);
 
-/// 2.34 Mbps · 500 ms of 1500 bytes.
+/// 2.34 Mbit/s · 500 ms, in packets of 1500 B.
 const BDP: u64 = 97;
 
-/// Long flows side by side.
+/// Long flows that share a link.
 struct Case<'a> {
     flows: &'a [&'a str],
     buffer: u64,
@@ -49,7 +49,7 @@ impl Case<'_> {
         run(&setup, link.unwrap(), probe)
     }
 
-    /// Share of the link that arrives in order.
+    /// Goodput over the rate of the link.
     fn share(&self) -> f64 {
         let report = self.run(&mut NoProbe);
         report.total.metrics.goodput_bps.unwrap() / to_f64(RATE.0)
@@ -83,8 +83,7 @@ fn without_loss_both_fill_the_link() {
 
 #[test]
 fn a_loss_in_a_hundred_leaves_bbr1_most_of_the_link_and_newreno_an_eighth() {
-    // NewReno without delayed acknowledgements: 1.31/√p segments a round trip (Ott, Kemperman and Mathis 1996) are
-    // 13 of 97.
+    // NewReno without delayed ACKs: 1.31/√p segments per round trip (Ott, Kemperman and Mathis 1996) are 13 of 97.
     let share = |cc| {
         let flows = [cc];
         let case = alone(&flows, 2 * BDP, 0.01);
@@ -94,11 +93,11 @@ fn a_loss_in_a_hundred_leaves_bbr1_most_of_the_link_and_newreno_an_eighth() {
     let (first, third, newreno) = (share("bbr1"), share("bbr"), share("newreno"));
     assert!(first > 0.8, "{first}");
     assert!((0.08..0.16).contains(&newreno), "{newreno}");
-    // Between probes version 3 gives way by the share that is lost, each round trip.
+    // Between probes, version 3 reduces its rate by the share that is lost, in each round trip.
     assert!(third > 0.5, "{third}");
 }
 
-/// What the queue held, from `from` on, whenever a sender took something in.
+/// Probe of the queue at each event of a sender, beginning at `from`.
 struct Queue {
     from: Time,
     sum: u64,
@@ -145,7 +144,7 @@ fn a_flow_alone_leaves_the_queue_short_where_newreno_fills_it() {
         (to_f64(queue.sum) / to_f64(queue.count), queue.most)
     };
     let ((first, most), (newreno, full)) = (mean("bbr1"), mean("newreno"));
-    // One phase of eight sends a quarter more than the link carries.
+    // In one of eight phases it sends a quarter more than the rate of the link.
     assert!(first < 15.0 && most < 45, "{first} {most}");
     assert!(newreno > 60.0 && full == 2 * BDP, "{newreno} {full}");
     let (third, most) = mean("bbr");
@@ -156,7 +155,7 @@ fn a_flow_alone_leaves_the_queue_short_where_newreno_fills_it() {
 }
 
 #[test]
-fn many_flows_share_the_link_with_four_segments_each_at_least() {
+fn many_flows_share_the_link_with_at_least_four_segments_each() {
     for cc in ["bbr1", "bbr"] {
         let (report, queue) = queue(&[cc; 5], 2 * BDP);
         let share = report.total.metrics.goodput_bps.unwrap() / to_f64(RATE.0);
@@ -168,14 +167,14 @@ fn many_flows_share_the_link_with_four_segments_each_at_least() {
 }
 
 #[test]
-fn a_run_is_the_same_again() {
+fn runs_are_reproducible() {
     for cc in ["bbr1", "bbr"] {
         let run = || format!("{:?}", alone(&[cc, cc], BDP, 0.02).run(&mut NoProbe));
         assert_eq!(run(), run());
     }
 }
 
-/// What a first slow start, every packet acknowledged, drops at a queue of `buffer` packets.
+/// Packets dropped by a queue of `buffer` packets in the first slow start, without delayed ACKs.
 fn dropped(cc: &str, buffer: u64, seconds: u32) -> u64 {
     let flows = [cc];
     let case = alone(&flows, buffer, 0.0);
@@ -190,9 +189,9 @@ fn dropped(cc: &str, buffer: u64, seconds: u32) -> u64 {
 }
 
 #[test]
-fn hystart_loses_less_to_the_first_overflow_and_nothing_where_the_queue_is_deep() {
-    // A window that doubles fills a queue of one product in the very round trip that first stands in it, before any
-    // acknowledgement tells: what can be saved there is the rest of that doubling.
+fn hystart_loses_less_in_the_first_overflow_and_nothing_with_a_large_queue() {
+    // A window that doubles fills a queue of one bandwidth-delay product within the first round trip that queues, before
+    // an ACK shows the delay. Only the rest of that doubling can be avoided.
     for cc in ["reno", "newreno", "cubic"] {
         let saved = |buffer| {
             let with = dropped(&format!("{cc}:hystart=on"), buffer, 15);
@@ -208,19 +207,19 @@ fn hystart_loses_less_to_the_first_overflow_and_nothing_where_the_queue_is_deep(
 }
 #[test]
 fn losses_beyond_a_probes_gain_stop_version_1_and_beyond_its_threshold_version_3() {
-    // Cardwell et al., "BBR: congestion-based congestion control" (ACM Queue 14, 2016), figure 8: the cliff is where a
-    // probe at 1.25 delivers no more than what is known, at one in five.
+    // Cardwell et al., "BBR: congestion-based congestion control" (ACM Queue 14, 2016), Fig. 8: throughput collapses at a
+    // loss of one in five, where a probe at gain 1.25 does not deliver more than the known rate.
     let share = |cc, loss| alone(&[cc], 2 * BDP, loss).share();
     let (below, above) = (share("bbr1", 0.15), share("bbr1", 0.3));
     assert!(below > 0.65 && above < 0.1, "{below} {above}");
-    // Version 3 gives way at its threshold of 2 % (draft-ietf-ccwg-bbr-05 §2.9), wherever that is put.
+    // Version 3 reduces its rate above its threshold, by default 2 % (draft-ietf-ccwg-bbr-05, Sec. 2.9).
     let (above, below) = (share("bbr", 0.05), share("bbr:loss-thresh=0.1", 0.05));
     assert!(above < 0.25 && below > 0.6, "{above} {below}");
 }
 
 #[test]
 fn in_a_shallow_queue_version_1_loses_much_and_version_3_little() {
-    // Five flows and a fifth of a product: what version 2 was made for, and its successor does.
+    // Five flows and a buffer of a fifth of the bandwidth-delay product, the case for which version 2 was made.
     let again = |cc| {
         let metrics = alone(&[cc; 5], BDP / 5, 0.0)
             .run(&mut NoProbe)
@@ -234,9 +233,9 @@ fn in_a_shallow_queue_version_1_loses_much_and_version_3_little() {
 
 #[test]
 fn version_1_starts_as_that_of_ns_3() {
-    // ns-3.37's TcpBbr on the same settings (initial window 2, every packet acknowledged, a handshake, 194 packets
-    // of queue) has delivered so many segments when its window first changes after 2, 3 and 4 s; no peer is of use
-    // after losses, where that one repeats timeouts.
+    // TcpBbr of ns-3.37 with the same settings (initial window 2, no delayed ACKs, handshake, buffer of 194 packets) has
+    // delivered this many segments when its window first changes after 2, 3 and 4 s. It is not a reference after losses,
+    // because it has repeated timeouts.
     for (seconds, peer) in [(2, 9), (3, 39), (4, 146)] {
         let flows = ["bbr1"];
         let case = Case {
@@ -275,7 +274,7 @@ impl Link for Outage {
 }
 
 #[test]
-fn after_an_outage_of_a_minute_the_rate_is_what_it_was() {
+fn the_rate_recovers_after_an_outage_of_a_minute() {
     for cc in ["bbr1", "bbr"] {
         let flows = [cc];
         let case = Case {
@@ -286,7 +285,7 @@ fn after_an_outage_of_a_minute_the_rate_is_what_it_was() {
         let link = SyntheticLink::new(RATE, setup.packet, RTT.half(), None, Time::ZERO).unwrap();
         let report = run(&setup, Outage(link), &mut NoProbe);
         let delivered = to_f64(report.total.metrics.packets_delivered) * 12_000.0;
-        // 60 s before, and of the 180 after all but the wait for the timer, which has doubled to 45 s.
+        // 60 s before the outage, and the 180 s after it except for the wait for the RTO, which has doubled to 45 s.
         let share = delivered / (to_f64(RATE.0) * (60.0 + 180.0 - 45.0));
         assert!(share > 0.85, "{cc}: {share}");
     }

@@ -1,4 +1,4 @@
-//! Long flows with random losses against the closed forms of their window laws.
+//! Long flows with random losses against the closed forms of their window laws (docs/validity.md, Sec. 3).
 
 use fluid_tcp::endpoint::sender::Snapshot;
 use fluid_tcp::endpoint::{Endpoint, Profile};
@@ -10,11 +10,11 @@ use tmt_core::channel::{Channel, ChannelSpec};
 use tmt_core::math::num::pow;
 use tmt_core::types::{BitRate, Span, Time, to_f64};
 
-/// A link so fast that nothing ever queues: one packet in 0.6 ms.
+/// A link so fast that no queue builds up: one packet per 0.6 ms.
 const RATE: BitRate = BitRate(20_000_000);
 const RTT: Span = Span::from_millis(500);
 
-/// A long flow alone on a link.
+/// A single long flow on a link.
 struct Case {
     rate: BitRate,
     rtt: Span,
@@ -54,23 +54,23 @@ impl Case {
         run(&setup, link.unwrap(), probe)
     }
 
-    /// Packets a second.
+    /// Goodput, packets/s.
     fn goodput(&self, cc: &str) -> f64 {
         let report = self.run(cc, &mut NoProbe);
         report.total.metrics.goodput_bps.unwrap() / 12_000.0
     }
 }
 
-/// Mean window of a long flow, segments: delivered packets a round trip.
+/// Mean window of a long flow in segments: delivered packets per round trip.
 fn mean_window(cc: &str, p: f64) -> f64 {
     Case::new(p).goodput(cc) * (RTT.as_secs_f64() + 0.0006)
 }
 
 #[test]
 fn newreno_follows_the_inverse_square_root_of_loss() {
-    // Additive increase of one segment a round trip, halving at losses that come at random:
-    // mean window 1.31 / sqrt(p) (Ott, Kemperman and Mathis 1996; 1.22 where losses are equally spaced).
-    // Ours may be a little below: a round trip of each recovery passes without growth.
+    // Growth of one segment per round trip, halving at random losses: mean window 1.31 / sqrt(p) (Ott, Kemperman and
+    // Mathis 1996; 1.22 for equally spaced losses). The simulator may be slightly below, because the window does not
+    // grow during recovery.
     for p in [1e-3, 3e-3] {
         let ratio = mean_window("newreno", p) / (1.31 / p.sqrt());
         assert!(
@@ -82,8 +82,8 @@ fn newreno_follows_the_inverse_square_root_of_loss() {
 
 #[test]
 fn cubic_follows_its_response_function() {
-    // RFC 9438 §5.1 equation (5), for losses equally spaced: W = (C (3 + β) / (4 (1 − β)))^¼ (RTT / p)^¾.
-    // Random spacing raises the mean of a concave law, for Reno by 7 %, here by more.
+    // RFC 9438, Sec. 5.1, eq. (5), for equally spaced losses: W = (C (3 + β) / (4 (1 − β)))^¼ (RTT / p)^¾. Random
+    // spacing raises the mean of a concave law, for Reno by 7 %, here by more.
     for (beta, p) in [(0.7, 1e-2), (0.7, 3e-3), (0.8, 3e-3)] {
         let factor = 0.4f64 * (3.0 + beta) / (4.0 * (1.0 - beta));
         let expected = factor.sqrt().sqrt()
@@ -99,7 +99,7 @@ fn cubic_follows_its_response_function() {
 }
 
 #[test]
-fn hybla_is_newreno_where_the_round_trip_is_rtt0_or_less() {
+fn hybla_is_newreno_if_the_rtt_is_at_most_rtt0() {
     for delayed_ack in [1, 2] {
         let mut case = Case::new(1e-3);
         case.rtt = Span::from_millis(20);
@@ -111,10 +111,10 @@ fn hybla_is_newreno_where_the_round_trip_is_rtt0_or_less() {
 }
 
 #[test]
-fn hybla_carries_as_much_whatever_the_round_trip() {
-    // Caini and Firrincieli 2004: the same loss, the same throughput, that of NewReno at RTT0 = 25 ms. What is
-    // left of the round trip is the one in which each recovery does not grow: at 600 ms, a tenth of the time
-    // between losses at 1e-5. A first threshold is set by a receiver's window of 20 000.
+fn the_throughput_of_hybla_does_not_depend_on_the_rtt() {
+    // Caini 2004: at the same loss the throughput is that of NewReno at RTT0 = 25 ms. Only the recoveries, in which the
+    // window does not grow, depend on the RTT: at 600 ms they take a tenth of the time between losses at 1e-5. The
+    // receiver's window of 20 000 sets the first threshold.
     let case = |rtt: u32, p: f64, seconds: u32| {
         let mut case = Case::new(p);
         case.rate = BitRate(10_000_000_000);
@@ -137,7 +137,7 @@ fn hybla_carries_as_much_whatever_the_round_trip() {
     assert!((0.75..1.25).contains(&ratio), "600 ms: {ratio:.3}");
 }
 
-/// What a sender shows of itself at each of its acknowledgements.
+/// Probe that records the state of the sender at each event, and the queue.
 #[derive(Default)]
 struct Watched(Vec<(Snapshot, u64)>);
 
@@ -156,9 +156,9 @@ impl Probe for Watched {
 }
 
 #[test]
-fn westwood_leaves_the_bandwidth_times_the_smallest_round_trip_after_a_loss() {
-    // 200 packets/s and 505 ms: 101 segments, although the queue held hundreds when packets were lost. With the
-    // queue never empty the link sends at its rate, but for what the first slow start leaves in the estimate.
+fn westwood_reduces_to_the_bandwidth_times_the_smallest_rtt() {
+    // 200 packets/s and 505 ms: 101 segments, although the queue held hundreds when packets were lost. The queue is
+    // never empty, so the estimate is the rate of the link, apart from a remainder of the first slow start.
     let mut case = Case::new(2e-4);
     case.rate = BitRate(2_400_000);
     case.seconds = 2000;
@@ -192,7 +192,7 @@ fn vegas_keeps_alpha_to_beta_packets_in_the_queue() {
             let settled = &watched.0[watched.0.len() / 2..];
             let queue = settled.iter().map(|(_, queue)| *queue);
             let (least, most) = (queue.clone().min().unwrap(), queue.max().unwrap());
-            // In service beside what waits; a pair at a time with delayed acknowledgements.
+            // The packet in service adds to those that wait, and delayed ACKs release pairs.
             let slack = u64::from(delayed_ack) + 1;
             assert!(
                 least + slack >= alpha && most <= beta + slack,
@@ -212,8 +212,8 @@ fn compound_is_newreno_at_small_windows_and_follows_its_response_function_at_lar
     // Below 8^(4/3) = 16 segments there is no delay part: α win^k ≤ 1.
     let ratio = mean_window("compound", 1e-1) / mean_window("newreno", 1e-1);
     assert!((0.97..1.03).contains(&ratio), "{ratio:.3}");
-    // Where nothing queues the two parts grow by 1 + (α W^k − 1) = α W^k a round trip. From W/2 to W, with losses
-    // equally spaced, that is 1/p = W^(2−k) (1 − 2^(k−2)) / (α (2 − k)) packets in
+    // Without a queue, the two parts grow by 1 + (α W^k − 1) = α W^k per round trip. From W/2 to W, with equally
+    // spaced losses, that is 1/p = W^(2−k) (1 − 2^(k−2)) / (α (2 − k)) packets in
     // W^(1−k) (1 − 2^(k−1)) / (α (1 − k)) round trips. Random spacing raises the mean, as for NewReno by 7 %.
     let (alpha, k) = (0.125, 0.75);
     for p in [1e-3, 1e-4] {
@@ -235,12 +235,12 @@ fn compound_is_newreno_at_small_windows_and_follows_its_response_function_at_lar
 }
 
 #[test]
-fn a_fixed_window_carries_its_window_every_round_trip() {
+fn a_fixed_window_is_sent_every_round_trip() {
     let mut case = Case::new(0.0);
     case.seconds = 1000;
     let window = case.goodput("fixed:80") * 0.5006;
     assert!((79.9..=80.1).contains(&window), "{window}");
-    // And with losses at most that, however they come.
+    // With losses, at most that.
     case.p = 0.05;
     let window = case.goodput("fixed:80") * 0.5006;
     assert!((20.0..80.0 * 0.95).contains(&window), "{window}");

@@ -1,4 +1,4 @@
-//! The walks of docs/extending.md, followed from outside of the crate with toys; and that its code is theirs.
+//! The examples of docs/extending.md from outside the crate, and a check that the page shows their code.
 
 #[path = "extending/link.rs"]
 mod link;
@@ -25,24 +25,24 @@ use self::link::EveryNth;
 use self::queue::PATIENCE;
 use self::scalable::SCALABLE;
 
-/// A minute of a flow, with a round trip of 100 ms and 100 packets in the queue.
+/// A minute of one flow, with an RTT of 100 ms and a buffer of 100 packets.
 fn setup(algorithm: Algorithm) -> Setup {
     let flow = Flow::new(algorithm, Profile::Rfc.endpoint());
     Setup::new(vec![flow], Span::from_millis(100), Span::from_secs(60))
 }
 
-/// Over a link of 12 Mbps: a packet a millisecond.
+/// A run over a link of 12 Mbit/s, one packet per millisecond.
 fn simulate(setup: &Setup) -> RunReport {
     let there = setup.rtt.half();
     let link = SyntheticLink::new(BitRate(12_000_000), setup.packet, there, None, setup.begin);
     run(setup, link.unwrap(), &mut NoProbe)
 }
 
-/// The sending of a minute at the link's rate.
+/// Number of packets in a minute at the rate of the link.
 const FULL: f64 = 60_000.0;
 
 #[test]
-fn an_own_control_is_read_and_run_beside_ours() {
+fn an_external_congestion_control_is_parsed_and_run_like_built_in_ones() {
     let controls = [congestion::ENTRIES, &[&SCALABLE]].concat();
     let read = |text| Algorithm::parse_with(text, &controls);
     let shown = read("scalable:gain=0.02").unwrap().to_string();
@@ -63,12 +63,12 @@ fn an_own_control_is_read_and_run_beside_ours() {
         let report = simulate(&setup(read(text).unwrap()));
         report.total.metrics.fast_recoveries
     };
-    // Without growth the window falls by eighths until it fits, and stays.
+    // Without growth, the window falls by eighths until it fits, and then stays.
     assert!(recoveries("scalable:gain=0") < recoveries("scalable:gain=0.1"));
 }
 
 #[test]
-fn an_own_queue_is_read_and_run_beside_ours() {
+fn an_external_queue_is_parsed_and_run_like_built_in_ones() {
     let queues = [gateway::ENTRIES, &[&PATIENCE]].concat();
     let read = |text| Discipline::parse_with(text, &queues).unwrap();
     assert_eq!(read("patience").to_string(), "patience:limit=50ms");
@@ -89,7 +89,7 @@ fn an_own_queue_is_read_and_run_beside_ours() {
 }
 
 #[test]
-fn an_own_link_is_run_like_ours() {
+fn an_external_link_is_run_like_built_in_ones() {
     let setup = setup("fixed:50".parse().unwrap());
     let link = EveryNth {
         n: 10,
@@ -104,7 +104,7 @@ fn an_own_link_is_run_like_ours() {
 }
 
 #[test]
-fn an_own_model_passes_the_checks_of_ours() {
+fn an_external_model_passes_the_checks_of_built_in_ones() {
     tmt_core::model::check_registry(&[&model::MODEL]);
     let rate = model::MODEL
         .run(model::MODEL.example)
@@ -137,7 +137,7 @@ fn every_metric_reaches_json_tables_and_means_from_its_line() {
     }
 }
 
-/// What lists entries has them from the registry.
+/// All lists of entries come from the registry.
 #[test]
 fn names_forms_and_examples_are_those_of_the_entries() {
     fn check<M: Family>(entries: &[&'static Entry<M>]) {
@@ -153,9 +153,9 @@ fn names_forms_and_examples_are_those_of_the_entries() {
     check(gateway::ENTRIES);
 }
 
-/// Each block of code that names a file is a part of that file.
+/// Each block of code on the page that names a file is part of that file.
 #[test]
-fn the_code_of_the_walks_is_what_these_tests_run() {
+fn the_code_on_the_page_is_the_code_of_these_tests() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let walks = std::fs::read_to_string(root.join("docs/extending.md")).unwrap();
     let mut checked = 0;

@@ -1,4 +1,4 @@
-//! What papers/002 and 004 found of TCP over a coupled link, and what their closed forms say of it.
+//! TCP over a coupled link against the findings and closed forms of Barakat 2004 and Zhu 2006 (docs/validity.md, Sec. 5).
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use fluid_tcp::simulation::replications::{Estimate, estimate};
 use fluid_tcp::simulation::{Flow, Path, Setup, SplitWindow, run_coupled};
 use tmt_core::types::{BitRate, Bytes, Span, to_f64};
 
-/// A link of generated slots, the path in front of it and the load.
+/// A link of generated slots, the path before it, and the load.
 #[derive(Debug, Clone)]
 struct Case {
     rate: u64,
@@ -32,7 +32,7 @@ struct Case {
     seconds: u32,
 }
 
-/// papers/002 §3: 2 Mbps of 25-B units, K = 10, X = 6, NewReno with delayed acknowledgements.
+/// Barakat 2004, Sec. 3: 2 Mbit/s, units of 25 B, K = 10, X = 6, NewReno with delayed ACKs.
 fn barakat(connections: u32, delay: u32, loss: f64, sent: u32, persistency: u32) -> Case {
     Case {
         rate: 2_000_000,
@@ -60,7 +60,7 @@ fn barakat(connections: u32, delay: u32, loss: f64, sent: u32, persistency: u32)
     }
 }
 
-/// papers/004 §III.C: 1 Mbps of 500-B segments, one to a link-layer packet, ARQ without end, Reno.
+/// Zhu 2006, Sec. III-C: 1 Mbit/s, segments of 500 B, one per link-layer packet, unlimited ARQ, Reno.
 fn zhu(terrestrial: u32, satellite: u32, buffer: u64, loss: f64) -> Case {
     Case {
         rate: 1_000_000,
@@ -127,7 +127,7 @@ impl Case {
         run_coupled(&setup, &link, &mut NoProbe).unwrap()
     }
 
-    /// Throughput, percent of the link, over three seeds.
+    /// Throughput in percent of the rate of the link, over three seeds.
     fn percent(&self) -> Estimate {
         let throughput = |seed| {
             let report = self.run(seed);
@@ -141,7 +141,7 @@ impl Case {
     }
 }
 
-/// What a model of papers/002 or 004 answers.
+/// Result of a model of Barakat 2004 or Zhu 2006.
 fn theory(model: &str, keys: &str, result: &str) -> f64 {
     let model = MODELS.iter().find(|known| known.name == model).unwrap();
     let pairs = keys.split(' ').filter_map(|pair| pair.split_once('='));
@@ -150,8 +150,8 @@ fn theory(model: &str, keys: &str, result: &str) -> f64 {
 }
 
 #[test]
-fn with_fec_alone_one_unit_is_best_on_the_short_link() {
-    // papers/002 §3.2.1: N = 11 for D = 20 ms, then a decay as K/N.
+fn with_fec_alone_one_repair_unit_is_best_on_the_short_link() {
+    // Barakat 2004, Sec. 3.2.1: N = 11 for D = 20 ms, then a decay as K/N.
     let at = |sent| barakat(10, 20, 0.01, sent, 0).mean();
     let found: Vec<f64> = (10..=14).map(at).collect();
     let best = (0..found.len()).max_by(|a, b| found[*a].total_cmp(&found[*b]));
@@ -163,8 +163,8 @@ fn with_fec_alone_one_unit_is_best_on_the_short_link() {
 }
 
 #[test]
-fn throughput_never_falls_with_persistency() {
-    // papers/002 §3.2.2, beyond the interval.
+fn throughput_does_not_fall_with_the_number_of_rounds() {
+    // Barakat 2004, Sec. 3.2.2; by more than the confidence interval.
     for (connections, delay) in [(1, 20), (10, 100), (10, 200)] {
         let found: Vec<Estimate> = (0..=5)
             .map(|delta| barakat(connections, delay, 0.01, 10, delta).percent())
@@ -181,8 +181,8 @@ fn throughput_never_falls_with_persistency() {
 }
 
 #[test]
-fn delivery_in_order_beats_delivery_as_it_comes() {
-    // papers/002 Fig. 4: packets out of order look like losses.
+fn in_order_delivery_is_better_than_out_of_order_delivery() {
+    // Barakat 2004, Fig. 4: packets out of order look like losses.
     for (delay, rounds, factor) in [(200, 3, 2.0), (100, 2, 1.2)] {
         let ordered = barakat(10, delay, 0.01, 10, rounds);
         let unordered = Case {
@@ -198,8 +198,8 @@ fn delivery_in_order_beats_delivery_as_it_comes() {
 }
 
 #[test]
-fn a_hybrid_needs_one_unit_at_most() {
-    // papers/002 Figs 5 and 6: N = K + 1 at most at p = 0.01, K at p = 0.001.
+fn a_hybrid_needs_at_most_one_repair_unit() {
+    // Barakat 2004, Fig. 5 and 6: at most N = K + 1 at p = 0.01, N = K at p = 0.001.
     for (loss, most) in [(0.01, 11), (0.001, 10)] {
         let found: Vec<f64> = (10..=13)
             .map(|sent| barakat(10, 200, loss, sent, 5).mean())
@@ -210,8 +210,8 @@ fn a_hybrid_needs_one_unit_at_most() {
 }
 
 #[test]
-fn saturation_knows_neither_delay_nor_connections() {
-    // (1 - p)^10 = 90.4 % for p = 0.01 without FEC; the first slow start is left behind by long runs.
+fn saturation_does_not_depend_on_delay_or_connections() {
+    // (1 - p)^10 = 90.4 % for p = 0.01 without FEC. The runs are long, so the first slow start does not matter.
     for (connections, delay, seconds) in [(1, 20, 300), (10, 20, 300), (10, 200, 600)] {
         let case = Case {
             seconds,
@@ -226,7 +226,7 @@ fn saturation_knows_neither_delay_nor_connections() {
 }
 
 #[test]
-fn the_hybrid_model_holds_where_its_load_is_low() {
+fn the_hybrid_model_holds_at_low_load() {
     for (delay, seconds) in [(20, 500), (100, 2_000)] {
         let case = Case {
             seconds,
@@ -244,8 +244,8 @@ fn the_hybrid_model_holds_where_its_load_is_low() {
 }
 
 #[test]
-fn splitting_meets_its_equation() {
-    // (50), where a round of T1 and the link's acknowledgements fall together: T2 a multiple of T1, or far below it.
+fn split_throughput_agrees_with_its_equation() {
+    // (50) for T2 a multiple of T1 or far below it, where rounds of T1 and the link's acknowledgements are in phase.
     for (satellite, buffer, loss) in [
         (10, 20, 0.1),
         (10, 100, 0.1),
@@ -272,8 +272,8 @@ fn splitting_meets_its_equation() {
 }
 
 #[test]
-fn splitting_without_a_terrestrial_part_is_the_pipe_of_the_link() {
-    // (54): room is told as soon as it is there, and the buffer is a window over the link.
+fn split_throughput_without_a_terrestrial_path_is_that_of_a_window_over_the_link() {
+    // (54): free space is advertised immediately, so the buffer is a window over the link.
     for (buffer, loss) in [(20, 0.0), (50, 0.0), (50, 0.2), (400, 0.2)] {
         let found = zhu(0, 500, buffer, loss).split(SplitWindow::Whole).mean() / 100.0;
         let expected = theory("split", &format!("B={buffer} T1=0 T2=0.5 p={loss}"), "norm");
@@ -286,9 +286,10 @@ fn splitting_without_a_terrestrial_part_is_the_pipe_of_the_link() {
 }
 
 #[test]
-fn flows_told_their_part_of_little_room_lose_little_of_it() {
-    // papers/004 V.D sees about no throughput with 30 places for 10 connections. Told its part of the room a flow
-    // seldom sends what finds none; told all of it, ten send into it at once and lose.
+fn flows_with_a_shared_advertised_window_lose_little_in_a_small_buffer() {
+    // Zhu 2006, Sec. V-D: about no throughput for a buffer of 30 packets and 10 connections. If the proxy advertises a
+    // share of the free space to each flow, hardly any packet is dropped. If it advertises all of it to each flow, ten
+    // flows fill it at once, and packets are dropped.
     let share = Case {
         flows: 10,
         ..zhu(100, 100, 30, 0.1)
@@ -307,8 +308,8 @@ fn flows_told_their_part_of_little_room_lose_little_of_it() {
 }
 
 #[test]
-fn end_to_end_meets_its_equation_where_no_queue_stands() {
-    // (39): T1 = 100 ms and B = 50 up to about twice the pipe.
+fn end_to_end_throughput_agrees_with_its_equation_without_a_standing_queue() {
+    // (39): T1 = 100 ms; B = 50 is at most about twice the bandwidth-delay product.
     for (satellite, loss) in [(100, 0.1), (200, 0.1), (500, 0.1), (300, 0.3), (500, 0.3)] {
         let found = zhu(100, satellite, 50, loss).percent();
         let keys = format!("B=50 T1=0.1 T2={} p={loss}", f64::from(satellite) / 1e3);
@@ -322,8 +323,8 @@ fn end_to_end_meets_its_equation_where_no_queue_stands() {
 }
 
 #[test]
-fn a_standing_queue_leaves_end_to_end_no_lower_than_its_equation() {
-    // (39) is made of upper bounds of what a window takes; far below the truth where the queue keeps the link busy.
+fn end_to_end_throughput_is_at_least_that_of_its_equation_with_a_standing_queue() {
+    // (39) is made of upper bounds of the time per window, so it is far too low if the queue keeps the link busy.
     for (terrestrial, satellite, buffer, loss) in [
         (0, 100, 50, 0.1),
         (100, 100, 100, 0.1),
@@ -346,22 +347,24 @@ fn a_standing_queue_leaves_end_to_end_no_lower_than_its_equation() {
 }
 
 #[test]
-fn without_losses_the_window_and_the_pipe_say_it_all() {
-    // Windows of 51 down to 26 segments, one more a round trip, over a pipe of 125: their mean over it (papers/004 (26)).
+fn without_losses_throughput_follows_from_window_and_bandwidth_delay_product() {
+    // Windows grow from 26 to 51 segments, one per round trip; the bandwidth-delay product is 125. The throughput is the
+    // mean window over it (Zhu 2006, eq. (26)).
     let found = zhu(0, 500, 50, 0.0).mean() / 100.0;
     let expected = 38.5 / 125.0;
     assert!(
         (0.95..1.01).contains(&(found / expected)),
         "{found}, expected {expected}"
     );
-    // Over a pipe of 25 they keep the link busy.
+    // With a bandwidth-delay product of 25 they keep the link busy.
     let found = zhu(0, 100, 50, 0.0).mean();
     assert!(found > 99.0, "{found}");
 }
 
 #[test]
-fn splitting_wins_on_a_long_link_and_loses_behind_a_long_way_with_little_buffer() {
-    // papers/004 Fig. 13: T2 well above T1; alpha = 10 with beta / (1 + 2 alpha) = 0.2.
+fn splitting_is_better_on_a_long_link_and_worse_after_a_long_terrestrial_path_with_a_small_buffer()
+{
+    // Zhu 2006, Fig. 13: T2 well above T1; alpha = 10 with beta / (1 + 2 alpha) = 0.2.
     let long = zhu(20, 500, 50, 0.1);
     let (whole_way, split) = (long.mean(), long.split(SplitWindow::Share).mean());
     assert!(
@@ -378,7 +381,7 @@ fn splitting_wins_on_a_long_link_and_loses_behind_a_long_way_with_little_buffer(
 
 #[test]
 fn more_connections_help_end_to_end_more_than_splitting() {
-    // papers/004 Fig. 16.
+    // Zhu 2006, Fig. 16.
     let at = |flows| Case {
         flows,
         ..zhu(100, 100, 30, 0.1)
@@ -392,7 +395,7 @@ fn more_connections_help_end_to_end_more_than_splitting() {
 
 #[test]
 fn fading_costs_end_to_end_more_than_splitting() {
-    // papers/004 Fig. 15: both stay below their bounds, splitting close to it.
+    // Zhu 2006, Fig. 15: both are below their bounds, splitting close to it.
     let keys = "B=50 T1=0.1 T2=0.1 p=0.1 X=0.1 m=0.02";
     let fading = Case {
         channel: "fading:m=20ms,X=0.1".to_owned(),

@@ -1,4 +1,4 @@
-//! The library through its public interface, one program: `cargo test -p fluid-tcp --test api bbr::` runs the tests of `bbr.rs`.
+//! Tests of the public interface, in one program: `cargo test -p fluid-tcp --test api bbr::` runs those of `bbr.rs`.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 

@@ -1,4 +1,4 @@
-//! Against what ns-2 gives on the same settings (fixtures/reference/peers/goodput.csv).
+//! Comparison with ns-2 at the same settings (fixtures/reference/peers/goodput.csv; docs/validity.md, Sec. 4).
 
 use std::collections::BTreeMap;
 
@@ -11,7 +11,7 @@ use fluid_tcp::simulation::{Flow, Setup, run};
 use tmt_core::channel::{Channel, ChannelSpec};
 use tmt_core::types::{BitRate, Bytes, Span, to_f64};
 
-/// Means by (set, simulator, variant, loss, quantity).
+/// Published means by (set, simulator, variant, loss, quantity).
 fn published() -> BTreeMap<[String; 5], f64> {
     let table = include_str!("../../../fixtures/reference/peers/goodput.csv");
     table
@@ -87,7 +87,7 @@ fn set_a(cc: &str, p: f64, duration: Span, seeds: u64) -> f64 {
     goodputs.sum::<f64>() / to_f64(seeds)
 }
 
-/// The run's mean against the published one, within `tolerance` of it.
+/// Checks the mean of runs against the published one, to a relative `tolerance`.
 fn compare_set_a(variant: &str, loss: &str, duration: Span, seeds: u64, tolerance: f64) {
     let key = ["A", "ns-2", variant, loss, "normalised_goodput"].map(str::to_owned);
     let expected = published()[&key];
@@ -102,7 +102,7 @@ fn compare_set_a(variant: &str, loss: &str, duration: Span, seeds: u64, toleranc
 }
 
 #[test]
-fn newreno_without_losses_to_speak_of_is_within_five_percent_of_ns2() {
+fn newreno_with_hardly_any_losses_is_within_five_percent_of_ns2() {
     compare_set_a("Newreno", "1e-05", Span::from_secs(20_000), 1, 0.05);
 }
 
@@ -139,7 +139,7 @@ fn reno_is_within_five_percent_of_ns2_and_fifteen_at_one_loss_in_ten() {
     }
 }
 
-/// Set D: 2 Mb/s, 480 ms in all, buffer 500, window 2000, delayed ACK, starts within 5 s, 2000 s.
+/// Set D: 2 Mbit/s, RTT 480 ms, buffer 500 packets, window 2000, delayed ACKs, starts within 5 s, 2000 s.
 fn set_d(flows: u64) -> RunReport {
     let endpoint = Endpoint {
         delayed_ack: 2,
@@ -161,7 +161,7 @@ fn set_d(flows: u64) -> RunReport {
 }
 
 #[test]
-fn a_link_without_losses_is_used_as_much_as_in_ns2_by_one_flow_and_by_ten() {
+fn the_utilisation_of_a_link_without_losses_is_that_of_ns2_for_one_flow_and_for_ten() {
     for flows in [1, 10] {
         let variant = format!("Newreno x{flows}");
         let key = ["D", "ns-2", &variant, "0.0", "link_utilisation"].map(str::to_owned);

@@ -1,4 +1,4 @@
-//! The fields of a row by the names of their columns, and the one form of a number in a log.
+//! Fields of a row by column name, and the canonical form of numbers in a log.
 
 use std::fmt::Display;
 
@@ -7,22 +7,22 @@ use tmt_core::types::{NANOS_PER_SECOND, Time};
 
 use super::finding::{Finding, shown};
 
-/// What a field holds.
+/// Type of the value of a field.
 pub(super) trait Field: Sized {
-    /// What such a field looks like, in words.
+    /// Description of a valid field, for violations.
     const FORM: &'static str;
 
     fn read(text: &[u8]) -> Option<Self>;
 }
 
-/// The fields of a row that has as many as its header.
+/// The fields of a row with the right number of fields.
 #[derive(Clone, Copy)]
 pub(super) struct Fields<'a> {
     record: &'a ByteRecord,
     columns: &'a [&'static str],
 }
 
-/// The line that was cut into these fields.
+/// The line that was split into these fields.
 pub(super) fn joined(record: &ByteRecord) -> Vec<u8> {
     record.iter().collect::<Vec<_>>().join(&b',')
 }
@@ -45,7 +45,7 @@ impl<'a> Fields<'a> {
         self.columns.contains(&column)
     }
 
-    /// The field of a column; empty where the log does not have it.
+    /// The field of a column; empty if the log does not have the column.
     pub(super) fn text(self, column: &str) -> &'a [u8] {
         let index = self.columns.iter().position(|name| *name == column);
         let field = index.and_then(|index| self.record.get(index));
@@ -56,7 +56,7 @@ impl<'a> Fields<'a> {
         F::read(self.text(column)).ok_or_else(|| self.unfit(column, F::FORM))
     }
 
-    /// What was found in a column where something else was expected.
+    /// The finding that a column holds something else than expected.
     pub(super) fn unfit(self, column: &str, expected: impl Display) -> Finding {
         let found = shown(self.text(column));
         Finding::new(format_args!("{column} {found}"), expected)
@@ -76,7 +76,7 @@ impl<'a> Fields<'a> {
 impl Field for u64 {
     const FORM: &'static str = "a whole number from 0 to 2^63 - 1";
 
-    /// A whole number in its one canonical form.
+    /// Reads a whole number in canonical form: digits only, no leading zeros.
     fn read(text: &[u8]) -> Option<Self> {
         let canonical =
             matches!(text, [b'0'] | [b'1'..=b'9', ..]) && text.iter().all(u8::is_ascii_digit);
@@ -90,7 +90,7 @@ impl Field for Time {
 
     fn read(text: &[u8]) -> Option<Self> {
         let (seconds, fraction) = text.split_at_checked(text.len().checked_sub(10)?)?;
-        // A digit in front, as a whole number does not begin with zeros.
+        // Prefixed by 1, because a canonical number has no leading zeros.
         let nanos = [b"1", fraction.strip_prefix(b".")?].concat();
         u64::read(seconds)?
             .checked_mul(NANOS_PER_SECOND)?
@@ -116,7 +116,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_the_canonical_form_of_a_time_is_taken() {
+    fn only_the_canonical_form_of_a_time_is_accepted() {
         assert_eq!(
             Time::read(b"12.000112820"),
             Time::from_nanos(12_000_112_820)
@@ -141,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn only_the_canonical_form_of_a_whole_number_is_taken() {
+    fn only_the_canonical_form_of_a_whole_number_is_accepted() {
         assert_eq!(u64::read(b"0"), Some(0));
         assert_eq!(
             u64::read(b"9223372036854775807"),

@@ -1,8 +1,8 @@
-//! What was found where something else was expected.
+//! The text of a violation: what was found, and what was expected.
 
 use std::fmt::Display;
 
-/// The two halves of every message of the auditor.
+/// The two halves of the message of a violation.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Finding {
     pub(super) found: String,
@@ -18,7 +18,7 @@ impl Finding {
     }
 }
 
-/// Input text fit for a message: short, and nothing in it moves the cursor.
+/// Input text quoted for a message: shortened, with control characters replaced.
 pub(super) fn shown(text: &[u8]) -> String {
     const LONGEST: usize = 80;
     let text = String::from_utf8_lossy(&text[..text.len().min(4 * LONGEST)]);

@@ -1,7 +1,7 @@
-//! One flow's sender and receiver: rules `causality` and `acked`.
+//! Sender and receiver of one flow: rules `causality` and `acked`.
 //!
-//! For hackers: a packet is kept until a row sent after its ACK has been read. No later row can then
-//! be a copy that the ACK answers, so the packet is settled, in packet order, and forgotten.
+//! A packet is kept until a row sent after its ACK has been read. No later row can then be a transmission that the
+//! ACK covers, so the packet is settled, in packet order, and dropped from memory.
 
 use std::collections::BTreeMap;
 
@@ -12,46 +12,46 @@ use super::report::{Rule, RuleTally};
 use super::row::{Fate, Row};
 use super::totals::Counts;
 
-/// A packet that is not settled.
+/// A packet that is not settled yet.
 #[derive(Debug)]
 pub(super) struct Packet {
     latest: Row,
-    /// Whether the copy before that was sent at the same instant.
+    /// Whether the transmission before the latest was sent at the same time.
     at_once: bool,
-    /// When a copy of it was first delivered.
+    /// First time at which a transmission was delivered.
     delivered: Option<Time>,
-    /// When who answers the sender had it: the receiver, or a proxy that had room for it.
+    /// Time at which the host that sends the ACKs had it: the receiver, or a proxy that accepted it.
     taken: Option<Time>,
-    /// As its first copy says.
+    /// Time of the ACK on the row of its first transmission.
     acked: Option<Time>,
 }
 
-/// The first packet of a flow of which something is not true, if there is one.
+/// Lowest number of a packet that lacks something, `None` if no packet does.
 type Missing = Option<u64>;
 
 /// One flow of the log.
 #[derive(Debug, Default)]
 pub(super) struct Flow {
-    /// The packet whose first copy comes next.
+    /// Lowest number of a packet that has not been sent.
     next: u64,
     pub(super) packets: BTreeMap<u64, Packet>,
-    /// Packets below are settled.
+    /// All packets with a lower number are settled.
     settled: u64,
-    /// The first settled packet that was never received.
+    /// First settled packet that the receiver never had.
     not_received: Missing,
-    /// The first that who answers never had.
+    /// First settled packet that the host that sends the ACKs never had.
     not_taken: Missing,
-    /// The first settled packet that was never acknowledged.
+    /// First settled packet without an ACK.
     not_acked: Missing,
-    /// When who answers had every settled packet.
+    /// Time at which the host that sends the ACKs had every settled packet.
     taken_by: Time,
-    /// The latest ACK of a settled packet.
+    /// Latest ACK of a settled packet.
     acked_by: Time,
     counts: Counts,
 }
 
 impl Flow {
-    /// Takes the flow's next row; `now` is the latest `sent` of the log.
+    /// Processes the flow's next row; `now` is the latest `sent` of the log.
     pub(super) fn on_row(&mut self, row: &Row, now: Time, head: &Head, tally: &mut RuleTally) {
         self.counts.on_row(row);
         if let Some(acked) = row.acked {
@@ -70,8 +70,8 @@ impl Flow {
         if is_duplicate || known.is_none() {
             let taken = known.as_ref().and_then(|packet| packet.taken);
             let had = taken.zip(row.enqueued).is_some_and(|(at, now)| at <= now);
-            let found = format_args!("packet {} copy {} a duplicate", row.packet, row.copy);
-            let expected = "a copy that the proxy took in before";
+            let found = format_args!("packet {} copy {} is a duplicate", row.packet, row.copy);
+            let expected = "an earlier copy that the proxy accepted";
             let mut story = tally.at(Rule::Story, row.line);
             story.check(!is_duplicate || had, found, expected);
         }
@@ -85,7 +85,7 @@ impl Flow {
         } else {
             self.on_new_packet(row, taken, tally);
         }
-        // Packets are settled in order while all copies their ACK can answer are known.
+        // A packet is settled once all transmissions that its ACK can cover are known.
         while let Some(first) = self.packets.first_entry()
             && first.get().acked.is_some_and(|acked| acked < now)
         {
@@ -94,7 +94,7 @@ impl Flow {
         }
     }
 
-    /// Settles what is left when the log has ended.
+    /// Settles all remaining packets at the end of the log.
     pub(super) fn finish(mut self, head: &Head, tally: &mut RuleTally) -> Counts {
         while let Some((number, packet)) = self.packets.pop_first() {
             self.settle(number, &packet, head.back, tally);
@@ -107,12 +107,16 @@ impl Flow {
         let mut causality = tally.at(Rule::Causality, row.line);
         if packet < self.settled {
             let found = format_args!("packet {packet} sent {}", row.sent);
-            causality.check(false, found, "no copy after the ACK that earlier rows tell");
+            causality.check(
+                false,
+                found,
+                "no copy after the packet's ACK on earlier rows",
+            );
             self.counts.duplicates_received += u64::from(row.delivered.is_some());
             return;
         }
-        let found = format_args!("packet {packet} copy {copy}, of which no copy was sent before");
-        let expected = format_args!("packet {} copy 1 as the next new one", self.next);
+        let found = format_args!("packet {packet} copy {copy} without an earlier copy");
+        let expected = format_args!("packet {} copy 1 as the next new packet", self.next);
         causality.check((packet, copy) == (self.next, 1), found, expected);
         self.next = self.next.max(packet + 1);
         let new = Packet {
@@ -126,7 +130,7 @@ impl Flow {
     }
 
     fn settle(&mut self, number: u64, packet: &Packet, back: Span, tally: &mut RuleTally) {
-        // Packets that were never sent were neither received nor acknowledged.
+        // A packet that was never sent was neither received nor acknowledged.
         let unsent = (number > self.settled).then_some(self.settled);
         let miss = |missing: &mut Missing, time: Option<Time>| {
             *missing = missing.or(unsent).or(time.is_none().then_some(number));
@@ -144,22 +148,22 @@ impl Flow {
         let mut rule = tally.at(Rule::Acked, packet.latest.line);
         let found = format_args!("packet {number} acked {acked}");
         let early = (acked < earliest).then(|| {
-            format!("not before {earliest}, when an ACK of packets 0 to {number} can be back")
+            format!("not before {earliest}, the earliest time for an ACK of packets 0 to {number}")
         });
         let missing = self.not_taken;
-        let missing = missing.map(|it| format!("no ACK, as packet {it} was never received"));
-        rule.refuse(found, missing.or(early));
+        let missing = missing.map(|it| format!("no ACK, because packet {it} was never received"));
+        rule.record(found, missing.or(early));
         let early = (acked < self.acked_by)
-            .then(|| format!("not before an earlier packet's ACK, {}", self.acked_by));
+            .then(|| format!("not before {}, the ACK of an earlier packet", self.acked_by));
         let missing = self.not_acked;
-        let missing = missing.map(|it| format!("no ACK, as packet {it} before it has none"));
-        rule.refuse(found, missing.or(early));
+        let missing = missing.map(|it| format!("no ACK, because the earlier packet {it} has none"));
+        rule.record(found, missing.or(early));
         self.acked_by = self.acked_by.max(acked);
     }
 }
 
 impl Packet {
-    /// Takes a further copy, all but its delivery.
+    /// Checks a further transmission, except for its delivery.
     fn on_copy(&mut self, row: &Row, head: &Head, tally: &mut RuleTally) {
         let Row {
             line, copy, sent, ..
@@ -168,18 +172,18 @@ impl Packet {
         let found = format_args!("packet {} copy {}", row.packet, row.copy);
         let expected = format_args!("copy {} after the one on line {line}", copy + 1);
         causality.check(row.copy == copy + 1, found, expected);
-        // A timeout may fall into the instant at which an acknowledgement let the copy before out, but once; beside a
-        // proxy no time passes until a loss is known.
+        // A timeout may coincide once with the ACK that triggered the previous transmission. Next to a proxy a loss
+        // is known without delay.
         let at_once = row.sent == sent;
         let beside = head.proxied && head.toward.is_zero() && head.back.is_zero();
         let after = row.sent > sent || at_once && (beside || !self.at_once);
-        let expected = format_args!("after the copy before, {sent}");
+        let expected = format_args!("after {sent}, when the previous copy was sent");
         causality.check(after, format_args!("sent {}", row.sent), expected);
         let words = |acked: Option<Time>| acked.map_or("never".to_owned(), |at| at.to_string());
         let expected =
             (row.acked != self.acked).then(|| format!("{} as on line {line}", words(self.acked)));
         let found = format_args!("packet {} acked {}", row.packet, words(row.acked));
-        tally.at(Rule::Acked, row.line).refuse(found, expected);
+        tally.at(Rule::Acked, row.line).record(found, expected);
         (self.at_once, self.latest) = (at_once, *row);
     }
 }

@@ -1,4 +1,4 @@
-//! The head of a log: what the run's link, queue and path were.
+//! The head of a log: link, queue and path of the run.
 
 use std::fmt::Display;
 
@@ -8,7 +8,7 @@ use tmt_core::types::{Metadata, NANOS_PER_SECOND, Span, Time};
 use super::fields::Field;
 use super::finding::{Finding, shown};
 
-/// How the value of a key reads.
+/// Form of the value of a key.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Form {
     Text,
@@ -17,9 +17,9 @@ pub(super) enum Form {
     OneOf(&'static [&'static str]),
 }
 
-/// The keys the audit reads, each at most once in a head, and how; what else the head tells is let through.
+/// The keys that the auditor reads, with the form of their values.
 ///
-/// [`Keys`] reads no other.
+/// Each may be in a head once. Other keys are ignored. [`Keys`] reads no other.
 pub(super) const KEYS: [(&str, Form); 23] = [
     ("tool", Form::Text),
     ("log", Form::Text),
@@ -49,84 +49,83 @@ pub(super) const KEYS: [(&str, Form); 23] = [
     ("feedback_timer_ns", Form::Number(0)),
 ];
 
-/// The values of a head, each read as [`KEYS`] says.
+/// The values of a head, in the forms of [`KEYS`].
 #[derive(Clone, Copy)]
 pub(super) struct Keys<'a>(pub(super) &'a Metadata);
 
 /// The link that served the packets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Link {
-    /// A link-layer timeline; each packet takes this many of its LLDUs.
+    /// A link-layer timeline, with the number of LLDUs per packet.
     Timeline { lldus_per_packet: u64 },
-    /// The slots of a PHY trace, of which a packet's first transmission takes so many; in how many codewords at a time.
+    /// The slots of a PHY trace, with the slots of a packet's first transmission and the interleaving depth.
     Coupled {
         units_per_packet: u64,
         interleave: u64,
     },
-    /// A constant rate, which makes a packet's service last 8 · size · 10^9 / rate ns: that rounded down, or, as the
-    /// fraction is carried, up.
+    /// A constant rate. A service takes 8 · size · 10^9 / rate ns, rounded down or up because the fraction is carried.
     Synthetic { service: [Span; 2] },
 }
 
-/// The packets that are delivered in their order.
+/// Scope of in-order delivery.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, EnumString)]
 #[strum(serialize_all = "lowercase")]
-pub(super) enum Lane {
-    /// All of the link.
+pub(super) enum OrderScope {
+    /// All packets of the link.
     Link,
-    /// Those of a flow.
+    /// The packets of a flow.
     Flow,
 }
 
-/// What the rules need to know of the run.
+/// The settings of the run that the rules need.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[expect(
     clippy::struct_excessive_bools,
-    reason = "what the head tells, key by key"
+    reason = "one field per key of the head"
 )]
 pub(super) struct Head {
     pub(super) link: Link,
     /// Propagation from the gateway to the receiver, ⌊RTT/2⌋.
     pub(super) forward: Span,
-    /// The rest of the RTT, which the link's feedback takes.
+    /// Propagation of the link's feedback, ⌈RTT/2⌉.
     pub(super) feedback: Span,
-    /// What the feedback takes beyond that.
+    /// Time that the feedback takes beyond that.
     pub(super) feedback_delay: Span,
-    /// From who answers a sender back to it: an ACK's way.
+    /// Time of an ACK from the receiver or proxy to the sender.
     pub(super) back: Span,
-    /// From a sender to the gateway.
+    /// Time from a sender to the gateway.
     pub(super) toward: Span,
-    /// Whether a proxy at the gateway answers.
+    /// Whether a proxy at the gateway sends the ACKs.
     pub(super) proxied: bool,
     /// Whether the gateway keeps a packet until the link has acknowledged it.
     pub(super) keeps: bool,
-    /// For which earlier packets a delivered one waits, if for any.
-    pub(super) in_order: Option<Lane>,
-    /// Packets the queue holds, the one in service included.
+    /// Scope of in-order delivery, `None` if packets are not kept in order.
+    pub(super) in_order: Option<OrderScope>,
+    /// Capacity of the queue in packets, the one in service included.
     pub(super) capacity_packets: u64,
-    /// Whether packets are dropped only at a full queue; other disciplines have reasons that the log does not tell.
+    /// Whether packets are dropped only by a full queue. Other disciplines drop for reasons that are not in the log.
     pub(super) drop_tail: bool,
     pub(super) flows: u64,
     pub(super) run_ends: Time,
-    /// Whether the run went through its timeline more than once.
+    /// Whether the run repeated its timeline (`--loop`).
     pub(super) looped: bool,
-    /// On a timeline whose deliveries are moved apart: one slot, by which each is later beside its own LLDUs' span.
+    /// Length of a slot on a timeline with `--overlap shift`, which keeps deliveries apart.
     pub(super) shift: Option<Span>,
 }
 
-/// One line `# key: value` of the head; a key that is read stands once.
+/// Splits a line `# key: value` of the head. A key of [`KEYS`] must not be in `known`.
 pub(super) fn entry<'a>(text: &'a str, known: &Metadata) -> Result<(&'a str, &'a str), Finding> {
     let pair = text.strip_prefix(' ');
     let pair = pair.and_then(|text| text.split_once(": "));
     let is_read = |key: &str| KEYS.iter().any(|(name, _)| *name == key);
     let new = pair.filter(|(key, _)| !is_read(key) || known.get(key).is_none());
     let found = format!("#{text}");
-    let expected = "a line '# key: value' with each key once";
+    let expected = "a line '# key: value', each key once";
     new.ok_or_else(|| Finding::new(shown(found.as_bytes()), expected))
 }
 
 impl<'a> Keys<'a> {
-    /// The value of a key, where the head has it.
+    /// The value of a key, `None` if the head does not have it.
     fn get(self, key: &'static str) -> Result<Option<&'a str>, Finding> {
         let form = KEYS.iter().find(|(name, _)| *name == key);
         let Some((value, (_, form))) = self.0.get(key).zip(form) else {
@@ -161,12 +160,12 @@ impl<'a> Keys<'a> {
         Ok(Span::from_nanos(self.number(key)?).unwrap_or(Span::MAX))
     }
 
-    /// A span that the head may leave out.
+    /// An optional span.
     pub(super) fn optional_span(self, key: &'static str) -> Result<Option<Span>, Finding> {
         self.get(key)?.map(|_| self.span(key)).transpose()
     }
 
-    /// What the head says under a key where something else was expected.
+    /// The finding that a key has another value than expected.
     pub(super) fn unfit(self, key: &str, expected: impl Display) -> Finding {
         let value = shown(self.0.get(key).unwrap_or_default().as_bytes());
         Finding::new(format_args!("{key} {value}"), expected)
@@ -174,7 +173,7 @@ impl<'a> Keys<'a> {
 }
 
 impl Head {
-    /// What the head of a `log` of this kind tells.
+    /// Reads the head of a log of kind `log`.
     pub(super) fn of(metadata: &Metadata, log: &str) -> Result<Self, Finding> {
         let keys = Keys(metadata);
         keys.text("tool")?;
@@ -212,7 +211,7 @@ impl Head {
             toward,
             proxied,
             keeps: proxied || keys.text_is("hold", "acknowledged")?,
-            in_order: keys.get("in_order")?.and_then(|lane| lane.parse().ok()),
+            in_order: keys.get("in_order")?.and_then(|scope| scope.parse().ok()),
             capacity_packets: capacity(keys, packet_bytes)?,
             drop_tail: keys.get("queue")?.is_none_or(|queue| queue == "drop-tail"),
             flows: keys.number("flows")?,
@@ -223,7 +222,7 @@ impl Head {
     }
 }
 
-/// How long the link takes for a packet, rounded down and up.
+/// Service time of a packet, rounded down and up.
 fn service_time(packet_bytes: u64, rate_bps: u64) -> Result<[Span; 2], Finding> {
     // 2^63 bytes · 8 · 10^9 stays below 2^96.
     let bits_nanos = u128::from(packet_bytes) * 8 * u128::from(NANOS_PER_SECOND);
@@ -238,7 +237,7 @@ fn service_time(packet_bytes: u64, rate_bps: u64) -> Result<[Span; 2], Finding> 
     }
 }
 
-/// All packets are of one size, so a limit in bytes is one in whole packets.
+/// Capacity of the buffer in packets. All packets have the same size, so a limit in bytes is a number of packets.
 fn capacity(keys: Keys<'_>, packet_bytes: u64) -> Result<u64, Finding> {
     let buffer = keys.text("buffer")?;
     let (number, unit) = match buffer.strip_suffix("pkt") {
@@ -246,5 +245,5 @@ fn capacity(keys: Keys<'_>, packet_bytes: u64) -> Result<u64, Finding> {
         None => (buffer.strip_suffix('B').unwrap_or_default(), packet_bytes),
     };
     let packets = u64::read(number.as_bytes()).map(|number| number / unit);
-    packets.ok_or_else(|| keys.unfit("buffer", "a whole number and its unit, pkt or B"))
+    packets.ok_or_else(|| keys.unfit("buffer", "a whole number with the unit pkt or B"))
 }

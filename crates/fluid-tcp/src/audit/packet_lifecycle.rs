@@ -1,5 +1,4 @@
-//! What one row alone can show: rule `story`, the times of rule `form`, when rule `queue` lets a packet leave, and what
-//! its delay is made of, rule `parts`.
+//! Checks of a single row: rules `story` and `parts`, the times of rule `form`, and `left` for rule `queue`.
 
 use tmt_core::types::{Span, Time};
 
@@ -7,7 +6,7 @@ use super::head::{Head, Link};
 use super::report::{Rule, RuleTally};
 use super::row::{PARTS, Row, Service};
 
-/// All that a row shows on its own.
+/// Makes all checks that need no other row.
 pub(super) fn check(row: &Row, head: &Head, tally: &mut RuleTally) {
     check_times(row, head, tally);
     check_arrival(row, head, tally);
@@ -17,11 +16,11 @@ pub(super) fn check(row: &Row, head: &Head, tally: &mut RuleTally) {
     check_parts(row, head, tally);
 }
 
-/// sent ≤ enqueued ≤ service start ≤ service end < delivered, and nothing in the log behind the end of the run.
+/// Checks sent ≤ enqueued ≤ service start ≤ service end < delivered, all within the run.
 ///
-/// The end of a service may lie there: the run can end while a packet is being sent.
+/// Only the end of a service may be after the end of the run, which can end while a packet is being sent.
 fn check_times(row: &Row, head: &Head, tally: &mut RuleTally) {
-    // On a coupled link a packet may be whole before the last of its repair units has gone out.
+    // On a coupled link a packet may be complete before its last repair unit is sent.
     let end = row.service.map(|service| match (head.link, row.delivered) {
         (Link::Coupled { .. }, Some(at)) if at > service.start => {
             let before = Time::from_nanos(at.as_nanos() - 1);
@@ -44,7 +43,7 @@ fn check_times(row: &Row, head: &Head, tally: &mut RuleTally) {
             form.check(time <= ends, found, expected);
         }
     }
-    // Decoding takes time on a timeline; a synthetic link of no RTT delivers when the last bit is out.
+    // Decoding takes time on a timeline. A synthetic link without RTT delivers at the end of the service.
     let may_coincide = matches!(head.link, Link::Synthetic { .. }) && head.forward == Span::ZERO;
     for pair in times.windows(2) {
         let &[(before, Some(earlier)), (name, Some(later))] = pair else {
@@ -59,11 +58,11 @@ fn check_times(row: &Row, head: &Head, tally: &mut RuleTally) {
     }
 }
 
-/// The gateway is as far from the sender as the head says.
+/// Checks that the packet reaches the gateway half a terrestrial RTT after it was sent.
 fn check_arrival(row: &Row, head: &Head, tally: &mut RuleTally) {
     let reaches = row.sent.saturating_add(head.toward);
     if let Some(enqueued) = row.enqueued {
-        // One before it was sent is told of elsewhere.
+        // A time before `sent` is reported by `check_times`.
         let holds = enqueued == reaches || enqueued < row.sent;
         let mut story = tally.at(Rule::Story, row.line);
         story.check(holds, format_args!("enqueued {enqueued}"), reaches);
@@ -73,18 +72,18 @@ fn check_arrival(row: &Row, head: &Head, tally: &mut RuleTally) {
     }
 }
 
-/// The gateway's buffer lets a packet go when it may.
+/// Checks the time at which the packet left the gateway's buffer.
 fn check_leaving(row: &Row, left: Time, service: Service, head: &Head, tally: &mut RuleTally) {
     let mut queue = tally.at(Rule::Queue, row.line);
     if !head.keeps {
         return queue.exactly("left", left, service.end, ", the end of its service");
     }
-    // What acknowledges it has gone there and back.
+    // The link's acknowledgement takes one round trip.
     let feedback = head.feedback.saturating_add(head.feedback_delay);
     let first = service
         .start
         .saturating_add(head.forward.saturating_add(feedback));
-    let why = ", when the link can have acknowledged it";
+    let why = ", the earliest time at which the link can have acknowledged it";
     queue.not_before("left", left, first, why);
     if let Some(at) = row
         .delivered
@@ -92,26 +91,26 @@ fn check_leaving(row: &Row, left: Time, service: Service, head: &Head, tally: &m
     {
         let known = at.saturating_add(match head.link {
             Link::Timeline { .. } => feedback,
-            // On a coupled link the delay counts from the unit's sending, decoding or not.
+            // On a coupled link the feedback delay counts from the sending of the unit.
             _ => head.feedback,
         });
         queue.not_before("left", left, known, ", when its delivery is known");
     }
 }
 
-/// Each part of a delay is the time between two events of the row, and all of them are the delay.
+/// Checks that each part of the delay is the time between two events of the row, and that they add up to the delay.
 fn check_parts(row: &Row, head: &Head, tally: &mut RuleTally) {
     let (Some(parts), Some(enqueued), Some(service), Some(at)) =
         (row.parts, row.enqueued, row.service, row.delivered)
     else {
         return;
     };
-    // Signed: the times of a log that is wrong may stand in any order.
+    // Signed, because the times of a wrong log may be in any order.
     let between = |from: Time, to: Time| i128::from(to.as_nanos()) - i128::from(from.as_nanos());
     let forward = i128::from(head.forward.as_nanos());
     let mut serialised = between(service.start, service.end);
     if let Link::Coupled { .. } = head.link {
-        // It may be whole before the last of its repair units has gone out.
+        // The packet may be complete before its last repair unit is sent.
         serialised = serialised.min(between(service.start, at) - forward);
     }
     let expected = [
@@ -131,6 +130,6 @@ fn check_parts(row: &Row, head: &Head, tally: &mut RuleTally) {
         );
     }
     let (sum, delay): (i128, _) = (nanos.iter().sum(), between(row.sent, at));
-    let found = format_args!("parts of {sum} ns together");
+    let found = format_args!("parts with a sum of {sum} ns");
     rule.check(sum == delay, found, format_args!("the delay, {delay} ns"));
 }

@@ -1,8 +1,8 @@
-//! The gateway queue in the order in which packets reach it: rule `queue`.
+//! The gateway queue, replayed in the order of arrival: rule `queue`.
 //!
-//! A packet leaves when its row says, which the rule `queue` holds against the rest of the row. What happens at one instant may have happened in any
-//! order, so a packet let in is judged as if all who leave at that instant had left, and one dropped
-//! as if none had and all who come were there already.
+//! A packet leaves at the time on its row. Events at the same time may have happened in any order. An enqueued packet
+//! is therefore checked as if all packets that leave at that time had left, a dropped one as if none had left and all
+//! arrivals were enqueued.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
@@ -13,22 +13,23 @@ use super::head::Head;
 use super::report::{Rule, RuleTally};
 use super::row::{Fate, Row};
 
-/// The queue, replayed.
+/// State of the replayed queue.
 #[derive(Debug, Default)]
 pub(super) struct Queue {
-    /// Packets it holds at most, the one in service included.
+    /// Capacity in packets, the one in service included.
     capacity: u64,
-    /// Whether it drops only when it is full.
+    /// Whether the queue drops only when it is full.
     drop_tail: bool,
-    /// Rows whose turn has not come, by (enqueued, line): whether it drops them, or when they leave, if they do.
+    /// Rows not yet replayed, by (enqueued, line): whether they are dropped, and when they leave.
     pub(super) ahead: BTreeMap<(Time, u64), (bool, Option<Time>)>,
     now: Time,
-    /// When those inside leave, after now.
+    /// Times after `now` at which the packets in the queue leave.
     pub(super) inside: BinaryHeap<Reverse<Time>>,
+    /// Number of packets that never leave.
     staying: u64,
-    /// Those who leave now.
+    /// Number of packets that leave at `now`.
     leaving: u64,
-    /// Lines of those who are dropped now.
+    /// Lines of the packets that are dropped at `now`.
     dropped: Vec<u64>,
 }
 
@@ -41,7 +42,7 @@ impl Queue {
         }
     }
 
-    /// Takes the log's next row; `sent` is the latest of the log, before which nothing comes any more.
+    /// Processes the log's next row; `sent` is the latest of the log, so that no earlier arrival can follow.
     pub(super) fn on_row(&mut self, row: &Row, sent: Time, tally: &mut RuleTally) {
         if let Some(at) = row.enqueued.filter(|_| row.fate != Fate::Duplicate) {
             let arrival = (row.fate == Fate::Queue, row.left);
@@ -50,20 +51,20 @@ impl Queue {
         self.replay(Some(sent), tally);
     }
 
-    /// Replays what is left when the log has ended.
+    /// Replays all remaining arrivals at the end of the log.
     pub(super) fn finish(mut self, tally: &mut RuleTally) {
         self.replay(None, tally);
-        self.judge_drops(tally);
+        self.check_drops(tally);
     }
 
-    /// Replays the arrivals before a time, or all.
+    /// Replays the arrivals before a time, or all if it is `None`.
     fn replay(&mut self, before: Option<Time>, tally: &mut RuleTally) {
         while let Some(first) = self.ahead.first_entry()
             && before.is_none_or(|time| first.key().0 < time)
         {
             let ((at, line), (is_dropped, leaves)) = first.remove_entry();
             if at > self.now {
-                self.judge_drops(tally);
+                self.check_drops(tally);
                 self.now = at;
                 self.leaving = 0;
                 while let Some(&Reverse(leaves)) = self.inside.peek()
@@ -84,26 +85,27 @@ impl Queue {
             }
             let (capacity, occupied) = (self.capacity, self.occupied());
             let now = self.now;
-            let found = format_args!("{occupied} packets in the queue at {now}, this one included");
+            let found =
+                format_args!("{occupied} packets in the queue at {now}, including this one");
             let expected = format_args!("at most {capacity}");
             let mut queue = tally.at(Rule::Queue, line);
             queue.check(occupied <= capacity, found, expected);
         }
     }
 
-    /// Judges the drops of an instant that is over.
-    fn judge_drops(&mut self, tally: &mut RuleTally) {
+    /// Checks the drops at `now` once all its arrivals are known.
+    fn check_drops(&mut self, tally: &mut RuleTally) {
         let (now, capacity) = (self.now, self.capacity);
         let occupied = self.occupied() + self.leaving;
         let holds = !self.drop_tail || occupied >= capacity;
         for line in self.dropped.drain(..) {
             let found = format_args!("a drop at {now} with {occupied} packets in the queue");
-            let expected = format_args!("drops only when it holds {capacity}");
+            let expected = format_args!("drops only if the queue holds {capacity}");
             tally.at(Rule::Queue, line).check(holds, found, expected);
         }
     }
 
-    /// Packets that are still inside when those who leave now have left.
+    /// Number of packets in the queue after the departures at `now`.
     fn occupied(&self) -> u64 {
         self.inside.len() as u64 + self.staying
     }

@@ -1,4 +1,4 @@
-//! A log, line by line: its head, its header, its rows and the end line that counts them.
+//! Reads a log line by line: head, header, rows and end line.
 
 use std::io::{self, Read};
 
@@ -8,15 +8,15 @@ use tmt_core::types::Metadata;
 use super::fields::{Field, Fields, joined};
 use super::finding::{Finding, shown};
 use super::head;
-use super::report::{Log, Place, Rule, RuleTally};
+use super::report::{Location, Log, Rule, RuleTally};
 
-/// Reads a log in memory that does not grow with it.
+/// Reader of a log, in constant memory.
 pub(super) struct LogReader<R> {
     csv: Reader<R>,
     record: ByteRecord,
-    /// The line read last, from 1; 0 before the first.
-    pub(super) place: Place,
-    /// The columns of its rows; none where there is no header that can be used.
+    /// The last line read, from 1; 0 before the first.
+    pub(super) location: Location,
+    /// The columns of its rows; empty if there is no usable header.
     columns: Vec<&'static str>,
     rows: u64,
     /// Whether the end line has been read.
@@ -25,8 +25,8 @@ pub(super) struct LogReader<R> {
 
 impl<R: Read> LogReader<R> {
     pub(super) fn new(log: Log, input: R) -> Self {
-        // Only LF ends a line and nothing is quoted: the auditor takes the canonical form alone, and
-        // with that a comment's text is its fields joined by commas again.
+        // Lines end with LF and nothing is quoted: the auditor accepts the canonical form only. A comment's text is
+        // then its fields joined by commas.
         let csv = ReaderBuilder::new()
             .has_headers(false)
             .flexible(true)
@@ -36,16 +36,16 @@ impl<R: Read> LogReader<R> {
         Self {
             csv,
             record: ByteRecord::new(),
-            place: Place { log, line: 0 },
+            location: Location { log, line: 0 },
             columns: Vec::new(),
             rows: 0,
             ended: false,
         }
     }
 
-    /// Reads the head and the header, which is the whole one but for one of the tails that may be lacking.
+    /// Reads the head and the header. The header may lack one of `tails`, the last columns.
     ///
-    /// `None` where the head is nothing that `of` can use, or there is no such header.
+    /// `None` if `of` cannot use the head, or if there is no such header.
     pub(super) fn head<H>(
         &mut self,
         (header, tails): (&'static str, [&str; 3]),
@@ -54,7 +54,7 @@ impl<R: Read> LogReader<R> {
     ) -> io::Result<Option<H>> {
         let mut metadata = Metadata::new();
         while self.advance()? {
-            let mut form = tally.at(Rule::Form, self.place);
+            let mut form = tally.at(Rule::Form, self.location);
             let Some(text) = self.comment() else {
                 let line = joined(&self.record);
                 let mut accepted = tails.iter().filter_map(|tail| header.strip_suffix(tail));
@@ -69,55 +69,55 @@ impl<R: Read> LogReader<R> {
                 metadata.push(key, value);
             }
         }
-        let mut form = tally.at(Rule::Form, self.place);
-        if self.place.line == 0 {
+        let mut form = tally.at(Rule::Form, self.location);
+        if self.location.line == 0 {
             form.check(false, "an empty log", "a head, a header and rows");
         } else {
-            let found = "the end of the log behind its head: the log is cut";
+            let found = "the end of the log after its head: the log is cut";
             form.check(false, found, "a header and rows");
-            // Of a head alone it is still said what it lacks.
+            // Also reports what the head lacks.
             form.take(of(&metadata));
         }
         Ok(None)
     }
 
-    /// Goes on to the next row; behind the header the only comment is the end line. `false` when there is none left.
+    /// Advances to the next row; `false` if there is none left. After the header the end line is the only comment.
     pub(super) fn next_row(&mut self, tally: &mut RuleTally) -> io::Result<bool> {
         while self.advance()? {
-            let mut form = tally.at(Rule::Form, self.place);
+            let mut form = tally.at(Rule::Form, self.location);
             let Some(text) = self.comment() else {
                 self.rows += 1;
                 if self.ended {
-                    form.check(false, "a row", "nothing behind the end line");
+                    form.check(false, "a row", "nothing after the end line");
                 }
                 return Ok(true);
             };
             let rows = self.rows;
             let end = text.strip_prefix(" end: rows=");
-            let told = end.and_then(|rows| u64::read(rows.as_bytes()));
+            let stated = end.and_then(|rows| u64::read(rows.as_bytes()));
             let found = shown(format!("#{text}").as_bytes());
             let expected = format_args!("'# end: rows={rows}' once");
-            form.check(!self.ended && told == Some(rows), found, expected);
-            self.ended |= told.is_some();
+            form.check(!self.ended && stated == Some(rows), found, expected);
+            self.ended |= stated.is_some();
         }
         Ok(false)
     }
 
-    /// The row that was read last.
+    /// The fields of the row that was read last.
     pub(super) fn fields(&self) -> Result<Fields<'_>, Finding> {
         Fields::new(&self.record, &self.columns)
     }
 
-    /// The log must not stop before its end line.
+    /// Checks that the log has its end line.
     pub(super) fn check_end(&self, tally: &mut RuleTally) {
         let rows = self.rows;
         let found = format_args!("the end of the log after {rows} rows: the log is cut");
         let expected = "more rows or the line '# end: rows=N'";
-        let mut form = tally.at(Rule::Form, self.place);
+        let mut form = tally.at(Rule::Form, self.location);
         form.check(self.ended, found, expected);
     }
 
-    /// Reads the next line; `false` when there is none left.
+    /// Reads the next line; `false` if there is none left.
     fn advance(&mut self) -> io::Result<bool> {
         let starts = self.csv.position().line();
         let read = self.csv.read_byte_record(&mut self.record);
@@ -126,13 +126,13 @@ impl<R: Read> LogReader<R> {
             other => io::Error::other(format!("{other:?}")),
         })?;
         if read {
-            // Blank lines in front were passed over, so the line is the one before the next.
-            self.place.line = starts.max(self.csv.position().line() - 1);
+            // Blank lines were skipped, so this line is the one before the next.
+            self.location.line = starts.max(self.csv.position().line() - 1);
         }
         Ok(read)
     }
 
-    /// What stands behind the `#` of a comment.
+    /// The text after the `#` of a comment.
     fn comment(&self) -> Option<String> {
         let is_comment = self.record.get(0)?.starts_with(b"#");
         is_comment.then(|| String::from_utf8_lossy(&joined(&self.record))[1..].to_owned())

@@ -1,4 +1,4 @@
-//! What an audit comes to: per rule the checks made and what broke it, and totals to compare.
+//! The report of an audit: per rule its checks and violations, and totals of the log.
 
 use std::fmt::Display;
 
@@ -9,27 +9,27 @@ use tmt_core::types::Time;
 use super::finding::Finding;
 use super::totals::Totals;
 
-/// Violations of one rule that are kept word for word; the others are only counted.
+/// Number of violations of a rule that are reported in full; further ones are only counted.
 pub const VIOLATIONS_SHOWN: usize = 20;
 
-/// The log that a line is of.
+/// The log to which a line belongs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Log {
-    /// The packet log.
+    /// The packet log (`tmt tcp --packets`).
     Packets,
-    /// The slot log beside it.
+    /// The slot log (`tmt tcp --slots`).
     Slots,
 }
 
 /// A line of one of the logs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Place {
+pub(super) struct Location {
     pub(super) log: Log,
     pub(super) line: u64,
 }
 
-impl From<u64> for Place {
+impl From<u64> for Location {
     /// A line of the packet log.
     fn from(line: u64) -> Self {
         let log = Log::Packets;
@@ -37,67 +37,68 @@ impl From<u64> for Place {
     }
 }
 
-/// The rules a packet log must obey, the last of them only beside a slot log. Each is named and described in reports
-/// by its name and documentation here.
+/// The rules that a packet log must obey. [`Rule::Repeats`] is checked with a slot log only.
+///
+/// Reports print the variant's name and its doc comment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, EnumIter, EnumMessage, IntoStaticStr)]
 #[strum(serialize_all = "lowercase")]
 pub(super) enum Rule {
-    /// the log is whole, every field reads, and fields, fate and run end agree
+    /// the log is complete, every field parses, and fields, fate and end of the run agree
     Form,
-    /// every copy is sent, enqueued, served and delivered in this order of time
+    /// each transmission is sent, enqueued, served and delivered in this order of time
     Story,
-    /// packets and copies are numbered as sent, and nothing acknowledged is sent again
+    /// packets and transmissions are numbered as sent, and nothing acknowledged is sent again
     Causality,
-    /// service and delivery happen when the link allows, not earlier and not later
+    /// service and delivery happen when the link allows it, neither earlier nor later
     Early,
     /// no LLDU or service carries two packets, and each packet gets its full number
     Slots,
-    /// packets are served in the order in which they were enqueued, and delivered in it where the head says so
+    /// packets are served in the order of enqueuing, and delivered in it if the head says so
     Fifo,
-    /// the queue never exceeds its limit, and drops a packet only when it is full
+    /// the queue never exceeds its limit and drops only when it is full
     Queue,
     /// only what was received is acknowledged, in order, and not before the ACK could be back
     Acked,
-    /// the parts of every delay are those that the row's times tell, and add up to it
+    /// the parts of each delay follow from the row's times and add up
     Parts,
-    /// repeats go out when they are ready and before anything new, attempt by attempt
+    /// repeats go out when they are ready, before anything new, attempt by attempt
     Repeats,
 }
 
-/// One thing that broke a rule.
+/// One violation of a rule, with the line of the log that shows it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Violation {
-    /// The log.
+    /// The log to which `line` belongs.
     pub log: Log,
-    /// Line of it, from 1.
+    /// Line of the log, from 1.
     pub line: u64,
-    /// What stands there.
+    /// What the line contains, in words.
     pub found: String,
-    /// What the rule asks for.
+    /// What the rule requires instead, in words.
     pub expected: String,
 }
 
-/// How one rule fared.
+/// Checks and violations of one rule.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
 pub struct RuleReport {
     /// Short name, such as `fifo`.
     pub rule: &'static str,
-    /// The rule in one line.
+    /// What the rule requires, in one line.
     pub description: &'static str,
-    /// Checks made; a rule that was never put to the test shows 0.
+    /// Number of checks; 0 if the log gave no occasion to check the rule.
     pub checks: u64,
-    /// Checks that failed.
+    /// Number of checks that failed.
     pub violations_total: u64,
-    /// The first [`VIOLATIONS_SHOWN`] of them as found, by line.
+    /// The first [`VIOLATIONS_SHOWN`] violations found, sorted by line.
     pub violations: Vec<Violation>,
 }
 
 /// The outcome of an audit.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct AuditReport {
-    /// Every rule, also those that nothing broke; `repeats` only beside a slot log.
+    /// One entry per rule, broken or not; `repeats` with a slot log only.
     pub rules: Vec<RuleReport>,
-    /// What the log adds up to; zeros where its head could not be used.
+    /// Counts of the log; all 0 if its head could not be used.
     pub totals: Totals,
 }
 
@@ -109,35 +110,35 @@ impl AuditReport {
     }
 }
 
-/// Counts the checks of each rule and keeps what broke it while the audit goes on.
+/// Counts the checks of each rule and keeps its violations during an audit.
 #[derive(Debug)]
 pub(super) struct RuleTally(Vec<RuleReport>);
 
-/// The checks of one rule on one line; words are made only where a check fails.
+/// Checks one rule on one line. Messages are formatted only if a check fails.
 pub(super) struct Checks<'a> {
     report: &'a mut RuleReport,
-    place: Place,
+    location: Location,
 }
 
 impl Checks<'_> {
     pub(super) fn check(&mut self, holds: bool, found: impl Display, expected: impl Display) {
-        self.refuse(found, (!holds).then_some(expected));
+        self.record(found, (!holds).then_some(expected));
     }
 
-    /// One check, which failed where there is something `expected` instead of what was found.
-    pub(super) fn refuse(&mut self, found: impl Display, expected: Option<impl Display>) {
+    /// Counts one check, which failed if `expected` is `Some`.
+    pub(super) fn record(&mut self, found: impl Display, expected: Option<impl Display>) {
         self.take(expected.map_or(Ok(()), |expected| Err(Finding::new(found, expected))));
     }
 
-    /// One check that yields a value, or the words why it does not.
+    /// Counts one check and returns its value, `None` if it failed.
     pub(super) fn take<V>(&mut self, outcome: Result<V, Finding>) -> Option<V> {
         self.report.checks += 1;
         if let Err(Finding { found, expected }) = &outcome {
             self.report.violations_total += 1;
             if self.report.violations.len() < VIOLATIONS_SHOWN {
                 self.report.violations.push(Violation {
-                    log: self.place.log,
-                    line: self.place.line,
+                    log: self.location.log,
+                    line: self.location.line,
                     found: found.clone(),
                     expected: expected.clone(),
                 });
@@ -146,7 +147,7 @@ impl Checks<'_> {
         outcome.ok()
     }
 
-    /// A time of the row is the one `expected`; `why` follows that in words.
+    /// Checks that a time equals `expected`; `why` is appended to the message.
     pub(super) fn exactly(&mut self, name: &str, found: Time, expected: Time, why: impl Display) {
         let holds = found == expected;
         self.check(
@@ -156,7 +157,7 @@ impl Checks<'_> {
         );
     }
 
-    /// A time of the row is not before `least`; `why` follows that in words.
+    /// Checks that a time is not before `least`; `why` is appended to the message.
     pub(super) fn not_before(&mut self, name: &str, found: Time, least: Time, why: impl Display) {
         let expected = format_args!("not before {least}{why}");
         self.check(found >= least, format_args!("{name} {found}"), expected);
@@ -164,7 +165,7 @@ impl Checks<'_> {
 }
 
 impl RuleTally {
-    /// For an audit with a slot log, or without.
+    /// An empty tally of all rules; `repeats` is included if there is a slot log.
     pub(super) fn new(slots: bool) -> Self {
         let rules = Rule::iter().filter(|rule| slots || *rule != Rule::Repeats);
         let blank = |rule: Rule| RuleReport {
@@ -175,17 +176,17 @@ impl RuleTally {
         Self(rules.map(blank).collect())
     }
 
-    /// A rule on a line, to check one thing or more.
-    pub(super) fn at(&mut self, rule: Rule, place: impl Into<Place>) -> Checks<'_> {
+    /// Starts checks of a rule on a line.
+    pub(super) fn at(&mut self, rule: Rule, location: impl Into<Location>) -> Checks<'_> {
         Checks {
             report: &mut self.0[rule as usize],
-            place: place.into(),
+            location: location.into(),
         }
     }
 
     pub(super) fn into_report(mut self, totals: Totals) -> AuditReport {
         for rule in &mut self.0 {
-            // Some rules judge a row only when later ones have been read.
+            // Some rules check a row only after later ones have been read.
             rule.violations
                 .sort_by_key(|violation| (violation.log, violation.line));
         }

@@ -1,4 +1,4 @@
-//! One row of the log: text to a copy whose fate and fields agree, so that no rule asks again.
+//! One row of the log, parsed into a transmission whose fate and fields agree.
 
 use strum::EnumString;
 use tmt_core::types::{Span, Time};
@@ -6,8 +6,10 @@ use tmt_core::types::{Span, Time};
 use super::fields::{Field, Fields};
 use super::finding::{Finding, shown};
 
-/// The header: all columns, and the tails that a log may lack. Without the time at which packets left the gateway's
-/// buffer they do with their last unit; without what delays are made of, nothing is said of that.
+/// The header: all columns, and the last columns that a log may lack.
+///
+/// Without `left`, packets leave the gateway's buffer at the end of their service. Without the parts of the delay,
+/// rule `parts` is not checked.
 pub(super) const HEADER: (&str, [&str; 3]) = (
     "flow,packet,copy,sent,enqueued,service_start,service_end,first_lldu,last_lldu,delivered,fate,acked,\
      delay_propagation,delay_queue,delay_serialisation,delay_wait,left",
@@ -18,7 +20,7 @@ pub(super) const HEADER: (&str, [&str; 3]) = (
     ],
 );
 
-/// The columns of a copy's service, and what its delay is made of.
+/// The columns of a transmission's service, and below those of the parts of its delay.
 const SERVICE: [&str; 4] = ["service_start", "service_end", "first_lldu", "last_lldu"];
 pub(super) const PARTS: [&str; 4] = [
     "delay_propagation",
@@ -27,39 +29,39 @@ pub(super) const PARTS: [&str; 4] = [
     "delay_wait",
 ];
 
-/// One transmitted copy of a packet.
+/// One transmission of a packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Row {
-    /// Line of the log, which also numbers the copies in their order of sending.
+    /// Line of the log. Lines are in the order of sending.
     pub(super) line: u64,
     pub(super) flow: u64,
     pub(super) packet: u64,
     /// 1 for the first transmission.
     pub(super) copy: u64,
     pub(super) sent: Time,
-    /// When it reached the gateway; none where the run ended first.
+    /// Time at which it reached the gateway; `None` if the run ended first.
     pub(super) enqueued: Option<Time>,
-    /// What the link did: for all that were delivered or lost on it, and none of those that it never had.
+    /// Service by the link; `Some` if it was delivered or lost on the link, `None` if the link never had it.
     pub(super) service: Option<Service>,
-    /// When the receiver had it, for all that were delivered and no others.
+    /// Time at which the receiver had it; `Some` if and only if it was delivered.
     pub(super) delivered: Option<Time>,
     pub(super) fate: Fate,
-    /// When the gateway's buffer let it go.
+    /// Time at which it left the gateway's buffer.
     pub(super) left: Option<Time>,
-    /// When the sender first had an ACK that covers the packet.
+    /// Time of the sender's first ACK that covers the packet.
     pub(super) acked: Option<Time>,
-    /// What the delay of a delivered copy is made of, in the order of the columns; none where the log does not tell.
+    /// Parts of the delay of a delivered transmission, in the order of the columns; `None` if the log has no such columns.
     pub(super) parts: Option<[Span; 4]>,
 }
 
-/// What became of a copy.
+/// Fate of a transmission.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, EnumString)]
 #[strum(serialize_all = "lowercase")]
 pub(super) enum Fate {
     Delivered,
-    /// Dropped at the queue.
+    /// Dropped by the queue.
     Queue,
-    /// A proxy had it already.
+    /// Discarded by a proxy that had the packet already.
     Duplicate,
     /// Lost on the link.
     Link,
@@ -67,12 +69,12 @@ pub(super) enum Fate {
     Open,
 }
 
-/// The link's work on one copy.
+/// Service of one transmission by the link.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Service {
     pub(super) start: Time,
     pub(super) end: Time,
-    /// LLDUs of the timeline from 0, or twice the ordinal of the service.
+    /// First LLDU of the timeline or slot of the trace, from 0; on a synthetic link the number of the service.
     pub(super) first: u64,
     pub(super) last: u64,
 }
@@ -86,12 +88,12 @@ impl Field for Fate {
 }
 
 impl Fate {
-    /// Whether the gateway took it in, given that it came there.
+    /// Whether the gateway accepted it, given that it arrived there.
     pub(super) const fn is_taken(self) -> bool {
         !matches!(self, Self::Queue | Self::Duplicate)
     }
 
-    /// Whether it goes with a service or none, and with a delivery or none.
+    /// Checks that service and delivery are on the row as the fate requires.
     fn check(self, text: &str, served: bool, delivered: bool) -> Result<(), Finding> {
         let fits = match self {
             Self::Delivered => served && delivered,
@@ -101,7 +103,7 @@ impl Fate {
         };
         let [service, delivery] = [served, delivered].map(|is| if is { "with" } else { "without" });
         let found = format_args!("fate {text} {service} service and {delivery} delivery");
-        let expected = "delivered with both, queue and duplicate with none, link with service, open without delivery";
+        let expected = "delivered with both, queue and duplicate with neither, link with service only, open without delivery";
         fits.then_some(())
             .ok_or_else(|| Finding::new(found, expected))
     }
@@ -122,7 +124,7 @@ impl Row {
         fate.check(&word, served, delivered.is_some())?;
         let enqueued: Option<Time> = fields.get("enqueued")?;
         let away = fate == Fate::Open && !served;
-        let expected = "a time, as the copy was at the gateway";
+        let expected = "a time, because the copy reached the gateway";
         fields.ensure(enqueued.is_some() || away, "enqueued", expected)?;
         let left = match service {
             Some(service) if !fields.has("left") => Some(service.end),
@@ -158,7 +160,7 @@ impl Service {
     }
 }
 
-/// The parts of the delay, which stand where there was a delivery and nowhere else.
+/// Reads the parts of the delay, which must be given if and only if the transmission was delivered.
 fn parts(fields: Fields<'_>, delivered: bool) -> Result<Option<[Span; 4]>, Finding> {
     let mut parts = [Span::ZERO; 4];
     for (part, column) in parts.iter_mut().zip(PARTS) {

@@ -1,23 +1,23 @@
-//! The link in the order in which it served packets: rules `fifo`, `slots` and `early`. What the
-//! last two ask of a timeline is in a file of its own.
+//! The link, replayed in the order of service: rules `fifo`, `slots` and `early`. `on_timeline` has the checks of
+//! `slots` and `early` on a timeline.
 //!
-//! For hackers: rows come in order of sending. No packet is served before it is sent, so a row has
-//! its turn when one sent after its service began has been read.
+//! Rows are in the order of sending, and no packet is served before it is sent. A row is therefore replayed once a row
+//! sent after the start of its service has been read.
 
 mod on_timeline;
 
 use std::collections::BTreeMap;
 use tmt_core::types::{Span, Time};
 
-use super::head::{Head, Lane, Link};
+use super::head::{Head, Link, OrderScope};
 use super::report::{Rule, RuleTally};
 use super::row::{Fate, Row, Service};
 use super::timeline::Cursor;
 
-/// When a copy reached the queue, its line and flow; the first to do so is the least.
+/// Time at which a transmission reached the queue, its line and its flow. The first arrival is the minimum.
 type Arrived = (Time, u64, u64);
 
-/// A copy that was served.
+/// A transmission that was served.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Served {
     row: Row,
@@ -25,29 +25,29 @@ pub(super) struct Served {
     service: Service,
 }
 
-/// The link, replayed.
+/// State of the replayed link.
 pub(super) struct Server<'t> {
     head: Head,
     timeline: Option<Cursor<'t>>,
-    /// Rows whose turn has not come, by (service start, first LLDU, line).
+    /// Rows not yet replayed, by (service start, first LLDU, line).
     pub(super) ahead: BTreeMap<(Time, u64, u64), Served>,
-    /// The service before.
+    /// The previous service.
     previous: Option<Service>,
-    /// Services so far.
+    /// Number of services so far.
     services: u64,
-    /// The LLDU behind the last one that was rightly used.
+    /// The LLDU after the last one that was used correctly.
     unused: u64,
-    /// Latest time at which a served packet was enqueued.
+    /// Latest `enqueued` of a served packet.
     enqueued: Time,
-    /// The latest line of each flow among those enqueued and served at that time.
+    /// Per flow, the latest line among the served packets with that `enqueued`.
     pub(super) tied: BTreeMap<u64, u64>,
-    /// The first of those that waited for their service until the run ended.
+    /// First arrival among the packets that still waited for service at the end of the run.
     waiting: Option<Arrived>,
-    /// Lines of those served and left open, and when they would have arrived.
+    /// Lines of packets on their way at the end of the run, and when they would have arrived.
     open: Vec<(u64, Time)>,
-    /// By flow, or under 0 for the link: the latest delivery, or the line that stands in its way for good.
-    lanes: BTreeMap<u64, Result<Time, u64>>,
-    /// The latest delivery, where deliveries are moved apart.
+    /// Per flow, or under 0 for the whole link: the latest delivery, or the line of an open packet that blocks it.
+    latest_in_order: BTreeMap<u64, Result<Time, u64>>,
+    /// The latest delivery with `--overlap shift`.
     latest: Option<Time>,
 }
 
@@ -64,12 +64,12 @@ impl<'t> Server<'t> {
             tied: BTreeMap::new(),
             waiting: None,
             open: Vec::new(),
-            lanes: BTreeMap::new(),
+            latest_in_order: BTreeMap::new(),
             latest: None,
         }
     }
 
-    /// Takes the log's next row; `sent` is the latest of the log, before which no service begins any more.
+    /// Processes the log's next row; `sent` is the latest of the log, so that no earlier service can follow.
     pub(super) fn on_row(
         &mut self,
         row: Row,
@@ -102,15 +102,15 @@ impl<'t> Server<'t> {
         Ok(())
     }
 
-    /// Replays what is left when the log has ended; `latest` is the last event that it tells.
+    /// Replays all remaining services at the end of the log; `latest` is the last event of the log.
     ///
-    /// The head says when the run had to end; it may have ended sooner, all its flows being done.
+    /// The run may have ended before the time in the head, if all its flows were complete.
     pub(super) fn finish(mut self, latest: Time, tally: &mut RuleTally) -> tmt_core::Result<()> {
         while let Some((_, served)) = self.ahead.pop_first() {
             self.on_service(&served, tally)?;
         }
-        // What is left open cannot have been settled before the last event.
-        let found = format_args!("open, though the run went on until {latest}");
+        // A packet that is open cannot have arrived before the last event.
+        let found = format_args!("open, although the run lasted until {latest}");
         for &(line, arrives) in &self.open {
             let expected = format_args!("a fate by {arrives}");
             let mut early = tally.at(Rule::Early, line);
@@ -121,7 +121,7 @@ impl<'t> Server<'t> {
 
     fn on_service(&mut self, served: &Served, tally: &mut RuleTally) -> tmt_core::Result<()> {
         self.check_fifo(served, tally);
-        self.check_lane(&served.row, tally);
+        self.check_in_order(&served.row, tally);
         match self.head.link {
             Link::Synthetic { service } => self.check_rate(served, service, tally),
             Link::Coupled {
@@ -137,31 +137,31 @@ impl<'t> Server<'t> {
         Ok(())
     }
 
-    /// When a packet that reached the queue at `enqueued` is next to be served.
+    /// Time at which a packet that was enqueued at `enqueued` is at the head of the queue and the link is free.
     fn at_head(&self, enqueued: Time) -> Time {
         let free = self.previous.map_or(Time::ZERO, |previous| previous.end);
         free.max(enqueued)
     }
 
-    /// Where the head says so, a packet is delivered after those in front of it, and not while one of them is open.
-    fn check_lane(&mut self, row: &Row, tally: &mut RuleTally) {
-        let lane = match self.head.in_order {
+    /// Checks in-order delivery, if the head says so: after all earlier packets, and not while one of them is open.
+    fn check_in_order(&mut self, row: &Row, tally: &mut RuleTally) {
+        let scope = match self.head.in_order {
             None => return,
-            Some(Lane::Link) => 0,
-            Some(Lane::Flow) => row.flow,
+            Some(OrderScope::Link) => 0,
+            Some(OrderScope::Flow) => row.flow,
         };
-        let latest = self.lanes.entry(lane).or_insert(Ok(Time::ZERO));
+        let latest = self.latest_in_order.entry(scope).or_insert(Ok(Time::ZERO));
         if let Some(at) = row.delivered {
             let expected = match *latest {
                 Ok(before) if at >= before => None,
-                Ok(before) => Some(format!("not before one in front of it, {before}")),
-                Err(line) => Some(format!("no delivery, as line {line} before it is open")),
+                Ok(before) => Some(format!("not before {before}, an earlier packet's delivery")),
+                Err(line) => Some(format!("no delivery while the earlier line {line} is open")),
             };
             let mut fifo = tally.at(Rule::Fifo, row.line);
-            fifo.refuse(format_args!("delivered {at}"), expected);
+            fifo.record(format_args!("delivered {at}"), expected);
             *latest = latest.map(|before| before.max(at));
         } else if row.fate == Fate::Open && !self.head.keeps {
-            // Where the gateway waits for feedback, a loss of which it does not know yet stands as open.
+            // If the gateway waits for feedback, a loss that it does not know yet is logged as open.
             *latest = latest.and(Err(row.line));
         }
     }
@@ -170,17 +170,17 @@ impl<'t> Server<'t> {
         let (Row { line, flow, .. }, enqueued) = (served.row, served.enqueued);
         let mut fifo = tally.at(Rule::Fifo, line);
         let start = served.service.start;
-        let found = format_args!("served {start} though enqueued {enqueued}");
-        // Two flows may reach the queue at one instant in any order; one flow's packets stay in order.
+        let found = format_args!("served {start}, enqueued {enqueued}");
+        // Packets of different flows may reach the queue at the same time in any order; those of one flow are in order.
         let tied = self.tied.get(&flow).filter(|before| **before > line);
         let overtaken = match tied {
             _ if enqueued > self.enqueued => None,
             None if enqueued == self.enqueued => None,
-            None => Some(format!("that was enqueued {}", self.enqueued)),
-            Some(before) => Some(format!("of line {before}, which its flow sent later")),
+            None => Some(format!("enqueued {}", self.enqueued)),
+            Some(before) => Some(format!("on line {before}, which its flow sent later")),
         };
         let expected = overtaken.map(|before| format!("service before the packet {before}"));
-        fifo.refuse(found, expected);
+        fifo.record(found, expected);
         if enqueued > self.enqueued {
             self.enqueued = enqueued;
             self.tied.clear();
@@ -193,12 +193,12 @@ impl<'t> Server<'t> {
             at < enqueued || at == enqueued && of == flow && first < line
         });
         let expected = passed_over
-            .map(|(at, line, _)| format!("no service, as line {line} enqueued {at} still waits"));
-        fifo.refuse(found, expected);
+            .map(|(at, line, _)| format!("no service while line {line}, enqueued {at}, waits"));
+        fifo.record(found, expected);
     }
 
-    /// On a synthetic link services are numbered 0, 1, 2 …, and a packet is served as soon as it can be, at the link's
-    /// rate, and arrives.
+    /// Checks a service of a synthetic link: services are numbered 0, 1, 2 …, begin as soon as possible and take the
+    /// time that follows from the rate.
     fn check_rate(&mut self, served: &Served, times: [Span; 2], tally: &mut RuleTally) {
         let Service { first, last, .. } = served.service;
         let next = self.services;
@@ -217,31 +217,32 @@ impl<'t> Server<'t> {
         self.check_arrival(&served.row, end.saturating_add(self.head.forward), tally);
     }
 
-    /// On a coupled link the log does not tell which slots repeats took: a row's slots go from the one of its first unit
-    /// to that of its last, first transmissions only. Without interleaving those of two packets do not overlap; with it
-    /// they may, and only their beginnings are in order.
+    /// Checks the slots of a coupled link. A row has the slots of its first and last unit, first transmissions only; the
+    /// log does not contain the slots of repeats. Slots of two packets overlap only with interleaving. Then only their
+    /// first slots are in order.
     fn check_slots(&self, served: &Served, units: u64, interleave: u64, tally: &mut RuleTally) {
         let Service { first, last, .. } = served.service;
         let mut slots = tally.at(Rule::Slots, served.row.line);
         let found = format_args!("slots {first} to {last}");
         let least = served.row.delivered.map_or(1, |_| units);
-        let room = last >= first && last - first >= least - 1;
-        slots.check(room, found, format_args!("at least {least} slots"));
+        let enough = last >= first && last - first >= least - 1;
+        slots.check(enough, found, format_args!("at least {least} slots"));
         let taken = self.previous.map(|previous| match interleave {
             1 => previous.last,
             _ => previous.first,
         });
-        let behind = taken.map_or(0, |taken| taken.saturating_add(1));
-        let expected = format_args!("none below {behind}, which packets served before used");
-        slots.check(first >= behind, found, expected);
+        let unused = taken.map_or(0, |taken| taken.saturating_add(1));
+        let expected = format_args!("none below {unused}, because earlier packets used those");
+        slots.check(first >= unused, found, expected);
         let before = self.previous.map_or(Time::ZERO, |previous| previous.start);
         let (start, turn) = (served.service.start, before.max(served.enqueued));
         let mut early = tally.at(Rule::Early, served.row.line);
-        early.not_before("service_start", start, turn, ", when it could be served");
+        let why = ", the earliest time at which it could be served";
+        early.not_before("service_start", start, turn, why);
         self.check_earliest(&served.row, start, tally);
     }
 
-    /// No delivery before propagation and 1 ns of decoding after `sent`.
+    /// Checks that a delivery is at least the propagation and 1 ns of decoding after `sent`.
     fn check_earliest(&self, row: &Row, sent: Time, tally: &mut RuleTally) {
         if let Some(at) = row.delivered {
             let decoding = Span::from_nanos(1).unwrap_or(Span::ZERO);
@@ -251,7 +252,7 @@ impl<'t> Server<'t> {
         }
     }
 
-    /// A copy that reaches the receiver at `arrives` is delivered then, unless the run ended first.
+    /// Checks that a transmission that reaches the receiver at `arrives` is delivered then, unless the run ended first.
     fn check_arrival(&mut self, row: &Row, arrives: Time, tally: &mut RuleTally) {
         if let Some(at) = row.delivered {
             let mut early = tally.at(Rule::Early, row.line);
@@ -261,7 +262,8 @@ impl<'t> Server<'t> {
         }
     }
 
-    /// Nobody waits beside a free link: what was never served cannot have been before `latest`.
+    /// Checks that no packet waits while the link is free: a packet that was never served could not have been served
+    /// before `latest`.
     fn check_waiting(&mut self, latest: Time, tally: &mut RuleTally) -> tmt_core::Result<()> {
         let Some((enqueued, line, _)) = self.waiting else {
             return Ok(());
@@ -271,13 +273,13 @@ impl<'t> Server<'t> {
             (Link::Synthetic { service }, _) => Some((at_head, at_head.saturating_add(service[1]))),
             (Link::Timeline { lldus_per_packet }, Some(timeline)) => timeline
                 .next_from(at_head, lldus_per_packet)?
-                .map(|stretch| (stretch.start, stretch.end)),
+                .map(|range| (range.start, range.end)),
             (Link::Coupled { .. }, _) | (Link::Timeline { .. }, None) => return Ok(()),
         };
         let could = whole_service
             .filter(|&(_, end)| end < latest)
             .map(|(start, end)| format!("service {start} to {end}, when the link was free"));
-        tally.at(Rule::Early, line).refuse("no service", could);
+        tally.at(Rule::Early, line).record("no service", could);
         Ok(())
     }
 }

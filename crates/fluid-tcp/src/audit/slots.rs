@@ -1,13 +1,12 @@
-//! The used slots of a coupled link, each with the packet that its unit is of: rules `slots`, `story`, `early` and
-//! `repeats` beside a slot log.
+//! The used slots of a coupled link and their packets: rules `slots`, `story`, `early` and `repeats` with a slot log.
 //!
-//! Both logs are read side by side: a slot has its turn when a row sent after it has been read. A copy is kept until a
-//! first transmission goes out at a time at which one more repeat of it would long have gone first: twice the time from
-//! an attempt to its repeat.
+//! Both logs are read in step: a slot is processed once a row sent after it has been read. A transmission is kept until
+//! no repeat of it can follow. That is when a new unit is sent at least twice the time from an attempt to its repeat
+//! after the transmission's last unit.
 
 mod codeword;
-mod copy;
 mod row;
+mod transmission;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Read};
@@ -20,31 +19,31 @@ use super::head::{Head, Keys};
 use super::reader::LogReader;
 use super::report::{Log, Rule, RuleTally};
 use super::row::Row;
-use copy::Copy;
 use row::{Key, Kind, Unit};
+use transmission::Transmission;
 
-/// What the head of a slot log tells, beside that of the packet log, and what went before a unit.
+/// Settings from the head of the slot log, and the units before the current one.
 #[derive(Debug, Clone, Copy)]
 struct History {
     head: Head,
-    /// From an attempt's last unit to the repeat that its feedback asks for.
+    /// Time from an attempt's last unit to the repeat that its feedback requests.
     heard: Span,
-    /// The same where feedback is lost, if it can be.
+    /// Time from an attempt's last unit to its repeat if the feedback is lost; `None` if feedback cannot be lost.
     timer: Option<Span>,
-    /// Whether units of one attempt alone count.
+    /// Whether each attempt counts alone (frame ARQ).
     discards: bool,
     previous: Option<Unit>,
-    /// The last first transmission.
+    /// The latest unit of a first transmission.
     newest: Option<Unit>,
-    /// The highest number of a codeword.
+    /// The highest codeword number so far.
     codeword: Option<u64>,
 }
 
 impl History {
-    /// Of a slot log whose head must be that of the run whose packet log has `head`.
+    /// Reads the head of a slot log, which must be of the same run as `head`.
     fn of(metadata: &Metadata, head: Head) -> Result<Self, Finding> {
         if Head::of(metadata, "slots")? != head {
-            let found = "a head of another run";
+            let found = "the head of another run";
             return Err(Finding::new(found, "the head of the packet log's run"));
         }
         let keys = Keys(metadata);
@@ -63,25 +62,25 @@ impl History {
         })
     }
 
-    /// From an attempt's last unit to the latest time at which a repeat of it goes before anything new.
+    /// Longest time from an attempt's last unit until its repeat is ready.
     fn latest(&self) -> Span {
         self.timer.map_or(self.heard, |timer| timer.max(self.heard))
     }
 }
 
-/// The slots, replayed.
+/// State of the replayed slots.
 pub(super) struct Slots<'r> {
     log: LogReader<Box<dyn Read + 'r>>,
     history: History,
-    /// The unit that has been read and whose turn has not come.
+    /// The unit that has been read but not processed.
     next: Option<Unit>,
-    pub(super) copies: BTreeMap<Key, Copy>,
-    /// Those of which there has been a unit, by the time of the last.
+    pub(super) transmissions: BTreeMap<Key, Transmission>,
+    /// The transmissions with at least one unit, by the time of the last unit.
     by_last: BTreeSet<(Time, Key)>,
 }
 
 impl<'r> Slots<'r> {
-    /// Reads the head of a slot log beside a packet log with `head`; none where it cannot be used.
+    /// Reads the head of the slot log of a packet log with `head`; `None` if it cannot be used.
     pub(super) fn open(
         log: Box<dyn Read + 'r>,
         head: Head,
@@ -96,22 +95,22 @@ impl<'r> Slots<'r> {
             log,
             history,
             next: None,
-            copies: BTreeMap::new(),
+            transmissions: BTreeMap::new(),
             by_last: BTreeSet::new(),
         };
         slots.step(tally)?;
         Ok(Some(slots))
     }
 
-    /// Takes the packet log's next row, after the slots in front of it.
+    /// Processes the packet log's next row, after all slots before it.
     pub(super) fn on_row(&mut self, row: Row) {
         if row.enqueued.is_some() && row.fate.is_taken() {
             let key = (row.flow, row.packet, row.copy);
-            self.copies.insert(key, Copy::new(row));
+            self.transmissions.insert(key, Transmission::new(row));
         }
     }
 
-    /// Takes in the slots sent before a time, or all.
+    /// Processes the slots sent before a time, or all if it is `None`.
     pub(super) fn until(&mut self, time: Option<Time>, tally: &mut RuleTally) -> io::Result<()> {
         let is_due = |unit: &mut Unit| time.is_none_or(|time| unit.at < time);
         while let Some(unit) = self.next.take_if(is_due) {
@@ -121,26 +120,26 @@ impl<'r> Slots<'r> {
         Ok(())
     }
 
-    /// Takes in the slots that are left; `latest` is the last event that the packet log tells.
+    /// Processes all remaining slots; `latest` is the last event of the packet log.
     pub(super) fn finish(mut self, latest: Time, tally: &mut RuleTally) -> io::Result<()> {
         self.until(None, tally)?;
         self.log.check_end(tally);
         let previous = self.history.previous;
         let known = previous.map_or(latest, |unit| latest.max(unit.at));
-        for copy in self.copies.values() {
-            copy.judge(&self.history, known, tally);
+        for copy in self.transmissions.values() {
+            copy.check(&self.history, known, tally);
         }
         Ok(())
     }
 
-    /// Reads on to the next unit.
+    /// Reads the next unit, if there is none waiting.
     fn step(&mut self, tally: &mut RuleTally) -> io::Result<()> {
         while self.next.is_none() && self.log.next_row(tally)? {
             if !self.log.ended {
-                let place = self.log.place;
+                let location = self.log.location;
                 let unit = self.log.fields();
-                let unit = unit.and_then(|fields| Unit::parse(fields, place));
-                self.next = tally.at(Rule::Form, place).take(unit);
+                let unit = unit.and_then(|fields| Unit::parse(fields, location));
+                self.next = tally.at(Rule::Form, location).take(unit);
             }
         }
         Ok(())
@@ -151,16 +150,17 @@ impl<'r> Slots<'r> {
             let forward = unit.slot > slot && unit.at >= at;
             let found = format_args!("slot {} at {}", unit.slot, unit.at);
             let expected =
-                format_args!("a slot after {slot}, not before {at}, as each carries one unit");
-            let mut slots = tally.at(Rule::Slots, unit.place);
+                format_args!("a slot after {slot}, not before {at}: a slot carries one unit");
+            let mut slots = tally.at(Rule::Slots, unit.location);
             slots.check(forward, found, expected);
         }
         let ((flow, packet, copy), at) = (unit.key, unit.at);
         let found = format_args!("a unit of flow {flow} packet {packet} copy {copy} at {at}");
-        if let Some(copy) = self.copies.get_mut(&unit.key) {
+        if let Some(copy) = self.transmissions.get_mut(&unit.key) {
             let early = copy.row.enqueued.filter(|enqueued| unit.at < *enqueued);
-            let expected = early.map(|enqueued| format!("nothing of it before {enqueued}"));
-            tally.at(Rule::Story, unit.place).refuse(found, expected);
+            let expected =
+                early.map(|enqueued| format!("no unit before {enqueued}, when it was enqueued"));
+            tally.at(Rule::Story, unit.location).record(found, expected);
             if let Some(last) = copy.latest {
                 self.by_last.remove(&(last, unit.key));
             }
@@ -168,10 +168,10 @@ impl<'r> Slots<'r> {
             self.by_last.insert((unit.at, unit.key));
         } else {
             let (rule, expected) = match unit.kind {
-                Kind::Repeat => (Rule::Repeats, "one of a copy under way, in time"),
-                _ => (Rule::Story, "one of a copy that waits in the queue"),
+                Kind::Repeat => (Rule::Repeats, "a repeat of a copy that is on the link"),
+                _ => (Rule::Story, "a unit of a copy that waits in the queue"),
             };
-            tally.at(rule, unit.place).check(false, found, expected);
+            tally.at(rule, unit.location).check(false, found, expected);
         }
         let history = &mut self.history;
         history.codeword = history.codeword.max(Some(unit.codeword));
@@ -182,12 +182,12 @@ impl<'r> Slots<'r> {
         }
     }
 
-    /// Judges the copies of which nothing more may come, now that a first transmission goes out.
+    /// Checks and drops the transmissions that can have no further unit, given that the new unit `unit` was sent.
     fn forget(&mut self, unit: &Unit, tally: &mut RuleTally) {
         let history = self.history;
         let wait = history.latest().saturating_add(history.latest());
         let is_over = |(_, key): &(Time, Key)| {
-            let service = self.copies.get(key).map(|copy| copy.row.service);
+            let service = self.transmissions.get(key).map(|copy| copy.row.service);
             let served = service.is_some_and(|it| it.map_or(0, |it| it.last) < unit.slot);
             *key != unit.key && served
         };
@@ -195,8 +195,8 @@ impl<'r> Slots<'r> {
         let by_last = self.by_last.iter().take_while(waited).copied();
         for over in by_last.filter(is_over).collect::<Vec<_>>() {
             self.by_last.remove(&over);
-            if let Some(copy) = self.copies.remove(&over.1) {
-                copy.judge(&history, Time::MAX, tally);
+            if let Some(copy) = self.transmissions.remove(&over.1) {
+                copy.check(&history, Time::MAX, tally);
             }
         }
     }

@@ -1,4 +1,4 @@
-//! Each rule: a log that is right passes, and one thing wrong is found by the rule it belongs to.
+//! Each rule: a correct log passes, and a single error is reported by the rule that it breaks.
 
 mod flow;
 mod form;
@@ -20,7 +20,7 @@ fn report(log: &str, timeline: Option<&str>) -> AuditReport {
     read(log.as_bytes(), timeline.map(str::as_bytes)).unwrap()
 }
 
-/// The audit of a log beside a timeline that may be cut: what is missing matters only to a packet that used it.
+/// The audit of a log with a timeline that may be cut. Missing LLDUs matter only to a packet that used them.
 fn read<'t>(
     log: impl Read,
     timeline: Option<impl Read + Send + 't>,
@@ -36,7 +36,7 @@ fn read<'t>(
     audit(log, timeline)
 }
 
-/// The rules that were broken, each with the lines, such as `fifo 15 16`.
+/// The broken rules with their lines, such as `fifo 15 16`.
 fn broken(report: &AuditReport) -> Vec<String> {
     let broken = report.rules.iter().filter(|rule| rule.violations_total > 0);
     broken
@@ -50,23 +50,23 @@ fn broken(report: &AuditReport) -> Vec<String> {
         .collect()
 }
 
-/// What breaks when the changes are made to the log of the timeline link.
+/// The rules that changes to the log of the timeline link break.
 fn on_timeline(changes: &[(&str, &str)]) -> Vec<String> {
     broken(&report(&with(TIMELINE_LOG, changes), Some(TIMELINE)))
 }
 
-/// The same without a look at the timeline.
+/// The rules that changes to the log of the timeline link break, without the timeline.
 fn without_timeline(changes: &[(&str, &str)]) -> Vec<String> {
     broken(&report(&with(TIMELINE_LOG, changes), None))
 }
 
-/// What breaks when the changes are made to the log of the synthetic link.
+/// The rules that changes to the log of the synthetic link break.
 fn on_synthetic(changes: &[(&str, &str)]) -> Vec<String> {
     broken(&report(&with(SYNTHETIC, changes), None))
 }
 
 #[test]
-fn right_logs_pass_and_put_every_rule_to_the_test() {
+fn correct_logs_pass_and_every_rule_is_checked() {
     for report in [
         report(TIMELINE_LOG, Some(TIMELINE)),
         report(TIMELINE_LOG, None),
@@ -74,7 +74,7 @@ fn right_logs_pass_and_put_every_rule_to_the_test() {
     ] {
         assert!(report.passed(), "{:#?}", report.rules);
         assert_eq!(report.rules.len(), 9);
-        // These two logs say nothing of parts.
+        // These two logs do not have the parts of the delays.
         assert!(
             report
                 .rules
@@ -85,7 +85,7 @@ fn right_logs_pass_and_put_every_rule_to_the_test() {
 }
 
 #[test]
-fn the_totals_count_what_the_log_says() {
+fn the_totals_are_those_of_the_log() {
     let totals = report(TIMELINE_LOG, None).totals;
     let all = totals.counts;
     assert_eq!((all.copies_sent, all.copies_retransmitted), (9, 3));
@@ -114,7 +114,7 @@ fn a_timeline_that_cannot_be_used_is_an_error() {
 }
 
 #[test]
-fn violations_past_the_twentieth_are_counted_only() {
+fn violations_after_the_twentieth_are_only_counted() {
     let head = TIMELINE_LOG.split_inclusive('\n').take(13);
     let log: String = head.chain(std::iter::repeat_n("what?\n", 50)).collect();
     let report = audit(log.as_bytes(), None).unwrap();

@@ -1,27 +1,27 @@
-//! The timeline the link ran on, read once from front to back.
+//! The timeline of the link, read once from begin to end.
 
 use std::iter::{Peekable, from_fn};
 use tmt_core::Result;
 use tmt_core::format::{Rows, TraceReader};
 use tmt_core::types::{Slot, Time};
 
-/// The LLDUs of one packet, and what stands in front of them.
+/// Times of the LLDUs of one packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Stretch {
-    /// When the LLDU before the first went out.
+pub(super) struct LlduRange {
+    /// Transmission time of the LLDU before the first.
     pub(super) before: Option<Time>,
     pub(super) start: Time,
     pub(super) end: Time,
-    /// When the last of them is decoded, propagation left out; `None` where one was lost.
+    /// Time at which all are decoded, without propagation; `None` if one was lost.
     pub(super) arrival: Option<Time>,
 }
 
-/// A place on the timeline that moves forward only.
+/// A position on the timeline that moves forward only.
 pub(super) struct Cursor<'a> {
     slots: Peekable<Box<dyn Iterator<Item = Result<Slot>> + 'a>>,
-    /// LLDUs read, which is the index of the next.
+    /// Number of LLDUs read, which is the index of the next.
     read: u64,
-    /// When the last of them went out.
+    /// Transmission time of the last LLDU read.
     latest: Option<Time>,
 }
 
@@ -35,12 +35,12 @@ impl<'a> Cursor<'a> {
             let mut rows = Rows::default();
             let more = reader.next_rows(&mut rows);
             ended = !matches!(more, Ok(true));
-            // What is wrong comes after the rows in front of it.
+            // An error follows the rows before it.
             Some(rows.slots.into_iter().map(Ok).chain(more.err().map(Err)))
         });
         let slots: Box<dyn Iterator<Item = Result<Slot>>> = Box::new(batches.flatten());
         let mut slots = slots.peekable();
-        // Whether the reader sees a first row that is wrong depends on how much it read at once.
+        // Whether the reader has reported a wrong first row already depends on how much it read at once.
         slots.next_if(Result::is_err).transpose()?;
         Ok(Self {
             slots,
@@ -49,16 +49,16 @@ impl<'a> Cursor<'a> {
         })
     }
 
-    /// The LLDUs `first` to `last`; `None` where the timeline does not reach so far.
+    /// The LLDUs `first` to `last`; `None` if the timeline ends before.
     ///
     /// `first` must not have been read yet.
-    pub(super) fn stretch(&mut self, first: u64, last: u64) -> Result<Option<Stretch>> {
+    pub(super) fn range(&mut self, first: u64, last: u64) -> Result<Option<LlduRange>> {
         while self.read < first && self.next()?.is_some() {}
         self.gather(last - first)
     }
 
-    /// The next stretch of `lldus` LLDUs that begins at `from` or later.
-    pub(super) fn next_from(&mut self, from: Time, lldus: u64) -> Result<Option<Stretch>> {
+    /// The next `lldus` LLDUs, beginning at `from` or later.
+    pub(super) fn next_from(&mut self, from: Time, lldus: u64) -> Result<Option<LlduRange>> {
         let is_before = |slot: &Result<Slot>| slot.as_ref().is_ok_and(|slot| slot.tx_time() < from);
         while self.slots.peek().is_some_and(is_before) {
             self.next()?;
@@ -66,8 +66,8 @@ impl<'a> Cursor<'a> {
         self.gather(lldus - 1)
     }
 
-    /// The next LLDU and `more` behind it.
-    fn gather(&mut self, more: u64) -> Result<Option<Stretch>> {
+    /// The next LLDU and `more` after it.
+    fn gather(&mut self, more: u64) -> Result<Option<LlduRange>> {
         let before = self.latest;
         let (mut start, mut arrival) = (None, Some(Time::ZERO));
         for _ in 0..=more {
@@ -78,7 +78,7 @@ impl<'a> Cursor<'a> {
             arrival = arrival.zip(slot.arrival()).map(|(a, b)| a.max(b));
         }
         let ends = start.zip(self.latest);
-        Ok(ends.map(|(start, end)| Stretch {
+        Ok(ends.map(|(start, end)| LlduRange {
             before,
             start,
             end,

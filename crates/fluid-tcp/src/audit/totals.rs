@@ -1,54 +1,54 @@
-//! What a log adds up to; counted and not checked, to be compared with what the run reported.
+//! Totals of a log. They are counted, not checked, and can be compared with the report of the run.
 
 use serde::Serialize;
 
 use super::row::{Fate, Row};
 
-/// Counts of packets and of transmitted copies of packets.
+/// Counts of packets and of their transmissions, which the packet log calls copies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
 pub struct Counts {
-    /// Copies sent, retransmissions included; `packets_sent` of tcp.md §7.
+    /// Transmissions, retransmissions included; `packets_sent` in docs/metrics.md, Sec. 2.
     pub copies_sent: u64,
-    /// Copies that were not the first of their packet; `packets_retransmitted` of tcp.md §7.
+    /// Transmissions after the first of their packet; `packets_retransmitted` in docs/metrics.md, Sec. 2.
     pub copies_retransmitted: u64,
-    /// Copies that reached the receiver.
+    /// Transmissions that reached the receiver, duplicates included.
     pub copies_delivered: u64,
-    /// Copies that reached the receiver beside another copy of the same packet.
+    /// Transmissions that reached the receiver in addition to another one of the same packet.
     pub duplicates_received: u64,
-    /// Copies that a proxy had already.
+    /// Transmissions that a proxy discarded because it had the packet already.
     pub duplicates_at_proxy: u64,
-    /// Copies lost on the link.
+    /// Transmissions that were lost on the link.
     pub lost_on_link: u64,
-    /// Copies dropped at the full queue.
+    /// Transmissions that the queue dropped.
     pub dropped_at_queue: u64,
-    /// Copies whose fate the end of the run left open.
+    /// Transmissions whose fate was open at the end of the run.
     pub open: u64,
-    /// Packets, from packet 0 of their flow without a gap, that the receiver had by the end of the run.
+    /// Packets that the receiver had in order, from packet 0 of their flow without a gap, at the end of the run.
     pub packets_delivered_in_order: u64,
 }
 
-/// What the log says of one flow.
+/// Counts of one flow of the log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
 pub struct FlowTotals {
-    /// The flow, from 0.
+    /// Number of the flow, from 0.
     pub flow: u64,
-    /// Its counts.
+    /// Counts of its packets and transmissions.
     #[serde(flatten)]
     pub counts: Counts,
 }
 
-/// What the log says of all flows.
+/// Counts of all flows of the log.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
 pub struct Totals {
     /// Sums over the flows.
     #[serde(flatten)]
     pub counts: Counts,
-    /// Each flow that sent anything, by its number.
+    /// Counts of each flow that sent at least one packet, sorted by its number.
     pub flows: Vec<FlowTotals>,
 }
 
 impl Counts {
-    /// Counts one copy, all but whether it came twice.
+    /// Counts one transmission, except whether it is a duplicate.
     pub(super) fn on_row(&mut self, row: &Row) {
         self.copies_sent += 1;
         self.copies_retransmitted += u64::from(row.copy > 1);
@@ -63,7 +63,7 @@ impl Counts {
 }
 
 impl Totals {
-    /// Of all flows; `counts` is what [`Counts::on_row`] counted of all of them.
+    /// Totals of `flows`; `counts` is the result of [`Counts::on_row`] over all rows.
     pub(super) fn of(flows: Vec<FlowTotals>, mut counts: Counts) -> Self {
         for flow in &flows {
             counts.duplicates_received += flow.counts.duplicates_received;

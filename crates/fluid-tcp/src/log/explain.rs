@@ -1,4 +1,4 @@
-//! `--explain`: all that happened to one packet, as JSON and in words. Times are integer nanoseconds in JSON.
+//! `--explain`: the history of one packet, as JSON and as text. Times in JSON are integer nanoseconds.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -15,96 +15,96 @@ use crate::simulation::Setup;
 use crate::simulation::delay::DelayParts;
 use crate::simulation::probe::{Probe, Refused};
 
-/// One packet's story.
+/// Everything that happened to one packet in a run.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
-pub struct Story {
-    /// The flow, from 0.
+pub struct PacketHistory {
+    /// Number of the flow, from 0.
     pub flow: usize,
-    /// The packet of the flow, from 0.
+    /// Number of the packet in its flow, from 0.
     pub packet: u64,
-    /// Its copies in the order of sending.
-    pub copies: Vec<CopyStory>,
-    /// Whether a proxy answered the sender.
+    /// Its transmissions in the order of sending.
+    pub copies: Vec<TransmissionHistory>,
+    /// Whether a proxy sent the ACKs instead of the receiver.
     #[serde(skip)]
     pub proxied: bool,
-    /// When the receiver, or the proxy, first sent an acknowledgement of it, among other things or by itself.
+    /// Time at which the receiver or proxy first sent an ACK that covers it, cumulatively or by a SACK block.
     #[serde(rename = "receiver_told_ns")]
-    pub told: Option<Time>,
-    /// When the sender first learned of it from a SACK block.
+    pub ack_sent: Option<Time>,
+    /// Time at which the sender first received a SACK block that covers it.
     #[serde(rename = "sacked_ns")]
     pub sacked: Option<Time>,
-    /// When the sender learned that it and all before it were received.
+    /// Time at which the sender first received a cumulative ACK that covers it.
     #[serde(rename = "acked_ns")]
     pub acked: Option<Time>,
 }
 
-/// One copy's story.
+/// Everything that happened to one transmission of the packet.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
-pub struct CopyStory {
-    /// 1 for the first transmission.
+pub struct TransmissionHistory {
+    /// Number of the transmission, 1 for the first.
     pub copy: u32,
-    /// Why it was sent.
+    /// Reason for which the sender sent it.
     pub why: TransmissionReason,
-    /// When it was sent.
+    /// Time at which the sender sent it.
     #[serde(rename = "sent_ns")]
     pub sent: Time,
-    /// When it reached the gateway; none where the run ended before.
+    /// Time at which it reached the gateway; `None` if the run ended before.
     #[serde(rename = "reached_ns", skip_serializing_if = "Option::is_none")]
     pub reached: Option<Time>,
-    /// Packets that it met in the queue, the one in service included.
+    /// Packets in the queue when it arrived, the one in service included.
     #[serde(rename = "queue_met_packets")]
     pub queue_met: u64,
-    /// When the queue dropped it that had taken it in.
+    /// Time at which the queue dropped it after enqueuing it, as `CoDel` does.
     #[serde(rename = "dropped_ns", skip_serializing_if = "Option::is_none")]
     pub dropped: Option<Time>,
-    /// What the link did with it; what lies behind the end of the run did not happen.
-    pub service: Option<CopyService>,
-    /// What became of it.
+    /// Service by the link; `None` if it would begin after the end of the run.
+    pub service: Option<TransmissionService>,
+    /// Fate at the end of the run.
     pub fate: Fate,
-    /// When it reached the receiver.
+    /// Time at which it reached the receiver.
     #[serde(rename = "delivered_ns")]
     pub delivered: Option<Time>,
-    /// What its delay is made of, where it was delivered.
-    pub delay: Option<CopyDelay>,
+    /// Delay and its parts, if it was delivered.
+    pub delay: Option<TransmissionDelay>,
 }
 
-/// A copy's delay.
+/// Delay of a transmission from sender to receiver.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-pub struct CopyDelay {
-    /// What it is made of.
+pub struct TransmissionDelay {
+    /// The four parts of the delay (docs/metrics.md, Sec. 4).
     #[serde(flatten)]
     pub parts: DelayParts,
-    /// The sum of the parts.
+    /// The delay, which is the sum of the parts.
     #[serde(rename = "total_ns")]
     pub total: Span,
 }
 
-/// What the link did with a copy.
+/// Service of a transmission by the link.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct CopyService {
-    /// When the link served it, in which of its units.
+pub struct TransmissionService {
+    /// Begin and end of the service, and the units of the link that it used.
     #[serde(flatten)]
     pub service: Service,
-    /// What became of its LLDUs, where a timeline says.
+    /// Fates of its LLDUs, on a timeline.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub lldus: Option<Lldus>,
 }
 
-/// What became of the LLDUs of a copy.
+/// Fates of the LLDUs of a transmission.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
 pub struct Lldus {
-    /// Delivered, by attempts; empty where the timeline does not give them.
+    /// Delivered LLDUs by the number of attempts; empty if the timeline does not have attempts.
     pub attempts: BTreeMap<u32, u64>,
-    /// Delivered.
+    /// Number of delivered LLDUs.
     pub delivered: u64,
-    /// Lost.
+    /// Number of lost LLDUs.
     pub lost: u64,
-    /// The one that was delivered last, and when, propagation left out.
+    /// The LLDU that was decoded last, and the time at which it was, without propagation.
     pub latest: Option<(u64, Time)>,
 }
 
 impl Lldus {
-    /// Those that served a packet, of a timeline that may repeat every `period`.
+    /// Fates of the LLDUs of a service on a timeline that may repeat every `period`.
     fn of(timeline: &Timeline, period: Option<Span>, served: &Service) -> Self {
         let mut lldus = Self::default();
         let rows = timeline.len();
@@ -133,8 +133,8 @@ impl Lldus {
     }
 }
 
-impl Story {
-    /// Adds what became of the LLDUs of every copy that was served by `timeline`, which may repeat every `period`.
+impl PacketHistory {
+    /// Adds the fates of the LLDUs of every transmission that `timeline`, which may repeat every `period`, served.
     pub fn add_lldus(&mut self, timeline: &Timeline, period: Option<Span>) {
         for copy in &mut self.copies {
             if let Some(served) = &mut copy.service {
@@ -144,7 +144,7 @@ impl Story {
     }
 }
 
-impl fmt::Display for Story {
+impl fmt::Display for PacketHistory {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "packet {} of flow {}", self.packet, self.flow)?;
         for copy in &self.copies {
@@ -153,11 +153,11 @@ impl fmt::Display for Story {
             }
         }
         let end = if self.proxied { "proxy" } else { "receiver" };
-        let told = format!("the {end} sends the first acknowledgement that tells of it");
-        let sacked = "the sender learns of it from a SACK block";
-        let acked = "acknowledged, with all before it";
-        let times = [self.told, self.sacked, self.acked];
-        for (time, event) in times.into_iter().zip([&*told, sacked, acked]) {
+        let ack_sent = format!("the {end} sends the first ACK that covers it");
+        let sacked = "the sender receives the first SACK block that covers it";
+        let acked = "the sender receives the cumulative ACK";
+        let times = [self.ack_sent, self.sacked, self.acked];
+        for (time, event) in times.into_iter().zip([&*ack_sent, sacked, acked]) {
             if let Some(time) = time {
                 writeln!(f, "  {time}: {event}")?;
             }
@@ -169,34 +169,34 @@ impl fmt::Display for Story {
     }
 }
 
-impl CopyStory {
-    /// What happened to it, line by line.
+impl TransmissionHistory {
+    /// Its events as lines of text.
     fn events(&self) -> Vec<String> {
         let why = match self.why {
-            TransmissionReason::New => "sent for the first time",
-            TransmissionReason::FastRetransmit => "sent again in a fast recovery",
-            TransmissionReason::Timeout => "sent again after a retransmission timeout",
-            TransmissionReason::TailProbe => "sent again as a tail loss probe",
+            TransmissionReason::New => "first transmission",
+            TransmissionReason::FastRetransmit => "retransmission in fast recovery",
+            TransmissionReason::Timeout => "retransmission after an RTO",
+            TransmissionReason::TailProbe => "tail loss probe",
         };
-        let mut events = vec![format!("{}: copy {}, {why}", self.sent, self.copy)];
+        let mut events = vec![format!("{}: copy {} sent, {why}", self.sent, self.copy)];
         let Some(reached) = self.reached else {
             events.push("  still on its way to the gateway at the end of the run".to_owned());
             return events;
         };
         if reached > self.sent {
-            events.push(format!("  {reached}: at the gateway"));
+            events.push(format!("  {reached}: reached the gateway"));
         }
-        let met = match self.queue_met {
-            0 => "nothing in the queue".to_owned(),
+        let queue = match self.queue_met {
+            0 => "queue empty".to_owned(),
             1 => "1 packet in the queue".to_owned(),
             met => format!("{met} packets in the queue"),
         };
-        let place = self.queue_met + 1;
+        let position = self.queue_met + 1;
         events.push(match (self.fate, self.dropped) {
-            (Fate::Duplicate, _) => "  the proxy had it already".to_owned(),
-            (Fate::Queue, None) => format!("  met {met}, which was full: dropped"),
-            (Fate::Queue, Some(at)) => format!("  met {met}, and was dropped from it at {at}"),
-            _ => format!("  met {met}, and took place {place}"),
+            (Fate::Duplicate, _) => "  discarded: the proxy had the packet already".to_owned(),
+            (Fate::Queue, None) => format!("  {queue}: full, dropped"),
+            (Fate::Queue, Some(at)) => format!("  {queue}: enqueued, dropped at {at}"),
+            _ => format!("  {queue}: enqueued at position {position}"),
         });
         if matches!(self.fate, Fate::Duplicate | Fate::Queue) {
             return events;
@@ -205,30 +205,30 @@ impl CopyStory {
             events.push("  still in the queue at the end of the run".to_owned());
             return events;
         };
-        service.tell(&mut events);
+        service.add_events(&mut events);
         match (self.fate, self.delivered, &self.delay) {
             (Fate::Link, ..) => events.push("  lost on the link".to_owned()),
-            (_, Some(delivered), Some(CopyDelay { parts, total })) => {
-                let after = format_args!("{total} after it was sent");
-                events.push(format!("  {delivered}: delivered, {after}:"));
+            (_, Some(delivered), Some(TransmissionDelay { parts, total })) => {
+                events.push(format!("  {delivered}: delivered, {total} after sending:"));
                 let [propagation, queue, serialisation, wait] = parts.all();
                 events.push(format!(
-                    "    {propagation} propagation + {queue} queue + {serialisation} serialisation + {wait} decoding and ARQ/FEC"
+                    "    {propagation} propagation + {queue} queue + {serialisation} serialisation + {wait} wait (decoding, repeats, order)"
                 ));
             }
-            _ => events.push("  still on its way at the end of the run".to_owned()),
+            _ => events.push("  still on the link at the end of the run".to_owned()),
         }
         events
     }
 }
 
-impl CopyService {
-    fn tell(&self, events: &mut Vec<String>) {
+impl TransmissionService {
+    /// Appends its events as lines of text.
+    fn add_events(&self, events: &mut Vec<String>) {
         let Service { start, end, .. } = self.service;
         let (first, last) = (self.service.first_unit, self.service.last_unit);
         let on_the_link = format!("  {start} to {end}: on the link");
         let Some(lldus) = &self.lldus else {
-            return events.push(format!("{on_the_link}, as its packet {first}"));
+            return events.push(format!("{on_the_link}, slot or service {first}"));
         };
         events.push(format!("{on_the_link}, LLDUs {first} to {last}"));
         let words = |(attempts, count)| format!("{count} delivered in attempt {attempts}");
@@ -239,33 +239,33 @@ impl CopyService {
         events.push(format!("    {}, {} lost", words.join(", "), lldus.lost));
         if let Some((lldu, arrived)) = lldus.latest {
             events.push(format!(
-                "    the last of them, LLDU {lldu}, decoded {arrived} (propagation left out)"
+                "    last decoded: LLDU {lldu} at {arrived} (without propagation)"
             ));
         }
     }
 }
 
-/// Listens for one packet.
+/// Probe that records the history of one packet.
 #[derive(Debug)]
 pub struct Explain {
-    story: Story,
+    history: PacketHistory,
     end: Time,
-    /// Packets in the gateway's buffer.
+    /// Number of packets in the gateway's buffer.
     queue: u64,
-    /// Packets that the flow sent at least once.
+    /// Number of packets that the flow sent at least once.
     sent: u64,
 }
 
 impl Explain {
-    /// Listens for packet `packet` of `flow` in a run of `setup`.
+    /// A probe for packet `packet` of `flow` in a run of `setup`.
     #[must_use]
     pub fn new(flow: usize, packet: u64, setup: &Setup) -> Self {
         Self {
-            story: Story {
+            history: PacketHistory {
                 flow,
                 packet,
                 proxied: setup.path.split.is_some(),
-                ..Story::default()
+                ..PacketHistory::default()
             },
             end: setup.end,
             queue: 0,
@@ -273,69 +273,69 @@ impl Explain {
         }
     }
 
-    /// The story, or how many packets the flow sent where this one was not among them.
+    /// The history of the packet.
     ///
     /// # Errors
-    /// The packet was never sent.
-    pub fn finish(mut self) -> Result<Story, u64> {
-        if self.story.copies.is_empty() {
+    /// The number of packets that the flow sent, if this one was not among them.
+    pub fn finish(mut self) -> Result<PacketHistory, u64> {
+        if self.history.copies.is_empty() {
             return Err(self.sent);
         }
-        for copy in &mut self.story.copies {
+        for copy in &mut self.history.copies {
             if let (Some(reached), Some(served), Some(_)) =
                 (copy.reached, &copy.service, copy.delivered)
             {
                 let parts = DelayParts::of(copy.sent, reached, &served.service);
-                copy.delay = parts.map(|parts| CopyDelay {
+                copy.delay = parts.map(|parts| TransmissionDelay {
                     parts,
                     total: parts.total(),
                 });
             }
         }
-        Ok(self.story)
+        Ok(self.history)
     }
 
-    /// The copy that is meant, if it is one of the packet's.
-    fn copy(&mut self, copy: Transmission) -> Option<&mut CopyStory> {
-        let wanted = copy.flow == self.story.flow && copy.packet == self.story.packet;
+    /// The history of `copy`, if it is a transmission of this packet.
+    fn copy(&mut self, copy: Transmission) -> Option<&mut TransmissionHistory> {
+        let wanted = copy.flow == self.history.flow && copy.packet == self.history.packet;
         let index = usize::try_from(copy.copy.checked_sub(1)?).ok()?;
-        self.story.copies.get_mut(index).filter(|_| wanted)
+        self.history.copies.get_mut(index).filter(|_| wanted)
     }
 
-    /// The same, as it reaches the gateway.
-    fn reached(&mut self, now: Time, copy: Transmission) -> Option<&mut CopyStory> {
+    /// Records that `copy` reaches the gateway.
+    fn reached(&mut self, now: Time, copy: Transmission) -> Option<&mut TransmissionHistory> {
         let met = self.queue;
-        let story = self.copy(copy)?;
-        (story.reached, story.queue_met) = (Some(now), met);
-        Some(story)
+        let history = self.copy(copy)?;
+        (history.reached, history.queue_met) = (Some(now), met);
+        Some(history)
     }
 
-    /// Whether an acknowledgement names it in a block.
+    /// Whether a SACK block of the ACK covers the packet.
     fn is_sacked(&self, flow: usize, ack: &Ack) -> bool {
         let mut blocks = ack.blocks.iter().map(|(start, end)| *start..*end);
-        flow == self.story.flow && blocks.any(|block| block.contains(&self.story.packet))
+        flow == self.history.flow && blocks.any(|block| block.contains(&self.history.packet))
     }
 
-    /// Whether the packets of `flow` below `next` include it.
+    /// Whether a cumulative ACK of `flow` up to `next` covers the packet.
     fn is_below(&self, flow: usize, next: u64) -> bool {
-        flow == self.story.flow && self.story.packet < next
+        flow == self.history.flow && self.history.packet < next
     }
 }
 
 impl Probe for Explain {
     fn on_sent(&mut self, now: Time, copy: Transmission) {
-        if copy.flow != self.story.flow {
+        if copy.flow != self.history.flow {
             return;
         }
         self.sent = self.sent.max(copy.packet.saturating_add(1));
-        if copy.packet != self.story.packet {
+        if copy.packet != self.history.packet {
             return;
         }
-        self.story.copies.push(CopyStory {
+        self.history.copies.push(TransmissionHistory {
             copy: copy.copy,
             why: copy.why,
             sent: now,
-            ..CopyStory::default()
+            ..TransmissionHistory::default()
         });
     }
 
@@ -345,8 +345,8 @@ impl Probe for Explain {
     }
 
     fn on_refused(&mut self, now: Time, copy: Transmission, why: Refused) {
-        if let Some(story) = self.reached(now, copy) {
-            story.fate = why.into();
+        if let Some(history) = self.reached(now, copy) {
+            history.fate = why.into();
         }
     }
 
@@ -356,16 +356,16 @@ impl Probe for Explain {
 
     fn on_dropped(&mut self, now: Time, copy: Transmission) {
         self.queue = self.queue.saturating_sub(1);
-        if let Some(story) = self.copy(copy) {
-            story.dropped = Some(now);
-            story.fate = Fate::Queue;
+        if let Some(history) = self.copy(copy) {
+            history.dropped = Some(now);
+            history.fate = Fate::Queue;
         }
     }
 
     fn on_service(&mut self, copy: Transmission, service: &Service) {
         let begins = service.start <= self.end;
-        if let Some(story) = self.copy(copy).filter(|_| begins) {
-            story.service = Some(CopyService {
+        if let Some(history) = self.copy(copy).filter(|_| begins) {
+            history.service = Some(TransmissionService {
                 service: *service,
                 lldus: None,
             });
@@ -374,35 +374,35 @@ impl Probe for Explain {
 
     fn on_departure(&mut self, _left: Time, copy: Transmission, lost: bool) {
         // A proxy keeps it until the link has acknowledged it.
-        if !self.story.proxied {
+        if !self.history.proxied {
             self.queue = self.queue.saturating_sub(1);
         }
-        if let Some(story) = self.copy(copy).filter(|_| lost) {
-            story.fate = Fate::Link;
+        if let Some(history) = self.copy(copy).filter(|_| lost) {
+            history.fate = Fate::Link;
         }
     }
 
     fn on_delivered(&mut self, now: Time, copy: Transmission) {
-        if let Some(story) = self.copy(copy) {
-            (story.fate, story.delivered) = (Fate::Delivered, Some(now));
+        if let Some(history) = self.copy(copy) {
+            (history.fate, history.delivered) = (Fate::Delivered, Some(now));
         }
     }
 
     fn on_ack_sent(&mut self, now: Time, flow: usize, ack: &Ack) {
         if self.is_below(flow, ack.next) || self.is_sacked(flow, ack) {
-            self.story.told.get_or_insert(now);
+            self.history.ack_sent.get_or_insert(now);
         }
     }
 
     fn on_ack_received(&mut self, now: Time, flow: usize, ack: &Ack) {
         if self.is_sacked(flow, ack) {
-            self.story.sacked.get_or_insert(now);
+            self.history.sacked.get_or_insert(now);
         }
     }
 
     fn on_acked(&mut self, now: Time, flow: usize, next: u64) {
         if self.is_below(flow, next) {
-            self.story.acked.get_or_insert(now);
+            self.history.acked.get_or_insert(now);
         }
     }
 }

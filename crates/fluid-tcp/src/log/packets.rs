@@ -1,4 +1,4 @@
-//! `--packets`: the story of every copy of every packet, in the order of sending.
+//! `--packets`: one row per transmission, in the order of sending.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::io::{self, Write};
@@ -12,7 +12,7 @@ use crate::simulation::Setup;
 use crate::simulation::delay::DelayParts;
 use crate::simulation::probe::{Probe, Refused};
 
-/// Columns of the log.
+/// Columns of the log (docs/simulator.md, Sec. 11).
 const COLUMNS: &[Column] = &[
     always("flow", Kind::Count),
     always("packet", Kind::Count),
@@ -33,9 +33,9 @@ const COLUMNS: &[Column] = &[
     maybe("left", Kind::Time),
 ];
 
-/// One row in the making.
+/// One row, filled in as its transmission goes on.
 #[derive(Debug, Clone, Default)]
-struct Story {
+struct Row {
     copy: Transmission,
     sent: Time,
     enqueued: Option<Time>,
@@ -43,12 +43,12 @@ struct Story {
     delivered: Option<Time>,
     fate: Fate,
     acked: Option<Time>,
-    /// When the gateway's buffer let it go.
+    /// Time at which it left the gateway's buffer.
     left: Option<Time>,
 }
 
-impl Story {
-    /// Whether nothing more can happen to it.
+impl Row {
+    /// Whether no further event can change it.
     fn is_complete(&self) -> bool {
         let over = match self.fate {
             Fate::Open => false,
@@ -59,29 +59,30 @@ impl Story {
     }
 }
 
-/// Writes the log while the run goes on; rows leave once nothing more can happen to them.
+/// Probe that writes the packet log during the run. A row is written once no further event can change it.
 #[derive(Debug)]
 pub struct PacketLog<W: Write + Send> {
     table: Table<W>,
-    /// Copies from the first whose story is not complete.
-    stories: VecDeque<Story>,
+    /// Rows from the first one that is not complete.
+    rows: VecDeque<Row>,
+    /// Ordinal of the first of `rows`.
     first: u64,
-    /// For each flow and each packet not yet acknowledged its copies.
+    /// Ordinals of the transmissions of each unacknowledged packet, by flow.
     unacked: Vec<BTreeMap<u64, Vec<u64>>>,
     end: Time,
-    /// Whether a proxy keeps what the link has not acknowledged.
+    /// Whether a proxy keeps packets until the link has acknowledged them.
     proxied: bool,
 }
 
 impl<W: Write + Send> PacketLog<W> {
-    /// A log of a run of `setup`; writes the head.
+    /// Creates the log of a run of `setup` and writes its head.
     ///
     /// # Errors
-    /// What the system says while writing.
+    /// An error of the output.
     pub fn new(output: W, form: TableForm, head: &Metadata, setup: &Setup) -> io::Result<Self> {
         Ok(Self {
             table: Table::new(output, form, COLUMNS, head)?,
-            stories: VecDeque::new(),
+            rows: VecDeque::new(),
             first: 0,
             unacked: vec![BTreeMap::new(); setup.flows.len()],
             end: setup.end,
@@ -89,62 +90,62 @@ impl<W: Write + Send> PacketLog<W> {
         })
     }
 
-    /// Writes what is left and the end line.
+    /// Writes the remaining rows and the end line.
     ///
     /// # Errors
     /// The first error of the output.
     pub fn finish(mut self) -> io::Result<W> {
-        while let Some(story) = self.stories.pop_front() {
-            self.write(&story);
+        while let Some(row) = self.rows.pop_front() {
+            self.write(&row);
         }
         self.table.finish()
     }
 
-    /// Changes the story of a copy, and writes those to which nothing more can happen.
-    fn change(&mut self, ordinal: u64, change: impl FnOnce(&mut Story)) {
+    /// Changes the row of a transmission and writes all rows that are complete.
+    fn change(&mut self, ordinal: u64, change: impl FnOnce(&mut Row)) {
         let index = ordinal.checked_sub(self.first).map(usize::try_from);
         if let Some(Ok(index)) = index
-            && let Some(story) = self.stories.get_mut(index)
+            && let Some(row) = self.rows.get_mut(index)
         {
-            change(story);
+            change(row);
         }
-        while let Some(story) = self.stories.pop_front_if(|story| story.is_complete()) {
+        while let Some(row) = self.rows.pop_front_if(|row| row.is_complete()) {
             self.first += 1;
-            self.write(&story);
+            self.write(&row);
         }
     }
 
-    fn write(&mut self, story: &Story) {
-        // What lies behind the end of the run did not happen in it.
-        let service = story.service.filter(|service| service.start <= self.end);
+    fn write(&mut self, row: &Row) {
+        // Events after the end of the run are not part of it.
+        let service = row.service.filter(|service| service.start <= self.end);
         let within = |time: Option<Time>| time.filter(|time| *time <= self.end);
-        let delivered = within(story.delivered);
-        let known = story
+        let delivered = within(row.delivered);
+        let known = row
             .service
-            .zip(story.enqueued)
+            .zip(row.enqueued)
             .filter(|_| delivered.is_some());
-        let parts = known.and_then(|(service, at)| DelayParts::of(story.sent, at, &service));
+        let parts = known.and_then(|(service, at)| DelayParts::of(row.sent, at, &service));
         let [propagation, queue, serialisation, wait] = parts.map_or([Cell::None; 4], |parts| {
             parts.all().map(|part| span(Some(part)))
         });
         let cells = [
-            Cell::Count(story.copy.flow as u64),
-            Cell::Count(story.copy.packet),
-            Cell::Count(u64::from(story.copy.copy)),
-            Cell::Time(story.sent.as_nanos()),
-            time(story.enqueued),
+            Cell::Count(row.copy.flow as u64),
+            Cell::Count(row.copy.packet),
+            Cell::Count(u64::from(row.copy.copy)),
+            Cell::Time(row.sent.as_nanos()),
+            time(row.enqueued),
             time(service.map(|service| service.start)),
             time(service.map(|service| service.end)),
             count(service.map(|service| service.first_unit)),
             count(service.map(|service| service.last_unit)),
             time(delivered),
-            Cell::Word(story.fate.into()),
-            time(story.acked),
+            Cell::Word(row.fate.into()),
+            time(row.acked),
             propagation,
             queue,
             serialisation,
             wait,
-            time(within(story.left)),
+            time(within(row.left)),
         ];
         self.table.row(&cells);
     }
@@ -152,52 +153,52 @@ impl<W: Write + Send> PacketLog<W> {
 
 impl<W: Write + Send> Probe for PacketLog<W> {
     fn on_sent(&mut self, now: Time, copy: Transmission) {
-        self.stories.push_back(Story {
+        self.rows.push_back(Row {
             copy,
             sent: now,
-            ..Story::default()
+            ..Row::default()
         });
         let copies = self.unacked[copy.flow].entry(copy.packet).or_default();
         copies.push(copy.ordinal);
     }
 
     fn on_enqueued(&mut self, now: Time, copy: Transmission) {
-        self.change(copy.ordinal, |story| story.enqueued = Some(now));
+        self.change(copy.ordinal, |row| row.enqueued = Some(now));
     }
 
     fn on_refused(&mut self, now: Time, copy: Transmission, why: Refused) {
-        self.change(copy.ordinal, |story| {
-            (story.enqueued, story.fate) = (Some(now), why.into());
+        self.change(copy.ordinal, |row| {
+            (row.enqueued, row.fate) = (Some(now), why.into());
         });
     }
 
     fn on_released(&mut self, now: Time, copy: Transmission) {
-        self.change(copy.ordinal, |story| story.left = Some(now));
+        self.change(copy.ordinal, |row| row.left = Some(now));
     }
 
     fn on_service(&mut self, copy: Transmission, service: &Service) {
-        self.change(copy.ordinal, |story| story.service = Some(*service));
+        self.change(copy.ordinal, |row| row.service = Some(*service));
     }
 
     fn on_dropped(&mut self, _now: Time, copy: Transmission) {
-        self.change(copy.ordinal, |story| story.fate = Fate::Queue);
+        self.change(copy.ordinal, |row| row.fate = Fate::Queue);
     }
 
     fn on_departure(&mut self, left: Time, copy: Transmission, lost: bool) {
         let proxied = self.proxied;
-        self.change(copy.ordinal, |story| {
+        self.change(copy.ordinal, |row| {
             if lost {
-                story.fate = Fate::Link;
+                row.fate = Fate::Link;
             }
             if !proxied {
-                story.left = Some(left);
+                row.left = Some(left);
             }
         });
     }
 
     fn on_delivered(&mut self, now: Time, copy: Transmission) {
-        self.change(copy.ordinal, |story| {
-            (story.delivered, story.fate) = (Some(now), Fate::Delivered);
+        self.change(copy.ordinal, |row| {
+            (row.delivered, row.fate) = (Some(now), Fate::Delivered);
         });
     }
 
@@ -206,7 +207,7 @@ impl<W: Write + Send> Probe for PacketLog<W> {
             && *first.key() < next
         {
             for ordinal in first.remove() {
-                self.change(ordinal, |story| story.acked = Some(now));
+                self.change(ordinal, |row| row.acked = Some(now));
             }
         }
     }

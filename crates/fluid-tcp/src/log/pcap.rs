@@ -1,19 +1,19 @@
-//! `--pcap`: the packets of a run as each end would capture them, for tools that read captures.
+//! `--pcap`: the packets of a run, as each end would capture them.
 //!
 //! Format: pcap 2.4 with nanoseconds (magic 0xa1b23c4d), link type RAW (101); IPv4 and TCP by RFC 791, 9293 and
-//! 2018. The sender's file has data at the times of sending and acknowledgements at those of arrival, the
-//! receiver's the other way round. Each flow is a connection of its own. Times are the run's, from 1970 on.
+//! 2018. The sender's file has data at the times of sending and ACKs at the times of arrival; the receiver's file has
+//! the opposite. Each flow is a connection of its own. The run's zero is 1970-01-01.
 //!
-//! What no simulation of windows knows is made up, in the same way always:
-//! - a handshake without length in front of the first packet, in both files at the time of its sending, so that a
-//!   reader knows segment size, window scale and SACK; a run with a simulated handshake shows this one too;
-//! - sequence numbers count bytes from 1, packet n begins at 1 + n · payload modulo 2^32;
-//! - the payload is zeros and left out (the length on the wire tells the whole); checksums cover it;
-//! - the receiver's window is that of its settings, or what 16 bits and the largest scale can say.
+//! What the simulator does not know is fixed:
+//! - A handshake of zero length precedes the first packet, in both files at the time at which that is sent. It gives
+//!   readers the segment size, window scale and SACK. A run with a simulated handshake has this one too.
+//! - Sequence numbers count bytes from 1. Packet n begins at 1 + n · payload modulo 2^32.
+//! - The payload is zeros. It is not stored, but it is part of the length on the wire and of the checksums.
+//! - The receiver's window is that of its settings, limited by 16 bits and the largest window scale.
 //!
-//! As the handshake has no length, Wireshark knows no round-trip time and takes its default of 3 ms: a retransmission
-//! that follows the highest packet sent within 3 ms is "out of order" to it, the others are retransmissions. In
-//! the sender's file the two together are the run's retransmissions.
+//! Because the handshake has zero length, Wireshark assumes a round-trip time of 3 ms. It shows a retransmission within
+//! 3 ms after the highest packet as "out of order" and the others as retransmissions. In the sender's file, both
+//! together are the run's retransmissions.
 
 use std::io::{self, Write};
 
@@ -24,13 +24,13 @@ use crate::endpoint::receiver::Ack;
 use crate::link::Transmission;
 use crate::simulation::probe::Probe;
 
-/// Bytes of the headers of a data packet: IPv4 and TCP, both without options.
+/// Length in bytes of the IPv4 and TCP headers of a data packet, which have no options.
 pub const HEADERS: u64 = 40;
 
-/// Largest packet: what the total length of IPv4 can say.
+/// Largest packet in bytes, given by the 16 bits of IPv4's total length.
 pub const LARGEST: u64 = 65_535;
 
-/// Bytes kept of a packet at most: both headers with all options.
+/// Maximum number of bytes stored per packet: both headers with all options.
 const SNAPLEN: u32 = 20 + 60;
 
 /// Nanosecond pcap, written by a little-endian machine.
@@ -39,24 +39,24 @@ const MAGIC: u32 = 0xa1b2_3c4d;
 /// LINKTYPE_RAW: the packet begins with its IP header.
 const LINK_TYPE: u32 = 101;
 
-/// Ports that no protocol is known by; a flow takes one, then the next address.
+/// Ports without a registered protocol. Each flow has one; if they are used up, the next address follows.
 const FIRST_PORT: u16 = 49_152;
 const PORTS: u16 = 16_000;
 const SERVER_PORT: u16 = 65_500;
 
-/// The largest window scale (RFC 7323 §2.3).
+/// The largest window scale (RFC 7323, Sec. 2.3).
 const LARGEST_SCALE: u8 = 14;
 
-/// What a capture has to know of a flow.
+/// Settings of a flow that its capture shows.
 #[derive(Debug, Clone, Copy)]
 pub struct PcapFlow {
-    /// Whether both ends know selective acknowledgements.
+    /// Whether both ends negotiate SACK.
     pub sack: bool,
-    /// The receiver's window, packets.
+    /// The receiver's advertised window, in packets.
     pub rwnd: u64,
 }
 
-/// One flow's connection.
+/// Connection of one flow.
 #[derive(Debug, Clone, Copy)]
 struct Connection {
     sack: bool,
@@ -67,7 +67,7 @@ struct Connection {
     begun: bool,
 }
 
-/// A segment in the making.
+/// A segment to be written.
 #[derive(Default, Clone, Copy)]
 struct Segment<'a> {
     flow: usize,
@@ -80,7 +80,7 @@ struct Segment<'a> {
     payload: u16,
 }
 
-/// Writes both captures while the run goes on.
+/// Probe that writes both captures during the run.
 #[derive(Debug)]
 pub struct Pcap<W> {
     /// The sender's file and the receiver's.
@@ -91,7 +91,7 @@ pub struct Pcap<W> {
     error: Option<io::Error>,
 }
 
-/// Places in `files`.
+/// Index of the sender's file; below that of the receiver's.
 const SENDER: usize = 0;
 const RECEIVER: usize = 1;
 
@@ -99,7 +99,7 @@ impl<W: Write> Pcap<W> {
     /// Captures at both ends of packets of `packet` bytes, headers included.
     ///
     /// # Errors
-    /// A packet without room for a byte beside its headers, or longer than IPv4 allows; what the system says.
+    /// A packet that is not longer than its headers or longer than IPv4 allows, or an error of the output.
     pub fn new(
         sender: W,
         receiver: W,
@@ -116,7 +116,7 @@ impl<W: Write> Pcap<W> {
             })?;
         let mut files = [sender, receiver];
         for file in &mut files {
-            // Version 2.4; times are UTC, of an accuracy that nobody tells.
+            // Version 2.4; times are UTC, of unknown accuracy.
             words(file, &[MAGIC, 4 << 16 | 2, 0, 0, SNAPLEN, LINK_TYPE], &[])?;
         }
         let flows = flows.into_iter();
@@ -129,7 +129,7 @@ impl<W: Write> Pcap<W> {
         })
     }
 
-    /// Both files, the sender's first.
+    /// Flushes and returns both files, the sender's first.
     ///
     /// # Errors
     /// The first error of an output.
@@ -139,12 +139,12 @@ impl<W: Write> Pcap<W> {
 
     /// The sequence number at which a packet begins.
     fn seq(&self, packet: u64) -> u32 {
-        // Only the lowest 32 bits count.
+        // Sequence numbers have 32 bits.
         let bytes = packet.wrapping_mul(u64::from(self.payload)).wrapping_add(1);
         u32::try_from(bytes & u64::from(u32::MAX)).unwrap_or(0)
     }
 
-    /// Writes the headers of `segments`, each into all of `files`; behind the first thing that goes wrong nothing.
+    /// Writes the headers of `segments`, each to all of `files`. After the first error nothing is written.
     fn write(&mut self, at: Time, files: &[usize], segments: &[Segment<'_>]) {
         for segment in segments {
             for file in files {
@@ -156,7 +156,7 @@ impl<W: Write> Pcap<W> {
         }
     }
 
-    /// A data packet; the first of a flow has its handshake in front.
+    /// Writes a data packet; the first of a flow follows its handshake.
     fn data(&mut self, at: Time, file: usize, copy: Transmission) {
         if !self.flows[copy.flow].begun {
             self.flows[copy.flow].begun = true;
@@ -236,7 +236,7 @@ impl Connection {
         Self {
             sack: flow.sack,
             scale,
-            // Rounded up, so that what the sender may send fits into what it was told.
+            // Rounded up, so that everything that the sender may send fits into the advertised window.
             window: window(bytes.div_ceil(1 << scale)),
             unscaled: window(bytes),
             begun: false,
@@ -245,7 +245,7 @@ impl Connection {
 }
 
 impl Segment<'_> {
-    /// Writes the record of a packet: its IPv4 and TCP headers, and how long it was with the payload.
+    /// Writes the record of a packet: its IPv4 and TCP headers, and its length with the payload.
     fn write(&self, at: Time, payload: &[u8], file: &mut impl Write) -> io::Result<()> {
         let (seconds, fraction) = (
             at.as_nanos() / NANOS_PER_SECOND,
@@ -284,7 +284,7 @@ impl Segment<'_> {
     }
 }
 
-/// Writes little-endian words and what follows them at once.
+/// Writes little-endian words and then `rest`, in one call.
 fn words(file: &mut impl Write, words: &[u32], rest: &[u8]) -> io::Result<()> {
     let mut bytes: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
     bytes.extend(rest);
@@ -327,7 +327,7 @@ mod tests {
     }
 
     #[test]
-    fn sequence_numbers_go_on_behind_four_gigabytes() {
+    fn sequence_numbers_wrap_after_four_gigabytes() {
         // 1 + 1460 · 2941758 = 2^32 − 615 and 1 + 1460 · 2941759 = 2^32 + 845.
         for (packet, seq) in [(2_941_758, 4_294_966_681), (2_941_759, 845)] {
             let mut pcap = pcap(1500, 10).unwrap();
@@ -359,7 +359,7 @@ mod tests {
     }
 
     #[test]
-    fn the_window_is_that_of_the_receiver_or_the_largest_there_is() {
+    fn the_window_is_the_receivers_or_the_largest_possible() {
         for (rwnd, scale, window) in [(10, 0, 14_600), (45, 1, 32_850), (1 << 40, 14, u16::MAX)] {
             let connection = Connection::new(PcapFlow { sack: true, rwnd }, 1460);
             assert_eq!((connection.scale, connection.window), (scale, window));
@@ -381,7 +381,7 @@ mod tests {
     }
 
     #[test]
-    fn packets_need_room_for_their_headers_and_a_length_of_16_bits() {
+    fn packets_must_be_longer_than_their_headers_and_fit_16_bits() {
         for (packet, holds) in [(40, false), (41, true), (65_535, true), (65_536, false)] {
             assert_eq!(pcap(packet, 1).is_ok(), holds, "{packet}");
         }

@@ -1,12 +1,12 @@
-//! `--qlog`: the senders' recovery metrics as qlog, for tools that show those of QUIC.
+//! `--qlog`: the senders' recovery metrics as qlog, for tools that show those of QUIC senders.
 //!
 //! Format: JSON text sequences (RFC 7464) by draft-ietf-quic-qlog-main-schema (`QlogFileSeq`), events of
-//! draft-ietf-quic-qlog-quic-events-12: `quic:recovery_metrics_updated` with what has changed, `quic:packet_lost`. One
-//! trace; the flow of an event is its `group_id`. Times are milliseconds from the run's zero, windows bytes of
-//! whole packets.
+//! draft-ietf-quic-qlog-quic-events-12: `quic:recovery_metrics_updated` with the metrics that changed, and
+//! `quic:packet_lost`. There is one trace; the flow of an event is its `group_id`. Times are milliseconds from the run's
+//! zero, windows are bytes of whole packets.
 //!
-//! A sender of this model learns of losses and sends anew in one step, so a packet is told to be lost when
-//! it is sent again: `reordering_threshold` in a fast recovery, `pto_expired` after a timeout.
+//! A packet is reported as lost when it is retransmitted: with trigger `reordering_threshold` in fast recovery,
+//! `pto_expired` after an RTO.
 
 use std::io::{self, Write};
 
@@ -18,17 +18,17 @@ use crate::endpoint::sender::{Snapshot, TransmissionReason};
 use crate::link::Transmission;
 use crate::simulation::probe::{Probe, SenderEvent};
 
-/// RFC 7464 §2.2: in front of every record; a line feed stands behind it.
+/// Byte before every record (RFC 7464, Sec. 2.2). A line feed follows the record.
 const RECORD_SEPARATOR: u8 = 0x1e;
 
-/// Bytes gathered before a write.
+/// Number of bytes that are buffered before a write.
 const BLOCK: usize = 1 << 16;
 
-/// The first record, without its description.
+/// The first record, with DESCRIPTION in place of the description of the run.
 const HEAD: &str = concat!(
     r#"{"file_schema":"urn:ietf:params:qlog:file:sequential","#,
     r#""serialization_format":"application/qlog+json-seq","#,
-    r#""title":"tmt tcp: a model of TCP, no QUIC","description":DESCRIPTION,"#,
+    r#""title":"tmt tcp: a model of TCP, not QUIC","description":DESCRIPTION,"#,
     r#""trace":{"title":"TCP senders of a simulation","description":"#,
     r#""each group_id is a flow, counted from 0; packet numbers count packets of "#,
     r#"the flow from 0 and are the same in a retransmission","#,
@@ -46,7 +46,7 @@ struct Event<'a, D> {
     data: D,
 }
 
-/// What can change of a sender; what there is none of is left out, as is what stayed.
+/// Metrics of a sender. Those without a value and those that did not change are omitted.
 const METRICS: [&str; 5] = [
     "smoothed_rtt",
     "congestion_window",
@@ -55,10 +55,10 @@ const METRICS: [&str; 5] = [
     "packets_in_flight",
 ];
 
-/// What has changed.
-struct News(Vec<(&'static str, Number)>);
+/// Data of `quic:recovery_metrics_updated`: the metrics that changed.
+struct MetricsUpdated(Vec<(&'static str, Number)>);
 
-impl Serialize for News {
+impl Serialize for MetricsUpdated {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.collect_map(self.0.iter().map(|(name, value)| (name, value)))
     }
@@ -76,7 +76,7 @@ struct Header<'a> {
     packet_number: u64,
 }
 
-/// Writes the events while the run goes on.
+/// Probe that writes the events during the run.
 #[derive(Debug)]
 pub struct Qlog<W> {
     output: W,
@@ -87,10 +87,12 @@ pub struct Qlog<W> {
 }
 
 impl<W: Write> Qlog<W> {
-    /// A log of `flows` flows with packets of `packet` bytes, made by `tool` of a run with these `settings`.
+    /// Creates the log of `flows` flows with packets of `packet` bytes and writes its first record.
+    ///
+    /// `tool` and `settings` go into the description.
     ///
     /// # Errors
-    /// What the system says while writing.
+    /// An error of the output.
     pub fn new(
         output: W,
         packet: Bytes,
@@ -111,7 +113,7 @@ impl<W: Write> Qlog<W> {
         })
     }
 
-    /// Writes what is left.
+    /// Writes the buffered events.
     ///
     /// # Errors
     /// The first error of the output.
@@ -123,7 +125,7 @@ impl<W: Write> Qlog<W> {
         Ok(self.output)
     }
 
-    /// Writes an event, unless something went wrong before.
+    /// Writes an event, unless an error occurred before.
     fn event(&mut self, now: Time, flow: usize, name: &str, data: impl Serialize) {
         if self.error.is_some() {
             return;
@@ -145,7 +147,7 @@ impl<W: Write> Qlog<W> {
         }
     }
 
-    /// Bytes of a window in segments, cut to whole bytes.
+    /// Size in bytes of a window in segments, rounded down.
     fn bytes(&self, segments: f64) -> u64 {
         tmt_core::math::num::floor_u64(segments * to_f64(self.packet))
     }
@@ -158,7 +160,7 @@ fn millis(span: Span) -> f64 {
 impl<W: Write> Probe for Qlog<W> {
     fn on_sent(&mut self, now: Time, copy: Transmission) {
         let trigger = match copy.why {
-            // A probe is sent before anything is known.
+            // A tail loss probe does not mean that the packet is lost.
             TransmissionReason::New | TransmissionReason::TailProbe => return,
             TransmissionReason::FastRetransmit => "reordering_threshold",
             TransmissionReason::Timeout => "pto_expired",
@@ -191,11 +193,11 @@ impl<W: Write> Probe for Qlog<W> {
         ];
         let changed = METRICS.iter().zip(&state).zip(&self.latest[flow]);
         let changed = changed.filter(|((_, now), before)| now != before);
-        let news = changed.filter_map(|((name, now), _)| Some((*name, now.clone()?)));
-        let news = News(news.collect());
-        if !news.0.is_empty() {
+        let changed = changed.filter_map(|((name, now), _)| Some((*name, now.clone()?)));
+        let changed = MetricsUpdated(changed.collect());
+        if !changed.0.is_empty() {
             self.latest[flow] = state;
-            self.event(now, flow, "quic:recovery_metrics_updated", news);
+            self.event(now, flow, "quic:recovery_metrics_updated", changed);
         }
     }
 }

@@ -1,4 +1,4 @@
-//! `--series`: what each sender shows of itself, event by event or at intervals.
+//! `--series`: the state of each sender, one row per event or interval.
 
 use std::io::{self, Write};
 
@@ -9,7 +9,7 @@ use super::{Table, always, maybe, span};
 use crate::endpoint::sender::Snapshot;
 use crate::simulation::probe::{Probe, SenderEvent};
 
-/// Columns of the series.
+/// Columns of the series (docs/simulator.md, Sec. 11).
 const COLUMNS: &[Column] = &[
     always("time", Kind::Time),
     always("flow", Kind::Count),
@@ -23,21 +23,21 @@ const COLUMNS: &[Column] = &[
     always("delivered", Kind::Count),
 ];
 
-/// Writes the series while the run goes on.
+/// Probe that writes the series during the run.
 #[derive(Debug)]
 pub struct Series<W: Write + Send> {
     table: Table<W>,
-    /// Shortest time between two rows of a flow; none for a row an event.
+    /// Shortest time between two rows of a flow; `None` for one row per event.
     interval: Option<Span>,
-    /// When each flow may write its next row.
+    /// Earliest time of each flow's next row.
     due: Vec<Time>,
 }
 
 impl<W: Write + Send> Series<W> {
-    /// A series of `flows` flows; writes the head.
+    /// Creates the series of `flows` flows and writes its head.
     ///
     /// # Errors
-    /// What the system says while writing.
+    /// An error of the output.
     pub fn new(
         output: W,
         form: TableForm,
@@ -52,7 +52,7 @@ impl<W: Write + Send> Series<W> {
         })
     }
 
-    /// Writes what is left and the end line.
+    /// Writes the end line.
     ///
     /// # Errors
     /// The first error of the output.

@@ -1,4 +1,4 @@
-//! `--slots`: what every used slot of a coupled link carried, in the order of the slots.
+//! `--slots`: one row per used slot of a coupled link, in the order of the slots.
 
 use std::io::{self, Write};
 
@@ -10,7 +10,7 @@ use super::{Table, always, maybe, time};
 use crate::link::SlotUse;
 use crate::simulation::probe::Probe;
 
-/// Columns of the log.
+/// Columns of the log (docs/simulator.md, Sec. 11).
 const COLUMNS: &[Column] = &[
     always("slot", Kind::Count),
     always("time", Kind::Time),
@@ -24,20 +24,20 @@ const COLUMNS: &[Column] = &[
     maybe("arrival", Kind::Time),
 ];
 
-/// Writes the log while the run goes on.
+/// Probe that writes the slot log during the run.
 #[derive(Debug)]
 pub struct SlotLog<W: Write + Send>(Table<W>);
 
 impl<W: Write + Send> SlotLog<W> {
-    /// A log of a run; writes the head.
+    /// Creates the log of a run and writes its head.
     ///
     /// # Errors
-    /// What the system says while writing.
+    /// An error of the output.
     pub fn new(output: W, form: TableForm, head: &Metadata) -> io::Result<Self> {
         Table::new(output, form, COLUMNS, head).map(Self)
     }
 
-    /// Writes what is left and the end line.
+    /// Writes the end line.
     ///
     /// # Errors
     /// The first error of the output.

@@ -1,11 +1,11 @@
-//! `barakat`: long-lived TCP over a link that repairs losses by FEC and selective-repeat ARQ together.
+//! `barakat`: long-lived TCP over a link with FEC and frame ARQ together.
 //!
-//! The transport of the link is a unit; K data units and N − K redundant ones make a frame, X frames a packet. A
-//! frame fails when more than N − K of its units are lost, and is then repeated as a whole, δ times at most.
+//! K data units and N − K repair units make a frame, X frames make a packet. A frame fails if more than N − K of its units
+//! are lost. It is then sent again as a whole, at most δ times.
 //!
-//! Barakat and Al Fawal's equations hold the rate on both sides: a busy link delays frames by repeats of others, and
-//! a faster connection waits longer for its packets to come in order. The unknown here is g = R/(1 − P), what all of
-//! a connection's packets are sent with, so that nothing is lost where next to nothing comes through.
+//! In the equations of Barakat 2004 the rate R is on both sides: repeats on a busy link delay other frames, and the
+//! packets of a faster connection wait longer for order. The unknown solved for is the sending rate g = R/(1 − P),
+//! which keeps its precision if nearly all packets are lost.
 
 mod interface;
 pub mod resequencing;
@@ -14,117 +14,117 @@ use strum::{EnumString, VariantNames};
 use tmt_core::math::num::{exp, expm1, ln, log1p};
 use tmt_core::types::to_f64;
 
-use super::Chance;
-use super::pftk::round_trips_a_packet;
+use super::Probability;
+use super::pftk::round_trips_per_packet;
 
 pub(super) use interface::MODEL;
 use resequencing::Resequencing;
 
-/// Which terms of the round trip count.
+/// Terms of the round trip that are taken into account, by the size of the bandwidth-delay product.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, EnumString, VariantNames)]
 #[strum(serialize_all = "lowercase")]
-pub enum Pipe {
-    /// A packet's frames are out before a NACK comes back; their transmission takes time (§4.4.3).
+pub enum Bdp {
+    /// All frames of a packet are sent before a NACK arrives, and sending them takes time (Sec. 4.4.3).
     Medium,
-    /// Their transmission takes no time beside the propagation (§4.4.2, equation (9)).
+    /// Only propagation counts (Sec. 4.4.2, eq. (9)).
     Large,
 }
 
-/// How many transmissions fail and are repeated.
+/// Formula for the share of transmissions that fail and are repeated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, EnumString, VariantNames)]
 #[strum(serialize_all = "lowercase")]
 pub enum Nacks {
-    /// As the paper has it: P_T (1 − P_T^δ/(δ+1)).
+    /// As printed: P_T (1 − P_T^δ/(δ+1)).
     Paper,
-    /// What it is (erratum B5): P_T (1 − P_T^δ)/(1 − P_T^(δ+1)).
+    /// Corrected (B5): P_T (1 − P_T^δ)/(1 − P_T^(δ+1)).
     Exact,
 }
 
-/// A link, its repair and the connections over it.
+/// A link, its code and ARQ, and the connections over it.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Hybrid {
-    /// C: connections.
+    /// C: number of connections, 1 or more.
     pub connections: f64,
-    /// B: rate of the link, units a second; above 0.
+    /// B: rate of the link, units/s; above 0.
     pub rate: f64,
-    /// D: one-way delay of the link, seconds.
+    /// D: one-way delay of the link, s; 0 or above.
     pub delay: f64,
-    /// T: two-way delay outside of the link, seconds.
+    /// T: two-way delay outside the link, s; 0 or above.
     pub elsewhere: f64,
-    /// p: loss of a unit.
+    /// p: loss probability of a unit, 0 to 1.
     pub loss: f64,
-    /// X: frames a packet, 1 or more.
+    /// X: frames per packet, 1 or more.
     pub frames: u64,
-    /// K: data units a frame, 1 or more.
+    /// K: data units of a frame, 1 or more.
     pub data: u64,
-    /// N: units a frame, K or more.
+    /// N: all units of a frame, K or more.
     pub sent: u64,
-    /// δ: repeats of a frame at most.
+    /// δ: rounds of a frame, at most.
     pub persistency: u64,
-    /// b: packets an acknowledgement.
+    /// b: packets per ACK, above 0.
     pub delayed: f64,
-    /// What waiting for order adds.
+    /// Wait for order that is added to the round trip.
     pub resequencing: Resequencing,
-    /// Which terms of the round trip count.
-    pub pipe: Pipe,
-    /// How many transmissions are repeated.
+    /// Terms of the round trip that are taken into account.
+    pub bdp: Bdp,
+    /// Formula for the share of transmissions that are repeated.
     pub nacks: Nacks,
 }
 
-/// What comes of a [`Hybrid`].
+/// Results for a [`Hybrid`].
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Throughput {
-    /// P_T: that a transmission of a frame fails.
+    /// P_T: probability that a transmission of a frame fails.
     pub transmission_loss: f64,
-    /// P_F: that a frame is lost for good.
+    /// P_F: probability that a frame is lost after all rounds.
     pub frame_loss: f64,
-    /// P: that a packet is.
+    /// P: probability that a packet is lost.
     pub packet_loss: f64,
-    /// α: share of the link that is data of whole packets, when it is always busy.
+    /// α: share of a full link that carries data of complete packets, 0 to 1.
     pub useful: f64,
-    /// α for δ → ∞.
+    /// α for δ → ∞, 0 to 1.
     pub useful_unlimited: f64,
-    /// E(M): most repeats of any frame of a packet that comes through.
+    /// E(M): mean of the largest number of rounds of the frames of a delivered packet.
     pub repeats: f64,
-    /// E(Y): the last frame that has as many, counted from 1.
+    /// E(Y): mean number of the last frame with that many rounds, 1 to X.
     pub last_frame: f64,
-    /// E(σ): transmission of a frame with what goes before it, seconds.
+    /// E(σ): mean time to send a frame, with the repeats before it, s.
     pub transmission: f64,
-    /// π: share of time in which the link is busy.
+    /// π: share of time in which the link is busy, 0 to 1.
     pub busy: f64,
-    /// A: round trip without waiting for order, seconds.
+    /// A: mean round-trip time without the wait for order, s.
     pub round_trip: f64,
-    /// A_i: round trip with it.
+    /// A_i: mean round-trip time with the wait for order, s.
     pub ordered_round_trip: f64,
-    /// λ: packets that all connections send, a second.
+    /// λ: packets that all connections send, 1/s.
     pub packets: f64,
-    /// λ/μ: packets on the link.
+    /// λ/μ: mean number of packets on the link.
     pub load: f64,
-    /// R: what comes through of a connection, units a second; an upper figure where `busy` is 1.
+    /// R: throughput of a connection, units/s; an upper figure if `busy` is 1.
     pub connection: f64,
-    /// U: what comes through of all, units a second.
+    /// U: throughput of all connections, units/s.
     pub throughput: f64,
 }
 
-/// Repeats of a packet that comes through (§4.4.2, §4.4.3 and appendix).
+/// Rounds of the frames of a delivered packet (Sec. 4.4.2, Sec. 4.4.3 and appendix).
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Repeats {
-    /// E(M): most repeats of any of its frames.
+    /// E(M): mean of the largest number of rounds of its frames.
     pub most: f64,
-    /// E(Y): the last frame with as many, from 1 to X.
+    /// E(Y): mean number of the last frame with that many rounds, 1 to X.
     pub last: f64,
 }
 
 /// E(M) and E(Y) for frames whose transmissions fail with probability P_T, given that all X frames arrive.
 ///
-/// With F_k = P(δ_i ≤ k) and f_k = P(δ_i = k), all terms of
-/// E(M) = Σ_k (1 − F_k^X) and E(Y) = Σ_k f_k Σ_{y=1..X} y F_k^(y−1) F_{k−1}^(X−y) are positive. This E(Y) is
-/// (10): the difference of its powers is that of the inner sum. At most δ steps; fewer once no frame needs more.
+/// With F_k = P(δ_i ≤ k) and f_k = P(δ_i = k), all terms of E(M) = Σ_k (1 − F_k^X) and
+/// E(Y) = Σ_k f_k Σ_{y=1..X} y F_k^(y−1) F_{k−1}^(X−y) are positive. This E(Y) equals (10), with the difference of
+/// powers there expanded into the inner sum. It takes at most δ steps, fewer once the remaining terms are negligible.
 #[must_use]
-pub fn repeats(transmission: Chance, persistency: u64, frames: u64) -> Repeats {
+pub fn repeats(transmission: Probability, persistency: u64, frames: u64) -> Repeats {
     let trials = to_f64(persistency) + 1.0;
     let x = to_f64(frames);
-    // (1 − P_T^a)/(1 − P_T^(δ+1)), a/(δ+1) where P_T is 1.
+    // (1 − P_T^a)/(1 − P_T^(δ+1)), a/(δ+1) if P_T is 1.
     let power = transmission.ln();
     let all = expm1(trials * power);
     let share = |a: f64| {
@@ -141,7 +141,7 @@ pub fn repeats(transmission: Chance, persistency: u64, frames: u64) -> Repeats {
     for k in 0..=persistency {
         let k = to_f64(k);
         let still = if k > 0.0 { exp(k * power) } else { 1.0 };
-        // No frame has more repeats than δ, and fewer than 1 in 10^18 of what is summed have more than k.
+        // The terms beyond k are less than 1 in 10^18 of the sum.
         if x * x * still <= 1e-18 * transmission.no * f64::min(most, 1.0) {
             break;
         }
@@ -159,9 +159,9 @@ pub fn repeats(transmission: Chance, persistency: u64, frames: u64) -> Repeats {
     Repeats { most, last }
 }
 
-/// Σ_{j=0..n−1} (n − j) t^j, by doubling: positive terms alone, in as many steps as n has bits.
+/// Σ_{j=0..n−1} (n − j) t^j by doubling: only positive terms, one step per bit of n.
 fn rising_sum(t: f64, n: u64) -> f64 {
-    // For the m that the bits read so far make: t^m, Σ_{j<m} t^j and the sum asked for.
+    // With m the number given by the bits read so far: t^m, Σ_{j<m} t^j and the sum for m.
     let (mut power, mut plain, mut rising, mut m) = (1.0, 0.0, 0.0, 0.0);
     for bit in (0..64 - n.leading_zeros()).rev() {
         rising += m * plain + power * rising;
@@ -178,21 +178,21 @@ fn rising_sum(t: f64, n: u64) -> f64 {
     rising
 }
 
-/// What does not depend on the rate.
+/// Intermediate results that do not depend on the rate.
 struct Fixed {
-    transmission: Chance,
-    frame: Chance,
-    packet: Chance,
+    transmission: Probability,
+    frame: Probability,
+    packet: Probability,
     repeats: Repeats,
-    /// That a transmission fails and is repeated.
+    /// Probability that a transmission fails and is repeated.
     nack: f64,
-    /// C g times this is the load of the link: 1/(α B) of what comes through.
+    /// Time on the link per data unit sent, s: (N/K) (1 − P_T^(δ+1))/((1 − P_T) B).
     units: f64,
 }
 
 impl Hybrid {
     fn fixed(&self) -> Fixed {
-        let transmission = Chance::new(self.loss).more_than(self.sent - self.data, self.sent);
+        let transmission = Probability::new(self.loss).more_than(self.sent - self.data, self.sent);
         let trials = to_f64(self.persistency) + 1.0;
         let frame = transmission.all(trials);
         let packet = frame.not().all(to_f64(self.frames)).not();
@@ -213,34 +213,34 @@ impl Hybrid {
         }
     }
 
-    /// S: units a packet.
+    /// S: data units per packet, X K.
     #[must_use]
     pub fn packet_units(&self) -> f64 {
         to_f64(self.frames) * to_f64(self.data)
     }
 
-    /// Transmission of a frame without any in front of it, seconds.
+    /// Time to send a frame on an idle link, N/B, s.
     #[must_use]
     pub fn frame_time(&self) -> f64 {
         to_f64(self.sent) / self.rate
     }
 
-    /// The answer, with g as near to the fixed point as a double comes.
+    /// Solves for g by bisection, to the last bit.
     ///
-    /// There is exactly one: the right side of R = R(P, A_i(R)) falls as R rises. None where a round trip takes no
-    /// time at all.
+    /// The solution is unique, because the right side of R = R(P, A_i(R)) decreases in R. Returns `None` if the
+    /// round-trip time is 0.
     #[must_use]
     pub fn solve(&self) -> Option<Throughput> {
         let fixed = self.fixed();
-        let trips = round_trips_a_packet(fixed.packet.yes, self.delayed);
+        let trips = round_trips_per_packet(fixed.packet.yes, self.delayed);
         let rate = |g: f64| self.packet_units() / (self.at(&fixed, g).ordered_round_trip * trips);
         let slowest = self.elsewhere + 2.0 * self.delay;
-        if slowest <= 0.0 && self.pipe == Pipe::Large {
+        if slowest <= 0.0 && self.bdp == Bdp::Large {
             return None;
         }
         let mut above = rate(0.0);
         let mut below = rate(above);
-        // Halves the interval until no double is left in it.
+        // Bisects until no double lies in the interval.
         while above.is_finite() {
             let middle = below + (above - below) / 2.0;
             if middle <= below || middle >= above {
@@ -255,19 +255,19 @@ impl Hybrid {
         Some(self.at(&fixed, above))
     }
 
-    /// Everything under a sending rate of `g` a connection.
+    /// All results for the sending rate `g` of a connection, in units/s.
     fn at(&self, fixed: &Fixed, g: f64) -> Throughput {
         let x = to_f64(self.frames);
         let share = to_f64(self.data) / to_f64(self.sent);
         let busy = f64::min(1.0, self.connections * g * fixed.units);
         let transmission = self.frame_time() / (1.0 - busy * fixed.nack);
         let way = self.elsewhere + 2.0 * self.delay;
-        let waits = match self.pipe {
-            Pipe::Medium => {
+        let waits = match self.bdp {
+            Bdp::Medium => {
                 (2.0 * self.delay + self.frame_time()) * fixed.repeats.most
                     + fixed.repeats.last * transmission
             }
-            Pipe::Large => 2.0 * self.delay * fixed.repeats.most,
+            Bdp::Large => 2.0 * self.delay * fixed.repeats.most,
         };
         // 1/μ = A − T − D.
         let on_link = self.delay + waits;
@@ -304,10 +304,10 @@ impl Hybrid {
     }
 }
 
-/// α for δ → ∞: (1 − P_T) K/N, the share of a busy link that is data when no frame is given up.
+/// α for δ → ∞, (1 − P_T) K/N: share of a full link that carries data if frames are repeated until they arrive.
 #[must_use]
 pub fn useful_unlimited(loss: f64, data: u64, sent: u64) -> f64 {
-    Chance::new(loss).more_than(sent - data, sent).no * to_f64(data) / to_f64(sent)
+    Probability::new(loss).more_than(sent - data, sent).no * to_f64(data) / to_f64(sent)
 }
 
 #[cfg(test)]

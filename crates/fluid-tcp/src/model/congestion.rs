@@ -1,4 +1,4 @@
-//! Goodput of a link whose only losses are those of its full buffer (papers/003, eq (13)-(14)).
+//! `congestion`: goodput if segments are lost at the full buffer only (Celandroni 2006, eq. (13), (14)).
 
 use tmt_core::model::Arguments;
 use tmt_core::types::to_f64;
@@ -9,18 +9,18 @@ use tmt_core::{closed_form, keys};
 pub struct Bottleneck {
     /// Rate, segments/s; above 0.
     pub mu: f64,
-    /// Latency of both ways, s; 0 or above.
+    /// Propagation delay, both ways, s; 0 or above.
     pub tau: f64,
-    /// Buffer over bandwidth-delay product; 0 or above.
+    /// Buffer over bandwidth-delay product, B/(μ T); 0 or above.
     pub beta: f64,
-    /// Connections; 1 or more, whole.
+    /// Number of connections; a whole number, 1 or more.
     pub connections: f64,
-    /// Segments an ACK stands for; above 0.
+    /// Segments per ACK; above 0.
     pub per_ack: f64,
 }
 
 impl Bottleneck {
-    /// What the keys of a bottleneck say, for this number of connections.
+    /// Reads the common keys, for this number of connections.
     pub(super) fn of(arguments: &Arguments, connections: u64) -> Self {
         Self {
             mu: arguments.number(&MU),
@@ -31,51 +31,51 @@ impl Bottleneck {
         }
     }
 
-    /// Round trip without queueing, T = τ + 1/μ, s (papers/003, section II.A).
+    /// Round-trip time without queueing, T = τ + 1/μ, s (Celandroni 2006, Sec. II.A).
     #[must_use]
     pub fn round_trip(&self) -> f64 {
         self.tau + 1.0 / self.mu
     }
 
-    /// What the link holds, μ T = μ τ + 1, segments; never below 1.
+    /// Bandwidth-delay product, μ T = μ τ + 1, segments; at least 1.
     #[must_use]
-    pub fn pipe(&self) -> f64 {
+    pub fn bdp(&self) -> f64 {
         self.mu * self.tau + 1.0
     }
 
-    /// What link and buffer hold together, w_max = μ T (1 + β), segments.
+    /// Segments that fill link and buffer, w_max = μ T (1 + β).
     #[must_use]
     pub fn most(&self) -> f64 {
-        self.pipe() * (1.0 + self.beta)
+        self.bdp() * (1.0 + self.beta)
     }
 
-    /// Segments from one congestion to the next, n = 3 b w_max² / (8 N): (1 − q_c)/q_c by eq (14).
+    /// Segments from one congestion to the next, n = 3 b w_max² / (8 N) = (1 − q_c)/q_c by eq. (14).
     #[must_use]
     pub fn cycle(&self) -> f64 {
         let most = self.most();
         3.0 * self.per_ack / (8.0 * self.connections) * most * most
     }
 
-    /// Congestions a segment, q_c of eq (14).
+    /// Congestions per segment, q_c of eq. (14).
     #[must_use]
     pub fn congestion_rate(&self) -> f64 {
         1.0 / (1.0 + self.cycle())
     }
 
-    /// Share of segments that congestion takes: N of a cycle's n + N, q_c N / (1 − q_c + N q_c) (C2).
+    /// Share of segments lost by congestion: N of a cycle's n + N, i.e. q_c N / (1 − q_c + N q_c) (C2).
     #[must_use]
     pub fn congestion_loss(&self) -> f64 {
         self.connections / (self.cycle() + self.connections)
     }
 
-    /// Goodput over μ when congestion is the only loss: eq (13) for β ≤ 1, the relation below (14) from there on.
+    /// Goodput over μ if congestion is the only cause of loss: eq. (13) for β ≤ 1, the relation after (14) for β ≥ 1.
     ///
-    /// Both are divided by (μ T)², so that no link is too large for them; they meet at β = 1.
+    /// Both are divided by (μ T)² to avoid overflow. They agree at β = 1.
     #[must_use]
     pub fn congestion_goodput(&self) -> f64 {
         let Self { beta, .. } = *self;
-        // Time to send a lost segment of each connection again, over what the link holds.
-        let resend = self.connections / self.pipe() * (self.connections / self.pipe());
+        // Time to send one lost segment of each connection again, relative to the bandwidth-delay product.
+        let resend = self.connections / self.bdp() * (self.connections / self.bdp());
         let squared = (1.0 + beta) * (1.0 + beta);
         if beta <= 1.0 {
             let growth = self.per_ack * (1.0 + beta + beta * beta);
@@ -89,27 +89,27 @@ impl Bottleneck {
 keys! {
     pub(super) MU: Positive, "mu" | "rate" = 100.0, "bottleneck rate, segments/s";
     pub(super) TAU: NonNegative, "tau" | "latency" = 0.5,
-        "latency of both ways, s; T = tau + 1/mu is the round trip without queueing";
+        "propagation both ways, s; the round-trip time without queueing is T = tau + 1/mu";
     pub(super) BETA: NonNegative, "beta" = 0.8, "buffer over bandwidth-delay product, B/(mu T)";
-    pub(super) N: Count(1, 1_000_000_000_000), "N" | "n" | "connections" = 1, "connections that share the link";
-    pub(super) B: Positive, "b" | "per_ack" = 2.0, "segments an ACK stands for";
+    pub(super) N: Count(1, 1_000_000_000_000), "N" | "n" | "connections" = 1, "connections";
+    pub(super) B: Positive, "b" | "per_ack" = 2.0, "segments per ACK";
 }
 
-/// What is said where the windows are too small for a fluid.
-pub(super) const THIN: &str = "fewer than 10 segments of a connection are in flight: the fluid model is made for 10 and \
-     more, and knows no timeouts, so that the real goodput is below this";
+/// Remark for windows that are too small for a fluid model.
+pub(super) const THIN: &str = "fewer than 10 segments per connection are in flight: the fluid model needs at least 10 \
+     and has no timeouts, so real goodput is lower";
 
 closed_form! {
-    /// The model's face.
+    /// `tmt model congestion` (docs/models.md, Sec. 6.1).
     pub(crate) static MODEL: "congestion",
-        "Goodput of long-lived connections that lose segments by a full buffer only";
-    source: "papers/003 §II.A, equations (13), (14) and the relation between them; models.md §3.1";
+        "Goodput of long-lived connections that lose segments at the full buffer only";
+    source: "Celandroni 2006, Sec. II.A, eq. (13), (14) and the relation between them; docs/models.md, Sec. 6.1";
     notes: [
-        "Reno without timeouts: windows grow by 1/b a round trip, and all halve when the buffer is full",
-        "C1: the printed length of the first phase lacks the factor b; (13) itself has it",
-        "C2: q_c of (14) counts congestions a segment; N segments are lost at each, so that the loss rate is \
+        "Reno without timeouts: windows grow by 1/b per round trip, and all halve when the buffer is full",
+        "C1: the printed length of the first phase lacks a factor b; (13) has it",
+        "C2: q_c of (14) is congestions per segment; each loses N segments, so the loss rate is \
          q_c_segments = N q_c / (1 - q_c + N q_c)",
-        "C3: the printed relations in front of (2) and (8) have dw/dt on both sides; (1/w) da/dt is meant",
+        "C3: the printed relations before (2) and (8) have dw/dt on both sides; (1/w) da/dt is meant",
     ];
     example: "mu=10 b=1 beta=0.8";
     keys: [MU, TAU, BETA, N, B];
@@ -119,11 +119,11 @@ closed_form! {
         let thin = link.most() < 10.0 * link.connections;
     }
     results {
-        "T" = link.round_trip(), "round trip without queueing, s";
+        "T" = link.round_trip(), "round-trip time without queueing, s";
         "lambda_c" = norm * link.mu, "goodput, segments/s";
         "norm" = norm, "goodput over mu";
-        "q_c" = link.congestion_rate(), "congestions a segment";
-        "omega_max" = link.most(), "windows that fill link and buffer, segments";
+        "q_c" = link.congestion_rate(), "congestions per segment";
+        "omega_max" = link.most(), "sum of the windows that fills link and buffer, segments";
         "seg_per_cycle" = link.cycle(), "segments from one congestion to the next";
         "q_c_segments" = link.congestion_loss(), "share of segments lost by congestion";
     }
@@ -150,7 +150,7 @@ mod tests {
 
     #[test]
     fn the_papers_three_links() {
-        // papers/003, section II.A: 71 %, 97 %, 98 %; models.md §3.1 has four digits.
+        // Celandroni 2006, Sec. II.A: 71 %, 97 %, 98 %; four digits computed independently.
         for (beta, expected) in [(0.0, 0.7105), (0.8, 0.9737), (1.0, 0.9818)] {
             let norm = link(10.0, beta, 1.0, 1.0).congestion_goodput();
             assert!((norm - expected).abs() < 0.5e-4, "{beta}: {norm}");
@@ -159,15 +159,15 @@ mod tests {
 
     #[test]
     fn three_connections_on_either_side_of_beta_1() {
-        // models.md §3.3.
+        // Computed independently, to six digits.
         for (beta, expected) in [(0.5, 0.962_383), (1.5, 0.999_262)] {
             let norm = link(100.0, beta, 3.0, 2.0).congestion_goodput();
             assert!((norm - expected).abs() < 0.5e-6, "{beta}: {norm}");
         }
     }
 
-    /// The cycle walked segment by segment: windows grow by N/(b w) a segment, the link sends w a round
-    /// trip until it is full, and μ a second from there on.
+    /// The cycle, segment by segment: windows grow by N/(b w) per segment. The link sends w per round trip until it is
+    /// full, then μ per second.
     fn walked(link: &Bottleneck) -> (f64, f64) {
         let (mut window, mut sent, mut time) = (link.most() / 2.0, 0.0, 0.0);
         let step = 1e-3;
@@ -182,7 +182,7 @@ mod tests {
     }
 
     #[test]
-    fn both_relations_are_those_of_a_cycle_walked_in_steps() {
+    fn both_relations_agree_with_a_cycle_in_small_steps() {
         for beta in [0.0, 0.3, 1.0, 1.7] {
             for (connections, per_ack) in [(1.0, 1.0), (3.0, 2.0)] {
                 let link = link(60.0, beta, connections, per_ack);
@@ -238,7 +238,7 @@ mod tests {
                 .evaluate(&MODEL.arguments(pairs).unwrap())
                 .unwrap_or_else(|error| panic!("{text}: {error}"))
         };
-        // No time to send again: 3/4 of the link without a buffer, all of it with a large one.
+        // Retransmissions take no time: 3/4 of the link without a buffer, all of it with a large one.
         let huge = run("mu=1e300 beta=0").get("norm").unwrap();
         assert!((huge - 0.75).abs() < 1e-12, "{huge}");
         assert!((run("beta=1e300").get("norm").unwrap() - 1.0).abs() < 1e-12);

@@ -1,15 +1,15 @@
-//! Every model under what keys may be at their ends, in all combinations that chance makes.
+//! Every model with its keys at the ends of their domains, in random combinations.
 
 use proptest::prelude::*;
 use tmt_core::model::{Domain, Key, Model, ModelError, Value};
 
 use super::*;
 
-/// Values at and near the ends of a key's domain, and one inside; sizes whose products are still doubles.
+/// Values at and near the ends of a key's domain, and one inside. Their products are in the range of doubles.
 fn ends(key: &Key) -> Vec<Value> {
     let tiny = 1e-30;
     let numbers: Vec<f64> = match key.domain {
-        // The half-width that is asked for: a fine one is only a matter of time.
+        // The requested half-width: a small one only takes longer.
         _ if key.name == "ci" => vec![0.3, 42.0, 1e30],
         Domain::Probability => vec![
             0.0,
@@ -35,7 +35,7 @@ fn ends(key: &Key) -> Vec<Value> {
 fn answer(model: &Model, picks: &[usize]) -> Result<(), TestCaseError> {
     let mut arguments = model.arguments([]).unwrap();
     for (key, pick) in model.keys.iter().zip(picks) {
-        // About half of the keys stay as they are.
+        // About half of the keys keep their defaults.
         if pick % 2 == 0 {
             let ends = ends(key);
             arguments.give(key, ends[pick / 2 % ends.len()]).unwrap();
@@ -55,7 +55,7 @@ fn answer(model: &Model, picks: &[usize]) -> Result<(), TestCaseError> {
     Ok(())
 }
 
-/// The models whose answers are drawn, or those that are not.
+/// The models that draw random numbers, or those that do not.
 fn models(drawn: bool) -> Vec<&'static Model> {
     let draws = |model: &&Model| model.keys.iter().any(|key| key.name == "seed");
     let models = MODELS.iter().copied();

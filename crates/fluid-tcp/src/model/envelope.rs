@@ -1,4 +1,4 @@
-//! The best code and modulation at a quality of the channel (papers/003, section IV; models.md §3.6).
+//! `envelope`: the best code and modulation at a C/N0 (Celandroni 2006, Sec. IV; docs/models.md, Sec. 4.6).
 
 mod codes;
 #[cfg(test)]
@@ -16,7 +16,7 @@ use super::tgep::stationary_goodput;
 use codes::too_long;
 pub use codes::{Candidate, Family, candidates};
 
-/// How the goodput of TCP is told.
+/// Model for the goodput of TCP.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, EnumString, VariantNames)]
 #[strum(serialize_all = "lowercase")]
 pub enum Law {
@@ -25,40 +25,40 @@ pub enum Law {
     Relation15,
     /// TGEP's law for one connection.
     Tgep,
-    /// TGEP where it gives half of the link or more, (15) below: the paper's threshold.
+    /// TGEP if it gives at least half of the link, otherwise (15): the threshold of the paper.
     Hybrid,
 }
 
-/// What TCP meets besides the code.
+/// Settings of TCP and its path, apart from the code.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Path {
-    /// Latency of both ways, s.
+    /// Propagation delay, both ways, s; 0 or above.
     pub tau: f64,
-    /// Buffer over bandwidth-delay product.
+    /// Buffer over bandwidth-delay product; 0 or above.
     pub beta: f64,
-    /// Segments an ACK stands for.
+    /// Segments per ACK; above 0.
     pub per_ack: f64,
-    /// Timeout, s, for (15).
+    /// Timeout T0 of (15), s.
     pub timeout: f64,
-    /// How the goodput is told.
+    /// Model for the goodput of TCP.
     pub law: Law,
 }
 
-/// What a candidate gives.
+/// Results for a candidate.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Goodput {
-    /// Bits a symbol.
+    /// Bits per symbol: 1 for BPSK, 2 for QPSK.
     pub eta: f64,
-    /// Information bits/s.
+    /// Information rate, bit/s.
     pub rate: f64,
-    /// Segment error rate.
+    /// Segment error rate, 0 to 1.
     pub segment: f64,
-    /// Goodput over the rate.
+    /// Goodput over the information rate, 0 to 1.
     pub norm: f64,
 }
 
 impl Goodput {
-    /// Bits/s.
+    /// Goodput, bit/s.
     #[must_use]
     pub fn bits(&self) -> f64 {
         self.rate * self.norm
@@ -80,15 +80,15 @@ impl Path {
         relation_15(q, mu, self.tau, self.timeout, self.per_ack).min(1.0)
     }
 
-    /// What TGEP's law cannot exceed: congestion alone, and the law of the root of the loss on a link without a
-    /// limit, 1.31/(μ T √(bq)), with a fifth to spare for losses so frequent that this is no more than near.
+    /// Upper bound of the law of TGEP: goodput with congestion alone, and the inverse square root law of a link without
+    /// limit, 1.31/(μ T √(bq)). The latter is increased by a fifth, because it is only approximate for frequent losses.
     fn most(&self, mu: f64, q: f64) -> f64 {
         let link = self.link(mu);
-        let root = 1.2 * 1.31 / (link.pipe() * (self.per_ack * q).sqrt());
+        let root = 1.2 * 1.31 / (link.bdp() * (self.per_ack * q).sqrt());
         link.congestion_goodput().min(root)
     }
 
-    /// Goodput over μ at a segment error rate.
+    /// Goodput over μ at a rate of `mu` segments/s and a segment error rate `q`.
     #[must_use]
     pub fn goodput(&self, mu: f64, q: f64) -> f64 {
         match self.law {
@@ -118,17 +118,18 @@ impl Path {
     fn bound(&self, mu: f64, q: f64) -> f64 {
         match self.law {
             Law::Relation15 => self.relation(mu, q),
-            // The lattice of the law is good to 1e-5.
+            // The lattice of the law is exact to 1e-5.
             Law::Tgep => self.most(mu, q) * (1.0 + 1e-4),
             Law::Hybrid => self.relation(mu, q).max(self.most(mu, q) * (1.0 + 1e-4)),
         }
     }
 }
 
-/// The candidate with the highest goodput at `cn0_db` over BPSK and QPSK, the first of equals, with its place.
+/// The candidate with the highest goodput at `cn0_db` over BPSK and QPSK, the first on ties, with its index.
 ///
-/// `symbols` of the carrier a second, of which `part` is assigned; both above 0, and `candidates` not empty.
-/// Candidates are tried from the highest bound down, so that TGEP is solved for the few that can win.
+/// `symbols` is the symbol rate of the carrier, 1/s, and `part` its assigned share. Both must be above 0, and
+/// `candidates` must not be empty. Candidates are tried in descending order of their bounds, so TGEP is solved only for
+/// those that can win.
 #[must_use]
 pub fn best(
     cn0_db: f64,
@@ -181,22 +182,22 @@ keys! {
     CN0: Real, "cn0_db" | "CN0" | "cn0" = 70.0, "carrier power over noise density C/N0, dB Hz";
     FAMILY: Word(Family::VARIANTS), "family" = "conv", "codes to choose from";
     SYMBOLS: Positive, "symrate" = 2e6, "symbols/s of the carrier";
-    RHO: Probability, "rho" = 0.5, "part of the carrier that is assigned, above 0";
+    RHO: Probability, "rho" = 0.5, "assigned share of the carrier, above 0";
     TG: Word(Law::VARIANTS), "tg" = "rel15",
-        "goodput of TCP: relation (15) up to 1, TGEP, or TGEP from half of the link on and (15) below (the paper's way)";
-    EBL: Word(Burst::VARIANTS), "ebl" = "errors", "burst length behind the Viterbi decoder, as in model ser (C7)";
+        "goodput of TCP: rel15 (min(1, relation15)), tgep, or hybrid (tgep if at least 0.5, else rel15, as in the paper)";
+    EBL: Word(Burst::VARIANTS), "ebl" = "errors", "burst length after the Viterbi decoder, as in ser (C7)";
     STRICT: Word(&["no", "yes"]), "strict" = "no",
-        "whether Reed-Solomon codes of more than 255 bytes, which do not exist, are left out";
+        "yes omits Reed-Solomon codes of more than 255 symbols, which do not exist for m = 8";
 }
 closed_form! {
-    /// The model's face.
+    /// `tmt model envelope` (docs/models.md, Sec. 4.6).
     pub(crate) static MODEL: "envelope",
-        "The code and modulation with the highest TCP goodput at a quality of the channel";
-    source: "papers/003 §IV, figures 4 and 5; models.md §3.6";
+        "The code and modulation with the highest TCP goodput at a C/N0";
+    source: "Celandroni 2006, Sec. IV, Fig. 4 and 5; docs/models.md, Sec. 4.6";
     notes: [
         "One long-lived connection; segments of 8920 bits (conv, rs, rsconv) or 8832 (erasure, erconv); BPSK and QPSK",
-        "TGEP is its stationary law for one connection, solved on a lattice to 1e-5 instead of drawn",
-        "rs goes up to RS(287,223) as in the contract; strict=yes ends at the 255 bytes that symbols of 8 bits allow",
+        "tgep is the stationary law for one connection, solved on a lattice to 1e-5 instead of drawn",
+        "rs goes up to RS(287,223); strict=yes ends at the 255 symbols that 8 bits per symbol allow",
         "Reed-Solomon around a convolutional code: ideal interleaver, whose delay is left out",
         "C11: mu is the information rate over the bits of a segment",
     ];
@@ -217,14 +218,14 @@ closed_form! {
             arguments.number(&SYMBOLS),
             arguments.number(&RHO),
         );
-        let nothing = || ModelError::refused("rho=0 assigns nothing of the carrier");
+        let nothing = || ModelError::refused("rho=0: no share of the carrier is assigned; rho must be above 0");
         if part <= 0.0 {
             return Err(nothing());
         }
-        // A window that a double cannot square has no law.
+        // The law needs the square of the window.
         if path.link(symbols).most() > 1e150 {
             return Err(ModelError::refused(
-                "the windows that fill link and buffer are beyond what a double can square",
+                "the windows that fill link and buffer are larger than a double can square; use a smaller symrate, tau or beta",
             ));
         }
         let (place, found) = best(cn0_db, symbols, part, &codes, &path).ok_or_else(nothing)?;
@@ -232,15 +233,15 @@ closed_form! {
         let lost = found.segment >= 1.0;
     }
     results {
-        "best" = format!("{modulation} {}", codes[place].name), "the code and modulation";
-        "goodput" = found.bits(), "its goodput, bits/s";
-        "info_rate" = found.rate, "its information bits/s";
-        "ser" = found.segment, "its segment error rate";
-        "Tg" = found.norm, "its goodput over the information rate";
+        "best" = format!("{modulation} {}", codes[place].name), "best modulation and code";
+        "goodput" = found.bits(), "goodput, bit/s";
+        "info_rate" = found.rate, "information rate, bit/s";
+        "ser" = found.segment, "segment error rate";
+        "Tg" = found.norm, "goodput over the information rate";
     }
     remarks {
         if too_long(&codes[place].code) =>
-            "there is no Reed-Solomon code of so many bytes with symbols of 8 bits: strict=yes leaves it out";
-        if lost => "every segment is lost under every code of this family";
+            "a Reed-Solomon code of that many symbols does not exist for 8 bits per symbol; strict=yes omits it";
+        if lost => "every segment is lost with every code of this family";
     }
 }

@@ -1,4 +1,4 @@
-//! `fading`: upper bounds for end-to-end and split TCP where the satellite link fades for a while.
+//! `fading`: upper bounds for end-to-end and split TCP over a satellite link that fades.
 
 use tmt_core::model::{Key, ModelError};
 use tmt_core::{closed_form, keys};
@@ -6,38 +6,37 @@ use tmt_core::{closed_form, keys};
 use super::path::{
     BUFFER, LOSS, PIECES, Path, RATE, SATELLITE, SPARSE, TERRESTRIAL, piece_loss, reordering,
 };
-use super::{Chance, zhu};
+use super::{Probability, zhu};
 
-/// A channel that is bad, and loses all, for a mean time, and then good, and loses nothing.
+/// A channel that alternates between a bad state, in which everything is lost, and a good one without losses.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Fading {
-    /// X: share of time in which it is bad.
-    pub bad_share: Chance,
-    /// m: mean time for which it is, seconds; above 0.
+    /// X: share of time in the bad state.
+    pub bad_share: Probability,
+    /// m: mean length of the bad state, s; above 0.
     pub mean_bad: f64,
 }
 
 impl Fading {
-    /// f = X/m: fades a second (55).
+    /// f = X/m: fades per second (55).
     #[must_use]
     pub fn rate(&self) -> f64 {
         self.bad_share.yes / self.mean_bad
     }
 
-    /// m (1−X)/X: mean time for which it is good, seconds; infinite where it never fades.
+    /// m (1−X)/X: mean length of the good state, s; infinite for X = 0.
     #[must_use]
     pub fn mean_good(&self) -> f64 {
         self.mean_bad * self.bad_share.no / self.bad_share.yes
     }
 
-    /// E(D) > T2/(1−X) (57), seconds.
+    /// Lower bound of the mean delay on the link, E(D) > T2/(1−X) (57), s.
     #[must_use]
     pub fn delay(&self, satellite: f64) -> f64 {
         satellite / self.bad_share.no
     }
 
-    /// The path on which TCP does at least as well, end to end and split ((50) with p = X): r = p = X, and losses that
-    /// come together cost no order.
+    /// The path that bounds both kinds of TCP: r = p = X, and in-order delivery costs nothing (ν = 0).
     #[must_use]
     pub fn bound(&self, path: &Path) -> Path {
         Path {
@@ -47,7 +46,7 @@ impl Fading {
         }
     }
 
-    /// The same path with independent losses of segments, p = X: what Fig 15 shows beside the bound.
+    /// The path with independent segment losses, p = X, as in Fig. 15 next to the bound.
     #[must_use]
     pub fn independent(&self, path: &Path) -> Path {
         let loss = piece_loss(self.bad_share, path.pieces);
@@ -59,44 +58,44 @@ impl Fading {
     }
 }
 
-/// Here in the place of `zhu`'s, for what it means differs.
+/// Replaces the key `p` of the other models, which is not used here.
 const UNUSED: Key = Key {
-    about: "loss of a segment; not used: these bounds have X in its place",
+    about: "loss of a segment; not used, X replaces it",
     ..LOSS
 };
 keys! {
-    SHARE: Probability, "X" | "x" | "bad_share" = 0.1, "share of time in which the link is bad";
-    MEAN: Positive, "m" | "M" | "mean_bad" = 0.01, "mean time for which it is, s";
+    SHARE: Probability, "X" | "x" | "bad_share" = 0.1, "share of time in the bad state";
+    MEAN: Positive, "m" | "M" | "mean_bad" = 0.01, "mean length of the bad state, s";
 }
 
 closed_form! {
-    /// The model.
+    /// `tmt model fading` (docs/models.md, Sec. 7.5).
     pub(super) static MODEL: "fading",
         "Upper bounds for TCP end to end and split over a satellite link that fades";
-    source: "papers/004 §V-C, equations (55) to (57) with (39) and (50); models.md §4.5";
+    source: "Zhu 2006, Sec. V-C, eq. (55) to (57) with (39) and (50); docs/models.md, Sec. 7.5";
     notes: [
-        "Two states of exponential length: all is lost in the bad one, nothing in the good one; segments are lost with p > X, repeats take longer than T2/(1-p) (56)",
-        "End to end: (39) with nu = 0, also inside Tcal and rho, and r = p = X; split: (50) with p = X",
-        "Bounds only: timeouts, which fades make likely, are left out; m enters f and the mean good time alone",
-        "Both are normalised by mu; the efficiencies behind them by mu (1-X) (Z6)",
+        "Two states of exponential length: everything is lost in the bad one, nothing in the good one; segments are lost with p > X, repeats take longer than T2/(1-p) (56)",
+        "End to end: (39) with nu = 0, in Tcal and rho too, and r = p = X; split: (50) with p = X",
+        "These are bounds: timeouts, which fades make likely, are left out; m affects only f and the mean good time",
+        "norms are over mu, efficiencies over mu (1-X) (Z6)",
     ];
     example: "B=100 T2=0.5 X=0.1 m=0.05";
     keys: [BUFFER, RATE, TERRESTRIAL, SATELLITE, UNUSED, PIECES, SHARE, MEAN];
     answer(given) {
         let fading = Fading {
-            bad_share: Chance::new(given.number(&SHARE)),
+            bad_share: Probability::new(given.number(&SHARE)),
             mean_bad: given.number(&MEAN),
         };
         let path = Path::of(given);
         if path.satellite <= 0.0 {
             return Err(ModelError::refused(
-                "T2 = 0: a link without length has no repeats to bound",
+                "T2 = 0: repeats would take no time; set T2 above 0",
             ));
         }
         let (bound, independent) = (fading.bound(&path), fading.independent(&path));
         let refused = || {
             ModelError::refused(
-                "(39) comes out negative: so few segments are outside of what it is made for",
+                "(39) is negative: too few segments for this model",
             )
         };
         let found = bound.end_to_end().ok_or_else(refused)?;
@@ -106,22 +105,22 @@ closed_form! {
             .and_then(|()| independent.end_to_end());
     }
     results {
-        "f" = fading.rate(), "fades a second: X/m";
-        "mean_good" = fading.mean_good(), "mean time for which the link is good, s";
+        "f" = fading.rate(), "fades per second: X/m";
+        "mean_good" = fading.mean_good(), "mean length of the good state, s";
         "delay_lower" = fading.delay(path.satellite), "lower bound of the delay on the link, T2/(1-X), s";
         "e2e_upper_norm" = found.norm, "bound of end-to-end throughput over mu";
         "split_upper_norm" = bound.split_norm(), "bound of split throughput over mu";
         "e2e_upper_efficiency" = found.efficiency, "bound of end-to-end throughput over mu (1-X)";
         "split_upper_efficiency" = bound.split_efficiency(), "bound of split throughput over mu (1-X)";
         "e2e_independent_norm" = beside.as_ref().map(|beside| beside.norm),
-            "end to end over mu, if losses were independent with p = X";
+            "end-to-end throughput over mu with independent losses, p = X";
     }
     remarks {
         if beside.is_none() =>
-            "so few segments are outside of what (39) is made for where losses are independent: e2e_independent_norm has no value";
+            "(39) with independent losses is negative: too few segments, e2e_independent_norm has no value";
         if independent.sparse(path.buffer) => SPARSE;
         if fading.mean_bad > path.satellite && fading.bad_share.yes > 0.0 =>
-            "fades last longer than a round trip of the link: repeats fall into them and TCP times out; the bounds are far off";
+            "fades last longer than the RTT of the link: repeats fall into them and TCP times out, so the bounds are loose";
     }
     and zhu::remarks(&bound, &found);
 }
@@ -150,7 +149,7 @@ mod tests {
         ] {
             let share = get(text, "delay_lower") / if text.contains("T2") { 0.1 } else { 0.5 };
             let loss = 1.0 - 1.0 / share;
-            // (39) without the logarithms, by its own words.
+            // (39) without the logarithms, written out.
             let of = |name: &str, preset: f64| {
                 let found = text
                     .split_whitespace()
@@ -185,7 +184,7 @@ mod tests {
             let split = f64::min(1.0, beta / (1.0 + 2.0 * t1 * (1.0 - loss) / t2));
             agree(get(text, "split_upper_norm"), split * (1.0 - loss), 1e-12);
         }
-        // What is independent is what zhu says with p = X.
+        // With independent losses the result is that of zhu with p = X.
         let zhu = zhu::MODEL
             .arguments([("B", "90"), ("p", "0.1"), ("S", "4")])
             .unwrap();
@@ -197,7 +196,7 @@ mod tests {
     fn a_channel_drawn_state_by_state_has_these_means() {
         use tmt_core::math::rng::{Stream, Uniform};
         let fading = Fading {
-            bad_share: Chance::new(0.2),
+            bad_share: Probability::new(0.2),
             mean_bad: 0.03,
         };
         let mut numbers = Uniform::new(5, Stream::ChannelState);

@@ -1,40 +1,40 @@
-//! The path of Zhu, Roy and Kim: a terrestrial part, a buffer, and a satellite link with selective-repeat ARQ.
+//! The path of Zhu 2006: a terrestrial path, a buffer, and a satellite link with selective-repeat ARQ.
 
 use tmt_core::keys;
 use tmt_core::math::num::ln;
 use tmt_core::model::{Arguments, ModelError};
 use tmt_core::types::to_f64;
 
-use super::Chance;
+use super::Probability;
 
-/// A path; windows and the buffer in TCP segments.
+/// Settings of the path. Windows and the buffer are in TCP segments.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Path {
-    /// B: buffer in front of the satellite link, segments; above 0.
+    /// B: buffer before the satellite link, segments; above 0.
     pub buffer: f64,
-    /// μ: rate of the satellite link, segments a second; above 0.
+    /// μ: rate of the satellite link, segments/s; above 0.
     pub rate: f64,
-    /// T1: round trip of the terrestrial part, seconds.
+    /// T1: terrestrial RTT, s; 0 or above.
     pub terrestrial: f64,
-    /// T2: round trip of the satellite link, seconds.
+    /// T2: RTT of the satellite link, s; 0 or above.
     pub satellite: f64,
-    /// r: loss of a link-layer packet.
-    pub loss: Chance,
-    /// ν = (1−r)/ln(1/r): what keeping order costs; [`reordering`] of the loss, or 0 where losses come together.
+    /// r: loss probability of a link-layer packet.
+    pub loss: Probability,
+    /// ν = (1−r)/ln(1/r), cost of in-order delivery: [`reordering`] of the loss, or 0 if losses are in fades.
     pub reordering: f64,
-    /// S: link-layer packets a segment, 1 or more.
+    /// S: link-layer packets per segment, 1 or more.
     pub pieces: f64,
 }
 
-/// r = 1 − (1−p)^(1/S): loss of each of `pieces` link-layer packets, all of which a segment needs.
+/// r = 1 − (1−p)^(1/S): loss probability of each of the `pieces` link-layer packets of a segment.
 #[must_use]
-pub fn piece_loss(segment: Chance, pieces: f64) -> Chance {
+pub fn piece_loss(segment: Probability, pieces: f64) -> Probability {
     segment.not().all(1.0 / pieces).not()
 }
 
-/// ν = (1−r)/ln(1/r) (4): 0 without loss, 1 where all is lost.
+/// ν = (1−r)/ln(1/r) (4): 0 for r = 0, 1 for r = 1.
 #[must_use]
-pub fn reordering(loss: Chance) -> f64 {
+pub fn reordering(loss: Probability) -> f64 {
     if loss.yes <= 0.0 {
         0.0
     } else if loss.no <= 0.0 {
@@ -45,27 +45,27 @@ pub fn reordering(loss: Chance) -> f64 {
 }
 
 impl Path {
-    /// μ T2: segments that the satellite link holds.
+    /// μ T2: bandwidth-delay product of the satellite link, segments.
     #[must_use]
-    pub fn pipe(&self) -> f64 {
+    pub fn bdp(&self) -> f64 {
         self.rate * self.satellite
     }
 
-    /// β = B/(μ T2); infinite where the link has no length.
+    /// β = B/(μ T2); infinite for T2 = 0.
     #[must_use]
     pub fn beta(&self) -> f64 {
-        self.buffer / self.pipe()
+        self.buffer / self.bdp()
     }
 
-    /// θ = min(B, w, μ T2): segments in flight on the link at most.
+    /// θ = min(B, w, μ T2): segments in flight on the link, at most.
     #[must_use]
     pub fn in_flight(&self, window: f64) -> f64 {
-        self.buffer.min(window).min(self.pipe())
+        self.buffer.min(window).min(self.bdp())
     }
 
-    /// (1−r) E(D)/T2 = ν ln(θS/2) + 1 (8); 1 on a link without length, where it stands for nothing.
+    /// (1−r) E(D)/T2 = ν ln(θS/2) + 1 (8); 1 for T2 = 0, where it has no meaning.
     ///
-    /// Below 1 where θS < 2, and no delay at all where it is not above 0.
+    /// It is below 1 if θS < 2. It is not a delay if it is 0 or below.
     #[must_use]
     pub fn in_order_trips(&self, in_flight: f64) -> f64 {
         if in_flight > 0.0 && self.reordering > 0.0 {
@@ -75,30 +75,30 @@ impl Path {
         }
     }
 
-    /// (1−r) (E τ(w) − T1) of (20), seconds: what is finite even where nothing gets through.
+    /// (1−r) (E τ(w) − T1) of (20), s, which is finite even for p = 1.
     #[must_use]
     pub fn occupancy(&self, window: f64) -> f64 {
         let in_flight = self.in_flight(window);
-        (self.buffer.min(window) - self.pipe()).max(0.0) / self.rate
+        (self.buffer.min(window) - self.bdp()).max(0.0) / self.rate
             + self.loss.no * in_flight / (4.0 * self.rate)
             + self.satellite * self.in_order_trips(in_flight)
     }
 
-    /// E τ(w), mean transfer time of a window (20), seconds; infinite where nothing gets through.
+    /// E τ(w): mean transfer time of a window (20), s; infinite for p = 1.
     #[must_use]
     pub fn window_time(&self, window: f64) -> f64 {
         self.terrestrial + self.occupancy(window) / self.loss.no
     }
 
-    /// What `given` says.
+    /// Reads the path from the arguments.
     pub(super) fn of(given: &Arguments) -> Self {
         let pieces = to_f64(given.count(&PIECES));
-        let loss = piece_loss(Chance::new(given.number(&LOSS)), pieces);
+        let loss = piece_loss(Probability::new(given.number(&LOSS)), pieces);
         Self::losing(given, loss, pieces)
     }
 
-    /// The path that the keys say, on which packets are lost like this.
-    pub(super) fn losing(given: &Arguments, loss: Chance, pieces: f64) -> Self {
+    /// Reads the path from the arguments, with this loss and number of link-layer packets per segment.
+    pub(super) fn losing(given: &Arguments, loss: Probability, pieces: f64) -> Self {
         Self {
             buffer: given.number(&BUFFER),
             rate: given.number(&RATE),
@@ -110,14 +110,14 @@ impl Path {
         }
     }
 
-    /// Refuses a window for which keeping order would take less than no time.
+    /// Refuses a window for which the delay of in-order delivery would be negative.
     pub(super) fn check(&self, window: f64) -> Result<(), ModelError> {
         let in_flight = self.in_flight(window);
         if self.in_order_trips(in_flight) > 0.0 {
             return Ok(());
         }
         Err(ModelError::refused(format!(
-            "theta S = {} link-layer packets in flight: the delay for order would be negative, the logarithm in (20) is made for more than 2 (Z2)",
+            "theta S = {} link-layer packets in flight: the delay of in-order delivery would be negative; (20) needs theta S > 2 (Z2)",
             in_flight * self.pieces
         )))
     }
@@ -128,16 +128,16 @@ impl Path {
     }
 }
 
-/// What is said where [`Path::sparse`].
-pub(super) const SPARSE: &str = "fewer than 2 link-layer packets are in flight: the logarithm in (20) is negative, and the times come out below a round trip of the link (Z2)";
+/// Remark if [`Path::sparse`].
+pub(super) const SPARSE: &str = "fewer than 2 link-layer packets are in flight: the logarithm in (20) is negative, and times are below the RTT of the link (Z2)";
 
 keys! {
-    pub(super) BUFFER: Positive, "B" | "buffer" = 50.0, "buffer in front of the satellite link, segments";
+    pub(super) BUFFER: Positive, "B" | "buffer" = 50.0, "buffer before the satellite link, segments";
     pub(super) RATE: Positive, "mu" | "rate" | "link_rate" = 250.0, "rate of the satellite link, segments/s";
-    pub(super) TERRESTRIAL: NonNegative, "T1" | "t1" | "terrestrial_rtt" = 0.1, "round trip of the terrestrial part, s";
-    pub(super) SATELLITE: NonNegative, "T2" | "t2" | "satellite_rtt" = 0.5, "round trip of the satellite link, s";
+    pub(super) TERRESTRIAL: NonNegative, "T1" | "t1" | "terrestrial_rtt" = 0.1, "terrestrial RTT, s";
+    pub(super) SATELLITE: NonNegative, "T2" | "t2" | "satellite_rtt" = 0.5, "RTT of the satellite link, s";
     pub(super) LOSS: Probability, "p" | "loss" | "segment_loss" = 0.1, "loss of a segment";
-    pub(super) PIECES: Count(1, 1_000_000), "S" | "s" | "pieces" = 1, "link-layer packets a segment";
+    pub(super) PIECES: Count(1, 1_000_000), "S" | "s" | "pieces" = 1, "link-layer packets per segment";
 }
 
 #[cfg(test)]
@@ -146,26 +146,26 @@ mod tests {
     use crate::model::tests::agree;
 
     #[test]
-    fn pieces_are_lost_so_that_segments_are() {
-        agree(piece_loss(Chance::new(0.1), 1.0).yes, 0.1, 1e-15);
-        // 1 − r to the power of S is 1 − p.
-        let loss = piece_loss(Chance::new(0.36), 2.0);
+    fn losses_of_link_layer_packets_give_the_loss_of_the_segment() {
+        agree(piece_loss(Probability::new(0.1), 1.0).yes, 0.1, 1e-15);
+        // (1 − r)^S = 1 − p.
+        let loss = piece_loss(Probability::new(0.36), 2.0);
         agree(loss.yes, 0.2, 1e-15);
         agree(loss.no, 0.8, 1e-15);
-        agree(piece_loss(Chance::new(1e-12), 4.0).yes, 2.5e-13, 1e-11);
+        agree(piece_loss(Probability::new(1e-12), 4.0).yes, 2.5e-13, 1e-11);
     }
 
     #[test]
-    fn what_order_costs_has_its_limits() {
+    fn the_cost_of_in_order_delivery_has_its_limits() {
         agree(
-            reordering(Chance::new(0.5)),
+            reordering(Probability::new(0.5)),
             0.5 / std::f64::consts::LN_2,
             1e-15,
         );
-        assert!(reordering(Chance::new(0.0)).abs() < f64::MIN_POSITIVE);
-        agree(reordering(Chance::new(1.0)), 1.0, 1e-15);
+        assert!(reordering(Probability::new(0.0)).abs() < f64::MIN_POSITIVE);
+        agree(reordering(Probability::new(1.0)), 1.0, 1e-15);
         // (1−r)/ln(1/r) = 1 − (1−r)/2 − ….
-        let near = Chance { yes: 1.0, no: 1e-9 };
+        let near = Probability { yes: 1.0, no: 1e-9 };
         agree(reordering(near), 1.0 - 0.5e-9, 1e-15);
     }
 }

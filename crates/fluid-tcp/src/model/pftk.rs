@@ -1,26 +1,26 @@
-//! `pftk`: the rate of a long-lived TCP connection from its loss and its round trip.
+//! `pftk`: rate of a long-lived TCP connection from packet loss and round-trip time.
 
 use tmt_core::{closed_form, keys};
 
-/// How much of a round trip a packet takes: √(2bP/3) + 4 min(1, 3√(3bP/8)) P (1 + 32P²).
+/// Round trips per packet: √(2bP/3) + 4 min(1, 3√(3bP/8)) P (1 + 32P²).
 ///
-/// `loss` is P in [0, 1], `delayed` is b, packets an acknowledgement. One over this is the mean window in packets;
-/// the first term is that of the growing window, the second that of timeouts of four round trips.
+/// `loss` is P, 0 to 1. `delayed` is b, packets per ACK. The reciprocal is the mean window in packets. The first term
+/// is due to the growing window, the second to timeouts of four round trips.
 #[must_use]
-pub fn round_trips_a_packet(loss: f64, delayed: f64) -> f64 {
+pub fn round_trips_per_packet(loss: f64, delayed: f64) -> f64 {
     let timeouts = (3.0 * (3.0 * delayed * loss / 8.0).sqrt()).min(1.0);
     (2.0 * delayed * loss / 3.0).sqrt() + 4.0 * timeouts * loss * (1.0 + 32.0 * loss * loss)
 }
 
-/// What a connection sends, units a second: S over A times [`round_trips_a_packet`]; infinite without loss.
+/// Sending rate of a connection in units/s: S over A times [`round_trips_per_packet`]; infinite without loss.
 ///
-/// `round_trip` is A in seconds, above 0; `packet` is S in units.
+/// `round_trip` is A in s, above 0. `packet` is S in units.
 #[must_use]
 pub fn sending_rate(loss: f64, round_trip: f64, packet: f64, delayed: f64) -> f64 {
-    packet / (round_trip * round_trips_a_packet(loss, delayed))
+    packet / (round_trip * round_trips_per_packet(loss, delayed))
 }
 
-/// What comes through of it, units a second (Barakat and Al Fawal, equation (1)): (1 − P) of [`sending_rate`].
+/// Throughput of a connection in units/s: 1 − P times [`sending_rate`] (Barakat 2004, eq. (1)).
 #[must_use]
 pub fn receiving_rate(loss: f64, round_trip: f64, packet: f64, delayed: f64) -> f64 {
     if loss >= 1.0 {
@@ -32,19 +32,19 @@ pub fn receiving_rate(loss: f64, round_trip: f64, packet: f64, delayed: f64) -> 
 keys! {
     LOSS: Probability, "P" | "loss" | "packet_loss" = 0.01, "packet loss probability";
     ROUND_TRIP: Positive, "A" | "a" | "rtt" | "round_trip" = 0.5, "mean round-trip time, s";
-    PACKET: Positive, "S" | "s" | "packet" = 60.0, "units a packet";
-    DELAYED: Positive, "b" | "delayed_ack" = 2.0, "packets an acknowledgement";
+    PACKET: Positive, "S" | "s" | "packet" = 60.0, "units per packet";
+    DELAYED: Positive, "b" | "delayed_ack" = 2.0, "packets per ACK";
 }
 
 closed_form! {
-    /// The model.
+    /// `tmt model pftk` (docs/models.md, Sec. 5.1).
     pub static MODEL: "pftk",
         "Rate of a long-lived TCP connection from packet loss and round-trip time";
-    source: "papers/002 §4.1, equation (1), after Padhye et al. 2000; models.md §2.1";
+    source: "Barakat 2004, Sec. 4.1, eq. (1), after Padhye 2000; docs/models.md, Sec. 5.1";
     notes: [
         "One long-lived connection without a window limit, in congestion avoidance or timeout",
         "A timeout lasts four round trips (T0 = 4A)",
-        "Losses come independently of the window; those of one round trip count as one",
+        "Losses are independent of the window; those of one round trip count as one",
     ];
     example: "P=0.01 A=0.5 S=60 b=2";
     keys: [LOSS, ROUND_TRIP, PACKET, DELAYED];
@@ -54,13 +54,13 @@ closed_form! {
         let delayed = given.number(&DELAYED);
     }
     results {
-        "R" = receiving_rate(loss, round_trip, packet, delayed), "what comes through, units/s";
-        "sending_rate" = sending_rate(loss, round_trip, packet, delayed), "what is sent, units/s: R/(1-P)";
+        "R" = receiving_rate(loss, round_trip, packet, delayed), "throughput, units/s";
+        "sending_rate" = sending_rate(loss, round_trip, packet, delayed), "sending rate, units/s: R/(1-P)";
     }
     remarks {
-        if loss <= 0.0 => "without loss nothing bounds the window here: the rate is infinite";
-        if round_trips_a_packet(loss, delayed) > 1.0 =>
-            "less than one packet a round trip: nearly all time is spent in timeouts, of whose doubling this knows an average only";
+        if loss <= 0.0 => "without loss nothing limits the window in this model: the rate is infinite";
+        if round_trips_per_packet(loss, delayed) > 1.0 =>
+            "less than one packet per round trip: the connection is in timeouts nearly all the time, and their doubling is modelled by a mean only";
     }
 }
 
@@ -72,7 +72,7 @@ mod tests {
     use crate::model::tests::agree;
 
     #[test]
-    fn a_rate_by_hand() {
+    fn a_rate_computed_by_hand() {
         // P = 0.01, b = 2: √(4e-2/3) = .115470, 3√.0075 = .259808, 1 + 32e-4 = 1.0032.
         let trips = 0.115_470_053_837_925 + 4.0 * 0.259_807_621_135_332 * 0.01 * 1.0032;
         agree(
@@ -88,17 +88,17 @@ mod tests {
     }
 
     #[test]
-    fn limits_are_what_they_are() {
+    fn limits_are_exact() {
         assert!(sending_rate(0.0, 0.5, 60.0, 2.0).is_infinite());
         assert!(receiving_rate(0.0, 0.5, 60.0, 2.0).is_infinite());
-        // P = 1: 4 · 33 round trips of timeout a packet.
+        // P = 1: timeouts of 4 · 33 round trips per packet.
         agree(
             sending_rate(1.0, 0.5, 60.0, 2.0),
             120.0 / (132.0 + (4.0f64 / 3.0).sqrt()),
             1e-14,
         );
         assert!(receiving_rate(1.0, 0.5, 60.0, 2.0).abs() < f64::MIN_POSITIVE);
-        // Rare losses: the inverse square root law, √(3/(2bP)) packets a round trip.
+        // Rare losses: the inverse square root law, √(3/(2bP)) packets per round trip.
         agree(
             receiving_rate(1e-14, 0.1, 1.0, 1.0),
             10.0 * (1.5e14f64).sqrt(),
@@ -108,7 +108,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn more_loss_or_a_longer_way_is_slower(p in 1e-9..0.9f64, step in 1e-3..0.1f64, a in 1e-3..2.0f64) {
+        fn the_rate_falls_with_loss_and_round_trip_time(p in 1e-9..0.9f64, step in 1e-3..0.1f64, a in 1e-3..2.0f64) {
             let rate = receiving_rate(p, a, 60.0, 2.0);
             prop_assert!(receiving_rate(p + step, a, 60.0, 2.0) < rate);
             prop_assert!((receiving_rate(p, 2.0 * a, 60.0, 2.0) / rate - 0.5).abs() < 1e-12);

@@ -1,27 +1,27 @@
-//! `barakat-nopt`: how many redundant units a frame should have when it is repeated until it arrives.
+//! `barakat-nopt`: the best frame length if frames are repeated until they arrive.
 
 use tmt_core::math::num::exp;
 use tmt_core::model::ModelError;
 use tmt_core::types::to_f64;
 use tmt_core::{closed_form, keys};
 
-use super::Chance;
+use super::Probability;
 use super::barakat::useful_unlimited;
 
-/// Frames of so many units are the longest that are looked at.
+/// Largest frame length that the search tries, in units.
 const LONGEST: u64 = 200_000;
 
-/// What is as good as equal: p = 1/K² makes N = K and N = K+1 an exact tie (B9).
+/// Relative tolerance of ties: at p = 1/K², N = K and N = K + 1 are an exact tie (B9).
 const TIE: f64 = 1.0 + 1e-12;
 
-/// The N ≥ K that makes most of α_∞ = (1 − P_T) K/N, the smallest on ties; none where it is past 200 000.
+/// The N ≥ K that maximises α_∞ = (1 − P_T) K/N, the smallest on ties; `None` if it is above 200 000.
 ///
-/// A frame of N units decodes when its K-th unit to arrive is among them, so that the chances of all N follow one
-/// another: the K-th arrives as unit N+1 with probability C(N, K−1) (1−p)^K p^(N+1−K). Their sum is carried relative
-/// to a power of e that keeps it in the range of doubles. No N past K/α can be better than α.
+/// A frame of N units is decoded if at least K of them arrive. The K-th arrival is unit N + 1 with probability
+/// C(N, K−1) (1−p)^K p^(N+1−K), so the decoding probabilities of all N are partial sums. They are scaled by a power of
+/// e to stay in the range of doubles. No N above K/α can be better than α.
 #[must_use]
 pub fn best_frame(loss: f64, data: u64) -> Option<u64> {
-    let arrives = Chance::new(loss).not();
+    let arrives = Probability::new(loss).not();
     if arrives.yes <= 0.0 {
         return None;
     }
@@ -30,23 +30,23 @@ pub fn best_frame(loss: f64, data: u64) -> Option<u64> {
         return Some(1);
     }
     let k = to_f64(data);
-    // e^scale times `chance` is the chance that the K-th unit to arrive is the N-th, times `sum` that it is no later,
-    // times `best` the most found.
+    // Times e^scale: `probability` is the probability that the N-th unit is the K-th arrival, `sum` that the K-th arrival is
+    // not later, `best` the highest value found.
     let mut scale = k * arrives.ln();
     let mut unit = exp(scale);
-    let (mut chance, mut sum) = (1.0f64, 1.0f64);
+    let (mut probability, mut sum) = (1.0f64, 1.0f64);
     let (mut best, mut best_n) = (1.0, data);
     for n in data..LONGEST {
-        // Nothing longer gains: K/N bounds what is left.
+        // No longer frame can be better, because K/N is a bound.
         if k < best * unit * to_f64(n) {
             return Some(best_n);
         }
-        chance *= loss * (to_f64(n) / to_f64(n + 1 - data));
-        sum += chance;
+        probability *= loss * (to_f64(n) / to_f64(n + 1 - data));
+        sum += probability;
         if sum > 1e200 {
-            // Near the logarithm of 1e200; a whole number adds no rounding of its own to `scale`.
+            // About ln(1e200); a whole number keeps `scale` exact.
             let down = exp(-460.0);
-            chance *= down;
+            probability *= down;
             sum *= down;
             best *= down;
             scale += 460.0;
@@ -62,18 +62,18 @@ pub fn best_frame(loss: f64, data: u64) -> Option<u64> {
 
 keys! {
     LOSS: Probability, "p" | "loss" | "unit_loss" = 0.25, "loss of a unit";
-    DATA: Count(1, 10_000), "K" | "k" | "data" = 10, "data units a frame";
+    DATA: Count(1, 10_000), "K" | "k" | "data" = 10, "data units of a frame";
 }
 
 closed_form! {
-    /// The model.
+    /// `tmt model barakat-nopt` (docs/models.md, Sec. 5.3).
     pub(super) static MODEL: "barakat-nopt",
-        "The frame length N that makes most of a full link when frames are repeated until they arrive";
-    source: "papers/002 §4.6, from equations (4) and (6) for delta to infinity; models.md §2.1";
+        "The frame length N that uses a full link best if frames are repeated until they arrive";
+    source: "Barakat 2004, Sec. 4.6, from eq. (4) and (6) for delta to infinity; docs/models.md, Sec. 5.3";
     notes: [
-        "A full link and repeats without limit: what counts is alpha_inf = (1 - P_T) K/N alone",
-        "On ties the smallest N wins; p = 1/K^2 is one between K and K+1 (B9)",
-        "The paper's gain of up to 1100 % at p = 0.25, K = 10 does not come of (6), which gives 922 % (B10)",
+        "The link is full and rounds are unlimited, so N maximises alpha_inf = (1 - P_T) K/N",
+        "On ties the smallest N wins; p = 1/K^2 is a tie between K and K+1 (B9)",
+        "The paper's gain of up to 1100 % at p = 0.25, K = 10 does not follow from (6), which gives 922 % (B10)",
     ];
     example: "p=0.25 K=50";
     keys: [LOSS, DATA];
@@ -81,12 +81,12 @@ closed_form! {
         let (loss, data) = (given.number(&LOSS), given.count(&DATA));
         if loss >= 1.0 {
             return Err(ModelError::refused(
-                "p = 1: no unit arrives, and all N are as useless",
+                "p = 1: no unit arrives, so no N is best",
             ));
         }
         let Some(best) = best_frame(loss, data) else {
             return Err(ModelError::refused(format!(
-                "the best N is past {LONGEST}, about K/(1-p); frames of so many units are not looked at"
+                "the best N is about K/(1-p), above the limit of {LONGEST} units"
             )));
         };
         let most = useful_unlimited(loss, data, best);
@@ -94,14 +94,14 @@ closed_form! {
         let ratio = most / plain;
     }
     results {
-        "N_optimal" = best, "units a frame, best";
-        "alpha_opt" = most, "share of the link that is data with it";
-        "alpha_K" = plain, "the same without redundancy, N = K";
+        "N_optimal" = best, "best number of units of a frame";
+        "alpha_opt" = most, "share of the link that carries data, with N_optimal";
+        "alpha_K" = plain, "share of the link that carries data, without redundancy (N = K)";
         "ratio" = ratio, "alpha_opt/alpha_K";
         "gain_percent" = 100.0 * (ratio - 1.0), "100 (ratio - 1)";
     }
     remarks {
-        if ratio.is_infinite() => "without redundancy fewer than 1 in 10^307 frames arrive: the gain has no bound here";
+        if ratio.is_infinite() => "without redundancy fewer than 1 in 10^307 frames arrive: the gain is infinite";
     }
 }
 
@@ -117,7 +117,7 @@ mod tests {
 
     #[test]
     fn the_published_optimum() {
-        // models.md §2.3: the paper's 10/16 at p = .25.
+        // Barakat 2004, Sec. 4.6: 10/16 at p = .25.
         let found = gives("p=0.25 K=10").unwrap();
         prints(found.get("N_optimal").unwrap(), 16.0, 0);
         prints(100.0 * found.get("alpha_opt").unwrap(), 57.53, 2);
@@ -130,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn the_search_finds_what_trying_every_length_finds() {
+    fn the_search_agrees_with_trying_every_length() {
         for data in [1, 2, 7, 10, 50, 120] {
             for loss in [0.0, 1e-9, 1e-3, 0.02, 0.1, 0.25, 0.5, 0.8] {
                 let mut best = (useful_unlimited(loss, data, data), data);
@@ -163,7 +163,7 @@ mod tests {
         agree(found.get("ratio").unwrap(), 1.0, 0.0);
         assert!(gives("p=1").is_err());
         assert!(gives("p=0.999999999").is_err());
-        // Half of 10 000 units lost: a little more than twice as many, though none arrives without redundancy.
+        // Half of the units are lost: the best is a little more than twice K. Without redundancy no frame arrives.
         let found = gives("p=0.5 K=10000").unwrap();
         let n = found.get("N_optimal").unwrap();
         assert!((20_000.0..21_000.0).contains(&n), "{n}");

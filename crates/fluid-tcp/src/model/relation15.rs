@@ -1,11 +1,11 @@
-//! Goodput of a link without a limit under random loss (papers/003, eq (15)).
+//! `relation15`: goodput under random loss if the link never fills (Celandroni 2006, eq. (15)).
 
 use tmt_core::types::to_f64;
 use tmt_core::{closed_form, keys};
 
 use super::congestion::{B, MU, N, TAU};
 
-/// Goodput over μ of one connection whose window nothing limits but random loss, eq (15):
+/// Goodput over μ of one connection whose window is limited by random loss only, eq. (15):
 ///
 /// (1 − q) / ( μ \[ T √(2bq/3) + T0 min(1, 3 √(3bq/8)) q (1 + 32 q²) \] ), T = τ + 1/μ (C4).
 ///
@@ -24,15 +24,15 @@ keys! {
 }
 
 closed_form! {
-    /// The model's face.
+    /// `tmt model relation15` (docs/models.md, Sec. 6.2).
     pub(crate) static MODEL: "relation15",
         "Goodput of long-lived connections under random loss on a link that never fills";
-    source: "papers/003 §II.B, equation (15), after Padhye et al. 2000; models.md §3.2";
+    source: "Celandroni 2006, Sec. II.B, eq. (15), after Padhye 2000; docs/models.md, Sec. 6.2";
     notes: [
-        "C4: (15) prints tau where both tables were computed with the complete round trip T = tau + 1/mu",
-        "The link's rate is no limit here: a result above 1 says that the link would be full; Tg_capped ends at 1",
-        "Connections do not disturb each other: N of them have N times the goodput of one",
-        "The paper takes this below half of the link's rate, where timeouts matter, and TGEP above it",
+        "C4: (15) prints tau; both tables were computed with T = tau + 1/mu",
+        "The link's rate is not a limit here: a result above 1 means that the link would be full; Tg_capped is at most 1",
+        "Connections do not affect each other: N of them have N times the goodput of one",
+        "The paper uses this relation below half of the link's rate, where timeouts matter, and TGEP above",
     ];
     example: "q=0.001 mu=100 b=2 T0=2";
     keys: [Q, MU, TAU, T0, B, N];
@@ -49,11 +49,11 @@ closed_form! {
     results {
         "Tg_one" = one, "goodput of one connection over mu";
         "Tg" = all, "goodput of all connections over mu";
-        "Tg_capped" = all.min(1.0), "the same, at most 1";
+        "Tg_capped" = all.min(1.0), "min(Tg, 1)";
     }
     remarks {
         if all > 1.0 =>
-            "(15) knows no limit of the link: above 1 the link is full, and congestion decides (model congestion)";
+            "(15) does not have the limit of the link: above 1 the link is full, and congestion limits goodput (see model congestion)";
     }
 }
 
@@ -63,7 +63,7 @@ mod tests {
 
     use super::*;
 
-    /// Column `name` of a published table (fixtures/README.md), with q.
+    /// Pairs of q and column `name` of a published table (fixtures/README.md).
     fn column(table: &str, name: &str) -> Vec<(f64, f64)> {
         let mut lines = table.lines();
         let place = lines.next().unwrap().split(',').position(|n| n == name);
@@ -81,7 +81,7 @@ mod tests {
 
     #[test]
     fn both_printed_tables_to_one_of_their_last_digit() {
-        // Three figures are not rounded to nearest: .03054 is printed .030, 1.6964 1.697, 2.6785 2.678.
+        // Three printed values are not rounded to nearest: .03054 is .030, 1.6964 is 1.697, 2.6785 is 2.678.
         for (name, timeout) in [("relation15_t0_1s", 1.0), ("relation15_t0_2s", 2.0)] {
             let first = column(TABLE_1, name).into_iter();
             let second = column(TABLE_2, name).into_iter();
@@ -100,7 +100,7 @@ mod tests {
 
     #[test]
     fn four_digits_of_both_tables() {
-        // models.md §3.2, q = 1e-1 … 1e-4 and 1e-4 … 1e-1.
+        // Computed independently for q = 1e-1 … 1e-4 and 1e-4 … 1e-1.
         let rows = [
             (100.0, 2.0, 1.0, 1.0, [0.0305, 0.1610, 0.5341, 1.6972]),
             (100.0, 2.0, 1.0, 2.0, [0.0223, 0.1544, 0.5318, 1.6964]),
@@ -117,7 +117,7 @@ mod tests {
 
     #[test]
     fn with_the_printed_latency_the_table_is_missed() {
-        // C4: T = τ, which is a τ that is shorter by 1/μ, gives 1.731 and .5447 (models.md §3.2).
+        // C4: T = τ, i.e. a τ that is shorter by 1/μ, gives 1.731 and .5447.
         for (q, expected) in [(1e-4, 1.731), (1e-3, 0.5447)] {
             let found = relation_15(q, 100.0, 0.5 - 0.01, 1.0, 2.0);
             assert!((found / expected - 1.0).abs() < 1e-3, "{found}");
@@ -141,7 +141,7 @@ mod tests {
     proptest! {
         #[test]
         fn it_is_the_window_s_root_law_where_losses_are_rare(q in 1e-12..1e-6f64, b in 1u64..4) {
-            // √(3/(2bq)) segments a round trip of T.
+            // √(3/(2bq)) segments per round trip T.
             let b = to_f64(b);
             let law = (3.0 / (2.0 * b * q)).sqrt() / (100.0 * 0.51);
             prop_assert!((relation_15(q, 100.0, 0.5, 1.0, b) / law - 1.0).abs() < 1e-2);

@@ -1,22 +1,23 @@
-//! `split`: throughput of TCP that is split in front of a satellite link with selective-repeat ARQ.
+//! `split`: throughput of TCP split by a proxy before a satellite link with selective-repeat ARQ.
 
 use tmt_core::model::ModelError;
 use tmt_core::types::to_f64;
 use tmt_core::{closed_form, keys};
 
-use super::Chance;
+use super::Probability;
 use super::path::{BUFFER, LOSS, Path, RATE, SATELLITE, TERRESTRIAL};
 
-/// A path whose gateway answers in place of the receiver, and holds the sender back by the window it advertises. Its
-/// packets are segments, and its round trips not both 0.
+/// A path with a proxy at the gateway, which sends the ACKs and limits the sender by its advertised window.
+///
+/// Link-layer packets are segments, and T1 and T2 are not both 0.
 impl Path {
-    /// α = T1 (1−p)/T2: terrestrial round trip over the mean time of a segment on the satellite link.
+    /// α = T1 (1−p)/T2: terrestrial RTT over the mean time of a segment on the satellite link.
     #[must_use]
     pub fn alpha(&self) -> f64 {
         self.terrestrial * self.loss.no / self.satellite
     }
 
-    /// T2 + 2 (1−p) T1: in what time the buffer passes once, times 1 − p.
+    /// T2 + 2 (1−p) T1, s: time in which one buffer is sent, times 1 − p.
     fn cycle(&self) -> f64 {
         self.satellite + 2.0 * self.loss.no * self.terrestrial
     }
@@ -31,7 +32,7 @@ impl Path {
         }
     }
 
-    /// Segments that arrive at the gateway a second (48), as long as the link keeps up.
+    /// Segments/s that arrive at the gateway (48), if the link is not full.
     #[must_use]
     pub fn arrivals(&self) -> f64 {
         self.buffer * self.loss.no / self.cycle()
@@ -51,29 +52,29 @@ impl Path {
 }
 
 keys! {
-    CONNECTIONS: Count(1, 1_000_000), "connections" | "N" | "n" = 1, "TCP connections that share the buffer";
+    CONNECTIONS: Count(1, 1_000_000), "connections" | "N" | "n" = 1, "connections that share the buffer";
 }
 
 closed_form! {
-    /// The model.
+    /// `tmt model split` (docs/models.md, Sec. 7.4).
     pub(super) static MODEL: "split",
-        "Throughput of TCP split in front of a satellite link with selective-repeat ARQ";
-    source: "papers/004 §IV and §V-D, equations (41) to (50), (54), (58); models.md §4.4";
+        "Throughput of TCP split by a proxy before a satellite link with selective-repeat ARQ";
+    source: "Zhu 2006, Sec. IV and V-D, eq. (41) to (50), (54), (58); docs/models.md, Sec. 7.4";
     notes: [
-        "The terrestrial part is far faster than the satellite link and without loss; half of the free buffer arrives in a round trip T1",
-        "Little's law over a segment's mean time T2/(1-p) on the satellite link; the link limits by min(1, .) alone",
-        "norm = lambda/mu, efficiency is over mu (1-p): divide zhu's norm by 1-r before comparing (Z6)",
+        "The terrestrial path is much faster than the satellite link and has no losses; half of the free buffer arrives per T1",
+        "Little's law with a mean time of T2/(1-p) per segment on the satellite link; the link's rate is taken into account by min(1, .) only",
+        "norm is over mu, efficiency over mu (1-p): divide the norm of zhu by 1-r before you compare (Z6)",
     ];
     example: "B=100 T1=0.1 T2=0.5 p=0.1";
     keys: [BUFFER, RATE, TERRESTRIAL, SATELLITE, LOSS, CONNECTIONS];
     answer(given) {
-        let split = Path::losing(given, Chance::new(given.number(&LOSS)), 1.0);
+        let split = Path::losing(given, Probability::new(given.number(&LOSS)), 1.0);
         let nothing = split.loss.no <= 0.0;
         if split.satellite <= 0.0 && (nothing || split.terrestrial <= 0.0) {
             return Err(ModelError::refused(if nothing {
-                "T2 = 0 and p = 1: no segment gets through, in no time each"
+                "T2 = 0 and p = 1: the throughput is not defined"
             } else {
-                "T1 = 0 and T2 = 0: there is no round trip"
+                "T1 = 0 and T2 = 0: the round-trip time would be 0"
             }));
         }
         let share = split.buffer / to_f64(given.count(&CONNECTIONS));
@@ -83,17 +84,17 @@ closed_form! {
         "alpha" = split.alpha(), "T1 (1-p)/T2";
         "beta" = split.beta(), "B/(mu T2)";
         "q_mean" = split.split_queue(), "mean queue, segments";
-        "arrival_rate" = split.arrivals(), "segments/s into the buffer, if the link keeps up";
+        "arrival_rate" = split.arrivals(), "segments/s into the buffer, if the link is not full";
         "efficiency" = split.split_efficiency(), "throughput over mu (1-p)";
         "norm" = split.split_norm(), "throughput over mu";
         "throughput" = split.rate * split.split_norm(), "segments/s";
-        "feasible" = share >= 4.0, "whether every connection has 4 segments of buffer or more";
+        "feasible" = share >= 4.0, "whether each connection has at least 4 segments of buffer";
     }
     remarks {
-        if nothing => "nothing gets through: efficiency is its limit for p to 1";
-        if full => "the link is full: q_mean and arrival_rate, which do not know its rate, hold below that only";
+        if nothing => "every segment is lost: efficiency is its limit for p to 1";
+        if full => "the link is full: q_mean and arrival_rate do not take its rate into account and do not hold";
         if share < 4.0 =>
-            "a connection has less than 4 segments of buffer: no three duplicate ACKs come back for a loss, and the throughput goes to about 0 (58)";
+            "a connection has fewer than 4 segments of buffer: a loss does not cause three duplicate ACKs, and the throughput is about 0 (58)";
     }
 }
 
@@ -115,7 +116,7 @@ mod tests {
 
     #[test]
     fn the_published_throughputs() {
-        // models.md §4.6: T1 = .1, p = .1.
+        // Computed independently for T1 = .1, p = .1.
         for (t2, printed) in [
             ("0.01", [0.1895, 0.3789, 0.9, 0.9]),
             ("0.5", [0.0529, 0.1059, 0.2647, 0.5294]),
@@ -127,21 +128,21 @@ mod tests {
         }
         // Saturation at p = .1 is exact.
         agree(get("T2=0.01 B=50", "norm"), 0.9, 1e-15);
-        // Statement of §V-D: 30 segments do not carry 10 connections.
+        // Sec. V-D: a buffer of 30 segments is too small for 10 connections.
         let found = gives("B=30 connections=10").unwrap();
         assert!(found.remarks().iter().any(|remark| remark.contains("(58)")));
         assert!(gives("B=40 connections=10").unwrap().remarks().is_empty());
     }
 
     #[test]
-    fn the_window_that_the_gateway_advertises_settles_there() {
-        // (41) round by round against a link that passes what has waited T2/(1−p): x = (B − q)/2, q = x/T1 · T2/(1−p).
+    fn the_advertised_window_converges_to_the_mean_queue() {
+        // (41) iterated, with a link on which segments stay for T2/(1−p): x = (B − q)/2, q = x/T1 · T2/(1−p).
         let split = Path {
             buffer: 80.0,
             rate: 250.0,
             terrestrial: 0.1,
             satellite: 0.5,
-            loss: Chance::new(0.1),
+            loss: Probability::new(0.1),
             reordering: 0.0,
             pieces: 1.0,
         };
@@ -158,7 +159,7 @@ mod tests {
 
     #[test]
     fn corners_are_answered_or_refused() {
-        // (54): without a terrestrial part min(1, β).
+        // (54): min(1, β) without a terrestrial path.
         agree(get("T1=0 B=50", "efficiency"), 0.4, 1e-15);
         agree(get("T1=0 B=500", "efficiency"), 1.0, 0.0);
         assert!(get("T2=0", "alpha").is_infinite());
@@ -174,8 +175,8 @@ mod tests {
         fn the_queue_is_what_arrives_times_how_long_it_stays(
             buffer in 1.0..1e4f64, t1 in 0.0..1.0f64, t2 in 1e-3..1.0f64, p in 0.0..0.99f64,
         ) {
-            let split = Path { buffer, rate: 250.0, terrestrial: t1, satellite: t2, loss: Chance::new(p), reordering: 0.0, pieces: 1.0 };
-            // (45), and what is left of the buffer arrives in two round trips (43).
+            let split = Path { buffer, rate: 250.0, terrestrial: t1, satellite: t2, loss: Probability::new(p), reordering: 0.0, pieces: 1.0 };
+            // (45); the free buffer arrives in two round trips (43).
             agree(split.split_queue(), split.arrivals() * t2 / (1.0 - p), 1e-12);
             prop_assert!((split.buffer - split.split_queue() - 2.0 * t1 * split.arrivals()).abs() < 1e-12 * buffer);
             let beta = buffer / (250.0 * t2);

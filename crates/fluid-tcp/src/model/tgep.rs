@@ -1,4 +1,4 @@
-//! TCP goodput under random loss on a link with a limit: the fluid Monte-Carlo TGEP (papers/003, section II).
+//! `tgep`: TCP goodput under congestion and random loss, by fluid Monte-Carlo (Celandroni 2006, Sec. II).
 
 mod interval;
 mod law;
@@ -16,48 +16,48 @@ use tmt_core::types::to_f64;
 use tmt_core::{closed_form, keys};
 
 use super::congestion::{B, BETA, Bottleneck, MU, TAU, THIN};
-use interval::{Course, Sums, Wanted};
+use interval::{Course, Precision, Sums};
 use law::Law;
 use mix::{Control, Mix, Shorts};
 
-/// Cycles of a test before the first look at its mean: a millisecond or two for all.
+/// Cycles of a test before its mean is first checked. All tests together take one or two milliseconds for them.
 const FIRST: f64 = 2000.0;
 
-/// Draws of a stream that belong to one test.
+/// Number of draws of a stream that are reserved for one test.
 const SHARE: u64 = 1 << 40;
 
-/// What a Monte-Carlo is asked for.
+/// Arguments of the Monte-Carlo simulation.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Question {
-    /// The bottleneck; connections at most 10 000.
+pub struct TgepParameters {
+    /// The bottleneck, with at most 10 000 connections.
     pub link: Bottleneck,
     /// Segment loss rate, in \[0, 1\].
     pub loss: f64,
-    /// A random loss costs a round trip over N instead of a segment's time (C6).
+    /// Whether a random loss costs T/N instead of 1/μ (C6).
     pub resend_round_trip: bool,
-    /// Half-width over the mean at which it stops.
+    /// Half-width over the mean at which the simulation stops.
     pub relative: f64,
-    /// Confidence of the half-width, in \[0, 1).
+    /// Confidence level of the half-width, in \[0, 1).
     pub level: f64,
-    /// Seed of the draws.
+    /// Seed of the random draws.
     pub seed: u64,
 }
 
-/// What it gives.
+/// Results of the Monte-Carlo simulation.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Goodput {
-    /// Goodput of all connections over μ.
+    /// Goodput of all connections over μ, 0 to 1.
     pub norm: f64,
-    /// Half-width of its interval.
+    /// Half-width of the confidence interval of `norm`.
     pub half_width: f64,
     /// Goodput of each connection over μ.
     pub per_connection: Vec<f64>,
-    /// Share of the cycles that ended by congestion.
+    /// Share of the cycles that ended by congestion, 0 to 1.
     pub congestion_fraction: f64,
-    /// Cycles drawn, without the warm-up; 0 for an exact limit.
+    /// Number of cycles drawn after the warm-up; 0 if the result is an exact limit.
     pub cycles: f64,
 }
-/// Numbers of a stream, one after the other.
+/// Sequence of random numbers of a stream.
 #[derive(Debug, Clone)]
 struct Draws {
     numbers: Uniform,
@@ -65,7 +65,7 @@ struct Draws {
 }
 
 impl Draws {
-    /// The part of a stream that belongs to a test.
+    /// The part of a stream that is reserved for a test.
     fn of_test(seed: u64, stream: Stream, index: u64) -> Self {
         Self {
             numbers: Uniform::new(seed, stream),
@@ -79,28 +79,28 @@ impl Draws {
     }
 }
 
-/// Refuses what numbers cannot tell.
-fn check(question: &Question, law: &Law) -> Result<(), ModelError> {
+/// Refuses arguments that exceed the range of doubles.
+fn check(parameters: &TgepParameters, law: &Law) -> Result<(), ModelError> {
     if !(law.most * law.most * law.per_ack).is_finite() {
         return Err(ModelError::refused(
-            "the windows that fill link and buffer are beyond what a double can square",
+            "mu, tau and beta: the windows that fill link and buffer are larger than a double can square",
         ));
     }
-    if question.level >= 1.0 {
+    if parameters.level >= 1.0 {
         return Err(ModelError::refused(
-            "no finite interval holds the mean for sure: level must be below 1",
+            "level must be below 1: no finite interval contains the mean with certainty",
         ));
     }
     Ok(())
 }
 
-/// The goodput of TGEP.
+/// Simulates the goodput of TGEP.
 ///
 /// # Errors
-/// The interval would take too long, or the windows leave what numbers can tell.
-pub fn goodput(question: &Question) -> Result<Goodput, ModelError> {
+/// The requested interval would need too many cycles, or the windows exceed the range of doubles.
+pub fn goodput(parameters: &TgepParameters) -> Result<Goodput, ModelError> {
     let mix = Mix {
-        base: *question,
+        base: *parameters,
         burst: 1.0,
         control: Control::Reno,
         shorts: Shorts::NONE,
@@ -109,7 +109,7 @@ pub fn goodput(question: &Question) -> Result<Goodput, ModelError> {
 }
 
 impl Goodput {
-    /// A limit that needs no draws: the connections share it.
+    /// An exact limit, equally shared by the connections.
     fn exact(law: &Law, norm: f64, congestion_fraction: f64) -> Self {
         Self {
             norm,
@@ -120,39 +120,39 @@ impl Goodput {
         }
     }
 
-    /// Whether the windows are too small for a fluid.
+    /// Whether the windows are too small for a fluid model.
     fn is_thin(&self, link: &Bottleneck) -> bool {
-        self.norm * link.pipe() < 10.0 * link.connections
+        self.norm * link.bdp() < 10.0 * link.connections
     }
 
-    /// Whether cycles were drawn, but none that a random loss ended.
+    /// Whether cycles were drawn, but none of them ended by a random loss.
     fn saw_congestion_alone(&self) -> bool {
         self.cycles > 0.0 && self.congestion_fraction >= 1.0
     }
 }
 
-/// What is said of [`Goodput::saw_congestion_alone`].
-const UNSEEN: &str = "no random loss fell into the cycles drawn: the half-width does not tell their share, which is below \
-     5 over the cycles";
+/// Remark if [`Goodput::saw_congestion_alone`].
+const UNSEEN: &str = "no random loss occurred in the cycles drawn: the half-width does not include their effect; their \
+     share is below 5/cycles";
 
-/// Runs the tests until the question's interval is reached.
+/// Runs the tests until the requested interval is reached.
 fn measure<C: Course>(
     tests: &mut [C],
     law: &Law,
-    question: &Question,
+    parameters: &TgepParameters,
     first: f64,
 ) -> Result<Goodput, ModelError> {
-    // A random loss takes 1/(2N) of the windows: 2 N ln(ratio) cycles from half the full buffer down to where losses
-    // alone would hold them, and 12 N more to forget the start but for e^-6 of it.
+    // A random loss reduces the windows by 1/(2N). It takes 2 N ln(ratio) cycles from w_max/2 down to the windows that
+    // random losses alone allow, and 12 N more until the influence of the start is e^-6.
     let held = 1.31 * law.connections / (law.per_ack * law.loss).sqrt();
     let warm_up = 20.0 + law.connections * (12.0 + 2.0 * ln(1.0 + law.most / 2.0 / held));
-    let wanted = Wanted {
-        relative: question.relative,
-        level: question.level,
+    let precision = Precision {
+        relative: parameters.relative,
+        level: parameters.level,
         warm_up: warm_up.ceil(),
         first,
     };
-    let estimate = interval::estimate(tests, wanted)?;
+    let estimate = interval::estimate(tests, precision)?;
     let count = to_f64(tests.len() as u64);
     let mut per_connection = vec![0.0; law.count()];
     for (test, sums) in tests.iter_mut().zip(&estimate.sums) {
@@ -171,8 +171,10 @@ fn measure<C: Course>(
     })
 }
 
-/// The goodput over μ of one connection by TGEP's rules, without drawing: what [`goodput`] converges to for N = 1,
-/// to 1e-5 of it. A random loss costs a segment's time. `loss` in \[0, 1\], `link.connections` is taken as 1.
+/// Goodput over μ of one connection by the rules of TGEP, solved instead of drawn.
+///
+/// [`goodput`] converges to it for N = 1, to 1e-5 relative. A random loss costs 1/μ. `loss` is in \[0, 1\];
+/// `link.connections` is taken as 1.
 #[must_use]
 pub fn stationary_goodput(link: &Bottleneck, loss: f64) -> f64 {
     let link = Bottleneck {
@@ -190,50 +192,50 @@ pub fn stationary_goodput(link: &Bottleneck, loss: f64) -> f64 {
 
 keys! {
     Q: Probability, "q" = 0.01, "segment loss rate";
-    N: Count(1, 10_000), "N" | "n" | "connections" = 1, "connections that share the link";
-    CI: Positive, "ci" = 0.01, "half-width at which it stops, over the mean";
-    LEVEL: Probability, "level" = 0.99, "confidence of the half-width, below 1";
-    SEED: Count(0, u64::MAX), "seed" = 1, "seed of the draws";
+    N: Count(1, 10_000), "N" | "n" | "connections" = 1, "connections";
+    CI: Positive, "ci" = 0.01, "relative half-width at which the simulation stops";
+    LEVEL: Probability, "level" = 0.99, "confidence level of the half-width, below 1";
+    SEED: Count(0, u64::MAX), "seed" = 1, "seed";
     RESEND: Word(&["mu", "rtt"]), "resend" = "mu",
-        "time that a random loss costs: mu for 1/mu (the paper's text), rtt for T/N (C6)";
+        "time that a random loss costs: mu (1/mu, as in the text) or rtt (T/N, C6)";
 }
 
 closed_form! {
-    /// `tmt model tgep`.
+    /// `tmt model tgep` (docs/models.md, Sec. 6.3).
     pub(crate) static MODEL: "tgep",
         "Goodput of long-lived connections under congestion and random loss, by fluid Monte-Carlo";
-    source: "papers/003 §II, equations (1) to (12) and the text behind (14); models.md §3.3";
+    source: "Celandroni 2006, Sec. II, eq. (1) to (12) and the text after (14); docs/models.md, Sec. 6.3";
     notes: [
-        "Reno without timeouts: windows grow by 1/b a round trip; a random loss halves one window, a full buffer all",
-        "Losses are independent: the segments between two of them are geometric",
-        "21 independent tests, each after a warm-up, grow until Student's half-width is within ci of their mean",
-        "C5: (12) prints dw/(N mu) where the coefficient is b dw/N; the sum over connections does not tell",
-        "C6: the text's rule (resend=mu) does not give the printed column of TGEP; a loss that costs T/N \
-         (resend=rtt) is within some 2 % of it up to q = 0.01",
-        "Below half of the link's rate the paper takes relation15, which knows timeouts",
+        "Reno without timeouts: windows grow by 1/b per round trip; a random loss halves one window, a full buffer all",
+        "Losses are independent: the number of segments between two losses is geometric",
+        "21 independent tests, each after a warm-up, grow until Student's half-width is at most ci times the mean",
+        "C5: (12) prints dw/(N mu); the coefficient is b dw/N; the sum over connections does not show it",
+        "C6: the rule of the text (resend=mu) does not give the printed column of TGEP; a cost of T/N \
+         (resend=rtt) is within about 2 % of it up to q = 0.01",
+        "Below half of the link's rate the paper uses relation15, which includes timeouts",
     ];
     example: "q=0.001 mu=455 b=1 N=5 beta=0.8";
     keys: [Q, MU, TAU, BETA, N, B, CI, LEVEL, SEED, RESEND];
     answer(arguments) {
-        let question = asked(arguments);
-        let found = goodput(&question)?;
+        let parameters = parameters_of(arguments);
+        let found = goodput(&parameters)?;
     }
     results {
         "norm" = found.norm, "goodput of all connections over mu";
-        "halfwidth" = found.half_width, "half-width of norm's interval at this level";
+        "halfwidth" = found.half_width, "half-width of the confidence interval of norm";
         "per_connection" = found.per_connection.clone(), "goodput of each connection over mu";
         "congestion_fraction" = found.congestion_fraction, "share of cycles that end by congestion";
-        "cycles" = found.cycles, "cycles drawn, warm-up excepted; 0 where the limit is exact";
+        "cycles" = found.cycles, "cycles drawn after the warm-up; 0 if the result is an exact limit";
     }
     remarks {
-        if found.is_thin(&question.link) => THIN;
+        if found.is_thin(&parameters.link) => THIN;
         if found.saw_congestion_alone() => UNSEEN;
     }
 }
 
-/// The question that the keys of TGEP say.
-fn asked(arguments: &Arguments) -> Question {
-    Question {
+/// Reads the keys of TGEP.
+fn parameters_of(arguments: &Arguments) -> TgepParameters {
+    TgepParameters {
         link: Bottleneck::of(arguments, arguments.count(&N)),
         loss: arguments.number(&Q),
         resend_round_trip: arguments.word(&RESEND) == "rtt",

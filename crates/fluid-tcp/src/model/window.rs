@@ -1,4 +1,4 @@
-//! `window-time`: how long TCP's window takes end to end over selective-repeat ARQ that keeps order.
+//! `window-time`: time until a TCP window is acknowledged over selective-repeat ARQ with in-order delivery.
 
 use tmt_core::{closed_form, keys};
 
@@ -10,14 +10,14 @@ keys! {
 }
 
 closed_form! {
-    /// The model.
+    /// `tmt model window-time` (docs/models.md, Sec. 7.2).
     pub(super) static MODEL: "window-time",
-        "Mean time in which a TCP window is acknowledged over selective-repeat ARQ that keeps order";
-    source: "papers/004 §III-A, equations (8), (15), (19), (20); models.md §4.2";
+        "Mean time until a TCP window is acknowledged over selective-repeat ARQ with in-order delivery";
+    source: "Zhu 2006, Sec. III-A, eq. (8), (15), (19), (20); docs/models.md, Sec. 7.2";
     notes: [
-        "An upper bound of means: the whole pipe is in flight in front of the last segment, bursts are uniform in length",
-        "Losses are independent, ARQ repeats without limit, feedback is never lost, TCP acknowledges every segment",
-        "(20) leaves out the +1 of (4); for theta S < 2 its logarithm is negative, outside of its domain (Z2)",
+        "An upper bound of a mean: a full bandwidth-delay product is in flight before the last segment, and bursts are uniform in length",
+        "Losses are independent, repeats are unlimited, feedback is never lost, and TCP acknowledges every segment",
+        "(20) omits the +1 of (4); for theta S < 2 its logarithm is negative, which is outside of its domain (Z2)",
     ];
     example: "w=100 B=50 T2=0.5 p=0.1";
     keys: [WINDOW, BUFFER, RATE, TERRESTRIAL, SATELLITE, LOSS, PIECES];
@@ -31,7 +31,7 @@ closed_form! {
         } else {
             0.0
         };
-        let above = (path.buffer.min(window) - path.pipe()).max(0.0);
+        let above = (path.buffer.min(window) - path.bdp()).max(0.0);
         let queue = if above > 0.0 {
             above / (path.rate * path.loss.no)
         } else {
@@ -40,17 +40,17 @@ closed_form! {
     }
     results {
         "tau" = path.window_time(window), "mean transfer time of the window, s";
-        "theta" = in_flight, "segments in flight on the link at most";
-        "queueing" = queue + in_flight / (4.0 * path.rate), "part of it in the buffer, s";
-        "in_order" = in_order, "part of it on the link until all before it are through, s";
+        "theta" = in_flight, "segments in flight on the link, at most";
+        "queueing" = queue + in_flight / (4.0 * path.rate), "part of tau in the buffer, s";
+        "in_order" = in_order, "part of tau on the link, until all earlier segments have arrived, s";
         "out_of_order" = overtakes(path.loss, given.count(&PIECES), 1),
-            "a segment sent more than a round trip T2 later is through first (15)";
+            "probability that a segment sent more than T2 later arrives first (15)";
     }
     remarks {
-        if path.loss.no <= 0.0 => "nothing gets through: it takes forever";
+        if path.loss.no <= 0.0 => "every segment is lost: the time is infinite";
         if path.sparse(window) => SPARSE;
         if window > path.buffer + 1.0 && path.terrestrial <= 0.0 =>
-            "the window is past B + 1 without a terrestrial part that holds the rest: it would overflow the buffer before";
+            "the window is above B + 1 and T1 = 0: it would overflow the buffer";
     }
 }
 
@@ -72,13 +72,13 @@ mod tests {
     }
 
     #[test]
-    fn the_papers_footnote() {
-        // Footnote 5 with μ T2 = 10, p = .5 and min(B, w) past 20: E(D) = 4.322 T2 (paper 4.32); a burst of 2 μ T2
+    fn footnote_5_of_zhu_2006() {
+        // Footnote 5 with μ T2 = 10, p = .5 and min(B, w) above 20: E(D) = 4.322 T2 (printed 4.32); a burst of 2 μ T2
         // instead of μ T2 would add (20 − 10)/(4 · 10) T2 = .25 T2.
         let found = gives("mu=10 T2=1 p=0.5 w=30 B=40 T1=0").unwrap();
         prints(found.get("in_order").unwrap(), 4.322, 3);
         prints(found.get("out_of_order").unwrap(), 0.1667, 4);
-        // (19): 20 too many at 5 a second, and a quarter of the pipe.
+        // (19): 20 above the bandwidth-delay product at 5 per second, and a quarter of the product.
         agree(found.get("queueing").unwrap(), 20.0 / 5.0 + 0.25, 1e-14);
         agree(
             found.get("tau").unwrap(),
@@ -107,10 +107,10 @@ mod tests {
 
     #[test]
     fn corners_are_answered_or_refused() {
-        // Without loss a round trip and the queue.
+        // Without loss: one round trip and the queue.
         agree(tau("p=0 w=30 B=50"), 0.1 + 30.0 / 1000.0 + 0.5, 1e-14);
         assert!(tau("p=1").is_infinite());
-        // No satellite: the buffer is sent at what the link gets through.
+        // T2 = 0: the buffer is sent at the rate of the link.
         agree(tau("T2=0 p=0.5"), 0.1 + 30.0 / 125.0, 1e-14);
         assert!(tau("T2=0 p=1").is_infinite());
         assert!(
@@ -125,7 +125,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn nothing_makes_a_window_faster(
+        fn a_window_takes_longer_with_size_buffer_and_loss(
             w in 2.0..500.0f64, buffer in 2.0..500.0f64, p in 0.0..0.9f64, pieces in 1u32..9, t2 in 0.1..1.0f64,
         ) {
             let at = |w: f64, b: f64, p: f64| tau(&format!("w={w} B={b} p={p} S={pieces} T2={t2}"));

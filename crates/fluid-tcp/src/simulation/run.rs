@@ -356,7 +356,8 @@ impl<'a, G: Gateway, P: Probe> Run<'a, G, P> {
         }
         if self.probe.watches() {
             let connection = &self.connections[flow as usize];
-            let (snapshot, delivered) = (connection.sender.snapshot(), connection.receiver.rcv_nxt());
+            let (snapshot, delivered) =
+                (connection.sender.snapshot(), connection.receiver.rcv_nxt());
             let held = self.queue_length();
             self.probe
                 .on_sender(now, flow as usize, event, &snapshot, held, delivered);

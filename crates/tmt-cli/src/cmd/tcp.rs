@@ -14,7 +14,7 @@ use logs::Logs;
 use spool::Files;
 
 use fluid_tcp::experiment::{self, Plan, RunId};
-use fluid_tcp::log::Story;
+use fluid_tcp::log::PacketHistory;
 use fluid_tcp::simulation::metrics::RunReport;
 use fluid_tcp::simulation::probe::NoProbe;
 use rayon::prelude::*;
@@ -68,7 +68,7 @@ fn logged(
     plan: &Plan,
     run: RunId,
     outputs: &mut Vec<Output>,
-) -> Outcome<(RunId, RunReport, Option<Story>)> {
+) -> Outcome<(RunId, RunReport, Option<PacketHistory>)> {
     let setup = plan.setup(run);
     let mut logs = Logs::open(args, plan, &setup, run)?;
     let report = plan.run(run, &mut logs.probes());

@@ -1,4 +1,4 @@
-//! Rules `slots` and `early` on a timeline: what the log alone shows, and what the timeline itself says.
+//! Rules `slots` and `early` on a timeline: checks of the log alone, and checks against the timeline.
 
 use tmt_core::Result;
 use tmt_core::types::Time;
@@ -9,7 +9,8 @@ use crate::audit::report::{Rule, RuleTally};
 use crate::audit::row::{Fate, Service};
 
 impl Server<'_> {
-    /// LLDUs of the right number, none of them used before; no service before its turn; decoding takes at least 1 ns.
+    /// Checks that the packet has the right number of unused LLDUs and is not served before it is at the head of the
+    /// queue, and that decoding takes at least 1 ns.
     pub(super) fn check_lldus(
         &mut self,
         served: &Served,
@@ -25,38 +26,38 @@ impl Server<'_> {
         let whole = last >= first && last - first == lldus - 1;
         slots.check(whole, found, format_args!("{lldus} LLDUs"));
         let unused = self.unused;
-        let expected = format_args!("none below {unused}, which packets served before used");
+        let expected = format_args!("none below {unused}, because earlier packets used those");
         slots.check(first >= unused, found, expected);
         let why = ", when it reached the head of the queue";
         let mut early = tally.at(Rule::Early, row.line);
         early.not_before("service_start", start, at_head, why);
         self.check_earliest(row, end, tally);
-        // Deliveries that are moved apart, by the log alone where there is no timeline to tell more.
+        // Deliveries that are kept apart, by the log alone if there is no timeline.
         if let (Some(at), None) = (row.delivered, &self.timeline)
             && let Some(turn) = self.turn(start, end)
         {
-            let why = ", a service time after the one before";
+            let why = ", one service time after the previous delivery";
             let mut early = tally.at(Rule::Early, row.line);
             early.not_before("delivered", at, turn, why);
             self.latest = Some(at);
         }
         if whole && first >= unused {
-            self.check_stretch(served, at_head, tally)?;
+            self.check_against_timeline(served, at_head, tally)?;
             self.unused = last + 1;
         }
         Ok(())
     }
 
-    /// Before which time a packet sent from `start` to `end` is not delivered where deliveries are moved apart: its
-    /// LLDUs' span and one slot after the delivery before (papers/001 Figs 3–4).
+    /// Earliest delivery of a packet sent from `start` to `end` with `--overlap shift`: the time that its LLDUs span plus
+    /// one slot after the previous delivery (CLIFT 2014, Fig. 3 and 4).
     fn turn(&self, start: Time, end: Time) -> Option<Time> {
         let service = end.since(start).saturating_add(self.head.shift?);
         let before = self.latest.map(|latest| latest.saturating_add(service));
         Some(before.unwrap_or(Time::ZERO))
     }
 
-    /// Holds a service whose LLDUs are in order against the timeline, where there is one.
-    fn check_stretch(
+    /// Checks a service against the timeline, if there is one.
+    fn check_against_timeline(
         &mut self,
         served: &Served,
         at_head: Time,
@@ -67,35 +68,35 @@ impl Server<'_> {
         };
         let (row, service) = (&served.row, served.service);
         let Service { first, last, .. } = service;
-        let stretch = timeline.stretch(first, last)?;
+        let range = timeline.range(first, last)?;
         let mut early = tally.at(Rule::Early, row.line);
-        let Some(stretch) = early.take(stretch.ok_or_else(|| {
+        let Some(range) = early.take(range.ok_or_else(|| {
             let found = format_args!("LLDUs {first} to {last}");
             Finding::new(found, "LLDUs that the timeline has")
         })) else {
             return Ok(());
         };
         let of = |lldu: u64| format!(", the time of LLDU {lldu}");
-        early.exactly("service_start", service.start, stretch.start, of(first));
-        early.exactly("service_end", service.end, stretch.end, of(last));
-        // Times never go back, so if any free LLDU was passed over, the one just before was.
+        early.exactly("service_start", service.start, range.start, of(first));
+        early.exactly("service_end", service.end, range.end, of(last));
+        // Times never go back, so if any free LLDU was skipped, the one before the first was.
         let used = self.previous.map(|previous| previous.last);
         let was_free = first > used.map_or(0, |used| used.saturating_add(1));
-        let passed_over = stretch.before.filter(|at| was_free && *at >= at_head);
-        let found = format_args!("first LLDU {first} for a packet that could go from {at_head}");
+        let passed_over = range.before.filter(|at| was_free && *at >= at_head);
+        let found = format_args!("first LLDU {first} for a packet that was ready at {at_head}");
         let free = passed_over
-            .map(|at| format!("the first free one; LLDU {} at {at} was free", first - 1));
-        early.refuse(found, free);
-        let lost = stretch.arrival.is_none();
+            .map(|at| format!("the first free LLDU; LLDU {} at {at} was free", first - 1));
+        early.record(found, free);
+        let lost = range.arrival.is_none();
         if row.fate != Fate::Open || !lost {
             let (is, ought) = if lost { ("not ", "") } else { ("", "not ") };
             let found = format_args!("{is}lost on the link");
-            let expected = format_args!("{ought}lost on the link, by its LLDUs");
+            let expected = format_args!("{ought}lost on the link, according to its LLDUs");
             early.check((row.fate == Fate::Link) == lost, found, expected);
         }
-        if let Some(arrival) = stretch.arrival {
+        if let Some(arrival) = range.arrival {
             let there = arrival.saturating_add(self.head.forward);
-            let arrives = match self.turn(stretch.start, stretch.end) {
+            let arrives = match self.turn(range.start, range.end) {
                 Some(turn) => *self.latest.insert(there.max(turn)),
                 None => there,
             };

@@ -1,4 +1,4 @@
-//! Rules `causality` and `acked`: what the two ends of a flow do.
+//! Rules `causality` and `acked`: sender and receiver of a flow.
 
 use super::{on_timeline, without_timeline};
 
@@ -14,7 +14,7 @@ fn causality_finds_a_packet_that_was_skipped() {
 }
 
 #[test]
-fn causality_lets_a_timeout_fall_into_the_instant_of_the_copy_before() {
+fn causality_accepts_a_timeout_at_the_time_of_the_previous_copy() {
     let twice = "0,2,1,0.225000000,0.225000000,0.230000000,0.231000000,12,13,,open,\n\
         0,2,2,0.225000000,0.225000000,,,,,,open,\n";
     let once = twice.split_inclusive('\n').next().unwrap();
@@ -55,7 +55,7 @@ fn acked_finds_an_ack_that_is_back_too_early() {
 }
 
 #[test]
-fn acked_finds_an_ack_of_what_was_never_received() {
+fn acked_finds_an_ack_of_a_packet_that_was_never_received() {
     assert_eq!(
         on_timeline(&[("12,13,,open,", "12,13,,open,0.280000000")]),
         ["acked 21"]
@@ -63,7 +63,7 @@ fn acked_finds_an_ack_of_what_was_never_received() {
 }
 
 #[test]
-fn acked_finds_acks_that_go_back_or_leave_one_out() {
+fn acked_finds_acks_that_go_back_or_skip_a_packet() {
     assert_eq!(on_timeline(&[("0.111000000", "0.133000000")]), ["acked 18"]);
     assert_eq!(
         on_timeline(&[("delivered,0.111000000", "delivered,")]),
@@ -80,7 +80,7 @@ fn acked_is_the_same_on_all_copies() {
 }
 
 #[test]
-fn causality_lets_a_copy_go_out_at_the_instant_of_its_ack() {
+fn causality_accepts_a_copy_sent_at_the_time_of_its_ack() {
     let at_once = "0,1,3,0.132000000,0.132000000,,,,,,open,0.132000000\n1,2,1,";
     let changes = [
         (

@@ -1,4 +1,4 @@
-//! Rules `form` and `story`: what a row, the head and the end line show on their own.
+//! Rules `form` and `story`: checks of the head, of single rows and of the end line.
 
 use super::logs::{SYNTHETIC, TIMELINE, TIMELINE_LOG, with};
 use super::{broken, on_synthetic, on_timeline, report, without_timeline};
@@ -6,7 +6,7 @@ use crate::audit::Totals;
 use crate::audit::head::KEYS;
 
 #[test]
-fn form_asks_for_every_key_of_the_head() {
+fn form_requires_every_key_of_the_head() {
     for (log, keys) in [
         (
             TIMELINE_LOG,
@@ -41,7 +41,7 @@ fn form_asks_for_every_key_of_the_head() {
 }
 
 #[test]
-fn form_refuses_values_of_the_head_that_cannot_be() {
+fn form_refuses_impossible_values_in_the_head() {
     for (right, wrong) in [
         ("packet_bytes: 1234", "packet_bytes: 0"),
         ("buffer: 3pkt", "buffer: 3"),
@@ -68,9 +68,9 @@ fn form_refuses_values_of_the_head_that_cannot_be() {
     );
 }
 
-/// Of two values of a key, either could be meant.
+/// If a key has two values, either could be meant.
 #[test]
-fn form_refuses_a_doubled_line_of_every_key_that_is_read() {
+fn form_refuses_every_known_key_that_is_given_more_than_once() {
     for (key, _) in KEYS {
         let (head, rest) = SYNTHETIC.split_once("flow,").unwrap();
         let missing = !head.contains(&format!("# {key}: "));
@@ -94,13 +94,13 @@ fn form_refuses_a_doubled_line_of_every_key_that_is_read() {
 }
 
 #[test]
-fn form_takes_further_keys_of_the_head() {
+fn form_accepts_further_keys_in_the_head() {
     let stages = "# flows: 2\n# stage: synth\n# stage: apply\n# overlap: asap\n";
     assert!(on_timeline(&[("# flows: 2\n", stages)]).is_empty());
 }
 
 #[test]
-fn form_wants_the_exact_header() {
+fn form_requires_the_exact_header() {
     assert_eq!(on_timeline(&[("flow,packet", "packet,flow")]), ["form 13"]);
     assert_eq!(
         on_timeline(&[("fate,acked\n", "fate,acked\r\n")]),
@@ -116,7 +116,7 @@ fn form_finds_a_log_that_was_cut() {
 }
 
 #[test]
-fn form_takes_nothing_behind_the_end_line_and_no_other_comment() {
+fn form_accepts_nothing_after_the_end_line_and_no_other_comment() {
     assert_eq!(
         on_timeline(&[("rows=9\n", "rows=9\n# end: rows=9\n")]),
         ["form 24"]
@@ -132,7 +132,7 @@ fn form_takes_nothing_behind_the_end_line_and_no_other_comment() {
 }
 
 #[test]
-fn form_finds_a_log_that_is_cut_behind_its_head() {
+fn form_finds_a_log_that_is_cut_after_its_head() {
     for log in [TIMELINE_LOG, SYNTHETIC] {
         let (head, _) = log.split_once("flow,packet").unwrap();
         let lines = head.lines().count();
@@ -141,7 +141,7 @@ fn form_finds_a_log_that_is_cut_behind_its_head() {
 }
 
 #[test]
-fn form_finds_fields_that_do_not_read() {
+fn form_finds_fields_that_do_not_parse() {
     for (right, wrong) in [
         ("1,2,1,0.279000000,0.279000000", "1,2,1,0.279,0.279000000"),
         ("1,2,1,0.279000000,0.279000000", "1,2,1,0.279000000,"),
@@ -174,7 +174,7 @@ fn form_finds_a_fate_that_does_not_fit_its_fields() {
 }
 
 #[test]
-fn form_finds_rows_out_of_order_and_times_behind_the_run() {
+fn form_finds_rows_out_of_order_and_times_after_the_run() {
     assert_eq!(
         on_timeline(&[(
             "0,2,1,0.225000000,0.225000000",
@@ -199,8 +199,8 @@ fn form_finds_rows_out_of_order_and_times_behind_the_run() {
 }
 
 #[test]
-fn story_finds_a_time_that_lies_before_its_cause() {
-    // Enqueued before it was sent; it had to wait for the link anyway.
+fn story_finds_a_time_before_its_cause() {
+    // Enqueued before it was sent. It waited for the link in any case.
     assert_eq!(
         on_synthetic(&[(
             "1,0,1,0.000100000,0.000100000",
@@ -208,7 +208,7 @@ fn story_finds_a_time_that_lies_before_its_cause() {
         )]),
         ["story 16"]
     );
-    // Without the timeline nothing else can see that a service ended before it began.
+    // Without the timeline no other rule detects that a service ended before it began.
     assert_eq!(
         without_timeline(&[("0.002000000,0.003000000", "0.002000000,0.001500000")]),
         ["story 15"]
@@ -216,8 +216,8 @@ fn story_finds_a_time_that_lies_before_its_cause() {
 }
 
 #[test]
-fn story_asks_for_a_delivery_after_its_service() {
-    // The same is also too early, as every delivery before the end of its service is.
+fn story_requires_a_delivery_after_its_service() {
+    // A delivery before the end of its service is also too early.
     assert_eq!(
         without_timeline(&[("0.174000000", "0.113900000")]),
         ["story 19", "early 19"]
@@ -238,7 +238,7 @@ fn story_asks_for_a_delivery_after_its_service() {
 }
 
 #[test]
-fn blank_lines_are_passed_over_and_counted() {
+fn blank_lines_are_skipped_but_counted() {
     let changes = [
         ("1,2,1,", "\n\n1,2,1,"),
         (",open,\n# end", ",open,\n\n# end"),
@@ -258,7 +258,7 @@ fn an_odd_rtt_gives_its_last_nanosecond_to_the_ack() {
     assert_eq!(log("0.101000000"), ["acked 14 18 19"]);
 }
 
-/// The log of the synthetic link with the parts of its delays: its packets wait 0, 1, 0 and half a millisecond.
+/// The log of the synthetic link with the parts of its delays. Its packets wait 0, 1, 0 and 0.5 ms in the queue.
 fn with_parts() -> String {
     let mut queue = ["0.000000000", "0.001000000", "0.000000000", "0.000500000"].into_iter();
     let mut text = String::new();
@@ -278,7 +278,7 @@ fn with_parts() -> String {
 }
 
 #[test]
-fn parts_are_those_that_the_times_tell_and_add_up() {
+fn parts_follow_from_the_times_and_add_up() {
     let log = with_parts();
     let right = report(&log, None);
     assert!(right.passed(), "{:#?}", right.rules);
@@ -289,7 +289,7 @@ fn parts_are_those_that_the_times_tell_and_add_up() {
         .unwrap();
     assert_eq!(parts.checks, 4 * 5);
     for (right, wrong, expected) in [
-        // A part too long; two that are wrong and still add up; a part of nothing delivered; one that is missing.
+        // A part too long; two wrong parts that add up; a part without a delivery; a missing part.
         (
             "0.050000000,0.000500000",
             "0.050000000,0.000500001",

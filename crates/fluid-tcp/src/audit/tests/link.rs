@@ -1,4 +1,4 @@
-//! Rules `early`, `slots`, `fifo` and `queue`: what the link and the queue in front of it do.
+//! Rules `early`, `slots`, `fifo` and `queue`: link and queue.
 
 use super::logs::{TIMELINE, TIMELINE_LOG};
 use super::{broken, on_synthetic, on_timeline, report, without_timeline};
@@ -6,7 +6,7 @@ use super::{broken, on_synthetic, on_timeline, report, without_timeline};
 #[test]
 fn early_finds_a_delivery_that_the_link_cannot_explain() {
     assert_eq!(on_timeline(&[("0.174000000", "0.173999999")]), ["early 19"]);
-    // Line 18 is a duplicate, on which no ACK depends.
+    // Line 18 is a duplicate, so no ACK depends on it.
     assert_eq!(on_timeline(&[("0.171000000", "0.171000001")]), ["early 18"]);
     assert!(without_timeline(&[("0.174000000", "0.164000001")]).is_empty());
     assert_eq!(
@@ -23,9 +23,10 @@ fn early_finds_a_delivery_that_the_link_cannot_explain() {
     );
 }
 
-/// Deliveries 0.061, 0.082, (lost), 0.171, 0.174, 0.176; spans of 1 ms, so that 2 ms of slot move the last to 0.177.
+/// Deliveries at 0.061, 0.082, (lost), 0.171, 0.174, 0.176. The LLDUs of a packet span 1 ms, so a slot of 2 ms moves
+/// the last delivery to 0.177.
 #[test]
-fn early_finds_deliveries_that_are_not_moved_apart() {
+fn early_finds_deliveries_that_are_not_kept_apart() {
     let shifted = (
         "lldus_per_packet: 2",
         "lldus_per_packet: 2\n# overlap: shift\n# slot_ns: 2000000",
@@ -39,12 +40,12 @@ fn early_finds_deliveries_that_are_not_moved_apart() {
     };
     assert_eq!(moved("177000000"), [false, false]);
     assert_eq!(moved("176999999"), [true, true]);
-    // The log alone does not tell when its LLDUs were there.
+    // The log alone does not show when its LLDUs arrived.
     assert_eq!(moved("177000001"), [true, false]);
 }
 
 #[test]
-fn early_holds_the_service_against_the_timeline() {
+fn early_checks_the_service_against_the_timeline() {
     assert_eq!(
         on_timeline(&[("0.113000000,0.114000000", "0.113000001,0.114000000")]),
         ["early 19"]
@@ -72,7 +73,7 @@ fn early_holds_the_service_against_the_timeline() {
 }
 
 #[test]
-fn early_holds_a_loss_against_the_timeline() {
+fn early_checks_a_loss_against_the_timeline() {
     assert_eq!(
         on_timeline(&[("2,3,0.082000000,delivered,0.132000000", "2,3,,link,")])[0],
         "early 15"
@@ -98,15 +99,15 @@ fn early_finds_lldus_that_the_timeline_does_not_have() {
 }
 
 #[test]
-fn early_finds_a_fate_left_open_that_was_known() {
-    // Delivered at 0.176, said to be open.
+fn early_finds_an_open_fate_that_was_known() {
+    // Delivered at 0.176, logged as open.
     let rows = [
         ("10,11,0.176000000,delivered", "10,11,,open"),
         ("0.226000000", ""),
         ("0.226000000", ""),
     ];
     assert_eq!(on_timeline(&rows), ["early 20"]);
-    // Line 21 arrives at 0.291; what happens as the run ends may or may not be told.
+    // Line 21 arrives at 0.291. An event at the end of the run may or may not be logged.
     let last_event = |nanos: u32| {
         let sent = format!("1,2,1,0.{nanos},0.{nanos}");
         on_timeline(&[
@@ -119,7 +120,7 @@ fn early_finds_a_fate_left_open_that_was_known() {
 }
 
 #[test]
-fn early_knows_from_any_event_that_the_run_went_on() {
+fn early_infers_from_any_event_that_the_run_went_on() {
     // Nothing is sent after line 19, but an ACK comes back at 0.211.
     let last = "0,2,1,0.213000000,0.213000000,0.213000000,0.214000000,5,5,,open,\n";
     let rows = [
@@ -140,7 +141,7 @@ fn early_lets_a_run_end_sooner_than_it_had_to() {
 }
 
 #[test]
-fn early_finds_a_packet_that_waits_beside_a_free_link() {
+fn early_finds_a_packet_that_waits_while_the_link_is_free() {
     assert_eq!(
         on_timeline(&[("0.230000000,0.231000000,12,13,,open", ",,,,,open")]),
         ["early 21"]
@@ -156,8 +157,8 @@ fn early_finds_a_packet_that_waits_beside_a_free_link() {
 }
 
 #[test]
-fn early_holds_the_synthetic_link_to_its_rate() {
-    // 1000 B at 7 Mbit/s take 1142857 and a bit ns, carried or not.
+fn early_checks_the_rate_of_the_synthetic_link() {
+    // 1000 B at 7 Mbit/s take 1142857.1 ns, rounded either way.
     for (end, holds) in [
         (1_142_856, false),
         (1_142_857, true),
@@ -178,7 +179,7 @@ fn early_holds_the_synthetic_link_to_its_rate() {
 }
 
 #[test]
-fn early_finds_a_synthetic_link_that_idles_or_hurries() {
+fn early_finds_a_synthetic_link_that_serves_too_late_or_too_early() {
     let later = ("0.213000000,0.214000000,5,5", "0.213000001,0.214000001,5,5");
     assert_eq!(on_synthetic(&[later]), ["early 20"]);
     // Line 19 is served while line 18 still is.
@@ -246,8 +247,8 @@ fn fifo_finds_a_packet_that_overtook_another() {
 }
 
 #[test]
-fn fifo_lets_two_flows_reach_the_queue_at_one_instant_in_any_order() {
-    // Lines 15 and 16 were sent 0.1 ms apart; at one instant either may be served first.
+fn fifo_accepts_any_order_of_two_flows_at_the_same_time() {
+    // Lines 15 and 16 were sent 0.1 ms apart. If sent at the same time, either may be served first.
     let swapped = [
         (
             "0.001000000,0.002000000,1,1,0.052000000,delivered,0.102500000",
@@ -271,7 +272,7 @@ fn fifo_lets_two_flows_reach_the_queue_at_one_instant_in_any_order() {
 }
 
 #[test]
-fn fifo_finds_a_packet_that_was_passed_over() {
+fn fifo_finds_a_packet_that_was_skipped() {
     let waits = [
         (
             "0.115000000,0.116000000,10,11,0.176000000,delivered,0.226000000",
@@ -287,7 +288,7 @@ fn queue_finds_one_packet_too_many() {
     assert_eq!(
         on_timeline(&[("buffer: 3pkt", "buffer: 4pkt")]),
         ["queue 17"],
-        "a drop with room left"
+        "a drop although the queue is not full"
     );
     assert_eq!(
         on_timeline(&[("buffer: 3pkt", "buffer: 2pkt")]),
@@ -301,15 +302,15 @@ fn queue_finds_one_packet_too_many() {
 }
 
 #[test]
-fn queue_counts_a_departure_at_the_instant_of_an_arrival_either_way() {
-    // The packet in service leaves at 0.001, when the dropped packet comes, …
+fn queue_accepts_either_order_of_a_departure_and_an_arrival_at_the_same_time() {
+    // The packet in service leaves at 0.001, when the dropped packet arrives, …
     let at_once = |sent: &str| {
         let dropped = format!("1,1,1,{sent},{sent}");
         on_synthetic(&[("1,1,1,0.000200000,0.000200000", &dropped)])
     };
     assert_eq!(at_once("0.001000000"), [""; 0]);
     assert_eq!(at_once("0.001000001"), ["queue 17"]);
-    // … and when one more may come in.
+    // … and when one more may be enqueued.
     let more = |sent: &str| {
         let row = format!("1,2,1,{sent},{sent},0.003000000,0.004000000,3,3,,link,\n1,0,2,");
         on_synthetic(&[

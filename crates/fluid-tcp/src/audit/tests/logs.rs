@@ -1,9 +1,9 @@
-//! Two logs that are right, one for each link, and the way to make them wrong.
+//! Two correct logs, one for each link, and a function that changes them.
 
-/// Two flows on a timeline: 2 LLDUs a packet, RTT 100 ms, a queue of three packets.
+/// Two flows on a timeline: 2 LLDUs per packet, RTT 100 ms, a queue of three packets.
 ///
-/// Line 16 is lost on the link, line 17 at the queue; both are sent again, and line 18 is a
-/// retransmission that was not needed. The run ends on a packet under way and one in the queue.
+/// Line 16 is lost on the link, line 17 is dropped by the queue. Both are sent again. Line 18 is a spurious
+/// retransmission. At the end of the run one packet is on the link and one in the queue.
 pub(super) const TIMELINE_LOG: &str = "\
 # tool: tmt 0.1.0
 # command: tmt tcp --rtt 100ms, its, commas, stay
@@ -54,9 +54,9 @@ tx_time,decode_delay,attempts
 # end: rows=16 slots=20 usable_until_ns=301000000
 ";
 
-/// Two flows on a synthetic link: 1 ms a packet, RTT 100 ms, a queue of three packets.
+/// Two flows on a synthetic link: 1 ms per packet, RTT 100 ms, a queue of three packets.
 ///
-/// Lines 16 and 17 are lost as in [`TIMELINE_LOG`]; the run ends on a packet under way.
+/// Lines 16 and 17 are lost as in [`TIMELINE_LOG`]. At the end of the run one packet is on the link.
 pub(super) const SYNTHETIC: &str = "\
 # tool: tmt 0.1.0
 # command: tmt tcp --link synthetic
@@ -81,7 +81,7 @@ flow,packet,copy,sent,enqueued,service_start,service_end,first_lldu,last_lldu,de
 # end: rows=7
 ";
 
-/// `log` with the first place of each text replaced by another; each must be there.
+/// `log` with the first occurrence of each text replaced by another. Each text must occur.
 pub(super) fn with(log: &str, changes: &[(&str, &str)]) -> String {
     changes.iter().fold(log.to_owned(), |log, (from, to)| {
         assert!(log.contains(from), "'{from}' is not in the log");

@@ -1,4 +1,4 @@
-//! What holds for any log: no false alarm, no panic, no memory that grows with it.
+//! Properties of all logs: no false alarm, no panic, bounded memory.
 
 use std::io::{Cursor, Read};
 
@@ -13,7 +13,7 @@ use crate::audit::reader::LogReader;
 use crate::audit::report::RuleTally;
 use crate::audit::{AuditReport, Auditor, Log};
 
-/// Hands out few bytes at a time.
+/// Reader that returns a few bytes at a time.
 struct Drip<'a>(&'a [u8], usize);
 
 impl Read for Drip<'_> {
@@ -23,7 +23,7 @@ impl Read for Drip<'_> {
     }
 }
 
-/// One change of a text.
+/// One change to a text.
 #[derive(Debug, Clone)]
 enum Change {
     Byte(prop::sample::Index, u8),
@@ -87,7 +87,7 @@ fn changed(text: &str, changes: &[Change]) -> Vec<u8> {
     text
 }
 
-/// The report, or the error's words.
+/// The report, or the message of the error.
 fn outcome<'t>(
     log: impl Read,
     timeline: Option<impl Read + Send + 't>,
@@ -113,7 +113,7 @@ prop_compose! {
 
 proptest! {
     #[test]
-    fn right_logs_raise_no_alarm(world in world()) {
+    fn correct_logs_pass(world in world()) {
         let (log, timeline) = world.logs();
         let with = report(&log, timeline.as_deref());
         prop_assert_eq!(broken(&with), [""; 0], "{:#?}\n{}", with.rules, log);
@@ -156,19 +156,19 @@ proptest! {
     #[test]
     fn random_bytes_never_panic(log in vec(any::<u8>(), 0..400), timeline in vec(any::<u8>(), 0..400)) {
         let _ = outcome(&log[..], Some(&timeline[..]));
-        let behind_a_head = [SYNTHETIC.as_bytes(), &log].concat();
-        let _ = outcome(&behind_a_head[..], None::<&[u8]>);
+        let after_a_head = [SYNTHETIC.as_bytes(), &log].concat();
+        let _ = outcome(&after_a_head[..], None::<&[u8]>);
     }
 }
 
-/// Whether a delivery 1 ns early breaks the bound that needs no timeline as well.
+/// Whether a delivery that is 1 ns early also breaks the bound that holds without a timeline.
 fn too_early(fields: &[String], world: &World) -> bool {
     let nanos = |field: &str| field.replace('.', "").parse::<u64>().unwrap();
     world.timeline && nanos(&fields[9]) < nanos(&fields[6]) + world.rtt / 2 + 1
 }
 
 #[test]
-fn a_first_row_that_is_wrong_is_an_error_however_the_timeline_is_read() {
+fn a_wrong_first_row_of_the_timeline_is_an_error_however_it_is_read() {
     let timeline = TIMELINE.replace("0.000000000,0.01", "0.000000000,no");
     let log = TIMELINE_LOG
         .split_inclusive('\n')
@@ -181,7 +181,7 @@ fn a_first_row_that_is_wrong_is_an_error_however_the_timeline_is_read() {
 }
 
 #[test]
-fn memory_is_bounded_by_what_is_under_way() {
+fn memory_is_bounded_by_the_packets_in_flight() {
     for timeline in [false, true] {
         let world = World {
             seed: 7,

@@ -1,12 +1,12 @@
-//! What a slot log beside the packet log shows: one change each, found by the rule it belongs to.
+//! Rules with a slot log: each change is reported by the rule that it breaks.
 
 use super::logs::{SYNTHETIC, with};
 use proptest::prelude::*;
 
 use crate::audit::{AuditError, AuditReport, Log, audit_with_slots};
 
-/// Three packets of two units and one repair unit over `harq:2/3`, a slot every 10 ms: the codeword of the first fails,
-/// and its repeat goes between the units of the third.
+/// Three packets of two data units and one repair unit over `harq:2/3`, with a slot every 10 ms. The first codeword is
+/// not decoded, and its repeat is sent between the units of the third.
 const PACKETS: &str = "\
 # tool: tmt 0.1.0
 # log: packets
@@ -54,7 +54,7 @@ slot,time,unit,flow,packet,copy,codeword,attempt,received,arrival
 # end: rows=10
 ";
 
-/// The rules that were broken, each with the lines, of the slot log behind an s, such as `early 15 s22`.
+/// The broken rules with their lines, those of the slot log after an s, such as `early 15 s22`.
 fn broken(report: &AuditReport) -> Vec<String> {
     let broken = report.rules.iter().filter(|rule| rule.violations_total > 0);
     let line = |log, line| match log {
@@ -69,7 +69,7 @@ fn broken(report: &AuditReport) -> Vec<String> {
         .collect()
 }
 
-/// What breaks when the changes are made to the packet log and to the slot log.
+/// The rules that changes to the packet log and to the slot log break.
 fn changed(packets: &[(&str, &str)], slots: &[(&str, &str)]) -> Vec<String> {
     let (packets, slots) = (with(PACKETS, packets), with(SLOTS, slots));
     broken(&audit_with_slots(packets.as_bytes(), slots.as_bytes()).unwrap())
@@ -80,7 +80,7 @@ fn on_slots(changes: &[(&str, &str)]) -> Vec<String> {
 }
 
 #[test]
-fn right_logs_pass_and_put_the_rules_of_slots_to_the_test() {
+fn correct_logs_pass_and_the_rules_of_slots_are_checked() {
     let report = audit_with_slots(PACKETS.as_bytes(), SLOTS.as_bytes()).unwrap();
     assert_eq!(broken(&report), [""; 0]);
     let alone = crate::audit::audit(PACKETS.as_bytes(), None).unwrap();
@@ -95,7 +95,7 @@ fn right_logs_pass_and_put_the_rules_of_slots_to_the_test() {
 }
 
 #[test]
-fn form_reads_the_slot_log_whole() {
+fn form_checks_all_of_the_slot_log() {
     for (change, expected) in [
         (("attempt,received", "received,attempt"), "form s13"),
         (("# log: slots", "# log: packets"), "form s13"),
@@ -116,13 +116,13 @@ fn form_reads_the_slot_log_whole() {
         "5,0.050000000,repair,0,1,1,1,1,0",
     ] {
         let found = on_slots(&[("5,0.050000000,repair,0,1,1,1,1,0,", wrong)]);
-        // What cannot be read is missed where it is due.
+        // Other rules report that the row is missing.
         assert_eq!(found[0], "form s19", "{wrong}");
     }
 }
 
 #[test]
-fn slots_finds_one_that_carries_two_units() {
+fn slots_finds_a_slot_that_carries_two_units() {
     let twice = ("\n4,0.040000000", "\n3,0.030000000");
     assert_eq!(on_slots(&[twice]), ["slots s18"]);
     let earlier = ("\n4,0.040000000", "\n4,0.029999999");
@@ -136,7 +136,7 @@ fn slots_finds_a_packet_with_other_slots() {
     let last = ("0.050000000,3,5,", "0.050000000,3,6,");
     assert_eq!(changed(&[last], &[]), ["slots 15"]);
     let missing = ("4,0.040000000,data,0,1,1,1,1,1,0.045000000\n", "");
-    // Its delivery is told from what is left of it.
+    // Its delivery is computed from the remaining units.
     let found = on_slots(&[missing, ("rows=10", "rows=9")]);
     assert_eq!(found, ["early 15", "slots 15"]);
     let of_another = ("4,0.040000000,data,0,1,", "4,0.040000000,data,0,0,");
@@ -157,7 +157,7 @@ fn early_finds_a_delivery_that_the_slots_cannot_explain() {
     for at in ["0.174999999", "0.175000001"] {
         assert_eq!(changed(&[("0.175000000", at)], &[]), ["early 14"], "{at}");
     }
-    // All its data came through on its own, and what repairs it tells nothing.
+    // All its data units arrived, so the repair unit does not matter.
     let late = ("2,1,1,0.145000000", "2,1,1,0.295000000");
     assert_eq!(on_slots(&[late]), [""; 0]);
     let lost = ("2,1,1,0.135000000", "2,1,0,");
@@ -168,9 +168,9 @@ fn early_finds_a_delivery_that_the_slots_cannot_explain() {
     assert_eq!(on_slots(&[own]), ["early 14"]);
 }
 
-/// One that waits for others, or repeats that nobody needed, leave only what the delivery may not be before.
+/// With in-order delivery or unnecessary repeats, only the earliest delivery is known.
 #[test]
-fn early_lets_a_delivery_wait_where_it_may() {
+fn early_accepts_a_delivery_that_waits() {
     let flow = ("interleave: 1", "interleave: 1\n# in_order: flow");
     let timer = (
         "interleave: 1",
@@ -191,7 +191,7 @@ fn early_lets_a_delivery_wait_where_it_may() {
 }
 
 #[test]
-fn story_finds_a_slot_of_a_packet_that_is_not_there() {
+fn story_finds_a_slot_of_a_packet_that_is_not_in_the_queue() {
     let early = (
         "0.101000000,0.101000000,0.110000000",
         "0.110000001,0.110000001,0.110000000",
@@ -209,8 +209,8 @@ fn story_finds_a_slot_of_a_packet_that_is_not_there() {
 }
 
 #[test]
-fn repeats_finds_one_that_is_too_early() {
-    // Its feedback is there at 0.120.
+fn repeats_finds_a_repeat_that_is_too_early() {
+    // Its feedback arrives at 0.120.
     let sooner = [
         ("12,0.120000000", "12,0.119999999"),
         ("0,2,1,0.125000000", "0,2,1,0.125000000"),
@@ -221,24 +221,24 @@ fn repeats_finds_one_that_is_too_early() {
 }
 
 #[test]
-fn repeats_finds_a_new_unit_in_front_of_one_that_is_ready() {
+fn repeats_finds_a_new_unit_before_a_repeat_that_is_ready() {
     let row = "12,0.120000000,repeat,0,0,1,0,2,1,0.125000000\n";
-    let behind = "13,0.130000000,data,0,2,1,2,1,1,0.135000000\n";
+    let next = "13,0.130000000,data,0,2,1,2,1,1,0.135000000\n";
     let swapped = [
         (row, ""),
         (
-            behind,
+            next,
             "12,0.120000000,data,0,2,1,2,1,1,0.125000000\n\
              13,0.130000000,repeat,0,0,1,0,2,1,0.135000000\n",
         ),
     ];
-    // What they carry comes in the other order, too.
+    // Their data arrives in the other order, too.
     let rows = [
         ("0.175000000,", "0.185000000,"),
         ("11,14,0.185000000", "11,14,0.175000000"),
     ];
     assert_eq!(changed(&rows, &swapped), ["repeats s22"]);
-    // With a timer that expires later its feedback may have been lost.
+    // With a later timer, its feedback may have been lost.
     let timer = (
         "interleave: 1",
         "interleave: 1\n# feedback_timer_ns: 110000000",
@@ -254,7 +254,7 @@ fn repeats_finds_a_new_unit_in_front_of_one_that_is_ready() {
 }
 
 #[test]
-fn repeats_finds_attempts_out_of_their_order() {
+fn repeats_finds_attempts_out_of_order() {
     let third = ("repeat,0,0,1,0,2", "repeat,0,0,1,0,3");
     assert_eq!(on_slots(&[third]), ["repeats s21"]);
     let of_another = ("repeat,0,0,1,0,2", "repeat,0,0,1,7,2");
@@ -264,8 +264,12 @@ fn repeats_finds_attempts_out_of_their_order() {
         ("data,0,1,1,1,", "data,0,1,1,2,"),
         ("repair,0,1,1,1,", "repair,0,1,1,2,"),
     ];
-    assert_eq!(on_slots(&backwards), ["repeats s20"], "codeword 2 anew");
-    // A second unit of the attempt, behind a unit of another codeword.
+    assert_eq!(
+        on_slots(&backwards),
+        ["repeats s20"],
+        "codeword 2 begins again"
+    );
+    // A second unit of the attempt, after a unit of another codeword.
     let apart = [
         (
             "14,0.140000000,repair,0,2,1,2,1,1,0.145000000",
@@ -283,19 +287,19 @@ fn a_slot_log_of_another_link_is_an_error() {
     assert!(matches!(outcome, Err(AuditError::NeedlessSlots)));
 }
 
-/// Which units count is a property of the scheme, not of its name.
+/// The scheme determines which units count, so it must be known.
 #[test]
-fn a_scheme_that_is_not_known_is_refused() {
+fn an_unknown_scheme_is_refused() {
     let unknown = ("scheme: harq:2/3", "scheme: frame-arq-of-old:2/3");
     assert_eq!(changed(&[], &[unknown]), ["form s13"]);
-    // The repeat alone brings too little where units of one attempt count.
+    // The repeat alone has too few units if each attempt counts alone.
     let discards = ("scheme: harq:2/3", "scheme: frame-arq:2/3");
     assert_eq!(changed(&[], &[discards]), ["early 14"]);
 }
 
-/// Memory is what is under way: packets are judged when the link has gone on beyond their repeats.
+/// Packets are checked and dropped once no repeat of them can follow.
 #[test]
-fn what_is_over_is_not_kept() {
+fn complete_packets_are_not_kept() {
     use super::super::{Auditor, reader::LogReader, report::RuleTally};
     let body = |text: &str| {
         text.lines()
@@ -338,7 +342,7 @@ fn what_is_over_is_not_kept() {
     let mut most = 0;
     while auditor.log.next_row(&mut tally).unwrap() {
         auditor.on_row(&mut tally).unwrap();
-        most = most.max(auditor.slots.as_ref().unwrap().copies.len());
+        most = most.max(auditor.slots.as_ref().unwrap().transmissions.len());
     }
     assert!(most < 9, "{most} packets kept");
     let report = auditor.run(tally).unwrap();
@@ -350,9 +354,9 @@ fn what_is_over_is_not_kept() {
 }
 
 proptest! {
-    /// Whatever a damaged slot log says, it is judged and no reason to stop; one that is cut does not pass.
+    /// A damaged slot log gives a report, not an error; a cut one does not pass.
     #[test]
-    fn a_damaged_slot_log_is_judged(
+    fn a_damaged_slot_log_gives_a_report(
         at in any::<prop::sample::Index>(),
         byte in prop::sample::select(b"0123456789.,#\n\r -\"x".to_vec()),
         cut in any::<prop::sample::Index>(),

@@ -1,13 +1,13 @@
-//! A split path: what a proxy may acknowledge, hold and let go.
+//! A split path: packets that a proxy may acknowledge, keep and release.
 
 use super::logs::with;
 use super::{broken, report};
 
-/// Two flows behind a proxy with room for two packets, T1 = 40 ms, T2 = 100 ms; `arq`, a unit a packet, a slot every
-/// 10 ms that takes 5 ms to decode.
+/// Two flows through a proxy with a buffer of two packets, T1 = 40 ms, T2 = 100 ms; `arq`, one unit per packet, a slot
+/// every 10 ms that takes 5 ms to decode.
 ///
-/// The unit of line 18 is erased and repeated, line 19 finds no room and line 20 comes twice. The run ends before the
-/// proxy learns of the last delivery.
+/// The unit of line 18 is erased and repeated, line 19 finds the buffer full, and line 20 is a duplicate. The run ends
+/// before the proxy knows of the last delivery.
 const SPLIT: &str = "\
 # tool: tmt 0.1.0
 # log: packets
@@ -39,7 +39,7 @@ fn on_split(changes: &[(&str, &str)]) -> Vec<String> {
 }
 
 #[test]
-fn a_right_log_passes_and_puts_every_rule_to_the_test() {
+fn a_correct_log_passes_and_every_rule_is_checked() {
     let report = report(SPLIT, None);
     assert!(report.passed(), "{:#?}", report.rules);
     assert!(report.rules.iter().all(|rule| rule.checks > 0));
@@ -52,12 +52,12 @@ fn a_right_log_passes_and_puts_every_rule_to_the_test() {
 }
 
 #[test]
-fn acked_finds_an_answer_that_the_proxy_cannot_have_given() {
+fn acked_finds_an_ack_that_the_proxy_cannot_have_sent() {
     let row = SPLIT.lines().find(|row| row.starts_with("1,0,2")).unwrap();
     let never_let_in = [(row, ""), ("rows=6", "rows=5")];
     let without = with(SPLIT, &never_let_in).replace("\n\n", "\n");
     assert_eq!(broken(&report(&without, None)), ["acked 19"]);
-    // The link has not delivered what the proxy answers for; the proxy has had it for T1/2.
+    // The link has not delivered the packets that the proxy acknowledges; the proxy has had them for T1/2.
     let early = ("0.195000000,delivered,0.150", "0.195000000,delivered,0.149");
     let both = ("queue,0.150", "queue,0.149");
     assert_eq!(on_split(&[early, both]), ["acked 21"]);
@@ -66,7 +66,7 @@ fn acked_finds_an_answer_that_the_proxy_cannot_have_given() {
 }
 
 #[test]
-fn queue_holds_the_buffer_to_its_limit() {
+fn queue_checks_the_limit_of_the_buffer() {
     assert_eq!(
         on_split(&[("buffer: 2pkt", "buffer: 1pkt")]),
         ["queue 18 21 22"]
@@ -74,7 +74,7 @@ fn queue_holds_the_buffer_to_its_limit() {
     assert_eq!(
         on_split(&[("buffer: 2pkt", "buffer: 3pkt")]),
         ["queue 19"],
-        "a drop with room left"
+        "a drop although the queue is not full"
     );
     let leaves = |nanos: &str| on_split(&[("0.005000000,0.125000000", nanos)]);
     assert_eq!(leaves("0.005000000,0.130000000"), [""; 0]);
@@ -83,7 +83,7 @@ fn queue_holds_the_buffer_to_its_limit() {
 }
 
 #[test]
-fn queue_finds_a_packet_let_go_before_the_link_can_have_acknowledged_it() {
+fn queue_finds_a_packet_released_before_the_link_can_have_acknowledged_it() {
     let leaves = |order: &str, nanos: &str| {
         let left = format!("0.005000000,{nanos}");
         on_split(&[
@@ -91,7 +91,7 @@ fn queue_finds_a_packet_let_go_before_the_link_can_have_acknowledged_it() {
             ("0.005000000,0.125000000", &left),
         ])
     };
-    // Sent at 0.020, delivered at 0.075; in order it may have been there before it was delivered.
+    // Sent at 0.020, delivered at 0.075. With in-order delivery it may have arrived before it was delivered.
     assert_eq!(leaves("in_order: flow", "0.120000000"), [""; 0]);
     assert_eq!(leaves("in_order: flow", "0.119999999"), ["queue 17"]);
     assert_eq!(leaves("in_order: off", "0.125000000"), [""; 0]);
@@ -99,10 +99,10 @@ fn queue_finds_a_packet_let_go_before_the_link_can_have_acknowledged_it() {
 }
 
 #[test]
-fn story_finds_a_duplicate_that_is_none() {
+fn story_finds_a_duplicate_without_an_original() {
     let found_no_room = ("queue,0.150", "duplicate,0.150");
     assert_eq!(on_split(&[found_no_room]), ["story 19"]);
-    // Of a packet that the proxy takes in later.
+    // Of a packet that the proxy accepts later.
     let early = (
         "0,2,1,0.220000000,0.240000000",
         "0,2,2,0.220000000,0.240000000",
@@ -113,7 +113,7 @@ fn story_finds_a_duplicate_that_is_none() {
 }
 
 #[test]
-fn story_knows_how_far_the_gateway_is() {
+fn story_checks_the_time_to_the_gateway() {
     for enqueued in ["0.029999999", "0.030000001", "0.010000000"] {
         let row = format!("1,0,1,0.010000000,{enqueued}");
         let found = on_split(&[("1,0,1,0.010000000,0.030000000", &row)]);
@@ -127,13 +127,13 @@ fn story_knows_how_far_the_gateway_is() {
 }
 
 #[test]
-fn fifo_finds_a_delivery_out_of_its_order() {
+fn fifo_finds_a_delivery_out_of_order() {
     let late = [
         ("0.185000000,delivered", "0.295000001,delivered"),
         ("0.105000000,", "0.215000001,"),
     ];
     assert_eq!(on_split(&late), ["fifo 22"]);
     let off = ("in_order: flow", "in_order: off");
-    // Nothing then stands in the way but when the proxy learns of it.
+    // Then only the time at which the proxy knows of it is wrong.
     assert_eq!(on_split(&[off, late[0], late[1]]), ["queue 18"]);
 }

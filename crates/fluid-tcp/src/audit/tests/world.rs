@@ -1,22 +1,22 @@
-//! A little world that writes right logs at random: flows that send and send again, one queue, one
-//! link. It is written for the tests alone and knows nothing of the simulator.
+//! A small model that writes random correct logs: flows with retransmissions, one queue, one link. It shares no code
+//! with the simulator.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
-/// What a world is like.
+/// Settings of the model.
 #[derive(Debug, Clone)]
 pub(super) struct World {
     pub(super) seed: u64,
-    /// Whether the link is a timeline, or else synthetic.
+    /// Whether the link is a timeline; otherwise it is synthetic.
     pub(super) timeline: bool,
     pub(super) flows: u64,
     pub(super) packets: u64,
-    /// How slowly new packets come.
+    /// Factor on the times between new packets.
     pub(super) pace: u64,
     pub(super) capacity: usize,
     pub(super) rtt: u64,
-    /// One LLDU, or one packet, in this many is lost; 0 for none.
+    /// One in this many LLDUs or packets is lost; 0 for no losses.
     pub(super) loss: u64,
     pub(super) run_ends: u64,
 }
@@ -24,7 +24,7 @@ pub(super) struct World {
 const LLDUS_PER_PACKET: usize = 3;
 const PACKET_BYTES: u64 = 1500;
 const RATE: u64 = 7_777_777;
-/// Times between events come in multiples of this, so that many fall on one instant.
+/// Times between events are multiples of this, so that many events coincide. ns.
 const TICK: u64 = 500_000;
 
 /// splitmix64: the next of a sequence of random numbers.
@@ -44,10 +44,10 @@ fn field(nanos: Option<u64>) -> String {
     nanos.map_or_else(String::new, seconds)
 }
 
-/// Start, end, first and last.
+/// Start, end, first and last LLDU.
 type Service = (u64, u64, usize, usize);
 
-/// One copy as the world knows it, its future included.
+/// One transmission, including events after the end of the run.
 struct Copy {
     key: (u64, u64),
     number: u64,
@@ -57,19 +57,19 @@ struct Copy {
     arrives: Option<u64>,
 }
 
-/// When the first copy of each packet arrives.
+/// Time at which the first transmission of each packet to arrive does so.
 type Arrivals = BTreeMap<(u64, u64), u64>;
 
 struct Link {
     slots: Vec<(u64, u64)>,
     next: usize,
     free_at: u64,
-    /// What is left of a nanosecond, times the rate.
+    /// Fraction of a nanosecond that is carried over, times the rate.
     carry: u64,
 }
 
 impl World {
-    /// The log, and the timeline where the link is one.
+    /// The log, and the timeline if the link is one.
     pub(super) fn logs(&self) -> (String, Option<String>) {
         let mut state = self.seed;
         let mut link = self.link(&mut state);
@@ -130,14 +130,14 @@ impl World {
             if at > self.run_ends || self.acked(&arrivals, key).is_some_and(|acked| acked <= at) {
                 continue;
             }
-            // Most of what arrived on its own is not sent again, but some is.
-            let told = arrivals
+            // Most packets that arrived are not sent again, but some are.
+            let sacked = arrivals
                 .get(&key)
                 .is_some_and(|arrived| arrived + self.rtt <= at);
-            if told && !random(state).is_multiple_of(8) {
+            if sacked && !random(state).is_multiple_of(8) {
                 continue;
             }
-            // Who leaves at this instant may have left or not.
+            // Packets that leave at this time may have left or not.
             let left = random(state).is_multiple_of(2);
             inside.retain(|&end| end >= at);
             let gone = inside.iter().filter(|&&end| end == at && left).count();
@@ -171,7 +171,7 @@ impl World {
         (copies, arrivals)
     }
 
-    /// When the sender has an ACK of the packet and all before it.
+    /// Time at which the sender has an ACK of the packet and all before it.
     fn acked(&self, arrivals: &Arrivals, (flow, packet): (u64, u64)) -> Option<u64> {
         let latest = (0..=packet).try_fold(0, |latest, packet| {
             Some(latest.max(*arrivals.get(&(flow, packet))?))
@@ -183,7 +183,7 @@ impl World {
         self.loss > 0 && random(state).is_multiple_of(self.loss)
     }
 
-    /// The service of the next packet in the queue, and when it arrives.
+    /// The service of the next packet in the queue, and its arrival.
     fn serve(&self, link: &mut Link, at: u64, state: &mut u64) -> (Option<Service>, Option<u64>) {
         let at_head = at.max(link.free_at);
         let (service, arrives) = if self.timeline {
@@ -227,7 +227,7 @@ impl World {
         (Some(service), arrives.map(|arrives| arrives + self.rtt / 2))
     }
 
-    /// What the delay is made of, field by field.
+    /// The fields with the parts of the delay.
     fn parts(&self, copy: &Copy, delivered: Option<u64>) -> String {
         let (Some((start, end, ..)), Some(at)) = (copy.service, delivered) else {
             return ",,,".to_owned();

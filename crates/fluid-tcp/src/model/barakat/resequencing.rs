@@ -1,18 +1,18 @@
-//! What packets wait for those in front of them, where order is kept (§4.4.4).
+//! Wait of packets for earlier ones with in-order delivery (Barakat 2004, Sec. 4.4.4).
 
 use tmt_core::math::num::{exp, ln};
 
 /// Euler's constant.
 const GAMMA: f64 = 0.577_215_664_901_532_9;
 
-/// What waiting for order adds to the round trip.
+/// Model of the wait for order that is added to the round trip.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Resequencing {
-    /// Nothing: packets are handed on as they come.
+    /// No wait: packets are delivered as they arrive.
     Off,
     /// Proposition 1, first order in the load.
     FirstOrder,
-    /// The mean of M/M/∞ at any load (erratum B6).
+    /// The mean of M/M/∞ at any load (B6).
     Exact,
 }
 
@@ -34,10 +34,10 @@ pub fn first_order(load: f64) -> f64 {
     0.5 / (1.0 + 1.0 / load)
 }
 
-/// Mean wait for order behind M/M/∞: Ein(ρ) + (1 − e^−ρ)/ρ − 1, in units of 1/μ; `load` is ρ, 0 to infinity.
+/// Mean wait for order after M/M/∞: Ein(ρ) + (1 − e^−ρ)/ρ − 1, in units of 1/μ; `load` is ρ, 0 to infinity.
 ///
-/// A packet finds a Poisson number n of others on the way, with mean ρ, and waits H_n − n/(n+1) on average for them.
-/// Summed so, no term is negative. Past 40 less than 1 in 10^18 is missing when e^−ρ is left out.
+/// When a packet is sent, a Poisson number n of others with mean ρ is on the link. It waits H_n − n/(n+1) for them on
+/// average. Summed over n, no term is negative. Above ρ = 40, e^−ρ is left out: less than 1 in 10^18 of the result.
 #[must_use]
 pub fn exact(load: f64) -> f64 {
     if load >= 40.0 {
@@ -55,7 +55,7 @@ pub fn ein(x: f64) -> f64 {
     poisson_mean(x, |_, harmonic| harmonic)
 }
 
-/// The mean of `f(n, H_n)` over a Poisson n with this mean, for an f that is 0 at 0 and grows like ln n.
+/// Mean of `f(n, H_n)` over a Poisson number n, for an f that is 0 at 0 and grows like ln n.
 fn poisson_mean(mean: f64, f: impl Fn(f64, f64) -> f64) -> f64 {
     let (mut n, mut weight, mut harmonic, mut sum) = (0.0, exp(-mean), 0.0, 0.0);
     loop {
@@ -64,7 +64,7 @@ fn poisson_mean(mean: f64, f: impl Fn(f64, f64) -> f64) -> f64 {
         harmonic += 1.0 / n;
         let term = weight * f(n, harmonic);
         sum += term;
-        // Past twice the mean, each term is less than 0.6 of the one before it.
+        // Beyond twice the mean, each term is less than 0.6 of the previous one.
         if n > 2.0 * mean && term <= 1e-18 * sum {
             return sum;
         }
@@ -78,7 +78,7 @@ mod tests {
     use crate::model::tests::{agree, prints};
 
     #[test]
-    fn waiting_for_order_behind_a_queue_of_infinite_servers() {
+    fn wait_for_order_after_a_queue_with_infinitely_many_servers() {
         // B6: M/M/∞ .0492 .4287 3.10 where proposition 1 has .0455 .25 .485.
         for (load, mminf, prop1, decimals) in [
             (0.1, 0.0492, 0.0455, 4),
@@ -123,7 +123,7 @@ mod tests {
                 .sum();
             let integral = (f(0) + sum + f(steps)) * width / 3.0;
             agree(ein(x), integral, 1e-11);
-            // The wait is what B6 says it is.
+            // The wait is that of B6.
             if x > 0.01 {
                 let wait = integral - tmt_core::math::num::expm1(-x) / x - 1.0;
                 agree(exact(x), wait, 1e-9);

@@ -6,7 +6,7 @@ use tmt_core::model::Outcome;
 use super::*;
 use crate::model::tests::{agree, prints};
 
-/// The paper's scenario (models.md §2).
+/// The scenario of Barakat 2004, Sec. 3.
 const PAPER: Hybrid = Hybrid {
     connections: 10.0,
     rate: 10_000.0,
@@ -19,7 +19,7 @@ const PAPER: Hybrid = Hybrid {
     persistency: 3,
     delayed: 2.0,
     resequencing: Resequencing::FirstOrder,
-    pipe: Pipe::Medium,
+    bdp: Bdp::Medium,
     nacks: Nacks::Paper,
 };
 
@@ -33,7 +33,7 @@ fn gives(arguments: &str) -> Result<Outcome, tmt_core::model::ModelError> {
 
 #[test]
 fn fec_alone_is_as_published() {
-    // models.md §2.3, Fig 3: N = 10, 11, … at δ = 0.
+    // Fig. 3: N = 10, 11, … at δ = 0.
     for (delay, printed) in [
         (0.02, vec![1.78, 88.12, 83.23, 76.92]),
         (0.1, vec![0.76, 66.66, 83.23]),
@@ -60,7 +60,7 @@ fn fec_alone_is_as_published() {
             with(*a).total_cmp(&with(*b))
         });
         assert_eq!(best, Some(if delay < 0.05 { 11 } else { 12 }));
-        // Behind the best the decay is K/N.
+        // Above the best N it falls as K/N.
         let late = |sent: u64| {
             percent(Hybrid {
                 delay,
@@ -75,7 +75,7 @@ fn fec_alone_is_as_published() {
 
 #[test]
 fn arq_alone_is_as_published() {
-    // models.md §2.3, Figs 4 and 8: δ = 0 … 5 with N = K; what is elided there is the value at the next δ.
+    // Fig. 4 and 8: δ = 0 … 5 with N = K.
     for (connections, delay, printed) in [
         (10.0, 0.02, [1.78, 86.15, 90.04, 90.40, 90.43, 90.44]),
         (10.0, 0.1, [0.76, 30.46, 90.04, 90.40, 90.43, 90.44]),
@@ -94,13 +94,13 @@ fn arq_alone_is_as_published() {
             prints(percent(hybrid), printed, 2);
         }
     }
-    // Saturation: (1 − p)^10, whatever D and C.
+    // Saturation: (1 − p)^10 for all D and C.
     prints(100.0 * powi(0.99, 10), 90.44, 2);
 }
 
 #[test]
 fn the_hybrid_is_as_published() {
-    // models.md §2.3, Figs 5 and 6.
+    // Fig. 5 and 6.
     prints(percent(PAPER), 90.40, 2);
     prints(percent(Hybrid { sent: 11, ..PAPER }), 90.4, 1);
     for persistency in 1..6 {
@@ -121,7 +121,7 @@ fn the_rate_is_a_fixed_point() {
         Resequencing::FirstOrder,
         Resequencing::Exact,
     ] {
-        for pipe in [Pipe::Medium, Pipe::Large] {
+        for bdp in [Bdp::Medium, Bdp::Large] {
             for nacks in [Nacks::Paper, Nacks::Exact] {
                 for (loss, persistency) in [
                     (1e-9, 0),
@@ -135,7 +135,7 @@ fn the_rate_is_a_fixed_point() {
                         loss,
                         persistency,
                         resequencing,
-                        pipe,
+                        bdp,
                         nacks,
                         ..PAPER
                     };
@@ -147,10 +147,10 @@ fn the_rate_is_a_fixed_point() {
                         2.0,
                     );
                     agree(found.packets * 6.0, again, 1e-13);
-                    // The definitions, one by one (models.md §2.1).
+                    // The definitions, one by one (docs/models.md, Sec. 5.2).
                     let share = 10.0 * found.connection / (found.useful * 10_000.0);
                     agree(found.busy, share.min(1.0), 1e-12);
-                    let through = Chance::new(found.frame_loss).not().all(6.0).yes;
+                    let through = Probability::new(found.frame_loss).not().all(6.0).yes;
                     agree(found.connection, 6.0 * found.packets * through, 1e-9);
                     let on_link = found.round_trip - 0.08 - 0.2;
                     agree(found.load, found.packets * on_link, 1e-10);
@@ -167,7 +167,7 @@ fn the_rate_is_a_fixed_point() {
     }
 }
 
-/// Numbers for tests, one after the other.
+/// Random numbers for tests.
 pub(super) struct Numbers(Uniform, u64);
 
 impl Numbers {
@@ -184,14 +184,14 @@ impl Numbers {
         -mean * ln(1.0 - self.next())
     }
 
-    /// Repeats of a frame; none where it is lost for good.
+    /// Number of rounds of a frame; `None` if it is lost after all of them.
     fn repeats(&mut self, loss: f64, persistency: u64) -> Option<u64> {
         (0..=persistency).find(|_| self.next() >= loss)
     }
 }
 
 #[test]
-fn repeats_are_those_of_frames_drawn_one_by_one() {
+fn rounds_agree_with_simulated_frames() {
     // B3: (10) by simulation, given that all frames of the packet arrive.
     for (loss, persistency, frames) in [(0.3, 2, 6), (0.5, 4, 3), (0.1, 1, 10), (0.7, 3, 6)] {
         let mut numbers = Numbers::new(1);
@@ -212,23 +212,23 @@ fn repeats_are_those_of_frames_drawn_one_by_one() {
                 single = (single.0 + y, single.1 + 1.0);
             }
         }
-        let found = repeats(Chance::new(loss), persistency, frames);
+        let found = repeats(Probability::new(loss), persistency, frames);
         agree(most / packets, found.most, 0.015);
         agree(last / packets, found.last, 0.015);
         if frames == 6 && persistency == 2 {
-            // B2: the single frame with the maximum is anywhere: (X+1)/2, not (X−1)/2.
+            // B2: the position of the single frame with the maximum is uniform: (X+1)/2, not (X−1)/2.
             agree(single.0 / single.1, 3.5, 0.015);
         }
     }
 }
 
 #[test]
-fn the_round_trip_is_that_of_frames_drawn_one_by_one() {
-    // (7): the last of the frames to arrive, each sent N/B behind the one before it; next to no load, no NACK between.
-    for (pipe, loss, data, persistency) in [
-        (Pipe::Medium, 0.3, 2, 3),
-        (Pipe::Medium, 0.05, 10, 2),
-        (Pipe::Large, 0.3, 2, 3),
+fn the_round_trip_agrees_with_simulated_frames() {
+    // (7): the last frame to arrive, each sent N/B after the previous one; hardly any load, no NACK in between.
+    for (bdp, loss, data, persistency) in [
+        (Bdp::Medium, 0.3, 2, 3),
+        (Bdp::Medium, 0.05, 10, 2),
+        (Bdp::Large, 0.3, 2, 3),
     ] {
         let hybrid = Hybrid {
             connections: 1e-12,
@@ -236,11 +236,11 @@ fn the_round_trip_is_that_of_frames_drawn_one_by_one() {
             data,
             sent: data + 1,
             persistency,
-            pipe,
+            bdp,
             ..PAPER
         };
         let found = hybrid.solve().unwrap();
-        let frame = if pipe == Pipe::Medium {
+        let frame = if bdp == Bdp::Medium {
             hybrid.frame_time()
         } else {
             0.0
@@ -264,8 +264,8 @@ fn the_round_trip_is_that_of_frames_drawn_one_by_one() {
 }
 
 #[test]
-fn repeats_are_those_of_the_printed_sums() {
-    // (8)-(10) as printed, X (δ+1−E[M]) − Σ F_{k−1} Σ_j F_k^j F_{k−1}^(X−1−j): differences, fine at these values.
+fn rounds_agree_with_the_printed_sums() {
+    // (8)–(10) as printed, X (δ+1−E[M]) − Σ F_{k−1} Σ_j F_k^j F_{k−1}^(X−1−j); differences are precise for these values.
     for (loss, persistency, frames) in [
         (0.3, 2, 6),
         (0.01, 5, 6),
@@ -286,34 +286,34 @@ fn repeats_are_those_of_the_printed_sums() {
                 .sum();
             last -= before * inner;
         }
-        let found = repeats(Chance::new(loss), persistency, frames);
+        let found = repeats(Probability::new(loss), persistency, frames);
         assert!((found.most - most).abs() < 1e-12 * (1.0 + most));
         agree(found.last, last, 1e-11);
     }
 }
 
 #[test]
-fn repeats_have_their_limits() {
-    // Nothing fails: the last of the frames is the last of those with no repeat.
-    let found = repeats(Chance::new(0.0), 7, 6);
+fn rounds_have_their_limits() {
+    // Nothing fails: the last frame without a repeat is the last frame.
+    let found = repeats(Probability::new(0.0), 7, 6);
     assert!(found.most.abs() < f64::MIN_POSITIVE);
     agree(found.last, 6.0, 1e-15);
-    // Rare failures keep their digits: E[M] = X P_T (1 − …).
-    let found = repeats(Chance::new(1e-12), 3, 6);
+    // Rare failures are precise: E[M] = X P_T (1 − …).
+    let found = repeats(Probability::new(1e-12), 3, 6);
     agree(found.most, 6e-12, 1e-11);
-    // Everything fails: given that all arrive, all numbers of repeats are equally likely; one frame has the mean.
-    let found = repeats(Chance { yes: 1.0, no: 0.0 }, 1000, 1);
+    // Everything fails: given that all frames arrive, all numbers of rounds are equally likely.
+    let found = repeats(Probability { yes: 1.0, no: 0.0 }, 1000, 1);
     agree(found.most, 500.0, 1e-12);
     agree(found.last, 1.0, 1e-12);
-    // Many frames, hardly ever the same number: the last of the most is anywhere.
-    let found = repeats(Chance::new(1.0 - 1e-9), 10_000, 5);
+    // Large numbers of rounds are hardly ever equal: the position of the maximum is uniform.
+    let found = repeats(Probability::new(1.0 - 1e-9), 10_000, 5);
     agree(found.most, 10_000.0 * 5.0 / 6.0, 1e-3);
     agree(found.last, 3.0, 1e-3);
 }
 
 #[test]
 fn retried_transmissions_are_counted() {
-    // B5 at P_T = .3, δ = 2: exact .2806, paper's .2910. K = N = 1 makes P_T = p.
+    // B5 at P_T = .3, δ = 2: exact .2806, printed .2910. K = N = 1 gives P_T = p.
     let one = Hybrid {
         loss: 0.3,
         data: 1,
@@ -340,8 +340,8 @@ fn retried_transmissions_are_counted() {
 }
 
 #[test]
-fn the_share_of_useful_data_is_that_of_frames_drawn_one_by_one() {
-    // (6) by renewal: data of whole packets over units sent, repeats within δ.
+fn the_share_of_useful_data_agrees_with_simulated_frames() {
+    // (6) as a ratio of means: data of complete packets over units sent, at most δ rounds.
     let hybrid = Hybrid {
         loss: 0.08,
         sent: 11,
@@ -382,7 +382,7 @@ fn corners_are_answered_or_refused() {
         agree(get(text, "U"), 1e4 * get(text, "alpha"), 1e-15);
     }
     agree(get("p=0", "percent"), 100.0, 1e-15);
-    // All lost.
+    // Every unit is lost.
     for text in [
         "p=1",
         "p=1 delta=1000",
@@ -401,7 +401,7 @@ fn corners_are_answered_or_refused() {
             "{text}"
         );
     }
-    // Long persistency, long frames, short ones, none of a delay.
+    // Many rounds, long frames, short frames, no delay.
     agree(
         get("p=0.01 delta=1000", "percent"),
         100.0 * powi(0.99, 10),
@@ -414,7 +414,7 @@ fn corners_are_answered_or_refused() {
     );
     assert!(get("p=0.5 N=10000 K=4900 delta=2", "percent") > 40.0);
     assert!(get("X=1 K=1 N=1 D=0 T=0", "percent") > 0.0);
-    // D = 0.2, (5): C(10, 1) p squared at first order, four times over.
+    // D = 0.2, (5): the fourth power of C(10, 1) p to first order.
     agree(get("p=1e-9", "PT"), 1e-8 * (1.0 - 4.5e-9), 1e-14);
     agree(get("p=1e-9", "P"), 6.0 * powi(1e-8, 4), 1e-7);
     assert!(
@@ -433,7 +433,7 @@ fn corners_are_answered_or_refused() {
 }
 
 #[test]
-fn what_is_outside_of_the_assumptions_is_said() {
+fn violated_assumptions_are_remarked() {
     let says = |text: &str, word: &str| {
         let found = gives(text).unwrap();
         found.remarks().iter().any(|remark| remark.contains(word))
@@ -442,7 +442,7 @@ fn what_is_outside_of_the_assumptions_is_said() {
     assert!(says("p=0", "no packet"));
     assert!(says("", "the link is full") && !says("C=1", "the link is full"));
     assert!(says("D=0.001", "too short") && !says("D=0.2", "too short"));
-    assert!(says("D=0.02 bdp=large", "too fast") && !says("D=0.2 bdp=large", "too fast"));
+    assert!(says("D=0.02 bdp=large", "too high") && !says("D=0.2 bdp=large", "too high"));
 }
 
 proptest! {
@@ -456,7 +456,7 @@ proptest! {
             connections: to_f64(connections), delay, elsewhere: elsewhere + 1e-6, loss: p, frames, data,
             sent: data + extra, persistency,
             resequencing: [Resequencing::Off, Resequencing::FirstOrder, Resequencing::Exact][which],
-            pipe: if large { Pipe::Large } else { Pipe::Medium },
+            bdp: if large { Bdp::Large } else { Bdp::Medium },
             nacks: if counted { Nacks::Exact } else { Nacks::Paper },
             ..PAPER
         };
@@ -469,7 +469,7 @@ proptest! {
         prop_assert!((1.0 - 1e-12..=to_f64(frames) * (1.0 + 1e-12)).contains(&found.last_frame));
         prop_assert!(found.repeats <= to_f64(persistency) * (1.0 + 1e-12));
         prop_assert!(found.ordered_round_trip >= found.round_trip);
-        // More connections never bring less; a longer way never more.
+        // Throughput does not fall with connections and does not rise with the delay.
         let more = Hybrid { connections: hybrid.connections + 1.0, ..hybrid }.solve().unwrap();
         prop_assert!(more.throughput >= found.throughput * (1.0 - 1e-12));
         let longer = Hybrid { elsewhere: hybrid.elsewhere + 0.1, ..hybrid }.solve().unwrap();

@@ -1,46 +1,47 @@
-//! The codes that each family has to offer (papers/003, section IV.B; models.md §3.6).
+//! The codes of each family (Celandroni 2006, Sec. IV.B; docs/models.md, Sec. 4.6).
 
 use strum::{EnumString, IntoEnumIterator as _, VariantNames};
 use tmt_core::model::conv::Rate;
 use tmt_core::model::ser::{Burst, Code, Outer};
 
-/// Codes that are compared with each other.
+/// A family of codes that are compared with each other.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, EnumString, VariantNames)]
 pub enum Family {
-    /// Convolutional codes, all rates, and none.
+    /// Convolutional codes of all rates, and uncoded.
     #[strum(serialize = "conv")]
     Conv,
-    /// Reed-Solomon codes with 223 bytes of data, and none.
+    /// Reed-Solomon codes with 223 data bytes, and uncoded.
     #[strum(serialize = "rs")]
     ReedSolomon,
-    /// Erasure codes with 48 blocks of 23 bytes, and none.
+    /// Erasure codes with 48 data blocks of 23 bytes, and uncoded.
     #[strum(serialize = "erasure")]
     Erasure,
-    /// RS(255, 223) around convolutional codes, alone, and none.
+    /// RS(255, 223) around convolutional codes and alone, and uncoded.
     #[strum(serialize = "rsconv")]
     ReedSolomonConv,
-    /// The erasure code (64, 48) around convolutional codes, and none.
+    /// The erasure code (64, 48) around convolutional codes, and uncoded.
     #[strum(serialize = "erconv")]
     ErasureConv,
 }
 
-/// A code with its name and the bits of data of a segment.
+/// A code with its name and the size of a segment.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Candidate {
-    /// Name.
+    /// Name in results, such as `RS(255,223)+conv 1/2`.
     pub name: String,
-    /// The code.
+    /// Outer and inner code.
     pub code: Code,
-    /// Bits of data of a segment.
+    /// Data bits of a segment.
     pub bits: f64,
 }
 
-/// Redundant symbols of the Reed-Solomon codes, and blocks of the erasure codes.
+/// Redundant symbols of the Reed-Solomon codes, and below those of the erasure codes, in blocks.
 const RS: [u64; 7] = [2, 4, 8, 16, 32, 48, 64];
 const ERASURE: [u64; 8] = [2, 4, 8, 12, 16, 24, 32, 48];
 
-/// The codes of a family in their order; `strict` leaves out Reed-Solomon codes of more than 255 bytes, which do
-/// not exist with symbols of 8 bits.
+/// The codes of a family, in the order of docs/models.md, Sec. 4.6.
+///
+/// `strict` omits Reed-Solomon codes of more than 255 symbols, which do not exist for 8 bits per symbol.
 #[must_use]
 pub fn candidates(family: Family, burst: Burst, strict: bool) -> Vec<Candidate> {
     let plain = Outer::None { bits: SEGMENT };
@@ -79,12 +80,12 @@ pub fn candidates(family: Family, burst: Burst, strict: bool) -> Vec<Candidate> 
         .collect()
 }
 
-/// Whether a Reed-Solomon code has more bytes than one over bytes can.
+/// Whether a Reed-Solomon code has more symbols than 8 bits per symbol allow.
 pub(super) fn too_long(code: &Code) -> bool {
     matches!(code.outer, Outer::ReedSolomon { n, .. } if n > 255)
 }
 
-/// Bits of a segment of five Reed-Solomon blocks, and of one of 48 erasure blocks of 23 bytes.
+/// Bits of a segment of five Reed-Solomon blocks, and below those of a segment of 48 erasure blocks of 23 bytes.
 const SEGMENT: f64 = 8920.0;
 const BLOCKS: f64 = 8832.0;
 

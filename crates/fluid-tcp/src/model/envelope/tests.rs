@@ -19,7 +19,7 @@ fn goodput(text: &str) -> f64 {
 
 #[test]
 fn the_five_envelopes() {
-    // models.md §3.7, hybrid, Mb/s at C/N0 = 66, 68, …, 78 dB Hz.
+    // `tg=hybrid`, Mbit/s at C/N0 = 66, 68, …, 78 dBHz, computed independently.
     let printed = [
         [0.991, 1.326, 1.655, 1.743, 1.743, 1.989, 1.992],
         [0.859, 1.530, 1.742, 1.923, 1.973, 1.989, 1.992],
@@ -41,7 +41,7 @@ fn the_five_envelopes() {
 
 #[test]
 fn the_order_is_the_papers() {
-    // papers/003, section IV.B: concatenated Reed-Solomon best at low C/N0, erasure codes worst.
+    // Celandroni 2006, Sec. IV.B: concatenated Reed-Solomon codes are best at low C/N0, erasure codes worst.
     let at = |family: &str, cn0: u32| goodput(&format!("tg=hybrid family={family} cn0_db={cn0}"));
     for family in ["conv", "rs", "erasure", "erconv"] {
         assert!(at("rsconv", 66) > at(family, 66));
@@ -51,7 +51,7 @@ fn the_order_is_the_papers() {
 }
 
 #[test]
-fn leaving_out_by_bounds_changes_nothing() {
+fn skipping_candidates_by_bounds_changes_nothing() {
     for law in [Law::Relation15, Law::Tgep, Law::Hybrid] {
         let path = Path {
             tau: 0.5,
@@ -114,7 +114,7 @@ fn more_signal_is_never_worse() {
             for step in 0..30 {
                 let cn0 = 60.0 + 0.7 * f64::from(step);
                 let found = goodput(&format!("family={family} tg={tg} cn0_db={cn0}"));
-                // The threshold of the hybrid is a step: (15) just below it is not TGEP's half.
+                // The hybrid has a step at its threshold: (15) just below is not the half that TGEP gives.
                 let slack = if tg == "hybrid" { 0.1 } else { 1e-4 };
                 assert!(found >= last * (1.0 - slack), "{family} {tg} {cn0}");
                 last = found;
@@ -124,7 +124,7 @@ fn more_signal_is_never_worse() {
 }
 
 #[test]
-fn strict_leaves_out_what_does_not_exist() {
+fn strict_omits_codes_that_do_not_exist() {
     let lists = [false, true].map(|strict| candidates(Family::ReedSolomon, Burst::Errors, strict));
     assert_eq!(lists.each_ref().map(Vec::len), [8, 6]);
     assert!(lists[1].iter().all(|code| match code.code.outer {
@@ -140,7 +140,7 @@ fn strict_leaves_out_what_does_not_exist() {
 }
 
 #[test]
-fn ends_of_the_domain_have_their_limits_or_a_reason() {
+fn ends_of_the_domain_have_limits_or_are_refused() {
     for family in FAMILIES {
         for tg in ["rel15", "tgep", "hybrid"] {
             let found = goodput(&format!("family={family} tg={tg} cn0_db=-100"));

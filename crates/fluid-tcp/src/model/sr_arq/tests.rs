@@ -11,16 +11,16 @@ fn gives(arguments: &str) -> Result<Outcome, ModelError> {
 
 #[test]
 fn the_published_means() {
-    // models.md §4.1, Z2: exact, Monte-Carlo, (4).
+    // Z2: exact, by Monte-Carlo, (4).
     for (k, r, exact, decimals, simulated, eq4) in [
         (10, 0.1, 1.7580, 4, 1.757, 1.851),
         (50, 0.5, 6.991, 3, 6.988, 6.672),
         (125, 0.3, 4.9935, 4, 4.9936, 4.870),
     ] {
-        let loss = Chance::new(r);
+        let loss = Probability::new(r);
         prints(mean_trips(loss, k), exact, decimals);
         prints(mean_trips_from_one(loss, to_f64(k)), eq4, 3);
-        // The largest of k, drawn: the largest of k uniform numbers is the k-th root of one.
+        // The largest of k, drawn: the largest of k uniform numbers is the k-th root of a uniform number.
         let mut numbers = Uniform::new(1, Stream::ChannelErasure);
         let draws = 100_000;
         let drawn: f64 = (0..draws)
@@ -34,29 +34,29 @@ fn the_published_means() {
         agree(simulated, drawn, 4e-3);
     }
     // Footnote 5: bdp = 10, p = .5: (5) gives 4.322 T2; (62): a single packet takes T2/(1−r).
-    prints(mean_trips_of_many(Chance::new(0.5), 10.0), 4.322, 3);
-    agree(mean_trips(Chance::new(0.3), 1), 1.0 / 0.7, 1e-15);
+    prints(mean_trips_of_many(Probability::new(0.5), 10.0), 4.322, 3);
+    agree(mean_trips(Probability::new(0.3), 1), 1.0 / 0.7, 1e-15);
 }
 
 #[test]
-fn the_sum_is_the_alternating_one_where_that_has_digits() {
+fn the_sum_agrees_with_the_alternating_one_where_that_is_precise() {
     for k in 1..=14 {
         for r in [1e-9, 1e-3, 0.1, 0.5, 0.9, 0.98, 0.995, 0.9999] {
-            let loss = Chance::new(r);
+            let loss = Probability::new(r);
             agree(mean_trips(loss, k), alternating(loss, k), 1e-11);
         }
     }
     // As a fraction, without rounding: r = ½ makes 1/(1 − r^i) = 2^i/(2^i − 1); k = 3.
     let exact = 3.0 * 2.0 - 3.0 * 4.0 / 3.0 + 8.0 / 7.0;
-    agree(mean_trips(Chance::new(0.5), 3), exact, 1e-15);
+    agree(mean_trips(Probability::new(0.5), 3), exact, 1e-15);
 }
 
 #[test]
-fn all_ways_to_sum_meet() {
-    // On both sides of where one takes over from the other.
+fn all_methods_of_summation_agree() {
+    // On both sides of the switch from one method to the other.
     for k in [6, 7, 20, 1000, 1_000_000] {
         for step in [0.005, 0.009_999, 0.02] {
-            let loss = Chance {
+            let loss = Probability {
                 yes: exp(-step),
                 no: -tmt_core::math::num::expm1(-step),
             };
@@ -69,8 +69,8 @@ fn all_ways_to_sum_meet() {
     }
     for r in [0.01, 0.5, 0.99] {
         agree(
-            alternating(Chance::new(r), 5),
-            by_terms(Chance::new(r), 5),
+            alternating(Probability::new(r), 5),
+            by_terms(Probability::new(r), 5),
             1e-13,
         );
     }
@@ -91,41 +91,45 @@ fn long_sums_end() {
         (7, 1.0 - 1e-12),
         (3, 1.0 - 1e-15),
     ] {
-        let loss = Chance::new(r);
+        let loss = Probability::new(r);
         let mean = mean_trips(loss, k);
         let asymptotic = harmonic(k) / -loss.ln() + 0.5;
         agree(mean, asymptotic, 1e-9);
     }
-    assert!(mean_trips(Chance::new(1.0), 5).is_infinite());
-    agree(mean_trips(Chance::new(0.0), 5), 1.0, 0.0);
-    // Rare losses keep their digits: 1 + k r + ….
-    agree(mean_trips(Chance::new(1e-9), 100) - 1.0, 1e-7, 1e-7);
+    assert!(mean_trips(Probability::new(1.0), 5).is_infinite());
+    agree(mean_trips(Probability::new(0.0), 5), 1.0, 0.0);
+    // Rare losses are precise: 1 + k r + ….
+    agree(mean_trips(Probability::new(1e-9), 100) - 1.0, 1e-7, 1e-7);
 }
 
 #[test]
-fn the_law_of_the_largest_is_one() {
+fn the_law_of_the_largest_sums_to_one() {
     for (k, r) in [(1, 0.1), (50, 0.5), (1000, 0.3)] {
-        let loss = Chance::new(r);
+        let loss = Probability::new(r);
         let law: Vec<f64> = (0..200).map(|i| probability(loss, k, i)).collect();
         agree(law.iter().sum(), 1.0, 1e-12);
         let mean: f64 = (0..).zip(&law).map(|(i, p)| f64::from(i) * p).sum();
         agree(mean, mean_trips(loss, k), 1e-12);
     }
-    // The tail keeps its digits: k r^(i−1) (1−r).
-    agree(probability(Chance::new(0.1), 1, 31), 0.9e-30, 1e-12);
+    // The tail is precise: k r^(i−1) (1−r).
+    agree(probability(Probability::new(0.1), 1, 31), 0.9e-30, 1e-12);
 }
 
 #[test]
 fn overtaking_is_as_published() {
-    // models.md §4.1 (15): p = .5: .1667 (L=1), .0833 (L=2); p = .1: .0091 (paper 16.7 %, 8 %, 1 %).
-    prints(overtakes(Chance::new(0.5), 1, 1), 0.1667, 4);
-    prints(overtakes(Chance::new(0.5), 1, 2), 0.0833, 4);
-    prints(overtakes(Chance::new(0.1), 1, 1), 0.0091, 4);
-    agree(overtakes(Chance::new(0.3), 1, 4), powi(0.3, 5) / 1.3, 1e-14);
+    // (15): p = .5: .1667 (L=1), .0833 (L=2); p = .1: .0091 (printed 16.7 %, 8 %, 1 %).
+    prints(overtakes(Probability::new(0.5), 1, 1), 0.1667, 4);
+    prints(overtakes(Probability::new(0.5), 1, 2), 0.0833, 4);
+    prints(overtakes(Probability::new(0.1), 1, 1), 0.0091, 4);
+    agree(
+        overtakes(Probability::new(0.3), 1, 4),
+        powi(0.3, 5) / 1.3,
+        1e-14,
+    );
     for (pieces, later) in [(1, 1), (2, 1), (3, 2), (5, 1), (6, 1), (8, 2), (40, 1)] {
         for r in [1e-6, 0.1, 0.4, 0.9] {
-            let loss = Chance::new(r);
-            // (15) by its double sum over the law (3).
+            let loss = Probability::new(r);
+            // (15) as a double sum over the law (3).
             let law: Vec<f64> = (0..600).map(|i| probability(loss, pieces, i)).collect();
             let mut beyond = vec![0.0; law.len() + 1];
             for i in (0..law.len()).rev() {
@@ -138,15 +142,15 @@ fn overtaking_is_as_published() {
             agree(overtakes(loss, pieces, later), sum, 1e-9);
         }
     }
-    agree(overtakes(Chance::new(1.0), 3, 1), 0.5, 0.0);
-    // The paper: it falls with S at p below ½.
+    agree(overtakes(Probability::new(1.0), 3, 1), 0.5, 0.0);
+    // Zhu 2006: it falls with S for p below ½.
     let split = |pieces: u64| {
-        let loss = super::super::path::piece_loss(Chance::new(0.3), to_f64(pieces));
+        let loss = super::super::path::piece_loss(Probability::new(0.3), to_f64(pieces));
         overtakes(loss, pieces, 1)
     };
     assert!((1..40).all(|s| split(s + 1) < split(s)));
-    // All but certain loss in many pieces: long, but it ends.
-    let loss = super::super::path::piece_loss(Chance::new(1.0 - 1e-15), 6.0);
+    // Nearly certain loss with many link-layer packets: takes long, but ends.
+    let loss = super::super::path::piece_loss(Probability::new(1.0 - 1e-15), 6.0);
     assert!((0.45..0.5).contains(&overtakes(loss, 6, 1)));
 }
 
@@ -176,10 +180,10 @@ proptest! {
     #[test]
     fn more_packets_take_longer_and_less_each(k in 1u64..10_000, r in 1e-6..0.999_999f64) {
         // (65): the increments fall.
-        let mean = |k: u64| mean_trips(Chance::new(r), k);
+        let mean = |k: u64| mean_trips(Probability::new(r), k);
         let (first, second) = (mean(k + 1) - mean(k), mean(k + 2) - mean(k + 1));
         let rounding = 1e-14 * mean(k + 2);
         prop_assert!(first > -rounding && second < first + 2.0 * rounding);
-        prop_assert!(mean(k) <= mean_trips_rare(Chance::new(r), to_f64(k)) * (1.0 + 1e-12));
+        prop_assert!(mean(k) <= mean_trips_rare(Probability::new(r), to_f64(k)) * (1.0 + 1e-12));
     }
 }

@@ -1,24 +1,24 @@
-//! Independent tests until the mean is known well enough (papers/003, end of section II.A).
+//! Independent tests until the mean has the requested precision (Celandroni 2006, end of Sec. II.A).
 
 use tmt_core::model::ModelError;
 use tmt_core::types::to_f64;
 
 use super::law::Cycle;
 
-/// Independent tests. Their length is what adapts, not their number: so Student's law has a closed form, and the
-/// interval is looked at a few times only, which keeps its level.
+/// Number of independent tests. Their length is adapted, not their number. Student's law then has a closed form, and
+/// the interval is checked only a few times, which preserves its confidence level.
 pub(super) const TESTS: usize = 21;
 
-/// Plain cycles' worth of work in all, at most: some seconds.
+/// Limit of the total work, in plain cycles: a few seconds.
 const MOST: f64 = 1e8;
 
-/// A test under way.
+/// A running test.
 pub(super) trait Course {
-    /// The next cycle.
+    /// Runs the next cycle.
     fn next(&mut self) -> Cycle;
-    /// The warm-up is over: what was sent until now does not count.
+    /// Ends the warm-up: segments sent until now do not count.
     fn begin(&mut self);
-    /// Segments that each connection has sent since then.
+    /// Segments that each connection has sent since the warm-up.
     fn sent(&mut self) -> &[f64];
 }
 
@@ -47,20 +47,20 @@ impl Sums {
     }
 }
 
-/// What is asked of the interval.
+/// Requested precision and lengths of the tests.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Wanted {
-    /// Half-width over the mean, at most.
+pub(super) struct Precision {
+    /// Largest allowed half-width over the mean.
     pub(super) relative: f64,
-    /// Confidence, in [0, 1).
+    /// Confidence level, in [0, 1).
     pub(super) level: f64,
     /// Cycles of the warm-up of each test.
     pub(super) warm_up: f64,
-    /// Cycles of each test between its warm-up and the first look.
+    /// Cycles of each test between its warm-up and the first check.
     pub(super) first: f64,
 }
 
-/// A mean and its interval.
+/// A mean with its confidence interval.
 #[derive(Debug, Clone)]
 pub(super) struct Estimate {
     pub(super) mean: f64,
@@ -68,38 +68,37 @@ pub(super) struct Estimate {
     pub(super) sums: Vec<Sums>,
 }
 
-/// Runs the tests until t · s / √k is no more than the wanted part of the mean.
+/// Runs the tests until the half-width t · s / √k is small enough.
 ///
 /// # Errors
-/// That would take too long.
+/// The limit of the work does not suffice.
 pub(super) fn estimate<C: Course>(
     courses: &mut [C],
-    wanted: Wanted,
+    precision: Precision,
 ) -> Result<Estimate, ModelError> {
-    let student = student(wanted.level);
+    let student = student(precision.level);
     let count = to_f64(courses.len() as u64);
-    if wanted.warm_up * count > MOST {
+    if precision.warm_up * count > MOST {
         return Err(ModelError::refused(format!(
-            "windows of this size would need {:.0} cycles before they are stationary, more than the {MOST:e} that \
-             are drawn at most",
-            wanted.warm_up * count
+            "windows of this size need {:.0} cycles until they are stationary, above the limit of {MOST:e} cycles",
+            precision.warm_up * count
         )));
     }
     let mut work = 0.0;
     for course in courses.iter_mut() {
-        for _ in 0..tmt_core::math::num::floor_u64(wanted.warm_up) {
+        for _ in 0..tmt_core::math::num::floor_u64(precision.warm_up) {
             work += course.next().work;
             if work > MOST {
-                return Err(out_of_reach(wanted, 0.0, 1.0, 1.0));
+                return Err(out_of_reach(precision, 0.0, 1.0, 1.0));
             }
         }
         course.begin();
     }
     let mut sums = vec![Sums::default(); courses.len()];
-    // What never shows in n cycles happens in less than 5/n of them, at 99 %: no fewer are drawn.
-    let least = 5.0 / wanted.relative / count;
-    let first = wanted.first.max(wanted.warm_up / 3.0);
-    // Enough to see whether the interval can be had at all.
+    // An event that does not occur in n cycles has a share below 5/n, at 99 %. At least this many are drawn.
+    let least = 5.0 / precision.relative / count;
+    let first = precision.first.max(precision.warm_up / 3.0);
+    // Enough to estimate whether the interval can be reached.
     let mut more = first.min(MOST / count);
     let mut drawn = work;
     loop {
@@ -109,14 +108,14 @@ pub(super) fn estimate<C: Course>(
                 drawn += cycle.work;
                 sums.add(cycle);
                 if drawn > MOST {
-                    return Err(out_of_reach(wanted, 0.0, 1.0, 1.0));
+                    return Err(out_of_reach(precision, 0.0, 1.0, 1.0));
                 }
             }
         }
         let (mean, deviation) = moments(&sums);
         let half_width = student * deviation / count.sqrt();
         let cycles = sums[0].cycles;
-        let near = mean > 0.0 && half_width <= wanted.relative * mean;
+        let near = mean > 0.0 && half_width <= precision.relative * mean;
         if near && cycles >= least {
             return Ok(Estimate {
                 mean,
@@ -124,35 +123,35 @@ pub(super) fn estimate<C: Course>(
                 sums,
             });
         }
-        // The half-width falls with the root of the length; a little more, so that the next look is the last.
-        let missing = half_width / (wanted.relative * mean);
+        // The half-width falls with the root of the length; a little more, so that the next check is the last.
+        let missing = half_width / (precision.relative * mean);
         let factor = missing * missing;
         let work = drawn;
-        // Cycles that there still is work for.
-        let room = (MOST / work - 1.0) * cycles;
+        // Cycles that the limit still allows.
+        let remaining = (MOST / work - 1.0) * cycles;
         let needed = factor.max(least / cycles) * work;
         let hopeless = mean > 0.0 && cycles * count > 1e4 && needed > 2.0 * MOST;
-        if room < 1.0 || hopeless {
+        if remaining < 1.0 || hopeless {
             let missing = missing.max((least / cycles).sqrt());
-            return Err(out_of_reach(wanted, mean, missing, work));
+            return Err(out_of_reach(precision, mean, missing, work));
         }
-        // No fraction comes of a mean of zero.
+        // A mean of 0 gives no factor.
         let factor = if mean > 0.0 { factor * 1.1 } else { 8.0 };
         let longer = cycles * (factor.clamp(1.3, 8.0) - 1.0);
-        more = longer.max(least - cycles).min(room);
+        more = longer.max(least - cycles).min(remaining);
     }
 }
 
-fn out_of_reach(wanted: Wanted, mean: f64, missing: f64, work: f64) -> ModelError {
+fn out_of_reach(precision: Precision, mean: f64, missing: f64, work: f64) -> ModelError {
     let why = if mean > 0.0 {
-        let reachable = wanted.relative * missing * (work / MOST).sqrt();
-        format!("ci={:.1e} is about what can be had", 1.2 * reachable)
+        let reachable = precision.relative * missing * (work / MOST).sqrt();
+        format!("about ci={:.1e} is possible", 1.2 * reachable)
     } else {
-        "its cycles are too costly to draw, or no segment comes through".to_owned()
+        "the cycles are too costly to draw, or every segment is lost".to_owned()
     };
     ModelError::refused(format!(
-        "ci={} at level={} is out of reach of the {MOST:e} cycles that are drawn at most: {why}",
-        wanted.relative, wanted.level
+        "ci={} at level={} is out of reach within the limit of {MOST:e} cycles: {why}",
+        precision.relative, precision.level
     ))
 }
 
@@ -165,8 +164,10 @@ fn moments(sums: &[Sums]) -> (f64, f64) {
     (mean, variance.sqrt())
 }
 
-/// The t with P(|Student| ≤ t) = `level` for 20 degrees of freedom, by the finite sum that there is for an even
-/// number of them: nothing but roots, so that every platform stops at the same cycle.
+/// The t with P(|Student| ≤ t) = `level` for 20 degrees of freedom.
+///
+/// For an even number of degrees of freedom the law is a finite sum with square roots only, so all platforms stop at the
+/// same cycle.
 pub(super) fn student(level: f64) -> f64 {
     const FREEDOM: f64 = 20.0;
     let inside = |t: f64| {
@@ -200,7 +201,7 @@ mod tests {
 
     #[test]
     fn the_factor_is_students() {
-        // Printed tables have 2.845 at 99 %, 2.086 at 95 %, 1.325 at 80 % for 20 degrees of freedom.
+        // Printed tables for 20 degrees of freedom: 2.845 at 99 %, 2.086 at 95 %, 1.325 at 80 %.
         for (level, printed) in [(0.99, 2.845), (0.95, 2.086), (0.8, 1.325)] {
             assert!((student(level) - printed).abs() < 0.5e-3, "{level}");
         }

@@ -1,35 +1,35 @@
-//! The stationary law of one connection without drawing: what the Monte-Carlo converges to for N = 1.
+//! The stationary law of one connection, to which the Monte-Carlo simulation converges for N = 1.
 //!
-//! With x = w², a cycle of n segments ends at y = min(x + 2 n / b, w_max²), and the next begins at y/4. The
-//! law of x is iterated on a lattice of y; each step forgets 3/4 of what it began with. The segments until the
-//! loss have no memory, so that the chance that a cycle passes y comes of one sweep, and the mean of segments
-//! and time are sums over what is passed.
+//! With x = w², a cycle of n segments ends at y = min(x + 2 n / b, w_max²), and the next begins at y/4. The law of x is
+//! iterated on a lattice of y; the influence of the start falls to 1/4 in each step. The number of segments until the
+//! loss is memoryless. One sweep therefore gives the probability that a cycle passes y, and the means of segments and
+//! time are sums over the points passed.
 
 use tmt_core::math::num::{expm1, log1p};
 
 use super::law::Law;
 
-/// Points of the lattice, at least and at most.
+/// Minimum and maximum number of points of the lattice.
 const FEWEST: f64 = 4096.0;
 const MOST: f64 = 32768.0;
-/// Sweeps: 4^-25 is 1e-15.
+/// Number of sweeps: 4^-25 is 1e-15.
 const SWEEPS: usize = 25;
 
 struct Lattice {
     /// Length of a step in x.
     step: f64,
-    /// Segments a stride stands for.
+    /// Segments of a stride.
     segments: f64,
     /// Steps in a stride.
     stride: usize,
-    /// Chance that a stride's segments come through.
+    /// Probability that no segment of a stride is lost.
     pass: f64,
-    /// Chance that each of them does, averaged over those in front of it in the stride.
+    /// Probability that a segment of the stride and all before it arrive, averaged over the stride.
     mean_pass: f64,
-    /// How far into the stride a loss falls, in steps.
+    /// Mean position of a loss in the stride, in steps.
     depth: f64,
     points: usize,
-    /// Where link and buffer are full, in x.
+    /// Value of x at which link and buffer are full, w_max².
     top: f64,
 }
 
@@ -60,12 +60,12 @@ pub(super) fn goodput(law: &Law) -> f64 {
 }
 
 impl Law {
-    /// Time from x = `low` to `high`, in 1/μ: (5) below the pipe, (9) above it.
+    /// Time from x = `low` to `high`, in 1/μ: (5) below the bandwidth-delay product, (9) above it.
     fn passage(&self, low: f64, high: f64) -> f64 {
-        let pipe = self.pipe * self.pipe;
-        let (turn, begin) = (high.min(pipe), low.max(pipe));
+        let bdp = self.bdp * self.bdp;
+        let (turn, begin) = (high.min(bdp), low.max(bdp));
         let first = if low < turn {
-            self.per_ack * self.pipe * (turn - low) / (turn.sqrt() + low.sqrt())
+            self.per_ack * self.bdp * (turn - low) / (turn.sqrt() + low.sqrt())
         } else {
             0.0
         };
@@ -77,7 +77,7 @@ impl Lattice {
     fn new(law: &Law) -> Self {
         let unit = 2.0 / law.per_ack;
         let top = law.most * law.most;
-        // No more than e^-60 of the cycles go further.
+        // At most e^-60 of the cycles go further.
         let reach = (top / unit).min(60.0 / law.loss);
         let (segments, stride) = if reach < FEWEST {
             (1.0, tmt_core::math::num::floor_u64((FEWEST / reach).ceil()))
@@ -89,7 +89,7 @@ impl Lattice {
         let fail = -expm1(segments * log);
         // Σ_{m=1}^{M} (1 − q)^m / M.
         let mean_pass = (1.0 - law.loss) * fail / (law.loss * segments);
-        // M q is below 60/32768 where M is above 1: two terms of the mean of n given n < M.
+        // M q is below 60/32768 if M is above 1: two terms of the mean of n given n < M.
         let middle = (segments - 1.0) / 2.0 - law.loss * (segments * segments - 1.0) / 12.0;
         let points = tmt_core::math::num::floor_u64(reach * unit / step) + 1;
         Self {
@@ -108,14 +108,15 @@ impl Lattice {
         self.step * tmt_core::types::to_f64(at as u64)
     }
 
-    /// Where a stride from this point ends, the chance that its segments come through, and that it fills all.
+    /// The end of a stride from this point, the probability that no segment of it is lost, and whether link and buffer
+    /// are then full.
     fn stride_from(&self, at: usize, low: f64) -> (f64, f64, f64) {
         let full = self.step * tmt_core::types::to_f64(self.stride as u64);
         if at.saturating_add(self.stride) < self.points {
             return (low + full, self.mean_pass, 0.0);
         }
         let part = ((self.top - low) / full).clamp(0.0, 1.0);
-        // On the top itself nothing is left to come through.
+        // At the top no segment is left.
         let pass = if part > 1e-9 {
             1.0 - (1.0 - self.pass) * if self.segments > 1.0 { part } else { 1.0 }
         } else {
@@ -124,7 +125,7 @@ impl Lattice {
         (low + part * full, pass, pass)
     }
 
-    /// Adds `mass` at x, shared by its neighbours so that the mean of x stays.
+    /// Adds `mass` at x, divided between its two neighbours so that the mean of x does not change.
     fn put(&self, mass: &mut [f64], x: f64, share: f64) {
         let place = (x / self.step).min(tmt_core::types::to_f64(self.points as u64));
         let at = usize::try_from(tmt_core::math::num::floor_u64(place)).unwrap_or(0);
@@ -133,7 +134,7 @@ impl Lattice {
         mass[at + 1] += share * right;
     }
 
-    /// The chance that a cycle that begins as `start` says passes each point.
+    /// Probability that a cycle passes each point, given the law `start` of its begin.
     fn sweep(&self, start: &[f64], passed: &mut [f64]) {
         for at in 0..passed.len() {
             let before = if at >= self.stride {
@@ -145,7 +146,7 @@ impl Lattice {
         }
     }
 
-    /// Where the next cycle begins: windows halved, x quartered.
+    /// Law of the begin of the next cycle: windows are halved, x is quartered.
     fn cut(&self, passed: &[f64]) -> Vec<f64> {
         let mut start = vec![0.0; passed.len() + 2];
         let (mut top, mut lost) = (0.0, 0.0);
@@ -158,7 +159,7 @@ impl Lattice {
                 top += passed * congested;
                 passed * (1.0 - congested)
             };
-            // Of the loss at this point, `depth` is told to lie a step further.
+            // The share `depth` of the losses at this point is moved one step further.
             let here = stop * (1.0 - self.depth) + lost;
             lost = stop * self.depth;
             let quarter = at / 4;

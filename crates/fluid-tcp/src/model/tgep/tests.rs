@@ -13,8 +13,8 @@ fn link(mu: f64, connections: u64, per_ack: f64) -> Bottleneck {
     }
 }
 
-fn question(link: Bottleneck, loss: f64, round_trip: bool, relative: f64) -> Question {
-    Question {
+fn parameters(link: Bottleneck, loss: f64, round_trip: bool, relative: f64) -> TgepParameters {
+    TgepParameters {
         link,
         loss,
         resend_round_trip: round_trip,
@@ -24,7 +24,7 @@ fn question(link: Bottleneck, loss: f64, round_trip: bool, relative: f64) -> Que
     }
 }
 
-/// C6's three columns: text's rule, T/N, as printed by the paper (models.md §3.3).
+/// The three columns of C6: rule of the text, T/N, and as printed (docs/models.md, Sec. 6.3).
 const TABLE_1: [(f64, f64, f64, f64); 5] = [
     (1e-1, 0.0547, 0.0418, 0.058),
     (1e-2, 0.1805, 0.1651, 0.162),
@@ -48,15 +48,15 @@ fn both_rules_give_their_columns_of_both_tables() {
     for (link, rows) in tables {
         for &(q, text, round_trip, printed) in rows {
             for (rule, expected) in [(false, text), (true, round_trip)] {
-                let found = goodput(&question(link, q, rule, 0.002)).unwrap();
-                // The reference is a Monte-Carlo as well: its error is taken as large as this one's.
+                let found = goodput(&parameters(link, q, rule, 0.002)).unwrap();
+                // The reference is by Monte-Carlo too; its error is assumed to be as large as this one's.
                 let slack = 0.5e-4 + 2.0 * found.half_width;
                 assert!(
                     (found.norm - expected).abs() < slack,
                     "{q} {rule}: {} {expected}",
                     found.norm
                 );
-                // C6: T/N is within some 2 % of what is printed up to q = 0.01.
+                // C6: T/N is within about 2 % of the printed values up to q = 0.01.
                 if rule && q < 0.05 {
                     assert!((found.norm / printed - 1.0).abs() < 0.025, "{q}: {found:?}");
                 }
@@ -67,17 +67,17 @@ fn both_rules_give_their_columns_of_both_tables() {
 
 #[test]
 fn without_random_loss_it_is_congestion_alone() {
-    // models.md §3.3: N = 3, b = 2, μ = 100.
+    // N = 3, b = 2, μ = 100.
     for (beta, expected) in [(0.5, 0.962_383), (1.5, 0.999_262)] {
         let link = Bottleneck {
             beta,
             ..link(100.0, 3, 2.0)
         };
-        let exact = goodput(&question(link, 0.0, false, 0.01)).unwrap();
+        let exact = goodput(&parameters(link, 0.0, false, 0.01)).unwrap();
         assert!((exact.norm - expected).abs() < 0.5e-6);
         assert!(exact.half_width.abs() < f64::EPSILON && exact.per_connection.len() == 3);
-        // Drawn, with losses that never come: cycle by cycle the same.
-        let drawn = goodput(&question(link, 1e-15, false, 0.01)).unwrap();
+        // Drawn, but with a loss rate so low that no loss occurs: all cycles are equal.
+        let drawn = goodput(&parameters(link, 1e-15, false, 0.01)).unwrap();
         assert!(
             (drawn.norm / exact.norm - 1.0).abs() < 1e-12,
             "{} {}",
@@ -90,20 +90,20 @@ fn without_random_loss_it_is_congestion_alone() {
 
 #[test]
 fn without_a_limit_the_window_follows_the_root_of_the_loss() {
-    // models.md §3.3: 1.3098/(T sqrt(b q)) where nothing is capped, divided by μ here.
+    // 1.3098/(T sqrt(b q)) if the link never fills, divided by μ here.
     for (q, b) in [(1e-4, 2.0), (1e-5, 1.0)] {
         let link = Bottleneck {
             tau: 10.0,
             ..link(1e4, 1, b)
         };
-        let expected = 1.3098 / (link.pipe() * (b * q).sqrt());
-        let found = goodput(&question(link, q, false, 0.002)).unwrap();
+        let expected = 1.3098 / (link.bdp() * (b * q).sqrt());
+        let found = goodput(&parameters(link, q, false, 0.002)).unwrap();
         assert!(
             (found.norm - expected).abs() < found.half_width + 0.002 * expected,
             "{found:?} {expected}"
         );
         let law = stationary_goodput(&link, q);
-        // 1.3098 has five digits; time to resend and whole segments take √q of it.
+        // 1.3098 has five digits; retransmissions and whole segments reduce it by a share of √q.
         assert!(
             (law / expected - 1.0).abs() < 2.0 * q.sqrt(),
             "{law} {expected}"
@@ -111,14 +111,14 @@ fn without_a_limit_the_window_follows_the_root_of_the_loss() {
     }
 }
 
-/// One connection's goodput by the law of x = w² in cells, every n by itself: x' = min(x + 2n/b, w_max²)/4.
+/// Goodput of one connection by the law of x = w² in cells, for each n: x' = min(x + 2n/b, w_max²)/4.
 fn by_cells(link: &Bottleneck, q: f64, cells: usize) -> f64 {
     let (top, unit) = (link.most() * link.most(), 2.0 / link.per_ack);
-    let (pipe, width) = (link.pipe(), top / 4.0 / to_f64(cells as u64));
-    // What a cycle from each cell's middle gives, and where it ends.
+    let (bdp, width) = (link.bdp(), top / 4.0 / to_f64(cells as u64));
+    // Results and end of a cycle that begins in the middle of each cell.
     let duration = |x: f64, y: f64| {
-        let turn = y.min(pipe * pipe).max(x);
-        link.per_ack * (pipe * (turn.sqrt() - x.sqrt()) + (y - turn) / 2.0)
+        let turn = y.min(bdp * bdp).max(x);
+        link.per_ack * (bdp * (turn.sqrt() - x.sqrt()) + (y - turn) / 2.0)
     };
     let mut law = vec![1.0 / to_f64(cells as u64); cells];
     let mut ratio = 0.0;
@@ -131,7 +131,7 @@ fn by_cells(link: &Bottleneck, q: f64, cells: usize) -> f64 {
             while left > 1e-17 {
                 let full = y + unit > top;
                 let here = if full { left * (1.0 - q) } else { 0.0 };
-                // Lost here, or all the way through.
+                // Loss at this segment, or no loss at all.
                 for (mass, end, cost) in [(left * q, y, 1.0), (here, top, 1.0)] {
                     segments += mass * (end - x) / unit;
                     time += mass * (duration(x, end) + cost);
@@ -163,7 +163,7 @@ fn one_connection_has_its_stationary_law() {
         let cells = by_cells(&link, q, 3000);
         let law = stationary_goodput(&link, q);
         assert!((law / cells - 1.0).abs() < 1e-3, "{law} {cells}");
-        let drawn = goodput(&question(link, q, false, 0.002)).unwrap();
+        let drawn = goodput(&parameters(link, q, false, 0.002)).unwrap();
         assert!(
             (law - drawn.norm).abs() < drawn.half_width,
             "{law} {drawn:?}"
@@ -172,13 +172,13 @@ fn one_connection_has_its_stationary_law() {
 }
 
 #[test]
-fn the_stationary_law_does_not_hang_on_its_lattice() {
-    // C6's first column for Table I, which is N = 1, to its last digit.
+fn the_stationary_law_does_not_depend_on_its_lattice() {
+    // The first column of C6 for Table I, which has N = 1, to its last digit.
     for (q, text, _, _) in TABLE_1 {
         let law = stationary_goodput(&link(100.0, 1, 2.0), q);
         assert!((law - text).abs() < 0.6e-4, "{q}: {law}");
     }
-    // From lattices finer than a segment over one segment a step to coarser ones nothing jumps.
+    // There is no jump from lattices finer than a segment to coarser ones.
     for q in [1e-4, 1e-3, 1e-2] {
         for mu in [7.0, 100.0, 180.0, 400.0, 3000.0] {
             let (low, high) = (
@@ -188,7 +188,7 @@ fn the_stationary_law_does_not_hang_on_its_lattice() {
             assert!((low / high - 1.0).abs() < 1.5e-4, "{q} {mu}: {low} {high}");
         }
     }
-    // Loss towards none and all.
+    // Loss rates near 0 and 1.
     let link = link(100.0, 1, 2.0);
     let none = link.congestion_goodput();
     assert!((stationary_goodput(&link, 1e-14) / none - 1.0).abs() < 1e-6);
@@ -196,22 +196,22 @@ fn the_stationary_law_does_not_hang_on_its_lattice() {
 }
 
 #[test]
-fn the_interval_holds_the_true_value_as_often_as_it_says() {
+fn the_interval_contains_the_true_value_as_often_as_its_level() {
     let link = link(100.0, 1, 2.0);
     for (q, level, relative) in [(3e-4, 0.9, 0.002), (1e-2, 0.9, 0.005), (3e-4, 0.99, 0.003)] {
         let truth = stationary_goodput(&link, q);
         let runs = 250;
         let held = (0..runs).filter(|seed| {
-            let found = goodput(&Question {
+            let found = goodput(&TgepParameters {
                 level,
                 seed: *seed,
-                ..question(link, q, false, relative)
+                ..parameters(link, q, false, relative)
             });
             let found = found.unwrap();
             (found.norm - truth).abs() <= found.half_width
         });
         let share = to_f64(held.count() as u64) / to_f64(runs);
-        // Three standard errors of 250 runs: 0.057 at 90 %, 0.019 at 99 %. More often is no fault.
+        // Three standard errors of 250 runs: 0.057 at 90 %, 0.019 at 99 %. More often is acceptable.
         let slack = 3.0 * (level * (1.0 - level) / to_f64(runs)).sqrt();
         assert!(share > level - slack, "{q} {level}: {share}");
         assert!(level > 0.95 || share < 0.96, "{q} {level}: {share}");
@@ -243,7 +243,7 @@ fn segments_of_the_connections_add_up_cycle_by_cycle() {
 }
 
 #[test]
-fn each_connection_sends_what_a_walk_in_small_steps_says() {
+fn each_connection_sends_as_in_small_steps() {
     // C5: the coefficient b Δw/N of (12), and (6), against dn_i = w_i/w dn with windows that grow together.
     let link = Bottleneck {
         beta: 1.2,
@@ -262,8 +262,8 @@ fn each_connection_sends_what_a_walk_in_small_steps_says() {
     let step = segments / f64::from(steps);
     for _ in 0..steps {
         let total: f64 = plain.iter().sum();
-        // In 1/μ: a segment takes μ T / w, no less than 1.
-        time += step * (law.pipe / total).max(1.0);
+        // In 1/μ: a segment takes μ T / w, at least 1.
+        time += step * (law.bdp / total).max(1.0);
         for (window, sent) in plain.iter_mut().zip(&mut sent) {
             *sent += step * *window / total;
             *window += step / (law.per_ack * total);
@@ -273,13 +273,13 @@ fn each_connection_sends_what_a_walk_in_small_steps_says() {
     for (ours, walked) in windows.sent().iter().zip(sent) {
         assert!((ours / walked - 1.0).abs() < 1e-5, "{ours} {walked}");
     }
-    // The printed coefficient, without b, is told apart: b = 2 doubles the difference to the mean.
+    // The printed coefficient lacks b, which would be noticed: b = 2 doubles the difference from the mean.
     assert!((sent[1] - sent[0]) / segments > 0.05);
 }
 
 #[test]
 fn equal_connections_have_equal_shares_and_add_up() {
-    let found = goodput(&question(link(455.0, 5, 1.0), 1e-3, false, 0.005)).unwrap();
+    let found = goodput(&parameters(link(455.0, 5, 1.0), 1e-3, false, 0.005)).unwrap();
     let sum: f64 = found.per_connection.iter().sum();
     assert!((sum / found.norm - 1.0).abs() < 1e-9);
     for share in &found.per_connection {
@@ -288,22 +288,22 @@ fn equal_connections_have_equal_shares_and_add_up() {
 }
 
 #[test]
-fn the_seed_is_all_that_changes_the_draws() {
+fn the_draws_depend_on_the_seed_only() {
     let ask = |seed| {
-        goodput(&Question {
+        goodput(&TgepParameters {
             seed,
-            ..question(link(100.0, 2, 2.0), 1e-3, false, 0.01)
+            ..parameters(link(100.0, 2, 2.0), 1e-3, false, 0.01)
         })
         .unwrap()
     };
     assert_eq!(ask(5), ask(5));
     assert_ne!(ask(5), ask(6));
-    // The same bits on every platform and from one version to the next.
+    // Identical bits on all platforms and in all versions.
     assert_eq!(ask(5).norm.to_bits(), 4_606_617_024_390_730_804);
 }
 
 #[test]
-fn ends_of_the_domain_have_their_limits_or_a_reason() {
+fn ends_of_the_domain_have_limits_or_are_refused() {
     let run = |text: &str| MODEL.run(text);
     let norm = |text: &str| run(text).unwrap().get("norm").unwrap();
     assert!(norm("q=1").abs() < f64::EPSILON);

@@ -1,35 +1,35 @@
-//! Windows of connections that grow alike and are cut one by one, with the segments that each has sent.
+//! Windows of connections that grow equally and are cut individually, with the segments that each has sent.
 
-/// Cycles between two sums of all windows, at least.
+/// Minimum number of cycles between two summations of all windows.
 const REFRESH: usize = 1024;
-/// Below this the common factor is put into the windows.
+/// If the common factor is below this, the windows are multiplied by it.
 const SMALL: f64 = 1e-3;
 
 /// The windows w_i.
 ///
-/// All grow by the same amount, and what each sends in a cycle is linear in its window. So a window is kept
-/// as `scale` · base + `offset`, and what it has sent is told by two sums over cycles: a cycle costs the same
-/// for any number of connections, and a cut or a choice among them log N.
+/// All grow by the same amount, and the segments that each sends in a cycle are linear in its window. A window is
+/// therefore stored as `scale` · base + `offset`, and the segments it has sent follow from two sums over cycles. The
+/// cost of a cycle does not depend on the number of connections; a cut or a choice costs log N.
 #[derive(Debug, Clone)]
 pub(super) struct Windows {
     base: Vec<f64>,
-    /// Sums of `base` over power-of-two ranges (a Fenwick tree), from place 1.
+    /// Sums of `base` over power-of-two ranges (a Fenwick tree), from index 1.
     tree: Vec<f64>,
     scale: f64,
     offset: f64,
     total: f64,
-    /// A base that stays the same has sent base · `gain` + `drift` since both were zero.
+    /// A connection with a constant base has sent base · `gain` + `drift` segments since both were 0.
     gain: f64,
     drift: f64,
-    /// `gain` and `drift` when the connection was last settled.
+    /// `gain` and `drift` when the segments of the connection were last settled.
     seen: Vec<(f64, f64)>,
     sent: Vec<f64>,
-    /// Cycles until all are summed up afresh.
+    /// Cycles until all windows are summed again.
     rest: usize,
 }
 
 impl Windows {
-    /// `count` equal windows of `total` segments together.
+    /// `count` equal windows with a sum of `total` segments.
     pub(super) fn new(count: usize, total: f64) -> Self {
         let share = total / tmt_core::types::to_f64(count as u64);
         let mut windows = Self {
@@ -48,17 +48,17 @@ impl Windows {
         windows
     }
 
-    /// Sum of all windows, w.
+    /// Sum of all windows, w, in segments.
     pub(super) fn total(&self) -> f64 {
         self.total
     }
 
-    /// The window of a connection.
+    /// The window of a connection, in segments.
     pub(super) fn window(&self, at: usize) -> f64 {
         self.scale * self.base[at] + self.offset
     }
 
-    /// Every connection sends `slope` · w_i + `level` segments, and its window grows by `each`.
+    /// Each connection sends `slope` · w_i + `level` segments, and its window grows by `each`.
     pub(super) fn grow(&mut self, slope: f64, level: f64, each: f64, total: f64) {
         self.gain += slope * self.scale;
         self.drift += slope * self.offset + level;
@@ -70,7 +70,7 @@ impl Windows {
         }
     }
 
-    /// All windows are multiplied by `factor`.
+    /// Multiplies all windows by `factor`.
     pub(super) fn cut_all(&mut self, factor: f64) {
         self.scale *= factor;
         self.offset *= factor;
@@ -80,7 +80,7 @@ impl Windows {
         }
     }
 
-    /// The window of a connection is multiplied by `factor`.
+    /// Multiplies the window of a connection by `factor`.
     pub(super) fn cut(&mut self, at: usize, factor: f64) {
         self.settle(at);
         let before = self.window(at);
@@ -96,7 +96,7 @@ impl Windows {
         }
     }
 
-    /// The connection at the part `u` in [0, 1) of all windows, put end to end.
+    /// The connection chosen by `u` in [0, 1), with probability w_i/w.
     pub(super) fn choose(&self, u: f64) -> usize {
         let count = self.base.len();
         if count == 1 {
@@ -127,7 +127,7 @@ impl Windows {
         &self.sent
     }
 
-    /// Forgets what has been sent.
+    /// Resets the segments that have been sent.
     pub(super) fn forget(&mut self) {
         self.sent();
         self.sent.fill(0.0);
@@ -139,7 +139,7 @@ impl Windows {
         self.seen[at] = (self.gain, self.drift);
     }
 
-    /// Puts factor and offset into the windows and sums them afresh, so that rounding does not pile up.
+    /// Applies factor and offset to the windows and sums them again, so that rounding errors do not accumulate.
     fn refresh(&mut self) {
         self.sent();
         self.tree.fill(0.0);
@@ -186,7 +186,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn they_are_windows_kept_one_by_one(count in 1..7usize, steps in prop::collection::vec(step(), 1..200)) {
+        fn they_equal_windows_stored_individually(count in 1..7usize, steps in prop::collection::vec(step(), 1..200)) {
             let mut windows = Windows::new(count, 12.0);
             let width = tmt_core::types::to_f64(count as u64);
             let mut plain = vec![12.0 / width; count];

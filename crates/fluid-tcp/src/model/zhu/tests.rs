@@ -3,7 +3,7 @@ use tmt_core::math::num::{ln, log1p};
 use tmt_core::model::{ModelError, Outcome};
 
 use super::*;
-use crate::model::Chance;
+use crate::model::Probability;
 use crate::model::path::{piece_loss, reordering};
 use crate::model::tests::{agree, prints};
 
@@ -16,7 +16,7 @@ fn get(arguments: &str, name: &str) -> f64 {
 }
 
 fn path(buffer: f64, t1: f64, t2: f64, p: f64, pieces: f64) -> Path {
-    let loss = piece_loss(Chance::new(p), pieces);
+    let loss = piece_loss(Probability::new(p), pieces);
     Path {
         buffer,
         rate: 250.0,
@@ -34,7 +34,7 @@ fn norm(buffer: f64, t1: f64, t2: f64, p: f64) -> f64 {
 
 #[test]
 fn the_reference_tables() {
-    // models.md §4.6, μ = 250, S = 1: B = 50, T1 = 0, p = .1 … .5.
+    // Computed independently, μ = 250, S = 1: B = 50, T1 = 0, p = .1 … .5.
     for (t2, printed) in [
         (0.1, [0.4977, 0.4060, 0.3340, 0.2724, 0.2176]),
         (0.25, [0.2381, 0.1875, 0.1505, 0.1205, 0.0948]),
@@ -67,8 +67,8 @@ fn the_reference_tables() {
 }
 
 #[test]
-fn the_cases_meet() {
-    // models.md §4.3: .243300 at β = 1, .383494 at β = 1 + ρ (T1 = .1, T2 = .5, μ = 250, p = .1).
+fn the_cases_agree_at_their_limits() {
+    // .243300 at β = 1, .383494 at β = 1 + ρ (T1 = .1, T2 = .5, μ = 250, p = .1).
     let at = |buffer: f64| path(buffer, 0.1, 0.5, 0.1, 1.0).end_to_end().unwrap();
     prints(at(125.0).norm, 0.243_300, 6);
     assert_eq!(at(125.0).case, Case::Never);
@@ -91,7 +91,7 @@ fn the_cases_meet() {
 
 #[test]
 fn limits_of_a_long_satellite_link() {
-    // models.md §4.3: μ = 250, T2 = .5, B = 400, p = .1: (39) at T1 → 0 .509279 = (52); (53) .503823.
+    // μ = 250, T2 = .5, B = 400, p = .1: (39) for T1 → 0 is .509279 = (52); (53) is .503823.
     let long = path(400.0, 0.0, 0.5, 0.1, 1.0);
     prints(long.end_to_end().unwrap().norm, 0.509_279, 6);
     prints(long.long_satellite(), 0.509_279, 6);
@@ -111,8 +111,8 @@ fn limits_of_a_long_satellite_link() {
 
 #[test]
 fn where_splitting_wins() {
-    // Fig 13, α = 10, p = .1: models.md §4.6 has E2E better below β/(1+2α) = .45 (T2 = .5) and .53 (T2 = .01), and
-    // .428 and .475 against .4.
+    // Fig. 13, α = 10, p = .1: end to end is better below β/(1+2α) = .45 (T2 = .5) and .53 (T2 = .01); at .4 it has .428
+    // and .475.
     for (t2, crossing, at_04) in [(0.5, 0.45, 0.428), (0.01, 0.53, 0.475)] {
         let both = |x: f64| {
             let terrestrial = 10.0 * t2 / 0.9;
@@ -131,25 +131,25 @@ fn where_splitting_wins() {
                 high = middle;
             }
         }
-        // "About".
+        // The crossings are given to two digits.
         assert!((low - crossing).abs() < 0.01, "{low}");
         prints(both(0.4).0, at_04, 3);
         agree(both(0.4).1, 0.4, 1e-12);
     }
 }
 
-/// (38) window by window with (20) as it stands.
+/// (38) window by window with (20) as printed.
 fn summed(path: &Path, w_max: f64) -> f64 {
     let least = tmt_core::math::num::floor_u64((w_max / 2.0).round_ties_even());
     let (mut sent, mut time) = (0.0, 0.0);
     for w in least..=2 * least {
         let w = tmt_core::types::to_f64(w);
         sent += w;
-        let theta = w.min(path.buffer).min(path.pipe());
+        let theta = w.min(path.buffer).min(path.bdp());
         let r = path.loss.yes;
         let nu = (1.0 - r) / ln(1.0 / r);
         time += path.terrestrial
-            + (w.min(path.buffer) - path.pipe()).max(0.0) / (path.rate * (1.0 - r))
+            + (w.min(path.buffer) - path.bdp()).max(0.0) / (path.rate * (1.0 - r))
             + theta / (4.0 * path.rate)
             + path.satellite / (1.0 - r) * (nu * ln(theta * path.pieces / 2.0) + 1.0);
     }
@@ -157,7 +157,7 @@ fn summed(path: &Path, w_max: f64) -> f64 {
 }
 
 #[test]
-fn the_sum_in_pieces_is_the_sum() {
+fn the_sum_by_series_agrees_with_the_sum() {
     for t1 in [0.0, 0.1, 2.0] {
         for (buffer, t2) in [
             (10.0, 0.5),
@@ -181,7 +181,7 @@ fn the_sum_in_pieces_is_the_sum() {
 
 #[test]
 fn the_sum_is_near_the_closed_form() {
-    // models.md §4.3 (S = 1): within 5 % at B = 30, 3 % at 50, 1.5 % at 100, up to 15 % at 10.
+    // S = 1: within 5 % at B = 30, 3 % at 50, 1.5 % at 100, up to 15 % at 10.
     for (buffer, percent) in [
         (10.0, 15.0),
         (30.0, 5.0),
@@ -206,8 +206,8 @@ fn the_sum_is_near_the_closed_form() {
 }
 
 #[test]
-fn the_largest_window_takes_what_it_should() {
-    // (28), (29), (35)-(37) against (20).
+fn the_transfer_time_of_the_largest_window_agrees() {
+    // (28), (29), (35)–(37) against (20).
     for (buffer, t1) in [(50.0, 0.1), (125.0, 0.0), (300.0, 0.7)] {
         let path = path(buffer, t1, 0.5, 0.2, 1.0);
         let found = path.end_to_end().unwrap();
@@ -235,7 +235,7 @@ fn corners_are_answered_or_refused() {
     agree(get("p=0 T1=0", "norm"), 0.3 / (0.075 + 1.0), 1e-14);
     assert!(get("p=0", "nu").abs() < f64::MIN_POSITIVE);
     agree(get("p=1e-300", "norm"), get("p=0", "norm"), 1e-2);
-    // Nothing gets through: the limit.
+    // Every segment is lost: the limit.
     let limit = gives("p=1").unwrap();
     assert!(limit.get("norm").unwrap().abs() < f64::MIN_POSITIVE);
     assert!(limit.get("Tcal").unwrap().is_infinite());
@@ -245,7 +245,7 @@ fn corners_are_answered_or_refused() {
         1e-9,
     );
     agree(limit.get("rho").unwrap(), 1.0, 1e-15);
-    // No satellite, no terrestrial part, neither.
+    // T2 = 0, T1 = 0, both.
     let none = gives("T2=0 p=0.2").unwrap();
     let rho = 0.2 / (0.08 + 0.2);
     let bracket = 0.08 + 0.2 * (1.0 + rho - rho * rho / 2.0) / (1.0 + rho);
@@ -259,7 +259,7 @@ fn corners_are_answered_or_refused() {
     agree(get("T1=0 T2=0 p=0.2", "efficiency"), 1.0, 1e-14);
     agree(get("T1=0 T2=0 p=0.2", "norm_direct_sum"), 0.8, 0.02);
     agree(get("T1=0", "rho"), 1.0, 0.0);
-    // Out of the logarithm's domain.
+    // Outside of the domain of the logarithm.
     assert!(
         gives("B=0.3 p=0.9")
             .unwrap_err()
@@ -268,7 +268,7 @@ fn corners_are_answered_or_refused() {
     );
     let few = gives("mu=3 T2=0.5 p=0.1").unwrap();
     assert!(few.remarks().iter().any(|remark| remark.contains("Z2")));
-    // Anything large ends at once.
+    // Large values take no longer.
     for text in [
         "B=1000000 T2=0.5",
         "B=1e12 mu=1e12 T2=0.5 S=1000000",

@@ -5,7 +5,7 @@ use std::io;
 
 use fluid_tcp::experiment::{Experiment, LinkKind, LinkPlan, PathKind, Plan, RunId};
 use fluid_tcp::log::{
-    Explain, HEADERS, LARGEST, PacketLog, Pcap, PcapFlow, Qlog, Series, SlotLog, Story,
+    Explain, HEADERS, LARGEST, PacketHistory, PacketLog, Pcap, PcapFlow, Qlog, Series, SlotLog,
 };
 use fluid_tcp::simulation::Setup;
 use fluid_tcp::simulation::probe::{All, Probe};
@@ -224,7 +224,11 @@ impl<'a> Logs<'a> {
     }
 
     /// Writes what is left, and gives the story that was asked for; the files are yet to be made final.
-    pub(super) fn finish(self, plan: &Plan, outputs: &mut Vec<Output>) -> Outcome<Option<Story>> {
+    pub(super) fn finish(
+        self,
+        plan: &Plan,
+        outputs: &mut Vec<Output>,
+    ) -> Outcome<Option<PacketHistory>> {
         for (path, log) in self.logs {
             outputs.extend(log.finish().map_err(|error| Failure::io(path, &error))?);
         }

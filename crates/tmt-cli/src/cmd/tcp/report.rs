@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use fluid_tcp::experiment::{Params, Plan, RunId};
-use fluid_tcp::log::Story;
+use fluid_tcp::log::PacketHistory;
 use fluid_tcp::simulation::metrics::{Metrics, RunReport, Total};
 use fluid_tcp::simulation::replications::{Columns, Estimate};
 use serde::Serialize;
@@ -41,12 +41,15 @@ struct Run {
     report: RunReport,
     /// The packet that `--explain` asks for.
     #[serde(skip_serializing_if = "Option::is_none")]
-    explanation: Option<Story>,
+    explanation: Option<PacketHistory>,
 }
 
 impl<'a> Report<'a> {
     /// The report of runs, each with the story of a packet where one is asked for.
-    pub(super) fn new(plan: &'a Plan, reports: Vec<(RunId, RunReport, Option<Story>)>) -> Self {
+    pub(super) fn new(
+        plan: &'a Plan,
+        reports: Vec<(RunId, RunReport, Option<PacketHistory>)>,
+    ) -> Self {
         let mut columns = Columns::default();
         for (_, report, _) in &reports {
             columns.add(report.total.numbers());

@@ -91,7 +91,7 @@ impl BatchState<'_> {
         }
         let run = &slots[..received];
         let last = run.last()?.tx_time();
-        self.engine.take_received(run, self.lldus);
+        self.engine.take_received_units(run, self.lldus);
         self.slot_usage.own.push(at..at + received as u64, last);
         Some((u32::try_from(received).unwrap_or(ahead), received, arrival))
     }

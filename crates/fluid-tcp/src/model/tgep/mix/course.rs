@@ -26,7 +26,7 @@ impl Bursts {
         }
     }
 
-    /// Segments that are lost together: geometric from 1 on; without a draw where all bursts are single losses.
+    /// Length of a burst: geometric from 1, without a draw if all bursts are single losses.
     fn length(&mut self) -> f64 {
         if self.mean <= 1.0 {
             return 1.0;
@@ -36,7 +36,7 @@ impl Bursts {
     }
 }
 
-/// A test with windows that grow as Reno's.
+/// A test whose windows grow like those of Reno.
 #[derive(Debug, Clone)]
 pub(super) struct Fluid {
     law: Law,
@@ -53,19 +53,19 @@ pub(super) struct Fluid {
     pub(super) lost: f64,
 }
 
-/// Work in a cycle that no estimate can afford.
+/// Work that stands for a cycle which is too costly to draw.
 const ENDLESS: f64 = 1e7;
 
-/// Round trips of a burst that are told one by one.
+/// Number of round trips of a burst that are simulated individually.
 const ROUNDS: f64 = 64.0;
 
-/// Round trips that `length` losses take: `cut` cuts the windows that those of a round trip hit, and says how many of
-/// the rest these are.
+/// Round trips of a burst of `length` losses. `cut` cuts the windows that are hit in a round trip and returns the number
+/// of losses in it, given the number that remain.
 fn rounds(length: f64, mut cut: impl FnMut(f64) -> f64) -> f64 {
     let (mut rest, mut rounds) = (length, 0.0);
     while rest > 0.0 {
         if rounds >= ROUNDS {
-            // Windows are gone: a segment a round trip is lost from here on.
+            // The windows are minimal: from here, one segment is lost per round trip.
             return rounds + rest;
         }
         rest -= cut(rest);
@@ -84,34 +84,34 @@ impl Fluid {
             losses: Draws::of_test(seed, Stream::FluidLoss, index),
             victims: Draws::of_test(seed, Stream::FluidVictim, index),
             bursts: Bursts::new(mix, index),
-            shorts: Population::new(&mix.shorts, law.pipe, law.per_ack, seed, index),
+            shorts: Population::new(&mix.shorts, law.bdp, law.per_ack, seed, index),
             hit: Vec::new(),
             #[cfg(test)]
             lost: 0.0,
         }
     }
 
-    /// The link that the long flows see beside the short ones.
+    /// The link without the share of the short flows, and that remaining share.
     fn view(&self) -> (Law, f64) {
         let left = 1.0 - self.shorts.share();
         let law = Law {
-            pipe: self.law.pipe * left,
+            bdp: self.law.bdp * left,
             most: self.law.most * left,
             ..self.law
         };
         (law, left)
     }
 
-    /// What a loss leaves of a window: half, or with Westwood what keeps the link full without a queue.
-    fn left(&self, pipe: f64) -> f64 {
+    /// Factor of a window at a loss: one half, or with Westwood the one that keeps the link full without a queue.
+    fn left(&self, bdp: f64) -> f64 {
         match self.control {
-            Control::Westwood => (pipe / self.windows.total()).min(1.0),
+            Control::Westwood => (bdp / self.windows.total()).min(1.0),
             _ => 0.5,
         }
     }
 
-    /// Cuts every connection that a burst hits, once a round trip, and says what that costs in time.
-    fn burst(&mut self, pipe: f64, work: &mut f64) -> f64 {
+    /// Cuts every connection that a burst hits, once per round trip, and returns the time that it costs.
+    fn burst(&mut self, bdp: f64, work: &mut f64) -> f64 {
         let length = self.bursts.length();
         #[cfg(test)]
         {
@@ -120,7 +120,7 @@ impl Fluid {
         let (many, single) = (self.law.connections > 1.0, self.bursts.mean <= 1.0);
         let rounds = rounds(length, |rest| {
             let now = rest.min(self.windows.total().max(1.0)).ceil().min(rest);
-            let left = self.left(pipe);
+            let left = self.left(bdp);
             if many {
                 self.choose(now);
                 for place in 0..self.hit.len() {
@@ -129,7 +129,7 @@ impl Fluid {
             } else {
                 self.windows.cut(0, left);
             }
-            // A loss alone is part of its cycle.
+            // A single loss is part of its cycle.
             *work += match many {
                 _ if single => 0.0,
                 true => now.min(64.0 * self.law.connections),
@@ -140,7 +140,7 @@ impl Fluid {
         self.law.burst(length, rounds)
     }
 
-    /// The connections that so many lost segments belong to, each once.
+    /// The connections to which this many lost segments belong, each once.
     fn choose(&mut self, segments: f64) {
         self.hit.clear();
         if segments > 64.0 * self.law.connections {
@@ -173,12 +173,12 @@ impl Course for Fluid {
         };
         loop {
             if whole.work > ENDLESS {
-                // Too many lives of short flows in a cycle: the work says so.
+                // Too many lives of short flows in a cycle: reported as work.
                 return whole;
             }
             let (law, left) = self.view();
             let rest = self.shorts.rest();
-            // Until the short flows are others.
+            // Until the end of the epoch of the short flows.
             let here = law.within(self.windows.total(), rest * left);
             let ended = free <= here;
             let piece = law.run(&mut self.windows, free.min(here));
@@ -186,7 +186,7 @@ impl Course for Fluid {
             whole.work += 1.0;
             let time = piece.time / left;
             if piece.congested {
-                let left = self.left(law.pipe);
+                let left = self.left(law.bdp);
                 self.windows.cut_all(left);
                 let cost = law.connections;
                 self.shorts.pass(time + cost);
@@ -196,12 +196,12 @@ impl Course for Fluid {
             }
             free -= piece.segments;
             if ended {
-                let cost = self.burst(law.pipe, &mut whole.work);
+                let cost = self.burst(law.bdp, &mut whole.work);
                 self.shorts.pass(time + cost);
                 whole.time += time + cost;
                 return whole;
             }
-            // The epoch is over, whatever the rounding of its end.
+            // The epoch is over, regardless of rounding.
             self.shorts.pass(rest);
             whole.time += rest;
         }
@@ -232,7 +232,7 @@ impl Single {
     pub(super) fn new(mix: &Mix, law: Law, index: u64) -> Self {
         let link = Link {
             mu: mix.base.link.mu,
-            pipe: law.pipe,
+            bdp: law.bdp,
             most: law.most,
         };
         Self {

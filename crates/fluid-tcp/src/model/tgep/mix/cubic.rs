@@ -1,38 +1,38 @@
-//! A cycle of one CUBIC connection as a fluid (RFC 9438, sections 4.1-4.7).
+//! A cycle of one CUBIC connection as a fluid (RFC 9438, Sec. 4.1 to 4.7).
 
 use tmt_core::math::num::cbrt;
 
 use super::super::law::Cycle;
 
-/// C, segments/s³ (RFC 9438, section 4.1).
+/// C, segments/s³ (RFC 9438, Sec. 4.1).
 const C: f64 = 0.4;
-/// β, what a loss leaves of the window (section 4.6).
+/// β, factor of the window at a loss (Sec. 4.6).
 const LEFT: f64 = 0.7;
-/// α of the Reno-friendly window until it is where the last loss was (section 4.3).
+/// α of the Reno-friendly window until it reaches the window of the last loss (Sec. 4.3).
 const FRIENDLY: f64 = 3.0 * (1.0 - LEFT) / (1.0 + LEFT);
-/// A loss leaves no less (section 4.6).
+/// Smallest window after a loss (Sec. 4.6).
 const LEAST: f64 = 2.0;
-/// Steps for the time to the plateau.
+/// Number of steps until the plateau.
 const STEPS: f64 = 24.0;
 
-/// What the connection meets. Time is in 1/μ.
+/// The link of the connection. Time is in 1/μ.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Link {
-    /// Segments/s.
+    /// Rate μ, segments/s.
     pub(super) mu: f64,
-    /// What the link holds, μ T.
-    pub(super) pipe: f64,
-    /// What link and buffer hold.
+    /// Bandwidth-delay product μ T, segments.
+    pub(super) bdp: f64,
+    /// Segments that fill link and buffer.
     pub(super) most: f64,
 }
 
 /// The connection at the start of a cycle.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Cubic {
-    /// Window at the last loss, where the curve has its plateau: W_max and cwnd_prior are the same, since fast
-    /// convergence should be off where a flow is alone (section 4.7).
+    /// Window at the last loss, the plateau of the curve. W_max equals cwnd_prior, because fast convergence should be
+    /// off for a single flow (Sec. 4.7).
     prior: f64,
-    /// Window now.
+    /// Current window, segments.
     window: f64,
 }
 
@@ -57,18 +57,18 @@ impl Cubic {
         cubic
     }
 
-    /// Window.
+    /// Current window, in segments.
     pub(super) fn window(&self) -> f64 {
         self.window
     }
 
-    /// A loss: the window is cut to β of it.
+    /// Reduces the window to β at a loss.
     pub(super) fn cut(&mut self) {
         self.prior = self.window;
         self.window = (LEFT * self.prior).max(LEAST).min(self.prior);
     }
 
-    /// The window grows until `free` segments have come through or link and buffer are full; not cut yet.
+    /// Lets the window grow until `free` segments have been sent or link and buffer are full. It is not cut yet.
     pub(super) fn run(&mut self, link: &Link, free: f64) -> Cycle {
         // From seconds to 1/μ.
         let curve = C / link.mu / link.mu / link.mu;
@@ -78,14 +78,14 @@ impl Cubic {
             self.prior + curve * from * from * from
         };
         let step = |at: Point, length: f64| {
-            // Segments arrive at w a round trip until the link is full.
-            let rate = |window: f64| (window / link.pipe).min(1.0);
+            // Until the link is full, w segments arrive per round trip.
+            let rate = |window: f64| (window / link.bdp).min(1.0);
             let alpha = if at.friendly < self.prior {
                 FRIENDLY
             } else {
                 1.0
             };
-            let slope = |window: f64| alpha / window.max(link.pipe);
+            let slope = |window: f64| alpha / window.max(link.bdp);
             let half = at.friendly + 0.5 * length * slope(at.window);
             let middle = cubic(at.time + 0.5 * length).max(half);
             let friendly = at.friendly + length * slope(middle);
@@ -111,8 +111,8 @@ impl Cubic {
             if over(&at) {
                 break at.window >= link.most;
             }
-            // Fine near the start and the plateau; behind it, and where Reno's window leads, in round trips.
-            let length = (turn.max(at.time) / STEPS).max(0.25 * at.window.min(link.pipe));
+            // Small steps near the start and the plateau. After it, and if Reno's window is larger, steps are round trips.
+            let length = (turn.max(at.time) / STEPS).max(0.25 * at.window.min(link.bdp));
             let next = step(at, length);
             if !over(&next) {
                 at = next;
@@ -145,13 +145,13 @@ mod tests {
     use super::*;
     use tmt_core::math::num::pow;
 
-    /// Mean window of the last cycle when exactly every 1/p-th segment is lost and nothing else limits, from a loss at
-    /// `prior` on.
+    /// Mean window of the last cycle if exactly every 1/p-th segment is lost and nothing else limits, beginning with a
+    /// loss at `prior`.
     fn mean_window(trip: f64, p: f64, prior: f64, cycles: u32) -> f64 {
         let mu = 1e9;
         let link = Link {
             mu,
-            pipe: mu * trip,
+            bdp: mu * trip,
             most: 1e30,
         };
         let mut cubic = Cubic {
@@ -162,14 +162,14 @@ mod tests {
         for _ in 0..cycles {
             let cycle = cubic.run(&link, 1.0 / p);
             cubic.cut();
-            last = cycle.segments / cycle.time * link.pipe;
+            last = cycle.segments / cycle.time * link.bdp;
         }
         last
     }
 
     #[test]
     fn the_mean_window_under_periodic_loss_is_that_of_the_rfc() {
-        // RFC 9438, equations (5) and (6): (C (3 + β) / (4 (1 − β)))^¼ RTT^¾ / p^¾ = 1.054 RTT^¾ / p^¾. The mean of a
+        // RFC 9438, eq. (5) and (6): (C (3 + β) / (4 (1 − β)))^¼ RTT^¾ / p^¾ = 1.054 RTT^¾ / p^¾. The mean of a
         // cycle that ends at its plateau is (3 + β)/4 of it.
         for (trip, p) in [(0.5, 1e-5), (0.1, 1e-7), (1.0, 1e-4)] {
             let law = pow(0.4 * 3.7 / 1.2, 0.25) * pow(trip, 0.75) / pow(p, 0.75);
@@ -181,7 +181,7 @@ mod tests {
                 "{trip} {p}: {found} {law}"
             );
             assert!((found / rfc - 1.0).abs() < 2e-3);
-            // From elsewhere it is approached, slowly: a distance x shrinks by half of x³ a cycle.
+            // From other windows it is approached slowly: a distance x falls by half of x³ per cycle.
             for start in [0.5, 1.5] {
                 let far = (mean_window(trip, p, start * plateau, 20) / law - 1.0).abs();
                 let near = (mean_window(trip, p, start * plateau, 3000) / law - 1.0).abs();
@@ -192,7 +192,7 @@ mod tests {
 
     #[test]
     fn where_reno_is_faster_it_is_as_fast_as_reno() {
-        // RFC 9438, section 4.3: AIMD with α and β has Reno's mean window, √(3/(2p)).
+        // RFC 9438, Sec. 4.3: AIMD with α and β has Reno's mean window, √(3/(2p)).
         for (trip, p) in [(1e-3, 1e-3), (1e-4, 1e-4)] {
             let found = mean_window(trip, p, 100.0, 300);
             let reno = (1.5 / p).sqrt();
@@ -207,13 +207,13 @@ mod tests {
     fn a_shorter_step_changes_nothing() {
         let link = Link {
             mu: 100.0,
-            pipe: 51.0,
+            bdp: 51.0,
             most: 91.8,
         };
         let mut cubic = Cubic::new(&link);
         let cycle = cubic.run(&link, f64::INFINITY);
         assert!(cycle.congested && (cubic.window() - link.most).abs() < 1e-9);
-        // The same walked in steps of 1 ms by Euler's rule, W_est included.
+        // The same in steps of 1 ms by Euler's method, with W_est.
         let (mut time, mut sent, mut friendly) = (0.0, 0.0, LEFT * link.most);
         let turn = cbrt(link.most * (1.0 - LEFT) / C);
         loop {
@@ -222,12 +222,12 @@ mod tests {
             if window >= link.most - 1e-9 {
                 break;
             }
-            let rate = (window / link.pipe).min(1.0) * link.mu;
+            let rate = (window / link.bdp).min(1.0) * link.mu;
             friendly += 1e-5 * FRIENDLY * rate / window;
             sent += rate * 1e-5;
             time += 1e-5;
         }
-        // The plateau is flat: the moment it is reached is soft, what is sent by then a second is not.
+        // The plateau is flat, so the time at which it is reached is imprecise, but the rate until then is not.
         let ours = cycle.segments / cycle.time;
         assert!(
             (ours / (sent / time / link.mu) - 1.0).abs() < 2e-3,

@@ -1,4 +1,4 @@
-//! Short flows beside the long ones: how many there are, and what of the link they hold.
+//! Short flows next to the long ones: their number, and their share of the link.
 
 use tmt_core::math::num::{exp, ln, ln_gamma, log1p};
 use tmt_core::math::rng::Stream;
@@ -6,59 +6,59 @@ use tmt_core::types::to_f64;
 
 use super::super::Draws;
 
-/// So many flows hold the same share at all times, to 1e-4 of it.
+/// With this mean number of flows or more, their share is constant to 1e-4.
 const STEADY: f64 = 1e8;
 
-/// Flows of equal size that arrive as a Poisson process, are in slow start all their life, and leave.
+/// Flows of equal size that arrive as a Poisson process and stay in slow start.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Shorts {
-    /// Share of the link that they need on the mean, in \[0, 0.9\].
+    /// Mean share of the link that they need, in \[0, 0.9\].
     pub load: f64,
-    /// Segments of a flow, 1 or more.
+    /// Number of segments of a flow, S, 1 or more.
     pub size: f64,
-    /// Their first window, segments, 1 or more.
+    /// Initial window, W1, in segments, 1 or more.
     pub first: f64,
 }
 
-/// No more of the link than this goes to short flows, however many there are.
+/// Largest share of the link for short flows, whatever their number.
 const MOST: f64 = 0.95;
 
 impl Shorts {
-    /// No short flows.
+    /// Whether there are no short flows.
     pub const NONE: Self = Self {
         load: 0.0,
         size: 30.0,
         first: 10.0,
     };
 
-    /// Round trips of a flow: its window grows by 1 + 1/b in each, r = ln(1 + S/(b W1)) / ln(1 + 1/b); 1 where the
-    /// first window holds it.
+    /// Round trips of a flow, whose window grows by 1 + 1/b in each: r = ln(1 + S/(b W1)) / ln(1 + 1/b); 1 if it fits
+    /// into the initial window.
     #[must_use]
     pub fn rounds(&self, per_ack: f64) -> f64 {
         let growth = 1.0 / per_ack;
         (log1p(self.size * growth / self.first) / log1p(growth)).max(1.0)
     }
 
-    /// Flows under way on the mean, by Little's law: load · μ/S arrive a second and stay r T.
+    /// Mean number of flows by Little's law: load · μ/S arrive per second and stay for r T.
     #[must_use]
-    pub fn active(&self, pipe: f64, per_ack: f64) -> f64 {
+    pub fn active(&self, bdp: f64, per_ack: f64) -> f64 {
         if self.load > 0.0 {
-            self.load * pipe * self.rounds(per_ack) / self.size
+            self.load * bdp * self.rounds(per_ack) / self.size
         } else {
             0.0
         }
     }
 }
 
-/// Shares of the link by the number of flows under way, epoch by epoch.
+/// The number of short flows and their share of the link, which change from epoch to epoch.
 #[derive(Debug, Clone)]
 pub(super) struct Population {
     draws: Draws,
-    /// Fewest flows of the table.
+    /// Smallest number of flows in the table.
     fewest: f64,
-    /// Chance of so many flows or fewer, from `fewest` on.
-    chances: Vec<f64>,
-    /// Share of the link a flow holds.
+    /// Probability of at most that many flows, from `fewest`.
+    probabilities: Vec<f64>,
+    /// Share of the link per flow.
     each: f64,
     /// Length of an epoch, a flow's life, in 1/μ.
     life: f64,
@@ -71,16 +71,16 @@ pub(super) struct Population {
 }
 
 impl Population {
-    pub(super) fn new(shorts: &Shorts, pipe: f64, per_ack: f64, seed: u64, index: u64) -> Self {
-        let mean = shorts.active(pipe, per_ack);
-        let (fewest, chances) = poisson(mean);
+    pub(super) fn new(shorts: &Shorts, bdp: f64, per_ack: f64, seed: u64, index: u64) -> Self {
+        let mean = shorts.active(bdp, per_ack);
+        let (fewest, probabilities) = poisson(mean);
         let mut population = Self {
             draws: Draws::of_test(seed, Stream::FluidShort, index),
             fewest,
-            chances,
-            // A flow has S/r segments under way.
-            each: shorts.size / shorts.rounds(per_ack) / pipe,
-            life: shorts.rounds(per_ack) * pipe,
+            probabilities,
+            // A flow has S/r segments in flight on average.
+            each: shorts.size / shorts.rounds(per_ack) / bdp,
+            life: shorts.rounds(per_ack) * bdp,
             load: shorts.load,
             share: 0.0,
             rest: f64::INFINITY,
@@ -93,21 +93,21 @@ impl Population {
         population
     }
 
-    /// Share of the link that short flows hold now.
+    /// Current share of the link of short flows.
     pub(super) fn share(&self) -> f64 {
         self.share
     }
 
-    /// How long they do.
+    /// Remaining time of the epoch, in 1/μ.
     pub(super) fn rest(&self) -> f64 {
         self.rest
     }
 
-    /// Lets time pass.
+    /// Advances the time, in 1/μ, and begins new epochs.
     pub(super) fn pass(&mut self, mut time: f64) {
         self.time += time;
         if time > 1000.0 * self.life + self.rest {
-            // As long as that the mean is what they hold.
+            // Over such a long time the share is its mean.
             self.held += self.load * time;
             time = 0.0;
             self.redraw();
@@ -121,7 +121,7 @@ impl Population {
         self.rest -= time;
     }
 
-    /// Mean share over the time that has passed since the last call.
+    /// Mean share since the last call.
     pub(super) fn take_mean(&mut self) -> f64 {
         let mean = if self.time > 0.0 {
             self.held / self.time
@@ -134,14 +134,14 @@ impl Population {
 
     fn redraw(&mut self) {
         let u = self.draws.next();
-        let more = self.chances.partition_point(|chance| *chance <= u);
-        let flows = self.fewest + to_f64(more.min(self.chances.len() - 1) as u64);
+        let more = self.probabilities.partition_point(|chance| *chance <= u);
+        let flows = self.fewest + to_f64(more.min(self.probabilities.len() - 1) as u64);
         self.share = (flows * self.each).min(MOST);
         self.rest = self.life;
     }
 }
 
-/// Poisson's law as sums of chances from a first number on; what is left out is below 1e-14.
+/// Cumulative Poisson probabilities, with the first number; those left out are below 1e-14.
 fn poisson(mean: f64) -> (f64, Vec<f64>) {
     if mean > STEADY {
         return (mean, vec![1.0]);
@@ -150,7 +150,7 @@ fn poisson(mean: f64) -> (f64, Vec<f64>) {
     let fewest = (mean - width).max(0.0).floor();
     let most = (mean + width).ceil();
     let mut sum = 0.0;
-    let mut chances = Vec::new();
+    let mut probabilities = Vec::new();
     let mut flows = fewest;
     while flows <= most {
         sum += if mean > 0.0 {
@@ -158,10 +158,10 @@ fn poisson(mean: f64) -> (f64, Vec<f64>) {
         } else {
             f64::from(u8::from(flows < 0.5))
         };
-        chances.push(sum);
+        probabilities.push(sum);
         flows += 1.0;
     }
-    (fewest, chances)
+    (fewest, probabilities)
 }
 
 #[cfg(test)]
@@ -171,11 +171,11 @@ mod tests {
     #[test]
     fn the_table_is_poissons_law() {
         for mean in [0.3, 7.0, 150.0, 40_000.0] {
-            let (fewest, chances) = poisson(mean);
-            assert!((chances.last().unwrap() - 1.0).abs() < 1e-9, "{mean}");
-            // Mean and variance are the same.
+            let (fewest, probabilities) = poisson(mean);
+            assert!((probabilities.last().unwrap() - 1.0).abs() < 1e-9, "{mean}");
+            // Mean and variance are equal.
             let (mut first, mut second, mut last) = (0.0, 0.0, 0.0);
-            for (more, sum) in chances.iter().enumerate() {
+            for (more, sum) in probabilities.iter().enumerate() {
                 let gap = fewest + to_f64(more as u64) - mean;
                 first += gap * (sum - last);
                 second += gap * gap * (sum - last);
@@ -195,7 +195,7 @@ mod tests {
             size,
             first,
         };
-        // Windows 10, 20, 40 hold 70 segments; 10 fit in one; 4 · (1.5 + 1) + … with an ACK for two.
+        // Windows of 10, 20 and 40 carry 70 segments; 10 fit into one; 4 · (1.5 + 1) + … with an ACK for two.
         assert!((shorts(70.0, 10.0).rounds(1.0) - 3.0).abs() < 1e-12);
         assert!((shorts(10.0, 10.0).rounds(1.0) - 1.0).abs() < 1e-12);
         assert!((shorts(3.0, 10.0).rounds(2.0) - 1.0).abs() < 1e-12);
@@ -203,7 +203,7 @@ mod tests {
     }
 
     #[test]
-    fn over_time_they_hold_their_load() {
+    fn their_mean_share_is_their_load() {
         let shorts = Shorts {
             load: 0.2,
             size: 15.0,

@@ -9,7 +9,7 @@ use tmt_core::math::rng::Stream;
 
 fn mix(q: f64, connections: f64) -> Mix {
     Mix {
-        base: Question {
+        base: TgepParameters {
             link: Bottleneck {
                 mu: 100.0,
                 tau: 0.5,
@@ -70,7 +70,7 @@ impl Course for Plain {
 }
 
 #[test]
-fn with_all_presets_it_is_tgep_to_the_bit() {
+fn with_all_defaults_it_equals_tgep_bit_by_bit() {
     for q in [1e-5, 1e-3, 0.03] {
         for connections in [1.0, 5.0] {
             for resend_round_trip in [false, true] {
@@ -93,7 +93,7 @@ fn with_all_presets_it_is_tgep_to_the_bit() {
 }
 
 #[test]
-fn bursts_lose_as_many_segments_as_they_should() {
+fn bursts_lose_the_given_share_of_segments() {
     for (q, burst) in [(1e-3, 4.0), (0.05, 3.0), (0.2, 1.5)] {
         for connections in [1.0, 4.0] {
             let mix = Mix {
@@ -107,7 +107,7 @@ fn bursts_lose_as_many_segments_as_they_should() {
             let law = Law::new(&link, mix.event_rate(), false);
             let mut test = Fluid::new(&mix, law, 0);
             let sent: f64 = (0..100_000).map(|_| Course::next(&mut test).segments).sum();
-            // With such a buffer nothing else is lost.
+            // The buffer is so large that nothing else is lost.
             let share = test.lost / (test.lost + sent);
             assert!((share / q - 1.0).abs() < 0.02, "{q} {burst}: {share}");
         }
@@ -115,7 +115,7 @@ fn bursts_lose_as_many_segments_as_they_should() {
 }
 
 #[test]
-fn a_burst_is_one_reduction_so_that_bursts_are_kinder() {
+fn a_burst_is_one_reduction_so_bursts_cost_less() {
     let at = |burst: f64, q: f64| {
         Mix {
             burst,
@@ -125,8 +125,8 @@ fn a_burst_is_one_reduction_so_that_bursts_are_kinder() {
         .unwrap()
         .0
     };
-    // Without a limit in sight the goodput follows the rate of the bursts: that of tgep at q/L, less what the
-    // lost segments cost to send again.
+    // If the link never fills, the goodput follows the rate of bursts: that of tgep at q/L, less the time of the
+    // retransmissions.
     for (q, burst) in [(1e-2, 4.0), (4e-3, 8.0)] {
         let (bursty, single) = (at(burst, q), at(1.0, q / burst));
         let resend = 1.0 / (1.0 / single.norm + q * (1.0 - 1.0 / burst));
@@ -136,7 +136,7 @@ fn a_burst_is_one_reduction_so_that_bursts_are_kinder() {
         );
         assert!(bursty.norm > 1.5 * at(1.0, q).norm);
     }
-    // Over several connections a burst hits several: no more than that many single losses.
+    // With several connections a burst may hit several of them, like that many single losses.
     let spread = |burst: f64| {
         Mix {
             burst,
@@ -172,14 +172,14 @@ fn westwood_keeps_the_link_full() {
         };
         mix.base.link.beta = beta;
         let link = mix.base.link;
-        // From μ T to w_max the link is full; only what congestion took is sent again.
-        let pipe = link.pipe() * link.pipe();
-        let segments = (link.most() * link.most() - pipe) * link.per_ack / (2.0 * connections);
+        // From μ T to w_max the link is full; only segments lost by congestion are sent again.
+        let bdp = link.bdp() * link.bdp();
+        let segments = (link.most() * link.most() - bdp) * link.per_ack / (2.0 * connections);
         let full = segments / (segments + connections);
         let found = mix.goodput().unwrap().0;
         assert!((found.norm / full - 1.0).abs() < 1e-12, "{found:?} {full}");
         assert!(found.half_width < 1e-12);
-        // Random losses cost it but the segments: the link stays full.
+        // Random losses cost only the segments: the link stays full.
         mix.base.loss = 1e-3;
         let lossy = mix.goodput().unwrap().0;
         assert!(
@@ -226,8 +226,8 @@ fn cubic_beats_reno_over_a_satellite_and_fills_the_link() {
 
 #[test]
 fn many_small_short_flows_are_a_thinner_link() {
-    // 20 000 segments fill the link, of which thousands of flows hold a fifth: its share hardly varies. What is
-    // left is a link of 0.8 μ with the same round trip and relative buffer.
+    // 20 000 segments fill the link, and thousands of short flows hold a fifth of it: their share hardly varies. The
+    // rest is a link of 0.8 μ with the same round trip and relative buffer.
     let mut mix = mix(1e-6, 1.0);
     mix.base.link.mu = 40_000.0;
     let thin = Bottleneck {
@@ -281,7 +281,7 @@ fn long_and_short_flows_share_one_link() {
 }
 
 #[test]
-fn ends_of_the_domain_have_their_limits_or_a_reason() {
+fn ends_of_the_domain_have_limits_or_are_refused() {
     let run = |text: &str| MODEL.run(text);
     for (text, why) in [
         ("burst=0.5", "1 or above"),

@@ -1,4 +1,4 @@
-//! One copy of a packet: what its slots tell, held against its row.
+//! One transmission of a packet: checks its row against its slots.
 
 use std::collections::BTreeMap;
 
@@ -11,19 +11,20 @@ use crate::audit::head::Link;
 use crate::audit::report::{Rule, RuleTally};
 use crate::audit::row::{Row, Service};
 
-/// A copy in the queue or on the link.
+/// A transmission in the queue or on the link.
 #[derive(Debug)]
-pub(in crate::audit) struct Copy {
+pub(in crate::audit) struct Transmission {
     pub(super) row: Row,
-    /// Its first transmissions, from the first to the last.
+    /// First and last slot with a unit other than a repeat.
     seen: Option<Service>,
+    /// Number of units other than repeats.
     units: u64,
     codewords: BTreeMap<u64, Codeword>,
-    /// Time of the last of its units.
+    /// Time of its latest unit.
     pub(super) latest: Option<Time>,
 }
 
-impl Copy {
+impl Transmission {
     pub(super) fn new(row: Row) -> Self {
         Self {
             row,
@@ -34,7 +35,7 @@ impl Copy {
         }
     }
 
-    /// Takes its next unit.
+    /// Processes its next unit.
     pub(super) fn on_unit(&mut self, unit: &Unit, history: &History, tally: &mut RuleTally) {
         self.latest = Some(unit.at);
         if unit.kind != Kind::Repeat {
@@ -55,8 +56,8 @@ impl Copy {
         }
     }
 
-    /// Holds its row against the slots, all of which are known up to then.
-    pub(super) fn judge(&self, history: &History, known: Time, tally: &mut RuleTally) {
+    /// Checks its row against its slots. All slots up to `known` have been processed.
+    pub(super) fn check(&self, history: &History, known: Time, tally: &mut RuleTally) {
         let line = self.row.line;
         let words = |service: Option<Service>| {
             let slots = |service: Service| format!("slots {} to {}", service.first, service.last);
@@ -65,7 +66,7 @@ impl Copy {
         let (found, expected) = (words(self.row.service), words(self.seen));
         let mut slots = tally.at(Rule::Slots, line);
         if let (Some(service), Some(seen)) = (self.row.service, self.seen) {
-            // What is sent behind the end of the run is not told of.
+            // Slots after the end of the run are not in the log.
             let over = service.end <= known;
             let whole = over && self.row.delivered.is_some();
             let same = service.last == seen.last || service.last > seen.last && !over;
@@ -76,33 +77,33 @@ impl Copy {
                 && whole
             {
                 let found = format_args!("{} slots of first transmissions", self.units);
-                let expected = format_args!("{units_per_packet} of a packet");
+                let expected = format_args!("{units_per_packet} per packet");
                 slots.check(self.units == units_per_packet, found, expected);
             }
-            // What is lost before its last unit ends with what loses it.
+            // The service of a packet that is lost early ends in the slot that lost it.
             let ends = service.end == seen.end || service.end > seen.end && !whole;
             let words = |service: Service| format!("service {} to {}", service.start, service.end);
             let mut early = tally.at(Rule::Early, line);
             let holds = service.start == seen.start && ends;
             early.check(holds, words(service), words(seen));
         } else {
-            // One that the log has begin behind the end of the run is not told of.
-            let behind = self.row.service.is_some_and(|it| it.start > known);
+            // A service that begins after the last known slot is not in the slot log.
+            let not_logged = self.row.service.is_some_and(|it| it.start > known);
             let neither = self.row.service.is_none() && self.seen.is_none();
-            slots.check(neither || behind, found, expected);
+            slots.check(neither || not_logged, found, expected);
         }
         if let Some(at) = self.row.delivered {
             self.check_delivery(at, history, tally);
         }
     }
 
-    /// A delivery has its data, and where nothing else holds it up comes with the last of it.
+    /// Checks that a delivery has its data and, if it waits for nothing else, happens when the data is complete.
     fn check_delivery(&self, at: Time, history: &History, tally: &mut RuleTally) {
         let mut early = tally.at(Rule::Early, self.row.line);
         let mut latest = None;
         for (number, codeword) in &self.codewords {
             let complete = codeword.complete(history);
-            let expected = format_args!("no delivery, as too little of codeword {number} came");
+            let expected = format_args!("no delivery, because codeword {number} was not received");
             early.check(complete.is_some(), format_args!("delivered {at}"), expected);
             latest = latest.max(complete);
         }
@@ -110,8 +111,8 @@ impl Copy {
             return;
         };
         let arrives = latest.saturating_add(history.head.forward);
-        let why = ", when the slots brought its last data";
-        // Repeats that nobody needed may bring more than decoding had, and earlier ones may be waited for.
+        let why = ", when its data is complete according to the slots";
+        // Repeats may have been unnecessary, and the packet may have waited for earlier ones.
         if history.head.in_order.is_none() && history.timer.is_none() {
             early.exactly("delivered", at, arrives, why);
         } else {
