@@ -1,7 +1,7 @@
 //! File formats: traces and tables as text, Arrow and Parquet, compressed or not, and traces of other tools.
 //!
 //! Whoever reads or writes a trace needs what stands here by name, and none of the modules: a
-//! [`TraceReader`] hands out [`Rows`] and then the [`Tail`], whatever the file is; a [`TraceWriter`] takes
+//! [`TraceReader`] hands out [`Rows`] and then the [`TraceEnd`], whatever the file is; a [`TraceWriter`] takes
 //! rows in any [`Form`].
 
 pub mod arrow;
@@ -17,7 +17,7 @@ pub mod text;
 pub mod trace;
 mod unit;
 
-pub use batch::{Rows, Tail};
+pub use batch::{Rows, TraceEnd};
 pub use columnar::panics_are_contained;
 pub use form::{Compression, FIRST_BYTES, FORMS, FileKind, Form, Format, recognise};
 pub use trace::{Options, Row, TraceReader, TraceWriter};

@@ -11,7 +11,7 @@ mod inject;
 mod produce;
 mod tally;
 
-pub use apply::{Apply, Lane, LaneEnd};
+pub use apply::{Apply, Lane, LaneResult};
 pub use inject::{Inject, Injected};
 pub use produce::{produce, synthesise};
 pub use tally::collect;

@@ -5,8 +5,8 @@ use std::io::{self, BufRead, Cursor};
 
 use tmt_core::format::Unit;
 use tmt_core::format::import::{
-    self, Files, Given, Import, ImportError, Importer, Importers, Key, Lines, Rule, Slots, Takes,
-    spell,
+    self, Files, Given, Import, ImportError, Importer, Importers, Key, Lines, Rule, Slots,
+    ValueKind, render_keys,
 };
 use tmt_core::types::{Metadata, Slot, Span, Time};
 use tmt_core::{Error, Result};
@@ -39,10 +39,10 @@ impl Importer for Gaps {
 
     fn keys(&self) -> &'static [Key] {
         const KEYS: [Key; 2] = [
-            Key::new("trace", Takes::Input, "the trace"),
+            Key::new("trace", ValueKind::Input, "the trace"),
             Key::new(
                 "unit",
-                Takes::OneOf(&["s", "ms", "us", "ns"]),
+                ValueKind::OneOf(&["s", "ms", "us", "ns"]),
                 "unit of the gaps",
             )
             .when(Rule::Required("the file does not name it")),
@@ -189,7 +189,7 @@ fn what_does_not_belong_together_is_refused() {
         ),
     ] {
         let refusal = refused(format, pairs);
-        assert_eq!(spell(&refusal, |key| format!("--{key}")), said);
+        assert_eq!(render_keys(&refusal, |key| format!("--{key}")), said);
     }
 }
 
@@ -224,14 +224,14 @@ fn values_are_of_their_key() {
 #[test]
 fn formats_that_share_a_key_take_the_same_for_it_and_rules_name_keys() {
     let importers = Importers::default();
-    let mut taken: BTreeMap<&str, Takes> = BTreeMap::new();
+    let mut taken: BTreeMap<&str, ValueKind> = BTreeMap::new();
     for importer in importers.iter() {
         let names: BTreeSet<&str> = importer.keys().iter().map(|key| key.name).collect();
         assert_eq!(names.len(), importer.keys().len(), "{}", importer.name());
         for key in importer.keys() {
             assert_eq!(
-                *taken.entry(key.name).or_insert(key.takes),
-                key.takes,
+                *taken.entry(key.name).or_insert(key.kind),
+                key.kind,
                 "{}",
                 key.name
             );

@@ -132,7 +132,7 @@ fn by_hand(trace: &[u8], schemes: &[&str], rtt: Span) -> Outcome {
             encode::lldu(lldu, &mut text);
         }
         if let Some(mut end) = end {
-            if let Some(told) = reader.tail().and_then(|tail| tail.end) {
+            if let Some(told) = reader.end().and_then(|end| end.end_line) {
                 end.usable_until = end.usable_until.min(told.usable_until);
             }
             if has_head {
@@ -351,7 +351,7 @@ fn a_reader_hands_over_nothing_behind_a_fault() {
             assert!(matches!(reader.next_rows(&mut rows), Ok(false)));
             assert!(rows.slots.is_empty());
         }
-        assert!(reader.tail().is_none());
+        assert!(reader.end().is_none());
     }
 }
 
@@ -530,7 +530,7 @@ proptest! {
             collect(&mut reader, |rows| {
                 seen.extend((0..rows.slots.len()).map(|at| (rows.line(at), rows.number(at))));
             }).unwrap();
-            assert_eq!(reader.tail().unwrap().rows, count);
+            assert_eq!(reader.end().unwrap().rows, count);
         });
         let expected: Vec<(u64, u64)> = (1..=count).map(|row| (row + 1, row)).collect();
         prop_assert_eq!(seen, expected);

@@ -389,7 +389,11 @@ fn only_comments_with_a_tool_line_are_a_head() {
     assert_eq!(got.head, head);
     let end = got.end.unwrap();
     assert_eq!(
-        (end.rows, end.cut, end.end.unwrap().usable_until.as_nanos()),
+        (
+            end.rows,
+            end.cut,
+            end.end_line.unwrap().usable_until.as_nanos()
+        ),
         (1, false, 1_000_000_000)
     );
 }

@@ -5,7 +5,7 @@
 use crate::reading::{self, Reading, decode};
 use proptest::prelude::*;
 use tmt_core::format::text::{Decoder, LONGEST_LINE, Options};
-use tmt_core::format::{Rows, Tail, Unit};
+use tmt_core::format::{Rows, TraceEnd, Unit};
 
 fn config(cases: u32) -> ProptestConfig {
     ProptestConfig {
@@ -247,7 +247,7 @@ fn in_pieces(text: &[u8], pieces: &[usize], options: Options) -> Reading {
         };
         let parsed: Vec<Rows> = cut.iter().rev().map(parse).collect();
         for mut piece in parsed.into_iter().rev() {
-            end = decoder.absorb(&mut piece);
+            end = decoder.commit(&mut piece);
             all.append(&piece);
             if end.is_err() {
                 break;
@@ -265,9 +265,9 @@ fn in_pieces(text: &[u8], pieces: &[usize], options: Options) -> Reading {
     all
 }
 
-const NOTHING: Tail = Tail {
+const NOTHING: TraceEnd = TraceEnd {
     rows: 0,
-    end: None,
+    end_line: None,
     cut: false,
 };
 
@@ -387,7 +387,7 @@ fn pieces_parsed_into_one_batch_are_absorbed_as_one() {
     let parser = decoder.parser().unwrap();
     parser.parse(b"2,1\n\n", &mut rows);
     parser.parse(b"# x\n3,1\n", &mut rows);
-    decoder.absorb(&mut rows).unwrap();
+    decoder.commit(&mut rows).unwrap();
     assert_eq!(decoder.finish_with(b"4,1", &mut rows).unwrap().rows, 4);
     let lines: Vec<u64> = (0..4).map(|index| rows.line(index)).collect();
     assert_eq!(lines, [2, 3, 6, 7]);

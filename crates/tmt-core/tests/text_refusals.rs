@@ -334,7 +334,7 @@ fn an_end_line_that_tells_another_number_of_rows_is_refused() {
 #[test]
 fn an_end_line_without_a_head_is_just_a_comment() {
     let got = read("1,0\n# end: rows=7 slots=7 usable_until_ns=0\n2,0\n");
-    assert_eq!((got.slots.len(), got.end.unwrap().end), (2, None));
+    assert_eq!((got.slots.len(), got.end.unwrap().end_line), (2, None));
 }
 
 #[test]
@@ -347,7 +347,11 @@ fn allow_cut_takes_the_whole_rows_and_says_that_the_end_is_missing() {
         let got = decode(headed(behind).as_bytes(), &[usize::MAX], options);
         assert_eq!(got.slots.len(), 2, "{behind:?}");
         let end = got.end.unwrap();
-        assert_eq!((end.rows, end.end, end.cut), (2, None, true), "{behind:?}");
+        assert_eq!(
+            (end.rows, end.end_line, end.cut),
+            (2, None, true),
+            "{behind:?}"
+        );
     }
     let got = decode(
         headed("# end: rows=2 slots=2 usable_until_ns=2000000000\n").as_bytes(),

@@ -2,7 +2,7 @@
 
 use std::io::{self, BufRead, Cursor};
 
-use tmt_core::format::import::{self, Files, Given, Importers, Rule, Takes};
+use tmt_core::format::import::{self, Files, Given, Importers, Rule, ValueKind};
 use tmt_core::types::Time;
 
 /// The inputs of a format, each a part of the bytes.
@@ -29,7 +29,7 @@ pub(crate) fn check(data: &[u8]) {
         let keys = importer.keys();
         let files = keys
             .iter()
-            .filter(|key| matches!(key.takes, Takes::Input | Takes::File));
+            .filter(|key| matches!(key.kind, ValueKind::Input | ValueKind::File));
         let files: Vec<&str> = files.map(|key| key.name).collect();
         let length = data.len().div_ceil(files.len().max(1)).max(1);
         for (everything, can_reopen) in [(false, false), (false, true), (true, false), (true, true)]
@@ -42,7 +42,7 @@ pub(crate) fn check(data: &[u8]) {
                     _ => everything || files.contains(&key.name),
                 };
                 if is_wanted {
-                    given.set(key.name, sample(key.takes));
+                    given.set(key.name, sample(key.kind));
                 }
             }
             let mut chunks = data.chunks(length);
@@ -67,13 +67,13 @@ pub(crate) fn check(data: &[u8]) {
 }
 
 /// Something that a user may give.
-fn sample(takes: Takes) -> &'static str {
-    match takes {
-        Takes::Input | Takes::File => "-",
-        Takes::Switch => "",
-        Takes::Period | Takes::Duration => "10ms",
-        Takes::DurationOr(_) => "1ns",
-        Takes::Size => "1500B",
-        Takes::OneOf(words) => words[0],
+fn sample(kind: ValueKind) -> &'static str {
+    match kind {
+        ValueKind::Input | ValueKind::File => "-",
+        ValueKind::Switch => "",
+        ValueKind::Period | ValueKind::Duration => "10ms",
+        ValueKind::DurationOr(_) => "1ns",
+        ValueKind::Size => "1500B",
+        ValueKind::OneOf(words) => words[0],
     }
 }

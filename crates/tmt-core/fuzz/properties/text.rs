@@ -2,7 +2,7 @@
 //! written reads back.
 
 use tmt_core::format::text::{Decoder, Options, encode};
-use tmt_core::format::{Rows, Tail, Unit};
+use tmt_core::format::{Rows, TraceEnd, Unit};
 
 use super::{Refusal, assert_in_order, lines, lldus, refusal};
 
@@ -14,7 +14,7 @@ struct Reading {
     /// Line of each row.
     lines: Vec<u64>,
     head: Vec<(String, String)>,
-    end: Result<Tail, Refusal>,
+    end: Result<TraceEnd, Refusal>,
 }
 
 /// Whatever the bytes are, every way of reading them says the same.
@@ -82,7 +82,7 @@ fn apart(data: &[u8], least: usize, options: Options) -> Reading {
         }
         for (_, rows) in &mut pieces {
             if end.is_ok() {
-                end = decoder.absorb(rows);
+                end = decoder.commit(rows);
                 reading.take(rows);
             }
         }
@@ -98,7 +98,7 @@ fn written_reads_back(data: &[u8], options: Options) {
     let mut decoder = Decoder::new(options);
     let mut rows = Rows::default();
     let end = decoder.decode(data, &mut rows);
-    let Ok(tail) = end.and_then(|()| decoder.finish(&mut rows)) else {
+    let Ok(trace_end) = end.and_then(|()| decoder.finish(&mut rows)) else {
         return;
     };
     assert_in_order(&rows.slots);
@@ -113,7 +113,7 @@ fn written_reads_back(data: &[u8], options: Options) {
         encode::timeline_header(&mut text);
         encode::lldus(&lldus(&rows.slots, &rows.attempts), &mut text);
     }
-    if let Some(end) = tail.end {
+    if let Some(end) = trace_end.end_line {
         encode::end(&end, &mut text);
     }
     let again = decode(std::iter::once(&text[..]), options);
@@ -137,9 +137,9 @@ impl Reading {
 }
 
 fn nothing() -> Reading {
-    let tail = Tail {
+    let trace_end = TraceEnd {
         rows: 0,
-        end: None,
+        end_line: None,
         cut: false,
     };
     Reading {
@@ -147,6 +147,6 @@ fn nothing() -> Reading {
         attempts: Vec::new(),
         lines: Vec::new(),
         head: Vec::new(),
-        end: Ok(tail),
+        end: Ok(trace_end),
     }
 }

@@ -27,16 +27,16 @@ pub struct Rows {
 
 /// What was behind the last row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Tail {
+pub struct TraceEnd {
     /// Rows read.
     pub rows: u64,
     /// The end line, where there was one.
-    pub end: Option<EndLine>,
+    pub end_line: Option<EndLine>,
     /// Whether an end line was missing and that was allowed.
     pub cut: bool,
 }
 
-impl Tail {
+impl TraceEnd {
     /// What became of an LLDU that was read (link-layer.md §8).
     ///
     /// A file holds a delay of zero for every LLDU that did not arrive. Those sent before the end line's
@@ -47,7 +47,7 @@ impl Tail {
         if !decode_delay.is_zero() {
             return Fate::Delivered;
         }
-        match self.end {
+        match self.end_line {
             Some(end) if tx_time >= end.usable_until => Fate::Censored,
             _ => Fate::Lost,
         }
@@ -75,7 +75,7 @@ pub(crate) struct Piece {
     /// The first end line.
     pub(crate) end: Option<EndComment>,
     /// Why the line behind the last one that counts was refused.
-    pub(crate) flaw: Option<Flaw>,
+    pub(crate) error: Option<LineError>,
 }
 
 /// The time at which a piece begins, for whoever knows the time before it.
@@ -97,7 +97,7 @@ pub(crate) struct EndComment {
 
 /// What is wrong with a line.
 #[derive(Debug)]
-pub(crate) enum Flaw {
+pub(crate) enum LineError {
     /// A data row, at this column.
     Row(ErrorKind, u64),
     /// A line that is longer than any row.
@@ -122,7 +122,7 @@ impl Rows {
     /// The rows as LLDUs; a slot of a PHY trace is one that took one attempt.
     ///
     /// Whether an LLDU that did not arrive was lost or is censored is known only behind the last row:
-    /// until [`Tail::settle`] all of them are [`Fate::Lost`].
+    /// until [`TraceEnd::settle`] all of them are [`Fate::Lost`].
     pub fn lldus(&self) -> impl Iterator<Item = Lldu> {
         let attempts = self.attempts.iter().copied().chain(repeat(1));
         self.slots
@@ -147,7 +147,7 @@ impl Rows {
     }
 
     /// Says how many rows of the input stand in front of the first.
-    pub(crate) fn stand_behind(&mut self, rows: u64) {
+    pub(crate) fn set_rows_before(&mut self, rows: u64) {
         self.before = rows;
     }
 

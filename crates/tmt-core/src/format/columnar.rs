@@ -7,7 +7,7 @@ pub(crate) mod head;
 mod source;
 
 pub use source::{Batch, Next, Options, Source, panics_are_contained};
-pub(crate) use source::{Item, contained};
+pub(crate) use source::{Item, catch_panics};
 
 use arrow_schema::{DataType, Field, Schema};
 

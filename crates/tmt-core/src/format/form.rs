@@ -85,7 +85,7 @@ impl Form {
     /// `.csv`, `.arrow`, `.arrows`, `.ipc`, `.parquet`, each but the last also with `.gz` or `.zst` behind
     /// it; `.gz` and `.zst` behind anything else hold text.
     #[must_use]
-    pub fn of_name(name: &str) -> Option<Self> {
+    pub fn from_file_name(name: &str) -> Option<Self> {
         let name = name.rsplit('/').next().unwrap_or(name).to_ascii_lowercase();
         let (name, compression) = [(".gz", GZIP), (".zst", ZSTD)]
             .into_iter()
@@ -194,7 +194,7 @@ mod tests {
             ("a", None),
         ] {
             assert_eq!(
-                Form::of_name(name),
+                Form::from_file_name(name),
                 form.map(|form| form.parse().unwrap()),
                 "{name}"
             );

@@ -11,7 +11,7 @@ pub mod mahimahi;
 
 use std::io::{self, BufRead};
 
-pub use keys::{Given, Key, Rule, Takes, spell};
+pub use keys::{Given, Key, Rule, ValueKind, render_keys};
 pub use lines::Lines;
 
 use crate::types::{Bytes, Error, Metadata, Result, Slot, Span};
@@ -35,7 +35,7 @@ pub trait Importer: Sync {
     /// Begins a conversion with what was `given`, which fits [`Importer::keys`].
     ///
     /// What a user would want to know before believing the result goes to `note`, with keys between
-    /// backticks ([`spell`]).
+    /// backticks ([`render_keys`]).
     ///
     /// # Errors
     /// What was given does not make sense together; files that have to be read first and cannot be.
@@ -157,14 +157,14 @@ pub fn open(
 /// The delay that received slots get where the input has none.
 const DECODE_DELAY: Key = Key::new(
     "decode-delay",
-    Takes::Period,
+    ValueKind::Period,
     "delay of received slots where the input has none (1ns when left out)",
 );
 
 /// The link's round-trip time.
 const RTT: Key = Key::new(
     "rtt",
-    Takes::Duration,
+    ValueKind::Duration,
     "round-trip time of the link, written as `rtt_ns`; else 2 P where P is known",
 );
 
@@ -176,7 +176,7 @@ fn decode_delay(settings: &mut Given, note: &mut dyn FnMut(String)) -> Span {
 }
 
 /// Adds `rtt_ns` to the head: what was given, else twice the propagation; else it is noted that there is none.
-fn tell_rtt(
+fn set_rtt(
     head: &mut Metadata,
     given: &Given,
     propagation: Option<Span>,

@@ -45,7 +45,7 @@ fn error(error: ParquetError) -> Error {
 }
 
 /// As [`error`], for what could not be written.
-fn unwritten(parquet: ParquetError) -> io::Error {
+fn write_error(parquet: ParquetError) -> io::Error {
     match error(parquet).into_kind() {
         ErrorKind::Io(error) => error,
         kind => io::Error::other(Error::new(kind)),

@@ -19,7 +19,7 @@ impl<T: Default> Pool<T> {
     }
 
     /// Uses the first `count` items, whatever is in them.
-    pub(crate) fn take(&mut self, count: usize) -> &mut [T] {
+    pub(crate) fn resize(&mut self, count: usize) -> &mut [T] {
         if self.items.len() < count {
             self.items.resize_with(count, T::default);
         }
@@ -28,8 +28,8 @@ impl<T: Default> Pool<T> {
     }
 
     /// Uses one item more, whatever is in it.
-    pub(crate) fn take_next(&mut self) -> &mut T {
+    pub(crate) fn grow(&mut self) -> &mut T {
         let next = self.used;
-        &mut self.take(next + 1)[next]
+        &mut self.resize(next + 1)[next]
     }
 }

@@ -134,8 +134,8 @@ impl TableForm {
     ///
     /// # Errors
     /// A name that asks for a form that tables do not have.
-    pub fn of_name(name: &str) -> Result<Self, String> {
-        let form = Form::of_name(name).unwrap_or_default();
+    pub fn from_file_name(name: &str) -> Result<Self, String> {
+        let form = Form::from_file_name(name).unwrap_or_default();
         match form.format {
             Format::Csv => Ok(Self::Text(form.compression)),
             Format::Parquet => Ok(Self::Parquet),
@@ -478,10 +478,10 @@ mod tests {
             ("log.CSV.zst", TableForm::Text(Some(Compression::Zstd))),
             ("a.b/log.parquet", TableForm::Parquet),
         ] {
-            assert_eq!(TableForm::of_name(name), Ok(form), "{name}");
+            assert_eq!(TableForm::from_file_name(name), Ok(form), "{name}");
         }
         assert!(
-            TableForm::of_name("log.arrow")
+            TableForm::from_file_name("log.arrow")
                 .unwrap_err()
                 .contains(".parquet")
         );

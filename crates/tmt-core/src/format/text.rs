@@ -2,7 +2,7 @@
 //!
 //! [`Decoder`] is a push parser that never touches the operating system: bytes go in as they come,
 //! rows come out, and `finish` is the only end signal. Once it has read the head, [`RowParser`]
-//! parses pieces of whole lines on any thread, and [`Decoder::absorb`] takes them in their order.
+//! parses pieces of whole lines on any thread, and [`Decoder::commit`] takes them in their order.
 //! [`encode`] holds the other direction.
 
 mod decoder;

@@ -1,7 +1,7 @@
 //! Traces in any format, compressed or not, read and written batch by batch.
 //!
 //! A [`TraceReader`] works in three steps: *fetch* (serial: bytes off the input), *parse* (any number
-//! of threads: bytes to [`Rows`](crate::format::Rows)), *absorb* (serial, a few steps a piece: what is counted across
+//! of threads: bytes to [`Rows`](crate::format::Rows)), *commit* (serial, a few steps a piece: what is counted across
 //! pieces). A [`TraceWriter`] has two: *format* (any number of threads) and *write* (serial).
 
 mod binary;

@@ -14,7 +14,7 @@ use crate::types::{EndLine, Error, Lldu, Position, Span, Time};
 
 /// One scheme at work, with where its timeline goes.
 pub struct Lane<W: Write + Send> {
-    walking: Walking,
+    state: LaneState,
     rtt: Span,
     feedback_delay: Span,
     tally: LlduTally,
@@ -24,7 +24,7 @@ pub struct Lane<W: Write + Send> {
 }
 
 /// A walk, with what came of it in this round.
-struct Walking {
+struct LaneState {
     walk: Walk,
     lldus: Vec<Lldu>,
     /// The first row that cannot be walked.
@@ -32,7 +32,7 @@ struct Walking {
 }
 
 /// What a scheme's walk ended in.
-pub struct LaneEnd<W> {
+pub struct LaneResult<W> {
     /// The summary of link-layer.md §9.
     pub summary: LinkSummary,
     /// The output, all written and yet to be closed.
@@ -49,7 +49,7 @@ impl<W: Write + Send> Lane<W> {
         writer: Option<TraceWriter<Lldu, W>>,
     ) -> Self {
         Self {
-            walking: Walking {
+            state: LaneState {
                 walk: Walk::new(scheme, rtt, feedback_delay),
                 lldus: Vec::new(),
                 failed: None,
@@ -77,7 +77,7 @@ impl<W: Write + Send> Apply<W> {
     pub fn new(lanes: Vec<Lane<W>>) -> Self {
         let safe_until = lanes
             .iter()
-            .map(|lane| lane.walking.walk.repeats_fit_until())
+            .map(|lane| lane.state.walk.repeats_fit_until())
             .try_fold(Time::MAX, |least, until| Some(least.min(until?)));
         Self {
             lanes,
@@ -91,7 +91,7 @@ impl<W: Write + Send> Apply<W> {
     /// # Errors
     /// The first row that cannot be read or walked; what was known before it has been written. What the
     /// system says about an output, by the number of its lane.
-    pub fn run(mut self, reader: &mut TraceReader<'_>) -> Result<Vec<LaneEnd<W>>, StageError> {
+    pub fn run(mut self, reader: &mut TraceReader<'_>) -> Result<Vec<LaneResult<W>>, StageError> {
         let driven = drive(reader, &mut self);
         if let Err(error) = driven {
             if matches!(error, StageError::Input(_)) {
@@ -103,15 +103,15 @@ impl<W: Write + Send> Apply<W> {
             }
             return Err(error);
         }
-        self.finish(reader.tail().and_then(|tail| tail.end))
+        self.finish(reader.end().and_then(|end| end.end_line))
     }
 
-    fn finish(mut self, told: Option<EndLine>) -> Result<Vec<LaneEnd<W>>, StageError> {
-        let end = |Walking { walk, lldus, .. }: &mut Walking| {
+    fn finish(mut self, input_end: Option<EndLine>) -> Result<Vec<LaneResult<W>>, StageError> {
+        let end = |LaneState { walk, lldus, .. }: &mut LaneState| {
             let end = walk.finish(lldus);
             // What the input does not know, the timeline does not know either.
-            let until = told.map_or(end.usable_until, |told| {
-                told.usable_until.min(end.usable_until)
+            let until = input_end.map_or(end.usable_until, |input_end| {
+                input_end.usable_until.min(end.usable_until)
             });
             EndLine {
                 usable_until: until,
@@ -119,14 +119,14 @@ impl<W: Write + Send> Apply<W> {
             }
         };
         let lanes = self.lanes.iter_mut();
-        let ends: Vec<EndLine> = lanes.map(|lane| end(&mut lane.walking)).collect();
+        let ends: Vec<EndLine> = lanes.map(|lane| end(&mut lane.state)).collect();
         self.idle()?;
         self.idle()?;
         let lanes = self.lanes.into_iter().zip(ends).enumerate();
         let ends = lanes.map(|(index, (lane, end))| {
             let output = lane.writer.map(|writer| writer.finish(&end)).transpose();
-            let walk = &lane.walking.walk;
-            Ok(LaneEnd {
+            let walk = &lane.state.walk;
+            Ok(LaneResult {
                 summary: LinkSummary::new(
                     walk.scheme(),
                     lane.rtt,
@@ -156,17 +156,17 @@ impl<W: Write + Send> Stage for Apply<W> {
                 writer.spawn([known], scope);
             }
             scope.spawn(move |_| tally.lldus(known));
-            walks.push(&mut lane.walking);
+            walks.push(&mut lane.state);
         }
         if safe {
-            for walking in walks {
+            for state in walks {
                 scope.spawn(move |_| {
                     let mut batch = batch.iter();
-                    batch.all(|rows| walking.slots(rows, 0..rows.slots.len()));
+                    batch.all(|rows| state.slots(rows, 0..rows.slots.len()));
                 });
             }
         } else {
-            scope.spawn(move |_| walk_in_step(&mut walks, batch));
+            scope.spawn(move |_| run_in_lockstep(&mut walks, batch));
         }
     }
 
@@ -176,18 +176,18 @@ impl<W: Write + Send> Stage for Apply<W> {
                 let advanced = writer.advance();
                 advanced.map_err(|error| StageError::Output(index, error))?;
             }
-            std::mem::swap(&mut lane.walking.lldus, &mut lane.known);
-            lane.walking.lldus.clear();
+            std::mem::swap(&mut lane.state.lldus, &mut lane.known);
+            lane.state.lldus.clear();
         }
         // The lowest row wins, and of the schemes that fail there the first.
         let lanes = self.lanes.iter_mut();
-        let failed = lanes.filter_map(|lane| lane.walking.failed.take());
+        let failed = lanes.filter_map(|lane| lane.state.failed.take());
         let first = failed.min_by_key(|error| error.position().map(|position| position.row));
         first.map_or(Ok(()), |error| Err(StageError::Input(error)))
     }
 }
 
-impl Walking {
+impl LaneState {
     /// Walks some of `rows`; false where one of them fails.
     fn slots(&mut self, rows: &Rows, some: Range<usize>) -> bool {
         let from = some.start;
@@ -206,12 +206,12 @@ impl Walking {
 }
 
 /// Walks a batch in which a walk may fail, all schemes row by row, so that none goes beyond the failing row.
-fn walk_in_step(walks: &mut [&mut Walking], batch: &[Rows]) {
+fn run_in_lockstep(walks: &mut [&mut LaneState], batch: &[Rows]) {
     for rows in batch {
         for index in 0..rows.slots.len() {
             let walked = walks
                 .iter_mut()
-                .map(|walking| walking.slots(rows, index..index + 1));
+                .map(|state| state.slots(rows, index..index + 1));
             if !walked.fold(true, |all, walked| all & walked) {
                 return;
             }

@@ -80,11 +80,12 @@ impl<W: Write + Send> Inject<W> {
             return Err(error);
         }
         drained?;
-        let told = reader.tail().and_then(|tail| tail.end);
+        let input_end = reader.end().and_then(|end| end.end_line);
         let end = EndLine {
             rows: self.slots,
             slots: self.slots,
-            usable_until: told.map_or(self.last, |told| told.usable_until.min(self.last)),
+            usable_until: input_end
+                .map_or(self.last, |input_end| input_end.usable_until.min(self.last)),
         };
         let output = self.writer.finish(&end);
         Ok(Injected {
@@ -107,7 +108,7 @@ impl<W: Write + Send> Stage for Inject<W> {
                 }
             });
         }
-        for (rows, piece) in batch.iter().zip(self.drawn.take(batch.len())) {
+        for (rows, piece) in batch.iter().zip(self.drawn.resize(batch.len())) {
             let (spec, seed, from) = (self.spec, self.seed, self.slots);
             self.slots += rows.slots.len() as u64;
             if let Some(last) = rows.slots.last() {
@@ -133,7 +134,7 @@ impl<W: Write + Send> Stage for Inject<W> {
         // drawn → marked → ready → drawn
         std::mem::swap(&mut self.ready, &mut self.marked);
         std::mem::swap(&mut self.marked, &mut self.drawn);
-        self.drawn.take(0);
+        self.drawn.resize(0);
         Ok(())
     }
 }

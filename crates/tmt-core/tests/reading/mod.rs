@@ -4,7 +4,7 @@
 use std::io::Read;
 
 use tmt_core::format::text::{Decoder, Options};
-use tmt_core::format::{self, Rows, Tail, TraceReader};
+use tmt_core::format::{self, Rows, TraceEnd, TraceReader};
 use tmt_core::types::{Error, ErrorKind, Position};
 
 /// Everything a reader said about a text.
@@ -16,7 +16,7 @@ pub(crate) struct Reading {
     /// Line of each row.
     pub(crate) lines: Vec<u64>,
     pub(crate) head: Vec<(String, String)>,
-    pub(crate) end: Result<Tail, Refusal>,
+    pub(crate) end: Result<TraceEnd, Refusal>,
 }
 
 /// An error in a form that can be compared.
@@ -38,7 +38,11 @@ impl From<Error> for Refusal {
 }
 
 impl Reading {
-    pub(crate) fn new(rows: &Rows, head: Vec<(String, String)>, end: Result<Tail, Error>) -> Self {
+    pub(crate) fn new(
+        rows: &Rows,
+        head: Vec<(String, String)>,
+        end: Result<TraceEnd, Error>,
+    ) -> Self {
         Self {
             slots: slots(rows),
             attempts: rows.attempts.clone(),
@@ -153,7 +157,7 @@ pub(crate) fn read_file(text: &[u8], pieces: &[usize], options: Options) -> Read
         match more {
             Ok(true) => {}
             Ok(false) => {
-                all.end = Ok(reader.tail().unwrap());
+                all.end = Ok(reader.end().unwrap());
                 return all;
             }
             Err(error) => {

@@ -177,8 +177,8 @@ fn message(
     out.reserve(prefix + length + body);
     out.extend_from_slice(&CONTINUATION);
     // A head of gigabytes cannot be told; it would be no trace's.
-    let told = i32::try_from(length).unwrap_or(i32::MAX);
-    out.extend_from_slice(&told.to_le_bytes());
+    let length_field = i32::try_from(length).unwrap_or(i32::MAX);
+    out.extend_from_slice(&length_field.to_le_bytes());
     out.extend_from_slice(header);
     out.extend(repeat_n(0, length - header.len()));
 }

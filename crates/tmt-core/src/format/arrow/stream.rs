@@ -13,7 +13,7 @@ use arrow_ipc::{
 use arrow_schema::{Field, Schema, SchemaRef};
 
 use super::{CONTINUATION, FORMAT, MAGIC, corrupt};
-use crate::format::columnar::{self, Item, Options, Source, contained, head};
+use crate::format::columnar::{self, Item, Options, Source, catch_panics, head};
 use crate::types::{Error, ErrorKind, Position, Result};
 
 /// Bytes set aside at once for what a header claims is coming; the rest as it comes.
@@ -80,7 +80,7 @@ pub fn open<'a>(mut input: impl Read + Send + 'a, options: Options) -> Result<So
             pair.value().unwrap_or_default(),
         )
     }))?;
-    let schema = contained(undecoded, || try_fb_to_schema(schema))?
+    let schema = catch_panics(undecodable, || try_fb_to_schema(schema))?
         .map_err(|error| corrupt(error.to_string()))?;
     let columns = columnar::projection(&schema, options)?;
     // A null is refused by its row, whatever the schema says of it.
@@ -147,7 +147,7 @@ impl<R: Read> Messages<R> {
         check_claims(records, &mut body)?;
         let body = Buffer::from_vec(body);
         let schema = Arc::clone(&self.schema);
-        let decoded = contained(undecoded, || {
+        let decoded = catch_panics(undecodable, || {
             RecordBatchDecoder::try_new(&body, records, schema, &HashMap::new(), &self.version)?
                 .with_projection(Some(&self.columns))
                 .read_record_batch()
@@ -220,7 +220,7 @@ fn message(header: &[u8]) -> Result<Message<'_>> {
     })
 }
 
-fn undecoded() -> Error {
+fn undecodable() -> Error {
     corrupt("a message that cannot be decoded")
 }
 

@@ -25,19 +25,19 @@ pub(crate) fn pairs(head: &Metadata) -> Vec<(String, String)> {
         return pairs;
     }
     let mut order = Vec::new();
-    let mut is_told = true;
+    let mut order_is_implied = true;
     for (key, value) in head.iter() {
         order.push(key);
         match pairs.iter().position(|(known, _)| known == key) {
             None => pairs.push((key.to_owned(), value.to_owned())),
             Some(at) => {
-                is_told &= at + 1 == pairs.len();
+                order_is_implied &= at + 1 == pairs.len();
                 pairs[at].1.push('\n');
                 pairs[at].1.push_str(value);
             }
         }
     }
-    if !is_told {
+    if !order_is_implied {
         pairs.push((ORDER.to_owned(), order.join(" ")));
     }
     pairs

@@ -115,9 +115,12 @@ impl Source<'_> {
                 Item::Cut => return Ok(Next::Cut),
                 Item::End => {
                     return match self.end {
-                        Some(EndLine { rows: told, .. }) if told != self.rows => {
+                        Some(EndLine { rows: declared, .. }) if declared != self.rows => {
                             let read = self.rows;
-                            Err(Error::new(ErrorKind::RowCount { told, read }))
+                            Err(Error::new(ErrorKind::RowCount {
+                                told: declared,
+                                read,
+                            }))
                         }
                         None if self.metadata.is_head() => Ok(Next::Cut),
                         _ => Ok(Next::End),
@@ -149,7 +152,10 @@ pub fn panics_are_contained() -> bool {
 /// Does what may panic in a crate on bytes that are damaged: a refusal in these words then, and nothing further.
 ///
 /// Some decoders take a header at its word; which of them do is not ours to know.
-pub(crate) fn contained<T>(refusal: impl FnOnce() -> Error, work: impl FnOnce() -> T) -> Result<T> {
+pub(crate) fn catch_panics<T>(
+    refusal: impl FnOnce() -> Error,
+    work: impl FnOnce() -> T,
+) -> Result<T> {
     CONTAINED.set(true);
     let done = catch_unwind(AssertUnwindSafe(work));
     CONTAINED.set(false);

@@ -26,7 +26,7 @@ pub struct Decompressor<R> {
     engine: Engine,
     /// The compression's name.
     format: &'static str,
-    place: Place,
+    state: StreamState,
     /// What is wrong behind all that was handed out.
     damage: Option<String>,
 }
@@ -45,7 +45,7 @@ struct BlockByBlock {
     /// Bytes it may be handed next.
     wanted: usize,
     /// Whether it may still hold some of what came of a block.
-    holds: bool,
+    has_output: bool,
 }
 
 /// Bytes in front of a zstd frame that tell how long its header is.
@@ -56,7 +56,7 @@ const BLOCK_HEADER: usize = 3;
 
 /// Where in the stream the next byte stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Place {
+enum StreamState {
     /// In a member or frame, or in front of the first: something has to come.
     Inside,
     /// Behind one: another may come.
@@ -91,13 +91,13 @@ impl<R: Read> Decompressor<R> {
             input: BufReader::with_capacity(CHUNK, input),
             engine,
             format: compression.name(),
-            place: Place::Inside,
+            state: StreamState::Inside,
             damage: None,
         })
     }
 
     fn corrupt(&mut self, found: impl Into<String>) -> io::Error {
-        self.place = Place::Failed;
+        self.state = StreamState::Failed;
         let (format, found) = (self.format, found.into());
         let error = Error::new(ErrorKind::Corrupt { format, found });
         io::Error::new(io::ErrorKind::InvalidData, error)
@@ -106,7 +106,7 @@ impl<R: Read> Decompressor<R> {
     /// Passes over the bytes between members; true where another begins.
     fn begins_another(&mut self) -> io::Result<bool> {
         loop {
-            let waiting = waiting(&mut self.input)?;
+            let waiting = buffered(&mut self.input)?;
             let Some(&first) = waiting.first() else {
                 return Ok(false);
             };
@@ -116,8 +116,8 @@ impl<R: Read> Decompressor<R> {
             if first == 0 {
                 let zeros = waiting.iter().take_while(|&&byte| byte == 0).count();
                 self.input.consume(zeros);
-                self.place = Place::Padding;
-            } else if self.place == Place::Padding || first != 0x1f {
+                self.state = StreamState::Padding;
+            } else if self.state == StreamState::Padding || first != 0x1f {
                 return Err(self.corrupt("bytes behind its end"));
             } else {
                 // `reset` knows raw and zlib streams only.
@@ -129,7 +129,7 @@ impl<R: Read> Decompressor<R> {
 }
 
 /// The bytes that were read and not used yet; none at the end of the input.
-fn waiting<R: Read>(input: &mut BufReader<R>) -> io::Result<&[u8]> {
+fn buffered<R: Read>(input: &mut BufReader<R>) -> io::Result<&[u8]> {
     while input.buffer().is_empty() {
         match input.fill_buf() {
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
@@ -149,24 +149,24 @@ impl<R: Read> Read for Decompressor<R> {
             if let Some(found) = self.damage.take() {
                 return Err(self.corrupt(found));
             }
-            match self.place {
-                Place::Failed => return Err(self.corrupt("nothing counts behind the damage")),
-                Place::Between | Place::Padding => {
+            match self.state {
+                StreamState::Failed => return Err(self.corrupt("nothing counts behind the damage")),
+                StreamState::Between | StreamState::Padding => {
                     if !self.begins_another()? {
                         return Ok(0);
                     }
                 }
-                Place::Inside => {}
+                StreamState::Inside => {}
             }
-            let waiting = waiting(&mut self.input)?;
+            let waiting = buffered(&mut self.input)?;
             let step = self.engine.step(waiting, out);
             let left = waiting.len() - step.read;
             self.input.consume(step.read);
             self.damage = step.damage;
-            self.place = if step.ended {
-                Place::Between
+            self.state = if step.ended {
+                StreamState::Between
             } else {
-                Place::Inside
+                StreamState::Inside
             };
             if step.written > 0 {
                 return Ok(step.written);
@@ -194,7 +194,7 @@ impl Engine {
                     read: usize::try_from(engine.total_in() - read).unwrap_or(input.len()),
                     written: usize::try_from(engine.total_out() - written).unwrap_or(output.len()),
                     ended: matches!(status, Ok(Status::StreamEnd)),
-                    damage: status.err().map(|error| words(&error).to_owned()),
+                    damage: status.err().map(|error| zlib_message(&error).to_owned()),
                 }
             }
             Self::Zstd(engine) => engine.step(input, output),
@@ -207,12 +207,12 @@ impl BlockByBlock {
         Ok(Self {
             decoder: Decoder::new()?,
             wanted: ZSTD_START,
-            holds: false,
+            has_output: false,
         })
     }
 
     fn step(&mut self, input: &[u8], output: &mut [u8]) -> Step {
-        if self.holds {
+        if self.has_output {
             let step = self.run(&[], output);
             if step.written > 0 {
                 return step;
@@ -231,7 +231,7 @@ impl BlockByBlock {
                     // It asks for a block together with the header of the one behind.
                     more => more - BLOCK_HEADER,
                 };
-                self.holds = !ended && status.bytes_written == output.len();
+                self.has_output = !ended && status.bytes_written == output.len();
                 Step {
                     read: status.bytes_read,
                     written: status.bytes_written,
@@ -248,7 +248,7 @@ impl BlockByBlock {
 }
 
 /// What zlib says of a member, where that does not depend on the pieces in which it came.
-fn words(error: &DecompressError) -> &'static str {
+fn zlib_message(error: &DecompressError) -> &'static str {
     match error.message() {
         Some("incorrect data check") => "another checksum than it tells",
         Some("incorrect length check") => "another length than it tells",

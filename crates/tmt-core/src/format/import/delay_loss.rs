@@ -7,8 +7,8 @@
 use std::io::BufRead;
 
 use super::{
-    DECODE_DELAY, Files, Given, Import, ImportError, Importer, Key, Lines, RTT, Rule, Slots, Takes,
-    decode_delay, rate_bps, tell_rtt,
+    DECODE_DELAY, Files, Given, Import, ImportError, Importer, Key, Lines, RTT, Rule, Slots,
+    ValueKind, decode_delay, rate_bps, set_rtt,
 };
 use crate::format::text::shown;
 use crate::format::unit::Unit;
@@ -24,18 +24,18 @@ const ROUND_TRIP: &str = "round-trip";
 const LLDU: &str = "lldu";
 
 const KEYS: [Key; 10] = [
-    Key::new(DELAY, Takes::File, "file of delays, `-` for stdin"),
-    Key::new(LOSS, Takes::File, "file of losses, `-` for stdin"),
-    Key::new(INTERVAL, Takes::Period, "time between two packets")
+    Key::new(DELAY, ValueKind::File, "file of delays, `-` for stdin"),
+    Key::new(LOSS, ValueKind::File, "file of losses, `-` for stdin"),
+    Key::new(INTERVAL, ValueKind::Period, "time between two packets")
         .when(Rule::Required("the files hold no send times")),
     Key::new(
         DELAY_UNIT,
-        Takes::OneOf(&["s", "ms", "us", "ns"]),
+        ValueKind::OneOf(&["s", "ms", "us", "ns"]),
         "unit of the delays (ns when left out, as ebpf-trace-emu writes)",
     ),
     Key::new(
         PROPAGATION,
-        Takes::DurationOr("min"),
+        ValueKind::DurationOr("min"),
         "propagation P to take off: a duration, or `min` for the smallest delay of a received packet (when \
          left out, for files; a pipe cannot be read twice)",
     )
@@ -43,19 +43,19 @@ const KEYS: [Key; 10] = [
     DECODE_DELAY.when(Rule::Without(DELAY)),
     Key::new(
         LOST,
-        Takes::OneOf(&["0", "1"]),
+        ValueKind::OneOf(&["0", "1"]),
         "the digit that means lost, 1 (when left out) or 0 (Link'Em)",
     )
     .when(Rule::With(LOSS)),
     Key::new(
         ROUND_TRIP,
-        Takes::Switch,
+        ValueKind::Switch,
         "the delays are round trips; half is taken as one way",
     ),
     RTT,
     Key::new(
         LLDU,
-        Takes::Size,
+        ValueKind::Size,
         "size of a packet, written as `lldu_bytes` and used for `rate_bps`",
     ),
 ];
@@ -114,7 +114,7 @@ impl Importer for Format {
             }
         }
         let propagation = settings.get::<Span>(PROPAGATION);
-        tell_rtt(&mut head, given, propagation, note);
+        set_rtt(&mut head, given, propagation, note);
         if let Some(propagation) = propagation {
             let nanos = propagation.as_nanos();
             head.set("propagation_removed_ns", nanos.to_string());

@@ -12,7 +12,7 @@ pub struct Key {
     /// Its name, in lower case with hyphens.
     pub name: &'static str,
     /// What is given for it.
-    pub takes: Takes,
+    pub kind: ValueKind,
     /// What it means, with the default, in one line.
     pub help: &'static str,
     /// When it may be given.
@@ -21,7 +21,7 @@ pub struct Key {
 
 /// What is given for a key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Takes {
+pub enum ValueKind {
     /// The input of a format that has one: a file, or stdin where none is named.
     Input,
     /// One of several inputs.
@@ -56,11 +56,11 @@ pub enum Rule {
 impl Key {
     /// A key that may always be given.
     #[must_use]
-    pub const fn new(name: &'static str, takes: Takes, help: &'static str) -> Self {
+    pub const fn new(name: &'static str, kind: ValueKind, help: &'static str) -> Self {
         let rule = Rule::Free;
         Self {
             name,
-            takes,
+            kind,
             help,
             rule,
         }
@@ -77,17 +77,17 @@ impl Key {
     /// # Errors
     /// What was expected instead.
     pub fn read(&self, text: &str) -> Result<String, String> {
-        match self.takes {
-            Takes::Input | Takes::File | Takes::Switch => Ok(text.to_owned()),
-            Takes::Duration => canonical::<Span>(text, None),
-            Takes::Period => canonical(text, Some(Span::ZERO)),
-            Takes::DurationOr(word) if text == word => Ok(text.to_owned()),
-            Takes::DurationOr(word) => {
+        match self.kind {
+            ValueKind::Input | ValueKind::File | ValueKind::Switch => Ok(text.to_owned()),
+            ValueKind::Duration => canonical::<Span>(text, None),
+            ValueKind::Period => canonical(text, Some(Span::ZERO)),
+            ValueKind::DurationOr(word) if text == word => Ok(text.to_owned()),
+            ValueKind::DurationOr(word) => {
                 canonical::<Span>(text, None).map_err(|error| format!("{error}, or '{word}'"))
             }
-            Takes::Size => canonical(text, Some(Bytes(0))),
-            Takes::OneOf(words) if words.contains(&text) => Ok(text.to_owned()),
-            Takes::OneOf(words) => Err(format!("expected one of {}", words.join(", "))),
+            ValueKind::Size => canonical(text, Some(Bytes(0))),
+            ValueKind::OneOf(words) if words.contains(&text) => Ok(text.to_owned()),
+            ValueKind::OneOf(words) => Err(format!("expected one of {}", words.join(", "))),
         }
     }
 }
@@ -114,7 +114,7 @@ impl Given {
         self.0.insert(key, value.into());
     }
 
-    /// Takes away what was given for `key`.
+    /// ValueKind away what was given for `key`.
     pub fn remove(&mut self, key: &str) {
         self.0.remove(key);
     }
@@ -177,7 +177,7 @@ impl Given {
 
 /// A note or refusal of an importer with its keys, which stand between backticks, as `shown` has them:
 /// as flags, say.
-pub fn spell(text: &str, shown: impl Fn(&str) -> String) -> String {
+pub fn render_keys(text: &str, shown: impl Fn(&str) -> String) -> String {
     let parts = text.split('`').enumerate();
     let spelt = parts.map(|(at, part)| {
         if at % 2 == 1 {

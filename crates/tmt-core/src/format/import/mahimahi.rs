@@ -7,8 +7,8 @@
 use std::io::BufRead;
 
 use super::{
-    DECODE_DELAY, Files, Given, Import, ImportError, Importer, Key, Lines, RTT, Slots, Takes,
-    decode_delay, rate_bps, tell_rtt,
+    DECODE_DELAY, Files, Given, Import, ImportError, Importer, Key, Lines, RTT, Slots, ValueKind,
+    decode_delay, rate_bps, set_rtt,
 };
 use crate::format::unit::Unit;
 use crate::types::{Bytes, Error, ErrorKind, Metadata, Result, Slot, Span, Time};
@@ -30,7 +30,11 @@ impl Importer for Format {
     }
 
     fn keys(&self) -> &'static [Key] {
-        const INPUT: Key = Key::new(TRACE, Takes::Input, "the trace; stdin when left out or `-`");
+        const INPUT: Key = Key::new(
+            TRACE,
+            ValueKind::Input,
+            "the trace; stdin when left out or `-`",
+        );
         &[INPUT, DECODE_DELAY, RTT]
     }
 
@@ -53,7 +57,7 @@ impl Importer for Format {
         } else if let Some(rate) = mean_rate(files)? {
             head.set("rate_bps", rate.to_string());
         }
-        tell_rtt(&mut head, given, None, note);
+        set_rtt(&mut head, given, None, note);
         let input = files.open(TRACE).map_err(Error::from)?;
         let slots = Box::new(Mahimahi::new(input, delay));
         Ok(Import {

@@ -13,7 +13,7 @@ use ::parquet::schema::types::ColumnPath;
 use arrow_array::{ArrayRef, RecordBatch};
 use arrow_schema::{DataType, Field, Schema, SchemaRef};
 
-use super::unwritten;
+use super::write_error;
 use crate::format::columnar::head;
 use crate::types::Metadata;
 
@@ -51,7 +51,7 @@ impl<W: Write + Send> ColumnFile<W> {
                 .with_skip_arrow_metadata(true);
             ArrowWriter::try_new_with_options(out, Arc::clone(&schema), options)
         });
-        let file = file.map_err(unwritten)?;
+        let file = file.map_err(write_error)?;
         Ok(Self { file, schema })
     }
 
@@ -60,7 +60,7 @@ impl<W: Write + Send> ColumnFile<W> {
         RecordBatch::try_new(Arc::clone(&self.schema), columns)
             .map_err(Into::into)
             .and_then(|batch| self.file.write(&batch))
-            .map_err(unwritten)
+            .map_err(write_error)
     }
 
     /// Writes what is left, the end line, if there is one, and the footer, without which it is no file.
@@ -69,7 +69,7 @@ impl<W: Write + Send> ColumnFile<W> {
             let pair = KeyValue::new(head::END.to_owned(), end);
             self.file.append_key_value_metadata(pair);
         }
-        self.file.into_inner().map_err(unwritten)
+        self.file.into_inner().map_err(write_error)
     }
 }
 

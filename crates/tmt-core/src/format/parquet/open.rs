@@ -38,7 +38,7 @@ impl<T: ChunkReader + 'static> Opened<T> {
     pub(super) fn new(input: T) -> Result<Self> {
         check_ends(&input)?;
         let input = Bounded(Arc::new(input));
-        let footer = contained(|| ArrowReaderMetadata::load(&input, ArrowReaderOptions::new()))?
+        let footer = catch_panics(|| ArrowReaderMetadata::load(&input, ArrowReaderOptions::new()))?
             .map_err(error)?;
         check_footer(footer.metadata())?;
         Ok(Self { input, footer })
@@ -62,12 +62,14 @@ impl<T: ChunkReader + 'static> Opened<T> {
     pub(super) fn batches(self, columns: &[usize], rows: usize) -> Result<Batches> {
         let Self { input, footer } = self;
         let pages = Arc::new(Bounded(Arc::clone(&input.0)));
-        contained(|| dictionary::check(&pages, footer.metadata(), columns))??;
+        catch_panics(|| dictionary::check(&pages, footer.metadata(), columns))??;
         let mask = ProjectionMask::roots(footer.parquet_schema(), columns.iter().copied());
         let builder = ParquetRecordBatchReaderBuilder::new_with_metadata(input, footer)
             .with_projection(mask)
             .with_batch_size(rows);
-        contained(|| builder.build())?.map(Batches).map_err(error)
+        catch_panics(|| builder.build())?
+            .map(Batches)
+            .map_err(error)
     }
 }
 
@@ -80,14 +82,14 @@ impl Batches {
     /// # Errors
     /// Damage.
     pub(super) fn next(&mut self) -> Result<Option<RecordBatch>> {
-        let next = contained(|| self.0.next())?;
+        let next = catch_panics(|| self.0.next())?;
         next.transpose().map_err(|error| corrupt(error.to_string()))
     }
 }
 
 /// Does what may panic in the crate on pages that are damaged.
-fn contained<T>(work: impl FnOnce() -> T) -> Result<T> {
-    columnar::contained(|| corrupt("pages that cannot be decoded"), work)
+fn catch_panics<T>(work: impl FnOnce() -> T) -> Result<T> {
+    columnar::catch_panics(|| corrupt("pages that cannot be decoded"), work)
 }
 
 /// Refuses a file that does not begin and end as one.

@@ -1,7 +1,7 @@
 //! Bytes in, rows out: the push parser of text traces.
 //!
 //! For hackers: the head is read line by line in `take_head_line`; behind it `decode` hands whole
-//! lines to a [`RowParser`], as anyone else may do on any thread, and [`Decoder::absorb`] puts what
+//! lines to a [`RowParser`], as anyone else may do on any thread, and [`Decoder::commit`] puts what
 //! came of them in its place. What the end of the input means is decided in `finish`. Results
 //! depend on the bytes alone, never on how they were cut (properties in `tests/text.rs` and
 //! `tests/text_pieces.rs` say so).
@@ -9,7 +9,7 @@
 use super::LONGEST_LINE;
 use super::layout::Layout;
 use super::parser::{RowParser, comment, is_comment};
-use crate::format::batch::{Flaw, Piece, Rows, Tail};
+use crate::format::batch::{LineError, Piece, Rows, TraceEnd};
 use crate::format::unit::Unit;
 use crate::types::{EndLine, Error, ErrorKind, Metadata, Position, Result, Time};
 
@@ -86,7 +86,7 @@ impl Decoder {
         let whole = memchr::memrchr(b'\n', bytes).map_or(0, |last| last + 1);
         if let Some(parser) = self.parser {
             parser.parse(&bytes[..whole], out);
-            self.absorb(out)?;
+            self.commit(out)?;
         }
         self.keep(&bytes[whole..])
     }
@@ -111,14 +111,14 @@ impl Decoder {
     /// # Errors
     /// The first line that cannot be read, just as [`Decoder::decode`] says it; the rows before it
     /// stay in `rows` and count, those behind it are dropped.
-    pub fn absorb(&mut self, rows: &mut Rows) -> Result<()> {
+    pub fn commit(&mut self, rows: &mut Rows) -> Result<()> {
         let lines = rows.piece_lines();
         let Some(piece) = rows.close_piece(self.line) else {
             return Ok(());
         };
         let start = piece.start;
         if start == 0 {
-            rows.stand_behind(self.rows);
+            rows.set_rows_before(self.rows);
         }
         let refused = self.judge(piece, lines, rows);
         if let Err((taken, _)) = &refused {
@@ -151,7 +151,7 @@ impl Decoder {
     ///
     /// # Errors
     /// As [`Decoder::decode`] and [`Decoder::finish`].
-    pub fn finish_with(&mut self, last: &[u8], out: &mut Rows) -> Result<Tail> {
+    pub fn finish_with(&mut self, last: &[u8], out: &mut Rows) -> Result<TraceEnd> {
         self.decode(last, out)?;
         self.finish(out)
     }
@@ -160,7 +160,7 @@ impl Decoder {
     ///
     /// # Errors
     /// A last line that cannot be read, a text without rows, a head without its end line.
-    pub fn finish(&mut self, out: &mut Rows) -> Result<Tail> {
+    pub fn finish(&mut self, out: &mut Rows) -> Result<TraceEnd> {
         let last = self.take_carry();
         if !last.is_empty() {
             self.take_last_line(&last, out)?;
@@ -184,12 +184,18 @@ impl Decoder {
         if let Some(end) = self.end
             && end.rows != self.rows
         {
-            let (told, read) = (end.rows, self.rows);
-            return Err(Error::at(ErrorKind::RowCount { told, read }, here));
+            let (declared, read) = (end.rows, self.rows);
+            return Err(Error::at(
+                ErrorKind::RowCount {
+                    told: declared,
+                    read,
+                },
+                here,
+            ));
         }
-        Ok(Tail {
+        Ok(TraceEnd {
             rows: self.rows,
-            end: self.end,
+            end_line: self.end,
             cut,
         })
     }
@@ -247,19 +253,21 @@ impl Decoder {
         }
         let line = self.line + lines;
         let row = self.rows + taken as u64 + 1;
-        let error = match piece.flaw {
+        let error = match piece.error {
             None => {
                 self.end = self.end.or(piece.end.map(|end| end.end));
                 return Ok(());
             }
-            Some(Flaw::Row(..)) if self.end.is_some() => {
+            Some(LineError::Row(..)) if self.end.is_some() => {
                 let column = 1;
                 Error::at(ErrorKind::RowAfterEnd, Position { line, column, row })
             }
-            Some(Flaw::Row(kind, column)) => Error::at(kind, Position { line, column, row }),
-            Some(Flaw::TooLong) => too_long(line),
-            Some(Flaw::BadEnd(found)) if self.end.is_none() => bad_end(found, EndLine::FORM, line),
-            Some(Flaw::BadEnd(found) | Flaw::SecondEnd(found)) => second_end(found, line),
+            Some(LineError::Row(kind, column)) => Error::at(kind, Position { line, column, row }),
+            Some(LineError::TooLong) => too_long(line),
+            Some(LineError::BadEnd(found)) if self.end.is_none() => {
+                bad_end(found, EndLine::FORM, line)
+            }
+            Some(LineError::BadEnd(found) | LineError::SecondEnd(found)) => second_end(found, line),
         };
         Err((taken, error))
     }
@@ -277,7 +285,7 @@ impl Decoder {
     fn take_line(&mut self, line: &[u8], out: &mut Rows) -> Result<()> {
         if let Some(parser) = self.parser {
             parser.parse(line, out);
-            return self.absorb(out);
+            return self.commit(out);
         }
         let line = match line.strip_prefix(b"\xef\xbb\xbf") {
             Some(behind) if self.line == 1 => behind,
@@ -297,7 +305,7 @@ impl Decoder {
             self.parser = Some(parser);
             if !is_header {
                 parser.parse(line, out);
-                return self.absorb(out);
+                return self.commit(out);
             }
         }
         self.line += 1;

@@ -55,7 +55,7 @@ impl Pattern {
 
 /// So many digits, and how they are made a number.
 #[derive(Debug, Clone, Copy)]
-struct Run {
+struct DigitRun {
     length: usize,
     /// Mask of the first eight digits, and the bits by which they are moved to the end of a word.
     mask: u64,
@@ -64,7 +64,7 @@ struct Run {
     unit: u64,
 }
 
-impl Run {
+impl DigitRun {
     const fn new(length: usize, unit: u64) -> Self {
         let mask = mask(length);
         Self {
@@ -84,9 +84,9 @@ struct Shape {
     /// Its value, ns.
     nanos: u64,
     /// Its digits, 0 before the first field and where they are too many for this.
-    whole: Run,
+    whole: DigitRun,
     /// Its decimals, at most 9; 0 where there is no point.
-    decimals: Run,
+    decimals: DigitRun,
     /// The last whole part that was no copy of the one before, ns.
     parsed: u64,
 }
@@ -95,8 +95,8 @@ impl Shape {
     const UNKNOWN: Self = Self {
         pattern: Pattern::NEVER,
         nanos: 0,
-        whole: Run::new(0, 0),
-        decimals: Run::new(0, 0),
+        whole: DigitRun::new(0, 0),
+        decimals: DigitRun::new(0, 0),
         parsed: 0,
     };
 
@@ -110,8 +110,8 @@ impl Shape {
         };
         let fits = whole <= 16 && whole + unit <= 19 && decimals <= unit;
         self.pattern = Pattern::NEVER;
-        self.whole = Run::new(if fits { whole } else { 0 }, POWERS_OF_TEN[unit]);
-        self.decimals = Run::new(decimals, POWERS_OF_TEN[unit.saturating_sub(decimals)]);
+        self.whole = DigitRun::new(if fits { whole } else { 0 }, POWERS_OF_TEN[unit]);
+        self.decimals = DigitRun::new(decimals, POWERS_OF_TEN[unit.saturating_sub(decimals)]);
     }
 
     /// The number at `at` and its length, if its digits stand where they stood in the row before.
@@ -132,16 +132,16 @@ impl Shape {
         let digits = Digits::of(load_two(window, from)[0]);
         if run.length == 9 {
             let last = window[(from + 8) & 127] ^ b'0';
-            if !digits.fill(u64::MAX) || last > 9 {
+            if !digits.are_digits(u64::MAX) || last > 9 {
                 return None;
             }
             let fraction = digits.value() * 10 + u64::from(last);
             Some((nanos + fraction, length + 9))
         } else if run.length > 0 {
-            if !digits.fill(run.mask) {
+            if !digits.are_digits(run.mask) {
                 return None;
             }
-            let fraction = digits.moved(run.shift).value() * run.unit;
+            let fraction = digits.shifted(run.shift).value() * run.unit;
             Some((nanos + fraction, length + run.length))
         } else {
             Some((nanos, length))
@@ -160,17 +160,17 @@ impl Shape {
         let run = &self.whole;
         let digits = Digits::of(text[0]);
         let value = if run.length > 8 {
-            let rest = Run::new(run.length - 8, 0);
+            let rest = DigitRun::new(run.length - 8, 0);
             let behind = Digits::of(text[1]);
-            if !digits.fill(u64::MAX) || !behind.fill(rest.mask) {
+            if !digits.are_digits(u64::MAX) || !behind.are_digits(rest.mask) {
                 return None;
             }
-            digits.value() * POWERS_OF_TEN[rest.length & 15] + behind.moved(rest.shift).value()
+            digits.value() * POWERS_OF_TEN[rest.length & 15] + behind.shifted(rest.shift).value()
         } else {
-            if run.length == 0 || !digits.fill(run.mask) {
+            if run.length == 0 || !digits.are_digits(run.mask) {
                 return None;
             }
-            digits.moved(run.shift).value()
+            digits.shifted(run.shift).value()
         };
         let nanos = value * run.unit;
         if self.decimals.length == 0 {

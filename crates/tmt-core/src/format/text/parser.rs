@@ -8,7 +8,7 @@ use super::LONGEST_LINE;
 use super::fast::Fast;
 use super::field::{self, shown};
 use super::layout::{Layout, fields, missing};
-use crate::format::batch::{EndComment, FirstTime, Flaw, Rows};
+use crate::format::batch::{EndComment, FirstTime, LineError, Rows};
 use crate::format::columnar::NAMES;
 use crate::format::unit::Unit;
 use crate::types::{EndLine, ErrorKind, Slot, Span, Time};
@@ -16,7 +16,7 @@ use crate::types::{EndLine, ErrorKind, Slot, Span, Time};
 /// How rows are read, once the head of their text is known: a value that any thread may hold.
 ///
 /// ```text
-/// decode(the head) -> parser() -> parse(piece) on any thread -> absorb(in order) -> finish
+/// decode(the head) -> parser() -> parse(piece) on any thread -> commit(in order) -> finish
 /// ```
 #[derive(Debug, Clone, Copy)]
 pub struct RowParser {
@@ -40,14 +40,14 @@ impl RowParser {
     ///
     /// Only the very last line of the input may lack its LF. What is wrong with a line ends the
     /// piece there: nothing behind it is parsed. The rows, their lines and what was wrong become
-    /// final in [`super::Decoder::absorb`]; until then further pieces of the text may be parsed
+    /// final in [`super::Decoder::commit`]; until then further pieces of the text may be parsed
     /// into the same `rows`.
     pub fn parse(&self, text: &[u8], rows: &mut Rows) {
         let mut fast = Fast::new(self.layout, self.unit);
         let mut at = 0;
         while at < text.len() {
             let piece = rows.piece();
-            if piece.flaw.is_some() {
+            if piece.error.is_some() {
                 return;
             }
             let (start, ended) = (piece.start, piece.end.is_some());
@@ -65,17 +65,17 @@ impl RowParser {
             let length = memchr::memchr(b'\n', rest).unwrap_or(rest.len());
             at = text.len().min(at + length + 1);
             let (line, before) = (&rest[..length], rows.slots.len());
-            if let Err(flaw) = self.take_line(line, rows) {
-                rows.piece().flaw = Some(flaw);
+            if let Err(error) = self.take_line(line, rows) {
+                rows.piece().error = Some(error);
             } else if let (Some(fast), Some(slot)) = (&mut fast, rows.slots.get(before)) {
                 fast.learn(line, slot);
             }
         }
     }
 
-    fn take_line(&self, line: &[u8], rows: &mut Rows) -> Result<(), Flaw> {
+    fn take_line(&self, line: &[u8], rows: &mut Rows) -> Result<(), LineError> {
         if line.len() > LONGEST_LINE {
-            return Err(Flaw::TooLong);
+            return Err(LineError::TooLong);
         }
         let line = line.strip_suffix(b"\r").unwrap_or(line);
         match line.trim_ascii_start().first() {
@@ -83,7 +83,7 @@ impl RowParser {
             Some(b'#') | None => {}
             Some(_) => {
                 let taken = self.take_row(line, rows);
-                return taken.map_err(|(kind, offset)| Flaw::Row(kind, offset as u64 + 1));
+                return taken.map_err(|(kind, offset)| LineError::Row(kind, offset as u64 + 1));
             }
         }
         rows.pass_line();
@@ -146,7 +146,7 @@ impl RowParser {
 }
 
 /// Looks for an end line in a comment behind the head.
-fn take_end(line: &[u8], rows: &mut Rows) -> Result<(), Flaw> {
+fn take_end(line: &[u8], rows: &mut Rows) -> Result<(), LineError> {
     let text = comment(line);
     let Some(text) = text.strip_prefix("end:") else {
         return Ok(());
@@ -155,10 +155,10 @@ fn take_end(line: &[u8], rows: &mut Rows) -> Result<(), Flaw> {
     let row_line = rows.piece_lines();
     let piece = rows.piece();
     if piece.end.is_some() {
-        return Err(Flaw::SecondEnd(found));
+        return Err(LineError::SecondEnd(found));
     }
     let Some(end) = EndLine::parse(text) else {
-        return Err(Flaw::BadEnd(found));
+        return Err(LineError::BadEnd(found));
     };
     piece.end = Some(EndComment {
         end,

@@ -28,19 +28,19 @@ impl Digits {
     /// A bit of the top kind in every byte from the first that is no digit; what is set behind it
     /// means nothing, since a sum may carry over.
     #[inline]
-    const fn strangers(self) -> u64 {
+    const fn non_digit_mask(self) -> u64 {
         (self.0.wrapping_add(0x7676_7676_7676_7676) | self.0) & 0x8080_8080_8080_8080
     }
 
     /// Whether the first `length` characters are digits, `length` given as [`mask`] of it.
     #[inline]
-    pub(super) const fn fill(self, mask: u64) -> bool {
-        self.strangers() & mask == 0
+    pub(super) const fn are_digits(self, mask: u64) -> bool {
+        self.non_digit_mask() & mask == 0
     }
 
     /// The digits moved behind `bits / 8` zeros; what does not fit behind them is lost.
     #[inline]
-    pub(super) const fn moved(self, bits: u32) -> Self {
+    pub(super) const fn shifted(self, bits: u32) -> Self {
         Self(self.0.wrapping_shl(bits))
     }
 
@@ -104,11 +104,11 @@ mod tests {
             let count = bytes.iter().take_while(|byte| byte.is_ascii_digit()).count();
             let value = |length: usize| bytes[..length].iter().fold(0, |value, byte| 10 * value + u64::from(byte - b'0'));
             for length in 0..=8 {
-                prop_assert_eq!(digits.fill(mask(length)), length <= count);
+                prop_assert_eq!(digits.are_digits(mask(length)), length <= count);
             }
             for length in 1..=count {
-                let moved = digits.moved(mask(length).leading_zeros());
-                prop_assert_eq!(moved.value(), value(length));
+                let shifted = digits.shifted(mask(length).leading_zeros());
+                prop_assert_eq!(shifted.value(), value(length));
             }
         }
     }

@@ -4,7 +4,7 @@ use rayon::Scope;
 
 use super::input::Input;
 use super::options::Options;
-use crate::format::batch::{Rows, Tail};
+use crate::format::batch::{Rows, TraceEnd};
 use crate::format::columnar::{Batch, Next, Source};
 use crate::format::pool::Pool;
 use crate::types::{EndLine, Error, ErrorKind, Metadata, Position, Result, Slot, Time};
@@ -30,7 +30,7 @@ pub(super) struct Binary<'a> {
 struct Fetched {
     batches: Vec<Batch>,
     /// What stands behind it: nothing known yet, the end of the input with its end line, or an error.
-    behind: Option<Result<Option<EndLine>>>,
+    after: Option<Result<Option<EndLine>>>,
 }
 
 impl<'a> Binary<'a> {
@@ -76,11 +76,11 @@ impl Input for Binary<'_> {
 
     fn spawn<'s>(&'s mut self, pieces: &'s mut Pool<Rows>, scope: &Scope<'s>) {
         let (source, fetched, chunk) = (&mut self.source, &mut self.fetched, self.chunk);
-        if self.parsed.behind.is_none() {
-            scope.spawn(move |_| fetched.behind = fetch(source, &mut fetched.batches, chunk));
+        if self.parsed.after.is_none() {
+            scope.spawn(move |_| fetched.after = fetch(source, &mut fetched.batches, chunk));
         }
         let batches = &self.parsed.batches;
-        for (batch, rows) in batches.iter().zip(pieces.take(batches.len())) {
+        for (batch, rows) in batches.iter().zip(pieces.resize(batches.len())) {
             scope.spawn(move |_| {
                 rows.clear();
                 rows.fill(batch);
@@ -88,9 +88,9 @@ impl Input for Binary<'_> {
         }
     }
 
-    fn absorb(&mut self, rows: &mut Rows) -> Result<()> {
+    fn commit(&mut self, rows: &mut Rows) -> Result<()> {
         let before = self.rows;
-        rows.stand_behind(before);
+        rows.set_rows_before(before);
         if let Some(first) = rows.slots.first().map(Slot::tx_time)
             && first < self.previous
         {
@@ -109,8 +109,8 @@ impl Input for Binary<'_> {
         fault.map_or(Ok(()), |error| Err(error.behind_rows(before)))
     }
 
-    fn advance(&mut self, _: &mut Rows) -> Result<Option<Tail>> {
-        let behind = self.parsed.behind.take();
+    fn advance(&mut self, _: &mut Rows) -> Result<Option<TraceEnd>> {
+        let behind = self.parsed.after.take();
         std::mem::swap(&mut self.parsed, &mut self.fetched);
         let (end, cut) = match behind {
             None => return Ok(None),
@@ -124,6 +124,10 @@ impl Input for Binary<'_> {
         if rows == 0 {
             return Err(Error::new(ErrorKind::EmptyTrace));
         }
-        Ok(Some(Tail { rows, end, cut }))
+        Ok(Some(TraceEnd {
+            rows,
+            end_line: end,
+            cut,
+        }))
     }
 }

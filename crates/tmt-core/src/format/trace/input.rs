@@ -2,7 +2,7 @@
 
 use rayon::Scope;
 
-use crate::format::batch::{Rows, Tail};
+use crate::format::batch::{Rows, TraceEnd};
 use crate::format::pool::Pool;
 use crate::types::{Metadata, Result};
 
@@ -18,12 +18,12 @@ pub(super) trait Input: Send {
     ///
     /// # Errors
     /// The first row that cannot be; those in front of it stay in `rows` and count.
-    fn absorb(&mut self, rows: &mut Rows) -> Result<()>;
+    fn commit(&mut self, rows: &mut Rows) -> Result<()>;
 
     /// Ends a round whose pieces were absorbed; the tail where they were the last, with rows that came
     /// with the end in `last`.
     ///
     /// # Errors
     /// What is wrong behind the pieces.
-    fn advance(&mut self, last: &mut Rows) -> Result<Option<Tail>>;
+    fn advance(&mut self, last: &mut Rows) -> Result<Option<TraceEnd>>;
 }

@@ -8,7 +8,7 @@ use super::binary::Binary;
 use super::input::Input;
 use super::options::Options;
 use super::text::Text;
-use crate::format::batch::{Rows, Tail};
+use crate::format::batch::{Rows, TraceEnd};
 use crate::format::compression::Decompressor;
 use crate::format::form::{FIRST_BYTES, FileKind, Format, recognise};
 use crate::format::parquet::ChunkReader;
@@ -19,7 +19,7 @@ use crate::types::{Error, ErrorKind, Lldu, Metadata, Result};
 /// A trace that is read batch by batch, in memory that does not grow with it.
 ///
 /// ```text
-/// input → fetch → raw → parse (any thread) → pieces → absorb → batch
+/// input → fetch → raw → parse (any thread) → pieces → commit → batch
 /// ```
 pub struct TraceReader<'a> {
     input: Box<dyn Input + 'a>,
@@ -27,12 +27,12 @@ pub struct TraceReader<'a> {
     pieces: Pool<Rows>,
     /// Rows that were absorbed, to be handed over, and how many batches of them have been.
     batch: Pool<Rows>,
-    handed: usize,
+    returned: usize,
     /// What is wrong behind the batch.
     error: Option<Error>,
     /// Nothing is fetched any more: there is an error behind the batch, or the tail.
     ended: bool,
-    tail: Option<Tail>,
+    end: Option<TraceEnd>,
 }
 
 impl<'a> TraceReader<'a> {
@@ -42,10 +42,10 @@ impl<'a> TraceReader<'a> {
     /// Whatever is wrong in front of the first row, and what the system says while reading.
     pub fn new(input: impl Read + Send + 'a, options: Options) -> Result<Self> {
         let mut input: Box<dyn Read + Send + 'a> = Box::new(input);
-        let mut kind = look(&mut input)?;
+        let mut kind = peek_kind(&mut input)?;
         if let FileKind::Compressed(outer) = kind {
             input = Box::new(Decompressor::new(outer, input)?);
-            kind = look(&mut input)?;
+            kind = peek_kind(&mut input)?;
             if !matches!(kind, FileKind::Plain(Format::Csv | Format::Arrow)) {
                 return Err(Error::new(ErrorKind::format(
                     format!("{} inside {}", kind.name(), outer.name()),
@@ -56,7 +56,7 @@ impl<'a> TraceReader<'a> {
         match kind {
             FileKind::Plain(Format::Arrow) => {
                 let source = arrow::open(input, columns_options(options))?;
-                Ok(Self::of(Box::new(Binary::new(source, options))))
+                Ok(Self::from_input(Box::new(Binary::new(source, options))))
             }
             FileKind::Plain(Format::Parquet) => Err(Error::new(ErrorKind::format(
                 "Parquet in a stream",
@@ -65,12 +65,12 @@ impl<'a> TraceReader<'a> {
             _ => {
                 let mut rows = Rows::default();
                 let (text, outcome) = Text::open(input, options, &mut rows);
-                let mut reader = Self::of(Box::new(text));
-                reader.take(outcome);
+                let mut reader = Self::from_input(Box::new(text));
+                reader.end_round(outcome);
                 // Rows that came along with the head are the first batch.
                 match reader.error.take_if(|_| rows.slots.is_empty()) {
                     Some(error) => return Err(error),
-                    None => *reader.batch.take_next() = rows,
+                    None => *reader.batch.grow() = rows,
                 }
                 Ok(reader)
             }
@@ -83,28 +83,28 @@ impl<'a> TraceReader<'a> {
     /// As [`TraceReader::new`].
     pub fn parquet(input: impl ChunkReader + 'static, options: Options) -> Result<Self> {
         let source = parquet::open(input, columns_options(options))?;
-        Ok(Self::of(Box::new(Binary::new(source, options))))
+        Ok(Self::from_input(Box::new(Binary::new(source, options))))
     }
 
-    fn of(input: Box<dyn Input + 'a>) -> Self {
+    fn from_input(input: Box<dyn Input + 'a>) -> Self {
         Self {
             input,
             pieces: Pool::default(),
             batch: Pool::default(),
-            handed: 0,
+            returned: 0,
             error: None,
             ended: false,
-            tail: None,
+            end: None,
         }
     }
 
     /// Takes what came of a round's end.
-    fn take(&mut self, outcome: Result<Option<Tail>>) {
+    fn end_round(&mut self, outcome: Result<Option<TraceEnd>>) {
         match outcome {
-            Ok(tail) => self.tail = tail,
+            Ok(end) => self.end = end,
             Err(error) => self.error = Some(error),
         }
-        self.ended = self.tail.is_some() || self.error.is_some();
+        self.ended = self.end.is_some() || self.error.is_some();
     }
 
     /// The head; empty where there is none.
@@ -115,8 +115,8 @@ impl<'a> TraceReader<'a> {
 
     /// What was behind the last row; `None` until all rows have been handed over.
     #[must_use]
-    pub fn tail(&self) -> Option<Tail> {
-        self.tail
+    pub fn end(&self) -> Option<TraceEnd> {
+        self.end
     }
 
     /// Puts the next rows into `rows`; false when there are none left.
@@ -125,9 +125,9 @@ impl<'a> TraceReader<'a> {
     /// The first row that cannot be read; all rows in front of it have been handed over.
     pub fn next_rows(&mut self, rows: &mut Rows) -> Result<bool> {
         loop {
-            while let Some(next) = self.batch.used_mut().get_mut(self.handed) {
+            while let Some(next) = self.batch.used_mut().get_mut(self.returned) {
                 std::mem::swap(rows, next);
-                self.handed += 1;
+                self.returned += 1;
                 if !rows.slots.is_empty() {
                     return Ok(true);
                 }
@@ -140,7 +140,7 @@ impl<'a> TraceReader<'a> {
         }
     }
 
-    /// All rows that are left as LLDUs, each with its fate by the rule of [`Tail::fate`].
+    /// All rows that are left as LLDUs, each with its fate by the rule of [`TraceEnd::fate`].
     ///
     /// For timelines that fit into memory; a slot of a PHY trace is an LLDU that took one attempt.
     ///
@@ -151,8 +151,8 @@ impl<'a> TraceReader<'a> {
         while self.next_rows(&mut rows)? {
             lldus.extend(rows.lldus());
         }
-        if let Some(tail) = self.tail {
-            tail.settle(&mut lldus);
+        if let Some(end) = self.end {
+            end.settle(&mut lldus);
         }
         Ok(lldus)
     }
@@ -174,27 +174,27 @@ impl<'a> TraceReader<'a> {
     /// What is wrong behind the batch that was used last.
     pub fn advance(&mut self) -> Result<bool> {
         if self.ended {
-            self.batch.take(0);
+            self.batch.resize(0);
             return self.error.take().map_or(Ok(false), Err);
         }
         std::mem::swap(&mut self.batch, &mut self.pieces);
-        self.pieces.take(0);
-        self.handed = 0;
-        let outcome = self.absorb();
-        self.take(outcome);
+        self.pieces.resize(0);
+        self.returned = 0;
+        let outcome = self.commit();
+        self.end_round(outcome);
         Ok(true)
     }
 
     /// Makes the batch final; the tail where it was the last one.
-    fn absorb(&mut self) -> Result<Option<Tail>> {
+    fn commit(&mut self) -> Result<Option<TraceEnd>> {
         for (index, rows) in self.batch.used_mut().iter_mut().enumerate() {
-            if let Err(error) = self.input.absorb(rows) {
-                self.batch.take(index + 1);
+            if let Err(error) = self.input.commit(rows) {
+                self.batch.resize(index + 1);
                 return Err(error);
             }
         }
         // The last line of a text, where it has no LF, is a piece of its own.
-        let last = self.batch.take_next();
+        let last = self.batch.grow();
         last.clear();
         self.input.advance(last)
     }
@@ -209,7 +209,7 @@ fn columns_options(options: Options) -> columnar::Options {
 }
 
 /// What an input is by its first bytes, which stay in front of it.
-fn look<'a>(input: &mut Box<dyn Read + Send + 'a>) -> Result<FileKind> {
+fn peek_kind<'a>(input: &mut Box<dyn Read + Send + 'a>) -> Result<FileKind> {
     let mut first = Vec::new();
     input.take(FIRST_BYTES as u64).read_to_end(&mut first)?;
     let kind = recognise(&first);

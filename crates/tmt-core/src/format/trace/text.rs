@@ -6,7 +6,7 @@ use rayon::Scope;
 
 use super::input::Input;
 use super::options::Options;
-use crate::format::batch::{Rows, Tail};
+use crate::format::batch::{Rows, TraceEnd};
 use crate::format::pool::Pool;
 use crate::format::read;
 use crate::format::text::{self, Decoder, LONGEST_LINE};
@@ -44,7 +44,7 @@ struct Batch {
     /// How much of `text` is whole lines.
     lines: usize,
     /// What stands behind it: nothing known yet, a last line without its LF, or an error.
-    behind: Option<Result<Vec<u8>>>,
+    after: Option<Result<Vec<u8>>>,
 }
 
 impl<'a> Text<'a> {
@@ -53,7 +53,7 @@ impl<'a> Text<'a> {
         mut input: Box<dyn Read + Send + 'a>,
         options: Options,
         rows: &mut Rows,
-    ) -> (Self, Result<Option<Tail>>) {
+    ) -> (Self, Result<Option<TraceEnd>>) {
         let chunk = options.chunk.max(1);
         let mut decoder = Decoder::new(text::Options {
             unit: options.unit.unwrap_or_default(),
@@ -116,7 +116,7 @@ impl Lines<'_> {
         }
         self.carry.clear();
         self.carry.extend_from_slice(&bytes[batch.lines..filled]);
-        batch.behind = ended.map(|ended| ended.map(|()| std::mem::take(&mut self.carry)));
+        batch.after = ended.map(|ended| ended.map(|()| std::mem::take(&mut self.carry)));
     }
 }
 
@@ -127,7 +127,7 @@ impl Input for Text<'_> {
 
     fn spawn<'s>(&'s mut self, pieces: &'s mut Pool<Rows>, scope: &Scope<'s>) {
         let (source, fetched) = (&mut self.source, &mut self.fetched);
-        if self.parsed.behind.is_none() {
+        if self.parsed.after.is_none() {
             scope.spawn(move |_| source.fetch(fetched));
         }
         let Some(parser) = self.decoder.parser() else {
@@ -142,7 +142,7 @@ impl Input for Text<'_> {
             cut.push(piece);
             rest = behind;
         }
-        let pieces = pieces.take(cut.len());
+        let pieces = pieces.resize(cut.len());
         for (text, rows) in cut.into_iter().zip(pieces) {
             scope.spawn(move |_| {
                 rows.clear();
@@ -151,30 +151,30 @@ impl Input for Text<'_> {
         }
     }
 
-    fn absorb(&mut self, rows: &mut Rows) -> Result<()> {
-        self.decoder.absorb(rows)
+    fn commit(&mut self, rows: &mut Rows) -> Result<()> {
+        self.decoder.commit(rows)
     }
 
-    fn advance(&mut self, last: &mut Rows) -> Result<Option<Tail>> {
-        let behind = self.parsed.behind.take();
+    fn advance(&mut self, last: &mut Rows) -> Result<Option<TraceEnd>> {
+        let behind = self.parsed.after.take();
         std::mem::swap(&mut self.parsed, &mut self.fetched);
         let decoder = &mut self.decoder;
-        let tail = match behind {
+        let end = match behind {
             None => return Ok(None),
             Some(Ok(line)) => decoder.finish_with(&line, last)?,
             Some(Err(error)) => cut(decoder, error, self.allow_cut, last)?,
         };
-        Ok(Some(tail))
+        Ok(Some(end))
     }
 }
 
 /// The end of a text whose stream failed: an error, unless it was only cut and that is allowed.
-fn cut(decoder: &mut Decoder, error: Error, allow_cut: bool, rows: &mut Rows) -> Result<Tail> {
+fn cut(decoder: &mut Decoder, error: Error, allow_cut: bool, rows: &mut Rows) -> Result<TraceEnd> {
     if !allow_cut || !matches!(error.kind(), ErrorKind::CutStream { .. }) {
         return Err(error.behind_rows(decoder.rows()));
     }
     // The line in which it was cut is lost.
     drop(decoder.take_carry());
-    let tail = decoder.finish(rows)?;
-    Ok(Tail { cut: true, ..tail })
+    let end = decoder.finish(rows)?;
+    Ok(TraceEnd { cut: true, ..end })
 }

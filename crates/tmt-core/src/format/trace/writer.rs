@@ -77,7 +77,7 @@ impl<T: Row, W: Write + Send> TraceWriter<T, W> {
         let mut writing: Pool<Formatted> = Pool::default();
         let target = match form.format {
             Format::Csv | Format::Arrow => {
-                writing.take_next().fill(form, |front| {
+                writing.grow().fill(form, |front| {
                     if form.format == Format::Arrow {
                         return arrow::encode::head::<T>(head, front);
                     }
@@ -127,7 +127,7 @@ impl<T: Row, W: Write + Send> TraceWriter<T, W> {
             self.whole = self.rest.len() - blocks.remainder().len();
             blocks.collect()
         };
-        let formatted = self.formatted.take(pieces.len());
+        let formatted = self.formatted.resize(pieces.len());
         for (rows, block) in pieces.into_iter().zip(formatted) {
             scope.spawn(move |_| block.rows(rows, form));
         }
@@ -153,7 +153,7 @@ impl<T: Row, W: Write + Send> TraceWriter<T, W> {
             Target::Bytes(output) => output,
             Target::Parquet(writer) => return writer.finish(end),
         };
-        self.writing.take_next().fill(form, |back| match end {
+        self.writing.grow().fill(form, |back| match end {
             end if form.format == Format::Arrow => arrow::encode::end::<T>(end, back),
             Some(end) => encode::end(end, back),
             None => {}
@@ -179,7 +179,7 @@ impl<T: Row, W: Write + Send> TraceWriter<T, W> {
     fn format_rest(&mut self) {
         let rest = &self.rest[self.whole..];
         if !rest.is_empty() {
-            self.writing.take_next().rows(rest, self.form);
+            self.writing.grow().rows(rest, self.form);
         }
     }
 }
@@ -191,6 +191,6 @@ fn write_all(blocks: &mut Pool<Formatted>, output: &mut impl Write) -> io::Resul
         Some(error) => Err(error),
         None => output.write_all(formatted.block.bytes()),
     });
-    blocks.take(0);
+    blocks.resize(0);
     written
 }
