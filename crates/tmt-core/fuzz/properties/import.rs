@@ -1,11 +1,11 @@
-//! Formats of other tools: whatever their files hold, nothing panics and times never go back.
+//! Importers: for any content of the files, nothing panics and times never decrease.
 
 use std::io::{self, BufRead, Cursor};
 
 use tmt_core::format::import::{self, Files, Given, Importers, Rule, ValueKind};
 use tmt_core::types::Time;
 
-/// The inputs of a format, each a part of the bytes.
+/// The inputs of a format, each one part of the bytes.
 struct Parts<'a> {
     parts: Vec<(&'static str, &'a [u8])>,
     can_reopen: bool,
@@ -23,7 +23,7 @@ impl Files for Parts<'_> {
     }
 }
 
-/// Whatever the bytes are, for every format: with all that it takes, and with as little as it needs.
+/// Any bytes, for every format, with all of its keys and with only the required ones.
 pub(crate) fn check(data: &[u8]) {
     for importer in Importers::default().iter() {
         let keys = importer.keys();
@@ -66,7 +66,7 @@ pub(crate) fn check(data: &[u8]) {
     }
 }
 
-/// Something that a user may give.
+/// A valid value.
 fn sample(kind: ValueKind) -> &'static str {
     match kind {
         ValueKind::Input | ValueKind::File => "-",
