@@ -1,5 +1,4 @@
-//! What the tests of text traces share: one way to read bytes, by whichever reader and in whichever
-//! pieces, into something that can be compared.
+//! Helpers of the tests of text traces: read bytes with any reader, in any pieces, to results that can be compared.
 
 use std::io::Read;
 
@@ -7,10 +6,10 @@ use tmt_core::format::text::{Decoder, Options};
 use tmt_core::format::{self, Rows, TraceEnd, TraceReader};
 use tmt_core::types::{Error, ErrorKind, Position};
 
-/// Everything a reader said about a text.
+/// All results of a reader of a text.
 #[derive(Debug, PartialEq)]
 pub(crate) struct Reading {
-    /// (t, d) of the rows in front of the end or of the error.
+    /// (t, d) of the rows before the end or the error, ns.
     pub(crate) slots: Vec<(u64, u64)>,
     pub(crate) attempts: Vec<u32>,
     /// Line of each row.
@@ -19,7 +18,7 @@ pub(crate) struct Reading {
     pub(crate) end: Result<TraceEnd, Refusal>,
 }
 
-/// An error in a form that can be compared.
+/// An error, for comparison.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Refusal {
     pub(crate) kind: String,
@@ -70,7 +69,7 @@ fn slots(rows: &Rows) -> Vec<(u64, u64)> {
         .collect()
 }
 
-/// The text in pieces of these lengths, again and again, through the push parser.
+/// Reads the text with the push parser, in pieces of these lengths, cyclically.
 pub(crate) fn decode(text: &[u8], pieces: &[usize], options: Options) -> Reading {
     let mut decoder = Decoder::new(options);
     let mut rows = Rows::default();
@@ -80,8 +79,8 @@ pub(crate) fn decode(text: &[u8], pieces: &[usize], options: Options) -> Reading
         if rest.is_empty() || end.is_err() {
             break;
         }
-        let (piece, behind) = rest.split_at(piece.clamp(1, rest.len()));
-        rest = behind;
+        let (piece, after) = rest.split_at(piece.clamp(1, rest.len()));
+        rest = after;
         end = decoder.decode(piece, &mut rows);
     }
     let end = end.and_then(|()| decoder.finish(&mut rows));
@@ -96,12 +95,12 @@ pub(crate) fn head(decoder: &Decoder) -> Vec<(String, String)> {
         .collect()
 }
 
-/// The whole text at once.
+/// Reads the whole text at once.
 pub(crate) fn read(text: impl AsRef<[u8]>) -> Reading {
     decode(text.as_ref(), &[usize::MAX], Options::default())
 }
 
-/// A file that hands out pieces of these lengths.
+/// A file that returns pieces of these lengths.
 struct Pieces<'a> {
     text: &'a [u8],
     pieces: std::iter::Cycle<std::slice::Iter<'a, usize>>,
@@ -117,7 +116,7 @@ impl Read for Pieces<'_> {
     }
 }
 
-/// As [`decode`], through the reader that commands use.
+/// As [`decode`], with the reader that the commands use.
 pub(crate) fn read_file(text: &[u8], pieces: &[usize], options: Options) -> Reading {
     let file = Pieces {
         text,
@@ -132,7 +131,7 @@ pub(crate) fn read_file(text: &[u8], pieces: &[usize], options: Options) -> Read
         unit: Some(options.unit),
         allow_cut: options.allow_cut,
         attempts: options.attempts,
-        // Batches of other sizes than the pieces.
+        // Batches of a different size than the pieces.
         chunk: pieces.iter().sum::<usize>().clamp(1, 1 << 20),
     };
     let mut reader = match TraceReader::new(file, options) {

@@ -1,22 +1,23 @@
-//! Canonical text: seconds with nine decimals, LF, the head in front and the end line behind.
+//! Writes canonical text (docs/trace-format.md, Sec. 2): head, header, rows in seconds with nine decimals, end line.
 //!
-//! Neighbours share their whole seconds and often their delay, so that text is kept; other digits behind
-//! the point are formatted in every row. A row is put together in words of fixed size, each of which covers
-//! what the one before wrote too much, and many rows are copied out together.
+//! Consecutive rows share their whole seconds and often their delay, so this text is cached; only other decimals are
+//! formatted in each row. A row is composed of words of fixed size. Each word overwrites the excess bytes of the
+//! word before. Many rows are copied to the output together.
 
 use super::swar::nine_digits;
 use crate::format::columnar::{NAMES, Row};
 use crate::types::{EndLine, Lldu, Metadata, NANOS_PER_SECOND, Slot};
 
-/// Bytes after which what was put together is copied out; a power of two.
+/// Bytes after which the buffered rows are copied to the output; a power of two.
 const BLOCK: usize = 1 << 12;
 
-/// Bytes a row may write, what the next one covers included: the longest has 20 + 1 + 20 + 1 + 10 + 1.
+/// Bytes that a row may write, including those that the next one overwrites; the longest row has
+/// 20 + 1 + 20 + 1 + 10 + 1.
 ///
-/// Twice as many as that, so that whatever begins in the first half needs no check.
+/// A power of two of at least twice the bytes used, so that writes starting in the first half need no check.
 const ROW: usize = 128;
 
-/// Appends the head, if there is one.
+/// Appends the lines of the head; nothing if `metadata` has no key `tool`.
 pub fn head(metadata: &Metadata, out: &mut Vec<u8>) {
     if !metadata.is_head() {
         return;
@@ -36,33 +37,33 @@ pub fn timeline_header(out: &mut Vec<u8>) {
     header::<Lldu>(out);
 }
 
-/// Appends the header of rows `T`.
+/// Appends the header of rows of type `T`.
 pub(crate) fn header<T: Row>(out: &mut Vec<u8>) {
     let names = &NAMES[..if T::HAS_ATTEMPTS { 3 } else { 2 }];
     out.extend_from_slice(format!("{}\n", names.join(",")).as_bytes());
 }
 
-/// Appends one row of a PHY trace.
+/// Appends a single row of a PHY trace.
 pub fn slot(slot: &Slot, out: &mut Vec<u8>) {
     rows(std::slice::from_ref(slot), out);
 }
 
-/// Appends one row of a link-layer timeline.
+/// Appends a single row of a link-layer timeline.
 pub fn lldu(lldu: &Lldu, out: &mut Vec<u8>) {
     rows(std::slice::from_ref(lldu), out);
 }
 
-/// Appends rows of a PHY trace.
+/// Appends rows of a PHY trace, one per slot.
 pub fn slots(slots: &[Slot], out: &mut Vec<u8>) {
     rows(slots, out);
 }
 
-/// Appends rows of a link-layer timeline.
+/// Appends rows of a link-layer timeline, one per LLDU.
 pub fn lldus(lldus: &[Lldu], out: &mut Vec<u8>) {
     rows(lldus, out);
 }
 
-/// Appends the end line.
+/// Appends the end line, which belongs to a text with a head.
 pub fn end(end: &EndLine, out: &mut Vec<u8>) {
     out.extend_from_slice(format!("# end: {end}\n").as_bytes());
 }
@@ -81,13 +82,13 @@ pub(crate) fn whole(value: u64, out: &mut Vec<u8>) {
     out.extend_from_slice(itoa::Buffer::new().format(value).as_bytes());
 }
 
-/// Appends rows of any kind.
+/// Appends rows of any type.
 pub(crate) fn rows<T: Row>(rows: &[T], out: &mut Vec<u8>) {
     let (mut time, mut delay) = (Seconds::NONE, Seconds::NONE);
     let mut block = [0; BLOCK + ROW];
     let mut at = 0;
     for row in rows {
-        // The mask changes nothing; it is what spares a check.
+        // The mask changes nothing; it removes a bounds check.
         if let Some(window) = block[at & (BLOCK - 1)..].first_chunk_mut() {
             at += write(row, &mut time, &mut delay, window);
         }
@@ -99,10 +100,10 @@ pub(crate) fn rows<T: Row>(rows: &[T], out: &mut Vec<u8>) {
     out.extend_from_slice(&block[..at]);
 }
 
-/// Writes a row, and says how many bytes it is.
+/// Writes a row and returns its length in bytes.
 #[expect(
     clippy::inline_always,
-    reason = "what rows share stays in registers, and there is one caller"
+    reason = "keeps the cached text in registers; one caller"
 )]
 #[inline(always)]
 fn write<T: Row>(
@@ -111,13 +112,13 @@ fn write<T: Row>(
     delay: &mut Seconds,
     window: &mut [u8; ROW],
 ) -> usize {
-    let behind = if T::HAS_ATTEMPTS { b',' } else { b'\n' };
+    let terminator = if T::HAS_ATTEMPTS { b',' } else { b'\n' };
     let mut at = time.write(row.tx_time().as_nanos(), b',', window, 0);
     if row.decode_delay().is_zero() {
-        put(window, at, [b'0', behind]);
+        put(window, at, [b'0', terminator]);
         at += 2;
     } else {
-        at = delay.write(row.decode_delay().as_nanos(), behind, window, at);
+        at = delay.write(row.decode_delay().as_nanos(), terminator, window, at);
     }
     if !T::HAS_ATTEMPTS {
         return at;
@@ -130,16 +131,16 @@ fn write<T: Row>(
     at + 2
 }
 
-/// A time written before, in two parts.
+/// Text of the last value of a column, in two parts.
 #[derive(Debug, Clone, Copy)]
 struct Seconds {
     nanos: u64,
-    /// Its whole seconds, ns; later than any time where there are none yet.
+    /// Its whole seconds, ns; later than any time if no value has been written.
     whole: u64,
-    /// Their text, the point included, and its length.
+    /// Text of the whole seconds with the point, and its length.
     text: [u8; 16],
     length: usize,
-    /// The nine digits behind the point.
+    /// The nine decimals.
     digits: ([u8; 8], u8),
 }
 
@@ -162,10 +163,10 @@ impl Seconds {
         self.text[..self.length].copy_from_slice(&text[..self.length]);
     }
 
-    /// Writes `nanos` as seconds, and `behind`; says where they end, at most 21 bytes behind `at`.
+    /// Writes `nanos` as seconds, then `terminator`. Returns where they end, at most 21 bytes after `at`.
     #[inline]
-    fn write(&mut self, nanos: u64, behind: u8, row: &mut [u8; ROW], at: usize) -> usize {
-        // Many links have one delay for all that comes through at once.
+    fn write(&mut self, nanos: u64, terminator: u8, row: &mut [u8; ROW], at: usize) -> usize {
+        // On many links all slots received at the first attempt have the same delay.
         if nanos != self.nanos {
             self.nanos = nanos;
             if nanos.wrapping_sub(self.whole) >= NANOS_PER_SECOND {
@@ -177,12 +178,12 @@ impl Seconds {
         put(row, at, self.text);
         let at = at + self.length;
         put(row, at, eight);
-        put(row, at + 8, [last, behind]);
+        put(row, at + 8, [last, terminator]);
         at + 10
     }
 }
 
-/// Writes `text` at `at`, which is below 64; the mask says so to the compiler.
+/// Writes `text` at `at`, which is below 64; the mask lets the compiler drop the check.
 #[inline]
 fn put<const N: usize>(row: &mut [u8; ROW], at: usize, text: [u8; N]) {
     if let Some(place) = row[at & (ROW / 2 - 1)..].first_chunk_mut() {
@@ -190,7 +191,7 @@ fn put<const N: usize>(row: &mut [u8; ROW], at: usize, text: [u8; N]) {
     }
 }
 
-/// Writes attempts of more than one digit and the line end at `at`; says where they end.
+/// Writes attempts of more than one digit and the line end at `at`; returns where they end.
 #[cold]
 fn many_attempts(attempts: u32, row: &mut [u8; ROW], at: usize) -> usize {
     let text = format!("{attempts}\n");
@@ -206,7 +207,7 @@ mod tests {
     use super::*;
     use crate::types::{Fate, Span, Time};
 
-    /// Times around the corners of their text: neighbours, seconds, and the largest.
+    /// Times at the edge cases of their text: adjacent values, whole seconds, and the largest.
     fn nanos() -> impl Strategy<Value = u64> {
         prop_oneof![
             2 => Just(0),
@@ -225,7 +226,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn rows_are_their_numbers(
+        fn rows_contain_their_numbers(
             rows in prop::collection::vec((nanos(), nanos(), some_attempts()), 0..300),
             before in prop::collection::vec(any::<u8>(), 0..5),
         ) {
