@@ -1,4 +1,4 @@
-//! A trace in a binary format on its way in.
+//! Reads a trace in a binary format (Arrow, Parquet) in rounds.
 
 use rayon::Scope;
 
@@ -9,27 +9,27 @@ use crate::format::columnar::{Batch, Next, Source};
 use crate::format::pool::Pool;
 use crate::types::{EndLine, Error, ErrorKind, Metadata, Position, Result, Slot, Time};
 
-/// Bytes of a row of text, more or less: as many rows are fetched at a time as come of a text's chunk.
+/// Typical bytes of a row of text: a chunk has about as many rows as a chunk of text.
 const ROW: usize = 26;
 
-/// A binary trace, and where it has come to.
+/// A binary trace and the state of reading it.
 pub(super) struct Binary<'a> {
     source: Source<'a>,
     /// Rows fetched at a time.
     chunk: u64,
     allow_cut: bool,
-    /// Being fetched in this round, being parsed in this round.
+    /// Fetched in this round; parsed in this round.
     fetched: Fetched,
     parsed: Fetched,
     rows: u64,
     previous: Time,
 }
 
-/// What was fetched at a time.
+/// The batches fetched in a round.
 #[derive(Default)]
 struct Fetched {
     batches: Vec<Batch>,
-    /// What stands behind it: nothing known yet, the end of the input with its end line, or an error.
+    /// What follows the batches: `None` if unknown, the end of the input with its end line, or an error.
     after: Option<Result<Option<EndLine>>>,
 }
 
@@ -47,7 +47,8 @@ impl<'a> Binary<'a> {
     }
 }
 
-/// Fills `batches` with the next `rows` rows of `source`, or one batch that has more; says what stands behind.
+/// Fills `batches` with the next `rows` rows of `source`, rounded up to whole batches. Returns what follows them, if
+/// known.
 fn fetch(
     source: &mut Source<'_>,
     batches: &mut Vec<Batch>,
@@ -110,9 +111,9 @@ impl Input for Binary<'_> {
     }
 
     fn advance(&mut self, _: &mut Rows) -> Result<Option<TraceEnd>> {
-        let behind = self.parsed.after.take();
+        let after = self.parsed.after.take();
         std::mem::swap(&mut self.parsed, &mut self.fetched);
-        let (end, cut) = match behind {
+        let (end, cut) = match after {
             None => return Ok(None),
             Some(Ok(end)) => (end, false),
             Some(Err(error)) => match error.kind() {
