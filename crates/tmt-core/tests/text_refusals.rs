@@ -318,14 +318,14 @@ fn rows_after_the_end_line_are_refused() {
 
 #[test]
 fn an_end_line_with_a_wrong_number_of_rows_is_refused() {
-    for declared in [0, 1, 3, 200] {
+    for stated in [0, 1, 3, 200] {
         let text = headed(&format!(
-            "# end: rows={declared} slots=2 usable_until_ns=2000000000\n"
+            "# end: rows={stated} slots=2 usable_until_ns=2000000000\n"
         ));
         let refusal = read(&text).end.expect_err(&text);
         assert_eq!(
             refusal.kind,
-            format!("RowCount {{ told: {declared}, read: 2 }}")
+            format!("RowCount {{ told: {stated}, read: 2 }}")
         );
         assert!(refusal.at.is_some());
     }

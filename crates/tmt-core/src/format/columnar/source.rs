@@ -116,12 +116,9 @@ impl Source<'_> {
                 Item::Cut => return Ok(Next::Cut),
                 Item::End => {
                     return match self.end {
-                        Some(EndLine { rows: declared, .. }) if declared != self.rows => {
+                        Some(EndLine { rows: stated, .. }) if stated != self.rows => {
                             let read = self.rows;
-                            Err(Error::new(ErrorKind::RowCount {
-                                told: declared,
-                                read,
-                            }))
+                            Err(Error::new(ErrorKind::RowCount { told: stated, read }))
                         }
                         None if self.metadata.is_head() => Ok(Next::Cut),
                         _ => Ok(Next::End),

@@ -185,14 +185,8 @@ impl Decoder {
         if let Some(end) = self.end
             && end.rows != self.rows
         {
-            let (declared, read) = (end.rows, self.rows);
-            return Err(Error::at(
-                ErrorKind::RowCount {
-                    told: declared,
-                    read,
-                },
-                here,
-            ));
+            let (stated, read) = (end.rows, self.rows);
+            return Err(Error::at(ErrorKind::RowCount { told: stated, read }, here));
         }
         Ok(TraceEnd {
             rows: self.rows,
