@@ -13,6 +13,7 @@ use tmt_core::types::Time;
 
 use crate::link::{PacketCopy, Service, SlotUse, Usage};
 use crate::named::Family;
+use codel::CoDel;
 pub use coupled::{CoupledLink, Hold, InOrder, LostFeedback, Tail};
 pub(crate) use coupled::{CoupledQueue, Tells};
 pub(crate) use drop_tail::DropTail;
@@ -55,6 +56,12 @@ impl Discipline {
     #[must_use]
     pub fn is_drop_tail(&self) -> bool {
         std::ptr::eq(self.entry(), &raw const drop_tail::ENTRY)
+    }
+
+    /// An empty CoDel queue if it is one: calls of its methods are then static, a twelfth of a run.
+    pub(crate) fn codel(&self) -> Option<CoDel> {
+        let is_codel = std::ptr::eq(self.entry(), &raw const codel::ENTRY);
+        is_codel.then(|| CoDel::of(self.values()))
     }
 
     /// An empty queue.

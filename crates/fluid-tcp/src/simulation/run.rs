@@ -109,6 +109,10 @@ pub fn run<L: Link, P: Probe>(setup: &Setup, link: L, probe: &mut P) -> RunRepor
     if setup.discipline.is_drop_tail() {
         return run_over(setup, DropTail::new(link, setup.queue()), probe);
     }
+    if let Some(codel) = setup.discipline.codel() {
+        let gateway = QueuedLink::new(link, setup.queue(), Box::new(codel));
+        return run_over(setup, gateway, probe);
+    }
     let queue = setup.discipline.queue();
     run_over(setup, QueuedLink::new(link, setup.queue(), queue), probe)
 }

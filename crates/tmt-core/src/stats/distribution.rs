@@ -126,25 +126,29 @@ impl Distribution {
     }
 
     /// Collects `span`.
+    #[inline]
     pub fn push(&mut self, span: Span) {
         self.push_times(span.as_nanos(), 1);
     }
 
     /// Collects a span of each thing. Equal ones that follow each other cost little.
     pub fn extend<T>(&mut self, things: &[T], span: impl Fn(&T) -> Span) {
-        for run in alike(things, |a, b| span(a) == span(b)) {
-            self.push_times(span(&run[0]).as_nanos(), run.len() as u64);
+        for (value, run) in alike(things, span) {
+            self.push_times(value.as_nanos(), run.len() as u64);
         }
     }
 
     /// Collects a value that came so many times (at least once) in a row.
+    #[inline]
     fn push_times(&mut self, nanos: u64, times: u64) {
         self.min = self.min.min(nanos);
         self.max = self.max.max(nanos);
         self.count += times;
         self.sum += u128::from(nanos) * u128::from(times);
         if self.count > self.exact_up_to {
-            self.give_up_exactness();
+            if !(self.singles.is_empty() && self.repeated.is_empty()) {
+                self.give_up_exactness();
+            }
             self.histogram.add(nanos, times);
         } else if times == 1 {
             self.singles.push(nanos);
@@ -157,15 +161,13 @@ impl Distribution {
     }
 
     /// Moves what was kept one by one into the histogram; nothing is left there afterwards.
-    #[inline]
+    #[cold]
     fn give_up_exactness(&mut self) {
-        if !(self.singles.is_empty() && self.repeated.is_empty()) {
-            for value in std::mem::take(&mut self.singles) {
-                self.histogram.add(value, 1);
-            }
-            for (value, times) in std::mem::take(&mut self.repeated) {
-                self.histogram.add(value, times);
-            }
+        for value in std::mem::take(&mut self.singles) {
+            self.histogram.add(value, 1);
+        }
+        for (value, times) in std::mem::take(&mut self.repeated) {
+            self.histogram.add(value, times);
         }
     }
 

@@ -35,9 +35,7 @@ pub struct LlduTally {
 impl LlduTally {
     /// Counts the next LLDUs.
     pub fn lldus(&mut self, lldus: &[Lldu]) {
-        let same = |a: &Lldu, b: &Lldu| a.attempts == b.attempts && a.fate == b.fate;
-        for run in alike(lldus, same) {
-            let Lldu { attempts, fate, .. } = run[0];
+        for ((attempts, fate), run) in alike(lldus, |lldu| (lldu.attempts, lldu.fate)) {
             let count = run.len() as u64;
             self.runs.push(fate != Fate::Delivered, count);
             match fate {

@@ -67,8 +67,7 @@ impl Runs {
         is_burst: impl Fn(&T) -> bool,
         mut on_run: impl FnMut(bool, &'a [T]),
     ) {
-        for run in alike(things, |a, b| is_burst(a) == is_burst(b)) {
-            let burst = is_burst(&run[0]);
+        for (burst, run) in alike(things, is_burst) {
             self.push(burst, run.len() as u64);
             on_run(burst, run);
         }
@@ -101,17 +100,17 @@ impl Runs {
     }
 }
 
-/// Cuts things where one is not like the first since the last cut; that one is read once, unlike in `chunk_by`.
-pub(crate) fn alike<T>(
+/// Cuts things into runs of one key, which is computed once per thing, unlike in `chunk_by`.
+pub(crate) fn alike<T, K: PartialEq + Copy>(
     mut things: &[T],
-    same: impl Fn(&T, &T) -> bool,
-) -> impl Iterator<Item = &[T]> {
+    key: impl Fn(&T) -> K,
+) -> impl Iterator<Item = (K, &[T])> {
     std::iter::from_fn(move || {
-        let first = things.first()?;
-        let end = things.iter().position(|thing| !same(first, thing));
+        let first = key(things.first()?);
+        let end = things.iter().position(|thing| key(thing) != first);
         let (run, rest) = things.split_at(end.unwrap_or(things.len()));
         things = rest;
-        Some(run)
+        Some((first, run))
     })
 }
 

@@ -7,7 +7,7 @@ use std::collections::VecDeque;
 
 use tmt_core::types::{Span, Time, to_f64};
 
-use crate::named::Parameter;
+use crate::named::{Parameter, Values};
 
 use super::Queued;
 use super::queue::{Entry, Queue, Taken};
@@ -23,18 +23,12 @@ pub(super) static ENTRY: Entry = Entry {
         Parameter::duration("interval", Span::from_millis(100)),
     ],
     examples: &["codel", "codel:target=20ms,interval=200ms"],
-    make: |parameters| {
-        Box::new(CoDel {
-            target: parameters.duration("target"),
-            interval: parameters.duration("interval"),
-            ..CoDel::default()
-        })
-    },
+    make: |parameters| Box::new(CoDel::of(parameters)),
 };
 
 /// A queue that drops from its head what stands for too long.
 #[derive(Debug, Default)]
-struct CoDel {
+pub(crate) struct CoDel {
     target: Span,
     interval: Span,
     waiting: VecDeque<(Queued, Time)>,
@@ -50,6 +44,14 @@ struct CoDel {
 }
 
 impl CoDel {
+    pub(super) fn of(parameters: &Values) -> Self {
+        Self {
+            target: parameters.duration("target"),
+            interval: parameters.duration("interval"),
+            ..Self::default()
+        }
+    }
+
     /// The interval to the next drop shrinks with the square root of their number (§5.1 control_law).
     fn control_law(&self, from: Time) -> Time {
         let nanos = to_f64(self.interval.as_nanos()) / to_f64(self.count.max(1)).sqrt();

@@ -47,17 +47,17 @@ pub type Discipline = named::Choice<Make>;
 
 /// A queue with its link, one packet in service at a time; departures are events.
 #[derive(Debug)]
-pub(crate) struct QueuedLink<L> {
+pub(crate) struct QueuedLink<L, Q: ?Sized> {
     link: L,
-    queue: Box<dyn Queue>,
+    queue: Box<Q>,
     capacity: u64,
     served: Option<Served>,
     /// Packets that the link will never serve: it has come to its end.
     stuck: u64,
 }
 
-impl<L: Link> QueuedLink<L> {
-    pub(crate) fn new(link: L, capacity: u64, queue: Box<dyn Queue>) -> Self {
+impl<L: Link, Q: Queue + ?Sized> QueuedLink<L, Q> {
+    pub(crate) fn new(link: L, capacity: u64, queue: Box<Q>) -> Self {
         Self {
             link,
             queue,
@@ -68,7 +68,7 @@ impl<L: Link> QueuedLink<L> {
     }
 }
 
-impl<L: Link> Gateway for QueuedLink<L> {
+impl<L: Link, Q: Queue + ?Sized> Gateway for QueuedLink<L, Q> {
     #[inline]
     fn offer(&mut self, now: Time, packet: Queued) -> Fate {
         if self.len() >= self.capacity {

@@ -84,7 +84,7 @@ pub(crate) fn whole(value: u64, out: &mut Vec<u8>) {
 
 /// Appends rows of any type.
 pub(crate) fn rows<T: Row>(rows: &[T], out: &mut Vec<u8>) {
-    let (mut time, mut delay) = (Seconds::NONE, Seconds::NONE);
+    let (mut time, mut delay) = (Seconds::NONE, (Seconds::NONE, 0, ([b'0'; 8], b'0')));
     let mut block = [0; BLOCK + ROW];
     let mut at = 0;
     for row in rows {
@@ -100,7 +100,7 @@ pub(crate) fn rows<T: Row>(rows: &[T], out: &mut Vec<u8>) {
     out.extend_from_slice(&block[..at]);
 }
 
-/// Writes a row and returns its length in bytes.
+/// Writes a row after one with this time, and this delay and its digits; returns its length, bytes.
 #[expect(
     clippy::inline_always,
     reason = "keeps the cached text in registers; one caller"
@@ -109,16 +109,22 @@ pub(crate) fn rows<T: Row>(rows: &[T], out: &mut Vec<u8>) {
 fn write<T: Row>(
     row: &T,
     time: &mut Seconds,
-    delay: &mut Seconds,
+    (seconds, before, digits): &mut (Seconds, u64, Digits),
     window: &mut [u8; ROW],
 ) -> usize {
-    let terminator = if T::HAS_ATTEMPTS { b',' } else { b'\n' };
-    let mut at = time.write(row.tx_time().as_nanos(), b',', window, 0);
-    if row.decode_delay().is_zero() {
-        put(window, at, [b'0', terminator]);
+    let end = if T::HAS_ATTEMPTS { b',' } else { b'\n' };
+    let time_digits = time.digits(row.tx_time().as_nanos());
+    let mut at = time.write(time_digits, b',', window, 0);
+    let delay = row.decode_delay().as_nanos();
+    if delay == 0 {
+        put(window, at, [b'0', end]);
         at += 2;
     } else {
-        at = delay.write(row.decode_delay().as_nanos(), terminator, window, at);
+        // Many links have one delay for everything that is received at the first attempt.
+        if delay != *before {
+            (*before, *digits) = (delay, seconds.digits(delay));
+        }
+        at = seconds.write(*digits, end, window, at);
     }
     if !T::HAS_ATTEMPTS {
         return at;
@@ -131,54 +137,52 @@ fn write<T: Row>(
     at + 2
 }
 
-/// Text of the last value of a column, in two parts.
+/// The nine digits after a decimal point.
+type Digits = ([u8; 8], u8);
+
+/// The whole seconds of the time written last, as text.
 #[derive(Debug, Clone, Copy)]
 struct Seconds {
+    /// The whole seconds, ns; later than any time if there are none yet.
     nanos: u64,
-    /// Its whole seconds, ns; later than any time if no value has been written.
-    whole: u64,
-    /// Text of the whole seconds with the point, and its length.
+    /// Their text, the point included, and its length.
     text: [u8; 16],
     length: usize,
-    /// The nine decimals.
-    digits: ([u8; 8], u8),
 }
 
 impl Seconds {
     const NONE: Self = Self {
-        nanos: u64::MAX,
-        whole: u64::MAX - NANOS_PER_SECOND,
+        nanos: u64::MAX - NANOS_PER_SECOND,
         text: [0; 16],
         length: 0,
-        digits: ([0; 8], 0),
     };
 
+    /// The digits of `nanos` after the point; its whole seconds are kept.
+    #[inline]
+    fn digits(&mut self, nanos: u64) -> Digits {
+        if nanos.wrapping_sub(self.nanos) >= NANOS_PER_SECOND {
+            self.keep(nanos);
+        }
+        nine_digits(nanos - self.nanos)
+    }
+
     #[cold]
-    fn keep_whole(&mut self, nanos: u64) {
-        self.whole = nanos - nanos % NANOS_PER_SECOND;
+    fn keep(&mut self, nanos: u64) {
+        self.nanos = nanos - nanos % NANOS_PER_SECOND;
         // At most ten digits, the point and nine decimals.
         let mut text = Vec::with_capacity(20);
-        seconds(self.whole, &mut text);
+        seconds(self.nanos, &mut text);
         self.length = text.len() - 9;
         self.text[..self.length].copy_from_slice(&text[..self.length]);
     }
 
-    /// Writes `nanos` as seconds, then `terminator`. Returns where they end, at most 21 bytes after `at`.
+    /// Writes the seconds kept, `digits` and `end`; returns where they end, at most 21 bytes after `at`.
     #[inline]
-    fn write(&mut self, nanos: u64, terminator: u8, row: &mut [u8; ROW], at: usize) -> usize {
-        // On many links all slots received at the first attempt have the same delay.
-        if nanos != self.nanos {
-            self.nanos = nanos;
-            if nanos.wrapping_sub(self.whole) >= NANOS_PER_SECOND {
-                self.keep_whole(nanos);
-            }
-            self.digits = nine_digits(nanos - self.whole);
-        }
-        let (eight, last) = self.digits;
+    fn write(&self, (eight, last): Digits, end: u8, row: &mut [u8; ROW], at: usize) -> usize {
         put(row, at, self.text);
         let at = at + self.length;
         put(row, at, eight);
-        put(row, at + 8, [last, terminator]);
+        put(row, at + 8, [last, end]);
         at + 10
     }
 }
