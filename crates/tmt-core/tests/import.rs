@@ -155,7 +155,7 @@ fn keys_that_cannot_be_combined_are_refused() {
         (
             "mahimahi",
             &[interval][..],
-            "--interval is not a setting of mahimahi",
+            "--interval does not apply to mahimahi",
         ),
         (
             "delay-loss",
@@ -185,7 +185,7 @@ fn keys_that_cannot_be_combined_are_refused() {
         (
             "delay-loss",
             &[interval, delay, ("trace", "x")],
-            "--trace is not a setting of delay-loss",
+            "--trace does not apply to delay-loss",
         ),
     ] {
         let refusal = refused(format, pairs);

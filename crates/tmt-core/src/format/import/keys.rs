@@ -155,7 +155,7 @@ impl Given {
     pub(super) fn check(&self, format: &str, keys: &[Key]) -> Result<(), String> {
         let is_known = |given: &str| keys.iter().any(|key| key.name == given);
         if let Some(given) = self.0.keys().find(|given| !is_known(given)) {
-            return Err(format!("`{given}` is not a setting of {format}"));
+            return Err(format!("`{given}` does not apply to {format}"));
         }
         for &Key { name, rule, .. } in keys {
             match rule {

@@ -100,7 +100,7 @@ pub(crate) fn rows<T: Row>(rows: &[T], out: &mut Vec<u8>) {
     out.extend_from_slice(&block[..at]);
 }
 
-/// Writes a row after one with this time, and this delay and its digits; returns its length, bytes.
+/// Writes a row and returns its length in bytes; `time` and the delay are those of the row before.
 #[expect(
     clippy::inline_always,
     reason = "keeps the cached text in registers; one caller"
