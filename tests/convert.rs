@@ -50,7 +50,7 @@ fn a_propagation_that_was_typed_is_taken_off_and_no_delay_becomes_an_erasure() {
     assert_eq!(delays(&ran), ["0.000000001", "0.002000000", "0.000000001"]);
     ran.says(&[
         "propagation 3ms (as given)",
-        "1 delays are below the propagation of 3ms",
+        "1 delay below the propagation of 3ms",
     ]);
 }
 
@@ -85,7 +85,7 @@ fn the_digit_that_means_lost_can_be_turned_round_and_a_wrong_guess_is_pointed_ou
     let guessed = convert(delay, loss, "--propagation 0s").ok();
     assert_eq!(delays(&guessed), ["0", "0", "0.000001000"]);
     guessed.says(&[
-        "2 of 3 packets are lost where 1 means lost",
+        "2 of 3 packets are lost if 1 means lost",
         "perhaps 0 means lost in this file (--lost)",
     ]);
 }
@@ -100,7 +100,7 @@ fn crlf_and_fillers_are_found_and_told() {
     .ok()
     .says(&[
         "loss: 4 lines end in CRLF",
-        "delay: 1 lost packets carry a filler delay (1 repeat the packet before)",
+        "delay: 1 lost packet with a filler delay (1 equal to that of the packet before)",
     ]);
 }
 
@@ -120,7 +120,7 @@ fn losses_alone_get_the_delay_that_was_typed_and_one_nanosecond_otherwise() {
     );
     run("").says(&[
         "every received slot gets 1ns (--decode-delay)",
-        "rtt_ns is left out",
+        "the head gets no rtt_ns",
     ]);
 }
 

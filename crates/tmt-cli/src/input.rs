@@ -131,8 +131,8 @@ fn recognised(command: &str, path: Option<&str>) -> Outcome<(String, Found)> {
 
 /// What to say of a trace whose end is missing, where that was allowed; to be asked when all of it was read.
 pub(crate) fn cut_note(name: &str, reader: &TraceReader<'_>) -> Option<String> {
-    let tail = reader.tail().filter(|tail| tail.cut)?;
-    Some(if tail.end.is_none() && reader.metadata().is_head() {
+    let end = reader.end().filter(|end| end.cut)?;
+    Some(if end.end_line.is_none() && reader.metadata().is_head() {
         format!("{name} has no end line: it was cut (--allow-cut)")
     } else {
         format!("{name} was cut (--allow-cut)")

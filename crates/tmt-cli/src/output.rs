@@ -217,7 +217,7 @@ impl FormatArgs {
     /// The form of the output at `path`: the flag's, in the compression that the name asks for where the
     /// flag says none; else that of the name.
     pub(crate) fn of(&self, path: Option<&str>) -> Outcome<Form> {
-        let by_name = path.and_then(Form::of_name);
+        let by_name = path.and_then(Form::from_file_name);
         let (Some(flag), Some(name)) = (self.format, by_name) else {
             return Ok(self.format.or(by_name).unwrap_or_default());
         };

@@ -1,8 +1,8 @@
-//! File formats: traces and tables as text, Arrow and Parquet, compressed or not, and traces of other tools.
+//! File formats: traces and tables as text, Arrow and Parquet, plain or compressed, and importers for traces of
+//! other tools. docs/trace-format.md is the contract.
 //!
-//! Whoever reads or writes a trace needs what stands here by name, and none of the modules: a
-//! [`TraceReader`] hands out [`Rows`] and then the [`Tail`], whatever the file is; a [`TraceWriter`] takes
-//! rows in any [`Form`].
+//! The re-exports below are enough to read and write traces. A [`TraceReader`] returns [`Rows`] and then the
+//! [`TraceEnd`], for every format. A [`TraceWriter`] writes rows in any [`Form`].
 
 pub mod arrow;
 mod batch;
@@ -17,13 +17,13 @@ pub mod text;
 pub mod trace;
 mod unit;
 
-pub use batch::{Rows, Tail};
+pub use batch::{Rows, TraceEnd};
 pub use columnar::panics_are_contained;
 pub use form::{Compression, FIRST_BYTES, FORMS, FileKind, Form, Format, recognise};
 pub use trace::{Options, Row, TraceReader, TraceWriter};
 pub use unit::Unit;
 
-/// Reads once, however often the system is interrupted.
+/// Reads once; retries if the system call is interrupted.
 fn read(input: &mut impl std::io::Read, bytes: &mut [u8]) -> std::io::Result<usize> {
     loop {
         match input.read(bytes) {

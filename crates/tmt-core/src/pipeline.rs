@@ -1,17 +1,17 @@
-//! Work in rounds, on all cores, with the same bytes at any number of them.
+//! Runs reading, processing and writing of traces in parallel, in rounds. The output does not depend on the number of
+//! threads.
 //!
-//! What is read in one round is parsed in the next, walked in the one after that, then formatted,
-//! then written; in every round all of these stages run at the same time, each on a batch of its own.
-//! A round ends when all of its tasks have; then batches are handed on, in order, by one thread. So
-//! nothing depends on who did what when, memory is a few batches, buffers go round with them, and an
-//! error travels in its place between the rows.
+//! A batch is read in one round, parsed in the next, then passed through the schemes, then formatted, then written. In
+//! every round all stages run at the same time, each on its own batch. When all tasks of a round have ended, one
+//! thread passes the batches on, in order. So the result does not depend on scheduling, memory is limited to a few
+//! batches, buffers are reused, and an error keeps its place between the rows.
 
 mod apply;
 mod inject;
 mod produce;
 mod tally;
 
-pub use apply::{Apply, Lane, LaneEnd};
+pub use apply::{Apply, Lane, LaneResult};
 pub use inject::{Inject, Injected};
 pub use produce::{produce, synthesise};
 pub use tally::collect;
@@ -21,18 +21,18 @@ use rayon::Scope;
 use crate::format::{Rows, TraceReader};
 use crate::types::{Error, Result};
 
-/// What is done with the rows of a trace.
+/// Processing stage for the rows of a trace.
 pub trait Stage: Send {
-    /// Starts this round's tasks: on `batch`, the next rows in order, and on what earlier rounds left.
+    /// Spawns the tasks of a round: on `batch`, the next rows in order, and on the results of earlier rounds.
     fn spawn<'s>(&'s mut self, batch: &'s [Rows], scope: &Scope<'s>);
 
-    /// Hands on what the round's tasks made.
+    /// Passes the results of the tasks on to the next round.
     ///
     /// # Errors
-    /// The first row that cannot be taken, or what the system says about an output.
+    /// The first row that cannot be processed, or an I/O error of an output.
     fn advance(&mut self) -> Result<(), StageError>;
 
-    /// A round without input, to move on what earlier rounds left.
+    /// Runs a round without input, to process the results of earlier rounds.
     ///
     /// # Errors
     /// As [`Stage::advance`].
@@ -45,20 +45,20 @@ pub trait Stage: Send {
 /// Why a pipeline stopped.
 #[derive(Debug, thiserror::Error)]
 pub enum StageError {
-    /// Something is wrong with the input.
+    /// The input is invalid or cannot be read.
     #[error(transparent)]
     Input(#[from] Error),
-    /// An output cannot be written: which one, and the system's words.
+    /// An output cannot be written: its index and the I/O error.
     #[error("{1}")]
     Output(usize, std::io::Error),
 }
 
-/// Runs all rows of `reader` through `stage`, on the threads of the current rayon pool.
+/// Passes all rows of `reader` through `stage`, on the threads of the current rayon pool.
 ///
-/// Rows in front of a faulty one have all been through the stage when its error is returned.
+/// When an error is returned, all rows before it have passed through the stage.
 ///
 /// # Errors
-/// The first thing wrong with the input or an output.
+/// The first error of the input or of an output.
 pub fn drive(reader: &mut TraceReader<'_>, stage: &mut impl Stage) -> Result<(), StageError> {
     loop {
         rayon::scope(|scope| reader.round(scope, |batch, scope| stage.spawn(batch, scope)));

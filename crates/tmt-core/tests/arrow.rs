@@ -1,11 +1,11 @@
-//! Arrow IPC (link-layer.md §8): round trips, what other programs write, what is refused, streams
-//! cut at every byte and with flipped bits.
+//! Arrow IPC (docs/trace-format.md, Sec. 6): round trips, files of other programs, refused inputs, streams cut at every
+//! byte and with flipped bits.
 
 use std::sync::Arc;
 
 use crate::formats::{
-    Cells, Reading, Row, assert_rows, cells, config, end_line, fixture, fixture_rows, heads,
-    judged, kind_name, lines, lldu, options, read_arrow, refusal, rows, slot,
+    Cells, Reading, Row, assert_rows, cells, checked, config, end_line, fixture, fixture_rows,
+    heads, kind_name, lines, lldu, options, read_arrow, refusal, rows, slot,
 };
 use arrow_array::{
     Array, ArrayRef, Float64Array, Int32Array, Int64Array, RecordBatch, StringArray, UInt32Array,
@@ -42,7 +42,7 @@ fn head() -> Metadata {
     head
 }
 
-/// What the crate that others use writes of these columns.
+/// A stream of these columns, written by the `arrow-ipc` crate.
 fn written(columns: Vec<(&str, ArrayRef)>, compression: Option<CompressionType>) -> Vec<u8> {
     let columns = columns.into_iter().map(|(name, array)| (name, array, true));
     let batch = RecordBatch::try_from_iter_with_nullable(columns).unwrap();
@@ -89,7 +89,7 @@ proptest! {
     #![proptest_config(config(64))]
 
     #[test]
-    fn a_timeline_comes_back(rows in rows(1500), head in heads(), batch in 1usize..1600) {
+    fn a_timeline_round_trips(rows in rows(1500), head in heads(), batch in 1usize..1600) {
         let reading = read_arrow(&timeline(&rows, &head, batch), options());
         prop_assert_eq!(reading.end.as_ref().ok(), Some(&Next::End));
         assert_rows(&reading, &rows);
@@ -98,7 +98,7 @@ proptest! {
     }
 
     #[test]
-    fn a_trace_comes_back(rows in rows(1500), head in heads()) {
+    fn a_trace_round_trips(rows in rows(1500), head in heads()) {
         let slots: Vec<Slot> = rows.iter().copied().map(slot).collect();
         let mut out = Vec::new();
         encode::head::<Slot>(&head, &mut out);
@@ -112,7 +112,7 @@ proptest! {
     }
 
     #[test]
-    fn others_read_what_is_written(rows in rows(40), head in heads(), batch in 1usize..50) {
+    fn other_libraries_read_our_streams(rows in rows(40), head in heads(), batch in 1usize..50) {
         let bytes = timeline(&rows, &head, batch);
         let reader = StreamReader::try_new(&bytes[..], None).unwrap();
         let schema = reader.schema();
@@ -132,10 +132,10 @@ proptest! {
     }
 
     #[test]
-    fn the_first_row_that_cannot_be_is_told(cells in cells(1200), packed in 0usize..3) {
+    fn the_first_invalid_row_is_reported(cells in cells(1200), packed in 0usize..3) {
         let compression = [None, Some(CompressionType::LZ4_FRAME), Some(CompressionType::ZSTD)][packed];
         let reading = read_arrow(&table(&cells, compression), options());
-        let (good, wrong) = judged(&cells);
+        let (good, wrong) = checked(&cells);
         prop_assert_eq!(&reading.rows, &good);
         prop_assert_eq!(reading.attempts.len(), good.len());
         match wrong {
@@ -162,7 +162,7 @@ proptest! {
     }
 }
 
-/// A stream cut after `length` bytes; it holds a head, so that it cannot be whole without its end.
+/// Reads a stream cut after `length` bytes. It has a head, so it is incomplete without its end line.
 fn check_cut(bytes: &[u8], length: usize, rows: &[Row]) -> Reading {
     let reading = read_arrow(&bytes[..length], options());
     assert!(reading.rows.len() <= rows.len());
@@ -181,20 +181,20 @@ fn check_cut(bytes: &[u8], length: usize, rows: &[Row]) -> Reading {
 }
 
 #[test]
-fn a_stream_cut_anywhere_says_so_behind_its_whole_batches() {
+fn a_stream_cut_anywhere_is_reported_after_its_complete_batches() {
     let rows = fixture_rows();
     let bytes = timeline(&rows, &head(), 4);
     let mut between = 0;
     for length in 0..bytes.len() {
         between += usize::from(check_cut(&bytes, length, &rows).end.is_ok());
     }
-    // Behind the schema, three batches and the end line; and there it is cut no more but for the marker.
+    // After the schema, each of three batches and the end line, where only the end-of-stream marker is missing.
     assert_eq!(between, 5);
     assert_eq!(read_arrow(&bytes, options()).end.unwrap(), Next::End);
 }
 
 #[test]
-fn a_file_cut_anywhere_says_so() {
+fn a_file_cut_anywhere_is_reported() {
     for name in ["lz4.feather", "zstd.feather", "polars.arrow"] {
         let bytes = fixture(name);
         for length in 0..bytes.len() {
@@ -204,7 +204,7 @@ fn a_file_cut_anywhere_says_so() {
 }
 
 #[test]
-fn what_other_programs_write_is_read() {
+fn files_of_other_programs_are_read() {
     for name in [
         "crowded.arrows",
         "lz4.feather",
@@ -219,7 +219,7 @@ fn what_other_programs_write_is_read() {
 }
 
 #[test]
-fn attempts_are_left_alone_where_nobody_wants_them() {
+fn attempts_are_not_checked_unless_they_are_read() {
     let columns = vec![
         ("tx_time", integers(&[1])),
         ("decode_delay", integers(&[0])),
@@ -240,7 +240,7 @@ fn attempts_are_left_alone_where_nobody_wants_them() {
 }
 
 #[test]
-fn doubles_take_a_unit() {
+fn doubles_need_a_unit() {
     for (unit, t, d) in [
         (Unit::Seconds, [0.0, 0.1], [3e-9, 0.0]),
         (Unit::Milliseconds, [0.0, 100.0], [3e-6, -0.0]),
@@ -249,18 +249,18 @@ fn doubles_take_a_unit() {
     ] {
         let columns = vec![("tx_time", doubles(&t)), ("decode_delay", doubles(&d))];
         let bytes = written(columns, None);
-        let told = Options {
+        let with_unit = Options {
             unit: Some(unit),
             attempts: true,
         };
-        let reading = read_arrow(&bytes, told);
+        let reading = read_arrow(&bytes, with_unit);
         assert_eq!(reading.end.unwrap(), Next::End, "{unit:?}");
         assert_eq!(reading.rows, [(0, 3), (100_000_000, 0)], "{unit:?}");
-        let untold = read_arrow(&bytes, options());
-        let (kind, _) = refusal(&untold);
+        let without_unit = read_arrow(&bytes, options());
+        let (kind, _) = refusal(&without_unit);
         assert!(matches!(kind, ErrorKind::UnitMissing { name: "tx_time" }));
         assert!(
-            untold
+            without_unit
                 .end
                 .unwrap_err()
                 .to_string()
@@ -270,8 +270,8 @@ fn doubles_take_a_unit() {
 }
 
 #[test]
-fn doubles_that_are_no_times_are_refused_in_their_row() {
-    let told = Options {
+fn doubles_that_are_not_times_are_refused_with_their_row() {
+    let with_unit = Options {
         unit: Some(Unit::Seconds),
         attempts: false,
     };
@@ -289,7 +289,7 @@ fn doubles_that_are_no_times_are_refused_in_their_row() {
             ("tx_time", doubles(&[1.0, t, 9_223_372_036.0])),
             ("decode_delay", doubles(&[0.25, d, 0.0])),
         ];
-        let reading = read_arrow(&written(columns, None), told);
+        let reading = read_arrow(&written(columns, None), with_unit);
         let (kind, row) = refusal(&reading);
         assert_eq!((kind_name(kind).as_str(), row), (name, 2), "{t} {d}");
         assert_eq!(reading.rows, [(1_000_000_000, 250_000_000)]);
@@ -297,7 +297,7 @@ fn doubles_that_are_no_times_are_refused_in_their_row() {
 }
 
 #[test]
-fn columns_that_do_not_fit_are_refused_by_name() {
+fn missing_and_unsupported_columns_are_refused_by_name() {
     let short = || -> ArrayRef { Arc::new(Int32Array::from(vec![1])) };
     let text = || -> ArrayRef { Arc::new(StringArray::from(vec!["1"])) };
     let whole = || integers(&[1]);
@@ -342,7 +342,7 @@ fn columns_that_do_not_fit_are_refused_by_name() {
 }
 
 #[test]
-fn an_end_line_is_held_to_its_word() {
+fn an_end_line_must_match_the_rows() {
     let rows = fixture_rows();
     let lldus: Vec<Lldu> = rows.iter().copied().map(lldu).collect();
     let mut end = end_line(&rows);
@@ -374,7 +374,7 @@ fn an_end_line_is_held_to_its_word() {
 }
 
 #[test]
-fn a_table_without_rows_is_no_error_here() {
+fn a_stream_without_rows_is_accepted_at_this_level() {
     let empty = timeline(&[], &Metadata::new(), 1);
     let reading = read_arrow(&empty, options());
     assert_eq!(reading.end.unwrap(), Next::End);
@@ -385,7 +385,7 @@ fn a_table_without_rows_is_no_error_here() {
 }
 
 #[test]
-fn what_stands_behind_the_end_of_a_stream_is_not_passed_over() {
+fn bytes_after_the_end_of_a_stream_are_refused() {
     let one = timeline(&fixture_rows(), &Metadata::new(), 4);
     let reading = read_arrow(&[&one[..], &one].concat(), options());
     assert!(matches!(refusal(&reading).0, ErrorKind::Corrupt { .. }));
@@ -393,7 +393,7 @@ fn what_stands_behind_the_end_of_a_stream_is_not_passed_over() {
 }
 
 #[test]
-fn streams_of_long_ago_are_refused_with_words() {
+fn streams_before_version_0_15_are_refused() {
     let new = timeline(&fixture_rows(), &Metadata::new(), 4);
     let old = &new[4..];
     let kind = tmt_core::format::recognise(old);
@@ -402,7 +402,7 @@ fn streams_of_long_ago_are_refused_with_words() {
     assert!(error.to_string().contains("0.15"), "{error}");
 }
 
-/// The only place where `bytes` hold `old`, with `new` in its stead.
+/// Replaces the only occurrence of `old` in `bytes` by `new`.
 fn replaced(mut bytes: Vec<u8>, old: &[u8], new: &[u8]) -> Vec<u8> {
     let mut places = (0..bytes.len()).filter(|&at| bytes[at..].starts_with(old));
     let place = places.next().unwrap();
@@ -412,11 +412,11 @@ fn replaced(mut bytes: Vec<u8>, old: &[u8], new: &[u8]) -> Vec<u8> {
 }
 
 #[test]
-fn what_a_header_claims_is_not_believed() {
-    // A header of 2 GiB, and a body of half the address space: neither comes.
+fn claims_of_headers_are_not_trusted() {
+    // A header of 2 GiB, and a body of half the address space; neither follows.
     let header = b"\xff\xff\xff\xff\xf8\xff\xff\x7f".to_vec();
     let whole = timeline(&fixture_rows(), &Metadata::new(), 10);
-    // Ten rows: three columns, each filled up to a multiple of 64 bytes.
+    // Ten rows of three columns, each padded to a multiple of 64 bytes.
     let body = replaced(
         whole,
         &(128i64 + 128 + 64).to_le_bytes(),
@@ -428,7 +428,7 @@ fn what_a_header_claims_is_not_believed() {
         assert!(matches!(kind, ErrorKind::CutStream { .. }), "{kind:?}");
     }
 
-    // What a compressed buffer says it holds: the frame behind it knows better.
+    // A compressed buffer that claims another size than its frame has.
     let size = 0x50i64.to_le_bytes();
     let frame = b"\x04\x22\x4d\x18";
     let bytes = fixture("polars.arrow");
@@ -443,7 +443,7 @@ fn what_a_header_claims_is_not_believed() {
 }
 
 #[test]
-fn a_batch_of_more_rows_than_its_bytes_can_hold_is_refused_before_it_is_decoded() {
+fn a_batch_that_claims_too_many_rows_for_its_bytes_is_refused_before_it_is_decoded() {
     let rows = 4321i64;
     let times: Vec<i64> = (0..rows).map(|row| 10_000 * row).collect();
     for compression in [CompressionType::LZ4_FRAME, CompressionType::ZSTD] {
@@ -452,7 +452,7 @@ fn a_batch_of_more_rows_than_its_bytes_can_hold_is_refused_before_it_is_decoded(
             ("decode_delay", integers(&times)),
         ];
         let whole = written(columns, Some(compression));
-        // The batch's length, and those of its columns.
+        // The length of the batch, and those of its columns.
         let places: Vec<usize> = (0..whole.len() - 8)
             .filter(|&at| whole[at..at + 8] == rows.to_le_bytes())
             .collect();

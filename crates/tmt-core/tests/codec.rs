@@ -1,4 +1,4 @@
-//! gzip and zstd (link-layer.md §8): streams whole, in pieces, cut at every byte, with flipped bits.
+//! gzip and zstd (docs/trace-format.md, Sec. 8): streams whole, in pieces, cut at every byte, with flipped bits.
 
 use std::io::{self, Read, Write};
 
@@ -25,7 +25,7 @@ fn decompressor<R: Read>(kind: Compression, input: R) -> Decompressor<R> {
     Decompressor::new(kind, input).unwrap()
 }
 
-/// Hands bytes out in pieces of these lengths, again and again.
+/// Returns bytes in pieces of these lengths, cyclically.
 struct Pieces<'a> {
     bytes: &'a [u8],
     lengths: &'a [usize],
@@ -43,7 +43,7 @@ impl Read for Pieces<'_> {
     }
 }
 
-/// What came out, and what was said at the end.
+/// Decompresses `bytes`; returns the output and the result at the end.
 fn read(kind: Compression, bytes: &[u8]) -> (Vec<u8>, Result<(), Error>) {
     let mut out = Vec::new();
     let read = decompressor(kind, bytes).read_to_end(&mut out);
@@ -80,7 +80,7 @@ proptest! {
     #![proptest_config(config(64))]
 
     #[test]
-    fn blocks_are_one_stream_however_it_comes(
+    fn blocks_are_one_stream_however_it_is_split(
         parts in prop::collection::vec(contents(), 1..5),
         lengths in prop::collection::vec(1usize..5000, 1..4),
         at in 0usize..2,
@@ -95,7 +95,7 @@ proptest! {
     }
 
     #[test]
-    fn a_block_is_the_same_bytes_whatever_was_compressed_before(
+    fn the_bytes_of_a_block_do_not_depend_on_earlier_blocks(
         before in contents(), block in contents(), at in 0usize..2,
     ) {
         let kind = KINDS[at];
@@ -109,7 +109,7 @@ proptest! {
     }
 
     #[test]
-    fn a_flipped_bit_is_no_other_content(
+    fn a_flipped_bit_never_changes_the_content(
         parts in prop::collection::vec((0u64..60).prop_map(trace), 1..3), at in 0usize..2,
         place in any::<prop::sample::Index>(), bit in 0u8..8,
     ) {
@@ -118,7 +118,7 @@ proptest! {
         let place = place.index(stream.len());
         stream[place] ^= 1 << bit;
         let (out, read) = read(kind, &stream);
-        // Flags and names of a gzip header are under no checksum; contents are.
+        // No checksum covers flags and names of a gzip header.
         if read.is_ok() {
             let content = parts.concat();
             prop_assert!(content.starts_with(&out));
@@ -127,7 +127,7 @@ proptest! {
 }
 
 #[test]
-fn a_stream_cut_anywhere_says_so_behind_what_is_whole() {
+fn a_stream_cut_anywhere_is_reported_after_the_intact_bytes() {
     for kind in KINDS {
         let parts = [trace(40), Vec::new(), trace(3)];
         let stream = blocks(kind, &parts);
@@ -159,13 +159,13 @@ fn a_stream_cut_anywhere_says_so_behind_what_is_whole() {
 }
 
 #[test]
-fn a_cut_hands_out_all_that_can_be_known() {
+fn a_cut_stream_returns_all_complete_blocks() {
     for kind in KINDS {
         let content = trace(20_000);
         let stream = blocks(kind, std::slice::from_ref(&content));
         let (out, read) = read(kind, &stream[..stream.len() - 1]);
         assert!(read.is_err());
-        // The last block of zstd may wait for its checksum; nothing but that last block does.
+        // Only the last block of zstd may wait for its checksum.
         assert!(
             out.len() + (1 << 17) >= content.len(),
             "{kind:?} {}",
@@ -175,7 +175,7 @@ fn a_cut_hands_out_all_that_can_be_known() {
 }
 
 #[test]
-fn what_other_programs_write_is_read() {
+fn streams_of_other_programs_are_read() {
     let content = trace(1000);
     let header = flate2::GzBuilder::new()
         .filename("trace.csv")
@@ -198,7 +198,7 @@ fn what_other_programs_write_is_read() {
 }
 
 #[test]
-fn others_read_what_is_written() {
+fn other_libraries_read_our_streams() {
     let parts = [trace(500), trace(2)];
     let mut out = Vec::new();
     flate2::read::MultiGzDecoder::new(&blocks(Compression::Gzip, &parts)[..])
@@ -210,7 +210,7 @@ fn others_read_what_is_written() {
 }
 
 #[test]
-fn zeros_behind_the_last_gzip_member_are_passed_over_and_nothing_else() {
+fn only_zeros_are_ignored_after_the_last_gzip_member() {
     let content = trace(5);
     let whole = blocks(Compression::Gzip, std::slice::from_ref(&content));
     let with = |tail: &[u8]| read(Compression::Gzip, &[&whole[..], tail].concat());
@@ -228,7 +228,7 @@ fn zeros_behind_the_last_gzip_member_are_passed_over_and_nothing_else() {
             "{tail:?}: {error}"
         );
     }
-    // What begins as another member and breaks off is a cut.
+    // The start of another member is a cut.
     let (out, read) = with(b"\x1f");
     assert_eq!(out, content);
     assert!(matches!(
@@ -238,11 +238,11 @@ fn zeros_behind_the_last_gzip_member_are_passed_over_and_nothing_else() {
 }
 
 #[test]
-fn a_wrong_checksum_is_damage_and_stays_so() {
+fn a_wrong_checksum_is_damage_on_every_further_read() {
     for kind in KINDS {
         let content = trace(50);
         let mut stream = blocks(kind, std::slice::from_ref(&content));
-        // The last four bytes of a zstd frame, and those in front of the size of a gzip member.
+        // The last four bytes of a zstd frame, and those before the size of a gzip member.
         let place = stream.len() - if kind == Compression::Gzip { 5 } else { 1 };
         stream[place] ^= 1;
         let mut reader = decompressor(kind, &stream[..]);
@@ -256,7 +256,7 @@ fn a_wrong_checksum_is_damage_and_stays_so() {
 }
 
 #[test]
-fn what_the_system_says_is_passed_on() {
+fn io_errors_are_passed_on() {
     struct Broken;
     impl Read for Broken {
         fn read(&mut self, _: &mut [u8]) -> io::Result<usize> {

@@ -1,4 +1,4 @@
-//! The properties that fuzzing looks for, on the inputs that were kept: `fuzz/properties`, `fuzz/corpus`.
+//! Runs the fuzz properties (`fuzz/properties`) on the stored inputs (`fuzz/corpus`).
 
 #[path = "../fuzz/properties/mod.rs"]
 mod properties;
@@ -6,14 +6,14 @@ mod properties;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Largest input that is kept, bytes.
+/// Largest stored input, bytes.
 const LARGEST: usize = 4096;
 
 fn corpus() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("fuzz/corpus")
 }
 
-/// What is in a folder, in order.
+/// The files of a folder, sorted.
 fn files(folder: &Path) -> Vec<PathBuf> {
     let entries =
         fs::read_dir(folder).unwrap_or_else(|error| panic!("{}: {error}", folder.display()));
@@ -22,7 +22,7 @@ fn files(folder: &Path) -> Vec<PathBuf> {
     files
 }
 
-/// Replays the corpus of one property; what panics within a crate below is not for the test's output.
+/// Runs a property on its corpus, and on damaged copies of each input.
 fn replay(name: &str, check: fn(&[u8])) {
     let files = files(&corpus().join(name));
     assert!(!files.is_empty(), "{name} has no corpus");
@@ -32,7 +32,7 @@ fn replay(name: &str, check: fn(&[u8])) {
         assert!(bytes.len() <= LARGEST, "{name}: {} bytes", bytes.len());
         println!("{name}");
         check(&bytes);
-        // The usual damage: cut, and a bit or a byte that is another.
+        // Typical damage: a cut, and a flipped bit.
         for part in 0..8 {
             let at = bytes.len() * part / 8;
             check(&bytes[..at]);

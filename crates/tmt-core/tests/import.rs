@@ -1,12 +1,12 @@
-//! Formats of other tools: what is refused by their descriptions, and a format from outside of the crate.
+//! Importers: combinations of keys that are refused, and an importer from outside the crate.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, BufRead, Cursor};
 
 use tmt_core::format::Unit;
 use tmt_core::format::import::{
-    self, Files, Given, Import, ImportError, Importer, Importers, Key, Lines, Rule, Slots, Takes,
-    spell,
+    self, Files, Given, Import, ImportError, Importer, Importers, Key, Lines, Rule, Slots,
+    ValueKind, render_keys,
 };
 use tmt_core::types::{Metadata, Slot, Span, Time};
 use tmt_core::{Error, Result};
@@ -25,7 +25,7 @@ impl Files for Texts {
     }
 }
 
-/// A format as somebody else would add it: the gap between two packets a line, in a unit that is given.
+/// A format that another crate adds: one line per packet, the gap to the packet before, in a given unit.
 struct Gaps;
 
 impl Importer for Gaps {
@@ -34,18 +34,18 @@ impl Importer for Gaps {
     }
 
     fn about(&self) -> &'static str {
-        "the gap in front of each packet a line"
+        "the gap before each packet, one packet per line"
     }
 
     fn keys(&self) -> &'static [Key] {
         const KEYS: [Key; 2] = [
-            Key::new("trace", Takes::Input, "the trace"),
+            Key::new("trace", ValueKind::Input, "the trace"),
             Key::new(
                 "unit",
-                Takes::OneOf(&["s", "ms", "us", "ns"]),
+                ValueKind::OneOf(&["s", "ms", "us", "ns"]),
                 "unit of the gaps",
             )
-            .when(Rule::Required("the file does not name it")),
+            .when(Rule::Required("the file does not contain it")),
         ];
         &KEYS
     }
@@ -89,7 +89,7 @@ impl Slots for GapSlots {
     }
 }
 
-/// What was given, each value read as the first format that has its key reads it.
+/// Given values, each parsed by its key.
 fn given(importers: &Importers, pairs: &[(&str, &str)]) -> Given {
     let keys = importers.keys();
     let mut given = Given::default();
@@ -108,12 +108,12 @@ fn refused(format: &str, pairs: &[(&str, &str)]) -> String {
     match import::open(importer, &given, &mut texts, &mut |_| {}) {
         Err(ImportError::Refused(refusal)) => refusal,
         Err(ImportError::Input(error)) => panic!("{error}"),
-        Ok(_) => panic!("{pairs:?} was taken"),
+        Ok(_) => panic!("{pairs:?} was accepted"),
     }
 }
 
 #[test]
-fn a_format_from_outside_needs_nothing_but_itself() {
+fn a_format_from_outside_the_crate_is_registered_and_opened() {
     let importers = Importers::default().with(&Gaps);
     let names: Vec<&str> = importers.iter().map(Importer::name).collect();
     assert_eq!(names, ["delay-loss", "mahimahi", "gaps"]);
@@ -137,30 +137,30 @@ fn a_format_from_outside_needs_nothing_but_itself() {
     assert_eq!(times, [1_500_000, 1_500_000, 3_500_000]);
     assert_eq!(
         import.slots.findings()[0],
-        "trace: 1 lines end in CRLF; the CR was taken off"
+        "trace: 1 line ends in CRLF; its CR was removed"
     );
 
     let refusal = import::open(gaps, &Given::default(), &mut texts, &mut |_| {}).err();
     let Some(ImportError::Refused(refusal)) = refusal else {
         panic!("the unit was not needed");
     };
-    assert_eq!(refusal, "gaps needs `unit`: the file does not name it");
+    assert_eq!(refusal, "gaps needs `unit`: the file does not contain it");
 }
 
 #[test]
-fn what_does_not_belong_together_is_refused() {
+fn keys_that_cannot_be_combined_are_refused() {
     let interval = ("interval", "10ms");
     let (delay, loss) = (("delay", "-"), ("loss", "-"));
-    for (format, pairs, said) in [
+    for (format, pairs, message) in [
         (
             "mahimahi",
             &[interval][..],
-            "--interval has no meaning with mahimahi",
+            "--interval does not apply to mahimahi",
         ),
         (
             "delay-loss",
             &[loss],
-            "delay-loss needs --interval: the files hold no send times",
+            "delay-loss needs --interval: the files contain no send times",
         ),
         (
             "delay-loss",
@@ -170,31 +170,31 @@ fn what_does_not_belong_together_is_refused() {
         (
             "delay-loss",
             &[interval, delay, ("lost", "0")],
-            "--lost has no meaning without --loss",
+            "--lost needs --loss",
         ),
         (
             "delay-loss",
             &[interval, delay, ("decode-delay", "1ms")],
-            "--decode-delay has no meaning with --delay",
+            "--decode-delay cannot be combined with --delay",
         ),
         (
             "delay-loss",
             &[interval, loss, ("propagation", "1ms")],
-            "--propagation has no meaning without --delay",
+            "--propagation needs --delay",
         ),
         (
             "delay-loss",
             &[interval, delay, ("trace", "x")],
-            "--trace has no meaning with delay-loss",
+            "--trace does not apply to delay-loss",
         ),
     ] {
         let refusal = refused(format, pairs);
-        assert_eq!(spell(&refusal, |key| format!("--{key}")), said);
+        assert_eq!(render_keys(&refusal, |key| format!("--{key}")), message);
     }
 }
 
 #[test]
-fn values_are_of_their_key() {
+fn values_are_parsed_by_their_key() {
     let importers = Importers::default();
     let keys: BTreeMap<_, _> = importers
         .keys()
@@ -222,16 +222,16 @@ fn values_are_of_their_key() {
 }
 
 #[test]
-fn formats_that_share_a_key_take_the_same_for_it_and_rules_name_keys() {
+fn formats_that_share_a_key_agree_on_its_kind_and_rules_name_existing_keys() {
     let importers = Importers::default();
-    let mut taken: BTreeMap<&str, Takes> = BTreeMap::new();
+    let mut taken: BTreeMap<&str, ValueKind> = BTreeMap::new();
     for importer in importers.iter() {
         let names: BTreeSet<&str> = importer.keys().iter().map(|key| key.name).collect();
         assert_eq!(names.len(), importer.keys().len(), "{}", importer.name());
         for key in importer.keys() {
             assert_eq!(
-                *taken.entry(key.name).or_insert(key.takes),
-                key.takes,
+                *taken.entry(key.name).or_insert(key.kind),
+                key.kind,
                 "{}",
                 key.name
             );

@@ -1,4 +1,5 @@
-//! The library through its public interface, one program: `cargo test -p tmt-core --test api text::` runs the tests of `text.rs`.
+//! Tests of the library through its public interface, in one program. `cargo test -p tmt-core --test api text::` runs
+//! those of `text.rs`.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 

@@ -1,10 +1,10 @@
-//! Parquet (link-layer.md §8): round trips, what other programs write, what is refused, files cut
-//! at every byte and with flipped bits.
+//! Parquet (docs/trace-format.md, Sec. 7): round trips, files of other programs, refused inputs, files cut at every byte
+//! and with flipped bits.
 
 use std::sync::Arc;
 
 use crate::formats::{
-    Cells, Row, assert_rows, cells, config, end_line, fixture, fixture_rows, heads, judged,
+    Cells, Row, assert_rows, cells, checked, config, end_line, fixture, fixture_rows, heads,
     kind_name, lines, lldu, options, read_parquet, refusal, rows, slot,
 };
 use ::parquet::arrow::ArrowWriter;
@@ -16,7 +16,7 @@ use tmt_core::format::parquet::{ROW_GROUP, Writer};
 use tmt_core::format::{self, Rows, TraceReader, Unit};
 use tmt_core::types::{Lldu, Metadata, Slot};
 
-/// A timeline that was handed over in blocks of this length.
+/// A timeline that is written in blocks of this length.
 fn timeline(rows: &[Row], head: &Metadata, block: usize) -> Vec<u8> {
     let lldus: Vec<Lldu> = rows.iter().copied().map(lldu).collect();
     let mut writer = Writer::new(Vec::new(), head).unwrap();
@@ -36,7 +36,7 @@ fn head() -> Metadata {
     head
 }
 
-/// What the crate's own writer of tables makes of these columns.
+/// A file of these columns, written by the `parquet` crate.
 fn written(columns: Vec<(&str, ArrayRef)>) -> Vec<u8> {
     let columns = columns.into_iter().map(|(name, array)| (name, array, true));
     let batch = RecordBatch::try_from_iter_with_nullable(columns).unwrap();
@@ -65,7 +65,7 @@ proptest! {
     #![proptest_config(config(48))]
 
     #[test]
-    fn a_timeline_comes_back(rows in rows(1500), head in heads(), block in 1usize..1600) {
+    fn a_timeline_round_trips(rows in rows(1500), head in heads(), block in 1usize..1600) {
         let bytes = timeline(&rows, &head, block);
         let reading = read_parquet(&bytes, options());
         prop_assert_eq!(reading.end.as_ref().ok(), Some(&Next::End));
@@ -76,7 +76,7 @@ proptest! {
     }
 
     #[test]
-    fn a_trace_comes_back(rows in rows(1500), head in heads()) {
+    fn a_trace_round_trips(rows in rows(1500), head in heads()) {
         let slots: Vec<Slot> = rows.iter().copied().map(slot).collect();
         let mut writer = Writer::new(Vec::new(), &head).unwrap();
         writer.rows(&slots).unwrap();
@@ -88,9 +88,9 @@ proptest! {
     }
 
     #[test]
-    fn the_first_row_that_cannot_be_is_told(cells in cells(1200)) {
+    fn the_first_invalid_row_is_reported(cells in cells(1200)) {
         let reading = read_parquet(&table(&cells), options());
-        let (good, wrong) = judged(&cells);
+        let (good, wrong) = checked(&cells);
         prop_assert_eq!(&reading.rows, &good);
         prop_assert_eq!(reading.attempts.len(), good.len());
         match wrong {
@@ -122,7 +122,7 @@ fn a_flipped_bit_never_panics() {
 }
 
 #[test]
-fn a_file_cut_anywhere_says_so() {
+fn a_file_cut_anywhere_is_reported() {
     for bytes in [
         timeline(&fixture_rows(), &head(), 4),
         fixture("snappy.parquet"),
@@ -147,7 +147,7 @@ fn a_file_cut_anywhere_says_so() {
 }
 
 #[test]
-fn what_other_programs_write_is_read() {
+fn files_of_other_programs_are_read() {
     for name in ["crowded.parquet", "polars.parquet", "duckdb.parquet"] {
         let reading = read_parquet(&fixture(name), options());
         assert_eq!(reading.end.as_ref().unwrap(), &Next::End, "{name}");
@@ -182,7 +182,7 @@ fn rows_of_several_row_groups_and_batches_are_one_trace() {
     assert_eq!(reading.end.as_ref().unwrap(), &Next::End);
     assert_rows(&reading, &rows);
 
-    // A time that goes back where one batch follows another.
+    // A time that decreases from one batch to the next.
     let mut rows = rows;
     rows[1 << 15].0 = 5;
     let file = bytes::Bytes::from(timeline(&rows, &Metadata::new(), 100_000));
@@ -190,7 +190,7 @@ fn rows_of_several_row_groups_and_batches_are_one_trace() {
     let (mut batch, mut read) = (Rows::default(), 0);
     let error = loop {
         match reader.next_rows(&mut batch) {
-            Ok(more) => assert!(more, "the rows came in any order"),
+            Ok(more) => assert!(more, "rows out of order were accepted"),
             Err(error) => break error,
         }
         read += batch.slots.len();
@@ -206,30 +206,30 @@ fn rows_of_several_row_groups_and_batches_are_one_trace() {
 }
 
 #[test]
-fn doubles_take_a_unit() {
+fn doubles_need_a_unit() {
     let doubles = |values: &[f64]| -> ArrayRef { Arc::new(Float64Array::from(values.to_vec())) };
     let bytes = written(vec![
         ("tx_time", doubles(&[0.0, 0.1, 0.2])),
         ("decode_delay", doubles(&[3e-9, -0.0, 1e-10])),
     ]);
-    let told = Options {
+    let with_unit = Options {
         unit: Some(Unit::Seconds),
         attempts: true,
     };
-    let reading = read_parquet(&bytes, told);
+    let reading = read_parquet(&bytes, with_unit);
     assert_eq!(reading.rows, [(0, 3), (100_000_000, 0)]);
     let (kind, row) = refusal(&reading);
     assert!(matches!(kind, ErrorKind::RoundsToZero { .. }));
     assert_eq!(row, 3);
-    let untold = read_parquet(&bytes, options());
+    let without_unit = read_parquet(&bytes, options());
     assert!(matches!(
-        refusal(&untold).0,
+        refusal(&without_unit).0,
         ErrorKind::UnitMissing { name: "tx_time" }
     ));
 }
 
 #[test]
-fn columns_that_do_not_fit_are_refused_by_name() {
+fn missing_and_unsupported_columns_are_refused_by_name() {
     let text: ArrayRef = Arc::new(StringArray::from(vec!["1"]));
     let whole: ArrayRef = Arc::new(Int64Array::from(vec![1]));
     let time: ArrayRef = Arc::new(arrow_array::TimestampNanosecondArray::from(vec![1]));
@@ -253,7 +253,7 @@ fn columns_that_do_not_fit_are_refused_by_name() {
 }
 
 #[test]
-fn an_end_line_is_held_to_its_word() {
+fn an_end_line_must_match_the_rows() {
     let rows = fixture_rows();
     let lldus: Vec<Lldu> = rows.iter().copied().map(lldu).collect();
     let mut end = end_line(&rows);
@@ -272,20 +272,20 @@ fn an_end_line_is_held_to_its_word() {
 }
 
 #[test]
-fn a_table_without_rows_is_no_error_here() {
+fn a_file_without_rows_is_accepted_at_this_level() {
     let reading = read_parquet(&timeline(&[], &Metadata::new(), 1), options());
     assert_eq!(reading.end.unwrap(), Next::End);
     assert!(reading.rows.is_empty());
 }
 
 #[test]
-fn a_dictionary_that_claims_more_values_than_it_has_is_refused_for_that() {
+fn a_dictionary_that_claims_more_values_than_it_contains_is_refused() {
     let attempts: Vec<_> = (0u32..100)
         .map(|row| (row.into(), 1, 1 + row % 3))
         .collect();
     let bytes = timeline(&attempts, &Metadata::new(), 100);
     assert!(read_parquet(&bytes, options()).end.is_ok());
-    // The header of the page: of a dictionary (type 2), then the number of values, three, in its own part.
+    // The header of the page: dictionary (type 2), then, in its own part, the number of values, three.
     let header = [0x15, 0x04];
     let part = [0x4c, 0x15, 0x06];
     let at = bytes
@@ -298,13 +298,13 @@ fn a_dictionary_that_claims_more_values_than_it_has_is_refused_for_that() {
         })
         .unwrap();
     let mut bytes = bytes;
-    // Still one byte: 63 values, where twelve bytes hold three.
+    // Still one byte: 63 values instead of the three in twelve bytes.
     bytes[at] = 0x7e;
     let error = read_parquet(&bytes, options()).end.unwrap_err();
     assert!(
         error
             .to_string()
-            .contains("a dictionary of more values than it holds"),
+            .contains("a dictionary that claims more values than it contains"),
         "{error}"
     );
 }

@@ -1,5 +1,5 @@
-//! The pipeline gives what the parts give one after the other, on any number of threads and whatever the
-//! size of its batches: the same rows, the same summaries, the same error behind the same bytes.
+//! The pipeline gives the same as its parts one after another, for any number of threads and any chunk size: the same
+//! rows, the same summaries, the same error after the same bytes.
 
 use std::io::Write;
 use std::sync::{Arc, Mutex};
@@ -17,13 +17,13 @@ use tmt_core::types::{EndLine, Fate, Metadata, Slot, Span, Time};
 const THREADS: [usize; 4] = [1, 2, 3, 8];
 const CHUNKS: [usize; 5] = [1, 13, 997, 65_536, 1 << 20];
 
-/// Schemes of every family, and some that are hard on the order of events.
+/// Schemes of every family, and some that depend strongly on the order of events.
 fn schemes() -> Vec<&'static str> {
     let hard = ["fec:3/5,interleave=7,in-order", "harq:2/3,extra=1,rounds=2"];
     tmt_core::scheme::examples().chain(hard).collect()
 }
 
-/// An output whose bytes can be looked at when it is gone.
+/// An output whose bytes can be read after it has been dropped.
 #[derive(Clone, Default)]
 struct Shared(Arc<Mutex<Vec<u8>>>);
 
@@ -58,7 +58,7 @@ fn options(chunk: usize) -> Options {
     }
 }
 
-/// What came of a run: the bytes of each output, and the summaries or the error.
+/// Result of a run: the bytes of each output, and the summaries or the error.
 #[derive(Debug, PartialEq)]
 struct Outcome {
     outputs: Vec<Vec<u8>>,
@@ -69,7 +69,7 @@ fn words(error: &tmt_core::Error) -> String {
     format!("{:?} {error}", error.position())
 }
 
-/// The parts, one after the other, on one thread.
+/// Runs the parts one after another, on one thread.
 fn by_hand(trace: &[u8], schemes: &[&str], rtt: Span) -> Outcome {
     let mut reader = match TraceReader::new(trace, options(1 << 20)) {
         Ok(reader) => reader,
@@ -92,7 +92,7 @@ fn by_hand(trace: &[u8], schemes: &[&str], rtt: Span) -> Outcome {
         slots.extend_from_slice(&rows.slots);
         numbers.extend((0..rows.slots.len()).map(|at| (rows.line(at), rows.number(at))));
     };
-    // The first row at which any scheme fails is where all of them stop.
+    // All schemes stop at the first row at which one of them fails.
     let mut runners: Vec<(SchemeRunner, Vec<_>)> = schemes
         .iter()
         .map(|scheme| {
@@ -134,8 +134,8 @@ fn by_hand(trace: &[u8], schemes: &[&str], rtt: Span) -> Outcome {
             encode::lldu(lldu, &mut text);
         }
         if let Some(mut end) = end {
-            if let Some(told) = reader.tail().and_then(|tail| tail.end) {
-                end.usable_until = end.usable_until.min(told.usable_until);
+            if let Some(input_end) = reader.end().and_then(|end| end.end_line) {
+                end.usable_until = end.usable_until.min(input_end.usable_until);
             }
             if has_head {
                 encode::end(&end, &mut text);
@@ -159,7 +159,7 @@ fn by_hand(trace: &[u8], schemes: &[&str], rtt: Span) -> Outcome {
     }
 }
 
-/// The same through the pipeline.
+/// Runs the same through the pipeline.
 fn in_rounds(trace: &[u8], schemes: &[&str], rtt: Span, threads: usize, chunk: usize) -> Outcome {
     let outputs: Vec<Shared> = schemes.iter().map(|_| Shared::default()).collect();
     let end = pool(threads).install(|| {
@@ -188,7 +188,7 @@ fn in_rounds(trace: &[u8], schemes: &[&str], rtt: Span, threads: usize, chunk: u
     }
 }
 
-/// A trace of many rows, with the gaps, bursts and jitter of a measured one.
+/// A trace with the gaps, bursts and jitter of a measured one.
 fn long_trace(rows: u64) -> String {
     let mut text = String::from("tx_time,decode_delay\n");
     let mut channel = Channel::new("gilbert-elliott:alpha=0.97,beta=0.7".parse().unwrap(), 5);
@@ -210,7 +210,7 @@ fn long_trace(rows: u64) -> String {
 }
 
 #[test]
-fn no_thread_and_no_chunk_changes_a_byte_or_a_count() {
+fn the_result_does_not_depend_on_threads_and_chunk_size() {
     let trace = long_trace(6_000);
     let rtt = Span::from_millis(50);
     let expected = by_hand(trace.as_bytes(), &schemes(), rtt);
@@ -227,7 +227,7 @@ fn no_thread_and_no_chunk_changes_a_byte_or_a_count() {
 }
 
 #[test]
-fn a_trace_of_many_chunks_is_the_sum_of_its_parts() {
+fn a_trace_of_many_chunks_gives_the_same_as_its_parts() {
     let trace = long_trace(150_000);
     let rtt = Span::from_millis(500);
     let expected = by_hand(trace.as_bytes(), &schemes(), rtt);
@@ -238,7 +238,7 @@ fn a_trace_of_many_chunks_is_the_sum_of_its_parts() {
 }
 
 #[test]
-fn the_lowest_faulty_line_wins_and_nothing_behind_it_appears() {
+fn the_lowest_faulty_line_is_reported_and_no_row_after_it_is_written() {
     let good = long_trace(3_000);
     let lines: Vec<&str> = good.lines().collect();
     for (at, bad) in [
@@ -247,7 +247,7 @@ fn the_lowest_faulty_line_wins_and_nothing_behind_it_appears() {
         (1_500, "0.1,0.1"),
         (2_999, "1.2.3,4"),
     ] {
-        // A second fault stands behind the first.
+        // A second fault follows the first.
         let mut text = lines[..at].join("\n");
         text.push_str(&format!("\n{bad}\n{}\nworse\n", lines[at..].join("\n")));
         let expected = by_hand(text.as_bytes(), &schemes(), Span::from_millis(50));
@@ -271,8 +271,8 @@ fn the_lowest_faulty_line_wins_and_nothing_behind_it_appears() {
 }
 
 #[test]
-fn a_row_that_one_scheme_cannot_walk_stops_all_of_them_there() {
-    // The sum with the RTT leaves its range, so whoever has to repeat then fails; others go on and must not.
+fn a_row_that_one_scheme_refuses_stops_all_of_them_there() {
+    // The time plus RTT overflows, so a scheme that has to repeat fails. The others could go on but must stop too.
     let mut text = String::new();
     for row in 0..300u64 {
         let delay = if row % 9 == 4 { "0" } else { "0.036" };
@@ -296,8 +296,8 @@ fn a_row_that_one_scheme_cannot_walk_stops_all_of_them_there() {
 }
 
 #[test]
-fn where_no_repeat_can_ever_be_ready_all_schemes_stop_at_the_first_one_too() {
-    // RTT and feedback together leave their range, so that the first slot erased is refused, wherever it stands.
+fn if_no_repeat_can_ever_be_ready_all_schemes_stop_at_the_first_one() {
+    // RTT plus feedback delay overflows, so the first erased slot is refused, at whatever time.
     let trace = long_trace(2_000);
     let run = |threads: usize, chunk: usize| {
         let outputs = [Shared::default(), Shared::default()];
@@ -322,7 +322,7 @@ fn where_no_repeat_can_ever_be_ready_all_schemes_stop_at_the_first_one_too() {
     };
     let expected = run(1, 13);
     let erased = trace.lines().position(|line| line.ends_with(",0")).unwrap();
-    // Without a scheme the erased slot itself is an LLDU, and the last.
+    // With `none`, the erased slot is an LLDU, and the last one.
     assert_eq!(
         expected.1[0].split(|byte| *byte == b'\n').count(),
         erased + 2
@@ -338,7 +338,7 @@ fn where_no_repeat_can_ever_be_ready_all_schemes_stop_at_the_first_one_too() {
 }
 
 #[test]
-fn a_reader_hands_over_nothing_behind_a_fault() {
+fn a_reader_returns_no_row_after_a_fault() {
     let mut text = long_trace(500);
     text.push_str("oops\n");
     text.push_str("9,0.1\n".repeat(500).as_str());
@@ -353,7 +353,7 @@ fn a_reader_hands_over_nothing_behind_a_fault() {
             assert!(matches!(reader.next_rows(&mut rows), Ok(false)));
             assert!(rows.slots.is_empty());
         }
-        assert!(reader.tail().is_none());
+        assert!(reader.end().is_none());
     }
 }
 
@@ -362,7 +362,7 @@ fn a_timeline_read_back_has_the_fates_that_the_scheme_gave() {
     let slots: Vec<Slot> = (0..4000u64)
         .map(|slot| {
             let time = Time::from_nanos(slot * 1_000_000).unwrap();
-            // Bursts, and nothing that arrives at the end.
+            // Bursts, and a burst at the end.
             let erased = slot % 97 > 70 || slot > 3980;
             let delay = if erased { 0 } else { 5_000_000 };
             Slot::new(time, Span::from_nanos(delay).unwrap()).unwrap()
@@ -395,7 +395,7 @@ fn a_timeline_read_back_has_the_fates_that_the_scheme_gave() {
         };
         let read = reader.unwrap().read_lldus().unwrap();
 
-        // Only a loss at or behind the end of a run is told no more.
+        // A loss at or after the end of a run reads back as censored.
         for lldu in &mut lldus {
             if lldu.fate == Fate::Lost && lldu.tx_time >= end.usable_until {
                 lldu.fate = Fate::Censored;
@@ -415,7 +415,7 @@ fn a_timeline_read_back_has_the_fates_that_the_scheme_gave() {
 }
 
 #[test]
-fn injected_erasures_are_those_of_the_serial_channel() {
+fn injected_erasures_equal_those_of_the_serial_channel() {
     let trace = long_trace(40_000);
     for spec in [
         "bernoulli:0.01",
@@ -460,7 +460,7 @@ fn injected_erasures_are_those_of_the_serial_channel() {
 }
 
 #[test]
-fn a_block_is_the_same_whatever_the_trace_was_read_in() {
+fn output_blocks_do_not_depend_on_the_chunk_size_of_the_input() {
     let trace = long_trace(90_000);
     for form in ["csv.gz", "csv.zst", "arrow", "arrow.zst", "parquet"] {
         let run = |threads: usize, chunk: usize| {
@@ -494,7 +494,7 @@ fn a_block_is_the_same_whatever_the_trace_was_read_in() {
 
 proptest! {
     #[test]
-    fn any_trace_at_any_chunk_is_walked_as_by_hand(
+    fn any_trace_and_chunk_size_give_the_same_as_the_parts(
         steps in prop::collection::vec((0u64..3_000_000, prop_oneof![Just(0u64), 1u64..90_000_000]), 1..400),
         scheme in prop::sample::select(schemes()),
         (threads, chunk, rtt) in (1usize..4, 1usize..3_000, 0u32..20),
@@ -518,14 +518,14 @@ proptest! {
             };
             encode_end(&end, &mut text);
         }
-        // Nanoseconds as seconds: far apart, which no rule minds.
+        // Nanoseconds read as seconds: large times, which are valid.
         let rtt = Span::from_secs(rtt * 1_000);
         let expected = by_hand(text.as_bytes(), &[scheme], rtt);
         prop_assert_eq!(in_rounds(text.as_bytes(), &[scheme], rtt, threads, chunk), expected);
     }
 
     #[test]
-    fn rows_come_in_order_whatever_the_chunk(count in 1u64..2_000, chunk in 1usize..9_000, threads in 1usize..4) {
+    fn rows_are_returned_in_order_for_any_chunk_size(count in 1u64..2_000, chunk in 1usize..9_000, threads in 1usize..4) {
         let trace = long_trace(count);
         let mut seen = Vec::new();
         pool(threads).install(|| {
@@ -533,7 +533,7 @@ proptest! {
             collect(&mut reader, |rows| {
                 seen.extend((0..rows.slots.len()).map(|at| (rows.line(at), rows.number(at))));
             }).unwrap();
-            assert_eq!(reader.tail().unwrap().rows, count);
+            assert_eq!(reader.end().unwrap().rows, count);
         });
         let expected: Vec<(u64, u64)> = (1..=count).map(|row| (row + 1, row)).collect();
         prop_assert_eq!(seen, expected);

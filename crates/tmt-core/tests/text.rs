@@ -1,5 +1,5 @@
-//! What the reader and writer of text traces take and give (link-layer.md §8): round trips, pieces,
-//! every accepted variant. Numbers are in `text_numbers.rs`, what is refused in `text_refusals.rs`.
+//! Reading and writing text traces (docs/trace-format.md, Sec. 2–5): round trips, pieces, every accepted variant.
+//! `text_numbers.rs` tests numbers, `text_refusals.rs` refused inputs.
 
 use crate::reading::{Reading, decode, read, read_file};
 use proptest::prelude::*;
@@ -9,7 +9,7 @@ use tmt_core::types::{EndLine, Fate, Lldu, Metadata, Slot, Span, Time};
 
 const LARGEST: u64 = i64::MAX as u64;
 
-/// So many cases, or as many as `PROPTEST_CASES` asks for if that is more.
+/// At least `cases` cases, or `PROPTEST_CASES` if that is more.
 fn config(cases: u32) -> ProptestConfig {
     ProptestConfig {
         cases: cases.max(ProptestConfig::default().cases),
@@ -18,7 +18,7 @@ fn config(cases: u32) -> ProptestConfig {
     }
 }
 
-/// Slots in order, from nothing to the largest times, delays that fit.
+/// Slots in order, with times up to the largest and delays that fit.
 fn slots() -> impl Strategy<Value = Vec<(u64, u64)>> {
     let time =
         prop_oneof![3 => 0u64..100_000_000_000, 1 => 0..=LARGEST, 1 => LARGEST - 5..=LARGEST];
@@ -36,7 +36,7 @@ fn slot((t, d): (u64, u64)) -> Slot {
     Slot::new(Time::from_nanos(t).unwrap(), Span::from_nanos(d).unwrap()).unwrap()
 }
 
-/// The canonical text, with a head and an end line where asked for.
+/// The canonical text, with head and end line if `with_head` is set.
 fn written(slots: &[(u64, u64)], with_head: bool) -> Vec<u8> {
     let mut out = Vec::new();
     let mut head = Metadata::new();
@@ -64,7 +64,7 @@ fn written(slots: &[(u64, u64)], with_head: bool) -> Vec<u8> {
     out
 }
 
-/// Lines of every kind, right and wrong, ended in either way.
+/// Valid and invalid lines of every kind, with either line end.
 fn lines() -> impl Strategy<Value = Vec<u8>> {
     let line = prop_oneof![
         4 => "[0-9]{1,3}(\\.[0-9]{0,11})?,0?\\.?[0-9]{1,10}",
@@ -87,7 +87,7 @@ fn lines() -> impl Strategy<Value = Vec<u8>> {
         };
         let mut lines: Vec<String> = lines.into_iter().map(|(line, end)| line + end).collect();
         if order > 0 {
-            // Sorting makes long runs of rows that are in order, with the comments in front.
+            // Sorting gives long runs of rows in order, after the comments.
             lines.sort_by_key(|line| {
                 line.split(',')
                     .next()
@@ -103,7 +103,7 @@ fn lines() -> impl Strategy<Value = Vec<u8>> {
     })
 }
 
-/// A valid file, its last bytes missing or not, its lines ended in either way.
+/// A valid file with either line end, possibly without its last bytes.
 fn almost_whole() -> impl Strategy<Value = Vec<u8>> {
     let missing = prop_oneof![1 => Just(0), 2 => Just(1), 1 => 2usize..60];
     (slots(), any::<bool>(), any::<bool>(), missing).prop_map(
@@ -156,7 +156,7 @@ proptest! {
     }
 
     #[test]
-    fn a_timeline_read_back_has_its_times_delays_and_attempts(
+    fn a_timeline_round_trips(
         slots in slots(), attempts in prop::collection::vec(1u32.., 40),
     ) {
         let mut text = Vec::new();
@@ -174,22 +174,22 @@ proptest! {
     #[test]
     fn a_headed_trace_cut_anywhere_is_refused(slots in slots(), part in 0.0f64..1.0) {
         let text = written(&slots, true);
-        // All but the last line end may be missing, since a last line without one is taken.
+        // Cut before the last LF at least: an end line without LF is accepted.
         let cut = share(part, text.len() - 1);
         let got = read(&text[..cut]);
         prop_assert!(got.end.is_err(), "cut at {} of {}", cut, text.len());
-        prop_assert_eq!(&got.slots[..], &slots[..got.slots.len()], "a row that was never written");
+        prop_assert_eq!(&got.slots[..], &slots[..got.slots.len()], "a row that was not written");
         prop_assert_eq!(read(&text[..text.len() - 1]).slots, slots);
     }
 
     #[test]
-    fn the_cut_into_pieces_changes_nothing(
+    fn the_result_does_not_depend_on_the_pieces(
         text in prop_oneof![2 => lines(), 1 => almost_whole()], pieces in pieces(), options in options(),
     ) {
         let whole = decode(&text, &[usize::MAX], options);
         prop_assert_eq!(&decode(&text, &pieces, options), &whole);
         let file = read_file(&text, &pieces, options);
-        // The reader tells an error in front of the first row before anything else, the head included.
+        // If there is an error before the first row, the reader returns no head.
         if !file.slots.is_empty() {
             prop_assert_eq!(&file.head, &whole.head);
         }
@@ -261,7 +261,7 @@ fn every_accepted_variant_reads_as_the_canonical_text() {
             "\u{feff}1,0.036\n2.5,0\n2.5,1e-9\n",
         ),
         (
-            "a byte order mark in front of a comment",
+            "a byte order mark before a comment",
             &format!("\u{feff}# x\n{canonical}"),
         ),
         (
@@ -298,7 +298,7 @@ fn every_accepted_variant_reads_as_the_canonical_text() {
         ("no header and tabs", "1\t0.036\n2.5\t0\n2.5\t1e-9\n"),
         ("no header and spaces", "1 0.036\n2.5 0\n2.5 1e-9\n"),
         (
-            "columns the other way round",
+            "columns in reverse order",
             "decode_delay,tx_time\n0.036,1\n0,2.5\n1e-9,2.5\n",
         ),
         (
@@ -323,7 +323,7 @@ fn every_accepted_variant_reads_as_the_canonical_text() {
             "minus zero with decimals",
             "1,0.036\n2.5,-0.000\n2.5,1e-9\n",
         ),
-        ("zeros in front", "001,00.036\n0002.5,0000\n2.5,1e-9\n"),
+        ("leading zeros", "001,00.036\n0002.5,0000\n2.5,1e-9\n"),
     ] {
         let crlf = text.replace("\r\n", "\n").replace('\n', "\r\n");
         for text in [text, &crlf] {
@@ -355,7 +355,7 @@ fn more_decimals_round_half_away_from_zero() {
 }
 
 #[test]
-fn the_unit_says_what_the_numbers_are() {
+fn the_unit_applies_to_both_columns() {
     for (unit, text) in [
         ("s", "1.5,0.25\n"),
         ("ms", "1500,250\n"),
@@ -389,7 +389,11 @@ fn only_comments_with_a_tool_line_are_a_head() {
     assert_eq!(got.head, head);
     let end = got.end.unwrap();
     assert_eq!(
-        (end.rows, end.cut, end.end.unwrap().usable_until.as_nanos()),
+        (
+            end.rows,
+            end.cut,
+            end.end_line.unwrap().usable_until.as_nanos()
+        ),
         (1, false, 1_000_000_000)
     );
 }

@@ -1,4 +1,4 @@
-//! The numbers of text traces (link-layer.md §8) against conversion by moving digits in a string.
+//! Numbers of text traces (docs/trace-format.md, Sec. 3), compared with a conversion that moves digits in a string.
 
 use crate::reading::decode;
 use proptest::prelude::*;
@@ -54,7 +54,7 @@ fn nanos_by_hand(text: &str, decimals: i64) -> String {
     }
 }
 
-/// Numbers around every corner of the conversion.
+/// Numbers at the edge cases of the conversion.
 fn number() -> impl Strategy<Value = String> {
     prop_oneof![
         4 => "[0-9]{1,10}(\\.[0-9]{1,12})?",
@@ -87,7 +87,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 20_000.max(ProptestConfig::default().cases), failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn numbers_are_what_string_arithmetic_says(text in number(), unit in 0..UNITS.len(), minus in any::<bool>()) {
+    fn numbers_equal_those_of_string_arithmetic(text in number(), unit in 0..UNITS.len(), minus in any::<bool>()) {
         let (unit, decimals) = UNITS[unit];
         let options = Options { unit, ..Options::default() };
         let digits = nanos_by_hand(&text, decimals);
@@ -117,7 +117,7 @@ proptest! {
 }
 
 #[test]
-fn the_string_arithmetic_is_right_where_the_answer_is_known() {
+fn the_string_arithmetic_gives_known_results() {
     for (text, decimals, nanos) in [
         ("0", 9, "0"),
         ("1.5", 9, "1500000000"),

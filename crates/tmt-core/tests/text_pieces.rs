@@ -1,11 +1,10 @@
-//! Pieces of a text parsed apart and absorbed in order against the same text read a byte at a time,
-//! and long runs of alike rows, which are parsed a word at a time, against the numbers they were
-//! written from.
+//! Pieces of a text that are parsed apart and committed in order, compared with the same text read byte by byte. Long
+//! runs of similar rows, which the fast path parses, compared with the numbers that they were written from.
 
 use crate::reading::{self, Reading, decode};
 use proptest::prelude::*;
 use tmt_core::format::text::{Decoder, LONGEST_LINE, Options};
-use tmt_core::format::{Rows, Tail, Unit};
+use tmt_core::format::{Rows, TraceEnd, Unit};
 
 fn config(cases: u32) -> ProptestConfig {
     ProptestConfig {
@@ -22,7 +21,7 @@ const UNITS: [(Unit, u32); 4] = [
     (Unit::Nanoseconds, 0),
 ];
 
-/// How a run of rows is written.
+/// Formatting of a run of rows.
 #[derive(Debug, Clone)]
 struct Style {
     /// Decimals of the unit, and how many of them are written.
@@ -61,7 +60,7 @@ impl Style {
         format!("{time}{separator}{delay}{separator}{attempts}{extra}{line_end}")
     }
 
-    /// `nanos` as far as it is written.
+    /// `nanos`, truncated to the decimals that are written.
     fn written(&self, nanos: u64) -> u64 {
         let unit = 10u64.pow(self.unit - self.decimals);
         nanos / unit * unit
@@ -89,7 +88,7 @@ fn style(unit: u32, separator: char) -> impl Strategy<Value = Style> {
 
 type Row = (u64, u64, u32);
 
-/// Rows in order: steps of every size from a start anywhere, delays that repeat and that do not.
+/// Rows in order: any start, steps of every size, delays that repeat and delays that do not.
 fn rows() -> impl Strategy<Value = Vec<Row>> {
     let start = prop_oneof![
         2 => Just(0u64),
@@ -116,7 +115,7 @@ fn rows() -> impl Strategy<Value = Vec<Row>> {
     })
 }
 
-/// Runs of rows of several styles in one text, the rows as they should be read, and the decimals.
+/// Runs of rows of several styles in one text, the expected rows, and the unit.
 fn runs() -> impl Strategy<Value = (String, Vec<Row>, Unit)> {
     let separator = prop::sample::select(vec![',', ';', '\t', ' ']);
     (0..UNITS.len(), separator).prop_flat_map(|(unit, separator)| {
@@ -131,7 +130,7 @@ fn runs() -> impl Strategy<Value = (String, Vec<Row>, Unit)> {
             for (time, delay, attempts) in rows {
                 let style = styles.next().unwrap();
                 let row = (style.written(time), style.written(delay), attempts);
-                // A coarser number may step back behind the finer one in front of it.
+                // A number with fewer decimals may be smaller than the one before it.
                 if expected.last().is_none_or(|last| last.0 <= row.0) {
                     text += &style.row(row);
                     expected.push(row);
@@ -142,7 +141,7 @@ fn runs() -> impl Strategy<Value = (String, Vec<Row>, Unit)> {
     })
 }
 
-/// Lines of every kind, right and wrong, in a text long enough for rows to be parsed by words.
+/// Valid and invalid lines of every kind, in a text long enough for the fast path.
 fn lines() -> impl Strategy<Value = Vec<u8>> {
     let line = prop_oneof![
         1 => "[0-9]{1,3}(\\.[0-9]{0,11})?,0?\\.?[0-9]{1,10}",
@@ -204,7 +203,7 @@ fn lines() -> impl Strategy<Value = Vec<u8>> {
         })
 }
 
-/// Whole lines from the front of `text`, about as long as `pieces` say, and what is left.
+/// Cuts `text` into whole lines of about the lengths `pieces`; returns them and the rest.
 fn cut<'a>(mut text: &'a [u8], pieces: &[usize]) -> (Vec<&'a [u8]>, &'a [u8]) {
     let mut cut = Vec::new();
     for length in pieces.iter().cycle() {
@@ -217,14 +216,14 @@ fn cut<'a>(mut text: &'a [u8], pieces: &[usize]) -> (Vec<&'a [u8]>, &'a [u8]) {
             cut.push(&text[..whole]);
             return (cut, &text[whole..]);
         };
-        let (piece, behind) = text.split_at(from + more + 1);
+        let (piece, after) = text.split_at(from + more + 1);
         cut.push(piece);
-        text = behind;
+        text = after;
     }
     (cut, text)
 }
 
-/// The text with all behind its head parsed in pieces, the last of them first, and absorbed in order.
+/// Reads a text whose part after the head is parsed in pieces, the last one first, and committed in order.
 fn in_pieces(text: &[u8], pieces: &[usize], options: Options) -> Reading {
     let mut decoder = Decoder::new(options);
     let mut rows = Rows::default();
@@ -237,8 +236,8 @@ fn in_pieces(text: &[u8], pieces: &[usize], options: Options) -> Reading {
     }
     let mut all = Reading::new(&rows, Vec::new(), Ok(NOTHING));
     rows.clear();
-    let behind = [&decoder.take_carry(), &text[at..]].concat();
-    let (cut, rest) = cut(&behind, pieces);
+    let after = [&decoder.take_carry(), &text[at..]].concat();
+    let (cut, rest) = cut(&after, pieces);
     if let (Ok(()), Some(parser)) = (&end, decoder.parser()) {
         let parse = |piece: &&[u8]| {
             let mut rows = Rows::default();
@@ -247,7 +246,7 @@ fn in_pieces(text: &[u8], pieces: &[usize], options: Options) -> Reading {
         };
         let parsed: Vec<Rows> = cut.iter().rev().map(parse).collect();
         for mut piece in parsed.into_iter().rev() {
-            end = decoder.absorb(&mut piece);
+            end = decoder.commit(&mut piece);
             all.append(&piece);
             if end.is_err() {
                 break;
@@ -257,7 +256,7 @@ fn in_pieces(text: &[u8], pieces: &[usize], options: Options) -> Reading {
         all.append(&rows);
         all.end = end.map_err(Into::into);
     } else {
-        let end = end.and_then(|()| decoder.finish_with(&behind, &mut rows));
+        let end = end.and_then(|()| decoder.finish_with(&after, &mut rows));
         all.append(&rows);
         all.end = end.map_err(Into::into);
     }
@@ -265,9 +264,9 @@ fn in_pieces(text: &[u8], pieces: &[usize], options: Options) -> Reading {
     all
 }
 
-const NOTHING: Tail = Tail {
+const NOTHING: TraceEnd = TraceEnd {
     rows: 0,
-    end: None,
+    end_line: None,
     cut: false,
 };
 
@@ -291,7 +290,7 @@ proptest! {
     #![proptest_config(config(1500))]
 
     #[test]
-    fn runs_of_rows_are_the_numbers_they_were_written_from(
+    fn runs_of_rows_read_back_as_their_numbers(
         (text, expected, unit) in runs(), attempts in any::<bool>(), pieces in pieces(),
     ) {
         let options = Options { unit, attempts, ..Options::default() };
@@ -305,10 +304,10 @@ proptest! {
     }
 
     #[test]
-    fn pieces_parsed_apart_are_the_text_read_byte_by_byte(
+    fn pieces_parsed_apart_give_the_same_as_byte_by_byte(
         text in lines(), pieces in pieces(), options in options(),
     ) {
-        // A byte at a time every line comes alone, so that none is parsed by what the one before looked like.
+        // Byte by byte, every line arrives alone, so the fast path is not used.
         let slow = decode(&text, &[1], options);
         prop_assert_eq!(&decode(&text, &[usize::MAX], options), &slow);
         prop_assert_eq!(&decode(&text, &pieces, options), &slow);
@@ -316,7 +315,7 @@ proptest! {
     }
 
     #[test]
-    fn a_changed_byte_changes_what_it_should(
+    fn a_changed_byte_gives_the_same_on_both_paths(
         (text, _, unit) in runs(), part in 0usize.., byte in prop_oneof![b'0'..=b'9', Just(b','), Just(b'.'), Just(b'\n'), any::<u8>()],
         attempts in any::<bool>(), pieces in pieces(),
     ) {
@@ -338,10 +337,10 @@ fn rows_are_read_wherever_the_text_ends() {
         let expected: Vec<(u64, u64)> = (0..count)
             .map(|at| (at / 7 * 1_000_000_000 + at % 7 * 100_000_001, 36_000_000))
             .collect();
-        for behind in 0..140 {
-            // A comment of every length behind the last row, so that every row ends everywhere in front of it.
-            let comment = format!("#{}", "x".repeat(behind));
-            let text = format!("{text}{}", if behind == 0 { "" } else { &comment });
+        for after in 0..140 {
+            // Comments of every length after the last row, so that rows end at every distance from the end of the text.
+            let comment = format!("#{}", "x".repeat(after));
+            let text = format!("{text}{}", if after == 0 { "" } else { &comment });
             let got = decode(text.as_bytes(), &[usize::MAX], Options::default());
             assert!(got.end.is_ok(), "{text}");
             assert_eq!(got.slots, expected, "{text}");
@@ -350,9 +349,9 @@ fn rows_are_read_wherever_the_text_ends() {
 }
 
 #[test]
-fn a_line_too_long_is_refused_at_its_line_wherever_it_is_cut() {
+fn a_line_that_is_too_long_is_refused_with_its_number_wherever_it_is_cut() {
     for (more, line_end) in [(0, "\n"), (1, "\n"), (0, ""), (1, ""), (1, "\r\n")] {
-        // Rows enough to be parsed by words, and then one with a column that is too long.
+        // Enough rows for the fast path, then one with a column that is too long.
         let rows = "1.000000000,0.036000000,1\n".repeat(20);
         let long = format!("1.000000000,0.036000000,{}", "x".repeat(LONGEST_LINE));
         let long = &long[..LONGEST_LINE - (line_end.len() + 1) / 3 + more];
@@ -378,7 +377,7 @@ fn a_line_too_long_is_refused_at_its_line_wherever_it_is_cut() {
 }
 
 #[test]
-fn pieces_parsed_into_one_batch_are_absorbed_as_one() {
+fn pieces_parsed_into_one_batch_are_committed_as_one() {
     let mut decoder = Decoder::new(Options::default());
     let mut rows = Rows::default();
     decoder
@@ -387,14 +386,14 @@ fn pieces_parsed_into_one_batch_are_absorbed_as_one() {
     let parser = decoder.parser().unwrap();
     parser.parse(b"2,1\n\n", &mut rows);
     parser.parse(b"# x\n3,1\n", &mut rows);
-    decoder.absorb(&mut rows).unwrap();
+    decoder.commit(&mut rows).unwrap();
     assert_eq!(decoder.finish_with(b"4,1", &mut rows).unwrap().rows, 4);
     let lines: Vec<u64> = (0..4).map(|index| rows.line(index)).collect();
     assert_eq!(lines, [2, 3, 6, 7]);
 }
 
 #[test]
-fn every_byte_in_every_place_of_a_row_means_what_it_means_alone() {
+fn any_byte_at_any_place_of_a_row_gives_the_same_on_both_paths() {
     let options = Options {
         attempts: true,
         ..Options::default()
@@ -405,8 +404,8 @@ fn every_byte_in_every_place_of_a_row_means_what_it_means_alone() {
                 let mut changed = row.as_bytes().to_vec();
                 changed[place] = byte;
                 let head = format!("tx_time,decode_delay,attempts\n{}", row.repeat(3));
-                let behind = row.replace("1.0", "9.0").repeat(6);
-                let text = [head.as_bytes(), &changed, behind.as_bytes()].concat();
+                let after = row.replace("1.0", "9.0").repeat(6);
+                let text = [head.as_bytes(), &changed, after.as_bytes()].concat();
                 let whole = decode(&text, &[usize::MAX], options);
                 assert_eq!(whole, decode(&text, &[1], options), "{byte} at {place}");
             }
@@ -415,13 +414,13 @@ fn every_byte_in_every_place_of_a_row_means_what_it_means_alone() {
 }
 
 #[test]
-fn zeros_in_front_make_no_room_for_larger_numbers() {
-    let behind = "9000000000.000000000,0.1\n".repeat(10);
+fn leading_zeros_do_not_extend_the_range() {
+    let after = "9000000000.000000000,0.1\n".repeat(10);
     for (zeros, large) in [
         ("00000000001.000000000", "99999999999.000000000"),
         ("0000000000000001.5", "9999999999999999.5"),
     ] {
-        let text = format!("{zeros},0.1\n{zeros},0.2\n{zeros},0.3\n{large},0.1\n{behind}");
+        let text = format!("{zeros},0.1\n{zeros},0.2\n{zeros},0.3\n{large},0.1\n{after}");
         let got = decode(text.as_bytes(), &[usize::MAX], Options::default());
         assert_eq!(got.slots.len(), 3);
         assert!(got.end.unwrap_err().kind.starts_with("TooLarge"), "{large}");
@@ -429,7 +428,7 @@ fn zeros_in_front_make_no_room_for_larger_numbers() {
 }
 
 #[test]
-fn an_end_line_behind_another_is_one_too_many_even_where_it_cannot_be_read() {
+fn a_second_end_line_is_refused_even_if_it_does_not_parse() {
     let text = "# tool: x\n1,1\n# end: rows=1 slots=1 usable_until_ns=1000000000\n# end: of it\n";
     for pieces in [&[usize::MAX][..], &[1], &[20]] {
         for got in [
@@ -444,7 +443,7 @@ fn an_end_line_behind_another_is_one_too_many_even_where_it_cannot_be_read() {
 }
 
 #[test]
-fn a_last_line_without_its_line_end_begins_no_other() {
+fn a_last_line_without_line_end_does_not_start_another() {
     for text in ["tx_time,decode_delay\n#", "tx_time,decode_delay\n  "] {
         let refusal = decode(text.as_bytes(), &[usize::MAX], Options::default()).end;
         assert_eq!(refusal.unwrap_err().at.unwrap().line, 2, "{text}");

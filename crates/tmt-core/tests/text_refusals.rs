@@ -1,12 +1,12 @@
-//! What the reader of text traces refuses (link-layer.md §8), each refusal with its kind and place,
-//! and what `--allow-cut` lets pass.
+//! Text traces that are refused (docs/trace-format.md, Sec. 3–5), each with kind and position of the error, and what
+//! `--allow-cut` accepts.
 
 use crate::reading::{Refusal, decode, read, read_file};
 use tmt_core::format::text::Options;
 use tmt_core::format::{self, Rows, TraceReader};
 
-/// Asserts that `text` is refused with a kind whose debug form starts with `kind`, at this line and
-/// column, however it is cut into pieces.
+/// Asserts that `text` is refused at this line and column, with an error kind whose debug form starts with `kind`,
+/// however it is cut into pieces.
 fn refused(text: &str, kind: &str, line: u64, column: u64) -> Refusal {
     let whole = decode(text.as_bytes(), &[usize::MAX], Options::default());
     for pieces in [&[1][..], &[7, 2, 3]] {
@@ -37,7 +37,7 @@ fn refused(text: &str, kind: &str, line: u64, column: u64) -> Refusal {
 }
 
 #[test]
-fn negative_values_are_refused_where_they_begin() {
+fn negative_values_are_refused_at_their_column() {
     refused(
         "-1,1\n",
         "Negative { field: \"tx_time\", found: \"-1\" }",
@@ -60,7 +60,7 @@ fn negative_values_are_refused_where_they_begin() {
 }
 
 #[test]
-fn what_is_no_number_is_refused_where_it_begins() {
+fn invalid_numbers_are_refused_at_their_column() {
     for word in [
         "abc", "nan", "NaN", "inf", "1_000", "0x1", "1.2.3", "1e", "1e+", "--1", "1,", "é", ".",
         "-", "1e1.5", "٣",
@@ -97,7 +97,7 @@ fn what_is_no_number_is_refused_where_it_begins() {
 }
 
 #[test]
-fn an_empty_field_between_tabs_is_refused_where_it_should_be() {
+fn an_empty_field_is_refused_at_its_column() {
     refused(
         "1;;3\n",
         "NotANumber { field: \"decode_delay\", found: \"\" }",
@@ -147,7 +147,7 @@ fn a_missing_column_is_refused() {
 }
 
 #[test]
-fn another_separator_than_the_first_lines_is_refused() {
+fn a_separator_that_differs_from_the_first_line_is_refused() {
     refused("tx_time,decode_delay\n1;2\n", "MissingColumn", 2, 4);
     refused("1,2\n3 4\n", "MissingColumn", 2, 4);
     refused(
@@ -160,7 +160,7 @@ fn another_separator_than_the_first_lines_is_refused() {
 }
 
 #[test]
-fn a_column_named_twice_is_refused_where_the_second_stands() {
+fn a_duplicate_column_is_refused_at_its_second_name() {
     refused(
         "tx_time,decode_delay,tx_time\n1,1,1\n",
         "DuplicateColumn { name: \"tx_time\" }",
@@ -176,7 +176,7 @@ fn a_column_named_twice_is_refused_where_the_second_stands() {
 }
 
 #[test]
-fn going_back_in_time_is_refused_at_the_time() {
+fn a_decreasing_time_is_refused_at_its_column() {
     refused("1,1\n1,1\n0.999999999,1\n", "OutOfOrder", 3, 1);
     let refusal = refused(
         "decode_delay tx_time\n1 2\n# x\n1   1.5\n",
@@ -197,7 +197,7 @@ fn going_back_in_time_is_refused_at_the_time() {
 }
 
 #[test]
-fn values_past_the_largest_are_refused_and_the_largest_is_taken() {
+fn the_largest_value_is_accepted_and_larger_ones_are_refused() {
     assert_eq!(
         read("9223372036.854775807,0\n").slots,
         [(i64::MAX.unsigned_abs(), 0)]
@@ -230,7 +230,7 @@ fn values_past_the_largest_are_refused_and_the_largest_is_taken() {
 }
 
 #[test]
-fn a_sum_past_the_largest_value_is_refused() {
+fn a_sum_above_the_largest_value_is_refused() {
     assert_eq!(read("9223372036.854775806,0.000000001\n").slots.len(), 1);
     refused("9223372036.854775807,0.000000001\n", "SumTooLarge", 1, 22);
     refused("1,1\n9000000000,9000000000\n", "SumTooLarge", 2, 12);
@@ -269,9 +269,9 @@ fn a_positive_delay_that_rounds_to_zero_is_refused_and_half_a_nanosecond_is_not(
     assert_eq!(read("1,0.0000000005\n").slots, [(1_000_000_000, 1)]);
 }
 
-/// Head, two rows, and what follows.
-fn headed(behind: &str) -> String {
-    format!("# tool: tmt 0.1.0\ntx_time,decode_delay\n1,0.1\n2,0.1\n{behind}")
+/// A head, two rows, and `rest`.
+fn headed(rest: &str) -> String {
+    format!("# tool: tmt 0.1.0\ntx_time,decode_delay\n1,0.1\n2,0.1\n{rest}")
 }
 
 #[test]
@@ -288,7 +288,7 @@ fn a_head_without_its_end_line_is_a_cut_after_the_last_whole_row() {
 }
 
 #[test]
-fn half_a_row_under_a_head_is_no_row_even_where_it_could_be_read() {
+fn a_last_row_without_line_end_is_dropped_if_there_is_a_head() {
     for half in ["3", "3,", "3,0.1", "30", "x"] {
         refused(&headed(half), "Cut { rows: 2 }", 4, 0);
         assert_eq!(read(headed(half)).slots.len(), 2, "{half}");
@@ -297,18 +297,18 @@ fn half_a_row_under_a_head_is_no_row_even_where_it_could_be_read() {
 
 #[test]
 fn the_end_line_of_a_timeline_with_a_censored_lldu_may_lack_its_line_end() {
-    // §8 takes a last line without LF. The run ends at the first censored LLDU, in front of the last row.
+    // An end line without LF is accepted. The run ends at the first censored LLDU, before the last row.
     let text = headed("# end: rows=2 slots=2 usable_until_ns=1000000000");
     assert!(read(format!("{text}\n")).end.is_ok());
     let got = read(&text);
     assert_eq!(
-        (got.slots.len(), got.end.map(|tail| tail.cut)),
+        (got.slots.len(), got.end.map(|end| end.cut)),
         (2, Ok(false))
     );
 }
 
 #[test]
-fn rows_behind_the_end_line_are_refused() {
+fn rows_after_the_end_line_are_refused() {
     let end = "# end: rows=2 slots=2 usable_until_ns=2000000000\n";
     assert!(read(headed(end)).end.is_ok());
     assert!(read(headed(&format!("{end}\n# a comment\n"))).end.is_ok());
@@ -317,15 +317,15 @@ fn rows_behind_the_end_line_are_refused() {
 }
 
 #[test]
-fn an_end_line_that_tells_another_number_of_rows_is_refused() {
-    for told in [0, 1, 3, 200] {
+fn an_end_line_with_a_wrong_number_of_rows_is_refused() {
+    for stated in [0, 1, 3, 200] {
         let text = headed(&format!(
-            "# end: rows={told} slots=2 usable_until_ns=2000000000\n"
+            "# end: rows={stated} slots=2 usable_until_ns=2000000000\n"
         ));
         let refusal = read(&text).end.expect_err(&text);
         assert_eq!(
             refusal.kind,
-            format!("RowCount {{ stated: {told}, read: 2 }}")
+            format!("RowCount {{ stated: {stated}, read: 2 }}")
         );
         assert!(refusal.at.is_some());
     }
@@ -334,20 +334,24 @@ fn an_end_line_that_tells_another_number_of_rows_is_refused() {
 #[test]
 fn an_end_line_without_a_head_is_just_a_comment() {
     let got = read("1,0\n# end: rows=7 slots=7 usable_until_ns=0\n2,0\n");
-    assert_eq!((got.slots.len(), got.end.unwrap().end), (2, None));
+    assert_eq!((got.slots.len(), got.end.unwrap().end_line), (2, None));
 }
 
 #[test]
-fn allow_cut_takes_the_whole_rows_and_says_that_the_end_is_missing() {
+fn allow_cut_accepts_the_whole_rows_and_reports_the_cut() {
     let options = Options {
         allow_cut: true,
         ..Options::default()
     };
-    for behind in ["", "3", "3,0.1", "# end: rows=9 sl", "# a comment\n"] {
-        let got = decode(headed(behind).as_bytes(), &[usize::MAX], options);
-        assert_eq!(got.slots.len(), 2, "{behind:?}");
+    for rest in ["", "3", "3,0.1", "# end: rows=9 sl", "# a comment\n"] {
+        let got = decode(headed(rest).as_bytes(), &[usize::MAX], options);
+        assert_eq!(got.slots.len(), 2, "{rest:?}");
         let end = got.end.unwrap();
-        assert_eq!((end.rows, end.end, end.cut), (2, None, true), "{behind:?}");
+        assert_eq!(
+            (end.rows, end.end_line, end.cut),
+            (2, None, true),
+            "{rest:?}"
+        );
     }
     let got = decode(
         headed("# end: rows=2 slots=2 usable_until_ns=2000000000\n").as_bytes(),
@@ -359,18 +363,18 @@ fn allow_cut_takes_the_whole_rows_and_says_that_the_end_is_missing() {
         decode(b"# tool: tmt\ntx_time,decode_delay\n", &[9], options)
             .end
             .is_err(),
-        "no row is no trace"
+        "a trace without rows was accepted"
     );
     assert!(
         decode(headed("3,x\n").as_bytes(), &[9], options)
             .end
             .is_err(),
-        "a wrong row is not a cut"
+        "an invalid row is not a cut"
     );
 }
 
 #[test]
-fn a_wrong_line_of_the_head_is_refused_at_its_line() {
+fn an_invalid_line_of_the_head_is_refused_with_its_number() {
     refused(
         "# tool: tmt\n# rtt_ns: soon\n1,1\n",
         "Metadata { key: \"rtt_ns\", found: \"soon\"",
@@ -392,13 +396,13 @@ fn a_wrong_line_of_the_head_is_refused_at_its_line() {
 }
 
 #[test]
-fn a_wrong_line_of_a_head_behind_an_end_line_is_refused_at_its_line_too() {
+fn an_invalid_line_of_a_head_after_an_end_line_is_refused_with_its_number() {
     let text = "# tool: tmt\n# end: rows=0 slots=0 usable_until_ns=0\n# rtt_ns: soon\n1,1\n";
     refused(text, "Metadata { key: \"rtt_ns\", found: \"soon\"", 3, 1);
 }
 
 #[test]
-fn a_line_that_never_ends_is_refused_and_not_kept() {
+fn an_endless_line_is_refused_and_not_buffered() {
     let mut text = b"1,1\n2,".to_vec();
     text.resize(3 << 20, b'1');
     let got = decode(&text, &[1 << 16], Options::default());
@@ -407,7 +411,7 @@ fn a_line_that_never_ends_is_refused_and_not_kept() {
 }
 
 #[test]
-fn the_rows_in_front_of_an_error_are_handed_over() {
+fn the_rows_before_an_error_are_returned() {
     let got = read("1,1\n2,2\n3,x\n4,4\n");
     assert_eq!(
         got.slots,
@@ -420,7 +424,7 @@ fn the_rows_in_front_of_an_error_are_handed_over() {
 }
 
 #[test]
-fn notes_in_a_head_may_look_alike_and_keys_of_the_contract_may_not() {
+fn only_free_keys_of_a_head_may_repeat() {
     let notes = "# tool: x\n# https://a\n# https://b\n# note: rain\n# note: snow\n";
     let tail = "tx_time,decode_delay\n1,1\n# end: rows=1 slots=1 usable_until_ns=1000000000\n";
     assert!(read(format!("{notes}{tail}")).end.is_ok());
@@ -433,20 +437,20 @@ fn notes_in_a_head_may_look_alike_and_keys_of_the_contract_may_not() {
 }
 
 #[test]
-fn a_row_behind_the_end_line_is_refused_with_and_without_its_line_end() {
+fn a_row_after_the_end_line_is_refused_with_and_without_line_end() {
     let whole = "# tool: x\n1,1\n# end: rows=1 slots=1 usable_until_ns=1000000000\n";
     refused(&format!("{whole}5,6\n"), "RowAfterEnd", 4, 1);
     refused(&format!("{whole}5,6"), "RowAfterEnd", 4, 1);
 }
 
 #[test]
-fn a_plain_text_may_have_any_number_of_comments_and_a_head_only_so_many() {
+fn the_size_of_a_head_is_limited_and_that_of_plain_comments_is_not() {
     let text = "# sky: clear over Livorno\n".repeat(100_000) + "1,1\n";
     let mut reader = TraceReader::new(text.as_bytes(), format::Options::default()).unwrap();
     let mut rows = Rows::default();
     assert!(reader.next_rows(&mut rows).unwrap());
     assert_eq!(rows.line(0), 100_001);
-    // Under a head they are kept and passed on.
+    // Comments of a head are kept and passed on.
     let under_a_head = format!("# tool: x\n{text}");
     let error = TraceReader::new(under_a_head.as_bytes(), format::Options::default())
         .err()

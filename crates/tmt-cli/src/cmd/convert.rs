@@ -7,7 +7,7 @@ use std::io::{self, BufRead, BufReader};
 use clap::builder::{PossibleValuesParser, ValueParser};
 use clap::{Arg, ArgAction, ArgMatches, Command, FromArgMatches};
 use tmt_core::format::import::{
-    self, Files, Given, ImportError, Importer, Importers, Key, Slots, Takes, spell,
+    self, Files, Given, ImportError, Importer, Importers, Key, Slots, ValueKind, render_keys,
 };
 use tmt_core::pipeline::{StageError, produce};
 use tmt_core::types::{Metadata, Time};
@@ -68,7 +68,7 @@ impl FromArgMatches for Args {
     fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
         let mut given = Given::default();
         for (key, _) in Importers::default().keys() {
-            if key.takes == Takes::Switch {
+            if key.kind == ValueKind::Switch {
                 if matches.get_flag(key.name) {
                     given.set(key.name, "");
                 }
@@ -92,15 +92,15 @@ impl FromArgMatches for Args {
 /// The flag of a key.
 fn flag(key: &'static Key) -> Arg {
     let arg = Arg::new(key.name).value_parser(ValueParser::new(|text: &str| key.read(text)));
-    match key.takes {
-        Takes::Input => arg.value_name(INPUT),
-        Takes::File => arg.long(key.name).value_name("FILE"),
-        Takes::Switch => Arg::new(key.name).long(key.name).action(ArgAction::SetTrue),
-        Takes::Period | Takes::Duration | Takes::DurationOr(_) => {
+    match key.kind {
+        ValueKind::Input => arg.value_name(INPUT),
+        ValueKind::File => arg.long(key.name).value_name("FILE"),
+        ValueKind::Switch => Arg::new(key.name).long(key.name).action(ArgAction::SetTrue),
+        ValueKind::Period | ValueKind::Duration | ValueKind::DurationOr(_) => {
             arg.long(key.name).value_name("DURATION")
         }
-        Takes::Size => arg.long(key.name).value_name("SIZE"),
-        Takes::OneOf(words) => {
+        ValueKind::Size => arg.long(key.name).value_name("SIZE"),
+        ValueKind::OneOf(words) => {
             let words = PossibleValuesParser::new(words);
             arg.long(key.name).value_name("WORD").value_parser(words)
         }
@@ -110,7 +110,7 @@ fn flag(key: &'static Key) -> Arg {
 /// A key as it is typed.
 fn typed(name: &str) -> String {
     let keys = Importers::default().keys();
-    let is_input = |(key, _): &(&Key, _)| key.name == name && key.takes == Takes::Input;
+    let is_input = |(key, _): &(&Key, _)| key.name == name && key.kind == ValueKind::Input;
     if keys.iter().any(is_input) {
         INPUT.to_owned()
     } else {
@@ -119,7 +119,7 @@ fn typed(name: &str) -> String {
 }
 
 fn tell(text: &str) {
-    note!("convert", "{}", spell(text, typed));
+    note!("convert", "{}", render_keys(text, typed));
 }
 
 /// The input files of a format, each with its key and as it was typed; `-` for stdin.
@@ -130,9 +130,9 @@ struct Inputs<'a> {
 
 impl<'a> Inputs<'a> {
     fn new(importer: &dyn Importer, given: &'a Given) -> Self {
-        let path = |key: &'static Key| match key.takes {
-            Takes::Input => Some((key, given.text(key.name).unwrap_or("-"))),
-            Takes::File => Some((key, given.text(key.name)?)),
+        let path = |key: &'static Key| match key.kind {
+            ValueKind::Input => Some((key, given.text(key.name).unwrap_or("-"))),
+            ValueKind::File => Some((key, given.text(key.name)?)),
             _ => None,
         };
         Self {
@@ -148,7 +148,10 @@ impl<'a> Inputs<'a> {
 
     /// What messages call the input as a whole: the file, where there is one, else the format.
     fn name(&self) -> &str {
-        let input = self.files.iter().find(|(key, _)| key.takes == Takes::Input);
+        let input = self
+            .files
+            .iter()
+            .find(|(key, _)| key.kind == ValueKind::Input);
         input.map_or(self.format, |(_, path)| input::shown(Some(path)))
     }
 
@@ -189,13 +192,13 @@ pub(crate) fn run(args: &Args) -> Outcome {
     }
     let opened = import::open(importer, &args.given, &mut inputs, &mut |told| tell(&told));
     let import = opened.map_err(|error| match error {
-        ImportError::Refused(refusal) => Failure::usage(spell(&refusal, typed)),
+        ImportError::Refused(refusal) => Failure::usage(render_keys(&refusal, typed)),
         ImportError::Input(error) => inputs.failure(&error),
     })?;
 
     let mut command = format!("tmt convert --from {}", inputs.format);
-    let is_input = |takes| matches!(takes, Takes::Input | Takes::File);
-    for key in importer.keys().iter().filter(|key| !is_input(key.takes)) {
+    let is_input = |kind| matches!(kind, ValueKind::Input | ValueKind::File);
+    for key in importer.keys().iter().filter(|key| !is_input(key.kind)) {
         match import.settings.text(key.name) {
             Some("") => command.push_str(&format!(" --{}", key.name)),
             Some(value) => command.push_str(&format!(" --{} {value}", key.name)),

@@ -1,4 +1,4 @@
-//! One program for all properties (`properties/mod.rs`): the variable `PROPERTY` names the one to fuzz.
+//! Fuzz target of all properties (`properties/mod.rs`). The environment variable `PROPERTY` selects one.
 #![no_main]
 
 #[path = "../properties/mod.rs"]
@@ -10,9 +10,9 @@ use libfuzzer_sys::fuzz_target;
 
 static CHECK: OnceLock<fn(&[u8])> = OnceLock::new();
 
-/// Looks for the property, and lets the readers of Arrow and Parquet contain what panics in the crates they use.
+/// Selects the property, and installs a panic hook that ignores the panics that the Arrow and Parquet readers catch.
 ///
-/// libFuzzer's own hook ends the run at any panic, also at one that is caught.
+/// The hook of libFuzzer ends the run at any panic, even if it is caught.
 fn begin() {
     let name = std::env::var("PROPERTY").unwrap_or_default();
     let found = properties::ALL.iter().find(|(known, _)| *known == name);

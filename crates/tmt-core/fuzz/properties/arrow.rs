@@ -1,4 +1,4 @@
-//! Arrow streams and files: nothing panics, pieces do not matter, and what is written reads back.
+//! Arrow streams and files: no panic, the same result for any split of the input, and written rows read back.
 
 use std::io::Read;
 
@@ -8,7 +8,7 @@ use tmt_core::format::columnar::{Options, Row};
 
 use super::{Pieces, Reading, lldus};
 
-/// Whatever the bytes are, they are read or refused, and alike in any pieces.
+/// Any bytes are read or refused, with the same result in pieces of any size.
 pub(crate) fn check(data: &[u8]) {
     for unit in [None, Some(Unit::Seconds), Some(Unit::Nanoseconds)] {
         let options = Options {
@@ -34,7 +34,7 @@ fn read(input: impl Read + Send, options: Options) -> Reading {
     Reading::of(arrow::open(input, options))
 }
 
-/// What was read, as it would be written: a batch wherever a time goes back.
+/// Encodes what was read; a new batch starts where a time decreases.
 fn written(reading: &Reading) -> Vec<u8> {
     if reading.attempts.is_empty() {
         return in_batches(&reading.slots, reading);

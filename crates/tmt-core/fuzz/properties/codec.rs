@@ -1,4 +1,4 @@
-//! gzip and zstd: what comes out of any bytes does not depend on how they go in and out, and blocks come back.
+//! gzip and zstd: the output does not depend on the sizes of reads and of input pieces, and blocks round-trip.
 
 use std::io::Read;
 
@@ -8,18 +8,18 @@ use tmt_core::format::{Compression, FileKind, recognise};
 
 use super::{Pieces, Refusal, refusal};
 
-/// Most bytes taken of what a few bytes claim to hold.
+/// Limit of the decompressed bytes, since few bytes can expand to many.
 const MOST: usize = 1 << 20;
 
-/// Whatever the bytes are, they come out alike in any pieces; compressed, they come back.
+/// Any bytes decompress to the same output in pieces of any size; compressed, they round-trip.
 pub(crate) fn check(data: &[u8]) {
     for kind in [Compression::Gzip, Compression::Zstd] {
         let whole = decompress(kind, data, data.len().max(1), MOST);
-        for (most, room) in [(1, MOST), (13, 100), (data.len().max(1), 7)] {
-            let other = decompress(kind, data, most, room);
+        for (most, output) in [(1, MOST), (13, 100), (data.len().max(1), 7)] {
+            let other = decompress(kind, data, most, output);
             if kind == Compression::Zstd && whole.1.is_err() {
-                // What zstd stores as it is comes out as it comes in; where the frame then turns out to be of
-                // another length than told, the last piece of it is kept.
+                // zstd returns uncompressed blocks as they arrive. If the frame then has a wrong length, its last piece
+                // is not returned.
                 let (one, other) = (&whole.0, &other.0);
                 assert!(one.starts_with(other) || other.starts_with(one));
             } else {
@@ -35,19 +35,19 @@ pub(crate) fn check(data: &[u8]) {
     }
 }
 
-/// What comes out of `data`, handed in pieces of `most` bytes and out into `room` at a time.
+/// Decompresses `data`, fed in pieces of at most `most` bytes and read `output` bytes at a time.
 fn decompress(
     kind: Compression,
     data: &[u8],
     most: usize,
-    room: usize,
+    output: usize,
 ) -> (Vec<u8>, Result<(), Refusal>) {
     let input = Pieces { bytes: data, most };
     let mut input = Decompressor::new(kind, input).unwrap();
     let mut out = vec![0; MOST];
     let mut length = 0;
     while length < MOST {
-        let to = MOST.min(length + room);
+        let to = MOST.min(length + output);
         match input.read(&mut out[length..to]) {
             Ok(0) => break,
             Ok(read) => length += read,

@@ -1,11 +1,11 @@
-//! Formats of other tools: whatever their files hold, nothing panics and times never go back.
+//! Importers: for any content of the files, nothing panics and times never decrease.
 
 use std::io::{self, BufRead, Cursor};
 
-use tmt_core::format::import::{self, Files, Given, Importers, Rule, Takes};
+use tmt_core::format::import::{self, Files, Given, Importers, Rule, ValueKind};
 use tmt_core::types::Time;
 
-/// The inputs of a format, each a part of the bytes.
+/// The inputs of a format, each one part of the bytes.
 struct Parts<'a> {
     parts: Vec<(&'static str, &'a [u8])>,
     can_reopen: bool,
@@ -23,13 +23,13 @@ impl Files for Parts<'_> {
     }
 }
 
-/// Whatever the bytes are, for every format: with all that it takes, and with as little as it needs.
+/// Any bytes, for every format, with all of its keys and with only the required ones.
 pub(crate) fn check(data: &[u8]) {
     for importer in Importers::default().iter() {
         let keys = importer.keys();
         let files = keys
             .iter()
-            .filter(|key| matches!(key.takes, Takes::Input | Takes::File));
+            .filter(|key| matches!(key.kind, ValueKind::Input | ValueKind::File));
         let files: Vec<&str> = files.map(|key| key.name).collect();
         let length = data.len().div_ceil(files.len().max(1)).max(1);
         for (everything, can_reopen) in [(false, false), (false, true), (true, false), (true, true)]
@@ -42,7 +42,7 @@ pub(crate) fn check(data: &[u8]) {
                     _ => everything || files.contains(&key.name),
                 };
                 if is_wanted {
-                    given.set(key.name, sample(key.takes));
+                    given.set(key.name, sample(key.kind));
                 }
             }
             let mut chunks = data.chunks(length);
@@ -66,14 +66,14 @@ pub(crate) fn check(data: &[u8]) {
     }
 }
 
-/// Something that a user may give.
-fn sample(takes: Takes) -> &'static str {
-    match takes {
-        Takes::Input | Takes::File => "-",
-        Takes::Switch => "",
-        Takes::Period | Takes::Duration => "10ms",
-        Takes::DurationOr(_) => "1ns",
-        Takes::Size => "1500B",
-        Takes::OneOf(words) => words[0],
+/// A valid value.
+fn sample(kind: ValueKind) -> &'static str {
+    match kind {
+        ValueKind::Input | ValueKind::File => "-",
+        ValueKind::Switch => "",
+        ValueKind::Period | ValueKind::Duration => "10ms",
+        ValueKind::DurationOr(_) => "1ns",
+        ValueKind::Size => "1500B",
+        ValueKind::OneOf(words) => words[0],
     }
 }

@@ -1,7 +1,7 @@
-//! What must hold for any bytes: one module a property, each with a function `check`, listed in [`ALL`].
+//! Properties that hold for any bytes: one module per property, each with a function `check`, listed in [`ALL`].
 //!
-//! `fuzz_targets/property.rs` runs them on bytes that libFuzzer makes up, `tests/corpus.rs` on the files of
-//! `corpus/`, a folder a property.
+//! `fuzz_targets/property.rs` runs them on bytes from libFuzzer, `tests/corpus.rs` on the files of `corpus/`, which
+//! has one folder per property.
 
 pub(crate) mod arrow;
 pub(crate) mod codec;
@@ -31,14 +31,14 @@ pub(crate) const ALL: [Property; 7] = [
     ("trace", trace::check),
 ];
 
-/// What a reader says of an error, in a form that can be compared.
+/// Message and position of an error, for comparison.
 type Refusal = (String, Option<Position>);
 
 fn refusal(error: &Error) -> Refusal {
     (error.to_string(), error.position())
 }
 
-/// Everything a reader of a binary format said.
+/// All results of a reader of a binary format.
 #[derive(Debug, PartialEq, Default)]
 struct Reading {
     slots: Vec<Slot>,
@@ -49,7 +49,7 @@ struct Reading {
 }
 
 impl Reading {
-    /// All of a source that could or could not be opened.
+    /// Reads a source to its end, if it could be opened.
     fn of(source: tmt_core::Result<Source<'_>>) -> Self {
         let mut reading = Self::default();
         let end = source.and_then(|source| reading.read(source));
@@ -69,7 +69,7 @@ impl Reading {
             };
             let before = self.slots.len();
             let appended = batch.append(&mut self.slots, &mut self.attempts);
-            // Order across batches is the caller's to check.
+            // The caller checks the order across batches.
             assert_in_order(&self.slots[before..]);
             appended?;
             assert_eq!((self.slots.len() - before) as u64, batch.rows());
@@ -96,13 +96,13 @@ fn lldus(slots: &[Slot], attempts: &[u32]) -> Vec<Lldu> {
     .collect()
 }
 
-/// Asserts that no time goes back.
+/// Asserts that times never decrease.
 fn assert_in_order(slots: &[Slot]) {
     let mut pairs = slots.iter().zip(slots.iter().skip(1));
     assert!(pairs.all(|(one, next)| one.tx_time() <= next.tx_time()));
 }
 
-/// Bytes that come in pieces of at most so many.
+/// Bytes that are read in pieces of at most `most`.
 struct Pieces<'a> {
     bytes: &'a [u8],
     most: usize,

@@ -1,4 +1,4 @@
-//! Parquet files: nothing gets past the reader, and what is written reads back.
+//! Parquet files: any bytes are read or refused, and written rows read back.
 
 use bytes::Bytes;
 use tmt_core::format::Unit;
@@ -7,7 +7,7 @@ use tmt_core::format::parquet::{self, Writer};
 
 use super::{Reading, lldus};
 
-/// Whatever the bytes are, they are read or refused, and what is read can be written.
+/// Any bytes are read or refused, and what is read can be written.
 pub(crate) fn check(data: &[u8]) {
     for unit in [None, Some(Unit::Seconds)] {
         let reading = read(data, unit);

@@ -1,10 +1,10 @@
-//! Texts a user writes: schemes, channels, quantities. Nothing panics; what reads is shown as it was.
+//! Schemes, channels and quantities as users type them: parsing never panics, and a parsed value prints and parses back.
 
 use tmt_core::channel::ChannelSpec;
 use tmt_core::scheme::SchemeSpec;
 use tmt_core::types::{BitRate, Bytes, Span};
 
-/// Whatever the text is.
+/// Any text is parsed or refused; a parsed value prints and parses back.
 pub(crate) fn check(data: &[u8]) {
     let Ok(text) = std::str::from_utf8(data) else {
         return;

@@ -1,12 +1,12 @@
-//! Text traces: pieces do not matter, neither to the push parser nor to pieces parsed apart, and what is
-//! written reads back.
+//! Text traces: the result does not depend on how the input is split, for the push parser and for pieces parsed apart,
+//! and written rows read back.
 
 use tmt_core::format::text::{Decoder, Options, encode};
-use tmt_core::format::{Rows, Tail, Unit};
+use tmt_core::format::{Rows, TraceEnd, Unit};
 
 use super::{Refusal, assert_in_order, lines, lldus, refusal};
 
-/// Everything a reader said about a text.
+/// All results of a reader of a text.
 #[derive(Debug, PartialEq)]
 struct Reading {
     rows: Vec<(u64, u64)>,
@@ -14,10 +14,10 @@ struct Reading {
     /// Line of each row.
     lines: Vec<u64>,
     head: Vec<(String, String)>,
-    end: Result<Tail, Refusal>,
+    end: Result<TraceEnd, Refusal>,
 }
 
-/// Whatever the bytes are, every way of reading them says the same.
+/// Any bytes give the same result by every way of reading them.
 pub(crate) fn check(data: &[u8]) {
     let forgiving = Options {
         unit: Unit::Milliseconds,
@@ -29,7 +29,7 @@ pub(crate) fn check(data: &[u8]) {
         ..Options::default()
     };
     for options in [strict, forgiving] {
-        // A byte at a time every line comes alone, and is parsed by the slow, plain code.
+        // Byte by byte, every line arrives alone and is parsed by the slow path.
         let slow = decode(data.chunks(1), options);
         assert_eq!(decode(std::iter::once(data), options), slow);
         assert_eq!(decode(data.chunks(7), options), slow);
@@ -54,7 +54,7 @@ fn decode<'a>(pieces: impl Iterator<Item = &'a [u8]>, options: Options) -> Readi
     reading
 }
 
-/// As [`decode`], with all behind the head parsed in pieces of whole lines, the last of them first.
+/// As [`decode`], but everything after the head is parsed in pieces of whole lines, the last piece first.
 fn apart(data: &[u8], least: usize, options: Options) -> Reading {
     let mut decoder = Decoder::new(options);
     let mut rows = Rows::default();
@@ -62,27 +62,27 @@ fn apart(data: &[u8], least: usize, options: Options) -> Reading {
     let mut rest = data;
     let mut end = Ok(());
     while end.is_ok() && decoder.parser().is_none() && !rest.is_empty() {
-        let (piece, behind) = rest.split_at(rest.len().min(5));
-        rest = behind;
+        let (piece, after) = rest.split_at(rest.len().min(5));
+        rest = after;
         end = decoder.decode(piece, &mut rows);
     }
     reading.take(&rows);
     rows.clear();
-    let behind = [&decoder.take_carry(), rest].concat();
-    let mut rest = &behind[..];
+    let after = [&decoder.take_carry(), rest].concat();
+    let mut rest = &after[..];
     if let (Ok(()), Some(parser)) = (&end, decoder.parser()) {
         let mut pieces = Vec::new();
         while let Some(more) = rest.iter().skip(least - 1).position(|byte| *byte == b'\n') {
-            let (piece, behind) = rest.split_at(least + more);
+            let (piece, after) = rest.split_at(least + more);
             pieces.push((piece, Rows::default()));
-            rest = behind;
+            rest = after;
         }
         for (piece, rows) in pieces.iter_mut().rev() {
             parser.parse(piece, rows);
         }
         for (_, rows) in &mut pieces {
             if end.is_ok() {
-                end = decoder.absorb(rows);
+                end = decoder.commit(rows);
                 reading.take(rows);
             }
         }
@@ -98,7 +98,7 @@ fn written_reads_back(data: &[u8], options: Options) {
     let mut decoder = Decoder::new(options);
     let mut rows = Rows::default();
     let end = decoder.decode(data, &mut rows);
-    let Ok(tail) = end.and_then(|()| decoder.finish(&mut rows)) else {
+    let Ok(trace_end) = end.and_then(|()| decoder.finish(&mut rows)) else {
         return;
     };
     assert_in_order(&rows.slots);
@@ -113,7 +113,7 @@ fn written_reads_back(data: &[u8], options: Options) {
         encode::timeline_header(&mut text);
         encode::lldus(&lldus(&rows.slots, &rows.attempts), &mut text);
     }
-    if let Some(end) = tail.end {
+    if let Some(end) = trace_end.end_line {
         encode::end(&end, &mut text);
     }
     let again = decode(std::iter::once(&text[..]), options);
@@ -137,9 +137,9 @@ impl Reading {
 }
 
 fn nothing() -> Reading {
-    let tail = Tail {
+    let trace_end = TraceEnd {
         rows: 0,
-        end: None,
+        end_line: None,
         cut: false,
     };
     Reading {
@@ -147,6 +147,6 @@ fn nothing() -> Reading {
         attempts: Vec::new(),
         lines: Vec::new(),
         head: Vec::new(),
-        end: Ok(tail),
+        end: Ok(trace_end),
     }
 }

@@ -1,25 +1,25 @@
-//! Traces of any format: what is read does not depend on the size of batches, and can be written in any form.
+//! Traces of any format: the result does not depend on the chunk size, and can be written in any form.
 
 use bytes::Bytes;
 use tmt_core::Result;
 use tmt_core::format::{
-    FORMS, FileKind, Form, Format, Options, Row, Rows, Tail, TraceReader, TraceWriter, Unit,
+    FORMS, FileKind, Form, Format, Options, Row, Rows, TraceEnd, TraceReader, TraceWriter, Unit,
     recognise,
 };
 use tmt_core::types::{EndLine, Metadata, Slot, Time};
 
 use super::{Refusal, assert_in_order, lldus, refusal};
 
-/// Everything a reader said about a trace.
+/// All results of a reader of a trace.
 #[derive(Debug, PartialEq, Default)]
 struct Reading {
     slots: Vec<Slot>,
     attempts: Vec<u32>,
     head: Metadata,
-    end: Option<std::result::Result<Tail, Refusal>>,
+    end: Option<std::result::Result<TraceEnd, Refusal>>,
 }
 
-/// Whatever the bytes are, every size of batches reads the same, and what is read reads back.
+/// Any bytes give the same result for any chunk size, and what is read can be written and read back.
 pub(crate) fn check(data: &[u8]) {
     for (unit, allow_cut) in [(None, false), (Some(Unit::Milliseconds), true)] {
         let options = |chunk| Options {
@@ -33,24 +33,24 @@ pub(crate) fn check(data: &[u8]) {
         for chunk in [1, 64] {
             assert_eq!(read(data, options(chunk)), reading);
         }
-        let Some(Ok(tail)) = reading.end else {
+        let Some(Ok(trace_end)) = reading.end else {
             continue;
         };
-        assert_eq!(tail.rows, reading.slots.len() as u64);
-        // A trace that was cut gets an end line when it is written, a trace without a head none.
+        assert_eq!(trace_end.rows, reading.slots.len() as u64);
+        // A cut trace gets an end line when it is written, a trace without a head gets none.
         let last = reading.slots.last().map_or(Time::ZERO, Slot::tx_time);
-        let end = tail.end.unwrap_or(EndLine {
-            rows: tail.rows,
-            slots: tail.rows,
+        let end = trace_end.end_line.unwrap_or(EndLine {
+            rows: trace_end.rows,
+            slots: trace_end.rows,
             usable_until: last,
         });
-        let told = Tail {
-            end: reading.head.is_head().then_some(end),
+        let expected_end = TraceEnd {
+            end_line: reading.head.is_head().then_some(end),
             cut: false,
-            ..tail
+            ..trace_end
         };
         let expected = Reading {
-            end: Some(Ok(told)),
+            end: Some(Ok(expected_end)),
             ..reading
         };
         for (name, form) in FORMS {
@@ -76,7 +76,7 @@ fn read(data: &[u8], options: Options) -> Reading {
     reading
 }
 
-fn read_into(data: &[u8], options: Options, reading: &mut Reading) -> Result<Tail> {
+fn read_into(data: &[u8], options: Options, reading: &mut Reading) -> Result<TraceEnd> {
     let mut reader = if recognise(data) == FileKind::Plain(Format::Parquet) {
         TraceReader::parquet(Bytes::copy_from_slice(data), options)?
     } else {
@@ -88,10 +88,10 @@ fn read_into(data: &[u8], options: Options, reading: &mut Reading) -> Result<Tai
         reading.slots.extend_from_slice(&rows.slots);
         reading.attempts.extend_from_slice(&rows.attempts);
     }
-    Ok(reader.tail().unwrap())
+    Ok(reader.end().unwrap())
 }
 
-/// Rows in `form`.
+/// Writes rows in `form`.
 fn written<T: Row>(rows: &[T], form: Form, head: &Metadata, end: &EndLine) -> Vec<u8> {
     let mut writer = TraceWriter::new(Vec::new(), form, head).unwrap();
     rayon::in_place_scope(|scope| writer.spawn([rows], scope));

@@ -1,30 +1,29 @@
-//! Arrow IPC (link-layer.md §8): streams read and written, files read as the stream they hold.
+//! Arrow IPC (docs/trace-format.md, Sec. 6): reads and writes streams; reads a file as the stream it contains.
 //!
-//! [`open`] cuts messages off whatever can be read, one after the other, and decodes those with rows.
-//! Writing is in pieces: [`encode`] appends the schema, batches in any number, and the end, each without
-//! knowing the others.
+//! [`open`] reads one message after another and decodes those that contain rows. [`encode`] appends the schema,
+//! any number of batches, and the end of the stream, each independently of the others.
 //!
-//! A head travels as schema metadata, the end line as metadata of a last batch without rows, since
-//! it is known only behind the last row. Bytes depend on what is written alone.
+//! The head is stored as schema metadata. The end line is known only after the last row, so it is the metadata of
+//! a last batch without rows. The bytes depend only on head, rows and end line.
 //!
-//! Bodies are decoded by the crate `arrow-ipc`, which panics on buffers that lie outside the body, and
-//! allocates what a compressed buffer claims to hold: so claims are checked before, and panics contained.
+//! The crate `arrow-ipc` decodes the bodies. It panics on buffers outside the body and allocates what a
+//! compressed buffer claims to contain. Therefore claims are checked first, and panics are caught.
 
 pub mod encode;
 mod stream;
 
 pub use stream::open;
 
-/// The format's name in errors.
+/// Name of the format in error messages.
 const FORMAT: &str = "Arrow";
 
-/// In front of every message since Arrow 0.15.
+/// Marker before every message since Arrow 0.15.
 const CONTINUATION: [u8; 4] = [0xff; 4];
 
-/// In front of the stream in an Arrow file, and at its end.
+/// Magic bytes at the start and at the end of an Arrow file.
 const MAGIC: &[u8; 6] = b"ARROW1";
 
-/// What cannot be right in an Arrow stream.
+/// Error of a damaged Arrow stream.
 fn corrupt(found: impl Into<String>) -> crate::Error {
     crate::Error::new(crate::ErrorKind::Corrupt {
         format: FORMAT,

@@ -1,59 +1,58 @@
-//! A batch of rows of any format, and what else the piece of input it came of said.
+//! A batch of rows of any format, with what else its piece of the input contained.
 //!
-//! A piece is parsed without knowing what stands in front of it, so its lines and rows count from
-//! its own start until they are given their place in the input, in order.
+//! A piece is parsed without knowledge of the input before it. Its lines and rows count from its own start until
+//! the piece is committed, in order, which gives them their numbers in the input.
 
 use std::iter::repeat;
 
 use crate::format::columnar::Batch;
 use crate::types::{EndLine, Error, ErrorKind, Fate, Lldu, Slot, Span, Time};
 
-/// A batch of rows, to be used again and again.
+/// A batch of rows. Its memory is reused for the next batch.
 #[derive(Debug, Default)]
 pub struct Rows {
-    /// The slots.
+    /// The slots, in the order of the input.
     pub slots: Vec<Slot>,
-    /// Attempts of each slot's LLDU; empty where the trace has none or they were not read.
+    /// Attempts of the LLDU of each slot; empty if the trace has no such column or it was not read.
     pub attempts: Vec<u32>,
     /// (index, line) of the first row, and of each row whose line does not follow that of the row before.
     lines: Vec<(usize, u64)>,
-    /// Rows of the input in front of the first.
+    /// Rows of the input before the first row of this batch.
     before: u64,
-    /// What was parsed and not absorbed yet.
+    /// The piece that was parsed but not committed yet.
     piece: Option<Piece>,
-    /// What is wrong behind the rows of a batch that is no text, its rows counted from the batch's first.
+    /// Error in the row after these, in a batch of a binary format; counts rows from the start of the batch.
     fault: Option<Error>,
 }
 
-/// What was behind the last row.
+/// End of a trace: what followed the last row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Tail {
-    /// Rows read.
+pub struct TraceEnd {
+    /// Number of rows read.
     pub rows: u64,
-    /// The end line, where there was one.
-    pub end: Option<EndLine>,
-    /// Whether an end line was missing and that was allowed.
+    /// The end line, if the trace has one.
+    pub end_line: Option<EndLine>,
+    /// Whether the trace was cut and the options allowed it.
     pub cut: bool,
 }
 
-impl Tail {
-    /// What became of an LLDU that was read (link-layer.md §8).
+impl TraceEnd {
+    /// Fate of an LLDU that was read (docs/trace-format.md, Sec. 5).
     ///
-    /// A file holds a delay of zero for every LLDU that did not arrive. Those sent before the end line's
-    /// `usable_until` were lost. From there on they are censored: the first of them is, unless the trace
-    /// ended without any, and what comes later is outside of a run. Without an end line all were lost.
+    /// A file stores a delay of zero for every LLDU that was not delivered. If the LLDU was sent before
+    /// `usable_until` of the end line, it was lost; otherwise it is censored. Without an end line it was lost.
     #[must_use]
     pub fn fate(&self, tx_time: Time, decode_delay: Span) -> Fate {
         if !decode_delay.is_zero() {
             return Fate::Delivered;
         }
-        match self.end {
+        match self.end_line {
             Some(end) if tx_time >= end.usable_until => Fate::Censored,
             _ => Fate::Lost,
         }
     }
 
-    /// Settles the fate of LLDUs that came of [`Rows::lldus`], once the end is known.
+    /// Sets the fate of LLDUs from [`Rows::lldus`], which is known only at the end of the trace.
     pub fn settle(&self, lldus: &mut [Lldu]) {
         for lldu in lldus {
             lldu.fate = self.fate(lldu.tx_time, lldu.decode_delay);
@@ -61,24 +60,24 @@ impl Tail {
     }
 }
 
-/// What a piece of a text is beside its rows. Lines count from 0 at its first line.
+/// A piece of a text, apart from its rows. Lines count from 0 at its first line.
 #[derive(Debug, Default)]
 pub(crate) struct Piece {
-    /// Rows of the batch in front of the piece.
+    /// Rows of the batch before the piece.
     pub(crate) start: usize,
-    /// Entries of `Rows::lines` in front of it.
+    /// Entries of `Rows::lines` before the piece.
     first_entry: usize,
-    /// Lines that are no rows.
+    /// Lines that are not rows.
     others: u64,
-    /// The first row's time, even where the rest of that row is wrong.
+    /// Time of the first row, even if the rest of that row is faulty.
     pub(crate) first: Option<FirstTime>,
     /// The first end line.
     pub(crate) end: Option<EndComment>,
-    /// Why the line behind the last one that counts was refused.
-    pub(crate) flaw: Option<Flaw>,
+    /// Why the line after the last accepted one was refused.
+    pub(crate) error: Option<LineError>,
 }
 
-/// The time at which a piece begins, for whoever knows the time before it.
+/// Time of the first row of a piece, to be compared with the last row before the piece.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct FirstTime {
     pub(crate) tx_time: Time,
@@ -86,30 +85,30 @@ pub(crate) struct FirstTime {
     pub(crate) column: u64,
 }
 
-/// A whole end line.
+/// A complete end line.
 #[derive(Debug)]
 pub(crate) struct EndComment {
     pub(crate) end: EndLine,
-    /// Its text as messages show it.
+    /// Its text, as shown in error messages.
     pub(crate) found: String,
     pub(crate) line: u64,
 }
 
-/// What is wrong with a line.
+/// Error in a line.
 #[derive(Debug)]
-pub(crate) enum Flaw {
-    /// A data row, at this column.
+pub(crate) enum LineError {
+    /// A faulty data row, with the column of the error (from 1).
     Row(ErrorKind, u64),
-    /// A line that is longer than any row.
+    /// A line longer than the limit.
     TooLong,
     /// An end line that cannot be read.
     BadEnd(String),
-    /// One end line too many.
+    /// A second end line.
     SecondEnd(String),
 }
 
 impl Rows {
-    /// Forgets the rows and keeps the memory.
+    /// Removes the rows and keeps the memory.
     pub fn clear(&mut self) {
         self.slots.clear();
         self.attempts.clear();
@@ -119,10 +118,10 @@ impl Rows {
         self.fault = None;
     }
 
-    /// The rows as LLDUs; a slot of a PHY trace is one that took one attempt.
+    /// The rows as LLDUs; a slot of a PHY trace is an LLDU with one attempt.
     ///
-    /// Whether an LLDU that did not arrive was lost or is censored is known only behind the last row:
-    /// until [`Tail::settle`] all of them are [`Fate::Lost`].
+    /// Whether an undelivered LLDU was lost or censored is known only after the last row. Until
+    /// [`TraceEnd::settle`] all of them are [`Fate::Lost`].
     pub fn lldus(&self) -> impl Iterator<Item = Lldu> {
         let attempts = self.attempts.iter().copied().chain(repeat(1));
         self.slots
@@ -140,28 +139,29 @@ impl Rows {
             })
     }
 
-    /// Number of row `index` of this batch in the input, counted from 1, once it has been absorbed.
+    /// Number of row `index` of this batch in the input, from 1. Valid once the batch has been committed.
     #[must_use]
     pub fn number(&self, index: usize) -> u64 {
         self.before + index as u64 + 1
     }
 
-    /// Says how many rows of the input stand in front of the first.
-    pub(crate) fn stand_behind(&mut self, rows: u64) {
+    /// Sets the number of rows of the input before this batch.
+    pub(crate) fn set_rows_before(&mut self, rows: u64) {
         self.before = rows;
     }
 
-    /// Fills an empty batch with rows that have no lines; what is wrong with one waits to be absorbed.
+    /// Fills an empty batch with rows of a binary format. An error is kept until the batch is committed.
     pub(crate) fn fill(&mut self, batch: &Batch) {
         self.fault = batch.append(&mut self.slots, &mut self.attempts).err();
     }
 
-    /// What is wrong behind the rows that [`Rows::fill`] appended.
+    /// Takes the error in the row after those that [`Rows::fill`] appended.
     pub(crate) fn take_fault(&mut self) -> Option<Error> {
         self.fault.take()
     }
 
-    /// Line of the input that holds row `index` of this batch, once it has been absorbed; 0 for none.
+    /// Line of row `index` of this batch in the input, from 1; 0 if the format has no lines. Valid once the batch
+    /// has been committed.
     #[must_use]
     pub fn line(&self, index: usize) -> u64 {
         let at = self.lines.partition_point(|&(first, _)| first <= index);
@@ -170,7 +170,7 @@ impl Rows {
             .map_or(0, |&(first, line)| line + (index - first) as u64)
     }
 
-    /// The piece that is being parsed, begun where there is none.
+    /// The piece that is being parsed; begins one if there is none.
     pub(crate) fn piece(&mut self) -> &mut Piece {
         self.piece.get_or_insert_with(|| {
             let (start, first_entry) = (self.slots.len(), self.lines.len());
@@ -183,14 +183,14 @@ impl Rows {
         })
     }
 
-    /// Lines of the piece so far, the line that is wrong not among them.
+    /// Lines of the piece so far, without a faulty one.
     pub(crate) fn piece_lines(&self) -> u64 {
         self.piece.as_ref().map_or(0, |piece| {
             piece.others + (self.slots.len() - piece.start) as u64
         })
     }
 
-    /// Counts a line of the piece that is no row.
+    /// Counts a line of the piece that is not a row.
     pub(crate) fn pass_line(&mut self) {
         let index = self.slots.len();
         self.piece().others += 1;
@@ -204,7 +204,7 @@ impl Rows {
     /// Ends the piece, whose first line is line `base` of the input.
     pub(crate) fn close_piece(&mut self, base: u64) -> Option<Piece> {
         let piece = self.piece.take()?;
-        // The last entry may wait for a row that has not come.
+        // The last entry may be for a row that did not follow.
         if self
             .lines
             .last()

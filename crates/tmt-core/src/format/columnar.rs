@@ -1,5 +1,5 @@
-//! The contract's columns in a binary format (link-layer.md §8): how they are found by name, what
-//! their values may be, and how they become slots. Arrow and Parquet share every rule through here.
+//! The columns of a trace in a binary format (docs/trace-format.md, Sec. 6): lookup by name, types, valid values,
+//! and conversion to slots. Arrow and Parquet share these rules.
 
 mod append;
 mod double;
@@ -7,19 +7,19 @@ pub(crate) mod head;
 mod source;
 
 pub use source::{Batch, Next, Options, Source, panics_are_contained};
-pub(crate) use source::{Item, contained};
+pub(crate) use source::{Item, catch_panics};
 
 use arrow_schema::{DataType, Field, Schema};
 
 use crate::format::unit::Unit;
 use crate::types::{Error, ErrorKind, Lldu, Result, Slot, Span, Time};
 
-/// Names of the columns, in the order in which they are written.
+/// Column names, in the order in which they are written.
 pub(crate) const NAMES: [&str; 3] = ["tx_time", "decode_delay", ATTEMPTS];
 
 const ATTEMPTS: &str = "attempts";
 
-/// The columns of rows `R`, in the order in which they are written.
+/// The columns of rows of type `R`, in the order in which they are written.
 pub(crate) fn fields<R: Row>() -> Vec<Field> {
     let types = [DataType::Int64, DataType::Int64, DataType::UInt32];
     let fields = NAMES.into_iter().zip(types);
@@ -29,21 +29,21 @@ pub(crate) fn fields<R: Row>() -> Vec<Field> {
         .collect()
 }
 
-/// Longest list of column names that an error shows, characters.
+/// Longest list of column names in an error message, characters.
 const SHOWN_NAMES: usize = 200;
 
-/// A row that can be written: a slot, an LLDU, or whatever a caller keeps in their stead.
+/// A row that can be written: a slot, an LLDU, or a type of the caller.
 pub trait Row {
-    /// Whether there is a column `attempts`.
+    /// Whether these rows have a column `attempts`.
     const HAS_ATTEMPTS: bool;
 
-    /// Transmission time.
+    /// Time at which the slot, or the first transmission of the LLDU, starts.
     fn tx_time(&self) -> Time;
 
-    /// Decoding delay, zero where it was erased or lost.
+    /// Delay until decoding or delivery, without propagation; zero if erased, lost or censored.
     fn decode_delay(&self) -> Span;
 
-    /// Attempts, 1 or more; not asked for where there is no such column.
+    /// Number of attempts, at least 1. Called only if [`Row::HAS_ATTEMPTS`] is true.
     fn attempts(&self) -> u32;
 }
 
@@ -79,10 +79,10 @@ impl Row for Lldu {
     }
 }
 
-/// Where in a schema the contract's columns are, those that are to be read.
+/// Indices of the columns to be read in `schema`.
 ///
 /// # Errors
-/// A column that is missing, stands twice or has another type than the contract says.
+/// A column is missing, occurs more than once or has an unsupported type.
 pub(crate) fn projection(schema: &Schema, options: Options) -> Result<Vec<usize>> {
     let mut projection = Vec::new();
     for name in NAMES {

@@ -1,8 +1,7 @@
-//! Compressed streams (link-layer.md §8).
+//! Compressed streams (docs/trace-format.md, Sec. 8).
 //!
-//! [`Decompressor`] reads gzip and zstd over anything that can be read; [`Compressor`] writes them
-//! block by block, each a member or frame of its own, so that blocks can be compressed on several
-//! threads and their concatenation in order is one valid stream.
+//! [`Decompressor`] reads gzip and zstd from any [`std::io::Read`]. [`Compressor`] makes one gzip member or zstd
+//! frame of each block. So blocks can be compressed on several threads, and their concatenation is a valid stream.
 
 mod block;
 mod compress;

@@ -1,6 +1,6 @@
-//! Which formats and compressions there are: their names, their file extensions, their first bytes.
+//! Formats and compressions: names, file extensions and magic bytes (docs/trace-format.md, Sec. 9).
 //!
-//! A format of our own is named, listed and recognised here; what reads and writes it is in [`super::trace`].
+//! A new format is named, listed and recognised here; [`super::trace`] reads and writes it.
 
 use std::fmt;
 use std::str::FromStr;
@@ -8,17 +8,17 @@ use std::str::FromStr;
 /// A file format.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Format {
-    /// Canonical text (link-layer.md §8).
+    /// Canonical text (docs/trace-format.md, Sec. 2).
     #[default]
     Csv,
-    /// Arrow IPC stream or file.
+    /// Arrow IPC stream or file (docs/trace-format.md, Sec. 6).
     Arrow,
-    /// Parquet.
+    /// Parquet file (docs/trace-format.md, Sec. 7).
     Parquet,
 }
 
 impl Format {
-    /// The format's name, as errors say it.
+    /// Name of the format in messages.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -29,17 +29,17 @@ impl Format {
     }
 }
 
-/// A compression around a format.
+/// A compression around a format (docs/trace-format.md, Sec. 8).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Compression {
-    /// gzip.
+    /// gzip, RFC 1952.
     Gzip,
-    /// zstd.
+    /// zstd, RFC 8878.
     Zstd,
 }
 
 impl Compression {
-    /// The compression's name, as errors say it.
+    /// Name of the compression in messages.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -49,19 +49,19 @@ impl Compression {
     }
 }
 
-/// A format and its compression.
+/// A format with the compression around it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Form {
-    /// The format.
+    /// Format of the uncompressed bytes.
     pub format: Format,
-    /// The compression around it, if any.
+    /// Compression around the format; `None` if uncompressed.
     pub compression: Option<Compression>,
 }
 
 const GZIP: Option<Compression> = Some(Compression::Gzip);
 const ZSTD: Option<Compression> = Some(Compression::Zstd);
 
-/// The forms by the names that `--format` takes; the first is what a name without a known extension gets.
+/// The forms by the names that `--format` accepts. The first is the default for unknown file extensions.
 pub const FORMS: [(&str, Form); 7] = [
     ("csv", Form::of(Format::Csv, None)),
     ("csv.gz", Form::of(Format::Csv, GZIP)),
@@ -80,12 +80,13 @@ impl Form {
         }
     }
 
-    /// The form that a file's name asks for by its extension, in either case; none for one that says nothing.
+    /// The form that the extension of a file name selects, regardless of letter case; `None` if the extension is
+    /// unknown.
     ///
-    /// `.csv`, `.arrow`, `.arrows`, `.ipc`, `.parquet`, each but the last also with `.gz` or `.zst` behind
-    /// it; `.gz` and `.zst` behind anything else hold text.
+    /// The extensions are `.csv`, `.arrow`, `.arrows`, `.ipc` and `.parquet`. All but the last may be followed by
+    /// `.gz` or `.zst`. `.gz` and `.zst` after any other name select compressed text.
     #[must_use]
-    pub fn of_name(name: &str) -> Option<Self> {
+    pub fn from_file_name(name: &str) -> Option<Self> {
         let name = name.rsplit('/').next().unwrap_or(name).to_ascii_lowercase();
         let (name, compression) = [(".gz", GZIP), (".zst", ZSTD)]
             .into_iter()
@@ -108,7 +109,7 @@ impl FromStr for Form {
         let form = FORMS.iter().find(|(name, _)| *name == text);
         form.map(|(_, form)| *form).ok_or_else(|| {
             let names = FORMS.map(|(name, _)| name).join(", ");
-            format!("'{text}': expected one of {names}")
+            format!("unknown format '{text}', expected one of {names}")
         })
     }
 }
@@ -120,17 +121,17 @@ impl fmt::Display for Form {
     }
 }
 
-/// What an input is.
+/// Kind of an input, detected from its first bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FileKind {
-    /// A compressed stream.
+    /// A compressed stream; the format inside is detected after decompression.
     Compressed(Compression),
-    /// A file of this format; anything that is not recognised is taken for text.
+    /// An uncompressed file. Anything that is not recognised counts as text.
     Plain(Format),
 }
 
 impl FileKind {
-    /// The name of the format or compression, as errors say it.
+    /// Name of the format or compression in messages.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -140,25 +141,25 @@ impl FileKind {
     }
 }
 
-/// How many first bytes [`recognise`] wants to see; fewer do where the input is shorter.
+/// Number of bytes that [`recognise`] needs; fewer if the input is shorter.
 pub const FIRST_BYTES: usize = 8;
 
-/// What an input is by its first [`FIRST_BYTES`] bytes, or by all it has where it is shorter.
+/// Detects the kind of an input from its first [`FIRST_BYTES`] bytes, or from all bytes if it is shorter.
 #[must_use]
 pub fn recognise(first: &[u8]) -> FileKind {
     match first {
         [0x1f, 0x8b, ..] => FileKind::Compressed(Compression::Gzip),
-        // Skippable frames may stand in front of the first one that holds something.
+        // Skippable frames may precede the first data frame.
         [0x28, 0xb5, 0x2f, 0xfd, ..] | [0x50..=0x5f, 0x2a, 0x4d, 0x18, ..] => {
             FileKind::Compressed(Compression::Zstd)
         }
-        // A stream, and a file (Feather 2).
+        // A stream; a file (Feather 2).
         [0xff, 0xff, 0xff, 0xff, ..] | [b'A', b'R', b'R', b'O', b'W', b'1', ..] => {
             FileKind::Plain(Format::Arrow)
         }
         [b'P', b'A', b'R', b'1', ..] => FileKind::Plain(Format::Parquet),
-        // Arrow before version 0.15, which its reader refuses: a schema's length, then where its flatbuffer
-        // begins. No text holds such bytes.
+        // Arrow before version 0.15, which the reader refuses: length of the schema, then offset of its flatbuffer
+        // root. Text does not contain such bytes.
         [low, high, 0, 0, root @ 1..=64, 0, 0, 0, ..]
             if (*low >= 64 || *high > 0) && root.is_multiple_of(4) =>
         {
@@ -182,7 +183,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_name_says_its_form_by_its_end() {
+    fn the_extension_of_a_file_name_selects_the_form() {
         for (name, form) in [
             ("out/a.csv", Some("csv")),
             ("a.CSV.GZ", Some("csv.gz")),
@@ -194,7 +195,7 @@ mod tests {
             ("a", None),
         ] {
             assert_eq!(
-                Form::of_name(name),
+                Form::from_file_name(name),
                 form.map(|form| form.parse().unwrap()),
                 "{name}"
             );
@@ -202,7 +203,7 @@ mod tests {
     }
 
     #[test]
-    fn every_kind_is_told_by_its_first_bytes() {
+    fn every_kind_is_detected_from_its_first_bytes() {
         let gzip = FileKind::Compressed(Compression::Gzip);
         let zstd = FileKind::Compressed(Compression::Zstd);
         let [text, arrow, parquet] =

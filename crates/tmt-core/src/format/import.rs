@@ -1,8 +1,8 @@
-//! Measured traces of other tools into (t, d), in the open (link-layer.md §11).
+//! Importers: convert measurements of other tools to PHY traces (docs/trace-format.md, Sec. 12).
 //!
-//! One format, one file: it implements [`Importer`], which describes the format and what it takes, and
-//! stands in [`FORMATS`]. Flags, help, refusals and the fuzzed property follow from the description. Formats
-//! of other crates are added to an [`Importers`].
+//! Each format is one file with an [`Importer`], which describes the format and its keys, and is listed in
+//! [`FORMATS`]. Flags, help, error messages and the fuzz property are derived from the description. Formats of other
+//! crates are added to an [`Importers`].
 
 pub mod delay_loss;
 mod keys;
@@ -11,34 +11,33 @@ pub mod mahimahi;
 
 use std::io::{self, BufRead};
 
-pub use keys::{Given, Key, Rule, Takes, spell};
+pub use keys::{Given, Key, Rule, ValueKind, render_keys};
 pub use lines::Lines;
 
 use crate::types::{Bytes, Error, Metadata, Result, Slot, Span};
 
-/// The formats of this crate.
+/// All formats of this crate.
 pub static FORMATS: [&dyn Importer; 2] = [&delay_loss::Format, &mahimahi::Format];
 
-/// A format of another tool.
+/// Importer of a format of another tool.
 pub trait Importer: Sync {
-    /// Its name, by which a user asks for it.
+    /// Name of the format on the command line.
     fn name(&self) -> &'static str;
 
-    /// What its files hold, in one line.
+    /// Content of its files, in one line.
     fn about(&self) -> &'static str;
 
-    /// What it takes, in the order in which a command line that repeats the conversion lists it.
+    /// Its keys, in the order in which the recorded command line lists them.
     ///
-    /// A key that another format has as well takes the same there.
+    /// A key that several formats have takes the same kind of value in all of them.
     fn keys(&self) -> &'static [Key];
 
-    /// Begins a conversion with what was `given`, which fits [`Importer::keys`].
+    /// Starts a conversion with the values of `given`, which have been checked against [`Importer::keys`].
     ///
-    /// What a user would want to know before believing the result goes to `note`, with keys between
-    /// backticks ([`spell`]).
+    /// Assumptions that affect the result are reported to `note`, with keys between backticks ([`render_keys`]).
     ///
     /// # Errors
-    /// What was given does not make sense together; files that have to be read first and cannot be.
+    /// Values that do not fit together, or an input that must be read first and is invalid.
     fn open(
         &self,
         given: &Given,
@@ -47,52 +46,52 @@ pub trait Importer: Sync {
     ) -> Result<Import, ImportError>;
 }
 
-/// Opens the inputs, each known by its key.
+/// Opens the inputs of a conversion by their keys.
 pub trait Files {
-    /// The input from its beginning.
+    /// Opens the input of `key` at its start.
     ///
     /// # Errors
-    /// What the system says.
+    /// I/O errors.
     fn open(&mut self, key: &'static str) -> io::Result<Box<dyn BufRead + Send>>;
 
-    /// Whether the input can be read twice, as a file can and a pipe cannot.
+    /// Whether the input of `key` can be opened more than once: true for a file, false for a pipe.
     fn can_reopen(&self, key: &'static str) -> bool;
 }
 
-/// A conversion that has begun.
+/// A conversion that has been started.
 pub struct Import {
-    /// Lines of the head beside those that name tool and command.
+    /// Lines of the head, except those for tool and command.
     pub head: Metadata,
-    /// All settings: what was given, and what was assumed or found in its stead.
+    /// All settings: given, assumed, or determined from the input.
     pub settings: Given,
-    /// The slots.
+    /// The converted slots, to be read one by one.
     pub slots: Box<dyn Slots>,
 }
 
-/// Slots as they come out of a conversion.
+/// Source of the slots of a conversion.
 pub trait Slots: Send {
-    /// The next slot, sent no earlier than the one before; `None` at the end.
+    /// The next slot, in order of time; `None` at the end.
     ///
     /// # Errors
-    /// The first line that cannot be read; where there are several inputs, of which one.
+    /// The first invalid line; if there are several inputs, with the key of the input.
     fn next_slot(&mut self) -> Result<Option<Slot>>;
 
-    /// What was odd about the input, as far as it was read; like notes.
+    /// Peculiarities of the input that was read so far, such as CRLF line ends; one sentence each.
     fn findings(&self) -> Vec<String>;
 }
 
-/// Why a conversion cannot begin.
+/// Why a conversion cannot start.
 #[derive(Debug, thiserror::Error)]
 pub enum ImportError {
-    /// What was given does not make sense together; keys stand between backticks.
+    /// The given values do not fit together; the message has keys between backticks.
     #[error("{0}")]
     Refused(String),
-    /// Something is wrong with an input.
+    /// An input is invalid or cannot be read.
     #[error(transparent)]
     Input(#[from] Error),
 }
 
-/// Formats by their names: those of this crate, and what a caller adds.
+/// Registry of importers: those of this crate and those that a caller adds.
 #[derive(Clone)]
 pub struct Importers(Vec<&'static dyn Importer>);
 
@@ -103,7 +102,7 @@ impl Default for Importers {
 }
 
 impl Importers {
-    /// The same with a format of the caller's own, which wins over one of the same name.
+    /// Adds a format of the caller; it replaces one of the same name.
     #[must_use]
     pub fn with(mut self, importer: &'static dyn Importer) -> Self {
         self.0.retain(|known| known.name() != importer.name());
@@ -111,18 +110,18 @@ impl Importers {
         self
     }
 
-    /// All of them, in the order in which they are listed.
+    /// All importers, in the order in which help lists them.
     pub fn iter(&self) -> impl Iterator<Item = &'static dyn Importer> {
         self.0.iter().copied()
     }
 
-    /// The format of this name.
+    /// The importer of the format with this name.
     #[must_use]
     pub fn find(&self, name: &str) -> Option<&'static dyn Importer> {
         self.iter().find(|importer| importer.name() == name)
     }
 
-    /// What any of them takes, each key once, with the names of the formats that take it.
+    /// The keys of all formats, each once, with the names of the formats that have it.
     #[must_use]
     pub fn keys(&self) -> Vec<(&'static Key, Vec<&'static str>)> {
         let mut keys: Vec<(&Key, Vec<&str>)> = Vec::new();
@@ -138,10 +137,10 @@ impl Importers {
     }
 }
 
-/// Begins a conversion by `importer`, once what was `given` is known to be for it.
+/// Checks `given` against the keys of `importer` and starts the conversion.
 ///
 /// # Errors
-/// A key that the format has not, one that it needs, or two that exclude each other; as [`Importer::open`].
+/// An unknown key, a missing one, or two that exclude each other; otherwise as [`Importer::open`].
 pub fn open(
     importer: &dyn Importer,
     given: &Given,
@@ -154,29 +153,29 @@ pub fn open(
     importer.open(given, files, note)
 }
 
-/// The delay that received slots get where the input has none.
+/// Key of the delay of received slots if the input contains none.
 const DECODE_DELAY: Key = Key::new(
     "decode-delay",
-    Takes::Period,
-    "delay of received slots where the input has none (1ns when left out)",
+    ValueKind::Period,
+    "delay of received slots if the input contains no delays [default: 1ns]",
 );
 
-/// The link's round-trip time.
+/// Key of the round-trip time of the link.
 const RTT: Key = Key::new(
     "rtt",
-    Takes::Duration,
-    "round-trip time of the link, written as `rtt_ns`; else 2 P where P is known",
+    ValueKind::Duration,
+    "round-trip time of the link, written as `rtt_ns` [default: 2 P if P is known]",
 );
 
-/// The delay of slots without one, noted where it is assumed.
+/// The delay of slots without a measured one; reports it if it is assumed.
 fn decode_delay(settings: &mut Given, note: &mut dyn FnMut(String)) -> Span {
-    let words = "the input holds no delays: every received slot gets 1ns";
+    let words = "the input contains no delays; every received slot gets 1ns";
     settings.assume(DECODE_DELAY.name, "1ns", words, note);
     settings.get(DECODE_DELAY.name).unwrap_or(Span::MAX)
 }
 
-/// Adds `rtt_ns` to the head: what was given, else twice the propagation; else it is noted that there is none.
-fn tell_rtt(
+/// Adds `rtt_ns` to the head: the given value, else twice the propagation. Reports if neither is known.
+fn set_rtt(
     head: &mut Metadata,
     given: &Given,
     propagation: Option<Span>,
@@ -186,12 +185,12 @@ fn tell_rtt(
     match given.get::<Span>(RTT.name).or(twice) {
         Some(rtt) => head.set("rtt_ns", rtt.as_nanos().to_string()),
         None => note(
-            "the round-trip time is not known: rtt_ns is left out of the head (`rtt`)".to_owned(),
+            "the round-trip time is unknown; the head gets no rtt_ns (`rtt` sets it)".to_owned(),
         ),
     }
 }
 
-/// 8 · `lldu` bytes a slot, `slots` of them in `length`; rounded to whole bit/s.
+/// Rate of `slots` slots of `lldu` bytes in `length`, rounded to whole bit/s; `None` if it is 0 or not representable.
 fn rate_bps(lldu: Bytes, slots: u64, length: Span) -> Option<u64> {
     let bits = u128::from(lldu.0) * 8 * u128::from(slots) * 1_000_000_000;
     let length = u128::from(length.as_nanos());

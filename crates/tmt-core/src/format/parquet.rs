@@ -1,8 +1,7 @@
-//! Parquet (link-layer.md §8): files read and written.
+//! Reads and writes Parquet files (docs/trace-format.md, Sec. 7).
 //!
-//! A Parquet file is told by its footer, so reading needs random access: anything that implements
-//! [`ChunkReader`], such as a `File` or `Bytes`. The head and the end line are key-value pairs of
-//! the footer.
+//! The footer of a Parquet file describes it, so reading needs random access: a [`ChunkReader`], such as a `File`
+//! or `Bytes`. Head and end line are key-value pairs of the footer.
 
 mod columns;
 mod dictionary;
@@ -23,7 +22,7 @@ use ::parquet::errors::ParquetError;
 
 use crate::types::{Error, ErrorKind};
 
-/// The format's name in errors.
+/// Name of the format in error messages.
 const FORMAT: &str = "Parquet";
 
 fn corrupt(found: impl Into<String>) -> Error {
@@ -33,7 +32,7 @@ fn corrupt(found: impl Into<String>) -> Error {
     })
 }
 
-/// What the crate says, in ours: what the system said is passed on as such.
+/// Converts an error of the `parquet` crate; an I/O error inside it is extracted.
 fn error(error: ParquetError) -> Error {
     match error {
         ParquetError::External(inner) => match inner.downcast::<io::Error>() {
@@ -44,8 +43,8 @@ fn error(error: ParquetError) -> Error {
     }
 }
 
-/// As [`error`], for what could not be written.
-fn unwritten(parquet: ParquetError) -> io::Error {
+/// As [`error()`], for writing.
+fn write_error(parquet: ParquetError) -> io::Error {
     match error(parquet).into_kind() {
         ErrorKind::Io(error) => error,
         kind => io::Error::other(Error::new(kind)),

@@ -1,6 +1,6 @@
-//! Things of which some are in use and the others are kept for their memory.
+//! A list that keeps removed items for reuse of their memory.
 
-/// A list that forgets its items without giving their memory back.
+/// A list whose removed items are kept for reuse.
 #[derive(Debug, Default)]
 pub(crate) struct Pool<T> {
     items: Vec<T>,
@@ -13,13 +13,13 @@ impl<T: Default> Pool<T> {
         &self.items[..self.used]
     }
 
-    /// The items in use, to be changed.
+    /// The items in use, mutably.
     pub(crate) fn used_mut(&mut self) -> &mut [T] {
         &mut self.items[..self.used]
     }
 
-    /// Uses the first `count` items, whatever is in them.
-    pub(crate) fn take(&mut self, count: usize) -> &mut [T] {
+    /// Puts the first `count` items in use. They keep their old content.
+    pub(crate) fn resize(&mut self, count: usize) -> &mut [T] {
         if self.items.len() < count {
             self.items.resize_with(count, T::default);
         }
@@ -27,9 +27,9 @@ impl<T: Default> Pool<T> {
         self.used_mut()
     }
 
-    /// Uses one item more, whatever is in it.
-    pub(crate) fn take_next(&mut self) -> &mut T {
+    /// Puts one more item in use. It keeps its old content.
+    pub(crate) fn grow(&mut self) -> &mut T {
         let next = self.used;
-        &mut self.take(next + 1)[next]
+        &mut self.resize(next + 1)[next]
     }
 }

@@ -1,7 +1,8 @@
-//! Tables beside traces: rows of named columns as canonical text, compressed or not, or as Parquet.
+//! Writes tables other than traces: rows of named columns as text, plain or compressed, or as Parquet
+//! (docs/trace-format.md, Sec. 9).
 //!
-//! Head and end line are those of a trace: lines in front and behind in text, key-value pairs of the
-//! footer in Parquet. Times are seconds with nine decimals in text and whole nanoseconds in Parquet.
+//! Head and end line are those of a trace: comment lines in text, key-value pairs of the footer in Parquet. Times are
+//! seconds with nine decimals in text, integer nanoseconds in Parquet.
 
 use std::fmt;
 use std::io::{self, Write};
@@ -18,43 +19,43 @@ pub use crate::format::parquet::TableText;
 use crate::format::text::encode;
 use crate::types::Metadata;
 
-/// Bytes of a block of text: what is written, or compressed, at a time.
+/// Bytes of text that are written or compressed at a time.
 const BLOCK: usize = 1 << 18;
 
-/// Rows of a row group of Parquet, all but the last: some 10 MB before they are encoded.
+/// Rows per row group of Parquet: about 10 MB before encoding. The last one may have fewer.
 const ROW_GROUP: usize = 1 << 16;
 
-/// Rows of Parquet encoded at a time: after so many the encoder looks whether a page is full, if it was not
+/// Rows of Parquet encoded at a time. The encoder checks after this many rows whether a page is full, unless it is
 /// given more of a column without nulls at once.
 const BATCH: usize = 1 << 10;
 
-/// What a column holds.
+/// Type of the values of a column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
-    /// Times, or lengths of time: INT64, nanoseconds.
+    /// Times or durations, ns. In Parquet INT64.
     Time,
-    /// Whole numbers: UINT64.
+    /// Non-negative integers. In Parquet UINT64.
     Count,
-    /// Real numbers, six decimals in text: DOUBLE.
+    /// Real numbers with six decimals in text. In Parquet DOUBLE.
     Real,
-    /// One of a few words: UTF8.
+    /// Words from a small set. In Parquet UTF8.
     Word,
 }
 
-/// A column.
+/// Description of a column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Column {
-    /// Its name.
+    /// Name of the column in the header.
     pub name: &'static str,
-    /// What it holds.
+    /// Type of its values.
     pub kind: Kind,
-    /// Whether a row may have nothing in it.
+    /// Whether a row may have no value in this column.
     pub optional: bool,
 }
 
 impl Column {
-    /// Whether `cell` is one of this column's.
-    fn holds(&self, cell: &Cell) -> bool {
+    /// Whether `cell` fits this column.
+    fn accepts(&self, cell: &Cell) -> bool {
         match (self.kind, cell) {
             (_, Cell::None) => self.optional,
             (Kind::Time, Cell::Time(_))
@@ -75,7 +76,7 @@ impl Column {
         Field::new(self.name, data_type, self.optional)
     }
 
-    /// The values of `cells`, which are this column's.
+    /// The values of `cells`, which must fit this column.
     fn array<'a>(&self, cells: impl Iterator<Item = &'a Cell>) -> ArrayRef {
         match self.kind {
             Kind::Time => array_of::<Int64Array, _>(cells, |cell| match cell {
@@ -105,48 +106,48 @@ fn array_of<'a, A: Array + FromIterator<Option<T>> + 'static, T>(
     Arc::new(cells.map(value).collect::<A>())
 }
 
-/// A value, of its column's kind.
+/// A value of a row; its variant must match the [`Kind`] of the column.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Cell {
-    /// Nothing: an empty field, or a null.
+    /// No value: an empty field in text, null in Parquet.
     None,
-    /// Nanoseconds.
+    /// Value of a column of [`Kind::Time`], ns; at most 2^63 − 1.
     Time(u64),
-    /// A whole number, of a column of [`Kind::Count`].
+    /// Value of a column of [`Kind::Count`].
     Count(u64),
-    /// A real number.
+    /// Value of a column of [`Kind::Real`].
     Real(f64),
-    /// A word without commas.
+    /// Value of a column of [`Kind::Word`], without commas.
     Word(&'static str),
 }
 
-/// The forms a table can have.
+/// The forms in which a table can be written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TableForm {
-    /// Canonical text, compressed or not.
+    /// Text, plain or compressed.
     Text(Option<Compression>),
-    /// Parquet.
+    /// Parquet file.
     Parquet,
 }
 
 impl TableForm {
-    /// The form that a file's name asks for by its extension; text where it asks for none.
+    /// The form that the extension of a file name selects; text if the extension is unknown.
     ///
     /// # Errors
-    /// A name that asks for a form that tables do not have.
-    pub fn of_name(name: &str) -> Result<Self, String> {
-        let form = Form::of_name(name).unwrap_or_default();
+    /// The extension selects a form that is not available for tables.
+    pub fn from_file_name(name: &str) -> Result<Self, String> {
+        let form = Form::from_file_name(name).unwrap_or_default();
         match form.format {
             Format::Csv => Ok(Self::Text(form.compression)),
             Format::Parquet => Ok(Self::Parquet),
             Format::Arrow => Err(format!(
-                "{name}: found a name for {form}, expected one that ends in .csv, .csv.gz, .csv.zst or .parquet"
+                "{name}: {form} is not available for tables, expected a name that ends in .csv, .csv.gz, .csv.zst or .parquet"
             )),
         }
     }
 }
 
-/// Where rows go.
+/// Destination of the rows.
 enum Target<W: Write + Send> {
     Text {
         output: W,
@@ -155,12 +156,12 @@ enum Target<W: Write + Send> {
     },
     Parquet {
         file: Box<ColumnFile<W>>,
-        /// Cells that wait to be encoded, row by row.
+        /// Cells that have not been encoded yet, row by row.
         cells: Vec<Cell>,
     },
 }
 
-/// Writes a table row by row, in the memory of one block or row group.
+/// Writes a table row by row, in the memory of a block or row group.
 pub struct TableWriter<W: Write + Send> {
     target: Target<W>,
     columns: &'static [Column],
@@ -168,10 +169,10 @@ pub struct TableWriter<W: Write + Send> {
 }
 
 impl<W: Write + Send> TableWriter<W> {
-    /// A table with `head` in front.
+    /// A table that starts with `head`.
     ///
     /// # Errors
-    /// What the system says while writing.
+    /// I/O errors of the output.
     pub fn new(
         output: W,
         form: TableForm,
@@ -207,13 +208,13 @@ impl<W: Write + Send> TableWriter<W> {
         })
     }
 
-    /// Writes a row: a cell a column, in their order.
+    /// Writes a row: one cell per column, in the order of the columns.
     ///
     /// # Errors
-    /// What the system says while writing; cells that do not fit their columns.
+    /// Cells that do not fit their columns, or I/O errors of the output.
     pub fn row(&mut self, cells: &[Cell]) -> io::Result<()> {
         let mut pairs = self.columns.iter().zip(cells);
-        if self.columns.len() != cells.len() || !pairs.all(|(column, cell)| column.holds(cell)) {
+        if self.columns.len() != cells.len() || !pairs.all(|(column, cell)| column.accepts(cell)) {
             let found = format!(
                 "found cells {cells:?}, expected those of {:?}",
                 self.columns
@@ -234,10 +235,10 @@ impl<W: Write + Send> TableWriter<W> {
         if is_full { self.drain() } else { Ok(()) }
     }
 
-    /// Writes what is left and the end line.
+    /// Writes the remaining rows and the end line, and returns the output.
     ///
     /// # Errors
-    /// What the system says while writing.
+    /// I/O errors of the output.
     pub fn finish(mut self) -> io::Result<W> {
         let end = format!("rows={}", self.rows);
         if let Target::Text { block, .. } = &mut self.target {
@@ -283,7 +284,7 @@ impl<W: Write + Send> fmt::Debug for TableWriter<W> {
     }
 }
 
-/// Appends a row as canonical text.
+/// Appends a row as text.
 pub(crate) fn text(cells: &[Cell], out: &mut Vec<u8>) {
     for (index, cell) in cells.iter().enumerate() {
         if index > 0 {
@@ -371,7 +372,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn every_form_holds_the_same_text(rows in rows()) {
+        fn every_form_reads_back_as_the_same_text(rows in rows()) {
             let text = written(TableForm::Text(None), &rows);
             let packed = [Compression::Gzip, Compression::Zstd]
                 .map(|compression| written(TableForm::Text(Some(compression)), &rows));
@@ -389,7 +390,7 @@ mod tests {
     }
 
     #[test]
-    fn a_table_is_these_lines() {
+    fn a_table_has_head_header_rows_and_end_line() {
         let rows = [
             [
                 Cell::Time(1_500_000_000),
@@ -461,7 +462,7 @@ mod tests {
             let mut flipped = file.clone();
             flipped[at] ^= 0x10;
             if let Ok(mut text) = TableText::new(Bytes::from(flipped)) {
-                // What a flip leaves readable is a table still; nothing is asked of its values.
+                // If the file is still readable, its values may be any.
                 let _ = text.read_to_end(&mut read);
                 assert!(read.len() < 100 * whole.len(), "flipped at {at}");
             }
@@ -469,7 +470,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_says_its_form() {
+    fn the_extension_of_a_file_name_selects_the_form() {
         for (name, form) in [
             ("log.csv", TableForm::Text(None)),
             ("log", TableForm::Text(None)),
@@ -478,10 +479,10 @@ mod tests {
             ("log.CSV.zst", TableForm::Text(Some(Compression::Zstd))),
             ("a.b/log.parquet", TableForm::Parquet),
         ] {
-            assert_eq!(TableForm::of_name(name), Ok(form), "{name}");
+            assert_eq!(TableForm::from_file_name(name), Ok(form), "{name}");
         }
         assert!(
-            TableForm::of_name("log.arrow")
+            TableForm::from_file_name("log.arrow")
                 .unwrap_err()
                 .contains(".parquet")
         );

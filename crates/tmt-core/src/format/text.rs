@@ -1,9 +1,8 @@
-//! Text traces (link-layer.md §8): one row a slot or LLDU, seconds in, integer nanoseconds out.
+//! Text traces (docs/trace-format.md, Sec. 2–5): one row per slot or LLDU, decimal seconds as integer nanoseconds.
 //!
-//! [`Decoder`] is a push parser that never touches the operating system: bytes go in as they come,
-//! rows come out, and `finish` is the only end signal. Once it has read the head, [`RowParser`]
-//! parses pieces of whole lines on any thread, and [`Decoder::absorb`] takes them in their order.
-//! [`encode`] holds the other direction.
+//! [`Decoder`] is a push parser without I/O: it takes bytes in any pieces and appends rows; `finish` signals the
+//! end. Once the head has been read, [`RowParser`] parses pieces of whole lines on any thread, and
+//! [`Decoder::commit`] accepts them in order. [`encode`] writes text.
 
 mod decoder;
 pub mod encode;
@@ -17,5 +16,5 @@ pub use decoder::{Decoder, Options};
 pub(crate) use field::{nanos, shown};
 pub use parser::RowParser;
 
-/// Longest line taken, bytes, its line end left out: no trace needs it, and no line may fill the memory.
+/// Longest accepted line, bytes without line end. It bounds the memory that a line can take.
 pub const LONGEST_LINE: usize = 1 << 20;

@@ -1,8 +1,8 @@
-//! Traces in any format, compressed or not, read and written batch by batch.
+//! Reads and writes traces in any format, plain or compressed, batch by batch.
 //!
-//! A [`TraceReader`] works in three steps: *fetch* (serial: bytes off the input), *parse* (any number
-//! of threads: bytes to [`Rows`](crate::format::Rows)), *absorb* (serial, a few steps a piece: what is counted across
-//! pieces). A [`TraceWriter`] has two: *format* (any number of threads) and *write* (serial).
+//! A [`TraceReader`] works in three steps: *fetch* (serial: reads bytes), *parse* (parallel: bytes to
+//! [`Rows`](crate::format::Rows)) and *commit* (serial, a few operations per piece: order, line and row numbers). A
+//! [`TraceWriter`] works in two: *format* (parallel) and *write* (serial).
 
 mod binary;
 mod input;

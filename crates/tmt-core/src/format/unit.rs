@@ -1,35 +1,35 @@
-//! The unit in which the numbers of a trace are.
+//! Unit of the numbers of a trace (docs/trace-format.md, Sec. 3).
 
 use std::str::FromStr;
 
 use crate::types::QuantityError;
 
-/// The unit of a text's numbers, or of doubles in a binary format; output is always in seconds.
+/// Unit of the numbers of a text trace, or of double columns in a binary format. Output is always in seconds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Unit {
-    /// Seconds.
+    /// Seconds, `s`. The default for text.
     #[default]
     Seconds = 9,
-    /// Milliseconds.
+    /// Milliseconds, `ms`.
     Milliseconds = 6,
-    /// Microseconds.
+    /// Microseconds, `us`.
     Microseconds = 3,
-    /// Nanoseconds.
+    /// Nanoseconds, `ns`.
     Nanoseconds = 0,
 }
 
 impl Unit {
-    /// Decimals that are whole nanoseconds.
+    /// Number of decimals down to a nanosecond.
     pub(crate) const fn decimals(self) -> usize {
         self as usize
     }
 
-    /// Nanoseconds of one.
+    /// Nanoseconds per unit.
     pub(crate) const fn nanos(self) -> u64 {
         POWERS_OF_TEN[self.decimals()]
     }
 
-    /// The unit's name, as a user types it.
+    /// Name of the unit on the command line: `s`, `ms`, `us` or `ns`.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {

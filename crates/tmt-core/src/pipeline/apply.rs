@@ -1,4 +1,4 @@
-//! Many schemes over one trace: read and parsed once, each scheme walked by itself.
+//! Applies several schemes to one trace, which is read and parsed once (docs/schemes.md, Sec. 9).
 
 use std::io::Write;
 use std::ops::Range;
@@ -12,35 +12,35 @@ use crate::scheme::runner::SchemeRunner;
 use crate::stats::{LinkSummary, LlduTally, SlotTally};
 use crate::types::{EndLine, Error, Lldu, Position, Span, Time};
 
-/// One scheme at work, with where its timeline goes.
+/// One scheme of a run, with the writer of its timeline.
 pub struct Lane<W: Write + Send> {
-    walking: Walking,
+    state: LaneState,
     rtt: Span,
     feedback_delay: Span,
     tally: LlduTally,
     writer: Option<TraceWriter<Lldu, W>>,
-    /// LLDUs of the round before, counted and formatted in this one.
-    known: Vec<Lldu>,
+    /// LLDUs of the last round, which are counted and formatted in this one.
+    previous: Vec<Lldu>,
 }
 
-/// A walk, with what came of it in this round.
-struct Walking {
+/// The runner of a scheme, with its results of this round.
+struct LaneState {
     walk: SchemeRunner,
     lldus: Vec<Lldu>,
-    /// The first row that cannot be walked.
+    /// Error of the first row that the scheme refused.
     failed: Option<Error>,
 }
 
-/// What a scheme's walk ended in.
-pub struct LaneEnd<W> {
-    /// The summary of link-layer.md §9.
+/// Result of one scheme of a run.
+pub struct LaneResult<W> {
+    /// Summary of the timeline (docs/schemes.md, Sec. 8).
     pub summary: LinkSummary,
-    /// The output, all written and yet to be closed.
+    /// The output, completely written but not closed; `None` without a writer.
     pub output: Option<W>,
 }
 
 impl<W: Write + Send> Lane<W> {
-    /// `scheme` over a link of this round-trip time and extra feedback delay, its timeline going to `writer`.
+    /// Runs `scheme` over a link with this round-trip time and extra feedback delay; `writer` gets the timeline.
     #[must_use]
     pub fn new(
         scheme: SchemeSpec,
@@ -49,7 +49,7 @@ impl<W: Write + Send> Lane<W> {
         writer: Option<TraceWriter<Lldu, W>>,
     ) -> Self {
         Self {
-            walking: Walking {
+            state: LaneState {
                 walk: SchemeRunner::new(scheme, rtt, feedback_delay),
                 lldus: Vec::new(),
                 failed: None,
@@ -58,26 +58,26 @@ impl<W: Write + Send> Lane<W> {
             feedback_delay,
             tally: LlduTally::default(),
             writer,
-            known: Vec::new(),
+            previous: Vec::new(),
         }
     }
 }
 
-/// All schemes over one trace.
+/// Applies several schemes to one trace, as `tmt apply` does.
 pub struct Apply<W: Write + Send> {
     lanes: Vec<Lane<W>>,
     slots: SlotTally,
-    /// The last time at which no walk can fail; none where any slot may.
+    /// The last slot time at which no scheme can fail; `None` if any slot may fail.
     safe_until: Option<Time>,
 }
 
 impl<W: Write + Send> Apply<W> {
-    /// All of `lanes` over one trace.
+    /// Applies the schemes of `lanes` to one trace.
     #[must_use]
     pub fn new(lanes: Vec<Lane<W>>) -> Self {
         let safe_until = lanes
             .iter()
-            .map(|lane| lane.walking.walk.repeats_fit_until())
+            .map(|lane| lane.state.walk.repeats_fit_until())
             .try_fold(Time::MAX, |least, until| Some(least.min(until?)));
         Self {
             lanes,
@@ -86,16 +86,16 @@ impl<W: Write + Send> Apply<W> {
         }
     }
 
-    /// Runs the trace through all schemes, on the threads of the current rayon pool.
+    /// Passes the trace through all schemes, on the threads of the current rayon pool.
     ///
     /// # Errors
-    /// The first row that cannot be read or walked; what was known before it has been written. What the
-    /// system says about an output, by the number of its lane.
-    pub fn run(mut self, reader: &mut TraceReader<'_>) -> Result<Vec<LaneEnd<W>>, StageError> {
+    /// The first row that is invalid or that a scheme refuses; LLDUs settled before it have been written. Or an I/O
+    /// error of an output, with the index of its lane.
+    pub fn run(mut self, reader: &mut TraceReader<'_>) -> Result<Vec<LaneResult<W>>, StageError> {
         let driven = drive(reader, &mut self);
         if let Err(error) = driven {
             if matches!(error, StageError::Input(_)) {
-                // What is wrong with the input is told, whatever becomes of the rows in front of it.
+                // The error of the input is reported, even if writing the rows before it fails.
                 let _ = self.idle();
                 for lane in self.lanes {
                     let _ = lane.writer.map(TraceWriter::abandon);
@@ -103,15 +103,15 @@ impl<W: Write + Send> Apply<W> {
             }
             return Err(error);
         }
-        self.finish(reader.tail().and_then(|tail| tail.end))
+        self.finish(reader.end().and_then(|end| end.end_line))
     }
 
-    fn finish(mut self, told: Option<EndLine>) -> Result<Vec<LaneEnd<W>>, StageError> {
-        let end = |Walking { walk, lldus, .. }: &mut Walking| {
+    fn finish(mut self, input_end: Option<EndLine>) -> Result<Vec<LaneResult<W>>, StageError> {
+        let end = |LaneState { walk, lldus, .. }: &mut LaneState| {
             let end = walk.finish(lldus);
-            // What the input does not know, the timeline does not know either.
-            let until = told.map_or(end.usable_until, |told| {
-                told.usable_until.min(end.usable_until)
+            // The timeline is usable no longer than its input.
+            let until = input_end.map_or(end.usable_until, |input_end| {
+                input_end.usable_until.min(end.usable_until)
             });
             EndLine {
                 usable_until: until,
@@ -119,14 +119,14 @@ impl<W: Write + Send> Apply<W> {
             }
         };
         let lanes = self.lanes.iter_mut();
-        let ends: Vec<EndLine> = lanes.map(|lane| end(&mut lane.walking)).collect();
+        let ends: Vec<EndLine> = lanes.map(|lane| end(&mut lane.state)).collect();
         self.idle()?;
         self.idle()?;
         let lanes = self.lanes.into_iter().zip(ends).enumerate();
         let ends = lanes.map(|(index, (lane, end))| {
             let output = lane.writer.map(|writer| writer.finish(&end)).transpose();
-            let walk = &lane.walking.walk;
-            Ok(LaneEnd {
+            let walk = &lane.state.walk;
+            Ok(LaneResult {
                 summary: LinkSummary::new(
                     walk.scheme(),
                     lane.rtt,
@@ -151,22 +151,22 @@ impl<W: Write + Send> Stage for Apply<W> {
         scope.spawn(move |_| batch.iter().for_each(|rows| slots.slots(&rows.slots)));
         let mut walks = Vec::new();
         for lane in &mut self.lanes {
-            let (known, tally) = (&lane.known[..], &mut lane.tally);
+            let (previous, tally) = (&lane.previous[..], &mut lane.tally);
             if let Some(writer) = &mut lane.writer {
-                writer.spawn([known], scope);
+                writer.spawn([previous], scope);
             }
-            scope.spawn(move |_| tally.lldus(known));
-            walks.push(&mut lane.walking);
+            scope.spawn(move |_| tally.lldus(previous));
+            walks.push(&mut lane.state);
         }
         if safe {
-            for walking in walks {
+            for state in walks {
                 scope.spawn(move |_| {
                     let mut batch = batch.iter();
-                    batch.all(|rows| walking.slots(rows, 0..rows.slots.len()));
+                    batch.all(|rows| state.slots(rows, 0..rows.slots.len()));
                 });
             }
         } else {
-            scope.spawn(move |_| walk_in_step(&mut walks, batch));
+            scope.spawn(move |_| run_in_lockstep(&mut walks, batch));
         }
     }
 
@@ -176,19 +176,19 @@ impl<W: Write + Send> Stage for Apply<W> {
                 let advanced = writer.advance();
                 advanced.map_err(|error| StageError::Output(index, error))?;
             }
-            std::mem::swap(&mut lane.walking.lldus, &mut lane.known);
-            lane.walking.lldus.clear();
+            std::mem::swap(&mut lane.state.lldus, &mut lane.previous);
+            lane.state.lldus.clear();
         }
-        // The lowest row wins, and of the schemes that fail there the first.
+        // The error in the lowest row, and of the schemes that fail there, the first.
         let lanes = self.lanes.iter_mut();
-        let failed = lanes.filter_map(|lane| lane.walking.failed.take());
+        let failed = lanes.filter_map(|lane| lane.state.failed.take());
         let first = failed.min_by_key(|error| error.position().map(|position| position.row));
         first.map_or(Ok(()), |error| Err(StageError::Input(error)))
     }
 }
 
-impl Walking {
-    /// Walks some of `rows`; false where one of them fails.
+impl LaneState {
+    /// Passes some of `rows` through the scheme; returns false if one of them fails.
     fn slots(&mut self, rows: &Rows, some: Range<usize>) -> bool {
         let from = some.start;
         let walked = self.walk.push_slots(&rows.slots[some], &mut self.lldus);
@@ -205,13 +205,13 @@ impl Walking {
     }
 }
 
-/// Walks a batch in which a walk may fail, all schemes row by row, so that none goes beyond the failing row.
-fn walk_in_step(walks: &mut [&mut Walking], batch: &[Rows]) {
+/// Processes a batch in which a scheme may fail: all schemes row by row, so that none goes beyond a failing row.
+fn run_in_lockstep(walks: &mut [&mut LaneState], batch: &[Rows]) {
     for rows in batch {
         for index in 0..rows.slots.len() {
             let walked = walks
                 .iter_mut()
-                .map(|walking| walking.slots(rows, index..index + 1));
+                .map(|state| state.slots(rows, index..index + 1));
             if !walked.fold(true, |all, walked| all & walked) {
                 return;
             }

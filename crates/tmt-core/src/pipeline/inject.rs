@@ -1,4 +1,4 @@
-//! Erasures put into a trace: drawn piece by piece on any thread, composed in order.
+//! Erases slots of a trace: the erasures are drawn piece by piece in parallel and composed in order.
 
 use std::io::Write;
 
@@ -10,7 +10,7 @@ use crate::format::pool::Pool;
 use crate::format::{Rows, TraceReader, TraceWriter};
 use crate::types::{EndLine, Slot, Time};
 
-/// Slots on their way from drawing to writing.
+/// A piece of the trace between drawing and writing.
 #[derive(Default)]
 struct Piece {
     slots: Vec<Slot>,
@@ -19,12 +19,12 @@ struct Piece {
     erased: u64,
 }
 
-/// A channel that is put over a trace.
+/// Applies an erasure process to a trace, as `tmt inject` does (docs/trace-format.md, Sec. 11).
 pub struct Inject<W: Write + Send> {
     spec: ChannelSpec,
     seed: u64,
     writer: TraceWriter<Slot, W>,
-    /// The state behind the last piece that was resolved.
+    /// State of the channel after the last resolved piece.
     chain: ChainState,
     drawn: Pool<Piece>,
     marked: Pool<Piece>,
@@ -34,18 +34,18 @@ pub struct Inject<W: Write + Send> {
     last: Time,
 }
 
-/// What came of it.
+/// Result of [`Inject::run`].
 pub struct Injected<W> {
-    /// The output, all written and yet to be closed.
+    /// The output, completely written but not closed.
     pub output: W,
-    /// Slots of the trace.
+    /// Number of slots of the trace.
     pub slots: u64,
-    /// Slots erased, those that were before too.
+    /// Number of erased slots, including those that were erased in the input.
     pub erased: u64,
 }
 
 impl<W: Write + Send> Inject<W> {
-    /// The erasures of `spec` under `seed`, the trace with them going to `writer`.
+    /// Applies the erasures of `spec` with `seed`; `writer` gets the resulting trace.
     #[must_use]
     pub fn new(spec: ChannelSpec, seed: u64, writer: TraceWriter<Slot, W>) -> Self {
         Self {
@@ -62,29 +62,29 @@ impl<W: Write + Send> Inject<W> {
         }
     }
 
-    /// Runs a trace through the channel, on the threads of the current rayon pool.
+    /// Passes a trace through the channel, on the threads of the current rayon pool.
     ///
     /// # Errors
-    /// The first row that cannot be read, behind the rows in front of it; what the system says about the
-    /// output.
+    /// The first invalid row, after the rows before it have been written; or an I/O error of the output.
     pub fn run(mut self, reader: &mut TraceReader<'_>) -> Result<Injected<W>, StageError> {
         let driven = match drive(reader, &mut self) {
             Err(error @ StageError::Output(..)) => return Err(error),
             driven => driven,
         };
-        // What is drawn is marked, and what is marked is formatted.
+        // Two more rounds: mark what is drawn, then format what is marked.
         let drained = self.idle().and(self.idle());
         if let Err(error) = driven {
-            // What is wrong with the input is told, whatever becomes of the rows in front of it.
+            // The error of the input is reported, even if writing the rows before it fails.
             let _ = self.writer.abandon();
             return Err(error);
         }
         drained?;
-        let told = reader.tail().and_then(|tail| tail.end);
+        let input_end = reader.end().and_then(|end| end.end_line);
         let end = EndLine {
             rows: self.slots,
             slots: self.slots,
-            usable_until: told.map_or(self.last, |told| told.usable_until.min(self.last)),
+            usable_until: input_end
+                .map_or(self.last, |input_end| input_end.usable_until.min(self.last)),
         };
         let output = self.writer.finish(&end);
         Ok(Injected {
@@ -107,7 +107,7 @@ impl<W: Write + Send> Stage for Inject<W> {
                 }
             });
         }
-        for (rows, piece) in batch.iter().zip(self.drawn.take(batch.len())) {
+        for (rows, piece) in batch.iter().zip(self.drawn.resize(batch.len())) {
             let (spec, seed, from) = (self.spec, self.seed, self.slots);
             self.slots += rows.slots.len() as u64;
             if let Some(last) = rows.slots.last() {
@@ -133,7 +133,7 @@ impl<W: Write + Send> Stage for Inject<W> {
         // drawn → marked → ready → drawn
         std::mem::swap(&mut self.ready, &mut self.marked);
         std::mem::swap(&mut self.marked, &mut self.drawn);
-        self.drawn.take(0);
+        self.drawn.resize(0);
         Ok(())
     }
 }

@@ -1,4 +1,4 @@
-//! Rows that are made instead of read.
+//! Writes rows that are generated instead of read.
 
 use std::io::Write;
 
@@ -9,12 +9,12 @@ use crate::channel::synth::ConstantRate;
 use crate::format::TraceWriter;
 use crate::types::{Result, Slot};
 
-/// Writes what `fill` puts into an empty vector, call after call, until it puts nothing there.
+/// Calls `fill` with an empty vector and writes the slots that it appends, until it appends none.
 ///
-/// While rows are written, the next ones are made.
+/// The next slots are generated while the last ones are written.
 ///
 /// # Errors
-/// The first error of `fill`, behind the rows in front of it, or what the system says about the output.
+/// The first error of `fill`, after the slots before it have been written; or an I/O error of the output.
 pub fn produce<W: Write + Send>(
     writer: &mut TraceWriter<Slot, W>,
     mut fill: impl FnMut(&mut Vec<Slot>) -> Result<()> + Send,
@@ -42,16 +42,16 @@ pub fn produce<W: Write + Send>(
     }
 }
 
-/// Slots of a constant rate made in one piece.
+/// Slots per piece of [`synthesise`].
 const PIECE: usize = 1 << 13;
 
-/// Pieces made in a round.
+/// Pieces generated per round.
 const PIECES: usize = 8;
 
-/// Writes all slots of `link`.
+/// Writes all slots of a link of constant rate, as `tmt synth` does (docs/trace-format.md, Sec. 11).
 ///
 /// # Errors
-/// What the system says about the output.
+/// I/O errors of the output.
 pub fn synthesise<W: Write + Send>(
     link: &ConstantRate,
     writer: &mut TraceWriter<Slot, W>,

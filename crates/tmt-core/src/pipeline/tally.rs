@@ -1,11 +1,11 @@
-//! Rows that are only looked at, in order, by one consumer.
+//! Passes rows in order to one consumer, without output.
 
 use rayon::Scope;
 
 use super::{Stage, StageError, drive};
 use crate::format::{Rows, TraceReader};
 
-/// The stage that hands rows to a closure.
+/// The stage that passes rows to a closure.
 struct Collect<F>(F);
 
 impl<F: FnMut(&Rows) + Send> Stage for Collect<F> {
@@ -18,10 +18,10 @@ impl<F: FnMut(&Rows) + Send> Stage for Collect<F> {
     }
 }
 
-/// Hands all rows of `reader` to `take`, in order, while the next ones are read and parsed.
+/// Passes all rows of `reader` to `take`, in order, while the next ones are read and parsed.
 ///
 /// # Errors
-/// The first row that cannot be read; the rows in front of it have been handed over.
+/// The first invalid row, after the rows before it have been passed on.
 pub fn collect(reader: &mut TraceReader<'_>, take: impl FnMut(&Rows) + Send) -> crate::Result<()> {
     match drive(reader, &mut Collect(take)) {
         Err(StageError::Output(_, error)) => Err(error.into()),

@@ -1,4 +1,4 @@
-//! What the tests of binary formats share: traces, and one form of what a reader said.
+//! Helpers of the tests of binary formats: traces, and the results of a reader in one form.
 
 use std::path::PathBuf;
 
@@ -13,7 +13,7 @@ pub(crate) const LARGEST: u64 = i64::MAX as u64;
 /// (t, d, attempts) of a row.
 pub(crate) type Row = (u64, u64, u32);
 
-/// Everything a reader said.
+/// All results of a reader.
 #[derive(Debug)]
 pub(crate) struct Reading {
     pub(crate) rows: Vec<(u64, u64)>,
@@ -23,7 +23,7 @@ pub(crate) struct Reading {
     pub(crate) end: Result<Next, Error>,
 }
 
-/// So many cases, or as many as `PROPTEST_CASES` asks for if that is more.
+/// At least `cases` cases, or `PROPTEST_CASES` if that is more.
 pub(crate) fn config(cases: u32) -> ProptestConfig {
     ProptestConfig {
         cases: cases.max(ProptestConfig::default().cases),
@@ -32,7 +32,7 @@ pub(crate) fn config(cases: u32) -> ProptestConfig {
     }
 }
 
-/// Both options that matter: attempts are read.
+/// Options that read attempts and accept no doubles.
 pub(crate) fn options() -> Options {
     Options {
         unit: None,
@@ -40,7 +40,7 @@ pub(crate) fn options() -> Options {
     }
 }
 
-/// Rows in order, from nothing to the largest times, more of them than are checked at a time.
+/// Rows in order, with times up to the largest; possibly more rows than are checked at a time.
 pub(crate) fn rows(most: usize) -> impl Strategy<Value = Vec<Row>> {
     let time =
         prop_oneof![8 => 0u64..100_000_000_000, 1 => 0..=LARGEST, 1 => LARGEST - 5..=LARGEST];
@@ -55,7 +55,7 @@ pub(crate) fn rows(most: usize) -> impl Strategy<Value = Vec<Row>> {
     })
 }
 
-/// The lines of a head, or none.
+/// A head, or an empty one.
 pub(crate) fn heads() -> impl Strategy<Value = Metadata> {
     let line = ("stage|overridden|note", "[a-zµ=]{1,6}( [a-z:.]{1,5})?");
     let lines = prop::collection::vec(line, 0..6);
@@ -160,7 +160,7 @@ pub(crate) fn fixture(name: &str) -> Vec<u8> {
     std::fs::read(folder.join(name)).unwrap()
 }
 
-/// The rows that every file there holds.
+/// The rows of every file of `fixtures/formats`.
 pub(crate) fn fixture_rows() -> Vec<Row> {
     let delay = |j: u64| if j % 3 == 2 { 0 } else { 7 + j };
     (0..10)
@@ -175,7 +175,7 @@ pub(crate) fn assert_rows(reading: &Reading, rows: &[Row]) {
     assert_eq!(reading.attempts, attempts);
 }
 
-/// What is wrong, and in which row; the reading must have failed.
+/// Kind and row of the error; the reading must have failed.
 pub(crate) fn refusal(reading: &Reading) -> (&ErrorKind, u64) {
     let error = reading.end.as_ref().unwrap_err();
     let row = error
@@ -184,7 +184,7 @@ pub(crate) fn refusal(reading: &Reading) -> (&ErrorKind, u64) {
     (error.kind(), row)
 }
 
-/// What a table with columns of any kind is read as: one value or null a row.
+/// A table of columns that may be null or invalid.
 #[derive(Debug, Clone)]
 pub(crate) struct Cells {
     pub(crate) tx_time: Vec<Option<i64>>,
@@ -192,7 +192,7 @@ pub(crate) struct Cells {
     pub(crate) attempts: Vec<Option<u32>>,
 }
 
-/// Cells most of which are right.
+/// Mostly valid cells.
 pub(crate) fn cells(most: usize) -> impl Strategy<Value = Cells> {
     let odd = prop_oneof![
         Just(None),
@@ -221,8 +221,8 @@ pub(crate) fn cells(most: usize) -> impl Strategy<Value = Cells> {
     })
 }
 
-/// Rows in front of the first that cannot be, and what is wrong with that: rule by rule, in plain words.
-pub(crate) fn judged(cells: &Cells) -> (Vec<(u64, u64)>, Option<&'static str>) {
+/// The rows before the first invalid one, and the error in that, found rule by rule.
+pub(crate) fn checked(cells: &Cells) -> (Vec<(u64, u64)>, Option<&'static str>) {
     let mut rows: Vec<(u64, u64)> = Vec::new();
     for ((t, d), a) in cells
         .tx_time
@@ -271,7 +271,7 @@ fn wrong_with(
     }
 }
 
-/// The name of an error's kind.
+/// Name of the kind of an error.
 pub(crate) fn kind_name(kind: &ErrorKind) -> String {
     let text = format!("{kind:?}");
     text.split([' ', '{', '(']).next().unwrap().to_owned()

@@ -1,25 +1,24 @@
-//! What the tests of text traces share: one way to read bytes, by whichever reader and in whichever
-//! pieces, into something that can be compared.
+//! Helpers of the tests of text traces: read bytes with any reader, in any pieces, to results that can be compared.
 
 use std::io::Read;
 
 use tmt_core::format::text::{Decoder, Options};
-use tmt_core::format::{self, Rows, Tail, TraceReader};
+use tmt_core::format::{self, Rows, TraceEnd, TraceReader};
 use tmt_core::types::{Error, ErrorKind, Position};
 
-/// Everything a reader said about a text.
+/// All results of a reader of a text.
 #[derive(Debug, PartialEq)]
 pub(crate) struct Reading {
-    /// (t, d) of the rows in front of the end or of the error.
+    /// (t, d) of the rows before the end or the error, ns.
     pub(crate) slots: Vec<(u64, u64)>,
     pub(crate) attempts: Vec<u32>,
     /// Line of each row.
     pub(crate) lines: Vec<u64>,
     pub(crate) head: Vec<(String, String)>,
-    pub(crate) end: Result<Tail, Refusal>,
+    pub(crate) end: Result<TraceEnd, Refusal>,
 }
 
-/// An error in a form that can be compared.
+/// An error, for comparison.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Refusal {
     pub(crate) kind: String,
@@ -38,7 +37,11 @@ impl From<Error> for Refusal {
 }
 
 impl Reading {
-    pub(crate) fn new(rows: &Rows, head: Vec<(String, String)>, end: Result<Tail, Error>) -> Self {
+    pub(crate) fn new(
+        rows: &Rows,
+        head: Vec<(String, String)>,
+        end: Result<TraceEnd, Error>,
+    ) -> Self {
         Self {
             slots: slots(rows),
             attempts: rows.attempts.clone(),
@@ -66,7 +69,7 @@ fn slots(rows: &Rows) -> Vec<(u64, u64)> {
         .collect()
 }
 
-/// The text in pieces of these lengths, again and again, through the push parser.
+/// Reads the text with the push parser, in pieces of these lengths, cyclically.
 pub(crate) fn decode(text: &[u8], pieces: &[usize], options: Options) -> Reading {
     let mut decoder = Decoder::new(options);
     let mut rows = Rows::default();
@@ -76,8 +79,8 @@ pub(crate) fn decode(text: &[u8], pieces: &[usize], options: Options) -> Reading
         if rest.is_empty() || end.is_err() {
             break;
         }
-        let (piece, behind) = rest.split_at(piece.clamp(1, rest.len()));
-        rest = behind;
+        let (piece, after) = rest.split_at(piece.clamp(1, rest.len()));
+        rest = after;
         end = decoder.decode(piece, &mut rows);
     }
     let end = end.and_then(|()| decoder.finish(&mut rows));
@@ -92,12 +95,12 @@ pub(crate) fn head(decoder: &Decoder) -> Vec<(String, String)> {
         .collect()
 }
 
-/// The whole text at once.
+/// Reads the whole text at once.
 pub(crate) fn read(text: impl AsRef<[u8]>) -> Reading {
     decode(text.as_ref(), &[usize::MAX], Options::default())
 }
 
-/// A file that hands out pieces of these lengths.
+/// A file that returns pieces of these lengths.
 struct Pieces<'a> {
     text: &'a [u8],
     pieces: std::iter::Cycle<std::slice::Iter<'a, usize>>,
@@ -113,7 +116,7 @@ impl Read for Pieces<'_> {
     }
 }
 
-/// As [`decode`], through the reader that commands use.
+/// As [`decode`], with the reader that the commands use.
 pub(crate) fn read_file(text: &[u8], pieces: &[usize], options: Options) -> Reading {
     let file = Pieces {
         text,
@@ -128,7 +131,7 @@ pub(crate) fn read_file(text: &[u8], pieces: &[usize], options: Options) -> Read
         unit: Some(options.unit),
         allow_cut: options.allow_cut,
         attempts: options.attempts,
-        // Batches of other sizes than the pieces.
+        // Batches of a different size than the pieces.
         chunk: pieces.iter().sum::<usize>().clamp(1, 1 << 20),
     };
     let mut reader = match TraceReader::new(file, options) {
@@ -153,7 +156,7 @@ pub(crate) fn read_file(text: &[u8], pieces: &[usize], options: Options) -> Read
         match more {
             Ok(true) => {}
             Ok(false) => {
-                all.end = Ok(reader.tail().unwrap());
+                all.end = Ok(reader.end().unwrap());
                 return all;
             }
             Err(error) => {

@@ -83,7 +83,7 @@ pub(super) fn check(args: &Args, experiment: &Experiment) -> Outcome {
     refuse(args.slots.is_some() && link != LinkKind::Coupled, why)?;
     let tables = [&args.packets, &args.series, &args.slots];
     for path in tables.into_iter().flatten() {
-        TableForm::of_name(path).map_err(Failure::usage)?;
+        TableForm::from_file_name(path).map_err(Failure::usage)?;
     }
     if let Some(path) = &args.pcap {
         let why = "--pcap: a split path has two connections, a capture shows the ends of one";
@@ -186,7 +186,7 @@ impl<'a> Logs<'a> {
         ] {
             let Some(path) = path else { continue };
             head.set("log", kind);
-            let form = || TableForm::of_name(path).map_err(Failure::usage);
+            let form = || TableForm::from_file_name(path).map_err(Failure::usage);
             let log = match kind {
                 "packets" => PacketLog::new(open(path)?, form()?, &head, setup).map(Log::Packets),
                 "series" => {

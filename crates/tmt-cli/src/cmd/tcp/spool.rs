@@ -94,7 +94,7 @@ impl Storage for Files {
         Ok(Loaded {
             timeline,
             head: reader.metadata().clone(),
-            end: reader.tail().and_then(|tail| tail.end),
+            end: reader.end().and_then(|end| end.end_line),
             note: cut_note(&name, &reader).map(|note| hidden(&note)),
             name: hidden(&name),
         })

@@ -1,7 +1,7 @@
-//! Rows to an Arrow IPC stream, in pieces: [`head`], any number of [`batch`]es, [`end`].
+//! Encodes rows as an uncompressed Arrow IPC stream in pieces: [`head`], any number of [`batch`]es, [`end`].
 //!
-//! Batches know nothing of each other, so several threads can encode them. Not compressed. Bodies
-//! begin at multiples of 64 bytes, as the format recommends, where the pieces follow each other.
+//! Batches are independent, so several threads can encode them. Bodies in the concatenated stream start at multiples
+//! of 64 bytes, as the format recommends.
 
 use std::iter::repeat_n;
 
@@ -16,15 +16,15 @@ use super::CONTINUATION;
 use crate::format::columnar::{NAMES, Row, head};
 use crate::types::{EndLine, Metadata};
 
-/// What messages, bodies and buffers are filled up to a multiple of, bytes.
+/// Messages, bodies and buffers are padded to a multiple of this, bytes.
 const ALIGNMENT: usize = 64;
 
-/// Rows laid out at a time.
+/// Rows converted at a time.
 const CHUNK: usize = 512;
 
 type Builder = FlatBufferBuilder<'static>;
 
-/// Appends what stands in front of the rows: the columns of `R`, and the head, if there is one.
+/// Appends the schema: the columns of `R`, and the head if there is one.
 pub fn head<R: Row>(metadata: &Metadata, out: &mut Vec<u8>) {
     let mut builder = Builder::new();
     let columns = NAMES.into_iter().zip(widths::<R>());
@@ -52,7 +52,7 @@ pub fn head<R: Row>(metadata: &Metadata, out: &mut Vec<u8>) {
     );
 }
 
-/// Appends a batch of `rows`; nothing for none.
+/// Appends a batch of `rows`; nothing if `rows` is empty.
 pub fn batch<R: Row>(rows: &[R], out: &mut Vec<u8>) {
     if rows.is_empty() {
         return;
@@ -65,7 +65,7 @@ pub fn batch<R: Row>(rows: &[R], out: &mut Vec<u8>) {
     }
 }
 
-/// Appends what stands behind the rows: the end line, if there is one, and the end of the stream.
+/// Appends the end line, if there is one, and the end of the stream.
 pub fn end<R: Row>(end: Option<&EndLine>, out: &mut Vec<u8>) {
     if let Some(end) = end {
         let pairs = [(head::END.to_owned(), end.to_string())];
@@ -75,7 +75,7 @@ pub fn end<R: Row>(end: Option<&EndLine>, out: &mut Vec<u8>) {
     out.extend_from_slice(&[0; 4]);
 }
 
-/// Bytes that the values of each column take: times as int64, attempts as uint32.
+/// Bytes per value of each column: times are int64, attempts uint32.
 fn widths<R: Row>() -> &'static [usize] {
     if R::HAS_ATTEMPTS { &[8, 8, 4] } else { &[8, 8] }
 }
@@ -88,7 +88,7 @@ fn field(builder: &mut Builder, name: &str, width: usize) -> WIPOffset<Field<'st
         is_signed,
     };
     let int = Int::create(builder, &int).as_union_value();
-    // Readers of other languages expect the list even where nothing is in it.
+    // Readers in other languages expect this list even if it is empty.
     let children = builder.create_vector::<WIPOffset<Field<'_>>>(&[]);
     Field::create(
         builder,
@@ -128,7 +128,7 @@ fn record_batch<R: Row>(rows: usize, pairs: Option<&[(String, String)]>, out: &m
     let mut offset = 0;
     for width in columns {
         let bytes = rows * width;
-        // Without nulls there is no validity.
+        // Without nulls the validity buffer is empty.
         buffers.push(Buffer::new(signed(offset), 0));
         buffers.push(Buffer::new(signed(offset), signed(bytes)));
         offset += bytes.next_multiple_of(ALIGNMENT);
@@ -151,7 +151,7 @@ fn record_batch<R: Row>(rows: usize, pairs: Option<&[(String, String)]>, out: &m
     );
 }
 
-/// Appends a message's header, filled up so that the body behind it is aligned.
+/// Appends the header of a message, padded so that its body is aligned.
 fn message(
     mut builder: Builder,
     header_type: MessageHeader,
@@ -176,19 +176,19 @@ fn message(
     let length = (prefix + header.len()).next_multiple_of(ALIGNMENT) - prefix;
     out.reserve(prefix + length + body);
     out.extend_from_slice(&CONTINUATION);
-    // A head of gigabytes cannot be told; it would be no trace's.
-    let told = i32::try_from(length).unwrap_or(i32::MAX);
-    out.extend_from_slice(&told.to_le_bytes());
+    // The length field cannot express a head of gigabytes, which no trace has.
+    let length_field = i32::try_from(length).unwrap_or(i32::MAX);
+    out.extend_from_slice(&length_field.to_le_bytes());
     out.extend_from_slice(header);
     out.extend(repeat_n(0, length - header.len()));
 }
 
-/// Lengths of slices in memory fit.
+/// Converts a length in memory, which always fits.
 fn signed(length: usize) -> i64 {
     i64::try_from(length).unwrap_or(i64::MAX)
 }
 
-/// Appends one column's words, filled up.
+/// Appends the words of a column, padded.
 fn words<R, const N: usize>(rows: &[R], word: impl Fn(&R) -> [u8; N], out: &mut Vec<u8>) {
     let mut laid_out = [[0; N]; CHUNK];
     for rows in rows.chunks(CHUNK) {

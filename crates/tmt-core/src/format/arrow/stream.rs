@@ -1,4 +1,4 @@
-//! Messages cut off a stream, one after the other.
+//! Reads the messages of an Arrow stream one after another.
 
 use std::collections::HashMap;
 use std::io::{Chain, Cursor, Read};
@@ -13,46 +13,46 @@ use arrow_ipc::{
 use arrow_schema::{Field, Schema, SchemaRef};
 
 use super::{CONTINUATION, FORMAT, MAGIC, corrupt};
-use crate::format::columnar::{self, Item, Options, Source, contained, head};
+use crate::format::columnar::{self, Item, Options, Source, catch_panics, head};
 use crate::types::{Error, ErrorKind, Position, Result};
 
-/// Bytes set aside at once for what a header claims is coming; the rest as it comes.
+/// Bytes allocated at once for a length that a header claims; more is allocated as data arrives.
 const TRUSTED: u64 = 1 << 20;
 
-/// Longest schema taken where its length is not told, bytes.
+/// Longest schema without a length field, bytes.
 const LONGEST_BARE_SCHEMA: usize = 1 << 24;
 
-/// Bytes of the widest of the contract's values.
+/// Bytes of the widest value of a trace column.
 const WIDEST: u64 = 8;
 
-/// Most rows that a byte of a compressed body can hold: zstd repeats one byte 2^17 times in four.
+/// Largest number of rows per byte of a compressed body: zstd can encode 2^17 repeated bytes in four bytes.
 const ROWS_OF_A_BYTE: u64 = (1 << 15) / WIDEST;
 
-/// What stands behind the schema.
+/// The messages after the schema.
 struct Messages<R> {
-    /// What was read too far comes first.
+    /// Bytes that were read ahead come first.
     input: Chain<Cursor<Vec<u8>>, R>,
     is_file: bool,
     has_head: bool,
-    /// Whether the end line has come.
+    /// Whether the end line has been read.
     is_over: bool,
     schema: SchemaRef,
     version: MetadataVersion,
-    /// Which of its columns are read.
+    /// Indices of the columns that are read.
     columns: Vec<usize>,
 }
 
-/// Opens an Arrow stream or file, from its very first byte; it is read message by message, in the memory of one.
+/// Opens an Arrow stream or file at its first byte. It is read message by message, in the memory of one.
 ///
 /// # Errors
-/// A schema without the columns of the contract, or with other types; a stream that ends in the schema
-/// or is none; what the system says while reading.
+/// A schema without the required columns or with unsupported types, a stream that ends within the schema or is not
+/// Arrow, or an I/O error.
 pub fn open<'a>(mut input: impl Read + Send + 'a, options: Options) -> Result<Source<'a>> {
     let mut first = read_word(&mut input)?;
     let is_file = MAGIC.starts_with(&first);
     if is_file {
         if !read_word(&mut input)?.starts_with(&MAGIC[4..]) {
-            return Err(corrupt("no ARROW1 in front"));
+            return Err(corrupt("no ARROW1 at the start"));
         }
         first = read_word(&mut input)?;
     }
@@ -66,7 +66,7 @@ pub fn open<'a>(mut input: impl Read + Send + 'a, options: Options) -> Result<So
     let header = message(&header)?;
     let schema = header
         .header_as_schema()
-        .ok_or_else(|| corrupt("a first message that is no schema"))?;
+        .ok_or_else(|| corrupt("a first message that is not a schema"))?;
     if schema.endianness() != Endianness::Little {
         return Err(Error::new(ErrorKind::format(
             "Arrow columns in big-endian order",
@@ -80,10 +80,10 @@ pub fn open<'a>(mut input: impl Read + Send + 'a, options: Options) -> Result<So
             pair.value().unwrap_or_default(),
         )
     }))?;
-    let schema = contained(undecoded, || try_fb_to_schema(schema))?
+    let schema = catch_panics(undecodable, || try_fb_to_schema(schema))?
         .map_err(|error| corrupt(error.to_string()))?;
     let columns = columnar::projection(&schema, options)?;
-    // A null is refused by its row, whatever the schema says of it.
+    // A null is refused with its row number, even if the schema declares the column as not null.
     let nullable = |field: &Arc<Field>| Field::clone(field).with_nullable(true);
     let schema = Schema::new(schema.fields().iter().map(nullable).collect::<Vec<_>>());
     read_exactly(&mut input, body_length(&header)?)?;
@@ -122,14 +122,14 @@ impl<R: Read> Messages<R> {
             let body = read_exactly(&mut self.input, body_length(&header)?)?;
             match header.header_type() {
                 MessageHeader::RecordBatch => return self.rows(&header, body),
-                // The values of other columns: ours have no dictionary.
+                // Dictionaries belong to columns that are not read.
                 MessageHeader::DictionaryBatch => {}
-                _ => return Err(corrupt("a message that is no batch")),
+                _ => return Err(corrupt("a message that is not a batch")),
             }
         }
     }
 
-    /// The rows of a batch, and the end line where it is told there.
+    /// The rows of a batch, and the end line if it is stored with it.
     fn rows(&mut self, header: &Message<'_>, mut body: Vec<u8>) -> Result<Item> {
         let records = header
             .header_as_record_batch()
@@ -147,7 +147,7 @@ impl<R: Read> Messages<R> {
         check_claims(records, &mut body)?;
         let body = Buffer::from_vec(body);
         let schema = Arc::clone(&self.schema);
-        let decoded = contained(undecoded, || {
+        let decoded = catch_panics(undecodable, || {
             RecordBatchDecoder::try_new(&body, records, schema, &HashMap::new(), &self.version)?
                 .with_projection(Some(&self.columns))
                 .read_record_batch()
@@ -156,8 +156,8 @@ impl<R: Read> Messages<R> {
         Ok(Item::Rows(rows, end))
     }
 
-    /// Reads what stands behind the end of the stream, so that a writer in front can end in peace and
-    /// a checksum around it is checked.
+    /// Reads the bytes after the end of the stream, so that a writer upstream is not interrupted and the checksum of a
+    /// compressed stream is verified.
     fn pass_rest(&mut self) -> Result<()> {
         let mut last = Vec::new();
         loop {
@@ -166,8 +166,8 @@ impl<R: Read> Messages<R> {
                 break;
             }
             if !self.is_file {
-                // Whole streams one behind the other are not one: rows would go unseen.
-                return Err(corrupt("bytes behind its end"));
+                // Concatenated streams are not one stream: their rows would be ignored.
+                return Err(corrupt("bytes after its end"));
             }
             last.drain(..last.len().saturating_sub(MAGIC.len()));
             last.extend(rest);
@@ -179,20 +179,20 @@ impl<R: Read> Messages<R> {
     }
 }
 
-/// Checks what a batch claims to hold before it is decoded, since the decoder sets memory aside for that.
+/// Checks the sizes that a batch claims before it is decoded, because the decoder allocates them.
 ///
-/// A compressed buffer that claims more than a column can take is given the size of a column: if it is
-/// one of the contract's, it holds so much or is refused; the others are not decoded.
+/// If a compressed buffer claims more than a column can need, its claim is replaced by the size of a column. A buffer
+/// of a column that is read then has that size or is refused; the others are not decoded.
 fn check_claims(records: RecordBatch<'_>, body: &mut [u8]) -> Result<()> {
     let rows = u64::try_from(records.length())
-        .map_err(|_| corrupt(format!("a batch of {} rows", records.length())))?;
+        .map_err(|_| corrupt(format!("a batch that claims {} rows", records.length())))?;
     if records.compression().is_none() {
         return Ok(());
     }
     let column = rows.saturating_mul(WIDEST);
     let is_room = Vec::<u8>::new().try_reserve_exact(usize::try_from(column).unwrap_or(usize::MAX));
     if rows / ROWS_OF_A_BYTE > body.len() as u64 || is_room.is_err() {
-        return Err(corrupt(format!("a batch of {rows} rows")));
+        return Err(corrupt(format!("a batch that claims {rows} rows")));
     }
     let most = i64::try_from(column.saturating_mul(2).max(TRUSTED)).unwrap_or(i64::MAX);
     for buffer in records.buffers().into_iter().flatten() {
@@ -207,20 +207,20 @@ fn check_claims(records: RecordBatch<'_>, body: &mut [u8]) -> Result<()> {
     Ok(())
 }
 
-/// The header of a message.
+/// Parses the header of a message.
 ///
 /// # Errors
-/// It is damaged.
+/// The header is damaged.
 fn message(header: &[u8]) -> Result<Message<'_>> {
     root_as_message(header).map_err(|error| {
-        // Behind its first line stands where in the header it was found, on lines of their own.
+        // Only the first line; the others give the place in the header.
         let words = error.to_string();
         let first = words.lines().next().unwrap_or_default();
         corrupt(format!("a message header: {}", first.trim_end_matches('.')))
     })
 }
 
-fn undecoded() -> Error {
+fn undecodable() -> Error {
     corrupt("a message that cannot be decoded")
 }
 
@@ -231,17 +231,16 @@ fn cut() -> Error {
     })
 }
 
-/// Reads the length and the header behind `first`, the four bytes in front of every message; nothing at the
-/// end of the stream.
+/// Reads length and header of a message after `first`, its first four bytes; `None` at the end of the stream.
 fn read_header(input: &mut impl Read, first: [u8; 4]) -> Result<Option<Vec<u8>>> {
     if is_old_length(first) {
         return Err(Error::new(ErrorKind::format(
-            "an Arrow stream as written before version 0.15",
-            "one of Arrow 0.15 or later",
+            "an Arrow stream written before version 0.15",
+            "Arrow 0.15 or later",
         )));
     }
     if first != CONTINUATION {
-        return Err(corrupt("no message where one should begin"));
+        return Err(corrupt("no marker at the start of a message"));
     }
     let length = u64::try_from(i32::from_le_bytes(read_word(input)?))
         .map_err(|_| corrupt("a message header of negative length"))?;
@@ -251,14 +250,13 @@ fn read_header(input: &mut impl Read, first: [u8; 4]) -> Result<Option<Vec<u8>>>
     read_exactly(input, length).map(Some)
 }
 
-/// Whether this is the length of a schema, which stood in front of it before Arrow 0.15.
+/// Whether `first` is the length of a schema, which came first before Arrow 0.15.
 fn is_old_length(first: [u8; 4]) -> bool {
     (64..1 << 16).contains(&u32::from_le_bytes(first))
 }
 
-/// Reads a schema that stands there without marker and length, as in the files of polars, whose
-/// readers take it from the footer: it ends where the first message begins. What was read of that
-/// is given back.
+/// Reads a schema without marker and length, as in files of polars, whose readers use the footer. It ends where the
+/// first message begins. Returns the schema and the bytes of that message read so far.
 fn read_bare_schema(input: &mut impl Read, first: [u8; 4]) -> Result<(Vec<u8>, Vec<u8>)> {
     let mut header = first.to_vec();
     loop {
@@ -290,7 +288,7 @@ fn read_exactly(input: &mut impl Read, length: u64) -> Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// Reads `length` bytes, or what there is; memory grows with what really comes.
+/// Reads `length` bytes, or fewer at the end of the input. Memory grows with the data that arrives.
 fn read_up_to(input: &mut impl Read, length: u64) -> Result<Vec<u8>> {
     let mut bytes = Vec::with_capacity(usize::try_from(length.min(TRUSTED)).unwrap_or(0));
     input.take(length).read_to_end(&mut bytes)?;

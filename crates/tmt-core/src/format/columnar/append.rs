@@ -1,8 +1,8 @@
-//! Columns of numbers to slots, every value checked.
+//! Converts columns of numbers to slots, and checks every value.
 //!
-//! Some hundred whole numbers at a time: one pass ORs together what would be a sign bit if something
-//! were wrong, and slots are made of what passed. Only rows that did not pass are taken one by one, to
-//! say which is the first and why; that path says what is right, and a property holds the other against it.
+//! Integers are checked in chunks: one pass ORs words whose sign bit is set if a value is invalid. Only a chunk that
+//! fails is converted row by row, to find the first invalid row and the reason. The slow path defines what is
+//! valid; a property test compares the fast one with it.
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Float64Type, Int64Type, UInt32Type};
@@ -12,13 +12,13 @@ use super::{NAMES, double};
 use crate::format::unit::Unit;
 use crate::types::{Error, ErrorKind, Position, Result, Slot, Span, Time};
 
-/// Rows checked at a time: their words stay in the first-level cache.
+/// Rows checked at a time; their words fit into the L1 cache.
 const CHUNK: usize = 512;
 
-/// The largest time there is, and all bits of any.
+/// The largest time, ns; also a mask of all bits of a time.
 const MAX_NANOS: i64 = i64::MAX;
 
-/// The columns of some rows, of the types that [`super::projection`] lets pass.
+/// The columns of a batch, with types that [`super::projection`] accepts.
 struct Table<'a> {
     tx_time: Times<'a>,
     decode_delay: Times<'a>,
@@ -30,10 +30,10 @@ enum Times<'a> {
     Doubles(&'a Float64Array, Unit),
 }
 
-/// Appends the rows of `records` to `slots`, and to `attempts` where there is such a column.
+/// Appends the rows of `records` to `slots`, and to `attempts` if there is such a column.
 ///
 /// # Errors
-/// The first row that cannot be, with its number, counted from 1; the rows in front of it were appended.
+/// The first invalid row, with its number from 1. The rows before it were appended.
 pub(super) fn append(
     records: &RecordBatch,
     unit: Option<Unit>,
@@ -72,7 +72,7 @@ pub(super) fn append(
 }
 
 impl Table<'_> {
-    /// A row, each rule in the order in which text is checked.
+    /// A single row. The rules are checked in the same order as for text.
     fn row(&self, row: usize, previous: Time) -> Result<(Slot, Option<u32>), ErrorKind> {
         let nanos = self.tx_time.value(row, NAMES[0], double::nanos)?;
         let found = Time::from_nanos(nanos).unwrap_or(Time::MAX);
@@ -98,7 +98,7 @@ impl Table<'_> {
         Ok((slot, count))
     }
 
-    /// Appends rows `from..to` if they are whole numbers and all of them are right; whether they are.
+    /// Appends rows `from..to` if they are integers and all of them are valid; returns whether they are.
     fn append_chunk(
         &self,
         from: usize,
@@ -154,7 +154,7 @@ impl Times<'_> {
         }
     }
 
-    /// The values of a column of whole numbers without a null.
+    /// The values of an integer column without nulls.
     fn plain(&self) -> Option<&[i64]> {
         match self {
             Self::Integers(array) if array.null_count() == 0 => Some(array.values()),
@@ -163,10 +163,10 @@ impl Times<'_> {
     }
 }
 
-/// Whether no value is negative, no time goes back, and no sum leaves the range.
+/// Whether no value is negative, no time decreases, and no sum exceeds 2^63 − 1.
 ///
-/// Each of them would be a word with its highest bit set: a difference of two times that are not
-/// negative has it where the second is earlier, a sum of two where it is past 2^63 − 1.
+/// Each violation sets the highest bit of a word: the difference of two non-negative times has it set if the second
+/// is earlier, the sum of two non-negative values if it exceeds 2^63 − 1.
 fn are_slots(mut previous: i64, times: &[i64], delays: &[i64]) -> bool {
     let mut bad = 0;
     for (&time, &delay) in times.iter().zip(delays) {
@@ -176,9 +176,9 @@ fn are_slots(mut previous: i64, times: &[i64], delays: &[i64]) -> bool {
     bad >= 0
 }
 
-/// The slot of two values that [`are_slots`] let pass.
+/// The slot of two values that [`are_slots`] accepted.
 ///
-/// They have no highest bit; taking it away says so to the compiler, which then drops the checks.
+/// Their highest bit is clear. Masking it lets the compiler drop the checks.
 fn checked_slot(time: i64, delay: i64) -> Slot {
     let time = Time::from_nanos((time & MAX_NANOS).cast_unsigned()).unwrap_or(Time::MAX);
     let delay = Span::from_nanos((delay & MAX_NANOS).cast_unsigned()).unwrap_or(Span::MAX);

@@ -1,19 +1,18 @@
-//! Doubles to nanoseconds: the double's exact value times its unit, rounded half away from zero.
+//! Converts doubles to nanoseconds: the exact value of the double times its unit, rounded half away from zero.
 //!
-//! In whole numbers, on mantissa and exponent: a product of doubles would round on its own, and
-//! the last digit would depend on it.
+//! It computes with integers on mantissa and exponent, because a product of doubles would be rounded itself.
 
 use crate::format::unit::Unit;
 use crate::types::{ErrorKind, Time};
 
 const MANTISSA_BITS: u32 = 52;
-/// What is taken from a double's exponent field so that mantissa × 2^exponent is its value.
+/// Bias of the exponent field if the value is an integer mantissa × 2^exponent.
 const EXPONENT_BIAS: i32 = 1023 + 52;
 
 /// `value` in nanoseconds.
 ///
 /// # Errors
-/// No number, a negative one, or one past 2^63 − 1 ns. Negative zero is zero.
+/// NaN, infinity, a negative number, or more than 2^63 − 1 ns. Negative zero is zero.
 pub(super) fn nanos(value: f64, unit: Unit, field: &'static str) -> Result<u64, ErrorKind> {
     let found = || format!("{value:?}");
     if !value.is_finite() {
@@ -30,7 +29,7 @@ pub(super) fn nanos(value: f64, unit: Unit, field: &'static str) -> Result<u64, 
     })
 }
 
-/// As [`nanos`], for a delay: zero says erased, so nothing else may become zero.
+/// As [`nanos`], for a delay: zero means erased, so a positive delay must not round to zero.
 pub(super) fn delay_nanos(value: f64, unit: Unit, field: &'static str) -> Result<u64, ErrorKind> {
     match nanos(value, unit, field)? {
         0 if value > 0.0 => Err(ErrorKind::RoundsToZero {
@@ -40,19 +39,19 @@ pub(super) fn delay_nanos(value: f64, unit: Unit, field: &'static str) -> Result
     }
 }
 
-/// round(|value| · factor), halves up; `None` past 2^63 − 1.
+/// round(|value| · factor), halves up; `None` above 2^63 − 1.
 fn scaled(value: f64, factor: u64) -> Option<u64> {
     let bits = value.to_bits();
     let fraction = bits & ((1 << MANTISSA_BITS) - 1);
     let field = i32::try_from((bits >> MANTISSA_BITS) & 0x7ff).ok()?;
-    // A subnormal number has no hidden bit, and the exponent of the smallest normal ones.
+    // A subnormal number has no hidden bit and the exponent of the smallest normal number.
     let mantissa = fraction | (u64::from(field > 0) << MANTISSA_BITS);
     let exponent = field.max(1) - EXPONENT_BIAS;
-    // Below 2^53 · 2^30: neither this nor half a unit on top leaves 128 bits.
+    // Below 2^53 · 2^30, so adding half a unit does not overflow 128 bits.
     let product = u128::from(mantissa) * u128::from(factor);
     let shift = exponent.unsigned_abs();
     let rounded = if exponent >= 0 {
-        // From 2^11 on every normal double is past the range; zero is zero at any exponent.
+        // A normal mantissa × 2^11 exceeds the range; zero is subnormal and does not get here.
         if shift > 10 {
             return None;
         }
@@ -79,7 +78,7 @@ mod tests {
         (Unit::Nanoseconds, 0),
     ];
 
-    /// By the decimal parser: a double's decimal expansion ends, after 1074 decimals at most.
+    /// By the decimal parser: the decimal expansion of a double has at most 1074 decimals.
     fn by_decimals(value: f64, shift: i64) -> Option<u64> {
         let text = format!("{value:.1074}");
         let number = Decimal::parse(text.as_bytes()).unwrap();
@@ -90,9 +89,9 @@ mod tests {
         prop_oneof![
             // Any bits but the sign.
             (0..=u64::MAX >> 1).prop_map(f64::from_bits),
-            // The exponents at which something happens.
+            // Exponents near the limits of the conversion.
             (0u64..1 << 52, 900u64..1100).prop_map(|(m, e)| f64::from_bits(e << 52 | m)),
-            // Halves of a nanosecond and their neighbours.
+            // Halves of a nanosecond and adjacent doubles.
             (0u64..1 << 40, -1i64..=1).prop_map(|(half, off)| {
                 let value = crate::types::to_f64(half) / 2.0;
                 f64::from_bits(value.to_bits().saturating_add_signed(off) & (u64::MAX >> 1))
@@ -104,7 +103,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_double_is_its_decimal_expansion(value in doubles()) {
+        fn a_double_equals_its_decimal_expansion(value in doubles()) {
             for (unit, shift) in UNITS {
                 prop_assert_eq!(nanos(value, unit, "tx_time").ok(), by_decimals(value, shift), "{} {:?}", value, unit);
             }
@@ -140,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_time_is_refused() {
+    fn invalid_times_are_refused() {
         for value in [f64::NAN, f64::INFINITY, f64::NEG_INFINITY] {
             assert!(matches!(
                 nanos(value, Unit::Seconds, "tx_time"),

@@ -1,9 +1,8 @@
-//! The head of a trace as key-value pairs, which is how Arrow and Parquet carry it.
+//! The head of a trace as key-value pairs, as Arrow and Parquet store it (docs/trace-format.md, Sec. 6).
 //!
-//! A pair's key stands once there, so the lines of a key that stands more than once (`stage`) are
-//! one value with line breaks in between; no value of a head has a line break of its own. Pairs keep
-//! the order of their keys' first lines. Where that does not tell the order of all lines, a pair
-//! [`ORDER`] lists the keys as their lines stand: text to Arrow to text gives the head back as it was.
+//! Keys of pairs are unique. If a key has several lines (`stage`), its value is these lines joined with LF. Pairs are
+//! in the order of the first line of each key. If that does not determine the order of all lines, a pair [`ORDER`]
+//! lists the keys of all lines. So text → Arrow → text gives the same bytes.
 
 use std::collections::HashMap;
 
@@ -12,41 +11,41 @@ use crate::types::{EndLine, Error, ErrorKind, Metadata, Position, Result};
 /// Key of the end line.
 pub(crate) const END: &str = "end";
 
-/// Key of the order of lines; no line of a head can have it, for the full stop in it.
+/// Key of the order of lines. The full stop keeps it apart from the keys of a head.
 const ORDER: &str = "tmt.order";
 
-/// A pair that a well-known library adds on its own and that is no line of a head.
+/// Key of the pair that pandas adds, which is not a line of the head.
 const PANDAS: &str = "pandas";
 
-/// The pairs of a head; none where there is no head.
+/// The pairs of a head; empty if there is no head.
 pub(crate) fn pairs(head: &Metadata) -> Vec<(String, String)> {
     let mut pairs: Vec<(String, String)> = Vec::new();
     if !head.is_head() {
         return pairs;
     }
     let mut order = Vec::new();
-    let mut is_told = true;
+    let mut order_is_implied = true;
     for (key, value) in head.iter() {
         order.push(key);
         match pairs.iter().position(|(known, _)| known == key) {
             None => pairs.push((key.to_owned(), value.to_owned())),
             Some(at) => {
-                is_told &= at + 1 == pairs.len();
+                order_is_implied &= at + 1 == pairs.len();
                 pairs[at].1.push('\n');
                 pairs[at].1.push_str(value);
             }
         }
     }
-    if !is_told {
+    if !order_is_implied {
         pairs.push((ORDER.to_owned(), order.join(" ")));
     }
     pairs
 }
 
-/// The head that pairs hold, and the end line where it is among them; an empty head where none is.
+/// The head stored in `pairs`, empty if there is none, and the end line if it is among them.
 ///
 /// # Errors
-/// What a head may not say, and half an end line.
+/// An invalid value of a head, or an incomplete end line.
 pub(crate) fn read<'a>(
     pairs: impl Iterator<Item = (&'a str, &'a str)>,
 ) -> Result<(Metadata, Option<EndLine>)> {
@@ -68,7 +67,7 @@ pub(crate) fn read<'a>(
     if !lines.iter().any(|(key, _)| *key == "tool") {
         return Ok((head, None));
     }
-    // Lines that the order names stand where it says, the others behind them as they came.
+    // First the lines in the given order, then all others as they came.
     let mut of_key: HashMap<&str, Vec<usize>> = HashMap::new();
     for (at, (key, _)) in lines.iter().enumerate().rev() {
         of_key.entry(key).or_default().push(at);
@@ -87,16 +86,16 @@ pub(crate) fn read<'a>(
     Ok((head, end.map(end_line).transpose()?))
 }
 
-/// Adds a line just as a text's head would have it, a carriage return within it too.
+/// Adds a line exactly as the head of a text does, including a carriage return inside it.
 fn push(head: &mut Metadata, key: &str, value: &str) {
     let is_line = head.read_line(&format!("{key}: {value}"));
-    debug_assert!(is_line, "{key} is no key");
+    debug_assert!(is_line, "{key} is not a key");
 }
 
-/// The end line that `value` holds.
+/// The end line in `value`.
 ///
 /// # Errors
-/// It is not whole.
+/// It is incomplete or invalid.
 pub(crate) fn end_line(value: &str) -> Result<EndLine> {
     EndLine::parse(value).ok_or_else(|| {
         let kind = ErrorKind::end(value, EndLine::FORM);
@@ -185,14 +184,14 @@ mod tests {
     }
 
     #[test]
-    fn what_others_add_is_no_line() {
+    fn pairs_of_other_libraries_are_ignored() {
         let pairs = [("tool", "t"), (PANDAS, "{}"), ("ARROW:schema", "/////")];
         let (head, _) = read(pairs.into_iter()).unwrap();
         assert_eq!(head.iter().collect::<Vec<_>>(), [("tool", "t")]);
     }
 
     #[test]
-    fn what_no_head_may_say_is_refused() {
+    fn an_invalid_head_is_refused() {
         assert!(read([("tool", "t"), ("seed", "x")].into_iter()).is_err());
         assert!(read([("tool", "t"), ("seed", "1\n2")].into_iter()).is_err());
         assert!(read([("tool", "t"), (END, "rows=1")].into_iter()).is_err());

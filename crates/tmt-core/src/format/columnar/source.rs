@@ -1,4 +1,4 @@
-//! A trace in a binary format, read batch by batch: what Arrow and Parquet share.
+//! Reads a trace in a binary format batch by batch; shared by Arrow and Parquet.
 
 use std::cell::Cell;
 use std::fmt;
@@ -10,28 +10,28 @@ use super::append::append;
 use crate::format::unit::Unit;
 use crate::types::{EndLine, Error, ErrorKind, Metadata, Result, Slot};
 
-/// How the columns are to be read.
+/// Options for reading the columns.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Options {
-    /// The unit of columns of doubles, where one was given. Whole numbers are nanoseconds, always.
+    /// Unit of double columns; `None` refuses them. Integers are always nanoseconds.
     pub unit: Option<Unit>,
-    /// Whether the column `attempts` is read where there is one.
+    /// Whether the column `attempts` is read if there is one.
     pub attempts: bool,
 }
 
-/// What the next step through a binary format brought.
+/// Result of [`Source::next_batch`].
 #[derive(Debug, Clone, PartialEq)]
 pub enum Next {
-    /// Rows.
+    /// A batch of one or more rows.
     Batch(Batch),
-    /// The end of an input that is whole.
+    /// The end of a complete input.
     End,
-    /// The end of an input that is cut between two batches: an Arrow stream without its end-of-stream
-    /// marker, or a head without an end line. The rows that came are whole.
+    /// The end of an input that is cut between two batches: an Arrow stream without its end-of-stream marker, or a
+    /// head without an end line. All rows so far are valid.
     Cut,
 }
 
-/// Some rows, of which any thread can make slots.
+/// A batch of undecoded rows, which any thread can convert to slots.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Batch {
     records: RecordBatch,
@@ -39,68 +39,69 @@ pub struct Batch {
 }
 
 impl Batch {
-    /// Rows in it, one or more.
+    /// Number of rows, at least 1.
     #[must_use]
     pub fn rows(&self) -> u64 {
         self.records.num_rows() as u64
     }
 
-    /// Appends its rows to `slots`, and to `attempts` where that column is there and wanted.
+    /// Appends its rows to `slots`, and to `attempts` if that column exists and is read.
+    ///
+    /// The caller must check that the first time is not earlier than the last one of the batch before.
     ///
     /// # Errors
-    /// The first row that cannot be, counted from 1 at the batch's first. The rows in front of it were
-    /// appended. That no time goes back behind the batch before is the caller's to check.
+    /// The first invalid row, numbered from 1 within the batch. The rows before it were appended.
     pub fn append(&self, slots: &mut Vec<Slot>, attempts: &mut Vec<u32>) -> Result<()> {
         append(&self.records, self.unit, slots, attempts)
     }
 }
 
-/// What a format finds next in its input.
+/// Next item of the input of a format.
 pub(crate) enum Item {
-    /// Rows, or none; and the end line, where it came along.
+    /// Zero or more rows, and the end line if it is stored with them.
     Rows(RecordBatch, Option<EndLine>),
-    /// The end of a whole input.
+    /// The end of a complete input.
     End,
-    /// The end of one that is cut.
+    /// The end of a cut input.
     Cut,
 }
 
-/// A trace in a binary format.
+/// Reader of a trace in a binary format.
 pub struct Source<'a> {
-    /// The format's name in errors.
+    /// Name of the format in error messages.
     pub(crate) format: &'static str,
     pub(crate) metadata: Metadata,
     pub(crate) end: Option<EndLine>,
     pub(crate) unit: Option<Unit>,
     pub(crate) rows: u64,
-    /// Finds what is next; not called any more behind the end.
+    /// Returns the next item; not called after the end.
     pub(crate) items: Box<dyn FnMut() -> Result<Item> + Send + 'a>,
 }
 
 impl Source<'_> {
-    /// The head; empty where there is none.
+    /// The head; empty if there is none.
     #[must_use]
     pub fn metadata(&self) -> &Metadata {
         &self.metadata
     }
 
-    /// The end line; whole only once [`Source::next_batch`] has said [`Next::End`].
+    /// The end line; final once [`Source::next_batch`] has returned [`Next::End`].
     #[must_use]
     pub fn end(&self) -> Option<EndLine> {
         self.end
     }
 
-    /// Rows of the batches handed out so far.
+    /// Number of rows in the batches returned so far.
     #[must_use]
     pub fn rows(&self) -> u64 {
         self.rows
     }
 
-    /// The next batch that has rows.
+    /// Reads the next batch that has rows.
     ///
     /// # Errors
-    /// Damage, an input that ends within a batch; rows behind the end line, or another number of rows than
-    /// it tells; what the system says. The batches handed out before are whole.
+    /// Damage, an input that ends within a batch, rows after the end line, a number of rows that differs from the end
+    /// line, or an I/O error. The batches returned before are valid.
     pub fn next_batch(&mut self) -> Result<Next> {
         loop {
             match (self.items)().map_err(|error| error.offset_rows(self.rows))? {
@@ -115,9 +116,12 @@ impl Source<'_> {
                 Item::Cut => return Ok(Next::Cut),
                 Item::End => {
                     return match self.end {
-                        Some(EndLine { rows: told, .. }) if told != self.rows => {
+                        Some(EndLine { rows: stated, .. }) if stated != self.rows => {
                             let read = self.rows;
-                            Err(Error::new(ErrorKind::RowCount { stated: told, read }))
+                            Err(Error::new(ErrorKind::RowCount {
+                                stated: stated,
+                                read,
+                            }))
                         }
                         None if self.metadata.is_head() => Ok(Next::Cut),
                         _ => Ok(Next::End),
@@ -138,18 +142,21 @@ thread_local! {
     static CONTAINED: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Whether this thread is at work in which a panic is caught and becomes a refusal.
+/// Whether this thread is decoding with a library whose panics are caught and reported as errors.
 ///
-/// For panic hooks, which are asked first and have nothing to say then.
+/// For panic hooks, which run before the panic is caught and should then print nothing.
 #[must_use]
 pub fn panics_are_contained() -> bool {
     CONTAINED.get()
 }
 
-/// Does what may panic in a crate on bytes that are damaged: a refusal in these words then, and nothing further.
+/// Runs `work`, which may panic inside a library if the bytes are damaged; returns `refusal` in that case.
 ///
-/// Some decoders take a header at its word; which of them do is not ours to know.
-pub(crate) fn contained<T>(refusal: impl FnOnce() -> Error, work: impl FnOnce() -> T) -> Result<T> {
+/// Some decoders trust the headers that they read.
+pub(crate) fn catch_panics<T>(
+    refusal: impl FnOnce() -> Error,
+    work: impl FnOnce() -> T,
+) -> Result<T> {
     CONTAINED.set(true);
     let done = catch_unwind(AssertUnwindSafe(work));
     CONTAINED.set(false);

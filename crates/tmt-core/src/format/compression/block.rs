@@ -1,14 +1,14 @@
-//! Blocks of bytes on their way out, compressed or not.
+//! Blocks of output bytes, plain or compressed.
 
 use std::io;
 
 use super::Compressor;
 use crate::format::form::Compression;
 
-/// A block, with what is used again for the next one.
+/// A block of output. Its buffers and compressor are reused for the next block.
 #[derive(Default)]
 pub(crate) struct Block {
-    /// What is in it.
+    /// The uncompressed content.
     pub(crate) plain: Vec<u8>,
     packed: Vec<u8>,
     compressor: Option<Compressor>,
@@ -16,10 +16,10 @@ pub(crate) struct Block {
 }
 
 impl Block {
-    /// Compresses what is in the block; nothing stays nothing.
+    /// Compresses the content if `compression` asks for it. An empty block stays empty.
     ///
     /// # Errors
-    /// No memory for it.
+    /// Memory is exhausted.
     pub(crate) fn pack(&mut self, compression: Option<Compression>) -> io::Result<()> {
         self.packed.clear();
         self.is_packed = compression.is_some();
@@ -33,7 +33,7 @@ impl Block {
         compressor.block(&self.plain, &mut self.packed)
     }
 
-    /// What is to be written, once it has been packed.
+    /// The bytes to be written. Call [`Block::pack`] first.
     pub(crate) fn bytes(&self) -> &[u8] {
         if self.is_packed {
             &self.packed

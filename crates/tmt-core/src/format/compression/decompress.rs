@@ -1,10 +1,10 @@
-//! gzip and zstd over anything that can be read.
+//! Reads gzip and zstd streams.
 //!
-//! Members and frames that follow each other are one stream, as gzip(1) and zstd(1) have it; behind
-//! the last gzip member there may be zero bytes, which tapes and block devices leave. What is whole
-//! is handed out first, the same bytes in whatever pieces they go in and out; then [`Read::read`] fails with an [`Error`] inside the [`io::Error`], which
-//! `Error::from` takes out again: [`ErrorKind::CutStream`] where the stream ends in the middle,
-//! [`ErrorKind::Corrupt`] where its bytes cannot be right.
+//! Concatenated members and frames are one stream, as for gzip(1) and zstd(1). Zero bytes after the last gzip
+//! member, as left by tapes and block devices, are ignored. All intact bytes are returned first. They do not depend
+//! on how the input is split or on the sizes of the reads. Then [`Read::read`] fails with an [`Error`] inside the
+//! [`io::Error`], which `Error::from` extracts: [`ErrorKind::CutStream`] if the stream ends early,
+//! [`ErrorKind::Corrupt`] if its bytes are invalid.
 
 use std::io::{self, BufRead, BufReader, Read};
 
@@ -14,20 +14,20 @@ use zstd::stream::raw::{Decoder, Operation as _};
 use crate::format::form::Compression;
 use crate::types::{Error, ErrorKind};
 
-/// Compressed bytes asked for at a time.
+/// Compressed bytes read at a time.
 const CHUNK: usize = 1 << 17;
 
-/// Window of a gzip member, 2^15 bytes, by RFC 1951.
+/// Base-2 logarithm of the window of deflate in bytes (RFC 1951).
 const GZIP_WINDOW: u8 = 15;
 
 /// A gzip or zstd stream, decompressed as it is read.
 pub struct Decompressor<R> {
     input: BufReader<R>,
     engine: Engine,
-    /// The compression's name.
+    /// Name of the compression.
     format: &'static str,
-    place: Place,
-    /// What is wrong behind all that was handed out.
+    state: StreamState,
+    /// The damage that follows the bytes returned so far.
     damage: Option<String>,
 }
 
@@ -36,52 +36,52 @@ enum Engine {
     Zstd(BlockByBlock),
 }
 
-/// A zstd decoder that is handed no more than it takes for the next block.
+/// A zstd decoder that is fed at most one block at a time.
 ///
-/// Handed more, it would go on to what is behind and, where that is damaged, keep for itself what came of
-/// the block.
+/// If it were fed more, it would go on to the next block. If that is damaged, it would not return the output of
+/// the block before.
 struct BlockByBlock {
     decoder: Decoder<'static>,
-    /// Bytes it may be handed next.
+    /// Number of bytes to feed next.
     wanted: usize,
-    /// Whether it may still hold some of what came of a block.
-    holds: bool,
+    /// Whether the decoder may still hold output of a block.
+    has_output: bool,
 }
 
-/// Bytes in front of a zstd frame that tell how long its header is.
+/// Bytes at the start of a zstd frame that determine the length of its header.
 const ZSTD_START: usize = 5;
 
-/// Bytes in front of a block that tell how long it is.
+/// Bytes of a block header, which contains the length of the block.
 const BLOCK_HEADER: usize = 3;
 
-/// Where in the stream the next byte stands.
+/// Position of the next byte in the structure of the stream.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Place {
-    /// In a member or frame, or in front of the first: something has to come.
+enum StreamState {
+    /// In a member or frame, or before the first: more data must follow.
     Inside,
-    /// Behind one: another may come.
+    /// After a member or frame: another one may follow.
     Between,
-    /// In the zero bytes behind the last member.
+    /// In the zero bytes after the last member.
     Padding,
-    /// Behind bytes that cannot be right: nothing further counts.
+    /// After invalid bytes: nothing more is read.
     Failed,
 }
 
-/// What one step of an engine did.
+/// Result of one step of an engine.
 #[derive(Default)]
 struct Step {
     read: usize,
     written: usize,
     ended: bool,
-    /// What is wrong behind that.
+    /// Damage found after these bytes.
     damage: Option<String>,
 }
 
 impl<R: Read> Decompressor<R> {
-    /// Reads `input`, which holds such a stream. zstd windows up to 128 MiB are taken.
+    /// Reads a compressed stream from `input`. zstd windows up to 128 MiB are accepted.
     ///
     /// # Errors
-    /// No memory for the decompressor.
+    /// Memory is exhausted.
     pub fn new(compression: Compression, input: R) -> io::Result<Self> {
         let engine = match compression {
             Compression::Gzip => Engine::Gzip(new_gzip()),
@@ -91,22 +91,22 @@ impl<R: Read> Decompressor<R> {
             input: BufReader::with_capacity(CHUNK, input),
             engine,
             format: compression.name(),
-            place: Place::Inside,
+            state: StreamState::Inside,
             damage: None,
         })
     }
 
     fn corrupt(&mut self, found: impl Into<String>) -> io::Error {
-        self.place = Place::Failed;
+        self.state = StreamState::Failed;
         let (format, found) = (self.format, found.into());
         let error = Error::new(ErrorKind::Corrupt { format, found });
         io::Error::new(io::ErrorKind::InvalidData, error)
     }
 
-    /// Passes over the bytes between members; true where another begins.
+    /// Skips the bytes between members; returns whether another member begins.
     fn begins_another(&mut self) -> io::Result<bool> {
         loop {
-            let waiting = waiting(&mut self.input)?;
+            let waiting = buffered(&mut self.input)?;
             let Some(&first) = waiting.first() else {
                 return Ok(false);
             };
@@ -116,11 +116,11 @@ impl<R: Read> Decompressor<R> {
             if first == 0 {
                 let zeros = waiting.iter().take_while(|&&byte| byte == 0).count();
                 self.input.consume(zeros);
-                self.place = Place::Padding;
-            } else if self.place == Place::Padding || first != 0x1f {
-                return Err(self.corrupt("bytes behind its end"));
+                self.state = StreamState::Padding;
+            } else if self.state == StreamState::Padding || first != 0x1f {
+                return Err(self.corrupt("bytes after its end"));
             } else {
-                // `reset` knows raw and zlib streams only.
+                // `reset` supports raw and zlib streams only.
                 *engine = new_gzip();
                 return Ok(true);
             }
@@ -128,8 +128,8 @@ impl<R: Read> Decompressor<R> {
     }
 }
 
-/// The bytes that were read and not used yet; none at the end of the input.
-fn waiting<R: Read>(input: &mut BufReader<R>) -> io::Result<&[u8]> {
+/// Bytes that were read but not consumed; empty at the end of the input.
+fn buffered<R: Read>(input: &mut BufReader<R>) -> io::Result<&[u8]> {
     while input.buffer().is_empty() {
         match input.fill_buf() {
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
@@ -149,31 +149,31 @@ impl<R: Read> Read for Decompressor<R> {
             if let Some(found) = self.damage.take() {
                 return Err(self.corrupt(found));
             }
-            match self.place {
-                Place::Failed => return Err(self.corrupt("nothing counts behind the damage")),
-                Place::Between | Place::Padding => {
+            match self.state {
+                StreamState::Failed => return Err(self.corrupt("data after the damage")),
+                StreamState::Between | StreamState::Padding => {
                     if !self.begins_another()? {
                         return Ok(0);
                     }
                 }
-                Place::Inside => {}
+                StreamState::Inside => {}
             }
-            let waiting = waiting(&mut self.input)?;
+            let waiting = buffered(&mut self.input)?;
             let step = self.engine.step(waiting, out);
             let left = waiting.len() - step.read;
             self.input.consume(step.read);
             self.damage = step.damage;
-            self.place = if step.ended {
-                Place::Between
+            self.state = if step.ended {
+                StreamState::Between
             } else {
-                Place::Inside
+                StreamState::Inside
             };
             if step.written > 0 {
                 return Ok(step.written);
             }
             if !step.ended && step.read == 0 && self.damage.is_none() {
                 if left > 0 {
-                    return Err(self.corrupt("bytes that lead nowhere"));
+                    return Err(self.corrupt("bytes that the decoder does not consume"));
                 }
                 let (format, rows) = (self.format, 0);
                 let error = Error::new(ErrorKind::CutStream { format, rows });
@@ -189,12 +189,12 @@ impl Engine {
             Self::Gzip(engine) => {
                 let (read, written) = (engine.total_in(), engine.total_out());
                 let status = engine.decompress(input, output, FlushDecompress::None);
-                // Differences of what one call did: they fit where the slices fit.
+                // One call consumes and produces at most the lengths of the slices.
                 Step {
                     read: usize::try_from(engine.total_in() - read).unwrap_or(input.len()),
                     written: usize::try_from(engine.total_out() - written).unwrap_or(output.len()),
                     ended: matches!(status, Ok(Status::StreamEnd)),
-                    damage: status.err().map(|error| words(&error).to_owned()),
+                    damage: status.err().map(|error| zlib_message(&error).to_owned()),
                 }
             }
             Self::Zstd(engine) => engine.step(input, output),
@@ -207,12 +207,12 @@ impl BlockByBlock {
         Ok(Self {
             decoder: Decoder::new()?,
             wanted: ZSTD_START,
-            holds: false,
+            has_output: false,
         })
     }
 
     fn step(&mut self, input: &[u8], output: &mut [u8]) -> Step {
-        if self.holds {
+        if self.has_output {
             let step = self.run(&[], output);
             if step.written > 0 {
                 return step;
@@ -228,10 +228,10 @@ impl BlockByBlock {
                 self.wanted = match status.remaining {
                     0 => ZSTD_START,
                     few @ 1..=BLOCK_HEADER => few,
-                    // It asks for a block together with the header of the one behind.
+                    // It asks for a block together with the header of the next one.
                     more => more - BLOCK_HEADER,
                 };
-                self.holds = !ended && status.bytes_written == output.len();
+                self.has_output = !ended && status.bytes_written == output.len();
                 Step {
                     read: status.bytes_read,
                     written: status.bytes_written,
@@ -247,12 +247,12 @@ impl BlockByBlock {
     }
 }
 
-/// What zlib says of a member, where that does not depend on the pieces in which it came.
-fn words(error: &DecompressError) -> &'static str {
+/// Description of a zlib error that does not depend on how the input was split.
+fn zlib_message(error: &DecompressError) -> &'static str {
     match error.message() {
-        Some("incorrect data check") => "another checksum than it tells",
-        Some("incorrect length check") => "another length than it tells",
-        _ => "bytes that cannot be inflated",
+        Some("incorrect data check") => "wrong checksum",
+        Some("incorrect length check") => "wrong length",
+        _ => "invalid deflate data",
     }
 }
 

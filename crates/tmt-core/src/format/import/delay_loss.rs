@@ -1,14 +1,14 @@
-//! Pairs of files, one line a packet: its delay, and whether it was lost.
+//! Pairs of files with one line per packet: its delay, and whether it was lost (docs/trace-format.md, Sec. 12.2).
 //!
-//! Such pairs come from `irtt` runs (ebpf-trace-emu: delay in ns, 1 = lost). There are no send
-//! times, so packet i was sent at i × interval; a measured delay holds the propagation P, a trace's
-//! does not: d = max(1 ns, delay − P) (link-layer.md §11).
+//! Such pairs come from `irtt` runs (ebpf-trace-emu: delay in ns, 1 = lost). They contain no send times, so packet i
+//! was sent at i × interval. A measured delay contains the propagation P, the delay of a trace does not:
+//! d = max(1 ns, delay − P) (docs/trace-format.md, Sec. 12.1).
 
 use std::io::BufRead;
 
 use super::{
-    DECODE_DELAY, Files, Given, Import, ImportError, Importer, Key, Lines, RTT, Rule, Slots, Takes,
-    decode_delay, rate_bps, tell_rtt,
+    DECODE_DELAY, Files, Given, Import, ImportError, Importer, Key, Lines, RTT, Rule, Slots,
+    ValueKind, decode_delay, rate_bps, set_rtt,
 };
 use crate::format::text::shown;
 use crate::format::unit::Unit;
@@ -24,43 +24,43 @@ const ROUND_TRIP: &str = "round-trip";
 const LLDU: &str = "lldu";
 
 const KEYS: [Key; 10] = [
-    Key::new(DELAY, Takes::File, "file of delays, `-` for stdin"),
-    Key::new(LOSS, Takes::File, "file of losses, `-` for stdin"),
-    Key::new(INTERVAL, Takes::Period, "time between two packets")
-        .when(Rule::Required("the files hold no send times")),
+    Key::new(DELAY, ValueKind::File, "file of delays, `-` for stdin"),
+    Key::new(LOSS, ValueKind::File, "file of losses, `-` for stdin"),
+    Key::new(INTERVAL, ValueKind::Period, "time between two packets")
+        .when(Rule::Required("the files contain no send times")),
     Key::new(
         DELAY_UNIT,
-        Takes::OneOf(&["s", "ms", "us", "ns"]),
-        "unit of the delays (ns when left out, as ebpf-trace-emu writes)",
+        ValueKind::OneOf(&["s", "ms", "us", "ns"]),
+        "unit of the delays [default: ns, as written by ebpf-trace-emu]",
     ),
     Key::new(
         PROPAGATION,
-        Takes::DurationOr("min"),
-        "propagation P to take off: a duration, or `min` for the smallest delay of a received packet (when \
-         left out, for files; a pipe cannot be read twice)",
+        ValueKind::DurationOr("min"),
+        "propagation P, removed from every delay: a duration, or `min` for the smallest delay of a received \
+         packet [default: min; a pipe needs a duration]",
     )
     .when(Rule::With(DELAY)),
     DECODE_DELAY.when(Rule::Without(DELAY)),
     Key::new(
         LOST,
-        Takes::OneOf(&["0", "1"]),
-        "the digit that means lost, 1 (when left out) or 0 (Link'Em)",
+        ValueKind::OneOf(&["0", "1"]),
+        "digit that means lost: 1, or 0 as in Link'Em [default: 1]",
     )
     .when(Rule::With(LOSS)),
     Key::new(
         ROUND_TRIP,
-        Takes::Switch,
-        "the delays are round trips; half is taken as one way",
+        ValueKind::Switch,
+        "the delays are round trips; half of each is the one-way delay",
     ),
     RTT,
     Key::new(
         LLDU,
-        Takes::Size,
+        ValueKind::Size,
         "size of a packet, written as `lldu_bytes` and used for `rate_bps`",
     ),
 ];
 
-/// The format.
+/// Importer of pairs of delay and loss files.
 #[derive(Debug)]
 pub struct Format;
 
@@ -70,7 +70,7 @@ impl Importer for Format {
     }
 
     fn about(&self) -> &'static str {
-        "a file of delays and a file of losses, one packet a line"
+        "a file of delays and a file of losses, one packet per line"
     }
 
     fn keys(&self) -> &'static [Key] {
@@ -114,7 +114,7 @@ impl Importer for Format {
             }
         }
         let propagation = settings.get::<Span>(PROPAGATION);
-        tell_rtt(&mut head, given, propagation, note);
+        set_rtt(&mut head, given, propagation, note);
         if let Some(propagation) = propagation {
             let nanos = propagation.as_nanos();
             head.set("propagation_removed_ns", nanos.to_string());
@@ -123,7 +123,7 @@ impl Importer for Format {
                 None => "the smallest delay of a received packet",
             };
             note(format!(
-                "propagation {propagation} ({how}) is taken off every delay"
+                "propagation {propagation} ({how}) is removed from every delay"
             ));
         }
         if given.has(ROUND_TRIP) {
@@ -138,12 +138,12 @@ impl Importer for Format {
     }
 }
 
-/// The first of two passes: the smallest one-way delay of a received packet.
+/// First of two passes: finds the smallest one-way delay of a received packet.
 fn smallest_delay(settings: &Given, files: &mut dyn Files) -> Result<Span, ImportError> {
     let is_pipe = |key: &&'static str| settings.has(key) && !files.can_reopen(key);
     if [DELAY, LOSS].iter().any(is_pipe) {
         let refusal = format!(
-            "`{PROPAGATION}` min reads the input twice, and a pipe cannot be: expected `{PROPAGATION}` with a duration"
+            "`{PROPAGATION}` min reads the input twice, which a pipe does not allow: expected `{PROPAGATION}` with a duration"
         );
         return Err(ImportError::Refused(refusal));
     }
@@ -152,7 +152,7 @@ fn smallest_delay(settings: &Given, files: &mut dyn Files) -> Result<Span, Impor
     Ok(pair.smallest.ok_or_else(|| {
         let kind = ErrorKind::format(
             "no received packet, so no smallest delay",
-            "one, or a propagation that is given",
+            "at least one, or a given propagation",
         );
         Error::new(kind).of_input(DELAY)
     })?)
@@ -160,22 +160,22 @@ fn smallest_delay(settings: &Given, files: &mut dyn Files) -> Result<Span, Impor
 
 type File = Lines<Box<dyn BufRead + Send>>;
 
-/// The slots of a pair; at least one of the two files is there.
+/// Reads the slots of a pair, of which one file may be missing.
 struct DelayLoss {
     delay: Option<File>,
     loss: Option<File>,
     interval: Span,
     unit: Unit,
     round_trip: bool,
-    /// The digit that says lost.
+    /// The digit that means lost.
     lost_digit: u8,
-    /// Taken off every delay.
+    /// Removed from every delay.
     propagation: Span,
-    /// Delay of received packets where there is no file of delays.
+    /// Delay of received packets without a file of delays.
     decode_delay: Span,
     packets: u64,
     lost: u64,
-    /// Delay line of the packet before, to know a repeat.
+    /// Delay line of the last received packet, to detect repeats.
     before: Vec<u8>,
     fillers: u64,
     repeats: u64,
@@ -184,7 +184,7 @@ struct DelayLoss {
 }
 
 impl DelayLoss {
-    /// Opens the files that were given; the numbers in them are meant as `settings` say.
+    /// Opens the given files; `settings` define the meaning of their numbers.
     fn open(settings: &Given, files: &mut dyn Files) -> Result<Self> {
         let mut open = |key| {
             let opened = settings.has(key).then(|| files.open(key)).transpose();
@@ -228,7 +228,7 @@ impl DelayLoss {
         }
     }
 
-    /// The next packet's delay, one way and without propagation, zero where it was lost; `None` at the end.
+    /// One-way delay of the next packet without propagation, zero if it was lost; `None` at the end.
     fn next_delay(&mut self, loss: Option<bool>) -> Result<Option<Span>> {
         let Some(lines) = &mut self.delay else {
             return Ok(match loss {
@@ -242,22 +242,22 @@ impl DelayLoss {
                 return Ok(None);
             }
         } else if loss.is_none() {
-            // The losses have ended: so must the delays.
+            // The file of losses has ended; only blank lines may follow in the file of delays.
             while lines.advance()? {
                 if !lines.text().is_empty() {
                     let found = format!("delay {}", lines.line());
-                    let expected = format!("{} delays, as many as there are losses", self.packets);
+                    let expected = format!("{} delays, one per line of losses", self.packets);
                     return Err(lines.error(ErrorKind::format(found, expected)));
                 }
             }
             return Ok(None);
         } else if !lines.advance()? {
             let found = format!("{} delays", lines.line());
-            return Err(lines.error(ErrorKind::format(found, "as many as there are losses")));
+            return Err(lines.error(ErrorKind::format(found, "one per line of losses")));
         }
         let text = lines.text();
         if loss == Some(true) {
-            // A lost packet may have anything for a delay.
+            // The delay of a lost packet is ignored, whatever it is.
             let is_filler = text != b"0" && text.first().is_some_and(u8::is_ascii_digit);
             self.fillers += u64::from(is_filler);
             self.repeats += u64::from(is_filler && text == self.before);
@@ -299,14 +299,16 @@ impl Slots for DelayLoss {
             findings.extend(lines.finding(DELAY));
             if self.fillers > 0 {
                 findings.push(format!(
-                    "{DELAY}: {} lost packets carry a filler delay ({} repeat the packet before); a lost packet has none, so none was used",
-                    self.fillers, self.repeats
+                    "{DELAY}: {} with a filler delay ({} equal to that of the packet before), which was ignored",
+                    counted(self.fillers, "lost packet"),
+                    self.repeats
                 ));
             }
             if self.raised > 0 {
                 findings.push(format!(
-                    "{DELAY}: {} delays are below the propagation of {}; each was taken as 1 ns",
-                    self.raised, self.propagation
+                    "{DELAY}: {} below the propagation of {}, taken as 1 ns",
+                    counted(self.raised, "delay"),
+                    self.propagation
                 ));
             }
         }
@@ -315,7 +317,7 @@ impl Slots for DelayLoss {
             if self.lost * 2 > self.packets {
                 let as_read = self.lost_digit - b'0';
                 findings.push(format!(
-                    "{LOSS}: {} of {} packets are lost where {as_read} means lost; perhaps {} means lost in this file (`{LOST}`)",
+                    "{LOSS}: {} of {} packets are lost if {as_read} means lost; perhaps {} means lost in this file (`{LOST}`)",
                     self.lost,
                     self.packets,
                     1 - as_read
@@ -326,7 +328,13 @@ impl Slots for DelayLoss {
     }
 }
 
-/// Skips blank lines at the end of a file; anywhere else they are an error. False at the end.
+/// `count` with a noun in the right number.
+fn counted(count: u64, noun: &str) -> String {
+    let plural = if count == 1 { "" } else { "s" };
+    format!("{count} {noun}{plural}")
+}
+
+/// Advances to the next line; returns false at the end. Blank lines are accepted only at the end of the file.
 fn advance_value(lines: &mut File, expected: &str) -> Result<bool> {
     if !lines.advance()? {
         return Ok(false);
@@ -347,7 +355,7 @@ fn advance_value(lines: &mut File, expected: &str) -> Result<bool> {
 mod tests {
     use super::*;
 
-    /// What was given beside the interval and a propagation of 100 ns.
+    /// An interval of 10 ms, a propagation of 100 ns, and `more`.
     fn settings(more: &[(&'static str, &str)]) -> Given {
         let mut given = Given::default();
         for (key, value) in [
@@ -415,10 +423,10 @@ mod tests {
         .unwrap();
         let texts = findings;
         assert!(
-            texts[0].contains("1 lost packets carry a filler delay (1 repeat"),
+            texts[0].contains("1 lost packet with a filler delay (1 equal"),
             "{texts:?}"
         );
-        assert!(texts[1].contains("1 delays are below"), "{texts:?}");
+        assert!(texts[1].contains("1 delay below"), "{texts:?}");
         assert!(texts[2].contains("3 lines end in CRLF"), "{texts:?}");
     }
 

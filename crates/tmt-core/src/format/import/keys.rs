@@ -1,4 +1,4 @@
-//! What importers take: keys by their names, each with what is given for it and when.
+//! Keys of importers: their values, and the rules for combining them.
 
 use std::collections::BTreeMap;
 use std::fmt::Display;
@@ -6,93 +6,93 @@ use std::str::FromStr;
 
 use crate::types::{Bytes, Span};
 
-/// Something that a format takes.
+/// A named setting of an importer. The command line makes a flag of it.
 #[derive(Debug, Clone, Copy)]
 pub struct Key {
-    /// Its name, in lower case with hyphens.
+    /// Name in lower case, with hyphens.
     pub name: &'static str,
-    /// What is given for it.
-    pub takes: Takes,
-    /// What it means, with the default, in one line.
+    /// Kind of its value.
+    pub kind: ValueKind,
+    /// Meaning and default, in one line.
     pub help: &'static str,
-    /// When it may be given.
+    /// With which other keys it may be combined.
     pub rule: Rule,
 }
 
-/// What is given for a key.
+/// Kind of value that a key takes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Takes {
-    /// The input of a format that has one: a file, or stdin where none is named.
+pub enum ValueKind {
+    /// The only input of a format: a file, or stdin if omitted.
     Input,
-    /// One of several inputs.
+    /// A file, for a format with several inputs.
     File,
-    /// Nothing: it is there or not.
+    /// No value; the key is present or not.
     Switch,
-    /// A length of time above zero, with its unit.
+    /// A duration above zero, with unit.
     Period,
-    /// A length of time with its unit.
+    /// A duration of zero or more, with unit.
     Duration,
-    /// A length of time with its unit, or this word.
+    /// A duration with unit, or this word.
     DurationOr(&'static str),
-    /// A size above zero, with its unit.
+    /// A size above zero, with unit.
     Size,
     /// One of these words.
     OneOf(&'static [&'static str]),
 }
 
-/// When a key may be given.
+/// Rule for combining a key with others.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Rule {
-    /// Always.
+    /// The key is optional.
     Free,
-    /// It must be, for this reason.
+    /// The key is required, for this reason.
     Required(&'static str),
-    /// Only with this other key.
+    /// The key needs this other key.
     With(&'static str),
-    /// Only without this other key.
+    /// The key cannot be combined with this other key.
     Without(&'static str),
 }
 
 impl Key {
-    /// A key that may always be given.
+    /// An optional key without rules.
     #[must_use]
-    pub const fn new(name: &'static str, takes: Takes, help: &'static str) -> Self {
+    pub const fn new(name: &'static str, kind: ValueKind, help: &'static str) -> Self {
         let rule = Rule::Free;
         Self {
             name,
-            takes,
+            kind,
             help,
             rule,
         }
     }
 
-    /// The same key under a rule.
+    /// The same key with this rule.
     #[must_use]
     pub const fn when(self, rule: Rule) -> Self {
         Self { rule, ..self }
     }
 
-    /// What a user gave for the key, in its canonical form.
+    /// Parses a value of the key and returns its canonical form.
     ///
     /// # Errors
-    /// What was expected instead.
+    /// A message that names the expected form.
     pub fn read(&self, text: &str) -> Result<String, String> {
-        match self.takes {
-            Takes::Input | Takes::File | Takes::Switch => Ok(text.to_owned()),
-            Takes::Duration => canonical::<Span>(text, None),
-            Takes::Period => canonical(text, Some(Span::ZERO)),
-            Takes::DurationOr(word) if text == word => Ok(text.to_owned()),
-            Takes::DurationOr(word) => {
+        match self.kind {
+            ValueKind::Input | ValueKind::File | ValueKind::Switch => Ok(text.to_owned()),
+            ValueKind::Duration => canonical::<Span>(text, None),
+            ValueKind::Period => canonical(text, Some(Span::ZERO)),
+            ValueKind::DurationOr(word) if text == word => Ok(text.to_owned()),
+            ValueKind::DurationOr(word) => {
                 canonical::<Span>(text, None).map_err(|error| format!("{error}, or '{word}'"))
             }
-            Takes::Size => canonical(text, Some(Bytes(0))),
-            Takes::OneOf(words) if words.contains(&text) => Ok(text.to_owned()),
-            Takes::OneOf(words) => Err(format!("expected one of {}", words.join(", "))),
+            ValueKind::Size => canonical(text, Some(Bytes(0))),
+            ValueKind::OneOf(words) if words.contains(&text) => Ok(text.to_owned()),
+            ValueKind::OneOf(words) => Err(format!("expected one of {}", words.join(", "))),
         }
     }
 }
 
-/// A quantity in its canonical form, if it is more than `least`.
+/// Canonical form of a quantity, which must differ from `least` if that is given.
 fn canonical<T>(text: &str, least: Option<T>) -> Result<String, String>
 where
     T: FromStr<Err: Display> + Display + PartialEq,
@@ -104,40 +104,40 @@ where
     }
 }
 
-/// What was given, by key, in the form of [`Key::read`].
+/// The given values by key, in the canonical form of [`Key::read`].
 #[derive(Debug, Clone, Default)]
 pub struct Given(BTreeMap<&'static str, String>);
 
 impl Given {
-    /// Sets what was given for `key`; nothing for a switch.
+    /// Sets the value of `key`; an empty one for a switch.
     pub fn set(&mut self, key: &'static str, value: impl Into<String>) {
         self.0.insert(key, value.into());
     }
 
-    /// Takes away what was given for `key`.
+    /// Removes the value of `key`.
     pub fn remove(&mut self, key: &str) {
         self.0.remove(key);
     }
 
-    /// Whether anything was given for `key`.
+    /// Whether `key` has a value.
     #[must_use]
     pub fn has(&self, key: &str) -> bool {
         self.0.contains_key(key)
     }
 
-    /// What was given for `key`, as text.
+    /// The value of `key` as text.
     #[must_use]
     pub fn text(&self, key: &str) -> Option<&str> {
         self.0.get(key).map(String::as_str)
     }
 
-    /// What was given for `key`; `None` also for a word where a value is asked for.
+    /// The value of `key` as a `T`; `None` if it is not given or does not parse, such as a word instead of a duration.
     #[must_use]
     pub fn get<T: FromStr>(&self, key: &str) -> Option<T> {
         self.text(key)?.parse().ok()
     }
 
-    /// Sets `key` where nothing was given for it, and notes in these words what is assumed.
+    /// If `key` has no value, sets it and reports the assumption to `note`.
     pub fn assume(
         &mut self,
         key: &'static str,
@@ -151,11 +151,11 @@ impl Given {
         }
     }
 
-    /// Refuses what does not fit the `keys` of `format`, with keys between backticks.
+    /// Checks the given keys against the `keys` of `format` and their rules. Messages have keys between backticks.
     pub(super) fn check(&self, format: &str, keys: &[Key]) -> Result<(), String> {
         let is_known = |given: &str| keys.iter().any(|key| key.name == given);
         if let Some(given) = self.0.keys().find(|given| !is_known(given)) {
-            return Err(format!("`{given}` has no meaning with {format}"));
+            return Err(format!("`{given}` does not apply to {format}"));
         }
         for &Key { name, rule, .. } in keys {
             match rule {
@@ -163,10 +163,10 @@ impl Given {
                     return Err(format!("{format} needs `{name}`: {why}"));
                 }
                 Rule::With(other) if self.has(name) && !self.has(other) => {
-                    return Err(format!("`{name}` has no meaning without `{other}`"));
+                    return Err(format!("`{name}` needs `{other}`"));
                 }
                 Rule::Without(other) if self.has(name) && self.has(other) => {
-                    return Err(format!("`{name}` has no meaning with `{other}`"));
+                    return Err(format!("`{name}` cannot be combined with `{other}`"));
                 }
                 _ => {}
             }
@@ -175,9 +175,8 @@ impl Given {
     }
 }
 
-/// A note or refusal of an importer with its keys, which stand between backticks, as `shown` has them:
-/// as flags, say.
-pub fn spell(text: &str, shown: impl Fn(&str) -> String) -> String {
+/// Replaces the keys between backticks in a message of an importer by what `shown` returns for them, such as flags.
+pub fn render_keys(text: &str, shown: impl Fn(&str) -> String) -> String {
     let parts = text.split('`').enumerate();
     let spelt = parts.map(|(at, part)| {
         if at % 2 == 1 {

@@ -1,4 +1,4 @@
-//! One number a line: what delay, loss and mahimahi files have in common.
+//! Files with one number per line, as read by all importers.
 
 use std::io::BufRead;
 
@@ -6,10 +6,10 @@ use crate::format::text::nanos;
 use crate::format::unit::Unit;
 use crate::types::{Error, ErrorKind, Position, Result};
 
-/// Longest line taken, bytes.
+/// Longest accepted line, bytes with its line end.
 const LONGEST_LINE: usize = 4096;
 
-/// The lines of a file, one by one, with what was odd about them.
+/// Reads the lines of a file one by one and counts those that end in CRLF.
 #[derive(Debug)]
 pub struct Lines<R> {
     input: R,
@@ -19,7 +19,7 @@ pub struct Lines<R> {
 }
 
 impl<R: BufRead> Lines<R> {
-    /// The lines of `input`.
+    /// Reads the lines of `input` from its start.
     pub fn new(input: R) -> Self {
         Self {
             input,
@@ -29,23 +29,29 @@ impl<R: BufRead> Lines<R> {
         }
     }
 
-    /// Number of the line read last.
+    /// Number of the line read last, from 1; 0 before the first.
     #[must_use]
     pub fn line(&self) -> u64 {
         self.line
     }
 
-    /// What was odd about the lines of the input `file`: that they end in CRLF.
+    /// A sentence about the lines of the input `file` that end in CRLF; `None` if there are none.
     #[must_use]
     pub fn finding(&self, file: &str) -> Option<String> {
         let lines = self.crlf;
-        (lines > 0).then(|| format!("{file}: {lines} lines end in CRLF; the CR was taken off"))
+        match lines {
+            0 => None,
+            1 => Some(format!("{file}: 1 line ends in CRLF; its CR was removed")),
+            _ => Some(format!(
+                "{file}: {lines} lines end in CRLF; the CRs were removed"
+            )),
+        }
     }
 
-    /// Reads the next line; false at the end of the file.
+    /// Reads the next line; returns false at the end of the file.
     ///
     /// # Errors
-    /// What the system says, and a line too long to hold a number.
+    /// A line that is too long, or an I/O error.
     pub fn advance(&mut self) -> Result<bool> {
         self.buffer.clear();
         let limit = LONGEST_LINE as u64 + 1;
@@ -73,16 +79,16 @@ impl<R: BufRead> Lines<R> {
         Ok(true)
     }
 
-    /// The line read last, without blanks around it.
+    /// The line read last, without surrounding white space.
     #[must_use]
     pub fn text(&self) -> &[u8] {
         self.buffer.trim_ascii()
     }
 
-    /// The line read last as a non-negative number of `unit`, in nanoseconds, rounded half away from zero.
+    /// Parses the line read last as a non-negative number of `unit`; returns nanoseconds, rounded half away from zero.
     ///
     /// # Errors
-    /// A line that is no such number.
+    /// The line is not such a number. `field` names it in the message.
     pub fn nanos(&self, field: &'static str, unit: Unit) -> Result<u64> {
         nanos(self.text(), unit, field).map_err(|kind| self.error(kind))
     }

@@ -1,22 +1,23 @@
-//! mahimahi's bandwidth traces: one delivery opportunity a line, in whole milliseconds.
+//! Capacity traces of mahimahi: one delivery opportunity per line, in whole milliseconds (docs/trace-format.md,
+//! Sec. 12.3).
 //!
-//! Each opportunity carries 1504 bytes (`PACKET_SIZE` in mahimahi's `link_queue.hh`; its manual page
-//! says 1500). As mahimahi itself does, times that go back, empty lines and a last time of zero are
-//! refused. The trace holds no delays: every slot is received.
+//! Each opportunity carries 1504 bytes (`PACKET_SIZE` in mahimahi's `link_queue.hh`; its manual page says 1500). As in
+//! mahimahi, times that decrease, empty lines and a last time of zero are refused. The trace contains neither delays
+//! nor losses: every slot is received.
 
 use std::io::BufRead;
 
 use super::{
-    DECODE_DELAY, Files, Given, Import, ImportError, Importer, Key, Lines, RTT, Slots, Takes,
-    decode_delay, rate_bps, tell_rtt,
+    DECODE_DELAY, Files, Given, Import, ImportError, Importer, Key, Lines, RTT, Slots, ValueKind,
+    decode_delay, rate_bps, set_rtt,
 };
 use crate::format::unit::Unit;
 use crate::types::{Bytes, Error, ErrorKind, Metadata, Result, Slot, Span, Time};
 
-/// The key of the trace.
+/// Key of the input.
 const TRACE: &str = "trace";
 
-/// The format.
+/// Importer of mahimahi traces.
 #[derive(Debug)]
 pub struct Format;
 
@@ -26,11 +27,15 @@ impl Importer for Format {
     }
 
     fn about(&self) -> &'static str {
-        "one delivery opportunity of 1504 B a line, in whole milliseconds"
+        "one delivery opportunity of 1504 B per line, in whole milliseconds"
     }
 
     fn keys(&self) -> &'static [Key] {
-        const INPUT: Key = Key::new(TRACE, Takes::Input, "the trace; stdin when left out or `-`");
+        const INPUT: Key = Key::new(
+            TRACE,
+            ValueKind::Input,
+            "the trace [default: stdin, also `-`]",
+        );
         &[INPUT, DECODE_DELAY, RTT]
     }
 
@@ -44,16 +49,15 @@ impl Importer for Format {
         let delay = decode_delay(&mut settings, note);
         let mut head = Metadata::new();
         head.set("lldu_bytes", OPPORTUNITY.0.to_string());
-        // The rate belongs into the head, so a file is read once for it; a pipe has to do without.
+        // The rate belongs in the head, so a file is read an extra time for it, which a pipe does not allow.
         if !files.can_reopen(TRACE) {
             note(
-                "the rate of a pipe is not known in advance: rate_bps is left out of the head"
-                    .to_owned(),
+                "the rate of a pipe is not known in advance; the head gets no rate_bps".to_owned(),
             );
         } else if let Some(rate) = mean_rate(files)? {
             head.set("rate_bps", rate.to_string());
         }
-        tell_rtt(&mut head, given, None, note);
+        set_rtt(&mut head, given, None, note);
         let input = files.open(TRACE).map_err(Error::from)?;
         let slots = Box::new(Mahimahi::new(input, delay));
         Ok(Import {
@@ -64,8 +68,7 @@ impl Importer for Format {
     }
 }
 
-/// Mean rate of a trace, bit/s: all its opportunities in the period after which mahimahi repeats it,
-/// which is its last time.
+/// Mean rate of a trace, bit/s, over the period after which mahimahi repeats it, which is its last time.
 fn mean_rate(files: &mut dyn Files) -> Result<Option<u64>> {
     let mut trace = Mahimahi::new(files.open(TRACE)?, Span::ZERO);
     let (mut last, mut slots) = (Time::ZERO, 0);
@@ -76,10 +79,10 @@ fn mean_rate(files: &mut dyn Files) -> Result<Option<u64>> {
     Ok(rate_bps(OPPORTUNITY, slots, last.since(Time::ZERO)))
 }
 
-/// Bytes of a delivery opportunity.
+/// Size of a delivery opportunity, bytes.
 pub const OPPORTUNITY: Bytes = Bytes(1504);
 
-/// The slots of a mahimahi trace.
+/// Reads the slots of a mahimahi trace.
 #[derive(Debug)]
 pub struct Mahimahi<R> {
     lines: Lines<R>,
@@ -88,7 +91,7 @@ pub struct Mahimahi<R> {
 }
 
 impl<R: BufRead> Mahimahi<R> {
-    /// Reads `input`, giving every slot `decode_delay`.
+    /// Reads `input`; every slot gets the decoding delay `decode_delay`.
     pub fn new(input: R, decode_delay: Span) -> Self {
         Self {
             lines: Lines::new(input),
@@ -104,7 +107,7 @@ impl<R: BufRead + Send> Slots for Mahimahi<R> {
             if self.lines.line() > 0 && self.previous == Time::ZERO {
                 return Err(self.lines.error(ErrorKind::format(
                     "a last opportunity at 0 ms",
-                    "one later than that: it is the period after which mahimahi repeats the trace",
+                    "a later one, because mahimahi repeats the trace after it",
                 )));
             }
             return Ok(None);
@@ -160,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn what_mahimahi_refuses_is_refused() {
+    fn traces_that_mahimahi_refuses_are_refused() {
         for text in [
             "1\n\n2\n",
             "2\n1\n",

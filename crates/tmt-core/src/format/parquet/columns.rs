@@ -1,4 +1,4 @@
-//! Columns of any kind to a Parquet file: what traces and tables share.
+//! Writes columns of any type to a Parquet file; shared by traces and tables.
 
 use std::io::{self, Write};
 use std::sync::Arc;
@@ -13,29 +13,29 @@ use ::parquet::schema::types::ColumnPath;
 use arrow_array::{ArrayRef, RecordBatch};
 use arrow_schema::{DataType, Field, Schema, SchemaRef};
 
-use super::unwritten;
+use super::write_error;
 use crate::format::columnar::head;
 use crate::types::Metadata;
 
-/// Level of zstd inside the pages: what the encodings leave gains nothing from a higher one.
+/// Level of zstd inside the pages; after the encodings, higher levels gain nothing.
 const ZSTD: i32 = 1;
 
-/// A file that is written row group by row group, in the memory of one.
+/// Writes a file row group by row group, in the memory of one.
 ///
-/// Whole numbers are delta-encoded, small ones and words by a dictionary, doubles byte by byte; pages are
-/// compressed with zstd. The bytes depend on columns, head, rows and end line alone where all batches but the
-/// last have the same number of rows.
+/// Encodings: DELTA_BINARY_PACKED for integers, a dictionary for `uint32` and strings, BYTE_STREAM_SPLIT for doubles;
+/// pages are compressed with zstd. If all batches but the last have the same number of rows, the bytes depend only on
+/// columns, head, rows and end line.
 pub(crate) struct ColumnFile<W: Write + Send> {
     file: ArrowWriter<W>,
     schema: SchemaRef,
 }
 
 impl<W: Write + Send> ColumnFile<W> {
-    /// A file on `out` with these columns and the head, if there is one; `row_group` rows are written at a
-    /// time, and `name` is what the schema is called.
+    /// A file on `out` with these columns, a schema called `name`, and the head if there is one. Row groups have
+    /// `row_group` rows.
     ///
     /// # Errors
-    /// What the system says while writing, here and in all that follows.
+    /// I/O errors of the output, here and in the other methods.
     pub(crate) fn new(
         out: W,
         name: &str,
@@ -51,25 +51,25 @@ impl<W: Write + Send> ColumnFile<W> {
                 .with_skip_arrow_metadata(true);
             ArrowWriter::try_new_with_options(out, Arc::clone(&schema), options)
         });
-        let file = file.map_err(unwritten)?;
+        let file = file.map_err(write_error)?;
         Ok(Self { file, schema })
     }
 
-    /// Takes the next rows, column by column.
+    /// Writes the next rows, given as columns.
     pub(crate) fn batch(&mut self, columns: Vec<ArrayRef>) -> io::Result<()> {
         RecordBatch::try_new(Arc::clone(&self.schema), columns)
             .map_err(Into::into)
             .and_then(|batch| self.file.write(&batch))
-            .map_err(unwritten)
+            .map_err(write_error)
     }
 
-    /// Writes what is left, the end line, if there is one, and the footer, without which it is no file.
+    /// Writes the remaining rows, the end line if there is one, and the footer.
     pub(crate) fn finish(mut self, end: Option<String>) -> io::Result<W> {
         if let Some(end) = end {
             let pair = KeyValue::new(head::END.to_owned(), end);
             self.file.append_key_value_metadata(pair);
         }
-        self.file.into_inner().map_err(unwritten)
+        self.file.into_inner().map_err(write_error)
     }
 }
 

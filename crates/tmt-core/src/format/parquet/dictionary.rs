@@ -1,8 +1,8 @@
-//! Dictionaries that claim more values than they have.
+//! Refuses dictionaries that claim more values than they contain.
 //!
-//! The crate sets memory aside for as many values as a dictionary's header claims, gigabytes for a
-//! flipped bit, before it looks whether they are there; so that is looked at first. Each column of
-//! a row group begins with its dictionary, where it has one.
+//! The `parquet` crate allocates memory for the number of values that the header of a dictionary claims, before it
+//! checks that they exist: a flipped bit can cost gigabytes. So this module checks first. If a column chunk has a
+//! dictionary, it begins with it.
 
 use std::sync::Arc;
 
@@ -16,12 +16,12 @@ use ::parquet::file::serialized_reader::SerializedPageReader;
 use super::corrupt;
 use crate::types::Result;
 
-/// Refuses a file with such a dictionary in one of the `columns`, which are those of a flat schema's roots.
+/// Checks the dictionaries of the `columns`, given as root indices of a flat schema.
 ///
-/// What else is wrong with a dictionary is told when the rows come to it.
+/// Other errors of a dictionary are reported when the rows are read.
 ///
 /// # Errors
-/// Such a dictionary.
+/// A dictionary claims more values than it contains.
 pub(super) fn check<T: ChunkReader + 'static>(
     input: &Arc<T>,
     metadata: &ParquetMetaData,
@@ -44,14 +44,16 @@ pub(super) fn check<T: ChunkReader + 'static>(
             if let Ok(Some((values, bytes))) = first
                 && bytes / width < values
             {
-                return Err(corrupt("a dictionary of more values than it holds"));
+                return Err(corrupt(
+                    "a dictionary that claims more values than it contains",
+                ));
             }
         }
     }
     Ok(())
 }
 
-/// Values that a dictionary in front claims, and bytes that it has.
+/// Number of values that the dictionary claims, and its bytes; `None` if there is no dictionary.
 fn first_dictionary<T: ChunkReader + 'static>(
     pages: &mut SerializedPageReader<T>,
 ) -> ParquetResult<Option<(usize, usize)>> {

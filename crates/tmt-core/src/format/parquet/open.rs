@@ -1,4 +1,4 @@
-//! Opening a Parquet file and taking batches from it, with nothing believed that its bytes claim.
+//! Opens a Parquet file and reads batches from it, without trusting any claim of its bytes.
 
 use std::sync::Arc;
 
@@ -18,10 +18,10 @@ use super::{FORMAT, corrupt, dictionary, error};
 use crate::format::columnar;
 use crate::types::{Error, ErrorKind, Result};
 
-/// What stands at both ends of a file.
+/// Magic bytes at the start and at the end of a file.
 const MAGIC: &[u8; 4] = b"PAR1";
 
-/// Bytes of the smallest file: the magic, an empty footer's length, the magic.
+/// Size of the smallest file, bytes: magic, length of an empty footer, magic.
 const SMALLEST: u64 = 12;
 
 /// A file whose footer has been read.
@@ -34,11 +34,11 @@ impl<T: ChunkReader + 'static> Opened<T> {
     /// Reads the footer of `input`.
     ///
     /// # Errors
-    /// A file that is cut or damaged; what the system says.
+    /// A cut or damaged file, or an I/O error.
     pub(super) fn new(input: T) -> Result<Self> {
         check_ends(&input)?;
         let input = Bounded(Arc::new(input));
-        let footer = contained(|| ArrowReaderMetadata::load(&input, ArrowReaderOptions::new()))?
+        let footer = catch_panics(|| ArrowReaderMetadata::load(&input, ArrowReaderOptions::new()))?
             .map_err(error)?;
         check_footer(footer.metadata())?;
         Ok(Self { input, footer })
@@ -55,49 +55,51 @@ impl<T: ChunkReader + 'static> Opened<T> {
         pairs.map(|pair| (pair.key.as_str(), pair.value.as_deref().unwrap_or_default()))
     }
 
-    /// Those of the schema's columns, in its order, at most `rows` rows at a time.
+    /// Batches of these columns, in the order of the schema, of at most `rows` rows each.
     ///
     /// # Errors
-    /// A dictionary that claims more than it has; a footer that does not fit its schema.
+    /// A dictionary that claims more values than it contains, or a footer that does not match its schema.
     pub(super) fn batches(self, columns: &[usize], rows: usize) -> Result<Batches> {
         let Self { input, footer } = self;
         let pages = Arc::new(Bounded(Arc::clone(&input.0)));
-        contained(|| dictionary::check(&pages, footer.metadata(), columns))??;
+        catch_panics(|| dictionary::check(&pages, footer.metadata(), columns))??;
         let mask = ProjectionMask::roots(footer.parquet_schema(), columns.iter().copied());
         let builder = ParquetRecordBatchReaderBuilder::new_with_metadata(input, footer)
             .with_projection(mask)
             .with_batch_size(rows);
-        contained(|| builder.build())?.map(Batches).map_err(error)
+        catch_panics(|| builder.build())?
+            .map(Batches)
+            .map_err(error)
     }
 }
 
-/// What is decoded, batch by batch.
+/// Iterator over decoded batches.
 pub(super) struct Batches(ParquetRecordBatchReader);
 
 impl Batches {
-    /// The next batch, if there is one.
+    /// The next batch; `None` at the end.
     ///
     /// # Errors
-    /// Damage.
+    /// The file is damaged.
     pub(super) fn next(&mut self) -> Result<Option<RecordBatch>> {
-        let next = contained(|| self.0.next())?;
+        let next = catch_panics(|| self.0.next())?;
         next.transpose().map_err(|error| corrupt(error.to_string()))
     }
 }
 
-/// Does what may panic in the crate on pages that are damaged.
-fn contained<T>(work: impl FnOnce() -> T) -> Result<T> {
-    columnar::contained(|| corrupt("pages that cannot be decoded"), work)
+/// Runs `work`, in which the `parquet` crate may panic on damaged pages.
+fn catch_panics<T>(work: impl FnOnce() -> T) -> Result<T> {
+    columnar::catch_panics(|| corrupt("pages that cannot be decoded"), work)
 }
 
-/// Refuses a file that does not begin and end as one.
+/// Checks the magic bytes at both ends of a file.
 fn check_ends<T: ChunkReader>(input: &T) -> Result<()> {
     let length = input.len();
     let mut last = Bytes::new();
     if length >= SMALLEST {
         let first = input.get_bytes(0, MAGIC.len()).map_err(error)?;
         if first.as_ref() != MAGIC {
-            return Err(corrupt("no PAR1 in front"));
+            return Err(corrupt("no PAR1 at the start"));
         }
         last = input
             .get_bytes(length - MAGIC.len() as u64, MAGIC.len())
@@ -106,7 +108,7 @@ fn check_ends<T: ChunkReader>(input: &T) -> Result<()> {
     if last.as_ref() == b"PARE" {
         return Err(Error::new(ErrorKind::format(
             "an encrypted Parquet footer",
-            "one that can be read",
+            "an unencrypted one",
         )));
     }
     if last.as_ref() != MAGIC {
@@ -116,14 +118,14 @@ fn check_ends<T: ChunkReader>(input: &T) -> Result<()> {
     Ok(())
 }
 
-/// Refuses numbers in the footer that the crate takes for right without looking.
+/// Refuses numbers in the footer that the crate does not check.
 fn check_footer(metadata: &ParquetMetaData) -> Result<()> {
     let mut rows = 0i64;
     for group in metadata.row_groups() {
         rows = Some(group.num_rows())
             .filter(|&rows| rows >= 0)
             .and_then(|more| rows.checked_add(more))
-            .ok_or_else(|| corrupt("an impossible number of rows"))?;
+            .ok_or_else(|| corrupt("an invalid number of rows"))?;
         for column in group.columns() {
             let from = column
                 .dictionary_page_offset()
@@ -131,16 +133,16 @@ fn check_footer(metadata: &ParquetMetaData) -> Result<()> {
             let length = column.compressed_size();
             let is_range = from >= 0 && length >= 0 && from.checked_add(length).is_some();
             if !is_range || column.data_page_offset() < 0 || column.num_values() < 0 {
-                return Err(corrupt("a column at an impossible place"));
+                return Err(corrupt("a column chunk with an invalid offset or length"));
             }
         }
     }
     Ok(())
 }
 
-/// An input that is never asked for what it has not.
+/// An input that refuses ranges outside the file.
 ///
-/// Reading a range sets memory aside for it first, and its length may be what a footer claims.
+/// Reading a range allocates its length first, which may come from a damaged footer.
 struct Bounded<T>(Arc<T>);
 
 impl<T: ChunkReader> Length for Bounded<T> {

@@ -1,4 +1,4 @@
-//! Rows from a Parquet file.
+//! Reads the rows of a trace from a Parquet file.
 
 use ::parquet::file::reader::ChunkReader;
 
@@ -10,10 +10,10 @@ use crate::types::Result;
 /// Rows decoded at a time.
 const BATCH: usize = 1 << 15;
 
-/// Opens a Parquet file, reads its footer and then its rows batch by batch, in the memory of a few pages.
+/// Opens a Parquet file and reads its footer. The rows are read batch by batch, in the memory of a few pages.
 ///
 /// # Errors
-/// A file that is cut or damaged; no columns of the contract, or with other types; what the system says.
+/// A cut or damaged file, missing columns or unsupported types, or an I/O error.
 pub fn open<T: ChunkReader + 'static>(input: T, options: Options) -> Result<Source<'static>> {
     let opened = Opened::new(input)?;
     let columns = columnar::projection(opened.schema(), options)?;

@@ -1,4 +1,4 @@
-//! A table in a Parquet file, read as the text it would be.
+//! Reads a table in a Parquet file as canonical text.
 
 use std::io::{self, Read};
 
@@ -17,8 +17,10 @@ use crate::types::{Error, ErrorKind, Result};
 /// Rows decoded at a time.
 const BATCH: usize = 1 << 13;
 
-/// Reads any flat table as canonical text: signed whole numbers as nanoseconds in seconds, unsigned ones
-/// and words as they are, doubles with six decimals, nulls as nothing. The head stands in front, the end line behind.
+/// Reads a flat table as canonical text with head and end line.
+///
+/// `int64` columns are nanoseconds and become seconds. Unsigned integers and strings are copied, doubles get six
+/// decimals, and nulls become empty fields.
 pub struct TableText {
     batches: Batches,
     end: Option<String>,
@@ -30,7 +32,7 @@ impl TableText {
     /// Opens `input` and reads its footer.
     ///
     /// # Errors
-    /// A file that is cut or damaged, a column of another type, what the system says.
+    /// A cut or damaged file, a column of an unsupported type, or an I/O error.
     pub fn new<T: ChunkReader + 'static>(input: T) -> Result<Self> {
         let opened = Opened::new(input)?;
         let fields = opened.schema().fields();
@@ -54,7 +56,7 @@ impl TableText {
         })
     }
 
-    /// Fills `text` with what comes next; nothing at the end.
+    /// Fills `text` with the next rows or the end line; leaves it empty at the end.
     fn refill(&mut self) -> Result<()> {
         self.text.clear();
         self.at = 0;
@@ -116,7 +118,7 @@ fn value(array: &ArrayRef, row: usize, text: &mut Vec<u8>) -> Result<()> {
     match array.data_type() {
         DataType::Int64 => {
             let time = u64::try_from(array.as_primitive::<Int64Type>().value(row));
-            encode::seconds(time.map_err(|_| corrupt("a time below zero"))?, text);
+            encode::seconds(time.map_err(|_| corrupt("a negative time"))?, text);
         }
         DataType::UInt64 => encode::whole(array.as_primitive::<UInt64Type>().value(row), text),
         DataType::UInt32 => {
@@ -131,7 +133,7 @@ fn value(array: &ArrayRef, row: usize, text: &mut Vec<u8>) -> Result<()> {
                 .as_string_opt::<i32>()
                 .map_or("", |words| words.value(row));
             if word.contains(['\n', ',', '#']) {
-                return Err(corrupt("a word with a comma, a # or a line end in it"));
+                return Err(corrupt("a word that contains a comma, # or line end"));
             }
             text.extend_from_slice(word.as_bytes());
         }

@@ -1,4 +1,4 @@
-//! Rows to a Parquet file.
+//! Writes the rows of a trace to a Parquet file.
 
 use std::io::{self, Write};
 use std::sync::Arc;
@@ -9,19 +9,19 @@ use super::columns::ColumnFile;
 use crate::format::columnar::{Row, fields};
 use crate::types::{EndLine, Metadata};
 
-/// Rows of a row group, all but the last.
+/// Rows per row group; the last one may have fewer.
 pub const ROW_GROUP: usize = 1 << 20;
 
 /// Rows encoded at a time.
 const BATCH: usize = 1 << 15;
 
-/// A Parquet file that is written row group by row group, in the memory of one.
+/// Writes a Parquet file row group by row group, in the memory of one.
 ///
-/// (A dictionary of measured delays costs more time than it saves bytes.) The bytes depend on head, rows
-/// and end line alone, not on the blocks in which the rows come.
+/// Delays have no dictionary: for measured delays it costs time and saves little. The bytes depend only on head, rows
+/// and end line, not on how the rows are split into calls.
 pub struct Writer<W: Write + Send, R: Row> {
     file: ColumnFile<W>,
-    /// Rows that wait to be encoded.
+    /// Rows that have not been encoded yet.
     rows: Vec<R>,
 }
 
@@ -29,7 +29,7 @@ impl<W: Write + Send, R: Row + Copy> Writer<W, R> {
     /// A file on `out` with the columns of `R` and the head, if there is one.
     ///
     /// # Errors
-    /// What the system says while writing.
+    /// I/O errors of the output.
     pub fn new(out: W, metadata: &Metadata) -> io::Result<Self> {
         Ok(Self {
             file: ColumnFile::new(out, "trace", fields::<R>(), metadata, ROW_GROUP)?,
@@ -37,10 +37,10 @@ impl<W: Write + Send, R: Row + Copy> Writer<W, R> {
         })
     }
 
-    /// Takes the next rows.
+    /// Writes the next rows, in order.
     ///
     /// # Errors
-    /// What the system says while writing.
+    /// I/O errors of the output.
     pub fn rows(&mut self, mut rows: &[R]) -> io::Result<()> {
         while !rows.is_empty() {
             let (now, later) = rows.split_at((BATCH - self.rows.len()).min(rows.len()));
@@ -68,10 +68,12 @@ impl<W: Write + Send, R: Row + Copy> Writer<W, R> {
         self.file.batch(columns)
     }
 
-    /// Writes what is left, the end line, if there is one, and the footer, without which it is no file.
+    /// Writes the remaining rows, the end line if there is one, and the footer, and returns the output.
+    ///
+    /// A file without a footer cannot be read.
     ///
     /// # Errors
-    /// What the system says while writing.
+    /// I/O errors of the output.
     pub fn finish(mut self, end: Option<&EndLine>) -> io::Result<W> {
         self.encode()?;
         self.file.finish(end.map(EndLine::to_string))

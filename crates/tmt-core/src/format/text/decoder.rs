@@ -1,41 +1,40 @@
-//! Bytes in, rows out: the push parser of text traces.
+//! The push parser of text traces.
 //!
-//! For hackers: the head is read line by line in `take_head_line`; behind it `decode` hands whole
-//! lines to a [`RowParser`], as anyone else may do on any thread, and [`Decoder::absorb`] puts what
-//! came of them in its place. What the end of the input means is decided in `finish`. Results
-//! depend on the bytes alone, never on how they were cut (properties in `tests/text.rs` and
-//! `tests/text_pieces.rs` say so).
+//! The head is read line by line (`read_line`). After it, `decode` passes whole lines to a [`RowParser`], as a
+//! caller may do on any thread, and [`Decoder::commit`] checks and numbers the rows. `finish` decides what the end
+//! of the input means. Results depend only on the bytes, not on how they were split: properties in `tests/text.rs`
+//! and `tests/text_pieces.rs` check it.
 
 use super::LONGEST_LINE;
 use super::layout::Layout;
 use super::parser::{RowParser, comment, is_comment};
-use crate::format::batch::{Flaw, Piece, Rows, Tail};
+use crate::format::batch::{LineError, Piece, Rows, TraceEnd};
 use crate::format::unit::Unit;
 use crate::types::{EndLine, Error, ErrorKind, Metadata, Position, Result, Time};
 
-/// Most bytes of `key: value` lines a head may have; what a plain text has beyond is dropped.
+/// Largest head, bytes of its comments. Further comments of a text without a head are dropped.
 const LONGEST_HEAD: usize = 1 << 20;
 
-/// How a text is to be read.
+/// Options for reading a text trace.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Options {
-    /// The unit of the numbers.
+    /// Unit of the numbers in both columns.
     pub unit: Unit,
     /// Whether a head without an end line is accepted.
     pub allow_cut: bool,
-    /// Whether the column `attempts` is read where there is one.
+    /// Whether the column `attempts` is read if there is one.
     pub attempts: bool,
 }
 
-/// The push parser.
+/// Push parser of a text trace.
 #[derive(Debug)]
 pub struct Decoder {
     options: Options,
-    /// The beginning of a line whose end has not come yet.
+    /// Start of a line whose end has not been received.
     carry: Vec<u8>,
-    /// Number of the line that is read next.
+    /// Number of the next line, from 1.
     line: u64,
-    /// Known once the head has been read.
+    /// Known once the head and header have been read.
     parser: Option<RowParser>,
     head: Metadata,
     head_lines: Vec<u64>,
@@ -48,7 +47,7 @@ pub struct Decoder {
 }
 
 impl Decoder {
-    /// A parser at the start of a text.
+    /// A decoder at the start of a text.
     #[must_use]
     pub fn new(options: Options) -> Self {
         Self {
@@ -67,60 +66,62 @@ impl Decoder {
         }
     }
 
-    /// Takes `bytes`, the next piece of the text, and appends the rows that are whole to `out`.
+    /// Decodes `bytes`, the next piece of the text, and appends the complete rows to `out`.
     ///
     /// # Errors
-    /// The first line that cannot be read; the rows before it are in `out`.
+    /// The first invalid line. The rows before it are in `out`.
     pub fn decode(&mut self, mut bytes: &[u8], out: &mut Rows) -> Result<()> {
-        // A line at a time while there is a head to read, or half a line from the call before.
+        // Line by line while the head is read or a part of a line is left from the last call.
         while self.parser.is_none() || !self.carry.is_empty() {
             let Some(length) = memchr::memchr(b'\n', bytes) else {
-                return self.keep(bytes);
+                return self.buffer(bytes);
             };
             let (line, rest) = bytes.split_at(length);
             bytes = &rest[1..];
-            self.keep(line)?;
+            self.buffer(line)?;
             let line = self.take_carry();
-            self.take_line(&line, out)?;
+            self.read_line(&line, out)?;
         }
         let whole = memchr::memrchr(b'\n', bytes).map_or(0, |last| last + 1);
         if let Some(parser) = self.parser {
             parser.parse(&bytes[..whole], out);
-            self.absorb(out)?;
+            self.commit(out)?;
         }
-        self.keep(&bytes[whole..])
+        self.buffer(&bytes[whole..])
     }
 
-    /// How the rows are read; `None` until the head has been read.
+    /// The parser of the rows; `None` until the head has been read.
     ///
-    /// Its pieces and what is handed to [`Decoder::decode`] must follow each other as in the input:
-    /// take [`Decoder::take_carry`] before the first piece.
+    /// Bytes passed to [`Decoder::decode`] and pieces parsed apart must be committed in the order of the input. Call
+    /// [`Decoder::take_carry`] before parsing the first piece.
     #[must_use]
     pub fn parser(&self) -> Option<RowParser> {
         self.parser
     }
 
-    /// Hands out the bytes behind the last line end, which no row has come of yet.
+    /// Takes the bytes after the last line end, which have not been parsed.
     #[must_use]
     pub fn take_carry(&mut self) -> Vec<u8> {
         std::mem::take(&mut self.carry)
     }
 
-    /// Takes the rows that a [`RowParser`] has put in `rows`: the piece of the text that comes next.
+    /// Commits the rows that a [`RowParser`] appended to `rows`: the next piece of the text.
+    ///
+    /// Checks the order against the rows before, and numbers lines and rows.
     ///
     /// # Errors
-    /// The first line that cannot be read, just as [`Decoder::decode`] says it; the rows before it
-    /// stay in `rows` and count, those behind it are dropped.
-    pub fn absorb(&mut self, rows: &mut Rows) -> Result<()> {
+    /// The first invalid line, with the same error as [`Decoder::decode`]. The rows before it stay in `rows` and
+    /// count; those after it are dropped.
+    pub fn commit(&mut self, rows: &mut Rows) -> Result<()> {
         let lines = rows.piece_lines();
         let Some(piece) = rows.close_piece(self.line) else {
             return Ok(());
         };
         let start = piece.start;
         if start == 0 {
-            rows.stand_behind(self.rows);
+            rows.set_rows_before(self.rows);
         }
-        let refused = self.judge(piece, lines, rows);
+        let refused = self.check_piece(piece, lines, rows);
         if let Err((taken, _)) = &refused {
             rows.truncate(start + taken);
         }
@@ -133,37 +134,37 @@ impl Decoder {
         refused.map_err(|(_, error)| error)
     }
 
-    /// Rows read so far.
+    /// Number of rows committed so far.
     #[must_use]
     pub fn rows(&self) -> u64 {
         self.rows
     }
 
-    /// The head; empty where the text has none, or where it has not been read yet.
+    /// The head; empty if the text has none or it has not been read yet.
     #[must_use]
     pub fn metadata(&self) -> &Metadata {
         &self.head
     }
 
-    /// Takes `last`, what is left of the text behind the pieces that were absorbed, and finishes.
+    /// Decodes `last`, the rest of the text after the committed pieces, and finishes.
     ///
-    /// Its last line may lack its LF; all of it may be empty.
+    /// It may be empty, and its last line may lack the LF.
     ///
     /// # Errors
     /// As [`Decoder::decode`] and [`Decoder::finish`].
-    pub fn finish_with(&mut self, last: &[u8], out: &mut Rows) -> Result<Tail> {
+    pub fn finish_with(&mut self, last: &[u8], out: &mut Rows) -> Result<TraceEnd> {
         self.decode(last, out)?;
         self.finish(out)
     }
 
-    /// Says that the text has ended.
+    /// Signals the end of the text.
     ///
     /// # Errors
-    /// A last line that cannot be read, a text without rows, a head without its end line.
-    pub fn finish(&mut self, out: &mut Rows) -> Result<Tail> {
+    /// An invalid last line, a text without rows, a head without an end line, or a wrong number of rows in it.
+    pub fn finish(&mut self, out: &mut Rows) -> Result<TraceEnd> {
         let last = self.take_carry();
         if !last.is_empty() {
-            self.take_last_line(&last, out)?;
+            self.read_last_line(&last, out)?;
         }
         if self.parser.is_none() {
             self.close_head()?;
@@ -184,33 +185,39 @@ impl Decoder {
         if let Some(end) = self.end
             && end.rows != self.rows
         {
-            let (told, read) = (end.rows, self.rows);
-            return Err(Error::at(ErrorKind::RowCount { stated: told, read }, here));
+            let (stated, read) = (end.rows, self.rows);
+            return Err(Error::at(
+                ErrorKind::RowCount {
+                    stated: stated,
+                    read,
+                },
+                here,
+            ));
         }
-        Ok(Tail {
+        Ok(TraceEnd {
             rows: self.rows,
-            end: self.end,
+            end_line: self.end,
             cut,
         })
     }
 
-    /// The last line, when it has no line end: whole in a plain text, but under a head, whose
-    /// writer ends every line, it is what a cut left over.
-    fn take_last_line(&mut self, line: &[u8], out: &mut Rows) -> Result<()> {
+    /// Reads a last line without LF. In a text without a head it is an ordinary line. In a text with a head it is
+    /// incomplete, because the writer ends every line (docs/trace-format.md, Sec. 3).
+    fn read_last_line(&mut self, line: &[u8], out: &mut Rows) -> Result<()> {
         if self.parser.is_none() && !is_comment(line) {
             self.close_head()?;
         }
         if !self.has_head || self.end.is_some() {
             let number = self.line;
-            let taken = self.take_line(line, out);
-            // No line end, no next line: an error about the whole text is told here.
+            let taken = self.read_line(line, out);
+            // Without a line end there is no next line: errors about the whole text refer to this one.
             self.line = number;
             return taken;
         }
         if is_comment(line)
             && let Some(end) = comment(line).strip_prefix("end:").and_then(EndLine::parse)
         {
-            // An end line cut inside its last number still parses, and tells a tenth of the time or less.
+            // An end line cut inside its last number may still parse, with a tenth of the value or less.
             let least = self.previous.as_nanos() / 2;
             let until = end.usable_until.as_nanos();
             self.end = (until == 0 || (least > 0 && until >= least)).then_some(end);
@@ -218,8 +225,8 @@ impl Decoder {
         Ok(())
     }
 
-    /// Finds what is wrong with a piece of so many lines; an error comes with the rows in front of it.
-    fn judge(&mut self, piece: Piece, lines: u64, rows: &Rows) -> Result<(), (usize, Error)> {
+    /// Checks a piece of `lines` lines. An error comes with the number of valid rows before it.
+    fn check_piece(&mut self, piece: Piece, lines: u64, rows: &Rows) -> Result<(), (usize, Error)> {
         let taken = rows.slots.len() - piece.start;
         let at = |line: u64, column: u64| Position {
             line,
@@ -227,7 +234,7 @@ impl Decoder {
             row: self.rows + 1,
         };
         if self.end.is_some() {
-            // The input has had its end line. Rows that were taken stand in front of another one.
+            // The end line came before this piece. Rows of the piece precede any further end line in it.
             if taken > 0 {
                 let place = at(rows.line(piece.start), 1);
                 return Err((0, Error::at(ErrorKind::RowAfterEnd, place)));
@@ -247,25 +254,27 @@ impl Decoder {
         }
         let line = self.line + lines;
         let row = self.rows + taken as u64 + 1;
-        let error = match piece.flaw {
+        let error = match piece.error {
             None => {
                 self.end = self.end.or(piece.end.map(|end| end.end));
                 return Ok(());
             }
-            Some(Flaw::Row(..)) if self.end.is_some() => {
+            Some(LineError::Row(..)) if self.end.is_some() => {
                 let column = 1;
                 Error::at(ErrorKind::RowAfterEnd, Position { line, column, row })
             }
-            Some(Flaw::Row(kind, column)) => Error::at(kind, Position { line, column, row }),
-            Some(Flaw::TooLong) => too_long(line),
-            Some(Flaw::BadEnd(found)) if self.end.is_none() => bad_end(found, EndLine::FORM, line),
-            Some(Flaw::BadEnd(found) | Flaw::SecondEnd(found)) => second_end(found, line),
+            Some(LineError::Row(kind, column)) => Error::at(kind, Position { line, column, row }),
+            Some(LineError::TooLong) => too_long(line),
+            Some(LineError::BadEnd(found)) if self.end.is_none() => {
+                bad_end(found, EndLine::FORM, line)
+            }
+            Some(LineError::BadEnd(found) | LineError::SecondEnd(found)) => second_end(found, line),
         };
         Err((taken, error))
     }
 
-    /// Keeps the beginning of a line until the rest of it comes.
-    fn keep(&mut self, bytes: &[u8]) -> Result<()> {
+    /// Buffers the start of a line until the rest arrives.
+    fn buffer(&mut self, bytes: &[u8]) -> Result<()> {
         if self.carry.len() + bytes.len() > LONGEST_LINE {
             return Err(too_long(self.line));
         }
@@ -273,20 +282,20 @@ impl Decoder {
         Ok(())
     }
 
-    /// Takes one line without its LF: any of the head, and behind it one that is not empty.
-    fn take_line(&mut self, line: &[u8], out: &mut Rows) -> Result<()> {
+    /// Reads one line without its LF: any line of the head, a non-empty line after it.
+    fn read_line(&mut self, line: &[u8], out: &mut Rows) -> Result<()> {
         if let Some(parser) = self.parser {
             parser.parse(line, out);
-            return self.absorb(out);
+            return self.commit(out);
         }
         let line = match line.strip_prefix(b"\xef\xbb\xbf") {
-            Some(behind) if self.line == 1 => behind,
+            Some(rest) if self.line == 1 => rest,
             _ => line,
         };
-        // A carriage return in front of the LF; what parses rows takes it off itself.
+        // Remove the CR before the LF; the row parser does so itself.
         let text = line.strip_suffix(b"\r").unwrap_or(line);
         if is_comment(text) {
-            self.take_head_comment(text)?;
+            self.read_head_comment(text)?;
         } else if !text.trim_ascii_start().is_empty() {
             self.close_head()?;
             let (mut layout, is_header) = Layout::of(text).map_err(|(column, kind)| {
@@ -297,14 +306,14 @@ impl Decoder {
             self.parser = Some(parser);
             if !is_header {
                 parser.parse(line, out);
-                return self.absorb(out);
+                return self.commit(out);
             }
         }
         self.line += 1;
         Ok(())
     }
 
-    fn take_head_comment(&mut self, line: &[u8]) -> Result<()> {
+    fn read_head_comment(&mut self, line: &[u8]) -> Result<()> {
         let text = comment(line);
         self.head_bytes += text.len();
         if self.head_bytes <= LONGEST_HEAD {
@@ -314,25 +323,25 @@ impl Decoder {
         } else if self.head.is_head() {
             let kind = ErrorKind::format(
                 format!("a head of more than {LONGEST_HEAD} bytes"),
-                "a text trace",
+                "a shorter one",
             );
             return Err(Error::at(kind, Position::of_line(self.line, 0)));
         } else {
-            // So much can only be a plain text's; from here on there is nothing to search.
+            // Too long for a head, so this is a plain text with comments.
             self.head = Metadata::new();
             self.head_lines.clear();
         }
         Ok(())
     }
 
-    /// Decides, before the first row, whether the comments so far were a head.
+    /// Decides before the first row whether the comments so far form a head.
     fn close_head(&mut self) -> Result<()> {
         self.has_head = self.head.is_head();
         if !self.has_head {
             self.head = Metadata::new();
             return Ok(());
         }
-        // A trace that was cut to its head may hold the end line there.
+        // A trace without rows has its end line among the comments of the head.
         let place = self.head.iter().position(|(key, _)| key == "end");
         if let Some(index) = place {
             self.end = self.head.get("end").and_then(EndLine::parse);

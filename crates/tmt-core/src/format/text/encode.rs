@@ -1,22 +1,23 @@
-//! Canonical text: seconds with nine decimals, LF, the head in front and the end line behind.
+//! Writes canonical text (docs/trace-format.md, Sec. 2): head, header, rows in seconds with nine decimals, end line.
 //!
-//! Neighbours share their whole seconds and often their delay, so that text is kept; other digits behind
-//! the point are formatted in every row. A row is put together in words of fixed size, each of which covers
-//! what the one before wrote too much, and many rows are copied out together.
+//! Consecutive rows share their whole seconds and often their delay, so this text is cached; only other decimals are
+//! formatted in each row. A row is composed of words of fixed size. Each word overwrites the excess bytes of the
+//! word before. Many rows are copied to the output together.
 
 use super::swar::nine_digits;
 use crate::format::columnar::{NAMES, Row};
 use crate::types::{EndLine, Lldu, Metadata, NANOS_PER_SECOND, Slot};
 
-/// Bytes after which what was put together is copied out; a power of two.
+/// Bytes after which the buffered rows are copied to the output; a power of two.
 const BLOCK: usize = 1 << 12;
 
-/// Bytes a row may write, what the next one covers included: the longest has 20 + 1 + 20 + 1 + 10 + 1.
+/// Bytes that a row may write, including those that the next one overwrites; the longest row has
+/// 20 + 1 + 20 + 1 + 10 + 1.
 ///
-/// Twice as many as that, so that whatever begins in the first half needs no check.
+/// A power of two of at least twice the bytes used, so that writes starting in the first half need no check.
 const ROW: usize = 128;
 
-/// Appends the head, if there is one.
+/// Appends the lines of the head; nothing if `metadata` has no key `tool`.
 pub fn head(metadata: &Metadata, out: &mut Vec<u8>) {
     if !metadata.is_head() {
         return;
@@ -36,33 +37,33 @@ pub fn timeline_header(out: &mut Vec<u8>) {
     header::<Lldu>(out);
 }
 
-/// Appends the header of rows `T`.
+/// Appends the header of rows of type `T`.
 pub(crate) fn header<T: Row>(out: &mut Vec<u8>) {
     let names = &NAMES[..if T::HAS_ATTEMPTS { 3 } else { 2 }];
     out.extend_from_slice(format!("{}\n", names.join(",")).as_bytes());
 }
 
-/// Appends one row of a PHY trace.
+/// Appends a single row of a PHY trace.
 pub fn slot(slot: &Slot, out: &mut Vec<u8>) {
     rows(std::slice::from_ref(slot), out);
 }
 
-/// Appends one row of a link-layer timeline.
+/// Appends a single row of a link-layer timeline.
 pub fn lldu(lldu: &Lldu, out: &mut Vec<u8>) {
     rows(std::slice::from_ref(lldu), out);
 }
 
-/// Appends rows of a PHY trace.
+/// Appends rows of a PHY trace, one per slot.
 pub fn slots(slots: &[Slot], out: &mut Vec<u8>) {
     rows(slots, out);
 }
 
-/// Appends rows of a link-layer timeline.
+/// Appends rows of a link-layer timeline, one per LLDU.
 pub fn lldus(lldus: &[Lldu], out: &mut Vec<u8>) {
     rows(lldus, out);
 }
 
-/// Appends the end line.
+/// Appends the end line, which belongs to a text with a head.
 pub fn end(end: &EndLine, out: &mut Vec<u8>) {
     out.extend_from_slice(format!("# end: {end}\n").as_bytes());
 }
@@ -81,13 +82,13 @@ pub(crate) fn whole(value: u64, out: &mut Vec<u8>) {
     out.extend_from_slice(itoa::Buffer::new().format(value).as_bytes());
 }
 
-/// Appends rows of any kind.
+/// Appends rows of any type.
 pub(crate) fn rows<T: Row>(rows: &[T], out: &mut Vec<u8>) {
     let (mut time, mut delay) = (Seconds::NONE, (Seconds::NONE, 0, ([b'0'; 8], b'0')));
     let mut block = [0; BLOCK + ROW];
     let mut at = 0;
     for row in rows {
-        // The mask changes nothing; it is what spares a check.
+        // The mask changes nothing; it removes a bounds check.
         if let Some(window) = block[at & (BLOCK - 1)..].first_chunk_mut() {
             at += write(row, &mut time, &mut delay, window);
         }
@@ -99,10 +100,10 @@ pub(crate) fn rows<T: Row>(rows: &[T], out: &mut Vec<u8>) {
     out.extend_from_slice(&block[..at]);
 }
 
-/// Writes a row after one with this time, and this delay and its digits; returns its length, bytes.
+/// Writes a row and returns its length in bytes; `time` and the delay are those of the row before.
 #[expect(
     clippy::inline_always,
-    reason = "what rows share stays in registers, and there is one caller"
+    reason = "keeps the cached text in registers; one caller"
 )]
 #[inline(always)]
 fn write<T: Row>(
@@ -186,7 +187,7 @@ impl Seconds {
     }
 }
 
-/// Writes `text` at `at`, which is below 64; the mask says so to the compiler.
+/// Writes `text` at `at`, which is below 64; the mask lets the compiler drop the check.
 #[inline]
 fn put<const N: usize>(row: &mut [u8; ROW], at: usize, text: [u8; N]) {
     if let Some(place) = row[at & (ROW / 2 - 1)..].first_chunk_mut() {
@@ -194,7 +195,7 @@ fn put<const N: usize>(row: &mut [u8; ROW], at: usize, text: [u8; N]) {
     }
 }
 
-/// Writes attempts of more than one digit and the line end at `at`; says where they end.
+/// Writes attempts of more than one digit and the line end at `at`; returns where they end.
 #[cold]
 fn many_attempts(attempts: u32, row: &mut [u8; ROW], at: usize) -> usize {
     let text = format!("{attempts}\n");
@@ -210,7 +211,7 @@ mod tests {
     use super::*;
     use crate::types::{Fate, Span, Time};
 
-    /// Times around the corners of their text: neighbours, seconds, and the largest.
+    /// Times at the edge cases of their text: adjacent values, whole seconds, and the largest.
     fn nanos() -> impl Strategy<Value = u64> {
         prop_oneof![
             2 => Just(0),
@@ -229,7 +230,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn rows_are_their_numbers(
+        fn rows_contain_their_numbers(
             rows in prop::collection::vec((nanos(), nanos(), some_attempts()), 0..300),
             before in prop::collection::vec(any::<u8>(), 0..5),
         ) {

@@ -1,11 +1,10 @@
-//! The usual rows, a word at a time: `digits[.digits]`, a separator, the same again, a line end.
+//! FastParser path for common rows, one word at a time: `digits[.digits]`, separator, `digits[.digits]`, line end.
 //!
-//! Neighbours are alike, and that is where the speed comes from: they share their whole seconds,
-//! often their delay, and nearly always the lengths of their fields. So what a row looked like is
-//! kept as bytes, and the next one is compared before it is parsed. Whatever is not plain (blanks,
-//! signs, exponents, more decimals than nanoseconds have, a row out of order) or has other lengths than
-//! the row before is left to the exact parser, which also finds the words for it; from its rows is learned
-//! where digits stand.
+//! Its speed comes from the similarity of consecutive rows: they share their whole seconds, often their delay, and
+//! nearly always the lengths of their fields. So the bytes of a row are kept, and the next row is compared with them
+//! before it is parsed. Any other row is left to the exact parser, which also makes the error messages: rows with
+//! blanks, signs, exponents or more than nine decimals, rows out of order, rows whose fields have other lengths
+//! than those before. The layout of the digits is learned from the rows that the exact parser accepts.
 
 use super::LONGEST_LINE;
 use super::layout::Layout;
@@ -14,11 +13,11 @@ use crate::format::batch::Rows;
 use crate::format::unit::{POWERS_OF_TEN, Unit};
 use crate::types::{NANOS_PER_SECOND, Slot, Span, Time};
 
-/// Bytes looked at as one. No field's end is looked for behind byte 63: a time takes at most 28 bytes
-/// and its separator, a delay 27, and sixteen more are read from there.
+/// Bytes examined at a time. No field ends after byte 63: a time takes at most 28 bytes with its separator, a delay
+/// 27, and sixteen bytes are read from there.
 const WINDOW: usize = 128;
 
-/// Up to sixteen bytes to be found again.
+/// Up to sixteen bytes to compare with.
 #[derive(Debug, Clone, Copy)]
 struct Pattern {
     text: [u64; 2],
@@ -27,14 +26,14 @@ struct Pattern {
 }
 
 impl Pattern {
-    /// What nothing is equal to.
+    /// A pattern that matches nothing.
     const NEVER: Self = Self {
         text: [1; 2],
         mask: [0; 2],
         length: 0,
     };
 
-    /// Longest pattern, bytes.
+    /// Length of the longest pattern, bytes.
     const LONGEST: usize = 16;
 
     /// Keeps the first `length` bytes of `text`, at most 16.
@@ -53,18 +52,18 @@ impl Pattern {
     }
 }
 
-/// So many digits, and how they are made a number.
+/// A fixed number of digits, and how they are converted.
 #[derive(Debug, Clone, Copy)]
-struct Run {
+struct DigitRun {
     length: usize,
-    /// Mask of the first eight digits, and the bits by which they are moved to the end of a word.
+    /// Mask of the first eight digits, and the shift that moves them to the end of a word, bits.
     mask: u64,
     shift: u32,
-    /// What one of them is worth, ns.
+    /// Value of the last digit, ns.
     unit: u64,
 }
 
-impl Run {
+impl DigitRun {
     const fn new(length: usize, unit: u64) -> Self {
         let mask = mask(length);
         Self {
@@ -76,18 +75,18 @@ impl Run {
     }
 }
 
-/// What a field looked like in the row before.
+/// Layout of a field in the row before.
 #[derive(Debug, Clone, Copy)]
 struct Shape {
-    /// The text of the whole part with its point.
+    /// Text of the whole part with its point.
     pattern: Pattern,
-    /// Its value, ns.
+    /// Value of the whole part, ns.
     nanos: u64,
-    /// Its digits, 0 before the first field and where they are too many for this.
-    whole: Run,
-    /// Its decimals, at most 9; 0 where there is no point.
-    decimals: Run,
-    /// The last whole part that was no copy of the one before, ns.
+    /// Digits of the whole part; 0 before the first field and if there are too many.
+    whole: DigitRun,
+    /// Decimals, at most 9; 0 without a point.
+    decimals: DigitRun,
+    /// The last whole part that did not match the pattern, ns.
     parsed: u64,
 }
 
@@ -95,29 +94,29 @@ impl Shape {
     const UNKNOWN: Self = Self {
         pattern: Pattern::NEVER,
         nanos: 0,
-        whole: Run::new(0, 0),
-        decimals: Run::new(0, 0),
+        whole: DigitRun::new(0, 0),
+        decimals: DigitRun::new(0, 0),
         parsed: 0,
     };
 
-    /// Remembers where the digits of `field` stand, a number of a unit with so many decimals above a nanosecond.
+    /// Learns the layout of `field`, a number in a unit that is 10^`unit` ns.
     fn learn(&mut self, field: &[u8], unit: usize) {
         let digits = |text: &[u8]| text.iter().take_while(|byte| byte.is_ascii_digit()).count();
         let whole = digits(field);
         let decimals = match &field[whole..] {
-            [b'.', behind @ ..] => digits(behind),
+            [b'.', rest @ ..] => digits(rest),
             _ => 0,
         };
         let fits = whole <= 16 && whole + unit <= 19 && decimals <= unit;
         self.pattern = Pattern::NEVER;
-        self.whole = Run::new(if fits { whole } else { 0 }, POWERS_OF_TEN[unit]);
-        self.decimals = Run::new(decimals, POWERS_OF_TEN[unit.saturating_sub(decimals)]);
+        self.whole = DigitRun::new(if fits { whole } else { 0 }, POWERS_OF_TEN[unit]);
+        self.decimals = DigitRun::new(decimals, POWERS_OF_TEN[unit.saturating_sub(decimals)]);
     }
 
-    /// The number at `at` and its length, if its digits stand where they stood in the row before.
+    /// The number at `at`, ns, and its length, if it has the layout of the row before.
     #[expect(
         clippy::inline_always,
-        reason = "two callers in the innermost loop, where a call costs as much as a field"
+        reason = "in the innermost loop a call costs as much as a field; two callers"
     )]
     #[inline(always)]
     fn find(&mut self, window: &[u8; WINDOW], at: usize) -> Option<(u64, usize)> {
@@ -132,23 +131,23 @@ impl Shape {
         let digits = Digits::of(load_two(window, from)[0]);
         if run.length == 9 {
             let last = window[(from + 8) & 127] ^ b'0';
-            if !digits.fill(u64::MAX) || last > 9 {
+            if !digits.are_digits(u64::MAX) || last > 9 {
                 return None;
             }
             let fraction = digits.value() * 10 + u64::from(last);
             Some((nanos + fraction, length + 9))
         } else if run.length > 0 {
-            if !digits.fill(run.mask) {
+            if !digits.are_digits(run.mask) {
                 return None;
             }
-            let fraction = digits.moved(run.shift).value() * run.unit;
+            let fraction = digits.shifted(run.shift).value() * run.unit;
             Some((nanos + fraction, length + run.length))
         } else {
             Some((nanos, length))
         }
     }
 
-    /// Another whole part with as many digits as before, its point included.
+    /// Parses a whole part with as many digits as before, and its point.
     #[expect(clippy::inline_always, reason = "as `find`")]
     #[inline(always)]
     fn find_whole(
@@ -160,17 +159,17 @@ impl Shape {
         let run = &self.whole;
         let digits = Digits::of(text[0]);
         let value = if run.length > 8 {
-            let rest = Run::new(run.length - 8, 0);
-            let behind = Digits::of(text[1]);
-            if !digits.fill(u64::MAX) || !behind.fill(rest.mask) {
+            let rest = DigitRun::new(run.length - 8, 0);
+            let low = Digits::of(text[1]);
+            if !digits.are_digits(u64::MAX) || !low.are_digits(rest.mask) {
                 return None;
             }
-            digits.value() * POWERS_OF_TEN[rest.length & 15] + behind.moved(rest.shift).value()
+            digits.value() * POWERS_OF_TEN[rest.length & 15] + low.shifted(rest.shift).value()
         } else {
-            if run.length == 0 || !digits.fill(run.mask) {
+            if run.length == 0 || !digits.are_digits(run.mask) {
                 return None;
             }
-            digits.moved(run.shift).value()
+            digits.shifted(run.shift).value()
         };
         let nanos = value * run.unit;
         if self.decimals.length == 0 {
@@ -180,7 +179,7 @@ impl Shape {
             return None;
         }
         let length = run.length + 1;
-        // Only what came twice will come again: milliseconds never do, and seconds nearly always.
+        // Only a repeated value is worth a pattern: milliseconds hardly repeat, seconds nearly always.
         if run.unit == NANOS_PER_SECOND && nanos == self.parsed {
             self.keep_whole(text, length);
         }
@@ -188,7 +187,7 @@ impl Shape {
         Some((nanos, length))
     }
 
-    /// Remembers the text of the whole part parsed last, its point included.
+    /// Keeps the text of the last parsed whole part, with its point.
     #[cold]
     fn keep_whole(&mut self, text: [u64; 2], length: usize) {
         if length <= Pattern::LONGEST {
@@ -198,11 +197,11 @@ impl Shape {
     }
 }
 
-/// The end of a row: all behind its first separator.
+/// The rest of a row after its first separator.
 #[derive(Debug, Clone, Copy)]
 struct Ending {
     pattern: Pattern,
-    /// Nanoseconds.
+    /// Decoding delay, ns.
     delay: u64,
     attempts: u32,
 }
@@ -215,24 +214,24 @@ impl Ending {
     };
 }
 
-/// The parser of usual rows, with what it remembers of the rows before.
+/// Parser of common rows, with the layout of the rows before.
 #[derive(Debug)]
-pub(super) struct Fast {
+pub(super) struct FastParser {
     separator: u8,
-    /// Decimals that are whole nanoseconds.
+    /// Number of decimals down to a nanosecond.
     decimals: usize,
     attempts: bool,
     time: Shape,
     delay: Shape,
-    /// The last ending that was a delay, and the last that was an erasure.
+    /// The last ending with a delay, and the last with an erasure.
     delivered: Ending,
     erased: Ending,
-    /// The last delay that was no copy of either, ns.
+    /// The last delay that matched neither, ns.
     last: u64,
 }
 
-impl Fast {
-    /// `None` where the layout is not time, delay and then perhaps attempts.
+impl FastParser {
+    /// `None` unless the layout is time, delay and optionally attempts.
     pub(super) fn new(layout: Layout, unit: Unit) -> Option<Self> {
         let attempts = layout.places[2];
         let usual = layout.places[..2] == [Some(0), Some(1)] && attempts.is_none_or(|at| at == 2);
@@ -248,30 +247,30 @@ impl Fast {
         })
     }
 
-    /// Looks how the numbers of a row are written that was parsed otherwise.
+    /// Learns the layout of a row that the exact parser accepted.
     pub(super) fn learn(&mut self, line: &[u8], slot: &Slot) {
         let mut fields = line.splitn(3, |byte| *byte == self.separator);
         self.time.learn(fields.next().unwrap_or(&[]), self.decimals);
-        // The zero of an erasure says nothing about delays.
+        // An erasure does not show the layout of delays.
         if !slot.is_erased() {
             self.delay
                 .learn(fields.next().unwrap_or(&[]), self.decimals);
         }
     }
 
-    /// Takes usual rows of `text` from `at` on, and says where the first other line begins.
+    /// Parses common rows of `text` from `at` on; returns where the first other line begins.
     ///
-    /// The last rows of a text are never usual: words would reach beyond its end.
+    /// The last rows of a text are left to the exact parser: words would reach beyond its end.
     pub(super) fn run(&mut self, text: &[u8], mut at: usize, rows: &mut Rows) -> usize {
         let Some(mut previous) = rows.slots.last().map(Slot::tx_time) else {
             return at;
         };
-        // Where a row ends is known only when it has been parsed, but it can be guessed: with the
-        // length as it was, the next row is begun before this one is done.
+        // The end of a row is known only after it has been parsed. Assuming the length of the row before lets the
+        // processor start the next row early.
         let mut guess = 0;
         loop {
             let length = loop {
-                let Some((slot, attempts, length)) = self.row(text, at) else {
+                let Some((slot, attempts, length)) = self.parse_row(text, at) else {
                     return at;
                 };
                 if slot.tx_time() < previous {
@@ -292,9 +291,9 @@ impl Fast {
         }
     }
 
-    /// The row at `at`, its attempts where they are read, and its length.
+    /// The row at `at`, its attempts if they are read, and its length.
     #[inline]
-    fn row(&mut self, text: &[u8], at: usize) -> Option<(Slot, u32, usize)> {
+    fn parse_row(&mut self, text: &[u8], at: usize) -> Option<(Slot, u32, usize)> {
         let text = text.get(at..)?;
         let window = text.first_chunk()?;
         let (time, length) = self.time.find(window, 0)?;
@@ -316,7 +315,7 @@ impl Fast {
             self.delay.find(window, offset)?
         };
         let (attempts, end) = self.line_end(text, offset + length)?;
-        // As with whole parts: a delay that differs in every row is not worth a note.
+        // As for whole parts: only a repeated delay is worth a pattern.
         let length = end - offset;
         if length <= Pattern::LONGEST && (delay == 0 || delay == self.last) {
             let like = if delay == 0 {
@@ -333,7 +332,7 @@ impl Fast {
         Some((slot, attempts, end))
     }
 
-    /// The attempts behind the delay that ends at `at`, where they are read, and the end of the row.
+    /// The attempts after the delay that ends at `at`, if they are read, and the end of the row.
     #[inline]
     fn line_end(&self, text: &[u8], mut at: usize) -> Option<(u32, usize)> {
         let mut attempts = 0;
@@ -362,7 +361,7 @@ impl Fast {
     }
 }
 
-/// The sixteen bytes at `at`, at most 63: the bound is what spares a check.
+/// The sixteen bytes at `at`, at most 63. The mask removes the bounds check.
 #[inline]
 fn load_two(window: &[u8; WINDOW], at: usize) -> [u64; 2] {
     let at = at & 63;

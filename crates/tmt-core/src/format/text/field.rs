@@ -1,10 +1,10 @@
-//! One field of a row: decimal text to integer nanoseconds.
+//! Converts a field of a row from decimal text to integer nanoseconds.
 
 use crate::format::unit::Unit;
 use crate::types::ErrorKind;
 use crate::types::decimal::Decimal;
 
-/// A field's value in nanoseconds, rounded half away from zero.
+/// Value of a field in nanoseconds, rounded half away from zero.
 pub(crate) fn nanos(text: &[u8], unit: Unit, field: &'static str) -> Result<u64, ErrorKind> {
     let Some(number) = Decimal::parse(text) else {
         let found = shown(text);
@@ -21,7 +21,7 @@ pub(crate) fn nanos(text: &[u8], unit: Unit, field: &'static str) -> Result<u64,
     })
 }
 
-/// As [`nanos`], for a delay: zero says erased, so nothing else may become zero.
+/// As [`nanos`], for a delay: zero means erased, so a positive delay must not round to zero.
 pub(super) fn delay_nanos(text: &[u8], unit: Unit) -> Result<u64, ErrorKind> {
     match nanos(text, unit, "decode_delay")? {
         0 if !Decimal::parse(text).is_some_and(|number| number.is_zero()) => {
@@ -31,7 +31,7 @@ pub(super) fn delay_nanos(text: &[u8], unit: Unit) -> Result<u64, ErrorKind> {
     }
 }
 
-/// Input text fit for a message: at most 60 characters, nothing that moves the cursor.
+/// Input text for a message: at most 60 characters, control characters replaced.
 pub(crate) fn shown(text: &[u8]) -> String {
     const LONGEST: usize = 60;
     let text = String::from_utf8_lossy(&text[..text.len().min(4 * LONGEST)]);
@@ -77,7 +77,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_shown_is_short_and_harmless() {
+    fn shown_text_is_short_and_has_no_control_characters() {
         assert_eq!(shown(b"a\x1b[31mb\0"), "a\u{fffd}[31mb\u{fffd}");
         assert_eq!(shown(&[b'x'; 1000]).chars().count(), 61);
     }

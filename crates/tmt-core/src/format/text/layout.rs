@@ -1,4 +1,4 @@
-//! How a text trace is laid out: its separator, and which field holds what.
+//! Layout of a text trace: its separator and the order of its columns (docs/trace-format.md, Sec. 3).
 
 use super::field::shown;
 use crate::format::columnar::NAMES;
@@ -6,9 +6,9 @@ use crate::format::form::{FileKind, Format, recognise};
 use crate::types::ErrorKind;
 use crate::types::decimal::Decimal;
 
-/// The fields of `line` with the byte offset at which each begins.
+/// The fields of `line`, each with its byte offset.
 ///
-/// A run of spaces is one separator; with any other, blanks beside it are taken off.
+/// A run of spaces is one separator. With any other separator, white space around a field is removed.
 pub(super) fn fields(separator: u8, line: &[u8]) -> impl Iterator<Item = (usize, &[u8])> {
     let mut next = 0;
     let fields = line.split(move |byte| *byte == separator);
@@ -18,31 +18,31 @@ pub(super) fn fields(separator: u8, line: &[u8]) -> impl Iterator<Item = (usize,
         if separator == b' ' {
             return (from, field);
         }
-        let behind = field.trim_ascii_start();
-        (from + field.len() - behind.len(), behind.trim_ascii_end())
+        let trimmed = field.trim_ascii_start();
+        (from + field.len() - trimmed.len(), trimmed.trim_ascii_end())
     });
     placed.filter(move |(_, field)| separator != b' ' || !field.is_empty())
 }
 
-/// Which field of a row holds which column.
+/// Separator of a text and the fields of its columns.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Layout {
     /// One of comma, semicolon, tab and space.
     pub(super) separator: u8,
-    /// The fields of the columns, as they stand in [`NAMES`], counted from 0; only attempts may be none.
+    /// Field index of each column of [`NAMES`], from 0; only that of attempts may be `None`.
     pub(super) places: [Option<usize>; 3],
 }
 
 impl Layout {
-    /// Reads the layout off the first line that is neither blank nor comment, and says whether that is a header.
+    /// Determines the layout from the first line that is neither blank nor a comment, and whether it is a header.
     ///
     /// # Errors
-    /// The column (from 1) of a duplicate, or 0 with the missing one.
+    /// A duplicate column, with its place in the line (from 1), or a missing one, with place 0.
     pub(super) fn of(line: &[u8]) -> Result<(Self, bool), (usize, ErrorKind)> {
         let kind = recognise(line);
         if kind != FileKind::Plain(Format::Csv) {
             let found = format!("{} data", kind.name());
-            let expected = "text, as nothing else is read line by line";
+            let expected = "a line of text";
             return Err((1, ErrorKind::format(found, expected)));
         }
         let known = [b',', b';', b'\t'];
@@ -69,7 +69,7 @@ impl Layout {
     }
 }
 
-/// A line without this column of [`NAMES`].
+/// Error for a line without this column of [`NAMES`].
 pub(super) fn missing(column: usize, line: &[u8]) -> ErrorKind {
     ErrorKind::MissingColumn {
         name: NAMES[column],
@@ -97,7 +97,7 @@ mod tests {
     }
 
     #[test]
-    fn the_separator_is_read_off_the_first_line() {
+    fn the_first_line_determines_the_separator() {
         for (line, separator) in [("1,2", b','), ("1;2", b';'), ("1\t2", b'\t'), ("1 2", b' ')] {
             let (layout, is_header) = Layout::of(line.as_bytes()).unwrap();
             assert_eq!((layout.separator, is_header), (separator, false), "{line}");

@@ -1,33 +1,33 @@
-//! Lines in, rows out, without a memory: the half of the parser that any number of threads can run.
+//! Parses lines to rows without state, so any number of threads can do it.
 //!
-//! For hackers: [`RowParser::parse`] is the loop, `Fast` takes the usual rows, and everything else,
-//! what is wrong above all, is decided line by line in `take_line`. Both must agree on every line
-//! that `Fast` takes; `tests/text_pieces.rs` says so.
+//! [`RowParser::parse`] is the loop. `FastParser` parses common rows. All other lines, faulty ones in particular, are
+//! handled one by one in `parse_line`. Both must agree on every line that `FastParser` accepts; `tests/text_pieces.rs`
+//! checks it.
 
 use super::LONGEST_LINE;
-use super::fast::Fast;
+use super::fast::FastParser;
 use super::field::{self, shown};
 use super::layout::{Layout, fields, missing};
-use crate::format::batch::{EndComment, FirstTime, Flaw, Rows};
+use crate::format::batch::{EndComment, FirstTime, LineError, Rows};
 use crate::format::columnar::NAMES;
 use crate::format::unit::Unit;
 use crate::types::{EndLine, ErrorKind, Slot, Span, Time};
 
-/// How rows are read, once the head of their text is known: a value that any thread may hold.
+/// Parser of the rows of a text whose head has been read. It can be copied to any thread.
 ///
 /// ```text
-/// decode(the head) -> parser() -> parse(piece) on any thread -> absorb(in order) -> finish
+/// decode(the head) -> parser() -> parse(piece) on any thread -> commit(in order) -> finish
 /// ```
 #[derive(Debug, Clone, Copy)]
 pub struct RowParser {
     layout: Layout,
     unit: Unit,
-    /// Whether an end line means something.
+    /// Whether the text has a head, and so an end line.
     has_head: bool,
 }
 
 impl RowParser {
-    /// A parser of these columns; attempts are read where the layout has a place for them.
+    /// A parser of these columns; attempts are read if the layout has them.
     pub(super) fn new(layout: Layout, unit: Unit, has_head: bool) -> Self {
         Self {
             layout,
@@ -36,22 +36,21 @@ impl RowParser {
         }
     }
 
-    /// Parses `text`, whole lines from anywhere behind the head, and appends its rows to `rows`.
+    /// Parses `text`, whole lines from anywhere after the head, and appends its rows to `rows`.
     ///
-    /// Only the very last line of the input may lack its LF. What is wrong with a line ends the
-    /// piece there: nothing behind it is parsed. The rows, their lines and what was wrong become
-    /// final in [`super::Decoder::absorb`]; until then further pieces of the text may be parsed
-    /// into the same `rows`.
+    /// Only the last line of the input may lack its LF. Parsing stops at the first faulty line. Rows, line numbers
+    /// and the error become final in [`super::Decoder::commit`]. Until then, further pieces of the text may be
+    /// parsed into the same `rows`.
     pub fn parse(&self, text: &[u8], rows: &mut Rows) {
-        let mut fast = Fast::new(self.layout, self.unit);
+        let mut fast = FastParser::new(self.layout, self.unit);
         let mut at = 0;
         while at < text.len() {
             let piece = rows.piece();
-            if piece.flaw.is_some() {
+            if piece.error.is_some() {
                 return;
             }
             let (start, ended) = (piece.start, piece.end.is_some());
-            // The first row of a piece says where its time stands; behind an end line every row is wrong.
+            // The first row of a piece records its time and place; after an end line every row is an error.
             if let Some(fast) = &mut fast
                 && !ended
                 && rows.slots.len() > start
@@ -65,33 +64,33 @@ impl RowParser {
             let length = memchr::memchr(b'\n', rest).unwrap_or(rest.len());
             at = text.len().min(at + length + 1);
             let (line, before) = (&rest[..length], rows.slots.len());
-            if let Err(flaw) = self.take_line(line, rows) {
-                rows.piece().flaw = Some(flaw);
+            if let Err(error) = self.parse_line(line, rows) {
+                rows.piece().error = Some(error);
             } else if let (Some(fast), Some(slot)) = (&mut fast, rows.slots.get(before)) {
                 fast.learn(line, slot);
             }
         }
     }
 
-    fn take_line(&self, line: &[u8], rows: &mut Rows) -> Result<(), Flaw> {
+    fn parse_line(&self, line: &[u8], rows: &mut Rows) -> Result<(), LineError> {
         if line.len() > LONGEST_LINE {
-            return Err(Flaw::TooLong);
+            return Err(LineError::TooLong);
         }
         let line = line.strip_suffix(b"\r").unwrap_or(line);
         match line.trim_ascii_start().first() {
-            Some(b'#') if self.has_head => take_end(line, rows)?,
+            Some(b'#') if self.has_head => parse_end_line(line, rows)?,
             Some(b'#') | None => {}
             Some(_) => {
-                let taken = self.take_row(line, rows);
-                return taken.map_err(|(kind, offset)| Flaw::Row(kind, offset as u64 + 1));
+                let taken = self.parse_row(line, rows);
+                return taken.map_err(|(kind, offset)| LineError::Row(kind, offset as u64 + 1));
             }
         }
         rows.pass_line();
         Ok(())
     }
 
-    /// Takes a row; what is wrong with it comes with its offset.
-    fn take_row(&self, line: &[u8], rows: &mut Rows) -> Result<(), (ErrorKind, usize)> {
+    /// Parses a row; an error comes with its byte offset.
+    fn parse_row(&self, line: &[u8], rows: &mut Rows) -> Result<(), (ErrorKind, usize)> {
         if rows.piece().end.is_some() {
             return Err((ErrorKind::RowAfterEnd, 0));
         }
@@ -145,8 +144,8 @@ impl RowParser {
     }
 }
 
-/// Looks for an end line in a comment behind the head.
-fn take_end(line: &[u8], rows: &mut Rows) -> Result<(), Flaw> {
+/// Looks for an end line in a comment after the head.
+fn parse_end_line(line: &[u8], rows: &mut Rows) -> Result<(), LineError> {
     let text = comment(line);
     let Some(text) = text.strip_prefix("end:") else {
         return Ok(());
@@ -155,10 +154,10 @@ fn take_end(line: &[u8], rows: &mut Rows) -> Result<(), Flaw> {
     let row_line = rows.piece_lines();
     let piece = rows.piece();
     if piece.end.is_some() {
-        return Err(Flaw::SecondEnd(found));
+        return Err(LineError::SecondEnd(found));
     }
     let Some(end) = EndLine::parse(text) else {
-        return Err(Flaw::BadEnd(found));
+        return Err(LineError::BadEnd(found));
     };
     piece.end = Some(EndComment {
         end,
@@ -172,7 +171,7 @@ pub(super) fn is_comment(line: &[u8]) -> bool {
     line.trim_ascii_start().first() == Some(&b'#')
 }
 
-/// The text of a comment line without its `#` and what is blank around it.
+/// The text of a comment line without its `#` and surrounding white space.
 pub(super) fn comment(line: &[u8]) -> String {
     let text = String::from_utf8_lossy(line.trim_ascii_start());
     text.trim_start_matches('#').trim().to_owned()

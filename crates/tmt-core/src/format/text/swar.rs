@@ -1,11 +1,11 @@
-//! Eight characters of a number at a time, in one 64-bit word.
+//! SIMD within a register: eight characters of a number in one 64-bit word.
 //!
-//! A word holds its text in order: the first character is the lowest byte, on every platform.
+//! The first character is the lowest byte, on every platform.
 
-/// The digit zero, eight times over.
+/// Eight characters `0`.
 const ZEROS: u64 = 0x3030_3030_3030_3030;
 
-/// The lowest `length` bytes of a word set, the others clear; from 8 on all are set.
+/// A mask of the lowest `length` bytes of a word; all eight if `length` is 8 or more.
 #[inline]
 pub(super) const fn mask(length: usize) -> u64 {
     if length >= 8 {
@@ -15,7 +15,7 @@ pub(super) const fn mask(length: usize) -> u64 {
     }
 }
 
-/// Eight characters less the digit zero each: what was a digit is now below ten.
+/// Eight characters, each XORed with `0`: a digit becomes its value, 0 to 9.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Digits(u64);
 
@@ -25,30 +25,30 @@ impl Digits {
         Self(word ^ ZEROS)
     }
 
-    /// A bit of the top kind in every byte from the first that is no digit; what is set behind it
-    /// means nothing, since a sum may carry over.
+    /// The top bit of the first byte that is not a digit is set. The bytes after it have no meaning, because a sum may
+    /// carry into them.
     #[inline]
-    const fn strangers(self) -> u64 {
+    const fn non_digit_mask(self) -> u64 {
         (self.0.wrapping_add(0x7676_7676_7676_7676) | self.0) & 0x8080_8080_8080_8080
     }
 
-    /// Whether the first `length` characters are digits, `length` given as [`mask`] of it.
+    /// Whether the characters selected by `mask` (see [`mask()`]) are digits.
     #[inline]
-    pub(super) const fn fill(self, mask: u64) -> bool {
-        self.strangers() & mask == 0
+    pub(super) const fn are_digits(self, mask: u64) -> bool {
+        self.non_digit_mask() & mask == 0
     }
 
-    /// The digits moved behind `bits / 8` zeros; what does not fit behind them is lost.
+    /// The digits shifted after `bits / 8` leading zeros; those shifted out are dropped.
     #[inline]
-    pub(super) const fn moved(self, bits: u32) -> Self {
+    pub(super) const fn shifted(self, bits: u32) -> Self {
         Self(self.0.wrapping_shl(bits))
     }
 
-    /// The value of all eight digits.
+    /// The value of all eight digits as a decimal number.
     #[inline]
     pub(super) const fn value(self) -> u64 {
         const PAIRS: u64 = 0x0000_00ff_0000_00ff;
-        // Neighbours become pairs, pairs of pairs meet in the upper half of a product.
+        // Adjacent digits become pairs; the upper halves of two products add the pairs.
         let pairs = self.0.wrapping_mul(10).wrapping_add(self.0 >> 8);
         let front = (pairs & PAIRS).wrapping_mul(100 + (1_000_000 << 32));
         let back = ((pairs >> 16) & PAIRS).wrapping_mul(1 + (10_000 << 32));
@@ -56,8 +56,8 @@ impl Digits {
     }
 }
 
-/// The two digits of every number below 100, the first in the lower byte; up to 127 so that seven
-/// bits need no check.
+/// The two digits of every number below 100, the first in the lower byte. 128 entries, so that an index of seven bits
+/// needs no check.
 const PAIRS: [u16; 128] = {
     let mut pairs = [0; 128];
     let mut pair = 0;
@@ -68,12 +68,11 @@ const PAIRS: [u16; 128] = {
     pairs
 };
 
-/// The nine digits of `value`, which is below 10^9: eight, and the last.
+/// The nine digits of `value`, which is below 10^9: the first eight, and the last.
 #[inline]
 pub(super) fn nine_digits(value: u64) -> ([u8; 8], u8) {
-    // value / 10^7 with 57 bits behind the point, a little too much: seven digits later that is
-    // still below 10^7 * 10^9 / 2^57, so no digit is another one for it. Multipliers are what
-    // formatting waits for, and this takes five of them instead of a division for every digit.
+    // value / 10^7 in fixed point with 57 fractional bits, rounded up. Seven digits later the error is still below
+    // 10^7 * 10^9 / 2^57, so no digit changes. This takes five multiplications instead of a division per digit.
     const POINT: u32 = 57;
     const SCALE: u64 = (1 << POINT) / 10_000_000 + 1;
     const BEHIND: u64 = (1 << POINT) - 1;
@@ -95,7 +94,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_word_is_what_its_characters_say(bytes in prop_oneof![
+        fn a_word_has_the_value_of_its_characters(bytes in prop_oneof![
             prop::array::uniform8(any::<u8>()),
             prop::array::uniform8(b'0'..=b'9'),
             prop::array::uniform8(b'-'..=b'<'),
@@ -104,11 +103,11 @@ mod tests {
             let count = bytes.iter().take_while(|byte| byte.is_ascii_digit()).count();
             let value = |length: usize| bytes[..length].iter().fold(0, |value, byte| 10 * value + u64::from(byte - b'0'));
             for length in 0..=8 {
-                prop_assert_eq!(digits.fill(mask(length)), length <= count);
+                prop_assert_eq!(digits.are_digits(mask(length)), length <= count);
             }
             for length in 1..=count {
-                let moved = digits.moved(mask(length).leading_zeros());
-                prop_assert_eq!(moved.value(), value(length));
+                let shifted = digits.shifted(mask(length).leading_zeros());
+                prop_assert_eq!(shifted.value(), value(length));
             }
         }
     }
@@ -120,14 +119,14 @@ mod tests {
 
     proptest! {
         #[test]
-        fn nine_digits_are_what_the_standard_library_writes(value in 0u64..1_000_000_000) {
+        fn nine_digits_equal_those_of_the_standard_library(value in 0u64..1_000_000_000) {
             prop_assert_eq!(nine(value), format!("{value:09}").into_bytes());
         }
     }
 
     #[test]
     fn every_digit_may_be_followed_by_nines_and_by_zeros() {
-        // Where a sum that is a little too large would be told first.
+        // Where an error of the fixed-point value would show first.
         for power in 0..=9 {
             let unit = 10u64.pow(power);
             for times in 0..1_000_000_000u64.div_ceil(unit).min(20_000) {

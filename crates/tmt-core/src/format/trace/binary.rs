@@ -1,36 +1,36 @@
-//! A trace in a binary format on its way in.
+//! Reads a trace in a binary format (Arrow, Parquet) in rounds.
 
 use rayon::Scope;
 
 use super::input::Input;
 use super::options::Options;
-use crate::format::batch::{Rows, Tail};
+use crate::format::batch::{Rows, TraceEnd};
 use crate::format::columnar::{Batch, Next, Source};
 use crate::format::pool::Pool;
 use crate::types::{EndLine, Error, ErrorKind, Metadata, Position, Result, Slot, Time};
 
-/// Bytes of a row of text, more or less: as many rows are fetched at a time as come of a text's chunk.
+/// Typical bytes of a row of text: a chunk has about as many rows as a chunk of text.
 const ROW: usize = 26;
 
-/// A binary trace, and where it has come to.
+/// A binary trace and the state of reading it.
 pub(super) struct Binary<'a> {
     source: Source<'a>,
     /// Rows fetched at a time.
     chunk: u64,
     allow_cut: bool,
-    /// Being fetched in this round, being parsed in this round.
+    /// Fetched in this round; parsed in this round.
     fetched: Fetched,
     parsed: Fetched,
     rows: u64,
     previous: Time,
 }
 
-/// What was fetched at a time.
+/// The batches fetched in a round.
 #[derive(Default)]
 struct Fetched {
     batches: Vec<Batch>,
-    /// What stands behind it: nothing known yet, the end of the input with its end line, or an error.
-    behind: Option<Result<Option<EndLine>>>,
+    /// What follows the batches: `None` if unknown, the end of the input with its end line, or an error.
+    after: Option<Result<Option<EndLine>>>,
 }
 
 impl<'a> Binary<'a> {
@@ -47,7 +47,8 @@ impl<'a> Binary<'a> {
     }
 }
 
-/// Fills `batches` with the next `rows` rows of `source`, or one batch that has more; says what stands behind.
+/// Fills `batches` with the next `rows` rows of `source`, rounded up to whole batches. Returns what follows them, if
+/// known.
 fn fetch(
     source: &mut Source<'_>,
     batches: &mut Vec<Batch>,
@@ -76,11 +77,11 @@ impl Input for Binary<'_> {
 
     fn spawn<'s>(&'s mut self, pieces: &'s mut Pool<Rows>, scope: &Scope<'s>) {
         let (source, fetched, chunk) = (&mut self.source, &mut self.fetched, self.chunk);
-        if self.parsed.behind.is_none() {
-            scope.spawn(move |_| fetched.behind = fetch(source, &mut fetched.batches, chunk));
+        if self.parsed.after.is_none() {
+            scope.spawn(move |_| fetched.after = fetch(source, &mut fetched.batches, chunk));
         }
         let batches = &self.parsed.batches;
-        for (batch, rows) in batches.iter().zip(pieces.take(batches.len())) {
+        for (batch, rows) in batches.iter().zip(pieces.resize(batches.len())) {
             scope.spawn(move |_| {
                 rows.clear();
                 rows.fill(batch);
@@ -88,9 +89,9 @@ impl Input for Binary<'_> {
         }
     }
 
-    fn absorb(&mut self, rows: &mut Rows) -> Result<()> {
+    fn commit(&mut self, rows: &mut Rows) -> Result<()> {
         let before = self.rows;
-        rows.stand_behind(before);
+        rows.set_rows_before(before);
         if let Some(first) = rows.slots.first().map(Slot::tx_time)
             && first < self.previous
         {
@@ -109,10 +110,10 @@ impl Input for Binary<'_> {
         fault.map_or(Ok(()), |error| Err(error.offset_rows(before)))
     }
 
-    fn advance(&mut self, _: &mut Rows) -> Result<Option<Tail>> {
-        let behind = self.parsed.behind.take();
+    fn advance(&mut self, _: &mut Rows) -> Result<Option<TraceEnd>> {
+        let after = self.parsed.after.take();
         std::mem::swap(&mut self.parsed, &mut self.fetched);
-        let (end, cut) = match behind {
+        let (end, cut) = match after {
             None => return Ok(None),
             Some(Ok(end)) => (end, false),
             Some(Err(error)) => match error.kind() {
@@ -124,6 +125,10 @@ impl Input for Binary<'_> {
         if rows == 0 {
             return Err(Error::new(ErrorKind::EmptyTrace));
         }
-        Ok(Some(Tail { rows, end, cut }))
+        Ok(Some(TraceEnd {
+            rows,
+            end_line: end,
+            cut,
+        }))
     }
 }

@@ -1,29 +1,29 @@
-//! What a reader asks of an input, whatever its format is.
+//! Interface between the reader and the formats.
 
 use rayon::Scope;
 
-use crate::format::batch::{Rows, Tail};
+use crate::format::batch::{Rows, TraceEnd};
 use crate::format::pool::Pool;
 use crate::types::{Metadata, Result};
 
 /// A trace of some format, fetched and parsed in rounds.
 pub(super) trait Input: Send {
-    /// The head; empty where there is none.
+    /// The head; empty if there is none.
     fn metadata(&self) -> &Metadata;
 
-    /// Starts a round's tasks: what the round before fetched is parsed into `pieces`, and more is fetched.
+    /// Spawns the tasks of a round: parses into `pieces` what the last round fetched, and fetches more.
     fn spawn<'s>(&'s mut self, pieces: &'s mut Pool<Rows>, scope: &Scope<'s>);
 
-    /// Gives the rows of the next piece their place in the input.
+    /// Checks the order of the next piece and numbers its rows.
     ///
     /// # Errors
-    /// The first row that cannot be; those in front of it stay in `rows` and count.
-    fn absorb(&mut self, rows: &mut Rows) -> Result<()>;
+    /// The first invalid row. The rows before it stay in `rows` and count.
+    fn commit(&mut self, rows: &mut Rows) -> Result<()>;
 
-    /// Ends a round whose pieces were absorbed; the tail where they were the last, with rows that came
-    /// with the end in `last`.
+    /// Ends a round whose pieces have been committed. If they were the last, returns the end of the trace, and puts
+    /// rows that came with it into `last`.
     ///
     /// # Errors
-    /// What is wrong behind the pieces.
-    fn advance(&mut self, last: &mut Rows) -> Result<Option<Tail>>;
+    /// An error after the pieces.
+    fn advance(&mut self, last: &mut Rows) -> Result<Option<TraceEnd>>;
 }

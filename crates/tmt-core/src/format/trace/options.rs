@@ -1,21 +1,21 @@
-//! How a trace is to be read.
+//! Options for reading a trace of any format.
 
 use crate::format::unit::Unit;
 
-/// Bytes fetched at a time: large enough that a round's work outweighs its end, small enough that all
-/// that is under way stays in the caches.
+/// Bytes fetched at a time: large enough that the work of a round outweighs its synchronisation, small enough that
+/// all batches in flight fit into the caches.
 const CHUNK: usize = 1 << 20;
 
-/// How a trace is to be read.
+/// Options for reading a trace.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Options {
-    /// The unit of a text's numbers (seconds where there is none) or of a binary format's doubles.
+    /// Unit of the numbers of a text (`None`: seconds), or of the double columns of a binary format.
     pub unit: Option<Unit>,
-    /// Whether a head without an end line and a cut stream are accepted.
+    /// Whether a cut stream and a head without an end line are accepted.
     pub allow_cut: bool,
-    /// Whether the column `attempts` is read where there is one.
+    /// Whether the column `attempts` is read if there is one.
     pub attempts: bool,
-    /// Bytes fetched at a time, as far as the format allows; at least 1. What is read never depends on it.
+    /// Bytes fetched at a time, as far as the format allows; at least 1. The result does not depend on it.
     pub chunk: usize,
 }
 

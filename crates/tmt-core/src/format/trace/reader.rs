@@ -1,4 +1,4 @@
-//! A trace of any format on its way in.
+//! Reads a trace of any format.
 
 use std::io::{self, Cursor, Read};
 
@@ -8,7 +8,7 @@ use super::binary::Binary;
 use super::input::Input;
 use super::options::Options;
 use super::text::Text;
-use crate::format::batch::{Rows, Tail};
+use crate::format::batch::{Rows, TraceEnd};
 use crate::format::compression::Decompressor;
 use crate::format::form::{FIRST_BYTES, FileKind, Format, recognise};
 use crate::format::parquet::ChunkReader;
@@ -16,36 +16,36 @@ use crate::format::pool::Pool;
 use crate::format::{arrow, columnar, parquet};
 use crate::types::{Error, ErrorKind, Lldu, Metadata, Result};
 
-/// A trace that is read batch by batch, in memory that does not grow with it.
+/// Reads a trace batch by batch, in memory that does not grow with the trace.
 ///
 /// ```text
-/// input → fetch → raw → parse (any thread) → pieces → absorb → batch
+/// input → fetch → raw → parse (any thread) → pieces → commit → batch
 /// ```
 pub struct TraceReader<'a> {
     input: Box<dyn Input + 'a>,
     /// Rows that are being parsed in this round.
     pieces: Pool<Rows>,
-    /// Rows that were absorbed, to be handed over, and how many batches of them have been.
+    /// Committed rows, and the number of them that [`TraceReader::next_rows`] has returned.
     batch: Pool<Rows>,
-    handed: usize,
-    /// What is wrong behind the batch.
+    returned: usize,
+    /// Error that follows the batch.
     error: Option<Error>,
-    /// Nothing is fetched any more: there is an error behind the batch, or the tail.
+    /// Whether fetching has stopped: an error or the end of the trace follows the batch.
     ended: bool,
-    tail: Option<Tail>,
+    end: Option<TraceEnd>,
 }
 
 impl<'a> TraceReader<'a> {
-    /// Opens a trace in any format but Parquet, told by its first bytes, and reads its head.
+    /// Opens a trace in any format except Parquet, detected from its first bytes, and reads its head.
     ///
     /// # Errors
-    /// Whatever is wrong in front of the first row, and what the system says while reading.
+    /// An error before the first row, or an I/O error.
     pub fn new(input: impl Read + Send + 'a, options: Options) -> Result<Self> {
         let mut input: Box<dyn Read + Send + 'a> = Box::new(input);
-        let mut kind = look(&mut input)?;
+        let mut kind = peek_kind(&mut input)?;
         if let FileKind::Compressed(outer) = kind {
             input = Box::new(Decompressor::new(outer, input)?);
-            kind = look(&mut input)?;
+            kind = peek_kind(&mut input)?;
             if !matches!(kind, FileKind::Plain(Format::Csv | Format::Arrow)) {
                 return Err(Error::new(ErrorKind::format(
                     format!("{} inside {}", kind.name(), outer.name()),
@@ -56,21 +56,21 @@ impl<'a> TraceReader<'a> {
         match kind {
             FileKind::Plain(Format::Arrow) => {
                 let source = arrow::open(input, columns_options(options))?;
-                Ok(Self::of(Box::new(Binary::new(source, options))))
+                Ok(Self::from_input(Box::new(Binary::new(source, options))))
             }
             FileKind::Plain(Format::Parquet) => Err(Error::new(ErrorKind::format(
                 "Parquet in a stream",
-                "a file, whose end can be read first",
+                "a file, because the footer of Parquet is at the end",
             ))),
             _ => {
                 let mut rows = Rows::default();
                 let (text, outcome) = Text::open(input, options, &mut rows);
-                let mut reader = Self::of(Box::new(text));
-                reader.take(outcome);
-                // Rows that came along with the head are the first batch.
+                let mut reader = Self::from_input(Box::new(text));
+                reader.end_round(outcome);
+                // Rows that were read together with the head are the first batch.
                 match reader.error.take_if(|_| rows.slots.is_empty()) {
                     Some(error) => return Err(error),
-                    None => *reader.batch.take_next() = rows,
+                    None => *reader.batch.grow() = rows,
                 }
                 Ok(reader)
             }
@@ -83,51 +83,51 @@ impl<'a> TraceReader<'a> {
     /// As [`TraceReader::new`].
     pub fn parquet(input: impl ChunkReader + 'static, options: Options) -> Result<Self> {
         let source = parquet::open(input, columns_options(options))?;
-        Ok(Self::of(Box::new(Binary::new(source, options))))
+        Ok(Self::from_input(Box::new(Binary::new(source, options))))
     }
 
-    fn of(input: Box<dyn Input + 'a>) -> Self {
+    fn from_input(input: Box<dyn Input + 'a>) -> Self {
         Self {
             input,
             pieces: Pool::default(),
             batch: Pool::default(),
-            handed: 0,
+            returned: 0,
             error: None,
             ended: false,
-            tail: None,
+            end: None,
         }
     }
 
-    /// Takes what came of a round's end.
-    fn take(&mut self, outcome: Result<Option<Tail>>) {
+    /// Stores the outcome of a round.
+    fn end_round(&mut self, outcome: Result<Option<TraceEnd>>) {
         match outcome {
-            Ok(tail) => self.tail = tail,
+            Ok(end) => self.end = end,
             Err(error) => self.error = Some(error),
         }
-        self.ended = self.tail.is_some() || self.error.is_some();
+        self.ended = self.end.is_some() || self.error.is_some();
     }
 
-    /// The head; empty where there is none.
+    /// The head; empty if there is none.
     #[must_use]
     pub fn metadata(&self) -> &Metadata {
         self.input.metadata()
     }
 
-    /// What was behind the last row; `None` until all rows have been handed over.
+    /// The end of the trace; `None` until all rows have been read.
     #[must_use]
-    pub fn tail(&self) -> Option<Tail> {
-        self.tail
+    pub fn end(&self) -> Option<TraceEnd> {
+        self.end
     }
 
-    /// Puts the next rows into `rows`; false when there are none left.
+    /// Puts the next rows into `rows`; returns false at the end of the trace.
     ///
     /// # Errors
-    /// The first row that cannot be read; all rows in front of it have been handed over.
+    /// The first invalid row. All rows before it have been returned.
     pub fn next_rows(&mut self, rows: &mut Rows) -> Result<bool> {
         loop {
-            while let Some(next) = self.batch.used_mut().get_mut(self.handed) {
+            while let Some(next) = self.batch.used_mut().get_mut(self.returned) {
                 std::mem::swap(rows, next);
-                self.handed += 1;
+                self.returned += 1;
                 if !rows.slots.is_empty() {
                     return Ok(true);
                 }
@@ -140,67 +140,67 @@ impl<'a> TraceReader<'a> {
         }
     }
 
-    /// All rows that are left as LLDUs, each with its fate by the rule of [`Tail::fate`].
+    /// Reads all remaining rows as LLDUs, each with its fate by [`TraceEnd::fate`].
     ///
-    /// For timelines that fit into memory; a slot of a PHY trace is an LLDU that took one attempt.
+    /// For timelines that fit into memory. A slot of a PHY trace is an LLDU with one attempt.
     ///
     /// # Errors
-    /// The first row that cannot be read.
+    /// The first invalid row, or an I/O error.
     pub fn read_lldus(&mut self) -> Result<Vec<Lldu>> {
         let (mut rows, mut lldus) = (Rows::default(), Vec::new());
         while self.next_rows(&mut rows)? {
             lldus.extend(rows.lldus());
         }
-        if let Some(tail) = self.tail {
-            tail.settle(&mut lldus);
+        if let Some(end) = self.end {
+            end.settle(&mut lldus);
         }
         Ok(lldus)
     }
 
-    /// Starts the tasks of a round: those of `take` on the next rows, which were absorbed before, and those of
-    /// reading on, which go on beside them.
+    /// Spawns the tasks of a round: `take` spawns those for the next rows, which have been committed; the tasks that
+    /// read on run at the same time.
     pub fn round<'s>(&'s mut self, scope: &Scope<'s>, take: impl FnOnce(&'s [Rows], &Scope<'s>)) {
-        // Its own deque is taken from the back by a thread, and from the front by others: what
-        // takes longest comes first.
+        // A thread takes tasks from the back of its own deque, and from the front of others. So the longest tasks are
+        // spawned first.
         take(self.batch.used(), scope);
         if !self.ended {
             self.input.spawn(&mut self.pieces, scope);
         }
     }
 
-    /// Absorbs what a round parsed; false when there is nothing left and the last batch has been used.
+    /// Commits the rows that a round parsed; returns false if the last batch has been used.
     ///
     /// # Errors
-    /// What is wrong behind the batch that was used last.
+    /// An error after the batch that was used last.
     pub fn advance(&mut self) -> Result<bool> {
         if self.ended {
-            self.batch.take(0);
+            self.batch.resize(0);
             return self.error.take().map_or(Ok(false), Err);
         }
         std::mem::swap(&mut self.batch, &mut self.pieces);
-        self.pieces.take(0);
-        self.handed = 0;
-        let outcome = self.absorb();
-        self.take(outcome);
+        self.pieces.resize(0);
+        self.returned = 0;
+        let outcome = self.commit();
+        self.end_round(outcome);
         Ok(true)
     }
 
-    /// Makes the batch final; the tail where it was the last one.
-    fn absorb(&mut self) -> Result<Option<Tail>> {
+    /// Commits the batch; returns the end of the trace if it was the last one.
+    fn commit(&mut self) -> Result<Option<TraceEnd>> {
         for (index, rows) in self.batch.used_mut().iter_mut().enumerate() {
-            if let Err(error) = self.input.absorb(rows) {
-                self.batch.take(index + 1);
+            if let Err(error) = self.input.commit(rows) {
+                self.batch.resize(index + 1);
                 return Err(error);
             }
         }
-        // The last line of a text, where it has no LF, is a piece of its own.
-        let last = self.batch.take_next();
+        // A last line without LF is a piece of its own.
+        let last = self.batch.grow();
         last.clear();
         self.input.advance(last)
     }
 }
 
-/// How the columns of a binary trace are to be read.
+/// Options for the columns of a binary trace.
 fn columns_options(options: Options) -> columnar::Options {
     columnar::Options {
         unit: options.unit,
@@ -208,8 +208,8 @@ fn columns_options(options: Options) -> columnar::Options {
     }
 }
 
-/// What an input is by its first bytes, which stay in front of it.
-fn look<'a>(input: &mut Box<dyn Read + Send + 'a>) -> Result<FileKind> {
+/// Detects the kind of `input` from its first bytes, which remain to be read.
+fn peek_kind<'a>(input: &mut Box<dyn Read + Send + 'a>) -> Result<FileKind> {
     let mut first = Vec::new();
     input.take(FIRST_BYTES as u64).read_to_end(&mut first)?;
     let kind = recognise(&first);

@@ -1,4 +1,4 @@
-//! A text on its way in: bytes in batches that begin and end with a row.
+//! Reads a text trace in rounds: bytes in batches of whole lines.
 
 use std::io::Read;
 
@@ -6,7 +6,7 @@ use rayon::Scope;
 
 use super::input::Input;
 use super::options::Options;
-use crate::format::batch::{Rows, Tail};
+use crate::format::batch::{Rows, TraceEnd};
 use crate::format::pool::Pool;
 use crate::format::read;
 use crate::format::text::{self, Decoder, LONGEST_LINE};
@@ -15,45 +15,46 @@ use crate::types::{Error, ErrorKind, Metadata, Result};
 /// Bytes of text that one task parses.
 const PIECE: usize = 1 << 16;
 
-/// Bytes read at a time while a text's head is looked for.
+/// Bytes read at a time while the head is read.
 const HEAD_CHUNK: usize = 1 << 16;
 
-/// A text.
+/// A text trace and the state of reading it.
 pub(super) struct Text<'a> {
     source: Lines<'a>,
     decoder: Decoder,
     allow_cut: bool,
-    /// Being fetched in this round, being parsed in this round.
+    /// Fetched in this round; parsed in this round.
     fetched: Batch,
     parsed: Batch,
 }
 
-/// The bytes of a text, handed out in whole lines.
+/// Reads the bytes of a text in whole lines.
 struct Lines<'a> {
     input: Box<dyn Read + Send + 'a>,
-    /// The beginning of a line that is not all there yet.
+    /// Start of a line whose end has not been read.
     carry: Vec<u8>,
     /// Bytes fetched at a time.
     chunk: usize,
 }
 
-/// What was fetched at a time.
+/// The text fetched in a round.
 #[derive(Default)]
 struct Batch {
     text: Vec<u8>,
-    /// How much of `text` is whole lines.
+    /// Bytes of `text` that are whole lines.
     lines: usize,
-    /// What stands behind it: nothing known yet, a last line without its LF, or an error.
-    behind: Option<Result<Vec<u8>>>,
+    /// What follows it: `None` if unknown, a last line without LF, or an error.
+    after: Option<Result<Vec<u8>>>,
 }
 
 impl<'a> Text<'a> {
-    /// Reads a text's head and first row into `rows`, with rows that come along; the tail where that was all.
+    /// Reads the head up to the first row at least; puts the rows into `rows`. Returns the end of the trace if that was
+    /// all.
     pub(super) fn open(
         mut input: Box<dyn Read + Send + 'a>,
         options: Options,
         rows: &mut Rows,
-    ) -> (Self, Result<Option<Tail>>) {
+    ) -> (Self, Result<Option<TraceEnd>>) {
         let chunk = options.chunk.max(1);
         let mut decoder = Decoder::new(text::Options {
             unit: options.unit.unwrap_or_default(),
@@ -62,7 +63,7 @@ impl<'a> Text<'a> {
         });
         let mut buffer = vec![0; HEAD_CHUNK.min(chunk)];
         let mut outcome = Ok(None);
-        // To the first row, so that whether that is faulty is known here, however much was read at a time.
+        // Up to the first row, so that an error in it is found here regardless of the chunk size.
         while rows.slots.is_empty() && matches!(outcome, Ok(None)) {
             outcome = match read(&mut input, &mut buffer).map_err(Error::from) {
                 Ok(0) => decoder.finish(rows).map(Some),
@@ -87,7 +88,7 @@ impl<'a> Text<'a> {
 }
 
 impl Lines<'_> {
-    /// Fetches the next batch into `batch`, whose memory is used again.
+    /// Fetches the next batch into `batch`, and reuses its memory.
     fn fetch(&mut self, batch: &mut Batch) {
         let bytes = &mut batch.text;
         let least = self.carry.len() + self.chunk;
@@ -111,12 +112,12 @@ impl Lines<'_> {
         };
         batch.lines = memchr::memrchr(b'\n', &bytes[..filled]).map_or(0, |at| at + 1);
         if filled - batch.lines > LONGEST_LINE {
-            // The parser refuses it, and says where it stands.
+            // The parser refuses this line with its number.
             batch.lines = filled;
         }
         self.carry.clear();
         self.carry.extend_from_slice(&bytes[batch.lines..filled]);
-        batch.behind = ended.map(|ended| ended.map(|()| std::mem::take(&mut self.carry)));
+        batch.after = ended.map(|ended| ended.map(|()| std::mem::take(&mut self.carry)));
     }
 }
 
@@ -127,7 +128,7 @@ impl Input for Text<'_> {
 
     fn spawn<'s>(&'s mut self, pieces: &'s mut Pool<Rows>, scope: &Scope<'s>) {
         let (source, fetched) = (&mut self.source, &mut self.fetched);
-        if self.parsed.behind.is_none() {
+        if self.parsed.after.is_none() {
             scope.spawn(move |_| source.fetch(fetched));
         }
         let Some(parser) = self.decoder.parser() else {
@@ -138,11 +139,11 @@ impl Input for Text<'_> {
         while !rest.is_empty() {
             let from = PIECE.min(rest.len());
             let line_end = memchr::memchr(b'\n', &rest[from..]);
-            let (piece, behind) = rest.split_at(line_end.map_or(rest.len(), |at| from + at + 1));
+            let (piece, after) = rest.split_at(line_end.map_or(rest.len(), |at| from + at + 1));
             cut.push(piece);
-            rest = behind;
+            rest = after;
         }
-        let pieces = pieces.take(cut.len());
+        let pieces = pieces.resize(cut.len());
         for (text, rows) in cut.into_iter().zip(pieces) {
             scope.spawn(move |_| {
                 rows.clear();
@@ -151,30 +152,30 @@ impl Input for Text<'_> {
         }
     }
 
-    fn absorb(&mut self, rows: &mut Rows) -> Result<()> {
-        self.decoder.absorb(rows)
+    fn commit(&mut self, rows: &mut Rows) -> Result<()> {
+        self.decoder.commit(rows)
     }
 
-    fn advance(&mut self, last: &mut Rows) -> Result<Option<Tail>> {
-        let behind = self.parsed.behind.take();
+    fn advance(&mut self, last: &mut Rows) -> Result<Option<TraceEnd>> {
+        let after = self.parsed.after.take();
         std::mem::swap(&mut self.parsed, &mut self.fetched);
         let decoder = &mut self.decoder;
-        let tail = match behind {
+        let end = match after {
             None => return Ok(None),
             Some(Ok(line)) => decoder.finish_with(&line, last)?,
             Some(Err(error)) => cut(decoder, error, self.allow_cut, last)?,
         };
-        Ok(Some(tail))
+        Ok(Some(end))
     }
 }
 
-/// The end of a text whose stream failed: an error, unless it was only cut and that is allowed.
-fn cut(decoder: &mut Decoder, error: Error, allow_cut: bool, rows: &mut Rows) -> Result<Tail> {
+/// Ends a text whose stream failed: an error, unless the stream was cut and `allow_cut` is set.
+fn cut(decoder: &mut Decoder, error: Error, allow_cut: bool, rows: &mut Rows) -> Result<TraceEnd> {
     if !allow_cut || !matches!(error.kind(), ErrorKind::CutStream { .. }) {
         return Err(error.offset_rows(decoder.rows()));
     }
-    // The line in which it was cut is lost.
+    // The line at the cut is incomplete.
     drop(decoder.take_carry());
-    let tail = decoder.finish(rows)?;
-    Ok(Tail { cut: true, ..tail })
+    let end = decoder.finish(rows)?;
+    Ok(TraceEnd { cut: true, ..end })
 }

@@ -1,4 +1,4 @@
-//! A trace or timeline on its way out: blocks of rows formatted on any thread, written in order.
+//! Writes a trace or timeline: formats blocks of rows on any thread, writes them in order.
 
 use std::io::{self, Write};
 
@@ -11,20 +11,19 @@ use crate::format::text::encode;
 use crate::format::{arrow, columnar, parquet};
 use crate::types::{EndLine, Metadata};
 
-/// Rows of a block that stands by itself in the output (a compressed member, an Arrow batch); part of what
-/// is written, so the same whatever the trace was read in.
+/// Rows per block that is visible in the output (a compressed member, an Arrow batch). It determines the bytes of the
+/// output, so it does not depend on how the trace was read.
 const BLOCK: usize = 1 << 15;
 
-/// Most rows formatted by one task where the output shows no blocks.
+/// Largest number of rows per task if blocks are not visible in the output.
 const PIECE: usize = 1 << 13;
 
-/// What a row of a file is made of: a [`Slot`](crate::types::Slot) of a PHY trace, or an
-/// [`Lldu`](crate::types::Lldu) of a timeline.
+/// Row of a file: a [`Slot`](crate::types::Slot) of a PHY trace or an [`Lldu`](crate::types::Lldu) of a timeline.
 pub trait Row: columnar::Row + Copy + Send + Sync + 'static {}
 
 impl<T: columnar::Row + Copy + Send + Sync + 'static> Row for T {}
 
-/// A block on its way from rows to bytes; an error waits in it to be written.
+/// A formatted block. An error is kept until the block is written.
 #[derive(Default)]
 struct Formatted {
     block: Block,
@@ -32,7 +31,7 @@ struct Formatted {
 }
 
 impl Formatted {
-    /// Makes the block of what `fill` appends to nothing.
+    /// Fills the empty block by `fill` and compresses it.
     fn fill(&mut self, form: Form, fill: impl FnOnce(&mut Vec<u8>)) {
         self.block.plain.clear();
         fill(&mut self.block.plain);
@@ -43,24 +42,24 @@ impl Formatted {
         self.fill(form, |out| match form.format {
             Format::Csv => encode::rows(rows, out),
             Format::Arrow => arrow::encode::batch(rows, out),
-            // Its columns are encoded where they are written.
+            // Parquet encodes columns when it writes them.
             Format::Parquet => {}
         });
     }
 }
 
-/// Where formatted rows go.
+/// Destination of formatted rows.
 enum Target<T: Row, W: Write + Send> {
     Bytes(W),
     Parquet(Box<parquet::Writer<W, T>>),
 }
 
-/// Writes rows of one kind in one form.
+/// Writes rows of one type in one form, in bounded memory.
 pub struct TraceWriter<T: Row, W: Write + Send> {
     target: Target<T, W>,
     form: Form,
     has_head: bool,
-    /// Rows of blocks that are being formatted, so many, and behind them rows that do not fill one yet.
+    /// The first `whole` rows are in blocks that are being formatted; the others do not fill a block yet.
     rest: Vec<T>,
     whole: usize,
     formatted: Pool<Formatted>,
@@ -69,15 +68,15 @@ pub struct TraceWriter<T: Row, W: Write + Send> {
 }
 
 impl<T: Row, W: Write + Send> TraceWriter<T, W> {
-    /// A writer of `form` into `output`, with `head` in front where it is one.
+    /// A writer of `form` to `output` that starts with `head`, if `head` has a key `tool`.
     ///
     /// # Errors
-    /// What the system says about the output.
+    /// I/O errors of the output.
     pub fn new(output: W, form: Form, head: &Metadata) -> io::Result<Self> {
         let mut writing: Pool<Formatted> = Pool::default();
         let target = match form.format {
             Format::Csv | Format::Arrow => {
-                writing.take_next().fill(form, |front| {
+                writing.grow().fill(form, |front| {
                     if form.format == Format::Arrow {
                         return arrow::encode::head::<T>(head, front);
                     }
@@ -103,15 +102,16 @@ impl<T: Row, W: Write + Send> TraceWriter<T, W> {
         })
     }
 
-    /// Starts the tasks that format `rows`, the next ones in order, and that write what the call before
-    /// formatted.
+    /// Spawns the tasks that format `rows`, the next ones in order, and that write what the last call formatted.
+    ///
+    /// Call [`TraceWriter::advance`] when `scope` has ended.
     pub fn spawn<'s>(&'s mut self, rows: impl IntoIterator<Item = &'s [T]>, scope: &Scope<'s>) {
         let (outcome, writing, form) = (&mut self.outcome, &mut self.writing, self.form);
         let rows = rows.into_iter();
         let output = match &mut self.target {
             Target::Bytes(output) => output,
             Target::Parquet(writer) => {
-                // Columns are encoded as they come, by one thread.
+                // One thread encodes the columns.
                 let mut rows = rows.collect::<Vec<_>>().into_iter();
                 scope.spawn(move |_| *outcome = rows.try_for_each(|rows| writer.rows(rows)));
                 return;
@@ -127,25 +127,25 @@ impl<T: Row, W: Write + Send> TraceWriter<T, W> {
             self.whole = self.rest.len() - blocks.remainder().len();
             blocks.collect()
         };
-        let formatted = self.formatted.take(pieces.len());
+        let formatted = self.formatted.resize(pieces.len());
         for (rows, block) in pieces.into_iter().zip(formatted) {
             scope.spawn(move |_| block.rows(rows, form));
         }
     }
 
-    /// Hands on what the tasks made; to be called when they have ended.
+    /// Passes the formatted blocks on to be written. Call it when the tasks have ended.
     ///
     /// # Errors
-    /// What the system says about the output.
+    /// I/O errors of the output.
     pub fn advance(&mut self) -> io::Result<()> {
         std::mem::swap(&mut self.writing, &mut self.formatted);
         std::mem::replace(&mut self.outcome, Ok(()))
     }
 
-    /// Writes what is left, and the end line `end` where there was a head; the output is handed back.
+    /// Writes the remaining rows, and the end line `end` if there was a head. Returns the output.
     ///
     /// # Errors
-    /// What the system says about the output.
+    /// I/O errors of the output.
     pub fn finish(mut self, end: &EndLine) -> io::Result<W> {
         let (form, end) = (self.form, self.has_head.then_some(end));
         self.format_rest();
@@ -153,7 +153,7 @@ impl<T: Row, W: Write + Send> TraceWriter<T, W> {
             Target::Bytes(output) => output,
             Target::Parquet(writer) => return writer.finish(end),
         };
-        self.writing.take_next().fill(form, |back| match end {
+        self.writing.grow().fill(form, |back| match end {
             end if form.format == Format::Arrow => arrow::encode::end::<T>(end, back),
             Some(end) => encode::end(end, back),
             None => {}
@@ -162,10 +162,10 @@ impl<T: Row, W: Write + Send> TraceWriter<T, W> {
         Ok(output)
     }
 
-    /// Writes what is left of the rows, without an end: the input was at fault behind them.
+    /// Writes the remaining rows without an end line, because the input is faulty after them.
     ///
     /// # Errors
-    /// What the system says about the output.
+    /// I/O errors of the output.
     pub fn abandon(mut self) -> io::Result<()> {
         self.format_rest();
         let Target::Bytes(output) = &mut self.target else {
@@ -175,22 +175,22 @@ impl<T: Row, W: Write + Send> TraceWriter<T, W> {
         output.flush()
     }
 
-    /// Formats the rows that fill no block.
+    /// Formats the rows that do not fill a block.
     fn format_rest(&mut self) {
         let rest = &self.rest[self.whole..];
         if !rest.is_empty() {
-            self.writing.take_next().rows(rest, self.form);
+            self.writing.grow().rows(rest, self.form);
         }
     }
 }
 
-/// Writes the blocks in use, which then are not any more.
+/// Writes the blocks in use and releases them.
 fn write_all(blocks: &mut Pool<Formatted>, output: &mut impl Write) -> io::Result<()> {
     let mut used = blocks.used_mut().iter_mut();
     let written = used.try_for_each(|formatted| match formatted.failed.take() {
         Some(error) => Err(error),
         None => output.write_all(formatted.block.bytes()),
     });
-    blocks.take(0);
+    blocks.resize(0);
     written
 }
