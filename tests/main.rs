@@ -15,6 +15,7 @@ mod determinism;
 mod extremes;
 mod files;
 mod formats;
+mod glossary;
 mod goldens;
 mod good_input;
 mod links;

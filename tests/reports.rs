@@ -269,6 +269,6 @@ fn logs_of_several_seeds_have_names_of_their_own() {
             .arg_list(flag)
             .within(&folder)
             .run()
-            .fails(2, &["of several runs needs {seed} in the file's name"]);
+            .fails(2, &["several runs need {seed} in the file name"]);
     }
 }

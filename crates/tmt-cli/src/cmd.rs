@@ -5,6 +5,7 @@ mod audit;
 mod convert;
 mod demo;
 mod generate;
+mod glossary;
 mod inject;
 mod model;
 mod stats;
@@ -45,6 +46,8 @@ pub(crate) enum Command {
     Completions(generate::CompletionsArgs),
     /// Print a manual page
     Man(generate::ManArgs),
+    /// Print the help of a command, or explain a term: tmt help LLDU
+    Help(glossary::Args),
 }
 
 impl Command {
@@ -63,6 +66,7 @@ impl Command {
             Self::Validate(args) => validate::run(&args),
             Self::Completions(args) => generate::completions(&args),
             Self::Man(args) => generate::man(&args),
+            Self::Help(args) => glossary::run(&args),
         }
     }
 }

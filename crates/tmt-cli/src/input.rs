@@ -133,7 +133,7 @@ fn detect(command: &str, path: Option<&str>) -> Outcome<(String, Found)> {
 pub(crate) fn cut_note(name: &str, reader: &TraceReader<'_>) -> Option<String> {
     let tail = reader.tail().filter(|tail| tail.cut)?;
     Some(if tail.end.is_none() && reader.metadata().is_head() {
-        format!("{name} was cut: it has no end line (--allow-cut)")
+        format!("{name} has no end line: it was cut (--allow-cut)")
     } else {
         format!("{name} was cut (--allow-cut)")
     })

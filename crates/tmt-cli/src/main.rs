@@ -36,6 +36,7 @@ use crate::exit::Failure;
     version,
     max_term_width = 100,
     disable_help_flag = true,
+    disable_help_subcommand = true,
     after_help = "Example:\n  tmt demo\n  tmt apply --scheme harq:10/12 < phy.csv | tmt tcp --cc cubic\n\n\
                   Exit codes: 0 done (also if the reader of a pipe has closed it), 1 bad data or I/O error, 2 usage."
 )]

@@ -107,7 +107,9 @@ impl Output {
             let folder = folder_of(Path::new(&name));
             if error.kind() == io::ErrorKind::NotFound && !folder.is_dir() {
                 let folder = folder.display();
-                return Failure::failed(format!("{name}: the directory {folder} does not exist"));
+                return Failure::failed(format!(
+                    "{name}: {error}: the directory {folder} does not exist"
+                ));
             }
             Failure::io(&name, &error)
         })?;
@@ -233,7 +235,7 @@ impl FormatArgs {
         }
         if name.compression.is_some() && flag.format == Format::Parquet {
             return Err(Failure::usage(format!(
-                "--format parquet already compresses its columns: expected a name for --output without {name}"
+                "--format parquet compresses its columns itself: expected a name for --output without {name}"
             )));
         }
         Ok(Form {

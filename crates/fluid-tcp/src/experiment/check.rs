@@ -9,7 +9,7 @@ use super::values::{LinkKind, PathKind};
 type Rule = (&'static str, fn(&Experiment) -> bool, &'static str);
 
 /// Message for a parameter of the coupled link.
-const NEEDS_COUPLED: &str = "needs `link` coupled";
+const NEEDS_COUPLED: &str = "needs `link` coupled, not {link}";
 
 const RULES: &[Rule] = &[
     (
@@ -46,7 +46,7 @@ const RULES: &[Rule] = &[
     (
         "overlap",
         |e| e.link() != LinkKind::Timeline,
-        "needs `link` timeline",
+        "needs `link` timeline, not {link}",
     ),
     (
         "trace",

@@ -49,7 +49,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
     let (name, mut reader) = args.trace.open("apply", false)?;
     let rtt = Rtt::resolve(args.rtt, reader.metadata());
     let (feedback_delay, origin) = Feedback::resolve(args.feedback_delay, reader.metadata())?;
-    note!("apply", "{rtt}, feedback delay {origin}");
+    note!("apply", "{rtt}; feedback delay {origin}");
     let stored = reader.metadata().number("feedback_delay_ns");
     if let Some(stored) = stored.and_then(Span::from_nanos)
         && stored != feedback_delay

@@ -1,6 +1,7 @@
 //! What the texts of erasure processes hold.
 
 use super::SlotChannel;
+use crate::model::nearest;
 
 /// A process by its text form, `name:key=value,…`. A caller's own, which is made of one of ours, is read by
 /// [`SlotChannel::parse_with`].
@@ -124,6 +125,12 @@ pub(super) fn read(text: &str, families: &[&Family]) -> Result<SlotChannel, Chan
     found.unwrap_or_else(|| {
         let forms: Vec<String> = families.iter().map(|family| family.form()).collect();
         let forms = forms.join(", ");
-        Err(ChannelError(format!("'{text}': expected one of {forms}")))
+        let (name, _) = text.split_once(':').unwrap_or((text, ""));
+        let found = match nearest(name, families.iter().map(|family| family.name)) {
+            Some(known) if known == name => format!("'{text}' has no parameters"),
+            Some(nearest) => format!("unknown process '{text}' (did you mean '{nearest}'?)"),
+            None => format!("unknown process '{text}'"),
+        };
+        Err(ChannelError(format!("{found}; expected one of {forms}")))
     })
 }

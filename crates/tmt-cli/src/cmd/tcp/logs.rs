@@ -237,7 +237,7 @@ impl<'a> Logs<'a> {
         };
         let mut story = explain.finish().map_err(|sent| {
             Failure::failed(format!(
-                "--explain: packet {packet} of flow {flow} was never sent: found {sent} packets sent, numbered from 0"
+                "--explain: packet {packet} of flow {flow} was never sent: found {sent} packets sent, counted from 0"
 
             ))
         })?;

@@ -158,7 +158,7 @@ pub(super) struct Comparison {
     pub(super) simulated: f64,
     /// Half-width of its 95 % interval.
     pub(super) ci95: Option<f64>,
-    /// Value to compare the theory with: recomputed for Kuhn 2015, printed for Celandroni 2006.
+    /// Value to compare the theory with: check values for Kuhn 2015, printed for Celandroni 2006.
     pub(super) reference: Option<f64>,
     /// Factor on the tolerance.
     pub(super) allowed: f64,
