@@ -418,5 +418,5 @@ fn a_packet_that_needs_more_lldus_than_there_are_is_refused() {
     tmt("tcp --packet 9223372036854775807B")
         .input(lldus)
         .run()
-        .fails(1, &["found 46 LLDUs, expected at least the "]);
+        .fails(1, &["found 46 LLDUs, expected at least "]);
 }

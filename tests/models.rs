@@ -23,7 +23,7 @@ fn listed() -> BTreeMap<String, Json> {
 
 #[test]
 fn names_keys_presets_and_results_are_those_of_the_contract() {
-    // models.md §5; results may follow behind, keys beside.
+    // docs/models.md; more results and keys may follow.
     let listed = listed();
     let table = include_str!("../fixtures/models/names.csv");
     for line in table.lines().skip(1) {
