@@ -472,7 +472,7 @@ fn an_output_over_its_own_input_is_refused_in_every_form() {
                 }
                 let run = tmt(command).arg("-o").arg(&output).arg(&input);
                 let ran = run.within(&folder).run();
-                ran.fails(2, &["would be read or written twice"]);
+                ran.fails(2, &["is given more than once"]);
                 assert!(
                     fs::read(folder.path(&input)).unwrap() == bytes,
                     "{command} -o {output}"

@@ -412,11 +412,11 @@ fn a_packet_that_needs_more_lldus_than_there_are_is_refused() {
     let lldus = trace(46, 100);
     tmt("tcp").input(&*lldus).run().fails(
         1,
-        &["<stdin>: found 46 LLDUs, expected at least the 47 that a packet of 1500B needs"],
+        &["<stdin>: found 46 LLDUs, expected at least 47, which a packet of 1500B needs"],
     );
     tmt("tcp").input(trace(47, 100)).run().ok();
     tmt("tcp --packet 9223372036854775807B")
         .input(lldus)
         .run()
-        .fails(1, &["found 46 LLDUs, expected at least the "]);
+        .fails(1, &["found 46 LLDUs, expected at least "]);
 }

@@ -318,7 +318,7 @@ fn an_output_over_its_own_input_is_refused_before_either_is_touched() {
             let run = tmt(command).arg("-o").arg(output).arg(input);
             run.within(&folder)
                 .run()
-                .fails(2, &["would be read or written twice"]);
+                .fails(2, &["is given more than once"]);
             assert_eq!(folder.read(input), before, "{command}");
         }
     }

@@ -1,4 +1,4 @@
-//! Every way to write a trace down that must be understood (link-layer.md §8).
+//! Every way to write a trace down that must be understood (docs/trace-format.md).
 
 use std::fs;
 use std::path::PathBuf;

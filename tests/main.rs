@@ -16,6 +16,7 @@ mod documents;
 mod extremes;
 mod files;
 mod formats;
+mod glossary;
 mod goldens;
 mod good_input;
 mod links;

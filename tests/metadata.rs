@@ -1,4 +1,4 @@
-//! What stages tell each other in the head and the end line of a trace (link-layer.md §8, §10).
+//! What stages tell each other in the head and the end line of a trace (docs/trace-format.md; docs/schemes.md, Sec. 9).
 
 use crate::common::{Folder, bash, plain, tmt, trace};
 
@@ -64,7 +64,7 @@ fn the_round_trip_time_of_the_metadata_is_used_as_if_it_had_been_typed() {
         .run()
         .ok();
     assert_eq!(neither.text(), default.text());
-    neither.says(&["rtt 500ms (default"]);
+    neither.says(&["assuming 500ms (GEO)"]);
 }
 
 #[test]
@@ -85,7 +85,7 @@ fn a_flag_wins_over_the_metadata_and_stderr_and_the_head_say_both() {
             .any(|line| line.contains("rtt_ns 20000000") && line.contains("--rtt 7000000")),
         "{head}"
     );
-    ran.says(&["rtt 7ms", "--rtt", "the metadata says 20ms"]);
+    ran.says(&["rtt 7ms", "--rtt", "20ms in the metadata"]);
 }
 
 #[test]
@@ -95,7 +95,7 @@ fn the_same_value_by_flag_and_metadata_is_no_override() {
         .run()
         .ok();
     assert!(!ran.text().contains("# overridden"));
-    assert!(!ran.stderr.contains("the metadata says"), "{}", ran.stderr);
+    assert!(!ran.stderr.contains("in the metadata"), "{}", ran.stderr);
 }
 
 #[test]
@@ -105,8 +105,8 @@ fn tcp_says_both_values_where_a_flag_wins() {
         .run()
         .ok()
         .says(&[
-            "rtt 7ms (--rtt; the metadata says 20ms)",
-            "LLDU 100B (--lldu; the metadata says 33B)",
+            "rtt 7ms (--rtt; 20ms in the metadata)",
+            "LLDU 100B (--lldu; 33B in the metadata)",
         ]);
 }
 
@@ -155,7 +155,7 @@ fn apply_gives_a_plain_csv_for_a_plain_csv() {
         let ran = tmt("apply --scheme harq:10/12").input(input).run().ok();
         assert_eq!(comments(ran.text()), [""; 0], "after {preface:?}");
         assert!(ran.text().starts_with("tx_time,decode_delay,attempts\n"));
-        ran.says(&["rtt 500ms (default"]);
+        ran.says(&["assuming 500ms (GEO)"]);
     }
 }
 

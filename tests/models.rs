@@ -23,7 +23,7 @@ fn listed() -> BTreeMap<String, Json> {
 
 #[test]
 fn names_keys_presets_and_results_are_those_of_the_contract() {
-    // models.md §5; results may follow behind, keys beside.
+    // docs/models.md; more results and keys may follow.
     let listed = listed();
     let table = include_str!("../fixtures/models/names.csv");
     for line in table.lines().skip(1) {
@@ -241,7 +241,7 @@ fn what_is_asked_wrongly_is_refused_with_a_hint() {
             &["'nx' is not a key of fec", "did you mean", "keys: nd, nr"][..],
         ),
         ("model fex", &["unrecognized subcommand", "fec"]),
-        ("model", &["which model?", "--list"]),
+        ("model", &["expected the name of a model", "--list"]),
         ("model fec nd", &["'nd': expected KEY=VALUE"]),
         (
             "model fec nd=2.5",
@@ -250,8 +250,11 @@ fn what_is_asked_wrongly_is_refused_with_a_hint() {
         ("model fec nd=3 ND=3", &["'nd' is given more than once"]),
         ("model fec beta=1.5", &["expected a number from 0 to 1"]),
         ("model fec nd=60000 nr=20000", &["at most 65535"]),
-        ("model fec --sweep beta=0..1", &["how many points?"]),
-        ("model fec nd=3 --sweep nd=1..2", &["given and swept"]),
+        ("model fec --sweep beta=0..1", &["no number of points"]),
+        (
+            "model fec nd=3 --sweep nd=1..2",
+            &["'nd' is given more than once"],
+        ),
         ("model fec --json --csv", &["cannot be used with"]),
         ("model fec --list", &["--list"]),
         ("model --list --sweep nd=1..2", &["needs a model"]),
@@ -266,7 +269,7 @@ fn what_is_asked_wrongly_is_refused_with_a_hint() {
         ("validate 000-fig5 --seeds 1", &["1 is not in 2..=10000"]),
         (
             "validate 000-fig5 --duration 1s",
-            &["too little", "at least"],
+            &["too short", "at least"],
         ),
         ("validate 000-fig5 --tolerance -1", &["--tolerance"]),
         (
@@ -350,7 +353,7 @@ fn a_deviation_beyond_tolerance_and_interval_is_a_failure() {
     let ran = tmt("validate 003-table1 --seeds 2 --duration 1000s --tolerance 0 -o rows.csv --csv")
         .within(&folder)
         .run()
-        .fails(1, &["of 15 rows are outside of their tolerance"]);
+        .fails(1, &["of 15 rows are off by more than their tolerance"]);
     assert!(ran.stdout.is_empty());
     assert!(folder.read("rows.csv").contains(",OFF,"));
 }

@@ -180,9 +180,9 @@ fn a_flag_wins_over_the_file_and_that_is_said() {
         .run()
         .ok();
     let ran = ran.says(&[
-        "--rtt wins over run.toml:4",
-        "--profile wins over run.toml:5",
-        "iw of run.toml stays, whatever the profile",
+        "--rtt overrides run.toml:4",
+        "--profile overrides run.toml:5",
+        "iw of run.toml is kept",
     ]);
     let params = &ran.json()["params"];
     assert_eq!(
@@ -195,7 +195,7 @@ fn a_flag_wins_over_the_file_and_that_is_said() {
         .within(&folder)
         .run()
         .ok();
-    assert!(!ran.stderr.contains("wins"), "{}", ran.stderr);
+    assert!(!ran.stderr.contains("overrides"), "{}", ran.stderr);
 }
 
 /// A saved file holds every value: those that are defaults give way to flags that leave no meaning to them.
@@ -221,7 +221,7 @@ fn a_flag_wins_over_defaults_that_it_rules_out() {
         "rfc.toml --sack off",
         "linux.toml --sack off",
     ] {
-        again(flags).says(&["gives way"]);
+        again(flags).says(&["is a default and is ignored"]);
     }
     // As if it had been typed.
     let fresh = tmt("tcp --json --profile linux arq.csv")
@@ -230,7 +230,7 @@ fn a_flag_wins_over_defaults_that_it_rules_out() {
         .ok();
     let over = again("rfc.toml --profile linux --buffer 1bdp");
     assert_eq!(over.json(), fresh.json());
-    over.says(&["profile rfc gives way to profile linux"]);
+    over.says(&["--profile linux replaces the values of profile rfc"]);
     // What somebody chose stays, and is refused where it has no meaning.
     folder.write(
         "mine.toml",
@@ -274,7 +274,7 @@ fn names_of_files_are_shown_as_they_are() {
         .arg("x`rtt`y.csv")
         .within(&folder)
         .run()
-        .fails(1, &["x`rtt`y.csv: found 1 LLDUs"]);
+        .fails(1, &["x`rtt`y.csv: found 1 LLDU,"]);
 }
 
 #[test]
@@ -294,7 +294,7 @@ fn a_bad_file_is_refused_with_its_line_and_key() {
         ("rate = \"2Mbps\"", &["run.toml:4:1", "rate", "once"]),
         (
             "scheme = \"arq\"",
-            &["run.toml:4: scheme", "link synthetic"],
+            &["run.toml:4: scheme", "link coupled, not synthetic"],
         ),
         ("min_rto = \"90s\"", &["run.toml:4", "max"]),
         (
@@ -304,18 +304,18 @@ fn a_bad_file_is_refused_with_its_line_and_key() {
         ("offsets = \"5\"\nseeds = 3", &["run.toml:4", "offsets"]),
         (
             "flows = 2\nflow = [\"cc=reno\"]",
-            &["run.toml:5: flow does not go with flows"],
+            &["run.toml:5: flow cannot be combined with flows"],
         ),
         // A default, too, where the file itself forbids it.
         (
             "overlap = \"asap\"",
-            &["run.toml:4: overlap", "link synthetic"],
+            &["run.toml:4: overlap", "not synthetic"],
         ),
         ("iw = 0x20", &["run.toml:4:6", "iw", "from 1 to 1000000"]),
-        ("version = 3", &["run.toml:4:11", "version", "a text"]),
+        ("version = 3", &["run.toml:4:11", "version", "a string"]),
         (
             "json = true",
-            &["run.toml:4:1", "json", "not of its output"],
+            &["run.toml:4:1", "json", "does not concern output"],
         ),
         (
             "loop = false\nhandshake = \"yes\"",

@@ -83,7 +83,7 @@ fn quiet_still_tells_errors() {
     let ran = tmt("--quiet apply --scheme arq -o phy.csv phy.csv")
         .within(&folder)
         .run();
-    ran.fails(2, &["would be read or written twice"]);
+    ran.fails(2, &["is given more than once"]);
     let log = project("fixtures").join("valid/canonical.csv");
     tmt("--quiet audit")
         .arg(log)

@@ -1,11 +1,12 @@
-//! What a run is: every parameter described once, how values are resolved, and the runs that follow.
+//! Parameters of a run, their resolution, and the runs.
 //!
-//! [`Experiment`] holds what is given, [`PARAMETERS`] describes it. [`Experiment::resolve`] turns it into a [`Plan`],
-//! whose [`Plan::run`] gives a report. [`ParameterFile`] and [`Experiment::to_file`] read and write it as TOML; through
-//! serde it is a map of the same keys.
+//! [`PARAMETERS`] describes each parameter once. [`Experiment`] holds the values that are given.
+//! [`Experiment::resolve`] turns it into a [`Plan`], and [`Plan::run`] returns a report. [`ParameterFile`] and
+//! [`Experiment::to_file`] read and write an experiment as TOML. Its serde form is a map of the same keys.
 
 mod check;
 mod compare;
+mod counted;
 mod error;
 mod file;
 mod flows;
@@ -21,7 +22,7 @@ mod values;
 pub use compare::Comparison;
 pub use error::{Error, Result};
 pub use file::{FileError, ParameterFile};
-pub use parameters::{Experiment, Fallback, Group, MOST_RUNS, PARAMETERS, Parameter};
+pub use parameters::{Experiment, Fallback, Group, MAX_RUNS, PARAMETERS, Parameter};
 pub use plan::{CoupledPlan, FlowPlan, LinkPlan, Overridden, Params, Plan, RunId, TracePlan};
 pub use setting::{Kind, Setting};
 pub use storage::{Collect, InMemory, Loaded, Storage};

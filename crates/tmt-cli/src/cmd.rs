@@ -5,6 +5,7 @@ mod audit;
 mod convert;
 mod demo;
 mod generate;
+mod glossary;
 mod inject;
 mod model;
 mod stats;
@@ -17,38 +18,40 @@ use strum::IntoStaticStr;
 
 use crate::exit::Outcome;
 
-/// What `tmt` can do; as a text the name as it was typed.
+/// The commands of `tmt`. The string form is the name as typed.
 #[derive(Debug, Subcommand, IntoStaticStr)]
 #[strum(serialize_all = "lowercase")]
 pub(crate) enum Command {
-    /// Show the whole chain on an embedded example, beside a published table
+    /// Run the whole chain on a built-in example, next to a published table
     Demo(demo::Args),
-    /// Turn measured traces of other tools into PHY traces
+    /// Convert measured traces of other tools to PHY traces
     Convert(convert::Args),
-    /// Make an error-free PHY trace of a constant rate
+    /// Generate an error-free PHY trace of constant rate
     Synth(synth::Args),
-    /// Put erasures into a PHY trace
+    /// Add erasures to a PHY trace
     Inject(inject::Args),
-    /// Show what a trace is like: erasures, bursts, delays, rate
+    /// Show statistics of a trace: erasures, bursts, delays, rate
     Stats(stats::Args),
-    /// Run a reliability scheme over a PHY trace: link-layer timeline out
+    /// Apply a reliability scheme to a PHY trace and write the link-layer timeline
     Apply(apply::Args),
-    /// Run TCP flows over a link-layer timeline, a coupled link or a synthetic one
+    /// Simulate TCP flows over a timeline, a coupled link or a synthetic link
     Tcp(Box<tcp::Args>),
-    /// Check the packet log of a TCP run, independently of what made it
+    /// Check the packet log of a TCP run, independently of the simulator
     Audit(audit::Args),
-    /// Evaluate a closed form: link schemes, TCP, codes, splitting
+    /// Evaluate a closed form: link schemes, TCP, codes, TCP splitting
     Model(model::Args),
-    /// Hold closed forms against the transform and the simulator, figure by figure
+    /// Compare closed forms with simulations, figure by figure
     Validate(validate::Args),
     /// Print shell completions
     Completions(generate::CompletionsArgs),
     /// Print a manual page
     Man(generate::ManArgs),
+    /// Print the help of a command, or explain a term: tmt help LLDU
+    Help(glossary::Args),
 }
 
 impl Command {
-    /// Does it.
+    /// Runs the command.
     pub(crate) fn run(self) -> Outcome {
         match self {
             Self::Demo(args) => demo::run(&args),
@@ -63,6 +66,7 @@ impl Command {
             Self::Validate(args) => validate::run(&args),
             Self::Completions(args) => generate::completions(&args),
             Self::Man(args) => generate::man(&args),
+            Self::Help(args) => glossary::run(&args),
         }
     }
 }

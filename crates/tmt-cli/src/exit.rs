@@ -1,4 +1,4 @@
-//! Why a command failed, and its exit code: 0 done, 1 bad data or I/O, 2 usage.
+//! Failures of commands and their exit codes: 0 done, 1 bad data or I/O error, 2 usage.
 
 use std::fmt;
 use std::io;
@@ -9,37 +9,37 @@ use tmt_core::format::panics_are_contained;
 use tmt_core::pipeline::StageError;
 use tmt_core::types::Position;
 
-pub(crate) use crate::stderr::{note, say, tell};
+pub(crate) use crate::stderr::{note, print_line, print_unless_quiet};
 
-/// Why a command did not do its work.
+/// Failure of a command.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Failure {
-    /// The flags do not make sense together.
+    /// The flags are wrong or contradict each other.
     #[error("{0}")]
     Usage(String),
-    /// Bad data, or the system refused.
+    /// Bad data, or an error of the operating system.
     #[error("{message}")]
     Failed {
-        /// File, line and column where they are known, then what was found and expected.
+        /// File, line and column if known, then found and expected.
         message: String,
-        /// What the user could do about it.
+        /// Remedy.
         help: Option<String>,
     },
-    /// Nobody reads what is written any more.
-    #[error("the reader of a pipe went away")]
+    /// The reader of the output pipe has closed it.
+    #[error("the reader of the pipe has closed it")]
     ClosedPipe,
 }
 
-/// The result of a command.
+/// Result of a command.
 pub(crate) type Outcome<T = ()> = Result<T, Failure>;
 
 impl Failure {
-    /// A refusal of flags.
+    /// A failure because of flags.
     pub(crate) fn usage(message: impl fmt::Display) -> Self {
         Self::Usage(message.to_string())
     }
 
-    /// A failure with its message.
+    /// A failure with exit code 1.
     pub(crate) fn failed(message: impl fmt::Display) -> Self {
         Self::Failed {
             message: message.to_string(),
@@ -47,7 +47,7 @@ impl Failure {
         }
     }
 
-    /// An error of the system about the file `name`.
+    /// An I/O error of the file `name`.
     pub(crate) fn io(name: &str, error: &io::Error) -> Self {
         if error.kind() == io::ErrorKind::BrokenPipe {
             Self::ClosedPipe
@@ -56,7 +56,7 @@ impl Failure {
         }
     }
 
-    /// Why a pipeline from `input` to `outputs` stopped.
+    /// The failure of a pipeline from `input` to `outputs`.
     pub(crate) fn stage(input: &str, outputs: &[&str], error: &StageError) -> Self {
         match error {
             StageError::Input(error) => Self::input(input, error),
@@ -71,7 +71,7 @@ impl Failure {
         let Position { line, column, row } = error.position().unwrap_or_default();
         let place = match (line, column, row) {
             (0, _, 0) => String::new(),
-            // A binary trace has rows and no lines.
+            // A binary trace has rows but no lines.
             (0, _, row) => format!(": row {row}"),
             (line, 0, _) => format!(":{line}"),
             (line, column, _) => format!(":{line}:{column}"),
@@ -83,65 +83,66 @@ impl Failure {
     }
 }
 
-/// `text` without line breaks and whatever else moves a terminal: names and values in it come from a file.
+/// `text` without control characters. Names and values in it come from a file and could otherwise control the terminal.
 fn one_line(text: &str) -> String {
     let parts = text.split(char::is_control).map(str::trim);
     let parts: Vec<&str> = parts.filter(|part| !part.is_empty()).collect();
     parts.join(" ")
 }
 
-/// What to do about an error, where there is something to do.
+/// Remedy for an error, if there is one.
 fn help(kind: &ErrorKind) -> Option<&'static str> {
     Some(match kind {
         ErrorKind::Cut { .. } => {
-            "the stage in front failed or was cut; with --allow-cut the rows that are there are used"
+            "the previous stage failed or the file was cut; --allow-cut uses the rows that are present"
         }
-        // A Parquet file that is cut has lost its footer, and with it everything.
+        // A cut Parquet file has lost its footer and cannot be read at all.
         ErrorKind::CutStream { format, .. } if *format != "Parquet" => {
-            "with --allow-cut the whole rows in front of the cut are used"
+            "--allow-cut uses the complete rows before the cut"
         }
         ErrorKind::RoundsToZero { .. } | ErrorKind::TooLarge { .. } => {
-            "numbers are seconds unless --unit says otherwise"
+            "numbers are in seconds unless --unit is given"
         }
-        ErrorKind::UnitMissing { .. } => "say --unit s, ms, us or ns",
-        ErrorKind::UnitOfIntegers { .. } => "leave --unit out, or say --unit ns",
+        ErrorKind::UnitMissing { .. } => "add --unit s, ms, us or ns",
+        ErrorKind::UnitOfIntegers { .. } => "omit --unit, or use --unit ns",
         ErrorKind::MissingColumn { .. } => {
-            "a trace has the columns tx_time and decode_delay, in this order where there is no header"
+            "a trace has the columns tx_time and decode_delay, in this order if it has no header; `tmt convert` reads other formats, such as those of mahimahi"
         }
+        ErrorKind::EmptyTrace => "the input is empty (did the previous command fail?)",
         ErrorKind::OutOfOrder { .. } => "sort the trace by transmission time",
         _ => return None,
     })
 }
 
-/// Prints what clap has to say; help and version are not errors.
+/// Prints a message of clap and returns its exit code. Help and version are not errors.
 pub(crate) fn usage(error: &clap::Error) -> ExitCode {
     let _ = error.print();
     ExitCode::from(if error.exit_code() == 0 { 0 } else { 2 })
 }
 
-/// Prints why command `name` failed, if it did, and turns it into the exit code.
+/// Prints the failure of command `name`, if any, and returns the exit code.
 pub(crate) fn code(name: &str, outcome: Outcome) -> ExitCode {
     let (message, help, code) = match outcome {
         Ok(()) | Err(Failure::ClosedPipe) => return ExitCode::SUCCESS,
         Err(Failure::Usage(message)) => {
-            let help = format!("tmt {name} --help shows every flag and an example");
+            let help = format!("see tmt {name} --help");
             (message, Some(help), 2)
         }
         Err(Failure::Failed { message, help }) => (message, help, 1),
     };
-    tell(format_args!("tmt {name}: {message}"));
+    print_line(format_args!("tmt {name}: {message}"));
     if let Some(help) = help {
-        tell(format_args!("help: {help}"));
+        print_line(format_args!("help: {help}"));
     }
     ExitCode::from(code)
 }
 
-/// Says nothing of a panic that is caught and becomes a refusal, with words of its own.
-pub(crate) fn leave_out_contained_panics() {
-    let told = std::panic::take_hook();
+/// Suppresses the message of a panic that is caught and becomes an error with its own message.
+pub(crate) fn silence_contained_panics() {
+    let print = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |panic| {
         if !panics_are_contained() {
-            told(panic);
+            print(panic);
         }
     }));
 }

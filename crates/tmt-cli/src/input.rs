@@ -1,4 +1,4 @@
-//! Opening what a command reads.
+//! Inputs of commands.
 
 use std::fs::File;
 use std::io::{self, IsTerminal as _, Read, Write as _};
@@ -11,36 +11,36 @@ use tmt_core::format::{FIRST_BYTES, FileKind, Format, Options, TraceReader, Unit
 use crate::exit::{Failure, Outcome, note};
 use crate::progress;
 
-/// Something to read, by the name messages give it.
+/// An open input.
 pub(crate) struct Input {
-    /// `<stdin>` or the path as typed.
+    /// Name in messages: `<stdin>`, or the path as typed.
     pub(crate) name: String,
-    /// Where the bytes come from.
+    /// Source of the bytes.
     pub(crate) reader: Box<dyn Read + Send>,
 }
 
 /// Flags of every command that reads a trace.
 #[derive(Debug, Clone, clap::Args)]
 pub(crate) struct TraceArgs {
-    /// The trace: text, Arrow or Parquet, text and Arrow also as gzip or zstd, told by its content;
-    /// stdin when left out or `-`
+    /// Trace to read: text, Arrow or Parquet, the first two also as gzip or zstd; the format is detected from the
+    /// content [default: stdin, as for `-`]
     #[arg(value_name = "TRACE")]
     pub(crate) trace: Option<String>,
-    /// Unit of the numbers of a text input (s when left out) and of doubles in Arrow and Parquet (which
-    /// need one). Output is always in seconds, that of Arrow and Parquet in ns
+    /// Unit of the numbers in the trace; required for doubles in Arrow and Parquet [default: s in text; ns in integers
+    /// of Arrow and Parquet]
     #[arg(
         long,
         value_name = "UNIT",
         value_parser = PossibleValuesParser::new(["s", "ms", "us", "ns"]).try_map(|unit| unit.parse::<Unit>())
     )]
     pub(crate) unit: Option<Unit>,
-    /// Accept a head without its end line, as `head -100000 trace` leaves it, and a cut stream
+    /// Accept a trace that was cut: a head without an end line, for example from `head -100000 trace`, or a cut stream
     #[arg(long)]
     pub(crate) allow_cut: bool,
 }
 
 impl TraceArgs {
-    /// Opens the trace and reads its head.
+    /// Opens the trace and reads its head; `attempts` asks for that column.
     pub(crate) fn open(
         &self,
         command: &str,
@@ -56,13 +56,13 @@ impl TraceArgs {
     }
 }
 
-/// Opens the trace at `path`, or stdin for none or `-`, and reads its head.
+/// Opens the trace at `path`, or stdin for `None` or `-`, and reads its head.
 pub(crate) fn open_trace(
     command: &str,
     path: Option<&str>,
     options: Options,
 ) -> Outcome<(String, TraceReader<'static>)> {
-    let (name, found) = recognised(command, path)?;
+    let (name, found) = detect(command, path)?;
     let trace = match found {
         Found::Parquet(file) => TraceReader::parquet(file, options),
         Found::Other(_, reader) => TraceReader::new(reader, options),
@@ -71,9 +71,9 @@ pub(crate) fn open_trace(
     Ok((name, trace))
 }
 
-/// Opens the table at `path`, or stdin for none or `-`, as the canonical text that it is or would be.
+/// Opens the table at `path`, or stdin for `None` or `-`, as its canonical text.
 pub(crate) fn open_table(command: &str, path: Option<&str>) -> Outcome<Input> {
-    let (name, found) = recognised(command, path)?;
+    let (name, found) = detect(command, path)?;
     let reader: Box<dyn Read + Send> = match found {
         Found::Parquet(file) => {
             let text = TableText::new(file).map_err(|error| Failure::input(&name, &error))?;
@@ -94,16 +94,16 @@ pub(crate) fn open_table(command: &str, path: Option<&str>) -> Outcome<Input> {
     Ok(Input { name, reader })
 }
 
-/// An input by its first bytes.
+/// An input of detected format.
 enum Found {
-    /// What has to be read here and there.
+    /// Parquet, which needs random access.
     Parquet(File),
-    /// What is read from front to back.
+    /// Any other format, read sequentially.
     Other(FileKind, Box<dyn Read + Send>),
 }
 
-/// Opens `path`, or stdin for none or `-`, and looks what it is.
-fn recognised(command: &str, path: Option<&str>) -> Outcome<(String, Found)> {
+/// Opens `path`, or stdin for `None` or `-`, and detects its format from its first bytes.
+fn detect(command: &str, path: Option<&str>) -> Outcome<(String, Found)> {
     let Input { name, mut reader } = open(command, path)?;
     let failed = |error: io::Error| Failure::io(&name, &error);
     let mut first = Vec::new();
@@ -115,11 +115,11 @@ fn recognised(command: &str, path: Option<&str>) -> Outcome<(String, Found)> {
     let found = if kind != FileKind::Plain(Format::Parquet) {
         Found::Other(kind, Box::new(io::Cursor::new(first).chain(reader)))
     } else if let Some(path) = path.filter(|path| is_file(path)) {
-        // It is read here and there, of which no bar could tell how far it is.
+        // Random access shows no progress.
         progress::clear();
         Found::Parquet(File::open(path).map_err(failed)?)
     } else {
-        // Its footer, which says where everything is, stands at the end: a pipe has to be kept to be read.
+        // The index is in the footer, at the end: a pipe has to be stored first.
         let mut file = tempfile::tempfile().map_err(failed)?;
         file.write_all(&first)
             .and_then(|()| io::copy(&mut reader, &mut file))
@@ -129,7 +129,7 @@ fn recognised(command: &str, path: Option<&str>) -> Outcome<(String, Found)> {
     Ok((name, found))
 }
 
-/// What to say of a trace whose end is missing, where that was allowed; to be asked when all of it was read.
+/// The note on a trace that was cut, if `--allow-cut` allowed it. Call it after reading the whole trace.
 pub(crate) fn cut_note(name: &str, reader: &TraceReader<'_>) -> Option<String> {
     let end = reader.end().filter(|end| end.cut)?;
     Some(if end.end_line.is_none() && reader.metadata().is_head() {
@@ -139,26 +139,26 @@ pub(crate) fn cut_note(name: &str, reader: &TraceReader<'_>) -> Option<String> {
     })
 }
 
-/// Says on stderr that a trace's end is missing, where it is.
-pub(crate) fn tell_cut(command: &str, name: &str, reader: &TraceReader<'_>) {
-    if let Some(words) = cut_note(name, reader) {
-        note!(command, "{words}");
+/// Prints a note if a trace was cut.
+pub(crate) fn note_cut(command: &str, name: &str, reader: &TraceReader<'_>) {
+    if let Some(text) = cut_note(name, reader) {
+        note!(command, "{text}");
     }
 }
 
-/// The name of an input as messages have it.
+/// Name of an input in messages.
 pub(crate) fn shown(path: Option<&str>) -> &str {
     path.filter(|path| *path != "-").unwrap_or("<stdin>")
 }
 
-/// Opens `path`, or stdin for none or `-`; on a terminal a bar shows how far it was read.
+/// Opens `path`, or stdin for `None` or `-`, with a progress bar on a terminal.
 pub(crate) fn open(command: &str, path: Option<&str>) -> Outcome<Input> {
     let name = shown(path).to_owned();
     let reader = open_or(command, path).map_err(|error| Failure::io(&name, &error))?;
     Ok(Input { name, reader })
 }
 
-/// As [`open`], with the system's own error.
+/// As [`open`], with the error of the operating system.
 pub(crate) fn open_or(command: &str, path: Option<&str>) -> io::Result<Box<dyn Read + Send>> {
     if let Some(path) = path.filter(|path| *path != "-") {
         let file = File::open(path)?;
@@ -167,13 +167,16 @@ pub(crate) fn open_or(command: &str, path: Option<&str>) -> io::Result<Box<dyn R
     }
     let stdin = io::stdin();
     if stdin.is_terminal() {
-        note!(command, "reads from the terminal; end with Ctrl-D");
+        note!(
+            command,
+            "reading from the terminal; end the input with Ctrl-D"
+        );
         return Ok(Box::new(stdin));
     }
     Ok(progress::shown(stdin, None))
 }
 
-/// Whether `path` can be read twice.
+/// Whether `path` is a regular file, which can be read more than once.
 pub(crate) fn is_file(path: &str) -> bool {
     path != "-" && std::fs::metadata(path).is_ok_and(|metadata| metadata.is_file())
 }

@@ -1,13 +1,13 @@
 //! `tmt`: measured trace → reliability scheme → link-layer timeline → TCP, chained with pipes.
 //!
-//! This crate alone touches the operating system. `main` only routes; each command is one file in
-//! `cmd/`, with its flags as typed at the top and its work below.
+//! Only this crate touches the operating system. `main` dispatches. Each command is one file in `cmd/`: its flags at the
+//! top, its work below.
 //!
-//! From the bottom to the top; a module uses only modules above it in this list (`tests/architecture.rs` checks it):
-//! - [`provenance`]: this program's name and version, and what it writes into heads.
-//! - [`stderr`], [`progress`], [`exit`]: lines and the bar on stderr; exit codes and their messages.
-//! - [`input`], [`output`], [`quantity`]: what is read; files that appear whole; flags that take a quantity.
-//! - [`table`]: tables for people.
+//! Modules from bottom to top. A module uses only modules above it in this list (`tests/architecture.rs` checks it):
+//! - [`provenance`]: name and version of this program, and the heads that it writes.
+//! - [`stderr`], [`progress`], [`exit`]: lines and progress bar on stderr; exit codes and their messages.
+//! - [`input`], [`output`], [`quantity`]: inputs; atomic output files; flags that take a quantity.
+//! - [`table`]: text tables.
 //! - [`cmd`]: the commands.
 
 mod cmd;
@@ -29,15 +29,16 @@ use rayon::ThreadPoolBuilder;
 use crate::cmd::Command;
 use crate::exit::Failure;
 
-/// From measured physical-layer traces to link-layer timelines to TCP.
+/// Effect of FEC, ARQ and HARQ on TCP over measured links.
 #[derive(Debug, Parser)]
 #[command(
     name = "tmt",
     version,
     max_term_width = 100,
     disable_help_flag = true,
+    disable_help_subcommand = true,
     after_help = "Example:\n  tmt demo\n  tmt apply --scheme harq:10/12 < phy.csv | tmt tcp --cc cubic\n\n\
-                  Exit codes: 0 done (also when the reader of a pipe went away), 1 bad data or I/O, 2 usage."
+                  Exit codes: 0 done (also if the reader of a pipe has closed it), 1 bad data or I/O error, 2 usage."
 )]
 struct Cli {
     /// Print errors only: no notes, no tables on stderr, no progress bar
@@ -53,8 +54,8 @@ struct Cli {
     command: Command,
 }
 
-/// Threads that `--jobs` may ask for where there are fewer cores.
-const LEAST_LIMIT: usize = 8;
+/// Threads that `--jobs` can request on a machine with fewer cores.
+const MIN_JOBS_LIMIT: usize = 8;
 
 fn main() -> ExitCode {
     let cli = match Cli::try_parse() {
@@ -62,16 +63,16 @@ fn main() -> ExitCode {
         Err(error) => return exit::usage(&error),
     };
     if cli.quiet {
-        stderr::be_quiet();
+        stderr::set_quiet();
     }
     output::clean_up_on_signals();
-    exit::leave_out_contained_panics();
+    exit::silence_contained_panics();
     let name: &str = (&cli.command).into();
-    // Everything runs on the pool's threads, so that no round of a pipeline has to wake one up first.
+    // Commands run on the threads of the pool, so that no pipeline round has to wake one first.
     let cores = std::thread::available_parallelism().map_or(1, NonZero::get);
     let threads = cli
         .jobs
-        .map_or(0, |jobs| usize::from(jobs).min(cores.max(LEAST_LIMIT)));
+        .map_or(0, |jobs| usize::from(jobs).min(cores.max(MIN_JOBS_LIMIT)));
     let pool = ThreadPoolBuilder::new().num_threads(threads).build();
     let outcome = match pool {
         Ok(pool) => pool.install(|| cli.command.run()),

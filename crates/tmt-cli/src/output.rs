@@ -1,4 +1,4 @@
-//! Writing results so that a file is there whole or not at all.
+//! Outputs. A file is written atomically: it appears complete, or not at all.
 
 use std::collections::BTreeSet;
 use std::fs::{self, OpenOptions};
@@ -13,27 +13,27 @@ use tmt_core::types::{EndLine, Metadata, Time};
 
 use crate::exit::{Failure, Outcome};
 
-/// Bytes gathered before a write; blocks of rows are larger, and pass by.
+/// Size of the write buffer. Blocks of rows are larger and bypass it.
 const BUFFER: usize = 1 << 16;
 
-/// An output that appears whole: a file under another name until [`Output::finish`], or a stream.
+/// An output: a file with a temporary name until [`Output::finish`], or a stream.
 pub(crate) struct Output {
     name: String,
     writer: BufWriter<Box<dyn Write + Send>>,
     temporary: Option<Temporary>,
 }
 
-/// A file as it is called now, and its name to be.
+/// Temporary and final path of a file.
 type Temporary = (TempPath, PathBuf);
 
-/// Temporary files that a signal must not leave behind.
+/// Temporary files, to be removed on a signal.
 static TEMPORARY: Mutex<BTreeSet<PathBuf>> = Mutex::new(BTreeSet::new());
 
-/// Takes temporary files away when the program is told to stop (SIGINT, SIGTERM, SIGHUP).
+/// Removes temporary files on SIGINT, SIGTERM and SIGHUP.
 pub(crate) fn clean_up_on_signals() {
-    // Without a handler a signal leaves a temporary file; that is no reason not to work.
+    // Without a handler a signal leaves temporary files, which is acceptable.
     let _ = ctrlc::set_handler(|| {
-        // A file that is being named right now is waited for, and is then whole.
+        // The lock waits for a file that is being renamed.
         for file in temporary().iter() {
             let _ = fs::remove_file(file);
         }
@@ -41,16 +41,16 @@ pub(crate) fn clean_up_on_signals() {
     });
 }
 
-/// Exit code of a program that a signal ended, as a shell tells it of SIGINT.
+/// Exit code after SIGINT, as shells report it.
 const STOPPED: i32 = 130;
 
 fn temporary() -> MutexGuard<'static, BTreeSet<PathBuf>> {
     TEMPORARY.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// What a path stands for, so that two names of one file are known as such; the file need not exist.
+/// Canonical path, which identifies a file under any of its names. The file need not exist.
 pub(crate) fn identity(path: &str) -> PathBuf {
-    let path = behind_links(Path::new(path));
+    let path = follow_links(Path::new(path));
     fs::canonicalize(&path).unwrap_or_else(|_| {
         match (fs::canonicalize(folder_of(&path)), path.file_name()) {
             (Ok(folder), Some(name)) => folder.join(name),
@@ -59,25 +59,25 @@ pub(crate) fn identity(path: &str) -> PathBuf {
     })
 }
 
-/// Refuses names of regular files that stand for one file; streams may be shared.
-pub(crate) fn refuse_twice<'a>(paths: impl IntoIterator<Item = &'a str>) -> Outcome {
+/// Refuses two names of the same regular file. Streams can be shared.
+pub(crate) fn refuse_shared_files<'a>(paths: impl IntoIterator<Item = &'a str>) -> Outcome {
     let mut taken = BTreeSet::new();
     for path in paths.into_iter().filter(|path| *path != "-") {
         let is_stream = fs::metadata(path).is_ok_and(|metadata| !metadata.is_file());
         if !is_stream && !taken.insert(identity(path)) {
             return Err(Failure::usage(format!(
-                "{path} would be read or written twice"
+                "{path} is given more than once: a file can be only one input or output"
             )));
         }
     }
     Ok(())
 }
 
-/// The path at the end of a chain of symbolic links, whether a file is there or not.
-fn behind_links(path: &Path) -> PathBuf {
-    const LONGEST_CHAIN: usize = 40;
+/// The target of a chain of symbolic links, whether it exists or not.
+fn follow_links(path: &Path) -> PathBuf {
+    const MAX_LINKS: usize = 40;
     let mut path = path.to_path_buf();
-    for _ in 0..LONGEST_CHAIN {
+    for _ in 0..MAX_LINKS {
         match fs::read_link(&path) {
             Ok(target) => path = folder_of(&path).join(target),
             Err(_) => break,
@@ -93,17 +93,26 @@ fn folder_of(path: &Path) -> &Path {
 }
 
 impl Output {
-    /// Opens `path`, or stdout for none or `-`.
+    /// Opens `path`, or stdout for `None` or `-`.
     ///
-    /// What exists and is no regular file (a pipe, a terminal, `/dev/null`) is written in place, and
-    /// so is what the shell has opened (`/dev/stdout`, `/dev/fd/3`).
+    /// An existing path that is not a regular file (a pipe, a terminal, `/dev/null`) is written in place, as is one that
+    /// the shell has opened (`/dev/stdout`, `/dev/fd/3`).
     pub(crate) fn create(path: Option<&str>) -> Outcome<Self> {
         let name = shown(path).to_owned();
         let opened = match path.filter(|path| !is_stdout(path)) {
             None => Ok((Box::new(io::stdout()) as Box<dyn Write + Send>, None)),
             Some(path) => open(Path::new(path)),
         };
-        let (target, temporary) = opened.map_err(|error| Failure::io(&name, &error))?;
+        let (target, temporary) = opened.map_err(|error| {
+            let folder = folder_of(Path::new(&name));
+            if error.kind() == io::ErrorKind::NotFound && !folder.is_dir() {
+                let folder = folder.display();
+                return Failure::failed(format!(
+                    "{name}: {error}: the directory {folder} does not exist"
+                ));
+            }
+            Failure::io(&name, &error)
+        })?;
         Ok(Self {
             name,
             writer: BufWriter::with_capacity(BUFFER, target),
@@ -111,7 +120,7 @@ impl Output {
         })
     }
 
-    /// Puts all that was written where it goes, so that nothing but the naming can still fail.
+    /// Writes all buffered bytes, so that only the rename can still fail.
     pub(crate) fn settle(&mut self) -> Outcome {
         self.flush()
             .map_err(|error| Failure::io(&self.name, &error))
@@ -123,13 +132,13 @@ impl Output {
         written.map_err(|error| Failure::io(&self.name, &error))
     }
 
-    /// Makes the output final: a file gets its name now.
+    /// Completes the output: renames a temporary file to its final path.
     pub(crate) fn finish(mut self) -> Outcome {
         self.settle()?;
         let Some((file, path)) = self.temporary else {
             return Ok(());
         };
-        // Under the lock, so that a signal finds the file either temporary or named.
+        // Under the lock, so that a signal finds the file either temporary or final.
         let mut known = temporary();
         known.remove::<Path>(&file);
         let named = file.persist(path);
@@ -137,7 +146,7 @@ impl Output {
     }
 }
 
-/// Opens what is at `path`; with a file that is not final come its names, as it is called now and to be.
+/// Opens `path` for writing. For a regular file also returns its temporary and final path.
 fn open(path: &Path) -> io::Result<(Box<dyn Write + Send>, Option<Temporary>)> {
     let mut inherited = ["/dev/fd", "/dev/stderr", "/proc/self/fd"].iter();
     let existing = fs::metadata(path).ok();
@@ -146,10 +155,10 @@ fn open(path: &Path) -> io::Result<(Box<dyn Write + Send>, Option<Temporary>)> {
         let stream = OpenOptions::new().append(true).open(path)?;
         return Ok((Box::new(stream), None));
     }
-    // A symbolic link keeps pointing where it points: the file behind it is written.
-    let path = behind_links(path);
+    // A symbolic link stays: its target is written.
+    let path = follow_links(path);
     if existing.is_some() {
-        // A file that may not be written must not be replaced either.
+        // A file without write permission must not be replaced.
         drop(OpenOptions::new().append(true).open(&path)?);
     }
     let mut builder = Builder::new();
@@ -172,10 +181,10 @@ fn open(path: &Path) -> io::Result<(Box<dyn Write + Send>, Option<Temporary>)> {
     Ok((Box::new(file), Some((name, path))))
 }
 
-/// The system's own words, without the name of a file that the user never asked for.
+/// The message of the operating system, without the name of the temporary file.
 fn without_temporary_name(error: io::Error) -> io::Error {
     match error.to_string().split_once(" at path ") {
-        Some((words, _)) => io::Error::new(error.kind(), words),
+        Some((message, _)) => io::Error::new(error.kind(), message),
         None => error,
     }
 }
@@ -193,7 +202,7 @@ impl Write for Output {
 /// Flags of every command that writes one trace.
 #[derive(Debug, Clone, clap::Args)]
 pub(crate) struct OutputArgs {
-    /// Output file; stdout when left out or `-`
+    /// Output file [default: stdout, as for `-`]
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: Option<String>,
     #[command(flatten)]
@@ -203,8 +212,8 @@ pub(crate) struct OutputArgs {
 /// The flag of every command that writes traces.
 #[derive(Debug, Clone, clap::Args)]
 pub(crate) struct FormatArgs {
-    /// Format of the output: csv, arrow or parquet, csv and arrow also with .gz or .zst behind; when left
-    /// out, what the output's name ends in, else csv
+    /// Format of the output: csv, arrow or parquet, the first two also with .gz or .zst appended [default: by the
+    /// extension of the output's name, else csv]
     #[arg(
         long,
         value_name = "FORMAT",
@@ -214,8 +223,8 @@ pub(crate) struct FormatArgs {
 }
 
 impl FormatArgs {
-    /// The form of the output at `path`: the flag's, in the compression that the name asks for where the
-    /// flag says none; else that of the name.
+    /// Format and compression of the output at `path`: those of the flag, else of the name. If the flag has no
+    /// compression, that of the name applies.
     pub(crate) fn of(&self, path: Option<&str>) -> Outcome<Form> {
         let by_name = path.and_then(Form::from_file_name);
         let (Some(flag), Some(name)) = (self.format, by_name) else {
@@ -226,7 +235,7 @@ impl FormatArgs {
         }
         if name.compression.is_some() && flag.format == Format::Parquet {
             return Err(Failure::usage(format!(
-                "--format parquet compresses its columns itself: expected a name for --output that asks for no {name}"
+                "--format parquet compresses its columns itself: expected a name for --output without {name}"
             )));
         }
         Ok(Form {
@@ -237,33 +246,33 @@ impl FormatArgs {
 }
 
 impl OutputArgs {
-    /// The output's name as messages have it.
+    /// Name of the output in messages.
     pub(crate) fn name(&self) -> &str {
         shown(self.output.as_deref())
     }
 
-    /// The form of the output.
+    /// Format and compression of the output.
     pub(crate) fn form(&self) -> Outcome<Form> {
         self.format.of(self.output.as_deref())
     }
 
-    /// Opens the output for rows, with `head` in front.
+    /// Opens the output for rows after `head`.
     pub(crate) fn create<T: Row>(&self, head: &Metadata) -> Outcome<TraceWriter<T, Output>> {
         writer(self.output.as_deref(), self.form()?, head)
     }
 }
 
-/// The output's name as messages have it.
+/// Name of an output in messages.
 pub(crate) fn shown(path: Option<&str>) -> &str {
     path.filter(|path| !is_stdout(path)).unwrap_or("<stdout>")
 }
 
-/// Whether a path stands for the program's own output.
+/// Whether a path means stdout.
 pub(crate) fn is_stdout(path: &str) -> bool {
     matches!(path, "-" | "/dev/stdout")
 }
 
-/// Opens `path` for rows in `form`, with `head` in front.
+/// Opens `path` for rows in `form` after `head`.
 pub(crate) fn writer<T: Row>(
     path: Option<&str>,
     form: Form,
@@ -282,7 +291,7 @@ pub(crate) fn end_of_slots(rows: u64, last: Time) -> EndLine {
     }
 }
 
-/// What `fill` writes as CSV.
+/// The bytes of the CSV that `fill` writes.
 pub(crate) fn csv(
     fill: impl FnOnce(&mut csv::Writer<Vec<u8>>) -> csv::Result<()>,
 ) -> Outcome<Vec<u8>> {
@@ -292,7 +301,7 @@ pub(crate) fn csv(
     bytes.map_err(|error| Failure::failed(error.error()))
 }
 
-/// Writes `value` as indented JSON with a line end.
+/// Writes `value` as indented JSON with a final line break.
 pub(crate) fn json(output: &mut Output, value: &impl serde::Serialize) -> Outcome {
     let mut text = serde_json::to_vec_pretty(value).map_err(Failure::failed)?;
     text.push(b'\n');

@@ -1,4 +1,4 @@
-//! How far a command has come, on a terminal only: bytes read, rate, time left.
+//! Progress bar, only on a terminal: bytes read, rate, time left.
 
 use std::io::{self, IsTerminal as _, Read};
 
@@ -6,12 +6,12 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use crate::stderr::{bar, is_quiet};
 
-/// Times a second at which the bar is drawn.
-const DRAWN_PER_SECOND: u8 = 5;
+/// Refresh rate of the bar, per second.
+const REFRESH_RATE: u8 = 5;
 
-/// `input`, whose reading is shown on stderr if that is a terminal and nobody asked for quiet.
+/// `input` with a progress bar on stderr, if that is a terminal and `--quiet` is off.
 ///
-/// A second input of a run adds to the bar of the first.
+/// Several inputs of a command share one bar.
 pub(crate) fn shown(
     input: impl Read + Send + 'static,
     length: Option<u64>,
@@ -21,7 +21,7 @@ pub(crate) fn shown(
     }
     let mut bar = bar();
     let shown = bar.get_or_insert_with(|| {
-        let target = ProgressDrawTarget::stderr_with_hz(DRAWN_PER_SECOND);
+        let target = ProgressDrawTarget::stderr_with_hz(REFRESH_RATE);
         ProgressBar::with_draw_target(Some(0), target)
     });
     let known = shown.length().filter(|_| length.is_some());
@@ -40,7 +40,7 @@ pub(crate) fn shown(
     Box::new(shown.wrap_read(input))
 }
 
-/// Takes the bar off the terminal for good.
+/// Removes the bar from the terminal.
 pub(crate) fn clear() {
     if let Some(bar) = bar().take() {
         bar.finish_and_clear();

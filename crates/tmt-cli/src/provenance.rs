@@ -1,14 +1,14 @@
-//! What a command writes into the head of its output.
+//! Provenance in the heads of outputs.
 //!
-//! A stage is told by its resolved settings, not by what was typed: the same work gives the same
-//! bytes, whatever the file was called and however many jobs did it.
+//! A stage is recorded by its resolved settings, not as typed. The same work therefore gives the same bytes, whatever the
+//! name of the file and the number of jobs.
 
 use tmt_core::types::Metadata;
 
-/// This program and its version.
+/// Name and version of this program.
 pub(crate) const TOOL: &str = concat!("tmt ", env!("CARGO_PKG_VERSION"));
 
-/// A head for a trace that `command` makes out of something that has none.
+/// The head of a trace that `command` generates from an input without one.
 pub(crate) fn new_head(command: &str) -> Metadata {
     let mut head = Metadata::new();
     head.set("tool", TOOL);
@@ -16,7 +16,7 @@ pub(crate) fn new_head(command: &str) -> Metadata {
     head
 }
 
-/// Says in `head` that a flag won over what it had told.
-pub(crate) fn overridden(head: &mut Metadata, key: &str, flag: &str, told: u64, used: u64) {
-    head.push("overridden", format!("{key} {told} by {flag} {used}"));
+/// Records in `head` that `flag` overrides the value stored under `key`.
+pub(crate) fn overridden(head: &mut Metadata, key: &str, flag: &str, stored: u64, used: u64) {
+    head.push("overridden", format!("{key} {stored} by {flag} {used}"));
 }

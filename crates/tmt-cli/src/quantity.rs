@@ -1,4 +1,4 @@
-//! Flags that take a quantity, and where the value that is used came from.
+//! Flags that take a quantity, and the origin of the value used.
 
 use std::fmt;
 use std::str::FromStr;
@@ -7,33 +7,34 @@ use tmt_core::types::{Metadata, Span};
 
 use crate::exit::{Failure, Outcome};
 
-/// Where a value came from.
+/// Origin of a value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Origin {
-    /// A flag was given.
+    /// A flag.
     Flag,
     /// The head of the input.
     Metadata,
-    /// Neither.
+    /// The default.
     Default,
 }
 
-/// The papers' GEO round trip, used where nothing says another (link-layer.md §10).
+/// RTT of a GEO link, assumed if neither flag nor head has one (docs/schemes.md, Sec. 9).
 pub(crate) const DEFAULT_RTT: Span = Span::from_millis(500);
 
-/// A round-trip time with its origin, and what the head said where a flag overrode it.
+/// An RTT with its origin.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Rtt {
     pub(crate) value: Span,
     pub(crate) origin: Origin,
+    /// The value in the head, if the flag overrides it.
     pub(crate) overridden: Option<Span>,
 }
 
 impl Rtt {
     /// The flag, else the head, else 500 ms.
     pub(crate) fn resolve(flag: Option<Span>, head: &Metadata) -> Self {
-        let told = head.rtt();
-        let (value, origin) = match (flag, told) {
+        let stored = head.rtt();
+        let (value, origin) = match (flag, stored) {
             (Some(value), _) => (value, Origin::Flag),
             (None, Some(value)) => (value, Origin::Metadata),
             (None, None) => (DEFAULT_RTT, Origin::Default),
@@ -41,29 +42,33 @@ impl Rtt {
         Self {
             value,
             origin,
-            overridden: told.filter(|told| *told != value),
+            overridden: stored.filter(|stored| *stored != value),
         }
     }
 }
 
 impl fmt::Display for Rtt {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "rtt {}", self.value)?;
+        let Self { value, .. } = self;
         match (self.origin, self.overridden) {
-            (Origin::Flag, None) => f.write_str(" (--rtt)"),
-            (Origin::Flag, Some(told)) => write!(f, " (--rtt; the metadata says {told})"),
-            (Origin::Metadata, _) => f.write_str(" (metadata)"),
+            (Origin::Flag, None) => write!(f, "rtt {value} (--rtt)"),
+            (Origin::Flag, Some(stored)) => {
+                write!(f, "rtt {value} (--rtt; {stored} in the metadata)")
+            }
+            (Origin::Metadata, _) => write!(f, "rtt {value} (metadata)"),
             (Origin::Default, _) => {
-                f.write_str(" (default, the papers' GEO link: neither --rtt nor metadata says)")
+                write!(f, "no RTT in --rtt or in the trace: assuming {value} (GEO)")
             }
         }
     }
 }
 
-/// What `--feedback-delay` takes.
+/// Value of `--feedback-delay`.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Feedback {
+    /// `interleaver_ns` of the metadata.
     Interleaver,
+    /// A duration.
     Of(Span),
 }
 
@@ -81,18 +86,15 @@ impl FromStr for Feedback {
 }
 
 impl Feedback {
-    /// The feedback delay and the words that say where it came from.
+    /// The feedback delay, and a text with its origin.
     pub(crate) fn resolve(flag: Option<Self>, head: &Metadata) -> Outcome<(Span, String)> {
         match flag {
-            None => Ok((
-                Span::ZERO,
-                "0s (default, as in the papers' equations)".to_owned(),
-            )),
+            None => Ok((Span::ZERO, "0s (default)".to_owned())),
             Some(Self::Of(span)) => Ok((span, format!("{span} (--feedback-delay)"))),
             Some(Self::Interleaver) => match head.interleaver() {
                 Some(span) => Ok((span, format!("{span} (interleaver_ns of the metadata)"))),
                 None => Err(Failure::failed(
-                    "--feedback-delay interleaver: found no interleaver_ns in the metadata, expected one (or say a duration)",
+                    "--feedback-delay interleaver: found no interleaver_ns in the metadata, expected one; or give a duration",
                 )),
             },
         }

@@ -1,4 +1,4 @@
-//! What stands on stderr beside clap's words: lines, the bar that they must not run into, and whether either is wanted.
+//! Lines on stderr, kept apart from the progress bar, and the setting of `--quiet`.
 
 use std::fmt;
 use std::io::{self, Write as _};
@@ -7,37 +7,37 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use indicatif::ProgressBar;
 
-/// Whether only errors are told.
+/// Whether only errors are printed.
 static QUIET: AtomicBool = AtomicBool::new(false);
 
-/// The progress bar of this run, while there is one.
+/// Progress bar of the command, if there is one.
 static BAR: Mutex<Option<ProgressBar>> = Mutex::new(None);
 
-/// The progress bar of this run, while there is one.
+/// Progress bar of the command, if there is one.
 pub(crate) fn bar() -> MutexGuard<'static, Option<ProgressBar>> {
     BAR.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// From here on only errors are told.
-pub(crate) fn be_quiet() {
+/// From now on prints errors only.
+pub(crate) fn set_quiet() {
     QUIET.store(true, Ordering::Relaxed);
 }
 
-/// Whether only errors are told.
+/// Whether only errors are printed.
 pub(crate) fn is_quiet() -> bool {
     QUIET.load(Ordering::Relaxed)
 }
 
-/// One line on stderr, unless only errors are told.
-pub(crate) fn say(line: fmt::Arguments<'_>) {
+/// Prints a line to stderr unless `--quiet` is given.
+pub(crate) fn print_unless_quiet(line: fmt::Arguments<'_>) {
     if !is_quiet() {
-        tell(line);
+        print_line(line);
     }
 }
 
-/// One line on stderr; a closed stderr is nobody's error.
-pub(crate) fn tell(line: fmt::Arguments<'_>) {
-    // In one piece: the stages of a chain share a stderr, and their lines must not run into each other.
+/// Prints a line to stderr. A closed stderr is ignored.
+pub(crate) fn print_line(line: fmt::Arguments<'_>) {
+    // One write per line: the stages of a pipeline share stderr, and their lines must not mix.
     let line = format!("{line}\n");
     let write = || {
         let _ = io::stderr().lock().write_all(line.as_bytes());
@@ -48,10 +48,10 @@ pub(crate) fn tell(line: fmt::Arguments<'_>) {
     }
 }
 
-/// One line on stderr about what command `name` does.
+/// Prints a note of command `name` to stderr.
 macro_rules! note {
     ($name:expr, $($text:tt)*) => {
-        $crate::stderr::say(format_args!("tmt {}: {}", $name, format_args!($($text)*)))
+        $crate::stderr::print_unless_quiet(format_args!("tmt {}: {}", $name, format_args!($($text)*)))
     };
 }
 pub(crate) use note;

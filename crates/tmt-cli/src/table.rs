@@ -1,4 +1,4 @@
-//! Tables for people: plain text, no colour, numbers to the right.
+//! Text tables: no colour, numbers right-aligned.
 
 use std::collections::BTreeMap;
 
@@ -8,10 +8,10 @@ use tmt_core::stats::distribution::Quantiles;
 use crate::exit::Outcome;
 use crate::output::{Output, json};
 
-/// Attempts with a row of their own in a table; the JSON has them all.
+/// Number of attempts with a row of their own in a table. JSON has all attempts.
 pub(crate) const SHOWN_ATTEMPTS: u32 = 6;
 
-/// Writes `value` to `path` or stdout: as JSON, or else as the text made of it.
+/// Writes `value` to `path` or stdout, as JSON or as the output of `text`.
 pub(crate) fn print<V: serde::Serialize>(
     path: Option<&str>,
     as_json: bool,
@@ -27,10 +27,10 @@ pub(crate) fn print<V: serde::Serialize>(
     output.finish()
 }
 
-/// A quantile of a delay.
+/// Accessor of a quantile.
 type Quantile = fn(&Quantiles) -> Option<f64>;
 
-/// The quantiles of a delay by name.
+/// Quantiles of a delay, with their names.
 pub(crate) const QUANTILES: [(&str, Quantile); 7] = [
     ("min", |of| of.min),
     ("mean", |of| of.mean),
@@ -41,7 +41,7 @@ pub(crate) const QUANTILES: [(&str, Quantile); 7] = [
     ("max", |of| of.max),
 ];
 
-/// What came later than in the attempts with rows of their own.
+/// Number of units whose attempt has no row of its own.
 pub(crate) fn later(attempts: &BTreeMap<u32, u64>) -> u64 {
     attempts
         .range(SHOWN_ATTEMPTS + 1..)
@@ -49,7 +49,7 @@ pub(crate) fn later(attempts: &BTreeMap<u32, u64>) -> u64 {
         .sum()
 }
 
-/// The longest of some runs, or a dash.
+/// The longest run length, or a dash.
 pub(crate) fn longest(lengths: &BTreeMap<u64, u64>) -> String {
     lengths
         .keys()
@@ -57,14 +57,14 @@ pub(crate) fn longest(lengths: &BTreeMap<u64, u64>) -> String {
         .map_or_else(|| "-".to_owned(), ToString::to_string)
 }
 
-/// A table with its header; the first column holds names, the others numbers unless said otherwise.
+/// A table with a header. The first column has names, the others numbers unless [`Report::left`] is called.
 pub(crate) struct Report {
     table: Table,
     left: Vec<usize>,
 }
 
 impl Report {
-    /// A table whose columns have these headings.
+    /// An empty table with these headings.
     pub(crate) fn new<S: Into<String>>(headings: impl IntoIterator<Item = S>) -> Self {
         let mut table = Table::new();
         table
@@ -82,13 +82,13 @@ impl Report {
         }
     }
 
-    /// The same with words in a column.
+    /// Left-aligns a column.
     pub(crate) fn left(mut self, column: usize) -> Self {
         self.left.push(column);
         self
     }
 
-    /// Adds a row.
+    /// Appends a row.
     pub(crate) fn row<S: Into<String>>(&mut self, name: &str, values: impl IntoIterator<Item = S>) {
         let mut cells = vec![name.to_owned()];
         cells.extend(values.into_iter().map(Into::into));
@@ -115,22 +115,22 @@ impl std::fmt::Display for Report {
     }
 }
 
-/// `value` with `decimals`, or a dash where there is none.
+/// `value` with `decimals`, or a dash for `None`.
 pub(crate) fn number(value: Option<f64>, decimals: usize) -> String {
     value.map_or_else(|| "-".to_owned(), |value| format!("{value:.decimals$}"))
 }
 
-/// Seconds shown as milliseconds with three decimals, or a dash.
+/// Seconds as milliseconds with three decimals, or a dash.
 pub(crate) fn millis(seconds: Option<f64>) -> String {
     number(seconds.map(|seconds| seconds * 1e3), 3)
 }
 
-/// A share shown with six decimals, or a dash.
+/// A ratio with six decimals, or a dash.
 pub(crate) fn share(value: Option<f64>) -> String {
     number(value, 6)
 }
 
-/// `value` with six significant digits, zeros at the end left out.
+/// `value` with six significant digits, without trailing zeros.
 pub(crate) fn significant(value: f64) -> String {
     if value.is_infinite() {
         return if value > 0.0 { "inf" } else { "-inf" }.to_owned();
@@ -158,7 +158,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn six_digits_are_shown_and_no_more_than_needed() {
+    fn at_most_six_significant_digits_are_shown() {
         for (value, text) in [
             (0.0, "0"),
             (0.5, "0.5"),

@@ -16,6 +16,8 @@ use std::str::FromStr;
 
 use strum::IntoStaticStr;
 
+use crate::model::nearest;
+
 /// Registry of the built-in schemes. A new one is a file and a line here.
 pub static FAMILIES: &[&Family] = &[
     &none::FAMILY,
@@ -226,7 +228,10 @@ impl SchemeSpec {
         let family = family.ok_or_else(|| SchemeError {
             text: text.to_owned(),
             part: name.to_owned(),
-            reason: "is not a scheme".to_owned(),
+            reason: match nearest(name, families.iter().map(|family| family.name)) {
+                Some(nearest) => format!("is not a scheme (did you mean '{nearest}'?)"),
+                None => "is not a scheme".to_owned(),
+            },
             form: format!("one of {}", forms_of(families).join(", ")),
         })?;
         family.read(rest)

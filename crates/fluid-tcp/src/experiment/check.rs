@@ -1,113 +1,114 @@
-//! What does not go together, whatever the trace holds.
+//! Parameters that contradict each other, whatever the trace holds.
 
 use super::error::{Error, Result, refused};
 use super::parameters::{Experiment, PARAMETERS, Parameter};
 use super::values::{LinkKind, PathKind};
 
-/// Parameters, a circumstance that leaves them without a meaning, and what to say after the key. `{link}` stands for the
-/// link, `{value}` for the value of the parameter.
+/// Parameters, the condition under which they are refused, and the message after the key. `{link}` is replaced by the
+/// link, `{value}` by the value of the parameter.
 type Rule = (&'static str, fn(&Experiment) -> bool, &'static str);
 
-/// What to say of a parameter that another link has.
-const OF_ANOTHER_LINK: &str = "has no meaning with `link` {link}";
+/// Message for a parameter of the coupled link.
+const NEEDS_COUPLED: &str = "needs `link` coupled, not {link}";
 
 const RULES: &[Rule] = &[
     (
         "link",
         |e| e.compares() && e.link() != LinkKind::Timeline,
-        "{value} has no meaning with `compare_links`, which runs the timeline and the coupled link",
+        "{value} cannot be combined with `compare_links`, which runs the timeline link and the coupled link",
     ),
     (
         "offsets loop feedback_loss",
         Experiment::compares,
-        "has no meaning with `compare_links`: run each link by itself",
+        "cannot be combined with `compare_links`; run each link by itself",
     ),
     (
         "return_trace",
         |e| e.compares() && is_stdin(e.return_trace.as_ref()),
-        "- has no meaning with `compare_links`: run each link by itself",
+        "- cannot be combined with `compare_links`; run each link by itself",
+    ),
+    (
+        "scheme",
+        |e| e.link() == LinkKind::Timeline && !e.compares(),
+        "needs `link` coupled; or run `tmt apply --scheme {value}` first and pass its output",
     ),
     (
         "scheme feedback_delay feedback_loss tail in_order hold",
         |e| !e.is_coupled(),
-        OF_ANOTHER_LINK,
+        NEEDS_COUPLED,
     ),
     (
         "channel",
         Experiment::is_synthetic,
-        "has no meaning with `link` {link}: the losses of its packets are `loss`",
+        "cannot be combined with `link` {link}; use `loss` for packet losses",
     ),
-    (
-        "channel",
-        |e| !e.is_coupled(),
-        "has no meaning with `link` {link}: its slots are those of `link` coupled",
-    ),
+    ("channel", |e| !e.is_coupled(), NEEDS_COUPLED),
     (
         "overlap",
         |e| e.link() != LinkKind::Timeline,
-        OF_ANOTHER_LINK,
+        "needs `link` timeline, not {link}",
     ),
-    ("trace", Experiment::is_synthetic, OF_ANOTHER_LINK),
-    // What is about a trace is about that of the return path, where there is one.
+    (
+        "trace",
+        Experiment::is_synthetic,
+        "cannot be combined with `link` {link}, which reads no trace",
+    ),
+    // With a return trace, settings of a trace apply to it.
     (
         "lldu lldu_header loop allow_cut unit",
         |e| e.is_synthetic() && e.return_trace.is_none(),
-        OF_ANOTHER_LINK,
+        "needs a trace; `link` {link} reads none",
     ),
     (
         "trace loss",
         |e| e.channel.is_some(),
-        "has no meaning with `channel`, which makes and erases the slots",
+        "cannot be combined with `channel`, which generates the slots and their erasures",
     ),
     (
         "unit allow_cut loop",
         |e| e.channel.is_some() && e.return_trace.is_none(),
-        "has no meaning with `channel`, which makes and erases the slots",
+        "cannot be combined with `channel`, which generates the slots and their erasures",
     ),
     (
         "rate loss",
         |e| !e.is_synthetic() && e.channel.is_none(),
-        "has no meaning with `link` {link}: the trace says",
+        "cannot be combined with `link` {link}: the trace determines it",
     ),
     (
         "queue",
         |e| e.is_coupled() && !e.queue().is_drop_tail(),
-        "{value}: a coupled link has a drop-tail queue only",
+        "{value}: a coupled link supports only drop-tail",
     ),
     (
         "offsets",
         Experiment::is_synthetic,
-        "has no meaning with `link` {link}, which is the same at any time: `seeds`",
+        "cannot be combined with `link` {link}, which has no trace to start in; use `seeds`",
     ),
     (
         "offsets",
         |e| e.channel.is_some(),
-        "has no meaning with `channel`, which is the same at any time: `seeds`",
+        "cannot be combined with `channel`, which is the same at any time; use `seeds`",
     ),
-    (
-        "split_window",
-        |e| !e.is_split(),
-        "has no meaning without `path` split",
-    ),
+    ("split_window", |e| !e.is_split(), "needs `path` split"),
     (
         "return_loss return_rate return_trace",
         Experiment::is_split,
-        "has no meaning with `path` split: the proxy's acknowledgements do not cross the return path",
+        "cannot be combined with `path` split: the proxy's ACKs do not cross the return path",
     ),
     (
         "delayed_ack delayed_ack_timer",
         Experiment::is_split,
-        "has no meaning with `path` split: the proxy acknowledges at once",
+        "cannot be combined with `path` split: the proxy acknowledges every packet at once",
     ),
     (
         "hold",
         Experiment::is_split,
-        "has no meaning with `path` split: a proxy keeps what the link has not acknowledged",
+        "cannot be combined with `path` split: the proxy keeps a packet until the link has acknowledged it",
     ),
     (
         "queue",
         |e| e.is_split() && !e.queue().is_drop_tail(),
-        "{value} has no meaning with `path` split: a packet that the proxy has acknowledged is never sent again",
+        "{value} cannot be combined with `path` split: a packet that the proxy has acknowledged is never sent again",
     ),
     (
         "packet",
@@ -117,7 +118,7 @@ const RULES: &[Rule] = &[
     (
         "return_rate",
         |e| e.return_rate.is_some_and(|rate| rate.0 == 0),
-        "{value}: expected more than 0bps; `return_loss` bernoulli:1 loses every acknowledgement",
+        "{value}: expected more than 0bps; to lose every ACK use `return_loss` bernoulli:1",
     ),
     (
         "seed",
@@ -159,22 +160,22 @@ impl Experiment {
         self.path() == PathKind::Split
     }
 
-    /// Whether the parameter `key` is given; a flag that is off is not.
+    /// Whether the parameter `key` is given. A flag that is off counts as not given.
     #[must_use]
     pub fn gives(&self, key: &str) -> bool {
         Parameter::of(key).is_some_and(|parameter| parameter.is_given(self))
     }
 
-    /// Refuses what does not go together.
+    /// Refuses parameters that contradict each other or miss one that they need.
     pub(super) fn check(&self) -> Result<()> {
-        for (keys, _, says) in RULES.iter().filter(|(_, holds, _)| holds(self)) {
+        for (keys, _, message) in RULES.iter().filter(|(_, holds, _)| holds(self)) {
             let mut given = keys.split(' ').filter_map(Parameter::of);
             if let Some(parameter) = given.find(|parameter| parameter.is_given(self)) {
                 let value = parameter.text(self).unwrap_or_default();
-                let says = says
+                let message = message
                     .replace("{link}", self.link().name())
                     .replace("{value}", &value);
-                return refused(parameter.key, format!("`{}` {says}", parameter.key));
+                return refused(parameter.key, format!("`{}` {message}", parameter.key));
             }
         }
         for parameter in PARAMETERS
@@ -183,7 +184,7 @@ impl Experiment {
         {
             let key = parameter.key;
             if let Some(other) = parameter.excludes.iter().find(|other| self.gives(other)) {
-                return refused(key, format!("`{key}` does not go with `{other}`"));
+                return refused(key, format!("`{key}` cannot be combined with `{other}`"));
             }
             if let Some(needed) = parameter.needs.iter().find(|needed| !self.gives(needed)) {
                 return refused(key, format!("`{key}` needs `{needed}`"));
@@ -195,16 +196,16 @@ impl Experiment {
             LinkKind::Timeline => &[],
         };
         match needed.iter().find(|key| !self.gives(key)) {
-            Some(key) => Err(self.lacks(key)),
+            Some(key) => Err(self.missing(key)),
             None => Ok(()),
         }
     }
 
-    /// The link needs `key`.
-    pub(super) fn lacks(&self, key: &'static str) -> Error {
+    /// The error that the link needs `key`.
+    pub(super) fn missing(&self, key: &'static str) -> Error {
         let message = match (self.link(), key) {
             (LinkKind::Synthetic, "duration") => {
-                "`link` synthetic needs `duration`: it never ends by itself".to_owned()
+                "`link` synthetic needs `duration`: it has no end of its own".to_owned()
             }
             (link, _) => format!("`link` {link} needs `{key}`"),
         };

@@ -1,4 +1,5 @@
-//! One trace, or one generated channel, as the coupled link and as the timeline that `tmt apply` would make of it.
+//! Comparison of both links on one trace or generated channel: the coupled link, and the timeline that `tmt apply` would
+//! produce from it.
 
 use std::sync::Arc;
 
@@ -6,6 +7,7 @@ use tmt_core::scheme::SchemeSpec;
 use tmt_core::scheme::runner::SchemeRunner;
 use tmt_core::types::{EndLine, Slot, Span, Time};
 
+use super::counted::counted;
 use super::error::{Result, data, refused, unreadable};
 use super::parameters::Experiment;
 use super::plan::{CoupledPlan, LinkPlan, Plan, RunId};
@@ -16,12 +18,12 @@ use crate::link::timeline::Timeline;
 use crate::simulation::metrics::RunReport;
 use crate::simulation::probe::NoProbe;
 
-/// The plans of both links.
+/// The plans of the timeline link and the coupled link on the same slots.
 #[derive(Debug)]
 pub struct Comparison {
-    /// Over the timeline.
+    /// Plan over the timeline link.
     pub timeline: Plan,
-    /// Over the coupled link.
+    /// Plan over the coupled link.
     pub coupled: Plan,
 }
 
@@ -39,7 +41,7 @@ impl Experiment {
             return refused(
                 "in_order",
                 format!(
-                    "`compare_links`: found `in_order` flow and {flows} flows, expected link or off, as a timeline has one order"
+                    "`compare_links`: found `in_order` flow with {flows} flows, expected link or off: a timeline has a single order"
                 ),
             );
         }
@@ -51,7 +53,7 @@ impl Experiment {
         head.set("scheme", coupled.timeline_scheme().to_string());
         let feedback_delay = coupled.link.feedback_delay.as_nanos();
         head.set("feedback_delay_ns", feedback_delay.to_string());
-        let (timeline, end) = coupled.walked(self.seed().0, on_coupled.rtt, storage)?;
+        let (timeline, end) = coupled.timeline_for_seed(self.seed().0, on_coupled.rtt, storage)?;
         let rows = Loaded {
             name: "the timeline".to_owned(),
             timeline,
@@ -60,13 +62,13 @@ impl Experiment {
             note: None,
         };
         let (mut on_timeline, timeline) = self.link_over(LinkKind::Timeline, rows, false)?;
-        // What is said of the coupled link is not said of the timeline.
+        // Settings of the coupled link do not apply to the timeline link.
         let resolved = &mut on_timeline.resolved;
         (resolved.channel, resolved.rate, resolved.scheme) = (None, None, None);
         (resolved.tail, resolved.in_order, resolved.hold) = (None, None, None);
         resolved.feedback_delay = None;
         if self.channel.is_some() {
-            // Every seed has a timeline of its own, and an end.
+            // Every seed has its own timeline, which ends at its own time.
             on_timeline.ends = None;
         }
         let timeline = LinkPlan::Timeline(timeline);
@@ -78,7 +80,7 @@ impl Experiment {
 }
 
 impl CoupledPlan {
-    /// The scheme of the timeline, with the order of delivery that the coupled link has.
+    /// The scheme of the timeline, in the coupled link's order of delivery.
     fn timeline_scheme(&self) -> SchemeSpec {
         let scheme = self.link.scheme.clone();
         if self.link.in_order == InOrder::Off {
@@ -88,9 +90,14 @@ impl CoupledPlan {
         }
     }
 
-    /// The timeline of the slots under `seed`, and its end line: what `tmt apply` makes of them.
-    fn walked(&self, seed: u64, rtt: Span, storage: &impl Storage) -> Result<(Timeline, EndLine)> {
-        let link = self.under(seed);
+    /// The timeline that `tmt apply` would produce from the slots of `seed`, and its end line.
+    fn timeline_for_seed(
+        &self,
+        seed: u64,
+        rtt: Span,
+        storage: &impl Storage,
+    ) -> Result<(Timeline, EndLine)> {
+        let link = self.for_seed(seed);
         let trace = &link.trace;
         let mut runner = SchemeRunner::new(self.timeline_scheme(), rtt, link.feedback_delay);
         let mut collector = storage.collect();
@@ -101,7 +108,7 @@ impl CoupledPlan {
             let rows = 0..trace.rows_in(number);
             slots.extend(rows.filter_map(|row| Slot::new(block.tx_time(row), block.delay(row))));
             runner.push_slots(&slots, &mut lldus).map_err(|_| {
-                data("found slots whose repeats would be later than 2^63 - 1 ns, expected earlier ones")
+                data("found slots whose repeats would be sent after 2^63 - 1 ns, expected earlier slots")
             })?;
             collector.lldus(&lldus);
             lldus.clear();
@@ -113,19 +120,20 @@ impl CoupledPlan {
 }
 
 impl Comparison {
-    /// One run over each of the links, the timeline first, both of them up to where the timeline is usable.
+    /// One run over each link, the timeline link first. Both end where the timeline is no longer usable.
     ///
     /// # Errors
-    /// A trace that cannot be read any more, or a timeline that cannot be kept.
+    /// A trace that can no longer be read, or a timeline that cannot be stored.
     pub fn run(&self, run: RunId, storage: &impl Storage) -> Result<[RunReport; 2]> {
         let (LinkPlan::Coupled(coupled), LinkPlan::Timeline(timeline)) =
             (&self.coupled.link, &self.timeline.link)
         else {
-            return Err(data("found no two links to compare"));
+            return Err(data("found one link, expected two to compare"));
         };
         let mut own = timeline.clone();
         if coupled.channel.is_some() {
-            let (timeline, end_line) = coupled.walked(run.seed, self.coupled.rtt, storage)?;
+            let (timeline, end_line) =
+                coupled.timeline_for_seed(run.seed, self.coupled.rtt, storage)?;
             (own.timeline, own.end_line) = (Arc::new(timeline), Some(end_line));
         }
         let [mut on_timeline, mut on_coupled] =
@@ -142,7 +150,7 @@ impl Comparison {
         ])
     }
 
-    /// What is to be said before the runs: of the coupled link, then what is different of the timeline.
+    /// Notes to print before the runs: those of the coupled link, then those of the timeline link that differ.
     #[must_use]
     pub fn notes(&self) -> Vec<String> {
         let mut notes = self.coupled.notes.clone();
@@ -152,22 +160,25 @@ impl Comparison {
         let (one, other) = (self.timeline.buffer, self.coupled.buffer);
         if one != other {
             notes.push(format!(
-                "the timeline has a buffer of {one} packets, the coupled link one of {other} (`buffer` makes them the same)"
+                "the buffer holds {} on the timeline link and {} on the coupled link (`buffer` sets both)",
+                counted(one, "packet"),
+                counted(other, "packet")
             ));
         }
         if let LinkPlan::Coupled(plan) = &self.coupled.link {
             if plan.link.tail == Tail::Pad {
                 notes.push(
-                    "tail pad is of the coupled link alone: a timeline knows no packets".to_owned(),
+                    "tail pad applies to the coupled link only: a timeline has no packets"
+                        .to_owned(),
                 );
             }
             if plan.channel.is_some() {
-                notes.push("each run ends where its timeline is usable no more".to_owned());
+                notes.push("each run ends where its timeline is no longer usable".to_owned());
             }
         }
         if self.timeline.end < self.coupled.end {
             notes.push(format!(
-                "both links run until {}, where the timeline ends that is usable",
+                "both links run until {}, where the timeline is no longer usable",
                 self.timeline.end
             ));
         }

@@ -1,29 +1,29 @@
-//! Why an experiment cannot run.
+//! Errors of an experiment: a contradiction, or a trace that cannot be used.
 
 use thiserror::Error;
 
 use crate::link::timeline::Timeline;
 
-/// Why an experiment cannot run. Messages name parameters by their keys, in backticks.
+/// An error that keeps an experiment from running. Messages name parameters by their keys, in backticks.
 #[derive(Debug, Error)]
 pub enum Error {
-    /// A parameter is missing, wrong, or does not go with another one.
+    /// A parameter is missing, out of range, or contradicts another one.
     #[error("{message}")]
     Refused {
         /// The key of the parameter that would have to change.
         key: &'static str,
-        /// What was found and what was expected.
+        /// The value found and the value expected.
         message: String,
     },
-    /// A trace does not give what the run needs.
+    /// A trace lacks something that the run needs.
     #[error("{0}")]
     Data(String),
-    /// A trace could not be read or kept.
+    /// A trace could not be read or stored.
     #[error(transparent)]
     Storage(Box<dyn std::error::Error + Send + Sync>),
 }
 
-/// The result of what may refuse an experiment.
+/// Result with [`Error`].
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
 /// Refuses the value of `key`.
@@ -34,12 +34,12 @@ pub(super) fn refused<T>(key: &'static str, message: impl Into<String>) -> Resul
     })
 }
 
-/// Says what is wrong with a trace.
+/// The error for a trace that cannot be used.
 pub(super) fn data(message: impl Into<String>) -> Error {
     Error::Data(message.into())
 }
 
-/// Why a block of `timeline` cannot be read.
+/// The error for a block of `timeline` that cannot be read.
 pub(super) fn unreadable(timeline: &Timeline) -> Error {
     let failure = timeline.failure();
     data(failure.unwrap_or_else(|| "the timeline cannot be read".to_owned()))

@@ -1,4 +1,4 @@
-//! Parameter files: TOML with one key a parameter.
+//! Parameter files: TOML with one key per parameter.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -12,7 +12,7 @@ use super::setting::Kind;
 /// The key that names the version which saved a file.
 const VERSION: &str = "version";
 
-/// What is wrong with a parameter file.
+/// Error in a parameter file, with its position.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 pub struct FileError {
@@ -20,18 +20,18 @@ pub struct FileError {
     pub line: usize,
     /// Column of the line, counted from 1.
     pub column: usize,
-    /// What was found and what is accepted.
+    /// The text found and the text expected.
     pub message: String,
 }
 
 /// A parameter file that has been read.
 #[derive(Debug, Clone, Default)]
 pub struct ParameterFile {
-    /// What it sets.
+    /// The parameters that the file sets.
     pub experiment: Experiment,
-    /// Where it sets what: key and line.
+    /// Line of each key, counted from 1.
     pub lines: BTreeMap<&'static str, usize>,
-    /// The version that saved it, where it says so.
+    /// The version that saved the file, if recorded.
     pub version: Option<String>,
 }
 
@@ -39,7 +39,7 @@ impl ParameterFile {
     /// Reads a file's text.
     ///
     /// # Errors
-    /// What is not TOML, a key that is unknown or given twice, a value that the key does not take.
+    /// Text that is not TOML, an unknown or duplicate key, or a value out of the key's domain.
     pub fn parse(text: &str) -> Result<Self, FileError> {
         let table = DeTable::parse(text).map_err(|error| {
             let at = error.span().unwrap_or_default();
@@ -53,7 +53,7 @@ impl ParameterFile {
             refuse(text, &at, message)
         })?;
         let mut file = Self::default();
-        // In the order of the file, so that the first mistake is the one that is shown.
+        // In file order, so that the first error is reported.
         let mut entries: Vec<_> = table.into_inner().into_iter().collect();
         entries.sort_by_key(|(key, _)| key.span().start);
         for (key, value) in entries {
@@ -61,7 +61,7 @@ impl ParameterFile {
             if key_text == VERSION {
                 let found = text.get(value.span()).unwrap_or_default();
                 let version = value.get_ref().as_str().ok_or_else(|| {
-                    let message = format!("{VERSION}: found {found}, expected a text");
+                    let message = format!("{VERSION}: found {found}, expected a string");
                     refuse(text, &value.span(), message)
                 })?;
                 file.version = Some(version.to_owned());
@@ -92,7 +92,7 @@ impl ParameterFile {
     }
 }
 
-/// The values that `parameter` is set to, as a flag would give them; none where the type is another one.
+/// The value as the texts of a flag; `None` if it has the wrong type.
 fn texts(kind: Kind, value: &Spanned<DeValue<'_>>) -> Option<Vec<String>> {
     let text = match (value.get_ref(), kind) {
         (DeValue::Array(values), Kind::List(_)) => {
@@ -134,27 +134,27 @@ fn refuse(text: &str, at: &Range<usize>, message: String) -> FileError {
     }
 }
 
-/// Two keys are taken for alike from here on.
-const ALIKE: f64 = 0.8;
+/// Jaro–Winkler similarity above which a key is suggested.
+const MIN_SIMILARITY: f64 = 0.8;
 
-/// Says that `key` is unknown, and names the nearest one.
+/// The message for an unknown `key`, with the most similar known one.
 fn unknown(key: &str, version: Option<&str>) -> String {
-    let likeness = |known: &&Parameter| strsim::jaro_winkler(key, known.key);
+    let similarity = |known: &&Parameter| strsim::jaro_winkler(key, known.key);
     let nearest = PARAMETERS
         .iter()
-        .max_by(|one, other| likeness(one).total_cmp(&likeness(other)));
-    let nearest = nearest.filter(|parameter| likeness(parameter) > ALIKE);
+        .max_by(|one, other| similarity(one).total_cmp(&similarity(other)));
+    let nearest = nearest.filter(|parameter| similarity(parameter) > MIN_SIMILARITY);
     let nearest = nearest.map(|parameter| format!(" (did you mean {}?)", parameter.key));
     let nearest = nearest.unwrap_or_default();
-    let version = version.map(|version| format!("; version {version} saved the file"));
+    let version = version.map(|version| format!("; the file was saved by version {version}"));
     let version = version.unwrap_or_default();
     format!(
-        "found the unknown key {key}{nearest}, expected a parameter of `tmt tcp`, not of its output, with _ for -{version}"
+        "unknown key {key}{nearest}; expected a flag of `tmt tcp`, with _ for -, that does not concern output{version}"
     )
 }
 
 impl Experiment {
-    /// Sets what `other` gives, and tells which keys had another value before.
+    /// Applies the parameters that `other` gives. Returns the keys whose value has changed.
     pub fn override_with(&mut self, mut other: Self) -> Vec<&'static str> {
         let mut replaced = Vec::new();
         for parameter in PARAMETERS {
@@ -168,20 +168,20 @@ impl Experiment {
         replaced
     }
 
-    /// Leaves one parameter unset.
+    /// Clears one parameter.
     pub fn unset(&mut self, parameter: &Parameter) {
         (parameter.access.take)(self, &mut Self::default());
     }
 
-    /// Sets one parameter from the texts that flags or a file give it.
+    /// Sets one parameter from the texts of its flag or file entry.
     ///
     /// # Errors
-    /// Found and expected, where a text is not such a value.
+    /// A text is not such a value; the message has found and expected.
     pub fn set(&mut self, parameter: &Parameter, texts: &[&str]) -> Result<(), String> {
         (parameter.access.set)(self, texts)
     }
 
-    /// All that is given, as the text of a parameter file saved by `version`.
+    /// The parameters that are given, as the text of a parameter file saved by `version`.
     #[must_use]
     pub fn to_file(&self, version: &str) -> String {
         let mut text = format!("{VERSION} = {}\n", quoted(version));
@@ -261,7 +261,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_file_must_not_hold_is_refused_where_it_is() {
+    fn errors_are_reported_with_their_position() {
         let (line, column, message) = refusal("rtt = \"1s\"\nfedback_delay = \"1s\"\n");
         assert_eq!((line, column), (2, 1));
         assert!(
@@ -284,9 +284,9 @@ mod tests {
             ("rtt = 500", "a duration with its unit"),
             ("iw = 0", "from 1 to 1000000"),
             ("iw = 0x20", "from 1 to 1000000"),
-            ("trace = 0x10", "a text"),
-            ("version = 3", "a text"),
-            ("json = true", "not of its output"),
+            ("trace = 0x10", "a string"),
+            ("version = 3", "a string"),
+            ("json = true", "does not concern output"),
             ("iw = 2.5", "from 1 to 1000000"),
             ("sack = 1", "true or false"),
             ("loop = \"on\"", "true"),
@@ -303,7 +303,7 @@ mod tests {
     }
 
     #[test]
-    fn any_text_is_quoted_so_that_it_reads_back() {
+    fn quoted_text_reads_back() {
         for name in [
             "a b",
             "q\"uote",
@@ -324,7 +324,7 @@ mod tests {
     }
 
     #[test]
-    fn a_flag_wins_over_a_file_and_only_another_value_is_named() {
+    fn flags_override_a_file_and_only_changed_keys_are_returned() {
         let mut experiment = ParameterFile::parse("rtt = \"1s\"\niw = 4\nseed = 3")
             .unwrap()
             .experiment;

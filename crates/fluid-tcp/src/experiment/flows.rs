@@ -1,4 +1,4 @@
-//! When flows begin, and flows that differ.
+//! Start times of flows, and flows with settings of their own.
 
 use tmt_core::math::rng::{Stream, Uniform};
 use tmt_core::types::{Bytes, Span, to_f64};
@@ -6,17 +6,17 @@ use tmt_core::types::{Bytes, Span, to_f64};
 use super::setting::{Kind, Setting};
 use crate::congestion::Algorithm;
 
-/// When a flow begins.
+/// Start time of a flow, from the start of the run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Start {
-    /// Then, from the start of the run.
+    /// At a fixed time.
     At(Span),
-    /// Uniformly in [from, to).
+    /// At a random time, uniform in [from, to).
     Within(Span, Span),
 }
 
 impl Start {
-    /// The start of flow `index` under `seed`.
+    /// The start of flow `index` in the run with `seed`.
     #[must_use]
     pub fn draw(self, seed: u64, index: usize) -> Span {
         match self {
@@ -39,7 +39,7 @@ impl Start {
         }
     }
 
-    /// Whether the start is drawn.
+    /// Whether the start is random.
     #[must_use]
     pub fn is_drawn(self) -> bool {
         matches!(self, Self::Within(from, to) if from < to)
@@ -56,7 +56,7 @@ impl Setting for Start {
         let (from, to) = (Span::read(from)?, Span::read(to)?);
         if from > to {
             return Err(format!(
-                "found '{text}', expected a range that begins before it ends"
+                "found '{text}', expected a range whose start is not after its end"
             ));
         }
         Ok(Self::Within(from, to))
@@ -70,14 +70,14 @@ impl Setting for Start {
     }
 }
 
-/// One flow of several that differ; what it leaves out is as for all flows.
+/// Settings of one flow. A field that is `None` takes the value for all flows.
 #[derive(Debug, Clone, Default)]
 pub struct FlowSpec {
-    /// Its congestion control.
+    /// Congestion control.
     pub cc: Option<Algorithm>,
-    /// When it begins.
+    /// Start time.
     pub start: Option<Start>,
-    /// What it transfers; without end where this is not given.
+    /// Transfer size; `None` for an endless transfer.
     pub bytes: Option<Bytes>,
 }
 
@@ -91,7 +91,7 @@ impl Setting for FlowSpec {
                 .iter()
                 .any(|key| part.starts_with(key));
             match parts.last_mut() {
-                // Parameters of the congestion control are separated by commas, too.
+                // Commas also separate the parameters of the congestion control.
                 Some(cc) if cc.starts_with("cc=") && !is_of_flow => *cc += &format!(",{part}"),
                 _ => parts.push(part.to_owned()),
             }
@@ -121,7 +121,7 @@ impl Setting for FlowSpec {
     }
 }
 
-/// Several flows that differ.
+/// Flows with settings of their own.
 impl Setting for Vec<FlowSpec> {
     const KIND: Kind = Kind::List("KEY=VALUE,…");
 
@@ -149,7 +149,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_flow_may_have_a_control_with_parameters() {
+    fn congestion_control_of_a_flow_takes_parameters() {
         let flow = FlowSpec::read("start=5s,cc=cubic:beta=0.8,c=0.4,bytes=1MB").unwrap();
         let flow_text = flow.text();
         assert_eq!(flow.cc.unwrap().to_string(), "cubic:beta=0.8,c=0.4");
@@ -160,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_flow_is_refused() {
+    fn invalid_flows_are_refused() {
         for text in [
             "",
             "cc=tahoe",
@@ -175,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn starts_are_drawn_within_their_range_for_each_flow_and_seed() {
+    fn random_starts_lie_within_their_range_for_each_flow_and_seed() {
         let start = Start::read("1s..5s").unwrap();
         let drawn: Vec<Span> = (0..50).map(|flow| start.draw(1, flow)).collect();
         assert!(

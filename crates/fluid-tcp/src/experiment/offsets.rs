@@ -1,4 +1,4 @@
-//! Runs from several places of one trace.
+//! Start offsets of several runs over one trace.
 
 use tmt_core::math::num::floor_u64;
 use tmt_core::math::rng::{Stream, Uniform};
@@ -6,33 +6,35 @@ use tmt_core::types::{Span, to_f64};
 
 use super::setting::{Kind, Setting};
 
-/// Most runs of one call.
-const MOST: u32 = 1_000_000;
+/// Largest number of runs of one call.
+const MAX_OFFSETS: u32 = 1_000_000;
 
-/// How many runs, and how their starts are chosen.
+/// Number of runs and placement of their starts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Offsets {
-    /// Runs, from 1 to a million.
+    /// Number of runs, 1 to 1 000 000.
     pub count: u32,
-    /// Whether the starts are drawn; evenly spaced otherwise.
+    /// Whether the starts are random; evenly spaced if not.
     pub random: bool,
 }
 
 impl Offsets {
-    /// Starts within [0, `room`), in their order; with a room of zero all are zero.
+    /// Starts within [0, `range`) in ascending order. If `range` is zero, all are zero.
     #[must_use]
-    pub fn within(self, room: Span, seed: u64) -> Vec<Span> {
-        let room = room.as_nanos();
+    pub fn within(self, range: Span, seed: u64) -> Vec<Span> {
+        let range = range.as_nanos();
         let span = |nanos: u64| Span::from_nanos(nanos).unwrap_or(Span::MAX);
         if !self.random {
-            let share = |run: u32| u128::from(room) * u128::from(run) / u128::from(self.count);
+            let share = |run: u32| u128::from(range) * u128::from(run) / u128::from(self.count);
             return (0..self.count)
-                .map(|run| span(u64::try_from(share(run)).unwrap_or(room)))
+                .map(|run| span(u64::try_from(share(run)).unwrap_or(range)))
                 .collect();
         }
         let mut uniform = Uniform::new(seed, Stream::TransferStart);
         let mut starts: Vec<Span> = (0..u64::from(self.count))
-            .map(|run| span(floor_u64(uniform.at(run) * to_f64(room)).min(room.saturating_sub(1))))
+            .map(|run| {
+                span(floor_u64(uniform.at(run) * to_f64(range)).min(range.saturating_sub(1)))
+            })
             .collect();
         starts.sort_unstable();
         starts
@@ -46,9 +48,9 @@ impl Setting for Offsets {
         let number = text.strip_suffix(":random");
         let random = number.is_some();
         match number.unwrap_or(text).parse() {
-            Ok(count @ 1..=MOST) => Ok(Self { count, random }),
+            Ok(count @ 1..=MAX_OFFSETS) => Ok(Self { count, random }),
             _ => Err(format!(
-                "found '{text}', expected a number of runs from 1 to {MOST}, or such a number and ':random'"
+                "found '{text}', expected a number of runs from 1 to {MAX_OFFSETS}, optionally followed by ':random'"
             )),
         }
     }
@@ -68,15 +70,15 @@ mod tests {
     }
 
     #[test]
-    fn even_starts_divide_the_room() {
-        let starts = |text: &str, room| Offsets::read(text).unwrap().within(span(room), 1);
+    fn even_starts_divide_the_range() {
+        let starts = |text: &str, range| Offsets::read(text).unwrap().within(span(range), 1);
         assert_eq!(starts("4", 10), [0, 2, 5, 7].map(span));
         assert_eq!(starts("1", 0), [Span::ZERO]);
         assert_eq!(starts("2", Span::MAX.as_nanos())[1], Span::MAX.half());
     }
 
     #[test]
-    fn drawn_starts_fill_the_room_in_order_for_each_seed() {
+    fn random_starts_fill_the_range_in_order_for_each_seed() {
         let offsets = Offsets::read("1000:random").unwrap();
         let starts = offsets.within(span(1_000_000_000), 1);
         assert!(starts.is_sorted() && starts.iter().all(|start| *start < span(1_000_000_000)));
@@ -87,7 +89,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_number_of_runs_is_refused() {
+    fn invalid_numbers_of_runs_are_refused() {
         for text in [
             "", "0", "-1", "1.5", "10:even", "random", "1000001", "0:random",
         ] {

@@ -1,5 +1,6 @@
-//! The parameters of an experiment, each described once. Flags, help, parameter files and the `params` of JSON derive
-//! from this list, whose order is that of `params`.
+//! The parameters of an experiment, each described once.
+//!
+//! Flags, help, parameter files and the `params` of JSON derive from this list. Its order is that of `params`.
 
 mod descriptor;
 
@@ -22,25 +23,26 @@ use crate::simulation::SplitWindow;
 use descriptor::Access;
 pub use descriptor::{Fallback, Group, Parameter};
 
-/// Most runs of one experiment.
-pub const MOST_RUNS: u64 = 100_000;
+/// Largest number of runs of one experiment.
+pub const MAX_RUNS: u64 = 100_000;
 
-/// Seeds lie below 2^63.
+/// Largest seed. Seeds are below 2^63.
 const LAST_SEED: u64 = (1 << 63) - 2;
 
-/// Field, key, type and help of every parameter; `= value` where it has a default of its own, `in field` where it
-/// is a setting of an [`Endpoint`], whose profiles give the default.
+/// Defines the fields of [`Experiment`] and [`PARAMETERS`]: field, type and help of each parameter.
+///
+/// `= value` gives a default. `in field` marks a setting of an [`Endpoint`], whose default the profile gives.
 macro_rules! parameters {
     ($($field:ident: $type:ty $(= $default:expr)? $(, in $($endpoint:ident).+)?; $help:literal => $parameter:expr;)+) => {
-        /// Everything that describes a run, or several: what is `None` is not given.
+        /// Parameters of one or several runs. A parameter that is not given is `None`.
         ///
-        /// [`Experiment::resolve`] fills in what follows from defaults, profile and trace.
+        /// [`Experiment::resolve`] fills in defaults, the profile's values and those of the trace.
         #[derive(Debug, Clone, Default)]
         pub struct Experiment {
             $(#[doc = $help] pub $field: Option<$type>,)+
         }
 
-        /// All parameters.
+        /// All parameters, in the order of `params` in JSON.
         pub static PARAMETERS: &[Parameter] = &[
             $(Parameter {
                 help: $help,
@@ -58,7 +60,7 @@ macro_rules! parameters {
         ];
 
         impl Experiment {
-            /// The defaults that depend on nothing.
+            /// An experiment with the defaults that do not depend on profile or trace.
             #[must_use]
             pub fn defaults() -> Self {
                 Self {
@@ -68,14 +70,14 @@ macro_rules! parameters {
             }
 
             $($(
-                #[doc = concat!($help, ": what is given, else the default")]
+                #[doc = concat!($help, ": the value given, or the default.")]
                 #[must_use]
                 pub fn $field(&self) -> $type {
                     self.$field.clone().unwrap_or_else(|| $default)
                 }
             )?)+
 
-            /// The settings of both ends that `profile` has.
+            /// An experiment with the host settings of `profile`.
             #[must_use]
             pub fn of_profile(profile: Profile) -> Self {
                 let mut experiment = Self::default();
@@ -83,12 +85,12 @@ macro_rules! parameters {
                 experiment
             }
 
-            /// Sets what an endpoint has settings for.
+            /// Copies all settings from `endpoint`.
             pub(super) fn read_endpoint(&mut self, endpoint: &Endpoint) {
                 $($(self.$field = Some(endpoint.$($endpoint).+.into());)?)+
             }
 
-            /// Changes the settings that are given.
+            /// Overwrites the settings of `endpoint` that are given here.
             pub(super) fn write_endpoint(&self, endpoint: &mut Endpoint) {
                 $($(if let Some(value) = self.$field {
                     endpoint.$($endpoint).+ = value.into();
@@ -108,154 +110,155 @@ parameters! {
         .detail("Text and Arrow also as gzip or zstd. The format is detected from the content. `-` is stdin.");
     link: LinkKind = LinkKind::default(); "Link model: timeline, coupled or synthetic" =>
         new(Group::Link).basic().value("").placeholder("MODEL")
-        .detail("timeline replays the LLDUs that `tmt apply` wrote; coupled runs a scheme on the slots of a PHY \
-                 trace and on the packets that are really queued; synthetic has a constant rate.");
+        .detail("timeline replays the output of `tmt apply`; coupled runs --scheme on a PHY trace with the actual \
+                 queue; synthetic has a constant rate.");
     rtt: Span; "Link RTT, propagation only" =>
-        new(Group::Link).basic().otherwise("the trace's, else 500ms", "a GEO link, as in the papers");
-    path: PathKind = PathKind::default(); "Who answers the senders" =>
+        new(Group::Link).basic().otherwise("from the trace, else 500ms", "a GEO link");
+    path: PathKind = PathKind::default(); "Path of the ACKs: e2e or split" =>
         new(Group::QueueAndPath).value("")
-        .detail("e2e: the receiver behind the link. split: a proxy at the gateway, which acknowledges at once and keeps a \
-                 packet until the link has delivered it.");
-    terrestrial_rtt: Span = Span::ZERO; "Round-trip time between the senders and the gateway" =>
-        new(Group::QueueAndPath).value("").detail("It comes on top of the link's own.");
-    split_window: SplitWindow = SplitWindow::default(); "What a proxy offers each flow of its free buffer" =>
-        new(Group::QueueAndPath).value("").detail("All of it (whole), or an equal share.");
+        .detail("e2e: the receiver acknowledges. split: a proxy at the gateway acknowledges at once and keeps a packet until \
+                 the link has delivered it.");
+    terrestrial_rtt: Span = Span::ZERO; "RTT between the senders and the gateway" =>
+        new(Group::QueueAndPath).value("").detail("Added to the RTT of the link.");
+    split_window: SplitWindow = SplitWindow::default(); "Free buffer space that the proxy advertises to each flow" =>
+        new(Group::QueueAndPath).value("").detail("whole: all of it. share: an equal share.");
     packet: Bytes = Bytes(1500); "Size of a packet" =>
-        new(Group::Link).basic().value("the MTU of Ethernet");
-    channel: SlotChannel; "Channel that makes slots in place of a PHY trace" =>
+        new(Group::Link).basic().value("the Ethernet MTU");
+    channel: SlotChannel; "Channel that generates slots instead of a PHY trace" =>
         new(Group::CoupledLink).basic().needs(&["scheme", "rate", "duration"])
-        .detail("Slots of the given rate and LLDU for the duration, each decoded after its own length, and what erases \
-                 them: bernoulli:P, gilbert-elliott:alpha=A,beta=B[,…], or fading:m=M,X=SHARE for bad times of mean M (a \
-                 duration or seconds) that make up such a share of all time; different for every seed.");
-    rate: BitRate; "Rate of a synthetic link, or of a channel's slots" =>
+        .detail("Generates slots of the given rate and LLDU for the duration, each decoded after one slot time. Erasures: \
+                 bernoulli:P, gilbert-elliott:alpha=A,beta=B[,…], or fading:m=M,X=SHARE with bad times of mean length M \
+                 (a duration or seconds) and a share SHARE of all time. Every seed gives another channel.");
+    rate: BitRate; "Rate of a synthetic link, or of the slots of --channel" =>
         new(Group::Link).basic();
     loss: ChannelSpec; "Packet losses of a synthetic link" =>
         new(Group::Link).basic().otherwise("none", "")
-        .detail("They fall after the queue: bernoulli:P or gilbert-elliott:alpha=A,beta=B[,…].");
+        .detail("Losses occur after the queue: bernoulli:P or gilbert-elliott:alpha=A,beta=B[,…].");
     scheme: SchemeSpec; "Reliability scheme of a coupled link, e.g. harq:10/12" =>
-        new(Group::CoupledLink).basic().detail("As `tmt apply` takes it.");
+        new(Group::CoupledLink).basic().detail("`tmt apply --help` lists the schemes.");
     feedback_delay: FeedbackDelay = FeedbackDelay::Of(Span::ZERO); "Extra delay of a coupled link's feedback" =>
-        new(Group::CoupledLink).shown_as("feedback_delay_ns").value("as in the papers' equations")
-        .detail("`interleaver` stands for the metadata's `interleaver_ns`.");
+        new(Group::CoupledLink).shown_as("feedback_delay_ns").value("as in the closed forms")
+        .detail("`interleaver` uses `interleaver_ns` of the metadata.");
     feedback_loss: Probability; "Probability that the feedback of an attempt is lost" =>
-        new(Group::CoupledLink).otherwise("none is lost", "").detail("The coupled link then repeats by a timer.");
-    feedback_timer: Span; "Time from an attempt's last unit to the repeat without feedback" =>
+        new(Group::CoupledLink).otherwise("0", "").detail("After --feedback-timer the coupled link repeats without feedback.");
+    feedback_timer: Span; "Time from the last unit of an attempt to a repeat without feedback" =>
         new(Group::CoupledLink).needs(&["feedback_loss"]).otherwise("2 x (RTT + feedback delay)", "");
-    tail: Tail = Tail::default(); "The last codeword of a packet" =>
+    tail: Tail = Tail::default(); "Last codeword of a packet: short or pad" =>
         new(Group::CoupledLink).value("")
-        .detail("short: its data units and all repair units. pad: filled up to a whole codeword.");
+        .detail("short: the remaining data units and all repair units. pad: filled up to a whole codeword.");
     in_order: InOrder = InOrder::default(); "Order of delivery on a coupled link" =>
         new(Group::CoupledLink).basic().otherwise("off", "")
-        .detail("A delivered packet waits until earlier packets of the link, or of its flow, are delivered or lost; or for \
-                 nothing (off). A scheme's own `,in-order` means link.");
-    overlap: Overlap = Overlap::default(); "When packets are delivered whose LLDUs overlap" =>
+        .detail("link, flow: a packet waits until all earlier packets of the link, or of its flow, are delivered or lost. off: it \
+                 does not wait. `,in-order` in --scheme means link.");
+    overlap: Overlap = Overlap::default(); "Delivery of packets whose LLDUs overlap: asap or shift" =>
         new(Group::Link).value("")
-        .detail("asap: with the last LLDU. shift: at least the span of its own LLDUs and one slot after the delivery before \
-                 it, as a replay in ns-2 has it.");
-    hold: Hold = Hold::default(); "How long a coupled link's queue holds a packet" =>
+        .detail("asap: with the last LLDU. shift: also at least the time span of its LLDUs and one slot after the previous \
+                 delivery, as in a replay with ns-2.");
+    hold: Hold = Hold::default(); "Time at which a packet leaves the queue of a coupled link: sent or acknowledged" =>
         new(Group::CoupledLink).otherwise("sent, or acknowledged on a split path", "")
-        .detail("sent: until its last unit has been sent for the first time. acknowledged: until the link's feedback has \
+        .detail("sent: when its last unit has been sent for the first time. acknowledged: when the feedback of the link has \
                  reported its fate.");
     lldu: Bytes = Bytes(33); "Size of an LLDU" =>
-        new(Group::Link).otherwise("the trace's, else 33B", "the papers' LLDU");
-    lldu_header: Bytes = Bytes(1); "Part of an LLDU that carries no packet" =>
-        new(Group::Link).value("the papers' LLDU");
+        new(Group::Link).otherwise("from the trace, else 33B", "");
+    lldu_header: Bytes = Bytes(1); "Header of an LLDU, part of its size" =>
+        new(Group::Link).value("");
     buffer: BufferSize = BufferSize::Bdp(1.0); "Size of the queue, packet in service included" =>
         new(Group::QueueAndPath).basic().not_shown().value("")
-        .detail("In packets (100pkt), bytes (64kB) or bandwidth-delay products (1bdp): link rate x (RTT + typical decode \
-                 delay or service time), 2 packets or more. On a split path it is the proxy's buffer.");
+        .detail("In packets (100pkt), bytes (64kB) or bandwidth-delay products (1bdp). The BDP is link rate x (RTT + typical \
+                 decoding delay or service time), at least 2 packets. On a split path this is the buffer of the proxy.");
     queue: Discipline = Discipline::default(); "Queue discipline" =>
         new(Group::QueueAndPath).value("")
-        .detail("drop-tail drops what finds the queue full; codel[:target=5ms,interval=100ms] (RFC 8289) also some of what \
-                 has waited for long.");
+        .detail("drop-tail drops packets that arrive at a full queue. codel[:target=5ms,interval=100ms] (RFC 8289) also drops \
+                 or marks packets that have waited too long.");
     return_loss: ChannelSpec; "Losses of ACKs on the return path" =>
-        new(Group::QueueAndPath).otherwise("none", "").detail("As for the loss of packets.");
-    return_rate: BitRate; "Rate of the return path, 40 B an ACK" =>
-        new(Group::QueueAndPath).otherwise("no limit", "");
+        new(Group::QueueAndPath).otherwise("none", "").detail("Takes the processes of --loss.");
+    return_rate: BitRate; "Rate of the return path, 40 B per ACK" =>
+        new(Group::QueueAndPath).otherwise("unlimited", "");
     return_trace: String; "PHY trace or timeline of the return path" =>
         new(Group::QueueAndPath).excludes(&["return_rate"]).not_shown()
-        .detail("An ACK takes as many LLDUs as its 40 B need, and arrives if all of them do; with loop it repeats, too.");
+        .detail("An ACK of 40 B takes as many LLDUs as it needs and arrives if all of them do. --loop repeats this trace too.");
     looped: bool = false; "Repeat the trace whenever it ends" =>
         new(Group::Traffic).flag().named("loop").shown_as("looped").needs(&["duration"]);
-    offsets: Offsets; "Runs from this many places of the trace" =>
+    offsets: Offsets; "Number of runs, each from its own start in the trace" =>
         new(Group::Traffic).excludes(&["seeds"])
-        .detail("Evenly spaced, or drawn (N:random). Each lasts for the duration, or until its bytes have been delivered: \
-                 mean and 95 % interval by block bootstrap.");
-    profile: Profile = Profile::Rfc; "Settings of both ends" =>
+        .detail("The starts are evenly spaced, or random (N:random). A run lasts for the duration, or until its bytes are \
+                 delivered. Prints mean and 95 % interval by block bootstrap.");
+    profile: Profile = Profile::Rfc; "Settings of both hosts" =>
         new(Group::Hosts).basic().value("");
     sack: bool, in sack; "Selective ACKs" =>
         new(Group::Hosts).profile();
-    delayed_ack: DelayedAck, in delayed_ack; "In-order packets per ACK, or off for one each" =>
+    delayed_ack: DelayedAck, in delayed_ack; "In-order packets per ACK; off: one" =>
         new(Group::Acks).profile();
     delayed_ack_timer: Span, in delayed_ack_timer; "Longest delay of an ACK" =>
         new(Group::Acks).profile();
     iw: Count32<1>, in initial_window; "Initial window, segments" =>
         new(Group::Hosts).profile();
-    first_rto: Span, in rto.first; "Retransmission timeout before the first measurement" =>
+    first_rto: Span, in rto.first; "RTO before the first RTT sample" =>
         new(Group::Timeouts).profile();
-    min_rto: Span, in rto.min; "Smallest retransmission timeout" =>
+    min_rto: Span, in rto.min; "Smallest RTO" =>
         new(Group::Timeouts).profile();
-    max_rto: Span, in rto.max; "Largest retransmission timeout" =>
+    max_rto: Span, in rto.max; "Largest RTO" =>
         new(Group::Timeouts).profile();
-    rto_tick: Span, in rto.tick; "Clock granularity of RTTs and timeouts; 0ns for none" =>
+    rto_tick: Span, in rto.tick; "Clock granularity of RTT samples and RTO; 0ns: none" =>
         new(Group::Timeouts).profile();
-    rto_margin: Span, in rto.margin; "Smallest distance of the timeout from the smoothed RTT" =>
-        new(Group::Timeouts).profile().detail("As in Linux; 0s for none.");
+    rto_margin: Span, in rto.margin; "Least difference between RTO and smoothed RTT" =>
+        new(Group::Timeouts).profile().detail("As in Linux; 0s: none.");
     quick_acks: Count32<0>, in quick_acks; "ACKs at the start of a connection that are not delayed" =>
         new(Group::Acks).profile();
-    loss_detection: LossDetection, in loss_detection; "How a packet is found lost" =>
+    loss_detection: LossDetection, in loss_detection; "Loss detection: dupack or rack" =>
         new(Group::LossRecovery).profile()
-        .detail("dupack: by three duplicates or packets above it (RFC 5681, 6675). rack: by time (RFC 8985); needs SACK.");
-    tail_loss_probe: bool, in tail_loss_probe; "Probe before the timeout at the end of a flight" =>
-        new(Group::LossRecovery).profile().detail("RFC 8985 section 7; needs RACK.");
-    f_rto: bool, in f_rto; "Undo a timeout that proves spurious" =>
+        .detail("dupack: by three duplicate ACKs, or three packets SACKed above (RFC 5681, 6675). rack: by time (RFC 8985); \
+                 needs SACK.");
+    tail_loss_probe: bool, in tail_loss_probe; "Tail loss probe (TLP)" =>
+        new(Group::LossRecovery).profile().detail("RFC 8985, Sec. 7; needs RACK.");
+    f_rto: bool, in f_rto; "Undo spurious timeouts (F-RTO)" =>
         new(Group::LossRecovery).profile().detail("RFC 5682; needs SACK.");
     ecn: bool, in ecn; "Explicit congestion notification" =>
         new(Group::Hosts).profile().detail("Packets may be marked instead of dropped (RFC 3168); needs a CoDel queue.");
-    pacing: bool, in pacing; "Spread packets over the round trip" =>
+    pacing: bool, in pacing; "Pacing: spread packets over the RTT" =>
         new(Group::Hosts).profile()
-        .detail("2 windows per smoothed RTT in slow start, 1.2 after; BBR always has a pace of its own.");
-    limited_transmit: bool, in limited_transmit; "New data on the first two duplicates (RFC 3042)" =>
+        .detail("2 windows per smoothed RTT in slow start, 1.2 after. BBR always paces at its own rate.");
+    limited_transmit: bool, in limited_transmit; "New data on the first two duplicate ACKs (RFC 3042)" =>
         new(Group::LossRecovery).profile();
-    recovery: Recovery, in recovery; "How a fast recovery sends" =>
+    recovery: Recovery, in recovery; "Transmission during fast recovery: halving or prr" =>
         new(Group::LossRecovery).profile()
-        .detail("halving: once what is in flight fits the new window. prr: proportional rate reduction (RFC 6937); needs \
-                 SACK.");
-    rtt_sampling: RttSampling, in rtt_sampling; "What measures the RTT" =>
-        new(Group::Timeouts).profile().detail("One packet at a time (window), or every ACK of new data.");
-    cut_from: CutFrom, in cut_from; "What a window is cut from" =>
-        new(Group::LossRecovery).profile().detail("What is in flight (RFC 5681), or the window itself (ns-2).");
-    rwnd: ReceiverWindow, in rwnd; "Receiver's window" =>
+        .detail("halving: resumes when the data in flight fit the new window. prr: proportional rate reduction (RFC 6937); \
+                 needs SACK.");
+    rtt_sampling: RttSampling, in rtt_sampling; "RTT samples: window or ack" =>
+        new(Group::Timeouts).profile().detail("window: one packet at a time. ack: every ACK of new data.");
+    cut_from: CutFrom, in cut_from; "Base of a window reduction: flight or window" =>
+        new(Group::LossRecovery).profile().detail("flight: data in flight (RFC 5681). window: the window itself (ns-2).");
+    rwnd: ReceiverWindow, in rwnd; "Window advertised by the receiver" =>
         new(Group::Hosts).profile().shown_as("rwnd_packets");
     window_validation: bool, in window_validation; "Grow the window only while it limits the sender" =>
         new(Group::Hosts).profile().detail("RFC 7661.");
-    handshake: bool, in handshake; "One round trip before the first data" =>
+    handshake: bool, in handshake; "Handshake: one RTT before the first data" =>
         new(Group::Hosts).profile();
     cc: Algorithm = Algorithm::default(); "Congestion control, e.g. cubic:beta=0.8" =>
         new(Group::Hosts).basic().not_shown().otherwise("cubic", "");
-    flows: Count<1, 100_000> = Count(1); "Number of flows, all alike" =>
+    flows: Count<1, 100_000> = Count(1); "Number of identical flows" =>
         new(Group::Traffic).basic().not_shown().value("");
-    start: Start = Start::At(Span::ZERO); "When flows begin: a time, or a range to draw from" =>
+    start: Start = Start::At(Span::ZERO); "Start of the flows: a time, or a range for random times" =>
         new(Group::Traffic).not_shown().value("");
-    bytes: Bytes; "What each flow transfers, in whole packets" =>
-        new(Group::Traffic).basic().not_shown().otherwise("without end", "");
+    bytes: Bytes; "Transfer size of each flow, rounded up to packets" =>
+        new(Group::Traffic).basic().not_shown().otherwise("endless", "");
     duration: Span; "Length of a run" =>
-        new(Group::Traffic).basic().not_shown().otherwise("that of the trace", "");
+        new(Group::Traffic).basic().not_shown().otherwise("length of the trace", "");
     seed: Count<0, LAST_SEED> = Count(1); "Seed of all random numbers" =>
         new(Group::Traffic).not_shown().value("");
-    seeds: Count<1, MOST_RUNS> = Count(1); "Number of runs, with successive seeds" =>
-        new(Group::Traffic).basic().not_shown().value("").detail("Mean and 95 % interval of every metric.");
-    compare_links: bool = false; "Run the coupled link and the timeline link, and compare" =>
+    seeds: Count<1, MAX_RUNS> = Count(1); "Number of runs, with successive seeds" =>
+        new(Group::Traffic).basic().not_shown().value("").detail("Prints mean and 95 % interval of every metric.");
+    compare_links: bool = false; "Compare the coupled link with the timeline link" =>
         new(Group::CoupledLink).flag().not_shown().needs(&["scheme"])
-        .detail("Over the same trace, the timeline as `tmt apply` makes it, with the same parameters and seeds; prints \
-                 coupled - timeline, and the same in percent of the timeline's.");
-    unit: Unit; "Unit of the trace's numbers" =>
-        new(Group::Input).not_shown().otherwise("s in text; ns in whole numbers of Arrow and Parquet", "")
-        .detail("Doubles in Arrow and Parquet need one.");
+        .detail("Runs both on the same trace with the same parameters and seeds, the timeline as from `tmt apply`. Prints \
+                 coupled - timeline, absolute and in percent of the timeline's value.");
+    unit: Unit; "Unit of the numbers in the trace" =>
+        new(Group::Input).not_shown().otherwise("s in text; ns in integers of Arrow and Parquet", "")
+        .detail("Required for doubles in Arrow and Parquet.");
     allow_cut: bool = false; "Accept a trace that was cut" =>
         new(Group::Input).flag().not_shown()
-        .detail("A head without its end line, as `head -100000 trace` leaves it, or a cut stream.");
-    flow: Vec<FlowSpec>; "One flow of several that differ; may be given more than once" =>
+        .detail("A head without an end line, for example from `head -100000 trace`, or a cut stream.");
+    flow: Vec<FlowSpec>; "A flow with settings of its own; repeat for more flows" =>
         new(Group::Traffic).excludes(&["flows", "start", "bytes"]).not_shown()
-        .detail("Such as `cc=cubic,start=5s,bytes=1MB`.");
+        .detail("For example `cc=cubic,start=5s,bytes=1MB`.");
 }

@@ -1,4 +1,4 @@
-//! An experiment with everything resolved: what its runs are made of.
+//! A resolved experiment, and its runs.
 
 use std::borrow::Cow;
 use std::fmt::Display;
@@ -21,55 +21,56 @@ use crate::simulation::metrics::{RunReport, Total};
 use crate::simulation::probe::Probe;
 use crate::simulation::{self, Flow, Path, ReturnPath, Setup};
 
-/// Names and values in the order of [`super::PARAMETERS`], each fact after the parameter that it follows from.
+/// Names and values in the order of [`super::PARAMETERS`], each derived value after the parameter it derives from.
 pub type Params = Map<String, Value>;
 
-/// A parameter that won over what the metadata said.
+/// A parameter that overrides a value of the metadata.
 #[derive(Debug, Clone, Serialize)]
 pub struct Overridden {
-    /// The key of the metadata.
+    /// Key of the metadata.
     pub key: &'static str,
-    /// The flag that sets the parameter.
+    /// Flag that sets the parameter.
     pub flag: &'static str,
-    /// What the metadata said, in the unit of the key.
-    pub told: u64,
-    /// What the run uses, in the unit of the key.
+    /// Value in the metadata, in the unit of the key.
+    #[serde(rename = "told")]
+    pub stored: u64,
+    /// Value that the run uses, in the unit of the key.
     pub used: u64,
 }
 
-/// One run of several.
+/// Identity of one run among several.
 #[derive(Debug, Clone, Copy)]
 pub struct RunId {
-    /// Its seed.
+    /// Seed of the run.
     pub seed: u64,
-    /// Its number among those from several places of the trace, and where it begins, from the first row on.
+    /// With `offsets`: number of the run, and its start after the first row.
     pub offset: Option<(usize, Span)>,
 }
 
-/// Everything a run needs but its seed.
+/// Everything that a run needs except its seed.
 #[derive(Debug)]
 pub struct Plan {
-    /// The link.
+    /// Link of all runs.
     pub link: LinkPlan,
-    /// The flows.
+    /// Flows of all runs.
     pub flows: Vec<FlowPlan>,
-    /// Round-trip time of the link, propagation only.
+    /// RTT of the link, propagation only.
     pub rtt: Span,
-    /// Packets the queue holds.
+    /// Size of the queue in packets.
     pub buffer: u64,
-    /// What lies between the senders and the gateway.
+    /// Terrestrial path, and proxy if there is one.
     pub path: Path,
-    /// Where the runs begin, from the first row on; none for runs that begin there.
+    /// Starts of the runs, after the first row; `None` if all runs begin at the first row.
     pub starts: Option<Vec<Span>>,
-    /// The last instant of the runs.
+    /// End of the runs.
     pub end: Time,
-    /// Congestion control and both ends, in words.
+    /// Congestion control and settings of both hosts, as one line of text.
     pub settings: String,
-    /// What is to be said about the runs before they begin. Parameters are named by their keys, in backticks.
+    /// Notes to print before the runs. They name parameters by their keys, in backticks.
     pub notes: Vec<String>,
-    /// What JSON shows of the settings.
+    /// `params` of JSON.
     pub params: Params,
-    /// Every value that is used, wherever it came from: the same runs follow from it.
+    /// Every value used, whatever its origin. It reproduces the runs.
     pub resolved: Experiment,
     pub(super) return_trace: Option<ReturnPlan>,
     pub(super) begin: Time,
@@ -77,60 +78,60 @@ pub struct Plan {
     pub(super) overridden: Vec<Overridden>,
 }
 
-/// The link of a run.
+/// Resolved link of a run.
 #[derive(Debug)]
 pub enum LinkPlan {
-    /// The LLDUs of a timeline.
+    /// Replay of a timeline.
     Timeline(TracePlan),
-    /// A scheme on slots.
+    /// A scheme on the slots of a trace or channel.
     Coupled(CoupledPlan),
-    /// A constant rate.
+    /// Service at a constant rate.
     Synthetic {
-        /// The rate.
+        /// Rate of the link.
         rate: BitRate,
-        /// What it loses, in packets.
+        /// Process of packet losses, one step per packet.
         loss: Option<ChannelSpec>,
     },
 }
 
-/// A PHY trace, or a channel, with a scheme on it.
+/// A coupled link: a scheme on a PHY trace or channel.
 #[derive(Debug)]
 pub struct CoupledPlan {
-    /// The scheme on the trace.
+    /// Scheme, trace and settings of the link.
     pub link: CoupledLink,
-    /// The trace, with its place and the LLDUs of a packet.
+    /// The trace, and the number of LLDUs per packet.
     pub trace: TracePlan,
-    /// What makes the trace of every run from its seed; none for one that was read.
+    /// Generates the trace of each run from its seed; `None` for a trace that was read.
     pub channel: Option<Box<GeneratedSlots>>,
 }
 
-/// The rows of a trace that carry packets: LLDUs of a timeline, or slots.
+/// A trace whose rows carry packets: LLDUs of a timeline, or slots.
 #[derive(Debug, Clone)]
 pub struct TracePlan {
-    /// The rows.
+    /// Rows of the trace.
     pub timeline: Arc<Timeline>,
-    /// Rows that carry a packet.
+    /// LLDUs per packet.
     pub lldus_per_packet: usize,
     /// Size of an LLDU.
     pub lldu: Bytes,
-    /// Time from one round of a repeated trace to the next.
+    /// Period of a repeated trace.
     pub period: Option<Span>,
-    /// One slot, where deliveries are moved apart.
+    /// Slot time, if deliveries are spaced (`overlap` shift).
     pub shift: Option<Span>,
-    /// The end line of the trace.
+    /// End line of the trace.
     pub end_line: Option<EndLine>,
 }
 
-/// One flow.
+/// Resolved settings of one flow.
 #[derive(Debug, Clone)]
 pub struct FlowPlan {
-    /// The flow; its start is drawn for every run.
+    /// The flow. Its start is set per run.
     pub flow: Flow,
-    /// When it begins.
+    /// Start time, fixed or random.
     pub start: Start,
 }
 
-/// The return link of all runs.
+/// The return trace of all runs.
 #[derive(Debug)]
 pub(super) struct ReturnPlan {
     pub(super) trace: ReturnTrace,
@@ -138,7 +139,7 @@ pub(super) struct ReturnPlan {
 }
 
 impl LinkPlan {
-    /// The rows that carry packets; none on a synthetic link.
+    /// The trace that carries packets; `None` on a synthetic link.
     pub(super) fn trace(&self) -> Option<&TracePlan> {
         match self {
             Self::Timeline(trace) => Some(trace),
@@ -147,7 +148,7 @@ impl LinkPlan {
         }
     }
 
-    /// What it is.
+    /// The link model.
     pub(super) fn kind(&self) -> LinkKind {
         match self {
             Self::Timeline(_) => LinkKind::Timeline,
@@ -158,9 +159,9 @@ impl LinkPlan {
 }
 
 impl CoupledPlan {
-    /// The link of the run under `seed`.
+    /// The link of the run with `seed`.
     #[must_use]
-    pub fn under(&self, seed: u64) -> Cow<'_, CoupledLink> {
+    pub fn for_seed(&self, seed: u64) -> Cow<'_, CoupledLink> {
         match &self.channel {
             None => Cow::Borrowed(&self.link),
             Some(slots) => Cow::Owned(CoupledLink {
@@ -172,13 +173,13 @@ impl CoupledPlan {
 }
 
 impl Plan {
-    /// All runs: from every start, or under as many seeds as asked for.
+    /// All runs: one per start, or one per seed.
     #[must_use]
     pub fn runs(&self) -> Vec<RunId> {
         let (seed, seeds) = (self.resolved.seed().0, self.resolved.seeds().0);
-        let under = |seed| RunId { seed, offset: None };
+        let of_seed = |seed| RunId { seed, offset: None };
         let Some(starts) = &self.starts else {
-            return (seed..seed + seeds).map(under).collect();
+            return (seed..seed + seeds).map(of_seed).collect();
         };
         let starts = starts.iter().copied().enumerate().map(Some);
         starts.map(|offset| RunId { seed, offset }).collect()
@@ -219,15 +220,15 @@ impl Plan {
         }
     }
 
-    /// Runs one of the runs.
+    /// Simulates one run.
     ///
     /// # Errors
-    /// A trace that cannot be read any more, or that has no room for a packet.
+    /// A trace that can no longer be read, or that is too short for a packet.
     pub fn run<P: Probe>(&self, run: RunId, probe: &mut P) -> Result<RunReport> {
         self.run_over(&self.link, run, &self.setup(run), probe)
     }
 
-    /// One run over `link`.
+    /// Simulates one run over `link`.
     pub(super) fn run_over<P: Probe>(
         &self,
         link: &LinkPlan,
@@ -235,15 +236,17 @@ impl Plan {
         setup: &Setup,
         probe: &mut P,
     ) -> Result<RunReport> {
-        let way = setup.rtt.half();
+        let one_way = setup.rtt.half();
         let mut report = match link {
             LinkPlan::Timeline(plan) => {
                 let timeline = Arc::clone(&plan.timeline);
                 let (lldus, period) = (plan.lldus_per_packet, plan.period);
-                let link = TimelineLink::new(timeline, lldus, way, period, setup.begin);
+                let link = TimelineLink::new(timeline, lldus, one_way, period, setup.begin);
                 let mut link = link.ok_or_else(|| {
                     let failure = plan.timeline.failure();
-                    data(failure.unwrap_or("found no room for a packet on the timeline".to_owned()))
+                    data(failure.unwrap_or(
+                        "found too few LLDUs for a packet, expected a longer timeline".to_owned(),
+                    ))
                 })?;
                 if let Some(slot) = plan.shift {
                     link = link.shifted(slot);
@@ -251,25 +254,22 @@ impl Plan {
                 simulation::run(setup, link, probe)
             }
             LinkPlan::Coupled(plan) => {
-                let link = plan.under(run.seed).seeded(run.seed);
+                let link = plan.for_seed(run.seed).seeded(run.seed);
                 simulation::run_coupled_looped(setup, &link, plan.trace.period, probe)
                     .ok_or_else(|| unreadable(&plan.trace.timeline))?
             }
             LinkPlan::Synthetic { rate, loss } => {
                 let channel = loss.map(|spec| Channel::new(spec, run.seed));
-                let link = SyntheticLink::new(*rate, setup.packet, way, channel, setup.begin);
+                let link = SyntheticLink::new(*rate, setup.packet, one_way, channel, setup.begin);
                 let Some(link) = link else {
-                    return refused(
-                        "rate",
-                        "`rate` and `packet` leave no link: both must be above zero",
-                    );
+                    return refused("rate", "`rate` and `packet` must be above zero");
                 };
                 simulation::run(setup, link, probe)
             }
         };
-        let there = link.trace().map(|trace| &trace.timeline);
-        let back = self.return_trace.as_ref().map(|plan| &plan.trace.timeline);
-        let failure = [there, back]
+        let forward = link.trace().map(|trace| &trace.timeline);
+        let backward = self.return_trace.as_ref().map(|plan| &plan.trace.timeline);
+        let failure = [forward, backward]
             .into_iter()
             .flatten()
             .find_map(|trace| trace.failure());
@@ -280,7 +280,7 @@ impl Plan {
         Ok(report)
     }
 
-    /// Adds to `head`, that of a log of a run, all that an auditor needs.
+    /// Adds to `head`, the metadata of a log, everything that the auditor needs.
     pub fn describe(&self, head: &mut Metadata, setup: &Setup, seed: u64) {
         let mut set = |key: &str, value: &dyn Display| head.set(key, value.to_string());
         set("link", &self.link.kind());
@@ -335,7 +335,7 @@ impl Plan {
         set("seed", &seed);
         set("run_ends_ns", &setup.end.as_nanos());
         for by in &self.overridden {
-            let text = format!("{} {} by {} {}", by.key, by.told, by.flag, by.used);
+            let text = format!("{} {} by {} {}", by.key, by.stored, by.flag, by.used);
             head.push("overridden", text);
         }
         if self.resolved.looped() {
@@ -345,7 +345,7 @@ impl Plan {
     }
 }
 
-/// tcp.md §5: what packets carried, over what the slots they took could carry.
+/// Bytes that packets carried per byte of the slots they used (docs/metrics.md).
 fn mean_coding_ratio(packet: Bytes, link: &LinkPlan, total: &Total) -> Option<f64> {
     let used = to_f64(total.lldus_used?);
     let (slots, packets) = if let LinkPlan::Timeline(trace) = link {
@@ -353,7 +353,7 @@ fn mean_coding_ratio(packet: Bytes, link: &LinkPlan, total: &Total) -> Option<f6
         let slots = used * to_f64(end.slots) / to_f64(end.rows);
         (slots, total.packets_served)
     } else {
-        // A packet that fails is not sent to its end.
+        // A lost packet is not sent completely.
         let lost = total.metrics.packets_lost;
         (used, total.packets_served.saturating_sub(lost))
     };

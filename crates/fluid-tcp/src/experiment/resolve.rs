@@ -1,4 +1,4 @@
-//! From what is given to what is run: defaults, refusals and remarks.
+//! Resolution of an experiment to a plan: defaults, refusals and notes.
 
 mod coupled;
 mod endpoint;
@@ -10,11 +10,12 @@ mod starts;
 
 use tmt_core::types::{Span, Time};
 
+use super::counted::counted;
 use super::error::{Error, Result, refused};
 use super::parameters::Experiment;
 use super::plan::{FlowPlan, LinkPlan, Params, Plan};
 use super::storage::Storage;
-use super::values::{BufferSize, FlowSpec, LinkKind, MOST_PACKETS, PathKind};
+use super::values::{BufferSize, FlowSpec, LinkKind, MAX_PACKETS, PathKind};
 use crate::endpoint::Endpoint;
 use crate::simulation::{ACK, Flow};
 use link::Link;
@@ -23,12 +24,12 @@ impl Experiment {
     /// Resolves every parameter, and reads the traces through `storage`.
     ///
     /// # Errors
-    /// Parameters that do not go together, traces that do not give what is needed or cannot be read.
+    /// Contradicting parameters, or traces that are unsuitable or cannot be read.
     pub fn resolve(&self, storage: &impl Storage) -> Result<Plan> {
         if self.compares() {
             return refused(
                 "compare_links",
-                "`compare_links`: found two links, expected one",
+                "`compare_links`: found two links, expected one; use `Experiment::resolve_comparison`",
             );
         }
         let ends = self.ends()?;
@@ -47,13 +48,13 @@ impl Experiment {
         self.plan(storage, ends, link, plan)
     }
 
-    /// Why it cannot run, as far as that shows before a trace is read.
+    /// The error that keeps it from running, if it shows before a trace is read.
     #[must_use]
     pub fn refusal(&self) -> Option<Error> {
         self.ends().err()
     }
 
-    /// Both ends of the flows, and the flows: all that can be refused before a trace is read.
+    /// Host settings and flows. Makes every check that needs no trace.
     pub(super) fn ends(&self) -> Result<(Endpoint, Vec<FlowPlan>)> {
         self.check()?;
         let endpoint = self.endpoint()?;
@@ -78,52 +79,52 @@ impl Experiment {
         Ok((endpoint, flows))
     }
 
-    /// The plan of runs over `link`, which says `said` of itself.
+    /// The plan of runs over `link`, whose facts are in `facts`.
     pub(super) fn plan(
         &self,
         storage: &impl Storage,
         (endpoint, flows): (Endpoint, Vec<FlowPlan>),
-        mut said: Link,
+        mut facts: Link,
         link: LinkPlan,
     ) -> Result<Plan> {
-        let mut notes = std::mem::take(&mut said.notes);
-        let (buffer, size, note) = self.queue_size(&said)?;
+        let mut notes = std::mem::take(&mut facts.notes);
+        let (buffer, size, note) = self.queue_size(&facts)?;
         notes.push(note);
-        let (path, words) = self.way(&said, &link, flows.len(), buffer)?;
-        notes.extend(words);
+        let (path, more) = self.path_plan(&facts, &link, flows.len(), buffer)?;
+        notes.extend(more);
         let period = link.trace().and_then(|trace| trace.period);
-        let (starts, words) = self.starts(&said, period, &flows)?.unzip();
-        notes.extend(words);
+        let (starts, note) = self.starts(&facts, period, &flows)?.unzip();
+        notes.extend(note);
         let latest = starts.as_ref().and_then(|starts| starts.last().copied());
-        let end = self.end(&said, latest, &mut notes)?;
-        notes.extend(self.warnings(&endpoint, &flows, &link, buffer, end.since(said.begin)));
+        let end = self.end(&facts, latest, &mut notes)?;
+        notes.extend(self.warnings(&endpoint, &flows, &link, buffer, end.since(facts.begin)));
         notes.extend(self.path_notes());
         let return_trace = self.return_link(storage, end, &mut notes)?;
         let settings = self.settings_note(&endpoint, &flows);
         notes.push(settings.clone());
         let mut plan = Plan {
-            resolved: self.resolved(said.resolved, &link, &endpoint, size),
+            resolved: self.resolved(facts.resolved, &link, &endpoint, size),
             params: Params::new(),
             link,
             flows,
-            rtt: said.rtt,
+            rtt: facts.rtt,
             buffer,
             path,
             return_trace,
-            begin: said.begin,
+            begin: facts.begin,
             end,
             starts,
-            link_rate_bps: said.rate_bps,
-            overridden: said.overridden,
+            link_rate_bps: facts.rate_bps,
+            overridden: facts.overridden,
             settings,
             notes,
         };
-        plan.params = plan.params(said.head.get("scheme"));
-        self.keep_for_file(&mut plan.resolved);
+        plan.params = plan.params(facts.head.get("scheme"));
+        self.reduce_for_file(&mut plan.resolved);
         Ok(plan)
     }
 
-    /// The last instant of the runs, of which the last begins at `latest`.
+    /// End of the runs, of which the last begins at `latest`.
     fn end(&self, link: &Link, latest: Option<Span>, notes: &mut Vec<String>) -> Result<Time> {
         let latest = link.begin.saturating_add(latest.unwrap_or(Span::ZERO));
         let wanted = self
@@ -133,18 +134,18 @@ impl Experiment {
             (Some(wanted), Some(ends)) if wanted > ends => {
                 if !self.compares() {
                     notes.push(format!(
-                        "the timeline is usable until {ends}: the run ends there, before `duration` (`loop` repeats it)"
+                        "the run ends at {ends}, before `duration`: the timeline is not usable beyond (`loop` repeats it)"
                     ));
                 }
                 Ok(ends)
             }
             (Some(wanted), _) => Ok(wanted),
             (None, Some(ends)) => Ok(ends),
-            (None, None) => Err(self.lacks("duration")),
+            (None, None) => Err(self.missing("duration")),
         }
     }
 
-    /// Every value that is used, with those that the link has `resolved`.
+    /// Every value that is used. `resolved` has those of the link.
     fn resolved(
         &self,
         resolved: Self,
@@ -183,40 +184,40 @@ impl Experiment {
         resolved
     }
 
-    /// Leaves of resolved values those from which the same runs follow again.
-    fn keep_for_file(&self, resolved: &mut Self) {
+    /// Removes resolved values that are derived, so that a saved file reproduces the runs.
+    fn reduce_for_file(&self, resolved: &mut Self) {
         if self.path() == PathKind::Split {
-            // The proxy decides these.
+            // The proxy determines these.
             (resolved.delayed_ack, resolved.delayed_ack_timer) = (None, None);
             resolved.hold = None;
         }
         if self.return_trace.is_some() {
-            // What the trace's metadata say is not said of the return trace.
+            // The metadata of the trace do not apply to the return trace.
             resolved.lldu = self.lldu;
         }
-        if matches!(resolved.buffer, Some(BufferSize::Packets(MOST_PACKETS..))) {
-            // More than can be given in packets.
+        if matches!(resolved.buffer, Some(BufferSize::Packets(MAX_PACKETS..))) {
+            // More packets than the parameter accepts.
             resolved.buffer = Some(self.buffer());
         }
         if self.compares() {
-            // Each link has its own.
+            // Each link resolves its own.
             resolved.link = None;
             resolved.overlap = self.overlap;
             resolved.buffer = Some(self.buffer());
         }
     }
 
-    /// What is unusual about the queue and the return path.
+    /// Notes on queue and return path, where they differ from the default.
     fn path_notes(&self) -> impl Iterator<Item = String> {
         let queue = (!self.queue().is_drop_tail()).then(|| format!("queue {}", self.queue()));
         let loss = self.return_loss;
-        let loss = loss.map(|loss| format!("return path with loss {loss}"));
+        let loss = loss.map(|loss| format!("return path: loss {loss}"));
         let rate = self.return_rate;
-        let rate = rate.map(|rate| format!("return path of {rate}, {ACK} an acknowledgement"));
+        let rate = rate.map(|rate| format!("return path: {rate}, {ACK} per ACK"));
         [queue, loss, rate].into_iter().flatten()
     }
 
-    /// What is allowed and seldom meant.
+    /// Warnings about settings that are valid but rarely intended.
     fn warnings(
         &self,
         endpoint: &Endpoint,
@@ -226,18 +227,20 @@ impl Experiment {
         length: Span,
     ) -> Vec<String> {
         let mut warnings = Vec::new();
-        // A proxy advertises its buffer before the first window.
+        // On a split path the proxy advertises its buffer before the first window is sent.
         if buffer < u64::from(endpoint.initial_window) && self.path() != PathKind::Split {
             let iw = endpoint.initial_window;
             warnings.push(format!(
-                "the queue of {buffer} packets is smaller than the initial window of {iw}"
+                "the queue of {} is smaller than the initial window of {iw}",
+                counted(buffer, "packet")
             ));
         }
         let is_late = |flow: &&FlowPlan| flow.start.latest() >= length;
         let late = flows.iter().filter(is_late).count();
         if late > 0 {
             warnings.push(format!(
-                "{late} flows may begin after the run of {length} has ended (`start`)"
+                "{} may begin after the end of the run of {length} (`start`)",
+                counted(late, "flow")
             ));
         }
         let drawn = self.return_loss.is_some()
@@ -245,7 +248,9 @@ impl Experiment {
             || matches!(link, LinkPlan::Synthetic { loss: Some(_), .. })
             || matches!(link, LinkPlan::Coupled(plan) if plan.channel.is_some() || plan.link.lost_feedback.is_some());
         if self.seeds().0 > 1 && !drawn && !self.compares() {
-            warnings.push("nothing in these runs is random: every seed gives the same".to_owned());
+            warnings.push(
+                "nothing in these runs is random: every seed gives the same result".to_owned(),
+            );
         }
         warnings
     }

@@ -1,4 +1,4 @@
-//! An experiment as a map of the keys of a parameter file: what serde reads and writes.
+//! Serde form of an experiment: a map with the keys of a parameter file.
 
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -24,7 +24,7 @@ impl Serialize for Experiment {
 impl<'de> Deserialize<'de> for Experiment {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let mut experiment = Self::default();
-        // A table refuses keys that stand twice.
+        // A table refuses duplicate keys.
         for (key, value) in Table::deserialize(deserializer)? {
             let parameter = Parameter::of(&key)
                 .ok_or_else(|| D::Error::custom(format!("unknown parameter {key}")))?;
@@ -40,7 +40,7 @@ impl<'de> Deserialize<'de> for Experiment {
     }
 }
 
-/// A value as a flag would give it.
+/// The value as the text of a flag.
 fn text(value: Value) -> String {
     match value {
         Value::Boolean(on) => on.text(),

@@ -1,9 +1,9 @@
-//! The types of values, and how a value is read and written.
+//! Types of parameter values, and conversion between value, text and JSON.
 
 use derive_more::Display;
 use serde_json::Value;
 
-/// The type of a parameter's value; shown as what a file must hold.
+/// Type of a parameter's value. Displayed as the value that a parameter file must hold.
 #[derive(Debug, Clone, Copy, Display)]
 pub enum Kind {
     /// A duration with its unit, such as `500ms`.
@@ -24,17 +24,17 @@ pub enum Kind {
     /// `on` or `off`; `true` or `false` in a file.
     #[display("true or false")]
     Switch,
-    /// On where it is given at all; `true` in a file.
-    #[display("true, or no such key")]
+    /// On if given; `true` in a file.
+    #[display("true (omit the key otherwise)")]
     Flag,
     /// One of these words.
     #[display("one of \"{}\"", _0().join("\", \""))]
     Keyword(fn() -> Vec<&'static str>),
-    /// A text of this form; the words with which it may begin.
-    #[display("a text: \"{_0}\"")]
+    /// A text of this form, and the words with which it may begin.
+    #[display("a string: \"{_0}\"")]
     Text(&'static str, fn() -> Vec<&'static str>),
     /// Any number of texts of this form; an array in a file.
-    #[display("an array of texts: [\"{_0}\"]")]
+    #[display("an array of strings: [\"{_0}\"]")]
     List(&'static str),
 }
 
@@ -65,7 +65,7 @@ impl Kind {
         }
     }
 
-    /// The unit that the name of a number of this type ends in.
+    /// Unit suffix of the JSON key of a number of this type; empty if it has none.
     pub(super) const fn suffix(self) -> &'static str {
         match self {
             Self::Duration => "_ns",
@@ -76,24 +76,24 @@ impl Kind {
     }
 }
 
-/// A value that a parameter may take: read from the text that a flag or a file gives, and written the same way.
+/// A value that a parameter can take, read from the text of a flag or a parameter file.
 pub trait Setting: Sized {
-    /// Its type.
+    /// Type of the value.
     const KIND: Kind;
 
-    /// Reads it.
+    /// Reads the value from `text`.
     ///
     /// # Errors
-    /// Found and expected, where the text is not such a value.
+    /// The text is not such a value; the message has found and expected.
     fn read(text: &str) -> Result<Self, String>;
 
-    /// Writes it as [`Setting::read`] reads it.
+    /// The text that [`Setting::read`] reads back.
     fn text(&self) -> String;
 
-    /// Reads what flags or an array give, one text as a rule; none where that gives nothing.
+    /// Reads the value from all its texts, usually one; `None` if they set nothing.
     ///
     /// # Errors
-    /// Found and expected, where the texts are not such a value.
+    /// The texts are not such a value; the message has found and expected.
     fn read_all(texts: &[&str]) -> Result<Option<Self>, String> {
         match texts {
             [text] => Self::read(text).map(Some),
@@ -101,12 +101,12 @@ pub trait Setting: Sized {
         }
     }
 
-    /// Writes it as [`Setting::read_all`] reads it.
+    /// The texts that [`Setting::read_all`] reads back.
     fn texts(&self) -> Vec<String> {
         vec![self.text()]
     }
 
-    /// How JSON shows it: times in ns, sizes in bytes, rates in bit/s.
+    /// The value in JSON: times in ns, sizes in bytes, rates in bit/s.
     fn json(&self) -> Value {
         Value::from(self.text())
     }

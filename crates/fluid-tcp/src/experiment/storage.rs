@@ -1,4 +1,4 @@
-//! Where traces come from and where timelines are kept: the side of an experiment that touches the operating system.
+//! Input of traces and storage of timelines: the only part of an experiment that touches the operating system.
 
 use tmt_core::format::Options;
 use tmt_core::types::{EndLine, Lldu, Metadata};
@@ -6,46 +6,46 @@ use tmt_core::types::{EndLine, Lldu, Metadata};
 use super::error::{Result, refused};
 use crate::link::timeline::{Builder, Timeline};
 
-/// A trace that has been read whole.
+/// A trace read to its end.
 #[derive(Debug)]
 pub struct Loaded {
-    /// What messages call it.
+    /// Name in messages.
     pub name: String,
-    /// Its rows.
+    /// Rows of the trace.
     pub timeline: Timeline,
-    /// Its head.
+    /// Metadata of the trace.
     pub head: Metadata,
-    /// Its end line.
+    /// End line of the trace.
     pub end: Option<EndLine>,
-    /// What to say of it, such as of an end that is missing.
+    /// Note about the trace, for example that it was cut.
     pub note: Option<String>,
 }
 
-/// A timeline that is being made.
+/// A timeline under construction.
 pub trait Collect {
-    /// Adds LLDUs in their order.
+    /// Appends LLDUs in order.
     fn lldus(&mut self, lldus: &[Lldu]);
 
-    /// All of them.
+    /// Completes the timeline.
     ///
     /// # Errors
-    /// [`super::Error::Storage`] where the timeline could not be kept.
+    /// [`super::Error::Storage`] if the timeline could not be stored.
     fn finish(self: Box<Self>) -> Result<Timeline>;
 }
 
-/// Reads traces, and keeps timelines of any length.
+/// Reads traces and stores timelines of any length.
 pub trait Storage: Sync {
-    /// Reads a whole trace: the file `path`; none, or `-`, for a pipe.
+    /// Reads a whole trace from the file `path`, or from stdin for `None` or `-`.
     ///
     /// # Errors
-    /// [`super::Error::Storage`] where it cannot be read or kept.
+    /// [`super::Error::Storage`] if it cannot be read or stored.
     fn read(&self, path: Option<&str>, options: Options) -> Result<Loaded>;
 
     /// Begins a timeline.
     fn collect(&self) -> Box<dyn Collect>;
 }
 
-/// Reads no traces, and keeps timelines in memory.
+/// Storage that reads no traces and holds timelines in memory.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct InMemory;
 
@@ -64,7 +64,7 @@ impl Storage for InMemory {
         let path = path.unwrap_or("-");
         refused(
             "trace",
-            format!("`trace`: found {path}, and no way to read traces"),
+            format!("`trace`: found {path}, expected no trace: this storage reads none"),
         )
     }
 

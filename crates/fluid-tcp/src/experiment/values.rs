@@ -1,4 +1,4 @@
-//! The types of parameters that nothing else has: what is typed as `64pkt`, `1bdp`, `0s..5s`, `cc=cubic,start=5s`.
+//! Value types of parameters, such as `64pkt`, `1bdp`, `0s..5s` and `cc=cubic,start=5s`.
 
 use derive_more::{From, Into};
 use serde_json::Value;
@@ -17,42 +17,42 @@ use crate::simulation::SplitWindow;
 pub use crate::experiment::flows::{FlowSpec, Start};
 pub use crate::experiment::offsets::Offsets;
 
-/// What packets are carried by.
+/// Link model.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum LinkKind {
-    /// The LLDUs of a timeline.
+    /// Replays the LLDUs of a timeline.
     #[default]
     Timeline,
-    /// A scheme that runs on the slots of a PHY trace, or of a channel, and on the packets that are really queued.
+    /// Runs a scheme on the slots of a PHY trace or channel, with the actual queue.
     Coupled,
-    /// A constant rate.
+    /// Serves packets at a constant rate.
     Synthetic,
 }
 
 keywords!(LinkKind { Timeline => "timeline", Coupled => "coupled", Synthetic => "synthetic" });
 
-/// Who answers the senders.
+/// Path of the ACKs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum PathKind {
-    /// The receiver behind the link.
+    /// The receiver acknowledges.
     #[default]
     EndToEnd,
-    /// A proxy at the gateway.
+    /// A proxy at the gateway acknowledges.
     Split,
 }
 
 keywords!(PathKind { EndToEnd => "e2e", Split => "split" });
 
-/// A whole number from `LEAST` to `MOST`.
+/// A whole number from `MIN` to `MAX`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Count<const LEAST: u64, const MOST: u64>(pub u64);
+pub struct Count<const MIN: u64, const MAX: u64>(pub u64);
 
-impl<const LEAST: u64, const MOST: u64> Setting for Count<LEAST, MOST> {
-    const KIND: Kind = Kind::Count(LEAST, MOST);
+impl<const MIN: u64, const MAX: u64> Setting for Count<MIN, MAX> {
+    const KIND: Kind = Kind::Count(MIN, MAX);
 
     fn read(text: &str) -> Result<Self, String> {
         match text.parse() {
-            Ok(number) if (LEAST..=MOST).contains(&number) => Ok(Self(number)),
+            Ok(number) if (MIN..=MAX).contains(&number) => Ok(Self(number)),
             _ => Err(format!("found '{text}', expected {}", Self::KIND)),
         }
     }
@@ -66,22 +66,22 @@ impl<const LEAST: u64, const MOST: u64> Setting for Count<LEAST, MOST> {
     }
 }
 
-/// A count that fits 32 bits.
-pub type Count32<const LEAST: u64> = Count<LEAST, 1_000_000>;
+/// A count from `MIN` to 1 000 000.
+pub type Count32<const MIN: u64> = Count<MIN, 1_000_000>;
 
-impl<const LEAST: u64> From<Count32<LEAST>> for u32 {
-    fn from(count: Count32<LEAST>) -> Self {
+impl<const MIN: u64> From<Count32<MIN>> for u32 {
+    fn from(count: Count32<MIN>) -> Self {
         Self::try_from(count.0).unwrap_or(Self::MAX)
     }
 }
 
-impl<const LEAST: u64> From<u32> for Count32<LEAST> {
+impl<const MIN: u64> From<u32> for Count32<MIN> {
     fn from(count: u32) -> Self {
         Self(count.into())
     }
 }
 
-/// A number from 0 to 1.
+/// A probability, 0 to 1.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Probability(pub f64);
 
@@ -122,7 +122,7 @@ impl Setting for bool {
     }
 }
 
-/// Packets that an acknowledgement may cover: 1 to 1000, 1 for no delaying.
+/// In-order packets per ACK, 1 to 1000; 1 disables delayed ACKs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, From, Into)]
 pub struct DelayedAck(pub u32);
 
@@ -153,20 +153,18 @@ impl Setting for DelayedAck {
     }
 }
 
-/// Most packets of a queue or a window.
-pub(super) const MOST_PACKETS: u64 = 1 << 40;
+/// Largest number of packets of a queue or a window.
+pub(super) const MAX_PACKETS: u64 = 1 << 40;
 
 /// Reads a number of packets, such as `64pkt`.
 fn packets(text: &str) -> Result<u64, String> {
     text.strip_suffix("pkt")
         .and_then(|number| number.parse().ok())
-        .filter(|packets| (1..=MOST_PACKETS).contains(packets))
-        .ok_or_else(|| {
-            format!("found '{text}', expected a number of packets from 1 to 2^40 such as 64pkt")
-        })
+        .filter(|packets| (1..=MAX_PACKETS).contains(packets))
+        .ok_or_else(|| format!("found '{text}', expected 1pkt to 2^40 pkt, such as 64pkt"))
 }
 
-/// The receiver's window, packets; 2^40 for one that never holds a sender back.
+/// The receiver's window in packets; 2^40 means unlimited.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, From, Into)]
 pub struct ReceiverWindow(pub u64);
 
@@ -175,31 +173,31 @@ impl Setting for ReceiverWindow {
 
     fn read(text: &str) -> Result<Self, String> {
         match text {
-            "unlimited" => Ok(Self(MOST_PACKETS)),
+            "unlimited" => Ok(Self(MAX_PACKETS)),
             _ => packets(text).map(Self),
         }
     }
 
     fn text(&self) -> String {
         match self.0 {
-            MOST_PACKETS.. => "unlimited".to_owned(),
+            MAX_PACKETS.. => "unlimited".to_owned(),
             packets => format!("{packets}pkt"),
         }
     }
 
     fn json(&self) -> Value {
-        Value::from((self.0 < MOST_PACKETS).then_some(self.0))
+        Value::from((self.0 < MAX_PACKETS).then_some(self.0))
     }
 }
 
-/// The size of a queue.
+/// Size of a queue.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum BufferSize {
-    /// Packets.
+    /// In packets.
     Packets(u64),
-    /// Bytes.
+    /// In bytes.
     Bytes(Bytes),
-    /// Bandwidth-delay products.
+    /// In bandwidth-delay products.
     Bdp(f64),
 }
 
@@ -210,7 +208,9 @@ impl Setting for BufferSize {
         if let Some(number) = text.strip_suffix("bdp") {
             return match number.parse() {
                 Ok(products) if products > 0.0 && products <= 1e6 => Ok(Self::Bdp(products)),
-                _ => Err(format!("found '{text}', expected a number such as 1bdp")),
+                _ => Err(format!(
+                    "found '{text}', expected more than 0bdp and at most 1000000bdp, such as 1bdp"
+                )),
             };
         }
         if text.ends_with("pkt") {
@@ -232,12 +232,12 @@ impl Setting for BufferSize {
     }
 }
 
-/// The extra delay of a link's feedback.
+/// Feedback delay of a link, beyond the RTT.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FeedbackDelay {
-    /// What the trace's metadata give as `interleaver_ns`.
+    /// `interleaver_ns` of the metadata.
     Interleaver,
-    /// This long.
+    /// This duration.
     Of(Span),
 }
 
@@ -268,7 +268,7 @@ impl Setting for FeedbackDelay {
     }
 }
 
-/// The name of a file, `-` for a pipe.
+/// File name; `-` is stdin.
 impl Setting for String {
     const KIND: Kind = Kind::Text("FILE", Vec::new);
 
@@ -281,7 +281,7 @@ impl Setting for String {
     }
 }
 
-/// Types that are read and written as they are parsed and displayed.
+/// Implements [`Setting`] by `FromStr` and `Display`.
 macro_rules! settings {
     ($($type:ty: $kind:expr $(, $number:expr)?;)+) => {$(
         impl Setting for $type {

@@ -7,6 +7,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use derive_more::Display;
+use tmt_core::model::nearest;
 use tmt_core::types::Span;
 
 /// Parameter of an entry: a number, a switch, or a duration.
@@ -217,9 +218,16 @@ impl<M: Family> Choice<M> {
             .map_or((text, None), |(name, rest)| (name, Some(rest)));
         let entry = entries.iter().find(|entry| entry.name == name);
         let entry = entry.ok_or_else(|| {
+            let nearest = nearest(name, entries.iter().map(|entry| entry.name));
+            let suggestion = nearest.map_or_else(String::new, |nearest| {
+                format!(" (did you mean '{nearest}'?)")
+            });
             let forms: Vec<String> = entries.iter().map(|entry| entry.form()).collect();
             let forms = forms.join(", ");
-            format!("unknown {} '{name}', expected one of {forms}", M::KIND)
+            format!(
+                "unknown {} '{name}'{suggestion}; expected one of {forms}",
+                M::KIND
+            )
         })?;
         Ok(Self {
             entry,

@@ -1,13 +1,13 @@
-//! `tmt apply`: reliability schemes over a PHY trace (link-layer.md §10).
+//! `tmt apply`: applies reliability schemes to a PHY trace (docs/schemes.md, Sec. 9).
 
 use tmt_core::pipeline::{Apply, Lane};
 use tmt_core::scheme::{self, SchemeSpec};
 use tmt_core::stats::LinkSummary;
 use tmt_core::types::{Metadata, Span};
 
-use crate::exit::{Failure, Outcome, note, say};
-use crate::input::{TraceArgs, tell_cut};
-use crate::output::{self, FormatArgs, Output, json, refuse_twice};
+use crate::exit::{Failure, Outcome, note, print_unless_quiet};
+use crate::input::{TraceArgs, note_cut};
+use crate::output::{self, FormatArgs, Output, json, refuse_shared_files};
 use crate::provenance;
 use crate::quantity::{Feedback, Rtt};
 use crate::table::{QUANTILES, Report, SHOWN_ATTEMPTS, later, longest, millis, share};
@@ -20,24 +20,24 @@ use crate::table::{QUANTILES, Report, SHOWN_ATTEMPTS, later, longest, millis, sh
     scheme::forms().join("\n  ")
 ))]
 pub(crate) struct Args {
-    /// The reliability scheme, such as harq:10/12; more than one with `{scheme}` in --output
+    /// Reliability scheme, e.g. harq:10/12; repeat for more schemes, with `{scheme}` in --output
     #[arg(long = "scheme", value_name = "SCHEME", required = true)]
     schemes: Vec<SchemeSpec>,
-    /// Round-trip time of the link; else the metadata's, else 500ms
+    /// RTT of the link [default: from the trace, else 500ms]
     #[arg(long)]
     rtt: Option<Span>,
-    /// Extra delay of the feedback (0ns when left out), or `interleaver` for the metadata's `interleaver_ns`
+    /// Delay of the feedback beyond the RTT; `interleaver` uses `interleaver_ns` of the metadata [default: 0s]
     #[arg(long, value_name = "DURATION|interleaver")]
     feedback_delay: Option<Feedback>,
-    /// Output file, `{scheme}` standing for the scheme; stdout when left out or `-`
+    /// Output file; `{scheme}` is replaced by the scheme [default: stdout, as for `-`]
     #[arg(short, long, value_name = "FILE")]
     output: Option<String>,
-    /// Write no timeline, only the summary
+    /// Write only the summary, no timeline
     #[arg(long, conflicts_with_all = ["output", "format"])]
     summary_only: bool,
     #[command(flatten)]
     format: FormatArgs,
-    /// Write the summary as JSON, one object a scheme
+    /// Write the summary as JSON, one object per scheme
     #[arg(long, value_name = "FILE")]
     summary: Option<String>,
     #[command(flatten)]
@@ -45,24 +45,24 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args) -> Outcome {
-    let paths = places(args)?;
+    let paths = output_paths(args)?;
     let (name, mut reader) = args.trace.open("apply", false)?;
     let rtt = Rtt::resolve(args.rtt, reader.metadata());
     let (feedback_delay, origin) = Feedback::resolve(args.feedback_delay, reader.metadata())?;
-    note!("apply", "{rtt}, feedback delay {origin}");
-    let told = reader.metadata().number("feedback_delay_ns");
-    if let Some(told) = told.and_then(Span::from_nanos)
-        && told != feedback_delay
+    note!("apply", "{rtt}; feedback delay {origin}");
+    let stored = reader.metadata().number("feedback_delay_ns");
+    if let Some(stored) = stored.and_then(Span::from_nanos)
+        && stored != feedback_delay
     {
         note!(
             "apply",
-            "the metadata says feedback delay {told}, of a scheme applied before"
+            "feedback delay {stored} in the metadata is that of the scheme applied before"
         );
     }
     if let Some(before) = reader.metadata().get("scheme") {
         note!(
             "apply",
-            "the input is a timeline of {before} already; its LLDUs are taken as slots"
+            "the input is a timeline of scheme {before}: its LLDUs serve as slots"
         );
     }
 
@@ -77,27 +77,27 @@ pub(crate) fn run(args: &Args) -> Outcome {
         Ok(Lane::new(scheme.clone(), rtt.value, feedback_delay, writer))
     });
     let lanes = lanes.collect::<Outcome<Vec<_>>>()?;
-    let places: Vec<&str> = paths.iter().map(|path| output::shown(Some(path))).collect();
+    let names: Vec<&str> = paths.iter().map(|path| output::shown(Some(path))).collect();
     let ends = Apply::new(lanes)
         .run(&mut reader)
-        .map_err(|error| Failure::stage(&name, &places, &error))?;
-    tell_cut("apply", &name, &reader);
+        .map_err(|error| Failure::stage(&name, &names, &error))?;
+    note_cut("apply", &name, &reader);
     let ends = ends.into_iter().map(|end| (end.summary, end.output));
     let (summaries, outputs): (Vec<LinkSummary>, Vec<Option<Output>>) = ends.unzip();
     if let Some(file) = &mut summary_file {
         json(file, &summaries)?;
     }
     let mut outputs: Vec<Output> = outputs.into_iter().flatten().chain(summary_file).collect();
-    // Files get their names only when everything is where it goes.
+    // Files get their final names only after everything is written.
     outputs.iter_mut().try_for_each(Output::settle)?;
     outputs.into_iter().try_for_each(Output::finish)?;
     let table = summary_table(&summaries).to_string();
-    say(format_args!("{}", table.trim_end()));
+    print_unless_quiet(format_args!("{}", table.trim_end()));
     Ok(())
 }
 
-/// Where each scheme's timeline goes, if it is written, when no file would be written twice or read and written.
-fn places(args: &Args) -> Outcome<Vec<String>> {
+/// Output path of each scheme's timeline, none with `--summary-only`. Refuses a file that has two uses.
+fn output_paths(args: &Args) -> Outcome<Vec<String>> {
     let pattern = args.output.as_deref().unwrap_or("-");
     let mut paths: Vec<String> = Vec::new();
     for scheme in args.schemes.iter().filter(|_| !args.summary_only) {
@@ -106,7 +106,7 @@ fn places(args: &Args) -> Outcome<Vec<String>> {
             let first = &args.schemes[first];
             let place = if path == "-" { "stdout" } else { &path };
             return Err(Failure::usage(format!(
-                "{first} and {scheme} would both be written to {place}: put {{scheme}} into --output"
+                "{first} and {scheme} would both be written to {place}; put {{scheme}} into --output"
             )));
         }
         paths.push(path);
@@ -114,46 +114,46 @@ fn places(args: &Args) -> Outcome<Vec<String>> {
     let summary = args.summary.as_deref().unwrap_or_default();
     if output::is_stdout(summary) && paths.iter().any(|path| output::is_stdout(path)) {
         return Err(Failure::usage(
-            "--summary - and the timeline cannot both go to stdout",
+            "--summary - and the timeline cannot both go to stdout; name a file for --output or --summary",
         ));
     }
     if summary.contains("{scheme}") {
         return Err(Failure::usage(
-            "--summary holds all schemes: {scheme} has no meaning there",
+            "--summary has all schemes in one file; remove {scheme} from its name",
         ));
     }
     for path in &paths {
         args.format.of(Some(path))?;
     }
     let files = paths.iter().chain(&args.summary).chain(&args.trace.trace);
-    refuse_twice(files.map(String::as_str))?;
+    refuse_shared_files(files.map(String::as_str))?;
     Ok(paths)
 }
 
-/// A scheme's text as part of a file name.
+/// The scheme as part of a file name.
 fn file_name(scheme: &SchemeSpec) -> String {
     let stays = |c: char| c.is_ascii_alphanumeric() || "._-".contains(c);
     let text = scheme.text().chars();
     text.map(|c| if stays(c) { c } else { '-' }).collect()
 }
 
-/// The head of a timeline: that of the trace, and what this stage adds.
+/// The head of a timeline: that of the trace, and the keys of this stage.
 fn head(input: &Metadata, scheme: &SchemeSpec, rtt: &Rtt, feedback_delay: Span) -> Metadata {
     if !input.is_head() {
         return Metadata::new();
     }
     let mut head = input.clone();
     let (rtt_ns, delay_ns) = (rtt.value.as_nanos(), feedback_delay.as_nanos());
-    let told = head.number("feedback_delay_ns");
-    if let Some(told) = told.filter(|told| *told != delay_ns) {
+    let stored = head.number("feedback_delay_ns");
+    if let Some(stored) = stored.filter(|stored| *stored != delay_ns) {
         let flag = "--feedback-delay";
-        provenance::overridden(&mut head, "feedback_delay_ns", flag, told, delay_ns);
+        provenance::overridden(&mut head, "feedback_delay_ns", flag, stored, delay_ns);
     }
     head.set("scheme", scheme.text());
     head.set("rtt_ns", rtt_ns.to_string());
     head.set("feedback_delay_ns", delay_ns.to_string());
-    if let Some(told) = rtt.overridden {
-        provenance::overridden(&mut head, "rtt_ns", "--rtt", told.as_nanos(), rtt_ns);
+    if let Some(stored) = rtt.overridden {
+        provenance::overridden(&mut head, "rtt_ns", "--rtt", stored.as_nanos(), rtt_ns);
     }
     head.push(
         "stage",
@@ -188,8 +188,8 @@ fn summary_table(summaries: &[LinkSummary]) -> Report {
             millis(quantile(&s.delay_s))
         });
     }
-    row("longest burst before", &|s| longest(&s.bursts_before));
-    row("longest burst after", &|s| longest(&s.bursts_after));
+    row("longest burst, slots", &|s| longest(&s.bursts_before));
+    row("longest burst, LLDUs", &|s| longest(&s.bursts_after));
     let most = summaries
         .iter()
         .filter_map(|summary| summary.attempts.keys().last().copied())
@@ -201,7 +201,9 @@ fn summary_table(summaries: &[LinkSummary]) -> Report {
         });
     }
     if most > SHOWN_ATTEMPTS {
-        row("delivered later", &|s| later(&s.attempts).to_string());
+        row("delivered in later attempts", &|s| {
+            later(&s.attempts).to_string()
+        });
     }
     report
 }

@@ -1,33 +1,33 @@
-//! `tmt audit`: an independent check of a TCP run's packet log (tcp.md §6).
+//! `tmt audit`: independent check of the packet log of a TCP run (docs/simulator.md, Sec. 13).
 
 use fluid_tcp::audit::{AuditError, AuditReport, Log, RuleReport, audit, audit_with_slots};
 use tmt_core::format::Options;
 
-use crate::exit::{Failure, Outcome, tell};
+use crate::exit::{Failure, Outcome, print_line};
 use crate::input::{self, Input};
 use crate::table::{Report, print};
 
 /// Flags of `tmt audit`.
 #[derive(Debug, clap::Args)]
 #[command(
-    after_help = "Without --timeline the link's rules are checked as far as the log alone tells; with it, \
-                        every service and delivery is computed anew from the LLDUs. A log of a run with --loop is \
-                        checked without. With --slots every slot of a coupled link is held against the packets: \
-                        one unit each, repeats first. Exit code 1 says that a rule was broken.\n\n\
+    after_help = "Without --timeline the rules of the link are checked only as far as the log allows. With it, every \
+                        service and delivery is recomputed from the LLDUs. Logs of runs with --loop are checked without \
+                        it. --slots checks every slot of a coupled link against the packets: one unit per slot, repeats \
+                        first. The exit code is 1 if a rule is broken.\n\n\
                         Example:\n  tmt tcp --cc cubic --packets packets.csv timeline.csv\n  \
                         tmt audit --timeline timeline.csv packets.csv\n  \
                         tmt tcp --link coupled --scheme arq --packets packets.csv --slots slots.csv.gz phy.csv\n  \
                         tmt audit --slots slots.csv.gz packets.csv"
 )]
 pub(crate) struct Args {
-    /// The packet log of `tmt tcp --packets`: text, also as gzip or zstd, or Parquet, told by its content;
-    /// stdin when left out or `-`
+    /// Packet log of `tmt tcp --packets`: text, also as gzip or zstd, or Parquet; the format is detected from the
+    /// content [default: stdin, as for `-`]
     #[arg(value_name = "PACKETS")]
     packets: Option<String>,
-    /// The timeline the run was made on
+    /// Timeline of the run
     #[arg(long, value_name = "TIMELINE")]
     timeline: Option<String>,
-    /// The slot log of the same run, `tmt tcp --slots`, in the same forms
+    /// Slot log of the same run, from `tmt tcp --slots`, in the same formats
     #[arg(long, value_name = "SLOTS", conflicts_with = "timeline")]
     slots: Option<String>,
     /// Print JSON instead of a table
@@ -40,7 +40,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
     for (flag, beside) in [("--timeline", &args.timeline), ("--slots", &args.slots)] {
         if beside.is_some() && from_stdin(&args.packets) && from_stdin(beside) {
             return Err(Failure::usage(format!(
-                "the packet log and {flag} cannot both be stdin"
+                "the packet log and {flag} cannot both be stdin; name a file"
             )));
         }
     }
@@ -51,7 +51,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
         beside = slots.name;
         audit_with_slots(reader, slots.reader)
     } else if let Some(path) = &args.timeline {
-        // A cut timeline matters only to a packet that used what is missing, and that shows.
+        // A cut timeline matters only for a packet that used the missing part, which breaks a rule.
         let options = Options {
             allow_cut: true,
             ..Options::default()
@@ -78,7 +78,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
                 Log::Packets => &name,
                 Log::Slots => &beside,
             };
-            tell(format_args!(
+            print_line(format_args!(
                 "tmt audit: {name}:{}: {}: found {}, expected {}",
                 violation.line, rule.rule, violation.found, violation.expected
             ));

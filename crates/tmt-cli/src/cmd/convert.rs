@@ -1,6 +1,6 @@
-//! `tmt convert`: measured traces of other tools into PHY traces (link-layer.md §11).
+//! `tmt convert`: conversion of measured traces of other tools to PHY traces (docs/trace-format.md, Sec. 11).
 //!
-//! Flags, help and refusals follow from the descriptions of the formats (`tmt_core::format::import`).
+//! Flags, help and errors derive from the descriptions of the formats (`tmt_core::format::import`).
 
 use std::io::{self, BufRead, BufReader};
 
@@ -14,18 +14,18 @@ use tmt_core::types::{Metadata, Time};
 
 use crate::exit::{Failure, Outcome, note};
 use crate::input::{self, is_file};
-use crate::output::{OutputArgs, end_of_slots, refuse_twice};
+use crate::output::{OutputArgs, end_of_slots, refuse_shared_files};
 use crate::provenance;
 
-const AFTER_HELP: &str = "A PHY trace's delay leaves propagation out, and 0 means erased. So a measured one-way delay D \
-    becomes max(1 ns, D - P), with P from --propagation, and is told as rtt_ns = 2 P.\n\n\
+const AFTER_HELP: &str = "The delay in a PHY trace excludes propagation, and 0 means erased. A measured one-way delay D \
+    therefore becomes max(1 ns, D - P), with P from --propagation, and rtt_ns = 2 P is stored in the metadata.\n\n\
     Example:\n  tmt convert --from delay-loss --delay delay.txt --loss loss.txt --interval 10ms \
     --propagation 3ms > phy.csv\n  tmt convert --from mahimahi --rtt 60ms ATT-LTE-driving.down > phy.csv";
 
-/// How the input of a format that has one is shown; it takes no flag.
+/// Placeholder of a format's input, which is positional.
 const INPUT: &str = "TRACE";
 
-/// Flags of `tmt convert`: those below, and the keys of all formats.
+/// Flags of `tmt convert`: those below, and one per key of the formats.
 #[derive(Debug)]
 pub(crate) struct Args {
     from: String,
@@ -89,7 +89,7 @@ impl FromArgMatches for Args {
     }
 }
 
-/// The flag of a key.
+/// The flag for a key.
 fn flag(key: &'static Key) -> Arg {
     let arg = Arg::new(key.name).value_parser(ValueParser::new(|text: &str| key.read(text)));
     match key.kind {
@@ -107,7 +107,7 @@ fn flag(key: &'static Key) -> Arg {
     }
 }
 
-/// A key as it is typed.
+/// A key as typed on the command line.
 fn typed(name: &str) -> String {
     let keys = Importers::default().keys();
     let is_input = |(key, _): &(&Key, _)| key.name == name && key.kind == ValueKind::Input;
@@ -118,11 +118,11 @@ fn typed(name: &str) -> String {
     }
 }
 
-fn tell(text: &str) {
+fn print_note(text: &str) {
     note!("convert", "{}", render_keys(text, typed));
 }
 
-/// The input files of a format, each with its key and as it was typed; `-` for stdin.
+/// Input files of a format, each with its key and its path as typed; `-` is stdin.
 struct Inputs<'a> {
     format: &'static str,
     files: Vec<(&'static Key, &'a str)>,
@@ -146,7 +146,7 @@ impl<'a> Inputs<'a> {
         found.map(|(_, path)| *path)
     }
 
-    /// What messages call the input as a whole: the file, where there is one, else the format.
+    /// Name of the whole input in messages: its file if it has only one, else the format.
     fn name(&self) -> &str {
         let input = self
             .files
@@ -155,7 +155,7 @@ impl<'a> Inputs<'a> {
         input.map_or(self.format, |(_, path)| input::shown(Some(path)))
     }
 
-    /// The failure, with the name of the file it is about.
+    /// The failure, with the name of the file concerned.
     fn failure(&self, error: &tmt_core::Error) -> Failure {
         let path = error.input().and_then(|key| self.path(key));
         let name = path.map_or_else(|| self.name(), |path| input::shown(Some(path)));
@@ -177,10 +177,10 @@ impl Files for Inputs<'_> {
 pub(crate) fn run(args: &Args) -> Outcome {
     let importer = Importers::default()
         .find(&args.from)
-        .ok_or_else(|| Failure::usage(format!("--from {}: expected a format", args.from)))?;
+        .ok_or_else(|| Failure::usage(format!("unknown format '{}' of --from", args.from)))?;
     let mut inputs = Inputs::new(importer, &args.given);
     let paths = inputs.files.iter().map(|(_, path)| *path);
-    refuse_twice(paths.chain(args.output.output.as_deref()))?;
+    refuse_shared_files(paths.chain(args.output.output.as_deref()))?;
     args.output.form()?;
     let stdins = inputs.files.iter().filter(|(_, path)| *path == "-");
     let stdins: Vec<String> = stdins
@@ -188,9 +188,13 @@ pub(crate) fn run(args: &Args) -> Outcome {
         .collect();
     if stdins.len() > 1 {
         let stdins = stdins.join(" and ");
-        return Err(Failure::usage(format!("{stdins} cannot both be stdin")));
+        return Err(Failure::usage(format!(
+            "{stdins} cannot both be stdin; name a file"
+        )));
     }
-    let opened = import::open(importer, &args.given, &mut inputs, &mut |told| tell(&told));
+    let opened = import::open(importer, &args.given, &mut inputs, &mut |text| {
+        print_note(&text)
+    });
     let import = opened.map_err(|error| match error {
         ImportError::Refused(refusal) => Failure::usage(render_keys(&refusal, typed)),
         ImportError::Input(error) => inputs.failure(&error),
@@ -213,7 +217,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
     write_slots(&args.output, &head, &inputs, import.slots)
 }
 
-/// Slots taken from a converter at a time.
+/// Slots per batch.
 const BATCH: usize = 1 << 14;
 
 /// Writes all `slots` behind `head`.
@@ -240,14 +244,14 @@ fn write_slots(
         Ok(()) => {}
         Err(StageError::Output(_, error)) => return Err(unwritten(error)),
         Err(StageError::Input(error)) => {
-            // The slots in front of the fault were good.
+            // The slots before the error are valid.
             writer.abandon().map_err(unwritten)?;
             return Err(inputs.failure(&error));
         }
     }
-    slots.findings().iter().for_each(|text| tell(text));
+    slots.findings().iter().for_each(|text| print_note(text));
     if rows == 0 {
-        // An input without a row is refused; nothing may look like a trace.
+        // An input without rows is refused: no output must look like a trace.
         let name = inputs.name();
         return Err(Failure::failed(format!(
             "{name}: found no row, expected at least one"

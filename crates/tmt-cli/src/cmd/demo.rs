@@ -1,4 +1,4 @@
-//! `tmt demo`: the scenario `clift-window64` of papers/001 §V on a synthetic channel, beside its Table I.
+//! `tmt demo`: a scenario of CLIFT 2014, Sec. V, on a synthetic channel, next to Table I of that paper.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -32,7 +32,7 @@ pub(crate) struct Args {
     json: bool,
 }
 
-// The scenario, papers/001 §V.A; all but the channel as published.
+// The scenario of CLIFT 2014, Sec. V.A. All but the channel is as published.
 const RATE: BitRate = BitRate(2_300_000);
 const LLDU: Bytes = Bytes(33);
 const LLDU_HEADER: Bytes = Bytes(1);
@@ -43,10 +43,11 @@ const PACKET: Bytes = Bytes(500);
 const WINDOW: u64 = 64;
 const SCHEMES: [&str; 3] = ["arq", "harq:10/12", "harq:10/15"];
 
-/// The channel is ours, since the published one, a land-mobile-satellite trace, is not public: a fade
-/// every eleven seconds or so, 0.4 s long, in which one unit in five is erased. The erasure ratio is
-/// what Table I's row "1 retransmission" of ARQ tells, 0.7 %; the length of the fades is chosen so that
-/// ARQ's goodput comes near the published one. Nothing else is fitted.
+/// A substitute for the published channel, a land-mobile-satellite trace that is not public: a fade of 0.4 s about
+/// every eleven seconds, in which one unit in five is erased.
+///
+/// The erasure ratio of 0.7 % is from the row "1 retransmission" of ARQ in Table I. The length of the fades is chosen so
+/// that the goodput of ARQ is near the published one. Nothing else is fitted.
 const CHANNEL: GilbertElliott = GilbertElliott {
     alpha: 0.999_99,
     beta: 0.999_7,
@@ -56,7 +57,7 @@ const CHANNEL: GilbertElliott = GilbertElliott {
 };
 const SEED: u64 = 1;
 
-/// One scheme's way through the chain.
+/// Results of one scheme.
 #[derive(Debug, Serialize)]
 struct Chain {
     scheme: &'static str,
@@ -81,11 +82,11 @@ pub(crate) fn run(args: &Args) -> Outcome {
     output.finish()
 }
 
-/// The PHY trace: error-free slots with the channel's erasures.
+/// The PHY trace: slots of constant rate with the erasures of the channel.
 fn slots() -> Outcome<Vec<Slot>> {
     let decode_delay = Span::from_nanos(INTERLEAVER_MICROS * 1_000).unwrap_or(Span::MAX);
     let link = ConstantRate::new(RATE, LLDU, DURATION, decode_delay)
-        .ok_or_else(|| Failure::failed("the demo's constants leave no link"))?;
+        .ok_or_else(|| Failure::failed("the constants of the demo describe no link"))?;
     let mut channel = Channel::new(ChannelSpec::GilbertElliott(CHANNEL), SEED);
     Ok(link
         .map(|slot| {
@@ -98,7 +99,7 @@ fn slots() -> Outcome<Vec<Slot>> {
         .collect())
 }
 
-/// Scheme, timeline, TCP.
+/// Runs one scheme: trace, timeline, TCP.
 fn chain(scheme: &'static str, slots: &[Slot]) -> Outcome<Chain> {
     let spec: SchemeSpec = scheme.parse().map_err(Failure::failed)?;
     let data_share = f64::from(spec.data_units()) / f64::from(spec.units());
@@ -136,7 +137,7 @@ fn chain(scheme: &'static str, slots: &[Slot]) -> Outcome<Chain> {
 }
 
 fn tcp(timeline: Timeline, end: &EndLine, data_share: f64) -> Outcome<RunReport> {
-    // Bits a second of packets, were every data LLDU used.
+    // Rate of packets in bit/s if every data LLDU is used.
     let payload = to_f64(LLDU.0 - LLDU_HEADER.0) / to_f64(LLDU.0);
     let link_rate_bps = to_f64(RATE.0) * payload * data_share;
     let endpoint = Endpoint {
@@ -148,18 +149,18 @@ fn tcp(timeline: Timeline, end: &EndLine, data_share: f64) -> Outcome<RunReport>
     let flow = Flow::new(algorithm, endpoint);
     let setup = Setup {
         packet: PACKET,
-        // The window is what limits, not the queue.
+        // The window limits the sender, not the queue.
         buffer: WINDOW,
         end: end.usable_until,
         link_rate_bps: Some(link_rate_bps),
         ..Setup::new(vec![flow], RTT, Span::ZERO)
     };
     let link = TimelineLink::new(Arc::new(timeline), lldus, RTT.half(), None, Time::ZERO)
-        .ok_or_else(|| Failure::failed("the demo's timeline has no room for a packet"))?;
+        .ok_or_else(|| Failure::failed("the timeline of the demo is too short for a packet"))?;
     Ok(simulation::run(&setup, link, &mut NoProbe))
 }
 
-/// Table I as printed (fixtures/reference/clift_table1_metrics.csv): a row's name, and its value for each scheme.
+/// CLIFT 2014, Table I, as printed (fixtures/reference/clift_table1_metrics.csv): name of the row, and its value per scheme.
 const TABLE: [(&str, [&str; 3]); 13] = [
     ("bandwidth used %", ["13", "17", "23"]),
     ("goodput kbps", ["305", "351", "390"]),
@@ -177,7 +178,7 @@ const TABLE: [(&str, [&str; 3]); 13] = [
 ];
 
 impl Chain {
-    /// Our values of the rows of [`TABLE`].
+    /// Simulated values for the rows of [`TABLE`].
     fn cells(&self) -> [String; TABLE.len()] {
         let metrics = &self.tcp.total.metrics;
         let (attempts, again) = (&self.link.attempts, &metrics.retransmissions);
@@ -188,7 +189,7 @@ impl Chain {
             delay(metrics.delay_min_s),
             delay(metrics.delay_mean_s),
             delay(metrics.delay_max_s),
-            // The first attempt repeats nothing.
+            // The first attempt is not a repeat.
             percent(share(attempts, 1), 4),
             percent(share(attempts, 2), 4),
             percent(share(attempts, 3), 4),
@@ -208,7 +209,7 @@ fn delay(seconds: Option<f64>) -> String {
     number(seconds.map(|seconds| seconds * 1e3), 0)
 }
 
-/// Share that `times` has of all counts.
+/// Share of `times` in all counts.
 fn share(counts: &BTreeMap<u32, u64>, times: u32) -> Option<f64> {
     let count = counts.get(&times).copied().unwrap_or(0);
     ratio(count, counts.values().sum())
@@ -217,7 +218,7 @@ fn share(counts: &BTreeMap<u32, u64>, times: u32) -> Option<f64> {
 fn text(chains: &[Chain]) -> String {
     let mut headings = vec![String::new()];
     for scheme in SCHEMES {
-        headings.extend([format!("{scheme} paper"), "ours".to_owned()]);
+        headings.extend([format!("{scheme} paper"), "tmt".to_owned()]);
     }
     let mut report = Report::new(headings);
     let ours: Vec<_> = chains.iter().map(Chain::cells).collect();
@@ -234,19 +235,19 @@ fn text(chains: &[Chain]) -> String {
         .unwrap_or(0.0)
         * 100.0;
     format!(
-        "PHY trace -> reliability scheme -> timeline -> TCP: scenario clift-window64 (papers/001 \u{a7}V, Table I)\n\
+        "PHY trace -> reliability scheme -> timeline -> TCP: the scenario of CLIFT 2014, Sec. V, Table I\n\
          {RATE}, RTT {RTT}, LLDU {LLDU}, interleaver 35.5ms, {DURATION}, FTP over NewReno with SACK, {PACKET} packets,\n\
-         window {WINDOW}; ours: the queue holds the window, ends as in ns-2 (--profile ns2)\n\
-         channel (ours): Gilbert-Elliott {CHANNEL}, seed {SEED}, {erased:.2} % of the slots erased\n\n\
+         window {WINDOW}. tmt: the queue holds the whole window, hosts as in ns-2 (--profile ns2),\n\
+         channel: Gilbert-Elliott {CHANNEL}, seed {SEED}, {erased:.2} % of the slots erased\n\n\
          {report}\n\
          How to read it:\n\
-         - The paper's channel, a land-mobile-satellite trace, is not public; ours is a two-state chain whose erasure\n\
-         \x20 ratio and length of fades were chosen to meet ARQ's column. Only the HARQ columns are predictions, and what\n\
-         \x20 depends on when erasures fall (goodput, retransmissions, mean and maximum delay) is near at best.\n\
-         - The published maxima (383, 341, 327 ms) exclude even one repeat at a 500 ms RTT: 250 ms there, and another\n\
-         \x20 500 ms before a repeat can leave, make more than 750 ms. Yet the same table lists LLDUs sent up to four\n\
-         \x20 times. Ours counts the repeats.\n\
-         - The mean coding ratio is arithmetic: 500 B in 16 LLDUs of 33 B is 94.7 %, times 10/12 and 10/15 gives 78.9\n\
-         \x20 and 63.1 %, less repeats; the published 95, 80 and 65 look rounded.\n"
+         - The channel of the paper, a land-mobile-satellite trace, is not public. tmt uses a two-state channel whose\n\
+         \x20 erasure ratio and fade length were fitted to the ARQ column. Only the HARQ columns are predictions. Rows that\n\
+         \x20 depend on the times of the erasures (goodput, retransmissions, mean and maximum delay) agree only roughly.\n\
+         - The published maxima (383, 341, 327 ms) are too short for even one repeat at an RTT of 500 ms: propagation\n\
+         \x20 takes 250 ms, and the repeat leaves 500 ms later, more than 750 ms in total. The same table lists LLDUs\n\
+         \x20 sent up to four times. The values of tmt include the repeats.\n\
+         - The mean coding ratio follows from the sizes: 500 B in 16 LLDUs of 33 B is 94.7 %; times 10/12 and 10/15\n\
+         \x20 it is 78.9 and 63.1 %, less repeats. The published 95, 80 and 65 seem to be rounded.\n"
     )
 }

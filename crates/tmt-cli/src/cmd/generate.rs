@@ -1,4 +1,4 @@
-//! `tmt completions` and `tmt man`: made from the same definitions as `--help`.
+//! `tmt completions` and `tmt man`, generated from the definitions of `--help`.
 
 use clap::CommandFactory as _;
 use clap_complete::Shell;
@@ -13,7 +13,7 @@ use crate::output::Output;
     after_help = "Example:\n  tmt completions bash > ~/.local/share/bash-completion/completions/tmt"
 )]
 pub(crate) struct CompletionsArgs {
-    /// The shell
+    /// Shell to complete in
     shell: Shell,
 }
 
@@ -23,7 +23,7 @@ pub(crate) struct CompletionsArgs {
     after_help = "Example:\n  tmt man apply | man -l -\n  tmt man model harq | man -l -\n  tmt man > tmt.1"
 )]
 pub(crate) struct ManArgs {
-    /// The command, and its subcommand; `tmt` itself when left out
+    /// Command, and its subcommand [default: `tmt` itself]
     command: Vec<String>,
 }
 
@@ -40,7 +40,10 @@ pub(crate) fn man(args: &ManArgs) -> Outcome {
     for name in &args.command {
         let found = command.find_subcommand(name);
         command = found.ok_or_else(|| {
-            Failure::usage(format!("'{name}' is no command of {}", command.get_name()))
+            Failure::usage(format!(
+                "unknown command '{name}' of {}",
+                command.get_name()
+            ))
         })?;
     }
     let mut page = Vec::new();

@@ -1,20 +1,20 @@
-//! `tmt inject`: erasures of a Bernoulli or Gilbert–Elliott process, put into a trace.
+//! `tmt inject`: adds the erasures of a Bernoulli or Gilbert–Elliott process to a trace.
 
 use tmt_core::channel::{ChannelSpec, GilbertElliott, probability};
 use tmt_core::pipeline::Inject;
 
 use crate::exit::{Failure, Outcome, note};
-use crate::input::{TraceArgs, tell_cut};
-use crate::output::{OutputArgs, refuse_twice};
+use crate::input::{TraceArgs, note_cut};
+use crate::output::{OutputArgs, refuse_shared_files};
 use crate::provenance;
 
 /// Flags of `tmt inject`.
 #[derive(Debug, clap::Args)]
 #[command(
-    after_help = "alpha and beta are the papers' PERSISTENCE probabilities, P(stay in good) and P(stay in bad): \
-                  bursts last 1/(1-beta) slots on average and a share (1-alpha)/(2-alpha-beta) of the slots meets \
-                  the bad state. netem's p and r are 1-alpha and 1-beta. A slot that is erased already stays so. A second inject over a \
-                  trace needs another --seed: with the same one it would draw the same numbers.\n\n\
+    after_help = "alpha and beta are PERSISTENCE probabilities: P(stay in good) and P(stay in bad). A bad time lasts \
+                  1/(1-beta) slots on average, and the bad state takes a share (1-alpha)/(2-alpha-beta) of the slots. \
+                  netem's p and r are 1-alpha and 1-beta. A slot that is already erased stays erased. A second inject \
+                  on the same trace needs another --seed, as the same seed gives the same random numbers.\n\n\
                   Example:\n  tmt inject --gilbert-elliott alpha=0.99,beta=0.8 --seed 7 phy.csv > bursty.csv"
 )]
 pub(crate) struct Args {
@@ -22,27 +22,27 @@ pub(crate) struct Args {
     trace: TraceArgs,
     #[command(flatten)]
     process: Process,
-    /// Seed of the random numbers (1 when left out), told in the output's metadata
+    /// Seed of the random numbers, stored in the metadata of the output [default: 1]
     #[arg(long, value_parser = clap::value_parser!(u64).range(..=i64::MAX as u64))]
     seed: Option<u64>,
     #[command(flatten)]
     output: OutputArgs,
 }
 
-/// The erasure process: one of the two.
+/// The erasure process: exactly one of the two.
 #[derive(Debug, clap::Args)]
 #[group(required = true, multiple = false)]
 struct Process {
-    /// Erase every slot with this probability, independently
+    /// Erase each slot with this probability, independently
     #[arg(long, value_name = "P", value_parser = probability)]
     bernoulli: Option<f64>,
-    /// Two states: persistence probabilities alpha=P(stay in good), beta=P(stay in bad), and erasure probabilities
-    /// pg (0 when left out) and pb (1) in them; start=stationary (when left out), good or bad
+    /// Two-state channel: persistence probabilities alpha=P(stay in good) and beta=P(stay in bad), erasure
+    /// probabilities pg [default: 0] and pb [default: 1], start=stationary, good or bad [default: stationary]
     #[arg(long, value_name = "alpha=A,beta=B[,pg=PG,pb=PB][,start=S]")]
     gilbert_elliott: Option<GilbertElliott>,
 }
 
-/// The seed when none is given.
+/// Seed without `--seed`.
 const DEFAULT_SEED: u64 = 1;
 
 pub(crate) fn run(args: &Args) -> Outcome {
@@ -53,16 +53,14 @@ pub(crate) fn run(args: &Args) -> Outcome {
             ChannelSpec::GilbertElliott(channel),
         ),
         (None, None) => {
-            return Err(Failure::usage(
-                "one of --bernoulli and --gilbert-elliott is needed",
-            ));
+            return Err(Failure::usage("expected --bernoulli or --gilbert-elliott"));
         }
     };
     let seed = args.seed.unwrap_or(DEFAULT_SEED);
     let command = format!("tmt inject {flag} --seed {seed}");
     note!("inject", "{flag} --seed {seed}");
     let files = args.trace.trace.iter().chain(&args.output.output);
-    refuse_twice(files.map(String::as_str))?;
+    refuse_shared_files(files.map(String::as_str))?;
     args.output.form()?;
     let (name, mut reader) = args.trace.open("inject", false)?;
     let mut head = if reader.metadata().is_head() {
@@ -76,17 +74,17 @@ pub(crate) fn run(args: &Args) -> Outcome {
     };
     if head.iter().any(same) {
         return Err(Failure::failed(format!(
-            "{name}: found an inject stage with seed {seed}, whose numbers would be drawn again; expected another --seed"
+            "{name}: found an inject stage with seed {seed}, expected another --seed: this one gives the same random numbers again"
         )));
     }
-    if let (Some(used), Some(told)) = (args.seed, head.number("seed"))
-        && told != used
+    if let (Some(used), Some(stored)) = (args.seed, head.number("seed"))
+        && stored != used
     {
         note!(
             "inject",
-            "the metadata says seed {told}, --seed {used} wins"
+            "--seed {used} overrides seed {stored} of the metadata"
         );
-        provenance::overridden(&mut head, "seed", "--seed", told, used);
+        provenance::overridden(&mut head, "seed", "--seed", stored, used);
     }
     head.set("seed", seed.to_string());
     head.push("stage", command);
@@ -95,11 +93,11 @@ pub(crate) fn run(args: &Args) -> Outcome {
     let injected = Inject::new(spec, seed, writer)
         .run(&mut reader)
         .map_err(|error| Failure::stage(&name, &[place], &error))?;
-    tell_cut("inject", &name, &reader);
+    note_cut("inject", &name, &reader);
     injected.output.finish()?;
     note!(
         "inject",
-        "{} of {} slots are erased",
+        "{} of {} slots erased",
         injected.erased,
         injected.slots
     );

@@ -1,4 +1,4 @@
-//! `tmt model`: closed forms by name, at one point or over a sweep.
+//! `tmt model`: evaluates closed forms by name, at one point or over a sweep.
 
 mod csv;
 mod help;
@@ -14,20 +14,20 @@ use self::sweep::Sweep;
 use crate::exit::{Failure, Outcome, note};
 use crate::output::{Output, json};
 
-/// Every model, the link's first.
+/// All models, those of the link first.
 pub(crate) fn models() -> impl Iterator<Item = &'static Model> {
     let link = tmt_core::model::MODELS.iter();
     link.chain(fluid_tcp::model::MODELS).copied()
 }
 
-/// Flags of `tmt model`, in front of the name or behind it.
+/// Flags of `tmt model`, before or after the name of the model.
 #[derive(Debug, clap::Args)]
 struct Flags {
     /// List all models with their keys and results
     #[arg(long)]
     list: bool,
-    /// Take a key through FROM..TO (whole numbers), FROM..TO:COUNT, FROM..TO:log:COUNT or V1,V2,…; again for
-    /// another key, which then turns faster
+    /// Vary a key over FROM..TO (integers), FROM..TO:COUNT, FROM..TO:log:COUNT or V1,V2,…; repeat for more keys, the
+    /// last varies fastest
     #[arg(long, global = true, value_name = "KEY=RANGE")]
     sweep: Vec<String>,
     /// Print JSON instead of a table
@@ -36,12 +36,12 @@ struct Flags {
     /// Print CSV instead of a table: all keys, then all results
     #[arg(long, global = true, conflicts_with = "json")]
     csv: bool,
-    /// Output file; stdout when left out or `-`
+    /// Output file [default: stdout, as for `-`]
     #[arg(short, long, global = true, value_name = "FILE")]
     output: Option<String>,
 }
 
-/// The command line of `tmt model`: every model is a command of its own, with its own help.
+/// Command line of `tmt model`. Every model is a subcommand with its own help.
 #[derive(Debug)]
 pub(crate) struct Args {
     flags: Flags,
@@ -70,7 +70,7 @@ impl FromArgMatches for Args {
     }
 }
 
-/// The command of a model with its help, which is written for the model that is asked for alone.
+/// Adds the help of a model to its command. Deferred, so that only the requested model formats its help.
 fn with_help(command: clap::Command) -> clap::Command {
     let model = models().find(|model| model.name == command.get_name());
     match model {
@@ -88,7 +88,7 @@ impl clap::Args for Args {
                 .arg(
                     Arg::new(PAIRS)
                         .num_args(0..)
-                        .help("Values of keys; those left out are at their presets"),
+                        .help("Values of keys [default: the presets below]"),
                 )
         };
         <Flags as clap::Args>::augment_args(command)
@@ -101,7 +101,7 @@ impl clap::Args for Args {
                 "Example:\n  tmt model harq nd=38 nr=13 alpha=0.98 beta=0.9\n  \
                  tmt model fec --sweep beta=0.1..0.95:10\n  \
                  tmt model barakat p=0.01 --sweep N=10..16 --csv > goodput.csv\n\n\
-                 tmt model NAME --help tells a model's keys, results, source and errata.",
+                 tmt model NAME --help shows keys, results, source and errata of a model.",
             )
     }
 
@@ -110,13 +110,13 @@ impl clap::Args for Args {
     }
 }
 
-/// One point of a sweep, answered.
+/// One point of a sweep with its result.
 #[derive(Debug, Serialize)]
 struct Point {
     model: &'static str,
     params: Arguments,
     result: Option<Answer>,
-    /// What is to be said: an assumption that does not hold, or why there is no result.
+    /// Assumptions that do not hold, or the reason for a missing result.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     notes: Vec<String>,
 }
@@ -144,18 +144,16 @@ pub(crate) fn run(args: &Args) -> Outcome {
             list(flags)
         } else {
             Err(Failure::usage(
-                "which model? tmt model --list shows them all",
+                "expected the name of a model; tmt model --list shows all",
             ))
         };
     };
     if flags.list {
-        return Err(Failure::usage("--list stands alone, without a model"));
+        return Err(Failure::usage("--list cannot be combined with a model"));
     }
     let refuse = |error: String| {
         let name = model.name;
-        Failure::usage(format!(
-            "{name}: {error}; tmt model {name} --help tells more"
-        ))
+        Failure::usage(format!("{name}: {error}; see tmt model {name} --help"))
     };
     let (sweeps, all) = asked_points(model, pairs, &flags.sweep).map_err(refuse)?;
     let points = all.into_par_iter().map(|params| Point::new(model, params));
@@ -166,7 +164,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
         let refused = model.evaluate(&first.params).map(|_| ());
         refused.map_err(|error| refuse(error.to_string()))?;
     }
-    tell_notes(&points, &sweeps);
+    print_notes(&points, &sweeps);
     let mut output = Output::create(flags.output.as_deref())?;
     if flags.json {
         match &points[..] {
@@ -183,7 +181,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
     output.finish()
 }
 
-/// The sweeps and all their points, at what the `key=value` texts give besides.
+/// The sweeps and all their points. The `key=value` texts fix the other keys.
 fn asked_points(
     model: &Model,
     pairs: &[String],
@@ -201,16 +199,16 @@ fn asked_points(
     Ok((sweeps, points))
 }
 
-/// Says each note once, with the number of points it is about.
-fn tell_notes(points: &[Point], sweeps: &[Sweep]) {
-    let mut told: Vec<(&str, usize)> = Vec::new();
+/// Prints each note once, with the number of points concerned.
+fn print_notes(points: &[Point], sweeps: &[Sweep]) {
+    let mut counts: Vec<(&str, usize)> = Vec::new();
     for text in points.iter().flat_map(|point| &point.notes) {
-        match told.iter_mut().find(|(known, _)| known == text) {
+        match counts.iter_mut().find(|(known, _)| known == text) {
             Some((_, count)) => *count += 1,
-            None => told.push((text, 1)),
+            None => counts.push((text, 1)),
         }
     }
-    for (text, count) in told {
+    for (text, count) in counts {
         if sweeps.is_empty() {
             note!("model", "{text}");
         } else {

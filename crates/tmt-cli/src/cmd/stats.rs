@@ -1,4 +1,4 @@
-//! `tmt stats`: what a trace or timeline is like.
+//! `tmt stats`: statistics of a trace or timeline.
 
 use tmt_core::format::text::encode;
 use tmt_core::pipeline::collect;
@@ -7,8 +7,8 @@ use tmt_core::stats::{TraceStats, TraceTally, ratio};
 use tmt_core::types::{Bytes, Span};
 
 use crate::exit::{Failure, Outcome, note};
-use crate::input::{TraceArgs, tell_cut};
-use crate::output::refuse_twice;
+use crate::input::{TraceArgs, note_cut};
+use crate::output::refuse_shared_files;
 use crate::table::{
     QUANTILES, Report, SHOWN_ATTEMPTS, later, longest, millis, number, print, share,
 };
@@ -21,22 +21,22 @@ use crate::table::{
 pub(crate) struct Args {
     #[command(flatten)]
     trace: TraceArgs,
-    /// Round-trip time of the link, half of which is part of the reported delay; else the metadata's
+    /// RTT of the link, half of which is part of the one-way delay [default: from the trace]
     #[arg(long)]
     rtt: Option<Span>,
-    /// Size of an LLDU, for the bit rate; else the metadata's
+    /// Size of an LLDU, for the rate [default: from the trace]
     #[arg(long)]
     lldu: Option<Bytes>,
     /// Print JSON instead of a table
     #[arg(long)]
     json: bool,
-    /// Output file; stdout when left out or `-`
+    /// Output file [default: stdout, as for `-`]
     #[arg(short, long, value_name = "FILE")]
     output: Option<String>,
 }
 
 pub(crate) fn run(args: &Args) -> Outcome {
-    refuse_twice(
+    refuse_shared_files(
         args.trace
             .trace
             .iter()
@@ -47,19 +47,22 @@ pub(crate) fn run(args: &Args) -> Outcome {
     let mut tally = TraceTally::default();
     collect(&mut reader, |rows| tally.slots(&rows.slots, &rows.attempts))
         .map_err(|error| Failure::input(&name, &error))?;
-    tell_cut("stats", &name, &reader);
+    note_cut("stats", &name, &reader);
     let head = reader.metadata();
-    if let (Some(rtt), Some(told)) = (args.rtt, head.rtt())
-        && told != rtt
-    {
-        note!("stats", "the metadata says rtt {told}, --rtt {rtt} wins");
-    }
-    if let (Some(lldu), Some(told)) = (args.lldu, head.lldu_bytes())
-        && told != lldu
+    if let (Some(rtt), Some(stored)) = (args.rtt, head.rtt())
+        && stored != rtt
     {
         note!(
             "stats",
-            "the metadata says an LLDU of {told}, --lldu {lldu} wins"
+            "--rtt {rtt} overrides rtt {stored} of the metadata"
+        );
+    }
+    if let (Some(lldu), Some(stored)) = (args.lldu, head.lldu_bytes())
+        && stored != lldu
+    {
+        note!(
+            "stats",
+            "--lldu {lldu} overrides the LLDU of {stored} of the metadata"
         );
     }
     let stats = tally.finish(reader.metadata(), args.rtt, args.lldu);
@@ -77,7 +80,7 @@ fn table(stats: &TraceStats) -> String {
         number(stats.slot_period_s.map(|s| s * 1e6), 3),
     );
     row(
-        "slot period, longest ms",
+        "slot period, max ms",
         millis(Some(stats.longest_slot_period_s)),
     );
     row("slots per second", number(stats.slots_per_s, 3));
@@ -98,7 +101,7 @@ fn table(stats: &TraceStats) -> String {
         row(&format!("{name} length, longest"), longest(lengths));
     }
     let delays = [
-        ("decode delay", Some(stats.decode_delay_s)),
+        ("decoding delay", Some(stats.decode_delay_s)),
         ("one-way delay", stats.delay_s),
     ];
     for (name, delay) in delays {
@@ -115,19 +118,19 @@ fn table(stats: &TraceStats) -> String {
     }
     let later = later(&stats.attempts);
     if later > 0 {
-        row("received later", later.to_string());
+        row("received in later attempts", later.to_string());
     }
     report.to_string()
 }
 
-/// A point in time as a trace writes it.
+/// A time in seconds as in a trace.
 fn seconds(nanos: u64) -> String {
     let mut text = Vec::new();
     encode::seconds(nanos, &mut text);
     String::from_utf8_lossy(&text).into_owned()
 }
 
-/// Mean length of runs.
+/// Mean of run lengths.
 fn mean_length(lengths: &RunLengths) -> Option<f64> {
     ratio(
         lengths.iter().map(|(length, count)| length * count).sum(),

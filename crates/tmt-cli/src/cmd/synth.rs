@@ -18,19 +18,19 @@ pub(crate) struct Args {
     /// Rate of the slots, LLDU headers included
     #[arg(long)]
     rate: BitRate,
-    /// Size of an LLDU, one to a slot
+    /// Size of an LLDU; a slot carries one
     #[arg(long)]
     lldu: Bytes,
-    /// Length of the trace; a slot belongs to it when it begins before its end
+    /// Length of the trace, which has every slot that starts before its end
     #[arg(long)]
     duration: Span,
-    /// Delay from a slot's transmission to its decoding, propagation left out
+    /// Delay from the transmission of a slot to its decoding, without propagation
     #[arg(long)]
     decode_delay: Span,
-    /// Round-trip time of the link, told to later stages as `rtt_ns`
+    /// RTT of the link, stored for later stages as `rtt_ns`
     #[arg(long)]
     rtt: Option<Span>,
-    /// Depth of the physical-layer interleaver, told to later stages as `interleaver_ns`
+    /// Depth of the physical-layer interleaver, stored for later stages as `interleaver_ns`
     #[arg(long)]
     interleaver: Option<Span>,
     #[command(flatten)]
@@ -39,27 +39,29 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: &Args) -> Outcome {
     let link = ConstantRate::new(args.rate, args.lldu, args.duration, args.decode_delay).ok_or_else(|| {
-        Failure::usage("--rate, --lldu and --decode-delay must be above zero (a delay of 0 means erased), and times below 2^63 ns")
+        Failure::usage("--rate, --lldu and --decode-delay must be above zero (a delay of 0 means erased), and all times below 2^63 ns")
     })?;
     if args.duration.is_zero() {
-        return Err(Failure::usage("--duration 0s leaves no slot: say more"));
+        return Err(Failure::usage(
+            "--duration 0s: expected more, as it leaves no slot",
+        ));
     }
     let mut command = format!(
         "tmt synth --rate {} --lldu {} --duration {} --decode-delay {}",
         args.rate, args.lldu, args.duration, args.decode_delay
     );
-    let told = [
+    let stored = [
         ("--rtt", "rtt_ns", args.rtt),
         ("--interleaver", "interleaver_ns", args.interleaver),
     ];
-    let told = told.map(|(flag, key, value)| value.map(|value| (flag, key, value)));
-    for (flag, _, value) in told.iter().flatten() {
+    let stored = stored.map(|(flag, key, value)| value.map(|value| (flag, key, value)));
+    for (flag, _, value) in stored.iter().flatten() {
         command.push_str(&format!(" {flag} {value}"));
     }
     let mut head = provenance::new_head(&command);
     head.set("rate_bps", args.rate.0.to_string());
     head.set("lldu_bytes", args.lldu.0.to_string());
-    for (_, key, value) in told.iter().flatten() {
+    for (_, key, value) in stored.iter().flatten() {
         head.set(key, value.as_nanos().to_string());
     }
     head.push("stage", command);

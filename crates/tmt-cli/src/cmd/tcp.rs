@@ -1,4 +1,4 @@
-//! `tmt tcp`: TCP flows over a link-layer timeline, a coupled link or a synthetic one.
+//! `tmt tcp`: simulation of TCP flows over a timeline, a coupled link or a synthetic link.
 
 mod args;
 mod compare;
@@ -31,7 +31,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
     let plan = source.experiment.resolve(&Files);
     let plan = plan.map_err(|error| source.failure(error))?;
     logs::check_flow(args, plan.flows.len())?;
-    source.remark(&plan.notes);
+    source.print_notes(&plan.notes);
     let mut output = Output::create(args.output.as_deref())?;
     let saved = given::save(args, &plan.resolved)?;
     let mut logs = Vec::new();
@@ -55,13 +55,13 @@ pub(crate) fn run(args: &Args) -> Outcome {
         output.write(report.text().as_bytes())?;
     }
     logs.extend(saved);
-    // Files get their names only when everything is where it goes.
+    // Files get their final names only after everything is written.
     logs.push(output);
     logs.iter_mut().try_for_each(Output::settle)?;
     logs.into_iter().try_for_each(Output::finish)
 }
 
-/// One run with its logs written; they are yet to be made final.
+/// One run with its logs. The log files still have temporary names.
 fn logged(
     args: &Args,
     source: &Source,

@@ -1,12 +1,12 @@
-//! `tmt validate`: closed forms beside the transform and the simulator, figure by figure.
+//! `tmt validate`: comparison of closed forms with schemes and simulations, figure by figure.
 
 mod figure;
 mod rules;
 mod run;
+mod scheme_run;
 mod show;
 mod theory;
 mod values;
-mod walk;
 
 use clap::builder::PossibleValuesParser;
 use tmt_core::types::Span;
@@ -20,39 +20,39 @@ use crate::output::{Output, json};
 #[derive(Debug, clap::Args)]
 #[command(
     after_help = "Example:\n  tmt validate 000-fig6\n  tmt validate 003-table1 --tolerance 5 --json\n\n\
-                  A row is outside when theory and simulation differ by more than the tolerance and the simulation's \
-                  95 % interval together (five times the tolerance for the loss under HARQ and frame ARQ, whose attempts \
-                  repeats of others cut up, unlike those of the closed forms); then, and only then, the exit code is 1. Rows where a model's assumptions \
-                  do not hold are shown with the reason and not judged.",
+                  A row is OFF if theory and simulation differ by more than the tolerance plus the 95 % interval of the \
+                  simulation. For the loss of HARQ and frame ARQ five times the tolerance applies, as repeats of other \
+                  codewords interrupt an attempt, which the closed forms ignore. The command exits with 1 if any row is \
+                  OFF. Rows where an assumption of the model does not hold are shown with the reason and are not judged.",
     defer(with_names)
 )]
 pub(crate) struct Args {
-    /// Figures and tables; all of them when left out
+    /// Figures and tables to compare [default: all]
     figures: Vec<String>,
-    /// List the figures and tables there are
+    /// List the figures and tables
     #[arg(long, conflicts_with_all = ["figures", "tolerance", "duration"])]
     list: bool,
-    /// Largest deviation from the theory, percent of it; each figure's own when left out
+    /// Largest deviation, in percent of the theory [default: by figure, see --list]
     #[arg(long, value_name = "PERCENT", allow_negative_numbers = true, value_parser = percentage)]
     tolerance: Option<f64>,
-    /// Runs of each point, with seeds from 1 on; at least 2, for the interval
+    /// Runs per point, with seeds 1 to N; at least 2, for the interval
     #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u32).range(2..=10_000))]
     seeds: u32,
-    /// Time that each run covers; each figure's own when left out
+    /// Duration of each run [default: by figure, see --list]
     #[arg(long)]
     duration: Option<Span>,
     /// Print JSON instead of tables
     #[arg(long)]
     json: bool,
-    /// Print CSV instead of tables, all figures in one
+    /// Print CSV instead of tables, one for all figures
     #[arg(long, conflicts_with = "json")]
     csv: bool,
-    /// Output file; stdout when left out or `-`
+    /// Output file [default: stdout, as for `-`]
     #[arg(short, long, value_name = "FILE")]
     output: Option<String>,
 }
 
-/// The command with the figures' names, for which their file is read when this command alone is asked for.
+/// Adds the names of the figures. Deferred, so that their file is read only for this command.
 fn with_names(command: clap::Command) -> clap::Command {
     let names = PossibleValuesParser::new(figures().flat_map(Figure::names));
     command.mut_arg("figures", |arg| arg.value_parser(names))
@@ -93,7 +93,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
     let outside: usize = compared.iter().map(show::FigureReport::outside).sum();
     if outside > 0 {
         return Err(Failure::failed(format!(
-            "{outside} of {} rows are outside of their tolerance",
+            "{outside} of {} rows are off by more than their tolerance",
             compared.iter().map(show::FigureReport::rows).sum::<usize>()
         )));
     }

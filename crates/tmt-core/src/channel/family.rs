@@ -1,6 +1,7 @@
 //! Families of erasure processes and the form of their texts.
 
 use super::SlotChannel;
+use crate::model::nearest;
 
 /// A family of erasure processes with its text form, `name:key=value,…`. [`SlotChannel::parse_with`] also reads families
 /// that a caller defines on top of the built-in processes.
@@ -124,6 +125,12 @@ pub(super) fn read(text: &str, families: &[&Family]) -> Result<SlotChannel, Chan
     found.unwrap_or_else(|| {
         let forms: Vec<String> = families.iter().map(|family| family.form()).collect();
         let forms = forms.join(", ");
-        Err(ChannelError(format!("'{text}': expected one of {forms}")))
+        let (name, _) = text.split_once(':').unwrap_or((text, ""));
+        let found = match nearest(name, families.iter().map(|family| family.name)) {
+            Some(known) if known == name => format!("'{text}' has no parameters"),
+            Some(nearest) => format!("unknown process '{text}' (did you mean '{nearest}'?)"),
+            None => format!("unknown process '{text}'"),
+        };
+        Err(ChannelError(format!("{found}; expected one of {forms}")))
     })
 }

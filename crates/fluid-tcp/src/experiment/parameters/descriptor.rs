@@ -1,4 +1,4 @@
-//! What is known of a parameter before anyone sets it: its name, type, domain, default and one line of help.
+//! Description of a parameter: name, type, domain, default and help.
 
 use std::sync::LazyLock;
 
@@ -8,7 +8,7 @@ use strum::{IntoStaticStr, VariantArray};
 use super::Experiment;
 use crate::experiment::setting::Kind;
 
-/// Headings under which help lists parameters, in their order.
+/// Headings of help, in their order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, VariantArray, IntoStaticStr)]
 pub enum Group {
     /// The link and its packets.
@@ -16,78 +16,78 @@ pub enum Group {
     /// The scheme on a coupled link, and its slots.
     #[strum(serialize = "Coupled link")]
     CoupledLink,
-    /// What lies before, behind and around the link.
+    /// The queue, the terrestrial path and the return path.
     #[strum(serialize = "Queue and path")]
     QueueAndPath,
-    /// Congestion control and both ends.
+    /// Congestion control and settings of both hosts.
     #[strum(serialize = "Congestion control and hosts")]
     Hosts,
-    /// When the receiver acknowledges.
+    /// Timing of ACKs.
     #[strum(serialize = "Advanced: ACKs")]
     Acks,
-    /// Timeouts and how round-trip times are measured.
+    /// Retransmission timeouts and RTT samples.
     #[strum(serialize = "Advanced: RTO and RTT")]
     Timeouts,
-    /// How losses are found and repaired.
+    /// Loss detection and recovery.
     #[strum(serialize = "Advanced: loss recovery")]
     LossRecovery,
-    /// Flows, and how often they run.
+    /// Flows, transfer sizes, and the number of runs.
     #[strum(serialize = "Traffic and runs")]
     Traffic,
-    /// How traces are read.
+    /// Reading of traces.
     #[strum(serialize = "Input format")]
     Input,
 }
 
 impl Group {
-    /// All of them.
+    /// All groups, in the order of help.
     pub const ALL: &[Self] = Self::VARIANTS;
 
-    /// The heading.
+    /// The heading that help prints.
     #[must_use]
     pub fn heading(self) -> &'static str {
         self.into()
     }
 
-    /// Its parameters.
+    /// The parameters of this group.
     pub fn parameters(self) -> impl Iterator<Item = &'static Parameter> {
         let all = super::PARAMETERS.iter();
         all.filter(move |parameter| parameter.group == self)
     }
 }
 
-/// What holds where nothing sets a parameter.
+/// Default of a parameter that is not given.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fallback {
-    /// A value of its own.
+    /// A fixed value.
     Value,
-    /// What the profile says.
+    /// The profile's value.
     Profile,
-    /// Something that depends on the trace or on other parameters, in words.
+    /// A value that depends on the trace or on other parameters, described in words.
     Words(&'static str),
 }
 
-/// Made once: help asks for them parameter by parameter.
+/// Cached: help asks for them once per parameter.
 static DEFAULTS: LazyLock<Experiment> = LazyLock::new(Experiment::defaults);
 
 /// One parameter of an experiment.
 #[derive(Debug, Clone, Copy)]
 pub struct Parameter {
-    /// Its name: the key in a parameter file and, with `-` for `_`, the flag.
+    /// Key in a parameter file; with `-` for `_`, the flag.
     pub key: &'static str,
-    /// Where help lists it.
+    /// Heading under which help lists it.
     pub group: Group,
-    /// Whether a beginner needs it.
+    /// Whether the short help lists it.
     pub is_basic: bool,
     /// Type, unit and domain.
     pub kind: Kind,
-    /// One line of help.
+    /// First line of help.
     pub help: &'static str,
-    /// What else there is to know; empty where the line says it all.
+    /// Further lines of help; may be empty.
     pub detail: &'static str,
-    /// Where its value comes from if nothing sets it.
+    /// Default.
     pub fallback: Fallback,
-    /// Why that is the default; empty where it needs no reason.
+    /// Reason for the default; may be empty.
     pub reason: &'static str,
     /// Parameters that must be given with it.
     pub needs: &'static [&'static str],
@@ -99,7 +99,7 @@ pub struct Parameter {
     pub(in crate::experiment) access: Access,
 }
 
-/// How the value of a parameter is reached in an experiment.
+/// Accessors of a parameter's field in an experiment.
 #[derive(Debug, Clone, Copy)]
 pub(in crate::experiment) struct Access {
     pub(in crate::experiment) set: fn(&mut Experiment, &[&str]) -> Result<(), String>,
@@ -118,7 +118,7 @@ impl Access {
 }
 
 impl Parameter {
-    /// A parameter of an expert, unset unless it is given.
+    /// An advanced parameter without a default.
     pub(super) const fn new(group: Group) -> Self {
         Self {
             key: "",
@@ -148,19 +148,19 @@ impl Parameter {
         self
     }
 
-    /// The default is a value, for this reason.
+    /// Sets a fixed default and its reason.
     pub(super) const fn value(mut self, reason: &'static str) -> Self {
         (self.fallback, self.reason) = (Fallback::Value, reason);
         self
     }
 
-    /// The default is the profile's.
+    /// Takes the default from the profile.
     pub(super) const fn profile(mut self) -> Self {
         self.fallback = Fallback::Profile;
         self
     }
 
-    /// The default depends on other things.
+    /// Describes a default that depends on the trace or on other parameters, and its reason.
     pub(super) const fn otherwise(mut self, words: &'static str, reason: &'static str) -> Self {
         (self.fallback, self.reason) = (Fallback::Words(words), reason);
         self
@@ -181,19 +181,19 @@ impl Parameter {
         self
     }
 
-    /// Its key, where that cannot be the name of a field.
+    /// Sets a key that cannot be the name of a field.
     pub(super) const fn named(mut self, key: &'static str) -> Self {
         self.key = key;
         self
     }
 
-    /// On where it is given at all.
+    /// Makes it a flag without a value.
     pub(super) const fn flag(mut self) -> Self {
         self.kind = Kind::Flag;
         self
     }
 
-    /// Its key, unless it has one, and its type, unless it is a flag.
+    /// Sets the key unless it has one, and the type unless it is a flag.
     pub(super) const fn keyed(mut self, key: &'static str, kind: Kind) -> Self {
         if self.key.is_empty() {
             self.key = key;
@@ -204,19 +204,19 @@ impl Parameter {
         self
     }
 
-    /// JSON shows it by this name.
+    /// Sets its key in JSON.
     pub(super) const fn shown_as(mut self, name: &'static str) -> Self {
         self.shown_as = Some(name);
         self
     }
 
-    /// JSON shows what follows from it in its place, or nothing.
+    /// Omits it from JSON, which has a value derived from it, or nothing.
     pub(super) const fn not_shown(mut self) -> Self {
         self.is_shown = false;
         self
     }
 
-    /// The parameter with this key.
+    /// The parameter with this key, if there is one.
     #[must_use]
     pub fn of(key: &str) -> Option<&'static Self> {
         super::PARAMETERS
@@ -224,20 +224,20 @@ impl Parameter {
             .find(|parameter| parameter.key == key)
     }
 
-    /// Whether `experiment` sets it; a flag that is off is not set.
+    /// Whether `experiment` gives it. A flag that is off counts as not given.
     #[must_use]
     pub fn is_given(&self, experiment: &Experiment) -> bool {
         let value = (self.access.json)(experiment);
         value.is_some_and(|value| !matches!((self.kind, value), (Kind::Flag, Value::Bool(false))))
     }
 
-    /// Its value in `experiment` as text.
+    /// Its value in `experiment` as text; `None` if not given.
     #[must_use]
     pub fn text(&self, experiment: &Experiment) -> Option<String> {
         (self.access.texts)(experiment).map(|texts| texts.join(" "))
     }
 
-    /// Whether `experiment` sets it to the value that it has anyway.
+    /// Whether `experiment` gives it its default value.
     #[must_use]
     pub fn is_default(&self, experiment: &Experiment) -> bool {
         let defaults = match self.fallback {
@@ -247,7 +247,7 @@ impl Parameter {
         self.is_given(experiment) && self.text(experiment) == self.text(&defaults)
     }
 
-    /// The name of its value in JSON, with the unit; none where JSON shows what follows from it instead.
+    /// Its key in JSON, with the unit; `None` if JSON omits it.
     #[must_use]
     pub fn json_name(&self) -> Option<String> {
         let named = || format!("{}{}", self.key, self.kind.suffix());
@@ -262,20 +262,20 @@ impl Parameter {
         self.placeholder.map_or_else(usual, str::to_owned)
     }
 
-    /// Checks a value without an experiment to put it in.
+    /// Checks a value without storing it.
     ///
     /// # Errors
-    /// Found and expected, where the text is not such a value.
+    /// The text is not such a value; the message has found and expected.
     pub fn check(&self, text: &str) -> Result<(), String> {
         (self.access.set)(&mut Experiment::default(), &[text])
     }
 
-    /// The default as help shows it; `None` where nothing stands for a value that is not given.
+    /// The default as help shows it; `None` if there is none.
     #[must_use]
     pub fn default_text(&self) -> Option<String> {
         match self.fallback {
             Fallback::Value => self.text(&DEFAULTS),
-            Fallback::Profile => Some("the profile's".to_owned()),
+            Fallback::Profile => Some("from --profile".to_owned()),
             Fallback::Words("") => None,
             Fallback::Words(words) => Some(words.to_owned()),
         }

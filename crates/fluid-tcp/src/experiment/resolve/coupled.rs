@@ -1,4 +1,4 @@
-//! The coupled link: the slots of a PHY trace or of a channel, and the scheme that runs on them.
+//! Resolution of the coupled link: slots of a PHY trace or channel, and the scheme on them.
 
 use std::sync::Arc;
 
@@ -7,6 +7,7 @@ use tmt_core::scheme::{Rounds, SchemeSpec};
 use tmt_core::types::{Metadata, Span};
 
 use super::link::Link;
+use crate::experiment::counted::counted;
 use crate::experiment::error::{Result, data, refused};
 use crate::experiment::parameters::Experiment;
 use crate::experiment::plan::CoupledPlan;
@@ -20,7 +21,7 @@ impl Experiment {
         &self,
         storage: &impl Storage,
     ) -> Result<(Link, CoupledPlan)> {
-        let scheme = self.scheme.clone().ok_or_else(|| self.lacks("scheme"))?;
+        let scheme = self.scheme.clone().ok_or_else(|| self.missing("scheme"))?;
         let in_order = self.order_of_delivery(&scheme)?;
         let (rows, channel) = match self.channel {
             Some(process) => {
@@ -29,17 +30,17 @@ impl Experiment {
             }
             None => (self.read(storage, self.trace.as_ref(), false)?, None),
         };
-        let (feedback_delay, feedback_words) = self.feedback(&rows.head)?;
+        let (feedback_delay, feedback_note) = self.feedback(&rows.head)?;
         let name = rows.name.clone();
         let (mut link, trace) = self.link_over(LinkKind::Coupled, rows, channel.is_some())?;
         if let Some(before) = link.head.get("scheme") {
             link.notes.push(format!(
-                "{name} is a timeline of {before}: its LLDUs are taken for slots"
+                "{name} is a timeline of scheme {before}: its LLDUs serve as slots"
             ));
         }
         let Ok(data_units) = u32::try_from(trace.lldus_per_packet) else {
             let message = format!(
-                "`packet` {}: expected a packet of fewer than 2^32 LLDUs",
+                "`packet` {}: expected fewer than 2^32 LLDUs per packet",
                 self.packet()
             );
             return refused("packet", message);
@@ -64,15 +65,15 @@ impl Experiment {
         let ends = looped.map(|duration| link.begin.saturating_add(duration));
         if ends.or(trace.timeline.last()) > coupled.engine(link.rtt).repeats_fit_until() {
             return Err(data(format!(
-                "{name}: found slots whose repeats would be later than 2^63 - 1 ns, expected earlier ones, or a smaller `rtt`, `feedback_delay` or `feedback_timer`"
+                "{name}: found slots whose repeats would be sent after 2^63 - 1 ns, expected earlier slots, or a smaller `rtt`, `feedback_delay` or `feedback_timer`"
             )));
         }
         link.notes.push(format!(
-            "scheme {}, feedback delay {feedback_words}, tail {}, in order {in_order}, hold {}: {} slots for a packet's first transmission",
+            "scheme {}, feedback delay {feedback_note}, tail {}, in order {in_order}, hold {}: {} per packet without repeats",
             coupled.scheme,
             coupled.tail,
             coupled.hold,
-            coupled.units_per_packet()
+            counted(coupled.units_per_packet(), "slot")
         ));
         let resolved = &mut link.resolved;
         resolved.feedback_delay = Some(FeedbackDelay::Of(feedback_delay));
@@ -85,7 +86,7 @@ impl Experiment {
         {
             if coupled.scheme.rounds() == Rounds::AtMost(0) && coupled.hold == Hold::Sent {
                 let message = format!(
-                    "`feedback_loss`: found `scheme` {}, which repeats nothing, expected one that does (or `hold` acknowledged)",
+                    "`feedback_loss`: found `scheme` {}, which repeats nothing, expected one that does, or `hold` acknowledged",
                     coupled.scheme
                 );
                 return refused("feedback_loss", message);
@@ -95,7 +96,7 @@ impl Experiment {
                 None => "default, 2 x (RTT + feedback delay)",
             };
             link.notes.push(format!(
-                "feedback lost with probability {probability}, repeats after {timer} where none is heard ({origin})"
+                "feedback is lost with probability {probability}; without feedback a repeat follows after {timer} ({origin})"
             ));
             resolved.feedback_timer = Some(timer);
         }
@@ -107,36 +108,33 @@ impl Experiment {
         Ok((link, plan))
     }
 
-    /// The order of delivery: the parameter's, which must not be other than what the scheme says.
+    /// The order of delivery: that of the parameter, which must not contradict the scheme.
     fn order_of_delivery(&self, scheme: &SchemeSpec) -> Result<InOrder> {
         match self.in_order {
             given if !scheme.in_order() => Ok(given.unwrap_or_default()),
             None | Some(InOrder::Link) => Ok(InOrder::Link),
             Some(given) => refused(
                 "in_order",
-                format!("`in_order` {given}: the scheme '{scheme}' says link"),
+                format!("`in_order` {given} contradicts the scheme '{scheme}', which means link"),
             ),
         }
     }
 
-    /// The feedback delay, and the words that say where it came from.
+    /// The feedback delay, and a note with its origin.
     fn feedback(&self, head: &Metadata) -> Result<(Span, String)> {
         match self.feedback_delay {
-            None => Ok((
-                Span::ZERO,
-                "0s (default, as in the papers' equations)".to_owned(),
-            )),
+            None => Ok((Span::ZERO, "0s (default)".to_owned())),
             Some(FeedbackDelay::Of(span)) => Ok((span, format!("{span} (`feedback_delay`)"))),
             Some(FeedbackDelay::Interleaver) => match head.interleaver() {
                 Some(span) => Ok((span, format!("{span} (interleaver_ns of the metadata)"))),
                 None => Err(data(
-                    "`feedback_delay` interleaver: found no interleaver_ns in the metadata, expected one (or say a duration)",
+                    "`feedback_delay` interleaver: found no interleaver_ns in the metadata, expected one; or give a duration",
                 )),
             },
         }
     }
 
-    /// What is lost of the feedback, and the timer against it; the seed is each run's own.
+    /// Loss probability and timer of the feedback. The seed is set per run.
     fn lost_feedback(&self, rtt: Span, feedback_delay: Span) -> Result<Option<LostFeedback>> {
         let Some(Probability(probability)) = self.feedback_loss else {
             return Ok(None);
@@ -147,7 +145,7 @@ impl Experiment {
             (Some(timer), Some(heard)) if timer < heard => refused(
                 "feedback_timer",
                 format!(
-                    "`feedback_timer` {timer}: expected {heard} or more, RTT and feedback delay, or it would expire before feedback can come"
+                    "`feedback_timer` {timer}: expected at least {heard}, RTT and feedback delay, or it would expire before feedback can arrive"
                 ),
             ),
             (Some(timer), _) => Ok(Some(LostFeedback {
@@ -157,21 +155,21 @@ impl Experiment {
             })),
             (None, _) => refused(
                 "feedback_loss",
-                "`feedback_loss`: found RTT and feedback delay whose double is past 2^63 - 1 ns, expected a smaller `rtt` or `feedback_delay`",
+                "`feedback_loss`: found twice the RTT and feedback delay above 2^63 - 1 ns, expected a smaller `rtt` or `feedback_delay`",
             ),
         }
     }
 
-    /// The slots of a channel; those under the first seed.
+    /// The slots of a channel: those of the first seed, and their generator.
     fn generated_slots(&self, process: SlotChannel) -> Result<(Loaded, GeneratedSlots)> {
-        let rate = self.rate.ok_or_else(|| self.lacks("rate"))?;
-        let duration = self.duration.ok_or_else(|| self.lacks("duration"))?;
+        let rate = self.rate.ok_or_else(|| self.missing("rate"))?;
+        let duration = self.duration.ok_or_else(|| self.missing("duration"))?;
         let lldu = self.lldu();
         let Some(slots) = GeneratedSlots::new(rate, lldu, duration, process) else {
             return refused(
                 "channel",
                 format!(
-                    "`channel`: found a rate of {rate}, an LLDU of {lldu} and a duration of {duration}, expected each above zero, and slots of at least 1 ns that end before 2^63 ns"
+                    "`channel`: found rate {rate}, LLDU {lldu} and duration {duration}, expected each above zero, slots of at least 1 ns, and an end before 2^63 ns"
                 ),
             );
         };
@@ -179,14 +177,14 @@ impl Experiment {
         let fades = match process {
             SlotChannel::Steps(_) => String::new(),
             SlotChannel::Fading(fading) => format!(
-                ", {:.6} fades a second, a slot erased with probability {:.6}",
+                ", {:.6} fades per second, erasure probability {:.6}",
                 fading.rate(),
                 fading.erasure_probability(slots.slot())
             ),
         };
         let note = format!(
-            "channel {process}, {} slots of {}{fades}",
-            timeline.len(),
+            "channel {process}, {} of {}{fades}",
+            counted(timeline.len(), "slot"),
             slots.slot()
         );
         let rows = Loaded {

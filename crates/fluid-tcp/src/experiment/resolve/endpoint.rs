@@ -1,4 +1,4 @@
-//! Both ends: the profile, and what parameters change of it.
+//! Settings of both hosts: the profile, overridden by parameters.
 
 use std::collections::BTreeSet;
 
@@ -12,11 +12,11 @@ use crate::experiment::plan::FlowPlan;
 use crate::experiment::setting::Setting as _;
 use crate::experiment::values::{DelayedAck, PathKind, ReceiverWindow};
 
-/// Shortest cap of the timeout: below it a run is nothing but timeouts.
-const LEAST_MAX_RTO: Span = Span::from_millis(1);
+/// Smallest upper bound of the RTO. With less, a run is nothing but timeouts.
+const MIN_MAX_RTO: Span = Span::from_millis(1);
 
 impl Experiment {
-    /// The profile with what parameters change of it.
+    /// The settings of the profile, overridden by the parameters.
     pub(super) fn endpoint(&self) -> Result<Endpoint> {
         let mut endpoint = self.profile().endpoint();
         self.write_endpoint(&mut endpoint);
@@ -29,27 +29,31 @@ impl Experiment {
         Ok(endpoint)
     }
 
-    /// Refuses congestion controls that do not go with the ends.
+    /// Refuses congestion controls that the host settings or the queue do not support.
     pub(super) fn check_controls(&self, endpoint: &Endpoint, flows: &[FlowPlan]) -> Result<()> {
         for control in controls(flows) {
             let started = control.start(1.0);
             if started.needs_rate_samples() && !endpoint.sack {
                 return refused(
                     "cc",
-                    format!("`cc` {control} needs `sack` on: it measures single packets"),
+                    format!(
+                        "`cc` {control} needs `sack` on: it samples the delivery rate of single packets"
+                    ),
                 );
             }
             if endpoint.ecn && !started.supports_ecn() {
                 return refused(
                     "ecn",
-                    format!("`ecn` on has no meaning with `cc` {control}, which answers no marks"),
+                    format!(
+                        "`ecn` on cannot be combined with `cc` {control}, which does not support ECN"
+                    ),
                 );
             }
         }
         if endpoint.ecn && self.queue().is_drop_tail() {
             return refused(
                 "ecn",
-                "`ecn` on needs `queue` codel: a drop-tail queue marks nothing",
+                "`ecn` on needs `queue` codel: a drop-tail queue does not mark",
             );
         }
         Ok(())
@@ -58,7 +62,9 @@ impl Experiment {
     fn check_timeouts(&self, endpoint: &mut Endpoint) -> Result<()> {
         let (least, most) = (endpoint.rto.min, endpoint.rto.max);
         if most < least || most.is_zero() {
-            let message = format!("`max_rto` {most} is below `min_rto` {least}, or zero");
+            let message = format!(
+                "`max_rto` {most}: expected more than 0s and at least `min_rto`, which is {least}"
+            );
             return refused("max_rto", message);
         }
         if self
@@ -67,21 +73,23 @@ impl Experiment {
         {
             return refused(
                 "first_rto",
-                format!("`first_rto` is not within {least} and {most}, `min_rto` and `max_rto`"),
+                format!(
+                    "`first_rto`: expected a value from `min_rto` ({least}) to `max_rto` ({most})"
+                ),
             );
         }
         endpoint.rto.first = endpoint.rto.first.clamp(least, most);
-        if most < LEAST_MAX_RTO {
+        if most < MIN_MAX_RTO {
             return refused(
                 "max_rto",
-                format!("`max_rto` {most}: expected at least {LEAST_MAX_RTO}"),
+                format!("`max_rto` {most}: expected at least {MIN_MAX_RTO}"),
             );
         }
-        // A timeout of nothing would fire without time passing.
+        // A timeout of zero would fire without time passing.
         if least.is_zero() && endpoint.rto.tick.is_zero() {
             return refused(
                 "min_rto",
-                "`min_rto` 0s needs `rto_tick` above 0ns: a timeout must take some time",
+                "`min_rto` 0s needs `rto_tick` above 0ns: an RTO of zero would never let time pass",
             );
         }
         if endpoint.rto.first.is_zero() {
@@ -90,18 +98,14 @@ impl Experiment {
         Ok(())
     }
 
-    /// What needs SACK goes without it if only the profile asks for it, and is refused if a parameter does.
+    /// Settings that need SACK: without it, those of the profile are disabled, and those of parameters are refused.
     fn check_loss_recovery(&self, endpoint: &mut Endpoint) -> Result<()> {
         if !endpoint.sack {
-            let one_by_one = "it looks at single packets";
+            let per_packet = "it tracks single packets";
             let needs = [
-                ("loss_detection", LossDetection::Rack.name(), one_by_one),
-                ("f_rto", "on", one_by_one),
-                (
-                    "recovery",
-                    Recovery::Prr.name(),
-                    "it counts what was selectively acknowledged",
-                ),
+                ("loss_detection", LossDetection::Rack.name(), per_packet),
+                ("f_rto", "on", per_packet),
+                ("recovery", Recovery::Prr.name(), "it counts SACKed packets"),
             ];
             for (key, value, why) in needs {
                 let given = Parameter::of(key).and_then(|parameter| parameter.text(self));
@@ -117,7 +121,7 @@ impl Experiment {
             if self.tail_loss_probe == Some(true) {
                 return refused(
                     "tail_loss_probe",
-                    "`tail_loss_probe` on needs `loss_detection` rack, which finds what the probe shows",
+                    "`tail_loss_probe` on needs `loss_detection` rack",
                 );
             }
             endpoint.tail_loss_probe = false;
@@ -125,7 +129,7 @@ impl Experiment {
         Ok(())
     }
 
-    /// Congestion control and both ends, in words.
+    /// Congestion control and settings of both hosts, as one line of text.
     pub(super) fn settings_note(&self, endpoint: &Endpoint, flows: &[FlowPlan]) -> String {
         let controls: BTreeSet<String> = controls(flows).map(ToString::to_string).collect();
         let control = controls.into_iter().collect::<Vec<_>>().join(" and ");
@@ -162,7 +166,7 @@ impl Experiment {
     }
 }
 
-/// The congestion controls of runs of flows that have the same.
+/// The congestion controls, each once per group of successive flows that share it.
 fn controls(flows: &[FlowPlan]) -> impl Iterator<Item = &Algorithm> {
     let runs = flows.chunk_by(|one, other| one.flow.algorithm == other.flow.algorithm);
     runs.map(|run| &run[0].flow.algorithm)

@@ -1,4 +1,4 @@
-//! What JSON shows of a run: every resolved parameter, and what follows from them.
+//! `params` of JSON: every resolved parameter, and values derived from them.
 
 use serde_json::{Value, json};
 use tmt_core::types::Time;
@@ -8,9 +8,9 @@ use crate::experiment::plan::{FlowPlan, LinkPlan, Params, Plan};
 use crate::experiment::setting::Setting as _;
 
 impl Plan {
-    /// All there is to show, where the head of a timeline names `scheme`.
+    /// All parameters and derived values. `scheme` is that of the timeline's head.
     pub(super) fn params(&self, scheme: Option<&str>) -> Params {
-        // On a synthetic link they are about the return trace.
+        // On a synthetic link the LLDU is that of the return trace.
         let is_shown = |key: &str| self.link.trace().is_some() || !key.starts_with("lldu");
         let mut params = Params::new();
         for parameter in PARAMETERS {
@@ -24,7 +24,7 @@ impl Plan {
         params
     }
 
-    /// Adds what follows the parameter `key`.
+    /// Adds the values that follow the parameter `key`.
     fn add_facts(&self, key: &str, scheme: Option<&str>, mut add: impl FnMut(&str, Value)) {
         let seconds = |time: Time| time.since(Time::ZERO).as_secs_f64();
         match (key, &self.link) {
@@ -63,7 +63,7 @@ impl Plan {
     }
 }
 
-/// A flow.
+/// JSON of a flow.
 fn shown(plan: &FlowPlan) -> Value {
     json!({
         "cc": plan.flow.algorithm.to_string(),

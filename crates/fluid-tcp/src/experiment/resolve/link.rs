@@ -1,4 +1,4 @@
-//! The link of a run: a timeline with its rates, or a constant rate.
+//! Resolution of the link: RTT, LLDU, rate and period of a trace, or a constant rate.
 
 use std::fmt::Display;
 use std::sync::Arc;
@@ -8,6 +8,7 @@ use tmt_core::math::num::floor_u64;
 use tmt_core::scheme::SchemeSpec;
 use tmt_core::types::{BitRate, Bytes, Metadata, Span, Time, to_f64};
 
+use crate::experiment::counted::counted;
 use crate::experiment::error::{Result, data, refused, unreadable};
 use crate::experiment::parameters::Experiment;
 use crate::experiment::plan::{LinkPlan, Overridden, TracePlan};
@@ -16,28 +17,28 @@ use crate::experiment::values::LinkKind;
 use crate::link::Overlap;
 use crate::link::timeline::Timeline;
 
-/// The papers' GEO round trip, used where nothing says another.
+/// RTT of a GEO link, assumed if neither parameter nor trace has one.
 const DEFAULT_RTT: Span = Span::from_millis(500);
 
-/// What a link says of itself, whatever carries its packets.
+/// Facts about a link, whatever its model.
 pub(in crate::experiment) struct Link {
     pub(in crate::experiment) rtt: Span,
     pub(in crate::experiment) begin: Time,
-    /// Last instant of the link; none for one that never ends.
+    /// End of the link; `None` if it never ends.
     pub(in crate::experiment) ends: Option<Time>,
     pub(in crate::experiment) rate_bps: Option<f64>,
-    /// Delay of a packet that meets no queue, beside the RTT.
+    /// Delay of a packet without queueing, propagation excluded.
     pub(in crate::experiment) own_delay: Span,
-    /// The head of its trace.
+    /// Metadata of its trace.
     pub(in crate::experiment) head: Metadata,
     pub(in crate::experiment) overridden: Vec<Overridden>,
     pub(in crate::experiment) notes: Vec<String>,
-    /// What was resolved on the way.
+    /// The experiment with the values resolved so far.
     pub(in crate::experiment) resolved: Experiment,
 }
 
 impl Experiment {
-    /// Reads a trace, and the attempts of a timeline where they are wanted.
+    /// Reads a trace, with the attempts of a timeline if `attempts` is set.
     pub(super) fn read(
         &self,
         storage: &impl Storage,
@@ -54,7 +55,7 @@ impl Experiment {
     }
 
     pub(super) fn synthetic_link(&self) -> Result<(Link, LinkPlan)> {
-        let rate = self.rate.ok_or_else(|| self.lacks("rate"))?;
+        let rate = self.rate.ok_or_else(|| self.missing("rate"))?;
         let work = u128::from(self.packet().0) * 8 * 1_000_000_000;
         let service = work
             .checked_div(u128::from(rate.0))
@@ -63,21 +64,21 @@ impl Experiment {
         let Some(own_delay) = service else {
             return refused(
                 "rate",
-                "`rate`: expected a rate at which a packet takes less than 2^63 ns",
+                "`rate`: expected a rate that serves a packet in less than 2^63 ns",
             );
         };
         let (rtt, rtt_note) = self.round_trip(&Metadata::new());
         if own_delay.is_zero() && rtt.is_zero() {
             return refused(
                 "rate",
-                "`rate`: at `rtt` 0s a packet must take at least 1 ns, or no time would pass",
+                "`rate`: expected a rate that serves a packet in at least 1 ns, as `rtt` is 0s and no time would pass",
             );
         }
         let loss = self
             .loss
             .map_or("no loss".to_owned(), |loss| format!("loss {loss}"));
         let link = Link {
-            notes: vec![format!("link synthetic, {rate}, {loss}, {rtt_note}")],
+            notes: vec![format!("link synthetic, {rate}, {loss}{rtt_note}")],
             rtt,
             begin: Time::ZERO,
             ends: None,
@@ -94,7 +95,7 @@ impl Experiment {
         Ok((link, LinkPlan::Synthetic { rate, loss }))
     }
 
-    /// The link that these rows make; `generated` ones have no end.
+    /// The link over these rows. `generated` rows have no end.
     pub(in crate::experiment) fn link_over(
         &self,
         kind: LinkKind,
@@ -105,15 +106,15 @@ impl Experiment {
         let (rtt, rtt_note) = self.round_trip(&head);
         let (lldu, lldu_origin) = self.lldu_size(&head);
         let header = self.lldu_header();
-        let payload = self.payload(lldu, "", "a packet")?;
+        let payload = self.payload(lldu, "", "packets")?;
         let packet = self.packet();
         let per_packet = packet.0.div_ceil(payload);
         let (Some(begin), Some(last)) = (timeline.first(), timeline.last()) else {
             return Err(data(format!("{name}: found no row, expected at least one")));
         };
         let usable_until = rows.end.map_or(last, |end| end.usable_until.max(begin));
-        // A looped timeline repeats what is known; an unlooped one may be used to its last row, since what
-        // is delivered after the end of the run does not count. Of slots all is known.
+        // A looped timeline repeats only LLDUs of known fate. Without a loop all rows can be used, since deliveries
+        // after the end of the run do not count. Slots have no unknown fate.
         let looped = self.looped() && !generated;
         if looped && kind == LinkKind::Timeline {
             keep_known(&mut timeline, usable_until)?;
@@ -121,7 +122,8 @@ impl Experiment {
         if timeline.len() < per_packet {
             let usable = timeline.len();
             return Err(data(format!(
-                "{name}: found {usable} LLDUs, expected at least the {per_packet} that a packet of {packet} needs"
+                "{name}: found {}, expected at least {per_packet}, which a packet of {packet} needs",
+                counted(usable, "LLDU")
             )));
         }
         let period = looped.then(|| loop_period(&name, &timeline)).transpose()?;
@@ -136,9 +138,10 @@ impl Experiment {
         });
         let header_origin = origin(self.lldu_header.is_some(), "`lldu_header`");
         let mut notes = Vec::from_iter(rows.note);
-        notes.push(format!("link {kind}, {rate_text}, {rtt_note}"));
+        notes.push(format!("link {kind}, {rate_text}{rtt_note}"));
         notes.push(format!(
-            "LLDU {lldu} ({lldu_origin}), header {header} ({header_origin}): {per_packet} LLDUs to a packet of {packet}"
+            "LLDU {lldu} ({lldu_origin}), header {header} ({header_origin}): {} per packet of {packet}",
+            counted(per_packet, "LLDU")
         ));
         let mut resolved = Self {
             rtt: Some(rtt),
@@ -153,7 +156,7 @@ impl Experiment {
         if kind == LinkKind::Timeline {
             if let Some(known) = head.rtt().filter(|known| *known != rtt) {
                 notes.push(format!(
-                    "the timeline was made for rtt {known}, the run uses `rtt` {rtt}"
+                    "the timeline was generated with RTT {known}, but the run uses `rtt` {rtt}"
                 ));
             }
             resolved.overlap = Some(self.overlap());
@@ -185,20 +188,24 @@ impl Experiment {
         Ok((link, trace))
     }
 
-    /// The round-trip time, and words that say where it came from.
+    /// The RTT, and the part of a note that has its origin.
     fn round_trip(&self, head: &Metadata) -> (Span, String) {
-        let default = "the papers' GEO link: neither `rtt` nor metadata says";
-        let (rtt, origin) = chosen("`rtt`", self.rtt, head.rtt(), (DEFAULT_RTT, default));
-        (rtt, format!("rtt {rtt} ({origin})"))
+        if self.rtt.is_none() && head.rtt().is_none() {
+            let has_trace = !self.is_synthetic() && self.channel.is_none();
+            let or_trace = if has_trace { " or in the trace" } else { "" };
+            let note = format!("; no RTT in `rtt`{or_trace}: assuming {DEFAULT_RTT} (GEO)");
+            return (DEFAULT_RTT, note);
+        }
+        let (rtt, origin) = chosen("`rtt`", self.rtt, head.rtt(), DEFAULT_RTT);
+        (rtt, format!(", rtt {rtt} ({origin})"))
     }
 
-    /// Size of an LLDU, and where it came from.
+    /// Size of an LLDU, and its origin.
     pub(super) fn lldu_size(&self, head: &Metadata) -> (Bytes, String) {
-        let default = (self.lldu(), "the papers' LLDU");
-        chosen("`lldu`", self.lldu, head.lldu_bytes(), default)
+        chosen("`lldu`", self.lldu, head.lldu_bytes(), self.lldu())
     }
 
-    /// What an LLDU holds of `cargo`, bytes; above zero.
+    /// Payload of an LLDU that carries `cargo`, bytes; above zero.
     pub(super) fn payload(&self, lldu: Bytes, prefix: &str, cargo: &str) -> Result<u64> {
         let header = self.lldu_header();
         match lldu.0.checked_sub(header.0) {
@@ -206,24 +213,24 @@ impl Experiment {
             _ => refused(
                 "lldu_header",
                 format!(
-                    "{prefix}an LLDU of {lldu} with a header of {header} has no room for {cargo}: `lldu`, `lldu_header`"
+                    "{prefix}an LLDU of {lldu} with a header of {header} has no payload for {cargo}; change `lldu` or `lldu_header`"
                 ),
             ),
         }
     }
 
-    /// Parameters that differ from what the head says.
+    /// Parameters that differ from the head.
     fn overridden(&self, head: &Metadata) -> Vec<Overridden> {
         let rtt = self.rtt.map(Span::as_nanos);
         let lldu = self.lldu.map(|lldu| lldu.0);
         [("rtt_ns", "--rtt", rtt), ("lldu_bytes", "--lldu", lldu)]
             .into_iter()
             .filter_map(|(key, flag, used)| {
-                let (told, used) = (head.number(key)?, used?);
-                (told != used).then_some(Overridden {
+                let (stored, used) = (head.number(key)?, used?);
+                (stored != used).then_some(Overridden {
                     key,
                     flag,
-                    told,
+                    stored,
                     used,
                 })
             })
@@ -231,29 +238,29 @@ impl Experiment {
     }
 }
 
-/// What a parameter gives, else the head, else the default with its reason; and where it came from.
+/// The value of the parameter, else of the head, else the default; and its origin.
 fn chosen<T: PartialEq + Display>(
     key: &str,
     given: Option<T>,
     known: Option<T>,
-    (default, reason): (T, &str),
+    default: T,
 ) -> (T, String) {
     match (given, known) {
         (Some(given), Some(known)) if given != known => {
-            (given, format!("{key}; the metadata says {known}"))
+            (given, format!("{key}; {known} in the metadata"))
         }
         (Some(given), _) => (given, key.to_owned()),
         (None, Some(known)) => (known, "metadata".to_owned()),
-        (None, None) => (default, format!("default, {reason}")),
+        (None, None) => (default, "default".to_owned()),
     }
 }
 
-/// Where a value came from that no metadata gives.
+/// Origin of a value that metadata never have.
 pub(super) fn origin(given: bool, key: &'static str) -> &'static str {
     if given { key } else { "default" }
 }
 
-/// Drops the LLDUs whose fate is not known.
+/// Drops the LLDUs of unknown fate.
 pub(super) fn keep_known(timeline: &mut Timeline, usable_until: Time) -> Result<()> {
     let known = timeline.known(usable_until);
     if known.is_some_and(|known| timeline.truncate(known)) {
@@ -263,7 +270,7 @@ pub(super) fn keep_known(timeline: &mut Timeline, usable_until: Time) -> Result<
     }
 }
 
-/// Time from one round of a looped trace to the next: its length and one mean slot.
+/// Period of a looped trace: its length plus one mean slot.
 pub(super) fn loop_period(name: &str, timeline: &Timeline) -> Result<Span> {
     let (first, last) = timeline.first().zip(timeline.last()).unwrap_or_default();
     let length = last.since(first).as_nanos();
@@ -272,12 +279,12 @@ pub(super) fn loop_period(name: &str, timeline: &Timeline) -> Result<Span> {
         .filter(|period| !period.is_zero())
         .ok_or_else(|| {
             data(format!(
-                "{name}: found a timeline without length, expected one that `loop` can repeat"
+                "{name}: found a timeline of length zero, expected a longer one for `loop`"
             ))
         })
 }
 
-/// Data LLDUs a second: from the head (rate and scheme), else from the first 10 000 rows.
+/// Data LLDUs per second, from rate and scheme in the head, else from the first 10 000 rows.
 fn lldu_rate(head: &Metadata, timeline: &Timeline) -> (Option<f64>, &'static str) {
     let slots = |(rate, lldu): (BitRate, Bytes)| to_f64(rate.0) / (8.0 * to_f64(lldu.0));
     let slots = head.rate().zip(head.lldu_bytes()).map(slots);
@@ -285,14 +292,14 @@ fn lldu_rate(head: &Metadata, timeline: &Timeline) -> (Option<f64>, &'static str
         (Some(slots), None) => (Some(slots), "metadata"),
         (Some(slots), Some(Ok(scheme))) => (
             Some(slots * (f64::from(scheme.data_units()) / f64::from(scheme.units()))),
-            "metadata, share of data units in the scheme included",
+            "metadata, times the code rate",
         ),
         _ => (timeline.rate(), "first 10 000 rows"),
     }
 }
 
-/// One slot, by which deliveries are moved apart, and what to say of it: by the rate and the LLDU of the head, else
-/// the mean spacing of the first rows.
+/// Slot time by which deliveries are spaced, and a note on it. It derives from rate and LLDU in the head, else from the
+/// mean spacing of the first rows.
 fn slot_time(head: &Metadata, timeline: &Timeline) -> Result<(Span, String)> {
     let known = head.rate().zip(head.lldu_bytes());
     let known = known.and_then(|(rate, lldu)| rate.time_of_bit(u128::from(lldu.0) * 8));
@@ -305,10 +312,10 @@ fn slot_time(head: &Metadata, timeline: &Timeline) -> Result<(Span, String)> {
         None => (mean(), "mean spacing of the first 10 000 rows"),
     };
     let slot = slot.ok_or_else(|| {
-        data("`overlap` shift: found no slot time, expected rate_bps and lldu_bytes in the metadata or rows at several instants")
+        data("`overlap` shift: found no slot time, expected rate_bps and lldu_bytes in the metadata, or rows at different times")
     })?;
     let words = format!(
-        "overlap shift: deliveries at least a packet's LLDUs and one slot of {slot} ({origin}) apart"
+        "overlap shift: deliveries are at least the time span of a packet's LLDUs plus one slot of {slot} ({origin}) apart"
     );
     Ok((slot, words))
 }

@@ -1,10 +1,11 @@
-//! What lies between the senders and the link: a way, or a proxy; and the size of the queue.
+//! Resolution of the path between senders and link, with or without a proxy, and of the queue size.
 
 use tmt_core::math::num::floor_u64;
 use tmt_core::scheme::{Rounds, SchemeSpec};
 use tmt_core::types::{Span, Time, to_f64};
 
 use super::link::{Link, origin};
+use crate::experiment::counted::counted;
 use crate::experiment::error::{Result, data, refused};
 use crate::experiment::parameters::Experiment;
 use crate::experiment::plan::LinkPlan;
@@ -12,20 +13,20 @@ use crate::experiment::values::{BufferSize, PathKind};
 use crate::link::gateway::Buffer;
 use crate::simulation::{Path, SplitWindow};
 
-/// Packets of a flow in flight below which three duplicate acknowledgements cannot come (papers/004 eq 58).
-const FEWEST_FOR_FAST_RETRANSMIT: u64 = 4;
+/// Buffer per flow, in packets, below which three duplicate ACKs cannot arrive (Zhu 2006, eq. (58)).
+const MIN_FOR_FAST_RETRANSMIT: u64 = 4;
 
-/// Fewest packets of a queue that is sized by bandwidth and delay.
-const LEAST_BDP: u64 = 2;
+/// Smallest size, in packets, of a queue given in BDPs.
+const MIN_BDP: u64 = 2;
 
 impl Experiment {
-    /// Packets the queue holds, its size, and the words that say why.
+    /// Size of the queue in packets, its resolved size, and a note with its origin.
     pub(super) fn queue_size(&self, link: &Link) -> Result<(u64, BufferSize, String)> {
         let origin = origin(self.buffer.is_some(), "`buffer`");
         let packet = self.packet();
         match self.buffer() {
             BufferSize::Packets(packets) => {
-                let note = format!("buffer {packets} packets ({origin})");
+                let note = format!("buffer {} ({origin})", counted(packets, "packet"));
                 Ok((packets, BufferSize::Packets(packets), note))
             }
             BufferSize::Bytes(bytes) => {
@@ -33,22 +34,24 @@ impl Experiment {
                 if packets == 0 {
                     return refused(
                         "buffer",
-                        format!("`buffer` {bytes} holds no packet of {packet}"),
+                        format!("`buffer` {bytes}: expected at least one packet of {packet}"),
                     );
                 }
-                let note = format!("buffer {bytes}, {packets} packets ({origin})");
+                let packets_text = counted(packets, "packet");
+                let note = format!("buffer {bytes}, {packets_text} ({origin})");
                 Ok((packets, BufferSize::Bytes(bytes), note))
             }
             BufferSize::Bdp(products) => {
                 let rate = link.rate_bps.ok_or_else(|| {
-                    data("found a link of unknown rate, expected `buffer` in packets or bytes")
+                    data("found a link of unknown rate, expected a size of `buffer` in packets or bytes")
                 })?;
                 let (rtt, own_delay) = (link.rtt, link.own_delay);
                 let delay = rtt.saturating_add(own_delay);
                 let bytes = products * rate * delay.as_secs_f64() / 8.0;
-                let packets = floor_u64((bytes / to_f64(packet.0)).ceil()).max(LEAST_BDP);
+                let packets = floor_u64((bytes / to_f64(packet.0)).ceil()).max(MIN_BDP);
                 let note = format!(
-                    "buffer {packets} packets ({origin}: {products} bandwidth-delay product of {:.6} Mbps x ({rtt} + {own_delay}))",
+                    "buffer {} ({origin}: {products} BDP of {:.6} Mbps x ({rtt} + {own_delay}))",
+                    counted(packets, "packet"),
                     rate / 1e6
                 );
                 Ok((packets, BufferSize::Packets(packets), note))
@@ -56,8 +59,8 @@ impl Experiment {
         }
     }
 
-    /// The path over `link`, of `flows` flows and a buffer of `buffer` packets; and words about it.
-    pub(super) fn way(
+    /// The path over `link`, for `flows` flows and a buffer of `buffer` packets, and notes on it.
+    pub(super) fn path_plan(
         &self,
         link: &Link,
         plan: &LinkPlan,
@@ -73,7 +76,8 @@ impl Experiment {
             }
             if flows > buffer {
                 notes.push(format!(
-                    "the queue of {buffer} packets has less than a place for each of the {flows} flows"
+                    "the queue of {} is shorter than one packet for each of the {flows} flows",
+                    counted(buffer, "packet")
                 ));
             }
             let path = Path {
@@ -88,39 +92,40 @@ impl Experiment {
             return refused(
                 "buffer",
                 format!(
-                    "`buffer`: found {buffer} packets for {flows} flows, expected at least one each, as a flow that is offered its share of less could never send (or `split_window` whole)"
+                    "`buffer`: found {} for {flows} flows, expected at least one each: a flow that is offered less could never send; or use `split_window` whole",
+                    counted(buffer, "packet")
                 ),
             );
         }
         let origin = origin(self.split_window.is_some(), "`split_window`");
         notes.push(format!(
-            "path split, terrestrial RTT {terrestrial_rtt}, a buffer of {buffer} packets of which each flow is offered {} ({origin})",
+            "path split, terrestrial RTT {terrestrial_rtt}; of the buffer of {} each flow is offered {} ({origin})",
+            counted(buffer, "packet"),
             match window {
-                SplitWindow::Whole => "all that is free",
+                SplitWindow::Whole => "all free space",
                 SplitWindow::Share => "an equal share",
             }
         ));
-        if window == SplitWindow::Whole && flows > 1 && buffer / flows < FEWEST_FOR_FAST_RETRANSMIT
-        {
+        if window == SplitWindow::Whole && flows > 1 && buffer / flows < MIN_FOR_FAST_RETRANSMIT {
             notes.push(format!(
-                "less than {FEWEST_FOR_FAST_RETRANSMIT} places for each of the {flows} flows: where one loses a packet at the proxy only a timeout helps it (papers/004 eq 58)"
+                "the buffer holds fewer than {MIN_FOR_FAST_RETRANSMIT} packets per flow: a flow recovers from a drop at the proxy only by a timeout (Zhu 2006, eq. (58))"
             ));
         }
         let mut feedback_delay = Span::ZERO;
         if let LinkPlan::Timeline(_) = plan {
-            // How much later than its delivery a timeline's feedback acknowledges a packet.
+            // Time from the delivery of a packet to its acknowledgement by the link.
             let known = link.head.number("feedback_delay_ns");
             feedback_delay = known.and_then(Span::from_nanos).unwrap_or(Span::ZERO);
             notes.push(format!(
                 "the proxy keeps a packet until RTT / 2 + {feedback_delay} ({}) after its delivery",
                 match known {
                     Some(_) => "metadata",
-                    None => "no feedback delay in the metadata",
+                    None => "none in the metadata",
                 }
             ));
             let scheme = link.head.get("scheme").map(str::parse::<SchemeSpec>);
             if scheme.is_some_and(|scheme| scheme.is_ok_and(|scheme| scheme.in_order())) {
-                notes.push("the timeline holds deliveries in order, not arrivals: the proxy keeps a packet that waits for an earlier one".to_owned());
+                notes.push("the timeline records in-order delivery, not arrival: the proxy also keeps packets that wait for earlier ones".to_owned());
             }
         }
         let path = Path {
@@ -132,13 +137,13 @@ impl Experiment {
     }
 }
 
-/// A link that may lose a packet for good: no sender repeats what the proxy has acknowledged.
+/// Refuses a link that can lose packets: the sender never retransmits what the proxy has acknowledged.
 fn refuse_lossy(link: &LinkPlan) -> Result<()> {
     let refuse = |key, found: String| {
         refused(
             key,
             format!(
-                "`path` split: found {found}, expected a link that delivers everything, as no sender repeats what the proxy has acknowledged"
+                "`path` split: found {found}, expected a link that delivers every packet: the sender never retransmits what the proxy has acknowledged"
             ),
         )
     };
@@ -148,7 +153,7 @@ fn refuse_lossy(link: &LinkPlan) -> Result<()> {
         } => refuse("loss", format!("`loss` {loss}")),
         LinkPlan::Coupled(plan) if plan.link.scheme.rounds() != Rounds::Unlimited => refuse(
             "scheme",
-            format!("`scheme` {}, which gives up", plan.link.scheme),
+            format!("`scheme` {}, which limits its rounds", plan.link.scheme),
         ),
         LinkPlan::Timeline(plan) => {
             let usable_until = plan.end_line.map_or(Time::MAX, |end| end.usable_until);

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use tmt_core::types::{Bytes, Time};
 
 use super::link::{keep_known, loop_period};
+use crate::experiment::counted::counted;
 use crate::experiment::error::{Result, data};
 use crate::experiment::parameters::Experiment;
 use crate::experiment::plan::ReturnPlan;
@@ -13,7 +14,7 @@ use crate::link::return_link::ReturnTrace;
 use crate::simulation::ACK;
 
 impl Experiment {
-    /// Reads the return link where there is one, and adds to `notes` what it is.
+    /// Reads the return trace if there is one, and adds notes on it.
     pub(super) fn return_link(
         &self,
         storage: &impl Storage,
@@ -26,12 +27,12 @@ impl Experiment {
         let read = self.read(storage, Some(file), true)?;
         let (name, head, mut timeline) = (read.name, read.head, read.timeline);
         notes.extend(read.note);
-        // What the file says of its own LLDUs holds; the parameter is about the way there.
+        // The metadata of this file take precedence: the parameter describes the forward link.
         let (lldu, origin): (Bytes, String) = match head.lldu_bytes() {
             Some(known) => (known, "metadata".to_owned()),
             None => self.lldu_size(&head),
         };
-        let payload = self.payload(lldu, &format!("{name}: "), "an acknowledgement")?;
+        let payload = self.payload(lldu, &format!("{name}: "), "ACKs")?;
         let lldus = ACK.0.div_ceil(payload);
         let looped = self.looped();
         if let Some(end) = read.end.filter(|_| looped) {
@@ -39,21 +40,22 @@ impl Experiment {
         }
         if timeline.len() < lldus {
             return Err(data(format!(
-                "{name}: found {} LLDUs, expected at least the {lldus} that an acknowledgement of {ACK} needs",
-                timeline.len()
+                "{name}: found {}, expected at least {lldus}, which an ACK of {ACK} needs",
+                counted(timeline.len(), "LLDU")
             )));
         }
         let period = looped.then(|| loop_period(&name, &timeline)).transpose()?;
         notes.push(format!(
-            "return path on a trace of {} LLDUs of {lldu} ({origin}), header {}: {lldus} to an acknowledgement of {ACK}",
-            timeline.len(),
-            self.lldu_header()
+            "return path: trace of {} of {lldu} ({origin}), header {}: {} per ACK of {ACK}",
+            counted(timeline.len(), "LLDU"),
+            self.lldu_header(),
+            counted(lldus, "LLDU")
         ));
         if let Some(last) = timeline
             .last()
             .filter(|last| period.is_none() && *last < end_of_run)
         {
-            notes.push(format!("the return trace ends at {last}, before the run: acknowledgements sent later never come (`loop` repeats it)"));
+            notes.push(format!("the return trace ends at {last}, before the run: later ACKs never arrive (`loop` repeats it)"));
         }
         Ok(Some(ReturnPlan {
             trace: ReturnTrace {

@@ -1,4 +1,4 @@
-//! Models as CSV: a line a point, all keys and all results.
+//! CSV of models: one line per point, with all keys and results.
 
 use std::collections::BTreeMap;
 
@@ -8,10 +8,10 @@ use super::{Point, models};
 use crate::exit::Outcome;
 use crate::output;
 
-/// The name of the column of remarks.
+/// Name of the column of notes.
 const NOTES: &str = "notes";
 
-/// Cells of one result by their columns' names; an array has a column a place.
+/// Cells of one result, with the names of their columns. An array has a column per element.
 fn cells(name: &str, quantity: &Quantity) -> Vec<(String, String)> {
     let number = |number: f64| {
         // Infinities are empty, as they are null in JSON.
@@ -39,9 +39,9 @@ fn cells(name: &str, quantity: &Quantity) -> Vec<(String, String)> {
     }
 }
 
-/// The points' table. A key that is also the name of a result has `key.` in front.
+/// CSV of the points. A key with the name of a result is prefixed with `key.`.
 pub(super) fn of(model: &Model, points: &[Point]) -> Outcome<Vec<u8>> {
-    // By the place of the result and of the number in it: a cell for every point.
+    // Ordered by the index of the result and of its element; one cell per point.
     let mut columns: BTreeMap<(usize, usize, String), Vec<String>> = BTreeMap::new();
     for (index, point) in points.iter().enumerate() {
         let fields = point.result.iter().flat_map(Answer::fields);
@@ -67,13 +67,13 @@ pub(super) fn of(model: &Model, points: &[Point]) -> Outcome<Vec<u8>> {
     table(std::iter::once(head).chain(rows))
 }
 
-/// Rows as CSV.
+/// CSV of `rows`.
 fn table(rows: impl IntoIterator<Item = Vec<String>>) -> Outcome<Vec<u8>> {
     let mut rows = rows.into_iter();
     output::csv(|writer| rows.try_for_each(|row| writer.write_record(row)))
 }
 
-/// The models' table.
+/// CSV of the list of models.
 pub(super) fn list() -> Outcome<Vec<u8>> {
     let row = |cells: [&str; 5]| cells.map(str::to_owned).to_vec();
     let models = models().map(|model| {

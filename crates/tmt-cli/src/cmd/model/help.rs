@@ -1,8 +1,8 @@
-//! The help of one model, from its description.
+//! Help of a model, generated from its description.
 
 use tmt_core::model::Model;
 
-/// Keys, results, source and notes.
+/// Keys, results, source, and assumptions with errata.
 pub(super) fn of(model: &Model) -> String {
     let mut text = String::from("Keys:\n");
     let keys: Vec<String> = model
@@ -40,7 +40,7 @@ pub(super) fn of(model: &Model) -> String {
     text
 }
 
-/// Characters of the longest text.
+/// Length of the longest text, in characters.
 fn width<'a>(texts: impl Iterator<Item = &'a str>) -> usize {
     let lengths = texts.map(|text| text.chars().count());
     lengths.max().unwrap_or(0)

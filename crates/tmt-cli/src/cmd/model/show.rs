@@ -1,4 +1,4 @@
-//! Models as tables for people, and their descriptions.
+//! Tables of models: one point, a sweep, or the list.
 
 use tmt_core::model::{Model, Outcome, Quantity, Value};
 
@@ -6,7 +6,7 @@ use super::sweep::Sweep;
 use super::{Point, models};
 use crate::table::{Report, significant};
 
-/// Numbers of an array that are shown; JSON and CSV have them all.
+/// Number of array elements shown. JSON and CSV have all.
 const SHOWN: usize = 12;
 
 fn value(value: Option<Value>) -> String {
@@ -48,7 +48,7 @@ fn quantity(quantity: &Quantity) -> String {
     }
 }
 
-/// One point: keys, results, what they mean.
+/// One point: keys and results, with their descriptions.
 pub(super) fn one(model: &Model, point: &Point) -> String {
     let mut keys = Report::new(["key", "value", ""]).left(2);
     for (key, given) in point.params.pairs() {
@@ -57,7 +57,7 @@ pub(super) fn one(model: &Model, point: &Point) -> String {
     let mut results = Report::new(["result", "value", ""]).left(2);
     let fields = point.result.iter().flat_map(Outcome::fields);
     for ((name, found), field) in fields.zip(model.results) {
-        // An array would push everything else to the right: it stands behind what it is.
+        // An array would widen the column of values, so it follows its description.
         match found {
             Quantity::Array(_) | Quantity::Map(_) => {
                 results.row(
@@ -81,7 +81,7 @@ pub(super) fn one(model: &Model, point: &Point) -> String {
     text
 }
 
-/// A line a point: the swept keys and the results that are single values.
+/// One line per point: the swept keys, and the results that are single values.
 pub(super) fn many(model: &Model, sweeps: &[Sweep], points: &[Point]) -> String {
     let answers = || points.iter().filter_map(|point| point.result.as_ref());
     let is_list =
@@ -114,7 +114,7 @@ pub(super) fn many(model: &Model, sweeps: &[Sweep], points: &[Point]) -> String 
     text
 }
 
-/// All models, a line each.
+/// All models, one per line.
 pub(super) fn list() -> String {
     let mut report = Report::new(["model", "what it answers", "keys"])
         .left(1)

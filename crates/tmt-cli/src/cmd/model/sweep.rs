@@ -1,16 +1,16 @@
-//! `--sweep`: a key taken through a range or a list.
+//! `--sweep`: values of a key, from a range or a list.
 
 use tmt_core::math::num::{floor_u64, pow};
 use tmt_core::model::{Arguments, Domain, Key, Model, Value};
 use tmt_core::types::to_f64;
 
-/// Most points of one run.
-const MOST: usize = 100_000;
+/// Largest number of points.
+const MAX_POINTS: usize = 100_000;
 
 const FORM: &str =
-    "KEY=FROM..TO (whole numbers), KEY=FROM..TO:COUNT, KEY=FROM..TO:log:COUNT or KEY=V1,V2,…";
+    "KEY=FROM..TO (integers), KEY=FROM..TO:COUNT, KEY=FROM..TO:log:COUNT or KEY=V1,V2,…";
 
-/// A key and the values it is taken through.
+/// A key and its values.
 #[derive(Debug)]
 pub(super) struct Sweep {
     pub(super) key: &'static Key,
@@ -18,7 +18,7 @@ pub(super) struct Sweep {
 }
 
 impl Sweep {
-    /// What the text says for this model.
+    /// Parses the value of `--sweep` for this model.
     pub(super) fn parse(model: &Model, text: &str) -> Result<Self, String> {
         let form = || format!("--sweep {text}: expected {FORM}");
         let (name, range) = text.split_once('=').ok_or_else(form)?;
@@ -33,7 +33,7 @@ impl Sweep {
         };
         if matches!(key.domain, Domain::Word(_)) {
             return Err(format!(
-                "--sweep {text}: {name} takes {}, list them with commas",
+                "--sweep {text}: {name} takes {}; expected a list with commas",
                 key.expected()
             ));
         }
@@ -47,22 +47,22 @@ impl Sweep {
         };
         let from = number(from).ok_or_else(form)?;
         let to = number(to).ok_or_else(form)?;
-        // Points between two ends of a whole number's range are rounded; the ends say what they are.
+        // Points of an integer range are rounded, but its ends must be exact.
         for end in [from, to] {
             key.value(end)
                 .ok_or_else(|| key.refusal(&end.to_string()).to_string())?;
         }
         let numbers = match count {
             None => whole_steps(key, from, to).ok_or_else(|| {
-                format!("--sweep {text}: how many points? FROM..TO:COUNT or FROM..TO:log:COUNT")
+                format!("--sweep {text}: found no number of points, expected FROM..TO:COUNT or FROM..TO:log:COUNT")
             })?,
             Some(count) => {
                 let count: usize = count.parse().map_err(|_| form())?;
-                if !(2..=MOST).contains(&count) {
-                    return Err(format!("--sweep {text}: expected 2 to {MOST} points"));
+                if !(2..=MAX_POINTS).contains(&count) {
+                    return Err(format!("--sweep {text}: expected 2 to {MAX_POINTS} points"));
                 }
                 if log && !(from > 0.0 && to > 0.0) {
-                    return Err(format!("--sweep {text}: a logarithmic range stays above 0"));
+                    return Err(format!("--sweep {text}: expected a logarithmic range above 0"));
                 }
                 spaced(from, to, log, count)
             }
@@ -73,13 +73,13 @@ impl Sweep {
         })
     }
 
-    /// Values.
+    /// Number of values.
     pub(super) fn len(&self) -> usize {
         self.values.len()
     }
 }
 
-/// Whole numbers from one to the other, for a key that takes them.
+/// The integers from `from` to `to`, if the key takes integers.
 fn whole_steps(key: &Key, from: f64, to: f64) -> Option<Vec<f64>> {
     let Domain::Count(..) = key.domain else {
         return None;
@@ -87,10 +87,10 @@ fn whole_steps(key: &Key, from: f64, to: f64) -> Option<Vec<f64>> {
     let steps = (to - from).abs();
     let step = if to < from { -1.0 } else { 1.0 };
     let numbers = (0..=floor_u64(steps)).map(|i| from + step * to_f64(i));
-    (steps < to_f64(MOST as u64)).then(|| numbers.collect())
+    (steps < to_f64(MAX_POINTS as u64)).then(|| numbers.collect())
 }
 
-/// `count` points from one end to the other, both exactly.
+/// `count` points from `from` to `to`, both ends exact.
 fn spaced(from: f64, to: f64, log: bool, count: usize) -> Vec<f64> {
     let last = count - 1;
     (0..count)
@@ -106,7 +106,7 @@ fn spaced(from: f64, to: f64, log: bool, count: usize) -> Vec<f64> {
         .collect()
 }
 
-/// The numbers as values of the key; whole ones are rounded, and stand once.
+/// The numbers as values of the key. Integers are rounded, and duplicates dropped.
 fn values(key: &Key, numbers: &[f64]) -> Result<Vec<Value>, String> {
     let mut values: Vec<Value> = Vec::new();
     for number in numbers {
@@ -124,14 +124,14 @@ fn values(key: &Key, numbers: &[f64]) -> Result<Vec<Value>, String> {
     Ok(values)
 }
 
-/// All combinations, the last key turning fastest.
+/// All combinations. The last key varies fastest.
 pub(super) fn points(fixed: &Arguments, sweeps: &[Sweep]) -> Result<Vec<Arguments>, String> {
     let total = sweeps
         .iter()
         .try_fold(1usize, |total, sweep| total.checked_mul(sweep.len()));
-    if total.is_none_or(|total| total > MOST) {
+    if total.is_none_or(|total| total > MAX_POINTS) {
         return Err(format!(
-            "these sweeps have more than {MOST} points together"
+            "expected at most {MAX_POINTS} points of all sweeps together"
         ));
     }
     let mut points = vec![fixed.clone()];
@@ -141,9 +141,7 @@ pub(super) fn points(fixed: &Arguments, sweeps: &[Sweep]) -> Result<Vec<Argument
             for value in &sweep.values {
                 let mut point = point.clone();
                 let given = point.give(sweep.key, *value);
-                given.map_err(|_| {
-                    format!("'{}' is swept twice, or given and swept", sweep.key.name)
-                })?;
+                given.map_err(|_| format!("'{}' is given more than once", sweep.key.name))?;
                 next.push(point);
             }
         }
@@ -164,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn ranges_and_lists_are_what_they_say() {
+    fn ranges_and_lists_have_the_stated_values() {
         for (text, expected) in [
             ("nd=3..6", "3 4 5 6"),
             ("nd=6..3", "6 5 4 3"),
@@ -180,12 +178,12 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_range_is_refused_with_its_form() {
+    fn invalid_ranges_are_refused_with_the_accepted_forms() {
         for (text, word) in [
             ("nd", "expected KEY=FROM..TO"),
             ("nx=1..2", "did you mean"),
-            ("beta=0..1", "how many points?"),
-            ("beta=0..1:log:5", "stays above 0"),
+            ("beta=0..1", "no number of points"),
+            ("beta=0..1:log:5", "logarithmic range above 0"),
             ("beta=0..2:5", "a number from 0 to 1"),
             ("beta=0..1:cubic:5", "expected KEY=FROM..TO"),
             ("beta=0..1:1", "2 to 100000 points"),

@@ -1,4 +1,4 @@
-//! The flags of `tmt tcp`: those of an experiment, made from the description of its parameters, and where output goes.
+//! Flags of `tmt tcp`: one per parameter of an experiment, generated from its description, and those for output.
 
 use std::ffi::OsStr;
 
@@ -17,14 +17,14 @@ use super::explain::PacketFlag;
 pub(crate) struct Args {
     #[command(flatten)]
     pub(crate) given: Given,
-    /// Read parameters from a TOML file; flags win over it
+    /// Read parameters from a TOML file; flags override it
     ///
-    /// One key a line, named like the flag with `_` for `-`: rtt = "500ms". --save-params writes such a file.
+    /// One key per line, named like the flag with `_` for `-`: rtt = "500ms". --save-params writes such a file.
     #[arg(long, value_name = "FILE", help_heading = "Traffic and runs")]
     pub(crate) params: Option<String>,
-    /// Write every value that is used to a file for --params
+    /// Write every parameter value used to a file for --params
     ///
-    /// A run of the file gives the same report. Traces are named as they were given, a pipe as `-`.
+    /// Running the file gives the same report. Traces are named as given, a pipe as `-`.
     #[arg(long, value_name = "FILE", hide_short_help = true)]
     pub(crate) save_params: Option<String>,
     /// Write the report here [default: stdout]
@@ -33,13 +33,13 @@ pub(crate) struct Args {
     /// Print JSON instead of a table
     #[arg(long)]
     pub(crate) json: bool,
-    /// Write the senders' state over time
+    /// Write the state of the senders over time
     ///
-    /// cwnd, ssthresh, srtt, rto, in flight, queue and delivered, as CSV, or as what the name ends in: .csv.gz,
-    /// .csv.zst, .parquet.
+    /// cwnd, ssthresh, srtt, rto, in flight, queue and delivered. CSV, or the format of the extension: .csv.gz, .csv.zst,
+    /// .parquet.
     #[arg(long, value_name = "FILE")]
     pub(crate) series: Option<String>,
-    /// Shortest time between two rows of the series [default: a row an event]
+    /// Least time between two rows of the series [default: one row per event]
     #[arg(
         long,
         value_name = "DURATION",
@@ -47,37 +47,37 @@ pub(crate) struct Args {
         hide_short_help = true
     )]
     pub(crate) series_interval: Option<Span>,
-    /// Write every packet's path and delay, for `tmt audit`
+    /// Write path and delay of every packet, for `tmt audit`
     ///
-    /// As CSV, or as what the name ends in.
+    /// CSV, or the format of the extension.
     #[arg(long, value_name = "FILE")]
     pub(crate) packets: Option<String>,
-    /// Write what every used slot of the coupled link carried, for `tmt audit --slots`
+    /// Write the content of every used slot of the coupled link, for `tmt audit --slots`
     ///
-    /// Repeats included; as CSV, or as what the name ends in.
+    /// Includes repeats. CSV, or the format of the extension.
     #[arg(long, value_name = "FILE", hide_short_help = true)]
     pub(crate) slots: Option<String>,
-    /// Write the packets as each end would capture them
+    /// Write packet captures of both hosts
     ///
-    /// FILE-sender.pcap and FILE-receiver.pcap, each with the times at its end: nanoseconds, raw IPv4, TCP headers
-    /// without the payload.
+    /// FILE-sender.pcap and FILE-receiver.pcap, each with the times at its host: nanoseconds, raw IPv4, TCP headers
+    /// without payload.
     #[arg(long, value_name = "FILE")]
     pub(crate) pcap: Option<String>,
-    /// Write the senders' recovery metrics and losses as qlog (JSON-SEQ)
+    /// Write recovery metrics and losses of the senders as qlog (JSON-SEQ)
     #[arg(long, value_name = "FILE", hide_short_help = true)]
     pub(crate) qlog: Option<String>,
-    /// Follow one packet: N of the first flow, or FLOW:N, counted from 0
+    /// Explain the course of one packet: N of the first flow, or FLOW:N, counted from 0
     #[arg(long, value_name = "PACKET", hide_short_help = true)]
     pub(crate) explain: Option<PacketFlag>,
 }
 
-/// The parameters that flags give.
+/// The parameters given by flags.
 #[derive(Debug, Clone)]
 pub(crate) struct Given(pub(crate) Experiment);
 
 impl clap::Args for Given {
     fn augment_args(command: Command) -> Command {
-        // The pages behind the flags are written for those who ask for them.
+        // Deferred: the pages after the flags are built only if help is requested.
         command
             .args(
                 Group::ALL
@@ -122,7 +122,7 @@ impl FromArgMatches for Given {
     }
 }
 
-/// The name of a parameter as it is typed.
+/// A parameter as typed on the command line.
 pub(super) fn typed(key: &str) -> String {
     match key {
         "trace" => "TRACE".to_owned(),
@@ -152,7 +152,7 @@ fn flag(parameter: &'static Parameter) -> Arg {
         .value_parser(Value(parameter))
 }
 
-/// The line of help, with the default.
+/// First line of help, with the default.
 fn help(parameter: &Parameter) -> String {
     match parameter.default_text() {
         Some(default) if !matches!(parameter.kind, Kind::Flag) => {
@@ -162,7 +162,7 @@ fn help(parameter: &Parameter) -> String {
     }
 }
 
-/// All there is to say of a parameter.
+/// Complete help of a parameter.
 fn long_help(parameter: &Parameter) -> String {
     let mut text = help(parameter);
     if !parameter.reason.is_empty() {
@@ -172,9 +172,9 @@ fn long_help(parameter: &Parameter) -> String {
         text += &format!("; {least} to {most}");
     }
     let others = [("needs", parameter.needs), ("not with", parameter.excludes)];
-    for (words, keys) in others.iter().filter(|(_, keys)| !keys.is_empty()) {
+    for (relation, keys) in others.iter().filter(|(_, keys)| !keys.is_empty()) {
         let names: Vec<String> = keys.iter().map(|key| typed(key)).collect();
-        text += &format!("; {words} {}", names.join(", "));
+        text += &format!("; {relation} {}", names.join(", "));
     }
     if !parameter.detail.is_empty() {
         text += &format!("\n\n{}", parameter.detail);
@@ -182,7 +182,7 @@ fn long_help(parameter: &Parameter) -> String {
     text
 }
 
-/// Checks a value, and knows what can be completed.
+/// Value parser of a parameter, with the words for completion.
 #[derive(Clone)]
 struct Value(&'static Parameter);
 
@@ -215,7 +215,7 @@ const EXAMPLES: &str = "Examples:
 
 fn after_help() -> String {
     let all = PARAMETERS.len();
-    format!("{all} parameters describe a run: see `tmt tcp --help` or `tmt man tcp`.\n\n{EXAMPLES}")
+    format!("`tmt tcp --help` and `tmt man tcp` list all {all} parameters.\n\n{EXAMPLES}")
 }
 
 fn after_long_help() -> String {
@@ -231,7 +231,7 @@ fn after_long_help() -> String {
     )
 }
 
-/// The defaults that depend on the profile.
+/// Table of the defaults that depend on the profile.
 fn profiles() -> String {
     let names = Profile::VARIANTS.iter().copied();
     let experiments: Vec<Experiment> = names

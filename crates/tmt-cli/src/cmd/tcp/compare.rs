@@ -1,5 +1,5 @@
-//! `--compare-links`: what the timeline link and the coupled link make of the same trace (tcp.md §1.1: the difference
-//! between them is a result, not noise).
+//! `--compare-links`: the same trace over the timeline link and the coupled link (docs/schemes.md, Sec. 10). The difference
+//! is a result, not noise.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -17,12 +17,12 @@ use crate::output::{Output, json};
 use crate::provenance::TOOL;
 use crate::table;
 
-/// What the links differ by in one metric.
+/// Difference of the links in one metric.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 struct Gap {
     /// Mean over the coupled link − mean over the timeline.
     gap: f64,
-    /// The same in percent of the timeline's mean; null where that is zero.
+    /// The same in percent of the mean over the timeline; `None` if that is zero.
     gap_percent: Option<f64>,
 }
 
@@ -36,7 +36,7 @@ impl Gap {
     }
 }
 
-/// One value a link.
+/// One value per link.
 #[derive(Debug, Serialize)]
 struct Links<T> {
     timeline: T,
@@ -54,7 +54,7 @@ struct Comparison<'a> {
 pub(super) fn run(args: &Args, source: &Source) -> Outcome {
     let plans = source.experiment.resolve_comparison(&Files);
     let plans = plans.map_err(|error| source.failure(error))?;
-    source.remark(&plans.notes());
+    source.print_notes(&plans.notes());
     let mut output = Output::create(args.output.as_deref())?;
     let saved = given::save(args, &plans.coupled.resolved)?;
     let Links { timeline, coupled } = reports(&plans, source)?;
@@ -83,7 +83,7 @@ pub(super) fn run(args: &Args, source: &Source) -> Outcome {
     outputs.into_iter().try_for_each(Output::finish)
 }
 
-/// The reports of all runs over either link.
+/// The reports of all runs over both links.
 fn reports<'a>(plans: &'a experiment::Comparison, source: &Source) -> Outcome<Links<Report<'a>>> {
     let runs = plans.coupled.runs().into_par_iter().map(|id| {
         let [timeline, coupled] = plans.run(id, &Files)?;
@@ -110,14 +110,18 @@ fn gaps<'a>(
     both.collect()
 }
 
-/// A row a metric, also one that only one of the links has.
+/// The table: one row per metric of either link.
 fn text(
     timeline: &Report<'_>,
     coupled: &Report<'_>,
     gap: &BTreeMap<&str, Gap>,
     seeds: u64,
 ) -> String {
-    let mean = format!("mean of {seeds} runs a link");
+    let mean = if seeds == 1 {
+        "1 run per link".to_owned()
+    } else {
+        format!("mean of {seeds} runs per link")
+    };
     let mut table = table::Report::new([
         &mean,
         "timeline",
@@ -156,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn a_gap_is_what_the_coupled_link_has_more() {
+    fn gap_is_coupled_minus_timeline() {
         let gap = |one, other| Gap::between(&estimate(one), &estimate(other));
         let (gap_, gap_percent) = (-0.5, Some(-25.0));
         assert_eq!(

@@ -1,8 +1,8 @@
-//! `--explain`: which packet is followed.
+//! `--explain`: parsing of the packet to explain.
 
 use std::str::FromStr;
 
-/// What `--explain` takes: a packet, of flow 0 or of another.
+/// Value of `--explain`: a packet and its flow, both counted from 0.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct PacketFlag {
     pub(crate) flow: usize,
@@ -19,7 +19,7 @@ impl FromStr for PacketFlag {
             .zip(packet.parse().ok())
             .map(|(flow, packet)| Self { flow, packet })
             .ok_or_else(|| {
-                format!("found '{text}', expected a packet, or a flow and its packet, counted from 0: 17 or 2:17")
+                format!("found '{text}', expected PACKET or FLOW:PACKET, counted from 0, such as 17 or 2:17")
             })
     }
 }

@@ -1,4 +1,4 @@
-//! What flags and a parameter file give together, and how messages name it.
+//! Parameters from flags and a parameter file, and their names in messages.
 
 use std::io::Read as _;
 
@@ -6,22 +6,22 @@ use fluid_tcp::experiment::Fallback;
 use fluid_tcp::experiment::{Error, Experiment, PARAMETERS, Parameter, ParameterFile};
 
 use super::args::{Args, typed};
-use super::spool::shown;
+use super::spool::unescaped;
 use crate::exit::{Failure, Outcome, note};
 use crate::input::open;
 use crate::output::{Output, is_stdout};
 
-/// An experiment, and where its parameters came from.
+/// An experiment, and the origin of its parameters.
 pub(super) struct Source {
     pub(super) experiment: Experiment,
     /// Name and content of the parameter file.
     file: Option<(String, ParameterFile)>,
-    /// What flags give.
+    /// Parameters given by flags.
     flags: Experiment,
 }
 
 impl Source {
-    /// What the flags give, over what the parameter file gives.
+    /// Reads flags and parameter file. Flags override the file.
     pub(super) fn of(args: &Args) -> Outcome<Self> {
         let flags = args.given.0.clone();
         let mut source = Self {
@@ -34,15 +34,15 @@ impl Source {
             source.experiment = file.experiment.clone();
             source.file = Some((path.clone(), file.clone()));
             let replaced = source.experiment.override_with(source.flags.clone());
-            remark_on_file(path, &file, &replaced);
-            source.give_way(path, &file, &replaced);
+            note_file(path, &file, &replaced);
+            source.drop_conflicting_defaults(path, &file, &replaced);
         }
         Ok(source)
     }
 
-    /// Drops what the file gives as defaults where flags leave no meaning to them: a saved file holds every value, and a
-    /// flag must win over those that nobody chose. What is not a default stays.
-    fn give_way(&mut self, path: &str, file: &ParameterFile, replaced: &[&str]) {
+    /// Drops default values of the file that contradict flags. A saved file has every value, and a flag must override
+    /// those that were never chosen. Values that are not defaults stay.
+    fn drop_conflicting_defaults(&mut self, path: &str, file: &ParameterFile, replaced: &[&str]) {
         if replaced.contains(&"profile") {
             let (of, to) = (file.experiment.profile(), self.experiment.profile());
             let of_file = |parameter: &&Parameter| {
@@ -55,19 +55,22 @@ impl Source {
             if !defaults.is_empty() {
                 note!(
                     "tcp",
-                    "what {path} has of profile {of} gives way to profile {to}"
+                    "--profile {to} replaces the values of profile {of} in {path}"
                 );
             }
             for parameter in defaults {
                 self.experiment.unset(parameter);
             }
             for Parameter { key, .. } in chosen {
-                note!("tcp", "{key} of {path} stays, whatever the profile");
+                note!(
+                    "tcp",
+                    "{key} of {path} is kept: it was not the profile's default"
+                );
             }
         }
         // A file that contradicts itself is refused.
         let own = file.experiment.refusal().map(|error| error.to_string());
-        // Each time round one value less.
+        // Every iteration removes one value.
         while let Some(Error::Refused { key, message }) = self.experiment.refusal() {
             if own.as_ref() == Some(&message) {
                 return;
@@ -80,11 +83,11 @@ impl Source {
             };
             self.experiment.unset(parameter);
             let (key, line) = (parameter.key, file.line(parameter.key).unwrap_or(0));
-            note!("tcp", "{key} of {path}:{line} is a default and gives way");
+            note!("tcp", "{key} of {path}:{line} is a default and is ignored");
         }
     }
 
-    /// Whether the value of `key` is the file's.
+    /// Whether the value of `key` is from the file.
     fn is_of_file(&self, key: &str) -> bool {
         let file = self.file.as_ref();
         file.is_some_and(|(_, file)| file.line(key).is_some())
@@ -92,7 +95,7 @@ impl Source {
             && self.experiment.gives(key)
     }
 
-    /// `text` with every parameter by the name under which it was given.
+    /// `text` with every key in backticks replaced by the name as given: key of the file, or flag.
     fn named(&self, text: &str) -> String {
         let mut parts = text.split('`');
         let mut named = parts.next().unwrap_or_default().to_owned();
@@ -104,21 +107,21 @@ impl Source {
             }
             named += parts.next().unwrap_or_default();
         }
-        shown(&named)
+        unescaped(&named)
     }
 
-    /// Says what there is to say before the runs.
-    pub(super) fn remark(&self, notes: &[String]) {
+    /// Prints the notes of a plan.
+    pub(super) fn print_notes(&self, notes: &[String]) {
         for line in notes {
             note!("tcp", "{}", self.named(line));
         }
     }
 
-    /// Why the experiment cannot run, with the line of the file that would have to change.
+    /// The failure, with the line of the parameter file at fault.
     pub(super) fn failure(&self, error: Error) -> Failure {
         match error {
             Error::Refused { key, message } => {
-                // The file may hold the other side of a contradiction.
+                // The file may have the other parameter of a contradiction.
                 let mut keys = named_in(key, &message).map(|parameter| parameter.key);
                 let place = self.file.as_ref().and_then(|(path, file)| {
                     let key = keys.find(|key| self.is_of_file(key))?;
@@ -136,18 +139,18 @@ impl Source {
     }
 }
 
-/// Says what a file's values are worth beside flags and this version.
-fn remark_on_file(path: &str, file: &ParameterFile, replaced: &[&str]) {
+/// Prints notes on the version of a parameter file and on flags that override it.
+fn note_file(path: &str, file: &ParameterFile, replaced: &[&str]) {
     let this = env!("CARGO_PKG_VERSION");
     if let Some(version) = file.version.as_deref().filter(|version| *version != this) {
         note!(
             "tcp",
-            "{path} was saved by version {version}, this is {this}; all of its keys are known"
+            "{path} was saved by version {version}, this is {this}; all its keys are known"
         );
     }
     for key in replaced {
         let line = file.line(key).unwrap_or(0);
-        note!("tcp", "{} wins over {path}:{line}", typed(key));
+        note!("tcp", "{} overrides {path}:{line}", typed(key));
     }
 }
 
@@ -161,7 +164,7 @@ fn named_in<'a>(key: &'a str, message: &'a str) -> impl Iterator<Item = &'static
 fn read(path: &str) -> Outcome<ParameterFile> {
     if is_stdout(path) {
         return Err(Failure::usage(
-            "--params -: found stdin, expected the name of a file",
+            "--params -: found stdin, expected a file name",
         ));
     }
     let mut input = open("tcp", Some(path))?;
@@ -176,7 +179,7 @@ fn read(path: &str) -> Outcome<ParameterFile> {
         .map_err(|error| Failure::usage(format!("{path}:{}:{}: {error}", error.line, error.column)))
 }
 
-/// Writes the parameter file that the flags ask for; it is yet to be made final.
+/// Writes the file of `--save-params`. It still has its temporary name.
 pub(super) fn save(args: &Args, resolved: &Experiment) -> Outcome<Option<Output>> {
     let Some(path) = &args.save_params else {
         return Ok(None);

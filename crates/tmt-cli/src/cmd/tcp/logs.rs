@@ -1,4 +1,4 @@
-//! What a run writes down beside its report: files that watch it.
+//! Log files of a run.
 
 use std::fmt::Display;
 use std::io;
@@ -14,10 +14,10 @@ use tmt_core::format::table::TableForm;
 use super::args::Args;
 use super::explain::PacketFlag;
 use crate::exit::{Failure, Outcome};
-use crate::output::{Output, is_stdout, refuse_twice};
+use crate::output::{Output, is_stdout, refuse_shared_files};
 use crate::provenance::{TOOL, new_head};
 
-/// The files that the flags ask for, as typed; a capture has one at each end.
+/// The log files, with paths as typed. A capture has one file per host.
 fn files(args: &Args) -> Vec<(&'static str, String)> {
     let logs = [
         ("--packets", &args.packets),
@@ -32,28 +32,28 @@ fn files(args: &Args) -> Vec<(&'static str, String)> {
     logs.chain(args.pcap.iter().flat_map(ends)).collect()
 }
 
-/// The ends of a connection, as the names of captures have them.
+/// The hosts of a connection, as in the names of captures.
 const ENDS: [&str; 2] = ["sender", "receiver"];
 
-/// The name of the capture at one end.
+/// Name of the capture at one host.
 fn capture(path: &str, end: &str) -> String {
     let stem = path.strip_suffix(".pcap").unwrap_or(path);
     format!("{stem}-{end}.pcap")
 }
 
-/// Whether the runs are watched at all.
+/// Whether any log is requested.
 pub(super) fn are_asked_for(args: &Args) -> bool {
     args.explain.is_some() || !files(args).is_empty()
 }
 
-/// The name of a log of `run`.
+/// Name of a log of `run`.
 fn name(path: &str, run: RunId) -> String {
     let path = path.replace("{seed}", &run.seed.to_string());
     let (number, _) = run.offset.unwrap_or_default();
     path.replace("{offset}", &number.to_string())
 }
 
-/// Refuses flags that say what cannot be.
+/// Refuses the flags if `wrong`.
 fn refuse(wrong: bool, why: impl Display) -> Outcome {
     if wrong {
         return Err(Failure::usage(why));
@@ -61,38 +61,42 @@ fn refuse(wrong: bool, why: impl Display) -> Outcome {
     Ok(())
 }
 
-/// Refuses to follow a packet of a flow that does not exist.
+/// Refuses `--explain` of a flow that does not exist.
 pub(super) fn check_flow(args: &Args, flows: usize) -> Outcome {
     let flow = args.explain.map_or(0, |wanted| wanted.flow);
-    let expected = format!("one of the {flows} flows, counted from 0");
+    let expected = if flows == 1 {
+        "flow 0, the only one".to_owned()
+    } else {
+        format!("0 to {}", flows.saturating_sub(1))
+    };
     let why = format!("--explain: found flow {flow}, expected {expected}");
     refuse(args.explain.is_some() && flow >= flows, why)
 }
 
-/// Refuses logs that do not go with `experiment`, and names that cannot be written, or not by all runs.
+/// Refuses logs that `experiment` does not support, and file names that cannot be written or would be shared.
 pub(super) fn check(args: &Args, experiment: &Experiment) -> Outcome {
     let files = files(args);
     let explained = args.explain.map(|_| "--explain");
     let mut watched = files.iter().map(|(flag, _)| *flag).chain(explained);
     if let Some(flag) = watched.next() {
-        let why = "has no meaning with --compare-links: run each link by itself";
+        let why = "cannot be combined with --compare-links; run each link by itself";
         refuse(experiment.compares(), format_args!("{flag} {why}"))?;
     }
     let link = experiment.link();
-    let why = format_args!("--slots has no meaning with --link {link}");
+    let why = format_args!("--slots needs --link coupled, found --link {link}");
     refuse(args.slots.is_some() && link != LinkKind::Coupled, why)?;
     let tables = [&args.packets, &args.series, &args.slots];
     for path in tables.into_iter().flatten() {
         TableForm::from_file_name(path).map_err(Failure::usage)?;
     }
     if let Some(path) = &args.pcap {
-        let why = "--pcap: a split path has two connections, a capture shows the ends of one";
+        let why = "--pcap cannot be combined with --path split, which has two connections: a capture shows the hosts of one";
         refuse(experiment.path() == PathKind::Split, why)?;
-        let why = "--pcap -: found stdout, expected a name, as there is a file for each end";
+        let why = "--pcap -: found stdout, expected a file name, as each host has its own file";
         refuse(is_stdout(path), why)?;
         let (packet, least) = (experiment.packet(), HEADERS + 1);
         let why = format_args!(
-            "--pcap: found packets of {packet}, expected {least} B to {LARGEST} B, as {HEADERS} B of each are the headers of IPv4 and TCP"
+            "--pcap: found packets of {packet}, expected {least} B to {LARGEST} B, of which {HEADERS} B are IPv4 and TCP headers"
         );
         refuse(!(least..=LARGEST).contains(&packet.0), why)?;
     }
@@ -100,20 +104,20 @@ pub(super) fn check(args: &Args, experiment: &Experiment) -> Outcome {
     let seeds = experiment.seeds().0;
     for (flag, path) in &files {
         for (runs, key) in [(offsets, "{offset}"), (seeds, "{seed}")] {
-            let why = format_args!("{flag} of several runs needs {key} in the file's name");
+            let why = format_args!("{flag} {path}: several runs need {key} in the file name");
             refuse(runs > 1 && !path.contains(key), why)?;
         }
         let needless = experiment.offsets.is_none() && path.contains("{offset}");
-        let why = format_args!("{flag} {path}: {{offset}} has no meaning without --offsets");
+        let why = format_args!("{flag} {path}: {{offset}} needs --offsets");
         refuse(needless, why)?;
     }
     let saved = args.save_params.clone().map(|path| ("--save-params", path));
     let mut beside = files.iter().chain(&saved);
     if let Some((flag, _)) = beside.find(|(_, path)| is_stdout(path)) {
-        let why = format_args!("{flag} - and the report cannot both go to stdout: say --output");
+        let why = format_args!("{flag} - and the report cannot both go to stdout; add --output");
         refuse(args.output.as_deref().is_none_or(is_stdout), why)?;
     }
-    // One file may be both ways of the link.
+    // One file can be the trace of both directions.
     let trace = experiment.trace.as_ref();
     let return_trace = experiment.return_trace.as_ref();
     let traces = [trace, return_trace.filter(|path| trace != Some(path))];
@@ -126,10 +130,10 @@ pub(super) fn check(args: &Args, experiment: &Experiment) -> Outcome {
         files.iter().map(move |(_, path)| expand(path))
     });
     let paths: Vec<String> = fixed.chain(logs).collect();
-    refuse_twice(paths.iter().map(String::as_str))
+    refuse_shared_files(paths.iter().map(String::as_str))
 }
 
-/// A log of a run.
+/// One log of a run.
 enum Log {
     Packets(PacketLog<Output>),
     Series(Series<Output>),
@@ -149,7 +153,7 @@ impl Log {
         }
     }
 
-    /// Writes what is left.
+    /// Writes the rest of the log.
     fn finish(self) -> io::Result<Vec<Output>> {
         let output = match self {
             Self::Packets(log) => log.finish(),
@@ -170,7 +174,7 @@ pub(super) struct Logs<'a> {
 }
 
 impl<'a> Logs<'a> {
-    /// Opens what the flags ask for.
+    /// Opens the requested logs.
     pub(super) fn open(args: &'a Args, plan: &Plan, setup: &Setup, run: RunId) -> Outcome<Self> {
         let flows = setup.flows.len();
         let open = |path: &str| Output::create(Some(&name(path, run)));
@@ -214,7 +218,7 @@ impl<'a> Logs<'a> {
         Ok(Self { logs, explain })
     }
 
-    /// Those who watch the run.
+    /// The probes of the run.
     pub(super) fn probes(&mut self) -> All<'_> {
         let logs = self.logs.iter_mut().map(|(_, log)| log.probe());
         let explain = self.explain.iter_mut();
@@ -223,7 +227,7 @@ impl<'a> Logs<'a> {
             .collect())
     }
 
-    /// Writes what is left, and gives the story that was asked for; the files are yet to be made final.
+    /// Writes the rest of the logs and returns the explanation, if requested. The files still have temporary names.
     pub(super) fn finish(
         self,
         plan: &Plan,
@@ -238,9 +242,10 @@ impl<'a> Logs<'a> {
         let mut story = explain.finish().map_err(|sent| {
             Failure::failed(format!(
                 "--explain: packet {packet} of flow {flow} was never sent: found {sent} packets sent, counted from 0"
+
             ))
         })?;
-        // A packet's slots do not say what became of its LLDUs: their repeats are not among them.
+        // The slots of a packet exclude the repeats of its LLDUs, so only a timeline has their fate.
         if let LinkPlan::Timeline(link) = &plan.link {
             story.add_lldus(&link.timeline, link.period);
         }

@@ -1,4 +1,4 @@
-//! What `tmt tcp` prints: JSON by the names of tcp.md §7, or a table.
+//! Report of `tmt tcp`: JSON with the names of docs/metrics.md, or a table.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +11,7 @@ use serde::Serialize;
 use crate::provenance::TOOL;
 use crate::table;
 
-/// The report of all runs.
+/// Report of all runs.
 #[derive(Debug, Serialize)]
 pub(super) struct Report<'a> {
     tool: &'static str,
@@ -22,30 +22,30 @@ pub(super) struct Report<'a> {
     plan: &'a Plan,
 }
 
-/// What runs gave.
+/// Results of the runs.
 #[derive(Debug, Serialize)]
 pub(super) struct Results {
     runs: Vec<Run>,
-    /// Every metric's mean over the runs.
+    /// Mean of every metric over the runs.
     pub(super) mean: BTreeMap<String, Estimate>,
 }
 
-/// One run.
+/// Results of one run.
 #[derive(Debug, Serialize)]
 struct Run {
     seed: u64,
-    /// Where it begins, from the trace's first row on.
+    /// Start after the first row of the trace.
     #[serde(skip_serializing_if = "Option::is_none")]
     offset_s: Option<f64>,
     #[serde(flatten)]
     report: RunReport,
-    /// The packet that `--explain` asks for.
+    /// Course of the packet of `--explain`.
     #[serde(skip_serializing_if = "Option::is_none")]
     explanation: Option<PacketHistory>,
 }
 
 impl<'a> Report<'a> {
-    /// The report of runs, each with the story of a packet where one is asked for.
+    /// Builds the report of runs, each with the explanation of a packet if requested.
     pub(super) fn new(
         plan: &'a Plan,
         reports: Vec<(RunId, RunReport, Option<PacketHistory>)>,
@@ -74,7 +74,7 @@ impl<'a> Report<'a> {
         }
     }
 
-    /// What to say of transfers that the end of the run or of the trace cut short, where there were several runs.
+    /// The note on runs that ended before their transfers, if there are several runs.
     pub(super) fn unfinished(&self) -> Option<String> {
         let mut flows = self.plan.flows.iter();
         if self.results.runs.len() < 2 || flows.any(|plan| plan.flow.packets.is_none()) {
@@ -85,12 +85,12 @@ impl<'a> Report<'a> {
         (cut > 0).then(|| {
             let runs = self.results.runs.len();
             format!(
-                "{cut} of {runs} runs ended before all was delivered: they have no completion time, and its mean is over the others"
+                "{cut} of {runs} runs ended before their transfers: they have no completion time and are not in its mean"
             )
         })
     }
 
-    /// What is printed for people: the report, and the stories behind it.
+    /// The report as text, followed by the explanations.
     pub(super) fn text(&self) -> String {
         let mut text = self.table();
         for run in &self.results.runs {
@@ -98,7 +98,7 @@ impl<'a> Report<'a> {
                 continue;
             };
             let which = match run.offset_s {
-                Some(offset) => format!("from {offset} s on, "),
+                Some(offset) => format!("start {offset} s, "),
                 None if self.results.runs.len() > 1 => format!("seed {}, ", run.seed),
                 None => String::new(),
             };
@@ -107,7 +107,7 @@ impl<'a> Report<'a> {
         text
     }
 
-    /// The report for people: all flows together, and each flow where they are few.
+    /// The table: all flows together, and each flow if there are few.
     fn table(&self) -> String {
         const SHOWN_FLOWS: usize = 6;
         let [run] = &self.results.runs[..] else {
@@ -155,14 +155,14 @@ impl<'a> Report<'a> {
     }
 }
 
-/// A mean and the half-width of its interval, a dash for what there is not.
+/// A mean and the half-width of its interval, each a dash if missing.
 pub(super) fn cells(estimate: Option<&Estimate>) -> [String; 2] {
     let dash = || "-".to_owned();
     let ci95 = estimate.and_then(|estimate| estimate.ci95);
     [estimate.map(|estimate| estimate.mean), ci95].map(|value| value.map_or_else(dash, significant))
 }
 
-/// Six significant digits at least, whole numbers whole.
+/// At least six significant digits; large numbers without decimals.
 pub(super) fn significant(value: f64) -> String {
     let decimals = if value.abs() >= 1e5 { 0 } else { 6 };
     format!("{value:.decimals$}")

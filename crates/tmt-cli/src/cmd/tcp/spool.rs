@@ -1,8 +1,8 @@
-//! Timelines of any length in little memory: short ones are held, the blocks of long ones go to a temporary file.
+//! Timelines of any length in little memory: short ones stay in memory, the blocks of long ones go to a temporary file.
 //!
-//! The end of a run, the first censored LLDU, is told behind the last row only, and runs over repeated or several
-//! places of a trace go back in it. So every timeline is read once, whole, and checked; a run then asks for one block
-//! after the other, 9 bytes an LLDU instead of a row of text to parse.
+//! The end of a run, the first censored LLDU, is known only after the last row. Runs with `--loop` or `--offsets` go back
+//! in the trace. Every timeline is therefore read completely and checked first. A run then reads block after block, 9
+//! bytes per LLDU, instead of parsing text.
 
 use std::fs::File;
 use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
@@ -17,19 +17,19 @@ use tmt_core::types::Lldu;
 use crate::exit::Failure;
 use crate::input::{cut_note, open_trace};
 
-/// Memory of a timeline that is held: a million LLDUs, more or less.
-const HELD: usize = 9 << 20;
+/// Memory for a timeline, bytes: about a million LLDUs.
+const MEMORY: usize = 9 << 20;
 
-/// Blocks of so much are written at a time once they are written.
-const WRITTEN: usize = 1 << 20;
+/// Size of a write to the temporary file, bytes.
+const WRITE_SIZE: usize = 1 << 20;
 
-/// Blocks in a temporary file that is gone when the program is.
+/// Blocks in a temporary file, which disappears with the program.
 #[derive(Debug)]
 struct Spool {
     file: Mutex<File>,
-    /// Where each block ends.
+    /// End of each block in the file, bytes.
     ends: Vec<u64>,
-    /// Why a block could not be read.
+    /// Error of a block that could not be read.
     failure: OnceLock<io::Error>,
 }
 
@@ -81,40 +81,41 @@ impl Store for Spool {
     }
 }
 
-/// How messages call the file.
-const FILE: &str = "temporary file of a timeline that is too long for memory (TMPDIR says where)";
+/// Name of the file in messages.
+const FILE: &str =
+    "temporary file of a timeline that is too long for memory (TMPDIR sets its directory)";
 
-/// Reads files and pipes, and keeps long timelines in temporary files.
+/// Storage that reads files and pipes, and spools long timelines to temporary files.
 pub(super) struct Files;
 
 impl Storage for Files {
     fn read(&self, path: Option<&str>, options: Options) -> Result<Loaded> {
         let (name, mut reader) = open_trace("tcp", path, options).map_err(storage)?;
-        let timeline = read_held(&name, &mut reader, HELD)?;
+        let timeline = read_timeline(&name, &mut reader, MEMORY)?;
         Ok(Loaded {
             timeline,
             head: reader.metadata().clone(),
             end: reader.end().and_then(|end| end.end_line),
-            note: cut_note(&name, &reader).map(|note| hidden(&note)),
-            name: hidden(&name),
+            note: cut_note(&name, &reader).map(|note| escaped(&note)),
+            name: escaped(&name),
         })
     }
 
     fn collect(&self) -> Box<dyn Collect> {
-        Box::new(Collector::holding(HELD))
+        Box::new(Collector::new(MEMORY))
     }
 }
 
-/// Stands for a backtick of a file's name in messages, where backticks enclose the keys of parameters.
+/// Replaces a backtick of a file name in messages, where backticks enclose keys of parameters.
 const BACKTICK: char = '\u{1}';
 
-/// A text of the user's own in a message of the library.
-fn hidden(text: &str) -> String {
+/// Escapes backticks of a file name for a message of the library.
+fn escaped(text: &str) -> String {
     text.replace('`', &BACKTICK.to_string())
 }
 
-/// The message with the user's own texts as they are.
-pub(super) fn shown(message: &str) -> String {
+/// Restores the backticks of file names in a message.
+pub(super) fn unescaped(message: &str) -> String {
     message.replace(BACKTICK, "`")
 }
 
@@ -122,33 +123,33 @@ fn storage(failure: Failure) -> Error {
     Error::Storage(Box::new(failure))
 }
 
-/// What becomes of the blocks while a timeline is read.
+/// Collects the blocks of a timeline while it is read.
 struct Collector {
     builder: Builder,
-    /// Memory of blocks that are held.
-    held: usize,
-    /// What is not held, or why it cannot be kept.
+    /// Memory for blocks, bytes.
+    memory: usize,
+    /// The blocks in the file, or the error that prevents it.
     spool: io::Result<Option<Spool>>,
 }
 
 impl Collector {
-    /// Nothing yet; up to `held` bytes will be held.
-    fn holding(held: usize) -> Self {
+    /// An empty collector that holds up to `memory` bytes.
+    fn new(memory: usize) -> Self {
         Self {
             builder: Builder::default(),
-            held,
+            memory,
             spool: Ok(None),
         }
     }
 
-    /// Takes rows in, and writes the blocks that are full where they are too many to be held.
-    fn take(&mut self, rows: impl FnOnce(&mut Builder)) {
+    /// Adds rows, and writes full blocks to the file if they exceed the memory.
+    fn add(&mut self, rows: impl FnOnce(&mut Builder)) {
         let Ok(spool) = &mut self.spool else {
             return;
         };
         rows(&mut self.builder);
-        let written = spool.as_ref().map_or(usize::MAX, |_| WRITTEN);
-        if self.builder.bytes() > self.held.min(written) {
+        let written = spool.as_ref().map_or(usize::MAX, |_| WRITE_SIZE);
+        if self.builder.bytes() > self.memory.min(written) {
             let spool = spool.take().map_or_else(Spool::new, Ok);
             self.spool = spool.and_then(|mut spool| {
                 spool.append(&self.builder.take_full())?;
@@ -160,7 +161,7 @@ impl Collector {
 
 impl Collect for Collector {
     fn lldus(&mut self, lldus: &[Lldu]) {
-        self.take(|builder| builder.lldus(lldus));
+        self.add(|builder| builder.lldus(lldus));
     }
 
     fn finish(self: Box<Self>) -> Result<Timeline> {
@@ -178,10 +179,10 @@ impl Collect for Collector {
     }
 }
 
-/// Reads all of a timeline, of which up to `held` bytes are held in memory.
-fn read_held(name: &str, reader: &mut TraceReader<'_>, held: usize) -> Result<Timeline> {
-    let mut collector = Collector::holding(held);
-    collect(reader, |rows| collector.take(|builder| builder.rows(rows)))
+/// Reads a whole timeline, of which up to `memory` bytes stay in memory.
+fn read_timeline(name: &str, reader: &mut TraceReader<'_>, memory: usize) -> Result<Timeline> {
+    let mut collector = Collector::new(memory);
+    collect(reader, |rows| collector.add(|builder| builder.rows(rows)))
         .map_err(|error| storage(Failure::input(name, &error)))?;
     Box::new(collector).finish()
 }
@@ -199,7 +200,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn blocks_come_back_from_the_file_in_any_order() {
+    fn blocks_are_read_back_in_any_order() {
         let mut builder = Builder::default();
         for row in 0..40_000 {
             let time = Time::from_nanos(row * 1_000_000).unwrap();
@@ -215,7 +216,7 @@ mod tests {
             assert_eq!(spool.block(number).as_deref(), Some(&blocks[number]));
         }
         assert!(spool.failure().is_none());
-        // A file that became shorter meanwhile fails, and says so.
+        // A truncated file is an error.
         spool.file.get_mut().unwrap().set_len(100).unwrap();
         assert_eq!(spool.block(0), None);
         assert!(spool.failure().is_some());
@@ -238,21 +239,21 @@ mod tests {
     }
 
     #[test]
-    fn a_run_is_the_same_from_memory_and_from_a_file() {
+    fn runs_from_memory_and_from_a_file_are_equal() {
         let mut text = "tx_time,decode_delay,attempts\n".to_owned();
         for row in 0..60_000_u32 {
             let delay = if row % 1_777 == 5 { 0 } else { 2_000 + row % 7 };
             let attempts = 1 + row % 300 / 298;
             text += &format!("{}.{:03},0.{delay:06},{attempts}\n", row / 1000, row % 1000);
         }
-        let read = |held| {
+        let read = |memory| {
             let options = Options {
                 attempts: true,
                 chunk: 1 << 14,
                 ..Options::default()
             };
             let mut reader = TraceReader::new(text.as_bytes(), options).unwrap();
-            read_held("x", &mut reader, held).unwrap()
+            read_timeline("x", &mut reader, memory).unwrap()
         };
         for looped in [false, true] {
             let (memory, file) = (read(usize::MAX), read(0));

@@ -1,4 +1,4 @@
-//! What a figure is: points at which a closed form and a simulation answer the same question (`figures.toml`).
+//! Figures: points at which a closed form is compared with a simulation (`figures.toml`).
 
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
@@ -9,67 +9,67 @@ use tmt_core::types::Span;
 
 use super::rules::{self, Bound};
 use super::run::{self, Measured, Runs};
+use super::scheme_run;
 use super::theory::Theory;
 use super::values::Values;
-use super::walk;
 use crate::exit::{Failure, Outcome};
 
-/// Everything that `figures.toml` says.
+/// Content of `figures.toml`.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Book {
+struct FigureFile {
     values: Values,
     family: Vec<Family>,
 }
 
-/// Figures that are run and judged alike.
+/// Figures with the same runs and rules.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Family {
-    /// A parameter file of `tmt tcp`; the walk of a scheme where there is none.
+    /// Parameter file of `tmt tcp`; `None` for a scheme run without TCP.
     run: Option<String>,
     #[serde(default)]
     values: Values,
-    /// What a way to run a point changes.
+    /// Values that each variant of a point changes.
     #[serde(default)]
     ways: BTreeMap<String, Values>,
-    /// What is said of each point.
+    /// Rows of each point.
     rows: Vec<Values>,
     figures: Vec<Figure>,
 }
 
-/// A figure or table; serialised as the list shows it.
+/// A figure or table. Serialised as in `--list`.
 #[derive(Debug, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Figure {
-    /// Name at the interface: paper and figure.
+    /// Name on the command line: paper and figure.
     #[serde(rename = "figure")]
     pub(super) name: String,
-    /// Names of further figures that it is.
+    /// Names of further figures with the same points.
     #[serde(default, skip_serializing)]
     also: Vec<String>,
-    /// What is compared.
+    /// Description of the comparison.
     pub(super) about: String,
-    /// Largest deviation when `--tolerance` is left out, as a share of the theory.
+    /// Largest deviation without `--tolerance`, as a share of the theory.
     pub(super) tolerance: f64,
-    /// Length of a run when `--duration` is left out.
+    /// Duration of a run without `--duration`, s.
     pub(super) duration_s: f64,
-    /// Shortest run that means anything.
+    /// Shortest meaningful run, s.
     #[serde(skip_serializing)]
     shortest_s: f64,
     #[serde(default, skip_serializing)]
     values: Values,
-    /// Axes, the last turning fastest.
+    /// Axes. The last varies fastest.
     #[serde(skip_serializing)]
     over: Vec<BTreeMap<String, Vec<toml::Value>>>,
 }
 
-static BOOK: LazyLock<Result<Book, toml::de::Error>> =
+static FIGURE_FILE: LazyLock<Result<FigureFile, toml::de::Error>> =
     LazyLock::new(|| toml::from_str(include_str!("figures.toml")));
 
-/// Every figure there is, in the order of the papers.
+/// All figures, in the order of the papers.
 pub(super) fn figures() -> impl Iterator<Item = &'static Figure> {
-    let families = BOOK.iter().flat_map(|book| &book.family);
+    let families = FIGURE_FILE.iter().flat_map(|file| &file.family);
     families.flat_map(|family| &family.figures)
 }
 
@@ -81,13 +81,13 @@ impl Figure {
             .map(String::as_str)
     }
 
-    /// The length of its runs where `wanted` is what was asked for.
+    /// Duration of its runs: `wanted`, else its own.
     pub(super) fn duration(&self, wanted: Option<Span>) -> Outcome<Span> {
         let span = |seconds: f64| format!("{seconds}s").parse().map_err(Failure::failed);
         let shortest = span(self.shortest_s)?;
         match wanted {
             Some(duration) if duration < shortest => Err(Failure::usage(format!(
-                "--duration {duration} leaves too little of {}: at least {shortest}",
+                "--duration {duration} is too short for {}: expected at least {shortest}",
                 self.name
             ))),
             Some(duration) => Ok(duration),
@@ -95,16 +95,16 @@ impl Figure {
         }
     }
 
-    /// All its rows.
+    /// Runs the figure and returns all its rows.
     pub(super) fn compare(&self, runs: &Runs) -> Outcome<Vec<Comparison>> {
-        let book = BOOK.as_ref().map_err(Failure::failed)?;
+        let file = FIGURE_FILE.as_ref().map_err(Failure::failed)?;
         let is_of = |family: &&Family| family.figures.iter().any(|figure| figure.name == self.name);
         let mut comparisons = Vec::new();
-        for family in book.family.iter().filter(is_of) {
-            for point in self.points(&book.values, family) {
+        for family in file.family.iter().filter(is_of) {
+            for point in self.points(&file.values, family) {
                 let measured = match &family.run {
                     Some(parameters) => run::experiment(&point.filled_in(parameters)?, runs),
-                    None => walk::runs(&point, runs),
+                    None => scheme_run::runs(&point, runs),
                 }?;
                 for row in &family.rows {
                     comparisons.extend(Comparison::new(&point.with(row), &measured)?);
@@ -142,34 +142,34 @@ impl Figure {
 /// A row: one quantity at one point.
 #[derive(Debug, Clone, Serialize)]
 pub(super) struct Comparison {
-    /// Where on the figure's axis.
+    /// Position on the axis of the figure.
     pub(super) at: String,
-    /// What was simulated.
+    /// Scheme or flows simulated.
     pub(super) subject: String,
-    /// Which quantity, with its unit.
+    /// Quantity, with its unit.
     pub(super) quantity: String,
-    /// The model in short.
+    /// Short name of the model.
     pub(super) by: String,
-    /// The same as `tmt model` takes it.
+    /// Arguments of `tmt model`.
     pub(super) model: String,
-    /// Its result.
+    /// Result of the model.
     pub(super) theory: f64,
     /// Mean over the runs.
     pub(super) simulated: f64,
     /// Half-width of its 95 % interval.
     pub(super) ci95: Option<f64>,
-    /// A figure to compare the theory with: the contract's for papers/000, the printed one for papers/003.
+    /// Value to compare the theory with: check values for Kuhn 2015, printed for Celandroni 2006.
     pub(super) reference: Option<f64>,
-    /// How many times the tolerance is allowed.
+    /// Factor on the tolerance.
     pub(super) allowed: f64,
-    /// Whether the model is a bound, beyond which the simulation may go to one side.
+    /// Set if the model is a bound: deviations to one side are allowed.
     pub(super) bound: Option<Bound>,
-    /// Why the row is not judged: an assumption of the model that does not hold here.
+    /// Reason not to judge the row: an assumption of the model that does not hold here.
     pub(super) outside_assumptions: Option<&'static str>,
 }
 
 impl Comparison {
-    /// What a row says of the runs; none where its model has no such result.
+    /// Compares a row with the runs; `None` if its model has no such result.
     fn new(row: &Values, runs: &[Measured]) -> Outcome<Option<Self>> {
         let theory = Theory::ask(&row.text("model")?)?;
         let Ok(expected) = theory.result(&row.text("result")?) else {
@@ -182,7 +182,7 @@ impl Comparison {
         let values: Option<Vec<f64>> = values.collect();
         let simulated = values.and_then(|values| estimate(&values));
         let simulated =
-            simulated.ok_or_else(|| Failure::failed(format!("a run has no {measured}")))?;
+            simulated.ok_or_else(|| Failure::failed(format!("found no {measured} in a run")))?;
         let scale = row.number("scale")?;
         let (bound, outside_assumptions) = rules::apply(row, &theory, simulated.mean, runs)?;
         Ok(Some(Self {
@@ -204,7 +204,7 @@ impl Comparison {
         }))
     }
 
-    /// (simulated − theory) / theory; 0 where both are 0.
+    /// (simulated − theory) / theory; 0 if both are 0.
     pub(super) fn deviation(&self) -> f64 {
         let off = self.simulated - self.theory;
         if off.abs() <= f64::MIN_POSITIVE {
@@ -214,10 +214,10 @@ impl Comparison {
         }
     }
 
-    /// Whether theory and simulation are farther apart than the tolerance and the interval together.
+    /// Whether theory and simulation differ by more than the tolerance plus the interval.
     pub(super) fn is_off(&self, tolerance: f64) -> bool {
         let allowed = tolerance * self.allowed * self.theory.abs() + self.ci95.unwrap_or(0.0);
-        // Whatever is no number is off.
+        // NaN counts as off.
         let off = self.simulated - self.theory;
         let near = match self.bound {
             None => off.abs() <= allowed,
@@ -236,9 +236,9 @@ mod tests {
     use crate::cmd::model::models;
 
     #[test]
-    fn every_figure_says_all_that_is_asked_of_it() {
-        let book = BOOK.as_ref().unwrap();
-        for (family, figure) in book.family.iter().flat_map(|family| {
+    fn every_figure_is_complete() {
+        let file = FIGURE_FILE.as_ref().unwrap();
+        for (family, figure) in file.family.iter().flat_map(|family| {
             let figures = family.figures.iter();
             figures.map(move |figure| (family, figure))
         }) {
@@ -247,7 +247,7 @@ mod tests {
                 let turns = axis.values().next().map_or(0, Vec::len);
                 assert!(axis.values().all(|values| values.len() == turns), "{name}");
             }
-            for point in figure.points(&book.values, family) {
+            for point in figure.points(&file.values, family) {
                 if let Ok(way) = point.text("way") {
                     assert!(family.ways.contains_key(&way), "{name}: {way}");
                 }
@@ -290,7 +290,7 @@ mod tests {
     }
 
     #[test]
-    fn on_its_side_of_a_bound_no_row_is_off() {
+    fn rows_on_the_allowed_side_of_a_bound_are_not_off() {
         let bound = |bound, simulated| Comparison {
             bound: Some(bound),
             ..row(1.0, simulated, 0.0)
@@ -304,14 +304,14 @@ mod tests {
     }
 
     #[test]
-    fn a_row_is_off_beyond_tolerance_and_interval_together() {
+    fn rows_beyond_tolerance_plus_interval_are_off() {
         assert!(!row(1.0, 1.02, 0.0).is_off(0.021));
         assert!(row(1.0, 1.02, 0.0).is_off(0.019));
         assert!(!row(1.0, 1.02, 0.002).is_off(0.019));
         assert!(!row(-1.0, -1.02, 0.0).is_off(0.021));
         assert!(row(1.0, f64::NAN, 0.0).is_off(1.0));
         let excused = Comparison {
-            outside_assumptions: Some("why"),
+            outside_assumptions: Some("reason"),
             ..row(1.0, 2.0, 0.0)
         };
         assert!(!excused.is_off(0.0));

@@ -1,4 +1,4 @@
-//! The runs of a point: `tmt tcp` from its parameters, and a watch on whom the gateway's overflows hit.
+//! TCP runs of a point, and a probe that records which flows an overflow of the gateway hits.
 
 use std::collections::BTreeMap;
 
@@ -11,19 +11,19 @@ use tmt_core::types::{Span, Time, to_f64};
 
 use crate::exit::{Failure, Outcome};
 
-/// How much is simulated.
+/// Extent of the simulation.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Runs {
-    /// Runs of each point, seeds from 1 on.
+    /// Runs per point, with seeds from 1.
     pub(super) seeds: u64,
-    /// Time that each covers.
+    /// Duration of each run.
     pub(super) duration: Span,
 }
 
-/// The numbers of one run, by name.
+/// Metrics of one run, by name.
 pub(super) type Measured = BTreeMap<&'static str, f64>;
 
-/// Runs what a parameter file says.
+/// Simulates the experiment of a parameter file.
 pub(super) fn experiment(parameters: &str, runs: &Runs) -> Outcome<Vec<Measured>> {
     let Runs { seeds, duration } = runs;
     let text = format!("seeds = {seeds}\nduration = \"{duration}\"\n{parameters}");
@@ -40,14 +40,14 @@ pub(super) fn experiment(parameters: &str, runs: &Runs) -> Outcome<Vec<Measured>
     runs.collect()
 }
 
-/// Overflows of the gateway's buffer under two flows: drops less than this apart are one.
+/// Drops closer than this belong to one overflow of the gateway's buffer.
 const ONE_OVERFLOW: Span = Span::from_millis(500);
 
-/// Watches two flows' windows and whom an overflow hits.
+/// Records the windows of two flows at overflows, and which flows each overflow hits.
 #[derive(Debug, Default)]
 struct Overflows {
     windows: [f64; 2],
-    /// When the overflow under way had its last drop, and which flows it hit.
+    /// Last drop of the current overflow, and the flows that it hit.
     current: Option<(Time, [bool; 2])>,
     sums: Vec<f64>,
     alone: usize,
@@ -56,7 +56,7 @@ struct Overflows {
 impl Overflows {
     fn numbers(&self) -> [(&'static str, f64); 2] {
         let overflows = to_f64(self.sums.len() as u64);
-        // The one under way at the end is left out.
+        // The overflow at the end of the run may be incomplete and does not count.
         let ended = f64::max(overflows - 1.0, 1.0);
         let sum = self.sums.iter().sum::<f64>();
         [
@@ -67,7 +67,7 @@ impl Overflows {
 }
 
 impl Probe for Overflows {
-    fn on_refused(&mut self, now: Time, copy: Transmission, _why: Refused) {
+    fn on_refused(&mut self, now: Time, copy: Transmission, _reason: Refused) {
         let hit = match self.current {
             Some((last, mut hit)) if now.since(last) < ONE_OVERFLOW => {
                 hit[copy.flow % 2] = true;

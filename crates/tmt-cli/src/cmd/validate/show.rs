@@ -1,4 +1,4 @@
-//! Comparisons as tables, JSON and CSV.
+//! Comparisons as table, JSON and CSV.
 
 use serde::Serialize;
 
@@ -9,7 +9,7 @@ use crate::exit::Outcome;
 use crate::output::{self, Output, json};
 use crate::table::{Report, significant};
 
-/// A figure with all its rows.
+/// Report of a figure.
 #[derive(Debug, Serialize)]
 pub(super) struct FigureReport {
     figure: &'static str,
@@ -20,7 +20,7 @@ pub(super) struct FigureReport {
     rows: Vec<Row>,
 }
 
-/// A row with its verdict.
+/// A comparison with its verdict.
 #[derive(Debug, Serialize)]
 struct Row {
     #[serde(flatten)]
@@ -33,9 +33,9 @@ struct Row {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 enum Verdict {
-    /// Within tolerance and interval.
+    /// Within tolerance plus interval.
     Ok,
-    /// Farther apart.
+    /// Beyond tolerance plus interval.
     Off,
     /// An assumption of the model does not hold.
     NotJudged,
@@ -84,17 +84,17 @@ impl FigureReport {
         rows.filter(|row| row.verdict == verdict).count()
     }
 
-    /// Rows outside of their tolerance.
+    /// Number of rows beyond their tolerance.
     pub(super) fn outside(&self) -> usize {
         self.count(Verdict::Off)
     }
 
-    /// All rows.
+    /// Number of rows.
     pub(super) fn rows(&self) -> usize {
         self.rows.len()
     }
 
-    /// The figure's table.
+    /// The table of the figure.
     pub(super) fn text(&self) -> String {
         let headings = [
             "at",
@@ -126,15 +126,15 @@ impl FigureReport {
                     maybe(found.reference),
                     row.verdict.word().to_owned()
                         + match found.bound {
-                            Some(Bound::Upper) => ", judged from above",
-                            Some(Bound::Lower) => ", judged from below",
+                            Some(Bound::Upper) => ", upper bound",
+                            Some(Bound::Lower) => ", lower bound",
                             None => "",
                         },
                 ],
             );
         }
         let mut text = format!(
-            "{}: {}\n{} runs of {} s a point, tolerance {} %\n\n{report}\n",
+            "{}: {}\n{} runs of {} s per point, tolerance {} %\n\n{report}\n",
             self.figure,
             self.about,
             self.seeds,
@@ -169,7 +169,7 @@ fn maybe(value: Option<f64>) -> String {
     value.map_or_else(String::new, number)
 }
 
-/// All figures in one table.
+/// CSV of all figures.
 pub(super) fn csv(figures: &[FigureReport]) -> Outcome<Vec<u8>> {
     output::csv(|writer| {
         writer.write_record([
@@ -215,7 +215,7 @@ pub(super) fn csv(figures: &[FigureReport]) -> Outcome<Vec<u8>> {
     })
 }
 
-/// The figures there are.
+/// Writes the list of figures.
 pub(super) fn list(
     mut figures: impl Iterator<Item = &'static Figure>,
     output: &mut Output,
@@ -229,8 +229,7 @@ pub(super) fn list(
         let bytes = output::csv(|writer| figures.try_for_each(|figure| writer.serialize(figure)))?;
         return output.write(&bytes);
     }
-    let mut report =
-        Report::new(["figure", "what is compared", "tolerance %", "duration s"]).left(1);
+    let mut report = Report::new(["figure", "comparison", "tolerance %", "duration s"]).left(1);
     for figure in figures {
         let numbers = [figure.tolerance * 100.0, figure.duration_s].map(significant);
         report.row(

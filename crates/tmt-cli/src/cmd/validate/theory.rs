@@ -1,19 +1,19 @@
-//! What a closed form gives for a point.
+//! Results of a closed form at a point.
 
 use tmt_core::model::Outcome as Answer;
 
 use crate::cmd::model::models;
 use crate::exit::{Failure, Outcome};
 
-/// A model's answer, with the text of its question.
+/// A model's result, with the arguments as text.
 pub(super) struct Theory {
     pub(super) asked: String,
-    /// None where no model was asked.
+    /// `None` without a model.
     answer: Option<Answer>,
 }
 
 impl Theory {
-    /// Asks as `tmt model` is asked; `-` asks none.
+    /// Evaluates a model from the arguments of `tmt model`; `-` is no model.
     pub(super) fn ask(text: &str) -> Outcome<Self> {
         let asked = text.to_owned();
         let (name, pairs) = text.split_once(' ').unwrap_or((text, ""));
@@ -32,12 +32,12 @@ impl Theory {
         })
     }
 
-    /// One of its results; 1 where no model was asked.
+    /// A result by name; 1 without a model.
     pub(super) fn result(&self, name: &str) -> Outcome<f64> {
         let found = self
             .answer
             .as_ref()
             .map_or(Some(1.0), |answer| answer.get(name));
-        found.ok_or_else(|| Failure::failed(format!("{}: no {name}", self.asked)))
+        found.ok_or_else(|| Failure::failed(format!("{}: found no result {name}", self.asked)))
     }
 }

@@ -1,4 +1,4 @@
-//! Values by name, in which `{key}` is another one.
+//! Named values, in which `{key}` refers to another value.
 
 use std::collections::BTreeMap;
 
@@ -12,7 +12,7 @@ use crate::exit::{Failure, Outcome};
 pub(super) struct Values(BTreeMap<String, toml::Value>);
 
 impl Values {
-    /// Puts `others` over these.
+    /// Adds `others`, which replace values of the same name.
     pub(super) fn put<'a>(
         &mut self,
         others: impl IntoIterator<Item = (&'a String, &'a toml::Value)>,
@@ -22,26 +22,26 @@ impl Values {
             .extend(others.map(|(key, value)| (key.clone(), value.clone())));
     }
 
-    /// These with `others` over them.
+    /// A copy with `others` added.
     pub(super) fn with(&self, others: &Self) -> Self {
         let mut values = self.clone();
         values.put(&others.0);
         values
     }
 
-    /// A value with everything put in that it names.
+    /// A value with all references resolved.
     pub(super) fn text(&self, key: &str) -> Outcome<String> {
         self.filled_in(&format!("{{{key}}}"))
     }
 
-    /// A value that is a number.
+    /// A value as a number.
     pub(super) fn number(&self, key: &str) -> Outcome<f64> {
         let text = self.text(key)?;
         let number = text.parse();
         number.map_err(|_| Failure::failed(format!("{key}: found '{text}', expected a number")))
     }
 
-    /// `template` with values for `{key}`, `{key/N}` and `{key:N}`, those within others first.
+    /// `template` with `{key}`, `{key/N}` and `{key:N}` replaced, nested ones first.
     pub(super) fn filled_in(&self, template: &str) -> Outcome<String> {
         let mut text = template.to_owned();
         while let Some(end) = text.find('}') {
@@ -57,7 +57,7 @@ impl Values {
                 match self.0.get(name) {
                     Some(toml::Value::String(text)) => text.clone(),
                     Some(number) => number.to_string(),
-                    None => return Err(Failure::failed(format!("no value '{name}'"))),
+                    None => return Err(Failure::failed(format!("unknown value '{name}'"))),
                 }
             };
             text.replace_range(start..=end, &value);

@@ -1,4 +1,4 @@
-//! The runs of a point of papers/000: a scheme under a sender that always has data, on a generated trace.
+//! Scheme runs of a point of Kuhn 2015: a scheme with a saturated sender on a generated trace.
 
 use rayon::prelude::*;
 use tmt_core::channel::synth::ConstantRate;
@@ -11,18 +11,18 @@ use super::run::{Measured, Runs};
 use super::values::Values;
 use crate::exit::{Failure, Outcome};
 
-// The papers' forward link: 2.34 Mbps of 33 B LLDUs, RTT 500 ms.
+// The forward link of Kuhn 2015: 2.34 Mbps, LLDUs of 33 B, RTT 500 ms.
 const RATE: BitRate = BitRate(2_340_000);
 const LLDU: Bytes = Bytes(33);
 const RTT: Span = Span::from_millis(500);
-/// Next to nothing: what is compared is the wait for recovery.
+/// Negligible: only the recovery delay is compared.
 const DECODE_DELAY: Span = Span::from_millis(1);
-/// LLDUs first sent later than this before the end may not have been recovered yet: 40 round trips.
+/// LLDUs first sent in this time before the end may not have been recovered yet: 40 RTTs.
 const UNSETTLED: Span = Span::from_secs(20);
-/// Slots generated and walked at a time.
+/// Slots per batch.
 const PIECE: usize = 1 << 16;
 
-/// Walks the point's scheme on a trace a seed.
+/// Runs the scheme of the point on one trace per seed.
 pub(super) fn runs(point: &Values, runs: &Runs) -> Outcome<Vec<Measured>> {
     let scheme: SchemeSpec = point.text("scheme")?.parse().map_err(Failure::failed)?;
     let spec = ChannelSpec::GilbertElliott(GilbertElliott {
@@ -33,11 +33,11 @@ pub(super) fn runs(point: &Values, runs: &Runs) -> Outcome<Vec<Measured>> {
         start: Start::Stationary,
     });
     let seeds: Vec<u64> = (1..=runs.seeds).collect();
-    let walk = |seed| walk(&scheme, Channel::new(spec, seed), runs.duration);
-    seeds.into_par_iter().map(walk).collect()
+    let run = |seed| run_scheme(&scheme, Channel::new(spec, seed), runs.duration);
+    seeds.into_par_iter().map(run).collect()
 }
 
-/// LLDUs that have settled.
+/// Counts of the LLDUs that had time to be recovered.
 #[derive(Default)]
 struct Settled {
     lldus: u64,
@@ -60,9 +60,13 @@ impl Settled {
     }
 }
 
-fn walk(scheme: &SchemeSpec, mut channel: Channel, duration: Span) -> Outcome<Measured> {
-    let link = ConstantRate::new(RATE, LLDU, duration, DECODE_DELAY)
-        .ok_or_else(|| Failure::usage(format!("--duration {duration} leaves no link")))?;
+/// Runs a scheme on a generated trace.
+fn run_scheme(scheme: &SchemeSpec, mut channel: Channel, duration: Span) -> Outcome<Measured> {
+    let link = ConstantRate::new(RATE, LLDU, duration, DECODE_DELAY).ok_or_else(|| {
+        Failure::usage(format!(
+            "--duration {duration}: expected a longer one, as it leaves no slot"
+        ))
+    })?;
     let settled = duration.saturating_sub(UNSETTLED);
     let until = Time::from_nanos(settled.as_nanos()).unwrap_or(Time::ZERO);
     let mut runner = SchemeRunner::new(scheme.clone(), RTT, Span::ZERO);
@@ -84,8 +88,7 @@ fn walk(scheme: &SchemeSpec, mut channel: Channel, duration: Span) -> Outcome<Me
     }
     runner.finish(&mut lldus);
     sums.add(&mut lldus, until);
-    // LLDUs that are lost wait for nothing, as in the closed forms, except under frame ARQ, where nothing but what is
-    // delivered has a delay.
+    // Lost LLDUs count with a wait of zero, as in the closed forms. Under frame ARQ only delivered LLDUs have a delay.
     let waited = match runner.scheme().combining() {
         Combining::Discard => sums.delivered,
         Combining::Incremental => sums.lldus,
@@ -101,7 +104,7 @@ fn walk(scheme: &SchemeSpec, mut channel: Channel, duration: Span) -> Outcome<Me
     ]))
 }
 
-/// A sum of nanoseconds as a double.
+/// A sum of nanoseconds as `f64`.
 fn wide(sum: u128) -> f64 {
     const HALF: u32 = 64;
     let part = |bits: u128| to_f64(u64::try_from(bits).unwrap_or(u64::MAX));

@@ -1,0 +1,41 @@
+//! `tmt help`: commands and terms of the glossary.
+
+use std::fs;
+
+use crate::common::{project, tmt};
+
+#[test]
+fn help_of_a_command_is_that_of_its_flag() {
+    for command in ["", "tcp", "model", "model harq"] {
+        let by_flag = tmt(&format!("{command} --help")).run().ok();
+        let by_command = tmt(&format!("help {command}")).run().ok();
+        assert_eq!(by_command.text(), by_flag.text(), "{command}");
+    }
+}
+
+#[test]
+fn every_term_of_the_glossary_is_explained() {
+    let glossary = fs::read_to_string(project("docs/glossary.md")).unwrap();
+    let entries = glossary
+        .lines()
+        .filter_map(|line| line.strip_prefix("- **")?.split_once("**: "));
+    for (term, text) in entries {
+        let ran = tmt("help").arg(term.to_uppercase()).run().ok();
+        let first_words = text.split('[').next().unwrap();
+        assert!(ran.text().contains(first_words), "{term}: {}", ran.text());
+    }
+}
+
+#[test]
+fn an_unknown_term_suggests_the_nearest_command_or_term() {
+    for (word, nearest) in [
+        ("aply", "'apply'"),
+        ("interleavr", "'interleaver'"),
+        ("code word", "'codeword'"),
+    ] {
+        tmt("help").arg(word).run().fails(2, &[word, nearest]);
+    }
+    tmt("help qqqqq")
+        .run()
+        .fails(2, &["unknown command or term 'qqqqq'\n"]);
+}
