@@ -12,7 +12,7 @@ use arrow_schema::{DataType, Field};
 
 use crate::format::columnar::head::END;
 use crate::format::compression::Block;
-use crate::format::form::{Compression, Form, Format};
+use crate::format::form::{Compression, Form, FormError, Format};
 use crate::format::parquet::ColumnFile;
 pub use crate::format::parquet::TableText;
 use crate::format::text::encode;
@@ -134,14 +134,14 @@ impl TableForm {
     ///
     /// # Errors
     /// A name that asks for a form that tables do not have.
-    pub fn of_name(name: &str) -> Result<Self, String> {
+    pub fn of_name(name: &str) -> Result<Self, FormError> {
         let form = Form::of_name(name).unwrap_or_default();
         match form.format {
             Format::Csv => Ok(Self::Text(form.compression)),
             Format::Parquet => Ok(Self::Parquet),
-            Format::Arrow => Err(format!(
+            Format::Arrow => Err(FormError(format!(
                 "{name}: found a name for {form}, expected one that ends in .csv, .csv.gz, .csv.zst or .parquet"
-            )),
+            ))),
         }
     }
 }
@@ -483,6 +483,7 @@ mod tests {
         assert!(
             TableForm::of_name("log.arrow")
                 .unwrap_err()
+                .to_string()
                 .contains(".parquet")
         );
     }
