@@ -31,7 +31,8 @@ use super::{
 };
 use tmt_core::math::num::pow;
 
-pub(super) static ENTRY: Entry = Entry {
+/// TCP Hybla as a registry entry.
+pub static ENTRY: Entry = Entry {
     name: "hybla",
     about: "Hybla: growth as with a round trip of rtt0 milliseconds",
     parameters: &[

@@ -13,6 +13,7 @@ use tmt_core::types::Time;
 
 use crate::link::{PacketCopy, Service, SlotUse, Usage};
 use crate::named::Family;
+pub use codel::ENTRY as CODEL;
 pub use coupled::{CoupledLink, Hold, InOrder, LostFeedback, Tail};
 pub(crate) use coupled::{CoupledQueue, Tells};
 pub(crate) use drop_tail::DropTail;

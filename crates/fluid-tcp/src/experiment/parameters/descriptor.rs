@@ -7,6 +7,7 @@ use strum::{IntoStaticStr, VariantArray};
 
 use super::Experiment;
 use crate::experiment::setting::Kind;
+use crate::named::ParseError;
 
 /// Headings under which help lists parameters, in their order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, VariantArray, IntoStaticStr)]
@@ -266,8 +267,8 @@ impl Parameter {
     ///
     /// # Errors
     /// Found and expected, where the text is not such a value.
-    pub fn check(&self, text: &str) -> Result<(), String> {
-        (self.access.set)(&mut Experiment::default(), &[text])
+    pub fn check(&self, text: &str) -> Result<(), ParseError> {
+        Experiment::default().set(self, &[text])
     }
 
     /// The default as help shows it; `None` where nothing stands for a value that is not given.

@@ -13,7 +13,8 @@ use super::Queued;
 use super::queue::{Entry, Queue, Taken};
 use tmt_core::math::num::whole;
 
-pub(super) static ENTRY: Entry = Entry {
+/// CoDel (RFC 8289) as a registry entry.
+pub static ENTRY: Entry = Entry {
     name: "codel",
     about: "also some of those that have waited for long (RFC 8289); packets of flows with ECN are marked instead",
     parameters: &[
