@@ -99,6 +99,13 @@ pub struct Endpoint {
 /// A receiver's window that never holds the sender back.
 const NO_RWND: u64 = 1 << 40;
 
+/// The settings of [`Profile::Rfc`].
+impl Default for Endpoint {
+    fn default() -> Self {
+        Profile::default().endpoint()
+    }
+}
+
 impl Endpoint {
     /// The receiver's window, packets; none where it never holds the sender back.
     #[must_use]
@@ -108,11 +115,12 @@ impl Endpoint {
 }
 
 /// A named set of settings.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Profile {
     /// ns-2 2.35 as distributed.
     Ns2,
     /// The RFCs as they stand.
+    #[default]
     Rfc,
     /// Linux of today, as far as it differs: RACK-TLP, F-RTO, quick acknowledgements.
     Linux,
