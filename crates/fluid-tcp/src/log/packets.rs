@@ -79,8 +79,10 @@ impl<W: Write + Send> PacketLog<W> {
     /// # Errors
     /// What the system says while writing.
     pub fn new(output: W, form: TableForm, head: &Metadata, setup: &Setup) -> io::Result<Self> {
+        let mut head = head.clone();
+        head.set("log", "packets");
         Ok(Self {
-            table: Table::new(output, form, COLUMNS, head)?,
+            table: Table::new(output, form, COLUMNS, &head)?,
             stories: VecDeque::new(),
             first: 0,
             unacked: vec![BTreeMap::new(); setup.flows.len()],
