@@ -1,6 +1,7 @@
 //! A trace of any format on its way in.
 
-use std::io::{self, Cursor, Read};
+use std::fs::File;
+use std::io::{self, Cursor, Read, Seek as _};
 
 use rayon::Scope;
 
@@ -84,6 +85,22 @@ impl<'a> TraceReader<'a> {
     pub fn parquet(input: impl ChunkReader + 'static, options: Options) -> Result<Self> {
         let source = parquet::open(input, columns_options(options))?;
         Ok(Self::of(Box::new(Binary::new(source, options))))
+    }
+
+    /// Opens a trace file in any format, Parquet included, and reads its head.
+    ///
+    /// # Errors
+    /// As [`TraceReader::new`].
+    pub fn file(mut file: File, options: Options) -> Result<Self> {
+        let mut first = Vec::new();
+        Read::by_ref(&mut file)
+            .take(FIRST_BYTES as u64)
+            .read_to_end(&mut first)?;
+        file.rewind()?;
+        match recognise(&first) {
+            FileKind::Plain(Format::Parquet) => Self::parquet(file, options),
+            _ => Self::new(file, options),
+        }
     }
 
     fn of(input: Box<dyn Input + 'a>) -> Self {

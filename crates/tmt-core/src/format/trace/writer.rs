@@ -103,6 +103,17 @@ impl<T: Row, W: Write + Send> TraceWriter<T, W> {
         })
     }
 
+    /// Formats `rows`, the next ones in order, and writes those of the call before.
+    ///
+    /// For programs that do nothing else meanwhile; others call [`Self::spawn`] and [`Self::advance`].
+    ///
+    /// # Errors
+    /// What the system says about the output.
+    pub fn write(&mut self, rows: &[T]) -> io::Result<()> {
+        rayon::scope(|scope| self.spawn([rows], scope));
+        self.advance()
+    }
+
     /// Starts the tasks that format `rows`, the next ones in order, and that write what the call before
     /// formatted.
     pub fn spawn<'s>(&'s mut self, rows: impl IntoIterator<Item = &'s [T]>, scope: &Scope<'s>) {
