@@ -47,7 +47,7 @@ fn main() -> Result<()> {
 }
 
 fn summarise(name: &str, file: File) -> Result<()> {
-    let mut trace = TraceReader::file(file, Options::default())?;
+    let mut trace = TraceReader::seekable(file, Options::default())?;
     let (mut rows, mut tally) = (Rows::default(), TraceTally::default());
     while trace.next_rows(&mut rows)? {
         tally.slots(&rows.slots, &rows.attempts);

@@ -1,7 +1,6 @@
 //! A trace of any format on its way in.
 
-use std::fs::File;
-use std::io::{self, Cursor, Read, Seek as _};
+use std::io::{self, Cursor, Read, Seek};
 
 use rayon::Scope;
 
@@ -87,19 +86,22 @@ impl<'a> TraceReader<'a> {
         Ok(Self::of(Box::new(Binary::new(source, options))))
     }
 
-    /// Opens a trace file in any format, Parquet included, and reads its head.
+    /// Opens a trace in any format, Parquet included, of an input that can be read from any place, such as a file.
     ///
     /// # Errors
     /// As [`TraceReader::new`].
-    pub fn file(mut file: File, options: Options) -> Result<Self> {
+    pub fn seekable<I>(mut input: I, options: Options) -> Result<Self>
+    where
+        I: ChunkReader + Read + Seek + 'static,
+    {
         let mut first = Vec::new();
-        Read::by_ref(&mut file)
+        Read::by_ref(&mut input)
             .take(FIRST_BYTES as u64)
             .read_to_end(&mut first)?;
-        file.rewind()?;
+        input.rewind()?;
         match recognise(&first) {
-            FileKind::Plain(Format::Parquet) => Self::parquet(file, options),
-            _ => Self::new(file, options),
+            FileKind::Plain(Format::Parquet) => Self::parquet(input, options),
+            _ => Self::new(input, options),
         }
     }
 
