@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use fluid_tcp::endpoint::Profile;
-use fluid_tcp::link::gateway::{CoupledLink, Hold, InOrder, Tail};
+use fluid_tcp::link::gateway::CoupledLink;
 use fluid_tcp::link::timeline::{Builder, Timeline};
 use fluid_tcp::simulation::probe::NoProbe;
 use fluid_tcp::simulation::{Flow, Setup, run_coupled};
@@ -46,16 +46,7 @@ fn setup(packets: Option<u64>) -> Setup {
 }
 
 fn link(trace: &Arc<Timeline>, scheme: &str) -> CoupledLink {
-    CoupledLink {
-        trace: Arc::clone(trace),
-        scheme: scheme.parse().unwrap(),
-        feedback_delay: Span::ZERO,
-        lost_feedback: None,
-        data_units: 47,
-        tail: Tail::Short,
-        in_order: InOrder::Off,
-        hold: Hold::Sent,
-    }
+    CoupledLink::new(Arc::clone(trace), scheme.parse().unwrap(), 47)
 }
 
 fn coupled(criterion: &mut Criterion) {
@@ -87,12 +78,8 @@ fn idle(criterion: &mut Criterion, trace: &Arc<Timeline>) {
     let link = link(trace, "arq");
     let mut setup = setup(Some(1));
     let flow = setup.flows.pop().unwrap();
-    setup.flows = (0..200)
-        .map(|second| Flow {
-            start: Span::from_secs(second),
-            ..flow.clone()
-        })
-        .collect();
+    let start = |second| flow.clone().starting(Span::from_secs(second));
+    setup.flows = (0..200).map(start).collect();
     let mut group = criterion.benchmark_group("coupled");
     group.throughput(Throughput::Elements(200_000_000_000 / SLOT));
     group.bench_function("idle", |bencher| {

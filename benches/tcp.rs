@@ -5,25 +5,18 @@
 
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use fluid_tcp::endpoint::Profile;
-use fluid_tcp::link::SyntheticLink;
 use fluid_tcp::simulation::metrics::RunReport;
 use fluid_tcp::simulation::probe::NoProbe;
 use fluid_tcp::simulation::{Flow, Setup, run};
 use tmt_core::channel::{Channel, ChannelSpec};
-use tmt_core::types::{BitRate, Span, Time};
+use tmt_core::types::{BitRate, Span};
 
 /// 400 s of 2.34 Mbps, 500 ms, one loss in a thousand packets (set B of the peers).
 fn simulate(cc: &str) -> RunReport {
     let flow = Flow::new(cc.parse().unwrap(), Profile::Rfc.endpoint());
     let setup = Setup::new(vec![flow], Span::from_millis(500), Span::from_secs(400));
     let channel = Channel::new(ChannelSpec::Bernoulli { p: 1e-3 }, 1);
-    let link = SyntheticLink::new(
-        BitRate(2_340_000),
-        setup.packet,
-        setup.rtt.half(),
-        Some(channel),
-        Time::ZERO,
-    );
+    let link = setup.synthetic_link(BitRate(2_340_000), Some(channel));
     run(&setup, link.unwrap(), &mut NoProbe)
 }
 

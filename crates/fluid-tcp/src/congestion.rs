@@ -21,6 +21,11 @@ use std::fmt;
 
 use tmt_core::types::{Span, Time};
 
+pub use self::{
+    bbr::ENTRY as BBR, bbr1::ENTRY as BBR1, compound::ENTRY as COMPOUND, cubic::ENTRY as CUBIC,
+    fixed::ENTRY as FIXED, hybla::ENTRY as HYBLA, newreno::ENTRY as NEWRENO, reno::ENTRY as RENO,
+    vegas::ENTRY as VEGAS, westwood::ENTRY as WESTWOOD,
+};
 use crate::named::{self, Family, Parameter, Values};
 pub use rate::{LostPacket, RateSample};
 

@@ -8,7 +8,7 @@ use fluid_tcp::endpoint::{CutFrom, Endpoint, LossDetection, Profile, Recovery, R
 use fluid_tcp::link::gateway::{self, CoupledLink, Discipline, Hold, InOrder, LostFeedback, Tail};
 use fluid_tcp::link::return_link::ReturnTrace;
 use fluid_tcp::link::timeline::Builder;
-use fluid_tcp::link::{Link, SyntheticLink, TimelineLink};
+use fluid_tcp::link::{Link, TimelineLink};
 use fluid_tcp::log::{PacketLog, SlotLog};
 use fluid_tcp::named::Entry;
 use fluid_tcp::simulation::metrics::RunReport;
@@ -99,15 +99,14 @@ fn flows() -> impl Strategy<Value = Vec<Flow>> {
         0u32..3000,
         prop::option::of(0u64..200),
     )
-        .prop_map(|(endpoint, cc, start, packets)| Flow {
-            algorithm: cc.parse().unwrap(),
-            endpoint: Endpoint {
-                // BBR needs SACK.
-                sack: endpoint.sack || cc.starts_with("bbr"),
-                ..endpoint
-            },
-            start: Span::from_millis(start),
-            packets,
+        .prop_map(|(mut endpoint, cc, start, packets)| {
+            // BBR needs SACK.
+            endpoint.sack |= cc.starts_with("bbr");
+            Flow {
+                start: Span::from_millis(start),
+                packets,
+                ..Flow::new(cc.parse().unwrap(), endpoint)
+            }
         });
     prop::collection::vec(flow, 1..5)
 }
@@ -219,9 +218,7 @@ fn audited(
 /// The packet log and the slot log of one run.
 fn with_slots(setup: &Setup, link: &CoupledLink, head: &Metadata) -> (Vec<u8>, Vec<u8>) {
     let mut packets = PacketLog::new(Vec::new(), TEXT, head, setup).unwrap();
-    let mut of_slots = head.clone();
-    of_slots.set("log", "slots");
-    let mut slots = SlotLog::new(Vec::new(), TEXT, &of_slots).unwrap();
+    let mut slots = SlotLog::new(Vec::new(), TEXT, head).unwrap();
     run_coupled(setup, link, &mut All(vec![&mut packets, &mut slots])).unwrap();
     (packets.finish().unwrap(), slots.finish().unwrap())
 }
@@ -269,7 +266,7 @@ proptest! {
     ) {
         let p = if setup.path.split.is_some() { 0.0 } else { p };
         let channel = Channel::new(ChannelSpec::Bernoulli { p }, seed);
-        let link = SyntheticLink::new(BitRate(rate), PACKET, setup.rtt.half(), Some(channel), setup.begin).unwrap();
+        let link = setup.synthetic_link(BitRate(rate), Some(channel)).unwrap();
         let (report, audit) = audited(&setup, link, &head(&setup, "synthetic", "rate_bps", rate), None);
         agree(&report, &audit)?;
     }
@@ -348,18 +345,15 @@ proptest! {
         let setup = Setup { end, ..setup };
         let scheme = if setup.path.split.is_some() && !scheme.contains("harq:10") { "arq" } else { scheme };
         let link = CoupledLink {
-            trace,
-            scheme: scheme.parse().unwrap(),
-            feedback_delay: Span::ZERO,
             lost_feedback: lost_feedback.map(|(probability, wait)| LostFeedback {
                 probability,
                 timer: setup.rtt.saturating_add(Span::from_millis(wait)),
                 seed: 1,
             }),
-            data_units,
             tail: if pad { Tail::Pad } else { Tail::Short },
             in_order,
             hold,
+            ..CoupledLink::new(trace, scheme.parse().unwrap(), data_units)
         };
         let mut head = head(&setup, "coupled", "units_per_packet", link.units_per_packet());
         head.set("in_order", in_order.to_string());

@@ -45,7 +45,7 @@ impl Case<'_> {
     fn run_with(&self, handshake: bool, probe: &mut impl Probe) -> RunReport {
         let setup = self.setup(handshake);
         let channel = Channel::new(ChannelSpec::Bernoulli { p: self.loss }, 1);
-        let link = SyntheticLink::new(RATE, setup.packet, RTT.half(), Some(channel), Time::ZERO);
+        let link = setup.synthetic_link(RATE, Some(channel));
         run(&setup, link.unwrap(), probe)
     }
 
@@ -282,7 +282,7 @@ fn the_rate_recovers_after_an_outage_of_a_minute() {
             ..alone(&flows, BDP, 0.0)
         };
         let setup = case.setup(false);
-        let link = SyntheticLink::new(RATE, setup.packet, RTT.half(), None, Time::ZERO).unwrap();
+        let link = setup.synthetic_link(RATE, None).unwrap();
         let report = run(&setup, Outage(link), &mut NoProbe);
         let delivered = to_f64(report.total.metrics.packets_delivered) * 12_000.0;
         // 60 s before the outage, and the 180 s after it except for the wait for the RTO, which has doubled to 45 s.

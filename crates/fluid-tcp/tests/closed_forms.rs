@@ -2,7 +2,6 @@
 
 use fluid_tcp::endpoint::sender::Snapshot;
 use fluid_tcp::endpoint::{Endpoint, Profile};
-use fluid_tcp::link::SyntheticLink;
 use fluid_tcp::simulation::metrics::RunReport;
 use fluid_tcp::simulation::probe::{NoProbe, Probe, SenderEvent};
 use fluid_tcp::simulation::{Flow, Setup, run};
@@ -44,13 +43,7 @@ impl Case {
             ..Setup::new(vec![flow], self.rtt, Span::from_secs(self.seconds))
         };
         let channel = Channel::new(ChannelSpec::Bernoulli { p: self.p }, 1);
-        let link = SyntheticLink::new(
-            self.rate,
-            setup.packet,
-            setup.rtt.half(),
-            Some(channel),
-            Time::ZERO,
-        );
+        let link = setup.synthetic_link(self.rate, Some(channel));
         run(&setup, link.unwrap(), probe)
     }
 

@@ -13,7 +13,6 @@ use std::path::Path;
 
 use fluid_tcp::congestion::{self, Algorithm};
 use fluid_tcp::endpoint::Profile;
-use fluid_tcp::link::SyntheticLink;
 use fluid_tcp::link::gateway::{self, Discipline};
 use fluid_tcp::named::{Entry, Family};
 use fluid_tcp::simulation::metrics::{Metrics, RunReport, Total};
@@ -33,8 +32,7 @@ fn setup(algorithm: Algorithm) -> Setup {
 
 /// A run over a link of 12 Mbit/s, one packet per millisecond.
 fn simulate(setup: &Setup) -> RunReport {
-    let there = setup.rtt.half();
-    let link = SyntheticLink::new(BitRate(12_000_000), setup.packet, there, None, setup.begin);
+    let link = setup.synthetic_link(BitRate(12_000_000), None);
     run(setup, link.unwrap(), &mut NoProbe)
 }
 
@@ -49,7 +47,7 @@ fn an_external_congestion_control_is_parsed_and_run_like_built_in_ones() {
     assert_eq!(shown, "scalable:gain=0.02");
     assert_eq!(read("cubic").unwrap(), "cubic".parse().unwrap());
     assert!("scalable".parse::<Algorithm>().is_err());
-    let error = read("scalable:gain=2").unwrap_err();
+    let error = read("scalable:gain=2").unwrap_err().to_string();
     assert!(
         error.contains("from 0 to 1: scalable[:gain=0.01]"),
         "{error}"

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use fluid_tcp::endpoint::{Endpoint, Profile};
-use fluid_tcp::link::gateway::{CoupledLink, Hold, InOrder, Tail};
+use fluid_tcp::link::gateway::{CoupledLink, Hold, InOrder};
 use fluid_tcp::link::timeline::GeneratedSlots;
 use fluid_tcp::model::MODELS;
 use fluid_tcp::simulation::metrics::RunReport;
@@ -95,10 +95,8 @@ impl Case {
     fn run(&self, seed: u64) -> RunReport {
         let millis = |millis| Span::from_millis(millis);
         let duration = Span::from_secs(self.seconds);
-        let flow = |index| Flow {
-            start: millis(110 * index),
-            ..Flow::new(self.cc.parse().unwrap(), self.endpoint)
-        };
+        let flow = Flow::new(self.cc.parse().unwrap(), self.endpoint);
+        let flow = |index| flow.clone().starting(millis(110 * index));
         let flows = (0..self.flows).map(flow).collect();
         let setup = Setup {
             packet: Bytes(self.lldu * u64::from(self.lldus)),
@@ -106,7 +104,7 @@ impl Case {
             path: Path {
                 terrestrial_rtt: millis(self.terrestrial),
                 split: self.split,
-                feedback_delay: Span::ZERO,
+                ..Path::default()
             },
             link_rate_bps: Some(to_f64(self.rate)),
             ..Setup::new(flows, millis(self.rtt), duration)
@@ -114,15 +112,11 @@ impl Case {
         let channel = self.channel.parse().unwrap();
         let slots =
             GeneratedSlots::new(BitRate(self.rate), Bytes(self.lldu), duration, channel).unwrap();
+        let (trace, scheme) = (slots.timeline(seed), self.scheme.parse().unwrap());
         let link = CoupledLink {
-            trace: Arc::new(slots.timeline(seed)),
-            scheme: self.scheme.parse().unwrap(),
-            feedback_delay: Span::ZERO,
-            lost_feedback: None,
-            data_units: self.lldus,
-            tail: Tail::Short,
             in_order: self.in_order,
             hold: self.hold,
+            ..CoupledLink::new(Arc::new(trace), scheme, self.lldus)
         };
         run_coupled(&setup, &link, &mut NoProbe).unwrap()
     }

@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
+use fluid_tcp::congestion::{Algorithm, NEWRENO};
 use fluid_tcp::endpoint::rtt::RtoSettings;
 use fluid_tcp::endpoint::{Endpoint, Profile};
-use fluid_tcp::link::SyntheticLink;
 use fluid_tcp::simulation::metrics::RunReport;
 use fluid_tcp::simulation::probe::NoProbe;
 use fluid_tcp::simulation::{Flow, Setup, run};
@@ -30,23 +30,8 @@ fn published() -> BTreeMap<[String; 5], f64> {
 
 fn simulate(setup: &Setup, rate: BitRate, p: f64, seed: u64) -> RunReport {
     let channel = Channel::new(ChannelSpec::Bernoulli { p }, seed);
-    let link = SyntheticLink::new(
-        rate,
-        setup.packet,
-        setup.rtt.half(),
-        Some(channel),
-        setup.begin,
-    );
+    let link = setup.synthetic_link(rate, Some(channel));
     run(setup, link.unwrap(), &mut NoProbe)
-}
-
-fn flow(cc: &str, endpoint: Endpoint, start: Span) -> Flow {
-    Flow {
-        algorithm: cc.parse().unwrap(),
-        endpoint,
-        start,
-        packets: None,
-    }
 }
 
 /// Set A: `--rate 0.8Mbps --packet 1000B --rtt 490ms --buffer 40pkt --profile ns2 --sack off
@@ -72,7 +57,7 @@ fn set_a(cc: &str, p: f64, duration: Span, seeds: u64) -> f64 {
         buffer: 40,
         link_rate_bps: Some(to_f64(rate.0)),
         ..Setup::new(
-            vec![flow(cc, endpoint, Span::ZERO)],
+            vec![Flow::new(cc.parse().unwrap(), endpoint)],
             Span::from_millis(490),
             duration,
         )
@@ -147,7 +132,8 @@ fn set_d(flows: u64) -> RunReport {
         ..Profile::Ns2.endpoint()
     };
     let start = |n| Span::from_millis(500).checked_mul(n).unwrap();
-    let flows = (0..flows).map(|n| flow("newreno", endpoint, start(n)));
+    let flow = Flow::new(Algorithm::new(&NEWRENO, []).unwrap(), endpoint);
+    let flows = (0..flows).map(|n| flow.clone().starting(start(n)));
     let setup = Setup {
         buffer: 500,
         link_rate_bps: Some(2e6),

@@ -19,7 +19,7 @@ mod unit;
 
 pub use batch::{Rows, TraceEnd};
 pub use columnar::panics_are_contained;
-pub use form::{Compression, FIRST_BYTES, FORMS, FileKind, Form, Format, recognise};
+pub use form::{Compression, FIRST_BYTES, FORMS, FileKind, Form, FormError, Format, recognise};
 pub use trace::{Options, Row, TraceReader, TraceWriter};
 pub use unit::Unit;
 

@@ -1,21 +1,10 @@
-//! Physical-layer traces into link-layer timelines.
+//! Link-layer reliability schemes over physical-layer traces.
 //!
-//! A trace tells, for each link-layer data unit (LLDU) that a physical layer sent, when it was sent
-//! and how long decoding took, or that it was erased. This crate computes what a reliability scheme
-//! makes of it: when each data LLDU would have reached the link layer of the other side.
+//! A trace records, for each link-layer data unit (LLDU) that a physical layer sent, when it was sent and how long its
+//! decoding took, or that it was erased. This crate computes when each data LLDU would have reached the link layer of
+//! the other side under a reliability scheme.
 //!
-//! The layers, from the bottom to the top; a module uses only modules above it in this list
-//! (`tests/architecture.rs` checks it):
-//! - [`types`]: time, sizes and rates; slots and LLDUs; metadata; errors.
-//! - [`math`]: functions that are the same on every platform, and counter-based random numbers.
-//! - [`model`]: closed forms of schemes and codes, by name. They see neither traces nor schemes.
-//! - [`channel`]: erasure processes, and error-free slots of a constant rate.
-//! - [`scheme`]: reliability schemes and the engine that runs them. They see no formats.
-//! - [`stats`]: order statistics, run lengths, and the summaries of a trace and of a link.
-//! - [`mod@format`]: every file format, read and written. Formats see no schemes.
-//! - [`pipeline`]: all of it at the same time, on all cores.
-//!
-//! The timeline of four slots, 10 ms apart, of which the second is erased and sent again a round trip later:
+//! Four slots, 10 ms apart. The second is erased, so HARQ sends it again one round trip later:
 //!
 //! ```
 //! use std::time::Duration;
@@ -37,6 +26,17 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
+//! The layers, from the bottom to the top; a module uses only modules above it in this list
+//! (`tests/architecture.rs` checks it):
+//! - [`types`]: time, sizes and rates; slots and LLDUs; metadata; errors.
+//! - [`math`]: functions that are the same on every platform, and counter-based random numbers.
+//! - [`model`]: closed forms of schemes and codes, by name. They see neither traces nor schemes.
+//! - [`channel`]: erasure processes, and error-free slots of a constant rate.
+//! - [`scheme`]: reliability schemes and the engine that runs them. They see no formats.
+//! - [`stats`]: order statistics, run lengths, and the summaries of a trace and of a link.
+//! - [`mod@format`]: every file format, read and written. Formats see no schemes.
+//! - [`pipeline`]: all of it at the same time, on all cores.
+//!
 //! Nothing here prints, exits, looks at the clock or reads the environment: input, arguments and
 //! seed determine every byte.
 
@@ -57,3 +57,8 @@ pub mod types;
 pub use scheme::SchemeSpec;
 pub use scheme::runner::{RunnerError, SchemeRunner};
 pub use types::{BitRate, Bytes, Error, ErrorKind, Fate, Lldu, Position, Result, Slot, Span, Time};
+
+/// Tests the example of the README.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -72,6 +72,20 @@ impl Family {
         form + "[,in-order]"
     }
 
+    /// The scheme of this family without options, on single LLDUs.
+    fn single(&'static self, text: String) -> SchemeSpec {
+        SchemeSpec {
+            family: self,
+            text,
+            data_units: 1,
+            units: 1,
+            extra: 0,
+            rounds: self.default_rounds,
+            interleave: 1,
+            in_order: false,
+        }
+    }
+
     /// Reads a scheme of this family; `rest` is its text after the name.
     fn read(&'static self, rest: &str) -> Result<SchemeSpec, SchemeError> {
         let refuse = |part: &str, reason: &str| SchemeError {
@@ -88,16 +102,7 @@ impl Family {
             let value = value.filter(|value| (least..=most).contains(value));
             value.ok_or_else(|| refuse(part, &format!("is out of range {least} to {most}")))
         };
-        let mut spec = SchemeSpec {
-            family: self,
-            text: format!("{}{rest}", self.name),
-            data_units: 1,
-            units: 1,
-            extra: 0,
-            rounds: self.default_rounds,
-            interleave: 1,
-            in_order: false,
-        };
+        let mut spec = self.single(format!("{}{rest}", self.name));
         let mut parts = rest.split(',');
         let first = parts.next().and_then(|first| first.strip_prefix(':'));
         let option = match first {
@@ -238,11 +243,9 @@ impl SchemeSpec {
     }
 
     /// `none`: each slot carries one LLDU, without redundancy or repeats.
-    ///
-    /// # Errors
-    /// None.
-    pub fn none() -> Result<Self, SchemeError> {
-        none::FAMILY.read("")
+    #[must_use]
+    pub fn none() -> Self {
+        none::FAMILY.single(none::FAMILY.name.to_owned())
     }
 
     /// `fec`: codewords of `units` units, `data_units` of them data; both from 1 to 65 535. Nothing is repeated.
@@ -254,11 +257,9 @@ impl SchemeSpec {
     }
 
     /// `arq`: each erased LLDU is repeated until it is received.
-    ///
-    /// # Errors
-    /// None.
-    pub fn arq() -> Result<Self, SchemeError> {
-        arq::FAMILY.read("")
+    #[must_use]
+    pub fn arq() -> Self {
+        arq::FAMILY.single(arq::FAMILY.name.to_owned())
     }
 
     /// `harq`: HARQ-II with codewords of this size and no limit of rounds.
@@ -496,13 +497,14 @@ mod tests {
             .and_then(|harq| harq.with_order().with(OptionKey::Extra, 1))
             .and_then(|harq| harq.with(OptionKey::Rounds, 2));
         assert_eq!(harq, "harq:10/12,extra=1,rounds=2,in-order".parse());
-        let arq = SchemeSpec::arq().and_then(|arq| arq.with(OptionKey::Rounds, 3));
+        let arq = SchemeSpec::arq().with(OptionKey::Rounds, 3);
         assert_eq!(arq, "arq:rounds=3".parse());
-        assert_eq!(SchemeSpec::none(), "none".parse());
+        assert_eq!(Ok(SchemeSpec::arq()), "arq".parse());
+        assert_eq!(Ok(SchemeSpec::none()), "none".parse());
         assert_eq!(SchemeSpec::fec(3, 4), "fec:3/4".parse());
         assert!(SchemeSpec::frame_arq(5, 9).is_ok_and(|frame| frame.discards()));
         assert!(SchemeSpec::fec(4, 3).is_err());
-        assert!(SchemeSpec::none().is_ok_and(|none| none.with(OptionKey::Extra, 1).is_err()));
+        assert!(SchemeSpec::none().with(OptionKey::Extra, 1).is_err());
     }
 
     #[test]

@@ -4,7 +4,6 @@ mod scalable;
 
 use fluid_tcp::congestion::{self, Algorithm};
 use fluid_tcp::endpoint::Profile;
-use fluid_tcp::link::SyntheticLink;
 use fluid_tcp::simulation::{Flow, Setup, probe::NoProbe, run};
 use tmt_core::types::{BitRate, Span};
 
@@ -14,9 +13,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         let algorithm = Algorithm::parse_with(text, &controls)?;
         let flow = Flow::new(algorithm, Profile::Rfc.endpoint());
         let setup = Setup::new(vec![flow], Span::from_millis(500), Span::from_secs(300));
-        let (rate, there) = (BitRate(10_000_000), setup.rtt.half());
-        let link = SyntheticLink::new(rate, setup.packet, there, None, setup.begin)
-            .ok_or("the rate leaves no packet a service time")?;
+        let link = setup.synthetic_link(BitRate(10_000_000), None);
+        let link = link.ok_or("the rate leaves no packet a service time")?;
         let report = run(&setup, link, &mut NoProbe);
         let goodput = report.total.metrics.goodput_bps.unwrap_or(0.0);
         println!("{text}: goodput {:.3} Mbps", goodput / 1e6);

@@ -56,7 +56,8 @@ use congestion::{Bounds, Signals};
 use probe_bw::Probe;
 use probe_rtt::RttFilter;
 
-pub(super) static ENTRY: Entry = Entry {
+/// BBR version 3 as a registry entry.
+pub static ENTRY: Entry = Entry {
     name: "bbr",
     about: "BBR version 3, draft-ietf-ccwg-bbr",
     parameters: &[

@@ -43,7 +43,8 @@ use super::{
 use cycle::CYCLE;
 use policer::Policer;
 
-pub(super) static ENTRY: Entry = Entry {
+/// BBR version 1 as a registry entry.
+pub static ENTRY: Entry = Entry {
     name: "bbr1",
     about: "BBR version 1, as in Linux",
     parameters: &[

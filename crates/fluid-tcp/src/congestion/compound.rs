@@ -20,7 +20,8 @@ use super::{
 };
 use tmt_core::math::num::pow;
 
-pub(super) static ENTRY: Entry = Entry {
+/// Compound TCP as a registry entry.
+pub static ENTRY: Entry = Entry {
     name: "compound",
     about: "Compound TCP: a loss-based and a delay-based window",
     parameters: &[

@@ -11,7 +11,8 @@ use super::hystart::{HyStart, slow_start};
 use super::{AckEvent, Cause, CongestionControl, CongestionEvent, Entry, Parameter, Window};
 use tmt_core::math::num::cbrt;
 
-pub(super) static ENTRY: Entry = Entry {
+/// CUBIC (RFC 9438) as a registry entry.
+pub static ENTRY: Entry = Entry {
     name: "cubic",
     about: "RFC 9438",
     parameters: &[

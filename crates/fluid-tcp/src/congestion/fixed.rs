@@ -5,7 +5,8 @@
 
 use super::{AckEvent, CongestionControl, CongestionEvent, Entry, Parameter, Window};
 
-pub(super) static ENTRY: Entry = Entry {
+/// A fixed window as a registry entry; its size `W`, segments, must be given.
+pub static ENTRY: Entry = Entry {
     name: "fixed",
     about: "a window of W segments, whatever happens",
     parameters: &[Parameter::bare("W", 1.0, 1e9)],

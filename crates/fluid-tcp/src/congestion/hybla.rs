@@ -25,7 +25,8 @@ use tmt_core::types::{Span, Time, to_f64};
 use super::{AckEvent, CongestionControl, CongestionEvent, Entry, MIN_SSTHRESH, Parameter, Window};
 use tmt_core::math::num::pow;
 
-pub(super) static ENTRY: Entry = Entry {
+/// TCP Hybla as a registry entry.
+pub static ENTRY: Entry = Entry {
     name: "hybla",
     about: "Hybla: grows like a connection with an RTT of rtt0 milliseconds",
     parameters: &[

@@ -7,7 +7,8 @@
 use super::hystart::{HyStart, slow_start};
 use super::{AckEvent, CongestionControl, CongestionEvent, Entry, Parameter, Window};
 
-pub(super) static ENTRY: Entry = Entry {
+/// NewReno (RFC 6582) as a registry entry.
+pub static ENTRY: Entry = Entry {
     name: "newreno",
     about: "RFC 5681 with the recovery of RFC 6582 and 6675",
     parameters: &[Parameter::switch("hystart", false)],

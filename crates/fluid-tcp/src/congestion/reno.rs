@@ -8,7 +8,8 @@
 use super::newreno::NewReno;
 use super::{Entry, Parameter};
 
-pub(super) static ENTRY: Entry = Entry {
+/// Reno (RFC 5681) as a registry entry.
+pub static ENTRY: Entry = Entry {
     name: "reno",
     about: "RFC 5681: without SACK, the first ACK of new data ends a fast recovery",
     parameters: &[Parameter::switch("hystart", false)],

@@ -16,7 +16,8 @@
 use super::backlog::Backlog;
 use super::{AckEvent, CongestionControl, CongestionEvent, Entry, MIN_SSTHRESH, Parameter, Window};
 
-pub(super) static ENTRY: Entry = Entry {
+/// TCP Vegas as a registry entry.
+pub static ENTRY: Entry = Entry {
     name: "vegas",
     about: "Vegas: keeps alpha to beta segments in the queue",
     parameters: &[

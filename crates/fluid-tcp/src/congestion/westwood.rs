@@ -18,7 +18,8 @@ use tmt_core::types::{Span, Time, to_f64};
 
 use super::{AckEvent, CongestionControl, CongestionEvent, Entry, Parameter, Window};
 
-pub(super) static ENTRY: Entry = Entry {
+/// TCP Westwood+ as a registry entry.
+pub static ENTRY: Entry = Entry {
     name: "westwood",
     about: "Westwood+: cuts to the estimated bandwidth-delay product",
     parameters: &[Parameter::number("filter", 0.875, 0.0, 0.999)],

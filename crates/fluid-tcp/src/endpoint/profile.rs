@@ -98,6 +98,13 @@ pub struct Endpoint {
 /// An advertised window, in packets, that never limits the sender.
 const NO_RWND: u64 = 1 << 40;
 
+/// The settings of [`Profile::Rfc`].
+impl Default for Endpoint {
+    fn default() -> Self {
+        Profile::default().endpoint()
+    }
+}
+
 impl Endpoint {
     /// Returns the advertised window in packets; `None` if it never limits the sender.
     #[must_use]
@@ -107,11 +114,12 @@ impl Endpoint {
 }
 
 /// A named set of [`Endpoint`] settings.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Profile {
     /// ns-2 2.35 as distributed.
     Ns2,
     /// The RFCs as written.
+    #[default]
     Rfc,
     /// The RFCs with the differences of current Linux: RACK-TLP, F-RTO, quick ACKs.
     Linux,

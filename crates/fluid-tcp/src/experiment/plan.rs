@@ -16,7 +16,7 @@ use super::values::{LinkKind, Start};
 use crate::link::gateway::CoupledLink;
 use crate::link::return_link::ReturnTrace;
 use crate::link::timeline::{GeneratedSlots, Timeline};
-use crate::link::{Overlap, SyntheticLink, TimelineLink};
+use crate::link::{Overlap, TimelineLink};
 use crate::simulation::metrics::{RunReport, Total};
 use crate::simulation::probe::Probe;
 use crate::simulation::{self, Flow, Path, ReturnPath, Setup};
@@ -260,8 +260,7 @@ impl Plan {
             }
             LinkPlan::Synthetic { rate, loss } => {
                 let channel = loss.map(|spec| Channel::new(spec, run.seed));
-                let link = SyntheticLink::new(*rate, setup.packet, one_way, channel, setup.begin);
-                let Some(link) = link else {
+                let Some(link) = setup.synthetic_link(*rate, channel) else {
                     return refused("rate", "`rate` and `packet` must be above zero");
                 };
                 simulation::run(setup, link, probe)

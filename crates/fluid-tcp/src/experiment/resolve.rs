@@ -60,10 +60,8 @@ impl Experiment {
         let endpoint = self.endpoint()?;
         let plan = |flow: &FlowSpec| FlowPlan {
             flow: Flow {
-                algorithm: flow.cc.clone().unwrap_or_else(|| self.cc()),
-                endpoint,
-                start: Span::ZERO,
                 packets: flow.bytes.map(|bytes| bytes.0.div_ceil(self.packet().0)),
+                ..Flow::new(flow.cc.clone().unwrap_or_else(|| self.cc()), endpoint)
             },
             start: flow.start.unwrap_or_else(|| self.start()),
         };

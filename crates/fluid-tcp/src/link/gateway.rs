@@ -14,6 +14,7 @@ use tmt_core::types::Time;
 use crate::link::{Service, SlotUse, Transmission, Usage};
 use crate::named::Family;
 use codel::CoDel;
+pub use codel::ENTRY as CODEL;
 pub use coupled::{CoupledLink, Hold, InOrder, LostFeedback, Tail};
 pub(crate) use coupled::{CoupledQueue, QueueReporting};
 pub(crate) use drop_tail::DropTail;

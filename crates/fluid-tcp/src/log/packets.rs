@@ -80,8 +80,10 @@ impl<W: Write + Send> PacketLog<W> {
     /// # Errors
     /// An error of the output.
     pub fn new(output: W, form: TableForm, head: &Metadata, setup: &Setup) -> io::Result<Self> {
+        let mut head = head.clone();
+        head.set("log", "packets");
         Ok(Self {
-            table: Table::new(output, form, COLUMNS, head)?,
+            table: Table::new(output, form, COLUMNS, &head)?,
             rows: VecDeque::new(),
             first: 0,
             unacked: vec![BTreeMap::new(); setup.flows.len()],

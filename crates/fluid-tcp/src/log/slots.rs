@@ -34,7 +34,9 @@ impl<W: Write + Send> SlotLog<W> {
     /// # Errors
     /// An error of the output.
     pub fn new(output: W, form: TableForm, head: &Metadata) -> io::Result<Self> {
-        Table::new(output, form, COLUMNS, head).map(Self)
+        let mut head = head.clone();
+        head.set("log", "slots");
+        Table::new(output, form, COLUMNS, &head).map(Self)
     }
 
     /// Writes the end line.

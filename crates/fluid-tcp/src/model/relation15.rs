@@ -74,10 +74,8 @@ mod tests {
         lines.filter_map(row).collect()
     }
 
-    const TABLE_1: &str =
-        include_str!("../../../../fixtures/reference/celandroni_table1_goodput.csv");
-    const TABLE_2: &str =
-        include_str!("../../../../fixtures/reference/celandroni_table2_goodput_5_connections.csv");
+    const TABLE_1: &str = include_str!("relation15/celandroni_table1_goodput.csv");
+    const TABLE_2: &str = include_str!("relation15/celandroni_table2_goodput_5_connections.csv");
 
     #[test]
     fn both_printed_tables_to_one_of_their_last_digit() {

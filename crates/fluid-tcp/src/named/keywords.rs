@@ -1,5 +1,7 @@
 //! Keywords: settings with a fixed set of named values.
 
+use super::ParseError;
+
 /// Implements `VARIANTS` (for help and completions), `name`, `Display` and `FromStr` for an enum of unit variants. The
 /// error of `FromStr` lists the accepted names.
 macro_rules! keywords {
@@ -18,7 +20,7 @@ macro_rules! keywords {
         }
 
         impl std::str::FromStr for $type {
-            type Err = String;
+            type Err = $crate::named::ParseError;
 
             fn from_str(text: &str) -> Result<Self, Self::Err> {
                 match text {
@@ -37,12 +39,12 @@ macro_rules! keywords {
 }
 
 /// Error message for `text`, which is not one of `names`.
-pub(crate) fn unknown(text: &str, names: &[&str]) -> String {
+pub(crate) fn unknown(text: &str, names: &[&str]) -> ParseError {
     let expected = match names {
         [rest @ .., last] if !rest.is_empty() => format!("{} or {last}", rest.join(", ")),
         _ => names.concat(),
     };
-    format!("found '{text}', expected {expected}")
+    ParseError(format!("found '{text}', expected {expected}"))
 }
 
 #[cfg(test)]
@@ -60,7 +62,7 @@ mod tests {
                 for name in $type::VARIANTS {
                     assert_eq!(name.parse::<$type>().unwrap().to_string(), *name);
                 }
-                let error = "Sent".parse::<$type>().unwrap_err();
+                let error = "Sent".parse::<$type>().unwrap_err().to_string();
                 for name in $type::VARIANTS {
                     assert!(error.contains(name), "{error}");
                 }
@@ -72,7 +74,7 @@ mod tests {
             InOrder: "link flow off", Tail: "short pad", SplitWindow: "whole share", Overlap: "asap shift"
         );
         assert_eq!(
-            "x".parse::<InOrder>().unwrap_err(),
+            "x".parse::<InOrder>().unwrap_err().to_string(),
             "found 'x', expected link, flow or off"
         );
     }

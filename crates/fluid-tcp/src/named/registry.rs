@@ -6,9 +6,11 @@
 use std::fmt;
 use std::str::FromStr;
 
-use derive_more::Display;
+use derive_more::{Display, From};
 use tmt_core::model::nearest;
 use tmt_core::types::Span;
+
+use super::ParseError;
 
 /// Parameter of an entry: a number, a switch, or a duration.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -21,8 +23,8 @@ pub struct Parameter {
     pub range: (f64, f64),
 }
 
-/// Value of a parameter, as parsed and as displayed.
-#[derive(Debug, Clone, Copy, PartialEq, Display)]
+/// Value of a parameter, as parsed and as displayed. Numbers, switches and spans convert into one.
+#[derive(Debug, Clone, Copy, PartialEq, Display, From)]
 pub enum Value {
     /// Number within the range of its parameter.
     Number(f64),
@@ -66,23 +68,38 @@ impl Parameter {
         Self::new(name, Some(Value::Duration(default)), (0.0, f64::MAX))
     }
 
-    fn parse(&self, text: &str) -> Result<Value, String> {
-        match (self.default, text) {
-            (Some(Value::Switch(_)), "on") => Ok(Value::Switch(true)),
-            (Some(Value::Switch(_)), "off") => Ok(Value::Switch(false)),
-            (Some(Value::Switch(_)), _) => Err("on or off".to_owned()),
-            (Some(Value::Duration(_)), _) => match text.parse::<Span>() {
-                Ok(span) if !span.is_zero() => Ok(Value::Duration(span)),
-                _ => Err("a duration above zero, such as 5ms".to_owned()),
-            },
-            _ => {
+    /// Whether the parameter takes `value`.
+    fn accepts(&self, value: &Value) -> bool {
+        match (self.default, value) {
+            (Some(Value::Switch(_)), Value::Switch(_)) => true,
+            (Some(Value::Duration(_)), Value::Duration(span)) => !span.is_zero(),
+            (None | Some(Value::Number(_)), Value::Number(number)) => {
                 let (least, most) = self.range;
-                let number = text.parse().ok();
-                let number = number.filter(|number| (least..=most).contains(number));
-                let expected = || format!("a number from {least} to {most}");
-                number.map(Value::Number).ok_or_else(expected)
+                (least..=most).contains(number)
             }
+            _ => false,
         }
+    }
+
+    /// What the parameter accepts, in words.
+    fn expected(&self) -> String {
+        let (least, most) = self.range;
+        match self.default {
+            Some(Value::Switch(_)) => "on or off".to_owned(),
+            Some(Value::Duration(_)) => "a duration above zero, such as 5ms".to_owned(),
+            _ => format!("a number from {least} to {most}"),
+        }
+    }
+
+    fn parse(&self, text: &str) -> Option<Value> {
+        let value = match (self.default, text) {
+            (Some(Value::Switch(_)), "on") => Some(Value::Switch(true)),
+            (Some(Value::Switch(_)), "off") => Some(Value::Switch(false)),
+            (Some(Value::Switch(_)), _) => None,
+            (Some(Value::Duration(_)), _) => text.parse().ok().map(Value::Duration),
+            _ => text.parse().ok().map(Value::Number),
+        };
+        value.filter(|value| self.accepts(value))
     }
 
     /// Formats the parameter with this value, as a user types it.
@@ -127,11 +144,9 @@ impl<M> Entry<M> {
     }
 
     /// Parses the values of its parameters in `text`, the part after `name:`.
-    fn values(&self, text: Option<&str>) -> Result<Values, String> {
-        let mut given = Values(Vec::new());
+    fn values(&self, text: Option<&str>) -> Result<Values, ParseError> {
+        let mut given = Vec::new();
         for part in text.into_iter().flat_map(|text| text.split(',')) {
-            let refuse =
-                |expected: &str| format!("found '{part}', expected {expected}: {}", self.form());
             let (name, value) = match part.split_once('=') {
                 Some((name, value)) => (Some(name), value),
                 None => (None, part),
@@ -141,17 +156,35 @@ impl<M> Entry<M> {
                 None => known.default.is_none(),
             };
             let parameter = self.parameters.iter().find(is_meant);
+            let value = parameter.and_then(|known| known.parse(value));
+            given.push((part.to_owned(), parameter, value));
+        }
+        self.fill(given)
+    }
+
+    /// The given values, each with its text for errors, and the defaults of the other parameters.
+    fn fill(
+        &self,
+        all: Vec<(String, Option<&'static Parameter>, Option<Value>)>,
+    ) -> Result<Values, ParseError> {
+        let mut given = Values(Vec::new());
+        for (text, parameter, value) in all {
+            let refuse = |expected: &str| {
+                ParseError(format!(
+                    "found '{text}', expected {expected}: {}",
+                    self.form()
+                ))
+            };
             let parameter = parameter.ok_or_else(|| refuse("one of these parameters"))?;
-            let value = parameter
-                .parse(value)
-                .map_err(|expected| refuse(&expected))?;
+            let value = value.ok_or_else(|| refuse(&parameter.expected()))?;
             if given.get(parameter.name).is_some() {
                 return Err(refuse(&format!("{} at most once", parameter.name)));
             }
             given.0.push((parameter, value));
         }
         let filled = self.parameters.iter().map(|known| {
-            let missing = || format!("found no {}, expected {}", known.name, self.form());
+            let missing =
+                || ParseError(format!("found no {}, expected {}", known.name, self.form()));
             let value = given.get(known.name).or(known.default);
             Ok((known, value.ok_or_else(missing)?))
         });
@@ -212,7 +245,7 @@ impl<M: Family> Choice<M> {
     ///
     /// # Errors
     /// The message has the text found and what was expected.
-    pub fn parse_with(text: &str, entries: &[&'static Entry<M>]) -> Result<Self, String> {
+    pub fn parse_with(text: &str, entries: &[&'static Entry<M>]) -> Result<Self, ParseError> {
         let (name, rest) = text
             .split_once(':')
             .map_or((text, None), |(name, rest)| (name, Some(rest)));
@@ -224,15 +257,41 @@ impl<M: Family> Choice<M> {
             });
             let forms: Vec<String> = entries.iter().map(|entry| entry.form()).collect();
             let forms = forms.join(", ");
-            format!(
+            ParseError(format!(
                 "unknown {} '{name}'{suggestion}; expected one of {forms}",
                 M::KIND
-            )
+            ))
         })?;
         Ok(Self {
             entry,
             values: entry.values(rest)?,
         })
+    }
+
+    /// An entry with these values of its parameters, by their names, and the defaults of the others.
+    ///
+    /// ```
+    /// use fluid_tcp::congestion::{Algorithm, CUBIC, FIXED};
+    ///
+    /// let cubic = Algorithm::new(&CUBIC, [("beta", 0.8.into()), ("hystart", true.into())])?;
+    /// assert_eq!(cubic, "cubic:beta=0.8,hystart=on".parse()?);
+    /// assert!(Algorithm::new(&FIXED, []).is_err()); // its window has no default
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Names the value that the entry does not take, or the one that it needs, and what is accepted.
+    pub fn new<'a>(
+        entry: &'static Entry<M>,
+        values: impl IntoIterator<Item = (&'a str, Value)>,
+    ) -> Result<Self, ParseError> {
+        let given = values.into_iter().map(|(name, value)| {
+            let parameter = entry.parameters.iter().find(|known| known.name == name);
+            let taken = parameter.filter(|known| known.accepts(&value));
+            (format!("{name}={value}"), parameter, taken.map(|_| value))
+        });
+        let values = entry.fill(given.collect())?;
+        Ok(Self { entry, values })
     }
 
     /// Entry that is selected.
@@ -270,9 +329,9 @@ impl<M> fmt::Display for Choice<M> {
 }
 
 impl<M: Family> FromStr for Choice<M> {
-    type Err = String;
+    type Err = ParseError;
 
-    fn from_str(text: &str) -> Result<Self, String> {
+    fn from_str(text: &str) -> Result<Self, ParseError> {
         Self::parse_with(text, M::ENTRIES)
     }
 }

@@ -1,5 +1,7 @@
 //! Parameters of a run, except for its link.
 
+use std::sync::Arc;
+
 use tmt_core::channel::Channel;
 use tmt_core::types::{BitRate, Bytes, Span, Time};
 
@@ -8,6 +10,8 @@ use crate::congestion::Algorithm;
 use crate::endpoint::Endpoint;
 use crate::link::gateway::Discipline;
 use crate::link::return_link::ReturnTrace;
+use crate::link::timeline::Timeline;
+use crate::link::{SyntheticLink, TimelineLink};
 
 /// Parameters of one flow.
 #[derive(Debug, Clone)]
@@ -33,6 +37,19 @@ impl Flow {
             packets: None,
         }
     }
+
+    /// The same flow, beginning `start` after the run.
+    #[must_use]
+    pub fn starting(self, start: Span) -> Self {
+        Self { start, ..self }
+    }
+
+    /// The same flow, ending after this many packets.
+    #[must_use]
+    pub fn of_packets(self, packets: u64) -> Self {
+        let packets = Some(packets);
+        Self { packets, ..self }
+    }
 }
 
 /// Return path of the ACKs, shared by all flows. By default it has neither losses nor a queue.
@@ -53,14 +70,12 @@ pub const ACK: Bytes = Bytes(40);
 ///
 /// ```
 /// use fluid_tcp::endpoint::Profile;
-/// use fluid_tcp::link::SyntheticLink;
 /// use fluid_tcp::simulation::{Flow, Setup, probe::NoProbe, run};
 /// use tmt_core::types::{BitRate, Span};
 ///
 /// let flow = Flow::new("cubic:beta=0.8".parse()?, Profile::Rfc.endpoint());
 /// let setup = Setup { buffer: 50, ..Setup::new(vec![flow], Span::from_millis(500), Span::from_secs(60)) };
-/// let (propagation, rate) = (setup.rtt.half(), BitRate(1_000_000));
-/// let link = SyntheticLink::new(rate, setup.packet, propagation, None, setup.begin).ok_or("no link of this rate")?;
+/// let link = setup.synthetic_link(BitRate(1_000_000), None).ok_or("no packet fits the link")?;
 /// let report = run(&setup, link, &mut NoProbe);
 /// assert!(report.total.metrics.goodput_bps > Some(500_000.0));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -106,6 +121,22 @@ impl Setup {
             end: Time::ZERO.saturating_add(duration),
             link_rate_bps: None,
         }
+    }
+
+    /// A link of constant rate for this setup's packets and round-trip time; `loss` loses some of them.
+    ///
+    /// `None` where [`SyntheticLink::new`] makes none.
+    #[must_use]
+    pub fn synthetic_link(&self, rate: BitRate, loss: Option<Channel>) -> Option<SyntheticLink> {
+        SyntheticLink::new(rate, self.packet, self.rtt.half(), loss, self.begin)
+    }
+
+    /// A link over a timeline with this setup's round-trip time, for packets of `lldus` LLDUs each.
+    ///
+    /// `None` where [`TimelineLink::new`] makes none.
+    #[must_use]
+    pub fn timeline_link(&self, timeline: Arc<Timeline>, lldus: usize) -> Option<TimelineLink> {
+        TimelineLink::new(timeline, lldus, self.rtt.half(), None, self.begin)
     }
 
     /// Limit of the gateway's queue in packets. After a proxy it has none of its own.

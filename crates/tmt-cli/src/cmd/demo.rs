@@ -5,7 +5,6 @@ use std::sync::Arc;
 
 use fluid_tcp::congestion::Algorithm;
 use fluid_tcp::endpoint::{Endpoint, Profile};
-use fluid_tcp::link::TimelineLink;
 use fluid_tcp::link::timeline::{Builder, Timeline};
 use fluid_tcp::simulation::metrics::RunReport;
 use fluid_tcp::simulation::probe::NoProbe;
@@ -17,7 +16,7 @@ use tmt_core::channel::{Channel, ChannelSpec, GilbertElliott, Start};
 use tmt_core::scheme::SchemeSpec;
 use tmt_core::scheme::runner::SchemeRunner;
 use tmt_core::stats::{LinkSummary, LlduTally, SlotTally, ratio};
-use tmt_core::types::{BitRate, Bytes, EndLine, Slot, Span, Time, to_f64};
+use tmt_core::types::{BitRate, Bytes, EndLine, Slot, Span, to_f64};
 
 use crate::exit::{Failure, Outcome};
 use crate::output::{Output, json};
@@ -155,7 +154,8 @@ fn tcp(timeline: Timeline, end: &EndLine, data_share: f64) -> Outcome<RunReport>
         link_rate_bps: Some(link_rate_bps),
         ..Setup::new(vec![flow], RTT, Span::ZERO)
     };
-    let link = TimelineLink::new(Arc::new(timeline), lldus, RTT.half(), None, Time::ZERO)
+    let link = setup
+        .timeline_link(Arc::new(timeline), lldus)
         .ok_or_else(|| Failure::failed("the timeline of the demo is too short for a packet"))?;
     Ok(simulation::run(&setup, link, &mut NoProbe))
 }

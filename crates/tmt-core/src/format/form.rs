@@ -102,14 +102,19 @@ impl Form {
     }
 }
 
-impl FromStr for Form {
-    type Err = String;
+/// A form that is unknown, or that does not suit what is written; its text says what is expected.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct FormError(pub(super) String);
 
-    fn from_str(text: &str) -> Result<Self, String> {
+impl FromStr for Form {
+    type Err = FormError;
+
+    fn from_str(text: &str) -> Result<Self, FormError> {
         let form = FORMS.iter().find(|(name, _)| *name == text);
         form.map(|(_, form)| *form).ok_or_else(|| {
             let names = FORMS.map(|(name, _)| name).join(", ");
-            format!("unknown format '{text}', expected one of {names}")
+            FormError(format!("unknown format '{text}', expected one of {names}"))
         })
     }
 }

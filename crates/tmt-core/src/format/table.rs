@@ -13,7 +13,7 @@ use arrow_schema::{DataType, Field};
 
 use crate::format::columnar::head::END;
 use crate::format::compression::Block;
-use crate::format::form::{Compression, Form, Format};
+use crate::format::form::{Compression, Form, FormError, Format};
 use crate::format::parquet::ColumnFile;
 pub use crate::format::parquet::TableText;
 use crate::format::text::encode;
@@ -135,14 +135,14 @@ impl TableForm {
     ///
     /// # Errors
     /// The extension selects a form that is not available for tables.
-    pub fn from_file_name(name: &str) -> Result<Self, String> {
+    pub fn from_file_name(name: &str) -> Result<Self, FormError> {
         let form = Form::from_file_name(name).unwrap_or_default();
         match form.format {
             Format::Csv => Ok(Self::Text(form.compression)),
             Format::Parquet => Ok(Self::Parquet),
-            Format::Arrow => Err(format!(
+            Format::Arrow => Err(FormError(format!(
                 "{name}: {form} is not available for tables, expected a name that ends in .csv, .csv.gz, .csv.zst or .parquet"
-            )),
+            ))),
         }
     }
 }
@@ -484,6 +484,7 @@ mod tests {
         assert!(
             TableForm::from_file_name("log.arrow")
                 .unwrap_err()
+                .to_string()
                 .contains(".parquet")
         );
     }

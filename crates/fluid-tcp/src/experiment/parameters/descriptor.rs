@@ -7,6 +7,7 @@ use strum::{IntoStaticStr, VariantArray};
 
 use super::Experiment;
 use crate::experiment::setting::Kind;
+use crate::named::ParseError;
 
 /// Headings of help, in their order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, VariantArray, IntoStaticStr)]
@@ -266,8 +267,8 @@ impl Parameter {
     ///
     /// # Errors
     /// The text is not such a value; the message has found and expected.
-    pub fn check(&self, text: &str) -> Result<(), String> {
-        (self.access.set)(&mut Experiment::default(), &[text])
+    pub fn check(&self, text: &str) -> Result<(), ParseError> {
+        Experiment::default().set(self, &[text])
     }
 
     /// The default as help shows it; `None` if there is none.

@@ -13,7 +13,8 @@ use super::Queued;
 use super::queue::{Dequeued, Entry, Queue};
 use tmt_core::math::num::floor_u64;
 
-pub(super) static ENTRY: Entry = Entry {
+/// CoDel (RFC 8289) as a registry entry.
+pub static ENTRY: Entry = Entry {
     name: "codel",
     about: "also drops packets that have waited too long (RFC 8289), or marks them if they are ECN-capable",
     parameters: &[

@@ -25,6 +25,17 @@ pub struct Builder {
     open: Option<Block>,
 }
 
+/// A timeline in memory, with the attempts of every LLDU.
+impl FromIterator<Lldu> for Timeline {
+    fn from_iter<I: IntoIterator<Item = Lldu>>(lldus: I) -> Self {
+        let mut builder = Builder::default();
+        for lldu in lldus {
+            builder.lldus(&[lldu]);
+        }
+        builder.finish()
+    }
+}
+
 impl Builder {
     /// Adds rows in order, with their attempts if they have any.
     pub fn rows(&mut self, rows: &Rows) {

@@ -1,6 +1,6 @@
 //! Reads a trace of any format.
 
-use std::io::{self, Cursor, Read};
+use std::io::{self, Cursor, Read, Seek};
 
 use rayon::Scope;
 
@@ -84,6 +84,25 @@ impl<'a> TraceReader<'a> {
     pub fn parquet(input: impl ChunkReader + 'static, options: Options) -> Result<Self> {
         let source = parquet::open(input, columns_options(options))?;
         Ok(Self::from_input(Box::new(Binary::new(source, options))))
+    }
+
+    /// Opens a trace in any format, Parquet included, of an input that can be read from any place, such as a file.
+    ///
+    /// # Errors
+    /// As [`TraceReader::new`].
+    pub fn seekable<I>(mut input: I, options: Options) -> Result<Self>
+    where
+        I: ChunkReader + Read + Seek + 'static,
+    {
+        let mut first = Vec::new();
+        Read::by_ref(&mut input)
+            .take(FIRST_BYTES as u64)
+            .read_to_end(&mut first)?;
+        input.rewind()?;
+        match recognise(&first) {
+            FileKind::Plain(Format::Parquet) => Self::parquet(input, options),
+            _ => Self::new(input, options),
+        }
     }
 
     fn from_input(input: Box<dyn Input + 'a>) -> Self {

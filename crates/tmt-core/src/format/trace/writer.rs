@@ -102,6 +102,17 @@ impl<T: Row, W: Write + Send> TraceWriter<T, W> {
         })
     }
 
+    /// Formats `rows`, the next ones in order, and writes those of the call before.
+    ///
+    /// For programs that do nothing else meanwhile; others call [`Self::spawn`] and [`Self::advance`].
+    ///
+    /// # Errors
+    /// An error of the output.
+    pub fn write(&mut self, rows: &[T]) -> io::Result<()> {
+        rayon::scope(|scope| self.spawn([rows], scope));
+        self.advance()
+    }
+
     /// Spawns the tasks that format `rows`, the next ones in order, and that write what the last call formatted.
     ///
     /// Call [`TraceWriter::advance`] when `scope` has ended.

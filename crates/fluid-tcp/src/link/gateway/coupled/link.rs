@@ -83,6 +83,39 @@ pub struct CoupledLink {
 }
 
 impl CoupledLink {
+    /// A scheme on `trace` whose packets take `data_units` data units each: feedback without loss or extra delay, short
+    /// last codewords, delivery in any order, packets held until they are sent.
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    /// use fluid_tcp::link::gateway::{CoupledLink, InOrder};
+    /// use fluid_tcp::link::timeline::GeneratedSlots;
+    /// use tmt_core::{BitRate, Bytes, SchemeSpec, Span};
+    ///
+    /// let rate = BitRate(2_340_000);
+    /// let slots = GeneratedSlots::new(rate, Bytes(33), Span::from_secs(60), "bernoulli:0.01".parse()?)
+    ///     .ok_or("the rate leaves no slot")?;
+    /// let link = CoupledLink {
+    ///     in_order: InOrder::Flow,
+    ///     ..CoupledLink::new(Arc::new(slots.timeline(1)), SchemeSpec::harq(10, 12)?, 50)
+    /// };
+    /// assert_eq!(link.units_per_packet(), 60);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn new(trace: Arc<SlotTrace>, scheme: SchemeSpec, data_units: u32) -> Self {
+        Self {
+            trace,
+            scheme,
+            feedback_delay: Span::ZERO,
+            lost_feedback: None,
+            data_units,
+            tail: Tail::default(),
+            in_order: InOrder::default(),
+            hold: Hold::default(),
+        }
+    }
+
     /// Units of a packet's first transmission, with repair units and padding.
     #[must_use]
     pub fn units_per_packet(&self) -> u64 {

@@ -46,16 +46,7 @@ fn packet(ordinal: u64, flow: usize, sent: Time) -> Queued {
 }
 
 fn link(slots: &[(u64, u64)], scheme: &str, data_units: u32) -> CoupledLink {
-    CoupledLink {
-        trace: trace(slots),
-        scheme: scheme.parse().unwrap(),
-        feedback_delay: Span::ZERO,
-        lost_feedback: None,
-        data_units,
-        tail: Tail::Short,
-        in_order: InOrder::Off,
-        hold: Hold::Sent,
-    }
+    CoupledLink::new(trace(slots), scheme.parse().unwrap(), data_units)
 }
 
 fn encoded(rows: &[Lldu]) -> Vec<u8> {
