@@ -78,7 +78,8 @@ fn every_source_file_that_a_document_names_exists() {
             continue;
         }
         for name in text.split('`').skip(1).step_by(2) {
-            let is_path = name.ends_with(".rs") && !name.contains([' ', '{', '*', '\n']);
+            let is_path = Path::new(name).extension().is_some_and(|end| end == "rs")
+                && !name.contains([' ', '{', '*', '\n']);
             if !is_path || name.contains("NAME") {
                 continue;
             }

@@ -94,6 +94,18 @@ pub enum AuditError {
 /// A row that cannot be parsed breaks the rule `form`. The other rules do not see it and may report that it is
 /// missing. If head or header cannot be used, only `form` is checked.
 ///
+/// ```
+/// use fluid_tcp::audit::audit;
+///
+/// let report = audit(&b"# tool: someone\nflow,packet\n0,0\n"[..], None)?;
+/// assert!(!report.passed());
+/// let form = report.rules.iter().find(|rule| rule.rule == "form").ok_or("no such rule")?;
+/// for violation in &form.violations {
+///     println!("line {}: found {}, expected {}", violation.line, violation.found, violation.expected);
+/// }
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
 /// # Errors
 /// An input that cannot be read, an input that is not a timeline, or a timeline that does not belong to such a log.
 pub fn audit<R: Read>(

@@ -214,6 +214,16 @@ pub type Make = fn(f64, &Values) -> Box<dyn CongestionControl>;
 pub type Entry = named::Entry<Make>;
 
 /// A congestion control selected by name, with its parameters: `cubic:beta=0.8,c=0.4`.
+///
+/// ```
+/// use fluid_tcp::congestion::{Algorithm, CUBIC};
+///
+/// let cubic = Algorithm::new(&CUBIC, [("beta", 0.8.into())])?;
+/// assert_eq!(cubic, "cubic:beta=0.8".parse()?);
+/// let control = cubic.start(10.0);
+/// assert!(control.window().in_slow_start());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub type Algorithm = named::Choice<Make>;
 
 /// All congestion controls. A new one is a file in `congestion/` and a line here.

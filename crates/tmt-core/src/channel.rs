@@ -108,6 +108,14 @@ pub fn probability(text: &str) -> Result<f64, ChannelError> {
 }
 
 /// A running erasure process, which decides unit by unit.
+///
+/// ```
+/// use tmt_core::channel::{Channel, ChannelSpec};
+///
+/// let mut channel = Channel::new(ChannelSpec::Bernoulli { p: 0.1 }, 1);
+/// let erased = (0..10_000).filter(|_| channel.erases()).count();
+/// assert!((900..1100).contains(&erased));
+/// ```
 #[derive(Debug, Clone)]
 pub struct Channel {
     spec: ChannelSpec,

@@ -52,6 +52,17 @@ pub struct Field {
 }
 
 /// A model of `tmt model`: its description, and the function that evaluates it.
+///
+/// ```
+/// use tmt_core::model::MODELS;
+///
+/// let model = MODELS.iter().find(|model| model.name == "fec").ok_or("no such model")?;
+/// let outcome = model.run("nd=10 nr=2 alpha=0.99 beta=0.9")?;
+/// let efficiency = outcome.get("eta").ok_or("no such result")?;
+/// assert!(efficiency < 10.0 / 12.0);
+/// assert!(model.run("alpha=2").is_err()); // no probability
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug, Serialize)]
 pub struct Model {
     /// Name on the command line.

@@ -209,6 +209,17 @@ pub enum Combining {
 }
 
 /// A scheme with all its parameters. It displays as the text from which it was read.
+///
+/// ```
+/// use tmt_core::SchemeSpec;
+/// use tmt_core::scheme::{OptionKey, Rounds};
+///
+/// let scheme = SchemeSpec::harq(10, 12)?.with(OptionKey::Rounds, 2)?.with_order();
+/// assert_eq!(scheme, "harq:10/12,rounds=2,in-order".parse()?);
+/// assert_eq!((scheme.data_units(), scheme.rounds()), (10, Rounds::AtMost(2)));
+/// assert!(SchemeSpec::fec(12, 10).is_err()); // more data units than units
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug, derive_more::Display, Clone, PartialEq, Eq)]
 #[display("{text}")]
 pub struct SchemeSpec {

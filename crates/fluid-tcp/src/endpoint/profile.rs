@@ -114,6 +114,14 @@ impl Endpoint {
 }
 
 /// A named set of [`Endpoint`] settings.
+///
+/// ```
+/// use fluid_tcp::endpoint::{Endpoint, Profile};
+///
+/// let endpoint = Endpoint { rwnd: 64, ..Profile::Linux.endpoint() };
+/// assert_eq!(endpoint.receiver_window(), Some(64));
+/// assert_eq!(Endpoint::default(), Profile::Rfc.endpoint());
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Profile {
     /// ns-2 2.35 as distributed.

@@ -1,6 +1,7 @@
 //! The receiver of a flow: cumulative, selective and delayed ACKs.
 
 use std::collections::VecDeque;
+use std::num::NonZeroU32;
 
 use tmt_core::types::Time;
 
@@ -27,7 +28,28 @@ pub struct Ack {
     /// Whether the ACK is a window update, which no accepted packet caused.
     pub window_update: bool,
     /// Advertised window: packets from `next` on that the sender may send. `None` if the ACK does not advertise one.
-    pub rwnd: Option<u32>,
+    pub rwnd: Option<Rwnd>,
+}
+
+/// Advertised window, 0 to 2^32 − 2 packets.
+///
+/// `Option<Rwnd>` is as small as a `u32`: an [`Ack`] is copied several times per packet.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Rwnd(NonZeroU32);
+
+impl Rwnd {
+    /// A window of this many packets, or of the largest number that there is.
+    #[must_use]
+    pub fn new(packets: u64) -> Self {
+        let plus_one = u32::try_from(packets).unwrap_or(u32::MAX).saturating_add(1);
+        Self(NonZeroU32::new(plus_one).unwrap_or(NonZeroU32::MAX))
+    }
+
+    /// The number of packets.
+    #[must_use]
+    pub fn packets(self) -> u64 {
+        u64::from(self.0.get()) - 1
+    }
 }
 
 /// A packet that arrives at the receiver.

@@ -330,10 +330,10 @@ impl Sender {
     /// Processes an ACK that arrives `now`.
     pub fn on_ack(&mut self, now: Time, ack: &Ack) {
         let next = ack.next.min(self.snd_nxt);
-        if let Some(room) = ack.rwnd
+        if let Some(rwnd) = ack.rwnd
             && next >= self.snd_una
         {
-            let limit = next.saturating_add(room.into());
+            let limit = next.saturating_add(rwnd.packets());
             let reopened = ack.window_update && limit > self.send_limit;
             self.send_limit = limit;
             if reopened

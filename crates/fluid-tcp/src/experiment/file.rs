@@ -26,6 +26,17 @@ pub struct FileError {
 }
 
 /// A parameter file that has been read.
+///
+/// ```
+/// use fluid_tcp::experiment::ParameterFile;
+///
+/// let file = ParameterFile::parse("link = \"synthetic\"\nrate = \"1Mbps\"\ncc = \"bbr\"\n")?;
+/// assert_eq!(file.experiment.cc(), "bbr".parse()?);
+/// let error = ParameterFile::parse("rtt = \"36ms\"\nfedback_delay = \"1ms\"\n").unwrap_err();
+/// assert_eq!((error.line, error.column), (2, 1));
+/// assert!(error.to_string().contains("feedback_delay"));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug, Clone, Default)]
 pub struct ParameterFile {
     /// The parameters that the file sets.

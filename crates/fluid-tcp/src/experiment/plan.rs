@@ -48,6 +48,32 @@ pub struct RunId {
 }
 
 /// Everything that a run needs except its seed.
+///
+/// ```
+/// use fluid_tcp::experiment::{Count, Experiment, InMemory, LinkKind};
+/// use fluid_tcp::simulation::probe::NoProbe;
+/// use fluid_tcp::simulation::replications::Columns;
+/// use tmt_core::channel::ChannelSpec;
+/// use tmt_core::{BitRate, Span};
+///
+/// let experiment = Experiment {
+///     link: Some(LinkKind::Synthetic),
+///     rate: Some(BitRate(2_340_000)),
+///     loss: Some(ChannelSpec::Bernoulli { p: 0.001 }),
+///     duration: Some(Span::from_secs(20)),
+///     seeds: Some(Count(3)),
+///     ..Experiment::default()
+/// };
+/// let plan = experiment.resolve(&InMemory)?;
+/// let mut columns = Columns::default();
+/// for run in plan.runs() {
+///     columns.add(plan.run(run, &mut NoProbe)?.total.numbers());
+/// }
+/// assert_eq!(columns.estimates()["goodput_bps"].runs, 3);
+/// // What defaults decided is in the plan.
+/// assert_eq!(plan.rtt, Span::from_millis(500));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug)]
 pub struct Plan {
     /// Link of all runs.

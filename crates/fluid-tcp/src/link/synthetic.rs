@@ -6,6 +6,18 @@ use tmt_core::types::{BitRate, Bytes, Span, Time, to_f64};
 use super::{Link, Service, Usage};
 
 /// Link that serves packets at a constant rate. Losses occur after service, so a lost packet has used link time.
+///
+/// ```
+/// use fluid_tcp::link::{Link, SyntheticLink};
+/// use tmt_core::{BitRate, Bytes, Span, Time};
+///
+/// let (rate, packet, propagation) = (BitRate(12_000_000), Bytes(1500), Span::from_millis(20));
+/// let mut link = SyntheticLink::new(rate, packet, propagation, None, Time::ZERO).ok_or("no such link")?;
+/// let service = link.serve(Time::ZERO).ok_or("the link never ends")?;
+/// assert_eq!(service.end.since(service.start), Span::from_millis(1));
+/// assert_eq!(service.arrival, Some(Time::ZERO.saturating_add(Span::from_millis(21))));
+/// # Ok::<(), &str>(())
+/// ```
 #[derive(Debug)]
 pub struct SyntheticLink {
     rate: u64,

@@ -47,6 +47,21 @@ enum Index {
 }
 
 /// Data LLDUs of a timeline: transmission time, delay and attempts of each.
+///
+/// ```
+/// use fluid_tcp::link::timeline::Timeline;
+/// use tmt_core::{Fate, Lldu, Span, Time};
+///
+/// let lldu = |millis| Lldu {
+///     tx_time: Time::ZERO.saturating_add(Span::from_millis(millis)),
+///     decode_delay: Span::from_millis(36),
+///     attempts: 1,
+///     fate: Fate::Delivered,
+/// };
+/// let timeline: Timeline = (0..1000).map(lldu).collect();
+/// assert_eq!((timeline.len(), timeline.rate()), (1000, Some(1000.0)));
+/// assert_eq!(timeline.median_delay(), Some(Span::from_millis(36)));
+/// ```
 #[derive(Debug)]
 pub struct Timeline {
     index: Index,

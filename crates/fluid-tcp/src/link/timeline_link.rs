@@ -14,6 +14,34 @@ use super::{Link, Service, Usage};
 use crate::link::timeline::{Cursor, Position, Timeline};
 
 /// Link whose capacity is the LLDUs of a timeline.
+///
+/// ```
+/// use std::sync::Arc;
+/// use fluid_tcp::congestion::Algorithm;
+/// use fluid_tcp::endpoint::Endpoint;
+/// use fluid_tcp::simulation::{Flow, Setup, probe::NoProbe, run};
+/// use tmt_core::{Fate, Lldu, Span, Time};
+///
+/// // An LLDU a millisecond, of which ten carry a packet.
+/// let lldu = |millis| Lldu {
+///     tx_time: Time::ZERO.saturating_add(Span::from_millis(millis)),
+///     decode_delay: Span::from_millis(1),
+///     attempts: 1,
+///     fate: if millis % 5000 == 4999 { Fate::Lost } else { Fate::Delivered },
+/// };
+/// let lldus = (0..60_000).map(lldu);
+/// let lldus = lldus.map(|lldu| match lldu.fate {
+///     Fate::Delivered => lldu,
+///     _ => Lldu { decode_delay: Span::ZERO, ..lldu },
+/// });
+/// let flow = Flow::new(Algorithm::default(), Endpoint::default());
+/// let setup = Setup::new(vec![flow], Span::from_millis(40), Span::from_secs(60));
+/// let link = setup.timeline_link(Arc::new(lldus.collect()), 10).ok_or("no room for a packet")?;
+/// let total = run(&setup, link, &mut NoProbe).total;
+/// assert_eq!(total.metrics.packets_lost, 12);
+/// assert_eq!(total.lldus_used, Some(10 * total.packets_served));
+/// # Ok::<(), &str>(())
+/// ```
 #[derive(Debug)]
 pub struct TimelineLink {
     /// Position of the next free LLDU.

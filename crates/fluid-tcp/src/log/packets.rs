@@ -60,6 +60,35 @@ impl Row {
 }
 
 /// Probe that writes the packet log during the run. A row is written once no further event can change it.
+///
+/// ```
+/// use fluid_tcp::audit::audit;
+/// use fluid_tcp::experiment::{Experiment, InMemory, LinkKind};
+/// use fluid_tcp::log::PacketLog;
+/// use tmt_core::format::table::TableForm;
+/// use tmt_core::types::Metadata;
+/// use tmt_core::{BitRate, Span};
+///
+/// let plan = Experiment {
+///     link: Some(LinkKind::Synthetic),
+///     rate: Some(BitRate(1_000_000)),
+///     duration: Some(Span::from_secs(10)),
+///     ..Experiment::default()
+/// }
+/// .resolve(&InMemory)?;
+/// let run = plan.runs()[0];
+/// let setup = plan.setup(run);
+/// let mut head = Metadata::new();
+/// head.set("tool", "my-simulator 1.0");
+/// plan.describe(&mut head, &setup, run.seed);
+/// let mut log = PacketLog::new(Vec::new(), TableForm::Text(None), &head, &setup)?;
+/// let report = plan.run(run, &mut log)?;
+///
+/// let audit = audit(&log.finish()?[..], None)?;
+/// assert!(audit.passed());
+/// assert_eq!(audit.totals.counts.copies_sent, report.total.metrics.packets_sent);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug)]
 pub struct PacketLog<W: Write + Send> {
     table: Table<W>,

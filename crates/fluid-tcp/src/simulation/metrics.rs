@@ -238,6 +238,25 @@ struct TotalSource<'a> {
 }
 
 /// Results of a run.
+///
+/// ```
+/// use fluid_tcp::congestion::Algorithm;
+/// use fluid_tcp::endpoint::Endpoint;
+/// use fluid_tcp::simulation::metrics::Metrics;
+/// use fluid_tcp::simulation::{Flow, Setup, probe::NoProbe, run};
+/// use tmt_core::{BitRate, Span};
+///
+/// let flow = Flow::new(Algorithm::default(), Endpoint::default());
+/// let setup = Setup::new(vec![flow], Span::from_millis(100), Span::from_secs(10));
+/// let link = setup.synthetic_link(BitRate(1_000_000), None).ok_or("no such link")?;
+/// let report = run(&setup, link, &mut NoProbe);
+/// // By field, by name as JSON has it, and as rows of a table.
+/// assert!(report.total.metrics.goodput_bps > Some(800_000.0));
+/// assert!(report.total.numbers().any(|(name, _)| name == "goodput_bps"));
+/// let (row, value) = Metrics::rows()[0];
+/// println!("{}: {}", row.label, row.show.text(value(&report.flows[0])));
+/// # Ok::<(), &str>(())
+/// ```
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct RunReport {
     /// Length of the run from its begin to its end, s.

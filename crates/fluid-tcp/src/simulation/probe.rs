@@ -101,6 +101,33 @@ hooks! {
 }
 
 /// Probe that observes nothing and costs nothing.
+///
+/// ```
+/// use fluid_tcp::congestion::Algorithm;
+/// use fluid_tcp::endpoint::Endpoint;
+/// use fluid_tcp::link::PacketCopy;
+/// use fluid_tcp::simulation::probe::{NoProbe, Probe};
+/// use fluid_tcp::simulation::{Flow, Setup, run};
+/// use tmt_core::{BitRate, Span, Time};
+///
+/// #[derive(Default)]
+/// struct Deliveries(u64);
+///
+/// impl Probe for Deliveries {
+///     fn on_delivered(&mut self, _now: Time, _copy: PacketCopy) {
+///         self.0 += 1;
+///     }
+/// }
+///
+/// let flow = Flow::new(Algorithm::default(), Endpoint::default()).of_packets(50);
+/// let setup = Setup::new(vec![flow], Span::from_millis(100), Span::from_secs(10));
+/// let link = || setup.synthetic_link(BitRate(1_000_000), None).ok_or("no such link");
+/// let mut deliveries = Deliveries::default();
+/// let watched = run(&setup, link()?, &mut deliveries);
+/// assert_eq!(deliveries.0, 50);
+/// assert_eq!(watched, run(&setup, link()?, &mut NoProbe)); // watching changes nothing
+/// # Ok::<(), &str>(())
+/// ```
 #[derive(Debug, Clone, Copy, Default)]
 pub struct NoProbe;
 

@@ -11,7 +11,7 @@ use std::collections::{BTreeSet, VecDeque};
 use tmt_core::types::Time;
 
 use crate::endpoint::Endpoint;
-use crate::endpoint::receiver::{Ack, Packet, Receiver};
+use crate::endpoint::receiver::{Ack, Packet, Receiver, Rwnd};
 
 use super::path::SplitWindow;
 use super::probe::Refused;
@@ -146,7 +146,7 @@ impl Proxy {
         let window = self.free() + self.ends[flow].receiver.out_of_order();
         self.advertise(flow, ack.next.saturating_add(window));
         Ack {
-            rwnd: Some(u32::try_from(window).unwrap_or(u32::MAX)),
+            rwnd: Some(Rwnd::new(window)),
             ..ack
         }
     }
@@ -162,10 +162,10 @@ mod tests {
         Proxy::new(capacity, window, endpoints.iter())
     }
 
-    fn taken(proxy: &mut Proxy, flow: usize, number: u64) -> (u64, u32) {
+    fn taken(proxy: &mut Proxy, flow: usize, number: u64) -> (u64, u64) {
         let (refused, ack) = proxy.on_packet(Time::ZERO, flow, number.into());
         assert_eq!(refused, None);
-        (ack.next, ack.rwnd.unwrap())
+        (ack.next, ack.rwnd.unwrap().packets())
     }
 
     #[test]
@@ -177,7 +177,7 @@ mod tests {
         assert_eq!(proxy.on_start(1), 0);
         proxy.on_released();
         let (flow, ack) = proxy.next_window_update().unwrap();
-        assert_eq!((flow, ack.next, ack.rwnd), (1, 0, Some(1)));
+        assert_eq!((flow, ack.next, ack.rwnd), (1, 0, Some(Rwnd::new(1))));
         assert_eq!(proxy.next_window_update().unwrap().0, 0);
         assert_eq!(proxy.next_window_update(), None);
     }
@@ -200,7 +200,7 @@ mod tests {
         let (flow, ack) = proxy.next_window_update().unwrap();
         assert_eq!(
             (flow, ack.next, ack.rwnd, ack.window_update),
-            (0, 4, Some(1), true)
+            (0, 4, Some(Rwnd::new(1)), true)
         );
         assert_eq!(proxy.next_window_update(), None, "the update was sent");
     }
@@ -212,11 +212,14 @@ mod tests {
         assert_eq!(taken(&mut proxy, 1, 0), (1, 0));
         let (refused, ack) = proxy.on_packet(Time::ZERO, 0, 1u64.into());
         assert_eq!(refused, Some(Refused::Full));
-        assert_eq!((ack.next, ack.rwnd, ack.window_update), (1, Some(0), true));
+        assert_eq!(
+            (ack.next, ack.rwnd, ack.window_update),
+            (1, Some(Rwnd::new(0)), true)
+        );
         assert_eq!(proxy.held(), 2);
         let (refused, ack) = proxy.on_packet(Time::ZERO, 0, 0u64.into());
         assert_eq!(refused, Some(Refused::Duplicate));
-        assert_eq!((ack.next, ack.rwnd), (1, Some(0)));
+        assert_eq!((ack.next, ack.rwnd), (1, Some(Rwnd::new(0))));
     }
 
     #[test]

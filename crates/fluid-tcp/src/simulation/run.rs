@@ -121,6 +121,27 @@ pub fn run<L: Link, P: Probe>(setup: &Setup, link: L, probe: &mut P) -> RunRepor
 /// Runs `setup` over a coupled link. The queue is drop-tail, whatever the setup has.
 ///
 /// Returns `None` if the trace cannot be read or a packet has no units.
+///
+/// ```
+/// use std::sync::Arc;
+/// use fluid_tcp::congestion::Algorithm;
+/// use fluid_tcp::endpoint::Endpoint;
+/// use fluid_tcp::link::gateway::CoupledLink;
+/// use fluid_tcp::link::timeline::GeneratedSlots;
+/// use fluid_tcp::simulation::{Flow, Setup, probe::NoProbe, run_coupled};
+/// use tmt_core::{BitRate, Bytes, SchemeSpec, Span};
+///
+/// let flow = Flow::new(Algorithm::default(), Endpoint::default()).of_packets(1000);
+/// let setup = Setup::new(vec![flow], Span::from_millis(100), Span::from_secs(60));
+/// let (rate, lldu) = (BitRate(2_340_000), Bytes(33));
+/// let slots = GeneratedSlots::new(rate, lldu, Span::from_secs(60), "bernoulli:0.01".parse()?)
+///     .ok_or("the rate leaves no slot")?;
+/// let link = CoupledLink::new(Arc::new(slots.timeline(1)), SchemeSpec::arq(), 47);
+/// let report = run_coupled(&setup, &link, &mut NoProbe).ok_or("a packet needs a unit")?;
+/// assert_eq!(report.total.metrics.packets_delivered, 1000);
+/// assert!(report.total.metrics.completion_time_s.is_some());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub fn run_coupled<P: Probe>(
     setup: &Setup,
     link: &CoupledLink,

@@ -193,7 +193,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
         )));
     }
     let opened = import::open(importer, &args.given, &mut inputs, &mut |text| {
-        print_note(&text)
+        print_note(&text);
     });
     let import = opened.map_err(|error| match error {
         ImportError::Refused(refusal) => Failure::usage(render_keys(&refusal, typed)),

@@ -54,6 +54,18 @@ pub(super) static FAMILY: Family = Family {
 };
 
 /// Parameters of the Gilbert–Elliott channel.
+///
+/// ```
+/// use tmt_core::channel::{Channel, ChannelSpec, GilbertElliott, Start};
+///
+/// let bursts = GilbertElliott { alpha: 0.99, beta: 0.9, pg: 0.0, pb: 1.0, start: Start::Stationary };
+/// assert_eq!(bursts, "alpha=0.99,beta=0.9".parse()?);
+/// assert!(bursts.p_bad().is_some_and(|share| (share - 1.0 / 11.0).abs() < 1e-12));
+/// let mut channel = Channel::new(ChannelSpec::GilbertElliott(bursts), 1);
+/// let erased: Vec<bool> = (0..100).map(|_| channel.erases()).collect();
+/// # assert!(erased.len() == 100);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug, derive_more::Display, Clone, Copy, PartialEq)]
 #[display("alpha={alpha},beta={beta},pg={pg},pb={pb}{}", start.suffix())]
 pub struct GilbertElliott {

@@ -3,6 +3,18 @@
 use crate::types::{BitRate, Bytes, NANOS_PER_SECOND, Slot, Span, Time};
 
 /// The slots of an error-free link: t_j = round(j · 8 · S · 10^9 / rate) (docs/trace-format.md, Sec. 11).
+///
+/// ```
+/// use tmt_core::channel::synth::ConstantRate;
+/// use tmt_core::{BitRate, Bytes, Span};
+///
+/// let (second, delay) = (Span::from_secs(1), Span::from_millis(36));
+/// let slots = ConstantRate::new(BitRate(8_000), Bytes(100), second, delay).ok_or("no such link")?;
+/// assert_eq!(slots.slots(), 10);
+/// let last = slots.last().ok_or("no slot")?;
+/// assert_eq!(last.tx_time().to_string(), "0.900000000 s");
+/// # Ok::<(), &str>(())
+/// ```
 #[derive(Debug, Clone)]
 pub struct ConstantRate {
     rate: BitRate,

@@ -50,6 +50,15 @@ impl Compression {
 }
 
 /// A format with the compression around it.
+///
+/// ```
+/// use tmt_core::format::{Compression, Form, Format};
+///
+/// let form = Form::of_name("phy.csv.gz").ok_or("the name names no form")?;
+/// assert_eq!((form.format, form.compression), (Format::Csv, Some(Compression::Gzip)));
+/// assert_eq!(form, "csv.gz".parse()?);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Form {
     /// Format of the uncompressed bytes.

@@ -48,6 +48,16 @@ pub enum Stream {
 pub const BATCH: usize = 64;
 
 /// Uniformly distributed numbers of one stream.
+///
+/// ```
+/// use tmt_core::math::rng::{Stream, Uniform};
+///
+/// let mut numbers = Uniform::new(7, Stream::FlowStart);
+/// let (first, thousandth) = (numbers.at(0), numbers.at(1000));
+/// // A number depends on seed, stream and index alone.
+/// assert_eq!(Uniform::new(7, Stream::FlowStart).at(1000).to_bits(), thousandth.to_bits());
+/// assert!((0.0..1.0).contains(&first));
+/// ```
 #[derive(Debug, Clone)]
 pub struct Uniform {
     rng: ChaCha8Rng,

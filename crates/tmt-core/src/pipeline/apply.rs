@@ -64,6 +64,27 @@ impl<W: Write + Send> Lane<W> {
 }
 
 /// Applies several schemes to one trace, as `tmt apply` does.
+///
+/// ```
+/// use tmt_core::format::{Form, Options, TraceReader, TraceWriter};
+/// use tmt_core::pipeline::{Apply, Lane};
+/// use tmt_core::types::Metadata;
+/// use tmt_core::{SchemeSpec, Span};
+///
+/// let text = "tx_time,decode_delay\n0.00,0.001\n0.01,0\n0.02,0.001\n0.03,0.001\n";
+/// let mut trace = TraceReader::new(text.as_bytes(), Options::default())?;
+/// let rtt = Span::from_millis(20);
+/// let writer = TraceWriter::new(Vec::new(), Form::default(), &Metadata::new())?;
+/// let lanes = vec![
+///     Lane::new(SchemeSpec::none(), rtt, Span::ZERO, None),
+///     Lane::new(SchemeSpec::arq(), rtt, Span::ZERO, Some(writer)),
+/// ];
+/// let ends = Apply::new(lanes).run(&mut trace)?;
+/// assert_eq!((ends[0].summary.lost, ends[1].summary.lost), (1, 0));
+/// let timeline = String::from_utf8(ends[1].output.clone().unwrap_or_default())?;
+/// assert_eq!(timeline.lines().nth(2), Some("0.010000000,0.021000000,2"));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub struct Apply<W: Write + Send> {
     lanes: Vec<Lane<W>>,
     slots: SlotTally,

@@ -18,6 +18,17 @@ const BITS_WITHIN: u32 = 9;
 const LEAST_BUCKETS: usize = 64;
 
 /// Collects spans and computes their order statistics, exactly up to a number of values and from a histogram above it.
+///
+/// ```
+/// use tmt_core::Span;
+/// use tmt_core::stats::distribution::Distribution;
+///
+/// let mut delays = Distribution::default();
+/// for millis in 1..=100 {
+///     delays.push(Span::from_millis(millis));
+/// }
+/// assert_eq!(delays.percentiles([50, 99]), [Some(Span::from_millis(50)), Some(Span::from_millis(99))]);
+/// ```
 #[derive(Debug, Clone)]
 pub struct Distribution {
     exact_up_to: u64,

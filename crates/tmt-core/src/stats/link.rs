@@ -52,6 +52,24 @@ impl LlduTally {
 }
 
 /// Summary of one scheme over one trace, with the fields of docs/schemes.md, Sec. 8.
+///
+/// ```
+/// use tmt_core::stats::{LinkSummary, LlduTally, SlotTally};
+/// use tmt_core::{SchemeSpec, Slot, Span, Time, SchemeRunner};
+///
+/// let (rtt, feedback_delay) = (Span::from_millis(20), Span::ZERO);
+/// let mut walk = SchemeRunner::new(SchemeSpec::arq(), rtt, feedback_delay);
+/// let (mut slots, mut delivered, mut lldus) = (SlotTally::default(), LlduTally::default(), Vec::new());
+/// let trace = [Slot::erased(Time::ZERO), Slot::erased(Time::ZERO)];
+/// walk.slots(&trace, &mut lldus)?;
+/// walk.finish(&mut lldus);
+/// slots.slots(&trace);
+/// delivered.lldus(&lldus);
+/// let summary =
+///     LinkSummary::new(walk.scheme(), rtt, feedback_delay, walk.units(), &slots, &delivered);
+/// assert_eq!((summary.slots, summary.censored, summary.efficiency), (2, 2, Some(0.0)));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct LinkSummary {
     /// Text of the scheme.

@@ -10,6 +10,19 @@ use crate::stats::{by_attempts, ratio};
 use crate::types::{Bytes, Metadata, Slot, Span, Time, to_f64};
 
 /// Collects the statistics of a trace.
+///
+/// ```
+/// use tmt_core::stats::TraceTally;
+/// use tmt_core::types::Metadata;
+/// use tmt_core::{Slot, Span, Time};
+///
+/// let at = |millis| Time::ZERO.saturating_add(Span::from_millis(millis));
+/// let mut tally = TraceTally::default();
+/// tally.slots(&[Slot::erased(at(0)), Slot::erased(at(1)), Slot::erased(at(2))], &[]);
+/// let stats = tally.finish(&Metadata::new(), None, None);
+/// assert_eq!((stats.slots, stats.erasure_ratio), (3, Some(1.0)));
+/// assert_eq!(stats.bursts.get(&3), Some(&1)); // one burst of three
+/// ```
 #[derive(Debug, Default)]
 pub struct TraceTally {
     first: Time,

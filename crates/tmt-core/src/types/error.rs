@@ -220,6 +220,19 @@ impl ErrorKind {
 }
 
 /// An error, with its position and the role of its input if these are known.
+///
+/// ```
+/// use tmt_core::Error;
+/// use tmt_core::format::{Options, TraceReader};
+///
+/// let text = "tx_time,decode_delay\n0.1,0.036\n0.2,x\n";
+/// let mut trace = TraceReader::new(text.as_bytes(), Options::default())?;
+/// let error = trace.read_lldus().unwrap_err();
+/// assert_eq!(error.to_string(), "decode_delay: found 'x', expected a decimal number");
+/// let place = error.position().ok_or("errors of a text have a place")?;
+/// assert_eq!((place.line, place.column, place.row), (3, 5, 2));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug, derive_more::Display)]
 #[display("{}", _0.kind)]
 pub struct Error(Box<Inner>);

@@ -20,6 +20,17 @@ const WHOLE_NUMBERS: [&str; 7] = [
 const TEXTS: [&str; 3] = ["tool", "command", "scheme"];
 
 /// The `# key: value` lines at the start of a trace, in file order; empty for a trace without a head.
+///
+/// ```
+/// use tmt_core::Span;
+/// use tmt_core::types::Metadata;
+///
+/// let mut head = Metadata::new();
+/// head.set("tool", "my-receiver 1.0");
+/// head.set("rtt_ns", Span::from_millis(500).as_nanos().to_string());
+/// assert!(head.is_head());
+/// assert_eq!(head.rtt(), Some(Span::from_millis(500)));
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Metadata {
     entries: Vec<(String, String)>,
@@ -175,7 +186,6 @@ impl EndLine {
     pub(crate) const FORM: &str = "rows=N slots=M usable_until_ns=T";
 
     /// Reads the text after `# end:`; `None` if it does not have that form.
-
     pub(crate) fn parse(text: &str) -> Option<Self> {
         let mut parts = text.split_ascii_whitespace();
         let mut number = |name: &str| {

@@ -3,6 +3,16 @@
 use crate::types::{Span, Time};
 
 /// A slot of a PHY trace: slot j with transmission time t_j and decoding delay d_j (docs/trace-format.md, Sec. 1).
+///
+/// ```
+/// use tmt_core::{Slot, Span, Time};
+///
+/// let received = Slot::new(Time::ZERO, Span::from_millis(36)).ok_or("past 2^63 - 1 ns")?;
+/// assert_eq!(received.arrival(), Some(Time::ZERO.saturating_add(Span::from_millis(36))));
+/// let erased = Slot::erased(Time::ZERO);
+/// assert!(erased.is_erased() && erased.arrival().is_none());
+/// # Ok::<(), &str>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Slot {
     tx_time: Time,

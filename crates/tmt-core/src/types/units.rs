@@ -12,6 +12,17 @@ use crate::types::decimal::{Decimal, MAX};
 pub const NANOS_PER_SECOND: u64 = 1_000_000_000;
 
 /// A point in time: integer nanoseconds since the zero of the trace, at most 2^63 − 1.
+///
+/// ```
+/// use tmt_core::{Span, Time};
+///
+/// let sent = Time::ZERO.saturating_add(Span::from_millis(250));
+/// let arrived = Time::from_nanos(300_000_000).ok_or("past 2^63 - 1 ns")?;
+/// assert_eq!(arrived.since(sent), Span::from_millis(50));
+/// assert_eq!(sent.to_string(), "0.250000000 s");
+/// assert_eq!(Time::MAX.checked_add(Span::from_secs(1)), None);
+/// # Ok::<(), &str>(())
+/// ```
 #[derive(
     derive_more::Display,
     Debug,
@@ -29,6 +40,18 @@ pub const NANOS_PER_SECOND: u64 = 1_000_000_000;
 pub struct Time(u64);
 
 /// A length of time: integer nanoseconds, at most 2^63 − 1.
+///
+/// ```
+/// use std::time::Duration;
+/// use tmt_core::Span;
+///
+/// let rtt: Span = "36ms".parse()?;
+/// assert_eq!(rtt, Span::try_from(Duration::from_millis(36))?);
+/// assert_eq!(Duration::from(rtt.half()), Duration::from_millis(18));
+/// assert_eq!(rtt.checked_mul(1000), Some(Span::from_secs(36)));
+/// assert!(Span::try_from(Duration::MAX).is_err()); // past 2^63 - 1 ns
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize)]
 pub struct Span(u64);
 
@@ -40,6 +63,15 @@ pub struct Span(u64);
 pub struct Bytes(pub u64);
 
 /// A rate in bits per second. As text it has a unit: `2.34Mbps`.
+///
+/// ```
+/// use tmt_core::{BitRate, Bytes, Span, Time};
+///
+/// let (rate, lldu): (BitRate, Bytes) = ("2.34Mbps".parse()?, "33B".parse()?);
+/// let sent = rate.time_of_bit(8 * u128::from(lldu.0)).ok_or("the rate is zero")?;
+/// assert_eq!(sent.since(Time::ZERO).to_string(), "112.821us");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct BitRate(pub u64);
 

@@ -1,6 +1,6 @@
 //! HARQ-II over eight slots that are in memory: what becomes of each data LLDU.
 
-use tmt_core::{SchemeSpec, Slot, Span, Time, SchemeRunner};
+use tmt_core::{SchemeRunner, SchemeSpec, Slot, Span, Time};
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     // Slots 10 ms apart, decoded after 1 ms; the second and the third are erased.

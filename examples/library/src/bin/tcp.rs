@@ -9,7 +9,7 @@ use fluid_tcp::simulation::probe::NoProbe;
 use fluid_tcp::simulation::{Flow, Setup, run};
 use tmt_core::channel::synth::ConstantRate;
 use tmt_core::channel::{Channel, ChannelSpec};
-use tmt_core::{BitRate, Bytes, SchemeSpec, Slot, Span, SchemeRunner};
+use tmt_core::{BitRate, Bytes, SchemeRunner, SchemeSpec, Slot, Span};
 
 const RATE: BitRate = BitRate(2_000_000);
 const RTT: Span = Span::from_millis(200);

@@ -5,7 +5,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::congestion::Algorithm;
-use crate::endpoint::receiver::{Packet, Receiver};
+use crate::endpoint::receiver::{Packet, Receiver, Rwnd};
 use crate::endpoint::{CutFrom, Profile, Recovery};
 use crate::simulation::event::{EventQueue, HasLane};
 
@@ -566,12 +566,12 @@ fn a_reopened_window_retransmits_the_first_missing_packet_once() {
         sender.on_ack(
             at(10),
             &Ack {
-                rwnd: Some(0),
+                rwnd: Some(Rwnd::new(0)),
                 ..ack(1, &[])
             },
         );
         let update = |rwnd| Ack {
-            rwnd: Some(rwnd),
+            rwnd: Some(Rwnd::new(rwnd)),
             window_update: true,
             ..ack(1, &[])
         };

@@ -198,7 +198,7 @@ mod tests {
     }
 
     /// Performs all actions of the queue that are due by `end`.
-    fn serve_until(queue: &mut QueuedLink<SyntheticLink>, end: Time, fates: &mut Vec<Fate>) {
+    fn serve_until(queue: &mut QueuedLink<SyntheticLink, Fifo>, end: Time, fates: &mut Vec<Fate>) {
         while let Some(due) = queue.due().filter(|due| *due <= end) {
             queue.pop_departed(due);
             fates.extend(std::iter::from_fn(|| queue.wake(due)));

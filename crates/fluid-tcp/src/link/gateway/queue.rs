@@ -45,6 +45,16 @@ pub type Entry = named::Entry<Make>;
 
 /// Queue discipline with its parameters, such as `codel:target=5ms,interval=100ms` (`--queue`). A packet that finds the
 /// buffer full is always dropped.
+///
+/// ```
+/// use fluid_tcp::link::gateway::{CODEL, Discipline};
+/// use tmt_core::Span;
+///
+/// let codel = Discipline::new(&CODEL, [("target", Span::from_millis(50).into())])?;
+/// assert_eq!(codel, "codel:target=50ms".parse()?);
+/// assert!(Discipline::DROP_TAIL.is_drop_tail());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub type Discipline = named::Choice<Make>;
 
 /// Gateway with any discipline. It serves one packet at a time; departures are events.

@@ -24,6 +24,17 @@ const MOST_BLOCKS: usize = 1_000;
 /// Mean and interval of each column, whose values are in the order of the runs' starts.
 ///
 /// All columns use the same random numbers, those of `seed`. An empty column gives `None`.
+///
+/// ```
+/// use fluid_tcp::simulation::replications::bootstrap;
+///
+/// let times: Vec<f64> = (0..100).map(|run| f64::from(run % 10)).collect();
+/// let estimates = bootstrap(&[&times, &[]], 1);
+/// let time = estimates[0].ok_or("no runs")?;
+/// assert!((time.mean - 4.5).abs() < 1e-9 && time.block.is_some());
+/// assert!(estimates[1].is_none());
+/// # Ok::<(), &str>(())
+/// ```
 #[must_use]
 pub fn bootstrap(columns: &[&[f64]], seed: u64) -> Vec<Option<Estimate>> {
     let mut series: Vec<Option<Series>> =

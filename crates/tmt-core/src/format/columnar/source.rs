@@ -118,10 +118,7 @@ impl Source<'_> {
                     return match self.end {
                         Some(EndLine { rows: stated, .. }) if stated != self.rows => {
                             let read = self.rows;
-                            Err(Error::new(ErrorKind::RowCount {
-                                stated: stated,
-                                read,
-                            }))
+                            Err(Error::new(ErrorKind::RowCount { stated, read }))
                         }
                         None if self.metadata.is_head() => Ok(Next::Cut),
                         _ => Ok(Next::End),

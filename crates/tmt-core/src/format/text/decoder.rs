@@ -186,13 +186,7 @@ impl Decoder {
             && end.rows != self.rows
         {
             let (stated, read) = (end.rows, self.rows);
-            return Err(Error::at(
-                ErrorKind::RowCount {
-                    stated: stated,
-                    read,
-                },
-                here,
-            ));
+            return Err(Error::at(ErrorKind::RowCount { stated, read }, here));
         }
         Ok(TraceEnd {
             rows: self.rows,

@@ -21,6 +21,19 @@ use crate::types::{Error, ErrorKind, Lldu, Metadata, Result};
 /// ```text
 /// input → fetch → raw → parse (any thread) → pieces → commit → batch
 /// ```
+///
+/// ```
+/// use tmt_core::format::{Options, TraceReader};
+/// use tmt_core::{Fate, Span};
+///
+/// let text = "tx_time,decode_delay\n0.1,0.036\n0.2,0\n";
+/// let mut trace = TraceReader::new(text.as_bytes(), Options::default())?;
+/// let lldus = trace.read_lldus()?;
+/// assert_eq!(lldus[0].decode_delay, Span::from_millis(36));
+/// assert_eq!(lldus[1].fate, Fate::Lost);
+/// assert_eq!(trace.tail().map(|tail| tail.rows), Some(2));
+/// # Ok::<(), tmt_core::Error>(())
+/// ```
 pub struct TraceReader<'a> {
     input: Box<dyn Input + 'a>,
     /// Rows that are being parsed in this round.

@@ -55,6 +55,23 @@ enum Target<T: Row, W: Write + Send> {
 }
 
 /// Writes rows of one type in one form, in bounded memory.
+///
+/// ```
+/// use tmt_core::format::{Form, Options, TraceReader, TraceWriter};
+/// use tmt_core::types::{EndLine, Metadata};
+/// use tmt_core::{Slot, Time};
+///
+/// let (form, mut head): (Form, _) = ("arrow.zst".parse()?, Metadata::new());
+/// head.set("tool", "my-receiver 1.0");
+/// let mut writer = TraceWriter::new(Vec::new(), form, &head)?;
+/// writer.write(&[Slot::erased(Time::ZERO)])?;
+/// let bytes = writer.finish(&EndLine { rows: 1, slots: 1, usable_until: Time::ZERO })?;
+///
+/// let mut trace = TraceReader::new(&bytes[..], Options::default())?;
+/// assert_eq!(trace.metadata().get("tool"), Some("my-receiver 1.0"));
+/// assert_eq!(trace.read_lldus()?.len(), 1);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub struct TraceWriter<T: Row, W: Write + Send> {
     target: Target<T, W>,
     form: Form,
