@@ -99,17 +99,20 @@ fn every_source_file_that_a_document_names_exists() {
 
 #[test]
 fn nothing_cites_what_is_not_here() {
-    // Put together, so that this file does not cite them.
-    let unknown = ["papers/", "link-layer", "/tcp", "anchors", "style"];
-    let unknown = unknown.map(|name| match name {
-        "papers/" => "papers/0".to_owned(),
-        "/tcp" => " tcp.md".to_owned(),
-        name => format!("{name}.md"),
-    });
+    let unknown = [
+        "papers/0",
+        "link-layer.md",
+        " tcp.md",
+        "anchors.md",
+        "style.md",
+    ];
     for file in citing() {
+        if file.ends_with("tests/documents.rs") {
+            continue;
+        }
         let text = fs::read_to_string(&file).unwrap();
         for (number, line) in text.lines().enumerate() {
-            let cited = unknown.iter().find(|name| line.contains(name.as_str()));
+            let cited = unknown.iter().find(|name| line.contains(**name));
             assert!(cited.is_none(), "{}:{}: {line}", file.display(), number + 1);
         }
     }

@@ -105,7 +105,7 @@ hooks! {
 /// ```
 /// use fluid_tcp::congestion::Algorithm;
 /// use fluid_tcp::endpoint::Endpoint;
-/// use fluid_tcp::link::PacketCopy;
+/// use fluid_tcp::link::Transmission;
 /// use fluid_tcp::simulation::probe::{NoProbe, Probe};
 /// use fluid_tcp::simulation::{Flow, Setup, run};
 /// use tmt_core::{BitRate, Span, Time};
@@ -114,7 +114,7 @@ hooks! {
 /// struct Deliveries(u64);
 ///
 /// impl Probe for Deliveries {
-///     fn on_delivered(&mut self, _now: Time, _copy: PacketCopy) {
+///     fn on_delivered(&mut self, _now: Time, _transmission: Transmission) {
 ///         self.0 += 1;
 ///     }
 /// }

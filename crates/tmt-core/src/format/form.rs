@@ -54,7 +54,7 @@ impl Compression {
 /// ```
 /// use tmt_core::format::{Compression, Form, Format};
 ///
-/// let form = Form::of_name("phy.csv.gz").ok_or("the name names no form")?;
+/// let form = Form::from_file_name("phy.csv.gz").ok_or("unknown extension")?;
 /// assert_eq!((form.format, form.compression), (Format::Csv, Some(Compression::Gzip)));
 /// assert_eq!(form, "csv.gz".parse()?);
 /// # Ok::<(), Box<dyn std::error::Error>>(())

@@ -27,13 +27,13 @@ impl From<RunnerError> for Error {
 /// ```
 /// use tmt_core::{Fate, SchemeSpec, Slot, Span, Time, SchemeRunner};
 ///
-/// let mut walk = SchemeRunner::new(SchemeSpec::fec(1, 2)?, Span::from_millis(500), Span::ZERO);
+/// let mut runner = SchemeRunner::new(SchemeSpec::fec(1, 2)?, Span::from_millis(500), Span::ZERO);
 /// let mut lldus = Vec::new();
 /// // Codewords of two slots: the first slot of the first one is erased, and both of the second.
 /// let at = |millis| Time::ZERO.saturating_add(Span::from_millis(millis));
 /// let received = Slot::new(at(1), Span::from_millis(36)).ok_or("past 2^63 - 1 ns")?;
-/// walk.slots(&[Slot::erased(at(0)), received, Slot::erased(at(2)), Slot::erased(at(3))], &mut lldus)?;
-/// walk.finish(&mut lldus);
+/// runner.push_slots(&[Slot::erased(at(0)), received, Slot::erased(at(2)), Slot::erased(at(3))], &mut lldus)?;
+/// runner.finish(&mut lldus);
 /// let fates: Vec<Fate> = lldus.iter().map(|lldu| lldu.fate).collect();
 /// assert_eq!(fates, [Fate::Delivered, Fate::Lost]);
 /// # Ok::<(), Box<dyn std::error::Error>>(())

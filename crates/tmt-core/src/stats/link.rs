@@ -58,15 +58,15 @@ impl LlduTally {
 /// use tmt_core::{SchemeSpec, Slot, Span, Time, SchemeRunner};
 ///
 /// let (rtt, feedback_delay) = (Span::from_millis(20), Span::ZERO);
-/// let mut walk = SchemeRunner::new(SchemeSpec::arq(), rtt, feedback_delay);
+/// let mut runner = SchemeRunner::new(SchemeSpec::arq(), rtt, feedback_delay);
 /// let (mut slots, mut delivered, mut lldus) = (SlotTally::default(), LlduTally::default(), Vec::new());
 /// let trace = [Slot::erased(Time::ZERO), Slot::erased(Time::ZERO)];
-/// walk.slots(&trace, &mut lldus)?;
-/// walk.finish(&mut lldus);
+/// runner.push_slots(&trace, &mut lldus)?;
+/// runner.finish(&mut lldus);
 /// slots.slots(&trace);
 /// delivered.lldus(&lldus);
 /// let summary =
-///     LinkSummary::new(walk.scheme(), rtt, feedback_delay, walk.units(), &slots, &delivered);
+///     LinkSummary::new(runner.scheme(), rtt, feedback_delay, runner.unit_counts(), &slots, &delivered);
 /// assert_eq!((summary.slots, summary.censored, summary.efficiency), (2, 2, Some(0.0)));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```

@@ -11,10 +11,10 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             Slot::new(sent, Span::from_millis(u32::from(!erased)))
         })
         .collect();
-    let mut walk = SchemeRunner::new(SchemeSpec::harq(2, 3)?, Span::from_millis(20), Span::ZERO);
+    let mut runner = SchemeRunner::new(SchemeSpec::harq(2, 3)?, Span::from_millis(20), Span::ZERO);
     let mut lldus = Vec::new();
-    walk.push_slots(&slots.ok_or("a slot past 2^63 - 1 ns")?, &mut lldus)?;
-    let end = walk.finish(&mut lldus);
+    runner.push_slots(&slots.ok_or("a slot past 2^63 - 1 ns")?, &mut lldus)?;
+    let end = runner.finish(&mut lldus);
     for lldu in &lldus {
         let (sent, delay, attempts) = (lldu.tx_time, lldu.decode_delay, lldu.attempts);
         println!("{sent}: {:?} after {delay}, attempt {attempts}", lldu.fate);

@@ -38,10 +38,10 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         }
     };
     let slots: Vec<Slot> = slots.ok_or("no such link")?.map(erase).collect();
-    let mut walk = SchemeRunner::new(SchemeSpec::arq().with_order(), RTT, Span::ZERO);
+    let mut runner = SchemeRunner::new(SchemeSpec::arq().with_order(), RTT, Span::ZERO);
     let mut lldus = Vec::new();
-    walk.push_slots(&slots, &mut lldus)?;
-    let end = walk.finish(&mut lldus).usable_until;
+    runner.push_slots(&slots, &mut lldus)?;
+    let end = runner.finish(&mut lldus).usable_until;
     let setup = Setup { end, ..setup };
     let link = setup.timeline_link(Arc::new(lldus.into_iter().collect()), 30);
     show(

@@ -106,11 +106,13 @@ impl CoDel {
 }
 
 impl Queue for CoDel {
+    #[inline]
     fn enqueue(&mut self, now: Time, packet: Queued) -> Option<Queued> {
         self.waiting.push_back((packet, now));
         None
     }
 
+    #[inline]
     fn dequeue(&mut self, now: Time) -> Option<Dequeued> {
         let Some((packet, since)) = self.waiting.front().copied() else {
             self.first_above = None;

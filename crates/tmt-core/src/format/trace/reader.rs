@@ -31,7 +31,7 @@ use crate::types::{Error, ErrorKind, Lldu, Metadata, Result};
 /// let lldus = trace.read_lldus()?;
 /// assert_eq!(lldus[0].decode_delay, Span::from_millis(36));
 /// assert_eq!(lldus[1].fate, Fate::Lost);
-/// assert_eq!(trace.tail().map(|tail| tail.rows), Some(2));
+/// assert_eq!(trace.end().map(|end| end.rows), Some(2));
 /// # Ok::<(), tmt_core::Error>(())
 /// ```
 pub struct TraceReader<'a> {
