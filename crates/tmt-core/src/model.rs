@@ -80,7 +80,7 @@ pub struct Model {
     pub keys: &'static [Key],
     /// Results, in display order.
     pub results: &'static [Field],
-    /// Evaluates the model.
+    /// Function that evaluates the model for the values of its keys.
     #[serde(skip)]
     pub answer: fn(&Arguments) -> Result<Outcome, ModelError>,
 }

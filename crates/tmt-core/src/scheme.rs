@@ -335,7 +335,7 @@ impl SchemeSpec {
         self.extra
     }
 
-    /// Limit of rounds, R.
+    /// Largest number of rounds after the first attempt, R, or no limit.
     #[must_use]
     pub fn rounds(&self) -> Rounds {
         self.rounds

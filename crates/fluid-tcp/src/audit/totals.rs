@@ -40,7 +40,7 @@ pub struct FlowTotals {
 /// Counts of all flows of the log.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
 pub struct Totals {
-    /// Sums over the flows.
+    /// Counts, summed over the flows of the log.
     #[serde(flatten)]
     pub counts: Counts,
     /// Counts of each flow that sent at least one packet, sorted by its number.

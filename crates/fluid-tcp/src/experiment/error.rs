@@ -23,7 +23,7 @@ pub enum Error {
     Storage(Box<dyn std::error::Error + Send + Sync>),
 }
 
-/// Result with [`Error`].
+/// Result with [`enum@Error`].
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
 /// Refuses the value of `key`.

@@ -180,7 +180,7 @@ impl Experiment {
         replaced
     }
 
-    /// Clears one parameter.
+    /// Removes the value of one parameter, as if it had not been given.
     pub fn unset(&mut self, parameter: &Parameter) {
         (parameter.access.take)(self, &mut Self::default());
     }

@@ -73,9 +73,9 @@ impl Setting for Start {
 /// Settings of one flow. A field that is `None` takes the value for all flows.
 #[derive(Debug, Clone, Default)]
 pub struct FlowSpec {
-    /// Congestion control.
+    /// Congestion control of this flow; `None` for that of the run.
     pub cc: Option<Algorithm>,
-    /// Start time.
+    /// Start of this flow, or the range it is drawn from; `None` for that of the run.
     pub start: Option<Start>,
     /// Transfer size; `None` for an endless transfer.
     pub bytes: Option<Bytes>,

@@ -27,7 +27,7 @@ pub type Params = Map<String, Value>;
 /// A parameter that overrides a value of the metadata.
 #[derive(Debug, Clone, Serialize)]
 pub struct Overridden {
-    /// Key of the metadata.
+    /// Key of the trace's metadata that the value comes from, as in docs/trace-format.md, Sec. 4.
     pub key: &'static str,
     /// Flag that sets the parameter.
     pub flag: &'static str,
@@ -41,7 +41,7 @@ pub struct Overridden {
 /// Identity of one run among several.
 #[derive(Debug, Clone, Copy)]
 pub struct RunId {
-    /// Seed of the run.
+    /// Seed from which all random numbers of the run follow.
     pub seed: u64,
     /// With `offsets`: number of the run, and its start after the first row.
     pub offset: Option<(usize, Span)>,
@@ -76,9 +76,9 @@ pub struct RunId {
 /// ```
 #[derive(Debug)]
 pub struct Plan {
-    /// Link of all runs.
+    /// Link that every run uses; random processes start from the seed of each run.
     pub link: LinkPlan,
-    /// Flows of all runs.
+    /// Flows that every run has, in the order of their numbers.
     pub flows: Vec<FlowPlan>,
     /// RTT of the link, propagation only.
     pub rtt: Span,
@@ -88,13 +88,13 @@ pub struct Plan {
     pub path: Path,
     /// Starts of the runs, after the first row; `None` if all runs begin at the first row.
     pub starts: Option<Vec<Span>>,
-    /// End of the runs.
+    /// Time at which every run ends, unless all transfers are complete before.
     pub end: Time,
     /// Congestion control and settings of both hosts, as one line of text.
     pub settings: String,
     /// Notes to print before the runs. They name parameters by their keys, in backticks.
     pub notes: Vec<String>,
-    /// `params` of JSON.
+    /// Resolved settings, as `params` of the JSON report contains them.
     pub params: Params,
     /// Every value used, whatever its origin. It reproduces the runs.
     pub resolved: Experiment,
@@ -134,11 +134,11 @@ pub struct CoupledPlan {
 /// A trace whose rows carry packets: LLDUs of a timeline, or slots.
 #[derive(Debug, Clone)]
 pub struct TracePlan {
-    /// Rows of the trace.
+    /// Rows of the trace that packets ride on, shared by all runs.
     pub timeline: Arc<Timeline>,
-    /// LLDUs per packet.
+    /// Number of LLDUs that one packet takes, at least 1.
     pub lldus_per_packet: usize,
-    /// Size of an LLDU.
+    /// Size of an LLDU with its header.
     pub lldu: Bytes,
     /// Period of a repeated trace.
     pub period: Option<Span>,
@@ -211,7 +211,7 @@ impl Plan {
         starts.map(|offset| RunId { seed, offset }).collect()
     }
 
-    /// The setup of a run.
+    /// Returns the setup of one run: its flows with their starts, and the return path with its seed.
     #[must_use]
     pub fn setup(&self, run: RunId) -> Setup {
         let RunId { seed, offset } = run;

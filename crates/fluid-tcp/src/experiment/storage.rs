@@ -9,9 +9,9 @@ use crate::link::timeline::{Builder, Timeline};
 /// A trace read to its end.
 #[derive(Debug)]
 pub struct Loaded {
-    /// Name in messages.
+    /// Name of the trace in messages, such as its file name.
     pub name: String,
-    /// Rows of the trace.
+    /// Rows of the trace, in memory or in a store.
     pub timeline: Timeline,
     /// Metadata of the trace.
     pub head: Metadata,

@@ -17,7 +17,7 @@ use crate::simulation::SplitWindow;
 pub use crate::experiment::flows::{FlowSpec, Start};
 pub use crate::experiment::offsets::Offsets;
 
-/// Link model.
+/// Link model of a run (`--link`); docs/simulator.md, Sec. 2.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum LinkKind {
     /// Replays the LLDUs of a timeline.
@@ -31,7 +31,7 @@ pub enum LinkKind {
 
 keywords!(LinkKind { Timeline => "timeline", Coupled => "coupled", Synthetic => "synthetic" });
 
-/// Path of the ACKs.
+/// Who acknowledges to the senders (`--path`): the receiver, or a proxy at the gateway.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum PathKind {
     /// The receiver acknowledges.
@@ -190,7 +190,7 @@ impl Setting for ReceiverWindow {
     }
 }
 
-/// Size of a queue.
+/// Size of the gateway's queue (`--buffer`), in packets, bytes or bandwidth-delay products.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum BufferSize {
     /// In packets.

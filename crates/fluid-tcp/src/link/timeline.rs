@@ -115,7 +115,7 @@ impl Timeline {
         self.median_delay
     }
 
-    /// Number of blocks.
+    /// Number of blocks that the rows are kept in, the last of which may be shorter.
     #[must_use]
     pub fn blocks(&self) -> usize {
         match &self.index {

@@ -97,7 +97,7 @@ pub struct Lldus {
     pub attempts: BTreeMap<u32, u64>,
     /// Number of delivered LLDUs.
     pub delivered: u64,
-    /// Number of lost LLDUs.
+    /// Number of LLDUs of the transmission that the link lost.
     pub lost: u64,
     /// The LLDU that was decoded last, and the time at which it was, without propagation.
     pub latest: Option<(u64, Time)>,

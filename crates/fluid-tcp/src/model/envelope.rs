@@ -58,7 +58,7 @@ pub struct Goodput {
 }
 
 impl Goodput {
-    /// Goodput, bit/s.
+    /// Goodput of the best candidate, bit/s.
     #[must_use]
     pub fn bits(&self) -> f64 {
         self.rate * self.norm

@@ -44,7 +44,7 @@ impl Path {
         f64::min(1.0, self.buffer / (self.rate * self.cycle()))
     }
 
-    /// λ/μ.
+    /// Throughput as a share of the link rate, λ/μ (Zhu 2006, eq. (50) times 1 − p).
     #[must_use]
     pub fn split_norm(&self) -> f64 {
         self.loss.no * self.split_efficiency()

@@ -28,7 +28,7 @@ pub struct EndToEnd {
     pub rho: f64,
     /// Largest window, segments (36).
     pub w_max: f64,
-    /// Case of (40).
+    /// Which of the three cases of eq. (40) holds, by β and ρ.
     pub case: Case,
     /// Coefficients A1, A2, A3 of (40).
     pub a: [f64; 3],

@@ -15,7 +15,7 @@ use super::ParseError;
 /// Parameter of an entry: a number, a switch, or a duration.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Parameter {
-    /// Name, before the `=`.
+    /// Name of the parameter, as it is written before the `=`.
     pub name: &'static str,
     /// Default value. `None` for a number that must be given, with or without its name: `fixed:20`.
     pub default: Option<Value>,
@@ -111,7 +111,7 @@ impl Parameter {
     }
 }
 
-/// Entry of a registry.
+/// Entry of a registry: a name, its parameters, and a constructor.
 #[derive(Debug)]
 pub struct Entry<M: 'static> {
     /// Name, without `:`, `,`, `=` or blanks.
@@ -122,7 +122,7 @@ pub struct Entry<M: 'static> {
     pub parameters: &'static [Parameter],
     /// Examples that cover all its parameters; tests parse them.
     pub examples: &'static [&'static str],
-    /// Constructor.
+    /// Constructor, which receives the values of the parameters.
     pub make: M,
 }
 

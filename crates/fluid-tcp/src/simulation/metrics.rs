@@ -32,7 +32,7 @@ pub struct Row {
     pub place: u32,
     /// Label, with the unit of the value as displayed.
     pub label: &'static str,
-    /// Format of the value.
+    /// How the table for people shows the value.
     pub show: Show,
 }
 
@@ -50,7 +50,7 @@ pub enum Show {
 }
 
 impl Show {
-    /// Formats a value.
+    /// Formats a value of this metric for the table; `-` if there is none.
     #[must_use]
     pub fn text(self, value: Option<f64>) -> String {
         let Some(value) = value else {

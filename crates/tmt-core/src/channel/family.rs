@@ -35,7 +35,7 @@ pub struct Key {
 }
 
 impl Key {
-    /// A required parameter.
+    /// A parameter without a default, which every use must give.
     #[must_use]
     pub const fn needed(name: &'static str, value: &'static str, about: &'static str) -> Self {
         Self {

@@ -28,7 +28,7 @@ pub struct Rows {
 /// End of a trace: what followed the last row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TraceEnd {
-    /// Number of rows read.
+    /// Number of rows that were read before the end.
     pub rows: u64,
     /// The end line, if the trace has one.
     pub end_line: Option<EndLine>,

@@ -5,7 +5,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-/// A file format.
+/// Format of a trace, compression aside.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Format {
     /// Canonical text (docs/trace-format.md, Sec. 2).

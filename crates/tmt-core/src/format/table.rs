@@ -47,7 +47,7 @@ pub enum Kind {
 pub struct Column {
     /// Name of the column in the header.
     pub name: &'static str,
-    /// Type of its values.
+    /// Type of the values of the column, in text and in Parquet.
     pub kind: Kind,
     /// Whether a row may have no value in this column.
     pub optional: bool,

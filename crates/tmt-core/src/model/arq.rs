@@ -22,7 +22,7 @@ pub fn delay(p: f64, rtt: f64) -> f64 {
 }
 
 closed_form! {
-    /// `tmt model arq`.
+    /// Interface of `tmt model arq`: keys, results, source and notes.
     pub static MODEL: "arq", "ARQ with unlimited rounds: efficiency and delay";
     source: "Kuhn 2015, Sec. 3.5; docs/models.md, Sec. 3.2";
     notes: [

@@ -223,7 +223,7 @@ const SPACING: &str = "depth > 1: delay and delay_exact count tp from one LLDU o
      LLDUs of an interleaved codeword are depth · tp apart, which delay_nd takes into account";
 
 closed_form! {
-    /// `tmt model fec`.
+    /// Interface of `tmt model fec`: keys, results, source and notes.
     pub static MODEL: "fec", "FEC and interleaved FEC: efficiency, residual loss, recovery delay";
     source: "Kuhn 2015, Sec. 3.5, eq. (1), (2), (4); docs/models.md, Sec. 3.1";
     notes: [

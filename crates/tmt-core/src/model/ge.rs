@@ -36,7 +36,7 @@ pub(super) fn interleaved(arguments: &Arguments) -> Result<Chain, ModelError> {
 }
 
 closed_form! {
-    /// `tmt model ge`.
+    /// Interface of `tmt model ge`: keys, results, source and notes.
     pub static STATE: "ge",
         "Gilbert–Elliott channel: state and erasure probabilities, run lengths, also after an interleaver";
     source: "Kuhn 2015, Sec. 3.3, eq. (3), (4); docs/models.md, Sec. 2.1";
@@ -61,7 +61,7 @@ closed_form! {
 }
 
 closed_form! {
-    /// `tmt model ge-dist`.
+    /// Interface of `tmt model ge-dist`: keys, results, source and notes.
     pub static COUNT: "ge-dist",
         "Distribution P(m, n) of the number of erasures in n consecutive LLDUs";
     source: "Kuhn 2015, Sec. 3.4; docs/models.md, Sec. 2.2";

@@ -261,7 +261,7 @@ pub fn sent_law(code: &Code, repeats: Repeats) -> Option<Vec<(u64, f64)>> {
 }
 
 closed_form! {
-    /// `tmt model harq`.
+    /// Interface of `tmt model harq`: keys, results, source and notes.
     pub static MODEL: "harq", "HARQ-II for any R and NS: efficiency, LLDUs sent, residual loss, delay";
     source: "Kuhn 2015, Sec. 3.5, eq. (5), (6); docs/models.md, Sec. 3.3";
     notes: [

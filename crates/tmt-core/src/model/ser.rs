@@ -65,7 +65,7 @@ pub enum Outer {
 pub struct Code {
     /// Convolutional code next to the channel; `None` without one.
     pub inner: Option<Rate>,
-    /// Outer code.
+    /// Outer code, which corrects what the inner code leaves.
     pub outer: Outer,
     /// Definition of the burst length.
     pub burst: Burst,

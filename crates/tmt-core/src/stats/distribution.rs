@@ -136,7 +136,7 @@ impl Distribution {
         Self::new(exact_up_to, BITS_WITHIN, buckets.max(LEAST_BUCKETS))
     }
 
-    /// Adds one span.
+    /// Adds one span to the statistics.
     #[inline]
     pub fn push(&mut self, span: Span) {
         self.push_repeated(span.as_nanos(), 1);

@@ -72,9 +72,9 @@ impl LlduTally {
 /// ```
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct LinkSummary {
-    /// Text of the scheme.
+    /// Scheme as text, in the form that `--scheme` takes.
     pub scheme: String,
-    /// RTT of the link, ns.
+    /// RTT of the link (propagation only), ns.
     pub rtt_ns: u64,
     /// Feedback delay beyond the RTT, ns.
     pub feedback_delay_ns: u64,
@@ -90,9 +90,9 @@ pub struct LinkSummary {
     pub slots_erased: u64,
     /// `slots_erased / slots`.
     pub erasure_ratio: Option<f64>,
-    /// Data LLDUs delivered.
+    /// Number of data LLDUs that were delivered.
     pub delivered: u64,
-    /// Data LLDUs lost.
+    /// Number of data LLDUs that the link gave up.
     pub lost: u64,
     /// Data LLDUs undecided at the end of the trace.
     pub censored: u64,

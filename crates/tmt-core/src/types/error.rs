@@ -301,7 +301,7 @@ impl Error {
         self.0.kind
     }
 
-    /// The kind of error.
+    /// Returns the kind of error, without its position.
     #[must_use]
     pub fn kind(&self) -> &ErrorKind {
         &self.0.kind

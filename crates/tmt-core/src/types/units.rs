@@ -79,7 +79,7 @@ pub struct BitRate(pub u64);
 macro_rules! nanoseconds {
     ($time:ident) => {
         impl $time {
-            /// Zero nanoseconds.
+            /// Zero: 0 ns from the zero of a trace, or no time at all.
             pub const ZERO: Self = Self(0);
             /// The largest value, 2^63 − 1 ns.
             pub const MAX: Self = Self(MAX);

@@ -82,11 +82,11 @@ pub struct Parameter {
     pub is_basic: bool,
     /// Type, unit and domain.
     pub kind: Kind,
-    /// First line of help.
+    /// One line of help, without the default, which is appended.
     pub help: &'static str,
     /// Further lines of help; may be empty.
     pub detail: &'static str,
-    /// Default.
+    /// Value that applies if the parameter is not given, and its reason.
     pub fallback: Fallback,
     /// Reason for the default; may be empty.
     pub reason: &'static str,

@@ -29,7 +29,7 @@ pub enum Family {
 pub struct Candidate {
     /// Name in results, such as `RS(255,223)+conv 1/2`.
     pub name: String,
-    /// Outer and inner code.
+    /// Outer and inner code of the candidate.
     pub code: Code,
     /// Data bits of a segment.
     pub bits: f64,

@@ -11,7 +11,7 @@ use crate::types::{Bytes, Span};
 pub struct Key {
     /// Name in lower case, with hyphens.
     pub name: &'static str,
-    /// Kind of its value.
+    /// Kind of value that the key takes, which decides how it is read.
     pub kind: ValueKind,
     /// Meaning and default, in one line.
     pub help: &'static str,

@@ -8,9 +8,9 @@ use crate::types::{Lldu, Slot, Time};
 /// A codeword of a [`DecodedSuperBlock`]. Slots are given by their index in the super-block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct DecodedColumn {
-    /// Number of data units.
+    /// Number of data units of the codeword, ND.
     pub data_units: u32,
-    /// Number of all units.
+    /// Number of all units of the codeword, N.
     pub units: u32,
     /// Number of data LLDUs that were received. The others are settled with the last unit of the codeword.
     pub own: u32,
