@@ -2,8 +2,7 @@
 
 use std::io::Read as _;
 
-use fluid_tcp::experiment::Fallback;
-use fluid_tcp::experiment::{Error, Experiment, PARAMETERS, Parameter, ParameterFile};
+use fluid_tcp::experiment::{Error, Experiment, Fallback, PARAMETERS, Parameter, ParameterFile};
 
 use super::args::{Args, typed};
 use super::spool::unescaped;

@@ -1,4 +1,4 @@
-//! FastParser path for common rows, one word at a time: `digits[.digits]`, separator, `digits[.digits]`, line end.
+//! Fast path for common rows, one word at a time: `digits[.digits]`, separator, `digits[.digits]`, line end.
 //!
 //! Its speed comes from the similarity of consecutive rows: they share their whole seconds, often their delay, and
 //! nearly always the lengths of their fields. So the bytes of a row are kept, and the next row is compared with them
