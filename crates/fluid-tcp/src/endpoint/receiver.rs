@@ -239,6 +239,18 @@ mod tests {
     }
 
     #[test]
+    fn an_advertised_window_is_kept_as_given_or_as_the_largest() {
+        for packets in [0, 1, 50, u64::from(u32::MAX) - 1] {
+            assert_eq!(Rwnd::new(packets).packets(), packets);
+        }
+        for packets in [u64::from(u32::MAX), u64::MAX] {
+            assert_eq!(Rwnd::new(packets).packets(), u64::from(u32::MAX) - 1);
+        }
+        // Events carry ACKs by value.
+        assert_eq!(size_of::<Ack>(), 64);
+    }
+
+    #[test]
     fn every_second_packet_in_order_is_acknowledged_and_a_single_one_after_the_timer() {
         let mut receiver = receiver(true, 2);
         assert_eq!(receiver.on_packet(at(0), 0).ack, None);
