@@ -9,7 +9,7 @@ const TALKATIVE: [&str; 7] = [
     "inject --bernoulli 0.1 phy.csv",
     "synth --rate 264kbps --lldu 33B --duration 1s --decode-delay 1ms",
     "stats --rtt 1s phy.csv",
-    "tcp phy.csv",
+    "tcp --buffer 100pkt phy.csv",
     "convert --from mahimahi opportunities.txt",
 ];
 

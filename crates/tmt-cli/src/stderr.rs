@@ -55,3 +55,11 @@ macro_rules! note {
     };
 }
 pub(crate) use note;
+
+/// Prints a warning of command `name` to stderr, with `--quiet` too: without it the result would mislead.
+macro_rules! warning {
+    ($name:expr, $($text:tt)*) => {
+        $crate::stderr::print_line(format_args!("tmt {}: warning: {}", $name, format_args!($($text)*)))
+    };
+}
+pub(crate) use warning;

@@ -9,6 +9,7 @@ use tmt_core::types::{EndLine, Slot, Span, Time};
 
 use super::counted::counted;
 use super::error::{Result, data, refused, unreadable};
+use super::note::Note;
 use super::parameters::Experiment;
 use super::plan::{CoupledPlan, LinkPlan, Plan, RunId};
 use super::storage::{Loaded, Storage};
@@ -152,7 +153,7 @@ impl Comparison {
 
     /// Notes to print before the runs: those of the coupled link, then those of the timeline link that differ.
     #[must_use]
-    pub fn notes(&self) -> Vec<String> {
+    pub fn notes(&self) -> Vec<Note> {
         let mut notes = self.coupled.notes.clone();
         let mut others = self.timeline.notes.clone();
         others.retain(|note| !notes.contains(note));
@@ -163,24 +164,32 @@ impl Comparison {
                 "the buffer holds {} on the timeline link and {} on the coupled link (`buffer` sets both)",
                 counted(one, "packet"),
                 counted(other, "packet")
-            ));
+            ).into());
         }
         if let LinkPlan::Coupled(plan) = &self.coupled.link {
             if plan.link.tail == Tail::Pad {
                 notes.push(
                     "tail pad applies to the coupled link only: a timeline has no packets"
-                        .to_owned(),
+                        .to_owned()
+                        .into(),
                 );
             }
             if plan.channel.is_some() {
-                notes.push("each run ends where its timeline is no longer usable".to_owned());
+                notes.push(
+                    "each run ends where its timeline is no longer usable"
+                        .to_owned()
+                        .into(),
+                );
             }
         }
         if self.timeline.end < self.coupled.end {
-            notes.push(format!(
-                "both links run until {}, where the timeline is no longer usable",
-                self.timeline.end
-            ));
+            notes.push(
+                format!(
+                    "both links run until {}, where the timeline is no longer usable",
+                    self.timeline.end
+                )
+                .into(),
+            );
         }
         notes
     }

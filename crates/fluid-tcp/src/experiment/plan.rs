@@ -10,6 +10,7 @@ use tmt_core::channel::{Channel, ChannelSpec};
 use tmt_core::types::{BitRate, Bytes, EndLine, Metadata, Span, Time, to_f64};
 
 use super::error::{Result, data, refused, unreadable};
+use super::note::Note;
 use super::parameters::Experiment;
 use super::setting::Setting as _;
 use super::values::{LinkKind, Start};
@@ -92,8 +93,8 @@ pub struct Plan {
     pub end: Time,
     /// Congestion control and settings of both hosts, as one line of text.
     pub settings: String,
-    /// Notes to print before the runs. They name parameters by their keys, in backticks.
-    pub notes: Vec<String>,
+    /// Notes and warnings to print before the runs.
+    pub notes: Vec<Note>,
     /// Resolved settings, as `params` of the JSON report contains them.
     pub params: Params,
     /// Every value used, whatever its origin. It reproduces the runs.

@@ -12,6 +12,7 @@ use tmt_core::types::{Span, Time};
 
 use super::counted::counted;
 use super::error::{Error, Result, refused};
+use super::note::Note;
 use super::parameters::Experiment;
 use super::plan::{FlowPlan, LinkPlan, Params, Plan};
 use super::storage::Storage;
@@ -87,19 +88,19 @@ impl Experiment {
     ) -> Result<Plan> {
         let mut notes = std::mem::take(&mut facts.notes);
         let (buffer, size, note) = self.queue_size(&facts)?;
-        notes.push(note);
+        notes.push(note.into());
         let (path, more) = self.path_plan(&facts, &link, flows.len(), buffer)?;
         notes.extend(more);
         let period = link.trace().and_then(|trace| trace.period);
         let (starts, note) = self.starts(&facts, period, &flows)?.unzip();
-        notes.extend(note);
+        notes.extend(note.map(Note::from));
         let latest = starts.as_ref().and_then(|starts| starts.last().copied());
         let end = self.end(&facts, latest, &mut notes)?;
         notes.extend(self.warnings(&endpoint, &flows, &link, buffer, end.since(facts.begin)));
-        notes.extend(self.path_notes());
+        notes.extend(self.path_notes().map(Note::from));
         let return_trace = self.return_link(storage, end, &mut notes)?;
         let settings = self.settings_note(&endpoint, &flows);
-        notes.push(settings.clone());
+        notes.push(settings.clone().into());
         let mut plan = Plan {
             resolved: self.resolved(facts.resolved, &link, &endpoint, size),
             params: Params::new(),
@@ -123,7 +124,7 @@ impl Experiment {
     }
 
     /// End of the runs, of which the last begins at `latest`.
-    fn end(&self, link: &Link, latest: Option<Span>, notes: &mut Vec<String>) -> Result<Time> {
+    fn end(&self, link: &Link, latest: Option<Span>, notes: &mut Vec<Note>) -> Result<Time> {
         let latest = link.begin.saturating_add(latest.unwrap_or(Span::ZERO));
         let wanted = self
             .duration
@@ -131,9 +132,9 @@ impl Experiment {
         match (wanted, link.ends) {
             (Some(wanted), Some(ends)) if wanted > ends => {
                 if !self.compares() {
-                    notes.push(format!(
+                    notes.push(Note::warning(format!(
                         "the run ends at {ends}, before `duration`: the timeline is not usable beyond (`loop` repeats it)"
-                    ));
+                    )));
                 }
                 Ok(ends)
             }
@@ -223,32 +224,32 @@ impl Experiment {
         link: &LinkPlan,
         buffer: u64,
         length: Span,
-    ) -> Vec<String> {
+    ) -> Vec<Note> {
         let mut warnings = Vec::new();
         // On a split path the proxy advertises its buffer before the first window is sent.
         if buffer < u64::from(endpoint.initial_window) && self.path() != PathKind::Split {
             let iw = endpoint.initial_window;
-            warnings.push(format!(
+            warnings.push(Note::warning(format!(
                 "the queue of {} is smaller than the initial window of {iw}",
                 counted(buffer, "packet")
-            ));
+            )));
         }
         let is_late = |flow: &&FlowPlan| flow.start.latest() >= length;
         let late = flows.iter().filter(is_late).count();
         if late > 0 {
-            warnings.push(format!(
+            warnings.push(Note::warning(format!(
                 "{} may begin after the end of the run of {length} (`start`)",
                 counted(late, "flow")
-            ));
+            )));
         }
         let drawn = self.return_loss.is_some()
             || flows.iter().any(|flow| flow.start.is_drawn())
             || matches!(link, LinkPlan::Synthetic { loss: Some(_), .. })
             || matches!(link, LinkPlan::Coupled(plan) if plan.channel.is_some() || plan.link.lost_feedback.is_some());
         if self.seeds().0 > 1 && !drawn && !self.compares() {
-            warnings.push(
-                "nothing in these runs is random: every seed gives the same result".to_owned(),
-            );
+            warnings.push(Note::warning(
+                "nothing in these runs is random: every seed gives the same result",
+            ));
         }
         warnings
     }

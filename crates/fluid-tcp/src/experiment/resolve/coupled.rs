@@ -34,9 +34,9 @@ impl Experiment {
         let name = rows.name.clone();
         let (mut link, trace) = self.link_over(LinkKind::Coupled, rows, channel.is_some())?;
         if let Some(before) = link.head.get("scheme") {
-            link.notes.push(format!(
-                "{name} is a timeline of scheme {before}: its LLDUs serve as slots"
-            ));
+            link.notes.push(
+                format!("{name} is a timeline of scheme {before}: its LLDUs serve as slots").into(),
+            );
         }
         let Ok(data_units) = u32::try_from(trace.lldus_per_packet) else {
             let message = format!(
@@ -74,7 +74,7 @@ impl Experiment {
             coupled.tail,
             coupled.hold,
             counted(coupled.units_per_packet(), "slot")
-        ));
+        ).into());
         let resolved = &mut link.resolved;
         resolved.feedback_delay = Some(FeedbackDelay::Of(feedback_delay));
         resolved.tail = Some(coupled.tail);
@@ -97,7 +97,7 @@ impl Experiment {
             };
             link.notes.push(format!(
                 "feedback is lost with probability {probability}; without feedback a repeat follows after {timer} ({origin})"
-            ));
+            ).into());
             resolved.feedback_timer = Some(timer);
         }
         let plan = CoupledPlan {

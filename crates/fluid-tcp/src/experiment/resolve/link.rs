@@ -10,6 +10,7 @@ use tmt_core::types::{BitRate, Bytes, Metadata, Span, Time, to_f64};
 
 use crate::experiment::counted::counted;
 use crate::experiment::error::{Result, data, refused, unreadable};
+use crate::experiment::note::Note;
 use crate::experiment::parameters::Experiment;
 use crate::experiment::plan::{LinkPlan, Overridden, TracePlan};
 use crate::experiment::storage::{Loaded, Storage};
@@ -32,7 +33,7 @@ pub(in crate::experiment) struct Link {
     /// Metadata of its trace.
     pub(in crate::experiment) head: Metadata,
     pub(in crate::experiment) overridden: Vec<Overridden>,
-    pub(in crate::experiment) notes: Vec<String>,
+    pub(in crate::experiment) notes: Vec<Note>,
     /// The experiment with the values resolved so far.
     pub(in crate::experiment) resolved: Experiment,
 }
@@ -78,7 +79,7 @@ impl Experiment {
             .loss
             .map_or("no loss".to_owned(), |loss| format!("loss {loss}"));
         let link = Link {
-            notes: vec![format!("link synthetic, {rate}, {loss}{rtt_note}")],
+            notes: vec![format!("link synthetic, {rate}, {loss}{rtt_note}").into()],
             rtt,
             begin: Time::ZERO,
             ends: None,
@@ -137,12 +138,12 @@ impl Experiment {
             format!("{:.6} Mbps for packets ({rate_origin})", rate / 1e6)
         });
         let header_origin = origin(self.lldu_header.is_some(), "`lldu_header`");
-        let mut notes = Vec::from_iter(rows.note);
-        notes.push(format!("link {kind}, {rate_text}{rtt_note}"));
+        let mut notes = Vec::from_iter(rows.note.map(Note::from));
+        notes.push(format!("link {kind}, {rate_text}{rtt_note}").into());
         notes.push(format!(
             "LLDU {lldu} ({lldu_origin}), header {header} ({header_origin}): {} per packet of {packet}",
             counted(per_packet, "LLDU")
-        ));
+        ).into());
         let mut resolved = Self {
             rtt: Some(rtt),
             lldu: Some(lldu),
@@ -155,15 +156,15 @@ impl Experiment {
         let mut shift = None;
         if kind == LinkKind::Timeline {
             if let Some(known) = head.rtt().filter(|known| *known != rtt) {
-                notes.push(format!(
+                notes.push(Note::warning(format!(
                     "the timeline was generated with RTT {known}, but the run uses `rtt` {rtt}"
-                ));
+                )));
             }
             resolved.overlap = Some(self.overlap());
             if self.overlap() == Overlap::Shift {
                 let (slot, words) = slot_time(&head, &timeline)?;
                 shift = Some(slot);
-                notes.push(words);
+                notes.push(words.into());
             }
         }
         let link = Link {

@@ -7,6 +7,7 @@ use tmt_core::types::{Span, Time, to_f64};
 use super::link::{Link, origin};
 use crate::experiment::counted::counted;
 use crate::experiment::error::{Result, data, refused};
+use crate::experiment::note::Note;
 use crate::experiment::parameters::Experiment;
 use crate::experiment::plan::LinkPlan;
 use crate::experiment::values::{BufferSize, PathKind};
@@ -66,19 +67,19 @@ impl Experiment {
         plan: &LinkPlan,
         flows: usize,
         buffer: u64,
-    ) -> Result<(Path, Vec<String>)> {
+    ) -> Result<(Path, Vec<Note>)> {
         let terrestrial_rtt = self.terrestrial_rtt();
         let flows = flows as u64;
         let mut notes = Vec::new();
         if self.path() == PathKind::EndToEnd {
             if self.terrestrial_rtt.is_some() {
-                notes.push(format!("path e2e, terrestrial RTT {terrestrial_rtt}"));
+                notes.push(format!("path e2e, terrestrial RTT {terrestrial_rtt}").into());
             }
             if flows > buffer {
-                notes.push(format!(
+                notes.push(Note::warning(format!(
                     "the queue of {} is shorter than one packet for each of the {flows} flows",
                     counted(buffer, "packet")
-                ));
+                )));
             }
             let path = Path {
                 terrestrial_rtt,
@@ -105,11 +106,11 @@ impl Experiment {
                 SplitWindow::Whole => "all free space",
                 SplitWindow::Share => "an equal share",
             }
-        ));
+        ).into());
         if window == SplitWindow::Whole && flows > 1 && buffer / flows < MIN_FOR_FAST_RETRANSMIT {
-            notes.push(format!(
+            notes.push(Note::warning(format!(
                 "the buffer holds fewer than {MIN_FOR_FAST_RETRANSMIT} packets per flow: a flow recovers from a drop at the proxy only by a timeout (Zhu 2006, eq. (58))"
-            ));
+            )));
         }
         let mut feedback_delay = Span::ZERO;
         if let LinkPlan::Timeline(_) = plan {
@@ -122,10 +123,10 @@ impl Experiment {
                     Some(_) => "metadata",
                     None => "none in the metadata",
                 }
-            ));
+            ).into());
             let scheme = link.head.get("scheme").map(str::parse::<SchemeSpec>);
             if scheme.is_some_and(|scheme| scheme.is_ok_and(|scheme| scheme.in_order())) {
-                notes.push("the timeline records in-order delivery, not arrival: the proxy also keeps packets that wait for earlier ones".to_owned());
+                notes.push("the timeline records in-order delivery, not arrival: the proxy also keeps packets that wait for earlier ones".to_owned().into());
             }
         }
         let path = Path {

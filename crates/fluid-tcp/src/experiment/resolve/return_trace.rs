@@ -7,6 +7,7 @@ use tmt_core::types::{Bytes, Time};
 use super::link::{keep_known, loop_period};
 use crate::experiment::counted::counted;
 use crate::experiment::error::{Result, data};
+use crate::experiment::note::Note;
 use crate::experiment::parameters::Experiment;
 use crate::experiment::plan::ReturnPlan;
 use crate::experiment::storage::Storage;
@@ -19,14 +20,14 @@ impl Experiment {
         &self,
         storage: &impl Storage,
         end_of_run: Time,
-        notes: &mut Vec<String>,
+        notes: &mut Vec<Note>,
     ) -> Result<Option<ReturnPlan>> {
         let Some(file) = &self.return_trace else {
             return Ok(None);
         };
         let read = self.read(storage, Some(file), true)?;
         let (name, head, mut timeline) = (read.name, read.head, read.timeline);
-        notes.extend(read.note);
+        notes.extend(read.note.map(Note::from));
         // The metadata of this file take precedence: the parameter describes the forward link.
         let (lldu, origin): (Bytes, String) = match head.lldu_bytes() {
             Some(known) => (known, "metadata".to_owned()),
@@ -45,17 +46,20 @@ impl Experiment {
             )));
         }
         let period = looped.then(|| loop_period(&name, &timeline)).transpose()?;
-        notes.push(format!(
-            "return path: trace of {} of {lldu} ({origin}), header {}: {} per ACK of {ACK}",
-            counted(timeline.len(), "LLDU"),
-            self.lldu_header(),
-            counted(lldus, "LLDU")
-        ));
+        notes.push(
+            format!(
+                "return path: trace of {} of {lldu} ({origin}), header {}: {} per ACK of {ACK}",
+                counted(timeline.len(), "LLDU"),
+                self.lldu_header(),
+                counted(lldus, "LLDU")
+            )
+            .into(),
+        );
         if let Some(last) = timeline
             .last()
             .filter(|last| period.is_none() && *last < end_of_run)
         {
-            notes.push(format!("the return trace ends at {last}, before the run: later ACKs never arrive (`loop` repeats it)"));
+            notes.push(Note::warning(format!("the return trace ends at {last}, before the run: later ACKs never arrive (`loop` repeats it)")));
         }
         Ok(Some(ReturnPlan {
             trace: ReturnTrace {

@@ -2,11 +2,13 @@
 
 use std::io::Read as _;
 
-use fluid_tcp::experiment::{Error, Experiment, Fallback, PARAMETERS, Parameter, ParameterFile};
+use fluid_tcp::experiment::{
+    Error, Experiment, Fallback, Note, PARAMETERS, Parameter, ParameterFile, Severity,
+};
 
 use super::args::{Args, typed};
 use super::spool::unescaped;
-use crate::exit::{Failure, Outcome, note};
+use crate::exit::{Failure, Outcome, note, warning};
 use crate::input::open;
 use crate::output::{Output, is_stdout};
 
@@ -109,10 +111,13 @@ impl Source {
         unescaped(&named)
     }
 
-    /// Prints the notes of a plan.
-    pub(super) fn print_notes(&self, notes: &[String]) {
-        for line in notes {
-            note!("tcp", "{}", self.named(line));
+    /// Prints notes and warnings of a plan.
+    pub(super) fn print_notes(&self, notes: &[Note]) {
+        for Note { severity, text } in notes {
+            match severity {
+                Severity::Info => note!("tcp", "{}", self.named(text)),
+                Severity::Warning => warning!("tcp", "{}", self.named(text)),
+            }
         }
     }
 
