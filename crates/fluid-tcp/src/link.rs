@@ -11,7 +11,7 @@ mod timeline_link;
 use std::collections::BTreeMap;
 
 use serde::Serialize;
-use tmt_core::types::{Span, Time};
+use tmt_core::types::{Span, Time, to_f64};
 
 pub use overlap::Overlap;
 pub use packet::{SlotUse, Transmission};
@@ -52,6 +52,13 @@ pub trait Link {
     fn usage(&self, end: Time) -> Usage;
 }
 
+/// Packets that `slots` slots can carry if each packet takes `lldus` of them and begins its own LLDU: the capacity of a
+/// link, without any redundancy of a scheme.
+#[must_use]
+pub fn packets_in_slots(slots: u64, lldus: u64) -> Option<f64> {
+    slots.checked_div(lldus).map(to_f64)
+}
+
 /// Use of a link during a run.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Usage {
@@ -61,6 +68,9 @@ pub struct Usage {
     pub packets_served: u64,
     /// LLDUs used on a timeline, slots used on a coupled link; `None` on a synthetic link.
     pub lldus_used: Option<u64>,
+    /// Packets that all slots of the physical link could have carried during the run, used or not
+    /// ([`packets_in_slots`]); `None` if unknown.
+    pub capacity_packets: Option<f64>,
     /// Attempts → LLDUs that were used and delivered. Empty if the link does not report attempts.
     pub attempts: BTreeMap<u32, u64>,
 }

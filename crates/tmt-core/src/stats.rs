@@ -1,9 +1,11 @@
 //! Statistics in bounded memory: distributions, run lengths, and the summaries of traces and links.
 
 pub mod distribution;
+mod decode_delay;
 mod link;
 pub mod runs;
 mod trace;
 
+pub use decode_delay::*;
 pub use link::*;
 pub use trace::*;

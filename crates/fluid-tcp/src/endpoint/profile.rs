@@ -1,6 +1,6 @@
 //! Settings of sender and receiver, and the named profiles (docs/simulator.md, Sec. 5).
 
-use tmt_core::types::Span;
+use tmt_core::types::{Bytes, Span};
 
 use crate::endpoint::rtt::RtoSettings;
 
@@ -55,6 +55,8 @@ keywords!(LossDetection { DupAcks => "dupack", Rack => "rack" });
     reason = "each switches one feature of the stack independently"
 )]
 pub struct Endpoint {
+    /// Headers of every packet, IPv4 and TCP with options. They are part of its size; the rest is payload.
+    pub headers: Bytes,
     /// Selective ACKs (RFC 2018, 6675). Without them, recovery relies on partial ACKs (RFC 6582).
     pub sack: bool,
     /// In-order packets per ACK (RFC 5681, Sec. 4.2), from 1; 1 turns delayed ACKs off.
@@ -156,6 +158,8 @@ impl Profile {
                 ..Self::Rfc.endpoint()
             },
             Self::Rfc => Endpoint {
+                // IPv4 and TCP, 20 B each, without options.
+                headers: Bytes(40),
                 sack: true,
                 delayed_ack: 2,
                 delayed_ack_timer: Span::from_millis(100),
@@ -182,6 +186,8 @@ impl Profile {
                 handshake: false,
             },
             Self::Linux => Endpoint {
+                // With timestamps (RFC 7323): 10 B, padded to 12 B.
+                headers: Bytes(52),
                 // tcp_delack_min, and the number of ACKs with which quickack mode begins.
                 delayed_ack_timer: Span::from_millis(40),
                 quick_acks: 16,

@@ -7,7 +7,6 @@ use tmt_core::scheme::SchemeSpec;
 use tmt_core::scheme::runner::SchemeRunner;
 use tmt_core::types::{EndLine, Slot, Span, Time};
 
-use super::counted::counted;
 use super::error::{Result, data, refused, unreadable};
 use super::note::Note;
 use super::parameters::Experiment;
@@ -54,6 +53,7 @@ impl Experiment {
         head.set("scheme", coupled.timeline_scheme().to_string());
         let feedback_delay = coupled.link.feedback_delay.as_nanos();
         head.set("feedback_delay_ns", feedback_delay.to_string());
+        head.set_decode_delay_median(on_coupled.decode_delay);
         let (timeline, end) = coupled.timeline_for_seed(self.seed().0, on_coupled.rtt, storage)?;
         let rows = Loaded {
             name: "the timeline".to_owned(),
@@ -63,6 +63,8 @@ impl Experiment {
             note: None,
         };
         let (mut on_timeline, timeline) = self.link_over(LinkKind::Timeline, rows, false)?;
+        // The slots are the same, and so is the queue.
+        on_timeline.rate_bps = on_coupled.rate_bps;
         // Settings of the coupled link do not apply to the timeline link.
         let resolved = &mut on_timeline.resolved;
         (resolved.channel, resolved.rate, resolved.scheme) = (None, None, None);
@@ -136,6 +138,7 @@ impl Comparison {
             let (timeline, end_line) =
                 coupled.timeline_for_seed(run.seed, self.coupled.rtt, storage)?;
             (own.timeline, own.end_line) = (Arc::new(timeline), Some(end_line));
+            own.find_slots();
         }
         let [mut on_timeline, mut on_coupled] =
             [&self.timeline, &self.coupled].map(|plan| plan.setup(run));
@@ -158,14 +161,6 @@ impl Comparison {
         let mut others = self.timeline.notes.clone();
         others.retain(|note| !notes.contains(note));
         notes.extend(others);
-        let (one, other) = (self.timeline.buffer, self.coupled.buffer);
-        if one != other {
-            notes.push(format!(
-                "the buffer holds {} on the timeline link and {} on the coupled link (`buffer` sets both)",
-                counted(one, "packet"),
-                counted(other, "packet")
-            ).into());
-        }
         if let LinkPlan::Coupled(plan) = &self.coupled.link {
             if plan.link.tail == Tail::Pad {
                 notes.push(

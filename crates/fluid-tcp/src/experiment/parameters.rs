@@ -124,6 +124,9 @@ parameters! {
         new(Group::QueueAndPath).value("").detail("whole: all of it. share: an equal share.");
     packet: Bytes = Bytes(1500); "Size of a packet" =>
         new(Group::Link).basic().value("the Ethernet MTU");
+    headers: Bytes, in headers; "Headers of a packet, IP and TCP, part of its size" =>
+        new(Group::Link).profile()
+        .detail("The rest of a packet is payload: goodput and --bytes count it.");
     channel: SlotChannel; "Channel that generates slots instead of a PHY trace" =>
         new(Group::CoupledLink).basic().needs(&["scheme", "rate", "duration"])
         .detail("Generates slots of the given rate and LLDU for the duration, each decoded after one slot time. Erasures: \
@@ -164,8 +167,9 @@ parameters! {
         new(Group::Link).value("");
     buffer: BufferSize = BufferSize::Bdp(1.0); "Size of the queue, packet in service included" =>
         new(Group::QueueAndPath).basic().not_shown().value("")
-        .detail("In packets (100pkt), bytes (64kB) or bandwidth-delay products (1bdp). The BDP is link rate x (RTT + typical \
-                 decoding delay or service time), at least 2 packets. On a split path this is the buffer of the proxy.");
+        .detail("In packets (100pkt), bytes (64kB) or bandwidth-delay products (1bdp). The BDP is capacity of all slots x (RTT + \
+                 median decoding delay), at least 2 packets, the same for all schemes. On a split path this is the buffer of \
+                 the proxy.");
     queue: Discipline = Discipline::default(); "Queue discipline" =>
         new(Group::QueueAndPath).value("")
         .detail("drop-tail drops packets that arrive at a full queue. codel[:target=5ms,interval=100ms] (RFC 8289) also drops \
@@ -240,7 +244,7 @@ parameters! {
         new(Group::Traffic).basic().not_shown().value("");
     start: Start = Start::At(Span::ZERO); "Start of the flows: a time, or a range for random times" =>
         new(Group::Traffic).not_shown().value("");
-    bytes: Bytes; "Transfer size of each flow, rounded up to packets" =>
+    bytes: Bytes; "Payload that each flow transfers" =>
         new(Group::Traffic).basic().not_shown().otherwise("endless", "");
     duration: Span; "Length of a run" =>
         new(Group::Traffic).basic().not_shown().otherwise("length of the trace", "");

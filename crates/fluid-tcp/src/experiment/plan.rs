@@ -16,7 +16,7 @@ use super::setting::Setting as _;
 use super::values::{LinkKind, Start};
 use crate::link::gateway::CoupledLink;
 use crate::link::return_link::ReturnTrace;
-use crate::link::timeline::{GeneratedSlots, Timeline};
+use crate::link::timeline::{GeneratedSlots, PhysicalSlots, Timeline};
 use crate::link::{Overlap, TimelineLink};
 use crate::simulation::metrics::{RunReport, Total};
 use crate::simulation::probe::Probe;
@@ -147,6 +147,19 @@ pub struct TracePlan {
     pub shift: Option<Span>,
     /// End line of the trace.
     pub end_line: Option<EndLine>,
+    /// Rate and size of the slots in the metadata.
+    pub(super) nominal: Option<(BitRate, Bytes)>,
+    /// Slots of the physical link behind a timeline; `None` if unknown, or if the rows are the slots.
+    pub(super) physical: Option<PhysicalSlots>,
+}
+
+impl TracePlan {
+    /// Finds the slots of the physical link behind this timeline.
+    pub(super) fn find_slots(&mut self) {
+        let (rate, lldu) = self.nominal.filter(|_| self.period.is_none()).unzip();
+        let slots = |end| PhysicalSlots::of(&self.timeline, end, rate, lldu);
+        self.physical = self.end_line.as_ref().map(slots);
+    }
 }
 
 /// Resolved settings of one flow.
@@ -243,7 +256,6 @@ impl Plan {
             },
             begin,
             end,
-            link_rate_bps: self.link_rate_bps,
         }
     }
 
@@ -277,6 +289,9 @@ impl Plan {
                 })?;
                 if let Some(slot) = plan.shift {
                     link = link.shifted(slot);
+                }
+                if let Some(slots) = &plan.physical {
+                    link = link.with_slots(slots.clone());
                 }
                 simulation::run(setup, link, probe)
             }

@@ -59,12 +59,23 @@ impl Experiment {
     pub(super) fn ends(&self) -> Result<(Endpoint, Vec<FlowPlan>)> {
         self.check()?;
         let endpoint = self.endpoint()?;
-        let plan = |flow: &FlowSpec| FlowPlan {
-            flow: Flow {
-                packets: flow.bytes.map(|bytes| bytes.0.div_ceil(self.packet().0)),
-                ..Flow::new(flow.cc.clone().unwrap_or_else(|| self.cc()), endpoint)
-            },
-            start: flow.start.unwrap_or_else(|| self.start()),
+        if endpoint.headers >= self.packet() {
+            let key = if self.headers.is_some() { "headers" } else { "packet" };
+            let message = format!(
+                "`packet` {}: expected more than `headers`, which are {}",
+                self.packet(),
+                endpoint.headers
+            );
+            return refused(key, message);
+        }
+        let plan = |flow: &FlowSpec| {
+            let endless = Flow::new(flow.cc.clone().unwrap_or_else(|| self.cc()), endpoint);
+            let sized = flow.bytes;
+            let sized = sized.and_then(|bytes| endless.clone().of_bytes(bytes, self.packet()));
+            FlowPlan {
+                flow: sized.unwrap_or(endless),
+                start: flow.start.unwrap_or_else(|| self.start()),
+            }
         };
         let alike = FlowSpec {
             bytes: self.bytes,
@@ -202,7 +213,6 @@ impl Experiment {
             // Each link resolves its own.
             resolved.link = None;
             resolved.overlap = self.overlap;
-            resolved.buffer = Some(self.buffer());
         }
     }
 

@@ -21,6 +21,7 @@ use super::{Link, Service, Usage};
 #[derive(Debug)]
 pub struct SyntheticLink {
     rate: u64,
+    packet: Bytes,
     /// Bits per packet × 10^9. A service takes `work / rate` ns.
     work: u128,
     /// Remainder of the services so far after rounding down to ns, in units of 1/rate ns.
@@ -55,6 +56,7 @@ impl SyntheticLink {
             && work / u128::from(rate.0) <= u128::from(Span::MAX.as_nanos());
         fits.then_some(Self {
             rate: rate.0,
+            packet,
             work,
             carried: 0,
             propagation,
@@ -119,6 +121,9 @@ impl Link for SyntheticLink {
             utilisation: (!length.is_zero())
                 .then(|| to_f64(used.as_nanos()) / to_f64(length.as_nanos())),
             packets_served: self.served,
+            capacity_packets: Some(
+                to_f64(self.rate) * length.as_secs_f64() / (8.0 * to_f64(self.packet.0)),
+            ),
             ..Usage::default()
         }
     }

@@ -7,6 +7,7 @@ mod block;
 mod builder;
 mod cursor;
 mod generated;
+mod physical;
 
 use std::fmt::Debug;
 use std::sync::Arc;
@@ -18,6 +19,7 @@ pub use block::Block;
 pub use builder::Builder;
 pub(in crate::link) use cursor::{Cursor, Position};
 pub use generated::GeneratedSlots;
+pub use physical::PhysicalSlots;
 
 /// Storage of the blocks of a timeline.
 pub trait Store: Debug + Send + Sync {
@@ -109,7 +111,8 @@ impl Timeline {
         self.rate
     }
 
-    /// Lower median of the delays of the delivered LLDUs among the first 10 000; `None` if none was delivered.
+    /// Median delay ([`tmt_core::stats::DecodeDelays`]) of the slots received, or of the LLDUs delivered in their first
+    /// attempt; `None` if there are none.
     #[must_use]
     pub fn median_delay(&self) -> Option<Span> {
         self.median_delay

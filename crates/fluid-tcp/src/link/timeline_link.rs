@@ -10,8 +10,8 @@ use std::sync::Arc;
 use tmt_core::types::{Span, Time, to_f64};
 
 use super::overlap::DeliverySpacer;
-use super::{Link, Service, Usage};
-use crate::link::timeline::{Cursor, Position, Timeline};
+use super::{Link, Service, Usage, packets_in_slots};
+use crate::link::timeline::{Cursor, PhysicalSlots, Position, Timeline};
 
 /// Link whose capacity is the LLDUs of a timeline.
 ///
@@ -51,6 +51,9 @@ pub struct TimelineLink {
     propagation: Span,
     /// Number of the first LLDU of the run.
     origin: u64,
+    begin: Time,
+    /// Slots of the physical link behind the LLDUs; `None` if unknown.
+    physical: Option<PhysicalSlots>,
     served: u64,
     used: u64,
     /// Attempts → LLDUs that were used and delivered.
@@ -99,6 +102,8 @@ impl TimelineLink {
         }
         Some(Self {
             origin: cursor.sent_before(begin)?,
+            begin,
+            physical: None,
             cursor,
             lldus,
             propagation,
@@ -117,6 +122,13 @@ impl TimelineLink {
     pub fn shifted(mut self, slot: Span) -> Self {
         let latest = None;
         self.spacer = Some(DeliverySpacer { slot, latest });
+        self
+    }
+
+    /// The same link, which knows the slots of the physical link and thus its capacity.
+    #[must_use]
+    pub fn with_slots(mut self, slots: PhysicalSlots) -> Self {
+        self.physical = Some(slots);
         self
     }
 
@@ -226,7 +238,10 @@ impl Link for TimelineLink {
             .div_ceil(self.lldus as u64)
             .min(self.busy.packets);
         let available = sent.saturating_sub(self.origin);
+        let slots = self.physical.as_ref();
+        let slots = slots.map(|slots| slots.within(self.begin, end, available));
         Usage {
+            capacity_packets: slots.and_then(|slots| packets_in_slots(slots, self.lldus as u64)),
             utilisation: (available > 0).then(|| to_f64(used) / to_f64(available)),
             packets_served: self.served - (self.busy.packets - begun),
             lldus_used: Some(used),

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 use tmt_core::stats::distribution::Precision;
 use tmt_core::stats::ratio;
-use tmt_core::types::{Time, to_f64};
+use tmt_core::types::{Bytes, Time, to_f64};
 
 use crate::link::Usage;
 use crate::simulation::Setup;
@@ -128,12 +128,15 @@ metrics! {
     /// Metrics of one flow, or of all flows together.
     Metrics from o: &Observed<'_>;
 
-    /// Bits of all transmissions that reached the receiver, duplicates included, per second of the run.
-    throughput_bps: Option<f64> = o.rate(Count::Arrived), 2 "throughput kbps" Show::Kilo;
-    /// Bits of the packets delivered in order, headers included, per second of the run.
-    goodput_bps: Option<f64> = o.rate(Count::Delivered), 1 "goodput kbps" Show::Kilo;
-    /// `goodput_bps` / rate of the link.
-    normalised_goodput: Option<f64> = o.normalised(Count::Delivered), 3 "goodput / link rate" Show::Decimals(6);
+    /// Application payload (packets less their headers) delivered in order, each byte once, over the flow's own time:
+    /// from its start to its last delivery if it is complete, else to the end of the run. Total: all bytes from the
+    /// first start to the last end.
+    goodput_bps: Option<f64> = o.payload_rate(), 1 "goodput kbps" Show::Kilo;
+    /// The same in whole packets, headers included.
+    throughput_bps: Option<f64> = o.packet_rate(), 2 "throughput kbps" Show::Kilo;
+    /// Packets delivered in order, each once, over the packets that all slots of the physical link could have carried
+    /// during the run. The same denominator for every flow and every scheme. Null if the slots are unknown.
+    link_share: Option<f64> = o.link_share(), 3 "share of the link" Show::Decimals(6);
     /// Transmissions of packets.
     packets_sent: u64 = o.count(Count::Sent), 4 "packets sent" Show::Count;
     /// Transmissions after the first of their packet.
@@ -144,6 +147,8 @@ metrics! {
     packets_dropped: u64 = o.count(Count::Dropped), 8 "packets dropped at the queue" Show::Count;
     /// Transmissions that the queue marked (ECN).
     packets_marked: u64 = o.count(Count::Marked), 10 "packets marked at the queue" Show::Count;
+    /// Transmissions that reached the receiver, duplicates included.
+    packets_arrived: u64 = o.count(Count::Arrived);
     /// Transmissions lost on the link.
     packets_lost: u64 = o.count(Count::Lost), 9 "packets lost on the link" Show::Count;
     /// Packets that the receiver has in order at the end.
@@ -270,7 +275,7 @@ pub struct RunReport {
 impl RunReport {
     pub(crate) fn new(setup: &Setup, end: Time, usage: Usage, tallies: &[&FlowTally]) -> Self {
         let duration = end.since(setup.begin);
-        let (flows, total) = Observed::all(setup, duration, tallies);
+        let (flows, total) = Observed::all(setup, duration, usage.capacity_packets, tallies);
         let flows: Vec<Metrics> = flows.iter().map(Metrics::new).collect();
         let source = TotalSource {
             usage,
@@ -281,6 +286,17 @@ impl RunReport {
             total: Total::new(source, Metrics::new(&total)),
             flows,
         }
+    }
+}
+
+impl RunReport {
+    /// Rate of `packets` whole packets of size `packet` over the whole run, bit/s; `None` if the run has no length.
+    ///
+    /// Papers, closed forms, ns-2 and ns-3 count like this. `goodput_bps` counts payload over the time of the flow.
+    #[must_use]
+    pub fn whole_packet_rate_bps(&self, packets: u64, packet: Bytes) -> Option<f64> {
+        let bits = to_f64(packets) * (to_f64(packet.0) * 8.0);
+        (self.duration_s > 0.0).then(|| bits / self.duration_s)
     }
 }
 

@@ -24,6 +24,8 @@ pub struct Flow {
     pub start: Span,
     /// Number of packets to transfer; `None` for unlimited data.
     pub packets: Option<u64>,
+    /// Payload of these packets, of which the last may be partly filled; `None` if all are full.
+    pub bytes: Option<Bytes>,
 }
 
 impl Flow {
@@ -35,6 +37,7 @@ impl Flow {
             endpoint,
             start: Span::ZERO,
             packets: None,
+            bytes: None,
         }
     }
 
@@ -44,11 +47,51 @@ impl Flow {
         Self { start, ..self }
     }
 
-    /// The same flow, ending after this many packets.
+    /// The same flow, ending after this many full packets.
     #[must_use]
     pub fn of_packets(self, packets: u64) -> Self {
-        let packets = Some(packets);
-        Self { packets, ..self }
+        Self {
+            packets: Some(packets),
+            bytes: None,
+            ..self
+        }
+    }
+
+    /// The same flow, ending after `bytes` of payload, in packets of size `packet`. The last packet has full size on the
+    /// link, whatever is left for it. `None` if the headers leave no room in a packet.
+    ///
+    /// ```
+    /// use fluid_tcp::congestion::Algorithm;
+    /// use fluid_tcp::endpoint::Endpoint;
+    /// use fluid_tcp::simulation::Flow;
+    /// use tmt_core::Bytes;
+    ///
+    /// let flow = Flow::new(Algorithm::default(), Endpoint::default());
+    /// // 1460 B of payload per packet: 68 full packets, and 720 B in the last.
+    /// assert_eq!(flow.of_bytes(Bytes(100_000), Bytes(1500)).and_then(|flow| flow.packets), Some(69));
+    /// ```
+    #[must_use]
+    pub fn of_bytes(self, bytes: Bytes, packet: Bytes) -> Option<Self> {
+        let payload = self.payload(packet).0;
+        (payload > 0).then(|| Self {
+            packets: Some(bytes.0.div_ceil(payload)),
+            bytes: Some(bytes),
+            ..self
+        })
+    }
+
+    /// Payload of a full packet of size `packet`: what its headers leave.
+    #[must_use]
+    pub fn payload(&self, packet: Bytes) -> Bytes {
+        Bytes(packet.0.saturating_sub(self.endpoint.headers.0))
+    }
+
+    /// Payload of the first `packets` packets, of size `packet`, bytes.
+    pub(super) fn payload_of(&self, packets: u64, packet: Bytes) -> u64 {
+        match self.bytes {
+            Some(bytes) if self.packets == Some(packets) => bytes.0,
+            _ => packets.saturating_mul(self.payload(packet).0),
+        }
     }
 }
 
@@ -100,8 +143,6 @@ pub struct Setup {
     pub begin: Time,
     /// Last time that belongs to the run.
     pub end: Time,
-    /// Rate of the link in bit/s, the denominator of `normalised_goodput` (docs/metrics.md, Sec. 6); `None` if unknown.
-    pub link_rate_bps: Option<f64>,
 }
 
 impl Setup {
@@ -119,8 +160,14 @@ impl Setup {
             return_path: ReturnPath::default(),
             begin: Time::ZERO,
             end: Time::ZERO.saturating_add(duration),
-            link_rate_bps: None,
         }
+    }
+
+    /// Payload of a full packet of flow `flow`, from 0; a whole packet if there is no such flow.
+    #[must_use]
+    pub fn payload(&self, flow: usize) -> Bytes {
+        let flow = self.flows.get(flow);
+        flow.map_or(self.packet, |flow| flow.payload(self.packet))
     }
 
     /// A link of constant rate for this setup's packets and round-trip time; `loss` loses some of them.

@@ -9,7 +9,7 @@ use tmt_core::stats::distribution::{Distribution, Precision, Quantiles};
 use tmt_core::types::{Span, to_f64};
 
 use crate::endpoint::sender::Sender;
-use crate::simulation::Setup;
+use crate::simulation::{Flow, Setup};
 use crate::simulation::delay::DelayParts;
 
 /// Number of delays stored exactly, divided among the flows of a run, and again in its total. Up to this many,
@@ -88,6 +88,10 @@ pub(super) struct Counts {
 }
 
 impl Counts {
+    fn of(&self, what: Count) -> u64 {
+        self.values[what as usize]
+    }
+
     fn and(mut self, other: &Self) -> Self {
         for (sum, count) in self.values.iter_mut().zip(other.values) {
             *sum += count;
@@ -203,33 +207,71 @@ impl From<&DelayDistributions> for DelayStatistics {
     }
 }
 
+/// Payload in order of one flow, or of all flows together, and the time in which it was transferred, from the begin of
+/// the run. A flow's own time begins with its start. It ends with its last delivery if the flow is complete, else with
+/// the run, since the flow is still active then.
+#[derive(Debug, Clone, Copy)]
+struct Transfer {
+    payload: u64,
+    begins: Span,
+    ends: Span,
+}
+
+impl Transfer {
+    /// The transfer of `flow` in a run of length `duration`.
+    fn of(flow: &Flow, setup: &Setup, duration: Span, counts: &Counts) -> Self {
+        let complete = counts.completion.map(|after| flow.start.saturating_add(after));
+        Self {
+            payload: flow.payload_of(counts.of(Count::Delivered), setup.packet),
+            begins: flow.start.min(duration),
+            ends: complete.unwrap_or(duration),
+        }
+    }
+
+    fn and(self, other: Self) -> Self {
+        Self {
+            payload: self.payload + other.payload,
+            begins: self.begins.min(other.begins),
+            ends: self.ends.max(other.ends),
+        }
+    }
+}
+
 /// Everything observed of one flow, or of all flows together. Metrics are computed from it.
 #[derive(Debug)]
 pub(super) struct Observed<'a> {
     setup: &'a Setup,
-    duration: Span,
+    /// Packets that the link could have carried during the run; `None` if unknown.
+    capacity_packets: Option<f64>,
     counts: Counts,
+    /// `None` if there are no flows.
+    transfer: Option<Transfer>,
     pub(super) delays: DelayStatistics,
 }
 
 impl<'a> Observed<'a> {
-    /// Observations of each flow and of all flows together, for a run of length `duration`.
+    /// Observations of each flow and of all flows together, for a run of length `duration` over a link that could have
+    /// carried `capacity_packets`.
     pub(super) fn all(
         setup: &'a Setup,
         duration: Span,
+        capacity_packets: Option<f64>,
         tallies: &[&FlowTally],
     ) -> (Vec<Self>, Self) {
-        let observed = |counts, delays| Self {
+        let observed = |counts, transfer, delays| Self {
             setup,
-            duration,
+            capacity_packets,
             counts,
+            transfer,
             delays,
         };
         let flows: Vec<Self> = tallies
             .iter()
-            .map(|tally| {
+            .zip(&setup.flows)
+            .map(|(tally, flow)| {
                 observed(
                     tally.counts.clone(),
+                    Some(Transfer::of(flow, setup, duration, &tally.counts)),
                     DelayStatistics::from(&tally.distributions),
                 )
             })
@@ -243,25 +285,38 @@ impl<'a> Observed<'a> {
             (None, None) => DelayStatistics::from(&DelayDistributions::of(1)),
         };
         let counts = sum.unwrap_or_default();
-        let total = observed(counts, delays);
+        let transfers = flows.iter().filter_map(|flow| flow.transfer);
+        let transfer = transfers.reduce(Transfer::and);
+        let total = observed(counts, transfer, delays);
         (flows, total)
     }
 
     pub(super) fn count(&self, what: Count) -> u64 {
-        self.counts.values[what as usize]
+        self.counts.of(what)
     }
 
-    /// Rate of the packets of this counter, bit/s; `None` if the run has no length.
-    pub(super) fn rate(&self, packets: Count) -> Option<f64> {
-        let packet_bits = to_f64(self.setup.packet.0) * 8.0;
-        let seconds = self.duration.as_secs_f64();
-        let bits = to_f64(self.count(packets)) * packet_bits;
-        (!self.duration.is_zero()).then(|| bits / seconds)
+    /// Rate of the payload in order over the own time, bit/s; `None` if no time passed.
+    pub(super) fn payload_rate(&self) -> Option<f64> {
+        self.rate(self.transfer?.payload)
     }
 
-    /// [`Self::rate`] divided by the rate of the link; `None` if that is unknown.
-    pub(super) fn normalised(&self, packets: Count) -> Option<f64> {
-        Some(self.rate(packets)? / self.setup.link_rate_bps?)
+    /// Rate of the whole packets in order over the own time, bit/s; `None` if no time passed.
+    pub(super) fn packet_rate(&self) -> Option<f64> {
+        let packets = self.count(Count::Delivered);
+        self.rate(packets.saturating_mul(self.setup.packet.0))
+    }
+
+    /// Rate of `bytes` over the own time, bit/s; `None` if no time passed.
+    fn rate(&self, bytes: u64) -> Option<f64> {
+        let Transfer { begins, ends, .. } = self.transfer?;
+        let time = ends.saturating_sub(begins);
+        (!time.is_zero()).then(|| 8.0 * to_f64(bytes) / time.as_secs_f64())
+    }
+
+    /// Packets in order as a share of what the link could have carried; `None` if that is unknown or nothing.
+    pub(super) fn link_share(&self) -> Option<f64> {
+        let capacity = self.capacity_packets.filter(|capacity| *capacity > 0.0)?;
+        Some(to_f64(self.count(Count::Delivered)) / capacity)
     }
 
     /// Number of retransmissions → number of packets.
@@ -287,7 +342,11 @@ impl<'a> Observed<'a> {
 
 #[cfg(test)]
 mod tests {
+    use tmt_core::types::Bytes;
+
     use super::*;
+    use crate::congestion::Algorithm;
+    use crate::endpoint::Endpoint;
 
     #[test]
     fn a_packet_counts_once_by_its_last_retransmission() {
@@ -302,10 +361,11 @@ mod tests {
     #[test]
     fn the_total_is_complete_when_the_last_flow_is() {
         let mut tallies = FlowTally::all(2);
-        let setup = Setup::new(Vec::new(), Span::ZERO, Span::ZERO);
+        let flow = || Flow::new(Algorithm::default(), Endpoint::default());
+        let setup = Setup::new(vec![flow(), flow()], Span::ZERO, Span::ZERO);
         let (mut one, mut other) = (tallies.next().unwrap(), tallies.next().unwrap());
         let completion = |flows: &[&FlowTally]| {
-            let (_, total) = Observed::all(&setup, Span::ZERO, flows);
+            let (_, total) = Observed::all(&setup, Span::ZERO, None, flows);
             total.completion()
         };
         one.complete(Span::from_secs(3));
@@ -314,5 +374,53 @@ mod tests {
         other.complete(Span::from_secs(2));
         assert_eq!(completion(&[&one, &other]), Some(3.0));
         assert_eq!(completion(&[]), None);
+    }
+
+    /// A flow that starts after `start` seconds and delivers `packets` packets, the last of them `completes` seconds
+    /// after the begin of the run.
+    fn transferred(flow: Flow, packets: u64, completes: Option<u64>) -> (Flow, FlowTally) {
+        let mut tally = FlowTally::all(1).next().unwrap();
+        tally.counts.values[Count::Delivered as usize] = packets;
+        tally.counts.completion = completes.map(|at| Span::from_secs(at).saturating_sub(flow.start));
+        (flow, tally)
+    }
+
+    #[test]
+    fn rates_are_over_the_time_of_each_flow_and_shares_over_the_run() {
+        let flow = |start| {
+            let flow = Flow::new(Algorithm::default(), Endpoint::default());
+            flow.starting(Span::from_secs(start))
+        };
+        let sized = |start, bytes| flow(start).of_bytes(Bytes(bytes), Bytes(1500)).unwrap();
+        let (flows, tallies): (Vec<Flow>, Vec<FlowTally>) = [
+            // Endless, from 10 s to the end at 30 s: 2000 packets of 1460 B.
+            transferred(flow(10), 2000, None),
+            // 100 kB in 69 packets, from 4 s to 8 s.
+            transferred(sized(4, 100_000), 69, Some(8)),
+            // Not complete: to the end of the run. All its packets are full.
+            transferred(sized(20, 100_000), 50, None),
+            // Begins after the run.
+            transferred(flow(31), 0, None),
+        ]
+        .into_iter()
+        .unzip();
+        let setup = Setup::new(flows, Span::ZERO, Span::ZERO);
+        let tallies: Vec<&FlowTally> = tallies.iter().collect();
+        let (flows, total) = Observed::all(&setup, Span::from_secs(30), Some(4238.0), &tallies);
+        let payload: Vec<_> = flows.iter().map(Observed::payload_rate).collect();
+        let expected = [1_168_000.0, 200_000.0, 58_400.0];
+        assert_eq!(payload[..3], expected.map(Some));
+        assert_eq!(payload[3], None);
+        let packets: Vec<_> = flows.iter().map(Observed::packet_rate).collect();
+        assert_eq!(
+            packets[..3],
+            [1_200_000.0, 207_000.0, 60_000.0].map(Some)
+        );
+        // 2 920 000 + 100 000 + 73 000 B from 4 s to 30 s.
+        let rate = total.payload_rate().unwrap();
+        assert!((rate - 8.0 * 3_093_000.0 / 26.0).abs() < 1e-6, "{rate}");
+        let shares: f64 = flows.iter().filter_map(Observed::link_share).sum();
+        assert!((shares - 0.5).abs() < 1e-12, "{shares}");
+        assert_eq!(total.link_share(), Some(0.5));
     }
 }

@@ -6,7 +6,7 @@ use crate::types::decimal::MAX;
 use crate::types::{BitRate, Bytes, Error, ErrorKind, Position, Result, Span, Time};
 
 /// Keys whose value is a whole number.
-const WHOLE_NUMBERS: [&str; 7] = [
+const WHOLE_NUMBERS: [&str; 8] = [
     "seed",
     "rate_bps",
     "lldu_bytes",
@@ -14,7 +14,11 @@ const WHOLE_NUMBERS: [&str; 7] = [
     "interleaver_ns",
     "feedback_delay_ns",
     "propagation_removed_ns",
+    DECODE_DELAY_MEDIAN,
 ];
+
+/// Median decoding delay of the slots from which a timeline was made.
+const DECODE_DELAY_MEDIAN: &str = "decode_delay_median_ns";
 
 /// Further keys that may occur only once. Any other line `# key: value` may be a note of the user.
 const TEXTS: [&str; 3] = ["tool", "command", "scheme"];
@@ -81,6 +85,17 @@ impl Metadata {
     #[must_use]
     pub fn interleaver(&self) -> Option<Span> {
         self.number("interleaver_ns").and_then(Span::from_nanos)
+    }
+
+    /// Median decoding delay of the slots from which a timeline was made, from `decode_delay_median_ns`.
+    #[must_use]
+    pub fn decode_delay_median(&self) -> Option<Span> {
+        self.number(DECODE_DELAY_MEDIAN).and_then(Span::from_nanos)
+    }
+
+    /// Sets `decode_delay_median_ns`.
+    pub fn set_decode_delay_median(&mut self, median: Span) {
+        self.set(DECODE_DELAY_MEDIAN, median.as_nanos().to_string());
     }
 
     /// Rate of the slots, LLDU headers included, from `rate_bps`.

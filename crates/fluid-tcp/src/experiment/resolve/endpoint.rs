@@ -138,10 +138,11 @@ impl Experiment {
             delayed_ack += &format!(" ({})", endpoint.delayed_ack_timer);
         }
         format!(
-            "cc {control}, profile {}: sack {}, delayed ack {delayed_ack}, quick acks {}, iw {}, rto {} at first, {} to {}, \
+            "cc {control}, profile {}: headers {}, sack {}, delayed ack {delayed_ack}, quick acks {}, iw {}, rto {} at first, {} to {}, \
              tick {}, margin {}, loss detection {}, tail loss probe {}, f-rto {}, ecn {}, pacing {}, \
              limited transmit {}, recovery {}, rtt sampling {}, cut from {}, rwnd {}, window validation {}, handshake {}",
             self.profile(),
+            endpoint.headers,
             endpoint.sack.text(),
             endpoint.quick_acks,
             endpoint.initial_window,

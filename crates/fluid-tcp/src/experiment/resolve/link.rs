@@ -6,7 +6,8 @@ use std::sync::Arc;
 use tmt_core::format::Options;
 use tmt_core::math::num::floor_u64;
 use tmt_core::scheme::SchemeSpec;
-use tmt_core::types::{BitRate, Bytes, Metadata, Span, Time, to_f64};
+use tmt_core::stats::ratio;
+use tmt_core::types::{Bytes, EndLine, Metadata, Span, Time, to_f64};
 
 use crate::experiment::counted::counted;
 use crate::experiment::error::{Result, data, refused, unreadable};
@@ -27,9 +28,12 @@ pub(in crate::experiment) struct Link {
     pub(in crate::experiment) begin: Time,
     /// End of the link; `None` if it never ends.
     pub(in crate::experiment) ends: Option<Time>,
+    /// Rate of the packets that all slots can carry.
     pub(in crate::experiment) rate_bps: Option<f64>,
-    /// Delay of a packet without queueing, propagation excluded.
-    pub(in crate::experiment) own_delay: Span,
+    /// Median decoding delay of the slots.
+    pub(in crate::experiment) decode_delay: Span,
+    /// Origin of the decoding delay, as the end of a note; empty if it is measured on the slots.
+    pub(in crate::experiment) decode_delay_origin: &'static str,
     /// Metadata of its trace.
     pub(in crate::experiment) head: Metadata,
     pub(in crate::experiment) overridden: Vec<Overridden>,
@@ -62,14 +66,14 @@ impl Experiment {
             .checked_div(u128::from(rate.0))
             .and_then(|nanos| u64::try_from(nanos).ok())
             .and_then(Span::from_nanos);
-        let Some(own_delay) = service else {
+        let Some(service) = service else {
             return refused(
                 "rate",
                 "`rate`: expected a rate that serves a packet in less than 2^63 ns",
             );
         };
         let (rtt, rtt_note) = self.round_trip(&Metadata::new());
-        if own_delay.is_zero() && rtt.is_zero() {
+        if service.is_zero() && rtt.is_zero() {
             return refused(
                 "rate",
                 "`rate`: expected a rate that serves a packet in at least 1 ns, as `rtt` is 0s and no time would pass",
@@ -84,7 +88,8 @@ impl Experiment {
             begin: Time::ZERO,
             ends: None,
             rate_bps: Some(to_f64(rate.0)),
-            own_delay,
+            decode_delay: Span::ZERO,
+            decode_delay_origin: "",
             head: Metadata::new(),
             overridden: Vec::new(),
             resolved: Self {
@@ -128,12 +133,15 @@ impl Experiment {
             )));
         }
         let period = looped.then(|| loop_period(&name, &timeline)).transpose()?;
-        let (lldu_rate, rate_origin) = if generated {
-            (timeline.rate(), "`rate`")
-        } else {
-            lldu_rate(&head, &timeline)
+        let (slot_rate, rate_origin) = match kind {
+            _ if generated => (timeline.rate(), "`rate`"),
+            LinkKind::Timeline => physical_slot_rate(&head, &timeline, rows.end.as_ref()),
+            _ => slot_rate(&head, &timeline),
         };
-        let rate_bps = lldu_rate.map(|rate| rate * to_f64(payload) * 8.0);
+        // As `packets_in_slots`, per second.
+        let packet_bits = to_f64(packet.0) * 8.0;
+        let rate_bps = slot_rate.map(|slots| slots / to_f64(per_packet) * packet_bits);
+        let (decode_delay, decode_delay_origin) = decode_delay(kind, &head, &timeline);
         let rate_text = rate_bps.map_or("of unknown rate".to_owned(), |rate| {
             format!("{:.6} Mbps for packets ({rate_origin})", rate / 1e6)
         });
@@ -168,7 +176,8 @@ impl Experiment {
             }
         }
         let link = Link {
-            own_delay: timeline.median_delay().unwrap_or(Span::ZERO),
+            decode_delay,
+            decode_delay_origin,
             rtt,
             begin,
             ends: (!looped && !generated).then_some(usable_until),
@@ -176,9 +185,11 @@ impl Experiment {
             overridden: self.overridden(&head),
             notes,
             resolved,
-            head,
+            head: head.clone(),
         };
-        let trace = TracePlan {
+        let mut trace = TracePlan {
+            nominal: head.rate().zip(head.lldu_bytes()),
+            physical: None,
             timeline: Arc::new(timeline),
             lldus_per_packet: usize::try_from(per_packet).unwrap_or(usize::MAX),
             lldu,
@@ -186,6 +197,9 @@ impl Experiment {
             shift,
             end_line: rows.end,
         };
+        if kind == LinkKind::Timeline {
+            trace.find_slots();
+        }
         Ok((link, trace))
     }
 
@@ -285,10 +299,52 @@ pub(super) fn loop_period(name: &str, timeline: &Timeline) -> Result<Span> {
         })
 }
 
-/// Data LLDUs per second, from rate and scheme in the head, else from the first 10 000 rows.
-fn lldu_rate(head: &Metadata, timeline: &Timeline) -> (Option<f64>, &'static str) {
-    let slots = |(rate, lldu): (BitRate, Bytes)| to_f64(rate.0) / (8.0 * to_f64(lldu.0));
-    let slots = head.rate().zip(head.lldu_bytes()).map(slots);
+/// Slots per second by rate and LLDU in the head.
+fn nominal_slot_rate(head: &Metadata) -> Option<f64> {
+    let (rate, lldu) = head.rate().zip(head.lldu_bytes())?;
+    Some(to_f64(rate.0) / (8.0 * to_f64(lldu.0)))
+}
+
+/// Slots per second of the physical link behind a timeline: by the head, else from the first 10 000 rows and the number
+/// of slots in the end line.
+fn physical_slot_rate(
+    head: &Metadata,
+    timeline: &Timeline,
+    end: Option<&EndLine>,
+) -> (Option<f64>, &'static str) {
+    if let Some(rate) = nominal_slot_rate(head) {
+        return (Some(rate), "metadata");
+    }
+    let slots_per_row = end.and_then(|end| ratio(end.slots, end.rows));
+    match (timeline.rate(), slots_per_row) {
+        (Some(rate), Some(slots)) => (Some(rate * slots), "first 10 000 rows, and slots per row"),
+        (rate, _) => (
+            rate,
+            "first 10 000 rows; the slots of the physical link are unknown",
+        ),
+    }
+}
+
+/// Median decoding delay of the slots, and its origin. A timeline has it in its head; the delays of its rows depend on
+/// the scheme.
+fn decode_delay(kind: LinkKind, head: &Metadata, timeline: &Timeline) -> (Span, &'static str) {
+    let known = head.decode_delay_median();
+    match known.filter(|_| kind == LinkKind::Timeline) {
+        Some(known) => (known, ""),
+        None => (
+            timeline.median_delay().unwrap_or(Span::ZERO),
+            if kind == LinkKind::Timeline {
+                ", median of LLDUs received in the first attempt"
+            } else {
+                ""
+            },
+        ),
+    }
+}
+
+/// Slots per second of a trace whose rows are slots: by the head, else from the first 10 000 rows.
+fn slot_rate(head: &Metadata, timeline: &Timeline) -> (Option<f64>, &'static str) {
+    let slots = nominal_slot_rate(head);
     match (slots, head.get("scheme").map(str::parse::<SchemeSpec>)) {
         (Some(slots), None) => (Some(slots), "metadata"),
         (Some(slots), Some(Ok(scheme))) => (

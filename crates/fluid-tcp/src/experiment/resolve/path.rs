@@ -46,14 +46,15 @@ impl Experiment {
                 let rate = link.rate_bps.ok_or_else(|| {
                     data("found a link of unknown rate, expected a size of `buffer` in packets or bytes")
                 })?;
-                let (rtt, own_delay) = (link.rtt, link.own_delay);
-                let delay = rtt.saturating_add(own_delay);
+                let (rtt, decode_delay) = (link.rtt, link.decode_delay);
+                let delay = rtt.saturating_add(decode_delay);
                 let bytes = products * rate * delay.as_secs_f64() / 8.0;
                 let packets = floor_u64((bytes / to_f64(packet.0)).ceil()).max(MIN_BDP);
                 let note = format!(
-                    "buffer {} ({origin}: {products} BDP of {:.6} Mbps x ({rtt} + {own_delay}))",
+                    "buffer {} ({origin}: {products} BDP of {:.6} Mbps x ({rtt} + decoding {decode_delay}{}))",
                     counted(packets, "packet"),
-                    rate / 1e6
+                    rate / 1e6,
+                    link.decode_delay_origin
                 );
                 Ok((packets, BufferSize::Packets(packets), note))
             }
