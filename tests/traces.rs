@@ -73,7 +73,7 @@ fn through_the_chain(folder: &Folder, stats: &Value, tcp: &str) {
             let report = run.json();
             let total = &report["runs"][0]["total"];
             assert!(number(&total["packets_delivered"]) > 100, "{what}: {total}");
-            for share in ["normalised_goodput", "link_utilisation"] {
+            for share in ["link_share", "link_utilisation"] {
                 assert!(is_share(&total[share]), "{what}: {share} {}", total[share]);
             }
             let audit = tmt("audit --timeline")

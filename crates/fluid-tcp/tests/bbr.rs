@@ -49,10 +49,10 @@ impl Case<'_> {
         run(&setup, link.unwrap(), probe)
     }
 
-    /// Goodput over the rate of the link.
+    /// Share of the link that packets in order took.
     fn share(&self) -> f64 {
         let report = self.run(&mut NoProbe);
-        report.total.metrics.goodput_bps.unwrap() / to_f64(RATE.0)
+        report.total.metrics.link_share.unwrap()
     }
 }
 
@@ -158,7 +158,7 @@ fn a_flow_alone_leaves_the_queue_short_where_newreno_fills_it() {
 fn many_flows_share_the_link_with_at_least_four_segments_each() {
     for cc in ["bbr1", "bbr"] {
         let (report, queue) = queue(&[cc; 5], 2 * BDP);
-        let share = report.total.metrics.goodput_bps.unwrap() / to_f64(RATE.0);
+        let share = report.total.metrics.link_share.unwrap();
         assert!(share > 0.85, "{cc}: {share}");
         assert!(queue.least_window >= 4.0, "{cc}: {}", queue.least_window);
         let jain = report.total.jain_index.unwrap();

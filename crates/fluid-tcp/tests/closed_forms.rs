@@ -7,7 +7,7 @@ use fluid_tcp::simulation::probe::{NoProbe, Probe, SenderEvent};
 use fluid_tcp::simulation::{Flow, Setup, run};
 use tmt_core::channel::{Channel, ChannelSpec};
 use tmt_core::math::num::pow;
-use tmt_core::types::{BitRate, Span, Time, to_f64};
+use tmt_core::types::{BitRate, Bytes, Span, Time, to_f64};
 
 /// A link so fast that no queue builds up: one packet per 0.6 ms.
 const RATE: BitRate = BitRate(20_000_000);
@@ -50,7 +50,8 @@ impl Case {
     /// Goodput, packets/s.
     fn goodput(&self, cc: &str) -> f64 {
         let report = self.run(cc, &mut NoProbe);
-        report.total.metrics.goodput_bps.unwrap() / 12_000.0
+        let packets = report.total.metrics.packets_delivered;
+        report.whole_packet_rate_bps(packets, Bytes(1500)).unwrap() / 12_000.0
     }
 }
 

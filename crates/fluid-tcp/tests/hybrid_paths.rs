@@ -99,14 +99,13 @@ impl Case {
         let flow = |index| flow.clone().starting(millis(110 * index));
         let flows = (0..self.flows).map(flow).collect();
         let setup = Setup {
-            packet: Bytes(self.lldu * u64::from(self.lldus)),
+            packet: self.packet(),
             buffer: self.buffer,
             path: Path {
                 terrestrial_rtt: millis(self.terrestrial),
                 split: self.split,
                 ..Path::default()
             },
-            link_rate_bps: Some(to_f64(self.rate)),
             ..Setup::new(flows, millis(self.rtt), duration)
         };
         let channel = self.channel.parse().unwrap();
@@ -121,12 +120,21 @@ impl Case {
         run_coupled(&setup, &link, &mut NoProbe).unwrap()
     }
 
+    /// Size of a packet.
+    fn packet(&self) -> Bytes {
+        Bytes(self.lldu * u64::from(self.lldus))
+    }
+
+    /// Rate of the packets that arrive, bit/s.
+    fn throughput(&self, seed: u64) -> f64 {
+        let report = self.run(seed);
+        let arrived = report.total.metrics.packets_arrived;
+        report.whole_packet_rate_bps(arrived, self.packet()).unwrap()
+    }
+
     /// Throughput in percent of the rate of the link, over three seeds.
     fn percent(&self) -> Estimate {
-        let throughput = |seed| {
-            let report = self.run(seed);
-            100.0 * report.total.metrics.throughput_bps.unwrap() / to_f64(self.rate)
-        };
+        let throughput = |seed| 100.0 * self.throughput(seed) / to_f64(self.rate);
         estimate(&[1, 2, 3].map(throughput)).unwrap()
     }
 
@@ -211,7 +219,7 @@ fn saturation_does_not_depend_on_delay_or_connections() {
             seconds,
             ..barakat(connections, delay, 0.01, 10, 8)
         };
-        let found = case.run(1).total.metrics.throughput_bps.unwrap() / 2e4;
+        let found = case.throughput(1) / 2e4;
         assert!(
             (found - 90.44).abs() < 1.0,
             "{connections} {delay}: {found}"

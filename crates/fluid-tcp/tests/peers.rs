@@ -55,7 +55,6 @@ fn set_a(cc: &str, p: f64, duration: Span, seeds: u64) -> f64 {
     let setup = Setup {
         packet: Bytes(1000),
         buffer: 40,
-        link_rate_bps: Some(to_f64(rate.0)),
         ..Setup::new(
             vec![Flow::new(cc.parse().unwrap(), endpoint)],
             Span::from_millis(490),
@@ -66,7 +65,7 @@ fn set_a(cc: &str, p: f64, duration: Span, seeds: u64) -> f64 {
         simulate(&setup, rate, p, seed)
             .total
             .metrics
-            .normalised_goodput
+            .link_share
             .unwrap()
     });
     goodputs.sum::<f64>() / to_f64(seeds)
@@ -136,7 +135,6 @@ fn set_d(flows: u64) -> RunReport {
     let flows = (0..flows).map(|n| flow.clone().starting(start(n)));
     let setup = Setup {
         buffer: 500,
-        link_rate_bps: Some(2e6),
         ..Setup::new(
             flows.collect(),
             Span::from_millis(480),

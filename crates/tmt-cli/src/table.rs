@@ -88,6 +88,13 @@ impl Report {
         self
     }
 
+    /// Breaks long texts so that the table is at most `width` columns wide.
+    pub(crate) fn within(mut self, width: u16) -> Self {
+        let arrangement = ContentArrangement::Dynamic;
+        self.table.set_content_arrangement(arrangement).set_width(width);
+        self
+    }
+
     /// Appends a row.
     pub(crate) fn row<S: Into<String>>(&mut self, name: &str, values: impl IntoIterator<Item = S>) {
         let mut cells = vec![name.to_owned()];

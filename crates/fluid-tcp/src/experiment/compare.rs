@@ -53,7 +53,7 @@ impl Experiment {
         head.set("scheme", coupled.timeline_scheme().to_string());
         let feedback_delay = coupled.link.feedback_delay.as_nanos();
         head.set("feedback_delay_ns", feedback_delay.to_string());
-        head.set_decode_delay_median(on_coupled.decode_delay);
+        head.set_decode_delay_median(Some(on_coupled.decode_delay));
         let (timeline, end) = coupled.timeline_for_seed(self.seed().0, on_coupled.rtt, storage)?;
         let rows = Loaded {
             name: "the timeline".to_owned(),

@@ -385,10 +385,12 @@ mod tests {
     }
 
     #[test]
-    fn rate_and_median_delay_are_those_of_the_first_rows() {
-        // 10 000 rows, 1 ms apart, with delays of 1 … 10 000 ns; then different ones.
+    fn the_rate_is_that_of_the_first_rows_and_the_median_delay_that_of_first_attempts() {
+        // 10 000 rows, 1 ms apart, with delays of 1 … 10 000 ns; then rows at other times, of which none was received in
+        // its first attempt.
         let mut rows: Vec<Lldu> = (0..10_000).map(|k| lldu(k * 1_000_000, k + 1, 1)).collect();
-        rows.extend((0..500).map(|k| lldu(20_000_000_000 + k, 77, 1)));
+        rows.extend((0..5000).map(|k| lldu(20_000_000_000 + k, 77_777, 2)));
+        rows.extend((0..5000).map(|k| lldu(30_000_000_000 + k, 0, 1)));
         let timeline = of(&rows);
         assert_eq!(timeline.rate(), Some(1000.0));
         assert_eq!(timeline.median_delay(), Span::from_nanos(5_000));

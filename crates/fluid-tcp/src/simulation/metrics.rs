@@ -25,6 +25,26 @@ pub struct Metric<T> {
     pub row: Option<Row>,
 }
 
+impl<T> Metric<T> {
+    /// Unit of the value; empty for a ratio, a map or a text.
+    #[must_use]
+    pub fn unit(&self) -> &'static str {
+        const SUFFIXES: [(&str, &str); 2] = [("_bps", "bit/s"), ("_s", "s")];
+        const COUNTED: [(&str, &str); 7] = [
+            ("packets_", "packets"),
+            ("acks_", "ACKs"),
+            ("lldus_", "LLDUs"),
+            ("rto_events", "count"),
+            ("spurious_timeouts", "count"),
+            ("fast_recoveries", "count"),
+            ("max_retransmissions", "count"),
+        ];
+        let ends = SUFFIXES.iter().find(|(end, _)| self.name.ends_with(end));
+        let counts = || COUNTED.iter().find(|(start, _)| self.name.starts_with(start));
+        ends.or_else(counts).map_or("", |(_, unit)| *unit)
+    }
+}
+
 /// Row of the table for people.
 #[derive(Debug, Clone, Copy)]
 pub struct Row {
@@ -132,7 +152,8 @@ metrics! {
     /// from its start to its last delivery if it is complete, else to the end of the run. Total: all bytes from the
     /// first start to the last end.
     goodput_bps: Option<f64> = o.payload_rate(), 1 "goodput kbps" Show::Kilo;
-    /// The same in whole packets, headers included.
+    /// Whole packets that the receiver has, each once, over the same time. At the end of a run it may have packets above
+    /// a gap, which are not delivered yet.
     throughput_bps: Option<f64> = o.packet_rate(), 2 "throughput kbps" Show::Kilo;
     /// Packets delivered in order, each once, over the packets that all slots of the physical link could have carried
     /// during the run. The same denominator for every flow and every scheme. Null if the slots are unknown.
@@ -220,7 +241,8 @@ metrics! {
     /// Metrics of all flows together and of the link.
     Total from source: TotalSource<'_>, flattening /** Sums, and order statistics over all packets. */ metrics: Metrics;
 
-    /// Share of the capacity of the link that was used, by lost packets too.
+    /// Share of the LLDUs, slots or time of the link that was used, by lost packets too. Of a timeline, only its data LLDUs
+    /// count; on a coupled link, all slots, repeats and repair units included.
     link_utilisation: Option<f64> = source.usage.utilisation, 1 "link utilisation" Show::Decimals(6);
     /// Jain's fairness index of the goodputs of the flows.
     jain_index: Option<f64> =

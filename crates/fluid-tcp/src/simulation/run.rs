@@ -481,8 +481,9 @@ impl<'a, G: Gateway, P: Probe> Run<'a, G, P> {
         }
         usage.packets_served = self.served;
         for connection in &mut self.connections {
-            let delivered = connection.receiver.rcv_nxt();
-            connection.tally.end(delivered, &connection.sender);
+            connection
+                .tally
+                .end(&connection.receiver, &connection.sender);
         }
         let tallies: Vec<&FlowTally> = self.connections.iter().map(|c| &c.tally).collect();
         RunReport::new(self.setup, end, usage, &tallies)

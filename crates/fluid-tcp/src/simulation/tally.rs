@@ -8,6 +8,7 @@ use std::rc::Rc;
 use tmt_core::stats::distribution::{Distribution, Precision, Quantiles};
 use tmt_core::types::{Span, to_f64};
 
+use crate::endpoint::receiver::Receiver;
 use crate::endpoint::sender::Sender;
 use crate::simulation::{Flow, Setup};
 use crate::simulation::delay::DelayParts;
@@ -64,6 +65,8 @@ pub(crate) enum Count {
     Arrived,
     /// Packets that the receiver has in order.
     Delivered,
+    /// Packets that the receiver has above a gap.
+    AboveGap,
     /// ACKs that the receiver or the proxy sent.
     Acks,
     /// ACKs that the return path lost.
@@ -175,9 +178,10 @@ impl FlowTally {
     }
 
     /// Records the counts of sender and receiver at the end of a run.
-    pub(crate) fn end(&mut self, delivered: u64, sender: &Sender) {
+    pub(crate) fn end(&mut self, receiver: &Receiver, sender: &Sender) {
         for (what, count) in [
-            (Count::Delivered, delivered),
+            (Count::Delivered, receiver.rcv_nxt()),
+            (Count::AboveGap, receiver.out_of_order()),
             (Count::RtoEvents, sender.events().timeouts),
             (Count::SpuriousTimeouts, sender.events().spurious_timeouts),
             (Count::FastRecoveries, sender.events().fast_recoveries),
@@ -300,9 +304,9 @@ impl<'a> Observed<'a> {
         self.rate(self.transfer?.payload)
     }
 
-    /// Rate of the whole packets in order over the own time, bit/s; `None` if no time passed.
+    /// Rate of the whole packets that the receiver has over the own time, bit/s; `None` if no time passed.
     pub(super) fn packet_rate(&self) -> Option<f64> {
-        let packets = self.count(Count::Delivered);
+        let packets = self.count(Count::Delivered) + self.count(Count::AboveGap);
         self.rate(packets.saturating_mul(self.setup.packet.0))
     }
 

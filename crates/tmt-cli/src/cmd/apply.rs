@@ -2,7 +2,7 @@
 
 use tmt_core::pipeline::{Apply, Lane};
 use tmt_core::scheme::{self, SchemeSpec};
-use tmt_core::stats::LinkSummary;
+use tmt_core::stats::{DecodeDelays, LinkSummary};
 use tmt_core::types::{Metadata, Span};
 
 use crate::exit::{Failure, Outcome, note, print_unless_quiet};
@@ -48,6 +48,13 @@ pub(crate) fn run(args: &Args) -> Outcome {
     let paths = output_paths(args)?;
     let (name, mut reader) = args.trace.open("apply", false)?;
     let rtt = Rtt::resolve(args.rtt, reader.metadata());
+    // The head of a timeline is written before its rows.
+    let mut delays = DecodeDelays::default();
+    reader.look_ahead(|rows| {
+        delays.slots(&rows.slots);
+        delays.is_full()
+    });
+    let decode_delay = delays.median();
     let (feedback_delay, origin) = Feedback::resolve(args.feedback_delay, reader.metadata())?;
     note!("apply", "{rtt}; feedback delay {origin}");
     let stored = reader.metadata().number("feedback_delay_ns");
@@ -70,7 +77,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
     let summary_file = summary_file.map(|path| Output::create(Some(path)));
     let mut summary_file = summary_file.transpose()?;
     let lanes = args.schemes.iter().enumerate().map(|(index, scheme)| {
-        let head = head(reader.metadata(), scheme, &rtt, feedback_delay);
+        let head = head(reader.metadata(), scheme, &rtt, feedback_delay, decode_delay);
         let path = paths.get(index).map(String::as_str);
         let open = |path| output::writer(path, args.format.of(path)?, &head);
         let writer = path.map(|path| open(Some(path))).transpose()?;
@@ -138,7 +145,13 @@ fn file_name(scheme: &SchemeSpec) -> String {
 }
 
 /// The head of a timeline: that of the trace, and the keys of this stage.
-fn head(input: &Metadata, scheme: &SchemeSpec, rtt: &Rtt, feedback_delay: Span) -> Metadata {
+fn head(
+    input: &Metadata,
+    scheme: &SchemeSpec,
+    rtt: &Rtt,
+    feedback_delay: Span,
+    decode_delay: Option<Span>,
+) -> Metadata {
     if !input.is_head() {
         return Metadata::new();
     }
@@ -152,6 +165,7 @@ fn head(input: &Metadata, scheme: &SchemeSpec, rtt: &Rtt, feedback_delay: Span) 
     head.set("scheme", scheme.text());
     head.set("rtt_ns", rtt_ns.to_string());
     head.set("feedback_delay_ns", delay_ns.to_string());
+    head.set_decode_delay_median(decode_delay);
     if let Some(stored) = rtt.overridden {
         provenance::overridden(&mut head, "rtt_ns", "--rtt", stored.as_nanos(), rtt_ns);
     }

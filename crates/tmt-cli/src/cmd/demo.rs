@@ -101,7 +101,6 @@ fn slots() -> Outcome<Vec<Slot>> {
 /// Runs one scheme: trace, timeline, TCP.
 fn chain(scheme: &'static str, slots: &[Slot]) -> Outcome<Chain> {
     let spec: SchemeSpec = scheme.parse().map_err(Failure::failed)?;
-    let data_share = f64::from(spec.data_units()) / f64::from(spec.units());
     let mut runner = SchemeRunner::new(spec, RTT, Span::ZERO);
     let mut lldus = Vec::new();
     let mut timeline = Builder::default();
@@ -121,7 +120,7 @@ fn chain(scheme: &'static str, slots: &[Slot]) -> Outcome<Chain> {
         &before,
         &after,
     );
-    let tcp = tcp(timeline.finish(), &end, data_share)?;
+    let tcp = tcp(timeline.finish(), &end)?;
     let lldus_used = to_f64(tcp.total.lldus_used.unwrap_or(0));
     let slots_used = lldus_used * ratio(end.slots, end.rows).unwrap_or(0.0);
     let carried = to_f64(tcp.total.packets_served) * to_f64(PACKET.0);
@@ -135,10 +134,7 @@ fn chain(scheme: &'static str, slots: &[Slot]) -> Outcome<Chain> {
     })
 }
 
-fn tcp(timeline: Timeline, end: &EndLine, data_share: f64) -> Outcome<RunReport> {
-    // Rate of packets in bit/s if every data LLDU is used.
-    let payload = to_f64(LLDU.0 - LLDU_HEADER.0) / to_f64(LLDU.0);
-    let link_rate_bps = to_f64(RATE.0) * payload * data_share;
+fn tcp(timeline: Timeline, end: &EndLine) -> Outcome<RunReport> {
     let endpoint = Endpoint {
         rwnd: WINDOW,
         ..Profile::Ns2.endpoint()
@@ -151,7 +147,6 @@ fn tcp(timeline: Timeline, end: &EndLine, data_share: f64) -> Outcome<RunReport>
         // The window limits the sender, not the queue.
         buffer: WINDOW,
         end: end.usable_until,
-        link_rate_bps: Some(link_rate_bps),
         ..Setup::new(vec![flow], RTT, Span::ZERO)
     };
     let link = setup
@@ -181,10 +176,12 @@ impl Chain {
     /// Simulated values for the rows of [`TABLE`].
     fn cells(&self) -> [String; TABLE.len()] {
         let metrics = &self.tcp.total.metrics;
+        // The paper counts whole packets.
+        let goodput = self.tcp.whole_packet_rate_bps(metrics.packets_delivered, PACKET);
         let (attempts, again) = (&self.link.attempts, &metrics.retransmissions);
         [
             percent(self.bandwidth_used, 1),
-            number(metrics.goodput_bps.map(|bps| bps / 1e3), 0),
+            number(goodput.map(|bps| bps / 1e3), 0),
             percent(self.mean_coding_ratio, 1),
             delay(metrics.delay_min_s),
             delay(metrics.delay_mean_s),

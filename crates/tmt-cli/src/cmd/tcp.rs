@@ -5,6 +5,7 @@ mod compare;
 mod explain;
 mod given;
 mod logs;
+mod metrics;
 mod report;
 mod spool;
 
@@ -23,6 +24,9 @@ use crate::exit::{Outcome, note};
 use crate::output::{Output, json};
 
 pub(crate) fn run(args: &Args) -> Outcome {
+    if args.metrics {
+        return metrics::print(args);
+    }
     let source = Source::of(args)?;
     logs::check(args, &source.experiment)?;
     if source.experiment.compares() {

@@ -1,64 +1,86 @@
-//! Median decoding delay of a trace.
+//! The typical decoding delay of a trace.
 
-use crate::types::Span;
+use crate::types::{Slot, Span};
 
-/// Collects the decoding delays of the first [`DecodeDelays::MOST`] received slots of a trace; their median is the
-/// typical decoding delay (docs/trace-format.md, Sec. 4).
+/// Number of received slots, from the first, whose decoding delays make the median.
+pub const MEDIAN_SLOTS: usize = 1 << 16;
+
+/// Number of slots, received or erased, among which they are looked for. It bounds what has to be read ahead.
+const MEDIAN_WITHIN: u64 = 1 << 20;
+
+/// Collects the decoding delays of the first [`MEDIAN_SLOTS`] received slots of a trace, for their median.
 ///
 /// ```
-/// use tmt_core::Span;
 /// use tmt_core::stats::DecodeDelays;
+/// use tmt_core::{Slot, Span, Time};
 ///
+/// let slot = |millis| Slot::new(Time::ZERO, Span::from_millis(millis)).ok_or("past 2^63 - 1 ns");
 /// let mut delays = DecodeDelays::default();
-/// // Erased slots, which have a delay of 0, do not count.
-/// for millis in [36, 0, 0, 38, 0, 37] {
-///     delays.push(Span::from_millis(millis));
-/// }
-/// assert_eq!(delays.median(), Some(Span::from_millis(37)));
+/// delays.slots(&[slot(36)?, Slot::erased(Time::ZERO), slot(40)?, slot(35)?]);
+/// assert_eq!(delays.median(), Some(Span::from_millis(36)));
+/// # Ok::<(), &str>(())
 /// ```
 #[derive(Debug, Clone, Default)]
-pub struct DecodeDelays(Vec<Span>);
+pub struct DecodeDelays {
+    delays: Vec<Span>,
+    slots: u64,
+}
 
 impl DecodeDelays {
-    /// Largest number of delays.
-    pub const MOST: usize = 1 << 16;
-
-    /// Adds the decoding delay of the next slot; 0 means erased.
-    pub fn push(&mut self, decode_delay: Span) {
-        if !decode_delay.is_zero() && !self.is_full() {
-            self.0.push(decode_delay);
+    /// Adds the next slots, in order.
+    pub fn slots(&mut self, slots: &[Slot]) {
+        for slot in slots {
+            self.push(slot.decode_delay());
         }
     }
 
-    /// Whether further slots do not count.
-    #[must_use]
-    pub fn is_full(&self) -> bool {
-        self.0.len() >= Self::MOST
+    /// Adds the next slot, which took `delay` to decode; zero if it was erased.
+    pub fn push(&mut self, delay: Span) {
+        if !self.is_full() {
+            self.slots += 1;
+            if !delay.is_zero() {
+                self.delays.push(delay);
+            }
+        }
     }
 
-    /// Lower median of the delays; `None` if no slot was received.
+    /// Whether later slots do not count.
     #[must_use]
-    pub fn median(mut self) -> Option<Span> {
-        let middle = self.0.len().saturating_sub(1) / 2;
-        (!self.0.is_empty()).then(|| *self.0.select_nth_unstable(middle).1)
+    pub fn is_full(&self) -> bool {
+        self.delays.len() >= MEDIAN_SLOTS || self.slots >= MEDIAN_WITHIN
+    }
+
+    /// Lower median of the decoding delays; `None` if no slot was received.
+    pub fn median(&mut self) -> Option<Span> {
+        let middle = self.delays.len().checked_sub(1)? / 2;
+        Some(*self.delays.select_nth_unstable(middle).1)
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::types::Time;
 
     #[test]
-    fn the_median_is_the_lower_one_of_the_first_received_slots() {
-        let median = |nanos: &mut dyn Iterator<Item = u64>| {
-            let mut delays = DecodeDelays::default();
-            nanos.for_each(|nanos| delays.push(Span::from_nanos(nanos).unwrap()));
-            delays.median().map(Span::as_nanos)
-        };
-        assert_eq!(median(&mut [9, 0, 2, 0, 7, 4].into_iter()), Some(4));
-        assert_eq!(median(&mut [0, 0].into_iter()), None);
-        // 65 536 received slots with 1 … 65 536 ns, each after an erased one; those after them do not count.
-        let first = (1..=65_536).flat_map(|nanos| [0, nanos]);
-        assert_eq!(median(&mut first.chain([1; 90_000])), Some(32_768));
+    fn only_the_first_received_slots_count() {
+        let slot = |nanos| Slot::new(Time::ZERO, Span::from_nanos(nanos).unwrap()).unwrap();
+        let mut delays = DecodeDelays::default();
+        // Every other slot is erased. 65 536 received ones with delays of 1 … 65 536 ns, then others.
+        for nanos in 1..=65_536 {
+            assert!(!delays.is_full());
+            delays.slots(&[Slot::erased(Time::ZERO), slot(nanos)]);
+        }
+        assert!(delays.is_full());
+        delays.slots(&vec![slot(1); 200_000]);
+        assert_eq!(delays.median(), Span::from_nanos(32_768));
+    }
+
+    #[test]
+    fn a_trace_that_begins_with_erased_slots_is_not_read_to_its_end() {
+        let mut delays = DecodeDelays::default();
+        delays.slots(&vec![Slot::erased(Time::ZERO); 1 << 20]);
+        assert!(delays.is_full());
+        assert_eq!(delays.median(), None);
     }
 }

@@ -93,9 +93,12 @@ impl Metadata {
         self.number(DECODE_DELAY_MEDIAN).and_then(Span::from_nanos)
     }
 
-    /// Sets `decode_delay_median_ns`.
-    pub fn set_decode_delay_median(&mut self, median: Span) {
-        self.set(DECODE_DELAY_MEDIAN, median.as_nanos().to_string());
+    /// Sets or removes `decode_delay_median_ns`.
+    pub fn set_decode_delay_median(&mut self, median: Option<Span>) {
+        match median {
+            Some(median) => self.set(DECODE_DELAY_MEDIAN, median.as_nanos().to_string()),
+            None => self.remove(DECODE_DELAY_MEDIAN),
+        }
     }
 
     /// Rate of the slots, LLDU headers included, from `rate_bps`.

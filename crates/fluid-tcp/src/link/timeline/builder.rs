@@ -108,7 +108,7 @@ impl Builder {
 
     /// Returns the timeline with its blocks in `store`. All blocks must have been taken before.
     #[must_use]
-    pub fn finish_in(self, store: Arc<dyn Store>) -> Timeline {
+    pub fn finish_in(mut self, store: Arc<dyn Store>) -> Timeline {
         let ends = self.head_ends.zip(self.first);
         let length = ends.map_or(Span::ZERO, |(end, first)| end.since(first));
         let steps = self.rows.min(HEAD_ROWS).saturating_sub(1);

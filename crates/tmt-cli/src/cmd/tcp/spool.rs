@@ -230,7 +230,6 @@ mod tests {
             buffer: 20,
             begin,
             end: begin.saturating_add(Span::from_secs(90)),
-            link_rate_bps: Some(1e6),
             ..Setup::new(vec![flow], Span::from_millis(20), Span::ZERO)
         };
         let period = looped.then(|| Span::from_secs(61));

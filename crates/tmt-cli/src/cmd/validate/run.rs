@@ -20,6 +20,9 @@ pub(super) struct Runs {
     pub(super) duration: Span,
 }
 
+/// Rate of the whole packets that reached the receiver over the whole run, bit/s.
+const ARRIVAL_RATE: &str = "packet arrivals, bit/s";
+
 /// Metrics of one run, by name.
 pub(super) type Measured = BTreeMap<&'static str, f64>;
 
@@ -35,7 +38,12 @@ pub(super) fn experiment(parameters: &str, runs: &Runs) -> Outcome<Vec<Measured>
     let runs = plan.runs().into_par_iter().map(|run| {
         let mut overflows = Overflows::default();
         let report = plan.run(run, &mut overflows).map_err(Failure::failed)?;
-        Ok(report.total.numbers().chain(overflows.numbers()).collect())
+        // The papers count whole packets over the whole run.
+        let arrived = report.total.metrics.packets_arrived;
+        let arrived = report.whole_packet_rate_bps(arrived, plan.resolved.packet());
+        let arrived = arrived.map(|rate| (ARRIVAL_RATE, rate));
+        let numbers = report.total.numbers().chain(arrived);
+        Ok(numbers.chain(overflows.numbers()).collect())
     });
     runs.collect()
 }
