@@ -1,9 +1,12 @@
 //! Statistics in bounded memory: distributions, run lengths, and the summaries of traces and links.
 
+mod decode_delay;
 pub mod distribution;
 mod link;
+mod reordering;
 pub mod runs;
 mod trace;
 
+pub use decode_delay::*;
 pub use link::*;
 pub use trace::*;

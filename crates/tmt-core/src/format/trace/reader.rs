@@ -189,6 +189,29 @@ impl<'a> TraceReader<'a> {
         Ok(lldus)
     }
 
+    /// Reads on until `enough` is true of a batch, or the trace ends. The rows stay and are those of the next round.
+    ///
+    /// An error that follows them is reported after them, as without looking ahead.
+    pub fn look_ahead(&mut self, mut enough: impl FnMut(&Rows) -> bool) {
+        let mut ahead = Vec::new();
+        loop {
+            let mut done = self.ended;
+            for rows in self.batch.used_mut() {
+                done |= enough(rows);
+                ahead.push(std::mem::take(rows));
+            }
+            if done {
+                break;
+            }
+            rayon::scope(|scope| self.round(scope, |_, _| {}));
+            self.take_round();
+        }
+        self.batch.resize(0);
+        for rows in ahead {
+            *self.batch.grow() = rows;
+        }
+    }
+
     /// Spawns the tasks of a round: `take` spawns those for the next rows, which have been committed; the tasks that
     /// read on run at the same time.
     pub fn round<'s>(&'s mut self, scope: &Scope<'s>, take: impl FnOnce(&'s [Rows], &Scope<'s>)) {
@@ -209,12 +232,17 @@ impl<'a> TraceReader<'a> {
             self.batch.resize(0);
             return self.error.take().map_or(Ok(false), Err);
         }
+        self.take_round();
+        Ok(true)
+    }
+
+    /// Commits the rows that a round parsed, if the trace has not ended.
+    fn take_round(&mut self) {
         std::mem::swap(&mut self.batch, &mut self.pieces);
         self.pieces.resize(0);
         self.returned = 0;
         let outcome = self.commit();
         self.end_round(outcome);
-        Ok(true)
     }
 
     /// Commits the batch; returns the end of the trace if it was the last one.

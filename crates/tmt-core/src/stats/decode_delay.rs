@@ -1,0 +1,86 @@
+//! The typical decoding delay of a trace.
+
+use crate::types::{Slot, Span};
+
+/// Number of received slots, from the first, whose decoding delays make the median.
+pub const MEDIAN_SLOTS: usize = 1 << 16;
+
+/// Number of slots, received or erased, among which they are looked for. It bounds what has to be read ahead.
+const MEDIAN_WITHIN: u64 = 1 << 20;
+
+/// Collects the decoding delays of the first [`MEDIAN_SLOTS`] received slots of a trace, for their median.
+///
+/// ```
+/// use tmt_core::stats::DecodeDelays;
+/// use tmt_core::{Slot, Span, Time};
+///
+/// let slot = |millis| Slot::new(Time::ZERO, Span::from_millis(millis)).ok_or("past 2^63 - 1 ns");
+/// let mut delays = DecodeDelays::default();
+/// delays.slots(&[slot(36)?, Slot::erased(Time::ZERO), slot(40)?, slot(35)?]);
+/// assert_eq!(delays.median(), Some(Span::from_millis(36)));
+/// # Ok::<(), &str>(())
+/// ```
+#[derive(Debug, Clone, Default)]
+pub struct DecodeDelays {
+    delays: Vec<Span>,
+    slots: u64,
+}
+
+impl DecodeDelays {
+    /// Adds the next slots, in order.
+    pub fn slots(&mut self, slots: &[Slot]) {
+        for slot in slots {
+            self.push(slot.decode_delay());
+        }
+    }
+
+    /// Adds the next slot, which took `delay` to decode; zero if it was erased.
+    pub fn push(&mut self, delay: Span) {
+        if !self.is_full() {
+            self.slots += 1;
+            if !delay.is_zero() {
+                self.delays.push(delay);
+            }
+        }
+    }
+
+    /// Whether later slots do not count.
+    #[must_use]
+    pub fn is_full(&self) -> bool {
+        self.delays.len() >= MEDIAN_SLOTS || self.slots >= MEDIAN_WITHIN
+    }
+
+    /// Lower median of the decoding delays; `None` if no slot was received.
+    pub fn median(&mut self) -> Option<Span> {
+        let middle = self.delays.len().checked_sub(1)? / 2;
+        Some(*self.delays.select_nth_unstable(middle).1)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::types::Time;
+
+    #[test]
+    fn only_the_first_received_slots_count() {
+        let slot = |nanos| Slot::new(Time::ZERO, Span::from_nanos(nanos).unwrap()).unwrap();
+        let mut delays = DecodeDelays::default();
+        // Every other slot is erased. 65 536 received ones with delays of 1 … 65 536 ns, then others.
+        for nanos in 1..=65_536 {
+            assert!(!delays.is_full());
+            delays.slots(&[Slot::erased(Time::ZERO), slot(nanos)]);
+        }
+        assert!(delays.is_full());
+        delays.slots(&vec![slot(1); 200_000]);
+        assert_eq!(delays.median(), Span::from_nanos(32_768));
+    }
+
+    #[test]
+    fn a_trace_that_begins_with_erased_slots_is_not_read_to_its_end() {
+        let mut delays = DecodeDelays::default();
+        delays.slots(&vec![Slot::erased(Time::ZERO); 1 << 20]);
+        assert!(delays.is_full());
+        assert_eq!(delays.median(), None);
+    }
+}
