@@ -109,7 +109,8 @@ impl Timeline {
         self.rate
     }
 
-    /// Lower median of the delays of the delivered LLDUs among the first 10 000; `None` if none was delivered.
+    /// Lower median of the delays of the first 65 536 delivered LLDUs ([`DecodeDelays`](tmt_core::stats::DecodeDelays));
+    /// `None` if none was delivered.
     #[must_use]
     pub fn median_delay(&self) -> Option<Span> {
         self.median_delay
@@ -383,12 +384,14 @@ mod tests {
 
     #[test]
     fn rate_and_median_delay_are_those_of_the_first_rows() {
-        // 10 000 rows, 1 ms apart, with delays of 1 … 10 000 ns; then different ones.
+        // 10 000 rows, 1 ms apart, then nearer ones. Delays of 1 … 65 536 ns; then different ones.
         let mut rows: Vec<Lldu> = (0..10_000).map(|k| lldu(k * 1_000_000, k + 1, 1)).collect();
-        rows.extend((0..500).map(|k| lldu(20_000_000_000 + k, 77, 1)));
+        let late = |k| 20_000_000_000 + k;
+        rows.extend((10_000..65_536).map(|k| lldu(late(k), k + 1, 1)));
+        rows.extend((0..50_000).map(|k| lldu(late(70_000) + k, 77, 1)));
         let timeline = of(&rows);
         assert_eq!(timeline.rate(), Some(1000.0));
-        assert_eq!(timeline.median_delay(), Span::from_nanos(5_000));
+        assert_eq!(timeline.median_delay(), Span::from_nanos(32_768));
         assert_eq!(timeline.first(), Some(Time::ZERO));
     }
 

@@ -3,11 +3,12 @@
 use std::sync::Arc;
 
 use tmt_core::format::Rows;
+use tmt_core::stats::DecodeDelays;
 use tmt_core::types::{Lldu, Span, Time, to_f64};
 
 use super::{Block, Index, Store, Timeline};
 
-/// Rows from which the rate and the median delay are taken (docs/simulator.md, Sec. 2.1 and 4).
+/// Rows from which the rate is taken (docs/simulator.md, Sec. 2.1).
 const HEAD_ROWS: u64 = 10_000;
 
 /// Builds a timeline: collects rows into blocks.
@@ -19,8 +20,7 @@ pub struct Builder {
     first: Option<Time>,
     /// Time of the last row that counts for the rate.
     head_ends: Option<Time>,
-    /// Delays that count for the median.
-    head_delays: Vec<Span>,
+    delays: DecodeDelays,
     full: Vec<Block>,
     open: Option<Block>,
 }
@@ -57,10 +57,8 @@ impl Builder {
         if self.rows < HEAD_ROWS {
             self.first.get_or_insert(tx_time);
             self.head_ends = Some(tx_time);
-            if !delay.is_zero() {
-                self.head_delays.push(delay);
-            }
         }
+        self.delays.push(delay);
         let open = self.open.as_mut();
         if !open.is_some_and(|open| open.push(tx_time, delay, attempts)) {
             self.close();
@@ -111,11 +109,9 @@ impl Builder {
         let ends = self.head_ends.zip(self.first);
         let length = ends.map_or(Span::ZERO, |(end, first)| end.since(first));
         let steps = self.rows.min(HEAD_ROWS).saturating_sub(1);
-        let delays = &mut self.head_delays;
-        let middle = delays.len().saturating_sub(1) / 2;
         Timeline {
             rate: (!length.is_zero()).then(|| to_f64(steps) / length.as_secs_f64()),
-            median_delay: (!delays.is_empty()).then(|| *delays.select_nth_unstable(middle).1),
+            median_delay: self.delays.median(),
             index: Index::Listed(self.blocks),
             rows: self.rows,
             first: self.first,
