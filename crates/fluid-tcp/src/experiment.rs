@@ -9,6 +9,7 @@ mod compare;
 mod counted;
 mod error;
 mod file;
+mod findings;
 mod flows;
 mod note;
 mod offsets;

@@ -6,6 +6,7 @@ pub mod metrics;
 mod path;
 pub mod probe;
 mod proxy;
+mod reordering;
 pub mod replications;
 mod run;
 mod setup;

@@ -68,6 +68,8 @@ impl fmt::Display for Rtt {
 pub(crate) enum Feedback {
     /// `interleaver_ns` of the metadata.
     Interleaver,
+    /// The median decoding delay of the slots.
+    Decode,
     /// A duration.
     Of(Span),
 }
@@ -76,21 +78,33 @@ impl FromStr for Feedback {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        if text == "interleaver" {
-            return Ok(Self::Interleaver);
+        match text {
+            "interleaver" => Ok(Self::Interleaver),
+            "decode" => Ok(Self::Decode),
+            _ => text
+                .parse()
+                .map(Self::Of)
+                .map_err(|error| format!("{error}, or 'decode', or 'interleaver'")),
         }
-        text.parse()
-            .map(Self::Of)
-            .map_err(|error| format!("{error}, or 'interleaver'"))
     }
 }
 
 impl Feedback {
-    /// The feedback delay, and a text with its origin.
-    pub(crate) fn resolve(flag: Option<Self>, head: &Metadata) -> Outcome<(Span, String)> {
+    /// The feedback delay, and a text with its origin. `decode_delay` is the median decoding delay.
+    pub(crate) fn resolve(
+        flag: Option<Self>,
+        head: &Metadata,
+        decode_delay: Option<Span>,
+    ) -> Outcome<(Span, String)> {
         match flag {
             None => Ok((Span::ZERO, "0s (default)".to_owned())),
             Some(Self::Of(span)) => Ok((span, format!("{span} (--feedback-delay)"))),
+            Some(Self::Decode) => match decode_delay {
+                Some(span) => Ok((span, format!("{span} (median decoding delay)"))),
+                None => Err(Failure::failed(
+                    "--feedback-delay decode: found no received slot at the start of the trace, expected one; or give a duration",
+                )),
+            },
             Some(Self::Interleaver) => match head.interleaver() {
                 Some(span) => Ok((span, format!("{span} (interleaver_ns of the metadata)"))),
                 None => Err(Failure::failed(

@@ -359,6 +359,12 @@ impl SchemeSpec {
         self.combining() == Combining::Discard
     }
 
+    /// Whether it repeats what was not decoded.
+    #[must_use]
+    pub fn repeats(&self) -> bool {
+        self.rounds() != Rounds::AtMost(0)
+    }
+
     /// Whether LLDUs are delivered in order (docs/schemes.md, Sec. 6).
     #[must_use]
     pub fn in_order(&self) -> bool {

@@ -1,8 +1,9 @@
 //! Statistics in bounded memory: distributions, run lengths, and the summaries of traces and links.
 
-pub mod distribution;
 mod decode_delay;
+pub mod distribution;
 mod link;
+mod reordering;
 pub mod runs;
 mod trace;
 

@@ -97,6 +97,9 @@ pub struct Endpoint {
     pub handshake: bool,
 }
 
+/// Receive buffer of a Linux host: the largest of `tcp_rmem`, 6 MiB.
+const TCP_RMEM_MAX: Bytes = Bytes(6 << 20);
+
 /// An advertised window, in packets, that never limits the sender.
 const NO_RWND: u64 = 1 << 40;
 
@@ -138,6 +141,18 @@ pub enum Profile {
 keywords!(Profile { Ns2 => "ns2", Rfc => "rfc", Linux => "linux" });
 
 impl Profile {
+    /// Returns the receive buffer of the hosts; `None` if it never limits the sender.
+    ///
+    /// [`Self::endpoint`] does not know the packet size, and leaves the window unlimited.
+    #[must_use]
+    pub fn receiver_window(self) -> Option<Bytes> {
+        match self {
+            // ns-2 has a window only where a script sets one.
+            Self::Ns2 => None,
+            Self::Rfc | Self::Linux => Some(TCP_RMEM_MAX),
+        }
+    }
+
     /// Returns the settings of the profile.
     #[must_use]
     pub fn endpoint(self) -> Endpoint {

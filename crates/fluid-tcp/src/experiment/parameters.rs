@@ -82,6 +82,7 @@ macro_rules! parameters {
             pub fn of_profile(profile: Profile) -> Self {
                 let mut experiment = Self::default();
                 experiment.read_endpoint(&profile.endpoint());
+                experiment.rwnd = Some(profile.into());
                 experiment
             }
 
@@ -141,7 +142,8 @@ parameters! {
         new(Group::CoupledLink).basic().detail("`tmt apply --help` lists the schemes.");
     feedback_delay: FeedbackDelay = FeedbackDelay::Of(Span::ZERO); "Extra delay of a coupled link's feedback" =>
         new(Group::CoupledLink).shown_as("feedback_delay_ns").value("as in the closed forms")
-        .detail("`interleaver` uses `interleaver_ns` of the metadata.");
+        .detail("`decode` uses the median decoding delay of the slots, `interleaver` uses `interleaver_ns` of the metadata. With \
+                 less than the decoding delay a repeat leaves before the receiver can have asked for it.");
     feedback_loss: Probability; "Probability that the feedback of an attempt is lost" =>
         new(Group::CoupledLink).otherwise("0", "").detail("After --feedback-timer the coupled link repeats without feedback.");
     feedback_timer: Span; "Time from the last unit of an attempt to a repeat without feedback" =>
@@ -232,8 +234,9 @@ parameters! {
         new(Group::Timeouts).profile().detail("window: one packet at a time. ack: every ACK of new data.");
     cut_from: CutFrom, in cut_from; "Base of a window reduction: flight or window" =>
         new(Group::LossRecovery).profile().detail("flight: data in flight (RFC 5681). window: the window itself (ns-2).");
-    rwnd: ReceiverWindow, in rwnd; "Window advertised by the receiver" =>
-        new(Group::Hosts).profile().shown_as("rwnd_packets");
+    rwnd: ReceiverWindow; "Window advertised by the receiver" =>
+        new(Group::Hosts).profile().not_shown()
+        .detail("In bytes (6MiB, the largest of Linux's tcp_rmem: as many whole packets as fit), packets (64pkt), or unlimited.");
     window_validation: bool, in window_validation; "Grow the window only while it limits the sender" =>
         new(Group::Hosts).profile().detail("RFC 7661.");
     handshake: bool, in handshake; "Handshake: one RTT before the first data" =>

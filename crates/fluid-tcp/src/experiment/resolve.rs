@@ -109,6 +109,7 @@ impl Experiment {
         let end = self.end(&facts, latest, &mut notes)?;
         notes.extend(self.warnings(&endpoint, &flows, &link, buffer, end.since(facts.begin)));
         notes.extend(self.path_notes().map(Note::from));
+        notes.extend(self.window_warning(&facts, &endpoint, flows.len()));
         let return_trace = self.return_link(storage, end, &mut notes)?;
         let settings = self.settings_note(&endpoint, &flows);
         notes.push(settings.clone().into());
@@ -173,6 +174,7 @@ impl Experiment {
             looped: Some(self.looped()),
             profile: Some(self.profile()),
             seed: Some(self.seed()),
+            rwnd: Some(self.receiver_window()),
             ..resolved
         };
         if self.path() == PathKind::Split {

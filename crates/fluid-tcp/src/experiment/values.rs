@@ -164,29 +164,62 @@ fn packets(text: &str) -> Result<u64, String> {
         .ok_or_else(|| format!("found '{text}', expected 1pkt to 2^40 pkt, such as 64pkt"))
 }
 
-/// The receiver's window in packets; 2^40 means unlimited.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, From, Into)]
-pub struct ReceiverWindow(pub u64);
+/// Window that the receiver advertises.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ReceiverWindow {
+    /// In packets; 2^40 or more are unlimited.
+    Packets(u64),
+    /// In bytes: as many whole packets as fit.
+    Bytes(Bytes),
+    /// It never limits the sender.
+    Unlimited,
+}
+
+impl ReceiverWindow {
+    /// The window in packets of this size; `None` if none fits.
+    #[must_use]
+    pub fn packets(self, packet: Bytes) -> Option<u64> {
+        match self {
+            Self::Packets(packets) => Some(packets.min(MAX_PACKETS)),
+            Self::Bytes(bytes) => {
+                let packets = bytes.0.checked_div(packet.0).unwrap_or(MAX_PACKETS);
+                (packets > 0).then_some(packets.min(MAX_PACKETS))
+            }
+            Self::Unlimited => Some(MAX_PACKETS),
+        }
+    }
+}
+
+/// The window of the hosts of this profile.
+impl From<Profile> for ReceiverWindow {
+    fn from(profile: Profile) -> Self {
+        profile
+            .receiver_window()
+            .map_or(Self::Unlimited, Self::Bytes)
+    }
+}
 
 impl Setting for ReceiverWindow {
-    const KIND: Kind = Kind::Text("Npkt|unlimited", || vec!["unlimited"]);
+    const KIND: Kind = Kind::Text("SIZE|Npkt|unlimited", || vec!["unlimited"]);
 
     fn read(text: &str) -> Result<Self, String> {
-        match text {
-            "unlimited" => Ok(Self(MAX_PACKETS)),
-            _ => packets(text).map(Self),
+        if text == "unlimited" {
+            return Ok(Self::Unlimited);
         }
+        if text.ends_with("pkt") {
+            return packets(text).map(Self::Packets);
+        }
+        text.parse().map(Self::Bytes).map_err(|_| {
+            format!("found '{text}', expected bytes, packets or unlimited: 6MiB, 64pkt")
+        })
     }
 
     fn text(&self) -> String {
-        match self.0 {
-            MAX_PACKETS.. => "unlimited".to_owned(),
-            packets => format!("{packets}pkt"),
+        match self {
+            Self::Packets(MAX_PACKETS..) | Self::Unlimited => "unlimited".to_owned(),
+            Self::Packets(packets) => format!("{packets}pkt"),
+            Self::Bytes(bytes) => bytes.to_string(),
         }
-    }
-
-    fn json(&self) -> Value {
-        Value::from((self.0 < MAX_PACKETS).then_some(self.0))
     }
 }
 
@@ -237,32 +270,39 @@ impl Setting for BufferSize {
 pub enum FeedbackDelay {
     /// `interleaver_ns` of the metadata.
     Interleaver,
+    /// The median decoding delay of the slots.
+    Decode,
     /// This duration.
     Of(Span),
 }
 
 impl Setting for FeedbackDelay {
-    const KIND: Kind = Kind::Text("DURATION|interleaver", || vec!["interleaver"]);
+    const KIND: Kind = Kind::Text("DURATION|decode|interleaver", || {
+        vec!["decode", "interleaver"]
+    });
 
     fn read(text: &str) -> Result<Self, String> {
-        if text == "interleaver" {
-            return Ok(Self::Interleaver);
+        match text {
+            "interleaver" => Ok(Self::Interleaver),
+            "decode" => Ok(Self::Decode),
+            _ => text
+                .parse()
+                .map(Self::Of)
+                .map_err(|error| format!("{error}, or 'decode', or 'interleaver'")),
         }
-        text.parse()
-            .map(Self::Of)
-            .map_err(|error| format!("{error}, or 'interleaver'"))
     }
 
     fn text(&self) -> String {
         match self {
             Self::Interleaver => "interleaver".to_owned(),
+            Self::Decode => "decode".to_owned(),
             Self::Of(span) => span.to_string(),
         }
     }
 
     fn json(&self) -> Value {
         match self {
-            Self::Interleaver => Value::from(self.text()),
+            Self::Interleaver | Self::Decode => Value::from(self.text()),
             Self::Of(span) => span.json(),
         }
     }

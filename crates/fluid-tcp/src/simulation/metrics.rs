@@ -235,6 +235,13 @@ metrics! {
     queueing_delay_percentiles: Precision = o.delays.queueing_precision;
     /// Time from the start of the flow to the in-order delivery of its last packet. In the total, the largest of the flows.
     completion_time_s: Option<f64> = o.completion(), 32 "completion time s" Show::Decimals(6);
+    /// Share of the transmissions that arrived at the receiver after one that was sent later (RFC 4737, Sec. 4.1).
+    reordered_share: Option<f64> = ratio(o.extents().count, o.count(Count::Arrived)),
+        33 "reordered packets / arrived" Show::Decimals(6);
+    /// Mean extent of the reordered transmissions: arrivals since the first one that was sent later (RFC 4737, Sec. 4.2.2).
+    reordering_extent_mean_packets: Option<f64> = o.extents().mean(), 34 "reordering extent mean packets" Show::Decimals(3);
+    /// Largest extent; 0 if nothing was reordered.
+    reordering_extent_max_packets: u64 = o.extents().max, 35 "reordering extent max packets" Show::Count;
 }
 
 metrics! {

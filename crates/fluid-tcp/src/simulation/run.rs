@@ -349,7 +349,9 @@ impl<'a, G: Gateway, P: Probe> Run<'a, G, P> {
             };
             self.sent += 1;
             let connection = self.flow(flow);
-            connection.tally.on_sent(transmission.copy);
+            connection
+                .tally
+                .on_sent(transmission.ordinal, transmission.copy);
             let packet = Queued {
                 transmission,
                 sent: now,
@@ -402,7 +404,7 @@ impl<'a, G: Gateway, P: Probe> Run<'a, G, P> {
         self.probe.on_delivered(now, transmission);
         let connection = &mut self.connections[transmission.flow];
         let arrival = connection.receiver.on_packet(now, packet);
-        connection.tally.on_delivered(delay);
+        connection.tally.on_delivered(transmission.ordinal, delay);
         if arrival.duplicate {
             connection.tally.count(Count::Spurious);
         }

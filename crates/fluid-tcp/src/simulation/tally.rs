@@ -12,6 +12,7 @@ use crate::endpoint::receiver::Receiver;
 use crate::endpoint::sender::Sender;
 use crate::simulation::{Flow, Setup};
 use crate::simulation::delay::DelayParts;
+use crate::simulation::reordering::{Extents, Reordering};
 
 /// Number of delays stored exactly, divided among the flows of a run, and again in its total. Up to this many,
 /// percentiles are exact.
@@ -87,6 +88,8 @@ pub(super) struct Counts {
     retransmissions: Vec<u64>,
     /// Sums of the parts of the delay over the transmissions that arrived, ns, in the order of [`DelayParts::all`].
     parts: [u128; 4],
+    /// Reordered transmissions.
+    extents: Extents,
     completion: Option<Span>,
 }
 
@@ -107,6 +110,7 @@ impl Counts {
         for (sum, part) in self.parts.iter_mut().zip(other.parts) {
             *sum += part;
         }
+        self.extents = self.extents.and(other.extents);
         let both = self.completion.zip(other.completion);
         self.completion = both.map(|(one, other)| one.max(other));
         self
@@ -117,6 +121,7 @@ impl Counts {
 #[derive(Debug)]
 pub(crate) struct FlowTally {
     counts: Counts,
+    reordering: Reordering,
     distributions: DelayDistributions,
     /// Delays of all flows; `None` if there is only one flow.
     total: Option<Rc<RefCell<DelayDistributions>>>,
@@ -130,6 +135,7 @@ impl FlowTally {
             distributions: DelayDistributions::of(flows),
             total: total.clone(),
             counts: Counts::default(),
+            reordering: Reordering::default(),
         })
     }
 
@@ -137,8 +143,10 @@ impl FlowTally {
         self.counts.values[what as usize] += 1;
     }
 
-    pub(crate) fn on_sent(&mut self, copy: u32) {
+    /// Counts a transmission: `ordinal` is its number among all that were sent, `copy` that among those of its packet.
+    pub(crate) fn on_sent(&mut self, ordinal: u64, copy: u32) {
         self.count(Count::Sent);
+        self.reordering.on_sent(ordinal);
         let again = usize::try_from(copy - 1).unwrap_or(usize::MAX);
         let retransmissions = &mut self.counts.retransmissions;
         if retransmissions.len() <= again {
@@ -158,8 +166,14 @@ impl FlowTally {
         }
     }
 
-    pub(crate) fn on_delivered(&mut self, parts: &DelayParts) {
+    /// Transmission `ordinal` will not reach the receiver.
+    pub(crate) fn on_gone(&mut self, ordinal: u64) {
+        self.reordering.on_gone(ordinal);
+    }
+
+    pub(crate) fn on_delivered(&mut self, ordinal: u64, parts: &DelayParts) {
         self.count(Count::Arrived);
+        self.reordering.on_arrival(ordinal);
         for (sum, part) in self.counts.parts.iter_mut().zip(parts.all()) {
             *sum += u128::from(part.as_nanos());
         }
@@ -179,6 +193,7 @@ impl FlowTally {
 
     /// Records the counts of sender and receiver at the end of a run.
     pub(crate) fn end(&mut self, receiver: &Receiver, sender: &Sender) {
+        self.counts.extents = self.reordering.extents();
         for (what, count) in [
             (Count::Delivered, receiver.rcv_nxt()),
             (Count::AboveGap, receiver.out_of_order()),
@@ -323,6 +338,11 @@ impl<'a> Observed<'a> {
         Some(to_f64(self.count(Count::Delivered)) / capacity)
     }
 
+    /// Reordered transmissions.
+    pub(super) fn extents(&self) -> Extents {
+        self.counts.extents
+    }
+
     /// Number of retransmissions → number of packets.
     pub(super) fn retransmissions(&self) -> BTreeMap<u32, u64> {
         (0..)
@@ -355,8 +375,8 @@ mod tests {
     #[test]
     fn a_packet_counts_once_by_its_last_retransmission() {
         let mut tally = FlowTally::all(1).next().unwrap();
-        for copy in [1, 1, 1, 2, 2, 3] {
-            tally.on_sent(copy);
+        for (ordinal, copy) in (0..).zip([1, 1, 1, 2, 2, 3]) {
+            tally.on_sent(ordinal, copy);
         }
         // Three packets, sent once, twice and three times.
         assert_eq!(tally.counts.retransmissions, [1, 1, 1]);

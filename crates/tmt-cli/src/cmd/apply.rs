@@ -5,7 +5,7 @@ use tmt_core::scheme::{self, SchemeSpec};
 use tmt_core::stats::{DecodeDelays, LinkSummary};
 use tmt_core::types::{Metadata, Span};
 
-use crate::exit::{Failure, Outcome, note, print_unless_quiet};
+use crate::exit::{Failure, Outcome, note, print_unless_quiet, warning};
 use crate::input::{TraceArgs, note_cut};
 use crate::output::{self, FormatArgs, Output, json, refuse_shared_files};
 use crate::provenance;
@@ -26,8 +26,9 @@ pub(crate) struct Args {
     /// RTT of the link [default: from the trace, else 500ms]
     #[arg(long)]
     rtt: Option<Span>,
-    /// Delay of the feedback beyond the RTT; `interleaver` uses `interleaver_ns` of the metadata [default: 0s]
-    #[arg(long, value_name = "DURATION|interleaver")]
+    /// Delay of the feedback beyond the RTT; `decode` uses the median decoding delay, `interleaver` `interleaver_ns` of
+    /// the metadata [default: 0s]
+    #[arg(long, value_name = "DURATION|decode|interleaver")]
     feedback_delay: Option<Feedback>,
     /// Output file; `{scheme}` is replaced by the scheme [default: stdout, as for `-`]
     #[arg(short, long, value_name = "FILE")]
@@ -48,15 +49,16 @@ pub(crate) fn run(args: &Args) -> Outcome {
     let paths = output_paths(args)?;
     let (name, mut reader) = args.trace.open("apply", false)?;
     let rtt = Rtt::resolve(args.rtt, reader.metadata());
-    // The head of a timeline is written before its rows.
     let mut delays = DecodeDelays::default();
     reader.look_ahead(|rows| {
         delays.slots(&rows.slots);
         delays.is_full()
     });
     let decode_delay = delays.median();
-    let (feedback_delay, origin) = Feedback::resolve(args.feedback_delay, reader.metadata())?;
+    let feedback = Feedback::resolve(args.feedback_delay, reader.metadata(), decode_delay);
+    let (feedback_delay, origin) = feedback?;
     note!("apply", "{rtt}; feedback delay {origin}");
+    warn_early(&args.schemes, decode_delay, feedback_delay);
     let stored = reader.metadata().number("feedback_delay_ns");
     if let Some(stored) = stored.and_then(Span::from_nanos)
         && stored != feedback_delay
@@ -101,6 +103,22 @@ pub(crate) fn run(args: &Args) -> Outcome {
     let table = summary_table(&summaries).to_string();
     print_unless_quiet(format_args!("{}", table.trim_end()));
     Ok(())
+}
+
+/// Warns of schemes whose repeats leave before the receiver has decoded what it asks for.
+fn warn_early(schemes: &[SchemeSpec], decode_delay: Option<Span>, feedback_delay: Span) {
+    let Some(decode_delay) = decode_delay.filter(|delay| *delay > feedback_delay) else {
+        return;
+    };
+    let repeating = schemes.iter().filter(|scheme| scheme.repeats());
+    let repeating: Vec<&str> = repeating.map(SchemeSpec::text).collect();
+    if !repeating.is_empty() {
+        warning!(
+            "apply",
+            "the median decoding delay of {decode_delay} exceeds the feedback delay of {feedback_delay}: a repeat of {} leaves before the receiver can have asked for it; use --feedback-delay decode, or interleaver",
+            repeating.join(", ")
+        );
+    }
 }
 
 /// Output path of each scheme's timeline, none with `--summary-only`. Refuses a file that has two uses.
@@ -202,6 +220,11 @@ fn summary_table(summaries: &[LinkSummary]) -> Report {
             millis(quantile(&s.delay_s))
         });
     }
+    row("reordered LLDUs / delivered", &|s| share(s.reordered_share));
+    row("reordering max LLDUs", &|s| {
+        s.reordering_max_lldus.to_string()
+    });
+    row("reordering max ms", &|s| millis(Some(s.reordering_max_s)));
     row("longest burst, slots", &|s| longest(&s.bursts_before));
     row("longest burst, LLDUs", &|s| longest(&s.bursts_after));
     let most = summaries

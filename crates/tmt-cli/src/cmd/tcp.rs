@@ -20,7 +20,7 @@ use fluid_tcp::simulation::metrics::RunReport;
 use fluid_tcp::simulation::probe::NoProbe;
 use rayon::prelude::*;
 
-use crate::exit::{Outcome, note};
+use crate::exit::Outcome;
 use crate::output::{Output, json};
 
 pub(crate) fn run(args: &Args) -> Outcome {
@@ -40,7 +40,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
     let saved = given::save(args, &plan.resolved)?;
     let mut logs = Vec::new();
     let runs = plan.runs();
-    let reports = if logs::are_asked_for(args) {
+    let reports: Vec<_> = if logs::are_asked_for(args) {
         let logged = |run| logged(args, &source, &plan, run, &mut logs);
         runs.into_iter().map(logged).collect::<Outcome<_>>()?
     } else {
@@ -49,10 +49,9 @@ pub(crate) fn run(args: &Args) -> Outcome {
         let reports = reports.collect::<experiment::Result<_>>();
         reports.map_err(|error| source.failure(error))?
     };
+    let results: Vec<&RunReport> = reports.iter().map(|(_, report, _)| report).collect();
+    source.print_notes(&plan.findings(&results));
     let report = report::Report::new(&plan, reports);
-    if let Some(unfinished) = report.unfinished() {
-        note!("tcp", "{unfinished}");
-    }
     if args.json {
         json(&mut output, &report)?;
     } else {

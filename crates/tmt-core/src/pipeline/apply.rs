@@ -49,6 +49,7 @@ impl<W: Write + Send> Lane<W> {
         writer: Option<TraceWriter<Lldu, W>>,
     ) -> Self {
         Self {
+            tally: LlduTally::of(&scheme),
             state: LaneState {
                 walk: SchemeRunner::new(scheme, rtt, feedback_delay),
                 lldus: Vec::new(),
@@ -56,7 +57,6 @@ impl<W: Write + Send> Lane<W> {
             },
             rtt,
             feedback_delay,
-            tally: LlduTally::default(),
             writer,
             previous: Vec::new(),
         }

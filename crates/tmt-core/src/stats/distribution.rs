@@ -151,7 +151,7 @@ impl Distribution {
 
     /// Adds a value `times` times, at least once.
     #[inline]
-    fn push_repeated(&mut self, nanos: u64, times: u64) {
+    pub(super) fn push_repeated(&mut self, nanos: u64, times: u64) {
         self.min = self.min.min(nanos);
         self.max = self.max.max(nanos);
         self.count += times;

@@ -1,14 +1,16 @@
 //! Summary of a scheme over a trace (docs/schemes.md, Sec. 8).
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 
 use serde::Serialize;
 
 use crate::scheme::SchemeSpec;
 use crate::scheme::engine::UnitCounts;
 use crate::stats::distribution::{Distribution, Precision, Quantiles};
+use crate::stats::reordering::Reordering;
 use crate::stats::runs::{Counts, RunLengths, Runs, equal_runs, total};
-use crate::types::{Fate, Lldu, Slot, Span, to_f64};
+use crate::types::{Fate, Lldu, Slot, Span, Time, to_f64};
 
 /// Statistics of the slots of a trace, which are the same for every scheme.
 #[derive(Debug, Clone, Default)]
@@ -24,6 +26,9 @@ impl SlotTally {
 /// Statistics of the LLDUs of one scheme.
 #[derive(Debug, Clone, Default)]
 pub struct LlduTally {
+    /// Whether the scheme delivers in order, so that nothing is reordered.
+    in_order: bool,
+    pub(super) reordering: Reordering,
     delivered: u64,
     lost: u64,
     censored: u64,
@@ -33,8 +38,20 @@ pub struct LlduTally {
 }
 
 impl LlduTally {
+    /// An empty tally of the LLDUs of `scheme`. It is faster than the default if the scheme delivers in order.
+    #[must_use]
+    pub fn of(scheme: &SchemeSpec) -> Self {
+        Self {
+            in_order: scheme.in_order(),
+            ..Self::default()
+        }
+    }
+
     /// Adds the next LLDUs, in number order.
     pub fn lldus(&mut self, lldus: &[Lldu]) {
+        // Ranges in which arrivals ascend, and the last arrival.
+        let (mut ascending, mut last): (Vec<Range<usize>>, _) = (Vec::new(), Time::ZERO);
+        let mut at = 0;
         for ((attempts, fate), run) in equal_runs(lldus, |lldu| (lldu.attempts, lldu.fate)) {
             let count = run.len() as u64;
             self.runs.push(fate != Fate::Delivered, count);
@@ -42,11 +59,29 @@ impl LlduTally {
                 Fate::Delivered => {
                     self.delivered += count;
                     self.attempts.add(u64::from(attempts), count);
-                    self.delay.extend(run, |lldu| lldu.decode_delay);
+                    let mut from = at;
+                    for (delay, equal) in equal_runs(run, |lldu| lldu.decode_delay) {
+                        self.delay
+                            .push_repeated(delay.as_nanos(), equal.len() as u64);
+                        if self.in_order {
+                            continue;
+                        }
+                        let to = from + equal.len();
+                        let arrival = |index: usize| equal[index].tx_time.saturating_add(delay);
+                        match ascending.last_mut() {
+                            Some(open) if open.end == from && last <= arrival(0) => open.end = to,
+                            _ => ascending.push(from..to),
+                        }
+                        (from, last) = (to, arrival(equal.len() - 1));
+                    }
                 }
                 Fate::Lost => self.lost += count,
                 Fate::Censored => self.censored += count,
             }
+            at += run.len();
+        }
+        if !self.in_order {
+            self.reordering.add(lldus, &ascending);
         }
     }
 }
@@ -104,6 +139,12 @@ pub struct LinkSummary {
     pub delay_s: Quantiles,
     /// Precision of the percentiles.
     pub delay_percentiles: Precision,
+    /// Share of the delivered LLDUs that were delivered after one that was sent later.
+    pub reordered_share: Option<f64>,
+    /// Largest difference of numbers between an LLDU and one that was sent later and delivered before it.
+    pub reordering_max_lldus: u64,
+    /// Largest time between the deliveries of two such LLDUs, s.
+    pub reordering_max_s: f64,
     /// Number of delivered LLDUs by attempts.
     pub attempts: BTreeMap<u32, u64>,
     /// Bursts of erased slots, by length.
@@ -148,6 +189,9 @@ impl LinkSummary {
             residual_loss: ratio(lldus.lost, lldus.delivered + lldus.lost),
             delay_s: lldus.delay.quantiles(rtt.half()),
             delay_percentiles: lldus.delay.precision(),
+            reordered_share: ratio(lldus.reordering.reordered, lldus.delivered),
+            reordering_max_lldus: lldus.reordering.most_lldus,
+            reordering_max_s: lldus.reordering.most.as_secs_f64(),
             attempts: by_attempts(&lldus.attempts),
             bursts_before,
             gaps_before,

@@ -9,6 +9,7 @@ use tmt_core::types::{Metadata, Span};
 use super::link::Link;
 use crate::experiment::counted::counted;
 use crate::experiment::error::{Result, data, refused};
+use crate::experiment::note::Note;
 use crate::experiment::parameters::Experiment;
 use crate::experiment::plan::CoupledPlan;
 use crate::experiment::storage::{Loaded, Storage};
@@ -30,7 +31,8 @@ impl Experiment {
             }
             None => (self.read(storage, self.trace.as_ref(), false)?, None),
         };
-        let (feedback_delay, feedback_note) = self.feedback(&rows.head)?;
+        let decode_delay = rows.timeline.median_delay();
+        let (feedback_delay, feedback_note) = self.feedback(&rows.head, decode_delay)?;
         let name = rows.name.clone();
         let (mut link, trace) = self.link_over(LinkKind::Coupled, rows, channel.is_some())?;
         if let Some(before) = link.head.get("scheme") {
@@ -75,6 +77,15 @@ impl Experiment {
             coupled.hold,
             counted(coupled.units_per_packet(), "slot")
         ).into());
+        // A generated slot is decoded when it has been sent completely.
+        if channel.is_none() && coupled.scheme.repeats() {
+            let early = acausal(decode_delay, feedback_delay).map(|early| {
+                Note::warning(format!(
+                    "{early}; use `feedback_delay` decode, or `feedback_delay` interleaver"
+                ))
+            });
+            link.notes.extend(early);
+        }
         let resolved = &mut link.resolved;
         resolved.feedback_delay = Some(FeedbackDelay::Of(feedback_delay));
         resolved.tail = Some(coupled.tail);
@@ -121,10 +132,16 @@ impl Experiment {
     }
 
     /// The feedback delay, and a note with its origin.
-    fn feedback(&self, head: &Metadata) -> Result<(Span, String)> {
+    fn feedback(&self, head: &Metadata, decode_delay: Option<Span>) -> Result<(Span, String)> {
         match self.feedback_delay {
             None => Ok((Span::ZERO, "0s (default)".to_owned())),
             Some(FeedbackDelay::Of(span)) => Ok((span, format!("{span} (`feedback_delay`)"))),
+            Some(FeedbackDelay::Decode) => match decode_delay {
+                Some(span) => Ok((span, format!("{span} (median decoding delay)"))),
+                None => Err(data(
+                    "`feedback_delay` decode: found no received slot at the start of the trace, expected one; or give a duration",
+                )),
+            },
             Some(FeedbackDelay::Interleaver) => match head.interleaver() {
                 Some(span) => Ok((span, format!("{span} (interleaver_ns of the metadata)"))),
                 None => Err(data(
@@ -196,4 +213,12 @@ impl Experiment {
         };
         Ok((rows, slots))
     }
+}
+
+/// What is wrong with repeats if the feedback takes less time than decoding.
+pub(super) fn acausal(decode_delay: Option<Span>, feedback_delay: Span) -> Option<String> {
+    let decode_delay = decode_delay.filter(|decode_delay| *decode_delay > feedback_delay)?;
+    Some(format!(
+        "the median decoding delay of {decode_delay} exceeds the feedback delay of {feedback_delay}: a repeat leaves before the receiver can have asked for it"
+    ))
 }

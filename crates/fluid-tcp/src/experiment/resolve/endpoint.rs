@@ -2,11 +2,15 @@
 
 use std::collections::BTreeSet;
 
-use tmt_core::types::Span;
+use tmt_core::math::num::floor_u64;
+use tmt_core::types::{Span, to_f64};
 
+use super::link::Link;
 use crate::congestion::Algorithm;
 use crate::endpoint::{Endpoint, LossDetection, Recovery};
+use crate::experiment::counted::counted;
 use crate::experiment::error::{Result, refused};
+use crate::experiment::note::Note;
 use crate::experiment::parameters::{Experiment, Parameter};
 use crate::experiment::plan::FlowPlan;
 use crate::experiment::setting::Setting as _;
@@ -20,6 +24,17 @@ impl Experiment {
     pub(super) fn endpoint(&self) -> Result<Endpoint> {
         let mut endpoint = self.profile().endpoint();
         self.write_endpoint(&mut endpoint);
+        let (window, packet) = (self.receiver_window(), self.packet());
+        let Some(packets) = window.packets(packet) else {
+            return refused(
+                "rwnd",
+                format!(
+                    "`rwnd` {}: expected at least one packet of {packet}",
+                    window.text()
+                ),
+            );
+        };
+        endpoint.rwnd = packets;
         self.check_timeouts(&mut endpoint)?;
         if self.path() == PathKind::Split {
             // The proxy acknowledges at once.
@@ -27,6 +42,38 @@ impl Experiment {
         }
         self.check_loss_recovery(&mut endpoint)?;
         Ok(endpoint)
+    }
+
+    /// The receiver's window: that of the parameter, else of the profile.
+    pub(super) fn receiver_window(&self) -> ReceiverWindow {
+        self.rwnd.unwrap_or_else(|| self.profile().into())
+    }
+
+    /// Warns of a window that nobody chose and that keeps the flows from filling the link.
+    pub(super) fn window_warning(
+        &self,
+        link: &Link,
+        endpoint: &Endpoint,
+        flows: usize,
+    ) -> Option<Note> {
+        let rtt = match self.path() {
+            PathKind::EndToEnd => link.rtt.saturating_add(link.decode_delay),
+            // The proxy acknowledges.
+            PathKind::Split => Span::ZERO,
+        };
+        let rtt = rtt.saturating_add(self.terrestrial_rtt());
+        let product = link.rate_bps? * rtt.as_secs_f64() / 8.0 / to_f64(self.packet().0);
+        let window = endpoint.receiver_window()?;
+        let short = self.rwnd.is_none() && to_f64(window) * to_f64(flows as u64) < product;
+        short.then(|| {
+            let product = floor_u64(product.ceil());
+            Note::warning(format!(
+                "the receive window of {} ({}, default) per flow is smaller than the bandwidth-delay product of {}: it limits the goodput; `rwnd` unlimited lifts it",
+                counted(window, "packet"),
+                self.receiver_window().text(),
+                counted(product, "packet")
+            ))
+        })
     }
 
     /// Refuses congestion controls that the host settings or the queue do not support.
@@ -137,6 +184,10 @@ impl Experiment {
         if endpoint.delayed_ack > 1 {
             delayed_ack += &format!(" ({})", endpoint.delayed_ack_timer);
         }
+        let window = match self.receiver_window() {
+            ReceiverWindow::Bytes(bytes) => format!("{}pkt ({bytes})", endpoint.rwnd),
+            window => window.text(),
+        };
         format!(
             "cc {control}, profile {}: headers {}, sack {}, delayed ack {delayed_ack}, quick acks {}, iw {}, rto {} at first, {} to {}, \
              tick {}, margin {}, loss detection {}, tail loss probe {}, f-rto {}, ecn {}, pacing {}, \
@@ -160,7 +211,7 @@ impl Experiment {
             endpoint.recovery,
             endpoint.rtt_sampling,
             endpoint.cut_from,
-            ReceiverWindow(endpoint.rwnd).text(),
+            window,
             endpoint.window_validation.text(),
             endpoint.handshake.text(),
         )

@@ -57,6 +57,11 @@ impl Plan {
                 add("begin_s", json!(seconds(self.begin)));
                 add("end_s", json!(seconds(self.end)));
             }
+            ("rwnd", _) => {
+                let endpoint = self.flows.first().map(|plan| plan.flow.endpoint);
+                let window = endpoint.and_then(|endpoint| endpoint.receiver_window());
+                add("rwnd_packets", json!(window));
+            }
             ("handshake", _) => add("flows", self.flows.iter().map(shown).collect()),
             _ => {}
         }

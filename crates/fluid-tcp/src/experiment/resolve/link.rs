@@ -9,6 +9,7 @@ use tmt_core::scheme::SchemeSpec;
 use tmt_core::stats::ratio;
 use tmt_core::types::{Bytes, EndLine, Metadata, Span, Time, to_f64};
 
+use super::coupled::acausal;
 use crate::experiment::counted::counted;
 use crate::experiment::error::{Result, data, refused, unreadable};
 use crate::experiment::note::Note;
@@ -168,6 +169,7 @@ impl Experiment {
                     "the timeline was generated with RTT {known}, but the run uses `rtt` {rtt}"
                 )));
             }
+            notes.extend(repeated_early(&head));
             resolved.overlap = Some(self.overlap());
             if self.overlap() == Overlap::Shift {
                 let (slot, words) = slot_time(&head, &timeline)?;
@@ -251,6 +253,17 @@ impl Experiment {
             })
             .collect()
     }
+}
+
+/// Warns of a timeline whose repeats were not causal, if its head has what shows it.
+fn repeated_early(head: &Metadata) -> Option<Note> {
+    let scheme: SchemeSpec = head.get("scheme")?.parse().ok()?;
+    let time = |key| head.number(key).and_then(Span::from_nanos);
+    let decode_delay = time("decode_delay_median_ns").filter(|_| scheme.repeats());
+    let early = acausal(decode_delay, time("feedback_delay_ns")?)?;
+    Some(Note::warning(format!(
+        "in the timeline of {scheme} {early}; apply the scheme with --feedback-delay decode, or interleaver"
+    )))
 }
 
 /// The value of the parameter, else of the head, else the default; and its origin.

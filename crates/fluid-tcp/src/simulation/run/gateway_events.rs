@@ -31,7 +31,9 @@ impl<G: Gateway, P: Probe> Run<'_, G, P> {
         };
         let (refused, ack) = proxy.on_packet(now, transmission.flow, transmission.packet.into());
         if let Some(why) = refused {
-            self.connections[transmission.flow].tally.count(match why {
+            let tally = &mut self.connections[transmission.flow].tally;
+            tally.on_gone(transmission.ordinal);
+            tally.count(match why {
                 Refused::Full => Count::Dropped,
                 Refused::Duplicate => Count::Spurious,
             });
@@ -123,7 +125,11 @@ impl<G: Gateway, P: Probe> Run<'_, G, P> {
     /// Acts on the fate of a packet at the queue.
     fn on_fate(&mut self, fate: Fate) {
         match fate {
-            Fate::Dropped(packet) => self.count(packet.transmission, Count::Dropped),
+            Fate::Dropped(packet) => {
+                let Transmission { flow, ordinal, .. } = packet.transmission;
+                self.connections[flow].tally.on_gone(ordinal);
+                self.count(packet.transmission, Count::Dropped);
+            }
             Fate::Served(packet, service, marked) => {
                 if marked {
                     self.count(packet.transmission, Count::Marked);
@@ -176,6 +182,7 @@ impl<G: Gateway, P: Probe> Run<'_, G, P> {
         tally.on_service(served.service.start.since(served.packet.enqueued));
         if lost {
             tally.count(Count::Lost);
+            tally.on_gone(transmission.ordinal);
         }
         if self.probe.watches() {
             self.probe.on_service(transmission, &served.service);

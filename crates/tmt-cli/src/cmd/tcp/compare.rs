@@ -4,6 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use fluid_tcp::experiment::{self, Params};
+use fluid_tcp::simulation::metrics::RunReport;
 use fluid_tcp::simulation::replications::Estimate;
 use rayon::prelude::*;
 use serde::Serialize;
@@ -91,7 +92,18 @@ fn reports<'a>(plans: &'a experiment::Comparison, source: &Source) -> Outcome<Li
     });
     let pairs: experiment::Result<Vec<_>> = runs.collect();
     let pairs = pairs.map_err(|error| source.failure(error))?.into_iter();
-    let (timeline, coupled) = pairs.unzip();
+    let (timeline, coupled): (Vec<_>, Vec<_>) = pairs.unzip();
+    for (link, plan, runs) in [
+        ("timeline", &plans.timeline, &timeline),
+        ("coupled", &plans.coupled, &coupled),
+    ] {
+        let results: Vec<&RunReport> = runs.iter().map(|(_, report, _)| report).collect();
+        let mut findings = plan.findings(&results);
+        for finding in &mut findings {
+            finding.text.insert_str(0, &format!("{link} link: "));
+        }
+        source.print_notes(&findings);
+    }
     Ok(Links {
         timeline: Report::new(&plans.timeline, timeline),
         coupled: Report::new(&plans.coupled, coupled),

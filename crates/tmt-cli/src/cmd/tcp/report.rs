@@ -74,22 +74,6 @@ impl<'a> Report<'a> {
         }
     }
 
-    /// The note on runs that ended before their transfers, if there are several runs.
-    pub(super) fn unfinished(&self) -> Option<String> {
-        let mut flows = self.plan.flows.iter();
-        if self.results.runs.len() < 2 || flows.any(|plan| plan.flow.packets.is_none()) {
-            return None;
-        }
-        let done = |run: &Run| run.report.total.metrics.completion_time_s.is_some();
-        let cut = self.results.runs.iter().filter(|run| !done(run)).count();
-        (cut > 0).then(|| {
-            let runs = self.results.runs.len();
-            format!(
-                "{cut} of {runs} runs ended before their transfers: they have no completion time and are not in its mean"
-            )
-        })
-    }
-
     /// The report as text, followed by the explanations.
     pub(super) fn text(&self) -> String {
         let mut text = self.table();
@@ -149,7 +133,13 @@ impl<'a> Report<'a> {
         let mut report = table::Report::new(["", &runs, how, "runs"]);
         for (name, estimate) in &self.results.mean {
             let [mean, ci95] = cells(Some(estimate));
-            report.row(name, [mean, ci95, estimate.runs.to_string()]);
+            // A mean over some of the runs may be biased.
+            let all = self.results.runs.len();
+            let counted = match estimate.runs {
+                runs if runs == all => runs.to_string(),
+                runs => format!("{runs} of {all}"),
+            };
+            report.row(name, [mean, ci95, counted]);
         }
         report.to_string()
     }
