@@ -6,6 +6,7 @@
 
 pub mod arrow;
 mod batch;
+mod columns;
 pub mod columnar;
 pub mod compression;
 mod form;
@@ -19,6 +20,7 @@ mod unit;
 
 pub use batch::{Rows, TraceEnd};
 pub use columnar::panics_are_contained;
+pub use columns::{Columns, Spacing};
 pub use form::{Compression, FIRST_BYTES, FORMS, FileKind, Form, FormError, Format, recognise};
 pub use trace::{Options, Row, TraceReader, TraceWriter};
 pub use unit::Unit;

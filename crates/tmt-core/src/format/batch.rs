@@ -6,7 +6,8 @@
 use std::iter::repeat;
 
 use crate::format::columnar::Batch;
-use crate::types::{EndLine, Error, ErrorKind, Fate, Lldu, Slot, Span, Time};
+use crate::format::columns::Spacing;
+use crate::types::{EndLine, Error, ErrorKind, Fate, Lldu, Position, Slot, Span, Time};
 
 /// A batch of rows. Its memory is reused for the next batch.
 #[derive(Debug, Default)]
@@ -15,6 +16,8 @@ pub struct Rows {
     pub slots: Vec<Slot>,
     /// Attempts of the LLDU of each slot; empty if the trace has no such column or it was not read.
     pub attempts: Vec<u32>,
+    /// Rows without a delay, which count as erased although the table does not say so.
+    pub(crate) missing: u64,
     /// (index, line) of the first row, and of each row whose line does not follow that of the row before.
     lines: Vec<(usize, u64)>,
     /// Rows of the input before the first row of this batch.
@@ -112,6 +115,7 @@ impl Rows {
     pub fn clear(&mut self) {
         self.slots.clear();
         self.attempts.clear();
+        self.missing = 0;
         self.lines.clear();
         self.before = 0;
         self.piece = None;
@@ -152,7 +156,34 @@ impl Rows {
 
     /// Fills an empty batch with rows of a binary format. An error is kept until the batch is committed.
     pub(crate) fn fill(&mut self, batch: &Batch) {
-        self.fault = batch.append(&mut self.slots, &mut self.attempts).err();
+        let appended = batch.append(&mut self.slots, &mut self.attempts);
+        match appended {
+            Ok(missing) => self.missing += missing,
+            Err(error) => self.fault = Some(error),
+        }
+    }
+
+    /// Sets the times of all rows, which the table does not have. The batch has been committed.
+    ///
+    /// # Errors
+    /// A time or an arrival above 2^63 − 1 ns; the rows from that one on are dropped.
+    pub(crate) fn space(&mut self, spacing: Spacing) -> Result<(), Error> {
+        for index in 0..self.slots.len() {
+            let time = spacing.tx_time(self.before + index as u64);
+            let slot = time.and_then(|time| Slot::new(time, self.slots[index].decode_delay()));
+            let Some(slot) = slot else {
+                let sum = "row number * interval + decode_delay";
+                let position = Position {
+                    line: self.line(index),
+                    column: 0,
+                    row: self.number(index),
+                };
+                self.truncate(index);
+                return Err(Error::at(ErrorKind::SumTooLarge { sum }, position));
+            };
+            self.slots[index] = slot;
+        }
+        Ok(())
     }
 
     /// Takes the error in the row after those that [`Rows::fill`] appended.

@@ -11,8 +11,10 @@ pub enum Format {
     /// Canonical text (docs/trace-format.md, Sec. 2).
     #[default]
     Csv,
-    /// Arrow IPC stream or file (docs/trace-format.md, Sec. 6).
+    /// Arrow IPC file, which is Feather version 2 (docs/trace-format.md, Sec. 6).
     Arrow,
+    /// Arrow IPC stream (docs/trace-format.md, Sec. 6).
+    ArrowStream,
     /// Parquet file (docs/trace-format.md, Sec. 7).
     Parquet,
 }
@@ -23,7 +25,7 @@ impl Format {
     pub const fn name(self) -> &'static str {
         match self {
             Self::Csv => "text",
-            Self::Arrow => "Arrow",
+            Self::Arrow | Self::ArrowStream => "Arrow",
             Self::Parquet => "Parquet",
         }
     }
@@ -54,7 +56,7 @@ impl Compression {
 /// ```
 /// use tmt_core::format::{Compression, Form, Format};
 ///
-/// let form = Form::from_file_name("phy.csv.gz").ok_or("unknown extension")?;
+/// let form = Form::from_file_name("phy.csv.gz")?.ok_or("no extension")?;
 /// assert_eq!((form.format, form.compression), (Format::Csv, Some(Compression::Gzip)));
 /// assert_eq!(form, "csv.gz".parse()?);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -70,14 +72,15 @@ pub struct Form {
 const GZIP: Option<Compression> = Some(Compression::Gzip);
 const ZSTD: Option<Compression> = Some(Compression::Zstd);
 
-/// The forms by the names that `--format` accepts. The first is the default for unknown file extensions.
-pub const FORMS: [(&str, Form); 7] = [
+/// The forms by the names that `--format` accepts. The first is the default for names without an extension.
+pub const FORMS: [(&str, Form); 8] = [
     ("csv", Form::of(Format::Csv, None)),
     ("csv.gz", Form::of(Format::Csv, GZIP)),
     ("csv.zst", Form::of(Format::Csv, ZSTD)),
     ("arrow", Form::of(Format::Arrow, None)),
-    ("arrow.gz", Form::of(Format::Arrow, GZIP)),
-    ("arrow.zst", Form::of(Format::Arrow, ZSTD)),
+    ("arrows", Form::of(Format::ArrowStream, None)),
+    ("arrow.gz", Form::of(Format::ArrowStream, GZIP)),
+    ("arrow.zst", Form::of(Format::ArrowStream, ZSTD)),
     ("parquet", Form::of(Format::Parquet, None)),
 ];
 
@@ -89,27 +92,64 @@ impl Form {
         }
     }
 
-    /// The form that the extension of a file name selects, regardless of letter case; `None` if the extension is
-    /// unknown.
+    /// The form that the extension of a file name selects, regardless of letter case; `None` without an extension.
     ///
-    /// The extensions are `.csv`, `.arrow`, `.arrows`, `.ipc` and `.parquet`. All but the last may be followed by
-    /// `.gz` or `.zst`. `.gz` and `.zst` after any other name select compressed text.
-    #[must_use]
-    pub fn from_file_name(name: &str) -> Option<Self> {
-        let name = name.rsplit('/').next().unwrap_or(name).to_ascii_lowercase();
-        let (name, compression) = [(".gz", GZIP), (".zst", ZSTD)]
+    /// The extensions are `.csv`, `.txt`, `.arrow`, `.feather`, `.ipc`, `.arrows` and `.parquet`. All but the last may be
+    /// followed by `.gz` or `.zst`, which alone select compressed text.
+    ///
+    /// # Errors
+    /// The extension is unknown.
+    pub fn from_file_name(name: &str) -> Result<Option<Self>, FormError> {
+        let file = name.rsplit('/').next().unwrap_or(name).to_ascii_lowercase();
+        let (file, compression) = [(".gz", GZIP), (".zst", ZSTD)]
             .into_iter()
-            .find_map(|(extension, compression)| Some((name.strip_suffix(extension)?, compression)))
-            .unwrap_or((&name, None));
-        let format = match (name.rsplit_once('.').map(|(_, end)| end), compression) {
-            (Some("arrow" | "arrows" | "ipc"), _) => Format::Arrow,
+            .find_map(|(extension, compression)| Some((file.strip_suffix(extension)?, compression)))
+            .unwrap_or((&file, None));
+        // A name that starts with its only full stop is that of a hidden file.
+        let extension = file.rsplit_once('.').filter(|(stem, _)| !stem.is_empty());
+        let format = match (extension.map(|(_, extension)| extension), compression) {
+            (None, None) => return Ok(None),
+            (None | Some("csv" | "txt"), _) => Format::Csv,
+            (Some("arrow" | "feather" | "ipc"), None) => Format::Arrow,
+            (Some("arrow" | "feather" | "ipc" | "arrows"), _) => Format::ArrowStream,
             (Some("parquet"), None) => Format::Parquet,
-            (Some("csv"), _) | (_, Some(_)) => Format::Csv,
-            _ => return None,
+            (Some("parquet"), Some(compression)) => {
+                return Err(FormError(format!(
+                    "{name}: found Parquet inside {}, expected .parquet alone: it compresses its columns itself",
+                    compression.name()
+                )));
+            }
+            (Some(extension), _) => {
+                return Err(FormError(format!(
+                    "{name}: unknown extension .{extension}, expected {EXTENSIONS}"
+                )));
+            }
         };
-        Some(Self::of(format, compression))
+        Ok(Some(Self::of(format, compression)))
+    }
+
+    /// The same form for an output that is read while it is written, such as a pipe: an Arrow file becomes a stream.
+    #[must_use]
+    pub const fn streamed(self) -> Self {
+        match self.format {
+            Format::Arrow => Self::of(Format::ArrowStream, self.compression),
+            _ => self,
+        }
+    }
+
+    /// The same form inside a compression, if it is one. A compressed Arrow file becomes a stream.
+    #[must_use]
+    pub const fn compressed(self, compression: Option<Compression>) -> Self {
+        let form = Self::of(self.format, compression);
+        match compression {
+            Some(_) => form.streamed(),
+            None => form,
+        }
     }
 }
+
+/// The known extensions, for messages.
+const EXTENSIONS: &str = ".csv, .txt, .arrow, .feather, .ipc or .arrows, also with .gz or .zst, .parquet, or no extension (text)";
 
 /// A form that is unknown, or that does not suit what is written; its text says what is expected.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -168,16 +208,15 @@ pub fn recognise(first: &[u8]) -> FileKind {
             FileKind::Compressed(Compression::Zstd)
         }
         // A stream; a file (Feather 2).
-        [0xff, 0xff, 0xff, 0xff, ..] | [b'A', b'R', b'R', b'O', b'W', b'1', ..] => {
-            FileKind::Plain(Format::Arrow)
-        }
+        [0xff, 0xff, 0xff, 0xff, ..] => FileKind::Plain(Format::ArrowStream),
+        [b'A', b'R', b'R', b'O', b'W', b'1', ..] => FileKind::Plain(Format::Arrow),
         [b'P', b'A', b'R', b'1', ..] => FileKind::Plain(Format::Parquet),
         // Arrow before version 0.15, which the reader refuses: length of the schema, then offset of its flatbuffer
         // root. Text does not contain such bytes.
         [low, high, 0, 0, root @ 1..=64, 0, 0, 0, ..]
             if (*low >= 64 || *high > 0) && root.is_multiple_of(4) =>
         {
-            FileKind::Plain(Format::Arrow)
+            FileKind::Plain(Format::ArrowStream)
         }
         _ => FileKind::Plain(Format::Csv),
     }
@@ -202,33 +241,56 @@ mod tests {
             ("out/a.csv", Some("csv")),
             ("a.CSV.GZ", Some("csv.gz")),
             ("a.txt.zst", Some("csv.zst")),
+            ("a.gz", Some("csv.gz")),
             ("a.arrow", Some("arrow")),
+            ("a.feather", Some("arrow")),
+            ("a.ipc", Some("arrow")),
+            ("a.arrows", Some("arrows")),
             ("a.ipc.zst", Some("arrow.zst")),
+            ("a.arrows.gz", Some("arrow.gz")),
             ("a.parquet", Some("parquet")),
-            ("b.arrow/a.txt", None),
+            ("b.arrow/a.txt", Some("csv")),
+            ("b.arrow/a", None),
+            (".hidden", None),
             ("a", None),
         ] {
             assert_eq!(
                 Form::from_file_name(name),
-                form.map(|form| form.parse().unwrap()),
+                Ok(form.map(|form| form.parse().unwrap())),
                 "{name}"
             );
         }
     }
 
     #[test]
+    fn an_unknown_extension_is_refused_with_the_known_ones() {
+        for name in ["a.json", "a.txt.bz2", "b/a.CSV.xz", "a.json.gz", "phy-0.01", "a.parquet.gz"] {
+            let error = Form::from_file_name(name).unwrap_err().to_string();
+            assert!(error.starts_with(name) && error.contains(".parquet"), "{error}");
+        }
+    }
+
+    #[test]
+    fn only_an_uncompressed_file_is_an_arrow_file() {
+        let arrow: Form = "arrow".parse().unwrap();
+        assert_eq!(arrow.streamed().to_string(), "arrows");
+        assert_eq!(arrow.compressed(GZIP).to_string(), "arrow.gz");
+        assert_eq!(arrow.compressed(None), arrow);
+    }
+
+    #[test]
     fn every_kind_is_detected_from_its_first_bytes() {
         let gzip = FileKind::Compressed(Compression::Gzip);
         let zstd = FileKind::Compressed(Compression::Zstd);
-        let [text, arrow, parquet] =
-            [Format::Csv, Format::Arrow, Format::Parquet].map(FileKind::Plain);
+        let [text, file, arrow, parquet] =
+            [Format::Csv, Format::Arrow, Format::ArrowStream, Format::Parquet].map(FileKind::Plain);
         for (first, kind) in [
             (&b"\x1f\x8b\x08\0\0\0\0\0"[..], gzip),
             (b"\x1f\x8b", gzip),
             (b"\x28\xb5\x2f\xfd\x04\0\0\0", zstd),
             (b"\x5a\x2a\x4d\x18\x04\0\0\0", zstd),
             (b"\xff\xff\xff\xff\xf8\x01\0\0", arrow),
-            (b"ARROW1\0\0", arrow),
+            (b"ARROW1\0\0", file),
             (b"\xf4\x01\0\0\x10\0\0\0", arrow),
             (b"PAR1\x15\x04\x15\x20", parquet),
             (b"tx_time,", text),

@@ -2,13 +2,14 @@
 //! (docs/trace-format.md, Sec. 9).
 //!
 //! Head and end line are those of a trace: comment lines in text, key-value pairs of the footer in Parquet. Times are
-//! seconds with nine decimals in text, integer nanoseconds in Parquet.
+//! seconds with nine decimals in text, where their names end in `_s`, and integer nanoseconds in Parquet, where they end
+//! in `_ns`.
 
 use std::fmt;
 use std::io::{self, Write};
 use std::sync::Arc;
 
-use arrow_array::{Array, ArrayRef, Float64Array, Int64Array, StringArray, UInt64Array};
+use arrow_array::{Array, ArrayRef, Float64Array, Int64Array, StringArray};
 use arrow_schema::{DataType, Field};
 
 use crate::format::columnar::head::END;
@@ -34,7 +35,7 @@ const BATCH: usize = 1 << 10;
 pub enum Kind {
     /// Times or durations, ns. In Parquet INT64.
     Time,
-    /// Non-negative integers. In Parquet UINT64.
+    /// Integers from 0 to 2^63 − 1. In Parquet INT64.
     Count,
     /// Real numbers with six decimals in text. In Parquet DOUBLE.
     Real,
@@ -45,7 +46,7 @@ pub enum Kind {
 /// Description of a column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Column {
-    /// Name of the column in the header.
+    /// Name of the column; that of a time without its unit.
     pub name: &'static str,
     /// Type of the values of the column, in text and in Parquet.
     pub kind: Kind,
@@ -53,14 +54,27 @@ pub struct Column {
     pub optional: bool,
 }
 
+/// Ends of the names of times, in text and in Parquet.
+pub(crate) const TIME_ENDS: [&str; 2] = ["_s", "_ns"];
+
 impl Column {
+    /// The name in text, and the name in Parquet: with the unit of times.
+    #[must_use]
+    pub fn names(&self) -> [String; 2] {
+        TIME_ENDS.map(|end| {
+            let end = if self.kind == Kind::Time { end } else { "" };
+            format!("{}{end}", self.name)
+        })
+    }
+
     /// Whether `cell` fits this column.
     fn accepts(&self, cell: &Cell) -> bool {
         match (self.kind, cell) {
             (_, Cell::None) => self.optional,
-            (Kind::Time, Cell::Time(_))
-            | (Kind::Count, Cell::Count(_))
-            | (Kind::Real, Cell::Real(_))
+            (Kind::Time, Cell::Time(value)) | (Kind::Count, Cell::Count(value)) => {
+                i64::try_from(*value).is_ok()
+            }
+            (Kind::Real, Cell::Real(_))
             | (Kind::Word, Cell::Word(_)) => true,
             _ => false,
         }
@@ -68,23 +82,19 @@ impl Column {
 
     fn field(&self) -> Field {
         let data_type = match self.kind {
-            Kind::Time => DataType::Int64,
-            Kind::Count => DataType::UInt64,
+            Kind::Time | Kind::Count => DataType::Int64,
             Kind::Real => DataType::Float64,
             Kind::Word => DataType::Utf8,
         };
-        Field::new(self.name, data_type, self.optional)
+        let [_, name] = self.names();
+        Field::new(name, data_type, self.optional)
     }
 
     /// The values of `cells`, which must fit this column.
     fn array<'a>(&self, cells: impl Iterator<Item = &'a Cell>) -> ArrayRef {
         match self.kind {
-            Kind::Time => array_of::<Int64Array, _>(cells, |cell| match cell {
-                Cell::Time(nanos) => Some(nanos.cast_signed()),
-                _ => None,
-            }),
-            Kind::Count => array_of::<UInt64Array, _>(cells, |cell| match cell {
-                Cell::Count(count) => Some(*count),
+            Kind::Time | Kind::Count => array_of::<Int64Array, _>(cells, |cell| match cell {
+                Cell::Time(value) | Cell::Count(value) => Some(value.cast_signed()),
                 _ => None,
             }),
             Kind::Real => array_of::<Float64Array, _>(cells, |cell| match cell {
@@ -113,7 +123,7 @@ pub enum Cell {
     None,
     /// Value of a column of [`Kind::Time`], ns; at most 2^63 − 1.
     Time(u64),
-    /// Value of a column of [`Kind::Count`].
+    /// Value of a column of [`Kind::Count`]; at most 2^63 − 1.
     Count(u64),
     /// Value of a column of [`Kind::Real`].
     Real(f64),
@@ -131,16 +141,16 @@ pub enum TableForm {
 }
 
 impl TableForm {
-    /// The form that the extension of a file name selects; text if the extension is unknown.
+    /// The form that the extension of a file name selects; text without an extension.
     ///
     /// # Errors
-    /// The extension selects a form that is not available for tables.
+    /// The extension is unknown, or selects a form that is not available for tables.
     pub fn from_file_name(name: &str) -> Result<Self, FormError> {
-        let form = Form::from_file_name(name).unwrap_or_default();
+        let form = Form::from_file_name(name)?.unwrap_or_default();
         match form.format {
             Format::Csv => Ok(Self::Text(form.compression)),
             Format::Parquet => Ok(Self::Parquet),
-            Format::Arrow => Err(FormError(format!(
+            Format::Arrow | Format::ArrowStream => Err(FormError(format!(
                 "{name}: {form} is not available for tables, expected a name that ends in .csv, .csv.gz, .csv.zst or .parquet"
             ))),
         }
@@ -191,7 +201,8 @@ impl<W: Write + Send> TableWriter<W> {
             TableForm::Text(compression) => {
                 let mut block = Block::default();
                 encode::head(head, &mut block.plain);
-                let names: Vec<&str> = columns.iter().map(|column| column.name).collect();
+                let names = columns.iter().map(Column::names);
+                let names: Vec<String> = names.map(|[name, _]| name).collect();
                 block.plain.extend_from_slice(names.join(",").as_bytes());
                 block.plain.push(b'\n');
                 Target::Text {
@@ -358,7 +369,7 @@ mod tests {
     fn rows() -> impl Strategy<Value = Vec<[Cell; 4]>> {
         let largest = i64::MAX.unsigned_abs();
         let time = prop_oneof![Just(0), Just(largest), 0..=largest].prop_map(Cell::Time);
-        let count = prop::option::of(prop_oneof![Just(u64::MAX), 0u64..100])
+        let count = prop::option::of(prop_oneof![Just(largest), 0u64..100])
             .prop_map(|count| count.map_or(Cell::None, Cell::Count));
         let real = prop::option::of(prop_oneof![Just(0.0), 0.0..1e6])
             .prop_map(|real| real.map_or(Cell::None, Cell::Real));
@@ -403,7 +414,7 @@ mod tests {
         let text = String::from_utf8(written(TableForm::Text(None), &rows)).unwrap();
         assert_eq!(
             text,
-            "# tool: test 1\n# stage: one\n# log: packets\n# stage: two\ntime,flow,cwnd,fate\n\
+            "# tool: test 1\n# stage: one\n# log: packets\n# stage: two\ntime_s,flow,cwnd,fate\n\
              1.500000000,7,2.500000,link\n0.000000002,,,\n# end: rows=2\n"
         );
     }
@@ -436,6 +447,8 @@ mod tests {
         for wrong in [
             &[Cell::None, Cell::None, Cell::None, Cell::None][..],
             &[Cell::Time(1), Cell::Real(1.0), Cell::None, Cell::None],
+            &[Cell::Time(1), Cell::Count(1 << 63), Cell::None, Cell::None],
+            &[Cell::Time(1 << 63), Cell::None, Cell::None, Cell::None],
             &[Cell::Time(1)],
         ] {
             assert_eq!(
@@ -482,10 +495,12 @@ mod tests {
             assert_eq!(TableForm::from_file_name(name), Ok(form), "{name}");
         }
         assert!(
-            TableForm::from_file_name("log.arrow")
-                .unwrap_err()
-                .to_string()
-                .contains(".parquet")
+            ["log.arrow", "log.arrows", "log.json"]
+                .into_iter()
+                .all(|name| {
+                    let refused = TableForm::from_file_name(name).unwrap_err().to_string();
+                    refused.contains(".parquet") && refused.starts_with(name)
+                })
         );
     }
 }

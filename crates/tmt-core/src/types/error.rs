@@ -79,7 +79,7 @@ pub enum ErrorKind {
     #[error("found '{found}', expected a column {name}")]
     MissingColumn {
         /// Name of the column.
-        name: &'static str,
+        name: String,
         /// The line found.
         found: String,
     },
@@ -171,9 +171,9 @@ pub enum ErrorKind {
         /// Types that are allowed.
         expected: &'static str,
     },
-    /// A column of doubles for which no unit is known.
+    /// A column of numbers for which no unit is known: doubles, or integers of a foreign table.
     #[error(
-        "{name}: found doubles without a unit, expected int64 (ns), or doubles with a unit: s, ms, us or ns"
+        "{name}: found numbers without a unit, expected a name that ends in _s, _ms, _us or _ns, or a unit: s, ms, us or ns"
     )]
     UnitMissing {
         /// Name of the column.
@@ -186,6 +186,16 @@ pub enum ErrorKind {
     UnitOfIntegers {
         /// Name of the column.
         name: &'static str,
+        /// Unit that was given.
+        unit: &'static str,
+    },
+    /// A unit was given that is not the one in the name of a column.
+    #[error("{name}: found unit {unit} for a column whose name says {named}, expected no unit or {named}")]
+    UnitOfName {
+        /// Name of the column in traces.
+        name: &'static str,
+        /// Unit in the name.
+        named: &'static str,
         /// Unit that was given.
         unit: &'static str,
     },

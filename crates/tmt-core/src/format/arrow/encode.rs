@@ -1,19 +1,21 @@
 //! Encodes rows as an uncompressed Arrow IPC stream in pieces: [`head`], any number of [`batch`]es, [`end`].
 //!
 //! Batches are independent, so several threads can encode them. Bodies in the concatenated stream start at multiples
-//! of 64 bytes, as the format recommends.
+//! of 64 bytes, as the format recommends. A file is [`FILE_START`], a stream whose head was written with [`file_head`],
+//! and a [`footer`], which lists the batches.
 
 use std::iter::repeat_n;
 
 use arrow_ipc::{
-    Buffer, Field, FieldArgs, FieldNode, Int, IntArgs, KeyValue, KeyValueArgs, Message,
+    Block, Buffer, Field, FieldArgs, FieldNode, Footer, FooterArgs, Int, IntArgs, KeyValue, KeyValueArgs, Message,
     MessageArgs, MessageHeader, MetadataVersion, RecordBatch, RecordBatchArgs, Schema, SchemaArgs,
     Type,
 };
 use flatbuffers::{FlatBufferBuilder, ForwardsUOffset, UnionWIPOffset, Vector, WIPOffset};
 
-use super::CONTINUATION;
-use crate::format::columnar::{NAMES, Row, head};
+use super::{CONTINUATION, MAGIC};
+use crate::format::columnar::{Row, head};
+use crate::format::columns::{BINARY_NAMES, DECODE_DELAY};
 use crate::types::{EndLine, Metadata};
 
 /// Messages, bodies and buffers are padded to a multiple of this, bytes.
@@ -22,70 +24,126 @@ const ALIGNMENT: usize = 64;
 /// Rows converted at a time.
 const CHUNK: usize = 512;
 
+/// Bytes of a value: every column is int64.
+const WIDTH: usize = 8;
+
+/// First bytes of a file, padded to 8 bytes.
+pub const FILE_START: [u8; 8] = *b"ARROW1\0\0";
+
 type Builder = FlatBufferBuilder<'static>;
 
-/// Appends the schema: the columns of `R`, and the head if there is one.
+/// Appends the schema of a stream: the columns of `R`, and the head if there is one.
 pub fn head<R: Row>(metadata: &Metadata, out: &mut Vec<u8>) {
+    schema_message::<R>(metadata, 0, out);
+}
+
+/// Appends the schema of a file, which follows [`FILE_START`].
+pub fn file_head<R: Row>(metadata: &Metadata, out: &mut Vec<u8>) {
+    schema_message::<R>(metadata, FILE_START.len(), out);
+}
+
+/// Appends the schema, `before` bytes after the start of the file.
+fn schema_message<R: Row>(metadata: &Metadata, before: usize, out: &mut Vec<u8>) {
     let mut builder = Builder::new();
-    let columns = NAMES.into_iter().zip(widths::<R>());
+    let schema = schema::<R>(&mut builder, metadata).as_union_value();
+    message(builder, MessageHeader::Schema, schema, None, (before, 0), out);
+}
+
+/// The columns of `R`, and the head if there is one.
+fn schema<R: Row>(builder: &mut Builder, metadata: &Metadata) -> WIPOffset<Schema<'static>> {
+    let columns = BINARY_NAMES.into_iter().enumerate().take(columns::<R>());
     let fields: Vec<_> = columns
-        .map(|(name, width)| field(&mut builder, name, *width))
+        .map(|(column, name)| field(builder, name, column == DECODE_DELAY))
         .collect();
     let fields = builder.create_vector(&fields);
     let pairs = head::pairs(metadata);
-    let pairs = (!pairs.is_empty()).then(|| key_values(&mut builder, &pairs));
-    let schema = Schema::create(
-        &mut builder,
-        &SchemaArgs {
-            fields: Some(fields),
-            custom_metadata: pairs,
-            ..SchemaArgs::default()
-        },
-    );
-    message(
-        builder,
-        MessageHeader::Schema,
-        schema.as_union_value(),
-        None,
-        0,
-        out,
-    );
+    let pairs = (!pairs.is_empty()).then(|| key_values(builder, &pairs));
+    let args = SchemaArgs {
+        fields: Some(fields),
+        custom_metadata: pairs,
+        ..SchemaArgs::default()
+    };
+    Schema::create(builder, &args)
 }
 
-/// Appends a batch of `rows`; nothing if `rows` is empty.
-pub fn batch<R: Row>(rows: &[R], out: &mut Vec<u8>) {
+/// A batch in a file, for its footer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct BatchPlace {
+    /// Bytes of the file before it.
+    pub offset: u64,
+    /// Bytes of its header.
+    pub header: usize,
+    /// Bytes of its body.
+    pub body: usize,
+}
+
+/// Appends the footer of a file after its stream, and the last bytes of the file.
+pub fn footer<R: Row>(metadata: &Metadata, batches: &[BatchPlace], out: &mut Vec<u8>) {
+    let mut builder = Builder::new();
+    let schema = schema::<R>(&mut builder, metadata);
+    let blocks = batches.iter().map(|place| {
+        let offset = i64::try_from(place.offset).unwrap_or(i64::MAX);
+        let header = i32::try_from(place.header).unwrap_or(i32::MAX);
+        Block::new(offset, header, signed(place.body))
+    });
+    let blocks: Vec<Block> = blocks.collect();
+    let args = FooterArgs {
+        version: MetadataVersion::V5,
+        schema: Some(schema),
+        // Some readers need the list, although there are no dictionaries.
+        dictionaries: Some(builder.create_vector::<Block>(&[])),
+        recordBatches: Some(builder.create_vector(&blocks)),
+        custom_metadata: None,
+    };
+    let footer = Footer::create(&mut builder, &args);
+    builder.finish(footer, None);
+    let footer = builder.finished_data();
+    out.extend_from_slice(footer);
+    let length = i32::try_from(footer.len()).unwrap_or(i32::MAX);
+    out.extend_from_slice(&length.to_le_bytes());
+    out.extend_from_slice(MAGIC);
+}
+
+/// Appends a batch of `rows`; nothing if `rows` is empty. Returns the bytes of its header and its body.
+pub fn batch<R: Row>(rows: &[R], out: &mut Vec<u8>) -> (usize, usize) {
     if rows.is_empty() {
-        return;
+        return (0, 0);
     }
-    record_batch::<R>(rows.len(), None, out);
-    words(rows, |row| row.tx_time().as_nanos().to_le_bytes(), out);
-    words(rows, |row| row.decode_delay().as_nanos().to_le_bytes(), out);
+    let erased = rows.iter().filter(|row| row.decode_delay().is_zero()).count();
+    let lengths = record_batch::<R>(rows.len(), erased, None, out);
+    words(rows, |row| row.tx_time().as_nanos(), out);
+    if erased > 0 {
+        validity(rows, |row| !row.decode_delay().is_zero(), out);
+    }
+    words(rows, |row| row.decode_delay().as_nanos(), out);
     if R::HAS_ATTEMPTS {
-        words(rows, |row| row.attempts().to_le_bytes(), out);
+        words(rows, |row| row.attempts().into(), out);
     }
+    lengths
 }
 
-/// Appends the end line, if there is one, and the end of the stream.
-pub fn end<R: Row>(end: Option<&EndLine>, out: &mut Vec<u8>) {
-    if let Some(end) = end {
+/// Appends the end line, if there is one, and the end of the stream. Returns the bytes of the header of the batch that
+/// holds the end line.
+pub fn end<R: Row>(end: Option<&EndLine>, out: &mut Vec<u8>) -> Option<usize> {
+    let header = end.map(|end| {
         let pairs = [(head::END.to_owned(), end.to_string())];
-        record_batch::<R>(0, Some(&pairs), out);
-    }
+        record_batch::<R>(0, 0, Some(&pairs), out).0
+    });
     out.extend_from_slice(&CONTINUATION);
     out.extend_from_slice(&[0; 4]);
+    header
 }
 
-/// Bytes per value of each column: times are int64, attempts uint32.
-fn widths<R: Row>() -> &'static [usize] {
-    if R::HAS_ATTEMPTS { &[8, 8, 4] } else { &[8, 8] }
+/// Number of columns.
+const fn columns<R: Row>() -> usize {
+    if R::HAS_ATTEMPTS { 3 } else { 2 }
 }
 
-fn field(builder: &mut Builder, name: &str, width: usize) -> WIPOffset<Field<'static>> {
+fn field(builder: &mut Builder, name: &str, nullable: bool) -> WIPOffset<Field<'static>> {
     let name = builder.create_string(name);
-    let is_signed = width == 8;
     let int = IntArgs {
-        bitWidth: if is_signed { 64 } else { 32 },
-        is_signed,
+        bitWidth: 64,
+        is_signed: true,
     };
     let int = Int::create(builder, &int).as_union_value();
     // Readers in other languages expect this list even if it is empty.
@@ -94,6 +152,7 @@ fn field(builder: &mut Builder, name: &str, width: usize) -> WIPOffset<Field<'st
         builder,
         &FieldArgs {
             name: Some(name),
+            nullable,
             type_type: Type::Int,
             type_: Some(int),
             children: Some(children),
@@ -118,20 +177,27 @@ fn key_values(builder: &mut Builder, pairs: &[(String, String)]) -> KeyValues {
     builder.create_vector(&pairs)
 }
 
-/// Appends the header of a batch of `rows` rows, whose body the caller appends.
-fn record_batch<R: Row>(rows: usize, pairs: Option<&[(String, String)]>, out: &mut Vec<u8>) {
+/// Appends the header of a batch of `rows` rows, `erased` of them without a delay, whose body the caller appends. Returns
+/// the bytes of the header and of the body.
+fn record_batch<R: Row>(
+    rows: usize,
+    erased: usize,
+    pairs: Option<&[(String, String)]>,
+    out: &mut Vec<u8>,
+) -> (usize, usize) {
     let mut builder = Builder::new();
     let length = signed(rows);
-    let columns = widths::<R>();
-    let nodes = vec![FieldNode::new(length, 0); columns.len()];
-    let mut buffers = Vec::with_capacity(2 * columns.len());
-    let mut offset = 0;
-    for width in columns {
-        let bytes = rows * width;
-        // Without nulls the validity buffer is empty.
-        buffers.push(Buffer::new(signed(offset), 0));
+    let (mut nodes, mut buffers, mut offset) = (Vec::new(), Vec::new(), 0);
+    let mut buffer = |bytes: usize| {
         buffers.push(Buffer::new(signed(offset), signed(bytes)));
         offset += bytes.next_multiple_of(ALIGNMENT);
+    };
+    for column in 0..columns::<R>() {
+        let nulls = if column == DECODE_DELAY { erased } else { 0 };
+        nodes.push(FieldNode::new(length, signed(nulls)));
+        // Without nulls the validity buffer is empty.
+        buffer(if nulls > 0 { rows.div_ceil(8) } else { 0 });
+        buffer(rows * WIDTH);
     }
     let args = RecordBatchArgs {
         length,
@@ -141,23 +207,26 @@ fn record_batch<R: Row>(rows: usize, pairs: Option<&[(String, String)]>, out: &m
     };
     let records = RecordBatch::create(&mut builder, &args).as_union_value();
     let pairs = pairs.map(|pairs| key_values(&mut builder, pairs));
+    let before = out.len();
     message(
         builder,
         MessageHeader::RecordBatch,
         records,
         pairs,
-        offset,
+        (0, offset),
         out,
     );
+    (out.len() - before, offset)
 }
 
-/// Appends the header of a message, padded so that its body is aligned.
+/// Appends the header of a message, padded so that its body is aligned: `before` bytes precede the header beyond a
+/// multiple of the alignment, `body` bytes follow it.
 fn message(
     mut builder: Builder,
     header_type: MessageHeader,
     header: WIPOffset<UnionWIPOffset>,
     custom_metadata: Option<KeyValues>,
-    body: usize,
+    (before, body): (usize, usize),
     out: &mut Vec<u8>,
 ) {
     let message = Message::create(
@@ -173,7 +242,7 @@ fn message(
     builder.finish(message, None);
     let header = builder.finished_data();
     let prefix = CONTINUATION.len() + size_of::<i32>();
-    let length = (prefix + header.len()).next_multiple_of(ALIGNMENT) - prefix;
+    let length = (before + prefix + header.len()).next_multiple_of(ALIGNMENT) - prefix - before;
     out.reserve(prefix + length + body);
     out.extend_from_slice(&CONTINUATION);
     // The length field cannot express a head of gigabytes, which no trace has.
@@ -189,14 +258,27 @@ fn signed(length: usize) -> i64 {
 }
 
 /// Appends the words of a column, padded.
-fn words<R, const N: usize>(rows: &[R], word: impl Fn(&R) -> [u8; N], out: &mut Vec<u8>) {
-    let mut laid_out = [[0; N]; CHUNK];
+fn words<R>(rows: &[R], word: impl Fn(&R) -> u64, out: &mut Vec<u8>) {
+    let mut laid_out = [[0; WIDTH]; CHUNK];
     for rows in rows.chunks(CHUNK) {
         for (place, row) in laid_out.iter_mut().zip(rows) {
-            *place = word(row);
+            *place = word(row).to_le_bytes();
         }
         out.extend_from_slice(laid_out[..rows.len()].as_flattened());
     }
-    let bytes = rows.len() * N;
+    pad(rows.len() * WIDTH, out);
+}
+
+/// Appends a bit for each row, the first in the lowest bit, padded.
+fn validity<R>(rows: &[R], is_valid: impl Fn(&R) -> bool, out: &mut Vec<u8>) {
+    out.extend(rows.chunks(8).map(|rows| {
+        let bits = rows.iter().enumerate();
+        bits.fold(0, |byte, (bit, row)| byte | u8::from(is_valid(row)) << bit)
+    }));
+    pad(rows.len().div_ceil(8), out);
+}
+
+/// Pads a buffer of `bytes` bytes.
+fn pad(bytes: usize, out: &mut Vec<u8>) {
     out.extend(repeat_n(0, bytes.next_multiple_of(ALIGNMENT) - bytes));
 }

@@ -13,7 +13,7 @@ use arrow_ipc::{
 use arrow_schema::{Field, Schema, SchemaRef};
 
 use super::{CONTINUATION, FORMAT, MAGIC, corrupt};
-use crate::format::columnar::{self, Item, Options, Source, catch_panics, head};
+use crate::format::columnar::{Item, Layout, Options, Source, catch_panics, head};
 use crate::types::{Error, ErrorKind, Position, Result};
 
 /// Bytes allocated at once for a length that a header claims; more is allocated as data arrives.
@@ -47,7 +47,7 @@ struct Messages<R> {
 /// # Errors
 /// A schema without the required columns or with unsupported types, a stream that ends within the schema or is not
 /// Arrow, or an I/O error.
-pub fn open<'a>(mut input: impl Read + Send + 'a, options: Options) -> Result<Source<'a>> {
+pub fn open<'a>(mut input: impl Read + Send + 'a, options: &Options) -> Result<Source<'a>> {
     let mut first = read_word(&mut input)?;
     let is_file = MAGIC.starts_with(&first);
     if is_file {
@@ -82,7 +82,7 @@ pub fn open<'a>(mut input: impl Read + Send + 'a, options: Options) -> Result<So
     }))?;
     let schema = catch_panics(undecodable, || try_fb_to_schema(schema))?
         .map_err(|error| corrupt(error.to_string()))?;
-    let columns = columnar::projection(&schema, options)?;
+    let layout = Layout::of(&schema, options)?;
     // A null is refused with its row number, even if the schema declares the column as not null.
     let nullable = |field: &Arc<Field>| Field::clone(field).with_nullable(true);
     let schema = Schema::new(schema.fields().iter().map(nullable).collect::<Vec<_>>());
@@ -94,13 +94,14 @@ pub fn open<'a>(mut input: impl Read + Send + 'a, options: Options) -> Result<So
         is_over: false,
         schema: Arc::new(schema),
         version: header.version(),
-        columns,
+        columns: layout.indices(),
     };
     Ok(Source {
         format: FORMAT,
         metadata,
         end,
-        unit: options.unit,
+        layout: Arc::new(layout),
+        zero: None,
         rows: 0,
         items: Box::new(move || messages.next()),
     })

@@ -1,14 +1,24 @@
 //! Converts columns of numbers to slots, and checks every value.
 //!
-//! Integers are checked in chunks: one pass ORs words whose sign bit is set if a value is invalid. Only a chunk that
-//! fails is converted row by row, to find the first invalid row and the reason. The slow path defines what is
-//! valid; a property test compares the fast one with it.
+//! Integers in nanoseconds are checked in chunks: one pass ORs words whose sign bit is set if a value is invalid. Only a
+//! chunk that fails, and columns of other types, are converted row by row. This slow path defines what is valid; a
+//! property test compares the fast one with it.
 
 use arrow_array::cast::AsArray;
-use arrow_array::types::{Float64Type, Int64Type, UInt32Type};
-use arrow_array::{Array as _, Float64Array, Int64Array, RecordBatch, UInt32Array};
+use arrow_array::types::{
+    DurationMicrosecondType, DurationMillisecondType, DurationNanosecondType, DurationSecondType,
+    Float64Type, Int8Type, Int16Type, Int32Type, Int64Type, TimestampMicrosecondType,
+    TimestampMillisecondType, TimestampNanosecondType, TimestampSecondType, UInt8Type, UInt16Type,
+    UInt32Type, UInt64Type,
+};
+use arrow_array::{
+    Array, ArrayRef, BooleanArray, Float64Array, Int64Array, RecordBatch, UInt64Array,
+};
+use arrow_schema::{DataType, TimeUnit};
 
-use super::{NAMES, double};
+use super::double;
+use super::layout::{Layout, Quantity};
+use crate::format::columns::{ATTEMPTS, DECODE_DELAY, ERASED, NAMES, TX_TIME};
 use crate::format::unit::Unit;
 use crate::types::{Error, ErrorKind, Position, Result, Slot, Span, Time};
 
@@ -18,87 +28,192 @@ const CHUNK: usize = 512;
 /// The largest time, ns; also a mask of all bits of a time.
 const MAX_NANOS: i64 = i64::MAX;
 
-/// The columns of a batch, with types that [`super::projection`] accepts.
-struct Table<'a> {
-    tx_time: Times<'a>,
-    decode_delay: Times<'a>,
-    attempts: Option<&'a UInt32Array>,
+/// The columns of a batch.
+struct Table {
+    /// `None`: the rows get their times when their numbers are known.
+    tx_time: Option<Times>,
+    /// `None`: every received slot has the delay of the layout.
+    decode_delay: Option<Times>,
+    attempts: Option<Integers>,
+    erased: Option<Flags>,
+    /// Delay of a received slot without a column of delays, ns.
+    delay: u64,
+    null_is_erased: bool,
 }
 
-enum Times<'a> {
-    Integers(&'a Int64Array),
-    Doubles(&'a Float64Array, Unit),
+/// Integers of any width.
+enum Integers {
+    Signed(Int64Array),
+    /// Only of 64 bits.
+    Unsigned(UInt64Array),
 }
 
-/// Appends the rows of `records` to `slots`, and to `attempts` if there is such a column.
+enum Times {
+    /// Integers of a unit, counted from a zero.
+    Integers(Integers, Unit, i64),
+    Doubles(Float64Array, Unit),
+}
+
+enum Flags {
+    Booleans(BooleanArray),
+    Integers(Integers),
+    Doubles(Float64Array),
+}
+
+/// Appends the rows of `records` to `slots`, and to `attempts` if there is such a column. Timestamps count from `zero`.
+/// Returns the number of rows without a delay.
 ///
 /// # Errors
 /// The first invalid row, with its number from 1. The rows before it were appended.
 pub(super) fn append(
     records: &RecordBatch,
-    unit: Option<Unit>,
+    layout: &Layout,
+    zero: i64,
     slots: &mut Vec<Slot>,
     attempts: &mut Vec<u32>,
-) -> Result<()> {
-    let times = |name| match records[name].as_primitive_opt::<Float64Type>() {
-        Some(doubles) => Times::Doubles(doubles, unit.unwrap_or_default()),
-        None => Times::Integers(records[name].as_primitive::<Int64Type>()),
-    };
-    let table = Table {
-        tx_time: times(NAMES[0]),
-        decode_delay: times(NAMES[1]),
-        attempts: records
-            .column_by_name(NAMES[2])
-            .map(AsArray::as_primitive::<UInt32Type>),
-    };
+) -> Result<u64> {
+    let table = Table::of(records, layout, zero);
     let rows = records.num_rows();
     slots.reserve(rows);
-    attempts.reserve(table.attempts.map_or(0, |_| rows));
+    attempts.reserve(table.attempts.as_ref().map_or(0, |_| rows));
     let mut previous = Time::ZERO;
+    let mut missing = 0;
     for from in (0..rows).step_by(CHUNK) {
         let to = (from + CHUNK).min(rows);
         if !table.append_chunk(from, to, previous, slots, attempts) {
             for row in from..to {
                 let at = |kind| Error::at(kind, Position::of_row(row as u64 + 1));
-                let (slot, count) = table.row(row, previous).map_err(at)?;
-                attempts.extend(count);
+                let count = table.attempts(row).map_err(at);
+                let (slot, is_missing) = table.slot(row, previous).map_err(at)?;
+                attempts.extend(count?);
+                missing += u64::from(is_missing);
                 previous = slot.tx_time();
                 slots.push(slot);
             }
         }
         previous = slots.last().map_or(previous, Slot::tx_time);
     }
-    Ok(())
+    Ok(missing)
 }
 
-impl Table<'_> {
-    /// A single row. The rules are checked in the same order as for text.
-    fn row(&self, row: usize, previous: Time) -> Result<(Slot, Option<u32>), ErrorKind> {
-        let nanos = self.tx_time.value(row, NAMES[0], double::nanos)?;
+/// The timestamp of the first row; 0 if times are no timestamps, or if it is null, which is refused later.
+pub(super) fn first_timestamp(records: &RecordBatch, layout: &Layout) -> i64 {
+    let Some(Quantity::Timestamps(_)) = layout.quantities[TX_TIME] else {
+        return 0;
+    };
+    match column(records, layout, TX_TIME).map(integers) {
+        Some(Integers::Signed(times)) if !times.is_empty() && times.is_valid(0) => times.value(0),
+        _ => 0,
+    }
+}
+
+/// A column that is read. A schema that changed between batches lacks it.
+fn column<'a>(records: &'a RecordBatch, layout: &Layout, column: usize) -> Option<&'a ArrayRef> {
+    records.column_by_name(layout.names[column].as_ref()?)
+}
+
+/// The integers of a column whose type is an integer, a duration or a timestamp.
+fn integers(array: &ArrayRef) -> Integers {
+    macro_rules! widened {
+        ($type:ty) => {
+            Integers::Signed(array.as_primitive::<$type>().unary(i64::from))
+        };
+    }
+    macro_rules! same {
+        ($type:ty) => {
+            Integers::Signed(array.as_primitive::<$type>().reinterpret_cast())
+        };
+    }
+    match array.data_type() {
+        DataType::UInt64 => Integers::Unsigned(array.as_primitive::<UInt64Type>().clone()),
+        DataType::Int8 => widened!(Int8Type),
+        DataType::Int16 => widened!(Int16Type),
+        DataType::Int32 => widened!(Int32Type),
+        DataType::UInt8 => widened!(UInt8Type),
+        DataType::UInt16 => widened!(UInt16Type),
+        DataType::UInt32 => widened!(UInt32Type),
+        DataType::Duration(TimeUnit::Second) => same!(DurationSecondType),
+        DataType::Duration(TimeUnit::Millisecond) => same!(DurationMillisecondType),
+        DataType::Duration(TimeUnit::Microsecond) => same!(DurationMicrosecondType),
+        DataType::Duration(TimeUnit::Nanosecond) => same!(DurationNanosecondType),
+        DataType::Timestamp(TimeUnit::Second, _) => same!(TimestampSecondType),
+        DataType::Timestamp(TimeUnit::Millisecond, _) => same!(TimestampMillisecondType),
+        DataType::Timestamp(TimeUnit::Microsecond, _) => same!(TimestampMicrosecondType),
+        DataType::Timestamp(TimeUnit::Nanosecond, _) => same!(TimestampNanosecondType),
+        _ => Integers::Signed(array.as_primitive::<Int64Type>().clone()),
+    }
+}
+
+impl Table {
+    fn of(records: &RecordBatch, layout: &Layout, zero: i64) -> Self {
+        let times = |index: usize| {
+            let array = column(records, layout, index)?;
+            Some(match layout.quantities[index]? {
+                Quantity::Doubles(unit) => Times::Doubles(array.as_primitive::<Float64Type>().clone(), unit),
+                Quantity::Integers(unit) => Times::Integers(integers(array), unit, 0),
+                Quantity::Timestamps(unit) => Times::Integers(integers(array), unit, zero),
+            })
+        };
+        Self {
+            tx_time: times(TX_TIME),
+            decode_delay: times(DECODE_DELAY),
+            attempts: column(records, layout, ATTEMPTS).map(integers),
+            erased: column(records, layout, ERASED).map(|array| match array.data_type() {
+                DataType::Boolean => Flags::Booleans(array.as_boolean().clone()),
+                DataType::Float64 => Flags::Doubles(array.as_primitive::<Float64Type>().clone()),
+                _ => Flags::Integers(integers(array)),
+            }),
+            delay: layout.places.delay.as_nanos(),
+            null_is_erased: layout.null_is_erased,
+        }
+    }
+
+    /// A single slot, and whether its delay is missing. The rules are checked in the same order as for text.
+    fn slot(&self, row: usize, previous: Time) -> Result<(Slot, bool), ErrorKind> {
+        let nanos = match &self.tx_time {
+            None => 0,
+            Some(times) => times
+                .value(row, NAMES[TX_TIME], double::nanos)?
+                .ok_or(ErrorKind::Null { field: NAMES[TX_TIME] })?,
+        };
         let found = Time::from_nanos(nanos).unwrap_or(Time::MAX);
         if found < previous {
             return Err(ErrorKind::OutOfOrder { previous, found });
         }
-        let nanos = self
-            .decode_delay
-            .value(row, NAMES[1], double::delay_nanos)?;
+        let erased = self.erased.as_ref().map(|flags| flags.value(row)).transpose()?;
+        let (nanos, is_missing) = match &self.decode_delay {
+            // The delay of an erased slot has no meaning, whatever it is.
+            _ if erased == Some(true) => (0, false),
+            None => (self.delay, false),
+            Some(delays) => match delays.value(row, NAMES[DECODE_DELAY], double::delay_nanos)? {
+                // Zero means erased, but this row says that it was received.
+                Some(nanos) => (nanos, nanos == 0 && erased.is_some()),
+                None => (0, erased.is_some() || !self.null_is_erased || delays.is_nan(row)),
+            },
+        };
         let delay = Span::from_nanos(nanos).unwrap_or(Span::MAX);
         let sum = "tx_time + decode_delay";
         let slot = Slot::new(found, delay).ok_or(ErrorKind::SumTooLarge { sum })?;
-        let count = match self.attempts {
-            Some(counts) if counts.is_null(row) => return Err(ErrorKind::Null { field: NAMES[2] }),
-            Some(counts) if counts.value(row) == 0 => {
-                return Err(ErrorKind::format(
-                    "attempts '0'",
-                    "a whole number from 1 to 4294967295",
-                ));
-            }
-            counts => counts.map(|counts| counts.value(row)),
-        };
-        Ok((slot, count))
+        Ok((slot, is_missing))
     }
 
-    /// Appends rows `from..to` if they are integers and all of them are valid; returns whether they are.
+    /// The attempts of a row, if the column is read.
+    fn attempts(&self, row: usize) -> Result<Option<u32>, ErrorKind> {
+        let Some(counts) = &self.attempts else {
+            return Ok(None);
+        };
+        let field = NAMES[ATTEMPTS];
+        let count = counts.value(row).ok_or(ErrorKind::Null { field })?;
+        let fits = u32::try_from(count).ok().filter(|&count| count > 0);
+        fits.map(Some).ok_or_else(|| {
+            ErrorKind::format(
+                format!("{field} '{count}'"),
+                "a whole number from 1 to 4294967295",
+            )
+        })
+    }
+
+    /// Appends rows `from..to` if they are integers in nanoseconds and all of them are valid; returns whether they are.
     fn append_chunk(
         &self,
         from: usize,
@@ -107,19 +222,30 @@ impl Table<'_> {
         slots: &mut Vec<Slot>,
         attempts: &mut Vec<u32>,
     ) -> bool {
-        let (Some(times), Some(delays)) = (self.tx_time.plain(), self.decode_delay.plain()) else {
+        let (Some(times), Some(delays)) = (&self.tx_time, &self.decode_delay) else {
             return false;
         };
-        let (times, delays) = (&times[from..to], &delays[from..to]);
-        let counts = self.attempts.map(|counts| &counts.values()[from..to]);
-        let has_null = self.attempts.is_some_and(|counts| counts.null_count() > 0);
-        if has_null
-            || counts.is_some_and(|counts| counts.contains(&0))
-            || !are_slots(previous.as_nanos().cast_signed(), times, delays)
-        {
+        let (Some(times), Some(delays)) = (times.nanos(), delays.nanos()) else {
+            return false;
+        };
+        if times.null_count() > 0 || self.erased.is_some() || (delays.null_count() > 0 && !self.null_is_erased) {
             return false;
         }
-        attempts.extend_from_slice(counts.unwrap_or_default());
+        let mut received = [0; CHUNK];
+        let times = &times.values()[from..to];
+        let delays = received_delays(delays, from, to, &mut received);
+        let counts = match &self.attempts {
+            None => &[],
+            Some(Integers::Signed(counts)) if counts.null_count() == 0 => {
+                &counts.values()[from..to]
+            }
+            Some(_) => return false,
+        };
+        if !are_counts(counts) || !are_slots(previous.as_nanos().cast_signed(), times, delays) {
+            return false;
+        }
+        // Checked to fit.
+        attempts.extend(counts.iter().map(|&count| count.cast_unsigned() as u32));
         slots.extend(
             times
                 .iter()
@@ -130,37 +256,127 @@ impl Table<'_> {
     }
 }
 
+/// Delays `from..to`, with 0 for nulls, whose values have no meaning.
+fn received_delays<'a>(
+    delays: &'a Int64Array,
+    from: usize,
+    to: usize,
+    received: &'a mut [i64; CHUNK],
+) -> &'a [i64] {
+    let values = &delays.values()[from..to];
+    let Some(valid) = delays.nulls().filter(|nulls| nulls.null_count() > 0) else {
+        return values;
+    };
+    let words = valid.inner().slice(from, to - from);
+    let words = words.bit_chunks().iter_padded();
+    for (word, (received, values)) in words.zip(received.chunks_mut(64).zip(values.chunks(64))) {
+        for (bit, (received, value)) in received.iter_mut().zip(values).enumerate() {
+            let mask = (word >> bit & 1).cast_signed().wrapping_neg();
+            *received = value & mask;
+        }
+    }
+    &received[..to - from]
+}
+
+impl Integers {
+    /// The value of a row; `None` if it is null.
+    fn value(&self, row: usize) -> Option<i128> {
+        match self {
+            Self::Signed(array) => array.is_valid(row).then(|| array.value(row).into()),
+            Self::Unsigned(array) => array.is_valid(row).then(|| array.value(row).into()),
+        }
+    }
+}
+
 type FromDouble = fn(f64, Unit, &'static str) -> Result<u64, ErrorKind>;
 
-impl Times<'_> {
+impl Times {
+    /// The value of a row, ns; `None` if it is null or NaN.
     fn value(
         &self,
         row: usize,
         field: &'static str,
         from_double: FromDouble,
-    ) -> Result<u64, ErrorKind> {
-        match *self {
-            Self::Doubles(array, unit) if array.is_valid(row) => {
-                from_double(array.value(row), unit, field)
+    ) -> Result<Option<u64>, ErrorKind> {
+        match self {
+            Self::Doubles(array, unit) => {
+                let value = array.is_valid(row).then(|| array.value(row));
+                let value = value.filter(|value| !value.is_nan());
+                value.map(|value| from_double(value, *unit, field)).transpose()
             }
-            Self::Integers(array) if array.is_valid(row) => {
-                let found = array.value(row);
-                u64::try_from(found).map_err(|_| ErrorKind::Negative {
-                    field,
-                    found: found.to_string(),
+            Self::Integers(array, unit, zero) => {
+                let Some(value) = array.value(row) else {
+                    return Ok(None);
+                };
+                let found = value - i128::from(*zero);
+                if found < 0 && *zero != 0 {
+                    return Err(ErrorKind::format(
+                        format!("{field} '{value}', a timestamp before that of the first row ({zero})"),
+                        "times that do not decrease",
+                    ));
+                }
+                let found_text = || found.to_string();
+                if found < 0 {
+                    let found = found_text();
+                    return Err(ErrorKind::Negative { field, found });
+                }
+                let nanos = u64::try_from(found * i128::from(unit.nanos()));
+                let nanos = nanos.ok().filter(|&nanos| nanos <= MAX_NANOS.unsigned_abs());
+                nanos.map(Some).ok_or_else(|| {
+                    let found = found_text();
+                    ErrorKind::TooLarge { field, found }
                 })
             }
-            _ => Err(ErrorKind::Null { field }),
         }
     }
 
-    /// The values of an integer column without nulls.
-    fn plain(&self) -> Option<&[i64]> {
+    /// Whether the value of a row is a NaN.
+    fn is_nan(&self, row: usize) -> bool {
+        matches!(self, Self::Doubles(array, _) if array.is_valid(row))
+    }
+
+    /// The values of a column of nanoseconds from zero.
+    fn nanos(&self) -> Option<&Int64Array> {
         match self {
-            Self::Integers(array) if array.null_count() == 0 => Some(array.values()),
+            Self::Integers(Integers::Signed(array), Unit::Nanoseconds, 0) => Some(array),
             _ => None,
         }
     }
+}
+
+impl Flags {
+    /// Whether a slot is erased.
+    fn value(&self, row: usize) -> Result<bool, ErrorKind> {
+        let field = NAMES[ERASED];
+        let wrong = |found: &dyn std::fmt::Display| {
+            ErrorKind::format(format!("{field} '{found}'"), "0 or 1, or false or true")
+        };
+        let null = ErrorKind::Null { field };
+        match self {
+            Self::Booleans(array) => array.is_valid(row).then(|| array.value(row)).ok_or(null),
+            Self::Integers(array) => match array.value(row) {
+                None => Err(null),
+                Some(0) => Ok(false),
+                Some(1) => Ok(true),
+                Some(other) => Err(wrong(&other)),
+            },
+            Self::Doubles(array) if array.is_null(row) => Err(null),
+            Self::Doubles(array) => match array.value(row).to_bits() {
+                bits if bits == 0.0f64.to_bits() => Ok(false),
+                bits if bits == 1.0f64.to_bits() => Ok(true),
+                bits => Err(wrong(&f64::from_bits(bits))),
+            },
+        }
+    }
+}
+
+/// Whether all attempts are from 1 to 2^32 − 1. Both differences have the highest bit clear then.
+fn are_counts(counts: &[i64]) -> bool {
+    let mut bad = 0;
+    for &count in counts {
+        bad |= count.wrapping_sub(1) | i64::from(u32::MAX).wrapping_sub(count);
+    }
+    bad >= 0
 }
 
 /// Whether no value is negative, no time decreases, and no sum exceeds 2^63 − 1.

@@ -3,20 +3,25 @@
 use std::cell::Cell;
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
 
 use arrow_array::RecordBatch;
 
-use super::append::append;
+use super::append::{self, append};
+use super::layout::Layout;
+use crate::format::columns::Columns;
 use crate::format::unit::Unit;
 use crate::types::{EndLine, Error, ErrorKind, Metadata, Result, Slot};
 
 /// Options for reading the columns.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Options {
-    /// Unit of double columns; `None` refuses them. Integers are always nanoseconds.
+    /// Unit of numbers in columns whose names say none; `None` refuses doubles, and integers of a foreign table.
     pub unit: Option<Unit>,
     /// Whether the column `attempts` is read if there is one.
     pub attempts: bool,
+    /// Which columns are read.
+    pub columns: Columns,
 }
 
 /// Result of [`Source::next_batch`].
@@ -35,7 +40,9 @@ pub enum Next {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Batch {
     records: RecordBatch,
-    unit: Option<Unit>,
+    layout: Arc<Layout>,
+    /// Timestamp of the first row of the trace, in the unit of its column; 0 if times are no timestamps.
+    zero: i64,
 }
 
 impl Batch {
@@ -45,14 +52,15 @@ impl Batch {
         self.records.num_rows() as u64
     }
 
-    /// Appends its rows to `slots`, and to `attempts` if that column exists and is read.
+    /// Appends its rows to `slots`, and to `attempts` if that column exists and is read. Returns the number of rows
+    /// without a delay, as [`TraceReader::missing_delays`](crate::format::TraceReader::missing_delays) counts them.
     ///
     /// The caller must check that the first time is not earlier than the last one of the batch before.
     ///
     /// # Errors
     /// The first invalid row, numbered from 1 within the batch. The rows before it were appended.
-    pub fn append(&self, slots: &mut Vec<Slot>, attempts: &mut Vec<u32>) -> Result<()> {
-        append(&self.records, self.unit, slots, attempts)
+    pub fn append(&self, slots: &mut Vec<Slot>, attempts: &mut Vec<u32>) -> Result<u64> {
+        append(&self.records, &self.layout, self.zero, slots, attempts)
     }
 }
 
@@ -72,7 +80,9 @@ pub struct Source<'a> {
     pub(crate) format: &'static str,
     pub(crate) metadata: Metadata,
     pub(crate) end: Option<EndLine>,
-    pub(crate) unit: Option<Unit>,
+    pub(crate) layout: Arc<Layout>,
+    /// Timestamp of the first row, once it has been read.
+    pub(crate) zero: Option<i64>,
     pub(crate) rows: u64,
     /// Returns the next item; not called after the end.
     pub(crate) items: Box<dyn FnMut() -> Result<Item> + Send + 'a>,
@@ -83,6 +93,11 @@ impl Source<'_> {
     #[must_use]
     pub fn metadata(&self) -> &Metadata {
         &self.metadata
+    }
+
+    /// The columns that are read.
+    pub(crate) fn layout(&self) -> &Layout {
+        &self.layout
     }
 
     /// The end line; final once [`Source::next_batch`] has returned [`Next::End`].
@@ -109,8 +124,14 @@ impl Source<'_> {
                     self.end = end.or(self.end);
                     self.rows += records.num_rows() as u64;
                     if records.num_rows() > 0 {
-                        let unit = self.unit;
-                        return Ok(Next::Batch(Batch { records, unit }));
+                        let layout = Arc::clone(&self.layout);
+                        let first = || append::first_timestamp(&records, &layout);
+                        let zero = *self.zero.get_or_insert_with(first);
+                        return Ok(Next::Batch(Batch {
+                            records,
+                            layout,
+                            zero,
+                        }));
                     }
                 }
                 Item::Cut => return Ok(Next::Cut),

@@ -15,6 +15,7 @@ use arrow_schema::{DataType, Field, Schema, SchemaRef};
 
 use super::write_error;
 use crate::format::columnar::head;
+use crate::format::columns::{ATTEMPTS, NAMES};
 use crate::types::Metadata;
 
 /// Level of zstd inside the pages; after the encodings, higher levels gain nothing.
@@ -22,7 +23,7 @@ const ZSTD: i32 = 1;
 
 /// Writes a file row group by row group, in the memory of one.
 ///
-/// Encodings: DELTA_BINARY_PACKED for integers, a dictionary for `uint32` and strings, BYTE_STREAM_SPLIT for doubles;
+/// Encodings: DELTA_BINARY_PACKED for integers, a dictionary for `attempts` and strings, BYTE_STREAM_SPLIT for doubles;
 /// pages are compressed with zstd. If all batches but the last have the same number of rows, the bytes depend only on
 /// columns, head, rows and end line.
 pub(crate) struct ColumnFile<W: Write + Send> {
@@ -91,7 +92,7 @@ fn properties(schema: &Schema, metadata: &Metadata, row_group: usize) -> Result<
             DataType::Utf8 => Encoding::PLAIN,
             _ => Encoding::DELTA_BINARY_PACKED,
         };
-        let few = matches!(field.data_type(), DataType::UInt32 | DataType::Utf8);
+        let few = *field.data_type() == DataType::Utf8 || field.name() == NAMES[ATTEMPTS];
         properties = properties
             .set_column_encoding(path.clone(), encoding)
             .set_column_dictionary_enabled(path, few);

@@ -33,6 +33,8 @@ pub(super) fn check<T: ChunkReader + 'static>(
             let width = match column.column_type() {
                 Physical::INT32 => 4,
                 Physical::INT64 | Physical::DOUBLE => 8,
+                // Timestamps of old writers.
+                Physical::INT96 => 12,
                 _ => continue,
             };
             if !columns.contains(&schema.get_column_root_idx(leaf)) {

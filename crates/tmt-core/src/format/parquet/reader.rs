@@ -1,10 +1,12 @@
 //! Reads the rows of a trace from a Parquet file.
 
+use std::sync::Arc;
+
 use ::parquet::file::reader::ChunkReader;
 
 use super::FORMAT;
 use super::open::Opened;
-use crate::format::columnar::{self, Item, Options, Source, head};
+use crate::format::columnar::{Item, Layout, Options, Source, head};
 use crate::types::Result;
 
 /// Rows decoded at a time.
@@ -14,11 +16,11 @@ const BATCH: usize = 1 << 15;
 ///
 /// # Errors
 /// A cut or damaged file, missing columns or unsupported types, or an I/O error.
-pub fn open<T: ChunkReader + 'static>(input: T, options: Options) -> Result<Source<'static>> {
+pub fn open<T: ChunkReader + 'static>(input: T, options: &Options) -> Result<Source<'static>> {
     let opened = Opened::new(input)?;
-    let columns = columnar::projection(opened.schema(), options)?;
+    let layout = Layout::of(opened.schema(), options)?;
     let (metadata, end) = head::read(opened.pairs())?;
-    let mut batches = opened.batches(&columns, BATCH)?;
+    let mut batches = opened.batches(&layout.indices(), BATCH)?;
     let items = move || {
         let next = batches.next()?;
         Ok(next.map_or(Item::End, |records| Item::Rows(records, None)))
@@ -27,7 +29,8 @@ pub fn open<T: ChunkReader + 'static>(input: T, options: Options) -> Result<Sour
         format: FORMAT,
         metadata,
         end,
-        unit: options.unit,
+        layout: Arc::new(layout),
+        zero: None,
         rows: 0,
         items: Box::new(items),
     })

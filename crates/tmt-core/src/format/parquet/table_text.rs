@@ -11,6 +11,7 @@ use arrow_schema::DataType;
 use super::corrupt;
 use super::open::{Batches, Opened};
 use crate::format::columnar::head;
+use crate::format::table::TIME_ENDS;
 use crate::format::text::encode;
 use crate::types::{Error, ErrorKind, Result};
 
@@ -19,10 +20,14 @@ const BATCH: usize = 1 << 13;
 
 /// Reads a flat table as canonical text with head and end line.
 ///
-/// `int64` columns are nanoseconds and become seconds. Unsigned integers and strings are copied, doubles get six
-/// decimals, and nulls become empty fields.
+/// `int64` columns whose names end in `_ns` become seconds, with names that end in `_s`. Other integers and strings are
+/// copied, doubles get six decimals, and nulls become empty fields.
+///
+/// Tables written before names had units have no such name. Their `int64` columns are times, their counts unsigned.
 pub struct TableText {
     batches: Batches,
+    /// Whether each column is one of times.
+    are_times: Vec<bool>,
     end: Option<String>,
     text: Vec<u8>,
     at: usize,
@@ -44,11 +49,25 @@ impl TableText {
         let end = end.map(|(_, value)| format!("# {}: {value}\n", head::END));
         let mut text = Vec::new();
         encode::head(&metadata, &mut text);
-        let names: Vec<&str> = fields.iter().map(|field| field.name().as_str()).collect();
+        let [_, unit] = TIME_ENDS;
+        let is_old = !fields.iter().any(|field| field.name().ends_with(unit));
+        let are_times = fields.iter().map(|field| {
+            *field.data_type() == DataType::Int64 && (is_old || field.name().ends_with(unit))
+        });
+        let are_times: Vec<bool> = are_times.collect();
+        let names = fields.iter().zip(&are_times).map(|(field, &is_time)| {
+            let name = field.name();
+            match name.strip_suffix(unit).filter(|_| is_time) {
+                Some(stem) => format!("{stem}{}", TIME_ENDS[0]),
+                None => name.clone(),
+            }
+        });
+        let names: Vec<String> = names.collect();
         text.extend_from_slice(names.join(",").as_bytes());
         text.push(b'\n');
         let all: Vec<usize> = (0..names.len()).collect();
         Ok(Self {
+            are_times,
             batches: opened.batches(&all, BATCH)?,
             end,
             text,
@@ -62,7 +81,7 @@ impl TableText {
         self.at = 0;
         while self.text.is_empty() {
             match self.batches.next()? {
-                Some(batch) => append(&batch, &mut self.text)?,
+                Some(batch) => append(&batch, &self.are_times, &mut self.text)?,
                 None => match self.end.take() {
                     Some(end) => self.text.extend_from_slice(end.as_bytes()),
                     None => return Ok(()),
@@ -94,19 +113,19 @@ fn check_type(name: &str, found: &DataType) -> Result<()> {
         | DataType::Utf8 => Ok(()),
         other => Err(Error::new(ErrorKind::format(
             format!("the column {name} of type {other}"),
-            "times as int64 (ns), numbers as uint64 or double, words as string",
+            "times and counts as int64, other numbers as double, words as string",
         ))),
     }
 }
 
-fn append(batch: &RecordBatch, text: &mut Vec<u8>) -> Result<()> {
+fn append(batch: &RecordBatch, are_times: &[bool], text: &mut Vec<u8>) -> Result<()> {
     for row in 0..batch.num_rows() {
-        for (index, array) in batch.columns().iter().enumerate() {
+        for (index, (array, &is_time)) in batch.columns().iter().zip(are_times).enumerate() {
             if index > 0 {
                 text.push(b',');
             }
             if !array.is_null(row) {
-                value(array, row, text)?;
+                value(array, is_time, row, text)?;
             }
         }
         text.push(b'\n');
@@ -114,11 +133,16 @@ fn append(batch: &RecordBatch, text: &mut Vec<u8>) -> Result<()> {
     Ok(())
 }
 
-fn value(array: &ArrayRef, row: usize, text: &mut Vec<u8>) -> Result<()> {
+fn value(array: &ArrayRef, is_time: bool, row: usize, text: &mut Vec<u8>) -> Result<()> {
     match array.data_type() {
         DataType::Int64 => {
-            let time = u64::try_from(array.as_primitive::<Int64Type>().value(row));
-            encode::seconds(time.map_err(|_| corrupt("a negative time"))?, text);
+            let value = u64::try_from(array.as_primitive::<Int64Type>().value(row));
+            let value = value.map_err(|_| corrupt("a negative time or count"))?;
+            if is_time {
+                encode::seconds(value, text);
+            } else {
+                encode::whole(value, text);
+            }
         }
         DataType::UInt64 => encode::whole(array.as_primitive::<UInt64Type>().value(row), text),
         DataType::UInt32 => {

@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 use std::sync::Arc;
 
-use arrow_array::{ArrayRef, Int64Array, UInt32Array};
+use arrow_array::{ArrayRef, Int64Array};
 
 use super::columns::ColumnFile;
 use crate::format::columnar::{Row, fields};
@@ -55,14 +55,17 @@ impl<W: Write + Send, R: Row + Copy> Writer<W, R> {
 
     fn encode(&mut self) -> io::Result<()> {
         let times = self.rows.iter().map(|row| row.tx_time().as_nanos());
-        let delays = self.rows.iter().map(|row| row.decode_delay().as_nanos());
+        let delays = self.rows.iter().map(|row| {
+            let delay = row.decode_delay();
+            (!delay.is_zero()).then_some(delay.as_nanos().cast_signed())
+        });
         let mut columns: Vec<ArrayRef> = vec![
             Arc::new(Int64Array::from_iter_values(times.map(u64::cast_signed))),
-            Arc::new(Int64Array::from_iter_values(delays.map(u64::cast_signed))),
+            Arc::new(delays.collect::<Int64Array>()),
         ];
         if R::HAS_ATTEMPTS {
-            let attempts = UInt32Array::from_iter_values(self.rows.iter().map(Row::attempts));
-            columns.push(Arc::new(attempts));
+            let attempts = self.rows.iter().map(|row| row.attempts().into());
+            columns.push(Arc::new(Int64Array::from_iter_values(attempts)));
         }
         self.rows.clear();
         self.file.batch(columns)

@@ -6,9 +6,10 @@
 //! and `tests/text_pieces.rs` check it.
 
 use super::LONGEST_LINE;
-use super::layout::Layout;
+use super::layout::FirstLine;
 use super::parser::{RowParser, comment, is_comment};
 use crate::format::batch::{LineError, Piece, Rows, TraceEnd};
+use crate::format::columns::Columns;
 use crate::format::unit::Unit;
 use crate::types::{EndLine, Error, ErrorKind, Metadata, Position, Result, Time};
 
@@ -16,14 +17,16 @@ use crate::types::{EndLine, Error, ErrorKind, Metadata, Position, Result, Time};
 const LONGEST_HEAD: usize = 1 << 20;
 
 /// Options for reading a text trace.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Options {
-    /// Unit of the numbers in both columns.
-    pub unit: Unit,
+    /// Unit of the numbers in columns whose names say none; `None`: seconds.
+    pub unit: Option<Unit>,
     /// Whether a head without an end line is accepted.
     pub allow_cut: bool,
     /// Whether the column `attempts` is read if there is one.
     pub attempts: bool,
+    /// Which columns are read.
+    pub columns: Columns,
 }
 
 /// Push parser of a text trace.
@@ -36,6 +39,7 @@ pub struct Decoder {
     line: u64,
     /// Known once the head and header have been read.
     parser: Option<RowParser>,
+    ignored: Vec<String>,
     head: Metadata,
     head_lines: Vec<u64>,
     head_bytes: usize,
@@ -55,6 +59,7 @@ impl Decoder {
             carry: Vec::new(),
             line: 1,
             parser: None,
+            ignored: Vec::new(),
             head: Metadata::new(),
             head_lines: Vec::new(),
             head_bytes: 0,
@@ -146,6 +151,18 @@ impl Decoder {
         &self.head
     }
 
+    /// Names in the header of columns that are not read; empty until it has been read.
+    #[must_use]
+    pub fn ignored_columns(&self) -> &[String] {
+        &self.ignored
+    }
+
+    /// Whether every received slot has the same delay, because no column of delays is read.
+    #[must_use]
+    pub fn has_no_delays(&self) -> bool {
+        self.parser.is_some_and(RowParser::has_no_delays)
+    }
+
     /// Decodes `last`, the rest of the text after the committed pieces, and finishes.
     ///
     /// It may be empty, and its last line may lack the LF.
@@ -196,27 +213,20 @@ impl Decoder {
     }
 
     /// Reads a last line without LF. In a text without a head it is an ordinary line. In a text with a head it is
-    /// incomplete, because the writer ends every line (docs/trace-format.md, Sec. 3).
+    /// incomplete, because the writer ends every line (docs/trace-format.md, Sec. 3). An end line that was cut inside its
+    /// last number would parse.
     fn read_last_line(&mut self, line: &[u8], out: &mut Rows) -> Result<()> {
         if self.parser.is_none() && !is_comment(line) {
             self.close_head()?;
         }
-        if !self.has_head || self.end.is_some() {
-            let number = self.line;
-            let taken = self.read_line(line, out);
-            // Without a line end there is no next line: errors about the whole text refer to this one.
-            self.line = number;
-            return taken;
+        if self.has_head && self.end.is_none() {
+            return Ok(());
         }
-        if is_comment(line)
-            && let Some(end) = comment(line).strip_prefix("end:").and_then(EndLine::parse)
-        {
-            // An end line cut inside its last number may still parse, with a tenth of the value or less.
-            let least = self.previous.as_nanos() / 2;
-            let until = end.usable_until.as_nanos();
-            self.end = (until == 0 || (least > 0 && until >= least)).then_some(end);
-        }
-        Ok(())
+        let number = self.line;
+        let taken = self.read_line(line, out);
+        // Without a line end there is no next line: errors about the whole text refer to this one.
+        self.line = number;
+        taken
     }
 
     /// Checks a piece of `lines` lines. An error comes with the number of valid rows before it.
@@ -292,13 +302,13 @@ impl Decoder {
             self.read_head_comment(text)?;
         } else if !text.trim_ascii_start().is_empty() {
             self.close_head()?;
-            let (mut layout, is_header) = Layout::of(text).map_err(|(column, kind)| {
+            let first = FirstLine::read(text, &self.options).map_err(|(column, kind)| {
                 Error::at(kind, Position::of_line(self.line, column as u64))
             })?;
-            layout.places[2] = layout.places[2].filter(|_| self.options.attempts);
-            let parser = RowParser::new(layout, self.options.unit, self.has_head);
+            let parser = RowParser::new(first.layout, self.has_head);
             self.parser = Some(parser);
-            if !is_header {
+            self.ignored = first.ignored;
+            if !first.is_header {
                 parser.parse(line, out);
                 return self.commit(out);
             }

@@ -5,7 +5,8 @@
 //! word before. Many rows are copied to the output together.
 
 use super::swar::nine_digits;
-use crate::format::columnar::{NAMES, Row};
+use crate::format::columnar::Row;
+use crate::format::columns::NAMES;
 use crate::types::{EndLine, Lldu, Metadata, NANOS_PER_SECOND, Slot};
 
 /// Bytes after which the buffered rows are copied to the output; a power of two.

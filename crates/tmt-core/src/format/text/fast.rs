@@ -10,6 +10,7 @@ use super::LONGEST_LINE;
 use super::layout::Layout;
 use super::swar::{Digits, mask};
 use crate::format::batch::Rows;
+use crate::format::columns::{ATTEMPTS, DECODE_DELAY, ERASED, TX_TIME};
 use crate::format::unit::{POWERS_OF_TEN, Unit};
 use crate::types::{NANOS_PER_SECOND, Slot, Span, Time};
 
@@ -218,8 +219,8 @@ impl Ending {
 #[derive(Debug)]
 pub(super) struct FastParser {
     separator: u8,
-    /// Number of decimals down to a nanosecond.
-    decimals: usize,
+    /// Number of decimals of times and delays down to a nanosecond.
+    decimals: [usize; 2],
     attempts: bool,
     time: Shape,
     delay: Shape,
@@ -232,12 +233,16 @@ pub(super) struct FastParser {
 
 impl FastParser {
     /// `None` unless the layout is time, delay and optionally attempts.
-    pub(super) fn new(layout: Layout, unit: Unit) -> Option<Self> {
-        let attempts = layout.places[2];
-        let usual = layout.places[..2] == [Some(0), Some(1)] && attempts.is_none_or(|at| at == 2);
+    pub(super) fn new(layout: Layout) -> Option<Self> {
+        let at = layout.places.at;
+        let attempts = at[ATTEMPTS];
+        let usual = at[TX_TIME] == Some(0)
+            && at[DECODE_DELAY] == Some(1)
+            && at[ERASED].is_none()
+            && attempts.is_none_or(|at| at == 2);
         usual.then(|| Self {
             separator: layout.separator,
-            decimals: unit.decimals(),
+            decimals: layout.units.map(Unit::decimals),
             attempts: attempts.is_some(),
             time: Shape::UNKNOWN,
             delay: Shape::UNKNOWN,
@@ -250,11 +255,11 @@ impl FastParser {
     /// Learns the layout of a row that the exact parser accepted.
     pub(super) fn learn(&mut self, line: &[u8], slot: &Slot) {
         let mut fields = line.splitn(3, |byte| *byte == self.separator);
-        self.time.learn(fields.next().unwrap_or(&[]), self.decimals);
+        self.time.learn(fields.next().unwrap_or(&[]), self.decimals[TX_TIME]);
         // An erasure does not show the layout of delays.
         if !slot.is_erased() {
             self.delay
-                .learn(fields.next().unwrap_or(&[]), self.decimals);
+                .learn(fields.next().unwrap_or(&[]), self.decimals[DECODE_DELAY]);
         }
     }
 

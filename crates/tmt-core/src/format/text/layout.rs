@@ -1,7 +1,9 @@
 //! Layout of a text trace: its separator and the order of its columns (docs/trace-format.md, Sec. 3).
 
+use super::decoder::Options;
 use super::field::shown;
-use crate::format::columnar::NAMES;
+use crate::format::columns::{DECODE_DELAY, NAMES, Places, TX_TIME};
+use crate::format::unit::Unit;
 use crate::format::form::{FileKind, Format, recognise};
 use crate::types::ErrorKind;
 use crate::types::decimal::Decimal;
@@ -24,21 +26,32 @@ pub(super) fn fields(separator: u8, line: &[u8]) -> impl Iterator<Item = (usize,
     placed.filter(move |(_, field)| separator != b' ' || !field.is_empty())
 }
 
-/// Separator of a text and the fields of its columns.
+/// Separator of a text, the fields of its columns and their units.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Layout {
     /// One of comma, semicolon, tab and space.
     pub(super) separator: u8,
-    /// Field index of each column of [`NAMES`], from 0; only that of attempts may be `None`.
-    pub(super) places: [Option<usize>; 3],
+    /// The columns, from 0.
+    pub(super) places: Places,
+    /// Units of times and delays.
+    pub(super) units: [Unit; 2],
 }
 
-impl Layout {
-    /// Determines the layout from the first line that is neither blank nor a comment, and whether it is a header.
+/// What the first line of a text that is neither blank nor a comment says.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct FirstLine {
+    pub(super) layout: Layout,
+    pub(super) is_header: bool,
+    /// Names in the header that are not read.
+    pub(super) ignored: Vec<String>,
+}
+
+impl FirstLine {
+    /// Determines the layout, and whether the line is a header.
     ///
     /// # Errors
-    /// A duplicate column, with its place in the line (from 1), or a missing one, with place 0.
-    pub(super) fn of(line: &[u8]) -> Result<(Self, bool), (usize, ErrorKind)> {
+    /// A column that is missing, with place 0, or one that is ambiguous, with its place in the line (from 1).
+    pub(super) fn read(line: &[u8], options: &Options) -> Result<Self, (usize, ErrorKind)> {
         let kind = recognise(line);
         if kind != FileKind::Plain(Format::Csv) {
             let found = format!("{} data", kind.name());
@@ -48,31 +61,52 @@ impl Layout {
         let known = [b',', b';', b'\t'];
         let found = known.into_iter().find(|byte| line.contains(byte));
         let separator = found.unwrap_or(b' ');
-        let first = fields(separator, line).next();
-        if first.is_some_and(|(_, field)| Decimal::parse(field).is_some()) {
-            let places = [Some(0), Some(1), None];
-            return Ok((Self { separator, places }, false));
-        }
-        let mut places = [None; 3];
-        for (index, (offset, name)) in fields(separator, line).enumerate() {
-            if let Some(column) = NAMES.iter().position(|known| known.as_bytes() == name)
-                && places[column].replace(index).is_some()
-            {
-                let name = NAMES[column].to_owned();
-                return Err((offset + 1, ErrorKind::DuplicateColumn { name }));
-            }
-        }
-        match (0..2).find(|column| places[*column].is_none()) {
-            Some(column) => Err((0, missing(column, line))),
-            None => Ok((Self { separator, places }, true)),
-        }
+        let found: Vec<_> = fields(separator, line).collect();
+        let first = found.first();
+        let is_header = first.is_none_or(|(_, field)| Decimal::parse(field).is_none());
+        let (columns, attempts) = (&options.columns, options.attempts);
+        let (places, ignored) = if is_header {
+            let names: Vec<_> = found
+                .iter()
+                .map(|(_, name)| String::from_utf8_lossy(unquoted(name)))
+                .collect();
+            let names: Vec<&str> = names.iter().map(AsRef::as_ref).collect();
+            let places = columns.find(&names, attempts).map_err(|(kind, at)| {
+                let place = at.map_or(0, |at| found[at].0 + 1);
+                (place, kind)
+            })?;
+            (places, places.ignored(&names))
+        } else {
+            let places = columns.numbered(attempts).map_err(|kind| (1, kind))?;
+            (places, Vec::new())
+        };
+        let unit = |column| {
+            let unit = places.unit(column, options.unit).map_err(|kind| (1, kind))?;
+            Ok(unit.unwrap_or_default())
+        };
+        let units = [unit(TX_TIME)?, unit(DECODE_DELAY)?];
+        Ok(Self {
+            layout: Layout {
+                separator,
+                places,
+                units,
+            },
+            is_header,
+            ignored,
+        })
     }
 }
 
-/// Error for a line without this column of [`NAMES`].
+/// A name without the quotes that some programs put around every name.
+fn unquoted(name: &[u8]) -> &[u8] {
+    let inner = name.strip_prefix(b"\"").and_then(|name| name.strip_suffix(b"\""));
+    inner.unwrap_or(name)
+}
+
+/// Error for a line without this column.
 pub(super) fn missing(column: usize, line: &[u8]) -> ErrorKind {
     ErrorKind::MissingColumn {
-        name: NAMES[column],
+        name: NAMES[column].to_owned(),
         found: shown(line),
     }
 }
@@ -80,6 +114,7 @@ pub(super) fn missing(column: usize, line: &[u8]) -> ErrorKind {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::format::columns::Columns;
 
     fn placed(separator: u8, line: &str) -> Vec<(usize, String)> {
         fields(separator, line.as_bytes())
@@ -99,17 +134,66 @@ mod tests {
     #[test]
     fn the_first_line_determines_the_separator() {
         for (line, separator) in [("1,2", b','), ("1;2", b';'), ("1\t2", b'\t'), ("1 2", b' ')] {
-            let (layout, is_header) = Layout::of(line.as_bytes()).unwrap();
-            assert_eq!((layout.separator, is_header), (separator, false), "{line}");
+            let first = FirstLine::read(line.as_bytes(), &Options::default()).unwrap();
+            assert_eq!((first.layout.separator, first.is_header), (separator, false), "{line}");
         }
+    }
+
+    fn places(line: &str, columns: &str, attempts: bool) -> Result<[Option<usize>; 4], String> {
+        let columns = if columns.is_empty() {
+            Columns::default()
+        } else {
+            columns.parse().unwrap()
+        };
+        let options = Options {
+            columns,
+            attempts,
+            ..Options::default()
+        };
+        let first = FirstLine::read(line.as_bytes(), &options);
+        first
+            .map(|first| first.layout.places.at)
+            .map_err(|(place, kind)| format!("{place}: {kind}"))
     }
 
     #[test]
     fn a_header_may_name_the_columns_in_any_order() {
-        let (layout, is_header) = Layout::of(b"rssi;decode_delay;attempts;tx_time").unwrap();
-        assert_eq!(
-            (layout.places, is_header),
-            ([Some(3), Some(1), Some(2)], true)
-        );
+        let line = "rssi;decode_delay;attempts;tx_time";
+        let (wanted, unwanted) = ([Some(3), Some(1), Some(2), None], [Some(3), Some(1), None, None]);
+        assert_eq!(places(line, "", true), Ok(wanted));
+        assert_eq!(places(line, "", false), Ok(unwanted));
+        let line = "rssi,decode_delay_ms,tx_time_ns";
+        assert_eq!(places(line, "", true), Ok([Some(2), Some(1), None, None]));
+    }
+
+    #[test]
+    fn a_mapping_selects_columns_by_name_or_by_number() {
+        for (line, columns, expected) in [
+            ("time,lost,snr", "tx=time,erased=lost", [Some(0), None, None, Some(1)]),
+            ("time,lost,d_ms", "tx=time,erased=lost,delay=d_ms", [Some(0), Some(2), None, Some(1)]),
+            ("tx_time,lost", "erased=lost,delay=3ms", [Some(0), None, None, Some(1)]),
+            ("tx_time,decode_delay,lost", "erased=lost", [Some(0), Some(1), None, Some(2)]),
+            ("lost,x", "interval=1ms,erased=lost", [None, None, None, Some(0)]),
+            ("1,2,3", "tx=3,delay=1", [Some(2), Some(0), None, None]),
+            ("0", "interval=1ms,erased=1", [None, None, None, Some(0)]),
+            ("5,0.1", "interval=1ms", [None, Some(1), None, None]),
+        ] {
+            assert_eq!(places(line, columns, true), Ok(expected), "{line} {columns}");
+        }
+    }
+
+    #[test]
+    fn a_column_that_is_missing_or_ambiguous_is_refused() {
+        for (line, columns, words) in [
+            ("time,delay", "tx=time", "0: found 'time,delay', expected a column decode_delay"),
+            ("time,lost", "tx=when,erased=lost", "expected a column when"),
+            ("tx_time,decode_delay,tx_time_ms", "", "17+the columns tx_time and tx_time_ms"),
+            ("a,b,a", "tx=a,erased=b", "5: found column a more than once"),
+            ("1,2", "tx=time", "1: found a text without a header, where tx_time is to be 'time'"),
+        ] {
+            let error = places(line, columns, true).unwrap_err();
+            let words = words.replace("17+", "22: found ");
+            assert!(error.contains(&words), "{line} {columns}: {error}");
+        }
     }
 }

@@ -9,8 +9,7 @@ use super::fast::FastParser;
 use super::field::{self, shown};
 use super::layout::{Layout, fields, missing};
 use crate::format::batch::{EndComment, FirstTime, LineError, Rows};
-use crate::format::columnar::NAMES;
-use crate::format::unit::Unit;
+use crate::format::columns::{ATTEMPTS, COLUMNS, DECODE_DELAY, ERASED, NAMES, TX_TIME, is_missing};
 use crate::types::{EndLine, ErrorKind, Slot, Span, Time};
 
 /// Parser of the rows of a text whose head has been read. It can be copied to any thread.
@@ -21,19 +20,19 @@ use crate::types::{EndLine, ErrorKind, Slot, Span, Time};
 #[derive(Debug, Clone, Copy)]
 pub struct RowParser {
     layout: Layout,
-    unit: Unit,
     /// Whether the text has a head, and so an end line.
     has_head: bool,
 }
 
 impl RowParser {
-    /// A parser of these columns; attempts are read if the layout has them.
-    pub(super) fn new(layout: Layout, unit: Unit, has_head: bool) -> Self {
-        Self {
-            layout,
-            unit,
-            has_head,
-        }
+    /// A parser of these columns.
+    pub(super) fn new(layout: Layout, has_head: bool) -> Self {
+        Self { layout, has_head }
+    }
+
+    /// Whether every received slot has the same delay, because no column of delays is read.
+    pub(super) fn has_no_delays(self) -> bool {
+        self.layout.places.have_no_delays()
     }
 
     /// Parses `text`, whole lines from anywhere after the head, and appends its rows to `rows`.
@@ -42,7 +41,7 @@ impl RowParser {
     /// and the error become final in [`super::Decoder::commit`]. Until then, further pieces of the text may be
     /// parsed into the same `rows`.
     pub fn parse(&self, text: &[u8], rows: &mut Rows) {
-        let mut fast = FastParser::new(self.layout, self.unit);
+        let mut fast = FastParser::new(self.layout);
         let mut at = 0;
         while at < text.len() {
             let piece = rows.piece();
@@ -94,18 +93,28 @@ impl RowParser {
         if rows.piece().end.is_some() {
             return Err((ErrorKind::RowAfterEnd, 0));
         }
-        let mut found = [None; 3];
-        for (index, field) in fields(self.layout.separator, line).enumerate() {
-            if let Some(column) = self.layout.places.iter().position(|at| *at == Some(index)) {
+        let Layout {
+            separator,
+            places,
+            units,
+        } = self.layout;
+        let mut found = [None; COLUMNS];
+        for (index, field) in fields(separator, line).enumerate() {
+            if let Some(column) = places.at.iter().position(|at| *at == Some(index)) {
                 found[column] = Some(field);
             }
         }
-        let field =
-            |column: usize| found[column].ok_or_else(|| (missing(column, line), line.len()));
-        let attempts = self.layout.places[2].map(|_| field(2)).transpose()?;
-        let ((tx_at, tx_time), (delay_at, delay)) = (field(0)?, field(1)?);
+        // The field of a column that is read.
+        let field = |column: usize| {
+            let field = || found[column].ok_or_else(|| (missing(column, line), line.len()));
+            places.at[column].map(|_| field()).transpose()
+        };
+        let (attempts, erased) = (field(ATTEMPTS)?, field(ERASED)?);
+        let (tx_time, delay) = (field(TX_TIME)?, field(DECODE_DELAY)?);
 
-        let nanos = field::nanos(tx_time, self.unit, NAMES[0]).map_err(|kind| (kind, tx_at))?;
+        // Without a column of times, all are set once the number of the row is known.
+        let (tx_at, tx_time) = tx_time.unwrap_or((0, b"0"));
+        let nanos = field::nanos(tx_time, units[TX_TIME], NAMES[TX_TIME]).map_err(|kind| (kind, tx_at))?;
         let tx_time = Time::from_nanos(nanos).unwrap_or(Time::MAX);
         let row_line = rows.piece_lines();
         let piece = rows.piece();
@@ -124,8 +133,23 @@ impl RowParser {
             };
             return Err((kind, tx_at));
         }
-        let nanos = field::delay_nanos(delay, self.unit).map_err(|kind| (kind, delay_at))?;
-        let delay = Span::from_nanos(nanos).unwrap_or(Span::MAX);
+        let erased = erased.map(|(at, text)| flag(text).map_err(|kind| (kind, at)));
+        let erased = erased.transpose()?;
+        let (delay_at, delay) = match delay {
+            // The delay of an erased slot has no meaning, whatever it is.
+            _ if erased == Some(true) => (0, Span::ZERO),
+            None => (0, places.delay),
+            Some((at, text)) if is_missing(text) => {
+                rows.missing += 1;
+                (at, Span::ZERO)
+            }
+            Some((at, text)) => {
+                let nanos = field::delay_nanos(text, units[DECODE_DELAY]).map_err(|kind| (kind, at))?;
+                // Zero means erased, but this row says that it was received.
+                rows.missing += u64::from(nanos == 0 && erased.is_some());
+                (at, Span::from_nanos(nanos).unwrap_or(Span::MAX))
+            }
+        };
         let sum = "tx_time + decode_delay";
         let slot = Slot::new(tx_time, delay).ok_or((ErrorKind::SumTooLarge { sum }, delay_at))?;
         if let Some((offset, text)) = attempts {
@@ -141,6 +165,20 @@ impl RowParser {
         }
         rows.slots.push(slot);
         Ok(())
+    }
+}
+
+/// Whether a slot is erased, by its field.
+fn flag(text: &[u8]) -> Result<bool, ErrorKind> {
+    match text {
+        b"0" => Ok(false),
+        b"1" => Ok(true),
+        _ if text.eq_ignore_ascii_case(b"false") => Ok(false),
+        _ if text.eq_ignore_ascii_case(b"true") => Ok(true),
+        _ => Err(ErrorKind::format(
+            format!("{} '{}'", NAMES[ERASED], shown(text)),
+            "0 or 1, or false or true",
+        )),
     }
 }
 

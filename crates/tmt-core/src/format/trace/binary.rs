@@ -2,7 +2,7 @@
 
 use rayon::Scope;
 
-use super::input::Input;
+use super::input::{Input, Reading};
 use super::options::Options;
 use crate::format::batch::{Rows, TraceEnd};
 use crate::format::columnar::{Batch, Next, Source};
@@ -34,7 +34,7 @@ struct Fetched {
 }
 
 impl<'a> Binary<'a> {
-    pub(super) fn new(source: Source<'a>, options: Options) -> Self {
+    pub(super) fn new(source: Source<'a>, options: &Options) -> Self {
         Self {
             source,
             chunk: (options.chunk / ROW).max(1) as u64,
@@ -73,6 +73,15 @@ fn fetch(
 impl Input for Binary<'_> {
     fn metadata(&self) -> &Metadata {
         self.source.metadata()
+    }
+
+    fn reading(&self) -> Reading<'_> {
+        let layout = self.source.layout();
+        Reading {
+            ignored: &layout.ignored,
+            has_no_delays: layout.places.have_no_delays(),
+            starts_at_first_row: layout.has_timestamps,
+        }
     }
 
     fn spawn<'s>(&'s mut self, pieces: &'s mut Pool<Rows>, scope: &Scope<'s>) {

@@ -6,10 +6,24 @@ use crate::format::batch::{Rows, TraceEnd};
 use crate::format::pool::Pool;
 use crate::types::{Metadata, Result};
 
+/// How the columns of a table are read.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Reading<'a> {
+    /// Names of the columns that are not read.
+    pub(super) ignored: &'a [String],
+    /// Whether no column of delays is read.
+    pub(super) has_no_delays: bool,
+    /// Whether times are timestamps, which count from the first row.
+    pub(super) starts_at_first_row: bool,
+}
+
 /// A trace of some format, fetched and parsed in rounds.
 pub(super) trait Input: Send {
     /// The head; empty if there is none.
     fn metadata(&self) -> &Metadata;
+
+    /// How the columns are read.
+    fn reading(&self) -> Reading<'_>;
 
     /// Spawns the tasks of a round: parses into `pieces` what the last round fetched, and fetches more.
     fn spawn<'s>(&'s mut self, pieces: &'s mut Pool<Rows>, scope: &Scope<'s>);

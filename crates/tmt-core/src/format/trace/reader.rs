@@ -9,6 +9,7 @@ use super::input::Input;
 use super::options::Options;
 use super::text::Text;
 use crate::format::batch::{Rows, TraceEnd};
+use crate::format::columns::Spacing;
 use crate::format::compression::Decompressor;
 use crate::format::form::{FIRST_BYTES, FileKind, Format, recognise};
 use crate::format::parquet::ChunkReader;
@@ -46,6 +47,9 @@ pub struct TraceReader<'a> {
     /// Whether fetching has stopped: an error or the end of the trace follows the batch.
     ended: bool,
     end: Option<TraceEnd>,
+    /// Times of the rows, if the table has none.
+    spacing: Option<Spacing>,
+    missing: u64,
 }
 
 impl<'a> TraceReader<'a> {
@@ -59,7 +63,7 @@ impl<'a> TraceReader<'a> {
         if let FileKind::Compressed(outer) = kind {
             input = Box::new(Decompressor::new(outer, input)?);
             kind = peek_kind(&mut input)?;
-            if !matches!(kind, FileKind::Plain(Format::Csv | Format::Arrow)) {
+            if !matches!(kind, FileKind::Plain(Format::Csv | Format::Arrow | Format::ArrowStream)) {
                 return Err(Error::new(ErrorKind::format(
                     format!("{} inside {}", kind.name(), outer.name()),
                     format!("a text or Arrow trace inside {}", outer.name()),
@@ -67,9 +71,10 @@ impl<'a> TraceReader<'a> {
             }
         }
         match kind {
-            FileKind::Plain(Format::Arrow) => {
-                let source = arrow::open(input, columns_options(options))?;
-                Ok(Self::from_input(Box::new(Binary::new(source, options))))
+            FileKind::Plain(Format::Arrow | Format::ArrowStream) => {
+                let source = arrow::open(input, &columns_options(&options))?;
+                let input = Box::new(Binary::new(source, &options));
+                Ok(Self::from_input(input, &options))
             }
             FileKind::Plain(Format::Parquet) => Err(Error::new(ErrorKind::format(
                 "Parquet in a stream",
@@ -77,9 +82,11 @@ impl<'a> TraceReader<'a> {
             ))),
             _ => {
                 let mut rows = Rows::default();
-                let (text, outcome) = Text::open(input, options, &mut rows);
-                let mut reader = Self::from_input(Box::new(text));
-                reader.end_round(outcome);
+                let (text, outcome) = Text::open(input, &options, &mut rows);
+                let mut reader = Self::from_input(Box::new(text), &options);
+                reader.missing = rows.missing;
+                let spaced = reader.spacing.map_or(Ok(()), |spacing| rows.space(spacing));
+                reader.end_round(spaced.and(outcome));
                 // Rows that were read together with the head are the first batch.
                 match reader.error.take_if(|_| rows.slots.is_empty()) {
                     Some(error) => return Err(error),
@@ -95,8 +102,9 @@ impl<'a> TraceReader<'a> {
     /// # Errors
     /// As [`TraceReader::new`].
     pub fn parquet(input: impl ChunkReader + 'static, options: Options) -> Result<Self> {
-        let source = parquet::open(input, columns_options(options))?;
-        Ok(Self::from_input(Box::new(Binary::new(source, options))))
+        let source = parquet::open(input, &columns_options(&options))?;
+        let input = Box::new(Binary::new(source, &options));
+        Ok(Self::from_input(input, &options))
     }
 
     /// Opens a trace in any format, Parquet included, of an input that can be read from any place, such as a file.
@@ -118,7 +126,7 @@ impl<'a> TraceReader<'a> {
         }
     }
 
-    fn from_input(input: Box<dyn Input + 'a>) -> Self {
+    fn from_input(input: Box<dyn Input + 'a>, options: &Options) -> Self {
         Self {
             input,
             pieces: Pool::default(),
@@ -127,6 +135,8 @@ impl<'a> TraceReader<'a> {
             error: None,
             ended: false,
             end: None,
+            spacing: options.columns.spacing,
+            missing: 0,
         }
     }
 
@@ -149,6 +159,31 @@ impl<'a> TraceReader<'a> {
     #[must_use]
     pub fn end(&self) -> Option<TraceEnd> {
         self.end
+    }
+
+    /// Names of the columns that are not read, `attempts` aside; empty for a text without a header.
+    #[must_use]
+    pub fn ignored_columns(&self) -> &[String] {
+        self.input.reading().ignored
+    }
+
+    /// Whether every received slot has the same delay, because no column of delays is read.
+    #[must_use]
+    pub fn has_no_delays(&self) -> bool {
+        self.input.reading().has_no_delays
+    }
+
+    /// Whether times count from the first row, because they are timestamps.
+    #[must_use]
+    pub fn starts_at_first_row(&self) -> bool {
+        self.input.reading().starts_at_first_row
+    }
+
+    /// Number of rows read so far that have no delay (empty, null or NaN), or a delay of 0 although they were received.
+    /// They count as erased. A null in `decode_delay_ns` is an erasure by the rules of a trace and not counted.
+    #[must_use]
+    pub fn missing_delays(&self) -> u64 {
+        self.missing
     }
 
     /// Puts the next rows into `rows`; returns false at the end of the trace.
@@ -248,7 +283,11 @@ impl<'a> TraceReader<'a> {
     /// Commits the batch; returns the end of the trace if it was the last one.
     fn commit(&mut self) -> Result<Option<TraceEnd>> {
         for (index, rows) in self.batch.used_mut().iter_mut().enumerate() {
-            if let Err(error) = self.input.commit(rows) {
+            let committed = self.input.commit(rows);
+            self.missing += rows.missing;
+            let spaced = self.spacing.map_or(Ok(()), |spacing| rows.space(spacing));
+            // An error of the spacing is in an earlier row.
+            if let Err(error) = spaced.and(committed) {
                 self.batch.resize(index + 1);
                 return Err(error);
             }
@@ -256,15 +295,19 @@ impl<'a> TraceReader<'a> {
         // A last line without LF is a piece of its own.
         let last = self.batch.grow();
         last.clear();
-        self.input.advance(last)
+        let end = self.input.advance(last);
+        self.missing += last.missing;
+        self.spacing.map_or(Ok(()), |spacing| last.space(spacing))?;
+        end
     }
 }
 
 /// Options for the columns of a binary trace.
-fn columns_options(options: Options) -> columnar::Options {
+fn columns_options(options: &Options) -> columnar::Options {
     columnar::Options {
         unit: options.unit,
         attempts: options.attempts,
+        columns: options.columns.clone(),
     }
 }
 

@@ -4,7 +4,7 @@ use std::io::Read;
 
 use rayon::Scope;
 
-use super::input::Input;
+use super::input::{Input, Reading};
 use super::options::Options;
 use crate::format::batch::{Rows, TraceEnd};
 use crate::format::pool::Pool;
@@ -52,14 +52,15 @@ impl<'a> Text<'a> {
     /// all.
     pub(super) fn open(
         mut input: Box<dyn Read + Send + 'a>,
-        options: Options,
+        options: &Options,
         rows: &mut Rows,
     ) -> (Self, Result<Option<TraceEnd>>) {
         let chunk = options.chunk.max(1);
         let mut decoder = Decoder::new(text::Options {
-            unit: options.unit.unwrap_or_default(),
+            unit: options.unit,
             allow_cut: options.allow_cut,
             attempts: options.attempts,
+            columns: options.columns.clone(),
         });
         let mut buffer = vec![0; HEAD_CHUNK.min(chunk)];
         let mut outcome = Ok(None);
@@ -124,6 +125,14 @@ impl Lines<'_> {
 impl Input for Text<'_> {
     fn metadata(&self) -> &Metadata {
         self.decoder.metadata()
+    }
+
+    fn reading(&self) -> Reading<'_> {
+        Reading {
+            ignored: self.decoder.ignored_columns(),
+            has_no_delays: self.decoder.has_no_delays(),
+            starts_at_first_row: false,
+        }
     }
 
     fn spawn<'s>(&'s mut self, pieces: &'s mut Pool<Rows>, scope: &Scope<'s>) {

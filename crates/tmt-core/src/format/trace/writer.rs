@@ -4,6 +4,7 @@ use std::io::{self, Write};
 
 use rayon::Scope;
 
+use crate::format::arrow::encode::{BatchPlace, FILE_START};
 use crate::format::compression::Block;
 use crate::format::form::{Form, Format};
 use crate::format::pool::Pool;
@@ -27,6 +28,8 @@ impl<T: columnar::Row + Copy + Send + Sync + 'static> Row for T {}
 #[derive(Default)]
 struct Formatted {
     block: Block,
+    /// Bytes of header and body of the Arrow batch in it.
+    batch: Option<(usize, usize)>,
     failed: Option<io::Error>,
 }
 
@@ -34,24 +37,56 @@ impl Formatted {
     /// Fills the empty block by `fill` and compresses it.
     fn fill(&mut self, form: Form, fill: impl FnOnce(&mut Vec<u8>)) {
         self.block.plain.clear();
+        self.batch = None;
         fill(&mut self.block.plain);
         self.failed = self.block.pack(form.compression).err();
     }
 
     fn rows<T: Row>(&mut self, rows: &[T], form: Form) {
+        let mut batch = None;
         self.fill(form, |out| match form.format {
             Format::Csv => encode::rows(rows, out),
-            Format::Arrow => arrow::encode::batch(rows, out),
+            Format::Arrow | Format::ArrowStream => {
+                batch = Some(arrow::encode::batch(rows, out));
+            }
             // Parquet encodes columns when it writes them.
             Format::Parquet => {}
         });
+        self.batch = batch;
     }
 }
 
 /// Destination of formatted rows.
 enum Target<T: Row, W: Write + Send> {
     Bytes(W),
+    ArrowFile(ArrowFile<W>),
     Parquet(Box<parquet::Writer<W, T>>),
+}
+
+/// Output of an Arrow file, whose footer lists the batches.
+struct ArrowFile<W> {
+    output: W,
+    metadata: Metadata,
+    /// Bytes written.
+    written: u64,
+    batches: Vec<BatchPlace>,
+}
+
+impl<W: Write> ArrowFile<W> {
+    /// Writes blocks, and notes the places of their batches.
+    fn write(&mut self, blocks: &mut Pool<Formatted>) -> io::Result<()> {
+        for formatted in blocks.used_mut() {
+            if let Some((header, body)) = formatted.batch {
+                self.batches.push(BatchPlace {
+                    offset: self.written,
+                    header,
+                    body,
+                });
+            }
+            self.written += formatted.block.bytes().len() as u64;
+        }
+        write_all(blocks, &mut self.output)
+    }
 }
 
 /// Writes rows of one type in one form, in bounded memory.
@@ -85,22 +120,38 @@ pub struct TraceWriter<T: Row, W: Write + Send> {
 }
 
 impl<T: Row, W: Write + Send> TraceWriter<T, W> {
-    /// A writer of `form` to `output` that starts with `head`, if `head` has a key `tool`.
+    /// A writer of `form` to `output` that starts with `head`, if `head` has a key `tool`. A compressed Arrow file is
+    /// written as a stream, since a file is read from any place.
     ///
     /// # Errors
     /// I/O errors of the output.
     pub fn new(output: W, form: Form, head: &Metadata) -> io::Result<Self> {
+        let form = form.compressed(form.compression);
         let mut writing: Pool<Formatted> = Pool::default();
+        let mut begin = |fill: &dyn Fn(&mut Vec<u8>)| writing.grow().fill(form, fill);
         let target = match form.format {
-            Format::Csv | Format::Arrow => {
-                writing.grow().fill(form, |front| {
-                    if form.format == Format::Arrow {
-                        return arrow::encode::head::<T>(head, front);
-                    }
+            Format::Csv => {
+                begin(&|front| {
                     encode::head(head, front);
                     encode::header::<T>(front);
                 });
                 Target::Bytes(output)
+            }
+            Format::ArrowStream => {
+                begin(&|front| arrow::encode::head::<T>(head, front));
+                Target::Bytes(output)
+            }
+            Format::Arrow => {
+                begin(&|front| {
+                    front.extend_from_slice(&FILE_START);
+                    arrow::encode::file_head::<T>(head, front);
+                });
+                Target::ArrowFile(ArrowFile {
+                    output,
+                    metadata: head.clone(),
+                    written: 0,
+                    batches: Vec::new(),
+                })
             }
             Format::Parquet => {
                 let writer = parquet::Writer::new(output, head)?;
@@ -136,16 +187,16 @@ impl<T: Row, W: Write + Send> TraceWriter<T, W> {
     pub fn spawn<'s>(&'s mut self, rows: impl IntoIterator<Item = &'s [T]>, scope: &Scope<'s>) {
         let (outcome, writing, form) = (&mut self.outcome, &mut self.writing, self.form);
         let rows = rows.into_iter();
-        let output = match &mut self.target {
-            Target::Bytes(output) => output,
+        match &mut self.target {
+            Target::Bytes(output) => scope.spawn(move |_| *outcome = write_all(writing, output)),
+            Target::ArrowFile(file) => scope.spawn(move |_| *outcome = file.write(writing)),
             Target::Parquet(writer) => {
                 // One thread encodes the columns.
                 let mut rows = rows.collect::<Vec<_>>().into_iter();
                 scope.spawn(move |_| *outcome = rows.try_for_each(|rows| writer.rows(rows)));
                 return;
             }
-        };
-        scope.spawn(move |_| *outcome = write_all(writing, output));
+        }
         let pieces: Vec<&[T]> = if form == Form::default() {
             rows.flat_map(|rows| rows.chunks(PIECE)).collect()
         } else {
@@ -179,10 +230,23 @@ impl<T: Row, W: Write + Send> TraceWriter<T, W> {
         self.format_rest();
         let mut output = match self.target {
             Target::Bytes(output) => output,
+            Target::ArrowFile(mut file) => {
+                let last = self.writing.grow();
+                let mut header = None;
+                last.fill(form, |back| header = arrow::encode::end::<T>(end, back));
+                last.batch = header.map(|header| (header, 0));
+                file.write(&mut self.writing)?;
+                let mut footer = Vec::new();
+                arrow::encode::footer::<T>(&file.metadata, &file.batches, &mut footer);
+                file.output.write_all(&footer)?;
+                return Ok(file.output);
+            }
             Target::Parquet(writer) => return writer.finish(end),
         };
         self.writing.grow().fill(form, |back| match end {
-            end if form.format == Format::Arrow => arrow::encode::end::<T>(end, back),
+            end if form.format == Format::ArrowStream => {
+                arrow::encode::end::<T>(end, back);
+            }
             Some(end) => encode::end(end, back),
             None => {}
         });
@@ -196,8 +260,10 @@ impl<T: Row, W: Write + Send> TraceWriter<T, W> {
     /// I/O errors of the output.
     pub fn abandon(mut self) -> io::Result<()> {
         self.format_rest();
-        let Target::Bytes(output) = &mut self.target else {
-            return Ok(());
+        let output = match &mut self.target {
+            Target::Bytes(output) => output,
+            Target::ArrowFile(file) => &mut file.output,
+            Target::Parquet(_) => return Ok(()),
         };
         write_all(&mut self.writing, output)?;
         output.flush()

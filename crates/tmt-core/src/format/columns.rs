@@ -1,0 +1,354 @@
+//! The columns of a trace: their names, the units in these names, and the mapping of foreign tables
+//! (docs/trace-format.md, Sec. 3). Text, Arrow and Parquet share these rules.
+
+use std::fmt;
+use std::str::FromStr;
+
+use crate::format::unit::Unit;
+use crate::types::{BitRate, Bytes, ErrorKind, QuantityError, Span, Time};
+
+/// Number of columns that a trace can have.
+pub(crate) const COLUMNS: usize = 4;
+
+/// Indices of the columns in arrays of them.
+pub(crate) const TX_TIME: usize = 0;
+pub(crate) const DECODE_DELAY: usize = 1;
+pub(crate) const ATTEMPTS: usize = 2;
+pub(crate) const ERASED: usize = 3;
+
+/// Names in text, in the order in which columns are written. Messages use them in every format.
+pub(crate) const NAMES: [&str; COLUMNS] = ["tx_time", "decode_delay", "attempts", "erased"];
+
+/// Names in Arrow and Parquet, in the order in which columns are written.
+pub(crate) const BINARY_NAMES: [&str; 3] = ["tx_time_ns", "decode_delay_ns", NAMES[ATTEMPTS]];
+
+/// Keys of a mapping, by column, and that of the interval.
+const KEYS: [&str; COLUMNS] = ["tx", "delay", "attempts", "erased"];
+const INTERVAL: &str = "interval";
+
+/// Decoding delay of a slot that was received, in a table without delays, ns; as `tmt convert` without a delay file.
+const SHORTEST_DELAY_NS: u64 = 1;
+
+/// Longest list of column names in a message, characters.
+const SHOWN_NAMES: usize = 200;
+
+/// Times of the slots of a table that has none.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Spacing {
+    /// Row i, from 0, is sent at i times this interval, which is above zero.
+    Interval(Span),
+    /// Slots of `lldu` bytes at a constant rate, rounded down to ns as by `tmt synth`.
+    Rate {
+        /// Rate of the slots, bit/s, above zero.
+        rate: BitRate,
+        /// Size of a slot, bytes, above zero.
+        lldu: Bytes,
+    },
+}
+
+impl Spacing {
+    /// Time of row `row`, from 0; `None` from 2^63 ns on.
+    #[must_use]
+    pub fn tx_time(self, row: u64) -> Option<Time> {
+        match self {
+            Self::Interval(interval) => interval
+                .as_nanos()
+                .checked_mul(row)
+                .and_then(Time::from_nanos),
+            Self::Rate { rate, lldu } => {
+                rate.time_of_bit(8 * u128::from(lldu.0) * u128::from(row))
+            }
+        }
+    }
+}
+
+/// Which columns of a table are read, for tables that do not use the names of a trace.
+///
+/// As text: `KEY=COLUMN` pairs separated by commas, with the keys `tx`, `delay`, `erased` and `attempts`. In a text
+/// without a header a column is its number, from 1. `delay=DURATION` is one delay for every slot that was received,
+/// `interval=DURATION` the time between the rows of a table without times.
+///
+/// ```
+/// use tmt_core::format::{Columns, Options, TraceReader};
+///
+/// let options = Options {
+///     columns: "tx=time_ms,erased=lost,delay=36ms".parse()?,
+///     ..Options::default()
+/// };
+/// let text = "time_ms,lost,snr_db\n0,0,7.5\n1,1,-3\n";
+/// let mut trace = TraceReader::new(text.as_bytes(), options)?;
+/// let lldus = trace.read_lldus()?;
+/// assert_eq!(lldus[1].tx_time.as_nanos(), 1_000_000);
+/// assert_eq!((lldus[0].decode_delay.as_nanos(), lldus[1].decode_delay.as_nanos()), (36_000_000, 0));
+/// assert_eq!(trace.ignored_columns(), ["snr_db"]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Columns {
+    names: [Option<String>; COLUMNS],
+    delay: Option<Span>,
+    /// Times of the slots, for a table without a column of times.
+    pub spacing: Option<Spacing>,
+}
+
+impl FromStr for Columns {
+    type Err = QuantityError;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        const FORM: &str = "pairs such as tx=time,erased=lost with the keys tx, delay, attempts, erased, interval, \
+                            each once, and either tx or interval";
+        let wrong = || QuantityError::new(text, FORM);
+        let mut columns = Self::default();
+        for pair in text.split(',') {
+            let (key, value) = pair.split_once('=').ok_or_else(wrong)?;
+            let (key, value) = (key.trim(), value.trim());
+            if value.is_empty() {
+                return Err(wrong());
+            }
+            let is_taken = if key == INTERVAL {
+                let interval: Span = value.parse()?;
+                if interval.is_zero() {
+                    return Err(QuantityError::new(value, "an interval above zero"));
+                }
+                columns.spacing.replace(Spacing::Interval(interval)).is_some()
+            } else {
+                let at = KEYS.iter().position(|known| *known == key).ok_or_else(wrong)?;
+                match value.parse::<Span>() {
+                    Ok(delay) if at == DECODE_DELAY => {
+                        if delay.is_zero() {
+                            return Err(QuantityError::new(value, "a delay above zero, since 0 means erased"));
+                        }
+                        columns.delay.replace(delay).is_some() || columns.names[at].is_some()
+                    }
+                    _ => {
+                        let before = columns.names[at].replace(value.to_owned());
+                        before.is_some() || (at == DECODE_DELAY && columns.delay.is_some())
+                    }
+                }
+            };
+            if is_taken {
+                return Err(wrong());
+            }
+        }
+        if columns.spacing.is_some() && columns.names[TX_TIME].is_some() {
+            return Err(wrong());
+        }
+        Ok(columns)
+    }
+}
+
+impl fmt::Display for Columns {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let names = KEYS.iter().zip(&self.names);
+        let names = names.filter_map(|(key, name)| Some(format!("{key}={}", name.as_ref()?)));
+        let delay = self.delay.map(|delay| format!("{}={delay}", KEYS[DECODE_DELAY]));
+        let interval = self.spacing.and_then(|spacing| match spacing {
+            Spacing::Interval(interval) => Some(format!("{INTERVAL}={interval}")),
+            Spacing::Rate { .. } => None,
+        });
+        let pairs: Vec<String> = names.chain(delay).chain(interval).collect();
+        f.write_str(&pairs.join(","))
+    }
+}
+
+/// Where the columns of a table are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Places {
+    /// Index of each column in the table, from 0; `None` if it is not read.
+    pub(crate) at: [Option<usize>; COLUMNS],
+    /// Units of times and delays in their names.
+    pub(crate) units: [Option<Unit>; 2],
+    /// Whether times and delays have the names of a trace, which imply a unit.
+    pub(crate) are_known: [bool; 2],
+    /// Delay of a slot that was received, if there is no column of delays.
+    pub(crate) delay: Span,
+}
+
+impl Columns {
+    /// Whether the table is to have the columns of a trace.
+    #[must_use]
+    pub fn is_default(&self) -> bool {
+        *self == Self::default()
+    }
+
+    /// Whether a column of delays is needed: there is no other sign of erasures.
+    fn needs_delays(&self) -> bool {
+        self.names[ERASED].is_none()
+    }
+
+    /// Finds the columns in a table with these names; `attempts` asks for that column.
+    ///
+    /// # Errors
+    /// A column is missing, ambiguous or named twice; with its index in the second case.
+    pub(crate) fn find(
+        &self,
+        names: &[&str],
+        attempts: bool,
+    ) -> Result<Places, (ErrorKind, Option<usize>)> {
+        let mut places = self.none();
+        for column in 0..COLUMNS {
+            let (at, unit) = match &self.names[column] {
+                Some(name) => {
+                    let at = only(names, |other| other == name)?;
+                    let missing = || (missing(name, names), None);
+                    (Some(at.ok_or_else(missing)?), unit_of(name))
+                }
+                None if column == ERASED || (column == DECODE_DELAY && self.delay.is_some()) => {
+                    (None, None)
+                }
+                None => {
+                    let is_name = |other: &str| is_name_of(other, column);
+                    let at = only(names, is_name)?;
+                    (at, at.and_then(|at| unit_of(names[at])))
+                }
+            };
+            let is_read = match column {
+                TX_TIME => self.spacing.is_none(),
+                ATTEMPTS => attempts,
+                _ => true,
+            };
+            let is_needed = match column {
+                TX_TIME => true,
+                DECODE_DELAY => self.needs_delays(),
+                _ => false,
+            };
+            if !is_read {
+                continue;
+            }
+            if at.is_none() && is_needed {
+                return Err((missing(NAMES[column], names), None));
+            }
+            places.at[column] = at;
+            if column < 2 {
+                places.units[column] = unit;
+                places.are_known[column] = at.is_some_and(|at| is_name_of(names[at], column));
+            }
+        }
+        Ok(places)
+    }
+
+    /// The columns of a text without a header, where names are numbers from 1.
+    ///
+    /// # Errors
+    /// A name is not a number.
+    pub(crate) fn numbered(&self, attempts: bool) -> Result<Places, ErrorKind> {
+        let mut places = self.none();
+        places.are_known = [true; 2];
+        for (column, name) in self.names.iter().enumerate() {
+            let at = match name {
+                Some(name) => {
+                    let number = name.parse::<usize>().ok();
+                    let at = number.and_then(|number| number.checked_sub(1));
+                    let wrong = || {
+                        ErrorKind::format(
+                            format!("a text without a header, where {} is to be '{name}'", NAMES[column]),
+                            format!("a header, or the number of the column, such as {}=1", KEYS[column]),
+                        )
+                    };
+                    Some(at.ok_or_else(wrong)?)
+                }
+                None if column == TX_TIME => Some(0),
+                None if column == DECODE_DELAY && self.needs_delays() && self.delay.is_none() => Some(1),
+                None => None,
+            };
+            let is_read = match column {
+                TX_TIME => self.spacing.is_none(),
+                ATTEMPTS => attempts,
+                _ => true,
+            };
+            places.at[column] = at.filter(|_| is_read);
+        }
+        Ok(places)
+    }
+
+    fn none(&self) -> Places {
+        Places {
+            at: [None; COLUMNS],
+            units: [None; 2],
+            are_known: [false; 2],
+            delay: self.delay.or(Span::from_nanos(SHORTEST_DELAY_NS)).unwrap_or_default(),
+        }
+    }
+}
+
+impl Places {
+    /// The names that are not read, of those of a table.
+    pub(crate) fn ignored(&self, names: &[&str]) -> Vec<String> {
+        let names = names.iter().enumerate();
+        names
+            .filter(|(index, name)| {
+                // Every timeline has attempts; who does not need them knows that.
+                !self.at.contains(&Some(*index)) && **name != NAMES[ATTEMPTS] && !name.is_empty()
+            })
+            .map(|(_, name)| (*name).to_owned())
+            .collect()
+    }
+
+    /// Whether delays are all the same, because the table has no column of them.
+    pub(crate) fn have_no_delays(&self) -> bool {
+        self.at[DECODE_DELAY].is_none()
+    }
+
+    /// The unit of the numbers in the column of times or delays: that of the name or of the options, which must agree.
+    ///
+    /// # Errors
+    /// The options contradict the name.
+    pub(crate) fn unit(&self, column: usize, options: Option<Unit>) -> Result<Option<Unit>, ErrorKind> {
+        match (self.units[column], options) {
+            (Some(named), Some(unit)) if named != unit => Err(ErrorKind::UnitOfName {
+                name: NAMES[column],
+                named: named.name(),
+                unit: unit.name(),
+            }),
+            (named, unit) => Ok(named.or(unit)),
+        }
+    }
+}
+
+/// Whether `name` is a name of this column, with or without a unit.
+fn is_name_of(name: &str, column: usize) -> bool {
+    let rest = name.strip_prefix(NAMES[column]);
+    match rest {
+        Some("") => true,
+        Some(rest) => column < 2 && rest.starts_with('_') && unit_of(rest).is_some() && rest.matches('_').count() == 1,
+        None => false,
+    }
+}
+
+/// The unit in which a name ends: `_s`, `_ms`, `_us` or `_ns`.
+fn unit_of(name: &str) -> Option<Unit> {
+    name.rsplit_once('_')?.1.parse().ok()
+}
+
+/// Index of the only name that `is` accepts; `None` if there is none.
+fn only(
+    names: &[&str],
+    is: impl Fn(&str) -> bool,
+) -> Result<Option<usize>, (ErrorKind, Option<usize>)> {
+    let mut found = names.iter().enumerate().filter(|(_, name)| is(name));
+    let first = found.next();
+    match (first, found.next()) {
+        (Some((_, first)), Some((at, second))) if first == second => {
+            let name = (*first).to_owned();
+            Err((ErrorKind::DuplicateColumn { name }, Some(at)))
+        }
+        (Some((_, first)), Some((at, second))) => {
+            let found = format!("the columns {first} and {second}");
+            let expected = format!("one of them, chosen by a mapping such as tx={first}");
+            Err((ErrorKind::format(found, expected), Some(at)))
+        }
+        _ => Ok(first.map(|(at, _)| at)),
+    }
+}
+
+fn missing(name: &str, names: &[&str]) -> ErrorKind {
+    let found = names.join(",").chars().take(SHOWN_NAMES).collect();
+    let name = name.to_owned();
+    ErrorKind::MissingColumn { name, found }
+}
+
+/// Whether a field of a text has no value, in the ways that other programs write it.
+pub(crate) fn is_missing(field: &[u8]) -> bool {
+    const WORDS: [&[u8]; 4] = [b"", b"nan", b"null", b"na"];
+    field.len() <= 4 && WORDS.iter().any(|word| field.eq_ignore_ascii_case(word))
+}
