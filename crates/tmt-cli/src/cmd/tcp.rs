@@ -57,7 +57,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
     logs.extend(saved);
     // Files get their final names only after everything is written.
     logs.push(output);
-    logs.iter_mut().try_for_each(Output::settle)?;
+    logs.iter_mut().try_for_each(Output::close)?;
     logs.into_iter().try_for_each(Output::finish)
 }
 

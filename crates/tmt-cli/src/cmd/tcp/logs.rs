@@ -227,14 +227,17 @@ impl<'a> Logs<'a> {
             .collect())
     }
 
-    /// Writes the rest of the logs and returns the explanation, if requested. The files still have temporary names.
+    /// Writes the rest of the logs, closes them and returns the explanation, if requested. The files still have temporary names.
     pub(super) fn finish(
         self,
         plan: &Plan,
         outputs: &mut Vec<Output>,
     ) -> Outcome<Option<PacketHistory>> {
         for (path, log) in self.logs {
-            outputs.extend(log.finish().map_err(|error| Failure::io(path, &error))?);
+            let mut files = log.finish().map_err(|error| Failure::io(path, &error))?;
+            // Closed, as the logs of many runs would exceed the number of open files.
+            files.iter_mut().try_for_each(Output::close)?;
+            outputs.extend(files);
         }
         let Some((PacketFlag { flow, packet }, explain)) = self.explain else {
             return Ok(None);
