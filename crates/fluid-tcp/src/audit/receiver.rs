@@ -16,8 +16,18 @@ pub(super) struct AckRules {
     pub(super) timer: Span,
     /// Number of ACKs at the start that are not delayed.
     pub(super) quick: u64,
-    /// Whether every ACK reaches the sender after the same time. If not, they may be lost or wait.
-    pub(super) all_arrive: bool,
+    pub(super) path: AckPath,
+}
+
+/// What may happen to an ACK on its way.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum AckPath {
+    /// Every ACK reaches the sender after the same time.
+    Clear,
+    /// ACKs may be lost.
+    Lossy,
+    /// ACKs may wait or be lost.
+    Queued,
 }
 
 /// An arrival: its time, its place in the order of service, and its line.
