@@ -7,7 +7,7 @@
 //! |---|---|---|
 //! | `reader`, `fields`, `head`, `row` | text to values | `form` |
 //! | `packet_lifecycle` | one row | `form`, `story`, `queue`, `parts` |
-//! | `flow` | transmissions and ACKs of one flow | `causality`, `acked` |
+//! | `flow`, `receiver` | transmissions and ACKs of one flow | `causality`, `acked` |
 //! | `queue` | packets in the order of enqueuing | `queue` |
 //! | `server`, `timeline` | packets in the order of service | `slots`, `fifo`, `early` |
 //! | `slots` | the used slots of a coupled link and their packets | `slots`, `early`, `story`, `repeats` |
@@ -27,6 +27,7 @@ mod head;
 mod packet_lifecycle;
 mod queue;
 mod reader;
+mod receiver;
 mod report;
 mod row;
 mod server;
@@ -203,8 +204,13 @@ impl<'t, R: Read> Auditor<'t, R> {
         if !self.log.ended {
             self.log.check_end(&mut tally);
         }
+        let known = if self.flows.values().all(Flow::is_complete) {
+            self.latest
+        } else {
+            self.head.run_ends
+        };
         let flows = self.flows.into_iter().map(|(flow, state)| {
-            let counts = state.finish(&self.head, &mut tally);
+            let counts = state.finish(&self.head, known, &mut tally);
             FlowTotals { flow, counts }
         });
         let totals = Totals::of(flows.collect(), self.counts);

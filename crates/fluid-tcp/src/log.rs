@@ -2,6 +2,7 @@
 //! Sec. 11 and 12).
 
 mod explain;
+mod intervals;
 mod packets;
 mod pcap;
 mod qlog;
@@ -11,8 +12,9 @@ mod slots;
 pub use explain::{
     Explain, Lldus, PacketHistory, TransmissionDelay, TransmissionHistory, TransmissionService,
 };
+pub use intervals::Intervals;
 pub use packets::PacketLog;
-pub use pcap::{HEADERS, LARGEST, Pcap, PcapFlow};
+pub use pcap::{HEADERS, LARGEST, Pcap};
 pub use qlog::Qlog;
 pub use series::Series;
 pub use slots::SlotLog;

@@ -108,7 +108,17 @@ fn flows() -> impl Strategy<Value = Vec<Flow>> {
                 ..Flow::new(cc.parse().unwrap(), endpoint)
             }
         });
-    prop::collection::vec(flow, 1..5)
+    // Half of the runs have flows of equal endpoints, as those of the command line.
+    (prop::collection::vec(flow, 1..5), any::<bool>()).prop_map(|(mut flows, equal)| {
+        let first = flows[0].endpoint;
+        for flow in flows.iter_mut().filter(|_| equal) {
+            flow.endpoint = Endpoint {
+                sack: first.sack || flow.endpoint.sack,
+                ..first
+            };
+        }
+        flows
+    })
 }
 
 /// Timelines of up to a minute for the return path, repeated or not.
@@ -198,6 +208,29 @@ fn head(setup: &Setup, link: &str, key: &str, value: u64) -> Metadata {
     ];
     for (key, value) in entries {
         head.set(key, value);
+    }
+    let first = setup.flows[0].endpoint;
+    let delays = |it: &Endpoint| (it.delayed_ack, it.delayed_ack_timer, it.quick_acks);
+    if setup
+        .flows
+        .iter()
+        .all(|flow| delays(&flow.endpoint) == delays(&first))
+    {
+        head.set("delayed_ack", first.delayed_ack.to_string());
+        head.set(
+            "delayed_ack_timer_ns",
+            first.delayed_ack_timer.as_nanos().to_string(),
+        );
+        head.set("quick_acks", first.quick_acks.to_string());
+    }
+    if setup.return_path.loss.is_some() {
+        head.set("return_loss", "on");
+    }
+    if let Some(rate) = setup.return_path.rate {
+        head.set("return_rate_bps", rate.0.to_string());
+    }
+    if setup.return_path.trace.is_some() {
+        head.set("return_trace", "on");
     }
     head
 }

@@ -114,12 +114,6 @@ fn help(kind: &ErrorKind) -> Option<&'static str> {
     })
 }
 
-/// Prints a message of clap and returns its exit code. Help and version are not errors.
-pub(crate) fn usage(error: &clap::Error) -> ExitCode {
-    let _ = error.print();
-    ExitCode::from(if error.exit_code() == 0 { 0 } else { 2 })
-}
-
 /// Prints the failure of command `name`, if any, and returns the exit code.
 pub(crate) fn code(name: &str, outcome: Outcome) -> ExitCode {
     let (message, help, code) = match outcome {

@@ -60,7 +60,7 @@ const MIN_JOBS_LIMIT: usize = 8;
 fn main() -> ExitCode {
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,
-        Err(error) => return exit::usage(&error),
+        Err(error) => return output::usage(&error),
     };
     if cli.quiet {
         stderr::set_quiet();

@@ -1,17 +1,18 @@
 //! Outputs. A file is written atomically: it appears complete, or not at all.
 
 use std::collections::BTreeSet;
-use std::fs::{self, OpenOptions};
+use std::fs::{self, File, OpenOptions};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::process::ExitCode;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use clap::builder::{PossibleValuesParser, TypedValueParser as _};
 use tempfile::{Builder, TempPath};
 use tmt_core::format::{FORMS, Form, Format, Row, TraceWriter};
 use tmt_core::types::{EndLine, Metadata, Time};
 
-use crate::exit::{Failure, Outcome};
+use crate::exit::{Failure, Outcome, print_line};
 
 /// Size of the write buffer. Blocks of rows are larger and bypass it.
 const BUFFER: usize = 1 << 16;
@@ -19,7 +20,8 @@ const BUFFER: usize = 1 << 16;
 /// An output: a file with a temporary name until [`Output::finish`], or a stream.
 pub(crate) struct Output {
     name: String,
-    writer: BufWriter<Box<dyn Write + Send>>,
+    /// `None` once the file is complete and closed.
+    writer: Option<BufWriter<File>>,
     temporary: Option<Temporary>,
 }
 
@@ -29,20 +31,31 @@ type Temporary = (TempPath, PathBuf);
 /// Temporary files, to be removed on a signal.
 static TEMPORARY: Mutex<BTreeSet<PathBuf>> = Mutex::new(BTreeSet::new());
 
-/// Removes temporary files on SIGINT, SIGTERM and SIGHUP.
+/// Removes temporary files on a signal that ends the program, and then ends it with the code that shells report for
+/// that signal. A file that reaches the limit of file sizes becomes an error of the write instead of a signal.
+#[cfg(unix)]
 pub(crate) fn clean_up_on_signals() {
+    use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGXCPU, SIGXFSZ};
+    use signal_hook::iterator::Signals;
+
     // Without a handler a signal leaves temporary files, which is acceptable.
-    let _ = ctrlc::set_handler(|| {
-        // The lock waits for a file that is being renamed.
-        for file in temporary().iter() {
-            let _ = fs::remove_file(file);
+    let _ = signal_hook::flag::register(SIGXFSZ, Arc::default());
+    let Ok(mut signals) = Signals::new([SIGINT, SIGTERM, SIGHUP, SIGXCPU]) else {
+        return;
+    };
+    std::thread::spawn(move || {
+        if let Some(signal) = signals.forever().next() {
+            // The lock waits for a file that is being renamed.
+            for file in temporary().iter() {
+                let _ = fs::remove_file(file);
+            }
+            std::process::exit(128 + signal);
         }
-        std::process::exit(STOPPED);
     });
 }
 
-/// Exit code after SIGINT, as shells report it.
-const STOPPED: i32 = 130;
+#[cfg(not(unix))]
+pub(crate) fn clean_up_on_signals() {}
 
 fn temporary() -> MutexGuard<'static, BTreeSet<PathBuf>> {
     TEMPORARY.lock().unwrap_or_else(PoisonError::into_inner)
@@ -96,11 +109,11 @@ impl Output {
     /// Opens `path`, or stdout for `None` or `-`.
     ///
     /// An existing path that is not a regular file (a pipe, a terminal, `/dev/null`) is written in place, as is one that
-    /// the shell has opened (`/dev/stdout`, `/dev/fd/3`).
+    /// the shell has opened (`/dev/stdout`, `/dev/fd/3`). The file that stdin reads is refused.
     pub(crate) fn create(path: Option<&str>) -> Outcome<Self> {
         let name = shown(path).to_owned();
         let opened = match path.filter(|path| !is_stdout(path)) {
-            None => Ok((Box::new(io::stdout()) as Box<dyn Write + Send>, None)),
+            None => stdout().map(|stdout| (stdout, None)),
             Some(path) => open(Path::new(path)),
         };
         let (target, temporary) = opened.map_err(|error| {
@@ -113,14 +126,30 @@ impl Output {
             }
             Failure::io(&name, &error)
         })?;
+        let replaced = match &temporary {
+            Some((_, path)) => fs::metadata(path),
+            None => target.metadata(),
+        };
+        if replaced.is_ok_and(|replaced| is_stdin(&replaced)) {
+            return Err(Failure::usage(format!(
+                "{name} is the file that stdin reads: a file can be only one input or output"
+            )));
+        }
         Ok(Self {
             name,
-            writer: BufWriter::with_capacity(BUFFER, target),
+            writer: Some(BufWriter::with_capacity(BUFFER, target)),
             temporary,
         })
     }
 
-    /// Writes all buffered bytes, so that only the rename can still fail.
+    /// Writes all buffered bytes and closes the file, so that only the rename can still fail.
+    pub(crate) fn close(&mut self) -> Outcome {
+        self.settle()?;
+        self.writer = None;
+        Ok(())
+    }
+
+    /// Writes all buffered bytes.
     pub(crate) fn settle(&mut self) -> Outcome {
         self.flush()
             .map_err(|error| Failure::io(&self.name, &error))
@@ -128,13 +157,13 @@ impl Output {
 
     /// Writes `bytes`.
     pub(crate) fn write(&mut self, bytes: &[u8]) -> Outcome {
-        let written = self.writer.write_all(bytes);
-        written.map_err(|error| Failure::io(&self.name, &error))
+        self.write_all(bytes)
+            .map_err(|error| Failure::io(&self.name, &error))
     }
 
     /// Completes the output: renames a temporary file to its final path.
     pub(crate) fn finish(mut self) -> Outcome {
-        self.settle()?;
+        self.close()?;
         let Some((file, path)) = self.temporary else {
             return Ok(());
         };
@@ -142,18 +171,77 @@ impl Output {
         let mut known = temporary();
         known.remove::<Path>(&file);
         let named = file.persist(path);
-        named.map_err(|error| Failure::io(&self.name, &error.error))
+        named.map_err(|error| Failure::io(&self.name, &without_temporary_name(error.error)))
     }
 }
 
+/// Stdout. Unlike [`io::stdout`], which takes a descriptor that cannot be written for a sink, it reports every error.
+#[cfg(unix)]
+fn stdout() -> io::Result<File> {
+    use std::os::fd::AsFd as _;
+
+    let mut file = File::from(io::stdout().as_fd().try_clone_to_owned()?);
+    // Fails on a descriptor that was opened for reading.
+    let _ = file.write(&[])?;
+    Ok(file)
+}
+
+#[cfg(windows)]
+fn stdout() -> io::Result<File> {
+    use std::os::windows::io::AsHandle as _;
+
+    io::stdout()
+        .as_handle()
+        .try_clone_to_owned()
+        .map(File::from)
+}
+
+/// Prints a message of clap and returns its exit code. Help and version are not errors, unless stdout cannot be written.
+pub(crate) fn usage(error: &clap::Error) -> ExitCode {
+    let is_wrong = error.use_stderr();
+    let printed = error.print().and_then(|()| io::stdout().flush());
+    if is_wrong {
+        return ExitCode::from(2);
+    }
+    // `io::stdout` does not report a descriptor that was opened for reading.
+    match printed.and_then(|()| stdout()) {
+        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
+            print_line(format_args!("tmt: <stdout>: {error}"));
+            ExitCode::from(1)
+        }
+        _ => ExitCode::SUCCESS,
+    }
+}
+
+/// Whether this is the regular file that stdin reads.
+#[cfg(unix)]
+fn is_stdin(file: &fs::Metadata) -> bool {
+    use std::os::fd::AsFd as _;
+    use std::os::unix::fs::MetadataExt as _;
+
+    let stdin = io::stdin().as_fd().try_clone_to_owned().map(File::from);
+    let stdin = stdin.and_then(|stdin| stdin.metadata());
+    let same = |stdin: fs::Metadata| (stdin.dev(), stdin.ino()) == (file.dev(), file.ino());
+    file.is_file() && stdin.is_ok_and(same)
+}
+
+#[cfg(not(unix))]
+fn is_stdin(_: &fs::Metadata) -> bool {
+    false
+}
+
 /// Opens `path` for writing. For a regular file also returns its temporary and final path.
-fn open(path: &Path) -> io::Result<(Box<dyn Write + Send>, Option<Temporary>)> {
+fn open(path: &Path) -> io::Result<(File, Option<Temporary>)> {
     let mut inherited = ["/dev/fd", "/dev/stderr", "/proc/self/fd"].iter();
-    let existing = fs::metadata(path).ok();
+    let existing = match fs::metadata(path) {
+        Ok(existing) => Some(existing),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => None,
+        Err(error) => return Err(error),
+    };
     let is_file = existing.as_ref().is_none_or(fs::Metadata::is_file);
     if !is_file || inherited.any(|place| path.starts_with(place)) {
         let stream = OpenOptions::new().append(true).open(path)?;
-        return Ok((Box::new(stream), None));
+        return Ok((stream, None));
     }
     // A symbolic link stays: its target is written.
     let path = follow_links(path);
@@ -176,9 +264,34 @@ fn open(path: &Path) -> io::Result<(Box<dyn Write + Send>, Option<Temporary>)> {
     drop(known);
     let (file, name) = file.into_parts();
     if let Some(existing) = existing {
-        file.set_permissions(existing.permissions())?;
+        inherit(&file, &existing)?;
     }
-    Ok((Box::new(file), Some((name, path))))
+    Ok((file, Some((name, path))))
+}
+
+/// Gives `file` the owner, the group and the permissions of the file that it replaces.
+#[cfg(unix)]
+fn inherit(file: &File, replaced: &fs::Metadata) -> io::Result<()> {
+    use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, fchown};
+
+    let own = file.metadata()?;
+    let mut mode = replaced.mode();
+    // Only root may give a file away, and the owner may choose among its groups.
+    let owner = Some(replaced.uid()).filter(|owner| *owner != own.uid());
+    let group = Some(replaced.gid()).filter(|group| *group != own.gid());
+    let given = fchown(file, owner, group).or_else(|_| fchown(file, None, group));
+    let kept = given.is_ok() && file.metadata()?.uid() == replaced.uid();
+    if !kept {
+        // These bits would pass on the rights of another user or group.
+        mode &= 0o1777;
+    }
+    // After the owner, whose change clears them.
+    file.set_permissions(fs::Permissions::from_mode(mode & 0o7777))
+}
+
+#[cfg(not(unix))]
+fn inherit(file: &File, replaced: &fs::Metadata) -> io::Result<()> {
+    file.set_permissions(replaced.permissions())
 }
 
 /// The message of the operating system, without the name of the temporary file.
@@ -191,11 +304,12 @@ fn without_temporary_name(error: io::Error) -> io::Error {
 
 impl Write for Output {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.writer.write(bytes)
+        let closed = || io::Error::other("written after it was closed");
+        self.writer.as_mut().ok_or_else(closed)?.write(bytes)
     }
 
     fn flush(&mut self) -> io::Result<()> {
-        self.writer.flush()
+        self.writer.as_mut().map_or(Ok(()), BufWriter::flush)
     }
 }
 

@@ -8,7 +8,12 @@ use crate::formats::{
     kind_name, lines, lldu, options, read_parquet, refusal, rows, slot,
 };
 use ::parquet::arrow::ArrowWriter;
+use ::parquet::file::metadata::{
+    FileMetaData, ParquetMetaData, ParquetMetaDataReader, ParquetMetaDataWriter,
+};
+use ::parquet::file::properties::WriterProperties;
 use arrow_array::{ArrayRef, Float64Array, Int64Array, RecordBatch, StringArray, UInt32Array};
+use bytes::Bytes;
 use proptest::prelude::*;
 use tmt_core::ErrorKind;
 use tmt_core::format::columnar::{Next, Options};
@@ -185,7 +190,7 @@ fn rows_of_several_row_groups_and_batches_are_one_trace() {
     // A time that decreases from one batch to the next.
     let mut rows = rows;
     rows[1 << 15].0 = 5;
-    let file = bytes::Bytes::from(timeline(&rows, &Metadata::new(), 100_000));
+    let file = Bytes::from(timeline(&rows, &Metadata::new(), 100_000));
     let mut reader = TraceReader::parquet(file, format::Options::default()).unwrap();
     let (mut batch, mut read) = (Rows::default(), 0);
     let error = loop {
@@ -307,4 +312,118 @@ fn a_dictionary_that_claims_more_values_than_it_contains_is_refused() {
             .contains("a dictionary that claims more values than it contains"),
         "{error}"
     );
+}
+
+/// A file of 1000 slots in pages of 100, without head and end line, as other programs write it.
+fn foreign() -> Vec<u8> {
+    let times: ArrayRef = Arc::new(Int64Array::from_iter_values(0..1000));
+    let delays: ArrayRef = Arc::new(Int64Array::from_iter_values((0..1000).map(|_| 5)));
+    let batch = RecordBatch::try_from_iter([("tx_time", times), ("decode_delay", delays)]).unwrap();
+    let properties = WriterProperties::builder()
+        .set_data_page_row_count_limit(100)
+        .set_write_batch_size(100)
+        .set_dictionary_enabled(false)
+        .build();
+    let mut writer = ArrowWriter::try_new(Vec::new(), batch.schema(), Some(properties)).unwrap();
+    writer.write(&batch).unwrap();
+    writer.into_inner().unwrap()
+}
+
+/// The file with its footer changed: rows of the group, and so of the file, and values and bytes of each column.
+fn with_footer(file: &[u8], rows: [i64; 2], bytes: impl Fn(i64) -> i64) -> Vec<u8> {
+    let read = ParquetMetaDataReader::new().parse_and_finish(&Bytes::copy_from_slice(file));
+    let read = read.unwrap();
+    let whole = read.file_metadata();
+    let group = read.row_group(0);
+    let [rows, values] = rows;
+    let columns = group.columns().iter().map(|column| {
+        let size = bytes(column.compressed_size());
+        let column = column.clone().into_builder().set_num_values(values);
+        column.set_total_compressed_size(size).build().unwrap()
+    });
+    let group = group
+        .clone()
+        .into_builder()
+        .set_num_rows(rows)
+        .set_column_metadata(columns.collect())
+        .build()
+        .unwrap();
+    let metadata = FileMetaData::new(
+        whole.version(),
+        rows,
+        None,
+        whole.key_value_metadata().cloned(),
+        whole.schema_descr_ptr(),
+        None,
+    );
+    let metadata = ParquetMetaData::new(metadata, vec![group]);
+    let length = file[file.len() - 8..][..4].try_into().unwrap();
+    let mut changed = file[..file.len() - 8 - u32::from_le_bytes(length) as usize].to_vec();
+    ParquetMetaDataWriter::new(&mut changed, &metadata)
+        .finish()
+        .unwrap();
+    changed
+}
+
+#[test]
+fn a_file_without_the_rows_of_its_footer_is_refused() {
+    let file = foreign();
+    let whole = with_footer(&file, [1000; 2], |bytes| bytes);
+    assert_eq!(read_parquet(&whole, options()).end.ok(), Some(Next::End));
+    // Field 3 of the footer, the rows of the file: 999 instead of 1000, as the row group has.
+    let mut contrary = whole.clone();
+    let footer = whole
+        .windows(3)
+        .rposition(|bytes| bytes == [0x15, 2, 0x19])
+        .unwrap();
+    let field = whole[footer..]
+        .windows(3)
+        .position(|bytes| bytes == [0x16, 0xd0, 0x0f]);
+    contrary[footer + field.unwrap() + 1] = 0xce;
+    // Then pages that are missing, and a footer that states more or fewer.
+    let (all, half) = (|bytes| bytes, |bytes| bytes / 2);
+    let changed = [
+        contrary,
+        with_footer(&file, [1000; 2], half),
+        with_footer(&file, [1_000_000_000_000; 2], all),
+        with_footer(&file, [1001; 2], all),
+        with_footer(&file, [999; 2], all),
+        with_footer(&file, [999, 1000], all),
+    ];
+    for (number, changed) in changed.iter().enumerate() {
+        let found = read_parquet(changed, options());
+        let error = found.end.map_err(|error| error.to_string());
+        let is_refused = error
+            .as_ref()
+            .is_err_and(|it| it.contains("although the footer states"));
+        assert!(is_refused, "{number}: {error:?}");
+        assert!(found.rows.is_empty(), "{number}");
+    }
+}
+
+#[test]
+fn a_count_in_a_footer_costs_no_time() {
+    // Field 14, which no reader knows: a list of 2^31 - 1 booleans.
+    let file = foreign();
+    let length = file[file.len() - 8..][..4].try_into().unwrap();
+    let length = u32::from_le_bytes(length);
+    let end = file.len() - 8;
+    for known in [false, true] {
+        let list: &[u8] = if known {
+            &[0x09, 28, 0x21, 2, 2, 0]
+        } else {
+            &[0x09, 28, 0xf1, 0xff, 0xff, 0xff, 0xff, 7, 0]
+        };
+        let mut changed = file[..end - 1].to_vec();
+        changed.extend(list);
+        let length = length - 1 + u32::try_from(list.len()).unwrap();
+        changed.extend(length.to_le_bytes());
+        changed.extend(b"PAR1");
+        let error = read_parquet(&changed, options())
+            .end
+            .unwrap_err()
+            .to_string();
+        let found = error.contains("more elements than fit");
+        assert_eq!(found, !known, "{error}");
+    }
 }

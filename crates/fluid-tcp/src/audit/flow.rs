@@ -5,9 +5,10 @@
 
 use std::collections::BTreeMap;
 
-use tmt_core::types::{Span, Time};
+use tmt_core::types::Time;
 
 use super::head::Head;
+use super::receiver::{AckPath, Receiver};
 use super::report::{Rule, RuleTally};
 use super::row::{Fate, Row};
 use super::totals::Counts;
@@ -47,6 +48,7 @@ pub(super) struct Flow {
     taken_by: Time,
     /// Latest ACK of a settled packet.
     acked_by: Time,
+    receiver: Receiver,
     counts: Counts,
 }
 
@@ -85,19 +87,44 @@ impl Flow {
         } else {
             self.on_new_packet(row, taken, tally);
         }
+        if let Some(rules) = head.acks {
+            // A proxy also answers a packet that it has.
+            let arrives = taken.or(row.enqueued.filter(|_| is_duplicate));
+            if let Some(at) = arrives {
+                let place = row
+                    .service
+                    .filter(|_| !head.proxied)
+                    .map_or(0, |it| it.first);
+                self.receiver
+                    .arrives((at, place, row.line), row.packet, row.acked);
+            }
+            self.receiver.replay(Some(now), rules, head.back);
+        }
         // A packet is settled once all transmissions that its ACK can cover are known.
         while let Some(first) = self.packets.first_entry()
             && first.get().acked.is_some_and(|acked| acked < now)
         {
             let (number, packet) = first.remove_entry();
-            self.settle(number, &packet, head.back, tally);
+            self.settle(number, &packet, head, now, tally);
         }
     }
 
-    /// Settles all remaining packets at the end of the log.
-    pub(super) fn finish(mut self, head: &Head, tally: &mut RuleTally) -> Counts {
+    /// Whether the receiver has every packet that was sent. A run ends early only if all flows are complete.
+    pub(super) fn is_complete(&self) -> bool {
+        let later = self.packets.iter().zip(self.settled..);
+        let has = |((number, packet), next): ((&u64, &Packet), u64)| {
+            *number == next && packet.delivered.is_some()
+        };
+        self.not_received.is_none() && later.into_iter().all(has)
+    }
+
+    /// Settles all remaining packets at the end of the log. All events before `known` are in the log.
+    pub(super) fn finish(mut self, head: &Head, known: Time, tally: &mut RuleTally) -> Counts {
+        if let Some(rules) = head.acks {
+            self.receiver.replay(None, rules, head.back);
+        }
         while let Some((number, packet)) = self.packets.pop_first() {
-            self.settle(number, &packet, head.back, tally);
+            self.settle(number, &packet, head, known, tally);
         }
         self.counts
     }
@@ -129,7 +156,14 @@ impl Flow {
         self.packets.insert(packet, new);
     }
 
-    fn settle(&mut self, number: u64, packet: &Packet, back: Span, tally: &mut RuleTally) {
+    fn settle(
+        &mut self,
+        number: u64,
+        packet: &Packet,
+        head: &Head,
+        known: Time,
+        tally: &mut RuleTally,
+    ) {
         // A packet that was never sent was neither received nor acknowledged.
         let unsent = (number > self.settled).then_some(self.settled);
         let miss = |missing: &mut Missing, time: Option<Time>| {
@@ -141,10 +175,12 @@ impl Flow {
         self.settled = number + 1;
         self.taken_by = self.taken_by.max(packet.taken.unwrap_or(Time::ZERO));
         self.counts.packets_delivered_in_order += u64::from(self.not_received.is_none());
+        self.check_ack(number, packet, head, known, tally);
+        self.receiver.forget(number);
         let Some(acked) = packet.acked else {
             return;
         };
-        let earliest = self.taken_by.saturating_add(back);
+        let earliest = self.taken_by.saturating_add(head.back);
         let mut rule = tally.at(Rule::Acked, packet.latest.line);
         let found = format_args!("packet {number} acked {acked}");
         let early = (acked < earliest).then(|| {
@@ -159,6 +195,41 @@ impl Flow {
         let missing = missing.map(|it| format!("no ACK, because the earlier packet {it} has none"));
         rule.record(found, missing.or(early));
         self.acked_by = self.acked_by.max(acked);
+    }
+
+    /// Checks that a packet was acknowledged by the first ACK that covers it, if the head says when ACKs are sent.
+    fn check_ack(
+        &self,
+        number: u64,
+        packet: &Packet,
+        head: &Head,
+        known: Time,
+        tally: &mut RuleTally,
+    ) {
+        let Some(rules) = head.acks else { return };
+        let mut back = self
+            .receiver
+            .acks(number)
+            .map(|at| at.saturating_add(head.back));
+        let first = back.next();
+        let holds = match (packet.acked, first) {
+            (None, Some(first)) => rules.path != AckPath::Clear || first >= known,
+            (None, None) => true,
+            // The receiver never had it, which is reported below.
+            (Some(_), None) => true,
+            (Some(acked), Some(first)) => match rules.path {
+                AckPath::Clear => acked == first,
+                AckPath::Lossy => acked == first || back.any(|at| at == acked),
+                AckPath::Queued => acked >= first,
+            },
+        };
+        let words = |at: Option<Time>| at.map_or("never".to_owned(), |at| at.to_string());
+        let mut rule = tally.at(Rule::Acked, packet.latest.line);
+        rule.check(
+            holds,
+            format_args!("packet {number} acked {}", words(packet.acked)),
+            format_args!("{}, by the ACKs that the receiver sends", words(first)),
+        );
     }
 }
 

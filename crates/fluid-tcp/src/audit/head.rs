@@ -7,6 +7,7 @@ use tmt_core::types::{Metadata, NANOS_PER_SECOND, Span, Time};
 
 use super::fields::Field;
 use super::finding::{Finding, shown};
+use super::receiver::{AckPath, AckRules};
 
 /// Form of the value of a key.
 #[derive(Debug, Clone, Copy)]
@@ -20,7 +21,7 @@ pub(super) enum Form {
 /// The keys that the auditor reads, with the form of their values.
 ///
 /// Each may be in a head once. Other keys are ignored. [`Keys`] reads no other.
-pub(super) const KEYS: [(&str, Form); 23] = [
+pub(super) const KEYS: [(&str, Form); 29] = [
     ("tool", Form::Text),
     ("log", Form::Text),
     ("link", Form::OneOf(&["timeline", "coupled", "synthetic"])),
@@ -34,6 +35,12 @@ pub(super) const KEYS: [(&str, Form); 23] = [
     ("terrestrial_rtt_ns", Form::Number(0)),
     ("hold", Form::Text),
     ("in_order", Form::OneOf(&["link", "flow", "off"])),
+    ("delayed_ack", Form::Number(1)),
+    ("delayed_ack_timer_ns", Form::Number(0)),
+    ("quick_acks", Form::Number(0)),
+    ("return_loss", Form::Text),
+    ("return_rate_bps", Form::Number(1)),
+    ("return_trace", Form::Text),
     // On a timeline.
     ("lldus_per_packet", Form::Number(1)),
     ("overlap", Form::OneOf(&["asap", "shift"])),
@@ -99,6 +106,8 @@ pub(super) struct Head {
     pub(super) proxied: bool,
     /// Whether the gateway keeps a packet until the link has acknowledged it.
     pub(super) keeps: bool,
+    /// When ACKs are sent, `None` if the head does not have it.
+    pub(super) acks: Option<AckRules>,
     /// Scope of in-order delivery, `None` if packets are not kept in order.
     pub(super) in_order: Option<OrderScope>,
     /// Capacity of the queue in packets, the one in service included.
@@ -211,6 +220,7 @@ impl Head {
             toward,
             proxied,
             keeps: proxied || keys.text_is("hold", "acknowledged")?,
+            acks: ack_rules(keys, proxied)?,
             in_order: keys.get("in_order")?.and_then(|scope| scope.parse().ok()),
             capacity_packets: capacity(keys, packet_bytes)?,
             drop_tail: keys.get("queue")?.is_none_or(|queue| queue == "drop-tail"),
@@ -220,6 +230,34 @@ impl Head {
             shift: shifted.then(|| keys.span("slot_ns")).transpose()?,
         })
     }
+}
+
+/// When ACKs are sent: by the receiver with the delays of the head, by a proxy at once.
+fn ack_rules(keys: Keys<'_>, proxied: bool) -> Result<Option<AckRules>, Finding> {
+    let is_queued = keys.get("return_rate_bps")?.or(keys.get("return_trace")?);
+    let path = match (is_queued, keys.get("return_loss")?) {
+        (Some(_), _) => AckPath::Queued,
+        (None, Some(_)) => AckPath::Lossy,
+        (None, None) => AckPath::Clear,
+    };
+    let (every, timer, quick) = if proxied {
+        (1, Span::ZERO, 0)
+    } else if keys.get("delayed_ack")?.is_some() {
+        let timer = keys.span("delayed_ack_timer_ns")?;
+        (
+            keys.number("delayed_ack")?,
+            timer,
+            keys.number("quick_acks")?,
+        )
+    } else {
+        return Ok(None);
+    };
+    Ok(Some(AckRules {
+        every,
+        timer,
+        quick,
+        path,
+    }))
 }
 
 /// Service time of a packet, rounded down and up.

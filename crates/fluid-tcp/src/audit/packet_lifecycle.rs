@@ -84,17 +84,18 @@ fn check_leaving(row: &Row, left: Time, service: Service, head: &Head, tally: &m
         .start
         .saturating_add(head.forward.saturating_add(feedback));
     let why = ", the earliest time at which the link can have acknowledged it";
-    queue.not_before("left", left, first, why);
-    if let Some(at) = row
-        .delivered
-        .filter(|_| head.in_order.is_none() && head.proxied)
-    {
-        let known = at.saturating_add(match head.link {
-            Link::Timeline { .. } => feedback,
-            // On a coupled link the feedback delay counts from the sending of the unit.
-            _ => head.feedback,
-        });
-        queue.not_before("left", left, known, ", when its delivery is known");
+    match (head.link, row.delivered) {
+        // On a coupled link the feedback delay counts from the sending of the unit.
+        (Link::Coupled { .. }, Some(at)) if head.in_order.is_none() && head.proxied => {
+            queue.not_before("left", left, first, why);
+            let known = at.saturating_add(head.feedback);
+            queue.not_before("left", left, known, ", when its delivery is known");
+        }
+        (Link::Coupled { .. }, _) | (_, None) => queue.not_before("left", left, first, why),
+        (_, Some(at)) => {
+            let known = at.saturating_add(feedback);
+            queue.exactly("left", left, known, ", when its delivery is known");
+        }
     }
 }
 

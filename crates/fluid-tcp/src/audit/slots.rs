@@ -5,6 +5,7 @@
 //! after the transmission's last unit.
 
 mod codeword;
+mod order;
 mod row;
 mod transmission;
 
@@ -19,6 +20,7 @@ use super::head::{Head, Keys};
 use super::reader::LogReader;
 use super::report::{Log, Rule, RuleTally};
 use super::row::Row;
+use order::Order;
 use row::{Key, Kind, Unit};
 use transmission::Transmission;
 
@@ -77,6 +79,8 @@ pub(super) struct Slots<'r> {
     pub(super) transmissions: BTreeMap<Key, Transmission>,
     /// The transmissions with at least one unit, by the time of the last unit.
     by_last: BTreeSet<(Time, Key)>,
+    /// `None` if packets are not kept in order, or if lost feedback leaves open which repeats were necessary.
+    order: Option<Order>,
 }
 
 impl<'r> Slots<'r> {
@@ -97,6 +101,10 @@ impl<'r> Slots<'r> {
             next: None,
             transmissions: BTreeMap::new(),
             by_last: BTreeSet::new(),
+            order: head
+                .in_order
+                .filter(|_| history.timer.is_none())
+                .map(Order::new),
         };
         slots.step(tally)?;
         Ok(Some(slots))
@@ -128,6 +136,7 @@ impl<'r> Slots<'r> {
         let known = previous.map_or(latest, |unit| latest.max(unit.at));
         for copy in self.transmissions.values() {
             copy.check(&self.history, known, tally);
+            copy.take_turn(&self.history, self.order.as_mut(), tally);
         }
         Ok(())
     }
@@ -164,6 +173,9 @@ impl<'r> Slots<'r> {
             if let Some(last) = copy.latest {
                 self.by_last.remove(&(last, unit.key));
             }
+            if let Some(order) = self.order.as_mut().filter(|_| copy.latest.is_none()) {
+                order.begins(unit.slot);
+            }
             copy.on_unit(unit, &self.history, tally);
             self.by_last.insert((unit.at, unit.key));
         } else {
@@ -197,6 +209,7 @@ impl<'r> Slots<'r> {
             self.by_last.remove(&over);
             if let Some(copy) = self.transmissions.remove(&over.1) {
                 copy.check(&history, Time::MAX, tally);
+                copy.take_turn(&history, self.order.as_mut(), tally);
             }
         }
     }

@@ -5,11 +5,14 @@
 
 use super::{AckEvent, CongestionControl, CongestionEvent, Entry, Parameter, Window};
 
+/// Largest window, segments: a sender remembers each segment that is not acknowledged, in about 100 B.
+const LARGEST: f64 = 1e6;
+
 /// A fixed window as a registry entry; its size `W`, segments, must be given.
 pub static ENTRY: Entry = Entry {
     name: "fixed",
     about: "a window of W segments, whatever happens",
-    parameters: &[Parameter::bare("W", 1.0, 1e9)],
+    parameters: &[Parameter::bare("W", 1.0, LARGEST)],
     examples: &["fixed:20"],
     make: |_, parameters| Box::new(Fixed(parameters.number("W"))),
 };

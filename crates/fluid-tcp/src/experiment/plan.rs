@@ -372,6 +372,21 @@ impl Plan {
             set("return_lldu_bytes", &plan.lldu.0);
             set("return_lldus_per_ack", &plan.trace.lldus);
         }
+        if let Some(loss) = self.resolved.return_loss {
+            set("return_loss", &loss);
+        }
+        if let Some(rate) = self.resolved.return_rate {
+            set("return_rate_bps", &rate.0);
+        }
+        // All flows have the same settings but for congestion control, start and size.
+        if let Some(Flow { endpoint, .. }) = setup.flows.first() {
+            set("delayed_ack", &endpoint.delayed_ack);
+            set(
+                "delayed_ack_timer_ns",
+                &endpoint.delayed_ack_timer.as_nanos(),
+            );
+            set("quick_acks", &endpoint.quick_acks);
+        }
         set("flows", &setup.flows.len());
         set("seed", &seed);
         set("run_ends_ns", &setup.end.as_nanos());

@@ -5,24 +5,30 @@
 //! the opposite. Each flow is a connection of its own. The run's zero is 1970-01-01.
 //!
 //! What the simulator does not know is fixed:
-//! - A handshake of zero length precedes the first packet, in both files at the time at which that is sent. It gives
-//!   readers the segment size, window scale and SACK. A run with a simulated handshake has this one too.
+//! - With a simulated handshake, SYN, SYN/ACK and ACK have the times at which each host sends or receives them. Without
+//!   one the connection is open from the start; a handshake of zero length then precedes the first packet, in both
+//!   files at the time at which that is sent. It gives readers the segment size, window scale and SACK.
+//! - The last segment of a finite transfer has PSH and FIN, in every copy. The receiver acknowledges the FIN and leaves
+//!   its own direction open.
 //! - Sequence numbers count bytes from 1. Packet n begins at 1 + n · payload modulo 2^32.
 //! - The payload is zeros. It is not stored, but it is part of the length on the wire and of the checksums.
 //! - The receiver's window is that of its settings, limited by 16 bits and the largest window scale.
 //!
-//! Because the handshake has zero length, Wireshark assumes a round-trip time of 3 ms. It shows a retransmission within
-//! 3 ms after the highest packet as "out of order" and the others as retransmissions. In the sender's file, both
+//! Wireshark shows a retransmission within the round-trip time of the handshake after the highest packet as "out of
+//! order" and the others as retransmissions; for a handshake of zero length it assumes 3 ms. In the sender's file, both
 //! together are the run's retransmissions.
 
+use std::collections::VecDeque;
 use std::io::{self, Write};
+use std::ops::RangeInclusive;
 
 use etherparse::{PacketBuilder, TcpHeader, TcpOptionElement as Element};
-use tmt_core::types::{Bytes, NANOS_PER_SECOND, Time};
+use tmt_core::types::{NANOS_PER_SECOND, Time};
 
 use crate::endpoint::receiver::Ack;
 use crate::link::Transmission;
 use crate::simulation::probe::Probe;
+use crate::simulation::{Flow, Setup};
 
 /// Length in bytes of the IPv4 and TCP headers of a data packet, which have no options.
 pub const HEADERS: u64 = 40;
@@ -47,15 +53,6 @@ const SERVER_PORT: u16 = 65_500;
 /// The largest window scale (RFC 7323, Sec. 2.3).
 const LARGEST_SCALE: u8 = 14;
 
-/// Settings of a flow that its capture shows.
-#[derive(Debug, Clone, Copy)]
-pub struct PcapFlow {
-    /// Whether both ends negotiate SACK.
-    pub sack: bool,
-    /// The receiver's advertised window, in packets.
-    pub rwnd: u64,
-}
-
 /// Connection of one flow.
 #[derive(Debug, Clone, Copy)]
 struct Connection {
@@ -64,6 +61,8 @@ struct Connection {
     window: u16,
     /// The window of packets whose scale is not known yet.
     unscaled: u16,
+    /// Number of packets of a finite transfer.
+    packets: Option<u64>,
     begun: bool,
 }
 
@@ -73,6 +72,8 @@ struct Segment<'a> {
     flow: usize,
     from_sender: bool,
     syn: bool,
+    /// Whether it ends the transfer: PSH and FIN.
+    last: bool,
     seq: u32,
     acknowledged: Option<u32>,
     window: u16,
@@ -86,6 +87,8 @@ pub struct Pcap<W> {
     /// The sender's file and the receiver's.
     files: [W; 2],
     flows: Vec<Connection>,
+    /// Segments of simulated handshakes that are not written yet, by time: file, flow and number of the segment.
+    handshakes: VecDeque<(Time, usize, usize, usize)>,
     payload: u16,
     zeros: Vec<u8>,
     error: Option<io::Error>,
@@ -96,16 +99,12 @@ const SENDER: usize = 0;
 const RECEIVER: usize = 1;
 
 impl<W: Write> Pcap<W> {
-    /// Captures at both ends of packets of `packet` bytes, headers included.
+    /// Captures at both ends of a run of `setup`.
     ///
     /// # Errors
-    /// A packet that is not longer than its headers or longer than IPv4 allows, or an error of the output.
-    pub fn new(
-        sender: W,
-        receiver: W,
-        packet: Bytes,
-        flows: impl IntoIterator<Item = PcapFlow>,
-    ) -> io::Result<Self> {
+    /// Packets that are not longer than their headers or longer than IPv4 allows, or an error of the output.
+    pub fn new(sender: W, receiver: W, setup: &Setup) -> io::Result<Self> {
+        let packet = setup.packet;
         let payload = u16::try_from(packet.0.saturating_sub(HEADERS))
             .ok()
             .filter(|payload| *payload > 0 && packet.0 <= LARGEST)
@@ -119,10 +118,11 @@ impl<W: Write> Pcap<W> {
             // Version 2.4; times are UTC, of unknown accuracy.
             words(file, &[MAGIC, 4 << 16 | 2, 0, 0, SNAPLEN, LINK_TYPE], &[])?;
         }
-        let flows = flows.into_iter();
+        let flows = setup.flows.iter();
         Ok(Self {
             files,
             flows: flows.map(|flow| Connection::new(flow, payload)).collect(),
+            handshakes: handshakes(setup),
             payload,
             zeros: vec![0; usize::from(payload)],
             error: None,
@@ -133,7 +133,8 @@ impl<W: Write> Pcap<W> {
     ///
     /// # Errors
     /// The first error of an output.
-    pub fn finish(self) -> io::Result<[W; 2]> {
+    pub fn finish(mut self) -> io::Result<[W; 2]> {
+        self.write_handshakes(Time::MAX);
         self.error.map_or(Ok(self.files), Err)
     }
 
@@ -144,8 +145,20 @@ impl<W: Write> Pcap<W> {
         u32::try_from(bytes & u64::from(u32::MAX)).unwrap_or(0)
     }
 
-    /// Writes the headers of `segments`, each to all of `files`. After the first error nothing is written.
+    /// The sequence number after a packet. The last packet carries the FIN, which takes one.
+    fn seq_after(&self, flow: usize, next: u64) -> u32 {
+        let has_fin = self.flows[flow].packets == Some(next);
+        self.seq(next).wrapping_add(has_fin.into())
+    }
+
+    /// Writes the headers of `segments`, each to all of `files`, after the handshakes before them.
     fn write(&mut self, at: Time, files: &[usize], segments: &[Segment<'_>]) {
+        self.write_handshakes(at);
+        self.records(at, files, segments);
+    }
+
+    /// As [`Self::write`], without the handshakes. After the first error nothing is written.
+    fn records(&mut self, at: Time, files: &[usize], segments: &[Segment<'_>]) {
         for segment in segments {
             for file in files {
                 if self.error.is_none() {
@@ -160,12 +173,14 @@ impl<W: Write> Pcap<W> {
     fn data(&mut self, at: Time, file: usize, copy: Transmission) {
         if !self.flows[copy.flow].begun {
             self.flows[copy.flow].begun = true;
-            self.handshake(at, copy.flow);
+            self.write_handshakes(at);
+            self.handshake(at, &[SENDER, RECEIVER], copy.flow, 0..=2);
         }
         let segment = Segment {
             flow: copy.flow,
             from_sender: true,
             seq: self.seq(copy.packet),
+            last: self.flows[copy.flow].packets == Some(copy.packet + 1),
             acknowledged: Some(1),
             window: u16::MAX,
             payload: self.payload,
@@ -174,7 +189,18 @@ impl<W: Write> Pcap<W> {
         self.write(at, &[file], &[segment]);
     }
 
-    fn handshake(&mut self, at: Time, flow: usize) {
+    /// Writes the segments of simulated handshakes up to a time.
+    fn write_handshakes(&mut self, until: Time) {
+        while let Some(&(at, file, flow, step)) =
+            self.handshakes.front().filter(|next| next.0 <= until)
+        {
+            self.handshakes.pop_front();
+            self.handshake(at, &[file], flow, step..=step);
+        }
+    }
+
+    /// Writes segments of a handshake: 0 is the SYN, 1 the SYN/ACK, 2 the ACK.
+    fn handshake(&mut self, at: Time, files: &[usize], flow: usize, steps: RangeInclusive<usize>) {
         let connection = self.flows[flow];
         let mut options = vec![Element::MaximumSegmentSize(self.payload)];
         if connection.sack {
@@ -195,19 +221,19 @@ impl<W: Write> Pcap<W> {
             window: connection.unscaled,
             ..syn
         };
-        let last = Segment {
+        let ack = Segment {
             syn: false,
             seq: 1,
             acknowledged: Some(1),
             options: &[],
             ..syn
         };
-        self.write(at, &[SENDER, RECEIVER], &[syn, syn_ack, last]);
+        self.records(at, files, &[syn, syn_ack, ack][steps]);
     }
 
     fn ack(&mut self, at: Time, file: usize, flow: usize, ack: &Ack) {
         let blocks = ack.blocks.iter().filter(|(start, end)| start < end);
-        let mut blocks = blocks.map(|(start, end)| (self.seq(*start), self.seq(*end)));
+        let mut blocks = blocks.map(|(start, end)| (self.seq(*start), self.seq_after(flow, *end)));
         let sack = blocks.next().map(|first| {
             let rest = [blocks.next(), blocks.next(), None];
             let sack = Element::SelectiveAcknowledgement(first, rest);
@@ -216,7 +242,7 @@ impl<W: Write> Pcap<W> {
         let segment = Segment {
             flow,
             seq: 1,
-            acknowledged: Some(self.seq(ack.next)),
+            acknowledged: Some(self.seq_after(flow, ack.next)),
             window: self.flows[flow].window,
             options: sack.as_ref().map_or(&[], |sack| sack),
             ..Segment::default()
@@ -226,22 +252,49 @@ impl<W: Write> Pcap<W> {
 }
 
 impl Connection {
-    fn new(flow: PcapFlow, payload: u16) -> Self {
-        let bytes = flow.rwnd.saturating_mul(u64::from(payload));
+    fn new(flow: &Flow, payload: u16) -> Self {
+        let bytes = flow.endpoint.rwnd.saturating_mul(u64::from(payload));
         let most = u64::from(u16::MAX);
         let scale = (0..LARGEST_SCALE)
             .find(|scale| bytes.div_ceil(1 << scale) <= most)
             .unwrap_or(LARGEST_SCALE);
         let window = |units: u64| u16::try_from(units).unwrap_or(u16::MAX);
         Self {
-            sack: flow.sack,
+            sack: flow.endpoint.sack,
             scale,
             // Rounded up, so that everything that the sender may send fits into the advertised window.
             window: window(bytes.div_ceil(1 << scale)),
             unscaled: window(bytes),
-            begun: false,
+            packets: flow.packets,
+            begun: flow.endpoint.handshake,
         }
     }
+}
+
+/// The segments of simulated handshakes within the run, by time. Each takes one round trip of the path.
+fn handshakes(setup: &Setup) -> VecDeque<(Time, usize, usize, usize)> {
+    let there = setup.path.terrestrial_rtt.half();
+    let there = there.saturating_add(setup.rtt.half());
+    let rtt = setup.rtt.saturating_add(setup.path.terrestrial_rtt);
+    let mut segments = Vec::new();
+    for (flow, of) in setup.flows.iter().enumerate() {
+        if of.endpoint.handshake && of.packets != Some(0) {
+            let syn = setup.begin.saturating_add(of.start);
+            let syn_ack = syn.saturating_add(there);
+            let ack = syn.saturating_add(rtt);
+            segments.extend([
+                (syn, SENDER, flow, 0),
+                (syn_ack, RECEIVER, flow, 0),
+                (syn_ack, RECEIVER, flow, 1),
+                (ack, SENDER, flow, 1),
+                (ack, SENDER, flow, 2),
+                (ack.saturating_add(there), RECEIVER, flow, 2),
+            ]);
+        }
+    }
+    segments.retain(|(at, ..)| *at <= setup.end);
+    segments.sort_unstable();
+    segments.into()
 }
 
 impl Segment<'_> {
@@ -269,6 +322,7 @@ impl Segment<'_> {
         let [(source, from), (destination, to)] = ends;
         let mut tcp = TcpHeader::new(from, to, self.seq, self.window);
         tcp.syn = self.syn;
+        (tcp.psh, tcp.fin) = (self.last, self.last);
         tcp.ack = self.acknowledged.is_some();
         tcp.acknowledgment_number = self.acknowledged.unwrap_or_default();
         tcp.set_options(self.options).map_err(io::Error::other)?;
@@ -311,12 +365,25 @@ impl<W: Write> Probe for Pcap<W> {
 
 #[cfg(test)]
 mod tests {
+    use tmt_core::types::{Bytes, Span};
+
     use super::*;
+    use crate::congestion::Algorithm;
+    use crate::endpoint::Endpoint;
     use crate::endpoint::sender::TransmissionReason;
 
+    fn flow(rwnd: u64) -> Flow {
+        let endpoint = Endpoint {
+            rwnd,
+            ..Endpoint::default()
+        };
+        Flow::new(Algorithm::default(), endpoint)
+    }
+
     fn pcap(packet: u64, rwnd: u64) -> io::Result<Pcap<Vec<u8>>> {
-        let flow = PcapFlow { sack: true, rwnd };
-        Pcap::new(Vec::new(), Vec::new(), Bytes(packet), [flow])
+        let run = Setup::new(vec![flow(rwnd)], Span::from_millis(100), Span::from_secs(1));
+        let packet = Bytes(packet);
+        Pcap::new(Vec::new(), Vec::new(), &Setup { packet, ..run })
     }
 
     /// The TCP header of the last packet of a file.
@@ -361,7 +428,7 @@ mod tests {
     #[test]
     fn the_window_is_the_receivers_or_the_largest_possible() {
         for (rwnd, scale, window) in [(10, 0, 14_600), (45, 1, 32_850), (1 << 40, 14, u16::MAX)] {
-            let connection = Connection::new(PcapFlow { sack: true, rwnd }, 1460);
+            let connection = Connection::new(&flow(rwnd), 1460);
             assert_eq!((connection.scale, connection.window), (scale, window));
         }
     }

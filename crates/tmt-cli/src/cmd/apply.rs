@@ -98,7 +98,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
     }
     let mut outputs: Vec<Output> = outputs.into_iter().flatten().chain(summary_file).collect();
     // Files get their final names only after everything is written.
-    outputs.iter_mut().try_for_each(Output::settle)?;
+    outputs.iter_mut().try_for_each(Output::close)?;
     outputs.into_iter().try_for_each(Output::finish)?;
     let table = summary_table(&summaries).to_string();
     print_unless_quiet(format_args!("{}", table.trim_end()));

@@ -41,7 +41,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
     let mut logs = Vec::new();
     let runs = plan.runs();
     let reports: Vec<_> = if logs::are_asked_for(args) {
-        let logged = |run| logged(args, &source, &plan, run, &mut logs);
+        let logged = |run| logged(args, &source, &plan, run, &mut output, &mut logs);
         runs.into_iter().map(logged).collect::<Outcome<_>>()?
     } else {
         let quiet = |run| Ok((run, plan.run(run, &mut NoProbe)?, None));
@@ -60,21 +60,22 @@ pub(crate) fn run(args: &Args) -> Outcome {
     logs.extend(saved);
     // Files get their final names only after everything is written.
     logs.push(output);
-    logs.iter_mut().try_for_each(Output::settle)?;
+    logs.iter_mut().try_for_each(Output::close)?;
     logs.into_iter().try_for_each(Output::finish)
 }
 
-/// One run with its logs. The log files still have temporary names.
+/// One run with its logs. The log files still have temporary names. Lines before the table go to its output.
 fn logged(
     args: &Args,
     source: &Source,
     plan: &Plan,
     run: RunId,
+    table: &mut Output,
     outputs: &mut Vec<Output>,
 ) -> Outcome<(RunId, RunReport, Option<PacketHistory>)> {
     let setup = plan.setup(run);
     let mut logs = Logs::open(args, plan, &setup, run)?;
     let report = plan.run(run, &mut logs.probes());
     let report = report.map_err(|error| source.failure(error))?;
-    Ok((run, report, logs.finish(plan, outputs)?))
+    Ok((run, report, logs.finish(plan, table, outputs)?))
 }

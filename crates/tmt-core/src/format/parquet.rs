@@ -3,9 +3,10 @@
 //! The footer of a Parquet file describes it, so reading needs random access: a [`ChunkReader`], such as a `File`
 //! or `Bytes`. Head and end line are key-value pairs of the footer.
 
+mod claims;
 mod columns;
-mod dictionary;
 mod open;
+mod pages;
 mod reader;
 mod table_text;
 mod writer;

@@ -6,10 +6,11 @@ use tmt_core::types::Time;
 
 use super::History;
 use super::codeword::Codeword;
+use super::order::Order;
 use super::row::{Kind, Unit};
 use crate::audit::head::Link;
 use crate::audit::report::{Rule, RuleTally};
-use crate::audit::row::{Row, Service};
+use crate::audit::row::{Fate, Row, Service};
 
 /// A transmission in the queue or on the link.
 #[derive(Debug)]
@@ -95,28 +96,71 @@ impl Transmission {
         if let Some(at) = self.row.delivered {
             self.check_delivery(at, history, tally);
         }
+        self.check_leaving(history, tally);
+    }
+
+    /// Time at which its data is complete, without propagation; `None` if data is missing.
+    fn complete(&self, history: &History) -> Option<Time> {
+        let codewords = self.codewords.values();
+        codewords
+            .map(|codeword| codeword.complete(history))
+            .max_by_key(
+                // A codeword that is not complete comes last.
+                |at| at.map_or((true, Time::ZERO), |at| (false, at)),
+            )?
     }
 
     /// Checks that a delivery has its data and, if it waits for nothing else, happens when the data is complete.
     fn check_delivery(&self, at: Time, history: &History, tally: &mut RuleTally) {
         let mut early = tally.at(Rule::Early, self.row.line);
-        let mut latest = None;
         for (number, codeword) in &self.codewords {
             let complete = codeword.complete(history);
             let expected = format_args!("no delivery, because codeword {number} was not received");
             early.check(complete.is_some(), format_args!("delivered {at}"), expected);
-            latest = latest.max(complete);
         }
-        let Some(latest) = latest else {
+        let Some(complete) = self.complete(history) else {
             return;
         };
-        let arrives = latest.saturating_add(history.head.forward);
+        let arrives = complete.saturating_add(history.head.forward);
         let why = ", when its data is complete according to the slots";
-        // Repeats may have been unnecessary, and the packet may have waited for earlier ones.
-        if history.head.in_order.is_none() && history.timer.is_none() {
-            early.exactly("delivered", at, arrives, why);
-        } else {
-            early.not_before("delivered", at, arrives, why);
+        match (history.timer, history.head.in_order) {
+            // Repeats may have been unnecessary.
+            (Some(_), _) => early.not_before("delivered", at, arrives, why),
+            (None, None) => early.exactly("delivered", at, arrives, why),
+            // See `take_turn`.
+            (None, Some(_)) => {}
+        }
+    }
+
+    /// Takes its turn in in-order delivery: when its data arrives, or with the slot that lost it.
+    pub(super) fn take_turn(
+        &self,
+        history: &History,
+        order: Option<&mut Order>,
+        tally: &mut RuleTally,
+    ) {
+        if let (Some(order), Some(seen), Some(latest)) = (order, self.seen, self.latest) {
+            let at = self.complete(history).unwrap_or(latest);
+            let at = at.saturating_add(history.head.forward);
+            order.ends(seen.first, self.row, at, tally);
+        }
+    }
+
+    /// Checks when the packet leaves a buffer that keeps it until the link has acknowledged it: after the feedback for
+    /// its last unit, and a round trip after its data was complete.
+    fn check_leaving(&self, history: &History, tally: &mut RuleTally) {
+        let head = &history.head;
+        let is_known = head.keeps && history.timer.is_none() && self.row.fate != Fate::Open;
+        if let (true, Some(left), Some(latest)) = (is_known, self.row.left, self.latest) {
+            let heard = latest.saturating_add(history.heard);
+            let rtt = head.forward.saturating_add(head.feedback);
+            let complete = self
+                .complete(history)
+                .filter(|_| self.row.delivered.is_some());
+            let leaves = complete.map_or(heard, |at| heard.max(at.saturating_add(rtt)));
+            let why = ", when the link has acknowledged it";
+            let mut queue = tally.at(Rule::Queue, self.row.line);
+            queue.exactly("left", left, leaves, why);
         }
     }
 }

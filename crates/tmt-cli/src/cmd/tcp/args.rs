@@ -47,6 +47,11 @@ pub(crate) struct Args {
         hide_short_help = true
     )]
     pub(crate) series_interval: Option<Span>,
+    /// Print a line per interval and flow as iperf3 does: payload delivered in order, retransmissions, cwnd
+    ///
+    /// Before the report, for a single run.
+    #[arg(long, value_name = "DURATION", conflicts_with = "json")]
+    pub(crate) interval: Option<Span>,
     /// Write path and delay of every packet, for `tmt audit`
     ///
     /// CSV, or the format of the extension.

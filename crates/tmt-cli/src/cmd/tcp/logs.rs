@@ -5,11 +5,12 @@ use std::io;
 
 use fluid_tcp::experiment::{Experiment, LinkKind, LinkPlan, PathKind, Plan, RunId};
 use fluid_tcp::log::{
-    Explain, HEADERS, LARGEST, PacketHistory, PacketLog, Pcap, PcapFlow, Qlog, Series, SlotLog,
+    Explain, HEADERS, Intervals, LARGEST, PacketHistory, PacketLog, Pcap, Qlog, Series, SlotLog,
 };
 use fluid_tcp::simulation::Setup;
 use fluid_tcp::simulation::probe::{All, Probe};
 use tmt_core::format::table::TableForm;
+use tmt_core::types::Span;
 
 use super::args::Args;
 use super::explain::PacketFlag;
@@ -43,7 +44,7 @@ fn capture(path: &str, end: &str) -> String {
 
 /// Whether any log is requested.
 pub(super) fn are_asked_for(args: &Args) -> bool {
-    args.explain.is_some() || !files(args).is_empty()
+    args.explain.is_some() || args.interval.is_some() || !files(args).is_empty()
 }
 
 /// Name of a log of `run`.
@@ -77,7 +78,12 @@ pub(super) fn check_flow(args: &Args, flows: usize) -> Outcome {
 pub(super) fn check(args: &Args, experiment: &Experiment) -> Outcome {
     let files = files(args);
     let explained = args.explain.map(|_| "--explain");
-    let mut watched = files.iter().map(|(flag, _)| *flag).chain(explained);
+    let per_interval = args.interval.map(|_| "--interval");
+    let mut watched = files
+        .iter()
+        .map(|(flag, _)| *flag)
+        .chain(explained)
+        .chain(per_interval);
     if let Some(flag) = watched.next() {
         let why = "cannot be combined with --compare-links; run each link by itself";
         refuse(experiment.compares(), format_args!("{flag} {why}"))?;
@@ -102,6 +108,10 @@ pub(super) fn check(args: &Args, experiment: &Experiment) -> Outcome {
     }
     let offsets = experiment.offsets.map_or(1, |offsets| offsets.count.into());
     let seeds = experiment.seeds().0;
+    let why = "--interval prints the intervals of one run, found several; --series FILE writes those of each";
+    refuse(args.interval.is_some() && (offsets > 1 || seeds > 1), why)?;
+    let why = "--interval 0s: expected a duration above 0";
+    refuse(args.interval.is_some_and(Span::is_zero), why)?;
     for (flag, path) in &files {
         for (runs, key) in [(offsets, "{offset}"), (seeds, "{seed}")] {
             let why = format_args!("{flag} {path}: several runs need {key} in the file name");
@@ -171,6 +181,7 @@ pub(super) struct Logs<'a> {
     /// Each with its path as typed.
     logs: Vec<(&'a str, Log)>,
     explain: Option<(PacketFlag, Explain)>,
+    intervals: Option<Intervals>,
 }
 
 impl<'a> Logs<'a> {
@@ -202,12 +213,8 @@ impl<'a> Logs<'a> {
                     Qlog::new(open(path)?, setup.packet, flows, TOOL, &plan.settings).map(Log::Qlog)
                 }
                 _ => {
-                    let flows = setup.flows.iter().map(|flow| PcapFlow {
-                        sack: flow.endpoint.sack,
-                        rwnd: flow.endpoint.rwnd,
-                    });
                     let [sender, receiver] = ENDS.map(|end| open(&capture(path, end)));
-                    Pcap::new(sender?, receiver?, setup.packet, flows).map(Log::Pcap)
+                    Pcap::new(sender?, receiver?, setup).map(Log::Pcap)
                 }
             };
             logs.push((&**path, log.map_err(|error| Failure::io(path, &error))?));
@@ -215,26 +222,41 @@ impl<'a> Logs<'a> {
         let explain = args
             .explain
             .map(|wanted| (wanted, Explain::new(wanted.flow, wanted.packet, setup)));
-        Ok(Self { logs, explain })
+        let intervals = args.interval.map(|length| Intervals::new(setup, length));
+        Ok(Self {
+            logs,
+            explain,
+            intervals,
+        })
     }
 
     /// The probes of the run.
     pub(super) fn probes(&mut self) -> All<'_> {
         let logs = self.logs.iter_mut().map(|(_, log)| log.probe());
         let explain = self.explain.iter_mut();
-        All(logs
-            .chain(explain.map(|(_, explain)| explain as &mut dyn Probe))
-            .collect())
+        let explain = explain.map(|(_, explain)| explain as &mut dyn Probe);
+        let intervals = self.intervals.iter_mut();
+        let intervals = intervals.map(|intervals| intervals as &mut dyn Probe);
+        All(logs.chain(explain).chain(intervals).collect())
     }
 
-    /// Writes the rest of the logs and returns the explanation, if requested. The files still have temporary names.
+    /// Writes the rest of the logs, closes them and returns the explanation, if requested. The files still have temporary names. The lines of
+    /// intervals go to `report`.
     pub(super) fn finish(
         self,
         plan: &Plan,
+        report: &mut Output,
         outputs: &mut Vec<Output>,
     ) -> Outcome<Option<PacketHistory>> {
+        if let Some(intervals) = self.intervals {
+            report.write(intervals.finish().as_bytes())?;
+            report.write(b"\n")?;
+        }
         for (path, log) in self.logs {
-            outputs.extend(log.finish().map_err(|error| Failure::io(path, &error))?);
+            let mut files = log.finish().map_err(|error| Failure::io(path, &error))?;
+            // Closed, as the logs of many runs would exceed the number of open files.
+            files.iter_mut().try_for_each(Output::close)?;
+            outputs.extend(files);
         }
         let Some((PacketFlag { flow, packet }, explain)) = self.explain else {
             return Ok(None);

@@ -1,0 +1,127 @@
+//! The host that sends a flow's ACKs, replayed: rule `acked`.
+//!
+//! It takes packets in the order of their arrival and follows RFC 5681, Sec. 4.2, with the delays of the head. At equal
+//! times packets arrive in the order of service.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use tmt_core::types::{Span, Time};
+
+/// When ACKs are sent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct AckRules {
+    /// Packets in order per ACK.
+    pub(super) every: u64,
+    /// Longest delay of an ACK.
+    pub(super) timer: Span,
+    /// Number of ACKs at the start that are not delayed.
+    pub(super) quick: u64,
+    pub(super) path: AckPath,
+}
+
+/// What may happen to an ACK on its way.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum AckPath {
+    /// Every ACK reaches the sender after the same time.
+    Clear,
+    /// ACKs may be lost.
+    Lossy,
+    /// ACKs may wait or be lost.
+    Queued,
+}
+
+/// An arrival: its time, its place in the order of service, and its line.
+pub(super) type Turn = (Time, u64, u64);
+
+/// State of the replayed host.
+#[derive(Debug, Default)]
+pub(super) struct Receiver {
+    /// Arrivals not yet replayed: packet number, and when its ACK reached the sender.
+    ahead: BTreeMap<Turn, (u64, Option<Time>)>,
+    /// Packet expected next.
+    next: u64,
+    above: BTreeSet<u64>,
+    /// Packets in order that no ACK covers yet.
+    waiting: u64,
+    /// Time at which a delayed ACK is due.
+    due: Option<Time>,
+    /// Number of ACKs sent.
+    sent: u64,
+    /// All packets below it are covered by an ACK.
+    covered: u64,
+    /// By packet: the time of the first ACK that covers it. Packets that share one have it at the first of them.
+    acks: BTreeMap<u64, Time>,
+}
+
+impl Receiver {
+    pub(super) fn arrives(&mut self, turn: Turn, packet: u64, acked: Option<Time>) {
+        self.ahead.insert(turn, (packet, acked));
+    }
+
+    /// Replays the arrivals before a time, or all if it is `None`. ACKs take `back` to the sender.
+    pub(super) fn replay(&mut self, before: Option<Time>, rules: AckRules, back: Span) {
+        while let Some(first) = self.ahead.first_entry()
+            && before.is_none_or(|time| first.key().0 < time)
+        {
+            let ((now, ..), (packet, acked)) = first.remove_entry();
+            // An arrival at the very time of the timer may come first, and is then covered by the ACK that it causes.
+            let covered = acked == Some(now.saturating_add(back)) && packet == self.next;
+            if let Some(due) = self.due
+                && (due < now || due == now && !covered)
+            {
+                self.ack(due);
+            }
+            self.on_packet(now, packet, rules);
+        }
+        if let Some(due) = self.due.filter(|due| before.is_none_or(|time| *due < time)) {
+            self.ack(due);
+        }
+    }
+
+    fn on_packet(&mut self, now: Time, packet: u64, rules: AckRules) {
+        let mut at_once = packet != self.next || self.sent < rules.quick;
+        if packet == self.next {
+            self.waiting += 1;
+            // A packet that fills a gap is answered at once, as is any while a gap remains.
+            at_once |= !self.above.is_empty();
+            self.next += 1;
+            while self.above.remove(&self.next) {
+                self.next += 1;
+            }
+        } else if packet > self.next {
+            self.above.insert(packet);
+        }
+        if at_once || self.waiting >= rules.every {
+            self.ack(now);
+        } else {
+            self.due = self.due.or(now.checked_add(rules.timer));
+        }
+    }
+
+    fn ack(&mut self, now: Time) {
+        (self.waiting, self.due) = (0, None);
+        self.sent += 1;
+        if self.next > self.covered {
+            self.acks.insert(self.covered, now);
+            self.covered = self.next;
+        }
+    }
+
+    /// The times of the ACKs that advance to `packet` or beyond, the first one first.
+    pub(super) fn acks(&self, packet: u64) -> impl Iterator<Item = Time> {
+        let covered = packet < self.covered;
+        let first = self.acks.range(..=packet).next_back();
+        let first = first.filter(|_| covered).map(|(from, _)| *from);
+        let rest = first.map(|from| self.acks.range(from..));
+        rest.into_iter().flatten().map(|(_, at)| *at)
+    }
+
+    /// Forgets the ACKs of packets below `packet`.
+    pub(super) fn forget(&mut self, packet: u64) {
+        while let Some((second, _)) = self.acks.iter().nth(1)
+            && *second <= packet
+        {
+            self.acks.pop_first();
+        }
+    }
+}

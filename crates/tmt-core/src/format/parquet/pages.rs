@@ -1,0 +1,91 @@
+//! Refuses pages that claim more than they contain, or other rows than the footer.
+//!
+//! The `parquet` crate allocates memory for the number of values that the header of a dictionary claims, before it
+//! checks that they exist: a flipped bit can cost gigabytes. It also ends a column after the rows of the footer or after
+//! the last page, whichever comes first, without a word about the rest. So this module checks first, from the headers
+//! of the pages. If a column chunk has a dictionary, it begins with it.
+
+use std::sync::Arc;
+
+use ::parquet::basic::Type as Physical;
+use ::parquet::column::page::{Page, PageReader as _};
+use ::parquet::errors::Result as ParquetResult;
+use ::parquet::file::metadata::ParquetMetaData;
+use ::parquet::file::reader::ChunkReader;
+use ::parquet::file::serialized_reader::SerializedPageReader;
+
+use super::corrupt;
+use crate::types::Result;
+
+/// Checks the pages of the `columns`, given as root indices of a flat schema.
+///
+/// Other errors of a page are reported when the rows are read.
+///
+/// # Errors
+/// A dictionary claims more values than it contains, or a column has more or fewer rows than its row group.
+pub(super) fn check<T: ChunkReader + 'static>(
+    input: &Arc<T>,
+    metadata: &ParquetMetaData,
+    columns: &[usize],
+) -> Result<()> {
+    let schema = metadata.file_metadata().schema_descr();
+    for group in metadata.row_groups() {
+        for (leaf, column) in group.columns().iter().enumerate() {
+            if !columns.contains(&schema.get_column_root_idx(leaf)) {
+                continue;
+            }
+            let rows = usize::try_from(group.num_rows()).unwrap_or(usize::MAX);
+            let found = SerializedPageReader::new(Arc::clone(input), column, rows, None)
+                .and_then(|pages| Claims::of(pages));
+            let Ok(found) = found else { continue };
+            let width = match column.column_type() {
+                Physical::INT32 => 4,
+                Physical::INT64 | Physical::DOUBLE => 8,
+                _ => 0,
+            };
+            let (values, bytes) = found.dictionary;
+            if values.saturating_mul(width) > bytes {
+                return Err(corrupt(
+                    "a dictionary that claims more values than it contains",
+                ));
+            }
+            if found.rows != rows {
+                return Err(corrupt(format!(
+                    "pages with {} rows, although the footer states {rows}",
+                    found.rows
+                )));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// What the headers of a column's pages claim.
+#[derive(Default)]
+struct Claims {
+    /// Number of values of the dictionary, and its bytes.
+    dictionary: (usize, usize),
+    rows: usize,
+}
+
+impl Claims {
+    fn of<T: ChunkReader + 'static>(mut pages: SerializedPageReader<T>) -> ParquetResult<Self> {
+        let mut claims = Self::default();
+        while let Some(page) = pages.peek_next_page()? {
+            // In a flat column each row has one level.
+            let rows = page.num_levels.unwrap_or(0);
+            claims.rows = claims.rows.saturating_add(rows);
+            if page.is_dict && claims.rows == 0 {
+                if let Some(Page::DictionaryPage {
+                    buf, num_values, ..
+                }) = pages.get_next_page()?
+                {
+                    claims.dictionary = (num_values as usize, buf.len());
+                }
+            } else {
+                pages.skip_next_page()?;
+            }
+        }
+        Ok(claims)
+    }
+}
