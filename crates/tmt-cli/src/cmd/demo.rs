@@ -144,7 +144,7 @@ fn tcp(timeline: Timeline, end: &EndLine, data_share: f64) -> Outcome<RunReport>
         ..Profile::Ns2.endpoint()
     };
     let algorithm: Algorithm = "newreno".parse().map_err(Failure::failed)?;
-    let lldus = usize::try_from(PACKET.0.div_ceil(LLDU.0 - LLDU_HEADER.0)).unwrap_or(usize::MAX);
+    let lldus = PACKET.0.div_ceil(LLDU.0 - LLDU_HEADER.0);
     let flow = Flow::new(algorithm, endpoint);
     let setup = Setup {
         packet: PACKET,
