@@ -23,6 +23,7 @@ mod links;
 mod memory;
 mod metadata;
 mod models;
+mod packing;
 mod params;
 mod pipes;
 mod quiet;

@@ -3,6 +3,7 @@
 pub mod gateway;
 mod overlap;
 mod packet;
+mod packing;
 pub mod return_link;
 mod synthetic;
 pub mod timeline;
@@ -11,10 +12,11 @@ mod timeline_link;
 use std::collections::BTreeMap;
 
 use serde::Serialize;
-use tmt_core::types::{Span, Time, to_f64};
+use tmt_core::types::{Span, Time};
 
 pub use overlap::Overlap;
 pub use packet::{SlotUse, Transmission};
+pub use packing::{Packing, Segmentation};
 pub use synthetic::SyntheticLink;
 pub use timeline_link::TimelineLink;
 
@@ -33,7 +35,8 @@ pub struct Service {
     /// Propagation delay, part of the time from `end` to `arrival`. The rest is decoding and waiting for repairs.
     #[serde(skip)]
     pub propagation: Span,
-    /// First unit of capacity that it uses: number of an LLDU or slot, or of the service on a synthetic link.
+    /// First unit of capacity that it uses: number of an LLDU or slot, or of the service on a synthetic link. Packets may
+    /// share an LLDU ([`Packing::Bytes`]).
     #[serde(rename = "first_lldu")]
     pub first_unit: u64,
     /// Last unit of capacity that it uses.
@@ -52,13 +55,6 @@ pub trait Link {
     fn usage(&self, end: Time) -> Usage;
 }
 
-/// Packets that `slots` slots can carry if each packet takes `lldus` of them and begins its own LLDU: the capacity of a
-/// link, without any redundancy of a scheme.
-#[must_use]
-pub fn packets_in_slots(slots: u64, lldus: u64) -> Option<f64> {
-    slots.checked_div(lldus).map(to_f64)
-}
-
 /// Use of a link during a run.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Usage {
@@ -66,10 +62,11 @@ pub struct Usage {
     pub utilisation: Option<f64>,
     /// Packets whose service has begun, lost ones included.
     pub packets_served: u64,
-    /// LLDUs used on a timeline, slots used on a coupled link; `None` on a synthetic link.
+    /// LLDUs used on a timeline, each once and partly filled ones included; slots used on a coupled link; `None` on a
+    /// synthetic link.
     pub lldus_used: Option<u64>,
     /// Packets that all slots of the physical link could have carried during the run, used or not
-    /// ([`packets_in_slots`]); `None` if unknown.
+    /// ([`Segmentation::packets_in`]); `None` if unknown.
     pub capacity_packets: Option<f64>,
     /// Attempts → LLDUs that were used and delivered. Empty if the link does not report attempts.
     pub attempts: BTreeMap<u32, u64>,

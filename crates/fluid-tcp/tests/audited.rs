@@ -1,5 +1,6 @@
 //! Random runs: the auditor checks their logs, and its counts must be those of the report.
 
+use std::num::NonZeroU64;
 use std::sync::Arc;
 
 use fluid_tcp::audit::{AuditReport, audit, audit_with_slots};
@@ -8,12 +9,12 @@ use fluid_tcp::endpoint::{CutFrom, Endpoint, LossDetection, Profile, Recovery, R
 use fluid_tcp::link::gateway::{self, CoupledLink, Discipline, Hold, InOrder, LostFeedback, Tail};
 use fluid_tcp::link::return_link::ReturnTrace;
 use fluid_tcp::link::timeline::Builder;
-use fluid_tcp::link::{Link, TimelineLink};
+use fluid_tcp::link::{Link, Packing, Segmentation, TimelineLink};
 use fluid_tcp::log::{PacketLog, SlotLog};
 use fluid_tcp::named::Entry;
 use fluid_tcp::simulation::metrics::RunReport;
 use fluid_tcp::simulation::probe::All;
-use fluid_tcp::simulation::{Flow, Path, ReturnPath, Setup, SplitWindow, run, run_coupled};
+use fluid_tcp::simulation::{ACK, Flow, Path, ReturnPath, Setup, SplitWindow, run, run_coupled};
 use proptest::prelude::*;
 use tmt_core::channel::{Channel, ChannelSpec};
 use tmt_core::format::table::TableForm;
@@ -124,7 +125,11 @@ fn flows() -> impl Strategy<Value = Vec<Flow>> {
 /// Timelines of up to a minute for the return path, repeated or not.
 fn return_traces() -> impl Strategy<Value = ReturnTrace> {
     let rows = prop::collection::vec((1u64..60_000_000, 0u64..90_000_000), 9..2000);
-    (rows, 1usize..9, any::<bool>()).prop_map(|(rows, lldus, looped)| {
+    let segmentations = prop_oneof![
+        (1u64..9).prop_map(Segmentation::whole),
+        (8u64..2000).prop_map(|payload| Packing::Bytes.segmentation(ACK, of_payload(payload))),
+    ];
+    (rows, segmentations, any::<bool>()).prop_map(|(rows, segmentation, looped)| {
         let (mut at, mut builder) = (0, Builder::default());
         for (step, delay) in rows {
             at += step;
@@ -133,10 +138,14 @@ fn return_traces() -> impl Strategy<Value = ReturnTrace> {
         }
         ReturnTrace {
             timeline: Arc::new(builder.finish()),
-            lldus,
+            segmentation,
             period: looped.then(|| Span::from_nanos(at).unwrap()),
         }
     })
+}
+
+fn of_payload(bytes: u64) -> NonZeroU64 {
+    NonZeroU64::new(bytes).unwrap()
 }
 
 fn setups() -> impl Strategy<Value = Setup> {
@@ -309,7 +318,11 @@ proptest! {
         setup in setups(),
         lldus in prop::collection::vec((0u64..20_000_000, 1u64..900_000_000, 0u8..100), 60..2500),
         loss in 0u8..30,
-        per_packet in 1usize..50,
+        (packing, payload) in prop_oneof![
+            (30u64..1600).prop_map(|payload| (Packing::Packet, payload)),
+            // One packet needs 50 LLDUs, or ten packets one.
+            prop_oneof![30u64..200, 200u64..1600, 1600u64..16_000].prop_map(|payload| (Packing::Bytes, payload)),
+        ],
         begins in 0u64..5_000_000_000,
         // A run may end in the middle of the timeline, between two LLDUs.
         ends in 1u64..=4,
@@ -340,8 +353,13 @@ proptest! {
         let length = timeline.last().unwrap().since(begin).as_nanos();
         let end = begin.checked_add(Span::from_nanos(length / ends).unwrap()).unwrap();
         let setup = Setup { begin, end, ..setup };
-        let link = TimelineLink::new(Arc::new(timeline), per_packet, setup.rtt.half(), None, begin).unwrap();
-        let mut head = head(&setup, "timeline", "lldus_per_packet", per_packet as u64);
+        let segmentation = packing.segmentation(PACKET, of_payload(payload));
+        let link = TimelineLink::new(Arc::new(timeline), segmentation, setup.rtt.half(), None, begin).unwrap();
+        let mut head = head(&setup, "timeline", "lldus_per_packet", segmentation.lldus());
+        if packing == Packing::Bytes {
+            head.set("packing", "bytes");
+            head.set("lldu_payload_bytes", payload.to_string());
+        }
         let link = match slot {
             None => link,
             Some(slot) => {

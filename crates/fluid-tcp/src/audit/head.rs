@@ -21,7 +21,7 @@ pub(super) enum Form {
 /// The keys that the auditor reads, with the form of their values.
 ///
 /// Each may be in a head once. Other keys are ignored. [`Keys`] reads no other.
-pub(super) const KEYS: [(&str, Form); 29] = [
+pub(super) const KEYS: [(&str, Form); 31] = [
     ("tool", Form::Text),
     ("log", Form::Text),
     ("link", Form::OneOf(&["timeline", "coupled", "synthetic"])),
@@ -43,6 +43,8 @@ pub(super) const KEYS: [(&str, Form); 29] = [
     ("return_trace", Form::Text),
     // On a timeline.
     ("lldus_per_packet", Form::Number(1)),
+    ("packing", Form::OneOf(&["packet", "bytes"])),
+    ("lldu_payload_bytes", Form::Number(1)),
     ("overlap", Form::OneOf(&["asap", "shift"])),
     ("slot_ns", Form::Number(0)),
     ("looped", Form::Text),
@@ -63,8 +65,8 @@ pub(super) struct Keys<'a>(pub(super) &'a Metadata);
 /// The link that served the packets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Link {
-    /// A link-layer timeline, with the number of LLDUs per packet.
-    Timeline { lldus_per_packet: u64 },
+    /// A link-layer timeline: what a packet needs and what an LLDU carries, in LLDUs or, if packets share them, in bytes.
+    Timeline { need: u64, room: u64 },
     /// The slots of a PHY trace, with the slots of a packet's first transmission and the interleaving depth.
     Coupled {
         units_per_packet: u64,
@@ -191,9 +193,7 @@ impl Head {
         }
         let packet_bytes = keys.number("packet_bytes")?;
         let link = match keys.text("link")? {
-            "timeline" => Link::Timeline {
-                lldus_per_packet: keys.number("lldus_per_packet")?,
-            },
+            "timeline" => timeline(keys, packet_bytes)?,
             "coupled" => Link::Coupled {
                 units_per_packet: keys.number("units_per_packet")?,
                 interleave: keys.number("interleave")?,
@@ -260,6 +260,26 @@ fn ack_rules(keys: Keys<'_>, proxied: bool) -> Result<Option<AckRules>, Finding>
     }))
 }
 
+/// A timeline, with its packing.
+fn timeline(keys: Keys<'_>, packet_bytes: u64) -> Result<Link, Finding> {
+    let lldus = keys.number("lldus_per_packet")?;
+    if !keys.text_is("packing", "bytes")? {
+        return Ok(Link::Timeline {
+            need: lldus,
+            room: 1,
+        });
+    }
+    let room = keys.number("lldu_payload_bytes")?;
+    if packet_bytes.div_ceil(room) != lldus {
+        let expected = format_args!("as many as {packet_bytes} B need, of {room} B each");
+        return Err(keys.unfit("lldus_per_packet", expected));
+    }
+    Ok(Link::Timeline {
+        need: packet_bytes,
+        room,
+    })
+}
+
 /// Service time of a packet, rounded down and up.
 fn service_time(packet_bytes: u64, rate_bps: u64) -> Result<[Span; 2], Finding> {
     // 2^63 bytes · 8 · 10^9 stays below 2^96.
@@ -278,10 +298,13 @@ fn service_time(packet_bytes: u64, rate_bps: u64) -> Result<[Span; 2], Finding> 
 /// Capacity of the buffer in packets. All packets have the same size, so a limit in bytes is a number of packets.
 fn capacity(keys: Keys<'_>, packet_bytes: u64) -> Result<u64, Finding> {
     let buffer = keys.text("buffer")?;
+    if buffer == "inf" {
+        return Ok(u64::MAX);
+    }
     let (number, unit) = match buffer.strip_suffix("pkt") {
         Some(packets) => (packets, 1),
         None => (buffer.strip_suffix('B').unwrap_or_default(), packet_bytes),
     };
     let packets = u64::read(number.as_bytes()).map(|number| number / unit);
-    packets.ok_or_else(|| keys.unfit("buffer", "a whole number with the unit pkt or B"))
+    packets.ok_or_else(|| keys.unfit("buffer", "inf, or a whole number with the unit pkt or B"))
 }

@@ -29,14 +29,17 @@ pub(super) struct Served {
 pub(super) struct Server<'t> {
     head: Head,
     timeline: Option<Cursor<'t>>,
-    /// Rows not yet replayed, by (service start, first LLDU, line).
-    pub(super) ahead: BTreeMap<(Time, u64, u64), Served>,
+    /// Rows not yet replayed, by (service start, first LLDU, last LLDU, line). Packets may share an LLDU; all but the last
+    /// of those that begin in it also end in it.
+    pub(super) ahead: BTreeMap<(Time, u64, u64, u64), Served>,
     /// The previous service.
     previous: Option<Service>,
     /// Number of services so far.
     services: u64,
     /// The LLDU after the last one that was used correctly.
     unused: u64,
+    /// Bytes used in the last LLDU of the previous packet, or 1 if packets do not share LLDUs.
+    filled: u64,
     /// Latest `enqueued` of a served packet.
     enqueued: Time,
     /// Per flow, the latest line among the served packets with that `enqueued`.
@@ -60,6 +63,7 @@ impl<'t> Server<'t> {
             previous: None,
             services: 0,
             unused: 0,
+            filled: 0,
             enqueued: Time::ZERO,
             tied: BTreeMap::new(),
             waiting: None,
@@ -82,7 +86,7 @@ impl<'t> Server<'t> {
             return Ok(());
         };
         if let Some(service) = row.service {
-            let turn = (service.start, service.first, row.line);
+            let turn = (service.start, service.first, service.last, row.line);
             let served = Served {
                 row,
                 enqueued,
@@ -128,9 +132,7 @@ impl<'t> Server<'t> {
                 units_per_packet,
                 interleave,
             } => self.check_slots(served, units_per_packet, interleave, tally),
-            Link::Timeline { lldus_per_packet } => {
-                self.check_lldus(served, lldus_per_packet, tally)?;
-            }
+            Link::Timeline { need, room } => self.check_lldus(served, (need, room), tally)?,
         }
         self.previous = Some(served.service);
         self.services += 1;
@@ -271,9 +273,9 @@ impl<'t> Server<'t> {
         let at_head = self.at_head(enqueued);
         let whole_service = match (self.head.link, &mut self.timeline) {
             (Link::Synthetic { service }, _) => Some((at_head, at_head.saturating_add(service[1]))),
-            (Link::Timeline { lldus_per_packet }, Some(timeline)) => timeline
-                .next_from(at_head, lldus_per_packet)?
-                .map(|range| (range.start, range.end)),
+            (Link::Timeline { need, room }, Some(timeline)) => {
+                timeline.next_from(at_head, need, (self.filled % room, room))?
+            }
             (Link::Coupled { .. }, _) | (Link::Timeline { .. }, None) => return Ok(()),
         };
         let could = whole_service

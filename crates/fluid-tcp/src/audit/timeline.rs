@@ -21,8 +21,9 @@ pub(super) struct Cursor<'a> {
     slots: Peekable<Box<dyn Iterator<Item = Result<Slot>> + 'a>>,
     /// Number of LLDUs read, which is the index of the next.
     read: u64,
-    /// Transmission time of the last LLDU read.
-    latest: Option<Time>,
+    /// The last LLDU read, and the transmission time of the one before.
+    latest: Option<Slot>,
+    before: Option<Time>,
 }
 
 impl<'a> Cursor<'a> {
@@ -46,39 +47,28 @@ impl<'a> Cursor<'a> {
             slots,
             read: 0,
             latest: None,
+            before: None,
         })
     }
 
     /// The LLDUs `first` to `last`; `None` if the timeline ends before.
     ///
-    /// `first` must not have been read yet.
+    /// No LLDU after `first` must have been read yet.
     pub(super) fn range(&mut self, first: u64, last: u64) -> Result<Option<LlduRange>> {
-        while self.read < first && self.next()?.is_some() {}
-        self.gather(last - first)
-    }
-
-    /// The next `lldus` LLDUs, beginning at `from` or later.
-    pub(super) fn next_from(&mut self, from: Time, lldus: u64) -> Result<Option<LlduRange>> {
-        let is_before = |slot: &Result<Slot>| slot.as_ref().is_ok_and(|slot| slot.tx_time() < from);
-        while self.slots.peek().is_some_and(is_before) {
-            self.next()?;
-        }
-        self.gather(lldus - 1)
-    }
-
-    /// The next LLDU and `more` after it.
-    fn gather(&mut self, more: u64) -> Result<Option<LlduRange>> {
-        let before = self.latest;
-        let (mut start, mut arrival) = (None, Some(Time::ZERO));
-        for _ in 0..=more {
+        while self.read <= first && self.next()?.is_some() {}
+        let Some(slot) = self.latest.filter(|_| self.read == first + 1) else {
+            return Ok(None);
+        };
+        let (before, start, mut arrival) = (self.before, slot.tx_time(), slot.arrival());
+        let mut end = start;
+        for _ in first..last {
             let Some(slot) = self.next()? else {
                 return Ok(None);
             };
-            start = start.or(Some(slot.tx_time()));
+            end = slot.tx_time();
             arrival = arrival.zip(slot.arrival()).map(|(a, b)| a.max(b));
         }
-        let ends = start.zip(self.latest);
-        Ok(ends.map(|(start, end)| LlduRange {
+        Ok(Some(LlduRange {
             before,
             start,
             end,
@@ -86,11 +76,39 @@ impl<'a> Cursor<'a> {
         }))
     }
 
+    /// Begin and end of the service of a packet that is ready at `from` and needs `need` units of LLDUs with room for
+    /// `room`, of which `used` are used in the last LLDU read; 0 if it is full.
+    pub(super) fn next_from(
+        &mut self,
+        from: Time,
+        need: u64,
+        (used, room): (u64, u64),
+    ) -> Result<Option<(Time, Time)>> {
+        let is_before = |slot: &Result<Slot>| slot.as_ref().is_ok_and(|slot| slot.tx_time() < from);
+        while self.slots.peek().is_some_and(is_before) {
+            self.next()?;
+        }
+        let rest_of = self.latest.map(|slot| slot.tx_time());
+        let rest_of = rest_of.filter(|at| used > 0 && *at >= from);
+        let (mut start, mut end) = (rest_of, rest_of);
+        let mut left = need.saturating_sub(rest_of.map_or(0, |_| room - used));
+        while left > 0 {
+            let Some(slot) = self.next()? else {
+                return Ok(None);
+            };
+            end = Some(slot.tx_time());
+            start = start.or(end);
+            left = left.saturating_sub(room);
+        }
+        Ok(start.zip(end))
+    }
+
     fn next(&mut self) -> Result<Option<Slot>> {
         let slot = self.slots.next().transpose()?;
         if let Some(slot) = slot {
             self.read += 1;
-            self.latest = Some(slot.tx_time());
+            self.before = self.latest.map(|slot| slot.tx_time());
+            self.latest = Some(slot);
         }
         Ok(slot)
     }

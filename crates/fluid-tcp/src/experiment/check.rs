@@ -3,6 +3,7 @@
 use super::error::{Error, Result, refused};
 use super::parameters::{Experiment, PARAMETERS, Parameter};
 use super::values::{LinkKind, PathKind};
+use crate::link::Packing;
 
 /// Parameters, the condition under which they are refused, and the message after the key. `{link}` is replaced by the
 /// link, `{value}` by the value of the parameter.
@@ -49,13 +50,18 @@ const RULES: &[Rule] = &[
         "needs `link` timeline, not {link}",
     ),
     (
+        "packing",
+        |e| e.is_coupled() && e.packing == Some(Packing::Bytes),
+        "{value} cannot be combined with a coupled link, which takes codewords packet by packet; use `packing` packet, or `tmt apply` and `link` timeline",
+    ),
+    (
         "trace",
         Experiment::is_synthetic,
         "cannot be combined with `link` {link}, which reads no trace",
     ),
     // With a return trace, settings of a trace apply to it.
     (
-        "lldu lldu_header loop allow_cut unit",
+        "lldu lldu_header packing loop allow_cut unit",
         |e| e.is_synthetic() && e.return_trace.is_none(),
         "needs a trace; `link` {link} reads none",
     ),

@@ -16,8 +16,8 @@ use super::values::{
 };
 use crate::congestion::Algorithm;
 use crate::endpoint::{CutFrom, Endpoint, LossDetection, Profile, Recovery, RttSampling};
-use crate::link::Overlap;
 use crate::link::gateway::{Discipline, Hold, InOrder, Tail};
+use crate::link::{Overlap, Packing};
 use crate::simulation::SplitWindow;
 
 use descriptor::Access;
@@ -167,10 +167,15 @@ parameters! {
         new(Group::Link).otherwise("from the trace, else 33B", "");
     lldu_header: Bytes = Bytes(1); "Header of an LLDU, part of its size" =>
         new(Group::Link).value("");
+    packing: Packing; "Packing of packets and ACKs into LLDUs: packet or bytes" =>
+        new(Group::Link).otherwise("bytes for traces from mahimahi, else packet", "")
+        .detail("packet: each begins an LLDU of its own. bytes: segmentation and concatenation, as in RLC, GSE and mahimahi: \
+                 an LLDU carries the tail of one packet and the head of the next. Forward link and return trace; without \
+                 the flag each trace decides.");
     buffer: BufferSize = BufferSize::Bdp(1.0); "Size of the queue, packet in service included" =>
         new(Group::QueueAndPath).basic().not_shown().value("")
-        .detail("In packets (100pkt), bytes (64kB) or bandwidth-delay products (1bdp). The BDP is capacity of all slots x (RTT + \
-                 median decoding delay), at least 2 packets, the same for all schemes. On a split path this is the buffer of \
+        .detail("In packets (100pkt), bytes (64kB), bandwidth-delay products (1bdp), or inf for no limit. The BDP is capacity of \
+                 all slots x (RTT + median decoding delay), at least 2 packets, the same for all schemes. On a split path this is the buffer of \
                  the proxy.");
     queue: Discipline = Discipline::default(); "Queue discipline" =>
         new(Group::QueueAndPath).value("")
@@ -182,7 +187,7 @@ parameters! {
         new(Group::QueueAndPath).otherwise("unlimited", "");
     return_trace: String; "PHY trace or timeline of the return path" =>
         new(Group::QueueAndPath).excludes(&["return_rate"]).not_shown()
-        .detail("An ACK of 40 B takes as many LLDUs as it needs and arrives if all of them do. --loop repeats this trace too.");
+        .detail("An ACK of 40 B takes as many LLDUs as it needs (see --packing) and arrives if all of them do. --loop repeats this trace too.");
     looped: bool = false; "Repeat the trace whenever it ends" =>
         new(Group::Traffic).flag().named("loop").shown_as("looped").needs(&["duration"]);
     offsets: Offsets; "Number of runs, each from its own start in the trace" =>

@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 use std::fmt::Display;
+use std::num::NonZeroU64;
 use std::sync::Arc;
 
 use serde::Serialize;
@@ -17,7 +18,7 @@ use super::values::{LinkKind, Start};
 use crate::link::gateway::CoupledLink;
 use crate::link::return_link::ReturnTrace;
 use crate::link::timeline::{GeneratedSlots, PhysicalSlots, Timeline};
-use crate::link::{Overlap, TimelineLink};
+use crate::link::{Overlap, Packing, Segmentation, TimelineLink};
 use crate::simulation::metrics::{RunReport, Total};
 use crate::simulation::probe::Probe;
 use crate::simulation::{self, Flow, Path, ReturnPath, Setup};
@@ -137,10 +138,14 @@ pub struct CoupledPlan {
 pub struct TracePlan {
     /// Rows of the trace that packets ride on, shared by all runs.
     pub timeline: Arc<Timeline>,
-    /// Number of LLDUs that one packet takes, at least 1.
-    pub lldus_per_packet: usize,
+    /// Number of LLDUs that a packet takes if it begins one, at least 1.
+    pub lldus_per_packet: u64,
     /// Size of an LLDU with its header.
     pub lldu: Bytes,
+    /// Size of an LLDU without its header, bytes.
+    pub payload: NonZeroU64,
+    /// Packing of packets into LLDUs.
+    pub packing: Packing,
     /// Period of a repeated trace.
     pub period: Option<Span>,
     /// Slot time, if deliveries are spaced (`overlap` shift).
@@ -176,6 +181,7 @@ pub struct FlowPlan {
 pub(super) struct ReturnPlan {
     pub(super) trace: ReturnTrace,
     pub(super) lldu: Bytes,
+    pub(super) packing: Packing,
 }
 
 impl LinkPlan {
@@ -195,6 +201,13 @@ impl LinkPlan {
             Self::Coupled(_) => LinkKind::Coupled,
             Self::Synthetic { .. } => LinkKind::Synthetic,
         }
+    }
+}
+
+impl TracePlan {
+    /// Segmentation of packets of size `packet`.
+    fn segmentation(&self, packet: Bytes) -> Segmentation {
+        self.packing.segmentation(packet, self.payload)
     }
 }
 
@@ -279,8 +292,8 @@ impl Plan {
         let mut report = match link {
             LinkPlan::Timeline(plan) => {
                 let timeline = Arc::clone(&plan.timeline);
-                let (lldus, period) = (plan.lldus_per_packet, plan.period);
-                let link = TimelineLink::new(timeline, lldus, one_way, period, setup.begin);
+                let (segmentation, period) = (plan.segmentation(setup.packet), plan.period);
+                let link = TimelineLink::new(timeline, segmentation, one_way, period, setup.begin);
                 let mut link = link.ok_or_else(|| {
                     let failure = plan.timeline.failure();
                     data(failure.unwrap_or(
@@ -340,6 +353,10 @@ impl Plan {
                     set("feedback_delay_ns", &self.path.feedback_delay.as_nanos());
                 }
                 set("lldus_per_packet", &timeline.lldus_per_packet);
+                set("packing", &timeline.packing);
+                if timeline.packing == Packing::Bytes {
+                    set("lldu_payload_bytes", &timeline.payload);
+                }
                 match timeline.shift {
                     Some(slot) => {
                         set("overlap", &Overlap::Shift);
@@ -370,7 +387,8 @@ impl Plan {
         if let Some(plan) = &self.return_trace {
             set("return_trace", &"on");
             set("return_lldu_bytes", &plan.lldu.0);
-            set("return_lldus_per_ack", &plan.trace.lldus);
+            set("return_lldus_per_ack", &plan.trace.segmentation.lldus());
+            set("return_packing", &plan.packing);
         }
         if let Some(loss) = self.resolved.return_loss {
             set("return_loss", &loss);

@@ -4,6 +4,7 @@ mod coupled;
 mod endpoint;
 mod facts;
 mod link;
+mod packing;
 mod path;
 mod return_trace;
 mod starts;
@@ -20,6 +21,7 @@ use super::values::{BufferSize, FlowSpec, LinkKind, MAX_PACKETS, PathKind};
 use crate::endpoint::Endpoint;
 use crate::simulation::{ACK, Flow};
 use link::Link;
+use packing::is_from_mahimahi;
 
 impl Experiment {
     /// Resolves every parameter, and reads the traces through `storage`.
@@ -60,7 +62,11 @@ impl Experiment {
         self.check()?;
         let endpoint = self.endpoint()?;
         if endpoint.headers >= self.packet() {
-            let key = if self.headers.is_some() { "headers" } else { "packet" };
+            let key = if self.headers.is_some() {
+                "headers"
+            } else {
+                "packet"
+            };
             let message = format!(
                 "`packet` {}: expected more than `headers`, which are {}",
                 self.packet(),
@@ -144,8 +150,13 @@ impl Experiment {
         match (wanted, link.ends) {
             (Some(wanted), Some(ends)) if wanted > ends => {
                 if !self.compares() {
+                    let default = if is_from_mahimahi(&link.head) {
+                        ", as mm-link does by default"
+                    } else {
+                        ""
+                    };
                     notes.push(Note::warning(format!(
-                        "the run ends at {ends}, before `duration`: the timeline is not usable beyond (`loop` repeats it)"
+                        "the run ends at {ends}, before `duration`: the timeline is not usable beyond (`loop` repeats it{default})"
                     )));
                 }
                 Ok(ends)
@@ -205,7 +216,7 @@ impl Experiment {
         }
         if self.return_trace.is_some() {
             // The metadata of the trace do not apply to the return trace.
-            resolved.lldu = self.lldu;
+            (resolved.lldu, resolved.packing) = (self.lldu, self.packing);
         }
         if matches!(resolved.buffer, Some(BufferSize::Packets(MAX_PACKETS..))) {
             // More packets than the parameter accepts.

@@ -10,8 +10,8 @@ use tmt_core::types::{BitRate, Bytes, Span};
 use super::setting::{Kind, Setting};
 use crate::congestion::Algorithm;
 use crate::endpoint::{CutFrom, LossDetection, Profile, Recovery, RttSampling};
-use crate::link::Overlap;
 use crate::link::gateway::{Discipline, Hold, InOrder, Tail};
+use crate::link::{Overlap, Packing};
 use crate::simulation::SplitWindow;
 
 pub use crate::experiment::flows::{FlowSpec, Start};
@@ -223,7 +223,7 @@ impl Setting for ReceiverWindow {
     }
 }
 
-/// Size of the gateway's queue (`--buffer`), in packets, bytes or bandwidth-delay products.
+/// Size of the gateway's queue (`--buffer`), in packets, bytes or bandwidth-delay products, or unlimited.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum BufferSize {
     /// In packets.
@@ -232,12 +232,17 @@ pub enum BufferSize {
     Bytes(Bytes),
     /// In bandwidth-delay products.
     Bdp(f64),
+    /// Without a limit.
+    Unlimited,
 }
 
 impl Setting for BufferSize {
-    const KIND: Kind = Kind::Text("Npkt|SIZE|Nbdp", Vec::new);
+    const KIND: Kind = Kind::Text("Npkt|SIZE|Nbdp|inf", || vec!["inf"]);
 
     fn read(text: &str) -> Result<Self, String> {
+        if text == "inf" {
+            return Ok(Self::Unlimited);
+        }
         if let Some(number) = text.strip_suffix("bdp") {
             return match number.parse() {
                 Ok(products) if products > 0.0 && products <= 1e6 => Ok(Self::Bdp(products)),
@@ -251,7 +256,7 @@ impl Setting for BufferSize {
         }
         text.parse().map(Self::Bytes).map_err(|_| {
             format!(
-                "found '{text}', expected packets, bytes or bandwidth-delay products: 100pkt, 64kB, 1bdp"
+                "found '{text}', expected packets, bytes, bandwidth-delay products or no limit: 100pkt, 64kB, 1bdp, inf"
             )
         })
     }
@@ -261,6 +266,7 @@ impl Setting for BufferSize {
             Self::Packets(packets) => format!("{packets}pkt"),
             Self::Bytes(bytes) => bytes.to_string(),
             Self::Bdp(products) => format!("{products}bdp"),
+            Self::Unlimited => "inf".to_owned(),
         }
     }
 }
@@ -350,6 +356,7 @@ settings! {
     LinkKind: Kind::Keyword(|| Self::VARIANTS.to_vec());
     PathKind: Kind::Keyword(|| Self::VARIANTS.to_vec());
     Overlap: Kind::Keyword(|| Self::VARIANTS.to_vec());
+    Packing: Kind::Keyword(|| Self::VARIANTS.to_vec());
     Tail: Kind::Keyword(|| Self::VARIANTS.to_vec());
     InOrder: Kind::Keyword(|| Self::VARIANTS.to_vec());
     Hold: Kind::Keyword(|| Self::VARIANTS.to_vec());

@@ -6,15 +6,15 @@ use std::sync::Arc;
 use tmt_core::types::{Span, Time};
 
 use crate::link::timeline::Timeline;
-use crate::link::{Link, TimelineLink};
+use crate::link::{Link, Segmentation, TimelineLink};
 
 /// Timeline of the return link, and what an ACK takes of it.
 #[derive(Debug, Clone)]
 pub struct ReturnTrace {
     /// LLDUs of the return link.
     pub timeline: Arc<Timeline>,
-    /// LLDUs per ACK, from 1 to the length of the timeline.
-    pub lldus: usize,
+    /// Segmentation of ACKs; one needs at least 1 LLDU and no more than the timeline has.
+    pub segmentation: Segmentation,
     /// Period with which the timeline is repeated; `None` if it is used once.
     pub period: Option<Span>,
 }
@@ -33,7 +33,13 @@ impl ReturnLink {
     pub(crate) fn new(trace: &ReturnTrace, begin: Time) -> Self {
         let timeline = Arc::clone(&trace.timeline);
         Self {
-            link: TimelineLink::new(timeline, trace.lldus, Span::ZERO, trace.period, begin),
+            link: TimelineLink::new(
+                timeline,
+                trace.segmentation,
+                Span::ZERO,
+                trace.period,
+                begin,
+            ),
             free: begin,
         }
     }
@@ -49,28 +55,34 @@ impl ReturnLink {
 
 #[cfg(test)]
 mod tests {
+    use std::num::NonZeroU64;
+
     use proptest::prelude::*;
+    use tmt_core::types::Bytes;
 
     use super::*;
     use crate::link::timeline::Builder;
 
     proptest! {
-        /// Compares with the rule applied to a list of LLDUs: an ACK takes the first free ones and needs all of them.
+        /// Compares with the rule applied to a list of bytes, or of whole LLDUs: an ACK takes the first free ones and needs
+        /// all of them.
         #[test]
         fn acks_take_the_first_free_lldus(
             steps in prop::collection::vec((0u64..20, 0u64..60), 1..80),
-            lldus in 1usize..4,
+            (size, room) in prop_oneof![(1usize..4, Just(1usize)), (1usize..60, 2usize..90)],
             waits in prop::collection::vec(prop_oneof![Just(0u64), 0u64..50], 1..60),
             begin in 0u64..100,
         ) {
-            prop_assume!(lldus <= steps.len());
+            let segmentation = Segmentation::bytes(Bytes(size as u64), NonZeroU64::new(room as u64).unwrap());
+            prop_assume!(segmentation.lldus() <= steps.len() as u64);
             let mut at = 0;
             let rows: Vec<(u64, u64)> = steps.iter().map(|(step, delay)| { at += step; (at, delay.saturating_sub(10)) }).collect();
             let mut builder = Builder::default();
             for &(at, delay) in &rows {
                 builder.push(Time::from_nanos(at).unwrap(), Span::from_nanos(delay).unwrap(), None);
             }
-            let trace = ReturnTrace { timeline: Arc::new(builder.finish()), lldus, period: None };
+            let rows: Vec<(u64, u64)> = rows.iter().flat_map(|row| std::iter::repeat_n(*row, room)).collect();
+            let trace = ReturnTrace { timeline: Arc::new(builder.finish()), segmentation, period: None };
             let mut link = ReturnLink::new(&trace, Time::from_nanos(begin).unwrap());
             let (mut now, mut next) = (begin, 0);
             for wait in waits {
@@ -78,13 +90,13 @@ mod tests {
                 while next < rows.len() && rows[next].0 < now {
                     next += 1;
                 }
-                let taken = rows.get(next..next + lldus);
+                let taken = rows.get(next..next + size);
                 let there = taken.and_then(|taken| {
                     let lost = taken.iter().any(|(_, delay)| *delay == 0);
                     let latest = taken.iter().map(|(at, delay)| at + delay).max();
                     latest.filter(|_| !lost)
                 });
-                next = if taken.is_some() { next + lldus } else { rows.len() };
+                next = if taken.is_some() { next + size } else { rows.len() };
                 prop_assert_eq!(link.send(Time::from_nanos(now).unwrap()).map(Time::as_nanos), there);
             }
         }

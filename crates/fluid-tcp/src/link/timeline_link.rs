@@ -2,7 +2,8 @@
 //!
 //! A packet that needs m LLDUs takes the first free one sent at or after the time it reaches the head of the queue, and
 //! the m − 1 that follow. It arrives with the last of them to be delivered, and is lost if any of them is. CLIFT takes
-//! m + 1 LLDUs, the first of which may have begun already; docs/models.md, Sec. 8.5, corrects this.
+//! m + 1 LLDUs, the first of which may have begun already; docs/models.md, Sec. 8.5, corrects this. With
+//! [`Packing::Bytes`](super::Packing::Bytes) the same holds for the bytes of the LLDUs.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -10,7 +11,7 @@ use std::sync::Arc;
 use tmt_core::types::{Span, Time, to_f64};
 
 use super::overlap::DeliverySpacer;
-use super::{Link, Service, Usage, packets_in_slots};
+use super::{Link, Segmentation, Service, Usage};
 use crate::link::timeline::{Cursor, PhysicalSlots, Position, Timeline};
 
 /// Link whose capacity is the LLDUs of a timeline.
@@ -46,8 +47,9 @@ use crate::link::timeline::{Cursor, PhysicalSlots, Position, Timeline};
 pub struct TimelineLink {
     /// Position of the next free LLDU.
     cursor: Cursor,
-    /// LLDUs per packet.
-    lldus: usize,
+    segmentation: Segmentation,
+    /// The LLDU in which the last packet ended.
+    last: LastLldu,
     propagation: Span,
     /// Number of the first LLDU of the run.
     origin: u64,
@@ -65,6 +67,16 @@ pub struct TimelineLink {
     ended: bool,
 }
 
+/// The LLDU in which a packet ended.
+#[derive(Debug, Clone, Copy, Default)]
+struct LastLldu {
+    /// Units of it that are free, in those of the segmentation.
+    left: u64,
+    tx_time: Time,
+    /// Its arrival without propagation; `None` if it is lost. Known only if units are free.
+    arrival: Option<Time>,
+}
+
 /// The current busy period: packets served back to back. Services are computed ahead of the clock, so that some of them
 /// may lie after the end of the run. These are all in the last busy period: when it began the queue was empty, and all
 /// earlier packets had left within the run. [`Link::usage`] subtracts them.
@@ -78,20 +90,20 @@ struct BusyPeriod {
 }
 
 impl TimelineLink {
-    /// Creates a link over `timeline` with `lldus` LLDUs per packet and one-way delay `propagation`, for a run that
-    /// starts at `begin`. If there is a `period`, the timeline repeats with it.
+    /// Creates a link over `timeline` that carries packets as `segmentation` says, with one-way delay `propagation`, for
+    /// a run that starts at `begin`. If there is a `period`, the timeline repeats with it.
     ///
-    /// Returns `None` if `lldus` is zero or more than the timeline has, if the period is zero, or if the timeline cannot
-    /// be read.
+    /// Returns `None` if a packet needs nothing or more LLDUs than the timeline has, if the period is zero, or if the
+    /// timeline cannot be read.
     #[must_use]
     pub fn new(
         timeline: Arc<Timeline>,
-        lldus: usize,
+        segmentation: Segmentation,
         propagation: Span,
         period: Option<Span>,
         begin: Time,
     ) -> Option<Self> {
-        let fits = lldus > 0 && lldus as u64 <= timeline.len();
+        let fits = (1..=timeline.len()).contains(&segmentation.lldus());
         let moves = period.is_none_or(|period| !period.is_zero());
         if !fits || !moves {
             return None;
@@ -105,7 +117,8 @@ impl TimelineLink {
             begin,
             physical: None,
             cursor,
-            lldus,
+            segmentation,
+            last: LastLldu::default(),
             propagation,
             served: 0,
             used: 0,
@@ -132,11 +145,15 @@ impl TimelineLink {
         self
     }
 
-    /// Takes the next LLDUs for a packet. Returns the transmission times of the first and the last, and the arrival of
-    /// the packet without propagation (`None` if it is lost).
-    fn take(&mut self) -> Option<(Time, Time, Option<Time>)> {
+    /// Takes the rest of the last LLDU if it has free units, and then the next `missing` LLDUs, the last of which has
+    /// `left` units to spare. Returns the transmission times of the packet's first and last LLDU, and its arrival without
+    /// propagation (`None` if it is lost).
+    fn take(&mut self, mut missing: usize, left: u64) -> Option<(Time, Time, Option<Time>)> {
         let (mut start, mut end, mut arrival) = (None, Time::ZERO, Some(Time::ZERO));
-        let mut missing = self.lldus;
+        if self.last.left > 0 {
+            end = self.last.tx_time;
+            (start, arrival) = (Some(end), self.last.arrival);
+        }
         while missing > 0 {
             let Position { round, number, row } = self.cursor.seek(Time::ZERO)?;
             let ahead = self.cursor.round_offset(round)?;
@@ -156,9 +173,14 @@ impl TimelineLink {
                 *attempts.entry(number).or_default() += lldus;
             });
             missing -= to - row;
+            if missing == 0 && left > 0 {
+                let arrival = block.arrival(to - 1..to);
+                self.last.arrival = arrival.map(|at| at.saturating_add(ahead));
+            }
             self.used += (to - row) as u64;
             self.cursor.position.row = to;
         }
+        (self.last.left, self.last.tx_time) = (left, end);
         Some((start?, end, arrival))
     }
 
@@ -181,11 +203,17 @@ impl TimelineLink {
 
 impl Link for TimelineLink {
     fn serve(&mut self, at: Time) -> Option<Service> {
-        // Within a busy period the packet takes the next LLDU, whatever its time.
+        // Within a busy period the packet takes what follows, whatever its time.
         let idle = self.busy.ends.is_none_or(|ends| at > ends);
         let from = if idle { at } else { Time::ZERO };
-        self.ended = self.ended || self.cursor.seek(from).is_none();
-        let first_unit = self.cursor.ordinal();
+        if idle {
+            // What nobody waited for is unused.
+            self.last.left = 0;
+        }
+        let shared = u64::from(self.last.left > 0);
+        let (fresh, left) = self.segmentation.after(self.last.left);
+        self.ended = self.ended || fresh > 0 && self.cursor.seek(from).is_none();
+        let first_unit = self.cursor.ordinal() - shared;
         if idle {
             self.busy = BusyPeriod {
                 first: first_unit,
@@ -195,7 +223,7 @@ impl Link for TimelineLink {
         if self.ended {
             return None;
         }
-        let taken = self.take();
+        let taken = self.take(usize::try_from(fresh).ok()?, left);
         self.ended = taken.is_none();
         let (start, end, arrival) = taken?;
         let arrival = match (arrival, &mut self.spacer) {
@@ -215,7 +243,7 @@ impl Link for TimelineLink {
             arrival,
             propagation: self.propagation,
             first_unit,
-            last_unit: first_unit + self.lldus as u64 - 1,
+            last_unit: first_unit + shared + fresh - 1,
         })
     }
 
@@ -234,14 +262,13 @@ impl Link for TimelineLink {
         });
         attempts.retain(|_, lldus| *lldus > 0);
         let used = self.used - (next - from).min(self.used);
-        let begun = (from - first)
-            .div_ceil(self.lldus as u64)
-            .min(self.busy.packets);
+        let begun = self.segmentation.begun_in(from - first);
+        let begun = begun.min(self.busy.packets);
         let available = sent.saturating_sub(self.origin);
         let slots = self.physical.as_ref();
         let slots = slots.map(|slots| slots.within(self.begin, end, available));
         Usage {
-            capacity_packets: slots.and_then(|slots| packets_in_slots(slots, self.lldus as u64)),
+            capacity_packets: slots.map(|slots| self.segmentation.packets_in(slots)),
             utilisation: (available > 0).then(|| to_f64(used) / to_f64(available)),
             packets_served: self.served - (self.busy.packets - begun),
             lldus_used: Some(used),
@@ -252,7 +279,11 @@ impl Link for TimelineLink {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+    use std::num::NonZeroU64;
+
     use proptest::prelude::*;
+    use tmt_core::types::Bytes;
 
     use super::*;
     use crate::link::timeline::Builder;
@@ -265,13 +296,22 @@ mod tests {
         Span::from_nanos(nanos).unwrap()
     }
 
-    fn link(lldus: &[(u64, u64)], per_packet: usize, period: Option<Span>) -> TimelineLink {
+    /// A link whose packets begin LLDUs of their own and take `per_packet` each.
+    fn link(lldus: &[(u64, u64)], per_packet: u64, period: Option<Span>) -> TimelineLink {
+        link_with(lldus, Segmentation::whole(per_packet), period)
+    }
+
+    fn link_with(
+        lldus: &[(u64, u64)],
+        segmentation: Segmentation,
+        period: Option<Span>,
+    ) -> TimelineLink {
         let mut builder = Builder::default();
         for &(t, d) in lldus {
             builder.push(time(t), span(d), None);
         }
         let timeline = Arc::new(builder.finish());
-        TimelineLink::new(timeline, per_packet, span(100), period, Time::ZERO).unwrap()
+        TimelineLink::new(timeline, segmentation, span(100), period, Time::ZERO).unwrap()
     }
 
     #[test]
@@ -348,7 +388,39 @@ mod tests {
         assert_eq!(used(30), (Some(4), 2, Some(1.0)));
     }
 
-    /// The rule in a few lines, applied to a list of LLDUs: (start, end, arrival, first LLDU) of a packet.
+    #[test]
+    fn packets_share_lldus_as_in_mahimahi() {
+        // Packets of 600 B in opportunities of 1504 B. `LinkQueue::rationalize` sends 600 + 600 + 304 B in the first, and
+        // the remaining 296 B with two more packets and 8 B of the next in the second.
+        let bytes = Segmentation::bytes(Bytes(600), NonZeroU64::new(1504).unwrap());
+        let slots = [(10, 1), (10, 1), (30, 1), (40, 0), (50, 1)];
+        let mut link = link_with(&slots, bytes, None);
+        let mut serve = |at| {
+            let service = link.serve(time(at)).unwrap();
+            let units = (service.first_unit, service.last_unit);
+            (
+                units,
+                service.end.as_nanos(),
+                service.arrival.map(Time::as_nanos),
+            )
+        };
+        for units in [(0, 0), (0, 0), (0, 1), (1, 1), (1, 1)] {
+            assert_eq!(serve(10), (units, 10, Some(111)));
+        }
+        // This one has 8 B in the second slot.
+        assert_eq!(serve(10), ((1, 2), 30, Some(131)));
+        // The queue was empty: what is left of the slot is lost, and the next slot loses both of its packets.
+        assert_eq!(serve(31), ((3, 3), 40, None));
+        assert_eq!(serve(40), ((3, 3), 40, None));
+        assert_eq!(serve(40), ((3, 4), 50, None));
+        assert_eq!(serve(50), ((4, 4), 50, Some(151)));
+        assert_eq!(link.usage(time(30)).lldus_used, Some(3));
+        assert_eq!(link.usage(time(40)).packets_served, 9);
+        assert_eq!(link.usage(time(50)).packets_served, 10);
+        assert_eq!(link.usage(time(50)).lldus_used, Some(5));
+    }
+
+    /// The rule in a few lines, applied to a list of bytes, or of whole LLDUs: (start, end, arrival, first) of a packet.
     fn by_hand(
         lldus: &[(u64, u64)],
         next: &mut usize,
@@ -402,24 +474,28 @@ mod tests {
         #[test]
         fn services_and_usage_are_those_of_the_rule(
             steps in prop::collection::vec((prop_oneof![6 => 0u64..20, 1 => 4_294_967_290u64..4_294_967_300], 0u64..60), 4..60),
-            per_packet in 1usize..5,
+            // Whole LLDUs, or bytes of LLDUs with a payload of up to 19 B.
+            (packet, room) in prop_oneof![(1usize..5, Just(1usize)), (1usize..40, 2usize..20)],
             waits in prop::collection::vec(prop_oneof![2 => Just(0u64), 2 => 0u64..90, 1 => 0u64..5_000_000_000], 1..40),
             later in 0u64..200,
             looped: bool,
             begin in 0usize..4,
             slot in prop::option::of(0u64..40),
         ) {
+            let segmentation = Segmentation::bytes(Bytes(packet as u64), NonZeroU64::new(room as u64).unwrap());
+            prop_assume!(segmentation.lldus() <= steps.len() as u64);
             let mut at = 3;
             let trace: Vec<(u64, u64)> = steps.iter().map(|(step, delay)| { at += step; (at, delay.saturating_sub(5)) }).collect();
             let period = at - trace[0].0 + 2;
             let (rounds, begin) = (if looped { 60 } else { 1 }, trace[begin].0);
             let lldus: Vec<(u64, u64)> = (0..rounds).flat_map(|round| trace.iter().map(move |(t, d)| (t + round * period, *d))).collect();
+            let bytes: Vec<(u64, u64)> = lldus.iter().flat_map(|lldu| std::iter::repeat_n(*lldu, room)).collect();
             let mut builder = Builder::default();
             for (row, &(t, d)) in (0u32..).zip(&trace) {
                 builder.push(time(t), span(d), Some(row % 3));
             }
             let period = looped.then(|| span(period));
-            let mut link = TimelineLink::new(Arc::new(builder.finish()), per_packet, span(100), period, time(begin)).unwrap();
+            let mut link = TimelineLink::new(Arc::new(builder.finish()), segmentation, span(100), period, time(begin)).unwrap();
             if let Some(slot) = slot {
                 link = link.shifted(span(slot));
             }
@@ -433,8 +509,8 @@ mod tests {
                 }
                 now += wait;
                 let serve = now.max(ends);
-                let free = next + lldus[next..].iter().take_while(|(t, _)| *t < serve).count();
-                let mut expected = by_hand(&lldus, &mut next, per_packet, serve);
+                let free = next + bytes[next..].iter().take_while(|(t, _)| *t < serve).count();
+                let mut expected = by_hand(&bytes, &mut next, packet, serve);
                 if let (Some(slot), Some((start, end, Some(arrival), _))) = (slot, &mut expected) {
                     let turn = delivered.map(|before| before + (*end - *start) + slot);
                     *arrival = turn.map_or(*arrival, |turn| turn.max(*arrival));
@@ -442,18 +518,20 @@ mod tests {
                 }
                 let got = link.serve(time(serve));
                 let shown = got.map(|s| (s.start.as_nanos(), s.end.as_nanos(), s.arrival.map(Time::as_nanos), usize::try_from(s.first_unit).unwrap()));
-                prop_assert_eq!(shown, expected);
+                prop_assert_eq!(shown, expected.map(|(start, end, arrival, first)| (start, end, arrival, first / room)));
                 let Some((_, end, _, first)) = expected else {
-                    found = free..lldus.len();
+                    found = free..bytes.len();
                     break;
                 };
+                prop_assert_eq!(got.unwrap().last_unit, ((first + packet - 1) / room) as u64);
                 served.push(first);
                 ends = end;
             }
-            // The run may end at any time from now on. LLDUs that were too few for a packet count as used.
+            // The run may end at any time from now on. LLDUs that were too few for a packet count as used, and those that
+            // are filled in part.
             let end = if looped { (now + later).min(lldus[lldus.len() - 1].0) } else { now + later };
-            let mut used: Vec<usize> = served.iter().flat_map(|first| *first..first + per_packet).collect();
-            used.extend(found);
+            let used = served.iter().flat_map(|first| *first..first + packet).chain(found);
+            let mut used: BTreeSet<usize> = used.map(|byte| byte / room).collect();
             used.retain(|index| lldus[*index].0 <= end);
             let available = lldus.iter().filter(|(t, _)| (begin..=end).contains(t)).count();
             let mut attempts = BTreeMap::new();
@@ -462,7 +540,7 @@ mod tests {
             }
             let usage = link.usage(time(end));
             prop_assert_eq!(usage.lldus_used, Some(used.len() as u64));
-            prop_assert_eq!(usage.packets_served, served.iter().filter(|first| lldus[**first].0 <= end).count() as u64);
+            prop_assert_eq!(usage.packets_served, served.iter().filter(|first| bytes[**first].0 <= end).count() as u64);
             prop_assert_eq!(usage.attempts, attempts);
             let share = (available > 0).then(|| to_f64(used.len() as u64) / to_f64(available as u64));
             prop_assert_eq!(usage.utilisation, share);

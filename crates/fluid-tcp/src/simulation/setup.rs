@@ -11,7 +11,7 @@ use crate::endpoint::Endpoint;
 use crate::link::gateway::Discipline;
 use crate::link::return_link::ReturnTrace;
 use crate::link::timeline::Timeline;
-use crate::link::{SyntheticLink, TimelineLink};
+use crate::link::{Segmentation, SyntheticLink, TimelineLink};
 
 /// Parameters of one flow.
 #[derive(Debug, Clone)]
@@ -178,12 +178,14 @@ impl Setup {
         SyntheticLink::new(rate, self.packet, self.rtt.half(), loss, self.begin)
     }
 
-    /// A link over a timeline with this setup's round-trip time, for packets of `lldus` LLDUs each.
+    /// A link over a timeline with this setup's round-trip time, for packets that begin an LLDU of their own and take
+    /// `lldus` each.
     ///
     /// `None` where [`TimelineLink::new`] makes none.
     #[must_use]
-    pub fn timeline_link(&self, timeline: Arc<Timeline>, lldus: usize) -> Option<TimelineLink> {
-        TimelineLink::new(timeline, lldus, self.rtt.half(), None, self.begin)
+    pub fn timeline_link(&self, timeline: Arc<Timeline>, lldus: u64) -> Option<TimelineLink> {
+        let segmentation = Segmentation::whole(lldus);
+        TimelineLink::new(timeline, segmentation, self.rtt.half(), None, self.begin)
     }
 
     /// Limit of the gateway's queue in packets. After a proxy it has none of its own.

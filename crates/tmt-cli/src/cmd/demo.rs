@@ -140,7 +140,7 @@ fn tcp(timeline: Timeline, end: &EndLine) -> Outcome<RunReport> {
         ..Profile::Ns2.endpoint()
     };
     let algorithm: Algorithm = "newreno".parse().map_err(Failure::failed)?;
-    let lldus = usize::try_from(PACKET.0.div_ceil(LLDU.0 - LLDU_HEADER.0)).unwrap_or(usize::MAX);
+    let lldus = PACKET.0.div_ceil(LLDU.0 - LLDU_HEADER.0);
     let flow = Flow::new(algorithm, endpoint);
     let setup = Setup {
         packet: PACKET,
@@ -177,7 +177,9 @@ impl Chain {
     fn cells(&self) -> [String; TABLE.len()] {
         let metrics = &self.tcp.total.metrics;
         // The paper counts whole packets.
-        let goodput = self.tcp.whole_packet_rate_bps(metrics.packets_delivered, PACKET);
+        let goodput = self
+            .tcp
+            .whole_packet_rate_bps(metrics.packets_delivered, PACKET);
         let (attempts, again) = (&self.link.attempts, &metrics.retransmissions);
         [
             percent(self.bandwidth_used, 1),

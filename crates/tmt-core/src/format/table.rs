@@ -74,8 +74,7 @@ impl Column {
             (Kind::Time, Cell::Time(value)) | (Kind::Count, Cell::Count(value)) => {
                 i64::try_from(*value).is_ok()
             }
-            (Kind::Real, Cell::Real(_))
-            | (Kind::Word, Cell::Word(_)) => true,
+            (Kind::Real, Cell::Real(_)) | (Kind::Word, Cell::Word(_)) => true,
             _ => false,
         }
     }

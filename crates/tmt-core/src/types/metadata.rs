@@ -21,7 +21,10 @@ const WHOLE_NUMBERS: [&str; 8] = [
 const DECODE_DELAY_MEDIAN: &str = "decode_delay_median_ns";
 
 /// Further keys that may occur only once. Any other line `# key: value` may be a note of the user.
-const TEXTS: [&str; 3] = ["tool", "command", "scheme"];
+const TEXTS: [&str; 4] = ["tool", "command", "scheme", "packing"];
+
+/// Values of `packing`: whether packets begin LLDUs of their own or share their bytes (docs/simulator.md, Sec. 2.1).
+const PACKINGS: [&str; 2] = ["packet", "bytes"];
 
 /// The `# key: value` lines at the start of a trace, in file order; empty for a trace without a head.
 ///
@@ -168,6 +171,8 @@ impl Metadata {
                 && self.number(key) == Some(0)
             {
                 "more than zero"
+            } else if key == "packing" && !PACKINGS.contains(&value.as_str()) {
+                "packet or bytes"
             } else {
                 continue;
             };
@@ -275,6 +280,8 @@ mod tests {
             &["rtt_ns: soon"],
             &["rate_bps: -1"],
             &["lldu_bytes: 0"],
+            &["packing: bytes", "packing: bytes"],
+            &["packing: bits"],
         ] {
             let mut head = Metadata::new();
             for line in lines {

@@ -10,11 +10,11 @@ use crate::audit::row::{Fate, Service};
 
 impl Server<'_> {
     /// Checks that the packet has the right number of unused LLDUs and is not served before it is at the head of the
-    /// queue, and that decoding takes at least 1 ns.
+    /// queue, and that decoding takes at least 1 ns. A packet needs `need` units of LLDUs that have room for `room`.
     pub(super) fn check_lldus(
         &mut self,
         served: &Served,
-        lldus: u64,
+        (need, room): (u64, u64),
         tally: &mut RuleTally,
     ) -> Result<()> {
         let row = &served.row;
@@ -23,11 +23,31 @@ impl Server<'_> {
         let at_head = self.at_head(served.enqueued);
         let found = format_args!("LLDUs {first} to {last}");
         let mut slots = tally.at(Rule::Slots, row.line);
+        // What the previous packet left of its last LLDU belongs to a packet that was at the gateway by then.
+        let rest_of = self.previous.filter(|previous| {
+            let has_room = self.filled < room && previous.last.checked_add(1) == Some(self.unused);
+            has_room && served.enqueued <= previous.end
+        });
+        let offset = rest_of.map_or(0, |_| self.filled);
+        let bytes_end = offset.saturating_add(need);
+        let lldus = bytes_end.div_ceil(room);
         let whole = last >= first && last - first == lldus - 1;
         slots.check(whole, found, format_args!("{lldus} LLDUs"));
         let unused = self.unused;
-        let expected = format_args!("none below {unused}, because earlier packets used those");
-        slots.check(first >= unused, found, expected);
+        let is_free = match rest_of {
+            Some(previous) => first == previous.last,
+            None => first >= unused,
+        };
+        let expected = match rest_of {
+            Some(previous) => format!(
+                "from {}, of which the previous packet left {} B",
+                previous.last,
+                room - offset
+            ),
+            None => format!("none below {unused}, because earlier packets used those"),
+        };
+        slots.check(is_free, found, expected);
+        self.filled = (bytes_end - 1) % room + 1;
         let why = ", when it reached the head of the queue";
         let mut early = tally.at(Rule::Early, row.line);
         early.not_before("service_start", start, at_head, why);
@@ -41,7 +61,7 @@ impl Server<'_> {
             early.not_before("delivered", at, turn, why);
             self.latest = Some(at);
         }
-        if whole && first >= unused {
+        if whole && is_free {
             self.check_against_timeline(served, at_head, tally)?;
             self.unused = last + 1;
         }

@@ -1,6 +1,6 @@
 //! Rules `early`, `slots`, `fifo` and `queue`: link and queue.
 
-use super::logs::{TIMELINE, TIMELINE_LOG};
+use super::logs::{SHARING_LOG, TIMELINE, TIMELINE_LOG, with};
 use super::{broken, on_synthetic, on_timeline, report, without_timeline};
 
 #[test]
@@ -70,6 +70,60 @@ fn early_checks_the_service_against_the_timeline() {
         ["story 19 19", "early 19", "fifo 20"],
         "LLDU 8 had gone"
     );
+}
+
+#[test]
+fn slots_checks_the_bytes_of_shared_lldus() {
+    let audited = |changes: &[(&str, &str)], timeline| {
+        broken(&report(
+            &with(SHARING_LOG, changes),
+            Some(TIMELINE).filter(|_| timeline),
+        ))
+    };
+    let breaks = |rule: &str, changes: &[(&str, &str)], timeline| {
+        let found = audited(changes, timeline);
+        assert!(
+            found.iter().any(|found| found.starts_with(rule)),
+            "{changes:?}: {found:?}"
+        );
+    };
+    for timeline in [true, false] {
+        assert_eq!(audited(&[], timeline), [""; 0]);
+        // 400 B of LLDU 0 are free for the second packet, and 200 B of it are in LLDU 1.
+        for lldus in ["0.000000000,0.000000000,0,0", "0.001000000,0.001000000,1,1"] {
+            let row = [("0.000000000,0.001000000,0,1", lldus)];
+            breaks("slots 15", &row, timeline);
+        }
+        // The third packet begins where the second ends, even if all of it fits the next LLDU.
+        let late = [(
+            "0.001000000,0.001000000,1,1,0.061000000,delivered,0.111000000",
+            "0.002000000,0.002000000,2,2,0.082000000,delivered,0.132000000",
+        )];
+        breaks("slots 16", &late, timeline);
+        // The fourth comes too late for the 200 B left of LLDU 1.
+        let early = [("0.002000000,0.002000000,2,2", "0.001000000,0.001000000,1,1")];
+        breaks("slots 17", &early, timeline);
+    }
+    let free = (
+        "0.002000000,0.002000000,2,2,0.082000000",
+        "0.003000000,0.003000000,3,3,0.063000000",
+    );
+    let found = audited(&[free], true);
+    assert_eq!(found, ["early 17"], "LLDU 2 was free");
+    // Another payload: two packets fit an LLDU.
+    breaks(
+        "slots 15",
+        &[("lldu_payload_bytes: 1000", "lldu_payload_bytes: 1200")],
+        true,
+    );
+    let found = audited(&[("lldus_per_packet: 1", "lldus_per_packet: 2")], true);
+    assert_eq!(found, ["form 8"]);
+}
+
+#[test]
+fn queue_finds_a_drop_by_a_buffer_without_a_limit() {
+    let unlimited = ("buffer: 3pkt", "buffer: inf");
+    assert_eq!(on_timeline(&[unlimited]), ["queue 17"]);
 }
 
 #[test]

@@ -54,6 +54,28 @@ tx_time,decode_delay,attempts
 # end: rows=16 slots=20 usable_until_ns=301000000
 ";
 
+/// Packets of 600 B that share the LLDUs of [`TIMELINE`], of which each carries 1000 B.
+pub(super) const SHARING_LOG: &str = "\
+# tool: tmt 0.1.0
+# log: packets
+# link: timeline
+# packing: bytes
+# rtt_ns: 100000000
+# packet_bytes: 600
+# buffer: 4pkt
+# lldus_per_packet: 1
+# lldu_payload_bytes: 1000
+# seed: 1
+# flows: 1
+# run_ends_ns: 280000000
+flow,packet,copy,sent,enqueued,service_start,service_end,first_lldu,last_lldu,delivered,fate,acked
+0,0,1,0.000000000,0.000000000,0.000000000,0.000000000,0,0,0.060000000,delivered,0.110000000
+0,1,1,0.000000000,0.000000000,0.000000000,0.001000000,0,1,0.061000000,delivered,0.111000000
+0,2,1,0.000000000,0.000000000,0.001000000,0.001000000,1,1,0.061000000,delivered,0.111000000
+0,3,1,0.001500000,0.001500000,0.002000000,0.002000000,2,2,0.082000000,delivered,0.132000000
+# end: rows=4
+";
+
 /// Two flows on a synthetic link: 1 ms per packet, RTT 100 ms, a queue of three packets.
 ///
 /// Lines 16 and 17 are lost as in [`TIMELINE_LOG`]. At the end of the run one packet is on the link.

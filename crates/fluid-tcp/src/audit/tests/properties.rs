@@ -98,7 +98,7 @@ fn outcome<'t>(
 prop_compose! {
     fn world()(
         seed: u64,
-        timeline: bool,
+        (timeline, room) in prop_oneof![Just((false, 1)), Just((true, 1)), (2usize..90).prop_map(|room| (true, room))],
         flows in 1u64..4,
         packets in 1u64..30,
         pace in 1u64..8,
@@ -107,7 +107,7 @@ prop_compose! {
         loss in prop_oneof![Just(0u64), 2u64..40],
         run_ends in prop_oneof![0u64..300_000_000, Just(3_000_000_000)],
     ) -> World {
-        World { seed, timeline, flows, packets, pace, capacity, rtt, loss, run_ends }
+        World { seed, timeline, room, flows, packets, pace, capacity, rtt, loss, run_ends }
     }
 }
 
@@ -186,6 +186,7 @@ fn memory_is_bounded_by_the_packets_in_flight() {
         let world = World {
             seed: 7,
             timeline,
+            room: 1,
             flows: 3,
             packets: 600,
             pace: 10,

@@ -10,6 +10,8 @@ pub(super) struct World {
     pub(super) seed: u64,
     /// Whether the link is a timeline; otherwise it is synthetic.
     pub(super) timeline: bool,
+    /// Bytes that an LLDU carries, of packets that share LLDUs; 1 if each packet begins an LLDU of its own.
+    pub(super) room: usize,
     pub(super) flows: u64,
     pub(super) packets: u64,
     /// Factor on the times between new packets.
@@ -21,8 +23,11 @@ pub(super) struct World {
     pub(super) run_ends: u64,
 }
 
+/// LLDUs of a packet that begins an LLDU of its own.
 const LLDUS_PER_PACKET: usize = 3;
 const PACKET_BYTES: u64 = 1500;
+/// Size of packets that share LLDUs.
+const SHARING_BYTES: usize = 30;
 const RATE: u64 = 7_777_777;
 /// Times between events are multiples of this, so that many events coincide. ns.
 const TICK: u64 = 500_000;
@@ -62,6 +67,7 @@ type Arrivals = BTreeMap<(u64, u64), u64>;
 
 struct Link {
     slots: Vec<(u64, u64)>,
+    /// The next free LLDU, or byte of the LLDUs.
     next: usize,
     free_at: u64,
     /// Fraction of a nanosecond that is carried over, times the rate.
@@ -179,6 +185,14 @@ impl World {
         latest.map(|latest| latest + self.rtt - self.rtt / 2)
     }
 
+    /// LLDUs, or bytes of LLDUs, that a packet on the timeline needs.
+    fn need(&self) -> usize {
+        match self.room {
+            1 => LLDUS_PER_PACKET,
+            _ => SHARING_BYTES,
+        }
+    }
+
     fn is_lost(&self, state: &mut u64) -> bool {
         self.loss > 0 && random(state).is_multiple_of(self.loss)
     }
@@ -187,16 +201,16 @@ impl World {
     fn serve(&self, link: &mut Link, at: u64, state: &mut u64) -> (Option<Service>, Option<u64>) {
         let at_head = at.max(link.free_at);
         let (service, arrives) = if self.timeline {
-            let skipped = link.slots[link.next..]
-                .iter()
-                .take_while(|slot| slot.0 < at_head)
-                .count();
-            let first = link.next + skipped;
-            let Some(slots) = link.slots.get(first..first + LLDUS_PER_PACKET) else {
-                link.next = link.slots.len();
+            let (room, units) = (self.room, link.slots.len() * self.room);
+            let skipped = (link.next..units).take_while(|unit| link.slots[unit / room].0 < at_head);
+            let first = link.next + skipped.count();
+            if first + self.need() > units {
+                link.next = units;
                 return (None, None);
-            };
-            link.next = first + LLDUS_PER_PACKET;
+            }
+            link.next = first + self.need();
+            let (first, last) = (first / room, (link.next - 1) / room);
+            let slots = &link.slots[first..=last];
             let whole = slots.iter().all(|slot| slot.1 > 0);
             let arrives = slots
                 .iter()
@@ -204,12 +218,7 @@ impl World {
                 .max()
                 .filter(|_| whole);
             (
-                (
-                    slots[0].0,
-                    slots[LLDUS_PER_PACKET - 1].0,
-                    first,
-                    link.next - 1,
-                ),
+                (link.slots[first].0, link.slots[last].0, first, last),
                 arrives,
             )
         } else {
@@ -239,9 +248,18 @@ impl World {
     }
 
     fn text(&self, copies: &[Copy], arrivals: &Arrivals) -> String {
+        let packing = match self.room {
+            1 => {
+                format!("packet_bytes: {PACKET_BYTES}\n# lldus_per_packet: {LLDUS_PER_PACKET}\n")
+            }
+            room => format!(
+                "packet_bytes: {SHARING_BYTES}\n# lldus_per_packet: {}\n# packing: bytes\n# lldu_payload_bytes: {room}\n",
+                SHARING_BYTES.div_ceil(room)
+            ),
+        };
         let mut text = format!(
-            "# tool: world\n# log: packets\n# link: {}\n# rtt_ns: {}\n# packet_bytes: {PACKET_BYTES}\n\
-             # buffer: {}pkt\n# lldus_per_packet: {LLDUS_PER_PACKET}\n# rate_bps: {RATE}\n# flows: {}\n\
+            "# tool: world\n# log: packets\n# link: {}\n# rtt_ns: {}\n# {packing}\
+             # buffer: {}pkt\n# rate_bps: {RATE}\n# flows: {}\n\
              # run_ends_ns: {}\n\
              flow,packet,copy,sent,enqueued,service_start,service_end,first_lldu,last_lldu,delivered,fate,acked,\
              delay_propagation,delay_queue,delay_serialisation,delay_wait\n",

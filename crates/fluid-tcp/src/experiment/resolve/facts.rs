@@ -6,12 +6,14 @@ use tmt_core::types::Time;
 use crate::experiment::parameters::PARAMETERS;
 use crate::experiment::plan::{FlowPlan, LinkPlan, Params, Plan};
 use crate::experiment::setting::Setting as _;
+use crate::experiment::values::BufferSize;
 
 impl Plan {
     /// All parameters and derived values. `scheme` is that of the timeline's head.
     pub(super) fn params(&self, scheme: Option<&str>) -> Params {
-        // On a synthetic link the LLDU is that of the return trace.
-        let is_shown = |key: &str| self.link.trace().is_some() || !key.starts_with("lldu");
+        // On a synthetic link LLDU and packing are those of the return trace.
+        let describes_trace = |key: &str| key.starts_with("lldu") || key == "packing";
+        let is_shown = |key: &str| self.link.trace().is_some() || !describes_trace(key);
         let mut params = Params::new();
         for parameter in PARAMETERS {
             let value = (parameter.access.json)(&self.resolved);
@@ -46,13 +48,18 @@ impl Plan {
                 if !self.overridden.is_empty() {
                     add("overridden", json!(self.overridden));
                 }
-                add("buffer_packets", json!(self.buffer));
+                let limited = self.resolved.buffer() != BufferSize::Unlimited;
+                add("buffer_packets", json!(limited.then_some(self.buffer)));
             }
             ("return_rate", _) => {
                 if let Some(plan) = &self.return_trace {
                     add("return_trace", json!(true));
                     add("return_lldu_bytes", json!(plan.lldu.0));
-                    add("return_lldus_per_ack", json!(plan.trace.lldus));
+                    add(
+                        "return_lldus_per_ack",
+                        json!(plan.trace.segmentation.lldus()),
+                    );
+                    add("return_packing", json!(plan.packing.name()));
                 }
                 add("begin_s", json!(seconds(self.begin)));
                 add("end_s", json!(seconds(self.end)));

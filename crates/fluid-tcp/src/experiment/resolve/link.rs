@@ -1,6 +1,7 @@
 //! Resolution of the link: RTT, LLDU, rate and period of a trace, or a constant rate.
 
 use std::fmt::Display;
+use std::num::NonZeroU64;
 use std::sync::Arc;
 
 use tmt_core::format::Options;
@@ -10,6 +11,7 @@ use tmt_core::stats::ratio;
 use tmt_core::types::{Bytes, EndLine, Metadata, Span, Time, to_f64};
 
 use super::coupled::acausal;
+use super::packing::fill_warning;
 use crate::experiment::counted::counted;
 use crate::experiment::error::{Result, data, refused, unreadable};
 use crate::experiment::note::Note;
@@ -17,8 +19,8 @@ use crate::experiment::parameters::Experiment;
 use crate::experiment::plan::{LinkPlan, Overridden, TracePlan};
 use crate::experiment::storage::{Loaded, Storage};
 use crate::experiment::values::LinkKind;
-use crate::link::Overlap;
 use crate::link::timeline::Timeline;
+use crate::link::{Overlap, Packing};
 
 /// RTT of a GEO link, assumed if neither parameter nor trace has one.
 const DEFAULT_RTT: Span = Span::from_millis(500);
@@ -115,7 +117,8 @@ impl Experiment {
         let header = self.lldu_header();
         let payload = self.payload(lldu, "", "packets")?;
         let packet = self.packet();
-        let per_packet = packet.0.div_ceil(payload);
+        let (packing, packing_origin, packing_warning) = self.forward_packing(kind, &head);
+        let per_packet = packet.0.div_ceil(payload.get());
         let (Some(begin), Some(last)) = (timeline.first(), timeline.last()) else {
             return Err(data(format!("{name}: found no row, expected at least one")));
         };
@@ -139,9 +142,8 @@ impl Experiment {
             LinkKind::Timeline => physical_slot_rate(&head, &timeline, rows.end.as_ref()),
             _ => slot_rate(&head, &timeline),
         };
-        // As `packets_in_slots`, per second.
-        let packet_bits = to_f64(packet.0) * 8.0;
-        let rate_bps = slot_rate.map(|slots| slots / to_f64(per_packet) * packet_bits);
+        let packets = packing.segmentation(packet, payload).packets_per_lldu();
+        let rate_bps = slot_rate.map(|slots| slots * packets * to_f64(packet.0) * 8.0);
         let (decode_delay, decode_delay_origin) = decode_delay(kind, &head, &timeline);
         let rate_text = rate_bps.map_or("of unknown rate".to_owned(), |rate| {
             format!("{:.6} Mbps for packets ({rate_origin})", rate / 1e6)
@@ -150,13 +152,25 @@ impl Experiment {
         let mut notes = Vec::from_iter(rows.note.map(Note::from));
         notes.push(format!("link {kind}, {rate_text}{rtt_note}").into());
         notes.push(format!(
-            "LLDU {lldu} ({lldu_origin}), header {header} ({header_origin}): {} per packet of {packet}",
-            counted(per_packet, "LLDU")
+            "LLDU {lldu} ({lldu_origin}), header {header} ({header_origin}), packing {packing} ({packing_origin}): {}",
+            match packing {
+                Packing::Packet => format!("{} per packet of {packet}", counted(per_packet, "LLDU")),
+                Packing::Bytes => format!("{payload} B per LLDU for packets of {packet}"),
+            }
         ).into());
+        let remedy = match kind {
+            LinkKind::Coupled => {
+                "use another `packet` or `lldu_header`, or `tmt apply` and `link` timeline with `packing` bytes"
+            }
+            _ => "share them with `packing` bytes, or use another `packet` or `lldu_header`",
+        };
+        let fill = || fill_warning(packing, "a packet", packet, payload, remedy);
+        notes.extend(packing_warning.or_else(fill));
         let mut resolved = Self {
             rtt: Some(rtt),
             lldu: Some(lldu),
             lldu_header: Some(header),
+            packing: Some(packing),
             ..self.clone()
         };
         if !generated {
@@ -171,6 +185,14 @@ impl Experiment {
             }
             notes.extend(repeated_early(&head));
             resolved.overlap = Some(self.overlap());
+            if self.overlap() == Overlap::Shift && packing == Packing::Bytes {
+                return refused(
+                    "overlap",
+                    format!(
+                        "`overlap` shift cannot be combined with packing bytes ({packing_origin}): packets that share an LLDU have no service times of their own; use `packing` packet"
+                    ),
+                );
+            }
             if self.overlap() == Overlap::Shift {
                 let (slot, words) = slot_time(&head, &timeline)?;
                 shift = Some(slot);
@@ -193,8 +215,10 @@ impl Experiment {
             nominal: head.rate().zip(head.lldu_bytes()),
             physical: None,
             timeline: Arc::new(timeline),
-            lldus_per_packet: usize::try_from(per_packet).unwrap_or(usize::MAX),
+            lldus_per_packet: per_packet,
             lldu,
+            payload,
+            packing,
             period,
             shift,
             end_line: rows.end,
@@ -223,11 +247,11 @@ impl Experiment {
     }
 
     /// Payload of an LLDU that carries `cargo`, bytes; above zero.
-    pub(super) fn payload(&self, lldu: Bytes, prefix: &str, cargo: &str) -> Result<u64> {
+    pub(super) fn payload(&self, lldu: Bytes, prefix: &str, cargo: &str) -> Result<NonZeroU64> {
         let header = self.lldu_header();
-        match lldu.0.checked_sub(header.0) {
-            Some(payload @ 1..) => Ok(payload),
-            _ => refused(
+        match lldu.0.checked_sub(header.0).and_then(NonZeroU64::new) {
+            Some(payload) => Ok(payload),
+            None => refused(
                 "lldu_header",
                 format!(
                     "{prefix}an LLDU of {lldu} with a header of {header} has no payload for {cargo}; change `lldu` or `lldu_header`"

@@ -10,7 +10,7 @@ use crate::experiment::error::{Result, data, refused};
 use crate::experiment::note::Note;
 use crate::experiment::parameters::Experiment;
 use crate::experiment::plan::LinkPlan;
-use crate::experiment::values::{BufferSize, PathKind};
+use crate::experiment::values::{BufferSize, MAX_PACKETS, PathKind};
 use crate::link::gateway::Buffer;
 use crate::simulation::{Path, SplitWindow};
 
@@ -41,6 +41,10 @@ impl Experiment {
                 let packets_text = counted(packets, "packet");
                 let note = format!("buffer {bytes}, {packets_text} ({origin})");
                 Ok((packets, BufferSize::Bytes(bytes), note))
+            }
+            BufferSize::Unlimited => {
+                let note = format!("buffer unlimited ({origin})");
+                Ok((MAX_PACKETS, BufferSize::Unlimited, note))
             }
             BufferSize::Bdp(products) => {
                 let rate = link.rate_bps.ok_or_else(|| {
@@ -102,7 +106,10 @@ impl Experiment {
         let origin = origin(self.split_window.is_some(), "`split_window`");
         notes.push(format!(
             "path split, terrestrial RTT {terrestrial_rtt}; of the buffer of {} each flow is offered {} ({origin})",
-            counted(buffer, "packet"),
+            match self.buffer() {
+                BufferSize::Unlimited => "unlimited size".to_owned(),
+                _ => counted(buffer, "packet"),
+            },
             match window {
                 SplitWindow::Whole => "all free space",
                 SplitWindow::Share => "an equal share",

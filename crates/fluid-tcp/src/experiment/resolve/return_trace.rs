@@ -5,12 +5,14 @@ use std::sync::Arc;
 use tmt_core::types::{Bytes, Time};
 
 use super::link::{keep_known, loop_period};
+use super::packing::fill_warning;
 use crate::experiment::counted::counted;
 use crate::experiment::error::{Result, data};
 use crate::experiment::note::Note;
 use crate::experiment::parameters::Experiment;
 use crate::experiment::plan::ReturnPlan;
 use crate::experiment::storage::Storage;
+use crate::link::Packing;
 use crate::link::return_link::ReturnTrace;
 use crate::simulation::ACK;
 
@@ -34,7 +36,9 @@ impl Experiment {
             None => self.lldu_size(&head),
         };
         let payload = self.payload(lldu, &format!("{name}: "), "ACKs")?;
-        let lldus = ACK.0.div_ceil(payload);
+        let (packing, packing_origin) = self.packing_of(&head);
+        let segmentation = packing.segmentation(ACK, payload);
+        let lldus = segmentation.lldus();
         let looped = self.looped();
         if let Some(end) = read.end.filter(|_| looped) {
             keep_known(&mut timeline, end.usable_until)?;
@@ -48,13 +52,18 @@ impl Experiment {
         let period = looped.then(|| loop_period(&name, &timeline)).transpose()?;
         notes.push(
             format!(
-                "return path: trace of {} of {lldu} ({origin}), header {}: {} per ACK of {ACK}",
+                "return path: trace of {} of {lldu} ({origin}), header {}, packing {packing} ({packing_origin}): {}",
                 counted(timeline.len(), "LLDU"),
                 self.lldu_header(),
-                counted(lldus, "LLDU")
+                match packing {
+                    Packing::Packet => format!("{} per ACK of {ACK}", counted(lldus, "LLDU")),
+                    Packing::Bytes => format!("{payload} B per LLDU for ACKs"),
+                }
             )
             .into(),
         );
+        let remedy = "share them with `packing` bytes";
+        notes.extend(fill_warning(packing, "an ACK", ACK, payload, remedy));
         if let Some(last) = timeline
             .last()
             .filter(|last| period.is_none() && *last < end_of_run)
@@ -64,10 +73,11 @@ impl Experiment {
         Ok(Some(ReturnPlan {
             trace: ReturnTrace {
                 timeline: Arc::new(timeline),
-                lldus: usize::try_from(lldus).unwrap_or(usize::MAX),
+                segmentation,
                 period,
             },
             lldu,
+            packing,
         }))
     }
 }

@@ -23,7 +23,7 @@ use tmt_core::scheme::engine::{DecodedSuperBlock, Engine, Settled, Unit};
 use tmt_core::types::{self, Lldu, Slot, Span, Time, to_f64};
 
 use super::{Fate, Gateway, Queued, Served};
-use crate::link::{SlotUse, Usage, packets_in_slots};
+use crate::link::{Segmentation, SlotUse, Usage};
 pub use link::{CoupledLink, Hold, InOrder, LostFeedback, Tail};
 use packets::{Outcome, Packets};
 use slot_usage::SlotUsage;
@@ -63,7 +63,7 @@ pub(crate) struct CoupledQueue {
     /// NR of a codeword.
     repair_units: u32,
     /// LLDUs of a packet, without padding.
-    lldus_per_packet: u64,
+    segmentation: Segmentation,
     slots: Slots,
     /// Slots before the run.
     origin: u64,
@@ -119,7 +119,7 @@ impl CoupledQueue {
             interleave: link.scheme.interleave().into(),
             data_units: link.scheme.data_units(),
             repair_units: link.scheme.units() - link.scheme.data_units(),
-            lldus_per_packet: link.data_units.into(),
+            segmentation: Segmentation::whole(link.data_units.into()),
             origin: link.trace.sent_before(begin)?,
             slots: Slots::new(Arc::clone(&link.trace)),
             packets: Packets::new(link.shape(), rtt.half()),
@@ -437,7 +437,7 @@ impl Gateway for CoupledQueue {
             utilisation: (available > 0).then(|| to_f64(used) / to_f64(available)),
             packets_served: 0,
             lldus_used: Some(used),
-            capacity_packets: packets_in_slots(available, self.lldus_per_packet),
+            capacity_packets: Some(self.segmentation.packets_in(available)),
             attempts: self.slot_usage.attempts(end, slots),
         }
     }

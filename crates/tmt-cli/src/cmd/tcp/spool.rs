@@ -190,7 +190,7 @@ fn read_timeline(name: &str, reader: &mut TraceReader<'_>, memory: usize) -> Res
 #[cfg(test)]
 mod tests {
     use fluid_tcp::endpoint::Profile;
-    use fluid_tcp::link::TimelineLink;
+    use fluid_tcp::link::{Segmentation, TimelineLink};
     use fluid_tcp::simulation::metrics::RunReport;
     use fluid_tcp::simulation::probe::NoProbe;
     use fluid_tcp::simulation::{self, Flow, Setup};
@@ -233,7 +233,8 @@ mod tests {
             ..Setup::new(vec![flow], Span::from_millis(20), Span::ZERO)
         };
         let period = looped.then(|| Span::from_secs(61));
-        let link = TimelineLink::new(Arc::new(timeline), 47, Span::ZERO, period, begin).unwrap();
+        let whole = Segmentation::whole(47);
+        let link = TimelineLink::new(Arc::new(timeline), whole, Span::ZERO, period, begin).unwrap();
         simulation::run(&setup, link, &mut NoProbe)
     }
 

@@ -49,6 +49,8 @@ impl Importer for Format {
         let delay = decode_delay(&mut settings, note);
         let mut head = Metadata::new();
         head.set("lldu_bytes", OPPORTUNITY.0.to_string());
+        // `LinkQueue::rationalize` of mahimahi serves as many bytes of the queue as an opportunity has room for.
+        head.set("packing", "bytes");
         // The rate belongs in the head, so a file is read an extra time for it, which a pipe does not allow.
         if !files.can_reopen(TRACE) {
             note(

@@ -41,6 +41,8 @@ pub(super) fn check<T: ChunkReader + 'static>(
             let width = match column.column_type() {
                 Physical::INT32 => 4,
                 Physical::INT64 | Physical::DOUBLE => 8,
+                // Timestamps of old writers.
+                Physical::INT96 => 12,
                 _ => 0,
             };
             let (values, bytes) = found.dictionary;

@@ -3,8 +3,8 @@
 use super::decoder::Options;
 use super::field::shown;
 use crate::format::columns::{DECODE_DELAY, NAMES, Places, TX_TIME};
-use crate::format::unit::Unit;
 use crate::format::form::{FileKind, Format, recognise};
+use crate::format::unit::Unit;
 use crate::types::ErrorKind;
 use crate::types::decimal::Decimal;
 
@@ -81,7 +81,9 @@ impl FirstLine {
             (places, Vec::new())
         };
         let unit = |column| {
-            let unit = places.unit(column, options.unit).map_err(|kind| (1, kind))?;
+            let unit = places
+                .unit(column, options.unit)
+                .map_err(|kind| (1, kind))?;
             Ok(unit.unwrap_or_default())
         };
         let units = [unit(TX_TIME)?, unit(DECODE_DELAY)?];
@@ -99,7 +101,9 @@ impl FirstLine {
 
 /// A name without the quotes that some programs put around every name.
 fn unquoted(name: &[u8]) -> &[u8] {
-    let inner = name.strip_prefix(b"\"").and_then(|name| name.strip_suffix(b"\""));
+    let inner = name
+        .strip_prefix(b"\"")
+        .and_then(|name| name.strip_suffix(b"\""));
     inner.unwrap_or(name)
 }
 
@@ -135,7 +139,11 @@ mod tests {
     fn the_first_line_determines_the_separator() {
         for (line, separator) in [("1,2", b','), ("1;2", b';'), ("1\t2", b'\t'), ("1 2", b' ')] {
             let first = FirstLine::read(line.as_bytes(), &Options::default()).unwrap();
-            assert_eq!((first.layout.separator, first.is_header), (separator, false), "{line}");
+            assert_eq!(
+                (first.layout.separator, first.is_header),
+                (separator, false),
+                "{line}"
+            );
         }
     }
 
@@ -159,7 +167,10 @@ mod tests {
     #[test]
     fn a_header_may_name_the_columns_in_any_order() {
         let line = "rssi;decode_delay;attempts;tx_time";
-        let (wanted, unwanted) = ([Some(3), Some(1), Some(2), None], [Some(3), Some(1), None, None]);
+        let (wanted, unwanted) = (
+            [Some(3), Some(1), Some(2), None],
+            [Some(3), Some(1), None, None],
+        );
         assert_eq!(places(line, "", true), Ok(wanted));
         assert_eq!(places(line, "", false), Ok(unwanted));
         let line = "rssi,decode_delay_ms,tx_time_ns";
@@ -169,27 +180,63 @@ mod tests {
     #[test]
     fn a_mapping_selects_columns_by_name_or_by_number() {
         for (line, columns, expected) in [
-            ("time,lost,snr", "tx=time,erased=lost", [Some(0), None, None, Some(1)]),
-            ("time,lost,d_ms", "tx=time,erased=lost,delay=d_ms", [Some(0), Some(2), None, Some(1)]),
-            ("tx_time,lost", "erased=lost,delay=3ms", [Some(0), None, None, Some(1)]),
-            ("tx_time,decode_delay,lost", "erased=lost", [Some(0), Some(1), None, Some(2)]),
-            ("lost,x", "interval=1ms,erased=lost", [None, None, None, Some(0)]),
+            (
+                "time,lost,snr",
+                "tx=time,erased=lost",
+                [Some(0), None, None, Some(1)],
+            ),
+            (
+                "time,lost,d_ms",
+                "tx=time,erased=lost,delay=d_ms",
+                [Some(0), Some(2), None, Some(1)],
+            ),
+            (
+                "tx_time,lost",
+                "erased=lost,delay=3ms",
+                [Some(0), None, None, Some(1)],
+            ),
+            (
+                "tx_time,decode_delay,lost",
+                "erased=lost",
+                [Some(0), Some(1), None, Some(2)],
+            ),
+            (
+                "lost,x",
+                "interval=1ms,erased=lost",
+                [None, None, None, Some(0)],
+            ),
             ("1,2,3", "tx=3,delay=1", [Some(2), Some(0), None, None]),
             ("0", "interval=1ms,erased=1", [None, None, None, Some(0)]),
             ("5,0.1", "interval=1ms", [None, Some(1), None, None]),
         ] {
-            assert_eq!(places(line, columns, true), Ok(expected), "{line} {columns}");
+            assert_eq!(
+                places(line, columns, true),
+                Ok(expected),
+                "{line} {columns}"
+            );
         }
     }
 
     #[test]
     fn a_column_that_is_missing_or_ambiguous_is_refused() {
         for (line, columns, words) in [
-            ("time,delay", "tx=time", "0: found 'time,delay', expected a column decode_delay"),
+            (
+                "time,delay",
+                "tx=time",
+                "0: found 'time,delay', expected a column decode_delay",
+            ),
             ("time,lost", "tx=when,erased=lost", "expected a column when"),
-            ("tx_time,decode_delay,tx_time_ms", "", "17+the columns tx_time and tx_time_ms"),
+            (
+                "tx_time,decode_delay,tx_time_ms",
+                "",
+                "17+the columns tx_time and tx_time_ms",
+            ),
             ("a,b,a", "tx=a,erased=b", "5: found column a more than once"),
-            ("1,2", "tx=time", "1: found a text without a header, where tx_time is to be 'time'"),
+            (
+                "1,2",
+                "tx=time",
+                "1: found a text without a header, where tx_time is to be 'time'",
+            ),
         ] {
             let error = places(line, columns, true).unwrap_err();
             let words = words.replace("17+", "22: found ");

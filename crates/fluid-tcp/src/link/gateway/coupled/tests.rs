@@ -11,7 +11,7 @@ use tmt_core::scheme::runner::SchemeRunner;
 use super::*;
 use crate::endpoint::sender::TransmissionReason;
 use crate::link::timeline::{Builder, Timeline};
-use crate::link::{Link, TimelineLink, Transmission};
+use crate::link::{Link, Segmentation, TimelineLink, Transmission};
 
 fn time(nanos: u64) -> Time {
     Time::from_nanos(nanos).unwrap()
@@ -164,7 +164,7 @@ fn under_a_permanent_backlog_packets_arrive_as_on_the_timeline() {
         builder.lldus(&rows);
         let mut timeline = TimelineLink::new(
             Arc::new(builder.finish()),
-            data_units as usize,
+            Segmentation::whole(data_units.into()),
             rtt.half(),
             None,
             Time::ZERO,
