@@ -12,6 +12,7 @@ mod form;
 pub mod import;
 pub mod parquet;
 pub(crate) mod pool;
+pub mod records;
 pub mod table;
 pub mod text;
 pub mod trace;
