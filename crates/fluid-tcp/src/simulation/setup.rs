@@ -123,6 +123,13 @@ impl Setup {
         }
     }
 
+    /// Application payload of a packet: its size without the headers of IPv4 and TCP.
+    #[must_use]
+    pub fn payload(&self) -> Bytes {
+        const HEADERS: u64 = 40;
+        Bytes(self.packet.0.saturating_sub(HEADERS))
+    }
+
     /// A link of constant rate for this setup's packets and round-trip time; `loss` loses some of them.
     ///
     /// `None` where [`SyntheticLink::new`] makes none.

@@ -20,28 +20,24 @@ use crate::types::{Metadata, to_f64};
 const ROW_GROUP: usize = 1 << 16;
 
 /// Type of the values of a column.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Kind {
-    /// `true` or `false`. In Parquet BOOLEAN.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kind {
     Truth,
-    /// Whole numbers. In Parquet INT64.
     Whole,
-    /// Real numbers, in text with all their digits. In Parquet DOUBLE.
     Real,
-    /// Text. In Parquet UTF8.
     Text,
 }
 
 /// A value of a row.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Value {
-    /// Value of a column of [`Kind::Truth`].
+    /// Value of a column of truth values. In Parquet BOOLEAN.
     Truth(bool),
-    /// Value of a column of [`Kind::Whole`].
+    /// Value of a column of whole numbers. In Parquet INT64.
     Whole(i64),
-    /// Value of a column of [`Kind::Real`]; not finite means no value.
+    /// Value of a column of real numbers, in text with all their digits; not finite means no value. In Parquet DOUBLE.
     Real(f64),
-    /// Value of a column of [`Kind::Text`].
+    /// Value of a column of text. In Parquet UTF8.
     Text(String),
 }
 
@@ -70,20 +66,20 @@ impl Value {
 #[derive(Debug)]
 struct Column {
     name: String,
-    kind: Kind,
+    /// `None` before the first value.
+    kind: Option<Kind>,
     values: BTreeMap<usize, Value>,
 }
 
 /// A tidy table in memory.
 ///
 /// ```
-/// use tmt_core::format::records::{Kind, Records, Value};
+/// use tmt_core::format::records::{Records, Value};
 /// use tmt_core::format::table::TableForm;
 ///
 /// let mut table = Records::default();
-/// table.column("loss", Kind::Real);
-/// table.row([("flow", Some(Value::Whole(0))), ("cc", Some(Value::Text("cubic".to_owned())))]);
-/// table.row([("flow", Some(Value::Whole(1))), ("loss", Some(Value::Real(0.5)))]);
+/// table.row([("loss", None), ("flow", Some(Value::Whole(0))), ("cc", Some(Value::Text("cubic".to_owned())))]);
+/// table.row([("loss", Some(Value::Real(0.5))), ("flow", Some(Value::Whole(1)))]);
 /// let csv = table.write(Vec::new(), TableForm::Text(None), &[])?;
 /// assert_eq!(String::from_utf8(csv)?, "loss,flow,cc\n,0,cubic\n0.5,1,\n");
 /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -95,34 +91,32 @@ pub struct Records {
 }
 
 impl Records {
-    /// Adds a column of this type at the right, unless there is one of this name. A table has such a column even if no
-    /// row has a value.
-    pub fn column(&mut self, name: &str, kind: Kind) {
-        if self.columns.iter().all(|column| column.name != name) {
-            self.columns.push(Column {
-                name: name.to_owned(),
-                kind,
-                values: BTreeMap::new(),
-            });
-        }
-    }
-
-    /// Appends a row of named values. Unknown names become columns at the right; one without a value in any row must have
-    /// been added with [`Self::column`].
+    /// Appends a row of named values. Unknown names become columns at the right.
     ///
     /// A column takes the widest type of its values: real numbers if some are not whole, text if the types differ
-    /// otherwise.
+    /// otherwise. A column without any value is one of real numbers.
     pub fn row<'a>(&mut self, values: impl IntoIterator<Item = (&'a str, Option<Value>)>) {
         for (name, value) in values {
-            let Some(value) = value else { continue };
-            self.column(name, value.kind());
-            for column in self.columns.iter_mut().filter(|column| column.name == name) {
-                column.kind = match (column.kind, value.kind()) {
-                    (one, other) if one == other => one,
-                    (Kind::Whole | Kind::Real, Kind::Whole | Kind::Real) => Kind::Real,
+            let known = self.columns.iter().position(|column| column.name == name);
+            let place = known.unwrap_or_else(|| {
+                self.columns.push(Column {
+                    name: name.to_owned(),
+                    kind: None,
+                    values: BTreeMap::new(),
+                });
+                self.columns.len() - 1
+            });
+            if let Some(value) = value {
+                let column = &mut self.columns[place];
+                let kind = value.kind();
+                column.kind = Some(match column.kind.unwrap_or(kind) {
+                    before if before == kind => kind,
+                    Kind::Whole | Kind::Real if matches!(kind, Kind::Whole | Kind::Real) => {
+                        Kind::Real
+                    }
                     _ => Kind::Text,
-                };
-                column.values.insert(self.rows, value.clone());
+                });
+                column.values.insert(self.rows, value);
             }
         }
         self.rows += 1;
@@ -152,7 +146,7 @@ impl Records {
                     pairs.push(key, *value);
                 }
                 let fields = self.columns.iter().map(|column| {
-                    let data_type = match column.kind {
+                    let data_type = match column.kind() {
                         Kind::Truth => DataType::Boolean,
                         Kind::Whole => DataType::Int64,
                         Kind::Real => DataType::Float64,
@@ -184,9 +178,13 @@ impl Records {
 }
 
 impl Column {
+    fn kind(&self) -> Kind {
+        self.kind.unwrap_or(Kind::Real)
+    }
+
     fn array(&self, rows: usize) -> ArrayRef {
         let values = (0..rows).map(|row| self.values.get(&row));
-        match self.kind {
+        match self.kind() {
             Kind::Truth => Arc::new(BooleanArray::from_iter(values.map(|value| match value {
                 Some(Value::Truth(truth)) => Some(*truth),
                 _ => None,
@@ -233,9 +231,9 @@ mod tests {
 
     fn table() -> Records {
         let mut table = Records::default();
-        table.column("never", Kind::Real);
         let text = |text: &str| Some(Value::Text(text.to_owned()));
         table.row([
+            ("never", None),
             ("seed", Some(Value::Whole(-3))),
             ("scheme", text("harq:10/12,rounds=3")),
             ("mixed", Some(Value::Whole(2))),
