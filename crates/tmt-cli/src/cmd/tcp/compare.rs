@@ -148,7 +148,7 @@ fn text(timeline: &Report<'_>, coupled: &Report<'_>) -> String {
         None => "-".to_owned(),
         Some(estimate) => {
             let value = table::significant(line.show.scaled(estimate.mean));
-            let ci95 = estimate.ci95.map(|half| table::rounded(line.show.scaled(half), 3));
+            let ci95 = estimate.ci95.map(|half| table::rounded(line.show.scaled(half), 2));
             let ci95 = ci95.map_or_else(String::new, |half| format!(" ± {half}"));
             format!("{value}{ci95}")
         }

@@ -94,13 +94,14 @@ impl<'a> Report<'a> {
         }
         let done = |run: &Run| run.report.total.metrics.completion_time_s.is_some();
         let cut = self.results.runs.iter().filter(|run| !done(run)).count();
-        (cut > 0).then(|| {
-            format!(
-                "{cut} of {} runs ended before their transfers: they have no completion time, and the mean is that of the \
-                 faster ones; give the runs more --duration",
-                self.runs()
-            )
-        })
+        let runs = self.runs();
+        match cut {
+            0 => None,
+            _ if cut == runs => Some("all runs ended before their transfers".to_owned()),
+            _ => Some(format!(
+                "{cut} of {runs} runs ended before their transfers; the mean completion time is that of the faster others"
+            )),
+        }
     }
 
     /// Adds a row per run for all flows together, and one per run and flow. Metrics, then parameters are columns.
@@ -243,12 +244,11 @@ impl<'a> Report<'a> {
     /// A second table, with a row per flow, if there are a few.
     fn flows(&self) -> String {
         const SHOWN_FLOWS: usize = 20;
-        const COLUMNS: [(&str, &str, Show); 6] = [
+        const COLUMNS: [(&str, &str, Show); 5] = [
             ("goodput kbps", "goodput_bps", Show::Kilo),
             ("sent", "packets_sent", Show::Count),
             ("retransmitted", "packets_retransmitted", Show::Count),
             ("delay mean ms", "delay_mean_s", Show::Milli),
-            ("delay p95 ms", "delay_p95_s", Show::Milli),
             ("completion s", "completion_time_s", Show::Decimals(3)),
         ];
         let flows = self.plan.flows.len();
