@@ -142,7 +142,7 @@ fn runs_over_a_coupled_link_pass_slot_by_slot() {
             .run();
         assert_eq!(audit.code, Some(0), "{scheme}: {}", audit.stderr);
         let report = audit.json();
-        let rules = report["rules"].as_array().unwrap();
+        let rules = report["results"]["rules"].as_array().unwrap();
         let repeats = rules.last().unwrap();
         assert_eq!(repeats["rule"], "repeats", "{scheme}");
         assert!(
@@ -184,7 +184,7 @@ fn a_log_is_read_from_a_pipe_and_reported_as_json() {
         .run()
         .ok()
         .json();
-    let rules = report["rules"].as_array().unwrap();
+    let rules = report["results"]["rules"].as_array().unwrap();
     assert!(rules.len() >= 8, "{report}");
     assert!(
         rules.iter().all(|rule| rule["checks"].as_u64() > Some(0)),

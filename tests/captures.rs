@@ -149,7 +149,7 @@ fn capture(folder: &Folder, run: &str) -> (Value, [Vec<Record>; 2], String) {
     let files = ["run-sender.pcap", "run-receiver.pcap"]
         .map(|name| records(&fs::read(folder.path(name)).unwrap()));
     (
-        report["runs"][0]["total"].clone(),
+        report["results"]["runs"][0]["total"].clone(),
         files,
         folder.read("log.csv"),
     )

@@ -39,7 +39,7 @@ fn summary(scheme: &str, rtt: &str, phy: &str) -> Value {
         .input(phy)
         .run()
         .ok();
-    ran.json()[0].take()
+    ran.results()[0].take()
 }
 
 /// The rows of the timeline of `scheme` over `phy`.
@@ -72,7 +72,7 @@ fn synthetic(flags: &str) -> Value {
         .arg_list(flags)
         .run()
         .ok();
-    ran.json()["runs"][0]["total"].take()
+    ran.json()["results"]["runs"][0]["total"].take()
 }
 
 #[test]
@@ -106,7 +106,7 @@ fn every_scheme_ends_where_all_slots_are_erased() {
             assert_eq!(found["delivered"], 0, "{scheme} {rtt}");
             assert_eq!(found["slots_erased"], 5000);
             assert_eq!(found["efficiency"], 0.0);
-            assert_eq!(found["delay_s"]["max"], Value::Null);
+            assert_eq!(found["delay_max_s"], Value::Null);
             assert_eq!(
                 sum(&found, &["units_data", "units_repair", "units_repeated"]),
                 5000
@@ -185,7 +185,7 @@ fn the_largest_times_are_taken_and_sums_past_them_are_refused_where_they_arise()
             1,
             &["<stdin>:6:1: found tx_time + RTT + feedback delay above"],
         );
-    let found = tmt("stats --json").input(last).run().ok().json();
+    let found = tmt("stats --json").input(last).run().ok().results();
     assert_eq!(
         (&found["slots"], &found["slots_erased"]),
         (&1.into(), &1.into())
@@ -198,7 +198,7 @@ fn a_run_that_begins_at_the_largest_time_ends() {
     folder.write("last.csv", "9223372036.854775807,0\n");
     let tcp = "timeout 5 tmt tcp --lldu 1500B --lldu-header 0B --buffer 2pkt --json last.csv";
     let report = bash(&folder, tcp).ok().json();
-    let run = &report["runs"][0];
+    let run = &report["results"]["runs"][0];
     assert_eq!(run["duration_s"], 0.0);
     // Of ten packets one is sent and erased, two wait, and the queue has no room for the others.
     for (name, packets) in [
@@ -298,10 +298,13 @@ fn a_thousand_flows_share_a_link() {
     .run()
     .ok();
     let report = ran.json();
-    let flows = report["runs"][0]["flows"].as_array().unwrap();
+    let flows = report["results"]["runs"][0]["flows"].as_array().unwrap();
     assert_eq!(flows.len(), 1000);
     assert!(flows.iter().all(|flow| flow["packets_delivered"] == 10));
-    assert_eq!(report["runs"][0]["total"]["packets_delivered"], 10_000);
+    assert_eq!(
+        report["results"]["runs"][0]["total"]["packets_delivered"],
+        10_000
+    );
 }
 
 #[test]
@@ -317,7 +320,7 @@ fn an_outage_of_minutes_is_survived() {
             .run()
             .ok();
         let report = ran.json();
-        let total = &report["runs"][0]["total"];
+        let total = &report["results"]["runs"][0]["total"];
         assert_eq!(total["packets_lost"], 0, "{control}");
         // The first stretch has 2 000 LLDUs of a packet each.
         assert!(
@@ -341,9 +344,12 @@ fn a_timeline_that_loses_everything_ends_the_run_where_it_ends() {
         .run()
         .ok();
     let report = ran.json();
-    assert_eq!(report["runs"][0]["duration_s"], 99.999);
-    assert_eq!(report["runs"][0]["total"]["packets_delivered"], 0);
-    assert_eq!(report["runs"][0]["total"]["goodput_bps"], 0.0);
+    assert_eq!(report["results"]["runs"][0]["duration_s"], 99.999);
+    assert_eq!(
+        report["results"]["runs"][0]["total"]["packets_delivered"],
+        0
+    );
+    assert_eq!(report["results"]["runs"][0]["total"]["goodput_bps"], 0.0);
 }
 
 #[test]
@@ -398,10 +404,10 @@ fn a_looped_timeline_goes_on_for_as_long_as_the_run() {
         .run()
         .ok();
     let report = ran.json();
-    assert_eq!(report["runs"][0]["duration_s"], 30.0);
+    assert_eq!(report["results"]["runs"][0]["duration_s"], 30.0);
     assert_eq!(report["params"]["looped"], true);
     // A thousand LLDUs a second, each of which holds a packet.
-    let delivered = report["runs"][0]["total"]["packets_delivered"]
+    let delivered = report["results"]["runs"][0]["total"]["packets_delivered"]
         .as_u64()
         .unwrap();
     assert!((20_000..=30_000).contains(&delivered), "{delivered}");

@@ -397,7 +397,7 @@ fn tables_of_other_programs_are_read() {
         "zstd.feather",
     ] {
         let file = project("fixtures/formats").join(name);
-        let stats = tmt("stats --json").arg(&file).run().ok().json();
+        let stats = tmt("stats --json").arg(&file).run().ok().results();
         assert_eq!(stats["slots"], 10, "{name}");
         assert_eq!(stats["slots_erased"], 3, "{name}");
         let piped = tmt("stats --json")

@@ -29,4 +29,6 @@ mod pipes;
 mod quiet;
 mod readme;
 mod reports;
+mod results;
+mod schemas;
 mod traces;

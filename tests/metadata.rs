@@ -216,7 +216,7 @@ fn a_run_on_a_timeline_ends_where_its_end_line_says() {
     let timeline =
         trace(2000, 5000).replace("usable_until_ns=1999000000", "usable_until_ns=1500000000");
     let ran = tmt("tcp --json").input(timeline).run().ok();
-    assert_eq!(ran.json()["runs"][0]["duration_s"], 1.5);
+    assert_eq!(ran.json()["results"]["runs"][0]["duration_s"], 1.5);
 }
 
 #[test]

@@ -14,7 +14,7 @@ fn models() -> impl Iterator<Item = &'static Model> {
 
 /// Every model as `--list --json` tells it, by name.
 fn listed() -> BTreeMap<String, Json> {
-    let list = tmt("model --list --json").run().ok().json();
+    let list = tmt("model --list --json").run().ok().results();
     let models = list.as_array().unwrap().iter();
     models
         .map(|model| (model["model"].as_str().unwrap().to_owned(), model.clone()))
@@ -164,7 +164,7 @@ fn every_model_tells_its_source_and_runs_its_example() {
         let answer = tmt(&format!("model {} {} --json", model.name, model.example))
             .run()
             .ok()
-            .json();
+            .results();
         assert_eq!(answer["model"], model.name);
         let results = answer["result"].as_object().unwrap();
         assert_eq!(results.len(), model.results.len(), "{}", model.name);
@@ -181,6 +181,9 @@ fn a_sweep_is_the_same_as_its_points_one_by_one() {
         .run()
         .ok()
         .json();
+    assert_eq!(swept["params"]["nd"], serde_json::json!([5, 6, 7]));
+    assert_eq!(swept["params"]["nr"], 3);
+    let swept = &swept["results"];
     let swept = swept.as_array().unwrap();
     assert_eq!(swept.len(), 9);
     for point in swept {
@@ -188,7 +191,7 @@ fn a_sweep_is_the_same_as_its_points_one_by_one() {
         let alone = tmt(&format!("model fec nr=3 beta={beta} nd={nd} --json"))
             .run()
             .ok()
-            .json();
+            .results();
         assert_eq!(point, &alone);
     }
     // The last key turns fastest.
@@ -216,7 +219,7 @@ fn a_point_without_an_answer_leaves_the_others_alone() {
         .run()
         .ok()
         .says(&["1 of 3 points: refused:"]);
-    let points = ran.json();
+    let points = ran.results();
     assert!(points[0]["result"].is_object());
     assert_eq!(points[2]["result"], Json::Null);
     assert!(
@@ -315,7 +318,7 @@ fn validated(arguments: &str) -> Json {
     tmt(&format!("validate {arguments} --json"))
         .run()
         .ok()
-        .json()
+        .results()
 }
 
 #[test]
@@ -355,7 +358,7 @@ fn a_deviation_beyond_tolerance_and_interval_is_a_failure() {
         .run()
         .fails(1, &["of 15 rows are off by more than their tolerance"]);
     assert!(ran.stdout.is_empty());
-    assert!(folder.read("rows.csv").contains(",OFF,"));
+    assert!(folder.read("rows.csv").contains(",off,"));
 }
 
 #[test]

@@ -21,12 +21,12 @@ fn the_whole_chain_runs_through_pipes() {
     );
     let report = bash(&folder, &script).ok().json();
     let link: serde_json::Value = serde_json::from_str(&folder.read("link.json")).unwrap();
-    assert_eq!(link[0]["slots"], 4432);
+    assert_eq!(link["results"][0]["slots"], 4432);
     assert_eq!(report["params"]["rtt_ns"], 20_000_000);
     assert_eq!(report["params"]["scheme"], "harq:10/12");
     assert_eq!(report["params"]["lldu_bytes"], 33);
     assert!(
-        report["runs"][0]["total"]["packets_delivered"]
+        report["results"]["runs"][0]["total"]["packets_delivered"]
             .as_u64()
             .unwrap()
             > 0
@@ -140,7 +140,7 @@ fn long_chain(memory: u32) -> String {
 fn a_chain_over_a_long_trace_needs_little_memory() {
     let folder = Folder::new();
     let ran = bash(&folder, &long_chain(65_536)).ok();
-    assert_eq!(ran.json()["slots"], 3_787_828);
+    assert_eq!(ran.results()["slots"], 3_787_828);
     assert_ne!(
         bash(&folder, &long_chain(8_192)).code,
         Some(0),

@@ -42,7 +42,11 @@ fn logs_hold_the_same_in_every_form_and_the_auditor_reads_them_all() {
             let checked =
                 |rule: &Value| rule["rule"] == "parts" && rule["checks"].as_u64() > Some(0);
             assert!(
-                report["rules"].as_array().unwrap().iter().any(checked),
+                report["results"]["rules"]
+                    .as_array()
+                    .unwrap()
+                    .iter()
+                    .any(checked),
                 "{name}"
             );
             report
@@ -70,7 +74,7 @@ fn the_parts_of_the_delay_add_up_to_it() {
         "tcp --link synthetic --rate 2Mbps --rtt 200ms --duration 30s --json",
     ] {
         let report = tmt(run).within(&folder).run().ok().json();
-        let total = &report["runs"][0]["total"];
+        let total = &report["results"]["runs"][0]["total"];
         let mean = |part: &str| total[format!("delay_{part}mean_s")].as_f64().unwrap();
         let parts: f64 = ["propagation_", "queue_", "serialisation_", "wait_"]
             .map(mean)
@@ -111,7 +115,7 @@ fn a_lost_packets_story_agrees_with_the_log() {
             .run()
             .ok()
             .json();
-        let story = &report["runs"][0]["explanation"];
+        let story = &report["results"]["runs"][0]["explanation"];
         let nanos = |value: &Value| {
             value.as_u64().map_or_else(String::new, |nanos| {
                 format!("{}.{:09}", nanos / 1_000_000_000, nanos % 1_000_000_000)
@@ -242,7 +246,10 @@ fn every_record_of_a_qlog_parses_and_its_times_rise() {
             other => panic!("{other}"),
         }
     }
-    assert_eq!(run["runs"][0]["total"]["packets_retransmitted"], lost);
+    assert_eq!(
+        run["results"]["runs"][0]["total"]["packets_retransmitted"],
+        lost
+    );
 }
 
 #[test]

@@ -1,5 +1,7 @@
 //! What the tests of the command line share: running `tmt`, a folder of one's own, the measured traces.
 
+pub(crate) mod schema;
+
 use std::ffi::OsStr;
 use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
@@ -27,9 +29,18 @@ impl Ran {
         std::str::from_utf8(&self.stdout).unwrap()
     }
 
-    /// What it wrote to stdout, as JSON.
+    /// What it wrote to stdout, as JSON that obeys its schema.
+    #[track_caller]
     pub(crate) fn json(&self) -> serde_json::Value {
-        serde_json::from_slice(&self.stdout).unwrap()
+        let document = serde_json::from_slice(&self.stdout).unwrap();
+        schema::check(&document).unwrap();
+        document
+    }
+
+    /// The `results` of the JSON that it wrote to stdout.
+    #[track_caller]
+    pub(crate) fn results(&self) -> serde_json::Value {
+        self.json()["results"].take()
     }
 
     /// Asserts that it did its work.

@@ -1,6 +1,7 @@
-//! Logs of a run: packet log, slot log, series, captures, qlog, and the history of one packet (docs/simulator.md,
+//! Logs of a run: packet log, slot log, series, delays, captures, qlog, and the history of one packet (docs/simulator.md,
 //! Sec. 11 and 12).
 
+mod delays;
 mod explain;
 mod intervals;
 mod packets;
@@ -9,6 +10,7 @@ mod qlog;
 mod series;
 mod slots;
 
+pub use delays::Delays;
 pub use explain::{
     Explain, Lldus, PacketHistory, TransmissionDelay, TransmissionHistory, TransmissionService,
 };

@@ -10,7 +10,7 @@ mod reordering;
 pub mod replications;
 mod run;
 mod setup;
-mod tally;
+pub(crate) mod tally;
 
 pub use path::{Path, SplitWindow};
 pub use run::{run, run_coupled, run_coupled_looped};

@@ -7,10 +7,12 @@
 //! - [`provenance`]: name and version of this program, and the heads that it writes.
 //! - [`stderr`], [`progress`], [`exit`]: lines and progress bar on stderr; exit codes and their messages.
 //! - [`input`], [`output`], [`quantity`]: inputs; atomic output files; flags that take a quantity.
+//! - [`document`]: JSON documents and tidy tables of results.
 //! - [`table`]: text tables.
 //! - [`cmd`]: the commands.
 
 mod cmd;
+mod document;
 mod exit;
 mod input;
 mod output;

@@ -86,6 +86,20 @@ pub(crate) fn refuse_shared_files<'a>(paths: impl IntoIterator<Item = &'a str>) 
     Ok(())
 }
 
+/// Refuses the file of `flag` on stdout if the report goes there, too.
+pub(crate) fn refuse_two_on_stdout(
+    flag: &str,
+    path: Option<&str>,
+    report: Option<&str>,
+) -> Outcome {
+    if path.is_some_and(is_stdout) && report.is_none_or(is_stdout) {
+        return Err(Failure::usage(format!(
+            "{flag} - and the report cannot both go to stdout; add --output"
+        )));
+    }
+    Ok(())
+}
+
 /// The target of a chain of symbolic links, whether it exists or not.
 fn follow_links(path: &Path) -> PathBuf {
     const MAX_LINKS: usize = 40;

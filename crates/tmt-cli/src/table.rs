@@ -3,43 +3,39 @@
 use std::collections::BTreeMap;
 
 use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
-use tmt_core::stats::distribution::Quantiles;
 
+use crate::document::Document;
 use crate::exit::Outcome;
 use crate::output::{Output, json};
 
 /// Number of attempts with a row of their own in a table. JSON has all attempts.
 pub(crate) const SHOWN_ATTEMPTS: u32 = 6;
 
-/// Writes `value` to `path` or stdout, as JSON or as the output of `text`.
-pub(crate) fn print<V: serde::Serialize>(
+/// Writes a document to `path` or stdout, as JSON or as the `text` of its results.
+pub(crate) fn print<P: serde::Serialize, R: serde::Serialize>(
     path: Option<&str>,
     as_json: bool,
-    value: &V,
-    text: fn(&V) -> String,
+    document: &Document<P, R>,
+    text: fn(&R) -> String,
 ) -> Outcome {
     let mut output = Output::create(path)?;
-    if as_json {
-        json(&mut output, value)?;
-    } else {
-        output.write(text(value).as_bytes())?;
-    }
+    write(&mut output, as_json, document, text)?;
     output.finish()
 }
 
-/// Accessor of a quantile.
-type Quantile = fn(&Quantiles) -> Option<f64>;
-
-/// Quantiles of a delay, with their names.
-pub(crate) const QUANTILES: [(&str, Quantile); 7] = [
-    ("min", |of| of.min),
-    ("mean", |of| of.mean),
-    ("p50", |of| of.p50),
-    ("p85", |of| of.p85),
-    ("p95", |of| of.p95),
-    ("p99", |of| of.p99),
-    ("max", |of| of.max),
-];
+/// Writes a document as JSON or as the `text` of its results.
+pub(crate) fn write<P: serde::Serialize, R: serde::Serialize>(
+    output: &mut Output,
+    as_json: bool,
+    document: &Document<P, R>,
+    text: fn(&R) -> String,
+) -> Outcome {
+    if as_json {
+        json(output, document)
+    } else {
+        output.write(text(document.results()).as_bytes())
+    }
+}
 
 /// Number of units whose attempt has no row of its own.
 pub(crate) fn later(attempts: &BTreeMap<u32, u64>) -> u64 {
@@ -141,11 +137,17 @@ pub(crate) fn share(value: Option<f64>) -> String {
 
 /// `value` with six significant digits, without trailing zeros.
 pub(crate) fn significant(value: f64) -> String {
+    rounded(value, 6)
+}
+
+/// `value` with this number of significant digits, at least one, without trailing zeros.
+pub(crate) fn rounded(value: f64, digits: usize) -> String {
+    let last = digits.saturating_sub(1);
     if value.is_infinite() {
         return if value > 0.0 { "inf" } else { "-inf" }.to_owned();
     }
-    let scientific = format!("{value:.5e}");
-    let (digits, exponent) = scientific.split_once('e').unwrap_or((&scientific, "0"));
+    let scientific = format!("{value:.last$e}");
+    let (mantissa, exponent) = scientific.split_once('e').unwrap_or((&scientific, "0"));
     let exponent: i32 = exponent.parse().unwrap_or(0);
     let trimmed = |text: &str| {
         if text.contains('.') {
@@ -155,10 +157,11 @@ pub(crate) fn significant(value: f64) -> String {
         }
     };
     if (-4..9).contains(&exponent) {
-        let decimals = usize::try_from(5 - exponent).unwrap_or(0);
+        let most = i32::try_from(last).unwrap_or(i32::MAX);
+        let decimals = usize::try_from(most - exponent).unwrap_or(0);
         trimmed(&format!("{value:.decimals$}"))
     } else {
-        format!("{}e{exponent}", trimmed(digits))
+        format!("{}e{exponent}", trimmed(mantissa))
     }
 }
 

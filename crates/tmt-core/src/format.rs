@@ -13,6 +13,7 @@ mod form;
 pub mod import;
 pub mod parquet;
 pub(crate) mod pool;
+pub mod records;
 pub mod table;
 pub mod text;
 pub mod trace;

@@ -34,7 +34,6 @@ pub struct Overridden {
     /// Flag that sets the parameter.
     pub flag: &'static str,
     /// Value in the metadata, in the unit of the key.
-    #[serde(rename = "told")]
     pub stored: u64,
     /// Value that the run uses, in the unit of the key.
     pub used: u64,

@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-use serde::Serialize;
+use serde::{Serialize, Serializer};
+use tmt_core::stats::runs::serialize_histogram;
 use tmt_core::types::{Span, Time};
 
 use super::Fate;
@@ -28,7 +29,7 @@ pub struct PacketHistory {
     #[serde(skip)]
     pub proxied: bool,
     /// Time at which the receiver or proxy first sent an ACK that covers it, cumulatively or by a SACK block.
-    #[serde(rename = "receiver_told_ns")]
+    #[serde(rename = "ack_sent_ns")]
     pub ack_sent: Option<Time>,
     /// Time at which the sender first received a SACK block that covers it.
     #[serde(rename = "sacked_ns")]
@@ -94,13 +95,23 @@ pub struct TransmissionService {
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
 pub struct Lldus {
     /// Delivered LLDUs by the number of attempts; empty if the timeline does not have attempts.
+    #[serde(serialize_with = "serialize_histogram")]
     pub attempts: BTreeMap<u32, u64>,
     /// Number of delivered LLDUs.
     pub delivered: u64,
     /// Number of LLDUs of the transmission that the link lost.
     pub lost: u64,
     /// The LLDU that was decoded last, and the time at which it was, without propagation.
+    #[serde(rename = "last_decoded_ns", serialize_with = "decoding_time")]
     pub latest: Option<(u64, Time)>,
+}
+
+#[expect(clippy::ref_option, reason = "as serde passes it")]
+fn decoding_time<S: Serializer>(
+    latest: &Option<(u64, Time)>,
+    serializer: S,
+) -> Result<S::Ok, S::Error> {
+    latest.map(|(_, time)| time).serialize(serializer)
 }
 
 impl Lldus {

@@ -3,9 +3,8 @@
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
-use tmt_core::types::{Span, Time, to_f64};
+use tmt_core::types::{Bytes, Span, Time, to_f64};
 
-use super::HEADERS;
 use crate::endpoint::sender::Snapshot;
 use crate::link::Transmission;
 use crate::simulation::probe::{Probe, SenderEvent};
@@ -15,15 +14,14 @@ use crate::simulation::{Flow, Setup};
 const HEADER: &str = "[ ID] Interval           Transfer     Bitrate         Retr  Cwnd\n";
 
 /// State of one flow.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct FlowState {
+    flow: Flow,
     /// Packet that the receiver expects next, and packets that it has above.
     next: u64,
     above: BTreeSet<u64>,
     /// The same number at the begin of the interval.
     before: u64,
-    /// Number of packets of a finite transfer.
-    packets: Option<u64>,
     /// Retransmissions in the interval.
     retransmissions: u64,
     /// Congestion window, segments.
@@ -42,7 +40,7 @@ pub struct Intervals {
     /// Time of the latest event, and the last time that belongs to the run.
     latest: Time,
     end: Time,
-    payload: u64,
+    packet: Bytes,
     flows: Vec<FlowState>,
     text: String,
 }
@@ -52,8 +50,12 @@ impl Intervals {
     #[must_use]
     pub fn new(setup: &Setup, length: Span) -> Self {
         let flow = |flow: &Flow| FlowState {
-            packets: flow.packets,
-            ..FlowState::default()
+            flow: flow.clone(),
+            next: 0,
+            above: BTreeSet::new(),
+            before: 0,
+            retransmissions: 0,
+            cwnd: 0.0,
         };
         Self {
             length,
@@ -61,7 +63,7 @@ impl Intervals {
             at: setup.begin,
             latest: setup.begin,
             end: setup.end,
-            payload: setup.packet.0.saturating_sub(HEADERS),
+            packet: setup.packet,
             flows: setup.flows.iter().map(flow).collect(),
             text: HEADER.to_owned(),
         }
@@ -70,7 +72,7 @@ impl Intervals {
     /// The lines of the run; the last interval may be shorter.
     #[must_use]
     pub fn finish(mut self) -> String {
-        let is_complete = |flow: &FlowState| flow.packets.is_some_and(|all| flow.next >= all);
+        let is_complete = |flow: &FlowState| flow.flow.packets.is_some_and(|all| flow.next >= all);
         // A run ends early if all transfers are complete.
         let end = if self.flows.iter().all(is_complete) {
             self.latest
@@ -107,8 +109,9 @@ impl Intervals {
         };
         let (mut all, mut again) = (0, 0);
         for (number, flow) in self.flows.iter_mut().enumerate() {
-            let bytes = (flow.next - flow.before) * self.payload;
-            let cwnd = adaptive(flow.cwnd * to_f64(self.payload), 1024.0, "Byte") + "s";
+            let payload = |packets| flow.flow.payload_of(packets, self.packet);
+            let bytes = payload(flow.next) - payload(flow.before);
+            let cwnd = adaptive(flow.cwnd * to_f64(flow.flow.payload(self.packet).0), 1024.0, "Byte") + "s";
             self.text += line(&number.to_string(), bytes, flow.retransmissions, &cwnd).trim_end();
             self.text.push('\n');
             all += bytes;

@@ -3,11 +3,12 @@
 use std::io::{self, Write};
 
 use tmt_core::format::table::{Cell, Column, Kind, TableForm};
-use tmt_core::types::{Metadata, Span, Time};
+use tmt_core::types::{Bytes, Metadata, Span, Time, to_f64};
 
 use super::{Table, always, maybe, span};
 use crate::endpoint::sender::Snapshot;
 use crate::simulation::probe::{Probe, SenderEvent};
+use crate::simulation::{Flow, Setup};
 
 /// Columns of the series (docs/simulator.md, Sec. 11).
 const COLUMNS: &[Column] = &[
@@ -21,6 +22,7 @@ const COLUMNS: &[Column] = &[
     always("in_flight", Kind::Count),
     always("queue", Kind::Count),
     always("delivered", Kind::Count),
+    maybe("goodput_bps", Kind::Real),
 ];
 
 /// Probe that writes the series during the run.
@@ -29,12 +31,26 @@ pub struct Series<W: Write + Send> {
     table: Table<W>,
     /// Shortest time between two rows of a flow; `None` for one row per event.
     interval: Option<Span>,
-    /// Earliest time of each flow's next row.
-    due: Vec<Time>,
+    /// The last row of each flow.
+    last: Vec<LastRow>,
+    /// The flows, and the size of their packets.
+    flows: Vec<Flow>,
+    packet: Bytes,
+}
+
+/// What a flow's next row depends on.
+#[derive(Debug, Clone, Copy)]
+struct LastRow {
+    /// Time of the flow's last row; the begin of the run before the first.
+    time: Time,
+    /// Packets that the receiver had in order then.
+    delivered: u64,
+    /// Earliest time of the next row.
+    due: Time,
 }
 
 impl<W: Write + Send> Series<W> {
-    /// Creates the series of `flows` flows and writes its head.
+    /// Creates the series of a run with this setup and writes its head.
     ///
     /// # Errors
     /// An error of the output.
@@ -42,13 +58,22 @@ impl<W: Write + Send> Series<W> {
         output: W,
         form: TableForm,
         head: &Metadata,
-        flows: usize,
+        setup: &Setup,
         interval: Option<Span>,
     ) -> io::Result<Self> {
         Ok(Self {
             table: Table::new(output, form, COLUMNS, head)?,
             interval,
-            due: vec![Time::ZERO; flows],
+            last: vec![
+                LastRow {
+                    time: setup.begin,
+                    delivered: 0,
+                    due: Time::ZERO,
+                };
+                setup.flows.len()
+            ],
+            flows: setup.flows.clone(),
+            packet: setup.packet,
         })
     }
 
@@ -71,11 +96,25 @@ impl<W: Write + Send> Probe for Series<W> {
         queue: u64,
         delivered: u64,
     ) {
+        let last = self.last[flow];
+        let mut goodput = Cell::None;
         if let Some(interval) = self.interval {
-            if now < self.due[flow] {
+            if now < last.due {
                 return;
             }
-            self.due[flow] = now.saturating_add(interval);
+            let payload = |packets| self.flows[flow].payload_of(packets, self.packet);
+            let (bits, since) = (
+                to_f64(8 * (payload(delivered) - payload(last.delivered))),
+                now.since(last.time),
+            );
+            if !since.is_zero() {
+                goodput = Cell::Real(bits / since.as_secs_f64());
+            }
+            self.last[flow] = LastRow {
+                time: now,
+                delivered,
+                due: now.saturating_add(interval),
+            };
         }
         self.table.row(&[
             Cell::Time(now.as_nanos()),
@@ -88,6 +127,7 @@ impl<W: Write + Send> Probe for Series<W> {
             Cell::Count(sender.in_flight),
             Cell::Count(queue),
             Cell::Count(delivered),
+            goodput,
         ]);
     }
 }

@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 use tmt_core::stats::distribution::Precision;
 use tmt_core::stats::ratio;
+use tmt_core::stats::runs::serialize_histogram;
 use tmt_core::types::{Bytes, Time, to_f64};
 
 use crate::link::Usage;
@@ -19,6 +20,10 @@ pub struct Metric<T> {
     pub name: &'static str,
     /// Definition in one or two sentences.
     pub about: &'static str,
+    /// Type of the value in JSON.
+    pub kind: Kind,
+    /// Whether the value can be null.
+    pub nullable: bool,
     /// Value; `None` if it is null or not a number.
     pub value: fn(&T) -> Option<f64>,
     /// Row of the table; `None` if it is not in the table.
@@ -47,6 +52,50 @@ impl<T> Metric<T> {
         };
         ends.or_else(counts).map_or("", |(_, unit)| *unit)
     }
+}
+
+/// Type of the value of a metric.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// Whole number, 0 or above.
+    Count,
+    /// Real number.
+    Real,
+    /// Numbers of things by a whole number.
+    Histogram,
+    /// Words.
+    Text,
+}
+
+/// Rust type of a metric.
+trait Typed {
+    const KIND: Kind;
+    const NULLABLE: bool = false;
+}
+
+impl Typed for u32 {
+    const KIND: Kind = Kind::Count;
+}
+
+impl Typed for u64 {
+    const KIND: Kind = Kind::Count;
+}
+
+impl Typed for f64 {
+    const KIND: Kind = Kind::Real;
+}
+
+impl Typed for BTreeMap<u32, u64> {
+    const KIND: Kind = Kind::Histogram;
+}
+
+impl Typed for Precision {
+    const KIND: Kind = Kind::Text;
+}
+
+impl<T: Typed> Typed for Option<T> {
+    const KIND: Kind = T::KIND;
+    const NULLABLE: bool = true;
 }
 
 /// Row of the table for people.
@@ -80,13 +129,22 @@ impl Show {
         let Some(value) = value else {
             return "-".to_owned();
         };
-        let (value, decimals) = match self {
-            Self::Count => (value, 0),
-            Self::Kilo => (value / 1e3, 3),
-            Self::Milli => (value * 1e3, 3),
-            Self::Decimals(decimals) => (value, decimals),
+        let decimals = match self {
+            Self::Count => 0,
+            Self::Kilo | Self::Milli => 3,
+            Self::Decimals(decimals) => decimals,
         };
-        format!("{value:.decimals$}")
+        format!("{:.decimals$}", self.scaled(value))
+    }
+
+    /// The value in the unit of the table.
+    #[must_use]
+    pub fn scaled(self, value: f64) -> f64 {
+        match self {
+            Self::Kilo => value / 1e3,
+            Self::Milli => value * 1e3,
+            Self::Count | Self::Decimals(_) => value,
+        }
     }
 }
 
@@ -104,6 +162,7 @@ macro_rules! metrics {
         $struct:ident from $source:ident: $from:ty $(, flattening $(#[doc = $inner_doc:literal])* $inner:ident: $Inner:ty)?;
         $(
             $(#[doc = $doc:literal])+
+            $(#[serde($($serde:tt)*)])?
             $name:ident: $type:ty = $made:expr $(, $place:literal $label:literal $show:expr)?;
         )+
     ) => {
@@ -111,7 +170,7 @@ macro_rules! metrics {
         #[derive(Debug, Clone, PartialEq, Serialize)]
         pub struct $struct {
             $($(#[doc = $inner_doc])* #[serde(flatten)] pub $inner: $Inner,)?
-            $($(#[doc = $doc])+ pub $name: $type,)+
+            $($(#[doc = $doc])+ $(#[serde($($serde)*)])? pub $name: $type,)+
         }
 
         impl $struct {
@@ -120,6 +179,8 @@ macro_rules! metrics {
                 Metric {
                     name: stringify!($name),
                     about: concat!($($doc),+).trim_ascii_start(),
+                    kind: <$type as Typed>::KIND,
+                    nullable: <$type as Typed>::NULLABLE,
                     value: |metrics| number(&metrics.$name),
                     row: metrics!(row $($place $label $show)?),
                 },
@@ -132,10 +193,10 @@ macro_rules! metrics {
                 }
             }
 
-            /// Rows of the table in order, each with the function that returns its value.
+            /// Rows of the table in order, each with its metric.
             #[must_use]
-            pub fn rows() -> Vec<(Row, fn(&Self) -> Option<f64>)> {
-                let rows = Self::ALL.iter().filter_map(|metric| Some((metric.row?, metric.value)));
+            pub fn rows() -> Vec<(Row, &'static Metric<Self>)> {
+                let rows = Self::ALL.iter().filter_map(|metric| Some((metric.row?, metric)));
                 let mut rows: Vec<_> = rows.collect();
                 rows.sort_by_key(|(row, _)| row.place);
                 rows
@@ -195,6 +256,7 @@ metrics! {
     max_retransmissions: u32 = o.retransmissions().keys().last().copied().unwrap_or(0),
         17 "max retransmissions" Show::Count;
     /// Number of retransmissions → number of packets.
+    #[serde(serialize_with = "serialize_histogram")]
     retransmissions: BTreeMap<u32, u64> = o.retransmissions();
     /// Smallest delay from sending to arrival at the receiver, over all transmissions that arrived.
     delay_min_s: Option<f64> = o.delays.delay.min, 18 "delay min ms" Show::Milli;
@@ -214,7 +276,7 @@ metrics! {
     delay_propagation_mean_s: Option<f64> = o.mean_part(0), 25 "propagation delay mean ms" Show::Milli;
     /// Time in the queue until the first bit, LLDU or slot is sent, mean over the transmissions that arrived.
     /// `queueing_delay_mean_s` is over all that were served.
-    delay_queue_mean_s: Option<f64> = o.mean_part(1), 26 "queueing delay (delivered) mean ms" Show::Milli;
+    delay_queue_mean_s: Option<f64> = o.mean_part(1), 26 "queue delay (delivered) mean ms" Show::Milli;
     /// Time from the first to the last bit, LLDU or slot, mean over the transmissions that arrived.
     delay_serialisation_mean_s: Option<f64> = o.mean_part(2), 27 "serialisation delay mean ms" Show::Milli;
     /// Time for decoding, repeats and FEC, and for order, mean over the transmissions that arrived.
@@ -222,17 +284,17 @@ metrics! {
     /// Smallest queueing delay: arrival at the gateway to start of service, over all transmissions served.
     queueing_delay_min_s: Option<f64> = o.delays.queueing.min;
     /// Mean of the queueing delay.
-    queueing_delay_mean_s: Option<f64> = o.delays.queueing.mean, 29 "queueing delay (served) mean ms" Show::Milli;
+    queueing_delay_mean_s: Option<f64> = o.delays.queueing.mean, 29 "queue delay (served) mean ms" Show::Milli;
     /// Median of the queueing delay.
     queueing_delay_p50_s: Option<f64> = o.delays.queueing.p50;
     /// 85th percentile of the queueing delay.
     queueing_delay_p85_s: Option<f64> = o.delays.queueing.p85;
     /// 95th percentile of the queueing delay.
-    queueing_delay_p95_s: Option<f64> = o.delays.queueing.p95, 30 "queueing delay (served) p95 ms" Show::Milli;
+    queueing_delay_p95_s: Option<f64> = o.delays.queueing.p95, 30 "queue delay (served) p95 ms" Show::Milli;
     /// 99th percentile of the queueing delay.
     queueing_delay_p99_s: Option<f64> = o.delays.queueing.p99;
     /// Largest queueing delay.
-    queueing_delay_max_s: Option<f64> = o.delays.queueing.max, 31 "queueing delay (served) max ms" Show::Milli;
+    queueing_delay_max_s: Option<f64> = o.delays.queueing.max, 31 "queue delay (served) max ms" Show::Milli;
     /// Precision of the percentiles of the delay.
     delay_percentiles: Precision = o.delays.delay_precision;
     /// Precision of the percentiles of the queueing delay.
@@ -261,6 +323,7 @@ metrics! {
     /// LLDUs that packets took on a timeline; slots used on a coupled link, repair units and repeats included.
     lldus_used: Option<u64> = source.usage.lldus_used;
     /// Attempts → LLDUs that were used and delivered.
+    #[serde(serialize_with = "serialize_histogram")]
     link_attempts: BTreeMap<u32, u64> = source.usage.attempts;
     /// Packets whose service has begun.
     packets_served: u64 = source.usage.packets_served;
@@ -291,8 +354,8 @@ struct TotalSource<'a> {
 /// // By field, by name as JSON has it, and as rows of a table.
 /// assert!(report.total.metrics.goodput_bps > Some(800_000.0));
 /// assert!(report.total.numbers().any(|(name, _)| name == "goodput_bps"));
-/// let (row, value) = Metrics::rows()[0];
-/// println!("{}: {}", row.label, row.show.text(value(&report.flows[0])));
+/// let (row, metric) = Metrics::rows()[0];
+/// println!("{}: {}", row.label, row.show.text((metric.value)(&report.flows[0])));
 /// # Ok::<(), &str>(())
 /// ```
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -333,15 +396,20 @@ impl RunReport {
     }
 }
 
+impl Metrics {
+    /// All numeric metrics that are not null, by name.
+    pub fn numbers(&self) -> impl Iterator<Item = (&'static str, f64)> {
+        let all = Self::ALL.iter().map(|m| (m.name, (m.value)(self)));
+        all.filter_map(|(name, value)| Some((name, value?)))
+    }
+}
+
 impl Total {
     /// All numeric metrics that are not null, by name, including those of [`Metrics`].
     pub fn numbers(&self) -> impl Iterator<Item = (&'static str, f64)> {
-        let metrics = Metrics::ALL
-            .iter()
-            .map(|m| (m.name, (m.value)(&self.metrics)));
         let others = Self::ALL.iter().map(|m| (m.name, (m.value)(self)));
-        let all = metrics.chain(others);
-        all.filter_map(|(name, value)| Some((name, value?)))
+        let others = others.filter_map(|(name, value)| Some((name, value?)));
+        self.metrics.numbers().chain(others)
     }
 }
 

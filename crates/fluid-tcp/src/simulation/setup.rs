@@ -87,7 +87,7 @@ impl Flow {
     }
 
     /// Payload of the first `packets` packets, of size `packet`, bytes.
-    pub(super) fn payload_of(&self, packets: u64, packet: Bytes) -> u64 {
+    pub(crate) fn payload_of(&self, packets: u64, packet: Bytes) -> u64 {
         match self.bytes {
             Some(bytes) if self.packets == Some(packets) => bytes.0,
             _ => packets.saturating_mul(self.payload(packet).0),

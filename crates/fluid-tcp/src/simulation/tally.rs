@@ -29,14 +29,14 @@ const ENOUGH_BUCKETS: usize = 1 << 15;
 
 /// Distributions of the delay and of the queueing delay.
 #[derive(Debug)]
-struct DelayDistributions {
-    delay: Distribution,
-    queueing: Distribution,
+pub(crate) struct DelayDistributions {
+    pub(crate) delay: Distribution,
+    pub(crate) queueing: Distribution,
 }
 
 impl DelayDistributions {
     /// Empty distributions for one of `flows` flows that share the memory.
-    fn of(flows: usize) -> Self {
+    pub(crate) fn of(flows: usize) -> Self {
         let flows = flows.max(1);
         let exact = (EXACT / flows).max(LEAST_EXACT);
         let buckets = (BUCKETS / flows).min(ENOUGH_BUCKETS);

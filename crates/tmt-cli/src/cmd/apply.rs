@@ -1,16 +1,19 @@
 //! `tmt apply`: applies reliability schemes to a PHY trace (docs/schemes.md, Sec. 9).
 
+use serde::Serialize;
 use tmt_core::pipeline::{Apply, Lane};
 use tmt_core::scheme::{self, SchemeSpec};
+use tmt_core::stats::distribution::Quantiles;
 use tmt_core::stats::{DecodeDelays, LinkSummary};
 use tmt_core::types::{Metadata, Span};
 
+use crate::document::{Document, Shape};
 use crate::exit::{Failure, Outcome, note, print_unless_quiet, warning};
 use crate::input::{TraceArgs, note_cut};
-use crate::output::{self, FormatArgs, Output, json, refuse_shared_files};
+use crate::output::{self, FormatArgs, Output, refuse_shared_files};
 use crate::provenance;
 use crate::quantity::{Feedback, Rtt};
-use crate::table::{QUANTILES, Report, SHOWN_ATTEMPTS, later, longest, millis, share};
+use crate::table::{Report, SHOWN_ATTEMPTS, later, longest, millis, share};
 
 /// Flags of `tmt apply`.
 #[derive(Debug, clap::Args)]
@@ -38,15 +41,26 @@ pub(crate) struct Args {
     summary_only: bool,
     #[command(flatten)]
     format: FormatArgs,
-    /// Write the summary as JSON, one object per scheme
+    /// Write the summary: one object or row per scheme
+    ///
+    /// JSON, or a table in the format of the extension: .csv, .csv.gz, .csv.zst, .parquet.
     #[arg(long, value_name = "FILE")]
     summary: Option<String>,
     #[command(flatten)]
     trace: TraceArgs,
 }
 
+/// Settings of all schemes.
+#[derive(Debug, Serialize)]
+struct Params {
+    rtt_ns: u64,
+    feedback_delay_ns: u64,
+}
+
 pub(crate) fn run(args: &Args) -> Outcome {
     let paths = output_paths(args)?;
+    let shape = args.summary.as_deref();
+    let shape = shape.map(|path| Shape::of("--summary", path)).transpose()?;
     let (name, mut reader) = args.trace.open("apply", false)?;
     let rtt = Rtt::resolve(args.rtt, reader.metadata());
     let mut delays = DecodeDelays::default();
@@ -99,8 +113,12 @@ pub(crate) fn run(args: &Args) -> Outcome {
     note_cut("apply", &name, &reader);
     let ends = ends.into_iter().map(|end| (end.summary, end.output));
     let (summaries, outputs): (Vec<LinkSummary>, Vec<Option<Output>>) = ends.unzip();
-    if let Some(file) = &mut summary_file {
-        json(file, &summaries)?;
+    let params = Params {
+        rtt_ns: rtt.value.as_nanos(),
+        feedback_delay_ns: feedback_delay.as_nanos(),
+    };
+    if let (Some(file), Some(shape)) = (&mut summary_file, shape) {
+        Document::new("tmt.apply/1", params, &summaries).summarise(file, shape)?;
     }
     let mut outputs: Vec<Output> = outputs.into_iter().flatten().chain(summary_file).collect();
     // Files get their final names only after everything is written.
@@ -221,7 +239,7 @@ fn summary_table(summaries: &[LinkSummary]) -> Report {
     row("LLDUs censored", &|s| s.censored.to_string());
     row("efficiency", &|s| share(s.efficiency));
     row("residual loss", &|s| share(s.residual_loss));
-    for (which, quantile) in QUANTILES {
+    for (which, quantile) in Quantiles::ALL {
         row(&format!("delay {which} ms"), &|s| {
             millis(quantile(&s.delay_s))
         });

@@ -1,8 +1,10 @@
 //! `tmt audit`: independent check of the packet log of a TCP run (docs/simulator.md, Sec. 13).
 
 use fluid_tcp::audit::{AuditError, AuditReport, Log, RuleReport, audit, audit_with_slots};
+use serde::Serialize;
 use tmt_core::format::Options;
 
+use crate::document::Document;
 use crate::exit::{Failure, Outcome, print_line};
 use crate::input::{self, Input};
 use crate::table::{Report, print};
@@ -33,6 +35,13 @@ pub(crate) struct Args {
     /// Print JSON instead of a table
     #[arg(long)]
     json: bool,
+}
+
+/// What the packet log is checked against.
+#[derive(Debug, Serialize)]
+struct Params {
+    timeline: bool,
+    slots: bool,
 }
 
 pub(crate) fn run(args: &Args) -> Outcome {
@@ -68,7 +77,13 @@ pub(crate) fn run(args: &Args) -> Outcome {
         AuditError::Timeline(error) => Failure::input(&beside, &error),
         other => Failure::failed(format!("{name}: {other}")),
     })?;
-    print(None, args.json, &report, table)?;
+    let params = Params {
+        timeline: args.timeline.is_some(),
+        slots: args.slots.is_some(),
+    };
+    let document = Document::new("tmt.audit/1", params, report);
+    print(None, args.json, &document, table)?;
+    let report = document.results();
     if report.passed() {
         return Ok(());
     }

@@ -18,9 +18,9 @@ use tmt_core::scheme::runner::SchemeRunner;
 use tmt_core::stats::{LinkSummary, LlduTally, SlotTally, ratio};
 use tmt_core::types::{BitRate, Bytes, EndLine, Slot, Span, to_f64};
 
+use crate::document::Document;
 use crate::exit::{Failure, Outcome};
-use crate::output::{Output, json};
-use crate::table::{Report, number};
+use crate::table::{Report, number, print};
 
 /// Flags of `tmt demo`.
 #[derive(Debug, clap::Args)]
@@ -56,6 +56,21 @@ const CHANNEL: GilbertElliott = GilbertElliott {
 };
 const SEED: u64 = 1;
 
+/// The scenario.
+#[derive(Debug, Serialize)]
+struct Params {
+    rate_bps: u64,
+    lldu_bytes: u64,
+    lldu_header_bytes: u64,
+    rtt_ns: u64,
+    decode_delay_ns: u64,
+    duration_ns: u64,
+    packet_bytes: u64,
+    rwnd_packets: u64,
+    channel: String,
+    seed: u64,
+}
+
 /// Results of one scheme.
 #[derive(Debug, Serialize)]
 struct Chain {
@@ -72,13 +87,20 @@ pub(crate) fn run(args: &Args) -> Outcome {
         .par_iter()
         .map(|scheme| chain(scheme, &slots))
         .collect::<Outcome<_>>()?;
-    let mut output = Output::create(None)?;
-    if args.json {
-        json(&mut output, &chains)?;
-    } else {
-        output.write(text(&chains).as_bytes())?;
-    }
-    output.finish()
+    let params = Params {
+        rate_bps: RATE.0,
+        lldu_bytes: LLDU.0,
+        lldu_header_bytes: LLDU_HEADER.0,
+        rtt_ns: RTT.as_nanos(),
+        decode_delay_ns: INTERLEAVER_MICROS * 1_000,
+        duration_ns: DURATION.as_nanos(),
+        packet_bytes: PACKET.0,
+        rwnd_packets: WINDOW,
+        channel: ChannelSpec::GilbertElliott(CHANNEL).to_string(),
+        seed: SEED,
+    };
+    let document = Document::new("tmt.demo/1", params, chains);
+    print(None, args.json, &document, |chains| text(chains))
 }
 
 /// The PHY trace: slots of constant rate with the erasures of the channel.

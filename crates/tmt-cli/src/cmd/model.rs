@@ -8,9 +8,11 @@ mod sweep;
 use clap::{Arg, ArgMatches, FromArgMatches};
 use rayon::prelude::*;
 use serde::Serialize;
+use serde_json::{Map, Value, json as value};
 use tmt_core::model::{Arguments, Model, Outcome as Answer};
 
 use self::sweep::Sweep;
+use crate::document::Document;
 use crate::exit::{Failure, Outcome, note};
 use crate::output::{Output, json};
 
@@ -167,9 +169,12 @@ pub(crate) fn run(args: &Args) -> Outcome {
     print_notes(&points, &sweeps);
     let mut output = Output::create(flags.output.as_deref())?;
     if flags.json {
+        let params = params(model, pairs, &sweeps).map_err(refuse)?;
         match &points[..] {
-            [point] if sweeps.is_empty() => json(&mut output, point)?,
-            points => json(&mut output, &points)?,
+            [point] if sweeps.is_empty() => {
+                json(&mut output, &Document::new(SCHEMA, params, point))?;
+            }
+            points => json(&mut output, &Document::new(SCHEMA, params, points))?,
         }
     } else if flags.csv {
         output.write(&csv::of(model, &points)?)?;
@@ -181,22 +186,42 @@ pub(crate) fn run(args: &Args) -> Outcome {
     output.finish()
 }
 
+/// Schema of the JSON of one point, and of a sweep.
+const SCHEMA: &str = "tmt.model/1";
+
+/// The name of the model, and its keys with their values: an array for a key that is swept.
+fn params(model: &Model, pairs: &[String], sweeps: &[Sweep]) -> Result<Map<String, Value>, String> {
+    let fixed = fixed(model, pairs)?;
+    let mut params = Map::from_iter([("model".to_owned(), value!(model.name))]);
+    for (key, given) in fixed.pairs() {
+        let swept = sweeps.iter().find(|sweep| sweep.key.name == key.name);
+        let given = swept.map_or_else(|| value!(given), |sweep| value!(sweep.values));
+        params.insert(key.name.to_owned(), given);
+    }
+    Ok(params)
+}
+
 /// The sweeps and all their points. The `key=value` texts fix the other keys.
 fn asked_points(
     model: &Model,
     pairs: &[String],
     sweeps: &[String],
 ) -> Result<(Vec<Sweep>, Vec<Arguments>), String> {
+    let fixed = fixed(model, pairs)?;
+    let sweeps = sweeps.iter().map(|text| Sweep::parse(model, text));
+    let sweeps: Vec<Sweep> = sweeps.collect::<Result<_, _>>()?;
+    let points = sweep::points(&fixed, &sweeps)?;
+    Ok((sweeps, points))
+}
+
+/// The arguments that the `key=value` texts fix, with the defaults of the other keys.
+fn fixed(model: &Model, pairs: &[String]) -> Result<Arguments, String> {
     let pairs = pairs.iter().map(|pair| {
         let form = || format!("'{pair}': expected KEY=VALUE, such as p=0.01");
         pair.split_once('=').ok_or_else(form)
     });
     let pairs = pairs.collect::<Result<Vec<_>, _>>()?;
-    let fixed = model.arguments(pairs).map_err(|error| error.to_string())?;
-    let sweeps = sweeps.iter().map(|text| Sweep::parse(model, text));
-    let sweeps: Vec<Sweep> = sweeps.collect::<Result<_, _>>()?;
-    let points = sweep::points(&fixed, &sweeps)?;
-    Ok((sweeps, points))
+    model.arguments(pairs).map_err(|error| error.to_string())
 }
 
 /// Prints each note once, with the number of points concerned.
@@ -223,7 +248,11 @@ fn list(flags: &Flags) -> Outcome {
     }
     let mut output = Output::create(flags.output.as_deref())?;
     if flags.json {
-        json(&mut output, &models().collect::<Vec<_>>())?;
+        let models: Vec<&Model> = models().collect();
+        json(
+            &mut output,
+            &Document::new("tmt.model-list/1", Map::new(), models),
+        )?;
     } else if flags.csv {
         output.write(&csv::list()?)?;
     } else {

@@ -1,17 +1,18 @@
 //! `tmt stats`: statistics of a trace or timeline.
 
+use serde::Serialize;
 use tmt_core::format::text::encode;
 use tmt_core::pipeline::collect;
+use tmt_core::stats::distribution::Quantiles;
 use tmt_core::stats::runs::RunLengths;
 use tmt_core::stats::{TraceStats, TraceTally, ratio};
 use tmt_core::types::{Bytes, Span};
 
+use crate::document::{Document, Shape};
 use crate::exit::{Failure, Outcome, note};
 use crate::input::{TraceArgs, note_cut};
-use crate::output::refuse_shared_files;
-use crate::table::{
-    QUANTILES, Report, SHOWN_ATTEMPTS, later, longest, millis, number, print, share,
-};
+use crate::output::{Output, refuse_shared_files, refuse_two_on_stdout};
+use crate::table::{Report, SHOWN_ATTEMPTS, later, longest, millis, number, share, write};
 
 /// Flags of `tmt stats`.
 #[derive(Debug, clap::Args)]
@@ -30,9 +31,21 @@ pub(crate) struct Args {
     /// Print JSON instead of a table
     #[arg(long)]
     json: bool,
+    /// Write the results as a row of a table, or as JSON
+    ///
+    /// JSON, or the format of the extension: .csv, .csv.gz, .csv.zst, .parquet.
+    #[arg(long, value_name = "FILE")]
+    summary: Option<String>,
     /// Output file [default: stdout, as for `-`]
     #[arg(short, long, value_name = "FILE")]
     output: Option<String>,
+}
+
+/// Settings of the statistics.
+#[derive(Debug, Serialize)]
+struct Params {
+    rtt_ns: Option<u64>,
+    lldu_bytes: Option<u64>,
 }
 
 pub(crate) fn run(args: &Args) -> Outcome {
@@ -41,8 +54,13 @@ pub(crate) fn run(args: &Args) -> Outcome {
             .trace
             .iter()
             .chain(&args.output)
+            .chain(&args.summary)
             .map(String::as_str),
     )?;
+    let summary = args.summary.as_deref();
+    refuse_two_on_stdout("--summary", summary, args.output.as_deref())?;
+    let shape = summary.map(|path| Shape::of("--summary", path));
+    let shape = shape.transpose()?.unwrap_or(Shape::Json);
     let (name, mut reader) = args.trace.open("stats", true)?;
     let mut tally = TraceTally::default();
     collect(&mut reader, |rows| tally.slots(&rows.slots, &rows.attempts))
@@ -66,7 +84,20 @@ pub(crate) fn run(args: &Args) -> Outcome {
         );
     }
     let stats = tally.finish(reader.metadata(), args.rtt, args.lldu);
-    print(args.output.as_deref(), args.json, &stats, table)
+    let params = Params {
+        rtt_ns: stats.rtt_ns,
+        lldu_bytes: stats.lldu_bytes,
+    };
+    let document = Document::new("tmt.stats/1", params, stats);
+    let mut outputs = vec![Output::create(args.output.as_deref())?];
+    write(&mut outputs[0], args.json, &document, table)?;
+    if summary.is_some() {
+        let mut file = Output::create(summary)?;
+        document.summarise(&mut file, shape)?;
+        outputs.push(file);
+    }
+    outputs.iter_mut().try_for_each(Output::settle)?;
+    outputs.into_iter().try_for_each(Output::finish)
 }
 
 fn table(stats: &TraceStats) -> String {
@@ -106,7 +137,7 @@ fn table(stats: &TraceStats) -> String {
     ];
     for (name, delay) in delays {
         let Some(delay) = delay else { continue };
-        for (which, quantile) in QUANTILES {
+        for (which, quantile) in Quantiles::ALL {
             row(&format!("{name} {which} ms"), millis(quantile(&delay)));
         }
     }

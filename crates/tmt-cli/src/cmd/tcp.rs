@@ -12,6 +12,7 @@ mod spool;
 pub(crate) use args::Args;
 use given::Source;
 use logs::Logs;
+use report::Report;
 use spool::Files;
 
 use fluid_tcp::experiment::{self, Plan, RunId};
@@ -19,7 +20,9 @@ use fluid_tcp::log::PacketHistory;
 use fluid_tcp::simulation::metrics::RunReport;
 use fluid_tcp::simulation::probe::NoProbe;
 use rayon::prelude::*;
+use tmt_core::format::records::Records;
 
+use crate::document::{self, Document};
 use crate::exit::Outcome;
 use crate::output::{Output, json};
 
@@ -49,19 +52,39 @@ pub(crate) fn run(args: &Args) -> Outcome {
         let reports = reports.collect::<experiment::Result<_>>();
         reports.map_err(|error| source.failure(error))?
     };
-    let results: Vec<&RunReport> = reports.iter().map(|(_, report, _)| report).collect();
-    source.print_notes(&plan.findings(&results));
-    let report = report::Report::new(&plan, reports);
+    let report = Report::new(&plan, reports);
+    source.print_notes(&report.findings());
     if args.json {
-        json(&mut output, &report)?;
+        json(
+            &mut output,
+            &Document::new(SCHEMA, report.params(), &report.results),
+        )?;
     } else {
         output.write(report.text().as_bytes())?;
     }
     logs.extend(saved);
+    logs.extend(rows(args, &[&report])?);
     // Files get their final names only after everything is written.
     logs.push(output);
     logs.iter_mut().try_for_each(Output::close)?;
     logs.into_iter().try_for_each(Output::finish)
+}
+
+/// Schema of the JSON, and of the rows of `--results`.
+const SCHEMA: &str = "tmt.tcp/1";
+
+/// The file of `--results`, if requested. It still has a temporary name.
+fn rows(args: &Args, reports: &[&Report<'_>]) -> Outcome<Option<Output>> {
+    let Some(path) = &args.results else {
+        return Ok(None);
+    };
+    let mut table = Records::default();
+    reports
+        .iter()
+        .try_for_each(|report| report.add_rows(&mut table))?;
+    let mut output = Output::create(Some(path))?;
+    document::write(table, &mut output, logs::results_form(path)?, SCHEMA)?;
+    Ok(Some(output))
 }
 
 /// One run with its logs. The log files still have temporary names. Lines before the table go to its output.

@@ -9,10 +9,12 @@ mod theory;
 mod values;
 
 use clap::builder::PossibleValuesParser;
+use serde::Serialize;
 use tmt_core::types::Span;
 
 use self::figure::{Figure, figures};
 use self::run::Runs;
+use crate::document::Document;
 use crate::exit::{Failure, Outcome};
 use crate::output::{Output, json};
 
@@ -52,6 +54,14 @@ pub(crate) struct Args {
     output: Option<String>,
 }
 
+/// Settings that replace those of the figures; null if not given.
+#[derive(Debug, Serialize)]
+struct Params {
+    seeds: u32,
+    tolerance_percent: Option<f64>,
+    duration_ns: Option<u64>,
+}
+
 /// Adds the names of the figures. Deferred, so that their file is read only for this command.
 fn with_names(command: clap::Command) -> clap::Command {
     let names = PossibleValuesParser::new(figures().flat_map(Figure::names));
@@ -85,7 +95,13 @@ pub(crate) fn run(args: &Args) -> Outcome {
         compared.push(report);
     }
     if args.json {
-        json(&mut output, &compared)?;
+        let params = Params {
+            seeds: args.seeds,
+            tolerance_percent: args.tolerance,
+            duration_ns: args.duration.map(Span::as_nanos),
+        };
+        let document = Document::new("tmt.validate/1", params, &compared);
+        json(&mut output, &document)?;
     } else if args.csv {
         output.write(&show::csv(&compared)?)?;
     }

@@ -58,7 +58,7 @@ struct Histogram {
 }
 
 /// Order statistics and mean of a [`Distribution`], in seconds; all are `null` if it is empty.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Quantiles {
     /// Smallest value collected.
     pub min: Option<f64>,
@@ -74,6 +74,35 @@ pub struct Quantiles {
     pub p99: Option<f64>,
     /// Largest value collected.
     pub max: Option<f64>,
+}
+
+/// Accessor of one of the [`Quantiles`].
+type Quantile = fn(&Quantiles) -> Option<f64>;
+
+impl Quantiles {
+    /// Every statistic by name, in order.
+    pub const ALL: [(&'static str, Quantile); 7] = [
+        ("min", |of| of.min),
+        ("mean", |of| of.mean),
+        ("p50", |of| of.p50),
+        ("p85", |of| of.p85),
+        ("p95", |of| of.p95),
+        ("p99", |of| of.p99),
+        ("max", |of| of.max),
+    ];
+
+    /// Serializes the statistics of `what` as `what_min_s` … `what_max_s`, for a flattened field.
+    pub(crate) fn serialize_named<S: Serializer>(
+        of: Option<&Self>,
+        what: &str,
+        serializer: S,
+    ) -> Result<S::Ok, S::Error> {
+        let entries = Self::ALL.iter().map(|(name, quantile)| {
+            let value = of.and_then(quantile);
+            (format!("{what}_{name}_s"), value)
+        });
+        serializer.collect_map(entries)
+    }
 }
 
 /// Precision of the percentiles of a [`Distribution`].
@@ -259,6 +288,30 @@ impl Distribution {
         })
     }
 
+    /// Values in ascending order with their counts. Above the exact limit, the middles of the buckets within minimum and
+    /// maximum, which have the precision of the percentiles.
+    #[must_use]
+    pub fn counts(&self) -> Vec<(Span, u64)> {
+        let mut values = match self.precision() {
+            Precision::Exact => {
+                let singles = self.singles.iter().map(|&value| (value, 1));
+                let mut values: Vec<_> = singles.chain(self.repeated.iter().copied()).collect();
+                values.sort_unstable();
+                values
+            }
+            Precision::Bits(_) => self.histogram.counts(self.min, self.max),
+        };
+        values.dedup_by(|next, kept| {
+            let is_equal = next.0 == kept.0;
+            kept.1 += if is_equal { next.1 } else { 0 };
+            is_equal
+        });
+        let spans = values.into_iter();
+        spans
+            .filter_map(|(value, count)| Some((Span::from_nanos(value)?, count)))
+            .collect()
+    }
+
     /// All statistics in seconds, each increased by `offset`.
     #[must_use]
     pub fn quantiles(&self, offset: Span) -> Quantiles {
@@ -350,6 +403,14 @@ impl Histogram {
         counts.extend(rest.chunks(2).map(|pair| pair.iter().sum::<u64>()));
         (self.first, self.counts) = (first, counts);
         self.bits -= 1;
+    }
+
+    /// Middles of the buckets in use, not below `min` and not above `max`, with their counts.
+    fn counts(&self, min: u64, max: u64) -> Vec<(u64, u64)> {
+        let buckets = (self.first..).zip(&self.counts);
+        let middles = buckets.map(|(at, count)| (middle(at, self.bits).clamp(min, max), *count));
+        let all = std::iter::once((0, self.zeros)).chain(middles);
+        all.filter(|(_, count)| *count > 0).collect()
     }
 
     /// Middle of the bucket that contains the value of this rank, counted from 1.
@@ -519,6 +580,18 @@ mod tests {
                 let most = exact.checked_div(off).unwrap_or(0);
                 let got = got.map(Span::as_nanos);
                 prop_assert!(got.unwrap().abs_diff(exact) <= most, "p{percent}: {got:?} for {exact}, within {most}");
+            }
+            // All values, in order, each within the precision.
+            let counts = sketch.counts();
+            prop_assert!(counts.is_sorted_by(|one, next| one.0 < next.0));
+            let listed = counts.iter().flat_map(|(value, count)| {
+                std::iter::repeat_n(value.as_nanos(), usize::try_from(*count).unwrap())
+            });
+            let listed: Vec<u64> = listed.collect();
+            prop_assert_eq!(listed.len(), sorted.len());
+            for (got, exact) in listed.iter().zip(&sorted) {
+                let most = exact.checked_div(off).unwrap_or(0);
+                prop_assert!(got.abs_diff(*exact) <= most, "{} for {}, within {}", got, exact, most);
             }
             let mean = values.iter().map(|n| u128::from(*n)).sum::<u128>();
             prop_assert_eq!((sketch.sum, sketch.min, sketch.max), (mean, sorted[0], *sorted.last().unwrap()));

@@ -3,13 +3,13 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 
 use crate::scheme::SchemeSpec;
 use crate::scheme::engine::UnitCounts;
 use crate::stats::distribution::{Distribution, Precision, Quantiles};
 use crate::stats::reordering::Reordering;
-use crate::stats::runs::{Counts, RunLengths, Runs, equal_runs, total};
+use crate::stats::runs::{Counts, RunLengths, Runs, equal_runs, serialize_histogram, total};
 use crate::types::{Fate, Lldu, Slot, Span, Time, to_f64};
 
 /// Statistics of the slots of a trace, which are the same for every scheme.
@@ -109,9 +109,11 @@ impl LlduTally {
 pub struct LinkSummary {
     /// Scheme as text, in the form that `--scheme` takes.
     pub scheme: String,
-    /// RTT of the link (propagation only), ns.
+    /// RTT of the link (propagation only), ns. A parameter, which JSON has in `params`.
+    #[serde(skip)]
     pub rtt_ns: u64,
-    /// Feedback delay beyond the RTT, ns.
+    /// Feedback delay beyond the RTT, ns. A parameter, too.
+    #[serde(skip)]
     pub feedback_delay_ns: u64,
     /// Slots of the trace, all of which the scheme uses.
     pub slots: u64,
@@ -136,6 +138,7 @@ pub struct LinkSummary {
     /// Residual loss, `lost / (delivered + lost)`.
     pub residual_loss: Option<f64>,
     /// Delay of delivered LLDUs, s, with the propagation delay ⌊RTT/2⌋.
+    #[serde(flatten, serialize_with = "delay")]
     pub delay_s: Quantiles,
     /// Precision of the percentiles.
     pub delay_percentiles: Precision,
@@ -146,15 +149,24 @@ pub struct LinkSummary {
     /// Largest time between the deliveries of two such LLDUs, s.
     pub reordering_max_s: f64,
     /// Number of delivered LLDUs by attempts.
+    #[serde(serialize_with = "serialize_histogram")]
     pub attempts: BTreeMap<u32, u64>,
     /// Bursts of erased slots, by length.
+    #[serde(serialize_with = "serialize_histogram")]
     pub bursts_before: RunLengths,
     /// Gaps between bursts of erased slots, by length.
+    #[serde(serialize_with = "serialize_histogram")]
     pub gaps_before: RunLengths,
     /// Bursts of LLDUs that were not delivered, by length.
+    #[serde(serialize_with = "serialize_histogram")]
     pub bursts_after: RunLengths,
     /// Gaps between bursts of LLDUs that were not delivered, by length.
+    #[serde(serialize_with = "serialize_histogram")]
     pub gaps_after: RunLengths,
+}
+
+fn delay<S: Serializer>(quantiles: &Quantiles, serializer: S) -> Result<S::Ok, S::Error> {
+    Quantiles::serialize_named(Some(quantiles), "delay", serializer)
 }
 
 impl LinkSummary {

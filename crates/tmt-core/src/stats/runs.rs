@@ -2,8 +2,29 @@
 
 use std::collections::BTreeMap;
 
+use serde::{Serialize, Serializer};
+
 /// Histogram of run lengths: number of runs by length.
 pub type RunLengths = BTreeMap<u64, u64>;
+
+/// A value of a histogram, in JSON.
+#[derive(Serialize)]
+struct Bar<'a, K> {
+    value: &'a K,
+    count: u64,
+}
+
+/// Serializes a histogram as an array of `{"value": …, "count": …}` in ascending order of the values.
+///
+/// # Errors
+/// Those of the serializer.
+pub fn serialize_histogram<K: Serialize, S: Serializer>(
+    counts: &BTreeMap<K, u64>,
+    serializer: S,
+) -> Result<S::Ok, S::Error> {
+    let bars = counts.iter();
+    serializer.collect_seq(bars.map(|(value, &count)| Bar { value, count }))
+}
 
 /// Keys below this are counted in an array, larger ones in a map.
 const SMALL: u64 = 1 << 10;

@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 
 use crate::stats::distribution::{Distribution, Precision, Quantiles};
-use crate::stats::runs::{Counts, RunLengths, Runs, total};
+use crate::stats::runs::{Counts, RunLengths, Runs, serialize_histogram, total};
 use crate::stats::{by_attempts, ratio};
 use crate::types::{Bytes, Metadata, Slot, Span, Time, to_f64};
 
@@ -42,9 +42,11 @@ pub struct TraceStats {
     pub first_s: f64,
     /// Transmission time of the last row, s, rounded to a double.
     pub last_s: f64,
-    /// Transmission time of the first row, ns.
+    /// Transmission time of the first row, ns. JSON has `first_s`.
+    #[serde(skip)]
     pub first_ns: u64,
-    /// Transmission time of the last row, ns.
+    /// Transmission time of the last row, ns. JSON has `last_s`.
+    #[serde(skip)]
     pub last_ns: u64,
     /// Mean time between rows, s; null for a single row.
     pub slot_period_s: Option<f64>,
@@ -54,7 +56,8 @@ pub struct TraceStats {
     pub slots_per_s: Option<f64>,
     /// Bit rate, `slots_per_s` · 8 · LLDU size; null if the LLDU size is unknown.
     pub rate_bps: Option<f64>,
-    /// LLDU size used for `rate_bps`, bytes; null if unknown.
+    /// LLDU size used for `rate_bps`, bytes; `None` if unknown. A parameter, which JSON has in `params`.
+    #[serde(skip)]
     pub lldu_bytes: Option<u64>,
     /// Rows with a decoding delay of 0.
     pub slots_erased: u64,
@@ -65,19 +68,34 @@ pub struct TraceStats {
     /// Measured probability of staying in the bad state: P(erased after erased).
     pub beta: Option<f64>,
     /// Decoding delay of received rows, propagation excluded, s.
+    #[serde(flatten, serialize_with = "decode_delay")]
     pub decode_delay_s: Quantiles,
     /// Decoding delay plus ⌊RTT/2⌋, s; null if the RTT is unknown.
+    #[serde(flatten, serialize_with = "delay")]
     pub delay_s: Option<Quantiles>,
-    /// RTT used for `delay_s`, ns; null if unknown.
+    /// RTT used for `delay_s`, ns; `None` if unknown. A parameter, too.
+    #[serde(skip)]
     pub rtt_ns: Option<u64>,
     /// Precision of the percentiles.
     pub delay_percentiles: Precision,
     /// Number of received rows by attempts; empty if the trace has no such column.
+    #[serde(serialize_with = "serialize_histogram")]
     pub attempts: BTreeMap<u32, u64>,
     /// Bursts of erased rows, by length.
+    #[serde(serialize_with = "serialize_histogram")]
     pub bursts: RunLengths,
     /// Gaps of received rows between bursts, by length.
+    #[serde(serialize_with = "serialize_histogram")]
     pub gaps: RunLengths,
+}
+
+fn decode_delay<S: Serializer>(quantiles: &Quantiles, serializer: S) -> Result<S::Ok, S::Error> {
+    Quantiles::serialize_named(Some(quantiles), "decode_delay", serializer)
+}
+
+#[expect(clippy::ref_option, reason = "as serde passes it")]
+fn delay<S: Serializer>(quantiles: &Option<Quantiles>, serializer: S) -> Result<S::Ok, S::Error> {
+    Quantiles::serialize_named(quantiles.as_ref(), "delay", serializer)
 }
 
 impl TraceTally {

@@ -14,7 +14,7 @@ const FORM: &str =
 #[derive(Debug)]
 pub(super) struct Sweep {
     pub(super) key: &'static Key,
-    values: Vec<Value>,
+    pub(super) values: Vec<Value>,
 }
 
 impl Sweep {

@@ -33,10 +33,20 @@ pub(crate) struct Args {
     /// Print JSON instead of a table
     #[arg(long)]
     pub(crate) json: bool,
+    /// Write the metrics as a table for programs: a row per run for all flows, and one per run and flow
+    ///
+    /// Parameters are columns, too. CSV, or the format of the extension: .csv.gz, .csv.zst, .parquet.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) results: Option<String>,
+    /// Write the distributions of the delays: each value with its count and cumulative share
+    ///
+    /// Of the delay and of the queueing delay, for all flows and for each. CSV, or the format of the extension.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) delays: Option<String>,
     /// Write the state of the senders over time
     ///
-    /// cwnd, ssthresh, srtt, rto, in flight, queue and delivered. CSV, or the format of the extension: .csv.gz, .csv.zst,
-    /// .parquet.
+    /// cwnd, ssthresh, srtt, rto, in flight, queue, delivered and, with an interval, goodput. CSV, or the format of the
+    /// extension: .csv.gz, .csv.zst, .parquet.
     #[arg(long, value_name = "FILE")]
     pub(crate) series: Option<String>,
     /// Least time between two rows of the series [default: one row per event]

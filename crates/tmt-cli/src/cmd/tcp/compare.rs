@@ -8,14 +8,15 @@ use fluid_tcp::simulation::metrics::RunReport;
 use fluid_tcp::simulation::replications::Estimate;
 use rayon::prelude::*;
 use serde::Serialize;
+use serde_json::Value;
 
 use super::args::Args;
 use super::given::{self, Source};
-use super::report::{Report, Results, cells, significant};
+use super::report::{self, Line, Report, Results};
 use super::spool::Files;
-use crate::exit::Outcome;
+use crate::document::Document;
+use crate::exit::{Outcome, warning};
 use crate::output::{Output, json};
-use crate::provenance::TOOL;
 use crate::table;
 
 /// Difference of the links in one metric.
@@ -44,12 +45,20 @@ struct Links<T> {
     coupled: T,
 }
 
+/// Results of both links, and their difference.
 #[derive(Serialize)]
 struct Comparison<'a> {
-    tool: &'static str,
-    params: Links<&'a Params>,
-    links: Links<&'a Results>,
+    links: Links<LinkResults<'a>>,
     gap: BTreeMap<&'a str, Gap>,
+}
+
+/// Results of one link.
+#[derive(Serialize)]
+struct LinkResults<'a> {
+    /// Settings that only this link has, or that differ between the links.
+    params: Params,
+    #[serde(flatten)]
+    results: &'a Results,
 }
 
 pub(super) fn run(args: &Args, source: &Source) -> Outcome {
@@ -60,25 +69,36 @@ pub(super) fn run(args: &Args, source: &Source) -> Outcome {
     let saved = given::save(args, &plans.coupled.resolved)?;
     let Links { timeline, coupled } = reports(&plans, source)?;
     let gap = gaps(&timeline.results.mean, &coupled.results.mean);
+    for (link, report) in [("timeline", &timeline), ("coupled", &coupled)] {
+        let on_link = |note: Note| Note {
+            text: format!("link {link}: {}", note.text),
+            ..note
+        };
+        let findings: Vec<Note> = report.findings().into_iter().map(on_link).collect();
+        source.print_notes(&findings);
+    }
     if args.json {
+        let (params, [of_timeline, of_coupled]) = split(timeline.params(), coupled.params());
         let comparison = Comparison {
-            tool: TOOL,
-            params: Links {
-                timeline: &plans.timeline.params,
-                coupled: &plans.coupled.params,
-            },
             links: Links {
-                timeline: &timeline.results,
-                coupled: &coupled.results,
+                timeline: LinkResults {
+                    params: of_timeline,
+                    results: &timeline.results,
+                },
+                coupled: LinkResults {
+                    params: of_coupled,
+                    results: &coupled.results,
+                },
             },
             gap,
         };
-        json(&mut output, &comparison)?;
+        let document = Document::new("tmt.tcp-compare-links/1", params, comparison);
+        json(&mut output, &document)?;
     } else {
-        let text = text(&timeline, &coupled, &gap, source.experiment.seeds().0);
-        output.write(text.as_bytes())?;
+        output.write(text(&timeline, &coupled).as_bytes())?;
     }
     let mut outputs: Vec<Output> = saved.into_iter().collect();
+    outputs.extend(super::rows(args, &[&timeline, &coupled])?);
     outputs.push(output);
     outputs.iter_mut().try_for_each(Output::settle)?;
     outputs.into_iter().try_for_each(Output::finish)
@@ -122,40 +142,90 @@ fn gaps<'a>(
     both.collect()
 }
 
-/// The table: one row per metric of either link.
-fn text(
-    timeline: &Report<'_>,
-    coupled: &Report<'_>,
-    gap: &BTreeMap<&str, Gap>,
-    seeds: u64,
-) -> String {
-    let mean = if seeds == 1 {
-        "1 run per link".to_owned()
-    } else {
-        format!("mean of {seeds} runs per link")
+/// The settings that the links share, and those of each.
+fn split(timeline: &Params, coupled: &Params) -> (Params, [Params; 2]) {
+    let is_common = |(name, value): &(&String, &Value)| {
+        timeline.get(*name) == Some(*value) && coupled.get(*name) == Some(*value)
     };
-    let mut table = table::Report::new([
-        &mean,
-        "timeline",
-        "± 95 %",
-        "coupled",
-        "± 95 %",
-        "coupled - timeline",
-        "%",
-    ]);
-    let [timeline, coupled] = [timeline, coupled].map(|report| &report.results.mean);
-    let names: BTreeSet<&String> = timeline.keys().chain(coupled.keys()).collect();
-    for name in names {
-        let gap = gap.get(name.as_str());
-        let percent = gap.and_then(|gap| gap.gap_percent);
-        let difference = [
-            gap.map_or("-".to_owned(), |gap| significant(gap.gap)),
-            table::number(percent, 2),
-        ];
-        let links = [timeline, coupled].map(|means| cells(means.get(name)));
-        table.row(name, links.into_iter().flatten().chain(difference));
+    let owned = |(name, value): (&String, &Value)| (name.clone(), value.clone());
+    let common = timeline.iter().filter(is_common).map(owned).collect();
+    let own = |params: &Params| {
+        params
+            .iter()
+            .filter(|pair| !is_common(pair))
+            .map(owned)
+            .collect()
+    };
+    (common, [own(timeline), own(coupled)])
+}
+
+/// The table: one row per metric, in the format of the table of one link.
+fn text(timeline: &Report<'_>, coupled: &Report<'_>) -> String {
+    let runs = timeline.runs();
+    let mean = match runs {
+        1 => "1 run per link".to_owned(),
+        _ => format!("mean of {runs} runs per link"),
+    };
+    let mut table = table::Report::new([&mean, "timeline", "coupled", "gap %"]);
+    let cell = |line: &Line| match line.mean {
+        None => "-".to_owned(),
+        Some(estimate) => {
+            let value = table::significant(line.show.scaled(estimate.mean));
+            let ci95 = estimate
+                .ci95
+                .map(|half| table::rounded(line.show.scaled(half), 2));
+            let ci95 = ci95.map_or_else(String::new, |half| format!(" ± {half}"));
+            format!("{value}{ci95}")
+        }
+    };
+    let of_coupled: BTreeMap<String, Line> = coupled
+        .lines()
+        .into_iter()
+        .map(|line| (line.label.clone(), line))
+        .collect();
+    let mut left_out = Vec::new();
+    let of_timeline = timeline.lines();
+    let extra: Vec<&Line> = {
+        let known: BTreeSet<&str> = of_timeline.iter().map(|line| line.label.as_str()).collect();
+        of_coupled
+            .values()
+            .filter(|line| !known.contains(line.label.as_str()))
+            .collect()
+    };
+    let none = |line: &&Line| Line {
+        mean: None,
+        label: line.label.clone(),
+        show: line.show,
+    };
+    let pairs = of_timeline
+        .iter()
+        .map(|line| (Some(line), of_coupled.get(&line.label)));
+    let pairs = pairs.chain(extra.iter().map(|line| (None, Some(*line))));
+    for (timeline, coupled) in pairs {
+        let Some(line) = timeline.or(coupled) else {
+            continue;
+        };
+        let missing = none(&line);
+        let (one, other) = (timeline.unwrap_or(&missing), coupled.unwrap_or(&missing));
+        let gap = one.mean.zip(other.mean);
+        let gap = gap.and_then(|(one, other)| Gap::between(&one, &other).gap_percent);
+        table.row(&line.label, [cell(one), cell(other), table::number(gap, 2)]);
+        for (link, line) in [("timeline", one), ("coupled", other)] {
+            let flag = report::left_out(line.mean.as_ref(), runs);
+            if !flag.is_empty() {
+                left_out.push(format!("{} over the {link}: {flag}\n", line.label));
+            }
+        }
     }
-    table.to_string()
+    let interval = if runs > 1 {
+        "± 95 % of the mean. "
+    } else {
+        ""
+    };
+    format!(
+        "{table}{interval}gap: coupled - timeline, in percent of the timeline\n{}",
+        left_out.concat()
+    )
 }
 
 #[cfg(test)]

@@ -5,7 +5,8 @@ use std::io;
 
 use fluid_tcp::experiment::{Experiment, LinkKind, LinkPlan, PathKind, Plan, RunId};
 use fluid_tcp::log::{
-    Explain, HEADERS, Intervals, LARGEST, PacketHistory, PacketLog, Pcap, Qlog, Series, SlotLog,
+    Delays, Explain, HEADERS, Intervals, LARGEST, PacketHistory, PacketLog, Pcap, Qlog,
+    Series, SlotLog,
 };
 use fluid_tcp::simulation::Setup;
 use fluid_tcp::simulation::probe::{All, Probe};
@@ -14,6 +15,7 @@ use tmt_core::types::Span;
 
 use super::args::Args;
 use super::explain::PacketFlag;
+use crate::document::table_form;
 use crate::exit::{Failure, Outcome};
 use crate::output::{Output, is_stdout, refuse_shared_files};
 use crate::provenance::{TOOL, new_head};
@@ -23,6 +25,7 @@ fn files(args: &Args) -> Vec<(&'static str, String)> {
     let logs = [
         ("--packets", &args.packets),
         ("--series", &args.series),
+        ("--delays", &args.delays),
         ("--slots", &args.slots),
         ("--qlog", &args.qlog),
     ];
@@ -74,6 +77,11 @@ pub(super) fn check_flow(args: &Args, flows: usize) -> Outcome {
     refuse(args.explain.is_some() && flow >= flows, why)
 }
 
+/// Form of the table of `--results`.
+pub(super) fn results_form(path: &str) -> Outcome<TableForm> {
+    table_form("--results", path, "")
+}
+
 /// Refuses logs that `experiment` does not support, and file names that cannot be written or would be shared.
 pub(super) fn check(args: &Args, experiment: &Experiment) -> Outcome {
     let files = files(args);
@@ -91,7 +99,7 @@ pub(super) fn check(args: &Args, experiment: &Experiment) -> Outcome {
     let link = experiment.link();
     let why = format_args!("--slots needs --link coupled, found --link {link}");
     refuse(args.slots.is_some() && link != LinkKind::Coupled, why)?;
-    let tables = [&args.packets, &args.series, &args.slots];
+    let tables = [&args.packets, &args.series, &args.delays, &args.slots];
     for path in tables.into_iter().flatten() {
         TableForm::from_file_name(path).map_err(Failure::usage)?;
     }
@@ -122,7 +130,11 @@ pub(super) fn check(args: &Args, experiment: &Experiment) -> Outcome {
         refuse(needless, why)?;
     }
     let saved = args.save_params.clone().map(|path| ("--save-params", path));
-    let mut beside = files.iter().chain(&saved);
+    let results = args.results.clone().map(|path| ("--results", path));
+    if let Some((_, path)) = &results {
+        results_form(path)?;
+    }
+    let mut beside = files.iter().chain(&saved).chain(&results);
     if let Some((flag, _)) = beside.find(|(_, path)| is_stdout(path)) {
         let why = format_args!("{flag} - and the report cannot both go to stdout; add --output");
         refuse(args.output.as_deref().is_none_or(is_stdout), why)?;
@@ -131,7 +143,7 @@ pub(super) fn check(args: &Args, experiment: &Experiment) -> Outcome {
     let trace = experiment.trace.as_ref();
     let return_trace = experiment.return_trace.as_ref();
     let traces = [trace, return_trace.filter(|path| trace != Some(path))];
-    let others = [&args.output, &args.params, &args.save_params];
+    let others = [&args.output, &args.params, &args.save_params, &args.results];
     let others = others.into_iter().map(Option::as_ref);
     let fixed = traces.into_iter().chain(others).flatten().cloned();
     let first = experiment.seed().0;
@@ -147,6 +159,7 @@ pub(super) fn check(args: &Args, experiment: &Experiment) -> Outcome {
 enum Log {
     Packets(PacketLog<Output>),
     Series(Series<Output>),
+    Delays(Delays<Output>),
     Slots(SlotLog<Output>),
     Qlog(Qlog<Output>),
     Pcap(Pcap<Output>),
@@ -157,6 +170,7 @@ impl Log {
         match self {
             Self::Packets(log) => log,
             Self::Series(log) => log,
+            Self::Delays(log) => log,
             Self::Slots(log) => log,
             Self::Qlog(log) => log,
             Self::Pcap(log) => log,
@@ -168,6 +182,7 @@ impl Log {
         let output = match self {
             Self::Packets(log) => log.finish(),
             Self::Series(log) => log.finish(),
+            Self::Delays(log) => log.finish(),
             Self::Slots(log) => log.finish(),
             Self::Qlog(log) => log.finish(),
             Self::Pcap(log) => return log.finish().map(Vec::from),
@@ -195,6 +210,7 @@ impl<'a> Logs<'a> {
         for (kind, path) in [
             ("packets", &args.packets),
             ("series", &args.series),
+            ("delays", &args.delays),
             ("slots", &args.slots),
             ("qlog", &args.qlog),
             ("pcap", &args.pcap),
@@ -206,8 +222,9 @@ impl<'a> Logs<'a> {
                 "packets" => PacketLog::new(open(path)?, form()?, &head, setup).map(Log::Packets),
                 "series" => {
                     let interval = args.series_interval;
-                    Series::new(open(path)?, form()?, &head, flows, interval).map(Log::Series)
+                    Series::new(open(path)?, form()?, &head, setup, interval).map(Log::Series)
                 }
+                "delays" => Delays::new(open(path)?, form()?, &head, setup).map(Log::Delays),
                 "slots" => SlotLog::new(open(path)?, form()?, &head).map(Log::Slots),
                 "qlog" => {
                     Qlog::new(open(path)?, setup.packet, flows, TOOL, &plan.settings).map(Log::Qlog)

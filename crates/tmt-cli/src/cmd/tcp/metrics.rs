@@ -34,7 +34,6 @@ impl Description {
 
 #[derive(Debug, Serialize)]
 struct Definitions {
-    tool: &'static str,
     metrics: Vec<Description>,
 }
 
@@ -44,10 +43,9 @@ pub(super) fn print(args: &Args) -> Outcome {
     let link = Total::ALL.iter();
     let link = link.map(|metric| Description::new(metric, "total"));
     let definitions = Definitions {
-        tool: TOOL,
         metrics: flows.chain(link).collect(),
     };
-    table::print(args.output.as_deref(), args.json, &definitions, text)
+    table::print(args.output.as_deref(), args.json, &Document::new("tmt.metrics/1", Map::new(), definitions), text)
 }
 
 fn text(definitions: &Definitions) -> String {

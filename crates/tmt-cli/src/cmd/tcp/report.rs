@@ -1,38 +1,41 @@
-//! Report of `tmt tcp`: JSON with the names of docs/metrics.md, or a table.
+//! Report of `tmt tcp`: JSON with the names of docs/metrics.md, a tidy table, or a table for people.
 
 use std::collections::BTreeMap;
 
 use fluid_tcp::experiment::{Params, Plan, RunId};
 use fluid_tcp::log::PacketHistory;
-use fluid_tcp::simulation::metrics::{Metrics, RunReport, Total};
+use fluid_tcp::simulation::metrics::{Metrics, RunReport, Show, Total};
 use fluid_tcp::simulation::replications::{Columns, Estimate};
 use serde::Serialize;
+use serde_json::{Map, Value};
+use tmt_core::format::records::{self, Records};
+use tmt_core::types::to_f64;
 
-use crate::provenance::TOOL;
-use crate::table;
+use crate::document::{cells, object};
+use crate::exit::Outcome;
+use crate::table::{self, SHOWN_ATTEMPTS};
+
+/// Means of metrics over runs, by name.
+pub(super) type Means = BTreeMap<String, Estimate>;
 
 /// Report of all runs.
-#[derive(Debug, Serialize)]
+#[derive(Debug)]
 pub(super) struct Report<'a> {
-    tool: &'static str,
-    params: &'a Params,
-    #[serde(flatten)]
     pub(super) results: Results,
-    #[serde(skip)]
     plan: &'a Plan,
 }
 
 /// Results of the runs.
 #[derive(Debug, Serialize)]
 pub(super) struct Results {
-    runs: Vec<Run>,
+    pub(super) runs: Vec<Run>,
     /// Mean of every metric over the runs.
-    pub(super) mean: BTreeMap<String, Estimate>,
+    pub(super) mean: Means,
 }
 
 /// Results of one run.
 #[derive(Debug, Serialize)]
-struct Run {
+pub(super) struct Run {
     seed: u64,
     /// Start after the first row of the trace.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -44,46 +47,113 @@ struct Run {
     explanation: Option<PacketHistory>,
 }
 
+/// Line of the table for people: a number that every run may have.
+pub(super) struct Line {
+    pub(super) label: String,
+    pub(super) show: Show,
+    /// Its mean over the runs that have it.
+    pub(super) mean: Option<Estimate>,
+}
+
 impl<'a> Report<'a> {
     /// Builds the report of runs, each with the explanation of a packet if requested.
     pub(super) fn new(
         plan: &'a Plan,
         reports: Vec<(RunId, RunReport, Option<PacketHistory>)>,
     ) -> Self {
-        let mut columns = Columns::default();
-        for (_, report, _) in &reports {
-            columns.add(report.total.numbers());
-        }
         let runs = reports.into_iter().map(|(id, report, explanation)| Run {
             seed: id.seed,
             offset_s: id.offset.map(|(_, start)| start.as_secs_f64()),
             report,
             explanation,
         });
+        let runs: Vec<Run> = runs.collect();
+        let totals = runs.iter().map(|run| run.report.total.numbers());
+        let mean = means(plan, totals);
         Self {
-            tool: TOOL,
-            params: &plan.params,
-            results: Results {
-                runs: runs.collect(),
-                mean: match plan.starts {
-                    Some(_) => columns.bootstrap(plan.resolved.seed().0),
-                    None => columns.estimates(),
-                },
-            },
+            results: Results { runs, mean },
             plan,
         }
+    }
+
+    /// The resolved settings of the runs.
+    pub(super) fn params(&self) -> &'a Params {
+        &self.plan.params
+    }
+
+    /// What the results warn of.
+    pub(super) fn findings(&self) -> Vec<Note> {
+        let reports: Vec<&RunReport> = self.results.runs.iter().map(|run| &run.report).collect();
+        self.plan.findings(&reports)
+    }
+
+    /// Number of runs.
+    pub(super) fn runs(&self) -> usize {
+        self.results.runs.len()
+    }
+
+    /// Adds a row per run for all flows together, and one per run and flow. Metrics, then parameters are columns.
+    pub(super) fn add_rows(&self, table: &mut Records) -> Outcome {
+        let mut params = self.plan.params.clone();
+        let flows = params.remove("flows");
+        let flows: &[Value] = flows
+            .as_ref()
+            .and_then(Value::as_array)
+            .map_or(&[], |flows| flows);
+        let none = Map::new();
+        // What all flows have in common stands in the rows of the total, too.
+        let first = flows.first().and_then(Value::as_object).unwrap_or(&none);
+        let common = first.iter().map(|(name, value)| {
+            let is_common = flows.iter().all(|flow| flow.get(name) == Some(value));
+            let value = if is_common {
+                value.clone()
+            } else {
+                Value::Null
+            };
+            (name.clone(), value)
+        });
+        let common: Map<String, Value> = common.collect();
+        for run in &self.results.runs {
+            let mut row =
+                |flow: Option<usize>, metrics: &Map<String, Value>, of_flow: &Map<_, _>| {
+                    let scope = if flow.is_some() { "flow" } else { "total" };
+                    let whole = |number: u64| i64::try_from(number).ok().map(records::Value::Whole);
+                    let identity = [
+                        ("seed", whole(run.seed)),
+                        ("offset_s", run.offset_s.map(records::Value::Real)),
+                        ("scope", Some(records::Value::Text(scope.to_owned()))),
+                        ("flow", flow.and_then(|flow| whole(flow as u64))),
+                        (
+                            "duration_s",
+                            Some(records::Value::Real(run.report.duration_s)),
+                        ),
+                    ];
+                    let settings = cells(of_flow).chain(cells(&params));
+                    table.row(identity.into_iter().chain(cells(metrics)).chain(settings));
+                };
+            row(None, &object(&run.report.total)?, &common);
+            for (number, (metrics, flow)) in run.report.flows.iter().zip(flows).enumerate() {
+                row(
+                    Some(number),
+                    &object(metrics)?,
+                    flow.as_object().unwrap_or(&none),
+                );
+            }
+        }
+        Ok(())
     }
 
     /// The report as text, followed by the explanations.
     pub(super) fn text(&self) -> String {
         let mut text = self.table();
+        text += &self.flows();
         for run in &self.results.runs {
             let Some(explanation) = &run.explanation else {
                 continue;
             };
             let which = match run.offset_s {
                 Some(offset) => format!("start {offset} s, "),
-                None if self.results.runs.len() > 1 => format!("seed {}, ", run.seed),
+                None if self.runs() > 1 => format!("seed {}, ", run.seed),
                 None => String::new(),
             };
             text += &format!("\n{which}{explanation}");
@@ -91,69 +161,173 @@ impl<'a> Report<'a> {
         text
     }
 
-    /// The table: all flows together, and each flow if there are few.
+    /// The lines of the table, the same for one run and for many.
+    pub(super) fn lines(&self) -> Vec<Line> {
+        let named = |(row, name): (_, &str)| {
+            let fluid_tcp::simulation::metrics::Row { label, show, .. } = row;
+            Line {
+                label: label.to_owned(),
+                show,
+                mean: self.results.mean.get(name).copied(),
+            }
+        };
+        let metrics = Metrics::rows().into_iter().map(|(row, m)| (row, m.name));
+        let total = Total::rows().into_iter().map(|(row, m)| (row, m.name));
+        let mut lines: Vec<Line> = metrics.map(named).collect();
+        let durations = self.results.runs.iter();
+        let durations = durations.map(|run| [("duration s", run.report.duration_s)]);
+        lines.extend(self.others(durations, Show::Decimals(3)));
+        lines.extend(total.map(named));
+        let attempts = self.results.runs.iter().map(|run| {
+            let counts = &run.report.total.link_attempts;
+            let most = self.most_attempts();
+            let one = (1..=most.min(SHOWN_ATTEMPTS)).map(|attempt| {
+                let count = counts.get(&attempt).copied().unwrap_or(0);
+                (format!("LLDUs delivered in attempt {attempt}"), count)
+            });
+            let later = (most > SHOWN_ATTEMPTS)
+                .then(|| ("LLDUs delivered later".to_owned(), table::later(counts)));
+            let counts = one.chain(later);
+            counts.map(|(label, count)| (label, to_f64(count)))
+        });
+        lines.extend(self.others(attempts, Show::Count));
+        lines
+    }
+
+    /// Largest number of attempts in any run.
+    fn most_attempts(&self) -> u32 {
+        let runs = self.results.runs.iter();
+        let most = runs.filter_map(|run| run.report.total.link_attempts.keys().last());
+        most.max().copied().unwrap_or(0)
+    }
+
+    /// Lines of numbers that all runs have and that are not metrics.
+    fn others<L: Into<String>, I: IntoIterator<Item = (L, f64)>>(
+        &self,
+        runs: impl Iterator<Item = I>,
+        show: Show,
+    ) -> Vec<Line> {
+        let runs = runs.map(|run| {
+            run.into_iter()
+                .map(|(label, number)| (label.into(), number))
+        });
+        let runs: Vec<Vec<(String, f64)>> = runs.map(Iterator::collect).collect();
+        let named = runs
+            .iter()
+            .map(|run| run.iter().map(|(name, number)| (name.as_str(), *number)));
+        let means = means(self.plan, named);
+        let line = |(label, mean)| Line {
+            label,
+            show,
+            mean: Some(mean),
+        };
+        means.into_iter().map(line).collect()
+    }
+
+    /// All flows together: the values of one run, or the means of many.
     fn table(&self) -> String {
-        const SHOWN_FLOWS: usize = 6;
-        let [run] = &self.results.runs[..] else {
-            return self.means();
-        };
-        let flows = self.plan.flows.iter().zip(&run.report.flows).enumerate();
-        let is_shown = (2..=SHOWN_FLOWS).contains(&run.report.flows.len());
-        let (mut headings, mut columns) = (
-            vec![String::new(), "total".to_owned()],
-            vec![&run.report.total.metrics],
-        );
-        for (number, (plan, metrics)) in flows.filter(|_| is_shown) {
-            headings.push(format!("flow {number} {}", plan.flow.algorithm));
-            columns.push(metrics);
+        let runs = self.runs();
+        if runs == 1 {
+            let mut report = table::Report::new(["", "total"]);
+            for Line { label, show, mean } in self.lines() {
+                report.row(&label, [show.text(mean.map(|mean| mean.mean))]);
+            }
+            return report.to_string();
         }
-        let mut report = table::Report::new(headings);
-        for (row, value) in Metrics::rows() {
-            let values = columns.iter().map(|metrics| row.show.text(value(metrics)));
-            report.row(row.label, values);
+        let mut report = table::Report::new(["", &format!("mean of {runs} runs"), "± 95 %", ""]);
+        for Line { label, show, mean } in self.lines() {
+            let value = average(show, mean.map(|mean| mean.mean));
+            let ci95 = average(show, mean.and_then(|mean| mean.ci95));
+            report.row(&label, [value, ci95, left_out(mean.as_ref(), runs)]);
         }
-        let (duration_s, total) = (run.report.duration_s, &run.report.total);
-        report.row("duration s", [format!("{duration_s:.3}")]);
-        for (row, value) in Total::rows() {
-            report.row(row.label, [row.show.text(value(total))]);
+        let mut text = report.to_string();
+        let blocks = self.results.mean.values().filter_map(|mean| mean.block);
+        if let (Some(least), Some(most)) = (blocks.clone().min(), blocks.max()) {
+            text += &format!("± 95 % by block bootstrap, in blocks of {least} to {most} runs\n");
         }
-        for (attempts, count) in &total.link_attempts {
-            let label = format!("LLDUs delivered in attempt {attempts}");
-            report.row(&label, [count.to_string()]);
-        }
-        report.to_string()
+        text
     }
 
-    fn means(&self) -> String {
-        let how = match self.plan.starts {
-            Some(_) => "± 95 %, block bootstrap",
-            None => "± 95 %",
-        };
-        let runs = format!("mean of {} runs", self.results.runs.len());
-        let mut report = table::Report::new(["", &runs, how, "runs"]);
-        for (name, estimate) in &self.results.mean {
-            let [mean, ci95] = cells(Some(estimate));
-            // A mean over some of the runs may be biased.
-            let all = self.results.runs.len();
-            let counted = match estimate.runs {
-                runs if runs == all => runs.to_string(),
-                runs => format!("{runs} of {all}"),
-            };
-            report.row(name, [mean, ci95, counted]);
+    /// A second table, with a row per flow, if there are a few.
+    fn flows(&self) -> String {
+        const SHOWN_FLOWS: usize = 20;
+        const COLUMNS: [(&str, &str, Show); 5] = [
+            ("goodput kbps", "goodput_bps", Show::Kilo),
+            ("sent", "packets_sent", Show::Count),
+            ("retransmitted", "packets_retransmitted", Show::Count),
+            ("delay mean ms", "delay_mean_s", Show::Milli),
+            ("completion s", "completion_time_s", Show::Decimals(3)),
+        ];
+        let flows = self.plan.flows.len();
+        if !(2..=SHOWN_FLOWS).contains(&flows) {
+            return String::new();
         }
-        report.to_string()
+        let is_shown = |(_, name, _): &&(&str, &str, Show)| {
+            let runs = self.results.runs.iter();
+            let mut all = runs.flat_map(|run| run.report.flows.iter());
+            *name != "completion_time_s" || all.any(|flow| flow.completion_time_s.is_some())
+        };
+        let shown: Vec<_> = COLUMNS.iter().filter(is_shown).collect();
+        let headings = shown.iter().map(|(heading, ..)| *heading);
+        let mut report = table::Report::new(std::iter::once("flow").chain(headings));
+        // Parameters of a control would widen the table, so they follow it, once each.
+        let mut with_parameters: BTreeMap<String, Vec<String>> = BTreeMap::new();
+        for (number, plan) in self.plan.flows.iter().enumerate() {
+            let runs = self.results.runs.iter();
+            let numbers = runs.map(|run| run.report.flows[number].numbers());
+            let means = means(self.plan, numbers);
+            let values = shown.iter().map(|(_, name, show)| {
+                let mean = means.get(*name).map(|mean| mean.mean);
+                if self.runs() == 1 {
+                    show.text(mean)
+                } else {
+                    average(*show, mean)
+                }
+            });
+            let control = plan.flow.algorithm.to_string();
+            let (name, parameters) = control.split_once(':').unwrap_or((&control, ""));
+            report.row(&format!("{number} {name}"), values);
+            if !parameters.is_empty() {
+                let numbers = with_parameters.entry(control.clone()).or_default();
+                numbers.push(number.to_string());
+            }
+        }
+        let mut text = format!("\n{report}");
+        for (control, flows) in with_parameters {
+            text += &format!("flow {}: {control}\n", flows.join(", "));
+        }
+        text
     }
 }
 
-/// A mean and the half-width of its interval, each a dash if missing.
-pub(super) fn cells(estimate: Option<&Estimate>) -> [String; 2] {
-    let dash = || "-".to_owned();
-    let ci95 = estimate.and_then(|estimate| estimate.ci95);
-    [estimate.map(|estimate| estimate.mean), ci95].map(|value| value.map_or_else(dash, significant))
+/// Means over runs, with intervals by Student's t, or by the bootstrap for runs at different starts.
+fn means<'a, I: IntoIterator<Item = (&'a str, f64)>>(
+    plan: &Plan,
+    runs: impl Iterator<Item = I>,
+) -> Means {
+    let mut columns = Columns::default();
+    runs.for_each(|run| columns.add(run));
+    match plan.starts {
+        Some(_) => columns.bootstrap(plan.resolved.seed().0),
+        None => columns.estimates(),
+    }
 }
 
-/// At least six significant digits; large numbers without decimals.
-pub(super) fn significant(value: f64) -> String {
-    let decimals = if value.abs() >= 1e5 { 0 } else { 6 };
-    format!("{value:.decimals$}")
+/// A mean over runs in the format of the metric. A mean of counts has a decimal unless it is whole.
+fn average(show: Show, value: Option<f64>) -> String {
+    match (show, value) {
+        (Show::Count, Some(value)) => {
+            let text = format!("{value:.1}");
+            text.strip_suffix(".0").unwrap_or(&text).to_owned()
+        }
+        _ => show.text(value),
+    }
+}
+
+/// The flag of a mean that leaves out runs.
+pub(super) fn left_out(mean: Option<&Estimate>, runs: usize) -> String {
+    match mean {
+        Some(mean) if mean.runs < runs => format!("of {} runs only", mean.runs),
+        _ => String::new(),
+    }
 }

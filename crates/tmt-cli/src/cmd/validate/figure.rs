@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
 use fluid_tcp::simulation::replications::estimate;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Serialize, Serializer};
 use tmt_core::types::Span;
 
 use super::rules::{self, Bound};
@@ -51,6 +51,7 @@ pub(super) struct Figure {
     /// Description of the comparison.
     pub(super) about: String,
     /// Largest deviation without `--tolerance`, as a share of the theory.
+    #[serde(rename(serialize = "tolerance_percent"), serialize_with = "as_percent")]
     pub(super) tolerance: f64,
     /// Duration of a run without `--duration`, s.
     pub(super) duration_s: f64,
@@ -62,6 +63,16 @@ pub(super) struct Figure {
     /// Axes. The last varies fastest.
     #[serde(skip_serializing)]
     over: Vec<BTreeMap<String, Vec<toml::Value>>>,
+}
+
+/// A share in percent, free of the rounding of the product.
+pub(super) fn percent(share: f64) -> f64 {
+    (share * 1e8).round() / 1e6
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "as serde passes it")]
+fn as_percent<S: Serializer>(share: &f64, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_f64(percent(*share))
 }
 
 static FIGURE_FILE: LazyLock<Result<FigureFile, toml::de::Error>> =

@@ -1,10 +1,12 @@
 //! Comparisons as table, JSON and CSV.
 
 use serde::Serialize;
+use serde_json::Map;
 
-use super::figure::{Comparison, Figure};
+use super::figure::{Comparison, Figure, percent};
 use super::rules::Bound;
 use super::run::Runs;
+use crate::document::Document;
 use crate::exit::Outcome;
 use crate::output::{self, Output, json};
 use crate::table::{Report, significant};
@@ -16,7 +18,7 @@ pub(super) struct FigureReport {
     about: &'static str,
     seeds: u64,
     duration_s: f64,
-    tolerance: f64,
+    tolerance_percent: f64,
     rows: Vec<Row>,
 }
 
@@ -25,8 +27,8 @@ pub(super) struct FigureReport {
 struct Row {
     #[serde(flatten)]
     comparison: Comparison,
-    /// (simulated − theory) / theory.
-    deviation: f64,
+    /// 100 (simulated − theory) / theory.
+    deviation_percent: f64,
     verdict: Verdict,
 }
 
@@ -42,11 +44,21 @@ enum Verdict {
 }
 
 impl Verdict {
+    /// The word of tables.
     fn word(self) -> &'static str {
         match self {
             Self::Ok => "ok",
             Self::Off => "OFF",
             Self::NotJudged => "not judged",
+        }
+    }
+
+    /// The word of JSON and CSV.
+    fn name(self) -> &'static str {
+        match self {
+            Self::Ok => "ok",
+            Self::Off => "off",
+            Self::NotJudged => "not_judged",
         }
     }
 }
@@ -59,7 +71,7 @@ impl FigureReport {
         comparisons: Vec<Comparison>,
     ) -> Self {
         let rows = comparisons.into_iter().map(|comparison| Row {
-            deviation: comparison.deviation(),
+            deviation_percent: 100.0 * comparison.deviation(),
             verdict: if comparison.outside_assumptions.is_some() {
                 Verdict::NotJudged
             } else if comparison.is_off(tolerance) {
@@ -74,7 +86,7 @@ impl FigureReport {
             about: &figure.about,
             seeds: runs.seeds,
             duration_s: runs.duration.as_secs_f64(),
-            tolerance,
+            tolerance_percent: percent(tolerance),
             rows: rows.collect(),
         }
     }
@@ -122,7 +134,7 @@ impl FigureReport {
                     significant(found.theory),
                     significant(found.simulated),
                     maybe(found.ci95),
-                    format!("{:+.2}", row.deviation * 100.0),
+                    format!("{:+.2}", row.deviation_percent),
                     maybe(found.reference),
                     row.verdict.word().to_owned()
                         + match found.bound {
@@ -139,7 +151,7 @@ impl FigureReport {
             self.about,
             self.seeds,
             significant(self.duration_s),
-            significant(self.tolerance * 100.0)
+            significant(self.tolerance_percent)
         );
         let mut reasons: Vec<&str> = Vec::new();
         for row in &self.rows {
@@ -181,16 +193,19 @@ pub(super) fn csv(figures: &[FigureReport]) -> Outcome<Vec<u8>> {
             "theory",
             "simulated",
             "ci95",
-            "deviation",
-            "tolerance",
+            "deviation_percent",
+            "tolerance_percent",
             "reference",
             "verdict",
             "outside_assumptions",
+            "by",
+            "allowed",
+            "bound",
         ])?;
         for figure in figures {
             for Row {
                 comparison: found,
-                deviation,
+                deviation_percent,
                 verdict,
             } in &figure.rows
             {
@@ -203,11 +218,14 @@ pub(super) fn csv(figures: &[FigureReport]) -> Outcome<Vec<u8>> {
                     &number(found.theory),
                     &number(found.simulated),
                     &maybe(found.ci95),
-                    &number(*deviation),
-                    &number(figure.tolerance),
+                    &number(*deviation_percent),
+                    &number(figure.tolerance_percent),
                     &maybe(found.reference),
-                    verdict.word(),
+                    verdict.name(),
                     found.outside_assumptions.unwrap_or_default(),
+                    &found.by,
+                    &number(found.allowed),
+                    found.bound.map_or("", Bound::name),
                 ])?;
             }
         }
@@ -223,7 +241,11 @@ pub(super) fn list(
     as_csv: bool,
 ) -> Outcome {
     if as_json {
-        return json(output, &figures.collect::<Vec<_>>());
+        let figures: Vec<&Figure> = figures.collect();
+        return json(
+            output,
+            &Document::new("tmt.validate-list/1", Map::new(), figures),
+        );
     }
     if as_csv {
         let bytes = output::csv(|writer| figures.try_for_each(|figure| writer.serialize(figure)))?;
@@ -231,7 +253,7 @@ pub(super) fn list(
     }
     let mut report = Report::new(["figure", "comparison", "tolerance %", "duration s"]).left(1);
     for figure in figures {
-        let numbers = [figure.tolerance * 100.0, figure.duration_s].map(significant);
+        let numbers = [percent(figure.tolerance), figure.duration_s].map(significant);
         report.row(
             &figure.name,
             [figure.about.clone()].into_iter().chain(numbers),

@@ -89,7 +89,7 @@ fn properties(schema: &Schema, metadata: &Metadata, row_group: usize) -> Result<
         let path = ColumnPath::from(field.name().as_str());
         let encoding = match field.data_type() {
             DataType::Float64 => Encoding::BYTE_STREAM_SPLIT,
-            DataType::Utf8 => Encoding::PLAIN,
+            DataType::Utf8 | DataType::Boolean => Encoding::PLAIN,
             _ => Encoding::DELTA_BINARY_PACKED,
         };
         let few = *field.data_type() == DataType::Utf8 || field.name() == NAMES[ATTEMPTS];

@@ -1,0 +1,130 @@
+//! What commands report for programs: JSON documents of one shape, and tidy tables (docs/metrics.md, Sec. 1 and 8).
+
+use serde::Serialize;
+use serde_json::{Map, Value};
+use tmt_core::format::records::{self, Records};
+use tmt_core::format::table::TableForm;
+
+use crate::exit::{Failure, Outcome};
+use crate::output::{Output, is_stdout, json};
+use crate::provenance::TOOL;
+
+/// A JSON document. Every command that prints JSON prints one of these.
+#[derive(Debug, Serialize)]
+pub(crate) struct Document<P, R> {
+    tool: &'static str,
+    /// Name and version of the schema, `tmt.NAME/VERSION`: docs/schemas/NAME.json.
+    schema: &'static str,
+    params: P,
+    results: R,
+}
+
+impl<P: Serialize, R: Serialize> Document<P, R> {
+    pub(crate) fn new(schema: &'static str, params: P, results: R) -> Self {
+        Self {
+            tool: TOOL,
+            schema,
+            params,
+            results,
+        }
+    }
+
+    pub(crate) fn results(&self) -> &R {
+        &self.results
+    }
+
+    /// The document as `--summary` writes it, or a table with one row per object in `results`, which has `params` as
+    /// further columns.
+    pub(crate) fn summarise(&self, output: &mut Output, shape: Shape) -> Outcome {
+        let Shape::Table(form) = shape else {
+            return json(output, self);
+        };
+        let params = object(&self.params)?;
+        let results = serde_json::to_value(&self.results).map_err(Failure::failed)?;
+        let results = match results {
+            Value::Array(rows) => rows,
+            only => vec![only],
+        };
+        let mut table = Records::default();
+        for row in results.iter().filter_map(Value::as_object) {
+            table.row(cells(row).chain(cells(&params)));
+        }
+        write(table, output, form, self.schema)
+    }
+}
+
+/// `value` as a JSON object; empty if it is none.
+pub(crate) fn object(value: &impl Serialize) -> Outcome<Map<String, Value>> {
+    match serde_json::to_value(value).map_err(Failure::failed)? {
+        Value::Object(object) => Ok(object),
+        _ => Ok(Map::new()),
+    }
+}
+
+/// The cells of a row. Arrays and objects are JSON text.
+pub(crate) fn cells(
+    row: &Map<String, Value>,
+) -> impl Iterator<Item = (&str, Option<records::Value>)> {
+    row.iter().map(|(name, value)| (name.as_str(), cell(value)))
+}
+
+fn cell(value: &Value) -> Option<records::Value> {
+    Some(match value {
+        Value::Null => return None,
+        Value::Bool(truth) => records::Value::Truth(*truth),
+        Value::Number(number) => match (number.as_i64(), number.as_f64()) {
+            (Some(whole), _) => records::Value::Whole(whole),
+            (None, real) => records::Value::Real(real?),
+        },
+        Value::String(text) => records::Value::Text(text.clone()),
+        nested => records::Value::Text(nested.to_string()),
+    })
+}
+
+/// Writes a tidy table.
+pub(crate) fn write(
+    table: Records,
+    output: &mut Output,
+    form: TableForm,
+    schema: &'static str,
+) -> Outcome {
+    let bytes = table.write(Vec::new(), form, &[("tool", TOOL), ("schema", schema)]);
+    output.write(&bytes.map_err(Failure::failed)?)
+}
+
+/// Shape of a file of results.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Shape {
+    Json,
+    Table(TableForm),
+}
+
+impl Shape {
+    /// The shape that the extension of the path of `flag` selects; JSON without an extension, as in pipes and devices.
+    pub(crate) fn of(flag: &str, path: &str) -> Outcome<Self> {
+        match extension(path).as_deref() {
+            None | Some("json") => Ok(Self::Json),
+            Some(_) => table_form(flag, path, ".json, ").map(Self::Table),
+        }
+    }
+}
+
+/// Extension of a path in lower case; `None` if it has none or means stdout.
+fn extension(path: &str) -> Option<String> {
+    let name = path.rsplit('/').next().unwrap_or(path);
+    let (_, end) = name.rsplit_once('.').filter(|_| !is_stdout(path))?;
+    Some(end.to_ascii_lowercase())
+}
+
+/// The form of the table that the extension of the path of `flag` selects; CSV without an extension, as in pipes and
+/// devices. `others` are extensions that the flag takes besides.
+pub(crate) fn table_form(flag: &str, path: &str, others: &str) -> Outcome<TableForm> {
+    let name = path.to_ascii_lowercase();
+    let known = [".csv", ".csv.gz", ".csv.zst", ".parquet"];
+    if extension(path).is_some() && !known.iter().any(|end| name.ends_with(end)) {
+        return Err(Failure::usage(format!(
+            "{flag} {path}: expected a name that ends in {others}.csv, .csv.gz, .csv.zst or .parquet"
+        )));
+    }
+    TableForm::from_file_name(path).map_err(Failure::usage)
+}

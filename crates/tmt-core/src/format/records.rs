@@ -1,0 +1,292 @@
+//! Writes tidy tables: rows whose columns are known only at run time, as CSV, plain or compressed, or as Parquet
+//! (docs/metrics.md, Sec. 8).
+//!
+//! Unlike a [`super::table`], such a table has no head and no end line: every reader of CSV opens it, and what the rows
+//! have in common is repeated in columns.
+
+use std::collections::BTreeMap;
+use std::io::{self, Write};
+use std::sync::Arc;
+
+use arrow_array::{ArrayRef, BooleanArray, Float64Array, Int64Array, StringArray};
+use arrow_schema::{DataType, Field};
+
+use crate::format::compression::Block;
+use crate::format::parquet::ColumnFile;
+use crate::format::table::TableForm;
+use crate::types::{Metadata, to_f64};
+
+/// Rows per row group of Parquet.
+const ROW_GROUP: usize = 1 << 16;
+
+/// Type of the values of a column.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Truth,
+    Whole,
+    Real,
+    Text,
+}
+
+/// A value of a row.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Value {
+    /// Value of a column of truth values. In Parquet BOOLEAN.
+    Truth(bool),
+    /// Value of a column of whole numbers. In Parquet INT64.
+    Whole(i64),
+    /// Value of a column of real numbers, in text with all their digits; not finite means no value. In Parquet DOUBLE.
+    Real(f64),
+    /// Value of a column of text. In Parquet UTF8.
+    Text(String),
+}
+
+impl Value {
+    fn kind(&self) -> Kind {
+        match self {
+            Self::Truth(_) => Kind::Truth,
+            Self::Whole(_) => Kind::Whole,
+            Self::Real(_) => Kind::Real,
+            Self::Text(_) => Kind::Text,
+        }
+    }
+
+    fn text(&self) -> String {
+        match self {
+            Self::Truth(truth) => truth.to_string(),
+            Self::Whole(whole) => whole.to_string(),
+            Self::Real(real) if !real.is_finite() => String::new(),
+            Self::Real(real) => real.to_string(),
+            Self::Text(text) => text.clone(),
+        }
+    }
+}
+
+/// A column: its name, its type, and the values of the rows that have one.
+#[derive(Debug)]
+struct Column {
+    name: String,
+    /// `None` before the first value.
+    kind: Option<Kind>,
+    values: BTreeMap<usize, Value>,
+}
+
+/// A tidy table in memory.
+///
+/// ```
+/// use tmt_core::format::records::{Records, Value};
+/// use tmt_core::format::table::TableForm;
+///
+/// let mut table = Records::default();
+/// table.row([("loss", None), ("flow", Some(Value::Whole(0))), ("cc", Some(Value::Text("cubic".to_owned())))]);
+/// table.row([("loss", Some(Value::Real(0.5))), ("flow", Some(Value::Whole(1)))]);
+/// let csv = table.write(Vec::new(), TableForm::Text(None), &[])?;
+/// assert_eq!(String::from_utf8(csv)?, "loss,flow,cc\n,0,cubic\n0.5,1,\n");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug, Default)]
+pub struct Records {
+    columns: Vec<Column>,
+    rows: usize,
+}
+
+impl Records {
+    /// Appends a row of named values. Unknown names become columns at the right.
+    ///
+    /// A column takes the widest type of its values: real numbers if some are not whole, text if the types differ
+    /// otherwise. A column without any value is one of real numbers.
+    pub fn row<'a>(&mut self, values: impl IntoIterator<Item = (&'a str, Option<Value>)>) {
+        for (name, value) in values {
+            let known = self.columns.iter().position(|column| column.name == name);
+            let place = known.unwrap_or_else(|| {
+                self.columns.push(Column {
+                    name: name.to_owned(),
+                    kind: None,
+                    values: BTreeMap::new(),
+                });
+                self.columns.len() - 1
+            });
+            if let Some(value) = value {
+                let column = &mut self.columns[place];
+                let kind = value.kind();
+                column.kind = Some(match column.kind.unwrap_or(kind) {
+                    before if before == kind => kind,
+                    Kind::Whole | Kind::Real if matches!(kind, Kind::Whole | Kind::Real) => {
+                        Kind::Real
+                    }
+                    _ => Kind::Text,
+                });
+                column.values.insert(self.rows, value);
+            }
+        }
+        self.rows += 1;
+    }
+
+    /// Writes the table and returns the output. `metadata` are key-value pairs of the footer of Parquet; text has none.
+    ///
+    /// # Errors
+    /// I/O errors of the output.
+    pub fn write<W: Write + Send>(
+        &self,
+        mut output: W,
+        form: TableForm,
+        metadata: &[(&str, &str)],
+    ) -> io::Result<W> {
+        match form {
+            TableForm::Text(compression) => {
+                let mut block = Block::default();
+                self.text(&mut block.plain);
+                block.pack(compression)?;
+                output.write_all(block.bytes())?;
+                Ok(output)
+            }
+            TableForm::Parquet => {
+                let mut pairs = Metadata::new();
+                for (key, value) in metadata {
+                    pairs.push(key, *value);
+                }
+                let fields = self.columns.iter().map(|column| {
+                    let data_type = match column.kind() {
+                        Kind::Truth => DataType::Boolean,
+                        Kind::Whole => DataType::Int64,
+                        Kind::Real => DataType::Float64,
+                        Kind::Text => DataType::Utf8,
+                    };
+                    Field::new(&column.name, data_type, true)
+                });
+                let mut file =
+                    ColumnFile::new(output, "table", fields.collect(), &pairs, ROW_GROUP)?;
+                let columns = self.columns.iter().map(|column| column.array(self.rows));
+                file.batch(columns.collect())?;
+                file.finish(None)
+            }
+        }
+    }
+
+    fn text(&self, out: &mut Vec<u8>) {
+        let mut line = |fields: &mut dyn Iterator<Item = String>| {
+            let fields: Vec<String> = fields.collect();
+            out.extend_from_slice(fields.join(",").as_bytes());
+            out.push(b'\n');
+        };
+        line(&mut self.columns.iter().map(|column| quoted(&column.name)));
+        for row in 0..self.rows {
+            let text = |column: &Column| column.values.get(&row).map(Value::text);
+            line(
+                &mut self
+                    .columns
+                    .iter()
+                    .map(|column| quoted(&text(column).unwrap_or_default())),
+            );
+        }
+    }
+}
+
+impl Column {
+    fn kind(&self) -> Kind {
+        self.kind.unwrap_or(Kind::Real)
+    }
+
+    fn array(&self, rows: usize) -> ArrayRef {
+        let values = (0..rows).map(|row| self.values.get(&row));
+        match self.kind() {
+            Kind::Truth => Arc::new(BooleanArray::from_iter(values.map(|value| match value {
+                Some(Value::Truth(truth)) => Some(*truth),
+                _ => None,
+            }))),
+            Kind::Whole => Arc::new(Int64Array::from_iter(values.map(|value| match value {
+                Some(Value::Whole(whole)) => Some(*whole),
+                _ => None,
+            }))),
+            Kind::Real => Arc::new(Float64Array::from_iter(values.map(|value| match value {
+                Some(Value::Real(real)) => real.is_finite().then_some(*real),
+                Some(Value::Whole(whole)) => Some(real(*whole)),
+                _ => None,
+            }))),
+            Kind::Text => Arc::new(StringArray::from_iter(
+                values.map(|value| value.map(Value::text)),
+            )),
+        }
+    }
+}
+
+/// A whole number as a double.
+fn real(whole: i64) -> f64 {
+    to_f64(whole.unsigned_abs()).copysign(if whole < 0 { -1.0 } else { 1.0 })
+}
+
+/// A field of CSV, quoted if it has to be (RFC 4180).
+fn quoted(text: &str) -> String {
+    if text.contains([',', '"', '\n', '\r']) {
+        format!("\"{}\"", text.replace('"', "\"\""))
+    } else {
+        text.to_owned()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use arrow_array::cast::AsArray as _;
+    use arrow_array::types::{Float64Type, Int64Type};
+    use arrow_array::{Array as _, RecordBatch};
+    use bytes::Bytes;
+    use parquet::arrow::arrow_reader::ParquetRecordBatchReader;
+
+    use super::*;
+
+    fn table() -> Records {
+        let mut table = Records::default();
+        let text = |text: &str| Some(Value::Text(text.to_owned()));
+        table.row([
+            ("never", None),
+            ("seed", Some(Value::Whole(-3))),
+            ("scheme", text("harq:10/12,rounds=3")),
+            ("mixed", Some(Value::Whole(2))),
+            ("on", Some(Value::Truth(true))),
+        ]);
+        table.row([
+            ("seed", Some(Value::Whole(4))),
+            ("scheme", text("say \"arq\"")),
+            ("mixed", Some(Value::Real(0.1))),
+            ("on", None),
+        ]);
+        table.row([
+            ("mixed", Some(Value::Real(f64::INFINITY))),
+            ("words", text("x")),
+        ]);
+        table.row([("words", Some(Value::Whole(7)))]);
+        table
+    }
+
+    #[test]
+    fn fields_of_csv_are_quoted_where_they_must_be() {
+        let csv = table()
+            .write(Vec::new(), TableForm::Text(None), &[])
+            .unwrap();
+        assert_eq!(
+            String::from_utf8(csv).unwrap(),
+            "never,seed,scheme,mixed,on,words\n,-3,\"harq:10/12,rounds=3\",2,true,\n,4,\"say \"\"arq\"\"\",0.1,,\n,,,,,x\n,,,,,7\n"
+        );
+    }
+
+    #[test]
+    fn parquet_has_types_and_nulls() {
+        let file = table().write(Vec::new(), TableForm::Parquet, &[("tool", "test 1")]);
+        let reader = ParquetRecordBatchReader::try_new(Bytes::from(file.unwrap()), 100).unwrap();
+        let batches: Vec<RecordBatch> = reader.map(Result::unwrap).collect();
+        let batch = &batches[0];
+        assert_eq!((batches.len(), batch.num_rows()), (1, 4));
+        let column = |name: &str| batch.column_by_name(name).unwrap();
+        assert_eq!(column("never").null_count(), 4);
+        assert_eq!(column("never").data_type(), &DataType::Float64);
+        let seeds: Vec<Option<i64>> = column("seed").as_primitive::<Int64Type>().iter().collect();
+        assert_eq!(seeds, [Some(-3), Some(4), None, None]);
+        let mixed = column("mixed").as_primitive::<Float64Type>();
+        let mixed: Vec<Option<f64>> = mixed.iter().collect();
+        assert_eq!(mixed, [Some(2.0), Some(0.1), None, None]);
+        let on: Vec<Option<bool>> = column("on").as_boolean().iter().collect();
+        assert_eq!(on, [Some(true), None, None, None]);
+        let words: Vec<Option<&str>> = column("words").as_string::<i32>().iter().collect();
+        assert_eq!(words, [None, None, Some("x"), Some("7")]);
+    }
+}

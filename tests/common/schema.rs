@@ -1,0 +1,181 @@
+//! Checks JSON documents against docs/schemas: the keywords of JSON Schema (2020-12) that these schemas use. Any other
+//! keyword is an error, so that none is ignored.
+
+use std::collections::BTreeSet;
+use std::fs;
+
+use serde_json::{Map, Value};
+
+use super::project;
+
+/// The content of a file of docs/schemas.
+pub(crate) fn schema(file: &str) -> Value {
+    let path = project(&format!("docs/schemas/{file}"));
+    let text = fs::read_to_string(&path).unwrap_or_else(|_| panic!("no {}", path.display()));
+    serde_json::from_str(&text).unwrap()
+}
+
+/// Checks a document of `tmt` against the schema that it names.
+pub(crate) fn check(document: &Value) -> Result<(), String> {
+    let name = document["schema"].as_str().ok_or("no schema is named")?;
+    let file = name
+        .strip_prefix("tmt.")
+        .and_then(|name| name.split_once('/'));
+    let (file, _) = file.ok_or("expected tmt.NAME/VERSION")?;
+    let file = format!("{file}.json");
+    let whole = schema(&file);
+    Checker {
+        file,
+        whole: &whole,
+    }
+    .check(&whole, document, "")
+}
+
+/// The schema of one file.
+struct Checker<'a> {
+    file: String,
+    whole: &'a Value,
+}
+
+impl Checker<'_> {
+    /// Calls `then` with the schema that a reference points to.
+    fn follow<T>(&self, reference: &Value, then: impl FnOnce(&Checker<'_>, &Value) -> T) -> T {
+        let (file, pointer) = reference.as_str().unwrap().split_once('#').unwrap();
+        let found = |whole: &Value| whole.pointer(pointer).cloned();
+        let missing = || panic!("{}: {reference} leads nowhere", self.file);
+        if file.is_empty() {
+            return then(self, &found(self.whole).unwrap_or_else(missing));
+        }
+        let whole = schema(file);
+        let other = Checker {
+            file: file.to_owned(),
+            whole: &whole,
+        };
+        then(&other, &found(&whole).unwrap_or_else(missing))
+    }
+
+    fn check(&self, schema: &Value, found: &Value, at: &str) -> Result<(), String> {
+        let schema = schema.as_object().unwrap();
+        let expect = |holds: bool, what: &str| {
+            if holds {
+                Ok(())
+            } else {
+                let text: String = found.to_string().chars().take(200).collect();
+                Err(format!("{at}: found {text}, expected {what}"))
+            }
+        };
+        for (keyword, value) in schema {
+            match keyword.as_str() {
+                "$schema" | "$defs" | "title" | "description" => {}
+                "$ref" => self.follow(value, |other, schema| other.check(schema, found, at))?,
+                "type" => expect(has_type(found, value), &format!("type {value}"))?,
+                "const" => expect(found == value, &value.to_string())?,
+                "enum" => {
+                    let is_listed = value.as_array().unwrap().contains(found);
+                    expect(is_listed, &format!("one of {value}"))?;
+                }
+                "minimum" => {
+                    let holds = found
+                        .as_f64()
+                        .is_none_or(|found| Some(found) >= value.as_f64());
+                    expect(holds, &format!("at least {value}"))?;
+                }
+                "required" => {
+                    let Some(object) = found.as_object() else {
+                        continue;
+                    };
+                    for name in value.as_array().unwrap() {
+                        let name = name.as_str().unwrap();
+                        expect(object.contains_key(name), &format!("a field {name}"))?;
+                    }
+                }
+                "properties" => {
+                    let Some(object) = found.as_object() else {
+                        continue;
+                    };
+                    for (name, schema) in value.as_object().unwrap() {
+                        if let Some(inner) = object.get(name) {
+                            self.check(schema, inner, &format!("{at}/{name}"))?;
+                        }
+                    }
+                }
+                "additionalProperties" => {
+                    let known = schema.get("properties").and_then(Value::as_object);
+                    let is_known =
+                        |name: &String| known.is_some_and(|known| known.contains_key(name));
+                    for (name, inner) in found.as_object().into_iter().flatten() {
+                        if is_known(name) {
+                        } else if value == &Value::Bool(false) {
+                            expect(false, &format!("no field {name}"))?;
+                        } else {
+                            self.check(value, inner, &format!("{at}/{name}"))?;
+                        }
+                    }
+                }
+                "unevaluatedProperties" => {
+                    assert_eq!(value, &Value::Bool(false), "the only form that is used");
+                    let known = self.evaluated(schema);
+                    for name in found.as_object().into_iter().flat_map(Map::keys) {
+                        expect(known.contains(name), &format!("no field {name}"))?;
+                    }
+                }
+                "items" => {
+                    for (index, inner) in found.as_array().into_iter().flatten().enumerate() {
+                        self.check(value, inner, &format!("{at}/{index}"))?;
+                    }
+                }
+                "allOf" => {
+                    for part in value.as_array().unwrap() {
+                        self.check(part, found, at)?;
+                    }
+                }
+                "oneOf" => {
+                    let parts = value.as_array().unwrap().iter();
+                    let checked: Vec<_> = parts.map(|part| self.check(part, found, at)).collect();
+                    if checked.iter().filter(|part| part.is_ok()).count() != 1 {
+                        return Err(format!("{at}: {checked:?}"));
+                    }
+                }
+                other => panic!("{}: unknown keyword {other}", self.file),
+            }
+        }
+        Ok(())
+    }
+
+    /// The properties that a schema and its parts describe.
+    fn evaluated(&self, schema: &Map<String, Value>) -> BTreeSet<String> {
+        let own = schema.get("properties").and_then(Value::as_object);
+        let mut names: BTreeSet<String> = own.into_iter().flat_map(Map::keys).cloned().collect();
+        for part in schema
+            .get("allOf")
+            .and_then(Value::as_array)
+            .into_iter()
+            .flatten()
+        {
+            names.extend(self.evaluated(part.as_object().unwrap()));
+        }
+        if let Some(reference) = schema.get("$ref") {
+            names.extend(self.follow(reference, |other, schema| {
+                other.evaluated(schema.as_object().unwrap())
+            }));
+        }
+        names
+    }
+}
+
+/// Whether a value has the type, or one of the types. As in JSON Schema, a number without fraction is an integer.
+fn has_type(found: &Value, types: &Value) -> bool {
+    let has = |name: &Value| match name.as_str().unwrap() {
+        "null" => found.is_null(),
+        "boolean" => found.is_boolean(),
+        "integer" => found.is_i64() || found.is_u64(),
+        "number" => found.is_number(),
+        "string" => found.is_string(),
+        "array" => found.is_array(),
+        "object" => found.is_object(),
+        other => panic!("unknown type {other}"),
+    };
+    types
+        .as_array()
+        .map_or_else(|| has(types), |types| types.iter().any(has))
+}

@@ -1,0 +1,223 @@
+//! JSON documents and docs/schemas: every document obeys its schema, and no schema allows what no document has.
+
+use std::fs;
+
+use fluid_tcp::experiment::{Kind as ParameterKind, PARAMETERS};
+use fluid_tcp::simulation::metrics::{Kind, Metric, Metrics, Total};
+use serde_json::{Map, Value, json};
+
+use crate::common::schema::{check, schema};
+use crate::common::{Folder, project, tmt};
+
+/// Schema of the metrics of a registry.
+fn of_metrics<T>(metrics: &[Metric<T>]) -> Value {
+    let properties = metrics.iter().map(|metric| {
+        let mut schema = match metric.kind {
+            Kind::Histogram => json!({"$ref": "common.json#/$defs/histogram"}),
+            kind => {
+                let name = match kind {
+                    Kind::Count => "integer",
+                    Kind::Real => "number",
+                    _ => "string",
+                };
+                let types = if metric.nullable {
+                    json!([name, "null"])
+                } else {
+                    json!(name)
+                };
+                json!({"type": types})
+            }
+        };
+        schema["description"] = json!(metric.about);
+        (metric.name.to_owned(), schema)
+    });
+    let properties: Map<String, Value> = properties.collect();
+    let required: Vec<&String> = properties.keys().collect();
+    json!({"type": "object", "required": required, "properties": properties})
+}
+
+/// Schema of the parameters that `params` shows.
+fn of_parameters() -> Value {
+    let shown = PARAMETERS.iter().filter_map(|parameter| {
+        let types = match parameter.kind {
+            ParameterKind::Duration
+            | ParameterKind::Bytes
+            | ParameterKind::Rate
+            | ParameterKind::Count(..) => {
+                json!("integer")
+            }
+            ParameterKind::Probability => json!("number"),
+            ParameterKind::Switch | ParameterKind::Flag => json!("boolean"),
+            ParameterKind::Keyword(_) => json!("string"),
+            ParameterKind::Text(..) | ParameterKind::List(_) => {
+                json!(["string", "number", "boolean", "null"])
+            }
+        };
+        let description = parameter.help;
+        Some((
+            parameter.json_name()?,
+            json!({"type": types, "description": description}),
+        ))
+    });
+    let properties: Map<String, Value> = shown.collect();
+    json!({"type": "object", "properties": properties})
+}
+
+/// Metrics and parameters of the schema are those of their registries. With `SCHEMAS=overwrite` the test writes them.
+#[test]
+fn the_schema_of_tcp_has_the_metrics_and_parameters_of_the_registries() {
+    let mut expected = schema("tcp.json");
+    for (name, part) in [
+        ("parameters", of_parameters()),
+        ("metrics", of_metrics(Metrics::ALL)),
+        ("total", of_metrics(Total::ALL)),
+    ] {
+        expected["$defs"][name] = part;
+    }
+    let text = serde_json::to_string_pretty(&expected).unwrap() + "\n";
+    if std::env::var("SCHEMAS").is_ok_and(|how| how == "overwrite") {
+        fs::write(project("docs/schemas/tcp.json"), &text).unwrap();
+    }
+    let found = fs::read_to_string(project("docs/schemas/tcp.json")).unwrap();
+    assert!(
+        found == text,
+        "SCHEMAS=overwrite cargo test -p tmt-cli --test cli schemas:: writes it anew"
+    );
+}
+
+/// A folder with a trace, timelines and a packet log.
+fn folder() -> Folder {
+    let folder = Folder::new();
+    tmt(
+        "synth --rate 264kbps --lldu 33B --duration 8s --decode-delay 4ms --rtt 100ms -o slots.csv",
+    )
+    .within(&folder)
+    .run()
+    .ok();
+    tmt("inject --gilbert-elliott alpha=0.98,beta=0.7 -o phy.csv slots.csv")
+        .within(&folder)
+        .run()
+        .ok();
+    tmt("apply --scheme harq:3/5,rounds=1 -o timeline.csv phy.csv")
+        .within(&folder)
+        .run()
+        .ok();
+    tmt("tcp --flows 2 --packet 200B --packets packets.csv timeline.csv")
+        .within(&folder)
+        .run()
+        .ok();
+    folder
+}
+
+/// The commands that print JSON, each in its variants.
+const COMMANDS: [&str; 19] = [
+    "tcp --json --packet 200B --explain 3 timeline.csv",
+    "tcp --json --packet 200B --flows 3 --start 0s..2s --bytes 2kB --seeds 3 timeline.csv",
+    "tcp --json --packet 200B --bytes 2kB --offsets 4 timeline.csv",
+    "tcp --json --packet 200B --link coupled --scheme arq --feedback-loss 0.1 --explain 1 phy.csv",
+    "tcp --json --link coupled --scheme fec:3/5 --channel bernoulli:0.1 --rate 100kbps --packet 200B --duration 5s",
+    "tcp --json --link synthetic --rate 1Mbps --duration 5s --loss bernoulli:0.02 --queue codel --return-loss bernoulli:0.1",
+    "tcp --json --packet 200B --rtt 20ms --path split --overlap shift --return-trace phy.csv --loop --duration 5s timeline.csv",
+    "tcp --json --packet 200B --compare-links --scheme harq:3/5 --seeds 2 phy.csv",
+    "apply --scheme arq --scheme none --summary-only --summary - phy.csv",
+    "stats --json timeline.csv",
+    "stats --json --rtt 0s phy.csv",
+    "audit --json packets.csv",
+    "audit --json --timeline phy.csv packets.csv",
+    "demo --json",
+    "model harq --json",
+    "model fec --json --sweep beta=0.1,1.0 --sweep nd=3..4",
+    "model --list --json",
+    "validate --json 000-fig6 --seeds 2 --duration 60s",
+    "validate --list --json",
+];
+
+#[test]
+fn every_document_obeys_its_schema_and_every_surplus_or_missing_field_breaks_it() {
+    let folder = folder();
+    for command in COMMANDS {
+        let ran = tmt(command).arg("-q").within(&folder).run();
+        let document: Value = serde_json::from_slice(&ran.stdout)
+            .unwrap_or_else(|error| panic!("{command}: {error}: {}", ran.stderr));
+        check(&document).unwrap_or_else(|why| panic!("{command}: {why}"));
+        let names: Vec<&String> = document.as_object().unwrap().keys().collect();
+        assert_eq!(names, ["tool", "schema", "params", "results"], "{command}");
+        // The keys and results of a model are free, others are not.
+        let is_free = |at: &str| {
+            document["schema"] == "tmt.model/1"
+                && (at.contains("/params") || at.contains("/result"))
+                && !at.ends_with("/results")
+                && !at
+                    .trim_end_matches(|c: char| c.is_ascii_digit())
+                    .ends_with("/results/")
+        };
+        let mut changed = 0;
+        for at in objects(&document, "") {
+            if is_free(&at) {
+                continue;
+            }
+            let mut surplus = document.clone();
+            let object = surplus.pointer_mut(&at).unwrap().as_object_mut().unwrap();
+            object.insert("surplus".to_owned(), json!("x"));
+            assert!(
+                check(&surplus).is_err(),
+                "{command}: {at} allows a surplus field"
+            );
+            let mut renamed = document.clone();
+            let object = renamed.pointer_mut(&at).unwrap().as_object_mut().unwrap();
+            let Some(first) = object.keys().next().cloned() else {
+                continue;
+            };
+            let value = object.remove(&first).unwrap();
+            object.insert(format!("{first}_"), value);
+            let is_map = ["/mean", "/gap"].iter().any(|end| at.ends_with(end));
+            assert!(
+                is_map || check(&renamed).is_err(),
+                "{command}: {at} allows {first}_"
+            );
+            changed += 1;
+        }
+        assert!(changed > 1, "{command}");
+    }
+}
+
+/// Pointers to the first object of each kind: of arrays only the first element is searched.
+fn objects(value: &Value, at: &str) -> Vec<String> {
+    match value {
+        Value::Object(fields) => {
+            let inner = fields
+                .iter()
+                .flat_map(|(name, inner)| objects(inner, &format!("{at}/{name}")));
+            std::iter::once(at.to_owned()).chain(inner).collect()
+        }
+        Value::Array(items) => items
+            .iter()
+            .take(1)
+            .flat_map(|item| objects(item, &format!("{at}/0")))
+            .collect(),
+        _ => Vec::new(),
+    }
+}
+
+/// The checker itself: each keyword refuses what it must.
+#[test]
+fn wrong_types_and_values_break_a_schema() {
+    let document = tmt("stats --json")
+        .input("tx_time,decode_delay\n0,1\n1,1\n")
+        .run()
+        .ok()
+        .json();
+    for (at, wrong) in [
+        ("/results/slots", json!(2.5)),
+        ("/results/slots", json!("2")),
+        ("/results/first_s", Value::Null),
+        ("/results/gaps", json!({"1": 1})),
+        ("/results/gaps/0/count", json!(true)),
+        ("/results/delay_percentiles", json!(1)),
+        ("/schema", json!("tmt.stats/2")),
+    ] {
+        let mut changed = document.clone();
+        *changed.pointer_mut(at).unwrap() = wrong;
+        assert!(check(&changed).is_err(), "{at}");
+    }
+}
