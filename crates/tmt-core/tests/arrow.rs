@@ -252,6 +252,7 @@ fn doubles_need_a_unit() {
         let with_unit = Options {
             unit: Some(unit),
             attempts: true,
+            ..Options::default()
         };
         let reading = read_arrow(&bytes, with_unit);
         assert_eq!(reading.end.unwrap(), Next::End, "{unit:?}");
@@ -274,6 +275,7 @@ fn doubles_that_are_not_times_are_refused_with_their_row() {
     let with_unit = Options {
         unit: Some(Unit::Seconds),
         attempts: false,
+        ..Options::default()
     };
     for (t, d, name) in [
         (f64::NAN, 0.0, "NotANumber"),
@@ -304,6 +306,7 @@ fn missing_and_unsupported_columns_are_refused_by_name() {
     let milliseconds = Options {
         unit: Some(Unit::Milliseconds),
         attempts: false,
+        ..Options::default()
     };
     for (columns, options, message) in [
         (

@@ -215,6 +215,7 @@ fn doubles_need_a_unit() {
     let with_unit = Options {
         unit: Some(Unit::Seconds),
         attempts: true,
+        ..Options::default()
     };
     let reading = read_parquet(&bytes, with_unit);
     assert_eq!(reading.rows, [(0, 3), (100_000_000, 0)]);

@@ -129,7 +129,7 @@ fn options() -> impl Strategy<Value = Options> {
         Unit::Nanoseconds,
     ]);
     (unit, any::<bool>(), any::<bool>()).prop_map(|(unit, allow_cut, attempts)| Options {
-        unit,
+        unit: Some(unit),
         allow_cut,
         attempts,
     })

@@ -280,7 +280,7 @@ fn pieces() -> impl Strategy<Value = Vec<usize>> {
 fn options() -> impl Strategy<Value = Options> {
     let unit = prop_oneof![3 => Just(0), 1 => 0..UNITS.len()];
     (unit, any::<bool>(), any::<bool>()).prop_map(|(unit, allow_cut, attempts)| Options {
-        unit: UNITS[unit].0,
+        unit: Some(UNITS[unit].0),
         allow_cut,
         attempts,
     })

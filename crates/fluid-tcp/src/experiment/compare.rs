@@ -60,7 +60,7 @@ impl Experiment {
             timeline,
             head,
             end: Some(end),
-            note: None,
+            notes: Vec::new(),
         };
         let (mut on_timeline, timeline) = self.link_over(LinkKind::Timeline, rows, false)?;
         // Settings of the coupled link do not apply to the timeline link.

@@ -6,7 +6,7 @@ use tmt_core::stats::LinkSummary;
 use tmt_core::types::{Metadata, Span};
 
 use crate::exit::{Failure, Outcome, note, print_unless_quiet};
-use crate::input::{TraceArgs, note_cut};
+use crate::input::{TraceArgs, note_reading};
 use crate::output::{self, FormatArgs, Output, json, refuse_shared_files};
 use crate::provenance;
 use crate::quantity::{Feedback, Rtt};
@@ -81,7 +81,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
     let ends = Apply::new(lanes)
         .run(&mut reader)
         .map_err(|error| Failure::stage(&name, &names, &error))?;
-    note_cut("apply", &name, &reader);
+    note_reading("apply", &name, &reader);
     let ends = ends.into_iter().map(|end| (end.summary, end.output));
     let (summaries, outputs): (Vec<LinkSummary>, Vec<Option<Output>>) = ends.unzip();
     if let Some(file) = &mut summary_file {

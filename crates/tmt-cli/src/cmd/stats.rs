@@ -4,10 +4,10 @@ use tmt_core::format::text::encode;
 use tmt_core::pipeline::collect;
 use tmt_core::stats::runs::RunLengths;
 use tmt_core::stats::{TraceStats, TraceTally, ratio};
-use tmt_core::types::{Bytes, Span};
+use tmt_core::types::Span;
 
 use crate::exit::{Failure, Outcome, note};
-use crate::input::{TraceArgs, note_cut};
+use crate::input::{TraceArgs, note_reading};
 use crate::output::refuse_shared_files;
 use crate::table::{
     QUANTILES, Report, SHOWN_ATTEMPTS, later, longest, millis, number, print, share,
@@ -24,9 +24,6 @@ pub(crate) struct Args {
     /// RTT of the link, half of which is part of the one-way delay [default: from the trace]
     #[arg(long)]
     rtt: Option<Span>,
-    /// Size of an LLDU, for the rate [default: from the trace]
-    #[arg(long)]
-    lldu: Option<Bytes>,
     /// Print JSON instead of a table
     #[arg(long)]
     json: bool,
@@ -47,7 +44,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
     let mut tally = TraceTally::default();
     collect(&mut reader, |rows| tally.slots(&rows.slots, &rows.attempts))
         .map_err(|error| Failure::input(&name, &error))?;
-    note_cut("stats", &name, &reader);
+    note_reading("stats", &name, &reader);
     let head = reader.metadata();
     if let (Some(rtt), Some(stored)) = (args.rtt, head.rtt())
         && stored != rtt
@@ -57,7 +54,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
             "--rtt {rtt} overrides rtt {stored} of the metadata"
         );
     }
-    if let (Some(lldu), Some(stored)) = (args.lldu, head.lldu_bytes())
+    if let (Some(lldu), Some(stored)) = (args.trace.lldu, head.lldu_bytes())
         && stored != lldu
     {
         note!(
@@ -65,7 +62,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
             "--lldu {lldu} overrides the LLDU of {stored} of the metadata"
         );
     }
-    let stats = tally.finish(reader.metadata(), args.rtt, args.lldu);
+    let stats = tally.finish(reader.metadata(), args.rtt, args.trace.lldu);
     print(args.output.as_deref(), args.json, &stats, table)
 }
 

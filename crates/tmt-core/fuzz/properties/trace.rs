@@ -26,6 +26,7 @@ pub(crate) fn check(data: &[u8]) {
             unit,
             allow_cut,
             attempts: true,
+            columns: Columns::default(),
             chunk,
         };
         let reading = read(data, options(1 << 16));

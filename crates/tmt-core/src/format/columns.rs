@@ -171,6 +171,12 @@ impl Columns {
         *self == Self::default()
     }
 
+    /// Whether the mapping selects a column of times.
+    #[must_use]
+    pub fn maps_times(&self) -> bool {
+        self.names[TX_TIME].is_some()
+    }
+
     /// Whether a column of delays is needed: there is no other sign of erasures.
     fn needs_delays(&self) -> bool {
         self.names[ERASED].is_none()

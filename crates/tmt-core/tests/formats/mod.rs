@@ -35,8 +35,8 @@ pub(crate) fn config(cases: u32) -> ProptestConfig {
 /// Options that read attempts and accept no doubles.
 pub(crate) fn options() -> Options {
     Options {
-        unit: None,
         attempts: true,
+        ..Options::default()
     }
 }
 
@@ -123,13 +123,13 @@ fn pairs(slots: &[Slot]) -> Vec<(u64, u64)> {
 
 /// Reads an Arrow stream or file to its end.
 pub(crate) fn read_arrow(bytes: &[u8], options: Options) -> Reading {
-    arrow::open(bytes, options).map_or_else(failed, read)
+    arrow::open(bytes, &options).map_or_else(failed, read)
 }
 
 /// Reads a Parquet file to its end.
 pub(crate) fn read_parquet(bytes: &[u8], options: Options) -> Reading {
     let bytes = bytes::Bytes::copy_from_slice(bytes);
-    parquet::open(bytes, options).map_or_else(failed, read)
+    parquet::open(bytes, &options).map_or_else(failed, read)
 }
 
 fn read(mut source: Source<'_>) -> Reading {

@@ -9,12 +9,11 @@ use fluid_tcp::log::{
 };
 use fluid_tcp::simulation::Setup;
 use fluid_tcp::simulation::probe::{All, Probe};
-use tmt_core::format::table::TableForm;
 
 use super::args::Args;
 use super::explain::PacketFlag;
 use crate::exit::{Failure, Outcome};
-use crate::output::{Output, is_stdout, refuse_shared_files};
+use crate::output::{Output, is_stdout, refuse_shared_files, table_form};
 use crate::provenance::{TOOL, new_head};
 
 /// The log files, with paths as typed. A capture has one file per host.
@@ -87,7 +86,7 @@ pub(super) fn check(args: &Args, experiment: &Experiment) -> Outcome {
     refuse(args.slots.is_some() && link != LinkKind::Coupled, why)?;
     let tables = [&args.packets, &args.series, &args.slots];
     for path in tables.into_iter().flatten() {
-        TableForm::from_file_name(path).map_err(Failure::usage)?;
+        table_form(path)?;
     }
     if let Some(path) = &args.pcap {
         let why = "--pcap cannot be combined with --path split, which has two connections: a capture shows the hosts of one";
@@ -190,7 +189,7 @@ impl<'a> Logs<'a> {
         ] {
             let Some(path) = path else { continue };
             head.set("log", kind);
-            let form = || TableForm::from_file_name(path).map_err(Failure::usage);
+            let form = || table_form(path);
             let log = match kind {
                 "packets" => PacketLog::new(open(path)?, form()?, &head, setup).map(Log::Packets),
                 "series" => {
