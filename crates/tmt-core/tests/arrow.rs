@@ -291,7 +291,7 @@ fn doubles_that_are_not_times_are_refused_with_their_row() {
             ("tx_time", doubles(&[1.0, t, 9_223_372_036.0])),
             ("decode_delay", doubles(&[0.25, d, 0.0])),
         ];
-        let reading = read_arrow(&written(columns, None), with_unit);
+        let reading = read_arrow(&written(columns, None), with_unit.clone());
         let (kind, row) = refusal(&reading);
         assert_eq!((kind_name(kind).as_str(), row), (name, 2), "{t} {d}");
         assert_eq!(reading.rows, [(1_000_000_000, 250_000_000)]);

@@ -363,7 +363,7 @@ fn the_unit_applies_to_both_columns() {
         ("ns", "1500000000,250000000.4\n"),
     ] {
         let options = Options {
-            unit: unit.parse().unwrap(),
+            unit: Some(unit.parse().unwrap()),
             ..Options::default()
         };
         assert_eq!(

@@ -16,9 +16,9 @@ pub(crate) fn check(data: &[u8]) {
             attempts: true,
             ..Options::default()
         };
-        let reading = read(data, options);
+        let reading = read(data, options.clone());
         for most in [1, 13] {
-            assert_eq!(read(Pieces { bytes: data, most }, options), reading);
+            assert_eq!(read(Pieces { bytes: data, most }, options.clone()), reading);
         }
         let ours = Options {
             unit: None,

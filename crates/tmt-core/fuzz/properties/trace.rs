@@ -3,7 +3,7 @@
 use bytes::Bytes;
 use tmt_core::Result;
 use tmt_core::format::{
-    FORMS, FileKind, Form, Format, Options, Row, Rows, TraceEnd, TraceReader, TraceWriter, Unit,
+    Columns,     FORMS, FileKind, Form, Format, Options, Row, Rows, TraceEnd, TraceReader, TraceWriter, Unit,
     recognise,
 };
 use tmt_core::types::{EndLine, Metadata, Slot, Time};
