@@ -524,6 +524,31 @@ fn erasures_without_times_get_them_from_an_interval_or_a_rate() {
 }
 
 #[test]
+fn without_a_head_there_are_only_header_and_rows() {
+    let synth = "synth --rate 264kbps --lldu 33B --duration 3ms --decode-delay 1ms";
+    let ran = tmt(synth).arg("--no-head").run().ok();
+    let rows = "0.000000000,0.001000000\n0.001000000,0.001000000\n0.002000000,0.001000000\n";
+    assert_eq!(ran.text(), format!("tx_time,decode_delay\n{rows}"));
+    let folder = Folder::new();
+    folder.write("phy.csv", trace(50, 7));
+    for (command, form) in [("inject --bernoulli 0", "csv"), ("apply --scheme arq", "arrow")] {
+        let run = |flags: &str, name: &str| {
+            let run = tmt(command).arg_list(flags).arg("phy.csv").arg("-o").arg(name);
+            run.within(&folder).run().ok();
+            let again = tmt("inject --bernoulli 0 --seed 2 --no-head --allow-cut").arg(name);
+            again.within(&folder).run().ok().stdout
+        };
+        let (bare, headed) = (format!("bare.{form}"), format!("headed.{form}"));
+        assert_eq!(run("--no-head", &bare), run("", &headed));
+        let has_tool = |name: &str| {
+            let bytes = bytes(&folder, name);
+            bytes.windows(4).any(|window| window == b"tool")
+        };
+        assert!(!has_tool(&bare) && has_tool(&headed));
+    }
+}
+
+#[test]
 fn a_run_reads_a_foreign_table_too() {
     let folder = Folder::new();
     folder.write("phy.csv", trace(3000, 9));

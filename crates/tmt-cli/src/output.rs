@@ -220,9 +220,18 @@ pub(crate) struct FormatArgs {
         value_parser = PossibleValuesParser::new(FORMS.map(|(name, _)| name)).try_map(|form| form.parse::<Form>())
     )]
     format: Option<Form>,
+    /// Write neither the metadata at the start (`# key: value`) nor the end line, for programs that take no comments; later
+    /// stages then need flags, and do not notice a cut
+    #[arg(long)]
+    no_head: bool,
 }
 
 impl FormatArgs {
+    /// The head that is written: `head`, or none.
+    pub(crate) fn head(&self, head: Metadata) -> Metadata {
+        if self.no_head { Metadata::new() } else { head }
+    }
+
     /// Format and compression of the output at `path`: those of the flag, else of the name. If the flag has no
     /// compression, that of the name applies.
     pub(crate) fn of(&self, path: Option<&str>) -> Outcome<Form> {
@@ -276,7 +285,8 @@ impl OutputArgs {
 
     /// Opens the output for rows after `head`.
     pub(crate) fn create<T: Row>(&self, head: &Metadata) -> Outcome<TraceWriter<T, Output>> {
-        writer(self.output.as_deref(), self.form()?, head)
+        let head = self.format.head(head.clone());
+        writer(self.output.as_deref(), self.form()?, &head)
     }
 }
 

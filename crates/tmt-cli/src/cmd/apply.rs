@@ -33,7 +33,7 @@ pub(crate) struct Args {
     #[arg(short, long, value_name = "FILE")]
     output: Option<String>,
     /// Write only the summary, no timeline
-    #[arg(long, conflicts_with_all = ["output", "format"])]
+    #[arg(long, conflicts_with_all = ["output", "format", "no_head"])]
     summary_only: bool,
     #[command(flatten)]
     format: FormatArgs,
@@ -70,7 +70,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
     let summary_file = summary_file.map(|path| Output::create(Some(path)));
     let mut summary_file = summary_file.transpose()?;
     let lanes = args.schemes.iter().enumerate().map(|(index, scheme)| {
-        let head = head(reader.metadata(), scheme, &rtt, feedback_delay);
+        let head = args.format.head(head(reader.metadata(), scheme, &rtt, feedback_delay));
         let path = paths.get(index).map(String::as_str);
         let open = |path| output::writer(path, args.format.of(path)?, &head);
         let writer = path.map(|path| open(Some(path))).transpose()?;
