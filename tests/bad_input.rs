@@ -28,7 +28,8 @@ fn refusals() -> Vec<(&'static str, String)> {
             "duplicate-column",
             ":1:22: found column tx_time more than once, expected each name once".to_owned(),
         ),
-        ("empty-field", format!(":2:3: decode_delay: found '', {number}")),
+        ("empty-field", format!(":2:1: tx_time: found '', {number}")),
+        ("end-line-without-line-end", CUT.to_owned().replace(":5", ":4")),
         (
             "half-end-line",
             ":6:1: # end: found 'rows=2 slots=2', expected rows=N slots=M usable_until_ns=T"
@@ -48,7 +49,7 @@ fn refusals() -> Vec<(&'static str, String)> {
         ),
         ("missing-column", format!(":1: found 'tx_time,delay', {column}")),
         ("mixed-separators", format!(":2:6: found '2;0.1', {column}")),
-        ("nan", format!(":2:3: decode_delay: found 'nan', {number}")),
+        ("nan", format!(":2:1: tx_time: found 'nan', {number}")),
         (
             "negative-delay",
             ":3:3: decode_delay: found '-0.1', expected zero or more".to_owned(),
@@ -90,6 +91,11 @@ fn refusals() -> Vec<(&'static str, String)> {
         (
             "too-large-time",
             format!(":2:1: tx_time: found '9223372036.854775808', {LARGEST}"),
+        ),
+        (
+            "two-units",
+            ":1:9: found the columns tx_time and tx_time_ms, expected one of them, chosen by a mapping such as tx=tx_time"
+                .to_owned(),
         ),
         (
             "two-end-lines",

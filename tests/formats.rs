@@ -7,11 +7,12 @@ use crate::common::{Folder, bash, plain, project, skipped, tmt, trace};
 use tmt_core::format::compression::{Compressor, Decompressor};
 use tmt_core::format::{Compression, FileKind, Form, recognise};
 
-const FORMS: [&str; 7] = [
+const FORMS: [&str; 8] = [
     "csv",
     "csv.gz",
     "csv.zst",
     "arrow",
+    "arrows",
     "arrow.gz",
     "arrow.zst",
     "parquet",
@@ -57,6 +58,11 @@ fn kinds_of(form: &str) -> Vec<FileKind> {
     } = form.parse().unwrap();
     let outer = compression.map(FileKind::Compressed);
     outer.into_iter().chain([FileKind::Plain(format)]).collect()
+}
+
+/// The form into a pipe: a pipe has no file with a footer.
+fn piped(form: &str) -> &str {
+    if form == "arrow" { "arrows" } else { form }
 }
 
 #[test]
@@ -188,7 +194,7 @@ fn no_byte_depends_on_the_jobs_or_on_the_pieces_of_a_pipe() {
                 run.input(&*input).pieces(pieces).run().ok()
             };
             let expected = run("--jobs 1", &[usize::MAX]);
-            assert_eq!(kinds(&expected.stdout), kinds_of(form), "{form}");
+            assert_eq!(kinds(&expected.stdout), kinds_of(piped(form)), "{form}");
             for jobs in ["--jobs 2", "--jobs 3", "--jobs 8", ""] {
                 let found = run(jobs, &[7, 100_003, 1, 65_537]);
                 assert!(found.stdout == expected.stdout, "{command} {form} {jobs}");
@@ -226,11 +232,17 @@ fn the_form_is_that_of_the_flag_or_of_the_name() {
         ("", "x.gz", "csv.gz"),
         ("", "x.CSV.ZST", "csv.zst"),
         ("", "x.arrow", "arrow"),
-        ("", "x.arrows", "arrow"),
+        ("", "x.feather", "arrow"),
+        ("", "x.IPC", "arrow"),
+        ("", "x.arrows", "arrows"),
         ("", "x.ipc.zst", "arrow.zst"),
         ("", "x.parquet", "parquet"),
         ("--format arrow", "x", "arrow"),
         ("--format arrow", "x.csv", "arrow"),
+        ("--format arrow", "x.arrows", "arrow"),
+        ("--format arrows", "x.arrow", "arrows"),
+        ("--format csv", "x.json", "csv"),
+        ("--format arrow", "x.tar.bz2", "arrow"),
         ("--format arrow", "x.csv.gz", "arrow.gz"),
         ("--format csv", "x.arrow.zst", "csv.zst"),
         ("--format csv", "x.parquet", "csv"),
@@ -385,24 +397,268 @@ fn members_and_frames_behind_each_other_are_one_trace() {
 }
 
 #[test]
-fn tables_of_other_programs_are_read() {
-    for name in [
-        "crowded.arrows",
-        "crowded.parquet",
-        "duckdb.parquet",
-        "lz4.feather",
-        "polars.arrow",
-        "polars.parquet",
-        "snappy.parquet",
-        "zstd.feather",
+fn an_unknown_extension_is_refused_and_pipes_and_devices_have_none() {
+    let folder = Folder::new();
+    folder.write("phy.csv", trace(40, 7));
+    let expected = tmt("apply --scheme arq phy.csv").within(&folder).run().ok();
+    for name in ["x.json", "x.txt.bz2", "x.csv.xz", "phy-0.01"] {
+        let refused = tmt("apply --scheme arq phy.csv -o").arg(name);
+        let words = ["unknown extension", ".parquet", "--format"];
+        refused.within(&folder).run().fails(2, &words);
+        let refused = tmt("tcp --link synthetic --rate 1Mbps --duration 1s --packets").arg(name);
+        let words = ["unknown extension", ".parquet"];
+        refused.within(&folder).run().fails(2, &words);
+    }
+    assert_eq!(folder.names(), ["phy.csv"]);
+    for place in ["/dev/null", "/dev/stdout"] {
+        let ran = tmt("apply --scheme arq phy.csv -o").arg(place);
+        let ran = ran.within(&folder).run().ok();
+        assert!(place == "/dev/null" || ran.stdout == expected.stdout);
+    }
+    // A pipe has the form of its name if that is known, and an Arrow pipe is a stream.
+    for (name, form) in [
+        ("p.log", "csv"),
+        ("p.arrow", "arrows"),
+        ("p.feather", "arrows"),
+    ] {
+        let script = format!(
+            "mkfifo {name}; cat {name} > out & tmt apply -q --scheme arq phy.csv -o {name}; wait"
+        );
+        bash(&folder, &script).ok();
+        let written = bytes(&folder, "out");
+        assert_eq!(kinds(&written), kinds_of(form), "{name}");
+        assert!(form != "csv" || written == expected.stdout, "{name}");
+    }
+}
+
+/// A trace as text, the rows of every file of `fixtures/formats`.
+fn fixture_text() -> String {
+    let row = |j: u64| {
+        let delay = if j % 3 == 2 { 0 } else { 7 + j };
+        format!("{},{delay},{}\n", 1000 * j, 1 + j % 2)
+    };
+    let rows: String = (0..10).map(row).collect();
+    format!("tx_time_ns,decode_delay_ns,attempts\n{rows}")
+}
+
+#[test]
+fn tables_of_other_programs_give_the_bytes_of_the_text() {
+    let apply = "apply --scheme arq --rtt 1us";
+    let stats = "stats --json";
+    let text = fixture_text();
+    let expected = [apply, stats].map(|command| tmt(command).input(&*text).run().ok().stdout);
+    let mapping = "--columns tx=time_ns,delay=d_ns,erased=lost,attempts=tries";
+    let missing = "3 rows without a delay";
+    let zero = "timestamps count from the first row";
+    let ignored = "column snr_db ignored";
+    for (name, flags, notes) in [
+        ("crowded.arrows", "", &["columns int32, string,", "…"][..]),
+        ("crowded.parquet", "", &["columns int32, string,", "…"]),
+        ("duckdb.parquet", "", &[]),
+        ("lz4.feather", "", &[]),
+        ("polars.arrow", "", &["column word ignored"]),
+        ("polars.parquet", "", &["column word ignored"]),
+        ("zstd.feather", "", &["ignored"]),
+        ("unit-duckdb.parquet", "", &[]),
+        ("unit-durations.feather", "", &[missing]),
+        ("unit-nan.parquet", "", &[missing]),
+        ("unit-nan.parquet", "--unit us", &[missing]),
+        ("unit-pandas.csv", "", &[missing]),
+        ("unit-pandas.feather", "", &[]),
+        ("unit-polars.arrow", "", &[]),
+        ("unit-polars.csv", "", &[missing]),
+        ("unit-timestamps.arrow", "", &[missing, zero]),
+        ("unit-timestamps.parquet", "", &[missing, zero]),
+        ("foreign.arrow", mapping, &[ignored]),
+        ("foreign.csv", mapping, &[ignored]),
+        ("foreign.parquet", mapping, &[ignored]),
     ] {
         let file = project("fixtures/formats").join(name);
-        let stats = tmt("stats --json").arg(&file).run().ok().results();
-        assert_eq!(stats["slots"], 10, "{name}");
-        assert_eq!(stats["slots_erased"], 3, "{name}");
-        let piped = tmt("stats --json")
-            .input(std::fs::read(&file).unwrap())
-            .run();
-        assert_eq!(piped.ok().json(), stats, "{name}");
+        for (command, expected) in [apply, stats].into_iter().zip(&expected) {
+            let run = || tmt(command).arg_list(flags);
+            let ran = run().arg(&file).run().ok().says(notes);
+            assert!(ran.stdout == *expected, "{command} {flags} {name}");
+            for word in ["without a delay", "timestamps", "ignored"] {
+                let expected = notes.iter().any(|note| note.contains(word) || note.contains("columns"));
+                assert!(expected || !ran.stderr.contains(word), "{name}: {}", ran.stderr);
+            }
+            let piped = run().input(std::fs::read(&file).unwrap()).run().ok();
+            assert!(piped.stdout == *expected, "{command} {flags} {name}, piped");
+        }
+    }
+}
+
+#[test]
+fn erasures_without_times_get_them_from_an_interval_or_a_rate() {
+    let lost = [0, 1, 0, 0, 1];
+    let list: String = lost.iter().map(|lost| format!("{lost}\n")).collect();
+    let words = lost.map(|lost| if lost == 1 { "true" } else { "False" });
+    let table: String = words.iter().map(|lost| format!("-3.5;{lost}\n")).collect();
+    let table = format!("snr;lost\n{table}");
+    // By hand: row i at i * 10 ms; and slot i of 1500 B at 1 Mbps at i * 12 ms.
+    for (flags, period) in [("--interval 10ms", 10), ("--rate 1Mbps --lldu 1500B", 12)] {
+        let rows = lost.iter().enumerate().map(|(at, lost)| {
+            let delay = if *lost == 1 { "0" } else { "0.036000000" };
+            format!("0.{:03}000000,{delay},1\n", at * period)
+        });
+        let rows: String = rows.collect();
+        let expected = format!("tx_time,decode_delay,attempts\n{rows}");
+        for (columns, input) in [
+            ("erased=1,delay=36ms", &list),
+            ("erased=lost,delay=36ms", &table),
+        ] {
+            let run = tmt("apply --scheme none --columns").arg(columns);
+            let ran = run.arg_list(flags).input(&**input).run().ok();
+            assert_eq!(ran.text(), expected, "{flags} {columns}");
+        }
+    }
+    // Rows keep their numbers across the pieces in which a long list is read.
+    let long: String = (0..300_000)
+        .map(|at| format!("{}\n", u8::from(at % 7 == 3)))
+        .collect();
+    let run = tmt("stats --json --columns erased=1,interval=1ms").input(long);
+    let stats = run.run().ok().says(&["no column of delays"]).json();
+    assert_eq!(stats["slots_erased"], (300_000 - 4) / 7 + 1);
+    assert_eq!(stats["last_ns"], 299_999 * 1_000_000_u64);
+    assert_eq!(stats["longest_slot_period_s"], 0.001);
+}
+
+#[test]
+fn without_a_head_there_are_only_header_and_rows() {
+    let synth = "synth --rate 264kbps --lldu 33B --duration 3ms --decode-delay 1ms";
+    let ran = tmt(synth).arg("--no-head").run().ok();
+    let rows = "0.000000000,0.001000000\n0.001000000,0.001000000\n0.002000000,0.001000000\n";
+    assert_eq!(ran.text(), format!("tx_time,decode_delay\n{rows}"));
+    let folder = Folder::new();
+    folder.write("phy.csv", trace(50, 7));
+    for (command, form) in [("inject --bernoulli 0", "csv"), ("apply --scheme arq", "arrow")] {
+        let run = |flags: &str, name: &str| {
+            let run = tmt(command).arg_list(flags).arg("phy.csv").arg("-o").arg(name);
+            run.within(&folder).run().ok();
+            let again = tmt("inject --bernoulli 0 --seed 2 --no-head --allow-cut").arg(name);
+            again.within(&folder).run().ok().stdout
+        };
+        let (bare, headed) = (format!("bare.{form}"), format!("headed.{form}"));
+        assert_eq!(run("--no-head", &bare), run("", &headed));
+        let has_tool = |name: &str| {
+            let bytes = bytes(&folder, name);
+            bytes.windows(4).any(|window| window == b"tool")
+        };
+        assert!(!has_tool(&bare) && has_tool(&headed));
+    }
+}
+
+#[test]
+fn a_run_reads_a_foreign_table_too() {
+    let folder = Folder::new();
+    folder.write("phy.csv", trace(3000, 9));
+    let run = tmt("apply --scheme arq phy.csv -o line.csv");
+    run.within(&folder).run().ok();
+    let line = plain(&folder.read("line.csv"));
+    let foreign = line.replacen("tx_time,decode_delay,attempts", "when,late,tries", 1);
+    folder.write("foreign.csv", foreign);
+    folder.write("plain.csv", line);
+    let run = |arguments: &str| {
+        let run = tmt("tcp --json --cc cubic --rtt 20ms --duration 2s").arg_list(arguments);
+        run.within(&folder).run().ok().stdout
+    };
+    let expected = run("plain.csv");
+    assert!(run("foreign.csv --columns tx=when,delay=late,attempts=tries") == expected);
+}
+
+#[test]
+fn wrong_mappings_are_refused_with_what_is_expected() {
+    let table = "time,lost\n0,0\n1,2\n";
+    let columns = "pairs such as tx=time,erased=lost";
+    for (flags, code, words) in [
+        ("--columns tx", 2, &[columns][..]),
+        ("--columns tx=a,tx=b", 2, &[columns]),
+        ("--columns snr=a", 2, &[columns]),
+        ("--columns tx=a,interval=1ms", 2, &[columns]),
+        ("--columns erased=lost,delay=0ms", 2, &["a delay above zero"]),
+        ("--columns tx=time --interval 1ms", 2, &["--interval cannot be combined"]),
+        ("--interval 0ms", 2, &["--interval: found 0"]),
+        ("--rate 1Mbps", 2, &["--lldu"]),
+        ("--columns tx=when,erased=lost", 1, &["found 'time,lost', expected a column when"]),
+        ("--columns tx=time", 1, &["expected a column decode_delay", "--columns"]),
+        ("--columns tx=time,erased=lost", 1, &[":3:3: found erased '2', expected 0 or 1"]),
+    ] {
+        let refused = tmt("stats").arg_list(flags).input(table).run();
+        refused.fails(code, words);
+    }
+    let named = "tx_time_ms,decode_delay\n0,1\n";
+    let refused = tmt("stats --unit s").input(named).run();
+    refused.fails(1, &["found unit s for a column whose name says ms"]);
+    // The unit of integers in a foreign table is not assumed.
+    let file = project("fixtures/formats/foreign.parquet");
+    let refused = tmt("stats --columns tx=tries,delay=d_ns").arg(file).run();
+    refused.fails(1, &["tx_time: found numbers without a unit", "--unit"]);
+}
+
+/// A Python with pandas, polars, pyarrow and DuckDB: `$TMT_PYTHON`, or python3.
+fn python() -> Option<String> {
+    let python = std::env::var("TMT_PYTHON").unwrap_or_else(|_| "python3".to_owned());
+    let imports = "import pandas, polars, pyarrow.feather, duckdb";
+    let check = Command::new(&python).args(["-c", imports]).output();
+    let is_there = check.is_ok_and(|check| check.status.success());
+    if !is_there {
+        let lacks = "has no pandas, polars, pyarrow and duckdb; TMT_PYTHON names another";
+        skipped(&format!("{python} {lacks}"));
+    }
+    is_there.then_some(python)
+}
+
+/// Reads every form with every library and writes it back.
+const ROUND_TRIPS: &str = r#"
+import duckdb, pandas, polars, pyarrow as pa, pyarrow.feather as feather, pyarrow.parquet as parquet
+for name in ["x.arrow", "x.feather", "x.ipc"]:
+    pandas.read_feather(name).to_feather("pandas-" + name)
+    polars.read_ipc(name).write_ipc("polars-" + name)
+    assert polars.scan_ipc(name).select(polars.len()).collect().item() == 70000
+    feather.write_feather(feather.read_table(name), "pyarrow-" + name)
+    held = feather.read_table(name)
+    duckdb.sql(f"copy (select * from held) to 'duckdb-{name}.parquet' (format parquet)")
+with pa.ipc.open_stream("x.arrows") as stream:
+    held = stream.read_all()
+with pa.ipc.new_stream("pyarrow-x.arrows", held.schema) as stream:
+    stream.write_table(held)
+polars.read_ipc_stream("x.arrows").write_ipc_stream("polars-x.arrows")
+pandas.read_parquet("x.parquet").to_parquet("pandas-x.parquet")
+polars.read_parquet("x.parquet").write_parquet("polars-x.parquet")
+parquet.write_table(parquet.read_table("x.parquet"), "pyarrow-x.parquet")
+duckdb.sql("copy (select * from 'x.parquet') to 'duckdb-x.parquet' (format parquet)")
+pandas.read_csv("x.csv", comment="#").to_csv("pandas-x.csv", index=False)
+polars.read_csv("x.csv", comment_prefix="#").write_csv("polars-x.csv")
+assert held["decode_delay_ns"].null_count == 70000 // 97
+assert [str(field.type) for field in held.schema] == ["int64", "int64", "int64"]
+"#;
+
+#[test]
+fn other_programs_open_what_is_written_and_their_files_give_the_same_bytes() {
+    let Some(python) = python() else { return };
+    let folder = Folder::new();
+    for name in ["x.csv", "x.arrow", "x.feather", "x.ipc", "x.arrows", "x.parquet"] {
+        let run = tmt("apply --scheme none -o").arg(name);
+        run.input(trace(SLOTS, 97)).within(&folder).run().ok();
+    }
+    let written = Command::new(python)
+        .args(["-c", ROUND_TRIPS])
+        .current_dir(folder.path(""))
+        .output()
+        .unwrap();
+    let errors = String::from_utf8_lossy(&written.stderr);
+    assert!(written.status.success(), "{errors}");
+    // Their files have no head, or one without an end line.
+    folder.write("plain.csv", plain(&folder.read("x.csv")));
+    let apply = |name: &str| {
+        let run = tmt("apply --scheme harq:10/12 --rtt 20ms --allow-cut").arg(name);
+        plain(run.within(&folder).run().ok().text())
+    };
+    let expected = apply("plain.csv");
+    let names = folder.names();
+    let theirs: Vec<_> = names.iter().filter(|name| name.contains("-x.")).collect();
+    assert_eq!(theirs.len(), 20, "{theirs:?}");
+    for name in theirs {
+        assert!(apply(name) == expected, "{name}");
     }
 }

@@ -1,7 +1,7 @@
 //! Every way to write a trace down that must be understood (docs/trace-format.md).
 
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use crate::common::{plain, project, tmt, trace};
 
@@ -16,24 +16,27 @@ fn fixtures() -> Vec<PathBuf> {
     files
 }
 
+/// The flag that a fixture needs.
+fn unit(file: &Path) -> &'static str {
+    if file.ends_with("milliseconds.csv") {
+        "--unit ms"
+    } else {
+        ""
+    }
+}
+
 #[test]
 fn every_valid_fixture_gives_the_same_bytes() {
     let files = fixtures();
-    assert!(files.len() >= 12, "{files:?}");
+    assert!(files.len() >= 14, "{files:?}");
     for command in [
         "apply --scheme arq --rtt 1ms",
         "inject --bernoulli 0",
         "stats --json",
     ] {
         let run = |file: &PathBuf| {
-            let unit = if file.ends_with("milliseconds.csv") {
-                "ms"
-            } else {
-                "s"
-            };
             tmt(command)
-                .arg("--unit")
-                .arg(unit)
+                .arg_list(unit(file))
                 .arg(file)
                 .run()
                 .ok()
@@ -50,13 +53,8 @@ fn every_valid_fixture_gives_the_same_bytes() {
 fn what_inject_writes_without_erasures_is_what_it_read() {
     let canonical = fs::read_to_string(project("fixtures/valid/canonical.csv")).unwrap();
     for file in fixtures() {
-        let unit = if file.ends_with("milliseconds.csv") {
-            "ms"
-        } else {
-            "s"
-        };
-        let ran = tmt("inject --bernoulli 0 --unit")
-            .arg(unit)
+        let ran = tmt("inject --bernoulli 0")
+            .arg_list(unit(&file))
             .arg(&file)
             .run()
             .ok();

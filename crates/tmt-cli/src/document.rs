@@ -6,7 +6,7 @@ use tmt_core::format::records::{self, Records};
 use tmt_core::format::table::TableForm;
 
 use crate::exit::{Failure, Outcome};
-use crate::output::{Output, is_stdout, json};
+use crate::output::{Output, is_stdout, json, table_form};
 use crate::provenance::TOOL;
 
 /// A JSON document. Every command that prints JSON prints one of these.
@@ -104,7 +104,9 @@ impl Shape {
     pub(crate) fn of(flag: &str, path: &str) -> Outcome<Self> {
         match extension(path).as_deref() {
             None | Some("json") => Ok(Self::Json),
-            Some(_) => table_form(flag, path, ".json, ").map(Self::Table),
+            Some(_) => table_form(path)
+                .map(Self::Table)
+                .map_err(|why| Failure::usage(format!("{flag}: {why}; or .json"))),
         }
     }
 }
@@ -114,17 +116,4 @@ fn extension(path: &str) -> Option<String> {
     let name = path.rsplit('/').next().unwrap_or(path);
     let (_, end) = name.rsplit_once('.').filter(|_| !is_stdout(path))?;
     Some(end.to_ascii_lowercase())
-}
-
-/// The form of the table that the extension of the path of `flag` selects; CSV without an extension, as in pipes and
-/// devices. `others` are extensions that the flag takes besides.
-pub(crate) fn table_form(flag: &str, path: &str, others: &str) -> Outcome<TableForm> {
-    let name = path.to_ascii_lowercase();
-    let known = [".csv", ".csv.gz", ".csv.zst", ".parquet"];
-    if extension(path).is_some() && !known.iter().any(|end| name.ends_with(end)) {
-        return Err(Failure::usage(format!(
-            "{flag} {path}: expected a name that ends in {others}.csv, .csv.gz, .csv.zst or .parquet"
-        )));
-    }
-    TableForm::from_file_name(path).map_err(Failure::usage)
 }

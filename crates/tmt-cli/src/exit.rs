@@ -84,7 +84,7 @@ impl Failure {
 }
 
 /// `text` without control characters. Names and values in it come from a file and could otherwise control the terminal.
-fn one_line(text: &str) -> String {
+pub(crate) fn one_line(text: &str) -> String {
     let parts = text.split(char::is_control).map(str::trim);
     let parts: Vec<&str> = parts.filter(|part| !part.is_empty()).collect();
     parts.join(" ")
@@ -104,9 +104,10 @@ fn help(kind: &ErrorKind) -> Option<&'static str> {
             "numbers are in seconds unless --unit is given"
         }
         ErrorKind::UnitMissing { .. } => "add --unit s, ms, us or ns",
+        ErrorKind::UnitOfName { .. } => "omit --unit",
         ErrorKind::UnitOfIntegers { .. } => "omit --unit, or use --unit ns",
         ErrorKind::MissingColumn { .. } => {
-            "a trace has the columns tx_time and decode_delay, in this order if it has no header; `tmt convert` reads other formats, such as those of mahimahi"
+            "a trace has the columns tx_time and decode_delay, in this order if it has no header; --columns tx=NAME,delay=NAME,erased=NAME reads other names, and `tmt convert` other formats, such as those of mahimahi"
         }
         ErrorKind::EmptyTrace => "the input is empty (did the previous command fail?)",
         ErrorKind::OutOfOrder { .. } => "sort the trace by transmission time",

@@ -6,10 +6,16 @@ use std::io::{self, IsTerminal as _, Read, Write as _};
 use clap::builder::{PossibleValuesParser, TypedValueParser as _};
 use tmt_core::format::compression::Decompressor;
 use tmt_core::format::table::TableText;
-use tmt_core::format::{FIRST_BYTES, FileKind, Format, Options, TraceReader, Unit, recognise};
+use tmt_core::format::{
+    Columns, FIRST_BYTES, FileKind, Format, Options, Spacing, TraceReader, Unit, recognise,
+};
+use tmt_core::types::{BitRate, Bytes, Span};
 
-use crate::exit::{Failure, Outcome, note};
+use crate::exit::{Failure, Outcome, note, one_line};
 use crate::progress;
+
+/// Ignored columns that a note lists.
+const SHOWN_COLUMNS: usize = 8;
 
 /// An open input.
 pub(crate) struct Input {
@@ -26,8 +32,8 @@ pub(crate) struct TraceArgs {
     /// content [default: stdin, as for `-`]
     #[arg(value_name = "TRACE")]
     pub(crate) trace: Option<String>,
-    /// Unit of the numbers in the trace; required for doubles in Arrow and Parquet [default: s in text; ns in integers
-    /// of Arrow and Parquet]
+    /// Unit of the numbers in columns whose names do not end in _s, _ms, _us or _ns; required for doubles in Arrow and
+    /// Parquet [default: s in text; ns in integers of Arrow and Parquet]
     #[arg(
         long,
         value_name = "UNIT",
@@ -37,6 +43,20 @@ pub(crate) struct TraceArgs {
     /// Accept a trace that was cut: a head without an end line, for example from `head -100000 trace`, or a cut stream
     #[arg(long)]
     pub(crate) allow_cut: bool,
+    /// Which columns of a foreign table are read, e.g. tx=time,erased=lost: the keys tx, delay, erased (0 or 1) and
+    /// attempts select columns by name, or by number in a text without a header; delay=36ms is one delay for all received
+    /// slots [default: tx_time, decode_delay, attempts]
+    #[arg(long, value_name = "KEY=COLUMN,…")]
+    pub(crate) columns: Option<Columns>,
+    /// Time between the rows of a table without times
+    #[arg(long, value_name = "DURATION", conflicts_with = "rate")]
+    pub(crate) interval: Option<Span>,
+    /// Rate of the slots of a table without times; needs --lldu
+    #[arg(long, requires = "lldu")]
+    pub(crate) rate: Option<BitRate>,
+    /// Size of an LLDU: for --rate, and for the rate that stats prints [default: from the trace]
+    #[arg(long)]
+    pub(crate) lldu: Option<Bytes>,
 }
 
 impl TraceArgs {
@@ -50,9 +70,36 @@ impl TraceArgs {
             unit: self.unit,
             allow_cut: self.allow_cut,
             attempts,
+            columns: self.columns()?,
             ..Options::default()
         };
         open_trace(command, self.trace.as_deref(), options)
+    }
+
+    /// The columns that are read, with the times of rows that have none.
+    fn columns(&self) -> Outcome<Columns> {
+        let mut columns = self.columns.clone().unwrap_or_default();
+        let spacing = match (self.interval, self.rate, self.lldu) {
+            (Some(interval), ..) => Spacing::Interval(interval),
+            (_, Some(rate), Some(lldu)) => Spacing::Rate { rate, lldu },
+            _ => return Ok(columns),
+        };
+        let (flag, is_zero) = match spacing {
+            Spacing::Interval(interval) => ("--interval", interval.is_zero()),
+            Spacing::Rate { rate, lldu } => ("--rate and --lldu", rate.0 == 0 || lldu.0 == 0),
+        };
+        if is_zero {
+            return Err(Failure::usage(format!(
+                "{flag}: found 0, expected more than 0"
+            )));
+        }
+        if columns.spacing.is_some() || columns.maps_times() {
+            return Err(Failure::usage(format!(
+                "{flag} cannot be combined with tx or interval in --columns: the table has times, or it has none"
+            )));
+        }
+        columns.spacing = Some(spacing);
+        Ok(columns)
     }
 }
 
@@ -83,7 +130,7 @@ pub(crate) fn open_table(command: &str, path: Option<&str>) -> Outcome<Input> {
             let text = Decompressor::new(compression, reader);
             Box::new(text.map_err(|error| Failure::io(&name, &error))?)
         }
-        Found::Other(kind @ FileKind::Plain(Format::Arrow), _) => {
+        Found::Other(kind @ FileKind::Plain(Format::Arrow | Format::ArrowStream), _) => {
             return Err(Failure::failed(format!(
                 "{name}: found {}, expected text, gzip, zstd or Parquet",
                 kind.name()
@@ -129,8 +176,8 @@ fn detect(command: &str, path: Option<&str>) -> Outcome<(String, Found)> {
     Ok((name, found))
 }
 
-/// The note on a trace that was cut, if `--allow-cut` allowed it. Call it after reading the whole trace.
-pub(crate) fn cut_note(name: &str, reader: &TraceReader<'_>) -> Option<String> {
+/// The note on a trace that was cut, if `--allow-cut` allowed it.
+fn cut_note(name: &str, reader: &TraceReader<'_>) -> Option<String> {
     let end = reader.end().filter(|end| end.cut)?;
     Some(if end.end_line.is_none() && reader.metadata().is_head() {
         format!("{name} has no end line: it was cut (--allow-cut)")
@@ -139,9 +186,35 @@ pub(crate) fn cut_note(name: &str, reader: &TraceReader<'_>) -> Option<String> {
     })
 }
 
-/// Prints a note if a trace was cut.
-pub(crate) fn note_cut(command: &str, name: &str, reader: &TraceReader<'_>) {
-    if let Some(text) = cut_note(name, reader) {
+/// Notes on how a trace was read. Call it after reading the whole trace.
+pub(crate) fn reading_notes(name: &str, reader: &TraceReader<'_>) -> Vec<String> {
+    let ignored = reader.ignored_columns();
+    let missing = reader.missing_delays();
+    let notes = [
+        cut_note(name, reader),
+        (missing > 0).then(|| {
+            let rows = if missing == 1 { "row" } else { "rows" };
+            format!("{name}: {missing} {rows} without a delay (empty, null, NaN, or 0 of a received slot) read as erased")
+        }),
+        reader.has_no_delays().then(|| {
+            format!("{name} has no column of delays: all received slots have the same (delay=DURATION in --columns, else 1ns)")
+        }),
+        reader
+            .starts_at_first_row()
+            .then(|| format!("{name}: timestamps count from the first row")),
+        (!ignored.is_empty()).then(|| {
+            let columns = if ignored.len() == 1 { "column" } else { "columns" };
+            let shown = ignored[..ignored.len().min(SHOWN_COLUMNS)].join(", ");
+            let more = if ignored.len() > SHOWN_COLUMNS { ", …" } else { "" };
+            one_line(&format!("{name}: {columns} {shown}{more} ignored"))
+        }),
+    ];
+    notes.into_iter().flatten().collect()
+}
+
+/// Prints the notes on how a trace was read.
+pub(crate) fn note_reading(command: &str, name: &str, reader: &TraceReader<'_>) {
+    for text in reading_notes(name, reader) {
         note!(command, "{text}");
     }
 }

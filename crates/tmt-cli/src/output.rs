@@ -9,6 +9,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use clap::builder::{PossibleValuesParser, TypedValueParser as _};
 use tempfile::{Builder, TempPath};
+use tmt_core::format::table::TableForm;
 use tmt_core::format::{FORMS, Form, Format, Row, TraceWriter};
 use tmt_core::types::{EndLine, Metadata, Time};
 
@@ -128,7 +129,7 @@ impl Output {
         let name = shown(path).to_owned();
         let opened = match path.filter(|path| !is_stdout(path)) {
             None => stdout().map(|stdout| (stdout, None)),
-            Some(path) => open(Path::new(path)),
+            Some(path) => open(path),
         };
         let (target, temporary) = opened.map_err(|error| {
             let folder = folder_of(Path::new(&name));
@@ -245,20 +246,18 @@ fn is_stdin(_: &fs::Metadata) -> bool {
 }
 
 /// Opens `path` for writing. For a regular file also returns its temporary and final path.
-fn open(path: &Path) -> io::Result<(File, Option<Temporary>)> {
-    let mut inherited = ["/dev/fd", "/dev/stderr", "/proc/self/fd"].iter();
+fn open(path: &str) -> io::Result<(File, Option<Temporary>)> {
     let existing = match fs::metadata(path) {
         Ok(existing) => Some(existing),
         Err(error) if error.kind() == io::ErrorKind::NotFound => None,
         Err(error) => return Err(error),
     };
-    let is_file = existing.as_ref().is_none_or(fs::Metadata::is_file);
-    if !is_file || inherited.any(|place| path.starts_with(place)) {
+    if is_stream(path) {
         let stream = OpenOptions::new().append(true).open(path)?;
         return Ok((stream, None));
     }
     // A symbolic link stays: its target is written.
-    let path = follow_links(path);
+    let path = follow_links(Path::new(path));
     if existing.is_some() {
         // A file without write permission must not be replaced.
         drop(OpenOptions::new().append(true).open(&path)?);
@@ -340,37 +339,69 @@ pub(crate) struct OutputArgs {
 /// The flag of every command that writes traces.
 #[derive(Debug, Clone, clap::Args)]
 pub(crate) struct FormatArgs {
-    /// Format of the output: csv, arrow or parquet, the first two also with .gz or .zst appended [default: by the
-    /// extension of the output's name, else csv]
+    /// Format of the output: csv, arrow (a file), arrows (a stream) or parquet; csv and arrow also with .gz or .zst
+    /// appended. Into a pipe, arrow is a stream [default: by the extension of the output's name; csv without an extension
+    /// and for pipes]
     #[arg(
         long,
         value_name = "FORMAT",
         value_parser = PossibleValuesParser::new(FORMS.map(|(name, _)| name)).try_map(|form| form.parse::<Form>())
     )]
     format: Option<Form>,
+    /// Write neither the metadata at the start (`# key: value`) nor the end line, for programs that take no comments; later
+    /// stages then need flags, and do not notice a cut
+    #[arg(long)]
+    no_head: bool,
 }
 
 impl FormatArgs {
+    /// The head that is written: `head`, or none.
+    pub(crate) fn head(&self, head: Metadata) -> Metadata {
+        if self.no_head { Metadata::new() } else { head }
+    }
+
     /// Format and compression of the output at `path`: those of the flag, else of the name. If the flag has no
     /// compression, that of the name applies.
     pub(crate) fn of(&self, path: Option<&str>) -> Outcome<Form> {
-        let by_name = path.and_then(Form::from_file_name);
-        let (Some(flag), Some(name)) = (self.format, by_name) else {
-            return Ok(self.format.or(by_name).unwrap_or_default());
+        let is_stream = path.is_none_or(is_stream);
+        let by_name = path
+            .filter(|path| !is_stdout(path))
+            .map(Form::from_file_name);
+        let by_name = by_name.unwrap_or(Ok(None));
+        let form = match (self.format, by_name) {
+            (None, Ok(name)) => name.unwrap_or_default(),
+            (None, Err(_)) if is_stream => Form::default(),
+            (None, Err(error)) => return Err(Failure::usage(format!("{error}; or give --format"))),
+            (Some(flag), Ok(Some(name)))
+                if flag.compression.is_none() && name.compression.is_some() =>
+            {
+                if flag.format == Format::Parquet {
+                    return Err(Failure::usage(format!(
+                        "--format parquet compresses its columns itself: expected a name for --output without {name}"
+                    )));
+                }
+                flag.compressed(name.compression)
+            }
+            (Some(flag), _) => flag,
         };
-        if flag.compression.is_some() {
-            return Ok(flag);
-        }
-        if name.compression.is_some() && flag.format == Format::Parquet {
-            return Err(Failure::usage(format!(
-                "--format parquet compresses its columns itself: expected a name for --output without {name}"
-            )));
-        }
-        Ok(Form {
-            format: flag.format,
-            compression: name.compression,
-        })
+        Ok(if is_stream { form.streamed() } else { form })
     }
+}
+
+/// The form of the table at `path`: that of the name, or text for a pipe or device of any name.
+pub(crate) fn table_form(path: &str) -> Outcome<TableForm> {
+    match TableForm::from_file_name(path) {
+        Err(_) if is_stream(path) => Ok(TableForm::Text(None)),
+        form => form.map_err(Failure::usage),
+    }
+}
+
+/// Whether an output is written in place: stdout, a pipe, a device, or what the shell has opened.
+fn is_stream(path: &str) -> bool {
+    let mut inherited = ["/dev/fd", "/dev/stderr", "/proc/self/fd"].iter();
+    is_stdout(path)
+        || fs::metadata(path).is_ok_and(|existing| !existing.is_file())
+        || inherited.any(|place| Path::new(path).starts_with(place))
 }
 
 impl OutputArgs {
@@ -386,7 +417,8 @@ impl OutputArgs {
 
     /// Opens the output for rows after `head`.
     pub(crate) fn create<T: Row>(&self, head: &Metadata) -> Outcome<TraceWriter<T, Output>> {
-        writer(self.output.as_deref(), self.form()?, head)
+        let head = self.format.head(head.clone());
+        writer(self.output.as_deref(), self.form()?, &head)
     }
 }
 

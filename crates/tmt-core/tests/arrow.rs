@@ -4,20 +4,22 @@
 use std::sync::Arc;
 
 use crate::formats::{
-    Cells, Reading, Row, assert_rows, cells, checked, config, end_line, fixture, fixture_rows,
-    heads, kind_name, lines, lldu, options, read_arrow, refusal, rows, slot,
+    LARGEST, Reading, Row, assert_rows, cells, checked, columns, config, end_line, fixture,
+    fixture_rows, heads, kind_name, lines, lldu, options, read_arrow, refusal, rows, slot,
 };
 use arrow_array::{
-    Array, ArrayRef, Float64Array, Int32Array, Int64Array, RecordBatch, StringArray, UInt32Array,
+    Array, ArrayRef, DurationMicrosecondArray, DurationMillisecondArray, Float32Array,
+    Float64Array, Int16Array, Int64Array, RecordBatch, StringArray, TimestampMillisecondArray,
+    TimestampNanosecondArray, UInt64Array,
 };
 use arrow_ipc::CompressionType;
-use arrow_ipc::reader::StreamReader;
+use arrow_ipc::reader::{FileReader, StreamReader};
 use arrow_ipc::writer::{IpcWriteOptions, StreamWriter};
 use proptest::prelude::*;
 use tmt_core::ErrorKind;
 use tmt_core::format::arrow::encode;
 use tmt_core::format::columnar::{Next, Options};
-use tmt_core::format::{FileKind, Format, Unit};
+use tmt_core::format::{FileKind, Format, TraceWriter, Unit};
 use tmt_core::types::{Lldu, Metadata, Slot};
 
 /// A timeline in batches of these lengths.
@@ -64,27 +66,6 @@ fn doubles(values: &[f64]) -> ArrayRef {
     Arc::new(Float64Array::from(values.to_vec()))
 }
 
-fn table(cells: &Cells, compression: Option<CompressionType>) -> Vec<u8> {
-    written(
-        vec![
-            (
-                "attempts",
-                Arc::new(UInt32Array::from(cells.attempts.clone())),
-            ),
-            (
-                "note",
-                Arc::new(StringArray::from(vec!["x"; cells.tx_time.len()])),
-            ),
-            (
-                "decode_delay",
-                Arc::new(Int64Array::from(cells.decode_delay.clone())),
-            ),
-            ("tx_time", Arc::new(Int64Array::from(cells.tx_time.clone()))),
-        ],
-        compression,
-    )
-}
-
 proptest! {
     #![proptest_config(config(64))]
 
@@ -117,24 +98,27 @@ proptest! {
         let reader = StreamReader::try_new(&bytes[..], None).unwrap();
         let schema = reader.schema();
         let names: Vec<_> = schema.fields().iter().map(|field| field.name().as_str()).collect();
-        prop_assert_eq!(names, ["tx_time", "decode_delay", "attempts"]);
+        prop_assert_eq!(names, ["tx_time_ns", "decode_delay_ns", "attempts"]);
         let mut read = Vec::new();
         for batch in reader {
             let batch = batch.unwrap();
             let column = |at: usize| batch.column(at).as_any().downcast_ref::<Int64Array>().unwrap().clone();
-            let attempts = batch.column(2).as_any().downcast_ref::<UInt32Array>().unwrap().clone();
+            let (times, delays, attempts) = (column(0), column(1), column(2));
+            prop_assert_eq!(times.null_count() + attempts.null_count(), 0);
             for row in 0..batch.num_rows() {
-                let (t, d) = (column(0).value(row), column(1).value(row));
-                read.push((t.cast_unsigned(), d.cast_unsigned(), attempts.value(row)));
+                let d = if delays.is_null(row) { 0 } else { delays.value(row) };
+                prop_assert_eq!(d == 0, delays.is_null(row));
+                let attempts = u32::try_from(attempts.value(row)).unwrap();
+                read.push((times.value(row).cast_unsigned(), d.cast_unsigned(), attempts));
             }
         }
         prop_assert_eq!(read, rows);
     }
 
     #[test]
-    fn the_first_invalid_row_is_reported(cells in cells(1200), packed in 0usize..3) {
+    fn the_first_invalid_row_is_reported(cells in cells(1200), packed in 0usize..3, is_old: bool) {
         let compression = [None, Some(CompressionType::LZ4_FRAME), Some(CompressionType::ZSTD)][packed];
-        let reading = read_arrow(&table(&cells, compression), options());
+        let reading = read_arrow(&written(columns(&cells, is_old), compression), options());
         let (good, wrong) = checked(&cells);
         prop_assert_eq!(&reading.rows, &good);
         prop_assert_eq!(reading.attempts.len(), good.len());
@@ -252,6 +236,7 @@ fn doubles_need_a_unit() {
         let with_unit = Options {
             unit: Some(unit),
             attempts: true,
+            ..Options::default()
         };
         let reading = read_arrow(&bytes, with_unit);
         assert_eq!(reading.end.unwrap(), Next::End, "{unit:?}");
@@ -274,6 +259,7 @@ fn doubles_that_are_not_times_are_refused_with_their_row() {
     let with_unit = Options {
         unit: Some(Unit::Seconds),
         attempts: false,
+        ..Options::default()
     };
     for (t, d, name) in [
         (f64::NAN, 0.0, "NotANumber"),
@@ -289,7 +275,7 @@ fn doubles_that_are_not_times_are_refused_with_their_row() {
             ("tx_time", doubles(&[1.0, t, 9_223_372_036.0])),
             ("decode_delay", doubles(&[0.25, d, 0.0])),
         ];
-        let reading = read_arrow(&written(columns, None), with_unit);
+        let reading = read_arrow(&written(columns, None), with_unit.clone());
         let (kind, row) = refusal(&reading);
         assert_eq!((kind_name(kind).as_str(), row), (name, 2), "{t} {d}");
         assert_eq!(reading.rows, [(1_000_000_000, 250_000_000)]);
@@ -298,23 +284,24 @@ fn doubles_that_are_not_times_are_refused_with_their_row() {
 
 #[test]
 fn missing_and_unsupported_columns_are_refused_by_name() {
-    let short = || -> ArrayRef { Arc::new(Int32Array::from(vec![1])) };
+    let short = || -> ArrayRef { Arc::new(Float32Array::from(vec![1.0])) };
     let text = || -> ArrayRef { Arc::new(StringArray::from(vec!["1"])) };
     let whole = || integers(&[1]);
     let milliseconds = Options {
         unit: Some(Unit::Milliseconds),
         attempts: false,
+        ..Options::default()
     };
     for (columns, options, message) in [
         (
             vec![("tx_time", short()), ("decode_delay", whole())],
             options(),
-            "tx_time: found a column of int32, expected int64 (ns)",
+            "tx_time: found a column of float32, expected integers, doubles, durations or timestamps",
         ),
         (
             vec![("tx_time", whole()), ("decode_delay", text())],
             options(),
-            "decode_delay: found a column of utf8, expected int64 (ns)",
+            "decode_delay: found a column of utf8, expected integers, doubles or durations",
         ),
         (
             vec![("tx_time", whole()), ("delay", whole())],
@@ -397,7 +384,7 @@ fn streams_before_version_0_15_are_refused() {
     let new = timeline(&fixture_rows(), &Metadata::new(), 4);
     let old = &new[4..];
     let kind = tmt_core::format::recognise(old);
-    assert_eq!(kind, FileKind::Plain(Format::Arrow));
+    assert_eq!(kind, FileKind::Plain(Format::ArrowStream));
     let error = read_arrow(old, options()).end.unwrap_err();
     assert!(error.to_string().contains("0.15"), "{error}");
 }
@@ -416,10 +403,10 @@ fn claims_of_headers_are_not_trusted() {
     // A header of 2 GiB, and a body of half the address space; neither follows.
     let header = b"\xff\xff\xff\xff\xf8\xff\xff\x7f".to_vec();
     let whole = timeline(&fixture_rows(), &Metadata::new(), 10);
-    // Ten rows of three columns, each padded to a multiple of 64 bytes.
+    // Ten rows of three columns, each padded to a multiple of 64 bytes, and a validity buffer.
     let body = replaced(
         whole,
-        &(128i64 + 128 + 64).to_le_bytes(),
+        &(3 * 128i64 + 64).to_le_bytes(),
         &i64::MAX.to_le_bytes(),
     );
     for claim in [header, body] {
@@ -465,5 +452,120 @@ fn a_batch_that_claims_too_many_rows_for_its_bytes_is_refused_before_it_is_decod
             let reading = read_arrow(&bytes, options());
             assert!(matches!(refusal(&reading).0, ErrorKind::Corrupt { .. }));
         }
+    }
+}
+
+#[test]
+fn integers_durations_and_timestamps_of_any_width_are_read() {
+    let t: [i64; 3] = [0, 5, 5];
+    let d: [Option<i64>; 3] = [Some(1), None, Some(2)];
+    let narrow = |values: &[i64]| -> ArrayRef {
+        Arc::new(
+            values
+                .iter()
+                .map(|&v| i16::try_from(v).unwrap())
+                .collect::<Int16Array>(),
+        )
+    };
+    let stamp = |zero: i64| -> ArrayRef {
+        let values: Vec<i64> = t.iter().map(|t| t + zero).collect();
+        Arc::new(TimestampMillisecondArray::from(values).with_timezone("+02:00"))
+    };
+    let delays: ArrayRef = Arc::new(DurationMicrosecondArray::from(d.to_vec()));
+    let wide: ArrayRef = Arc::new(
+        d.iter()
+            .map(|d| d.map(i64::cast_unsigned))
+            .collect::<UInt64Array>(),
+    );
+    for (name, times) in [
+        ("tx_time_ms", integers(&t)),
+        ("tx_time_ms", narrow(&t)),
+        ("tx_time_ms", doubles(&[0.0, 5.0, 5.0])),
+        (
+            "tx_time",
+            Arc::new(DurationMillisecondArray::from(t.to_vec())) as ArrayRef,
+        ),
+        ("tx_time", stamp(0)),
+        ("tx_time", stamp(1_700_000_000_000)),
+        ("tx_time", stamp(-1_700_000_000_000)),
+    ] {
+        for (delay, delays) in [("decode_delay", &delays), ("decode_delay_us", &wide)] {
+            let columns = vec![(name, times.clone()), (delay, delays.clone())];
+            let reading = read_arrow(&written(columns, None), options());
+            assert_eq!(reading.end.unwrap(), Next::End, "{name} {times:?} {delay}");
+            let rows = [(0, 1_000), (5_000_000, 0), (5_000_000, 2_000)];
+            assert_eq!(reading.rows, rows, "{name} {times:?} {delay}");
+        }
+    }
+}
+
+#[test]
+fn times_that_leave_the_range_are_refused_with_their_row() {
+    let micros = |values: &[u64]| -> ArrayRef { Arc::new(UInt64Array::from(values.to_vec())) };
+    let stamps =
+        |values: &[i64]| -> ArrayRef { Arc::new(TimestampNanosecondArray::from(values.to_vec())) };
+    for (name, times, expected) in [
+        ("tx_time_us", micros(&[0, u64::MAX]), "TooLarge"),
+        ("tx_time_us", micros(&[0, (LARGEST / 1000) + 1]), "TooLarge"),
+        ("tx_time_us", integers(&[0, -1]), "Negative"),
+        ("tx_time", stamps(&[7, 6]), "Format"),
+        ("tx_time", stamps(&[i64::MIN, i64::MAX]), "TooLarge"),
+        ("tx_time_s", doubles(&[0.0, f64::NAN]), "NotANumber"),
+    ] {
+        let columns = vec![(name, times), ("decode_delay_ns", integers(&[1, 1]))];
+        let reading = read_arrow(&written(columns, None), options());
+        let (kind, row) = refusal(&reading);
+        assert_eq!((kind_name(kind).as_str(), row), (expected, 2), "{name}");
+    }
+}
+
+/// A timeline as an Arrow file, through the writer of traces.
+fn file(rows: &[Row], head: &Metadata) -> Vec<u8> {
+    let lldus: Vec<Lldu> = rows.iter().copied().map(lldu).collect();
+    let mut writer = TraceWriter::new(Vec::new(), "arrow".parse().unwrap(), head).unwrap();
+    lldus
+        .chunks(1000)
+        .for_each(|rows| writer.write(rows).unwrap());
+    writer.finish(&end_line(rows)).unwrap()
+}
+
+#[test]
+fn a_file_has_a_footer_that_lists_its_batches() {
+    // Two full batches and a rest; the last batch has the end line and no rows.
+    let rows: Vec<Row> = (0..70_000)
+        .map(|j| (10 * j, j % 3, 1 + (j % 5) as u32))
+        .collect();
+    for (head, batches) in [(head(), 4), (Metadata::new(), 3)] {
+        let bytes = file(&rows, &head);
+        let reader = FileReader::try_new(std::io::Cursor::new(&bytes), None).unwrap();
+        assert_eq!(reader.num_batches(), batches);
+        let lengths: Vec<_> = reader.map(|batch| batch.unwrap().num_rows()).collect();
+        assert_eq!(lengths[..3], [1 << 15, 1 << 15, 70_000 - (1 << 16)]);
+        let reading = read_arrow(&bytes, options());
+        assert_eq!(reading.end.as_ref().unwrap(), &Next::End);
+        assert_rows(&reading, &rows);
+        assert_eq!(reading.head, lines(&head));
+        assert_eq!(reading.line, head.is_head().then(|| end_line(&rows)));
+    }
+}
+
+#[test]
+fn bodies_of_a_file_are_aligned() {
+    let rows = fixture_rows();
+    let bytes = file(&rows, &head());
+    // The times, which are unmistakable.
+    let times: Vec<u8> = rows.iter().flat_map(|row| row.0.to_le_bytes()).collect();
+    let at = bytes
+        .windows(times.len())
+        .position(|window| window == times);
+    assert_eq!(at.unwrap() % 64, 0);
+}
+
+#[test]
+fn a_written_file_cut_anywhere_is_reported() {
+    let rows = fixture_rows();
+    let bytes = file(&rows, &head());
+    for length in 0..bytes.len() {
+        check_cut(&bytes, length, &rows);
     }
 }

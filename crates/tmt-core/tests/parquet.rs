@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use crate::formats::{
-    Cells, Row, assert_rows, cells, checked, config, end_line, fixture, fixture_rows, heads,
+    Row, assert_rows, cells, checked, columns, config, end_line, fixture, fixture_rows, heads,
     kind_name, lines, lldu, options, read_parquet, refusal, rows, slot,
 };
 use ::parquet::arrow::ArrowWriter;
@@ -12,6 +12,7 @@ use ::parquet::file::metadata::{
     FileMetaData, ParquetMetaData, ParquetMetaDataReader, ParquetMetaDataWriter,
 };
 use ::parquet::file::properties::WriterProperties;
+use arrow_array::{ArrayRef, Float64Array, Int64Array, RecordBatch, StringArray};
 use arrow_array::{ArrayRef, Float64Array, Int64Array, RecordBatch, StringArray, UInt32Array};
 use bytes::Bytes;
 use proptest::prelude::*;
@@ -50,22 +51,6 @@ fn written(columns: Vec<(&str, ArrayRef)>) -> Vec<u8> {
     writer.into_inner().unwrap()
 }
 
-fn table(cells: &Cells) -> Vec<u8> {
-    let notes = StringArray::from(vec!["x"; cells.tx_time.len()]);
-    written(vec![
-        (
-            "attempts",
-            Arc::new(UInt32Array::from(cells.attempts.clone())),
-        ),
-        ("note", Arc::new(notes)),
-        (
-            "decode_delay",
-            Arc::new(Int64Array::from(cells.decode_delay.clone())),
-        ),
-        ("tx_time", Arc::new(Int64Array::from(cells.tx_time.clone()))),
-    ])
-}
-
 proptest! {
     #![proptest_config(config(48))]
 
@@ -93,8 +78,8 @@ proptest! {
     }
 
     #[test]
-    fn the_first_invalid_row_is_reported(cells in cells(1200)) {
-        let reading = read_parquet(&table(&cells), options());
+    fn the_first_invalid_row_is_reported(cells in cells(1200), is_old: bool) {
+        let reading = read_parquet(&written(columns(&cells, is_old)), options());
         let (good, wrong) = checked(&cells);
         prop_assert_eq!(&reading.rows, &good);
         prop_assert_eq!(reading.attempts.len(), good.len());
@@ -220,6 +205,7 @@ fn doubles_need_a_unit() {
     let with_unit = Options {
         unit: Some(Unit::Seconds),
         attempts: true,
+        ..Options::default()
     };
     let reading = read_parquet(&bytes, with_unit);
     assert_eq!(reading.rows, [(0, 3), (100_000_000, 0)]);
@@ -241,11 +227,11 @@ fn missing_and_unsupported_columns_are_refused_by_name() {
     for (columns, message) in [
         (
             vec![("tx_time", whole.clone()), ("decode_delay", text)],
-            "decode_delay: found a column of utf8, expected int64 (ns)",
+            "decode_delay: found a column of utf8, expected integers, doubles or durations",
         ),
         (
-            vec![("tx_time", time), ("decode_delay", whole.clone())],
-            "tx_time: found a column of timestamp(ns), expected int64 (ns)",
+            vec![("tx_time", whole.clone()), ("decode_delay", time)],
+            "decode_delay: found a column of timestamp(ns), expected integers, doubles or durations",
         ),
         (
             vec![("time", whole.clone()), ("decode_delay", whole)],

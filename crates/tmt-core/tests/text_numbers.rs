@@ -89,7 +89,7 @@ proptest! {
     #[test]
     fn numbers_equal_those_of_string_arithmetic(text in number(), unit in 0..UNITS.len(), minus in any::<bool>()) {
         let (unit, decimals) = UNITS[unit];
-        let options = Options { unit, ..Options::default() };
+        let options = Options { unit: Some(unit), ..Options::default() };
         let digits = nanos_by_hand(&text, decimals);
         let largest = LARGEST.to_string();
         let fits = (digits.len(), &digits) <= (largest.len(), &largest);

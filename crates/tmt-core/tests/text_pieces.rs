@@ -280,7 +280,7 @@ fn pieces() -> impl Strategy<Value = Vec<usize>> {
 fn options() -> impl Strategy<Value = Options> {
     let unit = prop_oneof![3 => Just(0), 1 => 0..UNITS.len()];
     (unit, any::<bool>(), any::<bool>()).prop_map(|(unit, allow_cut, attempts)| Options {
-        unit: UNITS[unit].0,
+        unit: Some(UNITS[unit].0),
         allow_cut,
         attempts,
     })
@@ -293,7 +293,7 @@ proptest! {
     fn runs_of_rows_read_back_as_their_numbers(
         (text, expected, unit) in runs(), attempts in any::<bool>(), pieces in pieces(),
     ) {
-        let options = Options { unit, attempts, ..Options::default() };
+        let options = Options { unit: Some(unit), attempts, ..Options::default() };
         for got in [decode(text.as_bytes(), &[usize::MAX], options), in_pieces(text.as_bytes(), &pieces, options)] {
             prop_assert!(got.end.is_ok(), "{:?}", got.end);
             let slots: Vec<(u64, u64)> = expected.iter().map(|&(time, delay, _)| (time, delay)).collect();
@@ -319,7 +319,7 @@ proptest! {
         (text, _, unit) in runs(), part in 0usize.., byte in prop_oneof![b'0'..=b'9', Just(b','), Just(b'.'), Just(b'\n'), any::<u8>()],
         attempts in any::<bool>(), pieces in pieces(),
     ) {
-        let options = Options { unit, attempts, ..Options::default() };
+        let options = Options { unit: Some(unit), attempts, ..Options::default() };
         let mut text = text.into_bytes();
         let at = part % text.len();
         text[at] = byte;

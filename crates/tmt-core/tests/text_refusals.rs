@@ -296,15 +296,10 @@ fn a_last_row_without_line_end_is_dropped_if_there_is_a_head() {
 }
 
 #[test]
-fn the_end_line_of_a_timeline_with_a_censored_lldu_may_lack_its_line_end() {
-    // An end line without LF is accepted. The run ends at the first censored LLDU, before the last row.
-    let text = headed("# end: rows=2 slots=2 usable_until_ns=1000000000");
+fn an_end_line_without_line_end_is_a_cut() {
+    let text = headed("# end: rows=2 slots=2 usable_until_ns=2000000000");
     assert!(read(format!("{text}\n")).end.is_ok());
-    let got = read(&text);
-    assert_eq!(
-        (got.slots.len(), got.end.map(|end| end.cut)),
-        (2, Ok(false))
-    );
+    refused(&text, "Cut { rows: 2 }", 4, 0);
 }
 
 #[test]
@@ -343,7 +338,14 @@ fn allow_cut_accepts_the_whole_rows_and_reports_the_cut() {
         allow_cut: true,
         ..Options::default()
     };
-    for rest in ["", "3", "3,0.1", "# end: rows=9 sl", "# a comment\n"] {
+    for rest in [
+        "",
+        "3",
+        "3,0.1",
+        "# end: rows=9 sl",
+        "# end: rows=2 slots=2 usable_until_ns=2000000000",
+        "# a comment\n",
+    ] {
         let got = decode(headed(rest).as_bytes(), &[usize::MAX], options);
         assert_eq!(got.slots.len(), 2, "{rest:?}");
         let end = got.end.unwrap();

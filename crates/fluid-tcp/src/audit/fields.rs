@@ -22,6 +22,33 @@ pub(super) struct Fields<'a> {
     columns: &'a [&'static str],
 }
 
+/// The columns of times, whose names end in `_s`.
+const TIMES: [&str; 13] = [
+    "sent",
+    "enqueued",
+    "service_start",
+    "service_end",
+    "delivered",
+    "acked",
+    "delay_propagation",
+    "delay_queue",
+    "delay_serialisation",
+    "delay_wait",
+    "left",
+    "time",
+    "arrival",
+];
+
+/// A header with the unit in the names of times. Logs of earlier versions have names without units, which is how the
+/// auditor names columns.
+pub(super) fn with_units(header: &str) -> String {
+    let names = header.split(',').map(|name| {
+        let end = if TIMES.contains(&name) { "_s" } else { "" };
+        format!("{name}{end}")
+    });
+    names.collect::<Vec<_>>().join(",")
+}
+
 /// The line that was split into these fields.
 pub(super) fn joined(record: &ByteRecord) -> Vec<u8> {
     record.iter().collect::<Vec<_>>().join(&b',')

@@ -5,14 +5,14 @@ use std::io::{self, Read};
 use csv::{ByteRecord, Reader, ReaderBuilder, Terminator};
 use tmt_core::types::Metadata;
 
-use super::fields::{Field, Fields, joined};
+use super::fields::{Field, Fields, joined, with_units};
 use super::finding::{Finding, shown};
 use super::head;
 use super::report::{Location, Log, Rule, RuleTally};
 
 /// Reader of a log, in constant memory.
 pub(super) struct LogReader<R> {
-    csv: Reader<R>,
+    csv: Reader<Ended<R>>,
     record: ByteRecord,
     /// The last line read, from 1; 0 before the first.
     pub(super) location: Location,
@@ -21,6 +21,20 @@ pub(super) struct LogReader<R> {
     rows: u64,
     /// Whether the end line has been read.
     pub(super) ended: bool,
+}
+
+/// An input whose last byte is known.
+struct Ended<R> {
+    input: R,
+    last: u8,
+}
+
+impl<R: Read> Read for Ended<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let length = self.input.read(buffer)?;
+        self.last = buffer[..length].last().copied().unwrap_or(self.last);
+        Ok(length)
+    }
 }
 
 impl<R: Read> LogReader<R> {
@@ -32,7 +46,7 @@ impl<R: Read> LogReader<R> {
             .flexible(true)
             .quoting(false)
             .terminator(Terminator::Any(b'\n'))
-            .from_reader(input);
+            .from_reader(Ended { input, last: b'\n' });
         Self {
             csv,
             record: ByteRecord::new(),
@@ -43,7 +57,7 @@ impl<R: Read> LogReader<R> {
         }
     }
 
-    /// Reads the head and the header. The header may lack one of `tails`, the last columns.
+    /// Reads the head and the header. The header may lack one of `tails`, the last columns, and the units of times.
     ///
     /// `None` if `of` cannot use the head, or if there is no such header.
     pub(super) fn head<H>(
@@ -58,8 +72,11 @@ impl<R: Read> LogReader<R> {
             let Some(text) = self.comment() else {
                 let line = joined(&self.record);
                 let mut accepted = tails.iter().filter_map(|tail| header.strip_suffix(tail));
-                let columns = accepted.find(|columns| columns.as_bytes() == line);
-                let expected = format_args!("the header '{header}'");
+                let is_header = |columns: &&str| {
+                    columns.as_bytes() == line || with_units(columns).as_bytes() == line
+                };
+                let columns = accepted.find(is_header);
+                let expected = format_args!("the header '{}'", with_units(header));
                 form.check(columns.is_some(), shown(&line), expected);
                 self.columns = columns.map_or(Vec::new(), |names| names.split(',').collect());
                 let head = form.take(of(&metadata));
@@ -115,6 +132,10 @@ impl<R: Read> LogReader<R> {
         let expected = "more rows or the line '# end: rows=N'";
         let mut form = tally.at(Rule::Form, self.location);
         form.check(self.ended, found, expected);
+        // A row or end line that lost its last bytes may still be one.
+        let found = "a last line without its line end: the log is cut";
+        let whole = self.csv.get_ref().last == b'\n';
+        form.check(whole, found, "a line end after the last line");
     }
 
     /// Reads the next line; `false` if there is none left.

@@ -61,7 +61,7 @@ const RULES: &[Rule] = &[
     ),
     // With a return trace, settings of a trace apply to it.
     (
-        "lldu lldu_header packing loop allow_cut unit",
+        "lldu lldu_header packing loop allow_cut unit columns",
         |e| e.is_synthetic() && e.return_trace.is_none(),
         "needs a trace; `link` {link} reads none",
     ),
@@ -71,7 +71,7 @@ const RULES: &[Rule] = &[
         "cannot be combined with `channel`, which generates the slots and their erasures",
     ),
     (
-        "unit allow_cut loop",
+        "unit columns allow_cut loop",
         |e| e.channel.is_some() && e.return_trace.is_none(),
         "cannot be combined with `channel`, which generates the slots and their erasures",
     ),

@@ -60,7 +60,7 @@ impl Experiment {
             timeline,
             head,
             end: Some(end),
-            note: None,
+            notes: Vec::new(),
         };
         let (mut on_timeline, timeline) = self.link_over(LinkKind::Timeline, rows, false)?;
         // The slots are the same, and so is the queue.

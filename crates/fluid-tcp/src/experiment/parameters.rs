@@ -5,7 +5,7 @@
 mod descriptor;
 
 use tmt_core::channel::{ChannelSpec, SlotChannel};
-use tmt_core::format::Unit;
+use tmt_core::format::{Columns, Unit};
 use tmt_core::scheme::SchemeSpec;
 use tmt_core::types::{BitRate, Bytes, Span};
 
@@ -266,7 +266,12 @@ parameters! {
                  coupled - timeline, absolute and in percent of the timeline's value.");
     unit: Unit; "Unit of the numbers in the trace" =>
         new(Group::Input).not_shown().otherwise("s in text; ns in integers of Arrow and Parquet", "")
-        .detail("Required for doubles in Arrow and Parquet.");
+        .detail("Required for doubles in Arrow and Parquet whose names do not end in _s, _ms, _us or _ns.");
+    columns: Columns; "Which columns of a foreign table are read" =>
+        new(Group::Input).not_shown().otherwise("tx_time, decode_delay, attempts", "")
+        .detail("For example `tx=time,erased=lost`: the keys tx, delay, erased (0 or 1) and attempts select columns by name, or by \
+                 number in a text without a header. delay=36ms is one delay for all received slots, interval=10ms the time \
+                 between rows without times.");
     allow_cut: bool = false; "Accept a trace that was cut" =>
         new(Group::Input).flag().not_shown()
         .detail("A head without an end line, for example from `head -100000 trace`, or a cut stream.");

@@ -17,8 +17,8 @@ pub struct Loaded {
     pub head: Metadata,
     /// End line of the trace.
     pub end: Option<EndLine>,
-    /// Note about the trace, for example that it was cut.
-    pub note: Option<String>,
+    /// Notes about the trace, for example that it was cut.
+    pub notes: Vec<String>,
 }
 
 /// A timeline under construction.

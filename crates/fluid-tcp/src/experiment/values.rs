@@ -3,7 +3,7 @@
 use derive_more::{From, Into};
 use serde_json::Value;
 use tmt_core::channel::{ChannelSpec, FAMILIES, SlotChannel, probability};
-use tmt_core::format::Unit;
+use tmt_core::format::{Columns, Unit};
 use tmt_core::scheme::SchemeSpec;
 use tmt_core::types::{BitRate, Bytes, Span};
 
@@ -371,6 +371,7 @@ settings! {
     ChannelSpec: Kind::Text("PROCESS", || {
         FAMILIES.iter().filter(|family| family.in_steps).map(|family| family.name).collect()
     });
+    Columns: Kind::Text("KEY=COLUMN,…", || vec!["tx=", "delay=", "erased=", "attempts=", "interval="]);
     Algorithm: Kind::Text("CC", Algorithm::names);
     Discipline: Kind::Text("DISCIPLINE", Discipline::names);
 }

@@ -111,7 +111,11 @@ impl Intervals {
         for (number, flow) in self.flows.iter_mut().enumerate() {
             let payload = |packets| flow.flow.payload_of(packets, self.packet);
             let bytes = payload(flow.next) - payload(flow.before);
-            let cwnd = adaptive(flow.cwnd * to_f64(flow.flow.payload(self.packet).0), 1024.0, "Byte") + "s";
+            let cwnd = adaptive(
+                flow.cwnd * to_f64(flow.flow.payload(self.packet).0),
+                1024.0,
+                "Byte",
+            ) + "s";
             self.text += line(&number.to_string(), bytes, flow.retransmissions, &cwnd).trim_end();
             self.text.push('\n');
             all += bytes;

@@ -9,7 +9,7 @@ use tmt_core::types::{Metadata, Span};
 
 use crate::document::{Document, Shape};
 use crate::exit::{Failure, Outcome, note, print_unless_quiet, warning};
-use crate::input::{TraceArgs, note_cut};
+use crate::input::{TraceArgs, note_reading};
 use crate::output::{self, FormatArgs, Output, refuse_shared_files};
 use crate::provenance;
 use crate::quantity::{Feedback, Rtt};
@@ -37,7 +37,7 @@ pub(crate) struct Args {
     #[arg(short, long, value_name = "FILE")]
     output: Option<String>,
     /// Write only the summary, no timeline
-    #[arg(long, conflicts_with_all = ["output", "format"])]
+    #[arg(long, conflicts_with_all = ["output", "format", "no_head"])]
     summary_only: bool,
     #[command(flatten)]
     format: FormatArgs,
@@ -100,6 +100,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
             feedback_delay,
             decode_delay,
         );
+        let head = args.format.head(head);
         let path = paths.get(index).map(String::as_str);
         let open = |path| output::writer(path, args.format.of(path)?, &head);
         let writer = path.map(|path| open(Some(path))).transpose()?;
@@ -110,7 +111,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
     let ends = Apply::new(lanes)
         .run(&mut reader)
         .map_err(|error| Failure::stage(&name, &names, &error))?;
-    note_cut("apply", &name, &reader);
+    note_reading("apply", &name, &reader);
     let ends = ends.into_iter().map(|end| (end.summary, end.output));
     let (summaries, outputs): (Vec<LinkSummary>, Vec<Option<Output>>) = ends.unzip();
     let params = Params {

@@ -4,7 +4,7 @@ use tmt_core::channel::{ChannelSpec, GilbertElliott, probability};
 use tmt_core::pipeline::Inject;
 
 use crate::exit::{Failure, Outcome, note};
-use crate::input::{TraceArgs, note_cut};
+use crate::input::{TraceArgs, note_reading};
 use crate::output::{OutputArgs, refuse_shared_files};
 use crate::provenance;
 
@@ -66,7 +66,12 @@ pub(crate) fn run(args: &Args) -> Outcome {
     let mut head = if reader.metadata().is_head() {
         reader.metadata().clone()
     } else {
-        provenance::new_head(&command)
+        let mut head = provenance::new_head(&command);
+        if let (Some(rate), Some(lldu)) = (args.trace.rate, args.trace.lldu) {
+            head.set("rate_bps", rate.0.to_string());
+            head.set("lldu_bytes", lldu.0.to_string());
+        }
+        head
     };
     let same_seed = format!(" --seed {seed}");
     let same = |(key, stage): (&str, &str)| {
@@ -93,7 +98,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
     let injected = Inject::new(spec, seed, writer)
         .run(&mut reader)
         .map_err(|error| Failure::stage(&name, &[place], &error))?;
-    note_cut("inject", &name, &reader);
+    note_reading("inject", &name, &reader);
     injected.output.finish()?;
     note!(
         "inject",

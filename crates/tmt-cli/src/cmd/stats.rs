@@ -6,11 +6,11 @@ use tmt_core::pipeline::collect;
 use tmt_core::stats::distribution::Quantiles;
 use tmt_core::stats::runs::RunLengths;
 use tmt_core::stats::{TraceStats, TraceTally, ratio};
-use tmt_core::types::{Bytes, Span};
+use tmt_core::types::Span;
 
 use crate::document::{Document, Shape};
 use crate::exit::{Failure, Outcome, note};
-use crate::input::{TraceArgs, note_cut};
+use crate::input::{TraceArgs, note_reading};
 use crate::output::{Output, refuse_shared_files, refuse_two_on_stdout};
 use crate::table::{Report, SHOWN_ATTEMPTS, later, longest, millis, number, share, write};
 
@@ -25,9 +25,6 @@ pub(crate) struct Args {
     /// RTT of the link, half of which is part of the one-way delay [default: from the trace]
     #[arg(long)]
     rtt: Option<Span>,
-    /// Size of an LLDU, for the rate [default: from the trace]
-    #[arg(long)]
-    lldu: Option<Bytes>,
     /// Print JSON instead of a table
     #[arg(long)]
     json: bool,
@@ -65,7 +62,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
     let mut tally = TraceTally::default();
     collect(&mut reader, |rows| tally.slots(&rows.slots, &rows.attempts))
         .map_err(|error| Failure::input(&name, &error))?;
-    note_cut("stats", &name, &reader);
+    note_reading("stats", &name, &reader);
     let head = reader.metadata();
     if let (Some(rtt), Some(stored)) = (args.rtt, head.rtt())
         && stored != rtt
@@ -75,7 +72,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
             "--rtt {rtt} overrides rtt {stored} of the metadata"
         );
     }
-    if let (Some(lldu), Some(stored)) = (args.lldu, head.lldu_bytes())
+    if let (Some(lldu), Some(stored)) = (args.trace.lldu, head.lldu_bytes())
         && stored != lldu
     {
         note!(
@@ -83,7 +80,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
             "--lldu {lldu} overrides the LLDU of {stored} of the metadata"
         );
     }
-    let stats = tally.finish(reader.metadata(), args.rtt, args.lldu);
+    let stats = tally.finish(reader.metadata(), args.rtt, args.trace.lldu);
     let params = Params {
         rtt_ns: stats.rtt_ns,
         lldu_bytes: stats.lldu_bytes,

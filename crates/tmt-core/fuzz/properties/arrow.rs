@@ -14,14 +14,16 @@ pub(crate) fn check(data: &[u8]) {
         let options = Options {
             unit,
             attempts: true,
+            ..Options::default()
         };
-        let reading = read(data, options);
+        let reading = read(data, options.clone());
         for most in [1, 13] {
-            assert_eq!(read(Pieces { bytes: data, most }, options), reading);
+            assert_eq!(read(Pieces { bytes: data, most }, options.clone()), reading);
         }
         let ours = Options {
             unit: None,
             attempts: true,
+            ..Options::default()
         };
         if matches!(reading.end, Some(Ok(_))) {
             let again = read(&written(&reading)[..], ours);
@@ -31,7 +33,7 @@ pub(crate) fn check(data: &[u8]) {
 }
 
 fn read(input: impl Read + Send, options: Options) -> Reading {
-    Reading::of(arrow::open(input, options))
+    Reading::of(arrow::open(input, &options))
 }
 
 /// Encodes what was read; a new batch starts where a time decreases.

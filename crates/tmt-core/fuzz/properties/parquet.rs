@@ -26,8 +26,9 @@ fn read(data: &[u8], unit: Option<Unit>) -> Reading {
     let options = Options {
         unit,
         attempts: true,
+        ..Options::default()
     };
-    Reading::of(parquet::open(Bytes::copy_from_slice(data), options))
+    Reading::of(parquet::open(Bytes::copy_from_slice(data), &options))
 }
 
 fn written<R: Row + Copy>(rows: &[R], reading: &Reading) -> Vec<u8> {

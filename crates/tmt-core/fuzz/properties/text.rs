@@ -20,7 +20,7 @@ struct Reading {
 /// Any bytes give the same result by every way of reading them.
 pub(crate) fn check(data: &[u8]) {
     let forgiving = Options {
-        unit: Unit::Milliseconds,
+        unit: Some(Unit::Milliseconds),
         allow_cut: true,
         attempts: false,
     };

@@ -3,8 +3,8 @@
 use bytes::Bytes;
 use tmt_core::Result;
 use tmt_core::format::{
-    FORMS, FileKind, Form, Format, Options, Row, Rows, TraceEnd, TraceReader, TraceWriter, Unit,
-    recognise,
+    Columns, FORMS, FileKind, Form, Format, Options, Row, Rows, TraceEnd, TraceReader, TraceWriter,
+    Unit, recognise,
 };
 use tmt_core::types::{EndLine, Metadata, Slot, Time};
 
@@ -26,6 +26,7 @@ pub(crate) fn check(data: &[u8]) {
             unit,
             allow_cut,
             attempts: true,
+            columns: Columns::default(),
             chunk,
         };
         let reading = read(data, options(1 << 16));

@@ -169,6 +169,8 @@ pub(crate) struct Places {
     pub(crate) units: [Option<Unit>; 2],
     /// Whether times and delays have the names of a trace, which imply a unit.
     pub(crate) are_known: [bool; 2],
+    /// Index of the column of attempts, whether it is read or not.
+    attempts: Option<usize>,
     /// Delay of a slot that was received, if there is no column of delays.
     pub(crate) delay: Span,
 }
@@ -178,6 +180,12 @@ impl Columns {
     #[must_use]
     pub fn is_default(&self) -> bool {
         *self == Self::default()
+    }
+
+    /// Whether the mapping selects a column of times.
+    #[must_use]
+    pub fn maps_times(&self) -> bool {
+        self.names[TX_TIME].is_some()
     }
 
     /// Whether a column of delays is needed: there is no other sign of erasures.
@@ -221,6 +229,9 @@ impl Columns {
                 DECODE_DELAY => self.needs_delays(),
                 _ => false,
             };
+            if column == ATTEMPTS {
+                places.attempts = at;
+            }
             if !is_read {
                 continue;
             }
@@ -283,6 +294,7 @@ impl Columns {
             at: [None; COLUMNS],
             units: [None; 2],
             are_known: [false; 2],
+            attempts: None,
             delay: self
                 .delay
                 .or(Span::from_nanos(SHORTEST_DELAY_NS))
@@ -297,8 +309,9 @@ impl Places {
         let names = names.iter().enumerate();
         names
             .filter(|(index, name)| {
-                // Every timeline has attempts; who does not need them knows that.
-                !self.at.contains(&Some(*index)) && **name != NAMES[ATTEMPTS] && !name.is_empty()
+                // Every timeline has attempts, which few commands need. The index of pandas has no name.
+                let is_used = self.at.contains(&Some(*index)) || self.attempts == Some(*index);
+                !is_used && !name.is_empty()
             })
             .map(|(_, name)| (*name).to_owned())
             .collect()

@@ -1,7 +1,9 @@
 //! Helpers of the tests of binary formats: traces, and the results of a reader in one form.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
+use arrow_array::{ArrayRef, Int64Array, StringArray, UInt32Array};
 use proptest::prelude::*;
 use tmt_core::format::columnar::{Next, Options, Source};
 use tmt_core::format::{arrow, parquet};
@@ -35,8 +37,8 @@ pub(crate) fn config(cases: u32) -> ProptestConfig {
 /// Options that read attempts and accept no doubles.
 pub(crate) fn options() -> Options {
     Options {
-        unit: None,
         attempts: true,
+        ..Options::default()
     }
 }
 
@@ -123,13 +125,13 @@ fn pairs(slots: &[Slot]) -> Vec<(u64, u64)> {
 
 /// Reads an Arrow stream or file to its end.
 pub(crate) fn read_arrow(bytes: &[u8], options: Options) -> Reading {
-    arrow::open(bytes, options).map_or_else(failed, read)
+    arrow::open(bytes, &options).map_or_else(failed, read)
 }
 
 /// Reads a Parquet file to its end.
 pub(crate) fn read_parquet(bytes: &[u8], options: Options) -> Reading {
     let bytes = bytes::Bytes::copy_from_slice(bytes);
-    parquet::open(bytes, options).map_or_else(failed, read)
+    parquet::open(bytes, &options).map_or_else(failed, read)
 }
 
 fn read(mut source: Source<'_>) -> Reading {
@@ -192,6 +194,39 @@ pub(crate) struct Cells {
     pub(crate) attempts: Vec<Option<u32>>,
 }
 
+/// The columns of cells, with the names and types of this version or of earlier ones, and a column of words.
+pub(crate) fn columns(cells: &Cells, is_old: bool) -> Vec<(&'static str, ArrayRef)> {
+    let words = StringArray::from(vec!["x"; cells.tx_time.len()]);
+    let attempts = cells.attempts.iter().copied();
+    let attempts: ArrayRef = if is_old {
+        Arc::new(attempts.collect::<UInt32Array>())
+    } else {
+        Arc::new(
+            attempts
+                .map(|count| count.map(i64::from))
+                .collect::<Int64Array>(),
+        )
+    };
+    let [time, delay] = if is_old {
+        ["tx_time", "decode_delay"]
+    } else {
+        ["tx_time_ns", "decode_delay_ns"]
+    };
+    vec![
+        ("attempts", attempts),
+        ("note", Arc::new(words)),
+        (delay, integers(&cells.decode_delay)),
+        (time, integers(&cells.tx_time)),
+    ]
+}
+
+/// Integers with a value that means nothing under every null.
+fn integers(values: &[Option<i64>]) -> ArrayRef {
+    let is_valid: Vec<bool> = values.iter().map(Option::is_some).collect();
+    let values: Vec<i64> = values.iter().map(|value| value.unwrap_or(-7)).collect();
+    Arc::new(Int64Array::new(values.into(), Some(is_valid.into())))
+}
+
 /// Mostly valid cells.
 pub(crate) fn cells(most: usize) -> impl Strategy<Value = Cells> {
     let odd = prop_oneof![
@@ -235,7 +270,8 @@ pub(crate) fn checked(cells: &Cells) -> (Vec<(u64, u64)>, Option<&'static str>) 
         if wrong.is_some() {
             return (rows, wrong);
         }
-        rows.push((t.unwrap().cast_unsigned(), d.unwrap().cast_unsigned()));
+        // A null among the delays is an erasure.
+        rows.push((t.unwrap().cast_unsigned(), d.unwrap_or(0).cast_unsigned()));
     }
     (rows, None)
 }
@@ -255,9 +291,7 @@ fn wrong_with(
     if t.cast_unsigned() < previous {
         return Some("OutOfOrder");
     }
-    let Some(d) = d else {
-        return Some("Null");
-    };
+    let d = d.unwrap_or(0);
     if d < 0 {
         return Some("Negative");
     }

@@ -128,9 +128,10 @@ pub(crate) fn read_file(text: &[u8], pieces: &[usize], options: Options) -> Read
         Err(Error::new(ErrorKind::EmptyTrace)),
     );
     let options = format::Options {
-        unit: Some(options.unit),
+        unit: options.unit,
         allow_cut: options.allow_cut,
         attempts: options.attempts,
+        columns: format::Columns::default(),
         // Batches of a different size than the pieces.
         chunk: pieces.iter().sum::<usize>().clamp(1, 1 << 20),
     };

@@ -209,7 +209,7 @@ impl Experiment {
             timeline,
             head: Metadata::new(),
             end: None,
-            note: Some(note),
+            notes: vec![note],
         };
         Ok((rows, slots))
     }

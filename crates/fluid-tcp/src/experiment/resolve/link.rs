@@ -56,6 +56,7 @@ impl Experiment {
         let options = Options {
             attempts,
             unit: self.unit,
+            columns: self.columns.clone().unwrap_or_default(),
             allow_cut: self.allow_cut(),
             ..Options::default()
         };
@@ -149,7 +150,7 @@ impl Experiment {
             format!("{:.6} Mbps for packets ({rate_origin})", rate / 1e6)
         });
         let header_origin = origin(self.lldu_header.is_some(), "`lldu_header`");
-        let mut notes = Vec::from_iter(rows.note.map(Note::from));
+        let mut notes = Vec::from_iter(rows.notes.into_iter().map(Note::from));
         notes.push(format!("link {kind}, {rate_text}{rtt_note}").into());
         notes.push(format!(
             "LLDU {lldu} ({lldu_origin}), header {header} ({header_origin}), packing {packing} ({packing_origin}): {}",

@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use fluid_tcp::experiment::{self, Params};
+use fluid_tcp::experiment::{self, Note, Params};
 use fluid_tcp::simulation::metrics::RunReport;
 use fluid_tcp::simulation::replications::Estimate;
 use rayon::prelude::*;
@@ -15,7 +15,7 @@ use super::given::{self, Source};
 use super::report::{self, Line, Report, Results};
 use super::spool::Files;
 use crate::document::Document;
-use crate::exit::{Outcome, warning};
+use crate::exit::Outcome;
 use crate::output::{Output, json};
 use crate::table;
 

@@ -5,8 +5,8 @@ use std::io;
 
 use fluid_tcp::experiment::{Experiment, LinkKind, LinkPlan, PathKind, Plan, RunId};
 use fluid_tcp::log::{
-    Delays, Explain, HEADERS, Intervals, LARGEST, PacketHistory, PacketLog, Pcap, Qlog,
-    Series, SlotLog,
+    Delays, Explain, HEADERS, Intervals, LARGEST, PacketHistory, PacketLog, Pcap, Qlog, Series,
+    SlotLog,
 };
 use fluid_tcp::simulation::Setup;
 use fluid_tcp::simulation::probe::{All, Probe};
@@ -15,9 +15,8 @@ use tmt_core::types::Span;
 
 use super::args::Args;
 use super::explain::PacketFlag;
-use crate::document::table_form;
 use crate::exit::{Failure, Outcome};
-use crate::output::{Output, is_stdout, refuse_shared_files};
+use crate::output::{Output, is_stdout, refuse_shared_files, table_form};
 use crate::provenance::{TOOL, new_head};
 
 /// The log files, with paths as typed. A capture has one file per host.
@@ -79,7 +78,7 @@ pub(super) fn check_flow(args: &Args, flows: usize) -> Outcome {
 
 /// Form of the table of `--results`.
 pub(super) fn results_form(path: &str) -> Outcome<TableForm> {
-    table_form("--results", path, "")
+    table_form(path)
 }
 
 /// Refuses logs that `experiment` does not support, and file names that cannot be written or would be shared.
@@ -101,7 +100,7 @@ pub(super) fn check(args: &Args, experiment: &Experiment) -> Outcome {
     refuse(args.slots.is_some() && link != LinkKind::Coupled, why)?;
     let tables = [&args.packets, &args.series, &args.delays, &args.slots];
     for path in tables.into_iter().flatten() {
-        TableForm::from_file_name(path).map_err(Failure::usage)?;
+        table_form(path)?;
     }
     if let Some(path) = &args.pcap {
         let why = "--pcap cannot be combined with --path split, which has two connections: a capture shows the hosts of one";
@@ -217,7 +216,7 @@ impl<'a> Logs<'a> {
         ] {
             let Some(path) = path else { continue };
             head.set("log", kind);
-            let form = || TableForm::from_file_name(path).map_err(Failure::usage);
+            let form = || table_form(path);
             let log = match kind {
                 "packets" => PacketLog::new(open(path)?, form()?, &head, setup).map(Log::Packets),
                 "series" => {

@@ -2,10 +2,11 @@
 
 use fluid_tcp::simulation::metrics::{Metric, Metrics, Total};
 use serde::Serialize;
+use serde_json::{Map, Value};
 
 use super::args::Args;
+use crate::document::Document;
 use crate::exit::Outcome;
-use crate::provenance::TOOL;
 use crate::table::{self, Report};
 
 /// Width of the table, columns.
@@ -45,7 +46,12 @@ pub(super) fn print(args: &Args) -> Outcome {
     let definitions = Definitions {
         metrics: flows.chain(link).collect(),
     };
-    table::print(args.output.as_deref(), args.json, &Document::new("tmt.metrics/1", Map::new(), definitions), text)
+    table::print(
+        args.output.as_deref(),
+        args.json,
+        &Document::new("tmt.metrics/1", Map::<String, Value>::new(), definitions),
+        text,
+    )
 }
 
 fn text(definitions: &Definitions) -> String {

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use fluid_tcp::experiment::{Params, Plan, RunId};
+use fluid_tcp::experiment::{Note, Params, Plan, RunId};
 use fluid_tcp::log::PacketHistory;
 use fluid_tcp::simulation::metrics::{Metrics, RunReport, Show, Total};
 use fluid_tcp::simulation::replications::{Columns, Estimate};

@@ -15,7 +15,7 @@ use tmt_core::pipeline::collect;
 use tmt_core::types::Lldu;
 
 use crate::exit::Failure;
-use crate::input::{cut_note, open_trace};
+use crate::input::{open_trace, reading_notes};
 
 /// Memory for a timeline, bytes: about a million LLDUs.
 const MEMORY: usize = 9 << 20;
@@ -96,7 +96,10 @@ impl Storage for Files {
             timeline,
             head: reader.metadata().clone(),
             end: reader.end().and_then(|end| end.end_line),
-            note: cut_note(&name, &reader).map(|note| escaped(&note)),
+            notes: reading_notes(&name, &reader)
+                .iter()
+                .map(|note| escaped(note))
+                .collect(),
             name: escaped(&name),
         })
     }

@@ -174,13 +174,9 @@ impl Table {
     fn slot(&self, row: usize, previous: Time) -> Result<(Slot, bool), ErrorKind> {
         let nanos = match &self.tx_time {
             None => 0,
-            Some(times) => {
-                times
-                    .value(row, NAMES[TX_TIME], double::nanos)?
-                    .ok_or(ErrorKind::Null {
-                        field: NAMES[TX_TIME],
-                    })?
-            }
+            Some(times) => times
+                .value(row, NAMES[TX_TIME], double::nanos)?
+                .ok_or_else(|| times.no_value(row, NAMES[TX_TIME]))?,
         };
         let found = Time::from_nanos(nanos).unwrap_or(Time::MAX);
         if found < previous {
@@ -352,7 +348,16 @@ impl Times {
         }
     }
 
-    /// Whether the value of a row is a NaN.
+    /// The refusal of a null or NaN.
+    fn no_value(&self, row: usize, field: &'static str) -> ErrorKind {
+        if self.is_nan(row) {
+            let found = f64::NAN.to_string();
+            return ErrorKind::NotANumber { field, found };
+        }
+        ErrorKind::Null { field }
+    }
+
+    /// Whether the value of a row without one is NaN, not null.
     fn is_nan(&self, row: usize) -> bool {
         matches!(self, Self::Doubles(array, _) if array.is_valid(row))
     }

@@ -17,7 +17,7 @@ use crate::types::{EndLine, Error, ErrorKind, Metadata, Position, Result, Time};
 const LONGEST_HEAD: usize = 1 << 20;
 
 /// Options for reading a text trace.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Options {
     /// Unit of the numbers in columns whose names say none; `None`: seconds.
     pub unit: Option<Unit>,
@@ -25,14 +25,13 @@ pub struct Options {
     pub allow_cut: bool,
     /// Whether the column `attempts` is read if there is one.
     pub attempts: bool,
-    /// Which columns are read.
-    pub columns: Columns,
 }
 
 /// Push parser of a text trace.
 #[derive(Debug)]
 pub struct Decoder {
     options: Options,
+    columns: Columns,
     /// Start of a line whose end has not been received.
     carry: Vec<u8>,
     /// Number of the next line, from 1.
@@ -54,8 +53,15 @@ impl Decoder {
     /// A decoder at the start of a text.
     #[must_use]
     pub fn new(options: Options) -> Self {
+        Self::of_table(options, Columns::default())
+    }
+
+    /// A decoder at the start of a table, of which `columns` are read.
+    #[must_use]
+    pub fn of_table(options: Options, columns: Columns) -> Self {
         Self {
             options,
+            columns,
             carry: Vec::new(),
             line: 1,
             parser: None,
@@ -302,9 +308,10 @@ impl Decoder {
             self.read_head_comment(text)?;
         } else if !text.trim_ascii_start().is_empty() {
             self.close_head()?;
-            let first = FirstLine::read(text, &self.options).map_err(|(column, kind)| {
-                Error::at(kind, Position::of_line(self.line, column as u64))
-            })?;
+            let first =
+                FirstLine::read(text, self.options, &self.columns).map_err(|(column, kind)| {
+                    Error::at(kind, Position::of_line(self.line, column as u64))
+                })?;
             let parser = RowParser::new(first.layout, self.has_head);
             self.parser = Some(parser);
             self.ignored = first.ignored;

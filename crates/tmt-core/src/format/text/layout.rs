@@ -2,7 +2,7 @@
 
 use super::decoder::Options;
 use super::field::shown;
-use crate::format::columns::{DECODE_DELAY, NAMES, Places, TX_TIME};
+use crate::format::columns::{Columns, DECODE_DELAY, NAMES, Places, TX_TIME};
 use crate::format::form::{FileKind, Format, recognise};
 use crate::format::unit::Unit;
 use crate::types::ErrorKind;
@@ -51,7 +51,11 @@ impl FirstLine {
     ///
     /// # Errors
     /// A column that is missing, with place 0, or one that is ambiguous, with its place in the line (from 1).
-    pub(super) fn read(line: &[u8], options: &Options) -> Result<Self, (usize, ErrorKind)> {
+    pub(super) fn read(
+        line: &[u8],
+        options: Options,
+        columns: &Columns,
+    ) -> Result<Self, (usize, ErrorKind)> {
         let kind = recognise(line);
         if kind != FileKind::Plain(Format::Csv) {
             let found = format!("{} data", kind.name());
@@ -64,7 +68,7 @@ impl FirstLine {
         let found: Vec<_> = fields(separator, line).collect();
         let first = found.first();
         let is_header = first.is_none_or(|(_, field)| Decimal::parse(field).is_none());
-        let (columns, attempts) = (&options.columns, options.attempts);
+        let attempts = options.attempts;
         let (places, ignored) = if is_header {
             let names: Vec<_> = found
                 .iter()
@@ -118,7 +122,6 @@ pub(super) fn missing(column: usize, line: &[u8]) -> ErrorKind {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::format::columns::Columns;
 
     fn placed(separator: u8, line: &str) -> Vec<(usize, String)> {
         fields(separator, line.as_bytes())
@@ -138,7 +141,8 @@ mod tests {
     #[test]
     fn the_first_line_determines_the_separator() {
         for (line, separator) in [("1,2", b','), ("1;2", b';'), ("1\t2", b'\t'), ("1 2", b' ')] {
-            let first = FirstLine::read(line.as_bytes(), &Options::default()).unwrap();
+            let first =
+                FirstLine::read(line.as_bytes(), Options::default(), &Columns::default()).unwrap();
             assert_eq!(
                 (first.layout.separator, first.is_header),
                 (separator, false),
@@ -154,11 +158,10 @@ mod tests {
             columns.parse().unwrap()
         };
         let options = Options {
-            columns,
             attempts,
             ..Options::default()
         };
-        let first = FirstLine::read(line.as_bytes(), &options);
+        let first = FirstLine::read(line.as_bytes(), options, &columns);
         first
             .map(|first| first.layout.places.at)
             .map_err(|(place, kind)| format!("{place}: {kind}"))

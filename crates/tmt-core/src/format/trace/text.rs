@@ -56,12 +56,14 @@ impl<'a> Text<'a> {
         rows: &mut Rows,
     ) -> (Self, Result<Option<TraceEnd>>) {
         let chunk = options.chunk.max(1);
-        let mut decoder = Decoder::new(text::Options {
-            unit: options.unit,
-            allow_cut: options.allow_cut,
-            attempts: options.attempts,
-            columns: options.columns.clone(),
-        });
+        let mut decoder = Decoder::of_table(
+            text::Options {
+                unit: options.unit,
+                allow_cut: options.allow_cut,
+                attempts: options.attempts,
+            },
+            options.columns.clone(),
+        );
         let mut buffer = vec![0; HEAD_CHUNK.min(chunk)];
         let mut outcome = Ok(None);
         // Up to the first row, so that an error in it is found here regardless of the chunk size.
