@@ -10,6 +10,7 @@ mod counted;
 mod error;
 mod file;
 mod flows;
+mod headline;
 mod note;
 mod offsets;
 mod parameters;

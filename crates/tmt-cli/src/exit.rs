@@ -9,7 +9,7 @@ use tmt_core::format::panics_are_contained;
 use tmt_core::pipeline::StageError;
 use tmt_core::types::Position;
 
-pub(crate) use crate::stderr::{note, print_line, print_unless_quiet, warning};
+pub(crate) use crate::stderr::{Verbosity, headline, note, print_at, print_line, warning};
 
 /// Failure of a command.
 #[derive(Debug, thiserror::Error)]

@@ -8,7 +8,7 @@ use tmt_core::format::compression::Decompressor;
 use tmt_core::format::table::TableText;
 use tmt_core::format::{FIRST_BYTES, FileKind, Format, Options, TraceReader, Unit, recognise};
 
-use crate::exit::{Failure, Outcome, note};
+use crate::exit::{Failure, Outcome, headline, warning};
 use crate::progress;
 
 /// An open input.
@@ -129,7 +129,7 @@ fn detect(command: &str, path: Option<&str>) -> Outcome<(String, Found)> {
     Ok((name, found))
 }
 
-/// The note on a trace that was cut, if `--allow-cut` allowed it. Call it after reading the whole trace.
+/// The warning on a trace that was cut, if `--allow-cut` allowed it. Call it after reading the whole trace.
 pub(crate) fn cut_note(name: &str, reader: &TraceReader<'_>) -> Option<String> {
     let end = reader.end().filter(|end| end.cut)?;
     Some(if end.end_line.is_none() && reader.metadata().is_head() {
@@ -139,10 +139,10 @@ pub(crate) fn cut_note(name: &str, reader: &TraceReader<'_>) -> Option<String> {
     })
 }
 
-/// Prints a note if a trace was cut.
+/// Prints a warning if a trace was cut.
 pub(crate) fn note_cut(command: &str, name: &str, reader: &TraceReader<'_>) {
     if let Some(text) = cut_note(name, reader) {
-        note!(command, "{text}");
+        warning!(command, "{text}");
     }
 }
 
@@ -167,7 +167,7 @@ pub(crate) fn open_or(command: &str, path: Option<&str>) -> io::Result<Box<dyn R
     }
     let stdin = io::stdin();
     if stdin.is_terminal() {
-        note!(
+        headline!(
             command,
             "reading from the terminal; end the input with Ctrl-D"
         );

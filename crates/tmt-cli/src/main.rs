@@ -28,6 +28,7 @@ use rayon::ThreadPoolBuilder;
 
 use crate::cmd::Command;
 use crate::exit::Failure;
+use crate::stderr::Verbosity;
 
 /// Effect of FEC, ARQ and HARQ on TCP over measured links.
 #[derive(Debug, Parser)]
@@ -41,9 +42,18 @@ use crate::exit::Failure;
                   Exit codes: 0 done (also if the reader of a pipe has closed it), 1 bad data or I/O error, 2 usage."
 )]
 struct Cli {
-    /// Print errors only: no notes, no tables on stderr, no progress bar
+    /// Print errors and warnings only: no headline, no progress bar
     #[arg(short, long, global = true, help_heading = "General")]
     quiet: bool,
+    /// Print notes as well: every value used and where it comes from
+    #[arg(
+        short,
+        long,
+        global = true,
+        help_heading = "General",
+        conflicts_with = "quiet"
+    )]
+    verbose: bool,
     /// Worker threads; the output does not depend on it [default: all cores]
     #[arg(short, long, global = true, help_heading = "General", value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
     jobs: Option<u16>,
@@ -62,9 +72,11 @@ fn main() -> ExitCode {
         Ok(cli) => cli,
         Err(error) => return exit::usage(&error),
     };
-    if cli.quiet {
-        stderr::set_quiet();
-    }
+    stderr::set_verbosity(match (cli.quiet, cli.verbose) {
+        (true, _) => Verbosity::Quiet,
+        (false, true) => Verbosity::Verbose,
+        (false, false) => Verbosity::Normal,
+    });
     output::clean_up_on_signals();
     exit::silence_contained_panics();
     let name: &str = (&cli.command).into();

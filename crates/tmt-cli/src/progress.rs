@@ -4,7 +4,7 @@ use std::io::{self, IsTerminal as _, Read};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
-use crate::stderr::{bar, is_quiet};
+use crate::stderr::{Verbosity, bar, shows};
 
 /// Refresh rate of the bar, per second.
 const REFRESH_RATE: u8 = 5;
@@ -16,7 +16,7 @@ pub(crate) fn shown(
     input: impl Read + Send + 'static,
     length: Option<u64>,
 ) -> Box<dyn Read + Send> {
-    if is_quiet() || !io::stderr().is_terminal() {
+    if !shows(Verbosity::Normal) || !io::stderr().is_terminal() {
         return Box::new(input);
     }
     let mut bar = bar();

@@ -47,18 +47,25 @@ impl Rtt {
     }
 }
 
+impl Rtt {
+    /// The warning on an RTT that nobody has given.
+    pub(crate) fn warning(&self) -> Option<String> {
+        let Self { value, .. } = self;
+        (self.origin == Origin::Default)
+            .then(|| format!("no RTT in --rtt or in the trace: assuming {value} (GEO)"))
+    }
+}
+
 impl fmt::Display for Rtt {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { value, .. } = self;
         match (self.origin, self.overridden) {
-            (Origin::Flag, None) => write!(f, "rtt {value} (--rtt)"),
+            (Origin::Flag, None) => write!(f, "RTT {value} (--rtt)"),
             (Origin::Flag, Some(stored)) => {
-                write!(f, "rtt {value} (--rtt; {stored} in the metadata)")
+                write!(f, "RTT {value} (--rtt; {stored} in the metadata)")
             }
-            (Origin::Metadata, _) => write!(f, "rtt {value} (metadata)"),
-            (Origin::Default, _) => {
-                write!(f, "no RTT in --rtt or in the trace: assuming {value} (GEO)")
-            }
+            (Origin::Metadata, _) => write!(f, "RTT {value} (metadata)"),
+            (Origin::Default, _) => write!(f, "RTT {value} (default)"),
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
+use comfy_table::{CellAlignment, ColumnConstraint, ContentArrangement, Table, presets};
 use tmt_core::stats::distribution::Quantiles;
 
 use crate::exit::Outcome;
@@ -57,28 +57,30 @@ pub(crate) fn longest(lengths: &BTreeMap<u64, u64>) -> String {
         .map_or_else(|| "-".to_owned(), ToString::to_string)
 }
 
+/// Width of a terminal that every table fits, columns.
+const TERMINAL: usize = 80;
+
+/// Spaces between two columns of a table.
+const GAP: usize = 2;
+
 /// A table with a header. The first column has names, the others numbers unless [`Report::left`] is called.
+///
+/// A table wider than a terminal is split into blocks of columns one below the other, each with the names.
 pub(crate) struct Report {
-    table: Table,
+    rows: Vec<Vec<String>>,
     left: Vec<usize>,
+    wrapped: Option<usize>,
+    group: usize,
 }
 
 impl Report {
     /// An empty table with these headings.
     pub(crate) fn new<S: Into<String>>(headings: impl IntoIterator<Item = S>) -> Self {
-        let mut table = Table::new();
-        table
-            .load_style(presets::NOTHING)
-            .set_content_arrangement(ContentArrangement::Disabled);
-        table.set_header(
-            headings
-                .into_iter()
-                .map(Into::into)
-                .collect::<Vec<String>>(),
-        );
         Self {
-            table,
+            rows: vec![headings.into_iter().map(Into::into).collect()],
             left: vec![0],
+            wrapped: None,
+            group: 1,
         }
     }
 
@@ -88,31 +90,109 @@ impl Report {
         self
     }
 
+    /// Left-aligns a column of text and wraps it, so that the table fits without being split.
+    pub(crate) fn wrapped(mut self, column: usize) -> Self {
+        self.wrapped = Some(column);
+        self.left(column)
+    }
+
+    /// Keeps this many columns together when the table is split.
+    pub(crate) fn grouped(mut self, columns: usize) -> Self {
+        self.group = columns;
+        self
+    }
+
     /// Appends a row.
     pub(crate) fn row<S: Into<String>>(&mut self, name: &str, values: impl IntoIterator<Item = S>) {
         let mut cells = vec![name.to_owned()];
         cells.extend(values.into_iter().map(Into::into));
-        self.table.add_row(cells);
+        self.rows.push(cells);
+    }
+
+    /// Width of each column.
+    fn widths(&self) -> Vec<usize> {
+        let columns = self.rows.iter().map(Vec::len).max().unwrap_or(0);
+        let width = |column: usize| {
+            let cells = self.rows.iter().filter_map(|row| row.get(column));
+            cells.map(|cell| cell.chars().count()).max().unwrap_or(0)
+        };
+        (0..columns).map(width).collect()
+    }
+
+    /// The columns of each block, the one with the names first.
+    fn blocks(&self) -> Vec<Vec<usize>> {
+        let widths = self.widths();
+        let mut blocks = vec![vec![0]];
+        let mut used = widths.first().copied().unwrap_or(0);
+        let columns: Vec<usize> = (1..widths.len()).collect();
+        for group in columns.chunks(self.group) {
+            let needed: usize = group.iter().map(|column| widths[*column] + GAP).sum();
+            let is_full = self.wrapped.is_none() && used + needed > TERMINAL;
+            if is_full && blocks.last().is_some_and(|block| block.len() > 1) {
+                blocks.push(vec![0]);
+                used = widths[0];
+            }
+            used += needed;
+            blocks.last_mut().into_iter().for_each(|block| block.extend(group));
+        }
+        blocks
+    }
+
+    /// The columns of one block as a table.
+    fn block(&self, columns: &[usize]) -> Table {
+        let mut table = Table::new();
+        table.load_style(presets::NOTHING);
+        if self.wrapped.is_some() {
+            table.set_content_arrangement(ContentArrangement::Dynamic);
+            table.set_width(TERMINAL as u16);
+        } else {
+            table.set_content_arrangement(ContentArrangement::Disabled);
+        }
+        for (number, row) in self.rows.iter().enumerate() {
+            let cell = |column: &usize| row.get(*column).cloned().unwrap_or_default();
+            let cells: Vec<String> = columns.iter().map(cell).collect();
+            if number == 0 {
+                table.set_header(cells);
+            } else {
+                table.add_row(cells);
+            }
+        }
+        let last = columns.len() - 1;
+        for (index, column) in table.column_iter_mut().enumerate() {
+            let is_left = self.left.contains(&columns[index]);
+            column.set_cell_alignment(if is_left {
+                CellAlignment::Left
+            } else {
+                CellAlignment::Right
+            });
+            let is_last = index == last;
+            column.set_padding((0, if is_last { 0 } else { GAP as u16 }));
+            if self.wrapped.is_some_and(|wrapped| columns[index] != wrapped) {
+                column.set_constraint(ColumnConstraint::ContentWidth);
+            }
+        }
+        table
     }
 }
 
 impl std::fmt::Display for Report {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let mut table = self.table.clone();
-        for (index, column) in table.column_iter_mut().enumerate() {
-            let alignment = if self.left.contains(&index) {
-                CellAlignment::Left
-            } else {
-                CellAlignment::Right
-            };
-            column.set_cell_alignment(alignment);
-            column.set_padding((0, 2));
-        }
-        for line in table.lines() {
-            writeln!(f, "{}", line.trim_end())?;
+        for (number, columns) in self.blocks().iter().enumerate() {
+            if number > 0 {
+                writeln!(f)?;
+            }
+            for line in self.block(columns).lines() {
+                writeln!(f, "{}", line.trim_end())?;
+            }
         }
         Ok(())
     }
+}
+
+/// `count` with a noun in the right number.
+pub(crate) fn counted(count: u64, noun: &str) -> String {
+    let plural = if count == 1 { "" } else { "s" };
+    format!("{count} {noun}{plural}")
 }
 
 /// `value` with `decimals`, or a dash for `None`.

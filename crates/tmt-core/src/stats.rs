@@ -2,8 +2,10 @@
 
 pub mod distribution;
 mod link;
+mod plausible;
 pub mod runs;
 mod trace;
 
 pub use link::*;
+pub use plausible::*;
 pub use trace::*;

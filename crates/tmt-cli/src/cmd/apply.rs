@@ -5,12 +5,12 @@ use tmt_core::scheme::{self, SchemeSpec};
 use tmt_core::stats::LinkSummary;
 use tmt_core::types::{Metadata, Span};
 
-use crate::exit::{Failure, Outcome, note, print_unless_quiet};
+use crate::exit::{Failure, Outcome, Verbosity, headline, note, print_at, warning};
 use crate::input::{TraceArgs, note_cut};
 use crate::output::{self, FormatArgs, Output, json, refuse_shared_files};
 use crate::provenance;
 use crate::quantity::{Feedback, Rtt};
-use crate::table::{QUANTILES, Report, SHOWN_ATTEMPTS, later, longest, millis, share};
+use crate::table::{QUANTILES, Report, SHOWN_ATTEMPTS, counted, later, longest, millis, share};
 
 /// Flags of `tmt apply`.
 #[derive(Debug, clap::Args)]
@@ -32,7 +32,7 @@ pub(crate) struct Args {
     /// Output file; `{scheme}` is replaced by the scheme [default: stdout, as for `-`]
     #[arg(short, long, value_name = "FILE")]
     output: Option<String>,
-    /// Write only the summary, no timeline
+    /// Write only the summary, no timeline; as a table to stdout unless --summary names a file
     #[arg(long, conflicts_with_all = ["output", "format"])]
     summary_only: bool,
     #[command(flatten)]
@@ -49,7 +49,9 @@ pub(crate) fn run(args: &Args) -> Outcome {
     let (name, mut reader) = args.trace.open("apply", false)?;
     let rtt = Rtt::resolve(args.rtt, reader.metadata());
     let (feedback_delay, origin) = Feedback::resolve(args.feedback_delay, reader.metadata())?;
-    note!("apply", "{rtt}; feedback delay {origin}");
+    if let Some(text) = rtt.warning() {
+        warning!("apply", "{text}");
+    }
     let stored = reader.metadata().number("feedback_delay_ns");
     if let Some(stored) = stored.and_then(Span::from_nanos)
         && stored != feedback_delay
@@ -60,9 +62,10 @@ pub(crate) fn run(args: &Args) -> Outcome {
         );
     }
     if let Some(before) = reader.metadata().get("scheme") {
-        note!(
+        let schemes = join(&args.schemes);
+        warning!(
             "apply",
-            "the input is a timeline of scheme {before}: its LLDUs serve as slots"
+            "the input is a timeline of scheme {before}: {schemes} runs on top of it, with its LLDUs as slots"
         );
     }
 
@@ -91,9 +94,34 @@ pub(crate) fn run(args: &Args) -> Outcome {
     // Files get their final names only after everything is written.
     outputs.iter_mut().try_for_each(Output::settle)?;
     outputs.into_iter().try_for_each(Output::finish)?;
-    let table = summary_table(&summaries).to_string();
-    print_unless_quiet(format_args!("{}", table.trim_end()));
+    if let Some(summary) = summaries.first() {
+        if let Some(found) = &summary.implausible {
+            warning!("apply", "{found}: are the times in another unit (--unit)?");
+        }
+        headline!(
+            "apply",
+            "{} over {}, {} erased; {rtt}, feedback delay {origin}",
+            join(&args.schemes),
+            counted(summary.slots, "slot"),
+            summary.slots_erased
+        );
+    }
+    let table = summary_table(&summaries);
+    if args.summary_only && args.summary.is_none() {
+        // The table is all that was asked for.
+        let mut output = Output::create(None)?;
+        output.write(table.as_bytes())?;
+        output.finish()?;
+    } else {
+        print_at(Verbosity::Verbose, format_args!("{}", table.trim_end()));
+    }
     Ok(())
+}
+
+/// The schemes, separated by commas.
+fn join(schemes: &[SchemeSpec]) -> String {
+    let texts: Vec<String> = schemes.iter().map(ToString::to_string).collect();
+    texts.join(", ")
 }
 
 /// Output path of each scheme's timeline, none with `--summary-only`. Refuses a file that has two uses.
@@ -165,7 +193,7 @@ fn head(input: &Metadata, scheme: &SchemeSpec, rtt: &Rtt, feedback_delay: Span) 
     head
 }
 
-fn summary_table(summaries: &[LinkSummary]) -> Report {
+fn summary_table(summaries: &[LinkSummary]) -> String {
     let mut report = Report::new(
         std::iter::once("").chain(summaries.iter().map(|summary| summary.scheme.as_str())),
     );
@@ -205,5 +233,5 @@ fn summary_table(summaries: &[LinkSummary]) -> Report {
             later(&s.attempts).to_string()
         });
     }
-    report
+    report.to_string()
 }

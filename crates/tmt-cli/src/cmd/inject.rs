@@ -3,10 +3,11 @@
 use tmt_core::channel::{ChannelSpec, GilbertElliott, probability};
 use tmt_core::pipeline::Inject;
 
-use crate::exit::{Failure, Outcome, note};
+use crate::exit::{Failure, Outcome, headline, note};
 use crate::input::{TraceArgs, note_cut};
 use crate::output::{OutputArgs, refuse_shared_files};
 use crate::provenance;
+use crate::table::counted;
 
 /// Flags of `tmt inject`.
 #[derive(Debug, clap::Args)]
@@ -58,7 +59,6 @@ pub(crate) fn run(args: &Args) -> Outcome {
     };
     let seed = args.seed.unwrap_or(DEFAULT_SEED);
     let command = format!("tmt inject {flag} --seed {seed}");
-    note!("inject", "{flag} --seed {seed}");
     let files = args.trace.trace.iter().chain(&args.output.output);
     refuse_shared_files(files.map(String::as_str))?;
     args.output.form()?;
@@ -95,11 +95,11 @@ pub(crate) fn run(args: &Args) -> Outcome {
         .map_err(|error| Failure::stage(&name, &[place], &error))?;
     note_cut("inject", &name, &reader);
     injected.output.finish()?;
-    note!(
+    headline!(
         "inject",
-        "{} of {} slots erased",
+        "{} of {} erased by {flag} --seed {seed}",
         injected.erased,
-        injected.slots
+        counted(injected.slots, "slot")
     );
     Ok(())
 }

@@ -11,7 +11,7 @@ use serde::Serialize;
 use tmt_core::model::{Arguments, Model, Outcome as Answer};
 
 use self::sweep::Sweep;
-use crate::exit::{Failure, Outcome, note};
+use crate::exit::{Failure, Outcome, warning};
 use crate::output::{Output, json};
 
 /// All models, those of the link first.
@@ -199,7 +199,7 @@ fn asked_points(
     Ok((sweeps, points))
 }
 
-/// Prints each note once, with the number of points concerned.
+/// Prints each note once as a warning, with the number of points concerned.
 fn print_notes(points: &[Point], sweeps: &[Sweep]) {
     let mut counts: Vec<(&str, usize)> = Vec::new();
     for text in points.iter().flat_map(|point| &point.notes) {
@@ -210,9 +210,9 @@ fn print_notes(points: &[Point], sweeps: &[Sweep]) {
     }
     for (text, count) in counts {
         if sweeps.is_empty() {
-            note!("model", "{text}");
+            warning!("model", "{text}");
         } else {
-            note!("model", "{count} of {} points: {text}", points.len());
+            warning!("model", "{count} of {} points: {text}", points.len());
         }
     }
 }

@@ -3,10 +3,10 @@
 use tmt_core::format::text::encode;
 use tmt_core::pipeline::collect;
 use tmt_core::stats::runs::RunLengths;
-use tmt_core::stats::{TraceStats, TraceTally, ratio};
+use tmt_core::stats::{TraceStats, TraceTally, ratio, wrong_unit};
 use tmt_core::types::{Bytes, Span};
 
-use crate::exit::{Failure, Outcome, note};
+use crate::exit::{Failure, Outcome, note, warning};
 use crate::input::{TraceArgs, note_cut};
 use crate::output::refuse_shared_files;
 use crate::table::{
@@ -66,6 +66,9 @@ pub(crate) fn run(args: &Args) -> Outcome {
         );
     }
     let stats = tally.finish(reader.metadata(), args.rtt, args.lldu);
+    if let Some(found) = wrong_unit(stats.slot_period_s, stats.decode_delay_s.p50) {
+        warning!("stats", "{found}: are the times in another unit (--unit)?");
+    }
     print(args.output.as_deref(), args.json, &stats, table)
 }
 

@@ -4,9 +4,10 @@ use tmt_core::channel::synth::ConstantRate;
 use tmt_core::pipeline::synthesise;
 use tmt_core::types::{BitRate, Bytes, Slot, Span, Time};
 
-use crate::exit::{Failure, Outcome, note};
+use crate::exit::{Failure, Outcome, headline};
 use crate::output::{OutputArgs, end_of_slots};
 use crate::provenance;
+use crate::table::counted;
 
 /// Flags of `tmt synth`.
 #[derive(Debug, clap::Args)]
@@ -76,6 +77,6 @@ pub(crate) fn run(args: &Args) -> Outcome {
         .finish(&end_of_slots(slots, last))
         .map_err(|error| Failure::io(name, &error))?
         .finish()?;
-    note!("synth", "{slots} slots");
+    headline!("synth", "{}", counted(slots, "slot"));
     Ok(())
 }

@@ -19,7 +19,7 @@ use fluid_tcp::simulation::metrics::RunReport;
 use fluid_tcp::simulation::probe::NoProbe;
 use rayon::prelude::*;
 
-use crate::exit::{Outcome, note};
+use crate::exit::{Outcome, headline, warning};
 use crate::output::{Output, json};
 
 pub(crate) fn run(args: &Args) -> Outcome {
@@ -31,6 +31,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
     let plan = source.experiment.resolve(&Files);
     let plan = plan.map_err(|error| source.failure(error))?;
     logs::check_flow(args, plan.flows.len())?;
+    headline!("tcp", "{}", plan.headline(&source.experiment));
     source.print_notes(&plan.notes);
     let mut output = Output::create(args.output.as_deref())?;
     let saved = given::save(args, &plan.resolved)?;
@@ -47,7 +48,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
     };
     let report = report::Report::new(&plan, reports);
     if let Some(unfinished) = report.unfinished() {
-        note!("tcp", "{unfinished}");
+        warning!("tcp", "{unfinished}");
     }
     if args.json {
         json(&mut output, &report)?;

@@ -7,17 +7,53 @@ use serde::Serialize;
 use crate::scheme::SchemeSpec;
 use crate::scheme::engine::UnitCounts;
 use crate::stats::distribution::{Distribution, Precision, Quantiles};
+use crate::stats::plausible::wrong_unit;
 use crate::stats::runs::{Counts, RunLengths, Runs, equal_runs, total};
-use crate::types::{Fate, Lldu, Slot, Span, to_f64};
+use crate::types::{Fate, Lldu, Slot, Span, Time, to_f64};
 
 /// Statistics of the slots of a trace, which are the same for every scheme.
 #[derive(Debug, Clone, Default)]
-pub struct SlotTally(Runs);
+pub struct SlotTally {
+    runs: Runs,
+    /// Transmission times of the first and the last slot.
+    span: Option<(Time, Time)>,
+    /// Decoding delays of the first received slots.
+    delays: Vec<Span>,
+}
+
+/// Received slots whose delays are kept for the median.
+const SAMPLE: usize = 4096;
 
 impl SlotTally {
     /// Adds the next slots, in order of time.
     pub fn slots(&mut self, slots: &[Slot]) {
-        self.0.extend(slots, Slot::is_erased, |_, _| ());
+        self.runs.extend(slots, Slot::is_erased, |_, _| ());
+        if let (Some(first), Some(last)) = (slots.first(), slots.last()) {
+            let begin = self.span.map_or(first.tx_time(), |(begin, _)| begin);
+            self.span = Some((begin, last.tx_time()));
+        }
+        let missing = SAMPLE - self.delays.len();
+        if missing > 0 {
+            let received = slots.iter().filter(|slot| !slot.is_erased());
+            self.delays.extend(received.take(missing).map(Slot::decode_delay));
+        }
+    }
+
+    /// Mean time between two slots, s; `None` for a single slot.
+    #[must_use]
+    pub fn period_s(&self) -> Option<f64> {
+        let steps = (total(&self.runs.bursts()) + total(&self.runs.gaps())).checked_sub(1)?;
+        let (first, last) = self.span.filter(|_| steps > 0)?;
+        Some(last.since(first).as_secs_f64() / to_f64(steps))
+    }
+
+    /// Lower median of the decoding delays of the first 4096 received slots, s; `None` if there is none.
+    #[must_use]
+    pub fn median_delay_s(&self) -> Option<f64> {
+        let mut delays = self.delays.clone();
+        delays.sort_unstable();
+        let median = delays.get(delays.len().checked_sub(1)? / 2)?;
+        Some(median.as_secs_f64())
     }
 }
 
@@ -114,6 +150,9 @@ pub struct LinkSummary {
     pub bursts_after: RunLengths,
     /// Gaps between bursts of LLDUs that were not delivered, by length.
     pub gaps_after: RunLengths,
+    /// What suggests that the times of the slots were read in a wrong unit ([`wrong_unit`]).
+    #[serde(skip)]
+    pub implausible: Option<String>,
 }
 
 impl LinkSummary {
@@ -128,7 +167,8 @@ impl LinkSummary {
         slots: &SlotTally,
         lldus: &LlduTally,
     ) -> Self {
-        let (bursts_before, gaps_before) = (slots.0.bursts(), slots.0.gaps());
+        let implausible = wrong_unit(slots.period_s(), slots.median_delay_s());
+        let (bursts_before, gaps_before) = (slots.runs.bursts(), slots.runs.gaps());
         let slots_erased = total(&bursts_before);
         let slots = slots_erased + total(&gaps_before);
         Self {
@@ -153,6 +193,7 @@ impl LinkSummary {
             gaps_before,
             bursts_after: lldus.runs.bursts(),
             gaps_after: lldus.runs.gaps(),
+            implausible,
         }
     }
 }

@@ -129,6 +129,12 @@ impl Span {
         Self(millis as u64 * 1_000_000)
     }
 
+    /// A span of `micros` microseconds.
+    #[must_use]
+    pub const fn from_micros(micros: u32) -> Self {
+        Self(micros as u64 * 1_000)
+    }
+
     /// A span of `secs` seconds.
     #[must_use]
     pub const fn from_secs(secs: u32) -> Self {

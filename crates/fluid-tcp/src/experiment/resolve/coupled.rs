@@ -9,6 +9,7 @@ use tmt_core::types::{Metadata, Span};
 use super::link::Link;
 use crate::experiment::counted::counted;
 use crate::experiment::error::{Result, data, refused};
+use crate::experiment::note::Note;
 use crate::experiment::parameters::Experiment;
 use crate::experiment::plan::CoupledPlan;
 use crate::experiment::storage::{Loaded, Storage};
@@ -34,9 +35,9 @@ impl Experiment {
         let name = rows.name.clone();
         let (mut link, trace) = self.link_over(LinkKind::Coupled, rows, channel.is_some())?;
         if let Some(before) = link.head.get("scheme") {
-            link.notes.push(
-                format!("{name} is a timeline of scheme {before}: its LLDUs serve as slots").into(),
-            );
+            link.notes.push(Note::warning(format!(
+                "{name} is a timeline of scheme {before}: {scheme} runs on top of it, with its LLDUs as slots"
+            )));
         }
         let Ok(data_units) = u32::try_from(trace.lldus_per_packet) else {
             let message = format!(

@@ -27,7 +27,7 @@ impl Experiment {
         };
         let read = self.read(storage, Some(file), true)?;
         let (name, head, mut timeline) = (read.name, read.head, read.timeline);
-        notes.extend(read.note.map(Note::from));
+        notes.extend(read.note.map(Note::warning));
         // The metadata of this file take precedence: the parameter describes the forward link.
         let (lldu, origin): (Bytes, String) = match head.lldu_bytes() {
             Some(known) => (known, "metadata".to_owned()),

@@ -12,7 +12,7 @@ use super::args::Args;
 use super::given::{self, Source};
 use super::report::{Report, Results, cells, significant};
 use super::spool::Files;
-use crate::exit::Outcome;
+use crate::exit::{Outcome, headline};
 use crate::output::{Output, json};
 use crate::provenance::TOOL;
 use crate::table;
@@ -54,6 +54,7 @@ struct Comparison<'a> {
 pub(super) fn run(args: &Args, source: &Source) -> Outcome {
     let plans = source.experiment.resolve_comparison(&Files);
     let plans = plans.map_err(|error| source.failure(error))?;
+    headline!("tcp", "{}", plans.coupled.headline(&source.experiment));
     source.print_notes(&plans.notes());
     let mut output = Output::create(args.output.as_deref())?;
     let saved = given::save(args, &plans.coupled.resolved)?;
