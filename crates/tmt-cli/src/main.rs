@@ -35,11 +35,11 @@ use crate::stderr::Verbosity;
 #[command(
     name = "tmt",
     version,
-    max_term_width = 100,
+    max_term_width = 80,
     disable_help_flag = true,
     disable_help_subcommand = true,
     after_help = "Example:\n  tmt demo\n  tmt apply --scheme harq:10/12 < phy.csv | tmt tcp --cc cubic\n\n\
-                  Exit codes: 0 done (also if the reader of a pipe has closed it), 1 bad data or I/O error, 2 usage."
+                  Exit codes: 0 done (also if the reader of a pipe has closed it),\n1 bad data or I/O error, 2 usage."
 )]
 struct Cli {
     /// Print errors and warnings only: no headline, no progress bar
@@ -55,7 +55,7 @@ struct Cli {
     )]
     verbose: bool,
     /// Worker threads; the output does not depend on it [default: all cores]
-    #[arg(short, long, global = true, help_heading = "General", value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
+    #[arg(short, long, global = true, help_heading = "General", value_name = "N", value_parser = quantity::whole::<u16>(1, u16::MAX.into()))]
     jobs: Option<u16>,
     /// Print help
     #[arg(short, long, global = true, help_heading = "General", action = clap::ArgAction::Help)]

@@ -70,6 +70,7 @@ pub(crate) struct Report {
     rows: Vec<Vec<String>>,
     left: Vec<usize>,
     wrapped: Option<usize>,
+    names: usize,
     group: usize,
 }
 
@@ -80,6 +81,7 @@ impl Report {
             rows: vec![headings.into_iter().map(Into::into).collect()],
             left: vec![0],
             wrapped: None,
+            names: 1,
             group: 1,
         }
     }
@@ -94,6 +96,12 @@ impl Report {
     pub(crate) fn wrapped(mut self, column: usize) -> Self {
         self.wrapped = Some(column);
         self.left(column)
+    }
+
+    /// Repeats this many columns in each block, instead of the first only.
+    pub(crate) fn names(mut self, columns: usize) -> Self {
+        self.names = columns;
+        self
     }
 
     /// Keeps this many columns together when the table is split.
@@ -114,23 +122,27 @@ impl Report {
         let columns = self.rows.iter().map(Vec::len).max().unwrap_or(0);
         let width = |column: usize| {
             let cells = self.rows.iter().filter_map(|row| row.get(column));
-            cells.map(|cell| cell.chars().count()).max().unwrap_or(0)
+            let lines = cells.flat_map(|cell| cell.lines());
+            lines.map(|line| line.chars().count()).max().unwrap_or(0)
         };
         (0..columns).map(width).collect()
     }
 
-    /// The columns of each block, the one with the names first.
+    /// The columns of each block, those with the names first.
     fn blocks(&self) -> Vec<Vec<usize>> {
         let widths = self.widths();
-        let mut blocks = vec![vec![0]];
-        let mut used = widths.first().copied().unwrap_or(0);
-        let columns: Vec<usize> = (1..widths.len()).collect();
+        let names: Vec<usize> = (0..self.names.min(widths.len())).collect();
+        let named = names.iter().map(|column| widths[*column]).sum::<usize>();
+        let named = named + GAP * names.len().saturating_sub(1);
+        let mut blocks = vec![names.clone()];
+        let mut used = named;
+        let columns: Vec<usize> = (names.len()..widths.len()).collect();
         for group in columns.chunks(self.group) {
             let needed: usize = group.iter().map(|column| widths[*column] + GAP).sum();
             let is_full = self.wrapped.is_none() && used + needed > TERMINAL;
-            if is_full && blocks.last().is_some_and(|block| block.len() > 1) {
-                blocks.push(vec![0]);
-                used = widths[0];
+            if is_full && blocks.last().is_some_and(|block| block.len() > names.len()) {
+                blocks.push(names.clone());
+                used = named;
             }
             used += needed;
             blocks.last_mut().into_iter().for_each(|block| block.extend(group));
@@ -233,9 +245,72 @@ pub(crate) fn significant(value: f64) -> String {
     }
 }
 
+/// `text` in lines of at most 80 columns, broken at spaces, each but the first after `indent`.
+pub(crate) fn wrap(text: &str, indent: &str) -> String {
+    let mut lines = String::new();
+    let mut used = 0;
+    for word in text.split_whitespace() {
+        let width = word.chars().count();
+        if used > 0 && used + 1 + width > TERMINAL {
+            lines += "\n";
+            lines += indent;
+            used = indent.len();
+        } else if used > 0 {
+            lines.push(' ');
+            used += 1;
+        }
+        lines += word;
+        used += width;
+    }
+    lines
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Widths of the lines of `text`.
+    fn widths(text: &str) -> impl Iterator<Item = usize> {
+        text.lines().map(|line| line.chars().count())
+    }
+
+    #[test]
+    fn a_wide_table_is_split_into_blocks_with_the_names() {
+        let headings = ["", "a", "b", "c", "d", "e"];
+        let mut report = Report::new(headings).grouped(2);
+        let wide = "x".repeat(20);
+        report.row("name", std::iter::repeat_n(wide.as_str(), 5));
+        let text = report.to_string();
+        assert!(widths(&text).all(|width| width <= TERMINAL), "{text}");
+        // a and b, c and d, e.
+        assert_eq!(text.matches("name").count(), 3);
+        assert_eq!(text.matches(&wide).count(), 5);
+        // A value that is wider than a terminal stays whole.
+        let long = "y".repeat(100);
+        let mut report = Report::new(["", "a", "b"]);
+        report.row("name", [long.as_str(), "z"]);
+        let text = report.to_string();
+        assert!(text.contains(&long) && text.matches("name").count() == 2, "{text}");
+    }
+
+    #[test]
+    fn a_column_of_text_is_wrapped_instead() {
+        let mut report = Report::new(["name", "about", "n"]).wrapped(1);
+        let words = "some words ".repeat(20);
+        report.row("one", [words.trim(), "12345"]);
+        let text = report.to_string();
+        assert!(widths(&text).all(|width| width <= TERMINAL), "{text}");
+        assert_eq!(text.matches("words").count(), 20);
+        assert!(text.contains("12345"));
+    }
+
+    #[test]
+    fn text_is_wrapped_at_spaces() {
+        let text = wrap(&"word ".repeat(40), "  ");
+        assert!(widths(&text).all(|width| width <= TERMINAL) && text.lines().count() == 3);
+        assert!(text.lines().skip(1).all(|line| line.starts_with("  word")));
+        assert_eq!(wrap("short", "  "), "short");
+    }
 
     #[test]
     fn at_most_six_significant_digits_are_shown() {

@@ -1,10 +1,18 @@
 //! The line that says what a run is.
 
+use tmt_core::types::Time;
+
 use super::counted::counted;
 use super::parameters::Experiment;
 use super::plan::{LinkPlan, Plan};
 
 impl Plan {
+    /// Time at which every run begins, unless it has an offset.
+    #[must_use]
+    pub const fn begin(&self) -> Time {
+        self.begin
+    }
+
     /// Congestion control, profile, link, RTT and queue of the runs in one sentence. `given` is the experiment that was
     /// resolved: what it does not give is marked as a default.
     #[must_use]

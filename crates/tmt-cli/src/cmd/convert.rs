@@ -213,7 +213,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
     head.push("stage", command.clone());
     let rows = write_slots(&args.output, &head, &inputs, import.slots)?;
     let settings = command.trim_start_matches("tmt convert ");
-    headline!("convert", "{} by {settings}", counted(rows, "slot"));
+    headline!("convert", "{} ({settings})", counted(rows, "slot"));
     Ok(())
 }
 

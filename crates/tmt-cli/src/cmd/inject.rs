@@ -7,6 +7,7 @@ use crate::exit::{Failure, Outcome, headline, note};
 use crate::input::{TraceArgs, note_cut};
 use crate::output::{OutputArgs, refuse_shared_files};
 use crate::provenance;
+use crate::quantity::whole;
 use crate::table::counted;
 
 /// Flags of `tmt inject`.
@@ -24,7 +25,7 @@ pub(crate) struct Args {
     #[command(flatten)]
     process: Process,
     /// Seed of the random numbers, stored in the metadata of the output [default: 1]
-    #[arg(long, value_parser = clap::value_parser!(u64).range(..=i64::MAX as u64))]
+    #[arg(long, value_parser = whole::<u64>(0, i64::MAX as u64))]
     seed: Option<u64>,
     #[command(flatten)]
     output: OutputArgs,

@@ -13,6 +13,7 @@ use tmt_core::model::{Arguments, Model, Outcome as Answer};
 use self::sweep::Sweep;
 use crate::exit::{Failure, Outcome, warning};
 use crate::output::{Output, json};
+use crate::progress::Work;
 
 /// All models, those of the link first.
 pub(crate) fn models() -> impl Iterator<Item = &'static Model> {
@@ -156,8 +157,14 @@ pub(crate) fn run(args: &Args) -> Outcome {
         Failure::usage(format!("{name}: {error}; see tmt model {name} --help"))
     };
     let (sweeps, all) = asked_points(model, pairs, &flags.sweep).map_err(refuse)?;
-    let points = all.into_par_iter().map(|params| Point::new(model, params));
+    let work = Work::new(all.len() as u64, "points");
+    let points = all.into_par_iter().map(|params| {
+        let point = Point::new(model, params);
+        work.advance(1);
+        point
+    });
     let points: Vec<Point> = points.collect();
+    drop(work);
     if let Some(first) = points.first()
         && points.iter().all(|point| point.result.is_none())
     {

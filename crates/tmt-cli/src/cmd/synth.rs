@@ -6,6 +6,7 @@ use tmt_core::types::{BitRate, Bytes, Slot, Span, Time};
 
 use crate::exit::{Failure, Outcome, headline};
 use crate::output::{OutputArgs, end_of_slots};
+use crate::progress::Work;
 use crate::provenance;
 use crate::table::counted;
 
@@ -68,7 +69,9 @@ pub(crate) fn run(args: &Args) -> Outcome {
     head.push("stage", command);
     let mut writer = args.output.create(&head)?;
     let name = args.output.name();
-    synthesise(&link, &mut writer).map_err(|error| Failure::stage(name, &[name], &error))?;
+    let work = Work::new(link.slots(), "slots");
+    let made = |slots| work.advance(slots);
+    synthesise(&link, &mut writer, made).map_err(|error| Failure::stage(name, &[name], &error))?;
     let slots = link.slots();
     let mut last = Vec::new();
     link.piece(slots.saturating_sub(1), 1, &mut last);

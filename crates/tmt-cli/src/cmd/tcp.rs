@@ -6,17 +6,19 @@ mod explain;
 mod given;
 mod logs;
 mod report;
+mod simulated;
 mod spool;
 
 pub(crate) use args::Args;
 use given::Source;
 use logs::Logs;
+use simulated::Simulated;
 use spool::Files;
 
 use fluid_tcp::experiment::{self, Plan, RunId};
 use fluid_tcp::log::PacketHistory;
 use fluid_tcp::simulation::metrics::RunReport;
-use fluid_tcp::simulation::probe::NoProbe;
+use fluid_tcp::simulation::probe::{All, NoProbe};
 use rayon::prelude::*;
 
 use crate::exit::{Outcome, headline, warning};
@@ -38,11 +40,20 @@ pub(crate) fn run(args: &Args) -> Outcome {
     let mut logs = Vec::new();
     let runs = plan.runs();
     let reports = if logs::are_asked_for(args) {
-        let logged = |run| logged(args, &source, &plan, run, &mut logs);
+        let work = Simulated::of(&plan, runs.len());
+        let logged = |run| logged(args, &source, &plan, run, &mut logs, &work);
         runs.into_iter().map(logged).collect::<Outcome<_>>()?
     } else {
-        let quiet = |run| Ok((run, plan.run(run, &mut NoProbe)?, None));
-        let reports = runs.into_par_iter().map(quiet);
+        let work = Simulated::of(&plan, runs.len());
+        let alone = |run| {
+            let report = if work.is_shown() {
+                work.watch(|clock| plan.run(run, &mut All(vec![clock])))
+            } else {
+                plan.run(run, &mut NoProbe)
+            };
+            Ok((run, report?, None))
+        };
+        let reports = runs.into_par_iter().map(alone);
         let reports = reports.collect::<experiment::Result<_>>();
         reports.map_err(|error| source.failure(error))?
     };
@@ -69,10 +80,11 @@ fn logged(
     plan: &Plan,
     run: RunId,
     outputs: &mut Vec<Output>,
+    work: &Simulated,
 ) -> Outcome<(RunId, RunReport, Option<PacketHistory>)> {
     let setup = plan.setup(run);
     let mut logs = Logs::open(args, plan, &setup, run)?;
-    let report = plan.run(run, &mut logs.probes());
+    let report = work.watch(|clock| plan.run(run, &mut All(vec![&mut logs.probes(), clock])));
     let report = report.map_err(|error| source.failure(error))?;
     Ok((run, report, logs.finish(plan, outputs)?))
 }

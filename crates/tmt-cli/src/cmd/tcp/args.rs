@@ -154,12 +154,30 @@ fn flag(parameter: &'static Parameter) -> Arg {
 
 /// First line of help, with the default.
 fn help(parameter: &Parameter) -> String {
-    match parameter.default_text() {
+    match profile_defaults(parameter).or_else(|| parameter.default_text()) {
         Some(default) if !matches!(parameter.kind, Kind::Flag) => {
             format!("{} [default: {default}]", parameter.help)
         }
         _ => parameter.help.to_owned(),
     }
+}
+
+/// Defaults of a host setting: one if the profiles agree, else one for each.
+fn profile_defaults(parameter: &Parameter) -> Option<String> {
+    if parameter.fallback != Fallback::Profile {
+        return None;
+    }
+    let of = |name: &&'static str| {
+        let profile = name.parse().ok()?;
+        Some((*name, parameter.text(&Experiment::of_profile(profile))?))
+    };
+    let texts: Vec<(&str, String)> = Profile::VARIANTS.iter().filter_map(of).collect();
+    let (_, first) = texts.first()?;
+    if texts.iter().all(|(_, text)| text == first) {
+        return Some(first.clone());
+    }
+    let each = texts.iter().map(|(name, text)| format!("{name} {text}"));
+    Some(each.collect::<Vec<_>>().join(", "))
 }
 
 /// Complete help of a parameter.

@@ -14,6 +14,7 @@ use super::report::{Report, Results, cells, significant};
 use super::spool::Files;
 use crate::exit::{Outcome, headline};
 use crate::output::{Output, json};
+use crate::progress::Work;
 use crate::provenance::TOOL;
 use crate::table;
 
@@ -86,8 +87,11 @@ pub(super) fn run(args: &Args, source: &Source) -> Outcome {
 
 /// The reports of all runs over both links.
 fn reports<'a>(plans: &'a experiment::Comparison, source: &Source) -> Outcome<Links<Report<'a>>> {
-    let runs = plans.coupled.runs().into_par_iter().map(|id| {
+    let runs = plans.coupled.runs();
+    let work = Work::new(runs.len() as u64, "pairs of runs");
+    let runs = runs.into_par_iter().map(|id| {
         let [timeline, coupled] = plans.run(id, &Files)?;
+        work.advance(1);
         Ok(((id, timeline, None), (id, coupled, None)))
     });
     let pairs: experiment::Result<Vec<_>> = runs.collect();

@@ -7,7 +7,7 @@ use super::rules::Bound;
 use super::run::Runs;
 use crate::exit::Outcome;
 use crate::output::{self, Output, json};
-use crate::table::{Report, significant};
+use crate::table::{Report, significant, wrap};
 
 /// Report of a figure.
 #[derive(Debug, Serialize)]
@@ -134,9 +134,8 @@ impl FigureReport {
             );
         }
         let mut text = format!(
-            "{}: {}\n{} runs of {} s per point, tolerance {} %\n\n{report}\n",
-            self.figure,
-            self.about,
+            "{}\n{} runs of {} s per point, tolerance {} %\n\n{report}\n",
+            wrap(&format!("{}: {}", self.figure, self.about), "  "),
             self.seeds,
             significant(self.duration_s),
             significant(self.tolerance * 100.0)
@@ -147,7 +146,8 @@ impl FigureReport {
                 && !reasons.contains(&reason)
             {
                 reasons.push(reason);
-                text.push_str(&format!("not judged: {reason}\n"));
+                let line = wrap(&format!("not judged: {reason}"), "  ");
+                text.push_str(&format!("{line}\n"));
             }
         }
         text.push_str(&format!(
@@ -229,7 +229,7 @@ pub(super) fn list(
         let bytes = output::csv(|writer| figures.try_for_each(|figure| writer.serialize(figure)))?;
         return output.write(&bytes);
     }
-    let mut report = Report::new(["figure", "comparison", "tolerance %", "duration s"]).left(1);
+    let mut report = Report::new(["figure", "comparison", "tolerance %", "duration s"]).wrapped(1);
     for figure in figures {
         let numbers = [figure.tolerance * 100.0, figure.duration_s].map(significant);
         report.row(
