@@ -1,8 +1,12 @@
 //! Flags that take a quantity, and the origin of the value used.
 
+use std::ffi::OsStr;
 use std::fmt;
 use std::str::FromStr;
 
+use clap::builder::{PossibleValue, StringValueParser, TypedValueParser};
+use clap::{Arg, Command};
+use tmt_core::scheme::{FAMILIES, SchemeSpec};
 use tmt_core::types::{Metadata, Span};
 
 use crate::exit::{Failure, Outcome};
@@ -17,6 +21,29 @@ pub(crate) fn whole<T: TryFrom<u64>>(
         let number = number.filter(|number| (least..=most).contains(number));
         let number = number.and_then(|number| T::try_from(number).ok());
         number.ok_or_else(|| format!("expected a whole number from {least} to {most}"))
+    }
+}
+
+/// Reads a scheme, and offers the names of the families for completion.
+#[derive(Debug, Clone)]
+pub(crate) struct SchemeParser;
+
+impl TypedValueParser for SchemeParser {
+    type Value = SchemeSpec;
+
+    fn parse_ref(
+        &self,
+        command: &Command,
+        arg: Option<&Arg>,
+        value: &OsStr,
+    ) -> Result<SchemeSpec, clap::Error> {
+        let parser = StringValueParser::new().try_map(|text: String| text.parse::<SchemeSpec>());
+        parser.parse_ref(command, arg, value)
+    }
+
+    fn possible_values(&self) -> Option<Box<dyn Iterator<Item = PossibleValue> + '_>> {
+        let names = FAMILIES.iter().map(|family| family.name);
+        Some(Box::new(names.map(PossibleValue::new)))
     }
 }
 

@@ -9,7 +9,7 @@ use crate::exit::{Failure, Outcome, Verbosity, headline, note, print_at, warning
 use crate::input::{TraceArgs, note_cut};
 use crate::output::{self, FormatArgs, Output, json, refuse_shared_files};
 use crate::provenance;
-use crate::quantity::{Feedback, Rtt};
+use crate::quantity::{Feedback, Rtt, SchemeParser};
 use crate::table::{QUANTILES, Report, SHOWN_ATTEMPTS, counted, later, longest, millis, share};
 
 /// Flags of `tmt apply`.
@@ -21,7 +21,13 @@ use crate::table::{QUANTILES, Report, SHOWN_ATTEMPTS, counted, later, longest, m
 ))]
 pub(crate) struct Args {
     /// Reliability scheme, e.g. harq:10/12; repeat for more schemes, with `{scheme}` in --output
-    #[arg(long = "scheme", value_name = "SCHEME", required = true)]
+    #[arg(
+        long = "scheme",
+        value_name = "SCHEME",
+        required = true,
+        value_parser = SchemeParser,
+        hide_possible_values = true
+    )]
     schemes: Vec<SchemeSpec>,
     /// RTT of the link [default: from the trace, else 500ms]
     #[arg(long)]

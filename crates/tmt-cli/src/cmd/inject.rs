@@ -38,9 +38,9 @@ struct Process {
     /// Erase each slot with this probability, independently
     #[arg(long, value_name = "P", value_parser = probability)]
     bernoulli: Option<f64>,
-    /// Two-state channel: persistence probabilities alpha=P(stay in good) and beta=P(stay in bad), erasure
+    /// Two-state channel, `alpha=A,beta=B[,pg=PG,pb=PB][,start=S]`: persistence probabilities alpha=P(stay in good) and beta=P(stay in bad), erasure
     /// probabilities pg [default: 0] and pb [default: 1], start=stationary, good or bad [default: stationary]
-    #[arg(long, value_name = "alpha=A,beta=B[,pg=PG,pb=PB][,start=S]")]
+    #[arg(long, value_name = "alpha=A,beta=B")]
     gilbert_elliott: Option<GilbertElliott>,
 }
 
