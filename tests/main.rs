@@ -28,4 +28,5 @@ mod pipes;
 mod quiet;
 mod readme;
 mod reports;
+mod screen;
 mod traces;

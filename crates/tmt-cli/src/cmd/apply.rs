@@ -16,7 +16,8 @@ use crate::table::{QUANTILES, Report, SHOWN_ATTEMPTS, counted, later, longest, m
 #[derive(Debug, clap::Args)]
 #[command(after_help = format!(
     "Schemes:\n  {}\n\nExample:\n  tmt apply --scheme harq:10/12 < phy.csv > timeline.csv\n  \
-     tmt apply --scheme arq --scheme harq:10/12 -o 'out/{{scheme}}.csv' --summary link.json phy.csv",
+     tmt apply --scheme arq --scheme harq:10/12 \\\n    \
+     -o 'out/{{scheme}}.csv' --summary link.json phy.csv",
     scheme::forms().join("\n  ")
 ))]
 pub(crate) struct Args {

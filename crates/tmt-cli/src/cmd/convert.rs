@@ -20,8 +20,8 @@ use crate::table::counted;
 
 const AFTER_HELP: &str = "The delay in a PHY trace excludes propagation, and 0 means erased. A measured one-way delay D \
     therefore becomes max(1 ns, D - P), with P from --propagation, and rtt_ns = 2 P is stored in the metadata.\n\n\
-    Example:\n  tmt convert --from delay-loss --delay delay.txt --loss loss.txt --interval 10ms \
-    --propagation 3ms > phy.csv\n  tmt convert --from mahimahi --rtt 60ms ATT-LTE-driving.down > phy.csv";
+    Example:\n  tmt convert --from delay-loss --delay delay.txt --loss loss.txt \\\n    \
+    --interval 10ms --propagation 3ms > phy.csv\n  tmt convert --from mahimahi --rtt 60ms ATT-LTE-driving.down > phy.csv";
 
 /// Placeholder of a format's input, which is positional.
 const INPUT: &str = "TRACE";

@@ -262,8 +262,9 @@ LLDUs by number of retransmissions.
 Differ: goodput by {off} (it depends on the times of the erasures),
 mean delay, and maximum delay: the published maxima are shorter than one repeat,
 which takes more than 750 ms at an RTT of 500 ms, though the same table lists
-LLDUs that were sent up to four times. 500 B in 16 LLDUs of 33 B is a coding ratio
-of 94.7 %, times 10/12 and 10/15 78.9 and 63.1 %; the published ones seem rounded.
+LLDUs that were sent up to four times. 500 B in 16 LLDUs of 33 B is a coding
+ratio of 94.7 %, times 10/12 and 10/15 78.9 and 63.1 %; the published values
+seem rounded.
 
 Settings: {RATE}, RTT {RTT}, LLDU {LLDU}, interleaver 35.5ms, {DURATION},
 NewReno with SACK, {PACKET} packets, window {WINDOW}, queue of the whole window,

@@ -106,14 +106,13 @@ fn page(command: &Command) -> Outcome<Vec<u8>> {
     }
     let text = command.get_after_long_help().or(command.get_after_help());
     let text = text.map(ToString::to_string).unwrap_or_default();
-    let (notes, examples) = match text.find("Example") {
-        Some(place) => text.split_at(place),
-        None => (text.as_str(), ""),
-    };
-    // The page of `tmt` has its exit codes after the example.
-    let examples = examples.split("\n\nExit codes").next().unwrap_or_default();
+    let (examples, notes): (Vec<&str>, Vec<&str>) =
+        text.split("\n\n").partition(|part| part.starts_with("Example"));
+    // The exit codes have their own section.
+    let notes: Vec<&str> = notes.into_iter().filter(|part| !part.starts_with("Exit")).collect();
+    let examples = examples.concat();
     let examples = examples.split_once('\n').map_or("", |(_, examples)| examples);
-    let mut rest = section("NOTES", notes) + &section("EXAMPLES", examples);
+    let mut rest = section("NOTES", &notes.join("\n\n")) + &section("EXAMPLES", examples);
     rest += ".SH \"EXIT STATUS\"\n";
     for (code, meaning) in EXIT {
         rest += &format!(".TP\n{code}\n{}\n", escaped(meaning));

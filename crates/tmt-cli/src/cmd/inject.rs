@@ -13,6 +13,7 @@ use crate::table::counted;
 /// Flags of `tmt inject`.
 #[derive(Debug, clap::Args)]
 #[command(
+    override_usage = "tmt inject [OPTIONS] <--bernoulli P | --gilbert-elliott SPEC> [TRACE]",
     after_help = "alpha and beta are PERSISTENCE probabilities: P(stay in good) and P(stay in bad). A bad time lasts \
                   1/(1-beta) slots on average, and the bad state takes a share (1-alpha)/(2-alpha-beta) of the slots. \
                   netem's p and r are 1-alpha and 1-beta. A slot that is already erased stays erased. A second inject \

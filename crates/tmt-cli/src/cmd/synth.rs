@@ -13,21 +13,22 @@ use crate::table::counted;
 /// Flags of `tmt synth`.
 #[derive(Debug, clap::Args)]
 #[command(
-    after_help = "Example:\n  tmt synth --rate 2.34Mbps --lldu 33B --duration 500s --decode-delay 36ms \
-                        | tmt inject --bernoulli 0.01 | tmt apply --scheme arq > timeline.csv"
+    override_usage = "tmt synth [OPTIONS] --rate RATE --lldu SIZE --duration D --decode-delay D",
+    after_help = "Example:\n  tmt synth --rate 2.34Mbps --lldu 33B --duration 500s --decode-delay 36ms \\\n    \
+                  | tmt inject --bernoulli 0.01 | tmt apply --scheme arq > timeline.csv"
 )]
 pub(crate) struct Args {
     /// Rate of the slots, LLDU headers included
     #[arg(long)]
     rate: BitRate,
     /// Size of an LLDU; a slot carries one
-    #[arg(long)]
+    #[arg(long, value_name = "SIZE")]
     lldu: Bytes,
     /// Length of the trace, which has every slot that starts before its end
-    #[arg(long)]
+    #[arg(long, value_name = "D")]
     duration: Span,
     /// Delay from the transmission of a slot to its decoding, without propagation
-    #[arg(long)]
+    #[arg(long, value_name = "D")]
     decode_delay: Span,
     /// RTT of the link, stored for later stages as `rtt_ns`
     #[arg(long)]

@@ -100,15 +100,16 @@ impl FigureReport {
             "at",
             "simulated",
             "quantity",
+            "deviation %",
+            "",
             "model",
             "theory",
             "simulation",
             "± 95 %",
-            "deviation %",
             "reference",
-            "",
         ];
-        let words = [1, 2, 3, 9];
+        // Where the table is split, the first block has the verdicts and the second the numbers.
+        let words = [1, 2, 4, 5];
         let mut report = words.into_iter().fold(Report::new(headings), Report::left);
         let maybe = |value: Option<f64>| value.map_or_else(|| "-".to_owned(), significant);
         for row in &self.rows {
@@ -118,18 +119,18 @@ impl FigureReport {
                 [
                     found.subject.clone(),
                     found.quantity.clone(),
-                    found.by.clone(),
-                    significant(found.theory),
-                    significant(found.simulated),
-                    maybe(found.ci95),
                     format!("{:+.2}", row.deviation * 100.0),
-                    maybe(found.reference),
                     row.verdict.word().to_owned()
                         + match found.bound {
                             Some(Bound::Upper) => ", upper bound",
                             Some(Bound::Lower) => ", lower bound",
                             None => "",
                         },
+                    found.by.clone(),
+                    significant(found.theory),
+                    significant(found.simulated),
+                    maybe(found.ci95),
+                    maybe(found.reference),
                 ],
             );
         }
