@@ -134,7 +134,7 @@ fn what_would_mislead_is_a_warning() {
             Some(format!("{tcp} bare.csv")),
         ),
         (
-            "2 LLDUs per packet of 1500B, without a header 1 (--lldu-header 0B)",
+            "makes a packet of 1500B take 2 LLDUs of 1500B instead of 1 (--lldu-header 0B)",
             "tcp --rtt 20ms --lldu 1500B --buffer 50pkt bare.csv".into(),
             Some("tcp --rtt 20ms --lldu 1500B --lldu-header 0B --buffer 50pkt bare.csv".into()),
         ),

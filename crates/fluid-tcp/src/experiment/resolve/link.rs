@@ -251,7 +251,7 @@ impl Experiment {
         // A header of 1 B is made for LLDUs that are much smaller than a packet.
         if self.lldu_header.is_none() && per_packet * 4 >= per_lldu(lldu) * 5 {
             warnings.push(Note::warning(format!(
-                "LLDUs of {lldu} with the default header of {}: {lldus} per packet of {packet}, without a header {} (`lldu_header` 0B)",
+                "the default LLDU header of {} makes a packet of {packet} take {lldus} of {lldu} instead of {} (`lldu_header` 0B)",
                 self.lldu_header(),
                 per_lldu(lldu)
             )));
