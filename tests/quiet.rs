@@ -45,7 +45,10 @@ fn quiet_says_nothing_and_does_the_same() {
         .within(&folder)
         .run();
     let quiet = quiet.ok().stderr;
-    assert_eq!(quiet, "tmt apply: warning: cut.csv has no end line: it was cut (--allow-cut)\n");
+    assert_eq!(
+        quiet,
+        "tmt apply: warning: cut.csv has no end line: it was cut (--allow-cut)\n"
+    );
 }
 
 #[test]

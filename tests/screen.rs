@@ -41,10 +41,17 @@ fn a_command_prints_one_headline_and_notes_only_if_asked() {
         let verbose = tmt(command).arg("-v").within(&folder).run().ok();
         assert!(verbose.stderr.contains(lines[0]), "{}", verbose.stderr);
         let more = verbose.stderr.lines().count() > 1;
-        assert_eq!(more, ["apply", "tcp", "convert"].contains(&name), "{command}");
+        assert_eq!(
+            more,
+            ["apply", "tcp", "convert"].contains(&name),
+            "{command}"
+        );
         assert!(verbose.stdout == plain.stdout, "{command}");
     }
-    tmt("-v -q stats phy.csv").within(&folder).run().fails(2, &["cannot be used with"]);
+    tmt("-v -q stats phy.csv")
+        .within(&folder)
+        .run()
+        .fails(2, &["cannot be used with"]);
 }
 
 /// What defaults decided, in the one line that is always there.
@@ -57,16 +64,28 @@ fn the_headline_names_the_defaults_that_decide() {
     head("inject --bernoulli 0.1 phy.csv", &["--seed 1"]);
     head(
         "apply --scheme arq --summary-only phy.csv",
-        &["arq over 2000 slots", "RTT 500ms (metadata), feedback delay 0s (default)"],
+        &[
+            "arq over 2000 slots",
+            "RTT 20ms (metadata), feedback delay 0s (default)",
+        ],
     );
     head(
         "tcp --link synthetic --rate 1Mbps --rtt 20ms --duration 2s",
-        &["cubic (default), profile rfc (default); synthetic link of 1.000 Mbps", "packets (default)"],
+        &[
+            "cubic (default), profile rfc (default); synthetic link of 1.000 Mbps",
+            "packets (default)",
+        ],
     );
-    let chosen = tmt("tcp --link synthetic --rate 1Mbps --rtt 20ms --duration 2s --cc reno --profile linux --buffer 9pkt --path split");
+    let chosen = tmt(
+        "tcp --link synthetic --rate 1Mbps --rtt 20ms --duration 2s --cc reno --profile linux --buffer 9pkt --path split",
+    );
     let chosen = chosen.run().ok();
     assert!(!chosen.stderr.contains("default"), "{}", chosen.stderr);
-    chosen.says(&["reno, profile linux", "split path with an ACK per packet", "queue of 9 packets"]);
+    chosen.says(&[
+        "reno, profile linux",
+        "split path with an ACK per packet",
+        "queue of 9 packets",
+    ]);
 }
 
 /// Every case warns, with --quiet too, and what is next to it without the cause does not.
@@ -94,7 +113,11 @@ fn what_would_mislead_is_a_warning() {
     let delays = "convert --from delay-loss --delay delay.txt --interval 10ms";
     let cases: [(&str, String, Option<String>); 10] = [
         // A unit a thousandfold off.
-        (unit, "stats milli.csv".into(), Some("stats --unit ms milli.csv".into())),
+        (
+            unit,
+            "stats milli.csv".into(),
+            Some("stats --unit ms milli.csv".into()),
+        ),
         (
             unit,
             "apply --scheme arq --rtt 500ms milli.csv".into(),
@@ -144,7 +167,11 @@ fn what_would_mislead_is_a_warning() {
         let quiet = tmt(bad).arg("-q").within(&folder).run().ok();
         for ran in [&loud, &quiet] {
             let found = warnings(&ran.stderr);
-            assert!(found.iter().any(|line| line.contains(words)), "{bad}: {}", ran.stderr);
+            assert!(
+                found.iter().any(|line| line.contains(words)),
+                "{bad}: {}",
+                ran.stderr
+            );
         }
         if let Some(good) = good {
             let ran = tmt(good).within(&folder).run().ok();
@@ -167,7 +194,10 @@ fn misspelt_names_and_units_are_suggested() {
         ("tcp --queue coddel", "did you mean 'codel'?"),
         ("tcp --buffer 64KB", "did you mean '64kB'?"),
         ("tcp --link synthetic --rate 2Kbps", "did you mean '2kbps'?"),
-        ("tcp --link synthetic --rate 5Mbit/s", "did you mean '5Mbps'?"),
+        (
+            "tcp --link synthetic --rate 5Mbit/s",
+            "did you mean '5Mbps'?",
+        ),
         ("tcp --link synthetic --rate 5M", "did you mean '5Mbps'?"),
         ("tcp --rtt 5MS", "did you mean '5ms'?"),
         ("validate 000-fg6", "'000-fig6'"),
@@ -185,23 +215,41 @@ fn misspelt_names_and_units_are_suggested() {
 #[test]
 fn values_out_of_range_are_refused_in_our_words() {
     for (command, words) in [
-        ("tcp --rtt -5ms", "error: invalid value '-5ms' for '--rtt': expected zero or more"),
+        (
+            "tcp --rtt -5ms",
+            "error: invalid value '-5ms' for '--rtt': expected zero or more",
+        ),
         ("synth --rate -5Mbps", "expected zero or more"),
         ("stats --jobs 0", "expected a whole number from 1 to 65535"),
-        ("validate --seeds 1", "expected a whole number from 2 to 10000"),
-        ("inject --bernoulli 0.1 --seed x", "expected a whole number from 0 to"),
+        (
+            "validate --seeds 1",
+            "expected a whole number from 2 to 10000",
+        ),
+        (
+            "inject --bernoulli 0.1 --seed x",
+            "expected a whole number from 0 to",
+        ),
     ] {
         let ran = tmt(command).run().fails(2, &[words]);
         // The reason is complete.
         assert!(!ran.stderr.contains("--help"), "{}", ran.stderr);
-        assert!(!ran.stderr.contains("-- -5") && !ran.stderr.contains(".."), "{}", ran.stderr);
+        assert!(
+            !ran.stderr.contains("-- -5") && !ran.stderr.contains(".."),
+            "{}",
+            ran.stderr
+        );
     }
 }
 
 #[test]
 fn a_trace_of_mahimahi_is_recognised_by_every_reader() {
     let folder = folder();
-    for command in ["stats", "apply --scheme arq", "tcp", "inject --bernoulli 0.1"] {
+    for command in [
+        "stats",
+        "apply --scheme arq",
+        "tcp",
+        "inject --bernoulli 0.1",
+    ] {
         let ran = tmt(command).arg("opportunities.txt").within(&folder).run();
         ran.fails(1, &["opportunities.txt:1:", "tmt convert --from mahimahi"]);
     }
@@ -230,11 +278,16 @@ fn everything_fits_80_columns() {
     ]
     .map(str::to_owned)
     .to_vec();
-    let names = "demo convert synth inject stats apply tcp audit model validate completions man help";
+    let names =
+        "demo convert synth inject stats apply tcp audit model validate completions man help";
     commands.extend(names.split(' ').map(|name| format!("{name} --help")));
     for command in &commands {
         let ran = tmt(command).within(&folder).run();
-        assert!([Some(0), Some(1)].contains(&ran.code), "{command}: {}", ran.stderr);
+        assert!(
+            [Some(0), Some(1)].contains(&ran.code),
+            "{command}: {}",
+            ran.stderr
+        );
         for line in ran.text().lines() {
             let is_value = line.split_whitespace().count() == 1;
             assert!(line.chars().count() <= 80 || is_value, "{command}: {line}");
@@ -248,10 +301,19 @@ fn manual_pages_have_examples_exit_status_and_defaults() {
     fs::create_dir(folder.path("man1")).unwrap();
     tmt("man --all man1").within(&folder).run().ok();
     let read = |name: &str| fs::read_to_string(folder.path("man1").join(name)).unwrap();
-    for name in ["tmt.1", "tmt-apply.1", "tmt-tcp.1", "tmt-model.1", "tmt-model-harq.1"] {
+    for name in [
+        "tmt.1",
+        "tmt-apply.1",
+        "tmt-tcp.1",
+        "tmt-model.1",
+        "tmt-model-harq.1",
+    ] {
         let page = read(name);
         for section in ["SYNOPSIS", "EXAMPLES", "\"EXIT STATUS\"", "FILES"] {
-            assert!(page.contains(&format!(".SH {section}\n")), "{name}: no {section}");
+            assert!(
+                page.contains(&format!(".SH {section}\n")),
+                "{name}: no {section}"
+            );
         }
         assert!(!page.contains(".SH EXTRA"), "{name}");
     }
@@ -263,7 +325,10 @@ fn manual_pages_have_examples_exit_status_and_defaults() {
     assert!(tcp.contains("[default: ns2 2, rfc 10, linux 10]"), "{tcp}");
     let single = tmt("man apply").run().ok();
     assert_eq!(single.text(), apply);
-    tmt("man --all no-such").within(&folder).run().fails(1, &["the directory no-such does not exist"]);
+    tmt("man --all no-such")
+        .within(&folder)
+        .run()
+        .fails(1, &["the directory no-such does not exist"]);
 }
 
 #[test]

@@ -131,7 +131,9 @@ pub(crate) fn usage(error: &clap::Error) -> ExitCode {
         // The reason says all: help would not say more.
         UsageKind::ValueValidation | UsageKind::InvalidValue => {
             let text = error.render().to_string();
-            let (reason, _) = text.split_once("\n\nFor more information").unwrap_or((&text, ""));
+            let (reason, _) = text
+                .split_once("\n\nFor more information")
+                .unwrap_or((&text, ""));
             print_line(format_args!("{}", reason.trim_end()));
         }
         _ => {
@@ -151,7 +153,9 @@ fn negative_value(error: &clap::Error, given: impl Iterator<Item = String>) -> O
         digits.is_some_and(|digits| digits.starts_with(|c: char| c.is_ascii_digit() || c == '.'))
     };
     let given: Vec<String> = given.collect();
-    let place = given.iter().position(|text| is_number(text) && text.starts_with(found.as_str()))?;
+    let place = given
+        .iter()
+        .position(|text| is_number(text) && text.starts_with(found.as_str()))?;
     let (flag, value) = (given.get(place.checked_sub(1)?)?, &given[place]);
     Some(if flag.starts_with("--") {
         format!("invalid value '{value}' for '{flag}': expected zero or more")

@@ -145,7 +145,10 @@ impl Report {
                 used = named;
             }
             used += needed;
-            blocks.last_mut().into_iter().for_each(|block| block.extend(group));
+            blocks
+                .last_mut()
+                .into_iter()
+                .for_each(|block| block.extend(group));
         }
         blocks
     }
@@ -179,7 +182,10 @@ impl Report {
             });
             let is_last = index == last;
             column.set_padding((0, if is_last { 0 } else { GAP as u16 }));
-            if self.wrapped.is_some_and(|wrapped| columns[index] != wrapped) {
+            if self
+                .wrapped
+                .is_some_and(|wrapped| columns[index] != wrapped)
+            {
                 column.set_constraint(ColumnConstraint::ContentWidth);
             }
         }
@@ -290,7 +296,10 @@ mod tests {
         let mut report = Report::new(["", "a", "b"]);
         report.row("name", [long.as_str(), "z"]);
         let text = report.to_string();
-        assert!(text.contains(&long) && text.matches("name").count() == 2, "{text}");
+        assert!(
+            text.contains(&long) && text.matches("name").count() == 2,
+            "{text}"
+        );
     }
 
     #[test]

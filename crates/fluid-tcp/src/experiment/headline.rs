@@ -18,7 +18,11 @@ impl Plan {
     #[must_use]
     pub fn headline(&self, given: &Experiment) -> String {
         let default = |key| if given.gives(key) { "" } else { " (default)" };
-        let names: Vec<&str> = self.flows.iter().map(|plan| plan.flow.algorithm.entry().name).collect();
+        let names: Vec<&str> = self
+            .flows
+            .iter()
+            .map(|plan| plan.flow.algorithm.entry().name)
+            .collect();
         let mut controls: Vec<String> = Vec::new();
         for alike in names.chunk_by(|a, b| a == b) {
             controls.push(match alike.len() {
@@ -26,7 +30,11 @@ impl Plan {
                 flows => format!("{flows} x {}", alike[0]),
             });
         }
-        let cc = if given.gives("flow") { "" } else { default("cc") };
+        let cc = if given.gives("flow") {
+            ""
+        } else {
+            default("cc")
+        };
         let rate = self.link_rate_bps.map_or_else(String::new, |bps| {
             format!(" of {:.3} Mbps for packets", bps / 1e6)
         });

@@ -243,7 +243,9 @@ fn text(chains: &[Chain]) -> String {
     let off = goodput.map(|(paper, ours)| {
         let (paper, ours): (Option<f64>, Option<f64>) =
             (paper.parse().ok(), ours[GOODPUT].parse().ok());
-        let off = paper.zip(ours).map(|(paper, ours)| (ours / paper - 1.0) * 100.0);
+        let off = paper
+            .zip(ours)
+            .map(|(paper, ours)| (ours / paper - 1.0) * 100.0);
         off.map_or_else(|| "-".to_owned(), |off| format!("{off:+.0} %"))
     });
     let off: Vec<String> = off.collect();

@@ -49,7 +49,8 @@ pub(crate) fn man(args: &ManArgs) -> Outcome {
         let found = command.find_subcommand(name);
         command = found.ok_or_else(|| {
             let known = command.get_subcommands().map(Command::get_name);
-            let suggestion = nearest(name, known).map(|known| format!(" (did you mean '{known}'?)"));
+            let suggestion =
+                nearest(name, known).map(|known| format!(" (did you mean '{known}'?)"));
             Failure::usage(format!(
                 "unknown command '{name}' of {}{}",
                 command.get_name(),
@@ -79,7 +80,10 @@ complete. `tmt tcp` keeps timelines of more than a million LLDUs in a file witho
 /// Exit codes and their meaning.
 const EXIT: [(&str, &str); 4] = [
     ("0", "Done. Also if the reader of a pipe has closed it."),
-    ("1", "Bad data, an I/O error, or a comparison that failed (`tmt validate`, `tmt audit`)."),
+    (
+        "1",
+        "Bad data, an I/O error, or a comparison that failed (`tmt validate`, `tmt audit`).",
+    ),
     ("2", "Unknown or contradicting arguments."),
     ("130", "Interrupted by a signal."),
 ];
@@ -87,8 +91,13 @@ const EXIT: [(&str, &str); 4] = [
 /// The manual page of a command.
 fn page(command: &Command) -> Outcome<Vec<u8>> {
     let mut page = Vec::new();
-    let name = command.get_bin_name().unwrap_or(command.get_name()).replace(' ', "-");
-    let man = clap_mangen::Man::new(command.clone()).title(name).manual("tmt");
+    let name = command
+        .get_bin_name()
+        .unwrap_or(command.get_name())
+        .replace(' ', "-");
+    let man = clap_mangen::Man::new(command.clone())
+        .title(name)
+        .manual("tmt");
     let rendered = man
         .render_title(&mut page)
         .and_then(|()| man.render_name_section(&mut page));
@@ -106,12 +115,18 @@ fn page(command: &Command) -> Outcome<Vec<u8>> {
     }
     let text = command.get_after_long_help().or(command.get_after_help());
     let text = text.map(ToString::to_string).unwrap_or_default();
-    let (examples, notes): (Vec<&str>, Vec<&str>) =
-        text.split("\n\n").partition(|part| part.starts_with("Example"));
+    let (examples, notes): (Vec<&str>, Vec<&str>) = text
+        .split("\n\n")
+        .partition(|part| part.starts_with("Example"));
     // The exit codes have their own section.
-    let notes: Vec<&str> = notes.into_iter().filter(|part| !part.starts_with("Exit")).collect();
+    let notes: Vec<&str> = notes
+        .into_iter()
+        .filter(|part| !part.starts_with("Exit"))
+        .collect();
     let examples = examples.concat();
-    let examples = examples.split_once('\n').map_or("", |(_, examples)| examples);
+    let examples = examples
+        .split_once('\n')
+        .map_or("", |(_, examples)| examples);
     let mut rest = section("NOTES", &notes.join("\n\n")) + &section("EXAMPLES", examples);
     rest += ".SH \"EXIT STATUS\"\n";
     for (code, meaning) in EXIT {

@@ -35,7 +35,8 @@ impl SlotTally {
         let missing = SAMPLE - self.delays.len();
         if missing > 0 {
             let received = slots.iter().filter(|slot| !slot.is_erased());
-            self.delays.extend(received.take(missing).map(Slot::decode_delay));
+            self.delays
+                .extend(received.take(missing).map(Slot::decode_delay));
         }
     }
 
@@ -210,4 +211,43 @@ pub(crate) fn by_attempts(counts: &Counts) -> BTreeMap<u32, u64> {
 #[must_use]
 pub fn ratio(part: u64, whole: u64) -> Option<f64> {
     (whole != 0).then(|| to_f64(part) / to_f64(whole))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Against the definitions, computed from all slots at once, whatever the batches.
+    #[test]
+    fn period_and_median_delay_are_those_of_all_slots() {
+        for (count, batch) in [(1, 1), (2, 1), (9, 4), (6_000, 1_000), (6_000, 4_097)] {
+            let slots: Vec<Slot> = (0..count)
+                .filter_map(|number: u64| {
+                    let at = Time::from_nanos(5_000 + number * number * 10)?;
+                    let delay = if number % 3 == 1 {
+                        0
+                    } else {
+                        1 + number * 7 % 1_000
+                    };
+                    Slot::new(at, Span::from_nanos(delay)?)
+                })
+                .collect();
+            let mut tally = SlotTally::default();
+            slots.chunks(batch).for_each(|slots| tally.slots(slots));
+            let last = (count - 1) as f64;
+            let period = (count > 1).then(|| last * last * 10.0 / last / 1e9);
+            match (tally.period_s(), period) {
+                (Some(found), Some(period)) => assert!((found / period - 1.0).abs() < 1e-12),
+                (found, period) => assert_eq!(found, period),
+            }
+            let received = slots.iter().map(Slot::decode_delay);
+            let mut delays: Vec<Span> = received.filter(|delay| !delay.is_zero()).collect();
+            delays.truncate(4096);
+            delays.sort_unstable();
+            let median = delays[(delays.len() - 1) / 2].as_secs_f64();
+            assert_eq!(tally.median_delay_s(), Some(median), "{count} {batch}");
+        }
+        assert_eq!(SlotTally::default().period_s(), None);
+        assert_eq!(SlotTally::default().median_delay_s(), None);
+    }
 }

@@ -45,7 +45,10 @@ mod tests {
 
     #[test]
     fn only_times_above_the_limits_are_implausible() {
-        assert_eq!(wrong_unit(Some(MAX_PERIOD_S), Some(MAX_MEDIAN_DELAY_S)), None);
+        assert_eq!(
+            wrong_unit(Some(MAX_PERIOD_S), Some(MAX_MEDIAN_DELAY_S)),
+            None
+        );
         assert_eq!(wrong_unit(None, None), None);
         let period = wrong_unit(Some(1.5), Some(5.0));
         assert_eq!(period.as_deref(), Some("the mean slot period is 1.5 s"));

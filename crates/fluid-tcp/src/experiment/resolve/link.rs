@@ -80,10 +80,12 @@ impl Experiment {
             .loss
             .map_or("no loss".to_owned(), |loss| format!("loss {loss}"));
         let link = Link {
-            notes: [Note::from(format!("link synthetic, {rate}, {loss}, {rtt_note}"))]
-                .into_iter()
-                .chain(warning)
-                .collect(),
+            notes: [Note::from(format!(
+                "link synthetic, {rate}, {loss}, {rtt_note}"
+            ))]
+            .into_iter()
+            .chain(warning)
+            .collect(),
             rtt,
             begin: Time::ZERO,
             ends: None,
