@@ -84,7 +84,11 @@ fn logged(
 ) -> Outcome<(RunId, RunReport, Option<PacketHistory>)> {
     let setup = plan.setup(run);
     let mut logs = Logs::open(args, plan, &setup, run)?;
-    let report = work.watch(|clock| plan.run(run, &mut All(vec![&mut logs.probes(), clock])));
+    let report = if work.is_shown() {
+        work.watch(|clock| plan.run(run, &mut All(vec![&mut logs.probes(), clock])))
+    } else {
+        plan.run(run, &mut logs.probes())
+    };
     let report = report.map_err(|error| source.failure(error))?;
     Ok((run, report, logs.finish(plan, outputs)?))
 }

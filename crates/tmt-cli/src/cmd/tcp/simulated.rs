@@ -10,21 +10,17 @@ use crate::progress::Work;
 /// The simulated time of all runs, as work.
 pub(super) struct Simulated {
     work: Work,
-    /// Begin of every run.
-    begin: Time,
-    /// Length of every run.
+    /// Longest run.
     length: Span,
 }
 
 impl Simulated {
     /// The work of `runs` runs of `plan`.
     pub(super) fn of(plan: &Plan, runs: usize) -> Self {
-        let begin = plan.begin();
-        let length = plan.end.since(begin);
+        let length = plan.end.since(plan.begin());
         let total = seconds(length).saturating_mul(runs as u64);
         Self {
             work: Work::new(total, "simulated seconds"),
-            begin,
             length,
         }
     }
@@ -38,6 +34,7 @@ impl Simulated {
     pub(super) fn watch<R>(&self, run: impl FnOnce(&mut Clock<'_>) -> R) -> R {
         let mut clock = Clock {
             simulated: self,
+            begin: None,
             done: 0,
         };
         let ran = run(&mut clock);
@@ -55,6 +52,8 @@ fn seconds(span: Span) -> u64 {
 /// Probe that reports each simulated second of a run.
 pub(super) struct Clock<'a> {
     simulated: &'a Simulated,
+    /// Time of the first packet.
+    begin: Option<Time>,
     /// Seconds that are reported.
     done: u64,
 }
@@ -71,6 +70,7 @@ impl Clock<'_> {
 impl Probe for Clock<'_> {
     fn on_sent(&mut self, now: Time, _transmission: Transmission) {
         let end = seconds(self.simulated.length);
-        self.reach(seconds(now.since(self.simulated.begin)).min(end));
+        let begin = *self.begin.get_or_insert(now);
+        self.reach(seconds(now.since(begin)).min(end));
     }
 }
