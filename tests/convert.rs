@@ -7,7 +7,7 @@ fn convert(delays: &str, losses: &str, flags: &str) -> Ran {
     let folder = Folder::new();
     folder.write("delay.txt", delays);
     folder.write("loss.txt", losses);
-    tmt("convert --from delay-loss --interval 10ms --delay delay.txt --loss loss.txt")
+    tmt("convert -v --from delay-loss --interval 10ms --delay delay.txt --loss loss.txt")
         .arg_list(flags)
         .within(&folder)
         .run()
@@ -107,7 +107,7 @@ fn crlf_and_fillers_are_found_and_told() {
 #[test]
 fn losses_alone_get_the_delay_that_was_typed_and_one_nanosecond_otherwise() {
     let run = |flags| {
-        tmt("convert --from delay-loss --interval 10ms --loss -")
+        tmt("convert -v --from delay-loss --interval 10ms --loss -")
             .arg_list(flags)
             .input("0\n1\n0\n")
             .run()
@@ -157,7 +157,7 @@ fn the_rate_of_a_mahimahi_file_is_told_and_that_of_a_pipe_is_not() {
         "{}",
         file.text()
     );
-    let pipe = tmt("convert --from mahimahi")
+    let pipe = tmt("convert -v --from mahimahi")
         .input("1\n2\n3\n4\n")
         .run()
         .ok();

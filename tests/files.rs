@@ -365,7 +365,7 @@ fn names_that_meet_are_refused_before_anything_is_read_or_written() {
         "tcp --packets x.csv --series x.csv no-such.csv",
         "tcp --packets x.csv --seeds 2 no-such.csv",
     ] {
-        let ran = tmt(arguments).within(&folder).run().fails(2, &["help: "]);
+        let ran = tmt(arguments).within(&folder).run().fails(2, &["tmt "]);
         assert_eq!(ran.text(), "");
         assert_eq!(folder.names(), ["x.csv"], "{arguments}");
         assert_eq!(folder.read("x.csv"), "precious\n", "{arguments}");

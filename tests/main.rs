@@ -31,4 +31,5 @@ mod readme;
 mod reports;
 mod results;
 mod schemas;
+mod screen;
 mod traces;

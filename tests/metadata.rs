@@ -56,8 +56,8 @@ fn the_round_trip_time_of_the_metadata_is_used_as_if_it_had_been_typed() {
         .run()
         .ok();
     assert_eq!(plain(told.text()), typed.text());
-    told.says(&["rtt 20ms (metadata)"]);
-    typed.says(&["rtt 20ms (--rtt)"]);
+    told.says(&["RTT 20ms (metadata)"]);
+    typed.says(&["RTT 20ms (--rtt)"]);
     let neither = tmt("apply --scheme arq").input(plain(&phy)).run().ok();
     let default = tmt("apply --scheme arq --rtt 500ms")
         .input(plain(&phy))
@@ -85,7 +85,7 @@ fn a_flag_wins_over_the_metadata_and_stderr_and_the_head_say_both() {
             .any(|line| line.contains("rtt_ns 20000000") && line.contains("--rtt 7000000")),
         "{head}"
     );
-    ran.says(&["rtt 7ms", "--rtt", "20ms in the metadata"]);
+    ran.says(&["RTT 7ms", "--rtt", "20ms in the metadata"]);
 }
 
 #[test]
@@ -100,19 +100,19 @@ fn the_same_value_by_flag_and_metadata_is_no_override() {
 
 #[test]
 fn tcp_says_both_values_where_a_flag_wins() {
-    tmt("tcp --rtt 7ms --lldu 100B")
+    tmt("tcp -v --rtt 7ms --lldu 100B")
         .input(trace(200, 1000))
         .run()
         .ok()
         .says(&[
-            "rtt 7ms (--rtt; 20ms in the metadata)",
+            "RTT 7ms (--rtt; 20ms in the metadata)",
             "LLDU 100B (--lldu; 33B in the metadata)",
         ]);
 }
 
 #[test]
 fn stats_says_both_values_where_a_flag_wins() {
-    let ran = tmt("stats --rtt 7ms --lldu 100B")
+    let ran = tmt("stats -v --rtt 7ms --lldu 100B")
         .input(trace(100, 5))
         .run()
         .ok();

@@ -175,7 +175,7 @@ fn where_output_goes_is_not_saved() {
 fn a_flag_wins_over_the_file_and_that_is_said() {
     let folder = traces();
     folder.write("run.toml", "link = \"synthetic\"\nrate = \"1Mbps\"\nduration = \"2s\"\nrtt = \"80ms\"\nprofile = \"rfc\"\niw = 3\n");
-    let ran = tmt("tcp --params run.toml --rtt 20ms --profile linux --json")
+    let ran = tmt("tcp -v --params run.toml --rtt 20ms --profile linux --json")
         .within(&folder)
         .run()
         .ok();
@@ -191,7 +191,7 @@ fn a_flag_wins_over_the_file_and_that_is_said() {
     );
     assert_eq!(params["loss_detection"], "rack");
     // The same value is no conflict.
-    let ran = tmt("tcp --params run.toml --rtt 80ms")
+    let ran = tmt("tcp -v --params run.toml --rtt 80ms")
         .within(&folder)
         .run()
         .ok();
@@ -209,7 +209,7 @@ fn a_flag_wins_over_defaults_that_it_rules_out() {
     save("rfc.toml", "arq.csv");
     save("linux.toml", "--profile linux arq.csv");
     let again = |flags: &str| {
-        tmt(&format!("tcp --json --params {flags}"))
+        tmt(&format!("tcp -v --json --params {flags}"))
             .within(&folder)
             .run()
             .ok()
@@ -365,7 +365,7 @@ fn a_file_of_another_version_is_read_and_that_is_said() {
         "run.toml",
         "version = \"0.0.1\"\nlink = \"synthetic\"\nrate = \"1Mbps\"\nduration = \"2s\"\n",
     );
-    let ran = tmt("tcp --params run.toml").within(&folder).run().ok();
+    let ran = tmt("tcp -v --params run.toml").within(&folder).run().ok();
     ran.says(&["run.toml was saved by version 0.0.1"]);
 }
 

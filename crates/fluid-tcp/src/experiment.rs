@@ -11,6 +11,7 @@ mod error;
 mod file;
 mod findings;
 mod flows;
+mod headline;
 mod note;
 mod offsets;
 mod parameters;

@@ -4,12 +4,13 @@ use std::fmt;
 use std::io;
 use std::process::ExitCode;
 
+use clap::error::{ContextKind, ContextValue, ErrorKind as UsageKind};
 use tmt_core::ErrorKind;
 use tmt_core::format::panics_are_contained;
 use tmt_core::pipeline::StageError;
 use tmt_core::types::Position;
 
-pub(crate) use crate::stderr::{note, print_line, print_unless_quiet, warning};
+pub(crate) use crate::stderr::{Verbosity, headline, note, print_at, print_line, warning};
 
 /// Failure of a command.
 #[derive(Debug, thiserror::Error)]
@@ -106,6 +107,9 @@ fn help(kind: &ErrorKind) -> Option<&'static str> {
         ErrorKind::UnitMissing { .. } => "add --unit s, ms, us or ns",
         ErrorKind::UnitOfName { .. } => "omit --unit",
         ErrorKind::UnitOfIntegers { .. } => "omit --unit, or use --unit ns",
+        ErrorKind::MissingColumn { found, .. } if found.parse::<u64>().is_ok() => {
+            "one whole number per line is a mahimahi trace: `tmt convert --from mahimahi` makes a PHY trace of it"
+        }
         ErrorKind::MissingColumn { .. } => {
             "a trace has the columns tx_time and decode_delay, in this order if it has no header; --columns tx=NAME,delay=NAME,erased=NAME reads other names, and `tmt convert` other formats, such as those of mahimahi"
         }
@@ -115,14 +119,56 @@ fn help(kind: &ErrorKind) -> Option<&'static str> {
     })
 }
 
+/// Prints an error of clap: the flags are wrong.
+pub(crate) fn print_usage_error(error: &clap::Error) {
+    let negative = || negative_value(error, std::env::args());
+    if error.kind() == UsageKind::UnknownArgument
+        && let Some(message) = negative()
+    {
+        print_line(format_args!("error: {message}"));
+        return;
+    }
+    match error.kind() {
+        // The reason says all: help would not say more.
+        UsageKind::ValueValidation | UsageKind::InvalidValue => {
+            let text = error.render().to_string();
+            let (reason, _) = text
+                .split_once("\n\nFor more information")
+                .unwrap_or((&text, ""));
+            print_line(format_args!("{}", reason.trim_end()));
+        }
+        _ => {
+            let _ = error.print();
+        }
+    }
+}
+
+/// The message for a negative number, which looks like a flag, after one of the arguments `given`.
+fn negative_value(error: &clap::Error, given: impl Iterator<Item = String>) -> Option<String> {
+    let Some(ContextValue::String(found)) = error.get(ContextKind::InvalidArg) else {
+        return None;
+    };
+    let is_number = |text: &str| {
+        let digits = text.strip_prefix('-');
+        digits.is_some_and(|digits| digits.starts_with(|c: char| c.is_ascii_digit() || c == '.'))
+    };
+    let given: Vec<String> = given.collect();
+    let place = given
+        .iter()
+        .position(|text| is_number(text) && text.starts_with(found.as_str()))?;
+    let (flag, value) = (given.get(place.checked_sub(1)?)?, &given[place]);
+    Some(if flag.starts_with("--") {
+        format!("invalid value '{value}' for '{flag}': expected zero or more")
+    } else {
+        format!("found '{value}', expected a number that is not negative")
+    })
+}
+
 /// Prints the failure of command `name`, if any, and returns the exit code.
 pub(crate) fn code(name: &str, outcome: Outcome) -> ExitCode {
     let (message, help, code) = match outcome {
         Ok(()) | Err(Failure::ClosedPipe) => return ExitCode::SUCCESS,
-        Err(Failure::Usage(message)) => {
-            let help = format!("see tmt {name} --help");
-            (message, Some(help), 2)
-        }
+        Err(Failure::Usage(message)) => (message, None, 2),
         Err(Failure::Failed { message, help }) => (message, help, 1),
     };
     print_line(format_args!("tmt {name}: {message}"));

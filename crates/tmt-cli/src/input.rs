@@ -4,6 +4,7 @@ use std::fs::File;
 use std::io::{self, IsTerminal as _, Read, Write as _};
 
 use clap::builder::{PossibleValuesParser, TypedValueParser as _};
+use fluid_tcp::experiment::{Note, Severity};
 use tmt_core::format::compression::Decompressor;
 use tmt_core::format::table::TableText;
 use tmt_core::format::{
@@ -11,7 +12,7 @@ use tmt_core::format::{
 };
 use tmt_core::types::{BitRate, Bytes, Span};
 
-use crate::exit::{Failure, Outcome, note, one_line};
+use crate::exit::{Failure, Outcome, headline, one_line, warning};
 use crate::progress;
 
 /// Ignored columns that a note lists.
@@ -176,8 +177,8 @@ fn detect(command: &str, path: Option<&str>) -> Outcome<(String, Found)> {
     Ok((name, found))
 }
 
-/// The note on a trace that was cut, if `--allow-cut` allowed it.
-fn cut_note(name: &str, reader: &TraceReader<'_>) -> Option<String> {
+/// The warning on a trace that was cut, if `--allow-cut` allowed it. Call it after reading the whole trace.
+pub(crate) fn cut_note(name: &str, reader: &TraceReader<'_>) -> Option<String> {
     let end = reader.end().filter(|end| end.cut)?;
     Some(if end.end_line.is_none() && reader.metadata().is_head() {
         format!("{name} has no end line: it was cut (--allow-cut)")
@@ -186,36 +187,48 @@ fn cut_note(name: &str, reader: &TraceReader<'_>) -> Option<String> {
     })
 }
 
-/// Notes on how a trace was read. Call it after reading the whole trace.
-pub(crate) fn reading_notes(name: &str, reader: &TraceReader<'_>) -> Vec<String> {
+/// How a trace was read. Call it after reading the whole trace.
+pub(crate) fn reading_notes(name: &str, reader: &TraceReader<'_>) -> Vec<Note> {
     let ignored = reader.ignored_columns();
     let missing = reader.missing_delays();
-    let notes = [
-        cut_note(name, reader),
-        (missing > 0).then(|| {
-            let rows = if missing == 1 { "row" } else { "rows" };
-            format!("{name}: {missing} {rows} without a delay (empty, null, NaN, or 0 of a received slot) read as erased")
-        }),
-        reader.has_no_delays().then(|| {
-            format!("{name} has no column of delays: all received slots have the same (delay=DURATION in --columns, else 1ns)")
-        }),
-        reader
-            .starts_at_first_row()
-            .then(|| format!("{name}: timestamps count from the first row")),
-        (!ignored.is_empty()).then(|| {
-            let columns = if ignored.len() == 1 { "column" } else { "columns" };
-            let shown = ignored[..ignored.len().min(SHOWN_COLUMNS)].join(", ");
-            let more = if ignored.len() > SHOWN_COLUMNS { ", …" } else { "" };
-            one_line(&format!("{name}: {columns} {shown}{more} ignored"))
-        }),
-    ];
-    notes.into_iter().flatten().collect()
+    let no_delays = reader.has_no_delays().then(|| {
+        format!("{name} has no column of delays: all received slots have the same (delay=DURATION in --columns, else 1ns)")
+    });
+    let missing = (missing > 0).then(|| {
+        let rows = if missing == 1 { "row" } else { "rows" };
+        format!("{name}: {missing} {rows} without a delay (empty, null, NaN, or 0 of a received slot) read as erased")
+    });
+    let timestamps = reader
+        .starts_at_first_row()
+        .then(|| format!("{name}: timestamps count from the first row"));
+    let ignored = (!ignored.is_empty()).then(|| {
+        let columns = if ignored.len() == 1 {
+            "column"
+        } else {
+            "columns"
+        };
+        let shown = ignored[..ignored.len().min(SHOWN_COLUMNS)].join(", ");
+        let more = if ignored.len() > SHOWN_COLUMNS {
+            ", …"
+        } else {
+            ""
+        };
+        one_line(&format!("{name}: {columns} {shown}{more} ignored"))
+    });
+    let warnings = [cut_note(name, reader), no_delays];
+    let notices = [missing, timestamps, ignored];
+    let warnings = warnings.into_iter().flatten().map(Note::warning);
+    let notices = notices.into_iter().flatten().map(Note::notice);
+    warnings.chain(notices).collect()
 }
 
-/// Prints the notes on how a trace was read.
+/// Prints how a trace was read.
 pub(crate) fn note_reading(command: &str, name: &str, reader: &TraceReader<'_>) {
-    for text in reading_notes(name, reader) {
-        note!(command, "{text}");
+    for Note { severity, text } in reading_notes(name, reader) {
+        match severity {
+            Severity::Warning => warning!(command, "{text}"),
+            Severity::Info | Severity::Notice => headline!(command, "{text}"),
+        }
     }
 }
 
@@ -240,7 +253,7 @@ pub(crate) fn open_or(command: &str, path: Option<&str>) -> io::Result<Box<dyn R
     }
     let stdin = io::stdin();
     if stdin.is_terminal() {
-        note!(
+        headline!(
             command,
             "reading from the terminal; end the input with Ctrl-D"
         );

@@ -30,24 +30,34 @@ use rayon::ThreadPoolBuilder;
 
 use crate::cmd::Command;
 use crate::exit::Failure;
+use crate::stderr::Verbosity;
 
 /// Effect of FEC, ARQ and HARQ on TCP over measured links.
 #[derive(Debug, Parser)]
 #[command(
     name = "tmt",
     version,
-    max_term_width = 100,
+    max_term_width = 80,
     disable_help_flag = true,
     disable_help_subcommand = true,
     after_help = "Example:\n  tmt demo\n  tmt apply --scheme harq:10/12 < phy.csv | tmt tcp --cc cubic\n\n\
-                  Exit codes: 0 done (also if the reader of a pipe has closed it), 1 bad data or I/O error, 2 usage."
+                  Exit codes: 0 done (also if the reader of a pipe has closed it),\n1 bad data or I/O error, 2 usage."
 )]
 struct Cli {
-    /// Print errors only: no notes, no tables on stderr, no progress bar
+    /// Print errors and warnings only: no headline, no progress bar
     #[arg(short, long, global = true, help_heading = "General")]
     quiet: bool,
+    /// Print notes as well: every value used and where it comes from
+    #[arg(
+        short,
+        long,
+        global = true,
+        help_heading = "General",
+        conflicts_with = "quiet"
+    )]
+    verbose: bool,
     /// Worker threads; the output does not depend on it [default: all cores]
-    #[arg(short, long, global = true, help_heading = "General", value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
+    #[arg(short, long, global = true, help_heading = "General", value_name = "N", value_parser = quantity::whole::<u16>(1, u16::MAX.into()))]
     jobs: Option<u16>,
     /// Print help
     #[arg(short, long, global = true, help_heading = "General", action = clap::ArgAction::Help)]
@@ -64,9 +74,11 @@ fn main() -> ExitCode {
         Ok(cli) => cli,
         Err(error) => return output::usage(&error),
     };
-    if cli.quiet {
-        stderr::set_quiet();
-    }
+    stderr::set_verbosity(match (cli.quiet, cli.verbose) {
+        (true, _) => Verbosity::Quiet,
+        (false, true) => Verbosity::Verbose,
+        (false, false) => Verbosity::Normal,
+    });
     output::clean_up_on_signals();
     exit::silence_contained_panics();
     let name: &str = (&cli.command).into();

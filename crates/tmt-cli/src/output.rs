@@ -13,7 +13,7 @@ use tmt_core::format::table::TableForm;
 use tmt_core::format::{FORMS, Form, Format, Row, TraceWriter};
 use tmt_core::types::{EndLine, Metadata, Time};
 
-use crate::exit::{Failure, Outcome, print_line};
+use crate::exit::{Failure, Outcome, print_line, print_usage_error};
 
 /// Size of the write buffer. Blocks of rows are larger and bypass it.
 const BUFFER: usize = 1 << 16;
@@ -213,11 +213,11 @@ fn stdout() -> io::Result<File> {
 
 /// Prints a message of clap and returns its exit code. Help and version are not errors, unless stdout cannot be written.
 pub(crate) fn usage(error: &clap::Error) -> ExitCode {
-    let is_wrong = error.use_stderr();
-    let printed = error.print().and_then(|()| io::stdout().flush());
-    if is_wrong {
+    if error.use_stderr() {
+        print_usage_error(error);
         return ExitCode::from(2);
     }
+    let printed = error.print().and_then(|()| io::stdout().flush());
     // `io::stdout` does not report a descriptor that was opened for reading.
     match printed.and_then(|()| stdout()) {
         Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {

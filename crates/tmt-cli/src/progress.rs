@@ -1,10 +1,11 @@
-//! Progress bar, only on a terminal: bytes read, rate, time left.
+//! Progress bar, only on a terminal: bytes read or work done, rate, time left.
 
 use std::io::{self, IsTerminal as _, Read};
+use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
-use crate::stderr::{bar, is_quiet};
+use crate::stderr::{Verbosity, bar, shows};
 
 /// Refresh rate of the bar, per second.
 const REFRESH_RATE: u8 = 5;
@@ -16,7 +17,7 @@ pub(crate) fn shown(
     input: impl Read + Send + 'static,
     length: Option<u64>,
 ) -> Box<dyn Read + Send> {
-    if is_quiet() || !io::stderr().is_terminal() {
+    if !shows(Verbosity::Normal) || !io::stderr().is_terminal() {
         return Box::new(input);
     }
     let mut bar = bar();
@@ -38,6 +39,73 @@ pub(crate) fn shown(
         shown.set_style(style);
     }
     Box::new(shown.wrap_read(input))
+}
+
+/// Time before work shows its progress. Work that ends earlier shows nothing.
+const PATIENCE: Duration = Duration::from_secs(1);
+
+/// Progress of work that is counted: runs, simulated time, points, slots. It shows as a bar on stderr, if that is a
+/// terminal and `--quiet` is off, until it is dropped.
+pub(crate) struct Work {
+    progress: Option<ProgressBar>,
+}
+
+impl Work {
+    /// Begins work of `total` steps, which `unit` names in the plural. Removes the bar of the input, which has been read.
+    pub(crate) fn new(total: u64, unit: &'static str) -> Self {
+        clear();
+        if !shows(Verbosity::Normal) || !io::stderr().is_terminal() {
+            return Self { progress: None };
+        }
+        let progress = ProgressBar::with_draw_target(Some(total), ProgressDrawTarget::hidden());
+        let template = format!("{{wide_bar}} {{pos}} of {{len}} {unit}, {{msg}}{{eta}} left");
+        if let Ok(style) = ProgressStyle::with_template(&template) {
+            progress.set_style(style);
+        }
+        *bar() = Some(progress.clone());
+        Self {
+            progress: Some(progress),
+        }
+    }
+
+    /// Whether the progress is shown, so that it is worth observing.
+    pub(crate) fn is_shown(&self) -> bool {
+        self.progress.is_some()
+    }
+
+    /// Counts `steps` more steps as done.
+    pub(crate) fn advance(&self, steps: u64) {
+        let Some(progress) = &self.progress else {
+            return;
+        };
+        if progress.is_hidden() && progress.elapsed() >= PATIENCE {
+            progress.set_draw_target(ProgressDrawTarget::stderr_with_hz(REFRESH_RATE));
+        }
+        progress.inc(steps);
+    }
+
+    /// Names the current part of the work, and keeps the bar alive while it takes long.
+    pub(crate) fn name(&self, part: &str) {
+        if let Some(progress) = &self.progress {
+            progress.set_message(format!("{part}, "));
+            progress.set_draw_target(ProgressDrawTarget::stderr_with_hz(REFRESH_RATE));
+            progress.enable_steady_tick(PATIENCE);
+        }
+    }
+
+    /// Calls `write`, which may write to the terminal, without the bar.
+    pub(crate) fn pause<R>(&self, write: impl FnOnce() -> R) -> R {
+        match &self.progress {
+            Some(progress) => progress.suspend(write),
+            None => write(),
+        }
+    }
+}
+
+impl Drop for Work {
+    fn drop(&mut self) {
+        clear();
+    }
 }
 
 /// Removes the bar from the terminal.

@@ -1,11 +1,51 @@
 //! Flags that take a quantity, and the origin of the value used.
 
+use std::ffi::OsStr;
 use std::fmt;
 use std::str::FromStr;
 
+use clap::builder::{PossibleValue, StringValueParser, TypedValueParser};
+use clap::{Arg, Command};
+use tmt_core::scheme::{FAMILIES, SchemeSpec};
 use tmt_core::types::{Metadata, Span};
 
 use crate::exit::{Failure, Outcome};
+
+/// Reads a whole number from `least` to `most`.
+pub(crate) fn whole<T: TryFrom<u64>>(
+    least: u64,
+    most: u64,
+) -> impl Fn(&str) -> Result<T, String> + Clone {
+    move |text| {
+        let number: Option<u64> = text.parse().ok();
+        let number = number.filter(|number| (least..=most).contains(number));
+        let number = number.and_then(|number| T::try_from(number).ok());
+        number.ok_or_else(|| format!("expected a whole number from {least} to {most}"))
+    }
+}
+
+/// Reads a scheme, and offers the names of the families for completion.
+#[derive(Debug, Clone)]
+pub(crate) struct SchemeParser;
+
+impl TypedValueParser for SchemeParser {
+    type Value = SchemeSpec;
+
+    fn parse_ref(
+        &self,
+        command: &Command,
+        arg: Option<&Arg>,
+        value: &OsStr,
+    ) -> Result<SchemeSpec, clap::Error> {
+        let parser = StringValueParser::new().try_map(|text: String| text.parse::<SchemeSpec>());
+        parser.parse_ref(command, arg, value)
+    }
+
+    fn possible_values(&self) -> Option<Box<dyn Iterator<Item = PossibleValue> + '_>> {
+        let names = FAMILIES.iter().map(|family| family.name);
+        Some(Box::new(names.map(PossibleValue::new)))
+    }
+}
 
 /// Origin of a value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -47,18 +87,25 @@ impl Rtt {
     }
 }
 
+impl Rtt {
+    /// The warning on an RTT that nobody has given.
+    pub(crate) fn warning(&self) -> Option<String> {
+        let Self { value, .. } = self;
+        (self.origin == Origin::Default)
+            .then(|| format!("no RTT in --rtt or in the trace: assuming {value} (GEO)"))
+    }
+}
+
 impl fmt::Display for Rtt {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { value, .. } = self;
         match (self.origin, self.overridden) {
-            (Origin::Flag, None) => write!(f, "rtt {value} (--rtt)"),
+            (Origin::Flag, None) => write!(f, "RTT {value} (--rtt)"),
             (Origin::Flag, Some(stored)) => {
-                write!(f, "rtt {value} (--rtt; {stored} in the metadata)")
+                write!(f, "RTT {value} (--rtt; {stored} in the metadata)")
             }
-            (Origin::Metadata, _) => write!(f, "rtt {value} (metadata)"),
-            (Origin::Default, _) => {
-                write!(f, "no RTT in --rtt or in the trace: assuming {value} (GEO)")
-            }
+            (Origin::Metadata, _) => write!(f, "RTT {value} (metadata)"),
+            (Origin::Default, _) => write!(f, "RTT {value} (default)"),
         }
     }
 }

@@ -1,14 +1,29 @@
-//! Lines on stderr, kept apart from the progress bar, and the setting of `--quiet`.
+//! Lines on stderr, kept apart from the progress bar, and the settings of `--quiet` and `--verbose`.
+//!
+//! Errors and warnings are always printed. A command prints one headline unless `--quiet` is given, and notes only if
+//! `--verbose` is.
 
 use std::fmt;
 use std::io::{self, Write as _};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicU8, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use indicatif::ProgressBar;
 
-/// Whether only errors are printed.
-static QUIET: AtomicBool = AtomicBool::new(false);
+/// How much is printed besides errors and warnings.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[repr(u8)]
+pub(crate) enum Verbosity {
+    /// Nothing.
+    Quiet,
+    /// One headline per command, and the progress.
+    Normal,
+    /// All notes as well.
+    Verbose,
+}
+
+/// The [`Verbosity`] of the program.
+static VERBOSITY: AtomicU8 = AtomicU8::new(Verbosity::Normal as u8);
 
 /// Progress bar of the command, if there is one.
 static BAR: Mutex<Option<ProgressBar>> = Mutex::new(None);
@@ -18,19 +33,19 @@ pub(crate) fn bar() -> MutexGuard<'static, Option<ProgressBar>> {
     BAR.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// From now on prints errors only.
-pub(crate) fn set_quiet() {
-    QUIET.store(true, Ordering::Relaxed);
+/// Sets how much is printed.
+pub(crate) fn set_verbosity(verbosity: Verbosity) {
+    VERBOSITY.store(verbosity as u8, Ordering::Relaxed);
 }
 
-/// Whether only errors are printed.
-pub(crate) fn is_quiet() -> bool {
-    QUIET.load(Ordering::Relaxed)
+/// Whether output of this verbosity is printed.
+pub(crate) fn shows(verbosity: Verbosity) -> bool {
+    VERBOSITY.load(Ordering::Relaxed) >= verbosity as u8
 }
 
-/// Prints a line to stderr unless `--quiet` is given.
-pub(crate) fn print_unless_quiet(line: fmt::Arguments<'_>) {
-    if !is_quiet() {
+/// Prints a line to stderr if output of this verbosity is printed.
+pub(crate) fn print_at(verbosity: Verbosity, line: fmt::Arguments<'_>) {
+    if shows(verbosity) {
         print_line(line);
     }
 }
@@ -48,10 +63,24 @@ pub(crate) fn print_line(line: fmt::Arguments<'_>) {
     }
 }
 
-/// Prints a note of command `name` to stderr.
+/// Prints the headline of command `name` to stderr: what it did, with the settings that decide the result. One line.
+macro_rules! headline {
+    ($name:expr, $($text:tt)*) => {
+        $crate::stderr::print_at(
+            $crate::stderr::Verbosity::Normal,
+            format_args!("tmt {}: {}", $name, format_args!($($text)*)),
+        )
+    };
+}
+pub(crate) use headline;
+
+/// Prints a note of command `name` to stderr, with `--verbose` only: which value is used and where it comes from.
 macro_rules! note {
     ($name:expr, $($text:tt)*) => {
-        $crate::stderr::print_unless_quiet(format_args!("tmt {}: {}", $name, format_args!($($text)*)))
+        $crate::stderr::print_at(
+            $crate::stderr::Verbosity::Verbose,
+            format_args!("tmt {}: {}", $name, format_args!($($text)*)),
+        )
     };
 }
 pub(crate) use note;

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
+use comfy_table::{CellAlignment, ColumnConstraint, ContentArrangement, Table, presets};
 
 use crate::document::Document;
 use crate::exit::Outcome;
@@ -53,28 +53,32 @@ pub(crate) fn longest(lengths: &BTreeMap<u64, u64>) -> String {
         .map_or_else(|| "-".to_owned(), ToString::to_string)
 }
 
+/// Width of a terminal that every table fits, columns.
+const TERMINAL: usize = 80;
+
+/// Spaces between two columns of a table.
+const GAP: usize = 2;
+
 /// A table with a header. The first column has names, the others numbers unless [`Report::left`] is called.
+///
+/// A table wider than a terminal is split into blocks of columns one below the other, each with the names.
 pub(crate) struct Report {
-    table: Table,
+    rows: Vec<Vec<String>>,
     left: Vec<usize>,
+    wrapped: Option<usize>,
+    names: usize,
+    group: usize,
 }
 
 impl Report {
     /// An empty table with these headings.
     pub(crate) fn new<S: Into<String>>(headings: impl IntoIterator<Item = S>) -> Self {
-        let mut table = Table::new();
-        table
-            .load_style(presets::NOTHING)
-            .set_content_arrangement(ContentArrangement::Disabled);
-        table.set_header(
-            headings
-                .into_iter()
-                .map(Into::into)
-                .collect::<Vec<String>>(),
-        );
         Self {
-            table,
+            rows: vec![headings.into_iter().map(Into::into).collect()],
             left: vec![0],
+            wrapped: None,
+            names: 1,
+            group: 1,
         }
     }
 
@@ -84,12 +88,21 @@ impl Report {
         self
     }
 
-    /// Breaks long texts so that the table is at most `width` columns wide.
-    pub(crate) fn within(mut self, width: u16) -> Self {
-        let arrangement = ContentArrangement::Dynamic;
-        self.table
-            .set_content_arrangement(arrangement)
-            .set_width(width);
+    /// Left-aligns a column of text and wraps it, so that the table fits without being split.
+    pub(crate) fn wrapped(mut self, column: usize) -> Self {
+        self.wrapped = Some(column);
+        self.left(column)
+    }
+
+    /// Repeats this many columns in each block, instead of the first only.
+    pub(crate) fn names(mut self, columns: usize) -> Self {
+        self.names = columns;
+        self
+    }
+
+    /// Keeps this many columns together when the table is split.
+    pub(crate) fn grouped(mut self, columns: usize) -> Self {
+        self.group = columns;
         self
     }
 
@@ -97,27 +110,103 @@ impl Report {
     pub(crate) fn row<S: Into<String>>(&mut self, name: &str, values: impl IntoIterator<Item = S>) {
         let mut cells = vec![name.to_owned()];
         cells.extend(values.into_iter().map(Into::into));
-        self.table.add_row(cells);
+        self.rows.push(cells);
+    }
+
+    /// Width of each column.
+    fn widths(&self) -> Vec<usize> {
+        let columns = self.rows.iter().map(Vec::len).max().unwrap_or(0);
+        let width = |column: usize| {
+            let cells = self.rows.iter().filter_map(|row| row.get(column));
+            let lines = cells.flat_map(|cell| cell.lines());
+            lines.map(|line| line.chars().count()).max().unwrap_or(0)
+        };
+        (0..columns).map(width).collect()
+    }
+
+    /// The columns of each block, those with the names first.
+    fn blocks(&self) -> Vec<Vec<usize>> {
+        let widths = self.widths();
+        let names: Vec<usize> = (0..self.names.min(widths.len())).collect();
+        let named = names.iter().map(|column| widths[*column]).sum::<usize>();
+        let named = named + GAP * names.len().saturating_sub(1);
+        let mut blocks = vec![names.clone()];
+        let mut used = named;
+        let columns: Vec<usize> = (names.len()..widths.len()).collect();
+        for group in columns.chunks(self.group) {
+            let needed: usize = group.iter().map(|column| widths[*column] + GAP).sum();
+            let is_full = self.wrapped.is_none() && used + needed > TERMINAL;
+            if is_full && blocks.last().is_some_and(|block| block.len() > names.len()) {
+                blocks.push(names.clone());
+                used = named;
+            }
+            used += needed;
+            blocks
+                .last_mut()
+                .into_iter()
+                .for_each(|block| block.extend(group));
+        }
+        blocks
+    }
+
+    /// The columns of one block as a table.
+    fn block(&self, columns: &[usize]) -> Table {
+        let mut table = Table::new();
+        table.load_style(presets::NOTHING);
+        if self.wrapped.is_some() {
+            table.set_content_arrangement(ContentArrangement::Dynamic);
+            table.set_width(TERMINAL as u16);
+        } else {
+            table.set_content_arrangement(ContentArrangement::Disabled);
+        }
+        for (number, row) in self.rows.iter().enumerate() {
+            let cell = |column: &usize| row.get(*column).cloned().unwrap_or_default();
+            let cells: Vec<String> = columns.iter().map(cell).collect();
+            if number == 0 {
+                table.set_header(cells);
+            } else {
+                table.add_row(cells);
+            }
+        }
+        let last = columns.len() - 1;
+        for (index, column) in table.column_iter_mut().enumerate() {
+            let is_left = self.left.contains(&columns[index]);
+            column.set_cell_alignment(if is_left {
+                CellAlignment::Left
+            } else {
+                CellAlignment::Right
+            });
+            let is_last = index == last;
+            column.set_padding((0, if is_last { 0 } else { GAP as u16 }));
+            if self
+                .wrapped
+                .is_some_and(|wrapped| columns[index] != wrapped)
+            {
+                column.set_constraint(ColumnConstraint::ContentWidth);
+            }
+        }
+        table
     }
 }
 
 impl std::fmt::Display for Report {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let mut table = self.table.clone();
-        for (index, column) in table.column_iter_mut().enumerate() {
-            let alignment = if self.left.contains(&index) {
-                CellAlignment::Left
-            } else {
-                CellAlignment::Right
-            };
-            column.set_cell_alignment(alignment);
-            column.set_padding((0, 2));
-        }
-        for line in table.lines() {
-            writeln!(f, "{}", line.trim_end())?;
+        for (number, columns) in self.blocks().iter().enumerate() {
+            if number > 0 {
+                writeln!(f)?;
+            }
+            for line in self.block(columns).lines() {
+                writeln!(f, "{}", line.trim_end())?;
+            }
         }
         Ok(())
     }
+}
+
+/// `count` with a noun in the right number.
+pub(crate) fn counted(count: u64, noun: &str) -> String {
+    let plural = if count == 1 { "" } else { "s" };
+    format!("{count} {noun}{plural}")
 }
 
 /// `value` with `decimals`, or a dash for `None`.
@@ -165,9 +254,75 @@ pub(crate) fn rounded(value: f64, digits: usize) -> String {
     }
 }
 
+/// `text` in lines of at most 80 columns, broken at spaces, each but the first after `indent`.
+pub(crate) fn wrap(text: &str, indent: &str) -> String {
+    let mut lines = String::new();
+    let mut used = 0;
+    for word in text.split_whitespace() {
+        let width = word.chars().count();
+        if used > 0 && used + 1 + width > TERMINAL {
+            lines += "\n";
+            lines += indent;
+            used = indent.len();
+        } else if used > 0 {
+            lines.push(' ');
+            used += 1;
+        }
+        lines += word;
+        used += width;
+    }
+    lines
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Widths of the lines of `text`.
+    fn widths(text: &str) -> impl Iterator<Item = usize> {
+        text.lines().map(|line| line.chars().count())
+    }
+
+    #[test]
+    fn a_wide_table_is_split_into_blocks_with_the_names() {
+        let headings = ["", "a", "b", "c", "d", "e"];
+        let mut report = Report::new(headings).grouped(2);
+        let wide = "x".repeat(20);
+        report.row("name", std::iter::repeat_n(wide.as_str(), 5));
+        let text = report.to_string();
+        assert!(widths(&text).all(|width| width <= TERMINAL), "{text}");
+        // a and b, c and d, e.
+        assert_eq!(text.matches("name").count(), 3);
+        assert_eq!(text.matches(&wide).count(), 5);
+        // A value that is wider than a terminal stays whole.
+        let long = "y".repeat(100);
+        let mut report = Report::new(["", "a", "b"]);
+        report.row("name", [long.as_str(), "z"]);
+        let text = report.to_string();
+        assert!(
+            text.contains(&long) && text.matches("name").count() == 2,
+            "{text}"
+        );
+    }
+
+    #[test]
+    fn a_column_of_text_is_wrapped_instead() {
+        let mut report = Report::new(["name", "about", "n"]).wrapped(1);
+        let words = "some words ".repeat(20);
+        report.row("one", [words.trim(), "12345"]);
+        let text = report.to_string();
+        assert!(widths(&text).all(|width| width <= TERMINAL), "{text}");
+        assert_eq!(text.matches("words").count(), 20);
+        assert!(text.contains("12345"));
+    }
+
+    #[test]
+    fn text_is_wrapped_at_spaces() {
+        let text = wrap(&"word ".repeat(40), "  ");
+        assert!(widths(&text).all(|width| width <= TERMINAL) && text.lines().count() == 3);
+        assert!(text.lines().skip(1).all(|line| line.starts_with("  word")));
+        assert_eq!(wrap("short", "  "), "short");
+    }
 
     #[test]
     fn at_most_six_significant_digits_are_shown() {

@@ -136,9 +136,16 @@ impl Family {
             let option = part.split_once('=');
             let (name, value) = option.ok_or_else(|| refuse(part, "is not an option"))?;
             let mut taken = self.options.iter().filter(|key| key.name() == name);
-            let key = taken
-                .next()
-                .ok_or_else(|| refuse(part, &format!("is not an option of {}", self.name)))?;
+            let key = taken.next().ok_or_else(|| {
+                let known = self.options.iter().map(|key| key.name());
+                let suggestion = nearest(name, known).map_or_else(String::new, |nearest| {
+                    format!(" (did you mean '{nearest}'?)")
+                });
+                refuse(
+                    part,
+                    &format!("is not an option of {}{suggestion}", self.name),
+                )
+            })?;
             if seen.contains(&key) {
                 return Err(refuse(part, "is given more than once"));
             }

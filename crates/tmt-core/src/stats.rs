@@ -3,10 +3,12 @@
 mod decode_delay;
 pub mod distribution;
 mod link;
+mod plausible;
 mod reordering;
 pub mod runs;
 mod trace;
 
 pub use decode_delay::*;
 pub use link::*;
+pub use plausible::*;
 pub use trace::*;

@@ -5,6 +5,8 @@
 pub enum Severity {
     /// Says which value is used and where it comes from.
     Info,
+    /// Says how an input was read, where that is not obvious.
+    Notice,
     /// The result would mislead somebody who does not know this.
     Warning,
 }
@@ -19,6 +21,15 @@ pub struct Note {
 }
 
 impl Note {
+    /// Says how an input was read, where that is not obvious.
+    #[must_use]
+    pub fn notice(text: impl Into<String>) -> Self {
+        Self {
+            severity: Severity::Notice,
+            text: text.into(),
+        }
+    }
+
     /// A warning: the result would mislead somebody who does not know this.
     #[must_use]
     pub fn warning(text: impl Into<String>) -> Self {

@@ -4,6 +4,7 @@ use tmt_core::format::Options;
 use tmt_core::types::{EndLine, Lldu, Metadata};
 
 use super::error::{Result, refused};
+use super::note::Note;
 use crate::link::timeline::{Builder, Timeline};
 
 /// A trace read to its end.
@@ -18,7 +19,7 @@ pub struct Loaded {
     /// End line of the trace.
     pub end: Option<EndLine>,
     /// Notes about the trace, for example that it was cut.
-    pub notes: Vec<String>,
+    pub notes: Vec<Note>,
 }
 
 /// A timeline under construction.

@@ -5,7 +5,7 @@ use serde_json::Value;
 use tmt_core::channel::{ChannelSpec, FAMILIES, SlotChannel, probability};
 use tmt_core::format::{Columns, Unit};
 use tmt_core::scheme::SchemeSpec;
-use tmt_core::types::{BitRate, Bytes, Span};
+use tmt_core::types::{BitRate, Bytes, QuantityError, Span};
 
 use super::setting::{Kind, Setting};
 use crate::congestion::Algorithm;
@@ -254,9 +254,10 @@ impl Setting for BufferSize {
         if text.ends_with("pkt") {
             return packets(text).map(Self::Packets);
         }
-        text.parse().map(Self::Bytes).map_err(|_| {
+        text.parse().map(Self::Bytes).map_err(|error: QuantityError| {
+            let meant = error.did_you_mean();
             format!(
-                "found '{text}', expected packets, bytes, bandwidth-delay products or no limit: 100pkt, 64kB, 1bdp, inf"
+                "found '{text}'{meant}, expected packets, bytes, bandwidth-delay products or no limit: 100pkt, 64kB, 1bdp, inf"
             )
         })
     }

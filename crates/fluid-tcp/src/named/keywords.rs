@@ -1,5 +1,7 @@
 //! Keywords: settings with a fixed set of named values.
 
+use tmt_core::model::nearest;
+
 use super::ParseError;
 
 /// Implements `VARIANTS` (for help and completions), `name`, `Display` and `FromStr` for an enum of unit variants. The
@@ -44,7 +46,10 @@ pub(crate) fn unknown(text: &str, names: &[&str]) -> ParseError {
         [rest @ .., last] if !rest.is_empty() => format!("{} or {last}", rest.join(", ")),
         _ => names.concat(),
     };
-    ParseError(format!("found '{text}', expected {expected}"))
+    let suggestion = nearest(text, names.iter().copied()).map_or_else(String::new, |nearest| {
+        format!(" (did you mean '{nearest}'?)")
+    });
+    ParseError(format!("found '{text}'{suggestion}, expected {expected}"))
 }
 
 #[cfg(test)]
@@ -76,6 +81,10 @@ mod tests {
         assert_eq!(
             "x".parse::<InOrder>().unwrap_err().to_string(),
             "found 'x', expected link, flow or off"
+        );
+        assert_eq!(
+            "Linux".parse::<Profile>().unwrap_err().to_string(),
+            "found 'Linux' (did you mean 'linux'?), expected ns2, rfc or linux"
         );
     }
 }

@@ -175,7 +175,16 @@ impl<M> Entry<M> {
                     self.form()
                 ))
             };
-            let parameter = parameter.ok_or_else(|| refuse("one of these parameters"))?;
+            let parameter = parameter.ok_or_else(|| {
+                let known = self.parameters.iter().map(|known| known.name);
+                let (name, _) = text.split_once('=').unwrap_or((&text, ""));
+                match nearest(name, known) {
+                    Some(nearest) => refuse(&format!(
+                        "one of these parameters (did you mean '{nearest}'?)"
+                    )),
+                    None => refuse("one of these parameters"),
+                }
+            })?;
             let value = value.ok_or_else(|| refuse(&parameter.expected()))?;
             if given.get(parameter.name).is_some() {
                 return Err(refuse(&format!("{} at most once", parameter.name)));
@@ -255,10 +264,10 @@ impl<M: Family> Choice<M> {
             let suggestion = nearest.map_or_else(String::new, |nearest| {
                 format!(" (did you mean '{nearest}'?)")
             });
-            let forms: Vec<String> = entries.iter().map(|entry| entry.form()).collect();
-            let forms = forms.join(", ");
+            let names: Vec<&str> = entries.iter().map(|entry| entry.name).collect();
+            let names = names.join(", ");
             ParseError(format!(
-                "unknown {} '{name}'{suggestion}; expected one of {forms}",
+                "unknown {} '{name}'{suggestion}; expected one of {names}",
                 M::KIND
             ))
         })?;

@@ -8,23 +8,30 @@ use tmt_core::stats::{DecodeDelays, LinkSummary};
 use tmt_core::types::{Metadata, Span};
 
 use crate::document::{Document, Shape};
-use crate::exit::{Failure, Outcome, note, print_unless_quiet, warning};
+use crate::exit::{Failure, Outcome, Verbosity, headline, note, print_at, warning};
 use crate::input::{TraceArgs, note_reading};
 use crate::output::{self, FormatArgs, Output, refuse_shared_files};
 use crate::provenance;
-use crate::quantity::{Feedback, Rtt};
-use crate::table::{Report, SHOWN_ATTEMPTS, later, longest, millis, share};
+use crate::quantity::{Feedback, Rtt, SchemeParser};
+use crate::table::{Report, SHOWN_ATTEMPTS, counted, later, longest, millis, share};
 
 /// Flags of `tmt apply`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = format!(
     "Schemes:\n  {}\n\nExample:\n  tmt apply --scheme harq:10/12 < phy.csv > timeline.csv\n  \
-     tmt apply --scheme arq --scheme harq:10/12 -o 'out/{{scheme}}.csv' --summary link.json phy.csv",
+     tmt apply --scheme arq --scheme harq:10/12 \\\n    \
+     -o 'out/{{scheme}}.csv' --summary link.json phy.csv",
     scheme::forms().join("\n  ")
 ))]
 pub(crate) struct Args {
     /// Reliability scheme, e.g. harq:10/12; repeat for more schemes, with `{scheme}` in --output
-    #[arg(long = "scheme", value_name = "SCHEME", required = true)]
+    #[arg(
+        long = "scheme",
+        value_name = "SCHEME",
+        required = true,
+        value_parser = SchemeParser,
+        hide_possible_values = true
+    )]
     schemes: Vec<SchemeSpec>,
     /// RTT of the link [default: from the trace, else 500ms]
     #[arg(long)]
@@ -36,7 +43,7 @@ pub(crate) struct Args {
     /// Output file; `{scheme}` is replaced by the scheme [default: stdout, as for `-`]
     #[arg(short, long, value_name = "FILE")]
     output: Option<String>,
-    /// Write only the summary, no timeline
+    /// Write only the summary, no timeline; as a table to stdout unless --summary names a file
     #[arg(long, conflicts_with_all = ["output", "format", "no_head"])]
     summary_only: bool,
     #[command(flatten)]
@@ -71,7 +78,9 @@ pub(crate) fn run(args: &Args) -> Outcome {
     let decode_delay = delays.median();
     let feedback = Feedback::resolve(args.feedback_delay, reader.metadata(), decode_delay);
     let (feedback_delay, origin) = feedback?;
-    note!("apply", "{rtt}; feedback delay {origin}");
+    if let Some(text) = rtt.warning() {
+        warning!("apply", "{text}");
+    }
     warn_early(&args.schemes, decode_delay, feedback_delay);
     let stored = reader.metadata().number("feedback_delay_ns");
     if let Some(stored) = stored.and_then(Span::from_nanos)
@@ -83,9 +92,10 @@ pub(crate) fn run(args: &Args) -> Outcome {
         );
     }
     if let Some(before) = reader.metadata().get("scheme") {
-        note!(
+        let schemes = join(&args.schemes);
+        warning!(
             "apply",
-            "the input is a timeline of scheme {before}: its LLDUs serve as slots"
+            "the input is a timeline of scheme {before}: {schemes} runs on top of it, with its LLDUs as slots"
         );
     }
 
@@ -125,8 +135,27 @@ pub(crate) fn run(args: &Args) -> Outcome {
     // Files get their final names only after everything is written.
     outputs.iter_mut().try_for_each(Output::close)?;
     outputs.into_iter().try_for_each(Output::finish)?;
-    let table = summary_table(&summaries).to_string();
-    print_unless_quiet(format_args!("{}", table.trim_end()));
+    if let Some(summary) = summaries.first() {
+        if let Some(found) = &summary.implausible {
+            warning!("apply", "{found}: are the times in another unit (--unit)?");
+        }
+        headline!(
+            "apply",
+            "{} over {}, {} erased; {rtt}, feedback delay {origin}",
+            join(&args.schemes),
+            counted(summary.slots, "slot"),
+            summary.slots_erased
+        );
+    }
+    let table = summary_table(&summaries);
+    if args.summary_only && args.summary.is_none() {
+        // The table is all that was asked for.
+        let mut output = Output::create(None)?;
+        output.write(table.as_bytes())?;
+        output.finish()?;
+    } else {
+        print_at(Verbosity::Verbose, format_args!("{}", table.trim_end()));
+    }
     Ok(())
 }
 
@@ -144,6 +173,12 @@ fn warn_early(schemes: &[SchemeSpec], decode_delay: Option<Span>, feedback_delay
             repeating.join(", ")
         );
     }
+}
+
+/// The schemes, separated by commas.
+fn join(schemes: &[SchemeSpec]) -> String {
+    let texts: Vec<String> = schemes.iter().map(ToString::to_string).collect();
+    texts.join(", ")
 }
 
 /// Output path of each scheme's timeline, none with `--summary-only`. Refuses a file that has two uses.
@@ -222,7 +257,7 @@ fn head(
     head
 }
 
-fn summary_table(summaries: &[LinkSummary]) -> Report {
+fn summary_table(summaries: &[LinkSummary]) -> String {
     let mut report = Report::new(
         std::iter::once("").chain(summaries.iter().map(|summary| summary.scheme.as_str())),
     );
@@ -267,5 +302,5 @@ fn summary_table(summaries: &[LinkSummary]) -> Report {
             later(&s.attempts).to_string()
         });
     }
-    report
+    report.to_string()
 }

@@ -18,7 +18,7 @@ use crate::table::{Report, print};
                         first. The exit code is 1 if a rule is broken.\n\n\
                         Example:\n  tmt tcp --cc cubic --packets packets.csv timeline.csv\n  \
                         tmt audit --timeline timeline.csv packets.csv\n  \
-                        tmt tcp --link coupled --scheme arq --packets packets.csv --slots slots.csv.gz phy.csv\n  \
+                        tmt tcp --link coupled --scheme arq \\\n    --packets packets.csv --slots slots.csv.gz phy.csv\n  \
                         tmt audit --slots slots.csv.gz packets.csv"
 )]
 pub(crate) struct Args {

@@ -12,15 +12,16 @@ use tmt_core::format::import::{
 use tmt_core::pipeline::{StageError, produce};
 use tmt_core::types::{Metadata, Time};
 
-use crate::exit::{Failure, Outcome, note};
+use crate::exit::{Failure, Outcome, headline, note, warning};
 use crate::input::{self, is_file};
 use crate::output::{OutputArgs, end_of_slots, refuse_shared_files};
 use crate::provenance;
+use crate::table::counted;
 
 const AFTER_HELP: &str = "The delay in a PHY trace excludes propagation, and 0 means erased. A measured one-way delay D \
     therefore becomes max(1 ns, D - P), with P from --propagation, and rtt_ns = 2 P is stored in the metadata.\n\n\
-    Example:\n  tmt convert --from delay-loss --delay delay.txt --loss loss.txt --interval 10ms \
-    --propagation 3ms > phy.csv\n  tmt convert --from mahimahi --rtt 60ms ATT-LTE-driving.down > phy.csv";
+    Example:\n  tmt convert --from delay-loss --delay delay.txt --loss loss.txt \\\n    \
+    --interval 10ms --propagation 3ms > phy.csv\n  tmt convert --from mahimahi --rtt 60ms ATT-LTE-driving.down > phy.csv";
 
 /// Placeholder of a format's input, which is positional.
 const INPUT: &str = "TRACE";
@@ -118,10 +119,6 @@ fn typed(name: &str) -> String {
     }
 }
 
-fn print_note(text: &str) {
-    note!("convert", "{}", render_keys(text, typed));
-}
-
 /// Input files of a format, each with its key and its path as typed; `-` is stdin.
 struct Inputs<'a> {
     format: &'static str,
@@ -193,7 +190,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
         )));
     }
     let opened = import::open(importer, &args.given, &mut inputs, &mut |text| {
-        print_note(&text);
+        note!("convert", "{}", render_keys(&text, typed));
     });
     let import = opened.map_err(|error| match error {
         ImportError::Refused(refusal) => Failure::usage(render_keys(&refusal, typed)),
@@ -213,20 +210,23 @@ pub(crate) fn run(args: &Args) -> Outcome {
     for (key, value) in import.head.iter() {
         head.set(key, value);
     }
-    head.push("stage", command);
-    write_slots(&args.output, &head, &inputs, import.slots)
+    head.push("stage", command.clone());
+    let rows = write_slots(&args.output, &head, &inputs, import.slots)?;
+    let settings = command.trim_start_matches("tmt convert ");
+    headline!("convert", "{} ({settings})", counted(rows, "slot"));
+    Ok(())
 }
 
 /// Slots per batch.
 const BATCH: usize = 1 << 14;
 
-/// Writes all `slots` behind `head`.
+/// Writes all `slots` behind `head`, and returns their number.
 fn write_slots(
     output: &OutputArgs,
     head: &Metadata,
     inputs: &Inputs<'_>,
     mut slots: Box<dyn Slots>,
-) -> Outcome {
+) -> Outcome<u64> {
     let mut writer = output.create(head)?;
     let unwritten = |error| Failure::io(output.name(), &error);
     let (mut rows, mut last) = (0u64, Time::ZERO);
@@ -249,7 +249,12 @@ fn write_slots(
             return Err(inputs.failure(&error));
         }
     }
-    slots.findings().iter().for_each(|text| print_note(text));
+    for text in slots.findings() {
+        note!("convert", "{}", render_keys(&text, typed));
+    }
+    for text in slots.warnings() {
+        warning!("convert", "{}", render_keys(&text, typed));
+    }
     if rows == 0 {
         // An input without rows is refused: no output must look like a trace.
         let name = inputs.name();
@@ -259,6 +264,5 @@ fn write_slots(
     }
     let written = writer.finish(&end_of_slots(rows, last));
     written.map_err(unwritten)?.finish()?;
-    note!("convert", "{rows} slots");
-    Ok(())
+    Ok(rows)
 }

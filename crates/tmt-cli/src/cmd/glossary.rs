@@ -6,6 +6,7 @@ use tmt_core::model::nearest;
 use crate::Cli;
 use crate::exit::{Failure, Outcome};
 use crate::output::Output;
+use crate::table::wrap;
 
 /// The glossary. An entry is a line `- **term**: text`.
 const GLOSSARY: &str = include_str!("../../../../docs/glossary.md");
@@ -38,7 +39,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
     let word = args.words.join(" ");
     let found: Vec<String> = entries()
         .filter(|(term, _)| is_same(term, &word))
-        .map(|(term, text)| format!("{term}: {}\n", without_links(text)))
+        .map(|(term, text)| wrap(&format!("{term}: {}", without_links(text)), "  ") + "\n")
         .collect();
     if found.is_empty() {
         let commands = tmt.get_subcommands().map(clap::Command::get_name);

@@ -3,14 +3,17 @@
 use tmt_core::channel::{ChannelSpec, GilbertElliott, probability};
 use tmt_core::pipeline::Inject;
 
-use crate::exit::{Failure, Outcome, note};
+use crate::exit::{Failure, Outcome, headline, note};
 use crate::input::{TraceArgs, note_reading};
 use crate::output::{OutputArgs, refuse_shared_files};
 use crate::provenance;
+use crate::quantity::whole;
+use crate::table::counted;
 
 /// Flags of `tmt inject`.
 #[derive(Debug, clap::Args)]
 #[command(
+    override_usage = "tmt inject [OPTIONS] <--bernoulli P | --gilbert-elliott SPEC> [TRACE]",
     after_help = "alpha and beta are PERSISTENCE probabilities: P(stay in good) and P(stay in bad). A bad time lasts \
                   1/(1-beta) slots on average, and the bad state takes a share (1-alpha)/(2-alpha-beta) of the slots. \
                   netem's p and r are 1-alpha and 1-beta. A slot that is already erased stays erased. A second inject \
@@ -23,7 +26,7 @@ pub(crate) struct Args {
     #[command(flatten)]
     process: Process,
     /// Seed of the random numbers, stored in the metadata of the output [default: 1]
-    #[arg(long, value_parser = clap::value_parser!(u64).range(..=i64::MAX as u64))]
+    #[arg(long, value_parser = whole::<u64>(0, i64::MAX as u64))]
     seed: Option<u64>,
     #[command(flatten)]
     output: OutputArgs,
@@ -36,9 +39,9 @@ struct Process {
     /// Erase each slot with this probability, independently
     #[arg(long, value_name = "P", value_parser = probability)]
     bernoulli: Option<f64>,
-    /// Two-state channel: persistence probabilities alpha=P(stay in good) and beta=P(stay in bad), erasure
+    /// Two-state channel, `alpha=A,beta=B[,pg=PG,pb=PB][,start=S]`: persistence probabilities alpha=P(stay in good) and beta=P(stay in bad), erasure
     /// probabilities pg [default: 0] and pb [default: 1], start=stationary, good or bad [default: stationary]
-    #[arg(long, value_name = "alpha=A,beta=B[,pg=PG,pb=PB][,start=S]")]
+    #[arg(long, value_name = "alpha=A,beta=B")]
     gilbert_elliott: Option<GilbertElliott>,
 }
 
@@ -58,7 +61,6 @@ pub(crate) fn run(args: &Args) -> Outcome {
     };
     let seed = args.seed.unwrap_or(DEFAULT_SEED);
     let command = format!("tmt inject {flag} --seed {seed}");
-    note!("inject", "{flag} --seed {seed}");
     let files = args.trace.trace.iter().chain(&args.output.output);
     refuse_shared_files(files.map(String::as_str))?;
     args.output.form()?;
@@ -100,11 +102,11 @@ pub(crate) fn run(args: &Args) -> Outcome {
         .map_err(|error| Failure::stage(&name, &[place], &error))?;
     note_reading("inject", &name, &reader);
     injected.output.finish()?;
-    note!(
+    headline!(
         "inject",
-        "{} of {} slots erased",
+        "{} of {} erased by {flag} --seed {seed}",
         injected.erased,
-        injected.slots
+        counted(injected.slots, "slot")
     );
     Ok(())
 }

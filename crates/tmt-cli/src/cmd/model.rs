@@ -13,8 +13,9 @@ use tmt_core::model::{Arguments, Model, Outcome as Answer};
 
 use self::sweep::Sweep;
 use crate::document::Document;
-use crate::exit::{Failure, Outcome, note};
+use crate::exit::{Failure, Outcome, warning};
 use crate::output::{Output, json};
+use crate::progress::Work;
 
 /// All models, those of the link first.
 pub(crate) fn models() -> impl Iterator<Item = &'static Model> {
@@ -158,8 +159,14 @@ pub(crate) fn run(args: &Args) -> Outcome {
         Failure::usage(format!("{name}: {error}; see tmt model {name} --help"))
     };
     let (sweeps, all) = asked_points(model, pairs, &flags.sweep).map_err(refuse)?;
-    let points = all.into_par_iter().map(|params| Point::new(model, params));
+    let work = Work::new(all.len() as u64, "points");
+    let points = all.into_par_iter().map(|params| {
+        let point = Point::new(model, params);
+        work.advance(1);
+        point
+    });
     let points: Vec<Point> = points.collect();
+    drop(work);
     if let Some(first) = points.first()
         && points.iter().all(|point| point.result.is_none())
     {
@@ -224,7 +231,7 @@ fn fixed(model: &Model, pairs: &[String]) -> Result<Arguments, String> {
     model.arguments(pairs).map_err(|error| error.to_string())
 }
 
-/// Prints each note once, with the number of points concerned.
+/// Prints each note once as a warning, with the number of points concerned.
 fn print_notes(points: &[Point], sweeps: &[Sweep]) {
     let mut counts: Vec<(&str, usize)> = Vec::new();
     for text in points.iter().flat_map(|point| &point.notes) {
@@ -235,9 +242,9 @@ fn print_notes(points: &[Point], sweeps: &[Sweep]) {
     }
     for (text, count) in counts {
         if sweeps.is_empty() {
-            note!("model", "{text}");
+            warning!("model", "{text}");
         } else {
-            note!("model", "{count} of {} points: {text}", points.len());
+            warning!("model", "{count} of {} points: {text}", points.len());
         }
     }
 }

@@ -5,11 +5,11 @@ use tmt_core::format::text::encode;
 use tmt_core::pipeline::collect;
 use tmt_core::stats::distribution::Quantiles;
 use tmt_core::stats::runs::RunLengths;
-use tmt_core::stats::{TraceStats, TraceTally, ratio};
+use tmt_core::stats::{TraceStats, TraceTally, ratio, wrong_unit};
 use tmt_core::types::Span;
 
 use crate::document::{Document, Shape};
-use crate::exit::{Failure, Outcome, note};
+use crate::exit::{Failure, Outcome, note, warning};
 use crate::input::{TraceArgs, note_reading};
 use crate::output::{Output, refuse_shared_files, refuse_two_on_stdout};
 use crate::table::{Report, SHOWN_ATTEMPTS, later, longest, millis, number, share, write};
@@ -81,6 +81,9 @@ pub(crate) fn run(args: &Args) -> Outcome {
         );
     }
     let stats = tally.finish(reader.metadata(), args.rtt, args.trace.lldu);
+    if let Some(found) = wrong_unit(stats.slot_period_s, stats.decode_delay_s.p50) {
+        warning!("stats", "{found}: are the times in another unit (--unit)?");
+    }
     let params = Params {
         rtt_ns: stats.rtt_ns,
         lldu_bytes: stats.lldu_bytes,

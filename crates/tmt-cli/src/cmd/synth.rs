@@ -4,28 +4,31 @@ use tmt_core::channel::synth::ConstantRate;
 use tmt_core::pipeline::synthesise;
 use tmt_core::types::{BitRate, Bytes, Slot, Span, Time};
 
-use crate::exit::{Failure, Outcome, note};
+use crate::exit::{Failure, Outcome, headline};
 use crate::output::{OutputArgs, end_of_slots};
+use crate::progress::Work;
 use crate::provenance;
+use crate::table::counted;
 
 /// Flags of `tmt synth`.
 #[derive(Debug, clap::Args)]
 #[command(
-    after_help = "Example:\n  tmt synth --rate 2.34Mbps --lldu 33B --duration 500s --decode-delay 36ms \
-                        | tmt inject --bernoulli 0.01 | tmt apply --scheme arq > timeline.csv"
+    override_usage = "tmt synth [OPTIONS] --rate RATE --lldu SIZE --duration D --decode-delay D",
+    after_help = "Example:\n  tmt synth --rate 2.34Mbps --lldu 33B --duration 500s --decode-delay 36ms \\\n    \
+                  | tmt inject --bernoulli 0.01 | tmt apply --scheme arq > timeline.csv"
 )]
 pub(crate) struct Args {
     /// Rate of the slots, LLDU headers included
     #[arg(long)]
     rate: BitRate,
     /// Size of an LLDU; a slot carries one
-    #[arg(long)]
+    #[arg(long, value_name = "SIZE")]
     lldu: Bytes,
     /// Length of the trace, which has every slot that starts before its end
-    #[arg(long)]
+    #[arg(long, value_name = "D")]
     duration: Span,
     /// Delay from the transmission of a slot to its decoding, without propagation
-    #[arg(long)]
+    #[arg(long, value_name = "D")]
     decode_delay: Span,
     /// RTT of the link, stored for later stages as `rtt_ns`
     #[arg(long)]
@@ -67,7 +70,9 @@ pub(crate) fn run(args: &Args) -> Outcome {
     head.push("stage", command);
     let mut writer = args.output.create(&head)?;
     let name = args.output.name();
-    synthesise(&link, &mut writer).map_err(|error| Failure::stage(name, &[name], &error))?;
+    let work = Work::new(link.slots(), "slots");
+    let made = |slots| work.advance(slots);
+    synthesise(&link, &mut writer, made).map_err(|error| Failure::stage(name, &[name], &error))?;
     let slots = link.slots();
     let mut last = Vec::new();
     link.piece(slots.saturating_sub(1), 1, &mut last);
@@ -76,6 +81,6 @@ pub(crate) fn run(args: &Args) -> Outcome {
         .finish(&end_of_slots(slots, last))
         .map_err(|error| Failure::io(name, &error))?
         .finish()?;
-    note!("synth", "{slots} slots");
+    headline!("synth", "{}", counted(slots, "slot"));
     Ok(())
 }

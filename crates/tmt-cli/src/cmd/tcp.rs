@@ -7,23 +7,25 @@ mod given;
 mod logs;
 mod metrics;
 mod report;
+mod simulated;
 mod spool;
 
 pub(crate) use args::Args;
 use given::Source;
 use logs::Logs;
 use report::Report;
+use simulated::Simulated;
 use spool::Files;
 
 use fluid_tcp::experiment::{self, Plan, RunId};
 use fluid_tcp::log::PacketHistory;
 use fluid_tcp::simulation::metrics::RunReport;
-use fluid_tcp::simulation::probe::NoProbe;
+use fluid_tcp::simulation::probe::{All, NoProbe};
 use rayon::prelude::*;
 use tmt_core::format::records::Records;
 
 use crate::document::{self, Document};
-use crate::exit::Outcome;
+use crate::exit::{Outcome, headline};
 use crate::output::{Output, json};
 
 pub(crate) fn run(args: &Args) -> Outcome {
@@ -38,17 +40,29 @@ pub(crate) fn run(args: &Args) -> Outcome {
     let plan = source.experiment.resolve(&Files);
     let plan = plan.map_err(|error| source.failure(error))?;
     logs::check_flow(args, plan.flows.len())?;
+    headline!("tcp", "{}", plan.headline(&source.experiment));
     source.print_notes(&plan.notes);
     let mut output = Output::create(args.output.as_deref())?;
     let saved = given::save(args, &plan.resolved)?;
     let mut logs = Vec::new();
     let runs = plan.runs();
+    let work = Simulated::of(&plan, runs.len());
     let reports: Vec<_> = if logs::are_asked_for(args) {
-        let logged = |run| logged(args, &source, &plan, run, &mut output, &mut logs);
+        let logged = |run| {
+            let to = (&mut output, &mut logs);
+            logged(args, &source, &plan, run, to, &work)
+        };
         runs.into_iter().map(logged).collect::<Outcome<_>>()?
     } else {
-        let quiet = |run| Ok((run, plan.run(run, &mut NoProbe)?, None));
-        let reports = runs.into_par_iter().map(quiet);
+        let alone = |run| {
+            let report = if work.is_shown() {
+                work.watch(|clock| plan.run(run, &mut All(vec![clock])))
+            } else {
+                plan.run(run, &mut NoProbe)
+            };
+            Ok((run, report?, None))
+        };
+        let reports = runs.into_par_iter().map(alone);
         let reports = reports.collect::<experiment::Result<_>>();
         reports.map_err(|error| source.failure(error))?
     };
@@ -93,12 +107,16 @@ fn logged(
     source: &Source,
     plan: &Plan,
     run: RunId,
-    table: &mut Output,
-    outputs: &mut Vec<Output>,
+    (table, outputs): (&mut Output, &mut Vec<Output>),
+    work: &Simulated,
 ) -> Outcome<(RunId, RunReport, Option<PacketHistory>)> {
     let setup = plan.setup(run);
     let mut logs = Logs::open(args, plan, &setup, run)?;
-    let report = plan.run(run, &mut logs.probes());
+    let report = if work.is_shown() {
+        work.watch(|clock| plan.run(run, &mut All(vec![&mut logs.probes(), clock])))
+    } else {
+        plan.run(run, &mut logs.probes())
+    };
     let report = report.map_err(|error| source.failure(error))?;
     Ok((run, report, logs.finish(plan, table, outputs)?))
 }

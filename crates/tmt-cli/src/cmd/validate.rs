@@ -17,6 +17,8 @@ use self::run::Runs;
 use crate::document::Document;
 use crate::exit::{Failure, Outcome};
 use crate::output::{Output, json};
+use crate::progress::Work;
+use crate::quantity::whole;
 
 /// Flags of `tmt validate`.
 #[derive(Debug, clap::Args)]
@@ -38,7 +40,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "PERCENT", allow_negative_numbers = true, value_parser = percentage)]
     tolerance: Option<f64>,
     /// Runs per point, with seeds 1 to N; at least 2, for the interval
-    #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u32).range(2..=10_000))]
+    #[arg(long, value_name = "N", default_value_t = 5, value_parser = whole::<u32>(2, 10_000))]
     seeds: u32,
     /// Duration of each run [default: by figure, see --list]
     #[arg(long)]
@@ -83,17 +85,23 @@ pub(crate) fn run(args: &Args) -> Outcome {
     let figures: Vec<(&Figure, Span)> = figures.collect::<Outcome<_>>()?;
     let percent = args.tolerance.map(|percent| percent / 100.0);
     let mut compared = Vec::new();
+    let work = Work::new(figures.len() as u64, "figures");
     for (figure, duration) in figures {
+        work.name(&figure.name);
         let seeds = u64::from(args.seeds);
         let runs = Runs { seeds, duration };
         let tolerance = percent.unwrap_or(figure.tolerance);
         let report = show::FigureReport::new(figure, &runs, tolerance, figure.compare(&runs)?);
         if !args.json && !args.csv {
-            output.write(report.text().as_bytes())?;
-            output.settle()?;
+            work.pause(|| {
+                output.write(report.text().as_bytes())?;
+                output.settle()
+            })?;
         }
+        work.advance(1);
         compared.push(report);
     }
+    drop(work);
     if args.json {
         let params = Params {
             seeds: args.seeds,

@@ -78,6 +78,11 @@ pub trait Slots: Send {
 
     /// Peculiarities of the input that was read so far, such as CRLF line ends; one sentence each.
     fn findings(&self) -> Vec<String>;
+
+    /// What casts doubt on the slots read, in the same form.
+    fn warnings(&self) -> Vec<String> {
+        Vec::new()
+    }
 }
 
 /// Why a conversion cannot start.

@@ -48,25 +48,28 @@ const PIECE: usize = 1 << 13;
 /// Pieces generated per round.
 const PIECES: usize = 8;
 
-/// Writes all slots of a link of constant rate, as `tmt synth` does (docs/trace-format.md, Sec. 11).
+/// Writes all slots of a link of constant rate, as `tmt synth` does (docs/trace-format.md, Sec. 11). Calls `made` with
+/// the number of slots of each batch.
 ///
 /// # Errors
 /// I/O errors of the output.
 pub fn synthesise<W: Write + Send>(
     link: &ConstantRate,
     writer: &mut TraceWriter<Slot, W>,
+    made: impl Fn(u64) + Sync,
 ) -> Result<(), StageError> {
     let slots = link.slots();
-    let mut made = 0;
+    let mut begun = 0;
     produce(writer, |batch| {
         batch.par_extend((0..PIECES).into_par_iter().flat_map_iter(|at| {
-            let from = slots.min(made + (at * PIECE) as u64);
+            let from = slots.min(begun + (at * PIECE) as u64);
             let length = usize::try_from(slots - from).map_or(PIECE, |left| left.min(PIECE));
             let mut piece = Vec::with_capacity(length);
             link.piece(from, length, &mut piece);
             piece
         }));
-        made += (PIECE * PIECES) as u64;
+        made(batch.len() as u64);
+        begun += (PIECE * PIECES) as u64;
         Ok(())
     })
 }

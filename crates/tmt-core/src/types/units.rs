@@ -129,6 +129,12 @@ impl Span {
         Self(millis as u64 * 1_000_000)
     }
 
+    /// A span of `micros` microseconds.
+    #[must_use]
+    pub const fn from_micros(micros: u32) -> Self {
+        Self(micros as u64 * 1_000)
+    }
+
     /// A span of `secs` seconds.
     #[must_use]
     pub const fn from_secs(secs: u32) -> Self {
@@ -196,10 +202,11 @@ impl BitRate {
 
 /// A text that is not a quantity: what was found and what is accepted.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("found '{found}', expected {expected}")]
+#[error("found '{found}'{}, expected {expected}", self.did_you_mean())]
 pub struct QuantityError {
     found: String,
     expected: &'static str,
+    suggestion: Option<String>,
 }
 
 impl QuantityError {
@@ -207,7 +214,16 @@ impl QuantityError {
         Self {
             found: found.to_owned(),
             expected,
+            suggestion: None,
         }
+    }
+
+    /// The question whether the number with a known unit is meant, in parentheses after a space; empty if the unit found
+    /// resembles none.
+    #[must_use]
+    pub fn did_you_mean(&self) -> String {
+        let suggestion = self.suggestion.as_ref();
+        suggestion.map_or_else(String::new, |text| format!(" (did you mean '{text}'?)"))
     }
 }
 
@@ -247,10 +263,60 @@ fn parse_quantity(
     let number_ends = text
         .rfind(|c: char| c.is_ascii_digit() || c == '.')
         .map_or(0, |at| at + 1);
-    let (number, unit) = text.split_at(number_ends);
-    let unit = units.iter().find(|(name, ..)| *name == unit);
+    let (number, typed) = text.split_at(number_ends);
+    let unit = units.iter().find(|(name, ..)| *name == typed);
     let value = unit.and_then(|&(_, factor, shift)| Decimal::exactly(number, factor, shift));
-    value.ok_or_else(|| QuantityError::new(text, expected))
+    value.ok_or_else(|| {
+        let read = |&&(_, factor, shift): &&Unit| Decimal::exactly(number, factor, shift).is_some();
+        let meant = meant(typed, units).filter(|_| unit.is_none()).filter(read);
+        QuantityError {
+            suggestion: meant.map(|(name, ..)| format!("{number}{name}")),
+            ..QuantityError::new(text, expected)
+        }
+    })
+}
+
+/// Other spellings of units, in lower case.
+const SPELLINGS: [(&str, &str); 16] = [
+    ("sec", "s"),
+    ("secs", "s"),
+    ("second", "s"),
+    ("seconds", "s"),
+    ("msec", "ms"),
+    ("millis", "ms"),
+    ("usec", "us"),
+    ("\u{3bc}s", "us"),
+    ("nsec", "ns"),
+    ("mins", "min"),
+    ("minute", "min"),
+    ("minutes", "min"),
+    ("hour", "h"),
+    ("hours", "h"),
+    ("byte", "B"),
+    ("bytes", "B"),
+];
+
+/// Ends of units of rates and sizes that say no more than `bps` and `B` do.
+const RATE_ENDS: [&str; 6] = ["bits/s", "bit/s", "b/s", "bits", "bit", "bps"];
+
+/// The unit of `units` that `typed` spells differently; `None` if there is none, or if `typed` may also be a number of
+/// bytes per second.
+fn meant<'a>(typed: &str, units: &'a [Unit]) -> Option<&'a Unit> {
+    // A rate in bytes per second needs a factor of 8.
+    if typed.is_empty() || typed.ends_with("B/s") || typed.ends_with("Bps") {
+        return None;
+    }
+    let lower = typed.to_lowercase();
+    let known = |name: &str| units.iter().find(|(unit, ..)| unit.to_lowercase() == name);
+    let spelt = SPELLINGS.iter().find(|(other, _)| *other == lower);
+    let spelt = spelt.and_then(|(_, name)| units.iter().find(|(unit, ..)| unit == name));
+    let bits = || {
+        let prefix = RATE_ENDS.iter().find_map(|end| lower.strip_suffix(end))?;
+        known(&format!("{prefix}bps"))
+    };
+    // The bare prefix: M is MB or Mbps.
+    let prefixed = || known(&format!("{lower}b")).or_else(|| known(&format!("{lower}bps")));
+    known(&lower).or(spelt).or_else(bits).or_else(prefixed)
 }
 
 /// Implements `FromStr` for a quantity with its unit.
@@ -385,6 +451,52 @@ mod tests {
         assert_eq!("2.34Mbps".parse(), Ok(BitRate(2_340_000)));
         assert!("0.5bps".parse::<BitRate>().is_err());
         assert!("2.34".parse::<BitRate>().is_err());
+    }
+
+    #[test]
+    fn another_spelling_of_a_unit_is_recognised() {
+        fn asked<T: FromStr<Err = QuantityError>>(text: &str) -> String {
+            let error = text.parse::<T>().err();
+            error.and_then(|error| error.suggestion).unwrap_or_default()
+        }
+        for (text, meant) in [
+            ("64KB", "64kB"),
+            ("64kb", "64kB"),
+            ("1mib", "1MiB"),
+            ("64K", "64kB"),
+            ("10bytes", "10B"),
+            ("3Mbps", ""),
+            ("64", ""),
+        ] {
+            assert_eq!(asked::<Bytes>(text), meant, "{text}");
+        }
+        for (text, meant) in [
+            ("2.34Kbps", "2.34kbps"),
+            ("5Mbit/s", "5Mbps"),
+            ("5MBit/s", "5Mbps"),
+            ("5Mb/s", "5Mbps"),
+            ("5M", "5Mbps"),
+            ("1Gbit", "1Gbps"),
+            ("9bit/s", "9bps"),
+            // Bytes per second would be eight times as fast.
+            ("5MB/s", ""),
+            ("5MBps", ""),
+            ("5", ""),
+            ("0.5Bps", ""),
+        ] {
+            assert_eq!(asked::<BitRate>(text), meant, "{text}");
+        }
+        for (text, meant) in [
+            ("5MS", "5ms"),
+            ("5sec", "5s"),
+            ("5 ms", ""),
+            ("2hours", "2h"),
+            ("7\u{3bc}s", "7us"),
+            ("-5MS", ""),
+            ("0.5NS", ""),
+        ] {
+            assert_eq!(asked::<Span>(text), meant, "{text}");
+        }
     }
 
     #[test]

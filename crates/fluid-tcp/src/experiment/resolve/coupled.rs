@@ -36,9 +36,9 @@ impl Experiment {
         let name = rows.name.clone();
         let (mut link, trace) = self.link_over(LinkKind::Coupled, rows, channel.is_some())?;
         if let Some(before) = link.head.get("scheme") {
-            link.notes.push(
-                format!("{name} is a timeline of scheme {before}: its LLDUs serve as slots").into(),
-            );
+            link.notes.push(Note::warning(format!(
+                "{name} is a timeline of scheme {before}: {scheme} runs on top of it, with its LLDUs as slots"
+            )));
         }
         let Ok(data_units) = u32::try_from(trace.lldus_per_packet) else {
             let message = format!(
@@ -209,7 +209,7 @@ impl Experiment {
             timeline,
             head: Metadata::new(),
             end: None,
-            notes: vec![note],
+            notes: vec![note.into()],
         };
         Ok((rows, slots))
     }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use tmt_core::format::Options;
 use tmt_core::math::num::floor_u64;
 use tmt_core::scheme::SchemeSpec;
-use tmt_core::stats::ratio;
+use tmt_core::stats::{ratio, wrong_unit};
 use tmt_core::types::{Bytes, EndLine, Metadata, Span, Time, to_f64};
 
 use super::coupled::acausal;
@@ -76,7 +76,7 @@ impl Experiment {
                 "`rate`: expected a rate that serves a packet in less than 2^63 ns",
             );
         };
-        let (rtt, rtt_note) = self.round_trip(&Metadata::new());
+        let (rtt, rtt_note, warning) = self.round_trip(&Metadata::new());
         if service.is_zero() && rtt.is_zero() {
             return refused(
                 "rate",
@@ -87,7 +87,12 @@ impl Experiment {
             .loss
             .map_or("no loss".to_owned(), |loss| format!("loss {loss}"));
         let link = Link {
-            notes: vec![format!("link synthetic, {rate}, {loss}{rtt_note}").into()],
+            notes: [Note::from(format!(
+                "link synthetic, {rate}, {loss}, {rtt_note}"
+            ))]
+            .into_iter()
+            .chain(warning)
+            .collect(),
             rtt,
             begin: Time::ZERO,
             ends: None,
@@ -113,7 +118,7 @@ impl Experiment {
         generated: bool,
     ) -> Result<(Link, TracePlan)> {
         let (name, head, mut timeline) = (rows.name, rows.head, rows.timeline);
-        let (rtt, rtt_note) = self.round_trip(&head);
+        let (rtt, rtt_note, rtt_warning) = self.round_trip(&head);
         let (lldu, lldu_origin) = self.lldu_size(&head);
         let header = self.lldu_header();
         let payload = self.payload(lldu, "", "packets")?;
@@ -150,8 +155,9 @@ impl Experiment {
             format!("{:.6} Mbps for packets ({rate_origin})", rate / 1e6)
         });
         let header_origin = origin(self.lldu_header.is_some(), "`lldu_header`");
-        let mut notes = Vec::from_iter(rows.notes.into_iter().map(Note::from));
-        notes.push(format!("link {kind}, {rate_text}{rtt_note}").into());
+        let mut notes = rows.notes;
+        notes.push(format!("link {kind}, {rate_text}, {rtt_note}").into());
+        notes.extend(rtt_warning);
         notes.push(format!(
             "LLDU {lldu} ({lldu_origin}), header {header} ({header_origin}), packing {packing} ({packing_origin}): {}",
             match packing {
@@ -167,6 +173,9 @@ impl Experiment {
         };
         let fill = || fill_warning(packing, "a packet", packet, payload, remedy);
         notes.extend(packing_warning.or_else(fill));
+        if !generated {
+            notes.extend(self.doubts(kind, &head, &timeline, usable_until, per_packet));
+        }
         let mut resolved = Self {
             rtt: Some(rtt),
             lldu: Some(lldu),
@@ -230,16 +239,66 @@ impl Experiment {
         Ok((link, trace))
     }
 
-    /// The RTT, and the part of a note that has its origin.
-    fn round_trip(&self, head: &Metadata) -> (Span, String) {
-        if self.rtt.is_none() && head.rtt().is_none() {
+    /// The RTT, the part of a note that has its origin, and a warning if nobody has given it.
+    fn round_trip(&self, head: &Metadata) -> (Span, String, Option<Note>) {
+        let (rtt, origin) = chosen("`rtt`", self.rtt, head.rtt(), DEFAULT_RTT);
+        let is_assumed = self.rtt.is_none() && head.rtt().is_none();
+        let warning = is_assumed.then(|| {
             let has_trace = !self.is_synthetic() && self.channel.is_none();
             let or_trace = if has_trace { " or in the trace" } else { "" };
-            let note = format!("; no RTT in `rtt`{or_trace}: assuming {DEFAULT_RTT} (GEO)");
-            return (DEFAULT_RTT, note);
+            Note::warning(format!(
+                "no RTT in `rtt`{or_trace}: assuming {DEFAULT_RTT} (GEO)"
+            ))
+        });
+        (rtt, format!("RTT {rtt} ({origin})"), warning)
+    }
+
+    /// Warnings on a trace that was read: a unit that is probably wrong, a PHY trace in place of a timeline, and a size
+    /// of LLDUs that nobody has given.
+    fn doubts(
+        &self,
+        kind: LinkKind,
+        head: &Metadata,
+        timeline: &Timeline,
+        usable_until: Time,
+        per_packet: u64,
+    ) -> Vec<Note> {
+        let mut warnings = Vec::new();
+        let period = timeline.rate().map(|rate| 1.0 / rate);
+        let delay = timeline.median_delay().map(Span::as_secs_f64);
+        if let Some(found) = wrong_unit(period, delay) {
+            warnings.push(Note::warning(format!(
+                "{found}: are the times in another unit (`unit`)?"
+            )));
         }
-        let (rtt, origin) = chosen("`rtt`", self.rtt, head.rtt(), DEFAULT_RTT);
-        (rtt, format!(", rtt {rtt} ({origin})"))
+        let is_timeline = head.get("scheme").is_some() || timeline.attempts(0).is_some();
+        if kind == LinkKind::Timeline
+            && !is_timeline
+            && let Some(erased) = timeline.first_lost(usable_until)
+        {
+            warnings.push(Note::warning(format!(
+                "a PHY trace, not a timeline: each erased slot (first: {erased}) loses its packet; run `tmt apply --scheme` first, or use `link` coupled with `scheme`"
+            )));
+        }
+        let packet = self.packet();
+        let per_lldu = |lldu: Bytes| packet.0.div_ceil(lldu.0.max(1));
+        let lldus = counted(per_packet, "LLDU");
+        if self.lldu.is_none() && head.lldu_bytes().is_none() {
+            let lldu = self.lldu();
+            warnings.push(Note::warning(format!(
+                "no LLDU size in `lldu` or in the trace: assuming {lldu}, which makes {lldus} per packet of {packet}"
+            )));
+        }
+        let (lldu, _) = self.lldu_size(head);
+        // A header of 1 B is made for LLDUs that are much smaller than a packet.
+        if self.lldu_header.is_none() && per_packet * 4 >= per_lldu(lldu) * 5 {
+            warnings.push(Note::warning(format!(
+                "the default LLDU header of {} makes a packet of {packet} take {lldus} of {lldu} instead of {} (`lldu_header` 0B)",
+                self.lldu_header(),
+                per_lldu(lldu)
+            )));
+        }
+        warnings
     }
 
     /// Size of an LLDU, and its origin.

@@ -29,7 +29,7 @@ impl Experiment {
         };
         let read = self.read(storage, Some(file), true)?;
         let (name, head, mut timeline) = (read.name, read.head, read.timeline);
-        notes.extend(read.notes.into_iter().map(Note::from));
+        notes.extend(read.notes);
         // The metadata of this file take precedence: the parameter describes the forward link.
         let (lldu, origin): (Bytes, String) = match head.lldu_bytes() {
             Some(known) => (known, "metadata".to_owned()),

@@ -4,7 +4,7 @@ use tmt_core::model::{Model, Outcome, Quantity, Value};
 
 use super::sweep::Sweep;
 use super::{Point, models};
-use crate::table::{Report, significant};
+use crate::table::{Report, significant, wrap};
 
 /// Number of array elements shown. JSON and CSV have all.
 const SHOWN: usize = 12;
@@ -50,11 +50,11 @@ fn quantity(quantity: &Quantity) -> String {
 
 /// One point: keys and results, with their descriptions.
 pub(super) fn one(model: &Model, point: &Point) -> String {
-    let mut keys = Report::new(["key", "value", ""]).left(2);
+    let mut keys = Report::new(["key", "value", ""]).wrapped(2);
     for (key, given) in point.params.pairs() {
         keys.row(key.name, [value(given), key.about.to_owned()]);
     }
-    let mut results = Report::new(["result", "value", ""]).left(2);
+    let mut results = Report::new(["result", "value", ""]).wrapped(2);
     let fields = point.result.iter().flat_map(Outcome::fields);
     for ((name, found), field) in fields.zip(model.results) {
         // An array would widen the column of values, so it follows its description.
@@ -71,12 +71,11 @@ pub(super) fn one(model: &Model, point: &Point) -> String {
             _ => results.row(name, [quantity(found), field.about.to_owned()]),
         }
     }
-    let mut text = format!(
-        "{}: {}\nsource: {}\n\n{keys}\n{results}",
-        model.name, model.about, model.source
-    );
+    let about = wrap(&format!("{}: {}", model.name, model.about), "  ");
+    let source = wrap(&format!("source: {}", model.source), "  ");
+    let mut text = format!("{about}\n{source}\n\n{keys}\n{results}");
     for note in &point.notes {
-        text.push_str(&format!("\nnote: {note}\n"));
+        text.push_str(&format!("\n{}\n", wrap(&format!("note: {note}"), "  ")));
     }
     text
 }
@@ -89,7 +88,8 @@ pub(super) fn many(model: &Model, sweeps: &[Sweep], points: &[Point]) -> String 
     let is_single = |index: &usize| !answers().any(|answer| is_list(&answer.fields()[*index]));
     let shown: Vec<usize> = (0..model.results.len()).filter(is_single).collect();
     let keys = sweeps.iter().map(|sweep| sweep.key.name);
-    let mut report = Report::new(keys.chain(shown.iter().map(|index| model.results[*index].name)));
+    let headings = keys.chain(shown.iter().map(|index| model.results[*index].name));
+    let mut report = Report::new(headings).names(sweeps.len());
     let mut notes: Vec<&String> = Vec::new();
     for point in points {
         let given = sweeps
@@ -109,19 +109,17 @@ pub(super) fn many(model: &Model, sweeps: &[Sweep], points: &[Point]) -> String 
     }
     let mut text = report.to_string();
     for note in notes {
-        text.push_str(&format!("\nnote: {note}\n"));
+        text.push_str(&format!("\n{}\n", wrap(&format!("note: {note}"), "  ")));
     }
     text
 }
 
 /// All models, one per line.
 pub(super) fn list() -> String {
-    let mut report = Report::new(["model", "what it answers", "keys"])
-        .left(1)
-        .left(2);
+    let mut report = Report::new(["model", "what it answers, and its keys"]).wrapped(1);
     for model in models() {
         let keys: Vec<&str> = model.keys.iter().map(|key| key.name).collect();
-        report.row(model.name, [model.about.to_owned(), keys.join(" ")]);
+        report.row(model.name, [format!("{}: {}", model.about, keys.join(" "))]);
     }
     report.to_string()
 }

@@ -172,12 +172,30 @@ fn flag(parameter: &'static Parameter) -> Arg {
 
 /// First line of help, with the default.
 fn help(parameter: &Parameter) -> String {
-    match parameter.default_text() {
+    match profile_defaults(parameter).or_else(|| parameter.default_text()) {
         Some(default) if !matches!(parameter.kind, Kind::Flag) => {
             format!("{} [default: {default}]", parameter.help)
         }
         _ => parameter.help.to_owned(),
     }
+}
+
+/// Defaults of a host setting: one if the profiles agree, else one for each.
+fn profile_defaults(parameter: &Parameter) -> Option<String> {
+    if parameter.fallback != Fallback::Profile {
+        return None;
+    }
+    let of = |name: &&'static str| {
+        let profile = name.parse().ok()?;
+        Some((*name, parameter.text(&Experiment::of_profile(profile))?))
+    };
+    let texts: Vec<(&str, String)> = Profile::VARIANTS.iter().filter_map(of).collect();
+    let (_, first) = texts.first()?;
+    if texts.iter().all(|(_, text)| text == first) {
+        return Some(first.clone());
+    }
+    let each = texts.iter().map(|(name, text)| format!("{name} {text}"));
+    Some(each.collect::<Vec<_>>().join(", "))
 }
 
 /// Complete help of a parameter.
@@ -229,7 +247,8 @@ impl TypedValueParser for Value {
 const EXAMPLES: &str = "Examples:
   tmt apply --scheme harq:10/12 < phy.csv | tmt tcp --cc cubic
   tmt tcp --link coupled --scheme harq:10/12,rounds=3 --in-order flow phy.csv
-  tmt tcp --link synthetic --rate 2.34Mbps --rtt 500ms --loss bernoulli:1e-3 --duration 400s";
+  tmt tcp --link synthetic --rate 2.34Mbps --rtt 500ms --loss bernoulli:1e-3 \\
+    --duration 400s";
 
 fn after_help() -> String {
     let all = PARAMETERS.len();
@@ -239,11 +258,13 @@ fn after_help() -> String {
 fn after_long_help() -> String {
     format!(
         "Profiles:\n{}\nCongestion controls:\n  {}\n\n{EXAMPLES}
-  tmt tcp --link coupled --scheme frame-arq:6/10,rounds=1 --channel bernoulli:0.01 --rate 1Mbps --lldu 25B --lldu-header 0B --duration 400s
+  tmt tcp --link coupled --scheme frame-arq:6/10,rounds=1 --rate 1Mbps --rtt 500ms \\
+    --channel bernoulli:0.01 --lldu 25B --lldu-header 0B --duration 400s
   tmt tcp --compare-links --scheme harq:10/12 --buffer 100pkt phy.csv
-  tmt tcp --profile linux --save-params run.toml timeline.csv && tmt tcp --params run.toml --cc bbr
-  tmt tcp --packets packets.parquet --series series.csv.gz --series-interval 100ms timeline.csv
-  tmt tcp --pcap run --qlog run.sqlog --explain 17 timeline.csv && tshark -r run-receiver.pcap",
+  tmt tcp --profile linux --save-params run.toml timeline.csv
+  tmt tcp --params run.toml --cc bbr
+  tmt tcp --packets packets.parquet --series series.csv.gz timeline.csv
+  tmt tcp --pcap run --qlog run.sqlog --explain 17 timeline.csv",
         profiles(),
         Algorithm::forms().join("\n  ")
     )

@@ -15,8 +15,9 @@ use super::given::{self, Source};
 use super::report::{self, Line, Report, Results};
 use super::spool::Files;
 use crate::document::Document;
-use crate::exit::Outcome;
+use crate::exit::{Outcome, headline};
 use crate::output::{Output, json};
+use crate::progress::Work;
 use crate::table;
 
 /// Difference of the links in one metric.
@@ -64,6 +65,7 @@ struct LinkResults<'a> {
 pub(super) fn run(args: &Args, source: &Source) -> Outcome {
     let plans = source.experiment.resolve_comparison(&Files);
     let plans = plans.map_err(|error| source.failure(error))?;
+    headline!("tcp", "{}", plans.coupled.headline(&source.experiment));
     source.print_notes(&plans.notes());
     let mut output = Output::create(args.output.as_deref())?;
     let saved = given::save(args, &plans.coupled.resolved)?;
@@ -106,8 +108,11 @@ pub(super) fn run(args: &Args, source: &Source) -> Outcome {
 
 /// The reports of all runs over both links.
 fn reports<'a>(plans: &'a experiment::Comparison, source: &Source) -> Outcome<Links<Report<'a>>> {
-    let runs = plans.coupled.runs().into_par_iter().map(|id| {
+    let runs = plans.coupled.runs();
+    let work = Work::new(runs.len() as u64, "pairs of runs");
+    let runs = runs.into_par_iter().map(|id| {
         let [timeline, coupled] = plans.run(id, &Files)?;
+        work.advance(1);
         Ok(((id, timeline, None), (id, coupled, None)))
     });
     let pairs: experiment::Result<Vec<_>> = runs.collect();

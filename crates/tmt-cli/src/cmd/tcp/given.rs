@@ -8,7 +8,7 @@ use fluid_tcp::experiment::{
 
 use super::args::{Args, typed};
 use super::spool::unescaped;
-use crate::exit::{Failure, Outcome, note, warning};
+use crate::exit::{Failure, Outcome, headline, note, warning};
 use crate::input::open;
 use crate::output::{Output, is_stdout};
 
@@ -116,6 +116,7 @@ impl Source {
         for Note { severity, text } in notes {
             match severity {
                 Severity::Info => note!("tcp", "{}", self.named(text)),
+                Severity::Notice => headline!("tcp", "{}", self.named(text)),
                 Severity::Warning => warning!("tcp", "{}", self.named(text)),
             }
         }

@@ -9,9 +9,6 @@ use crate::document::Document;
 use crate::exit::Outcome;
 use crate::table::{self, Report};
 
-/// Width of the table, columns.
-const WIDTH: u16 = 80;
-
 #[derive(Debug, Serialize)]
 struct Description {
     name: &'static str,
@@ -57,8 +54,7 @@ pub(super) fn print(args: &Args) -> Outcome {
 fn text(definitions: &Definitions) -> String {
     let mut report = Report::new(["metric", "unit", "definition"])
         .left(1)
-        .left(2)
-        .within(WIDTH);
+        .wrapped(2);
     for metric in &definitions.metrics {
         let only = if metric.of == "total" {
             "Total only. "

@@ -8,7 +8,7 @@ use std::fs::File;
 use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
-use fluid_tcp::experiment::{Collect, Error, Loaded, Result, Storage};
+use fluid_tcp::experiment::{Collect, Error, Loaded, Note, Result, Storage};
 use fluid_tcp::link::timeline::{Block, Builder, Store, Timeline};
 use tmt_core::format::{Options, TraceReader};
 use tmt_core::pipeline::collect;
@@ -97,8 +97,11 @@ impl Storage for Files {
             head: reader.metadata().clone(),
             end: reader.end().and_then(|end| end.end_line),
             notes: reading_notes(&name, &reader)
-                .iter()
-                .map(|note| escaped(note))
+                .into_iter()
+                .map(|note| Note {
+                    text: escaped(&note.text),
+                    ..note
+                })
                 .collect(),
             name: escaped(&name),
         })

@@ -9,7 +9,7 @@ use super::run::Runs;
 use crate::document::Document;
 use crate::exit::Outcome;
 use crate::output::{self, Output, json};
-use crate::table::{Report, significant};
+use crate::table::{Report, significant, wrap};
 
 /// Report of a figure.
 #[derive(Debug, Serialize)]
@@ -112,15 +112,16 @@ impl FigureReport {
             "at",
             "simulated",
             "quantity",
+            "deviation %",
+            "",
             "model",
             "theory",
             "simulation",
             "± 95 %",
-            "deviation %",
             "reference",
-            "",
         ];
-        let words = [1, 2, 3, 9];
+        // Where the table is split, the first block has the verdicts and the second the numbers.
+        let words = [1, 2, 4, 5];
         let mut report = words.into_iter().fold(Report::new(headings), Report::left);
         let maybe = |value: Option<f64>| value.map_or_else(|| "-".to_owned(), significant);
         for row in &self.rows {
@@ -130,25 +131,24 @@ impl FigureReport {
                 [
                     found.subject.clone(),
                     found.quantity.clone(),
-                    found.by.clone(),
-                    significant(found.theory),
-                    significant(found.simulated),
-                    maybe(found.ci95),
                     format!("{:+.2}", row.deviation_percent),
-                    maybe(found.reference),
                     row.verdict.word().to_owned()
                         + match found.bound {
                             Some(Bound::Upper) => ", upper bound",
                             Some(Bound::Lower) => ", lower bound",
                             None => "",
                         },
+                    found.by.clone(),
+                    significant(found.theory),
+                    significant(found.simulated),
+                    maybe(found.ci95),
+                    maybe(found.reference),
                 ],
             );
         }
         let mut text = format!(
-            "{}: {}\n{} runs of {} s per point, tolerance {} %\n\n{report}\n",
-            self.figure,
-            self.about,
+            "{}\n{} runs of {} s per point, tolerance {} %\n\n{report}\n",
+            wrap(&format!("{}: {}", self.figure, self.about), "  "),
             self.seeds,
             significant(self.duration_s),
             significant(self.tolerance_percent)
@@ -159,7 +159,8 @@ impl FigureReport {
                 && !reasons.contains(&reason)
             {
                 reasons.push(reason);
-                text.push_str(&format!("not judged: {reason}\n"));
+                let line = wrap(&format!("not judged: {reason}"), "  ");
+                text.push_str(&format!("{line}\n"));
             }
         }
         text.push_str(&format!(
@@ -251,7 +252,7 @@ pub(super) fn list(
         let bytes = output::csv(|writer| figures.try_for_each(|figure| writer.serialize(figure)))?;
         return output.write(&bytes);
     }
-    let mut report = Report::new(["figure", "comparison", "tolerance %", "duration s"]).left(1);
+    let mut report = Report::new(["figure", "comparison", "tolerance %", "duration s"]).wrapped(1);
     for figure in figures {
         let numbers = [percent(figure.tolerance), figure.duration_s].map(significant);
         report.row(

@@ -181,6 +181,9 @@ struct DelayLoss {
     repeats: u64,
     raised: u64,
     smallest: Option<Span>,
+    largest: Span,
+    /// Whether the size that a slot carries is given.
+    has_lldu: bool,
 }
 
 impl DelayLoss {
@@ -207,6 +210,8 @@ impl DelayLoss {
             repeats: 0,
             raised: 0,
             smallest: None,
+            largest: Span::ZERO,
+            has_lldu: settings.has(LLDU),
         })
     }
 
@@ -269,6 +274,7 @@ impl DelayLoss {
         self.before.clear();
         self.before.extend_from_slice(text);
         self.smallest = Some(self.smallest.map_or(delay, |smallest| smallest.min(delay)));
+        self.largest = self.largest.max(delay);
         self.raised += u64::from(delay < self.propagation);
         let nanos = delay.saturating_sub(self.propagation).as_nanos().max(1);
         Ok(Span::from_nanos(nanos))
@@ -304,29 +310,56 @@ impl Slots for DelayLoss {
                     self.repeats
                 ));
             }
-            if self.raised > 0 {
-                findings.push(format!(
-                    "{DELAY}: {} below the propagation of {}, taken as 1 ns",
-                    counted(self.raised, "delay"),
-                    self.propagation
-                ));
-            }
         }
         if let Some(lines) = &self.loss {
             findings.extend(lines.finding(LOSS));
-            if self.lost * 2 > self.packets {
-                let as_read = self.lost_digit - b'0';
-                findings.push(format!(
-                    "{LOSS}: {} of {} packets are lost if {as_read} means lost; perhaps {} means lost in this file (`{LOST}`)",
-                    self.lost,
-                    self.packets,
-                    1 - as_read
-                ));
-            }
         }
         findings
     }
+
+    fn warnings(&self) -> Vec<String> {
+        let mut warnings = Vec::new();
+        let smallest = self.smallest.unwrap_or(Span::ZERO);
+        if smallest >= LEAST_TOO_LONG {
+            warnings.push(format!(
+                "{DELAY}: the smallest delay is {smallest}: are the delays in another unit (`{DELAY_UNIT}`)?"
+            ));
+        } else if self.smallest.is_some() && self.largest < LEAST_OF_A_NETWORK {
+            warnings.push(format!(
+                "{DELAY}: the largest delay is {}: are the delays in another unit (`{DELAY_UNIT}`)?",
+                self.largest
+            ));
+        }
+        if !self.has_lldu {
+            warnings.push(format!(
+                "a slot is one probe: the trace has the rate of the probes, not the capacity of the link (`{LLDU}` states what a slot carries)"
+            ));
+        }
+        if self.raised > 0 {
+            warnings.push(format!(
+                "{DELAY}: {} below the propagation of {}, taken as 1 ns",
+                counted(self.raised, "delay"),
+                self.propagation
+            ));
+        }
+        if self.lost * 2 > self.packets {
+            let as_read = self.lost_digit - b'0';
+            warnings.push(format!(
+                "{LOSS}: {} of {} packets are lost if {as_read} means lost; perhaps {} means lost in this file (`{LOST}`)",
+                self.lost,
+                self.packets,
+                1 - as_read
+            ));
+        }
+        warnings
+    }
 }
+
+/// A smallest delay from which on the delays are probably in a smaller unit: no network takes that long at best.
+const LEAST_TOO_LONG: Span = Span::from_secs(5);
+
+/// A largest delay below which the delays are probably in a larger unit: light travels 2 km in this time.
+const LEAST_OF_A_NETWORK: Span = Span::from_micros(10);
 
 /// `count` with a noun in the right number.
 fn counted(count: u64, noun: &str) -> String {

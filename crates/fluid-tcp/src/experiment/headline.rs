@@ -1,0 +1,61 @@
+//! The line that says what a run is.
+
+use tmt_core::types::Time;
+
+use super::counted::counted;
+use super::parameters::Experiment;
+use super::plan::{LinkPlan, Plan};
+
+impl Plan {
+    /// Time at which every run begins, unless it has an offset.
+    #[must_use]
+    pub const fn begin(&self) -> Time {
+        self.begin
+    }
+
+    /// Congestion control, profile, link, RTT and queue of the runs in one sentence. `given` is the experiment that was
+    /// resolved: what it does not give is marked as a default.
+    #[must_use]
+    pub fn headline(&self, given: &Experiment) -> String {
+        let default = |key| if given.gives(key) { "" } else { " (default)" };
+        let names: Vec<&str> = self
+            .flows
+            .iter()
+            .map(|plan| plan.flow.algorithm.entry().name)
+            .collect();
+        let mut controls: Vec<String> = Vec::new();
+        for alike in names.chunk_by(|a, b| a == b) {
+            controls.push(match alike.len() {
+                1 => alike[0].to_owned(),
+                flows => format!("{flows} x {}", alike[0]),
+            });
+        }
+        let cc = if given.gives("flow") {
+            ""
+        } else {
+            default("cc")
+        };
+        let rate = self.link_rate_bps.map_or_else(String::new, |bps| {
+            format!(" of {:.3} Mbps for packets", bps / 1e6)
+        });
+        let scheme = match &self.link {
+            LinkPlan::Coupled(plan) => format!(" {}", plan.link.scheme),
+            LinkPlan::Timeline(_) | LinkPlan::Synthetic { .. } => String::new(),
+        };
+        // The proxy replaces the delayed ACKs of the profile.
+        let path = match self.path.split {
+            Some(_) => ", split path with an ACK per packet",
+            None => "",
+        };
+        format!(
+            "{}{cc}, profile {}{}; {} link{scheme}{rate}, RTT {}{path}, queue of {}{}",
+            controls.join(" + "),
+            self.resolved.profile(),
+            default("profile"),
+            self.link.kind(),
+            self.rtt,
+            counted(self.buffer, "packet"),
+            default("buffer"),
+        )
+    }
+}
