@@ -4,8 +4,10 @@ pub mod distribution;
 mod decode_delay;
 mod link;
 pub mod runs;
+mod slot_rate;
 mod trace;
 
 pub use decode_delay::*;
 pub use link::*;
+pub use slot_rate::*;
 pub use trace::*;

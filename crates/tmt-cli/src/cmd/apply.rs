@@ -2,7 +2,7 @@
 
 use tmt_core::pipeline::{Apply, Lane};
 use tmt_core::scheme::{self, SchemeSpec};
-use tmt_core::stats::{DecodeDelays, LinkSummary};
+use tmt_core::stats::{DecodeDelays, LinkSummary, SlotRate};
 use tmt_core::types::{Metadata, Span};
 
 use crate::exit::{Failure, Outcome, note, print_unless_quiet};
@@ -49,12 +49,13 @@ pub(crate) fn run(args: &Args) -> Outcome {
     let (name, mut reader) = args.trace.open("apply", false)?;
     let rtt = Rtt::resolve(args.rtt, reader.metadata());
     // The head of a timeline is written before its rows.
-    let mut delays = DecodeDelays::default();
+    let (mut delays, mut rate) = (DecodeDelays::default(), SlotRate::default());
     reader.look_ahead(|rows| {
         delays.slots(&rows.slots);
+        rows.slots.iter().for_each(|slot| rate.push(slot.tx_time()));
         delays.is_full()
     });
-    let decode_delay = delays.median();
+    let typical = (delays.median(), rate.per_second());
     let (feedback_delay, origin) = Feedback::resolve(args.feedback_delay, reader.metadata())?;
     note!("apply", "{rtt}; feedback delay {origin}");
     let stored = reader.metadata().number("feedback_delay_ns");
@@ -77,7 +78,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
     let summary_file = summary_file.map(|path| Output::create(Some(path)));
     let mut summary_file = summary_file.transpose()?;
     let lanes = args.schemes.iter().enumerate().map(|(index, scheme)| {
-        let head = head(reader.metadata(), scheme, &rtt, feedback_delay, decode_delay);
+        let head = head(reader.metadata(), scheme, &rtt, feedback_delay, typical);
         let path = paths.get(index).map(String::as_str);
         let open = |path| output::writer(path, args.format.of(path)?, &head);
         let writer = path.map(|path| open(Some(path))).transpose()?;
@@ -144,13 +145,14 @@ fn file_name(scheme: &SchemeSpec) -> String {
     text.map(|c| if stays(c) { c } else { '-' }).collect()
 }
 
-/// The head of a timeline: that of the trace, and the keys of this stage.
+/// The head of a timeline: that of the trace, and the keys of this stage. The median decoding delay and the rate of the
+/// slots cannot be seen in the timeline.
 fn head(
     input: &Metadata,
     scheme: &SchemeSpec,
     rtt: &Rtt,
     feedback_delay: Span,
-    decode_delay: Option<Span>,
+    (decode_delay, slots_per_s): (Option<Span>, Option<f64>),
 ) -> Metadata {
     if !input.is_head() {
         return Metadata::new();
@@ -166,6 +168,7 @@ fn head(
     head.set("rtt_ns", rtt_ns.to_string());
     head.set("feedback_delay_ns", delay_ns.to_string());
     head.set_decode_delay_median(decode_delay);
+    head.set_slots_per_s(slots_per_s);
     if let Some(stored) = rtt.overridden {
         provenance::overridden(&mut head, "rtt_ns", "--rtt", stored.as_nanos(), rtt_ns);
     }
