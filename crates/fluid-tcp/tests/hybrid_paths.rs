@@ -129,7 +129,9 @@ impl Case {
     fn throughput(&self, seed: u64) -> f64 {
         let report = self.run(seed);
         let arrived = report.total.metrics.packets_arrived;
-        report.whole_packet_rate_bps(arrived, self.packet()).unwrap()
+        report
+            .whole_packet_rate_bps(arrived, self.packet())
+            .unwrap()
     }
 
     /// Throughput in percent of the rate of the link, over three seeds.

@@ -91,7 +91,9 @@ impl Report {
     /// Breaks long texts so that the table is at most `width` columns wide.
     pub(crate) fn within(mut self, width: u16) -> Self {
         let arrangement = ContentArrangement::Dynamic;
-        self.table.set_content_arrangement(arrangement).set_width(width);
+        self.table
+            .set_content_arrangement(arrangement)
+            .set_width(width);
         self
     }
 

@@ -1,7 +1,7 @@
 //! Statistics in bounded memory: distributions, run lengths, and the summaries of traces and links.
 
-pub mod distribution;
 mod decode_delay;
+pub mod distribution;
 mod link;
 pub mod runs;
 mod slot_rate;

@@ -60,7 +60,11 @@ impl Experiment {
         self.check()?;
         let endpoint = self.endpoint()?;
         if endpoint.headers >= self.packet() {
-            let key = if self.headers.is_some() { "headers" } else { "packet" };
+            let key = if self.headers.is_some() {
+                "headers"
+            } else {
+                "packet"
+            };
             let message = format!(
                 "`packet` {}: expected more than `headers`, which are {}",
                 self.packet(),

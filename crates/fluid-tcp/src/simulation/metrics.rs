@@ -40,7 +40,11 @@ impl<T> Metric<T> {
             ("max_retransmissions", "count"),
         ];
         let ends = SUFFIXES.iter().find(|(end, _)| self.name.ends_with(end));
-        let counts = || COUNTED.iter().find(|(start, _)| self.name.starts_with(start));
+        let counts = || {
+            COUNTED
+                .iter()
+                .find(|(start, _)| self.name.starts_with(start))
+        };
         ends.or_else(counts).map_or("", |(_, unit)| *unit)
     }
 }

@@ -10,8 +10,8 @@ use tmt_core::types::{Span, to_f64};
 
 use crate::endpoint::receiver::Receiver;
 use crate::endpoint::sender::Sender;
-use crate::simulation::{Flow, Setup};
 use crate::simulation::delay::DelayParts;
+use crate::simulation::{Flow, Setup};
 
 /// Number of delays stored exactly, divided among the flows of a run, and again in its total. Up to this many,
 /// percentiles are exact.
@@ -224,7 +224,9 @@ struct Transfer {
 impl Transfer {
     /// The transfer of `flow` in a run of length `duration`.
     fn of(flow: &Flow, setup: &Setup, duration: Span, counts: &Counts) -> Self {
-        let complete = counts.completion.map(|after| flow.start.saturating_add(after));
+        let complete = counts
+            .completion
+            .map(|after| flow.start.saturating_add(after));
         Self {
             payload: flow.payload_of(counts.of(Count::Delivered), setup.packet),
             begins: flow.start.min(duration),
@@ -385,7 +387,8 @@ mod tests {
     fn transferred(flow: Flow, packets: u64, completes: Option<u32>) -> (Flow, FlowTally) {
         let mut tally = FlowTally::all(1).next().unwrap();
         tally.counts.values[Count::Delivered as usize] = packets;
-        tally.counts.completion = completes.map(|at| Span::from_secs(at).saturating_sub(flow.start));
+        tally.counts.completion =
+            completes.map(|at| Span::from_secs(at).saturating_sub(flow.start));
         (flow, tally)
     }
 
@@ -418,10 +421,7 @@ mod tests {
         // Packets above a gap count in the throughput only.
         flows[2].counts.values[Count::AboveGap as usize] = 5;
         let packets: Vec<_> = flows.iter().map(Observed::packet_rate).collect();
-        assert_eq!(
-            packets[..3],
-            [1_200_000.0, 207_000.0, 66_000.0].map(Some)
-        );
+        assert_eq!(packets[..3], [1_200_000.0, 207_000.0, 66_000.0].map(Some));
         // 2 920 000 + 100 000 + 73 000 B from 4 s to 30 s.
         let rate = total.payload_rate().unwrap();
         assert!((rate - 8.0 * 3_093_000.0 / 26.0).abs() < 1e-6, "{rate}");

@@ -177,7 +177,9 @@ impl Chain {
     fn cells(&self) -> [String; TABLE.len()] {
         let metrics = &self.tcp.total.metrics;
         // The paper counts whole packets.
-        let goodput = self.tcp.whole_packet_rate_bps(metrics.packets_delivered, PACKET);
+        let goodput = self
+            .tcp
+            .whole_packet_rate_bps(metrics.packets_delivered, PACKET);
         let (attempts, again) = (&self.link.attempts, &metrics.retransmissions);
         [
             percent(self.bandwidth_used, 1),

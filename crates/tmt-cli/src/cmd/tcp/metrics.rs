@@ -56,7 +56,11 @@ fn text(definitions: &Definitions) -> String {
         .left(2)
         .within(WIDTH);
     for metric in &definitions.metrics {
-        let only = if metric.of == "total" { "Total only. " } else { "" };
+        let only = if metric.of == "total" {
+            "Total only. "
+        } else {
+            ""
+        };
         let definition = format!("{only}{}", metric.definition);
         report.row(metric.name, [metric.unit, &definition]);
     }
