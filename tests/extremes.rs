@@ -351,7 +351,7 @@ fn settings_at_their_ends_are_taken() {
     for flags in [
         "--rate 9223372036854775807bps --duration 1s --bytes 1MB",
         "--rate 1bps --duration 1000000h --bytes 3kB",
-        "--rate 1Mbps --duration 1s --packet 1B --bytes 1kB",
+        "--rate 1Mbps --duration 1s --packet 1B --headers 0B --bytes 1kB",
         "--rate 1Gbps --duration 1s --packet 1GB",
         "--rate 1Mbps --duration 1s --buffer 1pkt",
         "--rate 1Mbps --duration 1s --buffer 9223372036854775807B",
