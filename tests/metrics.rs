@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::fs;
 
 use serde_json::Value;
+use tmt_core::types::to_f64;
 
 use crate::common::{Folder, bash, project, tmt};
 
@@ -142,11 +143,11 @@ fn rates_and_shares_follow_from_the_packet_log() {
         run["flows"].as_array().unwrap().iter().zip(&got).zip(flows)
     {
         let (in_order, last) = got.in_order();
-        let full = 860.0 * in_order as f64;
+        let full = 860.0 * to_f64(in_order);
         let is_complete = bytes.is_some_and(|bytes| full >= bytes);
         complete += usize::from(is_complete);
         let (own, end) = if is_complete {
-            (bytes.unwrap(), last as f64 / 1e9)
+            (bytes.unwrap(), to_f64(last) / 1e9)
         } else {
             (full, 40.0)
         };
@@ -155,7 +156,7 @@ fn rates_and_shares_follow_from_the_packet_log() {
             8.0 * own / (end - start),
             1e-9,
         );
-        let whole = got.arrived.len() as f64;
+        let whole = to_f64(got.arrived.len() as u64);
         near(
             number(&flow["throughput_bps"]),
             7200.0 * whole / (end - start),
@@ -163,11 +164,11 @@ fn rates_and_shares_follow_from_the_packet_log() {
         );
         near(
             number(&flow["link_share"]),
-            in_order as f64 / capacity,
+            to_f64(in_order) / capacity,
             1e-9,
         );
         payload += own;
-        packets += in_order as f64;
+        packets += to_f64(in_order);
         received += whole;
     }
     // One of the two transfers is complete, the other is cut by the end of the run.
@@ -233,8 +234,8 @@ fn all_schemes_and_links_have_the_slots_of_the_trace_as_denominator() {
     let slots = slot_times(&folder, "phy.csv");
     // 1500 B take 47 LLDUs of 32 B.
     let carried = |from: f64, to: f64| {
-        let within = |at: &&u64| (from * 1e9..=to * 1e9 + 0.5).contains(&(**at as f64));
-        (slots.iter().filter(within).count() / 47) as f64
+        let within = |at: &&u64| (from * 1e9..=to * 1e9 + 0.5).contains(&to_f64(**at));
+        to_f64(slots.iter().filter(within).count() as u64 / 47)
     };
     for (arguments, from) in [
         ("", 0.0),
@@ -286,8 +287,8 @@ fn slots_at_irregular_times_are_counted_in_proportion() {
     each_scheme(&folder, common, |_, report| {
         let run = first_run(report);
         let end = number(&run["duration_s"]) * 1e9 + 0.5;
-        let within = times.iter().filter(|at| (**at as f64) <= end).count();
-        near(capacity(&run["total"]), (within / 3) as f64, 0.003);
+        let within = times.iter().filter(|at| to_f64(**at) <= end).count();
+        near(capacity(&run["total"]), to_f64(within as u64 / 3), 0.003);
     });
 }
 
