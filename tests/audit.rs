@@ -48,7 +48,7 @@ fn runs_of_every_kind_pass() {
     for flags in [
         "timeline.csv",
         "--cc newreno --sack off --recovery halving timeline.csv",
-        "--profile ns2 --packet 40B timeline.csv",
+        "--profile ns2 --packet 40B --headers 0B timeline.csv",
         "--packet 3000B --buffer 2pkt timeline.csv",
         "--buffer 4kB --flows 20 --start 0s..5s --bytes 10kB timeline.csv",
         "--handshake on --delayed-ack off --rwnd 3pkt timeline.csv",

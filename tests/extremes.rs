@@ -294,7 +294,7 @@ fn a_thousand_flows_share_a_link() {
     let ran = tmt(
         "tcp --link synthetic --rate 100Mbps --rtt 50ms --duration 20s --flows 1000 --start 0s..5s",
     )
-    .arg_list("--bytes 15kB --json")
+    .arg_list("--bytes 14600B --json")
     .run()
     .ok();
     let report = ran.json();
@@ -357,7 +357,7 @@ fn settings_at_their_ends_are_taken() {
     for flags in [
         "--rate 9223372036854775807bps --duration 1s --bytes 1MB",
         "--rate 1bps --duration 1000000h --bytes 3kB",
-        "--rate 1Mbps --duration 1s --packet 1B --bytes 1kB",
+        "--rate 1Mbps --duration 1s --packet 1B --headers 0B --bytes 1kB",
         "--rate 1Gbps --duration 1s --packet 1GB",
         "--rate 1Mbps --duration 1s --buffer 1pkt",
         "--rate 1Mbps --duration 1s --buffer 9223372036854775807B",

@@ -22,6 +22,7 @@ mod good_input;
 mod links;
 mod memory;
 mod metadata;
+mod metrics;
 mod models;
 mod packing;
 mod params;

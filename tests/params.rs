@@ -260,7 +260,8 @@ fn what_is_about_the_return_trace_is_not_shown_of_a_synthetic_link() {
 #[test]
 fn more_packets_than_can_be_given_are_saved_as_products() {
     let folder = traces();
-    let flags = "--link synthetic --rate 100Gbps --rtt 3600s --duration 1ms --packet 1B";
+    let flags =
+        "--link synthetic --rate 100Gbps --rtt 3600s --duration 1ms --packet 1B --headers 0B";
     let report = run(&folder, &format!("--save-params run.toml {flags}")).ok();
     assert!(folder.read("run.toml").contains("buffer = \"1bdp\""));
     assert_eq!(run(&folder, "--params run.toml").ok().stdout, report.stdout);

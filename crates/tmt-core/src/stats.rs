@@ -6,9 +6,11 @@ mod link;
 mod plausible;
 mod reordering;
 pub mod runs;
+mod slot_rate;
 mod trace;
 
 pub use decode_delay::*;
 pub use link::*;
 pub use plausible::*;
+pub use slot_rate::*;
 pub use trace::*;

@@ -404,7 +404,7 @@ mod tests {
 
     /// A flow that starts after `start` seconds and delivers `packets` packets, the last of them `completes` seconds
     /// after the begin of the run.
-    fn transferred(flow: Flow, packets: u64, completes: Option<u64>) -> (Flow, FlowTally) {
+    fn transferred(flow: Flow, packets: u64, completes: Option<u32>) -> (Flow, FlowTally) {
         let mut tally = FlowTally::all(1).next().unwrap();
         tally.counts.values[Count::Delivered as usize] = packets;
         tally.counts.completion =
@@ -414,7 +414,7 @@ mod tests {
 
     #[test]
     fn rates_are_over_the_time_of_each_flow_and_shares_over_the_run() {
-        let flow = |start| {
+        let flow = |start: u32| {
             let flow = Flow::new(Algorithm::default(), Endpoint::default());
             flow.starting(Span::from_secs(start))
         };
@@ -433,13 +433,15 @@ mod tests {
         .unzip();
         let setup = Setup::new(flows, Span::ZERO, Span::ZERO);
         let tallies: Vec<&FlowTally> = tallies.iter().collect();
-        let (flows, total) = Observed::all(&setup, Span::from_secs(30), Some(4238.0), &tallies);
+        let (mut flows, total) = Observed::all(&setup, Span::from_secs(30), Some(4238.0), &tallies);
         let payload: Vec<_> = flows.iter().map(Observed::payload_rate).collect();
         let expected = [1_168_000.0, 200_000.0, 58_400.0];
         assert_eq!(payload[..3], expected.map(Some));
         assert_eq!(payload[3], None);
+        // Packets above a gap count in the throughput only.
+        flows[2].counts.values[Count::AboveGap as usize] = 5;
         let packets: Vec<_> = flows.iter().map(Observed::packet_rate).collect();
-        assert_eq!(packets[..3], [1_200_000.0, 207_000.0, 60_000.0].map(Some));
+        assert_eq!(packets[..3], [1_200_000.0, 207_000.0, 66_000.0].map(Some));
         // 2 920 000 + 100 000 + 73 000 B from 4 s to 30 s.
         let rate = total.payload_rate().unwrap();
         assert!((rate - 8.0 * 3_093_000.0 / 26.0).abs() < 1e-6, "{rate}");

@@ -4,7 +4,7 @@ use serde::Serialize;
 use tmt_core::pipeline::{Apply, Lane};
 use tmt_core::scheme::{self, SchemeSpec};
 use tmt_core::stats::distribution::Quantiles;
-use tmt_core::stats::{DecodeDelays, LinkSummary};
+use tmt_core::stats::{DecodeDelays, LinkSummary, SlotRate};
 use tmt_core::types::{Metadata, Span};
 
 use crate::document::{Document, Shape};
@@ -70,12 +70,15 @@ pub(crate) fn run(args: &Args) -> Outcome {
     let shape = shape.map(|path| Shape::of("--summary", path)).transpose()?;
     let (name, mut reader) = args.trace.open("apply", false)?;
     let rtt = Rtt::resolve(args.rtt, reader.metadata());
-    let mut delays = DecodeDelays::default();
+    // The head of a timeline is written before its rows.
+    let (mut delays, mut rate) = (DecodeDelays::default(), SlotRate::default());
     reader.look_ahead(|rows| {
         delays.slots(&rows.slots);
+        rows.slots.iter().for_each(|slot| rate.push(slot.tx_time()));
         delays.is_full()
     });
     let decode_delay = delays.median();
+    let typical = (decode_delay, rate.per_second());
     let feedback = Feedback::resolve(args.feedback_delay, reader.metadata(), decode_delay);
     let (feedback_delay, origin) = feedback?;
     if let Some(text) = rtt.warning() {
@@ -103,13 +106,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
     let summary_file = summary_file.map(|path| Output::create(Some(path)));
     let mut summary_file = summary_file.transpose()?;
     let lanes = args.schemes.iter().enumerate().map(|(index, scheme)| {
-        let head = head(
-            reader.metadata(),
-            scheme,
-            &rtt,
-            feedback_delay,
-            decode_delay,
-        );
+        let head = head(reader.metadata(), scheme, &rtt, feedback_delay, typical);
         let head = args.format.head(head);
         let path = paths.get(index).map(String::as_str);
         let open = |path| output::writer(path, args.format.of(path)?, &head);
@@ -222,13 +219,14 @@ fn file_name(scheme: &SchemeSpec) -> String {
     text.map(|c| if stays(c) { c } else { '-' }).collect()
 }
 
-/// The head of a timeline: that of the trace, and the keys of this stage.
+/// The head of a timeline: that of the trace, and the keys of this stage. The median decoding delay and the rate of the
+/// slots cannot be seen in the timeline.
 fn head(
     input: &Metadata,
     scheme: &SchemeSpec,
     rtt: &Rtt,
     feedback_delay: Span,
-    decode_delay: Option<Span>,
+    (decode_delay, slots_per_s): (Option<Span>, Option<f64>),
 ) -> Metadata {
     if !input.is_head() {
         return Metadata::new();
@@ -244,6 +242,7 @@ fn head(
     head.set("rtt_ns", rtt_ns.to_string());
     head.set("feedback_delay_ns", delay_ns.to_string());
     head.set_decode_delay_median(decode_delay);
+    head.set_slots_per_s(slots_per_s);
     if let Some(stored) = rtt.overridden {
         provenance::overridden(&mut head, "rtt_ns", "--rtt", stored.as_nanos(), rtt_ns);
     }

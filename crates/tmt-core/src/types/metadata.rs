@@ -3,7 +3,7 @@
 //! Each stage records in the metadata what it did. The end line shows a reader that no row is missing.
 
 use crate::types::decimal::MAX;
-use crate::types::{BitRate, Bytes, Error, ErrorKind, Position, Result, Span, Time};
+use crate::types::{BitRate, Bytes, Error, ErrorKind, Position, Result, Span, Time, to_f64};
 
 /// Keys whose value is a whole number.
 const WHOLE_NUMBERS: [&str; 8] = [
@@ -16,6 +16,9 @@ const WHOLE_NUMBERS: [&str; 8] = [
     "propagation_removed_ns",
     DECODE_DELAY_MEDIAN,
 ];
+
+/// Slots per second from which a timeline was made, where rate and LLDU do not give them.
+const SLOTS_PER_S: &str = "slots_per_s";
 
 /// Median decoding delay of the slots from which a timeline was made.
 const DECODE_DELAY_MEDIAN: &str = "decode_delay_median_ns";
@@ -101,6 +104,25 @@ impl Metadata {
         match median {
             Some(median) => self.set(DECODE_DELAY_MEDIAN, median.as_nanos().to_string()),
             None => self.remove(DECODE_DELAY_MEDIAN),
+        }
+    }
+
+    /// Slots per second: by `rate_bps` and `lldu_bytes`, else from `slots_per_s`.
+    #[must_use]
+    pub fn slots_per_s(&self) -> Option<f64> {
+        if let Some((rate, lldu)) = self.rate().zip(self.lldu_bytes()) {
+            return Some(to_f64(rate.0) / (8.0 * to_f64(lldu.0)));
+        }
+        let known: Option<f64> = self.get(SLOTS_PER_S)?.parse().ok();
+        known.filter(|rate| *rate > 0.0 && rate.is_finite())
+    }
+
+    /// Sets or removes `slots_per_s`. It is removed if rate and LLDU give the slots, too.
+    pub fn set_slots_per_s(&mut self, measured: Option<f64>) {
+        let is_nominal = self.rate().and(self.lldu_bytes()).is_some();
+        match measured.filter(|_| !is_nominal) {
+            Some(rate) => self.set(SLOTS_PER_S, rate.to_string()),
+            None => self.remove(SLOTS_PER_S),
         }
     }
 
@@ -263,6 +285,24 @@ mod tests {
         head.read_line(" tool: tmt 0.1.0");
         assert!(head.is_head());
         assert_eq!(head.rtt(), Span::from_nanos(5));
+    }
+
+    #[test]
+    fn slots_per_second_are_those_of_rate_and_lldu_if_both_are_known() {
+        let mut head = Metadata::new();
+        head.set_slots_per_s(Some(1.0 / 3.0));
+        assert_eq!(head.slots_per_s(), Some(1.0 / 3.0));
+        head.set("rate_bps", "8000");
+        assert_eq!(head.slots_per_s(), Some(1.0 / 3.0));
+        head.set("lldu_bytes", "10");
+        assert_eq!(head.slots_per_s(), Some(100.0));
+        head.set_slots_per_s(Some(7.0));
+        assert_eq!(head.get("slots_per_s"), None);
+        for text in ["-1", "inf", "soon", "0"] {
+            let mut head = Metadata::new();
+            head.set("slots_per_s", text);
+            assert_eq!(head.slots_per_s(), None, "{text}");
+        }
     }
 
     #[test]

@@ -396,12 +396,6 @@ pub(super) fn loop_period(name: &str, timeline: &Timeline) -> Result<Span> {
         })
 }
 
-/// Slots per second by rate and LLDU in the head.
-fn nominal_slot_rate(head: &Metadata) -> Option<f64> {
-    let (rate, lldu) = head.rate().zip(head.lldu_bytes())?;
-    Some(to_f64(rate.0) / (8.0 * to_f64(lldu.0)))
-}
-
 /// Slots per second of the physical link behind a timeline: by the head, else from the first 10 000 rows and the number
 /// of slots in the end line.
 fn physical_slot_rate(
@@ -409,7 +403,7 @@ fn physical_slot_rate(
     timeline: &Timeline,
     end: Option<&EndLine>,
 ) -> (Option<f64>, &'static str) {
-    if let Some(rate) = nominal_slot_rate(head) {
+    if let Some(rate) = head.slots_per_s() {
         return (Some(rate), "metadata");
     }
     let slots_per_row = end.and_then(|end| ratio(end.slots, end.rows));
@@ -441,7 +435,8 @@ fn decode_delay(kind: LinkKind, head: &Metadata, timeline: &Timeline) -> (Span, 
 
 /// Slots per second of a trace whose rows are slots: by the head, else from the first 10 000 rows.
 fn slot_rate(head: &Metadata, timeline: &Timeline) -> (Option<f64>, &'static str) {
-    let slots = nominal_slot_rate(head);
+    let nominal = head.rate().and(head.lldu_bytes());
+    let slots = nominal.and(head.slots_per_s());
     match (slots, head.get("scheme").map(str::parse::<SchemeSpec>)) {
         (Some(slots), None) => (Some(slots), "metadata"),
         (Some(slots), Some(Ok(scheme))) => (

@@ -3,13 +3,10 @@
 use std::sync::Arc;
 
 use tmt_core::format::Rows;
-use tmt_core::stats::DecodeDelays;
-use tmt_core::types::{Lldu, Span, Time, to_f64};
+use tmt_core::stats::{DecodeDelays, SlotRate};
+use tmt_core::types::{Lldu, Span, Time};
 
 use super::{Block, Index, Store, Timeline};
-
-/// Rows from which the rate is taken (docs/simulator.md, Sec. 2.1).
-const HEAD_ROWS: u64 = 10_000;
 
 /// Builds a timeline: collects rows into blocks.
 #[derive(Debug, Default)]
@@ -18,8 +15,7 @@ pub struct Builder {
     blocks: Vec<(u64, Time)>,
     rows: u64,
     first: Option<Time>,
-    /// Time of the last row that counts for the rate.
-    head_ends: Option<Time>,
+    rate: SlotRate,
     /// Delays of first attempts.
     delays: DecodeDelays,
     full: Vec<Block>,
@@ -55,10 +51,8 @@ impl Builder {
 
     /// Adds an LLDU, which must not be earlier than the previous one. A delay of zero means that it was lost.
     pub fn push(&mut self, tx_time: Time, delay: Span, attempts: Option<u32>) {
-        if self.rows < HEAD_ROWS {
-            self.first.get_or_insert(tx_time);
-            self.head_ends = Some(tx_time);
-        }
+        self.first.get_or_insert(tx_time);
+        self.rate.push(tx_time);
         if attempts.is_none_or(|attempts| attempts == 1) {
             self.delays.push(delay);
         }
@@ -109,11 +103,8 @@ impl Builder {
     /// Returns the timeline with its blocks in `store`. All blocks must have been taken before.
     #[must_use]
     pub fn finish_in(mut self, store: Arc<dyn Store>) -> Timeline {
-        let ends = self.head_ends.zip(self.first);
-        let length = ends.map_or(Span::ZERO, |(end, first)| end.since(first));
-        let steps = self.rows.min(HEAD_ROWS).saturating_sub(1);
         Timeline {
-            rate: (!length.is_zero()).then(|| to_f64(steps) / length.as_secs_f64()),
+            rate: self.rate.per_second(),
             median_delay: self.delays.median(),
             index: Index::Listed(self.blocks),
             rows: self.rows,
