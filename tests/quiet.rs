@@ -4,8 +4,8 @@ use crate::common::{Folder, project, tmt, trace};
 
 /// Commands that have something to say on stderr when all goes well.
 const TALKATIVE: [&str; 7] = [
-    "apply --scheme arq phy.csv",
-    "apply --scheme arq --scheme none --summary-only phy.csv",
+    "apply --scheme arq --feedback-delay decode phy.csv",
+    "apply --scheme arq --scheme none --feedback-delay decode --summary-only phy.csv",
     "inject --bernoulli 0.1 phy.csv",
     "synth --rate 264kbps --lldu 33B --duration 1s --decode-delay 1ms",
     "stats --rtt 1s phy.csv",
@@ -39,7 +39,7 @@ fn quiet_says_nothing_and_does_the_same() {
             assert_eq!(quiet.stderr, "", "{flag} {command}");
         }
     }
-    let quiet = tmt("apply --scheme arq --allow-cut --quiet cut.csv")
+    let quiet = tmt("apply --scheme arq --feedback-delay decode --allow-cut --quiet cut.csv")
         .within(&folder)
         .run();
     assert_eq!(quiet.ok().stderr, "");
