@@ -378,7 +378,9 @@ fn reordering(rows: &[Lldu]) -> (u64, u64, u64) {
         .collect();
     let (mut reordered, mut furthest, mut longest) = (0, 0, 0);
     for (at, (number, arrival)) in delivered.iter().enumerate() {
-        let earlier = delivered[at + 1..].iter().filter(|(_, later)| later < arrival);
+        let earlier = delivered[at + 1..]
+            .iter()
+            .filter(|(_, later)| later < arrival);
         reordered += u64::from(earlier.clone().next().is_some());
         for (overtaking, before) in earlier {
             furthest = furthest.max(overtaking - number);
