@@ -73,7 +73,7 @@ fn the_median_is_the_same_however_the_trace_arrives() {
     }
     // A row that is refused is reported with its line, after the rows before it.
     let broken = text + "1,1,x\n";
-    tmt(flags).input(broken).run().fails(1, &["line 90002"]);
+    tmt(flags).input(broken).run().fails(1, &["<stdin>:90002:1"]);
 }
 
 #[test]
@@ -254,7 +254,7 @@ fn a_receive_window_of_6_mib_is_the_default_and_warns_where_it_limits() {
     tmt(run)
         .arg_list("--rwnd 1kB")
         .run()
-        .fails(2, &["--rwnd 1kB", "at least one packet"]);
+        .fails(2, &["--rwnd 1000B", "at least one packet"]);
 }
 
 /// README's table of order of delivery and profile is what its commands give.

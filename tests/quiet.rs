@@ -49,7 +49,7 @@ fn quiet_says_nothing_and_does_the_same() {
 fn quiet_still_tells_errors() {
     let folder = folder();
     for command in [
-        "apply --scheme arq",
+        "apply --scheme none",
         "inject --bernoulli 0.1",
         "stats",
         "tcp",
