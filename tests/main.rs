@@ -25,6 +25,7 @@ mod metadata;
 mod metrics;
 mod models;
 mod packing;
+mod order;
 mod params;
 mod pipes;
 mod quiet;

@@ -4,8 +4,8 @@ use crate::common::{Folder, project, tmt, trace};
 
 /// Commands that print notes when all goes well.
 const TALKATIVE: [&str; 7] = [
-    "apply --scheme arq phy.csv",
-    "apply --scheme arq --scheme none --summary-only phy.csv",
+    "apply --scheme arq --feedback-delay decode phy.csv",
+    "apply --scheme arq --scheme none --feedback-delay decode --summary-only phy.csv",
     "inject --bernoulli 0.1 phy.csv",
     "synth --rate 264kbps --lldu 33B --duration 1s --decode-delay 1ms",
     "stats --rtt 1s phy.csv",
@@ -41,7 +41,7 @@ fn quiet_says_nothing_and_does_the_same() {
             assert_eq!(quiet.stderr, "", "{flag} {command}");
         }
     }
-    let quiet = tmt("apply --scheme arq --allow-cut --quiet cut.csv")
+    let quiet = tmt("apply --scheme arq --feedback-delay decode --allow-cut --quiet cut.csv")
         .within(&folder)
         .run();
     let quiet = quiet.ok().stderr;
@@ -55,7 +55,7 @@ fn quiet_says_nothing_and_does_the_same() {
 fn quiet_still_tells_errors() {
     let folder = folder();
     for command in [
-        "apply --scheme arq",
+        "apply --scheme none",
         "inject --bernoulli 0.1",
         "stats",
         "tcp",

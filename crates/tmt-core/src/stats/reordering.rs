@@ -48,7 +48,7 @@ fn arrival(lldu: &Lldu) -> Time {
     lldu.tx_time.saturating_add(lldu.decode_delay)
 }
 
-impl<'a> Piece<'a> {
+impl Piece<'_> {
     fn last_arrival(&self) -> Time {
         self.lldus.last().map_or(Time::ZERO, arrival)
     }
@@ -263,7 +263,7 @@ mod tests {
         let mut tally = LlduTally::default();
         for batch in 0..200 {
             let numbers = batch * 100..(batch + 1) * 100;
-            let delay = |n: u64| if n % 10 == 0 { 50 } else { 7 };
+            let delay = |n: u64| if n.is_multiple_of(10) { 50 } else { 7 };
             let lldus: Vec<Lldu> = numbers.map(|n| lldu(n, delay(n))).collect();
             tally.lldus(&lldus);
             let kept = [&tally.reordering.in_order, &tally.reordering.records];

@@ -325,7 +325,11 @@ pub(crate) fn summary(
         *attempts.entry(row.attempts).or_insert(0) += 1;
         delays.push(row.decode_delay.as_nanos() + rtt / 2);
     }
+    let (reordered, furthest, longest) = reordering(rows);
     LinkSummary {
+        reordered_share: ratio(reordered, delivered),
+        reordering_max_lldus: furthest,
+        reordering_max_s: seconds(longest),
         scheme: code.text.clone(),
         rtt_ns: rtt,
         feedback_delay_ns: feedback,
@@ -362,6 +366,30 @@ fn ratio(part: u64, whole: u64) -> Option<f64> {
     }
 }
 
+/// LLDUs that a later one was delivered before, and the largest distance of such a pair in numbers and in time, ns.
+fn reordering(rows: &[Lldu]) -> (u64, u64, u64) {
+    let delivered: Vec<(u64, u64)> = (0..)
+        .zip(rows)
+        .filter(|(_, row)| row.fate == Fate::Delivered)
+        .map(|(number, row)| {
+            let arrival = row.tx_time.as_nanos() + row.decode_delay.as_nanos();
+            (number, arrival)
+        })
+        .collect();
+    let (mut reordered, mut furthest, mut longest) = (0, 0, 0);
+    for (at, (number, arrival)) in delivered.iter().enumerate() {
+        let earlier = delivered[at + 1..]
+            .iter()
+            .filter(|(_, later)| later < arrival);
+        reordered += u64::from(earlier.clone().next().is_some());
+        for (overtaking, before) in earlier {
+            furthest = furthest.max(overtaking - number);
+            longest = longest.max(arrival - before);
+        }
+    }
+    (reordered, furthest, longest)
+}
+
 /// Lengths of the maximal runs of `wanted`, by a search for the end of each.
 fn runs(flags: &[bool], wanted: bool) -> BTreeMap<u64, u64> {
     let mut lengths = BTreeMap::new();
@@ -382,9 +410,12 @@ fn runs(flags: &[bool], wanted: bool) -> BTreeMap<u64, u64> {
     clippy::cast_precision_loss,
     reason = "seconds are reported as a double"
 )]
+fn seconds(nanos: u64) -> f64 {
+    nanos as f64 / 1e9
+}
+
 fn quantiles(mut nanos: Vec<u64>) -> Quantiles {
     nanos.sort_unstable();
-    let seconds = |nanos: u64| nanos as f64 / 1e9;
     let count = nanos.len();
     // Nearest rank: the smallest value with at least p % of all values at or below it.
     let percentile = |p: usize| {

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use fluid_tcp::endpoint::sender::Snapshot;
-use fluid_tcp::experiment::{InMemory, ParameterFile, ReceiverWindow};
+use fluid_tcp::experiment::{InMemory, ParameterFile};
 use fluid_tcp::link::Transmission;
 use fluid_tcp::simulation::probe::{Probe, Refused, SenderEvent};
 use rayon::prelude::*;
@@ -31,10 +31,10 @@ pub(super) fn experiment(parameters: &str, runs: &Runs) -> Outcome<Vec<Measured>
     let Runs { seeds, duration } = runs;
     let text = format!("seeds = {seeds}\nduration = \"{duration}\"\n{parameters}");
     let file = ParameterFile::parse(&text).map_err(Failure::failed)?;
-    let mut experiment = file.experiment;
-    // The papers' hosts have no receive window unless they name one.
-    experiment.rwnd.get_or_insert(ReceiverWindow::Unlimited);
-    let plan = experiment.resolve(&InMemory).map_err(Failure::failed)?;
+    let plan = file
+        .experiment
+        .resolve(&InMemory)
+        .map_err(Failure::failed)?;
     let runs = plan.runs().into_par_iter().map(|run| {
         let mut overflows = Overflows::default();
         let report = plan.run(run, &mut overflows).map_err(Failure::failed)?;
