@@ -93,14 +93,21 @@ fn a_return_trace_and_a_return_rate_of_the_same_capacity_give_the_same_goodput()
     let folder = Folder::new();
     synth(&folder, "forward", "4.5Mbps");
     synth(&folder, "return", "1.9Mbps");
-    for control in ["--cc cubic", "--cc fixed:80 --buffer inf", "--cc reno --buffer 100pkt"] {
+    for control in [
+        "--cc cubic",
+        "--cc fixed:80 --buffer inf",
+        "--cc reno --buffer 100pkt",
+    ] {
         let bytes = |flags: &str| {
             let flags = format!("--profile linux {control} {flags}");
             delivered_bytes(&folder, 1500, &flags, "forward.csv")
         };
         let by_rate = bytes("--return-rate 1.9Mbps");
         let by_trace = bytes("--return-trace return.csv --packing bytes");
-        assert!(differ(by_trace, by_rate) < 0.02, "{control}: {by_trace} B, {by_rate} B");
+        assert!(
+            differ(by_trace, by_rate) < 0.02,
+            "{control}: {by_trace} B, {by_rate} B"
+        );
     }
     // 40 B in each slot of 1504 B: 158 ACKs per second for two packets each, of 372 packets per second.
     let flags = "--cc fixed:80 --buffer inf --return-trace return.csv --packing packet";
@@ -159,7 +166,13 @@ fn links_that_cannot_share_lldus_say_so() {
         "seq 1 2000 > opportunities; tmt convert --from mahimahi --rtt 60ms -o trace.csv opportunities",
     )
     .ok();
-    let run = |flags: &str| tmt("tcp").arg_list(flags).arg("trace.csv").within(&folder).run();
+    let run = |flags: &str| {
+        tmt("tcp")
+            .arg_list(flags)
+            .arg("trace.csv")
+            .within(&folder)
+            .run()
+    };
     run("--link coupled --scheme arq --quiet")
         .ok()
         .says(&["warning: the trace says packing bytes", "--packing packet"]);
@@ -190,21 +203,36 @@ fn shared_lldus_pass_the_audit_and_are_explained_and_saved() {
          tmt inject --bernoulli 0.01 --seed 3 phy.csv -o erased.csv",
     )
     .ok();
-    let flags = "--json --packet 400B --flows 3 --buffer inf --return-trace phy.csv --packets log.csv";
+    let flags =
+        "--json --packet 400B --flows 3 --buffer inf --return-trace phy.csv --packets log.csv";
     let run = tmt("tcp --save-params run.toml --explain 2:9").arg_list(flags);
     let first = run.arg("erased.csv").within(&folder).run().ok();
-    tmt("audit --timeline erased.csv log.csv").within(&folder).run().ok();
+    tmt("audit --timeline erased.csv log.csv")
+        .within(&folder)
+        .run()
+        .ok();
     let log = folder.read("log.csv");
-    for line in ["# packing: bytes", "# lldu_payload_bytes: 1503", "# buffer: inf", "# return_packing: bytes"] {
+    for line in [
+        "# packing: bytes",
+        "# lldu_payload_bytes: 1503",
+        "# buffer: inf",
+        "# return_packing: bytes",
+    ] {
         assert!(log.contains(line), "no '{line}'");
     }
     // A packet that begins where the one before ends.
     let lldus = log.lines().filter_map(|row| {
         let fields: Vec<&str> = row.split(',').collect();
-        Some((fields.get(7)?.parse::<u64>().ok()?, fields[8].parse::<u64>().ok()?))
+        Some((
+            fields.get(7)?.parse::<u64>().ok()?,
+            fields[8].parse::<u64>().ok()?,
+        ))
     });
     let lldus: Vec<(u64, u64)> = lldus.collect();
-    let shared = lldus.windows(2).filter(|pair| pair[0].1 == pair[1].0).count();
+    let shared = lldus
+        .windows(2)
+        .filter(|pair| pair[0].1 == pair[1].0)
+        .count();
     assert!(shared > lldus.len() / 2, "{shared} of {}", lldus.len());
     let crossing = lldus.iter().filter(|(first, last)| last > first).count();
     assert!(crossing > lldus.len() / 10, "{crossing} of {}", lldus.len());
@@ -216,7 +244,10 @@ fn shared_lldus_pass_the_audit_and_are_explained_and_saved() {
         .fails(1, &[]);
     let saved = folder.read("run.toml");
     assert!(saved.contains("buffer = \"inf\""), "{saved}");
-    let again = tmt("tcp --params run.toml --json").within(&folder).run().ok();
+    let again = tmt("tcp --params run.toml --json")
+        .within(&folder)
+        .run()
+        .ok();
     let runs = |report: &Value| report["runs"].clone();
     assert_eq!(runs(&again.json()), runs(&first.json()));
     assert_eq!(again.json()["params"]["buffer_packets"], Value::Null);
@@ -225,7 +256,8 @@ fn shared_lldus_pass_the_audit_and_are_explained_and_saved() {
 #[test]
 fn a_queue_without_a_limit_drops_nothing_itself() {
     let run = |flags: &str| {
-        let link = "tcp --link synthetic --rate 1Mbps --rtt 40ms --duration 20s --json --buffer inf";
+        let link =
+            "tcp --link synthetic --rate 1Mbps --rtt 40ms --duration 20s --json --buffer inf";
         let report = tmt(link).arg_list(flags).run().ok().json();
         let dropped = total(&report)["packets_dropped"].as_u64().unwrap();
         let longest = total(&report)["delay_max_s"].as_f64().unwrap();

@@ -16,8 +16,8 @@ use super::values::{
 };
 use crate::congestion::Algorithm;
 use crate::endpoint::{CutFrom, Endpoint, LossDetection, Profile, Recovery, RttSampling};
-use crate::link::{Overlap, Packing};
 use crate::link::gateway::{Discipline, Hold, InOrder, Tail};
+use crate::link::{Overlap, Packing};
 use crate::simulation::SplitWindow;
 
 use descriptor::Access;

@@ -10,8 +10,8 @@ use tmt_core::types::{BitRate, Bytes, Span};
 use super::setting::{Kind, Setting};
 use crate::congestion::Algorithm;
 use crate::endpoint::{CutFrom, LossDetection, Profile, Recovery, RttSampling};
-use crate::link::{Overlap, Packing};
 use crate::link::gateway::{Discipline, Hold, InOrder, Tail};
+use crate::link::{Overlap, Packing};
 use crate::simulation::SplitWindow;
 
 pub use crate::experiment::flows::{FlowSpec, Start};

@@ -82,7 +82,10 @@ fn slots_checks_the_bytes_of_shared_lldus() {
     };
     let breaks = |rule: &str, changes: &[(&str, &str)], timeline| {
         let found = audited(changes, timeline);
-        assert!(found.iter().any(|found| found.starts_with(rule)), "{changes:?}: {found:?}");
+        assert!(
+            found.iter().any(|found| found.starts_with(rule)),
+            "{changes:?}: {found:?}"
+        );
     };
     for timeline in [true, false] {
         assert_eq!(audited(&[], timeline), [""; 0]);
@@ -101,11 +104,18 @@ fn slots_checks_the_bytes_of_shared_lldus() {
         let early = [("0.002000000,0.002000000,2,2", "0.001000000,0.001000000,1,1")];
         breaks("slots 17", &early, timeline);
     }
-    let free = ("0.002000000,0.002000000,2,2,0.082000000", "0.003000000,0.003000000,3,3,0.063000000");
+    let free = (
+        "0.002000000,0.002000000,2,2,0.082000000",
+        "0.003000000,0.003000000,3,3,0.063000000",
+    );
     let found = audited(&[free], true);
     assert_eq!(found, ["early 17"], "LLDU 2 was free");
     // Another payload: two packets fit an LLDU.
-    breaks("slots 15", &[("lldu_payload_bytes: 1000", "lldu_payload_bytes: 1200")], true);
+    breaks(
+        "slots 15",
+        &[("lldu_payload_bytes: 1000", "lldu_payload_bytes: 1200")],
+        true,
+    );
     let found = audited(&[("lldus_per_packet: 1", "lldus_per_packet: 2")], true);
     assert_eq!(found, ["form 8"]);
 }

@@ -55,7 +55,10 @@ impl Plan {
                 if let Some(plan) = &self.return_trace {
                     add("return_trace", json!(true));
                     add("return_lldu_bytes", json!(plan.lldu.0));
-                    add("return_lldus_per_ack", json!(plan.trace.segmentation.lldus()));
+                    add(
+                        "return_lldus_per_ack",
+                        json!(plan.trace.segmentation.lldus()),
+                    );
                     add("return_packing", json!(plan.packing.name()));
                 }
                 add("begin_s", json!(seconds(self.begin)));

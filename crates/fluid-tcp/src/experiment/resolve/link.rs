@@ -9,6 +9,7 @@ use tmt_core::math::num::floor_u64;
 use tmt_core::scheme::SchemeSpec;
 use tmt_core::types::{BitRate, Bytes, Metadata, Span, Time, to_f64};
 
+use super::packing::fill_warning;
 use crate::experiment::counted::counted;
 use crate::experiment::error::{Result, data, refused, unreadable};
 use crate::experiment::note::Note;
@@ -16,9 +17,8 @@ use crate::experiment::parameters::Experiment;
 use crate::experiment::plan::{LinkPlan, Overridden, TracePlan};
 use crate::experiment::storage::{Loaded, Storage};
 use crate::experiment::values::LinkKind;
-use super::packing::fill_warning;
-use crate::link::{Overlap, Packing};
 use crate::link::timeline::Timeline;
+use crate::link::{Overlap, Packing};
 
 /// RTT of a GEO link, assumed if neither parameter nor trace has one.
 const DEFAULT_RTT: Span = Span::from_millis(500);
@@ -151,7 +151,9 @@ impl Experiment {
             }
         ).into());
         let remedy = match kind {
-            LinkKind::Coupled => "use another `packet` or `lldu_header`, or `tmt apply` and `link` timeline with `packing` bytes",
+            LinkKind::Coupled => {
+                "use another `packet` or `lldu_header`, or `tmt apply` and `link` timeline with `packing` bytes"
+            }
             _ => "share them with `packing` bytes, or use another `packet` or `lldu_header`",
         };
         let fill = || fill_warning(packing, "a packet", packet, payload, remedy);

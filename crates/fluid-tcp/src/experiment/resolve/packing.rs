@@ -110,9 +110,15 @@ mod tests {
             (&old, Some(Packing::Bytes)),
             (&[("packing", "bytes")], Some(Packing::Bytes)),
             (&[old[1], ("packing", "packet")], Some(Packing::Packet)),
-            (&[("stage", "tmt convert --from mahimahi")], Some(Packing::Bytes)),
+            (
+                &[("stage", "tmt convert --from mahimahi")],
+                Some(Packing::Bytes),
+            ),
             (&[("stage", "tmt convert --from mahimahi2")], None),
-            (&[("stage", "tmt convert --from delay-loss --lldu 1500B")], None),
+            (
+                &[("stage", "tmt convert --from delay-loss --lldu 1500B")],
+                None,
+            ),
         ];
         for (lines, packing) in cases {
             assert_eq!(known(&head(lines)), packing, "{lines:?}");
@@ -131,9 +137,15 @@ mod tests {
             (packing, warning.is_some())
         };
         assert_eq!(resolved(None, Timeline), (Packing::Bytes, false));
-        assert_eq!(resolved(Some(Packing::Packet), Timeline), (Packing::Packet, false));
+        assert_eq!(
+            resolved(Some(Packing::Packet), Timeline),
+            (Packing::Packet, false)
+        );
         assert_eq!(resolved(None, Coupled), (Packing::Packet, true));
-        assert_eq!(resolved(Some(Packing::Packet), Coupled), (Packing::Packet, false));
+        assert_eq!(
+            resolved(Some(Packing::Packet), Coupled),
+            (Packing::Packet, false)
+        );
     }
 
     #[test]

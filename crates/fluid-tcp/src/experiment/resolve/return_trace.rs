@@ -12,8 +12,8 @@ use crate::experiment::note::Note;
 use crate::experiment::parameters::Experiment;
 use crate::experiment::plan::ReturnPlan;
 use crate::experiment::storage::Storage;
-use crate::link::return_link::ReturnTrace;
 use crate::link::Packing;
+use crate::link::return_link::ReturnTrace;
 use crate::simulation::ACK;
 
 impl Experiment {

@@ -235,8 +235,7 @@ mod tests {
         };
         let period = looped.then(|| Span::from_secs(61));
         let whole = Segmentation::whole(47);
-        let link =
-            TimelineLink::new(Arc::new(timeline), whole, Span::ZERO, period, begin).unwrap();
+        let link = TimelineLink::new(Arc::new(timeline), whole, Span::ZERO, period, begin).unwrap();
         simulation::run(&setup, link, &mut NoProbe)
     }
 
