@@ -117,7 +117,7 @@ fn slots_checks_the_bytes_of_shared_lldus() {
         true,
     );
     let found = audited(&[("lldus_per_packet: 1", "lldus_per_packet: 2")], true);
-    assert_eq!(found, ["form 8"]);
+    assert_eq!(found, ["form 13"]);
 }
 
 #[test]
