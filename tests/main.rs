@@ -23,6 +23,7 @@ mod links;
 mod memory;
 mod metadata;
 mod models;
+mod mutations;
 mod params;
 mod pipes;
 mod quiet;
