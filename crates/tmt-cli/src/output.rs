@@ -12,7 +12,7 @@ use tempfile::{Builder, TempPath};
 use tmt_core::format::{FORMS, Form, Format, Row, TraceWriter};
 use tmt_core::types::{EndLine, Metadata, Time};
 
-use crate::exit::{Failure, Outcome, print_line, warning};
+use crate::exit::{Failure, Outcome, print_line};
 
 /// Size of the write buffer. Blocks of rows are larger and bypass it.
 const BUFFER: usize = 1 << 16;
@@ -184,10 +184,9 @@ fn stdout() -> io::Result<File> {
     // Fails on a descriptor that was opened for reading.
     let _ = file.write(&[])?;
     if is_closed(&file.metadata()?) {
-        warning!(
-            "output",
-            "stdout is closed, or /dev/null opened for reading and writing: what is written there is lost"
-        );
+        print_line(format_args!(
+            "tmt: warning: stdout is closed, or /dev/null opened for reading and writing: what is written there is lost"
+        ));
     }
     Ok(file)
 }

@@ -136,3 +136,50 @@ impl Receiver {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const RULES: AckRules = AckRules {
+        every: 2,
+        timer: Span::from_millis(100),
+        quick: 0,
+        path: AckPath::Clear,
+    };
+
+    fn at(millis: u32) -> Time {
+        Time::ZERO.saturating_add(Span::from_millis(millis))
+    }
+
+    /// The first ACKs of packets 0 to 5 after these arrivals, ms.
+    fn acks(rules: AckRules, arrivals: &[(u32, u64)], acked: Option<Time>) -> Vec<Option<Time>> {
+        let mut receiver = Receiver::default();
+        for (line, &(time, packet)) in (0..).zip(arrivals) {
+            receiver.arrives((at(time), 0, line), packet, acked);
+        }
+        receiver.replay(None, rules, Span::from_millis(50));
+        (0..6).map(|packet| receiver.first_ack(packet)).collect()
+    }
+
+    #[test]
+    fn acks_follow_rfc_5681() {
+        // Every second packet; after the timer; at once above a gap and where it is filled.
+        let arrivals = [(0, 0), (1, 1), (2, 2), (103, 4), (104, 3), (105, 3)];
+        let expected = [1, 1, 102, 104, 104].map(|time| Some(at(time)));
+        assert_eq!(acks(RULES, &arrivals, None)[..5], expected);
+        assert_eq!(acks(RULES, &arrivals, None)[5], None);
+        let quick = AckRules { quick: 2, ..RULES };
+        let expected = [0, 1, 102, 104, 104].map(|time| Some(at(time)));
+        assert_eq!(acks(quick, &arrivals, None)[..5], expected);
+    }
+
+    #[test]
+    fn an_arrival_at_the_time_of_the_timer_may_come_first() {
+        let arrivals = [(0, 0), (100, 1)];
+        let after = acks(RULES, &arrivals, Some(at(250)));
+        assert_eq!(after[..2], [Some(at(100)), Some(at(200))]);
+        let before = acks(RULES, &arrivals, Some(at(150)));
+        assert_eq!(before[..2], [Some(at(100)), Some(at(100))]);
+    }
+}
