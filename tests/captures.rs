@@ -39,7 +39,8 @@ fn records(file: &[u8]) -> Vec<Record> {
         assert!(fraction < 1_000_000_000 && kept <= snaplen && kept <= length);
         let kept = usize::try_from(kept).unwrap();
         records.push(Record {
-            nanos: seconds * 1_000_000_000 + fraction,
+            // The run's zero has the time stamp 1 s.
+            nanos: seconds * 1_000_000_000 + fraction - 1_000_000_000,
             kept: file[at + 16..at + 16 + kept].to_vec(),
             length: usize::try_from(length).unwrap(),
         });
@@ -305,7 +306,7 @@ fn a_simulated_handshake_has_the_times_of_each_host() {
 #[test]
 fn a_finite_transfer_ends_with_psh_and_fin() {
     let folder = Folder::new();
-    let run = "tcp --link synthetic --rate 2Mbps --rtt 200ms --loss bernoulli:0.05 --bytes 100kB --flows 2";
+    let run = "tcp --link synthetic --rate 2Mbps --rtt 200ms --loss bernoulli:0.05 --bytes 100kB --flows 2 --duration 60s";
     let (total, files, _) = capture(&folder, run);
     for file in &files {
         let segments: Vec<Segment> = file.iter().map(segment).collect();
@@ -353,7 +354,7 @@ fn whole(file: &[u8]) -> Vec<u8> {
     let mut out = file[..24].to_vec();
     out[16..20].copy_from_slice(&262_144_u32.to_le_bytes());
     for record in records(file) {
-        let seconds = u32::try_from(record.nanos / 1_000_000_000).unwrap();
+        let seconds = u32::try_from(record.nanos / 1_000_000_000 + 1).unwrap();
         let fraction = u32::try_from(record.nanos % 1_000_000_000).unwrap();
         let length = u32::try_from(record.length).unwrap();
         for word in [seconds, fraction, length, length] {
