@@ -39,7 +39,8 @@ fn records(file: &[u8]) -> Vec<Record> {
         assert!(fraction < 1_000_000_000 && kept <= snaplen && kept <= length);
         let kept = usize::try_from(kept).unwrap();
         records.push(Record {
-            nanos: seconds * 1_000_000_000 + fraction,
+            // The run's zero has the time stamp 1 s.
+            nanos: seconds * 1_000_000_000 + fraction - 1_000_000_000,
             kept: file[at + 16..at + 16 + kept].to_vec(),
             length: usize::try_from(length).unwrap(),
         });
@@ -125,6 +126,9 @@ fn segment(record: &Record) -> Segment {
 }
 
 const SYN: u8 = 2;
+const FIN: u8 = 1;
+const PSH: u8 = 8;
+const ACK: u8 = 16;
 
 /// A folder with a timeline on which packets overtake each other.
 fn folder() -> Folder {
@@ -212,7 +216,14 @@ fn captures_tell_what_the_log_tells_at_the_times_of_their_end() {
             assert_eq!(handshakes.count(), 2 * flows.len());
             let told = segments.iter().any(|segment| !segment.sack.is_empty());
             assert_eq!(told, !run.contains("--sack off"), "{run}");
-            let in_whole_packets = |seq: u32| u64::from(seq - 1).is_multiple_of(payload);
+            // A FIN takes one sequence number after the last packet.
+            let ends = segments.iter().filter(|segment| segment.flags & FIN != 0);
+            let ends: Vec<u32> = ends
+                .map(|end| end.seq + u32::try_from(payload).unwrap())
+                .collect();
+            let is_fin = |seq: u32| ends.contains(&(seq - 1));
+            let in_whole_packets =
+                |seq: u32| u64::from(seq - 1).is_multiple_of(payload) || is_fin(seq);
             assert!(
                 segments
                     .iter()
@@ -243,12 +254,107 @@ fn captures_tell_what_the_log_tells_at_the_times_of_their_end() {
     }
 }
 
+#[test]
+fn a_simulated_handshake_has_the_times_of_each_host() {
+    let folder = Folder::new();
+    let run = "tcp --link synthetic --rate 2Mbps --rtt 200ms --terrestrial-rtt 30ms --duration 5s --handshake on \
+               --flow cc=cubic --flow cc=reno,start=100ms";
+    let (_, [sender, receiver], _) = capture(&folder, run);
+    let of = |file: &[Record], port: u16| -> Vec<(u64, u8)> {
+        let segments = file.iter().map(segment);
+        let flow = segments.filter(|segment| segment.port == port);
+        flow.map(|segment| (segment.nanos / 1_000_000, segment.flags))
+            .take(4)
+            .collect()
+    };
+    // There in 15 + 100 ms, back after 230 ms. Data follows the handshake, 6 ms later at the receiver.
+    for (port, start) in [(49_152, 0), (49_153, 100)] {
+        let at_sender = [
+            (start, SYN),
+            (start + 230, SYN | ACK),
+            (start + 230, ACK),
+            (start + 230, ACK),
+        ];
+        assert_eq!(of(&sender, port), at_sender);
+        let at_receiver = of(&receiver, port);
+        let handshake = [
+            (start + 115, SYN),
+            (start + 115, SYN | ACK),
+            (start + 345, ACK),
+        ];
+        assert_eq!(at_receiver[..3], handshake);
+        assert!(at_receiver[3].0 >= start + 351, "{at_receiver:?}");
+    }
+    if Command::new("tshark").arg("--version").output().is_err() {
+        skipped("no tshark on this machine");
+        return;
+    }
+    for (file, rtt) in [
+        ("run-sender.pcap", "0.230000000"),
+        ("run-receiver.pcap", "0.230000000"),
+    ] {
+        let rtts = tshark(&folder, file, "tcp.len > 0", &["tcp.analysis.initial_rtt"]);
+        assert!(!rtts.is_empty());
+        assert!(
+            rtts.iter().all(|frame| frame[0] == rtt),
+            "{file}: {:?}",
+            rtts.first()
+        );
+    }
+}
+
+#[test]
+fn a_finite_transfer_ends_with_psh_and_fin() {
+    let folder = Folder::new();
+    let run = "tcp --link synthetic --rate 2Mbps --rtt 200ms --loss bernoulli:0.05 --bytes 100kB --flows 2 --duration 60s";
+    let (total, files, _) = capture(&folder, run);
+    for file in &files {
+        let segments: Vec<Segment> = file.iter().map(segment).collect();
+        let packets = u32::try_from(total["packets_delivered"].as_u64().unwrap()).unwrap() / 2;
+        let data = segments.iter().filter(|segment| segment.payload > 0);
+        let last = 1 + (packets - 1) * 1460;
+        for segment in data {
+            let flags = if segment.seq == last {
+                ACK | PSH | FIN
+            } else {
+                ACK
+            };
+            assert_eq!(segment.flags, flags, "{segment:?}");
+        }
+        let acks = segments.iter().filter(|segment| !segment.from_sender);
+        let highest = acks.map(|segment| segment.ack).max().unwrap();
+        assert!(highest <= last + 1460 + 1);
+    }
+    // The receiver acknowledges the FIN of the flow that ends first.
+    let at_receiver = files[1]
+        .iter()
+        .map(segment)
+        .filter(|segment| !segment.from_sender);
+    let packets = u32::try_from(total["packets_delivered"].as_u64().unwrap()).unwrap() / 2;
+    assert_eq!(
+        at_receiver.map(|segment| segment.ack).max(),
+        Some(1 + packets * 1460 + 1)
+    );
+    if Command::new("tshark").arg("--version").output().is_err() {
+        skipped("no tshark on this machine");
+        return;
+    }
+    let ends = tshark(
+        &folder,
+        "run-sender.pcap",
+        "tcp.flags.fin == 1",
+        &["tcp.stream"],
+    );
+    let streams: std::collections::BTreeSet<_> = ends.iter().map(|end| &end[0]).collect();
+    assert_eq!(streams.len(), 2);
+}
+
 /// The capture with its payload of zeros put back, so that a reader can check every checksum.
 fn whole(file: &[u8]) -> Vec<u8> {
     let mut out = file[..24].to_vec();
     out[16..20].copy_from_slice(&262_144_u32.to_le_bytes());
     for record in records(file) {
-        let seconds = u32::try_from(record.nanos / 1_000_000_000).unwrap();
+        let seconds = u32::try_from(record.nanos / 1_000_000_000 + 1).unwrap();
         let fraction = u32::try_from(record.nanos % 1_000_000_000).unwrap();
         let length = u32::try_from(record.length).unwrap();
         for word in [seconds, fraction, length, length] {

@@ -427,3 +427,141 @@ fn every_seed_has_its_own_log() {
     assert!(folder.read("log 6.csv").contains("\n# seed: 6\n"));
     assert_ne!(folder.read("log 5.csv"), folder.read("log 6.csv"));
 }
+
+#[test]
+fn the_file_that_stdin_reads_is_not_replaced() {
+    let folder = traces();
+    let text = folder.read("phy.csv");
+    symlink(folder.path("phy.csv"), folder.path("link.csv")).unwrap();
+    for command in [
+        "tmt apply --scheme arq -o phy.csv",
+        "tmt apply --scheme arq -o link.csv",
+        "tmt apply --scheme arq --summary phy.csv -o out.csv",
+        "tmt inject --bernoulli 0.1 -o ./phy.csv",
+        "tmt stats -o phy.csv",
+        "tmt tcp --packets phy.csv",
+        "tmt tcp --save-params phy.csv -",
+        "tmt stats >> phy.csv",
+    ] {
+        let ran = bash(&folder, &format!("{command} < phy.csv"));
+        ran.fails(2, &["is the file that stdin reads"]);
+        assert_eq!(folder.read("phy.csv"), text, "{command}");
+        assert_eq!(folder.names(), ["bad.csv", "link.csv", "phy.csv"]);
+    }
+}
+
+#[test]
+fn a_loop_of_links_is_not_replaced() {
+    let folder = traces();
+    symlink("one", folder.path("two")).unwrap();
+    symlink("two", folder.path("one")).unwrap();
+    tmt("apply --scheme arq -o one phy.csv")
+        .within(&folder)
+        .run()
+        .fails(1, &["one: Too many levels of symbolic links"]);
+    assert!(folder.path("one").is_symlink());
+}
+
+#[test]
+fn a_stdout_that_cannot_be_written_is_an_error() {
+    let folder = traces();
+    for command in [
+        "stats phy.csv",
+        "apply --scheme arq phy.csv",
+        "tcp --link synthetic --rate 1Mbps --duration 1s",
+        "synth --rate 1Mbps --lldu 33B --duration 1s --decode-delay 1ms",
+        "model --list",
+        "--help",
+        "--version",
+        "tcp --help",
+        "model harq --help",
+    ] {
+        for (stdout, reason) in [
+            ("1< phy.csv", "Bad file descriptor"),
+            ("> /dev/full", "No space left"),
+        ] {
+            bash(&folder, &format!("tmt {command} {stdout}")).fails(1, &[reason]);
+        }
+    }
+}
+
+#[test]
+fn a_closed_stdout_is_not_silent() {
+    let folder = traces();
+    let warning = "warning: stdout is closed";
+    bash(&folder, "tmt stats phy.csv >&-").ok().says(&[warning]);
+    bash(&folder, "tmt -q stats phy.csv >&-")
+        .ok()
+        .says(&[warning]);
+    for elsewhere in ["> /dev/null", "| cat", "-o out.csv >&-", "> out.txt"] {
+        let ran = bash(&folder, &format!("tmt stats phy.csv {elsewhere}")).ok();
+        assert!(
+            !ran.stderr.contains("warning"),
+            "{elsewhere}: {}",
+            ran.stderr
+        );
+    }
+}
+
+#[test]
+fn a_limit_of_file_sizes_is_an_error_and_leaves_nothing() {
+    let folder = traces();
+    let synth = SYNTH.replace("50ms", "60s");
+    let script = format!("ulimit -f 20; tmt {synth} -o out.csv");
+    bash(&folder, &script).fails(1, &["out.csv: File too large"]);
+    assert_eq!(folder.names(), ["bad.csv", "phy.csv"]);
+}
+
+#[test]
+fn each_signal_has_its_exit_code_and_leaves_nothing() {
+    for (signal, code) in [("HUP", 129), ("TERM", 143), ("XCPU", 152)] {
+        let folder = Folder::new();
+        let script = format!(
+            "tmt synth --rate 1Gbps --lldu 33B --duration 10h --decode-delay 1ms -o out.csv 2> /dev/null & \
+             for i in $(seq 500); do ls -A | grep -q . && break; sleep 0.01; done; kill -{signal} $!; wait $!; echo $?"
+        );
+        assert_eq!(bash(&folder, &script).ok().text(), format!("{code}\n"));
+        assert_eq!(folder.names(), [""; 0], "{signal}");
+    }
+}
+
+#[test]
+fn a_replaced_file_keeps_its_owner_and_its_permissions() {
+    let folder = traces();
+    let own = fs::metadata(folder.path("phy.csv")).unwrap().uid();
+    if own != 0 {
+        skipped("only root can give a file away");
+        return;
+    }
+    folder.write("out.csv", "");
+    bash(&folder, "chown 12:34 out.csv; chmod 2640 out.csv").ok();
+    tmt("apply --scheme arq -o out.csv phy.csv")
+        .within(&folder)
+        .run()
+        .ok();
+    let found = fs::metadata(folder.path("out.csv")).unwrap();
+    assert_eq!((found.uid(), found.gid()), (12, 34));
+    assert_eq!(mode(&folder, "out.csv"), 0o2640);
+}
+
+#[test]
+fn the_logs_of_many_runs_do_not_stay_open() {
+    let folder = Folder::new();
+    let script = "ulimit -n 64; tmt tcp --link synthetic --rate 1Mbps --rtt 20ms --duration 1s --loss bernoulli:0.01 \
+                  --seeds 100 --pcap 'run{seed}' --packets '{seed}.csv'";
+    bash(&folder, script).ok();
+    assert_eq!(folder.names().len(), 300);
+}
+
+#[test]
+fn a_damaged_count_in_parquet_costs_no_time() {
+    let corpus = concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/../tmt-core/fuzz/corpus/parquet"
+    );
+    let folder = Folder::new();
+    for name in ["endless-list", "long-list"] {
+        let script = format!("ulimit -t 5; tmt stats {corpus}/{name}");
+        bash(&folder, &script).fails(1, &["damaged Parquet"]);
+    }
+}

@@ -26,6 +26,7 @@ mod metrics;
 mod models;
 mod packing;
 mod order;
+mod mutations;
 mod params;
 mod pipes;
 mod quiet;

@@ -279,3 +279,53 @@ fn logs_of_several_seeds_have_names_of_their_own() {
             .fails(2, &["several runs need {seed} in the file name"]);
     }
 }
+
+#[test]
+fn intervals_are_printed_before_the_report_and_add_up() {
+    let run =
+        "tcp --link synthetic --rate 2Mbps --rtt 100ms --duration 10s --flows 2 --interval 3s";
+    let ran = tmt(run).run().ok();
+    let lines: Vec<&str> = ran
+        .text()
+        .lines()
+        .take_while(|line| !line.is_empty())
+        .collect();
+    assert_eq!(
+        lines[0],
+        "[ ID] Interval           Transfer     Bitrate         Retr  Cwnd"
+    );
+    // Three whole intervals and one of a second, of two flows and their sum.
+    assert_eq!(lines.len(), 1 + 4 * 3);
+    assert!(
+        lines[12].starts_with("[SUM]   9.00-10.00  sec  "),
+        "{}",
+        lines[12]
+    );
+    // 2 Mbit/s of packets of 1500 B, of which 1460 B are payload; the last intervals are full.
+    for line in [lines[6], lines[9], lines[12]] {
+        assert!(
+            line.contains(" 1.9") && line.contains(" Mbits/sec"),
+            "{line}"
+        );
+    }
+    for (flags, words) in [
+        ("--json", "cannot be used with"),
+        (
+            "--seeds 2 --loss bernoulli:0.1",
+            "--interval prints the intervals of one run",
+        ),
+        ("--interval 0s", "--interval"),
+    ] {
+        let command = "tcp --link synthetic --rate 2Mbps --duration 1s";
+        let interval = if flags.contains("--interval") {
+            ""
+        } else {
+            "--interval 1s"
+        };
+        tmt(command)
+            .arg_list(flags)
+            .arg_list(interval)
+            .run()
+            .fails(2, &[words]);
+    }
+}

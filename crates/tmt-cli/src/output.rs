@@ -198,7 +198,28 @@ fn stdout() -> io::Result<File> {
     let mut file = File::from(io::stdout().as_fd().try_clone_to_owned()?);
     // Fails on a descriptor that was opened for reading.
     let _ = file.write(&[])?;
+    if is_closed(&file.metadata()?) {
+        print_line(format_args!(
+            "tmt: warning: stdout is closed, or /dev/null opened for reading and writing: what is written there is lost"
+        ));
+    }
     Ok(file)
+}
+
+/// Whether stdout was probably closed when the program started. The runtime then opens `/dev/null` for reading and
+/// writing in its place, which cannot be told apart from a parent that did so; a shell opens it for writing only.
+#[cfg(unix)]
+fn is_closed(stdout: &fs::Metadata) -> bool {
+    use std::os::unix::fs::MetadataExt as _;
+
+    let null = fs::metadata("/dev/null").map(|null| null.rdev());
+    let is_null = !stdout.is_file() && null.is_ok_and(|null| null == stdout.rdev());
+    is_null
+        && fs::read_to_string("/proc/self/fdinfo/1").is_ok_and(|info| {
+            let flags = info.lines().find_map(|line| line.strip_prefix("flags:"));
+            // The last octal digit has the access mode: 2 is O_RDWR.
+            flags.is_some_and(|flags| flags.trim().ends_with('2'))
+        })
 }
 
 #[cfg(windows)]

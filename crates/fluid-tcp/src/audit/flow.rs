@@ -88,15 +88,10 @@ impl Flow {
             self.on_new_packet(row, taken, tally);
         }
         if let Some(rules) = head.acks {
-            // A proxy also answers a packet that it has.
-            let arrives = taken.or(row.enqueued.filter(|_| is_duplicate));
-            if let Some(at) = arrives {
-                let place = row
-                    .service
-                    .filter(|_| !head.proxied)
-                    .map_or(0, |it| it.first);
-                self.receiver
-                    .arrives((at, place, row.line), row.packet, row.acked);
+            if let Some(at) = taken {
+                let place = row.service.filter(|_| !head.proxied);
+                let turn = (at, place.map_or(0, |it| it.first), row.line);
+                self.receiver.arrives(turn, row.packet, row.acked);
             }
             self.receiver.replay(Some(now), rules, head.back);
         }
@@ -183,7 +178,8 @@ impl Flow {
         let earliest = self.taken_by.saturating_add(head.back);
         let mut rule = tally.at(Rule::Acked, packet.latest.line);
         let found = format_args!("packet {number} acked {acked}");
-        let early = (acked < earliest).then(|| {
+        // Otherwise `check_ack` knows the time.
+        let early = (head.acks.is_none() && acked < earliest).then(|| {
             format!("not before {earliest}, the earliest time for an ACK of packets 0 to {number}")
         });
         let missing = self.not_taken;
@@ -207,11 +203,8 @@ impl Flow {
         tally: &mut RuleTally,
     ) {
         let Some(rules) = head.acks else { return };
-        let mut back = self
-            .receiver
-            .acks(number)
-            .map(|at| at.saturating_add(head.back));
-        let first = back.next();
+        let first = self.receiver.first_ack(number);
+        let first = first.map(|at| at.saturating_add(head.back));
         let holds = match (packet.acked, first) {
             (None, Some(first)) => rules.path != AckPath::Clear || first >= known,
             (None, None) => true,
@@ -219,7 +212,11 @@ impl Flow {
             (Some(_), None) => true,
             (Some(acked), Some(first)) => match rules.path {
                 AckPath::Clear => acked == first,
-                AckPath::Lossy => acked == first || back.any(|at| at == acked),
+                AckPath::Lossy => {
+                    let sent = acked.as_nanos().checked_sub(head.back.as_nanos());
+                    let sent = sent.and_then(Time::from_nanos);
+                    acked >= first && sent.is_some_and(|sent| self.receiver.sends_at(sent))
+                }
                 AckPath::Queued => acked >= first,
             },
         };

@@ -21,7 +21,7 @@ pub(super) enum Form {
 /// The keys that the auditor reads, with the form of their values.
 ///
 /// Each may be in a head once. Other keys are ignored. [`Keys`] reads no other.
-pub(super) const KEYS: [(&str, Form); 31] = [
+pub(super) const KEYS: [(&str, Form); 32] = [
     ("tool", Form::Text),
     ("log", Form::Text),
     ("link", Form::OneOf(&["timeline", "coupled", "synthetic"])),
@@ -54,6 +54,7 @@ pub(super) const KEYS: [(&str, Form); 31] = [
     ("units_per_packet", Form::Number(1)),
     ("interleave", Form::Number(1)),
     ("scheme", Form::Text),
+    ("tail", Form::Text),
     ("feedback_delay_ns", Form::Number(0)),
     ("feedback_timer_ns", Form::Number(0)),
 ];
@@ -159,11 +160,11 @@ impl<'a> Keys<'a> {
         self.get(key)?.ok_or_else(|| Finding::new(found, expected))
     }
 
-    fn text_is(self, key: &'static str, value: &str) -> Result<bool, Finding> {
+    pub(super) fn text_is(self, key: &'static str, value: &str) -> Result<bool, Finding> {
         Ok(self.get(key)? == Some(value))
     }
 
-    fn number(self, key: &'static str) -> Result<u64, Finding> {
+    pub(super) fn number(self, key: &'static str) -> Result<u64, Finding> {
         Ok(u64::read(self.text(key)?.as_bytes()).unwrap_or_default())
     }
 

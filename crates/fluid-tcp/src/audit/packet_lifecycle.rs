@@ -4,7 +4,7 @@ use tmt_core::types::{Span, Time};
 
 use super::head::{Head, Link};
 use super::report::{Rule, RuleTally};
-use super::row::{PARTS, Row, Service};
+use super::row::{Fate, PARTS, Row, Service};
 
 /// Makes all checks that need no other row.
 pub(super) fn check(row: &Row, head: &Head, tally: &mut RuleTally) {
@@ -12,6 +12,13 @@ pub(super) fn check(row: &Row, head: &Head, tally: &mut RuleTally) {
     check_arrival(row, head, tally);
     if let (Some(left), Some(service)) = (row.left, row.service) {
         check_leaving(row, left, service, head, tally);
+    }
+    if let (None, Some(service), false) = (row.left, row.service, head.keeps) {
+        // The run can have ended before the last unit of a coupled link.
+        let over = row.delivered.is_some_and(|at| at >= service.end);
+        let is_over = over || row.fate == Fate::Link;
+        let mut queue = tally.at(Rule::Queue, row.line);
+        queue.check(!is_over, "no time in 'left'", service.end);
     }
     check_parts(row, head, tally);
 }

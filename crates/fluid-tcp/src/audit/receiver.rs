@@ -51,6 +51,8 @@ pub(super) struct Receiver {
     covered: u64,
     /// By packet: the time of the first ACK that covers it. Packets that share one have it at the first of them.
     acks: BTreeMap<u64, Time>,
+    /// Times of all ACKs, if some of them may be lost.
+    times: BTreeSet<Time>,
 }
 
 impl Receiver {
@@ -69,12 +71,12 @@ impl Receiver {
             if let Some(due) = self.due
                 && (due < now || due == now && !covered)
             {
-                self.ack(due);
+                self.ack(due, rules);
             }
             self.on_packet(now, packet, rules);
         }
         if let Some(due) = self.due.filter(|due| before.is_none_or(|time| *due < time)) {
-            self.ack(due);
+            self.ack(due, rules);
         }
     }
 
@@ -92,36 +94,92 @@ impl Receiver {
             self.above.insert(packet);
         }
         if at_once || self.waiting >= rules.every {
-            self.ack(now);
+            self.ack(now, rules);
         } else {
             self.due = self.due.or(now.checked_add(rules.timer));
         }
     }
 
-    fn ack(&mut self, now: Time) {
+    fn ack(&mut self, now: Time, rules: AckRules) {
         (self.waiting, self.due) = (0, None);
         self.sent += 1;
         if self.next > self.covered {
             self.acks.insert(self.covered, now);
             self.covered = self.next;
         }
+        if rules.path == AckPath::Lossy {
+            self.times.insert(now);
+        }
     }
 
-    /// The times of the ACKs that advance to `packet` or beyond, the first one first.
-    pub(super) fn acks(&self, packet: u64) -> impl Iterator<Item = Time> {
-        let covered = packet < self.covered;
+    /// The time of the first ACK that covers `packet`.
+    pub(super) fn first_ack(&self, packet: u64) -> Option<Time> {
+        let is_covered = packet < self.covered;
         let first = self.acks.range(..=packet).next_back();
-        let first = first.filter(|_| covered).map(|(from, _)| *from);
-        let rest = first.map(|from| self.acks.range(from..));
-        rest.into_iter().flatten().map(|(_, at)| *at)
+        first.filter(|_| is_covered).map(|(_, at)| *at)
     }
 
-    /// Forgets the ACKs of packets below `packet`.
+    /// Whether an ACK was sent at `time`, if some of them may be lost.
+    pub(super) fn sends_at(&self, time: Time) -> bool {
+        self.times.contains(&time)
+    }
+
+    /// Forgets the ACKs before the first that covers `packet`.
     pub(super) fn forget(&mut self, packet: u64) {
         while let Some((second, _)) = self.acks.iter().nth(1)
             && *second <= packet
         {
             self.acks.pop_first();
         }
+        if let Some(first) = self.first_ack(packet) {
+            self.times = self.times.split_off(&first);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const RULES: AckRules = AckRules {
+        every: 2,
+        timer: Span::from_millis(100),
+        quick: 0,
+        path: AckPath::Clear,
+    };
+
+    fn at(millis: u32) -> Time {
+        Time::ZERO.saturating_add(Span::from_millis(millis))
+    }
+
+    /// The first ACKs of packets 0 to 5 after these arrivals, ms.
+    fn acks(rules: AckRules, arrivals: &[(u32, u64)], acked: Option<Time>) -> Vec<Option<Time>> {
+        let mut receiver = Receiver::default();
+        for (line, &(time, packet)) in (0..).zip(arrivals) {
+            receiver.arrives((at(time), 0, line), packet, acked);
+        }
+        receiver.replay(None, rules, Span::from_millis(50));
+        (0..6).map(|packet| receiver.first_ack(packet)).collect()
+    }
+
+    #[test]
+    fn acks_follow_rfc_5681() {
+        // Every second packet; after the timer; at once above a gap and where it is filled.
+        let arrivals = [(0, 0), (1, 1), (2, 2), (103, 4), (104, 3), (105, 3)];
+        let expected = [1, 1, 102, 104, 104].map(|time| Some(at(time)));
+        assert_eq!(acks(RULES, &arrivals, None)[..5], expected);
+        assert_eq!(acks(RULES, &arrivals, None)[5], None);
+        let quick = AckRules { quick: 2, ..RULES };
+        let expected = [0, 1, 102, 104, 104].map(|time| Some(at(time)));
+        assert_eq!(acks(quick, &arrivals, None)[..5], expected);
+    }
+
+    #[test]
+    fn an_arrival_at_the_time_of_the_timer_may_come_first() {
+        let arrivals = [(0, 0), (100, 1)];
+        let after = acks(RULES, &arrivals, Some(at(250)));
+        assert_eq!(after[..2], [Some(at(100)), Some(at(200))]);
+        let before = acks(RULES, &arrivals, Some(at(150)));
+        assert_eq!(before[..2], [Some(at(100)), Some(at(100))]);
     }
 }

@@ -12,7 +12,7 @@ mod transmission;
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Read};
 
-use tmt_core::scheme::{Combining, SchemeSpec};
+use tmt_core::scheme::{Combining, Rounds, SchemeSpec};
 use tmt_core::types::{Metadata, Span, Time};
 
 use super::finding::Finding;
@@ -34,6 +34,10 @@ struct History {
     timer: Option<Span>,
     /// Whether each attempt counts alone (frame ARQ).
     discards: bool,
+    /// The last attempt of a codeword, from 1; `None` if there is no limit.
+    last_attempt: Option<u64>,
+    /// Data units of a packet; `None` if the last codeword may be padded.
+    data_units: Option<u64>,
     previous: Option<Unit>,
     /// The latest unit of a first transmission.
     newest: Option<Unit>,
@@ -58,6 +62,15 @@ impl History {
             heard: keys.span("rtt_ns")?.saturating_add(delay),
             timer: keys.optional_span("feedback_timer_ns")?,
             discards: scheme.combining() == Combining::Discard,
+            last_attempt: match scheme.rounds() {
+                Rounds::AtMost(rounds) => Some(u64::from(rounds) + 1),
+                Rounds::Unlimited => None,
+            },
+            data_units: if keys.text_is("tail", "short")? {
+                Some(keys.number("lldus_per_packet")?)
+            } else {
+                None
+            },
             previous: None,
             newest: None,
             codeword: None,

@@ -2,7 +2,7 @@
 //!
 //! Format: pcap 2.4 with nanoseconds (magic 0xa1b23c4d), link type RAW (101); IPv4 and TCP by RFC 791, 9293 and
 //! 2018. The sender's file has data at the times of sending and ACKs at the times of arrival; the receiver's file has
-//! the opposite. Each flow is a connection of its own. The run's zero is 1970-01-01.
+//! the opposite. Each flow is a connection of its own. The run's zero is 1970-01-01 00:00:01 UTC.
 //!
 //! What the simulator does not know is fixed:
 //! - With a simulated handshake, SYN, SYN/ACK and ACK have the times at which each host sends or receives them. Without
@@ -44,6 +44,9 @@ const MAGIC: u32 = 0xa1b2_3c4d;
 
 /// LINKTYPE_RAW: the packet begins with its IP header.
 const LINK_TYPE: u32 = 101;
+
+/// Time stamp of the run's zero, s: Wireshark takes a time stamp of 0 for none, and then knows no round-trip time.
+const ZERO: u64 = 1;
 
 /// Ports without a registered protocol. Each flow has one; if they are used up, the next address follows.
 const FIRST_PORT: u16 = 49_152;
@@ -301,7 +304,7 @@ impl Segment<'_> {
     /// Writes the record of a packet: its IPv4 and TCP headers, and its length with the payload.
     fn write(&self, at: Time, payload: &[u8], file: &mut impl Write) -> io::Result<()> {
         let (seconds, fraction) = (
-            at.as_nanos() / NANOS_PER_SECOND,
+            at.as_nanos() / NANOS_PER_SECOND + ZERO,
             at.as_nanos() % NANOS_PER_SECOND,
         );
         let seconds = u32::try_from(seconds).map_err(|_| {

@@ -53,6 +53,9 @@ impl Codeword {
             format_args!("attempt {attempt} directly after slot {slot}, or the next attempt");
         let mut repeats = tally.at(Rule::Repeats, unit.location);
         repeats.check(follows || unit.attempt == attempt + 1, found, expected);
+        let most = history.last_attempt.unwrap_or(u64::MAX);
+        let expected = format_args!("at most {most} attempts");
+        repeats.check(unit.attempt <= most, unit.attempt_of(), expected);
         if unit.attempt > attempt {
             self.check_turn(unit, history, tally);
             if history.discards {
@@ -82,6 +85,11 @@ impl Codeword {
             format!("before slot {slot} at {at}, which carries a new unit: the repeat was ready at {ready}")
         });
         repeats.record(found, expected);
+    }
+
+    /// Its latest attempt, from 1.
+    pub(super) fn attempt(&self) -> u64 {
+        self.last.attempt
     }
 
     fn count(&mut self, unit: &Unit) {

@@ -20,6 +20,8 @@ pub(in crate::audit) struct Transmission {
     seen: Option<Service>,
     /// Number of units other than repeats.
     units: u64,
+    /// Number of data units.
+    data: u64,
     codewords: BTreeMap<u64, Codeword>,
     /// Time of its latest unit.
     pub(super) latest: Option<Time>,
@@ -31,6 +33,7 @@ impl Transmission {
             row,
             seen: None,
             units: 0,
+            data: 0,
             codewords: BTreeMap::new(),
             latest: None,
         }
@@ -39,6 +42,7 @@ impl Transmission {
     /// Processes its next unit.
     pub(super) fn on_unit(&mut self, unit: &Unit, history: &History, tally: &mut RuleTally) {
         self.latest = Some(unit.at);
+        self.data += u64::from(unit.kind == Kind::Data);
         if unit.kind != Kind::Repeat {
             self.units += 1;
             let seen = self.seen.get_or_insert(Service {
@@ -81,6 +85,10 @@ impl Transmission {
                 let expected = format_args!("{units_per_packet} per packet");
                 slots.check(self.units == units_per_packet, found, expected);
             }
+            if let (Some(expected), true) = (history.data_units, whole) {
+                let found = format_args!("{} data units", self.data);
+                slots.check(self.data == expected, found, expected);
+            }
             // The service of a packet that is lost early ends in the slot that lost it.
             let ends = service.end == seen.end || service.end > seen.end && !whole;
             let words = |service: Service| format!("service {} to {}", service.start, service.end);
@@ -96,7 +104,22 @@ impl Transmission {
         if let Some(at) = self.row.delivered {
             self.check_delivery(at, history, tally);
         }
+        self.check_loss(history, tally);
         self.check_leaving(history, tally);
+    }
+
+    /// Checks that a lost packet has a codeword whose last attempt failed.
+    fn check_loss(&self, history: &History, tally: &mut RuleTally) {
+        if self.row.fate == Fate::Link {
+            let has_failed = |codeword: &Codeword| {
+                history.last_attempt == Some(codeword.attempt())
+                    && codeword.complete(history).is_none()
+            };
+            let holds = self.codewords.values().any(has_failed);
+            let mut repeats = tally.at(Rule::Repeats, self.row.line);
+            let expected = "a codeword that failed in the last attempt of the scheme";
+            repeats.check(holds, "lost on the link", expected);
+        }
     }
 
     /// Time at which its data is complete, without propagation; `None` if data is missing.

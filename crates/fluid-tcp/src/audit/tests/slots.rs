@@ -168,9 +168,9 @@ fn early_finds_a_delivery_that_the_slots_cannot_explain() {
     assert_eq!(on_slots(&[own]), ["early 14"]);
 }
 
-/// With in-order delivery or unnecessary repeats, only the earliest delivery is known.
+/// With unnecessary repeats only the earliest delivery is known; with in-order delivery it is the packet's turn.
 #[test]
-fn early_accepts_a_delivery_that_waits() {
+fn early_accepts_a_delivery_that_waits_for_its_turn() {
     let flow = ("interleave: 1", "interleave: 1\n# in_order: flow");
     let timer = (
         "interleave: 1",
@@ -185,8 +185,10 @@ fn early_accepts_a_delivery_that_waits() {
             packets.extend(in_order.then_some(second));
             changed(&packets, &[head])
         };
-        assert_eq!(of(late), [""; 0]);
+        let expected: &[&str] = if in_order { &["early 17"] } else { &[] };
+        assert_eq!(of(late), expected);
         assert_eq!(of(early), ["early 17"]);
+        assert_eq!(changed(&[second, flow], &[flow]), [""; 0]);
     }
 }
 

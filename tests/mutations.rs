@@ -1,0 +1,289 @@
+//! Logs of every kind of link with one thing changed at random: the auditor notices each change, or
+//! docs/simulator.md, Sec. 13, says why it cannot.
+
+use fluid_tcp::audit::{audit, audit_with_slots};
+use tmt_core::format::{Options, TraceReader};
+
+use crate::common::{Folder, bash, tmt, trace};
+
+/// Columns of the packet log.
+const SENT: usize = 3;
+const ENQUEUED: usize = 4;
+const SERVICE_START: usize = 5;
+const SERVICE_END: usize = 6;
+const FIRST_LLDU: usize = 7;
+const DELIVERED: usize = 9;
+const FATE: usize = 10;
+const ACKED: usize = 11;
+const QUEUE: usize = 13;
+const WAIT: usize = 15;
+const LEFT: usize = 16;
+
+/// Changes of each kind per log.
+const TRIALS: usize = 12;
+
+/// A random number below `limit`: SplitMix64.
+fn random(state: &mut u64, limit: usize) -> usize {
+    *state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
+    let mixed = (*state ^ (*state >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    usize::try_from((mixed ^ (mixed >> 31)) % limit as u64).unwrap()
+}
+
+/// A packet log with what may be audited beside it.
+struct Logged {
+    name: &'static str,
+    log: String,
+    timeline: Option<String>,
+    slots: Option<String>,
+}
+
+impl Logged {
+    fn passes(&self, log: &str) -> bool {
+        let report = if let Some(slots) = &self.slots {
+            audit_with_slots(log.as_bytes(), slots.as_bytes())
+        } else {
+            let timeline = self.timeline.as_ref();
+            let open = |text: &String| {
+                let bytes = std::io::Cursor::new(text.clone().into_bytes());
+                TraceReader::new(bytes, Options::default()).unwrap()
+            };
+            audit(log.as_bytes(), timeline.map(open))
+        };
+        // Two heads that cannot belong together are noticed, too.
+        report.is_ok_and(|report| report.passed())
+    }
+}
+
+/// Logs of all kinds of link.
+fn logs() -> Vec<Logged> {
+    let folder = Folder::new();
+    folder.write("phy.csv", trace(24_000, 36_000));
+    let chain = "tmt inject --gilbert-elliott alpha=0.99,beta=0.8 --seed 3 phy.csv -o erased.csv && \
+                 tmt apply --scheme harq:10/12,rounds=1 -o lossy.csv erased.csv && \
+                 tmt apply --scheme arq -o timeline.csv erased.csv";
+    bash(&folder, chain).ok();
+    let coupled = "tcp --link coupled --packet 500B --flows 2 --slots slots.csv erased.csv";
+    [
+        ("timeline", "tcp --packet 500B --flows 2 lossy.csv".to_owned()),
+        ("split timeline", "tcp --packet 500B --flows 2 --path split --terrestrial-rtt 20ms timeline.csv".to_owned()),
+        ("synthetic", "tcp --link synthetic --rate 500kbps --rtt 200ms --loss bernoulli:0.02 --duration 20s".to_owned()),
+        ("lost ACKs", "tcp --link synthetic --rate 500kbps --rtt 200ms --return-loss bernoulli:0.1 --buffer 20pkt --duration 20s".to_owned()),
+        ("coupled", format!("{coupled} --scheme arq")),
+        ("coupled in order", format!("{coupled} --scheme harq:10/12,rounds=2 --in-order flow")),
+        ("split coupled", format!("{coupled} --scheme arq --path split --in-order link --terrestrial-rtt 20ms")),
+    ]
+    .into_iter()
+    .flat_map(|(name, run)| {
+        tmt(&run).arg_list("--packets log.csv").within(&folder).run().ok();
+        let log = folder.read("log.csv");
+        let timeline = match name {
+            "timeline" => Some(folder.read("lossy.csv")),
+            "split timeline" => Some(folder.read("timeline.csv")),
+            _ => None,
+        };
+        let slots = run.contains("--slots").then(|| folder.read("slots.csv"));
+        let alone = (timeline.is_some() || slots.is_some()).then(|| Logged {
+            name: "alone",
+            log: log.clone(),
+            timeline: None,
+            slots: None,
+        });
+        [Some(Logged { name, log, timeline, slots }), alone]
+    })
+    .flatten()
+    .collect()
+}
+
+/// Moves a time; `None` if there is none or it would be negative.
+fn moved(fields: &mut [String], column: usize, by: i64) -> Option<()> {
+    let nanos: i64 = fields[column].replace('.', "").parse().ok()?;
+    let nanos = nanos.checked_add(by).filter(|nanos| *nanos >= 0)?;
+    let (seconds, fraction) = (nanos / 1_000_000_000, nanos % 1_000_000_000);
+    fields[column] = format!("{seconds}.{fraction:09}");
+    Some(())
+}
+
+fn emptied(fields: &mut [String], column: usize) -> Option<()> {
+    let old = std::mem::take(&mut fields[column]);
+    (!old.is_empty()).then_some(())
+}
+
+/// A change to the fields of a row; `None` if the row does not have what it changes.
+type Change = fn(&mut [String], i64) -> Option<()>;
+
+/// Changes that every audit notices.
+const ALWAYS: [(&str, Change); 13] = [
+    ("sent", |row, by| moved(row, SENT, by)),
+    ("enqueued", |row, by| moved(row, ENQUEUED, by)),
+    ("acked", |row, by| moved(row, ACKED, by)),
+    ("acked, by a millisecond", |row, by| {
+        moved(row, ACKED, by * 1_000_000)
+    }),
+    ("acked, by 100 ms", |row, by| {
+        moved(row, ACKED, by * 100_000_000)
+    }),
+    ("delivered alone", |row, by| moved(row, DELIVERED, by)),
+    ("left", |row, by| moved(row, LEFT, by)),
+    ("a part of the delay", |row, by| moved(row, QUEUE, by)),
+    ("two parts of the delay", |row, by| {
+        moved(row, QUEUE, by)?;
+        moved(row, WAIT, -by)
+    }),
+    ("a copy", |row, _| {
+        let copy: u64 = row[2].parse().ok()?;
+        row[2] = (copy + 1).to_string();
+        Some(())
+    }),
+    ("an LLDU", |row, by| {
+        let lldu: i64 = row[FIRST_LLDU].parse().ok()?;
+        row[FIRST_LLDU] = (lldu + by).max(0).to_string();
+        (lldu + by >= 0).then_some(())
+    }),
+    ("no delivery", |row, _| emptied(row, DELIVERED)),
+    ("a loss", |row, _| {
+        let was = std::mem::replace(&mut row[FATE], "link".to_owned());
+        (was == "delivered").then_some(())
+    }),
+];
+
+/// Changes that are noticed if the log is not alone, or has ACKs that always arrive and a link of a known rate.
+const BESIDE: [(&str, Change); 5] = [
+    ("delivered and its part", |row, by| {
+        moved(row, DELIVERED, by)?;
+        moved(row, WAIT, by)
+    }),
+    ("delivered and its part, by a millisecond", |row, by| {
+        moved(row, DELIVERED, by * 1_000_000)?;
+        moved(row, WAIT, by * 1_000_000)
+    }),
+    ("service_start", |row, by| moved(row, SERVICE_START, by)),
+    ("service_end", |row, by| moved(row, SERVICE_END, by)),
+    ("not acked", |row, _| emptied(row, ACKED)),
+];
+
+#[test]
+fn every_changed_row_is_noticed() {
+    let mut state = 7;
+    let mut escaped = Vec::new();
+    for logged in logs() {
+        assert!(logged.passes(&logged.log), "{}", logged.name);
+        let lines: Vec<&str> = logged.log.lines().collect();
+        let first = lines
+            .iter()
+            .position(|line| line.starts_with("flow,"))
+            .unwrap()
+            + 1;
+        let rows = lines.len() - 1 - first;
+        let beside = if logged.name == "alone" {
+            0
+        } else {
+            BESIDE.len()
+        };
+        // A lost ACK is like one that was not sent.
+        let beside = beside - usize::from(logged.name == "lost ACKs");
+        for (kind, change) in ALWAYS.iter().chain(&BESIDE[..beside]) {
+            for _ in 0..TRIALS {
+                let by = if random(&mut state, 2) == 0 { 1 } else { -1 };
+                let changed = (0..10_000).find_map(|_| {
+                    let line = first + random(&mut state, rows);
+                    let mut row: Vec<String> = lines[line].split(',').map(str::to_owned).collect();
+                    change(&mut row, by)?;
+                    Some((line, row.join(",")))
+                });
+                let (line, row) = changed.unwrap();
+                let mut changed = lines.clone();
+                changed[line] = &row;
+                if logged.passes(&(changed.join("\n") + "\n")) {
+                    escaped.push(format!(
+                        "{}: {kind} {by}: {} -> {row}",
+                        logged.name, lines[line]
+                    ));
+                }
+            }
+        }
+    }
+    assert!(escaped.is_empty(), "{}", escaped.join("\n"));
+}
+
+#[test]
+fn rows_that_are_missing_swapped_or_doubled_are_noticed() {
+    let mut state = 11;
+    let mut escaped = Vec::new();
+    for logged in logs() {
+        let lines: Vec<&str> = logged.log.lines().collect();
+        let first = lines
+            .iter()
+            .position(|line| line.starts_with("flow,"))
+            .unwrap()
+            + 1;
+        let rows = lines.len() - 1 - first;
+        for _ in 0..TRIALS {
+            let line = first + random(&mut state, rows);
+            let other = first + random(&mut state, rows);
+            let mut swapped = lines.clone();
+            swapped.swap(line, other);
+            let mut doubled = lines.clone();
+            doubled.insert(line, lines[line]);
+            let mut missing = lines.clone();
+            missing.remove(line);
+            // A transmission without a fate at the end of the run leaves no trace anywhere else.
+            let is_open = lines[line].contains(",open,");
+            for (kind, changed, rows, skipped) in [
+                ("swapped", swapped, rows, line == other),
+                ("doubled", doubled, rows + 1, false),
+                ("missing", missing, rows - 1, is_open),
+            ] {
+                let mut changed = changed;
+                let end = format!("# end: rows={rows}");
+                *changed.last_mut().unwrap() = &end;
+                if !skipped && logged.passes(&(changed.join("\n") + "\n")) {
+                    escaped.push(format!("{}: {kind}: {}", logged.name, lines[line]));
+                }
+            }
+        }
+    }
+    assert!(escaped.is_empty(), "{}", escaped.join("\n"));
+}
+
+#[test]
+fn a_changed_setting_is_noticed_where_the_log_depends_on_it() {
+    let everywhere = ["rtt_ns", "delayed_ack"];
+    for logged in logs() {
+        let of_link: &[&str] = match logged.name {
+            "timeline" => &["lldus_per_packet", "delayed_ack_timer_ns", "quick_acks"],
+            "split timeline" => &[
+                "lldus_per_packet",
+                "terrestrial_rtt_ns",
+                "feedback_delay_ns",
+            ],
+            "synthetic" => &["packet_bytes", "rate_bps"],
+            "lost ACKs" => &["packet_bytes", "rate_bps", "buffer"],
+            "coupled" => &["units_per_packet", "lldus_per_packet", "feedback_delay_ns"],
+            "coupled in order" => &["units_per_packet", "lldus_per_packet", "scheme"],
+            "split coupled" => &["units_per_packet", "lldus_per_packet", "terrestrial_rtt_ns"],
+            _ => &[],
+        };
+        for key in everywhere.iter().chain(of_link) {
+            // A proxy answers every packet at once.
+            if *key == "delayed_ack" && logged.log.contains("# path: split") {
+                continue;
+            }
+            let line = format!("# {key}: ");
+            let line = logged.log.lines().find(|it| it.starts_with(&line)).unwrap();
+            let digits = line.rfind(|c: char| c.is_ascii_digit()).unwrap() + 1;
+            let from = line[..digits].rfind(|c: char| !c.is_ascii_digit()).unwrap() + 1;
+            let number: u64 = line[from..digits].parse().unwrap();
+            let changed = format!("{}{}{}", &line[..from], number + 1, &line[digits..]);
+            // The same change in both logs, so that the heads agree.
+            let slots = logged.slots.as_ref();
+            let beside = Logged {
+                name: logged.name,
+                log: logged.log.replace(line, &changed),
+                timeline: logged.timeline.clone(),
+                slots: slots.map(|slots| slots.replace(line, &changed)),
+            };
+            assert!(!beside.passes(&beside.log), "{}: {changed}", logged.name);
+        }
+    }
+}
