@@ -144,7 +144,15 @@ impl Experiment {
             format!("{:.6} Mbps for packets ({rate_origin})", rate / 1e6)
         });
         let header_origin = origin(self.lldu_header.is_some(), "`lldu_header`");
-        let mut notes = Vec::from_iter(rows.note.map(Note::warning));
+        // The note of rows that were read says that they were cut.
+        let note = |text: String| {
+            if generated {
+                text.into()
+            } else {
+                Note::warning(text)
+            }
+        };
+        let mut notes = Vec::from_iter(rows.note.map(note));
         notes.push(format!("link {kind}, {rate_text}, {rtt_note}").into());
         notes.extend(rtt_warning);
         notes.push(format!(
