@@ -22,7 +22,7 @@ use crate::exit::Outcome;
 #[derive(Debug, Subcommand, IntoStaticStr)]
 #[strum(serialize_all = "lowercase")]
 pub(crate) enum Command {
-    /// Run the whole chain on a built-in example, next to a published table
+    /// Run the whole chain on an example, next to a published table
     Demo(demo::Args),
     /// Convert measured traces of other tools to PHY traces
     Convert(convert::Args),
@@ -32,9 +32,9 @@ pub(crate) enum Command {
     Inject(inject::Args),
     /// Show statistics of a trace: erasures, bursts, delays, rate
     Stats(stats::Args),
-    /// Apply a reliability scheme to a PHY trace and write the link-layer timeline
+    /// Apply reliability schemes to a PHY trace, which gives timelines
     Apply(apply::Args),
-    /// Simulate TCP flows over a timeline, a coupled link or a synthetic link
+    /// Simulate TCP over a timeline, a coupled or a synthetic link
     Tcp(Box<tcp::Args>),
     /// Check the packet log of a TCP run, independently of the simulator
     Audit(audit::Args),
@@ -44,7 +44,7 @@ pub(crate) enum Command {
     Validate(validate::Args),
     /// Print shell completions
     Completions(generate::CompletionsArgs),
-    /// Print a manual page
+    /// Print a manual page, or write all of them
     Man(generate::ManArgs),
     /// Print the help of a command, or explain a term: tmt help LLDU
     Help(glossary::Args),

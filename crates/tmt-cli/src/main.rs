@@ -37,7 +37,7 @@ use crate::stderr::Verbosity;
 #[command(
     name = "tmt",
     version,
-    max_term_width = 80,
+    max_term_width = 100,
     disable_help_flag = true,
     disable_help_subcommand = true,
     after_help = "Example:\n  tmt demo\n  tmt apply --scheme harq:10/12 < phy.csv | tmt tcp --cc cubic\n\n\

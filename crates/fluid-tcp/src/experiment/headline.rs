@@ -5,6 +5,7 @@ use tmt_core::types::Time;
 use super::counted::counted;
 use super::parameters::Experiment;
 use super::plan::{LinkPlan, Plan};
+use crate::congestion::Algorithm;
 
 impl Plan {
     /// Time at which every run begins, unless it has an offset.
@@ -18,15 +19,20 @@ impl Plan {
     #[must_use]
     pub fn headline(&self, given: &Experiment) -> String {
         let default = |key| if given.gives(key) { "" } else { " (default)" };
-        let names: Vec<&str> = self
-            .flows
-            .iter()
-            .map(|plan| plan.flow.algorithm.entry().name)
-            .collect();
+        // The parameters only where they are not the defaults.
+        let name = |algorithm: &Algorithm| {
+            if *algorithm == Algorithm::with_defaults(algorithm.entry()) {
+                algorithm.entry().name.to_owned()
+            } else {
+                algorithm.to_string()
+            }
+        };
+        let flows = self.flows.iter();
+        let names: Vec<String> = flows.map(|plan| name(&plan.flow.algorithm)).collect();
         let mut controls: Vec<String> = Vec::new();
         for alike in names.chunk_by(|a, b| a == b) {
             controls.push(match alike.len() {
-                1 => alike[0].to_owned(),
+                1 => alike[0].clone(),
                 flows => format!("{flows} x {}", alike[0]),
             });
         }

@@ -247,8 +247,7 @@ impl TypedValueParser for Value {
 const EXAMPLES: &str = "Examples:
   tmt apply --scheme harq:10/12 < phy.csv | tmt tcp --cc cubic
   tmt tcp --link coupled --scheme harq:10/12,rounds=3 --in-order flow phy.csv
-  tmt tcp --link synthetic --rate 2.34Mbps --rtt 500ms --loss bernoulli:1e-3 \\
-    --duration 400s";
+  tmt tcp --link synthetic --rate 2.34Mbps --rtt 500ms --duration 400s --cc bbr";
 
 fn after_help() -> String {
     let all = PARAMETERS.len();

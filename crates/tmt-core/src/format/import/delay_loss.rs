@@ -432,7 +432,7 @@ mod tests {
         while let Some(slot) = pair.next_slot()? {
             delays.push(slot.decode_delay().as_nanos());
         }
-        Ok((delays, pair.findings()))
+        Ok((delays, [pair.findings(), pair.warnings()].concat()))
     }
 
     #[test]
@@ -454,22 +454,45 @@ mod tests {
             settings(&[]),
         )
         .unwrap();
-        let texts = findings;
-        assert!(
-            texts[0].contains("1 lost packet with a filler delay (1 equal"),
-            "{texts:?}"
-        );
-        assert!(texts[1].contains("1 delay below"), "{texts:?}");
-        assert!(texts[2].contains("3 lines end in CRLF"), "{texts:?}");
+        let expected = [
+            "1 lost packet with a filler delay (1 equal",
+            "3 lines end in CRLF",
+            "the largest delay is 350ns: are the delays in another unit",
+            "a slot is one probe",
+            "1 delay below",
+        ];
+        assert_eq!(findings.len(), expected.len(), "{findings:?}");
+        for (found, expected) in findings.iter().zip(expected) {
+            assert!(found.contains(expected), "{findings:?}");
+        }
+    }
+
+    #[test]
+    fn delays_in_a_wrong_unit_and_the_rate_of_probes_are_doubted() {
+        for (delay, unit, doubted) in [
+            ("9999\n", "ns", true),
+            ("10000\n", "ns", false),
+            ("4999\n9000\n", "ms", false),
+            ("5000\n9000\n", "ms", true),
+        ] {
+            let settings = settings(&[(DELAY_UNIT, unit), (PROPAGATION, "0s"), (LLDU, "1500B")]);
+            let (_, findings) = convert(Some(delay), None, settings).unwrap();
+            assert_eq!(
+                findings.len(),
+                usize::from(doubted),
+                "{delay:?} {findings:?}"
+            );
+        }
     }
 
     #[test]
     fn a_mostly_lost_file_raises_the_question_of_polarity() {
         let (_, findings) = convert(None, Some("1\n1\n0\n"), settings(&[])).unwrap();
-        assert!(findings[0].contains("perhaps 0 means lost"), "{findings:?}");
+        assert!(findings[1].contains("perhaps 0 means lost"), "{findings:?}");
         let (delays, findings) =
             convert(None, Some("1\n1\n0\n"), settings(&[(LOST, "0")])).unwrap();
-        assert_eq!((delays, findings), (vec![1, 1, 0], vec![]));
+        assert_eq!((delays, findings.len()), (vec![1, 1, 0], 1));
+        assert!(findings[0].contains("a slot is one probe"), "{findings:?}");
     }
 
     #[test]
